@@ -1,0 +1,250 @@
+#include "simulator/base/component.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <optional>
+
+#include "simulator/base/json_writer.h"
+#include "simulator/base/suggest.h"
+#include "simulator/base/units.h"
+
+namespace kvplan {
+
+std::string_view unit_name(Unit unit) {
+  switch (unit) {
+    case Unit::kNone:
+      return "";
+    case Unit::kTokens:
+      return "tokens";
+    case Unit::kBlocks:
+      return "blocks";
+    case Unit::kBytes:
+      return "bytes";
+    case Unit::kNs:
+      return "ns";
+    case Unit::kSeconds:
+      return "s";
+    case Unit::kRatio:
+      return "ratio";
+    case Unit::kRequests:
+      return "requests";
+  }
+  return "";
+}
+
+std::optional<std::int64_t> parse_integer(std::string_view text) {
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || text.empty()) return std::nullopt;
+  return value;
+}
+
+std::optional<double> parse_decimal(std::string_view text) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || text.empty()) return std::nullopt;
+  if (!std::isfinite(value)) return std::nullopt;
+  return value;
+}
+
+std::optional<std::int64_t> decimal_times_power_of_two(std::string_view text, int shift) {
+  if (!parse_decimal(text)) return std::nullopt;
+  const bool negative = text.front() == '-';
+  if (negative) text.remove_prefix(1);
+  // Digits and the power of ten they are scaled by.
+  std::string digits;
+  std::int64_t exponent = 0;
+  const std::size_t e = text.find_first_of("eE");
+  if (e != std::string_view::npos) {
+    std::string_view tail = text.substr(e + 1);
+    if (!tail.empty() && tail.front() == '+') tail.remove_prefix(1);
+    const auto parsed = parse_integer(tail);
+    if (!parsed || std::abs(*parsed) > 1000) return std::nullopt;
+    exponent = *parsed;
+    text = text.substr(0, e);
+  }
+  bool after_point = false;
+  for (const char c : text) {
+    if (c == '.') {
+      after_point = true;
+      continue;
+    }
+    if (c < '0' || c > '9') return std::nullopt;
+    if (after_point) --exponent;
+    if (digits.empty() && c == '0') continue;
+    digits += c;
+  }
+  while (!digits.empty() && digits.back() == '0') {
+    digits.pop_back();
+    ++exponent;
+  }
+  if (digits.empty()) return 0;
+  if (static_cast<std::int64_t>(digits.size()) + exponent > 19) return std::nullopt;  // >= 10^19 > 2^63
+  // Schoolbook on decimal digits: shift by doubling (or halving with one more digit), then round.
+  std::vector<int> whole;
+  std::vector<int> fraction;
+  const std::int64_t point = static_cast<std::int64_t>(digits.size()) + exponent;
+  if (point < -400) return 0;
+  for (std::int64_t i = 0; i < point; ++i)
+    whole.push_back(i < static_cast<std::int64_t>(digits.size()) ? digits[static_cast<std::size_t>(i)] - '0'
+                                                                 : 0);
+  for (std::int64_t i = point; i < static_cast<std::int64_t>(digits.size()); ++i)
+    fraction.push_back(i < 0 ? 0 : digits[static_cast<std::size_t>(i)] - '0');
+  if (whole.empty()) whole.push_back(0);
+  for (int s = 0; s < shift; ++s) {
+    int carry = 0;
+    for (auto* part : {&fraction, &whole}) {
+      for (auto digit = part->rbegin(); digit != part->rend(); ++digit) {
+        const int doubled = *digit * 2 + carry;
+        *digit = doubled % 10;
+        carry = doubled / 10;
+      }
+    }
+    if (carry > 0) whole.insert(whole.begin(), carry);
+    if (whole.size() > 40) return std::nullopt;
+  }
+  KVPLAN_CHECK(shift >= 0, shift);
+  const bool half_or_more = !fraction.empty() && fraction.front() >= 5;
+  const bool exactly_half = half_or_more && fraction.front() == 5 &&
+                            std::all_of(fraction.begin() + 1, fraction.end(), [](int d) { return d == 0; });
+  Wide value = 0;
+  for (const int digit : whole) {
+    value = value * 10 + digit;
+    if (value > INT64_MAX) return std::nullopt;
+  }
+  if (negative) {  // halves up: towards plus infinity
+    if (half_or_more && !exactly_half) ++value;
+    return static_cast<std::int64_t>(-value);
+  }
+  if (half_or_more) ++value;
+  if (value > INT64_MAX) return std::nullopt;
+  return static_cast<std::int64_t>(value);
+}
+
+const Choice::Value& Choice::at(std::string_view param) const {
+  for (std::size_t i = 0; i < descriptor_->params.size(); ++i)
+    if (descriptor_->params[i].name == param) return values_[i];
+  check_failed("component has this parameter", __FILE__, __LINE__);
+}
+
+std::int64_t Choice::integer(std::string_view param) const {
+  return parse_integer(at(param).text).value();
+}
+double Choice::decimal(std::string_view param) const {
+  return parse_decimal(at(param).text).value();
+}
+const std::string& Choice::text(std::string_view param) const {
+  return at(param).text;
+}
+bool Choice::flag(std::string_view param) const {
+  return at(param).text == "true";
+}
+bool Choice::given(std::string_view param) const {
+  return at(param).given;
+}
+
+std::string Choice::to_string() const {
+  std::string out(descriptor_->name);
+  for (std::size_t i = 0; i < values_.size(); ++i) {
+    out += i == 0 ? ':' : ',';
+    out.append(descriptor_->params[i].name).append("=").append(values_[i].text);
+  }
+  return out;
+}
+
+namespace {
+
+/// Empty if `text` is a legal value of `param`, else what was expected.
+std::string expectation(const Param& param, std::string_view text) {
+  const auto range = [&] {
+    return " from " + shortest(param.low) + " to " + shortest(param.high) +
+           (unit_name(param.unit).empty() ? "" : " (" + std::string(unit_name(param.unit)) + ")");
+  };
+  switch (param.kind) {
+    case ParamKind::kInteger: {
+      const auto value = parse_integer(text);
+      if (!value || static_cast<double>(*value) < param.low || static_cast<double>(*value) > param.high)
+        return "a whole number" + range();
+      return {};
+    }
+    case ParamKind::kDecimal: {
+      const auto value = parse_decimal(text);
+      if (!value || *value < param.low || *value > param.high) return "a number" + range();
+      return {};
+    }
+    case ParamKind::kFlag:
+      if (text != "true" && text != "false") return "true or false";
+      return {};
+    case ParamKind::kText: {
+      if (param.choices.empty()) return text.empty() ? "a text" : "";
+      for (const auto choice : param.choices)
+        if (choice == text) return {};
+      std::string out = "one of";
+      for (const auto choice : param.choices) out.append(" ").append(choice);
+      return out;
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<Choice> make_choice(std::string_view name, std::span<const std::pair<std::string, std::string>> params,
+                           std::string_view family, Catalogue catalogue) {
+  std::vector<std::string_view> names;
+  const Descriptor* found = nullptr;
+  for (const Descriptor* descriptor : catalogue) {
+    if (descriptor->family != family) continue;
+    names.push_back(descriptor->name);
+    if (descriptor->name == name) found = descriptor;
+  }
+  if (found == nullptr) return bad_input(unknown_name(family, name, names)).at_field(name);
+
+  std::vector<Choice::Value> values;
+  for (const Param& param : found->params) values.push_back({std::string(param.fallback), false});
+  for (const auto& [key, text] : params) {
+    std::vector<std::string_view> known;
+    std::size_t index = found->params.size();
+    for (std::size_t i = 0; i < found->params.size(); ++i) {
+      known.push_back(found->params[i].name);
+      if (found->params[i].name == key) index = i;
+    }
+    const std::string field = std::string(name) + ":" + key;
+    if (index == found->params.size()) return bad_input(unknown_name("parameter", key, known)).at_field(name);
+    if (values[index].given) return bad_input("given twice").at_field(field);
+    const std::string expected = expectation(found->params[index], text);
+    if (!expected.empty())
+      return bad_input("expected " + expected + ", found \"" + text.substr(0, 80) + "\"").at_field(field);
+    values[index] = {text, true};
+  }
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (values[i].text.empty() && !values[i].given)
+      return bad_input("must be given: " + std::string(found->params[i].help))
+          .at_field(std::string(name) + ":" + std::string(found->params[i].name));
+  }
+  return Choice(found, std::move(values));
+}
+
+Result<Choice> parse_component(std::string_view text, std::string_view family, Catalogue catalogue) {
+  const std::size_t colon = text.find(':');
+  const std::string_view name = text.substr(0, colon);
+  std::vector<std::pair<std::string, std::string>> params;
+  if (colon != std::string_view::npos) {
+    std::string_view rest = text.substr(colon + 1);
+    while (true) {
+      const std::size_t comma = rest.find(',');
+      const std::string_view item = rest.substr(0, comma);
+      const std::size_t equals = item.find('=');
+      if (equals == std::string_view::npos || equals == 0)
+        return bad_input("expected key=value, found \"" + std::string(item.substr(0, 80)) + "\"")
+            .at_field(name);
+      params.emplace_back(std::string(item.substr(0, equals)), std::string(item.substr(equals + 1)));
+      if (comma == std::string_view::npos) break;
+      rest = rest.substr(comma + 1);
+    }
+  }
+  return make_choice(name, params, family, catalogue);
+}
+
+}  // namespace kvplan

@@ -1,0 +1,101 @@
+// Descriptors: what a component (an allocator, a token policy, a latency model, ...) is called, does and
+// accepts. One descriptor per component; scenario checks, `list`, `explain`, `--help` and the forms of the
+// desktop program are all derived from it, so a new component appears everywhere by being in its catalogue.
+//
+// A component is written `NAME[:key=value[,key=value...]]`. `parse_component` turns that text into a
+// `Choice`: the descriptor and a value for every parameter, checked against type, range and choices.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "simulator/base/result.h"
+
+namespace kvplan {
+
+enum class ParamKind : std::uint8_t {
+  kInteger,  ///< whole number
+  kDecimal,  ///< decimal number, kept as text so that its user can round it exactly once
+  kFlag,     ///< true|false
+  kText,     ///< one of `choices`, or any text where there are none
+};
+
+enum class Unit : std::uint8_t { kNone, kTokens, kBlocks, kBytes, kNs, kSeconds, kRatio, kRequests };
+/// "tokens", "ns", ...; empty for kNone.
+std::string_view unit_name(Unit unit);
+
+/// One row of --help, of a form, of a documentation page.
+struct Param {
+  std::string_view name;
+  std::string_view help;  ///< one sentence without a final full stop
+  ParamKind kind{ParamKind::kInteger};
+  Unit unit{Unit::kNone};
+  std::string_view fallback;                    ///< default, as a user would write it; empty = must be given
+  double low{0};                                ///< inclusive; for kInteger and kDecimal
+  double high{0};                               ///< inclusive
+  std::span<const std::string_view> choices{};  ///< for kText
+};
+
+struct Descriptor {
+  std::string_view family;   ///< "allocator", "eviction", "latency", "engine", "router", ...
+  std::string_view name;     ///< as written in scenarios
+  std::string_view summary;  ///< one sentence
+  std::string_view source;   ///< paper, repository and version of the modelled behaviour; "kvplan" for own
+  std::span<const Param> params;
+};
+
+/// A component with a value for each of its parameters, in the order of the descriptor.
+class Choice {
+ public:
+  struct Value {
+    std::string text;  ///< as written, or the default
+    bool given{false};
+  };
+  Choice() = default;
+  Choice(const Descriptor* descriptor, std::vector<Value> values)
+      : descriptor_(descriptor), values_(std::move(values)) {}
+
+  [[nodiscard]] const Descriptor& descriptor() const { return *descriptor_; }
+  [[nodiscard]] std::string_view name() const { return descriptor_->name; }
+  [[nodiscard]] const std::vector<Value>& values() const { return values_; }
+
+  // REQUIRES for all: the descriptor has a parameter of this name and kind.
+  [[nodiscard]] std::int64_t integer(std::string_view param) const;
+  [[nodiscard]] double decimal(std::string_view param) const;
+  [[nodiscard]] const std::string& text(std::string_view param) const;
+  [[nodiscard]] bool flag(std::string_view param) const;
+  [[nodiscard]] bool given(std::string_view param) const;
+
+  /// `NAME:key=value,...` with every parameter, defaults included; `NAME` where there are none.
+  [[nodiscard]] std::string to_string() const;
+
+ private:
+  [[nodiscard]] const Value& at(std::string_view param) const;
+  const Descriptor* descriptor_{nullptr};
+  std::vector<Value> values_;
+};
+
+using Catalogue = std::span<const Descriptor* const>;
+
+/// Parses `NAME[:key=value,...]` against a family. Unknown names and parameters, values of the wrong type or
+/// out of range are errors whose text lists what exists; the error's field is "NAME" or "NAME:key".
+Result<Choice> parse_component(std::string_view text, std::string_view family, Catalogue catalogue);
+
+/// The same from a name and (key, value) pairs, as a JSON object gives them.
+Result<Choice> make_choice(std::string_view name, std::span<const std::pair<std::string, std::string>> params,
+                           std::string_view family, Catalogue catalogue);
+
+/// Whole decimal number, optional sign, nothing around it; nullopt on anything else or on overflow.
+std::optional<std::int64_t> parse_integer(std::string_view text);
+/// Decimal number such as 12, 0.5, 1e-3, .5; finite; nullopt on anything else.
+std::optional<double> parse_decimal(std::string_view text);
+/// `text` x 2^shift rounded once to the nearest integer, halves up, exactly (no double in between).
+/// nullopt when it is not a plain decimal number (an exponent is allowed) or does not fit 63 bits.
+std::optional<std::int64_t> decimal_times_power_of_two(std::string_view text, int shift);
+
+}  // namespace kvplan

@@ -1,0 +1,75 @@
+// Units, random streams, JSON text and suggestions: each against a value worked out by hand or a second way.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <limits>
+#include <set>
+
+#include "simulator/base/json_writer.h"
+#include "simulator/base/random.h"
+#include "simulator/base/result.h"
+#include "simulator/base/suggest.h"
+#include "simulator/base/units.h"
+
+namespace kvplan {
+namespace {
+
+static_assert(blocks_for(Tokens{17}, Tokens{16}) == Blocks{2});
+static_assert(blocks_for(Tokens{16}, Tokens{16}) == Blocks{1});
+static_assert(blocks_for(Tokens{0}, Tokens{16}) == Blocks{0});
+static_assert(ns_floor(Ticks{1023}) == 0 && ns_floor(Ticks{1024}) == 1 && ns_floor(Ticks{-1}) == -1);
+
+TEST(Random, SplitMix64KnownSequence) {
+  // First outputs for state 1234567, as published with the generator (prng.di.unimi.it/splitmix64.c).
+  Random random(1234567);
+  EXPECT_EQ(random.next(), 6457827717110365317ULL);
+  EXPECT_EQ(random.next(), 3203168211198807973ULL);
+  EXPECT_EQ(random.next(), 9817491932198370423ULL);
+}
+
+TEST(Random, StreamsOfDifferentNamesDiffer) {
+  std::set<std::uint64_t> first;
+  for (const auto* name : {"arrivals", "lengths", "arrival", ""}) first.insert(Random(7, name).next());
+  EXPECT_EQ(first.size(), 4U);
+  EXPECT_EQ(Random(7, "arrivals").next(), Random(7, "arrivals").next());
+}
+
+TEST(Random, BelowCoversItsRangeEvenly) {
+  Random random(1, "even");
+  std::array<int, 7> seen{};
+  for (int i = 0; i < 70000; ++i) ++seen.at(random.below(7));
+  for (const int count : seen) EXPECT_NEAR(count, 10000, 500);
+  EXPECT_EQ(random.between(-3, -3), -3);
+}
+
+TEST(JsonWriter, WritesWhatItIsGiven) {
+  JsonWriter json(0);
+  json.begin_object();
+  json.member("n", std::int64_t{9007199254740993});
+  json.member("x", 0.1).member("bad", std::numeric_limits<double>::quiet_NaN());
+  json.member("t", "a\"b\n\x01").member("none", std::optional<double>{});
+  json.key("list").begin_array().value(true).begin_object().end_object().end_array();
+  json.end_object();
+  EXPECT_EQ(json.take(),
+            "{\"n\":9007199254740993,\"x\":0.1,\"bad\":null,\"t\":\"a\\\"b\\n\\u0001\",\"none\":null,"
+            "\"list\":[true,{}]}\n");
+}
+
+TEST(Suggest, NearestName) {
+  constexpr std::array<std::string_view, 3> kNames{"window", "streaming-llm", "h2o"};
+  EXPECT_EQ(nearest_name("windwo", kNames), "window");
+  EXPECT_EQ(nearest_name("streamingllm", kNames), "streaming-llm");
+  EXPECT_EQ(nearest_name("zebra", kNames), "");
+  EXPECT_EQ(unknown_name("policy", "windwo", kNames),
+            "unknown policy \"windwo\"; did you mean \"window\"? (known: window, streaming-llm, h2o)");
+}
+
+TEST(Result, ErrorTextNamesThePlace) {
+  EXPECT_EQ(bad_input("expected a number").at_file("a.csv").at_line(3).at_field("input").to_string(),
+            "a.csv:3: input: expected a number");
+  EXPECT_EQ(bad_input("checksum differs").at_file("a.kvt").at_byte(12).to_string(),
+            "a.kvt: byte 12: checksum differs");
+}
+
+}  // namespace
+}  // namespace kvplan

@@ -1,0 +1,64 @@
+// A request trace in memory: plain columns, one entry per request, in the order of the file it came from.
+// This is what the engine, the statistics and the desktop program read; files and Protobuf live in traces/io.
+//
+// Life cycle: an importer or the .kvt reader fills it once; after that it is read only and may be shared by
+// any number of simulations and threads.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "simulator/base/units.h"
+
+namespace kvplan::traces {
+
+/// Prefix-chained content ids of prompts: equal id = equal block and equal everything before it.
+/// Ids are interned: dense, 0-based, in order of first appearance. Request i owns ids[offsets[i] ..
+/// offsets[i+1]).
+struct PrefixHashes {
+  std::int64_t block_tokens{0};        ///< tokens that one id stands for; 0 = the trace has no hashes
+  std::vector<std::uint64_t> offsets;  ///< [requests + 1], ascending, first is 0; empty without hashes
+  std::vector<std::uint32_t> ids;      ///< [references]
+  std::int64_t distinct{0};            ///< ids are in [0, distinct)
+  /// True: the last id of a prompt may stand for a part-filled block (Mooncake: count is the ceiling).
+  /// False: only full blocks have ids (the count is the floor).
+  bool last_may_be_partial{true};
+
+  [[nodiscard]] bool present() const { return block_tokens > 0; }
+};
+
+/// Where a trace came from and what was noticed on the way; printed by reports.
+struct Provenance {
+  std::string format;                ///< importer name ("azure", "mooncake", "csv", ...)
+  std::vector<std::string> sources;  ///< file names without folders
+  std::vector<std::string>
+      options;  ///< "name=value" of what was given or assumed (time unit, block size, ...)
+  std::vector<std::string> warnings;  ///< whole sentences, with counts
+};
+
+/// All requests of a trace. The columns of required fields have equal length; optional columns are empty or
+/// full.
+struct Trace {
+  std::vector<std::int64_t> arrival_ns;     ///< since a moment that only the source knows; any order
+  std::vector<std::int32_t> input_tokens;   ///< prompt length, >= 0
+  std::vector<std::int32_t> output_tokens;  ///< generated length, >= 0
+  PrefixHashes prefix;
+
+  std::vector<std::int32_t> session;  ///< index into session_names
+  std::vector<std::string> session_names;
+  std::vector<std::int32_t> tenant;  ///< index into tenant_names
+  std::vector<std::string> tenant_names;
+  std::vector<std::int32_t> max_tokens;  ///< what the client allowed; -1 = not stated
+  std::vector<std::int64_t> ttft_ns;     ///< measured by the source; -1 = not stated
+  std::vector<std::int64_t> e2e_ns;      ///< measured by the source; -1 = not stated
+
+  bool shares_clock{true};  ///< false: times are per session, so span and rate have no meaning
+  std::string digest;       ///< 16 hex digits over the columns above, made when read or imported
+  Provenance provenance;
+
+  [[nodiscard]] std::int64_t size() const { return static_cast<std::int64_t>(arrival_ns.size()); }
+};
+
+}  // namespace kvplan::traces
