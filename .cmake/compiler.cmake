@@ -1,20 +1,40 @@
-# What every target is compiled with.
+# What every target of ours is compiled with: link `kvplan_options` (PRIVATE).
+set(sanitize "${KVPLAN_SANITIZE}")
+if(KVPLAN_FUZZ)
+  if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+    message(FATAL_ERROR "KVPLAN_FUZZ=ON needs clang (libFuzzer), this is ${CMAKE_CXX_COMPILER_ID}: "
+      "use the preset `fuzz`")
+  endif()
+  if(NOT sanitize)
+    set(sanitize address,undefined)
+  endif()
+endif()
+
 add_library(kvplan_options INTERFACE)
-target_include_directories(kvplan_options INTERFACE ${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR}/generated)
+target_include_directories(kvplan_options INTERFACE ${CMAKE_SOURCE_DIR})
 target_compile_options(kvplan_options INTERFACE
   $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wnon-virtual-dtor -Werror>
+  $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra,-Werror>
   # Where floating point decides anything its order is fixed: no fused multiply-add behind our back.
-  $<$<COMPILE_LANGUAGE:CXX>:-ffp-contract=off>)
+  $<$<COMPILE_LANGUAGE:CXX>:-ffp-contract=off>
+  $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-ffp-contract=off>)
 if(CMAKE_BUILD_TYPE STREQUAL "Release")
   string(REPLACE "-O3" "-O2" CMAKE_CXX_FLAGS_RELEASE "${CMAKE_CXX_FLAGS_RELEASE}")
 endif()
-if(KVPLAN_SANITIZE)
+if(sanitize)
   target_compile_options(kvplan_options INTERFACE
-    $<$<COMPILE_LANGUAGE:CXX>:-fsanitize=${KVPLAN_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer -g1>)
-  target_link_options(kvplan_options INTERFACE -fsanitize=${KVPLAN_SANITIZE})
+    $<$<COMPILE_LANGUAGE:CXX>:-fsanitize=${sanitize} -fno-sanitize-recover=all -fno-omit-frame-pointer -g1>)
+  target_link_options(kvplan_options INTERFACE -fsanitize=${sanitize})
 endif()
+if(KVPLAN_FUZZ)
+  target_compile_options(kvplan_options INTERFACE -fsanitize=fuzzer-no-link)
+endif()
+set(KVPLAN_SANITIZE_USED "${sanitize}")
 
-find_program(KVPLAN_CCACHE ccache)
+# Decided once per build tree: a ccache that is installed later must not make ninja build everything again.
+if(NOT DEFINED KVPLAN_CCACHE)
+  find_program(KVPLAN_CCACHE ccache DOC "Compiler cache, used where found; empty: none")
+endif()
 if(KVPLAN_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${KVPLAN_CCACHE})
   set(CMAKE_CUDA_COMPILER_LAUNCHER ${KVPLAN_CCACHE})

@@ -1,4 +1,5 @@
 # One target per folder, with explicit one-way links. Sources are globbed, so that a new policy is one new file.
+
 #   kvplan_library(NAME FOLDER LINKS...)   every .cpp of FOLDER (not below it); header-only folders become INTERFACE
 function(kvplan_library name folder)
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${folder}/*.cpp)
@@ -11,4 +12,23 @@ function(kvplan_library name folder)
     target_link_libraries(${name} INTERFACE ${ARGN})
     target_include_directories(${name} INTERFACE ${CMAKE_SOURCE_DIR})
   endif()
+endfunction()
+
+#   kvplan_program(NAME FOLDER LINKS...)   build/bin/NAME from every .cpp of FOLDER; KVPLAN_VERSION is defined
+function(kvplan_program name folder)
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${folder}/*.cpp)
+  add_executable(${name} ${sources})
+  target_link_libraries(${name} PRIVATE ${ARGN} kvplan_options)
+  target_compile_definitions(${name} PRIVATE KVPLAN_VERSION="${PROJECT_VERSION}")
+endfunction()
+
+#   kvplan_test(NAME FOLDER LINKS...)      one GoogleTest program from every .cpp of tests/FOLDER
+function(kvplan_test name folder)
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/${folder}/*.cpp)
+  add_executable(${name} ${sources})
+  target_link_libraries(${name} PRIVATE ${ARGN} GTest::gtest GTest::gtest_main kvplan_options)
+  target_compile_definitions(${name} PRIVATE KVPLAN_SOURCE_DIR="${CMAKE_SOURCE_DIR}"
+    KVPLAN_PROGRAM_DIR="${CMAKE_BINARY_DIR}/bin")
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 600)
 endfunction()

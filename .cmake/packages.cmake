@@ -1,0 +1,34 @@
+# The libraries kvplan stands on, all from Debian 12 (`.ci/setup` installs them by name), and what is optional.
+#   linked as: Protobuf::protobuf zstd::libzstd_shared ZLIB::ZLIB fmt::fmt simdjson::simdjson CLI11::CLI11
+#              Threads::Threads GTest::gtest benchmark::benchmark
+set(CMAKE_FIND_PACKAGE_PREFER_CONFIG OFF)
+set(THREADS_PREFER_PTHREAD_FLAG ON)
+foreach(package Threads Protobuf zstd ZLIB fmt simdjson CLI11)
+  find_package(${package} QUIET)
+  if(NOT ${package}_FOUND)
+    list(APPEND missing ${package})
+  endif()
+endforeach()
+if(missing)
+  list(JOIN missing ", " missing)
+  message(FATAL_ERROR "kvplan needs ${missing}: run .ci/setup kvplan, or install them yourself")
+endif()
+
+# kvplan_optional(NAME WANTED FOUND HINT) sets KVPLAN_HAVE_NAME and, where it is off, KVPLAN_WHY_NAME.
+macro(kvplan_optional name wanted found hint)
+  set(KVPLAN_HAVE_${name} OFF)
+  if("${wanted}" STREQUAL "OFF")
+    set(KVPLAN_WHY_${name} "KVPLAN_${name}=OFF")
+  elseif(${found})
+    set(KVPLAN_HAVE_${name} ON)
+  elseif("${wanted}" STREQUAL "AUTO")
+    set(KVPLAN_WHY_${name} "${hint}")
+  else()
+    message(FATAL_ERROR "KVPLAN_${name}=${wanted}, but ${hint}")
+  endif()
+endmacro()
+
+find_package(GTest QUIET)
+kvplan_optional(TESTS "${KVPLAN_TESTS}" GTest_FOUND "GoogleTest was not found: .ci/setup all installs it")
+find_package(benchmark QUIET)
+kvplan_optional(BENCH "${KVPLAN_BENCH}" benchmark_FOUND "Google Benchmark was not found: .ci/setup all installs it")
