@@ -1,5 +1,5 @@
-# Sets KVPLAN_HAVE_CUDA and enables the language. The compiler is, in this order: CMAKE_CUDA_COMPILER or $CUDACXX, nvcc on
-# the PATH, /usr/local/cuda, and what `.ci/setup all` put into build/cuda. Where AUTO finds none that works, CUDA is off.
+# Sets KVPLAN_HAVE_CUDA and enables the language. The compiler is, in this order: CMAKE_CUDA_COMPILER or $CUDACXX, nvcc
+# on the PATH, /usr/local/cuda, and what `.ci/setup all` put into build/cuda. Under AUTO it is off where none works.
 set(kvplan_nvcc_least 12.5)  # C++20 in device code, and driver entry points by version
 set(why "no nvcc was found: .ci/setup all installs one into build/cuda")
 set(usable OFF)

@@ -30,5 +30,5 @@ function(kvplan_test name folder)
   target_compile_definitions(${name} PRIVATE KVPLAN_SOURCE_DIR="${CMAKE_SOURCE_DIR}"
     KVPLAN_PROGRAM_DIR="${CMAKE_BINARY_DIR}/bin")
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
-  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 600)
+  gtest_discover_tests(${name} NO_PRETTY_VALUES DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 600)
 endfunction()

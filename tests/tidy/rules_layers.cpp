@@ -1,0 +1,172 @@
+// Who may include and link whom.
+#include <algorithm>
+#include <array>
+#include <deque>
+#include <map>
+#include <regex>
+#include <set>
+
+#include "tests/tidy/rules.h"
+
+namespace kvplan::tidy {
+namespace {
+
+/// A folder and what it may include beside itself. A new folder is a new line. Longest match decides; tests
+/// may include everything.
+struct Layer {
+  std::string_view folder;
+  std::vector<std::string_view> allowed;
+};
+
+const std::vector<Layer>& layers() {
+  static const std::vector<Layer> kLayers = [] {
+    std::vector<std::string_view> below;
+    std::vector<Layer> table;
+    // One level: its folders do not see each other; later levels see all of them.
+    const auto level = [&](const std::vector<std::string_view>& folders) {
+      for (const auto folder : folders) table.push_back({folder, below});
+      below.insert(below.end(), folders.begin(), folders.end());
+    };
+    level({"simulator/base"});
+    level({"traces/record"});
+    level({"simulator/model"});
+    level({"simulator/core"});
+    level({"simulator/attention", "simulator/policies", "simulator/observe"});
+    level({"simulator/plan"});
+    level({"traces/io"});  // Protobuf and files begin here
+    level({"simulator/io", "traces/import", "traces/synth"});
+    level({"simulator/cli", "gui", "simulator/bench"});
+    // It proves the simulator's bytes, so it must not share code with what it checks.
+    table.push_back({"validator", {"simulator/base", "simulator/io/event_log"}});
+    return table;
+  }();
+  return kLayers;
+}
+
+bool within(std::string_view path, std::string_view prefix) {
+  if (path.substr(0, prefix.size()) != prefix) return false;
+  // "simulator/io/event_log" stands for files of that beginning, a folder for what is below it.
+  return path.size() == prefix.size() || path[prefix.size()] == '/' || path[prefix.size()] == '_' ||
+         path[prefix.size()] == '.';
+}
+
+const Layer* layer_of(std::string_view path) {
+  const Layer* best = nullptr;
+  for (const auto& layer : layers()) {
+    if (within(path, layer.folder) && (best == nullptr || layer.folder.size() > best->folder.size()))
+      best = &layer;
+  }
+  return best;
+}
+
+bool allows(const Layer& layer, std::string_view path) {
+  const auto holds = [&](std::string_view folder) { return within(path, folder); };
+  return within(path, layer.folder) || std::any_of(layer.allowed.begin(), layer.allowed.end(), holds);
+}
+
+struct Include {
+  int line;
+  std::string path;
+};
+
+/// Own headers that a file includes. Generated ones (NAME.pb.h, NAME.moc) are check_libraries' concern.
+std::vector<Include> own_includes(const File& file) {
+  static const std::regex kInclude(R"re(^\s*#\s*include\s*"([^"]+)")re");
+  std::vector<Include> found;
+  each_line(without_comments(file.text, false), [&](int number, std::string_view line) {
+    std::match_results<std::string_view::const_iterator> match;
+    if (std::regex_search(line.begin(), line.end(), match, kInclude)) found.push_back({number, match[1]});
+  });
+  std::erase_if(found, [](const Include& include) {
+    return include.path.ends_with(".pb.h") || include.path.ends_with(".moc");
+  });
+  return found;
+}
+
+bool in_tests(std::string_view path) {
+  return path.starts_with("tests/");
+}
+
+}  // namespace
+
+Findings check_layers(const Tree& tree) {
+  std::set<std::string_view> paths;
+  for (const auto& file : tree) paths.insert(file.path);
+  Findings findings;
+  for (const auto& file : tree) {
+    if (!is_cpp(file.path)) continue;
+    const Layer* layer = layer_of(file.path);
+    if (layer == nullptr && !in_tests(file.path)) {
+      findings.push_back(
+          {file.path, 0, "its folder has no line in the layer table of tests/tidy/rules_layers.cpp"});
+      continue;
+    }
+    for (const auto& [line, path] : own_includes(file)) {
+      if (!paths.contains(path)) {
+        findings.push_back({file.path, line, "\"" + path + "\" is no path from the root to a header"});
+      } else if (layer != nullptr && !allows(*layer, path)) {
+        findings.push_back({file.path, line, std::string(layer->folder) + " may not include " + path});
+      }
+    }
+  }
+  return findings;
+}
+
+Findings check_links(const Tree& tree) {
+  struct Target {
+    const File* file;
+    int line;
+    std::string folder, links;
+  };
+  static const std::regex kTarget(R"re(kvplan_(?:library|program)\(\s*([\w-]+)\s+([\w./-]+)\s*([^)]*)\))re");
+  std::map<std::string, Target> targets;
+  for (const auto& file : tree) {
+    if (!file.path.ends_with("CMakeLists.txt") || in_tests(file.path)) continue;
+    for (std::sregex_iterator match(file.text.begin(), file.text.end(), kTarget), end; match != end;
+         ++match) {
+      const auto before = file.text.begin() + match->position();
+      targets[(*match)[1]] = {&file, 1 + static_cast<int>(std::count(file.text.begin(), before, '\n')),
+                              (*match)[2], (*match)[3]};
+    }
+  }
+  Findings findings;
+  static const std::regex kWord(R"re([\w-]+)re");
+  for (const auto& [name, target] : targets) {
+    const Layer* layer = layer_of(target.folder);
+    for (std::sregex_iterator word(target.links.begin(), target.links.end(), kWord), end; word != end;
+         ++word) {
+      const auto linked = targets.find(word->str());
+      if (layer == nullptr || linked == targets.end() || allows(*layer, linked->second.folder)) continue;
+      findings.push_back(
+          {target.file->path, target.line, target.folder + " may not link " + linked->second.folder});
+    }
+  }
+  return findings;
+}
+
+Findings check_replay_is_apart(const Tree& tree) {
+  std::map<std::string_view, const File*> files;
+  for (const auto& file : tree) files[file.path] = &file;
+  const Layer* layer = layer_of("validator/replay.cpp");
+  Findings findings;
+  for (const auto& file : tree) {
+    if (!is_cpp(file.path) || !within(file.path, "validator")) continue;
+    std::set<std::string> seen;
+    std::deque<std::string> next{file.path};
+    while (!next.empty()) {
+      const auto at = files.find(next.front());
+      next.pop_front();
+      if (at == files.end()) continue;
+      for (const auto& include : own_includes(*at->second)) {
+        if (!seen.insert(include.path).second) continue;
+        next.push_back(include.path);
+        if (!allows(*layer, include.path)) {
+          findings.push_back({file.path, 0, "reaches " + include.path + " through " + at->second->path});
+        }
+      }
+    }
+  }
+  return findings;
+}
+
+}  // namespace kvplan::tidy

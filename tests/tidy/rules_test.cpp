@@ -1,0 +1,157 @@
+// Each rule finds what breaks it, on the line where it stands, and lets the nearest good neighbour pass.
+#include <gtest/gtest.h>
+
+#include <initializer_list>
+#include <string>
+#include <vector>
+
+#include "tests/tidy/rules.h"
+
+namespace kvplan::tidy {
+namespace {
+
+/// "path:line" of each finding.
+std::vector<std::string> places(const Findings& findings) {
+  std::vector<std::string> result;
+  for (const auto& finding : findings) result.push_back(finding.path + ":" + std::to_string(finding.line));
+  return result;
+}
+using Places = std::vector<std::string>;
+
+std::string include(const std::string& path) {
+  return "#include \"" + path + "\"\n";
+}
+
+TEST(TidyRules, CommentsAndLiteralsAreTold) {
+  EXPECT_EQ(without_comments("a // b\nc /* d\ne */ f", false), "a     \nc     \n     f");
+  EXPECT_EQ(without_comments("a \"//\" b", false), "a \"//\" b");
+  EXPECT_EQ(without_comments("a \"x\\\"//\" b", true), "a         b");
+  EXPECT_EQ(without_comments("1'000'000 'x' '\\'' y", true), "1'000'000          y");
+  EXPECT_EQ(without_comments("R\"-(a)\" // -)-\" b", true), "                b");
+}
+
+TEST(TidyRules, LayersGoOneWay) {
+  const File base{"simulator/base/units.h", ""};
+  const File core{"simulator/core/engine.h", include("simulator/base/units.h")};
+  EXPECT_TRUE(check_layers({base, core}).empty());
+  const File upward{"simulator/base/units.cpp", "\n" + include("simulator/core/engine.h")};
+  EXPECT_EQ(places(check_layers({base, core, upward})), Places{"simulator/base/units.cpp:2"});
+  const File sideways{"simulator/policies/lru.cpp", include("simulator/observe/ledger.h")};
+  EXPECT_EQ(places(check_layers({sideways, {"simulator/observe/ledger.h", ""}})),
+            Places{"simulator/policies/lru.cpp:1"});
+  const File not_from_root{"simulator/core/engine.cpp", include("engine.h")};
+  EXPECT_EQ(places(check_layers({core, base, not_from_root})), Places{"simulator/core/engine.cpp:1"});
+  const File of_tests{"simulator/core/engine.cpp", include("tests/tidy/rules.h")};
+  EXPECT_EQ(places(check_layers({{"tests/tidy/rules.h", ""}, of_tests})),
+            Places{"simulator/core/engine.cpp:1"});
+  EXPECT_EQ(places(check_layers({{"simulator/elsewhere/a.h", ""}})), Places{"simulator/elsewhere/a.h:0"});
+  const File commented{"simulator/base/a.cpp", "// " + include("simulator/core/engine.h")};
+  EXPECT_TRUE(check_layers({base, core, commented}).empty());
+}
+
+TEST(TidyRules, LinksFollowTheLayers) {
+  const std::string good =
+      "kvplan_library(kvplan_base simulator/base)\nkvplan_library(kvplan_core simulator/core kvplan_base)\n";
+  EXPECT_TRUE(check_links({{"simulator/CMakeLists.txt", good}}).empty());
+  const std::string bad =
+      "kvplan_library(kvplan_base simulator/base\n  kvplan_core)\nkvplan_library(kvplan_core "
+      "simulator/core)\n";
+  EXPECT_EQ(places(check_links({{"simulator/CMakeLists.txt", bad}})), Places{"simulator/CMakeLists.txt:1"});
+  const File program{"validator/CMakeLists.txt", "\nkvplan_program(kvplan-validate validator kvplan_core)\n"};
+  EXPECT_EQ(places(check_links({{"simulator/CMakeLists.txt", good}, program})),
+            Places{"validator/CMakeLists.txt:2"});
+}
+
+TEST(TidyRules, ReplaySharesNoCodeWithWhatItChecks) {
+  const File reader{"simulator/io/event_log_reader.h", include("simulator/base/result.h")};
+  const File replay{"validator/replay.cpp",
+                    include("validator/replay.h") + include("simulator/io/event_log_reader.h")};
+  const File header{"validator/replay.h", ""};
+  const File result{"simulator/base/result.h", ""};
+  EXPECT_TRUE(check_replay_is_apart({reader, replay, header, result}).empty());
+  EXPECT_TRUE(check_layers({reader, replay, header, result}).empty());
+  // Not directly, but through the reader.
+  const File leaking{"simulator/io/event_log_reader.h", include("simulator/core/block_pool.h")};
+  EXPECT_EQ(places(check_replay_is_apart({leaking, replay, header, result})),
+            Places{"validator/replay.cpp:0"});
+  const File direct{"validator/replay.cpp", include("simulator/core/block_pool.h")};
+  EXPECT_EQ(places(check_layers({direct, {"simulator/core/block_pool.h", ""}})),
+            Places{"validator/replay.cpp:1"});
+}
+
+TEST(TidyRules, LibrariesStayWhereTheyBelong) {
+  const auto found = [](const std::string& path, const std::string& line) {
+    return !check_libraries({{path, line + "\n"}}).empty();
+  };
+  EXPECT_TRUE(found("simulator/core/a.cpp", "#include \"proto/trace.pb.h\""));
+  EXPECT_TRUE(found("simulator/cli/a.cpp", "#include <google/protobuf/message.h>"));
+  EXPECT_FALSE(found("traces/io/a.cpp", "#include \"proto/trace.pb.h\""));
+  EXPECT_FALSE(found("validator/log_reader.cpp", "#include \"proto/event_log.pb.h\""));
+  EXPECT_TRUE(found("validator/replay.cpp", "#include \"proto/event_log.pb.h\""));
+  EXPECT_TRUE(found("simulator/plan/a.h", "#include <boost/graph/adjacency_list.hpp>"));
+  EXPECT_FALSE(found("simulator/plan/a.cpp", "#include <boost/graph/adjacency_list.hpp>"));
+  EXPECT_TRUE(found("simulator/core/a.cpp", "#include <cuda_runtime.h>"));
+  EXPECT_FALSE(found("validator/a.cu", "#include <cub/cub.cuh>"));
+  EXPECT_TRUE(found("simulator/cli/a.cpp", "#include <QString>"));
+  EXPECT_FALSE(found("gui/a.h", "#include <QString>"));
+  EXPECT_TRUE(found("traces/io/a.h", "#include <zstd.h>"));
+  EXPECT_FALSE(found("traces/io/a.cpp", "#include <zstd.h>"));
+  EXPECT_TRUE(found("simulator/core/a.cpp", "#include <fstream>"));
+  EXPECT_FALSE(found("simulator/io/a.cpp", "#include <fstream>"));
+  EXPECT_FALSE(found("simulator/core/a.cpp", "// #include <fstream>"));
+}
+
+TEST(TidyRules, BannedCalls) {
+  for (const auto* line : {"int x = rand();", "srand(1);", "auto t = std::time(nullptr);", "time( NULL )",
+                           "std::chrono::system_clock::now()", "std::random_device d;", "std::mt19937_64 g;",
+                           "std::uniform_int_distribution<int> d;", "std::shuffle(a, b, g);"}) {
+    EXPECT_EQ(check_calls({{"simulator/core/a.cpp", line}}).size(), 1U) << line;
+    EXPECT_TRUE(check_calls({{"tests/unit/a.cpp", line}}).empty()) << line;
+    EXPECT_TRUE(check_calls({{"simulator/core/a.cpp", std::string("// ") + line}}).empty()) << line;
+  }
+  for (const auto* line :
+       {"operand(1);", "step_time(0)", "say(\"rand()\");", "steady_clock::now()", "random.below(3)"}) {
+    EXPECT_TRUE(check_calls({{"simulator/core/a.cpp", line}}).empty()) << line;
+  }
+}
+
+TEST(TidyRules, Lines) {
+  const std::string longest(120, 'x');
+  EXPECT_TRUE(check_lines({{"a.cpp", longest + "\n"}}).empty());
+  EXPECT_EQ(places(check_lines({{"a.cpp", "\n" + longest + "x\n"}})), Places{"a.cpp:2"});
+  std::string accents;
+  for (int i = 0; i < 120; ++i) accents += "\u00e9";
+  EXPECT_TRUE(check_lines({{"a.cpp", accents + "\n"}}).empty());
+  EXPECT_EQ(places(check_lines({{"a.cpp", "x \n"}})), Places{"a.cpp:1"});
+  EXPECT_EQ(places(check_lines({{"a.cpp", "x\r\n"}})), Places{"a.cpp:1"});
+  EXPECT_EQ(places(check_lines({{"a.cpp", "\tx\n"}})), Places{"a.cpp:1"});
+  EXPECT_EQ(places(check_lines({{"a.cpp", "x"}})), Places{"a.cpp:0"});
+  EXPECT_EQ(places(check_lines({{"a.cpp", "x\n\n"}})), Places{"a.cpp:0"});
+}
+
+TEST(TidyRules, MarksOfUnfinishedWork) {
+  for (const auto& line : {std::string("// TO") + "DO: later", std::string("FIX") + "ME",
+                           std::string("is not ") + "implemented yet", std::string("a place") + "holder"}) {
+    EXPECT_EQ(places(check_marks({{"README.md", "\n" + line}})), Places{"README.md:2"}) << line;
+  }
+  EXPECT_TRUE(check_marks({{"a.cpp",
+                            "edit->setPlace"
+                            "holderText(); mkstemp(\"aXXXX"
+                            "XX\");"}})
+                  .empty());
+}
+
+TEST(TidyRules, Sizes) {
+  EXPECT_TRUE(check_sizes({{"a.cpp", std::string(700, '\n')}}).empty());
+  EXPECT_EQ(places(check_sizes({{"a.cpp", std::string(701, '\n')}})), Places{"a.cpp:0"});
+}
+
+TEST(TidyRules, Headers) {
+  EXPECT_TRUE(check_headers({{"a.h", "// What.\n#pragma once\n"}}).empty());
+  EXPECT_EQ(places(check_headers({{"a.h", "// #pragma once\n"}})), Places{"a.h:0"});
+  EXPECT_EQ(places(check_headers({{"a.h", "#pragma once\nusing namespace std;\n"}})), Places{"a.h:2"});
+  EXPECT_TRUE(check_headers({{"a.cpp", "using namespace std::literals;\n"}}).empty());
+}
+
+}  // namespace
+}  // namespace kvplan::tidy
