@@ -1,0 +1,108 @@
+// The interface of the allocator family: where the KV bytes of requests go.
+//
+// Life of a request: lookup (changes nothing) -> admit -> grow, drop, ... -> release (it ended or was
+// preempted; it may be admitted again) -> forget (it ended). The engine decides and calls; the allocator
+// places and remembers who holds what. Running out of room is an ordinary answer (`false`, and nothing has
+// changed).
+//
+// One instance serves one replica. It is told nothing about time and keeps no statistics.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "simulator/base/units.h"
+
+namespace kvplan::core {
+
+/// What one block id spans and how capacity divides into blocks: fixed for a run.
+struct MemoryLayout {
+  std::int64_t quantum_tokens{
+      1};  ///< tokens of the least amount that can be granted or returned (block; 1 slot)
+  std::int64_t token_bytes{1};     ///< KV bytes of one token over all layers and heads
+  std::int64_t capacity_bytes{0};  ///< KV bytes before rounding to quanta
+  std::int64_t quanta{0};          ///< quanta that requests can hold
+  bool returns_quanta{true};       ///< false: a request's memory comes back only as a whole, when it ends
+
+  [[nodiscard]] std::int64_t quantum_bytes() const { return quantum_tokens * token_bytes; }
+  /// Bytes that no cell maps to: the null block and remainders of the division into quanta.
+  [[nodiscard]] std::int64_t padding_bytes() const { return capacity_bytes - quanta * quantum_bytes(); }
+};
+
+/// Quanta of the pool by who could use them; held + cached + free = layout.quanta.
+struct PoolCounts {
+  std::int64_t free{0};    ///< not held, content forgotten
+  std::int64_t cached{0};  ///< not held, content can still be found by a lookup
+  std::int64_t held{0};
+  std::int64_t distinct_names{0};  ///< contents that a lookup can find, held or not
+  friend bool operator==(const PoolCounts&, const PoolCounts&) = default;
+};
+
+/// The result of a lookup.
+struct Found {
+  std::int64_t tokens{0};  ///< leading tokens that are cached: whole blocks, never all tokens of the request
+  std::int64_t idle{0};    ///< blocks among them that nobody holds now: taking them uses free room
+};
+
+/// Told of contents that become findable or are given up. For event logs; a run without one has no listener.
+class BlockListener {
+ public:
+  virtual ~BlockListener() = default;
+  virtual void on_publish(RequestId request, std::int64_t logical_block, BlockId block) = 0;
+  virtual void on_reclaim(BlockId block) = 0;
+};
+
+class Allocator {
+ public:
+  virtual ~Allocator() = default;
+
+  [[nodiscard]] virtual const MemoryLayout& layout() const = 0;
+  [[nodiscard]] virtual PoolCounts counts() const = 0;
+  /// Tokens between two grants to a request that decodes: it needs room when it holds a multiple of this.
+  /// 0: everything is reserved at admission, `grow` always succeeds.
+  [[nodiscard]] virtual std::int64_t growth_tokens() const = 0;
+  /// Could an empty pool carry the request to its end? Requests for which it could not are rejected on
+  /// arrival.
+  [[nodiscard]] virtual bool fits_empty(RequestId request) const = 0;
+
+  /// Leading tokens found cached for a request that has to compute `num_tokens`; at most num_tokens - 1.
+  [[nodiscard]] virtual Found lookup(RequestId request, std::int64_t num_tokens) = 0;
+  /// Changes whenever the answer of the latest lookup may have changed, so that a refused head of the queue
+  /// need not be looked up at every pass.
+  [[nodiscard]] virtual std::uint64_t lookup_epoch() const = 0;
+  /// Takes what the latest lookup found and makes room for `tokens` in all. REQUIRES: the latest lookup was
+  /// for this request and its epoch still holds; tokens > found.tokens.
+  [[nodiscard]] virtual bool admit(RequestId request, const Found& found, std::int64_t tokens) = 0;
+  /// Makes room for `tokens` in all. REQUIRES: the request is admitted; tokens is what it will hold after
+  /// this step.
+  [[nodiscard]] virtual bool grow(RequestId request, std::int64_t tokens) = 0;
+  /// Makes whole blocks of the first `tokens` tokens findable (they are full, or will be when this step
+  /// ends).
+  virtual void publish(RequestId request, std::int64_t tokens) = 0;
+  /// The cells [sink, begin) of the request's `written` cells are no longer kept; quanta that have neither a
+  /// kept nor an unwritten cell come back, highest first. Blocks that fill from now on are not made findable
+  /// until release. Returns the number of quanta let go; they are the logical blocks [returned.first,
+  /// returned.first + count).
+  struct Dropped {
+    std::int64_t first{0};
+    std::int64_t count{0};
+  };
+  virtual Dropped drop(RequestId request, std::int64_t sink, std::int64_t begin, std::int64_t written) = 0;
+  /// Everything comes back, the tail first. `written`: tokens that the request had written.
+  virtual void release(RequestId request, std::int64_t written) = 0;
+  /// The request has ended for good: nothing about it need be remembered. REQUIRES: released.
+  virtual void forget(RequestId request) = 0;
+
+  /// Block ids of the request by logical block; kNoBlock where a block was let go. For contiguous memory one
+  /// entry, the address in tokens. Valid until the next call for this request.
+  [[nodiscard]] virtual std::span<const BlockId> table(RequestId request) const = 0;
+  /// Quanta that the request holds or has let go: the length of its table in quanta.
+  [[nodiscard]] virtual std::int64_t table_quanta(RequestId request) const = 0;
+
+  void set_listener(BlockListener* listener) { listener_ = listener; }
+
+ protected:
+  BlockListener* listener_{nullptr};
+};
+
+}  // namespace kvplan::core

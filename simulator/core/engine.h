@@ -1,0 +1,71 @@
+// The serving engine of one replica: vLLM V1's scheduler (vllm-project/vllm v0.15.1,
+// vllm/v1/core/sched/scheduler.py, FCFS, synchronous, no speculation) over an allocator and a latency model,
+// in integer time.
+//
+// Two implementations with the same results:
+//   run_fast   per-step work that does not grow with the batch, and whole runs of decode steps at once
+//   run_naive  one request at a time, one step at a time: the readable definition
+// They share nothing but the interfaces of this folder. `kvplan run --step-by-step` selects the second.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <span>
+
+#include "simulator/base/result.h"
+#include "simulator/core/allocator.h"
+#include "simulator/core/latency.h"
+#include "simulator/core/observer.h"
+#include "simulator/core/workload.h"
+
+namespace kvplan::core {
+
+/// Which cells of a request stay after a token: the first `sink` and the last `recent`. Applied at the end of
+/// each step in which the request produced a token and goes on, so never before its prompt (or what is
+/// recomputed) is whole. `recent` < 0 keeps everything.
+struct KeepRule {
+  std::int64_t sink{0};
+  std::int64_t recent{-1};
+
+  [[nodiscard]] bool evicts() const { return recent >= 0; }
+  /// Cells kept of `written` ones.
+  [[nodiscard]] std::int64_t kept(std::int64_t written) const {
+    return evicts() && written > sink + recent ? sink + recent : written;
+  }
+};
+
+/// The scheduler's parameters, named as vLLM names them.
+struct SchedulerParams {
+  std::int64_t token_budget{8192};         ///< max_num_batched_tokens, >= 1
+  std::int64_t max_seqs{256};              ///< max_num_seqs, >= 1
+  std::int64_t long_prefill_threshold{0};  ///< long_prefill_token_threshold; 0 = off
+  std::int64_t max_model_len{262144};      ///< requests with L + O above it are rejected on arrival
+};
+
+/// Shared with whoever waits for the run: may ask it to stop and see how far it is.
+struct RunControl {
+  std::atomic<bool> stop{false};
+  std::atomic<std::int64_t> requests_done{0};
+};
+
+/// Everything one replica's run needs. All pointers outlive the run.
+struct ReplicaRun {
+  const Workload* workload{nullptr};
+  std::span<const RequestId> requests;  ///< this replica's requests by (arrival, position)
+  SchedulerParams scheduler;
+  KeepRule keep;
+  Allocator* allocator{nullptr};
+  const LatencyModel* latency{nullptr};
+  std::span<Observer* const> observers;
+  RunControl* control{nullptr};  ///< may be null
+};
+
+/// Simulated times beyond this (2^62 ticks since the first arrival: 52 days) end a run with an error.
+inline constexpr std::int64_t kLastTick = std::int64_t{1} << 62;
+
+/// Runs to the end of the last request. Errors: interrupted (control->stop), simulated time exceeded.
+/// REQUIRES: an empty allocator.
+Status run_fast(const ReplicaRun& run);
+Status run_naive(const ReplicaRun& run);
+
+}  // namespace kvplan::core

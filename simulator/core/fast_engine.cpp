@@ -1,0 +1,758 @@
+// The engine without per-request work in every step.
+//
+// Lockstep: in a step every decoding request gains one token, so one counter `step_` stands for all of them:
+// a decoding request holds step_ + offset tokens. Batch size and context sum are kept as aggregates; a
+// request's place in the block cycle is (-offset) mod growth, and the requests of one place form a list in
+// admission order, so a pass visits only those that need a block (or fill one) now. What ends or changes at a
+// known step waits in a heap.
+//
+// Runs: when a pass admitted nothing, preempted nothing and no prompt is in work, the following passes are
+// like it until the first of: a request ends or begins to drop cells, a request needs a block, a drop lets go
+// of a block, a request arrives, the latency model's series bends. All those steps are told at once. Why this
+// is exact: inside a run nothing is freed, granted or made findable, so a head of the queue that was refused
+// stays refused.
+//
+// Premises that do not always hold are tested in every pass: if the token budget cannot serve everyone that
+// the lists stand for (fewer budget tokens than running requests, several prompts in work under a threshold),
+// the pass walks the running list request by request (`pass_one_by_one`), and requests that got nothing lose
+// a place.
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <deque>
+#include <queue>
+#include <vector>
+
+#include "simulator/base/check.h"
+#include "simulator/core/engine.h"
+
+namespace kvplan::core {
+namespace {
+
+using Seat = std::int32_t;
+constexpr Seat kNoSeat = -1;
+
+/// A running request. Linked into the running list, and into a phase list while it decodes.
+struct SeatState {
+  RequestId request{0};
+  std::int64_t rank{0};         ///< admission order
+  std::int64_t offset{0};       ///< decoding: tokens held = step_ + offset
+  std::int64_t computed{0};     ///< before that: tokens held
+  std::int64_t goal{0};         ///< before that: tokens to compute until a token is sampled
+  std::int64_t dropped_to{-1};  ///< as of the last telling drop; -1 = nothing dropped since admission
+  std::int32_t phase{-1};
+  std::uint32_t generation{0};  ///< tells stale heap entries
+  Seat run_prev{kNoSeat}, run_next{kNoSeat};
+  Seat phase_prev{kNoSeat}, phase_next{kNoSeat};
+  bool decoding{false};
+  bool sliding{false};  ///< has dropped: loses one cell per token
+};
+
+/// Something that happens to a decoding request when step_ reaches `step`.
+struct Due {
+  std::int64_t step;
+  std::int64_t rank;
+  Seat seat;
+  std::uint32_t generation;
+  bool operator>(const Due& other) const {
+    return step != other.step ? step > other.step : rank > other.rank;
+  }
+};
+
+/// Lists of decoding seats by the step (mod period) at which they need a block, each in admission order.
+struct Phases {
+  std::vector<Seat> head, tail;
+  std::vector<std::int32_t> sliding;    ///< members that slide
+  std::vector<std::uint64_t> filled;    ///< bit per non-empty list
+  std::vector<std::uint64_t> slipping;  ///< bit per list with sliding members
+
+  void reset(std::size_t period) {
+    head.assign(period, kNoSeat);
+    tail.assign(period, kNoSeat);
+    sliding.assign(period, 0);
+    filled.assign((period + 63) / 64, 0);
+    slipping.assign((period + 63) / 64, 0);
+  }
+  static void set(std::vector<std::uint64_t>& bits, std::size_t i) {
+    bits[i / 64] |= std::uint64_t{1} << (i % 64);
+  }
+  static void clear(std::vector<std::uint64_t>& bits, std::size_t i) {
+    bits[i / 64] &= ~(std::uint64_t{1} << (i % 64));
+  }
+  /// Distance from `from` to the next set bit, cyclically, at least 1 and at most the period; 0 if none is
+  /// set.
+  [[nodiscard]] static std::int64_t next(const std::vector<std::uint64_t>& bits, std::size_t from,
+                                         std::size_t period) {
+    for (std::size_t i = from + 1; i < period;) {
+      const std::uint64_t word = bits[i / 64] >> (i % 64);
+      if (word != 0) {
+        const std::size_t found = i + static_cast<std::size_t>(std::countr_zero(word));
+        return found < period ? static_cast<std::int64_t>(found - from) : 0;
+      }
+      i = (i / 64 + 1) * 64;
+    }
+    for (std::size_t i = 0; i <= from;) {
+      const std::uint64_t word = bits[i / 64] >> (i % 64);
+      if (word != 0) {
+        const std::size_t found = i + static_cast<std::size_t>(std::countr_zero(word));
+        return found <= from ? static_cast<std::int64_t>(found + period - from) : 0;
+      }
+      i = (i / 64 + 1) * 64;
+    }
+    return 0;
+  }
+};
+
+class FastEngine final : public BlockListener {
+ public:
+  explicit FastEngine(const ReplicaRun& run)
+      : run_(run),
+        workload_(*run.workload),
+        allocator_(*run.allocator),
+        period_(static_cast<std::size_t>(run.allocator->growth_tokens())),
+        quantum_(run.allocator->layout().quantum_tokens),
+        goal_(run.workload->input.size()),
+        generated_once_(run.workload->input.size(), false),
+        admitted_before_(run.workload->input.size(), false) {
+    phases_.reset(std::max<std::size_t>(period_, 1));
+    for (const Observer* observer : run.observers)
+      tell_publications_ = tell_publications_ || observer->wants_publications();
+    if (tell_publications_) allocator_.set_listener(this);
+  }
+  ~FastEngine() override { allocator_.set_listener(nullptr); }
+
+  Status run() {
+    SimTime last_end{};
+    while (true) {
+      if (run_.control != nullptr && run_.control->stop.load(std::memory_order_relaxed))
+        return Error{.message = "interrupted", .file = {}, .field = {}, .kind = ErrorKind::kInterrupted};
+      collect_arrivals(now_);
+      if (running_count_ == 0 && waiting_.empty()) {
+        if (next_arrival_ == run_.requests.size()) break;
+        now_ = arrival_of(run_.requests[next_arrival_]);
+        continue;
+      }
+      pass();
+      const StepSeries series = choose_series();
+      const Wide span = series.span(series.steps);
+      if (span > kLastTick - now_.since_start.count)
+        return bad_input("simulated time passes 52 days; check arrival times and latency coefficients");
+      for (Observer* o : run_.observers) o->on_steps(Steps{pass_, series});
+      now_ = now_ + Ticks{static_cast<std::int64_t>(span)};
+      collect_arrivals(now_);
+      finish_steps(series.steps);
+      last_end = now_;
+    }
+    for (Observer* o : run_.observers) o->on_end(last_end);
+    return Done{};
+  }
+
+  void on_publish(RequestId request, std::int64_t logical_block, BlockId block) override {
+    for (Observer* o : run_.observers) o->on_publish(request, logical_block, block);
+  }
+  void on_reclaim(BlockId block) override {
+    for (Observer* o : run_.observers) o->on_reclaim(block);
+  }
+
+ private:
+  SeatState& at(Seat s) { return seats_[static_cast<std::size_t>(s)]; }
+  [[nodiscard]] SimTime arrival_of(RequestId r) const {
+    return workload_.arrival[static_cast<std::size_t>(r)];
+  }
+  [[nodiscard]] std::int64_t tokens_held(const SeatState& s) const {
+    return s.decoding ? step_ + s.offset : s.computed;
+  }
+
+  // ---- arrivals
+  // -------------------------------------------------------------------------------------------------
+
+  void collect_arrivals(SimTime until) {
+    while (next_arrival_ < run_.requests.size() && arrival_of(run_.requests[next_arrival_]) <= until) {
+      const RequestId r = run_.requests[next_arrival_++];
+      const auto i = static_cast<std::size_t>(r);
+      const bool accepted =
+          workload_.input[i] > 0 && workload_.output[i] > 0 &&
+          std::int64_t{workload_.input[i]} + workload_.output[i] <= run_.scheduler.max_model_len &&
+          allocator_.fits_empty(r);
+      for (Observer* o : run_.observers) o->on_arrival(arrival_of(r), r, accepted);
+      if (!accepted) continue;
+      goal_[i] = workload_.input[i];
+      waiting_.push_back(r);
+    }
+  }
+
+  // ---- lists
+  // ----------------------------------------------------------------------------------------------------
+
+  Seat open_seat(RequestId r) {
+    if (free_seats_.empty()) {
+      free_seats_.push_back(static_cast<Seat>(seats_.size()));
+      seats_.emplace_back();
+    }
+    const Seat seat = free_seats_.back();
+    free_seats_.pop_back();
+    SeatState& s = at(seat);
+    const std::uint32_t generation = s.generation + 1;
+    s = SeatState{};
+    s.generation = generation;
+    s.request = r;
+    s.rank = next_rank_++;
+    s.run_prev = run_tail_;
+    (run_tail_ == kNoSeat ? run_head_ : at(run_tail_).run_next) = seat;
+    run_tail_ = seat;
+    ++running_count_;
+    return seat;
+  }
+
+  void close_seat(Seat seat) {
+    SeatState& s = at(seat);
+    (s.run_prev == kNoSeat ? run_head_ : at(s.run_prev).run_next) = s.run_next;
+    (s.run_next == kNoSeat ? run_tail_ : at(s.run_next).run_prev) = s.run_prev;
+    if (s.decoding) {
+      leave_phase(seat);
+      --decoding_count_;
+      context_sum_ -= run_keep(s, tokens_held(s));
+      --(s.sliding ? sliding_count_ : growing_count_);
+    } else {
+      std::erase(prompts_, seat);
+    }
+    ++s.generation;
+    --running_count_;
+    free_seats_.push_back(seat);
+  }
+
+  /// Kept tokens of a decoding request that holds `tokens`.
+  [[nodiscard]] std::int64_t run_keep(const SeatState& s, std::int64_t tokens) const {
+    return s.sliding ? run_.keep.sink + run_.keep.recent : tokens;
+  }
+
+  void enter_phase(Seat seat) {
+    SeatState& s = at(seat);
+    const auto period = static_cast<std::int64_t>(phases_.head.size());
+    s.phase = static_cast<std::int32_t>(((-s.offset) % period + period) % period);
+    const auto p = static_cast<std::size_t>(s.phase);
+    // Almost always the youngest; prompts under a threshold may end out of order.
+    Seat after = phases_.tail[p];
+    while (after != kNoSeat && at(after).rank > s.rank) after = at(after).phase_prev;
+    s.phase_prev = after;
+    s.phase_next = after == kNoSeat ? phases_.head[p] : at(after).phase_next;
+    (after == kNoSeat ? phases_.head[p] : at(after).phase_next) = seat;
+    (s.phase_next == kNoSeat ? phases_.tail[p] : at(s.phase_next).phase_prev) = seat;
+    Phases::set(phases_.filled, p);
+    if (s.sliding) count_sliding(p, 1);
+  }
+
+  void leave_phase(Seat seat) {
+    SeatState& s = at(seat);
+    const auto p = static_cast<std::size_t>(s.phase);
+    (s.phase_prev == kNoSeat ? phases_.head[p] : at(s.phase_prev).phase_next) = s.phase_next;
+    (s.phase_next == kNoSeat ? phases_.tail[p] : at(s.phase_next).phase_prev) = s.phase_prev;
+    if (phases_.head[p] == kNoSeat) Phases::clear(phases_.filled, p);
+    if (s.sliding) count_sliding(p, -1);
+  }
+
+  void count_sliding(std::size_t phase, std::int32_t by) {
+    phases_.sliding[phase] += by;
+    (phases_.sliding[phase] > 0 ? Phases::set : Phases::clear)(phases_.slipping, phase);
+  }
+
+  // ---- a pass
+  // ---------------------------------------------------------------------------------------------------
+
+  void pass() {
+    pass_ = Pass{};
+    pass_.time = now_;
+    in_step_.clear();
+    decode_grants_.clear();
+    first_victim_rank_ = next_rank_;
+    for (Observer* o : run_.observers) o->on_pass_begin(now_);
+    budget_ = run_.scheduler.token_budget;
+    if (everyone_fits()) {
+      pass_in_lockstep();
+    } else {
+      pass_one_by_one();
+    }
+    tell_decode_grants();
+    admit_waiting();
+    pass_.running = running_count_;
+    pass_.waiting = static_cast<std::int64_t>(waiting_.size());
+    pass_.pool = allocator_.counts();
+    KVPLAN_CHECK(pass_.load.requests > 0, pass_.running,
+                 pass_.waiting);  // every pass makes progress: no livelock
+    for (Observer* o : run_.observers) o->on_pass_end(pass_);
+  }
+
+  /// Does every decoding request get its token whatever the prompts in work take? True if all wishes fit the
+  /// budget, or if the only prompt is the youngest request, which takes what is left.
+  [[nodiscard]] bool everyone_fits() {
+    const std::int64_t threshold = run_.scheduler.long_prefill_threshold;
+    if (decoding_count_ > budget_) return false;
+    if (prompts_.empty()) return true;
+    if (prompts_.size() == 1 && prompts_.front() == run_tail_) return true;
+    std::int64_t wish = decoding_count_;
+    for (const Seat seat : prompts_) {
+      const std::int64_t rest = at(seat).goal - at(seat).computed;
+      wish += threshold > 0 && rest > threshold ? threshold : rest;
+    }
+    return wish <= budget_;
+  }
+
+  [[nodiscard]] std::int64_t piece(std::int64_t wanted, std::int64_t budget) const {
+    const std::int64_t threshold = run_.scheduler.long_prefill_threshold;
+    if (threshold > 0 && wanted > threshold) wanted = threshold;
+    return std::min(wanted, budget);
+  }
+
+  /// Room for `tokens` tokens of a running request; preempts the youngest until there is. False: it was the
+  /// victim.
+  bool make_room(Seat seat, std::int64_t tokens) {
+    const RequestId r = at(seat).request;
+    while (!allocator_.grow(r, tokens)) {
+      pass_.refused = true;
+      const Seat victim = run_tail_;
+      preempt(victim);
+      if (victim == seat) return false;
+    }
+    return true;
+  }
+
+  void preempt(Seat victim) {
+    tell_decode_grants();
+    const SeatState& s = at(victim);
+    const RequestId r = s.request;
+    const std::int64_t rank = s.rank;
+    const std::int64_t written = tokens_held(s);
+    for (Observer* o : run_.observers)
+      o->on_preempt(Release{r, written, allocator_.table_quanta(r), allocator_.table(r)});
+    allocator_.release(r, written);
+    if (s.decoding) goal_[static_cast<std::size_t>(r)] = static_cast<std::int32_t>(written + 1);
+    close_seat(victim);
+    waiting_.push_front(r);
+    ++pass_.preempted;
+    first_victim_rank_ = rank;
+  }
+
+  /// Visits, in admission order, those that need a block now, those whose block fills now (if somebody wants
+  /// to know at once), and the prompts in work. All other decoding requests are scheduled without a visit.
+  void pass_in_lockstep() {
+    Seat need = kNoSeat;
+    Seat fill = kNoSeat;
+    if (period_ > 0) {
+      need = phases_.head[static_cast<std::size_t>(step_ % static_cast<std::int64_t>(period_))];
+      if (tell_publications_)
+        fill = phases_.head[static_cast<std::size_t>((step_ + 1) % static_cast<std::int64_t>(period_))];
+    }
+    const std::int64_t decoding_before = decoding_count_;
+    std::size_t next_prompt = 0;
+    std::int64_t prompt_tokens = 0;
+    while (true) {
+      const Seat prompt = next_prompt < prompts_.size() ? prompts_[next_prompt] : kNoSeat;
+      // Preemption takes the youngest: if the one to visit is gone, so is everyone behind it.
+      if (need != kNoSeat && at(need).rank >= first_victim_rank_) need = kNoSeat;
+      if (fill != kNoSeat && at(fill).rank >= first_victim_rank_) fill = kNoSeat;
+      const Seat seat = eldest(eldest(need, fill), prompt);
+      if (seat == kNoSeat) break;
+      if (seat == prompt) {
+        ++next_prompt;
+        const std::int64_t left = budget_ - decoding_before - prompt_tokens;
+        const std::int64_t tokens = piece(at(seat).goal - at(seat).computed, left);
+        if (tokens == 0) continue;
+        if (!schedule_prompt(seat, tokens)) break;
+        prompt_tokens += tokens;
+        continue;
+      }
+      const bool needs_block = seat == need;
+      if (needs_block) {
+        if (!grant_decode_block(seat)) break;
+        need = at(seat).phase_next;
+      }
+      if (seat == fill) {
+        tell_decode_grants();
+        allocator_.publish(at(seat).request, tokens_held(at(seat)) + 1);
+        fill = at(seat).phase_next;
+      }
+    }
+    add_decoding(decoding_count_, context_sum_);
+    budget_ -= decoding_count_ + prompt_tokens;
+  }
+
+  [[nodiscard]] Seat eldest(Seat a, Seat b) {
+    if (a == kNoSeat) return b;
+    if (b == kNoSeat) return a;
+    return at(a).rank <= at(b).rank ? a : b;
+  }
+
+  /// False: the request itself was preempted, and nobody is left behind it.
+  bool grant_decode_block(Seat seat) {
+    const RequestId r = at(seat).request;
+    const std::int64_t held = tokens_held(at(seat));
+    if (!make_room(seat, held + 1)) return false;
+    const auto table = allocator_.table(r);
+    decode_grants_.push_back({r, table.back(), static_cast<std::int64_t>(table.size()) - 1});
+    if (tell_publications_) tell_decode_grants();  // between the reclaims that they caused
+    return true;
+  }
+
+  void tell_decode_grants() {
+    if (decode_grants_.empty()) return;
+    for (Observer* o : run_.observers) o->on_decode_grants(decode_grants_);
+    decode_grants_.clear();
+  }
+
+  bool schedule_prompt(Seat seat, std::int64_t tokens) {
+    tell_decode_grants();
+    const RequestId r = at(seat).request;
+    const std::int64_t before = allocator_.table_quanta(r);
+    if (!make_room(seat, at(seat).computed + tokens)) return false;
+    tell_grant(r, before);
+    add_chunk(seat, tokens);
+    return true;
+  }
+
+  void tell_grant(RequestId r, std::int64_t before) {
+    const std::int64_t after = allocator_.table_quanta(r);
+    if (after == before) return;
+    auto blocks = allocator_.table(r);
+    if (allocator_.layout().returns_quanta) blocks = blocks.subspan(static_cast<std::size_t>(before));
+    for (Observer* o : run_.observers) o->on_grant(Grant{r, before, after - before, blocks});
+  }
+
+  /// A piece of a prompt is scheduled: its full blocks can be found from now on.
+  void add_chunk(Seat seat, std::int64_t tokens) {
+    const SeatState& s = at(seat);
+    allocator_.publish(s.request, s.computed + tokens);
+    in_step_.push_back({seat, tokens});
+    pass_.load.requests += 1;
+    pass_.load.tokens += tokens;
+    pass_.load.context_tokens += s.computed;
+    pass_.load.attention_pairs += tokens * s.computed + tokens * (tokens + 1) / 2;
+    if (s.computed + tokens == s.goal) ++pass_.sampled;
+    for (Observer* o : run_.observers) o->on_chunk(Chunk{s.request, s.computed, tokens});
+  }
+
+  void add_decoding(std::int64_t count, std::int64_t context) {
+    pass_.decoding += count;
+    pass_.sampled += count;
+    pass_.load.requests += count;
+    pass_.load.tokens += count;
+    pass_.load.context_tokens += context;
+    pass_.load.attention_pairs += context + count;
+  }
+
+  /// The same, request by request: some may get nothing. They stay behind by one token.
+  void pass_one_by_one() {
+    for (Seat seat = run_head_; seat != kNoSeat;) {
+      if (budget_ == 0) {
+        if (at(seat).decoding) {
+          tell_decode_grants();
+          for (Observer* o : run_.observers) o->on_starved(at(seat).request);
+          starved_.push_back(seat);
+        }
+        seat = at(seat).run_next;
+        continue;
+      }
+      if (!at(seat).decoding) {
+        const std::int64_t tokens = piece(at(seat).goal - at(seat).computed, budget_);
+        if (!schedule_prompt(seat, tokens)) break;
+        budget_ -= tokens;
+        seat = at(seat).run_next;
+        continue;
+      }
+      const std::int64_t held = tokens_held(at(seat));
+      if (period_ > 0 && held % static_cast<std::int64_t>(period_) == 0) {
+        if (!grant_decode_block(seat)) break;
+      }
+      if (tell_publications_ && (held + 1) % quantum_ == 0) {
+        tell_decode_grants();
+        allocator_.publish(at(seat).request, held + 1);
+      }
+      add_decoding(1, run_keep(at(seat), held));
+      budget_ -= 1;
+      seat = at(seat).run_next;
+    }
+    for (const Seat seat : starved_) stay_behind(seat);
+    starved_.clear();
+  }
+
+  /// step_ will count a step that this request does not take part in.
+  void stay_behind(Seat seat) {
+    SeatState& s = at(seat);
+    leave_phase(seat);
+    s.offset -= 1;
+    // Its aggregates are those of the step after, so that adding one to everybody comes out right.
+    if (!s.sliding) context_sum_ -= 1;
+    ++s.generation;
+    enter_phase(seat);
+    expect(seat);
+  }
+
+  void admit_waiting() {
+    while (pass_.preempted == 0 && !waiting_.empty() && budget_ > 0 &&
+           running_count_ < run_.scheduler.max_seqs) {
+      const RequestId r = waiting_.front();
+      const std::int64_t goal = goal_[static_cast<std::size_t>(r)];
+      if (looked_up_ != r || looked_up_epoch_ != allocator_.lookup_epoch()) {
+        found_ = allocator_.lookup(r, goal);
+        looked_up_ = r;
+        looked_up_epoch_ = allocator_.lookup_epoch();
+      }
+      const std::int64_t tokens = piece(goal - found_.tokens, budget_);
+      if (!allocator_.admit(r, found_, found_.tokens + tokens)) {
+        pass_.refused = true;
+        return;
+      }
+      looked_up_ = -1;
+      waiting_.pop_front();
+      const Seat seat = open_seat(r);
+      SeatState& s = at(seat);
+      s.computed = found_.tokens;
+      s.goal = goal;
+      prompts_.push_back(seat);
+      const std::int64_t hit_blocks = found_.tokens / quantum_;
+      for (Observer* o : run_.observers)
+        o->on_admit(Admission{r, admitted_before_[static_cast<std::size_t>(r)], found_.tokens,
+                              allocator_.table(r).subspan(0, static_cast<std::size_t>(hit_blocks))});
+      admitted_before_[static_cast<std::size_t>(r)] = true;
+      tell_grant(r, hit_blocks);
+      add_chunk(seat, tokens);
+      budget_ -= tokens;
+    }
+  }
+
+  // ---- runs
+  // -----------------------------------------------------------------------------------------------------
+
+  StepSeries choose_series() {
+    const bool alike =
+        in_step_.empty() && prompts_.empty() && pass_.preempted == 0 && pass_.decoding == decoding_count_;
+    if (!alike) return {run_.latency->step(pass_.load), Ticks{0}, 1};
+    drop_stale_dues();
+    KVPLAN_CHECK(!dues_.empty(), decoding_count_);
+    std::int64_t most = dues_.top().step - step_;
+    if (period_ > 0) {
+      const auto here = static_cast<std::size_t>(step_ % static_cast<std::int64_t>(period_));
+      // The pass that grants a block comes before the step: the run ends where that pass begins.
+      const std::int64_t to_need = Phases::next(phases_.filled, here, period_);
+      most = std::min(most, to_need);
+      if (tell_publications_) {
+        const auto fills = static_cast<std::size_t>((step_ + 1) % static_cast<std::int64_t>(period_));
+        most = std::min(most, Phases::next(phases_.filled, fills, period_));
+      }
+      if (sliding_count_ > 0) {
+        const auto slips = drop_phase(step_);
+        most = std::min(most, Phases::next(phases_.slipping, slips, period_));
+      }
+    }
+    KVPLAN_CHECK(most >= 1, most);
+    StepSeries series = run_.latency->decode_series(pass_.load, growing_count_, most);
+    if (next_arrival_ < run_.requests.size()) {
+      const Ticks distance = arrival_of(run_.requests[next_arrival_]) - now_;
+      series.steps = steps_to_reach(series, distance.count);
+    }
+    return series;
+  }
+
+  /// The least number of steps, at most series.steps, whose end is at or past `distance`.
+  static std::int64_t steps_to_reach(const StepSeries& series, std::int64_t distance) {
+    if (series.span(series.steps) < distance) return series.steps;
+    std::int64_t low = 1;
+    std::int64_t high = series.steps;
+    if (series.steps > 8 && series.first.count > 0) {  // a first guess by the real root narrows the search
+      const double a = static_cast<double>(series.growth.count) / 2;
+      const double b = static_cast<double>(series.first.count) - a;
+      const auto d = static_cast<double>(distance);
+      const double root = a > 0 ? (-b + std::sqrt(b * b + 4 * a * d)) / (2 * a) : d / b;
+      const auto guess = static_cast<std::int64_t>(std::clamp(root, 1.0, static_cast<double>(high)));
+      if (guess > 3 && series.span(guess - 2) < distance) low = guess - 1;
+      if (guess + 2 < high && series.span(guess + 2) >= distance) high = guess + 2;
+    }
+    while (low < high) {
+      const std::int64_t middle = low + (high - low) / 2;
+      if (series.span(middle) >= distance) {
+        high = middle;
+      } else {
+        low = middle + 1;
+      }
+    }
+    return low;
+  }
+
+  /// The phase list whose sliding members let go of a block when step_ becomes `step`: tokens - recent is a
+  /// multiple of the block.
+  [[nodiscard]] std::size_t drop_phase(std::int64_t step) const {
+    const auto period = static_cast<std::int64_t>(period_);
+    return static_cast<std::size_t>((((step - run_.keep.recent) % period) + period) % period);
+  }
+
+  // ---- the end of a step
+  // ----------------------------------------------------------------------------------------
+
+  void drop_stale_dues() {
+    while (!dues_.empty() && at(dues_.top().seat).generation != dues_.top().generation) dues_.pop();
+  }
+
+  /// When this decoding request must be looked at: at its end, or when it drops its first cell.
+  void expect(Seat seat) {
+    const SeatState& s = at(seat);
+    std::int64_t tokens = workload_.final_tokens(s.request);
+    if (run_.keep.evicts() && !s.sliding) tokens = std::min(tokens, run_.keep.sink + run_.keep.recent + 1);
+    dues_.push({tokens - s.offset, s.rank, seat, s.generation});
+  }
+
+  struct Attention {
+    std::int64_t rank;
+    Seat seat;
+    std::int64_t tokens;  ///< of its prompt in this step; 0 for decoding requests
+    bool operator<(const Attention& other) const { return rank < other.rank; }
+  };
+
+  void finish_steps(std::int64_t steps) {
+    step_ += steps;
+    context_sum_ += growing_count_ * steps;
+    attention_.clear();
+    for (const auto& [seat, tokens] : in_step_) attention_.push_back({at(seat).rank, seat, tokens});
+    for (drop_stale_dues(); !dues_.empty() && dues_.top().step == step_; drop_stale_dues()) {
+      attention_.push_back({dues_.top().rank, dues_.top().seat, 0});
+      dues_.pop();
+    }
+    if (sliding_count_ > 0 && period_ > 0) {
+      for (Seat seat = phases_.head[drop_phase(step_)]; seat != kNoSeat; seat = at(seat).phase_next) {
+        if (!at(seat).sliding || tokens_held(at(seat)) == workload_.final_tokens(at(seat).request)) continue;
+        attention_.push_back({at(seat).rank, seat, 0});
+      }
+    }
+    if (attention_.size() > 1) std::sort(attention_.begin(), attention_.end());
+
+    finishing_.clear();
+    for (const Attention& a : attention_) {
+      const SeatState& s = at(a.seat);
+      const std::int64_t held = s.decoding ? tokens_held(s) : s.computed + a.tokens;
+      if (held == workload_.final_tokens(s.request)) finishing_.push_back(s.request);
+    }
+    for (Observer* o : run_.observers) o->on_step_end(now_, finishing_);
+    for (const Attention& a : attention_) settle(a);
+    for (Observer* o : run_.observers) o->on_settled(now_, allocator_.counts());
+  }
+
+  void settle(const Attention& a) {
+    SeatState& s = at(a.seat);
+    const RequestId r = s.request;
+    if (!s.decoding) {
+      s.computed += a.tokens;
+      if (s.computed < s.goal) return;
+      if (!generated_once_[static_cast<std::size_t>(r)]) {
+        generated_once_[static_cast<std::size_t>(r)] = true;
+        for (Observer* o : run_.observers) o->on_first_token(now_, r);
+      }
+    }
+    const std::int64_t held = tokens_held(s);
+    if (held == workload_.final_tokens(r)) {
+      for (Observer* o : run_.observers)
+        o->on_finish(now_, Release{r, held, allocator_.table_quanta(r), allocator_.table(r)});
+      allocator_.release(r, held);
+      allocator_.forget(r);
+      close_seat(a.seat);
+      if (run_.control != nullptr) run_.control->requests_done.fetch_add(1, std::memory_order_relaxed);
+      return;
+    }
+    if (!s.decoding) begin_decoding(a.seat);
+    if (run_.keep.evicts() && held > run_.keep.sink + run_.keep.recent) drop(a.seat, held);
+  }
+
+  void begin_decoding(Seat seat) {
+    SeatState& s = at(seat);
+    std::erase(prompts_, seat);
+    s.offset = s.computed - step_;
+    s.decoding = true;
+    ++decoding_count_;
+    ++growing_count_;
+    context_sum_ += s.computed;
+    enter_phase(seat);
+    if (!run_.keep.evicts() || s.computed <= run_.keep.sink + run_.keep.recent) expect(seat);
+  }
+
+  void drop(Seat seat, std::int64_t held) {
+    SeatState& s = at(seat);
+    const std::int64_t begin = held - run_.keep.recent;
+    const bool first = !s.sliding;
+    const std::int64_t begin_before = first ? run_.keep.sink : begin - 1;
+    // The ids of what may be let go, before it is: all below `begin` at first, later the block that ends
+    // there.
+    const auto table = allocator_.table(s.request);
+    const std::int64_t last = std::min(begin / quantum_, static_cast<std::int64_t>(table.size()));
+    const std::int64_t from = first ? 0 : std::max<std::int64_t>(last - 1, 0);
+    candidates_.assign(table.begin() + from, table.begin() + last);
+    const Allocator::Dropped gone = allocator_.drop(s.request, run_.keep.sink, begin, held);
+    if (first) {
+      leave_phase(seat);
+      s.sliding = true;
+      ++sliding_count_;
+      --growing_count_;
+      context_sum_ -= held - (run_.keep.sink + run_.keep.recent);
+      ++s.generation;
+      enter_phase(seat);
+      expect(seat);
+    }
+    if (!first && gone.count == 0) return;
+    const auto released = gone.count == 0 ? std::span<const BlockId>{}
+                                          : std::span<const BlockId>(candidates_)
+                                                .subspan(static_cast<std::size_t>(gone.first - from),
+                                                         static_cast<std::size_t>(gone.count));
+    for (Observer* o : run_.observers)
+      o->on_drop(Drop{s.request, run_.keep.sink, begin_before, begin, gone.first, released});
+  }
+
+  const ReplicaRun& run_;
+  const Workload& workload_;
+  Allocator& allocator_;
+  std::size_t period_;  // tokens between two grants of a decoding request; 0 = none
+  std::int64_t quantum_;
+  bool tell_publications_{false};
+
+  SimTime now_{};
+  std::size_t next_arrival_{0};
+  std::deque<RequestId> waiting_;
+  std::vector<std::int32_t> goal_;     // by request: tokens to compute at its next admission
+  std::vector<bool> generated_once_;   // by request
+  std::vector<bool> admitted_before_;  // by request
+
+  std::vector<SeatState> seats_;
+  std::vector<Seat> free_seats_;
+  Seat run_head_{kNoSeat}, run_tail_{kNoSeat};
+  std::int64_t running_count_{0};
+  std::int64_t next_rank_{0};
+  std::vector<Seat> prompts_;  // running, prompt in work, by rank
+
+  std::int64_t step_{0};
+  std::int64_t decoding_count_{0};
+  std::int64_t growing_count_{0};  // decoding, not sliding: their context grows
+  std::int64_t sliding_count_{0};
+  std::int64_t context_sum_{0};  // kept tokens of decoding requests
+  Phases phases_;
+  std::priority_queue<Due, std::vector<Due>, std::greater<>> dues_;
+
+  Pass pass_{};
+  std::int64_t budget_{0};
+  std::int64_t first_victim_rank_{0};  // of the youngest-first victims of this pass, the eldest
+  struct InStep {
+    Seat seat;
+    std::int64_t tokens;
+  };
+  std::vector<InStep> in_step_;  // prompts with a piece in this step, by rank
+  std::vector<DecodeGrant> decode_grants_;
+  std::vector<Seat> starved_;
+  std::vector<Attention> attention_;
+  std::vector<RequestId> finishing_;
+  std::vector<BlockId> candidates_;
+  Found found_{};
+  RequestId looked_up_{-1};
+  std::uint64_t looked_up_epoch_{0};
+};
+
+}  // namespace
+
+Status run_fast(const ReplicaRun& run) {
+  return FastEngine(run).run();
+}
+
+}  // namespace kvplan::core

@@ -1,0 +1,285 @@
+// The engine one request and one step at a time. Written to be read beside the definition (CONTRACT of runs,
+// vLLM's scheduler): no aggregates, no shortcuts. It is the yardstick for fast_engine.cpp and shares no
+// helper with it.
+#include <deque>
+#include <vector>
+
+#include "simulator/base/check.h"
+#include "simulator/core/engine.h"
+
+namespace kvplan::core {
+namespace {
+
+/// A request that has been admitted at least once or waits.
+struct State {
+  std::int64_t computed{0};    ///< tokens in the cache
+  std::int64_t num_tokens{0};  ///< prompt and tokens generated so far
+  std::int64_t generated{0};
+  std::int64_t dropped_to{-1};  ///< cells [sink, dropped_to) are gone; -1 = nothing dropped since admission
+  bool admitted_before{false};
+  bool prompt_done{false};  ///< the prompt (or what is recomputed) is whole since the latest admission
+};
+
+class NaiveEngine final : public BlockListener {
+ public:
+  explicit NaiveEngine(const ReplicaRun& run)
+      : run_(run),
+        workload_(*run.workload),
+        allocator_(*run.allocator),
+        states_(static_cast<std::size_t>(workload_.size())) {
+    for (const Observer* observer : run.observers) {
+      if (observer->wants_publications()) allocator_.set_listener(this);
+    }
+  }
+  ~NaiveEngine() override { allocator_.set_listener(nullptr); }
+
+  Status run() {
+    SimTime now{};
+    SimTime last_end{};
+    while (true) {
+      if (run_.control != nullptr && run_.control->stop.load(std::memory_order_relaxed))
+        return Error{.message = "interrupted", .file = {}, .field = {}, .kind = ErrorKind::kInterrupted};
+      collect_arrivals(now);
+      if (running_.empty() && waiting_.empty()) {
+        if (next_arrival_ == run_.requests.size()) break;
+        now = arrival_of(run_.requests[next_arrival_]);
+        continue;
+      }
+      schedule(now);
+      const Ticks duration = run_.latency->step(pass_.load);
+      if (duration.count > kLastTick - now.since_start.count)
+        return bad_input("simulated time passes 52 days; check arrival times and latency coefficients");
+      for (Observer* o : run_.observers) o->on_steps(Steps{pass_, StepSeries{duration, Ticks{0}, 1}});
+      const SimTime end = now + duration;
+      // Arrivals during the step are told before its end; they are seen by the next pass.
+      collect_arrivals(end);
+      finish_step(end);
+      now = end;
+      last_end = end;
+    }
+    for (Observer* o : run_.observers) o->on_end(last_end);
+    return Done{};
+  }
+
+  void on_publish(RequestId request, std::int64_t logical_block, BlockId block) override {
+    for (Observer* o : run_.observers) o->on_publish(request, logical_block, block);
+  }
+  void on_reclaim(BlockId block) override {
+    for (Observer* o : run_.observers) o->on_reclaim(block);
+  }
+
+ private:
+  struct Scheduled {
+    RequestId request;
+    std::int64_t tokens;
+  };
+
+  State& state(RequestId r) { return states_[static_cast<std::size_t>(r)]; }
+  [[nodiscard]] SimTime arrival_of(RequestId r) const {
+    return workload_.arrival[static_cast<std::size_t>(r)];
+  }
+
+  void collect_arrivals(SimTime now) {
+    while (next_arrival_ < run_.requests.size() && arrival_of(run_.requests[next_arrival_]) <= now) {
+      const RequestId r = run_.requests[next_arrival_++];
+      const auto i = static_cast<std::size_t>(r);
+      const std::int64_t length = static_cast<std::int64_t>(workload_.input[i]) + workload_.output[i];
+      const bool accepted = workload_.input[i] > 0 && workload_.output[i] > 0 &&
+                            length <= run_.scheduler.max_model_len && allocator_.fits_empty(r);
+      for (Observer* o : run_.observers) o->on_arrival(arrival_of(r), r, accepted);
+      if (!accepted) continue;
+      state(r).num_tokens = workload_.input[i];
+      waiting_.push_back(r);
+    }
+  }
+
+  void tell_grant(RequestId r, std::int64_t before, bool decoding) {
+    const std::int64_t after = allocator_.table_quanta(r);
+    if (after == before) return;
+    const auto blocks = allocator_.table(r);
+    const auto fresh =
+        allocator_.layout().returns_quanta ? blocks.subspan(static_cast<std::size_t>(before)) : blocks;
+    if (decoding) {
+      KVPLAN_CHECK(after == before + 1, after, before);
+      const DecodeGrant grant{r, fresh.front(), before};
+      for (Observer* o : run_.observers) o->on_decode_grants({&grant, 1});
+    } else {
+      for (Observer* o : run_.observers) o->on_grant(Grant{r, before, after - before, fresh});
+    }
+  }
+
+  void preempt(RequestId victim) {
+    State& s = state(victim);
+    const auto table = allocator_.table(victim);
+    for (Observer* o : run_.observers)
+      o->on_preempt(Release{victim, s.computed, allocator_.table_quanta(victim), table});
+    allocator_.release(victim, s.computed);
+    s.computed = 0;
+    s.dropped_to = -1;
+    waiting_.push_front(victim);
+    ++pass_.preempted;
+  }
+
+  /// Counts a request's tokens of this step; `decoding` as observers mean it: one token after a whole prompt.
+  void add_scheduled(RequestId r, std::int64_t tokens, bool decoding) {
+    const State& s = state(r);
+    scheduled_.push_back({r, tokens});
+    const std::int64_t kept = s.dropped_to < 0 ? s.computed : run_.keep.kept(s.computed);
+    pass_.load.requests += 1;
+    pass_.load.tokens += tokens;
+    pass_.load.context_tokens += kept;
+    pass_.load.attention_pairs += tokens * kept + tokens * (tokens + 1) / 2;
+    if (s.computed + tokens == s.num_tokens) ++pass_.sampled;
+    if (decoding) {
+      ++pass_.decoding;
+    } else {
+      for (Observer* o : run_.observers) o->on_chunk(Chunk{r, s.computed, tokens});
+    }
+  }
+
+  void schedule(SimTime now) {
+    pass_ = Pass{};
+    pass_.time = now;
+    scheduled_.clear();
+    for (Observer* o : run_.observers) o->on_pass_begin(now);
+    std::int64_t budget = run_.scheduler.token_budget;
+
+    for (std::size_t i = 0; i < running_.size(); ++i) {
+      const RequestId r = running_[i];
+      State& s = state(r);
+      if (budget == 0) {
+        if (s.prompt_done)
+          for (Observer* o : run_.observers) o->on_starved(r);
+        continue;
+      }
+      const std::int64_t tokens = piece(s.num_tokens - s.computed, budget);
+      const std::int64_t before = allocator_.table_quanta(r);
+      bool placed = true;
+      while (!allocator_.grow(r, s.computed + tokens)) {
+        pass_.refused = true;
+        const RequestId victim = running_.back();
+        running_.pop_back();
+        preempt(victim);
+        if (victim == r) {
+          placed = false;
+          break;
+        }
+      }
+      if (!placed) break;  // the victim was the last of the list, so nothing is left to schedule
+      tell_grant(r, before, s.prompt_done);
+      allocator_.publish(r, s.computed + tokens);
+      add_scheduled(r, tokens, s.prompt_done);
+      budget -= tokens;
+    }
+
+    while (pass_.preempted == 0 && !waiting_.empty() && budget > 0 &&
+           static_cast<std::int64_t>(running_.size()) < run_.scheduler.max_seqs) {
+      const RequestId r = waiting_.front();
+      State& s = state(r);
+      const Found found = allocator_.lookup(r, s.num_tokens);
+      const std::int64_t tokens = piece(s.num_tokens - found.tokens, budget);
+      if (!allocator_.admit(r, found, found.tokens + tokens)) {
+        pass_.refused = true;
+        break;
+      }
+      waiting_.pop_front();
+      running_.push_back(r);
+      const auto table = allocator_.table(r);
+      const std::int64_t hit_blocks = found.tokens / allocator_.layout().quantum_tokens;
+      for (Observer* o : run_.observers)
+        o->on_admit(Admission{r, s.admitted_before, found.tokens,
+                              table.subspan(0, static_cast<std::size_t>(hit_blocks))});
+      s.admitted_before = true;
+      s.prompt_done = false;
+      s.computed = found.tokens;
+      tell_grant(r, hit_blocks, false);
+      allocator_.publish(r, s.computed + tokens);
+      add_scheduled(r, tokens, false);
+      budget -= tokens;
+    }
+
+    pass_.running = static_cast<std::int64_t>(running_.size());
+    pass_.waiting = static_cast<std::int64_t>(waiting_.size());
+    pass_.pool = allocator_.counts();
+    KVPLAN_CHECK(pass_.load.requests > 0, pass_.running,
+                 pass_.waiting);  // every pass makes progress: no livelock
+    for (Observer* o : run_.observers) o->on_pass_end(pass_);
+  }
+
+  /// Tokens of a request's next piece.
+  [[nodiscard]] std::int64_t piece(std::int64_t wanted, std::int64_t budget) const {
+    const std::int64_t threshold = run_.scheduler.long_prefill_threshold;
+    if (threshold > 0 && wanted > threshold) wanted = threshold;
+    return wanted < budget ? wanted : budget;
+  }
+
+  void finish_step(SimTime end) {
+    std::vector<RequestId> finishing;
+    for (const auto& [r, tokens] : scheduled_) {
+      if (state(r).computed + tokens == workload_.final_tokens(r)) finishing.push_back(r);
+    }
+    for (Observer* o : run_.observers) o->on_step_end(end, finishing);
+    for (const auto& [r, tokens] : scheduled_) {
+      State& s = state(r);
+      s.computed += tokens;
+      if (s.computed < s.num_tokens) continue;  // the prompt is not whole yet
+      s.prompt_done = true;
+      ++s.generated;
+      ++s.num_tokens;
+      if (s.generated == 1)
+        for (Observer* o : run_.observers) o->on_first_token(end, r);
+      if (s.generated == workload_.output[static_cast<std::size_t>(r)]) {
+        finish(end, r);
+      } else {
+        apply_keep_rule(r);
+      }
+    }
+    for (Observer* o : run_.observers) o->on_settled(end, allocator_.counts());
+  }
+
+  void finish(SimTime end, RequestId r) {
+    const auto table = allocator_.table(r);
+    for (Observer* o : run_.observers)
+      o->on_finish(end, Release{r, state(r).computed, allocator_.table_quanta(r), table});
+    allocator_.release(r, state(r).computed);
+    allocator_.forget(r);
+    std::erase(running_, r);
+    if (run_.control != nullptr) run_.control->requests_done.fetch_add(1, std::memory_order_relaxed);
+  }
+
+  void apply_keep_rule(RequestId r) {
+    State& s = state(r);
+    const KeepRule& keep = run_.keep;
+    if (!keep.evicts() || s.computed <= keep.sink + keep.recent) return;
+    const std::int64_t begin = s.computed - keep.recent;
+    const bool first = s.dropped_to < 0;
+    const std::int64_t begin_before = first ? keep.sink : s.dropped_to;
+    const auto table = allocator_.table(r);
+    const std::vector<BlockId> before(table.begin(), table.end());
+    const Allocator::Dropped gone = allocator_.drop(r, keep.sink, begin, s.computed);
+    s.dropped_to = begin;
+    if (!first && gone.count == 0) return;
+    const std::span<const BlockId> released = std::span<const BlockId>(before).subspan(
+        static_cast<std::size_t>(gone.first), static_cast<std::size_t>(gone.count));
+    for (Observer* o : run_.observers)
+      o->on_drop(Drop{r, keep.sink, begin_before, begin, gone.first, released});
+  }
+
+  const ReplicaRun& run_;
+  const Workload& workload_;
+  Allocator& allocator_;
+  std::vector<State> states_;
+  std::vector<RequestId> running_;  // in admission order
+  std::deque<RequestId> waiting_;
+  std::vector<Scheduled> scheduled_;  // of the current step, in scheduling order
+  std::size_t next_arrival_{0};
+  Pass pass_{};
+};
+
+}  // namespace
+
+Status run_naive(const ReplicaRun& run) {
+  return NaiveEngine(run).run();
+}
+
+}  // namespace kvplan::core

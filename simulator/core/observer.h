@@ -1,0 +1,132 @@
+// What the engine tells. Statistics, ledger, timelines and logs are observers; the engine keeps none of
+// these.
+//
+// Order of calls, for one replica:
+//   on_arrival*            every arrival up to the moment of the pass (also while steps run; times ascend)
+//   on_pass_begin          the scheduler runs; from here to on_pass_end in the order in which it decides:
+//     on_preempt, on_admit, on_grant, on_decode_grants, on_chunk, on_starved
+//   on_pass_end            the settled state of the pass
+//   on_steps               one step, or a run of alike decode steps (see Steps)
+//   on_step_end            the last of those steps has ended; then, in scheduling order:
+//     on_first_token, on_drop, on_finish
+// and again. After the last request: on_end.
+//
+// A token scheduled in a step is written when the step ends. Requests that decode write one token in every
+// step unless on_starved names them; a request that has dropped cells drops its oldest unprotected cell with
+// every further token that it goes on after (on_drop speaks only of the first drop after an admission, and of
+// drops that let go of blocks). Fast and naive stepping give the same calls, except that runs of alike steps
+// may be split.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "simulator/base/units.h"
+#include "simulator/core/allocator.h"
+#include "simulator/core/latency.h"
+
+namespace kvplan::core {
+
+/// A request enters the running list.
+struct Admission {
+  RequestId request;
+  bool again;                     ///< it had been preempted before
+  std::int64_t hit_tokens;        ///< found cached, not computed again
+  std::span<const BlockId> hits;  ///< their blocks, in logical order
+};
+
+/// Fresh quanta [first_block, first_block + quanta) of a request's table, and their block ids; for contiguous
+/// memory one id for all of them, the address in tokens.
+struct Grant {
+  RequestId request;
+  std::int64_t first_block;
+  std::int64_t quanta;
+  std::span<const BlockId> blocks;
+};
+
+/// A fresh block for a request that decodes.
+struct DecodeGrant {
+  RequestId request;
+  BlockId block;
+  std::int64_t logical_block;
+};
+
+/// A piece of a prompt (or of what is recomputed): tokens [computed, computed + tokens) are computed in this
+/// step.
+struct Chunk {
+  RequestId request;
+  std::int64_t computed;
+  std::int64_t tokens;
+};
+
+/// A request leaves the running list: it ended, or was preempted and waits again with nothing kept.
+struct Release {
+  RequestId request;
+  std::int64_t written;  ///< tokens it had written
+  std::int64_t quanta;   ///< length of its table
+  std::span<const BlockId>
+      table;  ///< blocks by logical block, kNoBlock where let go before; freed tail first
+};
+
+/// Cells [sink, begin) of a request are no longer kept. Before, they were dropped up to `begin_before`
+/// (= sink, or the earlier `begin`). The logical blocks [first_released, first_released + released.size())
+/// were let go, highest first.
+struct Drop {
+  RequestId request;
+  std::int64_t sink;
+  std::int64_t begin_before;
+  std::int64_t begin;
+  std::int64_t first_released;
+  std::span<const BlockId> released;
+};
+
+/// The scheduler has decided.
+struct Pass {
+  SimTime time;
+  std::int64_t running;   ///< members of the running list
+  std::int64_t waiting;   ///< members of the waiting queue
+  std::int64_t decoding;  ///< requests that compute one token after their prompt
+  StepLoad load;
+  std::int64_t sampled;    ///< requests that will have a new token when the step ends
+  std::int64_t preempted;  ///< requests preempted in this pass
+  bool refused;  ///< an allocation was refused for lack of memory (also if a preemption then made room)
+  PoolCounts pool;
+};
+
+/// `series.steps` steps that begin at `pass.time`. More than one: every step computes one token for each of
+/// `pass.decoding` requests, nothing is granted, freed, admitted or finished before the last one ends, and
+/// each further pass is like the first.
+struct Steps {
+  const Pass& pass;
+  StepSeries series;
+};
+
+class Observer {
+ public:
+  virtual ~Observer() = default;
+  virtual void on_arrival(SimTime /*time*/, RequestId /*request*/, bool /*accepted*/) {}
+  virtual void on_pass_begin(SimTime /*time*/) {}
+  virtual void on_preempt(const Release& /*release*/) {}
+  virtual void on_admit(const Admission& /*admission*/) {}
+  virtual void on_grant(const Grant& /*grant*/) {}
+  virtual void on_decode_grants(std::span<const DecodeGrant> /*grants*/) {}
+  virtual void on_chunk(const Chunk& /*chunk*/) {}
+  virtual void on_starved(RequestId /*request*/) {}
+  virtual void on_pass_end(const Pass& /*pass*/) {}
+  virtual void on_steps(const Steps& /*steps*/) {}
+  /// `finishing`: requests that end with this step; they drop nothing more.
+  virtual void on_step_end(SimTime /*time*/, std::span<const RequestId> /*finishing*/) {}
+  virtual void on_first_token(SimTime /*time*/, RequestId /*request*/) {}
+  virtual void on_drop(const Drop& /*drop*/) {}
+  virtual void on_finish(SimTime /*time*/, const Release& /*release*/) {}
+  /// Everything that the step's end freed is free.
+  virtual void on_settled(SimTime /*time*/, const PoolCounts& /*pool*/) {}
+  virtual void on_publish(RequestId /*request*/, std::int64_t /*logical_block*/, BlockId /*block*/) {}
+  virtual void on_reclaim(BlockId /*block*/) {}
+  virtual void on_end(SimTime /*time*/) {}
+  /// True: publications are told at the step in which a block fills; false: they may be put off until they
+  /// could make a difference. Anything else that is told does not depend on it.
+  [[nodiscard]] virtual bool wants_publications() const { return false; }
+};
+
+}  // namespace kvplan::core

@@ -1,0 +1,62 @@
+// What a replica is asked to serve: requests with arrival times in ticks and the content of their prompts.
+// Made once from a trace (plan/); read only afterwards, shared by any number of simulations.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "simulator/base/units.h"
+#include "traces/record/trace.h"
+
+namespace kvplan::core {
+
+/// Requests, indexed by RequestId (position in the trace). Lengths are at least 1 where `servable` is true.
+struct Workload {
+  std::vector<SimTime> arrival;      ///< since the first arrival of the trace
+  std::vector<std::int32_t> input;   ///< prompt tokens L
+  std::vector<std::int32_t> output;  ///< output tokens O; the last one is never written to the cache
+  std::vector<RequestId> order;      ///< all requests by (arrival, position)
+  const traces::PrefixHashes* prefix{nullptr};  ///< null or without hashes: every prompt token is unique
+
+  [[nodiscard]] std::int64_t size() const { return static_cast<std::int64_t>(input.size()); }
+  /// Tokens in the cache when the request ends: L + O - 1.
+  [[nodiscard]] std::int64_t final_tokens(RequestId r) const {
+    const auto i = static_cast<std::size_t>(r);
+    return static_cast<std::int64_t>(input[i]) + output[i] - 1;
+  }
+};
+
+/// Names of block contents. A block of B tokens that lies wholly inside a prompt with hashes is named by the
+/// hash id that covers it and its place under that id, so equal names mean equal contents and equal prefixes.
+/// Every other block (with an output token, or of a trace without hashes) is unique to its request and place.
+class ContentNames {
+ public:
+  /// REQUIRES: no hashes, or `block_tokens` divides the hash block.
+  ContentNames(const Workload& workload, std::int64_t block_tokens);
+
+  /// Number of shared names; they are dense: [0, count).
+  [[nodiscard]] std::int64_t shared_count() const { return shared_count_; }
+  /// Leading blocks of the request that have shared names.
+  [[nodiscard]] std::int64_t shared_blocks(RequestId r) const {
+    if (prefix_ == nullptr) return 0;
+    const auto i = static_cast<std::size_t>(r);
+    const auto ids = static_cast<std::int64_t>(prefix_->offsets[i + 1] - prefix_->offsets[i]);
+    const std::int64_t whole = workload_.input[i] / block_tokens_;
+    return whole < ids * per_id_ ? whole : ids * per_id_;
+  }
+  /// Shared name of logical block `block`. REQUIRES: block < shared_blocks(r).
+  [[nodiscard]] std::int64_t shared_name(RequestId r, std::int64_t block) const {
+    const auto at =
+        prefix_->offsets[static_cast<std::size_t>(r)] + static_cast<std::uint64_t>(block / per_id_);
+    return static_cast<std::int64_t>(prefix_->ids[at]) * per_id_ + block % per_id_;
+  }
+
+ private:
+  const Workload& workload_;
+  const traces::PrefixHashes* prefix_{nullptr};
+  std::int64_t block_tokens_;
+  std::int64_t per_id_{1};
+  std::int64_t shared_count_{0};
+};
+
+}  // namespace kvplan::core

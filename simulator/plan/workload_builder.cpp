@@ -1,0 +1,111 @@
+#include "simulator/plan/workload_builder.h"
+
+#include <algorithm>
+#include <numeric>
+#include <string>
+
+#include "simulator/base/check.h"
+#include "simulator/base/component.h"
+#include "simulator/core/engine.h"
+
+namespace kvplan::plan {
+namespace {
+
+/// All requests by (arrival, position). Traces are nearly always sorted already.
+void sort_by_arrival(core::Workload& workload) {
+  workload.order.resize(workload.arrival.size());
+  std::iota(workload.order.begin(), workload.order.end(), 0);
+  const auto earlier = [&](RequestId a, RequestId b) {
+    return workload.arrival[static_cast<std::size_t>(a)] < workload.arrival[static_cast<std::size_t>(b)];
+  };
+  if (!std::is_sorted(workload.order.begin(), workload.order.end(), earlier))
+    std::stable_sort(workload.order.begin(), workload.order.end(), earlier);
+}
+
+core::Workload lengths_of(const traces::Trace& trace, std::size_t count) {
+  core::Workload workload;
+  workload.input.assign(trace.input_tokens.begin(),
+                        trace.input_tokens.begin() + static_cast<std::ptrdiff_t>(count));
+  workload.output.assign(trace.output_tokens.begin(),
+                         trace.output_tokens.begin() + static_cast<std::ptrdiff_t>(count));
+  workload.arrival.resize(count);
+  workload.prefix = &trace.prefix;
+  return workload;
+}
+
+}  // namespace
+
+Result<Fraction> parse_fraction(std::string_view text) {
+  const auto wrong = [&] {
+    return bad_input("expected a positive number such as 2, 0.5 or 3/4, found \"" +
+                     std::string(text.substr(0, 40)) + "\"");
+  };
+  Fraction fraction;
+  const std::size_t slash = text.find('/');
+  if (slash != std::string_view::npos) {
+    const auto p = parse_integer(text.substr(0, slash));
+    const auto q = parse_integer(text.substr(slash + 1));
+    if (!p || !q) return wrong();
+    fraction = {*p, *q};
+  } else {
+    if (!parse_decimal(text)) return wrong();
+    // A decimal is digits over a power of ten.
+    const std::size_t e = text.find_first_of("eE");
+    std::string_view tail = e == std::string_view::npos ? std::string_view("0") : text.substr(e + 1);
+    if (!tail.empty() && tail.front() == '+') tail.remove_prefix(1);
+    auto exponent = parse_integer(tail).value_or(99);
+    std::int64_t digits = 0;
+    bool after_point = false;
+    for (const char c : text.substr(0, e)) {
+      if (c == '.') {
+        after_point = true;
+        continue;
+      }
+      if (c < '0' || c > '9' || digits > INT64_MAX / 10 - 9) return wrong();
+      digits = digits * 10 + (c - '0');
+      if (after_point) --exponent;
+    }
+    if (exponent > 12 || exponent < -18) return wrong();
+    fraction.numerator = digits;
+    for (; exponent > 0; --exponent) {
+      if (fraction.numerator > INT64_MAX / 10) return wrong();
+      fraction.numerator *= 10;
+    }
+    for (; exponent < 0; ++exponent) fraction.denominator *= 10;
+  }
+  if (fraction.numerator <= 0 || fraction.denominator <= 0) return wrong();
+  const std::int64_t common = std::gcd(fraction.numerator, fraction.denominator);
+  fraction.numerator /= common;
+  fraction.denominator /= common;
+  if (fraction.numerator > INT32_MAX || fraction.denominator > INT32_MAX) return wrong();
+  return fraction;
+}
+
+Result<core::Workload> build_workload(const traces::Trace& trace, Fraction rate_scale, std::int64_t limit) {
+  const auto count = static_cast<std::size_t>(limit < 0 ? trace.size() : std::min(limit, trace.size()));
+  core::Workload workload = lengths_of(trace, count);
+  std::int64_t first = INT64_MAX;
+  for (std::size_t i = 0; i < count; ++i) first = std::min(first, trace.arrival_ns[i]);
+  for (std::size_t i = 0; i < count; ++i) {
+    const Wide ns = Wide{trace.arrival_ns[i]} - first;
+    const Wide ticks = ns * kTicksPerNs * rate_scale.denominator / rate_scale.numerator;
+    if (ticks > core::kLastTick)
+      return bad_input("request " + std::to_string(i) +
+                       " arrives more than 52 days after the first; a run holds 52 days")
+          .at_field("workload");
+    workload.arrival[i] = SimTime{Ticks{static_cast<std::int64_t>(ticks)}};
+  }
+  sort_by_arrival(workload);
+  return workload;
+}
+
+core::Workload build_step_workload(const traces::Trace& trace, std::int64_t quantum_ms) {
+  KVPLAN_CHECK(quantum_ms > 0, quantum_ms);
+  core::Workload workload = lengths_of(trace, static_cast<std::size_t>(trace.size()));
+  for (std::size_t i = 0; i < workload.arrival.size(); ++i)
+    workload.arrival[i] = SimTime{Ticks{trace.arrival_ns[i] / (quantum_ms * 1'000'000)}};
+  sort_by_arrival(workload);
+  return workload;
+}
+
+}  // namespace kvplan::plan

@@ -1,0 +1,409 @@
+// Paged memory with hash-chained prefix caching, as vLLM V1 does it (vllm-project/vllm v0.15.1,
+// vllm/v1/core/block_pool.py, kv_cache_utils.py, single_type_kv_cache_manager.py):
+// - one queue of blocks that nobody holds; fresh blocks come from its front, freed ones go to its back, tail
+// first;
+// - a full block gets the name of its content when it is allocated for; a block in the queue keeps its name
+// and can
+//   be hit until it is handed out again; copies of one content stay side by side, the oldest is found first;
+// - block 0 is the null block.
+//
+// Costs per block, not per token, and no hashing: contents have dense names (core/workload.h), so the table
+// from name to block is an array. A content that is unique to its request can only be found by that request
+// after a preemption, so it is kept in the request (`Holder::heads`), not in the table.
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include "simulator/base/check.h"
+#include "simulator/policies/paged_pool.h"
+
+namespace kvplan::policies {
+namespace {
+
+using core::Found;
+using core::MemoryLayout;
+using core::PoolCounts;
+
+constexpr std::uint64_t kNoName = ~std::uint64_t{0};
+constexpr std::uint64_t kOwnName = std::uint64_t{1} << 63;  // | request << 32 | logical block
+
+class PagedAllocator final : public core::Allocator {
+ public:
+  PagedAllocator(const MemoryLayout& layout, const AllocatorRequest& request)
+      : layout_(layout),
+        workload_(*request.workload),
+        names_(workload_, layout.quantum_tokens),
+        prefix_cache_(request.prefix_cache),
+        blocks_(static_cast<std::size_t>(layout.quanta) + 1),
+        holder_of_(static_cast<std::size_t>(workload_.size()), -1),
+        block_of_name_(prefix_cache_ ? static_cast<std::size_t>(names_.shared_count()) : 0, kNoBlock),
+        free_{layout.quanta} {
+    // The queue is a ring through entry 0, the null block: its next is the front, its prev the back.
+    const auto last = static_cast<BlockId>(layout.quanta);
+    for (BlockId b = 0; b <= last; ++b) {
+      at(b).prev = b == 0 ? last : b - 1;
+      at(b).next = b == last ? 0 : b + 1;
+      at(b).copy_prev = at(b).copy_next = b;
+    }
+  }
+
+  const MemoryLayout& layout() const override { return layout_; }
+  PoolCounts counts() const override {
+    return {.free = free_,
+            .cached = cached_,
+            .held = layout_.quanta - free_ - cached_,
+            .distinct_names = distinct_};
+  }
+  std::int64_t growth_tokens() const override { return layout_.quantum_tokens; }
+  bool fits_empty(RequestId r) const override {
+    return ceil_div(workload_.final_tokens(r), layout_.quantum_tokens) <= layout_.quanta;
+  }
+  std::uint64_t lookup_epoch() const override { return epoch_; }
+
+  Found lookup(RequestId r, std::int64_t num_tokens) override {
+    found_.clear();
+    missing_name_ = kNoName;
+    ++lookup_stamp_;
+    Found found;
+    if (!prefix_cache_) return found;
+    const std::int64_t most = (num_tokens - 1) / layout_.quantum_tokens;
+    const std::int64_t shared = names_.shared_blocks(r);
+    const Holder* holder = holder_or_null(r);
+    for (std::int64_t b = 0; b < most; ++b) {
+      BlockId block = kNoBlock;
+      if (b < shared) {
+        const std::int64_t name = names_.shared_name(r, b);
+        block = block_of_name_[static_cast<std::size_t>(name)];
+        if (block == kNoBlock) missing_name_ = static_cast<std::uint64_t>(name);
+      } else if (holder != nullptr) {
+        block = own_copy(*holder, r, b);
+      }
+      if (block == kNoBlock) break;
+      found_.push_back(block);
+      at(block).stamp = lookup_stamp_;
+      if (at(block).refs == 0) ++found.idle;
+    }
+    found.tokens = static_cast<std::int64_t>(found_.size()) * layout_.quantum_tokens;
+    return found;
+  }
+
+  bool admit(RequestId r, const Found& found, std::int64_t tokens) override {
+    const auto hits = static_cast<std::int64_t>(found_.size());
+    const std::int64_t fresh = ceil_div(tokens, layout_.quantum_tokens) - hits;
+    if (fresh + found.idle > free_ + cached_) return false;
+    Holder& holder = holder_for(r);
+    KVPLAN_CHECK(holder.blocks.empty(), r);
+    holder.blocks.reserve(static_cast<std::size_t>(hits + fresh));
+    for (const BlockId b : found_) {
+      Block& block = at(b);
+      if (block.refs++ == 0) {
+        unlink(block);
+        --cached_;
+      }
+      holder.blocks.push_back(b);
+    }
+    holder.published = hits;
+    holder.lossy = false;
+    take(holder, fresh);
+    ++epoch_;
+    return true;
+  }
+
+  bool grow(RequestId r, std::int64_t tokens) override {
+    Holder& holder = existing(r);
+    const std::int64_t fresh =
+        ceil_div(tokens, layout_.quantum_tokens) - static_cast<std::int64_t>(holder.blocks.size());
+    if (fresh > free_ + cached_) return false;
+    // A decoding request asks when its table is full; what filled in earlier steps has been findable since
+    // then, so it must be so before anything is handed out.
+    const std::int64_t room = static_cast<std::int64_t>(holder.blocks.size()) * layout_.quantum_tokens;
+    if (tokens == room + 1) make_findable(holder, r, room);
+    take(holder, fresh);
+    return true;
+  }
+
+  void publish(RequestId r, std::int64_t tokens) override { make_findable(existing(r), r, tokens); }
+
+  Dropped drop(RequestId r, std::int64_t sink, std::int64_t begin, std::int64_t written) override {
+    Holder& holder = existing(r);
+    make_findable(holder, r, written);  // filled before this drop
+    holder.lossy = true;
+    const std::int64_t first = ceil_div(sink, layout_.quantum_tokens);
+    const std::int64_t end = std::min(begin, written) / layout_.quantum_tokens;
+    Dropped dropped{first, 0};
+    for (std::int64_t b = end - 1; b >= first; --b) {
+      BlockId& block = holder.blocks[static_cast<std::size_t>(b)];
+      if (block == kNoBlock) break;  // everything below was let go before
+      remember(holder, r, b, block);
+      let_go(block);
+      block = kNoBlock;
+      dropped.first = b;
+      ++dropped.count;
+    }
+    return dropped;
+  }
+
+  void release(RequestId r, std::int64_t written) override {
+    Holder& holder = existing(r);
+    make_findable(holder, r, written);
+    const bool comes_back = written < workload_.final_tokens(r);
+    for (auto b = static_cast<std::int64_t>(holder.blocks.size()) - 1; b >= 0; --b) {
+      const BlockId block = holder.blocks[static_cast<std::size_t>(b)];
+      if (block == kNoBlock) continue;
+      if (comes_back) remember(holder, r, b, block);
+      let_go(block);
+    }
+    holder.blocks.clear();
+  }
+
+  void forget(RequestId r) override {
+    std::int32_t& slot = holder_of_[static_cast<std::size_t>(r)];
+    if (slot < 0) return;
+    Holder& holder = holders_[static_cast<std::size_t>(slot)];
+    KVPLAN_CHECK(holder.blocks.empty(), r);
+    holder.heads.clear();
+    idle_holders_.push_back(slot);
+    slot = -1;
+  }
+
+  std::span<const BlockId> table(RequestId r) const override {
+    const Holder* holder = holder_or_null(r);
+    return holder == nullptr ? std::span<const BlockId>{} : holder->blocks;
+  }
+  std::int64_t table_quanta(RequestId r) const override { return static_cast<std::int64_t>(table(r).size()); }
+
+ private:
+  struct Block {
+    std::uint64_t name{kNoName};
+    BlockId prev{0}, next{0};            // in the queue, while nobody holds it
+    BlockId copy_prev{0}, copy_next{0};  // ring of copies of one content, oldest first from the table's entry
+    std::int32_t refs{0};
+    std::uint32_t stamp{0};  // lookup that found it last
+  };
+  struct Holder {
+    std::vector<BlockId> blocks;  // by logical block; kNoBlock where let go
+    std::vector<BlockId> heads;   // by logical block: oldest findable copy of own content; check its name
+    std::int64_t published{0};    // leading blocks that have been made findable
+    bool lossy{false};            // has dropped a cell since its admission
+  };
+
+  Block& at(BlockId b) { return blocks_[static_cast<std::size_t>(b)]; }
+  [[nodiscard]] const Block& at(BlockId b) const { return blocks_[static_cast<std::size_t>(b)]; }
+  static std::uint64_t own_name(RequestId r, std::int64_t block) {
+    return kOwnName | static_cast<std::uint64_t>(r) << 32 | static_cast<std::uint64_t>(block);
+  }
+
+  [[nodiscard]] const Holder* holder_or_null(RequestId r) const {
+    const std::int32_t slot = holder_of_[static_cast<std::size_t>(r)];
+    return slot < 0 ? nullptr : &holders_[static_cast<std::size_t>(slot)];
+  }
+  Holder& existing(RequestId r) {
+    const std::int32_t slot = holder_of_[static_cast<std::size_t>(r)];
+    KVPLAN_CHECK(slot >= 0, r);
+    return holders_[static_cast<std::size_t>(slot)];
+  }
+  Holder& holder_for(RequestId r) {
+    std::int32_t& slot = holder_of_[static_cast<std::size_t>(r)];
+    if (slot < 0) {
+      if (idle_holders_.empty()) {
+        idle_holders_.push_back(static_cast<std::int32_t>(holders_.size()));
+        holders_.emplace_back();
+      }
+      slot = idle_holders_.back();
+      idle_holders_.pop_back();
+    }
+    return holders_[static_cast<std::size_t>(slot)];
+  }
+
+  void unlink(const Block& block) {
+    at(block.prev).next = block.next;
+    at(block.next).prev = block.prev;
+  }
+
+  void take(Holder& holder, std::int64_t count) {
+    for (std::int64_t i = 0; i < count; ++i) {
+      const BlockId b = at(0).next;
+      Block& block = at(b);
+      unlink(block);
+      if (block.name != kNoName) {
+        give_up_name(b, block);
+        --cached_;
+      } else {
+        --free_;
+      }
+      block.refs = 1;
+      holder.blocks.push_back(b);
+    }
+  }
+
+  void let_go(BlockId b) {
+    Block& block = at(b);
+    KVPLAN_CHECK(block.refs > 0, b);
+    if (block.stamp == lookup_stamp_) ++epoch_;
+    if (--block.refs > 0) return;
+    block.prev = at(0).prev;
+    block.next = 0;
+    at(block.prev).next = b;
+    at(0).prev = b;
+    ++(block.name == kNoName ? free_ : cached_);
+  }
+
+  /// A content can be found no longer in this block: it is handed out again.
+  void give_up_name(BlockId b, Block& block) {
+    const std::uint64_t name = block.name;
+    block.name = kNoName;
+    if (block.stamp == lookup_stamp_) ++epoch_;
+    if (listener_ != nullptr) listener_->on_reclaim(b);
+    const BlockId next = block.copy_next;
+    const bool last_copy = next == b;
+    if (last_copy) --distinct_;
+    if ((name & kOwnName) == 0) {
+      BlockId& head = block_of_name_[static_cast<std::size_t>(name)];
+      if (head == b) head = last_copy ? kNoBlock : next;
+    } else if (!last_copy) {
+      const auto r = static_cast<RequestId>((name & ~kOwnName) >> 32);
+      const std::int32_t slot = holder_of_[static_cast<std::size_t>(r)];
+      if (slot >= 0) {
+        auto& heads = holders_[static_cast<std::size_t>(slot)].heads;
+        const auto place = static_cast<std::size_t>(name & 0xFFFFFFFFU);
+        if (place < heads.size() && heads[place] == b) heads[place] = next;
+      }
+    }
+    if (last_copy) return;
+    at(block.copy_prev).copy_next = next;
+    at(next).copy_prev = block.copy_prev;
+    block.copy_prev = block.copy_next = b;
+  }
+
+  /// Oldest findable copy of a request's own content, kNoBlock if there is none.
+  [[nodiscard]] BlockId own_copy(const Holder& holder, RequestId r, std::int64_t block) const {
+    const auto place = static_cast<std::size_t>(block);
+    if (place >= holder.heads.size()) return kNoBlock;
+    const BlockId b = holder.heads[place];
+    return b != kNoBlock && at(b).name == own_name(r, block) ? b : kNoBlock;
+  }
+
+  /// Before a block is let go by a request that goes on: where its own content can be found later.
+  void remember(Holder& holder, RequestId r, std::int64_t logical, BlockId block) {
+    if (!prefix_cache_ || at(block).name != own_name(r, logical)) return;
+    if (own_copy(holder, r, logical) != kNoBlock) return;
+    const auto place = static_cast<std::size_t>(logical);
+    if (holder.heads.size() <= place)
+      holder.heads.resize(
+          static_cast<std::size_t>(ceil_div(workload_.final_tokens(r), layout_.quantum_tokens)), kNoBlock);
+    holder.heads[place] = block;
+  }
+
+  /// Makes the blocks that the first `tokens` tokens fill findable, unless a cell was dropped before they
+  /// filled.
+  void make_findable(Holder& holder, RequestId r, std::int64_t tokens) {
+    if (!prefix_cache_ || holder.lossy) return;
+    const std::int64_t full = tokens / layout_.quantum_tokens;
+    if (holder.published >= full) return;
+    const std::int64_t shared = names_.shared_blocks(r);
+    for (std::int64_t b = holder.published; b < full; ++b) {
+      const BlockId block = holder.blocks[static_cast<std::size_t>(b)];
+      BlockId oldest = kNoBlock;
+      if (b < shared) {
+        const std::int64_t name = names_.shared_name(r, b);
+        at(block).name = static_cast<std::uint64_t>(name);
+        BlockId& head = block_of_name_[static_cast<std::size_t>(name)];
+        if (head == kNoBlock) {
+          head = block;
+        } else {
+          oldest = head;
+        }
+        if (static_cast<std::uint64_t>(name) == missing_name_) ++epoch_;
+      } else {
+        oldest = own_copy(holder, r, b);
+        at(block).name = own_name(r, b);
+      }
+      if (oldest == kNoBlock) {
+        ++distinct_;
+      } else {  // behind the youngest copy
+        Block& head = at(oldest);
+        at(block).copy_next = oldest;
+        at(block).copy_prev = head.copy_prev;
+        at(head.copy_prev).copy_next = block;
+        head.copy_prev = block;
+      }
+      if (listener_ != nullptr) listener_->on_publish(r, b, block);
+    }
+    holder.published = full;
+  }
+
+  MemoryLayout layout_;
+  const core::Workload& workload_;
+  core::ContentNames names_;
+  bool prefix_cache_;
+  std::vector<Block> blocks_;
+  std::vector<std::int32_t> holder_of_;  // by request, -1 = none
+  std::vector<Holder> holders_;
+  std::vector<std::int32_t> idle_holders_;
+  std::vector<BlockId> block_of_name_;  // oldest findable copy by shared name
+  std::int64_t free_;
+  std::int64_t cached_{0};
+  std::int64_t distinct_{0};
+  std::vector<BlockId> found_;  // of the latest lookup
+  std::uint64_t missing_name_{kNoName};
+  std::uint32_t lookup_stamp_{0};
+  std::uint64_t epoch_{0};
+};
+
+constexpr std::array<Param, 1> kParams{{
+    {.name = "block_tokens",
+     .help = "Tokens of one block; a block spans all layers and heads",
+     .kind = ParamKind::kInteger,
+     .unit = Unit::kTokens,
+     .fallback = "16",
+     .low = 1,
+     .high = 65536,
+     .choices = {}},
+}};
+
+}  // namespace
+
+Result<core::MemoryLayout> paged_layout(std::int64_t block_tokens, const AllocatorRequest& request) {
+  MemoryLayout layout;
+  layout.quantum_tokens = block_tokens;
+  layout.token_bytes = request.token_bytes;
+  Wide capacity = 0;
+  std::int64_t blocks = 0;
+  if (request.pool.blocks >= 0) {
+    blocks = request.pool.blocks;
+    capacity = Wide{blocks} * layout.quantum_bytes();
+  } else if (request.pool.tokens >= 0) {
+    blocks = request.pool.tokens / block_tokens;
+    capacity = Wide{request.pool.tokens} * request.token_bytes;
+  } else {
+    blocks = request.pool.bytes / layout.quantum_bytes();
+    capacity = request.pool.bytes;
+  }
+  if (capacity > (Wide{1} << 62) || blocks > (std::int64_t{1} << 30))
+    return bad_input("expected a pool of at most 2^30 blocks and 2^62 bytes").at_field("memory");
+  if (blocks < 2)
+    return bad_input("expected room for at least 2 blocks of " + std::to_string(block_tokens) +
+                     " tokens (one is the null block), found " + std::to_string(blocks))
+        .at_field("memory");
+  layout.quanta = blocks - 1;
+  layout.capacity_bytes = static_cast<std::int64_t>(capacity);
+  return layout;
+}
+
+Result<std::unique_ptr<core::Allocator>> make_paged(const Choice& choice, const AllocatorRequest& request) {
+  KVPLAN_TRY(const MemoryLayout layout, paged_layout(choice.integer("block_tokens"), request));
+  return std::unique_ptr<core::Allocator>(std::make_unique<PagedAllocator>(layout, request));
+}
+
+const AllocatorEntry kPagedAllocator{
+    .descriptor = {.family = "allocator",
+                   .name = "paged",
+                   .summary = "Blocks of a fixed number of tokens from one queue, with hash-chained prefix "
+                              "caching as in vLLM V1.",
+                   .source = "vllm-project/vllm v0.15.1 (1892993): vllm/v1/core/block_pool.py",
+                   .params = kParams},
+    .make = make_paged,
+    .make_model = make_paged_model,
+    .shares_prefixes = true};
+
+}  // namespace kvplan::policies

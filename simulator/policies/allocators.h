@@ -1,0 +1,55 @@
+// The allocator family: its catalogue and how members are made.
+//
+// A member is one file allocator_NAME.cpp with an `AllocatorEntry` and one line in allocators.cpp. Every
+// member comes twice: the one that serves, and a slow obvious model with the same answers, used by
+// step-by-step runs and by the conformance suite.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "simulator/base/component.h"
+#include "simulator/core/allocator.h"
+#include "simulator/core/workload.h"
+
+namespace kvplan::policies {
+
+/// How large the pool is; exactly one of the first three is >= 0.
+struct PoolSize {
+  std::int64_t bytes{-1};
+  std::int64_t tokens{-1};
+  std::int64_t blocks{-1};  ///< vLLM's num_gpu_blocks: the null block included
+};
+
+/// What an allocator needs to know. Pointers outlive the allocator.
+struct AllocatorRequest {
+  const core::Workload* workload{nullptr};
+  PoolSize pool;
+  std::int64_t token_bytes{1};
+  bool prefix_cache{true};
+  std::int64_t max_model_len{262144};  ///< what reserve=max reserves
+};
+
+struct AllocatorEntry {
+  Descriptor descriptor;
+  /// The allocator that serves. Errors: a pool that this member cannot be given, or that is too small to
+  /// exist.
+  Result<std::unique_ptr<core::Allocator>> (*make)(const Choice&, const AllocatorRequest&);
+  /// Its slow obvious model.
+  Result<std::unique_ptr<core::Allocator>> (*make_model)(const Choice&, const AllocatorRequest&);
+  /// True: blocks of finished requests can be found again (the engine's prefix_cache means something).
+  bool shares_prefixes;
+};
+
+/// All members, by name.
+std::span<const AllocatorEntry* const> allocators();
+/// Their descriptors.
+Catalogue allocator_descriptors();
+/// The member of a parsed choice. REQUIRES: the choice is of family "allocator".
+const AllocatorEntry& allocator_entry(const Choice& choice);
+
+extern const AllocatorEntry kPagedAllocator;
+extern const AllocatorEntry kContiguousAllocator;
+
+}  // namespace kvplan::policies

@@ -1,0 +1,17 @@
+// Pool size and parameters shared by the paged allocator and its slow model: arithmetic only, no behaviour.
+#pragma once
+
+#include "simulator/base/result.h"
+#include "simulator/policies/allocators.h"
+
+namespace kvplan::policies {
+
+/// Capacity, blocks and padding of a paged pool. vLLM keeps block 0 as the null block, so one block of the
+/// pool is never given out. Errors: no block left for requests, or byte counts beyond 2^62.
+Result<core::MemoryLayout> paged_layout(std::int64_t block_tokens, const AllocatorRequest& request);
+
+Result<std::unique_ptr<core::Allocator>> make_paged(const Choice& choice, const AllocatorRequest& request);
+Result<std::unique_ptr<core::Allocator>> make_paged_model(const Choice& choice,
+                                                          const AllocatorRequest& request);
+
+}  // namespace kvplan::policies
