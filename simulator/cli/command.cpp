@@ -1,0 +1,54 @@
+#include "simulator/cli/command.h"
+
+#include <csignal>
+#include <cstdio>
+
+#include "traces/io/output.h"
+
+namespace kvplan::cli {
+namespace {
+
+volatile std::sig_atomic_t stop_requested = 0;
+
+void request_stop(int) {
+  stop_requested = 1;
+}
+
+}  // namespace
+
+void run_as(CLI::App& command, Outcome& outcome, std::function<Status()> body) {
+  command.callback([&outcome, body = std::move(body)] {
+    const Status status = body();
+    if (status.ok()) return;
+    std::fprintf(stderr, "kvplan: %s\n", status.error().to_string().c_str());
+    outcome.exit_code = static_cast<int>(status.error().kind);
+  });
+}
+
+void watch_interrupts() {
+  struct sigaction action {};
+  action.sa_handler = request_stop;
+  action.sa_flags = static_cast<int>(SA_RESETHAND);  // a second Ctrl-C ends the program at once
+  sigemptyset(&action.sa_mask);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaction(signal, &action, nullptr);
+  // A closed pipe is a failed write like any other.
+  std::signal(SIGPIPE, SIG_IGN);
+}
+
+bool interrupted() {
+  return stop_requested != 0;
+}
+
+Error interrupted_error() {
+  Error error = bad_input("interrupted");
+  error.kind = ErrorKind::kInterrupted;
+  return error;
+}
+
+Status write_text(const std::string& path, std::string_view text) {
+  KVPLAN_TRY(const std::unique_ptr<traces::Output> out, traces::Output::create(path));
+  KVPLAN_TRY_DO(out->write(text));
+  return out->commit();
+}
+
+}  // namespace kvplan::cli

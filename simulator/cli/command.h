@@ -1,0 +1,35 @@
+// What the commands of `kvplan` share. Each command is one file, `cmd_NAME.cpp`, with one function `add_NAME`
+// that is listed below and in main.cpp.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include <CLI/CLI.hpp>
+
+#include "simulator/base/result.h"
+
+namespace kvplan::cli {
+
+/// How the program ends: the first error of a command, as one line on standard error and an exit code.
+struct Outcome {
+  int exit_code{0};
+};
+
+/// Runs `body` once the command line is understood and `command` was chosen.
+void run_as(CLI::App& command, Outcome& outcome, std::function<Status()> body);
+
+/// From here on Ctrl-C and a polite kill only set a flag, so that a command can end with its outputs absent
+/// or whole.
+void watch_interrupts();
+/// True once the user asked to stop.
+bool interrupted();
+/// The error that a command returns when it stops for that reason (exit code 3).
+Error interrupted_error();
+
+/// Writes a result: to the file, whole or not at all, or to standard output where the path is "-".
+Status write_text(const std::string& path, std::string_view text);
+
+void add_trace(CLI::App& app, Outcome& outcome);
+
+}  // namespace kvplan::cli

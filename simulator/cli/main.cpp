@@ -1,0 +1,28 @@
+// The program `kvplan`: one line per command.
+#include <algorithm>
+#include <cstdio>
+#include <string>
+
+#include "simulator/cli/command.h"
+
+int main(int argc, char** argv) {
+  using namespace kvplan::cli;
+  CLI::App app{
+      "kvplan: where the KV-cache bytes of an LLM server go, and what another policy would do with them"};
+  app.set_version_flag("--version", std::string("kvplan ") + KVPLAN_VERSION);
+  app.require_subcommand(1);
+  watch_interrupts();
+  Outcome outcome;
+  add_trace(app, outcome);
+
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
+    std::string message = error.what();
+    std::replace(message.begin(), message.end(), '\n', ' ');
+    std::fprintf(stderr, "kvplan: %s (see --help)\n", message.c_str());
+    return 2;
+  }
+  return outcome.exit_code;
+}

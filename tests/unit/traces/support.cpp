@@ -1,0 +1,92 @@
+#include "tests/unit/traces/support.h"
+
+#include <sys/wait.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <set>
+
+namespace kvplan::traces::testing {
+
+std::string shared_traces() {
+  const char* const given = std::getenv("KVPLAN_SHARED");
+  const std::string folder =
+      (given != nullptr ? std::string(given) : KVPLAN_SOURCE_DIR "/../shared") + "/traces";
+  return std::filesystem::is_directory(folder) ? folder : "";
+}
+
+TemporaryFolder::TemporaryFolder() {
+  std::string name = (std::filesystem::temp_directory_path() / "kvplan-test-XXXXXX").string();
+  if (::mkdtemp(name.data()) == nullptr) std::abort();
+  path_ = name;
+}
+
+TemporaryFolder::~TemporaryFolder() {
+  std::error_code ignored;
+  std::filesystem::remove_all(path_, ignored);
+}
+
+std::string TemporaryFolder::listing() const {
+  std::set<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(path_))
+    names.insert(entry.path().filename().string());
+  std::string out;
+  for (const std::string& name : names) out += (out.empty() ? "" : " ") + name;
+  return out;
+}
+
+void write_file(const std::string& path, std::string_view bytes) {
+  std::ofstream(path, std::ios::binary) << bytes;
+}
+
+std::string read_file(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+Result<Trace> import_text(std::string_view text, const ImportOptions& options) {
+  KVPLAN_TRY(std::unique_ptr<ByteSource> source, open_memory(text, "t"));
+  Inputs inputs;
+  inputs.first = std::make_unique<Input>(std::move(source), "t");
+  KVPLAN_TRY(const std::unique_ptr<TraceStream> stream, open_stream(std::move(inputs), options));
+  return collect(*stream);
+}
+
+std::string import_error(std::string_view text, const ImportOptions& options) {
+  const Result<Trace> trace = import_text(text, options);
+  return trace.ok() ? "no error" : trace.error().to_string();
+}
+
+void expect_same(const Trace& a, const Trace& b) {
+  EXPECT_EQ(a.arrival_ns, b.arrival_ns);
+  EXPECT_EQ(a.input_tokens, b.input_tokens);
+  EXPECT_EQ(a.output_tokens, b.output_tokens);
+  EXPECT_EQ(a.prefix.block_tokens, b.prefix.block_tokens);
+  EXPECT_EQ(a.prefix.offsets, b.prefix.offsets);
+  EXPECT_EQ(a.prefix.ids, b.prefix.ids);
+  EXPECT_EQ(a.prefix.distinct, b.prefix.distinct);
+  EXPECT_EQ(a.prefix.last_may_be_partial, b.prefix.last_may_be_partial);
+  EXPECT_EQ(a.session, b.session);
+  EXPECT_EQ(a.session_names, b.session_names);
+  EXPECT_EQ(a.tenant, b.tenant);
+  EXPECT_EQ(a.tenant_names, b.tenant_names);
+  EXPECT_EQ(a.max_tokens, b.max_tokens);
+  EXPECT_EQ(a.ttft_ns, b.ttft_ns);
+  EXPECT_EQ(a.e2e_ns, b.e2e_ns);
+  EXPECT_EQ(a.shares_clock, b.shares_clock);
+  EXPECT_EQ(a.digest, b.digest);
+}
+
+Outcome run_kvplan(const std::string& arguments, int megabytes) {
+  const TemporaryFolder folder;
+  const std::string command = "ulimit -v " + std::to_string(megabytes * 1024) +
+                              "; '" KVPLAN_PROGRAM_DIR "/kvplan' " + arguments + " > '" + folder.file("out") +
+                              "' 2> '" + folder.file("err") + "'";
+  const int status = std::system(command.c_str());
+  return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, read_file(folder.file("out")),
+          read_file(folder.file("err"))};
+}
+
+}  // namespace kvplan::traces::testing

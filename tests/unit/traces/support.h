@@ -1,0 +1,56 @@
+// Shared by the trace tests: where the shared data are, temporary folders, traces from text.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <string_view>
+
+#include "traces/import/importer.h"
+#include "traces/import/open_trace.h"
+
+namespace kvplan::traces::testing {
+
+/// The folder with the recorded traces, which is beside the source tree or at $KVPLAN_SHARED; empty where
+/// absent.
+std::string shared_traces();
+#define KVPLAN_NEED_SHARED()                            \
+  if (kvplan::traces::testing::shared_traces().empty()) \
+  GTEST_SKIP() << "no recorded traces: set KVPLAN_SHARED to the folder that has them"
+
+/// A folder of its own that is removed with its files at the end of the test.
+class TemporaryFolder {
+ public:
+  TemporaryFolder();
+  ~TemporaryFolder();
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  [[nodiscard]] std::string file(const std::string& name) const { return path_ + "/" + name; }
+  /// Names of the files in it, sorted, parted by spaces.
+  [[nodiscard]] std::string listing() const;
+  [[nodiscard]] const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+void write_file(const std::string& path, std::string_view bytes);
+std::string read_file(const std::string& path);
+
+/// Imports text as if it were the file "t".
+Result<Trace> import_text(std::string_view text, const ImportOptions& options = {});
+/// The error line of an import that must fail; "no error" where it does not.
+std::string import_error(std::string_view text, const ImportOptions& options = {});
+
+/// Every column, name and count of two traces is the same (provenance aside).
+void expect_same(const Trace& a, const Trace& b);
+
+struct Outcome {
+  int exit_code;
+  std::string out;
+  std::string err;
+};
+/// Runs `kvplan ARGUMENTS` with a shell that limits memory (address space) to `megabytes`.
+Outcome run_kvplan(const std::string& arguments, int megabytes = 2048);
+
+}  // namespace kvplan::traces::testing

@@ -1,0 +1,55 @@
+// Which column of a table holds what: the heart of every importer of CSV files and JSON lines, and of
+// `--map`.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "simulator/base/result.h"
+#include "traces/import/fields.h"
+
+namespace kvplan::traces {
+
+enum class Role : std::uint8_t {
+  kArrival,
+  kInput,
+  kOutput,
+  kSession,
+  kTenant,
+  kMaxTokens,
+  kHashes,
+  kTtft,
+  kE2e
+};
+inline constexpr std::size_t kRoles = 9;
+/// "arrival", "input", ...: the keys of `--map`.
+std::string_view role_name(Role role);
+
+/// Where the values of one role come from.
+struct Column {
+  std::vector<std::string>
+      names;  ///< the column's name, then other names it goes by; empty = the role is not read
+  TimeUnit unit{TimeUnit::kSeconds};  ///< for arrival, ttft, e2e
+  bool required{false};               ///< an error where it is missing
+};
+
+struct ColumnMap {
+  std::array<Column, kRoles> columns;
+  std::int64_t block_tokens{0};  ///< tokens of one prefix id; 0 = hashes are not read
+
+  [[nodiscard]] Column& at(Role role) { return columns[static_cast<std::size_t>(role)]; }
+  [[nodiscard]] const Column& at(Role role) const { return columns[static_cast<std::size_t>(role)]; }
+};
+
+/// Reads `arrival=COLUMN[:UNIT],input=COLUMN,output=COLUMN[,...]` (CONTRACT section 1). Without a unit, times
+/// are seconds. The error's field is "--map".
+Result<ColumnMap> parse_column_map(std::string_view text);
+/// The same text from a map: parse_column_map(to_text(m)) gives m again.
+std::string to_text(const ColumnMap& map);
+/// A `--map` line that could fit a table with these columns, guessed from their names, for error messages.
+std::string propose_column_map(const std::vector<std::string>& columns);
+
+}  // namespace kvplan::traces

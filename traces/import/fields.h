@@ -1,0 +1,47 @@
+// Values out of text: counts, times, names. Nothing is rounded silently except times finer than a nanosecond.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace kvplan::traces {
+
+enum class TimeUnit : std::uint8_t {
+  kIso,      ///< date and time of day, "2023-11-16 18:15:46.6805900", with or without a zone
+  kSeconds,  ///< decimal number
+  kMillis,
+  kMicros,
+  kNanos,
+};
+/// "iso", "s", "ms", "us", "ns".
+std::string_view time_unit_name(TimeUnit unit);
+std::optional<TimeUnit> time_unit_from(std::string_view name);
+
+/// Decimal number in `unit` as nanoseconds, exact, halves of a nanosecond rounded up. An exponent is allowed;
+/// a sign is not. nullopt on anything else and when it does not fit 63 bits. REQUIRES: unit is not kIso.
+std::optional<std::int64_t> parse_time_number(std::string_view text, TimeUnit unit);
+
+/// Whole number from 0 to 2^31 - 1; a fraction of zeros ("374.0") is accepted.
+std::optional<std::int32_t> parse_count(std::string_view text);
+/// Whole number from 0 to 2^64 - 1.
+std::optional<std::uint64_t> parse_id(std::string_view text);
+
+/// `YYYY-MM-DD hh:mm:ss[.f]` with `T` or a space between, 0 to 9 fraction digits, and `Z`, `+hh:mm`, `+hhmm`,
+/// `+hh` or nothing (taken as UTC) after it. Keeps the latest date, since neighbouring rows share it.
+class IsoTimeParser {
+ public:
+  /// Nanoseconds since 1970-01-01T00:00:00Z; nullopt when it is no such time or outside 1678 to 2261.
+  std::optional<std::int64_t> parse(std::string_view text);
+
+ private:
+  char date_[10]{};
+  std::int64_t days_{0};
+  bool have_date_{false};
+};
+
+/// What was found, for an error line: in quotes, control characters as \xNN, cut after 40 bytes.
+std::string shown(std::string_view found);
+
+}  // namespace kvplan::traces

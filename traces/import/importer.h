@@ -1,0 +1,74 @@
+// Importers: one file and one descriptor each, listed in catalogue.cpp. The command line, detection by
+// content and the documentation walk that list.
+//
+// To add a format: write `my_format.cpp` with `extern const Importer kMyFormat`, and add its line to
+// catalogue.cpp. A format that is a table needs only a `ColumnMap` (azure.cpp is the example); any other
+// implements `TraceStream` on a `PieceBuilder`.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "simulator/base/result.h"
+#include "traces/import/column_map.h"
+#include "traces/io/input.h"
+#include "traces/record/trace_stream.h"
+
+namespace kvplan::traces {
+
+/// What a user can say about the input.
+struct ImportOptions {
+  std::string format;            ///< importer name; empty = the content decides
+  std::string map;               ///< text of --map; only for tables
+  std::int64_t block_tokens{0};  ///< --block: tokens of one prefix id; 0 = as the format has it
+};
+
+/// The beginning of a file, for recognising its format.
+struct Sniff {
+  enum class Shape : std::uint8_t { kUnknown, kCsv, kJsonLines };
+  Shape shape{Shape::kUnknown};
+  std::vector<std::string> columns;  ///< names in the header, or the keys of the first object
+  std::vector<char> kinds;           ///< of each JSON value: n number, s string, a array, o object, l literal
+
+  [[nodiscard]] bool has(std::string_view column) const;
+  /// The kind of a key's value; 0 when there is no such key.
+  [[nodiscard]] char kind(std::string_view column) const;
+};
+/// Looks at the first bytes without consuming them.
+Sniff sniff(Input& input);
+
+/// The files of one import, in order: the first is open, the others are opened in their turn.
+struct Inputs {
+  std::unique_ptr<Input> first;
+  std::vector<std::string> rest;
+};
+
+struct Importer {
+  std::string_view name;     ///< as in --format
+  std::string_view summary;  ///< one sentence
+  std::string_view source;   ///< where the format is described
+  bool takes_map{false};     ///< the user names the columns with --map
+  /// True when the beginning of the file can be this format. Strict: where a unit or meaning would be a
+  /// guess, false.
+  bool (*recognises)(const Sniff& sniff);
+  Result<std::unique_ptr<TraceStream>> (*open)(Inputs inputs, const ImportOptions& options);
+};
+
+/// All importers, sorted by name.
+std::span<const Importer* const> importers();
+
+/// The importer that the content calls for. An ambiguous or unknown file is an error that names the
+/// candidates, or the columns and a `--map` line that could fit.
+Result<const Importer*> choose_importer(const Sniff& sniff, std::span<const Importer* const> among,
+                                        const std::string& path);
+
+/// For importers whose files are tables: rows by column name.
+Result<std::unique_ptr<TraceStream>> open_csv_table(Inputs inputs, ColumnMap map, std::string_view format);
+Result<std::unique_ptr<TraceStream>> open_json_table(Inputs inputs, ColumnMap map, std::string_view format);
+
+}  // namespace kvplan::traces

@@ -1,0 +1,73 @@
+#include "traces/import/interner.h"
+
+#include <algorithm>
+
+namespace kvplan::traces {
+namespace {
+
+std::size_t spread(std::uint64_t key) {
+  key = (key ^ (key >> 32)) * 0x9E3779B97F4A7C15ULL;
+  return static_cast<std::size_t>(key ^ (key >> 29));
+}
+
+}  // namespace
+
+std::uint32_t IdInterner::note(Slot& slot, std::uint32_t before) {
+  if (slot.dense == kNoId) {
+    if (distinct_ == kNoId) return kNoId;
+    slot.dense = static_cast<std::uint32_t>(distinct_++);
+    slot.before = before;
+  } else if (slot.before != before) {
+    ++broken_chains_;
+  }
+  return slot.dense;
+}
+
+std::uint32_t IdInterner::intern(std::uint64_t source_id, std::uint32_t before) {
+  if (source_id < kDirect) {
+    if (source_id >= direct_.size())
+      direct_.resize(
+          std::min<std::size_t>(kDirect, std::max<std::size_t>(source_id + 1, direct_.size() * 2)));
+    return note(direct_[source_id], before);
+  }
+  return note(find(source_id), before);
+}
+
+IdInterner::Slot& IdInterner::find(std::uint64_t source_id) {
+  if ((used_ + 1) * 4 > slots_.size() * 3) grow();
+  const std::size_t mask = slots_.size() - 1;
+  for (std::size_t i = spread(source_id) & mask;; i = (i + 1) & mask) {
+    if (slots_[i].dense == kNoId) {
+      keys_[i] = source_id;
+      ++used_;
+      return slots_[i];
+    }
+    if (keys_[i] == source_id) return slots_[i];
+  }
+}
+
+void IdInterner::grow() {
+  const std::size_t size = std::max<std::size_t>(1024, slots_.size() * 2);
+  std::vector<std::uint64_t> keys(size);
+  std::vector<Slot> slots(size);
+  for (std::size_t from = 0; from < slots_.size(); ++from) {
+    if (slots_[from].dense == kNoId) continue;
+    std::size_t i = spread(keys_[from]) & (size - 1);
+    while (slots[i].dense != kNoId) i = (i + 1) & (size - 1);
+    keys[i] = keys_[from];
+    slots[i] = slots_[from];
+  }
+  keys_ = std::move(keys);
+  slots_ = std::move(slots);
+}
+
+std::int32_t NameInterner::intern(std::string_view name, bool& added) {
+  const auto found = numbers_.find(name);
+  added = found == numbers_.end();
+  if (!added) return found->second;
+  const auto number = static_cast<std::int32_t>(numbers_.size());
+  numbers_.emplace(std::string(name), number);
+  return number;
+}
+
+}  // namespace kvplan::traces

@@ -1,0 +1,60 @@
+// Names for things that occur again and again: prefix ids of a source become dense ids in order of first
+// appearance.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace kvplan::traces {
+
+/// Source ids (any 64-bit number) to dense ids. Small source ids, which most traces have, are looked up by
+/// position; others by open addressing. Remembers which id came before each, so that ids that are not chained
+/// are noticed.
+class IdInterner {
+ public:
+  static constexpr std::uint32_t kNoId = UINT32_MAX;
+
+  /// The dense id, a new one if needed; kNoId when 2^32 - 1 are in use. `before` is the dense id in front of
+  /// it in the same prompt, kNoId for the first of a prompt.
+  std::uint32_t intern(std::uint64_t source_id, std::uint32_t before);
+  [[nodiscard]] std::int64_t distinct() const { return distinct_; }
+  /// How often an id stood behind another id than at its first appearance. 0 where ids are prefix-chained.
+  [[nodiscard]] std::int64_t broken_chains() const { return broken_chains_; }
+
+ private:
+  static constexpr std::uint64_t kDirect = std::uint64_t{1} << 22;
+  struct Slot {
+    std::uint32_t dense{kNoId};
+    std::uint32_t before{kNoId};
+  };
+  std::uint32_t note(Slot& slot, std::uint32_t before);
+  Slot& find(std::uint64_t source_id);
+  void grow();
+
+  std::vector<Slot> direct_;
+  std::vector<std::uint64_t> keys_;
+  std::vector<Slot> slots_;
+  std::size_t used_{0};
+  std::int64_t distinct_{0};
+  std::int64_t broken_chains_{0};
+};
+
+/// Names of sessions and tenants, numbered in order of first appearance.
+class NameInterner {
+ public:
+  /// The number of a name; `added` is true when it was new.
+  std::int32_t intern(std::string_view name, bool& added);
+
+ private:
+  struct Hash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>{}(text); }
+  };
+  std::unordered_map<std::string, std::int32_t, Hash, std::equal_to<>> numbers_;
+};
+
+}  // namespace kvplan::traces

@@ -1,0 +1,92 @@
+// Walks the text of one JSON value, field by field, without building anything: what importers of JSON lines
+// need. What is read is checked; what is skipped is only checked for its brackets and quotes.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace kvplan::traces {
+
+/// Functions give false when the text is not what was asked for; `failed()` then stays true and `where()` is
+/// the offset. Views point into the text.
+class JsonCursor {
+ public:
+  /// Values nested deeper are refused.
+  static constexpr int kMaxDepth = 256;
+
+  JsonCursor() = default;
+  explicit JsonCursor(std::string_view text) : begin_(text.data()), at_(begin_), end_(begin_ + text.size()) {}
+
+  /// 'n' number, 's' string, 'a' array, 'o' object, 'l' true, false or null, 0 for anything else.
+  char kind();
+  bool enter_object() { return expect('{'); }
+  /// The next key of the object entered; false at its end and on an error. Then read or skip its value.
+  bool next_key(std::string_view& key, bool& first);
+  /// The text of a number as it stands.
+  bool number(std::string_view& text);
+  /// The text between the quotes as it stands; `escaped` says whether it holds escapes (see unescape).
+  bool string(std::string_view& text, bool& escaped);
+  bool skip_value();
+  /// Fast path for an array of whole numbers; calls `take(value)` for each. False when it is anything else.
+  template <class Take>
+  bool integers(Take&& take);
+  /// True when only white space is left.
+  bool at_end();
+
+  [[nodiscard]] bool failed() const { return failed_; }
+  [[nodiscard]] std::size_t where() const { return static_cast<std::size_t>(at_ - begin_); }
+
+ private:
+  void space() {
+    while (at_ != end_ && (*at_ == ' ' || *at_ == '\t' || *at_ == '\n' || *at_ == '\r')) ++at_;
+  }
+  bool wrong() {
+    failed_ = true;
+    return false;
+  }
+  bool expect(char c);
+
+  const char* begin_{nullptr};
+  const char* at_{nullptr};
+  const char* end_{nullptr};
+  bool failed_{false};
+};
+
+/// Replaces escapes of a string's text by what they stand for (UTF-8); false on an unknown escape.
+bool unescape(std::string_view text, std::string& out);
+
+template <class Take>
+bool JsonCursor::integers(Take&& take) {
+  if (!expect('[')) return false;
+  space();
+  if (at_ != end_ && *at_ == ']') {
+    ++at_;
+    return true;
+  }
+  for (;;) {
+    while (at_ != end_ && *at_ == ' ') ++at_;
+    const char* const start = at_;
+    std::uint64_t value = 0;
+    while (at_ != end_ && *at_ >= '0' && *at_ <= '9')
+      value = value * 10 + static_cast<std::uint64_t>(*at_++ - '0');
+    const auto digits = at_ - start;
+    if (digits == 0) return wrong();
+    if (digits > 19) {
+      // 20 digits fit only up to 18446744073709551615: equal length, so compared as text.
+      if (digits > 20 || std::string_view(start, 20) > "18446744073709551615") return wrong();
+    }
+    take(value);
+    space();
+    if (at_ == end_) return wrong();
+    if (*at_ == ']') {
+      ++at_;
+      return true;
+    }
+    if (*at_ != ',') return wrong();
+    ++at_;
+    space();
+  }
+}
+
+}  // namespace kvplan::traces

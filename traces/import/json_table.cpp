@@ -1,0 +1,128 @@
+// JSON lines: one object per line, columns are its keys.
+#include <cstring>
+
+#include "traces/import/json_cursor.h"
+#include "traces/import/table_stream.h"
+
+namespace kvplan::traces {
+namespace {
+
+class JsonTable final : public TableStream {
+ public:
+  JsonTable(Inputs inputs, ColumnMap map, std::string_view format);
+
+ private:
+  bool read_top() override { return true; }
+  bool read_row(std::string_view line) override;
+  /// The role of a key, or -1.
+  int role_of(std::string_view key) const;
+  bool read_value(JsonCursor& json, Role role);
+  bool read_hashes(JsonCursor& json);
+
+  struct Name {
+    std::string text;
+    std::int8_t role;
+    std::int8_t order;  ///< 0 = the role's own name, others are aliases
+  };
+  std::vector<Name> names_;
+  std::string session_text_;  ///< where a name had escapes or was a number
+  std::string tenant_text_;
+};
+
+JsonTable::JsonTable(Inputs inputs, ColumnMap map, std::string_view format)
+    : TableStream(std::move(inputs), std::move(map), format) {
+  for (std::size_t r = 0; r < kRoles; ++r) {
+    std::int8_t order = 0;
+    for (const std::string& name : map_.columns[r].names)
+      names_.push_back({name, static_cast<std::int8_t>(r), order++});
+  }
+}
+
+int JsonTable::role_of(std::string_view key) const {
+  for (std::size_t i = 0; i < names_.size(); ++i) {
+    const std::string& name = names_[i].text;
+    if (name.size() == key.size() && std::memcmp(name.data(), key.data(), key.size()) == 0)
+      return static_cast<int>(i);
+  }
+  return -1;
+}
+
+bool JsonTable::read_row(std::string_view line) {
+  row_.clear();
+  JsonCursor json(line);
+  std::uint32_t seen = 0;
+  if (json.enter_object()) {
+    std::string_view key;
+    bool first = true;
+    while (json.next_key(key, first)) {
+      const int name = role_of(key);
+      if (name < 0) {
+        if (!json.skip_value()) break;
+        continue;
+      }
+      const auto role = static_cast<Role>(names_[static_cast<std::size_t>(name)].role);
+      const std::uint32_t bit = std::uint32_t{1} << static_cast<unsigned>(role);
+      if ((seen & bit) != 0)
+        return fail(key, "a second value for the " + std::string(role_name(role)) + " column");
+      if (json.kind() == 'l') {  // null is "not stated"; true and false are no value for any column
+        if (!json.skip_value()) break;
+        continue;
+      }
+      seen |= bit;
+      if (!read_value(json, role)) {
+        if (json.failed()) break;
+        return false;
+      }
+    }
+  }
+  if (json.failed() || !json.at_end())
+    return fail("", "expected one JSON object, found something else at byte " + std::to_string(json.where()) +
+                        " of the line: " + shown(line.substr(std::min(json.where(), line.size()))));
+  for (std::size_t r = 0; r < kRoles; ++r) {
+    if (map_.columns[r].required && (seen >> r & 1) == 0)
+      return fail("", "no value for \"" + map_.columns[r].names.front() + "\" (" +
+                          std::string(role_name(static_cast<Role>(r))) + ")");
+  }
+  return true;
+}
+
+bool JsonTable::read_value(JsonCursor& json, Role role) {
+  if (role == Role::kHashes) return read_hashes(json);
+  std::string_view text;
+  const char kind = json.kind();
+  if (kind == 's') {
+    bool escaped = false;
+    if (!json.string(text, escaped)) return false;
+    if (role != Role::kSession && role != Role::kTenant) return set(role, text);
+    // Without escapes the view into the line lives as long as the row; else an own copy does.
+    std::string& copy = role == Role::kSession ? session_text_ : tenant_text_;
+    if (escaped) {
+      if (!unescape(text, copy)) return fail_expected(role, "text with JSON escapes", text);
+      text = copy;
+    }
+    return set(role, text);
+  }
+  if (kind == 'n') return json.number(text) && set(role, text);
+  const std::size_t start = json.where();
+  if (!json.skip_value()) return false;
+  return fail(name_of(role), "expected a number or a text, found an array or object at byte " +
+                                 std::to_string(start) + " of the line");
+}
+
+bool JsonTable::read_hashes(JsonCursor& json) {
+  row_.has_hashes = true;
+  if (map_.block_tokens == 0) return json.skip_value();
+  JsonCursor before = json;
+  if (json.integers([this](std::uint64_t id) { row_.hashes.push_back(id); })) return true;
+  if (!before.skip_value()) return false;  // broken JSON: reported as such
+  json = before;
+  return fail(name_of(Role::kHashes), "expected an array of whole numbers from 0 to 2^64 - 1");
+}
+
+}  // namespace
+
+Result<std::unique_ptr<TraceStream>> open_json_table(Inputs inputs, ColumnMap map, std::string_view format) {
+  return std::unique_ptr<TraceStream>(std::make_unique<JsonTable>(std::move(inputs), std::move(map), format));
+}
+
+}  // namespace kvplan::traces

@@ -1,0 +1,53 @@
+// Mooncake traces: repository kvcache-ai/Mooncake, FAST25-release/README.md. JSON lines; times are
+// milliseconds; `hash_ids` are prefix-chained. The block size is not in the file: 512 tokens for the
+// published traces. Names that other tools write for the same fields: ai-dynamo/dynamo,
+// lib/data-gen/src/mooncake.rs.
+#include <algorithm>
+#include <array>
+
+#include "traces/import/importer.h"
+
+namespace kvplan::traces {
+namespace {
+
+constexpr std::int64_t kPublishedBlock = 512;
+
+/// Fields of Mooncake rows and of the dialects above. A row with any other field is not taken for one:
+/// Bailian's rows, for one, share four names and count seconds.
+constexpr std::array<std::string_view, 17> kFields{
+    "timestamp",    "created_time", "input_length",    "input_tokens", "output_length",    "output_tokens",
+    "hash_ids",     "delay",        "delay_ms",        "request_id",   "session_id",       "priority",
+    "policy_class", "max_tokens",   "strict_priority", "extra",        "output_token_ids",
+};
+
+bool recognises(const Sniff& sniff) {
+  if (sniff.shape != Sniff::Shape::kJsonLines || sniff.kind("hash_ids") != 'a') return false;
+  if (sniff.kind("timestamp") != 'n' && sniff.kind("created_time") != 'n') return false;
+  if (sniff.kind("input_length") != 'n' && sniff.kind("input_tokens") != 'n') return false;
+  return std::all_of(sniff.columns.begin(), sniff.columns.end(), [](const std::string& column) {
+    return std::find(kFields.begin(), kFields.end(), column) != kFields.end();
+  });
+}
+
+Result<std::unique_ptr<TraceStream>> open(Inputs inputs, const ImportOptions& options) {
+  ColumnMap map;
+  map.at(Role::kArrival) = {{"timestamp", "created_time"}, TimeUnit::kMillis, true};
+  map.at(Role::kInput) = {{"input_length", "input_tokens"}, {}, true};
+  map.at(Role::kOutput) = {{"output_length", "output_tokens"}, {}, true};
+  map.at(Role::kHashes) = {{"hash_ids"}, {}, false};
+  map.at(Role::kSession) = {{"session_id"}, {}, false};
+  map.at(Role::kMaxTokens) = {{"max_tokens"}, {}, false};
+  map.block_tokens = options.block_tokens > 0 ? options.block_tokens : kPublishedBlock;
+  return open_json_table(std::move(inputs), std::move(map), "mooncake");
+}
+
+}  // namespace
+
+extern const Importer kMooncake;
+const Importer kMooncake{.name = "mooncake",
+                         .summary = "Mooncake request traces with prefix hashes (JSON lines)",
+                         .source = "github.com/kvcache-ai/Mooncake",
+                         .recognises = recognises,
+                         .open = open};
+
+}  // namespace kvplan::traces

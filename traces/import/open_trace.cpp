@@ -1,0 +1,55 @@
+#include "traces/import/open_trace.h"
+
+#include <algorithm>
+
+#include "simulator/base/suggest.h"
+
+namespace kvplan::traces {
+namespace {
+
+Result<const Importer*> importer_by_name(const std::string& name) {
+  std::vector<std::string_view> names;
+  for (const Importer* importer : importers()) {
+    if (importer->name == name) return importer;
+    names.push_back(importer->name);
+  }
+  return bad_input(unknown_name("format", name, names)).at_field("--format");
+}
+
+}  // namespace
+
+Result<std::unique_ptr<TraceStream>> open_stream(Inputs inputs, const ImportOptions& options) {
+  Input& first = *inputs.first;
+  const bool empty = first.peek(1).empty();
+  if (first.failed()) return first.error();
+  if (empty) return bad_input("the file is empty").at_file(first.path());
+  if (!options.format.empty()) {
+    KVPLAN_TRY(const Importer* importer, importer_by_name(options.format));
+    if (!options.map.empty() && !importer->takes_map)
+      return bad_input("goes with --format csv or --format jsonl, not with " + options.format)
+          .at_field("--map");
+    return importer->open(std::move(inputs), options);
+  }
+  if (!options.map.empty())
+    return bad_input("needs --format csv or --format jsonl beside it").at_field("--map");
+  const Sniff head = sniff(first);
+  if (first.failed()) return first.error();
+  KVPLAN_TRY(const Importer* importer, choose_importer(head, importers(), first.path()));
+  return importer->open(std::move(inputs), options);
+}
+
+Result<std::unique_ptr<TraceStream>> open_stream(const std::vector<std::string>& paths,
+                                                 const ImportOptions& options) {
+  if (paths.empty()) return bad_input("expected at least one input file");
+  Inputs inputs;
+  KVPLAN_TRY(inputs.first, Input::open(paths.front()));
+  inputs.rest.assign(paths.begin() + 1, paths.end());
+  return open_stream(std::move(inputs), options);
+}
+
+Result<Trace> open_trace(const std::string& path, const ImportOptions& options) {
+  KVPLAN_TRY(const std::unique_ptr<TraceStream> stream, open_stream({path}, options));
+  return collect(*stream);
+}
+
+}  // namespace kvplan::traces

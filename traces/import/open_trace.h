@@ -1,0 +1,25 @@
+// The way into traces for everything else: a .kvt or any importable file, told apart by content.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "simulator/base/result.h"
+#include "traces/import/importer.h"
+#include "traces/record/trace_stream.h"
+
+namespace kvplan::traces {
+
+/// A stream over one file, or over several of one format that follow each other and share a clock and prefix
+/// ids. Options are for imports; with a .kvt they are an error.
+Result<std::unique_ptr<TraceStream>> open_stream(const std::vector<std::string>& paths,
+                                                 const ImportOptions& options = {});
+
+/// The same from inputs that are open already.
+Result<std::unique_ptr<TraceStream>> open_stream(Inputs inputs, const ImportOptions& options);
+
+/// The whole trace in memory.
+Result<Trace> open_trace(const std::string& path, const ImportOptions& options = {});
+
+}  // namespace kvplan::traces

@@ -1,0 +1,155 @@
+#include "traces/import/piece_builder.h"
+
+#include "simulator/base/units.h"
+
+namespace kvplan::traces {
+namespace {
+
+/// An optional column is made when its first value comes; rows before it hold -1.
+template <class T>
+void put_optional(std::vector<T>& column, std::size_t row, T value) {
+  if (column.empty() && value == T{-1}) return;
+  column.resize(row, T{-1});
+  column.push_back(value);
+}
+
+std::string count_of(std::int64_t part, std::int64_t all) {
+  return std::to_string(part) + " of " + std::to_string(all);
+}
+
+}  // namespace
+
+void PieceBuilder::begin(Trace& piece) {
+  piece_ = &piece;
+  name_bytes_ = 0;
+  clear_columns(piece);
+  piece.prefix.block_tokens = block_tokens_;
+  if (block_tokens_ > 0) piece.prefix.offsets.push_back(0);
+}
+
+bool PieceBuilder::add(const Row& row) {
+  const std::size_t position = piece_->arrival_ns.size();
+  if (block_tokens_ > 0 && !add_hashes(row)) return false;
+  if (!row.session.empty() || !piece_->session.empty()) {
+    piece_->session.resize(position, -1);
+    if (!add_name(row.session, "session", sessions_, piece_->session, piece_->session_names)) return false;
+  }
+  if (!row.tenant.empty() || !piece_->tenant.empty()) {
+    piece_->tenant.resize(position, -1);
+    if (!add_name(row.tenant, "tenant", tenants_, piece_->tenant, piece_->tenant_names)) return false;
+  }
+  put_optional(piece_->max_tokens, position, row.max_tokens);
+  put_optional(piece_->ttft_ns, position, row.ttft_ns);
+  put_optional(piece_->e2e_ns, position, row.e2e_ns);
+  piece_->arrival_ns.push_back(row.arrival_ns);
+  piece_->input_tokens.push_back(row.input_tokens);
+  piece_->output_tokens.push_back(row.output_tokens);
+  count_oddities(row);
+  return true;
+}
+
+bool PieceBuilder::add_hashes(const Row& row) {
+  const auto count = static_cast<std::int64_t>(row.hashes.size());
+  const std::int64_t ceiling = ceil_div(row.input_tokens, block_tokens_);
+  const std::int64_t floor = row.input_tokens / block_tokens_;
+  if (count > kMaxIdsPerRequest) {
+    problem_ = {"hashes", std::to_string(count) + " ids in one request; at most " +
+                              std::to_string(kMaxIdsPerRequest) + " are read"};
+    return false;
+  }
+  if (count > ceiling) {
+    problem_ = {"hashes", std::to_string(count) + " ids for a prompt of " + std::to_string(row.input_tokens) +
+                              " tokens; expected at most " + std::to_string(ceiling) + " with blocks of " +
+                              std::to_string(block_tokens_) + " tokens (--block sets another size)"};
+    return false;
+  }
+  if (!row.has_hashes) {
+    ++without_hashes_;
+  } else if (count < floor) {
+    ++covered_less_;
+  } else if (ceiling != floor) {
+    ++(count == ceiling ? covered_by_ceiling_ : covered_by_floor_);
+  }
+  std::uint32_t before = IdInterner::kNoId;
+  for (const std::uint64_t source_id : row.hashes) {
+    before = ids_.intern(source_id, before);
+    if (before == IdInterner::kNoId) {
+      problem_ = {"hashes", "more than 4294967295 distinct ids"};
+      return false;
+    }
+    piece_->prefix.ids.push_back(before);
+  }
+  piece_->prefix.offsets.push_back(piece_->prefix.ids.size());
+  return true;
+}
+
+bool PieceBuilder::add_name(std::string_view name, std::string_view field, NameInterner& numbers,
+                            std::vector<std::int32_t>& column, std::vector<std::string>& fresh) {
+  if (name.empty()) {
+    column.push_back(-1);
+    return true;
+  }
+  if (static_cast<std::int64_t>(name.size()) > kMaxNameBytes) {
+    problem_ = {field, "expected a name of at most " + std::to_string(kMaxNameBytes) + " bytes, found " +
+                           std::to_string(name.size())};
+    return false;
+  }
+  bool added = false;
+  column.push_back(numbers.intern(name, added));
+  if (added) {
+    fresh.emplace_back(name);
+    name_bytes_ += static_cast<std::int64_t>(name.size()) + 8;
+  }
+  return true;
+}
+
+void PieceBuilder::count_oddities(const Row& row) {
+  ++rows_;
+  if (row.arrival_ns < last_arrival_ns_) ++out_of_order_;
+  last_arrival_ns_ = row.arrival_ns;
+  if (row.input_tokens == 0) ++zero_input_;
+  if (row.output_tokens == 0) ++zero_output_;
+  if (!row.session.empty()) {
+    const auto session = static_cast<std::size_t>(piece_->session.back());
+    if (session >= last_input_.size()) last_input_.resize(session + 1, 0);
+    if (row.input_tokens < last_input_[session]) ++shrinking_sessions_;
+    last_input_[session] = row.input_tokens;
+  }
+}
+
+void PieceBuilder::finish(StreamSummary& summary) const {
+  summary.distinct = ids_.distinct();
+  // Without a part-filled block either reading is right; the ceiling is the wider one.
+  summary.last_may_be_partial = covered_by_ceiling_ > 0 || covered_by_floor_ == 0;
+  std::vector<std::string>& warnings = summary.provenance.warnings;
+  if (out_of_order_ > 0)
+    warnings.push_back(
+        count_of(out_of_order_, rows_) +
+        " arrivals are earlier than the one before them; runs sort them, equal times in file order.");
+  if (zero_input_ > 0)
+    warnings.push_back(count_of(zero_input_, rows_) + " requests have no input tokens; runs reject them.");
+  if (zero_output_ > 0)
+    warnings.push_back(count_of(zero_output_, rows_) + " requests have no output tokens; runs reject them.");
+  if (shrinking_sessions_ > 0)
+    warnings.push_back(
+        std::to_string(shrinking_sessions_) +
+        " turns have a shorter prompt than the turn before in their session: if the file gives only "
+        "the new tokens of a turn, the lengths are not whole prompts.");
+  if (block_tokens_ == 0) return;
+  if (without_hashes_ > 0)
+    warnings.push_back(count_of(without_hashes_, rows_) +
+                       " requests have no prefix ids; their prompts share nothing.");
+  if (covered_less_ > 0)
+    warnings.push_back(count_of(covered_less_, rows_) +
+                       " requests have fewer prefix ids than full blocks of " +
+                       std::to_string(block_tokens_) + " tokens; the rest of these prompts shares nothing.");
+  if (covered_by_ceiling_ > 0 && covered_by_floor_ > 0)
+    warnings.push_back("The part-filled last block has an id in " + std::to_string(covered_by_ceiling_) +
+                       " requests and none in " + std::to_string(covered_by_floor_) + ".");
+  if (ids_.broken_chains() > 0)
+    warnings.push_back(std::to_string(ids_.broken_chains()) +
+                       " prefix ids stand behind another id than at their first appearance: the ids are not "
+                       "prefix-chained, and hits counted from them are not exact.");
+}
+
+}  // namespace kvplan::traces

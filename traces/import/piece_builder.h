@@ -1,0 +1,87 @@
+// What every importer shares: rows become columns, prefix ids and names are numbered, oddities are counted.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "traces/import/interner.h"
+#include "traces/record/trace_stream.h"
+
+namespace kvplan::traces {
+
+/// One request as its source states it. `names` may be views into the importer's buffer.
+struct Row {
+  std::int64_t arrival_ns{0};
+  std::int32_t input_tokens{0};
+  std::int32_t output_tokens{0};
+  std::int32_t max_tokens{-1};  ///< -1 = not stated, here and below
+  std::int64_t ttft_ns{-1};
+  std::int64_t e2e_ns{-1};
+  std::string_view session;  ///< empty = none
+  std::string_view tenant;
+  bool has_hashes{false};
+  std::vector<std::uint64_t> hashes;
+
+  void clear() {
+    max_tokens = -1;
+    ttft_ns = e2e_ns = -1;
+    session = tenant = {};
+    has_hashes = false;
+    hashes.clear();
+  }
+};
+
+/// Life cycle: `begin` a piece, `add` rows until `full`, begin the next one, ..., `finish` once.
+class PieceBuilder {
+ public:
+  /// `block_tokens` 0: the source has no prefix hashes.
+  explicit PieceBuilder(std::int64_t block_tokens) : block_tokens_(block_tokens) {}
+
+  void begin(Trace& piece);
+  [[nodiscard]] bool full() const {
+    return piece_->size() >= kPieceRequests ||
+           static_cast<std::int64_t>(piece_->prefix.ids.size()) >= kPieceReferences ||
+           name_bytes_ >= kPieceNameBytes;
+  }
+  /// Appends a row. False when it cannot be: `problem` says what is wrong with which field.
+  bool add(const Row& row);
+  struct Problem {
+    std::string_view field;  ///< "hashes", "session", "tenant"
+    std::string message;
+  };
+  [[nodiscard]] const Problem& problem() const { return problem_; }
+
+  /// Fills the counts and adds whole-sentence warnings to the provenance.
+  void finish(StreamSummary& summary) const;
+
+ private:
+  static constexpr std::int64_t kPieceNameBytes = std::int64_t{1} << 22;
+  bool add_hashes(const Row& row);
+  bool add_name(std::string_view name, std::string_view field, NameInterner& numbers,
+                std::vector<std::int32_t>& column, std::vector<std::string>& fresh);
+  void count_oddities(const Row& row);
+
+  Trace* piece_{nullptr};
+  std::int64_t block_tokens_;
+  std::int64_t name_bytes_{0};
+  IdInterner ids_;
+  NameInterner sessions_;
+  NameInterner tenants_;
+  std::vector<std::int32_t> last_input_;  ///< by session
+  Problem problem_;
+
+  std::int64_t rows_{0};
+  std::int64_t last_arrival_ns_{INT64_MIN};
+  std::int64_t out_of_order_{0};
+  std::int64_t zero_input_{0};
+  std::int64_t zero_output_{0};
+  std::int64_t without_hashes_{0};
+  std::int64_t covered_by_ceiling_{0};  ///< part-filled last block has an id
+  std::int64_t covered_by_floor_{0};    ///< part-filled last block has none
+  std::int64_t covered_less_{0};
+  std::int64_t shrinking_sessions_{0};
+};
+
+}  // namespace kvplan::traces

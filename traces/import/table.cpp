@@ -1,0 +1,48 @@
+// Any table, by `--format csv|jsonl --map ...`. Never recognised by itself: units and meanings are the user's
+// to say.
+#include "traces/import/importer.h"
+
+namespace kvplan::traces {
+namespace {
+
+bool never(const Sniff&) {
+  return false;
+}
+
+Result<ColumnMap> map_from(const ImportOptions& options) {
+  if (options.map.empty())
+    return bad_input("needs --map arrival=COLUMN[:s|ms|us|ns|iso],input=COLUMN,output=COLUMN[,...]")
+        .at_field("--format");
+  KVPLAN_TRY(ColumnMap map, parse_column_map(options.map));
+  if (options.block_tokens > 0 && map.block_tokens > 0) map.block_tokens = options.block_tokens;
+  return map;
+}
+
+Result<std::unique_ptr<TraceStream>> open_csv(Inputs inputs, const ImportOptions& options) {
+  KVPLAN_TRY(ColumnMap map, map_from(options));
+  return open_csv_table(std::move(inputs), std::move(map), "csv");
+}
+
+Result<std::unique_ptr<TraceStream>> open_jsonl(Inputs inputs, const ImportOptions& options) {
+  KVPLAN_TRY(ColumnMap map, map_from(options));
+  return open_json_table(std::move(inputs), std::move(map), "jsonl");
+}
+
+}  // namespace
+
+extern const Importer kCsv;
+const Importer kCsv{.name = "csv",
+                    .summary = "any CSV table, columns named by --map",
+                    .source = "kvplan",
+                    .takes_map = true,
+                    .recognises = never,
+                    .open = open_csv};
+extern const Importer kJsonl;
+const Importer kJsonl{.name = "jsonl",
+                      .summary = "any file of JSON objects, one a line, fields named by --map",
+                      .source = "kvplan",
+                      .takes_map = true,
+                      .recognises = never,
+                      .open = open_jsonl};
+
+}  // namespace kvplan::traces

@@ -1,0 +1,135 @@
+#include "traces/import/table_stream.h"
+
+namespace kvplan::traces {
+namespace {
+
+std::string file_name(const std::string& path) {
+  const std::size_t slash = path.find_last_of('/');
+  return slash == std::string::npos ? path : path.substr(slash + 1);
+}
+
+}  // namespace
+
+TableStream::TableStream(Inputs inputs, ColumnMap map, std::string_view format)
+    : map_(std::move(map)),
+      input_(std::move(inputs.first)),
+      rest_(std::move(inputs.rest)),
+      builder_(map_.block_tokens) {
+  summary_.block_tokens = map_.block_tokens;
+  summary_.provenance.format = format;
+  summary_.provenance.sources.push_back(file_name(input_->path()));
+  for (const std::string& path : rest_) summary_.provenance.sources.push_back(file_name(path));
+  summary_.provenance.options.push_back("map=" + to_text(map_));
+}
+
+Result<bool> TableStream::next_file() {
+  if (next_file_ == rest_.size()) return false;
+  KVPLAN_TRY(input_, Input::open(rest_[next_file_++]));
+  top_pending_ = true;
+  return true;
+}
+
+Result<bool> TableStream::next(Trace& piece) {
+  builder_.begin(piece);
+  if (ended_) return false;
+  std::string_view line;
+  while (!builder_.full()) {
+    if (top_pending_) {
+      top_pending_ = false;
+      if (!read_top()) return error_here();
+    }
+    if (!input_->next_line(line)) {
+      if (input_->failed()) return input_->error();
+      KVPLAN_TRY(const bool more, next_file());
+      if (!more) {
+        ended_ = true;
+        builder_.finish(summary_);
+        break;
+      }
+      continue;
+    }
+    if (line.empty()) continue;
+    if (!read_row(line)) return error_here();
+    if (!builder_.add(row_)) {
+      const PieceBuilder::Problem& problem = builder_.problem();
+      const Role role = problem.field == "session"  ? Role::kSession
+                        : problem.field == "tenant" ? Role::kTenant
+                                                    : Role::kHashes;
+      fail(name_of(role), problem.message);
+      return error_here();
+    }
+  }
+  return piece.size() > 0;
+}
+
+std::string_view TableStream::name_of(Role role) const {
+  const Column& column = map_.at(role);
+  return column.names.empty() ? role_name(role) : std::string_view(column.names.front());
+}
+
+bool TableStream::fail(std::string_view field, std::string message) {
+  problem_field_ = field;
+  problem_ = std::move(message);
+  return false;
+}
+
+bool TableStream::fail_expected(Role role, std::string_view expected, std::string_view found) {
+  return fail(name_of(role), "expected " + std::string(expected) + ", found " + shown(found));
+}
+
+Error TableStream::error_here() const {
+  if (input_->failed()) return input_->error();
+  return bad_input(problem_).at_file(input_->path()).at_line(input_->line_number()).at_field(problem_field_);
+}
+
+bool TableStream::set_time(Role role, std::string_view text, std::int64_t& value) {
+  const TimeUnit unit = map_.at(role).unit;
+  const std::optional<std::int64_t> time =
+      unit == TimeUnit::kIso ? iso_.parse(text) : parse_time_number(text, unit);
+  if (!time) {
+    return fail_expected(
+        role,
+        unit == TimeUnit::kIso
+            ? "a time such as 2023-11-16 18:15:46.68 or 2024-05-10T00:00:00Z"
+            : "a time of at least 0 in " + std::string(time_unit_name(unit)) + " within 292 years",
+        text);
+  }
+  value = *time;
+  return true;
+}
+
+bool TableStream::set_count(Role role, std::string_view text, std::int32_t& value) {
+  const std::optional<std::int32_t> count = parse_count(text);
+  if (!count) return fail_expected(role, "a whole number from 0 to 2147483647", text);
+  value = *count;
+  return true;
+}
+
+bool TableStream::set(Role role, std::string_view text) {
+  if (text.empty() && !map_.at(role).required) return true;
+  switch (role) {
+    case Role::kArrival:
+      return set_time(role, text, row_.arrival_ns);
+    case Role::kInput:
+      return set_count(role, text, row_.input_tokens);
+    case Role::kOutput:
+      return set_count(role, text, row_.output_tokens);
+    case Role::kMaxTokens:
+      return set_count(role, text, row_.max_tokens);
+    case Role::kTtft:
+      return set_time(role, text, row_.ttft_ns);
+    case Role::kE2e:
+      return set_time(role, text, row_.e2e_ns);
+    case Role::kSession:
+      row_.session = text;
+      return true;
+    case Role::kTenant:
+      row_.tenant = text;
+      return true;
+    case Role::kHashes:
+      return true;  // lists are read by the subclasses
+  }
+  return true;
+}
+
+}  // namespace kvplan::traces

@@ -1,0 +1,56 @@
+// Common to tables of both kinds: the loop over files and lines, values into rows, places into errors.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "traces/import/importer.h"
+#include "traces/import/piece_builder.h"
+
+namespace kvplan::traces {
+
+/// Life cycle: as `TraceStream`. Subclasses read what stands at the top of a file and one line at a time.
+class TableStream : public TraceStream {
+ public:
+  TableStream(Inputs inputs, ColumnMap map, std::string_view format);
+  Result<bool> next(Trace& piece) final;
+  [[nodiscard]] const StreamSummary& summary() const final { return summary_; }
+
+ protected:
+  /// Called once per file before its first row; returns false after `fail`.
+  virtual bool read_top() = 0;
+  /// Fills `row_` from a line; false after `fail`. An empty line never comes here.
+  virtual bool read_row(std::string_view line) = 0;
+
+  /// Puts the text of a value into `row_`; false after `fail`. An empty optional value is "not stated".
+  bool set(Role role, std::string_view text);
+  /// Notes what is wrong in the current line.
+  bool fail(std::string_view field, std::string message);
+  bool fail_expected(Role role, std::string_view expected, std::string_view found);
+  /// The name by which errors speak of a role: that of its column.
+  [[nodiscard]] std::string_view name_of(Role role) const;
+
+  [[nodiscard]] Input& input() { return *input_; }
+  ColumnMap map_;
+  Row row_;
+
+ private:
+  bool set_time(Role role, std::string_view text, std::int64_t& value);
+  bool set_count(Role role, std::string_view text, std::int32_t& value);
+  Error error_here() const;
+  Result<bool> next_file();
+
+  std::unique_ptr<Input> input_;
+  std::vector<std::string> rest_;
+  std::size_t next_file_{0};
+  bool top_pending_{true};
+  bool ended_{false};
+  PieceBuilder builder_;
+  StreamSummary summary_;
+  IsoTimeParser iso_;
+  std::string problem_field_;
+  std::string problem_;
+};
+
+}  // namespace kvplan::traces

@@ -1,0 +1,86 @@
+// Bytes of a file, plain or compressed with gzip or zstd (told apart by their first bytes), read forward in
+// bounded memory: a decompression bomb costs time, never memory. Serves text importers line by line and the
+// .kvt reader byte by byte. Pipes work: nothing is read twice.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "simulator/base/result.h"
+
+namespace kvplan::traces {
+
+/// Where bytes come from. `read` gives up to `room` bytes at `to`; 0 means the end.
+class ByteSource {
+ public:
+  ByteSource() = default;
+  ByteSource(const ByteSource&) = delete;
+  ByteSource& operator=(const ByteSource&) = delete;
+  virtual ~ByteSource() = default;
+  virtual Result<std::size_t> read(char* to, std::size_t room) = 0;
+};
+
+/// The file's content, decompressed. Errors name the path.
+Result<std::unique_ptr<ByteSource>> open_bytes(const std::string& path);
+/// Bytes in memory, decompressed in the same way; for tests and fuzzing. `name` stands for the path in
+/// errors.
+Result<std::unique_ptr<ByteSource>> open_memory(std::string_view bytes, const std::string& name);
+
+/// A buffer over a source: look ahead, take lines, take exact counts.
+///
+/// Views stay valid until the next call. After a failed call `error()` says why; functions that return bool
+/// give false at the end and on an error alike (`failed()` tells), so that the loop over lines pays for no
+/// error object.
+class Input {
+ public:
+  /// A single line or block may not be longer: 64 MiB.
+  static constexpr std::size_t kMaxLine = std::size_t{1} << 26;
+
+  static Result<std::unique_ptr<Input>> open(const std::string& path);
+  Input(std::unique_ptr<ByteSource> source, std::string path);
+
+  /// The next bytes without consuming them: `count` of them, fewer only where the input ends.
+  std::string_view peek(std::size_t count);
+  /// The next bytes, consumed; fewer than `count` only where the input ends.
+  std::string_view take(std::size_t count);
+  /// The next line without its line feed and carriage return. A byte-order mark before the first line is
+  /// skipped.
+  bool next_line(std::string_view& line);
+  /// Makes `line`, the latest one, longer by the line after it (a quoted field may hold a line feed).
+  bool extend_line(std::string_view& line);
+
+  [[nodiscard]] bool failed() const { return failed_; }
+  /// REQUIRES: failed().
+  [[nodiscard]] const Error& error() const { return error_; }
+  /// Number of the latest line, from 1; of the first of its lines where it was extended.
+  [[nodiscard]] std::int64_t line_number() const { return line_number_; }
+  /// Bytes consumed so far, after decompression.
+  [[nodiscard]] std::int64_t position() const { return consumed_ + static_cast<std::int64_t>(begin_); }
+  [[nodiscard]] const std::string& path() const { return path_; }
+
+ private:
+  bool fill();
+  /// Index of the next line feed at or after `from`, or of the end; false when there is nothing more.
+  bool find_line_end(std::size_t from, std::size_t& end);
+  std::string_view trimmed(std::size_t end) const;
+  void fail(Error error);
+
+  std::unique_ptr<ByteSource> source_;
+  std::string path_;
+  std::unique_ptr<char[]> buffer_;
+  std::size_t capacity_{0};
+  std::size_t begin_{0};       ///< first byte not consumed
+  std::size_t end_{0};         ///< one past the last byte read
+  std::size_t line_begin_{0};  ///< where the latest line starts
+  bool at_end_{false};
+  bool failed_{false};
+  bool first_line_{true};
+  std::int64_t consumed_{0};  ///< bytes dropped from the front of the buffer
+  std::int64_t line_number_{0};
+  std::int64_t lines_{0};
+  Error error_{};
+};
+
+}  // namespace kvplan::traces

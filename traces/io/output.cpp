@@ -1,0 +1,206 @@
+#include "traces/io/output.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+#include <zstd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <vector>
+
+namespace kvplan::traces {
+namespace {
+
+constexpr std::size_t kBuffer = std::size_t{1} << 17;
+constexpr int kZstdLevel = 3;
+
+bool ends_with(std::string_view text, std::string_view ending) {
+  return text.size() >= ending.size() && text.substr(text.size() - ending.size()) == ending;
+}
+
+Error system_error(std::string_view what, const std::string& path) {
+  return bad_input(std::string(what) + ": " + std::strerror(errno)).at_file(path);
+}
+
+/// A descriptor with a buffer, and the temporary file behind it unless the target cannot be replaced.
+class FileOutput final : public Output {
+ public:
+  FileOutput(int descriptor, std::string path, std::string target, std::string temporary)
+      : descriptor_(descriptor),
+        path_(std::move(path)),
+        target_(std::move(target)),
+        temporary_(std::move(temporary)) {
+    buffer_.reserve(kBuffer);
+  }
+  ~FileOutput() override {
+    if (descriptor_ > STDERR_FILENO) ::close(descriptor_);
+    if (!temporary_.empty()) ::unlink(temporary_.c_str());
+  }
+
+  Status write(std::string_view bytes) override {
+    if (buffer_.size() + bytes.size() <= kBuffer) {
+      buffer_.insert(buffer_.end(), bytes.begin(), bytes.end());
+      return Done{};
+    }
+    KVPLAN_TRY_DO(flush());
+    return write_now(bytes);
+  }
+
+  Status commit() override {
+    KVPLAN_TRY_DO(flush());
+    if (!temporary_.empty() && ::fsync(descriptor_) != 0) return system_error("cannot write", path_);
+    if (descriptor_ > STDERR_FILENO) {
+      const int closed = ::close(descriptor_);
+      descriptor_ = -1;
+      if (closed != 0) return system_error("cannot write", path_);
+    }
+    if (!temporary_.empty()) {
+      if (::rename(temporary_.c_str(), target_.c_str()) != 0) return system_error("cannot write", path_);
+      temporary_.clear();
+    }
+    return Done{};
+  }
+
+ private:
+  Status flush() {
+    KVPLAN_TRY_DO(write_now({buffer_.data(), buffer_.size()}));
+    buffer_.clear();
+    return Done{};
+  }
+  Status write_now(std::string_view bytes) {
+    while (!bytes.empty()) {
+      const ssize_t put = ::write(descriptor_, bytes.data(), bytes.size());
+      if (put < 0 && errno == EINTR) continue;
+      if (put <= 0) return system_error("cannot write", path_);
+      bytes.remove_prefix(static_cast<std::size_t>(put));
+    }
+    return Done{};
+  }
+
+  int descriptor_;
+  std::string path_;       ///< as the user wrote it
+  std::string target_;     ///< behind symbolic links
+  std::string temporary_;  ///< empty: the target is written directly
+  std::vector<char> buffer_;
+};
+
+class GzipOutput final : public Output {
+ public:
+  explicit GzipOutput(std::unique_ptr<Output> below) : below_(std::move(below)) {
+    // 15 + 16: largest window, gzip header. The header's time stays 0: same input, same bytes.
+    KVPLAN_CHECK(deflateInit2(&stream_, Z_DEFAULT_COMPRESSION, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) ==
+                 Z_OK);
+  }
+  ~GzipOutput() override { deflateEnd(&stream_); }
+  Status write(std::string_view bytes) override {
+    while (!bytes.empty()) {
+      const std::string_view part = bytes.substr(0, std::size_t{1} << 30);
+      bytes.remove_prefix(part.size());
+      KVPLAN_TRY_DO(compress(part, Z_NO_FLUSH));
+    }
+    return Done{};
+  }
+  Status commit() override {
+    KVPLAN_TRY_DO(compress({}, Z_FINISH));
+    return below_->commit();
+  }
+
+ private:
+  Status compress(std::string_view bytes, int flush) {
+    stream_.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
+    stream_.avail_in = static_cast<uInt>(bytes.size());
+    do {
+      stream_.next_out = reinterpret_cast<Bytef*>(buffer_.data());
+      stream_.avail_out = static_cast<uInt>(buffer_.size());
+      KVPLAN_CHECK(deflate(&stream_, flush) != Z_STREAM_ERROR);
+      KVPLAN_TRY_DO(below_->write({buffer_.data(), buffer_.size() - stream_.avail_out}));
+    } while (stream_.avail_out == 0);
+    return Done{};
+  }
+  std::unique_ptr<Output> below_;
+  z_stream stream_{};
+  std::vector<char> buffer_ = std::vector<char>(kBuffer);
+};
+
+class ZstdOutput final : public Output {
+ public:
+  explicit ZstdOutput(std::unique_ptr<Output> below) : below_(std::move(below)), context_(ZSTD_createCCtx()) {
+    KVPLAN_CHECK(context_ != nullptr);
+    ZSTD_CCtx_setParameter(context_, ZSTD_c_compressionLevel, kZstdLevel);
+    ZSTD_CCtx_setParameter(context_, ZSTD_c_checksumFlag, 1);
+  }
+  ~ZstdOutput() override { ZSTD_freeCCtx(context_); }
+  Status write(std::string_view bytes) override { return compress(bytes, ZSTD_e_continue); }
+  Status commit() override {
+    KVPLAN_TRY_DO(compress({}, ZSTD_e_end));
+    return below_->commit();
+  }
+
+ private:
+  Status compress(std::string_view bytes, ZSTD_EndDirective mode) {
+    ZSTD_inBuffer in{bytes.data(), bytes.size(), 0};
+    bool done = false;
+    while (!done) {
+      ZSTD_outBuffer out{buffer_.data(), buffer_.size(), 0};
+      const std::size_t left = ZSTD_compressStream2(context_, &out, &in, mode);
+      KVPLAN_CHECK(ZSTD_isError(left) == 0);
+      KVPLAN_TRY_DO(below_->write({buffer_.data(), out.pos}));
+      done = mode == ZSTD_e_end ? left == 0 : in.pos == in.size;
+    }
+    return Done{};
+  }
+  std::unique_ptr<Output> below_;
+  ZSTD_CCtx* context_;
+  std::vector<char> buffer_ = std::vector<char>(kBuffer);
+};
+
+/// The file behind symbolic links, so that a link stays a link.
+std::string resolved(const std::string& path) {
+  char* const real = ::realpath(path.c_str(), nullptr);
+  if (real == nullptr) return path;
+  std::string out(real);
+  std::free(real);
+  return out;
+}
+
+Result<std::unique_ptr<Output>> create_file(const std::string& path) {
+  using Out = std::unique_ptr<Output>;
+  if (path == "-") return Out(std::make_unique<FileOutput>(STDOUT_FILENO, "standard output", "", ""));
+  const std::string target = resolved(path);
+  struct stat status {};
+  const bool exists = ::stat(target.c_str(), &status) == 0;
+  if (exists && S_ISDIR(status.st_mode)) return bad_input("cannot write: is a folder").at_file(path);
+  if (exists && !S_ISREG(status.st_mode)) {
+    const int device = ::open(target.c_str(), O_WRONLY | O_CLOEXEC);
+    if (device < 0) return system_error("cannot write", path);
+    return Out(std::make_unique<FileOutput>(device, path, target, ""));
+  }
+  if (exists && ::access(target.c_str(), W_OK) != 0) return system_error("cannot write", path);
+  std::string temporary = target + ".XXXXXX";
+  const int descriptor = ::mkostemp(temporary.data(), O_CLOEXEC);
+  if (descriptor < 0) return system_error("cannot write", path);
+  const mode_t mask = ::umask(0);
+  ::umask(mask);
+  const mode_t mode = exists ? status.st_mode & 07777 : 0666 & ~mask;
+  if (::fchmod(descriptor, mode) != 0) {
+    const Error error = system_error("cannot write", path);
+    ::close(descriptor);
+    ::unlink(temporary.c_str());
+    return error;
+  }
+  return Out(std::make_unique<FileOutput>(descriptor, path, target, temporary));
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Output>> Output::create(const std::string& path) {
+  KVPLAN_TRY(std::unique_ptr<Output> file, create_file(path));
+  if (ends_with(path, ".gz")) return std::unique_ptr<Output>(std::make_unique<GzipOutput>(std::move(file)));
+  if (ends_with(path, ".zst")) return std::unique_ptr<Output>(std::make_unique<ZstdOutput>(std::move(file)));
+  return file;
+}
+
+}  // namespace kvplan::traces

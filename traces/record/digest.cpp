@@ -1,0 +1,70 @@
+#include "traces/record/digest.h"
+
+namespace kvplan::traces {
+namespace {
+
+std::uint64_t mix(std::uint64_t state, std::uint64_t value) {
+  state = (state ^ value) * 0x9E3779B97F4A7C15ULL;
+  return state ^ (state >> 32);
+}
+
+template <class T>
+std::uint64_t mix_all(std::uint64_t state, const std::vector<T>& column) {
+  for (const T value : column)
+    state = mix(state, static_cast<std::uint64_t>(static_cast<std::int64_t>(value)));
+  return state;
+}
+
+}  // namespace
+
+template <class T>
+void TraceDigest::stated(Lane lane, const std::vector<T>& column) {
+  std::uint64_t state = state_[lane];
+  for (std::size_t i = 0; i < column.size(); ++i) {
+    if (column[i] == -1) continue;
+    state = mix(state, requests_ + i);
+    state = mix(state, static_cast<std::uint64_t>(static_cast<std::int64_t>(column[i])));
+  }
+  state_[lane] = state;
+}
+
+void TraceDigest::names(Lane lane, const std::vector<std::string>& values) {
+  std::uint64_t state = state_[lane];
+  for (const std::string& name : values) {
+    state = mix(state, name.size());
+    for (const char c : name) state = mix(state, static_cast<unsigned char>(c));
+  }
+  state_[lane] = state;
+}
+
+void TraceDigest::add(const Trace& piece) {
+  state_[kArrival] = mix_all(state_[kArrival], piece.arrival_ns);
+  state_[kInput] = mix_all(state_[kInput], piece.input_tokens);
+  state_[kOutput] = mix_all(state_[kOutput], piece.output_tokens);
+  if (piece.prefix.present()) {
+    for (std::size_t i = 1; i < piece.prefix.offsets.size(); ++i)
+      state_[kCount] = mix(state_[kCount], piece.prefix.offsets[i] - piece.prefix.offsets[i - 1]);
+    state_[kId] = mix_all(state_[kId], piece.prefix.ids);
+  }
+  stated(kSession, piece.session);
+  stated(kTenant, piece.tenant);
+  stated(kMaxTokens, piece.max_tokens);
+  stated(kTtft, piece.ttft_ns);
+  stated(kE2e, piece.e2e_ns);
+  requests_ += static_cast<std::uint64_t>(piece.size());
+  names(kSessionName, piece.session_names);
+  names(kTenantName, piece.tenant_names);
+}
+
+std::string TraceDigest::finish(const StreamSummary& summary) const {
+  std::uint64_t state = mix(0, requests_);
+  state = mix(state, static_cast<std::uint64_t>(summary.block_tokens));
+  state = mix(state, summary.block_tokens > 0 && summary.last_may_be_partial ? 1 : 0);
+  state = mix(state, summary.shares_clock ? 1 : 0);
+  for (const std::uint64_t lane : state_) state = mix(state, lane);
+  std::string text(16, '0');
+  for (std::size_t i = 0; i < 16; ++i) text[i] = "0123456789abcdef"[(state >> (60 - 4 * i)) & 15];
+  return text;
+}
+
+}  // namespace kvplan::traces

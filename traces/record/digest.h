@@ -1,0 +1,46 @@
+// The digest of a trace: 16 hex digits over its columns, the same whether the trace comes from its original
+// file or from a .kvt of it. traces/FORMAT.md has the definition for other programs.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+
+#include "traces/record/trace.h"
+#include "traces/record/trace_stream.h"
+
+namespace kvplan::traces {
+
+/// Add the pieces of a trace in order, then `finish`. How the trace is cut into pieces does not matter.
+/// Columns that are not stated (empty, or -1) add nothing, so an absent column equals one without any value.
+class TraceDigest {
+ public:
+  void add(const Trace& piece);
+  [[nodiscard]] std::string finish(const StreamSummary& summary) const;
+
+ private:
+  enum Lane : std::size_t {
+    kArrival,
+    kInput,
+    kOutput,
+    kCount,
+    kId,
+    kSession,
+    kTenant,
+    kMaxTokens,
+    kTtft,
+    kE2e,
+    kSessionName,
+    kTenantName
+  };
+  static constexpr std::size_t kLanes = 12;
+
+  template <class T>
+  void stated(Lane lane, const std::vector<T>& column);
+  void names(Lane lane, const std::vector<std::string>& values);
+
+  std::array<std::uint64_t, kLanes> state_{};
+  std::uint64_t requests_{0};
+};
+
+}  // namespace kvplan::traces

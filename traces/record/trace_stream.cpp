@@ -1,0 +1,85 @@
+#include "traces/record/trace_stream.h"
+
+#include "traces/record/digest.h"
+
+namespace kvplan::traces {
+namespace {
+
+template <class T>
+void append(std::vector<T>& to, const std::vector<T>& from) {
+  to.insert(to.end(), from.begin(), from.end());
+}
+
+/// An optional column that begins late, or pauses, holds -1 (not stated) for the rows without it.
+template <class T>
+void append_optional(std::vector<T>& to, const std::vector<T>& from, std::size_t rows_before,
+                     std::size_t rows) {
+  if (from.empty() && to.empty()) return;
+  to.resize(rows_before, T{-1});
+  append(to, from);
+  to.resize(rows_before + rows, T{-1});
+}
+
+void append_piece(Trace& whole, const Trace& piece) {
+  const std::size_t before = whole.arrival_ns.size();
+  const std::size_t rows = piece.arrival_ns.size();
+  append(whole.arrival_ns, piece.arrival_ns);
+  append(whole.input_tokens, piece.input_tokens);
+  append(whole.output_tokens, piece.output_tokens);
+  if (piece.prefix.present()) {
+    const std::uint64_t base = whole.prefix.ids.size();
+    append(whole.prefix.ids, piece.prefix.ids);
+    if (whole.prefix.offsets.empty()) whole.prefix.offsets.push_back(0);
+    for (std::size_t i = 1; i < piece.prefix.offsets.size(); ++i)
+      whole.prefix.offsets.push_back(base + piece.prefix.offsets[i]);
+  }
+  append_optional(whole.session, piece.session, before, rows);
+  append_optional(whole.tenant, piece.tenant, before, rows);
+  append_optional(whole.max_tokens, piece.max_tokens, before, rows);
+  append_optional(whole.ttft_ns, piece.ttft_ns, before, rows);
+  append_optional(whole.e2e_ns, piece.e2e_ns, before, rows);
+  append(whole.session_names, piece.session_names);
+  append(whole.tenant_names, piece.tenant_names);
+}
+
+}  // namespace
+
+void clear_columns(Trace& piece) {
+  piece.arrival_ns.clear();
+  piece.input_tokens.clear();
+  piece.output_tokens.clear();
+  piece.prefix.offsets.clear();
+  piece.prefix.ids.clear();
+  piece.session.clear();
+  piece.session_names.clear();
+  piece.tenant.clear();
+  piece.tenant_names.clear();
+  piece.max_tokens.clear();
+  piece.ttft_ns.clear();
+  piece.e2e_ns.clear();
+}
+
+Result<Trace> collect(TraceStream& stream) {
+  Trace whole;
+  Trace piece;
+  TraceDigest digest;
+  for (;;) {
+    KVPLAN_TRY(const bool more, stream.next(piece));
+    if (!more) break;
+    if (whole.size() + piece.size() > INT32_MAX)
+      return bad_input("more than 2147483647 requests do not fit in memory as one trace");
+    digest.add(piece);
+    append_piece(whole, piece);
+  }
+  const StreamSummary& summary = stream.summary();
+  whole.prefix.block_tokens = summary.block_tokens;
+  whole.prefix.distinct = summary.distinct;
+  whole.prefix.last_may_be_partial = summary.last_may_be_partial;
+  if (whole.prefix.present() && whole.prefix.offsets.empty()) whole.prefix.offsets.push_back(0);
+  whole.shares_clock = summary.shares_clock;
+  whole.provenance = summary.provenance;
+  whole.digest = digest.finish(summary);
+  return whole;
+}
+
+}  // namespace kvplan::traces
