@@ -1,4 +1,5 @@
 // kvplan trace info: look at traces.
+#include <CLI/CLI.hpp>
 #include <memory>
 
 #include "simulator/base/json_writer.h"

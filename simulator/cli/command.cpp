@@ -1,5 +1,6 @@
 #include "simulator/cli/command.h"
 
+#include <CLI/CLI.hpp>
 #include <csignal>
 #include <cstdio>
 

@@ -4,10 +4,13 @@
 
 #include <functional>
 #include <string>
-
-#include <CLI/CLI.hpp>
+#include <string_view>
 
 #include "simulator/base/result.h"
+
+namespace CLI {
+class App;  // <CLI/CLI.hpp>, for the .cpp files
+}
 
 namespace kvplan::cli {
 

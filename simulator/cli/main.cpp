@@ -1,4 +1,5 @@
 // The program `kvplan`: one line per command.
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
 #include <string>
