@@ -693,13 +693,14 @@ class FastEngine final : public BlockListener {
       enter_phase(seat);
       expect(seat);
     }
-    if (!first && gone.count == 0) return;
+    if (!first && (period_ == 0 || begin % quantum_ != 0)) return;  // looked at for another reason
     const auto released = gone.count == 0 ? std::span<const BlockId>{}
                                           : std::span<const BlockId>(candidates_)
                                                 .subspan(static_cast<std::size_t>(gone.first - from),
                                                          static_cast<std::size_t>(gone.count));
     for (Observer* o : run_.observers)
-      o->on_drop(Drop{s.request, run_.keep.sink, begin_before, begin, gone.first, released});
+      o->on_drop(Drop{s.request, run_.keep.sink, begin_before, begin, gone.first, released,
+                      allocator_.table(s.request)});
   }
 
   const ReplicaRun& run_;

@@ -258,11 +258,12 @@ class NaiveEngine final : public BlockListener {
     const std::vector<BlockId> before(table.begin(), table.end());
     const Allocator::Dropped gone = allocator_.drop(r, keep.sink, begin, s.computed);
     s.dropped_to = begin;
-    if (!first && gone.count == 0) return;
+    const MemoryLayout& layout = allocator_.layout();
+    if (!first && (!layout.returns_quanta || begin % layout.quantum_tokens != 0)) return;
     const std::span<const BlockId> released = std::span<const BlockId>(before).subspan(
         static_cast<std::size_t>(gone.first), static_cast<std::size_t>(gone.count));
     for (Observer* o : run_.observers)
-      o->on_drop(Drop{r, keep.sink, begin_before, begin, gone.first, released});
+      o->on_drop(Drop{r, keep.sink, begin_before, begin, gone.first, released, allocator_.table(r)});
   }
 
   const ReplicaRun& run_;

@@ -12,10 +12,10 @@
 // and again. After the last request: on_end.
 //
 // A token scheduled in a step is written when the step ends. Requests that decode write one token in every
-// step unless on_starved names them; a request that has dropped cells drops its oldest unprotected cell with
-// every further token that it goes on after (on_drop speaks only of the first drop after an admission, and of
-// drops that let go of blocks). Fast and naive stepping give the same calls, except that runs of alike steps
-// may be split.
+// step unless on_starved names them. A request that has dropped cells drops its oldest unprotected cell with
+// every further token after which it goes on: on_drop tells the first drop after an admission and, where
+// memory comes back in quanta, each later one that completes a quantum; the drops between follow from the
+// rule. Fast and naive stepping give the same calls, except that runs of alike steps may be split.
 #pragma once
 
 #include <cstdint>
@@ -78,6 +78,7 @@ struct Drop {
   std::int64_t begin;
   std::int64_t first_released;
   std::span<const BlockId> released;
+  std::span<const BlockId> table;
 };
 
 /// The scheduler has decided.

@@ -1,0 +1,55 @@
+// Exact byte-time integrals: the sum over time of each state's cells, as 128-bit integers of cells x ticks.
+#pragma once
+
+#include <array>
+
+#include "simulator/observe/ledger.h"
+
+namespace kvplan::observe {
+
+/// Sum over k in [0, n) of (value + k * growth) * (first + k * series.growth): the integral of a quantity
+/// that changes by `growth` at each step's end over the first n steps. Exact.
+constexpr Wide integral(std::int64_t value, std::int64_t growth, const core::StepSeries& series,
+                        std::int64_t n) {
+  const Wide one = Wide{n} * (n - 1) / 2;        // sum of k
+  const Wide two = one * (2 * Wide{n} - 1) / 3;  // sum of k^2
+  return Wide{value} * series.first.count * n +
+         (Wide{value} * series.growth.count + Wide{growth} * series.first.count) * one +
+         Wide{growth} * series.growth.count * two;
+}
+
+/// Sums over the whole run.
+class Integrals final : public LedgerSink {
+ public:
+  void on_span(const LedgerSpan& span) override;
+
+  [[nodiscard]] const std::array<Wide, kStates>& cell_ticks() const { return cell_ticks_; }
+  [[nodiscard]] Wide running_ticks() const { return running_ticks_; }
+  [[nodiscard]] Wide ticks() const { return ticks_; }
+  [[nodiscard]] std::int64_t max_running() const { return max_running_; }
+
+ private:
+  std::array<Wide, kStates> cell_ticks_{};
+  Wide running_ticks_{0};
+  Wide ticks_{0};
+  std::int64_t max_running_{0};
+};
+
+/// The earliest moment of least available memory (cached + stranded + free), among the settled states after
+/// passes.
+class Peak final : public LedgerSink {
+ public:
+  void on_span(const LedgerSpan& /*span*/) override {}
+  void on_pass(SimTime time, const StateCounts& cells, std::int64_t running) override;
+
+  [[nodiscard]] bool seen() const { return least_available_ >= 0; }
+  [[nodiscard]] SimTime time() const { return time_; }
+  [[nodiscard]] const StateCounts& cells() const { return cells_; }
+
+ private:
+  std::int64_t least_available_{-1};
+  SimTime time_{};
+  StateCounts cells_{};
+};
+
+}  // namespace kvplan::observe

@@ -1,0 +1,338 @@
+#include "simulator/observe/ledger.h"
+
+#include <algorithm>
+
+#include "simulator/base/check.h"
+
+namespace kvplan::observe {
+namespace {
+
+std::size_t at(std::int64_t i) {
+  return static_cast<std::size_t>(i);
+}
+
+}  // namespace
+
+Ledger::Ledger(const core::Workload& workload, const core::MemoryLayout& layout, const core::KeepRule& keep,
+               std::vector<LedgerSink*> sinks)
+    : workload_(workload),
+      layout_(layout),
+      keep_(keep),
+      sinks_(std::move(sinks)),
+      refs_(at(layout.returns_quanta ? layout.quanta + 1 : workload.size()), 0) {
+  if (keep_.evicts()) {
+    erosion_.resize(refs_.size());
+    sliders_.resize(at(workload.size()));
+  }
+  cell(State::kFree) = layout_.quanta * layout_.quantum_tokens;
+  check();
+}
+
+StateCounts Ledger::bytes() const {
+  StateCounts bytes{};
+  for (std::size_t s = 0; s < kStates; ++s) bytes[s] = cells_[s] * layout_.token_bytes;
+  bytes[index(State::kPadding)] += layout_.padding_bytes();
+  return bytes;
+}
+
+void Ledger::check() const {
+  std::int64_t sum = layout_.padding_bytes();
+  for (const std::int64_t cells : cells_) {
+    KVPLAN_CHECK(cells >= 0, cells);
+    sum += cells * layout_.token_bytes;
+  }
+  KVPLAN_CHECK(sum == layout_.capacity_bytes, sum, layout_.capacity_bytes);
+}
+
+void Ledger::set_pool(const core::PoolCounts& pool) {
+  cell(State::kCached) = pool.cached * layout_.quantum_tokens;
+  cell(State::kStranded) = refused_ ? pool.free * layout_.quantum_tokens : 0;
+  cell(State::kFree) = refused_ ? 0 : pool.free * layout_.quantum_tokens;
+  check();
+}
+
+// ---- what is not written
+// -------------------------------------------------------------------------------------------
+
+/// Cells of positions [from, to) of a request's table come (+1) or go (-1) unwritten: those before its final
+/// token will be written; behind it, what shares the last needed quantum is tail and the rest
+/// over-reservation.
+void Ledger::add_unwritten(RequestId request, std::int64_t from, std::int64_t to, int sign) {
+  if (from >= to) return;
+  const std::int64_t final_tokens = workload_.final_tokens(request);
+  const std::int64_t needed_end = ceil_div(final_tokens, layout_.quantum_tokens) * layout_.quantum_tokens;
+  const std::int64_t writable_end = std::clamp(final_tokens, from, to);
+  const std::int64_t tail_end = std::clamp(needed_end, writable_end, to);
+  cell(State::kReserved) += sign * (writable_end - from);
+  cell(State::kTail) += sign * (tail_end - writable_end);
+  cell(State::kInternal) += sign * (to - tail_end);
+}
+
+void Ledger::on_grant(const core::Grant& grant) {
+  if (layout_.returns_quanta) {
+    for (const BlockId block : grant.blocks) {
+      KVPLAN_CHECK(refs_[at(block)] == 0, block, refs_[at(block)]);
+      refs_[at(block)] = 1;
+    }
+  } else {
+    refs_[at(grant.request)] = 1;
+  }
+  add_unwritten(grant.request, grant.first_block * layout_.quantum_tokens,
+                (grant.first_block + grant.quanta) * layout_.quantum_tokens, 1);
+}
+
+void Ledger::on_decode_grants(std::span<const core::DecodeGrant> grants) {
+  for (const core::DecodeGrant& grant : grants) {
+    KVPLAN_CHECK(refs_[at(grant.block)] == 0, grant.block, refs_[at(grant.block)]);
+    refs_[at(grant.block)] = 1;
+    const std::int64_t from = grant.logical_block * layout_.quantum_tokens;
+    add_unwritten(grant.request, from, from + layout_.quantum_tokens, 1);
+  }
+}
+
+// ---- sharing and giving back
+// ---------------------------------------------------------------------------------------
+
+void Ledger::on_admit(const core::Admission& admission) {
+  for (const BlockId block : admission.hits) {
+    if (refs_[at(block)] == 0) {
+      refs_[at(block)] = 1;
+      cell(State::kLive) += layout_.quantum_tokens;  // whatever was dropped of it is kept by the new holder
+    } else if (keep_.evicts()) {
+      with_block(block, [&] { ++refs_[at(block)]; });
+    } else {
+      ++refs_[at(block)];
+    }
+  }
+}
+
+void Ledger::let_block_go(BlockId block, std::int64_t written_cells) {
+  KVPLAN_CHECK(refs_[at(block)] > 0, block);
+  if (keep_.evicts()) {
+    with_block(block, [&] { --refs_[at(block)]; });
+  } else {
+    --refs_[at(block)];
+  }
+  if (refs_[at(block)] == 0) cell(State::kLive) -= written_cells;
+}
+
+void Ledger::give_back(const core::Release& release) {
+  const RequestId r = release.request;
+  if (keep_.evicts() && sliders_[at(r)].sliding) {
+    Slider& slider = sliders_[at(r)];
+    leave_active(r);
+    if (slider.past_block != kNoBlock) {
+      with_block(slider.past_block, [&] { --erosion_[at(slider.past_block)].past; });
+      slider.past_block = kNoBlock;
+    }
+    slider.sliding = false;
+    --sliding_count_;
+  }
+  const std::int64_t quantum = layout_.quantum_tokens;
+  add_unwritten(r, release.written, release.quanta * quantum, -1);
+  if (!layout_.returns_quanta) {
+    let_block_go(r, release.written);
+    return;
+  }
+  const std::int64_t full = release.written / quantum;
+  for (std::int64_t b = 0; b < static_cast<std::int64_t>(release.table.size()); ++b) {
+    const BlockId block = release.table[at(b)];
+    if (block == kNoBlock) continue;
+    let_block_go(block, b < full ? quantum : std::max<std::int64_t>(release.written - b * quantum, 0));
+  }
+}
+
+void Ledger::on_preempt(const core::Release& release) {
+  give_back(release);
+}
+
+void Ledger::on_finish(SimTime /*time*/, const core::Release& release) {
+  give_back(release);
+}
+
+void Ledger::on_settled(SimTime /*time*/, const core::PoolCounts& pool) {
+  set_pool(pool);
+}
+
+// ---- passes and steps
+// ----------------------------------------------------------------------------------------------
+
+void Ledger::on_pass_begin(SimTime time) {
+  if (time > told_until_) {  // nothing ran since
+    const LedgerSpan idle{told_until_, {time - told_until_, Ticks{0}, 1}, cells_, {}, 0, 0};
+    for (LedgerSink* sink : sinks_) sink->on_span(idle);
+    told_until_ = time;
+  }
+}
+
+void Ledger::on_starved(RequestId request) {
+  if (keep_.evicts()) starved_.push_back(request);
+}
+
+void Ledger::on_pass_end(const core::Pass& pass) {
+  refused_ = pass.refused;
+  running_ = pass.running;
+  waiting_ = pass.waiting;
+  set_pool(pass.pool);
+  for (LedgerSink* sink : sinks_) sink->on_pass(pass.time, cells_, running_);
+}
+
+void Ledger::on_steps(const core::Steps& steps) {
+  const std::int64_t written = steps.pass.load.tokens;
+  LedgerSpan span{steps.pass.time, steps.series, cells_, {}, running_, waiting_};
+  span.growth[index(State::kLive)] = written - growing_blocks_;
+  span.growth[index(State::kReserved)] = -written;
+  span.growth[index(State::kHole)] = growing_blocks_;
+  for (LedgerSink* sink : sinks_) sink->on_span(span);
+  const std::int64_t last = steps.series.steps - 1;
+  evictions_.hole_cells_peak =
+      std::max(evictions_.hole_cells_peak, cell(State::kHole) + growing_blocks_ * last);
+  told_until_ = steps.pass.time + Ticks{static_cast<std::int64_t>(steps.series.span(steps.series.steps))};
+
+  cell(State::kLive) += written * steps.series.steps;
+  cell(State::kReserved) -= written * steps.series.steps;
+  // The last step's drops come with on_step_end, which knows who ends there.
+  become_hole(growing_blocks_ * last);
+  clock_ += last;
+  evictions_.tokens += sliding_count_ * last;
+}
+
+void Ledger::on_step_end(SimTime /*time*/, std::span<const RequestId> finishing) {
+  if (keep_.evicts() && sliding_count_ > 0) slide_all_but(finishing);
+  starved_.clear();
+  check();
+}
+
+void Ledger::extend_to(SimTime time) {
+  on_pass_begin(time);
+}
+
+// ---- dropped cells
+// -------------------------------------------------------------------------------------------------
+
+void Ledger::become_hole(std::int64_t cells) {
+  cell(State::kHole) += cells;
+  cell(State::kLive) -= cells;
+}
+
+/// Cells of the block that every holder has dropped.
+std::int64_t Ledger::holes(BlockId block) const {
+  const Erosion& e = erosion_[at(block)];
+  const std::int32_t holders = refs_[at(block)];
+  if (holders == 0 || e.active + e.past < holders) return 0;
+  const std::int64_t first = std::max(e.start, keep_.sink);
+  if (e.active == 0) return e.start + layout_.quantum_tokens - first;
+  std::int64_t end = INT64_MAX;
+  for (RequestId r = e.first_active; r >= 0; r = sliders_[at(r)].next) end = std::min(end, dropped_to(r));
+  return end - first;
+}
+
+/// Does one more of its cells become a hole with every step in which all its droppers slide?
+bool Ledger::grows(BlockId block) const {
+  const Erosion& e = erosion_[at(block)];
+  return e.active > 0 && e.active + e.past == refs_[at(block)];
+}
+
+template <class Change>
+void Ledger::with_block(BlockId block, Change change) {
+  const std::int64_t holes_before = holes(block);
+  const bool grew_before = grows(block);
+  change();
+  become_hole(holes(block) - holes_before);
+  growing_blocks_ += static_cast<int>(grows(block)) - static_cast<int>(grew_before);
+}
+
+void Ledger::join_active(RequestId request, BlockId block, std::int64_t start) {
+  with_block(block, [&] {
+    Erosion& e = erosion_[at(block)];
+    Slider& slider = sliders_[at(request)];
+    e.start = start;
+    slider.next = e.first_active;
+    slider.active_block = block;
+    e.first_active = request;
+    ++e.active;
+  });
+}
+
+void Ledger::leave_active(RequestId request) {
+  Slider& slider = sliders_[at(request)];
+  const BlockId block = slider.active_block;
+  with_block(block, [&] {
+    Erosion& e = erosion_[at(block)];
+    RequestId* link = &e.first_active;
+    while (*link != request) link = &sliders_[at(*link)].next;
+    *link = slider.next;
+    slider.active_block = kNoBlock;
+    --e.active;
+  });
+}
+
+void Ledger::begin_sliding(const core::Drop& drop) {
+  Slider& slider = sliders_[at(drop.request)];
+  slider.sliding = true;
+  slider.base = drop.begin - clock_;
+  ++sliding_count_;
+  evictions_.tokens += drop.begin - drop.begin_before;
+  const std::int64_t quantum = layout_.quantum_tokens;
+  for (auto b = drop.released.rbegin(); b != drop.released.rend(); ++b) let_block_go(*b, quantum);
+  if (!layout_.returns_quanta) {
+    join_active(drop.request, drop.request, 0);
+    return;
+  }
+  const std::int64_t now_in = drop.begin / quantum;
+  const std::int64_t protected_in = drop.sink / quantum;
+  if (drop.sink % quantum != 0 && protected_in < now_in) {
+    slider.past_block = drop.table[at(protected_in)];
+    with_block(slider.past_block, [&] {
+      erosion_[at(slider.past_block)].start = protected_in * quantum;
+      ++erosion_[at(slider.past_block)].past;
+    });
+  }
+  join_active(drop.request, drop.table[at(now_in)], now_in * quantum);
+}
+
+void Ledger::on_drop(const core::Drop& drop) {
+  Slider& slider = sliders_[at(drop.request)];
+  evictions_.blocks_let_go += static_cast<std::int64_t>(drop.released.size());
+  if (!slider.sliding) {
+    begin_sliding(drop);
+    return;
+  }
+  // The block of the latest drops is complete: let go of, or kept for the protected cells at its start.
+  KVPLAN_CHECK(dropped_to(drop.request) == drop.begin, dropped_to(drop.request), drop.begin);
+  const BlockId block = slider.active_block;
+  leave_active(drop.request);
+  if (drop.released.empty()) {
+    slider.past_block = block;
+    with_block(block, [&] { ++erosion_[at(block)].past; });
+  } else {
+    KVPLAN_CHECK(drop.released.size() == 1 && drop.released.front() == block, block);
+    let_block_go(block, layout_.quantum_tokens);
+  }
+  const std::int64_t now_in = drop.begin / layout_.quantum_tokens;
+  join_active(drop.request, drop.table[at(now_in)], now_in * layout_.quantum_tokens);
+}
+
+/// One step's drops. Whoever ends or got no token drops nothing, so the blocks they share are looked at one
+/// by one.
+void Ledger::slide_all_but(std::span<const RequestId> finishing) {
+  std::vector<RequestId> still;
+  for (const RequestId r : finishing)
+    if (sliders_[at(r)].sliding) still.push_back(r);
+  for (const RequestId r : starved_)
+    if (sliders_[at(r)].sliding) still.push_back(r);
+  std::vector<BlockId> apart;
+  for (const RequestId r : still) apart.push_back(sliders_[at(r)].active_block);
+  std::sort(apart.begin(), apart.end());
+  apart.erase(std::unique(apart.begin(), apart.end()), apart.end());
+
+  std::int64_t new_holes = growing_blocks_;
+  for (const BlockId block : apart) new_holes -= holes(block) + (grows(block) ? 1 : 0);
+  ++clock_;
+  for (const RequestId r : still) --sliders_[at(r)].base;
+  for (const BlockId block : apart) new_holes += holes(block);
+  become_hole(new_holes);
+  evictions_.tokens += sliding_count_ - static_cast<std::int64_t>(still.size());
+}
+
+}  // namespace kvplan::observe

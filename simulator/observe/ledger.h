@@ -1,0 +1,159 @@
+// The ledger: every byte of KV memory in exactly one state, at every moment.
+//
+// It is an observer. States 1-7 are counted from what holders were granted, wrote, dropped and gave back;
+// `cached`, `stranded` and `free` are the pool's own counts. No state is a remainder, so the sum being the
+// capacity is a check of two separate accounts against each other; it is made after every event and stops the
+// program when it fails.
+//
+// Between two changes it hands its sinks a `LedgerSpan`: a series of steps during which each state changes by
+// a fixed amount per step. Integrals, timelines and peaks are sums over spans.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "simulator/core/engine.h"
+#include "simulator/core/observer.h"
+
+namespace kvplan::observe {
+
+/// The states, in the order in which they are decided: a byte is in the first that matches (DESIGN of the
+/// ledger).
+enum class State : std::uint8_t {
+  kMetadata,  ///< table, map, accumulator placed in the pool, or scale of a live cell
+  kLive,      ///< held, written, and kept by some holder
+  kReserved,  ///< a holder will write its cell
+  kHole,      ///< written, dropped by all holders, not rewritable before its quantum is released
+  kTail,      ///< will never be written, beside a cell of live, reserved or hole in the same quantum
+  kPadding,   ///< no cell maps to it: null block, remainders
+  kInternal,  ///< any other held byte: over-reservation
+  kCached,    ///< not held, content can still be found by a lookup
+  kStranded,  ///< not held, and the latest scheduling pass refused an allocation for lack of memory
+  kFree,      ///< the rest
+};
+inline constexpr std::size_t kStates = 10;
+using StateCounts = std::array<std::int64_t, kStates>;
+constexpr std::size_t index(State state) {
+  return static_cast<std::size_t>(state);
+}
+
+/// Names as reports spell them, in the order of `State`.
+inline constexpr std::array<std::string_view, kStates> kStateNames{
+    "metadata", "live", "reserved", "hole", "tail", "padding", "internal", "cached", "stranded", "free"};
+
+/// `series.steps` steps from `begin`; during step k (0-based) state s holds cells[s] + k * growth[s] cells.
+/// Padding is not in cells (it may be less than one): see Ledger::layout().
+struct LedgerSpan {
+  SimTime begin;
+  core::StepSeries series;
+  StateCounts cells;
+  StateCounts growth;
+  std::int64_t running;
+  std::int64_t waiting;
+};
+
+class LedgerSink {
+ public:
+  virtual ~LedgerSink() = default;
+  /// Spans come in order, without gaps, from the first arrival of the trace to the end of the run.
+  virtual void on_span(const LedgerSpan& span) = 0;
+  /// The settled state after a scheduling pass.
+  virtual void on_pass(SimTime /*time*/, const StateCounts& /*cells*/, std::int64_t /*running*/) {}
+};
+
+/// What eviction did, counted beside the ledger.
+struct EvictionCounts {
+  std::int64_t tokens{0};           ///< cells dropped, each holder counted for itself
+  std::int64_t blocks_let_go{0};    ///< blocks that requests let go because nothing in them was kept
+  std::int64_t hole_cells_peak{0};  ///< most cells in state hole at any pass
+};
+
+class Ledger final : public core::Observer {
+ public:
+  Ledger(const core::Workload& workload, const core::MemoryLayout& layout, const core::KeepRule& keep,
+         std::vector<LedgerSink*> sinks);
+
+  /// Current state in cells (padding aside) and in bytes (padding included; sums to the capacity).
+  [[nodiscard]] const StateCounts& cells() const { return cells_; }
+  [[nodiscard]] StateCounts bytes() const;
+  [[nodiscard]] const core::MemoryLayout& layout() const { return layout_; }
+  [[nodiscard]] const EvictionCounts& evictions() const { return evictions_; }
+  /// The state stays as it is until `time`; for replicas that end before others. REQUIRES: after on_end.
+  void extend_to(SimTime time);
+
+  void on_pass_begin(SimTime time) override;
+  void on_preempt(const core::Release& release) override;
+  void on_admit(const core::Admission& admission) override;
+  void on_grant(const core::Grant& grant) override;
+  void on_decode_grants(std::span<const core::DecodeGrant> grants) override;
+  void on_starved(RequestId request) override;
+  void on_pass_end(const core::Pass& pass) override;
+  void on_steps(const core::Steps& steps) override;
+  void on_step_end(SimTime time, std::span<const RequestId> finishing) override;
+  void on_drop(const core::Drop& drop) override;
+  void on_finish(SimTime time, const core::Release& release) override;
+  void on_settled(SimTime time, const core::PoolCounts& pool) override;
+
+ private:
+  // Where memory is contiguous, a whole reservation takes the part of a block here, and the request's id that
+  // of the block's.
+
+  /// A block that some request has dropped cells of. Holders are `full` (keep all its cells), `active` (their
+  /// next drop is in it) or `past` (dropped up to its end, held for the protected cells at its start).
+  struct Erosion {
+    std::int32_t active{0};
+    std::int32_t past{0};
+    RequestId first_active{-1};  ///< list through Slider::next
+    std::int64_t start{0};       ///< position of the block's first cell in every holder
+  };
+  struct Slider {
+    std::int64_t base{0};  ///< dropped up to clock_ + base; meaningful while sliding
+    RequestId next{-1};
+    BlockId active_block{kNoBlock};
+    BlockId past_block{kNoBlock};
+    bool sliding{false};
+  };
+
+  std::int64_t& cell(State s) { return cells_[index(s)]; }
+  [[nodiscard]] std::int64_t dropped_to(RequestId r) const {
+    return clock_ + sliders_[static_cast<std::size_t>(r)].base;
+  }
+  void add_unwritten(RequestId request, std::int64_t from, std::int64_t to, int sign);
+  void give_back(const core::Release& release);
+  void let_block_go(BlockId block, std::int64_t written_cells);
+  [[nodiscard]] std::int64_t holes(BlockId block) const;
+  [[nodiscard]] bool grows(BlockId block) const;
+  void join_active(RequestId request, BlockId block, std::int64_t start);
+  void leave_active(RequestId request);
+  void begin_sliding(const core::Drop& drop);
+  void become_hole(std::int64_t cells);
+  /// Runs `change`, then moves what it changed in the block's holes and growth into the totals.
+  template <class Change>
+  void with_block(BlockId block, Change change);
+  void slide_all_but(std::span<const RequestId> finishing);
+  void set_pool(const core::PoolCounts& pool);
+  void check() const;
+
+  const core::Workload& workload_;
+  core::MemoryLayout layout_;
+  core::KeepRule keep_;
+  std::vector<LedgerSink*> sinks_;
+  StateCounts cells_{};
+  EvictionCounts evictions_;
+  SimTime told_until_{};
+  bool refused_{false};
+  std::int64_t running_{0};
+  std::int64_t waiting_{0};
+  std::vector<std::int32_t> refs_;  // by block: requests that hold it
+  // Only where the keep rule evicts:
+  std::vector<Erosion> erosion_;    // by block
+  std::vector<Slider> sliders_;     // by request
+  std::vector<RequestId> starved_;  // of the current step
+  std::int64_t clock_{0};           // steps in which sliding requests have dropped a cell
+  std::int64_t sliding_count_{0};
+  std::int64_t growing_blocks_{0};  // blocks in which one more cell becomes a hole per step
+};
+
+}  // namespace kvplan::observe

@@ -1,0 +1,46 @@
+#include "simulator/observe/requests.h"
+
+namespace kvplan::observe {
+
+void RequestRecords::on_arrival(SimTime /*time*/, RequestId request, bool accepted) {
+  at(request).status = accepted ? RequestStatus::kUnfinished : RequestStatus::kRejected;
+}
+
+void RequestRecords::on_admit(const core::Admission& admission) {
+  RequestRecord& record = at(admission.request);
+  if (!record.scheduled) {
+    record.scheduled = true;
+    record.first_scheduled = now_;
+  }
+  (admission.again ? record.rehit_tokens : record.prefix_hit_tokens) += admission.hit_tokens;
+  latest_hit_[static_cast<std::size_t>(admission.request)] = static_cast<std::int32_t>(admission.hit_tokens);
+}
+
+void RequestRecords::count_computed(const core::Release& release) {
+  at(release.request).computed_tokens +=
+      release.written - latest_hit_[static_cast<std::size_t>(release.request)];
+}
+
+void RequestRecords::on_preempt(const core::Release& release) {
+  ++at(release.request).preemptions;
+  count_computed(release);
+}
+
+void RequestRecords::on_steps(const core::Steps& steps) {
+  iterations_ += steps.series.steps;
+  computed_tokens_ += steps.series.steps * steps.pass.load.tokens;
+}
+
+void RequestRecords::on_first_token(SimTime time, RequestId request) {
+  at(request).has_first_token = true;
+  at(request).first_token = time;
+}
+
+void RequestRecords::on_finish(SimTime time, const core::Release& release) {
+  RequestRecord& record = at(release.request);
+  record.status = RequestStatus::kCompleted;
+  record.finish = time;
+  count_computed(release);
+}
+
+}  // namespace kvplan::observe

@@ -1,0 +1,56 @@
+// What happened to each request, and the counts of tokens and steps that follow from it.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "simulator/core/observer.h"
+#include "simulator/core/workload.h"
+
+namespace kvplan::observe {
+
+enum class RequestStatus : std::uint8_t { kNotArrived, kRejected, kUnfinished, kCompleted };
+
+/// Times are since the trace's first arrival; valid as far as `status` and the counts say it came to them.
+struct RequestRecord {
+  RequestStatus status{RequestStatus::kNotArrived};
+  bool scheduled{false};
+  bool has_first_token{false};
+  SimTime first_scheduled, first_token, finish;
+  std::int32_t preemptions{0};
+  std::int64_t computed_tokens{0};    ///< over all its admissions
+  std::int64_t prefix_hit_tokens{0};  ///< at its first admission
+  std::int64_t rehit_tokens{0};       ///< at later ones
+};
+
+/// Records by RequestId; replicas may share one collector, since each request belongs to one of them.
+class RequestRecords final : public core::Observer {
+ public:
+  explicit RequestRecords(std::int64_t requests)
+      : records_(static_cast<std::size_t>(requests)), latest_hit_(records_.size(), 0) {}
+
+  [[nodiscard]] const std::vector<RequestRecord>& records() const { return records_; }
+  [[nodiscard]] std::vector<RequestRecord> take() { return std::move(records_); }
+  [[nodiscard]] std::int64_t iterations() const { return iterations_; }
+  [[nodiscard]] std::int64_t computed_tokens() const { return computed_tokens_; }
+
+  void on_arrival(SimTime time, RequestId request, bool accepted) override;
+  void on_pass_begin(SimTime time) override { now_ = time; }
+  void on_admit(const core::Admission& admission) override;
+  void on_preempt(const core::Release& release) override;
+  void on_steps(const core::Steps& steps) override;
+  void on_first_token(SimTime time, RequestId request) override;
+  void on_finish(SimTime time, const core::Release& release) override;
+
+ private:
+  RequestRecord& at(RequestId r) { return records_[static_cast<std::size_t>(r)]; }
+  void count_computed(const core::Release& release);
+
+  std::vector<RequestRecord> records_;
+  std::vector<std::int32_t> latest_hit_;  // tokens found at the latest admission
+  SimTime now_{};
+  std::int64_t iterations_{0};
+  std::int64_t computed_tokens_{0};
+};
+
+}  // namespace kvplan::observe

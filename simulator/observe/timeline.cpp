@@ -1,0 +1,99 @@
+#include "simulator/observe/timeline.h"
+
+#include <algorithm>
+
+#include "simulator/base/check.h"
+#include "simulator/observe/integral.h"
+
+namespace kvplan::observe {
+namespace {
+
+std::int64_t value_of(const LedgerSpan& span, std::size_t row) {
+  if (row < kStates) return span.cells[row];
+  return row == kStates ? span.running : span.waiting;
+}
+
+std::int64_t growth_of(const LedgerSpan& span, std::size_t row) {
+  return row < kStates ? span.growth[row] : 0;
+}
+
+/// The number of steps of the series that end at or before `moment`.
+std::int64_t steps_ended_by(const LedgerSpan& span, SimTime moment) {
+  std::int64_t low = 0;
+  std::int64_t high = span.series.steps;
+  const Wide distance = Wide{(moment - span.begin).count};
+  while (low < high) {
+    const std::int64_t middle = low + (high - low + 1) / 2;
+    if (span.series.span(middle) <= distance) {
+      low = middle;
+    } else {
+      high = middle - 1;
+    }
+  }
+  return low;
+}
+
+}  // namespace
+
+double TimelineBin::mean(std::size_t row) const {
+  const std::int64_t length = (end - begin).count;
+  return length == 0 ? 0 : static_cast<double>(value_ticks[row]) / static_cast<double>(length);
+}
+
+Timeline::Timeline(SimTime end, std::int64_t bins) : bins_(static_cast<std::size_t>(bins)) {
+  KVPLAN_CHECK(bins >= 1, bins);
+  for (std::int64_t i = 0; i < bins; ++i) {
+    const auto edge = [&](std::int64_t k) {
+      return SimTime{Ticks{static_cast<std::int64_t>(Wide{end.since_start.count} * k / bins)}};
+    };
+    bins_[static_cast<std::size_t>(i)].begin = edge(i);
+    bins_[static_cast<std::size_t>(i)].end = edge(i + 1);
+  }
+}
+
+/// `steps` whole steps from `step` on (length = 0), or a piece of `length` ticks of one step.
+void Timeline::add(TimelineBin& bin, const LedgerSpan& span, std::int64_t step, std::int64_t steps,
+                   Wide length) {
+  for (std::size_t row = 0; row < kTimelineRows; ++row) {
+    const std::int64_t growth = growth_of(span, row);
+    const std::int64_t first = value_of(span, row) + step * growth;
+    const std::int64_t last = first + (steps - 1) * growth;
+    if (length > 0) {
+      bin.value_ticks[row] += length * first;
+    } else {
+      const core::StepSeries rest{span.series.duration(step), span.series.growth, steps};
+      bin.value_ticks[row] += integral(first, growth, rest, steps);
+    }
+    const auto [low, high] = std::minmax(first, last);
+    bin.least[row] = bin.seen ? std::min(bin.least[row], low) : low;
+    bin.greatest[row] = bin.seen ? std::max(bin.greatest[row], high) : high;
+  }
+  bin.seen = true;
+}
+
+void Timeline::on_span(const LedgerSpan& span) {
+  std::int64_t step = 0;  // the first step that is not told whole
+  SimTime from = span.begin;
+  const std::int64_t steps = span.series.steps;
+  const SimTime until = span.begin + Ticks{static_cast<std::int64_t>(span.series.span(steps))};
+  while (step < steps && from < until) {
+    while (current_ < bins_.size() && bins_[current_].end <= from) ++current_;
+    if (current_ == bins_.size()) return;
+    TimelineBin& bin = bins_[current_];
+    const SimTime step_begin = span.begin + Ticks{static_cast<std::int64_t>(span.series.span(step))};
+    const SimTime step_end = span.begin + Ticks{static_cast<std::int64_t>(span.series.span(step + 1))};
+    if (from == step_begin && step_end <= bin.end) {  // whole steps inside the bin
+      const std::int64_t ended = std::max(steps_ended_by(span, bin.end), step + 1);
+      add(bin, span, step, ended - step, 0);
+      step = ended;
+      from = span.begin + Ticks{static_cast<std::int64_t>(span.series.span(step))};
+      continue;
+    }
+    const SimTime stop = std::min(step_end, bin.end);
+    if (stop > from) add(bin, span, step, 1, Wide{(stop - from).count});
+    from = stop;
+    if (stop == step_end) ++step;
+  }
+}
+
+}  // namespace kvplan::observe
