@@ -9,7 +9,7 @@
 
 namespace kvplan::tidy {
 
-/// A file: path from the root with '/' between, and all of its text.
+/// A file: path from the root with '/' between, and all of its text (nothing where it is no text of ours).
 struct File {
   std::string path, text;
 };
@@ -44,6 +44,11 @@ Findings check_marks(const Tree& tree);
 Findings check_sizes(const Tree& tree);
 /// Headers are guarded and open no namespace to whoever includes them.
 Findings check_headers(const Tree& tree);
+/// Relative links in Markdown lead to a file or folder of the tree.
+Findings check_prose(const Tree& tree);
+/// README's first two `sh` blocks are one line each: install, build and run the sample; install, build and
+/// test. The second ends in the command in which .ci/run ends, and what they name in the tree is there.
+Findings check_readme(const Tree& tree);
 
 /// C++ and CUDA sources and headers.
 bool is_cpp(std::string_view path);

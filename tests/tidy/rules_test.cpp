@@ -153,5 +153,34 @@ TEST(TidyRules, Headers) {
   EXPECT_TRUE(check_headers({{"a.cpp", "using namespace std::literals;\n"}}).empty());
 }
 
+TEST(TidyRules, LinksInProseLeadSomewhere) {
+  const std::string text =
+      "[a](simulator/README.md) [b](simulator/README.md#part) [c](simulator) [d](https://example.org/)\n";
+  EXPECT_TRUE(check_prose({{"README.md", text}, {"simulator/README.md", "[up](../README.md)\n"}}).empty());
+  EXPECT_EQ(places(check_prose({{"README.md", "\n[a](simulator/GONE.md)\n"}, {"simulator/README.md", ""}})),
+            Places{"README.md:2"});
+  EXPECT_EQ(places(check_prose({{"simulator/README.md", "[up](../../README.md)\n"}, {"README.md", ""}})),
+            Places{"simulator/README.md:1"});
+}
+
+TEST(TidyRules, ReadmeCommands) {
+  const auto sh = [](const std::string& command) { return "```sh\n" + command + "\n```\n"; };
+  const std::string first =
+      ".ci/setup kvplan && cmake --build build && build/bin/kvplan run traces/samples/a.kvt";
+  const std::string second = ".ci/setup all && cmake --build build && ctest --preset default";
+  const auto findings = [&](const std::string& a, const std::string& b) {
+    return check_readme({{"README.md", "Text.\n" + sh(a) + "More.\n" + sh(b)},
+                         {".ci/run", ".ci/setup all\nctest --preset default\n"},
+                         {".ci/setup", ""},
+                         {"traces/samples/a.kvt", ""}});
+  };
+  EXPECT_TRUE(findings(first, second).empty());
+  EXPECT_EQ(places(findings(first + "\nls", second)), Places{"README.md:2"});
+  EXPECT_EQ(places(findings(first, ".ci/setup all && ctest")), Places{"README.md:6"});
+  EXPECT_EQ(places(findings(".ci/setup kvplan && true", second)), Places{"README.md:2"});
+  EXPECT_EQ(places(findings(first + " traces/samples/gone.kvt", second)), Places{"README.md:2"});
+  EXPECT_EQ(places(check_readme({{"README.md", sh(first)}, {".ci/run", "true\n"}})), Places{"README.md:0"});
+}
+
 }  // namespace
 }  // namespace kvplan::tidy

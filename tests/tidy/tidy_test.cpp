@@ -32,9 +32,10 @@ Tree read_tree() {
   Tree tree;
   const auto add = [&](const fs::path& path) {
     const std::string name = path.lexically_relative(root).generic_string();
+    tree.push_back({name, ""});
     if (!is_text_of_ours(name)) return;
     std::ifstream file(path, std::ios::binary);
-    tree.push_back({name, {std::istreambuf_iterator<char>(file), {}}});
+    tree.back().text.assign(std::istreambuf_iterator<char>(file), {});
   };
   for (const auto* folder : {"simulator", "validator", "traces", "gui", "proto", "tests", ".cmake", ".ci"}) {
     if (!fs::exists(root / folder)) continue;
@@ -69,7 +70,8 @@ INSTANTIATE_TEST_SUITE_P(Rules, Tidy,
                                          Rule{"replay_is_apart", check_replay_is_apart},
                                          Rule{"libraries", check_libraries}, Rule{"calls", check_calls},
                                          Rule{"lines", check_lines}, Rule{"marks", check_marks},
-                                         Rule{"sizes", check_sizes}, Rule{"headers", check_headers}),
+                                         Rule{"sizes", check_sizes}, Rule{"headers", check_headers},
+                                         Rule{"prose", check_prose}, Rule{"readme", check_readme}),
                          [](const auto& rule) { return std::string(rule.param.name); });
 
 }  // namespace
