@@ -63,15 +63,15 @@ TEST(TidyRules, LinksFollowTheLayers) {
 }
 
 TEST(TidyRules, ReplaySharesNoCodeWithWhatItChecks) {
-  const File reader{"simulator/io/event_log_reader.h", include("simulator/base/result.h")};
+  const File reader{"simulator/io/log/reader.h", include("simulator/base/result.h")};
   const File replay{"validator/replay.cpp",
-                    include("validator/replay.h") + include("simulator/io/event_log_reader.h")};
+                    include("validator/replay.h") + include("simulator/io/log/reader.h")};
   const File header{"validator/replay.h", ""};
   const File result{"simulator/base/result.h", ""};
   EXPECT_TRUE(check_replay_is_apart({reader, replay, header, result}).empty());
   EXPECT_TRUE(check_layers({reader, replay, header, result}).empty());
   // Not directly, but through the reader.
-  const File leaking{"simulator/io/event_log_reader.h", include("simulator/core/block_pool.h")};
+  const File leaking{"simulator/io/log/reader.h", include("simulator/core/block_pool.h")};
   EXPECT_EQ(places(check_replay_is_apart({leaking, replay, header, result})),
             Places{"validator/replay.cpp:0"});
   const File direct{"validator/replay.cpp", include("simulator/core/block_pool.h")};
@@ -86,7 +86,7 @@ TEST(TidyRules, LibrariesStayWhereTheyBelong) {
   EXPECT_TRUE(found("simulator/core/a.cpp", "#include \"proto/trace.pb.h\""));
   EXPECT_TRUE(found("simulator/cli/a.cpp", "#include <google/protobuf/message.h>"));
   EXPECT_FALSE(found("traces/io/a.cpp", "#include \"proto/trace.pb.h\""));
-  EXPECT_FALSE(found("validator/log_reader.cpp", "#include \"proto/event_log.pb.h\""));
+  EXPECT_FALSE(found("simulator/io/log/reader.cpp", "#include \"proto/event_log.pb.h\""));
   EXPECT_TRUE(found("validator/replay.cpp", "#include \"proto/event_log.pb.h\""));
   EXPECT_TRUE(found("simulator/plan/a.h", "#include <boost/graph/adjacency_list.hpp>"));
   EXPECT_FALSE(found("simulator/plan/a.cpp", "#include <boost/graph/adjacency_list.hpp>"));
