@@ -1,54 +1,107 @@
-// kvplan trace info: look at traces.
+// kvplan trace import|info|head|convert: bring traces in, look at them, write them in another format.
 #include <CLI/CLI.hpp>
+#include <cstdio>
 #include <memory>
 
-#include "simulator/base/json_writer.h"
 #include "simulator/cli/command.h"
+#include "simulator/cli/trace_report.h"
 #include "traces/import/open_trace.h"
-#include "traces/record/statistics.h"
+#include "traces/io/kvt.h"
+#include "traces/io/text_export.h"
 
 namespace kvplan::cli {
 namespace {
 
-struct InfoOptions {
-  std::string path;
+struct TraceOptions {
+  std::vector<std::string> inputs;
+  std::string output;
   std::string json;
+  std::int64_t rows{10};
   traces::ImportOptions import;
 };
 
-void write_tokens(JsonWriter& json, std::string_view key, const traces::TokenStatistics& tokens) {
-  json.key(key).begin_object();
-  json.member("mean", tokens.mean).member("p50", tokens.p50).member("p95", tokens.p95);
-  json.member("p99", tokens.p99).member("max", tokens.max).end_object();
+void add_import_options(CLI::App& command, TraceOptions& options) {
+  std::string formats;
+  for (const traces::Importer* importer : traces::importers())
+    formats += (formats.empty() ? "" : ", ") + std::string(importer->name);
+  command.add_option("--format", options.import.format,
+                     "Importer, instead of what the content says: " + formats);
+  command.add_option(
+      "--map", options.import.map,
+      "Columns of a table (--format csv or jsonl): arrival=COLUMN[:s|ms|us|ns|iso],input=COLUMN,"
+      "output=COLUMN[,session=,tenant=,max_tokens=,hashes=COLUMN,block=N,ttft=,e2e=]");
+  command
+      .add_option("--block", options.import.block_tokens,
+                  "Tokens of one prefix id, where the format leaves it open")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 20));
 }
 
-std::string info_json(const traces::Trace& trace, const traces::Statistics& statistics) {
-  JsonWriter json;
-  json.begin_object();
-  json.member("requests", statistics.requests).member("sessions", statistics.sessions);
-  json.member("span_s", statistics.span_s).member("rate_per_s", statistics.rate_per_s);
-  json.member("interarrival_cv", statistics.interarrival_cv);
-  write_tokens(json, "input_tokens", statistics.input);
-  write_tokens(json, "output_tokens", statistics.output);
-  json.key("prefix");
-  if (statistics.prefix) {
-    const traces::PrefixStatistics& prefix = *statistics.prefix;
-    json.begin_object().member("block_tokens", prefix.block_tokens).member("references", prefix.references);
-    json.member("distinct", prefix.distinct).member("infinite_hit_blocks", prefix.infinite_hit_blocks);
-    json.member("infinite_hit_tokens", prefix.infinite_hit_tokens).end_object();
-  } else {
-    json.null();
+void note(const std::string& text) {
+  std::fprintf(stderr, "%s\n", text.c_str());
+}
+
+/// What was written, its rate as a check of the time unit, and what was noticed.
+void note_written(const traces::WrittenTrace& written, const std::string& path) {
+  std::string text =
+      path + ": " + grouped(written.requests) + " requests from " + written.summary.provenance.format;
+  if (written.summary.shares_clock && written.span_ns > 0) {
+    const double span_s = static_cast<double>(written.span_ns) / static_cast<double>(kNsPerSecond);
+    text += " over " + fixed(span_s, 3) + " s, " +
+            fixed(static_cast<double>(written.requests - 1) / span_s, 3) + " per second";
   }
-  json.key("warnings").begin_array();
-  for (const std::string& warning : trace.provenance.warnings) json.value(warning);
-  json.end_array().member("digest", trace.digest).member("format", trace.provenance.format).end_object();
-  return json.take();
+  note(text + ", digest " + written.summary.digest);
+  for (const std::string& warning : written.summary.provenance.warnings) note("warning: " + warning);
 }
 
-Status run_info(const InfoOptions& options) {
-  KVPLAN_TRY(const traces::Trace trace, traces::open_trace(options.path, options.import));
+Status run_import(const TraceOptions& options) {
+  KVPLAN_TRY(const std::unique_ptr<traces::TraceStream> stream,
+             traces::open_stream(options.inputs, options.import));
+  KVPLAN_TRY(const traces::WrittenTrace written, traces::write_kvt(*stream, options.output, interrupted));
+  note_written(written, options.output);
+  return Done{};
+}
+
+Status run_convert(const TraceOptions& options) {
+  traces::TextFormat format{};
+  if (!traces::text_format_from(options.output, format)) {
+    if (options.output.find(".kvt") == std::string::npos)
+      return bad_input("expected an ending .kvt, .csv or .jsonl, before .gz or .zst if any")
+          .at_file(options.output)
+          .at_field("--output");
+    return run_import(options);
+  }
+  KVPLAN_TRY(const std::unique_ptr<traces::TraceStream> stream,
+             traces::open_stream(options.inputs, options.import));
+  if (format == traces::TextFormat::kCsv && stream->summary().block_tokens > 0)
+    note("warning: a CSV holds no prefix ids; convert to .jsonl or .kvt to keep them");
+  return traces::write_text_trace(*stream, format, options.output, interrupted);
+}
+
+Status run_info(const TraceOptions& options) {
+  KVPLAN_TRY(const traces::Trace trace, traces::open_trace(options.inputs.front(), options.import));
   const traces::Statistics statistics = traces::compute_statistics(trace);
-  return write_text(options.json.empty() ? "-" : options.json, info_json(trace, statistics));
+  if (!options.json.empty()) KVPLAN_TRY_DO(write_text(options.json, info_json(trace, statistics)));
+  if (options.json == "-") return Done{};
+  return write_text("-", info_text(options.inputs.front(), trace, statistics));
+}
+
+Status run_head(const TraceOptions& options) {
+  KVPLAN_TRY(const std::unique_ptr<traces::TraceStream> stream,
+             traces::open_stream(options.inputs, options.import));
+  traces::Trace piece;
+  KVPLAN_TRY([[maybe_unused]] const bool any, stream->next(piece));
+  if (!options.json.empty()) KVPLAN_TRY_DO(write_text(options.json, head_json(piece, options.rows)));
+  if (options.json == "-") return Done{};
+  return write_text("-", head_text(piece, options.rows));
+}
+
+/// One sub-command with its own options, which live as long as its action.
+CLI::App* add_action(CLI::App& trace, Outcome& outcome, const char* name, const char* help,
+                     Status (*action)(const TraceOptions&), const std::shared_ptr<TraceOptions>& options) {
+  CLI::App* const command = trace.add_subcommand(name, help);
+  add_import_options(*command, *options);
+  run_as(*command, outcome, [action, options] { return action(*options); });
+  return command;
 }
 
 }  // namespace
@@ -56,17 +109,33 @@ Status run_info(const InfoOptions& options) {
 void add_trace(CLI::App& app, Outcome& outcome) {
   CLI::App* const trace = app.add_subcommand("trace", "Import, inspect and convert request traces");
   trace->require_subcommand(1);
+  const auto make = [&](const char* name, const char* help, Status (*action)(const TraceOptions&)) {
+    auto options = std::make_shared<TraceOptions>();
+    return std::pair(add_action(*trace, outcome, name, help, action, options), options);
+  };
+  constexpr const char* kAny = "A .kvt or any importable file, plain, .gz or .zst";
+  constexpr const char* kJson = "Write the result as JSON to this file, - for standard output";
 
-  auto info = std::make_shared<InfoOptions>();
-  CLI::App* const command =
-      trace->add_subcommand("info", "Size, rate, lengths and prefix sharing of a trace");
-  command->add_option("TRACE", info->path, "A .kvt or any importable file")->required();
-  command->add_option("--json", info->json, "Write the result as JSON to this file, - for standard output");
-  command->add_option("--format", info->import.format, "Importer to use instead of what the content says");
-  command->add_option("--map", info->import.map,
-                      "Columns of a table: arrival=COLUMN[:UNIT],input=COLUMN,output=COLUMN");
-  command->add_option("--block", info->import.block_tokens, "Tokens of one prefix id");
-  run_as(*command, outcome, [info] { return run_info(*info); });
+  auto [import, import_options] = make("import", "Write a .kvt from a trace in any known format", run_import);
+  import->add_option("INPUT", import_options->inputs, "Files of one format, in order")->required();
+  import->add_option("-o,--output", import_options->output, "The .kvt to write")->required();
+
+  auto [info, info_options] = make("info", "Size, rate, lengths and prefix sharing of a trace", run_info);
+  info->add_option("TRACE", info_options->inputs, kAny)->required()->expected(1);
+  info->add_option("--json", info_options->json, kJson);
+
+  auto [head, head_options] = make("head", "The first requests of a trace", run_head);
+  head->add_option("TRACE", head_options->inputs, kAny)->required()->expected(1);
+  head->add_option("-n,--requests", head_options->rows, "How many")
+      ->check(CLI::Range(std::int64_t{0}, traces::kPieceRequests))
+      ->capture_default_str();
+  head->add_option("--json", head_options->json, kJson);
+
+  auto [convert, convert_options] =
+      make("convert", "Write a trace as .kvt, .csv or .jsonl (Mooncake rows)", run_convert);
+  convert->add_option("TRACE", convert_options->inputs, kAny)->required()->expected(1);
+  convert->add_option("-o,--output", convert_options->output, "The file to write; its ending says the format")
+      ->required();
 }
 
 }  // namespace kvplan::cli

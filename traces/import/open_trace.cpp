@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "simulator/base/suggest.h"
+#include "traces/io/kvt.h"
 
 namespace kvplan::traces {
 namespace {
@@ -23,6 +24,12 @@ Result<std::unique_ptr<TraceStream>> open_stream(Inputs inputs, const ImportOpti
   const bool empty = first.peek(1).empty();
   if (first.failed()) return first.error();
   if (empty) return bad_input("the file is empty").at_file(first.path());
+  if (looks_like_kvt(first)) {
+    if (!inputs.rest.empty()) return bad_input("a .kvt is read alone").at_file(first.path());
+    if (!options.format.empty() || !options.map.empty() || options.block_tokens != 0)
+      return bad_input("is a .kvt: --format, --map and --block are for other files").at_file(first.path());
+    return open_kvt(std::move(inputs.first));
+  }
   if (!options.format.empty()) {
     KVPLAN_TRY(const Importer* importer, importer_by_name(options.format));
     if (!options.map.empty() && !importer->takes_map)

@@ -53,6 +53,8 @@ class PieceBuilder {
   };
   [[nodiscard]] const Problem& problem() const { return problem_; }
 
+  /// Added so far, over all pieces.
+  [[nodiscard]] std::int64_t rows() const { return rows_; }
   /// Fills the counts and adds whole-sentence warnings to the provenance.
   void finish(StreamSummary& summary) const;
 

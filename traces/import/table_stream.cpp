@@ -42,6 +42,7 @@ Result<bool> TableStream::next(Trace& piece) {
       if (input_->failed()) return input_->error();
       KVPLAN_TRY(const bool more, next_file());
       if (!more) {
+        if (builder_.rows() == 0) return bad_input("a trace without requests").at_file(input_->path());
         ended_ = true;
         builder_.finish(summary_);
         break;

@@ -1,0 +1,25 @@
+// The results of `kvplan trace` as JSON (CONTRACT section 1) and as text for people.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "traces/record/statistics.h"
+#include "traces/record/trace.h"
+
+namespace kvplan::cli {
+
+std::string info_json(const traces::Trace& trace, const traces::Statistics& statistics);
+std::string info_text(const std::string& path, const traces::Trace& trace,
+                      const traces::Statistics& statistics);
+
+/// The first `rows` requests of a piece.
+std::string head_json(const traces::Trace& piece, std::int64_t rows);
+std::string head_text(const traces::Trace& piece, std::int64_t rows);
+
+/// 1234567 as "1,234,567".
+std::string grouped(std::int64_t number);
+/// With this many digits after the point.
+std::string fixed(double number, int decimals);
+
+}  // namespace kvplan::cli

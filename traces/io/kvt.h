@@ -1,0 +1,61 @@
+// Trace files of our own (.kvt), written and read as streams: memory does not grow with the length of the
+// trace.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "simulator/base/result.h"
+#include "traces/io/input.h"
+#include "traces/io/output.h"
+#include "traces/record/digest.h"
+#include "traces/record/trace_stream.h"
+
+namespace kvplan::traces {
+
+/// Writes one trace. Life cycle: `begin`, `add` for each piece in order, `finish`; then the caller commits
+/// the output.
+class KvtWriter {
+ public:
+  explicit KvtWriter(Output& output) : output_(output) {}
+
+  /// `summary` as it is before the first piece (what is final then).
+  Status begin(const StreamSummary& summary);
+  Status add(const Trace& piece);
+  /// `summary` as it is after the last piece. The digest that was written is `digest()` from then on.
+  Status finish(const StreamSummary& summary);
+  [[nodiscard]] const std::string& digest() const { return digest_text_; }
+
+ private:
+  Status put(std::string_view bytes);
+
+  Output& output_;
+  TraceDigest digest_;
+  std::string digest_text_;
+  std::uint64_t position_{0};
+  std::vector<std::uint64_t> chunk_offsets_;
+  std::vector<std::uint32_t> chunk_requests_;
+  std::uint64_t requests_{0};
+  std::uint64_t references_{0};
+};
+
+/// True when the input begins like a .kvt. Consumes nothing.
+bool looks_like_kvt(Input& input);
+/// Reads a .kvt. Every byte is checked: a flipped bit, a missing or a foreign part is an error with its
+/// offset.
+Result<std::unique_ptr<TraceStream>> open_kvt(std::unique_ptr<Input> input);
+
+/// What `write_kvt` has written.
+struct WrittenTrace {
+  StreamSummary summary;
+  std::int64_t requests{0};
+  std::int64_t span_ns{0};  ///< latest arrival less the earliest, at most 2^63 - 1
+};
+
+/// Reads `stream` to its end into a .kvt at `path`, whole or not at all. `stop` is asked between pieces; when
+/// it says true the error is of kind kInterrupted.
+Result<WrittenTrace> write_kvt(TraceStream& stream, const std::string& path, bool (*stop)());
+
+}  // namespace kvplan::traces

@@ -1,0 +1,309 @@
+#include <algorithm>
+#include <limits>
+#include <string>
+
+#include "proto/trace.pb.h"
+#include "traces/io/kvt.h"
+#include "traces/io/kvt_frame.h"
+
+namespace kvplan::traces {
+namespace {
+
+/// Sums of steps, as 64-bit numbers that wrap (the writer's differences do).
+class Sum {
+ public:
+  std::int64_t add(std::int64_t step) {
+    value_ += static_cast<std::uint64_t>(step);
+    return static_cast<std::int64_t>(value_);
+  }
+
+ private:
+  std::uint64_t value_{0};
+};
+
+class KvtReader final : public TraceStream {
+ public:
+  explicit KvtReader(std::unique_ptr<Input> input) : input_(std::move(input)) {}
+  Status read_head();
+  Result<bool> next(Trace& piece) override;
+  [[nodiscard]] const StreamSummary& summary() const override { return summary_; }
+
+ private:
+  /// The next frame's type in `head_` and its message in `message_`.
+  Status read_frame();
+  Status read_chunk(Trace& piece);
+  Status read_index();
+  Status read_tail();
+  Status take_arrivals(Trace& piece);
+  Status take_tokens(Trace& piece);
+  Status take_prefix(Trace& piece);
+  Status take_names(const google::protobuf::RepeatedField<std::uint32_t>& bytes, const std::string& text,
+                    std::string_view field, std::int64_t& known, std::vector<std::string>& names);
+  template <class Field, class T>
+  Status take_optional(const Field& field, std::string_view name, std::int64_t limit, std::vector<T>& column);
+
+  [[nodiscard]] Error wrong(std::string message) const {
+    return bad_input(std::move(message)).at_file(input_->path()).at_byte(frame_offset_);
+  }
+  [[nodiscard]] Error wrong(std::string_view field, std::string message) const {
+    return wrong(std::move(message)).at_field(field);
+  }
+  [[nodiscard]] Error truncated() const;
+
+  std::unique_ptr<Input> input_;
+  std::int64_t frame_offset_{0};
+  kvt::FrameHead head_{};
+  std::string message_;
+  v1::TraceChunk chunk_;
+  StreamSummary summary_;
+  TraceDigest digest_;
+  bool ended_{false};
+  std::int64_t rows_{0};  ///< in the current chunk
+  std::int64_t sessions_{0};
+  std::int64_t tenants_{0};
+  std::uint64_t requests_{0};
+  std::uint64_t references_{0};
+  std::vector<std::uint64_t> chunk_offsets_;
+  std::vector<std::uint32_t> chunk_requests_;
+};
+
+Error KvtReader::truncated() const {
+  if (input_->failed()) return input_->error();
+  return wrong("the file ends in the middle of this part: it is truncated");
+}
+
+Status KvtReader::read_frame() {
+  for (;;) {
+    frame_offset_ = input_->position();
+    const std::string head_bytes(input_->take(kvt::kFrameHeadBytes));
+    if (head_bytes.size() < kvt::kFrameHeadBytes) return truncated();
+    head_ = kvt::parse_head(head_bytes);
+    const bool known = head_.type == kvt::kHead || head_.type == kvt::kChunk || head_.type == kvt::kIndex;
+    // Parts that a later version adds for those who know them begin with a small letter.
+    const bool may_skip = !known && head_.type[0] >= 'a' && head_.type[0] <= 'z';
+    if (!known && !may_skip) return wrong("expected a part HEAD, CHNK or INDX, found other bytes");
+    const std::uint32_t most = kvt::most_bytes(head_.type);
+    if (head_.raw_bytes > most || head_.stored_bytes > most + most / 64 + 1024)
+      return wrong("a part of " + std::to_string(head_.raw_bytes) + " bytes (" +
+                   std::to_string(head_.stored_bytes) + " stored); at most " + std::to_string(most) +
+                   " are read");
+    const std::string_view stored = input_->take(head_.stored_bytes);
+    if (stored.size() < head_.stored_bytes) return truncated();
+    if (!kvt::checksum_holds(head_bytes, stored))
+      return wrong("the checksum does not hold: the file is damaged");
+    if (may_skip) continue;
+    const Status unpacked = kvt::unpack(head_, stored, message_);
+    if (!unpacked.ok()) return wrong(unpacked.error().message);
+    return Done{};
+  }
+}
+
+Status KvtReader::read_head() {
+  if (input_->take(kvt::kMagic.size()) != kvt::kMagic) return wrong("expected a .kvt file");
+  KVPLAN_TRY_DO(read_frame());
+  v1::TraceHeader header;
+  if (head_.type != kvt::kHead || !header.ParseFromString(message_))
+    return wrong("expected the header of a .kvt file");
+  if (header.version() != kvt::kVersion)
+    return wrong("version",
+                 "expected " + std::to_string(kvt::kVersion) + ", found " + std::to_string(header.version()) +
+                     (header.version() > kvt::kVersion ? ": written by a later version of kvplan" : ""));
+  if (header.block_tokens() > (1U << 30)) return wrong("block_tokens", "expected at most 2^30");
+  summary_.block_tokens = header.block_tokens();
+  summary_.shares_clock = !header.times_per_session();
+  summary_.provenance.format = header.format();
+  summary_.provenance.sources.assign(header.sources().begin(), header.sources().end());
+  summary_.provenance.options.assign(header.options().begin(), header.options().end());
+  return Done{};
+}
+
+Result<bool> KvtReader::next(Trace& piece) {
+  clear_columns(piece);
+  piece.prefix.block_tokens = summary_.block_tokens;
+  if (ended_) return false;
+  KVPLAN_TRY_DO(read_frame());
+  if (head_.type == kvt::kChunk) {
+    KVPLAN_TRY_DO(read_chunk(piece));
+    return true;
+  }
+  if (head_.type != kvt::kIndex) return wrong("a second header");
+  KVPLAN_TRY_DO(read_index());
+  KVPLAN_TRY_DO(read_tail());
+  ended_ = true;
+  return false;
+}
+
+Status KvtReader::read_chunk(Trace& piece) {
+  if (!chunk_.ParseFromString(message_)) return wrong("expected a TraceChunk message");
+  rows_ = chunk_.arrival_step_ns_size();
+  if (rows_ == 0) return wrong("arrival_step_ns", "a chunk without requests");
+  KVPLAN_TRY_DO(take_arrivals(piece));
+  KVPLAN_TRY_DO(take_tokens(piece));
+  KVPLAN_TRY_DO(take_prefix(piece));
+  KVPLAN_TRY_DO(take_names(chunk_.new_session_bytes(), chunk_.new_session_text(), "new_session_bytes",
+                           sessions_, piece.session_names));
+  KVPLAN_TRY_DO(take_names(chunk_.new_tenant_bytes(), chunk_.new_tenant_text(), "new_tenant_bytes", tenants_,
+                           piece.tenant_names));
+  constexpr std::int64_t kInt32 = std::numeric_limits<std::int32_t>::max();
+  constexpr std::int64_t kInt64 = std::numeric_limits<std::int64_t>::max();
+  KVPLAN_TRY_DO(take_optional(chunk_.session(), "session", sessions_ - 1, piece.session));
+  KVPLAN_TRY_DO(take_optional(chunk_.tenant(), "tenant", tenants_ - 1, piece.tenant));
+  KVPLAN_TRY_DO(take_optional(chunk_.max_tokens(), "max_tokens", kInt32, piece.max_tokens));
+  KVPLAN_TRY_DO(take_optional(chunk_.ttft_ns(), "ttft_ns", kInt64, piece.ttft_ns));
+  KVPLAN_TRY_DO(take_optional(chunk_.e2e_ns(), "e2e_ns", kInt64, piece.e2e_ns));
+  digest_.add(piece);
+  chunk_offsets_.push_back(static_cast<std::uint64_t>(frame_offset_));
+  chunk_requests_.push_back(static_cast<std::uint32_t>(rows_));
+  requests_ += static_cast<std::uint64_t>(rows_);
+  references_ += piece.prefix.ids.size();
+  return Done{};
+}
+
+Status KvtReader::take_arrivals(Trace& piece) {
+  piece.arrival_ns.reserve(static_cast<std::size_t>(rows_));
+  Sum time;
+  for (const std::int64_t step : chunk_.arrival_step_ns()) piece.arrival_ns.push_back(time.add(step));
+  return Done{};
+}
+
+Status KvtReader::take_tokens(Trace& piece) {
+  const auto take = [&](const auto& field, std::string_view name,
+                        std::vector<std::int32_t>& column) -> Status {
+    if (field.size() != rows_)
+      return wrong(name,
+                   "expected " + std::to_string(rows_) + " entries, found " + std::to_string(field.size()));
+    column.reserve(static_cast<std::size_t>(rows_));
+    for (const std::uint32_t tokens : field) {
+      if (tokens > INT32_MAX)
+        return wrong(name, "expected at most 2147483647 tokens, found " + std::to_string(tokens));
+      column.push_back(static_cast<std::int32_t>(tokens));
+    }
+    return Done{};
+  };
+  KVPLAN_TRY_DO(take(chunk_.input_tokens(), "input_tokens", piece.input_tokens));
+  return take(chunk_.output_tokens(), "output_tokens", piece.output_tokens);
+}
+
+Status KvtReader::take_prefix(Trace& piece) {
+  const std::int64_t block = summary_.block_tokens;
+  if (block == 0) {
+    if (chunk_.hash_count_size() != 0 || chunk_.hash_id_step_size() != 0)
+      return wrong("hash_count", "prefix ids in a trace without a block size");
+    return Done{};
+  }
+  if (chunk_.hash_count_size() != rows_)
+    return wrong("hash_count", "expected " + std::to_string(rows_) + " entries, found " +
+                                   std::to_string(chunk_.hash_count_size()));
+  std::uint64_t end = 0;
+  piece.prefix.offsets.reserve(static_cast<std::size_t>(rows_) + 1);
+  piece.prefix.offsets.push_back(0);
+  for (int i = 0; i < chunk_.hash_count_size(); ++i) {
+    const std::int64_t count = chunk_.hash_count(i);
+    const std::int64_t most = ceil_div(piece.input_tokens[static_cast<std::size_t>(i)], block);
+    if (count > most || count > kMaxIdsPerRequest)
+      return wrong("hash_count", "expected at most " + std::to_string(std::min(most, kMaxIdsPerRequest)) +
+                                     " ids for this prompt, found " + std::to_string(count));
+    end += static_cast<std::uint64_t>(count);
+    piece.prefix.offsets.push_back(end);
+  }
+  if (end != static_cast<std::uint64_t>(chunk_.hash_id_step_size()))
+    return wrong("hash_id_step", "expected " + std::to_string(end) + " ids as hash_count says, found " +
+                                     std::to_string(chunk_.hash_id_step_size()));
+  piece.prefix.ids.reserve(end);
+  Sum id;
+  std::int64_t distinct = summary_.distinct;
+  for (const std::int64_t step : chunk_.hash_id_step()) {
+    const std::int64_t now = id.add(step);
+    if (now < 0 || now > distinct || now >= std::int64_t{UINT32_MAX})
+      return wrong("hash_id_step",
+                   "expected an id from 0 to " + std::to_string(distinct) + ", found " + std::to_string(now));
+    distinct += now == distinct ? 1 : 0;
+    piece.prefix.ids.push_back(static_cast<std::uint32_t>(now));
+  }
+  summary_.distinct = distinct;
+  return Done{};
+}
+
+Status KvtReader::take_names(const google::protobuf::RepeatedField<std::uint32_t>& bytes,
+                             const std::string& text, std::string_view field, std::int64_t& known,
+                             std::vector<std::string>& names) {
+  if (bytes.size() > rows_) return wrong(field, "more new names than requests");
+  std::size_t at = 0;
+  for (const std::uint32_t length : bytes) {
+    if (length == 0 || length > kMaxNameBytes || length > text.size() - at)
+      return wrong(field, "expected names of 1 to " + std::to_string(kMaxNameBytes) +
+                              " bytes within the text, found " + std::to_string(length));
+    names.push_back(text.substr(at, length));
+    at += length;
+  }
+  if (at != text.size()) return wrong(field, "text beyond the last name");
+  known += bytes.size();
+  return Done{};
+}
+
+template <class Field, class T>
+Status KvtReader::take_optional(const Field& field, std::string_view name, std::int64_t limit,
+                                std::vector<T>& column) {
+  if (field.empty()) return Done{};
+  if (field.size() != rows_)
+    return wrong(name, "expected " + std::to_string(rows_) + " entries or none, found " +
+                           std::to_string(field.size()));
+  column.reserve(static_cast<std::size_t>(rows_));
+  for (const T value : field) {
+    if (value < -1 || value > limit)
+      return wrong(name, "expected -1 to " + std::to_string(limit) + ", found " + std::to_string(value));
+    column.push_back(value);
+  }
+  return Done{};
+}
+
+Status KvtReader::read_index() {
+  v1::TraceIndex index;
+  if (!index.ParseFromString(message_)) return wrong("expected a TraceIndex message");
+  if (requests_ == 0) return wrong("a trace without requests");
+  if (!std::equal(index.chunk_offset().begin(), index.chunk_offset().end(), chunk_offsets_.begin(),
+                  chunk_offsets_.end()) ||
+      !std::equal(index.chunk_requests().begin(), index.chunk_requests().end(), chunk_requests_.begin(),
+                  chunk_requests_.end()))
+    return wrong("the index does not list the chunks of this file");
+  const auto same = [&](std::string_view field, std::uint64_t said, std::uint64_t found) -> Status {
+    if (said == found) return Done{};
+    return wrong(field,
+                 "the index says " + std::to_string(said) + ", the chunks have " + std::to_string(found));
+  };
+  KVPLAN_TRY_DO(same("requests", index.requests(), requests_));
+  KVPLAN_TRY_DO(same("references", index.references(), references_));
+  KVPLAN_TRY_DO(same("distinct", index.distinct(), static_cast<std::uint64_t>(summary_.distinct)));
+  summary_.last_may_be_partial = index.last_may_be_partial();
+  summary_.provenance.warnings.assign(index.warnings().begin(), index.warnings().end());
+  summary_.digest = digest_.finish(summary_);
+  if (index.digest() != summary_.digest)
+    return wrong("digest", "the columns give " + summary_.digest + ", the index says another one");
+  return Done{};
+}
+
+Status KvtReader::read_tail() {
+  const auto index_offset = static_cast<std::uint64_t>(frame_offset_);
+  frame_offset_ = input_->position();
+  const std::string tail(input_->take(16));
+  if (tail.size() < 16) return truncated();
+  if (kvt::get_u64(tail) != index_offset || std::string_view(tail).substr(8) != kvt::kEndMagic)
+    return wrong("expected the offset of the index and the end mark");
+  if (!input_->peek(1).empty()) return wrong("bytes after the end mark");
+  if (input_->failed()) return input_->error();
+  return Done{};
+}
+
+}  // namespace
+
+bool looks_like_kvt(Input& input) {
+  return input.peek(kvt::kMagic.size()) == kvt::kMagic;
+}
+
+Result<std::unique_ptr<TraceStream>> open_kvt(std::unique_ptr<Input> input) {
+  auto reader = std::make_unique<KvtReader>(std::move(input));
+  KVPLAN_TRY_DO(reader->read_head());
+  return std::unique_ptr<TraceStream>(std::move(reader));
+}
+
+}  // namespace kvplan::traces

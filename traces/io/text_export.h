@@ -1,0 +1,24 @@
+// Traces as text that other tools (and kvplan) read.
+#pragma once
+
+#include <string>
+
+#include "traces/io/output.h"
+#include "traces/record/trace_stream.h"
+
+namespace kvplan::traces {
+
+enum class TextFormat : std::uint8_t {
+  kCsv,  ///< arrival_ns,input_tokens,output_tokens and the optional columns that the first piece has; no
+         ///< prefix ids
+  kJsonLines,  ///< Mooncake rows: timestamp in ms, input_length, output_length, hash_ids, session_id,
+               ///< max_tokens
+};
+
+/// What the file's ending says, before .gz or .zst: true with the format, or false for anything else.
+bool text_format_from(const std::string& path, TextFormat& format);
+
+/// Writes the stream as text to `path`, whole or not at all. `stop` as in write_kvt.
+Status write_text_trace(TraceStream& stream, TextFormat format, const std::string& path, bool (*stop)());
+
+}  // namespace kvplan::traces
