@@ -122,7 +122,7 @@ std::string propose_column_map(const std::vector<std::string>& columns) {
   std::string input = "COLUMN";
   std::string output = "COLUMN";
   for (const std::string& column : columns) {
-    if (column.find_first_of(",=") != std::string::npos) continue;
+    if (column.find_first_of(",='") != std::string::npos) continue;
     const std::vector<std::string> words = words_of(column);
     const bool length = any_of_words(words, {"tokens", "token", "toks", "length", "len", "lens", "size"});
     if (any_of_words(words, {"arrival", "arrived", "timestamp", "time", "start", "created", "ts"}) &&
@@ -140,7 +140,12 @@ std::string propose_column_map(const std::vector<std::string>& columns) {
       if (output == "COLUMN") output = column;
     }
   }
-  return "--map arrival=" + arrival + ",input=" + input + ",output=" + output;
+  const std::string map = "arrival=" + arrival + ",input=" + input + ",output=" + output;
+  const bool plain = std::all_of(map.begin(), map.end(), [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
+           std::string_view("_=:,.-").find(c) != std::string::npos;
+  });
+  return plain ? "--map " + map : "--map '" + map + "'";  // quotes for the shell
 }
 
 }  // namespace kvplan::traces

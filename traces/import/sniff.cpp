@@ -63,7 +63,7 @@ Sniff sniff(Input& input) {
   // A header: printable text, at least two columns, and names rather than numbers.
   const bool text_only = std::all_of(
       line.begin(), line.end(), [](char c) { return static_cast<unsigned char>(c) >= 0x20 || c == '\t'; });
-  if (!text_only || line.size() > (std::size_t{1} << 16)) return out;
+  if (!text_only || line.substr(0, 1) == "[" || line.size() > (std::size_t{1} << 16)) return out;
   out.columns = split_csv(line, guess_delimiter(line));
   if (out.columns.size() >= 2 && out.columns.size() <= kMaxColumns) out.shape = Sniff::Shape::kCsv;
   return out;

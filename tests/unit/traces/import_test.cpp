@@ -1,0 +1,352 @@
+// Importers: the dialects that occur, detection by content, and what is said about files that cannot be read.
+#include <gtest/gtest.h>
+
+#include <array>
+
+#include "tests/unit/traces/support.h"
+
+namespace kvplan::traces {
+namespace {
+
+using testing::import_error;
+using testing::import_text;
+
+Trace imported(std::string_view text, const ImportOptions& options = {}) {
+  Result<Trace> trace = import_text(text, options);
+  EXPECT_TRUE(trace.ok()) << trace.error().to_string();
+  return trace.ok() ? std::move(trace).value() : Trace{};
+}
+
+ImportOptions with_map(std::string format, std::string map) {
+  ImportOptions options;
+  options.format = std::move(format);
+  options.map = std::move(map);
+  return options;
+}
+
+using Times = std::vector<std::int64_t>;
+using Counts = std::vector<std::int32_t>;
+
+TEST(Azure, Dialect2023CarriageReturnsAndNoFinalNewline) {
+  const Trace trace = imported(
+      "TIMESTAMP,ContextTokens,GeneratedTokens\r\n2023-11-16 18:15:46.6805900,374,44\r\n2023-11-16 "
+      "18:15:50.9951690,396,109");
+  EXPECT_EQ(trace.arrival_ns, (Times{1700158546680590000, 1700158550995169000}));
+  EXPECT_EQ(trace.input_tokens, (Counts{374, 396}));
+  EXPECT_EQ(trace.output_tokens, (Counts{44, 109}));
+  EXPECT_FALSE(trace.prefix.present());
+  EXPECT_EQ(trace.provenance.format, "azure");
+  EXPECT_EQ(trace.provenance.sources, std::vector<std::string>{"t"});
+}
+
+TEST(Azure, Dialect2024MixesFractions) {
+  const Trace trace = imported(
+      "TIMESTAMP,ContextTokens,GeneratedTokens\n2024-05-10 00:00:00.009930+00:00,2162,5\n2024-05-12 "
+      "00:00:00+00:00,2399,6\n");
+  EXPECT_EQ(trace.arrival_ns, (Times{1715299200009930000, 1715472000000000000}));
+}
+
+TEST(Azure, Dialect2025HasMoreColumnsAndTheOrderIsFree) {
+  const Trace trace = imported(
+      "\xEF\xBB\xBFNumImages,GeneratedTokens,TIMESTAMP,ContextTokens\n1,7,2024-10-15T12:00:00.269Z,100\n");
+  EXPECT_EQ(trace.arrival_ns, Times{1728993600269000000});
+  EXPECT_EQ(trace.input_tokens, Counts{100});
+  EXPECT_EQ(trace.output_tokens, Counts{7});
+}
+
+TEST(Azure, ArrivalsWithinTenMillisecondsStayApart) {
+  const Trace trace = imported(
+      "TIMESTAMP,ContextTokens,GeneratedTokens\n2023-11-16 18:15:46.6805900,1,1\n2023-11-16 "
+      "18:15:46.6805910,1,1\n");
+  EXPECT_EQ(trace.arrival_ns[1] - trace.arrival_ns[0], 1000);
+}
+
+TEST(Azure, OddRowsAreKeptAndCounted) {
+  const Trace trace = imported(
+      "TIMESTAMP,ContextTokens,GeneratedTokens\n2023-11-16 18:00:01,0,1\n2023-11-16 18:00:00,5,0\n2023-11-16 "
+      "18:00:02,5,0\n");
+  EXPECT_EQ(trace.size(), 3);
+  EXPECT_EQ(
+      trace.provenance.warnings,
+      (std::vector<std::string>{
+          "1 of 3 arrivals are earlier than the one before them; runs sort them, equal times in file order.",
+          "1 of 3 requests have no input tokens; runs reject them.",
+          "2 of 3 requests have no output tokens; runs reject them."}));
+}
+
+TEST(Azure, ErrorsSayWhereAndWhatWasExpected) {
+  const std::string header = "TIMESTAMP,ContextTokens,GeneratedTokens\n";
+  const std::string good = "2023-11-16 18:00:00,5,5\n";
+  EXPECT_EQ(import_error(header + good + "2023-11-16 18:00:00,-5,5\n"),
+            "t:3: ContextTokens: expected a whole number from 0 to 2147483647, found \"-5\"");
+  EXPECT_EQ(import_error(header + "2023-11-16 18:00:00,5,nan\n"),
+            "t:2: GeneratedTokens: expected a whole number from 0 to 2147483647, found \"nan\"");
+  EXPECT_EQ(import_error(header + "yesterday,5,5\n"),
+            "t:2: TIMESTAMP: expected a time such as 2023-11-16 18:15:46.68 or 2024-05-10T00:00:00Z, found "
+            "\"yesterday\"");
+  EXPECT_EQ(import_error(header + "2023-11-16 18:00:00,5\n"),
+            "t:2: expected 3 fields as in the header, found 2");
+  EXPECT_EQ(import_error(header + "2023-11-16 18:00:00,5,5,5\n"),
+            "t:2: expected 3 fields as in the header, found more");
+  EXPECT_EQ(import_error(header + "2023-11-16 18:00:00,,5\n"),
+            "t:2: ContextTokens: expected a whole number from 0 to 2147483647, found \"\"");
+  EXPECT_EQ(import_error(header), "t: a trace without requests");
+  EXPECT_EQ(import_error(""), "t: the file is empty");
+  EXPECT_EQ(import_error("TIMESTAMP,ContextTokens,ContextTokens,GeneratedTokens\n1,2,3,4\n"),
+            "t:1: ContextTokens: two columns have this name");
+}
+
+TEST(Mooncake, RowsAndDenseIds) {
+  const Trace trace = imported(
+      "{\"timestamp\": 27482, \"input_length\": 600, \"output_length\": 52, \"hash_ids\": [46, 9000000000]}\n"
+      "{\"hash_ids\": [46, 18446744073709551615], \"timestamp\": 30535.5, \"input_length\": 1024, "
+      "\"output_length\": 26}");
+  EXPECT_EQ(trace.arrival_ns, (Times{27482000000, 30535500000}));
+  EXPECT_EQ(trace.prefix.block_tokens, 512);
+  EXPECT_EQ(trace.prefix.offsets, (std::vector<std::uint64_t>{0, 2, 4}));
+  EXPECT_EQ(trace.prefix.ids, (std::vector<std::uint32_t>{0, 1, 0, 2}));
+  EXPECT_EQ(trace.prefix.distinct, 3);
+  EXPECT_TRUE(trace.prefix.last_may_be_partial);
+  EXPECT_TRUE(trace.session.empty());
+}
+
+TEST(Mooncake, OtherNamesNullsAndUnknownFields) {
+  const Trace trace = imported(
+      "{\"created_time\": 1, \"input_tokens\": 10, \"output_tokens\": 2, \"hash_ids\": [5], \"session_id\": "
+      "\"a\\u0062\", "
+      "\"extra\": {\"x\": [1, {\"y\": null}]}}\n\n"
+      "{\"created_time\": 2, \"input_tokens\": 10, \"output_tokens\": 2, \"hash_ids\": null, \"session_id\": "
+      "null}\n"
+      "{\"created_time\": 3, \"input_tokens\": 10, \"output_tokens\": 2, \"hash_ids\": [], \"session_id\": "
+      "\"c\", "
+      "\"max_tokens\": 64, \"new\": true}\n");
+  EXPECT_EQ(trace.session, (Counts{0, -1, 1}));
+  EXPECT_EQ(trace.session_names, (std::vector<std::string>{"ab", "c"}));
+  EXPECT_EQ(trace.max_tokens, (Counts{-1, -1, 64}));
+  EXPECT_EQ(trace.prefix.offsets, (std::vector<std::uint64_t>{0, 1, 1, 1}));
+  EXPECT_EQ(trace.provenance.warnings,
+            (std::vector<std::string>{"1 of 3 requests have no prefix ids; their prompts share nothing.",
+                                      "The part-filled last block has an id in 1 requests and none in 1."}));
+}
+
+TEST(Mooncake, CeilingOrFloor) {
+  const auto row = [](int length, const std::string& ids) {
+    return "{\"timestamp\":0,\"input_length\":" + std::to_string(length) +
+           ",\"output_length\":1,\"hash_ids\":[" + ids + "]}\n";
+  };
+  EXPECT_TRUE(imported(row(513, "1,2") + row(512, "3")).prefix.last_may_be_partial);
+  EXPECT_FALSE(imported(row(513, "1") + row(512, "3")).prefix.last_may_be_partial);
+  EXPECT_TRUE(imported(row(512, "1")).prefix.last_may_be_partial);
+  const Trace mixed = imported(row(513, "1") + row(513, "2,3"));
+  EXPECT_EQ(mixed.provenance.warnings,
+            std::vector<std::string>{"The part-filled last block has an id in 1 requests and none in 1."});
+  const Trace sparse = imported(row(5130, "1"));
+  EXPECT_EQ(sparse.provenance.warnings,
+            std::vector<std::string>{
+                "1 of 1 requests have fewer prefix ids than full blocks of 512 tokens; the rest of "
+                "these prompts shares nothing."});
+  EXPECT_EQ(import_error(row(100, "1,2,3,4,5,6,7")),
+            "t:1: hash_ids: 7 ids for a prompt of 100 tokens; expected at most 1 with blocks of 512 tokens "
+            "(--block sets "
+            "another size)");
+  EXPECT_EQ(
+      imported(row(100, "1,2,3,4,5,6,7"), {.format = "", .map = "", .block_tokens = 16}).prefix.block_tokens,
+      16);
+}
+
+TEST(Mooncake, ErrorsSayWhereAndWhatWasExpected) {
+  const std::string good = "{\"timestamp\":0,\"input_length\":5,\"output_length\":1,\"hash_ids\":[1]}\n";
+  const auto error = [&](const std::string& row) { return import_error(good + row); };
+  EXPECT_EQ(error("{\"timestamp\":-1,\"input_length\":5,\"output_length\":1}"),
+            "t:2: timestamp: expected a time of at least 0 in ms within 292 years, found \"-1\"");
+  EXPECT_EQ(error("{\"timestamp\":1,\"input_length\":5.5,\"output_length\":1}"),
+            "t:2: input_length: expected a whole number from 0 to 2147483647, found \"5.5\"");
+  EXPECT_EQ(
+      error("{\"timestamp\":1,\"input_length\":[5],\"output_length\":1}"),
+      "t:2: input_length: expected a number or a text, found an array or object at byte 30 of the line");
+  EXPECT_EQ(error("{\"timestamp\":1,\"input_length\":5}"), "t:2: no value for \"output_length\" (output)");
+  EXPECT_EQ(error("{\"timestamp\":1,\"input_length\":5,\"input_tokens\":5,\"output_length\":1}"),
+            "t:2: input_tokens: a second value for the input column");
+  EXPECT_EQ(error("{\"timestamp\":1,\"input_length\":5,\"output_length\":1,\"hash_ids\":[1.5]}"),
+            "t:2: hash_ids: expected an array of whole numbers from 0 to 2^64 - 1");
+  EXPECT_EQ(
+      error("{\"timestamp\":1,\"input_length\":5,\"output_length\":1,\"hash_ids\":[18446744073709551616]}"),
+      "t:2: hash_ids: expected an array of whole numbers from 0 to 2^64 - 1");
+  EXPECT_EQ(error("{\"timestamp\":1,\"input_length\":5,\"output_length\":1,\"hash_ids\":\"x\"}"),
+            "t:2: hash_ids: expected an array of whole numbers from 0 to 2^64 - 1");
+  EXPECT_EQ(error("{\"timestamp\":1,\"input_len"),
+            "t:2: expected one JSON object, found something else at byte 25 of the line: \"\"");
+  EXPECT_EQ(error("[]"), "t:2: expected one JSON object, found something else at byte 0 of the line: \"[]\"");
+  EXPECT_EQ(error("{\"timestamp\":NaN,\"input_length\":5,\"output_length\":1}"),
+            "t:2: expected one JSON object, found something else at byte 13 of the line: "
+            "\"NaN,\"input_length\":5,\"output_length\":1}\"");
+}
+
+TEST(Map, CsvWithUnitsQuotesAndLists) {
+  const Trace trace = imported(
+      "when;who;in;out;ids;limit;first;last\n"
+      "1.5;\"a;\"\"b\"\"\";20;3;[1, 2];100;0.25;2\n"
+      "2.5;;32;3;1 3 4 5;;;\n",
+      with_map("csv",
+               "arrival=when:ms,input=in,output=out,session=who,hashes=ids,block=8,max_tokens=limit,ttft="
+               "first:s,e2e=last"));
+  EXPECT_EQ(trace.arrival_ns, (Times{1500000, 2500000}));
+  EXPECT_EQ(trace.session_names, std::vector<std::string>{"a;\"b\""});
+  EXPECT_EQ(trace.session, (Counts{0, -1}));
+  EXPECT_EQ(trace.max_tokens, (Counts{100, -1}));
+  EXPECT_EQ(trace.ttft_ns, (Times{250000000, -1}));
+  EXPECT_EQ(trace.e2e_ns, (Times{2000000000, -1}));
+  EXPECT_EQ(trace.prefix.ids, (std::vector<std::uint32_t>{0, 1, 0, 2, 3, 4}));
+  EXPECT_EQ(trace.prefix.block_tokens, 8);
+  EXPECT_EQ(trace.provenance.options,
+            std::vector<std::string>{
+                "map=arrival=when:ms,input=in,output=out,session=who,max_tokens=limit,hashes=ids,"
+                "ttft=first:s,e2e=last:s,block=8"});
+}
+
+TEST(Map, QuotedFieldsMayHoldLineFeeds) {
+  const Trace trace = imported("t,text,i,o\n1,\"two\nlines, \"\"quoted\"\"\",3,4\n2,x,5,6\n",
+                               with_map("csv", "arrival=t:s,input=i,output=o"));
+  EXPECT_EQ(trace.input_tokens, (Counts{3, 5}));
+  EXPECT_EQ(import_error("t,i,o\n1,\"3,4\n5,6,7\n", with_map("csv", "arrival=t,input=i,output=o")),
+            "t:2: a quoted field does not end");
+}
+
+TEST(Map, JsonLines) {
+  const Trace trace = imported("{\"ts\": \"1700158546680590\", \"p\": 3, \"c\": 4, \"u\": 17}\n",
+                               with_map("jsonl", "arrival=ts:us,input=p,output=c,tenant=u"));
+  EXPECT_EQ(trace.arrival_ns, Times{1700158546680590000});
+  EXPECT_EQ(trace.tenant_names, std::vector<std::string>{"17"});
+}
+
+TEST(Map, MistakesInTheMap) {
+  const auto error = [](const std::string& map) {
+    return import_error("a,b,c\n1,2,3\n", with_map("csv", map));
+  };
+  EXPECT_EQ(error("arrival=a,input=b"), "--map: output=COLUMN must be given");
+  EXPECT_EQ(error("arrival=a:h,input=b,output=c"),
+            "--map: arrival: expected COLUMN:UNIT with a unit of s, ms, us, ns, iso, found \"a:h\"");
+  EXPECT_EQ(error("arival=a,input=b,output=c").substr(0, 59),
+            "--map: unknown role \"arival\"; did you mean \"arrival\"? (know");
+  EXPECT_EQ(error("arrival=a,input=b,output=c,input=c"), "--map: input: given twice");
+  EXPECT_EQ(error("arrival=a,input=b,output=c,hashes=a"),
+            "--map: hashes needs block=N, the tokens that one id stands for");
+  EXPECT_EQ(error("arrival=a,input=b,output=c,block=16"),
+            "--map: block has no meaning without hashes=COLUMN");
+  EXPECT_EQ(error("arrival=a,input=b,output=c,hashes=a,block=0"),
+            "--map: block: expected 1 to 1048576 tokens, found \"0\"");
+  EXPECT_EQ(error("arrival"), "--map: expected ROLE=COLUMN, found \"arrival\"");
+  EXPECT_EQ(error("arrival=a,input=b,output=d"), "t:1: no column \"d\"; the columns are a, b, c");
+  EXPECT_EQ(error("arrival=a,input=b,output=b"), "t:1: b: one column cannot be mapped twice");
+  EXPECT_EQ(error(""),
+            "--format: needs --map arrival=COLUMN[:s|ms|us|ns|iso],input=COLUMN,output=COLUMN[,...]");
+  EXPECT_EQ(import_error("x", with_map("", "arrival=a")),
+            "--map: needs --format csv or --format jsonl beside it");
+  EXPECT_EQ(import_error("x", with_map("azure", "arrival=a")),
+            "--map: goes with --format csv or --format jsonl, not with azure");
+  EXPECT_EQ(import_error("x", with_map("azur", "")).substr(0, 59),
+            "--format: unknown format \"azur\"; did you mean \"azure\"? (kno");
+}
+
+TEST(Map, TextOfAMapReadsBackTheSame) {
+  const std::string text = "arrival=a:ns,input=b,output=c,session=d,hashes=e,ttft=f:us,block=16";
+  const Result<ColumnMap> map = parse_column_map(text);
+  ASSERT_TRUE(map.ok());
+  EXPECT_EQ(to_text(map.value()), text);
+}
+
+TEST(Detection, UnknownTablesGetAProposal) {
+  EXPECT_EQ(
+      import_error("arrived_at,num_prefill_tokens,num_decode_tokens\n0.5,1,2\n"),
+      "t: no known format has these columns: arrived_at, num_prefill_tokens, num_decode_tokens; say what "
+      "they are, "
+      "as in --format csv --map arrival=arrived_at:s,input=num_prefill_tokens,output=num_decode_tokens");
+  EXPECT_EQ(import_error("{\"ts_ms\": 1, \"promptTokens\": 5, \"completion_tokens\": 2}\n"),
+            "t: no known format has these columns: ts_ms, promptTokens, completion_tokens; say what they "
+            "are, as in "
+            "--format jsonl --map arrival=ts_ms:ms,input=promptTokens,output=completion_tokens");
+  EXPECT_EQ(
+      import_error("Timestamp,Model,Request tokens,Response tokens,Total tokens,Log Type\n1,2,3,4,5,6\n")
+          .substr(113),
+      "say what they are, as in --format csv --map 'arrival=Timestamp:s,input=Request tokens,output=Response "
+      "tokens'");
+}
+
+TEST(Detection, AProposalThatFitsWorks) {
+  const std::string table = "arrived_at,num_prefill_tokens,num_decode_tokens\n0.5,1,2\n";
+  const std::string error = import_error(table);
+  const Trace trace = imported(table, with_map("csv", error.substr(error.find("--map ") + 6)));
+  EXPECT_EQ(trace.arrival_ns, Times{500000000});
+}
+
+TEST(Detection, RowsThatOnlyLookLikeMooncakeAreNotGuessed) {
+  // Bailian counts seconds and does not chain its ids; LMBench writes nanoseconds as text; without ids the
+  // unit is open.
+  for (const char* row :
+       {"{\"chat_id\":1,\"parent_chat_id\":-1,\"timestamp\":61.1,\"input_length\":5,\"output_length\":2,"
+        "\"type\":\"text\","
+        "\"turn\":1,\"hash_ids\":[1]}",
+        "{\"timestamp\":\"1700000000000000000\",\"input_length\":5,\"output_length\":2,\"hash_ids\":[1]}",
+        "{\"timestamp\":1,\"input_length\":5,\"output_length\":2}"})
+    EXPECT_NE(import_error(row).find("no known format has these columns"), std::string::npos) << row;
+}
+
+TEST(Detection, WhatIsNoTable) {
+  for (const std::string& text : {std::string("just words\n"), std::string("\x00\x01\x02\x03", 4),
+                                  std::string("{\"a\""), std::string("[1,2,3]\n"), std::string("\n\n\n")})
+    EXPECT_EQ(import_error(text),
+              "t: not a trace in any known format (azure, csv, jsonl, kvplan-csv, mooncake, .kvt)");
+}
+
+TEST(Detection, AnAmbiguousFileNamesTheCandidates) {
+  static constexpr auto kYes = [](const Sniff&) { return true; };
+  static constexpr auto kNo = [](const Sniff&) { return false; };
+  const Importer a{
+      .name = "a", .summary = "", .source = "", .takes_map = false, .recognises = kYes, .open = nullptr};
+  const Importer b{
+      .name = "b", .summary = "", .source = "", .takes_map = false, .recognises = kNo, .open = nullptr};
+  const Importer c{
+      .name = "c", .summary = "", .source = "", .takes_map = false, .recognises = kYes, .open = nullptr};
+  const std::array<const Importer*, 3> all{&a, &b, &c};
+  const Result<const Importer*> choice = choose_importer(Sniff{}, all, "file");
+  ASSERT_FALSE(choice.ok());
+  EXPECT_EQ(choice.error().to_string(), "file: could be any of a, c; say which with --format");
+  const std::array<const Importer*, 2> one{&a, &b};
+  EXPECT_EQ(choose_importer(Sniff{}, one, "file").value(), &a);
+}
+
+TEST(Catalogue, SortedWithWholeDescriptors) {
+  std::string_view before;
+  for (const Importer* importer : importers()) {
+    EXPECT_LT(before, importer->name);
+    before = importer->name;
+    EXPECT_FALSE(importer->summary.empty());
+    EXPECT_FALSE(importer->source.empty());
+    EXPECT_NE(importer->recognises, nullptr);
+    EXPECT_NE(importer->open, nullptr);
+  }
+}
+
+TEST(SeveralFiles, FollowEachOther) {
+  const testing::TemporaryFolder folder;
+  testing::write_file(folder.file("1"),
+                      "{\"timestamp\":0,\"input_length\":9,\"output_length\":1,\"hash_ids\":[7]}\n");
+  testing::write_file(folder.file("2"),
+                      "{\"timestamp\":5,\"input_length\":9,\"output_length\":1,\"hash_ids\":[7]}\nx\n");
+  const auto read = [&](const std::vector<std::string>& names) -> Result<Trace> {
+    KVPLAN_TRY(const std::unique_ptr<TraceStream> stream, open_stream(names, {}));
+    return collect(*stream);
+  };
+  const Result<Trace> broken = read({folder.file("1"), folder.file("2")});
+  ASSERT_FALSE(broken.ok());
+  EXPECT_EQ(broken.error().to_string(), folder.file("2") +
+                                            ":2: expected one JSON object, found something else at byte 0 "
+                                            "of the line: \"x\"");
+  const Result<Trace> twice = read({folder.file("1"), folder.file("1")});
+  ASSERT_TRUE(twice.ok());
+  EXPECT_EQ(twice.value().size(), 2);
+  EXPECT_EQ(twice.value().prefix.distinct, 1);
+}
+
+}  // namespace
+}  // namespace kvplan::traces
