@@ -34,5 +34,7 @@ Error interrupted_error();
 Status write_text(const std::string& path, std::string_view text);
 
 void add_trace(CLI::App& app, Outcome& outcome);
+void add_evict(CLI::App& app, Outcome& outcome);
+void add_attention(CLI::App& app, Outcome& outcome);
 
 }  // namespace kvplan::cli

@@ -15,6 +15,8 @@ int main(int argc, char** argv) {
   watch_interrupts();
   Outcome outcome;
   add_trace(app, outcome);
+  add_evict(app, outcome);
+  add_attention(app, outcome);
 
   try {
     app.parse(argc, argv);

@@ -1,0 +1,45 @@
+#include "simulator/attention/catalogue.h"
+
+// One line per policy; the order is that of `kvplan list eviction`.
+#define KVPLAN_TOKEN_POLICIES(POLICY) \
+  POLICY(kFull)                       \
+  POLICY(kWindow)                     \
+  POLICY(kStreamingLlm)               \
+  POLICY(kH2o)                        \
+  POLICY(kTova)                       \
+  POLICY(kOracleTopK)
+
+namespace kvplan::attention {
+
+#define KVPLAN_DECLARE(name) extern const PolicyKind name;
+KVPLAN_TOKEN_POLICIES(KVPLAN_DECLARE)
+
+namespace {
+
+#define KVPLAN_KIND(name) &name,
+constexpr const PolicyKind* kKinds[]{KVPLAN_TOKEN_POLICIES(KVPLAN_KIND)};
+#define KVPLAN_DESCRIPTOR(name) &name.descriptor,
+constexpr const Descriptor* kDescriptors[]{KVPLAN_TOKEN_POLICIES(KVPLAN_DESCRIPTOR)};
+
+}  // namespace
+
+std::span<const PolicyKind* const> policies() {
+  return kKinds;
+}
+
+Catalogue policy_descriptors() {
+  return kDescriptors;
+}
+
+PolicyChoice policy_of(Choice choice) {
+  for (const PolicyKind* kind : kKinds)
+    if (&kind->descriptor == &choice.descriptor()) return {kind, std::move(choice)};
+  check_failed("the choice was made from policy_descriptors()", __FILE__, __LINE__);
+}
+
+Result<PolicyChoice> parse_policy(std::string_view text) {
+  KVPLAN_TRY(Choice choice, parse_component(text, kFamily, policy_descriptors()));
+  return policy_of(std::move(choice));
+}
+
+}  // namespace kvplan::attention

@@ -1,0 +1,26 @@
+// All token policies. An explicit list: objects that register themselves vanish from static libraries.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "simulator/attention/policy.h"
+
+namespace kvplan::attention {
+
+/// Every member, in the order in which lists show them.
+std::span<const PolicyKind* const> policies();
+/// Their descriptors, for parsing, `list`, `explain` and forms.
+Catalogue policy_descriptors();
+
+/// A policy with a value for each of its parameters.
+struct PolicyChoice {
+  const PolicyKind* kind;
+  Choice choice;
+};
+/// Parses `NAME[:key=value,...]`; errors as parse_component.
+Result<PolicyChoice> parse_policy(std::string_view text);
+/// The member that a choice made from `policy_descriptors()` belongs to.
+PolicyChoice policy_of(Choice choice);
+
+}  // namespace kvplan::attention

@@ -1,0 +1,140 @@
+#include "simulator/attention/evaluation.h"
+
+#include <algorithm>
+
+namespace kvplan::attention {
+namespace {
+
+constexpr std::int64_t kPositionBytes = 4;  ///< a slot-to-position map entry
+
+/// Bytes of cells and of metadata for `tokens` tokens in each of the unit's stored heads.
+struct CellBytes {
+  std::int64_t cell{0};       ///< key and value
+  std::int64_t state{0};      ///< metadata beside each cell
+  std::int64_t positions{0};  ///< map entries: per cell, or per token where one set serves the layer
+  bool one_map{false};
+
+  [[nodiscard]] std::int64_t metadata(std::int64_t tokens, std::int64_t heads) const {
+    return tokens * (heads * state + (one_map ? 1 : heads) * positions);
+  }
+};
+
+CellBytes cell_bytes(const PolicyChoice& policy, const PolicyTraits& traits, const RecordingInfo& info) {
+  // Out of order only where a token takes the place of a dropped one.
+  const bool mapped = policy.choice.text("placement") == "reuse" && !traits.interval && !traits.selects;
+  return {.cell = std::int64_t{info.key_size + info.value_size} * info.cache_element_bytes,
+          .state = traits.state_bytes_per_cell,
+          .positions = mapped ? kPositionBytes : 0,
+          .one_map = traits.scope == Scope::kLayer};
+}
+
+Status check_place(const Recording& recording, const EvaluationRequest& request) {
+  const RecordingInfo& info = recording.info();
+  const auto sequences = static_cast<std::int64_t>(info.sequences.size());
+  const auto within = [](std::string_view what, std::int64_t value, std::int64_t low,
+                         std::int64_t high) -> Status {
+    if (value >= low && value <= high) return Done{};
+    return bad_input("expected " + std::to_string(low) + " to " + std::to_string(high) +
+                     " for this recording, found " + std::to_string(value))
+        .at_field(what);
+  };
+  KVPLAN_TRY_DO(within("--sequence", request.sequence, 0, sequences - 1));
+  KVPLAN_TRY_DO(within("--layer", request.layer, 0, info.layers - 1));
+  return within("--prefill", request.prompt, 1,
+                info.sequences[static_cast<std::size_t>(request.sequence)].tokens);
+}
+
+/// Sums over the run.
+class Totals {
+ public:
+  Totals(CellBytes cells, std::int32_t stored_heads) : cells_(cells), stored_heads_(stored_heads) {}
+
+  void add(const LayerReplay& replay, bool decoding, EvaluationSummary& out) {
+    const std::int64_t heads = stored_heads_ / replay.units();
+    std::int64_t bytes = 0;
+    for (std::int32_t u = 0; u < replay.units(); ++u) {
+      const std::int64_t n = replay.attended_entries(u);
+      bytes += n * heads * cells_.cell + cells_.metadata(n, heads);
+      out.peak_entries = std::max(out.peak_entries, n);
+      if (decoding) out.peak_decode_entries = std::max(out.peak_decode_entries, n);
+    }
+    out.peak_bytes = std::max(out.peak_bytes, bytes);
+    if (!decoding) return;
+    ++out.steps;
+    for (std::size_t h = 0; h < replay.attended_mass().size(); ++h) {
+      const double mass = replay.attended_mass()[h];
+      mass_ += mass;
+      ++masses_;
+      if (!out.min_mass || mass < *out.min_mass) {
+        out.min_mass = mass;
+        out.min_mass_t = replay.tokens() - 1;
+        out.min_mass_head = static_cast<std::int32_t>(h);
+      }
+    }
+    for (const double error : replay.output_error()) {
+      error_ += error;
+      ++errors_;
+      out.max_output_error = std::max(out.max_output_error.value_or(0.0), error);
+    }
+  }
+
+  void finish(const LayerReplay& replay, EvaluationSummary& out) const {
+    const std::int64_t heads = stored_heads_ / replay.units();
+    for (std::int32_t u = 0; u < replay.units(); ++u) {
+      const auto n = static_cast<std::int64_t>(replay.kept(u).size());
+      out.entries += n * heads;
+      out.metadata_bytes += cells_.metadata(n, heads);
+    }
+    out.bytes = out.entries * cells_.cell + out.metadata_bytes;
+    out.full_bytes = replay.tokens() * stored_heads_ * cells_.cell;
+    if (masses_ > 0) out.mean_mass = mass_ / static_cast<double>(masses_);
+    if (errors_ > 0) out.mean_output_error = error_ / static_cast<double>(errors_);
+  }
+
+ private:
+  CellBytes cells_;
+  std::int32_t stored_heads_;
+  double mass_{0};
+  double error_{0};
+  std::int64_t masses_{0};
+  std::int64_t errors_{0};
+};
+
+void note_assumptions(const RecordingInfo& info, EvaluationSummary& out) {
+  if (info.sizes_assumed)
+    out.assumptions.push_back("The recording does not say how large a key is: bytes assume " +
+                              std::to_string(info.key_size) + " + " + std::to_string(info.value_size) +
+                              " elements of " + std::to_string(info.cache_element_bytes) +
+                              " bytes per stored head and token.");
+  if (info.form == RecordedForm::kTopEntries)
+    out.assumptions.emplace_back(
+        "Only the largest weights of each row were recorded: the rest of its mass is taken as spread evenly "
+        "over the other tokens.");
+}
+
+}  // namespace
+
+Result<EvaluationSummary> evaluate(const Recording& recording, const EvaluationRequest& request,
+                                   const EvaluationObserver& observer) {
+  KVPLAN_TRY_DO(check_place(recording, request));
+  const RecordingInfo& info = recording.info();
+  EvaluationSummary out;
+  KVPLAN_TRY(out.group, group_of(request.policy, info));
+  out.stored_heads = info.query_heads / out.group;
+  KVPLAN_TRY(const auto rows, recording.open(request.sequence, request.layer));
+  LayerReplay replay(request.policy, info.query_heads, out.group, request.prompt, true);
+  Totals totals(cell_bytes(request.policy, replay.traits(), info), out.stored_heads);
+  const std::int64_t tokens = info.sequences[static_cast<std::size_t>(request.sequence)].tokens;
+  for (std::int64_t t = 0; t < tokens; ++t) {
+    const bool reads = replay.needs_rows(t);
+    if (reads) KVPLAN_TRY_DO(rows->seek(t));
+    replay.step(reads ? rows.get() : nullptr);
+    totals.add(replay, t >= request.prompt, out);
+    if (t >= request.prompt - 1) KVPLAN_TRY_DO(observer(replay));
+  }
+  totals.finish(replay, out);
+  note_assumptions(info, out);
+  return out;
+}
+
+}  // namespace kvplan::attention

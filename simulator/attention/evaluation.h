@@ -1,0 +1,51 @@
+// What a token policy keeps on one layer of a recording, what its queries still see, and what that saves.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "simulator/attention/recording.h"
+#include "simulator/attention/replay.h"
+
+namespace kvplan::attention {
+
+struct EvaluationRequest {
+  PolicyChoice policy;
+  std::int64_t prompt{1};  ///< rows 0 .. prompt-1 are the prompt, the others decode steps
+  std::int32_t sequence{0};
+  std::int32_t layer{0};
+};
+
+/// Bytes are of one layer of one sequence: cells of keys and values, and the policy's metadata beside them.
+struct EvaluationSummary {
+  std::int64_t steps{0};
+  std::int32_t group{1};
+  std::int32_t stored_heads{1};
+  std::int64_t bytes{0};                ///< after the last step, metadata included
+  std::int64_t metadata_bytes{0};       ///< after the last step
+  std::int64_t full_bytes{0};           ///< what the full cache holds then
+  std::int64_t peak_bytes{0};           ///< greatest while a token attends, the prompt included
+  std::int64_t entries{0};              ///< cells (stored head, token) after the last step
+  std::int64_t peak_entries{0};         ///< most tokens of one stored head at a time, the prompt included
+  std::int64_t peak_decode_entries{0};  ///< the same while decoding: a budget B has B + 1
+  std::optional<double> mean_mass;      ///< over steps and query heads; nothing without decode steps
+  std::optional<double> min_mass;
+  std::int64_t min_mass_t{-1};
+  std::int32_t min_mass_head{-1};
+  std::optional<double> mean_output_error;  ///< over steps and query heads; nothing without values
+  std::optional<double> max_output_error;
+  std::vector<std::string> assumptions;  ///< whole sentences
+};
+
+/// Called after the prompt (replay.tokens() == prompt) and after every decode step; an error ends the run.
+using EvaluationObserver = std::function<Status(const LayerReplay& replay)>;
+
+/// Runs the policy over the whole sequence. Errors: prompt outside 1 .. recorded tokens, a sequence or layer
+/// that is not there, a group that does not divide, rows that cannot be read.
+Result<EvaluationSummary> evaluate(const Recording& recording, const EvaluationRequest& request,
+                                   const EvaluationObserver& observer);
+
+}  // namespace kvplan::attention

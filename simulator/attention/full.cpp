@@ -1,0 +1,35 @@
+#include <memory>
+
+#include "simulator/attention/policy.h"
+
+namespace kvplan::attention {
+namespace {
+
+class Full final : public TokenPolicy {
+ public:
+  void evict(const Residents& /*residents*/, std::vector<std::int32_t>& /*drop*/) override {}
+};
+
+constexpr std::array kParams{kGroupParam, kAggParam, kPlacementParam};
+
+PolicyTraits traits(const Choice& /*choice*/) {
+  return {.interval = KeptInterval{.sink = 0, .recent = INT64_MAX}};
+}
+std::unique_ptr<TokenPolicy> make(const Choice& /*choice*/) {
+  return std::make_unique<Full>();
+}
+
+}  // namespace
+
+extern const PolicyKind kFull;
+const PolicyKind kFull{
+    .descriptor = {.family = kFamily,
+                   .name = "full",
+                   .summary = "Keeps every token: the full cache, against which the others are measured",
+                   .source = "kvplan",
+                   .params = kParams},
+    .golden_name = "full",
+    .traits = traits,
+    .make = make};
+
+}  // namespace kvplan::attention

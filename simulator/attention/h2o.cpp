@@ -1,0 +1,85 @@
+// H2O, heavy-hitter oracle, in the form that really drops tokens (utils_real_drop): every resident
+// accumulates the weight it receives; the newest `recent` are protected, of the others the `hh` heaviest
+// stay.
+#include <memory>
+
+#include "simulator/attention/kernels.h"
+#include "simulator/attention/policy.h"
+#include "simulator/attention/selection.h"
+
+namespace kvplan::attention {
+namespace {
+
+constexpr int kScore = 0;
+
+class H2o final : public TokenPolicy {
+ public:
+  H2o(std::int64_t heavy, std::int64_t recent) : heavy_(heavy), recent_(recent) {}
+
+  void update(Residents& residents, const Weights& weights) override {
+    const auto score = residents.column(kScore);
+    // The usual step: one came in, one must go. Then the pass that adds also finds the lowest.
+    one_too_many_ = residents.size() == heavy_ + recent_ + 1;
+    if (one_too_many_) {
+      lowest_ = accumulate_and_find_lowest(weights.value, weights.divisor, score,
+                                           static_cast<std::int32_t>(heavy_ + 1));
+    } else {
+      accumulate(weights.value, weights.divisor, score);
+    }
+  }
+
+  void evict(const Residents& residents, std::vector<std::int32_t>& drop) override {
+    const std::int64_t excess = residents.size() - heavy_ - recent_;
+    if (excess <= 0) return;
+    if (one_too_many_ && excess == 1) {
+      drop.push_back(lowest_);
+      return;
+    }
+    const auto candidates = static_cast<std::size_t>(residents.size() - recent_);
+    lowest(residents.column(kScore).first(candidates), static_cast<std::int32_t>(excess), drop);
+  }
+
+ private:
+  std::int64_t heavy_;
+  std::int64_t recent_;
+  bool one_too_many_{false};
+  std::int32_t lowest_{0};  ///< valid after an update with one_too_many_
+};
+
+constexpr std::array<std::string_view, 2> kScoreRows{"renorm", "raw"};
+constexpr std::array kParams{
+    tokens_param("hh", "Tokens kept for their accumulated attention (heavy hitters)", 0),
+    tokens_param("recent", "Newest tokens, always kept", 0),
+    Param{.name = "score_rows",
+          .help = "Weights that are summed: of the softmax over what is kept (renorm), or as recorded (raw)",
+          .kind = ParamKind::kText,
+          .fallback = "renorm",
+          .choices = kScoreRows},
+    kGroupParam,
+    kAggParam,
+    kPlacementParam};
+
+PolicyTraits traits(const Choice& choice) {
+  return {.rows = choice.text("score_rows") == "raw" ? RowUse::kRaw : RowUse::kRenorm,
+          .prompt = PromptRows::kAll,
+          .columns = 1,
+          .state_bytes_per_cell = 4};  // an fp32 accumulator beside each stored (head, token)
+}
+std::unique_ptr<TokenPolicy> make(const Choice& choice) {
+  return std::make_unique<H2o>(choice.integer("hh"), choice.integer("recent"));
+}
+
+}  // namespace
+
+extern const PolicyKind kH2o;
+const PolicyKind kH2o{
+    .descriptor = {.family = kFamily,
+                   .name = "h2o",
+                   .summary = "Keeps the newest tokens and those that received most attention so far",
+                   .source = "arXiv 2306.14048; FMInference/H2O@ac75c2a h2o_hf/utils_real_drop",
+                   .params = kParams},
+    .golden_name = "h2o_real_drop",
+    .traits = traits,
+    .make = make};
+
+}  // namespace kvplan::attention

@@ -1,0 +1,42 @@
+// The inner loops of a replay. The order of additions is part of a policy, since ties and near ties in scores
+// decide evictions; so each loop has one fixed order (fixed lanes, fixed reduction tree), the same on every
+// instruction set, and the program is built without contraction into fused multiply-adds.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+namespace kvplan::attention {
+
+/// out[i] = row[positions[i]]; returns the sum of all. Addition order: 8 lanes (lane = i mod 8), each in
+/// ascending order, then ((0+1)+(2+3)) + ((4+5)+(6+7)).
+/// REQUIRES: out.size() >= positions.size(); positions are inside the row.
+double gather(const double* row, std::span<const std::int32_t> positions, std::span<double> out);
+double gather(const float* row, std::span<const std::int32_t> positions, std::span<double> out);
+
+/// The same sum of what is already there.
+double sum_in_lanes(std::span<const double> values);
+
+/// score[i] += value[i] / divisor for all i.
+void accumulate(std::span<const double> value, double divisor, std::span<double> score);
+
+/// The same, and in the same pass the index of the lowest of score[0, candidates) afterwards; the first among
+/// equals. REQUIRES: 0 < candidates <= score.size().
+std::int32_t accumulate_and_find_lowest(std::span<const double> value, double divisor,
+                                        std::span<double> score, std::int32_t candidates);
+
+/// score[i] = value[i] / divisor for all i.
+void assign_scaled(std::span<const double> value, double divisor, std::span<double> score);
+
+/// Index of the lowest, the first among equals. REQUIRES: not empty, no NaN.
+std::int32_t first_lowest(std::span<const double> values);
+
+/// e^x from plain IEEE operations only, so that every machine gives the same bits (libm does not promise it).
+/// For x <= 0; relative error below 3e-16; 0 below -708.
+double fixed_exp(double x);
+
+/// values[i] = e^(values[i] - max) with `fixed_exp`; returns their sum in the order of `sum_in_lanes`.
+/// REQUIRES: not empty; all finite.
+double exp_from_max(std::span<double> values);
+
+}  // namespace kvplan::attention

@@ -1,0 +1,53 @@
+#include "simulator/attention/output_error.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "simulator/attention/kernels.h"
+
+namespace kvplan::attention {
+namespace {
+
+/// out += weight * v; plain loop over independent elements, so any vector width gives the same bits.
+void add_scaled(double weight, const float* v, std::vector<double>& out) {
+  double* o = out.data();
+  const std::size_t n = out.size();
+  for (std::size_t c = 0; c < n; ++c) o[c] += weight * static_cast<double>(v[c]);
+}
+
+double weight_at(RowView row, std::int64_t i) {
+  return row.f64 != nullptr ? row.f64[i] : static_cast<double>(row.f32[i]);
+}
+
+}  // namespace
+
+double relative_output_error(RowView row, std::int64_t tokens, std::span<const std::int32_t> attended,
+                             ValueView values) {
+  std::vector<double> weights(attended.size());
+  double sum = 0;
+  if (row.logits != nullptr && !attended.empty()) {
+    gather(row.logits, attended, weights);
+    sum = exp_from_max(weights);
+  } else {
+    for (std::size_t i = 0; i < attended.size(); ++i) sum += weights[i] = weight_at(row, attended[i]);
+  }
+  const auto size = static_cast<std::size_t>(values.size);
+  std::vector<double> full(size);
+  std::vector<double> part(size);
+  for (std::int64_t i = 0; i < tokens; ++i)
+    add_scaled(weight_at(row, i), values.data + i * values.size, full);
+  for (std::size_t i = 0; i < attended.size(); ++i)
+    if (sum > 0) add_scaled(weights[i] / sum, values.data + std::int64_t{attended[i]} * values.size, part);
+  double off = 0;
+  double whole = 0;
+  for (std::size_t c = 0; c < size; ++c) {
+    off += (full[c] - part[c]) * (full[c] - part[c]);
+    whole += full[c] * full[c];
+  }
+  if (whole > 0) return std::sqrt(off) / std::sqrt(whole);
+  return off > 0 ? std::numeric_limits<double>::infinity() : 0.0;
+}
+
+}  // namespace kvplan::attention

@@ -1,0 +1,59 @@
+// The tokens that one stored head holds, packed: ascending positions and, beside each, the numbers that the
+// policy keeps about it (accumulated score, last score, ...). Packed arrays, because replaying a policy is
+// limited by memory: one step reads these arrays once and gathers from the attention row.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <vector>
+
+#include "simulator/base/check.h"
+
+namespace kvplan::attention {
+
+/// Owned by the replay, which appends tokens and applies drops; the policy writes only the columns.
+class Residents {
+ public:
+  explicit Residents(int columns) : columns_(static_cast<std::size_t>(columns)) {}
+
+  [[nodiscard]] std::int32_t size() const { return static_cast<std::int32_t>(positions_.size()); }
+  /// Absolute 0-based positions, ascending.
+  [[nodiscard]] std::span<const std::int32_t> positions() const { return positions_; }
+  /// The policy's number `c` about each resident; 0 when a token is appended.
+  [[nodiscard]] std::span<double> column(int c) { return columns_[static_cast<std::size_t>(c)]; }
+  [[nodiscard]] std::span<const double> column(int c) const { return columns_[static_cast<std::size_t>(c)]; }
+
+  /// REQUIRES: `position` is greater than every resident's.
+  void append(std::int32_t position) {
+    positions_.push_back(position);
+    for (auto& column : columns_) column.push_back(0.0);
+  }
+
+  /// Removes residents by index; the others keep their order and numbers.
+  /// REQUIRES: `indices` ascending, distinct, each in [0, size).
+  void drop(std::span<const std::int32_t> indices) {
+    if (indices.empty()) return;
+    KVPLAN_CHECK(indices.front() >= 0 && indices.back() < size(), indices.front(), indices.back(), size());
+    close_gaps(positions_, indices);
+    for (auto& column : columns_) close_gaps(column, indices);
+  }
+
+ private:
+  template <class T>
+  static void close_gaps(std::vector<T>& values, std::span<const std::int32_t> gone) {
+    auto to = static_cast<std::size_t>(gone.front());
+    for (std::size_t g = 0; g < gone.size(); ++g) {
+      const auto from = static_cast<std::size_t>(gone[g]) + 1;
+      const std::size_t end = g + 1 < gone.size() ? static_cast<std::size_t>(gone[g + 1]) : values.size();
+      std::memmove(values.data() + to, values.data() + from, (end - from) * sizeof(T));
+      to += end - from;
+    }
+    values.resize(to);
+  }
+
+  std::vector<std::int32_t> positions_;
+  std::vector<std::vector<double>> columns_;
+};
+
+}  // namespace kvplan::attention

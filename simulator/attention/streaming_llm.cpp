@@ -1,0 +1,36 @@
+// StreamingLLM: keep the first `sink` tokens, which collect attention whatever they say, and the last
+// `recent`. Positions are those of the recording ("position-frozen"): the original rotates cached keys by
+// their index in the cache, which a recording with absolute positions cannot show.
+#include <memory>
+
+#include "simulator/attention/interval.h"
+#include "simulator/attention/policy.h"
+
+namespace kvplan::attention {
+namespace {
+
+constexpr std::array kParams{tokens_param("sink", "First tokens of the sequence, kept for ever", 0),
+                             tokens_param("recent", "Newest tokens kept", 0), kGroupParam, kAggParam,
+                             kPlacementParam};
+
+PolicyTraits traits(const Choice& choice) {
+  return {.interval = KeptInterval{.sink = choice.integer("sink"), .recent = choice.integer("recent")}};
+}
+std::unique_ptr<TokenPolicy> make(const Choice& choice) {
+  return std::make_unique<IntervalPolicy>(*traits(choice).interval);
+}
+
+}  // namespace
+
+extern const PolicyKind kStreamingLlm;
+const PolicyKind kStreamingLlm{
+    .descriptor = {.family = kFamily,
+                   .name = "streaming-llm",
+                   .summary = "Keeps the first tokens (attention sinks) and the newest ones",
+                   .source = "arXiv 2309.17453; mit-han-lab/streaming-llm@2e50426 streaming_llm/kv_cache.py",
+                   .params = kParams},
+    .golden_name = "streaming",
+    .traits = traits,
+    .make = make};
+
+}  // namespace kvplan::attention

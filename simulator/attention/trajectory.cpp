@@ -1,0 +1,214 @@
+#include "simulator/attention/trajectory.h"
+
+#include <algorithm>
+#include <functional>
+#include <utility>
+
+namespace kvplan::attention {
+namespace {
+
+constexpr std::int32_t kNever = INT32_MAX;
+/// Tokens computed at a time: few enough to stay lazy, enough to open each layer rarely.
+constexpr std::int64_t kStretch = 256;
+
+template <class T>
+std::int64_t bytes_of_vector(const std::vector<T>& v) {
+  return static_cast<std::int64_t>(v.capacity() * sizeof(T));
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Trajectory>> Trajectory::make(std::shared_ptr<const Recording> recording,
+                                                     std::int32_t sequence, std::int64_t prompt,
+                                                     PolicyChoice policy) {
+  const RecordingInfo& info = recording->info();
+  const auto sequences = static_cast<std::int32_t>(info.sequences.size());
+  if (sequence < 0 || sequence >= sequences)
+    return bad_input("expected 0 to " + std::to_string(sequences - 1) + ", found " + std::to_string(sequence))
+        .at_field("sequence");
+  const std::int64_t tokens = info.sequences[static_cast<std::size_t>(sequence)].tokens;
+  if (prompt < 1 || prompt > tokens)
+    return bad_input("expected a prompt of 1 to " + std::to_string(tokens) +
+                     " tokens, the recorded length, found " + std::to_string(prompt))
+        .at_field("prompt");
+  KVPLAN_TRY(const std::int32_t group, group_of(policy, info));
+  return std::unique_ptr<Trajectory>(
+      new Trajectory(std::move(recording), sequence, prompt, std::move(policy), group));
+}
+
+Trajectory::Trajectory(std::shared_ptr<const Recording> recording, std::int32_t sequence, std::int64_t prompt,
+                       PolicyChoice policy, std::int32_t group)
+    : recording_(std::move(recording)),
+      sequence_(sequence),
+      prompt_(prompt),
+      policy_(std::move(policy)),
+      tokens_(recording_->info().sequences[static_cast<std::size_t>(sequence)].tokens),
+      layers_(recording_->info().layers),
+      stored_heads_(recording_->info().query_heads / group),
+      reuse_(policy_.choice.text("placement") == "reuse") {
+  const std::int32_t query_heads = recording_->info().query_heads;
+  const PolicyTraits traits = policy_.kind->traits(policy_.choice);
+  positional_ = traits.interval.has_value();
+  for (std::int32_t layer = 0; layer < (positional_ ? 1 : layers_); ++layer) {
+    replays_.emplace_back(policy_, query_heads, group, prompt_, false);
+    const std::int32_t units = positional_ ? 1 : replays_.back().units();
+    const std::int32_t pairs = positional_ ? layers_ * stored_heads_ : stored_heads_ / units;
+    for (std::int32_t unit = 0; unit < units; ++unit) infos_.push_back({layer, unit * pairs, pairs});
+  }
+  tracks_.resize(infos_.size());
+  for (Track& track : tracks_) track.drop_begin.push_back(0);
+}
+
+std::int32_t Trajectory::track_of(std::int32_t layer, std::int32_t stored_head) const {
+  if (positional_) return 0;
+  const auto per_layer = static_cast<std::int32_t>(tracks_.size()) / layers_;
+  return layer * per_layer + stored_head / (stored_heads_ / per_layer);
+}
+
+Status Trajectory::advance(std::int64_t t) {
+  KVPLAN_CHECK(t >= 0 && t < tokens_, t, tokens_);
+  if (t < computed_) return Done{};
+  const std::int64_t end = std::min(tokens_, (t / kStretch + 1) * kStretch);
+  for (std::int32_t layer = 0; layer < static_cast<std::int32_t>(replays_.size()); ++layer)
+    KVPLAN_TRY_DO(advance_layer(layer, end));
+  computed_ = end;
+  return Done{};
+}
+
+Status Trajectory::advance_layer(std::int32_t layer, std::int64_t end) {
+  LayerReplay& replay = replays_[static_cast<std::size_t>(layer)];
+  std::unique_ptr<LayerRows> rows;
+  // A failed advance may have left this layer ahead of the others.
+  for (std::int64_t t = replay.tokens(); t < end; ++t) {
+    const bool reads = replay.needs_rows(t);
+    if (reads) {
+      if (rows == nullptr) {
+        KVPLAN_TRY(rows, recording_->open(sequence_, layer));
+      }
+      KVPLAN_TRY_DO(rows->seek(t));
+    }
+    replay.step(reads ? rows.get() : nullptr);
+    const std::int32_t units = positional_ ? 1 : replay.units();
+    for (std::int32_t unit = 0; unit < units; ++unit)
+      record(tracks_[static_cast<std::size_t>(layer * units + unit)], replay.dropped(unit), t);
+  }
+  return Done{};
+}
+
+void Trajectory::record(Track& track, std::span<const std::int32_t> dropped, std::int64_t t) const {
+  track.gone_after.push_back(kNever);
+  if (reuse_) {
+    std::int32_t slot = track.high.empty() ? 0 : track.high.back();
+    std::int32_t high = slot + 1;
+    if (!track.free.empty()) {
+      std::pop_heap(track.free.begin(), track.free.end(), std::greater<>());
+      high = slot;
+      slot = track.free.back();
+      track.free.pop_back();
+    }
+    track.slot.push_back(slot);
+    track.high.push_back(high);
+  }
+  for (const std::int32_t position : dropped) {
+    const auto p = static_cast<std::size_t>(position);
+    KVPLAN_CHECK(track.gone_after[p] == kNever, position);
+    track.gone_after[p] = static_cast<std::int32_t>(t);
+    track.drops.push_back(position);
+    if (reuse_) {
+      track.free.push_back(track.slot[p]);
+      std::push_heap(track.free.begin(), track.free.end(), std::greater<>());
+    }
+  }
+  if (t >= prompt_ - 1) track.drop_begin.push_back(static_cast<std::int64_t>(track.drops.size()));
+}
+
+std::span<const std::int32_t> Trajectory::dropped(std::int32_t track, std::int64_t t) const {
+  KVPLAN_CHECK(t < computed_, t, computed_);
+  if (t < prompt_ - 1) return {};
+  const Track& it = tracks_[static_cast<std::size_t>(track)];
+  const auto step = static_cast<std::size_t>(t - (prompt_ - 1));
+  const auto begin = static_cast<std::size_t>(it.drop_begin[step]);
+  const auto end = static_cast<std::size_t>(it.drop_begin[step + 1]);
+  return std::span<const std::int32_t>(it.drops).subspan(begin, end - begin);
+}
+
+bool Trajectory::changes(std::int64_t t) const {
+  for (std::int32_t track = 0; track < static_cast<std::int32_t>(tracks_.size()); ++track)
+    if (!dropped(track, t).empty()) return true;
+  return false;
+}
+
+std::int64_t Trajectory::kept_count(std::int32_t track, std::int64_t t) const {
+  KVPLAN_CHECK(t < computed_, t, computed_);
+  if (t < prompt_ - 1) return t + 1;
+  return t + 1 -
+         tracks_[static_cast<std::size_t>(track)].drop_begin[static_cast<std::size_t>(t - (prompt_ - 1)) + 1];
+}
+
+bool Trajectory::keeps(std::int32_t track, std::int64_t position, std::int64_t t) const {
+  KVPLAN_CHECK(t < computed_, t, computed_);
+  return position <= t &&
+         tracks_[static_cast<std::size_t>(track)].gone_after[static_cast<std::size_t>(position)] > t;
+}
+
+std::vector<std::int32_t> Trajectory::kept(std::int32_t track, std::int64_t t) const {
+  std::vector<std::int32_t> out;
+  for (std::int64_t p = 0; p <= t; ++p)
+    if (keeps(track, p, t)) out.push_back(static_cast<std::int32_t>(p));
+  return out;
+}
+
+std::int64_t Trajectory::slot(std::int32_t track, std::int64_t position) const {
+  KVPLAN_CHECK(position < computed_, position, computed_);
+  if (!reuse_) return position;
+  return tracks_[static_cast<std::size_t>(track)].slot[static_cast<std::size_t>(position)];
+}
+
+std::int64_t Trajectory::slots(std::int32_t track, std::int64_t t) const {
+  KVPLAN_CHECK(t < computed_, t, computed_);
+  if (!reuse_) return t + 1;
+  return tracks_[static_cast<std::size_t>(track)].high[static_cast<std::size_t>(t)];
+}
+
+std::int64_t Trajectory::bytes() const {
+  std::int64_t sum = 0;
+  for (const Track& track : tracks_)
+    sum += bytes_of_vector(track.gone_after) + bytes_of_vector(track.drops) +
+           bytes_of_vector(track.drop_begin) + bytes_of_vector(track.slot) + bytes_of_vector(track.high) +
+           bytes_of_vector(track.free);
+  return sum;
+}
+
+Result<std::shared_ptr<Trajectory>> TrajectoryStore::get(const std::shared_ptr<const Recording>& recording,
+                                                         std::int32_t sequence, std::int64_t prompt,
+                                                         const PolicyChoice& policy) {
+  const std::string text = policy.choice.to_string();
+  ++clock_;
+  for (Entry& entry : entries_) {
+    if (entry.recording == recording.get() && entry.sequence == sequence && entry.prompt == prompt &&
+        entry.policy == text) {
+      entry.used = clock_;
+      return entry.trajectory;
+    }
+  }
+  KVPLAN_TRY(std::shared_ptr<Trajectory> made, Trajectory::make(recording, sequence, prompt, policy));
+  entries_.push_back({recording.get(), sequence, prompt, text, made, clock_});
+  forget_old();
+  return made;
+}
+
+void TrajectoryStore::forget_old() {
+  std::int64_t total = 0;
+  for (const Entry& entry : entries_) total += entry.trajectory->bytes();
+  while (total > max_bytes_) {
+    auto oldest = entries_.end();
+    for (auto entry = entries_.begin(); entry != entries_.end(); ++entry)
+      if (entry->trajectory.use_count() == 1 && (oldest == entries_.end() || entry->used < oldest->used))
+        oldest = entry;
+    if (oldest == entries_.end()) return;
+    total -= oldest->trajectory->bytes();
+    entries_.erase(oldest);
+  }
+}
+
+}  // namespace kvplan::attention

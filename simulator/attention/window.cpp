@@ -1,0 +1,33 @@
+// Sliding window: keep the last W tokens.
+#include <memory>
+
+#include "simulator/attention/interval.h"
+#include "simulator/attention/policy.h"
+
+namespace kvplan::attention {
+namespace {
+
+constexpr std::array kParams{tokens_param("window", "Newest tokens kept", 1), kGroupParam, kAggParam,
+                             kPlacementParam};
+
+PolicyTraits traits(const Choice& choice) {
+  return {.interval = KeptInterval{.sink = 0, .recent = choice.integer("window")}};
+}
+std::unique_ptr<TokenPolicy> make(const Choice& choice) {
+  return std::make_unique<IntervalPolicy>(*traits(choice).interval);
+}
+
+}  // namespace
+
+extern const PolicyKind kWindow;
+const PolicyKind kWindow{
+    .descriptor = {.family = kFamily,
+                   .name = "window",
+                   .summary = "Sliding window: keeps the newest tokens and forgets the others",
+                   .source = "arXiv 2004.05150 (sliding window attention)",
+                   .params = kParams},
+    .golden_name = "window",
+    .traits = traits,
+    .make = make};
+
+}  // namespace kvplan::attention

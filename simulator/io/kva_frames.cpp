@@ -1,0 +1,206 @@
+#include "simulator/io/kva_frames.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+#include <zstd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+namespace kvplan::io {
+namespace {
+
+constexpr int kZstdLevel = 3;
+
+template <class T>
+void append_le(std::string& out, T value) {
+  for (std::size_t i = 0; i < sizeof(T); ++i) out.push_back(static_cast<char>((value >> (8 * i)) & 0xFF));
+}
+template <class T>
+T load_le(const char* from) {
+  T value = 0;
+  for (std::size_t i = 0; i < sizeof(T); ++i)
+    value = static_cast<T>(value | static_cast<T>(static_cast<unsigned char>(from[i])) << (8 * i));
+  return value;
+}
+
+std::uint32_t crc(std::uint32_t start, std::string_view bytes) {
+  return static_cast<std::uint32_t>(
+      crc32_z(start, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
+}
+
+/// Over kind, length and payload: everything but the checksum itself.
+std::uint32_t frame_sum(std::string_view header, std::string_view payload) {
+  return crc(crc(crc(0, header.substr(0, 4)), header.substr(8, 8)), payload);
+}
+
+class FileAccess final : public RandomAccess {
+ public:
+  FileAccess(int descriptor, std::int64_t size, std::string name)
+      : descriptor_(descriptor), size_(size), name_(std::move(name)) {}
+  ~FileAccess() override { ::close(descriptor_); }
+  [[nodiscard]] std::int64_t size() const override { return size_; }
+  [[nodiscard]] const std::string& name() const override { return name_; }
+  Status read(std::int64_t offset, char* to, std::int64_t count) const override {
+    while (count > 0) {
+      const ssize_t got = ::pread(descriptor_, to, static_cast<std::size_t>(count), offset);
+      if (got < 0 && errno == EINTR) continue;
+      if (got < 0) return bad_input("cannot read: " + std::string(std::strerror(errno))).at_file(name_);
+      if (got == 0) return bad_input("the file became shorter while it was read").at_file(name_);
+      to += got;
+      offset += got;
+      count -= got;
+    }
+    return Done{};
+  }
+
+ private:
+  int descriptor_;
+  std::int64_t size_;
+  std::string name_;
+};
+
+class MemoryAccess final : public RandomAccess {
+ public:
+  MemoryAccess(std::string bytes, std::string name) : bytes_(std::move(bytes)), name_(std::move(name)) {}
+  [[nodiscard]] std::int64_t size() const override { return static_cast<std::int64_t>(bytes_.size()); }
+  [[nodiscard]] const std::string& name() const override { return name_; }
+  Status read(std::int64_t offset, char* to, std::int64_t count) const override {
+    std::memcpy(to, bytes_.data() + offset, static_cast<std::size_t>(count));
+    return Done{};
+  }
+
+ private:
+  std::string bytes_;
+  std::string name_;
+};
+
+}  // namespace
+
+Result<std::shared_ptr<const RandomAccess>> open_random_access(const std::string& path) {
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) return bad_input("cannot open: " + std::string(std::strerror(errno))).at_file(path);
+  struct stat status {};
+  if (::fstat(descriptor, &status) != 0 || !S_ISREG(status.st_mode)) {
+    ::close(descriptor);
+    return bad_input("expected a regular file").at_file(path);
+  }
+  return std::shared_ptr<const RandomAccess>(
+      std::make_shared<FileAccess>(descriptor, std::int64_t{status.st_size}, path));
+}
+
+std::shared_ptr<const RandomAccess> random_access_of(std::string bytes, const std::string& name) {
+  return std::make_shared<MemoryAccess>(std::move(bytes), name);
+}
+
+std::string_view letters(FrameKind kind) {
+  if (kind == FrameKind::kHeader) return "HEAD";
+  return kind == FrameKind::kChunk ? "CHNK" : "INDX";
+}
+
+std::string frame(FrameKind kind, std::string_view payload) {
+  std::string header(letters(kind));
+  append_le(header, std::uint32_t{0});
+  append_le(header, static_cast<std::uint64_t>(payload.size()));
+  std::string sum;
+  append_le(sum, frame_sum(header, payload));
+  header.replace(4, 4, sum);
+  return header.append(payload);
+}
+
+std::string trailer(std::int64_t index_offset) {
+  std::string out;
+  append_le(out, static_cast<std::uint64_t>(index_offset));
+  append_le(out, crc(0, out));
+  return out.append(kKvaEndMagic);
+}
+
+Result<std::string> read_frame(const RandomAccess& file, FrameKind kind, std::int64_t offset,
+                               std::int64_t end, std::int64_t most, bool check_sums) {
+  const auto wrong = [&](std::string message) {
+    return bad_input(std::move(message)).at_file(file.name()).at_byte(offset);
+  };
+  if (offset < 0 || offset > end - kFrameHeaderBytes) return wrong("expected a frame, the file is too short");
+  std::string header(static_cast<std::size_t>(kFrameHeaderBytes), '\0');
+  KVPLAN_TRY_DO(file.read(offset, header.data(), kFrameHeaderBytes));
+  if (std::string_view(header).substr(0, 4) != letters(kind))
+    return wrong("expected a frame " + std::string(letters(kind)));
+  const auto length = load_le<std::uint64_t>(header.data() + 8);
+  const std::int64_t room = end - offset - kFrameHeaderBytes;
+  if (length > static_cast<std::uint64_t>(room))
+    return wrong("the frame claims " + std::to_string(length) + " bytes, " + std::to_string(room) +
+                 " are left: truncated");
+  if (length > static_cast<std::uint64_t>(most))
+    return wrong("the frame claims " + std::to_string(length) + " bytes, at most " + std::to_string(most) +
+                 " are allowed");
+  std::string payload(static_cast<std::size_t>(length), '\0');
+  KVPLAN_TRY_DO(file.read(offset + kFrameHeaderBytes, payload.data(), static_cast<std::int64_t>(length)));
+  if (check_sums && frame_sum(header, payload) != load_le<std::uint32_t>(header.data() + 4))
+    return wrong("checksum does not match: the frame is damaged");
+  return payload;
+}
+
+Result<std::int64_t> read_trailer(const RandomAccess& file, bool check_sums) {
+  const std::int64_t at = file.size() - kTrailerBytes;
+  const auto wrong = [&](std::string message) {
+    return bad_input(std::move(message)).at_file(file.name()).at_byte(at > 0 ? at : 0);
+  };
+  if (at < static_cast<std::int64_t>(kKvaMagic.size())) return wrong("no trailer: truncated");
+  std::string bytes(static_cast<std::size_t>(kTrailerBytes), '\0');
+  KVPLAN_TRY_DO(file.read(at, bytes.data(), kTrailerBytes));
+  if (std::string_view(bytes).substr(12) != kKvaEndMagic) return wrong("no trailer: truncated");
+  if (check_sums && crc(0, std::string_view(bytes).substr(0, 8)) != load_le<std::uint32_t>(bytes.data() + 8))
+    return wrong("checksum of the trailer does not match");
+  const auto offset = load_le<std::uint64_t>(bytes.data());
+  if (offset >= static_cast<std::uint64_t>(at)) return wrong("the index lies outside the file");
+  return static_cast<std::int64_t>(offset);
+}
+
+std::string compress(std::string_view raw, Codec codec) {
+  if (codec == Codec::kStored) return std::string(raw);
+  if (codec == Codec::kZstd) {
+    std::string out(ZSTD_compressBound(raw.size()), '\0');
+    const std::size_t size = ZSTD_compress(out.data(), out.size(), raw.data(), raw.size(), kZstdLevel);
+    KVPLAN_CHECK(ZSTD_isError(size) == 0);
+    out.resize(size);
+    return out;
+  }
+  uLongf size = compressBound(static_cast<uLong>(raw.size()));
+  std::string out(size, '\0');
+  KVPLAN_CHECK(::compress(reinterpret_cast<Bytef*>(out.data()), &size,
+                          reinterpret_cast<const Bytef*>(raw.data()),
+                          static_cast<uLong>(raw.size())) == Z_OK);
+  out.resize(size);
+  return out;
+}
+
+Result<std::string> decompress(std::string_view data, Codec codec, std::int64_t raw_bytes) {
+  KVPLAN_CHECK(raw_bytes >= 0 && raw_bytes <= kMaxChunkBytes, raw_bytes);
+  std::string out(static_cast<std::size_t>(raw_bytes), '\0');
+  std::size_t size = 0;
+  if (codec == Codec::kStored) {
+    size = data.size();
+    if (size == out.size()) out = data;
+  } else if (codec == Codec::kZstd) {
+    size = ZSTD_decompress(out.data(), out.size(), data.data(), data.size());
+    if (ZSTD_isError(size) != 0) return bad_input("zstd: " + std::string(ZSTD_getErrorName(size)));
+  } else if (codec == Codec::kZlib) {
+    uLongf room = static_cast<uLongf>(raw_bytes);
+    if (::uncompress(reinterpret_cast<Bytef*>(out.data()), &room, reinterpret_cast<const Bytef*>(data.data()),
+                     static_cast<uLong>(data.size())) != Z_OK)
+      return bad_input("zlib: damaged data or more than was announced");
+    size = room;
+  } else {
+    return bad_input("unknown codec " + std::to_string(static_cast<std::uint32_t>(codec)) +
+                     " (known: 0 stored, 1 zstd, 2 zlib)");
+  }
+  if (size != out.size())
+    return bad_input("expected " + std::to_string(raw_bytes) + " bytes of data, found " +
+                     std::to_string(size));
+  return out;
+}
+
+}  // namespace kvplan::io

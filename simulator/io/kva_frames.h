@@ -1,0 +1,63 @@
+// The outside of a .kva file: magic, frames with checksums, trailer, compressed payloads. Byte level:
+// ATTENTION_FORMAT.md. Used by kva_reader and kva_writer only.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "simulator/base/result.h"
+
+namespace kvplan::io {
+
+/// As the .kvt format: a non-text byte, the name, and line ends that a text conversion would change.
+inline constexpr std::string_view kKvaMagic{"\x89KVA\r\n\x1A\n", 8};
+inline constexpr std::string_view kKvaEndMagic{"KVA-END\n", 8};
+inline constexpr std::int64_t kFrameHeaderBytes = 16;
+inline constexpr std::int64_t kTrailerBytes = 20;
+/// Greatest size of one chunk's data once decompressed, and of any frame's payload.
+inline constexpr std::int64_t kMaxChunkBytes = std::int64_t{16} << 20;
+inline constexpr std::int64_t kMaxPayloadBytes = std::int64_t{1} << 30;
+
+enum class FrameKind : std::uint8_t { kHeader, kChunk, kIndex };
+/// The four letters by which a file names the kind.
+std::string_view letters(FrameKind kind);
+enum class Codec : std::uint32_t { kStored = 0, kZstd = 1, kZlib = 2 };
+
+/// Bytes that can be read at any offset, by several threads.
+class RandomAccess {
+ public:
+  RandomAccess() = default;
+  RandomAccess(const RandomAccess&) = delete;
+  RandomAccess& operator=(const RandomAccess&) = delete;
+  virtual ~RandomAccess() = default;
+  [[nodiscard]] virtual std::int64_t size() const = 0;
+  /// Fills `to` from `offset`. REQUIRES: inside the file. An error where the system refuses.
+  virtual Status read(std::int64_t offset, char* to, std::int64_t count) const = 0;
+  /// What errors call it.
+  [[nodiscard]] virtual const std::string& name() const = 0;
+};
+
+/// A regular file; the error names the path.
+Result<std::shared_ptr<const RandomAccess>> open_random_access(const std::string& path);
+/// Bytes in memory, copied.
+std::shared_ptr<const RandomAccess> random_access_of(std::string bytes, const std::string& name);
+
+/// A frame's 16-byte header and payload as they stand in the file.
+std::string frame(FrameKind kind, std::string_view payload);
+std::string trailer(std::int64_t index_offset);
+
+/// The payload of the frame at `offset`. `end` is where frames must end. Errors: wrong kind, a length that
+/// leaves the file or exceeds `most`, a checksum that does not match.
+Result<std::string> read_frame(const RandomAccess& file, FrameKind kind, std::int64_t offset,
+                               std::int64_t end, std::int64_t most, bool check_sums);
+/// Offset of the index frame, from the trailer.
+Result<std::int64_t> read_trailer(const RandomAccess& file, bool check_sums);
+
+std::string compress(std::string_view raw, Codec codec);
+/// Exactly `raw_bytes` bytes, or what is wrong. REQUIRES: raw_bytes <= kMaxChunkBytes.
+Result<std::string> decompress(std::string_view data, Codec codec, std::int64_t raw_bytes);
+
+}  // namespace kvplan::io

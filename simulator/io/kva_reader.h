@@ -1,0 +1,28 @@
+// Reads attention recordings (.kva version 1; byte level: ATTENTION_FORMAT.md).
+//
+// Opening reads the header and the index; chunks are read when a layer's reader comes to them, each checked
+// (checksum, sizes, finite numbers, rows that sum to no more than one). Memory: the index, and for an open
+// layer one chunk per query head, or its tensors; a limit on the latter is part of the options.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "simulator/attention/recording.h"
+#include "simulator/io/kva_frames.h"
+
+namespace kvplan::io {
+
+struct KvaOptions {
+  /// Most memory that one open layer may take.
+  std::int64_t max_layer_bytes{std::int64_t{4} << 30};
+  /// false: for fuzzing only, so that mutations reach what lies behind the checksums.
+  bool check_sums{true};
+};
+
+/// Errors name the file and the byte.
+Result<std::shared_ptr<const attention::Recording>> open_kva(std::shared_ptr<const RandomAccess> file,
+                                                             const KvaOptions& options = {});
+
+}  // namespace kvplan::io

@@ -1,0 +1,76 @@
+#include "tests/unit/attention/inputs.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "simulator/attention/memory_recording.h"
+
+namespace kvplan::attention {
+
+Rows random_rows(Random& random, int heads, int tokens, RowKind kind) {
+  Rows rows(static_cast<std::size_t>(heads));
+  for (auto& head : rows) {
+    std::vector<double> bias;
+    for (int t = 0; t < tokens; ++t) bias.push_back(random.chance(1, 8) ? 3.0 : 0.0);
+    for (int t = 0; t < tokens; ++t) {
+      std::vector<double> row(static_cast<std::size_t>(t + 1));
+      if (kind == RowKind::kTies) {
+        for (int unit = 0; unit < 64; ++unit) row[random.below(row.size())] += 1.0 / 64;
+      } else {
+        double sum = 0;
+        for (std::size_t i = 0; i < row.size(); ++i) sum += row[i] = std::exp(bias[i] + 4 * random.unit());
+        for (double& weight : row) weight /= sum;
+      }
+      head.push_back(std::move(row));
+    }
+  }
+  return rows;
+}
+
+std::shared_ptr<const Recording> recording_of(const std::vector<Rows>& layers, int group) {
+  RecordingInfo info;
+  info.layers = static_cast<std::int32_t>(layers.size());
+  info.query_heads = static_cast<std::int32_t>(layers[0].size());
+  info.kv_heads = info.query_heads / group;
+  info.key_size = info.value_size = 64;
+  info.cache_element_bytes = 2;
+  info.group = group;
+  info.sequences.push_back({"", static_cast<std::int64_t>(layers[0][0].size()), 0});
+  std::vector<HeadRows> heads;
+  for (const Rows& layer : layers) {
+    for (const auto& head : layer) {
+      heads.emplace_back();
+      for (const auto& row : head) heads.back().f64.insert(heads.back().f64.end(), row.begin(), row.end());
+    }
+  }
+  return std::make_shared<MemoryRecording>(std::move(info), std::move(heads));
+}
+
+Outcome run_policy(const Recording& recording, const std::string& policy, std::int64_t prompt, int layer) {
+  Outcome out;
+  auto parsed = parse_policy(policy);
+  EXPECT_TRUE(parsed.ok()) << parsed.error().to_string();
+  if (!parsed.ok()) return out;
+  const EvaluationRequest request{.policy = parsed.value(), .prompt = prompt, .sequence = 0, .layer = layer};
+  auto summary = evaluate(recording, request, [&](const LayerReplay& replay) -> Status {
+    Sets sets;
+    for (std::int32_t unit = 0; unit < replay.units(); ++unit) {
+      const auto kept = replay.reported(unit);
+      sets.emplace_back(kept.begin(), kept.end());
+    }
+    if (replay.tokens() == prompt) {
+      out.after_prefill = sets;
+      return Done{};
+    }
+    out.retained.push_back(sets);
+    out.mass.emplace_back(replay.attended_mass().begin(), replay.attended_mass().end());
+    out.error.emplace_back(replay.output_error().begin(), replay.output_error().end());
+    return Done{};
+  });
+  EXPECT_TRUE(summary.ok()) << summary.error().to_string();
+  if (summary.ok()) out.summary = summary.value();
+  return out;
+}
+
+}  // namespace kvplan::attention

@@ -1,0 +1,38 @@
+// Recordings for tests, and a policy's results on them in plain containers.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "simulator/attention/evaluation.h"
+#include "simulator/attention/recording.h"
+#include "simulator/base/random.h"
+
+namespace kvplan::attention {
+
+/// rows[head][t][i]: post-softmax weights of one layer.
+using Rows = std::vector<std::vector<std::vector<double>>>;
+
+enum class RowKind {
+  kSmooth,  ///< softmax of random logits with a few persistently heavy tokens: no ties
+  kTies,    ///< multiples of 1/64 that sum to 1: many exact ties, exact sums
+};
+
+Rows random_rows(Random& random, int heads, int tokens, RowKind kind);
+/// The recording of one sequence, `layers` times the given heads (layers.size() layers).
+std::shared_ptr<const Recording> recording_of(const std::vector<Rows>& layers, int group = 1);
+
+using Sets = std::vector<std::vector<std::int32_t>>;  ///< [unit] positions
+struct Outcome {
+  Sets after_prefill;
+  std::vector<Sets> retained;             ///< [decode step]
+  std::vector<std::vector<double>> mass;  ///< [decode step][query head]
+  std::vector<std::vector<double>> error;
+  EvaluationSummary summary;
+};
+/// Runs `policy` (NAME:key=value,...); any error fails the test and gives an empty outcome.
+Outcome run_policy(const Recording& recording, const std::string& policy, std::int64_t prompt, int layer = 0);
+
+}  // namespace kvplan::attention

@@ -1,0 +1,340 @@
+// What must hold for every input; each case prints the seed that broke it.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "simulator/attention/kernels.h"
+#include "simulator/attention/replay.h"
+#include "tests/unit/attention/inputs.h"
+
+namespace kvplan::attention {
+namespace {
+
+constexpr std::uint64_t kSeeds = 60;
+
+struct Draw {
+  Rows rows;
+  int heads;
+  int tokens;
+  int prompt;
+  int budget;  ///< at least 2
+};
+Draw draw(std::uint64_t seed) {
+  Random random(seed, "invariants");
+  Draw out;
+  out.heads = 1 + static_cast<int>(random.below(4));
+  out.tokens = 8 + static_cast<int>(random.below(60));
+  out.prompt = 1 + static_cast<int>(random.below(static_cast<std::uint64_t>(out.tokens) - 1));
+  out.budget = 2 + static_cast<int>(random.below(20));
+  out.rows = random_rows(random, out.heads, out.tokens, seed % 3 == 0 ? RowKind::kTies : RowKind::kSmooth);
+  return out;
+}
+
+std::string number(int x) {
+  return std::to_string(x);
+}
+std::string h2o_text(int budget) {
+  return "h2o:hh=" + number(budget / 2) + ",recent=" + number(budget - budget / 2);
+}
+std::string streaming_text(int budget) {
+  return "streaming-llm:sink=1,recent=" + number(budget - 1);
+}
+std::vector<std::string> bounded_policies(int budget) {
+  return {"window:window=" + number(budget), streaming_text(budget), h2o_text(budget),
+          h2o_text(budget) + ",score_rows=raw", "tova:budget=" + number(budget)};
+}
+bool contains(const std::vector<std::int32_t>& set, std::int32_t p) {
+  return std::binary_search(set.begin(), set.end(), p);
+}
+bool subset(const std::vector<std::int32_t>& small, const std::vector<std::int32_t>& large) {
+  return std::includes(large.begin(), large.end(), small.begin(), small.end());
+}
+
+TEST(Invariant, SizesAndNesting) {
+  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+    const Draw d = draw(seed);
+    const auto recording = recording_of({d.rows});
+    for (const std::string& policy : bounded_policies(d.budget)) {
+      SCOPED_TRACE("seed " + std::to_string(seed) + ", " + policy);
+      const Outcome found = run_policy(*recording, policy, d.prompt);
+      EXPECT_LE(found.summary.peak_decode_entries, d.budget + 1);
+      for (std::size_t u = 0; u < found.after_prefill.size(); ++u) {
+        auto before = found.after_prefill[u];
+        for (std::size_t i = 0; i < found.retained.size(); ++i) {
+          const auto t = static_cast<std::int32_t>(d.prompt) + static_cast<std::int32_t>(i);
+          const auto& now = found.retained[i][u];
+          EXPECT_LE(now.size(), static_cast<std::size_t>(d.budget));
+          EXPECT_TRUE(std::is_sorted(now.begin(), now.end()));
+          EXPECT_EQ(std::adjacent_find(now.begin(), now.end()), now.end());
+          before.push_back(t);
+          EXPECT_TRUE(subset(now, before)) << "t " << t;
+          before = now;
+        }
+      }
+    }
+  }
+}
+
+TEST(Invariant, ProtectedTokensStay) {
+  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    const Draw d = draw(seed);
+    const auto recording = recording_of({d.rows});
+    const Outcome streaming = run_policy(*recording, streaming_text(d.budget), d.prompt);
+    const Outcome h2o = run_policy(*recording, h2o_text(d.budget), d.prompt);
+    for (std::size_t i = 0; i < streaming.retained.size(); ++i) {
+      const auto t = static_cast<std::int32_t>(d.prompt) + static_cast<std::int32_t>(i);
+      for (std::size_t u = 0; u < streaming.retained[i].size(); ++u) {
+        EXPECT_TRUE(contains(streaming.retained[i][u], 0));
+        for (std::int32_t back = 0; back < d.budget - d.budget / 2 && back <= t; ++back)
+          EXPECT_TRUE(contains(h2o.retained[i][u], t - back)) << "t " << t;
+      }
+    }
+  }
+}
+
+TEST(Invariant, ThreeWaysToSayWindow) {
+  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    const Draw d = draw(seed);
+    const auto recording = recording_of({d.rows});
+    const std::string w = number(d.budget);
+    const Outcome window = run_policy(*recording, "window:window=" + w, d.prompt);
+    const Outcome streaming = run_policy(*recording, "streaming-llm:sink=0,recent=" + w, d.prompt);
+    const Outcome h2o = run_policy(*recording, "h2o:hh=0,recent=" + w, d.prompt);
+    EXPECT_EQ(window.retained, streaming.retained);
+    EXPECT_EQ(window.retained, h2o.retained);
+    EXPECT_EQ(window.after_prefill, h2o.after_prefill);
+    EXPECT_EQ(window.mass, h2o.mass);
+  }
+}
+
+TEST(Invariant, BudgetOfEverythingIsFull) {
+  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+    const Draw d = draw(seed);
+    const auto recording = recording_of({d.rows});
+    const Outcome full = run_policy(*recording, "full", d.prompt);
+    EXPECT_EQ(full.summary.bytes, full.summary.full_bytes);
+    for (const std::string& policy : bounded_policies(2 * d.tokens)) {
+      SCOPED_TRACE("seed " + std::to_string(seed) + ", " + policy);
+      const Outcome found = run_policy(*recording, policy, d.prompt);
+      EXPECT_EQ(found.summary.bytes - found.summary.metadata_bytes, full.summary.bytes);
+      EXPECT_EQ(found.mass, full.mass);
+      for (const auto& masses : found.mass)
+        for (const double mass : masses) EXPECT_NEAR(mass, 1.0, 1e-12);
+      for (std::size_t i = 0; i < found.retained.size(); ++i)
+        EXPECT_EQ(found.retained[i][0], full.retained[i][0]);
+    }
+  }
+}
+
+TEST(Invariant, H2oAddsOneForEveryRow) {
+  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    const Draw d = draw(seed);
+    auto policy = parse_policy(h2o_text(d.budget));
+    ASSERT_TRUE(policy.ok());
+    const auto h2o = policy.value().kind->make(policy.value().choice);
+    Residents residents(1);
+    double lost = 0;
+    for (std::int32_t t = 0; t < d.tokens; ++t) {
+      residents.append(t);
+      std::vector<double> row(static_cast<std::size_t>(residents.size()));
+      const double sum = gather(d.rows[0][static_cast<std::size_t>(t)].data(), residents.positions(), row);
+      h2o->update(residents, {.value = row, .divisor = sum});
+      double held = 0;
+      for (const double score : residents.column(0)) held += score;
+      EXPECT_NEAR(held + lost, t + 1, 1e-9);
+      if (t < d.prompt - 1) continue;
+      std::vector<std::int32_t> drop;
+      h2o->evict(residents, drop);
+      for (const std::int32_t i : drop) lost += residents.column(0)[static_cast<std::size_t>(i)];
+      residents.drop(drop);
+    }
+  }
+}
+
+TEST(Invariant, ScoresTimesAConstantChangeNothing) {
+  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    const Draw d = draw(seed);
+    Rows halved = d.rows;
+    for (auto& head : halved)
+      for (auto& row : head)
+        for (double& weight : row) weight /= 2;
+    for (const char* rows : {",score_rows=raw", ",score_rows=renorm"}) {
+      const std::string policy = h2o_text(d.budget) + rows;
+      EXPECT_EQ(run_policy(*recording_of({d.rows}), policy, d.prompt).retained,
+                run_policy(*recording_of({halved}), policy, d.prompt).retained);
+    }
+  }
+}
+
+TEST(Invariant, HeadsAreInterchangeable) {
+  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    const Draw d = draw(seed);
+    Rows turned = d.rows;
+    std::rotate(turned.begin(), turned.begin() + 1, turned.end());
+    const Outcome one = run_policy(*recording_of({d.rows}), h2o_text(d.budget), d.prompt);
+    const Outcome two = run_policy(*recording_of({turned}), h2o_text(d.budget), d.prompt);
+    for (std::size_t i = 0; i < one.retained.size(); ++i)
+      for (std::size_t u = 0; u < one.retained[i].size(); ++u)
+        EXPECT_EQ(one.retained[i][(u + 1) % one.retained[i].size()], two.retained[i][u]);
+    if (seed % 3 != 0 && d.heads <= 2) {  // two addends commute; more may round apart
+      const std::string tova = "tova:budget=" + number(d.budget);
+      EXPECT_EQ(run_policy(*recording_of({d.rows}), tova, d.prompt).retained,
+                run_policy(*recording_of({turned}), tova, d.prompt).retained);
+    }
+  }
+}
+
+TEST(Invariant, GroupsOfEqualHeadsReduceToOne) {
+  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    const Draw d = draw(seed);
+    Rows doubled;
+    for (const auto& head : d.rows) doubled.insert(doubled.end(), 2, head);
+    const Outcome one = run_policy(*recording_of({d.rows}), h2o_text(d.budget), d.prompt);
+    for (const char* agg : {",group=2,agg=mean", ",group=2,agg=max"}) {
+      const Outcome two = run_policy(*recording_of({doubled}), h2o_text(d.budget) + agg, d.prompt);
+      EXPECT_EQ(one.retained, two.retained) << agg;
+      EXPECT_EQ(one.summary.bytes, two.summary.bytes);
+    }
+    // As recorded with two query heads per KV head.
+    EXPECT_EQ(run_policy(*recording_of({doubled}, 2), h2o_text(d.budget), d.prompt).retained, one.retained);
+  }
+}
+
+TEST(Invariant, TopKBoundsEveryPolicyThatReadsAsMuch) {
+  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+    const Draw d = draw(seed);
+    const auto recording = recording_of({d.rows});
+    const Outcome bound = run_policy(*recording, "oracle-topk:k=" + number(d.budget + 1), d.prompt);
+    const int attended = std::max(d.budget, d.prompt) + 1;
+    const Outcome wide = run_policy(*recording, "oracle-topk:k=" + number(attended), d.prompt);
+    for (const std::string& policy : bounded_policies(d.budget)) {
+      SCOPED_TRACE("seed " + std::to_string(seed) + ", " + policy);
+      const Outcome found = run_policy(*recording, policy, d.prompt);
+      for (std::size_t i = 0; i < found.mass.size(); ++i)
+        for (std::size_t h = 0; h < found.mass[i].size(); ++h) {
+          EXPECT_LE(found.mass[i][h], bound.mass[i][h] + 1e-12) << "step " << i;
+          EXPECT_LE(bound.mass[i][h], wide.mass[i][h] + 1e-12) << "step " << i;
+        }
+    }
+  }
+}
+
+TEST(Invariant, LargerBudgetsKeepMoreOfTheSame) {
+  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    const Draw d = draw(seed);
+    const auto recording = recording_of({Rows{d.rows[0]}});  // one head: the stack property
+    for (const std::string& name : {std::string("window:window="), std::string("tova:budget="),
+                                    std::string("streaming-llm:sink=1,recent=")}) {
+      const Outcome small = run_policy(*recording, name + number(d.budget), d.prompt);
+      const Outcome large = run_policy(*recording, name + number(d.budget + 3), d.prompt);
+      for (std::size_t i = 0; i < small.retained.size(); ++i) {
+        EXPECT_TRUE(subset(small.retained[i][0], large.retained[i][0])) << name << ", step " << i;
+        EXPECT_LE(small.mass[i][0], large.mass[i][0] + 1e-12);
+      }
+    }
+  }
+}
+
+TEST(Invariant, BytesAddUp) {
+  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+    const Draw d = draw(seed);
+    const auto recording = recording_of({d.rows});
+    for (const std::string& base : bounded_policies(d.budget)) {
+      for (const char* placement : {",placement=holes", ",placement=reuse"}) {
+        const std::string policy = base + placement;
+        SCOPED_TRACE("seed " + std::to_string(seed) + ", " + policy);
+        const Outcome found = run_policy(*recording, policy, d.prompt);
+        const bool tova = policy.substr(0, 4) == "tova";
+        const bool h2o = policy.substr(0, 3) == "h2o";
+        const Sets& last = found.retained.empty() ? found.after_prefill : found.retained.back();
+        std::int64_t cells = 0;
+        std::int64_t sets = 0;
+        for (const auto& set : last) sets += static_cast<std::int64_t>(set.size());
+        cells = sets * (tova ? d.heads : 1);
+        const bool mapped = policy.find("=reuse") != std::string::npos && (tova || h2o);
+        const std::int64_t metadata = (h2o ? 4 * cells : 0) + (mapped ? 4 * sets : 0);
+        EXPECT_EQ(found.summary.entries, cells);
+        EXPECT_EQ(found.summary.metadata_bytes, metadata);
+        EXPECT_EQ(found.summary.bytes, cells * 2 * 64 * 2 + metadata);
+        EXPECT_GE(found.summary.peak_bytes, found.summary.bytes);
+      }
+    }
+  }
+}
+
+TEST(Invariant, SameInputSameBits) {
+  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    const Draw d = draw(seed);
+    const auto recording = recording_of({d.rows});
+    for (const std::string& policy : bounded_policies(d.budget)) {
+      const Outcome one = run_policy(*recording, policy, d.prompt);
+      const Outcome two = run_policy(*recording, policy, d.prompt);
+      EXPECT_EQ(one.retained, two.retained);
+      EXPECT_EQ(one.mass, two.mass);
+    }
+  }
+}
+
+TEST(Kernels, ExpIsExpAndFixed) {
+  for (std::uint64_t seed = 1; seed <= 20000; ++seed) {
+    Random random(seed, "exp");
+    const double x = -700 * random.unit() * random.unit() * random.unit();
+    EXPECT_NEAR(fixed_exp(x) / std::exp(x), 1.0, 4e-16) << "seed " << seed << ", x " << x;
+  }
+  EXPECT_EQ(fixed_exp(0.0), 1.0);
+  EXPECT_EQ(fixed_exp(-709.0), 0.0);
+  EXPECT_EQ(fixed_exp(-1e300), 0.0);
+}
+
+TEST(Kernels, SumsFollowTheirOrder) {
+  // Values whose sum depends on the order: 8 lanes, then the tree.
+  for (std::size_t n = 0; n <= 40; ++n) {
+    Random random(n, "sums");
+    std::vector<double> values(n);
+    std::vector<std::int32_t> positions(n);
+    for (std::size_t i = 0; i < n; ++i) {
+      values[i] = std::ldexp(random.unit(), static_cast<int>(random.below(60)));
+      positions[i] = static_cast<std::int32_t>(i);
+    }
+    double lane[8]{};
+    for (std::size_t i = 0; i < n; ++i) lane[i % 8] += values[i];
+    const double expected =
+        ((lane[0] + lane[1]) + (lane[2] + lane[3])) + ((lane[4] + lane[5]) + (lane[6] + lane[7]));
+    std::vector<double> out(n);
+    EXPECT_EQ(sum_in_lanes(values), expected) << n;
+    EXPECT_EQ(gather(values.data(), positions, out), expected) << n;
+    EXPECT_EQ(out, values);
+  }
+}
+
+TEST(Kernels, LowestIsTheFirstAmongEquals) {
+  for (std::uint64_t seed = 1; seed <= 500; ++seed) {
+    Random random(seed, "lowest");
+    const std::size_t n = 1 + random.below(30);
+    std::vector<double> score(n);
+    std::vector<double> value(n);
+    for (auto& x : score) x = static_cast<double>(random.below(4));
+    for (auto& x : value) x = static_cast<double>(random.below(4)) / 2;
+    const auto candidates = static_cast<std::int32_t>(1 + random.below(n));
+    std::vector<double> expected = score;
+    for (std::size_t i = 0; i < n; ++i) expected[i] += value[i] / 2;
+    const auto least = std::min_element(expected.begin(), expected.begin() + candidates);
+    const std::int32_t found = accumulate_and_find_lowest(value, 2.0, score, candidates);
+    EXPECT_EQ(score, expected) << "seed " << seed;
+    EXPECT_EQ(found, least - expected.begin()) << "seed " << seed;
+    EXPECT_EQ(first_lowest(score), std::min_element(expected.begin(), expected.end()) - expected.begin());
+  }
+}
+
+}  // namespace
+}  // namespace kvplan::attention

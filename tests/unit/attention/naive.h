@@ -1,0 +1,24 @@
+// The policies once more, straight from their definitions: sets and maps, full sorts, every row restricted
+// and divided anew. Shares no code with simulator/attention.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "tests/unit/attention/inputs.h"
+
+namespace kvplan::attention {
+
+struct NaivePolicy {
+  enum class Kind { kFull, kInterval, kH2o, kTova, kTopK } kind{Kind::kFull};
+  int a{0};  ///< sink, hh, budget or k
+  int b{0};  ///< recent
+  bool raw{false};
+  int group{1};
+  bool max{false};  ///< reduce a group by its maximum
+};
+
+/// Sets and masses as run_policy gives them (no errors, no summary).
+Outcome run_naive(const Rows& rows, const NaivePolicy& policy, int prompt);
+
+}  // namespace kvplan::attention

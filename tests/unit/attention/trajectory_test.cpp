@@ -1,0 +1,159 @@
+// Trajectories say what a replay of the whole recording says, in any order of asking; positional ones are
+// known without any recording.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "simulator/attention/trajectory.h"
+#include "tests/unit/attention/inputs.h"
+
+namespace kvplan::attention {
+namespace {
+
+std::vector<Rows> random_layers(Random& random, int layers, int heads, int tokens) {
+  std::vector<Rows> out;
+  for (int i = 0; i < layers; ++i) out.push_back(random_rows(random, heads, tokens, RowKind::kSmooth));
+  return out;
+}
+
+std::unique_ptr<Trajectory> make(const std::shared_ptr<const Recording>& recording, std::int64_t prompt,
+                                 const std::string& policy) {
+  auto parsed = parse_policy(policy);
+  EXPECT_TRUE(parsed.ok()) << parsed.error().to_string();
+  auto made = Trajectory::make(recording, 0, prompt, parsed.value());
+  EXPECT_TRUE(made.ok()) << made.error().to_string();
+  return std::move(made).value();
+}
+
+const char* const kPolicies[] = {
+    "full",          "window:window=5",          "streaming-llm:sink=2,recent=6", "h2o:hh=4,recent=3",
+    "tova:budget=7", "h2o:hh=2,recent=2,group=2"};
+
+TEST(Trajectory, SaysWhatTheReplaySays) {
+  for (std::uint64_t seed = 1; seed <= 12; ++seed) {
+    Random random(seed, "trajectory");
+    const int tokens = 2 + static_cast<int>(random.below(600));
+    const int prompt = 1 + static_cast<int>(random.below(static_cast<std::uint64_t>(tokens)));
+    const auto recording = recording_of(random_layers(random, 2, 4, tokens));
+    const std::string policy = kPolicies[seed % 6];
+    SCOPED_TRACE("seed " + std::to_string(seed) + ", " + policy + ", tokens " + std::to_string(tokens) +
+                 ", prompt " + std::to_string(prompt));
+    const auto trajectory = make(recording, prompt, policy);
+    ASSERT_TRUE(trajectory->advance(tokens - 1).ok());
+    std::int64_t pairs = 0;
+    for (const TrackInfo& track : trajectory->tracks()) pairs += track.pairs;
+    EXPECT_EQ(pairs, 2 * trajectory->stored_heads());
+    for (std::int32_t layer = 0; layer < 2; ++layer) {
+      const Outcome whole = run_policy(*recording, policy, prompt, layer);
+      for (std::int32_t head = 0; head < trajectory->stored_heads(); ++head) {
+        const std::int32_t track = trajectory->track_of(layer, head);
+        const bool one_set = whole.after_prefill.size() == 1;
+        const std::size_t unit = one_set ? 0 : static_cast<std::size_t>(head);
+        EXPECT_EQ(trajectory->kept(track, prompt - 1), whole.after_prefill[unit]);
+        for (std::int64_t t = prompt; t < tokens; ++t) {
+          const auto& expected = whole.retained[static_cast<std::size_t>(t - prompt)][unit];
+          ASSERT_EQ(trajectory->kept(track, t), expected) << "t " << t;
+          EXPECT_EQ(trajectory->kept_count(track, t), static_cast<std::int64_t>(expected.size()));
+        }
+      }
+    }
+  }
+}
+
+TEST(Trajectory, AskingInSmallStepsChangesNothing) {
+  Random random(7, "trajectory");
+  const auto recording = recording_of(random_layers(random, 2, 2, 700));
+  const auto whole = make(recording, 30, "h2o:hh=8,recent=8,placement=reuse");
+  const auto stepped = make(recording, 30, "h2o:hh=8,recent=8,placement=reuse");
+  ASSERT_TRUE(whole->advance(699).ok());
+  EXPECT_EQ(stepped->computed(), 0);
+  for (std::int64_t t = 0; t < 700; ++t) {
+    ASSERT_TRUE(stepped->advance(t).ok());
+    EXPECT_LE(stepped->computed(), std::min<std::int64_t>(700, t + 257));  // lazy
+    for (std::int32_t track = 0; track < 4; ++track) {
+      const auto a = whole->dropped(track, t);
+      const auto b = stepped->dropped(track, t);
+      ASSERT_TRUE(std::equal(a.begin(), a.end(), b.begin(), b.end())) << "t " << t;
+      ASSERT_EQ(whole->slot(track, t), stepped->slot(track, t));
+    }
+  }
+}
+
+TEST(Trajectory, PositionalPoliciesFollowTheirInterval) {
+  Random random(8, "trajectory");
+  const auto recording = recording_of(random_layers(random, 3, 4, 120));
+  for (const std::string policy : {"full", "window:window=16", "streaming-llm:sink=4,recent=9"}) {
+    const auto parsed = parse_policy(policy);
+    ASSERT_TRUE(parsed.ok());
+    const auto keep = parsed.value().kind->traits(parsed.value().choice).interval;
+    ASSERT_TRUE(keep.has_value());
+    const auto trajectory = make(recording, 40, policy);
+    ASSERT_TRUE(trajectory->advance(119).ok());
+    ASSERT_EQ(trajectory->tracks().size(), 1U);
+    EXPECT_EQ(trajectory->tracks()[0].pairs, 12);
+    for (std::int64_t t = 39; t < 120; ++t) {
+      for (std::int64_t p = 0; p <= t; ++p) {
+        const bool kept = p < keep->sink || p > t - std::min<std::int64_t>(keep->recent, t + 1);
+        ASSERT_EQ(trajectory->keeps(0, p, t), kept) << policy << ", p " << p << ", t " << t;
+      }
+    }
+  }
+}
+
+TEST(Trajectory, DropsAreDifferencesAndSlotsAreNeverShared) {
+  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Random random(seed, "slots");
+    const auto recording = recording_of(random_layers(random, 1, 2, 150));
+    const auto it = make(recording, 50, "h2o:hh=10,recent=10,placement=reuse");
+    ASSERT_TRUE(it->advance(149).ok());
+    for (std::int32_t track = 0; track < 2; ++track) {
+      std::vector<std::int32_t> before;
+      for (std::int64_t t = 0; t < 150; ++t) {
+        std::vector<std::int64_t> slots;
+        before.push_back(static_cast<std::int32_t>(t));
+        for (const std::int32_t p : before) slots.push_back(it->slot(track, p));
+        std::sort(slots.begin(), slots.end());
+        EXPECT_EQ(std::adjacent_find(slots.begin(), slots.end()), slots.end()) << "t " << t;
+        EXPECT_LT(slots.back(), it->slots(track, t));
+        for (const std::int32_t p : it->dropped(track, t))
+          before.erase(std::find(before.begin(), before.end(), p));
+        EXPECT_EQ(before, it->kept(track, t));
+        EXPECT_EQ(it->changes(t), !it->dropped(0, t).empty() || !it->dropped(1, t).empty());
+      }
+      EXPECT_EQ(it->slots(track, 149), 50);  // the prompt's slots are enough for ever
+    }
+  }
+}
+
+TEST(TrajectoryStore, SharesAndForgets) {
+  Random random(9, "store");
+  const auto recording = recording_of(random_layers(random, 2, 2, 300));
+  auto h2o = parse_policy("h2o:hh=4,recent=4");
+  auto reuse = parse_policy("h2o:hh=4,recent=4,placement=reuse");
+  ASSERT_TRUE(h2o.ok() && reuse.ok());
+  TrajectoryStore store(1);  // nothing that is not in use stays
+  auto first = store.get(recording, 0, 10, h2o.value());
+  ASSERT_TRUE(first.ok());
+  ASSERT_TRUE(first.value()->advance(299).ok());
+  auto same = store.get(recording, 0, 10, h2o.value());
+  EXPECT_EQ(first.value(), same.value());
+  const auto other = store.get(recording, 0, 11, h2o.value());
+  const auto placed = store.get(recording, 0, 10, reuse.value());
+  EXPECT_NE(first.value(), other.value());
+  EXPECT_NE(first.value(), placed.value());
+  EXPECT_EQ(store.size(), 3);
+  const std::vector<std::int32_t> kept = first.value()->kept(0, 200);
+  first = bad_input("let go");
+  same = bad_input("let go");
+  ASSERT_TRUE(store.get(recording, 0, 12, h2o.value()).ok());
+  EXPECT_LT(store.size(), 4);
+  const auto again = store.get(recording, 0, 10, h2o.value());
+  ASSERT_TRUE(again.value()->advance(299).ok());
+  EXPECT_EQ(again.value()->kept(0, 200), kept);
+  EXPECT_FALSE(store.get(recording, 0, 301, h2o.value()).ok());
+  EXPECT_FALSE(store.get(recording, 1, 10, h2o.value()).ok());
+}
+
+}  // namespace
+}  // namespace kvplan::attention

@@ -1,0 +1,134 @@
+// The command line: result keys, exit codes, one line of error, nothing left behind.
+#include <gtest/gtest.h>
+#include <simdjson.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+namespace kvplan {
+namespace {
+
+namespace fs = std::filesystem;
+namespace dom = simdjson::dom;
+
+const std::string kGolden = std::string(KVPLAN_SOURCE_DIR) + "/tests/golden/policies/";
+
+struct Ended {
+  int code{-1};
+  std::string out, err;
+};
+
+/// Runs `kvplan ARGUMENTS`; standard error goes through a file of this test's own folder.
+class Command : public testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = fs::temp_directory_path() / ("kvplan_evict_" + std::to_string(::getpid()));
+    fs::create_directories(folder_);
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+  [[nodiscard]] std::string path(const std::string& name) const { return (folder_ / name).string(); }
+  [[nodiscard]] Ended run(const std::string& arguments) const {
+    Ended ended;
+    const std::string errors = path("stderr");
+    FILE* pipe =
+        ::popen((std::string(KVPLAN_PROGRAM_DIR) + "/kvplan " + arguments + " 2>" + errors).c_str(), "r");
+    std::array<char, 4096> buffer{};
+    for (std::size_t got = 1; got > 0;) {
+      got = std::fread(buffer.data(), 1, buffer.size(), pipe);
+      ended.out.append(buffer.data(), got);
+    }
+    ended.code = WEXITSTATUS(::pclose(pipe));
+    std::ifstream file(errors);
+    ended.err.assign(std::istreambuf_iterator<char>(file), {});
+    fs::remove(errors);
+    return ended;
+  }
+
+  fs::path folder_;
+};
+
+TEST_F(Command, JsonHasThePromisedKeys) {
+  const Ended ended =
+      run("evict " + kGolden + "inputs/A.json --policy h2o:hh=4,recent=4 --prefill 8 --json -");
+  ASSERT_EQ(ended.code, 0) << ended.err;
+  EXPECT_EQ(ended.err, "");
+  dom::parser parser;
+  const dom::element found = parser.parse(ended.out);
+  EXPECT_EQ(std::string_view(found["policy"]), "h2o_real_drop");
+  EXPECT_EQ(std::int64_t(found["params"]["hh"]), 4);
+  EXPECT_EQ(std::string_view(found["params"]["score_rows"]), "renorm");
+  EXPECT_EQ(std::int64_t(found["params"]["group"]), 1);
+  EXPECT_EQ(std::int64_t(found["prefill_len"]), 8);
+  EXPECT_EQ(simdjson::minify(found["after_prefill"]), "[[0,1,2,3,4,5,6,7]]");
+  const auto steps = dom::array(found["steps"]);
+  EXPECT_EQ(steps.size(), 56U);
+  EXPECT_EQ(std::int64_t(steps.at(3)["t"]), 11);
+  EXPECT_EQ(simdjson::minify(steps.at(3)["retained"]), "[[0,1,2,4,8,9,10,11]]");
+  const dom::element summary = found["summary"];
+  EXPECT_EQ(std::int64_t(summary["bytes"]), 8 * 512 + 8 * 4);
+  EXPECT_EQ(std::int64_t(summary["peak_decode_entries"]), 9);
+  EXPECT_TRUE(summary["output_error"].is_null());
+  EXPECT_EQ(dom::array(summary["assumptions"]).size(), 1U);
+}
+
+TEST_F(Command, FileTextAndKvaAgree) {
+  const std::string json = kGolden + "inputs/E.json";
+  ASSERT_EQ(run("attention convert " + json + " -o " + path("e.kva")).code, 0);
+  ASSERT_EQ(run("evict " + json + " --policy tova:budget=5 --prefill 8 --json " + path("a")).code, 0);
+  ASSERT_EQ(run("evict " + path("e.kva") + " --policy tova:budget=5 --prefill 8 --json " + path("b")).code,
+            0);
+  dom::parser one;
+  dom::parser two;
+  const dom::element a = one.load(path("a"));
+  const dom::element b = two.load(path("b"));
+  for (const char* key : {"params", "after_prefill", "steps", "summary"})
+    EXPECT_EQ(simdjson::minify(a[key]), simdjson::minify(b[key])) << key;
+  const Ended text = run("evict " + path("e.kva") + " --policy tova:budget=5 --prefill 8");
+  EXPECT_EQ(text.code, 0);
+  EXPECT_NE(text.out.find("attended mass"), std::string::npos);
+  const Ended info = run("attention info " + path("e.kva"));
+  EXPECT_NE(info.out.find("dense rows, f64"), std::string::npos);
+}
+
+TEST_F(Command, ErrorsAreOneLineExitTwoAndLeaveNothing) {
+  const std::string input = "evict " + kGolden + "inputs/A.json ";
+  std::ofstream(path("broken.json")) << "{\"query_heads\": 1, \"T\": 1, \"rows\": [[[-1]]]}";
+  std::ofstream(path("empty.kva"));
+  const std::array<std::pair<std::string, std::string>, 11> table{{
+      {input + "--policy h2o:hh=4 --prefill 8",
+       "--policy: h2o:recent: must be given: Newest tokens, always kept"},
+      {input + "--policy h20:hh=4 --prefill 8", "did you mean \"h2o\""},
+      {input + "--policy window:window=0 --prefill 8",
+       "--policy: window:window: expected a whole number from 1"},
+      {input + "--policy full --prefill 0", "--prefill: expected 1 to 64 for this recording, found 0"},
+      {input + "--policy full --prefill 65", "--prefill: expected 1 to 64 for this recording, found 65"},
+      {input + "--policy full --prefill 8 --layer 1", "--layer: expected 0 to 0 for this recording, found 1"},
+      {input + "--policy full --prefill 8 --sequence -1", "--sequence: expected 0 to 0"},
+      {input + "--policy full:group=3 --prefill 8",
+       "full:group: expected a divisor of the recording's 1 query heads"},
+      {"evict " + path("broken.json") + " --policy full --prefill 1",
+       "rows[0][0]: expected weights from 0 to 1"},
+      {"evict " + path("empty.kva") + " --policy full --prefill 1", "the file is empty"},
+      {"evict " + path("none.kva") + " --policy full --prefill 1", "cannot open: No such file or directory"},
+  }};
+  for (const auto& [arguments, expected] : table) {
+    const Ended ended = run(arguments + " --json " + path("out.json"));
+    EXPECT_EQ(ended.code, 2) << arguments;
+    EXPECT_NE(ended.err.find(expected), std::string::npos) << ended.err;
+    EXPECT_EQ(std::count(ended.err.begin(), ended.err.end(), '\n'), 1) << ended.err;
+    EXPECT_EQ(ended.out, "");
+    EXPECT_FALSE(fs::exists(path("out.json")));
+  }
+  const Ended full = run(input + "--policy full --prefill 8 --json /dev/full");
+  EXPECT_EQ(full.code, 2);
+  EXPECT_NE(full.err.find("No space left on device"), std::string::npos) << full.err;
+}
+
+}  // namespace
+}  // namespace kvplan
