@@ -47,6 +47,9 @@ std::string unknown_name(std::string_view kind, std::string_view word,
                          std::span<const std::string_view> known) {
   std::string out = "unknown ";
   out.append(kind).append(" \"").append(word.substr(0, 80)).append("\"");
+  // The word may come from a hostile file; the message is one line all the same.
+  for (char& c : out)
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) c = '?';
   const std::string_view near = nearest_name(word, known);
   if (!near.empty()) out.append("; did you mean \"").append(near).append("\"?");
   out += " (known: ";

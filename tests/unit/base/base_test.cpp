@@ -62,6 +62,8 @@ TEST(Suggest, NearestName) {
   EXPECT_EQ(nearest_name("zebra", kNames), "");
   EXPECT_EQ(unknown_name("policy", "windwo", kNames),
             "unknown policy \"windwo\"; did you mean \"window\"? (known: window, streaming-llm, h2o)");
+  EXPECT_EQ(unknown_name("policy", "ze\nbra", kNames),
+            "unknown policy \"ze?bra\" (known: window, streaming-llm, h2o)");
 }
 
 TEST(Result, ErrorTextNamesThePlace) {
