@@ -1,0 +1,62 @@
+// Hostile text (plain or compressed) through detection and every importer that can be meant by it.
+#include <cstdlib>
+
+#include "tests/fuzz/fuzz.h"
+#include "traces/import/open_trace.h"
+
+namespace {
+
+using namespace kvplan;
+using namespace kvplan::traces;
+
+Result<Trace> import(std::string_view bytes, const ImportOptions& options) {
+  KVPLAN_TRY(std::unique_ptr<ByteSource> source, open_memory(bytes, "fuzz"));
+  Inputs inputs;
+  inputs.first = std::make_unique<Input>(std::move(source), "fuzz");
+  KVPLAN_TRY(const std::unique_ptr<TraceStream> stream, open_stream(std::move(inputs), options));
+  return collect(*stream);
+}
+
+/// What every reader of a trace relies on.
+void check(const Result<Trace>& result) {
+  if (!result.ok()) {
+    if (result.error().to_string().find('\n') != std::string::npos) std::abort();
+    return;
+  }
+  const Trace& trace = result.value();
+  const std::size_t rows = trace.arrival_ns.size();
+  if (rows == 0 || trace.input_tokens.size() != rows || trace.output_tokens.size() != rows) std::abort();
+  if (trace.digest.size() != 16) std::abort();
+  if (!trace.session.empty() && trace.session.size() != rows) std::abort();
+  if (!trace.prefix.present()) return;
+  if (trace.prefix.offsets.size() != rows + 1 || trace.prefix.offsets.back() != trace.prefix.ids.size())
+    std::abort();
+  for (const std::uint32_t id : trace.prefix.ids)
+    if (id >= trace.prefix.distinct) std::abort();
+}
+
+}  // namespace
+
+std::vector<std::string> fuzz_seeds() {
+  return {
+      "TIMESTAMP,ContextTokens,GeneratedTokens\r\n2023-11-16 18:15:46.6805900,374,44\r\n2023-11-16 "
+      "18:15:50,396,109",
+      "{\"timestamp\": 27482, \"input_length\": 600, \"output_length\": 52, \"hash_ids\": [46, 9000000000]}\n"
+      "{\"timestamp\": 30535.5, \"input_length\": 5, \"output_length\": 2, \"hash_ids\": [46], "
+      "\"session_id\": \"a\\n\"}\n",
+      "arrival_ns,input_tokens,output_tokens,session\n5,1,2,\"a,\"\"b\"\"\"\n6,3,4,\n",
+      "a,b,c,d\n1,2,3,[1;2]\n1.5e-3,2.0,3,\n",
+      "{\"a\": 1, \"b\": 20, \"c\": 3, \"d\": [1, 2], \"e\": {\"f\": [null, true, \"\\u00e9\"]}}\n",
+  };
+}
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string_view bytes(reinterpret_cast<const char*>(data), size);
+  check(import(bytes, {}));
+  check(import(bytes, {.format = "azure", .map = "", .block_tokens = 0}));
+  check(import(bytes, {.format = "mooncake", .map = "", .block_tokens = 16}));
+  const std::string map = "arrival=a:s,input=b,output=c,hashes=d,block=4";
+  check(import(bytes, {.format = "csv", .map = map, .block_tokens = 0}));
+  check(import(bytes, {.format = "jsonl", .map = map, .block_tokens = 0}));
+  return 0;
+}
