@@ -25,12 +25,13 @@ class FileSource final : public ByteSource {
   FileSource(int descriptor, std::string path) : descriptor_(descriptor), path_(std::move(path)) {}
   ~FileSource() override { ::close(descriptor_); }
   Result<std::size_t> read(char* to, std::size_t room) override {
-    for (;;) {
-      const ssize_t got = ::read(descriptor_, to, std::min(room, std::size_t{1} << 30));
-      if (got >= 0) return static_cast<std::size_t>(got);
-      if (errno != EINTR)
-        return bad_input(std::string("cannot read: ") + std::strerror(errno)).at_file(path_);
-    }
+    const ssize_t got = ::read(descriptor_, to, std::min(room, std::size_t{1} << 30));
+    if (got >= 0) return static_cast<std::size_t>(got);
+    Error error = bad_input(std::string("cannot read: ") + std::strerror(errno)).at_file(path_);
+    // Only a signal with a handler ends a waiting read: the user asked to stop.
+    if (errno == EINTR)
+      error = Error{.message = "interrupted", .file = {}, .field = {}, .kind = ErrorKind::kInterrupted};
+    return error;
   }
 
  private:

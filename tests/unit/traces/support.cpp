@@ -8,6 +8,18 @@
 #include <iterator>
 #include <set>
 
+// Sanitizers reserve terabytes of address space: no limit there.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define KVPLAN_LIMIT_MEMORY 0
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define KVPLAN_LIMIT_MEMORY 0
+#endif
+#endif
+#ifndef KVPLAN_LIMIT_MEMORY
+#define KVPLAN_LIMIT_MEMORY 1
+#endif
+
 namespace kvplan::traces::testing {
 
 std::string shared_traces() {

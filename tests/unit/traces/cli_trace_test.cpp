@@ -1,0 +1,250 @@
+// `kvplan trace` as a user meets it: results, exit codes, one line for anything wrong, nothing half-written,
+// and memory that stays bounded (the program runs with a limited address space).
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdlib>
+
+#include "tests/unit/traces/support.h"
+
+namespace kvplan::traces {
+namespace {
+
+using testing::Outcome;
+using testing::run_kvplan;
+using testing::TemporaryFolder;
+
+constexpr const char* kTwoRows =
+    "TIMESTAMP,ContextTokens,GeneratedTokens\r\n2023-11-16 18:15:46.6805900,374,44\r\n2023-11-16 "
+    "18:15:50.6805900,396,109";
+
+std::string quoted(const std::string& path) {
+  return "'" + path + "'";
+}
+
+void expect_one_line(const Outcome& outcome, const std::string& line) {
+  EXPECT_EQ(outcome.exit_code, 2);
+  EXPECT_EQ(outcome.out, "");
+  EXPECT_EQ(outcome.err, line + "\n");
+}
+
+TEST(CliTrace, InfoAsJsonHasTheKeysInOrder) {
+  const TemporaryFolder folder;
+  testing::write_file(folder.file("a.csv"), kTwoRows);
+  const Outcome outcome = run_kvplan("trace info " + quoted(folder.file("a.csv")) + " --json -");
+  EXPECT_EQ(outcome.exit_code, 0);
+  EXPECT_EQ(outcome.err, "");
+  EXPECT_EQ(outcome.out, R"({
+  "requests": 2,
+  "sessions": 0,
+  "span_s": 4,
+  "rate_per_s": 0.25,
+  "interarrival_cv": 0,
+  "input_tokens": {
+    "mean": 385,
+    "p50": 374,
+    "p95": 396,
+    "p99": 396,
+    "max": 396
+  },
+  "output_tokens": {
+    "mean": 76.5,
+    "p50": 44,
+    "p95": 109,
+    "p99": 109,
+    "max": 109
+  },
+  "prefix": null,
+  "warnings": [],
+  "digest": ")" + outcome.out.substr(outcome.out.find("digest\": \"") + 10, 16) +
+                             R"(",
+  "format": "azure",
+  "sources": [
+    "a.csv"
+  ],
+  "options": [
+    "map=arrival=TIMESTAMP:iso,input=ContextTokens,output=GeneratedTokens"
+  ]
+}
+)");
+}
+
+TEST(CliTrace, ImportInfoHeadConvertAgree) {
+  const TemporaryFolder folder;
+  testing::write_file(folder.file("a.csv"), kTwoRows);
+  const Outcome import =
+      run_kvplan("trace import " + quoted(folder.file("a.csv")) + " -o " + quoted(folder.file("a.kvt")));
+  EXPECT_EQ(import.exit_code, 0);
+  EXPECT_EQ(import.out, "");
+  EXPECT_EQ(import.err.substr(folder.file("a.kvt").size(), 59),
+            ": 2 requests from azure over 4.000 s, 0.250 per second, dig");
+  const std::string json = run_kvplan("trace info --json - " + quoted(folder.file("a.csv"))).out;
+  EXPECT_EQ(run_kvplan("trace info --json - " + quoted(folder.file("a.kvt"))).out, json);
+  EXPECT_EQ(run_kvplan("trace head -n 1 " + quoted(folder.file("a.kvt"))).out,
+            " request       arrival s    input   output\n       0        0.000000      374       44\n");
+  const std::string digest = json.substr(json.find("digest"), 27);
+  for (const char* name : {"b.csv", "b.csv.gz", "b.csv.zst", "b.kvt.gz"}) {
+    EXPECT_EQ(run_kvplan("trace convert " + quoted(folder.file("a.kvt")) + " -o " + quoted(folder.file(name)))
+                  .exit_code,
+              0);
+    const std::string again = run_kvplan("trace info --json - " + quoted(folder.file(name))).out;
+    EXPECT_EQ(again.substr(again.find("digest"), 27), digest) << name;
+  }
+}
+
+TEST(CliTrace, MooncakeRowsSurviveConversion) {
+  const TemporaryFolder folder;
+  testing::write_file(
+      folder.file("a.jsonl"),
+      "{\"timestamp\": 1.25, \"input_length\": 600, \"output_length\": 5, \"hash_ids\": [9, 7], "
+      "\"session_id\": \"a \\\"b\\\"\"}\n"
+      "{\"timestamp\": 3, \"input_length\": 600, \"output_length\": 5, \"hash_ids\": [9, 8], "
+      "\"max_tokens\": 9}\n");
+  run_kvplan("trace convert " + quoted(folder.file("a.jsonl")) + " -o " + quoted(folder.file("b.jsonl")));
+  EXPECT_EQ(
+      testing::read_file(folder.file("b.jsonl")),
+      "{\"timestamp\": 1.25, \"input_length\": 600, \"output_length\": 5, \"session_id\": \"a \\\"b\\\"\", "
+      "\"hash_ids\": [0, 1]}\n"
+      "{\"timestamp\": 3, \"input_length\": 600, \"output_length\": 5, \"max_tokens\": 9, \"hash_ids\": [0, "
+      "2]}\n");
+}
+
+TEST(CliTrace, UsageErrorsAreOneLine) {
+  expect_one_line(run_kvplan(""), "kvplan: A subcommand is required (see --help)");
+  expect_one_line(run_kvplan("trace"), "kvplan: A subcommand is required (see --help)");
+  expect_one_line(run_kvplan("trace info"), "kvplan: TRACE is required (see --help)");
+  expect_one_line(run_kvplan("trace info a --bogus"),
+                  "kvplan: The following argument was not expected: --bogus (see --help)");
+  expect_one_line(run_kvplan("trace import a"), "kvplan: --output is required (see --help)");
+  EXPECT_EQ(run_kvplan("--version").exit_code, 0);
+  EXPECT_EQ(run_kvplan("--version").out.substr(0, 7), "kvplan ");
+  EXPECT_EQ(run_kvplan("trace import --help").exit_code, 0);
+}
+
+TEST(CliTrace, ABadInputLeavesNoOutputAndAnOldOneAlone) {
+  const TemporaryFolder folder;
+  const std::string out = quoted(folder.file("out.kvt"));
+  testing::write_file(folder.file("bad.csv"), std::string(kTwoRows) + "\nx,1,2\n");
+  expect_one_line(run_kvplan("trace import " + quoted(folder.file("bad.csv")) + " -o " + out),
+                  "kvplan: " + folder.file("bad.csv") +
+                      ":4: TIMESTAMP: expected a time such as 2023-11-16 18:15:46.68 or "
+                      "2024-05-10T00:00:00Z, found \"x\"");
+  EXPECT_EQ(folder.listing(), "bad.csv");
+  testing::write_file(folder.file("out.kvt"), "precious");
+  EXPECT_EQ(run_kvplan("trace import " + quoted(folder.file("bad.csv")) + " -o " + out).exit_code, 2);
+  EXPECT_EQ(testing::read_file(folder.file("out.kvt")), "precious");
+  EXPECT_EQ(folder.listing(), "bad.csv out.kvt");
+}
+
+TEST(CliTrace, FilesThatCannotBeReadOrWritten) {
+  const TemporaryFolder folder;
+  testing::write_file(folder.file("a.csv"), kTwoRows);
+  testing::write_file(folder.file("empty"), "");
+  expect_one_line(run_kvplan("trace info " + quoted(folder.file("none"))),
+                  "kvplan: " + folder.file("none") + ": cannot open: No such file or directory");
+  expect_one_line(run_kvplan("trace info " + quoted(folder.file("empty"))),
+                  "kvplan: " + folder.file("empty") + ": the file is empty");
+  expect_one_line(run_kvplan("trace info " + quoted(folder.path())),
+                  "kvplan: " + folder.path() + ": expected a file, found a folder");
+  expect_one_line(run_kvplan("trace import " + quoted(folder.file("a.csv")) + " -o /dev/full"),
+                  "kvplan: /dev/full: cannot write: No space left on device");
+  expect_one_line(
+      run_kvplan("trace import " + quoted(folder.file("a.csv")) + " -o " + quoted(folder.file("no/x.kvt"))),
+      "kvplan: " + folder.file("no/x.kvt") + ": cannot write: No such file or directory");
+  expect_one_line(
+      run_kvplan("trace convert " + quoted(folder.file("a.csv")) + " -o " + quoted(folder.file("x.pdf"))),
+      "kvplan: " + folder.file("x.pdf") +
+          ": --output: expected an ending .kvt, .csv or .jsonl, before .gz or .zst if any");
+  EXPECT_EQ(folder.listing(), "a.csv empty");
+}
+
+TEST(CliTrace, BombsTakeTimeButNoMemory) {
+  const TemporaryFolder folder;
+  // One line of 300 MB, and a table of 40 M columns of nothing: 256 MiB of address space are enough to say
+  // no.
+  ASSERT_EQ(
+      std::system(
+          ("head -c 300000000 /dev/zero | tr '\\0' x | gzip -1 > " + quoted(folder.file("line.gz"))).c_str()),
+      0);
+  const Outcome line = run_kvplan("trace info " + quoted(folder.file("line.gz")), 256);
+  EXPECT_EQ(line.exit_code, 2);
+  EXPECT_EQ(line.err,
+            "kvplan: " + folder.file("line.gz") +
+                ": not a trace in any known format (azure, csv, jsonl, kvplan-csv, mooncake, .kvt)\n");
+  const Outcome forced = run_kvplan("trace info --format azure " + quoted(folder.file("line.gz")), 256);
+  EXPECT_EQ(forced.exit_code, 2);
+  EXPECT_EQ(forced.err,
+            "kvplan: " + folder.file("line.gz") + ":1: more than 67108864 bytes without an end of line\n");
+  ASSERT_EQ(
+      std::system(("head -c 40000000 /dev/zero | tr '\\0' , | gzip -1 > " + quoted(folder.file("commas.gz")))
+                      .c_str()),
+      0);
+  const Outcome commas = run_kvplan("trace info --format azure " + quoted(folder.file("commas.gz")), 256);
+  EXPECT_EQ(commas.exit_code, 2);
+  EXPECT_EQ(commas.err, "kvplan: " + folder.file("commas.gz") + ":1: more than 4096 columns\n");
+}
+
+TEST(CliTrace, ImportStreamsInBoundedMemory) {
+  const TemporaryFolder folder;
+  // 3 M rows: 72 MB of columns in memory, 130 MB of text; the import has 96 MiB of address space, the program
+  // included.
+  ASSERT_EQ(
+      std::system(
+          ("{ echo arrival_ns,input_tokens,output_tokens; seq 1 3000000 | sed 's/$/000000,1000,100/'; } "
+           "| gzip -1 > " +
+           quoted(folder.file("a.gz")))
+              .c_str()),
+      0);
+  const Outcome import =
+      run_kvplan("trace import " + quoted(folder.file("a.gz")) + " -o " + quoted(folder.file("a.kvt")), 96);
+  EXPECT_EQ(import.exit_code, 0) << import.err;
+  const Outcome head = run_kvplan("trace head -n 2 " + quoted(folder.file("a.kvt")), 96);
+  EXPECT_EQ(head.exit_code, 0) << head.err;
+  const Outcome convert = run_kvplan(
+      "trace convert " + quoted(folder.file("a.kvt")) + " -o " + quoted(folder.file("b.jsonl.zst")), 96);
+  EXPECT_EQ(convert.exit_code, 0) << convert.err;
+}
+
+TEST(CliTrace, InterruptLeavesNothingAndExitsWithThree) {
+  const TemporaryFolder folder;
+  int pipe_ends[2];
+  ASSERT_EQ(::pipe(pipe_ends), 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::alarm(60);  // should it not stop
+    ::dup2(pipe_ends[0], STDIN_FILENO);
+    ::close(pipe_ends[0]);
+    ::close(pipe_ends[1]);
+    const int log = ::open(folder.file("err").c_str(), O_CREAT | O_WRONLY, 0600);
+    ::dup2(log, STDERR_FILENO);
+    ::execl(KVPLAN_PROGRAM_DIR "/kvplan", "kvplan", "trace", "import", "/dev/stdin", "-o",
+            folder.file("out.kvt").c_str(), nullptr);
+    ::_exit(99);
+  }
+  ::close(pipe_ends[0]);
+  const auto before = std::signal(SIGPIPE, SIG_IGN);
+  // An input without an end. Once the temporary file is there the program is told to stop; rows go on until
+  // it has.
+  std::string rows = "arrival_ns,input_tokens,output_tokens\n";
+  bool told = false;
+  int status = 0;
+  while (::waitpid(child, &status, WNOHANG) == 0) {
+    if (::write(pipe_ends[1], rows.data(), rows.size()) < 0) continue;
+    rows.clear();
+    for (int i = 0; i < 1000; ++i) rows += "5,1,1\n";
+    if (!told && folder.listing().find("out.kvt.") != std::string::npos) told = ::kill(child, SIGINT) == 0;
+  }
+  ::close(pipe_ends[1]);
+  std::signal(SIGPIPE, before);
+  EXPECT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 3);
+  EXPECT_EQ(testing::read_file(folder.file("err")).substr(0, 8), "kvplan: ");
+  EXPECT_NE(testing::read_file(folder.file("err")).find("interrupted\n"), std::string::npos);
+  EXPECT_EQ(folder.listing(), "err");
+}
+
+}  // namespace
+}  // namespace kvplan::traces
