@@ -33,6 +33,8 @@ Error interrupted_error();
 /// Writes a result: to the file, whole or not at all, or to standard output where the path is "-".
 Status write_text(const std::string& path, std::string_view text);
 
+void add_cache(CLI::App& app, Outcome& outcome);
+void add_run(CLI::App& app, Outcome& outcome);
 void add_trace(CLI::App& app, Outcome& outcome);
 void add_evict(CLI::App& app, Outcome& outcome);
 void add_attention(CLI::App& app, Outcome& outcome);

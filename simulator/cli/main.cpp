@@ -14,6 +14,8 @@ int main(int argc, char** argv) {
   app.require_subcommand(1);
   watch_interrupts();
   Outcome outcome;
+  add_cache(app, outcome);
+  add_run(app, outcome);
   add_trace(app, outcome);
   add_evict(app, outcome);
   add_attention(app, outcome);

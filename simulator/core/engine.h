@@ -45,7 +45,12 @@ struct SchedulerParams {
 /// Shared with whoever waits for the run: may ask it to stop and see how far it is.
 struct RunControl {
   std::atomic<bool> stop{false};
+  bool (*stop_asked)(){nullptr};  ///< asked once per pass if set; a signal flag, for example
   std::atomic<std::int64_t> requests_done{0};
+
+  [[nodiscard]] bool wants_stop() const {
+    return stop.load(std::memory_order_relaxed) || (stop_asked != nullptr && stop_asked());
+  }
 };
 
 /// Everything one replica's run needs. All pointers outlive the run.

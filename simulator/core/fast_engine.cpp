@@ -12,12 +12,11 @@
 // is exact: inside a run nothing is freed, granted or made findable, so a head of the queue that was refused
 // stays refused.
 //
-// Premises that do not always hold are tested in every pass: if the token budget cannot serve everyone that
-// the lists stand for (fewer budget tokens than running requests, several prompts in work under a threshold),
-// the pass walks the running list request by request (`pass_one_by_one`), and requests that got nothing lose
-// a place.
+// Every decoding request gets its token in every pass, whatever the prompts in work take. Why: a request is
+// admitted while budget is left, so all wishes but the youngest's always fit the budget (only the youngest
+// can have been cut by it; wishes never grow otherwise). The pass checks that, and the youngest takes what is
+// left.
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <deque>
 #include <queue>
@@ -25,28 +24,10 @@
 
 #include "simulator/base/check.h"
 #include "simulator/core/engine.h"
+#include "simulator/core/seats.h"
 
 namespace kvplan::core {
 namespace {
-
-using Seat = std::int32_t;
-constexpr Seat kNoSeat = -1;
-
-/// A running request. Linked into the running list, and into a phase list while it decodes.
-struct SeatState {
-  RequestId request{0};
-  std::int64_t rank{0};         ///< admission order
-  std::int64_t offset{0};       ///< decoding: tokens held = step_ + offset
-  std::int64_t computed{0};     ///< before that: tokens held
-  std::int64_t goal{0};         ///< before that: tokens to compute until a token is sampled
-  std::int64_t dropped_to{-1};  ///< as of the last telling drop; -1 = nothing dropped since admission
-  std::int32_t phase{-1};
-  std::uint32_t generation{0};  ///< tells stale heap entries
-  Seat run_prev{kNoSeat}, run_next{kNoSeat};
-  Seat phase_prev{kNoSeat}, phase_next{kNoSeat};
-  bool decoding{false};
-  bool sliding{false};  ///< has dropped: loses one cell per token
-};
 
 /// Something that happens to a decoding request when step_ reaches `step`.
 struct Due {
@@ -59,62 +40,18 @@ struct Due {
   }
 };
 
-/// Lists of decoding seats by the step (mod period) at which they need a block, each in admission order.
-struct Phases {
-  std::vector<Seat> head, tail;
-  std::vector<std::int32_t> sliding;    ///< members that slide
-  std::vector<std::uint64_t> filled;    ///< bit per non-empty list
-  std::vector<std::uint64_t> slipping;  ///< bit per list with sliding members
-
-  void reset(std::size_t period) {
-    head.assign(period, kNoSeat);
-    tail.assign(period, kNoSeat);
-    sliding.assign(period, 0);
-    filled.assign((period + 63) / 64, 0);
-    slipping.assign((period + 63) / 64, 0);
-  }
-  static void set(std::vector<std::uint64_t>& bits, std::size_t i) {
-    bits[i / 64] |= std::uint64_t{1} << (i % 64);
-  }
-  static void clear(std::vector<std::uint64_t>& bits, std::size_t i) {
-    bits[i / 64] &= ~(std::uint64_t{1} << (i % 64));
-  }
-  /// Distance from `from` to the next set bit, cyclically, at least 1 and at most the period; 0 if none is
-  /// set.
-  [[nodiscard]] static std::int64_t next(const std::vector<std::uint64_t>& bits, std::size_t from,
-                                         std::size_t period) {
-    for (std::size_t i = from + 1; i < period;) {
-      const std::uint64_t word = bits[i / 64] >> (i % 64);
-      if (word != 0) {
-        const std::size_t found = i + static_cast<std::size_t>(std::countr_zero(word));
-        return found < period ? static_cast<std::int64_t>(found - from) : 0;
-      }
-      i = (i / 64 + 1) * 64;
-    }
-    for (std::size_t i = 0; i <= from;) {
-      const std::uint64_t word = bits[i / 64] >> (i % 64);
-      if (word != 0) {
-        const std::size_t found = i + static_cast<std::size_t>(std::countr_zero(word));
-        return found <= from ? static_cast<std::int64_t>(found + period - from) : 0;
-      }
-      i = (i / 64 + 1) * 64;
-    }
-    return 0;
-  }
-};
-
 class FastEngine final : public BlockListener {
  public:
   explicit FastEngine(const ReplicaRun& run)
       : run_(run),
         workload_(*run.workload),
         allocator_(*run.allocator),
-        period_(static_cast<std::size_t>(run.allocator->growth_tokens())),
+        grows_(run.allocator->growth_tokens() > 0),
         quantum_(run.allocator->layout().quantum_tokens),
+        phases_(std::max<std::int64_t>(run.allocator->growth_tokens(), 1)),
         goal_(run.workload->input.size()),
         generated_once_(run.workload->input.size(), false),
         admitted_before_(run.workload->input.size(), false) {
-    phases_.reset(std::max<std::size_t>(period_, 1));
     for (const Observer* observer : run.observers)
       tell_publications_ = tell_publications_ || observer->wants_publications();
     if (tell_publications_) allocator_.set_listener(this);
@@ -124,10 +61,10 @@ class FastEngine final : public BlockListener {
   Status run() {
     SimTime last_end{};
     while (true) {
-      if (run_.control != nullptr && run_.control->stop.load(std::memory_order_relaxed))
+      if (run_.control != nullptr && run_.control->wants_stop())
         return Error{.message = "interrupted", .file = {}, .field = {}, .kind = ErrorKind::kInterrupted};
       collect_arrivals(now_);
-      if (running_count_ == 0 && waiting_.empty()) {
+      if (seats_.running() == 0 && waiting_.empty()) {
         if (next_arrival_ == run_.requests.size()) break;
         now_ = arrival_of(run_.requests[next_arrival_]);
         continue;
@@ -155,7 +92,8 @@ class FastEngine final : public BlockListener {
   }
 
  private:
-  SeatState& at(Seat s) { return seats_[static_cast<std::size_t>(s)]; }
+  SeatState& at(Seat s) { return seats_[s]; }
+  [[nodiscard]] const SeatState& at(Seat s) const { return seats_[s]; }
   [[nodiscard]] SimTime arrival_of(RequestId r) const {
     return workload_.arrival[static_cast<std::size_t>(r)];
   }
@@ -163,8 +101,7 @@ class FastEngine final : public BlockListener {
     return s.decoding ? step_ + s.offset : s.computed;
   }
 
-  // ---- arrivals
-  // -------------------------------------------------------------------------------------------------
+  // ---- arrivals ----
 
   void collect_arrivals(SimTime until) {
     while (next_arrival_ < run_.requests.size() && arrival_of(run_.requests[next_arrival_]) <= until) {
@@ -181,120 +118,43 @@ class FastEngine final : public BlockListener {
     }
   }
 
-  // ---- lists
-  // ----------------------------------------------------------------------------------------------------
-
-  Seat open_seat(RequestId r) {
-    if (free_seats_.empty()) {
-      free_seats_.push_back(static_cast<Seat>(seats_.size()));
-      seats_.emplace_back();
-    }
-    const Seat seat = free_seats_.back();
-    free_seats_.pop_back();
-    SeatState& s = at(seat);
-    const std::uint32_t generation = s.generation + 1;
-    s = SeatState{};
-    s.generation = generation;
-    s.request = r;
-    s.rank = next_rank_++;
-    s.run_prev = run_tail_;
-    (run_tail_ == kNoSeat ? run_head_ : at(run_tail_).run_next) = seat;
-    run_tail_ = seat;
-    ++running_count_;
-    return seat;
+  /// Kept tokens of a decoding request that holds `tokens`.
+  [[nodiscard]] std::int64_t kept(const SeatState& s, std::int64_t tokens) const {
+    return s.sliding ? run_.keep.sink + run_.keep.recent : tokens;
   }
 
-  void close_seat(Seat seat) {
-    SeatState& s = at(seat);
-    (s.run_prev == kNoSeat ? run_head_ : at(s.run_prev).run_next) = s.run_next;
-    (s.run_next == kNoSeat ? run_tail_ : at(s.run_next).run_prev) = s.run_prev;
+  void leave(Seat seat) {
+    const SeatState& s = at(seat);
     if (s.decoding) {
-      leave_phase(seat);
+      phases_.leave(seats_, seat);
       --decoding_count_;
-      context_sum_ -= run_keep(s, tokens_held(s));
+      context_sum_ -= kept(s, tokens_held(s));
       --(s.sliding ? sliding_count_ : growing_count_);
     } else {
       std::erase(prompts_, seat);
     }
-    ++s.generation;
-    --running_count_;
-    free_seats_.push_back(seat);
+    seats_.close(seat);
   }
 
-  /// Kept tokens of a decoding request that holds `tokens`.
-  [[nodiscard]] std::int64_t run_keep(const SeatState& s, std::int64_t tokens) const {
-    return s.sliding ? run_.keep.sink + run_.keep.recent : tokens;
-  }
-
-  void enter_phase(Seat seat) {
-    SeatState& s = at(seat);
-    const auto period = static_cast<std::int64_t>(phases_.head.size());
-    s.phase = static_cast<std::int32_t>(((-s.offset) % period + period) % period);
-    const auto p = static_cast<std::size_t>(s.phase);
-    // Almost always the youngest; prompts under a threshold may end out of order.
-    Seat after = phases_.tail[p];
-    while (after != kNoSeat && at(after).rank > s.rank) after = at(after).phase_prev;
-    s.phase_prev = after;
-    s.phase_next = after == kNoSeat ? phases_.head[p] : at(after).phase_next;
-    (after == kNoSeat ? phases_.head[p] : at(after).phase_next) = seat;
-    (s.phase_next == kNoSeat ? phases_.tail[p] : at(s.phase_next).phase_prev) = seat;
-    Phases::set(phases_.filled, p);
-    if (s.sliding) count_sliding(p, 1);
-  }
-
-  void leave_phase(Seat seat) {
-    SeatState& s = at(seat);
-    const auto p = static_cast<std::size_t>(s.phase);
-    (s.phase_prev == kNoSeat ? phases_.head[p] : at(s.phase_prev).phase_next) = s.phase_next;
-    (s.phase_next == kNoSeat ? phases_.tail[p] : at(s.phase_next).phase_prev) = s.phase_prev;
-    if (phases_.head[p] == kNoSeat) Phases::clear(phases_.filled, p);
-    if (s.sliding) count_sliding(p, -1);
-  }
-
-  void count_sliding(std::size_t phase, std::int32_t by) {
-    phases_.sliding[phase] += by;
-    (phases_.sliding[phase] > 0 ? Phases::set : Phases::clear)(phases_.slipping, phase);
-  }
-
-  // ---- a pass
-  // ---------------------------------------------------------------------------------------------------
+  // ---- a pass ----
 
   void pass() {
     pass_ = Pass{};
     pass_.time = now_;
     in_step_.clear();
     decode_grants_.clear();
-    first_victim_rank_ = next_rank_;
+    first_victim_rank_ = seats_.next_rank();
     for (Observer* o : run_.observers) o->on_pass_begin(now_);
     budget_ = run_.scheduler.token_budget;
-    if (everyone_fits()) {
-      pass_in_lockstep();
-    } else {
-      pass_one_by_one();
-    }
+    schedule_running();
     tell_decode_grants();
     admit_waiting();
-    pass_.running = running_count_;
+    pass_.running = seats_.running();
     pass_.waiting = static_cast<std::int64_t>(waiting_.size());
     pass_.pool = allocator_.counts();
     KVPLAN_CHECK(pass_.load.requests > 0, pass_.running,
                  pass_.waiting);  // every pass makes progress: no livelock
     for (Observer* o : run_.observers) o->on_pass_end(pass_);
-  }
-
-  /// Does every decoding request get its token whatever the prompts in work take? True if all wishes fit the
-  /// budget, or if the only prompt is the youngest request, which takes what is left.
-  [[nodiscard]] bool everyone_fits() {
-    const std::int64_t threshold = run_.scheduler.long_prefill_threshold;
-    if (decoding_count_ > budget_) return false;
-    if (prompts_.empty()) return true;
-    if (prompts_.size() == 1 && prompts_.front() == run_tail_) return true;
-    std::int64_t wish = decoding_count_;
-    for (const Seat seat : prompts_) {
-      const std::int64_t rest = at(seat).goal - at(seat).computed;
-      wish += threshold > 0 && rest > threshold ? threshold : rest;
-    }
-    return wish <= budget_;
   }
 
   [[nodiscard]] std::int64_t piece(std::int64_t wanted, std::int64_t budget) const {
@@ -309,7 +169,7 @@ class FastEngine final : public BlockListener {
     const RequestId r = at(seat).request;
     while (!allocator_.grow(r, tokens)) {
       pass_.refused = true;
-      const Seat victim = run_tail_;
+      const Seat victim = seats_.youngest();
       preempt(victim);
       if (victim == seat) return false;
     }
@@ -326,7 +186,7 @@ class FastEngine final : public BlockListener {
       o->on_preempt(Release{r, written, allocator_.table_quanta(r), allocator_.table(r)});
     allocator_.release(r, written);
     if (s.decoding) goal_[static_cast<std::size_t>(r)] = static_cast<std::int32_t>(written + 1);
-    close_seat(victim);
+    leave(victim);
     waiting_.push_front(r);
     ++pass_.preempted;
     first_victim_rank_ = rank;
@@ -334,15 +194,15 @@ class FastEngine final : public BlockListener {
 
   /// Visits, in admission order, those that need a block now, those whose block fills now (if somebody wants
   /// to know at once), and the prompts in work. All other decoding requests are scheduled without a visit.
-  void pass_in_lockstep() {
+  void schedule_running() {
     Seat need = kNoSeat;
     Seat fill = kNoSeat;
-    if (period_ > 0) {
-      need = phases_.head[static_cast<std::size_t>(step_ % static_cast<std::int64_t>(period_))];
-      if (tell_publications_)
-        fill = phases_.head[static_cast<std::size_t>((step_ + 1) % static_cast<std::int64_t>(period_))];
+    if (grows_) {
+      need = phases_.first(step_);
+      if (tell_publications_) fill = phases_.first(step_ + 1);
     }
     const std::int64_t decoding_before = decoding_count_;
+    KVPLAN_CHECK(decoding_before <= budget_, decoding_before, budget_);
     std::size_t next_prompt = 0;
     std::int64_t prompt_tokens = 0;
     while (true) {
@@ -355,7 +215,9 @@ class FastEngine final : public BlockListener {
       if (seat == prompt) {
         ++next_prompt;
         const std::int64_t left = budget_ - decoding_before - prompt_tokens;
-        const std::int64_t tokens = piece(at(seat).goal - at(seat).computed, left);
+        const std::int64_t wish = piece(at(seat).goal - at(seat).computed, INT64_MAX);
+        KVPLAN_CHECK(left >= 0 && (wish <= left || seat == seats_.youngest()), wish, left);
+        const std::int64_t tokens = std::min(wish, left);
         if (tokens == 0) continue;
         if (!schedule_prompt(seat, tokens)) break;
         prompt_tokens += tokens;
@@ -439,56 +301,9 @@ class FastEngine final : public BlockListener {
     pass_.load.attention_pairs += context + count;
   }
 
-  /// The same, request by request: some may get nothing. They stay behind by one token.
-  void pass_one_by_one() {
-    for (Seat seat = run_head_; seat != kNoSeat;) {
-      if (budget_ == 0) {
-        if (at(seat).decoding) {
-          tell_decode_grants();
-          for (Observer* o : run_.observers) o->on_starved(at(seat).request);
-          starved_.push_back(seat);
-        }
-        seat = at(seat).run_next;
-        continue;
-      }
-      if (!at(seat).decoding) {
-        const std::int64_t tokens = piece(at(seat).goal - at(seat).computed, budget_);
-        if (!schedule_prompt(seat, tokens)) break;
-        budget_ -= tokens;
-        seat = at(seat).run_next;
-        continue;
-      }
-      const std::int64_t held = tokens_held(at(seat));
-      if (period_ > 0 && held % static_cast<std::int64_t>(period_) == 0) {
-        if (!grant_decode_block(seat)) break;
-      }
-      if (tell_publications_ && (held + 1) % quantum_ == 0) {
-        tell_decode_grants();
-        allocator_.publish(at(seat).request, held + 1);
-      }
-      add_decoding(1, run_keep(at(seat), held));
-      budget_ -= 1;
-      seat = at(seat).run_next;
-    }
-    for (const Seat seat : starved_) stay_behind(seat);
-    starved_.clear();
-  }
-
-  /// step_ will count a step that this request does not take part in.
-  void stay_behind(Seat seat) {
-    SeatState& s = at(seat);
-    leave_phase(seat);
-    s.offset -= 1;
-    // Its aggregates are those of the step after, so that adding one to everybody comes out right.
-    if (!s.sliding) context_sum_ -= 1;
-    ++s.generation;
-    enter_phase(seat);
-    expect(seat);
-  }
-
   void admit_waiting() {
     while (pass_.preempted == 0 && !waiting_.empty() && budget_ > 0 &&
-           running_count_ < run_.scheduler.max_seqs) {
+           seats_.running() < run_.scheduler.max_seqs) {
       const RequestId r = waiting_.front();
       const std::int64_t goal = goal_[static_cast<std::size_t>(r)];
       if (looked_up_ != r || looked_up_epoch_ != allocator_.lookup_epoch()) {
@@ -503,7 +318,7 @@ class FastEngine final : public BlockListener {
       }
       looked_up_ = -1;
       waiting_.pop_front();
-      const Seat seat = open_seat(r);
+      const Seat seat = seats_.open(r);
       SeatState& s = at(seat);
       s.computed = found_.tokens;
       s.goal = goal;
@@ -519,8 +334,7 @@ class FastEngine final : public BlockListener {
     }
   }
 
-  // ---- runs
-  // -----------------------------------------------------------------------------------------------------
+  // ---- runs ----
 
   StepSeries choose_series() {
     const bool alike =
@@ -529,19 +343,11 @@ class FastEngine final : public BlockListener {
     drop_stale_dues();
     KVPLAN_CHECK(!dues_.empty(), decoding_count_);
     std::int64_t most = dues_.top().step - step_;
-    if (period_ > 0) {
-      const auto here = static_cast<std::size_t>(step_ % static_cast<std::int64_t>(period_));
+    if (grows_) {
       // The pass that grants a block comes before the step: the run ends where that pass begins.
-      const std::int64_t to_need = Phases::next(phases_.filled, here, period_);
-      most = std::min(most, to_need);
-      if (tell_publications_) {
-        const auto fills = static_cast<std::size_t>((step_ + 1) % static_cast<std::int64_t>(period_));
-        most = std::min(most, Phases::next(phases_.filled, fills, period_));
-      }
-      if (sliding_count_ > 0) {
-        const auto slips = drop_phase(step_);
-        most = std::min(most, Phases::next(phases_.slipping, slips, period_));
-      }
+      most = std::min(most, phases_.steps_to_members(step_));
+      if (tell_publications_) most = std::min(most, phases_.steps_to_members(step_ + 1));
+      if (sliding_count_ > 0) most = std::min(most, phases_.steps_to_sliding(step_ - run_.keep.recent));
     }
     KVPLAN_CHECK(most >= 1, most);
     StepSeries series = run_.latency->decode_series(pass_.load, growing_count_, most);
@@ -577,15 +383,7 @@ class FastEngine final : public BlockListener {
     return low;
   }
 
-  /// The phase list whose sliding members let go of a block when step_ becomes `step`: tokens - recent is a
-  /// multiple of the block.
-  [[nodiscard]] std::size_t drop_phase(std::int64_t step) const {
-    const auto period = static_cast<std::int64_t>(period_);
-    return static_cast<std::size_t>((((step - run_.keep.recent) % period) + period) % period);
-  }
-
-  // ---- the end of a step
-  // ----------------------------------------------------------------------------------------
+  // ---- the end of a step ----
 
   void drop_stale_dues() {
     while (!dues_.empty() && at(dues_.top().seat).generation != dues_.top().generation) dues_.pop();
@@ -615,8 +413,9 @@ class FastEngine final : public BlockListener {
       attention_.push_back({dues_.top().rank, dues_.top().seat, 0});
       dues_.pop();
     }
-    if (sliding_count_ > 0 && period_ > 0) {
-      for (Seat seat = phases_.head[drop_phase(step_)]; seat != kNoSeat; seat = at(seat).phase_next) {
+    if (sliding_count_ > 0 && grows_) {
+      // Their tokens less `recent` are a multiple of the block: the drop that is due completes one.
+      for (Seat seat = phases_.first(step_ - run_.keep.recent); seat != kNoSeat; seat = at(seat).phase_next) {
         if (!at(seat).sliding || tokens_held(at(seat)) == workload_.final_tokens(at(seat).request)) continue;
         attention_.push_back({at(seat).rank, seat, 0});
       }
@@ -651,7 +450,7 @@ class FastEngine final : public BlockListener {
         o->on_finish(now_, Release{r, held, allocator_.table_quanta(r), allocator_.table(r)});
       allocator_.release(r, held);
       allocator_.forget(r);
-      close_seat(a.seat);
+      leave(a.seat);
       if (run_.control != nullptr) run_.control->requests_done.fetch_add(1, std::memory_order_relaxed);
       return;
     }
@@ -667,7 +466,7 @@ class FastEngine final : public BlockListener {
     ++decoding_count_;
     ++growing_count_;
     context_sum_ += s.computed;
-    enter_phase(seat);
+    phases_.enter(seats_, seat);
     if (!run_.keep.evicts() || s.computed <= run_.keep.sink + run_.keep.recent) expect(seat);
   }
 
@@ -684,16 +483,16 @@ class FastEngine final : public BlockListener {
     candidates_.assign(table.begin() + from, table.begin() + last);
     const Allocator::Dropped gone = allocator_.drop(s.request, run_.keep.sink, begin, held);
     if (first) {
-      leave_phase(seat);
+      phases_.leave(seats_, seat);
       s.sliding = true;
       ++sliding_count_;
       --growing_count_;
       context_sum_ -= held - (run_.keep.sink + run_.keep.recent);
       ++s.generation;
-      enter_phase(seat);
+      phases_.enter(seats_, seat);
       expect(seat);
     }
-    if (!first && (period_ == 0 || begin % quantum_ != 0)) return;  // looked at for another reason
+    if (!first && (!grows_ || begin % quantum_ != 0)) return;  // looked at for another reason
     const auto released = gone.count == 0 ? std::span<const BlockId>{}
                                           : std::span<const BlockId>(candidates_)
                                                 .subspan(static_cast<std::size_t>(gone.first - from),
@@ -706,8 +505,10 @@ class FastEngine final : public BlockListener {
   const ReplicaRun& run_;
   const Workload& workload_;
   Allocator& allocator_;
-  std::size_t period_;  // tokens between two grants of a decoding request; 0 = none
+  bool grows_;  // decoding requests are granted quanta as they go
   std::int64_t quantum_;
+  PhaseLists phases_;
+  SeatTable seats_;
   bool tell_publications_{false};
 
   SimTime now_{};
@@ -717,11 +518,6 @@ class FastEngine final : public BlockListener {
   std::vector<bool> generated_once_;   // by request
   std::vector<bool> admitted_before_;  // by request
 
-  std::vector<SeatState> seats_;
-  std::vector<Seat> free_seats_;
-  Seat run_head_{kNoSeat}, run_tail_{kNoSeat};
-  std::int64_t running_count_{0};
-  std::int64_t next_rank_{0};
   std::vector<Seat> prompts_;  // running, prompt in work, by rank
 
   std::int64_t step_{0};
@@ -729,7 +525,6 @@ class FastEngine final : public BlockListener {
   std::int64_t growing_count_{0};  // decoding, not sliding: their context grows
   std::int64_t sliding_count_{0};
   std::int64_t context_sum_{0};  // kept tokens of decoding requests
-  Phases phases_;
   std::priority_queue<Due, std::vector<Due>, std::greater<>> dues_;
 
   Pass pass_{};
@@ -741,7 +536,6 @@ class FastEngine final : public BlockListener {
   };
   std::vector<InStep> in_step_;  // prompts with a piece in this step, by rank
   std::vector<DecodeGrant> decode_grants_;
-  std::vector<Seat> starved_;
   std::vector<Attention> attention_;
   std::vector<RequestId> finishing_;
   std::vector<BlockId> candidates_;

@@ -37,7 +37,7 @@ class NaiveEngine final : public BlockListener {
     SimTime now{};
     SimTime last_end{};
     while (true) {
-      if (run_.control != nullptr && run_.control->stop.load(std::memory_order_relaxed))
+      if (run_.control != nullptr && run_.control->wants_stop())
         return Error{.message = "interrupted", .file = {}, .field = {}, .kind = ErrorKind::kInterrupted};
       collect_arrivals(now);
       if (running_.empty() && waiting_.empty()) {
@@ -147,11 +147,7 @@ class NaiveEngine final : public BlockListener {
     for (std::size_t i = 0; i < running_.size(); ++i) {
       const RequestId r = running_[i];
       State& s = state(r);
-      if (budget == 0) {
-        if (s.prompt_done)
-          for (Observer* o : run_.observers) o->on_starved(r);
-        continue;
-      }
+      if (budget == 0) break;
       const std::int64_t tokens = piece(s.num_tokens - s.computed, budget);
       const std::int64_t before = allocator_.table_quanta(r);
       bool placed = true;

@@ -4,7 +4,7 @@
 // Order of calls, for one replica:
 //   on_arrival*            every arrival up to the moment of the pass (also while steps run; times ascend)
 //   on_pass_begin          the scheduler runs; from here to on_pass_end in the order in which it decides:
-//     on_preempt, on_admit, on_grant, on_decode_grants, on_chunk, on_starved
+//     on_preempt, on_admit, on_grant, on_decode_grants, on_chunk
 //   on_pass_end            the settled state of the pass
 //   on_steps               one step, or a run of alike decode steps (see Steps)
 //   on_step_end            the last of those steps has ended; then, in scheduling order:
@@ -12,7 +12,7 @@
 // and again. After the last request: on_end.
 //
 // A token scheduled in a step is written when the step ends. Requests that decode write one token in every
-// step unless on_starved names them. A request that has dropped cells drops its oldest unprotected cell with
+// step. A request that has dropped cells drops its oldest unprotected cell with
 // every further token after which it goes on: on_drop tells the first drop after an admission and, where
 // memory comes back in quanta, each later one that completes a quantum; the drops between follow from the
 // rule. Fast and naive stepping give the same calls, except that runs of alike steps may be split.
@@ -112,7 +112,6 @@ class Observer {
   virtual void on_grant(const Grant& /*grant*/) {}
   virtual void on_decode_grants(std::span<const DecodeGrant> /*grants*/) {}
   virtual void on_chunk(const Chunk& /*chunk*/) {}
-  virtual void on_starved(RequestId /*request*/) {}
   virtual void on_pass_end(const Pass& /*pass*/) {}
   virtual void on_steps(const Steps& /*steps*/) {}
   /// `finishing`: requests that end with this step; they drop nothing more.

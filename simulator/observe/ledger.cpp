@@ -165,10 +165,6 @@ void Ledger::on_pass_begin(SimTime time) {
   }
 }
 
-void Ledger::on_starved(RequestId request) {
-  if (keep_.evicts()) starved_.push_back(request);
-}
-
 void Ledger::on_pass_end(const core::Pass& pass) {
   refused_ = pass.refused;
   running_ = pass.running;
@@ -199,7 +195,6 @@ void Ledger::on_steps(const core::Steps& steps) {
 
 void Ledger::on_step_end(SimTime /*time*/, std::span<const RequestId> finishing) {
   if (keep_.evicts() && sliding_count_ > 0) slide_all_but(finishing);
-  starved_.clear();
   check();
 }
 
@@ -313,13 +308,11 @@ void Ledger::on_drop(const core::Drop& drop) {
   join_active(drop.request, drop.table[at(now_in)], now_in * layout_.quantum_tokens);
 }
 
-/// One step's drops. Whoever ends or got no token drops nothing, so the blocks they share are looked at one
+/// One step's drops. Whoever ends drops nothing, so the blocks they share are looked at one
 /// by one.
 void Ledger::slide_all_but(std::span<const RequestId> finishing) {
   std::vector<RequestId> still;
   for (const RequestId r : finishing)
-    if (sliders_[at(r)].sliding) still.push_back(r);
-  for (const RequestId r : starved_)
     if (sliders_[at(r)].sliding) still.push_back(r);
   std::vector<BlockId> apart;
   for (const RequestId r : still) apart.push_back(sliders_[at(r)].active_block);

@@ -88,7 +88,6 @@ class Ledger final : public core::Observer {
   void on_admit(const core::Admission& admission) override;
   void on_grant(const core::Grant& grant) override;
   void on_decode_grants(std::span<const core::DecodeGrant> grants) override;
-  void on_starved(RequestId request) override;
   void on_pass_end(const core::Pass& pass) override;
   void on_steps(const core::Steps& steps) override;
   void on_step_end(SimTime time, std::span<const RequestId> finishing) override;
@@ -148,10 +147,9 @@ class Ledger final : public core::Observer {
   std::int64_t waiting_{0};
   std::vector<std::int32_t> refs_;  // by block: requests that hold it
   // Only where the keep rule evicts:
-  std::vector<Erosion> erosion_;    // by block
-  std::vector<Slider> sliders_;     // by request
-  std::vector<RequestId> starved_;  // of the current step
-  std::int64_t clock_{0};           // steps in which sliding requests have dropped a cell
+  std::vector<Erosion> erosion_;  // by block
+  std::vector<Slider> sliders_;   // by request
+  std::int64_t clock_{0};         // steps in which sliding requests have dropped a cell
   std::int64_t sliding_count_{0};
   std::int64_t growing_blocks_{0};  // blocks in which one more cell becomes a hole per step
 };

@@ -193,6 +193,8 @@ Status run_seq_driver(const traces::Trace& trace, const CacheOptions& options,
   ReclaimCounter reclaimed;
   pool->set_listener(&reclaimed);
   for (RequestId r = 0; r < workload.size(); ++r) {
+    if (options.stop_asked != nullptr && options.stop_asked())
+      return Error{.message = "interrupted", .file = {}, .field = {}, .kind = ErrorKind::kInterrupted};
     const auto i = static_cast<std::size_t>(r);
     if (workload.input[i] < 1 || workload.output[i] < 1 || !pool->fits_empty(r)) {
       sink(SeqRow{.request = r});
@@ -211,13 +213,16 @@ Result<std::vector<SchedRequestRow>> run_sched_driver(const traces::Trace& trace
   const UnitSteps unit;
   SchedRows rows(static_cast<std::size_t>(workload.size()), steps);
   const std::array<core::Observer*, 1> observers{&rows};
+  core::RunControl control;
+  control.stop_asked = options.stop_asked;
   const core::ReplicaRun run{.workload = &workload,
                              .requests = workload.order,
                              .scheduler = options.scheduler,
                              .keep = {},
                              .allocator = pool.get(),
                              .latency = &unit,
-                             .observers = observers};
+                             .observers = observers,
+                             .control = &control};
   KVPLAN_TRY_DO(options.step_by_step ? core::run_naive(run) : core::run_fast(run));
   return std::move(rows.rows);
 }

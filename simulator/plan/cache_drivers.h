@@ -22,13 +22,15 @@ struct CacheOptions {
   bool step_by_step{false};  ///< naive engine over the plain models
   std::int64_t quantum_ms{50};
   core::SchedulerParams scheduler;
+  bool (*stop_asked)(){nullptr};  ///< ends a run early, with an error of kind kInterrupted
 };
 
 /// One request of driver `seq`.
 struct SeqRow {
   RequestId request{0};
   bool fits{false};  ///< false: the pool cannot hold it; all other columns are 0
-  std::int64_t hit_tokens{0}, new_blocks_prefill{0}, new_blocks_decode{0}, evicted_prefill{0}, evicted_decode{0};
+  std::int64_t hit_tokens{0}, new_blocks_prefill{0}, new_blocks_decode{0}, evicted_prefill{0},
+      evicted_decode{0};
   std::int64_t table_len{0};
   std::uint32_t table_crc32{0};
   std::int64_t cached_hashes_after{0}, free_blocks_after{0};

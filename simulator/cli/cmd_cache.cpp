@@ -1,0 +1,120 @@
+// kvplan cache: prefix caches without time, as the recorded drivers define them.
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "simulator/cli/command.h"
+#include "simulator/plan/cache_drivers.h"
+#include "traces/import/open_trace.h"
+
+namespace kvplan::cli {
+namespace {
+
+struct CacheFlags {
+  std::string trace, engine{"vllm-v1"}, driver, csv, step_csv;
+  plan::CacheOptions options;
+  bool no_prefix_cache{false};
+};
+
+/// Appends numbers with commas between, then a line feed.
+template <class... T>
+void append_line(std::string& out, const T&... numbers) {
+  const char* separator = "";
+  ((out.append(separator).append(std::to_string(numbers)), separator = ","), ...);
+  out += '\n';
+}
+
+Status run_seq(const CacheFlags& flags, const traces::Trace& trace) {
+  std::string out =
+      "req,input_length,output_length,status,hit_tokens,new_blocks_prefill,new_blocks_decode,evicted_prefill,"
+      "evicted_decode,table_len,table_crc32,cached_hashes_after,free_blocks_after\n";
+  KVPLAN_TRY_DO(plan::run_seq_driver(trace, flags.options, [&](const plan::SeqRow& r) {
+    const auto i = static_cast<std::size_t>(r.request);
+    out.append(std::to_string(r.request))
+        .append(",")
+        .append(std::to_string(trace.input_tokens[i]))
+        .append(",");
+    out.append(std::to_string(trace.output_tokens[i])).append(r.fits ? ",ok," : ",rejected,");
+    append_line(out, r.hit_tokens, r.new_blocks_prefill, r.new_blocks_decode, r.evicted_prefill,
+                r.evicted_decode, r.table_len, r.table_crc32, r.cached_hashes_after, r.free_blocks_after);
+  }));
+  return write_text(flags.csv, out);
+}
+
+Status run_sched(const CacheFlags& flags, const traces::Trace& trace) {
+  std::string steps =
+      "step,running,waiting,scheduled_tokens,scheduled_reqs,sampled,preempted,used_blocks,evicted,cached_"
+      "hashes\n";
+  std::function<void(const plan::SchedStepRow&)> sink;
+  if (!flags.step_csv.empty())
+    sink = [&](const plan::SchedStepRow& s) {
+      append_line(steps, s.step, s.running, s.waiting, s.scheduled_tokens, s.scheduled_reqs, s.sampled,
+                  s.preempted, s.used_blocks, s.evicted, s.cached_hashes);
+    };
+  KVPLAN_TRY(const auto rows, plan::run_sched_driver(trace, flags.options, sink));
+  std::string out =
+      "req,input_length,output_length,arrival_step,first_sched_step,first_token_step,finish_step,first_hit_"
+      "tokens,"
+      "all_hit_tokens,admissions,preemptions,computed_tokens\n";
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const plan::SchedRequestRow& r = rows[i];
+    out.append(std::to_string(i)).append(",").append(std::to_string(trace.input_tokens[i])).append(",");
+    out.append(std::to_string(trace.output_tokens[i])).append(",");
+    // Steps that a rejected request never came to stay empty.
+    const auto step = [&](std::int64_t s) {
+      if (s >= 0) out += std::to_string(s);
+      out += ',';
+    };
+    step(r.arrival_step);
+    step(r.first_sched_step);
+    step(r.first_token_step);
+    step(r.finish_step);
+    append_line(out, r.first_hit_tokens, r.all_hit_tokens, r.admissions, r.preemptions, r.computed_tokens);
+  }
+  KVPLAN_TRY_DO(write_text(flags.csv, out));
+  return flags.step_csv.empty() ? Status(Done{}) : write_text(flags.step_csv, steps);
+}
+
+Status run(CacheFlags& flags) {
+  if (flags.csv == "-" && flags.step_csv == "-")
+    return bad_input("expected at most one output on standard output");
+  if (!flags.step_csv.empty() && flags.driver != "sched")
+    return bad_input("only the driver sched has steps").at_field("--step-csv");
+  flags.options.prefix_cache = !flags.no_prefix_cache;
+  flags.options.stop_asked = interrupted;
+  KVPLAN_TRY(const traces::Trace trace, traces::open_trace(flags.trace));
+  return flags.driver == "seq" ? run_seq(flags, trace) : run_sched(flags, trace);
+}
+
+}  // namespace
+
+void add_cache(CLI::App& app, Outcome& outcome) {
+  CLI::App* const command =
+      app.add_subcommand("cache", "Run a prefix cache without time and write what it did");
+  auto flags = std::make_shared<CacheFlags>();
+  core::SchedulerParams& scheduler = flags->options.scheduler;
+  command->add_option("trace", flags->trace, "Trace: a .kvt or any importable file")->required();
+  command->add_option("--engine", flags->engine, "Engine that is followed")
+      ->check(CLI::IsMember({"vllm-v1"}));
+  command->add_option("--driver", flags->driver, "seq: one request at a time; sched: the whole scheduler")
+      ->required()
+      ->check(CLI::IsMember({"seq", "sched"}));
+  command->add_option("--block-tokens", flags->options.block_tokens, "Tokens of a block")->required();
+  command->add_option("--blocks", flags->options.blocks, "Blocks of the pool, the null block included")
+      ->required();
+  command->add_option("--csv", flags->csv, "One line per request: FILE, or - for standard output")
+      ->required();
+  command->add_option("--step-csv", flags->step_csv, "One line per step (sched)");
+  command->add_option("--quantum-ms", flags->options.quantum_ms,
+                      "Milliseconds of trace time in one step (sched)");
+  command->add_option("--token-budget", scheduler.token_budget, "Tokens computed in one step at most");
+  command->add_option("--max-seqs", scheduler.max_seqs, "Requests running at once at most");
+  command->add_option("--long-prefill-threshold", scheduler.long_prefill_threshold,
+                      "Tokens of one prompt in one step at most; 0 = no limit");
+  command->add_option("--max-model-len", scheduler.max_model_len, "Longer requests are rejected");
+  command->add_flag("--no-prefix-cache", flags->no_prefix_cache, "No block is found again");
+  command->add_flag("--step-by-step", flags->options.step_by_step,
+                    "Use the naive engine: slower, with the same result");
+  run_as(*command, outcome, [flags] { return run(*flags); });
+}
+
+}  // namespace kvplan::cli

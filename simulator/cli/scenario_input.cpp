@@ -1,0 +1,35 @@
+#include "simulator/cli/scenario_input.h"
+
+#include "simulator/io/scenario_json.h"
+#include "traces/import/open_trace.h"
+#include "traces/io/input.h"
+
+namespace kvplan::cli {
+
+Result<std::vector<plan::Setting>> read_settings(const ScenarioInput& input) {
+  std::vector<plan::Setting> settings;
+  bool scenario = false;
+  {
+    KVPLAN_TRY(const auto file, traces::Input::open(input.path));
+    scenario = io::looks_like_scenario(file->peek(4096));
+    if (file->failed()) return file->error();
+  }
+  if (scenario) {
+    KVPLAN_TRY(settings, io::read_scenario(input.path));
+  } else {
+    settings.push_back({"workload.trace", input.path, {}, 0});
+  }
+  for (const std::string& text : input.sets) {
+    KVPLAN_TRY(plan::Setting setting, plan::parse_setting(text));
+    settings.push_back(std::move(setting));
+  }
+  return settings;
+}
+
+Result<traces::Trace> read_trace_of(const plan::Scenario& scenario) {
+  if (scenario.trace.empty())
+    return bad_input("names no trace; give --set workload.trace=FILE").at_field("workload.trace");
+  return traces::open_trace(scenario.trace);
+}
+
+}  // namespace kvplan::cli

@@ -1,0 +1,102 @@
+#include "simulator/core/seats.h"
+
+#include <bit>
+
+namespace kvplan::core {
+namespace {
+
+void set_bit(std::vector<std::uint64_t>& bits, std::size_t i, bool on) {
+  const std::uint64_t bit = std::uint64_t{1} << (i % 64);
+  bits[i / 64] = on ? bits[i / 64] | bit : bits[i / 64] & ~bit;
+}
+
+/// Index of the first set bit in [from, to), or -1.
+std::int64_t first_set(const std::vector<std::uint64_t>& bits, std::int64_t from, std::int64_t to) {
+  while (from < to) {
+    const std::uint64_t word = bits[static_cast<std::size_t>(from / 64)] >> (from % 64);
+    if (word != 0) {
+      const std::int64_t found = from + std::countr_zero(word);
+      return found < to ? found : -1;
+    }
+    from = (from / 64 + 1) * 64;
+  }
+  return -1;
+}
+
+}  // namespace
+
+Seat SeatTable::open(RequestId request) {
+  if (free_.empty()) {
+    free_.push_back(static_cast<Seat>(seats_.size()));
+    seats_.emplace_back();
+  }
+  const Seat seat = free_.back();
+  free_.pop_back();
+  SeatState& s = (*this)[seat];
+  const std::uint32_t generation = s.generation;
+  s = SeatState{};
+  s.generation = generation;
+  s.request = request;
+  s.rank = next_rank_++;
+  s.run_prev = tail_;
+  (tail_ == kNoSeat ? head_ : (*this)[tail_].run_next) = seat;
+  tail_ = seat;
+  ++running_;
+  return seat;
+}
+
+void SeatTable::close(Seat seat) {
+  SeatState& s = (*this)[seat];
+  (s.run_prev == kNoSeat ? head_ : (*this)[s.run_prev].run_next) = s.run_next;
+  (s.run_next == kNoSeat ? tail_ : (*this)[s.run_next].run_prev) = s.run_prev;
+  ++s.generation;
+  --running_;
+  free_.push_back(seat);
+}
+
+PhaseLists::PhaseLists(std::int64_t period)
+    : period_(period),
+      head_(static_cast<std::size_t>(period), kNoSeat),
+      tail_(head_),
+      sliding_(head_.size(), 0),
+      filled_((head_.size() + 63) / 64, 0),
+      sliding_filled_(filled_) {}
+
+void PhaseLists::enter(SeatTable& seats, Seat seat) {
+  SeatState& s = seats[seat];
+  s.phase = static_cast<std::int32_t>(phase_of(-s.offset));
+  const auto p = static_cast<std::size_t>(s.phase);
+  // Almost always the youngest; prompts under a threshold may end out of order.
+  Seat before = tail_[p];
+  while (before != kNoSeat && seats[before].rank > s.rank) before = seats[before].phase_prev;
+  s.phase_prev = before;
+  s.phase_next = before == kNoSeat ? head_[p] : seats[before].phase_next;
+  (before == kNoSeat ? head_[p] : seats[before].phase_next) = seat;
+  (s.phase_next == kNoSeat ? tail_[p] : seats[s.phase_next].phase_prev) = seat;
+  set_bit(filled_, p, true);
+  if (s.sliding) count_sliding(p, 1);
+}
+
+void PhaseLists::leave(SeatTable& seats, Seat seat) {
+  const SeatState& s = seats[seat];
+  const auto p = static_cast<std::size_t>(s.phase);
+  (s.phase_prev == kNoSeat ? head_[p] : seats[s.phase_prev].phase_next) = s.phase_next;
+  (s.phase_next == kNoSeat ? tail_[p] : seats[s.phase_next].phase_prev) = s.phase_prev;
+  set_bit(filled_, p, head_[p] != kNoSeat);
+  if (s.sliding) count_sliding(p, -1);
+}
+
+void PhaseLists::count_sliding(std::size_t phase, std::int32_t by) {
+  sliding_[phase] += by;
+  set_bit(sliding_filled_, phase, sliding_[phase] > 0);
+}
+
+std::int64_t PhaseLists::next(const Bits& bits, std::int64_t step) const {
+  const std::int64_t from = phase_of(step);
+  const std::int64_t later = first_set(bits, from + 1, period_);
+  if (later >= 0) return later - from;
+  const std::int64_t wrapped = first_set(bits, 0, from + 1);
+  return wrapped >= 0 ? wrapped + period_ - from : 0;
+}
+
+}  // namespace kvplan::core

@@ -1,0 +1,228 @@
+#include "simulator/io/scenario_json.h"
+
+#include <simdjson.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+
+namespace kvplan::io {
+namespace {
+
+namespace od = simdjson::ondemand;
+
+constexpr std::size_t kMostBytes = std::size_t{1} << 20;
+constexpr int kMostDepth = 8;
+
+/// Reads one document into settings.
+class Reader {
+ public:
+  Reader(std::string_view text, const std::string& path) : padded_(text), path_(path) {}
+
+  Result<std::vector<plan::Setting>> read() {
+    auto document = parser_.iterate(padded_);
+    if (document.error()) return wrong(simdjson::error_message(document.error()), 1);
+    document_ = &document.value_unsafe();
+    auto object = document_->get_object();
+    if (object.error()) return wrong("expected a JSON object", 1);
+    KVPLAN_TRY_DO(read_object(object.value_unsafe(), "", 0));
+    const char* rest = nullptr;
+    if (document_->current_location().get(rest) == simdjson::SUCCESS)
+      return wrong("expected nothing after the object", line_of(rest));
+    return std::move(settings_);
+  }
+
+ private:
+  [[nodiscard]] Error wrong(std::string message, std::int64_t at, std::string_view field = {}) const {
+    return bad_input(std::move(message)).at_file(path_).at_line(at).at_field(field);
+  }
+
+  [[nodiscard]] std::int64_t line_of(const char* position) const {
+    const char* begin = padded_.data();
+    const char* end = std::clamp(position, begin, begin + padded_.size());
+    return 1 + std::count(begin, end, '\n');
+  }
+  [[nodiscard]] std::int64_t line() const {
+    const char* position = nullptr;
+    return document_->current_location().get(position) == simdjson::SUCCESS
+               ? line_of(position)
+               : line_of(padded_.data() + padded_.size());
+  }
+
+  static bool is_component(std::string_view path) {
+    for (const plan::Field& field : plan::scenario_fields())
+      if (field.path == path) return field.kind == plan::FieldKind::kComponent;
+    return false;
+  }
+
+  /// The text of a scalar as a setting has it: strings without quotes, numbers and booleans as written.
+  Result<std::string> scalar(od::value value, std::string_view path) {
+    const std::int64_t at = line();
+    od::json_type type{};
+    if (const auto error = value.type().get(type)) return wrong(simdjson::error_message(error), at, path);
+    if (type == od::json_type::string) {
+      std::string_view text;
+      if (const auto error = value.get_string().get(text))
+        return wrong(simdjson::error_message(error), at, path);
+      return std::string(text);
+    }
+    if (type == od::json_type::number) {
+      double number = 0;
+      std::string_view raw = value.raw_json_token();
+      while (!raw.empty() && static_cast<unsigned char>(raw.back()) <= ' ') raw.remove_suffix(1);
+      if (const auto error = value.get_double().get(number))
+        return wrong(simdjson::error_message(error), at, path);
+      return std::string(raw);
+    }
+    if (type == od::json_type::boolean) {
+      bool flag = false;
+      if (const auto error = value.get_bool().get(flag))
+        return wrong(simdjson::error_message(error), at, path);
+      return std::string(flag ? "true" : "false");
+    }
+    return wrong("expected a text, a number or true/false", at, path);
+  }
+
+  Status read_object(od::object object, const std::string& prefix, int depth) {
+    if (depth > kMostDepth)
+      return wrong("expected at most " + std::to_string(kMostDepth) + " levels", line(), prefix);
+    for (auto item : object) {
+      std::string_view key;
+      if (const auto error = item.unescaped_key().get(key))
+        return wrong(simdjson::error_message(error), line(), prefix);
+      const std::string path = prefix.empty() ? std::string(key) : prefix + "." + std::string(key);
+      const std::int64_t at = line();
+      od::value value;
+      if (const auto error = item.value().get(value)) return wrong(simdjson::error_message(error), at, path);
+      od::json_type type{};
+      if (const auto error = value.type().get(type)) return wrong(simdjson::error_message(error), at, path);
+      if (path == "scenario_origins") {  // a report's scenario may be given back with its origins
+        continue;
+      }
+      if (type == od::json_type::null) {
+        bool null = false;
+        if (const auto error = value.is_null().get(null))
+          return wrong(simdjson::error_message(error), at, path);
+        continue;
+      }
+      if (type == od::json_type::object) {
+        od::object child;
+        if (const auto error = value.get_object().get(child))
+          return wrong(simdjson::error_message(error), at, path);
+        if (is_component(path)) {
+          KVPLAN_TRY_DO(read_component(child, path, at));
+        } else {
+          KVPLAN_TRY_DO(read_object(child, path, depth + 1));
+        }
+        continue;
+      }
+      if (type == od::json_type::array) {
+        KVPLAN_TRY_DO(read_list(value, path, at));
+        continue;
+      }
+      KVPLAN_TRY(const std::string text, scalar(value, path));
+      add(path, text, at);
+    }
+    return Done{};
+  }
+
+  /// {"name": "paged", "block_tokens": 16}: the name first, then each parameter as a path of its own.
+  Status read_component(od::object object, const std::string& path, std::int64_t at) {
+    std::string name;
+    std::vector<plan::Setting> params;
+    for (auto item : object) {
+      std::string_view key;
+      if (const auto error = item.unescaped_key().get(key))
+        return wrong(simdjson::error_message(error), line(), path);
+      const std::string param(key);
+      const std::int64_t place = line();
+      od::value value;
+      if (const auto error = item.value().get(value))
+        return wrong(simdjson::error_message(error), place, path);
+      KVPLAN_TRY(const std::string text, scalar(value, path + "." + param));
+      if (param == "name") {
+        name = text;
+      } else {
+        params.push_back({param, text, path_, place});
+      }
+    }
+    if (name.empty()) return wrong("expected \"name\" in the component", at, path);
+    for (std::size_t i = 0; i < params.size(); ++i)
+      name.append(i == 0 ? ":" : ",").append(params[i].path).append("=").append(params[i].text);
+    add(path, name, at);
+    return Done{};
+  }
+
+  /// Lists of files join with commas.
+  Status read_list(od::value value, const std::string& path, std::int64_t at) {
+    od::array array;
+    if (const auto error = value.get_array().get(array))
+      return wrong(simdjson::error_message(error), at, path);
+    std::string joined;
+    for (auto item : array) {
+      od::value element;
+      if (const auto error = item.get(element)) return wrong(simdjson::error_message(error), line(), path);
+      KVPLAN_TRY(const std::string text, scalar(element, path));
+      joined += (joined.empty() ? "" : ",") + text;
+    }
+    add(path, joined, at);
+    return Done{};
+  }
+
+  void add(const std::string& path, std::string text, std::int64_t at) {
+    if (path == "workload.trace" || path == "workload.attention") text = beside_the_file(text);
+    settings_.push_back({path, std::move(text), path_, at});
+  }
+
+  /// Paths are relative to the scenario's folder.
+  [[nodiscard]] std::string beside_the_file(std::string_view list) const {
+    std::string out;
+    while (!list.empty()) {
+      const std::size_t comma = list.find(',');
+      const std::filesystem::path file(list.substr(0, comma));
+      const auto folder = std::filesystem::path(path_).parent_path();
+      if (!out.empty()) out += ',';
+      out += file.is_absolute() ? file.string() : (folder / file).lexically_normal().string();
+      list = comma == std::string_view::npos ? std::string_view{} : list.substr(comma + 1);
+    }
+    return out;
+  }
+
+  simdjson::padded_string padded_;
+  std::string path_;
+  od::parser parser_;
+  od::document* document_{nullptr};
+  std::vector<plan::Setting> settings_;
+};
+
+}  // namespace
+
+bool looks_like_scenario(std::string_view begin) {
+  const std::size_t brace = begin.find_first_not_of(" \t\r\n\xEF\xBB\xBF");
+  if (brace == std::string_view::npos || begin[brace] != '{') return false;
+  const std::size_t quote = begin.find_first_not_of(" \t\r\n", brace + 1);
+  if (quote == std::string_view::npos) return false;
+  if (begin[quote] == '}') return true;  // {}: all defaults
+  const std::size_t end = begin.find('"', quote + 1);
+  if (begin[quote] != '"' || end == std::string_view::npos) return false;
+  const std::string_view key = begin.substr(quote + 1, end - quote - 1);
+  for (const plan::Field& field : plan::scenario_fields())
+    if (field.path.substr(0, field.path.find('.')) == key || field.path == key) return true;
+  return false;
+}
+
+Result<std::vector<plan::Setting>> parse_scenario(std::string_view text, const std::string& path) {
+  return Reader(text, path).read();
+}
+
+Result<std::vector<plan::Setting>> read_scenario(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return bad_input("cannot be opened").at_file(path);
+  std::string text(kMostBytes + 1, '\0');
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<std::size_t>(file.gcount()));
+  if (text.size() > kMostBytes) return bad_input("expected a scenario of at most 1 MiB").at_file(path);
+  return parse_scenario(text, path);
+}
+
+}  // namespace kvplan::io

@@ -1,0 +1,243 @@
+#include "simulator/plan/report.h"
+
+#include <algorithm>
+
+#include "simulator/base/check.h"
+#include "simulator/base/version.h"
+
+namespace kvplan::plan {
+namespace {
+
+using observe::kStateNames;
+using observe::kStates;
+
+/// A value as JSON: numbers as written, text quoted, nothing as null.
+void write_field(JsonWriter& json, const Field& field, const std::string& text) {
+  if (text.empty()) {
+    json.null();
+  } else if (field.kind == FieldKind::kInteger) {
+    json.value(parse_integer(text).value());
+  } else if (field.kind == FieldKind::kSeconds) {
+    json.value(parse_decimal(text).value());
+  } else {
+    json.value(text);  // fractions stay text so that p/q is exact
+  }
+}
+
+void write_component(JsonWriter& json, const Field& field, const std::string& text) {
+  const Choice choice = parse_component(text, field.family, family_descriptors(field.family)).value();
+  json.begin_object().member("name", choice.name());
+  for (const Param& param : choice.descriptor().params) {
+    json.key(param.name);
+    if (param.kind == ParamKind::kInteger) {
+      json.value(choice.integer(param.name));
+    } else if (param.kind == ParamKind::kFlag) {
+      json.value(choice.flag(param.name));
+    } else {
+      json.value(choice.text(param.name));  // decimals stay text: they are rounded once, from these digits
+    }
+  }
+  json.end_object();
+}
+
+void write_latency(JsonWriter& json, const char* name, const std::optional<LatencySummary>& s) {
+  const auto member = [&](const char* key, double LatencySummary::*field) {
+    json.key(key).value(s ? std::optional<double>((*s).*field) : std::nullopt);
+  };
+  json.key(name).begin_object();
+  member("mean", &LatencySummary::mean);
+  member("p50", &LatencySummary::p50);
+  member("p90", &LatencySummary::p90);
+  member("p95", &LatencySummary::p95);
+  member("p99", &LatencySummary::p99);
+  member("max", &LatencySummary::max);
+  json.end_object();
+}
+
+void write_memory(JsonWriter& json, std::int64_t capacity_bytes, const std::optional<MemorySummary>& memory) {
+  json.key("memory").begin_object().member("capacity_bytes", capacity_bytes);
+  const auto states = [&](const char* name, auto value) {
+    json.key(name).begin_object();
+    for (std::size_t s = 0; s < kStates; ++s) json.key(kStateNames[s]).value(value(s));
+    json.end_object();
+  };
+  const auto optional = [&](auto get) {
+    return [&memory, get](std::size_t s) { return memory ? std::optional(get(*memory, s)) : std::nullopt; };
+  };
+  states("mean_bytes", optional([](const MemorySummary& m, std::size_t s) { return m.mean_bytes[s]; }));
+  states("mean_fraction", optional([](const MemorySummary& m, std::size_t s) { return m.mean_fraction[s]; }));
+  json.key("peak").begin_object();
+  json.key("time_s").value(memory ? std::optional<double>(memory->peak_time_s) : std::nullopt);
+  states("bytes", optional([](const MemorySummary& m, std::size_t s) { return m.peak_bytes[s]; }));
+  json.end_object().end_object();
+}
+
+void write_replicas(JsonWriter& json, const RunResult& r) {
+  json.key("replicas").begin_array();
+  for (const ReplicaResult& replica : r.replicas) {
+    json.begin_object();
+    json.member("requests", replica.requests).member("completed", replica.completed);
+    json.member("preemptions", replica.preemptions).member("iterations", replica.iterations);
+    json.key("batch").begin_object();
+    json.member("mean_running", replica.mean_running).member("max_running", replica.max_running).end_object();
+    json.member("quantum_tokens", replica.layout.quantum_tokens).member("quanta", replica.layout.quanta);
+    json.member("token_bytes", replica.layout.token_bytes);
+    write_memory(json, replica.layout.capacity_bytes, replica.memory);
+    json.end_object();
+  }
+  json.end_array();
+}
+
+void append(std::string& out, std::int64_t number) {
+  out += std::to_string(number);
+}
+
+}  // namespace
+
+void write_scenario(JsonWriter& json, const Scenario& scenario) {
+  // Paths of two parts share an object with their neighbours; the fields are in that order.
+  json.key("scenario").begin_object();
+  std::string_view open;
+  for (std::size_t i = 0; i < scenario_fields().size(); ++i) {
+    const Field& field = scenario_fields()[i];
+    const std::size_t dot = field.path.find('.');
+    const std::string_view group =
+        dot == std::string_view::npos ? std::string_view{} : field.path.substr(0, dot);
+    if (group != open) {
+      if (!open.empty()) json.end_object();
+      if (!group.empty()) json.key(group).begin_object();
+      open = group;
+    }
+    json.key(dot == std::string_view::npos ? field.path : field.path.substr(dot + 1));
+    if (field.kind == FieldKind::kComponent && !scenario.texts[i].empty()) {
+      write_component(json, field, scenario.texts[i]);
+    } else {
+      write_field(json, field, scenario.texts[i]);
+    }
+  }
+  if (!open.empty()) json.end_object();
+  json.end_object();
+  json.key("scenario_origins").begin_object();
+  for (std::size_t i = 0; i < scenario_fields().size(); ++i) {
+    if (scenario.texts[i].empty()) continue;
+    json.member(scenario_fields()[i].path, scenario.origins[i] == Origin::kGiven ? "given" : "default");
+  }
+  json.end_object();
+}
+
+void write_report(JsonWriter& json, const RunResult& r) {
+  write_scenario(json, r.scenario);
+  json.member("seed", static_cast<std::int64_t>(r.scenario.seed)).member("version", kVersion);
+  json.key("trace")
+      .begin_object()
+      .member("digest", r.trace_digest)
+      .member("requests", r.trace_requests)
+      .end_object();
+  for (const auto& [name, lines] :
+       {std::pair{"warnings", &r.warnings}, std::pair{"assumptions", &r.assumptions}}) {
+    json.key(name).begin_array();
+    for (const std::string& line : *lines) json.value(line);
+    json.end_array();
+  }
+  json.key("requests").begin_object();
+  json.member("arrived", r.arrived).member("completed", r.completed).member("rejected", r.rejected);
+  json.member("unfinished", r.unfinished).member("preempted", r.preempted).end_object();
+  json.member("preemptions", r.preemptions).member("iterations", r.iterations);
+  json.member("makespan_s", seconds(r.makespan));
+  json.key("tokens").begin_object();
+  json.member("input", r.input_tokens)
+      .member("output", r.output_tokens)
+      .member("computed", r.computed_tokens);
+  json.member("recomputed", r.recomputed_tokens).member("prefix_hit", r.prefix_hit_tokens);
+  json.member("rehit", r.rehit_tokens).end_object();
+  json.key("batch").begin_object();
+  json.member("mean_running", r.mean_running).member("max_running", r.max_running).end_object();
+  json.key("latency_s").begin_object();
+  write_latency(json, "ttft", r.ttft);
+  write_latency(json, "tpot", r.tpot);
+  write_latency(json, "e2e", r.e2e);
+  write_latency(json, "queue", r.queue);
+  json.end_object();
+  json.key("throughput").begin_object();
+  json.member("requests_per_s", r.requests_per_s)
+      .member("output_tokens_per_s", r.output_tokens_per_s)
+      .end_object();
+  write_memory(json, r.capacity_bytes, r.memory);
+  json.key("evictions").begin_object();
+  json.member("tokens", r.evicted_tokens).member("blocks_freed", r.evicted_blocks);
+  json.member("hole_bytes_peak", r.hole_bytes_peak);
+  json.member("compactions", 0).member("compaction_bytes", 0).end_object();
+  json.key("slo").begin_object();
+  json.member("met_fraction", r.slo_met_fraction).member("goodput_per_s", r.goodput_per_s).end_object();
+  write_replicas(json, r);
+}
+
+std::string report_json(const RunResult& result) {
+  JsonWriter json;
+  json.begin_object();
+  write_report(json, result);
+  json.end_object();
+  return json.take();
+}
+
+std::string requests_csv(const RunResult& result) {
+  using observe::RequestStatus;
+  std::string out =
+      "request,arrival_ns,input_tokens,output_tokens,status,first_scheduled_ns,first_token_ns,finish_ns,"
+      "preemptions,"
+      "computed_tokens,prefix_hit_tokens\n";
+  out.reserve(result.records.size() * 96);
+  for (std::size_t i = 0; i < result.records.size(); ++i) {
+    const observe::RequestRecord& r = result.records[i];
+    const auto time = [&](bool known, SimTime t) {
+      out += ',';
+      if (known) append(out, ns_floor(t.since_start));
+    };
+    append(out, static_cast<std::int64_t>(i));
+    time(true, result.arrival[i]);
+    (out += ',') += std::to_string(result.input[i]);
+    (out += ',') += std::to_string(result.output[i]);
+    out += r.status == RequestStatus::kCompleted  ? ",completed"
+           : r.status == RequestStatus::kRejected ? ",rejected"
+                                                  : ",unfinished";
+    time(r.scheduled, r.first_scheduled);
+    time(r.has_first_token, r.first_token);
+    time(r.status == RequestStatus::kCompleted, r.finish);
+    (out += ',') += std::to_string(r.preemptions);
+    (out += ',') += std::to_string(r.computed_tokens);
+    (out += ',') += std::to_string(r.prefix_hit_tokens);
+    out += '\n';
+  }
+  return out;
+}
+
+std::string timeline_csv(const RunResult& result) {
+  std::string out = "replica,begin_ns,end_ns";
+  const auto columns = [&](std::string_view name) {
+    for (const auto* what : {"_mean", "_min", "_max"}) out.append(",").append(name).append(what);
+  };
+  for (const auto name : kStateNames) columns(name);
+  columns("running");
+  columns("waiting");
+  out += '\n';
+  for (std::size_t replica = 0; replica < result.replicas.size(); ++replica) {
+    const ReplicaResult& r = result.replicas[replica];
+    for (const observe::TimelineBin& bin : r.timeline) {
+      append(out, static_cast<std::int64_t>(replica));
+      (out += ',') += std::to_string(ns_floor(bin.begin.since_start));
+      (out += ',') += std::to_string(ns_floor(bin.end.since_start));
+      for (std::size_t row = 0; row < observe::kTimelineRows; ++row) {
+        const std::int64_t scale = row < kStates ? r.layout.token_bytes : 1;
+        const bool padding = row == static_cast<std::size_t>(observe::State::kPadding);
+        const std::int64_t more = padding ? r.layout.padding_bytes() : 0;
+        (out += ',') += shortest(bin.mean(row) * static_cast<double>(scale) + static_cast<double>(more));
+        (out += ',') += std::to_string(bin.least[row] * scale + more);
+        (out += ',') += std::to_string(bin.greatest[row] * scale + more);
+      }
+      out += '\n';
+    }
+  }
+  return out;
+}
+
+}  // namespace kvplan::plan

@@ -1,0 +1,27 @@
+// A result as files: the JSON report, the table of requests, the timeline. Keys and columns are stable
+// (CONTRACT of the command line); numbers are plain, what has no value is null or empty.
+#pragma once
+
+#include <string>
+
+#include "simulator/base/json_writer.h"
+#include "simulator/plan/run.h"
+
+namespace kvplan::plan {
+
+/// The resolved scenario as a JSON object that can be given back as a scenario file, and beside it the origin
+/// of each value (members "scenario" and "scenario_origins" of an object that is open).
+void write_scenario(JsonWriter& json, const Scenario& scenario);
+
+/// All members of a report into an object that is open.
+void write_report(JsonWriter& json, const RunResult& result);
+/// The whole document.
+std::string report_json(const RunResult& result);
+
+/// request,arrival_ns,input_tokens,... one line per request in the order of the trace.
+std::string requests_csv(const RunResult& result);
+/// replica,begin_ns,end_ns,STATE_mean,STATE_min,STATE_max,...,running_*,waiting_*. REQUIRES: timeline bins
+/// were asked for.
+std::string timeline_csv(const RunResult& result);
+
+}  // namespace kvplan::plan

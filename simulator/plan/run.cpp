@@ -1,0 +1,212 @@
+#include "simulator/plan/run.h"
+
+#include <algorithm>
+
+#include "simulator/base/check.h"
+#include "simulator/observe/integral.h"
+#include "simulator/plan/summary.h"
+#include "simulator/policies/latencies.h"
+#include "simulator/policies/serving.h"
+
+namespace kvplan::plan {
+namespace {
+
+using observe::kStates;
+
+/// What one replica's run leaves behind.
+struct ReplicaOutcome {
+  std::unique_ptr<core::Allocator> allocator;
+  observe::Integrals integrals;
+  observe::Peak peak;
+  ChangeLog changes;
+  observe::EvictionCounts evictions;
+  std::int64_t iterations{0};
+  std::int64_t computed_tokens{0};
+  SimTime end{};
+};
+
+/// Everything that is the same for all replicas of a run.
+struct Setup {
+  const Scenario& scenario;
+  const RunOptions& options;
+  core::Workload workload;
+  std::unique_ptr<core::LatencyModel> latency;
+  std::vector<std::vector<RequestId>> shares;  // requests of each replica, in order of arrival
+  bool prefix_cache{false};
+};
+
+Result<std::unique_ptr<core::Allocator>> make_allocator(const Setup& setup) {
+  const Scenario& s = setup.scenario;
+  const policies::AllocatorRequest request{.workload = &setup.workload,
+                                           .pool = s.pool,
+                                           .token_bytes = s.model->kv_token_bytes(),
+                                           .prefix_cache = setup.prefix_cache,
+                                           .max_model_len = s.engine.integer("max_model_len")};
+  const auto& entry = policies::allocator_entry(s.allocator);
+  return setup.options.step_by_step ? entry.make_model(s.allocator, request)
+                                    : entry.make(s.allocator, request);
+}
+
+/// The last tick that a replica reached.
+class EndTime final : public core::Observer {
+ public:
+  void on_end(SimTime time) override { end = time; }
+  SimTime end{};
+};
+
+/// One run of one replica with the given sinks and observers.
+Result<SimTime> run_replica(const Setup& setup, std::size_t replica, core::Allocator& allocator,
+                            std::vector<observe::LedgerSink*> sinks, std::vector<core::Observer*> observers,
+                            observe::EvictionCounts* evictions, SimTime extend_to, bool with_extra) {
+  observe::Ledger ledger(setup.workload, allocator.layout(), setup.scenario.keep, std::move(sinks));
+  EndTime end;
+  observers.insert(observers.begin(), &ledger);
+  observers.push_back(&end);
+  std::unique_ptr<core::Observer> extra;
+  if (with_extra && setup.options.extra_observer) {
+    extra =
+        setup.options.extra_observer(static_cast<std::int64_t>(replica), setup.workload, ledger, allocator);
+    if (extra) observers.push_back(extra.get());
+  }
+  const core::ReplicaRun run{.workload = &setup.workload,
+                             .requests = setup.shares[replica],
+                             .scheduler = policies::scheduler_params(setup.scenario.engine),
+                             .keep = setup.scenario.keep,
+                             .allocator = &allocator,
+                             .latency = setup.latency.get(),
+                             .observers = observers,
+                             .control = setup.options.control};
+  KVPLAN_TRY_DO(setup.options.step_by_step ? core::run_naive(run) : core::run_fast(run));
+  ledger.extend_to(extend_to);
+  if (evictions != nullptr) *evictions = ledger.evictions();
+  return end.end;
+}
+
+Result<Setup> prepare(const Scenario& scenario, const traces::Trace& trace, const RunOptions& options,
+                      RunResult& result) {
+  const policies::AllocatorEntry& entry = policies::allocator_entry(scenario.allocator);
+  if (trace.size() > INT32_MAX) return bad_input("expected at most 2^31 requests").at_field("workload.trace");
+  Setup setup{scenario, options, {}, {}, {}, false};
+  setup.prefix_cache = scenario.engine.flag("prefix_cache") && entry.shares_prefixes;
+  if (scenario.engine.flag("prefix_cache") && !entry.shares_prefixes)
+    result.warnings.push_back("prefix_cache is ignored: the allocator \"" +
+                              std::string(scenario.allocator.name()) + "\" shares nothing between requests.");
+  if (setup.prefix_cache && trace.prefix.present() &&
+      trace.prefix.block_tokens % scenario.allocator.integer("block_tokens") != 0)
+    return bad_input("expected a divisor of the trace's hash block of " +
+                     std::to_string(trace.prefix.block_tokens) + " tokens, found " +
+                     std::to_string(scenario.allocator.integer("block_tokens")))
+        .at_field("memory.allocator: block_tokens");
+  KVPLAN_TRY(setup.workload, build_workload(trace, scenario.rate_scale, scenario.limit));
+  if (!setup.prefix_cache) setup.workload.prefix = nullptr;
+  KVPLAN_TRY(setup.latency,
+             policies::latency_entry(scenario.latency).make(scenario.latency, *scenario.model));
+  setup.shares.resize(static_cast<std::size_t>(scenario.replicas));
+  for (std::size_t i = 0; i < setup.workload.order.size(); ++i) {
+    const std::int64_t replica =
+        policies::route(scenario.router, static_cast<std::int64_t>(i), scenario.replicas);
+    setup.shares[static_cast<std::size_t>(replica)].push_back(setup.workload.order[i]);
+  }
+  return setup;
+}
+
+void note_assumptions(const Scenario& scenario, RunResult& result) {
+  result.assumptions.emplace_back("Output lengths are those of the trace, whatever the policy keeps.");
+  if (scenario.origins[6] == Origin::kDefault && scenario.pool.bytes >= 0)
+    result.assumptions.emplace_back(
+        "memory.pool_bytes is a default, not derived from a device: give the pool you have.");
+  if (scenario.latency.name() == "roofline")
+    result.assumptions.emplace_back(
+        "Step times are a roofline with assumed efficiencies, not measured: compare policies, do not quote "
+        "latencies.");
+}
+
+}  // namespace
+
+Result<RunResult> run_scenario(const Scenario& scenario, const traces::Trace& trace,
+                               const RunOptions& options) {
+  RunResult result;
+  result.scenario = scenario;
+  result.trace_digest = trace.digest;
+  result.trace_requests = trace.size();
+  result.warnings = trace.provenance.warnings;
+  note_assumptions(scenario, result);
+  KVPLAN_TRY(const Setup setup, prepare(scenario, trace, options, result));
+
+  const std::size_t replicas = setup.shares.size();
+  observe::RequestRecords records(setup.workload.size());
+  std::vector<ReplicaOutcome> outcomes(replicas);
+  SimTime end{};
+  for (std::size_t i = 0; i < replicas; ++i) {
+    ReplicaOutcome& o = outcomes[i];
+    KVPLAN_TRY(o.allocator, make_allocator(setup));
+    std::vector<observe::LedgerSink*> sinks{&o.integrals, &o.peak};
+    if (replicas > 1) sinks.push_back(&o.changes);
+    const std::int64_t iterations = records.iterations();
+    KVPLAN_TRY(o.end, run_replica(setup, i, *o.allocator, sinks, {&records}, &o.evictions, SimTime{}, true));
+    o.iterations = records.iterations() - iterations;
+    end = std::max(end, o.end);
+  }
+  result.iterations = records.iterations();
+  result.computed_tokens = records.computed_tokens();
+  summarize_requests(setup.workload, records.take(), scenario, result);
+  result.arrival = setup.workload.arrival;
+  result.input = setup.workload.input;
+  result.output = setup.workload.output;
+
+  // The states at one instant, and timelines, need the end of the whole run: a second, equal run gives them.
+  const bool second_run = replicas > 1 || options.timeline_bins > 0;
+  PeakFinder finder;
+  if (replicas > 1) {
+    for (const ReplicaOutcome& o : outcomes) {
+      const core::MemoryLayout& layout = o.allocator->layout();
+      finder.add(o.changes, layout.quanta * layout.quantum_tokens);
+    }
+    finder.find();
+    result.max_running = finder.max_running();
+  }
+  std::vector<observe::StateCounts> at_peak(replicas);
+  for (std::size_t i = 0; i < replicas; ++i) {
+    ReplicaOutcome& o = outcomes[i];
+    ReplicaResult& r = result.replicas.emplace_back();
+    r.layout = o.allocator->layout();
+    r.requests = static_cast<std::int64_t>(setup.shares[i].size());
+    for (const RequestId id : setup.shares[i]) {
+      const auto& record = result.records[static_cast<std::size_t>(id)];
+      r.completed += record.status == observe::RequestStatus::kCompleted ? 1 : 0;
+      r.preemptions += record.preemptions;
+    }
+    r.iterations = o.iterations;
+    r.max_running = o.integrals.max_running();
+    if (second_run) {
+      KVPLAN_TRY(const auto allocator, make_allocator(setup));
+      observe::Integrals whole;
+      StateAt probe(finder.peak_time());
+      std::vector<observe::LedgerSink*> sinks{&whole, &probe};
+      std::optional<observe::Timeline> timeline;
+      if (options.timeline_bins > 0) sinks.push_back(&timeline.emplace(end, options.timeline_bins));
+      KVPLAN_TRY([[maybe_unused]] const SimTime again,
+                 run_replica(setup, i, *allocator, sinks, {}, nullptr, end, false));
+      o.integrals = whole;
+      at_peak[i] = probe.cells();
+      if (timeline) r.timeline = timeline->bins();
+    }
+    if (end.since_start.count > 0) {
+      r.memory = summarize_memory(r.layout, o.integrals.cell_ticks(), end.since_start,
+                                  replicas > 1 ? finder.peak_time() : o.peak.time(),
+                                  replicas > 1 ? at_peak[i] : o.peak.cells());
+      r.mean_running =
+          static_cast<double>(o.integrals.running_ticks()) / static_cast<double>(end.since_start.count);
+    }
+    if (replicas == 1) result.max_running = r.max_running;
+    result.capacity_bytes += r.layout.capacity_bytes;
+    result.evicted_tokens += o.evictions.tokens;
+    result.evicted_blocks += o.evictions.blocks_let_go;
+    result.hole_bytes_peak += o.evictions.hole_cells_peak * r.layout.token_bytes;
+  }
+  result.makespan = end.since_start;
+  sum_replicas(result);
+  return result;
+}
+
+}  // namespace kvplan::plan

@@ -1,0 +1,85 @@
+// Runs a scenario on a trace and gathers the result: plain numbers that reports, comparisons and the desktop
+// program format. Deterministic: the same scenario and trace give the same result on any machine, stepping or
+// not.
+#pragma once
+
+#include <array>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "simulator/observe/ledger.h"
+#include "simulator/observe/requests.h"
+#include "simulator/observe/timeline.h"
+#include "simulator/plan/scenario.h"
+
+namespace kvplan::plan {
+
+/// Statistics of a latency over completed requests, seconds; percentiles by nearest rank. Absent without a
+/// request.
+struct LatencySummary {
+  double mean{0}, p50{0}, p90{0}, p95{0}, p99{0}, max{0};
+};
+
+/// One replica, or the sum over replicas at one instant.
+struct MemorySummary {
+  std::int64_t capacity_bytes{0};
+  std::array<double, observe::kStates> mean_bytes{};     ///< over [0, makespan]
+  std::array<double, observe::kStates> mean_fraction{};  ///< of the capacity; sums to 1
+  double peak_time_s{0};
+  observe::StateCounts peak_bytes{};
+};
+
+struct ReplicaResult {
+  std::int64_t requests{0}, completed{0}, preemptions{0}, iterations{0};
+  core::MemoryLayout layout;
+  std::optional<MemorySummary> memory;  ///< absent where no time passed
+  double mean_running{0};
+  std::int64_t max_running{0};
+  std::vector<observe::TimelineBin> timeline;  ///< empty unless asked for
+};
+
+struct RunResult {
+  Scenario scenario;
+  std::string trace_digest;
+  std::int64_t trace_requests{0};  ///< in the file; `limit` may take fewer
+  std::vector<std::string> warnings, assumptions;
+
+  std::int64_t arrived{0}, completed{0}, rejected{0}, unfinished{0}, preempted{0};
+  std::int64_t preemptions{0}, iterations{0};
+  Ticks makespan;                                  ///< last finish less the trace's first arrival
+  std::int64_t input_tokens{0}, output_tokens{0};  ///< of completed requests
+  std::int64_t computed_tokens{0}, recomputed_tokens{0}, prefix_hit_tokens{0}, rehit_tokens{0};
+  std::optional<double> mean_running;
+  std::int64_t max_running{0};
+  std::optional<LatencySummary> ttft, tpot, e2e, queue;
+  std::optional<double> requests_per_s, output_tokens_per_s;
+  std::int64_t capacity_bytes{0};
+  std::optional<MemorySummary> memory;
+  std::int64_t evicted_tokens{0}, evicted_blocks{0}, hole_bytes_peak{0};
+  std::optional<double> slo_met_fraction, goodput_per_s;  ///< absent without targets
+  std::vector<ReplicaResult> replicas;
+  // By request:
+  std::vector<observe::RequestRecord> records;
+  std::vector<SimTime> arrival;
+  std::vector<std::int32_t> input, output;
+};
+
+struct RunOptions {
+  bool step_by_step{false};
+  std::int64_t timeline_bins{0};  ///< 0: no timeline
+  core::RunControl* control{nullptr};
+  /// Makes one more observer for a replica (an event log); called before the run. May be empty.
+  std::function<std::unique_ptr<core::Observer>(std::int64_t replica, const core::Workload&,
+                                                const observe::Ledger&, const core::Allocator&)>
+      extra_observer;
+};
+
+/// Errors: the pool cannot be made, the trace does not fit the scenario (hash block), interrupted, time
+/// exceeded.
+Result<RunResult> run_scenario(const Scenario& scenario, const traces::Trace& trace,
+                               const RunOptions& options);
+
+}  // namespace kvplan::plan

@@ -1,0 +1,346 @@
+#include "simulator/plan/scenario.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "simulator/attention/catalogue.h"
+#include "simulator/base/check.h"
+#include "simulator/base/suggest.h"
+#include "simulator/policies/latencies.h"
+#include "simulator/policies/serving.h"
+
+namespace kvplan::plan {
+namespace {
+
+constexpr std::int64_t kMost = std::int64_t{1} << 62;
+
+constexpr std::array<Field, 18> kFields{{
+    {.path = "workload.trace", .help = "Trace file: a .kvt or any importable file"},
+    {.path = "workload.rate_scale",
+     .help = "Requests arrive this many times as fast (p/q or decimal)",
+     .kind = FieldKind::kFraction,
+     .unit = Unit::kRatio,
+     .fallback = "1"},
+    {.path = "workload.limit",
+     .help = "Only the first n requests",
+     .kind = FieldKind::kInteger,
+     .unit = Unit::kRequests,
+     .low = 0,
+     .high = kMost},
+    {.path = "workload.attention",
+     .help = "Recordings of attention, FILE[,FILE...]; request i is driven by recording i mod n"},
+    {.path = "model", .help = "Name of the served model", .fallback = "llama-3-8b"},
+    {.path = "seed",
+     .help = "Seed of all chance in the run",
+     .kind = FieldKind::kInteger,
+     .fallback = "0",
+     .low = 0,
+     .high = INT64_MAX},
+    {.path = "memory.pool_bytes",
+     .help =
+         "KV memory of one replica; the default is what an 80 GB device may have left beside an 8 B model",
+     .kind = FieldKind::kInteger,
+     .unit = Unit::kBytes,
+     .fallback = "51539607552",
+     .low = 1,
+     .high = kMost},
+    {.path = "memory.pool_tokens",
+     .help = "The same in tokens",
+     .kind = FieldKind::kInteger,
+     .unit = Unit::kTokens,
+     .low = 1,
+     .high = kMost},
+    {.path = "memory.pool_blocks",
+     .help = "The same in blocks, the null block included (num_gpu_blocks)",
+     .kind = FieldKind::kInteger,
+     .unit = Unit::kBlocks,
+     .low = 1,
+     .high = kMost},
+    {.path = "memory.allocator",
+     .help = "How KV memory is allotted",
+     .kind = FieldKind::kComponent,
+     .fallback = "paged",
+     .family = "allocator"},
+    {.path = "engine",
+     .help = "Scheduler and its limits",
+     .kind = FieldKind::kComponent,
+     .fallback = "vllm-v1",
+     .family = "engine"},
+    {.path = "latency",
+     .help = "How long a step takes",
+     .kind = FieldKind::kComponent,
+     .fallback = "roofline",
+     .family = "latency"},
+    {.path = "fleet.replicas",
+     .help = "Engines that share the requests",
+     .kind = FieldKind::kInteger,
+     .fallback = "1",
+     .low = 1,
+     .high = 4096},
+    {.path = "fleet.router",
+     .help = "Which replica serves a request",
+     .kind = FieldKind::kComponent,
+     .fallback = "round-robin",
+     .family = "router"},
+    {.path = "eviction",
+     .help = "Which tokens stay in the cache",
+     .kind = FieldKind::kComponent,
+     .fallback = "full",
+     .family = "eviction"},
+    {.path = "targets.ttft_s",
+     .help = "Time to first token that should be met",
+     .kind = FieldKind::kSeconds,
+     .unit = Unit::kSeconds},
+    {.path = "targets.tpot_s",
+     .help = "Time per output token that should be met",
+     .kind = FieldKind::kSeconds,
+     .unit = Unit::kSeconds},
+    {.path = "targets.e2e_s",
+     .help = "Time to last token that should be met",
+     .kind = FieldKind::kSeconds,
+     .unit = Unit::kSeconds},
+}};
+
+constexpr std::array<std::string_view, 5> kFamilies{"allocator", "engine", "latency", "router", "eviction"};
+
+std::size_t field_index(std::string_view path) {
+  for (std::size_t i = 0; i < kFields.size(); ++i)
+    if (kFields[i].path == path) return i;
+  check_failed("scenario has this field", __FILE__, __LINE__);
+}
+
+/// The field itself, or the component whose parameter the path names.
+struct Place {
+  std::size_t field;
+  std::string_view param;
+};
+
+Result<Place> place_of(std::string_view path) {
+  std::vector<std::string_view> known;
+  for (std::size_t i = 0; i < kFields.size(); ++i) {
+    known.push_back(kFields[i].path);
+    if (kFields[i].path == path) return Place{i, {}};
+    const std::string prefix = std::string(kFields[i].path) + ".";
+    if (kFields[i].kind == FieldKind::kComponent && path.substr(0, prefix.size()) == prefix)
+      return Place{i, path.substr(prefix.size())};
+  }
+  return bad_input(unknown_name("scenario path", path, known));
+}
+
+/// `NAME:a=1,b=2` with parameter `param` set to `text`.
+std::string with_param(std::string_view component, std::string_view param, std::string_view text) {
+  const std::size_t colon = component.find(':');
+  std::string out(component.substr(0, colon));
+  std::string_view rest = colon == std::string_view::npos ? std::string_view{} : component.substr(colon + 1);
+  char separator = ':';
+  while (!rest.empty()) {
+    const std::size_t comma = rest.find(',');
+    const std::string_view item = rest.substr(0, comma);
+    if (item.substr(0, item.find('=')) != param) {
+      out.append(1, separator).append(item);
+      separator = ',';
+    }
+    rest = comma == std::string_view::npos ? std::string_view{} : rest.substr(comma + 1);
+  }
+  return out.append(1, separator).append(param).append("=").append(text);
+}
+
+Status check_value(const Field& field, std::string& text) {
+  switch (field.kind) {
+    case FieldKind::kText:
+      return Done{};
+    case FieldKind::kInteger: {
+      const auto value = parse_integer(text);
+      if (!value || *value < field.low || *value > field.high)
+        return bad_input("expected a whole number from " + std::to_string(field.low) + " to " +
+                         std::to_string(field.high) + ", found \"" + text.substr(0, 40) + "\"");
+      return Done{};
+    }
+    case FieldKind::kFraction: {
+      KVPLAN_TRY([[maybe_unused]] const Fraction fraction, parse_fraction(text));
+      return Done{};
+    }
+    case FieldKind::kSeconds: {
+      const auto value = parse_decimal(text);
+      if (!value || *value <= 0 || *value > 1e9)
+        return bad_input("expected a positive number of seconds, found \"" + text.substr(0, 40) + "\"");
+      return Done{};
+    }
+    case FieldKind::kComponent: {
+      KVPLAN_TRY(const Choice choice, parse_component(text, field.family, family_descriptors(field.family)));
+      text = choice.to_string();
+      return Done{};
+    }
+  }
+  return Done{};
+}
+
+/// A `fleet` written in one text: replicas=N,router=NAME.
+std::vector<Setting> spread_fleet(const Setting& setting) {
+  std::vector<Setting> out;
+  std::string_view rest = setting.text;
+  while (!rest.empty()) {
+    const std::size_t comma = rest.find(',');
+    const std::string_view item = rest.substr(0, comma);
+    const std::size_t equals = item.find('=');
+    out.push_back({"fleet." + std::string(item.substr(0, equals)),
+                   equals == std::string_view::npos ? std::string() : std::string(item.substr(equals + 1)),
+                   setting.file, setting.line});
+    rest = comma == std::string_view::npos ? std::string_view{} : rest.substr(comma + 1);
+  }
+  return out;
+}
+
+Error placed(Error error, const Setting& setting) {
+  if (error.field.empty()) {
+    error.field = setting.path;
+  } else if (error.field.rfind(setting.path, 0) != 0) {
+    error.field = setting.path + ": " + error.field;
+  }
+  if (error.file.empty()) error.file = setting.file;
+  if (error.line == 0) error.line = setting.line;
+  return error;
+}
+
+Status apply(const Setting& setting, Scenario& scenario) {
+  const Result<Place> place = place_of(setting.path);
+  if (!place) return Error(place.error()).at_file(setting.file).at_line(setting.line);
+  const std::size_t i = place.value().field;
+  std::string text = setting.text;
+  if (!place.value().param.empty()) text = with_param(scenario.texts[i], place.value().param, text);
+  // "none" takes a default away: no eviction, no limit, no target.
+  if (text == "none" && kFields[i].path == "eviction") text = "full";
+  if (text == "none" && kFields[i].fallback.empty() && kFields[i].kind != FieldKind::kText) {
+    scenario.texts[i].clear();
+    scenario.origins[i] = Origin::kGiven;
+    return Done{};
+  }
+  const Status good = check_value(kFields[i], text);
+  if (!good) return placed(good.error(), setting);
+  scenario.texts[i] = text;
+  scenario.origins[i] = Origin::kGiven;
+  return Done{};
+}
+
+std::optional<std::int64_t> integer_of(const Scenario& s, std::string_view path) {
+  return parse_integer(s.text(path));
+}
+
+/// Exactly one size of the pool counts; the default gives way to any that was given.
+Status choose_pool(Scenario& s) {
+  constexpr std::array<std::string_view, 3> kPools{"memory.pool_bytes", "memory.pool_tokens",
+                                                   "memory.pool_blocks"};
+  std::string given;
+  int count = 0;
+  for (const auto path : kPools) {
+    const std::size_t i = field_index(path);
+    if (s.origins[i] != Origin::kGiven || s.texts[i].empty()) continue;
+    ++count;
+    given += given.empty() ? std::string(path) : " and " + std::string(path);
+  }
+  if (count > 1) return bad_input("expected one size of the pool, found " + given).at_field("memory");
+  if (count == 1 && s.origins[field_index(kPools[0])] == Origin::kDefault)
+    s.texts[field_index(kPools[0])].clear();
+  s.pool = {.bytes = integer_of(s, kPools[0]).value_or(-1),
+            .tokens = integer_of(s, kPools[1]).value_or(-1),
+            .blocks = integer_of(s, kPools[2]).value_or(-1)};
+  if (s.pool.bytes < 0 && s.pool.tokens < 0 && s.pool.blocks < 0)
+    return bad_input("give memory.pool_bytes, memory.pool_tokens or memory.pool_blocks").at_field("memory");
+  return Done{};
+}
+
+Status choose_eviction(Scenario& s) {
+  KVPLAN_TRY(Choice choice, parse_component(s.text("eviction"), "eviction", family_descriptors("eviction")));
+  if (choice.name() == "full") return Done{};
+  const attention::PolicyTraits traits = attention::policy_of(choice).kind->traits(choice);
+  if (!traits.interval)
+    return bad_input(
+               "a run follows policies whose kept tokens are known from lengths alone (window, "
+               "streaming-llm); \"" +
+               std::string(choice.name()) + "\" needs recorded attention: see `kvplan evict`")
+        .at_field("eviction");
+  if (choice.text("placement") != "holes")
+    return bad_input("expected placement=holes, found \"" + choice.text("placement") + "\"")
+        .at_field("eviction");
+  s.keep = {traits.interval->sink, traits.interval->recent};
+  if (s.keep.recent < 1)
+    return bad_input("expected a policy that keeps at least the newest token").at_field("eviction");
+  s.eviction = std::move(choice);
+  return Done{};
+}
+
+}  // namespace
+
+std::span<const Field> scenario_fields() {
+  return kFields;
+}
+std::span<const std::string_view> families() {
+  return kFamilies;
+}
+
+Catalogue family_descriptors(std::string_view family) {
+  if (family == "allocator") return policies::allocator_descriptors();
+  if (family == "engine") return policies::engine_descriptors();
+  if (family == "latency") return policies::latency_descriptors();
+  if (family == "router") return policies::router_descriptors();
+  if (family == "eviction") return attention::policy_descriptors();
+  return {};
+}
+
+const std::string& Scenario::text(std::string_view path) const {
+  return texts[field_index(path)];
+}
+
+Result<Setting> parse_setting(std::string_view text) {
+  const std::size_t equals = text.find('=');
+  if (equals == std::string_view::npos || equals == 0)
+    return bad_input("expected PATH=VALUE, found \"" + std::string(text.substr(0, 80)) + "\"")
+        .at_field("--set");
+  return Setting{std::string(text.substr(0, equals)), std::string(text.substr(equals + 1)), {}, 0};
+}
+
+Result<Scenario> resolve(std::span<const Setting> settings) {
+  Scenario s;
+  for (const Field& field : kFields) {
+    std::string text(field.fallback);
+    if (!text.empty()) KVPLAN_CHECK(check_value(field, text).ok());
+    s.texts.push_back(text);
+    s.origins.push_back(Origin::kDefault);
+  }
+  for (const Setting& setting : settings) {
+    if (setting.path != "fleet") {
+      KVPLAN_TRY_DO(apply(setting, s));
+      continue;
+    }
+    for (const Setting& part : spread_fleet(setting)) KVPLAN_TRY_DO(apply(part, s));
+  }
+
+  s.trace = s.text("workload.trace");
+  std::string_view files = s.text("workload.attention");
+  while (!files.empty()) {
+    const std::size_t comma = files.find(',');
+    s.attention.emplace_back(files.substr(0, comma));
+    files = comma == std::string_view::npos ? std::string_view{} : files.substr(comma + 1);
+  }
+  KVPLAN_TRY(s.rate_scale, parse_fraction(s.text("workload.rate_scale")));
+  s.limit = integer_of(s, "workload.limit").value_or(-1);
+  s.seed = static_cast<std::uint64_t>(integer_of(s, "seed").value_or(0));
+  KVPLAN_TRY(s.model, model::find_model(s.text("model")));
+  KVPLAN_TRY_DO(choose_pool(s));
+  const auto component = [&](std::string_view path, std::string_view family) {
+    return parse_component(s.text(path), family, family_descriptors(family));
+  };
+  KVPLAN_TRY(s.allocator, component("memory.allocator", "allocator"));
+  KVPLAN_TRY(s.engine, component("engine", "engine"));
+  KVPLAN_TRY(s.latency, component("latency", "latency"));
+  KVPLAN_TRY(s.router, component("fleet.router", "router"));
+  KVPLAN_TRY_DO(choose_eviction(s));
+  s.replicas = integer_of(s, "fleet.replicas").value_or(1);
+  s.target_ttft_s = parse_decimal(s.text("targets.ttft_s"));
+  s.target_tpot_s = parse_decimal(s.text("targets.tpot_s"));
+  s.target_e2e_s = parse_decimal(s.text("targets.e2e_s"));
+  return s;
+}
+
+}  // namespace kvplan::plan

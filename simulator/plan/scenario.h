@@ -1,0 +1,84 @@
+// A scenario: everything that decides a run, each value with where it came from.
+//
+// It is given as settings, `path = text`, from a JSON file (simulator/io), from `--set`, or from a form.
+// `resolve` checks them against the fields below and the catalogues of components, fills in defaults and
+// gives a `Scenario`. Later settings replace earlier ones. One parameter of a component can be set alone:
+// memory.allocator.block_tokens.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "simulator/base/component.h"
+#include "simulator/base/result.h"
+#include "simulator/core/engine.h"
+#include "simulator/model/model_shape.h"
+#include "simulator/plan/workload_builder.h"
+#include "simulator/policies/allocators.h"
+
+namespace kvplan::plan {
+
+enum class FieldKind : std::uint8_t { kText, kInteger, kFraction, kSeconds, kComponent };
+
+/// One path of a scenario.
+struct Field {
+  std::string_view path;
+  std::string_view help;
+  FieldKind kind{FieldKind::kText};
+  Unit unit{Unit::kNone};
+  std::string_view fallback{};   ///< empty: no value
+  std::int64_t low{0}, high{0};  ///< kInteger, both included
+  std::string_view family{};     ///< kComponent
+};
+
+/// All paths, in the order in which a resolved scenario is printed.
+std::span<const Field> scenario_fields();
+/// Descriptors of one family: "allocator", "engine", "latency", "router", "eviction".
+Catalogue family_descriptors(std::string_view family);
+/// All families, in the order of `list`.
+std::span<const std::string_view> families();
+
+/// Where a value came from.
+enum class Origin : std::uint8_t { kDefault, kGiven };
+
+struct Setting {
+  std::string path;
+  std::string text;
+  std::string file;      ///< scenario file it stands in; empty for the command line
+  std::int64_t line{0};  ///< 1-based line in it; 0 = not known
+};
+
+/// A resolved scenario.
+struct Scenario {
+  /// Text of each field (components with all their parameters), parallel to scenario_fields(); empty = no
+  /// value.
+  std::vector<std::string> texts;
+  std::vector<Origin> origins;
+
+  std::string trace;
+  std::vector<std::string> attention;
+  Fraction rate_scale;
+  std::int64_t limit{-1};
+  std::uint64_t seed{0};
+  const model::ModelShape* model{nullptr};
+  policies::PoolSize pool;
+  Choice allocator, engine, latency, router;
+  std::optional<Choice> eviction;
+  core::KeepRule keep;
+  std::int64_t replicas{1};
+  std::optional<double> target_ttft_s, target_tpot_s, target_e2e_s;
+
+  [[nodiscard]] const std::string& text(std::string_view path) const;
+};
+
+/// Errors carry the path in `field`, file and line where known, and what exists or was expected.
+Result<Scenario> resolve(std::span<const Setting> settings);
+
+/// `PATH=VALUE` of --set.
+Result<Setting> parse_setting(std::string_view text);
+
+}  // namespace kvplan::plan

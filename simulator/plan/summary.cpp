@@ -1,0 +1,194 @@
+#include "simulator/plan/summary.h"
+
+#include <algorithm>
+#include <numeric>
+#include <queue>
+
+#include "simulator/base/check.h"
+
+namespace kvplan::plan {
+namespace {
+
+using observe::kStates;
+using observe::RequestRecord;
+using observe::RequestStatus;
+
+/// Nearest rank: the least value that at least p percent of all are not above.
+double percentile(const std::vector<double>& sorted, std::int64_t percent) {
+  const auto n = static_cast<std::int64_t>(sorted.size());
+  const std::int64_t rank = std::max<std::int64_t>(ceil_div(percent * n, 100), 1);
+  return sorted[static_cast<std::size_t>(rank - 1)];
+}
+
+std::optional<LatencySummary> summarize(std::vector<double> values) {
+  if (values.empty()) return std::nullopt;
+  LatencySummary s;
+  s.mean = std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+  std::sort(values.begin(), values.end());
+  s.p50 = percentile(values, 50);
+  s.p90 = percentile(values, 90);
+  s.p95 = percentile(values, 95);
+  s.p99 = percentile(values, 99);
+  s.max = values.back();
+  return s;
+}
+
+}  // namespace
+
+void summarize_requests(const core::Workload& workload, std::vector<RequestRecord> records,
+                        const Scenario& scenario, RunResult& result) {
+  std::vector<double> ttft, tpot, e2e, queue;
+  std::int64_t met = 0;
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    const RequestRecord& r = records[i];
+    if (r.status == RequestStatus::kNotArrived) continue;
+    ++result.arrived;
+    result.preempted += r.preemptions > 0 ? 1 : 0;
+    result.preemptions += r.preemptions;
+    result.prefix_hit_tokens += r.prefix_hit_tokens;
+    result.rehit_tokens += r.rehit_tokens;
+    if (r.status == RequestStatus::kRejected) ++result.rejected;
+    if (r.status == RequestStatus::kUnfinished) ++result.unfinished;
+    if (r.status != RequestStatus::kCompleted) continue;
+    ++result.completed;
+    result.input_tokens += workload.input[i];
+    result.output_tokens += workload.output[i];
+    result.recomputed_tokens +=
+        r.computed_tokens - (workload.final_tokens(static_cast<RequestId>(i)) - r.prefix_hit_tokens);
+    const double first = seconds(r.first_token - workload.arrival[i]);
+    const double last = seconds(r.finish - workload.arrival[i]);
+    queue.push_back(seconds(r.first_scheduled - workload.arrival[i]));
+    ttft.push_back(first);
+    e2e.push_back(last);
+    double per_token = 0;
+    if (workload.output[i] > 1) {
+      per_token = seconds(r.finish - r.first_token) / static_cast<double>(workload.output[i] - 1);
+      tpot.push_back(per_token);
+    }
+    const bool good = (!scenario.target_ttft_s || first <= *scenario.target_ttft_s) &&
+                      (!scenario.target_tpot_s || per_token <= *scenario.target_tpot_s) &&
+                      (!scenario.target_e2e_s || last <= *scenario.target_e2e_s);
+    met += good ? 1 : 0;
+  }
+  result.ttft = summarize(std::move(ttft));
+  result.tpot = summarize(std::move(tpot));
+  result.e2e = summarize(std::move(e2e));
+  result.queue = summarize(std::move(queue));
+  if ((scenario.target_ttft_s || scenario.target_tpot_s || scenario.target_e2e_s) && result.arrived > 0) {
+    // Of all that arrived: a request that was rejected met nothing.
+    result.slo_met_fraction = static_cast<double>(met) / static_cast<double>(result.arrived);
+    result.goodput_per_s = static_cast<double>(met);  // divided by the makespan once that is known
+  }
+  result.records = std::move(records);
+}
+
+MemorySummary summarize_memory(const core::MemoryLayout& layout, const std::array<Wide, kStates>& cell_ticks,
+                               Ticks makespan, SimTime peak_time, const observe::StateCounts& peak_cells) {
+  MemorySummary m;
+  m.capacity_bytes = layout.capacity_bytes;
+  const auto padding = static_cast<std::size_t>(observe::State::kPadding);
+  for (std::size_t s = 0; s < kStates; ++s) {
+    // Bytes x ticks pass 2^127 only beyond any pool and time that are accepted.
+    Wide byte_ticks = cell_ticks[s] * layout.token_bytes;
+    if (s == padding) byte_ticks += Wide{layout.padding_bytes()} * makespan.count;
+    m.mean_bytes[s] = static_cast<double>(byte_ticks) / static_cast<double>(makespan.count);
+    m.mean_fraction[s] = static_cast<double>(byte_ticks) /
+                         (static_cast<double>(makespan.count) * static_cast<double>(layout.capacity_bytes));
+    m.peak_bytes[s] = peak_cells[s] * layout.token_bytes + (s == padding ? layout.padding_bytes() : 0);
+  }
+  m.peak_time_s = seconds(peak_time.since_start);
+  return m;
+}
+
+void sum_replicas(RunResult& result) {
+  if (result.makespan.count <= 0) {
+    result.goodput_per_s.reset();
+    return;
+  }
+  const double span_s = seconds(result.makespan);
+  result.requests_per_s = static_cast<double>(result.completed) / span_s;
+  result.output_tokens_per_s = static_cast<double>(result.output_tokens) / span_s;
+  if (result.goodput_per_s) *result.goodput_per_s /= span_s;
+  MemorySummary sum;
+  double running = 0;
+  for (const ReplicaResult& r : result.replicas) {
+    sum.capacity_bytes += r.memory->capacity_bytes;
+    sum.peak_time_s = r.memory->peak_time_s;
+    running += r.mean_running;
+    for (std::size_t s = 0; s < kStates; ++s) {
+      sum.mean_bytes[s] += r.memory->mean_bytes[s];
+      sum.peak_bytes[s] += r.memory->peak_bytes[s];
+      sum.mean_fraction[s] += r.memory->mean_fraction[s] / static_cast<double>(result.replicas.size());
+    }
+  }
+  result.mean_running = running;
+  result.memory = sum;
+}
+
+void ChangeLog::on_pass(SimTime time, const observe::StateCounts& cells, std::int64_t running) {
+  using observe::State;
+  const std::int64_t available =
+      cells[index(State::kCached)] + cells[index(State::kStranded)] + cells[index(State::kFree)];
+  if (!changes_.empty() && changes_.back().available == available && changes_.back().running == running)
+    return;
+  changes_.push_back({time, available, running});
+}
+
+void PeakFinder::find() {
+  struct Next {
+    SimTime time;
+    std::size_t log;
+    std::size_t at;
+    bool operator>(const Next& other) const {
+      return time != other.time ? time > other.time : log > other.log;
+    }
+  };
+  std::priority_queue<Next, std::vector<Next>, std::greater<>> queue;
+  // A replica that has not run yet has all its memory available; all replicas are alike, so the difference to
+  // that state is what is summed.
+  std::vector<std::int64_t> taken(logs_.size(), 0), running(logs_.size(), 0);
+  for (std::size_t i = 0; i < logs_.size(); ++i) {
+    if (!logs_[i]->empty()) queue.push({logs_[i]->front().time, i, 0});
+  }
+  std::int64_t most_taken = INT64_MIN;
+  std::int64_t sum_taken = 0;
+  std::int64_t sum_running = 0;
+  while (!queue.empty()) {
+    const SimTime now = queue.top().time;
+    while (!queue.empty() && queue.top().time == now) {
+      const Next next = queue.top();
+      queue.pop();
+      const auto& change = (*logs_[next.log])[next.at];
+      sum_taken += (whole_[next.log] - change.available) - taken[next.log];
+      taken[next.log] = whole_[next.log] - change.available;
+      sum_running += change.running - running[next.log];
+      running[next.log] = change.running;
+      if (next.at + 1 < logs_[next.log]->size())
+        queue.push({(*logs_[next.log])[next.at + 1].time, next.log, next.at + 1});
+    }
+    max_running_ = std::max(max_running_, sum_running);
+    if (sum_taken > most_taken) {
+      most_taken = sum_taken;
+      peak_time_ = now;
+    }
+  }
+}
+
+void StateAt::on_span(const observe::LedgerSpan& span) {
+  if (span.begin > moment_) return;
+  const SimTime end = span.begin + Ticks{static_cast<std::int64_t>(span.series.span(span.series.steps))};
+  if (end <= moment_) return;
+  std::int64_t step = 0;
+  std::int64_t high = span.series.steps - 1;
+  while (step < high) {  // the last step that begins at or before the moment
+    const std::int64_t middle = step + (high - step + 1) / 2;
+    if (span.series.span(middle) <= (moment_ - span.begin).count) {
+      step = middle;
+    } else {
+      high = middle - 1;
+    }
+  }
+  for (std::size_t s = 0; s < kStates; ++s) cells_[s] = span.cells[s] + step * span.growth[s];
+}
+
+}  // namespace kvplan::plan

@@ -1,0 +1,72 @@
+// The arithmetic between observers and a result: latency statistics, memory means, sums over replicas.
+#pragma once
+
+#include <vector>
+
+#include "simulator/observe/integral.h"
+#include "simulator/plan/run.h"
+
+namespace kvplan::plan {
+
+/// Fills what follows from the records: counts, tokens, latencies, targets met. Takes the records into the
+/// result.
+void summarize_requests(const core::Workload& workload, std::vector<observe::RequestRecord> records,
+                        const Scenario& scenario, RunResult& result);
+
+/// REQUIRES: makespan > 0; the integrals cover it.
+MemorySummary summarize_memory(const core::MemoryLayout& layout,
+                               const std::array<Wide, observe::kStates>& cell_ticks, Ticks makespan,
+                               SimTime peak_time, const observe::StateCounts& peak_cells);
+
+/// Memory, batch and throughput of the fleet from those of its replicas and the makespan.
+void sum_replicas(RunResult& result);
+
+/// When a replica's available memory or batch changed, after which pass.
+class ChangeLog final : public observe::LedgerSink {
+ public:
+  struct Change {
+    SimTime time;
+    std::int64_t available;
+    std::int64_t running;
+  };
+  void on_span(const observe::LedgerSpan& /*span*/) override {}
+  void on_pass(SimTime time, const observe::StateCounts& cells, std::int64_t running) override;
+  [[nodiscard]] const std::vector<Change>& changes() const { return changes_; }
+
+ private:
+  std::vector<Change> changes_;
+};
+
+/// Over several replicas, the earliest moment of least available memory in sum, and the largest sum of
+/// batches. At one time all replicas' passes count before the sum is looked at.
+class PeakFinder {
+ public:
+  /// `whole`: cells that are available before the replica has run.
+  void add(const ChangeLog& log, std::int64_t whole) {
+    logs_.push_back(&log.changes());
+    whole_.push_back(whole);
+  }
+  void find();
+  [[nodiscard]] SimTime peak_time() const { return peak_time_; }
+  [[nodiscard]] std::int64_t max_running() const { return max_running_; }
+
+ private:
+  std::vector<const std::vector<ChangeLog::Change>*> logs_;
+  std::vector<std::int64_t> whole_;
+  SimTime peak_time_{};
+  std::int64_t max_running_{0};
+};
+
+/// The state during the step (or pause) that covers one moment.
+class StateAt final : public observe::LedgerSink {
+ public:
+  explicit StateAt(SimTime moment) : moment_(moment) {}
+  void on_span(const observe::LedgerSpan& span) override;
+  [[nodiscard]] const observe::StateCounts& cells() const { return cells_; }
+
+ private:
+  SimTime moment_;
+  observe::StateCounts cells_{};
+};
+
+}  // namespace kvplan::plan

@@ -1,0 +1,38 @@
+// Sums of coefficient x amount in ticks, without overflow: what both latency models are made of.
+#pragma once
+
+#include <cstdint>
+
+#include "simulator/base/units.h"
+#include "simulator/core/latency.h"
+
+namespace kvplan::policies {
+
+/// base + per token + per context token + per attention pair, in ticks; coefficients >= 0.
+struct AffineTicks {
+  std::int64_t base{0};
+  std::int64_t token{0};
+  std::int64_t context{0};
+  std::int64_t pair{0};
+
+  /// Exact, at most core::kLongestStepTicks.
+  [[nodiscard]] Ticks of(const core::StepLoad& load) const {
+    const Wide sum = Wide{base} + Wide{token} * load.tokens + Wide{context} * load.context_tokens +
+                     Wide{pair} * load.attention_pairs;
+    return {sum > core::kLongestStepTicks ? core::kLongestStepTicks : static_cast<std::int64_t>(sum)};
+  }
+  /// Increase per step when context and pairs gain `growth` each; what does not fit is cut like a step.
+  [[nodiscard]] std::int64_t growth(std::int64_t context_growth) const {
+    const Wide step = (Wide{context} + pair) * context_growth;
+    return step > core::kLongestStepTicks ? core::kLongestStepTicks : static_cast<std::int64_t>(step);
+  }
+};
+
+/// The longest prefix of the series in which no step reaches the cut, at least one step.
+inline std::int64_t steps_below_cut(Ticks first, std::int64_t growth, std::int64_t most) {
+  if (growth == 0 || most == 1) return most;
+  const std::int64_t room = (core::kLongestStepTicks - first.count) / growth;
+  return room + 1 < most ? (room < 0 ? 1 : room + 1) : most;
+}
+
+}  // namespace kvplan::policies

@@ -1,0 +1,117 @@
+// A step lasts overhead + the longer of computing and reading, on one device that holds the whole model
+// (Williams, Waterman, Patterson, CACM 2009; applied to transformer inference as in Yuan et al., arXiv
+// 2402.16363):
+//   computing: 2 x weights per token, and 4 x query heads x head size x layers per query-key pair, over
+//   FLOP/s reading:   all weights once, and the KV bytes of context and new tokens, over bytes/s
+// The peaks are the data sheet's; what share of them kernels reach is a parameter, and an assumption until
+// measured.
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "simulator/policies/affine_ticks.h"
+#include "simulator/policies/latencies.h"
+
+namespace kvplan::policies {
+namespace {
+
+class Roofline final : public core::LatencyModel {
+ public:
+  Roofline(std::int64_t overhead, const AffineTicks& compute, const AffineTicks& read)
+      : overhead_(overhead), compute_(compute), read_(read) {}
+
+  [[nodiscard]] Ticks step(const core::StepLoad& load) const override {
+    const std::int64_t longer = std::max(compute_.of(load).count, read_.of(load).count);
+    return {std::min(overhead_ + longer, core::kLongestStepTicks)};
+  }
+
+  [[nodiscard]] core::StepSeries decode_series(const core::StepLoad& load, std::int64_t context_growth,
+                                               std::int64_t max_steps) const override {
+    const Ticks compute = compute_.of(load);
+    const Ticks read = read_.of(load);
+    const std::int64_t compute_growth = compute_.growth(context_growth);
+    const std::int64_t read_growth = read_.growth(context_growth);
+    // The longer side stays the longer one until the other, growing faster, passes it.
+    const bool computing =
+        compute.count != read.count ? compute.count > read.count : compute_growth >= read_growth;
+    const std::int64_t lead = computing ? compute.count - read.count : read.count - compute.count;
+    const std::int64_t growth = computing ? compute_growth : read_growth;
+    const std::int64_t catch_up = (computing ? read_growth : compute_growth) - growth;
+    std::int64_t steps = max_steps;
+    if (catch_up > 0) steps = std::min(steps, lead / catch_up + 1);
+    const Ticks first{std::min(overhead_ + std::max(compute.count, read.count), core::kLongestStepTicks)};
+    return {first, Ticks{growth}, steps_below_cut(first, growth, steps)};
+  }
+
+ private:
+  std::int64_t overhead_;
+  AffineTicks compute_;
+  AffineTicks read_;
+};
+
+constexpr std::array<Param, 5> kParams{{
+    {.name = "flops",
+     .help = "Peak dense half-precision FLOP/s of the device (default: NVIDIA H100 SXM data sheet)",
+     .kind = ParamKind::kDecimal,
+     .fallback = "989e12",
+     .low = 1e9,
+     .high = 1e18},
+    {.name = "bandwidth",
+     .help = "Peak device memory bytes/s (default: NVIDIA H100 SXM data sheet)",
+     .kind = ParamKind::kDecimal,
+     .fallback = "3.35e12",
+     .low = 1e9,
+     .high = 1e15},
+    {.name = "compute_efficiency",
+     .help = "Share of the peak FLOP/s that kernels reach",
+     .kind = ParamKind::kDecimal,
+     .unit = Unit::kRatio,
+     .fallback = "0.6",
+     .low = 0.001,
+     .high = 1},
+    {.name = "memory_efficiency",
+     .help = "Share of the peak bandwidth that kernels reach",
+     .kind = ParamKind::kDecimal,
+     .unit = Unit::kRatio,
+     .fallback = "0.8",
+     .low = 0.001,
+     .high = 1},
+    {.name = "overhead_ns",
+     .help = "Time of every step beside the kernels: launches, scheduling, sampling",
+     .kind = ParamKind::kDecimal,
+     .unit = Unit::kNs,
+     .fallback = "500000",
+     .low = 0,
+     .high = 1e12},
+}};
+
+Result<std::unique_ptr<core::LatencyModel>> make(const Choice& choice, const model::ModelShape& shape) {
+  constexpr double kTicksPerSecond = 1e9 * static_cast<double>(kTicksPerNs);
+  const auto ticks = [&](double amount, double per_second) {
+    return std::llround(amount / per_second * kTicksPerSecond);
+  };
+  const double flops = choice.decimal("flops") * choice.decimal("compute_efficiency");
+  const double bytes = choice.decimal("bandwidth") * choice.decimal("memory_efficiency");
+  const auto weights = static_cast<double>(shape.multiplied_parameters());
+  const auto pair_flops = static_cast<double>(4 * shape.query_heads * shape.head_size * shape.layers);
+  const auto token_bytes = static_cast<double>(shape.kv_token_bytes());
+  const AffineTicks compute{0, ticks(2 * weights, flops), 0, ticks(pair_flops, flops)};
+  const AffineTicks read{ticks(weights * static_cast<double>(shape.element_bytes), bytes),
+                         ticks(token_bytes, bytes), ticks(token_bytes, bytes), 0};
+  const auto overhead = decimal_times_power_of_two(choice.text("overhead_ns"), 10);
+  if (!overhead) return bad_input("expected a plain decimal number").at_field("roofline:overhead_ns");
+  return std::unique_ptr<core::LatencyModel>(std::make_unique<Roofline>(*overhead, compute, read));
+}
+
+}  // namespace
+
+const LatencyEntry kRooflineLatency{
+    .descriptor =
+        {.family = "latency",
+         .name = "roofline",
+         .summary = "The longer of computing and reading at a share of the device's peaks, plus an overhead.",
+         .source = "Williams et al., CACM 2009; arXiv 2402.16363",
+         .params = kParams},
+    .make = make};
+
+}  // namespace kvplan::policies

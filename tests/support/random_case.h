@@ -1,0 +1,131 @@
+// Random small serving problems: workloads with shared prefixes and bursts, pools from barely enough upward,
+// budgets and thresholds that break every premise of the fast engine now and then. A case is a function of
+// its seed.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "simulator/base/random.h"
+#include "simulator/core/engine.h"
+#include "simulator/policies/allocators.h"
+#include "simulator/policies/latencies.h"
+#include "traces/record/trace.h"
+
+namespace kvplan::test {
+
+struct RandomCase {
+  core::Workload workload;
+  traces::PrefixHashes prefix;
+  core::SchedulerParams scheduler;
+  core::KeepRule keep;
+  std::unique_ptr<core::LatencyModel> latency;
+  std::string allocator;  ///< component text
+  policies::PoolSize pool;
+  std::int64_t token_bytes{1};
+  bool prefix_cache{true};
+
+  [[nodiscard]] Result<std::unique_ptr<core::Allocator>> make_allocator(bool model) const {
+    KVPLAN_TRY(const Choice choice,
+               parse_component(allocator, "allocator", policies::allocator_descriptors()));
+    const policies::AllocatorEntry& entry = policies::allocator_entry(choice);
+    const policies::AllocatorRequest request{.workload = &workload,
+                                             .pool = pool,
+                                             .token_bytes = token_bytes,
+                                             .prefix_cache = prefix_cache && entry.shares_prefixes,
+                                             .max_model_len = scheduler.max_model_len};
+    return model ? entry.make_model(choice, request) : entry.make(choice, request);
+  }
+};
+
+/// Prompts that share prefixes: each continues a random earlier prompt from a random block on.
+inline void draw_prefixes(Random& random, RandomCase& c, std::int64_t hash_block) {
+  c.prefix.block_tokens = hash_block;
+  c.prefix.offsets.push_back(0);
+  std::vector<std::vector<std::uint32_t>> prompts;
+  std::uint32_t next = 0;
+  for (const std::int32_t length : c.workload.input) {
+    const auto blocks = static_cast<std::size_t>(ceil_div(length, hash_block));
+    std::vector<std::uint32_t> ids;
+    if (!prompts.empty() && random.chance(3, 4)) {
+      ids = prompts[random.below(prompts.size())];
+      ids.resize(std::min(ids.size(), static_cast<std::size_t>(random.below(ids.size() + 1))));
+      ids.resize(std::min(ids.size(), blocks));
+    }
+    while (ids.size() < blocks) ids.push_back(next++);
+    c.prefix.ids.insert(c.prefix.ids.end(), ids.begin(), ids.end());
+    c.prefix.offsets.push_back(c.prefix.ids.size());
+    prompts.push_back(std::move(ids));
+  }
+  c.prefix.distinct = next;
+}
+
+inline std::unique_ptr<RandomCase> draw_case(std::uint64_t seed) {
+  Random random(seed, "differential");
+  auto result = std::make_unique<RandomCase>();
+  RandomCase& c = *result;
+  const auto requests = random.between(1, random.chance(1, 4) ? 120 : 24);
+  const std::int64_t longest = random.chance(1, 3) ? 400 : 90;
+  const std::int64_t gap = random.chance(1, 3) ? 0 : random.between(1, 4000) * 1000;
+  std::int64_t now = 0;
+  std::int64_t final_most = 1;
+  for (std::int64_t i = 0; i < requests; ++i) {
+    if (gap > 0 && !random.chance(1, 4)) now += random.between(0, gap);
+    c.workload.arrival.push_back(SimTime{Ticks{now}});
+    c.workload.input.push_back(static_cast<std::int32_t>(random.between(1, longest)));
+    c.workload.output.push_back(static_cast<std::int32_t>(random.between(1, random.chance(1, 3) ? 200 : 30)));
+    c.workload.order.push_back(static_cast<RequestId>(i));
+    final_most = std::max(final_most, c.workload.final_tokens(static_cast<RequestId>(i)));
+  }
+  constexpr std::array<std::int64_t, 6> kBlocks{1, 2, 4, 8, 16, 32};
+  const std::int64_t block = kBlocks[random.below(kBlocks.size())];
+  if (random.chance(2, 3)) draw_prefixes(random, c, block * random.between(1, 3));
+  if (c.prefix.present()) c.workload.prefix = &c.prefix;
+  c.prefix_cache = random.chance(3, 4);
+  c.token_bytes = random.between(1, 3);
+
+  c.scheduler.max_seqs = random.between(1, 20);
+  c.scheduler.token_budget = random.chance(1, 4) ? random.between(1, 12) : random.between(8, 300);
+  c.scheduler.long_prefill_threshold = random.chance(1, 2) ? 0 : random.between(1, 80);
+  c.scheduler.max_model_len = random.chance(1, 8) ? random.between(20, longest) : 1000;
+  if (random.chance(1, 2)) {
+    c.keep.sink = random.chance(1, 2) ? 0 : random.between(0, 2 * block + 3);
+    c.keep.recent = random.between(1, random.chance(1, 2) ? 10 : 120);
+  }
+
+  if (random.chance(1, 4)) {
+    constexpr std::array<const char*, 3> kReserves{"oracle", "max", "pow2"};
+    c.allocator = std::string("contiguous:reserve=") + kReserves[random.below(3)];
+    c.pool.tokens = random.between(random.chance(1, 2) ? final_most : 30, 4 * final_most + 60);
+    c.prefix_cache = false;
+  } else {
+    c.allocator = "paged:block_tokens=" + std::to_string(block);
+    const std::int64_t least = ceil_div(final_most, block) + 1;
+    c.pool.blocks = std::max<std::int64_t>(
+        random.between(random.chance(1, 6) ? 2 : least, least * random.between(1, 6)), 2);
+  }
+  if (!c.prefix_cache) c.workload.prefix = nullptr;
+
+  const auto coefficient = [&](std::int64_t most) {
+    return std::to_string(random.chance(1, 5) ? 0 : random.between(0, most));
+  };
+  const std::string text = "affine:base_ns=" + coefficient(300) + "." + std::to_string(random.below(1000)) +
+                           ",token_ns=" + coefficient(20) + ",context_ns=" + coefficient(3) + ".3";
+  const Choice latency = parse_component(text, "latency", policies::latency_descriptors()).value();
+  const model::ModelShape& shape = model::models().front();
+  if (random.chance(1, 5)) {  // both sides of the roof within reach of such small contexts
+    const std::string roof = "roofline:flops=" + std::to_string(random.between(1, 40)) +
+                             "e13,bandwidth=" + std::to_string(random.between(1, 80)) +
+                             "e12,overhead_ns=" + std::to_string(random.below(100));
+    const Choice roofline = parse_component(roof, "latency", policies::latency_descriptors()).value();
+    c.latency = policies::latency_entry(roofline).make(roofline, shape).value();
+  } else {
+    c.latency = policies::latency_entry(latency).make(latency, shape).value();
+  }
+  return result;
+}
+
+}  // namespace kvplan::test
