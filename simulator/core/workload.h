@@ -46,9 +46,14 @@ class ContentNames {
   }
   /// Shared name of logical block `block`. REQUIRES: block < shared_blocks(r).
   [[nodiscard]] std::int64_t shared_name(RequestId r, std::int64_t block) const {
-    const auto at =
-        prefix_->offsets[static_cast<std::size_t>(r)] + static_cast<std::uint64_t>(block / per_id_);
-    return static_cast<std::int64_t>(prefix_->ids[at]) * per_id_ + block % per_id_;
+    return first_name(r, block / per_id_) + block % per_id_;
+  }
+  /// Names come in rows of this many: the blocks under one hash id.
+  [[nodiscard]] std::int64_t row_length() const { return per_id_; }
+  /// The first name of row `row` of a request; the others of the row follow it. REQUIRES: the row exists.
+  [[nodiscard]] std::int64_t first_name(RequestId r, std::int64_t row) const {
+    const auto at = prefix_->offsets[static_cast<std::size_t>(r)] + static_cast<std::uint64_t>(row);
+    return static_cast<std::int64_t>(prefix_->ids[at]) * per_id_;
   }
 
  private:

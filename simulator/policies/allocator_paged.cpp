@@ -25,6 +25,7 @@ using core::MemoryLayout;
 using core::PoolCounts;
 
 constexpr std::uint64_t kNoName = ~std::uint64_t{0};
+constexpr std::int64_t kAhead = 8;                          // blocks fetched before they are let go
 constexpr std::uint64_t kOwnName = std::uint64_t{1} << 63;  // | request << 32 | logical block
 
 class PagedAllocator final : public core::Allocator {
@@ -35,6 +36,7 @@ class PagedAllocator final : public core::Allocator {
         names_(workload_, layout.quantum_tokens),
         prefix_cache_(request.prefix_cache),
         blocks_(static_cast<std::size_t>(layout.quanta) + 1),
+        copies_(blocks_.size()),
         holder_of_(static_cast<std::size_t>(workload_.size()), -1),
         block_of_name_(prefix_cache_ ? static_cast<std::size_t>(names_.shared_count()) : 0, kNoBlock),
         free_{layout.quanta} {
@@ -43,7 +45,7 @@ class PagedAllocator final : public core::Allocator {
     for (BlockId b = 0; b <= last; ++b) {
       at(b).prev = b == 0 ? last : b - 1;
       at(b).next = b == last ? 0 : b + 1;
-      at(b).copy_prev = at(b).copy_next = b;
+      copies_[static_cast<std::size_t>(b)] = {b, b};
     }
   }
 
@@ -67,21 +69,32 @@ class PagedAllocator final : public core::Allocator {
     Found found;
     if (!prefix_cache_) return found;
     const std::int64_t most = (num_tokens - 1) / layout_.quantum_tokens;
-    const std::int64_t shared = names_.shared_blocks(r);
-    const Holder* holder = holder_or_null(r);
-    for (std::int64_t b = 0; b < most; ++b) {
-      BlockId block = kNoBlock;
-      if (b < shared) {
-        const std::int64_t name = names_.shared_name(r, b);
-        block = block_of_name_[static_cast<std::size_t>(name)];
-        if (block == kNoBlock) missing_name_ = static_cast<std::uint64_t>(name);
-      } else if (holder != nullptr) {
-        block = own_copy(*holder, r, b);
-      }
-      if (block == kNoBlock) break;
+    const std::int64_t shared = std::min(names_.shared_blocks(r), most);
+    const std::int64_t row = names_.row_length();
+    const auto hit = [&](BlockId block) {
       found_.push_back(block);
       at(block).stamp = lookup_stamp_;
       if (at(block).refs == 0) ++found.idle;
+    };
+    bool missed = false;
+    for (std::int64_t b = 0; b < shared && !missed;) {
+      const std::int64_t first = names_.first_name(r, b / row);
+      const std::int64_t in_row = std::min(row, shared - b);
+      for (std::int64_t i = 0; i < in_row; ++i, ++b) {
+        const BlockId block = block_of_name_[static_cast<std::size_t>(first + i)];
+        if (block == kNoBlock) {
+          missing_name_ = static_cast<std::uint64_t>(first + i);
+          missed = true;
+          break;
+        }
+        hit(block);
+      }
+    }
+    const Holder* holder = missed ? nullptr : holder_or_null(r);
+    for (std::int64_t b = shared; holder != nullptr && b < most; ++b) {
+      const BlockId block = own_copy(*holder, r, b);
+      if (block == kNoBlock) break;
+      hit(block);
     }
     found.tokens = static_cast<std::int64_t>(found_.size()) * layout_.quantum_tokens;
     return found;
@@ -149,6 +162,8 @@ class PagedAllocator final : public core::Allocator {
     const bool comes_back = written < workload_.final_tokens(r);
     for (auto b = static_cast<std::int64_t>(holder.blocks.size()) - 1; b >= 0; --b) {
       const BlockId block = holder.blocks[static_cast<std::size_t>(b)];
+      if (b >= kAhead && holder.blocks[static_cast<std::size_t>(b - kAhead)] != kNoBlock)
+        __builtin_prefetch(&at(holder.blocks[static_cast<std::size_t>(b - kAhead)]), 1);
       if (block == kNoBlock) continue;
       if (comes_back) remember(holder, r, b, block);
       let_go(block);
@@ -175,10 +190,14 @@ class PagedAllocator final : public core::Allocator {
  private:
   struct Block {
     std::uint64_t name{kNoName};
-    BlockId prev{0}, next{0};            // in the queue, while nobody holds it
-    BlockId copy_prev{0}, copy_next{0};  // ring of copies of one content, oldest first from the table's entry
+    BlockId prev{0}, next{0};  // in the queue, while nobody holds it
     std::int32_t refs{0};
     std::uint32_t stamp{0};  // lookup that found it last
+  };
+  /// Ring of the copies of one content, oldest first from where lookups begin. Most blocks are alone in
+  /// theirs.
+  struct Copies {
+    BlockId prev, next;
   };
   struct Holder {
     std::vector<BlockId> blocks;  // by logical block; kNoBlock where let go
@@ -220,11 +239,12 @@ class PagedAllocator final : public core::Allocator {
     at(block.next).prev = block.prev;
   }
 
+  /// Hands out the front of the queue. REQUIRES: it is that long.
   void take(Holder& holder, std::int64_t count) {
+    BlockId b = at(0).next;
     for (std::int64_t i = 0; i < count; ++i) {
-      const BlockId b = at(0).next;
       Block& block = at(b);
-      unlink(block);
+      __builtin_prefetch(&at(block.next));
       if (block.name != kNoName) {
         give_up_name(b, block);
         --cached_;
@@ -233,7 +253,10 @@ class PagedAllocator final : public core::Allocator {
       }
       block.refs = 1;
       holder.blocks.push_back(b);
+      b = block.next;
     }
+    at(0).next = b;
+    at(b).prev = 0;
   }
 
   void let_go(BlockId b) {
@@ -254,7 +277,8 @@ class PagedAllocator final : public core::Allocator {
     block.name = kNoName;
     if (block.stamp == lookup_stamp_) ++epoch_;
     if (listener_ != nullptr) listener_->on_reclaim(b);
-    const BlockId next = block.copy_next;
+    Copies& ring = copies_[static_cast<std::size_t>(b)];
+    const BlockId next = ring.next;
     const bool last_copy = next == b;
     if (last_copy) --distinct_;
     if ((name & kOwnName) == 0) {
@@ -270,9 +294,9 @@ class PagedAllocator final : public core::Allocator {
       }
     }
     if (last_copy) return;
-    at(block.copy_prev).copy_next = next;
-    at(next).copy_prev = block.copy_prev;
-    block.copy_prev = block.copy_next = b;
+    copies_[static_cast<std::size_t>(ring.prev)].next = next;
+    copies_[static_cast<std::size_t>(next)].prev = ring.prev;
+    ring = {b, b};
   }
 
   /// Oldest findable copy of a request's own content, kNoBlock if there is none.
@@ -300,36 +324,43 @@ class PagedAllocator final : public core::Allocator {
     if (!prefix_cache_ || holder.lossy) return;
     const std::int64_t full = tokens / layout_.quantum_tokens;
     if (holder.published >= full) return;
-    const std::int64_t shared = names_.shared_blocks(r);
-    for (std::int64_t b = holder.published; b < full; ++b) {
-      const BlockId block = holder.blocks[static_cast<std::size_t>(b)];
-      BlockId oldest = kNoBlock;
-      if (b < shared) {
-        const std::int64_t name = names_.shared_name(r, b);
-        at(block).name = static_cast<std::uint64_t>(name);
-        BlockId& head = block_of_name_[static_cast<std::size_t>(name)];
-        if (head == kNoBlock) {
-          head = block;
-        } else {
-          oldest = head;
-        }
-        if (static_cast<std::uint64_t>(name) == missing_name_) ++epoch_;
-      } else {
-        oldest = own_copy(holder, r, b);
-        at(block).name = own_name(r, b);
-      }
-      if (oldest == kNoBlock) {
-        ++distinct_;
-      } else {  // behind the youngest copy
-        Block& head = at(oldest);
-        at(block).copy_next = oldest;
-        at(block).copy_prev = head.copy_prev;
-        at(head.copy_prev).copy_next = block;
-        head.copy_prev = block;
-      }
-      if (listener_ != nullptr) listener_->on_publish(r, b, block);
+    const std::int64_t shared = std::min(names_.shared_blocks(r), full);
+    const std::int64_t row = names_.row_length();
+    std::int64_t b = holder.published;
+    while (b < shared) {
+      const std::int64_t end = std::min((b / row + 1) * row, shared);
+      std::int64_t name = names_.first_name(r, b / row) + b % row;
+      for (; b < end; ++b, ++name) publish_shared(r, b, holder.blocks[static_cast<std::size_t>(b)], name);
     }
+    for (; b < full; ++b) publish_own(holder, r, b, holder.blocks[static_cast<std::size_t>(b)]);
     holder.published = full;
+  }
+
+  void publish_shared(RequestId r, std::int64_t logical, BlockId block, std::int64_t name) {
+    at(block).name = static_cast<std::uint64_t>(name);
+    BlockId& head = block_of_name_[static_cast<std::size_t>(name)];
+    if (static_cast<std::uint64_t>(name) == missing_name_) ++epoch_;
+    add_copy(block, head);
+    if (head == kNoBlock) head = block;
+    if (listener_ != nullptr) listener_->on_publish(r, logical, block);
+  }
+
+  void publish_own(const Holder& holder, RequestId r, std::int64_t logical, BlockId block) {
+    add_copy(block, own_copy(holder, r, logical));
+    at(block).name = own_name(r, logical);
+    if (listener_ != nullptr) listener_->on_publish(r, logical, block);
+  }
+
+  /// Joins the ring of `oldest` behind its youngest copy, or stays alone.
+  void add_copy(BlockId block, BlockId oldest) {
+    if (oldest == kNoBlock) {
+      ++distinct_;
+      return;
+    }
+    Copies& head = copies_[static_cast<std::size_t>(oldest)];
+    copies_[static_cast<std::size_t>(block)] = {head.prev, oldest};
+    copies_[static_cast<std::size_t>(head.prev)].next = block;
+    head.prev = block;
   }
 
   MemoryLayout layout_;
@@ -337,6 +368,7 @@ class PagedAllocator final : public core::Allocator {
   core::ContentNames names_;
   bool prefix_cache_;
   std::vector<Block> blocks_;
+  std::vector<Copies> copies_;
   std::vector<std::int32_t> holder_of_;  // by request, -1 = none
   std::vector<Holder> holders_;
   std::vector<std::int32_t> idle_holders_;
