@@ -1,0 +1,227 @@
+// What every allocator must do, asked of every member of the catalogue with several settings of its
+// parameters: random lives of requests, the same answers, counts and tables as its slow obvious model after
+// every call, and the laws of conservation. A new allocator is tested here on the day it is in the catalogue.
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+
+#include "simulator/base/random.h"
+#include "simulator/policies/allocators.h"
+#include "traces/record/trace.h"
+
+namespace kvplan {
+namespace {
+
+using core::Allocator;
+
+struct Setting {
+  std::string component;
+  bool prefix_cache;
+};
+
+/// The defaults, each choice of each text parameter, and small and odd values of whole numbers.
+std::vector<Setting> settings() {
+  std::vector<Setting> out;
+  for (const policies::AllocatorEntry* entry : policies::allocators()) {
+    const std::string name(entry->descriptor.name);
+    std::vector<std::string> variants{name};
+    for (const Param& param : entry->descriptor.params) {
+      for (const auto choice : param.choices)
+        variants.push_back(name + ":" + std::string(param.name) + "=" + std::string(choice));
+      if (param.kind == ParamKind::kInteger)
+        for (const int value : {1, 3, 8})
+          variants.push_back(name + ":" + std::string(param.name) + "=" + std::to_string(value));
+    }
+    for (const std::string& variant : variants) {
+      out.push_back({variant, false});
+      if (entry->shares_prefixes) out.push_back({variant, true});
+    }
+  }
+  return out;
+}
+
+class AllocatorConformance : public testing::TestWithParam<Setting> {};
+
+/// A pool of about 40 quanta, requests of up to 60 tokens, shared prefixes.
+struct World {
+  core::Workload workload;
+  traces::PrefixHashes prefix;
+  std::unique_ptr<Allocator> fast, model;
+
+  World(const Setting& setting, Random& random) {
+    const Choice choice =
+        parse_component(setting.component, "allocator", policies::allocator_descriptors()).value();
+    std::int64_t quantum = 1;
+    for (const Param& param : choice.descriptor().params)
+      if (param.name == "block_tokens") quantum = choice.integer("block_tokens");
+    prefix.block_tokens = quantum * 2;
+    prefix.offsets.push_back(0);
+    for (int i = 0; i < 40; ++i) {
+      workload.arrival.push_back(SimTime{});
+      workload.input.push_back(static_cast<std::int32_t>(random.between(1, 60)));
+      workload.output.push_back(static_cast<std::int32_t>(random.between(1, 30)));
+      const auto ids = static_cast<std::uint32_t>(ceil_div(workload.input.back(), prefix.block_tokens));
+      // One of three chains of prefixes: id = chain * 1000 + depth would not be dense, so interleave.
+      const auto chain = static_cast<std::uint32_t>(random.below(3));
+      for (std::uint32_t depth = 0; depth < ids; ++depth) prefix.ids.push_back(depth * 3 + chain);
+      prefix.offsets.push_back(prefix.ids.size());
+    }
+    prefix.distinct = 3 * 61;
+    workload.prefix = &prefix;
+    const policies::AllocatorEntry& entry = policies::allocator_entry(choice);
+    const policies::AllocatorRequest request{.workload = &workload,
+                                             .pool = {.tokens = std::max<std::int64_t>(160, 12 * quantum)},
+                                             .token_bytes = 2,
+                                             .prefix_cache = setting.prefix_cache,
+                                             .max_model_len = 95};
+    fast = entry.make(choice, request).value();
+    model = entry.make_model(choice, request).value();
+  }
+};
+
+void expect_equal(const Allocator& a, const Allocator& b, std::int64_t requests) {
+  ASSERT_EQ(a.counts(), b.counts());
+  ASSERT_EQ(a.counts().free + a.counts().cached + a.counts().held, a.layout().quanta);
+  std::set<BlockId> held;
+  std::int64_t contiguous_held = 0;
+  for (RequestId r = 0; r < requests; ++r) {
+    const auto x = a.table(r);
+    const auto y = b.table(r);
+    ASSERT_TRUE(std::equal(x.begin(), x.end(), y.begin(), y.end())) << "table of request " << r;
+    ASSERT_EQ(a.table_quanta(r), b.table_quanta(r));
+    for (const BlockId block : x)
+      if (block != kNoBlock) held.insert(block);
+    contiguous_held += a.table_quanta(r);
+  }
+  // Counted from the tables: a block is held if some table names it.
+  ASSERT_EQ(a.counts().held,
+            a.layout().returns_quanta ? static_cast<std::int64_t>(held.size()) : contiguous_held);
+}
+
+TEST_P(AllocatorConformance, EqualsItsModelAndConserves) {
+  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+    SCOPED_TRACE(GetParam().component + " seed " + std::to_string(seed));
+    Random random(seed, "allocator conformance");
+    World world(GetParam(), random);
+    Allocator& fast = *world.fast;
+    Allocator& model = *world.model;
+    struct Life {
+      std::int64_t tokens;
+    };
+    std::map<RequestId, Life> running;
+    std::set<RequestId> ended;
+    for (int operation = 0; operation < 300; ++operation) {
+      const auto r = static_cast<RequestId>(random.below(40));
+      if (ended.count(r) != 0 || !fast.fits_empty(r)) {
+        ASSERT_EQ(fast.fits_empty(r), model.fits_empty(r));
+        continue;
+      }
+      const std::int64_t last = world.workload.final_tokens(r);
+      if (running.count(r) == 0) {  // admission, with some of its prompt
+        const std::int64_t goal = world.workload.input[static_cast<std::size_t>(r)];
+        const core::PoolCounts before = fast.counts();
+        const core::Found found = fast.lookup(r, goal);
+        const core::Found expected = model.lookup(r, goal);
+        ASSERT_EQ(found.tokens, expected.tokens);
+        ASSERT_EQ(found.idle, expected.idle);
+        ASSERT_LT(found.tokens, goal);
+        ASSERT_EQ(fast.counts(), before);
+        const std::int64_t tokens = found.tokens + random.between(1, goal - found.tokens);
+        const bool admitted = fast.admit(r, found, tokens);
+        ASSERT_EQ(admitted, model.admit(r, expected, tokens));
+        if (!admitted) {
+          ASSERT_EQ(fast.counts(), before);
+          continue;
+        }
+        running[r] = {tokens};
+      } else if (random.chance(1, 6)) {  // end or preemption
+        const std::int64_t written = running[r].tokens;
+        fast.release(r, written);
+        model.release(r, written);
+        running.erase(r);
+        if (written == last) {
+          fast.forget(r);
+          model.forget(r);
+          ended.insert(r);
+        }
+        expect_equal(fast, model, 40);
+        continue;
+      } else if (random.chance(1, 6)) {
+        const std::int64_t sink = random.between(0, 9);
+        const std::int64_t begin = running[r].tokens - random.between(1, 9);
+        if (begin <= sink) continue;
+        // Sinks are the same for a request's whole life.
+        const auto a = fast.drop(r, 5, std::max<std::int64_t>(begin, 5), running[r].tokens);
+        const auto b = model.drop(r, 5, std::max<std::int64_t>(begin, 5), running[r].tokens);
+        ASSERT_EQ(a.count, b.count);
+        if (a.count > 0) {
+          ASSERT_EQ(a.first, b.first);
+        }
+        expect_equal(fast, model, 40);
+        continue;
+      } else {  // more tokens
+        const std::int64_t tokens =
+            std::min(last, running[r].tokens + (random.chance(1, 2) ? 1 : random.between(1, 12)));
+        if (tokens == running[r].tokens) continue;
+        const core::PoolCounts before = fast.counts();
+        const bool grown = fast.grow(r, tokens);
+        ASSERT_EQ(grown, model.grow(r, tokens));
+        if (!grown) {
+          ASSERT_EQ(fast.counts(), before);
+          continue;
+        }
+        running[r].tokens = tokens;
+      }
+      fast.publish(r, running[r].tokens);
+      model.publish(r, running[r].tokens);
+      expect_equal(fast, model, 40);
+      if (HasFatalFailure()) return;
+    }
+    for (const auto& [r, life] : running) {
+      fast.release(r, life.tokens);
+      model.release(r, life.tokens);
+    }
+    expect_equal(fast, model, 40);
+    ASSERT_EQ(fast.counts().held, 0);
+    if (HasFatalFailure()) return;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Catalogue, AllocatorConformance, testing::ValuesIn(settings()),
+                         [](const auto& suite) {
+                           std::string name =
+                               suite.param.component + (suite.param.prefix_cache ? "_cached" : "_plain");
+                           for (char& c : name)
+                             if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
+                           return name;
+                         });
+
+/// Room is refused at exactly the size that does not fit.
+TEST(PoolSizes, BoundariesFromBothSides) {
+  core::Workload workload;
+  workload.arrival = {SimTime{}};
+  workload.input = {40};
+  workload.output = {9};  // 48 tokens in the end: three blocks of 16
+  const Choice paged =
+      parse_component("paged:block_tokens=16", "allocator", policies::allocator_descriptors()).value();
+  const auto fits = [&](std::int64_t blocks) {
+    const policies::AllocatorRequest request{.workload = &workload, .pool = {.blocks = blocks}};
+    return policies::kPagedAllocator.make(paged, request).value()->fits_empty(0);
+  };
+  EXPECT_TRUE(fits(4));  // three and the null block
+  EXPECT_FALSE(fits(3));
+  const policies::AllocatorRequest none{.workload = &workload, .pool = {.blocks = 1}};
+  EXPECT_FALSE(policies::kPagedAllocator.make(paged, none).ok());
+  const Choice power =
+      parse_component("contiguous:reserve=pow2", "allocator", policies::allocator_descriptors()).value();
+  const policies::AllocatorRequest blocks{.workload = &workload, .pool = {.blocks = 100}};
+  EXPECT_FALSE(policies::kContiguousAllocator.make(power, blocks).ok());
+  for (const auto& [tokens, expected] : {std::pair{64, true}, std::pair{63, false}}) {
+    const policies::AllocatorRequest request{.workload = &workload, .pool = {.tokens = tokens}};
+    EXPECT_EQ(policies::kContiguousAllocator.make(power, request).value()->fits_empty(0), expected);
+  }
+}
+
+}  // namespace
+}  // namespace kvplan

@@ -1,0 +1,128 @@
+// The order of what happens at one time, and hand-worked runs.
+#include <gtest/gtest.h>
+
+#include <array>
+
+#include "simulator/core/engine.h"
+#include "simulator/observe/ledger.h"
+#include "simulator/policies/allocators.h"
+#include "simulator/policies/latencies.h"
+
+namespace kvplan {
+namespace {
+
+/// Writes down the calls, one word each, with the time in ticks where one is given.
+class Diary final : public core::Observer {
+ public:
+  void on_arrival(SimTime t, RequestId r, bool ok) override { put(ok ? "arrive" : "reject", r, t); }
+  void on_pass_begin(SimTime t) override { text += "pass@" + std::to_string(t.since_start.count) + " "; }
+  void on_preempt(const core::Release& r) override { text += "preempt" + std::to_string(r.request) + " "; }
+  void on_admit(const core::Admission& a) override { text += "admit" + std::to_string(a.request) + " "; }
+  void on_steps(const core::Steps& s) override { text += "steps" + std::to_string(s.series.steps) + " "; }
+  void on_step_end(SimTime t, std::span<const RequestId> /*finishing*/) override {
+    text += "end@" + std::to_string(t.since_start.count) + " ";
+  }
+  void on_first_token(SimTime /*t*/, RequestId r) override { text += "first" + std::to_string(r) + " "; }
+  void on_finish(SimTime /*t*/, const core::Release& r) override {
+    text += "finish" + std::to_string(r.request) + " ";
+  }
+  std::string text;
+
+ private:
+  void put(const char* word, RequestId r, SimTime t) {
+    text += std::string(word) + std::to_string(r) + "@" + std::to_string(t.since_start.count) + " ";
+  }
+};
+
+std::string diary(const core::Workload& workload, std::int64_t blocks, bool naive, std::int64_t seqs = 8) {
+  const Choice paged =
+      parse_component("paged:block_tokens=4", "allocator", policies::allocator_descriptors()).value();
+  const policies::AllocatorRequest request{
+      .workload = &workload, .pool = {.blocks = blocks}, .prefix_cache = false};
+  const auto allocator = (naive ? policies::kPagedAllocator.make_model(paged, request)
+                                : policies::kPagedAllocator.make(paged, request))
+                             .value();
+  const Choice affine =
+      parse_component("affine:base_ns=1,token_ns=0,context_ns=0", "latency", policies::latency_descriptors())
+          .value();
+  const auto latency =
+      policies::kAffineLatency.make(affine, model::models().front()).value();  // 1024 ticks a step
+  Diary text;
+  observe::Ledger ledger(workload, allocator->layout(), {}, {});
+  const std::array<core::Observer*, 2> observers{&ledger, &text};
+  const core::ReplicaRun run{.workload = &workload,
+                             .requests = workload.order,
+                             .scheduler = {.max_seqs = seqs},
+                             .keep = {},
+                             .allocator = allocator.get(),
+                             .latency = latency.get(),
+                             .observers = observers};
+  EXPECT_TRUE((naive ? core::run_naive(run) : core::run_fast(run)).ok());
+  return text.text;
+}
+
+core::Workload requests(std::initializer_list<std::array<std::int64_t, 3>> rows) {
+  core::Workload workload;
+  for (const auto& [arrival, input, output] : rows) {
+    workload.order.push_back(static_cast<RequestId>(workload.input.size()));
+    workload.arrival.push_back(SimTime{Ticks{arrival}});
+    workload.input.push_back(static_cast<std::int32_t>(input));
+    workload.output.push_back(static_cast<std::int32_t>(output));
+  }
+  return workload;
+}
+
+TEST(Order, AtOneTimeArrivalsThenTheStepsEndThenThePass) {
+  // The second request arrives at the very end of the first step: told before that end, admitted by the pass
+  // after it.
+  const core::Workload workload = requests({{0, 3, 2}, {1024, 3, 1}});
+  const std::string expected =
+      "arrive0@0 pass@0 admit0 steps1 arrive1@1024 end@1024 first0 "
+      "pass@1024 admit1 steps1 end@2048 finish0 first1 finish1 ";
+  EXPECT_EQ(diary(workload, 10, true), expected);
+  EXPECT_EQ(diary(workload, 10, false), expected);
+}
+
+TEST(Order, OneTickLateWaitsForTheNextPass) {
+  const core::Workload workload = requests({{0, 3, 2}, {1025, 3, 1}});
+  const std::string expected =
+      "arrive0@0 pass@0 admit0 steps1 end@1024 first0 "
+      "pass@1024 steps1 arrive1@1025 end@2048 finish0 "
+      "pass@2048 admit1 steps1 end@3072 first1 finish1 ";
+  EXPECT_EQ(diary(workload, 10, true), expected);
+  EXPECT_EQ(diary(workload, 10, false), expected);
+}
+
+TEST(Order, EqualArrivalsKeepTheOrderOfTheTraceAndPreemptionTakesTheYoungest) {
+  // Three blocks of four tokens. Both prompts take one block; both need a second one at the same pass, where
+  // one is left: the first gets it, the second, being the youngest, is preempted by its own need and waits at
+  // the front.
+  const core::Workload workload = requests({{0, 4, 4}, {0, 4, 4}});
+  const std::string expected =
+      "arrive0@0 arrive1@0 pass@0 admit0 admit1 steps1 end@1024 first0 first1 "
+      "pass@1024 preempt1 steps1 end@2048 "
+      "pass@2048 steps1 end@3072 "
+      "pass@3072 steps1 end@4096 finish0 "
+      "pass@4096 admit1 steps1 end@5120 "
+      "pass@5120 steps1 end@6144 "
+      "pass@6144 steps1 end@7168 finish1 ";
+  EXPECT_EQ(diary(workload, 4, true), expected);
+}
+
+TEST(Order, RunsAreToldAtOnce) {
+  const core::Workload workload = requests({{0, 4, 12}});
+  // Decoding from 4 tokens: a block is needed at 4, 8 and 12 tokens, so runs of four, four and three steps
+  // follow.
+  EXPECT_EQ(
+      diary(workload, 10, false),
+      "arrive0@0 pass@0 admit0 steps1 end@1024 first0 pass@1024 steps4 end@5120 pass@5120 steps4 end@9216 "
+      "pass@9216 steps3 end@12288 finish0 ");
+}
+
+TEST(Order, RejectedRequestsAreToldAndForgotten) {
+  const core::Workload workload = requests({{0, 100, 2}, {0, 3, 1}});
+  EXPECT_EQ(diary(workload, 10, false), "reject0@0 arrive1@0 pass@0 admit1 steps1 end@1024 first1 finish1 ");
+}
+
+}  // namespace
+}  // namespace kvplan
