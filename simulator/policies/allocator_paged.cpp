@@ -12,6 +12,8 @@
 // after a preemption, so it is kept in the request (`Holder::heads`), not in the table.
 #include <algorithm>
 #include <array>
+#include <bit>
+#include <utility>
 #include <vector>
 
 #include "simulator/base/check.h"
@@ -25,8 +27,47 @@ using core::MemoryLayout;
 using core::PoolCounts;
 
 constexpr std::uint64_t kNoName = ~std::uint64_t{0};
-constexpr std::int64_t kAhead = 8;                          // blocks fetched before they are let go
+constexpr int kAhead = 8;                                   // blocks fetched before they are let go
 constexpr std::uint64_t kOwnName = std::uint64_t{1} << 63;  // | request << 32 | logical block
+
+/// First in, first out, with removal from the middle: a ring of ids in which a removed one leaves a gap.
+/// Walking an array keeps the processor's loads independent, which a linked list does not.
+class BlockQueue {
+ public:
+  /// `most`: ids in it at once; the ring has room for as many gaps.
+  explicit BlockQueue(std::size_t most) : ring_(std::bit_ceil(2 * most), kNoBlock), mask_(ring_.size() - 1) {}
+
+  [[nodiscard]] bool full() const { return back_ - front_ == ring_.size(); }
+  /// REQUIRES: not full. `place` is what `remove` needs.
+  void push(BlockId b, std::uint32_t& place) {
+    place = static_cast<std::uint32_t>(back_++ & mask_);
+    ring_[place] = b;
+  }
+  void remove(std::uint32_t place) { ring_[place] = kNoBlock; }
+  /// The front, kNoBlock for a gap. REQUIRES: something is in it.
+  BlockId pop() { return std::exchange(ring_[front_++ & mask_], kNoBlock); }
+  /// An id near the front, for fetching ahead; 0 where there is none.
+  [[nodiscard]] BlockId ahead(std::uint64_t distance) const {
+    return std::max<BlockId>(ring_[(front_ + distance) & mask_], 0);
+  }
+  /// Keeps the order and drops the gaps, of which a full ring has at least half.
+  template <class PlaceOf>
+  void close_gaps(PlaceOf place_of) {
+    std::uint64_t to = front_;
+    for (std::uint64_t from = front_; from != back_; ++from) {
+      const BlockId b = std::exchange(ring_[from & mask_], kNoBlock);
+      if (b == kNoBlock) continue;
+      place_of(b) = static_cast<std::uint32_t>(to & mask_);
+      ring_[to++ & mask_] = b;
+    }
+    back_ = to;
+  }
+
+ private:
+  std::vector<BlockId> ring_;
+  std::uint64_t mask_;
+  std::uint64_t front_{0}, back_{0};
+};
 
 class PagedAllocator final : public core::Allocator {
  public:
@@ -37,16 +78,12 @@ class PagedAllocator final : public core::Allocator {
         prefix_cache_(request.prefix_cache),
         blocks_(static_cast<std::size_t>(layout.quanta) + 1),
         copies_(blocks_.size()),
+        queue_(blocks_.size()),
         holder_of_(static_cast<std::size_t>(workload_.size()), -1),
         block_of_name_(prefix_cache_ ? static_cast<std::size_t>(names_.shared_count()) : 0, kNoBlock),
         free_{layout.quanta} {
-    // The queue is a ring through entry 0, the null block: its next is the front, its prev the back.
-    const auto last = static_cast<BlockId>(layout.quanta);
-    for (BlockId b = 0; b <= last; ++b) {
-      at(b).prev = b == 0 ? last : b - 1;
-      at(b).next = b == last ? 0 : b + 1;
-      copies_[static_cast<std::size_t>(b)] = {b, b};
-    }
+    for (BlockId b = 0; b <= layout.quanta; ++b) copies_[static_cast<std::size_t>(b)] = {b, b};
+    for (BlockId b = 1; b <= layout.quanta; ++b) queue_.push(b, at(b).place);
   }
 
   const MemoryLayout& layout() const override { return layout_; }
@@ -110,7 +147,7 @@ class PagedAllocator final : public core::Allocator {
     for (const BlockId b : found_) {
       Block& block = at(b);
       if (block.refs++ == 0) {
-        unlink(block);
+        queue_.remove(block.place);
         --cached_;
       }
       holder.blocks.push_back(b);
@@ -190,7 +227,7 @@ class PagedAllocator final : public core::Allocator {
  private:
   struct Block {
     std::uint64_t name{kNoName};
-    BlockId prev{0}, next{0};  // in the queue, while nobody holds it
+    std::uint32_t place{0};  // in the queue, while nobody holds it
     std::int32_t refs{0};
     std::uint32_t stamp{0};  // lookup that found it last
   };
@@ -234,17 +271,13 @@ class PagedAllocator final : public core::Allocator {
     return holders_[static_cast<std::size_t>(slot)];
   }
 
-  void unlink(const Block& block) {
-    at(block.prev).next = block.next;
-    at(block.next).prev = block.prev;
-  }
-
   /// Hands out the front of the queue. REQUIRES: it is that long.
   void take(Holder& holder, std::int64_t count) {
-    BlockId b = at(0).next;
-    for (std::int64_t i = 0; i < count; ++i) {
+    while (count > 0) {
+      __builtin_prefetch(&at(queue_.ahead(kAhead)));
+      const BlockId b = queue_.pop();
+      if (b == kNoBlock) continue;  // was taken out of the middle
       Block& block = at(b);
-      __builtin_prefetch(&at(block.next));
       if (block.name != kNoName) {
         give_up_name(b, block);
         --cached_;
@@ -253,10 +286,8 @@ class PagedAllocator final : public core::Allocator {
       }
       block.refs = 1;
       holder.blocks.push_back(b);
-      b = block.next;
+      --count;
     }
-    at(0).next = b;
-    at(b).prev = 0;
   }
 
   void let_go(BlockId b) {
@@ -264,10 +295,8 @@ class PagedAllocator final : public core::Allocator {
     KVPLAN_CHECK(block.refs > 0, b);
     if (block.stamp == lookup_stamp_) ++epoch_;
     if (--block.refs > 0) return;
-    block.prev = at(0).prev;
-    block.next = 0;
-    at(block.prev).next = b;
-    at(0).prev = b;
+    if (queue_.full()) queue_.close_gaps([&](BlockId id) -> std::uint32_t& { return at(id).place; });
+    queue_.push(b, block.place);
     ++(block.name == kNoName ? free_ : cached_);
   }
 
@@ -369,6 +398,7 @@ class PagedAllocator final : public core::Allocator {
   bool prefix_cache_;
   std::vector<Block> blocks_;
   std::vector<Copies> copies_;
+  BlockQueue queue_;
   std::vector<std::int32_t> holder_of_;  // by request, -1 = none
   std::vector<Holder> holders_;
   std::vector<std::int32_t> idle_holders_;
