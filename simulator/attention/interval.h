@@ -9,6 +9,12 @@
 
 namespace kvplan::attention {
 
+/// True if the token at `position` is kept when tokens 0 .. n-1 are there and the prompt has ended: what a
+/// serving run needs of a positional policy, without any recording. REQUIRES: 0 <= position < n.
+constexpr bool keeps(KeptInterval keep, std::int64_t position, std::int64_t n) {
+  return position < keep.sink || position >= n - std::min(keep.recent, n);
+}
+
 /// Drops what lies between the first `sink` and the last `recent` once more than sink + recent are resident.
 class IntervalPolicy final : public TokenPolicy {
  public:

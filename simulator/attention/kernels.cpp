@@ -1,6 +1,7 @@
 #include "simulator/attention/kernels.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstring>
 
 #include "simulator/base/check.h"
@@ -8,54 +9,76 @@
 namespace kvplan::attention {
 namespace {
 
-// Two doubles: what every x86-64 and every ARMv8 has. Wider registers bring nothing once the arrays leave the
-// first cache, and one width keeps the order of additions in plain sight.
-using Pair = double __attribute__((vector_size(16)));
-using PairBits = std::int64_t __attribute__((vector_size(16)));
+// Four doubles: one AVX register, or two of what every x86-64 and ARMv8 has. Each loop exists twice, compiled
+// for either; IEEE arithmetic in the same order gives the same bits, and AVX divides twice as fast.
+using Quad = double __attribute__((vector_size(32)));
+using QuadFloat = float __attribute__((vector_size(16)));
+using QuadWords = std::uint64_t __attribute__((vector_size(32)));
 
-Pair load(const double* from) {
-  Pair pair;
-  std::memcpy(&pair, from, sizeof(pair));
-  return pair;
+#if defined(__x86_64__)
+#define KVPLAN_WIDE __attribute__((target("avx2")))
+bool wide_registers() {
+  static const bool kHas = __builtin_cpu_supports("avx2") != 0;
+  return kHas;
 }
-void store(double* to, Pair pair) {
-  std::memcpy(to, &pair, sizeof(pair));
+#else
+#define KVPLAN_WIDE
+bool wide_registers() {
+  return false;
+}
+#endif
+#define KVPLAN_BODY [[gnu::always_inline]] inline
+
+// Vectors travel by reference: by value their calling convention depends on the instruction set.
+KVPLAN_BODY void load(const double* from, Quad& quad) {
+  std::memcpy(&quad, from, sizeof(quad));
+}
+KVPLAN_BODY void store(double* to, const Quad& quad) {
+  std::memcpy(to, &quad, sizeof(quad));
 }
 
 /// Eight running sums, as kernels.h promises.
 struct Lanes {
-  Pair lane[4]{};
-  void add(Pair a, Pair b, Pair c, Pair d) {
-    lane[0] += a;
-    lane[1] += b;
-    lane[2] += c;
-    lane[3] += d;
+  Quad low{};
+  Quad high{};
+  KVPLAN_BODY void add(const Quad& a, const Quad& b) {
+    low += a;
+    high += b;
   }
-  void add_to_lane(std::size_t i, double x) { lane[i / 2][static_cast<int>(i % 2)] += x; }
-  [[nodiscard]] double total() const {
-    const double low = (lane[0][0] + lane[0][1]) + (lane[1][0] + lane[1][1]);
-    const double high = (lane[2][0] + lane[2][1]) + (lane[3][0] + lane[3][1]);
-    return low + high;
+  KVPLAN_BODY void add_to_lane(std::size_t i, double x) {
+    if (i < 4) {
+      low[i] += x;
+    } else {
+      high[i - 4] += x;
+    }
+  }
+  [[nodiscard]] KVPLAN_BODY double total() const {
+    return ((low[0] + low[1]) + (low[2] + low[3])) + ((high[0] + high[1]) + (high[2] + high[3]));
   }
 };
 
+KVPLAN_BODY void pick(const double* row, const std::int32_t* p, Quad& quad) {
+  quad = Quad{row[p[0]], row[p[1]], row[p[2]], row[p[3]]};
+}
+KVPLAN_BODY void pick(const float* row, const std::int32_t* p, Quad& quad) {
+  const QuadFloat narrow{row[p[0]], row[p[1]], row[p[2]], row[p[3]]};
+  quad = __builtin_convertvector(narrow, Quad);
+}
+
 template <class T>
-double gather_any(const T* row, std::span<const std::int32_t> positions, std::span<double> out) {
+KVPLAN_BODY double gather_body(const T* row, std::span<const std::int32_t> positions, double* w) {
   const std::size_t n = positions.size();
   const std::int32_t* p = positions.data();
-  double* w = out.data();
   Lanes lanes;
   std::size_t i = 0;
   for (; i + 8 <= n; i += 8) {
-    const Pair a{static_cast<double>(row[p[i]]), static_cast<double>(row[p[i + 1]])};
-    const Pair b{static_cast<double>(row[p[i + 2]]), static_cast<double>(row[p[i + 3]])};
-    const Pair c{static_cast<double>(row[p[i + 4]]), static_cast<double>(row[p[i + 5]])};
-    const Pair d{static_cast<double>(row[p[i + 6]]), static_cast<double>(row[p[i + 7]])};
+    Quad a;
+    Quad b;
+    pick(row, p + i, a);
+    pick(row, p + i + 4, b);
     store(w + i, a);
-    store(w + i + 2, b);
-    store(w + i + 4, c);
-    store(w + i + 6, d);
-    lanes.add(a, b, c, d);
+    store(w + i + 4, b);
+    lanes.add(a, b);
   }
   for (std::size_t lane = 0; i < n; ++i, ++lane) {
     w[i] = static_cast<double>(row[p[i]]);
@@ -64,21 +87,88 @@ double gather_any(const T* row, std::span<const std::int32_t> positions, std::sp
   return lanes.total();
 }
 
-Pair smaller(Pair a, Pair b) {
-  return a < b ? a : b;
+KVPLAN_BODY double sum_body(std::span<const double> values) {
+  const std::size_t n = values.size();
+  const double* v = values.data();
+  Lanes lanes;
+  std::size_t i = 0;
+  for (; i + 8 <= n; i += 8) {
+    Quad a;
+    Quad b;
+    load(v + i, a);
+    load(v + i + 4, b);
+    lanes.add(a, b);
+  }
+  for (std::size_t lane = 0; i < n; ++i, ++lane) lanes.add_to_lane(lane, v[i]);
+  return lanes.total();
 }
 
-/// e^x per lane; see fixed_exp.
-Pair exp_pair(Pair x) {
+/// score[i] += value[i] / divisor over [begin, end).
+KVPLAN_BODY void accumulate_body(const double* value, double divisor, double* score, std::size_t begin,
+                                 std::size_t end) {
+  const Quad d{divisor, divisor, divisor, divisor};
+  std::size_t i = begin;
+  for (; i + 4 <= end; i += 4) {
+    Quad s;
+    Quad v;
+    load(score + i, s);
+    load(value + i, v);
+    s += v / d;
+    store(score + i, s);
+  }
+  for (; i < end; ++i) score[i] += value[i] / divisor;
+}
+
+/// The same over [0, n), and the lowest score afterwards. REQUIRES: n > 0.
+KVPLAN_BODY double accumulate_least_body(const double* value, double divisor, double* score, std::size_t n) {
+  const Quad d{divisor, divisor, divisor, divisor};
+  const double first = score[0] + value[0] / divisor;
+  Quad least{first, first, first, first};
+  std::size_t i = 0;
+  for (; i + 4 <= n; i += 4) {
+    Quad s;
+    Quad v;
+    load(score + i, s);
+    load(value + i, v);
+    s += v / d;
+    store(score + i, s);
+    least = s < least ? s : least;
+  }
+  double out = std::min(std::min(least[0], least[1]), std::min(least[2], least[3]));
+  for (; i < n; ++i) {
+    score[i] += value[i] / divisor;
+    out = std::min(out, score[i]);
+  }
+  return out;
+}
+
+KVPLAN_BODY double extreme_body(std::span<const double> values, bool greatest) {
+  const double* v = values.data();
+  const std::size_t n = values.size();
+  Quad best{v[0], v[0], v[0], v[0]};
+  std::size_t i = 0;
+  for (; i + 4 <= n; i += 4) {
+    Quad a;
+    load(v + i, a);
+    best = (greatest ? a > best : a < best) ? a : best;
+  }
+  const auto better = [greatest](double a, double b) { return greatest ? std::max(a, b) : std::min(a, b); };
+  double out = better(better(best[0], best[1]), better(best[2], best[3]));
+  for (; i < n; ++i) out = better(out, v[i]);
+  return out;
+}
+
+/// e^x per lane, x -> x; see fixed_exp.
+KVPLAN_BODY void exp_quad(Quad& x) {
   constexpr double kLog2E = 1.4426950408889634;
   constexpr double kLn2High = 0x1.62e42fefa3800p-1;  // 42 bits: k * kLn2High is exact for |k| < 2^11
   constexpr double kLn2Low = 0x1.ef35793c76730p-45;
   constexpr double kRound = 0x1.8p52;  // adding it leaves the nearest integer in the low bits
-  const Pair shifted = x * kLog2E + kRound;
-  const Pair k = shifted - kRound;
-  const Pair r = (x - k * kLn2High) - k * kLn2Low;  // |r| <= 0.3466
+  const Quad shifted = x * kLog2E + kRound;
+  const Quad k = shifted - kRound;
+  const Quad r = (x - k * kLn2High) - k * kLn2Low;  // |r| <= 0.3466
   // Taylor to degree 13: the first term left out is below 5e-18.
-  Pair p = r * (1.0 / 6227020800.0) + (1.0 / 479001600.0);
+  Quad p = r * (1.0 / 6227020800.0) + (1.0 / 479001600.0);
   p = p * r + (1.0 / 39916800.0);
   p = p * r + (1.0 / 3628800.0);
   p = p * r + (1.0 / 362880.0);
@@ -91,76 +181,91 @@ Pair exp_pair(Pair x) {
   p = p * r + 0.5;
   p = p * r + 1.0;
   p = p * r + 1.0;
-  PairBits bits;
-  PairBits exponent;
+  QuadWords bits;
+  QuadWords exponent;
   std::memcpy(&bits, &p, sizeof(bits));
   std::memcpy(&exponent, &shifted, sizeof(exponent));
-  // Unsigned, since the shift is meant to lose the high bits.
-  using PairWords = std::uint64_t __attribute__((vector_size(16)));
-  const PairWords scaled = PairWords(bits) + (PairWords(exponent) << 52);
-  Pair result;
+  const QuadWords scaled = bits + (exponent << 52);
+  Quad result;
   std::memcpy(&result, &scaled, sizeof(result));
-  const Pair zero{0.0, 0.0};
-  const Pair least{-708.0, -708.0};
-  return x < least ? zero : result;
+  const Quad zero{};
+  x = x < zero - 708.0 ? zero : result;
+}
+
+KVPLAN_BODY void exp_body(std::span<double> values, double most) {
+  double* v = values.data();
+  const std::size_t n = values.size();
+  std::size_t i = 0;
+  for (; i + 4 <= n; i += 4) {
+    Quad x;
+    load(v + i, x);
+    x -= most;
+    exp_quad(x);
+    store(v + i, x);
+  }
+  for (; i < n; ++i) {
+    Quad x{v[i] - most};
+    exp_quad(x);
+    v[i] = x[0];
+  }
+}
+
+// The two compilations of each loop.
+template <class T>
+KVPLAN_WIDE double gather_wide(const T* row, std::span<const std::int32_t> positions, double* w) {
+  return gather_body(row, positions, w);
+}
+KVPLAN_WIDE double sum_wide(std::span<const double> values) {
+  return sum_body(values);
+}
+KVPLAN_WIDE void accumulate_wide(const double* value, double divisor, double* score, std::size_t begin,
+                                 std::size_t end) {
+  accumulate_body(value, divisor, score, begin, end);
+}
+KVPLAN_WIDE double accumulate_least_wide(const double* value, double divisor, double* score, std::size_t n) {
+  return accumulate_least_body(value, divisor, score, n);
+}
+KVPLAN_WIDE void exp_wide(std::span<double> values, double most) {
+  exp_body(values, most);
+}
+
+std::int32_t first_equal(const double* values, double wanted) {
+  std::int32_t index = 0;
+  while (values[index] != wanted) ++index;
+  return index;
 }
 
 }  // namespace
 
 double gather(const double* row, std::span<const std::int32_t> positions, std::span<double> out) {
-  return gather_any(row, positions, out);
+  return wide_registers() ? gather_wide(row, positions, out.data()) : gather_body(row, positions, out.data());
 }
 double gather(const float* row, std::span<const std::int32_t> positions, std::span<double> out) {
-  return gather_any(row, positions, out);
+  return wide_registers() ? gather_wide(row, positions, out.data()) : gather_body(row, positions, out.data());
 }
 
 double sum_in_lanes(std::span<const double> values) {
-  const std::size_t n = values.size();
-  const double* v = values.data();
-  Lanes lanes;
-  std::size_t i = 0;
-  for (; i + 8 <= n; i += 8) lanes.add(load(v + i), load(v + i + 2), load(v + i + 4), load(v + i + 6));
-  for (std::size_t lane = 0; i < n; ++i, ++lane) lanes.add_to_lane(lane, v[i]);
-  return lanes.total();
+  return wide_registers() ? sum_wide(values) : sum_body(values);
 }
 
 void accumulate(std::span<const double> value, double divisor, std::span<double> score) {
-  const std::size_t n = score.size();
-  const Pair d{divisor, divisor};
-  std::size_t i = 0;
-  for (; i + 2 <= n; i += 2) store(score.data() + i, load(score.data() + i) + load(value.data() + i) / d);
-  for (; i < n; ++i) score[i] += value[i] / divisor;
+  if (wide_registers()) return accumulate_wide(value.data(), divisor, score.data(), 0, score.size());
+  accumulate_body(value.data(), divisor, score.data(), 0, score.size());
 }
 
 std::int32_t accumulate_and_find_lowest(std::span<const double> value, double divisor,
                                         std::span<double> score, std::int32_t candidates) {
   const auto n = static_cast<std::size_t>(candidates);
   KVPLAN_CHECK(n > 0 && n <= score.size(), candidates);
-  const double* v = value.data();
-  double* s = score.data();
-  const Pair d{divisor, divisor};
-  double least = s[0] + v[0] / divisor;
-  Pair least0{least, least};
-  Pair least1 = least0;
-  std::size_t i = 0;
-  for (; i + 4 <= n; i += 4) {
-    const Pair a = load(s + i) + load(v + i) / d;
-    const Pair b = load(s + i + 2) + load(v + i + 2) / d;
-    store(s + i, a);
-    store(s + i + 2, b);
-    least0 = smaller(a, least0);
-    least1 = smaller(b, least1);
+  const bool wide = wide_registers();
+  const double least = wide ? accumulate_least_wide(value.data(), divisor, score.data(), n)
+                            : accumulate_least_body(value.data(), divisor, score.data(), n);
+  if (wide) {
+    accumulate_wide(value.data(), divisor, score.data(), n, score.size());
+  } else {
+    accumulate_body(value.data(), divisor, score.data(), n, score.size());
   }
-  least0 = smaller(least0, least1);
-  least = std::min(least0[0], least0[1]);
-  for (; i < n; ++i) {
-    s[i] += v[i] / divisor;
-    least = std::min(least, s[i]);
-  }
-  for (; i < score.size(); ++i) s[i] += v[i] / divisor;
-  std::int32_t index = 0;
-  while (s[index] != least) ++index;
-  return index;
+  return first_equal(score.data(), least);
 }
 
 void assign_scaled(std::span<const double> value, double divisor, std::span<double> score) {
@@ -169,37 +274,22 @@ void assign_scaled(std::span<const double> value, double divisor, std::span<doub
 
 std::int32_t first_lowest(std::span<const double> values) {
   KVPLAN_CHECK(!values.empty());
-  const double* v = values.data();
-  const std::size_t n = values.size();
-  Pair least2{v[0], v[0]};
-  std::size_t i = 0;
-  for (; i + 2 <= n; i += 2) least2 = smaller(load(v + i), least2);
-  double least = std::min(least2[0], least2[1]);
-  for (; i < n; ++i) least = std::min(least, v[i]);
-  std::int32_t index = 0;
-  while (v[index] != least) ++index;
-  return index;
+  return first_equal(values.data(), extreme_body(values, false));
 }
 
 double fixed_exp(double x) {
-  return exp_pair(Pair{x, x})[0];
+  exp_body({&x, 1}, 0.0);
+  return x;
 }
 
 double exp_from_max(std::span<double> values) {
   KVPLAN_CHECK(!values.empty());
-  double* v = values.data();
-  const std::size_t n = values.size();
-  Pair most2{v[0], v[0]};
-  std::size_t i = 0;
-  for (; i + 2 <= n; i += 2) {
-    const Pair a = load(v + i);
-    most2 = a > most2 ? a : most2;
+  const double most = extreme_body(values, true);
+  if (wide_registers()) {
+    exp_wide(values, most);
+  } else {
+    exp_body(values, most);
   }
-  double most = std::max(most2[0], most2[1]);
-  for (; i < n; ++i) most = std::max(most, v[i]);
-  const Pair top{most, most};
-  for (i = 0; i + 2 <= n; i += 2) store(v + i, exp_pair(load(v + i) - top));
-  for (; i < n; ++i) v[i] = fixed_exp(v[i] - most);
   return sum_in_lanes(values);
 }
 

@@ -60,6 +60,7 @@ class LayerReplay {
     std::vector<std::int32_t> drop;      ///< indices, while evicting
     std::vector<std::int32_t> dropped;   ///< positions
   };
+  static void ask_ahead(const Unit& next, const LayerRows& rows);
   void step_unit(Unit& unit, const LayerRows* rows);
   /// Gathers the rows of the unit's heads over its residents: weights for the policy, masses for the report.
   Weights weigh(const Unit& unit, const LayerRows& rows);

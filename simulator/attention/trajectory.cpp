@@ -57,6 +57,7 @@ Trajectory::Trajectory(std::shared_ptr<const Recording> recording, std::int32_t 
   }
   tracks_.resize(infos_.size());
   for (Track& track : tracks_) track.drop_begin.push_back(0);
+  gone_begin_.push_back(0);
 }
 
 std::int32_t Trajectory::track_of(std::int32_t layer, std::int32_t stored_head) const {
@@ -71,8 +72,20 @@ Status Trajectory::advance(std::int64_t t) {
   const std::int64_t end = std::min(tokens_, (t / kStretch + 1) * kStretch);
   for (std::int32_t layer = 0; layer < static_cast<std::int32_t>(replays_.size()); ++layer)
     KVPLAN_TRY_DO(advance_layer(layer, end));
-  computed_ = end;
+  const std::int64_t begin = std::exchange(computed_, end);
+  for (std::int64_t token = begin; token < end; ++token) merge(token);
   return Done{};
+}
+
+void Trajectory::merge(std::int64_t t) {
+  gone_count_.push_back(0);
+  const auto first = static_cast<std::ptrdiff_t>(gone_.size());
+  for (std::int32_t track = 0; track < static_cast<std::int32_t>(tracks_.size()); ++track)
+    for (const std::int32_t position : dropped(track, t))
+      if (++gone_count_[static_cast<std::size_t>(position)] == static_cast<std::int32_t>(tracks_.size()))
+        gone_.push_back(position);
+  std::sort(gone_.begin() + first, gone_.end());
+  gone_begin_.push_back(static_cast<std::int64_t>(gone_.size()));
 }
 
 Status Trajectory::advance_layer(std::int32_t layer, std::int64_t end) {
@@ -132,6 +145,13 @@ std::span<const std::int32_t> Trajectory::dropped(std::int32_t track, std::int64
   return std::span<const std::int32_t>(it.drops).subspan(begin, end - begin);
 }
 
+std::span<const std::int32_t> Trajectory::gone_everywhere(std::int64_t t) const {
+  KVPLAN_CHECK(t < computed_, t, computed_);
+  const auto begin = static_cast<std::size_t>(gone_begin_[static_cast<std::size_t>(t)]);
+  const auto end = static_cast<std::size_t>(gone_begin_[static_cast<std::size_t>(t) + 1]);
+  return std::span<const std::int32_t>(gone_).subspan(begin, end - begin);
+}
+
 bool Trajectory::changes(std::int64_t t) const {
   for (std::int32_t track = 0; track < static_cast<std::int32_t>(tracks_.size()); ++track)
     if (!dropped(track, t).empty()) return true;
@@ -171,7 +191,7 @@ std::int64_t Trajectory::slots(std::int32_t track, std::int64_t t) const {
 }
 
 std::int64_t Trajectory::bytes() const {
-  std::int64_t sum = 0;
+  std::int64_t sum = bytes_of_vector(gone_count_) + bytes_of_vector(gone_) + bytes_of_vector(gone_begin_);
   for (const Track& track : tracks_)
     sum += bytes_of_vector(track.gone_after) + bytes_of_vector(track.drops) +
            bytes_of_vector(track.drop_begin) + bytes_of_vector(track.slot) + bytes_of_vector(track.high) +

@@ -65,6 +65,9 @@ class Trajectory {
   [[nodiscard]] std::span<const std::int32_t> dropped(std::int32_t track, std::int64_t t) const;
   /// True if any track drops anything at the end of token t.
   [[nodiscard]] bool changes(std::int64_t t) const;
+  /// Positions that at the end of token t were dropped by the last track that kept them, ascending: with
+  /// `holes`, what no (layer, stored head) of a block spanning all of them needs any more.
+  [[nodiscard]] std::span<const std::int32_t> gone_everywhere(std::int64_t t) const;
   /// Positions kept after token t.
   [[nodiscard]] std::int64_t kept_count(std::int32_t track, std::int64_t t) const;
   [[nodiscard]] bool keeps(std::int32_t track, std::int64_t position, std::int64_t t) const;
@@ -90,6 +93,7 @@ class Trajectory {
   Trajectory(std::shared_ptr<const Recording> recording, std::int32_t sequence, std::int64_t prompt,
              PolicyChoice policy, std::int32_t group);
   Status advance_layer(std::int32_t layer, std::int64_t end);
+  void merge(std::int64_t t);
   void record(Track& track, std::span<const std::int32_t> dropped, std::int64_t t) const;
 
   std::shared_ptr<const Recording> recording_;
@@ -105,6 +109,9 @@ class Trajectory {
   std::vector<LayerReplay> replays_;  ///< [layer], or one
   std::vector<TrackInfo> infos_;
   std::vector<Track> tracks_;
+  std::vector<std::int32_t> gone_count_;  ///< [position] tracks that have dropped it
+  std::vector<std::int32_t> gone_;        ///< positions that all tracks have dropped, in order of going
+  std::vector<std::int64_t> gone_begin_;  ///< [t] index into gone_; one more at the end
 };
 
 /// Trajectories by key, shared by requests, least recently used ones forgotten when they exceed a size (they

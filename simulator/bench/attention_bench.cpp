@@ -144,26 +144,23 @@ int run(const Size& size) {
     std::vector<double> reading;
     std::vector<double> replaying;
     std::vector<double> naive;
+    if (replay_naively(*recording, size, budget) != replay_rows(*recording, size, budget, 1)) {
+      std::printf("budget %" PRId64 ": the replay drops other tokens than the naive one\n", budget);
+      return 1;
+    }
     std::uint64_t digest = 0;
     for (int i = 0; i <= size.repetitions; ++i) {  // the first is warm-up
-      const double a = cpu_seconds();
+      const double begin = cpu_seconds();
       all ^= read_rows(*recording, size);
-      const double b = cpu_seconds();
+      const double read = cpu_seconds();
       digest = replay_rows(*recording, size, budget, size.heads);
-      const double c = cpu_seconds();
-      if (replay_naively(*recording, size, budget) != replay_rows(*recording, size, budget, 1)) {
-        std::printf("budget %" PRId64 ": the replay drops other tokens than the naive one\n", budget);
-        return 1;
-      }
-      const double d = cpu_seconds();
-      const std::uint64_t again = replay_naively(*recording, size, budget);
-      const double e = cpu_seconds();
-      all ^= again ^ again;
-      static_cast<void>(d);
+      const double replayed = cpu_seconds();
+      all ^= replay_naively(*recording, size, budget);
+      const double end = cpu_seconds();
       if (i == 0) continue;
-      reading.push_back((b - a) / steps);
-      replaying.push_back((c - b) / steps);
-      naive.push_back((e - d) / static_cast<double>(size.tokens));
+      reading.push_back((read - begin) / steps);
+      replaying.push_back((replayed - read) / steps);
+      naive.push_back((end - replayed) / static_cast<double>(size.tokens));
     }
     const Spread r = spread_of(reading);
     const Spread p = spread_of(replaying);

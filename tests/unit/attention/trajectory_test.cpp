@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "simulator/attention/interval.h"
 #include "simulator/attention/trajectory.h"
 #include "tests/unit/attention/inputs.h"
 
@@ -93,9 +94,33 @@ TEST(Trajectory, PositionalPoliciesFollowTheirInterval) {
     EXPECT_EQ(trajectory->tracks()[0].pairs, 12);
     for (std::int64_t t = 39; t < 120; ++t) {
       for (std::int64_t p = 0; p <= t; ++p) {
-        const bool kept = p < keep->sink || p > t - std::min<std::int64_t>(keep->recent, t + 1);
-        ASSERT_EQ(trajectory->keeps(0, p, t), kept) << policy << ", p " << p << ", t " << t;
+        ASSERT_EQ(trajectory->keeps(0, p, t), keeps(*keep, p, t + 1)) << policy << ", p " << p << ", t " << t;
       }
+    }
+  }
+}
+
+TEST(Trajectory, GoneEverywhereIsWhatNoTrackKeeps) {
+  for (std::uint64_t seed = 1; seed <= 6; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Random random(seed, "gone");
+    const auto recording = recording_of(random_layers(random, 2, 2, 320));
+    const auto it = make(recording, 20 * static_cast<std::int64_t>(seed), kPolicies[seed % 6]);
+    ASSERT_TRUE(it->advance(100).ok());  // in two stretches
+    ASSERT_TRUE(it->advance(319).ok());
+    std::vector<bool> needed;
+    for (std::int64_t t = 0; t < 320; ++t) {
+      needed.push_back(true);
+      std::vector<std::int32_t> gone;
+      for (std::int64_t p = 0; p <= t; ++p) {
+        bool kept = false;
+        for (std::size_t track = 0; track < it->tracks().size(); ++track)
+          kept = kept || it->keeps(static_cast<std::int32_t>(track), p, t);
+        if (!kept && needed[static_cast<std::size_t>(p)]) gone.push_back(static_cast<std::int32_t>(p));
+        needed[static_cast<std::size_t>(p)] = kept;
+      }
+      const auto found = it->gone_everywhere(t);
+      ASSERT_EQ(std::vector<std::int32_t>(found.begin(), found.end()), gone) << "t " << t;
     }
   }
 }
