@@ -51,15 +51,22 @@ std::string info_json(const RecordingInfo& info) {
   return json.take();
 }
 
+/// Text of a file, harmless to a terminal.
+std::string printable(std::string text) {
+  for (char& c : text)
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) c = '?';
+  return text;
+}
+
 std::string info_text(const RecordingInfo& info) {
   constexpr std::size_t kShown = 20;
-  std::string out = "model      " + (info.model.empty() ? "not named" : info.model) + ", " +
+  std::string out = "model      " + (info.model.empty() ? "not named" : printable(info.model)) + ", " +
                     std::to_string(info.layers) + " layers, " + std::to_string(info.query_heads) +
                     " query heads on " + std::to_string(info.kv_heads) + " KV heads\n";
   out += "stored as  " + std::string(form_name(info.form)) + ", " + std::string(element_name(info.element)) +
          (info.has_values ? ", with values" : "") + "\n";
   const auto add = [&](std::string_view what, const std::string& text) {
-    if (!text.empty()) out.append(what).append(text).append("\n");
+    if (!text.empty()) out.append(what).append(printable(text)).append("\n");
   };
   add("positions  ", info.positions);
   add("source     ", info.source);
@@ -69,7 +76,7 @@ std::string info_text(const RecordingInfo& info) {
     const auto& sequence = info.sequences[i];
     out += "  " + std::to_string(i) + ": " + std::to_string(sequence.tokens) + " tokens";
     if (sequence.prompt_tokens > 0) out += ", of them " + std::to_string(sequence.prompt_tokens) + " prompt";
-    out += (sequence.name.empty() ? "" : " (" + sequence.name + ")") + "\n";
+    out += (sequence.name.empty() ? "" : " (" + printable(sequence.name) + ")") + "\n";
   }
   return out;
 }

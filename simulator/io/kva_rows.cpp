@@ -34,6 +34,12 @@ double load_number(const char* from, Element element) {
   return element == Element::kF64 ? load_raw<double>(from) : static_cast<double>(load_float(from, element));
 }
 
+Error too_large(const LayerPlan& plan, std::int64_t bytes) {
+  return bad_input("reading one layer would take " + std::to_string(bytes) + " bytes of memory, at most " +
+                   std::to_string(plan.max_bytes) + " are allowed")
+      .at_file(plan.source.file->name());
+}
+
 /// The rows of one chunk, ready to be read.
 struct DecodedRows {
   std::int64_t first{0};
@@ -44,6 +50,10 @@ struct DecodedRows {
   std::vector<std::int64_t> begin;  ///< top entries: where each row begins in raw
   std::vector<double> spread;       ///< top entries: the current row made dense
   [[nodiscard]] bool holds(std::int64_t t) const { return t >= first && t < first + count; }
+  [[nodiscard]] std::int64_t bytes() const {
+    return static_cast<std::int64_t>(8 * (f64.size() + begin.size() + spread.size()) + 4 * f32.size() +
+                                     raw.size());
+  }
 };
 
 class RowLayer final : public attention::LayerRows {
@@ -79,14 +89,22 @@ class RowLayer final : public attention::LayerRows {
                        " was not recorded, and the policy needs it")
           .at_file(plan_.source.file->name());
     const ChunkEntry& entry = *(after - 1);
-    KVPLAN_TRY(std::string raw, read_chunk(plan_.source, *plan_.info, entry));
     DecodedRows& rows = decoded_[head];
+    held_bytes_ -= rows.bytes();
     rows = {};
+    KVPLAN_TRY(std::string raw, read_chunk(plan_.source, *plan_.info, entry));
     auto status = plan_.info->form == RecordedForm::kDenseRows ? decode_dense(entry, raw, rows)
                                                                : decode_top(entry, std::move(raw), rows);
     if (!status.ok()) {
       rows = {};
       return std::move(status).error().at_file(plan_.source.file->name()).at_byte(entry.offset);
+    }
+    if (plan_.info->form == RecordedForm::kTopEntries)
+      rows.spread.resize(static_cast<std::size_t>(entry.first_token + entry.tokens));
+    held_bytes_ += rows.bytes();
+    if (held_bytes_ > plan_.max_bytes) {
+      rows = {};
+      return too_large(plan_, held_bytes_);
     }
     rows.first = entry.first_token;
     rows.count = entry.tokens;
@@ -157,7 +175,7 @@ class RowLayer final : public attention::LayerRows {
     const std::int64_t count = load_raw<std::uint32_t>(at);
     const double rest = load_number(at + 4, element);
     const double each = count <= t ? rest / static_cast<double>(t + 1 - count) : 0.0;
-    rows.spread.assign(static_cast<std::size_t>(t + 1), each);
+    std::fill_n(rows.spread.begin(), t + 1, each);
     const char* positions = at + 4 + width;
     for (std::int64_t i = 0; i < count; ++i)
       rows.spread[load_raw<std::uint32_t>(positions + 4 * i)] =
@@ -167,14 +185,9 @@ class RowLayer final : public attention::LayerRows {
   LayerPlan plan_;
   std::vector<std::span<const ChunkEntry>> heads_;  ///< chunks of each query head
   std::vector<DecodedRows> decoded_;
+  std::int64_t held_bytes_{0};  ///< by decoded_
   std::int64_t t_{0};
 };
-
-Error too_large(const LayerPlan& plan, std::int64_t bytes) {
-  return bad_input("reading one layer would take " + std::to_string(bytes) + " bytes of memory, at most " +
-                   std::to_string(plan.max_bytes) + " are allowed")
-      .at_file(plan.source.file->name());
-}
 
 /// The chunks of one part and head; empty where there are none.
 std::span<const ChunkEntry> chunks_of(const LayerPlan& plan, ChunkPart part, std::uint32_t head) {
@@ -218,17 +231,8 @@ Result<std::vector<float>> read_tensor(const LayerPlan& plan, ChunkPart part, st
 
 Result<std::unique_ptr<attention::LayerRows>> open_row_layer(const LayerPlan& plan) {
   std::vector<std::span<const ChunkEntry>> heads;
-  std::int64_t bytes = 0;
-  for (std::int32_t h = 0; h < plan.info->query_heads; ++h) {
+  for (std::int32_t h = 0; h < plan.info->query_heads; ++h)
     heads.push_back(chunks_of(plan, ChunkPart::kRows, static_cast<std::uint32_t>(h)));
-    std::int64_t largest = 0;
-    for (const ChunkEntry& entry : heads.back())
-      largest =
-          std::max(largest, raw_size(*plan.info, entry).most * (plan.info->element == Element::kF16 ? 2 : 1));
-    // Top entries are spread to one dense row besides.
-    bytes += largest + (plan.info->form == RecordedForm::kTopEntries ? 8 * plan.tokens : 0);
-  }
-  if (bytes > plan.max_bytes) return too_large(plan, bytes);
   return std::unique_ptr<attention::LayerRows>(std::make_unique<RowLayer>(plan, std::move(heads)));
 }
 

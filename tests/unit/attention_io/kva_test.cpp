@@ -339,6 +339,21 @@ TEST(Kva, MemoryOfALayerIsBounded) {
   EXPECT_EQ(layer.error().to_string().substr(0, 45), "x.kva: reading one layer would take 186048 by");
 }
 
+TEST(Kva, MemoryOfOpenRowsIsBounded) {
+  KvaOptions options;
+  options.max_layer_bytes = 1'500'000;  // two heads, each a chunk of about 1 MB
+  for (const std::int64_t top : {0, 600}) {
+    const std::string bytes = row_sample(2, 600, Element::kF64, top);
+    const auto recording = open_kva(random_access_of(bytes, "x.kva"), options);
+    ASSERT_TRUE(recording.ok());
+    auto layer = recording.value()->open(0, 0);
+    ASSERT_TRUE(layer.ok());
+    const Status sought = layer.value()->seek(400);
+    ASSERT_FALSE(sought.ok());
+    EXPECT_NE(sought.error().to_string().find("at most 1500000 are allowed"), std::string::npos);
+  }
+}
+
 TEST(NumberFormats, HalvesRoundTripAndRoundToEven) {
   for (std::uint32_t bits = 0; bits < 65536; ++bits) {
     const float value = float_from_f16(static_cast<std::uint16_t>(bits));
