@@ -108,7 +108,9 @@ void Ledger::on_admit(const core::Admission& admission) {
 
 void Ledger::let_block_go(BlockId block, std::int64_t written_cells) {
   KVPLAN_CHECK(refs_[at(block)] > 0, block);
-  if (keep_.evicts()) {
+  const bool eroded =
+      keep_.evicts() && (refs_[at(block)] > 1 || erosion_[at(block)].active + erosion_[at(block)].past > 0);
+  if (eroded) {
     with_block(block, [&] { --refs_[at(block)]; });
   } else {
     --refs_[at(block)];

@@ -3,6 +3,7 @@
 // every call, and the laws of conservation. A new allocator is tested here on the day it is in the catalogue.
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <map>
 #include <set>
 
@@ -10,10 +11,38 @@
 #include "simulator/policies/allocators.h"
 #include "traces/record/trace.h"
 
+namespace kvplan::policies {
+extern const AllocatorEntry
+    kSlotsExample;  // of simulator/docs/adding_an_allocator.md, compiled as it stands there
+}
+
 namespace kvplan {
 namespace {
 
 using core::Allocator;
+
+/// The catalogue, and the example of the manual.
+std::vector<const policies::AllocatorEntry*> members() {
+  const auto all = policies::allocators();
+  std::vector<const policies::AllocatorEntry*> out(all.begin(), all.end());
+  out.push_back(&policies::kSlotsExample);
+  return out;
+}
+
+Catalogue member_descriptors() {
+  static const auto kAll = [] {
+    std::vector<const Descriptor*> out;
+    for (const auto* entry : members()) out.push_back(&entry->descriptor);
+    return out;
+  }();
+  return kAll;
+}
+
+const policies::AllocatorEntry& entry_of(const Choice& choice) {
+  for (const auto* entry : members())
+    if (&entry->descriptor == &choice.descriptor()) return *entry;
+  std::abort();
+}
 
 struct Setting {
   std::string component;
@@ -23,7 +52,7 @@ struct Setting {
 /// The defaults, each choice of each text parameter, and small and odd values of whole numbers.
 std::vector<Setting> settings() {
   std::vector<Setting> out;
-  for (const policies::AllocatorEntry* entry : policies::allocators()) {
+  for (const policies::AllocatorEntry* entry : members()) {
     const std::string name(entry->descriptor.name);
     std::vector<std::string> variants{name};
     for (const Param& param : entry->descriptor.params) {
@@ -50,8 +79,7 @@ struct World {
   std::unique_ptr<Allocator> fast, model;
 
   World(const Setting& setting, Random& random) {
-    const Choice choice =
-        parse_component(setting.component, "allocator", policies::allocator_descriptors()).value();
+    const Choice choice = parse_component(setting.component, "allocator", member_descriptors()).value();
     std::int64_t quantum = 1;
     for (const Param& param : choice.descriptor().params)
       if (param.name == "block_tokens") quantum = choice.integer("block_tokens");
@@ -69,7 +97,7 @@ struct World {
     }
     prefix.distinct = 3 * 61;
     workload.prefix = &prefix;
-    const policies::AllocatorEntry& entry = policies::allocator_entry(choice);
+    const policies::AllocatorEntry& entry = entry_of(choice);
     const policies::AllocatorRequest request{.workload = &workload,
                                              .pool = {.tokens = std::max<std::int64_t>(160, 12 * quantum)},
                                              .token_bytes = 2,
