@@ -1,5 +1,7 @@
-// kvplan trace import|info|head|convert: bring traces in, look at them, write them in another format.
+// kvplan trace import|info|head|convert|synth: bring traces in, look at them, write them in another format,
+// make one up.
 #include <CLI/CLI.hpp>
+#include <cmath>
 #include <cstdio>
 #include <memory>
 
@@ -8,6 +10,8 @@
 #include "traces/import/open_trace.h"
 #include "traces/io/kvt.h"
 #include "traces/io/text_export.h"
+#include "traces/record/memory_stream.h"
+#include "traces/synth/chat.h"
 
 namespace kvplan::cli {
 namespace {
@@ -77,6 +81,22 @@ Status run_convert(const TraceOptions& options) {
   return traces::write_text_trace(*stream, format, options.output, interrupted);
 }
 
+struct SynthOptions {
+  std::string output;
+  double rate_per_s{5};
+  traces::ChatOptions chat;
+};
+
+Status run_synth(const SynthOptions& options) {
+  traces::ChatOptions chat = options.chat;
+  chat.rate_mhz = std::llround(options.rate_per_s * 1000);
+  KVPLAN_TRY(const traces::Trace trace, traces::make_chat(chat));
+  traces::MemoryStream stream(trace);
+  KVPLAN_TRY(const traces::WrittenTrace written, traces::write_kvt(stream, options.output, interrupted));
+  note_written(written, options.output);
+  return Done{};
+}
+
 Status run_info(const TraceOptions& options) {
   KVPLAN_TRY(const traces::Trace trace, traces::open_trace(options.inputs.front(), options.import));
   const traces::Statistics statistics = traces::compute_statistics(trace);
@@ -93,6 +113,27 @@ Status run_head(const TraceOptions& options) {
   if (!options.json.empty()) KVPLAN_TRY_DO(write_text(options.json, head_json(piece, options.rows)));
   if (options.json == "-") return Done{};
   return write_text("-", head_text(piece, options.rows));
+}
+
+void add_synth(CLI::App& trace, Outcome& outcome) {
+  auto options = std::make_shared<SynthOptions>();
+  CLI::App* const command = trace.add_subcommand(
+      "synth", "Make up a chat workload: shared system prompts, growing conversations, bursts; seeded");
+  command->add_option("-o,--output", options->output, "The .kvt to write")->required();
+  command->add_option("--requests", options->chat.requests, "How many")->capture_default_str();
+  command->add_option("--seed", options->chat.seed, "Another seed, another workload")->capture_default_str();
+  command
+      ->add_option("--rate", options->rate_per_s,
+                   "Requests per second over calm and burst, once conversations are under way")
+      ->check(CLI::Range(0.001, 1e6))
+      ->capture_default_str();
+  command
+      ->add_option("--burst", options->chat.burst_factor,
+                   "Conversations start this many times as fast in bursts")
+      ->capture_default_str();
+  command->add_option("--block", options->chat.block_tokens, "Tokens of one prefix id")
+      ->capture_default_str();
+  run_as(*command, outcome, [options] { return run_synth(*options); });
 }
 
 /// One sub-command with its own options, which live as long as its action.
@@ -136,6 +177,8 @@ void add_trace(CLI::App& app, Outcome& outcome) {
   convert->add_option("TRACE", convert_options->inputs, kAny)->required()->expected(1);
   convert->add_option("-o,--output", convert_options->output, "The file to write; its ending says the format")
       ->required();
+
+  add_synth(*trace, outcome);
 }
 
 }  // namespace kvplan::cli
