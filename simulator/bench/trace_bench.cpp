@@ -26,7 +26,7 @@ namespace {
 
 double cpu_seconds() {
   timespec now{};
-  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
@@ -103,28 +103,32 @@ std::uint64_t ns_of(int day, int hour, int minute, int second, std::int64_t ns) 
          static_cast<std::uint64_t>(ns);
 }
 
+void put(Trace& trace, std::uint64_t ns, int input, int output) {
+  trace.arrival_ns.push_back(static_cast<std::int64_t>(ns));
+  trace.input_tokens.push_back(input);
+  trace.output_tokens.push_back(output);
+}
+
 Sums csv_sscanf(const std::string& text) {
   std::istringstream in(text);
   std::string line;
   std::getline(in, line);
-  Sums out;
+  Trace trace;
   while (std::getline(in, line)) {
     int year, month, day, hour, minute, second, fraction, input, output;
     if (std::sscanf(line.c_str(), "%d-%d-%d %d:%d:%d.%d,%d,%d", &year, &month, &day, &hour, &minute, &second,
                     &fraction, &input, &output) != 9)
       std::abort();
-    ++out.rows;
-    out.times += ns_of(day, hour, minute, second, std::int64_t{fraction} * 100);
-    out.tokens += static_cast<std::uint64_t>(input) * 3 + static_cast<std::uint64_t>(output);
+    put(trace, ns_of(day, hour, minute, second, std::int64_t{fraction} * 100), input, output);
   }
-  return out;
+  return sums_of(trace);
 }
 
 Sums csv_from_chars(const std::string& text) {
   std::istringstream in(text);
   std::string line;
   std::getline(in, line);
-  Sums out;
+  Trace trace;
   const auto number = [&](std::size_t from, std::size_t to) {
     int value = 0;
     std::from_chars(line.data() + from, line.data() + to, value);
@@ -133,13 +137,12 @@ Sums csv_from_chars(const std::string& text) {
   while (std::getline(in, line)) {
     const std::size_t a = line.find(',');
     const std::size_t b = line.find(',', a + 1);
-    ++out.rows;
-    out.times += ns_of(number(8, 10), number(11, 13), number(14, 16), number(17, 19),
-                       std::int64_t{number(20, a)} * 100);
-    out.tokens += static_cast<std::uint64_t>(number(a + 1, b)) * 3 +
-                  static_cast<std::uint64_t>(number(b + 1, line.size()));
+    put(trace,
+        ns_of(number(8, 10), number(11, 13), number(14, 16), number(17, 19),
+              std::int64_t{number(20, a)} * 100),
+        number(a + 1, b), number(b + 1, line.size()));
   }
-  return out;
+  return sums_of(trace);
 }
 
 // ---- Mooncake-like JSON lines ----
@@ -158,24 +161,25 @@ std::string make_jsonl(int rows, int ids_per_row) {
   return out;
 }
 
+/// What a reader on top of simdjson would keep: columns, and the ids as they are.
 Sums jsonl_simdjson(const simdjson::padded_string& text) {
   simdjson::ondemand::parser parser;
-  Sums out;
+  Trace trace;
+  std::vector<std::uint64_t> ids;
   simdjson::ondemand::document_stream rows;
   if (parser.iterate_many(text, 1 << 24).get(rows) != simdjson::SUCCESS) std::abort();
   for (auto row : rows) {
     auto object = row.get_object();
-    ++out.rows;
-    out.times += object.find_field("timestamp").get_uint64().value() * 1'000'000;
-    out.tokens += object.find_field("input_length").get_uint64().value() * 3;
-    out.tokens += object.find_field("output_length").get_uint64().value();
-    std::uint64_t sum = 0;
-    for (auto id : object.find_field("hash_ids").get_array()) {
-      sum += id.get_uint64().value();
-      ++out.ids;
-    }
-    if (sum == 1) std::abort();  // the values are used
+    trace.arrival_ns.push_back(object.find_field("timestamp").get_int64().value() * 1'000'000);
+    trace.input_tokens.push_back(
+        static_cast<std::int32_t>(object.find_field("input_length").get_int64().value()));
+    trace.output_tokens.push_back(
+        static_cast<std::int32_t>(object.find_field("output_length").get_int64().value()));
+    for (auto id : object.find_field("hash_ids").get_array()) ids.push_back(id.get_uint64().value());
+    trace.prefix.offsets.push_back(ids.size());
   }
+  Sums out = sums_of(trace);
+  out.ids = ids.size();
   return out;
 }
 
@@ -216,7 +220,7 @@ bool jsonl_part(int rows, int ids_per_row) {
   std::string digest, kvt_digest;
   const double peer = timed([&] { return jsonl_simdjson(padded); }, peer_sums);
   const double own = timed([&] { return import_sums(text, digest); }, own_sums);
-  print("simdjson On-Demand, sums only", peer, text.size(), rows);
+  print("simdjson On-Demand into columns", peer, text.size(), rows);
   print("kvplan import, interned", own, text.size(), rows);
 
   const std::string path =

@@ -91,6 +91,15 @@ std::optional<TimeUnit> time_unit_from(std::string_view name) {
 }
 
 std::optional<std::int64_t> parse_time_number(std::string_view text, TimeUnit unit) {
+  // Most times are whole numbers of few digits.
+  if (!text.empty() && text.size() <= 9) {
+    constexpr std::array<std::int64_t, 10> kPower{1,       10,        100, 1000, 10'000,
+                                                  100'000, 1'000'000, 0,   0,    1'000'000'000};
+    std::int64_t whole = 0;
+    std::size_t at = 0;
+    for (; at < text.size() && is_digit(text[at]); ++at) whole = whole * 10 + (text[at] - '0');
+    if (at == text.size()) return whole * kPower[static_cast<std::size_t>(exponent_of(unit))];
+  }
   // value = digits x 10^scale; the digits that matter fit 64 bits, later ones only decide the rounding.
   std::uint64_t digits = 0;
   std::int64_t scale = exponent_of(unit);
@@ -140,7 +149,7 @@ std::optional<std::int64_t> parse_time_number(std::string_view text, TimeUnit un
   return static_cast<std::int64_t>(digits);
 }
 
-std::optional<std::int32_t> parse_count(std::string_view text) {
+std::optional<std::int32_t> parse_long_count(std::string_view text) {
   std::uint64_t value = 0;
   std::size_t i = 0;
   for (; i < text.size() && is_digit(text[i]); ++i) {

@@ -23,8 +23,19 @@ std::optional<TimeUnit> time_unit_from(std::string_view name);
 /// a sign is not. nullopt on anything else and when it does not fit 63 bits. REQUIRES: unit is not kIso.
 std::optional<std::int64_t> parse_time_number(std::string_view text, TimeUnit unit);
 
+/// parse_count for what the short way does not take.
+std::optional<std::int32_t> parse_long_count(std::string_view text);
 /// Whole number from 0 to 2^31 - 1; a fraction of zeros ("374.0") is accepted.
-std::optional<std::int32_t> parse_count(std::string_view text);
+inline std::optional<std::int32_t> parse_count(std::string_view text) {
+  if (text.empty() || text.size() > 9) return parse_long_count(text);
+  std::int32_t value = 0;
+  for (const char c : text) {
+    const auto digit = static_cast<std::uint32_t>(c) - '0';
+    if (digit > 9) return parse_long_count(text);
+    value = value * 10 + static_cast<std::int32_t>(digit);
+  }
+  return value;
+}
 /// Whole number from 0 to 2^64 - 1.
 std::optional<std::uint64_t> parse_id(std::string_view text);
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
 #include <string>
 #include <string_view>
 
@@ -31,6 +32,13 @@ class JsonCursor {
   /// Fast path for an array of whole numbers; calls `take(value)` for each. False when it is anything else.
   template <class Take>
   bool integers(Take&& take);
+  /// Goes past `text` if it comes next, byte by byte; false, without failing, if it does not.
+  bool pass(std::string_view text) {
+    if (static_cast<std::size_t>(end_ - at_) < text.size() || std::memcmp(at_, text.data(), text.size()) != 0)
+      return false;
+    at_ += text.size();
+    return true;
+  }
   /// True when only white space is left.
   bool at_end();
 

@@ -14,6 +14,11 @@ class JsonTable final : public TableStream {
  private:
   bool read_top() override { return true; }
   bool read_row(std::string_view line) override;
+  /// Any object, key by key.
+  bool read_any_row(std::string_view line);
+  /// A row whose text between the values is that of the learned one. False, with nothing read for good, if it
+  /// is not.
+  bool read_like_learned(std::string_view line);
   /// The role of a key, or -1.
   int role_of(std::string_view key) const;
   bool read_value(JsonCursor& json, Role role);
@@ -25,6 +30,19 @@ class JsonTable final : public TableStream {
     std::int8_t order;  ///< 0 = the role's own name, others are aliases
   };
   std::vector<Name> names_;
+  /// Rows of one file mostly differ in their numbers only: the text before each value, in order, and the
+  /// rest.
+  struct Value {
+    std::string before;
+    Role role;
+  };
+  std::vector<Value> learned_;
+  std::string learned_rest_;
+  std::int64_t misses_{0};
+  static constexpr std::int64_t kMostMisses = 64;  ///< in a row; after that every row is read key by key
+  std::vector<std::pair<std::size_t, std::size_t>>
+      value_at_;  ///< of the current row, where each value begins and ends
+  std::vector<Role> value_role_;
   std::string session_text_;  ///< where a name had escapes or was a number
   std::string tenant_text_;
 };
@@ -48,7 +66,45 @@ int JsonTable::role_of(std::string_view key) const {
 }
 
 bool JsonTable::read_row(std::string_view line) {
+  if (misses_ > kMostMisses) return read_any_row(line);
+  if (!learned_.empty() && read_like_learned(line)) {
+    misses_ = 0;
+    return true;
+  }
+  ++misses_;
+  if (!read_any_row(line)) return false;
+  learned_.clear();
+  std::size_t from = 0;
+  for (std::size_t i = 0; i < value_at_.size(); ++i) {
+    learned_.push_back({std::string(line.substr(from, value_at_[i].first - from)), value_role_[i]});
+    from = value_at_[i].second;
+  }
+  learned_rest_ = line.substr(from);
+  return true;
+}
+
+bool JsonTable::read_like_learned(std::string_view line) {
   row_.clear();
+  JsonCursor json(line);
+  for (const Value& value : learned_) {
+    if (!json.pass(value.before)) return false;
+    if (value.role == Role::kHashes) {
+      row_.has_hashes = true;
+      if (map_.block_tokens == 0 || !json.integers([this](std::uint64_t id) { row_.hashes.push_back(id); }))
+        return false;
+      continue;
+    }
+    std::string_view text;
+    if (!json.number(text) || !set(value.role, text)) return false;
+  }
+  return json.pass(learned_rest_) && json.at_end();
+}
+
+bool JsonTable::read_any_row(std::string_view line) {
+  row_.clear();
+  value_at_.clear();
+  value_role_.clear();
+  bool numbers_only = true;
   JsonCursor json(line);
   std::uint32_t seen = 0;
   if (json.enter_object()) {
@@ -69,12 +125,17 @@ bool JsonTable::read_row(std::string_view line) {
         continue;
       }
       seen |= bit;
+      numbers_only = numbers_only && json.kind() != 's';
+      value_role_.push_back(role);
+      const std::size_t begin = json.where();
       if (!read_value(json, role)) {
         if (json.failed()) break;
         return false;
       }
+      value_at_.emplace_back(begin, json.where());
     }
   }
+  if (!numbers_only) value_at_.clear();  // names in quotes are not learned
   if (json.failed() || !json.at_end())
     return fail("", "expected one JSON object, found something else at byte " + std::to_string(json.where()) +
                         " of the line: " + shown(line.substr(std::min(json.where(), line.size()))));

@@ -24,6 +24,9 @@ void PieceBuilder::begin(Trace& piece) {
   name_bytes_ = 0;
   clear_columns(piece);
   piece.prefix.block_tokens = block_tokens_;
+  piece.arrival_ns.reserve(kPieceRequests);
+  piece.input_tokens.reserve(kPieceRequests);
+  piece.output_tokens.reserve(kPieceRequests);
   if (block_tokens_ > 0) piece.prefix.offsets.push_back(0);
 }
 

@@ -209,16 +209,20 @@ Status KvtReader::take_prefix(Trace& piece) {
   if (end != static_cast<std::uint64_t>(chunk_.hash_id_step_size()))
     return wrong("hash_id_step", "expected " + std::to_string(end) + " ids as hash_count says, found " +
                                      std::to_string(chunk_.hash_id_step_size()));
-  piece.prefix.ids.reserve(end);
+  piece.prefix.ids.resize(end);
+  std::uint32_t* out = piece.prefix.ids.data();
   Sum id;
   std::int64_t distinct = summary_.distinct;
   for (const std::int64_t step : chunk_.hash_id_step()) {
     const std::int64_t now = id.add(step);
-    if (now < 0 || now > distinct || now >= std::int64_t{UINT32_MAX})
-      return wrong("hash_id_step",
-                   "expected an id from 0 to " + std::to_string(distinct) + ", found " + std::to_string(now));
-    distinct += now == distinct ? 1 : 0;
-    piece.prefix.ids.push_back(static_cast<std::uint32_t>(now));
+    // As an unsigned number a negative id is too large: one comparison for both ends.
+    if (static_cast<std::uint64_t>(now) >= static_cast<std::uint64_t>(distinct)) {
+      if (now != distinct || now >= std::int64_t{UINT32_MAX})
+        return wrong("hash_id_step", "expected an id from 0 to " + std::to_string(distinct) + ", found " +
+                                         std::to_string(now));
+      ++distinct;
+    }
+    *out++ = static_cast<std::uint32_t>(now);
   }
   summary_.distinct = distinct;
   return Done{};

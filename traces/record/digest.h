@@ -19,12 +19,16 @@ class TraceDigest {
   [[nodiscard]] std::string finish(const StreamSummary& summary) const;
 
  private:
+  /// Ids are dealt out to four states in turn, so that a processor can work on four at once.
   enum Lane : std::size_t {
     kArrival,
     kInput,
     kOutput,
     kCount,
-    kId,
+    kId0,
+    kId1,
+    kId2,
+    kId3,
     kSession,
     kTenant,
     kMaxTokens,
@@ -33,14 +37,17 @@ class TraceDigest {
     kSessionName,
     kTenantName
   };
-  static constexpr std::size_t kLanes = 12;
+  static constexpr std::size_t kLanes = 15;
+  static constexpr std::size_t kIdLanes = 4;
 
   template <class T>
   void stated(Lane lane, const std::vector<T>& column);
+  void ids(const std::vector<std::uint32_t>& column);
   void names(Lane lane, const std::vector<std::string>& values);
 
   std::array<std::uint64_t, kLanes> state_{};
   std::uint64_t requests_{0};
+  std::uint64_t references_{0};
 };
 
 }  // namespace kvplan::traces

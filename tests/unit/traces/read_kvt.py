@@ -62,7 +62,8 @@ def sums(steps):
 
 
 class Digest:
-    LANES = ("arrival", "input", "output", "count", "id", "session", "tenant", "max", "ttft", "e2e", "names", "tenants")
+    LANES = ("arrival", "input", "output", "count", "id0", "id1", "id2", "id3",
+             "session", "tenant", "max", "ttft", "e2e", "names", "tenants")
 
     def __init__(self):
         self.state = {lane: 0 for lane in self.LANES}
@@ -130,8 +131,11 @@ def main(path):
             for number in columns:
                 if number not in (7, 8, 10, 11):
                     columns[number] += chunk[number]
-            for lane, number in (("arrival", 1), ("input", 2), ("output", 3), ("count", 4), ("id", 5)):
+            for lane, number in (("arrival", 1), ("input", 2), ("output", 3), ("count", 4)):
                 digest.values(lane, chunk[number])
+            first_id = len(columns[5]) - len(chunk[5])
+            for k, value in enumerate(chunk[5]):
+                digest.values("id%d" % ((first_id + k) % 4), (value,))
             for lane, number in (("session", 6), ("tenant", 9), ("max", 12), ("ttft", 13), ("e2e", 14)):
                 digest.stated(lane, chunk[number], first_row)
             new = split(chunk[7], chunk[8])
