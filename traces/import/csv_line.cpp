@@ -33,7 +33,7 @@ std::vector<std::string> split_csv(std::string_view record, char delimiter, std:
       } else {
         quoted = false;
       }
-    } else if (c == '"') {
+    } else if (c == '"' && fields.back().empty()) {
       quoted = true;
     } else if (c == delimiter) {
       if (fields.size() == most) break;

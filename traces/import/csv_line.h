@@ -11,8 +11,9 @@ namespace kvplan::traces {
 char guess_delimiter(std::string_view header);
 /// Headers with more columns are refused.
 inline constexpr std::size_t kMaxColumns = 4096;
-/// Fields without their quotes; a doubled quote inside quotes is one quote. Spaces around a field are kept.
-/// Stops after `most` fields, so that a line of a million commas takes no memory.
+/// Fields without their quotes; a doubled quote inside quotes is one quote, one inside a field without quotes
+/// is itself. Spaces around a field are kept. Stops after `most` fields, so that a line of a million commas
+/// takes no memory.
 std::vector<std::string> split_csv(std::string_view record, char delimiter,
                                    std::size_t most = kMaxColumns + 1);
 /// `a, b, c`, control characters made visible, long lists cut.

@@ -1,6 +1,5 @@
 // CSV, also with tabs or semicolons; fields in quotes as in RFC 4180. The first line names the columns.
 #include <algorithm>
-#include <cstring>
 
 #include "traces/import/csv_line.h"
 #include "traces/import/table_stream.h"
@@ -65,10 +64,10 @@ bool CsvTable::take_field(std::size_t index, std::string_view text) {
 
 bool CsvTable::read_row(std::string_view line) {
   row_.clear();
-  if (std::memchr(line.data(), '"', line.size()) != nullptr) return read_quoted_row(line);
   const char* at = line.data();
   const char* const end = at + line.size();
   for (std::size_t field = 0;; ++field) {
+    if (at != end && *at == '"') return read_quoted_row(line);
     const char* stop = at;
     while (stop != end && *stop != delimiter_) ++stop;
     if (field < fields_ && !take_field(field, {at, static_cast<std::size_t>(stop - at)})) return false;
@@ -89,6 +88,7 @@ bool CsvTable::read_quoted_row(std::string_view line) {
     if (!input().extend_line(line)) return fail("", "a quoted field does not end");
     quotes += std::count(line.begin() + static_cast<std::ptrdiff_t>(counted), line.end(), '"');
   }
+  row_.clear();  // fields before the first quote were read already
   unquoted_ = split_csv(line, delimiter_, fields_ + 1);
   if (unquoted_.size() != fields_)
     return fail("", "expected " + std::to_string(fields_) + " fields as in the header, found " +

@@ -22,6 +22,7 @@ std::string count_of(std::int64_t part, std::int64_t all) {
 void PieceBuilder::begin(Trace& piece) {
   piece_ = &piece;
   name_bytes_ = 0;
+  optional_ = false;
   clear_columns(piece);
   piece.prefix.block_tokens = block_tokens_;
   piece.arrival_ns.reserve(kPieceRequests);
@@ -41,9 +42,12 @@ bool PieceBuilder::add(const Row& row) {
     piece_->tenant.resize(position, -1);
     if (!add_name(row.tenant, "tenant", tenants_, piece_->tenant, piece_->tenant_names)) return false;
   }
-  put_optional(piece_->max_tokens, position, row.max_tokens);
-  put_optional(piece_->ttft_ns, position, row.ttft_ns);
-  put_optional(piece_->e2e_ns, position, row.e2e_ns);
+  optional_ = optional_ || row.max_tokens != -1 || row.ttft_ns != -1 || row.e2e_ns != -1;
+  if (optional_) {
+    put_optional(piece_->max_tokens, position, row.max_tokens);
+    put_optional(piece_->ttft_ns, position, row.ttft_ns);
+    put_optional(piece_->e2e_ns, position, row.e2e_ns);
+  }
   piece_->arrival_ns.push_back(row.arrival_ns);
   piece_->input_tokens.push_back(row.input_tokens);
   piece_->output_tokens.push_back(row.output_tokens);

@@ -68,6 +68,7 @@ class PieceBuilder {
   Trace* piece_{nullptr};
   std::int64_t block_tokens_;
   std::int64_t name_bytes_{0};
+  bool optional_{false};  ///< the piece has an optional number column
   IdInterner ids_;
   NameInterner sessions_;
   NameInterner tenants_;
