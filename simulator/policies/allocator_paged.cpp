@@ -165,9 +165,9 @@ class PagedAllocator final : public core::Allocator {
         ceil_div(tokens, layout_.quantum_tokens) - static_cast<std::int64_t>(holder.blocks.size());
     if (fresh > free_ + cached_) return false;
     // A decoding request asks when its table is full; what filled in earlier steps has been findable since
-    // then, so it must be so before anything is handed out.
+    // then, so it must be so before anything is handed out. Where somebody listens, `publish` came in time.
     const std::int64_t room = static_cast<std::int64_t>(holder.blocks.size()) * layout_.quantum_tokens;
-    if (tokens == room + 1) make_findable(holder, r, room);
+    if (listener_ == nullptr && tokens == room + 1) make_findable(holder, r, room);
     take(holder, fresh);
     return true;
   }
