@@ -74,6 +74,12 @@ TEST(TidyRules, ReplaySharesNoCodeWithWhatItChecks) {
   const File leaking{"simulator/io/log/reader.h", include("simulator/core/block_pool.h")};
   EXPECT_EQ(places(check_replay_is_apart({leaking, replay, header, result})),
             Places{"validator/replay.cpp:0"});
+  const File writer{"simulator/io/event_log_writer.h", ""};
+  const File through_writer{"validator/replay.cpp", include("simulator/io/event_log_writer.h")};
+  EXPECT_EQ(places(check_layers({writer, through_writer})), Places{"validator/replay.cpp:1"});
+  const File reader_of_core{"simulator/io/log/reader.cpp", include("simulator/core/block_pool.h")};
+  EXPECT_EQ(places(check_layers({reader_of_core, {"simulator/core/block_pool.h", ""}})),
+            Places{"simulator/io/log/reader.cpp:1"});
   const File direct{"validator/replay.cpp", include("simulator/core/block_pool.h")};
   EXPECT_EQ(places(check_layers({direct, {"simulator/core/block_pool.h", ""}})),
             Places{"validator/replay.cpp:1"});

@@ -1,0 +1,274 @@
+#include "simulator/io/event_log_writer.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "traces/io/output.h"
+
+namespace kvplan::io {
+
+namespace log = event_log;
+
+/// A run of alike steps that may still go on, and the records after it that are dropped if it does.
+///
+/// A run goes on through a pass that decides nothing and refuses as the pass before it. So a run ends where
+/// something is told, and it is the same run whether its steps are told one by one, all at once or in
+/// portions. Durations are cut into the longest arithmetic series, from the first step on.
+class EventLogWriter::Steps {
+ public:
+  explicit Steps(EventLogWriter& writer) : writer_(writer) {}
+
+  /// `alike`: the steps after this one may join it.
+  void begin(std::int64_t time, const core::StepSeries& series, bool alike) {
+    release();
+    open_ = true;
+    alike_ = alike;
+    run_ = {time, series.first.count, series.steps > 1 ? series.growth.count : 0, series.steps};
+  }
+  [[nodiscard]] bool may_go_on() const { return open_ && alike_; }
+  void hold(log::Record record) { held_.push_back(std::move(record)); }
+
+  /// The run goes on with these steps; what was held back since did not matter.
+  void append(const core::StepSeries& series) {
+    held_.clear();
+    std::int64_t first = series.first.count;
+    std::int64_t steps = series.steps;
+    while (steps > 0) {
+      const std::int64_t next = run_.first + run_.growth * run_.steps;
+      std::int64_t taken = 1;
+      if (run_.steps == 1) {
+        run_.growth = first - run_.first;
+      } else if (first != next) {
+        start_series(first, steps > 1 ? series.growth.count : 0, steps);
+        return;
+      }
+      if (series.growth.count == run_.growth) taken = steps;
+      run_.steps += taken;
+      first += series.growth.count * taken;
+      steps -= taken;
+    }
+  }
+
+  /// Writes all that was held back.
+  void release() {
+    if (open_) writer_.put({run_, {}});
+    open_ = false;
+    for (const log::Record& record : held_) writer_.put(record);
+    held_.clear();
+  }
+
+ private:
+  void start_series(std::int64_t first, std::int64_t growth, std::int64_t steps) {
+    writer_.put({run_, {}});
+    run_ = {run_.time + static_cast<std::int64_t>(run_.span()), first, growth, steps};
+  }
+
+  EventLogWriter& writer_;
+  bool open_{false};
+  bool alike_{false};
+  log::StepRun run_{};
+  std::vector<log::Record> held_;
+};
+
+struct EventLogWriter::File {
+  std::unique_ptr<traces::Output> output;
+};
+
+Result<std::unique_ptr<EventLogWriter>> EventLogWriter::create(const std::string& path,
+                                                               const EventLogOptions& options,
+                                                               TotalsNow totals) {
+  auto file = std::make_unique<File>();
+  KVPLAN_TRY(file->output, traces::Output::create(path));
+  auto sink = [output = file->output.get()](std::string_view bytes) { return output->write(bytes); };
+  auto writer = std::make_unique<EventLogWriter>(std::move(sink), options, std::move(totals));
+  writer->file_ = std::move(file);
+  return writer;
+}
+
+EventLogWriter::EventLogWriter(log::Encoder::Sink sink, const EventLogOptions& options, TotalsNow totals)
+    : encoder_(std::move(sink)),
+      workload_(*options.workload),
+      returns_quanta_(options.layout.returns_quanta),
+      totals_(std::move(totals)),
+      steps_(std::make_unique<Steps>(*this)) {
+  if (options.prefix_cache && returns_quanta_) names_.emplace(workload_, options.layout.quantum_tokens);
+  const auto status = encoder_.begin({.writer = options.writer,
+                                      .quantum_tokens = options.layout.quantum_tokens,
+                                      .token_bytes = options.layout.token_bytes,
+                                      .capacity_bytes = options.layout.capacity_bytes,
+                                      .quanta = options.layout.quanta,
+                                      .null_block = options.null_block && returns_quanta_,
+                                      .returns_quanta = returns_quanta_,
+                                      .prefix_cache = names_.has_value(),
+                                      .allocator = options.allocator,
+                                      .scenario = options.scenario,
+                                      .trace_digest = options.trace_digest});
+  if (!status.ok()) failed_ = status.error();
+}
+
+EventLogWriter::~EventLogWriter() = default;
+
+Status EventLogWriter::close() {
+  if (!failed_) {
+    const auto status = encoder_.finish();
+    if (!status.ok()) failed_ = status.error();
+  }
+  if (failed_) return *failed_;
+  return file_ ? file_->output->commit() : Status(Done{});
+}
+
+void EventLogWriter::put(const log::Record& record) {
+  if (failed_) return;
+  const auto status = encoder_.add(record);
+  if (!status.ok()) failed_ = status.error();
+}
+
+void EventLogWriter::write(log::Fact fact, log::Claims claims) {
+  steps_->release();
+  put({std::move(fact), std::move(claims)});
+}
+
+log::Claims EventLogWriter::totals_now() const {
+  log::Claims claims;
+  claims.has_totals = true;
+  claims.totals = totals_();
+  return claims;
+}
+
+log::ContentKey EventLogWriter::key(RequestId r, std::int64_t block) const {
+  return block < names_->shared_blocks(r) ? log::shared_key(names_->shared_name(r, block))
+                                          : log::own_key(r, block);
+}
+
+// ---- the scheduler
+// --------------------------------------------------------------------------------------------------
+
+void EventLogWriter::on_arrival(SimTime time, RequestId r, bool accepted) {
+  const auto i = static_cast<std::size_t>(r);
+  write(log::Arrival{time.since_start.count, r, workload_.input[i], workload_.output[i], accepted});
+}
+
+void EventLogWriter::on_pass_begin(SimTime time) {
+  mixed_batch_ = false;
+  steps_->hold({log::PassBegin{time.since_start.count}, {}});
+}
+
+void EventLogWriter::on_preempt(const core::Release& release) {
+  write(log::Preempt{release.request, release.written});
+}
+
+void EventLogWriter::on_admit(const core::Admission& admission) {
+  log::Admit fact{admission.request, {}, {}};
+  log::Claims claims;
+  const auto flush = [&] {
+    write(std::exchange(fact, {admission.request, {}, {}}), std::exchange(claims, {}));
+  };
+  for (std::size_t b = 0; b < admission.hits.size(); ++b) {
+    if (fact.hit_keys.size() == static_cast<std::size_t>(log::kMostListed)) flush();
+    fact.hit_publications.push_back(publication_of_[static_cast<std::size_t>(admission.hits[b])]);
+    fact.hit_keys.push_back(key(admission.request, static_cast<std::int64_t>(b)));
+    claims.places.push_back(admission.hits[b]);
+  }
+  flush();
+}
+
+void EventLogWriter::write_grant(RequestId r, std::int64_t first_block, std::int64_t quanta,
+                                 std::span<const BlockId> blocks) {
+  if (!returns_quanta_) {
+    log::Claims claims;
+    claims.places.assign(blocks.begin(), blocks.end());
+    write(log::Grant{r, first_block, quanta, {}}, std::move(claims));
+    return;
+  }
+  for (std::int64_t done = 0; done < quanta;) {
+    const std::int64_t count = std::min(quanta - done, log::kMostListed);
+    log::Grant fact{r, first_block + done, count, {}};
+    log::Claims claims;
+    const auto part = blocks.subspan(static_cast<std::size_t>(done), static_cast<std::size_t>(count));
+    claims.places.assign(part.begin(), part.end());
+    if (names_) {
+      const std::int64_t shared = names_->shared_blocks(r);
+      for (std::int64_t b = fact.first_block; b < std::min(fact.first_block + count, shared); ++b)
+        fact.shared_keys.push_back(key(r, b));
+    }
+    write(std::move(fact), std::move(claims));
+    done += count;
+  }
+}
+
+void EventLogWriter::on_grant(const core::Grant& grant) {
+  write_grant(grant.request, grant.first_block, grant.quanta, grant.blocks);
+}
+
+void EventLogWriter::on_decode_grants(std::span<const core::DecodeGrant> grants) {
+  for (const core::DecodeGrant& grant : grants)
+    write_grant(grant.request, grant.logical_block, 1, {&grant.block, 1});
+}
+
+void EventLogWriter::on_chunk(const core::Chunk& chunk) {
+  mixed_batch_ = true;
+  write(log::Chunk{chunk.request, chunk.computed, chunk.tokens});
+}
+
+void EventLogWriter::on_pass_end(const core::Pass& pass) {
+  // Another answer to who is refused is an event too: free memory is stranded, or no longer.
+  if (pass.refused != std::exchange(refused_, pass.refused)) steps_->release();
+  log::Claims claims = totals_now();
+  claims.running = pass.running;
+  claims.waiting = pass.waiting;
+  steps_->hold({log::PassEnd{pass.refused}, std::move(claims)});
+}
+
+void EventLogWriter::on_steps(const core::Steps& steps) {
+  if (!mixed_batch_ && steps_->may_go_on()) {
+    steps_->append(steps.series);
+  } else {
+    steps_->begin(steps.pass.time.since_start.count, steps.series, !mixed_batch_);
+  }
+}
+
+// ---- the end of a step
+// ----------------------------------------------------------------------------------------------
+
+void EventLogWriter::on_step_end(SimTime time, std::span<const RequestId> finishing) {
+  if (!finishing.empty()) steps_->release();
+  steps_->hold({log::StepEnd{time.since_start.count, {finishing.begin(), finishing.end()}}, totals_now()});
+}
+
+void EventLogWriter::on_first_token(SimTime /*time*/, RequestId request) {
+  write(log::FirstToken{request});
+}
+
+void EventLogWriter::on_drop(const core::Drop& drop) {
+  const auto released = static_cast<std::int64_t>(drop.released.size());
+  write(log::Drop{drop.request, drop.sink, drop.begin, released == 0 ? 0 : drop.first_released, released});
+}
+
+void EventLogWriter::on_finish(SimTime /*time*/, const core::Release& release) {
+  write(log::Finish{release.request, release.written});
+}
+
+void EventLogWriter::on_settled(SimTime time, const core::PoolCounts& /*pool*/) {
+  steps_->hold({log::Settled{time.since_start.count}, totals_now()});
+}
+
+void EventLogWriter::on_end(SimTime time) {
+  write(log::End{time.since_start.count});
+}
+
+// ---- contents
+// ---------------------------------------------------------------------------------------------------------
+
+void EventLogWriter::on_publish(RequestId request, std::int64_t logical_block, BlockId block) {
+  const auto at = static_cast<std::size_t>(block);
+  if (at >= publication_of_.size()) publication_of_.resize(at + 1, -1);
+  publication_of_[at] = publications_++;
+  write(log::Publish{request, logical_block, key(request, logical_block)});
+}
+
+void EventLogWriter::on_reclaim(BlockId block) {
+  write(log::Reclaim{std::exchange(publication_of_[static_cast<std::size_t>(block)], -1)});
+}
+
+}  // namespace kvplan::io

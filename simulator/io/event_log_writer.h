@@ -1,0 +1,98 @@
+// Writes what a replica does into an event log (.kve), as an observer of its run.
+//
+// The bytes do not depend on how the engine got from one event to the next: alike steps in a row become one
+// record, however they were told. A run whose path ends in .gz or .zst is compressed once more; the format
+// itself is compressed already.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "simulator/base/result.h"
+#include "simulator/core/observer.h"
+#include "simulator/core/workload.h"
+#include "simulator/io/log/encoder.h"
+#include "simulator/io/log/events.h"
+
+namespace kvplan::io {
+
+/// What the log says about the run it belongs to. Pointers outlive the writer.
+struct EventLogOptions {
+  const core::Workload* workload{nullptr};
+  core::MemoryLayout layout{};
+  bool null_block{true};     ///< paged memory whose block 0 is never given out (vLLM)
+  bool prefix_cache{false};  ///< the allocator publishes full blocks
+  std::string allocator{};   ///< as in the scenario, all parameters
+  std::string scenario{};    ///< resolved
+  std::string trace_digest{};
+  std::string writer{};  ///< program and version
+};
+
+/// Life cycle: `create`, observe one run after an observer whose totals it reports, `close` once. Without
+/// `close` no file appears, and an older one stays as it was. Memory does not grow with the log.
+class EventLogWriter final : public core::Observer {
+ public:
+  /// Bytes by state after the latest event, in the order of event_log::Totals. Asked at the end of a pass, at
+  /// the end of a step and when that has settled.
+  using TotalsNow = std::function<event_log::Totals()>;
+
+  static Result<std::unique_ptr<EventLogWriter>> create(const std::string& path,
+                                                        const EventLogOptions& options, TotalsNow totals);
+  /// The same into any sink; used by tests.
+  EventLogWriter(event_log::Encoder::Sink sink, const EventLogOptions& options, TotalsNow totals);
+  ~EventLogWriter() override;
+
+  /// Writes what is left and makes the file appear. Errors: whatever went wrong with the file since `create`
+  /// (after an error nothing more is written; the run goes on). REQUIRES: the run has come to its end.
+  Status close();
+
+  void on_arrival(SimTime time, RequestId request, bool accepted) override;
+  void on_pass_begin(SimTime time) override;
+  void on_preempt(const core::Release& release) override;
+  void on_admit(const core::Admission& admission) override;
+  void on_grant(const core::Grant& grant) override;
+  void on_decode_grants(std::span<const core::DecodeGrant> grants) override;
+  void on_chunk(const core::Chunk& chunk) override;
+  void on_pass_end(const core::Pass& pass) override;
+  void on_steps(const core::Steps& steps) override;
+  void on_step_end(SimTime time, std::span<const RequestId> finishing) override;
+  void on_first_token(SimTime time, RequestId request) override;
+  void on_drop(const core::Drop& drop) override;
+  void on_finish(SimTime time, const core::Release& release) override;
+  void on_settled(SimTime time, const core::PoolCounts& pool) override;
+  void on_publish(RequestId request, std::int64_t logical_block, BlockId block) override;
+  void on_reclaim(BlockId block) override;
+  void on_end(SimTime time) override;
+  [[nodiscard]] bool wants_publications() const override { return true; }
+
+ private:
+  class Steps;
+  struct File;
+
+  /// A record that ends a run of alike steps: what was held back is written first.
+  void write(event_log::Fact fact, event_log::Claims claims = {});
+  void put(const event_log::Record& record);
+  [[nodiscard]] event_log::Claims totals_now() const;
+  [[nodiscard]] event_log::ContentKey key(RequestId request, std::int64_t logical_block) const;
+  void write_grant(RequestId request, std::int64_t first_block, std::int64_t quanta,
+                   std::span<const BlockId> blocks);
+
+  std::unique_ptr<File> file_;
+  event_log::Encoder encoder_;
+  std::optional<Error> failed_;
+  const core::Workload& workload_;
+  bool returns_quanta_;
+  std::optional<core::ContentNames> names_;  ///< only where prefixes are shared
+  TotalsNow totals_;
+  std::unique_ptr<Steps> steps_;
+  std::vector<std::int64_t> publication_of_;  ///< by block id; -1: its content is not published
+  std::int64_t publications_{0};
+  bool refused_{false};      ///< of the latest pass
+  bool mixed_batch_{false};  ///< the pass in progress has a chunk
+};
+
+}  // namespace kvplan::io

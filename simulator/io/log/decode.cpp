@@ -1,0 +1,179 @@
+#include "simulator/io/log/decode.h"
+
+#include <algorithm>
+
+namespace kvplan::event_log {
+namespace {
+
+namespace pb = ::kvplan::v1;
+
+/// Remembers the first value that is out of range.
+class Ranges {
+ public:
+  std::int64_t in(std::int64_t value, std::int64_t low, std::int64_t high, const char* field) {
+    if ((value < low || value > high) && wrong_.field.empty()) {
+      wrong_ = bad_input("expected " + std::to_string(low) + " to " + std::to_string(high) + ", found " +
+                         std::to_string(value))
+                   .at_field(field);
+    }
+    return value;
+  }
+  std::int64_t time(std::int64_t value, const char* field) { return in(value, 0, kMostTime, field); }
+  std::int64_t tokens(std::int64_t value, const char* field) { return in(value, 0, kMostTokens, field); }
+  RequestId request(std::int32_t value, const char* field) {
+    return static_cast<RequestId>(in(value, 0, INT32_MAX, field));
+  }
+  void no_more_than(std::int64_t most, std::int64_t count, const char* field) { in(count, 0, most, field); }
+  template <class T>
+  Result<T> give(T value) {
+    if (!wrong_.field.empty()) return std::move(wrong_);
+    return value;
+  }
+
+ private:
+  Error wrong_{.message = {}, .file = {}, .field = {}};
+};
+
+Fact decode_memory(const pb::Fact& fact, Ranges& ranges) {
+  switch (fact.kind_case()) {
+    case pb::Fact::kPreempt:
+      return Preempt{ranges.request(fact.preempt().request(), "preempt.request"),
+                     ranges.tokens(fact.preempt().written(), "preempt.written")};
+    case pb::Fact::kReclaim:
+      return Reclaim{ranges.in(fact.reclaim().publication(), 0, kMostTime, "reclaim.publication")};
+    case pb::Fact::kAdmit: {
+      const auto& m = fact.admit();
+      ranges.no_more_than(kMostListed, m.hit_keys_size(), "admit.hit_keys");
+      ranges.in(m.hit_publications_size(), m.hit_keys_size(), m.hit_keys_size(), "admit.hit_publications");
+      for (const std::int64_t p : m.hit_publications()) ranges.in(p, 0, kMostTime, "admit.hit_publications");
+      return Admit{ranges.request(m.request(), "admit.request"),
+                   {m.hit_publications().begin(), m.hit_publications().end()},
+                   {m.hit_keys().begin(), m.hit_keys().end()}};
+    }
+    case pb::Fact::kGrant: {
+      const auto& m = fact.grant();
+      ranges.no_more_than(kMostListed, m.shared_keys_size(), "grant.shared_keys");
+      ranges.in(m.quanta(), std::max(1, m.shared_keys_size()), kMostQuanta, "grant.quanta");
+      return Grant{ranges.request(m.request(), "grant.request"),
+                   ranges.in(m.first_block(), 0, kMostQuanta, "grant.first_block"),
+                   m.quanta(),
+                   {m.shared_keys().begin(), m.shared_keys().end()}};
+    }
+    case pb::Fact::kPublish:
+      return Publish{ranges.request(fact.publish().request(), "publish.request"),
+                     ranges.in(fact.publish().logical_block(), 0, kMostQuanta, "publish.logical_block"),
+                     fact.publish().key()};
+    case pb::Fact::kDrop: {
+      const auto& m = fact.drop();
+      return Drop{ranges.request(m.request(), "drop.request"), ranges.tokens(m.sink(), "drop.sink"),
+                  ranges.tokens(m.begin(), "drop.begin"),
+                  ranges.in(m.first_released(), 0, kMostQuanta, "drop.first_released"),
+                  ranges.in(m.released(), 0, kMostQuanta, "drop.released")};
+    }
+    default:
+      ranges.in(static_cast<int>(fact.kind_case()), 1, static_cast<int>(std::variant_size_v<Fact>), "kind");
+      return End{0};
+  }
+}
+
+Fact decode_steps(const pb::StepRun& m, Ranges& ranges) {
+  const StepRun run{ranges.time(m.time(), "steps.time"), ranges.time(m.first(), "steps.first"),
+                    ranges.in(m.growth(), -kMostTime, kMostTime, "steps.growth"),
+                    ranges.in(m.steps(), 1, kMostTokens, "steps.steps")};
+  if (run.steps >= 1 && run.steps <= kMostTokens) {
+    const bool fits = run.span() >= 0 && run.span() <= kMostTime &&
+                      Wide{run.first} + Wide{run.growth} * (run.steps - 1) >= 0;
+    ranges.in(fits ? 0 : run.growth, 0, 0, "steps.growth");
+  }
+  return run;
+}
+
+Fact decode_fact(const pb::Fact& fact, Ranges& ranges) {
+  switch (fact.kind_case()) {
+    case pb::Fact::kArrival: {
+      const auto& m = fact.arrival();
+      return Arrival{ranges.time(m.time(), "arrival.time"), ranges.request(m.request(), "arrival.request"),
+                     static_cast<std::int32_t>(ranges.in(m.input(), 0, INT32_MAX, "arrival.input")),
+                     static_cast<std::int32_t>(ranges.in(m.output(), 0, INT32_MAX, "arrival.output")),
+                     m.accepted()};
+    }
+    case pb::Fact::kPassBegin:
+      return PassBegin{ranges.time(fact.pass_begin().time(), "pass_begin.time")};
+    case pb::Fact::kChunk:
+      return Chunk{ranges.request(fact.chunk().request(), "chunk.request"),
+                   ranges.tokens(fact.chunk().computed(), "chunk.computed"),
+                   ranges.in(fact.chunk().tokens(), 1, kMostTokens, "chunk.tokens")};
+    case pb::Fact::kPassEnd:
+      return PassEnd{fact.pass_end().refused()};
+    case pb::Fact::kSteps:
+      return decode_steps(fact.steps(), ranges);
+    case pb::Fact::kStepEnd: {
+      const auto& m = fact.step_end();
+      for (const std::int32_t r : m.finishing()) ranges.request(r, "step_end.finishing");
+      return StepEnd{ranges.time(m.time(), "step_end.time"), {m.finishing().begin(), m.finishing().end()}};
+    }
+    case pb::Fact::kFirstToken:
+      return FirstToken{ranges.request(fact.first_token().request(), "first_token.request")};
+    case pb::Fact::kFinish:
+      return Finish{ranges.request(fact.finish().request(), "finish.request"),
+                    ranges.tokens(fact.finish().written(), "finish.written")};
+    case pb::Fact::kSettled:
+      return Settled{ranges.time(fact.settled().time(), "settled.time")};
+    case pb::Fact::kEnd:
+      return End{ranges.time(fact.end().time(), "end.time")};
+    default:
+      return decode_memory(fact, ranges);
+  }
+}
+
+}  // namespace
+
+Result<Header> decode_header(const pb::EventLogHeader& m) {
+  Ranges ranges;
+  Header header;
+  ranges.in(m.version(), 1, kVersion, "version");
+  header.writer = m.writer();
+  header.quantum_tokens = ranges.in(m.quantum_tokens(), 1, kMostTokens, "quantum_tokens");
+  header.token_bytes = ranges.in(m.token_bytes(), 1, kMostBytes, "token_bytes");
+  header.capacity_bytes = ranges.in(m.capacity_bytes(), 1, kMostBytes, "capacity_bytes");
+  header.quanta = ranges.in(m.quanta(), 1, kMostQuanta, "quanta");
+  header.null_block = m.null_block();
+  header.returns_quanta = m.returns_quanta();
+  header.prefix_cache = m.prefix_cache();
+  header.allocator = m.allocator();
+  header.scenario = m.scenario();
+  header.trace_digest = m.trace_digest();
+  KVPLAN_TRY_DO(ranges.give(Done{}));
+  const Wide cells = Wide{header.quanta} * header.quantum_tokens;
+  if (cells > header.capacity_bytes / header.token_bytes)
+    return bad_input("expected room for all quanta, found " + std::to_string(header.capacity_bytes) +
+                     " bytes")
+        .at_field("capacity_bytes");
+  if (!header.returns_quanta && header.quantum_tokens != 1)
+    return bad_input("expected 1 where memory is one range per request, found " +
+                     std::to_string(header.quantum_tokens))
+        .at_field("quantum_tokens");
+  return header;
+}
+
+Result<Record> decode_record(const pb::Fact& fact, const pb::Claim* claim) {
+  Ranges ranges;
+  Record record{decode_fact(fact, ranges), {}};
+  if (claim != nullptr) {
+    Claims& claims = record.claims;
+    ranges.no_more_than(kMostListed, claim->places_size(), "claim.places");
+    claims.places.assign(claim->places().begin(), claim->places().end());
+    const int totals = claim->totals_size();
+    claims.has_totals = totals != 0;
+    if (claims.has_totals && totals != static_cast<int>(kStates)) {
+      ranges.in(totals, kStates, kStates, "claim.totals");
+    } else {
+      std::copy(claim->totals().begin(), claim->totals().end(), claims.totals.begin());
+    }
+    claims.running = ranges.in(claim->running(), 0, INT32_MAX, "claim.running");
+    claims.waiting = ranges.in(claim->waiting(), 0, INT32_MAX, "claim.waiting");
+  }
+  return ranges.give(std::move(record));
+}
+
+}  // namespace kvplan::event_log

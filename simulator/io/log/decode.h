@@ -1,0 +1,15 @@
+// Messages of an event log to plain structs, every value checked against its range. For reader.cpp.
+#pragma once
+
+#include "proto/event_log.pb.h"
+#include "simulator/base/result.h"
+#include "simulator/io/log/events.h"
+
+namespace kvplan::event_log {
+
+/// Errors have the field and no place.
+Result<Header> decode_header(const ::kvplan::v1::EventLogHeader& message);
+/// `claim` may be null.
+Result<Record> decode_record(const ::kvplan::v1::Fact& fact, const ::kvplan::v1::Claim* claim);
+
+}  // namespace kvplan::event_log

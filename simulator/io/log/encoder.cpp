@@ -1,0 +1,181 @@
+#include "simulator/io/log/encoder.h"
+
+#include <optional>
+
+#include "proto/event_log.pb.h"
+#include "simulator/io/log/frame.h"
+
+namespace kvplan::event_log {
+namespace {
+
+namespace pb = ::kvplan::v1;
+
+/// Facts and list entries in a frame, about: large enough to compress well, small enough to read at ease.
+constexpr std::size_t kUnitsPerFrame = 8192;
+
+/// Writes each kind of fact into its message.
+struct ToMessage {
+  pb::Fact& out;
+  void operator()(const Arrival& f) const {
+    auto& m = *out.mutable_arrival();
+    m.set_time(f.time);
+    m.set_request(f.request);
+    m.set_input(f.input);
+    m.set_output(f.output);
+    m.set_accepted(f.accepted);
+  }
+  void operator()(const PassBegin& f) const { out.mutable_pass_begin()->set_time(f.time); }
+  void operator()(const Preempt& f) const {
+    out.mutable_preempt()->set_request(f.request);
+    out.mutable_preempt()->set_written(f.written);
+  }
+  void operator()(const Reclaim& f) const { out.mutable_reclaim()->set_publication(f.publication); }
+  void operator()(const Admit& f) const {
+    auto& m = *out.mutable_admit();
+    m.set_request(f.request);
+    m.mutable_hit_publications()->Add(f.hit_publications.begin(), f.hit_publications.end());
+    m.mutable_hit_keys()->Add(f.hit_keys.begin(), f.hit_keys.end());
+  }
+  void operator()(const Grant& f) const {
+    auto& m = *out.mutable_grant();
+    m.set_request(f.request);
+    m.set_first_block(f.first_block);
+    m.set_quanta(f.quanta);
+    m.mutable_shared_keys()->Add(f.shared_keys.begin(), f.shared_keys.end());
+  }
+  void operator()(const Publish& f) const {
+    auto& m = *out.mutable_publish();
+    m.set_request(f.request);
+    m.set_logical_block(f.logical_block);
+    m.set_key(f.key);
+  }
+  void operator()(const Chunk& f) const {
+    auto& m = *out.mutable_chunk();
+    m.set_request(f.request);
+    m.set_computed(f.computed);
+    m.set_tokens(f.tokens);
+  }
+  void operator()(const PassEnd& f) const { out.mutable_pass_end()->set_refused(f.refused); }
+  void operator()(const StepRun& f) const {
+    auto& m = *out.mutable_steps();
+    m.set_time(f.time);
+    m.set_first(f.first);
+    m.set_growth(f.growth);
+    m.set_steps(f.steps);
+  }
+  void operator()(const StepEnd& f) const {
+    auto& m = *out.mutable_step_end();
+    m.set_time(f.time);
+    m.mutable_finishing()->Add(f.finishing.begin(), f.finishing.end());
+  }
+  void operator()(const FirstToken& f) const { out.mutable_first_token()->set_request(f.request); }
+  void operator()(const Drop& f) const {
+    auto& m = *out.mutable_drop();
+    m.set_request(f.request);
+    m.set_sink(f.sink);
+    m.set_begin(f.begin);
+    m.set_first_released(f.first_released);
+    m.set_released(f.released);
+  }
+  void operator()(const Finish& f) const {
+    out.mutable_finish()->set_request(f.request);
+    out.mutable_finish()->set_written(f.written);
+  }
+  void operator()(const Settled& f) const { out.mutable_settled()->set_time(f.time); }
+  void operator()(const End& f) const { out.mutable_end()->set_time(f.time); }
+};
+
+std::size_t units(const Record& record) {
+  std::size_t count = 1 + record.claims.places.size() + (record.claims.has_totals ? kStates : 0);
+  if (const auto* admit = std::get_if<Admit>(&record.fact)) count += 2 * admit->hit_keys.size();
+  if (const auto* grant = std::get_if<Grant>(&record.fact)) count += grant->shared_keys.size();
+  if (const auto* end = std::get_if<StepEnd>(&record.fact)) count += end->finishing.size();
+  return count;
+}
+
+}  // namespace
+
+struct Encoder::State {
+  Sink sink;
+  std::optional<Error> failed;
+  pb::EventChunk chunk;
+  std::size_t units{0};
+  std::int64_t facts{0}, claims{0};
+
+  Status write(std::string_view bytes) {
+    auto status = sink(bytes);
+    if (!status.ok()) failed = status.error();
+    return status;
+  }
+  template <class Message>
+  Status write_frame(std::string_view type, const Message& message) {
+    if (failed) return *failed;
+    if (message.ByteSizeLong() > kMostFrameBytes) {
+      failed =
+          bad_input("one event of the log needs more than " + std::to_string(kMostFrameBytes) + " bytes");
+      return *failed;
+    }
+    return write(make_frame(type, message.SerializeAsString()));
+  }
+  Status flush() {
+    if (chunk.facts_size() == 0) return Done{};
+    KVPLAN_TRY_DO(write_frame(kEvents, chunk));
+    chunk.Clear();
+    units = 0;
+    return Done{};
+  }
+};
+
+Encoder::Encoder(Sink sink) : state_(std::make_unique<State>()) {
+  state_->sink = std::move(sink);
+}
+Encoder::~Encoder() = default;
+
+Status Encoder::begin(const Header& header) {
+  pb::EventLogHeader m;
+  m.set_version(kVersion);
+  m.set_writer(header.writer);
+  m.set_quantum_tokens(header.quantum_tokens);
+  m.set_token_bytes(header.token_bytes);
+  m.set_capacity_bytes(header.capacity_bytes);
+  m.set_quanta(header.quanta);
+  m.set_null_block(header.null_block);
+  m.set_returns_quanta(header.returns_quanta);
+  m.set_prefix_cache(header.prefix_cache);
+  m.set_allocator(header.allocator);
+  m.set_scenario(header.scenario);
+  m.set_trace_digest(header.trace_digest);
+  KVPLAN_TRY_DO(state_->write(kMagic));
+  return state_->write_frame(kHead, m);
+}
+
+Status Encoder::add(const Record& record) {
+  State& s = *state_;
+  if (s.failed) return *s.failed;
+  const std::size_t more = units(record);
+  if (s.units + more > kUnitsPerFrame) KVPLAN_TRY_DO(s.flush());
+  s.units += more;
+  if (record.claims.any()) {
+    pb::Claim& claim = *s.chunk.add_claims();
+    claim.set_fact(static_cast<std::uint32_t>(s.chunk.facts_size()));
+    claim.mutable_places()->Add(record.claims.places.begin(), record.claims.places.end());
+    if (record.claims.has_totals)
+      claim.mutable_totals()->Add(record.claims.totals.begin(), record.claims.totals.end());
+    claim.set_running(record.claims.running);
+    claim.set_waiting(record.claims.waiting);
+    ++s.claims;
+  }
+  std::visit(ToMessage{*s.chunk.add_facts()}, record.fact);
+  ++s.facts;
+  return Done{};
+}
+
+Status Encoder::finish() {
+  KVPLAN_TRY_DO(state_->flush());
+  pb::EventLogTail tail;
+  tail.set_facts(state_->facts);
+  tail.set_claims(state_->claims);
+  return state_->write_frame(kTail, tail);
+}
+
+}  // namespace kvplan::event_log

@@ -1,0 +1,142 @@
+// The event log as plain structs: what happened (facts) and what the simulator says about memory (claims).
+// proto/event_log.proto is the same with a sentence on every field; FORMAT.md has the file and the order of
+// the facts.
+//
+// Times are ticks since the first arrival; requests are numbered by their place in the trace.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "simulator/base/units.h"
+
+namespace kvplan::event_log {
+
+inline constexpr std::uint32_t kVersion = 1;
+inline constexpr std::size_t kStates = 10;
+/// metadata, live, reserved, hole, tail, padding, internal, cached, stranded, free.
+using Totals = std::array<std::int64_t, kStates>;
+
+// What a reader accepts; sums and products of these stay within 64 bits.
+inline constexpr std::int64_t kMostTime = std::int64_t{1} << 62;
+inline constexpr std::int64_t kMostTokens = std::int64_t{1} << 31;
+inline constexpr std::int64_t kMostQuanta = std::int64_t{1} << 31;
+inline constexpr std::int64_t kMostBytes = std::int64_t{1} << 62;
+/// Longest list in one fact: a longer grant is several facts.
+inline constexpr std::int64_t kMostListed = 1 << 15;
+
+struct Header {
+  std::string writer;  ///< program and version
+  std::int64_t quantum_tokens{1};
+  std::int64_t token_bytes{1};
+  std::int64_t capacity_bytes{0};
+  std::int64_t quanta{0};
+  bool null_block{false};
+  bool returns_quanta{true};
+  bool prefix_cache{false};
+  std::string allocator;
+  std::string scenario;
+  std::string trace_digest;
+};
+
+/// Names the content of a block: equal keys, equal contents. Even: contents that several requests may have.
+using ContentKey = std::uint64_t;
+constexpr ContentKey shared_key(std::int64_t name) {
+  return static_cast<ContentKey>(name) * 2;
+}
+constexpr ContentKey own_key(RequestId request, std::int64_t logical_block) {
+  return (static_cast<ContentKey>(request) << 32 | static_cast<ContentKey>(logical_block) << 1) | 1U;
+}
+
+struct Arrival {
+  std::int64_t time;
+  RequestId request;
+  std::int32_t input, output;
+  bool accepted;
+};
+struct PassBegin {
+  std::int64_t time;
+};
+struct Preempt {
+  RequestId request;
+  std::int64_t written;
+};
+struct Reclaim {
+  std::int64_t publication;
+};
+struct Admit {
+  RequestId request;
+  std::vector<std::int64_t> hit_publications;
+  std::vector<ContentKey> hit_keys;  ///< as many
+};
+struct Grant {
+  RequestId request;
+  std::int64_t first_block, quanta;
+  std::vector<ContentKey> shared_keys;  ///< of the leading quanta
+};
+struct Publish {
+  RequestId request;
+  std::int64_t logical_block;
+  ContentKey key;
+};
+struct Chunk {
+  RequestId request;
+  std::int64_t computed, tokens;
+};
+struct PassEnd {
+  bool refused;
+};
+struct StepRun {
+  std::int64_t time, first, growth, steps;
+  [[nodiscard]] Wide span() const {
+    return Wide{first} * steps + Wide{growth} * (Wide{steps} * (steps - 1) / 2);
+  }
+};
+struct StepEnd {
+  std::int64_t time;
+  std::vector<RequestId> finishing;
+};
+struct FirstToken {
+  RequestId request;
+};
+struct Drop {
+  RequestId request;
+  std::int64_t sink, begin, first_released, released;
+};
+struct Finish {
+  RequestId request;
+  std::int64_t written;
+};
+struct Settled {
+  std::int64_t time;
+};
+struct End {
+  std::int64_t time;
+};
+
+using Fact = std::variant<Arrival, PassBegin, Preempt, Reclaim, Admit, Grant, Publish, Chunk, PassEnd,
+                          StepRun, StepEnd, FirstToken, Drop, Finish, Settled, End>;
+/// Short names, in the order of `Fact`.
+inline constexpr std::array<const char*, std::variant_size_v<Fact>> kFactNames{
+    "arrival",  "pass_begin", "preempt",  "reclaim",     "admit", "grant",  "publish", "chunk",
+    "pass_end", "steps",      "step_end", "first_token", "drop",  "finish", "settled", "end"};
+
+/// What the simulator says about the moment after a fact.
+struct Claims {
+  std::vector<std::int32_t> places;  ///< block ids, or one address
+  bool has_totals{false};
+  Totals totals{};
+  std::int64_t running{0}, waiting{0};  ///< of PassEnd
+
+  [[nodiscard]] bool any() const { return has_totals || !places.empty(); }
+};
+
+struct Record {
+  Fact fact;
+  Claims claims;
+};
+
+}  // namespace kvplan::event_log

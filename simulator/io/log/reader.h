@@ -1,0 +1,36 @@
+// Reads an event log, a frame at a time. Whatever the bytes are, the answer is records whose values are in
+// range and of the stated form, or one error with file, byte and field; memory stays bounded. Whether the
+// records make sense together is the replay's question.
+#pragma once
+
+#include <iosfwd>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "simulator/base/result.h"
+#include "simulator/io/log/events.h"
+
+namespace kvplan::event_log {
+
+/// Life cycle: `open`, then `next` until it returns nothing (the file was whole) or an error.
+class Reader {
+ public:
+  /// Errors: not readable, not an event log, a higher version, a damaged header.
+  static Result<std::unique_ptr<Reader>> open(const std::string& path);
+  /// From a stream; `name` stands for the path in errors.
+  static Result<std::unique_ptr<Reader>> open(std::unique_ptr<std::istream> stream, std::string name);
+  ~Reader();
+  Reader(const Reader&) = delete;
+  Reader& operator=(const Reader&) = delete;
+
+  [[nodiscard]] const Header& header() const;
+  Result<std::optional<Record>> next();
+
+ private:
+  struct State;
+  explicit Reader(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace kvplan::event_log
