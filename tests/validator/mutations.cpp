@@ -1,0 +1,295 @@
+#include "tests/validator/mutations.h"
+
+#include <array>
+#include <set>
+#include <utility>
+
+namespace kvplan::test {
+namespace {
+
+using namespace event_log;  // NOLINT: every kind of fact is named here
+using Records = std::vector<Record>;
+
+/// Index of a random record for which `fits` holds; -1 where there is none.
+template <class Fits>
+std::ptrdiff_t pick(const Records& records, Random& random, Fits fits) {
+  std::vector<std::ptrdiff_t> found;
+  for (std::size_t i = 0; i < records.size(); ++i)
+    if (fits(records[i])) found.push_back(static_cast<std::ptrdiff_t>(i));
+  return found.empty() ? -1 : found[random.below(found.size())];
+}
+
+/// Calls `change` on a random fact of this kind for which `fits` holds.
+template <class Kind, class Fits, class Change>
+bool on_a(WholeLog& log, Random& random, std::string& what, Fits fits, Change change) {
+  const auto i = pick(log.records, random, [&](const Record& record) {
+    const auto* fact = std::get_if<Kind>(&record.fact);
+    return fact != nullptr && fits(*fact);
+  });
+  if (i < 0) return false;
+  what = "record " + std::to_string(i);
+  change(std::get<Kind>(log.records[static_cast<std::size_t>(i)].fact));
+  return true;
+}
+constexpr auto kAny = [](const auto&) { return true; };
+
+template <class T>
+void one_off(T& number, Random& random) {
+  number = static_cast<T>(number + (random.chance(1, 2) ? 1 : -1));
+}
+
+/// Number `Member` of a random fact of a kind, one more or less.
+template <auto Member, class Kind>
+bool shift(WholeLog& log, Random& random, std::string& what) {
+  return on_a<Kind>(log, random, what, kAny, [&](Kind& fact) { one_off(fact.*Member, random); });
+}
+
+/// A drop that says again what is known (nothing comes back, and it is not the first) means nothing.
+std::set<std::size_t> restatements(const Records& records) {
+  std::set<std::size_t> found;
+  std::set<RequestId> sliding;
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    if (const auto* admit = std::get_if<Admit>(&records[i].fact)) sliding.erase(admit->request);
+    if (const auto* drop = std::get_if<Drop>(&records[i].fact)) {
+      if (!sliding.insert(drop->request).second && drop->released == 0) found.insert(i);
+    }
+  }
+  return found;
+}
+
+bool lose_a_fact(WholeLog& log, Random& random, std::string& what) {
+  const auto none = restatements(log.records);
+  for (int tries = 0; tries < 100; ++tries) {
+    const std::size_t i = random.below(log.records.size());
+    const auto* arrival = std::get_if<Arrival>(&log.records[i].fact);
+    if (none.count(i) > 0 || (arrival != nullptr && !arrival->accepted)) continue;
+    what = std::string(kFactNames[log.records[i].fact.index()]) + ", record " + std::to_string(i);
+    log.records.erase(log.records.begin() + static_cast<std::ptrdiff_t>(i));
+    return true;
+  }
+  return false;
+}
+
+bool repeat_a_fact(WholeLog& log, Random& random, std::string& what) {
+  for (int tries = 0; tries < 100; ++tries) {
+    const std::size_t i = random.below(log.records.size());
+    const auto* drop = std::get_if<Drop>(&log.records[i].fact);
+    if (drop != nullptr && drop->released == 0) continue;
+    what = std::string(kFactNames[log.records[i].fact.index()]) + ", record " + std::to_string(i);
+    const Record again = log.records[i];
+    log.records.insert(log.records.begin() + static_cast<std::ptrdiff_t>(i), again);
+    return true;
+  }
+  return false;
+}
+
+template <class Kind>
+bool lose(WholeLog& log, Random& random, std::string& what) {
+  const auto i = pick(log.records, random,
+                      [](const Record& record) { return std::holds_alternative<Kind>(record.fact); });
+  if (i < 0) return false;
+  what = "record " + std::to_string(i);
+  log.records.erase(log.records.begin() + i);
+  return true;
+}
+
+/// Two facts of a kind change their requests, with no other pass between them.
+template <class Kind>
+bool swap_requests(WholeLog& log, Random& random, std::string& what) {
+  std::vector<std::pair<Kind*, Kind*>> pairs;
+  Kind* last = nullptr;
+  for (Record& record : log.records) {
+    if (std::holds_alternative<PassBegin>(record.fact)) last = nullptr;
+    auto* fact = std::get_if<Kind>(&record.fact);
+    if (fact == nullptr) continue;
+    if (last != nullptr && last->request != fact->request) pairs.emplace_back(last, fact);
+    last = fact;
+  }
+  if (pairs.empty()) return false;
+  const std::size_t i = random.below(pairs.size());
+  std::swap(pairs[i].first->request, pairs[i].second->request);
+  what = "pair " + std::to_string(i);
+  return true;
+}
+
+bool flip_a_refusal(WholeLog& log, Random& random, std::string& what) {
+  // Where no byte is free, nothing is stranded either way.
+  const auto i = pick(log.records, random, [](const Record& record) {
+    return std::holds_alternative<PassEnd>(record.fact) &&
+           record.claims.totals[8] + record.claims.totals[9] > 0;
+  });
+  if (i < 0) return false;
+  auto& fact = std::get<PassEnd>(log.records[static_cast<std::size_t>(i)].fact);
+  fact.refused = !fact.refused;
+  what = "record " + std::to_string(i);
+  return true;
+}
+
+bool accept_the_rejected(WholeLog& log, Random& random, std::string& what) {
+  return on_a<Arrival>(log, random, what, kAny, [](Arrival& f) { f.accepted = !f.accepted; });
+}
+bool another_prompt(WholeLog& log, Random& random, std::string& what) {
+  return on_a<Arrival>(
+      log, random, what, [](const Arrival& f) { return f.accepted; },
+      [&](Arrival& f) { one_off(f.input, random); });
+}
+bool another_answer(WholeLog& log, Random& random, std::string& what) {
+  return on_a<Arrival>(
+      log, random, what, [](const Arrival& f) { return f.accepted; },
+      [&](Arrival& f) { one_off(f.output, random); });
+}
+bool another_growth(WholeLog& log, Random& random, std::string& what) {
+  return on_a<StepRun>(
+      log, random, what, [](const StepRun& f) { return f.steps > 1; },
+      [&](StepRun& f) { one_off(f.growth, random); });
+}
+bool lose_an_ending(WholeLog& log, Random& random, std::string& what) {
+  return on_a<StepEnd>(
+      log, random, what, [](const StepEnd& f) { return !f.finishing.empty(); },
+      [](StepEnd& f) { f.finishing.pop_back(); });
+}
+
+constexpr auto kHasHits = [](const Admit& f) { return !f.hit_keys.empty(); };
+
+bool hit_what_nobody_published(WholeLog& log, Random& random, std::string& what) {
+  return on_a<Admit>(log, random, what, kHasHits, [](Admit& f) { f.hit_publications.back() = 1'000'000; });
+}
+bool hit_another_content(WholeLog& log, Random& random, std::string& what) {
+  return on_a<Admit>(log, random, what, kHasHits, [](Admit& f) { f.hit_keys.back() += 2; });
+}
+bool hit_another_publication(WholeLog& log, Random& random, std::string& what) {
+  return on_a<Admit>(log, random, what, kHasHits, [&](Admit& f) {
+    one_off(f.hit_publications[random.below(f.hit_publications.size())], random);
+  });
+}
+bool hit_less(WholeLog& log, Random& random, std::string& what) {
+  return on_a<Admit>(log, random, what, kHasHits, [](Admit& f) {
+    f.hit_keys.pop_back();
+    f.hit_publications.pop_back();
+  });
+}
+
+// ---- claims
+
+template <class Fits, class Change>
+bool on_a_claim(WholeLog& log, Random& random, std::string& what, Fits fits, Change change) {
+  const auto i = pick(log.records, random, [&](const Record& record) { return fits(record); });
+  if (i < 0) return false;
+  what = "record " + std::to_string(i);
+  change(log.records[static_cast<std::size_t>(i)].claims);
+  return true;
+}
+constexpr auto kHasTotals = [](const Record& r) { return r.claims.has_totals; };
+constexpr auto kHasPlaces = [](const Record& r) { return !r.claims.places.empty(); };
+
+bool a_byte_too_few(WholeLog& log, Random& random, std::string& what) {
+  return on_a_claim(log, random, what, kHasTotals,
+                    [&](Claims& c) { one_off(c.totals[random.below(kStates)], random); });
+}
+bool a_byte_in_the_wrong_state(WholeLog& log, Random& random, std::string& what) {
+  return on_a_claim(log, random, what, kHasTotals, [&](Claims& c) {
+    const std::size_t from = random.below(kStates);
+    c.totals[from] -= 1;
+    c.totals[(from + 1 + random.below(kStates - 1)) % kStates] += 1;
+  });
+}
+bool lose_totals(WholeLog& log, Random& random, std::string& what) {
+  return on_a_claim(log, random, what, kHasTotals, [](Claims& c) { c.has_totals = false; });
+}
+bool another_count(WholeLog& log, Random& random, std::string& what) {
+  return on_a_claim(
+      log, random, what, [](const Record& r) { return std::holds_alternative<PassEnd>(r.fact); },
+      [&](Claims& c) { random.chance(1, 2) ? ++c.running : ++c.waiting; });
+}
+bool lose_a_place(WholeLog& log, Random& random, std::string& what) {
+  return on_a_claim(log, random, what, kHasPlaces, [](Claims& c) { c.places.pop_back(); });
+}
+bool a_place_outside(WholeLog& log, Random& random, std::string& what) {
+  const std::int64_t end = log.header.quanta + 1;
+  return on_a_claim(log, random, what, kHasPlaces, [&](Claims& c) {
+    c.places.back() = static_cast<std::int32_t>(random.chance(1, 2) ? -1 : end);
+  });
+}
+bool a_block_granted_twice(WholeLog& log, Random& random, std::string& what) {
+  return on_a_claim(
+      log, random, what, [](const Record& r) { return r.claims.places.size() > 1; },
+      [](Claims& c) { c.places.back() = c.places.front(); });
+}
+/// The place of the grant before, in the same pass: still held.
+bool a_place_that_is_held(WholeLog& log, Random& random, std::string& what) {
+  std::vector<std::pair<std::size_t, std::int32_t>> found;
+  std::int32_t held = -1;
+  for (std::size_t i = 0; i < log.records.size(); ++i) {
+    const Record& record = log.records[i];
+    if (std::holds_alternative<PassBegin>(record.fact) || std::holds_alternative<Preempt>(record.fact))
+      held = -1;
+    if (!std::holds_alternative<Grant>(record.fact)) continue;
+    if (held >= 0) found.emplace_back(i, held);
+    held = record.claims.places.front();
+  }
+  if (found.empty()) return false;
+  const auto [i, place] = found[random.below(found.size())];
+  log.records[i].claims.places.front() = place;
+  what = "record " + std::to_string(i);
+  return true;
+}
+
+constexpr std::array<Mutation, 49> kMutations{{
+    {"lose a fact", lose_a_fact},
+    {"repeat a fact", repeat_a_fact},
+    {"lose a finish", lose<Finish>},
+    {"lose a preemption", lose<Preempt>},
+    {"lose a grant", lose<Grant>},
+    {"lose an admission", lose<Admit>},
+    {"lose a publication", lose<Publish>},
+    {"lose a reclaim", lose<Reclaim>},
+    {"lose a chunk", lose<Chunk>},
+    {"lose a first token", lose<FirstToken>},
+    {"lose an ending", lose_an_ending},
+    {"swap grants", swap_requests<Grant>},
+    {"swap chunks", swap_requests<Chunk>},
+    {"swap publications", swap_requests<Publish>},
+    {"swap preemptions", swap_requests<Preempt>},
+    {"flip a refusal", flip_a_refusal},
+    {"flip an acceptance", accept_the_rejected},
+    {"another prompt", another_prompt},
+    {"another answer", another_answer},
+    {"another sink", shift<&Drop::sink, Drop>},
+    {"another kept set", shift<&Drop::begin, Drop>},
+    {"another number let go", shift<&Drop::released, Drop>},
+    {"another block let go", shift<&Drop::first_released, Drop>},
+    {"another grant", shift<&Grant::quanta, Grant>},
+    {"a grant elsewhere", shift<&Grant::first_block, Grant>},
+    {"another chunk", shift<&Chunk::tokens, Chunk>},
+    {"a chunk elsewhere", shift<&Chunk::computed, Chunk>},
+    {"another reclaim", shift<&Reclaim::publication, Reclaim>},
+    {"another key", shift<&Publish::key, Publish>},
+    {"a block published elsewhere", shift<&Publish::logical_block, Publish>},
+    {"another step count", shift<&StepRun::steps, StepRun>},
+    {"another duration", shift<&StepRun::first, StepRun>},
+    {"another growth", another_growth},
+    {"another end of a step", shift<&StepEnd::time, StepEnd>},
+    {"another pass", shift<&PassBegin::time, PassBegin>},
+    {"less written at a finish", shift<&Finish::written, Finish>},
+    {"less written at a preemption", shift<&Preempt::written, Preempt>},
+    {"hit what nobody published", hit_what_nobody_published},
+    {"hit another content", hit_another_content},
+    {"hit another publication", hit_another_publication},
+    {"hit less", hit_less},
+    {"a byte too few or many", a_byte_too_few},
+    {"a byte in the wrong state", a_byte_in_the_wrong_state},
+    {"lose totals", lose_totals},
+    {"another count", another_count},
+    {"lose a place", lose_a_place},
+    {"a place outside", a_place_outside},
+    {"a block granted twice", a_block_granted_twice},
+    {"a place that is held", a_place_that_is_held},
+}};
+
+}  // namespace
+
+std::span<const Mutation> mutations() {
+  return kMutations;
+}
+
+}  // namespace kvplan::test

@@ -1,0 +1,247 @@
+#include "tests/validator/run_log.h"
+
+#include <algorithm>
+#include <array>
+#include <sstream>
+
+#include "simulator/base/check.h"
+#include "simulator/base/random.h"
+#include "simulator/io/event_log_writer.h"
+#include "simulator/io/log/encoder.h"
+#include "simulator/io/log/reader.h"
+#include "simulator/observe/ledger.h"
+#include "simulator/plan/workload_builder.h"
+#include "simulator/policies/allocators.h"
+#include "tests/support/golden.h"
+
+namespace kvplan::test {
+namespace {
+
+/// Every step lasts one tick.
+class UnitSteps final : public core::LatencyModel {
+ public:
+  [[nodiscard]] Ticks step(const core::StepLoad& /*load*/) const override { return Ticks{1}; }
+  [[nodiscard]] core::StepSeries decode_series(const core::StepLoad& /*load*/, std::int64_t /*growth*/,
+                                               std::int64_t max_steps) const override {
+    return {Ticks{1}, Ticks{0}, max_steps};
+  }
+};
+
+/// Linear in tokens and context.
+class LinearSteps final : public core::LatencyModel {
+ public:
+  [[nodiscard]] Ticks step(const core::StepLoad& load) const override {
+    return Ticks{5'000'000 + 300'000 * load.tokens + 7'001 * load.context_tokens};
+  }
+  [[nodiscard]] core::StepSeries decode_series(const core::StepLoad& load, std::int64_t growth,
+                                               std::int64_t max_steps) const override {
+    return {step(load), Ticks{7'001 * growth}, max_steps};
+  }
+};
+
+/// Context counts in hundreds, so that runs bend; and series are told in portions of at most five steps.
+class BentSteps final : public core::LatencyModel {
+ public:
+  [[nodiscard]] Ticks step(const core::StepLoad& load) const override {
+    return Ticks{5'000'000 + 300'000 * load.tokens + 70'001 * (load.context_tokens / 100)};
+  }
+  [[nodiscard]] core::StepSeries decode_series(const core::StepLoad& load, std::int64_t growth,
+                                               std::int64_t max_steps) const override {
+    core::StepSeries series{step(load), Ticks{0}, 1};
+    core::StepLoad next = load;
+    for (; series.steps < std::min<std::int64_t>(max_steps, 5); ++series.steps) {
+      next.context_tokens += growth;
+      const Ticks expected = series.steps == 1 ? step(next) : series.duration(series.steps);
+      if (step(next) != expected) break;
+      if (series.steps == 1) series.growth = expected - series.first;
+    }
+    return series;
+  }
+};
+
+}  // namespace
+
+std::string log_of_run(const traces::Trace& trace, const LogCase& c, Stepping stepping) {
+  auto built = c.unit_latency ? Result<core::Workload>(plan::build_step_workload(trace, 50))
+                              : plan::build_workload(trace, {}, -1);
+  KVPLAN_CHECK(built.ok());
+  const core::Workload workload = std::move(built).value();
+  const auto choice = parse_component(c.allocator, "allocator", policies::allocator_descriptors());
+  KVPLAN_CHECK(choice.ok());
+  const auto& entry = policies::allocator_entry(choice.value());
+  const policies::AllocatorRequest request{.workload = &workload,
+                                           .pool = {.tokens = c.pool_tokens, .blocks = c.pool_blocks},
+                                           .token_bytes = c.token_bytes,
+                                           .prefix_cache = c.prefix_cache && entry.shares_prefixes,
+                                           .max_model_len = c.scheduler.max_model_len};
+  const auto make = stepping == Stepping::kNaive ? entry.make_model : entry.make;
+  const auto allocator = make(choice.value(), request);
+  KVPLAN_CHECK(allocator.ok());
+
+  observe::Ledger ledger(workload, allocator.value()->layout(), c.keep, {});
+  const io::EventLogOptions options{.workload = &workload,
+                                    .layout = allocator.value()->layout(),
+                                    .prefix_cache = request.prefix_cache,
+                                    .allocator = choice.value().to_string(),
+                                    .scenario = "{}",
+                                    .trace_digest = "0123456789abcdef",
+                                    .writer = "test"};
+  std::string bytes;
+  io::EventLogWriter writer(
+      [&](std::string_view more) -> Status {
+        bytes += more;
+        return Done{};
+      },
+      options, [&] { return ledger.bytes(); });
+  const UnitSteps unit;
+  const LinearSteps linear;
+  const BentSteps bent;
+  const std::array<core::Observer*, 2> observers{&ledger, &writer};
+  const core::ReplicaRun run{.workload = &workload,
+                             .requests = workload.order,
+                             .scheduler = c.scheduler,
+                             .keep = c.keep,
+                             .allocator = allocator.value().get(),
+                             .latency = c.unit_latency   ? static_cast<const core::LatencyModel*>(&unit)
+                                        : c.bent_latency ? static_cast<const core::LatencyModel*>(&bent)
+                                                         : &linear,
+                             .observers = observers};
+  KVPLAN_CHECK((stepping == Stepping::kNaive ? core::run_naive(run) : core::run_fast(run)).ok());
+  KVPLAN_CHECK(writer.close().ok());
+  return bytes;
+}
+
+traces::Trace random_trace(std::uint64_t seed) {
+  Random random(seed, "small trace");
+  traces::Trace trace;
+  trace.prefix.block_tokens = 32;
+  trace.prefix.offsets.push_back(0);
+  const std::int64_t requests = random.between(20, 60);
+  const std::int64_t families = random.between(1, 4);
+  // Ids chain: a family's prompts agree up to a depth, then go apart.
+  std::vector<std::vector<std::uint32_t>> roots(static_cast<std::size_t>(families));
+  std::uint32_t ids = 0;
+  for (auto& root : roots)
+    for (int i = 0; i < 5; ++i) root.push_back(ids++);
+  std::int64_t now_ns = 0;
+  for (std::int64_t r = 0; r < requests; ++r) {
+    now_ns += random.chance(1, 3) ? 0 : random.between(0, 60) * 1'000;
+    const std::int64_t input = random.between(1, random.chance(1, 4) ? 300 : 120);
+    trace.arrival_ns.push_back(now_ns);
+    trace.input_tokens.push_back(static_cast<std::int32_t>(input));
+    trace.output_tokens.push_back(
+        static_cast<std::int32_t>(random.between(1, random.chance(1, 5) ? 200 : 60)));
+    const auto& root = roots[random.below(roots.size())];
+    const auto common = static_cast<std::int64_t>(random.below(root.size() + 1));
+    for (std::int64_t i = 0; i < ceil_div(input, 32); ++i)
+      trace.prefix.ids.push_back(i < common ? root[static_cast<std::size_t>(i)] : ids++);
+    trace.prefix.offsets.push_back(trace.prefix.ids.size());
+  }
+  trace.prefix.distinct = ids;
+  return trace;
+}
+
+const traces::Trace& micro_trace() {
+  static const traces::Trace trace =
+      read_mooncake(std::string(KVPLAN_SOURCE_DIR) + "/tests/golden/engines/micro_trace.jsonl");
+  return trace;
+}
+
+WholeLog read_log(const std::string& bytes) {
+  auto reader = event_log::Reader::open(std::make_unique<std::istringstream>(bytes), "memory");
+  KVPLAN_CHECK(reader.ok());
+  WholeLog log{reader.value()->header(), {}};
+  while (true) {
+    auto record = reader.value()->next();
+    KVPLAN_CHECK(record.ok());
+    if (!record.value()) return log;
+    log.records.push_back(std::move(*std::move(record).value()));
+  }
+}
+
+std::string write_log(const WholeLog& log) {
+  std::string bytes;
+  event_log::Encoder encoder([&](std::string_view more) -> Status {
+    bytes += more;
+    return Done{};
+  });
+  KVPLAN_CHECK(encoder.begin(log.header).ok());
+  for (const auto& record : log.records) KVPLAN_CHECK(encoder.add(record).ok());
+  KVPLAN_CHECK(encoder.finish().ok());
+  return bytes;
+}
+
+std::vector<LogCase> small_cases() {
+  const core::SchedulerParams small{.token_budget = 128, .max_seqs = 12, .max_model_len = 700};
+  core::SchedulerParams threshold = small;
+  threshold.long_prefill_threshold = 24;
+  core::SchedulerParams trickle = small;
+  trickle.token_budget = 14;
+  core::SchedulerParams roomy{.token_budget = 2048, .max_seqs = 64, .max_model_len = 700};
+  const std::string paged = "paged:block_tokens=16", tiny = "paged:block_tokens=4",
+                    ones = "paged:block_tokens=1";
+  return {
+      {.name = "paged_cached",
+       .allocator = paged,
+       .pool_blocks = 48,
+       .token_bytes = 131072,
+       .scheduler = small},
+      {.name = "paged_roomy", .allocator = paged, .pool_blocks = 600, .scheduler = roomy},
+      {.name = "paged_tight", .allocator = tiny, .pool_blocks = 130, .token_bytes = 3, .scheduler = small},
+      {.name = "paged_plain",
+       .allocator = paged,
+       .pool_blocks = 40,
+       .prefix_cache = false,
+       .scheduler = small},
+      {.name = "paged_ones",
+       .allocator = ones,
+       .pool_tokens = 600,
+       .prefix_cache = false,
+       .scheduler = small},
+      {.name = "threshold",
+       .allocator = paged,
+       .pool_blocks = 48,
+       .scheduler = threshold,
+       .bent_latency = true},
+      {.name = "trickle", .allocator = tiny, .pool_blocks = 150, .scheduler = trickle},
+      {.name = "bent", .allocator = paged, .pool_tokens = 1003, .scheduler = small, .bent_latency = true},
+      {.name = "oracle",
+       .allocator = "contiguous:reserve=oracle",
+       .pool_tokens = 900,
+       .token_bytes = 7,
+       .scheduler = small},
+      {.name = "max", .allocator = "contiguous:reserve=max", .pool_tokens = 2500, .scheduler = small},
+      {.name = "pow2",
+       .allocator = "contiguous:reserve=pow2",
+       .pool_tokens = 1500,
+       .scheduler = small,
+       .bent_latency = true},
+      {.name = "window", .allocator = paged, .pool_blocks = 48, .scheduler = small, .keep = {0, 40}},
+      {.name = "window_one", .allocator = tiny, .pool_blocks = 150, .scheduler = small, .keep = {0, 1}},
+      {.name = "streaming", .allocator = paged, .pool_blocks = 48, .scheduler = small, .keep = {4, 30}},
+      {.name = "streaming_tight",
+       .allocator = tiny,
+       .pool_blocks = 130,
+       .scheduler = trickle,
+       .keep = {6, 21},
+       .bent_latency = true},
+      {.name = "streaming_plain",
+       .allocator = paged,
+       .pool_blocks = 40,
+       .prefix_cache = false,
+       .scheduler = small,
+       .keep = {20, 17}},
+      {.name = "window_oracle",
+       .allocator = "contiguous:reserve=oracle",
+       .pool_tokens = 900,
+       .scheduler = small,
+       .keep = {0, 40}},
+      {.name = "streaming_pow2",
+       .allocator = "contiguous:reserve=pow2",
+       .pool_tokens = 1500,
+       .scheduler = small,
+       .keep = {4, 30}},
+  };
+}
+
+}  // namespace kvplan::test

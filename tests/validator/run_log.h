@@ -1,0 +1,52 @@
+// Runs of an engine that write an event log into memory, and small random workloads for them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "simulator/core/engine.h"
+#include "simulator/io/log/events.h"
+#include "traces/record/trace.h"
+
+namespace kvplan::test {
+
+/// Everything that decides about a run.
+struct LogCase {
+  std::string name;
+  std::string allocator{"paged:block_tokens=16"};  ///< as in a scenario
+  std::int64_t pool_blocks{-1};                    ///< one of these two
+  std::int64_t pool_tokens{-1};
+  std::int64_t token_bytes{1};
+  bool prefix_cache{true};
+  core::SchedulerParams scheduler{};
+  core::KeepRule keep{};
+  bool bent_latency{false};  ///< step times that grow in jumps, told in short series
+  bool unit_latency{false};  ///< every step lasts one tick: the clock of the recorded engines
+};
+
+/// How the log is made; must make no difference.
+enum class Stepping { kFast, kNaive };
+
+/// The bytes of the event log. The trace's arrival times are in milliseconds of 50 to a tick with unit
+/// latency, as they are otherwise.
+std::string log_of_run(const traces::Trace& trace, const LogCase& c, Stepping stepping);
+
+/// A few dozen requests with shared prefixes in a hurry.
+traces::Trace random_trace(std::uint64_t seed);
+/// The trace of tests/golden/engines.
+const traces::Trace& micro_trace();
+
+/// All records of a log. REQUIRES: it is well-formed.
+struct WholeLog {
+  event_log::Header header;
+  std::vector<event_log::Record> records;
+};
+WholeLog read_log(const std::string& bytes);
+std::string write_log(const WholeLog& log);
+
+/// Paged with and without prefix caching, a threshold, few seats, contiguous with each reservation, window
+/// and streaming-llm on both: from roomy to one that preempts all the time. For random_trace.
+std::vector<LogCase> small_cases();
+
+}  // namespace kvplan::test

@@ -1,0 +1,163 @@
+// kvplan-validate: replays what the simulator says on real memory and compares.
+// Exit codes: 0 equal, 1 something differs, 2 bad input, or memory or a device that cannot be had.
+#include <CLI/CLI.hpp>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <string>
+
+#include "simulator/base/json_writer.h"
+#include "simulator/io/log/reader.h"
+#include "validator/device/device.h"
+#include "validator/replay/replay.h"
+
+namespace kvplan::validator {
+namespace {
+
+struct Arguments {
+  std::string events;
+  std::string backend{"host"};
+  std::string json;
+  ReplayOptions replay;
+};
+
+Result<std::unique_ptr<Backend>> make_backend(const std::string& name) {
+  if (name == "host") return make_host_backend();
+  if (name == "fake") return make_device_backend(make_fake_device());
+  KVPLAN_TRY(std::unique_ptr<Device> device, make_cuda_device());
+  return make_device_backend(std::move(device));
+}
+
+const char* verdict(const Report& report) {
+  if (report.clean()) return "equal";
+  if (report.contradiction) return "facts contradict each other";
+  return report.byte_mismatches > 0 ? "bytes differ" : "claims differ";
+}
+
+std::string to_json(const Report& report, const event_log::Header& header, const std::string& device) {
+  JsonWriter json;
+  json.begin_object();
+  json.member("events", report.events);
+  json.member("moments", report.moments);
+  json.member("byte_mismatches", report.byte_mismatches);
+  json.member("place_mismatches", report.place_mismatches);
+  json.member("count_mismatches", report.count_mismatches);
+  json.member("full_scan_every", report.full_scan_every);
+  json.member("full_scans", report.full_scans);
+  json.key("quantities").begin_array();
+  for (const Quantity& q : report.quantities) {
+    json.begin_object();
+    json.member("name", q.name);
+    json.member("predicted", q.predicted);
+    json.member("measured", q.measured);
+    json.member("unit", q.unit);
+    json.end_object();
+  }
+  json.end_array();
+  json.member("verdict", verdict(report));
+  json.key("first_problem");
+  report.clean() ? json.null() : json.value(report.first_problem);
+  json.member("device", device);
+  json.key("log").begin_object();
+  json.member("allocator", header.allocator);
+  json.member("trace_digest", header.trace_digest);
+  json.member("writer", header.writer);
+  json.end_object();
+  json.end_object();
+  return json.take();
+}
+
+std::string to_text(const Report& report, const event_log::Header& header, const std::string& device) {
+  const auto line = [](const char* name, const std::string& value) {
+    return std::string(name) + std::string(22 - std::strlen(name), ' ') + value + "\n";
+  };
+  std::string text =
+      line("allocator", header.allocator) + line("device", device) +
+      line("events replayed", std::to_string(report.events)) +
+      line("moments compared", std::to_string(report.moments) + ", all of memory recounted at " +
+                                   std::to_string(report.full_scans)) +
+      line("totals that differ", std::to_string(report.byte_mismatches)) +
+      line("places that cannot be", std::to_string(report.place_mismatches)) +
+      line("counts that differ", std::to_string(report.count_mismatches));
+  for (const Quantity& q : report.quantities)
+    text += line(q.name.c_str(), std::to_string(q.predicted) + " predicted, " + std::to_string(q.measured) +
+                                     " measured, " + q.unit);
+  text += line("verdict", verdict(report));
+  if (!report.clean()) text += line("first problem", report.first_problem);
+  return text;
+}
+
+/// The file appears whole or not at all.
+Status write_file(const std::string& path, const std::string& text) {
+  if (path == "-") {
+    const bool written = std::fputs(text.c_str(), stdout) >= 0 && std::fflush(stdout) == 0;
+    return written ? Status(Done{}) : bad_input(std::strerror(errno)).at_file("standard output");
+  }
+  const std::string temporary = path + ".part";
+  std::FILE* const file = std::fopen(temporary.c_str(), "wb");
+  if (file == nullptr) return bad_input(std::string("cannot write: ") + std::strerror(errno)).at_file(path);
+  const bool written = std::fwrite(text.data(), 1, text.size(), file) == text.size();
+  const bool closed = std::fclose(file) == 0;
+  if (written && closed && std::rename(temporary.c_str(), path.c_str()) == 0) return Done{};
+  const std::string why = std::strerror(errno);
+  (void)std::remove(temporary.c_str());
+  return bad_input("cannot write: " + why).at_file(path);
+}
+
+Result<bool> replay(const Arguments& arguments) {
+  KVPLAN_TRY(const auto reader, event_log::Reader::open(arguments.events));
+  KVPLAN_TRY(const auto backend, make_backend(arguments.backend));
+  const event_log::Header& header = reader->header();
+  auto created = Replay::create(header, *backend, arguments.replay);
+  if (!created.ok()) return std::move(created).error().at_file(arguments.events);
+  Replay& replaying = *created.value();
+  while (true) {
+    KVPLAN_TRY(const auto record, reader->next());
+    if (!record) break;
+    KVPLAN_TRY_DO(replaying.apply(*record));  // after a contradiction the rest is read, for its checksums
+  }
+  KVPLAN_TRY(const Report report, replaying.finish());
+  if (arguments.json != "-") KVPLAN_TRY_DO(write_file("-", to_text(report, header, backend->device())));
+  if (!arguments.json.empty())
+    KVPLAN_TRY_DO(write_file(arguments.json, to_json(report, header, backend->device())));
+  return report.clean();
+}
+
+int run(int argc, char** argv) {
+  CLI::App app("Replays what the simulator says on real memory, and says whether it was right.",
+               "kvplan-validate");
+  app.set_version_flag("--version", "kvplan-validate " KVPLAN_VERSION);
+  app.require_subcommand(1);
+  Arguments arguments;
+  CLI::App* const command = app.add_subcommand("replay", "Replay an event log and recount every byte");
+  command->add_option("EVENTS", arguments.events, "Event log (kvplan run --events)")->required();
+  command->add_option("--backend", arguments.backend, "Memory to replay on")
+      ->check(CLI::IsMember({"host", "cuda", "fake"}))
+      ->capture_default_str();
+  command->add_option("--json", arguments.json,
+                      "Write the report as JSON to this file; - for standard output");
+  command
+      ->add_option("--full-scan-every", arguments.replay.full_scan_every,
+                   "Recount all of memory at every N-th moment, what changed at each (0: chosen by its size)")
+      ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 40));
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) return app.exit(error);
+    std::fprintf(stderr, "kvplan-validate: %s\n", error.what());
+    return static_cast<int>(ErrorKind::kBadInput);
+  }
+  const auto equal = replay(arguments);
+  if (!equal.ok()) {
+    std::fprintf(stderr, "kvplan-validate: %s\n", equal.error().to_string().c_str());
+    return static_cast<int>(equal.error().kind);
+  }
+  return equal.value() ? 0 : static_cast<int>(ErrorKind::kCheckFailed);
+}
+
+}  // namespace
+}  // namespace kvplan::validator
+
+int main(int argc, char** argv) {
+  return kvplan::validator::run(argc, argv);
+}

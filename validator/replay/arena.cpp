@@ -1,0 +1,282 @@
+#include "validator/replay/arena.h"
+
+#include <algorithm>
+
+#include "simulator/base/check.h"
+
+namespace kvplan::validator {
+namespace {
+
+Holding holding_of(const Request& r, std::int64_t base) {
+  return {base, r.sliding ? r.sink : 0, r.sliding ? r.begin : 0, r.final_tokens()};
+}
+
+}  // namespace
+
+Arena::Arena(const event_log::Header& header, Backend& backend, Requests& requests)
+    : header_(header), backend_(backend), requests_(requests) {}
+
+Status Arena::reserve() {
+  KVPLAN_TRY_DO(backend_.reserve(cells()));
+  counts_.free = cells();
+  if (header_.returns_quanta) {
+    quanta_.resize(static_cast<std::size_t>(header_.quanta));
+    touched_.resize(quanta_.size(), 0);
+    for (std::int64_t q = 0; q < header_.quanta; ++q) free_.push_back(q);
+  } else {
+    holes_.emplace(0, cells());
+  }
+  return Done{};
+}
+
+// ---- looking at memory
+// ----------------------------------------------------------------------------------------------
+
+void Arena::add_pieces(const Request& r, std::int64_t from, std::int64_t to, Pieces& pieces) {
+  if (from >= to) return;
+  if (!header_.returns_quanta) {
+    pieces.push_back({r.range_first + from, to - from, r.id});
+    return;
+  }
+  const std::int64_t q = header_.quantum_tokens;
+  for (std::int64_t b = from / q; b < ceil_div(to, q); ++b) {
+    const std::int64_t quantum = r.table[static_cast<std::size_t>(b)];
+    if (quantum == kGone) continue;
+    std::uint64_t& seen = touched_[static_cast<std::size_t>(quantum)];
+    if (seen == change_) continue;
+    seen = change_;
+    pieces.push_back(piece_of(quantum));
+  }
+}
+
+void Arena::add_view(const Piece& piece) {
+  View view{
+      piece.first_cell, piece.cells, 0, 0, static_cast<std::int32_t>(holdings_.size()), 0, Use::kFree, 0};
+  if (header_.returns_quanta) {
+    const Quantum& quantum = quanta_[static_cast<std::size_t>(piece.first_cell / header_.quantum_tokens)];
+    view.content = content_of(quantum.key, quantum.generation);
+    view.one_quantum = 1;
+    for (const Holder& holder : quantum.holders)
+      holdings_.push_back(holding_of(requests_.at(holder.request), holder.logical * header_.quantum_tokens));
+    if (!quantum.holders.empty()) {
+      view.use = Use::kHeld;
+    } else if (quantum.publication >= 0) {
+      view.use = Use::kCached;
+    }
+  } else if (piece.request >= 0) {
+    const Request& r = requests_.at(piece.request);
+    view.content = content_of(event_log::own_key(r.id, 0), r.range_generation);
+    view.first_offset = piece.first_cell - r.range_first;
+    view.use = Use::kHeld;
+    holdings_.push_back(holding_of(r, 0));
+  }
+  view.holdings = static_cast<std::int32_t>(holdings_.size()) - view.first_holding;
+  views_.push_back(view);
+}
+
+Result<CellCounts> Arena::recount(const Pieces& pieces) {
+  views_.clear();
+  holdings_.clear();
+  for (const Piece& piece : pieces) add_view(piece);
+  if (views_.empty()) return CellCounts{};
+  return backend_.recount(views_, holdings_);
+}
+
+Status Arena::change(const Pieces& before, const std::function<void()>& f, const Pieces& after) {
+  KVPLAN_TRY(const CellCounts were, recount(before));
+  counts_ -= were;
+  writes_.clear();
+  f();
+  if (!writes_.empty()) KVPLAN_TRY_DO(backend_.write(writes_));
+  KVPLAN_TRY(const CellCounts are, recount(after));
+  counts_ += are;
+  return Done{};
+}
+
+Result<CellCounts> Arena::scan_all() {
+  Pieces pieces;
+  if (header_.returns_quanta) {
+    for (std::int64_t q = 0; q < header_.quanta; ++q) pieces.push_back(piece_of(q));
+  } else {
+    for (const auto& [first, cells] : holes_) pieces.push_back({first, cells, -1});
+    for (const auto& [first, request] : ranges_)
+      pieces.push_back({first, requests_.at(request).range_cells, request});
+  }
+  return recount(pieces);
+}
+
+Result<CellCounts> Arena::read(std::int64_t q, event_log::ContentKey key) {
+  const View view{q * header_.quantum_tokens,
+                  header_.quantum_tokens,
+                  content_of(key, quantum(q).generation),
+                  0,
+                  0,
+                  0,
+                  Use::kCached,
+                  1};
+  return backend_.recount({&view, 1}, {});
+}
+
+// ---- quanta
+// ---------------------------------------------------------------------------------------------------------
+
+Status Arena::take(Request& r, const std::vector<event_log::ContentKey>& keys) {
+  const auto count = static_cast<std::ptrdiff_t>(keys.size());
+  KVPLAN_CHECK(count <= static_cast<std::ptrdiff_t>(free_.size()));
+  const std::vector<std::int64_t> taken(free_.end() - count, free_.end());
+  Pieces pieces;
+  for (const std::int64_t q : taken) pieces.push_back(piece_of(q));
+  const auto grant = [&] {
+    free_.resize(free_.size() - taken.size());
+    for (std::size_t i = 0; i < taken.size(); ++i) {
+      Quantum& quantum = quanta_[static_cast<std::size_t>(taken[i])];
+      quantum.key = keys[i];
+      quantum.generation = ++generations_;
+      quantum.owner = r.id;
+      quantum.holders.push_back({r.id, static_cast<std::int64_t>(r.table.size())});
+      r.table.push_back(taken[i]);
+    }
+  };
+  return change(pieces, grant, pieces);
+}
+
+Status Arena::share(Request& r, const std::vector<std::int64_t>& quanta) {
+  Pieces pieces;
+  for (const std::int64_t q : quanta) pieces.push_back(piece_of(q));
+  const auto hold = [&] {
+    for (const std::int64_t q : quanta) {
+      quantum(q).holders.push_back({r.id, static_cast<std::int64_t>(r.table.size())});
+      r.table.push_back(q);
+    }
+  };
+  return change(pieces, hold, pieces);
+}
+
+void Arena::release(Quantum& quantum, std::int64_t q) {
+  if (!quantum.holders.empty() || quantum.publication >= 0) return;
+  writes_.push_back({q * header_.quantum_tokens, header_.quantum_tokens, 0, 0, 1});
+  quantum.owner = -1;
+  free_.push_back(q);
+  on_free(quantum);
+}
+
+Status Arena::let_go(Request& r, std::int64_t first, std::int64_t count) {
+  Pieces pieces;
+  const auto begin = r.table.begin() + first;
+  for (auto q = begin; q != begin + count; ++q)
+    if (*q != kGone) pieces.push_back(piece_of(*q));
+  const auto give_up = [&] {
+    for (auto slot = begin; slot != begin + count; ++slot) {
+      if (*slot == kGone) continue;
+      Quantum& held = quantum(*slot);
+      std::erase_if(held.holders, [&](const Holder& h) { return h.request == r.id; });
+      release(held, *slot);
+      *slot = kGone;
+    }
+  };
+  return change(pieces, give_up, pieces);
+}
+
+Status Arena::forget(std::int64_t q) {
+  const Pieces pieces{piece_of(q)};
+  const auto give_up = [&] {
+    quantum(q).publication = -1;
+    release(quantum(q), q);
+  };
+  return change(pieces, give_up, pieces);
+}
+
+// ---- ranges
+// ---------------------------------------------------------------------------------------------------------
+
+Result<bool> Arena::take_range(Request& r, std::int64_t cells) {
+  // The mirror image of first fit, so it succeeds whenever first fit does.
+  auto hole = holes_.rbegin();
+  while (hole != holes_.rend() && hole->second < cells) ++hole;
+  if (hole == holes_.rend()) return false;
+  const std::int64_t first = hole->first + hole->second - cells;
+  const Pieces before{{first, cells, -1}};
+  const Pieces after{{first, cells, r.id}};
+  const auto grant = [&] {
+    if (hole->second == cells) {
+      holes_.erase(hole->first);
+    } else {
+      hole->second -= cells;
+    }
+    r.range_first = first;
+    r.range_cells = cells;
+    r.range_generation = ++generations_;
+    ranges_.emplace(first, r.id);
+  };
+  KVPLAN_TRY_DO(change(before, grant, after));
+  return true;
+}
+
+Status Arena::give_range_back(Request& r) {
+  if (r.range_cells == 0) return Done{};
+  std::int64_t first = r.range_first;
+  std::int64_t cells = r.range_cells;
+  const Pieces before{{first, cells, r.id}};
+  const Pieces after{{first, cells, -1}};
+  const auto give_back = [&] {
+    writes_.push_back({first, cells, 0, 0, 1});
+    ranges_.erase(first);
+    const auto next = holes_.find(first + cells);
+    if (next != holes_.end()) {
+      cells += next->second;
+      holes_.erase(next);
+    }
+    const auto above = holes_.lower_bound(first);
+    if (above != holes_.begin() && std::prev(above)->first + std::prev(above)->second == first) {
+      std::prev(above)->second += cells;
+    } else {
+      holes_.emplace(first, cells);
+    }
+    r.range_first = -1;
+    r.range_cells = 0;
+  };
+  return change(before, give_back, after);
+}
+
+// ---- steps
+// ----------------------------------------------------------------------------------------------------------
+
+Status Arena::progress(const std::vector<Progress>& all, const std::function<void()>& f) {
+  ++change_;
+  Pieces pieces;
+  for (const Progress& p : all) {
+    // In a range, written and dropped cells are apart or one stretch: count none twice.
+    const bool apart =
+        header_.returns_quanta || p.drop_to <= p.from || p.drop_from >= p.to || p.drop_from >= p.drop_to;
+    if (apart) {
+      add_pieces(*p.request, p.from, p.to, pieces);
+      add_pieces(*p.request, p.drop_from, p.drop_to, pieces);
+    } else {
+      add_pieces(*p.request, std::min(p.from, p.drop_from), std::max(p.to, p.drop_to), pieces);
+    }
+  }
+  const auto step = [&] {
+    for (const Progress& p : all) {
+      const Request& r = *p.request;
+      if (!header_.returns_quanta) {
+        if (p.from < p.to)
+          writes_.push_back({r.range_first + p.from, p.to - p.from,
+                             content_of(event_log::own_key(r.id, 0), r.range_generation), p.from, 0});
+        continue;
+      }
+      const std::int64_t q = header_.quantum_tokens;
+      for (std::int64_t token = p.from; token < p.to;) {
+        const std::int64_t end = std::min(p.to, (token / q + 1) * q);
+        const std::int64_t place = r.table[static_cast<std::size_t>(token / q)];
+        const Quantum& written = quantum(place);
+        writes_.push_back(
+            {place * q + token % q, end - token, content_of(written.key, written.generation), token % q, 0});
+        token = end;
+      }
+    }
+    f();
+  };
+  return change(pieces, step, pieces);
+}
+
+}  // namespace kvplan::validator

@@ -1,0 +1,134 @@
+// Memory of a replay and who holds what of it: the independent allocator. Quanta come from a stack (the last
+// one given back goes out first), ranges from the highest address that fits; the simulator does neither.
+//
+// All counting is by the backend: before a change the touched stretches are recounted and subtracted, after
+// it they are recounted and added.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <unordered_map>
+#include <vector>
+
+#include "simulator/base/result.h"
+#include "simulator/io/log/events.h"
+#include "validator/replay/backend.h"
+
+namespace kvplan::validator {
+
+/// A request as the replay knows it.
+struct Request {
+  RequestId id{0};
+  std::int64_t input{0}, output{0};
+  std::int64_t rank{-1};  ///< of its latest admission
+  bool running{false}, waiting{false};
+  bool whole{false};          ///< prompt, or what is recomputed, is written
+  bool first_token{false};    ///< told
+  std::int64_t target{0};     ///< tokens to write until the next token comes out
+  std::int64_t written{0};    ///< tokens in memory, found ones included
+  std::int64_t published{0};  ///< leading blocks that can be found
+  bool sliding{false};        ///< has dropped cells since its admission
+  std::int64_t sink{0}, begin{0};
+  std::vector<std::int64_t> table;  ///< quanta by logical block; kGone: let go
+  std::int64_t range_first{-1}, range_cells{0};
+  std::int64_t range_place{-1};  ///< the simulator's address
+  std::uint64_t range_generation{0};
+  // Of the pass and step in progress:
+  std::int64_t chunk{0};
+  std::int64_t stage{0};  ///< what was told of it in this pass; see Replay::Impl::in_order
+  bool ends{false};
+  bool owes_first_token{false}, owes_drop{false}, wrote{false};
+
+  [[nodiscard]] std::int64_t final_tokens() const { return input + output - 1; }
+};
+inline constexpr std::int64_t kGone = -1;
+using Requests = std::unordered_map<RequestId, Request>;
+
+struct Holder {
+  RequestId request;
+  std::int64_t logical;
+};
+struct Quantum {
+  event_log::ContentKey key{0};
+  std::uint64_t generation{0};
+  RequestId owner{-1};  ///< whoever was granted it, and alone writes it
+  std::int64_t publication{-1};
+  std::vector<Holder> holders;
+  std::int32_t place{-1};  ///< the simulator's id
+};
+
+class Arena {
+ public:
+  Arena(const event_log::Header& header, Backend& backend, Requests& requests);
+
+  Status reserve();
+  [[nodiscard]] std::int64_t cells() const { return header_.quanta * header_.quantum_tokens; }
+  [[nodiscard]] std::int64_t free_quanta() const { return static_cast<std::int64_t>(free_.size()); }
+  [[nodiscard]] Quantum& quantum(std::int64_t q) { return quanta_[static_cast<std::size_t>(q)]; }
+  /// By state, kept up to date by the changes below.
+  [[nodiscard]] const CellCounts& counts() const { return counts_; }
+  /// Recounts all of memory.
+  Result<CellCounts> scan_all();
+  /// How many cells of a quantum hold the content of this key, of the quantum's generation.
+  Result<CellCounts> read(std::int64_t q, event_log::ContentKey key);
+
+  // Paged. `take` appends to the request's table. REQUIRES: that many are free.
+  Status take(Request& request, const std::vector<event_log::ContentKey>& keys);
+  Status share(Request& request, const std::vector<std::int64_t>& quanta);
+  /// Lets go of the logical blocks [first, first + count) of the request.
+  Status let_go(Request& request, std::int64_t first, std::int64_t count);
+  /// The content of a quantum that nobody holds is given up.
+  Status forget(std::int64_t q);
+
+  // One range per request. `take_range` returns false where nothing fits.
+  Result<bool> take_range(Request& request, std::int64_t cells);
+  Status give_range_back(Request& request);
+
+  /// The request's tokens [from, to) are written, and what it keeps may change: `change` does that; cells of
+  /// tokens [drop_from, drop_to) are touched by it.
+  struct Progress {
+    Request* request;
+    std::int64_t from, to;
+    std::int64_t drop_from, drop_to;
+  };
+  Status progress(const std::vector<Progress>& all, const std::function<void()>& change);
+
+  /// Called when a quantum is poisoned and free again.
+  std::function<void(Quantum&)> on_free;
+
+ private:
+  /// A stretch that a change touches; `request` where memory is ranges, -1: free.
+  struct Piece {
+    std::int64_t first_cell, cells;
+    RequestId request;
+  };
+  using Pieces = std::vector<Piece>;
+
+  [[nodiscard]] Piece piece_of(std::int64_t q) const {
+    return {q * header_.quantum_tokens, header_.quantum_tokens, -1};
+  }
+  /// Adds the stretches of the request's tokens [from, to), each quantum once.
+  void add_pieces(const Request& request, std::int64_t from, std::int64_t to, Pieces& pieces);
+  void add_view(const Piece& piece);
+  Result<CellCounts> recount(const Pieces& pieces);
+  Status change(const Pieces& before, const std::function<void()>& f, const Pieces& after);
+  void release(Quantum& quantum, std::int64_t q);
+
+  const event_log::Header& header_;
+  Backend& backend_;
+  Requests& requests_;
+  CellCounts counts_;
+  std::vector<Quantum> quanta_;
+  std::vector<std::int64_t> free_;
+  std::map<std::int64_t, std::int64_t> holes_;  ///< free ranges: first cell -> cells
+  std::map<std::int64_t, RequestId> ranges_;    ///< held ranges by first cell
+  std::uint64_t generations_{0};
+  std::vector<std::uint64_t> touched_;  ///< by quantum: the latest change that looked at it
+  std::uint64_t change_{0};
+  std::vector<Write> writes_;
+  std::vector<View> views_;
+  std::vector<Holding> holdings_;
+};
+
+}  // namespace kvplan::validator

@@ -1,0 +1,34 @@
+// Memory that a replay runs on. It stores, it writes stamps, it recounts by looking at every cell asked for;
+// it decides nothing. Errors are failures of the memory itself (none left, device lost), never of the log.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "simulator/base/result.h"
+#include "validator/replay/cells.h"
+
+namespace kvplan::validator {
+
+class Backend {
+ public:
+  virtual ~Backend() = default;
+  /// What it runs on, for people.
+  [[nodiscard]] virtual std::string device() const = 0;
+  /// Takes memory for `cells` cells, all poison. Called once, first.
+  virtual Status reserve(std::int64_t cells) = 0;
+  /// Bytes taken for the cells, as the memory itself says.
+  [[nodiscard]] virtual std::int64_t reserved_bytes() const = 0;
+  /// Writes stretches that do not overlap. REQUIRES: they are inside what was reserved.
+  virtual Status write(std::span<const Write> writes) = 0;
+  /// Cells of all views by state, from what is in memory now. REQUIRES: as for write; views name holdings by
+  /// their place in `holdings`.
+  virtual Result<CellCounts> recount(std::span<const View> views, std::span<const Holding> holdings) = 0;
+};
+
+/// Host memory, one thread.
+std::unique_ptr<Backend> make_host_backend();
+
+}  // namespace kvplan::validator

@@ -1,0 +1,132 @@
+// Cells of replayed memory and the rule that says in which state each of them is: the ten states of the
+// ledger, written a second time. Plain data and inline functions, so that the same text is compiled for the
+// host and for a device.
+//
+// Memory is scaled: a cell, one token's place over all layers and heads, is one stamp of 8 bytes. One cell
+// stands for `token_bytes` bytes of KV memory.
+#pragma once
+
+#include <cstdint>
+
+#ifdef __CUDACC__
+#define KVPLAN_BOTH __host__ __device__
+#else
+#define KVPLAN_BOTH
+#endif
+
+namespace kvplan::validator {
+
+using Stamp = std::uint64_t;
+/// What is in a cell that nobody has written since it was handed out or given back.
+inline constexpr Stamp kPoison = 0xDEAD'CE11'DEAD'CE11ULL;
+
+/// SplitMix64's mixing function (Steele, Lea, Flood 2014).
+KVPLAN_BOTH inline std::uint64_t mix(std::uint64_t x) {
+  x += 0x9E37'79B9'7F4A'7C15ULL;
+  x = (x ^ (x >> 30)) * 0xBF58'476D'1CE4'E5B9ULL;
+  x = (x ^ (x >> 27)) * 0x94D0'49BB'1331'11EBULL;
+  return x ^ (x >> 31);
+}
+
+/// Which content, of which generation of its place: a place that was given back and handed out again holds
+/// another one, so that what was left behind cannot pass for what was written.
+inline std::uint64_t content_of(std::uint64_t key, std::uint64_t generation) {
+  return mix(mix(key) ^ generation);
+}
+
+/// What writing token `offset` of a content leaves in its cell. Never the poison.
+KVPLAN_BOTH inline Stamp stamp_of(std::uint64_t content, std::int64_t offset) {
+  const Stamp stamp = mix(content + static_cast<std::uint64_t>(offset) * 0xD1B5'4A32'D192'ED03ULL);
+  return stamp == kPoison ? 0 : stamp;
+}
+
+/// A stretch of cells to write: token first_offset, first_offset + 1, ... of the content; or poison.
+struct Write {
+  std::int64_t first_cell;
+  std::int64_t cells;
+  std::uint64_t content;
+  std::int64_t first_offset;
+  std::int32_t poison;
+};
+
+enum class Use : std::int32_t { kFree, kCached, kHeld };
+
+/// A request that holds a stretch: its cell of offset i is token base + i of the request.
+struct Holding {
+  std::int64_t base;
+  std::int64_t sink, begin;   ///< tokens [sink, begin) are dropped; none where begin <= sink
+  std::int64_t final_tokens;  ///< it will write tokens [0, final_tokens)
+};
+
+/// A stretch of cells to be recounted: held by the same requests, for the same content.
+struct View {
+  std::int64_t first_cell;
+  std::int64_t cells;
+  std::uint64_t content;  ///< what may be written in it
+  std::int64_t first_offset;
+  std::int32_t first_holding, holdings;
+  Use use;
+  std::int32_t one_quantum;  ///< 1: the stretch is one quantum; 0: each of its cells is one
+};
+
+/// Cells by state. `wrong`: neither poison nor what the content says; in no state.
+struct CellCounts {
+  std::int64_t live{0}, reserved{0}, hole{0}, tail{0}, internal{0}, cached{0}, free{0}, wrong{0};
+
+  KVPLAN_BOTH CellCounts& operator+=(const CellCounts& b) { return add(b, 1); }
+  KVPLAN_BOTH CellCounts& operator-=(const CellCounts& b) { return add(b, -1); }
+  friend bool operator==(const CellCounts&, const CellCounts&) = default;
+
+ private:
+  KVPLAN_BOTH CellCounts& add(const CellCounts& b, int sign) {
+    live += sign * b.live;
+    reserved += sign * b.reserved;
+    hole += sign * b.hole;
+    tail += sign * b.tail;
+    internal += sign * b.internal;
+    cached += sign * b.cached;
+    free += sign * b.free;
+    wrong += sign * b.wrong;
+    return *this;
+  }
+};
+
+/// Counts one cell of a view. Cells that will never be written are put into `tail` until settle_tail.
+KVPLAN_BOTH inline void count_cell(const View& view, const Holding* holdings, std::int64_t i, Stamp found,
+                                   CellCounts& counts) {
+  const std::int64_t offset = view.first_offset + i;
+  const bool empty = found == kPoison;
+  const bool written = found == stamp_of(view.content, offset);
+  if (view.use == Use::kFree ? !empty : !empty && !written) {
+    ++counts.wrong;
+  } else if (view.use == Use::kFree) {
+    ++counts.free;
+  } else if (view.use == Use::kCached) {
+    ++(written ? counts.cached : counts.tail);
+  } else {
+    bool kept = false;
+    bool awaited = false;
+    for (std::int32_t h = 0; h < view.holdings; ++h) {
+      const Holding& holding = holdings[view.first_holding + h];
+      const std::int64_t token = holding.base + offset;
+      kept = kept || token < holding.sink || token >= holding.begin;
+      awaited = awaited || token < holding.final_tokens;
+    }
+    if (written) {
+      ++(kept ? counts.live : counts.hole);
+    } else {
+      ++(awaited ? counts.reserved : counts.tail);
+    }
+  }
+}
+
+/// After all cells of a held view: what will never be written is tail only beside a cell of the same quantum
+/// that is live, reserved or hole; else it is over-reservation.
+KVPLAN_BOTH inline void settle_tail(const View& view, CellCounts& counts) {
+  if (view.use != Use::kHeld) return;
+  if (view.one_quantum != 0 && counts.live + counts.reserved + counts.hole > 0) return;
+  counts.internal += counts.tail;
+  counts.tail = 0;
+}
+
+}  // namespace kvplan::validator

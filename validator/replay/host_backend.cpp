@@ -1,0 +1,56 @@
+#include <new>
+#include <vector>
+
+#include "validator/replay/backend.h"
+
+namespace kvplan::validator {
+namespace {
+
+class HostBackend final : public Backend {
+ public:
+  [[nodiscard]] std::string device() const override { return "host memory"; }
+
+  Status reserve(std::int64_t cells) override {
+    try {
+      cells_.assign(static_cast<std::size_t>(cells), kPoison);
+    } catch (const std::bad_alloc&) {
+      return bad_input("no memory for " + std::to_string(cells) + " cells of 8 bytes");
+    }
+    return Done{};
+  }
+  [[nodiscard]] std::int64_t reserved_bytes() const override {
+    return static_cast<std::int64_t>(cells_.size() * sizeof(Stamp));
+  }
+
+  Status write(std::span<const Write> writes) override {
+    for (const Write& w : writes) {
+      Stamp* const first = cells_.data() + w.first_cell;
+      for (std::int64_t i = 0; i < w.cells; ++i)
+        first[i] = w.poison != 0 ? kPoison : stamp_of(w.content, w.first_offset + i);
+    }
+    return Done{};
+  }
+
+  Result<CellCounts> recount(std::span<const View> views, std::span<const Holding> holdings) override {
+    CellCounts sum;
+    for (const View& view : views) {
+      const Stamp* const first = cells_.data() + view.first_cell;
+      CellCounts counts;
+      for (std::int64_t i = 0; i < view.cells; ++i) count_cell(view, holdings.data(), i, first[i], counts);
+      settle_tail(view, counts);
+      sum += counts;
+    }
+    return sum;
+  }
+
+ private:
+  std::vector<Stamp> cells_;
+};
+
+}  // namespace
+
+std::unique_ptr<Backend> make_host_backend() {
+  return std::make_unique<HostBackend>();
+}
+
+}  // namespace kvplan::validator

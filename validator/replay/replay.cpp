@@ -1,0 +1,112 @@
+#include "validator/replay/replay.h"
+
+#include <new>
+
+#include "validator/replay/replay_impl.h"
+
+namespace kvplan::validator {
+
+Result<std::unique_ptr<Replay>> Replay::create(const log::Header& header, Backend& backend,
+                                               const ReplayOptions& options) {
+  const std::int64_t room = options.most_cells / header.quantum_tokens;
+  if (header.quanta > room)
+    return bad_input("expected a memory of at most " + std::to_string(options.most_cells) +
+                     " tokens, found " + std::to_string(header.quanta) + " quanta of " +
+                     std::to_string(header.quantum_tokens))
+        .at_field("quanta");
+  try {
+    auto impl = std::make_unique<Impl>(header, backend, options);
+    KVPLAN_TRY_DO(impl->begin());
+    return std::unique_ptr<Replay>(new Replay(std::move(impl)));
+  } catch (const std::bad_alloc&) {
+    return bad_input("no memory to keep account of " + std::to_string(header.quanta) + " quanta")
+        .at_field("quanta");
+  }
+}
+
+Replay::Replay(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Replay::~Replay() = default;
+
+Status Replay::apply(const log::Record& record) {
+  return impl_->apply(record);
+}
+bool Replay::stopped() const {
+  return impl_->stopped();
+}
+Result<Report> Replay::finish() {
+  return impl_->finish();
+}
+
+// ---- Impl
+// ----------------------------------------------------------------------------------------------------------
+
+Replay::Impl::Impl(const log::Header& header, Backend& backend, const ReplayOptions& options)
+    : header_(header), backend_(backend), options_(options), arena_(header_, backend, requests_) {
+  arena_.on_free = [this](Quantum& quantum) {
+    if (quantum.place >= 0) taken_ids_.erase(quantum.place);
+    quantum.place = -1;
+  };
+}
+
+Status Replay::Impl::begin() {
+  constexpr std::int64_t kCellsPerMoment = 16384;
+  report_.full_scan_every =
+      options_.full_scan_every > 0 ? options_.full_scan_every : ceil_div(arena_.cells(), kCellsPerMoment);
+  return arena_.reserve();
+}
+
+Status Replay::Impl::apply(const log::Record& record) {
+  if (stopped()) return Done{};
+  fact_name_ = log::kFactNames[record.fact.index()];
+  KVPLAN_TRY_DO(std::visit([this](const auto& fact) { return on(fact); }, record.fact));
+  if (stopped()) return Done{};
+  KVPLAN_TRY_DO(claim_places(record));
+  const bool moment = std::holds_alternative<log::PassEnd>(record.fact) ||
+                      std::holds_alternative<log::StepEnd>(record.fact) ||
+                      std::holds_alternative<log::Settled>(record.fact);
+  if (moment != record.claims.has_totals) {
+    note(moment ? "no totals are claimed" : "totals are claimed where none are due");
+    ++report_.byte_mismatches;
+  } else if (moment) {
+    KVPLAN_TRY_DO(claim_totals(record.claims, std::holds_alternative<log::PassEnd>(record.fact)));
+  }
+  ++report_.events;
+  return Done{};
+}
+
+void Replay::Impl::note(const std::string& what) {
+  if (!report_.first_problem.empty()) return;
+  report_.first_problem = "event " + std::to_string(report_.events) + " (" + fact_name_ + "): " + what;
+}
+
+Status Replay::Impl::contradict(const std::string& what) {
+  report_.contradiction = true;
+  note(what);
+  return Done{};
+}
+
+Status Replay::Impl::contradict(RequestId request, const std::string& what) {
+  return contradict("request " + std::to_string(request) + " " + what);
+}
+
+Request* Replay::Impl::running(RequestId id) {
+  const auto found = requests_.find(id);
+  return found != requests_.end() && found->second.running ? &found->second : nullptr;
+}
+
+Result<Report> Replay::Impl::finish() {
+  fact_name_ = "end of the log";
+  if (!stopped() && phase_ != Phase::kOver) KVPLAN_TRY_DO(contradict("the log has no end"));
+  if (!stopped()) KVPLAN_TRY_DO(scan());
+  static constexpr std::array<const char*, log::kStates> kNames{
+      "metadata", "live", "reserved", "hole", "tail", "padding", "internal", "cached", "stranded", "free"};
+  for (std::size_t s = 0; s < log::kStates; ++s)
+    report_.quantities.push_back(
+        {std::string("peak_") + kNames[s] + "_bytes", peak_claimed_[s], peak_found_[s], "bytes"});
+  report_.quantities.push_back({"hit_cells", hit_cells_read_, hit_cells_right_, "cells"});
+  report_.quantities.push_back({"arena_bytes", arena_.cells() * static_cast<std::int64_t>(sizeof(Stamp)),
+                                backend_.reserved_bytes(), "bytes"});
+  return report_;
+}
+
+}  // namespace kvplan::validator

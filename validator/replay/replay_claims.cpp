@@ -1,0 +1,123 @@
+// Comparison with what the simulator says.
+#include <algorithm>
+#include <array>
+
+#include "validator/replay/replay_impl.h"
+
+namespace kvplan::validator {
+namespace {
+
+constexpr std::array<const char*, log::kStates> kNames{
+    "metadata", "live", "reserved", "hole", "tail", "padding", "internal", "cached", "stranded", "free"};
+
+}  // namespace
+
+log::Totals Replay::Impl::totals(const CellCounts& cells) const {
+  const std::int64_t bytes = header_.token_bytes;
+  const std::int64_t padding = header_.capacity_bytes - arena_.cells() * bytes;
+  const std::int64_t idle = cells.free * bytes;
+  return {0,       cells.live * bytes,     cells.reserved * bytes, cells.hole * bytes,  cells.tail * bytes,
+          padding, cells.internal * bytes, cells.cached * bytes,   refused_ ? idle : 0, refused_ ? 0 : idle};
+}
+
+Status Replay::Impl::scan() {
+  KVPLAN_TRY(const CellCounts all, arena_.scan_all());
+  ++report_.full_scans;
+  if (all == arena_.counts()) return Done{};
+  report_.byte_mismatches += 1 + all.wrong;
+  note(all.wrong > 0 ? std::to_string(all.wrong) + " cells hold what nobody wrote there"
+                     : "all of memory, recounted, is not the sum of what was touched");
+  return Done{};
+}
+
+Status Replay::Impl::claim_totals(const log::Claims& claims, bool with_counts) {
+  if (report_.moments++ % report_.full_scan_every == 0) KVPLAN_TRY_DO(scan());
+  const log::Totals found = totals(arena_.counts());
+  if (arena_.counts().wrong != 0) {
+    ++report_.byte_mismatches;
+    note(std::to_string(arena_.counts().wrong) + " cells hold what nobody wrote there");
+  }
+  for (std::size_t s = 0; s < log::kStates; ++s) {
+    peak_claimed_[s] = std::max(peak_claimed_[s], claims.totals[s]);
+    peak_found_[s] = std::max(peak_found_[s], found[s]);
+    if (claims.totals[s] == found[s]) continue;
+    ++report_.byte_mismatches;
+    note(std::string(kNames[s]) + " claims " + std::to_string(claims.totals[s]) + " bytes, memory has " +
+         std::to_string(found[s]));
+  }
+  if (!with_counts) return Done{};
+  const auto count = static_cast<std::int64_t>(running_.size());
+  if (claims.running != count || claims.waiting != waiting_) {
+    ++report_.count_mismatches;
+    note(std::to_string(claims.running) + " requests run and " + std::to_string(claims.waiting) +
+         " wait by the claims, " + std::to_string(count) + " and " + std::to_string(waiting_) +
+         " by the facts");
+  }
+  return Done{};
+}
+
+// ---- places
+// ---------------------------------------------------------------------------------------------------------
+
+Status Replay::Impl::claim_places(const log::Record& record) {
+  const auto& places = record.claims.places;
+  const auto* const admit = std::get_if<log::Admit>(&record.fact);
+  const auto* const grant = std::get_if<log::Grant>(&record.fact);
+  std::size_t due = 0;
+  if (admit != nullptr) due = admit->hit_keys.size();
+  if (grant != nullptr) due = header_.returns_quanta ? static_cast<std::size_t>(grant->quanta) : 1;
+  if (places.size() != due) {
+    ++report_.place_mismatches;
+    note("expected " + std::to_string(due) + " places, found " + std::to_string(places.size()));
+    return Done{};
+  }
+  if (due == 0) return Done{};
+  Request& r = requests_.at(admit != nullptr ? admit->request : grant->request);
+  if (!header_.returns_quanta) {
+    claim_range(r, places.front());
+    return Done{};
+  }
+  // The latest blocks of the table are those of this fact.
+  const std::size_t first = r.table.size() - due;
+  for (std::size_t i = 0; i < due; ++i)
+    claim_block(arena_.quantum(r.table[first + i]), places[i], admit != nullptr);
+  return Done{};
+}
+
+/// A block id stands for one quantum from its grant until nobody holds it and nobody can find it.
+void Replay::Impl::claim_block(Quantum& quantum, std::int32_t id, bool hit) {
+  const auto wrong = [&](const std::string& what) {
+    ++report_.place_mismatches;
+    note("block " + std::to_string(id) + " " + what);
+  };
+  const std::int64_t lowest = header_.null_block ? 1 : 0;
+  if (hit) {
+    if (quantum.place != id)
+      wrong("is said to be found, but the content is in block " + std::to_string(quantum.place));
+  } else if (id < lowest || id >= lowest + header_.quanta) {
+    wrong("is granted, but is no block of the pool");
+  } else if (!taken_ids_.insert(id).second) {
+    wrong("is granted, but is held or can be found");
+  } else {
+    quantum.place = id;
+  }
+}
+
+/// Ranges do not overlap, and first fit takes the lowest that fits: the mirror image of where it is here.
+void Replay::Impl::claim_range(Request& r, std::int32_t address) {
+  const auto wrong = [&](const std::string& what) {
+    ++report_.place_mismatches;
+    note("slots [" + std::to_string(address) + ", " + std::to_string(address + r.range_cells) + ") " + what);
+  };
+  if (address < 0 || address > header_.quanta - r.range_cells) return wrong("are granted, but are not there");
+  const auto above = taken_ranges_.lower_bound(address);
+  const bool meets_above = above != taken_ranges_.end() && above->first < address + r.range_cells;
+  const bool meets_below =
+      above != taken_ranges_.begin() && std::prev(above)->first + std::prev(above)->second > address;
+  if (meets_above || meets_below) return wrong("are granted, but are held in part");
+  if (address != header_.quanta - r.range_first - r.range_cells) wrong("are not the lowest that fit");
+  taken_ranges_.emplace(address, r.range_cells);
+  r.range_place = address;
+}
+
+}  // namespace kvplan::validator

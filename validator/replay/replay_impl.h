@@ -1,0 +1,116 @@
+// What a replay keeps between two facts. The rules are in replay_scheduler.cpp (passes), replay_steps.cpp
+// (steps and what they end) and replay_claims.cpp (comparison).
+#pragma once
+
+#include <array>
+#include <map>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "validator/replay/arena.h"
+#include "validator/replay/replay.h"
+
+namespace kvplan::validator {
+
+namespace log = event_log;
+
+class Replay::Impl {
+ public:
+  Impl(const log::Header& header, Backend& backend, const ReplayOptions& options);
+  Status begin();
+  Status apply(const log::Record& record);
+  [[nodiscard]] bool stopped() const { return report_.contradiction; }
+  Result<Report> finish();
+
+  // One for each kind of fact. A contradiction is told by `contradict`.
+  Status on(const log::Arrival& f);
+  Status on(const log::PassBegin& f);
+  Status on(const log::Preempt& f);
+  Status on(const log::Reclaim& f);
+  Status on(const log::Admit& f);
+  Status on(const log::Grant& f);
+  Status on(const log::Publish& f);
+  Status on(const log::Chunk& f);
+  Status on(const log::PassEnd& f);
+  Status on(const log::StepRun& f);
+  Status on(const log::StepEnd& f);
+  Status on(const log::FirstToken& f);
+  Status on(const log::Drop& f);
+  Status on(const log::Finish& f);
+  Status on(const log::Settled& f);
+  Status on(const log::End& f);
+
+ private:
+  /// Where in a pass and its steps the log is; says which facts may follow.
+  enum class Phase { kIdle, kPass, kDecided, kSteps, kEnding, kOver };
+  /// What a pass tells of one request, in this order.
+  enum Stage : std::int64_t { kNothing, kAdmitted, kGranted, kPublished, kScheduled };
+
+  // Contradictions stop the replay; the first one is reported.
+  Status contradict(const std::string& what);
+  Status contradict(RequestId request, const std::string& what);
+  void note(const std::string& what);
+  Request* running(RequestId id);
+  /// Requests are told in admission order within a pass, each in order of stages.
+  bool in_order(Request& request, Stage stage);
+  void leave(Request& request);
+  Status take_hit(Request& request, std::int64_t publication, log::ContentKey key);
+  Status give_all_back(Request& request);
+
+  // replay_steps.cpp
+  [[nodiscard]] std::int64_t tokens_in_step(const Request& request) const;
+  Status plan_step(const log::StepEnd& f, std::vector<Arena::Progress>& all);
+  Status check_room(const Request& request, std::int64_t tokens);
+  Status after_step();
+  Status check_published(Request& request);
+  bool in_ending_order(const Request& request);
+  [[nodiscard]] log::Drop blocks_to_let_go(const Request& request) const;
+
+  // replay_claims.cpp
+  Status claim_places(const log::Record& record);
+  void claim_block(Quantum& quantum, std::int32_t id, bool hit);
+  void claim_range(Request& request, std::int32_t address);
+  Status claim_totals(const log::Claims& claims, bool with_counts);
+  [[nodiscard]] log::Totals totals(const CellCounts& counts) const;
+  Status scan();
+
+  log::Header header_;
+  Backend& backend_;
+  ReplayOptions options_;
+  Requests requests_;
+  Arena arena_;
+  Report report_;
+  const char* fact_name_{""};
+  std::int64_t now_{0};  ///< of the latest pass, step end or settled moment
+  std::int64_t last_arrival_{0};
+  bool work_left_{false};  ///< when the latest step had settled
+  Phase phase_{Phase::kIdle};
+  std::vector<RequestId> running_;  ///< in admission order
+  std::int64_t waiting_{0};
+  std::int64_t next_rank_{0};
+  bool refused_{false};
+
+  // Of the pass in progress
+  std::int64_t preempted_{0};
+  std::int64_t order_{-1};                                      ///< rank of the latest request told of
+  std::vector<std::pair<RequestId, std::int64_t>> publishing_;  ///< (request, logical block)
+  // Of the step in progress
+  bool mixed_{false};
+  std::int64_t steps_{0};
+  std::int64_t ending_order_{-1};
+
+  std::unordered_set<RequestId> arrived_;
+  std::int64_t next_publication_{0};
+  std::int64_t first_of_pass_{0};  ///< publications from here on are of this pass
+  std::unordered_map<std::int64_t, std::int64_t> publications_;  ///< that can be found: number -> quantum
+  std::vector<std::pair<std::int64_t, log::ContentKey>> unfinished_hits_;  ///< filled by the step to come
+  std::unordered_set<std::int32_t> taken_ids_;                             ///< block ids in use by the claims
+  std::map<std::int64_t, std::int64_t> taken_ranges_;                      ///< claimed: address -> slots
+  std::int64_t hit_cells_read_{0}, hit_cells_right_{0};
+  log::Totals peak_claimed_{}, peak_found_{};
+};
+
+}  // namespace kvplan::validator

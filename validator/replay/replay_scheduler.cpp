@@ -1,0 +1,225 @@
+// Arrivals and scheduling passes.
+#include <algorithm>
+
+#include "validator/replay/replay_impl.h"
+
+namespace kvplan::validator {
+
+bool Replay::Impl::in_order(Request& r, Stage stage) {
+  const bool repeats = stage == kGranted || stage == kPublished;
+  if (r.rank < order_ || r.stage > stage || (r.stage == stage && !repeats)) return false;
+  order_ = r.rank;
+  r.stage = stage;
+  return true;
+}
+
+void Replay::Impl::leave(Request& r) {
+  std::erase(running_, r.id);
+  r.running = false;
+}
+
+Status Replay::Impl::give_all_back(Request& r) {
+  if (header_.returns_quanta) {
+    KVPLAN_TRY_DO(arena_.let_go(r, 0, static_cast<std::int64_t>(r.table.size())));
+  } else {
+    if (r.range_place >= 0) taken_ranges_.erase(r.range_place);
+    r.range_place = -1;
+    KVPLAN_TRY_DO(arena_.give_range_back(r));
+  }
+  r.table.clear();
+  return Done{};
+}
+
+Status Replay::Impl::on(const log::Arrival& f) {
+  if (phase_ != Phase::kIdle && phase_ != Phase::kSteps) return contradict("an arrival in a pass");
+  if (f.time < last_arrival_) return contradict(f.request, "arrives before the one before it");
+  if (!arrived_.insert(f.request).second) return contradict(f.request, "arrives twice");
+  last_arrival_ = f.time;
+  if (!f.accepted) return Done{};
+  if (f.input < 1 || f.output < 1) return contradict(f.request, "is accepted without tokens");
+  Request& r = requests_[f.request];
+  r.id = f.request;
+  r.input = f.input;
+  r.output = f.output;
+  r.target = f.input;
+  r.waiting = true;
+  ++waiting_;
+  return Done{};
+}
+
+Status Replay::Impl::on(const log::PassBegin& f) {
+  if (phase_ != Phase::kIdle) return contradict("a pass begins before the step has settled");
+  const std::int64_t expected = work_left_ ? now_ : std::max(now_, last_arrival_);
+  if (f.time != expected || last_arrival_ > f.time)
+    return contradict("expected the pass at tick " + std::to_string(expected) + ", found " +
+                      std::to_string(f.time));
+  now_ = f.time;
+  phase_ = Phase::kPass;
+  preempted_ = 0;
+  order_ = -1;
+  first_of_pass_ = next_publication_;
+  mixed_ = false;
+  return Done{};
+}
+
+Status Replay::Impl::on(const log::Preempt& f) {
+  if (phase_ != Phase::kPass) return contradict("a preemption outside a pass");
+  if (running_.empty() || running_.back() != f.request)
+    return contradict(f.request, "is preempted, but is not the youngest");
+  Request& r = requests_.at(f.request);
+  if (f.written != r.written)
+    return contradict(
+        f.request, "has written " + std::to_string(r.written) + " tokens, not " + std::to_string(f.written));
+  if (r.stage != kNothing) return contradict(f.request, "is preempted after it was scheduled");
+  KVPLAN_TRY_DO(give_all_back(r));
+  leave(r);
+  r.waiting = true;
+  ++waiting_;
+  ++preempted_;
+  r.written = 0;
+  r.sliding = r.whole = false;
+  return Done{};
+}
+
+Status Replay::Impl::on(const log::Reclaim& f) {
+  if (phase_ != Phase::kPass) return contradict("a reclaim outside a pass");
+  const auto found = publications_.find(f.publication);
+  if (found == publications_.end())
+    return contradict("publication " + std::to_string(f.publication) + " is reclaimed, but is not there");
+  const std::int64_t q = found->second;
+  if (!arena_.quantum(q).holders.empty())
+    return contradict("publication " + std::to_string(f.publication) + " is reclaimed while it is held");
+  publications_.erase(found);
+  return arena_.forget(q);
+}
+
+Status Replay::Impl::on(const log::Admit& f) {
+  if (phase_ != Phase::kPass) return contradict("an admission outside a pass");
+  const auto found = requests_.find(f.request);
+  if (found == requests_.end()) return contradict(f.request, "is admitted, but is not there");
+  Request& r = found->second;
+  // A long list of hits is told in several facts.
+  const bool goes_on = r.running && r.stage == kAdmitted && running_.back() == r.id && !f.hit_keys.empty();
+  if (!goes_on) {
+    if (!r.waiting) return contradict(f.request, "is admitted, but does not wait");
+    r.waiting = false;
+    --waiting_;
+    r.running = true;
+    r.rank = next_rank_++;
+    r.stage = kNothing;
+    r.published = 0;
+    running_.push_back(r.id);
+    if (!in_order(r, kAdmitted)) return contradict(f.request, "is told of out of order");
+  }
+  for (std::size_t i = 0; i < f.hit_keys.size(); ++i) {
+    KVPLAN_TRY_DO(take_hit(r, f.hit_publications[i], f.hit_keys[i]));
+    if (stopped()) return Done{};
+  }
+  r.published = static_cast<std::int64_t>(r.table.size());
+  r.written = r.published * header_.quantum_tokens;
+  if (r.written >= r.target) return contradict(f.request, "finds all its tokens; one is always computed");
+  return Done{};
+}
+
+/// What was found is read: it must be the content that was looked for, or be on its way.
+Status Replay::Impl::take_hit(Request& r, std::int64_t publication, log::ContentKey key) {
+  const std::string name = "publication " + std::to_string(publication);
+  const auto found = publications_.find(publication);
+  if (found == publications_.end()) return contradict(r.id, "finds " + name + ", which is not there");
+  const std::int64_t q = found->second;
+  const Quantum& quantum = arena_.quantum(q);
+  if (std::find(r.table.begin(), r.table.end(), q) != r.table.end())
+    return contradict(r.id, "finds " + name + " twice");
+  KVPLAN_TRY(const CellCounts cells, arena_.read(q, key));
+  if (cells.wrong > 0 || quantum.key != key)
+    return contradict(r.id, "finds another content in " + name + " than it looked for");
+  if (publication >= first_of_pass_) {
+    unfinished_hits_.emplace_back(q, key);
+  } else if (cells.cached < header_.quantum_tokens) {
+    return contradict(r.id, "finds " + name + " not written");
+  } else {
+    hit_cells_read_ += header_.quantum_tokens;
+    hit_cells_right_ += cells.cached;
+  }
+  return arena_.share(r, {q});
+}
+
+Status Replay::Impl::on(const log::Grant& f) {
+  Request* const r = running(f.request);
+  if (phase_ != Phase::kPass || r == nullptr)
+    return contradict(f.request, "is granted memory, but does not run");
+  if (!in_order(*r, kGranted)) return contradict(f.request, "is told of out of order");
+  if (!header_.returns_quanta) {
+    if (f.first_block != 0 || r->range_cells > 0) return contradict(f.request, "is granted a second range");
+    KVPLAN_TRY(const bool placed, arena_.take_range(*r, f.quanta));
+    if (!placed)
+      return contradict(f.request, "is granted " + std::to_string(f.quanta) +
+                                       " slots; first fit has no range of that length");
+    return Done{};
+  }
+  const auto held = static_cast<std::int64_t>(r->table.size());
+  if (f.first_block != held)
+    return contradict(f.request, "is granted logical block " + std::to_string(f.first_block) + " but has " +
+                                     std::to_string(held) + " blocks");
+  if (f.quanta > arena_.free_quanta())
+    return contradict(f.request, "is granted " + std::to_string(f.quanta) + " quanta; " +
+                                     std::to_string(arena_.free_quanta()) + " are free");
+  std::vector<log::ContentKey> keys = f.shared_keys;
+  for (const log::ContentKey key : keys)
+    if (key % 2 != 0) return contradict(f.request, "shares a content that is its own");
+  for (auto b = static_cast<std::int64_t>(keys.size()); b < f.quanta; ++b)
+    keys.push_back(log::own_key(f.request, held + b));
+  return arena_.take(*r, keys);
+}
+
+Status Replay::Impl::on(const log::Publish& f) {
+  Request* const r = running(f.request);
+  if (phase_ != Phase::kPass || r == nullptr || !header_.prefix_cache)
+    return contradict(f.request, "publishes, but does not run or nothing can be found here");
+  if (!in_order(*r, kPublished)) return contradict(f.request, "is told of out of order");
+  if (r->sliding) return contradict(f.request, "publishes after it dropped cells");
+  if (f.logical_block != r->published || f.logical_block >= static_cast<std::int64_t>(r->table.size()))
+    return contradict(f.request, "publishes block " + std::to_string(f.logical_block) + ", expected block " +
+                                     std::to_string(r->published) + " of its " +
+                                     std::to_string(r->table.size()));
+  const std::int64_t q = r->table[static_cast<std::size_t>(f.logical_block)];
+  Quantum& quantum = arena_.quantum(q);
+  if (quantum.owner != r->id || quantum.publication >= 0)
+    return contradict(f.request, "publishes a block that it did not fill or that is published");
+  if (quantum.key != f.key)
+    return contradict(f.request, "publishes another content than the block was granted for");
+  quantum.publication = next_publication_++;
+  publications_.emplace(quantum.publication, q);
+  publishing_.emplace_back(r->id, f.logical_block);
+  ++r->published;
+  return Done{};
+}
+
+Status Replay::Impl::on(const log::Chunk& f) {
+  Request* const r = running(f.request);
+  if (phase_ != Phase::kPass || r == nullptr)
+    return contradict(f.request, "computes a chunk, but does not run");
+  if (!in_order(*r, kScheduled)) return contradict(f.request, "is told of out of order");
+  if (r->whole) return contradict(f.request, "computes a chunk of a prompt that is whole");
+  if (f.computed != r->written)
+    return contradict(f.request,
+                      "has " + std::to_string(r->written) + " tokens, not " + std::to_string(f.computed));
+  if (f.tokens > r->target - r->written)
+    return contradict(f.request, "computes more tokens than its prompt has");
+  r->chunk = f.tokens;
+  mixed_ = true;
+  return Done{};
+}
+
+Status Replay::Impl::on(const log::PassEnd& f) {
+  if (phase_ != Phase::kPass) return contradict("a pass ends that did not begin");
+  if (preempted_ > 0 && !f.refused) return contradict("somebody was preempted although nothing was refused");
+  if (f.refused && preempted_ == 0 && waiting_ == 0)
+    return contradict("an allocation was refused, but nobody was preempted and nobody waits");
+  refused_ = f.refused;
+  phase_ = Phase::kDecided;
+  steps_ = 0;
+  return Done{};
+}
+
+}  // namespace kvplan::validator

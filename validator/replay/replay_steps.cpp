@@ -1,0 +1,223 @@
+// Steps, and what happens when they end.
+#include <algorithm>
+
+#include "validator/replay/replay_impl.h"
+
+namespace kvplan::validator {
+
+Status Replay::Impl::on(const log::StepRun& f) {
+  if (phase_ != Phase::kDecided && !(phase_ == Phase::kSteps && steps_ > 0 && !mixed_))
+    return contradict("steps that no pass decided");
+  if (f.time != now_)
+    return contradict("expected steps from tick " + std::to_string(now_) + ", found " +
+                      std::to_string(f.time));
+  if (mixed_ && f.steps != 1) return contradict("a step with a chunk is repeated");
+  if (f.span() > log::kMostTime - f.time) return contradict("time passes 2^62 ticks");
+  now_ = f.time + static_cast<std::int64_t>(f.span());
+  steps_ += f.steps;
+  phase_ = Phase::kSteps;
+  return Done{};
+}
+
+std::int64_t Replay::Impl::tokens_in_step(const Request& r) const {
+  if (r.chunk > 0) return r.chunk;
+  return r.whole ? steps_ : 0;
+}
+
+/// Are the places of the request's next tokens there, and its own?
+Status Replay::Impl::check_room(const Request& r, std::int64_t tokens) {
+  const std::int64_t end = r.written + tokens;
+  if (end > r.final_tokens()) return contradict(r.id, "writes more tokens than it will have");
+  if (!header_.returns_quanta)
+    return end > r.range_cells ? contradict(r.id, "writes past the end of its range") : Status(Done{});
+  const std::int64_t q = header_.quantum_tokens;
+  if (end > static_cast<std::int64_t>(r.table.size()) * q)
+    return contradict(r.id, "writes token " + std::to_string(end - 1) + " but has " +
+                                std::to_string(r.table.size()) + " blocks");
+  for (std::int64_t b = r.written / q; b < ceil_div(end, q); ++b) {
+    const std::int64_t place = r.table[static_cast<std::size_t>(b)];
+    if (place == kGone || arena_.quantum(place).owner != r.id)
+      return contradict(r.id, "writes into a block that is not its own");
+  }
+  return Done{};
+}
+
+/// What every running request does in the steps that end now.
+Status Replay::Impl::plan_step(const log::StepEnd& f, std::vector<Arena::Progress>& all) {
+  for (const RequestId id : f.finishing) {
+    Request* const r = running(id);
+    if (r == nullptr || r->ends) return contradict(id, "ends, but does not run");
+    r->ends = true;
+  }
+  for (const RequestId id : running_) {
+    Request& r = requests_.at(id);
+    const std::int64_t tokens = tokens_in_step(r);
+    r.wrote = tokens > 0;
+    if (tokens == 0) {
+      if (r.ends) return contradict(id, "ends without a token");
+      continue;
+    }
+    KVPLAN_TRY_DO(check_room(r, tokens));
+    if (stopped()) return Done{};
+    const std::int64_t drops = r.sliding ? tokens - (r.ends ? 1 : 0) : 0;
+    if (r.sliding && r.begin + drops > r.written + tokens)
+      return contradict(id, "drops what it has not written");
+    all.push_back({&r, r.written, r.written + tokens, r.begin, r.begin + drops});
+    if ((r.written + tokens == r.final_tokens()) != r.ends)
+      return contradict(id, r.ends ? "ends early" : "has all its tokens, but does not end");
+  }
+  if (all.empty()) return contradict("a step without a token");
+  return Done{};
+}
+
+Status Replay::Impl::on(const log::StepEnd& f) {
+  if (phase_ != Phase::kSteps) return contradict("a step ends that did not begin");
+  if (f.time != now_ || last_arrival_ > now_)
+    return contradict("expected the step's end at tick " + std::to_string(now_) + ", found " +
+                      std::to_string(f.time));
+  std::vector<Arena::Progress> all;
+  KVPLAN_TRY_DO(plan_step(f, all));
+  if (stopped()) return Done{};
+  KVPLAN_TRY_DO(arena_.progress(all, [&] {
+    for (const Arena::Progress& p : all) {
+      p.request->written = p.to;
+      if (p.request->sliding) p.request->begin = p.drop_to;
+    }
+  }));
+  phase_ = Phase::kEnding;
+  ending_order_ = -1;
+  return after_step();
+}
+
+/// Every block that is full can be found, unless cells were dropped before it filled.
+Status Replay::Impl::check_published(Request& r) {
+  if (!header_.prefix_cache || r.sliding || r.published == r.written / header_.quantum_tokens) return Done{};
+  return contradict(r.id, "has " + std::to_string(r.written / header_.quantum_tokens) +
+                              " full blocks and published " + std::to_string(r.published));
+}
+
+Status Replay::Impl::after_step() {
+  for (const auto& [id, block] : publishing_) {
+    if ((block + 1) * header_.quantum_tokens > requests_.at(id).written)
+      return contradict(id, "published block " + std::to_string(block) + ", which does not fill");
+  }
+  publishing_.clear();
+  for (auto& [q, key] : unfinished_hits_) {
+    KVPLAN_TRY(const CellCounts cells, arena_.read(q, key));
+    hit_cells_read_ += header_.quantum_tokens;
+    hit_cells_right_ += cells.cached;
+    if (cells.cached < header_.quantum_tokens) return contradict("a block that was found did not fill");
+  }
+  unfinished_hits_.clear();
+
+  for (const RequestId id : running_) {
+    Request& r = requests_.at(id);
+    r.chunk = 0;
+    r.stage = kNothing;
+    r.owes_first_token = r.owes_drop = false;
+    if (!r.wrote) continue;
+    KVPLAN_TRY_DO(check_published(r));
+    if (r.written < r.target) continue;
+    r.whole = true;
+    r.target = r.written + 1;
+    if (!r.first_token) r.owes_first_token = r.first_token = true;
+    r.owes_drop = !r.ends && r.sliding && header_.returns_quanta && blocks_to_let_go(r).released > 0;
+  }
+  return Done{};
+}
+
+// ---- the end of a step
+// ----------------------------------------------------------------------------------------------
+
+bool Replay::Impl::in_ending_order(const Request& r) {
+  if (phase_ != Phase::kEnding || !r.wrote || !r.whole || r.rank < ending_order_) return false;
+  ending_order_ = r.rank;
+  return true;
+}
+
+Status Replay::Impl::on(const log::FirstToken& f) {
+  Request* const r = running(f.request);
+  if (r == nullptr || !in_ending_order(*r) || !r->owes_first_token)
+    return contradict(f.request, "has a first token out of turn");
+  r->owes_first_token = false;
+  return Done{};
+}
+
+/// The logical blocks of which nothing is kept and nothing unwritten, that are still held.
+log::Drop Replay::Impl::blocks_to_let_go(const Request& r) const {
+  const std::int64_t q = header_.quantum_tokens;
+  log::Drop out{r.id, r.sink, r.begin, 0, 0};
+  for (std::int64_t b = r.begin / q - 1; b >= ceil_div(r.sink, q); --b) {
+    if (r.table[static_cast<std::size_t>(b)] == kGone) break;  // so are those below it
+    out.first_released = b;
+    ++out.released;
+  }
+  return out;
+}
+
+Status Replay::Impl::on(const log::Drop& f) {
+  Request* const r = running(f.request);
+  if (r == nullptr || !in_ending_order(*r) || r->ends || r->owes_first_token)
+    return contradict(f.request, "drops out of turn");
+  if (!r->sliding) {
+    if (f.sink > f.begin || f.begin > r->written || f.sink == f.begin)
+      return contradict(f.request, "drops what it does not have");
+    r->owes_drop = false;
+    // Only the place of the drop is new: nothing is written here.
+    const std::vector<Arena::Progress> all{{r, r->written, r->written, f.sink, f.begin}};
+    KVPLAN_TRY_DO(arena_.progress(all, [&] {
+      r->sliding = true;
+      r->sink = f.sink;
+      r->begin = f.begin;
+    }));
+  } else if (f.sink != r->sink || f.begin != r->begin) {
+    return contradict(f.request, "has dropped [" + std::to_string(r->sink) + ", " + std::to_string(r->begin) +
+                                     "), not [" + std::to_string(f.sink) + ", " + std::to_string(f.begin) +
+                                     ")");
+  }
+  r->owes_drop = false;
+  const log::Drop due = header_.returns_quanta ? blocks_to_let_go(*r) : log::Drop{f.request, 0, 0, 0, 0};
+  if (due.released != f.released || due.first_released != f.first_released)
+    return contradict(f.request, "lets go of " + std::to_string(f.released) + " blocks from " +
+                                     std::to_string(f.first_released) + ", expected " +
+                                     std::to_string(due.released) + " from " +
+                                     std::to_string(due.first_released));
+  return f.released > 0 ? arena_.let_go(*r, f.first_released, f.released) : Status(Done{});
+}
+
+Status Replay::Impl::on(const log::Finish& f) {
+  Request* const r = running(f.request);
+  if (r == nullptr || !in_ending_order(*r) || !r->ends || r->owes_first_token)
+    return contradict(f.request, "finishes out of turn");
+  if (f.written != r->written)
+    return contradict(
+        f.request, "has written " + std::to_string(r->written) + " tokens, not " + std::to_string(f.written));
+  KVPLAN_TRY_DO(give_all_back(*r));
+  leave(*r);
+  requests_.erase(f.request);
+  return Done{};
+}
+
+Status Replay::Impl::on(const log::Settled& f) {
+  if (phase_ != Phase::kEnding || f.time != now_) return contradict("a step settles that did not end then");
+  for (const RequestId id : running_) {
+    const Request& r = requests_.at(id);
+    if (r.ends) return contradict(id, "has all its tokens, but keeps its memory");
+    if (r.owes_first_token) return contradict(id, "has a first token that is not told");
+    if (r.owes_drop) return contradict(id, "keeps blocks of which it keeps nothing");
+  }
+  work_left_ = !running_.empty() || waiting_ > 0;
+  phase_ = Phase::kIdle;
+  return Done{};
+}
+
+Status Replay::Impl::on(const log::End& f) {
+  if (phase_ != Phase::kIdle || f.time != now_) return contradict("the log ends in the middle");
+  if (!running_.empty() || waiting_ > 0)
+    return contradict(std::to_string(running_.size()) + " requests run and " + std::to_string(waiting_) +
+                      " wait when the log ends");
+  phase_ = Phase::kOver;
+  return Done{};
+}
+
+}  // namespace kvplan::validator
