@@ -8,39 +8,15 @@
 
 #include "simulator/io/log/reader.h"
 #include "tests/validator/mutations.h"
-#include "tests/validator/run_log.h"
-#include "validator/device/device.h"
-#include "validator/replay/replay.h"
+#include "tests/validator/replays.h"
 
 namespace kvplan {
 namespace {
 
 using test::LogCase;
+using test::replay;
 using test::Stepping;
-using validator::Backend;
 using validator::Report;
-
-/// The report, or an error of the backend as its first problem.
-Report replay(const test::WholeLog& log, Backend& backend, std::int64_t full_scan_every = 1) {
-  auto created = validator::Replay::create(log.header, backend, {.full_scan_every = full_scan_every});
-  Report failed;
-  if (!created.ok()) {
-    failed.first_problem = created.error().to_string();
-    return failed;
-  }
-  for (const auto& record : log.records) {
-    const auto status = created.value()->apply(record);
-    if (status.ok()) continue;
-    failed.first_problem = status.error().to_string();
-    return failed;
-  }
-  return created.value()->finish().value();
-}
-
-Report replay(const test::WholeLog& log, std::int64_t full_scan_every = 1) {
-  const auto host = validator::make_host_backend();
-  return replay(log, *host, full_scan_every);
-}
 
 TEST(Replay, BytesAreEqualAtEveryEvent) {
   for (std::uint64_t seed = 1; seed <= 12; ++seed) {
@@ -55,6 +31,54 @@ TEST(Replay, BytesAreEqualAtEveryEvent) {
       EXPECT_EQ(report.full_scans, report.moments + 1);
     }
   }
+}
+
+TEST(Replay, BytesAreEqualOnTheMicroTrace) {
+  const core::SchedulerParams scheduler{.token_budget = 2048, .max_seqs = 64, .long_prefill_threshold = 300};
+  for (const LogCase& c : {
+           LogCase{.name = "cached", .pool_blocks = 1024, .token_bytes = 131072, .scheduler = scheduler},
+           LogCase{.name = "streaming", .pool_blocks = 1024, .scheduler = scheduler, .keep = {4, 100}},
+           LogCase{.name = "oracle",
+           .allocator = "contiguous:reserve=oracle",
+           .pool_tokens = 30000,
+           .scheduler = scheduler},
+       }) {
+    const auto log = test::read_log(test::log_of_run(test::micro_trace(), c, Stepping::kFast));
+    const Report report = replay(log, 1000);
+    EXPECT_EQ(report.first_problem, "") << c.name;
+    EXPECT_GT(report.moments, 10000) << c.name;
+  }
+}
+
+TEST(Replay, EveryStateIsMet) {
+  // A state that no replay ever holds would be compared as 0 with 0.
+  std::map<std::string, std::int64_t> peaks;
+  for (const LogCase& c : test::small_cases()) {
+    const auto log = test::read_log(test::log_of_run(test::random_trace(1), c, Stepping::kFast));
+    for (const auto& quantity : replay(log).quantities)
+      peaks[quantity.name] = std::max(peaks[quantity.name], quantity.measured);
+  }
+  for (const char* state :
+       {"live", "reserved", "hole", "tail", "padding", "internal", "cached", "stranded", "free"})
+    EXPECT_GT(peaks[std::string("peak_") + state + "_bytes"], 0) << state;
+  EXPECT_GT(peaks["hit_cells"], 0);
+}
+
+TEST(Replay, FewerFullScansFindTheSame) {
+  auto log =
+      test::read_log(test::log_of_run(test::random_trace(7), test::small_cases().front(), Stepping::kFast));
+  for (auto& record : log.records) record.claims.totals[3] += record.claims.has_totals ? 1 : 0;
+  EXPECT_EQ(replay(log, 1).byte_mismatches, replay(log, 1000).byte_mismatches);
+  EXPECT_LT(replay(log, 1000).full_scans, replay(log, 1).full_scans);
+}
+
+TEST(Replay, AHugeMemoryIsRefusedWithoutTakingIt) {
+  auto log =
+      test::read_log(test::log_of_run(test::random_trace(7), test::small_cases().front(), Stepping::kFast));
+  log.header.quanta = event_log::kMostQuanta;
+  log.header.capacity_bytes = event_log::kMostBytes;
+  EXPECT_NE(replay(log).first_problem.find("expected a memory of at most 268435456 tokens"),
+            std::string::npos);
 }
 
 /// Does the reader take the log? A number out of its range never reaches the replay.

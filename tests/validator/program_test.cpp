@@ -1,0 +1,120 @@
+// kvplan-validate as a user meets it: exit codes, the JSON of the report, one line for what is wrong.
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "tests/validator/run_log.h"
+
+namespace kvplan {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Outcome {
+  int code{-1};
+  std::string out, err;
+};
+
+class Program : public testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = fs::path(testing::TempDir()) / ("kvplan_validate_" + std::to_string(::getpid()));
+    fs::create_directories(folder_);
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  [[nodiscard]] std::string at(const std::string& name) const { return (folder_ / name).string(); }
+  void put(const std::string& name, const std::string& bytes) const {
+    std::ofstream(at(name), std::ios::binary) << bytes;
+  }
+  static std::string text_of(const std::string& path) {
+    std::ifstream file(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+  [[nodiscard]] Outcome run(const std::string& arguments) const {
+    const std::string command = std::string(KVPLAN_PROGRAM_DIR) + "/kvplan-validate " + arguments + " >" +
+                                at("out") + " 2>" + at("err");
+    const int status = std::system(command.c_str());
+    return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, text_of(at("out")), text_of(at("err"))};
+  }
+  static std::string log_bytes() {
+    return test::log_of_run(test::random_trace(4), test::small_cases().front(), test::Stepping::kFast);
+  }
+
+  fs::path folder_;
+};
+
+bool one_line(const std::string& text) {
+  return !text.empty() && text.find('\n') == text.size() - 1;
+}
+
+TEST_F(Program, AnEqualLog) {
+  put("a.kve", log_bytes());
+  for (const char* backend : {"host", "fake"}) {
+    const Outcome outcome = run("replay " + at("a.kve") + " --json - --backend " + backend);
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    for (const char* key : {"\"events\": ", "\"byte_mismatches\": 0", "\"quantities\": [",
+                            "\"predicted\": ", "\"measured\": ", "\"unit\": \"bytes\"",
+                            "\"verdict\": \"equal\"", "\"device\": \""})
+      EXPECT_NE(outcome.out.find(key), std::string::npos) << key;
+    EXPECT_EQ(outcome.out.front(), '{');
+  }
+  const Outcome text = run("replay " + at("a.kve") + " --json " + at("report.json"));
+  EXPECT_EQ(text.code, 0);
+  EXPECT_NE(text.out.find("verdict               equal"), std::string::npos) << text.out;
+  EXPECT_EQ(text_of(at("report.json")).front(), '{');
+  EXPECT_FALSE(fs::exists(at("report.json.part")));
+}
+
+TEST_F(Program, ALogThatDiffers) {
+  auto log = test::read_log(log_bytes());
+  for (auto& record : log.records)
+    if (record.claims.has_totals) --record.claims.totals[1];
+  put("a.kve", test::write_log(log));
+  const Outcome outcome = run("replay " + at("a.kve") + " --json -");
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_NE(outcome.out.find("\"verdict\": \"bytes differ\""), std::string::npos);
+  EXPECT_NE(outcome.out.find("live claims "), std::string::npos);
+}
+
+TEST_F(Program, BadInputIsOneLineAndExitCodeTwo) {
+  const std::string bytes = log_bytes();
+  put("cut.kve", bytes.substr(0, bytes.size() / 2));
+  put("text.kve", "request,arrival\n1,2\n");
+  put("a.kve", bytes);
+  const std::string nowhere = at("no/such/folder/out.json");
+  for (const std::string& arguments :
+       {"replay " + at("cut.kve"), "replay " + at("text.kve"), "replay " + at("none.kve"), "replay " + at(""),
+        "replay " + at("a.kve") + " --backend gpu", std::string("replay"), std::string(""),
+        "replay " + at("a.kve") + " --json " + nowhere, "replay " + at("a.kve") + " --full-scan-every -1"}) {
+    const Outcome outcome = run(arguments);
+    EXPECT_EQ(outcome.code, 2) << arguments << ": " << outcome.err;
+    EXPECT_TRUE(one_line(outcome.err)) << arguments << ": " << outcome.err;
+    EXPECT_EQ(outcome.err.rfind("kvplan-validate: ", 0), 0U) << outcome.err;
+  }
+}
+
+TEST_F(Program, AMachineWithoutADeviceSaysSo) {
+  put("a.kve", log_bytes());
+  const Outcome outcome = run("replay " + at("a.kve") + " --backend cuda");
+  if (outcome.code == 0) GTEST_SKIP() << "there is a device here";
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_TRUE(one_line(outcome.err)) << outcome.err;
+  EXPECT_NE(outcome.err.find("CUDA"), std::string::npos);
+  EXPECT_EQ(outcome.out, "");
+}
+
+TEST_F(Program, HelpAndVersion) {
+  EXPECT_EQ(run("--help").code, 0);
+  EXPECT_NE(run("replay --help").out.find("--backend"), std::string::npos);
+  EXPECT_EQ(run("--version").out.rfind("kvplan-validate ", 0), 0U);
+}
+
+}  // namespace
+}  // namespace kvplan
