@@ -1,0 +1,499 @@
+#!/usr/bin/env python3
+"""A second implementation of serving runs, written from the definitions alone.
+
+It shares no code and no idea of speed with the program: one step at a time, one request at a time, and one
+block at a time with a bit per cell where the ledger is concerned. Times are integers (ticks of 2^-10 ns),
+sums are integers, means are fractions until they are printed. It reads a Mooncake-like JSONL or the Azure CSV.
+
+    run_oracle.py TRACE PARAMETERS.json [--requests FILE.csv] [--walk]      report (JSON) on standard output
+
+PARAMETERS is an object of scenario paths and their values, written as after `--set`, for example
+    {"workload.limit": 200, "memory.allocator": "paged:block_tokens=16", "memory.pool_blocks": 1024,
+     "engine": "vllm-v1:token_budget=1024,max_seqs=16",
+     "latency": "affine:base_ns=5000000,token_ns=20,context_ns=0.01",
+     "eviction": "window:window=100,placement=holes", "fleet.replicas": 3}
+`--walk` counts every cell of the pool after every event, without it only those of blocks that were touched.
+
+Covered: engine vllm-v1, latency affine, allocators paged and contiguous (fit first), eviction none, window
+and streaming-llm with placement holes, round-robin over replicas, a model with one kind of layer. The
+scheduler is that of vLLM v0.15.1 (v1/core/sched/scheduler.py) as far as it decides what a run shows.
+"""
+
+import csv
+import datetime
+import io
+import json
+import sys
+from collections import deque
+from fractions import Fraction
+
+from oracle_pools import ContiguousPool, PagedPool, cdiv
+
+TICKS_PER_NS = 1024
+TICKS_PER_S = TICKS_PER_NS * 10**9
+STATES = ("metadata", "live", "reserved", "hole", "tail", "padding", "internal", "cached", "stranded", "free")
+COLUMNS = (
+    "request,arrival_ns,input_tokens,output_tokens,status,first_scheduled_ns,first_token_ns,finish_ns,"
+    "preemptions,computed_tokens,prefix_hit_tokens"
+).split(",")
+LLAMA_3_8B_TOKEN_BYTES = 131072  # 32 layers x 8 heads x (128 + 128) x 2 bytes, the model of a default run
+
+
+# ---------------------------------------------------------------------------------------------- parameters
+
+
+def component(text):
+    """'NAME:key=value,key=value' as (NAME, {key: value}); values stay text."""
+    name, _, rest = str(text).partition(":")
+    return name, dict(item.split("=", 1) for item in rest.split(",") if item)
+
+
+def decimal_ticks(text):
+    """A decimal count of nanoseconds, rounded to the nearest tick, halves up."""
+    exact = Fraction(str(text)) * TICKS_PER_NS
+    return (2 * exact.numerator + exact.denominator) // (2 * exact.denominator)
+
+
+class Parameters:
+    def __init__(self, paths):
+        paths = dict(paths)
+        self.limit = paths.pop("workload.limit", None)
+        self.rate_scale = Fraction(str(paths.pop("workload.rate_scale", "1")))
+        self.token_bytes = LLAMA_3_8B_TOKEN_BYTES
+
+        name, engine = component(paths.pop("engine", "vllm-v1"))
+        assert name == "vllm-v1", name
+        self.token_budget = int(engine.pop("token_budget", 8192))
+        self.max_seqs = int(engine.pop("max_seqs", 256))
+        self.threshold = int(engine.pop("long_prefill_threshold", 0))
+        self.max_model_len = int(engine.pop("max_model_len", 262144))
+        self.prefix_cache = engine.pop("prefix_cache", "true") == "true"
+
+        name, latency = component(paths.pop("latency"))
+        assert name == "affine", name
+        self.base, self.per_token, self.per_context = (
+            decimal_ticks(latency.pop(key, 0)) for key in ("base_ns", "token_ns", "context_ns")
+        )
+
+        self.allocator, allocator = component(paths.pop("memory.allocator"))
+        assert self.allocator in ("paged", "contiguous"), self.allocator
+        self.block = int(allocator.pop("block_tokens", 16)) if self.allocator == "paged" else 1
+        self.reserve = allocator.pop("reserve", "oracle")
+        assert allocator.pop("fit", "first") == "first"
+
+        self.pool(paths)
+
+        self.sink, self.recent = 0, None  # None: nothing is ever dropped
+        name, eviction = component(paths.pop("eviction", "none"))
+        assert eviction.pop("placement", "holes") == "holes"
+        if name == "window":
+            self.recent = int(eviction.pop("window"))
+        elif name == "streaming-llm":
+            self.sink, self.recent = int(eviction.pop("sink")), int(eviction.pop("recent"))
+        else:
+            assert name in ("none", "full"), name
+
+        self.replicas = int(paths.pop("fleet.replicas", 1))
+        assert paths.pop("fleet.router", "round-robin") == "round-robin"
+        left = {**paths, **engine, **latency, **allocator, **eviction}
+        assert not left, f"parameters that this implementation lacks: {left}"
+
+    def pool(self, paths):
+        """Capacity in bytes, quanta that requests can use, and bytes that no cell ever maps to."""
+        quantum_bytes = self.block * self.token_bytes
+        if "memory.pool_blocks" in paths:
+            assert self.allocator == "paged"
+            quanta = int(paths.pop("memory.pool_blocks"))
+            self.capacity_bytes = quanta * quantum_bytes
+        elif "memory.pool_tokens" in paths:
+            tokens = int(paths.pop("memory.pool_tokens"))
+            quanta = tokens // self.block
+            self.capacity_bytes = tokens * self.token_bytes
+        else:
+            self.capacity_bytes = int(paths.pop("memory.pool_bytes"))
+            quanta = self.capacity_bytes // quantum_bytes
+        if self.allocator == "paged":
+            quanta -= 1  # the null block
+        self.quanta = max(quanta, 0)
+        self.padding_bytes = self.capacity_bytes - self.quanta * quantum_bytes
+
+    def reservation(self, final):
+        if self.reserve == "max":
+            return self.max_model_len
+        if self.reserve == "pow2":
+            size = 1
+            while size < final:
+                size *= 2
+            return min(size, self.max_model_len)
+        return final
+
+
+# --------------------------------------------------------------------------------------------------- trace
+
+
+class Request:
+    """One request: what the trace says, what happened to it, and what it holds."""
+
+    def __init__(self, index, arrival_ns, length, output, hashes=None, hash_block=512):
+        self.index, self.arrival_ns, self.length, self.output = index, arrival_ns, length, output
+        self.hashes, self.hash_block = hashes, hash_block
+        self.final = length + output - 1  # cells written in the end: the last token is never written
+        self.arrival = None  # ticks since the first arrival
+        self.status = "unfinished"
+        self.first_scheduled = self.first_token = self.finish = None
+        self.admissions = self.preemptions = self.computed_tokens = self.prefix_hit = self.rehit = 0
+        self.generated = 0
+        self.let_go()
+
+    def let_go(self):
+        self.computed = 0  # cells that are written, or hit
+        self.table = []  # block per B positions, None where the block was let go
+        self.dropped = []  # a bit per dropped cell, per entry of the table
+        self.kept = 0  # computed cells not dropped
+        self.drop_end = None  # cells from the sink up to here are dropped; None before the first real drop
+        self.hashed = 0  # entries of the table whose hash is published
+        self.slots = None  # contiguous: (address, size)
+
+    @property
+    def tokens(self):
+        return self.length + self.generated
+
+    def content(self, number, size):
+        """What block `number` of `size` tokens holds, apart from the blocks before it."""
+        begin = number * size
+        if self.hashes is not None and begin + size <= self.length:
+            return (self.hashes[begin // self.hash_block], begin % self.hash_block)
+        return ("own", self.index, number)
+
+
+def read_trace(path):
+    with open(path, "rb") as file:
+        text = file.read().decode()
+    if text.lstrip().startswith("{"):
+        rows = [json.loads(line) for line in text.splitlines() if line.strip()]
+        return [
+            Request(i, row["timestamp"] * 10**6, row["input_length"], row["output_length"], row["hash_ids"])
+            for i, row in enumerate(rows)
+        ]
+    requests = []
+    for i, row in enumerate(csv.DictReader(io.StringIO(text))):
+        whole, _, part = row["TIMESTAMP"].partition(".")
+        since = datetime.datetime.fromisoformat(whole) - datetime.datetime(1970, 1, 1)
+        ns = since // datetime.timedelta(seconds=1) * 10**9 + int(part.ljust(9, "0"))
+        requests.append(Request(i, ns, int(row["ContextTokens"]), int(row["GeneratedTokens"])))
+    return requests
+
+
+# ------------------------------------------------------------------------------------------------- a replica
+
+
+class Replica:
+    def __init__(self, parameters, requests, walk=False):
+        self.p = parameters
+        self.requests = requests
+        self.pool = (PagedPool if parameters.allocator == "paged" else ContiguousPool)(parameters, walk)
+        self.running, self.waiting = [], deque()
+        self.preemptions = self.iterations = self.dropped = self.let_go = 0
+        self.moments = []  # (tick, is a scheduling pass, states in cells, members of the running list)
+        self.steps = []  # rows of the golden step table
+
+    def run(self):
+        coming = deque(self.requests)
+        now = 0
+        while coming or self.running or self.waiting:
+            if not self.running and not self.waiting and coming[0].arrival > now:
+                self.note(now, False, False)
+                now = coming[0].arrival
+            while coming and coming[0].arrival <= now:
+                request = coming.popleft()
+                too_long = request.length + request.output > self.p.max_model_len
+                if too_long or not self.pool.fits_ever(request):
+                    request.status = "rejected"
+                else:
+                    self.waiting.append(request)
+            if self.running or self.waiting:
+                now = self.step(now)
+        self.note(now, False, False)
+
+    def step(self, now):
+        evicted_before = self.pool.evicted
+        scheduled, preempted, refused = self.schedule(now)
+        assert scheduled
+        self.note(now, True, refused)
+        context = sum(request.kept for request in scheduled)
+        tokens = sum(scheduled.values())
+        end = now + self.p.base + self.p.per_token * tokens + self.p.per_context * context
+        sampled = sum(r.computed + new == r.tokens for r, new in scheduled.items())
+        if isinstance(self.pool, PagedPool):
+            used, hashes = self.p.quanta - len(self.pool.queue), len(self.pool.found)
+            row = (now, len(self.running), len(self.waiting), tokens, len(scheduled), sampled, preempted)
+            self.steps.append(row + (used, self.pool.evicted - evicted_before, hashes))
+        self.iterations += 1
+        self.finish_step(scheduled, end)
+        return end
+
+    def schedule(self, now):
+        p, budget, refused = self.p, self.p.token_budget, False
+        scheduled, preempted = {}, 0
+        turn = 0
+        while turn < len(self.running) and budget > 0:
+            request = self.running[turn]
+            new = self.chunk(request.tokens - request.computed, budget)
+            new = min(new, p.max_model_len - 1 - request.computed)
+            assert new > 0
+            fits = self.pool.allocate(request, new)
+            while not fits:
+                refused = True
+                victim = self.running.pop()
+                self.pool.free(victim)
+                victim.let_go()
+                victim.preemptions += 1
+                self.waiting.appendleft(victim)
+                preempted += 1
+                if victim is request:
+                    break
+                fits = self.pool.allocate(request, new)
+            if not fits:
+                break
+            scheduled[request] = new
+            budget -= new
+            turn += 1
+        self.preemptions += preempted
+        while not preempted and self.waiting and budget > 0 and len(self.running) < p.max_seqs:
+            request = self.waiting[0]
+            hits = self.pool.lookup(request)
+            cached = len(hits) * p.block
+            new = self.chunk(request.tokens - cached, budget)
+            if not self.pool.allocate(request, new, hits):
+                refused = True
+                break
+            self.waiting.popleft()
+            self.running.append(request)
+            request.computed = request.kept = cached
+            if request.admissions == 0:
+                request.first_scheduled, request.prefix_hit = now, cached
+            else:
+                request.rehit += cached
+            request.admissions += 1
+            scheduled[request] = new
+            budget -= new
+        return scheduled, preempted, refused
+
+    def chunk(self, new, budget):
+        if 0 < self.p.threshold < new:
+            new = self.p.threshold
+        return min(new, budget)
+
+    def finish_step(self, scheduled, end):
+        for request, new in scheduled.items():
+            self.pool.write(request, request.computed, request.computed + new)
+            request.computed += new
+            request.kept += new
+            request.computed_tokens += new
+        for request in scheduled:
+            if request.computed < request.tokens:
+                continue
+            request.generated += 1
+            if request.generated == 1:
+                request.first_token = end
+            if request.generated == request.output:
+                request.finish, request.status = end, "completed"
+                self.running.remove(request)
+                self.pool.free(request)
+                request.let_go()
+            elif self.p.recent is not None:
+                self.drop(request)
+
+    def drop(self, request):
+        begin = self.p.sink if request.drop_end is None else request.drop_end
+        end = request.computed - self.p.recent
+        if end <= begin:
+            return
+        request.drop_end = end
+        request.kept -= end - begin
+        self.dropped += end - begin
+        self.let_go += self.pool.drop(request, begin, end)
+
+    def note(self, now, is_pass, refused):
+        self.moments.append((now, is_pass, self.pool.states(refused), len(self.running)))
+
+
+# --------------------------------------------------------------------------------------------------- results
+
+
+def number(value):
+    return None if value is None else float(value)
+
+
+def over(value, by):
+    return None if by == 0 else float(Fraction(value) / by)
+
+
+def distribution(values):
+    """Mean and nearest-rank percentiles of exact values."""
+    keys = ("mean", "p50", "p90", "p95", "p99", "max")
+    if not values:
+        return dict.fromkeys(keys)
+    values = sorted(values)
+    ranks = (values[cdiv(len(values) * q, 100) - 1] for q in (50, 90, 95, 99, 100))
+    return dict(zip(keys, map(float, (Fraction(sum(values)) / len(values), *ranks))))
+
+
+def memory_and_batch(p, replicas, span):
+    """The joined life of some replicas: mean and peak states, mean and greatest running."""
+    quantum = p.token_bytes
+    cuts = sorted({moment[0] for replica in replicas for moment in replica.moments} | {0})
+    zero = (0, False, {"free": p.quanta * p.block}, 0)
+    at = [0] * len(replicas)  # moments that have been passed
+    areas = dict.fromkeys(STATES, 0)
+    running_area = max_running = hole_peak = 0
+    peak = None
+    for cut, after in zip(cuts, cuts[1:] + [max(span, cuts[-1])]):
+        # Steps may last no time: each of the moments of one tick is seen, those of the lower replica first.
+        looks = []
+        for i, replica in enumerate(replicas):
+            while at[i] < len(replica.moments) and replica.moments[at[i]][0] == cut:
+                at[i] += 1
+                looks.append((replica.moments[at[i] - 1][1], list(at)))
+        if len(replicas) > 1:  # several replicas: the states of one instant are those when all have acted
+            looks = [(any(is_pass for is_pass, _ in looks), list(at))]
+        for is_pass, place in looks or [(False, list(at))]:
+            nows = [r.moments[k - 1] if k else zero for r, k in zip(replicas, place)]
+            cells = {s: sum(now[2].get(s, 0) for now in nows) for s in STATES}
+            running = sum(now[3] for now in nows)
+            states = {s: c * quantum for s, c in cells.items()}
+            states["padding"] = p.padding_bytes * len(replicas)
+            assert sum(states.values()) == p.capacity_bytes * len(replicas), (states, p.capacity_bytes)
+            available = states["cached"] + states["stranded"] + states["free"]
+            hole_peak = max(hole_peak, states["hole"])
+            if is_pass:
+                max_running = max(max_running, running)
+                if peak is None or available < peak[0]:
+                    peak = (available, cut, states)
+        lasts = min(after, span) - cut
+        if lasts > 0:
+            running_area += running * lasts
+            for state in STATES:
+                areas[state] += states[state] * lasts
+    capacity = p.capacity_bytes * len(replicas)
+    memory = {
+        "capacity_bytes": capacity,
+        "mean_bytes": {s: over(a, span) for s, a in areas.items()},
+        "mean_fraction": {s: over(a, span * capacity) for s, a in areas.items()},
+        "peak": {
+            "time_s": number(Fraction(peak[1], TICKS_PER_S)) if peak else None,
+            "bytes": peak[2] if peak else dict.fromkeys(STATES),
+        },
+    }
+    return memory, {"mean_running": over(running_area, span), "max_running": max_running}, hole_peak
+
+
+def simulate(path, paths, walk=False):
+    """Report and request rows of one run."""
+    p = Parameters(paths)
+    requests = read_trace(path)[: p.limit]
+    first = min(request.arrival_ns for request in requests)
+    for request in requests:
+        ticks = Fraction((request.arrival_ns - first) * TICKS_PER_NS) / p.rate_scale
+        request.arrival = ticks.numerator // ticks.denominator
+    order = sorted(requests, key=lambda request: request.arrival)
+    replicas = [Replica(p, order[i :: p.replicas], walk) for i in range(p.replicas)]
+    for replica in replicas:
+        replica.run()
+    return report(p, requests, replicas), [request_row(request) for request in requests]
+
+
+def report(p, requests, replicas):
+    done = [request for request in requests if request.status == "completed"]
+    span = max((request.finish for request in done), default=0)
+    seconds = Fraction(span, TICKS_PER_S)
+    memory, batch, hole_peak = memory_and_batch(p, replicas, span)
+    input_tokens, output_tokens = sum(r.length for r in done), sum(r.output for r in done)
+    times = {
+        "ttft": [Fraction(r.first_token - r.arrival, TICKS_PER_S) for r in done],
+        "tpot": [
+            Fraction(r.finish - r.first_token, TICKS_PER_S * (r.output - 1)) for r in done if r.output > 1
+        ],
+        "e2e": [Fraction(r.finish - r.arrival, TICKS_PER_S) for r in done],
+        "queue": [Fraction(r.first_scheduled - r.arrival, TICKS_PER_S) for r in done],
+    }
+    return {
+        "requests": {
+            "arrived": len(requests),
+            "completed": len(done),
+            "rejected": sum(r.status == "rejected" for r in requests),
+            "unfinished": sum(r.status == "unfinished" for r in requests),
+            "preempted": sum(r.preemptions > 0 for r in requests),
+        },
+        "preemptions": sum(replica.preemptions for replica in replicas),
+        "iterations": sum(replica.iterations for replica in replicas),
+        "makespan_s": float(seconds),
+        "tokens": {
+            "input": input_tokens,
+            "output": output_tokens,
+            "computed": sum(r.computed_tokens for r in requests),
+            "recomputed": sum(r.computed_tokens - (r.final - r.prefix_hit) for r in done),
+            "prefix_hit": sum(r.prefix_hit for r in requests),
+            "rehit": sum(r.rehit for r in requests),
+        },
+        "batch": batch,
+        "latency_s": {name: distribution(values) for name, values in times.items()},
+        "throughput": {
+            "requests_per_s": over(len(done), seconds),
+            "output_tokens_per_s": over(output_tokens, seconds),
+        },
+        "memory": memory,
+        "evictions": {
+            "tokens": sum(replica.dropped for replica in replicas),
+            "blocks_freed": sum(replica.let_go for replica in replicas),
+            "hole_bytes_peak": hole_peak,
+            "compactions": 0,
+            "compaction_bytes": 0,
+        },
+        "replicas": [replica_report(p, replica, span) for replica in replicas],
+    }
+
+
+def replica_report(p, replica, span):
+    memory, batch, _ = memory_and_batch(p, [replica], span)
+    del memory["peak"]  # the program gives the replica's share of the joined peak
+    return {
+        "requests": len(replica.requests),
+        "completed": sum(r.status == "completed" for r in replica.requests),
+        "preemptions": replica.preemptions,
+        "iterations": replica.iterations,
+        "batch": batch,
+        "memory": memory,
+    }
+
+
+def request_row(request):
+    ns = lambda ticks: "" if ticks is None else str(ticks // TICKS_PER_NS)
+    values = (request.index, ns(request.arrival), request.length, request.output, request.status)
+    values += (ns(request.first_scheduled), ns(request.first_token), ns(request.finish))
+    values += (request.preemptions, request.computed_tokens, request.prefix_hit)
+    return dict(zip(COLUMNS, map(str, values)))
+
+
+def main(arguments):
+    walk = "--walk" in arguments
+    arguments = [argument for argument in arguments if argument != "--walk"]
+    table = None
+    if "--requests" in arguments:
+        at = arguments.index("--requests")
+        table = arguments[at + 1]
+        del arguments[at : at + 2]
+    trace, parameters = arguments
+    with open(parameters, encoding="utf-8") as file:
+        result, rows = simulate(trace, json.load(file), walk)
+    if table:
+        with open(table, "w", encoding="utf-8", newline="") as file:
+            writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
+            writer.writeheader()
+            writer.writerows(rows)
+    json.dump(result, sys.stdout, indent=2)
+    print()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
