@@ -1,6 +1,26 @@
 #include "simulator/base/result.h"
 
 namespace kvplan {
+namespace {
+
+/// Text of files stands in messages: control characters are shown, not sent to the terminal.
+std::string one_line(const std::string& text) {
+  std::string out;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte >= 0x20 && byte != 0x7F) {
+      out += c;
+      continue;
+    }
+    constexpr const char* kHex = "0123456789ABCDEF";
+    out += "\\x";
+    out += kHex[byte >> 4];
+    out += kHex[byte & 15];
+  }
+  return out;
+}
+
+}  // namespace
 
 std::string Error::to_string() const {
   std::string out;
@@ -18,7 +38,7 @@ std::string Error::to_string() const {
     out += ": ";
   }
   out += message;
-  return out;
+  return one_line(out);
 }
 
 Error&& Error::at_file(std::string_view path) && {

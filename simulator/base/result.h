@@ -20,7 +20,8 @@ enum class ErrorKind : std::uint8_t {
   kInterrupted = 3,  ///< the user asked to stop
 };
 
-/// One problem with input. `to_string` gives "file:line: field: message" with the parts that are known.
+/// One problem with input. `to_string` gives "file:line: field: message" with the parts that are known,
+/// always one line: control characters, which text from files may bring, are shown as \xNN.
 struct Error {
   std::string message;    ///< what was found and what was expected, without a final full stop
   std::string file;       ///< path as the user wrote it; empty where there is none

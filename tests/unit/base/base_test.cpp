@@ -66,6 +66,10 @@ TEST(Suggest, NearestName) {
             "unknown policy \"ze?bra\" (known: window, streaming-llm, h2o)");
 }
 
+TEST(Result, ErrorTextIsOneHarmlessLine) {
+  EXPECT_EQ(bad_input("found \"a\nb\x1B[2J\"").to_string(), "found \"a\\x0Ab\\x1B[2J\"");
+}
+
 TEST(Result, ErrorTextNamesThePlace) {
   EXPECT_EQ(bad_input("expected a number").at_file("a.csv").at_line(3).at_field("input").to_string(),
             "a.csv:3: input: expected a number");

@@ -1,0 +1,59 @@
+// Scenario files and --set texts: what resolves is printed and resolves to the same again; errors are one
+// line.
+#include <cstdlib>
+
+#include "simulator/io/scenario_json.h"
+#include "simulator/plan/report.h"
+#include "tests/fuzz/fuzz.h"
+
+std::vector<std::string> fuzz_seeds() {
+  return {
+      R"({"workload": {"trace": "a.kvt", "rate_scale": "3/4", "limit": 10}, "seed": 7})",
+      R"({"memory": {"pool_tokens": 4096, "allocator": {"name": "paged", "block_tokens": 8}},
+ "engine": "vllm-v1:max_seqs=3,prefix_cache=false", "latency": {"name": "affine", "base_ns": 1.5, "token_ns": "2"},
+ "eviction": {"name": "streaming-llm", "sink": 4, "recent": 12}, "targets": {"ttft_s": 0.5}})",
+      R"({"fleet": "replicas=2,router=round-robin", "model": null, "workload": {"attention": ["a.kva", "b.kva"]}})",
+      "memory.allocator.block_tokens=32", "latency=roofline:overhead_ns=1e3"};
+}
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace kvplan;
+  const std::string text(reinterpret_cast<const char*>(data), size);
+  const auto one_line = [](const Error& error) {
+    if (error.to_string().find('\n') != std::string::npos) std::abort();
+  };
+  std::vector<plan::Setting> settings;
+  if (io::looks_like_scenario(text)) {
+    auto parsed = io::parse_scenario(text, "folder/scenario.json");
+    if (!parsed.ok()) return one_line(parsed.error()), 0;
+    settings = std::move(parsed).value();
+  } else {
+    auto parsed = plan::parse_setting(text);
+    if (!parsed.ok()) return one_line(parsed.error()), 0;
+    settings.push_back(std::move(parsed).value());
+  }
+  const auto scenario = plan::resolve(settings);
+  if (!scenario.ok()) return one_line(scenario.error()), 0;
+  JsonWriter json;
+  json.begin_object();
+  plan::write_scenario(json, scenario.value());
+  json.end_object();
+  const std::string printed = json.take();
+  // The scenario inside a report can be given back.
+  const std::size_t begin = printed.find("{", 1);
+  const std::size_t end = printed.find("\"scenario_origins\"");
+  std::string inner = printed.substr(begin, end - begin);
+  inner.erase(inner.find_last_of(','));
+  const auto again = io::parse_scenario(inner, "/printed.json");
+  if (!again.ok()) std::abort();
+  const auto resolved = plan::resolve(again.value());
+  if (!resolved.ok()) std::abort();
+  for (std::size_t i = 0; i < plan::scenario_fields().size(); ++i) {
+    // Paths of files become absolute by the folder of the second file.
+    if (plan::scenario_fields()[i].path.substr(0, 9) == "workload." &&
+        plan::scenario_fields()[i].kind == plan::FieldKind::kText)
+      continue;
+    if (resolved.value().texts[i] != scenario.value().texts[i]) std::abort();
+  }
+  return 0;
+}
