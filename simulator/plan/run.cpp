@@ -62,11 +62,10 @@ Result<SimTime> run_replica(const Setup& setup, std::size_t replica, core::Alloc
   EndTime end;
   observers.insert(observers.begin(), &ledger);
   observers.push_back(&end);
-  std::unique_ptr<core::Observer> extra;
   if (with_extra && setup.options.extra_observer) {
-    extra =
-        setup.options.extra_observer(static_cast<std::int64_t>(replica), setup.workload, ledger, allocator);
-    if (extra) observers.push_back(extra.get());
+    KVPLAN_TRY(core::Observer* const extra, setup.options.extra_observer(static_cast<std::int64_t>(replica),
+                                                                         setup.workload, ledger, allocator));
+    observers.push_back(extra);
   }
   const core::ReplicaRun run{.workload = &setup.workload,
                              .requests = setup.shares[replica],

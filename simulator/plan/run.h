@@ -71,9 +71,10 @@ struct RunOptions {
   bool step_by_step{false};
   std::int64_t timeline_bins{0};  ///< 0: no timeline
   core::RunControl* control{nullptr};
-  /// Makes one more observer for a replica (an event log); called before the run. May be empty.
-  std::function<std::unique_ptr<core::Observer>(std::int64_t replica, const core::Workload&,
-                                                const observe::Ledger&, const core::Allocator&)>
+  /// One more observer for a replica (an event log), asked for before it runs; the caller owns it and keeps
+  /// it until the run has ended. It may ask the ledger for its totals at any event. May be empty.
+  std::function<Result<core::Observer*>(std::int64_t replica, const core::Workload&, const observe::Ledger&,
+                                        const core::Allocator&)>
       extra_observer;
 };
 
