@@ -32,7 +32,8 @@ class MemoryRows final : public LayerRows {
 
 MemoryRecording::MemoryRecording(RecordingInfo info, std::vector<HeadRows> heads)
     : info_(std::move(info)), heads_(std::move(heads)) {
-  const auto layer_heads = static_cast<std::size_t>(info_.layers * info_.query_heads);
+  const auto layer_heads =
+      static_cast<std::size_t>(info_.layers) * static_cast<std::size_t>(info_.query_heads);
   KVPLAN_CHECK(heads_.size() == info_.sequences.size() * layer_heads);
   for (std::size_t i = 0; i < heads_.size(); ++i) {
     const auto expected = static_cast<std::size_t>(triangle(info_.sequences[i / layer_heads].tokens));

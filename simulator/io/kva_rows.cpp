@@ -19,7 +19,7 @@ using attention::RecordedForm;
 
 template <class T>
 T load_raw(const char* from) {
-  T value;
+  T value{};
   std::memcpy(&value, from, sizeof(T));
   return value;
 }
@@ -231,6 +231,7 @@ Result<std::vector<float>> read_tensor(const LayerPlan& plan, ChunkPart part, st
 
 Result<std::unique_ptr<attention::LayerRows>> open_row_layer(const LayerPlan& plan) {
   std::vector<std::span<const ChunkEntry>> heads;
+  heads.reserve(static_cast<std::size_t>(plan.info->query_heads));
   for (std::int32_t h = 0; h < plan.info->query_heads; ++h)
     heads.push_back(chunks_of(plan, ChunkPart::kRows, static_cast<std::uint32_t>(h)));
   return std::unique_ptr<attention::LayerRows>(std::make_unique<RowLayer>(plan, std::move(heads)));

@@ -7,7 +7,7 @@ namespace kvplan::io {
 float float_from_f16(std::uint16_t bits) {
   const int exponent = (bits >> 10) & 0x1F;
   const auto fraction = static_cast<float>(bits & 0x3FF);
-  float value;
+  float value = 0;
   if (exponent == 31) {
     value = (bits & 0x3FF) == 0 ? INFINITY : NAN;
   } else if (exponent == 0) {

@@ -14,13 +14,13 @@ std::uint16_t f16_from_float(float value);
 /// bfloat16 to binary32, exact.
 inline float float_from_bf16(std::uint16_t bits) {
   const std::uint32_t wide = std::uint32_t{bits} << 16;
-  float value;
+  float value = 0;
   std::memcpy(&value, &wide, sizeof(value));
   return value;
 }
 /// Nearest bfloat16, halves to even. REQUIRES: finite.
 inline std::uint16_t bf16_from_float(float value) {
-  std::uint32_t bits;
+  std::uint32_t bits = 0;
   std::memcpy(&bits, &value, sizeof(bits));
   return static_cast<std::uint16_t>((bits + 0x7FFFU + ((bits >> 16) & 1U)) >> 16);
 }
