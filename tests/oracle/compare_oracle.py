@@ -124,13 +124,14 @@ def random_rows(draw, hashed, count, gaps, longest):
     for _ in range(count):
         now += draw.choice(gaps)
         late = max(0, now - 100) if draw.random() < 0.03 else now  # now and then out of order
+        few = 0 if draw.random() < 0.1 else 2  # runs reject a request without output
         if hashed:
             length = draw.choice([1, 100, 511, 512, 513, 1024, 1536, draw.randint(1, 3000)])
-            output = draw.choice([1, 2, 20, draw.randint(1, 200), draw.randint(100, 500)])
+            output = draw.choice([1, 2, 20, few, draw.randint(1, 200), draw.randint(100, 500)])
             rows.append((late, length, output, chains.of(length)))
         else:
             length = draw.choice([1, 2, 16, 17, 32, draw.randint(1, longest)])
-            output = draw.choice([1, 2, draw.randint(1, longest), draw.randint(longest // 2, 3 * longest)])
+            output = draw.choice([1, few, draw.randint(1, longest), draw.randint(longest // 2, 3 * longest)])
             rows.append((late, length, output, None))
     return rows
 

@@ -3,7 +3,7 @@
 
 It shares no code and no idea of speed with the program: one step at a time, one request at a time, and one
 block at a time with a bit per cell where the ledger is concerned. Times are integers (ticks of 2^-10 ns),
-sums are integers, means are fractions until they are printed. It reads a Mooncake-like JSONL or the Azure CSV.
+sums are integers, means are fractions until they are printed. It reads Mooncake-like JSONL or the Azure CSV.
 
     run_oracle.py TRACE PARAMETERS.json [--requests FILE.csv] [--walk]      report (JSON) on standard output
 
@@ -207,7 +207,8 @@ class Replica:
             while coming and coming[0].arrival <= now:
                 request = coming.popleft()
                 too_long = request.length + request.output > self.p.max_model_len
-                if too_long or not self.pool.fits_ever(request):
+                empty = request.length == 0 or request.output == 0
+                if empty or too_long or not self.pool.fits_ever(request):
                     request.status = "rejected"
                 else:
                     self.waiting.append(request)
