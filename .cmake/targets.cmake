@@ -14,12 +14,11 @@ function(kvplan_library name folder)
   endif()
 endfunction()
 
-#   kvplan_program(NAME FOLDER LINKS...)   build/bin/NAME from every .cpp of FOLDER; KVPLAN_VERSION is defined
+#   kvplan_program(NAME FOLDER LINKS...)   build/bin/NAME from every .cpp of FOLDER
 function(kvplan_program name folder)
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${folder}/*.cpp)
   add_executable(${name} ${sources})
   target_link_libraries(${name} PRIVATE ${ARGN} kvplan_options)
-  target_compile_definitions(${name} PRIVATE KVPLAN_VERSION="${PROJECT_VERSION}")
 endfunction()
 
 #   kvplan_test(NAME FOLDER LINKS...)      one GoogleTest program from every .cpp of tests/FOLDER
