@@ -156,6 +156,10 @@ void Ledger::on_settled(SimTime /*time*/, const core::PoolCounts& pool) {
   set_pool(pool);
 }
 
+void Ledger::on_end(SimTime time) {
+  for (LedgerSink* sink : sinks_) sink->on_end(time, cells_);
+}
+
 // ---- passes and steps
 // ----------------------------------------------------------------------------------------------
 

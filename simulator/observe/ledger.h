@@ -61,6 +61,8 @@ class LedgerSink {
   virtual void on_span(const LedgerSpan& span) = 0;
   /// The settled state after a scheduling pass.
   virtual void on_pass(SimTime /*time*/, const StateCounts& /*cells*/, std::int64_t /*running*/) {}
+  /// The settled state after the last request.
+  virtual void on_end(SimTime /*time*/, const StateCounts& /*cells*/) {}
 };
 
 /// What eviction did, counted beside the ledger.
@@ -94,6 +96,7 @@ class Ledger final : public core::Observer {
   void on_drop(const core::Drop& drop) override;
   void on_finish(SimTime time, const core::Release& release) override;
   void on_settled(SimTime time, const core::PoolCounts& pool) override;
+  void on_end(SimTime time) override;
 
  private:
   // Where memory is contiguous, a whole reservation takes the part of a block here, and the request's id that

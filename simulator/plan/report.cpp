@@ -61,14 +61,20 @@ void write_memory(JsonWriter& json, std::int64_t capacity_bytes, const std::opti
     for (std::size_t s = 0; s < kStates; ++s) json.key(kStateNames[s]).value(value(s));
     json.end_object();
   };
-  const auto optional = [&](auto get) {
-    return [&memory, get](std::size_t s) { return memory ? std::optional(get(*memory, s)) : std::nullopt; };
+  const auto optional = [&](bool known, auto get) {
+    return [&memory, known, get](std::size_t s) {
+      return known ? std::optional(get(*memory, s)) : std::nullopt;
+    };
   };
-  states("mean_bytes", optional([](const MemorySummary& m, std::size_t s) { return m.mean_bytes[s]; }));
-  states("mean_fraction", optional([](const MemorySummary& m, std::size_t s) { return m.mean_fraction[s]; }));
+  const bool timed = memory && memory->timed;
+  states("mean_bytes",
+         optional(timed, [](const MemorySummary& m, std::size_t s) { return m.mean_bytes[s]; }));
+  states("mean_fraction",
+         optional(timed, [](const MemorySummary& m, std::size_t s) { return m.mean_fraction[s]; }));
   json.key("peak").begin_object();
   json.key("time_s").value(memory ? std::optional<double>(memory->peak_time_s) : std::nullopt);
-  states("bytes", optional([](const MemorySummary& m, std::size_t s) { return m.peak_bytes[s]; }));
+  states("bytes",
+         optional(memory.has_value(), [](const MemorySummary& m, std::size_t s) { return m.peak_bytes[s]; }));
   json.end_object().end_object();
 }
 

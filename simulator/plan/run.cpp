@@ -162,6 +162,9 @@ Result<RunResult> run_scenario(const Scenario& scenario, const traces::Trace& tr
       finder.add(o.changes, layout.quanta * layout.quantum_tokens);
     }
     finder.find();
+    std::vector<const ChangeLog*> logs;
+    for (const ReplicaOutcome& o : outcomes) logs.push_back(&o.changes);
+    result.hole_bytes_peak = most_holes_at_once(logs) * outcomes.front().allocator->layout().token_bytes;
     result.max_running = finder.max_running();
   }
   std::vector<observe::StateCounts> at_peak(replicas);
@@ -190,18 +193,19 @@ Result<RunResult> run_scenario(const Scenario& scenario, const traces::Trace& tr
       at_peak[i] = probe.cells();
       if (timeline) r.timeline = timeline->bins();
     }
-    if (end.since_start.count > 0) {
+    if (result.iterations > 0) {
       r.memory = summarize_memory(r.layout, o.integrals.cell_ticks(), end.since_start,
                                   replicas > 1 ? finder.peak_time() : o.peak.time(),
                                   replicas > 1 ? at_peak[i] : o.peak.cells());
+    }
+    if (end.since_start.count > 0)
       r.mean_running =
           static_cast<double>(o.integrals.running_ticks()) / static_cast<double>(end.since_start.count);
-    }
     if (replicas == 1) result.max_running = r.max_running;
     result.capacity_bytes += r.layout.capacity_bytes;
     result.evicted_tokens += o.evictions.tokens;
     result.evicted_blocks += o.evictions.blocks_let_go;
-    result.hole_bytes_peak += o.evictions.hole_cells_peak * r.layout.token_bytes;
+    if (replicas == 1) result.hole_bytes_peak = o.evictions.hole_cells_peak * r.layout.token_bytes;
   }
   result.makespan = end.since_start;
   sum_replicas(result);

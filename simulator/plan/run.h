@@ -26,6 +26,7 @@ struct LatencySummary {
 /// One replica, or the sum over replicas at one instant.
 struct MemorySummary {
   std::int64_t capacity_bytes{0};
+  bool timed{false};                                     ///< time passed, so that there are means
   std::array<double, observe::kStates> mean_bytes{};     ///< over [0, makespan]
   std::array<double, observe::kStates> mean_fraction{};  ///< of the capacity; sums to 1
   double peak_time_s{0};
@@ -35,8 +36,8 @@ struct MemorySummary {
 struct ReplicaResult {
   std::int64_t requests{0}, completed{0}, preemptions{0}, iterations{0};
   core::MemoryLayout layout;
-  std::optional<MemorySummary> memory;  ///< absent where no time passed
-  double mean_running{0};
+  std::optional<MemorySummary> memory;  ///< absent where nothing ever ran
+  std::optional<double> mean_running;   ///< absent where no time passed
   std::int64_t max_running{0};
   std::vector<observe::TimelineBin> timeline;  ///< empty unless asked for
 };

@@ -91,37 +91,43 @@ MemorySummary summarize_memory(const core::MemoryLayout& layout, const std::arra
     // Bytes x ticks pass 2^127 only beyond any pool and time that are accepted.
     Wide byte_ticks = cell_ticks[s] * layout.token_bytes;
     if (s == padding) byte_ticks += Wide{layout.padding_bytes()} * makespan.count;
-    m.mean_bytes[s] = static_cast<double>(byte_ticks) / static_cast<double>(makespan.count);
-    m.mean_fraction[s] = static_cast<double>(byte_ticks) /
-                         (static_cast<double>(makespan.count) * static_cast<double>(layout.capacity_bytes));
+    if (makespan.count > 0) {
+      m.mean_bytes[s] = static_cast<double>(byte_ticks) / static_cast<double>(makespan.count);
+      m.mean_fraction[s] = static_cast<double>(byte_ticks) /
+                           (static_cast<double>(makespan.count) * static_cast<double>(layout.capacity_bytes));
+    }
     m.peak_bytes[s] = peak_cells[s] * layout.token_bytes + (s == padding ? layout.padding_bytes() : 0);
   }
+  m.timed = makespan.count > 0;
   m.peak_time_s = seconds(peak_time.since_start);
   return m;
 }
 
 void sum_replicas(RunResult& result) {
-  if (result.makespan.count <= 0) {
+  const bool timed = result.makespan.count > 0;
+  if (timed) {
+    const double span_s = seconds(result.makespan);
+    result.requests_per_s = static_cast<double>(result.completed) / span_s;
+    result.output_tokens_per_s = static_cast<double>(result.output_tokens) / span_s;
+    if (result.goodput_per_s) *result.goodput_per_s /= span_s;
+  } else {
     result.goodput_per_s.reset();
-    return;
   }
-  const double span_s = seconds(result.makespan);
-  result.requests_per_s = static_cast<double>(result.completed) / span_s;
-  result.output_tokens_per_s = static_cast<double>(result.output_tokens) / span_s;
-  if (result.goodput_per_s) *result.goodput_per_s /= span_s;
   MemorySummary sum;
+  sum.timed = timed;
   double running = 0;
   for (const ReplicaResult& r : result.replicas) {
+    if (!r.memory) return;  // nothing ever ran
     sum.capacity_bytes += r.memory->capacity_bytes;
     sum.peak_time_s = r.memory->peak_time_s;
-    running += r.mean_running;
+    running += r.mean_running.value_or(0);
     for (std::size_t s = 0; s < kStates; ++s) {
       sum.mean_bytes[s] += r.memory->mean_bytes[s];
       sum.peak_bytes[s] += r.memory->peak_bytes[s];
       sum.mean_fraction[s] += r.memory->mean_fraction[s] / static_cast<double>(result.replicas.size());
     }
   }
-  result.mean_running = running;
+  if (timed) result.mean_running = running;
   result.memory = sum;
 }
 
@@ -132,6 +138,59 @@ void ChangeLog::on_pass(SimTime time, const observe::StateCounts& cells, std::in
   if (!changes_.empty() && changes_.back().available == available && changes_.back().running == running)
     return;
   changes_.push_back({time, available, running});
+}
+
+void ChangeLog::on_span(const observe::LedgerSpan& span) {
+  const auto hole = index(observe::State::kHole);
+  if (span.running == 0) on_pass(span.begin, span.cells, 0);  // it fell idle: what ran has ended
+  if (holes_.empty() && span.cells[hole] == 0 && span.growth[hole] == 0) return;
+  holes_.push_back({span.begin, span.series, span.cells[hole], span.growth[hole]});
+}
+
+void ChangeLog::on_end(SimTime time, const observe::StateCounts& cells) {
+  on_pass(time, cells, 0);
+  if (!holes_.empty()) holes_.push_back({time, {}, 0, 0});
+}
+
+std::int64_t most_holes_at_once(const std::vector<const ChangeLog*>& logs) {
+  /// Where a replica is: step `step` of its span `span` begins at `time`.
+  struct Next {
+    SimTime time;
+    std::size_t log;
+    std::size_t span;
+    std::int64_t step;
+    bool operator>(const Next& other) const {
+      return time != other.time ? time > other.time : log > other.log;
+    }
+  };
+  std::priority_queue<Next, std::vector<Next>, std::greater<>> queue;
+  for (std::size_t i = 0; i < logs.size(); ++i)
+    if (!logs[i]->holes().empty()) queue.push({logs[i]->holes().front().begin, i, 0, 0});
+  std::vector<std::int64_t> now_in(logs.size(), 0);
+  std::int64_t sum = 0;
+  std::int64_t most = 0;
+  while (!queue.empty()) {
+    const SimTime now = queue.top().time;
+    while (!queue.empty() && queue.top().time == now) {
+      Next next = queue.top();
+      queue.pop();
+      const auto& spans = logs[next.log]->holes();
+      const ChangeLog::Holes& span = spans[next.span];
+      const std::int64_t cells = span.cells + next.step * span.growth;
+      sum += cells - now_in[next.log];
+      now_in[next.log] = cells;
+      // Only steps that change something matter; a span without growth is one.
+      if (span.growth != 0 && next.step + 1 < span.series.steps) {
+        ++next.step;
+        next.time = span.begin + Ticks{static_cast<std::int64_t>(span.series.span(next.step))};
+        queue.push(next);
+      } else if (next.span + 1 < spans.size()) {
+        queue.push({spans[next.span + 1].begin, next.log, next.span + 1, 0});
+      }
+    }
+    most = std::max(most, sum);
+  }
+  return most;
 }
 
 void PeakFinder::find() {

@@ -13,7 +13,7 @@ namespace kvplan::plan {
 void summarize_requests(const core::Workload& workload, std::vector<observe::RequestRecord> records,
                         const Scenario& scenario, RunResult& result);
 
-/// REQUIRES: makespan > 0; the integrals cover it.
+/// The integrals cover the makespan; where that is 0 there are no means.
 MemorySummary summarize_memory(const core::MemoryLayout& layout,
                                const std::array<Wide, observe::kStates>& cell_ticks, Ticks makespan,
                                SimTime peak_time, const observe::StateCounts& peak_cells);
@@ -21,7 +21,7 @@ MemorySummary summarize_memory(const core::MemoryLayout& layout,
 /// Memory, batch and throughput of the fleet from those of its replicas and the makespan.
 void sum_replicas(RunResult& result);
 
-/// When a replica's available memory or batch changed, after which pass.
+/// When a replica's available memory, batch or holes changed: after each pass, and where it falls idle.
 class ChangeLog final : public observe::LedgerSink {
  public:
   struct Change {
@@ -29,13 +29,26 @@ class ChangeLog final : public observe::LedgerSink {
     std::int64_t available;
     std::int64_t running;
   };
-  void on_span(const observe::LedgerSpan& /*span*/) override {}
+  /// Holes during a series of steps: cells, and what each step adds.
+  struct Holes {
+    SimTime begin;
+    core::StepSeries series;
+    std::int64_t cells;
+    std::int64_t growth;
+  };
+  void on_span(const observe::LedgerSpan& span) override;
   void on_pass(SimTime time, const observe::StateCounts& cells, std::int64_t running) override;
+  void on_end(SimTime time, const observe::StateCounts& cells) override;
   [[nodiscard]] const std::vector<Change>& changes() const { return changes_; }
+  [[nodiscard]] const std::vector<Holes>& holes() const { return holes_; }
 
  private:
   std::vector<Change> changes_;
+  std::vector<Holes> holes_;  // empty while there never was one
 };
+
+/// The most cells that are holes at one instant, over several replicas.
+std::int64_t most_holes_at_once(const std::vector<const ChangeLog*>& logs);
 
 /// Over several replicas, the earliest moment of least available memory in sum, and the largest sum of
 /// batches. At one time all replicas' passes count before the sum is looked at.
@@ -62,6 +75,9 @@ class StateAt final : public observe::LedgerSink {
  public:
   explicit StateAt(SimTime moment) : moment_(moment) {}
   void on_span(const observe::LedgerSpan& span) override;
+  void on_pass(SimTime time, const observe::StateCounts& cells, std::int64_t /*running*/) override {
+    if (time <= moment_) cells_ = cells;
+  }
   [[nodiscard]] const observe::StateCounts& cells() const { return cells_; }
 
  private:
