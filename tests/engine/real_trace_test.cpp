@@ -1,0 +1,113 @@
+// On real traces: fast against naive byte for byte, and figures that were recorded from the real vLLM V1
+// (golden/engines/README.md, section 3). Skipped where the shared traces are not there.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "simulator/plan/cache_drivers.h"
+#include "simulator/plan/report.h"
+#include "traces/import/open_trace.h"
+
+namespace kvplan {
+namespace {
+
+/// The path of a shared trace, or empty.
+std::string shared_trace(const std::string& name) {
+  const char* folder = std::getenv("KVPLAN_SHARED");
+  const std::string path =
+      (folder == nullptr ? std::string(KVPLAN_SOURCE_DIR) + "/../shared" : folder) + ("/traces/" + name);
+  return std::filesystem::exists(path) ? path : "";
+}
+
+#define KVPLAN_TRACE_OR_SKIP(variable, name)                                 \
+  const std::string variable##_path = shared_trace(name);                    \
+  if (variable##_path.empty()) GTEST_SKIP() << "no shared trace " << (name); \
+  const traces::Trace variable = traces::open_trace(variable##_path).value()
+
+std::string everything(const traces::Trace& trace, const std::vector<std::string>& sets, bool step_by_step) {
+  std::vector<plan::Setting> settings;
+  for (const std::string& text : sets) settings.push_back(plan::parse_setting(text).value());
+  plan::RunOptions options;
+  options.step_by_step = step_by_step;
+  options.timeline_bins = 50;
+  const auto result = plan::run_scenario(plan::resolve(settings).value(), trace, options);
+  if (!result.ok()) return result.error().to_string();
+  return plan::report_json(result.value()) + plan::requests_csv(result.value()) +
+         plan::timeline_csv(result.value());
+}
+
+const std::string kLatency = "latency=affine:base_ns=12000000.37,token_ns=6000.1,context_ns=6.03";
+
+TEST(RealTraces, FastEqualsNaiveOnTheAzureHour) {
+  KVPLAN_TRACE_OR_SKIP(azure, "azure_llm_2023_conv.csv");
+  for (const std::vector<std::string>& sets : std::vector<std::vector<std::string>>{
+           {kLatency, "workload.limit=3000", "memory.pool_tokens=30000",
+            "eviction=streaming-llm:sink=4,recent=300"},
+           {kLatency, "workload.limit=3000", "memory.pool_tokens=20000", "workload.rate_scale=3"},
+           {kLatency, "workload.limit=2000", "memory.pool_tokens=14000", "fleet.replicas=3"},
+           {kLatency, "workload.limit=2000", "memory.pool_tokens=60000",
+            "memory.allocator=contiguous:reserve=pow2", "engine.max_model_len=16384",
+            "eviction=window:window=100"}}) {
+    SCOPED_TRACE(sets[2] + " " + sets[3 < sets.size() ? 3 : 2]);
+    EXPECT_TRUE(everything(azure, sets, false) == everything(azure, sets, true));
+  }
+}
+
+TEST(RealTraces, FastEqualsNaiveWithSharedPrefixes) {
+  KVPLAN_TRACE_OR_SKIP(mooncake, "mooncake_fast25_conversation.jsonl.zst");
+  for (const std::vector<std::string>& sets : std::vector<std::vector<std::string>>{
+           {kLatency, "workload.limit=500", "memory.pool_blocks=24000", "eviction=window:window=2048"},
+           {kLatency, "workload.limit=500", "memory.pool_blocks=9000",
+            "memory.allocator=paged:block_tokens=32",
+            "engine=vllm-v1:long_prefill_threshold=1500,token_budget=4096,max_seqs=48"}}) {
+    SCOPED_TRACE(sets[2] + " " + sets[3]);
+    EXPECT_TRUE(everything(mooncake, sets, false) == everything(mooncake, sets, true));
+  }
+}
+
+TEST(RealTraces, HitRatiosOfTheRealPool) {
+  KVPLAN_TRACE_OR_SKIP(mooncake, "mooncake_fast25_conversation.jsonl.zst");
+  double prompt_tokens = 0;
+  for (const std::int32_t tokens : mooncake.input_tokens) prompt_tokens += tokens;
+  for (const auto& [blocks, percent] :
+       {std::pair{2000, 5.42}, std::pair{10000, 20.94}, std::pair{50000, 36.03}}) {
+    plan::CacheOptions options;
+    options.block_tokens = 512;
+    options.blocks = blocks;
+    double hits = 0;
+    ASSERT_TRUE(plan::run_seq_driver(mooncake, options, [&](const plan::SeqRow& row) {
+                  hits += static_cast<double>(row.hit_tokens);
+                }).ok());
+    EXPECT_NEAR(100 * hits / prompt_tokens, percent, 0.005) << blocks;
+  }
+}
+
+TEST(RealTraces, PreemptionsOfTheRealScheduler) {
+  KVPLAN_TRACE_OR_SKIP(mooncake, "mooncake_fast25_conversation.jsonl.zst");
+  struct Recorded {
+    std::int64_t blocks;
+    bool prefix_cache;
+    std::int64_t preemptions;
+    std::int64_t recomputed;
+  };
+  for (const Recorded& recorded :
+       {Recorded{32000, true, 4771, 447327}, Recorded{64000, false, 1049, 15517391}}) {
+    plan::CacheOptions options;
+    options.blocks = recorded.blocks;
+    options.prefix_cache = recorded.prefix_cache;
+    const auto rows = plan::run_sched_driver(mooncake, options, {}).value();
+    std::int64_t preemptions = 0;
+    std::int64_t recomputed = 0;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      preemptions += rows[i].preemptions;
+      recomputed += rows[i].computed_tokens -
+                    (mooncake.input_tokens[i] + mooncake.output_tokens[i] - 1 - rows[i].first_hit_tokens);
+    }
+    EXPECT_EQ(preemptions, recorded.preemptions);
+    EXPECT_EQ(recomputed, recorded.recomputed);
+  }
+}
+
+}  // namespace
+}  // namespace kvplan
