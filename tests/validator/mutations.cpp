@@ -35,7 +35,7 @@ constexpr auto kAny = [](const auto&) { return true; };
 
 template <class T>
 void one_off(T& number, Random& random) {
-  number = static_cast<T>(number + (random.chance(1, 2) ? 1 : -1));
+  random.chance(1, 2) ? ++number : --number;
 }
 
 /// Number `Member` of a random fact of a kind, one more or less.

@@ -7,6 +7,7 @@
 #include <map>
 
 #include "simulator/io/log/reader.h"
+#include "tests/validator/hand_log.h"
 #include "tests/validator/mutations.h"
 #include "tests/validator/replays.h"
 
@@ -17,6 +18,21 @@ using test::LogCase;
 using test::replay;
 using test::Stepping;
 using validator::Report;
+
+TEST(Replay, CountsAsWorkedOutByHand) {
+  const auto [header, records] = test::hand_made_log();
+  const Report report = replay({header, records});
+  EXPECT_EQ(report.first_problem, "");
+  EXPECT_EQ(report.moments, 6);
+  // Each total once one too many, each time alone: all of them are looked at.
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    for (std::size_t s = 0; records[i].claims.has_totals && s < event_log::kStates; ++s) {
+      auto changed = records;
+      ++changed[i].claims.totals[s];
+      EXPECT_EQ(replay({header, changed}).byte_mismatches, 1) << i << ", state " << s;
+    }
+  }
+}
 
 TEST(Replay, BytesAreEqualAtEveryEvent) {
   for (std::uint64_t seed = 1; seed <= 12; ++seed) {

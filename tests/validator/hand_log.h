@@ -1,0 +1,62 @@
+// An event log worked out by hand.
+#pragma once
+
+#include <utility>
+#include <vector>
+
+#include "simulator/io/log/events.h"
+
+namespace kvplan::test {
+
+inline event_log::Record with_totals(event_log::Fact fact, const event_log::Totals& totals,
+                                     std::int64_t running = 0) {
+  return {std::move(fact), {.places = {}, .has_totals = true, .totals = totals, .running = running}};
+}
+
+/// Two requests in a pool of four blocks of two tokens (and the null block). The second finds the first block
+/// of the first one while it is being filled, and ends with its step; the first drops that block, which stays
+/// cached until it is reclaimed. Totals: metadata, live, reserved, hole, tail, padding, internal, cached,
+/// stranded, free.
+inline std::pair<event_log::Header, std::vector<event_log::Record>> hand_made_log() {
+  const event_log::Header header{.writer = "fuzz",
+                                 .quantum_tokens = 2,
+                                 .token_bytes = 1,
+                                 .capacity_bytes = 10,
+                                 .quanta = 4,
+                                 .null_block = true,
+                                 .prefix_cache = true,
+                                 .allocator = "paged",
+                                 .scenario = {},
+                                 .trace_digest = {}};
+  const std::vector<event_log::Record> records{
+      {event_log::Arrival{0, 0, 3, 2, true}, {}},
+      {event_log::Arrival{0, 1, 3, 1, true}, {}},
+      {event_log::PassBegin{0}, {}},
+      {event_log::Admit{0, {}, {}}, {}},
+      {event_log::Grant{0, 0, 2, {8}}, {.places = {1, 2}}},
+      {event_log::Publish{0, 0, 8}, {}},
+      {event_log::Chunk{0, 0, 3}, {}},
+      {event_log::Admit{1, {0}, {8}}, {.places = {1}}},
+      {event_log::Grant{1, 1, 1, {}}, {.places = {3}}},
+      {event_log::Chunk{1, 2, 1}, {}},
+      with_totals(event_log::PassEnd{false}, {0, 0, 5, 0, 1, 2, 0, 0, 0, 2}, 2),
+      {event_log::StepRun{0, 10, 0, 1}, {}},
+      with_totals(event_log::StepEnd{10, {1}}, {0, 4, 1, 0, 1, 2, 0, 0, 0, 2}),
+      {event_log::FirstToken{0}, {}},
+      {event_log::Drop{0, 0, 2, 0, 1}, {}},
+      {event_log::FirstToken{1}, {}},
+      {event_log::Finish{1, 3}, {}},
+      with_totals(event_log::Settled{10}, {0, 1, 1, 0, 0, 2, 0, 2, 0, 4}),
+      {event_log::PassBegin{10}, {}},
+      {event_log::Reclaim{0}, {}},
+      with_totals(event_log::PassEnd{false}, {0, 1, 1, 0, 0, 2, 0, 0, 0, 6}, 1),
+      {event_log::StepRun{10, 5, 0, 1}, {}},
+      with_totals(event_log::StepEnd{15, {0}}, {0, 2, 0, 0, 0, 2, 0, 0, 0, 6}),
+      {event_log::Finish{0, 4}, {}},
+      with_totals(event_log::Settled{15}, {0, 0, 0, 0, 0, 2, 0, 0, 0, 8}),
+      {event_log::End{15}, {}},
+  };
+  return {header, records};
+}
+
+}  // namespace kvplan::test
