@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <map>
 
 namespace kvplan::io {
 namespace {
@@ -121,7 +122,7 @@ class Reader {
         continue;
       }
       KVPLAN_TRY(const std::string text, scalar(value, path));
-      add(path, text, at);
+      KVPLAN_TRY_DO(add(path, text, at));
     }
     return Done{};
   }
@@ -140,6 +141,9 @@ class Reader {
       if (const auto error = item.value().get(value))
         return wrong(simdjson::error_message(error), place, path);
       KVPLAN_TRY(const std::string text, scalar(value, path + "." + param));
+      if ((param == "name" && !name.empty()) ||
+          std::any_of(params.begin(), params.end(), [&](const auto& p) { return p.path == param; }))
+        return wrong("expected one value, found a second", place, path + "." + param);
       if (param == "name") {
         name = text;
       } else {
@@ -149,8 +153,7 @@ class Reader {
     if (name.empty()) return wrong("expected \"name\" in the component", at, path);
     for (std::size_t i = 0; i < params.size(); ++i)
       name.append(i == 0 ? ":" : ",").append(params[i].path).append("=").append(params[i].text);
-    add(path, name, at);
-    return Done{};
+    return add(path, name, at);
   }
 
   /// Lists of files join with commas.
@@ -165,13 +168,18 @@ class Reader {
       KVPLAN_TRY(const std::string text, scalar(element, path));
       joined += (joined.empty() ? "" : ",") + text;
     }
-    add(path, joined, at);
-    return Done{};
+    return add(path, joined, at);
   }
 
-  void add(const std::string& path, std::string text, std::int64_t at) {
+  Status add(const std::string& path, std::string text, std::int64_t at) {
+    const auto [first, is_new] = seen_.emplace(path, at);
+    if (!is_new)
+      return wrong(
+          "expected one value, found a second; the first is on line " + std::to_string(first->second), at,
+          path);
     if (path == "workload.trace" || path == "workload.attention") text = beside_the_file(text);
     settings_.push_back({path, std::move(text), path_, at});
+    return Done{};
   }
 
   /// Paths are relative to the scenario's folder.
@@ -193,6 +201,7 @@ class Reader {
   od::parser parser_;
   od::document* document_{nullptr};
   std::vector<plan::Setting> settings_;
+  std::map<std::string, std::int64_t> seen_;  // path and its line
 };
 
 }  // namespace

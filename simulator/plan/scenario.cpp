@@ -203,10 +203,14 @@ Error placed(Error error, const Setting& setting) {
   return error;
 }
 
-Status apply(const Setting& setting, Scenario& scenario) {
+/// Where each field was last given, for errors that show only once all are known.
+using Places = std::array<Setting, kFields.size()>;
+
+Status apply(const Setting& setting, Scenario& scenario, Places& places) {
   const Result<Place> place = place_of(setting.path);
   if (!place) return Error(place.error()).at_file(setting.file).at_line(setting.line);
   const std::size_t i = place.value().field;
+  places[i] = {std::string(kFields[i].path), {}, setting.file, setting.line};
   std::string text = setting.text;
   if (!place.value().param.empty()) text = with_param(scenario.texts[i], place.value().param, text);
   // "none" takes a default away: no eviction, no limit, no target.
@@ -228,18 +232,24 @@ std::optional<std::int64_t> integer_of(const Scenario& s, std::string_view path)
 }
 
 /// Exactly one size of the pool counts; the default gives way to any that was given.
-Status choose_pool(Scenario& s) {
+Status choose_pool(Scenario& s, const Places& places) {
   constexpr std::array<std::string_view, 3> kPools{"memory.pool_bytes", "memory.pool_tokens",
                                                    "memory.pool_blocks"};
   std::string given;
+  const Setting* last = nullptr;
   int count = 0;
   for (const auto path : kPools) {
     const std::size_t i = field_index(path);
     if (s.origins[i] != Origin::kGiven || s.texts[i].empty()) continue;
     ++count;
+    if (last == nullptr || places[i].file.empty() || places[i].line > last->line) last = &places[i];
     given += given.empty() ? std::string(path) : " and " + std::string(path);
   }
-  if (count > 1) return bad_input("expected one size of the pool, found " + given).at_field("memory");
+  if (count > 1)
+    return bad_input("expected one size of the pool, found " + given)
+        .at_file(last->file)
+        .at_line(last->line)
+        .at_field("memory");
   if (count == 1 && s.origins[field_index(kPools[0])] == Origin::kDefault)
     s.texts[field_index(kPools[0])].clear();
   s.pool = {.bytes = integer_of(s, kPools[0]).value_or(-1),
@@ -308,12 +318,13 @@ Result<Scenario> resolve(std::span<const Setting> settings) {
     s.texts.push_back(text);
     s.origins.push_back(Origin::kDefault);
   }
+  Places places;
   for (const Setting& setting : settings) {
     if (setting.path != "fleet") {
-      KVPLAN_TRY_DO(apply(setting, s));
+      KVPLAN_TRY_DO(apply(setting, s, places));
       continue;
     }
-    for (const Setting& part : spread_fleet(setting)) KVPLAN_TRY_DO(apply(part, s));
+    for (const Setting& part : spread_fleet(setting)) KVPLAN_TRY_DO(apply(part, s, places));
   }
 
   s.trace = s.text("workload.trace");
@@ -326,8 +337,10 @@ Result<Scenario> resolve(std::span<const Setting> settings) {
   KVPLAN_TRY(s.rate_scale, parse_fraction(s.text("workload.rate_scale")));
   s.limit = integer_of(s, "workload.limit").value_or(-1);
   s.seed = static_cast<std::uint64_t>(integer_of(s, "seed").value_or(0));
-  KVPLAN_TRY(s.model, model::find_model(s.text("model")));
-  KVPLAN_TRY_DO(choose_pool(s));
+  const auto found = model::find_model(s.text("model"));
+  if (!found) return placed(found.error(), places[field_index("model")]);
+  s.model = found.value();
+  KVPLAN_TRY_DO(choose_pool(s, places));
   const auto component = [&](std::string_view path, std::string_view family) {
     return parse_component(s.text(path), family, family_descriptors(family));
   };
@@ -335,7 +348,8 @@ Result<Scenario> resolve(std::span<const Setting> settings) {
   KVPLAN_TRY(s.engine, component("engine", "engine"));
   KVPLAN_TRY(s.latency, component("latency", "latency"));
   KVPLAN_TRY(s.router, component("fleet.router", "router"));
-  KVPLAN_TRY_DO(choose_eviction(s));
+  if (const Status eviction = choose_eviction(s); !eviction.ok())
+    return placed(eviction.error(), places[field_index("eviction")]);
   s.replicas = integer_of(s, "fleet.replicas").value_or(1);
   s.target_ttft_s = parse_decimal(s.text("targets.ttft_s"));
   s.target_tpot_s = parse_decimal(s.text("targets.tpot_s"));
