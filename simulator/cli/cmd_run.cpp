@@ -1,29 +1,54 @@
 // kvplan run: one scenario on one trace.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <memory>
 
 #include "simulator/cli/command.h"
+#include "simulator/cli/progress.h"
 #include "simulator/cli/scenario_input.h"
 #include "simulator/plan/report.h"
 #include "simulator/plan/run.h"
+#include "simulator/report/html.h"
+#include "simulator/report/number_text.h"
+#include "simulator/report/text.h"
 
 namespace kvplan::cli {
 namespace {
 
+constexpr std::int64_t kTimelineBins = 1000;
+
 struct RunFlags {
   ScenarioInput input;
-  std::string json, requests, timeline;
-  std::int64_t timeline_bins{1000};
+  std::string json, requests, timeline, html;
+  std::int64_t timeline_bins{kTimelineBins};
   bool step_by_step{false};
 };
 
+int uses_stdout(const RunFlags& flags) {
+  int uses = 0;
+  for (const std::string* path : {&flags.json, &flags.requests, &flags.timeline, &flags.html})
+    uses += *path == "-" ? 1 : 0;
+  return uses;
+}
+
 Status check_outputs(const RunFlags& flags) {
-  int to_stdout = 0;
-  for (const std::string* path : {&flags.json, &flags.requests, &flags.timeline})
-    to_stdout += *path == "-" ? 1 : 0;
-  if (to_stdout > 1) return bad_input("expected at most one output on standard output");
+  if (uses_stdout(flags) > 1) return bad_input("expected at most one output on standard output");
   return Done{};
+}
+
+/// Requests that engines will finish: each is run again where the result needs a second, equal run.
+std::int64_t requests_to_do(const plan::Scenario& scenario, const traces::Trace& trace,
+                            const plan::RunOptions& options) {
+  const std::int64_t requests = scenario.limit < 0 ? trace.size() : std::min(scenario.limit, trace.size());
+  return scenario.replicas > 1 || options.timeline_bins > 0 ? 2 * requests : requests;
+}
+
+std::string command_line(const RunFlags& flags) {
+  std::string out = "kvplan run " + report::shell_quoted(flags.input.path);
+  for (const std::string& set : flags.input.sets) out += " --set " + report::shell_quoted(set);
+  if (flags.timeline_bins != kTimelineBins) out += " --timeline-bins " + std::to_string(flags.timeline_bins);
+  return out + " --html " + report::shell_quoted(flags.html);
 }
 
 Status run(const RunFlags& flags) {
@@ -36,16 +61,24 @@ Status run(const RunFlags& flags) {
   control.stop_asked = interrupted;
   plan::RunOptions options;
   options.step_by_step = flags.step_by_step;
-  options.timeline_bins = flags.timeline.empty() ? 0 : flags.timeline_bins;
+  if (!flags.timeline.empty() || !flags.html.empty()) options.timeline_bins = flags.timeline_bins;
   options.control = &control;
-  KVPLAN_TRY(const plan::RunResult result, plan::run_scenario(scenario, trace, options));
+  const auto run_it = [&] {
+    const Progress progress(control, requests_to_do(scenario, trace, options));
+    return plan::run_scenario(scenario, trace, options);
+  };
+  KVPLAN_TRY(const plan::RunResult result, run_it());
 
-  for (const std::string& warning : result.warnings)
-    std::fprintf(stderr, "kvplan: warning: %s\n", warning.c_str());
+  if (uses_stdout(flags) > 0)  // the text has them itself
+    for (const std::string& warning : result.warnings)
+      std::fprintf(stderr, "kvplan: warning: %s\n", warning.c_str());
   if (!flags.requests.empty()) KVPLAN_TRY_DO(write_text(flags.requests, plan::requests_csv(result)));
   if (!flags.timeline.empty()) KVPLAN_TRY_DO(write_text(flags.timeline, plan::timeline_csv(result)));
   if (!flags.json.empty()) KVPLAN_TRY_DO(write_text(flags.json, plan::report_json(result)));
-  return Done{};
+  if (!flags.html.empty())
+    KVPLAN_TRY_DO(write_text(flags.html, report::run_html(result, command_line(flags))));
+  if (uses_stdout(flags) > 0) return Done{};
+  return write_text("-", report::content_text(report::run_content(result), output_width()));
 }
 
 }  // namespace
@@ -62,7 +95,10 @@ void add_run(CLI::App& app, Outcome& outcome) {
   command->add_option("--json", flags->json, "Write the report as JSON to FILE, or - for standard output");
   command->add_option("--requests", flags->requests, "Write one CSV line per request");
   command->add_option("--timeline", flags->timeline, "Write the ledger over time as CSV");
-  command->add_option("--timeline-bins", flags->timeline_bins, "Bins of the timeline")
+  command->add_option("--html", flags->html, "Write one HTML page with tables and charts");
+  command
+      ->add_option("--timeline-bins", flags->timeline_bins,
+                   "Bins of the timeline and of the charts over time")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1000000}));
   command->add_flag("--step-by-step", flags->step_by_step,
                     "Use the naive engine: slower, with the same result");

@@ -34,6 +34,8 @@ Error interrupted_error();
 Status write_text(const std::string& path, std::string_view text);
 
 void add_cache(CLI::App& app, Outcome& outcome);
+void add_compare(CLI::App& app, Outcome& outcome);
+void add_list(CLI::App& app, Outcome& outcome);  // and explain
 void add_run(CLI::App& app, Outcome& outcome);
 void add_trace(CLI::App& app, Outcome& outcome);
 void add_evict(CLI::App& app, Outcome& outcome);

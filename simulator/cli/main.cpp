@@ -16,6 +16,8 @@ int main(int argc, char** argv) {
   Outcome outcome;
   add_cache(app, outcome);
   add_run(app, outcome);
+  add_compare(app, outcome);
+  add_list(app, outcome);
   add_trace(app, outcome);
   add_evict(app, outcome);
   add_attention(app, outcome);

@@ -33,6 +33,7 @@ const std::vector<Layer>& layers() {
     level({"simulator/core"});
     level({"simulator/attention", "simulator/policies", "simulator/observe"});
     level({"simulator/plan"});
+    level({"simulator/report"});
     level({"traces/io"});  // Protobuf and files begin here
     level({"simulator/io", "traces/import", "traces/synth"});
     level({"simulator/cli", "gui", "simulator/bench"});

@@ -1,0 +1,82 @@
+// kvplan compare: one scenario in several variants, side by side.
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <optional>
+
+#include "simulator/cli/command.h"
+#include "simulator/cli/progress.h"
+#include "simulator/cli/scenario_input.h"
+#include "simulator/plan/compare.h"
+#include "simulator/report/comparison.h"
+#include "simulator/report/number_text.h"
+
+namespace kvplan::cli {
+namespace {
+
+struct CompareFlags {
+  ScenarioInput input;
+  std::vector<std::string> varies;
+  std::string json, html;
+  int threads{1};
+};
+
+std::string command_line(const CompareFlags& flags) {
+  std::string out = "kvplan compare " + report::shell_quoted(flags.input.path);
+  for (const std::string& set : flags.input.sets) out += " --set " + report::shell_quoted(set);
+  for (const std::string& vary : flags.varies) out += " --vary " + report::shell_quoted(vary);
+  return out + " --html " + report::shell_quoted(flags.html);
+}
+
+Status run(const CompareFlags& flags) {
+  if (flags.json == "-" && flags.html == "-")
+    return bad_input("expected at most one output on standard output");
+  KVPLAN_TRY(const auto settings, read_settings(flags.input));
+  std::vector<plan::Vary> varies;
+  for (const std::string& text : flags.varies) {
+    KVPLAN_TRY(plan::Vary vary, plan::parse_vary(text));
+    varies.push_back(std::move(vary));
+  }
+  core::RunControl control;
+  control.stop_asked = interrupted;
+  std::optional<Progress> progress;
+  plan::CompareOptions options;
+  options.threads = flags.threads;
+  options.control = &control;
+  options.on_begin = [&](std::int64_t requests) { progress.emplace(control, requests); };
+  const auto done = plan::compare(settings, varies, read_trace_of, options);
+  progress.reset();
+  KVPLAN_TRY(const plan::Comparison comparison, done);
+
+  if (!flags.json.empty()) KVPLAN_TRY_DO(write_text(flags.json, plan::compare_json(comparison)));
+  if (!flags.html.empty())
+    KVPLAN_TRY_DO(write_text(flags.html, report::comparison_html(comparison, command_line(flags))));
+  if (flags.json == "-" || flags.html == "-") return Done{};
+  return write_text("-", report::comparison_text(comparison, output_width()));
+}
+
+}  // namespace
+
+void add_compare(CLI::App& app, Outcome& outcome) {
+  CLI::App* const command =
+      app.add_subcommand("compare", "Run variants of a scenario and print them side by side");
+  auto flags = std::make_shared<CompareFlags>();
+  command->add_option("input", flags->input.path, "Scenario (JSON) or trace")->required();
+  command
+      ->add_option("--set", flags->input.sets,
+                   "PATH=VALUE: change one value of the scenario; may be repeated")
+      ->take_all();
+  command
+      ->add_option("--vary", flags->varies,
+                   "'PATH=VALUE;VALUE;...': a variant for each value; several give all combinations")
+      ->take_all()
+      ->required();
+  command
+      ->add_option("--threads", flags->threads, "Variants that run at once; the result does not depend on it")
+      ->check(CLI::Range(1, 1024));
+  command->add_option("--json", flags->json,
+                      "Write the reports of all variants as JSON to FILE, or - for standard output");
+  command->add_option("--html", flags->html, "Write one HTML page with tables and a chart");
+  run_as(*command, outcome, [flags] { return run(*flags); });
+}
+
+}  // namespace kvplan::cli

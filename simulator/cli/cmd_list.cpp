@@ -1,0 +1,275 @@
+// kvplan list and kvplan explain: what a scenario can say, from the descriptors alone.
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <memory>
+
+#include "simulator/base/json_writer.h"
+#include "simulator/base/suggest.h"
+#include "simulator/cli/command.h"
+#include "simulator/cli/progress.h"
+#include "simulator/model/model_shape.h"
+#include "simulator/plan/scenario.h"
+#include "simulator/report/number_text.h"
+#include "simulator/report/text.h"
+#include "traces/import/importer.h"
+
+namespace kvplan::cli {
+namespace {
+
+struct ListFlags {
+  std::string name;
+  bool json{false};
+};
+
+/// Families of other catalogues than the scenario's.
+constexpr std::string_view kScenario = "scenario";
+constexpr std::string_view kFormat = "trace-format";
+constexpr std::string_view kModel = "model";
+
+std::vector<std::string_view> all_families() {
+  std::vector<std::string_view> out(plan::families().begin(), plan::families().end());
+  out.push_back(kModel);
+  out.push_back(kScenario);
+  out.push_back(kFormat);
+  return out;
+}
+
+std::string_view kind_name(ParamKind kind) {
+  switch (kind) {
+    case ParamKind::kInteger:
+      return "integer";
+    case ParamKind::kDecimal:
+      return "decimal";
+    case ParamKind::kFlag:
+      return "flag";
+    case ParamKind::kText:
+      return "text";
+  }
+  return {};
+}
+
+std::string_view kind_name(plan::FieldKind kind) {
+  switch (kind) {
+    case plan::FieldKind::kText:
+      return "text";
+    case plan::FieldKind::kInteger:
+      return "integer";
+    case plan::FieldKind::kFraction:
+      return "fraction";
+    case plan::FieldKind::kSeconds:
+      return "seconds";
+    case plan::FieldKind::kComponent:
+      return "component";
+  }
+  return {};
+}
+
+bool ranged(const Param& param) {
+  return param.kind == ParamKind::kInteger || param.kind == ParamKind::kDecimal;
+}
+
+/// "whole number, 1 to 8192 tokens", "true or false", "one of a, b".
+std::string accepts(const Param& param) {
+  if (param.kind == ParamKind::kFlag) return "true or false";
+  if (param.kind == ParamKind::kText) {
+    if (param.choices.empty()) return "text";
+    std::string out = "one of ";
+    for (std::size_t i = 0; i < param.choices.size(); ++i)
+      out.append(i == 0 ? "" : ", ").append(param.choices[i]);
+    return out;
+  }
+  std::string out = param.kind == ParamKind::kInteger ? "whole number" : "number";
+  out += ", " + shortest(param.low) + " to " + shortest(param.high);
+  if (param.unit != Unit::kNone) out.append(" ").append(unit_name(param.unit));
+  return out;
+}
+
+std::string accepts(const plan::Field& field) {
+  if (field.kind == plan::FieldKind::kComponent)
+    return "a component: kvplan list " + std::string(field.family);
+  std::string out(kind_name(field.kind));
+  if (field.kind == plan::FieldKind::kInteger)
+    out = "whole number, " + std::to_string(field.low) + " to " + std::to_string(field.high);
+  if (field.unit != Unit::kNone && field.kind != plan::FieldKind::kSeconds)
+    out.append(", ").append(unit_name(field.unit));
+  return out;
+}
+
+std::string lines_of(std::string_view text, const std::string& indent) {
+  return indent + report::wrapped(std::string(text), output_width(), indent) + "\n";
+}
+
+void write_descriptor(JsonWriter& json, const Descriptor& d) {
+  json.begin_object();
+  json.member("family", d.family).member("name", d.name).member("summary", d.summary);
+  json.member("source", d.source);
+  json.key("params").begin_array();
+  for (const Param& p : d.params) {
+    json.begin_object().member("name", p.name).member("help", p.help).member("kind", kind_name(p.kind));
+    json.member("unit", unit_name(p.unit));
+    json.key("default");
+    p.fallback.empty() ? json.null() : json.value(p.fallback);
+    json.key("low");
+    ranged(p) ? json.value(p.low) : json.null();
+    json.key("high");
+    ranged(p) ? json.value(p.high) : json.null();
+    json.key("choices").begin_array();
+    for (const auto choice : p.choices) json.value(choice);
+    json.end_array().end_object();
+  }
+  json.end_array().end_object();
+}
+
+void write_field(JsonWriter& json, const plan::Field& field) {
+  json.begin_object().member("family", kScenario).member("name", field.path).member("summary", field.help);
+  json.member("kind", kind_name(field.kind)).member("unit", unit_name(field.unit));
+  json.key("default");
+  field.fallback.empty() ? json.null() : json.value(field.fallback);
+  json.key("component_family");
+  field.family.empty() ? json.null() : json.value(field.family);
+  json.end_object();
+}
+
+void write_model(JsonWriter& json, const model::ModelShape& m) {
+  json.begin_object().member("family", kModel).member("name", m.name).member("source", m.source);
+  json.member("layers", m.layers).member("hidden", m.hidden).member("query_heads", m.query_heads);
+  json.member("kv_heads", m.kv_heads).member("head_size", m.head_size);
+  json.member("feed_forward", m.feed_forward).member("vocabulary", m.vocabulary);
+  json.member("parameters", m.parameters()).member("kv_token_bytes", m.kv_token_bytes()).end_object();
+}
+
+void write_importer(JsonWriter& json, const traces::Importer& importer) {
+  json.begin_object().member("family", kFormat).member("name", importer.name);
+  json.member("summary", importer.summary).member("source", importer.source).end_object();
+}
+
+std::string descriptor_text(const Descriptor& d) {
+  std::string out = std::string(d.name) + " (" + std::string(d.family) + ")\n";
+  out += lines_of(d.summary, "  ") + lines_of("Source: " + std::string(d.source), "  ");
+  for (const Param& p : d.params) {
+    out += "\n  " + std::string(p.name) +
+           (p.fallback.empty() ? std::string("  (must be given)") : " = " + std::string(p.fallback)) + "\n";
+    out += lines_of(std::string(p.help) + ".", "    ") + lines_of(accepts(p), "    ");
+  }
+  if (d.params.empty()) out += "\n  no parameters\n";
+  return out;
+}
+
+std::string field_text(const plan::Field& field) {
+  std::string out = std::string(field.path) + " (scenario)\n" + lines_of(std::string(field.help) + ".", "  ");
+  out += lines_of(accepts(field), "  ");
+  out += field.fallback.empty() ? "  no default\n" : "  default: " + std::string(field.fallback) + "\n";
+  return out;
+}
+
+std::string model_text(const model::ModelShape& m) {
+  using report::grouped;
+  std::string out = std::string(m.name) + " (model)\n" + lines_of("Source: " + std::string(m.source), "  ");
+  out += "  " + grouped(m.layers) + " layers of " + grouped(m.query_heads) + " query and " +
+         grouped(m.kv_heads) + " KV heads of " + grouped(m.head_size) + ", hidden " + grouped(m.hidden) +
+         ", feed-forward " + grouped(m.feed_forward) + ", vocabulary " + grouped(m.vocabulary) + "\n";
+  return out + "  " + grouped(m.parameters()) + " parameters, " + grouped(m.kv_token_bytes()) +
+         " bytes of KV cache per token\n";
+}
+
+std::string importer_text(const traces::Importer& importer) {
+  return std::string(importer.name) + " (trace-format)\n" + lines_of(importer.summary, "  ") +
+         lines_of("Source: " + std::string(importer.source), "  ");
+}
+
+/// Tells `what` of each member of a family: (name, summary) for text, or writes it.
+template <class Each>
+void each_of(std::string_view family, Each each) {
+  for (const Descriptor* d : plan::family_descriptors(family)) each(d->name, d->summary, *d);
+  if (family == kScenario)
+    for (const plan::Field& field : plan::scenario_fields()) each(field.path, field.help, field);
+  if (family == kModel)
+    for (const model::ModelShape& m : model::models()) each(m.name, m.source, m);
+  if (family == kFormat)
+    for (const traces::Importer* importer : traces::importers())
+      each(importer->name, importer->summary, *importer);
+}
+
+struct WriteJson {
+  JsonWriter& json;
+  void operator()(const Descriptor& d) const { write_descriptor(json, d); }
+  void operator()(const plan::Field& field) const { write_field(json, field); }
+  void operator()(const model::ModelShape& m) const { write_model(json, m); }
+  void operator()(const traces::Importer& importer) const { write_importer(json, importer); }
+};
+
+struct ToText {
+  std::string operator()(const Descriptor& d) const { return descriptor_text(d); }
+  std::string operator()(const plan::Field& field) const { return field_text(field); }
+  std::string operator()(const model::ModelShape& m) const { return model_text(m); }
+  std::string operator()(const traces::Importer& importer) const { return importer_text(importer); }
+};
+
+Status list(const ListFlags& flags) {
+  const std::vector<std::string_view> known = all_families();
+  std::vector<std::string_view> chosen = known;
+  if (!flags.name.empty()) {
+    if (std::find(known.begin(), known.end(), flags.name) == known.end())
+      return bad_input(unknown_name("family", flags.name, known));
+    chosen = {flags.name};
+  }
+  if (flags.json) {
+    JsonWriter json;
+    json.begin_object().key("components").begin_array();
+    for (const auto family : chosen)
+      each_of(family, [&](auto, auto, const auto& member) { WriteJson{json}(member); });
+    json.end_array().end_object();
+    return write_text("-", json.take());
+  }
+  std::string out;
+  for (const auto family : chosen) {
+    report::Table table{.title = std::string(family), .columns = {""}, .rows = {}, .numbers = false};
+    each_of(family, [&](std::string_view name, std::string_view summary, const auto&) {
+      table.rows.push_back({.label = std::string(name), .cells = {std::string(summary)}});
+    });
+    out += (out.empty() ? "" : "\n") + report::table_text(table, output_width());
+  }
+  out += "\nkvplan explain NAME says more about each.\n";
+  return write_text("-", out);
+}
+
+Status explain(const ListFlags& flags) {
+  std::string text;
+  JsonWriter json;
+  json.begin_object().key("components").begin_array();
+  std::vector<std::string_view> names;
+  bool found = false;
+  for (const auto family : all_families()) {
+    each_of(family, [&](std::string_view name, auto, const auto& member) {
+      if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+      if (name != flags.name) return;
+      found = true;
+      text += (text.empty() ? "" : "\n") + ToText{}(member);
+      WriteJson{json}(member);
+    });
+  }
+  if (!found) return bad_input(unknown_name("name", flags.name, names));
+  json.end_array().end_object();
+  return write_text("-", flags.json ? json.take() : text);
+}
+
+}  // namespace
+
+void add_list(CLI::App& app, Outcome& outcome) {
+  auto flags = std::make_shared<ListFlags>();
+  CLI::App* const list_command =
+      app.add_subcommand("list", "List components, models, scenario paths and trace formats by family");
+  list_command->add_option("family", flags->name,
+                           "allocator, engine, latency, router, eviction, model, scenario or trace-format; "
+                           "all without it");
+  list_command->add_flag("--json", flags->json, "JSON on standard output");
+  run_as(*list_command, outcome, [flags] { return list(*flags); });
+
+  CLI::App* const explain_command = app.add_subcommand(
+      "explain", "Say what a component, model, scenario path or trace format is and accepts");
+  explain_command->add_option("name", flags->name, "Name as `kvplan list` prints it")->required();
+  explain_command->add_flag("--json", flags->json, "JSON on standard output");
+  run_as(*explain_command, outcome, [flags] { return explain(*flags); });
+}
+
+}  // namespace kvplan::cli

@@ -1,0 +1,215 @@
+#include "simulator/plan/compare.h"
+
+#include <algorithm>
+#include <atomic>
+#include <map>
+#include <thread>
+
+#include "simulator/base/check.h"
+#include "simulator/base/version.h"
+#include "simulator/plan/report.h"
+
+namespace kvplan::plan {
+namespace {
+
+/// A variant on its way to a result.
+struct Job {
+  std::optional<Scenario> scenario;
+  const traces::Trace* trace{nullptr};
+};
+
+std::string_view without_spaces(std::string_view text) {
+  const std::size_t begin = text.find_first_not_of(' ');
+  if (begin == std::string_view::npos) return {};
+  return text.substr(begin, text.find_last_not_of(' ') - begin + 1);
+}
+
+Error at_vary(Error error) {
+  if (error.field.empty()) error.field = "--vary";
+  return error;
+}
+
+Result<std::vector<Variant>> combinations(const std::vector<Vary>& varies) {
+  std::int64_t count = 1;
+  for (std::size_t i = 0; i < varies.size(); ++i) {
+    for (std::size_t k = 0; k < i; ++k)
+      if (varies[k].path == varies[i].path)
+        return bad_input("expected each path once, found " + varies[i].path + " again").at_field("--vary");
+    count *= static_cast<std::int64_t>(varies[i].values.size());
+    if (count > kMostVariants)
+      return bad_input("expected at most " + std::to_string(kMostVariants) + " variants").at_field("--vary");
+  }
+  std::vector<Variant> variants(static_cast<std::size_t>(count));
+  for (std::size_t v = 0; v < variants.size(); ++v) {
+    std::size_t rest = v;
+    std::vector<std::pair<std::string, std::string>>& varied = variants[v].varied;
+    for (std::size_t i = varies.size(); i-- > 0; rest /= varies[i].values.size())
+      varied.emplace_back(varies[i].path, varies[i].values[rest % varies[i].values.size()]);
+    std::reverse(varied.begin(), varied.end());
+  }
+  return variants;
+}
+
+/// A value that cannot be read alone, nor in any variant, is a slip of the user; otherwise its variants carry
+/// their errors.
+Status check_values(const std::vector<Setting>& settings, const Comparison& comparison) {
+  for (const Vary& vary : comparison.varies) {
+    for (const std::string& value : vary.values) {
+      const std::pair<std::string, std::string> setting{vary.path, value};
+      const Variant* refused = nullptr;
+      bool read = false;
+      for (const Variant& variant : comparison.variants) {
+        if (std::find(variant.varied.begin(), variant.varied.end(), setting) == variant.varied.end())
+          continue;
+        if (!variant.error) read = true;
+        if (variant.error && refused == nullptr) refused = &variant;
+      }
+      if (read || refused == nullptr) continue;
+      std::vector<Setting> alone = settings;
+      alone.push_back({vary.path, value, {}, 0});
+      if (!resolve(alone).ok()) return at_vary(*refused->error);
+    }
+  }
+  return Done{};
+}
+
+std::int64_t requests_of(const Job& job, std::int64_t timeline_bins) {
+  const std::int64_t limit = job.scenario->limit;
+  const std::int64_t requests = limit < 0 ? job.trace->size() : std::min(limit, job.trace->size());
+  return job.scenario->replicas > 1 || timeline_bins > 0 ? 2 * requests : requests;
+}
+
+void run_job(const Job& job, const CompareOptions& options, Variant& variant) {
+  RunOptions run;
+  run.timeline_bins = options.timeline_bins;
+  run.control = options.control;
+  Result<RunResult> result = run_scenario(*job.scenario, *job.trace, run);
+  if (!result) {
+    variant.error = result.error();
+    return;
+  }
+  variant.result = std::move(result).value();
+  if (options.keep_requests) return;
+  variant.result->records = {};
+  variant.result->arrival = {};
+  variant.result->input = {};
+  variant.result->output = {};
+}
+
+void run_all(const std::vector<Job>& jobs, const CompareOptions& options, std::vector<Variant>& variants) {
+  std::atomic<std::size_t> next{0};
+  const auto work = [&] {
+    for (std::size_t i = next.fetch_add(1); i < jobs.size(); i = next.fetch_add(1)) {
+      if (options.control != nullptr && options.control->wants_stop()) return;
+      if (jobs[i].scenario) run_job(jobs[i], options, variants[i]);
+    }
+  };
+  const auto threads = std::min(static_cast<std::size_t>(std::max(options.threads, 1)), jobs.size());
+  std::vector<std::thread> others;
+  for (std::size_t t = 1; t < threads; ++t) others.emplace_back(work);
+  work();
+  for (std::thread& thread : others) thread.join();
+}
+
+}  // namespace
+
+Result<Vary> parse_vary(std::string_view text) {
+  const std::size_t equals = text.find('=');
+  if (equals == std::string_view::npos || equals == 0)
+    return bad_input("expected PATH=VALUE;VALUE;..., found \"" + std::string(text.substr(0, 80)) + "\"")
+        .at_field("--vary");
+  Vary vary{std::string(text.substr(0, equals)), {}};
+  std::string_view rest = text.substr(equals + 1);
+  while (true) {
+    const std::size_t semicolon = rest.find(';');
+    std::string value(without_spaces(rest.substr(0, semicolon)));
+    if (value.empty())
+      return bad_input("expected a value between semicolons").at_field("--vary " + vary.path);
+    if (std::find(vary.values.begin(), vary.values.end(), value) != vary.values.end())
+      return bad_input("expected each value once, found \"" + value.substr(0, 80) + "\" again")
+          .at_field("--vary " + vary.path);
+    vary.values.push_back(std::move(value));
+    if (semicolon == std::string_view::npos) return vary;
+    rest = rest.substr(semicolon + 1);
+  }
+}
+
+std::string Variant::name() const {
+  std::string out;
+  for (const auto& [path, value] : varied) {
+    const std::size_t dot = path.rfind('.');
+    out.append(out.empty() ? "" : ", ").append(dot == std::string::npos ? path : path.substr(dot + 1));
+    out.append("=").append(value);
+  }
+  return out.empty() ? "as given" : out;
+}
+
+Result<Comparison> compare(const std::vector<Setting>& settings, const std::vector<Vary>& varies,
+                           const TraceReader& read_trace, const CompareOptions& options) {
+  Comparison comparison{varies, {}};
+  KVPLAN_TRY(comparison.variants, combinations(varies));
+  std::vector<Job> jobs(comparison.variants.size());
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    std::vector<Setting> all = settings;
+    for (const auto& [path, value] : comparison.variants[i].varied) all.push_back({path, value, {}, 0});
+    Result<Scenario> scenario = resolve(all);
+    if (scenario) {
+      jobs[i].scenario = std::move(scenario).value();
+    } else {
+      comparison.variants[i].error = scenario.error();
+    }
+  }
+  if (varies.empty() && comparison.variants[0].error) return *comparison.variants[0].error;
+  KVPLAN_TRY_DO(check_values(settings, comparison));
+
+  std::map<std::string, traces::Trace> traces;
+  std::int64_t requests = 0;
+  for (Job& job : jobs) {
+    if (!job.scenario) continue;
+    auto found = traces.find(job.scenario->trace);
+    if (found == traces.end()) {
+      KVPLAN_TRY(traces::Trace trace, read_trace(*job.scenario));
+      found = traces.emplace(job.scenario->trace, std::move(trace)).first;
+    }
+    job.trace = &found->second;
+    requests += requests_of(job, options.timeline_bins);
+  }
+  if (options.on_begin) options.on_begin(requests);
+  run_all(jobs, options, comparison.variants);
+
+  bool any = false;
+  for (const Variant& variant : comparison.variants) {
+    if (variant.error && variant.error->kind == ErrorKind::kInterrupted) return *variant.error;
+    if (!variant.error && !variant.result) {  // the threads stopped before it began
+      Error error = bad_input("interrupted");
+      error.kind = ErrorKind::kInterrupted;
+      return error;
+    }
+    any = any || variant.result.has_value();
+  }
+  if (!any) return *comparison.variants.front().error;
+  return comparison;
+}
+
+std::string compare_json(const Comparison& comparison) {
+  JsonWriter json;
+  json.begin_object().member("version", kVersion).key("varied").begin_array();
+  for (const Vary& vary : comparison.varies) {
+    json.begin_object().member("path", vary.path).key("values").begin_array();
+    for (const std::string& value : vary.values) json.value(value);
+    json.end_array().end_object();
+  }
+  json.end_array().key("variants").begin_array();
+  for (const Variant& variant : comparison.variants) {
+    json.begin_object().member("name", variant.name()).key("varied").begin_object();
+    for (const auto& [path, value] : variant.varied) json.member(path, value);
+    json.end_object().key("error");
+    variant.error ? json.value(variant.error->to_string()) : json.null();
+    if (variant.result) write_report(json, *variant.result);
+    json.end_object();
+  }
+  json.end_array().end_object();
+  return json.take();
+}
+
+}  // namespace kvplan::plan

@@ -1,0 +1,67 @@
+// One scenario in several variants, run side by side: the trace is read once and shared, each variant is a
+// job of its own, and results come in the order of the variants whatever the number of threads.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "simulator/base/json_writer.h"
+#include "simulator/plan/run.h"
+
+namespace kvplan::plan {
+
+/// One path with the values that it takes in turn.
+struct Vary {
+  std::string path;
+  std::vector<std::string> values;
+};
+
+/// `PATH=VALUE;VALUE;...`; spaces around values do not count. Errors: no path, an empty value, one twice.
+Result<Vary> parse_vary(std::string_view text);
+
+/// What a variant is and what became of it: a result, or why it could not run.
+struct Variant {
+  std::vector<std::pair<std::string, std::string>> varied;  ///< path and value, in the order of the varies
+  std::optional<RunResult> result;
+  std::optional<Error> error;
+
+  /// "block_tokens=16, max_seqs=64": the last parts of the paths.
+  [[nodiscard]] std::string name() const;
+};
+
+struct Comparison {
+  std::vector<Vary> varies;
+  std::vector<Variant> variants;  ///< all combinations, the last vary changing fastest
+};
+
+struct CompareOptions {
+  int threads{1};
+  std::int64_t timeline_bins{0};
+  /// Keeps the records of requests in each result; without it memory does not grow with requests x variants.
+  bool keep_requests{false};
+  core::RunControl* control{nullptr};
+  /// Told before the runs begin how many requests they will serve in all. May be empty.
+  std::function<void(std::int64_t requests)> on_begin;
+};
+
+/// Reads the trace that a scenario names; called once per distinct name, from the calling thread.
+using TraceReader = std::function<Result<traces::Trace>(const Scenario&)>;
+
+/// Most variants of one comparison.
+inline constexpr std::int64_t kMostVariants = 10'000;
+
+/// `settings` as for `resolve`; a varied value comes after them. Errors: a value that no variant can be read
+/// with, two equal varies, too many variants, no trace, interrupted, or every variant failed (the first one's
+/// error).
+Result<Comparison> compare(const std::vector<Setting>& settings, const std::vector<Vary>& varies,
+                           const TraceReader& read_trace, const CompareOptions& options);
+
+/// {"varied": [...], "variants": [{"name", "varied", "error", and the keys of a report}]}.
+std::string compare_json(const Comparison& comparison);
+
+}  // namespace kvplan::plan

@@ -1,0 +1,41 @@
+// Charts as SVG elements: no script, no external resource, colours of light and dark by the reader's setting.
+// They draw the numbers of a result as they are; nothing is smoothed. `id` makes names inside one page
+// unique.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "simulator/plan/run.h"
+
+namespace kvplan::report {
+
+/// Where data lie inside a chart, in its own units; the value axis begins at `bottom`.
+struct Plot {
+  double left{64}, right{700}, top{16}, bottom{276};
+};
+
+/// CSS that the charts need, once a page. `:root` holds the colours of both themes.
+std::string chart_css();
+
+/// The states over time, stacked to the capacity: exact means of each bin, summed over replicas; with one
+/// replica also the most live bytes at any moment of the bin. REQUIRES: a timeline.
+std::string memory_chart(const plan::RunResult& result, const std::string& id);
+/// Running and waiting requests over time: means, and with one replica the range within each bin. REQUIRES: a
+/// timeline.
+std::string batch_chart(const plan::RunResult& result, const std::string& id);
+/// Distribution functions of queue, TTFT, TPOT and E2E over completed requests, time on a logarithmic axis,
+/// targets as lines.
+std::string latency_chart(const plan::RunResult& result, const std::string& id);
+
+struct ShareRow {
+  std::string label;
+  std::array<double, observe::kStates> fractions{};
+};
+/// One stacked bar per row: mean shares of the states.
+std::string share_chart(const std::vector<ShareRow>& rows, const std::string& id);
+
+/// A chart as a file of its own.
+std::string svg_document(const std::string& chart);
+
+}  // namespace kvplan::report

@@ -1,0 +1,20 @@
+// A comparison as text and as one HTML page.
+#pragma once
+
+#include <string>
+
+#include "simulator/plan/compare.h"
+#include "simulator/report/content.h"
+
+namespace kvplan::report {
+
+/// One row per variant: what it did with the memory, and to whom it is said in requests and seconds.
+std::vector<Table> comparison_tables(const plan::Comparison& comparison);
+/// The sentences: which variant is best at what, against the first one.
+std::vector<std::string> comparison_meaning(const plan::Comparison& comparison);
+
+std::string comparison_text(const plan::Comparison& comparison, std::size_t width);
+/// `command` is the line that makes this page again.
+std::string comparison_html(const plan::Comparison& comparison, const std::string& command);
+
+}  // namespace kvplan::report

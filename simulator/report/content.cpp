@@ -1,0 +1,182 @@
+#include "simulator/report/content.h"
+
+#include "simulator/report/number_text.h"
+
+namespace kvplan::report {
+namespace {
+
+using observe::kStateNames;
+using observe::kStates;
+using plan::RunResult;
+
+constexpr const char* kNone = "-";
+
+std::string or_none(const std::optional<double>& value, std::string (*text)(double)) {
+  return value ? text(*value) : kNone;
+}
+
+Table scenario_table(const plan::Scenario& scenario) {
+  Table table{.title = "Scenario", .columns = {"", "value"}, .rows = {}, .numbers = false};
+  for (const plan::Origin origin : {plan::Origin::kGiven, plan::Origin::kDefault}) {
+    for (std::size_t i = 0; i < scenario.texts.size(); ++i) {
+      if (scenario.texts[i].empty() || scenario.origins[i] != origin) continue;
+      table.rows.push_back(
+          {.label = std::string(plan::scenario_fields()[i].path),
+           .cells = {origin == plan::Origin::kGiven ? "given" : "default", scenario.texts[i]}});
+    }
+  }
+  return table;
+}
+
+Table requests_table(const RunResult& r) {
+  Table table{.title = "Requests", .columns = {""}, .rows = {}};
+  const auto row = [&](const char* label, std::int64_t number) {
+    table.rows.push_back({.label = label, .cells = {grouped(number)}});
+  };
+  row("arrived", r.arrived);
+  row("completed", r.completed);
+  row("rejected", r.rejected);
+  if (r.unfinished > 0) row("unfinished", r.unfinished);
+  row("preempted", r.preempted);
+  row("preemptions", r.preemptions);
+  row("input tokens", r.input_tokens);
+  row("output tokens", r.output_tokens);
+  row("computed tokens", r.computed_tokens);
+  row("recomputed tokens", r.recomputed_tokens);
+  row("prefix hit tokens", r.prefix_hit_tokens);
+  if (r.rehit_tokens > 0) row("hit again after preemption", r.rehit_tokens);
+  row("steps", r.iterations);
+  return table;
+}
+
+Table latency_table(const RunResult& r) {
+  const plan::Scenario& s = r.scenario;
+  const bool targets = s.target_ttft_s || s.target_tpot_s || s.target_e2e_s;
+  Table table{.title = "Latency", .columns = {"mean", "p50", "p90", "p95", "p99", "max"}, .rows = {}};
+  if (targets) table.columns.emplace_back("target");
+  const auto row = [&](const char* label, const std::optional<plan::LatencySummary>& l,
+                       const std::optional<double>& target) {
+    Row out{.label = label, .cells = {}};
+    if (l) {
+      for (const double value : {l->mean, l->p50, l->p90, l->p95, l->p99, l->max})
+        out.cells.push_back(seconds_text(value));
+    } else {
+      out.cells.assign(6, kNone);
+    }
+    if (targets) out.cells.push_back(or_none(target, seconds_text));
+    table.rows.push_back(std::move(out));
+  };
+  row("queue", r.queue, {});
+  row("first token (TTFT)", r.ttft, s.target_ttft_s);
+  row("per token (TPOT)", r.tpot, s.target_tpot_s);
+  row("whole (E2E)", r.e2e, s.target_e2e_s);
+  return table;
+}
+
+Table throughput_table(const RunResult& r) {
+  Table table{.title = "Throughput", .columns = {""}, .rows = {}};
+  const auto row = [&](const char* label, std::string text) {
+    table.rows.push_back({.label = label, .cells = {std::move(text)}});
+  };
+  row("makespan", seconds_text(seconds(r.makespan)));
+  row("requests per second", or_none(r.requests_per_s, rounded));
+  row("output tokens per second", or_none(r.output_tokens_per_s, rounded));
+  row("mean batch", or_none(r.mean_running, rounded));
+  row("largest batch", grouped(r.max_running));
+  if (r.slo_met_fraction) {
+    row("requests that met the targets", percent(*r.slo_met_fraction));
+    row("goodput per second", or_none(r.goodput_per_s, rounded));
+  }
+  return table;
+}
+
+Table memory_table(const RunResult& r) {
+  Table table{.title = "Memory: " + bytes_text(static_cast<double>(r.capacity_bytes)),
+              .columns = {"mean", "share", "at the peak"},
+              .rows = {}};
+  if (!r.memory) return table;
+  const bool timed = r.memory->timed;
+  for (std::size_t s = 0; s < kStates; ++s) {
+    table.rows.push_back({.label = std::string(kStateNames[s]),
+                          .cells = {timed ? bytes_text(r.memory->mean_bytes[s]) : kNone,
+                                    timed ? percent(r.memory->mean_fraction[s]) : kNone,
+                                    bytes_text(static_cast<double>(r.memory->peak_bytes[s]))},
+                          .bar = timed ? r.memory->mean_fraction[s] : -1,
+                          .note = std::string(state_words(static_cast<observe::State>(s)))});
+  }
+  table.title += ", peak at " + seconds_text(r.memory->peak_time_s);
+  return table;
+}
+
+Table eviction_table(const RunResult& r) {
+  Table table{.title = "Eviction", .columns = {""}, .rows = {}};
+  table.rows.push_back({.label = "tokens dropped", .cells = {grouped(r.evicted_tokens)}});
+  table.rows.push_back({.label = "blocks freed", .cells = {grouped(r.evicted_blocks)}});
+  table.rows.push_back(
+      {.label = "most bytes in holes", .cells = {bytes_text(static_cast<double>(r.hole_bytes_peak))}});
+  return table;
+}
+
+Table replica_table(const RunResult& r) {
+  Table table{.title = "Replicas",
+              .columns = {"requests", "completed", "preemptions", "mean batch", "largest", "live", "free"},
+              .rows = {}};
+  for (std::size_t i = 0; i < r.replicas.size(); ++i) {
+    const plan::ReplicaResult& replica = r.replicas[i];
+    const auto share = [&](observe::State state) {
+      return replica.memory && replica.memory->timed ? percent(replica.memory->mean_fraction[index(state)])
+                                                     : std::string(kNone);
+    };
+    table.rows.push_back(
+        {.label = "replica " + std::to_string(i),
+         .cells = {grouped(replica.requests), grouped(replica.completed), grouped(replica.preemptions),
+                   or_none(replica.mean_running, rounded), grouped(replica.max_running),
+                   share(observe::State::kLive), share(observe::State::kFree)}});
+  }
+  return table;
+}
+
+}  // namespace
+
+std::string_view state_words(observe::State state) {
+  switch (state) {
+    case observe::State::kMetadata:
+      return "tables and scales in the pool";
+    case observe::State::kLive:
+      return "tokens that are kept";
+    case observe::State::kReserved:
+      return "held, will be written";
+    case observe::State::kHole:
+      return "dropped tokens in memory still held";
+    case observe::State::kTail:
+      return "ends of blocks that are never written";
+    case observe::State::kPadding:
+      return "null block and remainders";
+    case observe::State::kInternal:
+      return "reserved beyond need";
+    case observe::State::kCached:
+      return "idle, a prefix may hit it";
+    case observe::State::kStranded:
+      return "idle while a request was refused memory";
+    case observe::State::kFree:
+      return "idle and not asked for";
+  }
+  return {};
+}
+
+Content run_content(const RunResult& r) {
+  Content content;
+  content.title = grouped(r.arrived) + (r.arrived == 1 ? " request on " : " requests on ") +
+                  std::string(r.scenario.text("model")) + ", " +
+                  (r.scenario.replicas == 1 ? "one replica" : grouped(r.scenario.replicas) + " replicas");
+  content.scenario = scenario_table(r.scenario);
+  content.tables = {requests_table(r), latency_table(r), throughput_table(r), memory_table(r)};
+  if (r.scenario.eviction) content.tables.push_back(eviction_table(r));
+  if (r.replicas.size() > 1) content.tables.push_back(replica_table(r));
+  content.warnings = r.warnings;
+  content.assumptions = r.assumptions;
+  content.meaning = meaning_of(r);
+  return content;
+}
+
+}  // namespace kvplan::report

@@ -1,0 +1,127 @@
+#include <algorithm>
+
+#include "simulator/report/content.h"
+#include "simulator/report/number_text.h"
+
+namespace kvplan::report {
+namespace {
+
+using observe::kStateNames;
+using observe::State;
+using plan::RunResult;
+
+std::string counted(std::int64_t number, const char* one, const char* many) {
+  return grouped(number) + " " + (number == 1 ? one : many);
+}
+
+/// Which states take the bytes.
+std::string bytes_sentence(const RunResult& r) {
+  const auto share = [&](State s) { return r.memory->mean_fraction[index(s)]; };
+  std::string out = "Averaged over the run, live tokens take " + percent(share(State::kLive)) + " of " +
+                    bytes_text(static_cast<double>(r.capacity_bytes)) + "; " + percent(share(State::kFree)) +
+                    " is free";
+  if (share(State::kCached) > 0)
+    out += " and " + percent(share(State::kCached)) + " is idle but may be hit again";
+  out += ".";
+  double rest = 0;
+  State most = State::kReserved;
+  for (const State s : {State::kReserved, State::kHole, State::kTail, State::kPadding, State::kInternal,
+                        State::kStranded, State::kMetadata}) {
+    rest += share(s);
+    if (share(s) > share(most)) most = s;
+  }
+  if (rest <= 0) return out + " No byte is in any other state.";
+  return out + " The other " + percent(rest) + " is mostly " + std::string(kStateNames[index(most)]) + " (" +
+         percent(share(most)) + ": " + std::string(state_words(most)) + ").";
+}
+
+std::int64_t idle_at_peak(const RunResult& r) {
+  std::int64_t idle = 0;
+  for (const State s : {State::kCached, State::kStranded, State::kFree})
+    idle += r.memory->peak_bytes[index(s)];
+  return idle;
+}
+
+/// True where an allocation may have been refused and left no trace in the numbers: what is idle is
+/// `stranded` after a refusal, but not what is cached, so a refusal shows only where something else was idle.
+/// It cannot have happened if even the least idle memory was more than the largest request takes.
+bool may_hide_refusals(const RunResult& r) {
+  if (r.memory->mean_fraction[index(State::kCached)] == 0) return false;
+  if (r.replicas.size() > 1) return true;  // the peak is of the sum, not of each
+  const core::MemoryLayout& layout = r.replicas.front().layout;
+  std::int64_t largest = 0;
+  for (std::size_t i = 0; i < r.records.size(); ++i)
+    if (r.records[i].scheduled) largest = std::max(largest, std::int64_t{r.input[i]} + r.output[i]);
+  const std::int64_t quanta = ceil_div(largest, layout.quantum_tokens) + 1;
+  return idle_at_peak(r) < quanta * layout.quantum_bytes();
+}
+
+std::string memory_sentence(const RunResult& r, double stranded) {
+  std::string out = "Memory limits: ";
+  if (r.preemptions > 0) {
+    out += counted(r.preemptions, "preemption", "preemptions") + " hit " + grouped(r.preempted) + " of " +
+           counted(r.arrived, "request", "requests") + " (" +
+           percent(static_cast<double>(r.preempted) / static_cast<double>(r.arrived)) + ")";
+  } else {
+    out += "nothing was preempted";
+  }
+  if (stranded > 0) {
+    out +=
+        ", and " + percent(stranded) + " of the memory lay idle, time-weighted, while a request was refused";
+  } else if (idle_at_peak(r) == 0) {
+    out += ", and at the peak no byte was idle";
+  }
+  return out + ".";
+}
+
+/// What requests had to wait for. REQUIRES: a request arrived.
+std::string limit_sentence(const RunResult& r) {
+  const double stranded = r.memory->mean_fraction[index(State::kStranded)];
+  const std::int64_t seats = r.scenario.engine.integer("max_seqs");
+  const bool seated = std::any_of(r.replicas.begin(), r.replicas.end(),
+                                  [&](const plan::ReplicaResult& x) { return x.max_running >= seats; });
+  if (r.preemptions > 0 || stranded > 0 || idle_at_peak(r) == 0)
+    return memory_sentence(r, stranded) +
+           (seated ? " Seats ran out too: a batch reached max_seqs (" + grouped(seats) + ")."
+                   : std::string());
+  if (may_hide_refusals(r)) {
+    std::string out = seated ? "Seats limit: a batch reached max_seqs (" + grouped(seats) + "). "
+                             : "No batch came to max_seqs (" + grouped(seats) + "). ";
+    return out + "Nothing was preempted, but at the peak only " +
+           bytes_text(static_cast<double>(idle_at_peak(r))) +
+           " was idle, so that an admission may have waited for memory.";
+  }
+  if (seated)
+    return "Seats limit, not memory: a batch reached max_seqs (" + grouped(seats) +
+           "), nothing was preempted and no request was refused memory.";
+  return "Neither memory nor seats ran out: nothing was preempted, no request was refused memory, and no "
+         "batch came to max_seqs (" +
+         grouped(seats) + "); a request waits for the step under way or for the token budget alone.";
+}
+
+}  // namespace
+
+std::vector<std::string> meaning_of(const RunResult& r) {
+  std::vector<std::string> out;
+  if (r.arrived == 0) return {"No request arrived, so there is nothing to measure."};
+  if (r.memory && r.memory->timed) {
+    out.push_back(bytes_sentence(r));
+    out.push_back(limit_sentence(r));
+  }
+  if (r.recomputed_tokens > 0 && r.computed_tokens > 0)
+    out.push_back("Preemption made the engine compute " + grouped(r.recomputed_tokens) + " tokens again, " +
+                  percent(static_cast<double>(r.recomputed_tokens) / static_cast<double>(r.computed_tokens)) +
+                  " of all it computed.");
+  if (r.prefix_hit_tokens > 0 && r.input_tokens > 0)
+    out.push_back("Prefix caching spared " +
+                  percent(static_cast<double>(r.prefix_hit_tokens) / static_cast<double>(r.input_tokens)) +
+                  " of the prompt tokens.");
+  if (r.rejected > 0)
+    out.push_back(
+        (r.rejected == 1 ? std::string("One request was") : grouped(r.rejected) + " requests were") +
+        " rejected on arrival: empty, longer than max_model_len, or more than the whole pool holds.");
+  if (r.slo_met_fraction) out.push_back(percent(*r.slo_met_fraction) + " of the requests met all targets.");
+  return out;
+}
+
+}  // namespace kvplan::report

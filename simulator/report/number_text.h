@@ -1,0 +1,28 @@
+// Numbers as people read them; the same text in the terminal, in HTML and on charts. The decimal point is a
+// point and groups are commas whatever the locale.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace kvplan::report {
+
+/// 1234567 as "1,234,567".
+std::string grouped(std::int64_t number);
+/// With this many digits after the point, the part before it grouped.
+std::string fixed(double number, int decimals);
+/// Three significant digits as far as they stand after the point: 0.0123, 1.23, 45.6, 1,235.
+std::string rounded(double number);
+/// 0.1234 as "12.34 %"; what would round to 0.00 and is not zero is "<0.01 %".
+std::string percent(double fraction);
+/// In B, KiB, MiB, GiB or TiB: "48.0 GiB".
+std::string bytes_text(double bytes);
+/// In µs, ms or s: "12.3 ms", "3,501 s". Zero is "0 s".
+std::string seconds_text(double seconds);
+/// Characters (not bytes) of a UTF-8 text.
+std::size_t characters(std::string_view text);
+/// One argument of a command line, quoted for a POSIX shell where that is needed.
+std::string shell_quoted(std::string_view argument);
+
+}  // namespace kvplan::report

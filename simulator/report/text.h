@@ -1,0 +1,23 @@
+// A report as text for a terminal or a file.
+#pragma once
+
+#include <string>
+
+#include "simulator/report/content.h"
+
+namespace kvplan::report {
+
+/// Lines of at most about `width` characters where cells allow it; bars take what the table leaves, sentences
+/// wrap. Ends in a newline.
+std::string content_text(const Content& content, std::size_t width);
+
+/// One table, its title as the first line.
+std::string table_text(const Table& table, std::size_t width);
+
+/// `share` (0..1) of `width` characters as a bar of eighths.
+std::string bar_text(double share, std::size_t width);
+
+/// Lines of at most `width` characters, broken at spaces; the second and later ones begin with `indent`.
+std::string wrapped(const std::string& text, std::size_t width, const std::string& indent);
+
+}  // namespace kvplan::report

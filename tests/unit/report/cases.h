@@ -1,0 +1,22 @@
+// Small results that the report tests print.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "simulator/plan/run.h"
+
+namespace kvplan::report::testing {
+
+/// Requests as lines "arrival_ns,input_tokens,output_tokens".
+traces::Trace small_trace();
+/// Settings under which small_trace has every kind of event: a batch, preemptions, a rejected request.
+std::vector<plan::Setting> small_settings();
+plan::Scenario scenario_of(const std::vector<plan::Setting>& settings);
+plan::RunResult result_of(const std::vector<plan::Setting>& settings, const traces::Trace& trace,
+                          std::int64_t timeline_bins);
+
+/// The golden engines' trace, which is part of the tree.
+inline constexpr const char* kMicroTrace = KVPLAN_SOURCE_DIR "/tests/golden/engines/micro_trace.jsonl";
+
+}  // namespace kvplan::report::testing

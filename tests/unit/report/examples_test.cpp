@@ -1,0 +1,66 @@
+// The scenarios that come with the program run as their page says.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "tests/unit/report/cases.h"
+#include "tests/unit/traces/support.h"
+
+namespace kvplan::report {
+namespace {
+
+using traces::testing::Outcome;
+using traces::testing::read_file;
+using traces::testing::run_kvplan;
+
+const std::string kFolder = KVPLAN_SOURCE_DIR "/simulator/examples";
+
+Outcome run_example(const std::string& name, const std::string& more = "") {
+  return run_kvplan("run '" + kFolder + "/" + name + "' --set 'workload.trace=" + testing::kMicroTrace + "'" +
+                    more);
+}
+
+TEST(Examples, EachRunsAndIsOnThePage) {
+  const std::string page = read_file(kFolder + "/README.md");
+  int scenarios = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(kFolder)) {
+    if (entry.path().extension() != ".json") continue;
+    ++scenarios;
+    const std::string name = entry.path().filename();
+    const Outcome outcome = run_example(name);
+    EXPECT_EQ(outcome.exit_code, 0) << name << ": " << outcome.err;
+    EXPECT_NE(outcome.out.find("3,000 requests on llama-3-8b"), std::string::npos);
+    EXPECT_NE(page.find("`" + name + "`"), std::string::npos) << name;
+  }
+  EXPECT_GE(scenarios, 4);
+}
+
+TEST(Examples, EachShowsWhatItIsFor) {
+  EXPECT_NE(run_example("contiguous.json").out.find("mostly internal"), std::string::npos);
+  EXPECT_NE(run_example("window.json").out.find("\nEviction\n  tokens dropped"), std::string::npos);
+  const std::string targets = run_example("targets.json").out;
+  EXPECT_NE(targets.find("of the requests met all targets"), std::string::npos);
+  EXPECT_NE(targets.find("replica 1"), std::string::npos);
+}
+
+TEST(Examples, EachRunsOnTheBundledSample) {
+  const std::string sample = KVPLAN_SOURCE_DIR "/traces/samples/chat.kvt";
+  for (const char* name : {"azure_conv.json", "contiguous.json", "window.json", "targets.json"}) {
+    const Outcome outcome =
+        run_kvplan("run '" + kFolder + "/" + name + "' --set 'workload.trace=" + sample + "'");
+    EXPECT_EQ(outcome.exit_code, 0) << name << ": " << outcome.err;
+    EXPECT_NE(outcome.out.find("1,500 requests on llama-3-8b"), std::string::npos) << name;
+  }
+}
+
+TEST(Examples, ARelativeTraceIsBesideTheScenario) {
+  const traces::testing::TemporaryFolder folder;
+  traces::testing::write_file(folder.file("t.csv"), "arrival_ns,input_tokens,output_tokens\n0,10,3\n");
+  traces::testing::write_file(folder.file("s.json"), R"({"workload": {"trace": "t.csv"}})");
+  const Outcome outcome = run_kvplan("run '" + folder.file("s.json") + "'");
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_EQ(outcome.out.substr(0, 37), "1 request on llama-3-8b, one replica\n");
+}
+
+}  // namespace
+}  // namespace kvplan::report

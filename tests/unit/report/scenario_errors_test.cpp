@@ -1,0 +1,106 @@
+// Anything wrong in a scenario is one line with its place, through the program.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "tests/unit/report/cases.h"
+#include "tests/unit/traces/support.h"
+
+namespace kvplan::report {
+namespace {
+
+using testing::kMicroTrace;
+using traces::testing::Outcome;
+using traces::testing::run_kvplan;
+using traces::testing::TemporaryFolder;
+using traces::testing::write_file;
+
+/// The error line of a scenario without its beginning "kvplan: FILE".
+std::string error_of(const std::string& scenario, const std::string& more = "") {
+  const TemporaryFolder folder;
+  const std::string path = folder.file("s.json");
+  write_file(path, scenario);
+  const Outcome outcome = run_kvplan("run '" + path + "' --json '" + folder.file("r.json") + "'" + more);
+  EXPECT_EQ(outcome.exit_code, 2) << scenario << outcome.out.substr(0, 100);
+  EXPECT_EQ(outcome.out, "");
+  EXPECT_EQ(folder.listing(), "s.json") << "nothing half-written";
+  EXPECT_EQ(outcome.err.find('\n'), outcome.err.size() - 1) << "one line: " << outcome.err;
+  const std::string begin = "kvplan: " + path;
+  EXPECT_EQ(outcome.err.substr(0, begin.size()), begin) << outcome.err;
+  return outcome.err.substr(std::min(begin.size(), outcome.err.size()),
+                            outcome.err.size() - begin.size() - 1);
+}
+
+void expect_error(const std::string& scenario, const std::string& beginning) {
+  EXPECT_EQ(error_of(scenario).substr(0, beginning.size()), beginning) << scenario;
+}
+
+TEST(ScenarioErrors, UnknownNamesSayWhereAndWhatWasMeant) {
+  expect_error("{\"model\": \"llama-3-8b\",\n \"engin\": \"vllm-v1\"}",
+               ":2: unknown scenario path \"engin\"; did you mean \"engine\"?");
+  expect_error("{\"memory\": {\n\"alocator\": \"paged\"}}",
+               ":2: unknown scenario path \"memory.alocator\"; did you mean \"memory.allocator\"?");
+  expect_error("{\n\"memory\": {\n\"allocator\": \"pagd\"}}",
+               ":3: memory.allocator: pagd: unknown allocator \"pagd\"; did you mean \"paged\"?");
+  expect_error("{\"engine\": {\"name\": \"vllm-v1\",\n \"max_seq\": 3}}", ":");
+  expect_error("{\n\"model\": \"lama-3-8b\"}",
+               ":2: model: unknown model \"lama-3-8b\"; did you mean \"llama-3-8b\"?");
+  expect_error("{\n\"eviction\": \"h2o\"}", ":2: eviction: ");
+}
+
+TEST(ScenarioErrors, WrongTypesAndValues) {
+  expect_error("{\"seed\": \"many\"}", ":1: seed: expected a whole number");
+  expect_error("{\"seed\": 1.5}", ":1: seed: expected a whole number");
+  expect_error("{\"seed\": true}", ":1: seed: expected a whole number");
+  expect_error("{\"seed\": -1}", ":1: seed: expected a whole number");
+  expect_error("{\"seed\": 99999999999999999999}", ":1: seed: ");
+  expect_error("{\"memory\": {\"pool_bytes\": 1e400}}", ":1: memory.pool_bytes: ");
+  expect_error("{\"memory\": {\"pool_blocks\": 0}}",
+               ":1: memory.pool_blocks: expected a whole number from 1");
+  expect_error("{\"memory\": \"paged\"}", ":1: unknown scenario path \"memory\"");
+  expect_error("{\"model\": {\"name\": \"x\"}}", ":1: unknown scenario path \"model.name\"");
+  expect_error("{\"engine\": {\"max_seqs\": 3}}", ":1: engine: expected \"name\" in the component");
+  expect_error("{\"targets\": {\"ttft_s\": 0}}", ":1: targets.ttft_s: expected a positive number of seconds");
+  expect_error("{\"workload\": {\"rate_scale\": \"1/0\"}}", ":1: workload.rate_scale: ");
+  expect_error("{\"memory\": {\"pool_tokens\": 10,\n \"pool_blocks\": 10}}",
+               ":2: memory: expected one size of the pool, found memory.pool_tokens and memory.pool_blocks");
+}
+
+TEST(ScenarioErrors, KeysThatComeTwice) {
+  expect_error("{\"seed\": 1,\n\"seed\": 2}", ":2: seed: ");
+  expect_error("{\"memory\": {\"pool_blocks\": 5},\n\"memory\": {\"pool_blocks\": 6}}",
+               ":2: memory.pool_blocks: ");
+  expect_error("{\"engine\": {\"name\": \"vllm-v1\",\n\"max_seqs\": 2,\n\"max_seqs\": 3}}", ":");
+}
+
+TEST(ScenarioErrors, WhatIsNoJson) {
+  expect_error("{\"seed\": 1", ":1: ");
+  expect_error("{\"seed\": }", ":1: ");
+  expect_error("{\"seed\": 1} x", ":1: ");
+  expect_error("{\"seed\": 1,}", ":1: ");
+  expect_error("{\"seed\": \"\xff\"}", ":");
+  expect_error("{\"seed\": [1, [2]]}", ":1: ");
+  expect_error(R"({"seed": "\ud800"})", ":1: ");
+  std::string deep = "{\"engine\": ";
+  for (int i = 0; i < 5000; ++i) deep += "{\"a\":";
+  expect_error(deep + "1" + std::string(5001, '}'), ":1: ");
+  std::string groups = "{\"workload\": ";
+  for (int i = 0; i < 5000; ++i) groups += "{\"a\":";
+  expect_error(groups + "1" + std::string(5001, '}'), ":1: ");
+  std::string arrays = "{\"workload\": {\"attention\": ";
+  arrays += std::string(5000, '[') + std::string(5000, ']') + "}}";
+  expect_error(arrays, ":1: ");
+}
+
+TEST(ScenarioErrors, SetIsNamed) {
+  for (const char* set : {"seed", "=1", "sed=1", "seed=x", "memory.allocator=paged:block_tokens=0",
+                          "memory.allocator.blocktokens=3", "eviction=h2o", "fleet=replicas"}) {
+    const Outcome outcome = run_kvplan(std::string("run ") + kMicroTrace + " --set '" + set + "'");
+    EXPECT_EQ(outcome.exit_code, 2) << set;
+    EXPECT_EQ(outcome.out, "");
+    EXPECT_EQ(outcome.err.find('\n'), outcome.err.size() - 1) << outcome.err;
+  }
+}
+
+}  // namespace
+}  // namespace kvplan::report
