@@ -64,11 +64,13 @@ void add_compare(CLI::App& app, Outcome& outcome) {
   command
       ->add_option("--set", flags->input.sets,
                    "PATH=VALUE: change one value of the scenario; may be repeated")
-      ->take_all();
+      ->take_all()
+      ->allow_extra_args(false);
   command
       ->add_option("--vary", flags->varies,
                    "'PATH=VALUE;VALUE;...': a variant for each value; several give all combinations")
       ->take_all()
+      ->allow_extra_args(false)
       ->required();
   command
       ->add_option("--threads", flags->threads, "Variants that run at once; the result does not depend on it")

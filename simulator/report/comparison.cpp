@@ -39,7 +39,7 @@ std::vector<State> states_seen(const Comparison& comparison) {
 
 /// Long names are said once, in a table of their own; elsewhere variants are numbers then.
 bool numbered(const Comparison& comparison) {
-  constexpr std::size_t kLongest = 34;
+  constexpr std::size_t kLongest = 20;
   return std::any_of(comparison.variants.begin(), comparison.variants.end(),
                      [](const Variant& v) { return characters(v.name()) > kLongest; });
 }
@@ -207,8 +207,17 @@ std::vector<std::string> comparison_meaning(const Comparison& comparison) {
       rounded));
   add(best_sentence(
       comparison, "Goodput per second", false, [](const RunResult& r) { return r.goodput_per_s; }, rounded));
-  if (out.empty())
+  std::size_t served = 0;
+  for (const Variant& variant : comparison.variants) {
+    if (variant.result && variant.result->completed > 0) ++served;
+    if (variant.result && variant.result->arrived > 0 && variant.result->rejected == variant.result->arrived)
+      out.push_back(label_of(comparison, variant) + " rejected every request on arrival.");
+  }
+  if (served < 2) {
+    out.emplace_back("Fewer than two variants served a request, so there is nothing to compare.");
+  } else if (out.empty()) {
     out.emplace_back("The variants do not differ in idle memory, TTFT p99 or output per second.");
+  }
   return out;
 }
 

@@ -82,6 +82,23 @@ TEST(Compare, AVariantThatCannotRunIsARowWithItsReason) {
   EXPECT_NE(page.all_text().find(reason), std::string::npos);
 }
 
+TEST(Compare, SentencesCompareOnlyWhatServed) {
+  // A model length that no request of the trace stays under.
+  const auto one = compare_small({"engine.max_model_len=8000;3"}, 1);
+  ASSERT_TRUE(one.ok());
+  const auto sentences = report::comparison_meaning(one.value());
+  ASSERT_EQ(sentences.size(), 2U);
+  EXPECT_EQ(sentences[0], "max_model_len=3 rejected every request on arrival.");
+  EXPECT_EQ(sentences[1], "Fewer than two variants served a request, so there is nothing to compare.");
+  const auto same = compare_small({"seed=1;2"}, 1);
+  EXPECT_EQ(
+      report::comparison_meaning(same.value()),
+      std::vector<std::string>{"The variants do not differ in idle memory, TTFT p99 or output per second."});
+  const auto best = compare_small({"memory.pool_blocks=40;4000"}, 1);
+  EXPECT_NE(report::comparison_text(best.value(), 200).find("TTFT p99 is lowest with pool_blocks=4000: "),
+            std::string::npos);
+}
+
 TEST(Compare, AParameterThatOnlySomeHaveIsARowToo) {
   const auto comparison =
       compare_small({"memory.allocator=paged;contiguous", "memory.allocator.block_tokens=16;32"}, 1);
