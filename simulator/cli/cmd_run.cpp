@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "simulator/cli/command.h"
+#include "simulator/cli/event_log_output.h"
 #include "simulator/cli/progress.h"
 #include "simulator/cli/scenario_input.h"
 #include "simulator/plan/report.h"
@@ -20,14 +21,14 @@ constexpr std::int64_t kTimelineBins = 1000;
 
 struct RunFlags {
   ScenarioInput input;
-  std::string json, requests, timeline, html;
+  std::string json, requests, timeline, html, events;
   std::int64_t timeline_bins{kTimelineBins};
   bool step_by_step{false};
 };
 
 int uses_stdout(const RunFlags& flags) {
   int uses = 0;
-  for (const std::string* path : {&flags.json, &flags.requests, &flags.timeline, &flags.html})
+  for (const std::string* path : {&flags.json, &flags.requests, &flags.timeline, &flags.html, &flags.events})
     uses += *path == "-" ? 1 : 0;
   return uses;
 }
@@ -63,6 +64,8 @@ Status run(const RunFlags& flags) {
   options.step_by_step = flags.step_by_step;
   if (!flags.timeline.empty() || !flags.html.empty()) options.timeline_bins = flags.timeline_bins;
   options.control = &control;
+  EventLogOutput events(flags.events);
+  if (!flags.events.empty()) events.attach(scenario, trace, options);
   const auto run_it = [&] {
     const Progress progress(control, requests_to_do(scenario, trace, options));
     return plan::run_scenario(scenario, trace, options);
@@ -72,6 +75,7 @@ Status run(const RunFlags& flags) {
   if (uses_stdout(flags) > 0)  // the text has them itself
     for (const std::string& warning : result.warnings)
       std::fprintf(stderr, "kvplan: warning: %s\n", warning.c_str());
+  KVPLAN_TRY_DO(events.close());
   if (!flags.requests.empty()) KVPLAN_TRY_DO(write_text(flags.requests, plan::requests_csv(result)));
   if (!flags.timeline.empty()) KVPLAN_TRY_DO(write_text(flags.timeline, plan::timeline_csv(result)));
   if (!flags.json.empty()) KVPLAN_TRY_DO(write_text(flags.json, plan::report_json(result)));
@@ -95,6 +99,7 @@ void add_run(CLI::App& app, Outcome& outcome) {
   command->add_option("--json", flags->json, "Write the report as JSON to FILE, or - for standard output");
   command->add_option("--requests", flags->requests, "Write one CSV line per request");
   command->add_option("--timeline", flags->timeline, "Write the ledger over time as CSV");
+  command->add_option("--events", flags->events, "Write the event log, for kvplan-validate replay");
   command->add_option("--html", flags->html, "Write one HTML page with tables and charts");
   command
       ->add_option("--timeline-bins", flags->timeline_bins,

@@ -1,0 +1,47 @@
+#include "simulator/cli/event_log_output.h"
+
+#include "simulator/base/json_writer.h"
+#include "simulator/base/version.h"
+#include "simulator/io/event_log_writer.h"
+#include "simulator/plan/report.h"
+
+namespace kvplan::cli {
+
+EventLogOutput::EventLogOutput(std::string path) : path_(std::move(path)) {}
+EventLogOutput::~EventLogOutput() = default;
+
+void EventLogOutput::attach(const plan::Scenario& scenario, const traces::Trace& trace,
+                            plan::RunOptions& options) {
+  options.extra_observer = [this, &scenario, &trace](
+                               std::int64_t /*replica*/, const core::Workload& workload,
+                               const observe::Ledger& ledger,
+                               const core::Allocator& allocator) -> Result<core::Observer*> {
+    if (scenario.replicas > 1)
+      return bad_input("an event log holds one replica, expected fleet.replicas=1, found " +
+                       std::to_string(scenario.replicas))
+          .at_field("--events");
+    JsonWriter json(0);
+    json.begin_object();
+    plan::write_scenario(json, scenario);
+    json.end_object();
+    io::EventLogOptions log;
+    log.workload = &workload;
+    log.layout = allocator.layout();
+    log.null_block = allocator.layout().returns_quanta;
+    log.prefix_cache =
+        scenario.engine.flag("prefix_cache") && policies::allocator_entry(scenario.allocator).shares_prefixes;
+    log.allocator = scenario.allocator.to_string();
+    log.scenario = json.take();
+    log.trace_digest = trace.digest;
+    log.writer = "kvplan " + std::string(kVersion);
+    const auto totals = [&ledger] { return ledger.bytes(); };  // the log's order of states is the ledger's
+    KVPLAN_TRY(writer_, io::EventLogWriter::create(path_, log, totals));
+    return static_cast<core::Observer*>(writer_.get());
+  };
+}
+
+Status EventLogOutput::close() {
+  return writer_ == nullptr ? Status(Done{}) : writer_->close();
+}
+
+}  // namespace kvplan::cli
