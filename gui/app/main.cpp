@@ -1,0 +1,122 @@
+// kvplan-gui: the desktop program, and its pictures without a display.
+#include <QApplication>
+#include <QBuffer>
+#include <QEventLoop>
+#include <QFontDatabase>
+#include <QImage>
+#include <QSettings>
+#include <QStatusBar>
+#include <cstdio>
+#include <cstdlib>
+
+#include "gui/app/options.h"
+#include "gui/view/main_window.h"
+#include "gui/view/timeline_view.h"
+#include "gui/viewmodel/formatting.h"
+#include "simulator/base/version.h"
+#include "traces/io/output.h"
+
+namespace kvplan::gui {
+namespace {
+
+int fail(const std::string& text) {
+  std::fprintf(stderr, "kvplan-gui: %s\n", text.c_str());
+  return static_cast<int>(ErrorKind::kBadInput);
+}
+
+Status write_picture(const QPixmap& picture, const std::string& path) {
+  QByteArray bytes;
+  QBuffer buffer(&bytes);
+  if (!buffer.open(QIODevice::WriteOnly) || !picture.save(&buffer, "PNG"))
+    return bad_input("the picture could not be made").at_file(path);
+  KVPLAN_TRY(const auto out, traces::Output::create(path));
+  KVPLAN_TRY_DO(out->write({bytes.constData(), static_cast<std::size_t>(bytes.size())}));
+  return out->commit();
+}
+
+int take_screenshot(const Options& options) {
+  if (QFontDatabase::families().isEmpty()) return fail("no fonts are installed (Debian: fonts-dejavu-core)");
+  MainWindow window;
+  window.set_theme(options.theme.value_or(Theme::kLight));
+  QEventLoop loop;
+  QString problem;
+  QObject::connect(&window, &MainWindow::result_shown, &loop, &QEventLoop::quit);
+  QObject::connect(&window, &MainWindow::problem, &loop, [&](const QString& text) {
+    problem = text;
+    loop.quit();
+  });
+  window.show();
+  QStringList files;
+  for (const std::string& file : options.files) files << to_qstring(file);
+  window.open(files);
+  loop.exec();
+  if (!problem.isEmpty()) return fail(to_utf8(problem));
+  window.statusBar()->hide();  // processor time differs from run to run, the picture must not
+  QApplication::processEvents();
+  const Status written = write_picture(window.grab(), options.picture);
+  return written.ok() ? 0 : fail(written.error().to_string());
+}
+
+int show_window(const Options& options) {
+  MainWindow window;
+  window.restore_layout();
+  if (options.theme) window.set_theme(*options.theme);
+  QStringList files;
+  for (const std::string& file : options.files) files << to_qstring(file);
+  window.show();
+  window.open(files);
+  return QApplication::exec();
+}
+
+/// Qt's remarks about displays that are not there; everything else goes to standard error.
+void pass_on(QtMsgType /*type*/, const QMessageLogContext& /*context*/, const QString& text) {
+  for (const char* harmless : {"propagateSizeHints", "XDG_RUNTIME_DIR"})
+    if (text.contains(QLatin1String(harmless))) return;
+  std::fprintf(stderr, "%s\n", to_utf8(text).c_str());
+}
+
+bool has_display() {
+  for (const char* name : {"DISPLAY", "WAYLAND_DISPLAY"}) {
+    const char* value = std::getenv(name);
+    if (value != nullptr && *value != '\0') return true;
+  }
+  return false;
+}
+
+int run(int argc, char** argv) {
+  const auto options = parse_options({argv + 1, static_cast<std::size_t>(argc - 1)});
+  if (!options.ok()) return fail(options.error().to_string());
+  switch (options.value().task) {
+    case Task::kHelp:
+      std::fputs(std::string(usage()).c_str(), stdout);
+      return 0;
+    case Task::kVersion:
+      std::printf("kvplan-gui %s\n", std::string(kVersion).c_str());
+      return 0;
+    case Task::kScreenshot:
+      // Before QApplication, which aborts where it finds no display.
+      if (!has_display() && std::getenv("QT_QPA_PLATFORM") == nullptr)
+        qputenv("QT_QPA_PLATFORM", "offscreen");
+      break;
+    case Task::kWindow:
+      if (!has_display() && std::getenv("QT_QPA_PLATFORM") == nullptr)
+        return fail("there is no display; --screenshot needs none");
+      break;
+  }
+  qInstallMessageHandler(pass_on);
+  QApplication application(argc, argv);
+  QApplication::setApplicationName(QStringLiteral("kvplan-gui"));
+  QApplication::setOrganizationName(QStringLiteral("kvplan"));
+  QApplication::setApplicationVersion(to_qstring(kVersion));
+  QSettings::setDefaultFormat(QSettings::IniFormat);
+  install_timeline_accessibility();
+  return options.value().task == Task::kScreenshot ? take_screenshot(options.value())
+                                                   : show_window(options.value());
+}
+
+}  // namespace
+}  // namespace kvplan::gui
+
+int main(int argc, char** argv) {
+  return kvplan::gui::run(argc, argv);
+}

@@ -1,0 +1,92 @@
+#include "gui/app/options.h"
+
+#include <array>
+
+#include "gui/viewmodel/formatting.h"
+#include "simulator/base/suggest.h"
+
+namespace kvplan::gui {
+namespace {
+
+constexpr std::array<std::string_view, 1> kViews{"timeline"};
+constexpr std::array<std::string_view, 6> kFlags{"--screenshot", "-o",        "--theme",
+                                                 "--lang",       "--version", "--help"};
+constexpr std::array<std::string_view, 3> kThemes{"dark", "light", "system"};
+constexpr std::array<std::string_view, 1> kLanguages{"en"};
+
+/// `value` if it is one of `known`.
+template <std::size_t N>
+Status expect_one_of(std::string_view what, std::string_view value,
+                     const std::array<std::string_view, N>& known) {
+  for (const std::string_view name : known)
+    if (name == value) return Done{};
+  return bad_input(unknown_name(what, value, known));
+}
+
+}  // namespace
+
+std::string_view usage() {
+  return "Usage: kvplan-gui [FILE...]\n"
+         "       kvplan-gui --screenshot timeline FILE... -o PNG [--theme dark|light]\n"
+         "\n"
+         "Shows where the KV memory of a trace goes, and simulates again while you change the scenario.\n"
+         "FILE is a trace (.kvt or any importable file), a scenario, or one of each.\n"
+         "\n"
+         "  --screenshot VIEW  write a picture of the window and end; needs no display (views: timeline)\n"
+         "  -o PNG             where the picture goes\n"
+         "  --theme THEME      dark, light or system\n"
+         "  --lang LANGUAGE    en\n"
+         "  --version          print the version and end\n"
+         "  --help             print this and end\n";
+}
+
+Result<Options> parse_options(std::span<const char* const> arguments) {
+  Options options;
+  bool only_files = false;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    std::string_view argument = arguments[i];
+    if (only_files || argument.empty() || argument.front() != '-') {
+      options.files.emplace_back(argument);
+      continue;
+    }
+    if (argument == "--") {
+      only_files = true;
+      continue;
+    }
+    if (argument == "--help" || argument == "-h" || argument == "--version") {
+      options.task = argument == "--version" ? Task::kVersion : Task::kHelp;
+      return options;
+    }
+    const std::size_t equals = argument.find('=');
+    const std::string_view flag = argument.substr(0, equals);
+    KVPLAN_TRY_DO(expect_one_of("option", flag, kFlags));
+    std::string_view value;
+    if (equals != std::string_view::npos) {
+      value = argument.substr(equals + 1);
+    } else if (i + 1 < arguments.size()) {
+      value = arguments[++i];
+    } else {
+      return bad_input("expected a value after it").at_field(flag);
+    }
+    if (flag == "--screenshot") {
+      KVPLAN_TRY_DO(expect_one_of("view", value, kViews));
+      options.task = Task::kScreenshot;
+    } else if (flag == "-o") {
+      options.picture = value;
+    } else if (flag == "--lang") {
+      KVPLAN_TRY_DO(expect_one_of("language", value, kLanguages));
+    } else {
+      KVPLAN_TRY_DO(expect_one_of("theme", value, kThemes));
+      options.theme = theme_by_name(to_qstring(value));
+    }
+  }
+  if (options.task == Task::kScreenshot && options.picture.empty())
+    return bad_input("needs -o PNG").at_field("--screenshot");
+  if (options.task == Task::kScreenshot && options.files.empty())
+    return bad_input("needs a trace or a scenario").at_field("--screenshot");
+  if (options.task != Task::kScreenshot && !options.picture.empty())
+    return bad_input("goes with --screenshot").at_field("-o");
+  return options;
+}
+
+}  // namespace kvplan::gui

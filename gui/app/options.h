@@ -1,0 +1,29 @@
+// What the command line of kvplan-gui asks for. Read before there is a QApplication, since it decides whether
+// a display is needed.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "gui/view/theme.h"
+#include "simulator/base/result.h"
+
+namespace kvplan::gui {
+
+enum class Task : std::uint8_t { kWindow, kScreenshot, kHelp, kVersion };
+
+struct Options {
+  Task task{Task::kWindow};
+  std::vector<std::string> files;
+  std::string picture;  ///< where a screenshot goes
+  std::optional<Theme> theme;
+};
+
+/// `arguments` without the program's name. Errors: one line, naming what exists.
+Result<Options> parse_options(std::span<const char* const> arguments);
+
+/// Text of --help.
+std::string_view usage();
+
+}  // namespace kvplan::gui

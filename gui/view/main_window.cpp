@@ -1,0 +1,283 @@
+#include "gui/view/main_window.h"
+
+#include <QClipboard>
+#include <QCloseEvent>
+#include <QDockWidget>
+#include <QDragEnterEvent>
+#include <QFileDialog>
+#include <QFileInfo>
+#include <QGuiApplication>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QMimeData>
+#include <QProgressBar>
+#include <QPushButton>
+#include <QSettings>
+#include <QStackedWidget>
+#include <QStatusBar>
+#include <QTableView>
+#include <QVBoxLayout>
+
+#include "gui/view/headline_panel.h"
+#include "gui/view/message_bar.h"
+#include "gui/view/slider_panel.h"
+#include "gui/view/timeline_table.h"
+#include "gui/view/timeline_view.h"
+#include "gui/viewmodel/formatting.h"
+
+namespace kvplan::gui {
+namespace {
+
+constexpr int kLayoutVersion = 1;      // of saved docks; larger when docks are added
+constexpr int kProgressPeriod = 33;    // ms
+constexpr qint64 kQuietWork = 200;     // ms that work may take before progress is shown
+constexpr int kQuietStale = 150;       // ms that a picture may be old before it is greyed
+constexpr std::int64_t kBins = 16384;  // of a timeline, over all replicas
+constexpr std::int64_t kLeastBins = 256;
+
+}  // namespace
+
+MainWindow::MainWindow(QWidget* parent) : QMainWindow(parent) {
+  setObjectName(QStringLiteral("main"));
+  setAcceptDrops(true);
+  resize(1280, 800);
+  make_panels();
+  make_status();
+  make_menus();
+  first_layout_ = saveState(kLayoutVersion);
+  update_title();
+
+  connect(&document_, &ScenarioDocument::changed, this, [this](bool discrete) { request_run(discrete); });
+  connect(&worker_, &SimulationWorker::finished, this, &MainWindow::show_result);
+  connect(&worker_, &SimulationWorker::opened, this, &MainWindow::show_opened);
+  connect(&worker_, &SimulationWorker::failed, this, &MainWindow::show_failure);
+  progress_timer_.setInterval(kProgressPeriod);
+  connect(&progress_timer_, &QTimer::timeout, this, &MainWindow::show_progress);
+  stale_timer_.setInterval(kQuietStale);
+  stale_timer_.setSingleShot(true);
+  connect(&stale_timer_, &QTimer::timeout, this, [this] {
+    timeline_->set_stale(stale_);
+    numbers_->setEnabled(!stale_);
+  });
+}
+
+MainWindow::~MainWindow() = default;
+
+void MainWindow::make_panels() {
+  messages_ = new MessageBar(this);
+  timeline_ = new TimelineView(this);
+  table_ = new QTableView(this);
+  table_->setAccessibleName(tr("Memory over time as a table"));
+  table_model_ = new TimelineTable(this);
+  table_->setModel(table_model_);
+  pages_ = new QStackedWidget(this);
+  pages_->addWidget(timeline_);
+  pages_->addWidget(table_);
+  connect(timeline_, &TimelineView::range_changed, this, [this] {
+    if (pages_->currentWidget() == table_) table_model_->show_range(timeline_->data(), timeline_->range());
+  });
+  auto* centre = new QWidget(this);
+  auto* column = new QVBoxLayout(centre);
+  column->setContentsMargins(0, 0, 0, 0);
+  column->addWidget(messages_);
+  column->addWidget(pages_, 1);
+  setCentralWidget(centre);
+
+  sliders_ = new SliderPanel(this);
+  numbers_ = new HeadlinePanel(this);
+  auto* both = new QWidget(this);
+  auto* row = new QHBoxLayout(both);
+  row->addWidget(sliders_, 1);
+  row->addWidget(numbers_, 0);
+  auto* dock = new QDockWidget(tr("What if"), this);
+  dock->setObjectName(QStringLiteral("dock:what-if"));
+  dock->setWidget(both);
+  addDockWidget(Qt::BottomDockWidgetArea, dock);
+  connect(sliders_, &SliderPanel::moved, this, &MainWindow::edit);
+  sliders_->show_scenario(document_.scenario(), 0);
+  sliders_->setEnabled(false);
+}
+
+void MainWindow::make_status() {
+  cost_ = new QLabel(this);
+  progress_ = new QProgressBar(this);
+  progress_->setMaximumWidth(200);
+  progress_->setAccessibleName(tr("Progress"));
+  cancel_ = new QPushButton(tr("Cancel"), this);
+  cancel_->setObjectName(QStringLiteral("cancel"));
+  statusBar()->addWidget(cost_, 1);
+  statusBar()->addPermanentWidget(progress_);
+  statusBar()->addPermanentWidget(cancel_);
+  progress_->hide();
+  cancel_->hide();
+  connect(cancel_, &QPushButton::clicked, this, [this] {
+    cancelled_ = true;
+    worker_.cancel();
+  });
+}
+
+bool MainWindow::settled() const {
+  return !worker_.busy() && !stale_;
+}
+
+QString MainWindow::command() const {
+  return to_qstring(command_line(document_.settings()));
+}
+
+void MainWindow::open(const QStringList& paths) {
+  std::vector<std::string> files;
+  files.reserve(static_cast<std::size_t>(paths.size()));
+  for (const QString& path : paths) files.push_back(to_utf8(path));
+  if (files.empty()) return;
+  cancelled_ = false;
+  opening_ = worker_.open(std::move(files), document_.settings());
+  progress_timer_.start();
+}
+
+void MainWindow::edit(const QString& path, const QString& text, int merge) {
+  const Status status = document_.set(to_utf8(path), to_utf8(text), merge);
+  if (status.ok()) return;
+  messages_->show_error(to_qstring(status.error().to_string()));
+  sliders_->show_scenario(document_.scenario(), trace_ ? trace_->trace.prefix.block_tokens : 0);
+}
+
+void MainWindow::request_run(bool discrete) {
+  sliders_->show_scenario(document_.scenario(), trace_ ? trace_->trace.prefix.block_tokens : 0);
+  // Files that are being read bring their own scenario, and ask again when they are there.
+  if (!trace_ || opening_ != 0) return;
+  cancelled_ = false;
+  const std::int64_t bins = std::max(kLeastBins, kBins / document_.scenario().replicas);
+  wanted_ = worker_.run(document_.scenario(), trace_, bins, discrete);
+  stale_ = true;
+  if (!stale_timer_.isActive()) stale_timer_.start();
+  progress_timer_.start();
+}
+
+void MainWindow::show_result(const ResultPtr& result) {
+  if (result->trace != trace_ || (result_ && result->generation < result_->generation)) return;
+  result_ = result;
+  if (result->generation == wanted_) {
+    stale_ = false;
+    stale_timer_.stop();
+    messages_->clear();
+    if (!result->run.warnings.empty()) messages_->show_note(to_qstring(result->run.warnings.front()));
+  }
+  timeline_->set_stale(timeline_->stale() && stale_);
+  numbers_->setEnabled(numbers_->isEnabled() || !stale_);
+  timeline_->set_data(result->timeline);
+  numbers_->show_run(result->run);
+  cost_->setText(tr("%1 requests, %2 steps, simulated in %3 of processor time")
+                     .arg(format_number(static_cast<double>(result->run.arrived)),
+                          format_number(static_cast<double>(result->run.iterations)),
+                          format_seconds(result->cpu_seconds)));
+  Q_EMIT result_shown();
+}
+
+void MainWindow::show_opened(quint64 generation, const Opened& opened) {
+  if (generation != opening_) return;
+  opening_ = 0;
+  trace_ = opened.trace;
+  result_.reset();  // of another trace: it is not greyed but replaced
+  sliders_->setEnabled(true);
+  messages_->clear();
+  timeline_->show_all();
+  timeline_->clear_marks();
+  const Status status = document_.load(opened.settings);
+  if (!status.ok()) messages_->show_error(to_qstring(status.error().to_string()));
+  update_title();
+}
+
+void MainWindow::show_failure(quint64 generation, const Error& error) {
+  const bool files = generation == opening_;
+  if (!files && generation != wanted_) return;  // of a wish that was given up for a newer one
+  if (files) opening_ = 0;
+  if (error.kind == ErrorKind::kInterrupted) {
+    if (!cancelled_) return;
+    messages_->show_note(files ? tr("Opening was cancelled.")
+                               : tr("Cancelled: the picture is of an earlier scenario. Run > Run again."));
+  } else {
+    const QString text = to_qstring(error.to_string());
+    messages_->show_error(text);
+    Q_EMIT problem(text);
+  }
+  // A run that gave way to files that could not be read.
+  if (files && stale_ && !cancelled_) request_run(true);
+}
+
+void MainWindow::show_progress() {
+  const bool busy = worker_.busy();
+  const bool shown = busy && worker_.busy_ms() > kQuietWork;
+  progress_->setVisible(shown);
+  cancel_->setVisible(shown);
+  if (shown) {
+    const double part = worker_.progress();
+    progress_->setRange(0, part < 0 ? 0 : 1000);
+    if (part >= 0) progress_->setValue(static_cast<int>(part * 1000));
+  }
+  if (!busy) progress_timer_.stop();
+}
+
+void MainWindow::update_title() {
+  const QString name = trace_ ? QFileInfo(to_qstring(trace_->path)).fileName() : QString();
+  setWindowTitle(name.isEmpty() ? QStringLiteral("kvplan") : QStringLiteral("%1 – kvplan").arg(name));
+}
+
+void MainWindow::show_table(bool table) {
+  if (table) table_model_->show_range(timeline_->data(), timeline_->range());
+  QWidget* const page = table ? static_cast<QWidget*>(table_) : timeline_;
+  pages_->setCurrentWidget(page);
+  page->setFocus();
+}
+
+void MainWindow::copy_shown() {
+  QGuiApplication::clipboard()->setMimeData(timeline_->copied().release());
+}
+
+void MainWindow::dragEnterEvent(QDragEnterEvent* event) {
+  const auto urls = event->mimeData()->urls();
+  const bool files = !urls.isEmpty() &&
+                     std::all_of(urls.begin(), urls.end(), [](const QUrl& url) { return url.isLocalFile(); });
+  if (files) event->acceptProposedAction();
+}
+
+void MainWindow::dropEvent(QDropEvent* event) {
+  QStringList paths;
+  for (const QUrl& url : event->mimeData()->urls())
+    if (url.isLocalFile()) paths << url.toLocalFile();
+  event->acceptProposedAction();
+  open(paths);
+}
+
+void MainWindow::closeEvent(QCloseEvent* event) {
+  save_layout();
+  QMainWindow::closeEvent(event);
+}
+
+void MainWindow::set_theme(Theme theme) {
+  theme_ = theme;
+  apply_theme(theme);
+}
+
+void MainWindow::save_layout() const {
+  QSettings settings;
+  settings.setValue(QStringLiteral("window/geometry"), saveGeometry());
+  settings.setValue(QStringLiteral("window/state"), saveState(kLayoutVersion));
+  settings.setValue(QStringLiteral("window/theme"), theme_name(theme_));
+}
+
+void MainWindow::restore_layout() {
+  const QSettings settings;
+  restoreGeometry(settings.value(QStringLiteral("window/geometry")).toByteArray());
+  restoreState(settings.value(QStringLiteral("window/state")).toByteArray(), kLayoutVersion);
+  const auto theme = theme_by_name(settings.value(QStringLiteral("window/theme")).toString());
+  set_theme(theme.value_or(Theme::kSystem));
+}
+
+void MainWindow::choose_files() {
+  const QStringList files = QFileDialog::getOpenFileNames(
+      this, tr("Open a trace or a scenario"), QString(),
+      tr("Traces and scenarios (*.kvt *.csv *.jsonl *.json *.gz *.zst);;All files (*)"));
+  open(files);
+}
+
+}  // namespace kvplan::gui

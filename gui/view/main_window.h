@@ -1,0 +1,112 @@
+// The window: scenario at the left, timeline in the middle, sliders and numbers below.
+//
+// It holds the scenario document, the worker and the newest result, and passes between them: an edit changes
+// the document, the document's change becomes a wish, the answer becomes a picture. The old picture stays,
+// greyed, until a newer one is there.
+#pragma once
+
+#include <QMainWindow>
+#include <QTimer>
+
+#include "gui/view/theme.h"
+#include "gui/viewmodel/scenario_document.h"
+#include "gui/worker/simulation_worker.h"
+
+class QLabel;
+class QProgressBar;
+class QPushButton;
+class QStackedWidget;
+class QTableView;
+
+namespace kvplan::gui {
+
+class HeadlinePanel;
+class MessageBar;
+class SliderPanel;
+class TimelineTable;
+class TimelineView;
+
+class MainWindow final : public QMainWindow {
+  Q_OBJECT
+
+ public:
+  explicit MainWindow(QWidget* parent = nullptr);
+  ~MainWindow() override;
+
+  /// Reads files in the background; what is shown stays until they are read, and stays if they cannot be.
+  void open(const QStringList& paths);
+  /// Sets a value of the scenario as an edit of the user; what is wrong with it is said in the message bar.
+  void edit(const QString& path, const QString& text, int merge = 0);
+  void set_theme(Theme theme);
+  /// Position, docks and theme from the last time, and where they are kept for the next.
+  void restore_layout();
+  void save_layout() const;
+
+  [[nodiscard]] ScenarioDocument& document() { return document_; }
+  [[nodiscard]] SimulationWorker& worker() { return worker_; }
+  [[nodiscard]] TimelineView* timeline() const { return timeline_; }
+  [[nodiscard]] SliderPanel* sliders() const { return sliders_; }
+  [[nodiscard]] HeadlinePanel* numbers() const { return numbers_; }
+  [[nodiscard]] MessageBar* messages() const { return messages_; }
+  /// What is shown; null before the first result.
+  [[nodiscard]] const ResultPtr& result() const { return result_; }
+  /// Nothing is under way and what is shown is the scenario's.
+  [[nodiscard]] bool settled() const;
+  /// The command that gives the same numbers.
+  [[nodiscard]] QString command() const;
+
+ Q_SIGNALS:
+  /// A newer result is shown.
+  void result_shown();
+  /// Files could not be opened, or a run failed.
+  void problem(const QString& text);
+
+ protected:
+  void dragEnterEvent(QDragEnterEvent* event) override;
+  void dropEvent(QDropEvent* event) override;
+  void closeEvent(QCloseEvent* event) override;
+
+ private:
+  void make_panels();
+  void make_status();
+  void make_menus();
+  QAction* add_action(QMenu* menu, const QString& text, const QKeySequence& keys, const char* name,
+                      std::function<void()> what);
+  void choose_files();
+  void request_run(bool discrete);
+  void show_result(const ResultPtr& result);
+  void show_opened(quint64 generation, const Opened& opened);
+  void show_failure(quint64 generation, const Error& error);
+  void show_progress();
+  void update_title();
+  void show_table(bool table);
+  void copy_shown();
+  void show_keys();
+
+  ScenarioDocument document_;
+  SimulationWorker worker_;
+  TracePtr trace_;
+  ResultPtr result_;
+  Generation wanted_{0};   // the newest run asked for
+  Generation opening_{0};  // files on their way; 0 = none
+  bool stale_{false};      // what is shown is not the scenario's
+  bool cancelled_{false};  // by the user
+  Theme theme_{Theme::kSystem};
+  QByteArray first_layout_;
+
+  MessageBar* messages_{nullptr};
+  QStackedWidget* pages_{nullptr};
+  TimelineView* timeline_{nullptr};
+  QTableView* table_{nullptr};
+  TimelineTable* table_model_{nullptr};
+  SliderPanel* sliders_{nullptr};
+  HeadlinePanel* numbers_{nullptr};
+  QLabel* cost_{nullptr};
+  QProgressBar* progress_{nullptr};
+  QPushButton* cancel_{nullptr};
+  QAction* show_table_{nullptr};
+  QTimer progress_timer_;
+  QTimer stale_timer_;
+};
+
+}  // namespace kvplan::gui

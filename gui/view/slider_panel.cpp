@@ -1,0 +1,77 @@
+#include "gui/view/slider_panel.h"
+
+#include <QEvent>
+#include <QGridLayout>
+#include <QLabel>
+#include <QSignalBlocker>
+#include <QSlider>
+
+#include "gui/viewmodel/formatting.h"
+
+namespace kvplan::gui {
+
+SliderPanel::SliderPanel(QWidget* parent) : QWidget(parent) {
+  auto* layout = new QGridLayout(this);
+  layout->setColumnStretch(1, 1);
+  const std::array<QString, kSliders> names{tr("&Load"), tr("&Pool"), tr("&Block"), tr("B&udget")};
+  for (std::size_t i = 0; i < kSliders; ++i) {
+    Row& row = rows_[i];
+    row.name = new QLabel(names[i], this);
+    row.slider = new QSlider(Qt::Horizontal, this);
+    row.slider->setPageStep(4);
+    row.slider->setObjectName(QStringLiteral("slider:%1").arg(QString(names[i]).remove(QLatin1Char('&'))));
+    row.slider->setAccessibleName(QString(names[i]).remove(QLatin1Char('&')));
+    row.slider->installEventFilter(this);
+    row.name->setBuddy(row.slider);
+    row.value = new QLabel(this);
+    row.value->setMinimumWidth(row.value->fontMetrics().horizontalAdvance(QStringLiteral("65,536 tokens ")));
+    row.value->setAlignment(Qt::AlignRight | Qt::AlignVCenter);
+    const int line = static_cast<int>(i);
+    layout->addWidget(row.name, line, 0);
+    layout->addWidget(row.slider, line, 1);
+    layout->addWidget(row.value, line, 2);
+    connect(row.slider, &QSlider::sliderPressed, this, [this, &row] { begin_movement(row); });
+    connect(row.slider, &QSlider::sliderReleased, this, &SliderPanel::released);
+    connect(row.slider, &QSlider::valueChanged, this, [this, &row](int position) {
+      if (row.merge == 0) begin_movement(row);
+      Q_EMIT moved(to_qstring(row.model.path),
+                   to_qstring(row.model.stops[static_cast<std::size_t>(position)]), row.merge);
+    });
+  }
+  layout->setRowStretch(static_cast<int>(kSliders), 1);
+}
+
+void SliderPanel::begin_movement(Row& row) {
+  row.merge = ++movements_;
+}
+
+bool SliderPanel::eventFilter(QObject* watched, QEvent* event) {
+  // Steps by keys or wheel are one movement while the slider keeps the focus.
+  if (event->type() == QEvent::FocusIn || event->type() == QEvent::FocusOut)
+    for (Row& row : rows_)
+      if (row.slider == watched) row.merge = 0;
+  return QWidget::eventFilter(watched, event);
+}
+
+QSlider* SliderPanel::slider(SliderKind kind) const {
+  return rows_[static_cast<std::size_t>(kind)].slider;
+}
+
+void SliderPanel::show_scenario(const plan::Scenario& scenario, std::int64_t hash_block_tokens) {
+  for (std::size_t i = 0; i < kSliders; ++i) {
+    Row& row = rows_[i];
+    row.model = slider_model(static_cast<SliderKind>(i), scenario, hash_block_tokens);
+    const bool usable = !row.model.path.empty() && row.model.stops.size() > 1;
+    const QSignalBlocker quiet(row.slider);
+    row.slider->setEnabled(usable);
+    row.name->setEnabled(usable);
+    row.slider->setToolTip(row.model.explanation);
+    row.value->setText(usable ? row.model.shown : QStringLiteral("–"));
+    row.slider->setAccessibleDescription(row.model.shown + QStringLiteral(". ") + row.model.explanation);
+    if (!usable) continue;
+    row.slider->setRange(0, static_cast<int>(row.model.stops.size()) - 1);
+    row.slider->setValue(row.model.position());
+  }
+}
+
+}  // namespace kvplan::gui

@@ -1,0 +1,48 @@
+// Load, pool, block and budget as sliders. Each step of a slider is a value that can be typed; see
+// gui/viewmodel/slider_model.h.
+#pragma once
+
+#include <QWidget>
+#include <array>
+
+#include "gui/viewmodel/slider_model.h"
+
+class QLabel;
+class QSlider;
+
+namespace kvplan::gui {
+
+class SliderPanel final : public QWidget {
+  Q_OBJECT
+
+ public:
+  explicit SliderPanel(QWidget* parent = nullptr);
+
+  /// Moves handles and ranges to the scenario; sends nothing.
+  void show_scenario(const plan::Scenario& scenario, std::int64_t hash_block_tokens);
+  [[nodiscard]] QSlider* slider(SliderKind kind) const;
+
+ Q_SIGNALS:
+  /// A slider asks for a value. Requests with equal `merge` belong to one movement.
+  void moved(const QString& path, const QString& text, int merge);
+  /// The hand has let go.
+  void released();
+
+ protected:
+  bool eventFilter(QObject* watched, QEvent* event) override;
+
+ private:
+  struct Row {
+    QLabel* name{nullptr};
+    QSlider* slider{nullptr};
+    QLabel* value{nullptr};
+    SliderModel model;
+    int merge{0};
+  };
+  void begin_movement(Row& row);
+
+  std::array<Row, kSliders> rows_;
+  int movements_{0};
+};
+
+}  // namespace kvplan::gui

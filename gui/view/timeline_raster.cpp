@@ -1,0 +1,121 @@
+#include "gui/view/timeline_raster.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "gui/viewmodel/colours.h"
+
+namespace kvplan::gui {
+namespace {
+
+using observe::kStates;
+
+constexpr int kStripePeriod = 8;  // logical pixels
+constexpr int kStripeWidth = 2;
+
+struct Fill {
+  QRgb plain, stripe, edge;
+  bool hatched;
+};
+
+std::array<Fill, kStates> fills(const QPalette& palette) {
+  std::array<Fill, kStates> out{};
+  for (std::size_t s = 0; s < kStates; ++s) {
+    const auto state = static_cast<observe::State>(s);
+    const QColor colour = state_colour(state, palette);
+    out[s] = {colour.rgb(), hatch_colour(state, palette).rgb(), colour.darker(160).rgb(),
+              state_hatched(state)};
+  }
+  out[observe::index(observe::State::kFree)].edge = out[observe::index(observe::State::kFree)].plain;
+  return out;
+}
+
+}  // namespace
+
+std::array<int, kStates> layer_edges(const TimelineColumn& column, int height) {
+  std::array<int, kStates> edges{};
+  Wide total = 0;
+  for (std::size_t s = 0; s < kStates; ++s) total += column.value_ticks[s];
+  Wide below = 0;
+  for (std::size_t s = 0; s < kStates; ++s) {
+    below += column.value_ticks[s];
+    const double part = total > 0 ? static_cast<double>(below) / static_cast<double>(total) : 0;
+    edges[s] = static_cast<int>(std::lround(part * height));
+  }
+  edges.back() = height;
+  return edges;
+}
+
+QImage paint_layers(const std::vector<TimelineColumn>& columns, int height, qreal scale,
+                    const QPalette& palette) {
+  const int width = static_cast<int>(columns.size());
+  QImage image(width, height, QImage::Format_RGB32);
+  const auto fill = fills(palette);
+  const int period = std::max(2, static_cast<int>(std::lround(kStripePeriod * scale)));
+  const int stripe = std::max(1, static_cast<int>(std::lround(kStripeWidth * scale)));
+  const int outlined = static_cast<int>(std::lround(3 * scale));  // thinner layers keep their colour
+
+  std::vector<std::array<int, kStates>> edges(columns.size());
+  for (std::size_t x = 0; x < columns.size(); ++x) edges[x] = layer_edges(columns[x], height);
+  std::vector<std::uint8_t> state(columns.size(), 0);
+  for (int up = 0; up < height; ++up) {  // row by row from the bottom: the image lies in rows
+    const int y = height - 1 - up;
+    auto* row = reinterpret_cast<QRgb*>(image.scanLine(y));
+    for (int x = 0; x < width; ++x) {
+      const auto& edge = edges[static_cast<std::size_t>(x)];
+      std::uint8_t& s = state[static_cast<std::size_t>(x)];
+      while (up >= edge[s]) ++s;  // ends: the last edge is the height
+      const Fill& f = fill[s];
+      const int bottom = s == 0 ? 0 : edge[s - 1U];
+      if (up == edge[s] - 1 && edge[s] - bottom > outlined && edge[s] < height) {
+        row[x] = f.edge;
+      } else {
+        row[x] = f.hatched && (x + up) % period < stripe ? f.stripe : f.plain;
+      }
+    }
+  }
+  return image;
+}
+
+QImage paint_requests(const std::vector<TimelineColumn>& columns, int height, qreal scale, std::int64_t most,
+                      const QPalette& palette) {
+  const int width = static_cast<int>(columns.size());
+  QImage image(width, height, QImage::Format_RGB32);
+  const QColor base = palette.color(QPalette::Base);
+  image.fill(base);
+  const int line = std::max(1, static_cast<int>(std::lround(1.5 * scale)));
+  const auto row_of = [&](double value) {
+    const double up = value / static_cast<double>(std::max<std::int64_t>(most, 1)) * (height - line);
+    return std::clamp(height - line - static_cast<int>(std::lround(up)), 0, height - line);
+  };
+  const auto draw = [&](std::size_t data_row, const QColor& colour) {
+    const QColor band((colour.red() + 2 * base.red()) / 3, (colour.green() + 2 * base.green()) / 3,
+                      (colour.blue() + 2 * base.blue()) / 3);
+    const auto fill = [&](int x, int top, int bottom, QRgb with) {
+      for (int y = top; y < bottom; ++y) reinterpret_cast<QRgb*>(image.scanLine(y))[x] = with;
+    };
+    for (int x = 0; x < width; ++x) {
+      const TimelineColumn& c = columns[static_cast<std::size_t>(x)];
+      if (c.greatest[data_row] == 0) continue;  // no line along the axis where there is nobody
+      fill(x, row_of(static_cast<double>(c.greatest[data_row])),
+           row_of(static_cast<double>(c.least[data_row])) + line, band.rgb());
+    }
+    int previous = -1;
+    for (int x = 0; x < width; ++x) {
+      const TimelineColumn& c = columns[static_cast<std::size_t>(x)];
+      if (c.greatest[data_row] == 0) {
+        previous = -1;
+        continue;
+      }
+      const int y = row_of(c.mean(data_row));
+      const int from = previous < 0 ? y : previous;  // joined to the column before
+      fill(x, std::min(y, from), std::max(y, from) + line, colour.rgb());
+      previous = y;
+    }
+  };
+  draw(kWaitingRow, waiting_colour(palette));
+  draw(kRunningRow, running_colour(palette));
+  return image;
+}
+
+}  // namespace kvplan::gui

@@ -1,0 +1,28 @@
+// The pictures of the timeline, pixel by pixel: one column of data per column of pixels.
+//
+// Sizes are device pixels. No text and no axes: those are painted over it.
+#pragma once
+
+#include <QImage>
+#include <QPalette>
+#include <vector>
+
+#include "gui/viewmodel/timeline_data.h"
+
+namespace kvplan::gui {
+
+/// First pixel above each state's layer, counted from the bottom: state s has the pixels [edge[s-1],
+/// edge[s]). The last edge is `height`, since the states sum to the capacity.
+std::array<int, observe::kStates> layer_edges(const TimelineColumn& column, int height);
+
+/// The states stacked from the bottom in the order of the ledger; the whole height is the capacity. `scale`:
+/// device pixels per logical pixel, for the width of stripes.
+QImage paint_layers(const std::vector<TimelineColumn>& columns, int height, qreal scale,
+                    const QPalette& palette);
+
+/// Requests running and waiting: a band from least to greatest and a line at the mean of each column.
+/// `most`: the value at the upper edge, >= 1.
+QImage paint_requests(const std::vector<TimelineColumn>& columns, int height, qreal scale, std::int64_t most,
+                      const QPalette& palette);
+
+}  // namespace kvplan::gui

@@ -1,0 +1,262 @@
+#include "gui/view/timeline_view.h"
+
+#include <QAccessible>
+#include <QEvent>
+#include <QHelpEvent>
+#include <QKeyEvent>
+#include <QMouseEvent>
+#include <QToolTip>
+#include <QWheelEvent>
+#include <algorithm>
+#include <cmath>
+
+#include "gui/viewmodel/formatting.h"
+
+namespace kvplan::gui {
+namespace {
+
+constexpr double kZoomStep = 1.25;
+constexpr double kPanStep = 0.1;
+constexpr std::int64_t kLeastBins = 8;  // the closest zoom shows this many
+
+}  // namespace
+
+TimelineView::TimelineView(QWidget* parent) : QWidget(parent) {
+  setFocusPolicy(Qt::StrongFocus);
+  setMouseTracking(true);
+  setObjectName(QStringLiteral("timeline"));
+  setAccessibleName(tr("Memory over time"));
+  setAccessibleDescription(tr(
+      "Stacked chart of the ten states of KV memory, with requests running and waiting beneath it. W and S "
+      "zoom, A and D pan, arrow keys move the cursor, Home shows everything."));
+}
+
+void TimelineView::set_data(std::shared_ptr<const TimelineData> data) {
+  const TimeRange old = has_data() ? data_->whole() : TimeRange{};
+  data_ = std::move(data);
+  layers_ = {};
+  const auto rescaled = [&](std::int64_t tick) {
+    return static_cast<std::int64_t>(Wide{tick} * data_->whole().end / old.end);
+  };
+  if (!has_data()) {
+    range_ = {};
+    cursor_.reset();
+    marked_.reset();
+  } else if (old.end == 0 || range_ == old) {
+    range_ = data_->whole();
+  } else {
+    set_range({rescaled(range_.begin), rescaled(range_.end)});
+  }
+  if (has_data() && old.end != 0) {
+    if (cursor_) cursor_ = std::min(rescaled(*cursor_), data_->whole().end - 1);
+    if (marked_) marked_ = {rescaled(marked_->begin), rescaled(marked_->end)};
+  }
+  Q_EMIT range_changed();
+  update();
+}
+
+void TimelineView::set_stale(bool stale) {
+  if (stale_ == stale) return;
+  stale_ = stale;
+  update();
+}
+
+std::int64_t TimelineView::least_length() const {
+  const auto bins = static_cast<std::int64_t>(data_->bins().size());
+  return std::max<std::int64_t>(
+      1, static_cast<std::int64_t>(Wide{data_->whole().end} * std::min(kLeastBins, bins) / bins));
+}
+
+void TimelineView::set_range(TimeRange range) {
+  if (!has_data()) return;
+  const std::int64_t whole = data_->whole().end;
+  const std::int64_t length = std::clamp(range.length(), least_length(), whole);
+  const std::int64_t begin = std::clamp<std::int64_t>(range.begin, 0, whole - length);
+  if (range_ == TimeRange{begin, begin + length}) return;
+  range_ = {begin, begin + length};
+  layers_ = {};
+  Q_EMIT range_changed();
+  update();
+}
+
+void TimelineView::show_all() {
+  if (has_data()) set_range(data_->whole());
+}
+
+void TimelineView::zoom(double factor, std::int64_t around) {
+  if (!has_data()) return;
+  const double wanted = static_cast<double>(range_.length()) / factor;
+  const double length =
+      std::clamp(wanted, static_cast<double>(least_length()), static_cast<double>(data_->whole().end));
+  const double part = static_cast<double>(around - range_.begin) / static_cast<double>(range_.length());
+  const auto begin = static_cast<std::int64_t>(std::llround(static_cast<double>(around) - part * length));
+  set_range({begin, begin + static_cast<std::int64_t>(std::llround(length))});
+}
+
+void TimelineView::pan(double parts_of_view) {
+  const auto by =
+      static_cast<std::int64_t>(std::llround(parts_of_view * static_cast<double>(range_.length())));
+  set_range({range_.begin + by, range_.end + by});
+}
+
+void TimelineView::show_marked() {
+  if (marked_ && marked_->length() > 0) set_range(*marked_);
+}
+
+void TimelineView::clear_marks() {
+  marked_.reset();
+  set_cursor(std::nullopt);
+  update();
+}
+
+void TimelineView::set_cursor(std::optional<std::int64_t> tick) {
+  if (!has_data()) tick.reset();
+  if (tick) tick = std::clamp<std::int64_t>(*tick, 0, data_->whole().end - 1);
+  if (cursor_ == tick) return;
+  cursor_ = tick;
+  QAccessibleValueChangeEvent changed(this, value_text());
+  QAccessible::updateAccessibility(&changed);
+  update();
+}
+
+void TimelineView::move_cursor(int direction, bool mark) {
+  if (!has_data()) return;
+  const std::int64_t from = cursor_.value_or(range_.begin + range_.length() / 2);
+  const std::int64_t step = std::max<std::int64_t>(1, range_.length() / 100);
+  set_cursor(cursor_ ? from + direction * step : from);
+  if (mark) {
+    // The mark's far end stays where the first Shift+arrow was.
+    const std::int64_t anchor = !marked_ ? from : marked_->begin == from ? marked_->end : marked_->begin;
+    marked_ = TimeRange{std::min(anchor, *cursor_), std::max(anchor, *cursor_)};
+  }
+  if (*cursor_ < range_.begin || *cursor_ >= range_.end) pan(direction * 0.5);
+}
+
+std::int64_t TimelineView::tick_at(double x) const {
+  const QRect plot = plot_rect();
+  const double part = (x - plot.left()) / std::max(1, plot.width());
+  return range_.begin + static_cast<std::int64_t>(std::llround(part * static_cast<double>(range_.length())));
+}
+
+double TimelineView::x_of(std::int64_t tick) const {
+  const QRect plot = plot_rect();
+  return plot.left() + static_cast<double>(tick - range_.begin) /
+                           static_cast<double>(std::max<std::int64_t>(1, range_.length())) * plot.width();
+}
+
+bool TimelineView::event(QEvent* event) {
+  if (event->type() == QEvent::ToolTip) {
+    const auto* help = static_cast<QHelpEvent*>(event);
+    const QString text = tool_tip_at(help->pos());
+    if (text.isEmpty()) {
+      QToolTip::hideText();
+    } else {
+      QToolTip::showText(help->globalPos(), text, this);
+    }
+    return true;
+  }
+  return QWidget::event(event);
+}
+
+void TimelineView::changeEvent(QEvent* event) {
+  switch (event->type()) {
+    case QEvent::PaletteChange:
+    case QEvent::StyleChange:
+    case QEvent::FontChange:
+    case QEvent::LanguageChange:
+      layers_ = {};
+      update();
+      break;
+    default:
+      break;
+  }
+  QWidget::changeEvent(event);
+}
+
+void TimelineView::keyPressEvent(QKeyEvent* event) {
+  if (!has_data() || (event->modifiers() & (Qt::ControlModifier | Qt::AltModifier | Qt::MetaModifier)) != 0)
+    return QWidget::keyPressEvent(event);
+  const bool shift = (event->modifiers() & Qt::ShiftModifier) != 0;
+  const std::int64_t middle = cursor_ && *cursor_ >= range_.begin && *cursor_ < range_.end
+                                  ? *cursor_
+                                  : range_.begin + range_.length() / 2;
+  switch (event->key()) {
+    case Qt::Key_W:
+    case Qt::Key_Up:
+    case Qt::Key_Plus:
+    case Qt::Key_Equal:
+      return zoom(kZoomStep, middle);
+    case Qt::Key_S:
+    case Qt::Key_Down:
+    case Qt::Key_Minus:
+      return zoom(1 / kZoomStep, middle);
+    case Qt::Key_A:
+      return pan(-kPanStep);
+    case Qt::Key_D:
+      return pan(kPanStep);
+    case Qt::Key_Left:
+      return move_cursor(-1, shift);
+    case Qt::Key_Right:
+      return move_cursor(1, shift);
+    case Qt::Key_Home:
+      return show_all();
+    case Qt::Key_F:
+      return show_marked();
+    case Qt::Key_Escape:
+      return clear_marks();
+    default:
+      return QWidget::keyPressEvent(event);
+  }
+}
+
+void TimelineView::wheelEvent(QWheelEvent* event) {
+  if (!has_data()) return event->ignore();
+  const QPoint delta = event->angleDelta();
+  // Some platforms turn Shift+wheel into a horizontal one.
+  const double turns = (delta.y() != 0 ? delta.y() : delta.x()) / 120.0;
+  if ((event->modifiers() & Qt::ShiftModifier) != 0 || delta.y() == 0) {
+    pan(-turns * kPanStep);
+  } else {
+    zoom(std::pow(kZoomStep, turns), tick_at(event->position().x()));
+  }
+  event->accept();
+}
+
+void TimelineView::mousePressEvent(QMouseEvent* event) {
+  if (!has_data() || (event->button() != Qt::LeftButton && event->button() != Qt::MiddleButton)) return;
+  const bool mark = event->button() == Qt::LeftButton && (event->modifiers() & Qt::ShiftModifier) != 0;
+  drag_ = mark ? Drag::kMark : Drag::kPan;
+  drag_from_ = event->position();
+  drag_range_ = range_;
+  set_cursor(tick_at(event->position().x()));
+}
+
+void TimelineView::mouseMoveEvent(QMouseEvent* event) {
+  if (!has_data()) return;
+  const double x = event->position().x();
+  if (drag_ == Drag::kPan) {
+    const double parts = (drag_from_.x() - x) / std::max(1, plot_rect().width());
+    const auto by =
+        static_cast<std::int64_t>(std::llround(parts * static_cast<double>(drag_range_.length())));
+    set_range({drag_range_.begin + by, drag_range_.end + by});
+    return;
+  }
+  const QRect plot = plot_rect();
+  if (drag_ == Drag::kMark) {
+    const std::int64_t a = std::clamp(tick_at(drag_from_.x()), range_.begin, range_.end);
+    const std::int64_t b = std::clamp(tick_at(x), range_.begin, range_.end);
+    marked_ = TimeRange{std::min(a, b), std::max(a, b)};
+    update();
+  }
+  if (x >= plot.left() && x <= plot.right()) set_cursor(tick_at(x));
+}
+
+void TimelineView::mouseReleaseEvent(QMouseEvent* /*event*/) {
+  drag_ = Drag::kNone;
+}
+
+void TimelineView::mouseDoubleClickEvent(QMouseEvent* /*event*/) {
+  show_all();
+}
+
+}  // namespace kvplan::gui

@@ -1,0 +1,352 @@
+// How the timeline is painted, and what it says in words.
+#include <QAccessibleWidget>
+#include <QMimeData>
+#include <QPainter>
+#include <QPainterPath>
+#include <QStyle>
+#include <QStyleOptionFocusRect>
+#include <cmath>
+
+#include "gui/view/timeline_raster.h"
+#include "gui/view/timeline_view.h"
+#include "gui/viewmodel/colours.h"
+#include "gui/viewmodel/formatting.h"
+#include "gui/viewmodel/headline.h"
+
+namespace kvplan::gui {
+namespace {
+
+using observe::kStates;
+
+constexpr int kGap = 8;
+constexpr int kMark = 4;  // length of the marks on axes
+constexpr int kMarkDistance = 110;
+
+double to_seconds(std::int64_t ticks) {
+  return seconds(Ticks{ticks});
+}
+
+/// Text that recedes: between foreground and background.
+QColor faint(const QPalette& palette) {
+  const QColor text = palette.color(QPalette::WindowText);
+  const QColor back = palette.color(QPalette::Window);
+  return {(2 * text.red() + back.red()) / 3, (2 * text.green() + back.green()) / 3,
+          (2 * text.blue() + back.blue()) / 3};
+}
+
+QString row_name(std::size_t row) {
+  if (row < kStates) return state_name(static_cast<observe::State>(row));
+  return row == kRunningRow ? TimelineView::tr("running") : TimelineView::tr("waiting");
+}
+
+QString row_value(std::size_t row, double value) {
+  return row < kStates ? format_bytes(value) : format_number(std::round(value * 100) / 100);
+}
+
+}  // namespace
+
+int TimelineView::legend_width() const {
+  const QFontMetrics metrics = fontMetrics();
+  return metrics.horizontalAdvance(QStringLiteral("stranded  0000 GiB  00.00 %")) + 3 * kGap +
+         metrics.height();
+}
+
+QRect TimelineView::plot_rect() const {
+  const QFontMetrics metrics = fontMetrics();
+  const int left = metrics.horizontalAdvance(QStringLiteral("00,000")) + kMark + 2 * kGap;
+  const int top = metrics.height() + kGap + kGap / 2;
+  const int lane = std::max(48, height() / 5);
+  const int bottom = lane + 2 * metrics.height() + 4 * kGap + metrics.height();
+  return {left, top, std::max(10, width() - left - legend_width() - kGap),
+          std::max(10, height() - top - bottom)};
+}
+
+QRect TimelineView::lane_rect() const {
+  const QRect plot = plot_rect();
+  const int top = plot.bottom() + 1 + fontMetrics().height() + 2 * kGap;
+  return {plot.left(), top, plot.width(),
+          std::max(10, height() - top - 2 * fontMetrics().height() - 2 * kGap)};
+}
+
+void TimelineView::remake_images() {
+  const qreal scale = devicePixelRatioF();
+  const QSize device = plot_rect().size() * scale;
+  const QSize lane = lane_rect().size() * scale;
+  if (!layers_.isNull() && layers_.size() == device && requests_.size() == lane) return;
+  const auto columns = data_->columns(range_, std::max(1, device.width()));
+  layers_ = paint_layers(columns, device.height(), scale, palette());
+  layers_.setDevicePixelRatio(scale);
+  requests_ = paint_requests(columns, lane.height(), scale, data_->most_requests(), palette());
+  requests_.setDevicePixelRatio(scale);
+}
+
+void TimelineView::paintEvent(QPaintEvent* /*event*/) {
+  QPainter painter(this);
+  painter.fillRect(rect(), palette().color(QPalette::Window));
+  if (!has_data()) {
+    paint_empty(painter);
+  } else {
+    remake_images();
+    painter.drawImage(plot_rect().topLeft(), layers_);
+    painter.drawImage(lane_rect().topLeft(), requests_);
+    paint_axes(painter);
+    paint_legend(painter);
+    paint_marks(painter);
+    if (stale_) {
+      QColor veil = palette().color(QPalette::Window);
+      veil.setAlpha(150);
+      painter.fillRect(rect(), veil);
+    }
+  }
+  if (hasFocus()) {
+    QStyleOptionFocusRect option;
+    option.initFrom(this);
+    option.backgroundColor = palette().color(QPalette::Window);
+    style()->drawPrimitive(QStyle::PE_FrameFocusRect, &option, &painter, this);
+    painter.setPen(palette().color(QPalette::Highlight));
+    painter.drawRect(rect().adjusted(0, 0, -1, -1));
+  }
+}
+
+void TimelineView::paint_empty(QPainter& painter) const {
+  QFont large = font();
+  large.setPointSizeF(large.pointSizeF() * 1.5);
+  painter.setFont(large);
+  painter.setPen(palette().color(QPalette::WindowText));
+  const int middle = height() / 2;
+  painter.drawText(QRect(0, middle - 60, width(), 40), Qt::AlignCenter,
+                   tr("Drop a trace or a scenario here"));
+  painter.setFont(font());
+  painter.setPen(faint(palette()));
+  painter.drawText(
+      QRect(kGap, middle - 16, width() - 2 * kGap, 80), Qt::AlignHCenter | Qt::TextWordWrap,
+      tr("or open one with File > Open.\nA trace is a .kvt file, or a CSV or JSONL file of requests "
+         "(Azure, Mooncake, ...); a scenario is a JSON file."));
+}
+
+void TimelineView::paint_axes(QPainter& painter) const {
+  const QFontMetrics metrics = fontMetrics();
+  const QRect plot = plot_rect();
+  const QRect lane = lane_rect();
+  const QColor text = palette().color(QPalette::WindowText);
+  painter.setPen(faint(palette()));
+  painter.drawRect(plot.adjusted(-1, -1, 0, 0));
+  painter.drawRect(lane.adjusted(-1, -1, 0, 0));
+
+  painter.setPen(text);
+  const auto vertical = [&](const QRect& area, const AxisMarks& marks, double most) {
+    for (std::size_t i = 0; i < marks.values.size(); ++i) {
+      const int y = area.bottom() + 1 - static_cast<int>(std::lround(marks.values[i] / most * area.height()));
+      painter.drawLine(area.left() - 1 - kMark, y, area.left() - 2, y);
+      painter.drawText(QRect(0, y - metrics.height() / 2, area.left() - kMark - kGap, metrics.height()),
+                       Qt::AlignRight | Qt::AlignVCenter, marks.texts[i]);
+    }
+  };
+  const auto capacity = static_cast<double>(data_->capacity_bytes());
+  const AxisMarks bytes = byte_marks(0, capacity, std::max(2, plot.height() / 50));
+  vertical(plot, bytes, capacity);
+  painter.drawText(QRect(kGap, 0, plot.right(), plot.top() - kGap / 2), Qt::AlignLeft | Qt::AlignVCenter,
+                   tr("KV memory (%1), capacity %2").arg(bytes.unit, format_bytes(capacity)));
+  const auto most = static_cast<double>(std::max<std::int64_t>(1, data_->most_requests()));
+  vertical(lane, count_marks(0, most, std::max(1, lane.height() / 24)), most);
+  painter.drawText(QRect(kGap, lane.top() - metrics.height() - kGap / 2, plot.right(), metrics.height()),
+                   Qt::AlignLeft | Qt::AlignVCenter, tr("Requests running and waiting"));
+
+  const AxisMarks times =
+      time_marks(to_seconds(range_.begin), to_seconds(range_.end), std::max(2, plot.width() / kMarkDistance));
+  const double length = to_seconds(range_.length());
+  const int below = lane.bottom() + 1;
+  for (std::size_t i = 0; i < times.values.size(); ++i) {
+    const double part = (times.values[i] - to_seconds(range_.begin)) / length;
+    const int x = plot.left() + static_cast<int>(std::lround(part * plot.width()));
+    painter.drawLine(x, below, x, below + kMark - 1);
+    painter.drawLine(x, plot.bottom() + 1, x, plot.bottom() + kMark);
+    painter.drawText(QRect(x - 60, below + kMark, 120, metrics.height()), Qt::AlignHCenter, times.texts[i]);
+  }
+  painter.drawText(QRect(plot.left(), below + kMark + metrics.height(), plot.width(), metrics.height()),
+                   Qt::AlignHCenter, tr("Time since the first arrival (%1)").arg(times.unit));
+}
+
+TimelineColumn TimelineView::column_in_view() const {
+  return data_->columns(range_, 1).front();
+}
+
+TimelineColumn TimelineView::legend_column() const {
+  return cursor_ ? data_->bins()[data_->bin_at(*cursor_)] : column_in_view();
+}
+
+void TimelineView::paint_legend_row(QPainter& painter, int top, int row, const TimelineColumn& column) const {
+  const QFontMetrics metrics = fontMetrics();
+  const auto r = static_cast<std::size_t>(row);
+  const int left = width() - legend_width();
+  const int side = metrics.ascent();
+  const QRect swatch(left, top + (metrics.height() - side) / 2, side, side);
+  if (r < kStates) {
+    const auto state = static_cast<observe::State>(r);
+    painter.fillRect(swatch, state_colour(state, palette()));
+    if (state_hatched(state)) {
+      painter.save();
+      painter.setClipRect(swatch);
+      painter.setPen(QPen(hatch_colour(state, palette()), 1.5));
+      for (int x = -side; x < 2 * side; x += 5)
+        painter.drawLine(swatch.left() + x, swatch.top(), swatch.left() + x + side, swatch.bottom() + 1);
+      painter.restore();
+    }
+    painter.setPen(faint(palette()));
+    painter.drawRect(swatch.adjusted(0, 0, -1, -1));
+  } else {
+    const QColor colour = r == kRunningRow ? running_colour(palette()) : waiting_colour(palette());
+    painter.fillRect(QRect(swatch.left(), swatch.center().y() - 1, side, 3), colour);
+  }
+  const double mean = column.mean(r);
+  const bool nothing = column.greatest[r] == 0;
+  painter.setPen(nothing ? faint(palette()) : palette().color(QPalette::WindowText));
+  const int text_left = swatch.right() + kGap;
+  const QRect line(text_left, top, width() - kGap - text_left, metrics.height());
+  painter.drawText(line, Qt::AlignLeft | Qt::AlignVCenter, row_name(r));
+  const int share = r < kStates ? metrics.horizontalAdvance(QStringLiteral(" 00.00 %")) : 0;
+  painter.drawText(line.adjusted(0, 0, -share, 0), Qt::AlignRight | Qt::AlignVCenter, row_value(r, mean));
+  if (r >= kStates) return;
+  painter.drawText(line, Qt::AlignRight | Qt::AlignVCenter,
+                   format_percent(mean / static_cast<double>(data_->capacity_bytes())));
+}
+
+void TimelineView::paint_legend(QPainter& painter) const {
+  const QFontMetrics metrics = fontMetrics();
+  const TimelineColumn column = legend_column();
+  const int left = width() - legend_width();
+  painter.setPen(palette().color(QPalette::WindowText));
+  painter.drawText(QRect(left, 0, legend_width(), plot_rect().top() - kGap / 2),
+                   Qt::AlignLeft | Qt::AlignVCenter,
+                   cursor_ ? tr("At %1").arg(format_seconds(to_seconds(*cursor_))) : tr("Mean of the view"));
+  const int step = std::min(metrics.height() + 5, plot_rect().height() / static_cast<int>(kStates));
+  for (std::size_t s = 0; s < kStates; ++s)  // from the top of the stack downwards
+    paint_legend_row(painter, plot_rect().top() + step * static_cast<int>(s),
+                     static_cast<int>(kStates - 1 - s), column);
+  for (int row = 0; row < 2; ++row)
+    paint_legend_row(painter, lane_rect().top() + (metrics.height() + 5) * row,
+                     static_cast<int>(kRunningRow) + row, column);
+}
+
+void TimelineView::paint_marks(QPainter& painter) const {
+  const QRect area = plot_rect().united(lane_rect());
+  painter.save();
+  painter.setClipRect(area);
+  if (marked_) {
+    QColor colour = palette().color(QPalette::Highlight);
+    const QRectF box(x_of(marked_->begin), area.top(), x_of(marked_->end) - x_of(marked_->begin),
+                     area.height());
+    painter.setPen(colour);
+    colour.setAlpha(50);
+    painter.fillRect(box, colour);
+    painter.drawRect(box);
+  }
+  if (cursor_) {
+    // Light beside dark, to be seen on every layer.
+    const int x = static_cast<int>(std::lround(x_of(*cursor_)));
+    for (const QRect& part : {plot_rect(), lane_rect()}) {
+      painter.fillRect(QRect(x - 1, part.top(), 3, part.height()), palette().color(QPalette::Base));
+      painter.fillRect(QRect(x, part.top(), 1, part.height()), palette().color(QPalette::Text));
+    }
+  }
+  painter.restore();
+}
+
+QString TimelineView::tool_tip_at(const QPoint& at) const {
+  if (!has_data()) return {};
+  const QRect plot = plot_rect();
+  const auto describe = [&](std::size_t row, const TimelineColumn& c, const QString& when) {
+    QString text = tr("%1: %2, from %3 to %4 %5")
+                       .arg(row_name(row), row_value(row, c.mean(row)),
+                            row_value(row, static_cast<double>(c.least[row])),
+                            row_value(row, static_cast<double>(c.greatest[row])), when);
+    if (row < kStates) text += QLatin1Char('\n') + state_meaning(static_cast<observe::State>(row));
+    return text;
+  };
+  if (plot.contains(at)) {
+    const std::int64_t tick = std::clamp(tick_at(at.x()), range_.begin, range_.end - 1);
+    const TimelineColumn& bin = data_->bins()[data_->bin_at(tick)];
+    const auto edges = layer_edges(bin, plot.height());
+    std::size_t s = 0;
+    while (s + 1 < kStates && plot.bottom() - at.y() >= edges[s]) ++s;
+    return describe(s, bin, tr("at %1").arg(format_seconds(to_seconds(tick))));
+  }
+  const int step = std::min(fontMetrics().height() + 5, plot.height() / static_cast<int>(kStates));
+  const int row = (at.y() - plot.top()) / std::max(1, step);
+  if (at.x() >= width() - legend_width() && at.y() >= plot.top() && row < static_cast<int>(kStates))
+    return describe(kStates - 1 - static_cast<std::size_t>(row), column_in_view(), tr("in the view"));
+  return {};
+}
+
+QString TimelineView::value_text() const {
+  if (!has_data()) return tr("No data");
+  const TimelineColumn column = legend_column();
+  QString text = cursor_ ? tr("At %1").arg(format_seconds(to_seconds(*cursor_))) : tr("Mean of the view");
+  for (std::size_t row = 0; row < kTimelineRows; ++row)
+    if (column.greatest[row] > 0)
+      text += QStringLiteral(", %1 %2").arg(row_name(row), row_value(row, column.mean(row)));
+  return text;
+}
+
+std::unique_ptr<QMimeData> TimelineView::copied() const {
+  auto mime = std::make_unique<QMimeData>();
+  if (!has_data()) return mime;
+  QImage picture(size() * devicePixelRatioF(), QImage::Format_RGB32);
+  picture.setDevicePixelRatio(devicePixelRatioF());
+  const_cast<TimelineView*>(this)->render(&picture);  // render() is not const because painting may lay out
+  mime->setImageData(picture);
+  QString table = QStringLiteral("begin_s\tend_s");
+  for (std::size_t row = 0; row < kTimelineRows; ++row)
+    table +=
+        QLatin1Char('\t') + (row < kStates ? to_qstring(observe::kStateNames[row]) + QStringLiteral("_bytes")
+                             : row == kRunningRow ? QStringLiteral("running")
+                                                  : QStringLiteral("waiting"));
+  table += QLatin1Char('\n');
+  for (std::size_t i = data_->bin_at(range_.begin); i < data_->bins().size(); ++i) {
+    const TimelineColumn& bin = data_->bins()[i];
+    if (bin.begin >= range_.end) break;
+    table += QString::number(to_seconds(bin.begin), 'g', 15) + QLatin1Char('\t') +
+             QString::number(to_seconds(bin.end), 'g', 15);
+    for (std::size_t row = 0; row < kTimelineRows; ++row)
+      table += QLatin1Char('\t') + QString::number(bin.mean(row), 'g', 15);
+    table += QLatin1Char('\n');
+  }
+  mime->setText(table);
+  return mime;
+}
+
+namespace {
+
+/// The view for screen readers: a chart whose value is what its cursor stands on.
+class TimelineAccessible final : public QAccessibleWidget, public QAccessibleValueInterface {
+ public:
+  explicit TimelineAccessible(TimelineView* view)
+      : QAccessibleWidget(view, QAccessible::Chart), view_(view) {}
+
+  void* interface_cast(QAccessible::InterfaceType type) override {
+    if (type == QAccessible::ValueInterface) return static_cast<QAccessibleValueInterface*>(this);
+    return QAccessibleWidget::interface_cast(type);
+  }
+  [[nodiscard]] QString text(QAccessible::Text kind) const override {
+    return kind == QAccessible::Value ? view_->value_text() : QAccessibleWidget::text(kind);
+  }
+  [[nodiscard]] QVariant currentValue() const override { return view_->value_text(); }
+  void setCurrentValue(const QVariant& /*value*/) override {}
+  [[nodiscard]] QVariant maximumValue() const override { return {}; }
+  [[nodiscard]] QVariant minimumValue() const override { return {}; }
+  [[nodiscard]] QVariant minimumStepSize() const override { return {}; }
+
+ private:
+  TimelineView* view_;
+};
+
+}  // namespace
+
+void install_timeline_accessibility() {
+  QAccessible::installFactory([](const QString&, QObject* object) -> QAccessibleInterface* {
+    auto* view = qobject_cast<TimelineView*>(object);
+    return view == nullptr ? nullptr : new TimelineAccessible(view);
+  });
+}
+
+}  // namespace kvplan::gui

@@ -1,0 +1,26 @@
+// What a ledger state looks like. Okabe and Ito's eight colours (jfly.uni-koeln.de/color, "Color Universal
+// Design"), told apart with the common kinds of colour blindness; grey stands for memory that nobody has and
+// never beside purple. States that are lost room carry a hatch as well, so that colour is never alone.
+#pragma once
+
+#include <QColor>
+#include <QPalette>
+
+#include "simulator/observe/ledger.h"
+
+namespace kvplan::gui {
+
+/// True if the palette is dark: text is lighter than what it stands on.
+bool is_dark(const QPalette& palette);
+
+/// Fill of a state. `free` is the palette's Base: nothing is drawn where there is nothing.
+QColor state_colour(observe::State state, const QPalette& palette);
+/// True for reserved, hole and stranded: diagonal stripes of `hatch_colour` over the fill.
+bool state_hatched(observe::State state);
+QColor hatch_colour(observe::State state, const QPalette& palette);
+
+/// Lines of the lane below the ledger.
+QColor running_colour(const QPalette& palette);
+QColor waiting_colour(const QPalette& palette);
+
+}  // namespace kvplan::gui

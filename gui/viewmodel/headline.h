@@ -1,0 +1,23 @@
+// The few numbers beside the picture, as `kvplan run --json` has them.
+#pragma once
+
+#include <QString>
+#include <vector>
+
+#include "simulator/plan/run.h"
+
+namespace kvplan::gui {
+
+struct HeadlineRow {
+  QString name;         ///< "TTFT p50"
+  QString value;        ///< with unit; a dash where there is none
+  QString explanation;  ///< one sentence
+};
+
+std::vector<HeadlineRow> headline(const plan::RunResult& result);
+
+/// Name of a state for people, and what it means in one sentence.
+QString state_name(observe::State state);
+QString state_meaning(observe::State state);
+
+}  // namespace kvplan::gui

@@ -1,0 +1,134 @@
+#include "gui/viewmodel/slider_model.h"
+
+#include <QCoreApplication>
+#include <algorithm>
+#include <cmath>
+
+#include "gui/viewmodel/formatting.h"
+
+namespace kvplan::gui {
+namespace {
+
+QString tr(const char* text) {
+  return QCoreApplication::translate("sliders", text);
+}
+
+/// Decimal text of at most three significant digits.
+std::string three_digit_text(double value) {
+  return to_utf8(QString::number(value, 'g', 3));
+}
+
+/// low * 2^(i/steps) up to high, in whole numbers; no number twice.
+std::vector<std::string> doubling_stops(std::int64_t low, std::int64_t high, int steps) {
+  std::vector<std::string> out;
+  for (int i = 0;; ++i) {
+    const double exact = static_cast<double>(low) * std::exp2(static_cast<double>(i) / steps);
+    const auto value = static_cast<std::int64_t>(std::llround(exact));
+    if (value > high) return out;
+    if (out.empty() || out.back() != std::to_string(value)) out.push_back(std::to_string(value));
+  }
+}
+
+double number(const std::string& text) {
+  const auto fraction = plan::parse_fraction(text);
+  return fraction.ok() ? static_cast<double>(fraction.value().numerator) /
+                             static_cast<double>(fraction.value().denominator)
+                       : parse_decimal(text).value_or(0);
+}
+
+SliderModel load_slider(const plan::Scenario& scenario) {
+  SliderModel model{.path = "workload.rate_scale",
+                    .stops = {},
+                    .text = scenario.text("workload.rate_scale"),
+                    .shown = {},
+                    .explanation = tr("Requests arrive this many times as fast as recorded")};
+  // An eighth to sixteen times, eight steps to a doubling.
+  for (int i = -24; i <= 32; ++i) model.stops.push_back(three_digit_text(std::exp2(i / 8.0)));
+  model.shown = QStringLiteral("× %1").arg(to_qstring(model.text));
+  return model;
+}
+
+SliderModel pool_slider(const plan::Scenario& scenario) {
+  SliderModel model;
+  if (scenario.pool.blocks >= 0) {
+    model.path = "memory.pool_blocks";
+    model.stops = doubling_stops(64, std::int64_t{1} << 22, 8);
+    model.shown = tr("%1 blocks").arg(format_number(static_cast<double>(scenario.pool.blocks)));
+  } else if (scenario.pool.tokens >= 0) {
+    model.path = "memory.pool_tokens";
+    model.stops = doubling_stops(std::int64_t{1} << 10, std::int64_t{1} << 26, 8);
+    model.shown = tr("%1 tokens").arg(format_number(static_cast<double>(scenario.pool.tokens)));
+  } else {
+    model.path = "memory.pool_bytes";
+    for (const std::string& mib : doubling_stops(256, std::int64_t{1} << 21, 8))
+      model.stops.push_back(std::to_string(parse_integer(mib).value() << 20));
+    model.shown = format_bytes(static_cast<double>(scenario.pool.bytes));
+  }
+  model.text = scenario.text(model.path);
+  model.explanation = tr("KV memory of one replica");
+  return model;
+}
+
+SliderModel param_slider(const std::string& field, const Choice& choice, std::string_view name,
+                         std::int64_t low, std::int64_t high, int steps) {
+  SliderModel model;
+  for (const Param& param : choice.descriptor().params) {
+    if (param.name != name) continue;
+    model.path = field + "." + std::string(name);
+    model.stops = doubling_stops(std::max(low, static_cast<std::int64_t>(param.low)),
+                                 std::min(high, static_cast<std::int64_t>(param.high)), steps);
+    model.text = choice.text(name);
+    model.shown = tr("%1 tokens").arg(format_number(number(model.text)));
+    model.explanation = to_qstring(param.help);
+  }
+  return model;
+}
+
+SliderModel block_slider(const plan::Scenario& scenario, std::int64_t hash_block_tokens) {
+  SliderModel model = param_slider("memory.allocator", scenario.allocator, "block_tokens", 1, 512, 1);
+  if (model.path.empty()) {
+    model.explanation = tr("The allocator \"%1\" has no blocks").arg(to_qstring(scenario.allocator.name()));
+  } else if (hash_block_tokens > 0 && scenario.engine.flag("prefix_cache")) {
+    std::erase_if(model.stops, [&](const std::string& text) {
+      return hash_block_tokens % parse_integer(text).value() != 0;
+    });
+    model.explanation += tr("; it divides the trace's hash block of %1").arg(hash_block_tokens);
+  }
+  return model;
+}
+
+SliderModel budget_slider(const plan::Scenario& scenario) {
+  if (scenario.eviction) {
+    for (const char* name : {"window", "recent", "budget"}) {
+      SliderModel model = param_slider("eviction", *scenario.eviction, name, 16, 1 << 17, 4);
+      if (!model.path.empty()) return model;
+    }
+  }
+  return param_slider("engine", scenario.engine, "token_budget", 64, 1 << 16, 4);
+}
+
+}  // namespace
+
+int SliderModel::position() const {
+  const double wanted = std::log(std::max(number(text), 1e-12));
+  const auto distance = [&](const std::string& stop) { return std::abs(std::log(number(stop)) - wanted); };
+  const auto nearest = std::min_element(
+      stops.begin(), stops.end(), [&](const auto& a, const auto& b) { return distance(a) < distance(b); });
+  return static_cast<int>(nearest - stops.begin());
+}
+
+SliderModel slider_model(SliderKind kind, const plan::Scenario& scenario, std::int64_t hash_block_tokens) {
+  switch (kind) {
+    case SliderKind::kLoad:
+      return load_slider(scenario);
+    case SliderKind::kPool:
+      return pool_slider(scenario);
+    case SliderKind::kBlock:
+      return block_slider(scenario, hash_block_tokens);
+    case SliderKind::kBudget:
+      break;
+  }
+  return budget_slider(scenario);
+}
+
+}  // namespace kvplan::gui

@@ -1,0 +1,67 @@
+// The ledger over time as the window shows it: bytes of the ten states, and requests running and waiting,
+// summed over replicas.
+//
+// Made once per result, off the window's thread, then immutable. A picture asks for columns: each is the
+// exact reduction of whole bins, with integer sums over time, so that in every column the states sum to the
+// capacity, and the least and greatest of a bin are in some column whatever the zoom.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "simulator/observe/timeline.h"
+#include "simulator/plan/run.h"
+
+namespace kvplan::gui {
+
+using observe::kTimelineRows;
+inline constexpr std::size_t kRunningRow = observe::kStates;
+inline constexpr std::size_t kWaitingRow = observe::kStates + 1;
+
+/// Part of the time: half-open, in ticks since the trace's first arrival. States are in bytes. Over several
+/// replicas the mean is exact; least and greatest are sums of the replicas' own, so bounds of the true ones.
+struct TimelineColumn {
+  std::int64_t begin{0}, end{0};
+  std::array<Wide, kTimelineRows> value_ticks{};
+  std::array<std::int64_t, kTimelineRows> least{}, greatest{};
+
+  [[nodiscard]] double mean(std::size_t row) const {
+    return static_cast<double>(value_ticks[row]) / static_cast<double>(end - begin);
+  }
+};
+
+/// A range of time.
+struct TimeRange {
+  std::int64_t begin{0}, end{0};
+  [[nodiscard]] std::int64_t length() const { return end - begin; }
+  friend bool operator==(const TimeRange&, const TimeRange&) = default;
+};
+
+class TimelineData {
+ public:
+  /// From a result with a timeline; empty where no time passed.
+  static std::shared_ptr<const TimelineData> from(const plan::RunResult& result);
+
+  [[nodiscard]] bool empty() const { return bins_.empty(); }
+  [[nodiscard]] const std::vector<TimelineColumn>& bins() const { return bins_; }
+  [[nodiscard]] TimeRange whole() const { return {0, end_}; }
+  [[nodiscard]] std::int64_t capacity_bytes() const { return capacity_bytes_; }
+  /// Most requests running or waiting at once.
+  [[nodiscard]] std::int64_t most_requests() const { return most_requests_; }
+
+  /// The bin that covers a moment; moments outside are moved to the nearest bin. REQUIRES: not empty.
+  [[nodiscard]] std::size_t bin_at(std::int64_t tick) const;
+  /// `count` columns of equal width over `range`. Column i has the bins that begin in it (the first one also
+  /// the bin that its begin falls into), or the one bin that covers it. REQUIRES: not empty, range within
+  /// [0, end), count >= 1.
+  [[nodiscard]] std::vector<TimelineColumn> columns(TimeRange range, int count) const;
+
+ private:
+  std::vector<TimelineColumn> bins_;
+  std::int64_t end_{0};
+  std::int64_t capacity_bytes_{0};
+  std::int64_t most_requests_{0};
+};
+
+}  // namespace kvplan::gui

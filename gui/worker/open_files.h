@@ -1,0 +1,37 @@
+// Files that a user opens, told apart by content as `kvplan run` does: a scenario, a trace, or one of each.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "simulator/core/engine.h"
+#include "simulator/plan/scenario.h"
+#include "traces/record/trace.h"
+
+namespace kvplan::gui {
+
+/// A trace in memory and the path that it was read from. Immutable; shared by all runs on it.
+struct LoadedTrace {
+  std::string path;
+  traces::Trace trace;
+};
+using TracePtr = std::shared_ptr<const LoadedTrace>;
+
+/// What files stand for: settings that resolve, and the trace they name.
+struct Opened {
+  std::vector<plan::Setting> settings;
+  TracePtr trace;
+};
+
+/// Reads a whole trace piece by piece; ends early when `control` wants to stop (an error of kind
+/// kInterrupted).
+Result<TracePtr> read_trace(const std::string& path, const core::RunControl& control);
+
+/// Of several scenarios or traces the last one counts. Without a scenario the trace takes the place of the
+/// one in `current`; a scenario takes the place of all of them. Errors: a file is neither, cannot be read, or
+/// there is no trace among them.
+Result<Opened> open_files(const std::vector<std::string>& paths, std::vector<plan::Setting> current,
+                          const core::RunControl& control);
+
+}  // namespace kvplan::gui

@@ -1,0 +1,161 @@
+#include "gui/worker/simulation_worker.h"
+
+#include <algorithm>
+#include <ctime>
+
+namespace kvplan::gui {
+namespace {
+
+double thread_cpu_seconds() {
+  timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
+}
+
+Error interrupted() {
+  Error error = bad_input("interrupted");
+  error.kind = ErrorKind::kInterrupted;
+  return error;
+}
+
+/// Frees what only tables of requests and files need.
+void keep_what_is_shown(plan::RunResult& run) {
+  run.records = {};
+  run.arrival = {};
+  run.input = {};
+  run.output = {};
+  for (plan::ReplicaResult& replica : run.replicas) replica.timeline = {};
+}
+
+}  // namespace
+
+SimulationWorker::SimulationWorker(QObject* parent) : QObject(parent) {
+  thread_ = std::thread([this] { work(); });
+}
+
+SimulationWorker::~SimulationWorker() {
+  {
+    const std::lock_guard lock(mutex_);
+    ending_ = true;
+    waiting_.reset();
+    if (running_) running_->stop = true;
+  }
+  wake_.notify_one();
+  thread_.join();
+}
+
+Generation SimulationWorker::run(const plan::Scenario& scenario, TracePtr trace, std::int64_t bins,
+                                 bool discrete) {
+  Job job;
+  job.scenario = scenario;
+  job.trace = std::move(trace);
+  job.bins = bins;
+  return wish(std::move(job), discrete);
+}
+
+Generation SimulationWorker::open(std::vector<std::string> paths, std::vector<plan::Setting> current) {
+  Job job;
+  job.paths = std::move(paths);
+  job.current = std::move(current);
+  return wish(std::move(job), true);
+}
+
+Generation SimulationWorker::wish(Job job, bool discrete) {
+  job.generation = ++newest_;
+  if (open_jobs_ == 0) busy_since_.start();
+  std::optional<Job> displaced = std::move(job);  // afterwards the wish that waited before, freed unlocked
+  {
+    const std::lock_guard lock(mutex_);
+    waiting_.swap(displaced);
+    if (running_ && (discrete || running_since_.elapsed() > kPatience)) running_->stop = true;
+  }
+  if (!displaced) ++open_jobs_;  // else the new wish stands in for the old one
+  wake_.notify_one();
+  return newest_;
+}
+
+void SimulationWorker::cancel() {
+  std::optional<Job> dropped;
+  {
+    const std::lock_guard lock(mutex_);
+    waiting_.swap(dropped);
+    if (running_) running_->stop = true;
+  }
+  if (!dropped) return;
+  answer([this, generation = dropped->generation] { Q_EMIT failed(generation, interrupted()); });
+}
+
+bool SimulationWorker::busy() const {
+  return open_jobs_ > 0;
+}
+
+qint64 SimulationWorker::busy_ms() const {
+  return busy() ? busy_since_.elapsed() : 0;
+}
+
+double SimulationWorker::progress() const {
+  const std::lock_guard lock(mutex_);
+  if (!running_ || running_requests_ == 0) return -1;
+  const double done = static_cast<double>(running_->requests_done.load(std::memory_order_relaxed));
+  return std::min(1.0, done / static_cast<double>(running_requests_));
+}
+
+void SimulationWorker::work() {
+  while (true) {
+    std::optional<Job> job;
+    auto control = std::make_shared<core::RunControl>();
+    {
+      std::unique_lock lock(mutex_);
+      running_.reset();
+      wake_.wait(lock, [this] { return ending_ || waiting_; });
+      if (ending_) return;
+      job.swap(waiting_);
+      running_ = control;
+      running_since_.start();
+      // A run with a timeline goes over all requests twice: the first run finds the end.
+      running_requests_ = job->paths.empty() ? 2 * job->trace->trace.size() : 0;
+    }
+    perform(*job, *control);
+  }
+}
+
+void SimulationWorker::perform(const Job& job, core::RunControl& control) {
+  const double begin = thread_cpu_seconds();
+  if (!job.paths.empty()) {
+    auto opened_files = open_files(job.paths, job.current, control);
+    if (!opened_files.ok()) return fail(job.generation, opened_files.error());
+    answer([this, generation = job.generation, files = std::move(opened_files).value()] {
+      Q_EMIT opened(generation, files);
+    });
+    return;
+  }
+  plan::RunOptions options;
+  options.timeline_bins = job.bins;
+  options.control = &control;
+  auto run = plan::run_scenario(job.scenario, job.trace->trace, options);
+  if (!run.ok()) return fail(job.generation, run.error());
+  auto result = std::make_shared<SimulationResult>();
+  result->generation = job.generation;
+  result->run = std::move(run).value();
+  result->timeline = TimelineData::from(result->run);
+  result->trace = job.trace;
+  keep_what_is_shown(result->run);
+  result->cpu_seconds = thread_cpu_seconds() - begin;
+  answer([this, shared = ResultPtr(std::move(result))] { Q_EMIT finished(shared); });
+}
+
+void SimulationWorker::fail(Generation generation, const Error& error) {
+  answer([this, generation, error] { Q_EMIT failed(generation, error); });
+}
+
+void SimulationWorker::answer(std::function<void()> call) {
+  QMetaObject::invokeMethod(
+      this,
+      [this, call = std::move(call)] {
+        --open_jobs_;
+        call();
+      },
+      Qt::QueuedConnection);
+}
+
+}  // namespace kvplan::gui

@@ -1,0 +1,104 @@
+// Runs simulations beside the window: one thread, one wish at a time.
+//
+// The mailbox has one place. While a run goes on, only the newest wish waits; during a drag the running one
+// may finish, so that the picture follows the hand, unless it is older than `kPatience`. A discrete change
+// (undo, a combo box) ends it at once. Every wish has a generation number, larger than all before it; each
+// gets at most one answer, by a queued call on the receiver's thread.
+//
+// Life cycle: made and used on the window's thread; the destructor ends the running job and waits for it.
+#pragma once
+
+#include <QElapsedTimer>
+#include <QObject>
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+#include "gui/viewmodel/timeline_data.h"
+#include "gui/worker/open_files.h"
+#include "simulator/plan/run.h"
+
+namespace kvplan::gui {
+
+using Generation = std::uint64_t;
+
+/// One finished run. Columns by request and the bins of replicas are dropped: `timeline` has what is shown.
+struct SimulationResult {
+  Generation generation{0};
+  plan::RunResult run;
+  std::shared_ptr<const TimelineData> timeline;
+  TracePtr trace;
+  double cpu_seconds{0};  ///< of the worker's thread, for everything from the wish to this result
+};
+using ResultPtr = std::shared_ptr<const SimulationResult>;
+
+class SimulationWorker final : public QObject {
+  Q_OBJECT
+
+ public:
+  /// A run older than this gives way to a newer wish, in milliseconds.
+  static constexpr qint64 kPatience = 300;
+
+  explicit SimulationWorker(QObject* parent = nullptr);
+  ~SimulationWorker() override;
+  SimulationWorker(const SimulationWorker&) = delete;
+  SimulationWorker& operator=(const SimulationWorker&) = delete;
+
+  /// Wishes a run. `bins`: of its timeline.
+  Generation run(const plan::Scenario& scenario, TracePtr trace, std::int64_t bins, bool discrete);
+  /// Wishes that files are read; `current` as for open_files.
+  Generation open(std::vector<std::string> paths, std::vector<plan::Setting> current);
+  /// Drops the waiting wish and ends the running job. Both still get their answer: an error of kind
+  /// kInterrupted.
+  void cancel();
+
+  /// A job runs or waits.
+  [[nodiscard]] bool busy() const;
+  /// Time since the worker became busy, in milliseconds; 0 when it is not.
+  [[nodiscard]] qint64 busy_ms() const;
+  /// Part of the running job that is done, in [0, 1]; negative where it cannot be told (reading a file).
+  [[nodiscard]] double progress() const;
+
+ Q_SIGNALS:
+  void finished(const kvplan::gui::ResultPtr& result);
+  void opened(quint64 generation, const kvplan::gui::Opened& opened);
+  void failed(quint64 generation, const kvplan::Error& error);
+
+ private:
+  struct Job {
+    Generation generation{0};
+    // A run:
+    plan::Scenario scenario;
+    TracePtr trace;
+    std::int64_t bins{0};
+    // Reading, if not empty:
+    std::vector<std::string> paths;
+    std::vector<plan::Setting> current;
+  };
+
+  Generation wish(Job job, bool discrete);
+  void work();
+  void perform(const Job& job, core::RunControl& control);
+  void answer(std::function<void()> call);
+  void fail(Generation generation, const Error& error);
+
+  mutable std::mutex mutex_;
+  std::condition_variable wake_;
+  std::optional<Job> waiting_;
+  std::shared_ptr<core::RunControl> running_;  // of the job that runs now; null when none does
+  std::int64_t running_requests_{0};           // what its progress is measured against; 0 = not known
+  QElapsedTimer running_since_;
+  bool ending_{false};
+
+  // Of the window's thread:
+  Generation newest_{0};
+  std::int64_t open_jobs_{0};
+  QElapsedTimer busy_since_;
+
+  std::thread thread_;
+};
+
+}  // namespace kvplan::gui

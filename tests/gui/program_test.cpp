@@ -1,0 +1,114 @@
+// kvplan-gui as a command, and its agreement with kvplan.
+#include <gtest/gtest.h>
+
+#include <QImage>
+#include <QJsonDocument>
+#include <QJsonObject>
+#include <QProcess>
+#include <QTemporaryDir>
+
+#include "gui/viewmodel/colours.h"
+#include "gui/viewmodel/formatting.h"
+#include "tests/gui/support.h"
+
+namespace kvplan::gui {
+namespace {
+
+struct Ended {
+  int code;
+  QString out, err;
+};
+
+/// Runs a program without a display and without a platform chosen.
+Ended run_program(const QString& program, const QStringList& arguments) {
+  QProcess process;
+  QProcessEnvironment environment = QProcessEnvironment::systemEnvironment();
+  for (const char* name : {"DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM"})
+    environment.remove(QString::fromLatin1(name));
+  process.setProcessEnvironment(environment);
+  process.start(program, arguments);
+  EXPECT_TRUE(process.waitForFinished(kPatient)) << to_utf8(program);
+  return {process.exitCode(), QString::fromUtf8(process.readAllStandardOutput()),
+          QString::fromUtf8(process.readAllStandardError())};
+}
+Ended gui(const QStringList& arguments) {
+  return run_program(QStringLiteral(KVPLAN_PROGRAM_DIR "/kvplan-gui"), arguments);
+}
+
+TEST(GuiProgram, TakesAScreenshotWithoutADisplay) {
+  const QTemporaryDir folder;
+  for (const QString& theme : {QStringLiteral("light"), QStringLiteral("dark")}) {
+    const QString picture = folder.filePath(theme + QStringLiteral(".png"));
+    const Ended ended =
+        gui({QStringLiteral("--screenshot"), QStringLiteral("timeline"), to_qstring(kMicroTrace),
+             QStringLiteral("-o"), picture, QStringLiteral("--theme"), theme});
+    ASSERT_EQ(ended.code, 0) << to_utf8(ended.err);
+    EXPECT_TRUE(ended.err.isEmpty()) << to_utf8(ended.err);
+    const QImage image(picture);
+    const int scale = std::max(1, qEnvironmentVariableIntValue("QT_SCALE_FACTOR"));
+    EXPECT_EQ(image.size(), QSize(1280, 800) * scale);
+    std::map<QRgb, int> colours;
+    for (int y = 0; y < image.height(); y += 2)
+      for (int x = 0; x < image.width(); x += 2) ++colours[image.pixel(x, y)];
+    EXPECT_GT(colours[state_colour(observe::State::kCached, {}).rgb()], 10'000);
+    EXPECT_GT(colours[state_colour(observe::State::kLive, {}).rgb()], 100);
+    EXPECT_EQ(qGray(image.pixel(4, image.height() - 4)) < 128, theme == QStringLiteral("dark"));
+  }
+}
+
+TEST(GuiProgram, WrongArgumentsAreOneLineAndExitTwo) {
+  const QString timeline = QStringLiteral("timeline");
+  const QTemporaryDir folder;
+  const QString picture = folder.filePath(QStringLiteral("p.png"));
+  const QString screenshot = QStringLiteral("--screenshot");
+  const QString to = QStringLiteral("-o");
+  const std::vector<std::pair<QStringList, QString>> cases{
+      {{screenshot, QStringLiteral("heap"), QStringLiteral("x"), to, picture}, timeline},
+      {{screenshot, timeline, QStringLiteral("no-such-file"), to, picture}, QStringLiteral("no-such-file")},
+      {{screenshot, timeline, QStringLiteral(KVPLAN_SOURCE_DIR "/README.md"), to, picture},
+       QStringLiteral("README.md")},
+      {{screenshot, timeline, to_qstring(kMicroTrace)}, to},
+      {{screenshot, timeline, to_qstring(kMicroTrace), to, QStringLiteral("/no/such/folder/p.png")},
+       QStringLiteral("/no/such/folder")},
+      {{QStringLiteral("--theme"), QStringLiteral("pink")}, QStringLiteral("dark")},
+      {{QStringLiteral("--screnshot")}, screenshot},
+      {{}, QStringLiteral("display")}};
+  for (const auto& [arguments, expected] : cases) {
+    const Ended ended = gui(arguments);
+    EXPECT_EQ(ended.code, 2) << to_utf8(arguments.join(QLatin1Char(' ')));
+    EXPECT_TRUE(ended.err.contains(expected)) << to_utf8(ended.err);
+    EXPECT_EQ(ended.err.count(QLatin1Char('\n')), 1) << to_utf8(ended.err);
+  }
+  EXPECT_FALSE(QFile::exists(picture));
+}
+
+TEST(GuiProgram, SaysWhatItIs) {
+  EXPECT_TRUE(gui({QStringLiteral("--version")}).out.startsWith(QStringLiteral("kvplan-gui ")));
+  EXPECT_TRUE(gui({QStringLiteral("--help")}).out.contains(QStringLiteral("--screenshot")));
+}
+
+TEST(GuiProgram, TheCopiedCommandGivesTheNumbersThatAreShown) {
+  const auto window = make_window();
+  window->edit(QStringLiteral("memory.pool_blocks"), QStringLiteral("3000"));
+  window->edit(QStringLiteral("eviction"), QStringLiteral("streaming-llm:sink=4,recent=508"));
+  window->edit(QStringLiteral("workload.rate_scale"), QStringLiteral("5/2"));
+  ASSERT_TRUE(wait_for([&] { return window->settled(); }));
+  QString command = window->command();
+  ASSERT_TRUE(command.startsWith(QStringLiteral("kvplan ")));
+  command.replace(0, 6, QStringLiteral(KVPLAN_PROGRAM_DIR "/kvplan"));
+  const Ended ended =
+      run_program(QStringLiteral("/bin/sh"), {QStringLiteral("-c"), command + QStringLiteral(" --json -")});
+  ASSERT_EQ(ended.code, 0) << to_utf8(ended.err);
+  const QJsonObject report = QJsonDocument::fromJson(ended.out.toUtf8()).object();
+  const plan::RunResult& run = window->result()->run;
+  EXPECT_EQ(report[QStringLiteral("preemptions")].toInteger(-1), run.preemptions);
+  EXPECT_EQ(report[QStringLiteral("iterations")].toInteger(-1), run.iterations);
+  EXPECT_EQ(report[QStringLiteral("makespan_s")].toDouble(-1), seconds(run.makespan));
+  const QJsonObject mean =
+      report[QStringLiteral("memory")].toObject()[QStringLiteral("mean_bytes")].toObject();
+  for (std::size_t s = 0; s < observe::kStates; ++s)
+    EXPECT_EQ(mean[to_qstring(observe::kStateNames[s])].toDouble(-1), run.memory->mean_bytes[s]);
+}
+
+}  // namespace
+}  // namespace kvplan::gui

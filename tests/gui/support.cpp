@@ -1,0 +1,63 @@
+#include "tests/gui/support.h"
+
+#include <QApplication>
+#include <QLocale>
+#include <QSettings>
+#include <QStandardPaths>
+#include <QTemporaryDir>
+
+#include "gui/view/timeline_view.h"
+#include "gui/viewmodel/formatting.h"
+
+namespace kvplan::gui {
+
+const TracePtr& micro_trace() {
+  static const TracePtr kTrace = read_trace(kMicroTrace, core::RunControl{}).value();
+  return kTrace;
+}
+
+TracePtr long_trace() {
+  LoadedTrace loaded;
+  loaded.path = "long";
+  for (std::int64_t i = 0; i < 300'000; ++i) {
+    loaded.trace.arrival_ns.push_back(i * 50'000'000);
+    loaded.trace.input_tokens.push_back(static_cast<std::int32_t>(200 + i * 7919 % 1000));
+    loaded.trace.output_tokens.push_back(static_cast<std::int32_t>(20 + i * 104'729 % 300));
+  }
+  return std::make_shared<LoadedTrace>(std::move(loaded));
+}
+
+plan::Scenario scenario_of(const std::vector<std::string>& sets) {
+  std::vector<plan::Setting> settings;
+  for (const std::string& set : sets) settings.push_back(plan::parse_setting(set).value());
+  return plan::resolve(settings).value();
+}
+
+std::unique_ptr<MainWindow> make_window(bool open) {
+  auto window = std::make_unique<MainWindow>();
+  window->set_theme(Theme::kLight);
+  window->show();
+  window->activateWindow();
+  if (open) {
+    window->open({to_qstring(kMicroTrace)});
+    EXPECT_TRUE(wait_for([&] { return window->result() != nullptr && window->settled(); }));
+  }
+  return window;
+}
+
+}  // namespace kvplan::gui
+
+int main(int argc, char** argv) {
+  if (qEnvironmentVariableIsEmpty("QT_QPA_PLATFORM")) qputenv("QT_QPA_PLATFORM", "offscreen");
+  testing::InitGoogleTest(&argc, argv);
+  const QTemporaryDir settings;  // nothing of the person who runs the tests is read or written
+  QStandardPaths::setTestModeEnabled(true);
+  QSettings::setDefaultFormat(QSettings::IniFormat);
+  QSettings::setPath(QSettings::IniFormat, QSettings::UserScope, settings.path());
+  const QApplication application(argc, argv);
+  QApplication::setOrganizationName(QStringLiteral("kvplan-test"));
+  QApplication::setApplicationName(QStringLiteral("kvplan-gui-test"));
+  QLocale::setDefault(QLocale(QLocale::English, QLocale::UnitedStates));
+  kvplan::gui::install_timeline_accessibility();
+  return RUN_ALL_TESTS();
+}

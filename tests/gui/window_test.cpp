@@ -1,0 +1,206 @@
+// The whole window: a user at mouse and keyboard.
+#include <gtest/gtest.h>
+
+#include <QAbstractButton>
+#include <QAccessible>
+#include <QAction>
+#include <QApplication>
+#include <QClipboard>
+#include <QDropEvent>
+#include <QMimeData>
+#include <QSlider>
+#include <QStyleOptionSlider>
+#include <QTableView>
+
+#include "gui/view/headline_panel.h"
+#include "gui/view/message_bar.h"
+#include "gui/view/slider_panel.h"
+#include "gui/view/timeline_view.h"
+#include "gui/viewmodel/formatting.h"
+#include "tests/gui/support.h"
+
+namespace kvplan::gui {
+namespace {
+
+void drop(MainWindow& window, const QString& path) {
+  QMimeData data;
+  data.setUrls({QUrl::fromLocalFile(path)});
+  QDragEnterEvent enter({10, 10}, Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
+  QCoreApplication::sendEvent(&window, &enter);
+  ASSERT_TRUE(enter.isAccepted());
+  QDropEvent event({10, 10}, Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
+  QCoreApplication::sendEvent(&window, &event);
+}
+
+void trigger(MainWindow& window, const char* name) {
+  auto* action = window.findChild<QAction*>(QString::fromLatin1(name));
+  ASSERT_NE(action, nullptr) << name;
+  action->trigger();
+}
+
+bool wait_settled(MainWindow& window) {
+  return wait_for([&] { return window.settled(); });
+}
+
+TEST(GuiWindow, KeysOnASliderSimulateAgainAndUndoIsOneStep) {
+  const auto window = make_window();
+  QSlider* const load = window->sliders()->slider(SliderKind::kLoad);
+  const ResultPtr before = window->result();
+  load->setFocus();
+  const int start = load->value();
+  for (int i = 0; i < 12; ++i) QTest::keyClick(load, Qt::Key_Right);
+  EXPECT_EQ(load->value(), start + 12);
+  ASSERT_TRUE(wait_settled(*window));
+  EXPECT_NE(window->result(), before);
+  EXPECT_EQ(window->result()->run.scenario.text("workload.rate_scale"),
+            window->document().scenario().text("workload.rate_scale"))
+      << "the newest value wins";
+  EXPECT_LT(window->result()->run.makespan, before->run.makespan) << "twelve steps up: 2.8 times the load";
+  EXPECT_EQ(window->document().undo_stack().count(), 1);
+  QTest::keyClick(window.get(), Qt::Key_Z, Qt::ControlModifier);
+  ASSERT_TRUE(wait_settled(*window));
+  EXPECT_EQ(window->result()->run.makespan, before->run.makespan);
+  EXPECT_EQ(load->value(), start);
+  trigger(*window, "redo");
+  ASSERT_TRUE(wait_settled(*window));
+  EXPECT_EQ(load->value(), start + 12);
+}
+
+TEST(GuiWindow, ADragWithTheMouseShowsItsLastValue) {
+  const auto window = make_window();
+  QSlider* const pool = window->sliders()->slider(SliderKind::kPool);
+  const int pictures_before = static_cast<int>(window->result()->generation);
+  const QPoint middle(pool->width() / 2, pool->height() / 2);
+  QStyleOptionSlider option;
+  option.initFrom(pool);
+  option.minimum = pool->minimum();
+  option.maximum = pool->maximum();
+  option.sliderPosition = pool->value();
+  option.sliderValue = pool->value();
+  const QRect handle =
+      pool->style()->subControlRect(QStyle::CC_Slider, &option, QStyle::SC_SliderHandle, pool);
+  QTest::mousePress(pool, Qt::LeftButton, {}, handle.center());
+  for (int x = handle.center().x(); x > handle.center().x() - 120; x -= 6) {
+    QTest::mouseMove(pool, QPoint(x, middle.y()));
+    QTest::qWait(1);
+  }
+  QTest::mouseRelease(pool, Qt::LeftButton, {}, QPoint(handle.center().x() - 120, middle.y()));
+  ASSERT_TRUE(wait_settled(*window));
+  EXPECT_GT(static_cast<int>(window->result()->generation), pictures_before);
+  EXPECT_LT(window->result()->run.capacity_bytes, std::int64_t{48} << 30);
+  EXPECT_EQ(window->result()->run.capacity_bytes, window->document().scenario().pool.bytes);
+  EXPECT_EQ(window->document().undo_stack().count(), 1) << "a drag is one step";
+}
+
+TEST(GuiWindow, ShowsTheNumbersOfTheCommandLine) {
+  const auto window = make_window();
+  window->edit(QStringLiteral("memory.pool_blocks"), QStringLiteral("3000"));
+  window->edit(QStringLiteral("workload.rate_scale"), QStringLiteral("4"));
+  ASSERT_TRUE(wait_settled(*window));
+  const auto run = plan::run_scenario(scenario_of({"memory.pool_blocks=3000", "workload.rate_scale=4"}),
+                                      micro_trace()->trace, {});
+  QString expected;
+  for (const HeadlineRow& row : headline(run.value()))
+    expected += row.name + QLatin1Char('\t') + row.value + QLatin1Char('\n');
+  EXPECT_EQ(window->numbers()->text(), expected);
+  EXPECT_GT(run.value().preemptions, 0) << "the case is one where something happens";
+}
+
+TEST(GuiWindow, DropOfAGoodAndABadFile) {
+  const auto window = make_window(false);
+  EXPECT_EQ(window->result(), nullptr);
+  drop(*window, to_qstring(kMicroTrace));
+  ASSERT_TRUE(wait_for([&] { return window->result() != nullptr && window->settled(); }));
+  EXPECT_TRUE(window->messages()->text().isEmpty());
+  const ResultPtr shown = window->result();
+  drop(*window, QStringLiteral(KVPLAN_SOURCE_DIR "/README.md"));
+  ASSERT_TRUE(wait_for([&] { return !window->messages()->text().isEmpty(); }));
+  EXPECT_TRUE(window->messages()->text().contains(QStringLiteral("README.md")));
+  EXPECT_EQ(window->result(), shown) << "the old picture stays";
+  EXPECT_TRUE(window->settled());
+  QMimeData text;
+  text.setText(QStringLiteral("no file"));
+  QDragEnterEvent enter({10, 10}, Qt::CopyAction, &text, Qt::LeftButton, Qt::NoModifier);
+  enter.ignore();
+  QCoreApplication::sendEvent(window.get(), &enter);
+  EXPECT_FALSE(enter.isAccepted());
+}
+
+TEST(GuiWindow, AWrongValueIsSaidAndChangesNothing) {
+  const auto window = make_window();
+  const ResultPtr shown = window->result();
+  window->edit(QStringLiteral("fleet.replicas"), QStringLiteral("many"));
+  EXPECT_TRUE(window->messages()->text().contains(QStringLiteral("fleet.replicas")));
+  EXPECT_EQ(window->result(), shown);
+  // One that only the run finds: a pool too small to exist.
+  window->edit(QStringLiteral("memory.pool_blocks"), QStringLiteral("1"));
+  ASSERT_TRUE(wait_for([&] { return !window->worker().busy(); }));
+  EXPECT_FALSE(window->messages()->text().isEmpty());
+  EXPECT_EQ(window->result(), shown) << "the old picture stays, greyed";
+  EXPECT_FALSE(window->settled());
+  trigger(*window, "undo");
+  ASSERT_TRUE(wait_settled(*window));
+  EXPECT_TRUE(window->messages()->text().isEmpty());
+}
+
+TEST(GuiWindow, CopyAsCommandAndCopyPicture) {
+  const auto window = make_window();
+  window->edit(QStringLiteral("engine.max_seqs"), QStringLiteral("9"));
+  trigger(*window, "copy-command");
+  const QString command = QApplication::clipboard()->text();
+  EXPECT_EQ(command, QStringLiteral("kvplan run ") + to_qstring(kMicroTrace) +
+                         QStringLiteral(" --set engine=vllm-v1:max_seqs=9"));
+  trigger(*window, "copy");
+  EXPECT_TRUE(QApplication::clipboard()->mimeData()->hasImage());
+}
+
+TEST(GuiWindow, TheTableHasWhatTheChartShows) {
+  const auto window = make_window();
+  trigger(*window, "show-table");
+  auto* table = window->findChild<QTableView*>();
+  ASSERT_TRUE(table->isVisible());
+  EXPECT_FALSE(window->timeline()->isVisible());
+  EXPECT_EQ(table->model()->rowCount(), static_cast<int>(window->timeline()->data()->bins().size()));
+  EXPECT_EQ(table->model()->headerData(3, Qt::Horizontal).toString(), QStringLiteral("live"));
+  EXPECT_FALSE(table->model()->index(5, 3).data().toString().isEmpty());
+}
+
+TEST(GuiWindow, ThemesRepaint) {
+  const auto window = make_window();
+  const QRgb light = window->grab().toImage().pixel(3, 300);
+  trigger(*window, "theme-dark");
+  QApplication::processEvents();
+  const QRgb dark = window->grab().toImage().pixel(3, 300);
+  EXPECT_GT(qGray(light), 180);
+  EXPECT_LT(qGray(dark), 80);
+  trigger(*window, "theme-light");
+}
+
+TEST(GuiWindow, EverythingThatTakesTheFocusHasAName) {
+  const auto window = make_window();
+  int found = 0;
+  for (QWidget* widget : window->findChildren<QWidget*>()) {
+    if (!widget->isVisible() || (widget->focusPolicy() & Qt::TabFocus) == 0) continue;
+    if (widget->objectName().startsWith(QStringLiteral("qt_"))) continue;  // parts of Qt's own widgets
+    ++found;
+    QAccessibleInterface* interface = QAccessible::queryAccessibleInterface(widget);
+    ASSERT_NE(interface, nullptr);
+    EXPECT_FALSE(interface->text(QAccessible::Name).isEmpty())
+        << widget->metaObject()->className() << " " << to_utf8(widget->objectName());
+  }
+  EXPECT_GE(found, 5);
+}
+
+TEST(GuiWindow, RemembersItsLayout) {
+  {
+    const auto window = make_window(false);
+    window->resize(1111, 777);
+    window->close();
+  }
+  MainWindow again;
+  again.restore_layout();
+  EXPECT_EQ(again.size(), QSize(1111, 777));
+}
+
+}  // namespace
+}  // namespace kvplan::gui

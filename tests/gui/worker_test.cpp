@@ -1,0 +1,106 @@
+// The worker: newest wish wins, cancelling is answered, results are those of the library.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "simulator/plan/report.h"
+#include "tests/gui/support.h"
+
+namespace kvplan::gui {
+namespace {
+
+/// What a worker answered, in order.
+struct Answers {
+  std::vector<ResultPtr> results;
+  std::vector<std::pair<Generation, Error>> errors;
+  std::vector<Opened> opened;
+
+  explicit Answers(SimulationWorker& worker) {
+    QObject::connect(&worker, &SimulationWorker::finished, &worker,
+                     [this](const ResultPtr& result) { results.push_back(result); });
+    QObject::connect(
+        &worker, &SimulationWorker::failed, &worker,
+        [this](quint64 generation, const Error& error) { errors.emplace_back(generation, error); });
+    QObject::connect(&worker, &SimulationWorker::opened, &worker,
+                     [this](quint64, const Opened& files) { opened.push_back(files); });
+  }
+};
+
+TEST(GuiWorker, GivesTheNumbersOfTheLibrary) {
+  SimulationWorker worker;
+  Answers answers(worker);
+  const plan::Scenario scenario = scenario_of({"memory.pool_blocks=2000", "workload.rate_scale=3"});
+  worker.run(scenario, micro_trace(), 300, true);
+  ASSERT_TRUE(wait_for([&] { return !worker.busy(); }));
+  ASSERT_EQ(answers.results.size(), 1U);
+  plan::RunOptions options;
+  const auto direct = plan::run_scenario(scenario, micro_trace()->trace, options).value();
+  EXPECT_EQ(plan::report_json(answers.results[0]->run), plan::report_json(direct));
+  EXPECT_EQ(answers.results[0]->timeline->bins().size(), 300U);
+}
+
+TEST(GuiWorker, TheNewestWishIsAlwaysAnsweredAndOrderIsKept) {
+  SimulationWorker worker;
+  Answers answers(worker);
+  Generation last = 0;
+  for (int i = 1; i <= 60; ++i)
+    last = worker.run(scenario_of({"workload.rate_scale=" + std::to_string(i)}), micro_trace(), 64, false);
+  ASSERT_TRUE(wait_for([&] { return !worker.busy(); }));
+  ASSERT_FALSE(answers.results.empty());
+  EXPECT_EQ(answers.results.back()->generation, last);
+  EXPECT_EQ(answers.results.back()->run.scenario.text("workload.rate_scale"), "60");
+  EXPECT_TRUE(std::is_sorted(answers.results.begin(), answers.results.end(),
+                             [](const auto& a, const auto& b) { return a->generation < b->generation; }));
+  EXPECT_LT(answers.results.size(), 60U) << "wishes that were never run must not be answered";
+  EXPECT_TRUE(answers.errors.empty()) << answers.errors.front().second.to_string();
+}
+
+TEST(GuiWorker, ADiscreteWishEndsTheRunningJob) {
+  SimulationWorker worker;
+  Answers answers(worker);
+  const Generation slow = worker.run(scenario_of({}), long_trace(), 64, false);
+  ASSERT_TRUE(wait_for([&] { return worker.progress() >= 0; }));
+  const Generation quick = worker.run(scenario_of({}), micro_trace(), 64, true);
+  ASSERT_TRUE(wait_for([&] { return !worker.busy(); }));
+  ASSERT_EQ(answers.errors.size(), 1U);
+  EXPECT_EQ(answers.errors[0].first, slow);
+  EXPECT_EQ(answers.errors[0].second.kind, ErrorKind::kInterrupted);
+  ASSERT_EQ(answers.results.size(), 1U);
+  EXPECT_EQ(answers.results[0]->generation, quick);
+}
+
+TEST(GuiWorker, CancelAnswersTheRunningAndTheWaitingWish) {
+  SimulationWorker worker;
+  Answers answers(worker);
+  worker.run(scenario_of({}), long_trace(), 64, false);
+  ASSERT_TRUE(wait_for([&] { return worker.progress() >= 0; }));
+  worker.run(scenario_of({}), micro_trace(), 64, false);
+  worker.cancel();
+  ASSERT_TRUE(wait_for([&] { return !worker.busy(); }));
+  EXPECT_EQ(answers.errors.size(), 2U);
+  for (const auto& [generation, error] : answers.errors) EXPECT_EQ(error.kind, ErrorKind::kInterrupted);
+  EXPECT_TRUE(answers.results.empty());
+}
+
+TEST(GuiWorker, MayGoWhileItWorks) {
+  auto worker = std::make_unique<SimulationWorker>();
+  worker->run(scenario_of({}), long_trace(), 64, false);
+  worker.reset();  // ends the run and waits for it: the test ends at all
+}
+
+TEST(GuiWorker, OpensTracesAndSaysWhatIsWrongWithOthers) {
+  SimulationWorker worker;
+  Answers answers(worker);
+  worker.open({kMicroTrace}, {{"fleet.replicas", "2", {}, 0}});
+  ASSERT_TRUE(wait_for([&] { return !worker.busy(); }));
+  ASSERT_EQ(answers.opened.size(), 1U);
+  EXPECT_EQ(answers.opened[0].trace->trace.size(), 3000);
+  EXPECT_EQ(plan::resolve(answers.opened[0].settings).value().replicas, 2) << "the scenario stays";
+  worker.open({std::string(KVPLAN_SOURCE_DIR) + "/README.md"}, {});
+  ASSERT_TRUE(wait_for([&] { return !worker.busy(); }));
+  ASSERT_EQ(answers.errors.size(), 1U);
+  EXPECT_NE(answers.errors[0].second.to_string().find("README.md"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace kvplan::gui
