@@ -47,7 +47,7 @@ QString row_value(std::size_t row, double value) {
 
 int TimelineView::legend_width() const {
   const QFontMetrics metrics = fontMetrics();
-  return metrics.horizontalAdvance(QStringLiteral("stranded  0000 GiB  00.00 %")) + 3 * kGap +
+  return metrics.horizontalAdvance(QStringLiteral("metadata  00,000 GiB <0.01 %")) + 3 * kGap +
          metrics.height();
 }
 
@@ -204,7 +204,7 @@ void TimelineView::paint_legend_row(QPainter& painter, int top, int row, const T
   const int text_left = swatch.right() + kGap;
   const QRect line(text_left, top, width() - kGap - text_left, metrics.height());
   painter.drawText(line, Qt::AlignLeft | Qt::AlignVCenter, row_name(r));
-  const int share = r < kStates ? metrics.horizontalAdvance(QStringLiteral(" 00.00 %")) : 0;
+  const int share = r < kStates ? metrics.horizontalAdvance(QStringLiteral(" <0.01 % ")) : 0;
   painter.drawText(line.adjusted(0, 0, -share, 0), Qt::AlignRight | Qt::AlignVCenter, row_value(r, mean));
   if (r >= kStates) return;
   painter.drawText(line, Qt::AlignRight | Qt::AlignVCenter,
