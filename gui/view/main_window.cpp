@@ -20,6 +20,7 @@
 
 #include "gui/view/headline_panel.h"
 #include "gui/view/message_bar.h"
+#include "gui/view/scenario_panel.h"
 #include "gui/view/slider_panel.h"
 #include "gui/view/timeline_table.h"
 #include "gui/view/timeline_view.h"
@@ -83,6 +84,18 @@ void MainWindow::make_panels() {
   column->addWidget(pages_, 1);
   setCentralWidget(centre);
 
+  form_ = new ScenarioPanel(document_, this);
+  auto* left = new QDockWidget(tr("Scenario"), this);
+  left->setObjectName(QStringLiteral("dock:scenario"));
+  left->setWidget(form_);
+  addDockWidget(Qt::LeftDockWidgetArea, left);
+  connect(form_, &ScenarioPanel::edited, this,
+          [this](const QString& path, const QString& text) { edit(path, text); });
+  connect(form_, &ScenarioPanel::reset_asked, this, [this](const QString& path) {
+    const Status status = document_.reset(to_utf8(path));
+    if (!status.ok()) show_refusal(status.error());
+  });
+
   sliders_ = new SliderPanel(this);
   numbers_ = new HeadlinePanel(this);
   auto* both = new QWidget(this);
@@ -94,8 +107,10 @@ void MainWindow::make_panels() {
   dock->setWidget(both);
   addDockWidget(Qt::BottomDockWidgetArea, dock);
   connect(sliders_, &SliderPanel::moved, this, &MainWindow::edit);
-  sliders_->show_scenario(document_.scenario(), 0);
   sliders_->setEnabled(false);
+  setCorner(Qt::BottomLeftCorner, Qt::LeftDockWidgetArea);
+  resizeDocks({left}, {300}, Qt::Horizontal);
+  show_scenario();
 }
 
 void MainWindow::make_status() {
@@ -136,13 +151,24 @@ void MainWindow::open(const QStringList& paths) {
 
 void MainWindow::edit(const QString& path, const QString& text, int merge) {
   const Status status = document_.set(to_utf8(path), to_utf8(text), merge);
-  if (status.ok()) return;
-  messages_->show_error(to_qstring(status.error().to_string()));
+  if (!status.ok()) show_refusal(status.error());
+}
+
+void MainWindow::show_refusal(const Error& error) {
+  messages_->show_error(to_qstring(error.to_string()));
+  form_->show_error(error);
+  // Handles go back to what holds; an entry of the form stays, to be mended.
   sliders_->show_scenario(document_.scenario(), trace_ ? trace_->trace.prefix.block_tokens : 0);
 }
 
-void MainWindow::request_run(bool discrete) {
+void MainWindow::show_scenario() {
   sliders_->show_scenario(document_.scenario(), trace_ ? trace_->trace.prefix.block_tokens : 0);
+  form_->clear_error();
+  form_->refresh();
+}
+
+void MainWindow::request_run(bool discrete) {
+  show_scenario();
   // Files that are being read bring their own scenario, and ask again when they are there.
   if (!trace_ || opening_ != 0) return;
   cancelled_ = false;
@@ -198,6 +224,7 @@ void MainWindow::show_failure(quint64 generation, const Error& error) {
   } else {
     const QString text = to_qstring(error.to_string());
     messages_->show_error(text);
+    form_->show_error(error);
     Q_EMIT problem(text);
   }
   // A run that gave way to files that could not be read.

@@ -22,6 +22,7 @@ namespace kvplan::gui {
 
 class HeadlinePanel;
 class MessageBar;
+class ScenarioPanel;
 class SliderPanel;
 class TimelineTable;
 class TimelineView;
@@ -45,6 +46,7 @@ class MainWindow final : public QMainWindow {
   [[nodiscard]] ScenarioDocument& document() { return document_; }
   [[nodiscard]] SimulationWorker& worker() { return worker_; }
   [[nodiscard]] TimelineView* timeline() const { return timeline_; }
+  [[nodiscard]] ScenarioPanel* form() const { return form_; }
   [[nodiscard]] SliderPanel* sliders() const { return sliders_; }
   [[nodiscard]] HeadlinePanel* numbers() const { return numbers_; }
   [[nodiscard]] MessageBar* messages() const { return messages_; }
@@ -73,6 +75,8 @@ class MainWindow final : public QMainWindow {
   QAction* add_action(QMenu* menu, const QString& text, const QKeySequence& keys, const char* name,
                       std::function<void()> what);
   void choose_files();
+  void show_refusal(const Error& error);
+  void show_scenario();
   void request_run(bool discrete);
   void show_result(const ResultPtr& result);
   void show_opened(quint64 generation, const Opened& opened);
@@ -99,6 +103,7 @@ class MainWindow final : public QMainWindow {
   TimelineView* timeline_{nullptr};
   QTableView* table_{nullptr};
   TimelineTable* table_model_{nullptr};
+  ScenarioPanel* form_{nullptr};
   SliderPanel* sliders_{nullptr};
   HeadlinePanel* numbers_{nullptr};
   QLabel* cost_{nullptr};

@@ -77,44 +77,36 @@ QImage paint_layers(const std::vector<TimelineColumn>& columns, int height, qrea
   return image;
 }
 
-QImage paint_requests(const std::vector<TimelineColumn>& columns, int height, qreal scale, std::int64_t most,
-                      const QPalette& palette) {
+QImage paint_requests(const std::vector<TimelineColumn>& columns, std::size_t row, int height, qreal scale,
+                      std::int64_t most, const QColor& colour, const QPalette& palette) {
   const int width = static_cast<int>(columns.size());
   QImage image(width, height, QImage::Format_RGB32);
   const QColor base = palette.color(QPalette::Base);
   image.fill(base);
   const int line = std::max(1, static_cast<int>(std::lround(1.5 * scale)));
-  const auto row_of = [&](double value) {
+  const auto y_of = [&](double value) {
     const double up = value / static_cast<double>(std::max<std::int64_t>(most, 1)) * (height - line);
     return std::clamp(height - line - static_cast<int>(std::lround(up)), 0, height - line);
   };
-  const auto draw = [&](std::size_t data_row, const QColor& colour) {
-    const QColor band((colour.red() + 2 * base.red()) / 3, (colour.green() + 2 * base.green()) / 3,
-                      (colour.blue() + 2 * base.blue()) / 3);
-    const auto fill = [&](int x, int top, int bottom, QRgb with) {
-      for (int y = top; y < bottom; ++y) reinterpret_cast<QRgb*>(image.scanLine(y))[x] = with;
-    };
-    for (int x = 0; x < width; ++x) {
-      const TimelineColumn& c = columns[static_cast<std::size_t>(x)];
-      if (c.greatest[data_row] == 0) continue;  // no line along the axis where there is nobody
-      fill(x, row_of(static_cast<double>(c.greatest[data_row])),
-           row_of(static_cast<double>(c.least[data_row])) + line, band.rgb());
-    }
-    int previous = -1;
-    for (int x = 0; x < width; ++x) {
-      const TimelineColumn& c = columns[static_cast<std::size_t>(x)];
-      if (c.greatest[data_row] == 0) {
-        previous = -1;
-        continue;
-      }
-      const int y = row_of(c.mean(data_row));
-      const int from = previous < 0 ? y : previous;  // joined to the column before
-      fill(x, std::min(y, from), std::max(y, from) + line, colour.rgb());
-      previous = y;
-    }
+  const auto fill = [&](int x, int top, int bottom, QRgb with) {
+    for (int y = top; y < bottom; ++y) reinterpret_cast<QRgb*>(image.scanLine(y))[x] = with;
   };
-  draw(kWaitingRow, waiting_colour(palette));
-  draw(kRunningRow, running_colour(palette));
+  const QRgb band = QColor((colour.red() + 2 * base.red()) / 3, (colour.green() + 2 * base.green()) / 3,
+                           (colour.blue() + 2 * base.blue()) / 3)
+                        .rgb();
+  int previous = -1;
+  for (int x = 0; x < width; ++x) {
+    const TimelineColumn& c = columns[static_cast<std::size_t>(x)];
+    if (c.greatest[row] == 0) {  // no line along the axis where there is nobody
+      previous = -1;
+      continue;
+    }
+    fill(x, y_of(static_cast<double>(c.greatest[row])), y_of(static_cast<double>(c.least[row])) + line, band);
+    const int y = y_of(c.mean(row));
+    const int from = previous < 0 ? y : previous;  // joined to the column before
+    fill(x, std::min(y, from), std::max(y, from) + line, colour.rgb());
+    previous = y;
+  }
   return image;
 }
 

@@ -20,9 +20,9 @@ std::array<int, observe::kStates> layer_edges(const TimelineColumn& column, int 
 QImage paint_layers(const std::vector<TimelineColumn>& columns, int height, qreal scale,
                     const QPalette& palette);
 
-/// Requests running and waiting: a band from least to greatest and a line at the mean of each column.
-/// `most`: the value at the upper edge, >= 1.
-QImage paint_requests(const std::vector<TimelineColumn>& columns, int height, qreal scale, std::int64_t most,
-                      const QPalette& palette);
+/// A row of requests: a band from least to greatest and a line at the mean of each column. `most`: the value
+/// at the upper edge, >= 1.
+QImage paint_requests(const std::vector<TimelineColumn>& columns, std::size_t row, int height, qreal scale,
+                      std::int64_t most, const QColor& colour, const QPalette& palette);
 
 }  // namespace kvplan::gui

@@ -43,9 +43,10 @@ class TimelineView final : public QWidget {
   void set_cursor(std::optional<std::int64_t> tick);
   [[nodiscard]] std::optional<TimeRange> marked() const { return marked_; }
 
-  /// Where the layers and the requests are painted, in the widget's coordinates.
+  /// Where the layers are painted, in the widget's coordinates.
   [[nodiscard]] QRect plot_rect() const;
-  [[nodiscard]] QRect lane_rect() const;
+  /// Where the requests of a row (kRunningRow, kWaitingRow) are: each has a scale of its own.
+  [[nodiscard]] QRect lane_rect(std::size_t row) const;
   [[nodiscard]] std::int64_t tick_at(double x) const;
   [[nodiscard]] double x_of(std::int64_t tick) const;
   /// What the cursor stands on, or the mean of the view, in words: for screen readers and tests.
@@ -76,6 +77,7 @@ class TimelineView final : public QWidget {
 
   [[nodiscard]] bool has_data() const { return data_ && !data_->empty(); }
   [[nodiscard]] int legend_width() const;
+  [[nodiscard]] int lane_height() const;
   [[nodiscard]] TimelineColumn column_in_view() const;
   [[nodiscard]] TimelineColumn legend_column() const;
   [[nodiscard]] std::int64_t least_length() const;
@@ -94,7 +96,7 @@ class TimelineView final : public QWidget {
   std::optional<TimeRange> marked_;
   bool stale_{false};
 
-  QImage layers_, requests_;  // empty: to be made at the next painting
+  QImage layers_, running_, waiting_;  // empty: to be made at the next painting
 
   Drag drag_{Drag::kNone};
   QPointF drag_from_;

@@ -55,29 +55,34 @@ QRect TimelineView::plot_rect() const {
   const QFontMetrics metrics = fontMetrics();
   const int left = metrics.horizontalAdvance(QStringLiteral("00,000")) + kMark + 2 * kGap;
   const int top = metrics.height() + kGap + kGap / 2;
-  const int lane = std::max(48, height() / 5);
-  const int bottom = lane + 2 * metrics.height() + 4 * kGap + metrics.height();
+  const int below = 2 * (lane_height() + metrics.height() + kGap) + 2 * metrics.height() + 2 * kGap;
   return {left, top, std::max(10, width() - left - legend_width() - kGap),
-          std::max(10, height() - top - bottom)};
+          std::max(10, height() - top - below)};
 }
 
-QRect TimelineView::lane_rect() const {
+int TimelineView::lane_height() const {
+  return std::max(24, height() / 10);
+}
+
+QRect TimelineView::lane_rect(std::size_t row) const {
   const QRect plot = plot_rect();
-  const int top = plot.bottom() + 1 + fontMetrics().height() + 2 * kGap;
-  return {plot.left(), top, plot.width(),
-          std::max(10, height() - top - 2 * fontMetrics().height() - 2 * kGap)};
+  const int step = lane_height() + fontMetrics().height() + kGap;
+  const int top = plot.bottom() + 1 + fontMetrics().height() + kGap + (row == kRunningRow ? 0 : step);
+  return {plot.left(), top, plot.width(), lane_height()};
 }
 
 void TimelineView::remake_images() {
   const qreal scale = devicePixelRatioF();
   const QSize device = plot_rect().size() * scale;
-  const QSize lane = lane_rect().size() * scale;
-  if (!layers_.isNull() && layers_.size() == device && requests_.size() == lane) return;
+  const QSize lane = lane_rect(kRunningRow).size() * scale;
+  if (!layers_.isNull() && layers_.size() == device && running_.size() == lane) return;
   const auto columns = data_->columns(range_, std::max(1, device.width()));
   layers_ = paint_layers(columns, device.height(), scale, palette());
-  layers_.setDevicePixelRatio(scale);
-  requests_ = paint_requests(columns, lane.height(), scale, data_->most_requests(), palette());
-  requests_.setDevicePixelRatio(scale);
+  running_ = paint_requests(columns, kRunningRow, lane.height(), scale, data_->greatest(kRunningRow),
+                            running_colour(palette()), palette());
+  waiting_ = paint_requests(columns, kWaitingRow, lane.height(), scale, data_->greatest(kWaitingRow),
+                            waiting_colour(palette()), palette());
+  for (QImage* image : {&layers_, &running_, &waiting_}) image->setDevicePixelRatio(scale);
 }
 
 void TimelineView::paintEvent(QPaintEvent* /*event*/) {
@@ -88,7 +93,8 @@ void TimelineView::paintEvent(QPaintEvent* /*event*/) {
   } else {
     remake_images();
     painter.drawImage(plot_rect().topLeft(), layers_);
-    painter.drawImage(lane_rect().topLeft(), requests_);
+    painter.drawImage(lane_rect(kRunningRow).topLeft(), running_);
+    painter.drawImage(lane_rect(kWaitingRow).topLeft(), waiting_);
     paint_axes(painter);
     paint_legend(painter);
     paint_marks(painter);
@@ -127,11 +133,11 @@ void TimelineView::paint_empty(QPainter& painter) const {
 void TimelineView::paint_axes(QPainter& painter) const {
   const QFontMetrics metrics = fontMetrics();
   const QRect plot = plot_rect();
-  const QRect lane = lane_rect();
   const QColor text = palette().color(QPalette::WindowText);
   painter.setPen(faint(palette()));
   painter.drawRect(plot.adjusted(-1, -1, 0, 0));
-  painter.drawRect(lane.adjusted(-1, -1, 0, 0));
+  for (const std::size_t row : {kRunningRow, kWaitingRow})
+    painter.drawRect(lane_rect(row).adjusted(-1, -1, 0, 0));
 
   painter.setPen(text);
   const auto vertical = [&](const QRect& area, const AxisMarks& marks, double most) {
@@ -147,15 +153,19 @@ void TimelineView::paint_axes(QPainter& painter) const {
   vertical(plot, bytes, capacity);
   painter.drawText(QRect(kGap, 0, plot.right(), plot.top() - kGap / 2), Qt::AlignLeft | Qt::AlignVCenter,
                    tr("KV memory (%1), capacity %2").arg(bytes.unit, format_bytes(capacity)));
-  const auto most = static_cast<double>(std::max<std::int64_t>(1, data_->most_requests()));
-  vertical(lane, count_marks(0, most, std::max(1, lane.height() / 24)), most);
-  painter.drawText(QRect(kGap, lane.top() - metrics.height() - kGap / 2, plot.right(), metrics.height()),
-                   Qt::AlignLeft | Qt::AlignVCenter, tr("Requests running and waiting"));
+  for (const std::size_t row : {kRunningRow, kWaitingRow}) {
+    const QRect lane = lane_rect(row);
+    const auto most = static_cast<double>(std::max<std::int64_t>(1, data_->greatest(row)));
+    vertical(lane, count_marks(0, most, std::max(1, lane.height() / 24)), most);
+    painter.drawText(QRect(kGap, lane.top() - metrics.height() - 2, plot.right(), metrics.height()),
+                     Qt::AlignLeft | Qt::AlignVCenter,
+                     row == kRunningRow ? tr("Requests running") : tr("Requests waiting"));
+  }
 
   const AxisMarks times =
       time_marks(to_seconds(range_.begin), to_seconds(range_.end), std::max(2, plot.width() / kMarkDistance));
   const double length = to_seconds(range_.length());
-  const int below = lane.bottom() + 1;
+  const int below = lane_rect(kWaitingRow).bottom() + 1;
   for (std::size_t i = 0; i < times.values.size(); ++i) {
     const double part = (times.values[i] - to_seconds(range_.begin)) / length;
     const int x = plot.left() + static_cast<int>(std::lround(part * plot.width()));
@@ -223,13 +233,12 @@ void TimelineView::paint_legend(QPainter& painter) const {
   for (std::size_t s = 0; s < kStates; ++s)  // from the top of the stack downwards
     paint_legend_row(painter, plot_rect().top() + step * static_cast<int>(s),
                      static_cast<int>(kStates - 1 - s), column);
-  for (int row = 0; row < 2; ++row)
-    paint_legend_row(painter, lane_rect().top() + (metrics.height() + 5) * row,
-                     static_cast<int>(kRunningRow) + row, column);
+  for (const std::size_t row : {kRunningRow, kWaitingRow})
+    paint_legend_row(painter, lane_rect(row).top(), static_cast<int>(row), column);
 }
 
 void TimelineView::paint_marks(QPainter& painter) const {
-  const QRect area = plot_rect().united(lane_rect());
+  const QRect area = plot_rect().united(lane_rect(kWaitingRow));
   painter.save();
   painter.setClipRect(area);
   if (marked_) {
@@ -244,7 +253,7 @@ void TimelineView::paint_marks(QPainter& painter) const {
   if (cursor_) {
     // Light beside dark, to be seen on every layer.
     const int x = static_cast<int>(std::lround(x_of(*cursor_)));
-    for (const QRect& part : {plot_rect(), lane_rect()}) {
+    for (const QRect& part : {plot_rect(), lane_rect(kRunningRow), lane_rect(kWaitingRow)}) {
       painter.fillRect(QRect(x - 1, part.top(), 3, part.height()), palette().color(QPalette::Base));
       painter.fillRect(QRect(x, part.top(), 1, part.height()), palette().color(QPalette::Text));
     }

@@ -42,8 +42,8 @@ std::shared_ptr<const TimelineData> TimelineData::from(const plan::RunResult& re
     if (sum.begin == sum.end) continue;  // a run shorter than a tick per bin
     for (const plan::ReplicaResult& replica : result.replicas)
       add_replica(replica.timeline[i], replica.layout, sum);
-    data->most_requests_ =
-        std::max({data->most_requests_, sum.greatest[kRunningRow], sum.greatest[kWaitingRow]});
+    for (std::size_t row = 0; row < kTimelineRows; ++row)
+      data->greatest_[row] = std::max(data->greatest_[row], sum.greatest[row]);
     data->bins_.push_back(sum);
   }
   return data;

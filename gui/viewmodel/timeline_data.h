@@ -47,8 +47,8 @@ class TimelineData {
   [[nodiscard]] const std::vector<TimelineColumn>& bins() const { return bins_; }
   [[nodiscard]] TimeRange whole() const { return {0, end_}; }
   [[nodiscard]] std::int64_t capacity_bytes() const { return capacity_bytes_; }
-  /// Most requests running or waiting at once.
-  [[nodiscard]] std::int64_t most_requests() const { return most_requests_; }
+  /// The greatest value of a row at any moment.
+  [[nodiscard]] std::int64_t greatest(std::size_t row) const { return greatest_[row]; }
 
   /// The bin that covers a moment; moments outside are moved to the nearest bin. REQUIRES: not empty.
   [[nodiscard]] std::size_t bin_at(std::int64_t tick) const;
@@ -61,7 +61,7 @@ class TimelineData {
   std::vector<TimelineColumn> bins_;
   std::int64_t end_{0};
   std::int64_t capacity_bytes_{0};
-  std::int64_t most_requests_{0};
+  std::array<std::int64_t, kTimelineRows> greatest_{};
 };
 
 }  // namespace kvplan::gui

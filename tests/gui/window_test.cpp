@@ -6,14 +6,18 @@
 #include <QAction>
 #include <QApplication>
 #include <QClipboard>
+#include <QComboBox>
 #include <QDropEvent>
+#include <QLineEdit>
 #include <QMimeData>
 #include <QSlider>
 #include <QStyleOptionSlider>
 #include <QTableView>
+#include <ctime>
 
 #include "gui/view/headline_panel.h"
 #include "gui/view/message_bar.h"
+#include "gui/view/scenario_panel.h"
 #include "gui/view/slider_panel.h"
 #include "gui/view/timeline_view.h"
 #include "gui/viewmodel/formatting.h"
@@ -200,6 +204,90 @@ TEST(GuiWindow, RemembersItsLayout) {
   MainWindow again;
   again.restore_layout();
   EXPECT_EQ(again.size(), QSize(1111, 777));
+}
+
+TEST(GuiForm, HasARowForEveryFieldAndParameter) {
+  const auto window = make_window(false);
+  for (const plan::Field& field : plan::scenario_fields()) {
+    ASSERT_NE(window->form()->editor(to_qstring(field.path)), nullptr) << field.path;
+    if (field.kind != plan::FieldKind::kComponent) continue;
+    for (const Descriptor* descriptor : plan::family_descriptors(field.family)) {
+      window->edit(to_qstring(field.path), to_qstring(descriptor->name));
+      if (!window->messages()->text().isEmpty()) {  // a policy that a run refuses, and says so
+        window->messages()->clear();
+        continue;
+      }
+      for (const Param& param : descriptor->params)
+        EXPECT_NE(window->form()->editor(to_qstring(std::string(field.path) + "." + std::string(param.name))),
+                  nullptr)
+            << descriptor->name << " " << param.name;
+    }
+  }
+}
+
+TEST(GuiForm, TypingSimulatesAgainAndWhatIsWrongStaysToBeMended) {
+  const auto window = make_window();
+  auto* seqs = qobject_cast<QLineEdit*>(window->form()->editor(QStringLiteral("engine.max_seqs")));
+  ASSERT_NE(seqs, nullptr);
+  EXPECT_EQ(seqs->text(), QStringLiteral("256"));
+  const auto type = [&](const char* text) {
+    seqs->setFocus();
+    seqs->selectAll();
+    QTest::keyClicks(seqs, QString::fromLatin1(text));
+    QTest::keyClick(seqs, Qt::Key_Return);
+  };
+  type("1");
+  ASSERT_TRUE(wait_settled(*window));
+  EXPECT_EQ(window->result()->run.max_running, 1);
+  type("0");
+  EXPECT_TRUE(window->messages()->text().contains(QStringLiteral("max_seqs")))
+      << to_utf8(window->messages()->text());
+  EXPECT_EQ(seqs->text(), QStringLiteral("0"));
+  EXPECT_EQ(window->document().scenario().engine.integer("max_seqs"), 1);
+  type("2");
+  ASSERT_TRUE(wait_settled(*window));
+  EXPECT_TRUE(window->messages()->text().isEmpty());
+  EXPECT_EQ(window->result()->run.max_running, 2);
+  auto* allocator = qobject_cast<QComboBox*>(window->form()->editor(QStringLiteral("memory.allocator")));
+  ASSERT_NE(allocator, nullptr);
+  allocator->setFocus();
+  QTest::keyClick(allocator, Qt::Key_Up);
+  QTest::keyClick(allocator, Qt::Key_Down);
+  ASSERT_TRUE(wait_settled(*window));
+}
+
+/// How long from a slider's step to its picture, in processor time of both threads. Printed, never judged.
+TEST(GuiWindow, PrintsWhatAStepOfASliderCosts) {
+  const char* shared = std::getenv("KVPLAN_SHARED");
+  const QString folder =
+      shared != nullptr ? QString::fromUtf8(shared) : QStringLiteral(KVPLAN_SOURCE_DIR "/../shared");
+  const QString trace = folder + QStringLiteral("/traces/azure_llm_2023_conv.csv");
+  if (!QFile::exists(trace)) GTEST_SKIP() << "no shared traces beside the source tree";
+  const auto window = make_window(false);
+  window->open({trace});
+  ASSERT_TRUE(wait_for([&] { return window->result() != nullptr && window->settled(); }));
+  const auto thread_ms = [] {
+    timespec now{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return static_cast<double>(now.tv_sec) * 1e3 + static_cast<double>(now.tv_nsec) * 1e-6;
+  };
+  for (const SliderKind kind : {SliderKind::kLoad, SliderKind::kPool, SliderKind::kBlock}) {
+    const ResultPtr before = window->result();
+    QSlider* const slider = window->sliders()->slider(kind);
+    const double begin = thread_ms();
+    QTest::keyClick(slider, Qt::Key_Left);
+    const double asked = thread_ms();
+    ASSERT_TRUE(wait_settled(*window));  // polls now and then: not counted
+    const double arrived = thread_ms();
+    window->timeline()->repaint();
+    const double painted = thread_ms();
+    EXPECT_NE(window->result(), before);
+    std::printf(
+        "slider %s: worker %.1f ms, window %.1f ms for the request and %.1f ms for the picture (waiting and "
+        "showing %.1f ms)\n",
+        to_utf8(slider->accessibleName()).c_str(), window->result()->cpu_seconds * 1e3, asked - begin,
+        painted - arrived, arrived - asked);
+  }
 }
 
 }  // namespace

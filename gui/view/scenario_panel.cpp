@@ -1,0 +1,260 @@
+#include "gui/view/scenario_panel.h"
+
+#include <QCheckBox>
+#include <QComboBox>
+#include <QFileInfo>
+#include <QFormLayout>
+#include <QGroupBox>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QLineEdit>
+#include <QScrollArea>
+#include <QSignalBlocker>
+#include <QStyle>
+#include <QToolButton>
+#include <QVBoxLayout>
+
+#include "gui/viewmodel/formatting.h"
+#include "gui/viewmodel/scenario_document.h"
+#include "simulator/model/model_shape.h"
+
+namespace kvplan::gui {
+namespace {
+
+using plan::Field;
+using plan::FieldKind;
+
+/// "pool_bytes" of "memory.pool_bytes", in words.
+QString words(std::string_view path) {
+  return to_qstring(path.substr(path.rfind('.') + 1)).replace(QLatin1Char('_'), QLatin1Char(' '));
+}
+
+QString group_of(const Field& field) {
+  const std::size_t dot = field.path.find('.');
+  if (dot != std::string_view::npos) return to_qstring(field.path.substr(0, dot));
+  return field.path == "model" || field.path == "seed" ? ScenarioPanel::tr("general")
+                                                       : to_qstring(field.path);
+}
+
+QString range_of(const Param& param) {
+  if (param.kind != ParamKind::kInteger && param.kind != ParamKind::kDecimal) return {};
+  QString text = ScenarioPanel::tr("from %1 to %2").arg(param.low).arg(param.high);
+  if (!param.fallback.empty()) text += ScenarioPanel::tr(", usually %1").arg(to_qstring(param.fallback));
+  return text;
+}
+
+QString range_of(const Field& field) {
+  if (field.kind == FieldKind::kSeconds) return ScenarioPanel::tr("a positive number of seconds");
+  if (field.kind == FieldKind::kFraction) return ScenarioPanel::tr("p/q or a decimal number");
+  if (field.kind != FieldKind::kInteger) return {};
+  return ScenarioPanel::tr("from %1 to %2").arg(field.low).arg(field.high);
+}
+
+}  // namespace
+
+ScenarioPanel::ScenarioPanel(const ScenarioDocument& document, QWidget* parent)
+    : QWidget(parent), document_(document) {
+  auto* inner = new QWidget(this);
+  auto* column = new QVBoxLayout(inner);
+  inner->setObjectName(QStringLiteral("scenario-form"));
+  auto* scroll = new QScrollArea(this);
+  scroll->setWidgetResizable(true);
+  scroll->setFrameShape(QFrame::NoFrame);
+  scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+  scroll->setFocusPolicy(Qt::NoFocus);
+  for (const Field& field : plan::scenario_fields()) {
+    const QString title = group_of(field);
+    if (!groups_.contains(title)) {
+      auto* box = new QGroupBox(title, inner);
+      auto* form = new QFormLayout(box);
+      form->setFieldGrowthPolicy(QFormLayout::AllNonFixedFieldsGrow);
+      form->setContentsMargins(6, 4, 4, 4);
+      form->setVerticalSpacing(2);
+      column->addWidget(box);
+      groups_[title] = form;
+    }
+    add_field(groups_[title], field);
+  }
+  column->addStretch(1);
+  scroll->setWidget(inner);
+  auto* layout = new QVBoxLayout(this);
+  layout->setContentsMargins(0, 0, 0, 0);
+  layout->addWidget(scroll, 1);
+  refresh();
+}
+
+void ScenarioPanel::add_field(QFormLayout* form, const Field& field) {
+  const QString path = to_qstring(field.path);
+  QString help = to_qstring(field.help);
+  QWidget* editor = nullptr;
+  if (field.kind == FieldKind::kComponent) {
+    std::vector<QString> names;
+    for (const Descriptor* descriptor : plan::family_descriptors(field.family))
+      names.push_back(to_qstring(descriptor->name));
+    editor = list_editor(path, names);
+  } else if (field.path == "model") {
+    std::vector<QString> names;
+    for (const model::ModelShape& shape : model::models()) names.push_back(to_qstring(shape.name));
+    editor = list_editor(path, names);
+  } else {
+    auto* line = static_cast<QLineEdit*>(line_editor(path));
+    if (field.path == "workload.trace") {  // read by opening it: see File > Open
+      line->setReadOnly(true);
+      help += tr(". Open another one with File > Open");
+    }
+    editor = line;
+  }
+  const QString range = range_of(field);
+  if (!range.isEmpty()) help += QStringLiteral(": ") + range;
+  rows_.push_back(make_row(form, path, words(field.path), help, editor, field.unit));
+  if (field.path == "workload.trace") rows_.back().reset = nullptr;
+  if (field.kind != FieldKind::kComponent) return;
+  auto* holder = new QWidget(this);
+  auto* inner = new QFormLayout(holder);
+  inner->setFieldGrowthPolicy(QFormLayout::AllNonFixedFieldsGrow);
+  inner->setContentsMargins(10, 0, 0, 0);
+  inner->setVerticalSpacing(2);
+  form->addRow(holder);
+  components_[field.path].holder = holder;
+}
+
+QWidget* ScenarioPanel::line_editor(const QString& path) {
+  auto* line = new QLineEdit(this);
+  line->setMinimumWidth(70);
+  connect(line, &QLineEdit::editingFinished, this, [this, path, line] {
+    if (line->isModified() && !line->isReadOnly()) {
+      line->setModified(false);
+      Q_EMIT edited(path, line->text().trimmed());
+    }
+  });
+  return line;
+}
+
+QWidget* ScenarioPanel::list_editor(const QString& path, const std::vector<QString>& items) {
+  auto* list = new QComboBox(this);
+  for (const QString& item : items) list->addItem(item);
+  list->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
+  list->setMinimumContentsLength(8);
+  connect(list, &QComboBox::activated, this,
+          [this, path, list](int index) { Q_EMIT edited(path, list->itemText(index)); });
+  return list;
+}
+
+QWidget* ScenarioPanel::param_editor(const QString& path, const Param& param) {
+  if (param.kind == ParamKind::kFlag) {
+    auto* box = new QCheckBox(this);
+    connect(box, &QCheckBox::clicked, this, [this, path](bool on) {
+      Q_EMIT edited(path, on ? QStringLiteral("true") : QStringLiteral("false"));
+    });
+    return box;
+  }
+  if (param.kind == ParamKind::kText && !param.choices.empty()) {
+    std::vector<QString> items;
+    for (const std::string_view choice : param.choices) items.push_back(to_qstring(choice));
+    return list_editor(path, items);
+  }
+  return line_editor(path);
+}
+
+ScenarioPanel::Row ScenarioPanel::make_row(QFormLayout* form, const QString& path, const QString& name,
+                                           const QString& help, QWidget* editor, Unit unit) {
+  auto* reset = new QToolButton(this);
+  reset->setText(QStringLiteral("↺"));
+  reset->setAutoRaise(true);
+  reset->setToolTip(tr("Back to the default"));
+  reset->setAccessibleName(tr("Reset %1").arg(path));
+  QSizePolicy keep = reset->sizePolicy();
+  keep.setRetainSizeWhenHidden(true);
+  reset->setSizePolicy(keep);
+  connect(reset, &QToolButton::clicked, this, [this, path] { Q_EMIT reset_asked(path); });
+  const QString unit_text = to_qstring(unit_name(unit));
+  editor->setObjectName(QStringLiteral("field:") + path);
+  editor->setToolTip(help);
+  editor->setAccessibleName(unit_text.isEmpty() ? path
+                                                : path + QStringLiteral(" (") + unit_text + QLatin1Char(')'));
+  editor->setAccessibleDescription(help);
+  auto* label = new QLabel(unit_text.isEmpty() ? name : tr("%1 (%2)").arg(name, unit_text), this);
+  label->setToolTip(help);
+  label->setBuddy(editor);
+  auto* line = new QHBoxLayout;
+  line->setContentsMargins(0, 0, 0, 0);
+  line->setSpacing(2);
+  line->addWidget(editor, 1);
+  line->addWidget(reset);
+  form->addRow(label, line);
+  return {path, editor, reset};
+}
+
+void ScenarioPanel::fill_component(const Field& field, const Choice& choice) {
+  Component& component = components_[field.path];
+  const QString name = to_qstring(choice.name());
+  if (component.shown != name) {
+    component.shown = name;
+    component.rows.clear();
+    auto* form = static_cast<QFormLayout*>(component.holder->layout());
+    while (form->rowCount() > 0) form->removeRow(0);
+    for (const Param& param : choice.descriptor().params) {
+      const QString path = to_qstring(field.path) + QLatin1Char('.') + to_qstring(param.name);
+      QString help = to_qstring(param.help);
+      const QString range = range_of(param);
+      if (!range.isEmpty()) help += QStringLiteral(": ") + range;
+      component.rows.push_back(
+          make_row(form, path, words(param.name), help, param_editor(path, param), param.unit));
+    }
+    component.holder->setVisible(!component.rows.empty());
+    editor(to_qstring(field.path))->setToolTip(to_qstring(choice.descriptor().summary));
+  }
+  for (std::size_t i = 0; i < component.rows.size(); ++i)
+    show_row(component.rows[i], to_qstring(choice.values()[i].text));
+}
+
+void ScenarioPanel::show_row(const Row& row, const QString& text) {
+  const QSignalBlocker quiet(row.editor);
+  if (auto* line = qobject_cast<QLineEdit*>(row.editor)) {
+    const QString shown = line->isReadOnly() ? QFileInfo(text).fileName() : text;
+    if (line->text() != shown && !line->isModified()) line->setText(shown);
+  } else if (auto* list = qobject_cast<QComboBox*>(row.editor)) {
+    list->setCurrentIndex(list->findText(text));
+  } else if (auto* box = qobject_cast<QCheckBox*>(row.editor)) {
+    box->setChecked(text == QStringLiteral("true"));
+  }
+  if (row.reset != nullptr) row.reset->setVisible(document_.is_given(to_utf8(row.path)));
+}
+
+void ScenarioPanel::refresh() {
+  const plan::Scenario& scenario = document_.scenario();
+  const auto fields = plan::scenario_fields();
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    if (fields[i].kind != FieldKind::kComponent) {
+      show_row(rows_[i], to_qstring(scenario.texts[i]));
+      continue;
+    }
+    const Choice choice =
+        parse_component(scenario.texts[i], fields[i].family, plan::family_descriptors(fields[i].family))
+            .value();
+    show_row(rows_[i], to_qstring(choice.name()));
+    fill_component(fields[i], choice);
+  }
+}
+
+QWidget* ScenarioPanel::editor(const QString& path) const {
+  return findChild<QWidget*>(QStringLiteral("field:") + path);
+}
+
+void ScenarioPanel::show_error(const Error& error) {
+  clear_error();
+  // "memory.allocator: block_tokens" names a parameter of a component.
+  QString path = to_qstring(error.field);
+  path.replace(QStringLiteral(": "), QStringLiteral("."));
+  auto* line = qobject_cast<QLineEdit*>(editor(path));
+  if (line == nullptr) return;
+  error_sign_ =
+      line->addAction(style()->standardIcon(QStyle::SP_MessageBoxWarning), QLineEdit::TrailingPosition);
+  error_sign_->setToolTip(to_qstring(error.message));
+}
+
+void ScenarioPanel::clear_error() {
+  delete error_sign_.data();
+}
+
+}  // namespace kvplan::gui

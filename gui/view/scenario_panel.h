@@ -1,0 +1,68 @@
+// The scenario as a form, made from plan::scenario_fields() and the catalogues of components: a new component
+// or parameter has its row by being in its catalogue.
+//
+// A row has the name, an editor, the unit, and an arrow back to the default where a value was given. What is
+// wrong with an entry is said by a sign at its row, and the entry stays as it was typed.
+#pragma once
+
+#include <QAction>
+#include <QPointer>
+#include <QWidget>
+#include <map>
+#include <vector>
+
+#include "simulator/plan/scenario.h"
+
+class QFormLayout;
+class QToolButton;
+
+namespace kvplan::gui {
+
+class ScenarioDocument;
+
+class ScenarioPanel final : public QWidget {
+  Q_OBJECT
+
+ public:
+  explicit ScenarioPanel(const ScenarioDocument& document, QWidget* parent = nullptr);
+
+  /// Shows the document's scenario; rows of components are made anew when another component is chosen.
+  void refresh();
+  /// A sign at the row that the error names, if it names one.
+  void show_error(const Error& error);
+  void clear_error();
+  /// The editor of a path; null where there is none.
+  [[nodiscard]] QWidget* editor(const QString& path) const;
+
+ Q_SIGNALS:
+  void edited(const QString& path, const QString& text);
+  void reset_asked(const QString& path);
+
+ private:
+  struct Row {
+    QString path;
+    QWidget* editor{nullptr};
+    QToolButton* reset{nullptr};
+  };
+  void add_field(QFormLayout* form, const plan::Field& field);
+  void fill_component(const plan::Field& field, const Choice& choice);
+  Row make_row(QFormLayout* form, const QString& path, const QString& name, const QString& help,
+               QWidget* editor, Unit unit);
+  QWidget* param_editor(const QString& path, const Param& param);
+  QWidget* line_editor(const QString& path);
+  QWidget* list_editor(const QString& path, const std::vector<QString>& items);
+  void show_row(const Row& row, const QString& text);
+
+  const ScenarioDocument& document_;
+  std::map<QString, QFormLayout*> groups_;
+  std::vector<Row> rows_;
+  struct Component {
+    QString shown;  ///< name of the component that has rows now
+    QWidget* holder{nullptr};
+    std::vector<Row> rows;
+  };
+  std::map<std::string_view, Component> components_;  // by path
+  QPointer<QAction> error_sign_;                      // in a line editor
+};
+
+}  // namespace kvplan::gui
