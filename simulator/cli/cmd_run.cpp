@@ -95,7 +95,8 @@ void add_run(CLI::App& app, Outcome& outcome) {
   command
       ->add_option("--set", flags->input.sets,
                    "PATH=VALUE: change one value of the scenario; may be repeated")
-      ->take_all();
+      ->take_all()
+      ->allow_extra_args(false);
   command->add_option("--json", flags->json, "Write the report as JSON to FILE, or - for standard output");
   command->add_option("--requests", flags->requests, "Write one CSV line per request");
   command->add_option("--timeline", flags->timeline, "Write the ledger over time as CSV");

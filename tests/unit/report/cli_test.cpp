@@ -134,6 +134,15 @@ TEST(CliRun, PageNamesTheCommandThatMakesItAgain) {
   EXPECT_EQ(read_file(page), first);
 }
 
+TEST(CliRun, OptionsMayStandBeforeTheInput) {
+  const Outcome outcome =
+      run_kvplan(std::string("run --set workload.limit=3 --set seed=1 ") + kMicroTrace + " --json -");
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_EQ(run_kvplan(std::string("compare --vary 'seed=1;2' ") + kMicroTrace + " --set workload.limit=3")
+                .exit_code,
+            0);
+}
+
 TEST(CliRun, OneOutputOnStandardOutput) {
   const Outcome outcome = run_kvplan(std::string("run ") + kMicroTrace + " --json - --html -");
   EXPECT_EQ(outcome.exit_code, 2);
