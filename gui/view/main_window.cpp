@@ -29,11 +29,11 @@
 namespace kvplan::gui {
 namespace {
 
-constexpr int kLayoutVersion = 1;      // of saved docks; larger when docks are added
-constexpr int kProgressPeriod = 33;    // ms
-constexpr qint64 kQuietWork = 200;     // ms that work may take before progress is shown
-constexpr int kQuietStale = 150;       // ms that a picture may be old before it is greyed
-constexpr std::int64_t kBins = 16384;  // of a timeline, over all replicas
+constexpr int kLayoutVersion = 1;     // of saved docks; larger when docks are added
+constexpr int kProgressPeriod = 33;   // ms
+constexpr qint64 kQuietWork = 200;    // ms that work may take before progress is shown
+constexpr int kQuietStale = 150;      // ms that a picture may be old before it is greyed
+constexpr std::int64_t kBins = 8192;  // of a timeline, over all replicas
 constexpr std::int64_t kLeastBins = 256;
 
 }  // namespace

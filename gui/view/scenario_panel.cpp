@@ -9,6 +9,7 @@
 #include <QLabel>
 #include <QLineEdit>
 #include <QScrollArea>
+#include <QScrollBar>
 #include <QSignalBlocker>
 #include <QStyle>
 #include <QToolButton>
@@ -77,10 +78,17 @@ ScenarioPanel::ScenarioPanel(const ScenarioDocument& document, QWidget* parent)
   }
   column->addStretch(1);
   scroll->setWidget(inner);
+  scroll_ = scroll;
   auto* layout = new QVBoxLayout(this);
   layout->setContentsMargins(0, 0, 0, 0);
   layout->addWidget(scroll, 1);
   refresh();
+}
+
+QSize ScenarioPanel::minimumSizeHint() const {
+  // The form is never cut at its side: it scrolls only up and down.
+  return {scroll_->widget()->minimumSizeHint().width() + scroll_->verticalScrollBar()->sizeHint().width() + 2,
+          120};
 }
 
 void ScenarioPanel::add_field(QFormLayout* form, const Field& field) {
@@ -107,7 +115,10 @@ void ScenarioPanel::add_field(QFormLayout* form, const Field& field) {
   const QString range = range_of(field);
   if (!range.isEmpty()) help += QStringLiteral(": ") + range;
   rows_.push_back(make_row(form, path, words(field.path), help, editor, field.unit));
-  if (field.path == "workload.trace") rows_.back().reset = nullptr;
+  if (field.path == "workload.trace") {  // a window without its trace shows nothing
+    rows_.back().reset->hide();
+    rows_.back().reset = nullptr;
+  }
   if (field.kind != FieldKind::kComponent) return;
   auto* holder = new QWidget(this);
   auto* inner = new QFormLayout(holder);
@@ -167,7 +178,10 @@ ScenarioPanel::Row ScenarioPanel::make_row(QFormLayout* form, const QString& pat
   keep.setRetainSizeWhenHidden(true);
   reset->setSizePolicy(keep);
   connect(reset, &QToolButton::clicked, this, [this, path] { Q_EMIT reset_asked(path); });
-  const QString unit_text = to_qstring(unit_name(unit));
+  // A name that ends in its unit, or a ratio, needs no unit beside it.
+  const QString unit_name_text = to_qstring(unit_name(unit));
+  const bool said = unit == Unit::kRatio || name.endsWith(unit_name_text);
+  const QString unit_text = said ? QString() : unit_name_text;
   editor->setObjectName(QStringLiteral("field:") + path);
   editor->setToolTip(help);
   editor->setAccessibleName(unit_text.isEmpty() ? path
@@ -213,6 +227,10 @@ void ScenarioPanel::show_row(const Row& row, const QString& text) {
   if (auto* line = qobject_cast<QLineEdit*>(row.editor)) {
     const QString shown = line->isReadOnly() ? QFileInfo(text).fileName() : text;
     if (line->text() != shown && !line->isModified()) line->setText(shown);
+    if (line->isReadOnly()) {
+      line->setToolTip(text);
+      line->setCursorPosition(0);
+    }
   } else if (auto* list = qobject_cast<QComboBox*>(row.editor)) {
     list->setCurrentIndex(list->findText(text));
   } else if (auto* box = qobject_cast<QCheckBox*>(row.editor)) {

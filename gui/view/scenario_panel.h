@@ -14,6 +14,7 @@
 #include "simulator/plan/scenario.h"
 
 class QFormLayout;
+class QScrollArea;
 class QToolButton;
 
 namespace kvplan::gui {
@@ -33,6 +34,7 @@ class ScenarioPanel final : public QWidget {
   void clear_error();
   /// The editor of a path; null where there is none.
   [[nodiscard]] QWidget* editor(const QString& path) const;
+  [[nodiscard]] QSize minimumSizeHint() const override;
 
  Q_SIGNALS:
   void edited(const QString& path, const QString& text);
@@ -62,7 +64,8 @@ class ScenarioPanel final : public QWidget {
     std::vector<Row> rows;
   };
   std::map<std::string_view, Component> components_;  // by path
-  QPointer<QAction> error_sign_;                      // in a line editor
+  QScrollArea* scroll_{nullptr};
+  QPointer<QAction> error_sign_;  // in a line editor
 };
 
 }  // namespace kvplan::gui

@@ -5,6 +5,7 @@
 #include <QPainterPath>
 #include <QStyle>
 #include <QStyleOptionFocusRect>
+#include <algorithm>
 #include <cmath>
 
 #include "gui/view/timeline_raster.h"
@@ -40,7 +41,8 @@ QString row_name(std::size_t row) {
 }
 
 QString row_value(std::size_t row, double value) {
-  return row < kStates ? format_bytes(value) : format_number(std::round(value * 100) / 100);
+  if (row < kStates) return format_bytes(value);
+  return value > 0 && value < 0.01 ? QStringLiteral("<0.01") : format_number(std::round(value * 100) / 100);
 }
 
 }  // namespace
@@ -144,7 +146,9 @@ void TimelineView::paint_axes(QPainter& painter) const {
     for (std::size_t i = 0; i < marks.values.size(); ++i) {
       const int y = area.bottom() + 1 - static_cast<int>(std::lround(marks.values[i] / most * area.height()));
       painter.drawLine(area.left() - 1 - kMark, y, area.left() - 2, y);
-      painter.drawText(QRect(0, y - metrics.height() / 2, area.left() - kMark - kGap, metrics.height()),
+      // Inside the height of the axis, so that it does not run into what is written above.
+      const int top = std::clamp(y - metrics.height() / 2, area.top(), area.bottom() - metrics.height() / 2);
+      painter.drawText(QRect(0, top, area.left() - kMark - kGap, metrics.height()),
                        Qt::AlignRight | Qt::AlignVCenter, marks.texts[i]);
     }
   };
