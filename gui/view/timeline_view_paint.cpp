@@ -160,7 +160,7 @@ void TimelineView::paint_axes(QPainter& painter) const {
   for (const std::size_t row : {kRunningRow, kWaitingRow}) {
     const QRect lane = lane_rect(row);
     const auto most = static_cast<double>(std::max<std::int64_t>(1, data_->greatest(row)));
-    vertical(lane, count_marks(0, most, std::max(1, lane.height() / 24)), most);
+    vertical(lane, count_marks(0, most, std::max(2, lane.height() / 24)), most);
     painter.drawText(QRect(kGap, lane.top() - metrics.height() - 2, plot.right(), metrics.height()),
                      Qt::AlignLeft | Qt::AlignVCenter,
                      row == kRunningRow ? tr("Requests running") : tr("Requests waiting"));
