@@ -117,10 +117,6 @@ class Reader {
         }
         continue;
       }
-      if (type == od::json_type::array) {
-        KVPLAN_TRY_DO(read_list(value, path, at));
-        continue;
-      }
       KVPLAN_TRY(const std::string text, scalar(value, path));
       KVPLAN_TRY_DO(add(path, text, at));
     }
@@ -156,44 +152,22 @@ class Reader {
     return add(path, name, at);
   }
 
-  /// Lists of files join with commas.
-  Status read_list(od::value value, const std::string& path, std::int64_t at) {
-    od::array array;
-    if (const auto error = value.get_array().get(array))
-      return wrong(simdjson::error_message(error), at, path);
-    std::string joined;
-    for (auto item : array) {
-      od::value element;
-      if (const auto error = item.get(element)) return wrong(simdjson::error_message(error), line(), path);
-      KVPLAN_TRY(const std::string text, scalar(element, path));
-      joined += (joined.empty() ? "" : ",") + text;
-    }
-    return add(path, joined, at);
-  }
-
   Status add(const std::string& path, std::string text, std::int64_t at) {
     const auto [first, is_new] = seen_.emplace(path, at);
     if (!is_new)
       return wrong(
           "expected one value, found a second; the first is on line " + std::to_string(first->second), at,
           path);
-    if (path == "workload.trace" || path == "workload.attention") text = beside_the_file(text);
+    if (path == "workload.trace") text = beside_the_file(text);
     settings_.push_back({path, std::move(text), path_, at});
     return Done{};
   }
 
   /// Paths are relative to the scenario's folder.
-  [[nodiscard]] std::string beside_the_file(std::string_view list) const {
-    std::string out;
-    while (!list.empty()) {
-      const std::size_t comma = list.find(',');
-      const std::filesystem::path file(list.substr(0, comma));
-      const auto folder = std::filesystem::path(path_).parent_path();
-      if (!out.empty()) out += ',';
-      out += file.is_absolute() ? file.string() : (folder / file).lexically_normal().string();
-      list = comma == std::string_view::npos ? std::string_view{} : list.substr(comma + 1);
-    }
-    return out;
+  [[nodiscard]] std::string beside_the_file(const std::string& text) const {
+    const std::filesystem::path file(text);
+    if (file.is_absolute()) return text;
+    return (std::filesystem::path(path_).parent_path() / file).lexically_normal().string();
   }
 
   simdjson::padded_string padded_;

@@ -111,7 +111,7 @@ Result<Setup> prepare(const Scenario& scenario, const traces::Trace& trace, cons
 
 void note_assumptions(const Scenario& scenario, RunResult& result) {
   result.assumptions.emplace_back("Output lengths are those of the trace, whatever the policy keeps.");
-  if (scenario.origins[6] == Origin::kDefault && scenario.pool.bytes >= 0)
+  if (scenario.origin("memory.pool_bytes") == Origin::kDefault && scenario.pool.bytes >= 0)
     result.assumptions.emplace_back(
         "memory.pool_bytes is a default, not derived from a device: give the pool you have.");
   if (scenario.latency.name() == "roofline")

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::int64_t kMost = std::int64_t{1} << 62;
 
-constexpr std::array<Field, 18> kFields{{
+constexpr std::array<Field, 17> kFields{{
     {.path = "workload.trace", .help = "Trace file: a .kvt or any importable file"},
     {.path = "workload.rate_scale",
      .help = "Requests arrive this many times as fast (p/q or decimal)",
@@ -28,8 +28,6 @@ constexpr std::array<Field, 18> kFields{{
      .unit = Unit::kRequests,
      .low = 0,
      .high = kMost},
-    {.path = "workload.attention",
-     .help = "Recordings of attention, FILE[,FILE...]; request i is driven by recording i mod n"},
     {.path = "model", .help = "Name of the served model", .fallback = "llama-3-8b"},
     {.path = "seed",
      .help = "Seed of all chance in the run",
@@ -298,6 +296,10 @@ Catalogue family_descriptors(std::string_view family) {
   return {};
 }
 
+Origin Scenario::origin(std::string_view path) const {
+  return origins[field_index(path)];
+}
+
 const std::string& Scenario::text(std::string_view path) const {
   return texts[field_index(path)];
 }
@@ -328,12 +330,6 @@ Result<Scenario> resolve(std::span<const Setting> settings) {
   }
 
   s.trace = s.text("workload.trace");
-  std::string_view files = s.text("workload.attention");
-  while (!files.empty()) {
-    const std::size_t comma = files.find(',');
-    s.attention.emplace_back(files.substr(0, comma));
-    files = comma == std::string_view::npos ? std::string_view{} : files.substr(comma + 1);
-  }
   KVPLAN_TRY(s.rate_scale, parse_fraction(s.text("workload.rate_scale")));
   s.limit = integer_of(s, "workload.limit").value_or(-1);
   s.seed = static_cast<std::uint64_t>(integer_of(s, "seed").value_or(0));

@@ -60,7 +60,6 @@ struct Scenario {
   std::vector<Origin> origins;
 
   std::string trace;
-  std::vector<std::string> attention;
   Fraction rate_scale;
   std::int64_t limit{-1};
   std::uint64_t seed{0};
@@ -72,7 +71,9 @@ struct Scenario {
   std::int64_t replicas{1};
   std::optional<double> target_ttft_s, target_tpot_s, target_e2e_s;
 
+  /// Of a field's path. REQUIRES: there is such a field.
   [[nodiscard]] const std::string& text(std::string_view path) const;
+  [[nodiscard]] Origin origin(std::string_view path) const;
 };
 
 /// Errors carry the path in `field`, file and line where known, and what exists or was expected.

@@ -12,7 +12,7 @@ std::vector<std::string> fuzz_seeds() {
       R"({"memory": {"pool_tokens": 4096, "allocator": {"name": "paged", "block_tokens": 8}},
  "engine": "vllm-v1:max_seqs=3,prefix_cache=false", "latency": {"name": "affine", "base_ns": 1.5, "token_ns": "2"},
  "eviction": {"name": "streaming-llm", "sink": 4, "recent": 12}, "targets": {"ttft_s": 0.5}})",
-      R"({"fleet": "replicas=2,router=round-robin", "model": null, "workload": {"attention": ["a.kva", "b.kva"]}})",
+      R"({"fleet": "replicas=2,router=round-robin", "model": null, "workload": {"trace": ["a.kvt"]}})",
       "memory.allocator.block_tokens=32", "latency=roofline:overhead_ns=1e3"};
 }
 
