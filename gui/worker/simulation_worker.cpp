@@ -131,6 +131,7 @@ void SimulationWorker::perform(const Job& job, core::RunControl& control) {
   }
   plan::RunOptions options;
   options.timeline_bins = job.bins;
+  options.timeline_joined = true;
   options.control = &control;
   auto run = plan::run_scenario(job.scenario, job.trace->trace, options);
   if (!run.ok()) return fail(job.generation, run.error());

@@ -51,6 +51,43 @@ Timeline::Timeline(SimTime end, std::int64_t bins) : bins_(static_cast<std::size
   }
 }
 
+Timeline Timeline::joined(std::int64_t most) {
+  KVPLAN_CHECK(most >= 2 && most % 2 == 0, most);
+  constexpr std::int64_t kNarrow = std::int64_t{1} << 16;  // 64 microseconds
+  Timeline timeline(SimTime{Ticks{most * kNarrow}}, most);
+  timeline.width_ = kNarrow;
+  return timeline;
+}
+
+void Timeline::join_pairs() {
+  width_ *= 2;
+  const std::size_t half = bins_.size() / 2;
+  for (std::size_t i = 0; i < bins_.size(); ++i) {
+    TimelineBin joined;
+    joined.begin = SimTime{Ticks{width_ * static_cast<std::int64_t>(i)}};
+    joined.end = joined.begin + Ticks{width_};
+    for (std::size_t part = 2 * i; i < half && part < 2 * i + 2; ++part) {
+      const TimelineBin& bin = bins_[part];
+      if (!bin.seen) continue;
+      for (std::size_t row = 0; row < kTimelineRows; ++row) {
+        joined.value_ticks[row] += bin.value_ticks[row];
+        joined.least[row] = joined.seen ? std::min(joined.least[row], bin.least[row]) : bin.least[row];
+        joined.greatest[row] =
+            joined.seen ? std::max(joined.greatest[row], bin.greatest[row]) : bin.greatest[row];
+      }
+      joined.seen = true;
+    }
+    bins_[i] = joined;
+  }
+  current_ /= 2;
+}
+
+void Timeline::end_at(SimTime end) {
+  KVPLAN_CHECK(width_ > 0);
+  while (!bins_.empty() && bins_.back().begin >= end) bins_.pop_back();
+  if (!bins_.empty()) bins_.back().end = std::min(bins_.back().end, end);
+}
+
 /// `steps` whole steps from `step` on (length = 0), or a piece of `length` ticks of one step.
 void Timeline::add(TimelineBin& bin, const LedgerSpan& span, std::int64_t step, std::int64_t steps,
                    Wide length) {
@@ -76,6 +113,7 @@ void Timeline::on_span(const LedgerSpan& span) {
   SimTime from = span.begin;
   const std::int64_t steps = span.series.steps;
   const SimTime until = span.begin + Ticks{static_cast<std::int64_t>(span.series.span(steps))};
+  while (width_ > 0 && until > bins_.back().end) join_pairs();
   while (step < steps && from < until) {
     while (current_ < bins_.size() && bins_[current_].end <= from) ++current_;
     if (current_ == bins_.size()) return;

@@ -3,6 +3,8 @@
 //
 // The bins divide [0, end) of a run whose end is known: bin i covers [end*i/n, end*(i+1)/n), rounded down to
 // ticks. A run is deterministic, so its end is found by a first run and the bins are filled by a second one.
+// Where any width will do (a picture), one run is enough: `joined` starts with narrow bins and joins them in
+// pairs when they run out.
 #pragma once
 
 #include <array>
@@ -29,6 +31,12 @@ class Timeline final : public LedgerSink {
  public:
   /// REQUIRES: bins >= 1. `end` is the run's last moment; spans past it are cut.
   Timeline(SimTime end, std::int64_t bins);
+  /// Bins of one width, a power of two of ticks that is found on the way: when the run is over and `end_at`
+  /// was called there are at most `most`, and more than half of that unless the run is very short. REQUIRES:
+  /// most >= 2, even.
+  static Timeline joined(std::int64_t most);
+  /// Cuts the bins at the run's last moment. REQUIRES: made by `joined`; every span was told.
+  void end_at(SimTime end);
 
   [[nodiscard]] const std::vector<TimelineBin>& bins() const { return bins_; }
 
@@ -36,8 +44,10 @@ class Timeline final : public LedgerSink {
 
  private:
   void add(TimelineBin& bin, const LedgerSpan& span, std::int64_t step, std::int64_t steps, Wide length);
+  void join_pairs();
   std::vector<TimelineBin> bins_;
   std::size_t current_{0};
+  std::int64_t width_{0};  ///< ticks of a bin where they may be joined; 0 = the bins are as they are
 };
 
 }  // namespace kvplan::observe

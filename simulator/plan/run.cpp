@@ -1,6 +1,7 @@
 #include "simulator/plan/run.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "simulator/base/check.h"
 #include "simulator/observe/integral.h"
@@ -19,6 +20,7 @@ struct ReplicaOutcome {
   observe::Integrals integrals;
   observe::Peak peak;
   ChangeLog changes;
+  std::optional<observe::Timeline> timeline;
   observe::EvictionCounts evictions;
   std::int64_t iterations{0};
   std::int64_t computed_tokens{0};
@@ -136,11 +138,14 @@ Result<RunResult> run_scenario(const Scenario& scenario, const traces::Trace& tr
   observe::RequestRecords records(setup.workload.size());
   std::vector<ReplicaOutcome> outcomes(replicas);
   SimTime end{};
+  const bool one_run_timeline = options.timeline_bins > 0 && options.timeline_joined && replicas == 1;
   for (std::size_t i = 0; i < replicas; ++i) {
     ReplicaOutcome& o = outcomes[i];
     KVPLAN_TRY(o.allocator, make_allocator(setup));
     std::vector<observe::LedgerSink*> sinks{&o.integrals, &o.peak};
     if (replicas > 1) sinks.push_back(&o.changes);
+    if (one_run_timeline)
+      sinks.push_back(&o.timeline.emplace(observe::Timeline::joined(options.timeline_bins)));
     const std::int64_t iterations = records.iterations();
     KVPLAN_TRY(o.end, run_replica(setup, i, *o.allocator, sinks, {&records}, &o.evictions, SimTime{}, true));
     o.iterations = records.iterations() - iterations;
@@ -154,7 +159,7 @@ Result<RunResult> run_scenario(const Scenario& scenario, const traces::Trace& tr
   result.output = setup.workload.output;
 
   // The states at one instant, and timelines, need the end of the whole run: a second, equal run gives them.
-  const bool second_run = replicas > 1 || options.timeline_bins > 0;
+  const bool second_run = replicas > 1 || (options.timeline_bins > 0 && !one_run_timeline);
   PeakFinder finder;
   if (replicas > 1) {
     for (const ReplicaOutcome& o : outcomes) {
@@ -192,6 +197,10 @@ Result<RunResult> run_scenario(const Scenario& scenario, const traces::Trace& tr
       o.integrals = whole;
       at_peak[i] = probe.cells();
       if (timeline) r.timeline = timeline->bins();
+    }
+    if (o.timeline) {
+      o.timeline->end_at(end);
+      r.timeline = o.timeline->bins();
     }
     if (result.iterations > 0) {
       r.memory = summarize_memory(r.layout, o.integrals.cell_ticks(), end.since_start,

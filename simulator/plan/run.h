@@ -71,6 +71,9 @@ struct RunResult {
 struct RunOptions {
   bool step_by_step{false};
   std::int64_t timeline_bins{0};  ///< 0: no timeline
+  /// Any bins of equal width will do, at most so many, an even number (the last may be shorter): then one
+  /// replica needs one run.
+  bool timeline_joined{false};
   core::RunControl* control{nullptr};
   /// One more observer for a replica (an event log), asked for before it runs; the caller owns it and keeps
   /// it until the run has ended. It may ask the ledger for its totals at any event. May be empty.

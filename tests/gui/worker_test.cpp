@@ -36,7 +36,9 @@ TEST(GuiWorker, GivesTheNumbersOfTheLibrary) {
   plan::RunOptions options;
   const auto direct = plan::run_scenario(scenario, micro_trace()->trace, options).value();
   EXPECT_EQ(plan::report_json(answers.results[0]->run), plan::report_json(direct));
-  EXPECT_EQ(answers.results[0]->timeline->bins().size(), 300U);
+  // At most as many bins as asked for, and more than half of that.
+  EXPECT_LE(answers.results[0]->timeline->bins().size(), 300U);
+  EXPECT_GT(answers.results[0]->timeline->bins().size(), 150U);
 }
 
 TEST(GuiWorker, TheNewestWishIsAlwaysAnsweredAndOrderIsKept) {
