@@ -55,6 +55,18 @@ TEST(JsonWriter, WritesWhatItIsGiven) {
             "\"list\":[true,{}]}\n");
 }
 
+TEST(JsonWriter, IsAlwaysUtf8) {
+  const auto written = [](std::string_view text) { return JsonWriter(0).value(text).take(); };
+  EXPECT_EQ(written("a\xC3\xA9\xE4\xB8\xAD\xF0\x9F\x98\x80"), "\"a\xC3\xA9\xE4\xB8\xAD\xF0\x9F\x98\x80\"\n");
+  // A stray byte, an overlong slash, a surrogate, a cut character: one replacement character for each bad
+  // byte.
+  const std::string bad = "\xEF\xBF\xBD";
+  EXPECT_EQ(written("x\xFFy"), "\"x" + bad + "y\"\n");
+  EXPECT_EQ(written("\xC0\xAF"), "\"" + bad + bad + "\"\n");
+  EXPECT_EQ(written("\xED\xA0\x80"), "\"" + bad + bad + bad + "\"\n");
+  EXPECT_EQ(written("\xE4\xB8"), "\"" + bad + bad + "\"\n");
+}
+
 TEST(Suggest, NearestName) {
   constexpr std::array<std::string_view, 3> kNames{"window", "streaming-llm", "h2o"};
   EXPECT_EQ(nearest_name("windwo", kNames), "window");
