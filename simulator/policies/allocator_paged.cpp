@@ -27,8 +27,9 @@ using core::MemoryLayout;
 using core::PoolCounts;
 
 constexpr std::uint64_t kNoName = ~std::uint64_t{0};
-constexpr int kAhead = 8;                                   // blocks fetched before they are let go
-constexpr std::uint64_t kOwnName = std::uint64_t{1} << 63;  // | request << 32 | logical block
+constexpr std::int64_t kMostBlocks = std::int64_t{1} << 25;  // some 50 bytes of our own memory each
+constexpr int kAhead = 8;                                    // blocks fetched before they are let go
+constexpr std::uint64_t kOwnName = std::uint64_t{1} << 63;   // | request << 32 | logical block
 
 /// First in, first out, with removal from the middle: a ring of ids in which a removed one leaves a gap.
 /// Walking an array keeps the processor's loads independent, which a linked list does not.
@@ -441,8 +442,10 @@ Result<core::MemoryLayout> paged_layout(std::int64_t block_tokens, const Allocat
     blocks = request.pool.bytes / layout.quantum_bytes();
     capacity = request.pool.bytes;
   }
-  if (capacity > (Wide{1} << 62) || blocks > (std::int64_t{1} << 30))
-    return bad_input("expected a pool of at most 2^30 blocks and 2^62 bytes").at_field("memory");
+  if (capacity > (Wide{1} << 62) || blocks > kMostBlocks)
+    return bad_input("expected a pool of at most 2^25 blocks and 2^62 bytes, found " +
+                     std::to_string(blocks) + " blocks")
+        .at_field("memory");
   if (blocks < 2)
     return bad_input("expected room for at least 2 blocks of " + std::to_string(block_tokens) +
                      " tokens (one is the null block), found " + std::to_string(blocks))

@@ -239,6 +239,10 @@ TEST(PoolSizes, BoundariesFromBothSides) {
   };
   EXPECT_TRUE(fits(4));  // three and the null block
   EXPECT_FALSE(fits(3));
+  // A pool beyond what our own memory could book is refused, not tried.
+  const policies::AllocatorRequest huge{.workload = &workload, .pool = {.blocks = 1'000'000'000}};
+  EXPECT_FALSE(policies::kPagedAllocator.make(paged, huge).ok());
+  EXPECT_FALSE(policies::kPagedAllocator.make_model(paged, huge).ok());
   const policies::AllocatorRequest none{.workload = &workload, .pool = {.blocks = 1}};
   EXPECT_FALSE(policies::kPagedAllocator.make(paged, none).ok());
   const Choice power =
