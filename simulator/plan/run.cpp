@@ -14,9 +14,11 @@ namespace {
 
 using observe::kStates;
 
+constexpr std::int64_t kMostBins = std::int64_t{1} << 22;
+
 /// What one replica's run leaves behind.
 struct ReplicaOutcome {
-  std::unique_ptr<core::Allocator> allocator;
+  core::MemoryLayout layout;
   observe::Integrals integrals;
   observe::Peak peak;
   ChangeLog changes;
@@ -135,19 +137,25 @@ Result<RunResult> run_scenario(const Scenario& scenario, const traces::Trace& tr
   KVPLAN_TRY(const Setup setup, prepare(scenario, trace, options, result));
 
   const std::size_t replicas = setup.shares.size();
+  // A bin takes some 400 bytes.
+  if (options.timeline_bins > kMostBins / static_cast<std::int64_t>(replicas))
+    return bad_input("expected at most " + std::to_string(kMostBins) + " bins over all replicas, found " +
+                     std::to_string(options.timeline_bins) + " for each of " + std::to_string(replicas))
+        .at_field("timeline bins");
   observe::RequestRecords records(setup.workload.size());
   std::vector<ReplicaOutcome> outcomes(replicas);
   SimTime end{};
   const bool one_run_timeline = options.timeline_bins > 0 && options.timeline_joined && replicas == 1;
   for (std::size_t i = 0; i < replicas; ++i) {
     ReplicaOutcome& o = outcomes[i];
-    KVPLAN_TRY(o.allocator, make_allocator(setup));
+    KVPLAN_TRY(const auto allocator, make_allocator(setup));
+    o.layout = allocator->layout();
     std::vector<observe::LedgerSink*> sinks{&o.integrals, &o.peak};
     if (replicas > 1) sinks.push_back(&o.changes);
     if (one_run_timeline)
       sinks.push_back(&o.timeline.emplace(observe::Timeline::joined(options.timeline_bins)));
     const std::int64_t iterations = records.iterations();
-    KVPLAN_TRY(o.end, run_replica(setup, i, *o.allocator, sinks, {&records}, &o.evictions, SimTime{}, true));
+    KVPLAN_TRY(o.end, run_replica(setup, i, *allocator, sinks, {&records}, &o.evictions, SimTime{}, true));
     o.iterations = records.iterations() - iterations;
     end = std::max(end, o.end);
   }
@@ -162,21 +170,18 @@ Result<RunResult> run_scenario(const Scenario& scenario, const traces::Trace& tr
   const bool second_run = replicas > 1 || (options.timeline_bins > 0 && !one_run_timeline);
   PeakFinder finder;
   if (replicas > 1) {
-    for (const ReplicaOutcome& o : outcomes) {
-      const core::MemoryLayout& layout = o.allocator->layout();
-      finder.add(o.changes, layout.quanta * layout.quantum_tokens);
-    }
+    for (const ReplicaOutcome& o : outcomes) finder.add(o.changes, o.layout.quanta * o.layout.quantum_tokens);
     finder.find();
     std::vector<const ChangeLog*> logs;
     for (const ReplicaOutcome& o : outcomes) logs.push_back(&o.changes);
-    result.hole_bytes_peak = most_holes_at_once(logs) * outcomes.front().allocator->layout().token_bytes;
+    result.hole_bytes_peak = most_holes_at_once(logs) * outcomes.front().layout.token_bytes;
     result.max_running = finder.max_running();
   }
   std::vector<observe::StateCounts> at_peak(replicas);
   for (std::size_t i = 0; i < replicas; ++i) {
     ReplicaOutcome& o = outcomes[i];
     ReplicaResult& r = result.replicas.emplace_back();
-    r.layout = o.allocator->layout();
+    r.layout = o.layout;
     r.requests = static_cast<std::int64_t>(setup.shares[i].size());
     for (const RequestId id : setup.shares[i]) {
       const auto& record = result.records[static_cast<std::size_t>(id)];
