@@ -337,8 +337,7 @@ class FastEngine final : public BlockListener {
   // ---- runs ----
 
   StepSeries choose_series() {
-    const bool alike =
-        in_step_.empty() && prompts_.empty() && pass_.preempted == 0 && pass_.decoding == decoding_count_;
+    const bool alike = in_step_.empty() && prompts_.empty() && pass_.preempted == 0;
     if (!alike) return {run_.latency->step(pass_.load), Ticks{0}, 1};
     drop_stale_dues();
     KVPLAN_CHECK(!dues_.empty(), decoding_count_);
@@ -470,10 +469,12 @@ class FastEngine final : public BlockListener {
     if (!run_.keep.evicts() || s.computed <= run_.keep.sink + run_.keep.recent) expect(seat);
   }
 
+  /// REQUIRES: it drops its first cell since its admission, or one that completes a quantum.
   void drop(Seat seat, std::int64_t held) {
     SeatState& s = at(seat);
     const std::int64_t begin = held - run_.keep.recent;
     const bool first = !s.sliding;
+    KVPLAN_CHECK(first || (grows_ && begin % quantum_ == 0), begin, quantum_);
     const std::int64_t begin_before = first ? run_.keep.sink : begin - 1;
     // The ids of what may be let go, before it is: all below `begin` at first, later the block that ends
     // there.
@@ -492,7 +493,6 @@ class FastEngine final : public BlockListener {
       phases_.enter(seats_, seat);
       expect(seat);
     }
-    if (!first && (!grows_ || begin % quantum_ != 0)) return;  // looked at for another reason
     const auto released = gone.count == 0 ? std::span<const BlockId>{}
                                           : std::span<const BlockId>(candidates_)
                                                 .subspan(static_cast<std::size_t>(gone.first - from),

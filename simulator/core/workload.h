@@ -10,7 +10,8 @@
 
 namespace kvplan::core {
 
-/// Requests, indexed by RequestId (position in the trace). Lengths are at least 1 where `servable` is true.
+/// Requests, indexed by RequestId (position in the trace). Lengths may be 0: the
+/// engine rejects such requests on arrival.
 struct Workload {
   std::vector<SimTime> arrival;      ///< since the first arrival of the trace
   std::vector<std::int32_t> input;   ///< prompt tokens L
