@@ -1,5 +1,17 @@
-# Sets KVPLAN_HAVE_GUI. gui/ is built only where it is ON; what needs no Qt never asks.
+# Sets KVPLAN_HAVE_GUI and, with it, KVPLAN_LRELEASE (and KVPLAN_LUPDATE where there is one). gui/ is built only where
+# it is ON; what needs no Qt never asks.
+set(why "Qt 6.4 (Widgets, Svg, Test) was not found: .ci/setup all installs it")
+set(usable OFF)
 if(NOT KVPLAN_GUI STREQUAL "OFF")
   find_package(Qt6 6.4 QUIET COMPONENTS Widgets Svg Test)
+  if(Qt6_FOUND)
+    foreach(tool lrelease lupdate)
+      string(TOUPPER ${tool} name)
+      find_program(KVPLAN_${name} NAMES ${tool} ${tool}-qt6 ${tool}6 HINTS ${QT6_INSTALL_PREFIX}/${QT6_INSTALL_BINS})
+      mark_as_advanced(KVPLAN_${name})
+    endforeach()
+    set(usable ${KVPLAN_LRELEASE})
+    set(why "lrelease, which compiles its translations, was not found: .ci/setup all installs it (qt6-l10n-tools)")
+  endif()
 endif()
-kvplan_optional(GUI "${KVPLAN_GUI}" Qt6_FOUND "Qt 6.4 (Widgets, Svg, Test) was not found: .ci/setup all installs it")
+kvplan_optional(GUI "${KVPLAN_GUI}" usable "${why}")

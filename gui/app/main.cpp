@@ -36,6 +36,9 @@ Status write_picture(const QPixmap& picture, const std::string& path) {
 
 int take_screenshot(const Options& options) {
   if (QFontDatabase::families().isEmpty()) return fail("no fonts are installed (Debian: fonts-dejavu-core)");
+  apply_language(options.language.value_or(Language::kSystem));
+  if (!has_font_for(options.language.value_or(Language::kSystem)))
+    std::fputs("kvplan-gui: no font with these letters is installed (Debian: fonts-wqy-microhei)\n", stderr);
   MainWindow window;
   window.set_theme(options.theme.value_or(Theme::kLight));
   QEventLoop loop;
@@ -52,12 +55,15 @@ int take_screenshot(const Options& options) {
   loop.exec();
   if (!problem.isEmpty()) return fail(to_utf8(problem));
   window.statusBar()->hide();  // processor time differs from run to run, the picture must not
+  if (QWidget* const focused = QApplication::focusWidget()) focused->clearFocus();
   QApplication::processEvents();
   const Status written = write_picture(window.grab(), options.picture);
   return written.ok() ? 0 : fail(written.error().to_string());
 }
 
 int show_window(const Options& options) {
+  const QString kept = QSettings().value(QStringLiteral("window/language")).toString();
+  apply_language(options.language.value_or(language_by_name(kept).value_or(Language::kSystem)));
   MainWindow window;
   window.restore_layout();
   if (options.theme) window.set_theme(*options.theme);

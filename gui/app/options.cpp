@@ -12,7 +12,7 @@ constexpr std::array<std::string_view, 1> kViews{"timeline"};
 constexpr std::array<std::string_view, 6> kFlags{"--screenshot", "-o",        "--theme",
                                                  "--lang",       "--version", "--help"};
 constexpr std::array<std::string_view, 3> kThemes{"dark", "light", "system"};
-constexpr std::array<std::string_view, 1> kLanguages{"en"};
+constexpr std::array<std::string_view, 2> kLanguages{"en", "zh"};
 
 /// `value` if it is one of `known`.
 template <std::size_t N>
@@ -27,7 +27,7 @@ Status expect_one_of(std::string_view what, std::string_view value,
 
 std::string_view usage() {
   return "Usage: kvplan-gui [FILE...]\n"
-         "       kvplan-gui --screenshot timeline FILE... -o PNG [--theme dark|light]\n"
+         "       kvplan-gui --screenshot timeline FILE... -o PNG [--theme dark|light] [--lang en|zh]\n"
          "\n"
          "Shows where the KV memory of a trace goes, and simulates again while you change the scenario.\n"
          "FILE is a trace (.kvt or any importable file), a scenario, or one of each.\n"
@@ -35,7 +35,7 @@ std::string_view usage() {
          "  --screenshot VIEW  write a picture of the window and end; needs no display (views: timeline)\n"
          "  -o PNG             where the picture goes\n"
          "  --theme THEME      dark, light or system\n"
-         "  --lang LANGUAGE    en\n"
+         "  --lang LANGUAGE    en or zh; without it that of the View menu, at first that of the system\n"
          "  --version          print the version and end\n"
          "  --help             print this and end\n";
 }
@@ -75,6 +75,7 @@ Result<Options> parse_options(std::span<const char* const> arguments) {
       options.picture = value;
     } else if (flag == "--lang") {
       KVPLAN_TRY_DO(expect_one_of("language", value, kLanguages));
+      options.language = language_by_name(to_qstring(value));
     } else {
       KVPLAN_TRY_DO(expect_one_of("theme", value, kThemes));
       options.theme = theme_by_name(to_qstring(value));

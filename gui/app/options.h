@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "gui/view/language.h"
 #include "gui/view/theme.h"
 #include "simulator/base/result.h"
 
@@ -18,6 +19,7 @@ struct Options {
   std::vector<std::string> files;
   std::string picture;  ///< where a screenshot goes
   std::optional<Theme> theme;
+  std::optional<Language> language;
 };
 
 /// `arguments` without the program's name. Errors: one line, naming what exists.

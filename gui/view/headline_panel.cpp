@@ -3,6 +3,8 @@
 #include <QGridLayout>
 #include <QLabel>
 
+#include "gui/view/slider_panel.h"
+
 namespace kvplan::gui {
 namespace {
 constexpr int kRows = 4;  // then the next pair of columns begins
@@ -10,6 +12,7 @@ constexpr int kRows = 4;  // then the next pair of columns begins
 
 HeadlinePanel::HeadlinePanel(QWidget* parent) : QWidget(parent), layout_(new QGridLayout(this)) {
   layout_->setHorizontalSpacing(10);
+  for (int row = 0; row < kRows; ++row) layout_->setRowMinimumHeight(row, row_height(*this));
   layout_->setRowStretch(kRows, 1);
 }
 

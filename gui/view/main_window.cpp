@@ -4,6 +4,7 @@
 #include <QCloseEvent>
 #include <QDockWidget>
 #include <QDragEnterEvent>
+#include <QEvent>
 #include <QFileDialog>
 #include <QFileInfo>
 #include <QGuiApplication>
@@ -44,7 +45,7 @@ MainWindow::MainWindow(QWidget* parent) : QMainWindow(parent) {
   resize(1280, 800);
   make_panels();
   make_status();
-  make_menus();
+  translate();
   first_layout_ = saveState(kLayoutVersion);
   update_title();
 
@@ -68,7 +69,6 @@ void MainWindow::make_panels() {
   messages_ = new MessageBar(this);
   timeline_ = new TimelineView(this);
   table_ = new QTableView(this);
-  table_->setAccessibleName(tr("Memory over time as a table"));
   table_model_ = new TimelineTable(this);
   table_->setModel(table_model_);
   pages_ = new QStackedWidget(this);
@@ -85,10 +85,10 @@ void MainWindow::make_panels() {
   setCentralWidget(centre);
 
   form_ = new ScenarioPanel(document_, this);
-  auto* left = new QDockWidget(tr("Scenario"), this);
-  left->setObjectName(QStringLiteral("dock:scenario"));
-  left->setWidget(form_);
-  addDockWidget(Qt::LeftDockWidgetArea, left);
+  scenario_dock_ = new QDockWidget(this);
+  scenario_dock_->setObjectName(QStringLiteral("dock:scenario"));
+  scenario_dock_->setWidget(form_);
+  addDockWidget(Qt::LeftDockWidgetArea, scenario_dock_);
   connect(form_, &ScenarioPanel::edited, this,
           [this](const QString& path, const QString& text) { edit(path, text); });
   connect(form_, &ScenarioPanel::reset_asked, this, [this](const QString& path) {
@@ -102,14 +102,14 @@ void MainWindow::make_panels() {
   auto* row = new QHBoxLayout(both);
   row->addWidget(sliders_, 1);
   row->addWidget(numbers_, 0);
-  auto* dock = new QDockWidget(tr("What if"), this);
-  dock->setObjectName(QStringLiteral("dock:what-if"));
-  dock->setWidget(both);
-  addDockWidget(Qt::BottomDockWidgetArea, dock);
+  what_if_dock_ = new QDockWidget(this);
+  what_if_dock_->setObjectName(QStringLiteral("dock:what-if"));
+  what_if_dock_->setWidget(both);
+  addDockWidget(Qt::BottomDockWidgetArea, what_if_dock_);
   connect(sliders_, &SliderPanel::moved, this, &MainWindow::edit);
   sliders_->setEnabled(false);
   setCorner(Qt::BottomLeftCorner, Qt::LeftDockWidgetArea);
-  resizeDocks({left}, {300}, Qt::Horizontal);
+  resizeDocks({scenario_dock_}, {300}, Qt::Horizontal);
   show_scenario();
 }
 
@@ -117,18 +117,36 @@ void MainWindow::make_status() {
   cost_ = new QLabel(this);
   progress_ = new QProgressBar(this);
   progress_->setMaximumWidth(200);
-  progress_->setAccessibleName(tr("Progress"));
-  cancel_ = new QPushButton(tr("Cancel"), this);
+  cancel_ = new QPushButton(this);
   cancel_->setObjectName(QStringLiteral("cancel"));
   statusBar()->addWidget(cost_, 1);
   statusBar()->addPermanentWidget(progress_);
   statusBar()->addPermanentWidget(cancel_);
   progress_->hide();
   cancel_->hide();
-  connect(cancel_, &QPushButton::clicked, this, [this] {
-    cancelled_ = true;
-    worker_.cancel();
-  });
+  connect(cancel_, &QPushButton::clicked, this, &MainWindow::cancel);
+}
+
+void MainWindow::cancel() {
+  cancelled_ = true;
+  worker_.cancel();
+}
+
+void MainWindow::translate() {
+  scenario_dock_->setWindowTitle(tr("Scenario"));
+  what_if_dock_->setWindowTitle(tr("What if"));
+  table_->setAccessibleName(tr("Memory over time as a table"));
+  progress_->setAccessibleName(tr("Progress"));
+  cancel_->setText(tr("Cancel"));
+  make_menus();
+  if (!result_) return;
+  show_scenario();
+  show_numbers();
+}
+
+void MainWindow::changeEvent(QEvent* event) {
+  if (event->type() == QEvent::LanguageChange) translate();
+  QMainWindow::changeEvent(event);
 }
 
 bool MainWindow::settled() const {
@@ -191,12 +209,17 @@ void MainWindow::show_result(const ResultPtr& result) {
   timeline_->set_stale(timeline_->stale() && stale_);
   numbers_->setEnabled(numbers_->isEnabled() || !stale_);
   timeline_->set_data(result->timeline);
-  numbers_->show_run(result->run);
-  cost_->setText(tr("%1 requests, %2 steps, simulated in %3 of processor time")
-                     .arg(format_number(static_cast<double>(result->run.arrived)),
-                          format_number(static_cast<double>(result->run.iterations)),
-                          format_seconds(result->cpu_seconds)));
+  show_numbers();
   Q_EMIT result_shown();
+}
+
+void MainWindow::show_numbers() {
+  const plan::RunResult& run = result_->run;
+  numbers_->show_run(run);
+  cost_->setText(tr("%1 requests, %2 steps, simulated in %3 of processor time")
+                     .arg(format_number(static_cast<double>(run.arrived)),
+                          format_number(static_cast<double>(run.iterations)),
+                          format_seconds(result_->cpu_seconds)));
 }
 
 void MainWindow::show_opened(quint64 generation, const Opened& opened) {
@@ -283,6 +306,11 @@ void MainWindow::closeEvent(QCloseEvent* event) {
 void MainWindow::set_theme(Theme theme) {
   theme_ = theme;
   apply_theme(theme);
+}
+
+void MainWindow::choose_language(Language language) {
+  QSettings().setValue(QStringLiteral("window/language"), language_name(language));
+  apply_language(language);
 }
 
 void MainWindow::save_layout() const {

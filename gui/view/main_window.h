@@ -8,10 +8,12 @@
 #include <QMainWindow>
 #include <QTimer>
 
+#include "gui/view/language.h"
 #include "gui/view/theme.h"
 #include "gui/viewmodel/scenario_document.h"
 #include "gui/worker/simulation_worker.h"
 
+class QDockWidget;
 class QLabel;
 class QProgressBar;
 class QPushButton;
@@ -39,6 +41,8 @@ class MainWindow final : public QMainWindow {
   /// Sets a value of the scenario as an edit of the user; what is wrong with it is said in the message bar.
   void edit(const QString& path, const QString& text, int merge = 0);
   void set_theme(Theme theme);
+  /// At once, for the whole program, and remembered for the next start.
+  void choose_language(Language language);
   /// Position, docks and theme from the last time, and where they are kept for the next.
   void restore_layout();
   void save_layout() const;
@@ -67,11 +71,19 @@ class MainWindow final : public QMainWindow {
   void dragEnterEvent(QDragEnterEvent* event) override;
   void dropEvent(QDropEvent* event) override;
   void closeEvent(QCloseEvent* event) override;
+  void changeEvent(QEvent* event) override;
 
  private:
   void make_panels();
   void make_status();
   void make_menus();
+  void make_file_menu();
+  void make_edit_menu();
+  void make_view_menu();
+  void make_look_menus(QMenu* view);
+  void make_help_menu();
+  QMenu* add_menu(const QString& text);
+  void translate();
   QAction* add_action(QMenu* menu, const QString& text, const QKeySequence& keys, const char* name,
                       std::function<void()> what);
   void choose_files();
@@ -79,13 +91,16 @@ class MainWindow final : public QMainWindow {
   void show_scenario();
   void request_run(bool discrete);
   void show_result(const ResultPtr& result);
+  void show_numbers();
   void show_opened(quint64 generation, const Opened& opened);
   void show_failure(quint64 generation, const Error& error);
   void show_progress();
+  void cancel();
   void update_title();
   void show_table(bool table);
   void copy_shown();
   void show_keys();
+  void show_about();
 
   ScenarioDocument document_;
   SimulationWorker worker_;
@@ -109,6 +124,9 @@ class MainWindow final : public QMainWindow {
   QLabel* cost_{nullptr};
   QProgressBar* progress_{nullptr};
   QPushButton* cancel_{nullptr};
+  QDockWidget* scenario_dock_{nullptr};
+  QDockWidget* what_if_dock_{nullptr};
+  QObject* commands_{nullptr};  // owns the actions of the menus, which are made anew in another language
   QAction* show_table_{nullptr};
   QTimer progress_timer_;
   QTimer stale_timer_;

@@ -15,9 +15,15 @@
 
 namespace kvplan::gui {
 
+QMenu* MainWindow::add_menu(const QString& text) {
+  QMenu* const menu = menuBar()->addMenu(text);
+  menu->setToolTipsVisible(true);
+  return menu;
+}
+
 QAction* MainWindow::add_action(QMenu* menu, const QString& text, const QKeySequence& keys, const char* name,
                                 std::function<void()> what) {
-  auto* action = new QAction(text, this);
+  auto* action = new QAction(text, commands_);
   action->setShortcut(keys);
   action->setObjectName(QString::fromLatin1(name));
   connect(action, &QAction::triggered, this, std::move(what));
@@ -26,16 +32,33 @@ QAction* MainWindow::add_action(QMenu* menu, const QString& text, const QKeySequ
 }
 
 void MainWindow::make_menus() {
-  QMenu* const file = menuBar()->addMenu(tr("&File"));
+  const bool table = show_table_ != nullptr && show_table_->isChecked();
+  delete commands_;
+  qDeleteAll(menuBar()->findChildren<QMenu*>(Qt::FindDirectChildrenOnly));
+  commands_ = new QObject(this);
+  make_file_menu();
+  make_edit_menu();
+  make_view_menu();
+  show_table_->setChecked(table);
+  QMenu* const run = add_menu(tr("&Run"));
+  add_action(run, tr("&Run Again"), QKeySequence::Refresh, "run", [this] { request_run(true); });
+  add_action(run, tr("&Cancel"), QKeySequence(Qt::CTRL | Qt::Key_Period), "cancel-run", [this] { cancel(); });
+  make_help_menu();
+}
+
+void MainWindow::make_file_menu() {
+  QMenu* const file = add_menu(tr("&File"));
   add_action(file, tr("&Open…"), QKeySequence::Open, "open", [this] { choose_files(); });
   file->addSeparator();
   add_action(file, tr("&Quit"), QKeySequence::Quit, "quit", [this] { close(); });
+}
 
-  QMenu* const edit_menu = menuBar()->addMenu(tr("&Edit"));
-  QAction* const undo = document_.undo_stack().createUndoAction(this, tr("Undo"));
+void MainWindow::make_edit_menu() {
+  QMenu* const edit_menu = add_menu(tr("&Edit"));
+  QAction* const undo = document_.undo_stack().createUndoAction(commands_, tr("&Undo"));
   undo->setShortcut(QKeySequence::Undo);
   undo->setObjectName(QStringLiteral("undo"));
-  QAction* const redo = document_.undo_stack().createRedoAction(this, tr("Redo"));
+  QAction* const redo = document_.undo_stack().createRedoAction(commands_, tr("&Redo"));
   redo->setShortcut(QKeySequence::Redo);
   redo->setObjectName(QStringLiteral("redo"));
   edit_menu->addActions({undo, redo});
@@ -43,8 +66,10 @@ void MainWindow::make_menus() {
   add_action(edit_menu, tr("&Copy Picture and Data"), QKeySequence::Copy, "copy", [this] { copy_shown(); });
   add_action(edit_menu, tr("Copy as Co&mmand"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_C),
              "copy-command", [this] { QGuiApplication::clipboard()->setText(command()); });
+}
 
-  QMenu* const view = menuBar()->addMenu(tr("&View"));
+void MainWindow::make_view_menu() {
+  QMenu* const view = add_menu(tr("&View"));
   const auto middle = [this] { return timeline_->range().begin + timeline_->range().length() / 2; };
   add_action(view, tr("Zoom &In"), QKeySequence::ZoomIn, "zoom-in",
              [this, middle] { timeline_->zoom(1.25, timeline_->cursor().value_or(middle())); });
@@ -57,40 +82,68 @@ void MainWindow::make_menus() {
                            [this] { show_table(show_table_->isChecked()); });
   show_table_->setCheckable(true);
   view->addSeparator();
+  make_look_menus(view);
+  view->addSeparator();
+  // Actions of their own: the docks' are named by the docks' titles, which have no mnemonic.
+  for (const auto& [dock, text] :
+       {std::pair{scenario_dock_, tr("&Scenario")}, std::pair{what_if_dock_, tr("&What if")}}) {
+    QAction* const action = add_action(view, text, {}, "", [] {});
+    action->setObjectName(dock->objectName());
+    action->setCheckable(true);
+    action->setChecked(dock->toggleViewAction()->isChecked());
+    connect(action, &QAction::triggered, dock->toggleViewAction(), &QAction::trigger);
+    connect(dock->toggleViewAction(), &QAction::toggled, action, &QAction::setChecked);
+  }
+  add_action(view, tr("&Reset Layout"), {}, "reset-layout", [this] { restoreState(first_layout_, 1); });
+}
+
+void MainWindow::make_look_menus(QMenu* view) {
   QMenu* const themes = view->addMenu(tr("T&heme"));
-  auto* group = new QActionGroup(this);
+  auto* const theme_group = new QActionGroup(commands_);
   for (const auto& [theme, text] :
        {std::pair{Theme::kSystem, tr("As the &Desktop")}, std::pair{Theme::kLight, tr("&Light")},
-        std::pair{Theme::kDark, tr("&Dark")}}) {
-    QAction* const action = themes->addAction(text);
+        std::pair{Theme::kDark, tr("Dar&k")}}) {
+    QAction* const action = add_action(themes, text, {}, "", [this, theme = theme] { set_theme(theme); });
     action->setObjectName(QStringLiteral("theme-") + theme_name(theme));
     action->setCheckable(true);
-    group->addAction(action);
-    connect(action, &QAction::triggered, this, [this, theme = theme] { set_theme(theme); });
+    theme_group->addAction(action);
     connect(themes, &QMenu::aboutToShow, action,
             [this, action, theme = theme] { action->setChecked(theme == theme_); });
   }
-  view->addSeparator();
-  for (QDockWidget* dock : findChildren<QDockWidget*>()) view->addAction(dock->toggleViewAction());
-  add_action(view, tr("&Reset Layout"), {}, "reset-layout", [this] { restoreState(first_layout_, 1); });
+  QMenu* const languages = view->addMenu(tr("&Language"));
+  auto* const language_group = new QActionGroup(commands_);
+  // A language is named in itself, to be found by who reads no other.
+  for (const auto& [language, text] : {std::pair{Language::kSystem, tr("As the &Desktop")},
+                                       std::pair{Language::kEnglish, QStringLiteral("&English")},
+                                       std::pair{Language::kChinese, QStringLiteral("中文(&Z)")}}) {
+    QAction* const action =
+        add_action(languages, text, {}, "", [this, language = language] { choose_language(language); });
+    action->setObjectName(QStringLiteral("language-") + language_name(language));
+    action->setCheckable(true);
+    language_group->addAction(action);
+    connect(languages, &QMenu::aboutToShow, action,
+            [action, language = language] { action->setChecked(language == applied_language()); });
+  }
+}
 
-  QMenu* const run = menuBar()->addMenu(tr("&Run"));
-  add_action(run, tr("&Run Again"), QKeySequence::Refresh, "run", [this] { request_run(true); });
-  add_action(run, tr("&Cancel"), QKeySequence(Qt::CTRL | Qt::Key_Period), "cancel-run", [this] {
-    cancelled_ = true;
-    worker_.cancel();
-  });
-
-  QMenu* const help = menuBar()->addMenu(tr("&Help"));
+void MainWindow::make_help_menu() {
+  QMenu* const help = add_menu(tr("&Help"));
   add_action(help, tr("&Keys"), QKeySequence::HelpContents, "keys", [this] { show_keys(); });
-  add_action(help, tr("&About kvplan"), {}, "about", [this] {
-    QMessageBox::about(
-        this, tr("About kvplan"),
-        tr("kvplan %1\nWhere the KV-cache bytes of a language-model server go.\nApache-2.0; uses Qt "
-           "under the LGPL.")
-            .arg(to_qstring(kVersion)));
-  });
+  add_action(help, tr("&About kvplan"), {}, "about", [this] { show_about(); });
   add_action(help, tr("About &Qt"), {}, "about-qt", [] { QApplication::aboutQt(); });
+}
+
+void MainWindow::show_about() {
+  auto* box = new QMessageBox(
+      QMessageBox::NoIcon, tr("About kvplan"),
+      tr("kvplan %1\nWhere the KV-cache bytes of a language-model server go.\nApache-2.0; uses Qt "
+         "under the LGPL.")
+          .arg(to_qstring(kVersion)),
+      QMessageBox::NoButton, this);
+  box->setObjectName(QStringLiteral("about-box"));
+  box->addButton(tr("Close"), QMessageBox::RejectRole);
+  box->setAttribute(Qt::WA_DeleteOnClose);
+  box->open();
 }
 
 void MainWindow::show_keys() {
@@ -98,12 +151,14 @@ void MainWindow::show_keys() {
       tr("In the chart:\nW, S or wheel: zoom\nA, D or drag: move\nLeft, Right: move the cursor\n"
          "Shift+drag, Shift+Left, Shift+Right: mark a range\nF: show the marked range\n"
          "Home or double click: show everything\nEsc: clear cursor and mark\n\nEverywhere:\n");
-  for (const QAction* action : findChildren<QAction*>()) {
+  for (const QAction* action : commands_->findChildren<QAction*>()) {
     if (action->shortcut().isEmpty()) continue;
-    text += action->shortcut().toString(QKeySequence::NativeText) + QStringLiteral(": ") +
-            action->text().remove(QLatin1Char('&')) + QLatin1Char('\n');
+    text += tr("%1: %2\n")
+                .arg(action->shortcut().toString(QKeySequence::NativeText), without_mnemonic(action->text()));
   }
-  auto* box = new QMessageBox(QMessageBox::NoIcon, tr("Keys"), text, QMessageBox::Close, this);
+  auto* box = new QMessageBox(QMessageBox::NoIcon, tr("Keys"), text, QMessageBox::NoButton, this);
+  box->setObjectName(QStringLiteral("keys-box"));
+  box->addButton(tr("Close"), QMessageBox::RejectRole);
   box->setAttribute(Qt::WA_DeleteOnClose);
   box->setModal(false);
   box->show();

@@ -4,6 +4,7 @@
 #include <QFrame>
 
 class QLabel;
+class QToolButton;
 
 namespace kvplan::gui {
 
@@ -18,10 +19,18 @@ class MessageBar final : public QFrame {
   /// Empty when nothing is shown.
   [[nodiscard]] QString text() const;
 
+ protected:
+  void changeEvent(QEvent* event) override;
+
  private:
-  void show_text(const QString& mark, const QString& text);
+  void show_text(bool is_error, const QString& text);
+  void translate();
+
   QLabel* mark_;
   QLabel* text_;
+  QToolButton* copy_;
+  QToolButton* close_;
+  bool is_error_{false};
 };
 
 }  // namespace kvplan::gui

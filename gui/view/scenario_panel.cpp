@@ -2,6 +2,7 @@
 
 #include <QCheckBox>
 #include <QComboBox>
+#include <QEvent>
 #include <QFileInfo>
 #include <QFormLayout>
 #include <QGroupBox>
@@ -15,6 +16,7 @@
 #include <QToolButton>
 #include <QVBoxLayout>
 
+#include "gui/viewmodel/catalogue_text.h"
 #include "gui/viewmodel/formatting.h"
 #include "gui/viewmodel/scenario_document.h"
 #include "simulator/model/model_shape.h"
@@ -25,23 +27,24 @@ namespace {
 using plan::Field;
 using plan::FieldKind;
 
-/// "pool_bytes" of "memory.pool_bytes", in words.
-QString words(std::string_view path) {
-  return to_qstring(path.substr(path.rfind('.') + 1)).replace(QLatin1Char('_'), QLatin1Char(' '));
+/// What is before the dot of a path; of a path without one the path itself.
+QString group_of(const Field& field) {
+  const bool general = field.path == "model" || field.path == "seed";
+  return general ? ScenarioPanel::tr("general") : field_words(field.path.substr(0, field.path.find('.')));
 }
 
-QString group_of(const Field& field) {
-  const std::size_t dot = field.path.find('.');
-  if (dot != std::string_view::npos) return to_qstring(field.path.substr(0, dot));
-  return field.path == "model" || field.path == "seed" ? ScenarioPanel::tr("general")
-                                                       : to_qstring(field.path);
+/// A path in words: "memory allocator block tokens".
+QString spoken(const QString& path) {
+  QStringList out;
+  for (const QString& part : path.split(QLatin1Char('.'))) out << field_words(to_utf8(part));
+  return out.join(QLatin1Char(' '));
 }
 
 QString range_of(const Param& param) {
   if (param.kind != ParamKind::kInteger && param.kind != ParamKind::kDecimal) return {};
-  QString text = ScenarioPanel::tr("from %1 to %2").arg(param.low).arg(param.high);
-  if (!param.fallback.empty()) text += ScenarioPanel::tr(", usually %1").arg(to_qstring(param.fallback));
-  return text;
+  const QString range = ScenarioPanel::tr("from %1 to %2").arg(param.low).arg(param.high);
+  return param.fallback.empty() ? range
+                                : ScenarioPanel::tr("%1, usually %2").arg(range, to_qstring(param.fallback));
 }
 
 QString range_of(const Field& field) {
@@ -54,15 +57,24 @@ QString range_of(const Field& field) {
 }  // namespace
 
 ScenarioPanel::ScenarioPanel(const ScenarioDocument& document, QWidget* parent)
-    : QWidget(parent), document_(document) {
+    : QWidget(parent), document_(document), scroll_(new QScrollArea(this)) {
+  scroll_->setWidgetResizable(true);
+  scroll_->setFrameShape(QFrame::NoFrame);
+  scroll_->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+  scroll_->setFocusPolicy(Qt::NoFocus);
+  auto* layout = new QVBoxLayout(this);
+  layout->setContentsMargins(0, 0, 0, 0);
+  layout->addWidget(scroll_, 1);
+  make_form();
+}
+
+void ScenarioPanel::make_form() {
+  groups_.clear();
+  rows_.clear();
+  components_.clear();
   auto* inner = new QWidget(this);
   auto* column = new QVBoxLayout(inner);
   inner->setObjectName(QStringLiteral("scenario-form"));
-  auto* scroll = new QScrollArea(this);
-  scroll->setWidgetResizable(true);
-  scroll->setFrameShape(QFrame::NoFrame);
-  scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
-  scroll->setFocusPolicy(Qt::NoFocus);
   for (const Field& field : plan::scenario_fields()) {
     const QString title = group_of(field);
     if (!groups_.contains(title)) {
@@ -77,12 +89,13 @@ ScenarioPanel::ScenarioPanel(const ScenarioDocument& document, QWidget* parent)
     add_field(groups_[title], field);
   }
   column->addStretch(1);
-  scroll->setWidget(inner);
-  scroll_ = scroll;
-  auto* layout = new QVBoxLayout(this);
-  layout->setContentsMargins(0, 0, 0, 0);
-  layout->addWidget(scroll, 1);
+  scroll_->setWidget(inner);  // the one before goes
   refresh();
+}
+
+void ScenarioPanel::changeEvent(QEvent* event) {
+  if (event->type() == QEvent::LanguageChange) make_form();
+  QWidget::changeEvent(event);
 }
 
 QSize ScenarioPanel::minimumSizeHint() const {
@@ -93,7 +106,7 @@ QSize ScenarioPanel::minimumSizeHint() const {
 
 void ScenarioPanel::add_field(QFormLayout* form, const Field& field) {
   const QString path = to_qstring(field.path);
-  QString help = to_qstring(field.help);
+  QString help = catalogue_text(field.help);
   QWidget* editor = nullptr;
   if (field.kind == FieldKind::kComponent) {
     std::vector<QString> names;
@@ -108,13 +121,13 @@ void ScenarioPanel::add_field(QFormLayout* form, const Field& field) {
     auto* line = static_cast<QLineEdit*>(line_editor(path));
     if (field.path == "workload.trace") {  // read by opening it: see File > Open
       line->setReadOnly(true);
-      help += tr(". Open another one with File > Open");
+      help = tr("%1. Open another one with File > Open").arg(help);
     }
     editor = line;
   }
   const QString range = range_of(field);
-  if (!range.isEmpty()) help += QStringLiteral(": ") + range;
-  rows_.push_back(make_row(form, path, words(field.path), help, editor, field.unit));
+  if (!range.isEmpty()) help = tr("%1: %2").arg(help, range);
+  rows_.push_back(make_row(form, path, field_words(field.path), help, editor, field.unit));
   if (field.path == "workload.trace") {  // a window without its trace shows nothing
     rows_.back().reset->hide();
     rows_.back().reset = nullptr;
@@ -173,19 +186,18 @@ ScenarioPanel::Row ScenarioPanel::make_row(QFormLayout* form, const QString& pat
   reset->setText(QStringLiteral("↺"));
   reset->setAutoRaise(true);
   reset->setToolTip(tr("Back to the default"));
-  reset->setAccessibleName(tr("Reset %1").arg(path));
+  reset->setAccessibleName(tr("Reset %1").arg(spoken(path)));
   QSizePolicy keep = reset->sizePolicy();
   keep.setRetainSizeWhenHidden(true);
   reset->setSizePolicy(keep);
   connect(reset, &QToolButton::clicked, this, [this, path] { Q_EMIT reset_asked(path); });
   // A name that ends in its unit, or a ratio, needs no unit beside it.
-  const QString unit_name_text = to_qstring(unit_name(unit));
+  const QString unit_name_text = catalogue_text(unit_name(unit));
   const bool said = unit == Unit::kRatio || name.endsWith(unit_name_text);
   const QString unit_text = said ? QString() : unit_name_text;
   editor->setObjectName(QStringLiteral("field:") + path);
   editor->setToolTip(help);
-  editor->setAccessibleName(unit_text.isEmpty() ? path
-                                                : path + QStringLiteral(" (") + unit_text + QLatin1Char(')'));
+  editor->setAccessibleName(unit_text.isEmpty() ? spoken(path) : tr("%1 (%2)").arg(spoken(path), unit_text));
   editor->setAccessibleDescription(help);
   auto* label = new QLabel(unit_text.isEmpty() ? name : tr("%1 (%2)").arg(name, unit_text), this);
   label->setToolTip(help);
@@ -209,14 +221,14 @@ void ScenarioPanel::fill_component(const Field& field, const Choice& choice) {
     while (form->rowCount() > 0) form->removeRow(0);
     for (const Param& param : choice.descriptor().params) {
       const QString path = to_qstring(field.path) + QLatin1Char('.') + to_qstring(param.name);
-      QString help = to_qstring(param.help);
+      QString help = catalogue_text(param.help);
       const QString range = range_of(param);
-      if (!range.isEmpty()) help += QStringLiteral(": ") + range;
+      if (!range.isEmpty()) help = tr("%1: %2").arg(help, range);
       component.rows.push_back(
-          make_row(form, path, words(param.name), help, param_editor(path, param), param.unit));
+          make_row(form, path, field_words(param.name), help, param_editor(path, param), param.unit));
     }
     component.holder->setVisible(!component.rows.empty());
-    editor(to_qstring(field.path))->setToolTip(to_qstring(choice.descriptor().summary));
+    editor(to_qstring(field.path))->setToolTip(catalogue_text(choice.descriptor().summary));
   }
   for (std::size_t i = 0; i < component.rows.size(); ++i)
     show_row(component.rows[i], to_qstring(choice.values()[i].text));

@@ -40,12 +40,16 @@ class ScenarioPanel final : public QWidget {
   void edited(const QString& path, const QString& text);
   void reset_asked(const QString& path);
 
+ protected:
+  void changeEvent(QEvent* event) override;
+
  private:
   struct Row {
     QString path;
     QWidget* editor{nullptr};
     QToolButton* reset{nullptr};
   };
+  void make_form();
   void add_field(QFormLayout* form, const plan::Field& field);
   void fill_component(const plan::Field& field, const Choice& choice);
   Row make_row(QFormLayout* form, const QString& path, const QString& name, const QString& help,

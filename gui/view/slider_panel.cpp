@@ -9,24 +9,29 @@
 #include "gui/viewmodel/formatting.h"
 
 namespace kvplan::gui {
+namespace {
+constexpr std::array<const char*, kSliders> kNames{"load", "pool", "block", "budget"};
+}
+
+int row_height(const QWidget& panel) {
+  return panel.fontMetrics().height() + 4;
+}
 
 SliderPanel::SliderPanel(QWidget* parent) : QWidget(parent) {
   auto* layout = new QGridLayout(this);
   layout->setColumnStretch(1, 1);
-  const std::array<QString, kSliders> names{tr("&Load"), tr("&Pool"), tr("&Block"), tr("B&udget")};
   for (std::size_t i = 0; i < kSliders; ++i) {
     Row& row = rows_[i];
-    row.name = new QLabel(names[i], this);
+    row.name = new QLabel(this);
     row.slider = new QSlider(Qt::Horizontal, this);
     row.slider->setPageStep(4);
-    row.slider->setObjectName(QStringLiteral("slider:%1").arg(QString(names[i]).remove(QLatin1Char('&'))));
-    row.slider->setAccessibleName(QString(names[i]).remove(QLatin1Char('&')));
+    row.slider->setObjectName(QStringLiteral("slider:") + QString::fromLatin1(kNames[i]));
     row.slider->installEventFilter(this);
     row.name->setBuddy(row.slider);
     row.value = new QLabel(this);
-    row.value->setMinimumWidth(row.value->fontMetrics().horizontalAdvance(QStringLiteral("65,536 tokens ")));
     row.value->setAlignment(Qt::AlignRight | Qt::AlignVCenter);
     const int line = static_cast<int>(i);
+    layout->setRowMinimumHeight(line, row_height(*this));
     layout->addWidget(row.name, line, 0);
     layout->addWidget(row.slider, line, 1);
     layout->addWidget(row.value, line, 2);
@@ -39,6 +44,22 @@ SliderPanel::SliderPanel(QWidget* parent) : QWidget(parent) {
     });
   }
   layout->setRowStretch(static_cast<int>(kSliders), 1);
+  translate();
+}
+
+void SliderPanel::translate() {
+  const std::array<QString, kSliders> names{tr("&Load"), tr("&Pool"), tr("&Block"), tr("B&udget")};
+  for (std::size_t i = 0; i < kSliders; ++i) {
+    const Row& row = rows_[i];
+    row.name->setText(names[i]);
+    row.slider->setAccessibleName(without_mnemonic(names[i]));
+    row.value->setMinimumWidth(row.value->fontMetrics().horizontalAdvance(tr("65,536 tokens ")));
+  }
+}
+
+void SliderPanel::changeEvent(QEvent* event) {
+  if (event->type() == QEvent::LanguageChange) translate();
+  QWidget::changeEvent(event);
 }
 
 void SliderPanel::begin_movement(Row& row) {

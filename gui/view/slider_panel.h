@@ -12,6 +12,9 @@ class QSlider;
 
 namespace kvplan::gui {
 
+/// Of a row of sliders, and of the numbers beside them.
+int row_height(const QWidget& panel);
+
 class SliderPanel final : public QWidget {
   Q_OBJECT
 
@@ -29,6 +32,7 @@ class SliderPanel final : public QWidget {
   void released();
 
  protected:
+  void changeEvent(QEvent* event) override;
   bool eventFilter(QObject* watched, QEvent* event) override;
 
  private:
@@ -40,6 +44,7 @@ class SliderPanel final : public QWidget {
     int merge{0};
   };
   void begin_movement(Row& row);
+  void translate();
 
   std::array<Row, kSliders> rows_;
   int movements_{0};

@@ -25,6 +25,11 @@ TimelineView::TimelineView(QWidget* parent) : QWidget(parent) {
   setFocusPolicy(Qt::StrongFocus);
   setMouseTracking(true);
   setObjectName(QStringLiteral("timeline"));
+  translate();
+}
+
+void TimelineView::translate() {
+  legend_width_ = wanted_legend_width();
   setAccessibleName(tr("Memory over time"));
   setAccessibleDescription(tr(
       "Stacked chart of the ten states of KV memory, with requests running and waiting beneath it. W and S "
@@ -160,10 +165,12 @@ bool TimelineView::event(QEvent* event) {
 
 void TimelineView::changeEvent(QEvent* event) {
   switch (event->type()) {
-    case QEvent::PaletteChange:
     case QEvent::StyleChange:
     case QEvent::FontChange:
     case QEvent::LanguageChange:
+      translate();
+      [[fallthrough]];
+    case QEvent::PaletteChange:
       layers_ = {};
       update();
       break;

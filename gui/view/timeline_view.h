@@ -76,11 +76,12 @@ class TimelineView final : public QWidget {
   enum class Drag : std::uint8_t { kNone, kPan, kMark };
 
   [[nodiscard]] bool has_data() const { return data_ && !data_->empty(); }
-  [[nodiscard]] int legend_width() const;
+  [[nodiscard]] int wanted_legend_width() const;
   [[nodiscard]] int lane_height() const;
   [[nodiscard]] TimelineColumn column_in_view() const;
   [[nodiscard]] TimelineColumn legend_column() const;
   [[nodiscard]] std::int64_t least_length() const;
+  void translate();
   void move_cursor(int direction, bool mark);
   void remake_images();
   void paint_axes(QPainter& painter) const;
@@ -95,6 +96,7 @@ class TimelineView final : public QWidget {
   std::optional<std::int64_t> cursor_;
   std::optional<TimeRange> marked_;
   bool stale_{false};
+  int legend_width_{0};  // of this font and language
 
   QImage layers_, running_, waiting_;  // empty: to be made at the next painting
 

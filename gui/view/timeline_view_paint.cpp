@@ -47,9 +47,12 @@ QString row_value(std::size_t row, double value) {
 
 }  // namespace
 
-int TimelineView::legend_width() const {
+int TimelineView::wanted_legend_width() const {
   const QFontMetrics metrics = fontMetrics();
-  return metrics.horizontalAdvance(QStringLiteral("metadata  00,000 GiB <0.01 %")) + 3 * kGap +
+  int name = 0;
+  for (std::size_t row = 0; row < kTimelineRows; ++row)
+    name = std::max(name, metrics.horizontalAdvance(row_name(row)));
+  return name + metrics.horizontalAdvance(QStringLiteral("  00,000 GiB <0.01 %")) + 3 * kGap +
          metrics.height();
 }
 
@@ -58,7 +61,7 @@ QRect TimelineView::plot_rect() const {
   const int left = metrics.horizontalAdvance(QStringLiteral("00,000")) + kMark + 2 * kGap;
   const int top = metrics.height() + kGap + kGap / 2;
   const int below = 2 * (lane_height() + metrics.height() + kGap) + 2 * metrics.height() + 2 * kGap;
-  return {left, top, std::max(10, width() - left - legend_width() - kGap),
+  return {left, top, std::max(10, width() - left - legend_width_ - kGap),
           std::max(10, height() - top - below)};
 }
 
@@ -192,7 +195,7 @@ TimelineColumn TimelineView::legend_column() const {
 void TimelineView::paint_legend_row(QPainter& painter, int top, int row, const TimelineColumn& column) const {
   const QFontMetrics metrics = fontMetrics();
   const auto r = static_cast<std::size_t>(row);
-  const int left = width() - legend_width();
+  const int left = width() - legend_width_;
   const int side = metrics.ascent();
   const QRect swatch(left, top + (metrics.height() - side) / 2, side, side);
   if (r < kStates) {
@@ -228,9 +231,9 @@ void TimelineView::paint_legend_row(QPainter& painter, int top, int row, const T
 void TimelineView::paint_legend(QPainter& painter) const {
   const QFontMetrics metrics = fontMetrics();
   const TimelineColumn column = legend_column();
-  const int left = width() - legend_width();
+  const int left = width() - legend_width_;
   painter.setPen(palette().color(QPalette::WindowText));
-  painter.drawText(QRect(left, 0, legend_width(), plot_rect().top() - kGap / 2),
+  painter.drawText(QRect(left, 0, legend_width_, plot_rect().top() - kGap / 2),
                    Qt::AlignLeft | Qt::AlignVCenter,
                    cursor_ ? tr("At %1").arg(format_seconds(to_seconds(*cursor_))) : tr("Mean of the view"));
   const int step = std::min(metrics.height() + 5, plot_rect().height() / static_cast<int>(kStates));
@@ -286,7 +289,7 @@ QString TimelineView::tool_tip_at(const QPoint& at) const {
   }
   const int step = std::min(fontMetrics().height() + 5, plot.height() / static_cast<int>(kStates));
   const int row = (at.y() - plot.top()) / std::max(1, step);
-  if (at.x() >= width() - legend_width() && at.y() >= plot.top() && row < static_cast<int>(kStates))
+  if (at.x() >= width() - legend_width_ && at.y() >= plot.top() && row < static_cast<int>(kStates))
     return describe(kStates - 1 - static_cast<std::size_t>(row), column_in_view(), tr("in the view"));
   return {};
 }
@@ -297,7 +300,7 @@ QString TimelineView::value_text() const {
   QString text = cursor_ ? tr("At %1").arg(format_seconds(to_seconds(*cursor_))) : tr("Mean of the view");
   for (std::size_t row = 0; row < kTimelineRows; ++row)
     if (column.greatest[row] > 0)
-      text += QStringLiteral(", %1 %2").arg(row_name(row), row_value(row, column.mean(row)));
+      text = tr("%1, %2 %3").arg(text, row_name(row), row_value(row, column.mean(row)));
   return text;
 }
 

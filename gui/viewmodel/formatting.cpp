@@ -1,12 +1,19 @@
 #include "gui/viewmodel/formatting.h"
 
+#include <QCoreApplication>
 #include <QLocale>
+#include <QRegularExpression>
 #include <algorithm>
 #include <array>
 #include <cmath>
 
 namespace kvplan::gui {
 namespace {
+
+/// The context of these texts for translators.
+struct Units {
+  Q_DECLARE_TR_FUNCTIONS(Units)
+};
 
 struct UnitStep {
   double size;
@@ -69,6 +76,11 @@ std::string to_utf8(const QString& text) {
   return {bytes.constData(), static_cast<std::size_t>(bytes.size())};
 }
 
+QString without_mnemonic(QString text) {
+  static const QRegularExpression kBeside(QStringLiteral("\\(&.\\)"));
+  return text.remove(kBeside).remove(QLatin1Char('&'));
+}
+
 QString format_bytes(double bytes) {
   const UnitStep& unit = unit_for(kByteUnits, bytes);
   const double value = bytes / unit.size;
@@ -90,9 +102,9 @@ QString format_seconds(double seconds) {
   const auto whole = static_cast<qint64>(std::llround(size));
   const QString sign = seconds < 0 ? QStringLiteral("-") : QString();
   if (whole < 7200)
-    return sign + QStringLiteral("%1 min %2 s").arg(whole / 60).arg(whole % 60, 2, 10, QLatin1Char('0'));
+    return sign + Units::tr("%1 min %2 s").arg(whole / 60).arg(whole % 60, 2, 10, QLatin1Char('0'));
   const qint64 minutes = (whole + 30) / 60;
-  return sign + QStringLiteral("%1 h %2 min").arg(minutes / 60).arg(minutes % 60, 2, 10, QLatin1Char('0'));
+  return sign + Units::tr("%1 h %2 min").arg(minutes / 60).arg(minutes % 60, 2, 10, QLatin1Char('0'));
 }
 
 QString format_percent(double fraction) {
@@ -121,7 +133,7 @@ AxisMarks time_marks(double begin_s, double end_s, int most) {
     const double seconds = step == kLong.end() ? 86400 * round_step(least / 86400) : *step;
     const bool hours = length > 4 * 3600;
     const double unit = hours ? 3600 : 60;
-    return marks(begin_s, end_s, unit, seconds / unit, hours ? QStringLiteral("h") : QStringLiteral("min"));
+    return marks(begin_s, end_s, unit, seconds / unit, hours ? Units::tr("h") : Units::tr("min"));
   }
   const UnitStep& unit = unit_for(kTimeUnits, std::max(end_s, 1e-9) < 1 ? end_s : std::max(length, 1.0));
   return marks(begin_s, end_s, unit.size, round_step(least / unit.size), QString::fromUtf8(unit.name));

@@ -13,6 +13,9 @@ namespace kvplan::gui {
 QString to_qstring(std::string_view utf8);
 std::string to_utf8(const QString& text);
 
+/// A menu's or a label's text without its mnemonic: "File" of "&File" and of "File(&F)".
+QString without_mnemonic(QString text);
+
 /// "512 B", "1.50 MiB", "48.0 GiB": three significant digits in the largest binary unit that gives at
 /// least 1.
 QString format_bytes(double bytes);

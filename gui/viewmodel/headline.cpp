@@ -8,9 +8,10 @@
 namespace kvplan::gui {
 namespace {
 
-QString tr(const char* text) {
-  return QCoreApplication::translate("headline", text);
-}
+/// The context of these texts for translators.
+struct Headline {
+  Q_DECLARE_TR_FUNCTIONS(Headline)
+};
 
 template <class Format>
 QString or_dash(const std::optional<double>& value, Format format) {
@@ -26,45 +27,58 @@ std::vector<HeadlineRow> headline(const plan::RunResult& r) {
   const auto count = [](std::int64_t n) { return format_number(static_cast<double>(n)); };
   using L = plan::LatencySummary;
   std::vector<HeadlineRow> rows{
-      {tr("TTFT p50"), latency(r.ttft, &L::p50), tr("Time from arrival to the first token, median")},
-      {tr("TTFT p99"), latency(r.ttft, &L::p99), tr("Time from arrival to the first token, 99th percentile")},
-      {tr("TPOT p50"), latency(r.tpot, &L::p50), tr("Time per further output token, median")},
-      {tr("Output rate"),
-       or_dash(r.output_tokens_per_s, [](double v) { return tr("%1 tokens/s").arg(format_number(v)); }),
-       tr("Output tokens of completed requests over the whole run")},
-      {tr("Mean batch"), or_dash(r.mean_running, format_number),
-       tr("Requests running at once, mean over time")},
-      {tr("Completed"), tr("%1 of %2").arg(count(r.completed), count(r.arrived)),
-       tr("Requests served to their end, of those that arrived")},
-      {tr("Rejected"), count(r.rejected), tr("Requests that the pool or the model's length cannot hold")},
-      {tr("Preemptions"), count(r.preemptions), tr("Times a running request lost its memory")},
-      {tr("Prefix hits"), tr("%1 tokens").arg(count(r.prefix_hit_tokens)),
-       tr("Prompt tokens found in the cache at first admission")},
-      {tr("Makespan"), format_seconds(seconds(r.makespan)), tr("From the first arrival to the last finish")},
+      {Headline::tr("TTFT p50"), latency(r.ttft, &L::p50),
+       Headline::tr("Time from arrival to the first token, median")},
+      {Headline::tr("TTFT p99"), latency(r.ttft, &L::p99),
+       Headline::tr("Time from arrival to the first token, 99th percentile")},
+      {Headline::tr("TPOT p50"), latency(r.tpot, &L::p50),
+       Headline::tr("Time per further output token, median")},
+      {Headline::tr("Output rate"),
+       or_dash(r.output_tokens_per_s,
+               [](double v) { return Headline::tr("%1 tokens/s").arg(format_number(v)); }),
+       Headline::tr("Output tokens of completed requests over the whole run")},
+      {Headline::tr("Mean batch"), or_dash(r.mean_running, format_number),
+       Headline::tr("Requests running at once, mean over time")},
+      {Headline::tr("Completed"), Headline::tr("%1 of %2").arg(count(r.completed), count(r.arrived)),
+       Headline::tr("Requests served to their end, of those that arrived")},
+      {Headline::tr("Rejected"), count(r.rejected),
+       Headline::tr("Requests that the pool or the model's length cannot hold")},
+      {Headline::tr("Preemptions"), count(r.preemptions),
+       Headline::tr("Times a running request lost its memory")},
+      {Headline::tr("Prefix hits"), Headline::tr("%1 tokens").arg(count(r.prefix_hit_tokens)),
+       Headline::tr("Prompt tokens found in the cache at first admission")},
+      {Headline::tr("Makespan"), format_seconds(seconds(r.makespan)),
+       Headline::tr("From the first arrival to the last finish")},
   };
   if (r.slo_met_fraction)
-    rows.push_back({tr("Targets met"), format_percent(*r.slo_met_fraction),
-                    tr("Share of requests that met all latency targets")});
+    rows.push_back({Headline::tr("Targets met"), format_percent(*r.slo_met_fraction),
+                    Headline::tr("Share of requests that met all latency targets")});
   return rows;
 }
 
 QString state_name(observe::State state) {
-  return to_qstring(observe::kStateNames[observe::index(state)]);
+  static constexpr std::array<const char*, observe::kStates> kNames{
+      QT_TRANSLATE_NOOP("Headline", "metadata"), QT_TRANSLATE_NOOP("Headline", "live"),
+      QT_TRANSLATE_NOOP("Headline", "reserved"), QT_TRANSLATE_NOOP("Headline", "hole"),
+      QT_TRANSLATE_NOOP("Headline", "tail"),     QT_TRANSLATE_NOOP("Headline", "padding"),
+      QT_TRANSLATE_NOOP("Headline", "internal"), QT_TRANSLATE_NOOP("Headline", "cached"),
+      QT_TRANSLATE_NOOP("Headline", "stranded"), QT_TRANSLATE_NOOP("Headline", "free")};
+  return Headline::tr(kNames[observe::index(state)]);
 }
 
 QString state_meaning(observe::State state) {
   static constexpr std::array<const char*, observe::kStates> kMeanings{
-      QT_TRANSLATE_NOOP("headline", "tables, maps and scales that lie in the pool"),
-      QT_TRANSLATE_NOOP("headline", "held, written, and kept by some request"),
-      QT_TRANSLATE_NOOP("headline", "held for tokens that are still to be written"),
-      QT_TRANSLATE_NOOP("headline", "written and dropped, but its block is still held"),
-      QT_TRANSLATE_NOOP("headline", "rest of a held block that will never be written"),
-      QT_TRANSLATE_NOOP("headline", "no token can lie here: null block and remainders"),
-      QT_TRANSLATE_NOOP("headline", "reserved beyond what the request will ever use"),
-      QT_TRANSLATE_NOOP("headline", "held by nobody, its content can still be found again"),
-      QT_TRANSLATE_NOOP("headline", "held by nobody, yet an allocation was refused for lack of memory"),
-      QT_TRANSLATE_NOOP("headline", "held by nobody, available at once")};
-  return tr(kMeanings[observe::index(state)]);
+      QT_TRANSLATE_NOOP("Headline", "tables, maps and scales that lie in the pool"),
+      QT_TRANSLATE_NOOP("Headline", "held, written, and kept by some request"),
+      QT_TRANSLATE_NOOP("Headline", "held for tokens that are still to be written"),
+      QT_TRANSLATE_NOOP("Headline", "written and dropped, but its block is still held"),
+      QT_TRANSLATE_NOOP("Headline", "rest of a held block that will never be written"),
+      QT_TRANSLATE_NOOP("Headline", "no token can lie here: null block and remainders"),
+      QT_TRANSLATE_NOOP("Headline", "reserved beyond what the request will ever use"),
+      QT_TRANSLATE_NOOP("Headline", "held by nobody, its content can still be found again"),
+      QT_TRANSLATE_NOOP("Headline", "held by nobody, yet an allocation was refused for lack of memory"),
+      QT_TRANSLATE_NOOP("Headline", "held by nobody, available at once")};
+  return Headline::tr(kMeanings[observe::index(state)]);
 }
 
 }  // namespace kvplan::gui

@@ -4,14 +4,16 @@
 #include <algorithm>
 #include <cmath>
 
+#include "gui/viewmodel/catalogue_text.h"
 #include "gui/viewmodel/formatting.h"
 
 namespace kvplan::gui {
 namespace {
 
-QString tr(const char* text) {
-  return QCoreApplication::translate("sliders", text);
-}
+/// The context of these texts for translators.
+struct Sliders {
+  Q_DECLARE_TR_FUNCTIONS(Sliders)
+};
 
 /// Decimal text of at most three significant digits.
 std::string three_digit_text(double value) {
@@ -41,7 +43,7 @@ SliderModel load_slider(const plan::Scenario& scenario) {
                     .stops = {},
                     .text = scenario.text("workload.rate_scale"),
                     .shown = {},
-                    .explanation = tr("Requests arrive this many times as fast as recorded")};
+                    .explanation = Sliders::tr("Requests arrive this many times as fast as recorded")};
   // An eighth to sixteen times, eight steps to a doubling.
   for (int i = -24; i <= 32; ++i) model.stops.push_back(three_digit_text(std::exp2(i / 8.0)));
   model.shown = QStringLiteral("× %1").arg(to_qstring(model.text));
@@ -53,11 +55,11 @@ SliderModel pool_slider(const plan::Scenario& scenario) {
   if (scenario.pool.blocks >= 0) {
     model.path = "memory.pool_blocks";
     model.stops = doubling_stops(64, std::int64_t{1} << 22, 8);
-    model.shown = tr("%1 blocks").arg(format_number(static_cast<double>(scenario.pool.blocks)));
+    model.shown = Sliders::tr("%1 blocks").arg(format_number(static_cast<double>(scenario.pool.blocks)));
   } else if (scenario.pool.tokens >= 0) {
     model.path = "memory.pool_tokens";
     model.stops = doubling_stops(std::int64_t{1} << 10, std::int64_t{1} << 26, 8);
-    model.shown = tr("%1 tokens").arg(format_number(static_cast<double>(scenario.pool.tokens)));
+    model.shown = Sliders::tr("%1 tokens").arg(format_number(static_cast<double>(scenario.pool.tokens)));
   } else {
     model.path = "memory.pool_bytes";
     for (const std::string& mib : doubling_stops(256, std::int64_t{1} << 21, 8))
@@ -65,7 +67,7 @@ SliderModel pool_slider(const plan::Scenario& scenario) {
     model.shown = format_bytes(static_cast<double>(scenario.pool.bytes));
   }
   model.text = scenario.text(model.path);
-  model.explanation = tr("KV memory of one replica");
+  model.explanation = Sliders::tr("KV memory of one replica");
   return model;
 }
 
@@ -78,8 +80,8 @@ SliderModel param_slider(const std::string& field, const Choice& choice, std::st
     model.stops = doubling_stops(std::max(low, static_cast<std::int64_t>(param.low)),
                                  std::min(high, static_cast<std::int64_t>(param.high)), steps);
     model.text = choice.text(name);
-    model.shown = tr("%1 tokens").arg(format_number(number(model.text)));
-    model.explanation = to_qstring(param.help);
+    model.shown = Sliders::tr("%1 tokens").arg(format_number(number(model.text)));
+    model.explanation = catalogue_text(param.help);
   }
   return model;
 }
@@ -87,12 +89,15 @@ SliderModel param_slider(const std::string& field, const Choice& choice, std::st
 SliderModel block_slider(const plan::Scenario& scenario, std::int64_t hash_block_tokens) {
   SliderModel model = param_slider("memory.allocator", scenario.allocator, "block_tokens", 1, 512, 1);
   if (model.path.empty()) {
-    model.explanation = tr("The allocator \"%1\" has no blocks").arg(to_qstring(scenario.allocator.name()));
+    model.explanation =
+        Sliders::tr("The allocator \"%1\" has no blocks").arg(to_qstring(scenario.allocator.name()));
   } else if (hash_block_tokens > 0 && scenario.engine.flag("prefix_cache")) {
     std::erase_if(model.stops, [&](const std::string& text) {
       return hash_block_tokens % parse_integer(text).value() != 0;
     });
-    model.explanation += tr("; it divides the trace's hash block of %1").arg(hash_block_tokens);
+    model.explanation = Sliders::tr("%1; it divides the trace's hash block of %2")
+                            .arg(model.explanation)
+                            .arg(hash_block_tokens);
   }
   return model;
 }

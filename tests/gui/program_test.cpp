@@ -20,11 +20,12 @@ struct Ended {
 };
 
 /// Runs a program without a display and without a platform chosen.
-Ended run_program(const QString& program, const QStringList& arguments) {
+Ended run_program(const QString& program, const QStringList& arguments, const QString& locale = {}) {
   QProcess process;
   QProcessEnvironment environment = QProcessEnvironment::systemEnvironment();
   for (const char* name : {"DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM"})
     environment.remove(QString::fromLatin1(name));
+  if (!locale.isEmpty()) environment.insert(QStringLiteral("LC_ALL"), locale);
   process.setProcessEnvironment(environment);
   process.start(program, arguments);
   EXPECT_TRUE(process.waitForFinished(kPatient)) << to_utf8(program);
@@ -56,6 +57,30 @@ TEST(GuiProgram, TakesAScreenshotWithoutADisplay) {
   }
 }
 
+TEST(GuiProgram, TheLanguageIsThatOfTheOptionElseOfTheSystem) {
+  const QTemporaryDir folder;
+  const auto picture = [&](const QString& locale, const QStringList& more) {
+    const QString path = folder.filePath(QStringLiteral("p.png"));
+    const Ended ended = run_program(QStringLiteral(KVPLAN_PROGRAM_DIR "/kvplan-gui"),
+                                    QStringList{QStringLiteral("--screenshot"), QStringLiteral("timeline"),
+                                                to_qstring(kMicroTrace), QStringLiteral("-o"), path} +
+                                        more,
+                                    locale);
+    EXPECT_EQ(ended.code, 0) << to_utf8(ended.err);
+    return QImage(path);
+  };
+  const QString option = QStringLiteral("--lang");
+  const QString china = QStringLiteral("zh_CN.UTF-8");
+  const QImage chinese = picture(china, {});
+  EXPECT_FALSE(chinese.isNull());
+  EXPECT_EQ(chinese, picture(china, {option, QStringLiteral("zh")}));
+  EXPECT_NE(chinese, picture(china, {option, QStringLiteral("en")}));
+  const QString plain = QStringLiteral("C.UTF-8");
+  const QImage english = picture(plain, {});
+  EXPECT_EQ(english, picture(plain, {option, QStringLiteral("en")}));
+  EXPECT_NE(english, picture(plain, {option, QStringLiteral("zh")}));
+}
+
 TEST(GuiProgram, WrongArgumentsAreOneLineAndExitTwo) {
   const QString timeline = QStringLiteral("timeline");
   const QTemporaryDir folder;
@@ -71,6 +96,7 @@ TEST(GuiProgram, WrongArgumentsAreOneLineAndExitTwo) {
       {{screenshot, timeline, to_qstring(kMicroTrace), to, QStringLiteral("/no/such/folder/p.png")},
        QStringLiteral("/no/such/folder")},
       {{QStringLiteral("--theme"), QStringLiteral("pink")}, QStringLiteral("dark")},
+      {{QStringLiteral("--lang"), QStringLiteral("fr")}, QStringLiteral("zh")},
       {{QStringLiteral("--screnshot")}, screenshot},
       {{}, QStringLiteral("display")}};
   for (const auto& [arguments, expected] : cases) {

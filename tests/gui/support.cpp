@@ -57,7 +57,7 @@ int main(int argc, char** argv) {
   const QApplication application(argc, argv);
   QApplication::setOrganizationName(QStringLiteral("kvplan-test"));
   QApplication::setApplicationName(QStringLiteral("kvplan-gui-test"));
-  QLocale::setDefault(QLocale(QLocale::English, QLocale::UnitedStates));
+  kvplan::gui::apply_language(kvplan::gui::Language::kEnglish);
   kvplan::gui::install_timeline_accessibility();
   return RUN_ALL_TESTS();
 }

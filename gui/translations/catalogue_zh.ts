@@ -1,0 +1,443 @@
+<?xml version="1.0" encoding="utf-8"?>
+<!DOCTYPE TS>
+<TS version="2.1" language="zh_CN" sourcelanguage="en">
+<context>
+    <name>catalogue</name>
+    <message>
+        <source>A fixed time per step, per computed token and per context token.</source>
+        <translation>每步、每个计算的 token、每个上下文 token 各用固定时间。</translation>
+    </message>
+    <message>
+        <source>agg</source>
+        <translation>聚合方式</translation>
+    </message>
+    <message>
+        <source>allocator</source>
+        <translation>分配器</translation>
+    </message>
+    <message>
+        <source>bandwidth</source>
+        <translation>带宽</translation>
+    </message>
+    <message>
+        <source>base ns</source>
+        <translation>基础时间</translation>
+    </message>
+    <message>
+        <source>block tokens</source>
+        <translation>块大小</translation>
+    </message>
+    <message>
+        <source>blocks</source>
+        <translation>块</translation>
+    </message>
+    <message>
+        <source>Blocks of a fixed number of tokens from one queue, with hash-chained prefix caching as in vLLM V1.</source>
+        <translation>从一个队列取用固定 token 数的块，并像 vLLM V1 那样用哈希链做前缀缓存。</translation>
+    </message>
+    <message>
+        <source>Blocks with equal content and prefix are shared and found again</source>
+        <translation>内容和前缀相同的块可共享，并可再次命中</translation>
+    </message>
+    <message>
+        <source>Bound: each query reads its k heaviest tokens of the whole sequence</source>
+        <translation>上界：每个查询读取整个序列中注意力最大的 k 个 token</translation>
+    </message>
+    <message>
+        <source>budget</source>
+        <translation>预算</translation>
+    </message>
+    <message>
+        <source>bytes</source>
+        <translation>字节</translation>
+    </message>
+    <message>
+        <source>compute efficiency</source>
+        <translation>计算效率</translation>
+    </message>
+    <message>
+        <source>context ns</source>
+        <translation>上下文时间</translation>
+    </message>
+    <message>
+        <source>Continuous batching with chunked prefill, prefix caching and preemption by recompute, first come first served.</source>
+        <translation>连续批处理：分块预填充、前缀缓存、以重新计算实现的抢占，先到先服务。</translation>
+    </message>
+    <message>
+        <source>Dropped cells stay until their block is dead (holes), or the next token takes the place (reuse)</source>
+        <translation>被丢弃的单元留到整块失效（holes），或由下一个 token 占用其位置（reuse）</translation>
+    </message>
+    <message>
+        <source>e2e s</source>
+        <translation>端到端时间</translation>
+    </message>
+    <message>
+        <source>engine</source>
+        <translation>引擎</translation>
+    </message>
+    <message>
+        <source>Engines that share the requests</source>
+        <translation>分担请求的引擎数</translation>
+    </message>
+    <message>
+        <source>eviction</source>
+        <translation>驱逐</translation>
+    </message>
+    <message>
+        <source>First tokens of the sequence, kept for ever</source>
+        <translation>序列开头的 token，永远保留</translation>
+    </message>
+    <message>
+        <source>fit</source>
+        <translation>适配方式</translation>
+    </message>
+    <message>
+        <source>fleet</source>
+        <translation>集群</translation>
+    </message>
+    <message>
+        <source>flops</source>
+        <translation>算力</translation>
+    </message>
+    <message>
+        <source>group</source>
+        <translation>分组</translation>
+    </message>
+    <message>
+        <source>hh</source>
+        <translation>高注意力</translation>
+    </message>
+    <message>
+        <source>How KV memory is allotted</source>
+        <translation>KV 内存如何分配</translation>
+    </message>
+    <message>
+        <source>How long a step takes</source>
+        <translation>每步用时多长</translation>
+    </message>
+    <message>
+        <source>How much is reserved: what will be used, the longest request, or the next power of two</source>
+        <translation>预留多少：实际将用的量、最长请求的量，或下一个 2 的幂</translation>
+    </message>
+    <message>
+        <source>How the query heads of a stored head become one score</source>
+        <translation>同一存储头的多个查询头如何合成一个分数</translation>
+    </message>
+    <message>
+        <source>k</source>
+        <translation>k</translation>
+    </message>
+    <message>
+        <source>Keeps every token: the full cache, against which the others are measured</source>
+        <translation>保留每个 token：完整缓存，其他策略与它比较</translation>
+    </message>
+    <message>
+        <source>Keeps the first tokens (attention sinks) and the newest ones</source>
+        <translation>保留开头的 token（注意力汇聚点）和最新的 token</translation>
+    </message>
+    <message>
+        <source>Keeps the newest tokens and those that received most attention so far</source>
+        <translation>保留最新的 token 和至今获得注意力最多的 token</translation>
+    </message>
+    <message>
+        <source>Keeps the tokens that the newest query attends most; one set per layer</source>
+        <translation>保留最新查询注意最多的 token；每层一组</translation>
+    </message>
+    <message>
+        <source>KV memory of one replica; the default is what an 80 GB device may have left beside an 8 B model</source>
+        <translation>一个副本的 KV 内存；默认值约为 80 GB 设备装入 8 B 模型后的剩余</translation>
+    </message>
+    <message>
+        <source>latency</source>
+        <translation>延迟</translation>
+    </message>
+    <message>
+        <source>limit</source>
+        <translation>请求上限</translation>
+    </message>
+    <message>
+        <source>long prefill threshold</source>
+        <translation>长预填充阈值</translation>
+    </message>
+    <message>
+        <source>max model len</source>
+        <translation>最大长度</translation>
+    </message>
+    <message>
+        <source>max seqs</source>
+        <translation>最大并发</translation>
+    </message>
+    <message>
+        <source>memory</source>
+        <translation>内存</translation>
+    </message>
+    <message>
+        <source>memory efficiency</source>
+        <translation>访存效率</translation>
+    </message>
+    <message>
+        <source>model</source>
+        <translation>模型</translation>
+    </message>
+    <message>
+        <source>Name of the served model</source>
+        <translation>所服务模型的名称</translation>
+    </message>
+    <message>
+        <source>Newest tokens kept</source>
+        <translation>保留的最新 token 数</translation>
+    </message>
+    <message>
+        <source>Newest tokens, always kept</source>
+        <translation>最新的 token，始终保留</translation>
+    </message>
+    <message>
+        <source>ns</source>
+        <translation>ns</translation>
+    </message>
+    <message>
+        <source>One range of memory per request, reserved whole at admission and returned at its end.</source>
+        <translation>每个请求一段连续内存，准入时整段预留，结束时归还。</translation>
+    </message>
+    <message>
+        <source>Only the first n requests</source>
+        <translation>只取前 n 个请求</translation>
+    </message>
+    <message>
+        <source>overhead ns</source>
+        <translation>开销</translation>
+    </message>
+    <message>
+        <source>Peak dense half-precision FLOP/s of the device (default: NVIDIA H100 SXM data sheet)</source>
+        <translation>设备的半精度稠密峰值算力 FLOP/s（默认：NVIDIA H100 SXM 数据表）</translation>
+    </message>
+    <message>
+        <source>Peak device memory bytes/s (default: NVIDIA H100 SXM data sheet)</source>
+        <translation>设备显存峰值带宽，字节/秒（默认：NVIDIA H100 SXM 数据表）</translation>
+    </message>
+    <message>
+        <source>placement</source>
+        <translation>放置方式</translation>
+    </message>
+    <message>
+        <source>pool blocks</source>
+        <translation>池大小</translation>
+    </message>
+    <message>
+        <source>pool bytes</source>
+        <translation>池大小</translation>
+    </message>
+    <message>
+        <source>pool tokens</source>
+        <translation>池大小</translation>
+    </message>
+    <message>
+        <source>prefix cache</source>
+        <translation>前缀缓存</translation>
+    </message>
+    <message>
+        <source>Query heads per stored head; 0 takes 1 for JSON inputs, and query heads / KV heads otherwise</source>
+        <translation>每个存储头的查询头数；0 表示：JSON 输入取 1，否则取查询头数 / KV 头数</translation>
+    </message>
+    <message>
+        <source>rate scale</source>
+        <translation>到达倍率</translation>
+    </message>
+    <message>
+        <source>ratio</source>
+        <translation>比例</translation>
+    </message>
+    <message>
+        <source>recent</source>
+        <translation>最近</translation>
+    </message>
+    <message>
+        <source>replicas</source>
+        <translation>副本数</translation>
+    </message>
+    <message>
+        <source>requests</source>
+        <translation>请求</translation>
+    </message>
+    <message>
+        <source>Requests arrive this many times as fast (p/q or decimal)</source>
+        <translation>请求到达速度的倍数（p/q 或十进制小数）</translation>
+    </message>
+    <message>
+        <source>Requests running at once at most (max_num_seqs)</source>
+        <translation>同时运行的请求数上限（max_num_seqs）</translation>
+    </message>
+    <message>
+        <source>Requests whose prompt and output exceed this are rejected</source>
+        <translation>提示与输出之和超过此值的请求被拒绝</translation>
+    </message>
+    <message>
+        <source>reserve</source>
+        <translation>预留方式</translation>
+    </message>
+    <message>
+        <source>router</source>
+        <translation>路由</translation>
+    </message>
+    <message>
+        <source>s</source>
+        <translation>秒</translation>
+    </message>
+    <message>
+        <source>Scheduler and its limits</source>
+        <translation>调度器及其上限</translation>
+    </message>
+    <message>
+        <source>score rows</source>
+        <translation>计分行</translation>
+    </message>
+    <message>
+        <source>seed</source>
+        <translation>种子</translation>
+    </message>
+    <message>
+        <source>Seed of all chance in the run</source>
+        <translation>运行中一切随机性的种子</translation>
+    </message>
+    <message>
+        <source>Share of the peak bandwidth that kernels reach</source>
+        <translation>内核达到峰值带宽的比例</translation>
+    </message>
+    <message>
+        <source>Share of the peak FLOP/s that kernels reach</source>
+        <translation>内核达到峰值算力的比例</translation>
+    </message>
+    <message>
+        <source>sink</source>
+        <translation>开头</translation>
+    </message>
+    <message>
+        <source>Sliding window: keeps the newest tokens and forgets the others</source>
+        <translation>滑动窗口：保留最新的 token，忘记其余</translation>
+    </message>
+    <message>
+        <source>targets</source>
+        <translation>目标</translation>
+    </message>
+    <message>
+        <source>The i-th arrival goes to replica i modulo the number of replicas.</source>
+        <translation>第 i 个到达的请求交给第 i mod N 个副本。</translation>
+    </message>
+    <message>
+        <source>The longer of computing and reading at a share of the device&apos;s peaks, plus an overhead.</source>
+        <translation>按设备峰值的一定比例，取计算与读取中较长者，再加固定开销。</translation>
+    </message>
+    <message>
+        <source>The same in blocks, the null block included (num_gpu_blocks)</source>
+        <translation>同上，以块计，含空块（num_gpu_blocks）</translation>
+    </message>
+    <message>
+        <source>The same in tokens</source>
+        <translation>同上，以 token 计</translation>
+    </message>
+    <message>
+        <source>Time of every step</source>
+        <translation>每步的时间</translation>
+    </message>
+    <message>
+        <source>Time of every step beside the kernels: launches, scheduling, sampling</source>
+        <translation>每步中内核以外的时间：启动、调度、采样</translation>
+    </message>
+    <message>
+        <source>Time per output token that should be met</source>
+        <translation>每个输出 token 应达到的时间</translation>
+    </message>
+    <message>
+        <source>Time per token computed in the step</source>
+        <translation>步内每个计算 token 的时间</translation>
+    </message>
+    <message>
+        <source>Time per token of context that the step reads</source>
+        <translation>步内读取的每个上下文 token 的时间</translation>
+    </message>
+    <message>
+        <source>Time to first token that should be met</source>
+        <translation>首个 token 应达到的时间</translation>
+    </message>
+    <message>
+        <source>Time to last token that should be met</source>
+        <translation>最后一个 token 应达到的时间</translation>
+    </message>
+    <message>
+        <source>token budget</source>
+        <translation>token 预算</translation>
+    </message>
+    <message>
+        <source>token ns</source>
+        <translation>计算时间</translation>
+    </message>
+    <message>
+        <source>tokens</source>
+        <translation>token</translation>
+    </message>
+    <message>
+        <source>Tokens computed in one step at most (max_num_batched_tokens)</source>
+        <translation>一步最多计算的 token 数（max_num_batched_tokens）</translation>
+    </message>
+    <message>
+        <source>Tokens kept by each layer</source>
+        <translation>每层保留的 token 数</translation>
+    </message>
+    <message>
+        <source>Tokens kept for their accumulated attention (heavy hitters)</source>
+        <translation>因累积注意力高而保留的 token 数</translation>
+    </message>
+    <message>
+        <source>Tokens of one block; a block spans all layers and heads</source>
+        <translation>一块的 token 数；一块跨所有层和头</translation>
+    </message>
+    <message>
+        <source>Tokens of one prompt in one step at most; 0 = no limit (long_prefill_token_threshold)</source>
+        <translation>一个提示在一步中最多的 token 数；0 = 不限（long_prefill_token_threshold）</translation>
+    </message>
+    <message>
+        <source>Tokens read by each query</source>
+        <translation>每个查询读取的 token 数</translation>
+    </message>
+    <message>
+        <source>tpot s</source>
+        <translation>输出间隔</translation>
+    </message>
+    <message>
+        <source>trace</source>
+        <translation>轨迹</translation>
+    </message>
+    <message>
+        <source>Trace file: a .kvt or any importable file</source>
+        <translation>轨迹文件：.kvt 或任何可导入的文件</translation>
+    </message>
+    <message>
+        <source>ttft s</source>
+        <translation>首个 token</translation>
+    </message>
+    <message>
+        <source>Weights that are summed: of the softmax over what is kept (renorm), or as recorded (raw)</source>
+        <translation>累加的权重：对所保留部分重新归一化（renorm），或按记录原样（raw）</translation>
+    </message>
+    <message>
+        <source>Which free range is taken: the lowest that is large enough</source>
+        <translation>取用哪段空闲内存：足够大的最低一段</translation>
+    </message>
+    <message>
+        <source>Which replica serves a request</source>
+        <translation>由哪个副本服务请求</translation>
+    </message>
+    <message>
+        <source>Which tokens stay in the cache</source>
+        <translation>哪些 token 留在缓存中</translation>
+    </message>
+    <message>
+        <source>window</source>
+        <translation>窗口</translation>
+    </message>
+    <message>
+        <source>workload</source>
+        <translation>负载</translation>
+    </message>
+</context>
+</TS>

@@ -1,0 +1,635 @@
+<?xml version="1.0" encoding="utf-8"?>
+<!DOCTYPE TS>
+<TS version="2.1" language="zh_CN" sourcelanguage="en">
+<context>
+    <name>Headline</name>
+    <message>
+        <source>TTFT p50</source>
+        <translation>TTFT p50</translation>
+    </message>
+    <message>
+        <source>Time from arrival to the first token, median</source>
+        <translation>从到达到首个 token 的时间，中位数</translation>
+    </message>
+    <message>
+        <source>TTFT p99</source>
+        <translation>TTFT p99</translation>
+    </message>
+    <message>
+        <source>Time from arrival to the first token, 99th percentile</source>
+        <translation>从到达到首个 token 的时间，第 99 百分位数</translation>
+    </message>
+    <message>
+        <source>TPOT p50</source>
+        <translation>TPOT p50</translation>
+    </message>
+    <message>
+        <source>Time per further output token, median</source>
+        <translation>此后每个输出 token 的时间，中位数</translation>
+    </message>
+    <message>
+        <source>Output rate</source>
+        <translation>输出速率</translation>
+    </message>
+    <message>
+        <source>%1 tokens/s</source>
+        <translation>%1 token/秒</translation>
+    </message>
+    <message>
+        <source>Output tokens of completed requests over the whole run</source>
+        <translation>已完成请求的输出 token 数除以整个运行时间</translation>
+    </message>
+    <message>
+        <source>Mean batch</source>
+        <translation>平均批大小</translation>
+    </message>
+    <message>
+        <source>Requests running at once, mean over time</source>
+        <translation>同时运行的请求数，按时间平均</translation>
+    </message>
+    <message>
+        <source>Completed</source>
+        <translation>已完成</translation>
+    </message>
+    <message>
+        <source>%1 of %2</source>
+        <translation>%1 / 共 %2</translation>
+    </message>
+    <message>
+        <source>Requests served to their end, of those that arrived</source>
+        <translation>到达的请求中服务到结束的请求</translation>
+    </message>
+    <message>
+        <source>Rejected</source>
+        <translation>已拒绝</translation>
+    </message>
+    <message>
+        <source>Requests that the pool or the model&apos;s length cannot hold</source>
+        <translation>内存池或模型长度容纳不下的请求</translation>
+    </message>
+    <message>
+        <source>Preemptions</source>
+        <translation>抢占次数</translation>
+    </message>
+    <message>
+        <source>Times a running request lost its memory</source>
+        <translation>运行中的请求失去内存的次数</translation>
+    </message>
+    <message>
+        <source>Prefix hits</source>
+        <translation>前缀命中</translation>
+    </message>
+    <message>
+        <source>%1 tokens</source>
+        <translation>%1 token</translation>
+    </message>
+    <message>
+        <source>Prompt tokens found in the cache at first admission</source>
+        <translation>首次准入时在缓存中找到的提示 token</translation>
+    </message>
+    <message>
+        <source>Makespan</source>
+        <translation>总时长</translation>
+    </message>
+    <message>
+        <source>From the first arrival to the last finish</source>
+        <translation>从首个请求到达到最后一个请求完成</translation>
+    </message>
+    <message>
+        <source>Targets met</source>
+        <translation>达标率</translation>
+    </message>
+    <message>
+        <source>Share of requests that met all latency targets</source>
+        <translation>满足全部延迟目标的请求所占比例</translation>
+    </message>
+    <message>
+        <source>metadata</source>
+        <translation>元数据</translation>
+    </message>
+    <message>
+        <source>live</source>
+        <translation>有效</translation>
+    </message>
+    <message>
+        <source>reserved</source>
+        <translation>预留</translation>
+    </message>
+    <message>
+        <source>hole</source>
+        <translation>空洞</translation>
+    </message>
+    <message>
+        <source>tail</source>
+        <translation>尾部</translation>
+    </message>
+    <message>
+        <source>padding</source>
+        <translation>填充</translation>
+    </message>
+    <message>
+        <source>internal</source>
+        <translation>内部碎片</translation>
+    </message>
+    <message>
+        <source>cached</source>
+        <translation>已缓存</translation>
+    </message>
+    <message>
+        <source>stranded</source>
+        <translation>搁置</translation>
+    </message>
+    <message>
+        <source>free</source>
+        <translation>空闲</translation>
+    </message>
+    <message>
+        <source>tables, maps and scales that lie in the pool</source>
+        <translation>位于内存池中的表、映射和缩放系数（metadata）</translation>
+    </message>
+    <message>
+        <source>held, written, and kept by some request</source>
+        <translation>被占用、已写入，且有请求仍保留它（live）</translation>
+    </message>
+    <message>
+        <source>held for tokens that are still to be written</source>
+        <translation>已被占用，留给尚未写入的 token（reserved）</translation>
+    </message>
+    <message>
+        <source>written and dropped, but its block is still held</source>
+        <translation>写入后已被丢弃，但所在的块仍被占用（hole）</translation>
+    </message>
+    <message>
+        <source>rest of a held block that will never be written</source>
+        <translation>被占用的块中永远不会写入的剩余部分（tail）</translation>
+    </message>
+    <message>
+        <source>no token can lie here: null block and remainders</source>
+        <translation>不能存放 token：空块和余数部分（padding）</translation>
+    </message>
+    <message>
+        <source>reserved beyond what the request will ever use</source>
+        <translation>预留得超出请求最终用量的部分（internal）</translation>
+    </message>
+    <message>
+        <source>held by nobody, its content can still be found again</source>
+        <translation>无人占用，内容仍可被再次命中（cached）</translation>
+    </message>
+    <message>
+        <source>held by nobody, yet an allocation was refused for lack of memory</source>
+        <translation>无人占用，却有一次分配因内存不足被拒绝（stranded）</translation>
+    </message>
+    <message>
+        <source>held by nobody, available at once</source>
+        <translation>无人占用，可立即使用（free）</translation>
+    </message>
+</context>
+<context>
+    <name>Sliders</name>
+    <message>
+        <source>Requests arrive this many times as fast as recorded</source>
+        <translation>请求到达速度是记录的多少倍</translation>
+    </message>
+    <message>
+        <source>%1 blocks</source>
+        <translation>%1 块</translation>
+    </message>
+    <message>
+        <source>%1 tokens</source>
+        <translation>%1 token</translation>
+    </message>
+    <message>
+        <source>KV memory of one replica</source>
+        <translation>一个副本的 KV 内存</translation>
+    </message>
+    <message>
+        <source>The allocator &quot;%1&quot; has no blocks</source>
+        <translation>分配器“%1”没有块</translation>
+    </message>
+    <message>
+        <source>%1; it divides the trace&apos;s hash block of %2</source>
+        <translation>%1；须整除轨迹的哈希块大小 %2</translation>
+    </message>
+</context>
+<context>
+    <name>Units</name>
+    <message>
+        <source>%1 min %2 s</source>
+        <translation>%1 分 %2 秒</translation>
+    </message>
+    <message>
+        <source>%1 h %2 min</source>
+        <translation>%1 小时 %2 分</translation>
+    </message>
+    <message>
+        <source>h</source>
+        <translation>小时</translation>
+    </message>
+    <message>
+        <source>min</source>
+        <translation>分钟</translation>
+    </message>
+</context>
+<context>
+    <name>kvplan::gui::MainWindow</name>
+    <message>
+        <source>Scenario</source>
+        <translation>场景</translation>
+    </message>
+    <message>
+        <source>What if</source>
+        <translation>假设分析</translation>
+    </message>
+    <message>
+        <source>Memory over time as a table</source>
+        <translation>内存随时间变化的表格</translation>
+    </message>
+    <message>
+        <source>Progress</source>
+        <translation>进度</translation>
+    </message>
+    <message>
+        <source>Cancel</source>
+        <translation>取消</translation>
+    </message>
+    <message>
+        <source>%1 requests, %2 steps, simulated in %3 of processor time</source>
+        <translation>%1 个请求，%2 步，模拟用了 %3 处理器时间</translation>
+    </message>
+    <message>
+        <source>Opening was cancelled.</source>
+        <translation>已取消打开。</translation>
+    </message>
+    <message>
+        <source>Cancelled: the picture is of an earlier scenario. Run &gt; Run again.</source>
+        <translation>已取消：图中是较早的场景。可用“运行 &gt; 重新运行”。</translation>
+    </message>
+    <message>
+        <source>Open a trace or a scenario</source>
+        <translation>打开轨迹或场景</translation>
+    </message>
+    <message>
+        <source>Traces and scenarios (*.kvt *.csv *.jsonl *.json *.gz *.zst);;All files (*)</source>
+        <translation>轨迹和场景 (*.kvt *.csv *.jsonl *.json *.gz *.zst);;所有文件 (*)</translation>
+    </message>
+    <message>
+        <source>&amp;Run</source>
+        <translation>运行(&amp;R)</translation>
+    </message>
+    <message>
+        <source>&amp;Run Again</source>
+        <translation>重新运行(&amp;R)</translation>
+    </message>
+    <message>
+        <source>&amp;Cancel</source>
+        <translation>取消(&amp;C)</translation>
+    </message>
+    <message>
+        <source>&amp;File</source>
+        <translation>文件(&amp;F)</translation>
+    </message>
+    <message>
+        <source>&amp;Open…</source>
+        <translation>打开(&amp;O)…</translation>
+    </message>
+    <message>
+        <source>&amp;Quit</source>
+        <translation>退出(&amp;Q)</translation>
+    </message>
+    <message>
+        <source>&amp;Edit</source>
+        <translation>编辑(&amp;E)</translation>
+    </message>
+    <message>
+        <source>&amp;Undo</source>
+        <translation>撤销(&amp;U)</translation>
+    </message>
+    <message>
+        <source>&amp;Redo</source>
+        <translation>重做(&amp;R)</translation>
+    </message>
+    <message>
+        <source>&amp;Copy Picture and Data</source>
+        <translation>复制图片和数据(&amp;C)</translation>
+    </message>
+    <message>
+        <source>Copy as Co&amp;mmand</source>
+        <translation>复制为命令(&amp;M)</translation>
+    </message>
+    <message>
+        <source>&amp;View</source>
+        <translation>视图(&amp;V)</translation>
+    </message>
+    <message>
+        <source>Zoom &amp;In</source>
+        <translation>放大(&amp;I)</translation>
+    </message>
+    <message>
+        <source>Zoom &amp;Out</source>
+        <translation>缩小(&amp;O)</translation>
+    </message>
+    <message>
+        <source>Show &amp;All</source>
+        <translation>显示全部(&amp;A)</translation>
+    </message>
+    <message>
+        <source>Show &amp;Marked Range</source>
+        <translation>显示标记范围(&amp;M)</translation>
+    </message>
+    <message>
+        <source>Show as &amp;Table</source>
+        <translation>显示为表格(&amp;T)</translation>
+    </message>
+    <message>
+        <source>&amp;Scenario</source>
+        <translation>场景(&amp;S)</translation>
+    </message>
+    <message>
+        <source>&amp;What if</source>
+        <translation>假设分析(&amp;W)</translation>
+    </message>
+    <message>
+        <source>&amp;Reset Layout</source>
+        <translation>重置布局(&amp;R)</translation>
+    </message>
+    <message>
+        <source>T&amp;heme</source>
+        <translation>主题(&amp;H)</translation>
+    </message>
+    <message>
+        <source>As the &amp;Desktop</source>
+        <translation>跟随桌面(&amp;D)</translation>
+    </message>
+    <message>
+        <source>&amp;Light</source>
+        <translation>浅色(&amp;L)</translation>
+    </message>
+    <message>
+        <source>&amp;Language</source>
+        <translation>语言(&amp;L)</translation>
+    </message>
+    <message>
+        <source>&amp;Help</source>
+        <translation>帮助(&amp;H)</translation>
+    </message>
+    <message>
+        <source>&amp;Keys</source>
+        <translation>按键(&amp;K)</translation>
+    </message>
+    <message>
+        <source>&amp;About kvplan</source>
+        <translation>关于 kvplan(&amp;A)</translation>
+    </message>
+    <message>
+        <source>About &amp;Qt</source>
+        <translation>关于 Qt(&amp;Q)</translation>
+    </message>
+    <message>
+        <source>About kvplan</source>
+        <translation>关于 kvplan</translation>
+    </message>
+    <message>
+        <source>kvplan %1
+Where the KV-cache bytes of a language-model server go.
+Apache-2.0; uses Qt under the LGPL.</source>
+        <translation>kvplan %1
+语言模型服务器的 KV 缓存字节用在了哪里。
+Apache-2.0；按 LGPL 使用 Qt。</translation>
+    </message>
+    <message>
+        <source>Close</source>
+        <translation>关闭</translation>
+    </message>
+    <message>
+        <source>In the chart:
+W, S or wheel: zoom
+A, D or drag: move
+Left, Right: move the cursor
+Shift+drag, Shift+Left, Shift+Right: mark a range
+F: show the marked range
+Home or double click: show everything
+Esc: clear cursor and mark
+
+Everywhere:
+</source>
+        <translation>在图中：
+W、S 或滚轮：缩放
+A、D 或拖动：平移
+Left、Right：移动游标
+Shift+拖动、Shift+Left、Shift+Right：标记范围
+F：显示标记范围
+Home 或双击：显示全部
+Esc：清除游标和标记
+
+任何位置：
+</translation>
+    </message>
+    <message>
+        <source>%1: %2
+</source>
+        <translation>%1：%2
+</translation>
+    </message>
+    <message>
+        <source>Keys</source>
+        <translation>按键</translation>
+    </message>
+    <message>
+        <source>Dar&amp;k</source>
+        <translation>深色(&amp;K)</translation>
+    </message>
+</context>
+<context>
+    <name>kvplan::gui::MessageBar</name>
+    <message>
+        <source>Message</source>
+        <translation>消息</translation>
+    </message>
+    <message>
+        <source>Copy</source>
+        <translation>复制</translation>
+    </message>
+    <message>
+        <source>Copy message</source>
+        <translation>复制消息</translation>
+    </message>
+    <message>
+        <source>Close this message</source>
+        <translation>关闭此消息</translation>
+    </message>
+    <message>
+        <source>Close message</source>
+        <translation>关闭消息</translation>
+    </message>
+    <message>
+        <source>Error</source>
+        <translation>错误</translation>
+    </message>
+    <message>
+        <source>Note</source>
+        <translation>提示</translation>
+    </message>
+</context>
+<context>
+    <name>kvplan::gui::ScenarioPanel</name>
+    <message>
+        <source>general</source>
+        <translation>常规</translation>
+    </message>
+    <message>
+        <source>from %1 to %2</source>
+        <translation>从 %1 到 %2</translation>
+    </message>
+    <message>
+        <source>%1, usually %2</source>
+        <translation>%1，通常为 %2</translation>
+    </message>
+    <message>
+        <source>a positive number of seconds</source>
+        <translation>正的秒数</translation>
+    </message>
+    <message>
+        <source>p/q or a decimal number</source>
+        <translation>p/q 或十进制小数</translation>
+    </message>
+    <message>
+        <source>%1. Open another one with File &gt; Open</source>
+        <translation>%1。用“文件 &gt; 打开”打开另一个</translation>
+    </message>
+    <message>
+        <source>%1: %2</source>
+        <translation>%1：%2</translation>
+    </message>
+    <message>
+        <source>Back to the default</source>
+        <translation>恢复默认值</translation>
+    </message>
+    <message>
+        <source>Reset %1</source>
+        <translation>重置 %1</translation>
+    </message>
+    <message>
+        <source>%1 (%2)</source>
+        <translation>%1（%2）</translation>
+    </message>
+</context>
+<context>
+    <name>kvplan::gui::SliderPanel</name>
+    <message>
+        <source>&amp;Load</source>
+        <translation>负载(&amp;L)</translation>
+    </message>
+    <message>
+        <source>&amp;Pool</source>
+        <translation>内存池(&amp;P)</translation>
+    </message>
+    <message>
+        <source>&amp;Block</source>
+        <translation>块(&amp;B)</translation>
+    </message>
+    <message>
+        <source>B&amp;udget</source>
+        <translation>预算(&amp;U)</translation>
+    </message>
+    <message>
+        <source>65,536 tokens </source>
+        <translation>65,536 token </translation>
+    </message>
+</context>
+<context>
+    <name>kvplan::gui::TimelineTable</name>
+    <message>
+        <source>from %1 to %2</source>
+        <translation>从 %1 到 %2</translation>
+    </message>
+    <message>
+        <source>begin (s)</source>
+        <translation>开始（秒）</translation>
+    </message>
+    <message>
+        <source>end (s)</source>
+        <translation>结束（秒）</translation>
+    </message>
+    <message>
+        <source>running</source>
+        <translation>运行中</translation>
+    </message>
+    <message>
+        <source>waiting</source>
+        <translation>等待中</translation>
+    </message>
+</context>
+<context>
+    <name>kvplan::gui::TimelineView</name>
+    <message>
+        <source>Memory over time</source>
+        <translation>内存随时间的变化</translation>
+    </message>
+    <message>
+        <source>Stacked chart of the ten states of KV memory, with requests running and waiting beneath it. W and S zoom, A and D pan, arrow keys move the cursor, Home shows everything.</source>
+        <translation>KV 内存十种状态的堆叠图，下方是运行中和等待中的请求数。W 和 S 缩放，A 和 D 平移，方向键移动游标，Home 显示全部。</translation>
+    </message>
+    <message>
+        <source>running</source>
+        <translation>运行中</translation>
+    </message>
+    <message>
+        <source>waiting</source>
+        <translation>等待中</translation>
+    </message>
+    <message>
+        <source>Drop a trace or a scenario here</source>
+        <translation>将轨迹或场景拖放到这里</translation>
+    </message>
+    <message>
+        <source>or open one with File &gt; Open.
+A trace is a .kvt file, or a CSV or JSONL file of requests (Azure, Mooncake, ...); a scenario is a JSON file.</source>
+        <translation>或用“文件 &gt; 打开”打开。
+轨迹是 .kvt 文件，或由请求组成的 CSV、JSONL 文件（Azure、Mooncake 等）；场景是 JSON 文件。</translation>
+    </message>
+    <message>
+        <source>KV memory (%1), capacity %2</source>
+        <translation>KV 内存（%1），容量 %2</translation>
+    </message>
+    <message>
+        <source>Requests running</source>
+        <translation>运行中的请求</translation>
+    </message>
+    <message>
+        <source>Requests waiting</source>
+        <translation>等待中的请求</translation>
+    </message>
+    <message>
+        <source>Time since the first arrival (%1)</source>
+        <translation>距首个请求到达的时间（%1）</translation>
+    </message>
+    <message>
+        <source>At %1</source>
+        <translation>%1 时</translation>
+    </message>
+    <message>
+        <source>Mean of the view</source>
+        <translation>视图内平均值</translation>
+    </message>
+    <message>
+        <source>%1: %2, from %3 to %4 %5</source>
+        <translation>%5 %1：%2，从 %3 到 %4</translation>
+    </message>
+    <message>
+        <source>at %1</source>
+        <translation>在 %1</translation>
+    </message>
+    <message>
+        <source>in the view</source>
+        <translation>视图内</translation>
+    </message>
+    <message>
+        <source>No data</source>
+        <translation>没有数据</translation>
+    </message>
+    <message>
+        <source>%1, %2 %3</source>
+        <translation>%1，%2 %3</translation>
+    </message>
+</context>
+</TS>
