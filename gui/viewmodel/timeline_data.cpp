@@ -12,7 +12,7 @@ using observe::kStates;
 /// Adds one replica's bin, in cells, to the fleet's, in bytes.
 void add_replica(const observe::TimelineBin& bin, const core::MemoryLayout& layout, TimelineColumn& sum) {
   for (std::size_t row = 0; row < kTimelineRows; ++row) {
-    const std::int64_t scale = row < kStates ? layout.token_bytes : 1;
+    const std::int64_t scale = row < kStates ? layout.count_bytes() : 1;
     const std::int64_t more = row == observe::index(observe::State::kPadding) ? layout.padding_bytes() : 0;
     sum.value_ticks[row] += bin.value_ticks[row] * scale + Wide{more} * (sum.end - sum.begin);
     sum.least[row] += bin.least[row] * scale + more;

@@ -2,30 +2,24 @@
 
 #include <algorithm>
 
+#include "simulator/attention/cell_metadata.h"
+
 namespace kvplan::attention {
 namespace {
 
-constexpr std::int64_t kPositionBytes = 4;  ///< a slot-to-position map entry
-
 /// Bytes of cells and of metadata for `tokens` tokens in each of the unit's stored heads.
 struct CellBytes {
-  std::int64_t cell{0};       ///< key and value
-  std::int64_t state{0};      ///< metadata beside each cell
-  std::int64_t positions{0};  ///< map entries: per cell, or per token where one set serves the layer
-  bool one_map{false};
+  std::int64_t cell{0};  ///< key and value
+  CellMetadata beside;
 
   [[nodiscard]] std::int64_t metadata(std::int64_t tokens, std::int64_t heads) const {
-    return tokens * (heads * state + (one_map ? 1 : heads) * positions);
+    return tokens * beside.of_token(heads);
   }
 };
 
 CellBytes cell_bytes(const PolicyChoice& policy, const PolicyTraits& traits, const RecordingInfo& info) {
-  // Out of order only where a token takes the place of a dropped one.
-  const bool mapped = policy.choice.text("placement") == "reuse" && !traits.interval && !traits.selects;
   return {.cell = std::int64_t{info.key_size + info.value_size} * info.cache_element_bytes,
-          .state = traits.state_bytes_per_cell,
-          .positions = mapped ? kPositionBytes : 0,
-          .one_map = traits.scope == Scope::kLayer};
+          .beside = cell_metadata(policy, traits)};
 }
 
 Status check_place(const Recording& recording, const EvaluationRequest& request) {

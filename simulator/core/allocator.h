@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <span>
 
+#include "simulator/base/check.h"
 #include "simulator/base/units.h"
 
 namespace kvplan::core {
@@ -19,12 +20,23 @@ namespace kvplan::core {
 struct MemoryLayout {
   std::int64_t quantum_tokens{
       1};  ///< tokens of the least amount that can be granted or returned (block; 1 slot)
-  std::int64_t token_bytes{1};     ///< KV bytes of one token over all layers and heads
+  std::int64_t token_bytes{1};     ///< bytes of one token's place over all layers and heads
   std::int64_t capacity_bytes{0};  ///< KV bytes before rounding to quanta
   std::int64_t quanta{0};          ///< quanta that requests can hold
   bool returns_quanta{true};       ///< false: a request's memory comes back only as a whole, when it ends
+  /// Cells of one token's place that a token policy tells apart (see course.h); divides token_bytes.
+  std::int64_t cells_per_token{1};
+  std::int64_t metadata_bytes{0};  ///< of each cell, what the policy keeps beside keys and values
 
   [[nodiscard]] std::int64_t quantum_bytes() const { return quantum_tokens * token_bytes; }
+  [[nodiscard]] std::int64_t cell_bytes() const { return token_bytes / cells_per_token; }
+  /// Bytes that one count of the ledger stands for: a token's place, or a byte where tokens are told apart by
+  /// cell.
+  [[nodiscard]] std::int64_t count_bytes() const {
+    return cells_per_token == 1 && metadata_bytes == 0 ? token_bytes : 1;
+  }
+  /// Counts of the ledger in one quantum.
+  [[nodiscard]] std::int64_t quantum_counts() const { return quantum_bytes() / count_bytes(); }
   /// Bytes that no cell maps to: the null block and remainders of the division into quanta.
   [[nodiscard]] std::int64_t padding_bytes() const { return capacity_bytes - quanta * quantum_bytes(); }
 };
@@ -88,6 +100,11 @@ class Allocator {
     std::int64_t count{0};
   };
   virtual Dropped drop(RequestId request, std::int64_t sink, std::int64_t begin, std::int64_t written) = 0;
+  /// These logical blocks come back, in this order. For requests that follow a course. REQUIRES: the request
+  /// holds them; nothing is made findable. Never asked where memory comes back as a whole.
+  virtual void let_go(RequestId request, std::span<const std::int32_t> /*logical_blocks*/) {
+    KVPLAN_CHECK(false, request);
+  }
   /// Everything comes back, the tail first. `written`: tokens that the request had written.
   virtual void release(RequestId request, std::int64_t written) = 0;
   /// The request has ended for good: nothing about it need be remembered. REQUIRES: released.

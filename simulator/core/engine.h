@@ -14,6 +14,7 @@
 
 #include "simulator/base/result.h"
 #include "simulator/core/allocator.h"
+#include "simulator/core/course.h"
 #include "simulator/core/latency.h"
 #include "simulator/core/observer.h"
 #include "simulator/core/workload.h"
@@ -23,6 +24,9 @@ namespace kvplan::core {
 /// Which cells of a request stay after a token: the first `sink` and the last `recent`. Applied at the end of
 /// each step in which the request produced a token and goes on, so never before its prompt (or what is
 /// recomputed) is whole. `recent` < 0 keeps everything.
+///
+/// This is the short form for policies whose kept tokens follow from lengths and that leave holes: a pair of
+/// numbers for all requests, and blocks may be shared. Everything else is told by courses (course.h).
 struct KeepRule {
   std::int64_t sink{0};
   std::int64_t recent{-1};
@@ -59,6 +63,7 @@ struct ReplicaRun {
   std::span<const RequestId> requests;  ///< this replica's requests by (arrival, position)
   SchedulerParams scheduler;
   KeepRule keep;
+  CourseSource* courses{nullptr};  ///< null: `keep` says what stays. Else every request follows a course
   Allocator* allocator{nullptr};
   const LatencyModel* latency{nullptr};
   std::span<Observer* const> observers;
@@ -68,8 +73,9 @@ struct ReplicaRun {
 /// Simulated times beyond this (2^62 ticks since the first arrival: 52 days) end a run with an error.
 inline constexpr std::int64_t kLastTick = std::int64_t{1} << 62;
 
-/// Runs to the end of the last request. Errors: interrupted (control->stop), simulated time exceeded.
-/// REQUIRES: an empty allocator.
+/// Runs to the end of the last request. Errors: interrupted (control->stop), simulated time exceeded, a
+/// course that cannot be had. REQUIRES: an empty allocator; with courses, one that finds nothing (no prefix
+/// cache), and a keep rule that keeps everything.
 Status run_fast(const ReplicaRun& run);
 Status run_naive(const ReplicaRun& run);
 

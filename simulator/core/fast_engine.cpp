@@ -16,6 +16,10 @@
 // admitted while budget is left, so all wishes but the youngest's always fit the budget (only the youngest
 // can have been cut by it; wishes never grow otherwise). The pass checks that, and the youngest takes what is
 // left.
+//
+// With courses (course.h) what a request needs and keeps is looked up, not derived: its blocks come and go as
+// the course says. Such requests are visited once per pass, in admission order; a run ends with the shortest
+// of their runs of alike steps.
 #include <algorithm>
 #include <cmath>
 #include <deque>
@@ -69,7 +73,7 @@ class FastEngine final : public BlockListener {
         now_ = arrival_of(run_.requests[next_arrival_]);
         continue;
       }
-      pass();
+      KVPLAN_TRY_DO(pass());
       const StepSeries series = choose_series();
       const Wide span = series.span(series.steps);
       if (span > kLastTick - now_.since_start.count)
@@ -125,7 +129,10 @@ class FastEngine final : public BlockListener {
 
   void leave(Seat seat) {
     const SeatState& s = at(seat);
-    if (s.decoding) {
+    if (s.decoding && s.course != nullptr) {
+      std::erase(following_, seat);
+      --decoding_count_;
+    } else if (s.decoding) {
       phases_.leave(seats_, seat);
       --decoding_count_;
       context_sum_ -= kept(s, tokens_held(s));
@@ -138,7 +145,7 @@ class FastEngine final : public BlockListener {
 
   // ---- a pass ----
 
-  void pass() {
+  Status pass() {
     pass_ = Pass{};
     pass_.time = now_;
     in_step_.clear();
@@ -148,13 +155,14 @@ class FastEngine final : public BlockListener {
     budget_ = run_.scheduler.token_budget;
     schedule_running();
     tell_decode_grants();
-    admit_waiting();
+    KVPLAN_TRY_DO(admit_waiting());
     pass_.running = seats_.running();
     pass_.waiting = static_cast<std::int64_t>(waiting_.size());
     pass_.pool = allocator_.counts();
     KVPLAN_CHECK(pass_.load.requests > 0, pass_.running,
                  pass_.waiting);  // every pass makes progress: no livelock
     for (Observer* o : run_.observers) o->on_pass_end(pass_);
+    return Done{};
   }
 
   [[nodiscard]] std::int64_t piece(std::int64_t wanted, std::int64_t budget) const {
@@ -187,6 +195,7 @@ class FastEngine final : public BlockListener {
     allocator_.release(r, written);
     if (s.decoding) goal_[static_cast<std::size_t>(r)] = static_cast<std::int32_t>(written + 1);
     leave(victim);
+    if (run_.courses != nullptr) run_.courses->end(r);
     waiting_.push_front(r);
     ++pass_.preempted;
     first_victim_rank_ = rank;
@@ -201,6 +210,7 @@ class FastEngine final : public BlockListener {
       need = phases_.first(step_);
       if (tell_publications_) fill = phases_.first(step_ + 1);
     }
+    if (run_.courses != nullptr) need = list_course_grants();
     const std::int64_t decoding_before = decoding_count_;
     KVPLAN_CHECK(decoding_before <= budget_, decoding_before, budget_);
     std::size_t next_prompt = 0;
@@ -226,7 +236,7 @@ class FastEngine final : public BlockListener {
       const bool needs_block = seat == need;
       if (needs_block) {
         if (!grant_decode_block(seat)) break;
-        need = at(seat).phase_next;
+        need = run_.courses != nullptr ? next_course_grant() : at(seat).phase_next;
       }
       if (seat == fill) {
         tell_decode_grants();
@@ -234,8 +244,35 @@ class FastEngine final : public BlockListener {
         fill = at(seat).phase_next;
       }
     }
+    if (run_.courses != nullptr) sum_courses();
     add_decoding(decoding_count_, context_sum_);
     budget_ -= decoding_count_ + prompt_tokens;
+  }
+
+  /// Those whose next token needs a quantum, in admission order; the first of them.
+  Seat list_course_grants() {
+    course_grants_.clear();
+    next_grant_ = 0;
+    if (grows_) {
+      for (const Seat seat : following_)
+        if (at(seat).course->grant(tokens_held(at(seat))).sum() > 0) course_grants_.push_back(seat);
+    }
+    return next_course_grant();
+  }
+  Seat next_course_grant() {
+    return next_grant_ < course_grants_.size() ? course_grants_[next_grant_++] : kNoSeat;
+  }
+
+  /// Context of this pass, and by how much it grows in a run of alike steps.
+  void sum_courses() {
+    context_sum_ = growing_count_ = 0;
+    for (const Seat seat : following_) {
+      const Course& course = *at(seat).course;
+      const std::int64_t held = tokens_held(at(seat));
+      context_sum_ += course.kept_tokens(held);
+      if (course.alike_steps(held) > 1)
+        growing_count_ += course.kept_tokens(held + 1) - course.kept_tokens(held);
+    }
   }
 
   [[nodiscard]] Seat eldest(Seat a, Seat b) {
@@ -248,7 +285,8 @@ class FastEngine final : public BlockListener {
   bool grant_decode_block(Seat seat) {
     const RequestId r = at(seat).request;
     const std::int64_t held = tokens_held(at(seat));
-    if (!make_room(seat, held + 1)) return false;
+    const Course* const course = at(seat).course;
+    if (!make_room(seat, course == nullptr ? held + 1 : course->table_slots(held + 1))) return false;
     const auto table = allocator_.table(r);
     decode_grants_.push_back({r, table.back(), static_cast<std::int64_t>(table.size()) - 1});
     if (tell_publications_) tell_decode_grants();  // between the reclaims that they caused
@@ -301,7 +339,7 @@ class FastEngine final : public BlockListener {
     pass_.load.attention_pairs += context + count;
   }
 
-  void admit_waiting() {
+  Status admit_waiting() {
     while (pass_.preempted == 0 && !waiting_.empty() && budget_ > 0 &&
            seats_.running() < run_.scheduler.max_seqs) {
       const RequestId r = waiting_.front();
@@ -314,7 +352,7 @@ class FastEngine final : public BlockListener {
       const std::int64_t tokens = piece(goal - found_.tokens, budget_);
       if (!allocator_.admit(r, found_, found_.tokens + tokens)) {
         pass_.refused = true;
-        return;
+        return Done{};
       }
       looked_up_ = -1;
       waiting_.pop_front();
@@ -328,10 +366,15 @@ class FastEngine final : public BlockListener {
         o->on_admit(Admission{r, admitted_before_[static_cast<std::size_t>(r)], found_.tokens,
                               allocator_.table(r).subspan(0, static_cast<std::size_t>(hit_blocks))});
       admitted_before_[static_cast<std::size_t>(r)] = true;
+      if (run_.courses != nullptr) {
+        KVPLAN_TRY(s.course, run_.courses->begin(r, goal));
+        for (Observer* o : run_.observers) o->on_course(r, *s.course);
+      }
       tell_grant(r, hit_blocks);
       add_chunk(seat, tokens);
       budget_ -= tokens;
     }
+    return Done{};
   }
 
   // ---- runs ----
@@ -339,10 +382,15 @@ class FastEngine final : public BlockListener {
   StepSeries choose_series() {
     const bool alike = in_step_.empty() && prompts_.empty() && pass_.preempted == 0;
     if (!alike) return {run_.latency->step(pass_.load), Ticks{0}, 1};
-    drop_stale_dues();
-    KVPLAN_CHECK(!dues_.empty(), decoding_count_);
-    std::int64_t most = dues_.top().step - step_;
-    if (grows_) {
+    std::int64_t most = INT64_MAX;
+    for (const Seat seat : following_)
+      most = std::min(most, at(seat).course->alike_steps(tokens_held(at(seat))));
+    if (following_.empty()) {
+      drop_stale_dues();
+      KVPLAN_CHECK(!dues_.empty(), decoding_count_);
+      most = dues_.top().step - step_;
+    }
+    if (grows_ && following_.empty()) {
       // The pass that grants a block comes before the step: the run ends where that pass begins.
       most = std::min(most, phases_.steps_to_members(step_));
       if (tell_publications_) most = std::min(most, phases_.steps_to_members(step_ + 1));
@@ -407,6 +455,12 @@ class FastEngine final : public BlockListener {
     step_ += steps;
     context_sum_ += growing_count_ * steps;
     attention_.clear();
+    for (const Seat seat : following_) {
+      const SeatState& s = at(seat);
+      const std::int64_t held = tokens_held(s);
+      if (held == workload_.final_tokens(s.request) || !s.course->let_go(held).empty())
+        attention_.push_back({s.rank, seat, 0});
+    }
     for (const auto& [seat, tokens] : in_step_) attention_.push_back({at(seat).rank, seat, tokens});
     for (drop_stale_dues(); !dues_.empty() && dues_.top().step == step_; drop_stale_dues()) {
       attention_.push_back({dues_.top().rank, dues_.top().seat, 0});
@@ -450,10 +504,18 @@ class FastEngine final : public BlockListener {
       allocator_.release(r, held);
       allocator_.forget(r);
       leave(a.seat);
+      if (run_.courses != nullptr) run_.courses->end(r);
       if (run_.control != nullptr) run_.control->requests_done.fetch_add(1, std::memory_order_relaxed);
       return;
     }
     if (!s.decoding) begin_decoding(a.seat);
+    if (s.course != nullptr) {
+      const auto blocks = s.course->let_go(held);
+      if (blocks.empty()) return;
+      allocator_.let_go(r, blocks);
+      for (Observer* o : run_.observers) o->on_let_go(LetGo{r, held, blocks});
+      return;
+    }
     if (run_.keep.evicts() && held > run_.keep.sink + run_.keep.recent) drop(a.seat, held);
   }
 
@@ -463,6 +525,13 @@ class FastEngine final : public BlockListener {
     s.offset = s.computed - step_;
     s.decoding = true;
     ++decoding_count_;
+    if (s.course != nullptr) {
+      // A long prompt may become whole after those of younger requests.
+      const auto place = std::find_if(following_.begin(), following_.end(),
+                                      [&](Seat other) { return at(other).rank > s.rank; });
+      following_.insert(place, seat);
+      return;
+    }
     ++growing_count_;
     context_sum_ += s.computed;
     phases_.enter(seats_, seat);
@@ -518,7 +587,10 @@ class FastEngine final : public BlockListener {
   std::vector<bool> generated_once_;   // by request
   std::vector<bool> admitted_before_;  // by request
 
-  std::vector<Seat> prompts_;  // running, prompt in work, by rank
+  std::vector<Seat> prompts_;        // running, prompt in work, by rank
+  std::vector<Seat> following_;      // decoding with a course, by rank
+  std::vector<Seat> course_grants_;  // of this pass
+  std::size_t next_grant_{0};
 
   std::int64_t step_{0};
   std::int64_t decoding_count_{0};

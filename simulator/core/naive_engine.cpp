@@ -18,6 +18,7 @@ struct State {
   std::int64_t dropped_to{-1};  ///< cells [sink, dropped_to) are gone; -1 = nothing dropped since admission
   bool admitted_before{false};
   bool prompt_done{false};  ///< the prompt (or what is recomputed) is whole since the latest admission
+  const Course* course{nullptr};
 };
 
 class NaiveEngine final : public BlockListener {
@@ -45,7 +46,7 @@ class NaiveEngine final : public BlockListener {
         now = arrival_of(run_.requests[next_arrival_]);
         continue;
       }
-      schedule(now);
+      KVPLAN_TRY_DO(schedule(now));
       const Ticks duration = run_.latency->step(pass_.load);
       if (duration.count > kLastTick - now.since_start.count)
         return bad_input("simulated time passes 52 days; check arrival times and latency coefficients");
@@ -114,6 +115,7 @@ class NaiveEngine final : public BlockListener {
     for (Observer* o : run_.observers)
       o->on_preempt(Release{victim, s.computed, allocator_.table_quanta(victim), table});
     allocator_.release(victim, s.computed);
+    end_course(victim);
     s.computed = 0;
     s.dropped_to = -1;
     waiting_.push_front(victim);
@@ -124,7 +126,8 @@ class NaiveEngine final : public BlockListener {
   void add_scheduled(RequestId r, std::int64_t tokens, bool decoding) {
     const State& s = state(r);
     scheduled_.push_back({r, tokens});
-    const std::int64_t kept = s.dropped_to < 0 ? s.computed : run_.keep.kept(s.computed);
+    std::int64_t kept = s.dropped_to < 0 ? s.computed : run_.keep.kept(s.computed);
+    if (s.course != nullptr && s.prompt_done) kept = s.course->kept_tokens(s.computed);
     pass_.load.requests += 1;
     pass_.load.tokens += tokens;
     pass_.load.context_tokens += kept;
@@ -137,7 +140,24 @@ class NaiveEngine final : public BlockListener {
     }
   }
 
-  void schedule(SimTime now) {
+  /// Slots that the table of a request needs for `tokens` tokens.
+  static std::int64_t slots(const State& s, std::int64_t tokens) {
+    return s.course == nullptr ? tokens : s.course->table_slots(tokens);
+  }
+
+  Status begin_course(RequestId r) {
+    if (run_.courses == nullptr) return Done{};
+    KVPLAN_TRY(state(r).course, run_.courses->begin(r, state(r).num_tokens));
+    for (Observer* o : run_.observers) o->on_course(r, *state(r).course);
+    return Done{};
+  }
+
+  void end_course(RequestId r) {
+    if (run_.courses != nullptr) run_.courses->end(r);
+    state(r).course = nullptr;
+  }
+
+  Status schedule(SimTime now) {
     pass_ = Pass{};
     pass_.time = now;
     scheduled_.clear();
@@ -151,7 +171,7 @@ class NaiveEngine final : public BlockListener {
       const std::int64_t tokens = piece(s.num_tokens - s.computed, budget);
       const std::int64_t before = allocator_.table_quanta(r);
       bool placed = true;
-      while (!allocator_.grow(r, s.computed + tokens)) {
+      while (!allocator_.grow(r, slots(s, s.computed + tokens))) {
         pass_.refused = true;
         const RequestId victim = running_.back();
         running_.pop_back();
@@ -185,6 +205,7 @@ class NaiveEngine final : public BlockListener {
       for (Observer* o : run_.observers)
         o->on_admit(Admission{r, s.admitted_before, found.tokens,
                               table.subspan(0, static_cast<std::size_t>(hit_blocks))});
+      KVPLAN_TRY_DO(begin_course(r));
       s.admitted_before = true;
       s.prompt_done = false;
       s.computed = found.tokens;
@@ -200,6 +221,7 @@ class NaiveEngine final : public BlockListener {
     KVPLAN_CHECK(pass_.load.requests > 0, pass_.running,
                  pass_.waiting);  // every pass makes progress: no livelock
     for (Observer* o : run_.observers) o->on_pass_end(pass_);
+    return Done{};
   }
 
   /// Tokens of a request's next piece.
@@ -226,6 +248,8 @@ class NaiveEngine final : public BlockListener {
         for (Observer* o : run_.observers) o->on_first_token(end, r);
       if (s.generated == workload_.output[static_cast<std::size_t>(r)]) {
         finish(end, r);
+      } else if (s.course != nullptr) {
+        follow_course(r);
       } else {
         apply_keep_rule(r);
       }
@@ -239,8 +263,17 @@ class NaiveEngine final : public BlockListener {
       o->on_finish(end, Release{r, state(r).computed, allocator_.table_quanta(r), table});
     allocator_.release(r, state(r).computed);
     allocator_.forget(r);
+    end_course(r);
     std::erase(running_, r);
     if (run_.control != nullptr) run_.control->requests_done.fetch_add(1, std::memory_order_relaxed);
+  }
+
+  void follow_course(RequestId r) {
+    const State& s = state(r);
+    const auto blocks = s.course->let_go(s.computed);
+    if (blocks.empty()) return;
+    allocator_.let_go(r, blocks);
+    for (Observer* o : run_.observers) o->on_let_go(LetGo{r, s.computed, blocks});
   }
 
   void apply_keep_rule(RequestId r) {

@@ -4,18 +4,19 @@
 // Order of calls, for one replica:
 //   on_arrival*            every arrival up to the moment of the pass (also while steps run; times ascend)
 //   on_pass_begin          the scheduler runs; from here to on_pass_end in the order in which it decides:
-//     on_preempt, on_admit, on_grant, on_decode_grants, on_chunk
+//     on_preempt, on_admit, on_course, on_grant, on_decode_grants, on_chunk
 //   on_pass_end            the settled state of the pass
 //   on_steps               one step, or a run of alike decode steps (see Steps)
 //   on_step_end            the last of those steps has ended; then, in scheduling order:
-//     on_first_token, on_drop, on_finish
+//     on_first_token, on_drop or on_let_go, on_finish
 // and again. After the last request: on_end.
 //
 // A token scheduled in a step is written when the step ends. Requests that decode write one token in every
 // step. A request that has dropped cells drops its oldest unprotected cell with
 // every further token after which it goes on: on_drop tells the first drop after an admission and, where
 // memory comes back in quanta, each later one that completes a quantum; the drops between follow from the
-// rule. Fast and naive stepping give the same calls, except that runs of alike steps may be split.
+// rule. A request with a course drops at on_step_end what the course says; on_let_go tells the blocks that
+// this frees. Fast and naive stepping give the same calls, except that runs of alike steps may be split.
 #pragma once
 
 #include <cstdint>
@@ -23,6 +24,7 @@
 
 #include "simulator/base/units.h"
 #include "simulator/core/allocator.h"
+#include "simulator/core/course.h"
 #include "simulator/core/latency.h"
 
 namespace kvplan::core {
@@ -81,6 +83,13 @@ struct Drop {
   std::span<const BlockId> table;
 };
 
+/// Blocks of a request that follows a course, let go after it has written `written` tokens, in this order.
+struct LetGo {
+  RequestId request;
+  std::int64_t written;
+  std::span<const std::int32_t> logical_blocks;
+};
+
 /// The scheduler has decided.
 struct Pass {
   SimTime time;
@@ -109,6 +118,8 @@ class Observer {
   virtual void on_pass_begin(SimTime /*time*/) {}
   virtual void on_preempt(const Release& /*release*/) {}
   virtual void on_admit(const Admission& /*admission*/) {}
+  /// The request follows this course until it leaves the running list; valid until then.
+  virtual void on_course(RequestId /*request*/, const Course& /*course*/) {}
   virtual void on_grant(const Grant& /*grant*/) {}
   virtual void on_decode_grants(std::span<const DecodeGrant> /*grants*/) {}
   virtual void on_chunk(const Chunk& /*chunk*/) {}
@@ -118,6 +129,7 @@ class Observer {
   virtual void on_step_end(SimTime /*time*/, std::span<const RequestId> /*finishing*/) {}
   virtual void on_first_token(SimTime /*time*/, RequestId /*request*/) {}
   virtual void on_drop(const Drop& /*drop*/) {}
+  virtual void on_let_go(const LetGo& /*let_go*/) {}
   virtual void on_finish(SimTime /*time*/, const Release& /*release*/) {}
   /// Everything that the step's end freed is free.
   virtual void on_settled(SimTime /*time*/, const PoolCounts& /*pool*/) {}

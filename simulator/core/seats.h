@@ -14,6 +14,7 @@
 
 namespace kvplan::core {
 
+class Course;
 using Seat = std::int32_t;
 inline constexpr Seat kNoSeat = -1;
 
@@ -29,6 +30,7 @@ struct SeatState {
   Seat phase_prev{kNoSeat}, phase_next{kNoSeat};
   bool decoding{false};
   bool sliding{false};  ///< has dropped a cell: loses one with every token
+  const Course* course{nullptr};
 };
 
 class SeatTable {

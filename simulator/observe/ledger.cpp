@@ -24,13 +24,13 @@ Ledger::Ledger(const core::Workload& workload, const core::MemoryLayout& layout,
     erosion_.resize(refs_.size());
     sliders_.resize(at(workload.size()));
   }
-  cell(State::kFree) = layout_.quanta * layout_.quantum_tokens;
+  cell(State::kFree) = layout_.quanta * layout_.quantum_counts();
   check();
 }
 
 StateCounts Ledger::bytes() const {
   StateCounts bytes{};
-  for (std::size_t s = 0; s < kStates; ++s) bytes[s] = cells_[s] * layout_.token_bytes;
+  for (std::size_t s = 0; s < kStates; ++s) bytes[s] = cells_[s] * layout_.count_bytes();
   bytes[index(State::kPadding)] += layout_.padding_bytes();
   return bytes;
 }
@@ -39,15 +39,16 @@ void Ledger::check() const {
   std::int64_t sum = layout_.padding_bytes();
   for (const std::int64_t cells : cells_) {
     KVPLAN_CHECK(cells >= 0, cells);
-    sum += cells * layout_.token_bytes;
+    sum += cells * layout_.count_bytes();
   }
   KVPLAN_CHECK(sum == layout_.capacity_bytes, sum, layout_.capacity_bytes);
 }
 
 void Ledger::set_pool(const core::PoolCounts& pool) {
-  cell(State::kCached) = pool.cached * layout_.quantum_tokens;
-  cell(State::kStranded) = refused_ ? pool.free * layout_.quantum_tokens : 0;
-  cell(State::kFree) = refused_ ? 0 : pool.free * layout_.quantum_tokens;
+  const std::int64_t quantum = layout_.quantum_counts();
+  cell(State::kCached) = pool.cached * quantum;
+  cell(State::kStranded) = refused_ ? pool.free * quantum : 0;
+  cell(State::kFree) = refused_ ? 0 : pool.free * quantum;
   check();
 }
 
@@ -69,6 +70,10 @@ void Ledger::add_unwritten(RequestId request, std::int64_t from, std::int64_t to
 }
 
 void Ledger::on_grant(const core::Grant& grant) {
+  if (courses_) {
+    courses_->grant_prompt(grant.request, grant.first_block, grant.quanta);
+    return set_courses();
+  }
   if (layout_.returns_quanta) {
     for (const BlockId block : grant.blocks) {
       KVPLAN_CHECK(refs_[at(block)] == 0, block, refs_[at(block)]);
@@ -83,6 +88,11 @@ void Ledger::on_grant(const core::Grant& grant) {
 
 void Ledger::on_decode_grants(std::span<const core::DecodeGrant> grants) {
   for (const core::DecodeGrant& grant : grants) {
+    if (courses_) {
+      courses_->grant_next(grant.request);
+      set_courses();
+      continue;
+    }
     KVPLAN_CHECK(refs_[at(grant.block)] == 0, grant.block, refs_[at(grant.block)]);
     refs_[at(grant.block)] = 1;
     const std::int64_t from = grant.logical_block * layout_.quantum_tokens;
@@ -120,6 +130,10 @@ void Ledger::let_block_go(BlockId block, std::int64_t written_cells) {
 
 void Ledger::give_back(const core::Release& release) {
   const RequestId r = release.request;
+  if (courses_) {
+    courses_->leave(r);
+    return set_courses();
+  }
   if (keep_.evicts() && sliders_[at(r)].sliding) {
     Slider& slider = sliders_[at(r)];
     leave_active(r);
@@ -182,14 +196,20 @@ void Ledger::on_pass_end(const core::Pass& pass) {
 void Ledger::on_steps(const core::Steps& steps) {
   const std::int64_t written = steps.pass.load.tokens;
   LedgerSpan span{steps.pass.time, steps.series, cells_, {}, running_, waiting_};
-  span.growth[index(State::kLive)] = written - growing_blocks_;
-  span.growth[index(State::kReserved)] = -written;
-  span.growth[index(State::kHole)] = growing_blocks_;
-  for (LedgerSink* sink : sinks_) sink->on_span(span);
   const std::int64_t last = steps.series.steps - 1;
-  evictions_.hole_cells_peak =
-      std::max(evictions_.hole_cells_peak, cell(State::kHole) + growing_blocks_ * last);
+  if (!courses_) {
+    span.growth[index(State::kLive)] = written - growing_blocks_;
+    span.growth[index(State::kReserved)] = -written;
+    span.growth[index(State::kHole)] = growing_blocks_;
+  } else if (last > 0) {
+    span.growth = counts_of(courses_->growth());
+  }
+  for (LedgerSink* sink : sinks_) sink->on_span(span);
+  const std::int64_t most_holes = cell(State::kHole) + span.growth[index(State::kHole)] * last;
+  evictions_.hole_cells_peak = std::max({evictions_.hole_cells_peak, cell(State::kHole), most_holes});
   told_until_ = steps.pass.time + Ticks{static_cast<std::int64_t>(steps.series.span(steps.series.steps))};
+  steps_in_progress_ = steps.series.steps;
+  if (courses_) return;  // they move when the last step ends
 
   cell(State::kLive) += written * steps.series.steps;
   cell(State::kReserved) -= written * steps.series.steps;
@@ -200,12 +220,56 @@ void Ledger::on_steps(const core::Steps& steps) {
 }
 
 void Ledger::on_step_end(SimTime /*time*/, std::span<const RequestId> finishing) {
+  if (courses_) {
+    courses_->end_steps(steps_in_progress_, finishing);
+    evictions_.tokens = courses_->dropped_cells() / layout_.cells_per_token;
+    set_courses();
+  }
   if (keep_.evicts() && sliding_count_ > 0) slide_all_but(finishing);
   check();
 }
 
 void Ledger::extend_to(SimTime time) {
   on_pass_begin(time);
+}
+
+// ---- courses
+// --------------------------------------------------------------------------------------------------------
+
+StateCounts Ledger::counts_of(const core::HeldCells& cells) const {
+  const std::int64_t metadata = layout_.metadata_bytes / layout_.count_bytes();
+  const std::int64_t cell = layout_.cell_bytes() / layout_.count_bytes();
+  StateCounts counts{};
+  counts[index(State::kMetadata)] = cells.live * metadata;
+  counts[index(State::kLive)] = cells.live * (cell - metadata);
+  counts[index(State::kReserved)] = cells.reserved * cell;
+  counts[index(State::kHole)] = cells.hole * cell;
+  counts[index(State::kTail)] = cells.tail * cell;
+  counts[index(State::kPadding)] = cells.padding * cell;
+  counts[index(State::kInternal)] = cells.internal * cell;
+  return counts;
+}
+
+void Ledger::set_courses() {
+  const StateCounts held = counts_of(courses_->held());
+  for (const State s : {State::kMetadata, State::kLive, State::kReserved, State::kHole, State::kTail,
+                        State::kPadding, State::kInternal})
+    cell(s) = held[index(s)];
+}
+
+void Ledger::on_course(RequestId request, const core::Course& course) {
+  if (!courses_) courses_.emplace(workload_.size());
+  courses_->enter(request, course);
+}
+
+void Ledger::on_chunk(const core::Chunk& chunk) {
+  if (courses_) courses_->chunk(chunk.request, chunk.tokens);
+}
+
+void Ledger::on_let_go(const core::LetGo& let_go) {
+  evictions_.blocks_let_go += static_cast<std::int64_t>(let_go.logical_blocks.size());
+  courses_->let_go(let_go.request, let_go.written);
+  set_courses();
 }
 
 // ---- dropped cells

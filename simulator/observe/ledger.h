@@ -5,17 +5,22 @@
 // capacity is a check of two separate accounts against each other; it is made after every event and stops the
 // program when it fails.
 //
+// It counts in tokens' places or, where a token policy tells cells of a token apart (requests follow
+// courses), in bytes: MemoryLayout::count_bytes says which.
+//
 // Between two changes it hands its sinks a `LedgerSpan`: a series of steps during which each state changes by
 // a fixed amount per step. Integrals, timelines and peaks are sums over spans.
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <vector>
 
 #include "simulator/core/engine.h"
 #include "simulator/core/observer.h"
+#include "simulator/observe/course_account.h"
 
 namespace kvplan::observe {
 
@@ -43,8 +48,9 @@ constexpr std::size_t index(State state) {
 inline constexpr std::array<std::string_view, kStates> kStateNames{
     "metadata", "live", "reserved", "hole", "tail", "padding", "internal", "cached", "stranded", "free"};
 
-/// `series.steps` steps from `begin`; during step k (0-based) state s holds cells[s] + k * growth[s] cells.
-/// Padding is not in cells (it may be less than one): see Ledger::layout().
+/// `series.steps` steps from `begin`; during step k (0-based) state s holds cells[s] + k * growth[s] counts,
+/// each of them layout().count_bytes() bytes. Padding outside the quanta is not in cells: see
+/// Ledger::layout().
 struct LedgerSpan {
   SimTime begin;
   core::StepSeries series;
@@ -67,9 +73,9 @@ class LedgerSink {
 
 /// What eviction did, counted beside the ledger.
 struct EvictionCounts {
-  std::int64_t tokens{0};           ///< cells dropped, each holder counted for itself
-  std::int64_t blocks_let_go{0};    ///< blocks that requests let go because nothing in them was kept
-  std::int64_t hole_cells_peak{0};  ///< most cells in state hole at any pass
+  std::int64_t tokens{0};         ///< tokens dropped, each holder counted for itself; by cells, rounded down
+  std::int64_t blocks_let_go{0};  ///< blocks that requests let go because nothing in them was kept
+  std::int64_t hole_cells_peak{0};  ///< most counts in state hole during any step
 };
 
 class Ledger final : public core::Observer {
@@ -77,7 +83,7 @@ class Ledger final : public core::Observer {
   Ledger(const core::Workload& workload, const core::MemoryLayout& layout, const core::KeepRule& keep,
          std::vector<LedgerSink*> sinks);
 
-  /// Current state in cells (padding aside) and in bytes (padding included; sums to the capacity).
+  /// Current state in counts (padding aside) and in bytes (padding included; sums to the capacity).
   [[nodiscard]] const StateCounts& cells() const { return cells_; }
   [[nodiscard]] StateCounts bytes() const;
   [[nodiscard]] const core::MemoryLayout& layout() const { return layout_; }
@@ -88,12 +94,15 @@ class Ledger final : public core::Observer {
   void on_pass_begin(SimTime time) override;
   void on_preempt(const core::Release& release) override;
   void on_admit(const core::Admission& admission) override;
+  void on_course(RequestId request, const core::Course& course) override;
   void on_grant(const core::Grant& grant) override;
   void on_decode_grants(std::span<const core::DecodeGrant> grants) override;
+  void on_chunk(const core::Chunk& chunk) override;
   void on_pass_end(const core::Pass& pass) override;
   void on_steps(const core::Steps& steps) override;
   void on_step_end(SimTime time, std::span<const RequestId> finishing) override;
   void on_drop(const core::Drop& drop) override;
+  void on_let_go(const core::LetGo& let_go) override;
   void on_finish(SimTime time, const core::Release& release) override;
   void on_settled(SimTime time, const core::PoolCounts& pool) override;
   void on_end(SimTime time) override;
@@ -136,6 +145,8 @@ class Ledger final : public core::Observer {
   void with_block(BlockId block, Change change);
   void slide_all_but(std::span<const RequestId> finishing);
   void set_pool(const core::PoolCounts& pool);
+  [[nodiscard]] StateCounts counts_of(const core::HeldCells& cells) const;
+  void set_courses();
   void check() const;
 
   const core::Workload& workload_;
@@ -148,7 +159,9 @@ class Ledger final : public core::Observer {
   bool refused_{false};
   std::int64_t running_{0};
   std::int64_t waiting_{0};
-  std::vector<std::int32_t> refs_;  // by block: requests that hold it
+  std::vector<std::int32_t> refs_;        // by block: requests that hold it
+  std::optional<CourseAccount> courses_;  // once a request follows one; then all do
+  std::int64_t steps_in_progress_{0};
   // Only where the keep rule evicts:
   std::vector<Erosion> erosion_;  // by block
   std::vector<Slider> sliders_;   // by request

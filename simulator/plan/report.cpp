@@ -233,7 +233,7 @@ std::string timeline_csv(const RunResult& result) {
       (out += ',') += std::to_string(ns_floor(bin.begin.since_start));
       (out += ',') += std::to_string(ns_floor(bin.end.since_start));
       for (std::size_t row = 0; row < observe::kTimelineRows; ++row) {
-        const std::int64_t scale = row < kStates ? r.layout.token_bytes : 1;
+        const std::int64_t scale = row < kStates ? r.layout.count_bytes() : 1;
         const bool padding = row == static_cast<std::size_t>(observe::State::kPadding);
         const std::int64_t more = padding ? r.layout.padding_bytes() : 0;
         (out += ',') += shortest(bin.mean(row) * static_cast<double>(scale) + static_cast<double>(more));

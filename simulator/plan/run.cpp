@@ -170,11 +170,11 @@ Result<RunResult> run_scenario(const Scenario& scenario, const traces::Trace& tr
   const bool second_run = replicas > 1 || (options.timeline_bins > 0 && !one_run_timeline);
   PeakFinder finder;
   if (replicas > 1) {
-    for (const ReplicaOutcome& o : outcomes) finder.add(o.changes, o.layout.quanta * o.layout.quantum_tokens);
+    for (const ReplicaOutcome& o : outcomes) finder.add(o.changes, o.layout.quanta * o.layout.quantum_counts());
     finder.find();
     std::vector<const ChangeLog*> logs;
     for (const ReplicaOutcome& o : outcomes) logs.push_back(&o.changes);
-    result.hole_bytes_peak = most_holes_at_once(logs) * outcomes.front().layout.token_bytes;
+    result.hole_bytes_peak = most_holes_at_once(logs) * outcomes.front().layout.count_bytes();
     result.max_running = finder.max_running();
   }
   std::vector<observe::StateCounts> at_peak(replicas);
@@ -219,7 +219,7 @@ Result<RunResult> run_scenario(const Scenario& scenario, const traces::Trace& tr
     result.capacity_bytes += r.layout.capacity_bytes;
     result.evicted_tokens += o.evictions.tokens;
     result.evicted_blocks += o.evictions.blocks_let_go;
-    if (replicas == 1) result.hole_bytes_peak = o.evictions.hole_cells_peak * r.layout.token_bytes;
+    if (replicas == 1) result.hole_bytes_peak = o.evictions.hole_cells_peak * r.layout.count_bytes();
   }
   result.makespan = end.since_start;
   sum_replicas(result);

@@ -89,14 +89,14 @@ MemorySummary summarize_memory(const core::MemoryLayout& layout, const std::arra
   const auto padding = static_cast<std::size_t>(observe::State::kPadding);
   for (std::size_t s = 0; s < kStates; ++s) {
     // Bytes x ticks pass 2^127 only beyond any pool and time that are accepted.
-    Wide byte_ticks = cell_ticks[s] * layout.token_bytes;
+    Wide byte_ticks = cell_ticks[s] * layout.count_bytes();
     if (s == padding) byte_ticks += Wide{layout.padding_bytes()} * makespan.count;
     if (makespan.count > 0) {
       m.mean_bytes[s] = static_cast<double>(byte_ticks) / static_cast<double>(makespan.count);
       m.mean_fraction[s] = static_cast<double>(byte_ticks) /
                            (static_cast<double>(makespan.count) * static_cast<double>(layout.capacity_bytes));
     }
-    m.peak_bytes[s] = peak_cells[s] * layout.token_bytes + (s == padding ? layout.padding_bytes() : 0);
+    m.peak_bytes[s] = peak_cells[s] * layout.count_bytes() + (s == padding ? layout.padding_bytes() : 0);
   }
   m.timed = makespan.count > 0;
   m.peak_time_s = seconds(peak_time.since_start);

@@ -183,6 +183,8 @@ Result<MemoryLayout> contiguous_layout(const AllocatorRequest& request) {
   MemoryLayout layout;
   layout.quantum_tokens = 1;
   layout.token_bytes = request.token_bytes;
+  layout.cells_per_token = request.cells_per_token;
+  layout.metadata_bytes = request.metadata_bytes;
   layout.returns_quanta = false;
   layout.quanta = request.pool.tokens >= 0 ? request.pool.tokens : request.pool.bytes / request.token_bytes;
   const Wide capacity =

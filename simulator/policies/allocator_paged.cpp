@@ -194,6 +194,13 @@ class PagedAllocator final : public core::Allocator {
     return dropped;
   }
 
+  void let_go(RequestId r, std::span<const std::int32_t> logical_blocks) override {
+    KVPLAN_CHECK(!prefix_cache_, r);
+    Holder& holder = existing(r);
+    for (const std::int32_t logical : logical_blocks)
+      let_go(std::exchange(holder.blocks[static_cast<std::size_t>(logical)], kNoBlock));
+  }
+
   void release(RequestId r, std::int64_t written) override {
     Holder& holder = existing(r);
     make_findable(holder, r, written);
@@ -430,6 +437,8 @@ Result<core::MemoryLayout> paged_layout(std::int64_t block_tokens, const Allocat
   MemoryLayout layout;
   layout.quantum_tokens = block_tokens;
   layout.token_bytes = request.token_bytes;
+  layout.cells_per_token = request.cells_per_token;
+  layout.metadata_bytes = request.metadata_bytes;
   Wide capacity = 0;
   std::int64_t blocks = 0;
   if (request.pool.blocks >= 0) {

@@ -120,6 +120,14 @@ class PagedModel final : public core::Allocator {
     return dropped;
   }
 
+  void let_go(RequestId r, std::span<const std::int32_t> logical_blocks) override {
+    for (const std::int32_t logical : logical_blocks) {
+      BlockId& block = holders_.at(r).blocks.at(static_cast<std::size_t>(logical));
+      let_go(block);
+      block = kNoBlock;
+    }
+  }
+
   void release(RequestId r, std::int64_t /*written*/) override {
     Holder& holder = holders_.at(r);
     for (auto b = holder.blocks.rbegin(); b != holder.blocks.rend(); ++b)

@@ -26,7 +26,9 @@ struct PoolSize {
 struct AllocatorRequest {
   const core::Workload* workload{nullptr};
   PoolSize pool;
-  std::int64_t token_bytes{1};
+  std::int64_t token_bytes{1};      ///< of one token's place, metadata included
+  std::int64_t cells_per_token{1};  ///< see core::MemoryLayout
+  std::int64_t metadata_bytes{0};   ///< see core::MemoryLayout
   bool prefix_cache{true};
   std::int64_t max_model_len{262144};  ///< what reserve=max reserves
 };

@@ -61,7 +61,7 @@ Bins bins_of(const RunResult& r) {
     for (auto* values : {&bins.mean[row], &bins.least[row], &bins.greatest[row]}) values->assign(n, 0);
     for (std::size_t k = 0; k < timelines.size(); ++k) {
       const plan::ReplicaResult& replica = r.replicas[k];
-      const double scale = row < kStates ? static_cast<double>(replica.layout.token_bytes) : 1;
+      const double scale = row < kStates ? static_cast<double>(replica.layout.count_bytes()) : 1;
       const double more =
           row == index(State::kPadding) ? static_cast<double>(replica.layout.padding_bytes()) : 0;
       for (std::size_t i = 0; i < n; ++i) {

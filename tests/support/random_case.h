@@ -26,6 +26,7 @@ struct RandomCase {
   std::string allocator;  ///< component text
   policies::PoolSize pool;
   std::int64_t token_bytes{1};
+  std::int64_t cells_per_token{1}, metadata_bytes{0};  ///< for courses
   bool prefix_cache{true};
 
   [[nodiscard]] Result<std::unique_ptr<core::Allocator>> make_allocator(bool model) const {
@@ -35,6 +36,8 @@ struct RandomCase {
     const policies::AllocatorRequest request{.workload = &workload,
                                              .pool = pool,
                                              .token_bytes = token_bytes,
+                                             .cells_per_token = cells_per_token,
+                                             .metadata_bytes = metadata_bytes,
                                              .prefix_cache = prefix_cache && entry.shares_prefixes,
                                              .max_model_len = scheduler.max_model_len};
     return model ? entry.make_model(choice, request) : entry.make(choice, request);

@@ -45,7 +45,7 @@ std::vector<double> heights(const std::vector<Point>& path, std::size_t bins, co
 }
 
 double bytes_of(const plan::ReplicaResult& replica, std::size_t bin, std::size_t state) {
-  return replica.timeline[bin].mean(state) * static_cast<double>(replica.layout.token_bytes) +
+  return replica.timeline[bin].mean(state) * static_cast<double>(replica.layout.count_bytes()) +
          (state == index(State::kPadding) ? static_cast<double>(replica.layout.padding_bytes()) : 0);
 }
 

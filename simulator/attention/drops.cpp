@@ -1,0 +1,41 @@
+#include "simulator/attention/drops.h"
+
+#include <algorithm>
+
+#include "simulator/attention/cell_metadata.h"
+
+namespace kvplan::attention {
+
+void IntervalDrops::dropped(std::int32_t /*track*/, std::int64_t n,
+                            std::vector<std::int32_t>& positions) const {
+  // What was kept before: everything until the prompt was whole, the same interval afterwards.
+  const std::int64_t from = n == prompt_ ? keep_.sink : std::max(keep_.sink, n - 1 - keep_.recent);
+  for (std::int64_t p = from; p < n - keep_.recent; ++p) positions.push_back(static_cast<std::int32_t>(p));
+}
+
+CellUnits cell_units(const PolicyChoice& policy, std::int64_t layers, std::int64_t stored_heads) {
+  const PolicyTraits traits = policy.kind->traits(policy.choice);
+  const CellMetadata metadata = cell_metadata(policy, traits);
+  if (traits.interval) return {1, metadata.of_token(layers * stored_heads)};
+  if (traits.scope == Scope::kLayer) return {layers, metadata.of_token(stored_heads)};
+  return {layers * stored_heads, metadata.of_token(1)};
+}
+
+Result<std::shared_ptr<const RecordedDrops>> RecordedDrops::make(std::shared_ptr<Trajectory> trajectory,
+                                                                 std::int64_t final_tokens) {
+  // Nothing is dropped after the last token.
+  if (final_tokens >= 2) KVPLAN_TRY_DO(trajectory->advance(final_tokens - 2));
+  return std::shared_ptr<const RecordedDrops>(new RecordedDrops(std::move(trajectory)));
+}
+
+RecordedDrops::RecordedDrops(std::shared_ptr<Trajectory> trajectory) : trajectory_(std::move(trajectory)) {
+  // A unit is as large as the smallest set that a policy treats apart; every track is one of them.
+  units_.assign(trajectory_->tracks().size(), 1);
+}
+
+void RecordedDrops::dropped(std::int32_t track, std::int64_t n, std::vector<std::int32_t>& positions) const {
+  const auto list = trajectory_->dropped(track, n - 1);
+  positions.insert(positions.end(), list.begin(), list.end());
+}
+
+}  // namespace kvplan::attention

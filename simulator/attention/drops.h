@@ -1,0 +1,51 @@
+// What token policies drop, as courses of serving runs ask for it (core/course.h): known from lengths alone,
+// or read from a trajectory over a recording.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "simulator/attention/policy.h"
+#include "simulator/attention/trajectory.h"
+#include "simulator/core/course.h"
+
+namespace kvplan::attention {
+
+/// Of a positional policy: all units alike, no recording.
+class IntervalDrops final : public core::Drops {
+ public:
+  /// `prompt`: tokens before the first drop; `units`: cells of one token.
+  IntervalDrops(KeptInterval keep, std::int64_t prompt, std::int32_t units)
+      : keep_(keep), prompt_(prompt), units_{units} {}
+  [[nodiscard]] std::span<const std::int32_t> track_units() const override { return units_; }
+  void dropped(std::int32_t track, std::int64_t n, std::vector<std::int32_t>& positions) const override;
+
+ private:
+  KeptInterval keep_;
+  std::int64_t prompt_;
+  std::vector<std::int32_t> units_;
+};
+
+/// The cells of one token that a policy treats apart, for a model of some layers and stored heads per layer.
+struct CellUnits {
+  std::int64_t per_token{1};       ///< 1: all alike (positional policies); layers; or layers x stored heads
+  std::int64_t metadata_bytes{0};  ///< beside each of them
+};
+CellUnits cell_units(const PolicyChoice& policy, std::int64_t layers, std::int64_t stored_heads);
+
+/// Of a recording. The trajectory is computed as far as the last token that can drop anything.
+class RecordedDrops final : public core::Drops {
+ public:
+  /// Errors: rows that cannot be read. REQUIRES: final_tokens <= trajectory->tokens().
+  static Result<std::shared_ptr<const RecordedDrops>> make(std::shared_ptr<Trajectory> trajectory,
+                                                           std::int64_t final_tokens);
+  [[nodiscard]] std::span<const std::int32_t> track_units() const override { return units_; }
+  void dropped(std::int32_t track, std::int64_t n, std::vector<std::int32_t>& positions) const override;
+
+ private:
+  explicit RecordedDrops(std::shared_ptr<Trajectory> trajectory);
+  std::shared_ptr<const Trajectory> trajectory_;
+  std::vector<std::int32_t> units_;
+};
+
+}  // namespace kvplan::attention

@@ -1,0 +1,390 @@
+#include "simulator/core/course.h"
+
+#include <algorithm>
+#include <functional>
+#include <numeric>
+
+#include "simulator/base/check.h"
+
+namespace kvplan::core {
+
+// ---- holes
+// ---------------------------------------------------------------------------------------------------------
+
+/// Every track writes token n to slot n, so blocks differ only in how many of their cells are dropped.
+class Course::Holes {
+ public:
+  explicit Holes(Course& course) : c_(course), s_(course.shape_), tracks_(course.drops_->track_units()) {}
+
+  void run() {
+    const std::int64_t final_tokens = s_.final_tokens;
+    if (s_.returns_quanta) {
+      dropped_in_.resize(static_cast<std::size_t>(ceil_div(final_tokens, s_.quantum_tokens)), 0);
+      const std::int64_t end = ceil_div(s_.prompt, s_.quantum_tokens) * s_.quantum_tokens;
+      c_.awaited_behind_prompt_ = c_.units_ * (std::min(end, final_tokens) - s_.prompt);
+    } else {
+      c_.range_.reserved = c_.units_ * final_tokens;
+    }
+    for (std::int64_t n = s_.prompt; n < final_tokens; ++n) settle(n);
+  }
+
+ private:
+  void settle(std::int64_t n) {
+    touched_.clear();
+    for (std::int32_t track = 0; track < static_cast<std::int32_t>(tracks_.size()); ++track) {
+      positions_.clear();
+      c_.drops_->dropped(track, n, positions_);
+      const std::int64_t units = tracks_[static_cast<std::size_t>(track)];
+      dropped_ += units * static_cast<std::int64_t>(positions_.size());
+      if (!s_.returns_quanta) continue;
+      for (const std::int32_t position : positions_) {
+        const std::int64_t block = position / s_.quantum_tokens;
+        if ((dropped_in_[static_cast<std::size_t>(block)] += units) == c_.units_ * s_.quantum_tokens)
+          touched_.push_back(static_cast<std::int32_t>(block));
+      }
+    }
+    // A block whose cells are all dropped has all been written.
+    std::sort(touched_.begin(), touched_.end(), std::greater<>());
+    After after;
+    after.let_go_begin = static_cast<std::int32_t>(c_.let_go_.size());
+    c_.let_go_.insert(c_.let_go_.end(), touched_.begin(), touched_.end());
+    after.let_go_end = static_cast<std::int32_t>(c_.let_go_.size());
+    returned_ += static_cast<std::int64_t>(touched_.size()) * s_.quantum_tokens * c_.units_;
+
+    const std::int64_t end =
+        s_.returns_quanta ? ceil_div(n, s_.quantum_tokens) * s_.quantum_tokens : s_.final_tokens;
+    after.settled.live = c_.units_ * n - dropped_;
+    after.settled.hole = dropped_ - returned_;
+    after.settled.reserved = c_.units_ * (std::min(end, s_.final_tokens) - n);
+    after.settled.tail = c_.units_ * std::max<std::int64_t>(end - s_.final_tokens, 0);
+    after.slots_of_next = n + 1;
+    if (s_.returns_quanta && n % s_.quantum_tokens == 0)
+      after.grant_reserved = c_.units_ * std::min(s_.quantum_tokens, s_.final_tokens - n);
+    c_.after_.push_back(after);
+  }
+
+  Course& c_;
+  const CourseShape& s_;
+  std::span<const std::int32_t> tracks_;
+  std::int64_t dropped_{0};               ///< cells, so far
+  std::int64_t returned_{0};              ///< cells of blocks let go
+  std::vector<std::int64_t> dropped_in_;  ///< cells, by block
+  std::vector<std::int32_t> positions_, touched_;
+};
+
+// ---- reuse
+// ---------------------------------------------------------------------------------------------------------
+
+/// First where every token goes, then in which state that leaves every cell.
+class Course::Reuse {
+ public:
+  explicit Reuse(Course& course)
+      : c_(course),
+        s_(course.shape_),
+        units_(course.drops_->track_units()),
+        tracks_(units_.size()),
+        slots_(tracks_) {}
+
+  void run() {
+    place();
+    look_ahead();
+    follow();
+  }
+
+ private:
+  static constexpr std::int32_t kNever = INT32_MAX;
+  static std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
+
+  /// Of one track.
+  struct Slots {
+    std::vector<std::int32_t> of;       ///< [position]
+    std::vector<std::int32_t> free;     ///< heap, lowest first; may name slots of blocks let go
+    std::int64_t high{0};               ///< slots used so far
+    std::vector<std::int32_t> dropped;  ///< positions in order of going
+    std::vector<std::int64_t> begin;    ///< [n - prompt] into dropped; one more at the end
+    std::vector<std::int32_t> again;    ///< [position] the token that takes its place later, or kNever
+    std::vector<std::int32_t> first;    ///< [slot] its first token, or kNever
+  };
+
+  [[nodiscard]] std::int64_t block_of(std::int64_t slot) const { return slot / s_.quantum_tokens; }
+
+  // -- where tokens go
+
+  void place() {
+    kept_in_.assign(at(ceil_div(s_.final_tokens, s_.quantum_tokens)), 0);
+    gone_.assign(kept_in_.size(), false);
+    for (Slots& track : slots_) {
+      track.of.resize(at(s_.final_tokens));
+      std::iota(track.of.begin(), track.of.begin() + s_.prompt, 0);
+      track.high = s_.prompt;
+      track.begin.push_back(0);
+    }
+    const auto tracks = static_cast<std::int32_t>(tracks_);
+    for (std::int64_t p = 0; p < s_.prompt; ++p) kept_in_[at(block_of(p))] += tracks;
+    table_ = s_.returns_quanta ? ceil_div(s_.prompt, s_.quantum_tokens) : s_.final_tokens;
+    for (std::int64_t n = s_.prompt; n < s_.final_tokens; ++n) {
+      After after;
+      drop(n, after);
+      write(n);
+      after.slots_of_next = s_.returns_quanta ? table_ * s_.quantum_tokens : s_.final_tokens;
+      c_.after_.push_back(after);
+    }
+  }
+
+  void drop(std::int64_t n, After& after) {
+    touched_.clear();
+    for (std::int32_t t = 0; t < static_cast<std::int32_t>(tracks_); ++t) {
+      Slots& track = slots_[at(t)];
+      const std::size_t before = track.dropped.size();
+      c_.drops_->dropped(t, n, track.dropped);
+      track.begin.push_back(static_cast<std::int64_t>(track.dropped.size()));
+      for (std::size_t i = before; i < track.dropped.size(); ++i) {
+        const std::int32_t slot = track.of[at(track.dropped[i])];
+        track.free.push_back(slot);
+        std::push_heap(track.free.begin(), track.free.end(), std::greater<>());
+        if (--kept_in_[at(block_of(slot))] == 0)
+          touched_.push_back(static_cast<std::int32_t>(block_of(slot)));
+      }
+    }
+    after.let_go_begin = static_cast<std::int32_t>(c_.let_go_.size());
+    if (s_.returns_quanta) {
+      std::sort(touched_.begin(), touched_.end(), std::greater<>());
+      for (const std::int32_t block : touched_) {
+        const std::int64_t end = (block + std::int64_t{1}) * s_.quantum_tokens;
+        const bool full =
+            std::all_of(slots_.begin(), slots_.end(), [&](const Slots& x) { return x.high >= end; });
+        if (!full) continue;
+        gone_[at(block)] = true;
+        c_.let_go_.push_back(block);
+      }
+    }
+    after.let_go_end = static_cast<std::int32_t>(c_.let_go_.size());
+  }
+
+  void write(std::int64_t n) {
+    for (Slots& track : slots_) {
+      while (!track.free.empty() && gone_[at(block_of(track.free.front()))]) pop(track);
+      std::int64_t slot = track.high;
+      if (!track.free.empty()) {
+        slot = track.free.front();
+        pop(track);
+      } else {
+        ++track.high;
+        if (slot >= table_ * s_.quantum_tokens) ++table_;
+      }
+      track.of[at(n)] = static_cast<std::int32_t>(slot);
+      ++kept_in_[at(block_of(slot))];
+    }
+  }
+
+  static void pop(Slots& track) {
+    std::pop_heap(track.free.begin(), track.free.end(), std::greater<>());
+    track.free.pop_back();
+  }
+
+  // -- what will be written again
+
+  void look_ahead() {
+    for (Slots& track : slots_) {
+      track.again.assign(at(s_.final_tokens), kNever);
+      track.first.assign(at(table_ * s_.quantum_tokens), kNever);
+      for (std::int64_t p = s_.final_tokens - 1; p >= 0; --p) {
+        std::int32_t& first = track.first[at(track.of[at(p)])];
+        track.again[at(p)] = first;
+        first = static_cast<std::int32_t>(p);
+      }
+    }
+  }
+
+  // -- states
+
+  /// Cells of one track in one block.
+  struct Part {
+    std::int32_t live{0}, awaited{0}, idle{0};
+    [[nodiscard]] std::int32_t used() const { return live + awaited; }
+  };
+  Part& part(std::int64_t block, std::int64_t track) { return parts_[at(block) * tracks_ + at(track)]; }
+  std::int64_t& idle_state(const Part& p, std::int64_t block) {
+    if (p.used() > 0) return now_.tail;
+    return used_in_[at(block)] > 0 ? now_.padding : now_.internal;
+  }
+
+  /// Changes one part of a block and counts its idle cells, and those of its neighbours, anew.
+  void change(std::int64_t block, std::int64_t track, std::int32_t live, std::int32_t awaited,
+              std::int32_t idle) {
+    Part& p = part(block, track);
+    const std::int64_t units = units_[at(track)];
+    idle_state(p, block) -= units * p.idle;
+    const bool was_used = p.used() > 0;
+    p.live += live;
+    p.awaited += awaited;
+    p.idle += idle;
+    now_.live += units * live;
+    now_.reserved += units * awaited;
+    const bool is_used = p.used() > 0;
+    if (was_used != is_used) {
+      std::int32_t& users = used_in_[at(block)];
+      const bool first_or_last =
+          users + static_cast<int>(is_used) - static_cast<int>(was_used) == 0 || users == 0;
+      if (first_or_last) move_others(block, track, is_used);
+      users += static_cast<int>(is_used) - static_cast<int>(was_used);
+    }
+    idle_state(p, block) += units * p.idle;
+  }
+  /// The other parts of the block use nothing: their idle cells are padding beside a used one, else internal.
+  void move_others(std::int64_t block, std::int64_t track, bool used) {
+    for (std::int64_t t = 0; t < static_cast<std::int64_t>(tracks_); ++t) {
+      if (t == track) continue;
+      const std::int64_t cells = std::int64_t{units_[at(t)]} * part(block, t).idle;
+      now_.padding += used ? cells : -cells;
+      now_.internal -= used ? cells : -cells;
+    }
+  }
+
+  /// A quantum comes into the table; nothing of it is written.
+  void grant(std::int64_t block) {
+    for (std::int64_t t = 0; t < static_cast<std::int64_t>(tracks_); ++t) {
+      std::int32_t awaited = 0;
+      for (std::int64_t i = 0; i < s_.quantum_tokens; ++i)
+        awaited += slots_[at(t)].first[at(block * s_.quantum_tokens + i)] != kNever ? 1 : 0;
+      change(block, t, 0, awaited, static_cast<std::int32_t>(s_.quantum_tokens) - awaited);
+    }
+  }
+
+  void follow() {
+    parts_.resize(at(table_) * tracks_);
+    used_in_.assign(at(table_), 0);
+    const std::int64_t granted = s_.returns_quanta ? ceil_div(s_.prompt, s_.quantum_tokens) : s_.final_tokens;
+    for (std::int64_t b = 0; b < granted; ++b) grant(b);
+    if (s_.returns_quanta) {
+      c_.awaited_behind_prompt_ = now_.reserved - c_.units_ * s_.prompt;
+    } else {
+      c_.range_ = now_;
+    }
+    for (std::int64_t p = 0; p < s_.prompt; ++p)
+      for (std::int64_t t = 0; t < static_cast<std::int64_t>(tracks_); ++t) change(block_of(p), t, 1, -1, 0);
+    std::int64_t table = granted;
+    for (std::int64_t n = s_.prompt; n < s_.final_tokens; ++n) {
+      After& after = c_.after_[c_.at(n)];
+      settle(n);
+      for (std::int32_t i = after.let_go_begin; i < after.let_go_end; ++i) return_block(c_.let_go_[at(i)]);
+      after.settled = now_;
+      for (; s_.returns_quanta && table * s_.quantum_tokens < after.slots_of_next; ++table) {
+        grant(table);
+        after.grant_reserved = now_.reserved - after.settled.reserved;
+        after.grant_padding = now_.padding - after.settled.padding;
+      }
+      for (std::int64_t t = 0; t < static_cast<std::int64_t>(tracks_); ++t)
+        change(block_of(slots_[at(t)].of[at(n)]), t, 1, -1, 0);
+    }
+  }
+
+  void settle(std::int64_t n) {
+    for (std::int64_t t = 0; t < static_cast<std::int64_t>(tracks_); ++t) {
+      const Slots& track = slots_[at(t)];
+      for (std::int64_t i = track.begin[c_.at(n)]; i < track.begin[c_.at(n) + 1]; ++i) {
+        const std::int32_t position = track.dropped[at(i)];
+        const bool awaited = track.again[at(position)] != kNever;
+        change(block_of(track.of[at(position)]), t, -1, awaited ? 1 : 0, awaited ? 0 : 1);
+      }
+    }
+  }
+
+  void return_block(std::int64_t block) {
+    KVPLAN_CHECK(used_in_[at(block)] == 0, block);
+    for (std::int64_t t = 0; t < static_cast<std::int64_t>(tracks_); ++t)
+      change(block, t, 0, 0, -part(block, t).idle);
+  }
+
+  Course& c_;
+  const CourseShape& s_;
+  std::span<const std::int32_t> units_;
+  std::size_t tracks_;
+  std::vector<Slots> slots_;
+  std::vector<std::int32_t> kept_in_;  ///< kept cells by block, each track's once
+  std::vector<bool> gone_;             ///< blocks let go
+  std::int64_t table_{0};              ///< length of the table in quanta
+  std::vector<std::int32_t> touched_;
+  std::vector<Part> parts_;            ///< [block][track]
+  std::vector<std::int32_t> used_in_;  ///< by block: tracks that use a cell of it
+  HeldCells now_;
+};
+
+// ---- Course
+// --------------------------------------------------------------------------------------------------------
+
+Course::Course(const CourseShape& shape, std::shared_ptr<const Drops> drops)
+    : shape_(shape), drops_(std::move(drops)) {
+  for (const std::int32_t units : drops_->track_units()) units_ += units;
+}
+
+std::unique_ptr<const Course> Course::make(const CourseShape& shape, std::shared_ptr<const Drops> drops) {
+  KVPLAN_CHECK(1 <= shape.prompt && shape.prompt <= shape.final_tokens, shape.prompt, shape.final_tokens);
+  std::unique_ptr<Course> course(new Course(shape, std::move(drops)));
+  course->after_.reserve(static_cast<std::size_t>(shape.final_tokens - shape.prompt));
+  if (shape.placement == Placement::kReuse) {
+    Reuse(*course).run();
+  } else {
+    Holes(*course).run();
+  }
+  course->find_alike_steps();
+  return course;
+}
+
+HeldCells Course::granted(std::int64_t first, std::int64_t quanta) const {
+  HeldCells cells;
+  if (!shape_.returns_quanta) {
+    cells = range_;
+    cells.internal += units_ * (quanta - shape_.final_tokens);
+    return cells;
+  }
+  const std::int64_t from = first * shape_.quantum_tokens;
+  const std::int64_t to = (first + quanta) * shape_.quantum_tokens;
+  cells.reserved = units_ * (std::min(to, shape_.prompt) - from);
+  if (to <= shape_.prompt) return cells;
+  cells.reserved += awaited_behind_prompt_;
+  cells.tail = units_ * (to - from) - cells.reserved;
+  return cells;
+}
+
+HeldCells Course::grant(std::int64_t n) const {
+  const After& after = after_[at(n)];
+  HeldCells cells;
+  if (after.grant_reserved == 0) return cells;
+  cells.reserved = after.grant_reserved;
+  cells.padding = after.grant_padding;
+  cells.tail = units_ * shape_.quantum_tokens - cells.reserved - cells.padding;
+  return cells;
+}
+
+std::span<const std::int32_t> Course::let_go(std::int64_t n) const {
+  const After& after = after_[at(n)];
+  return std::span<const std::int32_t>(let_go_).subspan(
+      static_cast<std::size_t>(after.let_go_begin),
+      static_cast<std::size_t>(after.let_go_end - after.let_go_begin));
+}
+
+HeldCells Course::let_go_cells(std::int64_t n) const {
+  HeldCells cells;
+  const std::int64_t all = static_cast<std::int64_t>(let_go(n).size()) * shape_.quantum_tokens * units_;
+  (shape_.placement == Placement::kHoles ? cells.hole : cells.internal) = all;
+  return cells;
+}
+
+void Course::find_alike_steps() {
+  const std::int64_t last = shape_.final_tokens - 1;
+  const auto event = [&](std::int64_t n) { return !let_go(n).empty() || grant(n).sum() > 0; };
+  const auto during = [&](std::int64_t n) { return settled(n) + grant(n); };
+  const auto growth = [&](std::int64_t n) { return during(n + 1) - during(n); };
+  const auto read = [&](std::int64_t n) { return kept_tokens(n + 1) - kept_tokens(n); };
+  for (std::int64_t n = last; n >= shape_.prompt; --n) {
+    std::int32_t& alike = after_[at(n)].alike;
+    alike = 1;
+    if (n == last || event(n + 1) || read(n) < 0 || read(n) > 1) continue;
+    alike = 2;
+    if (n + 1 == last || event(n + 2) || growth(n + 1) != growth(n) || read(n + 1) != read(n)) continue;
+    alike = after_[at(n + 1)].alike + 1;
+  }
+}
+
+}  // namespace kvplan::core

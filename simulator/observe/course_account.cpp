@@ -1,0 +1,100 @@
+#include "simulator/observe/course_account.h"
+
+#include <utility>
+
+#include "simulator/base/check.h"
+
+namespace kvplan::observe {
+
+using core::Course;
+using core::HeldCells;
+
+void CourseAccount::set(Member& m, const HeldCells& held) {
+  held_ -= m.held;
+  m.held = held;
+  held_ += held;
+}
+
+void CourseAccount::write(HeldCells& held, const Course& course, std::int64_t tokens) {
+  held.live += course.units() * tokens;
+  held.reserved -= course.units() * tokens;
+}
+
+void CourseAccount::enter(RequestId r, const Course& course) {
+  KVPLAN_CHECK(member(r).course == nullptr, r);
+  member(r) = Member{};
+  member(r).course = &course;
+  inside_.push_back(r);
+}
+
+void CourseAccount::grant_prompt(RequestId r, std::int64_t first, std::int64_t quanta) {
+  Member& m = member(r);
+  const core::CourseShape& shape = m.course->shape();
+  if (!shape.returns_quanta) m.beyond = m.course->units() * (quanta - shape.final_tokens);
+  set(m, m.held + m.course->granted(first, quanta));
+}
+
+void CourseAccount::grant_next(RequestId r) {
+  Member& m = member(r);
+  KVPLAN_CHECK(m.whole, r);
+  set(m, m.held + m.course->grant(m.written));
+}
+
+void CourseAccount::chunk(RequestId r, std::int64_t tokens) {
+  member(r).chunk = tokens;
+}
+
+HeldCells CourseAccount::growth() const {
+  HeldCells sum;
+  for (const RequestId r : inside_) {
+    const Member& m = member(r);
+    KVPLAN_CHECK(m.whole && m.course->alike_steps(m.written) > 1, r);
+    const std::int64_t n = m.written;
+    sum += m.course->settled(n + 1) + m.course->grant(n + 1);
+    sum -= m.course->settled(n) + m.course->grant(n);
+  }
+  return sum;
+}
+
+void CourseAccount::end_steps(std::int64_t steps, std::span<const RequestId> finishing) {
+  for (const RequestId r : finishing) member(r).finishing = true;
+  for (const RequestId r : inside_) {
+    Member& m = member(r);
+    const std::int64_t tokens = m.whole ? steps : std::exchange(m.chunk, 0);
+    if (tokens == 0) continue;
+    const Course& course = *m.course;
+    const std::int64_t live_before = m.held.live;
+    m.written += tokens;
+    HeldCells held = m.held;
+    if (m.written < course.shape().prompt || m.finishing) {
+      if (m.whole && m.written - 1 >= course.shape().prompt) {  // as during its last step
+        held = course.settled(m.written - 1) + course.grant(m.written - 1);
+        held.internal += m.beyond;
+        write(held, course, 1);
+      } else {
+        write(held, course, tokens);
+      }
+      if (m.whole) dropped_cells_ += live_before + course.units() * tokens - held.live;
+    } else {
+      m.whole = true;
+      held = course.settled(m.written) + course.let_go_cells(m.written);
+      held.internal += m.beyond;
+      dropped_cells_ += live_before + course.units() * tokens - held.live;
+    }
+    set(m, held);
+  }
+}
+
+void CourseAccount::let_go(RequestId r, std::int64_t written) {
+  Member& m = member(r);
+  KVPLAN_CHECK(m.written == written, r, written);
+  set(m, m.held - m.course->let_go_cells(written));
+}
+
+void CourseAccount::leave(RequestId r) {
+  set(member(r), {});
+  member(r).course = nullptr;
+  std::erase(inside_, r);
+}
+
+}  // namespace kvplan::observe

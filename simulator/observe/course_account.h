@@ -1,0 +1,61 @@
+// The cells of requests that follow courses (core/course.h), summed: the part of the ledger that changes by
+// what a token policy keeps. Counts cells, knows no bytes.
+//
+// Told what the ledger is told; a request is a member from `enter` to `leave`.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "simulator/core/course.h"
+
+namespace kvplan::observe {
+
+class CourseAccount {
+ public:
+  explicit CourseAccount(std::int64_t requests) : members_(static_cast<std::size_t>(requests)) {}
+
+  void enter(RequestId request, const core::Course& course);
+  /// Quanta [first, first + quanta) of a prompt's table.
+  void grant_prompt(RequestId request, std::int64_t first, std::int64_t quanta);
+  /// The quantum for the next token of a request whose prompt is whole.
+  void grant_next(RequestId request);
+  void chunk(RequestId request, std::int64_t tokens);
+  /// What one more of a run of alike steps changes. REQUIRES: nothing but such requests ran.
+  [[nodiscard]] core::HeldCells growth() const;
+  /// `steps` steps have ended: their tokens are written and, but for `finishing`, what the policy drops is
+  /// dropped; blocks of which nothing is left are still held.
+  void end_steps(std::int64_t steps, std::span<const RequestId> finishing);
+  void let_go(RequestId request, std::int64_t written);
+  void leave(RequestId request);
+
+  [[nodiscard]] bool follows(RequestId request) const { return member(request).course != nullptr; }
+  /// Of all members.
+  [[nodiscard]] const core::HeldCells& held() const { return held_; }
+  /// Cells dropped so far.
+  [[nodiscard]] std::int64_t dropped_cells() const { return dropped_cells_; }
+
+ private:
+  struct Member {
+    const core::Course* course{nullptr};
+    core::HeldCells held;
+    std::int64_t written{0};
+    std::int64_t chunk{0};   ///< of the step in progress
+    std::int64_t beyond{0};  ///< contiguous memory: cells behind what it will ever write
+    bool whole{false};       ///< its prompt
+    bool finishing{false};
+  };
+  Member& member(RequestId r) { return members_[static_cast<std::size_t>(r)]; }
+  [[nodiscard]] const Member& member(RequestId r) const { return members_[static_cast<std::size_t>(r)]; }
+  void set(Member& m, const core::HeldCells& held);
+  /// The cells of its last written tokens, nothing dropped.
+  static void write(core::HeldCells& held, const core::Course& course, std::int64_t tokens);
+
+  std::vector<Member> members_;  ///< by request
+  std::vector<RequestId> inside_;
+  core::HeldCells held_;
+  std::int64_t dropped_cells_{0};
+};
+
+}  // namespace kvplan::observe

@@ -1,0 +1,218 @@
+// Runs whose requests follow courses: fast against naive, the ledger against a walk over every cell of every
+// running request, and positional policies told both ways.
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "simulator/attention/drops.h"
+#include "tests/support/course_walk.h"
+#include "tests/support/observed_run.h"
+#include "tests/support/random_drops.h"
+
+namespace kvplan {
+namespace {
+
+using core::Course;
+using core::CourseShape;
+using core::HeldCells;
+using test::Coverage;
+using test::observe_run;
+using test::RandomCase;
+
+/// Courses made from the seed, the request and its prompt, so that both engines get the same.
+class Courses final : public core::CourseSource {
+ public:
+  using MakeDrops = std::function<std::shared_ptr<const core::Drops>(RequestId, std::int64_t prompt)>;
+  Courses(const RandomCase& c, core::Placement placement, MakeDrops make)
+      : case_(c), placement_(placement), make_(std::move(make)) {}
+
+  Result<const Course*> begin(RequestId r, std::int64_t prompt) override {
+    const auto allocator = case_.make_allocator(false);
+    const core::MemoryLayout& layout = allocator.value()->layout();
+    const CourseShape shape{prompt, case_.workload.final_tokens(r), layout.quantum_tokens,
+                            layout.returns_quanta, placement_};
+    EXPECT_EQ(in_use_.count(r), 0U);
+    return (in_use_[r] = Course::make(shape, make_(r, prompt))).get();
+  }
+  void end(RequestId r) override { EXPECT_EQ(in_use_.erase(r), 1U); }
+  ~Courses() override { EXPECT_TRUE(in_use_.empty()); }
+
+ private:
+  const RandomCase& case_;
+  core::Placement placement_;
+  MakeDrops make_;
+  std::map<RequestId, std::unique_ptr<const Course>> in_use_;
+};
+
+/// The states of all running requests by walking their cells, after every pass and every settled step.
+class Recount final : public core::Observer {
+ public:
+  Recount(const core::MemoryLayout& layout, const observe::Ledger& ledger)
+      : layout_(layout), ledger_(ledger) {}
+
+  void on_course(RequestId r, const Course& course) override {
+    auto whole = std::make_shared<test::Walk>(course.shape(), course.drops());
+    whole->prompt();
+    for (std::int64_t n = course.shape().prompt; n < course.shape().final_tokens; ++n) {
+      whole->drop(n);
+      whole->let_go();
+      whole->write(n);
+    }
+    running_.emplace(r, Member{&course, test::Walk(course.shape(), course.drops()), whole, 0, 0, 0});
+  }
+  void on_grant(const core::Grant& g) override {
+    Member& m = running_.at(g.request);
+    m.range = g.quanta;
+    m.walk.grant_to((g.first_block + g.quanta) * layout_.quantum_tokens);
+  }
+  void on_decode_grants(std::span<const core::DecodeGrant> grants) override {
+    for (const auto& g : grants) {
+      EXPECT_EQ(running_.at(g.request).walk.granted(), g.logical_block);
+      running_.at(g.request).walk.grant_to((g.logical_block + 1) * layout_.quantum_tokens);
+    }
+  }
+  void on_chunk(const core::Chunk& c) override { running_.at(c.request).chunk = c.tokens; }
+  void on_step_end(SimTime /*time*/, std::span<const RequestId> finishing) override {
+    for (auto& [r, m] : running_) {
+      const CourseShape& shape = m.course->shape();
+      const std::int64_t tokens = m.written >= shape.prompt ? 1 : m.chunk;
+      m.chunk = 0;
+      for (std::int64_t i = 0; i < tokens; ++i) m.walk.write(m.written++);
+      const bool ends = std::find(finishing.begin(), finishing.end(), r) != finishing.end();
+      EXPECT_EQ(ends, m.written == shape.final_tokens);
+      if (tokens > 0 && m.written >= shape.prompt && !ends) m.walk.drop(m.written);
+    }
+  }
+  void on_let_go(const core::LetGo& gone) override {
+    const auto expected = running_.at(gone.request).walk.let_go();
+    EXPECT_EQ(expected, std::vector<std::int32_t>(gone.logical_blocks.begin(), gone.logical_blocks.end()));
+  }
+  void on_preempt(const core::Release& r) override { running_.erase(r.request); }
+  void on_finish(SimTime /*time*/, const core::Release& r) override { running_.erase(r.request); }
+  void on_pass_end(const core::Pass& /*pass*/) override { compare(); }
+  void on_settled(SimTime /*time*/, const core::PoolCounts& /*pool*/) override {
+    for (auto& [r, m] : running_)
+      EXPECT_TRUE(m.written < m.course->shape().prompt || m.walk.let_go().empty());
+    compare();
+  }
+
+ private:
+  struct Member {
+    const Course* course;
+    test::Walk walk;
+    std::shared_ptr<const test::Walk> whole;
+    std::int64_t written, chunk, range;
+  };
+  void compare() {
+    if (testing::Test::HasFailure()) return;
+    HeldCells sum;
+    for (const auto& [r, m] : running_) {
+      sum += m.walk.count(*m.whole);
+      if (!layout_.returns_quanta)
+        sum.internal += (m.range - m.course->shape().final_tokens) * m.course->units();
+    }
+    using observe::State;
+    const auto& cells = ledger_.cells();
+    const std::int64_t cell = layout_.cell_bytes() / layout_.count_bytes();
+    const std::int64_t metadata = layout_.metadata_bytes / layout_.count_bytes();
+    EXPECT_EQ(cells[index(State::kMetadata)], sum.live * metadata);
+    EXPECT_EQ(cells[index(State::kLive)], sum.live * (cell - metadata));
+    EXPECT_EQ(cells[index(State::kReserved)], sum.reserved * cell);
+    EXPECT_EQ(cells[index(State::kHole)], sum.hole * cell);
+    EXPECT_EQ(cells[index(State::kTail)], sum.tail * cell);
+    EXPECT_EQ(cells[index(State::kPadding)], sum.padding * cell);
+    EXPECT_EQ(cells[index(State::kInternal)], sum.internal * cell);
+  }
+  core::MemoryLayout layout_;
+  const observe::Ledger& ledger_;
+  std::map<RequestId, Member> running_;
+};
+
+struct CourseCase {
+  std::unique_ptr<RandomCase> base;
+  core::Placement placement;
+  Courses::MakeDrops drops;
+};
+
+CourseCase draw(std::uint64_t seed) {
+  CourseCase out{test::draw_case(seed), {}, {}};
+  RandomCase& c = *out.base;
+  c.keep = {};
+  c.prefix_cache = false;
+  c.workload.prefix = nullptr;
+  Random random(seed, "course runs");
+  out.placement = random.chance(1, 2) ? core::Placement::kHoles : core::Placement::kReuse;
+  // As many cells of a token as any of its requests' drops have: one set of tracks for the whole run.
+  const std::uint64_t tracks_seed = seed * 7919;
+  c.metadata_bytes = random.between(0, 2);
+  const bool even = random.chance(1, 2);
+  out.drops = [tracks_seed, even, workload = &c.workload](RequestId r, std::int64_t prompt) {
+    Random shared(tracks_seed, "tracks");
+    Random own(tracks_seed + static_cast<std::uint64_t>(r), "drops");
+    return std::make_shared<test::RandomDrops>(shared, own, prompt, workload->final_tokens(r), even);
+  };
+  const auto sample = out.drops(0, 1);
+  c.cells_per_token = 0;
+  for (const std::int32_t units : sample->track_units()) c.cells_per_token += units;
+  c.token_bytes = c.cells_per_token * (random.between(1, 3) + c.metadata_bytes);
+  return out;
+}
+
+std::int64_t cases(std::int64_t usual) {
+  const char* more = std::getenv("KVPLAN_RANDOM_CASES");
+  return more == nullptr ? usual : std::atoll(more);
+}
+
+TEST(CourseRuns, FastEqualsNaive) {
+  Coverage coverage;
+  for (std::int64_t seed = 1; seed <= cases(500); ++seed) {
+    const CourseCase c = draw(static_cast<std::uint64_t>(seed));
+    SCOPED_TRACE("seed " + std::to_string(seed) + " " + c.base->allocator);
+    Courses naive(*c.base, c.placement, c.drops);
+    Courses fast(*c.base, c.placement, c.drops);
+    ASSERT_EQ(observe_run(*c.base, true, &naive), observe_run(*c.base, false, &fast, &coverage));
+  }
+  for (const std::int64_t count : {coverage.preempted, coverage.refused, coverage.in_runs, coverage.let_go})
+    EXPECT_GT(count, 100);
+}
+
+TEST(CourseRuns, LedgerEqualsWalkingEveryCell) {
+  for (std::int64_t seed = 1; seed <= cases(60); ++seed) {
+    const CourseCase c = draw(static_cast<std::uint64_t>(seed));
+    SCOPED_TRACE("seed " + std::to_string(seed) + " " + c.base->allocator);
+    Courses courses(*c.base, c.placement, c.drops);
+    std::unique_ptr<Recount> recount;
+    observe_run(
+        *c.base, true, &courses, nullptr,
+        [&](const core::MemoryLayout& layout, const observe::Ledger& ledger) -> std::vector<core::Observer*> {
+          recount = std::make_unique<Recount>(layout, ledger);
+          return {recount.get()};
+        });
+    if (HasFailure()) return;
+  }
+}
+
+/// A positional policy that leaves holes, told by the keep rule and by courses: the same run.
+TEST(CourseRuns, KeepRuleEqualsCourses) {
+  std::int64_t evicting = 0;
+  for (std::int64_t seed = 1; seed <= cases(400); ++seed) {
+    const auto c = test::draw_case(static_cast<std::uint64_t>(seed));
+    if (!c->keep.evicts()) continue;
+    ++evicting;
+    SCOPED_TRACE("seed " + std::to_string(seed) + " " + c->allocator);
+    c->prefix_cache = false;
+    c->workload.prefix = nullptr;
+    const std::string by_rule = observe_run(*c, false);
+    const core::KeepRule keep = c->keep;
+    c->keep = {};
+    Courses courses(*c, core::Placement::kHoles, [&](RequestId /*r*/, std::int64_t prompt) {
+      return std::make_shared<attention::IntervalDrops>(attention::KeptInterval{keep.sink, keep.recent},
+                                                        prompt, 1);
+    });
+    ASSERT_EQ(by_rule, observe_run(*c, false, &courses));
+  }
+  EXPECT_GT(evicting, 100);
+}
+
+}  // namespace
+}  // namespace kvplan

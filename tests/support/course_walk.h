@@ -1,0 +1,136 @@
+// One request's cells under a token policy, one by one: placed by looking for the lowest place, states by
+// looking at every cell and at all that is still to come. Slow on purpose; shares nothing with
+// core/course.cpp.
+#pragma once
+
+#include <set>
+#include <vector>
+
+#include "simulator/core/course.h"
+
+namespace kvplan::test {
+
+using core::CourseShape;
+using core::HeldCells;
+using core::Placement;
+
+/// One cell of the walk.
+struct WalkedCell {
+  bool written{false}, kept{false};
+  std::int64_t position{-1};
+};
+
+class Walk {
+ public:
+  Walk(const CourseShape& shape, const core::Drops& drops) : s_(shape), drops_(drops) {
+    const auto tracks = drops.track_units().size();
+    blocks_ = ceil_div(s_.final_tokens, s_.quantum_tokens);
+    cells_.assign(tracks, std::vector<WalkedCell>(static_cast<std::size_t>(blocks_ * s_.quantum_tokens)));
+    writes_.resize(tracks);
+    granted_ = s_.returns_quanta ? 0 : blocks_;
+  }
+
+  /// Tokens [0, prompt) of the prompt, granted in quanta.
+  void prompt() {
+    grant_to(s_.prompt);
+    for (std::int64_t n = 0; n < s_.prompt; ++n) write(n);
+  }
+  void grant_to(std::int64_t slots) {
+    if (s_.returns_quanta) granted_ = std::max(granted_, ceil_div(slots, s_.quantum_tokens));
+  }
+  /// Where token n goes, in every track; remembers the slots and says how far the table must reach.
+  std::int64_t write(std::int64_t n) {
+    std::int64_t reach = 0;
+    for (std::size_t t = 0; t < cells_.size(); ++t) {
+      const std::int64_t slot = place_of(t, n);
+      WalkedCell& c = cells_[t][static_cast<std::size_t>(slot)];
+      c = {true, true, n};
+      writes_[t].push_back(slot);
+      reach = std::max(reach, slot + 1);
+    }
+    grant_to(reach);
+    return reach;
+  }
+  void drop(std::int64_t n) {
+    for (std::size_t t = 0; t < cells_.size(); ++t) {
+      std::vector<std::int32_t> positions;
+      drops_.dropped(static_cast<std::int32_t>(t), n, positions);
+      for (const std::int32_t p : positions)
+        for (WalkedCell& c : cells_[t])
+          if (c.position == p) c.kept = false;
+    }
+  }
+  std::vector<std::int32_t> let_go() {
+    std::vector<std::int32_t> out;
+    for (std::int64_t b = granted_ - 1; s_.returns_quanta && b >= 0; --b) {
+      bool needed = gone_.count(b) > 0;
+      each(b, [&](std::size_t t, std::int64_t slot) {
+        const WalkedCell& c = cells_[t][static_cast<std::size_t>(slot)];
+        needed = needed || !c.written || c.kept;
+      });
+      if (needed) continue;
+      gone_.insert(b);
+      out.push_back(static_cast<std::int32_t>(b));
+    }
+    return out;
+  }
+  /// `whole`: all that will ever be written where, by track.
+  [[nodiscard]] HeldCells count(const Walk& whole) const {
+    HeldCells out;
+    for (std::int64_t b = 0; b < granted_; ++b) {
+      if (gone_.count(b) > 0) continue;
+      std::vector<std::int64_t> used(cells_.size(), 0), idle(cells_.size(), 0);
+      std::int64_t all = 0;
+      each(b, [&](std::size_t t, std::int64_t slot) {
+        const WalkedCell& c = cells_[t][static_cast<std::size_t>(slot)];
+        const std::int64_t units = drops_.track_units()[t];
+        bool awaited = false;
+        for (std::size_t n = writes_[t].size(); n < whole.writes_[t].size(); ++n)
+          awaited = awaited || whole.writes_[t][n] == slot;
+        std::int64_t* state = nullptr;
+        if (c.kept) {
+          state = &out.live;
+        } else if (awaited) {
+          state = &out.reserved;
+        } else if (c.written && s_.placement == Placement::kHoles) {
+          state = &out.hole;
+        }
+        if (state == nullptr) {
+          idle[t] += units;
+        } else {
+          *state += units;
+          ++used[t];
+          ++all;
+        }
+      });
+      for (std::size_t t = 0; t < cells_.size(); ++t) {
+        std::int64_t& state = used[t] > 0 ? out.tail : all > 0 ? out.padding : out.internal;
+        state += idle[t];
+      }
+    }
+    return out;
+  }
+  [[nodiscard]] std::int64_t granted() const { return granted_; }
+
+ private:
+  template <class F>
+  void each(std::int64_t block, F f) const {
+    for (std::size_t t = 0; t < cells_.size(); ++t)
+      for (std::int64_t i = 0; i < s_.quantum_tokens; ++i) f(t, block * s_.quantum_tokens + i);
+  }
+  [[nodiscard]] std::int64_t place_of(std::size_t t, std::int64_t n) const {
+    if (s_.placement == Placement::kHoles) return n;
+    for (std::int64_t slot = 0;; ++slot) {
+      const WalkedCell& c = cells_[t][static_cast<std::size_t>(slot)];
+      if (!c.kept && gone_.count(slot / s_.quantum_tokens) == 0) return slot;
+    }
+  }
+  CourseShape s_;
+  const core::Drops& drops_;
+  std::int64_t blocks_{0}, granted_{0};
+  std::vector<std::vector<WalkedCell>> cells_;
+  std::vector<std::vector<std::int64_t>> writes_;  ///< by track: slots in order of tokens
+  std::set<std::int64_t> gone_;
+};
+
+}  // namespace kvplan::test

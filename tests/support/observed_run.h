@@ -1,0 +1,110 @@
+// Everything that a run is observed to do, as one text: for runs that must be equal.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "simulator/observe/integral.h"
+#include "simulator/observe/ledger.h"
+#include "simulator/observe/requests.h"
+#include "simulator/observe/timeline.h"
+#include "tests/support/random_case.h"
+
+namespace kvplan::test {
+
+/// How often the cases come to what they are meant to come to.
+class Coverage final : public core::Observer {
+ public:
+  void on_arrival(SimTime /*time*/, RequestId /*request*/, bool accepted) override {
+    rejected += accepted ? 0 : 1;
+  }
+  void on_preempt(const core::Release& /*release*/) override { ++preempted; }
+  void on_admit(const core::Admission& a) override {
+    if (a.hit_tokens > 0) ++(a.again ? rehits : hits);
+  }
+  void on_pass_end(const core::Pass& pass) override { refused += pass.refused ? 1 : 0; }
+  void on_steps(const core::Steps& steps) override { in_runs += steps.series.steps - 1; }
+  void on_drop(const core::Drop& drop) override {
+    ++drops;
+    let_go += static_cast<std::int64_t>(drop.released.size());
+  }
+  void on_let_go(const core::LetGo& gone) override {
+    let_go += static_cast<std::int64_t>(gone.logical_blocks.size());
+  }
+  std::int64_t rejected{0}, preempted{0}, hits{0}, rehits{0}, refused{0}, in_runs{0}, drops{0}, let_go{0};
+};
+
+/// Everything that a run is observed to do, as one text.
+/// `beside`: makes more observers, told after the ledger, once that exists.
+inline std::string observe_run(
+    const RandomCase& c, bool naive, core::CourseSource* courses = nullptr, Coverage* coverage = nullptr,
+    const std::function<std::vector<core::Observer*>(const core::MemoryLayout&, const observe::Ledger&)>&
+        beside = {}) {
+  auto allocator = c.make_allocator(naive);
+  if (!allocator) return "pool: " + allocator.error().to_string();
+  observe::Integrals integrals;
+  observe::Peak peak;
+  observe::Timeline timeline(SimTime{Ticks{1 << 22}}, 7);
+  observe::Ledger ledger(c.workload, allocator.value()->layout(), c.keep, {&integrals, &peak, &timeline});
+  observe::RequestRecords records(c.workload.size());
+  std::vector<core::Observer*> observers{&ledger, &records};
+  if (beside)
+    for (core::Observer* o : beside(allocator.value()->layout(), ledger)) observers.push_back(o);
+  if (coverage != nullptr) observers.push_back(coverage);
+  const core::ReplicaRun run{.workload = &c.workload,
+                             .requests = c.workload.order,
+                             .scheduler = c.scheduler,
+                             .keep = c.keep,
+                             .courses = courses,
+                             .allocator = allocator.value().get(),
+                             .latency = c.latency.get(),
+                             .observers = observers};
+  const Status status = naive ? core::run_naive(run) : core::run_fast(run);
+  if (!status) return "error: " + status.error().to_string();
+  std::string out;
+  const auto put = [&](Wide value) {
+    out += std::to_string(static_cast<std::int64_t>(value >> 32)) + ":" +
+           std::to_string(static_cast<std::int64_t>(value & 0xFFFFFFFF)) + " ";
+  };
+  for (const auto& r : records.records()) {
+    for (const std::int64_t n :
+         {static_cast<std::int64_t>(r.status), r.first_scheduled.since_start.count,
+          r.first_token.since_start.count, r.finish.since_start.count,
+          static_cast<std::int64_t>(r.preemptions), r.computed_tokens, r.prefix_hit_tokens, r.rehit_tokens})
+      put(n);
+    out += '\n';
+  }
+  for (const Wide w : integrals.cell_ticks()) put(w);
+  put(integrals.running_ticks());
+  put(integrals.ticks());
+  put(integrals.max_running());
+  put(records.iterations());
+  put(records.computed_tokens());
+  put(peak.time().since_start.count);
+  for (const std::int64_t n : peak.cells()) put(n);
+  put(ledger.evictions().tokens);
+  put(ledger.evictions().blocks_let_go);
+  put(ledger.evictions().hole_cells_peak);
+  for (const auto& bin : timeline.bins())
+    for (std::size_t row = 0; row < observe::kTimelineRows; ++row) {
+      put(bin.value_ticks[row]);
+      put(bin.least[row]);
+      put(bin.greatest[row]);
+    }
+  const core::PoolCounts end = allocator.value()->counts();
+  for (const std::int64_t n : {end.free, end.cached, end.held, end.distinct_names}) put(n);
+  // Drained: nothing of a request is left.
+  using observe::State;
+  for (const State s : {State::kLive, State::kReserved, State::kHole, State::kTail, State::kInternal,
+                        State::kPadding, State::kMetadata})
+    EXPECT_EQ(ledger.cells()[index(s)], 0) << observe::kStateNames[index(s)];
+  if (!c.keep.evicts() && courses == nullptr) {
+    EXPECT_TRUE(integrals.cell_ticks()[index(State::kHole)] == 0);
+  }
+  return out;
+}
+
+}  // namespace kvplan::test
