@@ -16,6 +16,10 @@
         <translation>分配器</translation>
     </message>
     <message>
+        <source>attention</source>
+        <translation>注意力记录</translation>
+    </message>
+    <message>
         <source>bandwidth</source>
         <translation>带宽</translation>
     </message>
@@ -180,8 +184,8 @@
         <translation>模型</translation>
     </message>
     <message>
-        <source>Name of the served model</source>
-        <translation>所服务模型的名称</translation>
+        <source>Name of the served model; &quot;recording&quot; takes the shape of workload.attention</source>
+        <translation>被服务模型的名称；也可以取自注意力记录的形状</translation>
     </message>
     <message>
         <source>Newest tokens kept</source>
@@ -250,6 +254,10 @@
     <message>
         <source>recent</source>
         <translation>最近</translation>
+    </message>
+    <message>
+        <source>Recordings FILE[,FILE...] (.kva): request i is driven by recording i mod n, where the policy asks</source>
+        <translation>注意力记录文件，以逗号分隔：策略需要时，各请求依次轮流由它们驱动</translation>
     </message>
     <message>
         <source>replicas</source>

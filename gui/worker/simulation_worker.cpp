@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <ctime>
 
+#include "simulator/io/attention_json.h"
+
 namespace kvplan::gui {
 namespace {
 
@@ -133,6 +135,7 @@ void SimulationWorker::perform(const Job& job, core::RunControl& control) {
   options.timeline_bins = job.bins;
   options.timeline_joined = true;
   options.control = &control;
+  options.open_recording = io::open_attention;
   auto run = plan::run_scenario(job.scenario, job.trace->trace, options);
   if (!run.ok()) return fail(job.generation, run.error());
   auto result = std::make_shared<SimulationResult>();

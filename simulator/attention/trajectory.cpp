@@ -1,7 +1,6 @@
 #include "simulator/attention/trajectory.h"
 
 #include <algorithm>
-#include <functional>
 #include <utility>
 
 namespace kvplan::attention {
@@ -14,6 +13,15 @@ constexpr std::int64_t kStretch = 256;
 template <class T>
 std::int64_t bytes_of_vector(const std::vector<T>& v) {
   return static_cast<std::int64_t>(v.capacity() * sizeof(T));
+}
+
+/// Name and parameters, but for where tokens are placed.
+std::string key_of(const PolicyChoice& policy) {
+  std::string key(policy.choice.name());
+  for (const Param& param : policy.choice.descriptor().params)
+    if (param.name != kPlacementParam.name)
+      key.append(",").append(param.name).append("=").append(policy.choice.text(param.name));
+  return key;
 }
 
 }  // namespace
@@ -44,8 +52,7 @@ Trajectory::Trajectory(std::shared_ptr<const Recording> recording, std::int32_t 
       policy_(std::move(policy)),
       tokens_(recording_->info().sequences[static_cast<std::size_t>(sequence)].tokens),
       layers_(recording_->info().layers),
-      stored_heads_(recording_->info().query_heads / group),
-      reuse_(policy_.choice.text("placement") == "reuse") {
+      stored_heads_(recording_->info().query_heads / group) {
   const std::int32_t query_heads = recording_->info().query_heads;
   const PolicyTraits traits = policy_.kind->traits(policy_.choice);
   positional_ = traits.interval.has_value();
@@ -57,7 +64,6 @@ Trajectory::Trajectory(std::shared_ptr<const Recording> recording, std::int32_t 
   }
   tracks_.resize(infos_.size());
   for (Track& track : tracks_) track.drop_begin.push_back(0);
-  gone_begin_.push_back(0);
 }
 
 std::int32_t Trajectory::track_of(std::int32_t layer, std::int32_t stored_head) const {
@@ -72,20 +78,8 @@ Status Trajectory::advance(std::int64_t t) {
   const std::int64_t end = std::min(tokens_, (t / kStretch + 1) * kStretch);
   for (std::int32_t layer = 0; layer < static_cast<std::int32_t>(replays_.size()); ++layer)
     KVPLAN_TRY_DO(advance_layer(layer, end));
-  const std::int64_t begin = std::exchange(computed_, end);
-  for (std::int64_t token = begin; token < end; ++token) merge(token);
+  computed_ = end;
   return Done{};
-}
-
-void Trajectory::merge(std::int64_t t) {
-  gone_count_.push_back(0);
-  const auto first = static_cast<std::ptrdiff_t>(gone_.size());
-  for (std::int32_t track = 0; track < static_cast<std::int32_t>(tracks_.size()); ++track)
-    for (const std::int32_t position : dropped(track, t))
-      if (++gone_count_[static_cast<std::size_t>(position)] == static_cast<std::int32_t>(tracks_.size()))
-        gone_.push_back(position);
-  std::sort(gone_.begin() + first, gone_.end());
-  gone_begin_.push_back(static_cast<std::int64_t>(gone_.size()));
 }
 
 Status Trajectory::advance_layer(std::int32_t layer, std::int64_t end) {
@@ -110,27 +104,11 @@ Status Trajectory::advance_layer(std::int32_t layer, std::int64_t end) {
 
 void Trajectory::record(Track& track, std::span<const std::int32_t> dropped, std::int64_t t) const {
   track.gone_after.push_back(kNever);
-  if (reuse_) {
-    std::int32_t slot = track.high.empty() ? 0 : track.high.back();
-    std::int32_t high = slot + 1;
-    if (!track.free.empty()) {
-      std::pop_heap(track.free.begin(), track.free.end(), std::greater<>());
-      high = slot;
-      slot = track.free.back();
-      track.free.pop_back();
-    }
-    track.slot.push_back(slot);
-    track.high.push_back(high);
-  }
   for (const std::int32_t position : dropped) {
     const auto p = static_cast<std::size_t>(position);
     KVPLAN_CHECK(track.gone_after[p] == kNever, position);
     track.gone_after[p] = static_cast<std::int32_t>(t);
     track.drops.push_back(position);
-    if (reuse_) {
-      track.free.push_back(track.slot[p]);
-      std::push_heap(track.free.begin(), track.free.end(), std::greater<>());
-    }
   }
   if (t >= prompt_ - 1) track.drop_begin.push_back(static_cast<std::int64_t>(track.drops.size()));
 }
@@ -143,19 +121,6 @@ std::span<const std::int32_t> Trajectory::dropped(std::int32_t track, std::int64
   const auto begin = static_cast<std::size_t>(it.drop_begin[step]);
   const auto end = static_cast<std::size_t>(it.drop_begin[step + 1]);
   return std::span<const std::int32_t>(it.drops).subspan(begin, end - begin);
-}
-
-std::span<const std::int32_t> Trajectory::gone_everywhere(std::int64_t t) const {
-  KVPLAN_CHECK(t < computed_, t, computed_);
-  const auto begin = static_cast<std::size_t>(gone_begin_[static_cast<std::size_t>(t)]);
-  const auto end = static_cast<std::size_t>(gone_begin_[static_cast<std::size_t>(t) + 1]);
-  return std::span<const std::int32_t>(gone_).subspan(begin, end - begin);
-}
-
-bool Trajectory::changes(std::int64_t t) const {
-  for (std::int32_t track = 0; track < static_cast<std::int32_t>(tracks_.size()); ++track)
-    if (!dropped(track, t).empty()) return true;
-  return false;
 }
 
 std::int64_t Trajectory::kept_count(std::int32_t track, std::int64_t t) const {
@@ -178,31 +143,18 @@ std::vector<std::int32_t> Trajectory::kept(std::int32_t track, std::int64_t t) c
   return out;
 }
 
-std::int64_t Trajectory::slot(std::int32_t track, std::int64_t position) const {
-  KVPLAN_CHECK(position < computed_, position, computed_);
-  if (!reuse_) return position;
-  return tracks_[static_cast<std::size_t>(track)].slot[static_cast<std::size_t>(position)];
-}
-
-std::int64_t Trajectory::slots(std::int32_t track, std::int64_t t) const {
-  KVPLAN_CHECK(t < computed_, t, computed_);
-  if (!reuse_) return t + 1;
-  return tracks_[static_cast<std::size_t>(track)].high[static_cast<std::size_t>(t)];
-}
-
 std::int64_t Trajectory::bytes() const {
-  std::int64_t sum = bytes_of_vector(gone_count_) + bytes_of_vector(gone_) + bytes_of_vector(gone_begin_);
+  std::int64_t sum = 0;
   for (const Track& track : tracks_)
-    sum += bytes_of_vector(track.gone_after) + bytes_of_vector(track.drops) +
-           bytes_of_vector(track.drop_begin) + bytes_of_vector(track.slot) + bytes_of_vector(track.high) +
-           bytes_of_vector(track.free);
+    sum +=
+        bytes_of_vector(track.gone_after) + bytes_of_vector(track.drops) + bytes_of_vector(track.drop_begin);
   return sum;
 }
 
 Result<std::shared_ptr<Trajectory>> TrajectoryStore::get(const std::shared_ptr<const Recording>& recording,
                                                          std::int32_t sequence, std::int64_t prompt,
                                                          const PolicyChoice& policy) {
-  const std::string text = policy.choice.to_string();
+  const std::string text = key_of(policy);
   ++clock_;
   for (Entry& entry : entries_) {
     if (entry.recording == recording.get() && entry.sequence == sequence && entry.prompt == prompt &&

@@ -1,18 +1,14 @@
 // What a token policy does to a sequence over time, for a serving run that moves real blocks: after t tokens,
 // which positions does each (layer, stored head) keep, and what did the last token change?
 //
-// A trajectory depends on (recording, sequence, prompt split, policy with its parameters and placement) and
-// on nothing else, so all requests driven by that recording share one. It is computed when asked for, in
-// stretches of tokens and one layer at a time, so memory holds what the trajectory says and the rows of one
-// layer only. A position is dropped at most once; so per track and recorded token it is 4 bytes for when it
-// goes, 4 for the list of drops, and with placement `reuse` 4 for its slot.
+// A trajectory depends on (recording, sequence, prompt split, policy with its parameters) and on nothing
+// else, so all requests driven by that recording share one. It is computed when asked for, in stretches of
+// tokens and one layer at a time, so memory holds what the trajectory says and the rows of one layer only. A
+// position is dropped at most once; so per track and recorded token it is 4 bytes for when it goes and 4 for
+// the list of drops. Where tokens are placed, and what that frees, is a course (core/course.h) made from it.
 //
 // Time is counted in tokens: "after token t" is the end of the step that wrote token t, counting from 0; t =
 // prompt - 1 is the end of the prompt, where the policy first selects. Before it nothing is dropped.
-//
-// Slots: with `holes` token t is written to slot t. With `reuse` it takes the lowest slot that a dropped
-// token left, or a new one at the end; a slot becomes free at the end of the step that dropped its token.
-// Releasing whole blocks is the caller's decision (it depends on what a block spans), and changes no slot.
 //
 // Life cycle: `make`, then `advance` before asking about a token; the questions themselves never fail. Not
 // for several threads at once: every simulation owns its TrajectoryStore.
@@ -63,20 +59,11 @@ class Trajectory {
 
   /// Positions that go at the end of token t, ascending.
   [[nodiscard]] std::span<const std::int32_t> dropped(std::int32_t track, std::int64_t t) const;
-  /// True if any track drops anything at the end of token t.
-  [[nodiscard]] bool changes(std::int64_t t) const;
-  /// Positions that at the end of token t were dropped by the last track that kept them, ascending: with
-  /// `holes`, what no (layer, stored head) of a block spanning all of them needs any more.
-  [[nodiscard]] std::span<const std::int32_t> gone_everywhere(std::int64_t t) const;
   /// Positions kept after token t.
   [[nodiscard]] std::int64_t kept_count(std::int32_t track, std::int64_t t) const;
   [[nodiscard]] bool keeps(std::int32_t track, std::int64_t position, std::int64_t t) const;
   /// All positions kept after token t, ascending; O(t).
   [[nodiscard]] std::vector<std::int32_t> kept(std::int32_t track, std::int64_t t) const;
-  /// Where the token at `position` is written. REQUIRES: position < computed().
-  [[nodiscard]] std::int64_t slot(std::int32_t track, std::int64_t position) const;
-  /// Slots in use or left behind after token t: one more than the highest slot written so far.
-  [[nodiscard]] std::int64_t slots(std::int32_t track, std::int64_t t) const;
 
   /// Memory of what has been computed.
   [[nodiscard]] std::int64_t bytes() const;
@@ -86,14 +73,10 @@ class Trajectory {
     std::vector<std::int32_t> gone_after;  ///< [position] token at whose end it goes, or kNever
     std::vector<std::int32_t> drops;       ///< positions in order of going
     std::vector<std::int64_t> drop_begin;  ///< [t - (prompt - 1)] index into drops; one more at the end
-    std::vector<std::int32_t> slot;        ///< [position]; empty with `holes`
-    std::vector<std::int32_t> high;        ///< [position] slots after it; empty with `holes`
-    std::vector<std::int32_t> free;        ///< heap of left slots, lowest first
   };
   Trajectory(std::shared_ptr<const Recording> recording, std::int32_t sequence, std::int64_t prompt,
              PolicyChoice policy, std::int32_t group);
   Status advance_layer(std::int32_t layer, std::int64_t end);
-  void merge(std::int64_t t);
   void record(Track& track, std::span<const std::int32_t> dropped, std::int64_t t) const;
 
   std::shared_ptr<const Recording> recording_;
@@ -102,16 +85,12 @@ class Trajectory {
   PolicyChoice policy_;
   std::int64_t tokens_;
   std::int64_t computed_{0};
-  std::int32_t layers_;        ///< of the model
-  std::int32_t stored_heads_;  ///< per layer
-  bool reuse_;
+  std::int32_t layers_;               ///< of the model
+  std::int32_t stored_heads_;         ///< per layer
   bool positional_;                   ///< one replay and one track for all layers
   std::vector<LayerReplay> replays_;  ///< [layer], or one
   std::vector<TrackInfo> infos_;
   std::vector<Track> tracks_;
-  std::vector<std::int32_t> gone_count_;  ///< [position] tracks that have dropped it
-  std::vector<std::int32_t> gone_;        ///< positions that all tracks have dropped, in order of going
-  std::vector<std::int64_t> gone_begin_;  ///< [t] index into gone_; one more at the end
 };
 
 /// Trajectories by key, shared by requests, least recently used ones forgotten when they exceed a size (they
@@ -120,7 +99,7 @@ class TrajectoryStore {
  public:
   /// Those still held by a request stay whatever they take.
   explicit TrajectoryStore(std::int64_t max_bytes) : max_bytes_(max_bytes) {}
-  /// `policy` is compared by its full text, parameters and placement included.
+  /// `policy` is compared by its name and all parameters but `placement`, which changes nothing here.
   Result<std::shared_ptr<Trajectory>> get(const std::shared_ptr<const Recording>& recording,
                                           std::int32_t sequence, std::int64_t prompt,
                                           const PolicyChoice& policy);

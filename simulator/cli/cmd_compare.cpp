@@ -6,6 +6,7 @@
 #include "simulator/cli/command.h"
 #include "simulator/cli/progress.h"
 #include "simulator/cli/scenario_input.h"
+#include "simulator/io/attention_json.h"
 #include "simulator/plan/compare.h"
 #include "simulator/report/comparison.h"
 #include "simulator/report/number_text.h"
@@ -42,6 +43,7 @@ Status run(const CompareFlags& flags) {
   plan::CompareOptions options;
   options.threads = flags.threads;
   options.control = &control;
+  options.open_recording = io::open_attention;
   options.on_begin = [&](std::int64_t requests) { progress.emplace(control, requests); };
   const auto done = plan::compare(settings, varies, read_trace_of, options);
   progress.reset();

@@ -8,6 +8,7 @@
 #include "simulator/cli/event_log_output.h"
 #include "simulator/cli/progress.h"
 #include "simulator/cli/scenario_input.h"
+#include "simulator/io/attention_json.h"
 #include "simulator/plan/report.h"
 #include "simulator/plan/run.h"
 #include "simulator/report/html.h"
@@ -64,6 +65,7 @@ Status run(const RunFlags& flags) {
   options.step_by_step = flags.step_by_step;
   if (!flags.timeline.empty() || !flags.html.empty()) options.timeline_bins = flags.timeline_bins;
   options.control = &control;
+  options.open_recording = io::open_attention;
   EventLogOutput events(flags.events);
   if (!flags.events.empty()) events.attach(scenario, trace, options);
   const auto run_it = [&] {

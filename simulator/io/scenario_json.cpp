@@ -159,6 +159,7 @@ class Reader {
           "expected one value, found a second; the first is on line " + std::to_string(first->second), at,
           path);
     if (path == "workload.trace") text = beside_the_file(text);
+    if (path == "workload.attention") text = all_beside_the_file(text);
     settings_.push_back({path, std::move(text), path_, at});
     return Done{};
   }
@@ -168,6 +169,17 @@ class Reader {
     const std::filesystem::path file(text);
     if (file.is_absolute()) return text;
     return (std::filesystem::path(path_).parent_path() / file).lexically_normal().string();
+  }
+
+  [[nodiscard]] std::string all_beside_the_file(const std::string& texts) const {
+    std::string out;
+    for (std::size_t begin = 0; begin <= texts.size();) {
+      const std::size_t comma = std::min(texts.find(',', begin), texts.size());
+      const std::string one = texts.substr(begin, comma - begin);
+      out.append(begin == 0 ? "" : ",").append(one.empty() ? one : beside_the_file(one));
+      begin = comma + 1;
+    }
+    return out;
   }
 
   simdjson::padded_string padded_;

@@ -83,6 +83,7 @@ void run_job(const Job& job, const CompareOptions& options, Variant& variant) {
   RunOptions run;
   run.timeline_bins = options.timeline_bins;
   run.control = options.control;
+  run.open_recording = options.open_recording;
   Result<RunResult> result = run_scenario(*job.scenario, *job.trace, run);
   if (!result) {
     variant.error = result.error();

@@ -45,6 +45,7 @@ struct CompareOptions {
   /// Keeps the records of requests in each result; without it memory does not grow with requests x variants.
   bool keep_requests{false};
   core::RunControl* control{nullptr};
+  RecordingOpener open_recording;  ///< as RunOptions has it; called from several threads
   /// Told before the runs begin how many requests they will serve in all. May be empty.
   std::function<void(std::int64_t requests)> on_begin;
 };

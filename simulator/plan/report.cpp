@@ -88,6 +88,7 @@ void write_replicas(JsonWriter& json, const RunResult& r) {
     json.member("mean_running", replica.mean_running).member("max_running", replica.max_running).end_object();
     json.member("quantum_tokens", replica.layout.quantum_tokens).member("quanta", replica.layout.quanta);
     json.member("token_bytes", replica.layout.token_bytes);
+    json.member("metadata_bytes_per_token", replica.layout.cells_per_token * replica.layout.metadata_bytes);
     write_memory(json, replica.layout.capacity_bytes, replica.memory);
     json.end_object();
   }
@@ -173,6 +174,15 @@ void write_report(JsonWriter& json, const RunResult& r) {
   json.member("tokens", r.evicted_tokens).member("blocks_freed", r.evicted_blocks);
   json.member("hole_bytes_peak", r.hole_bytes_peak);
   json.member("compactions", 0).member("compaction_bytes", 0).end_object();
+  json.key("coverage");
+  if (r.coverage) {
+    json.begin_object().member("recordings", r.coverage->recordings).member("used", r.coverage->used);
+    json.member("driven_requests", r.coverage->driven_requests);
+    json.member("driven_request_fraction", r.coverage->driven_request_fraction);
+    json.member("driven_byte_seconds_fraction", r.coverage->driven_byte_seconds_fraction).end_object();
+  } else {
+    json.null();
+  }
   json.key("slo").begin_object();
   json.member("met_fraction", r.slo_met_fraction).member("goodput_per_s", r.goodput_per_s).end_object();
   write_replicas(json, r);

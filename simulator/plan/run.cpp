@@ -24,6 +24,7 @@ struct ReplicaOutcome {
   ChangeLog changes;
   std::optional<observe::Timeline> timeline;
   observe::EvictionCounts evictions;
+  std::vector<bool> used;  // recordings
   std::int64_t iterations{0};
   std::int64_t computed_tokens{0};
   SimTime end{};
@@ -34,6 +35,7 @@ struct Setup {
   const Scenario& scenario;
   const RunOptions& options;
   core::Workload workload;
+  TokenPlan tokens;
   std::unique_ptr<core::LatencyModel> latency;
   std::vector<std::vector<RequestId>> shares;  // requests of each replica, in order of arrival
   bool prefix_cache{false};
@@ -43,7 +45,9 @@ Result<std::unique_ptr<core::Allocator>> make_allocator(const Setup& setup) {
   const Scenario& s = setup.scenario;
   const policies::AllocatorRequest request{.workload = &setup.workload,
                                            .pool = s.pool,
-                                           .token_bytes = s.model->kv_token_bytes(),
+                                           .token_bytes = setup.tokens.token_bytes(),
+                                           .cells_per_token = setup.tokens.units.per_token,
+                                           .metadata_bytes = setup.tokens.units.metadata_bytes,
                                            .prefix_cache = setup.prefix_cache,
                                            .max_model_len = s.engine.integer("max_model_len")};
   const auto& entry = policies::allocator_entry(s.allocator);
@@ -61,7 +65,8 @@ class EndTime final : public core::Observer {
 /// One run of one replica with the given sinks and observers.
 Result<SimTime> run_replica(const Setup& setup, std::size_t replica, core::Allocator& allocator,
                             std::vector<observe::LedgerSink*> sinks, std::vector<core::Observer*> observers,
-                            observe::EvictionCounts* evictions, SimTime extend_to, bool with_extra) {
+                            observe::EvictionCounts* evictions, std::vector<bool>* used, SimTime extend_to,
+                            bool with_extra) {
   observe::Ledger ledger(setup.workload, allocator.layout(), setup.scenario.keep, std::move(sinks));
   EndTime end;
   observers.insert(observers.begin(), &ledger);
@@ -71,10 +76,13 @@ Result<SimTime> run_replica(const Setup& setup, std::size_t replica, core::Alloc
                                                                          setup.workload, ledger, allocator));
     observers.push_back(extra);
   }
+  std::optional<RunCourses> courses;
+  if (setup.tokens.policy) courses.emplace(setup.tokens, setup.workload, allocator.layout());
   const core::ReplicaRun run{.workload = &setup.workload,
                              .requests = setup.shares[replica],
                              .scheduler = policies::scheduler_params(setup.scenario.engine),
                              .keep = setup.scenario.keep,
+                             .courses = courses ? &*courses : nullptr,
                              .allocator = &allocator,
                              .latency = setup.latency.get(),
                              .observers = observers,
@@ -82,6 +90,7 @@ Result<SimTime> run_replica(const Setup& setup, std::size_t replica, core::Alloc
   KVPLAN_TRY_DO(setup.options.step_by_step ? core::run_naive(run) : core::run_fast(run));
   ledger.extend_to(extend_to);
   if (evictions != nullptr) *evictions = ledger.evictions();
+  if (used != nullptr && courses) *used = courses->used();
   return end.end;
 }
 
@@ -89,11 +98,22 @@ Result<Setup> prepare(const Scenario& scenario, const traces::Trace& trace, cons
                       RunResult& result) {
   const policies::AllocatorEntry& entry = policies::allocator_entry(scenario.allocator);
   if (trace.size() > INT32_MAX) return bad_input("expected at most 2^31 requests").at_field("workload.trace");
-  Setup setup{scenario, options, {}, {}, {}, false};
+  Setup setup{scenario, options, {}, {}, {}, {}, false};
+  KVPLAN_TRY(setup.tokens,
+             make_token_plan(scenario, options.open_recording, result.warnings, result.assumptions));
   setup.prefix_cache = scenario.engine.flag("prefix_cache") && entry.shares_prefixes;
   if (scenario.engine.flag("prefix_cache") && !entry.shares_prefixes)
     result.warnings.push_back("prefix_cache is ignored: the allocator \"" +
                               std::string(scenario.allocator.name()) + "\" shares nothing between requests.");
+  if (setup.prefix_cache && setup.tokens.policy) {
+    setup.prefix_cache = false;
+    result.warnings.push_back(
+        setup.tokens.recordings.empty()
+            ? "prefix_cache is ignored: placement=reuse writes into blocks that others "
+              "could have found."
+            : "prefix_cache is ignored: a replayed policy has seen the attention of its "
+              "recording's own prompt, which found blocks do not bring.");
+  }
   if (setup.prefix_cache && trace.prefix.present() &&
       trace.prefix.block_tokens % scenario.allocator.integer("block_tokens") != 0)
     return bad_input("expected a divisor of the trace's hash block of " +
@@ -103,7 +123,7 @@ Result<Setup> prepare(const Scenario& scenario, const traces::Trace& trace, cons
   KVPLAN_TRY(setup.workload, build_workload(trace, scenario.rate_scale, scenario.limit));
   if (!setup.prefix_cache) setup.workload.prefix = nullptr;
   KVPLAN_TRY(setup.latency,
-             policies::latency_entry(scenario.latency).make(scenario.latency, *scenario.model));
+             policies::latency_entry(scenario.latency).make(scenario.latency, setup.tokens.model));
   setup.shares.resize(static_cast<std::size_t>(scenario.replicas));
   for (std::size_t i = 0; i < setup.workload.order.size(); ++i) {
     const std::int64_t replica =
@@ -111,6 +131,20 @@ Result<Setup> prepare(const Scenario& scenario, const traces::Trace& trace, cons
     setup.shares[static_cast<std::size_t>(replica)].push_back(setup.workload.order[i]);
   }
   return setup;
+}
+
+/// Whoever is admitted in a replayed run is driven: it is refused otherwise.
+Coverage coverage_of(const Setup& setup, const std::vector<ReplicaOutcome>& outcomes,
+                     const RunResult& result) {
+  Coverage c;
+  c.recordings = static_cast<std::int64_t>(setup.tokens.recordings.size());
+  for (std::size_t i = 0; i < setup.tokens.recordings.size(); ++i)
+    c.used +=
+        std::any_of(outcomes.begin(), outcomes.end(), [&](const ReplicaOutcome& o) { return o.used[i]; });
+  for (const observe::RequestRecord& record : result.records) c.driven_requests += record.scheduled ? 1 : 0;
+  if (c.driven_requests > 0) c.driven_request_fraction = 1;
+  if (c.driven_requests > 0 && result.makespan.count > 0) c.driven_byte_seconds_fraction = 1;
+  return c;
 }
 
 void note_assumptions(const Scenario& scenario, RunResult& result) {
@@ -155,7 +189,11 @@ Result<RunResult> run_scenario(const Scenario& scenario, const traces::Trace& tr
     if (one_run_timeline)
       sinks.push_back(&o.timeline.emplace(observe::Timeline::joined(options.timeline_bins)));
     const std::int64_t iterations = records.iterations();
-    KVPLAN_TRY(o.end, run_replica(setup, i, *allocator, sinks, {&records}, &o.evictions, SimTime{}, true));
+    if (i == 0)
+      KVPLAN_TRY_DO(check_recordings(setup.tokens, setup.workload, *allocator,
+                                     scenario.engine.integer("max_model_len")));
+    KVPLAN_TRY(o.end,
+               run_replica(setup, i, *allocator, sinks, {&records}, &o.evictions, &o.used, SimTime{}, true));
     o.iterations = records.iterations() - iterations;
     end = std::max(end, o.end);
   }
@@ -170,7 +208,8 @@ Result<RunResult> run_scenario(const Scenario& scenario, const traces::Trace& tr
   const bool second_run = replicas > 1 || (options.timeline_bins > 0 && !one_run_timeline);
   PeakFinder finder;
   if (replicas > 1) {
-    for (const ReplicaOutcome& o : outcomes) finder.add(o.changes, o.layout.quanta * o.layout.quantum_counts());
+    for (const ReplicaOutcome& o : outcomes)
+      finder.add(o.changes, o.layout.quanta * o.layout.quantum_counts());
     finder.find();
     std::vector<const ChangeLog*> logs;
     for (const ReplicaOutcome& o : outcomes) logs.push_back(&o.changes);
@@ -198,7 +237,7 @@ Result<RunResult> run_scenario(const Scenario& scenario, const traces::Trace& tr
       std::optional<observe::Timeline> timeline;
       if (options.timeline_bins > 0) sinks.push_back(&timeline.emplace(end, options.timeline_bins));
       KVPLAN_TRY([[maybe_unused]] const SimTime again,
-                 run_replica(setup, i, *allocator, sinks, {}, nullptr, end, false));
+                 run_replica(setup, i, *allocator, sinks, {}, nullptr, nullptr, end, false));
       o.integrals = whole;
       at_peak[i] = probe.cells();
       if (timeline) r.timeline = timeline->bins();
@@ -222,6 +261,7 @@ Result<RunResult> run_scenario(const Scenario& scenario, const traces::Trace& tr
     if (replicas == 1) result.hole_bytes_peak = o.evictions.hole_cells_peak * r.layout.count_bytes();
   }
   result.makespan = end.since_start;
+  if (!setup.tokens.recordings.empty()) result.coverage = coverage_of(setup, outcomes, result);
   sum_replicas(result);
   return result;
 }

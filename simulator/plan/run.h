@@ -14,6 +14,7 @@
 #include "simulator/observe/requests.h"
 #include "simulator/observe/timeline.h"
 #include "simulator/plan/scenario.h"
+#include "simulator/plan/token_plan.h"
 
 namespace kvplan::plan {
 
@@ -42,6 +43,15 @@ struct ReplicaResult {
   std::vector<observe::TimelineBin> timeline;  ///< empty unless asked for
 };
 
+/// How much of a run was driven by recorded attention.
+struct Coverage {
+  std::int64_t recordings{0};  ///< given
+  std::int64_t used{0};        ///< distinct ones that drove a request: the sample behind what the policy kept
+  std::int64_t driven_requests{0};                ///< requests admitted at least once, driven by a recording
+  std::optional<double> driven_request_fraction;  ///< of all that were admitted
+  std::optional<double> driven_byte_seconds_fraction;  ///< of the bytes x time that requests held
+};
+
 struct RunResult {
   Scenario scenario;
   std::string trace_digest;
@@ -60,6 +70,7 @@ struct RunResult {
   std::int64_t capacity_bytes{0};
   std::optional<MemorySummary> memory;
   std::int64_t evicted_tokens{0}, evicted_blocks{0}, hole_bytes_peak{0};
+  std::optional<Coverage> coverage;                       ///< where the policy is replayed
   std::optional<double> slo_met_fraction, goodput_per_s;  ///< absent without targets
   std::vector<ReplicaResult> replicas;
   // By request:
@@ -75,6 +86,8 @@ struct RunOptions {
   /// replica needs one run.
   bool timeline_joined{false};
   core::RunControl* control{nullptr};
+  /// Reads the recordings of workload.attention; needed where the policy is replayed.
+  RecordingOpener open_recording;
   /// One more observer for a replica (an event log), asked for before it runs; the caller owns it and keeps
   /// it until the run has ended. It may ask the ledger for its totals at any event. May be empty.
   std::function<Result<core::Observer*>(std::int64_t replica, const core::Workload&, const observe::Ledger&,

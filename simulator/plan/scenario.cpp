@@ -15,7 +15,9 @@ namespace {
 
 constexpr std::int64_t kMost = std::int64_t{1} << 62;
 
-constexpr std::array<Field, 17> kFields{{
+constexpr std::string_view kModelOfRecordings = "recording";
+
+constexpr std::array<Field, 18> kFields{{
     {.path = "workload.trace", .help = "Trace file: a .kvt or any importable file"},
     {.path = "workload.rate_scale",
      .help = "Requests arrive this many times as fast (p/q or decimal)",
@@ -28,7 +30,12 @@ constexpr std::array<Field, 17> kFields{{
      .unit = Unit::kRequests,
      .low = 0,
      .high = kMost},
-    {.path = "model", .help = "Name of the served model", .fallback = "llama-3-8b"},
+    {.path = "workload.attention",
+     .help =
+         "Recordings FILE[,FILE...] (.kva): request i is driven by recording i mod n, where the policy asks"},
+    {.path = "model",
+     .help = "Name of the served model; \"recording\" takes the shape of workload.attention",
+     .fallback = "llama-3-8b"},
     {.path = "seed",
      .help = "Seed of all chance in the run",
      .kind = FieldKind::kInteger,
@@ -258,22 +265,57 @@ Status choose_pool(Scenario& s, const Places& places) {
   return Done{};
 }
 
+Status read_attention(Scenario& s, const Places& places) {
+  std::string_view rest = s.text("workload.attention");
+  while (!rest.empty()) {
+    const std::size_t comma = rest.find(',');
+    s.attention.emplace_back(rest.substr(0, comma));
+    if (s.attention.back().empty() || comma + 1 == rest.size())
+      return placed(bad_input("expected a path between commas"), places[field_index("workload.attention")]);
+    rest = comma == std::string_view::npos ? std::string_view{} : rest.substr(comma + 1);
+  }
+  return Done{};
+}
+
+/// After the policy is known: recordings bring a model with them unless one is named.
+Status choose_model(Scenario& s) {
+  const std::size_t field = field_index("model");
+  if (s.evicts_by == EvictsBy::kRecordings && s.origins[field] == Origin::kDefault)
+    s.texts[field] = kModelOfRecordings;
+  if (s.texts[field] == kModelOfRecordings) {
+    if (s.evicts_by == EvictsBy::kRecordings) return Done{};
+    return bad_input(
+               "expected the name of a model: the policy replays no recording whose shape could be taken")
+        .at_field("model");
+  }
+  KVPLAN_TRY(s.model, model::find_model(s.texts[field]));
+  return Done{};
+}
+
 Status choose_eviction(Scenario& s) {
   KVPLAN_TRY(Choice choice, parse_component(s.text("eviction"), "eviction", family_descriptors("eviction")));
   if (choice.name() == "full") return Done{};
   const attention::PolicyTraits traits = attention::policy_of(choice).kind->traits(choice);
-  if (!traits.interval)
-    return bad_input(
-               "a run follows policies whose kept tokens are known from lengths alone (window, "
-               "streaming-llm); \"" +
-               std::string(choice.name()) + "\" needs recorded attention: see `kvplan evict`")
+  const std::string name(choice.name());
+  if (traits.selects)
+    return bad_input("\"" + name + "\" keeps everything and reads a part: it frees nothing in a run, see " +
+                     "`kvplan evict`")
         .at_field("eviction");
-  if (choice.text("placement") != "holes")
-    return bad_input("expected placement=holes, found \"" + choice.text("placement") + "\"")
-        .at_field("eviction");
-  s.keep = {traits.interval->sink, traits.interval->recent};
-  if (s.keep.recent < 1)
+  if (traits.interval && traits.interval->recent < 1)
     return bad_input("expected a policy that keeps at least the newest token").at_field("eviction");
+  if (!traits.interval) {
+    if (s.attention.empty())
+      return bad_input("\"" + name +
+                       "\" decides by attention: give recordings as workload.attention, or take " +
+                       "a policy that lengths decide (window, streaming-llm)")
+          .at_field("eviction");
+    s.evicts_by = EvictsBy::kRecordings;
+  } else if (choice.text("placement") == "reuse") {
+    s.evicts_by = EvictsBy::kLengths;
+  } else {
+    s.evicts_by = EvictsBy::kKeepRule;
+    s.keep = {traits.interval->sink, traits.interval->recent};
+  }
   s.eviction = std::move(choice);
   return Done{};
 }
@@ -333,9 +375,7 @@ Result<Scenario> resolve(std::span<const Setting> settings) {
   KVPLAN_TRY(s.rate_scale, parse_fraction(s.text("workload.rate_scale")));
   s.limit = integer_of(s, "workload.limit").value_or(-1);
   s.seed = static_cast<std::uint64_t>(integer_of(s, "seed").value_or(0));
-  const auto found = model::find_model(s.text("model"));
-  if (!found) return placed(found.error(), places[field_index("model")]);
-  s.model = found.value();
+  KVPLAN_TRY_DO(read_attention(s, places));
   KVPLAN_TRY_DO(choose_pool(s, places));
   const auto component = [&](std::string_view path, std::string_view family) {
     return parse_component(s.text(path), family, family_descriptors(family));
@@ -346,6 +386,8 @@ Result<Scenario> resolve(std::span<const Setting> settings) {
   KVPLAN_TRY(s.router, component("fleet.router", "router"));
   if (const Status eviction = choose_eviction(s); !eviction.ok())
     return placed(eviction.error(), places[field_index("eviction")]);
+  if (const Status model = choose_model(s); !model.ok())
+    return placed(model.error(), places[field_index("model")]);
   s.replicas = integer_of(s, "fleet.replicas").value_or(1);
   s.target_ttft_s = parse_decimal(s.text("targets.ttft_s"));
   s.target_tpot_s = parse_decimal(s.text("targets.tpot_s"));

@@ -52,6 +52,14 @@ struct Setting {
   std::int64_t line{0};  ///< 1-based line in it; 0 = not known
 };
 
+/// How it is known which tokens stay.
+enum class EvictsBy : std::uint8_t {
+  kNothing,     ///< everything stays
+  kKeepRule,    ///< positions decide and holes are left: Scenario::keep
+  kLengths,     ///< positions decide, cells are used again
+  kRecordings,  ///< attention decides: workload.attention
+};
+
 /// A resolved scenario.
 struct Scenario {
   /// Text of each field (components with all their parameters), parallel to scenario_fields(); empty = no
@@ -63,10 +71,12 @@ struct Scenario {
   Fraction rate_scale;
   std::int64_t limit{-1};
   std::uint64_t seed{0};
-  const model::ModelShape* model{nullptr};
+  std::vector<std::string> attention;       ///< paths of workload.attention
+  const model::ModelShape* model{nullptr};  ///< null: that of the recordings
   policies::PoolSize pool;
   Choice allocator, engine, latency, router;
   std::optional<Choice> eviction;
+  EvictsBy evicts_by{EvictsBy::kNothing};
   core::KeepRule keep;
   std::int64_t replicas{1};
   std::optional<double> target_ttft_s, target_tpot_s, target_e2e_s;

@@ -112,6 +112,9 @@ Table eviction_table(const RunResult& r) {
   Table table{.title = "Eviction", .columns = {""}, .rows = {}};
   table.rows.push_back({.label = "tokens dropped", .cells = {grouped(r.evicted_tokens)}});
   table.rows.push_back({.label = "blocks freed", .cells = {grouped(r.evicted_blocks)}});
+  if (r.coverage)
+    table.rows.push_back({.label = "recordings that drove requests",
+                          .cells = {grouped(r.coverage->used) + " of " + grouped(r.coverage->recordings)}});
   table.rows.push_back(
       {.label = "most bytes in holes", .cells = {bytes_text(static_cast<double>(r.hole_bytes_peak))}});
   return table;

@@ -2,8 +2,8 @@
 // paper, independently of this program.
 #include <gtest/gtest.h>
 
+#include "simulator/attention/drops.h"
 #include "simulator/attention/output_error.h"
-#include "simulator/attention/trajectory.h"
 #include "tests/unit/attention/inputs.h"
 
 namespace kvplan::attention {
@@ -105,20 +105,23 @@ TEST(HandChecked, OutputErrorWithScalarValues) {
   EXPECT_NEAR(relative_output_error(row, 8, mixed, values), (1.34 - .02 / .15) / 1.34, 1e-12);
 }
 
-TEST(HandChecked, SlotsWithReuse) {
+TEST(HandChecked, CellsWithReuse) {
   auto policy = parse_policy("h2o:hh=2,recent=2,placement=reuse");
   ASSERT_TRUE(policy.ok());
-  auto made = Trajectory::make(recording_of({example()}), 0, 4, policy.value());
-  ASSERT_TRUE(made.ok());
-  Trajectory& it = *made.value();
-  ASSERT_TRUE(it.advance(7).ok());
-  // 4 -> slot 4, drop 2, 5 -> slot 2, drop 3, 6 -> slot 3, drop 4, 7 -> slot 4: five slots for ever.
-  EXPECT_EQ(it.slot(0, 4), 4);
-  EXPECT_EQ(it.slot(0, 5), 2);
-  EXPECT_EQ(it.slot(0, 6), 3);
-  EXPECT_EQ(it.slot(0, 7), 4);
-  EXPECT_EQ(it.slots(0, 7), 5);
-  EXPECT_EQ(it.slots(0, 3), 4);
+  auto trajectory = Trajectory::make(recording_of({example()}), 0, 4, policy.value());
+  ASSERT_TRUE(trajectory.ok());
+  auto drops = RecordedDrops::make(std::move(trajectory).value(), 8);
+  ASSERT_TRUE(drops.ok());
+  const auto course = core::Course::make(
+      {.prompt = 4, .final_tokens = 8, .quantum_tokens = 8, .placement = core::Placement::kReuse},
+      drops.value());
+  // 4 -> slot 4, drop 2, 5 -> slot 2, drop 3, 6 -> slot 3, drop 4, 7 -> slot 4: five of eight slots for ever,
+  // of which one is always about to be written.
+  for (std::int64_t n = 4; n < 8; ++n) {
+    EXPECT_EQ(course->settled(n), (core::HeldCells{.live = 4, .reserved = 1, .tail = 3})) << n;
+    EXPECT_EQ(course->kept_tokens(n), 4);
+    EXPECT_EQ(course->table_slots(n + 1), 8);
+  }
 }
 
 }  // namespace

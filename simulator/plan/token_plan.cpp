@@ -1,0 +1,162 @@
+#include "simulator/plan/token_plan.h"
+
+#include "simulator/base/check.h"
+
+namespace kvplan::plan {
+namespace {
+
+/// Trajectories that no running request follows are kept up to this, for those to come.
+constexpr std::int64_t kTrajectoryBytes = std::int64_t{256} << 20;
+
+Result<std::vector<Recorded>> open_all(const std::vector<std::string>& paths, const RecordingOpener& open) {
+  std::vector<Recorded> out;
+  for (const std::string& path : paths) {
+    KVPLAN_TRY(const auto recording, open(path));
+    const auto& sequences = recording->info().sequences;
+    for (std::size_t i = 0; i < sequences.size(); ++i)
+      out.push_back({recording, static_cast<std::int32_t>(i), sequences[i].tokens,
+                     sequences.size() == 1 ? path : path + ", sequence " + std::to_string(i)});
+  }
+  return out;
+}
+
+/// The shape that a recording was made of. What it does not say is assumed, and matters to step times alone.
+Result<model::ModelShape> model_of(const attention::RecordingInfo& info, std::int64_t stored_heads,
+                                   std::vector<std::string>& assumptions) {
+  if (info.key_size != info.value_size)
+    return bad_input("expected keys and values of one size, found " + std::to_string(info.key_size) +
+                     " and " + std::to_string(info.value_size) + " elements")
+        .at_field("workload.attention");
+  model::ModelShape shape{.name = "recording",
+                          .source = "workload.attention",
+                          .layers = info.layers,
+                          .hidden = std::int64_t{info.query_heads} * info.key_size,
+                          .query_heads = info.query_heads,
+                          .kv_heads = stored_heads,
+                          .head_size = info.key_size,
+                          .feed_forward = std::int64_t{4} * info.query_heads * info.key_size,
+                          .vocabulary = 0,
+                          .element_bytes = info.cache_element_bytes};
+  std::string text = "The model is that of the recordings: " + std::to_string(info.layers) +
+                     (info.layers == 1 ? " layer of " : " layers of ") + std::to_string(stored_heads) +
+                     (stored_heads == 1 ? " stored head" : " stored heads") + ", " +
+                     std::to_string(shape.kv_token_bytes()) + " bytes a token";
+  if (info.sizes_assumed) text += " (the sizes of keys and elements are assumed, not recorded)";
+  assumptions.push_back(text + ".");
+  return shape;
+}
+
+std::string shape_text(std::int64_t layers, std::int64_t heads, std::int64_t bytes) {
+  return std::to_string(layers) + " x " + std::to_string(heads) + " stored heads, " + std::to_string(bytes) +
+         " bytes a token";
+}
+
+Status check_shape(const Recorded& recorded, const model::ModelShape& model,
+                   const attention::PolicyChoice& policy) {
+  const attention::RecordingInfo& info = recorded.recording->info();
+  KVPLAN_TRY(const std::int32_t group, attention::group_of(policy, info));
+  const std::int64_t heads = info.query_heads / group;
+  const std::int64_t bytes =
+      std::int64_t{info.layers} * heads * (info.key_size + info.value_size) * info.cache_element_bytes;
+  const bool same = info.layers == model.layers && heads == model.kv_heads &&
+                    (info.sizes_assumed || bytes == model.kv_token_bytes());
+  if (same) return Done{};
+  return bad_input("expected the model's shape (" +
+                   shape_text(model.layers, model.kv_heads, model.kv_token_bytes()) + "), found " +
+                   shape_text(info.layers, heads, bytes) + " in " + recorded.name +
+                   "; model=recording takes the recordings' own")
+      .at_field("workload.attention");
+}
+
+}  // namespace
+
+Result<TokenPlan> make_token_plan(const Scenario& s, const RecordingOpener& open,
+                                  std::vector<std::string>& warnings, std::vector<std::string>& assumptions) {
+  TokenPlan plan;
+  if (s.model != nullptr) plan.model = *s.model;
+  if (!s.attention.empty() && s.evicts_by != EvictsBy::kRecordings)
+    warnings.push_back("workload.attention is not used: what eviction=" +
+                       std::string(s.eviction ? s.eviction->name() : "full") +
+                       " keeps does not depend on attention.");
+  if (s.evicts_by == EvictsBy::kNothing || s.evicts_by == EvictsBy::kKeepRule) return plan;
+  plan.policy = attention::policy_of(*s.eviction);
+  plan.placement =
+      s.eviction->text("placement") == "reuse" ? core::Placement::kReuse : core::Placement::kHoles;
+  if (s.evicts_by == EvictsBy::kRecordings) {
+    if (!open) return bad_input("recordings cannot be read here").at_field("workload.attention");
+    KVPLAN_TRY(plan.recordings, open_all(s.attention, open));
+    if (s.model == nullptr) {
+      const attention::RecordingInfo& info = plan.recordings.front().recording->info();
+      KVPLAN_TRY(const std::int32_t group, attention::group_of(*plan.policy, info));
+      KVPLAN_TRY(plan.model, model_of(info, info.query_heads / group, assumptions));
+    }
+    for (const Recorded& recorded : plan.recordings)
+      KVPLAN_TRY_DO(check_shape(recorded, plan.model, *plan.policy));
+  }
+  plan.units = attention::cell_units(*plan.policy, plan.model.layers, plan.model.kv_heads);
+  return plan;
+}
+
+Status check_recordings(const TokenPlan& plan, const core::Workload& workload,
+                        const core::Allocator& allocator, std::int64_t max_model_len) {
+  if (plan.recordings.empty()) return Done{};
+  std::int64_t undriven = 0;
+  std::string first;
+  for (RequestId r = 0; r < workload.size(); ++r) {
+    const auto i = static_cast<std::size_t>(r);
+    const Recorded& recorded = plan.recordings[i % plan.recordings.size()];
+    if (workload.input[i] == 0 || workload.output[i] == 0 || workload.final_tokens(r) <= recorded.tokens ||
+        workload.final_tokens(r) + 1 > max_model_len || !allocator.fits_empty(r))
+      continue;
+    if (++undriven == 1)
+      first = "request " + std::to_string(r) + " needs " + std::to_string(workload.final_tokens(r)) +
+              " tokens (prompt + output - 1), " + recorded.name + " has " + std::to_string(recorded.tokens);
+  }
+  if (undriven == 0) return Done{};
+  return bad_input("expected recordings that are long enough: " + first +
+                   (undriven > 1 ? "; so it is for " + std::to_string(undriven) + " requests" : ""))
+      .at_field("workload.attention");
+}
+
+RunCourses::RunCourses(const TokenPlan& plan, const core::Workload& workload,
+                       const core::MemoryLayout& layout)
+    : plan_(plan),
+      workload_(workload),
+      layout_(layout),
+      store_(kTrajectoryBytes),
+      courses_(static_cast<std::size_t>(workload.size())),
+      used_(plan.recordings.size(), false) {}
+
+Result<std::shared_ptr<const core::Drops>> RunCourses::drops(RequestId r, std::int64_t prompt,
+                                                             std::int64_t final_tokens) {
+  if (plan_.recordings.empty()) {
+    const auto keep = plan_.policy->kind->traits(plan_.policy->choice).interval;
+    KVPLAN_CHECK(keep.has_value(), r);
+    return std::shared_ptr<const core::Drops>(std::make_shared<attention::IntervalDrops>(
+        *keep, prompt, static_cast<std::int32_t>(plan_.units.per_token)));
+  }
+  const std::size_t which = static_cast<std::size_t>(r) % plan_.recordings.size();
+  const Recorded& recorded = plan_.recordings[which];
+  used_[which] = true;
+  KVPLAN_TRY(auto trajectory, store_.get(recorded.recording, recorded.sequence, prompt, *plan_.policy));
+  KVPLAN_TRY(auto made, attention::RecordedDrops::make(std::move(trajectory), final_tokens));
+  return std::shared_ptr<const core::Drops>(std::move(made));
+}
+
+Result<const core::Course*> RunCourses::begin(RequestId r, std::int64_t prompt) {
+  const core::CourseShape shape{.prompt = prompt,
+                                .final_tokens = workload_.final_tokens(r),
+                                .quantum_tokens = layout_.quantum_tokens,
+                                .returns_quanta = layout_.returns_quanta,
+                                .placement = plan_.placement};
+  KVPLAN_TRY(auto dropped, drops(r, prompt, shape.final_tokens));
+  auto& course = courses_[static_cast<std::size_t>(r)];
+  course = core::Course::make(shape, std::move(dropped));
+  return course.get();
+}
+
+void RunCourses::end(RequestId r) {
+  courses_[static_cast<std::size_t>(r)].reset();
+}
+
+}  // namespace kvplan::plan

@@ -1,0 +1,76 @@
+// The token policy of a run: what stays in the cache, which recordings drive which request, and what a cell
+// is.
+//
+// A policy whose kept tokens follow from lengths (window, streaming-llm) needs no recording; any other is
+// replayed: request i is driven by recording i mod n, the recordings being the sequences of the files of
+// workload.attention, in order. A recording drives a request only if it has the model's shape and is long
+// enough (prompt + output - 1 tokens); rows are never looped, stretched or tiled, so a request that none can
+// drive is an error.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "simulator/attention/drops.h"
+#include "simulator/plan/scenario.h"
+
+namespace kvplan::plan {
+
+/// Opens a recording by its path; called from any thread.
+using RecordingOpener =
+    std::function<Result<std::shared_ptr<const attention::Recording>>(const std::string& path)>;
+
+struct Recorded {
+  std::shared_ptr<const attention::Recording> recording;
+  std::int32_t sequence{0};
+  std::int64_t tokens{0};
+  std::string name;  ///< path, and the sequence where there are several
+};
+
+struct TokenPlan {
+  model::ModelShape model;
+  attention::CellUnits units;                     ///< of one token
+  std::optional<attention::PolicyChoice> policy;  ///< set: requests follow courses
+  core::Placement placement{core::Placement::kHoles};
+  std::vector<Recorded> recordings;  ///< not empty: the policy is replayed on them
+
+  [[nodiscard]] std::int64_t token_bytes() const {
+    return model.kv_token_bytes() + units.per_token * units.metadata_bytes;
+  }
+};
+
+/// Errors: a recording that cannot be opened, or has another shape than the model. Appends what is ignored or
+/// assumed.
+Result<TokenPlan> make_token_plan(const Scenario& scenario, const RecordingOpener& open,
+                                  std::vector<std::string>& warnings, std::vector<std::string>& assumptions);
+
+/// Can every request that the engine would accept be driven? The error names the first that cannot.
+Status check_recordings(const TokenPlan& plan, const core::Workload& workload,
+                        const core::Allocator& allocator, std::int64_t max_model_len);
+
+/// The courses of one replica's run.
+class RunCourses final : public core::CourseSource {
+ public:
+  /// All outlive it.
+  RunCourses(const TokenPlan& plan, const core::Workload& workload, const core::MemoryLayout& layout);
+
+  Result<const core::Course*> begin(RequestId request, std::int64_t prompt) override;
+  void end(RequestId request) override;
+  /// Which of the plan's recordings have driven a request.
+  [[nodiscard]] const std::vector<bool>& used() const { return used_; }
+
+ private:
+  Result<std::shared_ptr<const core::Drops>> drops(RequestId request, std::int64_t prompt,
+                                                   std::int64_t final_tokens);
+  const TokenPlan& plan_;
+  const core::Workload& workload_;
+  core::MemoryLayout layout_;
+  attention::TrajectoryStore store_;
+  std::vector<std::unique_ptr<const core::Course>> courses_;  ///< by request
+  std::vector<bool> used_;
+};
+
+}  // namespace kvplan::plan

@@ -1,0 +1,366 @@
+// Runs whose requests follow a replayed policy: the ledger against the token level's own sets, footprint
+// against replay, and what a scenario may ask for.
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "simulator/attention/drops.h"
+#include "simulator/attention/memory_recording.h"
+#include "simulator/base/random.h"
+#include "simulator/io/attention_json.h"
+#include "simulator/plan/report.h"
+#include "simulator/plan/run.h"
+#include "tests/support/observed_run.h"
+#include "tests/unit/attention/inputs.h"
+
+namespace kvplan {
+namespace {
+
+using observe::State;
+
+const std::string kInputs = std::string(KVPLAN_SOURCE_DIR) + "/tests/golden/policies/inputs/";
+
+traces::Trace trace_of(const std::vector<std::array<std::int32_t, 2>>& lengths, std::int64_t gap_ns) {
+  traces::Trace trace;
+  std::int64_t now = 0;
+  for (const auto& [input, output] : lengths) {
+    trace.arrival_ns.push_back(now);
+    trace.input_tokens.push_back(input);
+    trace.output_tokens.push_back(output);
+    now += gap_ns;
+  }
+  trace.digest = "test";
+  return trace;
+}
+
+plan::Scenario scenario_of(std::vector<std::pair<std::string, std::string>> values) {
+  std::vector<plan::Setting> settings;
+  for (auto& [path, text] : values) settings.push_back({path, text, {}, 0});
+  const auto scenario = plan::resolve(settings);
+  EXPECT_TRUE(scenario.ok()) << scenario.error().to_string();
+  return scenario.value();
+}
+
+plan::RunOptions options_with(std::shared_ptr<const attention::Recording> recording = nullptr) {
+  plan::RunOptions options;
+  options.open_recording = [recording](const std::string& path) {
+    return recording == nullptr ? io::open_attention(path)
+                                : Result<std::shared_ptr<const attention::Recording>>(recording);
+  };
+  return options;
+}
+
+/// The ledger's bytes whenever a step has settled, by tokens that request 0 has written.
+class Settled final : public core::Observer {
+ public:
+  Settled(const observe::Ledger& ledger, std::int64_t prompt) : ledger_(ledger), written_(prompt - 1) {}
+  void on_settled(SimTime /*time*/, const core::PoolCounts& /*pool*/) override {
+    bytes[++written_] = ledger_.bytes();
+  }
+  std::map<std::int64_t, observe::StateCounts> bytes;
+
+ private:
+  const observe::Ledger& ledger_;
+  std::int64_t written_;
+};
+
+/// One request over a whole recording: what the token level keeps is what is live, block by block.
+void compare_with_token_level(const std::string& input, const std::string& policy, std::int64_t prompt) {
+  SCOPED_TRACE(input + " " + policy);
+  const auto opened = io::open_attention(kInputs + input);
+  ASSERT_TRUE(opened.ok());
+  const auto recording = opened.value();
+  const std::int64_t tokens = recording->info().sequences[0].tokens;
+  const auto outcome = attention::run_policy(*recording, policy, prompt);
+  constexpr std::int64_t kBlock = 4;
+  const auto scenario = scenario_of({{"workload.attention", input},
+                                     {"eviction", policy},
+                                     {"memory.pool_tokens", "400"},
+                                     {"memory.allocator", "paged:block_tokens=4"}});
+  const auto trace =
+      trace_of({{{static_cast<std::int32_t>(prompt), static_cast<std::int32_t>(tokens + 1 - prompt)}}}, 0);
+  std::optional<Settled> settled;
+  auto options = options_with(recording);
+  options.step_by_step = true;  // a span for each token
+  options.extra_observer = [&](std::int64_t, const core::Workload&, const observe::Ledger& ledger,
+                               const core::Allocator&) -> Result<core::Observer*> {
+    return static_cast<core::Observer*>(&settled.emplace(ledger, prompt));
+  };
+  const auto result = plan::run_scenario(scenario, trace, options);
+  ASSERT_TRUE(result.ok()) << result.error().to_string();
+
+  const auto& info = recording->info();
+  const std::int64_t heads = info.query_heads;
+  const std::int64_t cell = std::int64_t{info.key_size + info.value_size} * info.cache_element_bytes;
+  const bool accumulates = policy.rfind("h2o", 0) == 0;
+  const std::int64_t metadata = accumulates ? 4 : 0;
+  const auto layout = result.value().replicas[0].layout;
+  EXPECT_EQ(layout.token_bytes, heads * (cell + metadata));
+  EXPECT_EQ(layout.quanta, 400 / kBlock - 1);
+  for (std::int64_t n = prompt; n < tokens; ++n) {
+    const attention::Sets& sets =
+        n == prompt ? outcome.after_prefill : outcome.retained[static_cast<std::size_t>(n - 1 - prompt)];
+    // TOVA has one set for all heads of the layer.
+    const std::int64_t heads_per_set = heads / static_cast<std::int64_t>(sets.size());
+    std::int64_t kept = 0;
+    std::vector<bool> needed(static_cast<std::size_t>(ceil_div(n, kBlock)), false);
+    for (const auto& set : sets) {
+      kept += static_cast<std::int64_t>(set.size()) * heads_per_set;
+      for (const std::int32_t p : set) needed[static_cast<std::size_t>(p / kBlock)] = true;
+    }
+    if (n % kBlock != 0) needed.back() = true;  // a cell of it is still to be written
+    std::int64_t written_in_held = 0;
+    for (std::int64_t p = 0; p < n; ++p)
+      written_in_held += needed[static_cast<std::size_t>(p / kBlock)] ? heads : 0;
+    const auto& bytes = settled->bytes.at(n);
+    EXPECT_EQ(bytes[index(State::kLive)], kept * cell) << n;
+    EXPECT_EQ(bytes[index(State::kMetadata)], kept * metadata) << n;
+    EXPECT_EQ(bytes[index(State::kHole)], (written_in_held - kept) * (cell + metadata)) << n;
+  }
+  EXPECT_EQ(result.value().coverage->recordings, 1);
+  EXPECT_EQ(result.value().coverage->used, 1);
+  EXPECT_EQ(result.value().coverage->driven_requests, 1);
+}
+
+TEST(Replay, LedgerIsTheTokenLevelsOwnCount) {
+  compare_with_token_level("A.json", "h2o:hh=4,recent=4", 8);
+  compare_with_token_level("A.json", "h2o:hh=9,recent=3", 40);
+  compare_with_token_level("E.json", "h2o:hh=4,recent=4", 8);
+  compare_with_token_level("A.json", "tova:budget=8", 8);
+  compare_with_token_level("E.json", "tova:budget=6", 20);
+}
+
+std::shared_ptr<const attention::Recording> random_recording(int layers, int heads, int tokens) {
+  Random random(5, "coupling");
+  std::vector<attention::Rows> rows;
+  for (int i = 0; i < layers; ++i)
+    rows.push_back(attention::random_rows(random, heads, tokens, attention::RowKind::kSmooth));
+  return attention::recording_of(rows);
+}
+
+traces::Trace short_trace(std::int64_t requests, std::int64_t longest, std::int64_t gap_ns) {
+  Random random(11, "short trace");
+  std::vector<std::array<std::int32_t, 2>> lengths;
+  for (std::int64_t i = 0; i < requests; ++i) {
+    const auto input = random.between(1, longest - 1);
+    lengths.push_back({static_cast<std::int32_t>(input),
+                       static_cast<std::int32_t>(random.between(1, longest + 1 - input))});
+  }
+  return trace_of(lengths, gap_ns);
+}
+
+std::string everything(const plan::RunResult& r) {
+  return plan::report_json(r) + plan::requests_csv(r) + plan::timeline_csv(r);
+}
+
+/// Fast and naive, tight pools with many preemptions: every output the same bytes.
+TEST(Replay, FastEqualsNaive) {
+  const auto recording = random_recording(2, 3, 150);
+  const auto trace = short_trace(40, 150, 300'000);
+  std::int64_t preemptions = 0, evicted = 0, freed = 0;
+  for (const std::string policy :
+       {"h2o:hh=10,recent=12", "tova:budget=20", "h2o:hh=3,recent=2,score_rows=raw"})
+    for (const std::string placement : {"holes", "reuse"})
+      for (const std::string allocator :
+           {"paged:block_tokens=8", "paged:block_tokens=1", "contiguous:reserve=pow2"}) {
+        SCOPED_TRACE(policy + " " + placement + " " + allocator);
+        const auto scenario =
+            scenario_of({{"workload.attention", "r"},
+                         {"eviction", policy + ",placement=" + placement},
+                         {"memory.pool_tokens", "400"},
+                         {"memory.allocator", allocator},
+                         {"latency", "affine:base_ns=90000,token_ns=100,context_ns=10"},
+                         {"engine", "vllm-v1:token_budget=64,max_seqs=12,max_model_len=300"}});
+        auto options = options_with(recording);
+        options.timeline_bins = 17;
+        const auto fast = plan::run_scenario(scenario, trace, options);
+        options.step_by_step = true;
+        const auto naive = plan::run_scenario(scenario, trace, options);
+        ASSERT_TRUE(fast.ok() && naive.ok()) << fast.error().to_string();
+        EXPECT_EQ(everything(fast.value()), everything(naive.value()));
+        EXPECT_EQ(fast.value().completed, 40);
+        preemptions += fast.value().preemptions;
+        evicted += fast.value().evicted_tokens;
+        freed += fast.value().evicted_blocks;
+        if (placement == "reuse") {
+          EXPECT_EQ(fast.value().hole_bytes_peak, 0);
+        }
+      }
+  EXPECT_GT(preemptions, 100);
+  EXPECT_GT(evicted, 1000);
+  EXPECT_GT(freed, 1000);
+}
+
+/// What a positional policy keeps is known from lengths; replayed on a recording it is the same run.
+TEST(Replay, EqualsFootprintBlockByBlock) {
+  const auto recording = random_recording(2, 2, 700);
+  struct Source final : core::CourseSource {
+    Result<const core::Course*> begin(RequestId r, std::int64_t prompt) override {
+      const std::int64_t final_tokens = workload->final_tokens(r);
+      std::shared_ptr<const core::Drops> drops;
+      if (recording == nullptr) {
+        drops = std::make_shared<attention::IntervalDrops>(*policy.kind->traits(policy.choice).interval,
+                                                           prompt, 1);
+      } else {
+        auto trajectory = store.get(recording, 0, prompt, policy);
+        EXPECT_TRUE(trajectory.ok());
+        drops = attention::RecordedDrops::make(trajectory.value(), final_tokens).value();
+      }
+      const core::CourseShape shape{prompt, final_tokens, layout.quantum_tokens, layout.returns_quanta,
+                                    placement};
+      courses[r] = core::Course::make(shape, drops);
+      return courses[r].get();
+    }
+    void end(RequestId r) override { courses.erase(r); }
+    explicit Source(attention::PolicyChoice p) : policy(std::move(p)) {}
+    const core::Workload* workload{nullptr};
+    std::shared_ptr<const attention::Recording> recording;
+    attention::PolicyChoice policy;
+    core::MemoryLayout layout;
+    core::Placement placement{};
+    attention::TrajectoryStore store{1 << 20};
+    std::map<RequestId, std::unique_ptr<const core::Course>> courses;
+  };
+  int runs = 0;
+  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+    const auto c = test::draw_case(seed);
+    if (!c->keep.evicts()) continue;
+    c->prefix_cache = false;
+    c->workload.prefix = nullptr;
+    const std::string text = c->keep.sink == 0 ? "window:window=" + std::to_string(c->keep.recent)
+                                               : "streaming-llm:sink=" + std::to_string(c->keep.sink) +
+                                                     ",recent=" + std::to_string(c->keep.recent);
+    SCOPED_TRACE("seed " + std::to_string(seed) + " " + text + " " + c->allocator);
+    const std::string by_rule = test::observe_run(*c, false);
+    c->keep = {};
+    for (const auto placement : {core::Placement::kHoles, core::Placement::kReuse}) {
+      std::array<std::string, 2> runs_by;
+      for (const bool replay : {false, true}) {
+        Source source(attention::parse_policy(text).value());
+        source.workload = &c->workload;
+        source.layout = c->make_allocator(false).value()->layout();
+        source.placement = placement;
+        if (replay) source.recording = recording;
+        runs_by[replay ? 1 : 0] = test::observe_run(*c, false, &source);
+      }
+      ASSERT_EQ(runs_by[0], runs_by[1]);
+      if (placement == core::Placement::kHoles) {
+        ASSERT_EQ(runs_by[0], by_rule);
+      }
+    }
+    ++runs;
+  }
+  EXPECT_GT(runs, 15);
+}
+
+TEST(Replay, RecordingsTakeTurns) {
+  // Two sequences in one recording, then another: request i is driven by recording i mod 3.
+  const auto trace = short_trace(7, 40, 100'000);
+  std::vector<std::string> opened;
+  plan::RunOptions options;
+  options.open_recording =
+      [&](const std::string& path) -> Result<std::shared_ptr<const attention::Recording>> {
+    opened.push_back(path);
+    return io::open_attention(kInputs + "A.json");
+  };
+  const auto scenario = scenario_of({{"workload.attention", "one.kva,two.kva,three.kva"},
+                                     {"eviction", "h2o:hh=4,recent=4"},
+                                     {"workload.limit", "2"},
+                                     {"memory.pool_tokens", "4000"}});
+  const auto result = plan::run_scenario(scenario, trace, options);
+  ASSERT_TRUE(result.ok()) << result.error().to_string();
+  EXPECT_EQ(opened, (std::vector<std::string>{"one.kva", "two.kva", "three.kva"}));
+  EXPECT_EQ(result.value().coverage->recordings, 3);
+  EXPECT_EQ(result.value().coverage->used, 2);
+  EXPECT_EQ(result.value().coverage->driven_requests, 2);
+  EXPECT_EQ(*result.value().coverage->driven_request_fraction, 1);
+}
+
+std::string error_of(std::vector<std::pair<std::string, std::string>> values, const traces::Trace& trace,
+                     const std::shared_ptr<const attention::Recording>& recording) {
+  std::vector<plan::Setting> settings;
+  for (auto& [path, text] : values) settings.push_back({path, text, {}, 0});
+  const auto scenario = plan::resolve(settings);
+  if (!scenario) return scenario.error().to_string();
+  const auto result = plan::run_scenario(scenario.value(), trace, options_with(recording));
+  return result.ok() ? "ran" : result.error().to_string();
+}
+
+TEST(Replay, RefusesWhatNoRecordingDrives) {
+  const auto recording = random_recording(2, 3, 50);
+  const auto fits = trace_of({{{30, 21}}}, 0);
+  const auto too_long = trace_of({{{30, 21}}, {{30, 22}}, {{40, 20}}}, 0);
+  const std::pair<std::string, std::string> given{"workload.attention", "r.kva"},
+      h2o{"eviction", "h2o:hh=4,recent=4"};
+  EXPECT_EQ(error_of({given, h2o}, fits, recording), "ran");
+  EXPECT_EQ(
+      error_of({given, h2o}, too_long, recording),
+      "workload.attention: expected recordings that are long enough: request 1 needs 51 tokens (prompt + "
+      "output - 1), r.kva has 50; so it is for 2 requests");
+  // A request that is turned away needs no recording.
+  EXPECT_EQ(error_of({given, h2o, {"engine", "vllm-v1:max_model_len=51"}}, too_long, recording), "ran");
+  EXPECT_EQ(
+      error_of({given, h2o, {"model", "llama-3-8b"}}, fits, recording),
+      "workload.attention: expected the model's shape (32 x 8 stored heads, 131072 bytes a token), found 2 x "
+      "3 stored heads, 1536 bytes a token in r.kva; model=recording takes the recordings' own");
+  EXPECT_EQ(error_of({h2o}, fits, recording).substr(0, 47),
+            "eviction: \"h2o\" decides by attention: give reco");
+  EXPECT_EQ(
+      error_of({given, {"eviction", "oracle-topk:k=4"}}, fits, recording),
+      "eviction: \"oracle-topk\" keeps everything and reads a part: it frees nothing in a run, see `kvplan "
+      "evict`");
+  EXPECT_EQ(
+      error_of({{"model", "recording"}}, fits, recording),
+      "model: expected the name of a model: the policy replays no recording whose shape could be taken");
+  EXPECT_EQ(error_of({{"workload.attention", "a.kva,,b.kva"}, h2o}, fits, recording),
+            "workload.attention: expected a path between commas");
+  EXPECT_EQ(error_of({{"workload.attention", "a.kva,"}, h2o}, fits, recording),
+            "workload.attention: expected a path between commas");
+}
+
+TEST(Replay, SaysWhatItIgnores) {
+  const auto trace = trace_of({{{30, 21}}}, 0);
+  const auto warnings = [&](std::vector<std::pair<std::string, std::string>> values) {
+    const auto result =
+        plan::run_scenario(scenario_of(std::move(values)), trace, options_with(random_recording(1, 1, 50)));
+    EXPECT_TRUE(result.ok());
+    return result.value().warnings;
+  };
+  EXPECT_EQ(
+      warnings({{"workload.attention", "r"}, {"eviction", "window:window=8"}}),
+      (std::vector<std::string>{"workload.attention is not used: what eviction=window keeps does not depend "
+                                "on attention."}));
+  EXPECT_EQ(
+      warnings({{"eviction", "window:window=8,placement=reuse"}}),
+      (std::vector<std::string>{"prefix_cache is ignored: placement=reuse writes into blocks that others "
+                                "could have found."}));
+  EXPECT_EQ(warnings({{"workload.attention", "r"}, {"eviction", "tova:budget=8"}}).size(), 1U);
+  EXPECT_TRUE(
+      warnings({{"eviction", "window:window=8,placement=reuse"}, {"engine", "vllm-v1:prefix_cache=false"}})
+          .empty());
+}
+
+/// A window that reuses cells holds a ring: it never asks for more blocks than its window needs.
+TEST(Replay, WindowWithReuseIsARing) {
+  const auto trace = trace_of({{{100, 400}}}, 0);
+  const auto run = [&](const std::string& placement) {
+    auto options = options_with();
+    options.timeline_bins = 1;
+    return plan::run_scenario(scenario_of({{"eviction", "window:window=32,placement=" + placement},
+                                           {"engine", "vllm-v1:prefix_cache=false"},
+                                           {"memory.pool_blocks", "64"}}),
+                              trace, options)
+        .value();
+  };
+  const auto ring = run("reuse");
+  const auto holes = run("holes");
+  // 100 tokens in 7 blocks, of which 4 are dead after the prompt; the other 3 stay for ever.
+  EXPECT_EQ(ring.evicted_blocks, 4);
+  EXPECT_EQ(ring.evicted_tokens, holes.evicted_tokens);
+  EXPECT_GT(holes.evicted_blocks, 20);
+  EXPECT_EQ(ring.hole_bytes_peak, 0);
+  EXPECT_EQ(ring.makespan.count, holes.makespan.count);  // the same cells are read
+}
+
+}  // namespace
+}  // namespace kvplan
