@@ -6,6 +6,7 @@
 #include <QImage>
 #include <QSettings>
 #include <QStatusBar>
+#include <QTemporaryDir>
 #include <cstdio>
 #include <cstdlib>
 
@@ -36,6 +37,8 @@ Status write_picture(const QPixmap& picture, const std::string& path) {
 
 int take_screenshot(const Options& options) {
   if (QFontDatabase::families().isEmpty()) return fail("no fonts are installed (Debian: fonts-dejavu-core)");
+  const QTemporaryDir nothing;  // a picture neither reads nor leaves what is kept for the next start
+  QSettings::setPath(QSettings::IniFormat, QSettings::UserScope, nothing.path());
   apply_language(options.language.value_or(Language::kSystem));
   if (!has_font_for(options.language.value_or(Language::kSystem)))
     std::fputs("kvplan-gui: no font with these letters is installed (Debian: fonts-wqy-microhei)\n", stderr);

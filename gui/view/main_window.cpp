@@ -3,9 +3,7 @@
 #include <QClipboard>
 #include <QCloseEvent>
 #include <QDockWidget>
-#include <QDragEnterEvent>
 #include <QEvent>
-#include <QFileDialog>
 #include <QFileInfo>
 #include <QGuiApplication>
 #include <QHBoxLayout>
@@ -50,6 +48,7 @@ MainWindow::MainWindow(QWidget* parent) : QMainWindow(parent) {
   update_title();
 
   connect(&document_, &ScenarioDocument::changed, this, [this](bool discrete) { request_run(discrete); });
+  connect(&document_.undo_stack(), &QUndoStack::cleanChanged, this, &MainWindow::update_title);
   connect(&worker_, &SimulationWorker::finished, this, &MainWindow::show_result);
   connect(&worker_, &SimulationWorker::opened, this, &MainWindow::show_opened);
   connect(&worker_, &SimulationWorker::failed, this, &MainWindow::show_failure);
@@ -157,16 +156,6 @@ QString MainWindow::command() const {
   return to_qstring(command_line(document_.settings()));
 }
 
-void MainWindow::open(const QStringList& paths) {
-  std::vector<std::string> files;
-  files.reserve(static_cast<std::size_t>(paths.size()));
-  for (const QString& path : paths) files.push_back(to_utf8(path));
-  if (files.empty()) return;
-  cancelled_ = false;
-  opening_ = worker_.open(std::move(files), document_.settings());
-  progress_timer_.start();
-}
-
 void MainWindow::edit(const QString& path, const QString& text, int merge) {
   const Status status = document_.set(to_utf8(path), to_utf8(text), merge);
   if (!status.ok()) show_refusal(status.error());
@@ -209,6 +198,8 @@ void MainWindow::show_result(const ResultPtr& result) {
   timeline_->set_stale(timeline_->stale() && stale_);
   numbers_->setEnabled(numbers_->isEnabled() || !stale_);
   timeline_->set_data(result->timeline);
+  if (wanted_view_) show_view(*wanted_view_);
+  wanted_view_.reset();
   show_numbers();
   Q_EMIT result_shown();
 }
@@ -226,8 +217,11 @@ void MainWindow::show_opened(quint64 generation, const Opened& opened) {
   if (generation != opening_) return;
   opening_ = 0;
   trace_ = opened.trace;
+  wanted_view_ = opened.view;
+  remember_opened(opened);
   result_.reset();  // of another trace: it is not greyed but replaced
   sliders_->setEnabled(true);
+  for (QAction* action : {save_, save_as_}) action->setEnabled(true);
   messages_->clear();
   timeline_->show_all();
   timeline_->clear_marks();
@@ -268,11 +262,14 @@ void MainWindow::show_progress() {
 }
 
 void MainWindow::update_title() {
-  const QString name = trace_ ? QFileInfo(to_qstring(trace_->path)).fileName() : QString();
-  setWindowTitle(name.isEmpty() ? QStringLiteral("kvplan") : QStringLiteral("%1 – kvplan").arg(name));
+  const QString shown = session_file_.isEmpty() && trace_ ? to_qstring(trace_->path) : session_file_;
+  const QString name = QFileInfo(shown).fileName();
+  setWindowTitle(name.isEmpty() ? QStringLiteral("kvplan") : QStringLiteral("%1[*] – kvplan").arg(name));
+  setWindowModified(!session_file_.isEmpty() && !document_.undo_stack().isClean());
 }
 
 void MainWindow::show_table(bool table) {
+  show_table_->setChecked(table);
   if (table) table_model_->show_range(timeline_->data(), timeline_->range());
   QWidget* const page = table ? static_cast<QWidget*>(table_) : timeline_;
   pages_->setCurrentWidget(page);
@@ -281,21 +278,6 @@ void MainWindow::show_table(bool table) {
 
 void MainWindow::copy_shown() {
   QGuiApplication::clipboard()->setMimeData(timeline_->copied().release());
-}
-
-void MainWindow::dragEnterEvent(QDragEnterEvent* event) {
-  const auto urls = event->mimeData()->urls();
-  const bool files = !urls.isEmpty() &&
-                     std::all_of(urls.begin(), urls.end(), [](const QUrl& url) { return url.isLocalFile(); });
-  if (files) event->acceptProposedAction();
-}
-
-void MainWindow::dropEvent(QDropEvent* event) {
-  QStringList paths;
-  for (const QUrl& url : event->mimeData()->urls())
-    if (url.isLocalFile()) paths << url.toLocalFile();
-  event->acceptProposedAction();
-  open(paths);
 }
 
 void MainWindow::closeEvent(QCloseEvent* event) {
@@ -326,13 +308,6 @@ void MainWindow::restore_layout() {
   restoreState(settings.value(QStringLiteral("window/state")).toByteArray(), kLayoutVersion);
   const auto theme = theme_by_name(settings.value(QStringLiteral("window/theme")).toString());
   set_theme(theme.value_or(Theme::kSystem));
-}
-
-void MainWindow::choose_files() {
-  const QStringList files = QFileDialog::getOpenFileNames(
-      this, tr("Open a trace or a scenario"), QString(),
-      tr("Traces and scenarios (*.kvt *.csv *.jsonl *.json *.gz *.zst);;All files (*)"));
-  open(files);
 }
 
 }  // namespace kvplan::gui

@@ -40,6 +40,9 @@ class MainWindow final : public QMainWindow {
   void open(const QStringList& paths);
   /// Sets a value of the scenario as an edit of the user; what is wrong with it is said in the message bar.
   void edit(const QString& path, const QString& text, int merge = 0);
+  /// Writes what is shown as a session (gui/viewmodel/session.h); ".json" is added where it is missing. False
+  /// if it could not be written, which the message bar says.
+  bool save_session(const QString& path);
   void set_theme(Theme theme);
   /// At once, for the whole program, and remembered for the next start.
   void choose_language(Language language);
@@ -60,6 +63,8 @@ class MainWindow final : public QMainWindow {
   [[nodiscard]] bool settled() const;
   /// The command that gives the same numbers.
   [[nodiscard]] QString command() const;
+  /// The session or scenario file that was opened or saved last; empty without one.
+  [[nodiscard]] QString session_file() const { return session_file_; }
 
  Q_SIGNALS:
   /// A newer result is shown.
@@ -86,7 +91,14 @@ class MainWindow final : public QMainWindow {
   void translate();
   QAction* add_action(QMenu* menu, const QString& text, const QKeySequence& keys, const char* name,
                       std::function<void()> what);
-  void choose_files();
+  void choose_files(const QString& title, const QString& kinds);
+  void save_session_again();
+  void save_session_as();
+  void fill_recent_menu();
+  void open_recent(const QString& path);
+  void remember_opened(const Opened& opened);
+  [[nodiscard]] SessionView shown_view() const;
+  void show_view(const SessionView& view);
   void show_refusal(const Error& error);
   void show_scenario();
   void request_run(bool discrete);
@@ -110,6 +122,8 @@ class MainWindow final : public QMainWindow {
   Generation opening_{0};  // files on their way; 0 = none
   bool stale_{false};      // what is shown is not the scenario's
   bool cancelled_{false};  // by the user
+  QString session_file_;
+  std::optional<SessionView> wanted_view_;  // of a session, for its first picture
   Theme theme_{Theme::kSystem};
   QByteArray first_layout_;
 
@@ -127,6 +141,9 @@ class MainWindow final : public QMainWindow {
   QDockWidget* scenario_dock_{nullptr};
   QDockWidget* what_if_dock_{nullptr};
   QObject* commands_{nullptr};  // owns the actions of the menus, which are made anew in another language
+  QMenu* recent_{nullptr};
+  QAction* save_{nullptr};
+  QAction* save_as_{nullptr};
   QAction* show_table_{nullptr};
   QTimer progress_timer_;
   QTimer stale_timer_;

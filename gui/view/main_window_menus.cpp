@@ -48,7 +48,23 @@ void MainWindow::make_menus() {
 
 void MainWindow::make_file_menu() {
   QMenu* const file = add_menu(tr("&File"));
-  add_action(file, tr("&Open…"), QKeySequence::Open, "open", [this] { choose_files(); });
+  add_action(file, tr("&Open…"), QKeySequence::Open, "open", [this] {
+    choose_files(tr("Open a trace or a scenario"),
+                 tr("Traces and scenarios (*.kvt *.csv *.jsonl *.json *.gz *.zst);;All files (*)"));
+  });
+  add_action(file, tr("Open S&ession…"), {}, "open-session",
+             [this] { choose_files(tr("Open a session"), tr("Sessions (*.json)")); });
+  recent_ = file->addMenu(tr("Open &Recent"));
+  recent_->setObjectName(QStringLiteral("recent"));
+  recent_->setToolTipsVisible(true);
+  connect(recent_, &QMenu::aboutToShow, this, &MainWindow::fill_recent_menu);
+  fill_recent_menu();
+  file->addSeparator();
+  save_ = add_action(file, tr("&Save Session"), QKeySequence::Save, "save-session",
+                     [this] { save_session_again(); });
+  save_as_ = add_action(file, tr("Save Session &As…"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_S),
+                        "save-session-as", [this] { save_session_as(); });
+  for (QAction* action : {save_, save_as_}) action->setEnabled(trace_ != nullptr);
   file->addSeparator();
   add_action(file, tr("&Quit"), QKeySequence::Quit, "quit", [this] { close(); });
 }

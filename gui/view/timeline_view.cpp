@@ -108,10 +108,20 @@ void TimelineView::show_marked() {
   if (marked_ && marked_->length() > 0) set_range(*marked_);
 }
 
-void TimelineView::clear_marks() {
-  marked_.reset();
-  set_cursor(std::nullopt);
+void TimelineView::set_marked(std::optional<TimeRange> range) {
+  if (!has_data()) range.reset();
+  const auto inside = [this](std::int64_t tick) {
+    return std::clamp<std::int64_t>(tick, 0, data_->whole().end);
+  };
+  if (range) range = TimeRange{inside(range->begin), inside(range->end)};
+  if (marked_ == range) return;
+  marked_ = range;
   update();
+}
+
+void TimelineView::clear_marks() {
+  set_marked(std::nullopt);
+  set_cursor(std::nullopt);
 }
 
 void TimelineView::set_cursor(std::optional<std::int64_t> tick) {

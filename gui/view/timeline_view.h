@@ -42,6 +42,7 @@ class TimelineView final : public QWidget {
   [[nodiscard]] std::optional<std::int64_t> cursor() const { return cursor_; }
   void set_cursor(std::optional<std::int64_t> tick);
   [[nodiscard]] std::optional<TimeRange> marked() const { return marked_; }
+  void set_marked(std::optional<TimeRange> range);
 
   /// Where the layers are painted, in the widget's coordinates.
   [[nodiscard]] QRect plot_rect() const;

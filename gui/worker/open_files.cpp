@@ -37,6 +37,15 @@ Result<bool> is_scenario(const std::string& path) {
   return scenario;
 }
 
+/// Settings and view of a scenario or session. REQUIRES: it can be read as a scenario, so it is small.
+Status read_session(const std::string& path, Opened& opened) {
+  KVPLAN_TRY(opened.settings, io::read_scenario(path));
+  KVPLAN_TRY(const auto file, traces::Input::open(path));
+  KVPLAN_TRY(opened.view, view_of(file->take(std::size_t{1} << 20), path));
+  opened.scenario_file = path;
+  return Done{};
+}
+
 }  // namespace
 
 Result<TracePtr> read_trace(const std::string& path, const core::RunControl& control) {
@@ -48,19 +57,19 @@ Result<TracePtr> read_trace(const std::string& path, const core::RunControl& con
 
 Result<Opened> open_files(const std::vector<std::string>& paths, std::vector<plan::Setting> current,
                           const core::RunControl& control) {
-  Opened opened{std::move(current), nullptr};
-  std::string trace_path;
+  Opened opened;
+  opened.settings = std::move(current);
   for (const std::string& path : paths) {
     KVPLAN_TRY(const bool scenario, is_scenario(path));
     if (scenario) {
-      KVPLAN_TRY(opened.settings, io::read_scenario(path));
+      KVPLAN_TRY_DO(read_session(path, opened));
     } else {
-      trace_path = path;
+      opened.trace_file = path;
     }
   }
-  if (!trace_path.empty()) {
+  if (!opened.trace_file.empty()) {
     std::erase_if(opened.settings, [](const plan::Setting& s) { return s.path == "workload.trace"; });
-    opened.settings.insert(opened.settings.begin(), {"workload.trace", trace_path, {}, 0});
+    opened.settings.insert(opened.settings.begin(), {"workload.trace", opened.trace_file, {}, 0});
   }
   KVPLAN_TRY(const plan::Scenario scenario, plan::resolve(opened.settings));
   if (scenario.trace.empty())

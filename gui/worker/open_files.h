@@ -2,9 +2,11 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "gui/viewmodel/session.h"
 #include "simulator/core/engine.h"
 #include "simulator/plan/scenario.h"
 #include "traces/record/trace.h"
@@ -22,6 +24,9 @@ using TracePtr = std::shared_ptr<const LoadedTrace>;
 struct Opened {
   std::vector<plan::Setting> settings;
   TracePtr trace;
+  std::string scenario_file;        ///< that the settings came from; empty without one
+  std::string trace_file;           ///< that was given by itself; empty without one
+  std::optional<SessionView> view;  ///< of a session
 };
 
 /// Reads a whole trace piece by piece; ends early when `control` wants to stop (an error of kind

@@ -1,7 +1,8 @@
 #include "tests/gui/support.h"
 
 #include <QApplication>
-#include <QLocale>
+#include <QDropEvent>
+#include <QMimeData>
 #include <QSettings>
 #include <QStandardPaths>
 #include <QTemporaryDir>
@@ -43,6 +44,16 @@ std::unique_ptr<MainWindow> make_window(bool open) {
     EXPECT_TRUE(wait_for([&] { return window->result() != nullptr && window->settled(); }));
   }
   return window;
+}
+
+void drop(MainWindow& window, const QString& path) {
+  QMimeData data;
+  data.setUrls({QUrl::fromLocalFile(path)});
+  QDragEnterEvent enter({10, 10}, Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
+  QCoreApplication::sendEvent(&window, &enter);
+  ASSERT_TRUE(enter.isAccepted());
+  QDropEvent event({10, 10}, Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
+  QCoreApplication::sendEvent(&window, &event);
 }
 
 }  // namespace kvplan::gui

@@ -26,16 +26,6 @@
 namespace kvplan::gui {
 namespace {
 
-void drop(MainWindow& window, const QString& path) {
-  QMimeData data;
-  data.setUrls({QUrl::fromLocalFile(path)});
-  QDragEnterEvent enter({10, 10}, Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
-  QCoreApplication::sendEvent(&window, &enter);
-  ASSERT_TRUE(enter.isAccepted());
-  QDropEvent event({10, 10}, Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
-  QCoreApplication::sendEvent(&window, &event);
-}
-
 void trigger(MainWindow& window, const char* name) {
   auto* action = window.findChild<QAction*>(QString::fromLatin1(name));
   ASSERT_NE(action, nullptr) << name;

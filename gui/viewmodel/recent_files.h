@@ -1,0 +1,18 @@
+// Files opened lately, newest first, kept with the other settings of the person who uses the program.
+#pragma once
+
+#include <QString>
+#include <QStringList>
+
+namespace kvplan::gui {
+
+inline constexpr qsizetype kMostRecentFiles = 10;
+
+/// Whole paths. Read anew each time: another window may have changed them.
+QStringList recent_files();
+/// Puts a file first; a relative path is one of the working directory.
+void add_recent_file(const QString& path);
+void remove_recent_file(const QString& path);
+void clear_recent_files();
+
+}  // namespace kvplan::gui

@@ -1,0 +1,119 @@
+#include "gui/viewmodel/session.h"
+
+#include <QJsonDocument>
+#include <QJsonObject>
+#include <filesystem>
+
+#include "simulator/base/json_writer.h"
+#include "simulator/base/units.h"
+
+namespace kvplan::gui {
+namespace {
+
+constexpr std::int64_t kMostNs = std::int64_t{1} << 52;
+
+std::string beside(const std::string& trace, const std::string& session) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  const fs::path whole = fs::absolute(trace, error).lexically_normal();
+  const fs::path folder = fs::absolute(session, error).lexically_normal().parent_path();
+  if (error) return trace;
+  const fs::path relative = whole.lexically_relative(folder);
+  const bool below = !relative.empty() && *relative.begin() != "..";
+  return (below ? relative : whole).generic_string();
+}
+
+/// Whole numbers as numbers, everything else as text.
+void write_value(JsonWriter& json, const std::string& text) {
+  const auto number = parse_integer(text);
+  if (number && std::to_string(*number) == text) {
+    json.value(*number);
+  } else {
+    json.value(text);
+  }
+}
+
+void write_range(JsonWriter& json, const std::string& prefix, const std::optional<TimeRange>& range) {
+  if (!range) return;
+  json.member(prefix + "begin_ns", ns_floor(Ticks{range->begin}));
+  json.member(prefix + "end_ns", ns_floor(Ticks{range->end}));
+}
+
+void write_view(JsonWriter& json, const SessionView& view) {
+  json.key("view").begin_object();
+  write_range(json, "", view.range);
+  if (view.cursor) json.member("cursor_ns", ns_floor(Ticks{*view.cursor}));
+  write_range(json, "marked_", view.marked);
+  json.member("table", view.table);
+  json.end_object();
+}
+
+/// A time of the view, in ticks; nothing where the file has none.
+Result<std::optional<std::int64_t>> read_time(const QJsonObject& view, const char* key) {
+  const QJsonValue value = view.value(QLatin1String(key));
+  if (value.isUndefined() || value.isNull()) return std::optional<std::int64_t>{};
+  const std::int64_t ns = value.toInteger(-1);
+  if (ns < 0 || ns > kMostNs)
+    return bad_input("expected whole nanoseconds").at_field("view." + std::string(key));
+  return std::optional(ticks_from_ns(ns).count);
+}
+
+Result<std::optional<TimeRange>> read_range(const QJsonObject& view, const char* from, const char* to) {
+  KVPLAN_TRY(const auto begin, read_time(view, from));
+  KVPLAN_TRY(const auto end, read_time(view, to));
+  if (!begin && !end) return std::optional<TimeRange>{};
+  if (!begin || !end || *begin >= *end)
+    return bad_input("expected a range that ends after it begins").at_field("view." + std::string(from));
+  return std::optional(TimeRange{*begin, *end});
+}
+
+Result<SessionView> read_view(const QJsonObject& object) {
+  SessionView view;
+  KVPLAN_TRY(view.range, read_range(object, "begin_ns", "end_ns"));
+  KVPLAN_TRY(view.cursor, read_time(object, "cursor_ns"));
+  KVPLAN_TRY(view.marked, read_range(object, "marked_begin_ns", "marked_end_ns"));
+  const QJsonValue table = object.value(QLatin1String("table"));
+  if (!table.isUndefined() && !table.isBool())
+    return bad_input("expected true or false").at_field("view.table");
+  view.table = table.toBool();
+  return view;
+}
+
+}  // namespace
+
+std::string session_text(const std::vector<plan::Setting>& settings, const SessionView& view,
+                         const std::string& path) {
+  JsonWriter json;
+  json.begin_object();
+  std::string group;  // the object that is open
+  for (const plan::Field& field : plan::scenario_fields()) {
+    const auto given = std::find_if(settings.begin(), settings.end(),
+                                    [&](const plan::Setting& s) { return s.path == field.path; });
+    if (given == settings.end()) continue;
+    const std::size_t dot = field.path.find('.');
+    const std::string head(dot == std::string_view::npos ? std::string_view() : field.path.substr(0, dot));
+    if (head != group) {
+      if (!group.empty()) json.end_object();
+      group = head;
+      if (!group.empty()) json.key(group).begin_object();
+    }
+    json.key(dot == std::string_view::npos ? field.path : field.path.substr(dot + 1));
+    write_value(json, field.path == "workload.trace" ? beside(given->text, path) : given->text);
+  }
+  if (!group.empty()) json.end_object();
+  write_view(json, view);
+  json.end_object();
+  return json.take();
+}
+
+Result<std::optional<SessionView>> view_of(std::string_view text, const std::string& path) {
+  const auto document = QJsonDocument::fromJson(QByteArray(text.data(), static_cast<qsizetype>(text.size())));
+  const QJsonValue view = document.object().value(QLatin1String("view"));
+  if (view.isUndefined() || view.isNull()) return std::optional<SessionView>{};
+  if (!view.isObject()) return bad_input("expected an object").at_file(path).at_field("view");
+  auto read = read_view(view.toObject());
+  if (!read.ok()) return Error(read.error()).at_file(path);
+  return std::optional(std::move(read).value());
+}
+
+}  // namespace kvplan::gui
