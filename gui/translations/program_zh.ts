@@ -401,30 +401,6 @@ Apache-2.0；按 LGPL 使用 Qt。</translation>
         <translation>关闭</translation>
     </message>
     <message>
-        <source>In the chart:
-W, S or wheel: zoom
-A, D or drag: move
-Left, Right: move the cursor
-Shift+drag, Shift+Left, Shift+Right: mark a range
-F: show the marked range
-Home or double click: show everything
-Esc: clear cursor and mark
-
-Everywhere:
-</source>
-        <translation>在图中：
-W、S 或滚轮：缩放
-A、D 或拖动：平移
-Left、Right：移动游标
-Shift+拖动、Shift+Left、Shift+Right：标记范围
-F：显示标记范围
-Home 或双击：显示全部
-Esc：清除游标和标记
-
-任何位置：
-</translation>
-    </message>
-    <message>
         <source>%1: %2
 </source>
         <translation>%1：%2
@@ -477,6 +453,30 @@ Esc：清除游标和标记
     <message>
         <source>Save Session &amp;As…</source>
         <translation>会话另存为(&amp;A)…</translation>
+    </message>
+    <message>
+        <source>In the chart:
+W, S or wheel: zoom
+A, D or drag: move
+Left, Right: move the cursor
+Shift+drag, Shift+Left, Shift+Right: mark a range
+F: show the marked range
+Home or double click: show everything
+Esc: clear cursor and mark, or take a drag back
+
+Everywhere:
+</source>
+        <translation>在图中：
+W、S 或滚轮：缩放
+A、D 或拖动：平移
+Left、Right：移动游标
+Shift+拖动、Shift+Left、Shift+Right：标记范围
+F：显示标记范围
+Home 或双击：显示全部
+Esc：清除游标和标记，或取消拖动
+
+任何位置：
+</translation>
     </message>
 </context>
 <context>

@@ -106,6 +106,7 @@ void MainWindow::make_panels() {
   what_if_dock_->setWidget(both);
   addDockWidget(Qt::BottomDockWidgetArea, what_if_dock_);
   connect(sliders_, &SliderPanel::moved, this, &MainWindow::edit);
+  connect(sliders_, &SliderPanel::taken_back, &document_, &ScenarioDocument::take_back);
   sliders_->setEnabled(false);
   setCorner(Qt::BottomLeftCorner, Qt::LeftDockWidgetArea);
   resizeDocks({scenario_dock_}, {300}, Qt::Horizontal);

@@ -166,7 +166,8 @@ void MainWindow::show_keys() {
   QString text =
       tr("In the chart:\nW, S or wheel: zoom\nA, D or drag: move\nLeft, Right: move the cursor\n"
          "Shift+drag, Shift+Left, Shift+Right: mark a range\nF: show the marked range\n"
-         "Home or double click: show everything\nEsc: clear cursor and mark\n\nEverywhere:\n");
+         "Home or double click: show everything\nEsc: clear cursor and mark, or take a drag "
+         "back\n\nEverywhere:\n");
   for (const QAction* action : commands_->findChildren<QAction*>()) {
     if (action->shortcut().isEmpty()) continue;
     text += tr("%1: %2\n")

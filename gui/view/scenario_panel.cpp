@@ -211,10 +211,11 @@ ScenarioPanel::Row ScenarioPanel::make_row(QFormLayout* form, const QString& pat
   return {path, editor, reset};
 }
 
-void ScenarioPanel::fill_component(const Field& field, const Choice& choice) {
+bool ScenarioPanel::fill_component(const Field& field, const Choice& choice) {
   Component& component = components_[field.path];
   const QString name = to_qstring(choice.name());
-  if (component.shown != name) {
+  const bool anew = component.shown != name;
+  if (anew) {
     component.shown = name;
     component.rows.clear();
     auto* form = static_cast<QFormLayout*>(component.holder->layout());
@@ -232,6 +233,7 @@ void ScenarioPanel::fill_component(const Field& field, const Choice& choice) {
   }
   for (std::size_t i = 0; i < component.rows.size(); ++i)
     show_row(component.rows[i], to_qstring(choice.values()[i].text));
+  return anew;
 }
 
 void ScenarioPanel::show_row(const Row& row, const QString& text) {
@@ -254,6 +256,7 @@ void ScenarioPanel::show_row(const Row& row, const QString& text) {
 void ScenarioPanel::refresh() {
   const plan::Scenario& scenario = document_.scenario();
   const auto fields = plan::scenario_fields();
+  bool anew = false;
   for (std::size_t i = 0; i < fields.size(); ++i) {
     if (fields[i].kind != FieldKind::kComponent) {
       show_row(rows_[i], to_qstring(scenario.texts[i]));
@@ -263,7 +266,25 @@ void ScenarioPanel::refresh() {
         parse_component(scenario.texts[i], fields[i].family, plan::family_descriptors(fields[i].family))
             .value();
     show_row(rows_[i], to_qstring(choice.name()));
-    fill_component(fields[i], choice);
+    anew |= fill_component(fields[i], choice);
+  }
+  if (anew) order_tabs();
+}
+
+void ScenarioPanel::order_tabs() {
+  QWidget* last = scroll_;
+  const auto follow = [&last](const Row& row) {
+    for (QWidget* next : {row.editor, static_cast<QWidget*>(row.reset)}) {
+      if (next == nullptr) continue;
+      setTabOrder(last, next);
+      last = next;
+    }
+  };
+  for (const Row& row : rows_) {
+    follow(row);
+    const auto component = components_.find(to_utf8(row.path));
+    if (component == components_.end()) continue;
+    for (const Row& param : component->second.rows) follow(param);
   }
 }
 

@@ -51,7 +51,10 @@ class ScenarioPanel final : public QWidget {
   };
   void make_form();
   void add_field(QFormLayout* form, const plan::Field& field);
-  void fill_component(const plan::Field& field, const Choice& choice);
+  /// True if it made other rows.
+  bool fill_component(const plan::Field& field, const Choice& choice);
+  /// The Tab key goes through the rows as they stand, whenever they were made.
+  void order_tabs();
   Row make_row(QFormLayout* form, const QString& path, const QString& name, const QString& help,
                QWidget* editor, Unit unit);
   QWidget* param_editor(const QString& path, const Param& param);

@@ -2,6 +2,7 @@
 
 #include <QEvent>
 #include <QGridLayout>
+#include <QKeyEvent>
 #include <QLabel>
 #include <QSignalBlocker>
 #include <QSlider>
@@ -36,7 +37,6 @@ SliderPanel::SliderPanel(QWidget* parent) : QWidget(parent) {
     layout->addWidget(row.slider, line, 1);
     layout->addWidget(row.value, line, 2);
     connect(row.slider, &QSlider::sliderPressed, this, [this, &row] { begin_movement(row); });
-    connect(row.slider, &QSlider::sliderReleased, this, &SliderPanel::released);
     connect(row.slider, &QSlider::valueChanged, this, [this, &row](int position) {
       if (row.merge == 0) begin_movement(row);
       Q_EMIT moved(to_qstring(row.model.path),
@@ -67,11 +67,25 @@ void SliderPanel::begin_movement(Row& row) {
 }
 
 bool SliderPanel::eventFilter(QObject* watched, QEvent* event) {
-  // Steps by keys or wheel are one movement while the slider keeps the focus.
-  if (event->type() == QEvent::FocusIn || event->type() == QEvent::FocusOut)
-    for (Row& row : rows_)
-      if (row.slider == watched) row.merge = 0;
+  for (Row& row : rows_) {
+    if (row.slider != watched) continue;
+    // Steps by keys or wheel are one movement while the slider keeps the focus.
+    if (event->type() == QEvent::FocusIn || event->type() == QEvent::FocusOut) row.merge = 0;
+    if (give_up(row, *event)) return true;
+  }
   return QWidget::eventFilter(watched, event);
+}
+
+bool SliderPanel::give_up(Row& row, const QEvent& event) {
+  const bool escape =
+      event.type() == QEvent::KeyPress && static_cast<const QKeyEvent&>(event).key() == Qt::Key_Escape;
+  if (escape && row.slider->isSliderDown() && !row.given_up) {
+    row.given_up = true;
+    Q_EMIT taken_back(row.merge);
+    return true;
+  }
+  if (event.type() == QEvent::MouseButtonRelease) row.given_up = false;
+  return row.given_up && event.type() == QEvent::MouseMove;
 }
 
 QSlider* SliderPanel::slider(SliderKind kind) const {

@@ -28,8 +28,8 @@ class SliderPanel final : public QWidget {
  Q_SIGNALS:
   /// A slider asks for a value. Requests with equal `merge` belong to one movement.
   void moved(const QString& path, const QString& text, int merge);
-  /// The hand has let go.
-  void released();
+  /// Escape while the mouse holds the handle: the movement is to be as if it had not been.
+  void taken_back(int merge);
 
  protected:
   void changeEvent(QEvent* event) override;
@@ -42,8 +42,10 @@ class SliderPanel final : public QWidget {
     QLabel* value{nullptr};
     SliderModel model;
     int merge{0};
+    bool given_up{false};  ///< the mouse still holds the handle, but moves nothing
   };
   void begin_movement(Row& row);
+  bool give_up(Row& row, const QEvent& event);
   void translate();
 
   std::array<Row, kSliders> rows_;

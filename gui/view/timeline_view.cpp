@@ -220,7 +220,7 @@ void TimelineView::keyPressEvent(QKeyEvent* event) {
     case Qt::Key_F:
       return show_marked();
     case Qt::Key_Escape:
-      return clear_marks();
+      return drag_ == Drag::kNone ? clear_marks() : give_up_drag();
     default:
       return QWidget::keyPressEvent(event);
   }
@@ -245,6 +245,7 @@ void TimelineView::mousePressEvent(QMouseEvent* event) {
   drag_ = mark ? Drag::kMark : Drag::kPan;
   drag_from_ = event->position();
   drag_range_ = range_;
+  drag_marked_ = marked_;
   set_cursor(tick_at(event->position().x()));
 }
 
@@ -266,6 +267,12 @@ void TimelineView::mouseMoveEvent(QMouseEvent* event) {
     update();
   }
   if (x >= plot.left() && x <= plot.right()) set_cursor(tick_at(x));
+}
+
+void TimelineView::give_up_drag() {
+  drag_ = Drag::kNone;
+  set_range(drag_range_);
+  set_marked(drag_marked_);
 }
 
 void TimelineView::mouseReleaseEvent(QMouseEvent* /*event*/) {

@@ -2,9 +2,9 @@
 //
 // Mouse: the wheel zooms around the pointer, Shift+wheel and dragging pan, Shift+dragging marks a range, a
 // double click shows everything. Keys: W S zoom, A D pan, Left Right move the cursor (with Shift they mark a
-// range), F shows the marked range, Home everything, Esc clears mark and cursor, Ctrl+C copies picture and
-// data.
-// The picture of the data is kept as an image and remade when data, view, size or palette change.
+// range), F shows the marked range, Home everything, Esc clears mark and cursor or, while the mouse drags,
+// takes the drag back, Ctrl+C copies picture and data. The picture of the data is kept as an image and remade
+// when data, view, size or palette change.
 #pragma once
 
 #include <QImage>
@@ -84,6 +84,7 @@ class TimelineView final : public QWidget {
   [[nodiscard]] std::int64_t least_length() const;
   void translate();
   void move_cursor(int direction, bool mark);
+  void give_up_drag();
   void remake_images();
   void paint_axes(QPainter& painter) const;
   void paint_legend(QPainter& painter) const;
@@ -104,6 +105,7 @@ class TimelineView final : public QWidget {
   Drag drag_{Drag::kNone};
   QPointF drag_from_;
   TimeRange drag_range_;
+  std::optional<TimeRange> drag_marked_;  // what was marked before
 };
 
 /// Makes the view's value readable by screen readers; once per program, before the first view.

@@ -218,6 +218,11 @@ Status ScenarioDocument::reset(std::string_view path) {
   return push(std::move(next), path, 0);
 }
 
+void ScenarioDocument::take_back(int merge) {
+  const int newest = undo_.index() - 1;
+  if (merge != 0 && newest >= 0 && undo_.command(newest)->id() == merge) undo_.undo();
+}
+
 bool ScenarioDocument::is_given(std::string_view path) const {
   const Place place = place_of(path);
   if (place.field == nullptr) return false;

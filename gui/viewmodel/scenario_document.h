@@ -33,6 +33,8 @@ class ScenarioDocument final : public QObject {
   /// parameters; where the new component has parameters without default they get a first value. A size of the
   /// pool takes the place of the other sizes. `merge`: 0 = a step of its own.
   Status set(std::string_view path, std::string_view text, int merge = 0);
+  /// Undoes the newest step if it is of this `merge`: a movement that was given up.
+  void take_back(int merge);
   /// Back to the default.
   Status reset(std::string_view path);
   /// Did the user give `path` (a field, or COMPONENT.parameter)?

@@ -23,6 +23,17 @@ std::string beside(const std::string& trace, const std::string& session) {
   return (below ? relative : whole).generic_string();
 }
 
+/// The same for each of FILE[,FILE...].
+std::string all_beside(const std::string& files, const std::string& session) {
+  std::string out;
+  for (std::size_t begin = 0; begin <= files.size();) {
+    const std::size_t comma = std::min(files.find(',', begin), files.size());
+    out.append(begin == 0 ? "" : ",").append(beside(files.substr(begin, comma - begin), session));
+    begin = comma + 1;
+  }
+  return out;
+}
+
 /// Whole numbers as numbers, everything else as text.
 void write_value(JsonWriter& json, const std::string& text) {
   const auto number = parse_integer(text);
@@ -98,7 +109,13 @@ std::string session_text(const std::vector<plan::Setting>& settings, const Sessi
       if (!group.empty()) json.key(group).begin_object();
     }
     json.key(dot == std::string_view::npos ? field.path : field.path.substr(dot + 1));
-    write_value(json, field.path == "workload.trace" ? beside(given->text, path) : given->text);
+    if (field.path == "workload.trace") {
+      json.value(beside(given->text, path));
+    } else if (field.path == "workload.attention") {
+      json.value(all_beside(given->text, path));
+    } else {
+      write_value(json, given->text);
+    }
   }
   if (!group.empty()) json.end_object();
   write_view(json, view);
