@@ -36,15 +36,17 @@ std::shared_ptr<const TimelineData> TimelineData::from(const plan::RunResult& re
   data->capacity_bytes_ = result.capacity_bytes;
   data->end_ = result.makespan.count;
   const std::size_t bins = result.replicas.empty() ? 0 : result.replicas.front().timeline.size();
+  data->bins_.reserve(bins);
   for (std::size_t i = 0; i < bins; ++i) {
     const observe::TimelineBin& first = result.replicas.front().timeline[i];
-    TimelineColumn sum{.begin = first.begin.since_start.count, .end = first.end.since_start.count};
-    if (sum.begin == sum.end) continue;  // a run shorter than a tick per bin
+    if (first.begin == first.end) continue;  // a run shorter than a tick per bin
+    TimelineColumn& sum = data->bins_.emplace_back();
+    sum.begin = first.begin.since_start.count;
+    sum.end = first.end.since_start.count;
     for (const plan::ReplicaResult& replica : result.replicas)
       add_replica(replica.timeline[i], replica.layout, sum);
     for (std::size_t row = 0; row < kTimelineRows; ++row)
       data->greatest_[row] = std::max(data->greatest_[row], sum.greatest[row]);
-    data->bins_.push_back(sum);
   }
   return data;
 }

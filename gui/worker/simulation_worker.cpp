@@ -139,6 +139,7 @@ void SimulationWorker::perform(const Job& job, core::RunControl& control) {
   auto run = plan::run_scenario(job.scenario, job.trace->trace, options);
   if (!run.ok()) return fail(job.generation, run.error());
   auto result = std::make_shared<SimulationResult>();
+  result->run_cpu_seconds = thread_cpu_seconds() - begin;
   result->generation = job.generation;
   result->run = std::move(run).value();
   result->timeline = TimelineData::from(result->run);

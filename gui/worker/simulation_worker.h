@@ -31,7 +31,8 @@ struct SimulationResult {
   plan::RunResult run;
   std::shared_ptr<const TimelineData> timeline;
   TracePtr trace;
-  double cpu_seconds{0};  ///< of the worker's thread, for everything from the wish to this result
+  double cpu_seconds{0};      ///< of the worker's thread, for everything from the wish to this result
+  double run_cpu_seconds{0};  ///< the part of it that is the simulation, with its report and timeline
 };
 using ResultPtr = std::shared_ptr<const SimulationResult>;
 
