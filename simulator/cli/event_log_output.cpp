@@ -28,8 +28,14 @@ void EventLogOutput::attach(const plan::Scenario& scenario, const traces::Trace&
     log.workload = &workload;
     log.layout = allocator.layout();
     log.null_block = allocator.layout().returns_quanta;
-    log.prefix_cache =
-        scenario.engine.flag("prefix_cache") && policies::allocator_entry(scenario.allocator).shares_prefixes;
+    const bool courses =
+        scenario.evicts_by == plan::EvictsBy::kLengths || scenario.evicts_by == plan::EvictsBy::kRecordings;
+    log.prefix_cache = scenario.engine.flag("prefix_cache") && !courses &&
+                       policies::allocator_entry(scenario.allocator).shares_prefixes;
+    if (courses) {
+      log.track_units.assign(static_cast<std::size_t>(allocator.layout().cells_per_token), 1);
+      log.reuse = scenario.eviction->text("placement") == "reuse";
+    }
     log.allocator = scenario.allocator.to_string();
     log.scenario = json.take();
     log.trace_digest = trace.digest;

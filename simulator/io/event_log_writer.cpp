@@ -4,6 +4,7 @@
 #include <array>
 #include <utility>
 
+#include "simulator/base/check.h"
 #include "traces/io/output.h"
 
 namespace kvplan::io {
@@ -90,6 +91,7 @@ EventLogWriter::EventLogWriter(log::Encoder::Sink sink, const EventLogOptions& o
     : encoder_(std::move(sink)),
       workload_(*options.workload),
       returns_quanta_(options.layout.returns_quanta),
+      track_units_(options.track_units),
       totals_(std::move(totals)),
       steps_(std::make_unique<Steps>(*this)) {
   if (options.prefix_cache && returns_quanta_) names_.emplace(workload_, options.layout.quantum_tokens);
@@ -101,6 +103,9 @@ EventLogWriter::EventLogWriter(log::Encoder::Sink sink, const EventLogOptions& o
                                       .null_block = options.null_block && returns_quanta_,
                                       .returns_quanta = returns_quanta_,
                                       .prefix_cache = names_.has_value(),
+                                      .track_units = options.track_units,
+                                      .metadata_bytes = options.layout.metadata_bytes,
+                                      .reuse = options.reuse,
                                       .allocator = options.allocator,
                                       .scenario = options.scenario,
                                       .trace_digest = options.trace_digest});
@@ -155,7 +160,7 @@ void EventLogWriter::on_pass_begin(SimTime time) {
 }
 
 void EventLogWriter::on_preempt(const core::Release& release) {
-  write(log::Preempt{release.request, release.written});
+  write(log::Preempt{release.request, release.written}, kept_at_the_end(release.request, release.written));
 }
 
 void EventLogWriter::on_admit(const core::Admission& admission) {
@@ -171,6 +176,63 @@ void EventLogWriter::on_admit(const core::Admission& admission) {
     claims.places.push_back(admission.hits[b]);
   }
   flush();
+}
+
+log::Claims EventLogWriter::kept_at_the_end(RequestId r, std::int64_t written) {
+  log::Claims claims;
+  const auto found = courses_.find(r);
+  if (found == courses_.end()) return claims;
+  const core::Course& course = *found->second;
+  const auto tracks = static_cast<std::int64_t>(track_units_.size());
+  std::vector<std::int32_t> positions;
+  claims.has_kept = true;
+  for (std::int64_t track = 0; track < tracks; ++track) {
+    for (std::int64_t token = 0; token < written; ++token)
+      claims.kept_digest += log::kept_term(token, track, tracks);
+    positions.clear();
+    const std::int64_t last = std::min(written, course.shape().final_tokens - 1);
+    for (std::int64_t n = course.shape().prompt; n <= last; ++n)
+      course.drops().dropped(static_cast<std::int32_t>(track), n, positions);
+    for (const std::int32_t token : positions) claims.kept_digest -= log::kept_term(token, track, tracks);
+  }
+  courses_.erase(found);
+  return claims;
+}
+
+void EventLogWriter::on_course(RequestId r, const core::Course& course) {
+  courses_[r] = &course;
+  const auto units = course.drops().track_units();
+  KVPLAN_CHECK(std::equal(units.begin(), units.end(), track_units_.begin(), track_units_.end()), r);
+  std::vector<std::int32_t> numbers, positions;
+  const auto flush = [&](std::size_t least) {  // as many whole facts as there are; the rest when least is 1
+    std::size_t begin = 0;
+    while (numbers.size() - begin >= least) {
+      const std::size_t end = std::min(numbers.size(), begin + static_cast<std::size_t>(log::kMostListed));
+      const auto first = numbers.begin();
+      write(log::Course{
+          r, {first + static_cast<std::ptrdiff_t>(begin), first + static_cast<std::ptrdiff_t>(end)}});
+      begin = end;
+    }
+    numbers.erase(numbers.begin(), numbers.begin() + static_cast<std::ptrdiff_t>(begin));
+  };
+  for (std::int64_t n = course.shape().prompt; n < course.shape().final_tokens; ++n) {
+    for (std::size_t track = 0; track < units.size(); ++track) {
+      positions.clear();
+      course.drops().dropped(static_cast<std::int32_t>(track), n, positions);
+      numbers.push_back(static_cast<std::int32_t>(positions.size()));
+      numbers.insert(numbers.end(), positions.begin(), positions.end());
+    }
+    flush(static_cast<std::size_t>(log::kMostListed));
+  }
+  flush(1);
+}
+
+void EventLogWriter::on_let_go(const core::LetGo& let_go) {
+  for (auto blocks = let_go.logical_blocks; !blocks.empty();) {
+    const auto part = blocks.first(std::min(blocks.size(), static_cast<std::size_t>(log::kMostListed)));
+    write(log::LetGo{let_go.request, {part.begin(), part.end()}});
+    blocks = blocks.subspan(part.size());
+  }
 }
 
 void EventLogWriter::write_grant(RequestId r, std::int64_t first_block, std::int64_t quanta,
@@ -246,7 +308,7 @@ void EventLogWriter::on_drop(const core::Drop& drop) {
 }
 
 void EventLogWriter::on_finish(SimTime /*time*/, const core::Release& release) {
-  write(log::Finish{release.request, release.written});
+  write(log::Finish{release.request, release.written}, kept_at_the_end(release.request, release.written));
 }
 
 void EventLogWriter::on_settled(SimTime time, const core::PoolCounts& /*pool*/) {

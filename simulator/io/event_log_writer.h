@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "simulator/base/result.h"
@@ -26,8 +27,11 @@ struct EventLogOptions {
   core::MemoryLayout layout{};
   bool null_block{true};     ///< paged memory whose block 0 is never given out (vLLM)
   bool prefix_cache{false};  ///< the allocator publishes full blocks
-  std::string allocator{};   ///< as in the scenario, all parameters
-  std::string scenario{};    ///< resolved
+  /// Where requests follow courses: cells of one token in each track, of all courses of the run.
+  std::vector<std::int32_t> track_units{};
+  bool reuse{false};        ///< placement of the courses
+  std::string allocator{};  ///< as in the scenario, all parameters
+  std::string scenario{};   ///< resolved
   std::string trace_digest{};
   std::string writer{};  ///< program and version
 };
@@ -54,6 +58,7 @@ class EventLogWriter final : public core::Observer {
   void on_pass_begin(SimTime time) override;
   void on_preempt(const core::Release& release) override;
   void on_admit(const core::Admission& admission) override;
+  void on_course(RequestId request, const core::Course& course) override;
   void on_grant(const core::Grant& grant) override;
   void on_decode_grants(std::span<const core::DecodeGrant> grants) override;
   void on_chunk(const core::Chunk& chunk) override;
@@ -62,6 +67,7 @@ class EventLogWriter final : public core::Observer {
   void on_step_end(SimTime time, std::span<const RequestId> finishing) override;
   void on_first_token(SimTime time, RequestId request) override;
   void on_drop(const core::Drop& drop) override;
+  void on_let_go(const core::LetGo& let_go) override;
   void on_finish(SimTime time, const core::Release& release) override;
   void on_settled(SimTime time, const core::PoolCounts& pool) override;
   void on_publish(RequestId request, std::int64_t logical_block, BlockId block) override;
@@ -77,6 +83,8 @@ class EventLogWriter final : public core::Observer {
   void write(event_log::Fact fact, event_log::Claims claims = {});
   void put(const event_log::Record& record);
   [[nodiscard]] event_log::Claims totals_now() const;
+  /// Of a request that leaves the running list.
+  event_log::Claims kept_at_the_end(RequestId request, std::int64_t written);
   [[nodiscard]] event_log::ContentKey key(RequestId request, std::int64_t logical_block) const;
   void write_grant(RequestId request, std::int64_t first_block, std::int64_t quanta,
                    std::span<const BlockId> blocks);
@@ -86,7 +94,9 @@ class EventLogWriter final : public core::Observer {
   std::optional<Error> failed_;
   const core::Workload& workload_;
   bool returns_quanta_;
-  std::optional<core::ContentNames> names_;  ///< only where prefixes are shared
+  std::vector<std::int32_t> track_units_;
+  std::unordered_map<RequestId, const core::Course*> courses_;  ///< of running requests
+  std::optional<core::ContentNames> names_;                     ///< only where prefixes are shared
   TotalsNow totals_;
   std::unique_ptr<Steps> steps_;
   std::vector<std::int64_t> publication_of_;  ///< by block id; -1: its content is not published

@@ -277,16 +277,13 @@ Status read_attention(Scenario& s, const Places& places) {
   return Done{};
 }
 
-/// After the policy is known: recordings bring a model with them unless one is named.
+/// Recordings bring a model with them unless one is named.
 Status choose_model(Scenario& s) {
   const std::size_t field = field_index("model");
-  if (s.evicts_by == EvictsBy::kRecordings && s.origins[field] == Origin::kDefault)
-    s.texts[field] = kModelOfRecordings;
+  if (!s.attention.empty() && s.origins[field] == Origin::kDefault) s.texts[field] = kModelOfRecordings;
   if (s.texts[field] == kModelOfRecordings) {
-    if (s.evicts_by == EvictsBy::kRecordings) return Done{};
-    return bad_input(
-               "expected the name of a model: the policy replays no recording whose shape could be taken")
-        .at_field("model");
+    if (!s.attention.empty()) return Done{};
+    return bad_input("expected workload.attention, from which the shape is taken").at_field("model");
   }
   KVPLAN_TRY(s.model, model::find_model(s.texts[field]));
   return Done{};

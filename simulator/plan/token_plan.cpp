@@ -73,27 +73,34 @@ Status check_shape(const Recorded& recorded, const model::ModelShape& model,
 Result<TokenPlan> make_token_plan(const Scenario& s, const RecordingOpener& open,
                                   std::vector<std::string>& warnings, std::vector<std::string>& assumptions) {
   TokenPlan plan;
-  if (s.model != nullptr) plan.model = *s.model;
-  if (!s.attention.empty() && s.evicts_by != EvictsBy::kRecordings)
-    warnings.push_back("workload.attention is not used: what eviction=" +
+  const bool replayed = s.evicts_by == EvictsBy::kRecordings;
+  std::vector<Recorded> recordings;
+  if (replayed || s.model == nullptr) {
+    if (!open) return bad_input("recordings cannot be read here").at_field("workload.attention");
+    KVPLAN_TRY(recordings, open_all(s.attention, open));
+  }
+  if (s.evicts_by == EvictsBy::kLengths || replayed) plan.policy = attention::policy_of(*s.eviction);
+  if (s.model != nullptr) {
+    plan.model = *s.model;
+  } else {
+    const attention::RecordingInfo& info = recordings.front().recording->info();
+    std::int32_t group = info.group;
+    if (replayed) {
+      KVPLAN_TRY(group, attention::group_of(*plan.policy, info));
+    }
+    KVPLAN_TRY(plan.model, model_of(info, info.query_heads / group, assumptions));
+  }
+  if (!s.attention.empty() && !replayed)
+    warnings.push_back("workload.attention drives no request: what eviction=" +
                        std::string(s.eviction ? s.eviction->name() : "full") +
                        " keeps does not depend on attention.");
-  if (s.evicts_by == EvictsBy::kNothing || s.evicts_by == EvictsBy::kKeepRule) return plan;
-  plan.policy = attention::policy_of(*s.eviction);
+  if (!plan.policy) return plan;
   plan.placement =
       s.eviction->text("placement") == "reuse" ? core::Placement::kReuse : core::Placement::kHoles;
-  if (s.evicts_by == EvictsBy::kRecordings) {
-    if (!open) return bad_input("recordings cannot be read here").at_field("workload.attention");
-    KVPLAN_TRY(plan.recordings, open_all(s.attention, open));
-    if (s.model == nullptr) {
-      const attention::RecordingInfo& info = plan.recordings.front().recording->info();
-      KVPLAN_TRY(const std::int32_t group, attention::group_of(*plan.policy, info));
-      KVPLAN_TRY(plan.model, model_of(info, info.query_heads / group, assumptions));
-    }
-    for (const Recorded& recorded : plan.recordings)
-      KVPLAN_TRY_DO(check_shape(recorded, plan.model, *plan.policy));
-  }
   plan.units = attention::cell_units(*plan.policy, plan.model.layers, plan.model.kv_heads);
+  if (!replayed) return plan;
+  for (const Recorded& recorded : recordings) KVPLAN_TRY_DO(check_shape(recorded, plan.model, *plan.policy));
+  plan.recordings = std::move(recordings);
   return plan;
 }
 

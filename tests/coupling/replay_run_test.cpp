@@ -130,6 +130,21 @@ TEST(Replay, LedgerIsTheTokenLevelsOwnCount) {
   compare_with_token_level("E.json", "tova:budget=6", 20);
 }
 
+/// The recordings beside the short trace of tests/golden/replay are the golden inputs.
+TEST(Replay, GoldenRecordingsAreTheGoldenInputs) {
+  for (const std::string name : {"A", "E"}) {
+    const auto json = io::open_attention(kInputs + name + ".json");
+    const auto kva =
+        io::open_attention(std::string(KVPLAN_SOURCE_DIR) + "/tests/golden/replay/" + name + ".kva");
+    ASSERT_TRUE(json.ok() && kva.ok());
+    const std::string policy = "h2o:hh=4,recent=4";
+    EXPECT_EQ(attention::run_policy(*json.value(), policy, 8).retained,
+              attention::run_policy(*kva.value(), policy, 8).retained);
+    EXPECT_EQ(attention::run_policy(*json.value(), policy, 8).mass,
+              attention::run_policy(*kva.value(), policy, 8).mass);
+  }
+}
+
 std::shared_ptr<const attention::Recording> random_recording(int layers, int heads, int tokens) {
   Random random(5, "coupling");
   std::vector<attention::Rows> rows;
@@ -309,9 +324,8 @@ TEST(Replay, RefusesWhatNoRecordingDrives) {
       error_of({given, {"eviction", "oracle-topk:k=4"}}, fits, recording),
       "eviction: \"oracle-topk\" keeps everything and reads a part: it frees nothing in a run, see `kvplan "
       "evict`");
-  EXPECT_EQ(
-      error_of({{"model", "recording"}}, fits, recording),
-      "model: expected the name of a model: the policy replays no recording whose shape could be taken");
+  EXPECT_EQ(error_of({{"model", "recording"}}, fits, recording),
+            "model: expected workload.attention, from which the shape is taken");
   EXPECT_EQ(error_of({{"workload.attention", "a.kva,,b.kva"}, h2o}, fits, recording),
             "workload.attention: expected a path between commas");
   EXPECT_EQ(error_of({{"workload.attention", "a.kva,"}, h2o}, fits, recording),
@@ -328,8 +342,8 @@ TEST(Replay, SaysWhatItIgnores) {
   };
   EXPECT_EQ(
       warnings({{"workload.attention", "r"}, {"eviction", "window:window=8"}}),
-      (std::vector<std::string>{"workload.attention is not used: what eviction=window keeps does not depend "
-                                "on attention."}));
+      (std::vector<std::string>{"workload.attention drives no request: what eviction=window keeps does not "
+                                "depend on attention."}));
   EXPECT_EQ(
       warnings({{"eviction", "window:window=8,placement=reuse"}}),
       (std::vector<std::string>{"prefix_cache is ignored: placement=reuse writes into blocks that others "

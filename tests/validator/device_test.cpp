@@ -116,8 +116,25 @@ TEST(CudaDevice, KernelsCountAsTheHostDoes) {
   std::vector<validator::Write> writes;
   std::vector<validator::View> views;
   std::vector<validator::Holding> holdings;
+  std::vector<validator::Mark> marks;
   for (std::int64_t q = 0; q < kCells / kQuantum; ++q) {
     const std::uint64_t content = random.next();
+    if (random.chance(1, 3)) {  // of a request that follows a course
+      validator::View view{q * kQuantum, kQuantum, content, 0, 0, 0, validator::Use::kHeld, 1};
+      view.units = static_cast<std::int32_t>(random.between(1, 5));
+      view.first_mark = static_cast<std::int64_t>(marks.size());
+      view.rewritable = random.chance(1, 2) ? 1 : 0;
+      view.others_used = random.chance(1, 2) ? 1 : 0;
+      const bool idle = random.chance(1, 4);
+      for (std::int64_t i = 0; i < kQuantum; ++i) {
+        const std::int64_t offset = idle || random.chance(1, 3) ? -1 : random.between(0, 1000);
+        if (offset >= 0) writes.push_back({q * kQuantum + i, 1, content, offset, 0});
+        marks.push_back({offset + (offset >= 0 && random.chance(1, 200) ? 1 : 0), random.chance(1, 2) ? 1 : 0,
+                         !idle && random.chance(1, 2) ? 1 : 0});
+      }
+      views.push_back(view);
+      continue;
+    }
     const std::int64_t filled = random.between(0, kQuantum);
     if (filled > 0) writes.push_back({q * kQuantum, filled, content, 0, 0});
     const auto use = static_cast<validator::Use>(random.below(3));
@@ -131,11 +148,12 @@ TEST(CudaDevice, KernelsCountAsTheHostDoes) {
                      use, random.chance(1, 2) ? 1 : 0});
   }
   for (auto* backend : {device.get(), host.get()}) ASSERT_TRUE(backend->write(writes).ok());
-  const auto counted = device->recount(views, holdings);
+  const auto counted = device->recount(views, holdings, marks);
   ASSERT_TRUE(counted.ok());
-  EXPECT_TRUE(counted.value() == host->recount(views, holdings).value());
+  EXPECT_TRUE(counted.value() == host->recount(views, holdings, marks).value());
   EXPECT_GT(counted.value().wrong, 0);
   EXPECT_GT(counted.value().internal, 0);
+  EXPECT_GT(counted.value().padding, 0);
 }
 
 }  // namespace

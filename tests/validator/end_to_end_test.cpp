@@ -23,26 +23,36 @@ TEST(EndToEnd, LogsOfTheSampleReplayEqual) {
   const std::string folder = testing::TempDir() + "kvplan_end_to_end";
   std::filesystem::create_directories(folder);
   const std::string programs = KVPLAN_PROGRAM_DIR;
-  const std::string start =
-      programs + "/kvplan run " + KVPLAN_SOURCE_DIR + "/traces/samples/chat.kvt --set workload.limit=200 ";
-  for (const std::string& sets :
-       {std::string("--set memory.pool_tokens=16000"),
-        std::string("--set memory.pool_tokens=30000 --set eviction=streaming-llm:sink=5,recent=200"),
-        std::string("--set memory.pool_tokens=60000 --set memory.allocator=contiguous:reserve=pow2 "
-                    "--set eviction=window:window=64")}) {
-    SCOPED_TRACE(sets);
+  const std::string run_it = programs + "/kvplan run " + KVPLAN_SOURCE_DIR;
+  const std::string sample = run_it + "/traces/samples/chat.kvt --set workload.limit=200 ";
+  const std::string replay = run_it + "/simulator/examples/replay/h2o.json ";
+  const std::string golden =
+      run_it + "/tests/golden/replay/requests.csv --set memory.pool_tokens=90 " +
+      "--set workload.attention=" + KVPLAN_SOURCE_DIR + "/tests/golden/replay/A.kva," +
+      KVPLAN_SOURCE_DIR + "/tests/golden/replay/E.kva --set memory.allocator=paged:block_tokens=4 ";
+  for (const std::string& start :
+       {sample + "--set memory.pool_tokens=16000",
+        sample + "--set memory.pool_tokens=30000 --set eviction=streaming-llm:sink=5,recent=200",
+        sample + "--set memory.pool_tokens=60000 --set memory.allocator=contiguous:reserve=pow2 " +
+            "--set eviction=window:window=64",
+        sample + "--set memory.pool_tokens=20000 --set eviction=window:window=64,placement=reuse", replay,
+        replay + "--set eviction.placement=reuse",
+        replay + "--set eviction=tova:budget=20 --set memory.allocator=contiguous",
+        golden + "--set eviction=h2o:hh=4,recent=4",
+        golden + "--set eviction=h2o:hh=6,recent=3,placement=reuse"}) {
+    SCOPED_TRACE(start);
     const std::string fast = folder + "/fast.kve";
     const std::string naive = folder + "/naive.kve";
     const std::string quiet = " >/dev/null 2>&1";
-    ASSERT_EQ(run(start + sets + " --events " + fast + quiet), 0);
-    ASSERT_EQ(run(start + sets + " --step-by-step --events " + naive + quiet), 0);
+    ASSERT_EQ(run(start + " --events " + fast + quiet), 0);
+    ASSERT_EQ(run(start + " --step-by-step --events " + naive + quiet), 0);
     const std::string log = bytes_of(fast);
     EXPECT_GT(log.size(), 1000U);
     EXPECT_TRUE(log == bytes_of(naive));
     EXPECT_EQ(run(programs + "/kvplan-validate replay " + fast + " --backend host" + quiet), 0);
   }
   // Several replicas do not share a log, and nothing is left behind.
-  EXPECT_EQ(run(start + "--set fleet.replicas=2 --events " + folder + "/two.kve >/dev/null 2>&1"), 2);
+  EXPECT_EQ(run(sample + "--set fleet.replicas=2 --events " + folder + "/two.kve >/dev/null 2>&1"), 2);
   EXPECT_FALSE(std::filesystem::exists(folder + "/two.kve"));
   std::filesystem::remove_all(folder);
 }

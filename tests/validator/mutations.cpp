@@ -1,8 +1,10 @@
 #include "tests/validator/mutations.h"
 
 #include <array>
+#include <map>
 #include <set>
 #include <utility>
+#include <vector>
 
 namespace kvplan::test {
 namespace {
@@ -169,6 +171,66 @@ bool hit_less(WholeLog& log, Random& random, std::string& what) {
   });
 }
 
+// ---- courses
+
+constexpr auto kHasNumbers = [](const Course& f) { return !f.drops.empty(); };
+
+/// Courses that are followed to their end: what a preempted request would have dropped means nothing.
+std::vector<Course*> followed_courses(WholeLog& log) {
+  std::vector<Course*> found;
+  std::map<RequestId, std::vector<Course*>> open;
+  for (Record& record : log.records) {
+    if (auto* course = std::get_if<Course>(&record.fact)) open[course->request].push_back(course);
+    if (const auto* preempt = std::get_if<Preempt>(&record.fact)) open.erase(preempt->request);
+    if (const auto* finish = std::get_if<Finish>(&record.fact))
+      for (Course* course : open[finish->request])
+        if (!course->drops.empty()) found.push_back(course);
+  }
+  return found;
+}
+
+bool drop_another_token(WholeLog& log, Random& random, std::string& what) {
+  // A count that is moved shifts all that follows; a position that is moved names another token.
+  const auto courses = followed_courses(log);
+  if (courses.empty()) return false;
+  Course& f = *courses[random.below(courses.size())];
+  const std::size_t i = random.below(f.drops.size());
+  what = "request " + std::to_string(f.request) + ", number " + std::to_string(i);
+  one_off(f.drops[i], random);
+  return true;
+}
+bool lose_a_number(WholeLog& log, Random& random, std::string& what) {
+  return on_a<Course>(log, random, what, kHasNumbers, [&](Course& f) {
+    f.drops.erase(f.drops.begin() + static_cast<std::ptrdiff_t>(random.below(f.drops.size())));
+  });
+}
+bool other_kept_tokens(WholeLog& log, Random& random, std::string& what) {
+  const auto i = pick(log.records, random, [](const Record& r) { return r.claims.has_kept; });
+  if (i < 0) return false;
+  what = "record " + std::to_string(i);
+  auto& claims = log.records[static_cast<std::size_t>(i)].claims;
+  random.chance(1, 2) ? static_cast<void>(++claims.kept_digest) : static_cast<void>(claims.has_kept = false);
+  return true;
+}
+bool let_another_block_go(WholeLog& log, Random& random, std::string& what) {
+  return on_a<LetGo>(log, random, what, kAny, [&](LetGo& f) { one_off(f.logical_blocks.back(), random); });
+}
+bool let_a_block_less_go(WholeLog& log, Random& random, std::string& what) {
+  return on_a<LetGo>(log, random, what, kAny, [](LetGo& f) { f.logical_blocks.pop_back(); });
+}
+bool other_metadata(WholeLog& log, Random& /*random*/, std::string& what) {
+  if (log.header.track_units.empty()) return false;
+  log.header.metadata_bytes += log.header.metadata_bytes == 0 ? 1 : -1;
+  what = "header";
+  return true;
+}
+bool other_placement(WholeLog& log, Random& /*random*/, std::string& what) {
+  if (log.header.track_units.empty()) return false;
+  log.header.reuse = !log.header.reuse;
+  what = "header";
+  return true;
+}
+
 // ---- claims
 
 template <class Fits, class Change>
@@ -234,7 +296,7 @@ bool a_place_that_is_held(WholeLog& log, Random& random, std::string& what) {
   return true;
 }
 
-constexpr std::array<Mutation, 49> kMutations{{
+constexpr std::array<Mutation, 59> kMutations{{
     {"lose a fact", lose_a_fact},
     {"repeat a fact", repeat_a_fact},
     {"lose a finish", lose<Finish>},
@@ -272,6 +334,16 @@ constexpr std::array<Mutation, 49> kMutations{{
     {"another pass", shift<&PassBegin::time, PassBegin>},
     {"less written at a finish", shift<&Finish::written, Finish>},
     {"less written at a preemption", shift<&Preempt::written, Preempt>},
+    {"lose a course", lose<Course>},
+    {"lose blocks let go", lose<LetGo>},
+    {"swap blocks let go", swap_requests<LetGo>},
+    {"drop another token", drop_another_token},
+    {"lose a number of a course", lose_a_number},
+    {"let another block go", let_another_block_go},
+    {"let a block less go", let_a_block_less_go},
+    {"other kept tokens", other_kept_tokens},
+    {"other metadata", other_metadata},
+    {"other placement", other_placement},
     {"hit what nobody published", hit_what_nobody_published},
     {"hit another content", hit_another_content},
     {"hit another publication", hit_another_publication},

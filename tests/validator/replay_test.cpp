@@ -75,7 +75,7 @@ TEST(Replay, EveryStateIsMet) {
       peaks[quantity.name] = std::max(peaks[quantity.name], quantity.measured);
   }
   for (const char* state :
-       {"live", "reserved", "hole", "tail", "padding", "internal", "cached", "stranded", "free"})
+       {"metadata", "live", "reserved", "hole", "tail", "padding", "internal", "cached", "stranded", "free"})
     EXPECT_GT(peaks[std::string("peak_") + state + "_bytes"], 0) << state;
   EXPECT_GT(peaks["hit_cells"], 0);
 }
@@ -93,7 +93,7 @@ TEST(Replay, AHugeMemoryIsRefusedWithoutTakingIt) {
       test::read_log(test::log_of_run(test::random_trace(7), test::small_cases().front(), Stepping::kFast));
   log.header.quanta = event_log::kMostQuanta;
   log.header.capacity_bytes = event_log::kMostBytes;
-  EXPECT_NE(replay(log).first_problem.find("expected a memory of at most 268435456 tokens"),
+  EXPECT_NE(replay(log).first_problem.find("expected a memory of at most 268435456 cells"),
             std::string::npos);
 }
 

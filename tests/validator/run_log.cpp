@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
+#include <numeric>
 #include <sstream>
 
 #include "simulator/base/check.h"
@@ -13,6 +15,7 @@
 #include "simulator/plan/workload_builder.h"
 #include "simulator/policies/allocators.h"
 #include "tests/support/golden.h"
+#include "tests/support/random_drops.h"
 
 namespace kvplan::test {
 namespace {
@@ -59,21 +62,55 @@ class BentSteps final : public core::LatencyModel {
   }
 };
 
+/// Courses whose drops are a function of the request and its prompt.
+class LogCourses final : public core::CourseSource {
+ public:
+  LogCourses(const core::Workload& workload, core::Placement placement)
+      : workload_(workload), placement_(placement) {}
+  [[nodiscard]] static std::shared_ptr<const RandomDrops> drops(RequestId r, std::int64_t prompt,
+                                                                std::int64_t final_tokens) {
+    Random tracks(3, "log tracks");
+    Random own(static_cast<std::uint64_t>(r), "log drops");
+    return std::make_shared<RandomDrops>(tracks, own, prompt, final_tokens, r % 2 == 0);
+  }
+  Result<const core::Course*> begin(RequestId r, std::int64_t prompt) override {
+    const std::int64_t final_tokens = workload_.final_tokens(r);
+    const core::CourseShape shape{prompt, final_tokens, layout.quantum_tokens, layout.returns_quanta,
+                                  placement_};
+    return (running_[r] = core::Course::make(shape, drops(r, prompt, final_tokens))).get();
+  }
+  void end(RequestId r) override { running_.erase(r); }
+  core::MemoryLayout layout;
+
+ private:
+  const core::Workload& workload_;
+  core::Placement placement_;
+  std::map<RequestId, std::unique_ptr<const core::Course>> running_;
+};
+
 }  // namespace
 
 std::string log_of_run(const traces::Trace& trace, const LogCase& c, Stepping stepping) {
   auto built = c.unit_latency ? Result<core::Workload>(plan::build_step_workload(trace, 50))
                               : plan::build_workload(trace, {}, -1);
   KVPLAN_CHECK(built.ok());
-  const core::Workload workload = std::move(built).value();
+  core::Workload workload = std::move(built).value();
+  if (c.courses) workload.prefix = nullptr;
+  const auto sample = LogCourses::drops(0, 1, 1);
+  const std::vector<std::int32_t> track_units(sample->track_units().begin(), sample->track_units().end());
+  std::int64_t cells = 1;
+  if (c.courses) cells = std::accumulate(track_units.begin(), track_units.end(), std::int64_t{0});
   const auto choice = parse_component(c.allocator, "allocator", policies::allocator_descriptors());
   KVPLAN_CHECK(choice.ok());
   const auto& entry = policies::allocator_entry(choice.value());
-  const policies::AllocatorRequest request{.workload = &workload,
-                                           .pool = {.tokens = c.pool_tokens, .blocks = c.pool_blocks},
-                                           .token_bytes = c.token_bytes,
-                                           .prefix_cache = c.prefix_cache && entry.shares_prefixes,
-                                           .max_model_len = c.scheduler.max_model_len};
+  const policies::AllocatorRequest request{
+      .workload = &workload,
+      .pool = {.tokens = c.pool_tokens, .blocks = c.pool_blocks},
+      .token_bytes = (c.token_bytes + c.metadata_bytes) * cells,
+      .cells_per_token = cells,
+      .metadata_bytes = c.metadata_bytes,
+      .prefix_cache = c.prefix_cache && entry.shares_prefixes && !c.courses,
+      .max_model_len = c.scheduler.max_model_len};
   const auto make = stepping == Stepping::kNaive ? entry.make_model : entry.make;
   const auto allocator = make(choice.value(), request);
   KVPLAN_CHECK(allocator.ok());
@@ -82,6 +119,8 @@ std::string log_of_run(const traces::Trace& trace, const LogCase& c, Stepping st
   const io::EventLogOptions options{.workload = &workload,
                                     .layout = allocator.value()->layout(),
                                     .prefix_cache = request.prefix_cache,
+                                    .track_units = c.courses ? track_units : std::vector<std::int32_t>{},
+                                    .reuse = c.courses == core::Placement::kReuse,
                                     .allocator = choice.value().to_string(),
                                     .scenario = "{}",
                                     .trace_digest = "0123456789abcdef",
@@ -97,10 +136,13 @@ std::string log_of_run(const traces::Trace& trace, const LogCase& c, Stepping st
   const LinearSteps linear;
   const BentSteps bent;
   const std::array<core::Observer*, 2> observers{&ledger, &writer};
+  LogCourses courses(workload, c.courses.value_or(core::Placement::kHoles));
+  courses.layout = allocator.value()->layout();
   const core::ReplicaRun run{.workload = &workload,
                              .requests = workload.order,
                              .scheduler = c.scheduler,
                              .keep = c.keep,
+                             .courses = c.courses ? &courses : nullptr,
                              .allocator = allocator.value().get(),
                              .latency = c.unit_latency   ? static_cast<const core::LatencyModel*>(&unit)
                                         : c.bent_latency ? static_cast<const core::LatencyModel*>(&bent)
@@ -241,6 +283,41 @@ std::vector<LogCase> small_cases() {
        .pool_tokens = 1500,
        .scheduler = small,
        .keep = {4, 30}},
+      {.name = "courses_holes",
+       .allocator = paged,
+       .pool_blocks = 48,
+       .token_bytes = 5,
+       .scheduler = small,
+       .courses = core::Placement::kHoles,
+       .metadata_bytes = 3},
+      {.name = "courses_reuse",
+       .allocator = paged,
+       .pool_blocks = 48,
+       .scheduler = small,
+       .courses = core::Placement::kReuse,
+       .bent_latency = true},
+      {.name = "courses_tight",
+       .allocator = tiny,
+       .pool_blocks = 130,
+       .scheduler = trickle,
+       .courses = core::Placement::kReuse,
+       .metadata_bytes = 1},
+      {.name = "courses_ones",
+       .allocator = ones,
+       .pool_tokens = 600,
+       .scheduler = small,
+       .courses = core::Placement::kHoles},
+      {.name = "courses_pow2",
+       .allocator = "contiguous:reserve=pow2",
+       .pool_tokens = 1500,
+       .scheduler = small,
+       .courses = core::Placement::kReuse,
+       .metadata_bytes = 2},
+      {.name = "courses_oracle",
+       .allocator = "contiguous:reserve=oracle",
+       .pool_tokens = 900,
+       .scheduler = small,
+       .courses = core::Placement::kHoles},
   };
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,9 @@ struct LogCase {
   bool prefix_cache{true};
   core::SchedulerParams scheduler{};
   core::KeepRule keep{};
+  /// Set: requests follow courses of random policies; no prefix cache, no keep rule.
+  std::optional<core::Placement> courses{};
+  std::int64_t metadata_bytes{0};
   bool bent_latency{false};  ///< step times that grow in jumps, told in short series
   bool unit_latency{false};  ///< every step lasts one tick: the clock of the recorded engines
 };
@@ -46,7 +50,8 @@ WholeLog read_log(const std::string& bytes);
 std::string write_log(const WholeLog& log);
 
 /// Paged with and without prefix caching, a threshold, few seats, contiguous with each reservation, window
-/// and streaming-llm on both: from roomy to one that preempts all the time. For random_trace.
+/// and streaming-llm on both, courses with holes and with reuse on both: from roomy to one that preempts all
+/// the time. For random_trace.
 std::vector<LogCase> small_cases();
 
 }  // namespace kvplan::test

@@ -26,7 +26,7 @@ class Device {
   virtual Status stamp(Stamp* cells, const Write* writes, std::int64_t count) = 0;
   /// Kernel: adds the cells of the views by state to `counts`.
   virtual Status recount(const Stamp* cells, const View* views, std::int64_t count, const Holding* holdings,
-                         CellCounts* counts) = 0;
+                         const Mark* marks, CellCounts* counts) = 0;
 };
 
 /// A replay's memory on a device.

@@ -74,7 +74,8 @@ class DeviceBackend final : public Backend {
     return device_->stamp(cells_, writes_.data(), static_cast<std::int64_t>(cut_writes_.size()));
   }
 
-  Result<CellCounts> recount(std::span<const View> views, std::span<const Holding> holdings) override {
+  Result<CellCounts> recount(std::span<const View> views, std::span<const Holding> holdings,
+                             std::span<const Mark> marks) override {
     cut_views_.clear();
     for (View view : views) {
       while (view.one_quantum == 0 && view.cells > kLongest) {
@@ -90,9 +91,10 @@ class DeviceBackend final : public Backend {
     CellCounts counts;
     KVPLAN_TRY_DO(views_.fill(cut_views_));
     KVPLAN_TRY_DO(holdings_.fill(holdings));
+    KVPLAN_TRY_DO(marks_.fill(marks));
     KVPLAN_TRY_DO(counts_.fill({&counts, 1}));
     KVPLAN_TRY_DO(device_->recount(cells_, views_.data(), static_cast<std::int64_t>(cut_views_.size()),
-                                   holdings_.data(), counts_.data()));
+                                   holdings_.data(), marks_.data(), counts_.data()));
     KVPLAN_TRY_DO(device_->download(&counts, counts_.data(), sizeof(counts)));
     return counts;
   }
@@ -106,6 +108,7 @@ class DeviceBackend final : public Backend {
   Buffer<Write> writes_{*device_};
   Buffer<View> views_{*device_};
   Buffer<Holding> holdings_{*device_};
+  Buffer<Mark> marks_{*device_};
   Buffer<CellCounts> counts_{*device_};
 };
 

@@ -36,13 +36,13 @@ class FakeDevice final : public Device {
     return Done{};
   }
   Status recount(const Stamp* cells, const View* views, std::int64_t count, const Holding* holdings,
-                 CellCounts* counts) override {
+                 const Mark* marks, CellCounts* counts) override {
     KVPLAN_TRY_DO(still_there());
     for (const View* view = views; view != views + count; ++view) {
       CellCounts found;
       for (std::int64_t i = 0; i < view->cells; ++i)
-        count_cell(*view, holdings, i, cells[view->first_cell + i], found);
-      settle_tail(*view, found);
+        count_cell(*view, holdings, i, cells[view->first_cell + i], marks, found);
+      settle_view(*view, found);
       *counts += found;
     }
     return Done{};

@@ -14,17 +14,22 @@ Holding holding_of(const Request& r, std::int64_t base) {
 }  // namespace
 
 Arena::Arena(const event_log::Header& header, Backend& backend, Requests& requests)
-    : header_(header), backend_(backend), requests_(requests) {}
+    : header_(header),
+      backend_(backend),
+      requests_(requests),
+      tracks_(std::max<std::int64_t>(static_cast<std::int64_t>(header.track_units.size()), 1)) {}
 
 Status Arena::reserve() {
   KVPLAN_TRY_DO(backend_.reserve(cells()));
-  counts_.free = cells();
+  counts_.free = places();
+  for (const std::int32_t units : header_.track_units) counts_.free += places() * units;
+  if (!header_.track_units.empty()) counts_.free -= places();
   if (header_.returns_quanta) {
     quanta_.resize(static_cast<std::size_t>(header_.quanta));
     touched_.resize(quanta_.size(), 0);
     for (std::int64_t q = 0; q < header_.quanta; ++q) free_.push_back(q);
   } else {
-    holes_.emplace(0, cells());
+    holes_.emplace(0, places());
   }
   return Done{};
 }
@@ -50,6 +55,7 @@ void Arena::add_pieces(const Request& r, std::int64_t from, std::int64_t to, Pie
 }
 
 void Arena::add_view(const Piece& piece) {
+  if (!header_.track_units.empty()) return add_track_views(piece);
   View view{
       piece.first_cell, piece.cells, 0, 0, static_cast<std::int32_t>(holdings_.size()), 0, Use::kFree, 0};
   if (header_.returns_quanta) {
@@ -77,9 +83,10 @@ void Arena::add_view(const Piece& piece) {
 Result<CellCounts> Arena::recount(const Pieces& pieces) {
   views_.clear();
   holdings_.clear();
+  marks_.clear();
   for (const Piece& piece : pieces) add_view(piece);
   if (views_.empty()) return CellCounts{};
-  return backend_.recount(views_, holdings_);
+  return backend_.recount(views_, holdings_, marks_);
 }
 
 Status Arena::change(const Pieces& before, const std::function<void()>& f, const Pieces& after) {
@@ -114,7 +121,7 @@ Result<CellCounts> Arena::read(std::int64_t q, event_log::ContentKey key) {
                   0,
                   Use::kCached,
                   1};
-  return backend_.recount({&view, 1}, {});
+  return backend_.recount({&view, 1}, {}, {});
 }
 
 // ---- quanta
@@ -154,7 +161,7 @@ Status Arena::share(Request& r, const std::vector<std::int64_t>& quanta) {
 
 void Arena::release(Quantum& quantum, std::int64_t q) {
   if (!quantum.holders.empty() || quantum.publication >= 0) return;
-  writes_.push_back({q * header_.quantum_tokens, header_.quantum_tokens, 0, 0, 1});
+  poison(q * header_.quantum_tokens, header_.quantum_tokens);
   quantum.owner = -1;
   free_.push_back(q);
   on_free(quantum);
@@ -219,7 +226,7 @@ Status Arena::give_range_back(Request& r) {
   const Pieces before{{first, cells, r.id}};
   const Pieces after{{first, cells, -1}};
   const auto give_back = [&] {
-    writes_.push_back({first, cells, 0, 0, 1});
+    poison(first, cells);
     ranges_.erase(first);
     const auto next = holes_.find(first + cells);
     if (next != holes_.end()) {

@@ -8,12 +8,14 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <unordered_map>
 #include <vector>
 
 #include "simulator/base/result.h"
 #include "simulator/io/log/events.h"
 #include "validator/replay/backend.h"
+#include "validator/replay/course.h"
 
 namespace kvplan::validator {
 
@@ -23,12 +25,13 @@ struct Request {
   std::int64_t input{0}, output{0};
   std::int64_t rank{-1};  ///< of its latest admission
   bool running{false}, waiting{false};
-  bool whole{false};          ///< prompt, or what is recomputed, is written
-  bool first_token{false};    ///< told
-  std::int64_t target{0};     ///< tokens to write until the next token comes out
-  std::int64_t written{0};    ///< tokens in memory, found ones included
-  std::int64_t published{0};  ///< leading blocks that can be found
-  bool sliding{false};        ///< has dropped cells since its admission
+  bool whole{false};               ///< prompt, or what is recomputed, is written
+  bool first_token{false};         ///< told
+  std::int64_t target{0};          ///< tokens to write until the next token comes out
+  std::int64_t written{0};         ///< tokens in memory, found ones included
+  std::int64_t published{0};       ///< leading blocks that can be found
+  std::unique_ptr<Course> course;  ///< since its admission, where requests follow courses
+  bool sliding{false};             ///< has dropped cells since its admission
   std::int64_t sink{0}, begin{0};
   std::vector<std::int64_t> table;  ///< quanta by logical block; kGone: let go
   std::int64_t range_first{-1}, range_cells{0};
@@ -39,6 +42,7 @@ struct Request {
   std::int64_t stage{0};  ///< what was told of it in this pass; see Replay::Impl::in_order
   bool ends{false};
   bool owes_first_token{false}, owes_drop{false}, wrote{false};
+  std::size_t let_go_told{0};  ///< blocks of its course's latest list that have gone back
 
   [[nodiscard]] std::int64_t final_tokens() const { return input + output - 1; }
 };
@@ -63,7 +67,9 @@ class Arena {
   Arena(const event_log::Header& header, Backend& backend, Requests& requests);
 
   Status reserve();
-  [[nodiscard]] std::int64_t cells() const { return header_.quanta * header_.quantum_tokens; }
+  /// Places of tokens, and stamps in memory: one for each place and track.
+  [[nodiscard]] std::int64_t places() const { return header_.quanta * header_.quantum_tokens; }
+  [[nodiscard]] std::int64_t cells() const { return places() * tracks_; }
   [[nodiscard]] std::int64_t free_quanta() const { return static_cast<std::int64_t>(free_.size()); }
   [[nodiscard]] Quantum& quantum(std::int64_t q) { return quanta_[static_cast<std::size_t>(q)]; }
   /// By state, kept up to date by the changes below.
@@ -94,6 +100,13 @@ class Arena {
   };
   Status progress(const std::vector<Progress>& all, const std::function<void()>& change);
 
+  /// The same where requests follow courses: tokens [from, to) of each are written where its course says.
+  struct Followed {
+    Request* request;
+    std::int64_t from, to;
+  };
+  Status follow(const std::vector<Followed>& all, const std::function<void()>& change);
+
   /// Called when a quantum is poisoned and free again.
   std::function<void(Quantum&)> on_free;
 
@@ -111,6 +124,12 @@ class Arena {
   /// Adds the stretches of the request's tokens [from, to), each quantum once.
   void add_pieces(const Request& request, std::int64_t from, std::int64_t to, Pieces& pieces);
   void add_view(const Piece& piece);
+  // arena_courses.cpp
+  void add_track_views(const Piece& piece);
+  void add_quantum_views(const Request& request, std::int64_t first_slot, std::int64_t slots,
+                         std::int64_t first_place, std::uint64_t content);
+  [[nodiscard]] std::int64_t cell_of(std::int64_t place, std::int64_t track) const;
+  void poison(std::int64_t first_place, std::int64_t count);
   Result<CellCounts> recount(const Pieces& pieces);
   Status change(const Pieces& before, const std::function<void()>& f, const Pieces& after);
   void release(Quantum& quantum, std::int64_t q);
@@ -118,6 +137,7 @@ class Arena {
   const event_log::Header& header_;
   Backend& backend_;
   Requests& requests_;
+  std::int64_t tracks_;
   CellCounts counts_;
   std::vector<Quantum> quanta_;
   std::vector<std::int64_t> free_;
@@ -129,6 +149,7 @@ class Arena {
   std::vector<Write> writes_;
   std::vector<View> views_;
   std::vector<Holding> holdings_;
+  std::vector<Mark> marks_;
 };
 
 }  // namespace kvplan::validator

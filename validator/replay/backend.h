@@ -24,8 +24,9 @@ class Backend {
   /// Writes stretches that do not overlap. REQUIRES: they are inside what was reserved.
   virtual Status write(std::span<const Write> writes) = 0;
   /// Cells of all views by state, from what is in memory now. REQUIRES: as for write; views name holdings by
-  /// their place in `holdings`.
-  virtual Result<CellCounts> recount(std::span<const View> views, std::span<const Holding> holdings) = 0;
+  /// their place in `holdings`, marks by theirs in `marks`.
+  virtual Result<CellCounts> recount(std::span<const View> views, std::span<const Holding> holdings,
+                                     std::span<const Mark> marks) = 0;
 };
 
 /// Host memory, one thread.

@@ -2,8 +2,9 @@
 // ledger, written a second time. Plain data and inline functions, so that the same text is compiled for the
 // host and for a device.
 //
-// Memory is scaled: a cell, one token's place over all layers and heads, is one stamp of 8 bytes. One cell
-// stands for `token_bytes` bytes of KV memory.
+// Memory is scaled: a cell is one stamp of 8 bytes. It stands for one token's place over all layers and
+// heads, `token_bytes` bytes of KV memory; where requests follow courses, for the cells of a token in one
+// track.
 #pragma once
 
 #include <cstdint>
@@ -58,6 +59,13 @@ struct Holding {
   std::int64_t final_tokens;  ///< it will write tokens [0, final_tokens)
 };
 
+/// What is expected in a cell of a request that follows a course.
+struct Mark {
+  std::int64_t offset;   ///< of the content that was written last; -1: none was
+  std::int32_t kept;     ///< 1: that token is kept
+  std::int32_t awaited;  ///< 1: a token will be written here
+};
+
 /// A stretch of cells to be recounted: held by the same requests, for the same content.
 struct View {
   std::int64_t first_cell;
@@ -67,11 +75,16 @@ struct View {
   std::int32_t first_holding, holdings;
   Use use;
   std::int32_t one_quantum;  ///< 1: the stretch is one quantum; 0: each of its cells is one
+  // Of one track of a quantum:
+  std::int32_t units{1};        ///< cells of a token that each stamp stands for
+  std::int64_t first_mark{-1};  ///< marks of its cells; -1: the holdings say what is there
+  std::int32_t rewritable{0};   ///< 1: what was dropped may be written again
+  std::int32_t others_used{0};  ///< 1: another track has a live, reserved or hole cell in the quantum
 };
 
 /// Cells by state. `wrong`: neither poison nor what the content says; in no state.
 struct CellCounts {
-  std::int64_t live{0}, reserved{0}, hole{0}, tail{0}, internal{0}, cached{0}, free{0}, wrong{0};
+  std::int64_t live{0}, reserved{0}, hole{0}, tail{0}, padding{0}, internal{0}, cached{0}, free{0}, wrong{0};
 
   KVPLAN_BOTH CellCounts& operator+=(const CellCounts& b) { return add(b, 1); }
   KVPLAN_BOTH CellCounts& operator-=(const CellCounts& b) { return add(b, -1); }
@@ -83,6 +96,7 @@ struct CellCounts {
     reserved += sign * b.reserved;
     hole += sign * b.hole;
     tail += sign * b.tail;
+    padding += sign * b.padding;
     internal += sign * b.internal;
     cached += sign * b.cached;
     free += sign * b.free;
@@ -91,9 +105,24 @@ struct CellCounts {
   }
 };
 
-/// Counts one cell of a view. Cells that will never be written are put into `tail` until settle_tail.
+/// The same for a cell of which a mark says what is expected.
+KVPLAN_BOTH inline void count_marked(const View& view, const Mark& mark, Stamp found, CellCounts& counts) {
+  const Stamp expected = mark.offset < 0 ? kPoison : stamp_of(view.content, mark.offset);
+  if (found != expected) {
+    ++counts.wrong;
+  } else if (mark.offset >= 0 && mark.kept != 0) {
+    ++counts.live;
+  } else if (mark.offset >= 0 && view.rewritable == 0) {
+    ++counts.hole;
+  } else {
+    ++(mark.awaited != 0 ? counts.reserved : counts.tail);
+  }
+}
+
+/// Counts one cell of a view. Cells that will never be written are put into `tail` until settle_view.
 KVPLAN_BOTH inline void count_cell(const View& view, const Holding* holdings, std::int64_t i, Stamp found,
-                                   CellCounts& counts) {
+                                   const Mark* marks, CellCounts& counts) {
+  if (view.first_mark >= 0) return count_marked(view, marks[view.first_mark + i], found, counts);
   const std::int64_t offset = view.first_offset + i;
   const bool empty = found == kPoison;
   const bool written = found == stamp_of(view.content, offset);
@@ -120,13 +149,23 @@ KVPLAN_BOTH inline void count_cell(const View& view, const Holding* holdings, st
   }
 }
 
-/// After all cells of a held view: what will never be written is tail only beside a cell of the same quantum
-/// that is live, reserved or hole; else it is over-reservation.
-KVPLAN_BOTH inline void settle_tail(const View& view, CellCounts& counts) {
-  if (view.use != Use::kHeld) return;
-  if (view.one_quantum != 0 && counts.live + counts.reserved + counts.hole > 0) return;
-  counts.internal += counts.tail;
-  counts.tail = 0;
+/// After all cells of a view. In a held one, what will never be written is tail only beside a cell of the
+/// same quantum (and track) that is live, reserved or hole; padding, if another track has such a cell there;
+/// else it is over-reservation.
+KVPLAN_BOTH inline void settle_view(const View& view, CellCounts& counts) {
+  const bool used = counts.live + counts.reserved + counts.hole > 0;
+  if (view.use == Use::kHeld && (view.one_quantum == 0 || !used)) {
+    (view.others_used != 0 ? counts.padding : counts.internal) += counts.tail;
+    counts.tail = 0;
+  }
+  if (view.units == 1) return;
+  counts.live *= view.units;
+  counts.reserved *= view.units;
+  counts.hole *= view.units;
+  counts.tail *= view.units;
+  counts.padding *= view.units;
+  counts.internal *= view.units;
+  counts.free *= view.units;
 }
 
 }  // namespace kvplan::validator

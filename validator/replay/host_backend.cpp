@@ -31,13 +31,15 @@ class HostBackend final : public Backend {
     return Done{};
   }
 
-  Result<CellCounts> recount(std::span<const View> views, std::span<const Holding> holdings) override {
+  Result<CellCounts> recount(std::span<const View> views, std::span<const Holding> holdings,
+                             std::span<const Mark> marks) override {
     CellCounts sum;
     for (const View& view : views) {
       const Stamp* const first = cells_.data() + view.first_cell;
       CellCounts counts;
-      for (std::int64_t i = 0; i < view.cells; ++i) count_cell(view, holdings.data(), i, first[i], counts);
-      settle_tail(view, counts);
+      for (std::int64_t i = 0; i < view.cells; ++i)
+        count_cell(view, holdings.data(), i, first[i], marks.data(), counts);
+      settle_view(view, counts);
       sum += counts;
     }
     return sum;

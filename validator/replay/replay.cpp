@@ -1,5 +1,6 @@
 #include "validator/replay/replay.h"
 
+#include <algorithm>
 #include <new>
 
 #include "validator/replay/replay_impl.h"
@@ -8,11 +9,12 @@ namespace kvplan::validator {
 
 Result<std::unique_ptr<Replay>> Replay::create(const log::Header& header, Backend& backend,
                                                const ReplayOptions& options) {
-  const std::int64_t room = options.most_cells / header.quantum_tokens;
+  const auto tracks = std::max<std::int64_t>(static_cast<std::int64_t>(header.track_units.size()), 1);
+  const std::int64_t room = options.most_cells / header.quantum_tokens / tracks;
   if (header.quanta > room)
-    return bad_input("expected a memory of at most " + std::to_string(options.most_cells) +
-                     " tokens, found " + std::to_string(header.quanta) + " quanta of " +
-                     std::to_string(header.quantum_tokens))
+    return bad_input("expected a memory of at most " + std::to_string(options.most_cells) + " cells, found " +
+                     std::to_string(header.quanta) + " quanta of " + std::to_string(header.quantum_tokens) +
+                     (tracks == 1 ? "" : " tokens in " + std::to_string(tracks) + " tracks"))
         .at_field("quanta");
   try {
     auto impl = std::make_unique<Impl>(header, backend, options);
@@ -58,6 +60,7 @@ Status Replay::Impl::begin() {
 Status Replay::Impl::apply(const log::Record& record) {
   if (stopped()) return Done{};
   fact_name_ = log::kFactNames[record.fact.index()];
+  claim_kept(record);
   KVPLAN_TRY_DO(std::visit([this](const auto& fact) { return on(fact); }, record.fact));
   if (stopped()) return Done{};
   KVPLAN_TRY_DO(claim_places(record));

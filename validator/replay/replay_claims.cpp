@@ -13,11 +13,22 @@ constexpr std::array<const char*, log::kStates> kNames{
 }  // namespace
 
 log::Totals Replay::Impl::totals(const CellCounts& cells) const {
-  const std::int64_t bytes = header_.token_bytes;
-  const std::int64_t padding = header_.capacity_bytes - arena_.cells() * bytes;
+  std::int64_t units = follows_courses() ? 0 : 1;  // cells of a token
+  for (const std::int32_t u : header_.track_units) units += u;
+  const std::int64_t bytes = header_.token_bytes / units;
+  const std::int64_t padding =
+      header_.capacity_bytes - arena_.places() * header_.token_bytes + cells.padding * bytes;
   const std::int64_t idle = cells.free * bytes;
-  return {0,       cells.live * bytes,     cells.reserved * bytes, cells.hole * bytes,  cells.tail * bytes,
-          padding, cells.internal * bytes, cells.cached * bytes,   refused_ ? idle : 0, refused_ ? 0 : idle};
+  return {cells.live * header_.metadata_bytes,
+          cells.live * (bytes - header_.metadata_bytes),
+          cells.reserved * bytes,
+          cells.hole * bytes,
+          cells.tail * bytes,
+          padding,
+          cells.internal * bytes,
+          cells.cached * bytes,
+          refused_ ? idle : 0,
+          refused_ ? 0 : idle};
 }
 
 Status Replay::Impl::scan() {
@@ -54,6 +65,22 @@ Status Replay::Impl::claim_totals(const log::Claims& claims, bool with_counts) {
          " by the facts");
   }
   return Done{};
+}
+
+void Replay::Impl::claim_kept(const log::Record& record) {
+  const auto* const preempt = std::get_if<log::Preempt>(&record.fact);
+  const auto* const finish = std::get_if<log::Finish>(&record.fact);
+  const bool due = follows_courses() && (preempt != nullptr || finish != nullptr);
+  if (due != record.claims.has_kept) {
+    ++report_.count_mismatches;
+    return note(due ? "no kept tokens are claimed" : "kept tokens are claimed where none are due");
+  }
+  if (!due) return;
+  const Request* const r = running(preempt != nullptr ? preempt->request : finish->request);
+  if (r == nullptr || r->course == nullptr || !r->course->complete()) return;  // the fact itself is refused
+  if (r->course->kept_digest(r->written) == record.claims.kept_digest) return;
+  ++report_.count_mismatches;
+  note("request " + std::to_string(r->id) + " keeps other tokens than is claimed");
 }
 
 // ---- places

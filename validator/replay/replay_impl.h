@@ -42,12 +42,14 @@ class Replay::Impl {
   Status on(const log::Finish& f);
   Status on(const log::Settled& f);
   Status on(const log::End& f);
+  Status on(const log::Course& f);
+  Status on(const log::LetGo& f);
 
  private:
   /// Where in a pass and its steps the log is; says which facts may follow.
   enum class Phase { kIdle, kPass, kDecided, kSteps, kEnding, kOver };
   /// What a pass tells of one request, in this order.
-  enum Stage : std::int64_t { kNothing, kAdmitted, kGranted, kPublished, kScheduled };
+  enum Stage : std::int64_t { kNothing, kAdmitted, kCoursed, kGranted, kPublished, kScheduled };
 
   // Contradictions stop the replay; the first one is reported.
   Status contradict(const std::string& what);
@@ -60,6 +62,14 @@ class Replay::Impl {
   Status take_hit(Request& request, std::int64_t publication, log::ContentKey key);
   Status give_all_back(Request& request);
 
+  // replay_courses.cpp
+  [[nodiscard]] bool follows_courses() const { return !header_.track_units.empty(); }
+  Status begin_course(Request& request);
+  Status check_course(Request& request);
+  Status check_course_room(const Request& request, std::int64_t tokens);
+  Status check_let_go_between(const Request& request, std::int64_t tokens);
+  [[nodiscard]] bool owes_blocks(const Request& request) const;
+
   // replay_steps.cpp
   [[nodiscard]] std::int64_t tokens_in_step(const Request& request) const;
   Status plan_step(const log::StepEnd& f, std::vector<Arena::Progress>& all);
@@ -71,6 +81,8 @@ class Replay::Impl {
 
   // replay_claims.cpp
   Status claim_places(const log::Record& record);
+  /// Before the fact: what its request keeps is gone afterwards.
+  void claim_kept(const log::Record& record);
   void claim_block(Quantum& quantum, std::int32_t id, bool hit);
   void claim_range(Request& request, std::int32_t address);
   Status claim_totals(const log::Claims& claims, bool with_counts);

@@ -6,7 +6,7 @@
 namespace kvplan::validator {
 
 bool Replay::Impl::in_order(Request& r, Stage stage) {
-  const bool repeats = stage == kGranted || stage == kPublished;
+  const bool repeats = stage == kCoursed || stage == kGranted || stage == kPublished;
   if (r.rank < order_ || r.stage > stage || (r.stage == stage && !repeats)) return false;
   order_ = r.rank;
   r.stage = stage;
@@ -16,6 +16,7 @@ bool Replay::Impl::in_order(Request& r, Stage stage) {
 void Replay::Impl::leave(Request& r) {
   std::erase(running_, r.id);
   r.running = false;
+  r.course.reset();
 }
 
 Status Replay::Impl::give_all_back(Request& r) {
@@ -148,6 +149,8 @@ Status Replay::Impl::on(const log::Grant& f) {
   Request* const r = running(f.request);
   if (phase_ != Phase::kPass || r == nullptr)
     return contradict(f.request, "is granted memory, but does not run");
+  KVPLAN_TRY_DO(check_course(*r));
+  if (stopped()) return Done{};
   if (!in_order(*r, kGranted)) return contradict(f.request, "is told of out of order");
   if (!header_.returns_quanta) {
     if (f.first_block != 0 || r->range_cells > 0) return contradict(f.request, "is granted a second range");
@@ -199,6 +202,8 @@ Status Replay::Impl::on(const log::Chunk& f) {
   Request* const r = running(f.request);
   if (phase_ != Phase::kPass || r == nullptr)
     return contradict(f.request, "computes a chunk, but does not run");
+  KVPLAN_TRY_DO(check_course(*r));
+  if (stopped()) return Done{};
   if (!in_order(*r, kScheduled)) return contradict(f.request, "is told of out of order");
   if (r->whole) return contradict(f.request, "computes a chunk of a prompt that is whole");
   if (f.computed != r->written)

@@ -57,7 +57,12 @@ Status Replay::Impl::plan_step(const log::StepEnd& f, std::vector<Arena::Progres
       if (r.ends) return contradict(id, "ends without a token");
       continue;
     }
-    KVPLAN_TRY_DO(check_room(r, tokens));
+    if (follows_courses()) {
+      KVPLAN_TRY_DO(check_course_room(r, tokens));
+      if (!stopped()) KVPLAN_TRY_DO(check_let_go_between(r, tokens));
+    } else {
+      KVPLAN_TRY_DO(check_room(r, tokens));
+    }
     if (stopped()) return Done{};
     const std::int64_t drops = r.sliding ? tokens - (r.ends ? 1 : 0) : 0;
     if (r.sliding && r.begin + drops > r.written + tokens)
@@ -78,12 +83,19 @@ Status Replay::Impl::on(const log::StepEnd& f) {
   std::vector<Arena::Progress> all;
   KVPLAN_TRY_DO(plan_step(f, all));
   if (stopped()) return Done{};
-  KVPLAN_TRY_DO(arena_.progress(all, [&] {
+  const auto go_on = [&] {
     for (const Arena::Progress& p : all) {
       p.request->written = p.to;
       if (p.request->sliding) p.request->begin = p.drop_to;
     }
-  }));
+  };
+  if (follows_courses()) {
+    std::vector<Arena::Followed> followed;
+    for (const Arena::Progress& p : all) followed.push_back({p.request, p.from, p.to});
+    KVPLAN_TRY_DO(arena_.follow(followed, go_on));
+  } else {
+    KVPLAN_TRY_DO(arena_.progress(all, go_on));
+  }
   phase_ = Phase::kEnding;
   ending_order_ = -1;
   return after_step();
@@ -115,6 +127,7 @@ Status Replay::Impl::after_step() {
     r.chunk = 0;
     r.stage = kNothing;
     r.owes_first_token = r.owes_drop = false;
+    r.let_go_told = 0;
     if (!r.wrote) continue;
     KVPLAN_TRY_DO(check_published(r));
     if (r.written < r.target) continue;
@@ -157,7 +170,7 @@ log::Drop Replay::Impl::blocks_to_let_go(const Request& r) const {
 
 Status Replay::Impl::on(const log::Drop& f) {
   Request* const r = running(f.request);
-  if (r == nullptr || !in_ending_order(*r) || r->ends || r->owes_first_token)
+  if (r == nullptr || follows_courses() || !in_ending_order(*r) || r->ends || r->owes_first_token)
     return contradict(f.request, "drops out of turn");
   if (!r->sliding) {
     if (f.sink > f.begin || f.begin > r->written || f.sink == f.begin)
@@ -204,7 +217,7 @@ Status Replay::Impl::on(const log::Settled& f) {
     const Request& r = requests_.at(id);
     if (r.ends) return contradict(id, "has all its tokens, but keeps its memory");
     if (r.owes_first_token) return contradict(id, "has a first token that is not told");
-    if (r.owes_drop) return contradict(id, "keeps blocks of which it keeps nothing");
+    if (r.owes_drop || owes_blocks(r)) return contradict(id, "keeps blocks of which it keeps nothing");
   }
   work_left_ = !running_.empty() || waiting_ > 0;
   phase_ = Phase::kIdle;

@@ -70,6 +70,19 @@ Fact decode_memory(const pb::Fact& fact, Ranges& ranges) {
                   ranges.in(m.first_released(), 0, kMostQuanta, "drop.first_released"),
                   ranges.in(m.released(), 0, kMostQuanta, "drop.released")};
     }
+    case pb::Fact::kCourse: {
+      const auto& m = fact.course();
+      ranges.no_more_than(kMostListed, m.drops_size(), "course.drops");
+      for (const std::int32_t n : m.drops()) ranges.in(n, 0, INT32_MAX, "course.drops");
+      return Course{ranges.request(m.request(), "course.request"), {m.drops().begin(), m.drops().end()}};
+    }
+    case pb::Fact::kLetGo: {
+      const auto& m = fact.let_go();
+      ranges.no_more_than(kMostListed, m.logical_blocks_size(), "let_go.logical_blocks");
+      for (const std::int32_t b : m.logical_blocks()) ranges.in(b, 0, INT32_MAX, "let_go.logical_blocks");
+      return LetGo{ranges.request(m.request(), "let_go.request"),
+                   {m.logical_blocks().begin(), m.logical_blocks().end()}};
+    }
     default:
       ranges.in(static_cast<int>(fact.kind_case()), 1, static_cast<int>(std::variant_size_v<Fact>), "kind");
       return End{0};
@@ -126,6 +139,19 @@ Fact decode_fact(const pb::Fact& fact, Ranges& ranges) {
   }
 }
 
+/// What a token's place is made of, where requests follow courses.
+Status check_tracks(const Header& header, std::int64_t units) {
+  if (units == 0) return Done{};
+  if (header.token_bytes % units != 0 || header.token_bytes / units < header.metadata_bytes)
+    return bad_input("expected a multiple of the " + std::to_string(units) +
+                     " cells of a token, each with room for its metadata, found " +
+                     std::to_string(header.token_bytes))
+        .at_field("token_bytes");
+  if (header.prefix_cache)
+    return bad_input("expected no prefix cache where requests follow courses").at_field("prefix_cache");
+  return Done{};
+}
+
 }  // namespace
 
 Result<Header> decode_header(const pb::EventLogHeader& m) {
@@ -140,6 +166,13 @@ Result<Header> decode_header(const pb::EventLogHeader& m) {
   header.null_block = m.null_block();
   header.returns_quanta = m.returns_quanta();
   header.prefix_cache = m.prefix_cache();
+  ranges.no_more_than(kMostTracks, m.track_units_size(), "track_units");
+  std::int64_t units = 0;
+  for (const std::int32_t u : m.track_units())
+    units +=
+        header.track_units.emplace_back(static_cast<std::int32_t>(ranges.in(u, 1, INT32_MAX, "track_units")));
+  header.metadata_bytes = ranges.in(m.metadata_bytes(), 0, kMostBytes, "metadata_bytes");
+  header.reuse = m.reuse();
   header.allocator = m.allocator();
   header.scenario = m.scenario();
   header.trace_digest = m.trace_digest();
@@ -149,6 +182,7 @@ Result<Header> decode_header(const pb::EventLogHeader& m) {
     return bad_input("expected room for all quanta, found " + std::to_string(header.capacity_bytes) +
                      " bytes")
         .at_field("capacity_bytes");
+  KVPLAN_TRY_DO(check_tracks(header, units));
   if (!header.returns_quanta && header.quantum_tokens != 1)
     return bad_input("expected 1 where memory is one range per request, found " +
                      std::to_string(header.quantum_tokens))
@@ -170,6 +204,8 @@ Result<Record> decode_record(const pb::Fact& fact, const pb::Claim* claim) {
     } else {
       std::copy(claim->totals().begin(), claim->totals().end(), claims.totals.begin());
     }
+    claims.has_kept = claim->has_kept_digest();
+    claims.kept_digest = claim->kept_digest();
     claims.running = ranges.in(claim->running(), 0, INT32_MAX, "claim.running");
     claims.waiting = ranges.in(claim->waiting(), 0, INT32_MAX, "claim.waiting");
   }

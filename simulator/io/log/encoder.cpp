@@ -83,6 +83,14 @@ struct ToMessage {
   }
   void operator()(const Settled& f) const { out.mutable_settled()->set_time(f.time); }
   void operator()(const End& f) const { out.mutable_end()->set_time(f.time); }
+  void operator()(const Course& f) const {
+    out.mutable_course()->set_request(f.request);
+    out.mutable_course()->mutable_drops()->Add(f.drops.begin(), f.drops.end());
+  }
+  void operator()(const LetGo& f) const {
+    out.mutable_let_go()->set_request(f.request);
+    out.mutable_let_go()->mutable_logical_blocks()->Add(f.logical_blocks.begin(), f.logical_blocks.end());
+  }
 };
 
 std::size_t units(const Record& record) {
@@ -90,6 +98,8 @@ std::size_t units(const Record& record) {
   if (const auto* admit = std::get_if<Admit>(&record.fact)) count += 2 * admit->hit_keys.size();
   if (const auto* grant = std::get_if<Grant>(&record.fact)) count += grant->shared_keys.size();
   if (const auto* end = std::get_if<StepEnd>(&record.fact)) count += end->finishing.size();
+  if (const auto* course = std::get_if<Course>(&record.fact)) count += course->drops.size();
+  if (const auto* gone = std::get_if<LetGo>(&record.fact)) count += gone->logical_blocks.size();
   return count;
 }
 
@@ -142,6 +152,9 @@ Status Encoder::begin(const Header& header) {
   m.set_null_block(header.null_block);
   m.set_returns_quanta(header.returns_quanta);
   m.set_prefix_cache(header.prefix_cache);
+  m.mutable_track_units()->Add(header.track_units.begin(), header.track_units.end());
+  m.set_metadata_bytes(header.metadata_bytes);
+  m.set_reuse(header.reuse);
   m.set_allocator(header.allocator);
   m.set_scenario(header.scenario);
   m.set_trace_digest(header.trace_digest);
@@ -163,6 +176,7 @@ Status Encoder::add(const Record& record) {
       claim.mutable_totals()->Add(record.claims.totals.begin(), record.claims.totals.end());
     claim.set_running(record.claims.running);
     claim.set_waiting(record.claims.waiting);
+    if (record.claims.has_kept) claim.set_kept_digest(record.claims.kept_digest);
     ++s.claims;
   }
   std::visit(ToMessage{*s.chunk.add_facts()}, record.fact);

@@ -25,6 +25,7 @@ inline constexpr std::int64_t kMostTime = std::int64_t{1} << 62;
 inline constexpr std::int64_t kMostTokens = std::int64_t{1} << 31;
 inline constexpr std::int64_t kMostQuanta = std::int64_t{1} << 31;
 inline constexpr std::int64_t kMostBytes = std::int64_t{1} << 62;
+inline constexpr std::int64_t kMostTracks = 1 << 14;
 /// Longest list in one fact: a longer grant is several facts.
 inline constexpr std::int64_t kMostListed = 1 << 15;
 
@@ -37,6 +38,9 @@ struct Header {
   bool null_block{false};
   bool returns_quanta{true};
   bool prefix_cache{false};
+  std::vector<std::int32_t> track_units{};  ///< cells of a token in each track; empty: no courses
+  std::int64_t metadata_bytes{0};           ///< of each cell
+  bool reuse{false};
   std::string allocator;
   std::string scenario;
   std::string trace_digest;
@@ -117,12 +121,30 @@ struct End {
   std::int64_t time;
 };
 
+/// A token kept in a track, as a term of the digest of all that are kept: the terms are added, modulo 2^64.
+/// SplitMix64's mixing function (Steele, Lea, Flood 2014).
+constexpr std::uint64_t kept_term(std::int64_t token, std::int64_t track, std::int64_t tracks) {
+  std::uint64_t x = static_cast<std::uint64_t>(token * tracks + track) + 0x9E37'79B9'7F4A'7C15ULL;
+  x = (x ^ (x >> 30)) * 0xBF58'476D'1CE4'E5B9ULL;
+  x = (x ^ (x >> 27)) * 0x94D0'49BB'1331'11EBULL;
+  return x ^ (x >> 31);
+}
+
+struct Course {
+  RequestId request;
+  std::vector<std::int32_t> drops;  ///< a part of: for each n, for each track, a count and positions
+};
+struct LetGo {
+  RequestId request;
+  std::vector<std::int32_t> logical_blocks;  ///< highest first
+};
+
 using Fact = std::variant<Arrival, PassBegin, Preempt, Reclaim, Admit, Grant, Publish, Chunk, PassEnd,
-                          StepRun, StepEnd, FirstToken, Drop, Finish, Settled, End>;
+                          StepRun, StepEnd, FirstToken, Drop, Finish, Settled, End, Course, LetGo>;
 /// Short names, in the order of `Fact`.
 inline constexpr std::array<const char*, std::variant_size_v<Fact>> kFactNames{
-    "arrival",  "pass_begin", "preempt",  "reclaim",     "admit", "grant",  "publish", "chunk",
-    "pass_end", "steps",      "step_end", "first_token", "drop",  "finish", "settled", "end"};
+    "arrival", "pass_begin", "preempt",     "reclaim", "admit",  "grant",   "publish", "chunk",  "pass_end",
+    "steps",   "step_end",   "first_token", "drop",    "finish", "settled", "end",     "course", "let_go"};
 
 /// What the simulator says about the moment after a fact.
 struct Claims {
@@ -130,8 +152,10 @@ struct Claims {
   bool has_totals{false};
   Totals totals{};
   std::int64_t running{0}, waiting{0};  ///< of PassEnd
+  bool has_kept{false};
+  std::uint64_t kept_digest{0};  ///< of Preempt and Finish, where requests follow courses
 
-  [[nodiscard]] bool any() const { return has_totals || !places.empty(); }
+  [[nodiscard]] bool any() const { return has_totals || has_kept || !places.empty(); }
 };
 
 struct Record {

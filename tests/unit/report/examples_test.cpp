@@ -53,6 +53,20 @@ TEST(Examples, EachRunsOnTheBundledSample) {
   }
 }
 
+TEST(Examples, AReplayRunsFromItsOwnFolder) {
+  const std::string scenario = kFolder + "/replay/h2o.json";
+  const Outcome outcome = run_kvplan("run '" + scenario + "'");
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_NE(outcome.out.find("40 requests on recording"), std::string::npos);
+  const std::size_t row = outcome.out.find("recordings that drove requests");
+  ASSERT_NE(row, std::string::npos);
+  EXPECT_NE(outcome.out.substr(row, outcome.out.find('\n', row) - row).find("1 of 1"), std::string::npos);
+  const Outcome sides = run_kvplan(
+      "compare '" + scenario + "' --vary 'eviction=none;h2o:hh=16,recent=16,placement=reuse;tova:budget=32'");
+  EXPECT_EQ(sides.exit_code, 0) << sides.err;
+  EXPECT_NE(sides.out.find("metadata"), std::string::npos);
+}
+
 TEST(Examples, ARelativeTraceIsBesideTheScenario) {
   const traces::testing::TemporaryFolder folder;
   traces::testing::write_file(folder.file("t.csv"), "arrival_ns,input_tokens,output_tokens\n0,10,3\n");

@@ -1,9 +1,10 @@
-"""python3 -m kvplan_attention info FILE | convert IN.json OUT.kva [ELEMENT] | dump FILE [LAYER]"""
+"""python3 -m kvplan_attention info FILE | convert IN.json OUT.kva [ELEMENT] | dump FILE [LAYER]
+       | synth OUT.kva [TOKENS [LAYERS [QUERY_HEADS [KV_HEADS [SEED]]]]]"""
 
 import json
 import sys
 
-from . import FormatError, Model, Reader, Sequence, Writer
+from . import FormatError, Model, Reader, Sequence, Writer, synthetic
 
 
 def info(path):
@@ -30,8 +31,12 @@ def dump(path, layer="0"):
                    "T": recording.sequences[0].tokens, "rows": rows}, sys.stdout)
 
 
+def synth(target, *numbers):
+    synthetic.write(target, *(int(number) for number in numbers))
+
+
 def main(arguments):
-    commands = {"info": info, "convert": convert, "dump": dump}
+    commands = {"info": info, "convert": convert, "dump": dump, "synth": synth}
     if not arguments or arguments[0] not in commands:
         print(__doc__, file=sys.stderr)
         return 2

@@ -34,7 +34,7 @@ __device__ void add(std::int64_t& total, std::int64_t value) {
 }
 
 __global__ void recount_views(const Stamp* cells, const View* views, std::int64_t count,
-                              const Holding* holdings, CellCounts* totals) {
+                              const Holding* holdings, const Mark* marks, CellCounts* totals) {
   const int lane = static_cast<int>(threadIdx.x) % kWarp;
   const std::int64_t warps = std::int64_t{gridDim.x} * blockDim.x / kWarp;
   for (std::int64_t v = (std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x) / kWarp; v < count;
@@ -42,22 +42,24 @@ __global__ void recount_views(const Stamp* cells, const View* views, std::int64_
     const View view = views[v];
     CellCounts own;
     for (std::int64_t i = lane; i < view.cells; i += kWarp)
-      count_cell(view, holdings, i, cells[view.first_cell + i], own);
+      count_cell(view, holdings, i, cells[view.first_cell + i], marks, own);
     CellCounts sum;
     sum.live = sum_of_warp(own.live);
     sum.reserved = sum_of_warp(own.reserved);
     sum.hole = sum_of_warp(own.hole);
     sum.tail = sum_of_warp(own.tail);
+    sum.padding = sum_of_warp(own.padding);
     sum.internal = sum_of_warp(own.internal);
     sum.cached = sum_of_warp(own.cached);
     sum.free = sum_of_warp(own.free);
     sum.wrong = sum_of_warp(own.wrong);
     if (lane != 0) continue;
-    settle_tail(view, sum);
+    settle_view(view, sum);
     add(totals->live, sum.live);
     add(totals->reserved, sum.reserved);
     add(totals->hole, sum.hole);
     add(totals->tail, sum.tail);
+    add(totals->padding, sum.padding);
     add(totals->internal, sum.internal);
     add(totals->cached, sum.cached);
     add(totals->free, sum.free);
@@ -100,8 +102,8 @@ class CudaDevice final : public Device {
     return checked(cudaGetLastError(), "stamping kernel");
   }
   Status recount(const Stamp* cells, const View* views, std::int64_t count, const Holding* holdings,
-                 CellCounts* counts) override {
-    recount_views<<<blocks_for(count), kThreads>>>(cells, views, count, holdings, counts);
+                 const Mark* marks, CellCounts* counts) override {
+    recount_views<<<blocks_for(count), kThreads>>>(cells, views, count, holdings, marks, counts);
     return checked(cudaGetLastError(), "recounting kernel");
   }
 

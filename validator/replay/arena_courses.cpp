@@ -1,0 +1,113 @@
+// Memory where requests follow courses: every place of a token has a stamp for each track.
+#include <algorithm>
+#include <map>
+
+#include "simulator/base/check.h"
+#include "validator/replay/arena.h"
+
+namespace kvplan::validator {
+
+/// In a quantum the tracks lie one behind the other; in ranges each track has a memory of its own.
+std::int64_t Arena::cell_of(std::int64_t place, std::int64_t track) const {
+  if (!header_.returns_quanta) return track * places() + place;
+  const std::int64_t q = header_.quantum_tokens;
+  return (place / q * tracks_ + track) * q + place % q;
+}
+
+/// REQUIRES: whole quanta.
+void Arena::poison(std::int64_t first_place, std::int64_t count) {
+  if (header_.returns_quanta) {
+    writes_.push_back({first_place * tracks_, count * tracks_, 0, 0, 1});
+    return;
+  }
+  for (std::int64_t track = 0; track < tracks_; ++track)
+    writes_.push_back({cell_of(first_place, track), count, 0, 0, 1});
+}
+
+void Arena::add_track_views(const Piece& piece) {
+  const std::int64_t q = header_.quantum_tokens;
+  if (header_.returns_quanta) {
+    const Quantum& quantum = quanta_[static_cast<std::size_t>(piece.first_cell / q)];
+    if (!quantum.holders.empty()) {
+      const Holder& holder = quantum.holders.front();
+      return add_quantum_views(requests_.at(holder.request), holder.logical * q, q, piece.first_cell,
+                               content_of(quantum.key, quantum.generation));
+    }
+  } else if (piece.request >= 0) {
+    const Request& r = requests_.at(piece.request);
+    const std::uint64_t content = content_of(event_log::own_key(r.id, 0), r.range_generation);
+    for (std::int64_t i = 0; i < piece.cells; ++i)  // every slot is a quantum
+      add_quantum_views(r, piece.first_cell + i - r.range_first, 1, piece.first_cell + i, content);
+    return;
+  }
+  for (std::int64_t track = 0; track < tracks_; ++track) {
+    View view{cell_of(piece.first_cell, track), piece.cells, 0, 0, 0, 0, Use::kFree, 0};
+    view.units = header_.track_units[static_cast<std::size_t>(track)];
+    views_.push_back(view);
+  }
+}
+
+/// A view for each track of one held quantum.
+void Arena::add_quantum_views(const Request& r, std::int64_t first_slot, std::int64_t slots,
+                              std::int64_t first_place, std::uint64_t content) {
+  KVPLAN_CHECK(r.course != nullptr && r.course->complete(), r.id);
+  std::int64_t tracks_used = 0;
+  const std::size_t first_view = views_.size();
+  std::vector<bool> uses;
+  for (std::int64_t track = 0; track < tracks_; ++track) {
+    View view{cell_of(first_place, track), slots, content, 0, 0, 0, Use::kHeld, 1};
+    view.units = header_.track_units[static_cast<std::size_t>(track)];
+    view.first_mark = static_cast<std::int64_t>(marks_.size());
+    view.rewritable = header_.reuse ? 1 : 0;
+    bool used = false;
+    for (std::int64_t slot = first_slot; slot < first_slot + slots; ++slot) {
+      const Mark mark = r.course->mark(track, slot, r.written);
+      used = used || mark.awaited != 0 || (mark.offset >= 0 && (mark.kept != 0 || !header_.reuse));
+      marks_.push_back(mark);
+    }
+    uses.push_back(used);
+    tracks_used += used ? 1 : 0;
+    views_.push_back(view);
+  }
+  for (std::size_t track = 0; track < uses.size(); ++track)
+    views_[first_view + track].others_used = tracks_used - (uses[track] ? 1 : 0) > 0 ? 1 : 0;
+}
+
+Status Arena::follow(const std::vector<Followed>& all, const std::function<void()>& f) {
+  Pieces pieces;
+  for (const Followed& p : all) {
+    if (!header_.returns_quanta) {
+      pieces.push_back({p.request->range_first, p.request->range_cells, p.request->id});
+      continue;
+    }
+    for (const std::int64_t quantum : p.request->table)
+      if (quantum != kGone) pieces.push_back(piece_of(quantum));
+  }
+  const auto step = [&] {
+    for (const Followed& p : all) {
+      for (std::int64_t track = 0; track < tracks_; ++track) {
+        std::map<std::int64_t, std::int64_t> latest;  // slot -> token: writes must not overlap
+        for (std::int64_t token = p.from; token < p.to; ++token)
+          latest[p.request->course->slot(track, token)] = token;
+        for (const auto& [slot, token] : latest) {
+          const Request& r = *p.request;
+          const std::int64_t offset = token * tracks_ + track;
+          if (!header_.returns_quanta) {
+            writes_.push_back({cell_of(r.range_first + slot, track), 1,
+                               content_of(event_log::own_key(r.id, 0), r.range_generation), offset, 0});
+            continue;
+          }
+          const std::int64_t q = header_.quantum_tokens;
+          const std::int64_t place = r.table[static_cast<std::size_t>(slot / q)];
+          const Quantum& written = quantum(place);
+          writes_.push_back({cell_of(place * q + slot % q, track), 1,
+                             content_of(written.key, written.generation), offset, 0});
+        }
+      }
+    }
+    f();
+  };
+  return change(pieces, step, pieces);
+}
+
+}  // namespace kvplan::validator

@@ -1,0 +1,65 @@
+// What a request that follows a token policy holds, cell by cell, worked out from the log's Course facts:
+// where every token goes in every track, when it is dropped, which blocks are left over. The rules of
+// placement are written here a second time (simulator/io/log/FORMAT.md has them in words).
+//
+// Life cycle: made at an admission, `add` until `complete`, then asked. "After n tokens": n are written and
+// what goes then is dropped.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "validator/replay/cells.h"
+
+namespace kvplan::validator {
+
+class Course {
+ public:
+  struct Shape {
+    std::int64_t prompt, final_tokens;  ///< of this admission; 1 <= prompt <= final_tokens
+    std::int64_t quantum_tokens;
+    std::int64_t tracks;
+    bool returns_quanta;
+    bool reuse;
+  };
+  explicit Course(const Shape& shape);
+
+  /// The next numbers of its facts. Returns what is wrong with them, or nothing.
+  std::string add(std::span<const std::int32_t> numbers);
+  [[nodiscard]] bool complete() const { return complete_; }
+
+  // REQUIRES for all below: complete.
+  [[nodiscard]] const Shape& shape() const { return s_; }
+  /// The slot of a token in a track.
+  [[nodiscard]] std::int64_t slot(std::int64_t track, std::int64_t token) const {
+    return slot_[at(track)][at(token)];
+  }
+  /// What is expected in a slot of a track after n tokens.
+  [[nodiscard]] Mark mark(std::int64_t track, std::int64_t slot, std::int64_t n) const;
+  /// The digest of what is kept after n tokens, as claims have it.
+  [[nodiscard]] std::uint64_t kept_digest(std::int64_t n) const;
+  /// Logical blocks that go back after n tokens, highest first.
+  [[nodiscard]] const std::vector<std::int32_t>& let_go(std::int64_t n) const {
+    return let_go_[at(n - s_.prompt)];
+  }
+
+ private:
+  static std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
+  void place();
+
+  Shape s_;
+  bool complete_{false};
+  // While it is read:
+  std::int64_t n_{0}, track_{0}, left_{-1};  ///< positions left of the list in work; -1: its count comes next
+  std::int32_t latest_{-1};
+  // By track:
+  std::vector<std::vector<std::int32_t>> gone_at_;               ///< [token] tokens written when it goes
+  std::vector<std::vector<std::vector<std::int32_t>>> going_;    ///< [n - prompt] tokens that go then
+  std::vector<std::vector<std::int32_t>> slot_;                  ///< [token]
+  std::vector<std::vector<std::vector<std::int32_t>>> writers_;  ///< [slot] tokens, ascending
+  std::vector<std::vector<std::int32_t>> let_go_;                ///< [n - prompt]
+};
+
+}  // namespace kvplan::validator

@@ -1,0 +1,89 @@
+// Requests that follow courses: what their facts may say, and which blocks they owe.
+#include "validator/replay/replay_impl.h"
+
+namespace kvplan::validator {
+
+Status Replay::Impl::on(const log::Course& f) {
+  Request* const r = running(f.request);
+  if (phase_ != Phase::kPass || r == nullptr || !follows_courses())
+    return contradict(f.request, "has a course, but does not run or none are followed here");
+  if (r->stage != kAdmitted && r->stage != kCoursed)
+    return contradict(f.request, "has a course at another time than its admission");
+  if (!in_order(*r, kCoursed)) return contradict(f.request, "is told of out of order");
+  KVPLAN_TRY_DO(begin_course(*r));
+  if (stopped()) return Done{};
+  const std::string wrong = r->course->add(f.drops);
+  return wrong.empty() ? Status(Done{}) : contradict(f.request, wrong);
+}
+
+Status Replay::Impl::begin_course(Request& r) {
+  if (r.course != nullptr) return Done{};
+  if (r.final_tokens() > arena_.places())
+    return contradict(r.id, "needs more tokens than memory has places");
+  r.course = std::make_unique<Course>(Course::Shape{r.target, r.final_tokens(), header_.quantum_tokens,
+                                                    static_cast<std::int64_t>(header_.track_units.size()),
+                                                    header_.returns_quanta, header_.reuse});
+  return Done{};
+}
+
+/// Before it is granted or computes anything. A course that drops nothing, since the request ends with its
+/// first token, has nothing to be told.
+Status Replay::Impl::check_course(Request& r) {
+  if (!follows_courses()) return Done{};
+  if (r.target == r.final_tokens()) KVPLAN_TRY_DO(begin_course(r));
+  if (stopped()) return Done{};
+  if (r.course != nullptr && r.course->complete()) return Done{};
+  return contradict(r.id, "follows a course that is not told to its end");
+}
+
+/// Are the places of its next tokens there, in every track?
+Status Replay::Impl::check_course_room(const Request& r, std::int64_t tokens) {
+  if (r.written + tokens > r.final_tokens()) return contradict(r.id, "writes more tokens than it will have");
+  const std::int64_t q = header_.quantum_tokens;
+  for (std::int64_t token = r.written; token < r.written + tokens; ++token) {
+    for (std::int64_t track = 0; track < r.course->shape().tracks; ++track) {
+      const std::int64_t slot = r.course->slot(track, token);
+      const bool there = header_.returns_quanta ? slot / q < static_cast<std::int64_t>(r.table.size()) &&
+                                                      r.table[static_cast<std::size_t>(slot / q)] != kGone
+                                                : slot < r.range_cells;
+      if (!there)
+        return contradict(r.id, "writes token " + std::to_string(token) + " to slot " + std::to_string(slot) +
+                                    ", which it does not hold");
+    }
+  }
+  return Done{};
+}
+
+/// Nothing may be due before the last of the steps that end now.
+Status Replay::Impl::check_let_go_between(const Request& r, std::int64_t tokens) {
+  for (std::int64_t n = r.written + 1; r.whole && n < r.written + tokens; ++n)
+    if (!r.course->let_go(n).empty())
+      return contradict(
+          r.id, "keeps blocks of which nothing is left when " + std::to_string(n) + " tokens are written");
+  return Done{};
+}
+
+bool Replay::Impl::owes_blocks(const Request& r) const {
+  return r.course != nullptr && r.wrote && r.whole && !r.ends &&
+         r.let_go_told < r.course->let_go(r.written).size();
+}
+
+Status Replay::Impl::on(const log::LetGo& f) {
+  Request* const r = running(f.request);
+  if (r == nullptr || r->course == nullptr || !in_ending_order(*r) || r->ends || r->owes_first_token)
+    return contradict(f.request, "lets blocks go out of turn");
+  const auto& due = r->course->let_go(r->written);
+  if (f.logical_blocks.empty()) return contradict(f.request, "lets no block go");
+  for (const std::int32_t block : f.logical_blocks) {
+    if (r->let_go_told == due.size() || due[r->let_go_told] != block)
+      return contradict(f.request, "lets go of block " + std::to_string(block) +
+                                       (r->let_go_told == due.size()
+                                            ? ", but none is due"
+                                            : ", expected block " + std::to_string(due[r->let_go_told])));
+    ++r->let_go_told;
+    KVPLAN_TRY_DO(arena_.let_go(*r, block, 1));
+  }
+  return Done{};
+}
+
+}  // namespace kvplan::validator
