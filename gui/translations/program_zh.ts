@@ -645,7 +645,7 @@ A trace is a .kvt file, or a CSV or JSONL file of requests (Azure, Mooncake, ...
     </message>
     <message>
         <source>At %1</source>
-        <translation>%1 时</translation>
+        <translation>时刻 %1</translation>
     </message>
     <message>
         <source>Mean of the view</source>

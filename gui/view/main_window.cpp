@@ -7,6 +7,7 @@
 #include <QFileInfo>
 #include <QGuiApplication>
 #include <QHBoxLayout>
+#include <QHeaderView>
 #include <QLabel>
 #include <QMimeData>
 #include <QProgressBar>
@@ -70,6 +71,7 @@ void MainWindow::make_panels() {
   table_ = new QTableView(this);
   table_model_ = new TimelineTable(this);
   table_->setModel(table_model_);
+  table_->verticalHeader()->setDefaultSectionSize(fontMetrics().height() + 6);
   pages_ = new QStackedWidget(this);
   pages_->addWidget(timeline_);
   pages_->addWidget(table_);

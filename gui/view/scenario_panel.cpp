@@ -116,6 +116,7 @@ void ScenarioPanel::add_field(QFormLayout* form, const Field& field) {
   } else if (field.path == "model") {
     std::vector<QString> names;
     for (const model::ModelShape& shape : model::models()) names.push_back(to_qstring(shape.name));
+    names.push_back(QStringLiteral("recording"));  // see the field's help
     editor = list_editor(path, names);
   } else {
     auto* line = static_cast<QLineEdit*>(line_editor(path));
@@ -246,6 +247,7 @@ void ScenarioPanel::show_row(const Row& row, const QString& text) {
       line->setCursorPosition(0);
     }
   } else if (auto* list = qobject_cast<QComboBox*>(row.editor)) {
+    if (list->findText(text) < 0) list->addItem(text);  // a scenario may name what no catalogue has
     list->setCurrentIndex(list->findText(text));
   } else if (auto* box = qobject_cast<QCheckBox*>(row.editor)) {
     box->setChecked(text == QStringLiteral("true"));

@@ -215,6 +215,19 @@ TEST(GuiForm, HasARowForEveryFieldAndParameter) {
   }
 }
 
+TEST(GuiForm, ListsHaveWhatTheScenarioNames) {
+  const auto window = make_window(false);
+  auto* model = qobject_cast<QComboBox*>(window->form()->editor(QStringLiteral("model")));
+  ASSERT_NE(model, nullptr);
+  EXPECT_GE(model->findText(QStringLiteral("recording")), 0);
+  for (const plan::Field& field : plan::scenario_fields()) {
+    auto* list = qobject_cast<QComboBox*>(window->form()->editor(to_qstring(field.path)));
+    if (list == nullptr) continue;
+    const std::string text = window->document().scenario().text(field.path);
+    EXPECT_EQ(to_utf8(list->currentText()), text.substr(0, text.find(':'))) << field.path;
+  }
+}
+
 TEST(GuiForm, TypingSimulatesAgainAndWhatIsWrongStaysToBeMended) {
   const auto window = make_window();
   auto* seqs = qobject_cast<QLineEdit*>(window->form()->editor(QStringLiteral("engine.max_seqs")));
