@@ -63,7 +63,10 @@ MainWindow::MainWindow(QWidget* parent) : QMainWindow(parent) {
   });
 }
 
-MainWindow::~MainWindow() = default;
+MainWindow::~MainWindow() {
+  // When the stack goes it says that it is clean; what the title is made of has gone before.
+  document_.undo_stack().disconnect(this);
+}
 
 void MainWindow::make_panels() {
   messages_ = new MessageBar(this);
