@@ -72,8 +72,7 @@ void read_and_replay(const std::string& bytes) {
   if (wrong == r.clean()) std::abort();
 }
 
-std::string hand_log() {
-  const auto [header, records] = test::hand_made_log();
+std::string file_of(const log::Header& header, const std::vector<log::Record>& records) {
   std::string bytes;
   log::Encoder encoder([&](std::string_view more) -> Status {
     bytes += more;
@@ -96,6 +95,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 }
 
 std::vector<std::string> fuzz_seeds() {
-  const std::string file = hand_log();
-  return {std::string(1, '\0') + file, '\1' + messages_of(file)};
+  std::vector<std::string> seeds;
+  for (const auto make : {test::hand_made_log, test::hand_made_course_log}) {
+    const auto [header, records] = make();
+    const std::string file = file_of(header, records);
+    seeds.push_back(std::string(1, '\0') + file);
+    seeds.push_back('\1' + messages_of(file));
+  }
+  return seeds;
 }

@@ -7,13 +7,12 @@
 #include "tests/fuzz/fuzz.h"
 
 std::vector<std::string> fuzz_seeds() {
-  return {
-      R"({"workload": {"trace": "a.kvt", "rate_scale": "3/4", "limit": 10}, "seed": 7})",
-      R"({"memory": {"pool_tokens": 4096, "allocator": {"name": "paged", "block_tokens": 8}},
+  return {R"({"workload": {"trace": "a.kvt", "rate_scale": "3/4", "limit": 10}, "seed": 7})",
+          R"({"memory": {"pool_tokens": 4096, "allocator": {"name": "paged", "block_tokens": 8}},
  "engine": "vllm-v1:max_seqs=3,prefix_cache=false", "latency": {"name": "affine", "base_ns": 1.5, "token_ns": "2"},
  "eviction": {"name": "streaming-llm", "sink": 4, "recent": 12}, "targets": {"ttft_s": 0.5}})",
-      R"({"fleet": "replicas=2,router=round-robin", "model": null, "workload": {"trace": ["a.kvt"]}})",
-      "memory.allocator.block_tokens=32", "latency=roofline:overhead_ns=1e3"};
+          R"({"fleet": "replicas=2,router=round-robin", "model": null, "workload": {"trace": ["a.kvt"]}})",
+          "memory.allocator.block_tokens=32", "latency=roofline:overhead_ns=1e3"};
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -26,10 +26,10 @@ TEST(EndToEnd, LogsOfTheSampleReplayEqual) {
   const std::string run_it = programs + "/kvplan run " + KVPLAN_SOURCE_DIR;
   const std::string sample = run_it + "/traces/samples/chat.kvt --set workload.limit=200 ";
   const std::string replay = run_it + "/simulator/examples/replay/h2o.json ";
-  const std::string golden =
-      run_it + "/tests/golden/replay/requests.csv --set memory.pool_tokens=90 " +
-      "--set workload.attention=" + KVPLAN_SOURCE_DIR + "/tests/golden/replay/A.kva," +
-      KVPLAN_SOURCE_DIR + "/tests/golden/replay/E.kva --set memory.allocator=paged:block_tokens=4 ";
+  const std::string golden = run_it + "/tests/golden/replay/requests.csv --set memory.pool_tokens=90 " +
+                             "--set workload.attention=" + KVPLAN_SOURCE_DIR + "/tests/golden/replay/A.kva," +
+                             KVPLAN_SOURCE_DIR +
+                             "/tests/golden/replay/E.kva --set memory.allocator=paged:block_tokens=4 ";
   for (const std::string& start :
        {sample + "--set memory.pool_tokens=16000",
         sample + "--set memory.pool_tokens=30000 --set eviction=streaming-llm:sink=5,recent=200",

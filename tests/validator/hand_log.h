@@ -59,4 +59,50 @@ inline std::pair<event_log::Header, std::vector<event_log::Record>> hand_made_lo
   return {header, records};
 }
 
+/// A request that follows a course, worked out by hand: two tracks, cells of 2 bytes of which 1 is metadata,
+/// blocks of 2 tokens, places used again. After its prompt of 3 tokens track 0 drops token 0 and track 1
+/// token 1; after 4 they drop the other one. So token 3 goes to slots 0 and 1, token 4 to slots 1 and 0, and
+/// slot 3 is never written.
+inline std::pair<event_log::Header, std::vector<event_log::Record>> hand_made_course_log() {
+  event_log::Header header{.writer = "fuzz",
+                           .quantum_tokens = 2,
+                           .token_bytes = 4,
+                           .capacity_bytes = 40,
+                           .quanta = 4,
+                           .null_block = true,
+                           .track_units = {1, 1},
+                           .metadata_bytes = 1,
+                           .reuse = true,
+                           .allocator = "paged",
+                           .scenario = {},
+                           .trace_digest = {}};
+  event_log::Claims kept;
+  kept.has_kept = true;
+  for (std::int64_t token = 2; token < 5; ++token)
+    for (std::int64_t track = 0; track < 2; ++track)
+      kept.kept_digest += event_log::kept_term(token, track, 2);
+  std::vector<event_log::Record> records{
+      {event_log::Arrival{0, 0, 3, 3, true}, {}},
+      {event_log::PassBegin{0}, {}},
+      {event_log::Admit{0, {}, {}}, {}},
+      {event_log::Course{0, {1, 0, 1, 1, 1}}, {}},
+      {event_log::Course{0, {1, 1, 0}}, {}},
+      {event_log::Grant{0, 0, 2, {}}, {.places = {1, 2}}},
+      {event_log::Chunk{0, 0, 3}, {}},
+      with_totals(event_log::PassEnd{false}, {0, 0, 12, 0, 4, 8, 0, 0, 0, 16}, 1),
+      {event_log::StepRun{0, 10, 0, 1}, {}},
+      with_totals(event_log::StepEnd{10, {}}, {4, 4, 4, 0, 4, 8, 0, 0, 0, 16}),
+      {event_log::FirstToken{0}, {}},
+      with_totals(event_log::Settled{10}, {4, 4, 4, 0, 4, 8, 0, 0, 0, 16}),
+      {event_log::PassBegin{10}, {}},
+      with_totals(event_log::PassEnd{false}, {4, 4, 4, 0, 4, 8, 0, 0, 0, 16}, 1),
+      {event_log::StepRun{10, 10, 0, 2}, {}},
+      with_totals(event_log::StepEnd{30, {0}}, {6, 6, 0, 0, 4, 8, 0, 0, 0, 16}),
+      {event_log::Finish{0, 5}, kept},
+      with_totals(event_log::Settled{30}, {0, 0, 0, 0, 0, 8, 0, 0, 0, 32}),
+      {event_log::End{30}, {}},
+  };
+  return {std::move(header), std::move(records)};
+}
+
 }  // namespace kvplan::test

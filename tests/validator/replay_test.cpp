@@ -19,8 +19,11 @@ using test::replay;
 using test::Stepping;
 using validator::Report;
 
-TEST(Replay, CountsAsWorkedOutByHand) {
-  const auto [header, records] = test::hand_made_log();
+class HandMade : public testing::TestWithParam<decltype(&test::hand_made_log)> {};
+INSTANTIATE_TEST_SUITE_P(Logs, HandMade, testing::Values(test::hand_made_log, test::hand_made_course_log));
+
+TEST_P(HandMade, CountsAsWorkedOut) {
+  const auto [header, records] = GetParam()();
   const Report report = replay({header, records});
   EXPECT_EQ(report.first_problem, "");
   EXPECT_EQ(report.moments, 6);

@@ -34,7 +34,7 @@ class Course {
   [[nodiscard]] const Shape& shape() const { return s_; }
   /// The slot of a token in a track.
   [[nodiscard]] std::int64_t slot(std::int64_t track, std::int64_t token) const {
-    return slot_[at(track)][at(token)];
+    return tracks_[at(track)].slot[at(token)];
   }
   /// What is expected in a slot of a track after n tokens.
   [[nodiscard]] Mark mark(std::int64_t track, std::int64_t slot, std::int64_t n) const;
@@ -54,12 +54,18 @@ class Course {
   // While it is read:
   std::int64_t n_{0}, track_{0}, left_{-1};  ///< positions left of the list in work; -1: its count comes next
   std::int32_t latest_{-1};
-  // By track:
-  std::vector<std::vector<std::int32_t>> gone_at_;               ///< [token] tokens written when it goes
-  std::vector<std::vector<std::vector<std::int32_t>>> going_;    ///< [n - prompt] tokens that go then
-  std::vector<std::vector<std::int32_t>> slot_;                  ///< [token]
-  std::vector<std::vector<std::vector<std::int32_t>>> writers_;  ///< [slot] tokens, ascending
-  std::vector<std::vector<std::int32_t>> let_go_;                ///< [n - prompt]
+  /// Of one track. A place is 4 bytes in each list.
+  struct Track {
+    std::vector<std::int32_t> gone_at;   ///< [token] tokens written when it goes
+    std::vector<std::int32_t> drops;     ///< tokens in order of going
+    std::vector<std::int32_t> begin;     ///< [n - prompt] into drops; one more at the end
+    std::vector<std::int32_t> slot;      ///< [token]
+    std::vector<std::int32_t> written;   ///< tokens by slot, ascending within each
+    std::vector<std::int32_t> first_of;  ///< [slot] into written; one more at the end
+  };
+  void sort_by_slot(Track& track) const;
+  std::vector<Track> tracks_;
+  std::vector<std::vector<std::int32_t>> let_go_;  ///< [n - prompt]
 };
 
 }  // namespace kvplan::validator

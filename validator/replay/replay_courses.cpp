@@ -2,6 +2,12 @@
 #include "validator/replay/replay_impl.h"
 
 namespace kvplan::validator {
+namespace {
+
+/// Some 30 bytes of our own memory each.
+constexpr std::int64_t kMostCourseCells = std::int64_t{1} << 26;
+
+}  // namespace
 
 Status Replay::Impl::on(const log::Course& f) {
   Request* const r = running(f.request);
@@ -18,8 +24,9 @@ Status Replay::Impl::on(const log::Course& f) {
 
 Status Replay::Impl::begin_course(Request& r) {
   if (r.course != nullptr) return Done{};
-  if (r.final_tokens() > arena_.places())
-    return contradict(r.id, "needs more tokens than memory has places");
+  if (r.final_tokens() > arena_.places()) return contradict(r.id, "needs more tokens than memory has places");
+  if (r.final_tokens() > kMostCourseCells / static_cast<std::int64_t>(header_.track_units.size()))
+    return contradict(r.id, "follows a course of more than 2^26 cells");
   r.course = std::make_unique<Course>(Course::Shape{r.target, r.final_tokens(), header_.quantum_tokens,
                                                     static_cast<std::int64_t>(header_.track_units.size()),
                                                     header_.returns_quanta, header_.reuse});
