@@ -32,6 +32,7 @@ void EventLogOutput::attach(const plan::Scenario& scenario, const traces::Trace&
         scenario.evicts_by == plan::EvictsBy::kLengths || scenario.evicts_by == plan::EvictsBy::kRecordings;
     log.prefix_cache = scenario.engine.flag("prefix_cache") && !courses &&
                        policies::allocator_entry(scenario.allocator).shares_prefixes;
+    log.keep = scenario.keep;
     if (courses) {
       log.track_units.assign(static_cast<std::size_t>(allocator.layout().cells_per_token), 1);
       log.reuse = scenario.eviction->text("placement") == "reuse";

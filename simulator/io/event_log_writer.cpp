@@ -92,6 +92,7 @@ EventLogWriter::EventLogWriter(log::Encoder::Sink sink, const EventLogOptions& o
       workload_(*options.workload),
       returns_quanta_(options.layout.returns_quanta),
       track_units_(options.track_units),
+      keep_(options.keep),
       totals_(std::move(totals)),
       steps_(std::make_unique<Steps>(*this)) {
   if (options.prefix_cache && returns_quanta_) names_.emplace(workload_, options.layout.quantum_tokens);
@@ -160,7 +161,8 @@ void EventLogWriter::on_pass_begin(SimTime time) {
 }
 
 void EventLogWriter::on_preempt(const core::Release& release) {
-  write(log::Preempt{release.request, release.written}, kept_at_the_end(release.request, release.written));
+  write(log::Preempt{release.request, release.written},
+        kept_at_the_end(release.request, release.written, false));
 }
 
 void EventLogWriter::on_admit(const core::Admission& admission) {
@@ -178,8 +180,15 @@ void EventLogWriter::on_admit(const core::Admission& admission) {
   flush();
 }
 
-log::Claims EventLogWriter::kept_at_the_end(RequestId r, std::int64_t written) {
+log::Claims EventLogWriter::kept_at_the_end(RequestId r, std::int64_t written, bool finished) {
   log::Claims claims;
+  if (sliding_.erase(r) > 0) {
+    claims.has_kept = true;
+    // Its last token is written by the step that ends it, after which nothing goes.
+    const std::int64_t begin = written - (finished ? 1 : 0) - keep_.recent;
+    for (std::int64_t token = 0; token < written; ++token)
+      if (token < keep_.sink || token >= begin) claims.kept_digest += log::kept_term(token, 0, 1);
+  }
   const auto found = courses_.find(r);
   if (found == courses_.end()) return claims;
   const core::Course& course = *found->second;
@@ -303,12 +312,14 @@ void EventLogWriter::on_first_token(SimTime /*time*/, RequestId request) {
 }
 
 void EventLogWriter::on_drop(const core::Drop& drop) {
+  sliding_.insert(drop.request);
   const auto released = static_cast<std::int64_t>(drop.released.size());
   write(log::Drop{drop.request, drop.sink, drop.begin, released == 0 ? 0 : drop.first_released, released});
 }
 
 void EventLogWriter::on_finish(SimTime /*time*/, const core::Release& release) {
-  write(log::Finish{release.request, release.written}, kept_at_the_end(release.request, release.written));
+  write(log::Finish{release.request, release.written},
+        kept_at_the_end(release.request, release.written, true));
 }
 
 void EventLogWriter::on_settled(SimTime time, const core::PoolCounts& /*pool*/) {

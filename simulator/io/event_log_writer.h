@@ -11,9 +11,11 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "simulator/base/result.h"
+#include "simulator/core/engine.h"
 #include "simulator/core/observer.h"
 #include "simulator/core/workload.h"
 #include "simulator/io/log/encoder.h"
@@ -27,6 +29,7 @@ struct EventLogOptions {
   core::MemoryLayout layout{};
   bool null_block{true};     ///< paged memory whose block 0 is never given out (vLLM)
   bool prefix_cache{false};  ///< the allocator publishes full blocks
+  core::KeepRule keep{};     ///< of the run
   /// Where requests follow courses: cells of one token in each track, of all courses of the run.
   std::vector<std::int32_t> track_units{};
   bool reuse{false};        ///< placement of the courses
@@ -84,7 +87,7 @@ class EventLogWriter final : public core::Observer {
   void put(const event_log::Record& record);
   [[nodiscard]] event_log::Claims totals_now() const;
   /// Of a request that leaves the running list.
-  event_log::Claims kept_at_the_end(RequestId request, std::int64_t written);
+  event_log::Claims kept_at_the_end(RequestId request, std::int64_t written, bool finished);
   [[nodiscard]] event_log::ContentKey key(RequestId request, std::int64_t logical_block) const;
   void write_grant(RequestId request, std::int64_t first_block, std::int64_t quanta,
                    std::span<const BlockId> blocks);
@@ -95,7 +98,9 @@ class EventLogWriter final : public core::Observer {
   const core::Workload& workload_;
   bool returns_quanta_;
   std::vector<std::int32_t> track_units_;
+  core::KeepRule keep_;
   std::unordered_map<RequestId, const core::Course*> courses_;  ///< of running requests
+  std::unordered_set<RequestId> sliding_;                       ///< running, have dropped tokens by the rule
   std::optional<core::ContentNames> names_;                     ///< only where prefixes are shared
   TotalsNow totals_;
   std::unique_ptr<Steps> steps_;

@@ -97,7 +97,8 @@ class Reader {
       if (const auto error = item.value().get(value)) return wrong(simdjson::error_message(error), at, path);
       od::json_type type{};
       if (const auto error = value.type().get(type)) return wrong(simdjson::error_message(error), at, path);
-      // A report's scenario may be given back with its origins, a session of the desktop program with its view.
+      // A report's scenario may be given back with its origins, a session of the desktop program with its
+      // view.
       if (path == "scenario_origins" || path == "view") continue;
       if (type == od::json_type::null) {
         bool null = false;

@@ -1,7 +1,7 @@
 // Scenario files: JSON as people write it, read into settings with their lines. Objects nest along the dots
 // of a path; a component is a text "NAME:key=value,..." or an object with "name" and its parameters; null
-// leaves the default. The keys "scenario_origins" (of a report) and "view" (of a session of the desktop program)
-// say nothing about a run and are left out.
+// leaves the default. The keys "scenario_origins" (of a report) and "view" (of a session of the desktop
+// program) say nothing about a run and are left out.
 #pragma once
 
 #include <string>

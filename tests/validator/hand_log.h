@@ -28,6 +28,9 @@ inline std::pair<event_log::Header, std::vector<event_log::Record>> hand_made_lo
                                  .allocator = "paged",
                                  .scenario = {},
                                  .trace_digest = {}};
+  event_log::Claims kept;  // of request 0, in the end
+  kept.has_kept = true;
+  kept.kept_digest = event_log::kept_term(2, 0, 1) + event_log::kept_term(3, 0, 1);
   const std::vector<event_log::Record> records{
       {event_log::Arrival{0, 0, 3, 2, true}, {}},
       {event_log::Arrival{0, 1, 3, 1, true}, {}},
@@ -52,7 +55,7 @@ inline std::pair<event_log::Header, std::vector<event_log::Record>> hand_made_lo
       with_totals(event_log::PassEnd{false}, {0, 1, 1, 0, 0, 2, 0, 0, 0, 6}, 1),
       {event_log::StepRun{10, 5, 0, 1}, {}},
       with_totals(event_log::StepEnd{15, {0}}, {0, 2, 0, 0, 0, 2, 0, 0, 0, 6}),
-      {event_log::Finish{0, 4}, {}},
+      {event_log::Finish{0, 4}, kept},
       with_totals(event_log::Settled{15}, {0, 0, 0, 0, 0, 2, 0, 0, 0, 8}),
       {event_log::End{15}, {}},
   };

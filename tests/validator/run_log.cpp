@@ -119,6 +119,7 @@ std::string log_of_run(const traces::Trace& trace, const LogCase& c, Stepping st
   const io::EventLogOptions options{.workload = &workload,
                                     .layout = allocator.value()->layout(),
                                     .prefix_cache = request.prefix_cache,
+                                    .keep = c.keep,
                                     .track_units = c.courses ? track_units : std::vector<std::int32_t>{},
                                     .reuse = c.courses == core::Placement::kReuse,
                                     .allocator = choice.value().to_string(),

@@ -70,15 +70,24 @@ Status Replay::Impl::claim_totals(const log::Claims& claims, bool with_counts) {
 void Replay::Impl::claim_kept(const log::Record& record) {
   const auto* const preempt = std::get_if<log::Preempt>(&record.fact);
   const auto* const finish = std::get_if<log::Finish>(&record.fact);
-  const bool due = follows_courses() && (preempt != nullptr || finish != nullptr);
+  const Request* const r = preempt == nullptr && finish == nullptr
+                               ? nullptr
+                               : running(preempt != nullptr ? preempt->request : finish->request);
+  const bool due = r != nullptr && (r->sliding || follows_courses());
   if (due != record.claims.has_kept) {
     ++report_.count_mismatches;
     return note(due ? "no kept tokens are claimed" : "kept tokens are claimed where none are due");
   }
   if (!due) return;
-  const Request* const r = running(preempt != nullptr ? preempt->request : finish->request);
-  if (r == nullptr || r->course == nullptr || !r->course->complete()) return;  // the fact itself is refused
-  if (r->course->kept_digest(r->written) == record.claims.kept_digest) return;
+  std::uint64_t kept = 0;
+  if (r->sliding) {
+    for (std::int64_t token = 0; token < r->written; ++token)
+      if (token < r->sink || token >= r->begin) kept += log::kept_term(token, 0, 1);
+  } else {
+    if (r->course == nullptr || !r->course->complete()) return;  // the fact itself is refused
+    kept = r->course->kept_digest(r->written);
+  }
+  if (kept == record.claims.kept_digest) return;
   ++report_.count_mismatches;
   note("request " + std::to_string(r->id) + " keeps other tokens than is claimed");
 }

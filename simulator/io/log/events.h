@@ -153,7 +153,7 @@ struct Claims {
   Totals totals{};
   std::int64_t running{0}, waiting{0};  ///< of PassEnd
   bool has_kept{false};
-  std::uint64_t kept_digest{0};  ///< of Preempt and Finish, where requests follow courses
+  std::uint64_t kept_digest{0};  ///< of Preempt and Finish, where a course is followed or tokens were dropped
 
   [[nodiscard]] bool any() const { return has_totals || has_kept || !places.empty(); }
 };
