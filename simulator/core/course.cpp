@@ -83,6 +83,7 @@ class Course::Reuse {
         s_(course.shape_),
         units_(course.drops_->track_units()),
         tracks_(units_.size()),
+        quantum_(static_cast<std::uint32_t>(s_.quantum_tokens)),
         slots_(tracks_) {}
 
   void run() {
@@ -106,7 +107,9 @@ class Course::Reuse {
     std::vector<std::int32_t> first;    ///< [slot] its first token, or kNever
   };
 
-  [[nodiscard]] std::int64_t block_of(std::int64_t slot) const { return slot / s_.quantum_tokens; }
+  [[nodiscard]] std::int64_t block_of(std::int64_t slot) const {
+    return static_cast<std::uint32_t>(slot) / quantum_;  // slots are below 2^31: the short division
+  }
 
   // -- where tokens go
 
@@ -120,7 +123,9 @@ class Course::Reuse {
       track.begin.push_back(0);
     }
     const auto tracks = static_cast<std::int32_t>(tracks_);
-    for (std::int64_t p = 0; p < s_.prompt; ++p) kept_in_[at(block_of(p))] += tracks;
+    for (std::int64_t b = 0; b * s_.quantum_tokens < s_.prompt; ++b)
+      kept_in_[at(b)] = static_cast<std::int32_t>(
+          tracks * (std::min((b + 1) * s_.quantum_tokens, s_.prompt) - b * s_.quantum_tokens));
     table_ = s_.returns_quanta ? ceil_div(s_.prompt, s_.quantum_tokens) : s_.final_tokens;
     for (std::int64_t n = s_.prompt; n < s_.final_tokens; ++n) {
       After after;
@@ -139,11 +144,8 @@ class Course::Reuse {
       c_.drops_->dropped(t, n, track.dropped);
       track.begin.push_back(static_cast<std::int64_t>(track.dropped.size()));
       for (std::size_t i = before; i < track.dropped.size(); ++i) {
-        const std::int32_t slot = track.of[at(track.dropped[i])];
-        track.free.push_back(slot);
-        std::push_heap(track.free.begin(), track.free.end(), std::greater<>());
-        if (--kept_in_[at(block_of(slot))] == 0)
-          touched_.push_back(static_cast<std::int32_t>(block_of(slot)));
+        const std::int64_t block = block_of(track.of[at(track.dropped[i])]);
+        if (--kept_in_[at(block)] == 0) touched_.push_back(static_cast<std::int32_t>(block));
       }
     }
     after.let_go_begin = static_cast<std::int32_t>(c_.let_go_.size());
@@ -159,6 +161,17 @@ class Course::Reuse {
       }
     }
     after.let_go_end = static_cast<std::int32_t>(c_.let_go_.size());
+    for (Slots& track : slots_) free_slots(track, n);
+  }
+
+  /// What track drops after n tokens is free, but for blocks that are gone.
+  void free_slots(Slots& track, std::int64_t n) {
+    for (std::int64_t i = track.begin[c_.at(n)]; i < track.begin[c_.at(n) + 1]; ++i) {
+      const std::int32_t slot = track.of[at(track.dropped[at(i)])];
+      if (gone_[at(block_of(slot))]) continue;
+      track.free.push_back(slot);
+      std::push_heap(track.free.begin(), track.free.end(), std::greater<>());
+    }
   }
 
   void write(std::int64_t n) {
@@ -261,8 +274,12 @@ class Course::Reuse {
     } else {
       c_.range_ = now_;
     }
-    for (std::int64_t p = 0; p < s_.prompt; ++p)
-      for (std::int64_t t = 0; t < static_cast<std::int64_t>(tracks_); ++t) change(block_of(p), t, 1, -1, 0);
+    for (std::int64_t p = 0; p < s_.prompt; p = (block_of(p) + 1) * s_.quantum_tokens) {
+      const auto cells =
+          static_cast<std::int32_t>(std::min((block_of(p) + 1) * s_.quantum_tokens, s_.prompt) - p);
+      for (std::int64_t t = 0; t < static_cast<std::int64_t>(tracks_); ++t)
+        change(block_of(p), t, cells, -cells, 0);
+    }
     std::int64_t table = granted;
     for (std::int64_t n = s_.prompt; n < s_.final_tokens; ++n) {
       After& after = c_.after_[c_.at(n)];
@@ -282,10 +299,17 @@ class Course::Reuse {
   void settle(std::int64_t n) {
     for (std::int64_t t = 0; t < static_cast<std::int64_t>(tracks_); ++t) {
       const Slots& track = slots_[at(t)];
-      for (std::int64_t i = track.begin[c_.at(n)]; i < track.begin[c_.at(n) + 1]; ++i) {
-        const std::int32_t position = track.dropped[at(i)];
-        const bool awaited = track.again[at(position)] != kNever;
-        change(block_of(track.of[at(position)]), t, -1, awaited ? 1 : 0, awaited ? 0 : 1);
+      const std::int64_t end = track.begin[c_.at(n) + 1];
+      for (std::int64_t i = track.begin[c_.at(n)]; i < end;) {
+        // Neighbours of one block at once.
+        const std::int64_t block = block_of(track.of[at(track.dropped[at(i)])]);
+        std::int32_t dropped = 0;
+        std::int32_t awaited = 0;
+        for (; i < end && block_of(track.of[at(track.dropped[at(i)])]) == block; ++i) {
+          ++dropped;
+          awaited += track.again[at(track.dropped[at(i)])] != kNever ? 1 : 0;
+        }
+        change(block, t, -dropped, awaited, dropped - awaited);
       }
     }
   }
@@ -300,6 +324,7 @@ class Course::Reuse {
   const CourseShape& s_;
   std::span<const std::int32_t> units_;
   std::size_t tracks_;
+  std::uint32_t quantum_;
   std::vector<Slots> slots_;
   std::vector<std::int32_t> kept_in_;  ///< kept cells by block, each track's once
   std::vector<bool> gone_;             ///< blocks let go
