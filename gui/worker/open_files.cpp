@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "simulator/io/scenario_json.h"
+#include "simulator/io/scenario_file.h"
 #include "traces/import/open_trace.h"
 #include "traces/io/input.h"
 #include "traces/record/trace_stream.h"

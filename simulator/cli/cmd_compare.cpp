@@ -62,7 +62,7 @@ void add_compare(CLI::App& app, Outcome& outcome) {
   CLI::App* const command =
       app.add_subcommand("compare", "Run variants of a scenario and print them side by side");
   auto flags = std::make_shared<CompareFlags>();
-  command->add_option("input", flags->input.path, "Scenario (JSON) or trace")->required();
+  command->add_option("input", flags->input.path, "Scenario (JSON or .kvs) or trace")->required();
   command
       ->add_option("--set", flags->input.sets,
                    "PATH=VALUE: change one value of the scenario; may be repeated")

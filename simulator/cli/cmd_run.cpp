@@ -9,6 +9,7 @@
 #include "simulator/cli/progress.h"
 #include "simulator/cli/scenario_input.h"
 #include "simulator/io/attention_json.h"
+#include "simulator/io/report_file.h"
 #include "simulator/plan/report.h"
 #include "simulator/plan/run.h"
 #include "simulator/report/html.h"
@@ -22,14 +23,15 @@ constexpr std::int64_t kTimelineBins = 1000;
 
 struct RunFlags {
   ScenarioInput input;
-  std::string json, requests, timeline, html, events;
+  std::string json, report, requests, timeline, html, events;
   std::int64_t timeline_bins{kTimelineBins};
   bool step_by_step{false};
 };
 
 int uses_stdout(const RunFlags& flags) {
   int uses = 0;
-  for (const std::string* path : {&flags.json, &flags.requests, &flags.timeline, &flags.html, &flags.events})
+  for (const std::string* path :
+       {&flags.json, &flags.report, &flags.requests, &flags.timeline, &flags.html, &flags.events})
     uses += *path == "-" ? 1 : 0;
   return uses;
 }
@@ -81,6 +83,10 @@ Status run(const RunFlags& flags) {
   if (!flags.requests.empty()) KVPLAN_TRY_DO(write_text(flags.requests, plan::requests_csv(result)));
   if (!flags.timeline.empty()) KVPLAN_TRY_DO(write_text(flags.timeline, plan::timeline_csv(result)));
   if (!flags.json.empty()) KVPLAN_TRY_DO(write_text(flags.json, plan::report_json(result)));
+  if (!flags.report.empty())
+    KVPLAN_TRY_DO(write_pieces(flags.report, [&](const ByteSink& sink) {
+      return io::write_report_binary(result, !flags.timeline.empty(), sink);
+    }));
   if (!flags.html.empty())
     KVPLAN_TRY_DO(write_text(flags.html, report::run_html(result, command_line(flags))));
   if (uses_stdout(flags) > 0) return Done{};
@@ -93,13 +99,15 @@ void add_run(CLI::App& app, Outcome& outcome) {
   CLI::App* const command =
       app.add_subcommand("run", "Run a scenario, or a bare trace in the default scenario");
   auto flags = std::make_shared<RunFlags>();
-  command->add_option("input", flags->input.path, "Scenario (JSON) or trace")->required();
+  command->add_option("input", flags->input.path, "Scenario (JSON or .kvs) or trace")->required();
   command
       ->add_option("--set", flags->input.sets,
                    "PATH=VALUE: change one value of the scenario; may be repeated")
       ->take_all()
       ->allow_extra_args(false);
   command->add_option("--json", flags->json, "Write the report as JSON to FILE, or - for standard output");
+  command->add_option("--report", flags->report,
+                      "Write the report in binary form (.kvr), with the timeline where --timeline is given");
   command->add_option("--requests", flags->requests, "Write one CSV line per request");
   command->add_option("--timeline", flags->timeline, "Write the ledger over time as CSV");
   command->add_option("--events", flags->events, "Write the event log, for kvplan-validate replay");

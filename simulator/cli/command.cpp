@@ -47,8 +47,12 @@ Error interrupted_error() {
 }
 
 Status write_text(const std::string& path, std::string_view text) {
+  return write_pieces(path, [&](const ByteSink& sink) { return sink(text); });
+}
+
+Status write_pieces(const std::string& path, const std::function<Status(const ByteSink& sink)>& make) {
   KVPLAN_TRY(const std::unique_ptr<traces::Output> out, traces::Output::create(path));
-  KVPLAN_TRY_DO(out->write(text));
+  KVPLAN_TRY_DO(make([&](std::string_view bytes) { return out->write(bytes); }));
   return out->commit();
 }
 

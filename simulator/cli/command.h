@@ -32,9 +32,13 @@ Error interrupted_error();
 
 /// Writes a result: to the file, whole or not at all, or to standard output where the path is "-".
 Status write_text(const std::string& path, std::string_view text);
+/// The same piece by piece: `make` gives its bytes to the sink that it is called with.
+using ByteSink = std::function<Status(std::string_view)>;
+Status write_pieces(const std::string& path, const std::function<Status(const ByteSink& sink)>& make);
 
 void add_cache(CLI::App& app, Outcome& outcome);
 void add_compare(CLI::App& app, Outcome& outcome);
+void add_convert(CLI::App& app, Outcome& outcome);
 void add_list(CLI::App& app, Outcome& outcome);  // and explain
 void add_run(CLI::App& app, Outcome& outcome);
 void add_trace(CLI::App& app, Outcome& outcome);

@@ -17,6 +17,7 @@ int main(int argc, char** argv) {
   add_cache(app, outcome);
   add_run(app, outcome);
   add_compare(app, outcome);
+  add_convert(app, outcome);
   add_list(app, outcome);
   add_trace(app, outcome);
   add_evict(app, outcome);

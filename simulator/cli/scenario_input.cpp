@@ -1,6 +1,6 @@
 #include "simulator/cli/scenario_input.h"
 
-#include "simulator/io/scenario_json.h"
+#include "simulator/io/scenario_file.h"
 #include "traces/import/open_trace.h"
 #include "traces/io/input.h"
 
@@ -8,14 +8,11 @@ namespace kvplan::cli {
 
 Result<std::vector<plan::Setting>> read_settings(const ScenarioInput& input) {
   std::vector<plan::Setting> settings;
-  bool scenario = false;
-  {
-    KVPLAN_TRY(const auto file, traces::Input::open(input.path));
-    scenario = io::looks_like_scenario(file->peek(4096));
-    if (file->failed()) return file->error();
-  }
+  KVPLAN_TRY(const auto file, traces::Input::open(input.path));
+  const bool scenario = io::looks_like_scenario(file->peek(4096));
+  if (file->failed()) return file->error();
   if (scenario) {
-    KVPLAN_TRY(settings, io::read_scenario(input.path));
+    KVPLAN_TRY(settings, io::read_scenario(*file));
   } else {
     settings.push_back({"workload.trace", input.path, {}, 0});
   }

@@ -3,16 +3,12 @@
 #include <simdjson.h>
 
 #include <algorithm>
-#include <filesystem>
-#include <fstream>
-#include <map>
 
 namespace kvplan::io {
 namespace {
 
 namespace od = simdjson::ondemand;
 
-constexpr std::size_t kMostBytes = std::size_t{1} << 20;
 constexpr int kMostDepth = 8;
 
 /// Reads one document into settings.
@@ -30,6 +26,7 @@ class Reader {
     const char* rest = nullptr;
     if (document_->current_location().get(rest) == simdjson::SUCCESS)
       return wrong("expected nothing after the object", line_of(rest));
+    apply_origins(origins_, settings_);
     return std::move(settings_);
   }
 
@@ -97,9 +94,11 @@ class Reader {
       if (const auto error = item.value().get(value)) return wrong(simdjson::error_message(error), at, path);
       od::json_type type{};
       if (const auto error = value.type().get(type)) return wrong(simdjson::error_message(error), at, path);
-      // A report's scenario may be given back with its origins, a session of the desktop program with its
-      // view.
-      if (path == "scenario_origins" || path == "view") continue;
+      if (path == "view") continue;  // of a session of the desktop program
+      if (path == "scenario_origins") {
+        KVPLAN_TRY_DO(read_origins(value, at));
+        continue;
+      }
       if (type == od::json_type::null) {
         bool null = false;
         if (const auto error = value.is_null().get(null))
@@ -123,6 +122,21 @@ class Reader {
     return Done{};
   }
 
+  Status read_origins(od::value value, std::int64_t at) {
+    od::object object;
+    if (value.get_object().get(object)) return wrong("expected an object", at, "scenario_origins");
+    for (auto item : object) {
+      std::string_view path, origin;
+      if (const auto error = item.unescaped_key().get(path))
+        return wrong(simdjson::error_message(error), line(), "scenario_origins");
+      const std::string key(path);
+      if (item.value().get_string().get(origin) || (origin != "given" && origin != "default"))
+        return wrong("expected \"given\" or \"default\"", line(), "scenario_origins." + key);
+      origins_[key] = origin;
+    }
+    return Done{};
+  }
+
   /// {"name": "paged", "block_tokens": 16}: the name first, then each parameter as a path of its own.
   Status read_component(od::object object, const std::string& path, std::int64_t at) {
     std::string name;
@@ -132,14 +146,15 @@ class Reader {
       if (const auto error = item.unescaped_key().get(key))
         return wrong(simdjson::error_message(error), line(), path);
       const std::string param(key);
+      const std::string at_param = std::string(path).append(".").append(param);
       const std::int64_t place = line();
       od::value value;
       if (const auto error = item.value().get(value))
         return wrong(simdjson::error_message(error), place, path);
-      KVPLAN_TRY(const std::string text, scalar(value, path + "." + param));
+      KVPLAN_TRY(const std::string text, scalar(value, at_param));
       if ((param == "name" && !name.empty()) ||
           std::any_of(params.begin(), params.end(), [&](const auto& p) { return p.path == param; }))
-        return wrong("expected one value, found a second", place, path + "." + param);
+        return wrong("expected one value, found a second", place, at_param);
       if (param == "name") {
         name = text;
       } else {
@@ -158,28 +173,8 @@ class Reader {
       return wrong(
           "expected one value, found a second; the first is on line " + std::to_string(first->second), at,
           path);
-    if (path == "workload.trace") text = beside_the_file(text);
-    if (path == "workload.attention") text = all_beside_the_file(text);
     settings_.push_back({path, std::move(text), path_, at});
     return Done{};
-  }
-
-  /// Paths are relative to the scenario's folder.
-  [[nodiscard]] std::string beside_the_file(const std::string& text) const {
-    const std::filesystem::path file(text);
-    if (file.is_absolute()) return text;
-    return (std::filesystem::path(path_).parent_path() / file).lexically_normal().string();
-  }
-
-  [[nodiscard]] std::string all_beside_the_file(const std::string& texts) const {
-    std::string out;
-    for (std::size_t begin = 0; begin <= texts.size();) {
-      const std::size_t comma = std::min(texts.find(',', begin), texts.size());
-      const std::string one = texts.substr(begin, comma - begin);
-      out.append(begin == 0 ? "" : ",").append(one.empty() ? one : beside_the_file(one));
-      begin = comma + 1;
-    }
-    return out;
   }
 
   simdjson::padded_string padded_;
@@ -188,11 +183,12 @@ class Reader {
   od::document* document_{nullptr};
   std::vector<plan::Setting> settings_;
   std::map<std::string, std::int64_t> seen_;  // path and its line
+  std::map<std::string, std::string> origins_;
 };
 
 }  // namespace
 
-bool looks_like_scenario(std::string_view begin) {
+bool looks_like_scenario_json(std::string_view begin) {
   const std::size_t brace = begin.find_first_not_of(" \t\r\n\xEF\xBB\xBF");
   if (brace == std::string_view::npos || begin[brace] != '{') return false;
   const std::size_t quote = begin.find_first_not_of(" \t\r\n", brace + 1);
@@ -210,14 +206,11 @@ Result<std::vector<plan::Setting>> parse_scenario(std::string_view text, const s
   return Reader(text, path).read();
 }
 
-Result<std::vector<plan::Setting>> read_scenario(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return bad_input("cannot be opened").at_file(path);
-  std::string text(kMostBytes + 1, '\0');
-  file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<std::size_t>(file.gcount()));
-  if (text.size() > kMostBytes) return bad_input("expected a scenario of at most 1 MiB").at_file(path);
-  return parse_scenario(text, path);
+void apply_origins(const std::map<std::string, std::string>& origins, std::vector<plan::Setting>& settings) {
+  for (plan::Setting& setting : settings) {
+    const auto found = origins.find(setting.path);
+    if (found != origins.end() && found->second == "default") setting.origin = plan::Origin::kDefault;
+  }
 }
 
 }  // namespace kvplan::io

@@ -1,9 +1,11 @@
-// Scenario files: JSON as people write it, read into settings with their lines. Objects nest along the dots
+// Scenarios as JSON as people write it, read into settings with their lines. Objects nest along the dots
 // of a path; a component is a text "NAME:key=value,..." or an object with "name" and its parameters; null
-// leaves the default. The keys "scenario_origins" (of a report) and "view" (of a session of the desktop
-// program) say nothing about a run and are left out.
+// leaves the default. The object "scenario_origins", which kvplan writes beside a resolved scenario, says
+// which values were defaults; the key "view" (of a session of the desktop program) says nothing about a run
+// and is left out. Files are scenario_file.h's part.
 #pragma once
 
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,12 +16,12 @@ namespace kvplan::io {
 
 /// True if the text begins like a scenario (an object whose first key is one of a scenario's), not like a
 /// trace.
-bool looks_like_scenario(std::string_view begin);
+bool looks_like_scenario_json(std::string_view begin);
 
-/// Errors carry file and line. Relative paths of files in it are made relative to its folder.
+/// Errors carry file and line. Texts are as they stand there, those that name files too.
 Result<std::vector<plan::Setting>> parse_scenario(std::string_view text, const std::string& path);
 
-/// The same from a file of at most 1 MiB.
-Result<std::vector<plan::Setting>> read_scenario(const std::string& path);
+/// Gives settings their origins: "given" or "default" by path, as in "scenario_origins".
+void apply_origins(const std::map<std::string, std::string>& origins, std::vector<plan::Setting>& settings);
 
 }  // namespace kvplan::io

@@ -227,28 +227,40 @@ std::string requests_csv(const RunResult& result) {
   return out;
 }
 
+BinNumbers bin_numbers(const ReplicaResult& replica, const observe::TimelineBin& bin) {
+  BinNumbers out{ns_floor(bin.begin.since_start), ns_floor(bin.end.since_start), {}, {}, {}};
+  for (std::size_t row = 0; row < observe::kTimelineRows; ++row) {
+    const std::int64_t scale = row < kStates ? replica.layout.count_bytes() : 1;
+    const bool padding = row == static_cast<std::size_t>(observe::State::kPadding);
+    const std::int64_t more = padding ? replica.layout.padding_bytes() : 0;
+    out.mean[row] = bin.mean(row) * static_cast<double>(scale) + static_cast<double>(more);
+    out.least[row] = bin.least[row] * scale + more;
+    out.greatest[row] = bin.greatest[row] * scale + more;
+  }
+  return out;
+}
+
+std::string_view timeline_row_name(std::size_t row) {
+  if (row < kStates) return kStateNames[row];
+  return row == kStates ? "running" : "waiting";
+}
+
 std::string timeline_csv(const RunResult& result) {
   std::string out = "replica,begin_ns,end_ns";
-  const auto columns = [&](std::string_view name) {
-    for (const auto* what : {"_mean", "_min", "_max"}) out.append(",").append(name).append(what);
-  };
-  for (const auto name : kStateNames) columns(name);
-  columns("running");
-  columns("waiting");
+  for (std::size_t row = 0; row < observe::kTimelineRows; ++row)
+    for (const auto* what : {"_mean", "_min", "_max"})
+      out.append(",").append(timeline_row_name(row)).append(what);
   out += '\n';
   for (std::size_t replica = 0; replica < result.replicas.size(); ++replica) {
-    const ReplicaResult& r = result.replicas[replica];
-    for (const observe::TimelineBin& bin : r.timeline) {
+    for (const observe::TimelineBin& bin : result.replicas[replica].timeline) {
+      const BinNumbers numbers = bin_numbers(result.replicas[replica], bin);
       append(out, static_cast<std::int64_t>(replica));
-      (out += ',') += std::to_string(ns_floor(bin.begin.since_start));
-      (out += ',') += std::to_string(ns_floor(bin.end.since_start));
+      (out += ',') += std::to_string(numbers.begin_ns);
+      (out += ',') += std::to_string(numbers.end_ns);
       for (std::size_t row = 0; row < observe::kTimelineRows; ++row) {
-        const std::int64_t scale = row < kStates ? r.layout.count_bytes() : 1;
-        const bool padding = row == static_cast<std::size_t>(observe::State::kPadding);
-        const std::int64_t more = padding ? r.layout.padding_bytes() : 0;
-        (out += ',') += shortest(bin.mean(row) * static_cast<double>(scale) + static_cast<double>(more));
-        (out += ',') += std::to_string(bin.least[row] * scale + more);
-        (out += ',') += std::to_string(bin.greatest[row] * scale + more);
+        (out += ',') += shortest(numbers.mean[row]);
+        (out += ',') += std::to_string(numbers.least[row]);
+        (out += ',') += std::to_string(numbers.greatest[row]);
       }
       out += '\n';
     }

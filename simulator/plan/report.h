@@ -2,7 +2,9 @@
 // (CONTRACT of the command line); numbers are plain, what has no value is null or empty.
 #pragma once
 
+#include <array>
 #include <string>
+#include <string_view>
 
 #include "simulator/base/json_writer.h"
 #include "simulator/plan/run.h"
@@ -20,6 +22,16 @@ std::string report_json(const RunResult& result);
 
 /// request,arrival_ns,input_tokens,... one line per request in the order of the trace.
 std::string requests_csv(const RunResult& result);
+/// One bin of a replica's timeline as files have it: nanoseconds; bytes for the states, then requests.
+struct BinNumbers {
+  std::int64_t begin_ns{0}, end_ns{0};
+  std::array<double, observe::kTimelineRows> mean{};
+  std::array<std::int64_t, observe::kTimelineRows> least{}, greatest{};
+};
+BinNumbers bin_numbers(const ReplicaResult& replica, const observe::TimelineBin& bin);
+/// The states, "running", "waiting".
+std::string_view timeline_row_name(std::size_t row);
+
 /// replica,begin_ns,end_ns,STATE_mean,STATE_min,STATE_max,...,running_*,waiting_*. REQUIRES: timeline bins
 /// were asked for.
 std::string timeline_csv(const RunResult& result);

@@ -191,7 +191,7 @@ std::vector<Setting> spread_fleet(const Setting& setting) {
     const std::size_t equals = item.find('=');
     out.push_back({"fleet." + std::string(item.substr(0, equals)),
                    equals == std::string_view::npos ? std::string() : std::string(item.substr(equals + 1)),
-                   setting.file, setting.line});
+                   setting.file, setting.line, setting.origin});
     rest = comma == std::string_view::npos ? std::string_view{} : rest.substr(comma + 1);
   }
   return out;
@@ -222,13 +222,13 @@ Status apply(const Setting& setting, Scenario& scenario, Places& places) {
   if (text == "none" && kFields[i].path == "eviction") text = "full";
   if (text == "none" && kFields[i].fallback.empty() && kFields[i].kind != FieldKind::kText) {
     scenario.texts[i].clear();
-    scenario.origins[i] = Origin::kGiven;
+    scenario.origins[i] = setting.origin;
     return Done{};
   }
   const Status good = check_value(kFields[i], text);
   if (!good) return placed(good.error(), setting);
   scenario.texts[i] = text;
-  scenario.origins[i] = Origin::kGiven;
+  scenario.origins[i] = setting.origin;
   return Done{};
 }
 

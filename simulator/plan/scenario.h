@@ -48,8 +48,9 @@ enum class Origin : std::uint8_t { kDefault, kGiven };
 struct Setting {
   std::string path;
   std::string text;
-  std::string file;      ///< scenario file it stands in; empty for the command line
-  std::int64_t line{0};  ///< 1-based line in it; 0 = not known
+  std::string file;               ///< scenario file it stands in; empty for the command line
+  std::int64_t line{0};           ///< 1-based line in it; 0 = not known
+  Origin origin{Origin::kGiven};  ///< a resolved scenario that is read back has defaults too
 };
 
 /// How it is known which tokens stay.

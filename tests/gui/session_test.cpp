@@ -21,7 +21,7 @@
 #include "gui/view/timeline_view.h"
 #include "gui/viewmodel/formatting.h"
 #include "gui/viewmodel/recent_files.h"
-#include "simulator/io/scenario_json.h"
+#include "simulator/io/scenario_file.h"
 #include "simulator/plan/report.h"
 #include "tests/gui/support.h"
 
@@ -189,7 +189,8 @@ TEST_F(GuiSession, TextIsAScenario) {
   view.range = TimeRange{1024, 10240};
   const std::string text = session_text(settings, view, "/data/sessions/s.json");
   EXPECT_TRUE(io::looks_like_scenario(text));
-  const auto read = io::parse_scenario(text, "/data/sessions/s.json");
+  traces::Input input(traces::open_memory(text, "s.json").value(), "/data/sessions/s.json");
+  const auto read = io::read_scenario(input);
   ASSERT_TRUE(read.ok()) << read.error().to_string();
   ASSERT_EQ(read.value().size(), settings.size());
   for (std::size_t i = 0; i < settings.size(); ++i) {

@@ -1,0 +1,95 @@
+// kvplan convert: scenarios and reports between JSON and their binary forms.
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <memory>
+
+#include "simulator/cli/command.h"
+#include "simulator/io/report_file.h"
+#include "simulator/io/scenario_file.h"
+
+namespace kvplan::cli {
+namespace {
+
+struct ConvertFlags {
+  std::string input, output;
+};
+
+enum class Form { kJson, kScenario, kReport, kCsv };
+
+/// By the end of the name; compressed outputs by what stands before that.
+Result<Form> form_of(const std::string& output) {
+  if (output == "-") return Form::kJson;
+  std::string_view name = output;
+  for (const std::string_view packed : {".gz", ".zst"})
+    if (name.ends_with(packed)) name.remove_suffix(packed.size());
+  if (name.ends_with(".json")) return Form::kJson;
+  if (name.ends_with(".kvs")) return Form::kScenario;
+  if (name.ends_with(".kvr")) return Form::kReport;
+  if (name.ends_with(".csv")) return Form::kCsv;
+  return bad_input("expected a name that ends in .json, .kvs (scenario), .kvr (report) or .csv (timeline)")
+      .at_file(output);
+}
+
+Status convert_scenario(traces::Input& input, Form form, const std::string& output) {
+  if (form != Form::kJson && form != Form::kScenario)
+    return bad_input("is a scenario; expected an output that ends in .json or .kvs").at_file(input.path());
+  KVPLAN_TRY(const std::vector<plan::Setting> settings, io::read_scenario(input));
+  KVPLAN_TRY(const plan::Scenario scenario, plan::resolve(settings));
+  if (form == Form::kJson) {
+    KVPLAN_TRY(const std::string json, io::scenario_json(scenario, output));
+    return write_text(output, json);
+  }
+  return write_pieces(
+      output, [&](const ByteSink& sink) { return io::write_scenario_binary(scenario, output, sink); });
+}
+
+Status convert_report(traces::Input& input, Form form, const std::string& output) {
+  if (form == Form::kScenario)
+    return bad_input("is a report; expected an output that ends in .json, .kvr or .csv")
+        .at_file(input.path());
+  if (form == Form::kReport)
+    return write_pieces(output, [&](const ByteSink& sink) { return io::copy_report_binary(input, sink); });
+  if (form == Form::kCsv)
+    return write_pieces(output, [&](const ByteSink& sink) { return io::copy_timeline_csv(input, sink); });
+  KVPLAN_TRY(const io::ReportFile report, io::read_report(input));
+  KVPLAN_TRY_DO(write_text(output, report.json));
+  const auto note = [&](const char* what) {
+    std::fprintf(stderr, "kvplan: note: %s: %s\n", input.path().c_str(), what);
+  };
+  if (report.timeline) note("its timeline has no place in JSON; an output that ends in .csv gets it");
+  if (report.later_fields) note("a later version of kvplan wrote more than this one knows; it is left out");
+  return Done{};
+}
+
+Status convert(const ConvertFlags& flags) {
+  KVPLAN_TRY(const Form form, form_of(flags.output));
+  KVPLAN_TRY(const std::unique_ptr<traces::Input> input, traces::Input::open(flags.input));
+  const std::string begin(input->peek(4096));
+  if (input->failed()) return input->error();
+  if (io::looks_like_report(begin)) return convert_report(*input, form, flags.output);
+  if (io::looks_like_scenario(begin)) return convert_scenario(*input, form, flags.output);
+  return bad_input("expected a scenario (JSON or .kvs) or the report of a run (JSON or .kvr)")
+      .at_file(flags.input);
+}
+
+}  // namespace
+
+void add_convert(CLI::App& app, Outcome& outcome) {
+  CLI::App* const command =
+      app.add_subcommand("convert", "Scenarios and reports between JSON and their binary forms (.kvs, .kvr)");
+  auto flags = std::make_shared<ConvertFlags>();
+  command->add_option("input", flags->input, "Scenario or report, in either form: the content decides")
+      ->required();
+  command
+      ->add_option("output", flags->output,
+                   "FILE.json (or - for standard output), FILE.kvs for a scenario, FILE.kvr for a report, "
+                   "FILE.csv for the timeline in a report; .gz or .zst may follow. A scenario is written "
+                   "with all values and their origins, and paths of files in it are moved along")
+      ->required();
+  command->footer(
+      "A binary report gives the same bytes of JSON as --json of its run; a scenario runs alike in both "
+      "forms.");
+  run_as(*command, outcome, [flags] { return convert(*flags); });
+}
+
+}  // namespace kvplan::cli

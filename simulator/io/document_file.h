@@ -1,0 +1,72 @@
+// The outside of scenario files (.kvs) and report files (.kvr): magic, frames with checksums, version.
+// DOCUMENT_FORMAT.md has the bytes; scenario_file.h and report_file.h what stands in the frames.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "simulator/base/result.h"
+#include "traces/io/input.h"
+
+namespace kvplan::io {
+
+enum class DocumentKind : std::uint8_t { kScenario, kReport };
+
+/// First bytes: a non-text byte, the name, and line ends that a text conversion would change.
+std::string_view document_magic(DocumentKind kind);
+/// What a file is by its first bytes (8 are enough); nothing where it is neither.
+std::optional<DocumentKind> document_kind(std::string_view begin);
+
+inline constexpr std::uint32_t kDocumentVersion = 1;
+inline constexpr std::string_view kHeadFrame{"HEAD"};
+inline constexpr std::string_view kBodyFrame{"BODY"};
+inline constexpr std::string_view kTailFrame{"TAIL"};
+/// Of the timeline of a report. The small letter says that a reader may leave it out.
+inline constexpr std::string_view kTimelineFrame{"time"};
+
+/// Life cycle: `begin`, `add` any number of times, `finish`; what the sink refuses is passed on.
+class DocumentWriter {
+ public:
+  using Sink = std::function<Status(std::string_view)>;
+  explicit DocumentWriter(Sink sink) : sink_(std::move(sink)) {}
+
+  /// Error: a body that is too long to be read again.
+  Status begin(DocumentKind kind, std::string_view body);
+  /// REQUIRES: a type that begins with a small letter, a message of at most 4 MiB.
+  Status add(std::string_view type, std::string_view message);
+  Status finish();
+
+ private:
+  Sink sink_;
+  std::uint32_t frames_{0};
+};
+
+/// Life cycle: `body` once, then `next` until it gives nothing: then the file was whole.
+class DocumentReader {
+ public:
+  explicit DocumentReader(traces::Input& input) : input_(input) {}
+
+  struct Frame {
+    std::string type, message;
+  };
+  /// Errors: another kind of file, a higher version, damage.
+  Result<std::string> body(DocumentKind kind);
+  /// A frame that a reader may leave out.
+  Result<std::optional<Frame>> next();
+
+  /// An error at the latest frame.
+  [[nodiscard]] Error wrong(std::string message) const;
+
+ private:
+  Result<Frame> read_frame();
+  Result<Frame> expect(std::string_view type);
+
+  traces::Input& input_;
+  std::int64_t frame_byte_{0};
+  std::uint32_t frames_{0};
+};
+
+}  // namespace kvplan::io

@@ -1,0 +1,111 @@
+#include "simulator/io/report_timeline.h"
+
+#include <algorithm>
+
+#include "proto/report.pb.h"
+#include "simulator/plan/report.h"
+
+namespace kvplan::io {
+namespace {
+
+/// Sums of steps, as 64-bit numbers that wrap: those of a damaged file may.
+class Sum {
+ public:
+  std::int64_t add(std::int64_t step) {
+    value_ += static_cast<std::uint64_t>(step);
+    return static_cast<std::int64_t>(value_);
+  }
+
+ private:
+  std::uint64_t value_{0};
+};
+
+bool is_row_name(const std::string& name) {
+  return !name.empty() &&
+         std::all_of(name.begin(), name.end(), [](char c) { return (c >= 'a' && c <= 'z') || c == '_'; });
+}
+
+constexpr int kMostRows = 64;
+
+}  // namespace
+
+void fill_message(const plan::RunResult& result, std::size_t replica, std::size_t begin, std::size_t end,
+                  v1::TimelineChunk& message) {
+  const plan::ReplicaResult& from = result.replicas[replica];
+  KVPLAN_CHECK(begin < end && end <= from.timeline.size());
+  message.set_replica(static_cast<std::int32_t>(replica));
+  for (std::size_t row = 0; row < observe::kTimelineRows; ++row)
+    message.add_rows()->set_name(std::string(plan::timeline_row_name(row)));
+  plan::BinNumbers before{};
+  for (std::size_t i = begin; i < end; ++i) {
+    const plan::BinNumbers bin = plan::bin_numbers(from, from.timeline[i]);
+    if (i == begin) message.set_begin_ns(bin.begin_ns);
+    KVPLAN_CHECK(i == begin || bin.begin_ns == before.end_ns);
+    message.add_length_ns(bin.end_ns - bin.begin_ns);
+    for (std::size_t row = 0; row < observe::kTimelineRows; ++row) {
+      v1::TimelineRow& out = *message.mutable_rows(static_cast<int>(row));
+      out.add_mean(bin.mean[row]);
+      out.add_least_step(bin.least[row] - before.least[row]);
+      out.add_greatest_step(bin.greatest[row] - before.greatest[row]);
+    }
+    before = bin;
+  }
+}
+
+Status TimelineLines::check_place(const v1::TimelineChunk& message) {
+  const bool first = names_.empty();
+  const auto& rows = message.rows();
+  if (rows.empty() || rows.size() > kMostRows)
+    return bad_input("expected 1 to " + std::to_string(kMostRows) + " rows, found " +
+                     std::to_string(rows.size()));
+  std::vector<std::string> names;
+  for (const v1::TimelineRow& row : rows) {
+    if (!is_row_name(row.name())) return bad_input("expected the name of a row in small letters");
+    if (row.mean_size() != message.length_ns_size() || row.least_step_size() != message.length_ns_size() ||
+        row.greatest_step_size() != message.length_ns_size())
+      return bad_input("expected " + std::to_string(message.length_ns_size()) + " entries in each row");
+    names.push_back(row.name());
+  }
+  if (!first && names != names_) return bad_input("expected the same rows in every part of the timeline");
+  if (message.length_ns_size() == 0) return bad_input("expected a bin");
+  const std::int64_t next = first ? 0 : replica_;
+  if (message.replica() < next || (!first && message.replica() == replica_ && message.begin_ns() != end_ns_))
+    return bad_input("expected bins of replica " + std::to_string(next) + " from " + std::to_string(end_ns_) +
+                     " ns, or of a later replica");
+  names_ = std::move(names);
+  replica_ = message.replica();
+  return Done{};
+}
+
+Result<std::string> TimelineLines::add(const v1::TimelineChunk& message) {
+  const bool first = names_.empty();
+  KVPLAN_TRY_DO(check_place(message));
+  std::string out;
+  if (first) {
+    out = "replica,begin_ns,end_ns";
+    for (const std::string& name : names_)
+      for (const auto* what : {"_mean", "_min", "_max"}) out.append(",").append(name).append(what);
+    out += '\n';
+  }
+  std::vector<Sum> least(names_.size()), greatest(names_.size());
+  std::int64_t begin = message.begin_ns();
+  for (int i = 0; i < message.length_ns_size(); ++i) {
+    std::int64_t end = 0;
+    if (message.length_ns(i) < 0 || __builtin_add_overflow(begin, message.length_ns(i), &end))
+      return bad_input("expected the length of a bin, found " + std::to_string(message.length_ns(i)));
+    out.append(std::to_string(replica_)).append(",").append(std::to_string(begin)).append(",");
+    out.append(std::to_string(end));
+    for (std::size_t row = 0; row < names_.size(); ++row) {
+      const v1::TimelineRow& from = message.rows(static_cast<int>(row));
+      (out += ',') += shortest(from.mean(i));
+      (out += ',') += std::to_string(least[row].add(from.least_step(i)));
+      (out += ',') += std::to_string(greatest[row].add(from.greatest_step(i)));
+    }
+    out += '\n';
+    begin = end;
+  }
+  end_ns_ = begin;
+  return out;
+}
+
+}  // namespace kvplan::io

@@ -1,0 +1,126 @@
+#include "simulator/io/scenario_file.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "proto/scenario.pb.h"
+#include "simulator/io/scenario_json.h"
+#include "simulator/io/scenario_message.h"
+
+namespace kvplan::io {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kMostBytes = std::size_t{1} << 20;
+
+/// Paths whose text is the name of a file, or names with commas between.
+enum class Names : std::uint8_t { kNothing, kFile, kFiles };
+
+Names names(std::string_view path) {
+  if (path == "workload.trace") return Names::kFile;
+  return path == "workload.attention" ? Names::kFiles : Names::kNothing;
+}
+
+fs::path folder_of(const std::string& file) {
+  return file == "-" ? fs::path() : fs::path(file).parent_path();
+}
+
+/// A path that counts from `folder` as one that counts from the working directory.
+std::string from_folder(const std::string& text, const fs::path& folder) {
+  const fs::path file(text);
+  return text.empty() || file.is_absolute() ? text : (folder / file).lexically_normal().string();
+}
+
+/// The other way round.
+std::string to_folder(const std::string& text, const fs::path& folder) {
+  const fs::path file(text);
+  if (text.empty() || file.is_absolute() || folder.empty()) return text;
+  std::error_code error;
+  const fs::path here = fs::current_path(error);
+  if (error) return text;
+  return (here / file).lexically_normal().lexically_relative((here / folder).lexically_normal()).string();
+}
+
+/// The text of a path with every name of a file in it moved.
+std::string moved(std::string_view path, const std::string& text, const fs::path& folder,
+                  std::string (*move)(const std::string&, const fs::path&)) {
+  if (names(path) == Names::kNothing) return text;
+  if (names(path) == Names::kFile) return move(text, folder);
+  std::string out;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t comma = std::min(text.find(',', begin), text.size());
+    out.append(begin == 0 ? "" : ",").append(move(text.substr(begin, comma - begin), folder));
+    begin = comma + 1;
+  }
+  return out;
+}
+
+void move_to_folder(plan::Scenario& scenario, const fs::path& folder) {
+  for (std::size_t i = 0; i < plan::scenario_fields().size(); ++i)
+    scenario.texts[i] = moved(plan::scenario_fields()[i].path, scenario.texts[i], folder, to_folder);
+}
+
+Result<std::vector<plan::Setting>> read_json(traces::Input& input) {
+  const std::string text(input.take(kMostBytes + 1));
+  if (input.failed()) return input.error();
+  if (text.size() > kMostBytes)
+    return bad_input("expected a scenario of at most 1 MiB").at_file(input.path());
+  return parse_scenario(text, input.path());
+}
+
+Result<std::vector<plan::Setting>> read_binary(traces::Input& input) {
+  DocumentReader reader(input);
+  KVPLAN_TRY(const std::string body, reader.body(DocumentKind::kScenario));
+  v1::Scenario message;
+  if (!message.ParseFromString(body)) return reader.wrong("expected a Scenario message");
+  Result<std::vector<plan::Setting>> settings = settings_of(message);
+  if (!settings.ok()) return std::move(settings).error().at_file(input.path());
+  for (plan::Setting& setting : settings.value()) setting.file = input.path();
+  for (;;) {
+    KVPLAN_TRY(const auto more, reader.next());
+    if (!more) return settings;
+  }
+}
+
+}  // namespace
+
+bool looks_like_scenario(std::string_view begin) {
+  return document_kind(begin) == DocumentKind::kScenario || looks_like_scenario_json(begin);
+}
+
+Result<std::vector<plan::Setting>> read_scenario(traces::Input& input) {
+  const bool binary = document_kind(input.peek(8)) == DocumentKind::kScenario;
+  KVPLAN_TRY(std::vector<plan::Setting> settings, binary ? read_binary(input) : read_json(input));
+  for (plan::Setting& setting : settings)
+    setting.text = moved(setting.path, setting.text, folder_of(input.path()), from_folder);
+  return settings;
+}
+
+Result<std::vector<plan::Setting>> read_scenario(const std::string& path) {
+  KVPLAN_TRY(const std::unique_ptr<traces::Input> input, traces::Input::open(path));
+  return read_scenario(*input);
+}
+
+Status write_scenario_binary(plan::Scenario scenario, const std::string& path,
+                             const DocumentWriter::Sink& sink) {
+  move_to_folder(scenario, folder_of(path));
+  v1::Scenario message;
+  KVPLAN_TRY_DO(fill_message(scenario, message));
+  DocumentWriter writer(sink);
+  KVPLAN_TRY_DO(writer.begin(DocumentKind::kScenario, message.SerializeAsString()));
+  return writer.finish();
+}
+
+Result<std::string> scenario_json(plan::Scenario scenario, const std::string& path) {
+  move_to_folder(scenario, folder_of(path));
+  v1::Scenario message;
+  KVPLAN_TRY_DO(fill_message(scenario, message));
+  JsonWriter json;
+  json.begin_object();
+  KVPLAN_TRY_DO(write_scenario(json, message, true));
+  json.end_object();
+  return json.take();
+}
+
+}  // namespace kvplan::io

@@ -1,0 +1,271 @@
+#include "simulator/io/scenario_message.h"
+
+#include <algorithm>
+#include <functional>
+
+#include "proto/scenario.pb.h"
+
+namespace kvplan::io {
+namespace {
+
+using google::protobuf::FieldDescriptor;
+using google::protobuf::Message;
+
+/// A field of a message on the way along a path. `value` is null where a value type is absent.
+struct Stop {
+  const std::string& path;
+  const FieldDescriptor& field;
+  const Message* value;
+};
+
+bool is_value(const google::protobuf::Descriptor* type) {
+  return type == v1::Text::descriptor() || type == v1::Integer::descriptor() ||
+         type == v1::Decimal::descriptor() || type == v1::Component::descriptor();
+}
+
+/// All values in the order of the schema, those of absent groups included.
+Status each_value(const Message& group, const std::string& prefix,
+                  const std::function<Status(const Stop&)>& visit) {
+  const auto& reflection = *group.GetReflection();
+  for (int i = 0; i < group.GetDescriptor()->field_count(); ++i) {
+    const FieldDescriptor& field = *group.GetDescriptor()->field(i);
+    const std::string path = prefix + field.name();
+    const Message& below = reflection.GetMessage(group, &field);
+    if (is_value(field.message_type())) {
+      KVPLAN_TRY_DO(visit({path, field, reflection.HasField(group, &field) ? &below : nullptr}));
+    } else {
+      KVPLAN_TRY_DO(each_value(below, path + ".", visit));
+    }
+  }
+  return Done{};
+}
+
+/// The message at a path, made where it was absent; null where the schema has none.
+Message* message_at(Message& root, std::string_view path) {
+  Message* at = &root;
+  while (!path.empty()) {
+    const std::size_t dot = path.find('.');
+    const FieldDescriptor* field = at->GetDescriptor()->FindFieldByName(std::string(path.substr(0, dot)));
+    if (field == nullptr || is_value(at->GetDescriptor())) return nullptr;
+    at = at->GetReflection()->MutableMessage(at, field);
+    path = dot == std::string_view::npos ? std::string_view{} : path.substr(dot + 1);
+  }
+  return is_value(at->GetDescriptor()) ? at : nullptr;
+}
+
+v1::Origin origin_of(plan::Origin origin) {
+  return origin == plan::Origin::kGiven ? v1::GIVEN : v1::DEFAULT;
+}
+
+Result<plan::Origin> origin_of(v1::Origin origin) {
+  if (origin == v1::DEFAULT) return plan::Origin::kDefault;
+  if (origin == v1::GIVEN || origin == v1::ORIGIN_UNSPECIFIED) return plan::Origin::kGiven;
+  return bad_input("expected the origin GIVEN or DEFAULT, found " + std::to_string(static_cast<int>(origin)));
+}
+
+Result<plan::Origin> origin_of(const Message& value) {
+  if (const auto* text = dynamic_cast<const v1::Text*>(&value)) return origin_of(text->origin());
+  if (const auto* integer = dynamic_cast<const v1::Integer*>(&value)) return origin_of(integer->origin());
+  if (const auto* decimal = dynamic_cast<const v1::Decimal*>(&value)) return origin_of(decimal->origin());
+  return origin_of(dynamic_cast<const v1::Component&>(value).origin());
+}
+
+void fill_component(const Choice& choice, v1::Component& component) {
+  component.set_name(std::string(choice.name()));
+  for (const Param& param : choice.descriptor().params) {
+    v1::Parameter& out = *component.add_parameters();
+    out.set_name(std::string(param.name));
+    switch (param.kind) {
+      case ParamKind::kInteger:
+        out.set_integer(choice.integer(param.name));
+        break;
+      case ParamKind::kFlag:
+        out.set_flag(choice.flag(param.name));
+        break;
+      case ParamKind::kDecimal:
+        out.set_decimal(choice.text(param.name));
+        break;
+      case ParamKind::kText:
+        out.set_text(choice.text(param.name));
+        break;
+    }
+  }
+}
+
+Status fill_value(const plan::Field& field, const std::string& text, plan::Origin origin, Message& value) {
+  const v1::Origin from = origin_of(origin);
+  const auto wrong_type = [] { return bad_input("the schema has another type of value"); };
+  if (auto* component = dynamic_cast<v1::Component*>(&value)) {
+    if (field.kind != plan::FieldKind::kComponent) return wrong_type();
+    KVPLAN_TRY(const Choice choice,
+               parse_component(text, field.family, plan::family_descriptors(field.family)));
+    fill_component(choice, *component);
+    component->set_origin(from);
+  } else if (auto* integer = dynamic_cast<v1::Integer*>(&value)) {
+    const auto number = parse_integer(text);
+    if (field.kind != plan::FieldKind::kInteger || !number) return wrong_type();
+    integer->set_value(*number);
+    integer->set_origin(from);
+  } else if (auto* decimal = dynamic_cast<v1::Decimal*>(&value)) {
+    if (field.kind != plan::FieldKind::kSeconds) return wrong_type();
+    decimal->set_digits(text);
+    decimal->set_origin(from);
+  } else {
+    if (field.kind != plan::FieldKind::kText && field.kind != plan::FieldKind::kFraction) return wrong_type();
+    auto& plain = dynamic_cast<v1::Text&>(value);
+    plain.set_value(text);
+    plain.set_origin(from);
+  }
+  return Done{};
+}
+
+Result<std::string> text_of(const v1::Parameter& parameter) {
+  switch (parameter.value_case()) {
+    case v1::Parameter::kInteger:
+      return std::to_string(parameter.integer());
+    case v1::Parameter::kFlag:
+      return std::string(parameter.flag() ? "true" : "false");
+    case v1::Parameter::kDecimal:
+      return parameter.decimal();
+    case v1::Parameter::kText:
+      return parameter.text();
+    case v1::Parameter::VALUE_NOT_SET:
+      break;
+  }
+  return bad_input("the parameter " + parameter.name() + " has no value");
+}
+
+/// NAME:key=value,... as plan::resolve reads it; what would be read there as more than one part is refused.
+Result<std::string> text_of(const v1::Component& component) {
+  if (component.name().empty() || component.name().find_first_of(":,=") != std::string::npos)
+    return bad_input("expected the name of a component, found \"" + component.name().substr(0, 40) + "\"");
+  std::string out = component.name();
+  for (const v1::Parameter& parameter : component.parameters()) {
+    KVPLAN_TRY(const std::string text, text_of(parameter));
+    if (parameter.name().empty() || parameter.name().find_first_of(",=") != std::string::npos ||
+        text.find(',') != std::string::npos)
+      return bad_input("expected a parameter, found \"" + (parameter.name() + "=" + text).substr(0, 80) +
+                       "\"");
+    out.append(out.size() == component.name().size() ? ":" : ",");
+    out.append(parameter.name()).append("=").append(text);
+  }
+  return out;
+}
+
+Result<std::string> text_of(const Message& value) {
+  if (const auto* text = dynamic_cast<const v1::Text*>(&value)) return text->value();
+  if (const auto* integer = dynamic_cast<const v1::Integer*>(&value)) return std::to_string(integer->value());
+  if (const auto* decimal = dynamic_cast<const v1::Decimal*>(&value)) return decimal->digits();
+  return text_of(dynamic_cast<const v1::Component&>(value));
+}
+
+Status write_component(JsonWriter& json, const v1::Component& component) {
+  json.begin_object().member("name", component.name());
+  for (const v1::Parameter& parameter : component.parameters()) {
+    json.key(parameter.name());
+    if (parameter.has_integer()) {
+      json.value(parameter.integer());
+    } else if (parameter.has_flag()) {
+      json.value(parameter.flag());
+    } else {
+      KVPLAN_TRY(const std::string text, text_of(parameter));
+      json.value(text);
+    }
+  }
+  json.end_object();
+  return Done{};
+}
+
+Status write_value(JsonWriter& json, const Message* value) {
+  if (value == nullptr) {
+    json.null();
+  } else if (const auto* component = dynamic_cast<const v1::Component*>(value)) {
+    return write_component(json, *component);
+  } else if (const auto* integer = dynamic_cast<const v1::Integer*>(value)) {
+    json.value(integer->value());
+  } else if (const auto* decimal = dynamic_cast<const v1::Decimal*>(value)) {
+    const auto number = parse_decimal(decimal->digits());
+    if (!number)
+      return bad_input("expected a decimal number, found \"" + decimal->digits().substr(0, 40) + "\"");
+    json.value(*number);
+  } else {
+    json.value(dynamic_cast<const v1::Text&>(*value).value());
+  }
+  return Done{};
+}
+
+}  // namespace
+
+Status fill_message(const plan::Scenario& scenario, v1::Scenario& message) {
+  for (std::size_t i = 0; i < plan::scenario_fields().size(); ++i) {
+    const plan::Field& field = plan::scenario_fields()[i];
+    if (scenario.texts[i].empty()) continue;
+    Message* value = message_at(message, field.path);
+    if (value == nullptr) return bad_input("the schema has no field for this path").at_field(field.path);
+    Status filled = fill_value(field, scenario.texts[i], scenario.origins[i], *value);
+    if (!filled.ok()) return std::move(filled).error().at_field(field.path);
+  }
+  return Done{};
+}
+
+Result<std::vector<plan::Setting>> settings_of(const v1::Scenario& message) {
+  if (holds_unknown_fields(message))
+    return bad_input("holds values that this version does not know: written by a later version of kvplan");
+  std::vector<plan::Setting> settings;
+  KVPLAN_TRY_DO(each_value(message, "", [&](const Stop& stop) -> Status {
+    if (stop.value == nullptr) return Done{};
+    Result<std::string> text = text_of(*stop.value);
+    if (!text.ok()) return std::move(text).error().at_field(stop.path);
+    const Result<plan::Origin> origin = origin_of(*stop.value);
+    if (!origin.ok()) return Error(origin.error()).at_field(stop.path);
+    settings.push_back({stop.path, std::move(text).value(), {}, 0, origin.value()});
+    return Done{};
+  }));
+  return settings;
+}
+
+Status write_scenario(JsonWriter& json, const v1::Scenario& message, bool fields_only) {
+  if (!fields_only) json.key("scenario").begin_object();
+  std::string open;
+  KVPLAN_TRY_DO(each_value(message, "", [&](const Stop& stop) -> Status {
+    const std::size_t dot = stop.path.find('.');
+    const std::string group = dot == std::string::npos ? std::string() : stop.path.substr(0, dot);
+    if (group != open) {
+      if (!open.empty()) json.end_object();
+      if (!group.empty()) json.key(group).begin_object();
+      open = group;
+    }
+    json.key(stop.field.name());
+    Status written = write_value(json, stop.value);
+    if (!written.ok()) return std::move(written).error().at_field(stop.path);
+    return Done{};
+  }));
+  if (!open.empty()) json.end_object();
+  if (!fields_only) json.end_object();
+  json.key("scenario_origins").begin_object();
+  KVPLAN_TRY_DO(each_value(message, "", [&](const Stop& stop) -> Status {
+    if (stop.value == nullptr) return Done{};
+    const Result<plan::Origin> origin = origin_of(*stop.value);
+    if (!origin.ok()) return Error(origin.error()).at_field(stop.path);
+    json.member(stop.path, origin.value() == plan::Origin::kGiven ? "given" : "default");
+    return Done{};
+  }));
+  json.end_object();
+  return Done{};
+}
+
+bool holds_unknown_fields(const Message& message) {
+  const auto& reflection = *message.GetReflection();
+  if (!reflection.GetUnknownFields(message).empty()) return true;
+  std::vector<const FieldDescriptor*> fields;
+  reflection.ListFields(message, &fields);
+  return std::any_of(fields.begin(), fields.end(), [&](const FieldDescriptor* field) {
+    if (field->cpp_type() != FieldDescriptor::CPPTYPE_MESSAGE) return false;
+    if (!field->is_repeated()) return holds_unknown_fields(reflection.GetMessage(message, field));
+    for (int i = 0; i < reflection.FieldSize(message, field); ++i)
+      if (holds_unknown_fields(reflection.GetRepeatedMessage(message, field, i))) return true;
+    return false;
+  });
+}
+
+}  // namespace kvplan::io
