@@ -16,11 +16,7 @@ class StoppableStream final : public traces::TraceStream {
   StoppableStream(traces::TraceStream& inner, const core::RunControl& control)
       : inner_(inner), control_(control) {}
   Result<bool> next(traces::Trace& piece) override {
-    if (control_.wants_stop()) {
-      Error error = bad_input("interrupted");
-      error.kind = ErrorKind::kInterrupted;
-      return error;
-    }
+    if (control_.wants_stop()) return interrupted_error();
     return inner_.next(piece);
   }
   [[nodiscard]] const traces::StreamSummary& summary() const override { return inner_.summary(); }

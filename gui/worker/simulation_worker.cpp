@@ -14,12 +14,6 @@ double thread_cpu_seconds() {
   return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
 }
 
-Error interrupted() {
-  Error error = bad_input("interrupted");
-  error.kind = ErrorKind::kInterrupted;
-  return error;
-}
-
 /// Frees what only tables of requests and files need.
 void keep_what_is_shown(plan::RunResult& run) {
   run.records = {};
@@ -84,7 +78,7 @@ void SimulationWorker::cancel() {
     if (running_) running_->stop = true;
   }
   if (!dropped) return;
-  answer([this, generation = dropped->generation] { Q_EMIT failed(generation, interrupted()); });
+  answer([this, generation = dropped->generation] { Q_EMIT failed(generation, interrupted_error()); });
 }
 
 bool SimulationWorker::busy() const {

@@ -42,6 +42,11 @@ struct Error {
   return Error{.message = std::move(message), .file = {}, .field = {}};
 }
 
+/// What a task returns that ended early because the user asked it to stop.
+[[nodiscard]] inline Error interrupted_error() {
+  return Error{.message = "interrupted", .file = {}, .field = {}, .kind = ErrorKind::kInterrupted};
+}
+
 /// Either a value or an `Error`. Ask `ok()` (or bool) before `value()`.
 template <class T>
 class [[nodiscard]] Result {

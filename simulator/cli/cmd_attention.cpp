@@ -124,7 +124,7 @@ void add_attention(CLI::App& app, Outcome& outcome) {
   auto info = std::make_shared<InfoOptions>();
   CLI::App* const show = attention->add_subcommand("info", "What a recording holds");
   show->add_option("INPUT", info->input, "A .kva recording, or attention rows as JSON")->required();
-  show->add_option("--json", info->json, "Write the result as JSON to this file, - for standard output");
+  add_json_option(*show, info->json, "the result");
   run_as(*show, outcome, [info] { return run_info(*info); });
 
   auto convert = std::make_shared<ConvertOptions>();

@@ -62,12 +62,7 @@ void add_compare(CLI::App& app, Outcome& outcome) {
   CLI::App* const command =
       app.add_subcommand("compare", "Run variants of a scenario and print them side by side");
   auto flags = std::make_shared<CompareFlags>();
-  command->add_option("input", flags->input.path, "Scenario (JSON or .kvs) or trace")->required();
-  command
-      ->add_option("--set", flags->input.sets,
-                   "PATH=VALUE: change one value of the scenario; may be repeated")
-      ->take_all()
-      ->allow_extra_args(false);
+  add_scenario_options(*command, flags->input);
   command
       ->add_option("--vary", flags->varies,
                    "'PATH=VALUE;VALUE;...': a variant for each value; several give all combinations")
@@ -77,8 +72,7 @@ void add_compare(CLI::App& app, Outcome& outcome) {
   command
       ->add_option("--threads", flags->threads, "Variants that run at once; the result does not depend on it")
       ->check(CLI::Range(1, 1024));
-  command->add_option("--json", flags->json,
-                      "Write the reports of all variants as JSON to FILE, or - for standard output");
+  add_json_option(*command, flags->json, "the reports of all variants");
   command->add_option("--html", flags->html, "Write one HTML page with tables and a chart");
   run_as(*command, outcome, [flags] { return run(*flags); });
 }

@@ -194,8 +194,7 @@ void add_evict(CLI::App& app, Outcome& outcome) {
       ->required();
   command->add_option("--sequence", options->sequence, "Sequence of the recording")->capture_default_str();
   command->add_option("--layer", options->layer, "Layer of the recording")->capture_default_str();
-  command->add_option("--json", options->json,
-                      "Write every step as JSON to this file, - for standard output");
+  add_json_option(*command, options->json, "every step");
   run_as(*command, outcome, [options] { return run_evict(*options); });
 }
 

@@ -99,13 +99,8 @@ void add_run(CLI::App& app, Outcome& outcome) {
   CLI::App* const command =
       app.add_subcommand("run", "Run a scenario, or a bare trace in the default scenario");
   auto flags = std::make_shared<RunFlags>();
-  command->add_option("input", flags->input.path, "Scenario (JSON or .kvs) or trace")->required();
-  command
-      ->add_option("--set", flags->input.sets,
-                   "PATH=VALUE: change one value of the scenario; may be repeated")
-      ->take_all()
-      ->allow_extra_args(false);
-  command->add_option("--json", flags->json, "Write the report as JSON to FILE, or - for standard output");
+  add_scenario_options(*command, flags->input);
+  add_json_option(*command, flags->json, "the report");
   command->add_option("--report", flags->report,
                       "Write the report in binary form (.kvr), with the timeline where --timeline is given");
   command->add_option("--requests", flags->requests, "Write one CSV line per request");

@@ -155,7 +155,6 @@ void add_trace(CLI::App& app, Outcome& outcome) {
     return std::pair(add_action(*trace, outcome, name, help, action, options), options);
   };
   constexpr const char* kAny = "A .kvt or any importable file, plain, .gz or .zst";
-  constexpr const char* kJson = "Write the result as JSON to this file, - for standard output";
 
   auto [import, import_options] = make("import", "Write a .kvt from a trace in any known format", run_import);
   import->add_option("INPUT", import_options->inputs, "Files of one format, in order")->required();
@@ -163,14 +162,14 @@ void add_trace(CLI::App& app, Outcome& outcome) {
 
   auto [info, info_options] = make("info", "Size, rate, lengths and prefix sharing of a trace", run_info);
   info->add_option("TRACE", info_options->inputs, kAny)->required()->expected(1);
-  info->add_option("--json", info_options->json, kJson);
+  add_json_option(*info, info_options->json, "the result");
 
   auto [head, head_options] = make("head", "The first requests of a trace", run_head);
   head->add_option("TRACE", head_options->inputs, kAny)->required()->expected(1);
   head->add_option("-n,--requests", head_options->rows, "How many")
       ->check(CLI::Range(std::int64_t{0}, traces::kPieceRequests))
       ->capture_default_str();
-  head->add_option("--json", head_options->json, kJson);
+  add_json_option(*head, head_options->json, "the requests");
 
   auto [convert, convert_options] =
       make("convert", "Write a trace as .kvt, .csv or .jsonl (Mooncake rows)", run_convert);

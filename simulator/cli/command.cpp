@@ -40,10 +40,9 @@ bool interrupted() {
   return stop_requested != 0;
 }
 
-Error interrupted_error() {
-  Error error = bad_input("interrupted");
-  error.kind = ErrorKind::kInterrupted;
-  return error;
+void add_json_option(CLI::App& command, std::string& path, std::string_view what) {
+  command.add_option("--json", path,
+                     "Write " + std::string(what) + " as JSON to FILE, or - for standard output");
 }
 
 Status write_text(const std::string& path, std::string_view text) {

@@ -25,11 +25,11 @@ void run_as(CLI::App& command, Outcome& outcome, std::function<Status()> body);
 /// From here on Ctrl-C and a polite kill only set a flag, so that a command can end with its outputs absent
 /// or whole.
 void watch_interrupts();
-/// True once the user asked to stop.
+/// True once the user asked to stop; the command then returns interrupted_error().
 bool interrupted();
-/// The error that a command returns when it stops for that reason (exit code 3).
-Error interrupted_error();
 
+/// `--json FILE|-`; `what` is written.
+void add_json_option(CLI::App& command, std::string& path, std::string_view what);
 /// Writes a result: to the file, whole or not at all, or to standard output where the path is "-".
 Status write_text(const std::string& path, std::string_view text);
 /// The same piece by piece: `make` gives its bytes to the sink that it is called with.

@@ -1,10 +1,19 @@
 #include "simulator/cli/scenario_input.h"
 
+#include <CLI/CLI.hpp>
+
 #include "simulator/io/scenario_file.h"
 #include "traces/import/open_trace.h"
 #include "traces/io/input.h"
 
 namespace kvplan::cli {
+
+void add_scenario_options(CLI::App& command, ScenarioInput& input) {
+  command.add_option("input", input.path, "Scenario (JSON or .kvs) or trace")->required();
+  command.add_option("--set", input.sets, "PATH=VALUE: change one value of the scenario; may be repeated")
+      ->take_all()
+      ->allow_extra_args(false);
+}
 
 Result<std::vector<plan::Setting>> read_settings(const ScenarioInput& input) {
   std::vector<plan::Setting> settings;

@@ -7,12 +7,19 @@
 #include "simulator/plan/scenario.h"
 #include "traces/record/trace.h"
 
+namespace CLI {
+class App;  // <CLI/CLI.hpp>, for the .cpp files
+}
+
 namespace kvplan::cli {
 
 struct ScenarioInput {
   std::string path;               ///< scenario file or trace
   std::vector<std::string> sets;  ///< PATH=VALUE
 };
+
+/// `input` and `--set`. The place must live as long as the command.
+void add_scenario_options(CLI::App& command, ScenarioInput& input);
 
 /// Settings in the order in which they count: the file's (or the bare trace as workload.trace), then --set.
 Result<std::vector<plan::Setting>> read_settings(const ScenarioInput& input);

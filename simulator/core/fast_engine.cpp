@@ -65,8 +65,7 @@ class FastEngine final : public BlockListener {
   Status run() {
     SimTime last_end{};
     while (true) {
-      if (run_.control != nullptr && run_.control->wants_stop())
-        return Error{.message = "interrupted", .file = {}, .field = {}, .kind = ErrorKind::kInterrupted};
+      if (run_.control != nullptr && run_.control->wants_stop()) return interrupted_error();
       collect_arrivals(now_);
       if (seats_.running() == 0 && waiting_.empty()) {
         if (next_arrival_ == run_.requests.size()) break;

@@ -38,8 +38,7 @@ class NaiveEngine final : public BlockListener {
     SimTime now{};
     SimTime last_end{};
     while (true) {
-      if (run_.control != nullptr && run_.control->wants_stop())
-        return Error{.message = "interrupted", .file = {}, .field = {}, .kind = ErrorKind::kInterrupted};
+      if (run_.control != nullptr && run_.control->wants_stop()) return interrupted_error();
       collect_arrivals(now);
       if (running_.empty() && waiting_.empty()) {
         if (next_arrival_ == run_.requests.size()) break;

@@ -193,8 +193,7 @@ Status run_seq_driver(const traces::Trace& trace, const CacheOptions& options,
   ReclaimCounter reclaimed;
   pool->set_listener(&reclaimed);
   for (RequestId r = 0; r < workload.size(); ++r) {
-    if (options.stop_asked != nullptr && options.stop_asked())
-      return Error{.message = "interrupted", .file = {}, .field = {}, .kind = ErrorKind::kInterrupted};
+    if (options.stop_asked != nullptr && options.stop_asked()) return interrupted_error();
     const auto i = static_cast<std::size_t>(r);
     if (workload.input[i] < 1 || workload.output[i] < 1 || !pool->fits_empty(r)) {
       sink(SeqRow{.request = r});

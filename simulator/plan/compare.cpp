@@ -181,11 +181,8 @@ Result<Comparison> compare(const std::vector<Setting>& settings, const std::vect
   bool any = false;
   for (const Variant& variant : comparison.variants) {
     if (variant.error && variant.error->kind == ErrorKind::kInterrupted) return *variant.error;
-    if (!variant.error && !variant.result) {  // the threads stopped before it began
-      Error error = bad_input("interrupted");
-      error.kind = ErrorKind::kInterrupted;
-      return error;
-    }
+    // the threads stopped before it began
+    if (!variant.error && !variant.result) return interrupted_error();
     any = any || variant.result.has_value();
   }
   if (!any) return *comparison.variants.front().error;

@@ -27,11 +27,9 @@ class FileSource final : public ByteSource {
   Result<std::size_t> read(char* to, std::size_t room) override {
     const ssize_t got = ::read(descriptor_, to, std::min(room, std::size_t{1} << 30));
     if (got >= 0) return static_cast<std::size_t>(got);
-    Error error = bad_input(std::string("cannot read: ") + std::strerror(errno)).at_file(path_);
     // Only a signal with a handler ends a waiting read: the user asked to stop.
-    if (errno == EINTR)
-      error = Error{.message = "interrupted", .file = {}, .field = {}, .kind = ErrorKind::kInterrupted};
-    return error;
+    if (errno == EINTR) return interrupted_error();
+    return bad_input(std::string("cannot read: ") + std::strerror(errno)).at_file(path_);
   }
 
  private:

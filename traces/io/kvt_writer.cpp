@@ -122,11 +122,7 @@ Result<WrittenTrace> write_kvt(TraceStream& stream, const std::string& path, boo
   std::int64_t last = std::numeric_limits<std::int64_t>::min();
   Trace piece;
   for (;;) {
-    if (stop()) {
-      Error error = bad_input("interrupted");
-      error.kind = ErrorKind::kInterrupted;
-      return error;
-    }
+    if (stop()) return interrupted_error();
     KVPLAN_TRY(const bool more, stream.next(piece));
     if (!more) break;
     KVPLAN_TRY_DO(writer.add(piece));

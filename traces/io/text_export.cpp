@@ -178,11 +178,7 @@ Status write_text_trace(TraceStream& stream, TextFormat format, const std::strin
   TextWriter writer(format);
   Trace piece;
   for (;;) {
-    if (stop()) {
-      Error error = bad_input("interrupted");
-      error.kind = ErrorKind::kInterrupted;
-      return error;
-    }
+    if (stop()) return interrupted_error();
     KVPLAN_TRY(const bool more, stream.next(piece));
     if (!more) break;
     KVPLAN_TRY(const std::string text, writer.rows(piece));
