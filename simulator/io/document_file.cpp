@@ -4,14 +4,13 @@
 
 #include "proto/document.pb.h"
 #include "simulator/base/version.h"
-#include "traces/io/kvt_frame.h"
+#include "simulator/frame/frame.h"
 
 namespace kvplan::io {
 namespace {
 
-namespace frames = traces::kvt;
-
 constexpr std::size_t kMagicBytes = 8;
+constexpr std::uint32_t kMostBytes = std::uint32_t{4} << 20;  // of a message
 
 bool is_small(char letter) {
   return letter >= 'a' && letter <= 'z';
@@ -31,29 +30,29 @@ std::optional<DocumentKind> document_kind(std::string_view begin) {
 }
 
 Status DocumentWriter::begin(DocumentKind kind, std::string_view body) {
-  if (body.size() > frames::most_bytes(kBodyFrame))
+  if (body.size() > kMostBytes)
     return bad_input("is too long for the binary form: " + std::to_string(body.size()) + " bytes, at most " +
-                     std::to_string(frames::most_bytes(kBodyFrame)) + " are read");
+                     std::to_string(kMostBytes) + " are read");
   v1::DocumentHeader header;
   header.set_version(kDocumentVersion);
   header.set_writer("kvplan " + std::string(kVersion));
   KVPLAN_TRY_DO(sink_(document_magic(kind)));
-  KVPLAN_TRY_DO(sink_(frames::make_frame(kHeadFrame, header.SerializeAsString())));
-  KVPLAN_TRY_DO(sink_(frames::make_frame(kBodyFrame, body)));
+  KVPLAN_TRY_DO(sink_(frame::make(kHeadFrame, header.SerializeAsString())));
+  KVPLAN_TRY_DO(sink_(frame::make(kBodyFrame, body)));
   frames_ = 2;
   return Done{};
 }
 
 Status DocumentWriter::add(std::string_view type, std::string_view message) {
-  KVPLAN_CHECK(type.size() == 4 && is_small(type[0]) && message.size() <= frames::most_bytes(type));
+  KVPLAN_CHECK(type.size() == 4 && is_small(type[0]) && message.size() <= kMostBytes);
   ++frames_;
-  return sink_(frames::make_frame(type, message));
+  return sink_(frame::make(type, message));
 }
 
 Status DocumentWriter::finish() {
   v1::DocumentTail tail;
   tail.set_frames(frames_);
-  return sink_(frames::make_frame(kTailFrame, tail.SerializeAsString()));
+  return sink_(frame::make(kTailFrame, tail.SerializeAsString()));
 }
 
 Error DocumentReader::wrong(std::string message) const {
@@ -65,23 +64,20 @@ Result<DocumentReader::Frame> DocumentReader::read_frame() {
     return input_.failed() ? input_.error() : wrong("the file ends in the middle: it is truncated");
   };
   frame_byte_ = input_.position();
-  const std::string head_bytes(input_.take(frames::kFrameHeadBytes));
-  if (head_bytes.size() < frames::kFrameHeadBytes) return truncated();
-  const frames::FrameHead head = frames::parse_head(head_bytes);
+  const std::string head_bytes(input_.take(frame::kHeadBytes));
+  if (head_bytes.size() < frame::kHeadBytes) return truncated();
+  const frame::Head head = frame::parse_head(head_bytes);
   const bool known = head.type == kHeadFrame || head.type == kBodyFrame || head.type == kTailFrame;
   if (!known && !is_small(head.type[0]))
     return wrong("expected a frame HEAD, BODY or TAIL, found other bytes");
-  const std::uint32_t most = frames::most_bytes(head.type);
-  if (head.raw_bytes > most || head.stored_bytes > most + most / 64 + 1024)
-    return wrong("a frame of " + std::to_string(head.raw_bytes) + " bytes (" +
-                 std::to_string(head.stored_bytes) + " stored); at most " + std::to_string(most) +
-                 " are read");
+  const Status good_size = frame::check_size(head, kMostBytes);
+  if (!good_size.ok()) return wrong(good_size.error().message);
   const std::string_view stored = input_.take(head.stored_bytes);
   if (stored.size() < head.stored_bytes) return truncated();
-  if (!frames::checksum_holds(head_bytes, stored))
+  if (!frame::checksum_holds(head_bytes, stored))
     return wrong("the checksum does not hold: the file is damaged");
   Frame frame{head.type, {}};
-  if (const Status unpacked = frames::unpack(head, stored, frame.message); !unpacked.ok())
+  if (const Status unpacked = frame::unpack(head, stored, frame.message); !unpacked.ok())
     return wrong(unpacked.error().message);
   return frame;
 }

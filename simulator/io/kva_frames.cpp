@@ -4,37 +4,19 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
-#include <zstd.h>
 
 #include <cerrno>
 #include <cstring>
 #include <utility>
 
+#include "simulator/frame/frame.h"
+
 namespace kvplan::io {
 namespace {
 
-constexpr int kZstdLevel = 3;
-
-template <class T>
-void append_le(std::string& out, T value) {
-  for (std::size_t i = 0; i < sizeof(T); ++i) out.push_back(static_cast<char>((value >> (8 * i)) & 0xFF));
-}
-template <class T>
-T load_le(const char* from) {
-  T value = 0;
-  for (std::size_t i = 0; i < sizeof(T); ++i)
-    value = static_cast<T>(value | static_cast<T>(static_cast<unsigned char>(from[i])) << (8 * i));
-  return value;
-}
-
-std::uint32_t crc(std::uint32_t start, std::string_view bytes) {
-  return static_cast<std::uint32_t>(
-      crc32_z(start, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
-}
-
 /// Over kind, length and payload: everything but the checksum itself.
 std::uint32_t frame_sum(std::string_view header, std::string_view payload) {
-  return crc(crc(crc(0, header.substr(0, 4)), header.substr(8, 8)), payload);
+  return frame::crc32(frame::crc32(frame::crc32(0, header.substr(0, 4)), header.substr(8, 8)), payload);
 }
 
 class FileAccess final : public RandomAccess {
@@ -103,18 +85,18 @@ std::string_view letters(FrameKind kind) {
 
 std::string frame(FrameKind kind, std::string_view payload) {
   std::string header(letters(kind));
-  append_le(header, std::uint32_t{0});
-  append_le(header, static_cast<std::uint64_t>(payload.size()));
+  frame::put_u32(header, 0);
+  frame::put_u64(header, payload.size());
   std::string sum;
-  append_le(sum, frame_sum(header, payload));
+  frame::put_u32(sum, frame_sum(header, payload));
   header.replace(4, 4, sum);
   return header.append(payload);
 }
 
 std::string trailer(std::int64_t index_offset) {
   std::string out;
-  append_le(out, static_cast<std::uint64_t>(index_offset));
-  append_le(out, crc(0, out));
+  frame::put_u64(out, static_cast<std::uint64_t>(index_offset));
+  frame::put_u32(out, frame::crc32(0, out));
   return out.append(kKvaEndMagic);
 }
 
@@ -128,7 +110,7 @@ Result<std::string> read_frame(const RandomAccess& file, FrameKind kind, std::in
   KVPLAN_TRY_DO(file.read(offset, header.data(), kFrameHeaderBytes));
   if (std::string_view(header).substr(0, 4) != letters(kind))
     return wrong("expected a frame " + std::string(letters(kind)));
-  const auto length = load_le<std::uint64_t>(header.data() + 8);
+  const auto length = frame::get_u64(std::string_view(header).substr(8));
   const std::int64_t room = end - offset - kFrameHeaderBytes;
   if (length > static_cast<std::uint64_t>(room))
     return wrong("the frame claims " + std::to_string(length) + " bytes, " + std::to_string(room) +
@@ -138,7 +120,7 @@ Result<std::string> read_frame(const RandomAccess& file, FrameKind kind, std::in
                  " are allowed");
   std::string payload(static_cast<std::size_t>(length), '\0');
   KVPLAN_TRY_DO(file.read(offset + kFrameHeaderBytes, payload.data(), static_cast<std::int64_t>(length)));
-  if (check_sums && frame_sum(header, payload) != load_le<std::uint32_t>(header.data() + 4))
+  if (check_sums && frame_sum(header, payload) != frame::get_u32(std::string_view(header).substr(4)))
     return wrong("checksum does not match: the frame is damaged");
   return payload;
 }
@@ -152,22 +134,17 @@ Result<std::int64_t> read_trailer(const RandomAccess& file, bool check_sums) {
   std::string bytes(static_cast<std::size_t>(kTrailerBytes), '\0');
   KVPLAN_TRY_DO(file.read(at, bytes.data(), kTrailerBytes));
   if (std::string_view(bytes).substr(12) != kKvaEndMagic) return wrong("no trailer: truncated");
-  if (check_sums && crc(0, std::string_view(bytes).substr(0, 8)) != load_le<std::uint32_t>(bytes.data() + 8))
+  if (check_sums && frame::crc32(0, std::string_view(bytes).substr(0, 8)) !=
+                        frame::get_u32(std::string_view(bytes).substr(8)))
     return wrong("checksum of the trailer does not match");
-  const auto offset = load_le<std::uint64_t>(bytes.data());
+  const auto offset = frame::get_u64(bytes);
   if (offset >= static_cast<std::uint64_t>(at)) return wrong("the index lies outside the file");
   return static_cast<std::int64_t>(offset);
 }
 
 std::string compress(std::string_view raw, Codec codec) {
   if (codec == Codec::kStored) return std::string(raw);
-  if (codec == Codec::kZstd) {
-    std::string out(ZSTD_compressBound(raw.size()), '\0');
-    const std::size_t size = ZSTD_compress(out.data(), out.size(), raw.data(), raw.size(), kZstdLevel);
-    KVPLAN_CHECK(ZSTD_isError(size) == 0);
-    out.resize(size);
-    return out;
-  }
+  if (codec == Codec::kZstd) return frame::compress(raw);
   uLongf size = compressBound(static_cast<uLong>(raw.size()));
   std::string out(size, '\0');
   KVPLAN_CHECK(::compress(reinterpret_cast<Bytef*>(out.data()), &size,
@@ -185,8 +162,8 @@ Result<std::string> decompress(std::string_view data, Codec codec, std::int64_t 
     size = data.size();
     if (size == out.size()) out = data;
   } else if (codec == Codec::kZstd) {
-    size = ZSTD_decompress(out.data(), out.size(), data.data(), data.size());
-    if (ZSTD_isError(size) != 0) return bad_input("zstd: " + std::string(ZSTD_getErrorName(size)));
+    KVPLAN_TRY_DO(frame::decompress(data, out));
+    size = out.size();
   } else if (codec == Codec::kZlib) {
     uLongf room = static_cast<uLongf>(raw_bytes);
     if (::uncompress(reinterpret_cast<Bytef*>(out.data()), &room, reinterpret_cast<const Bytef*>(data.data()),

@@ -7,34 +7,33 @@
 
 #include "proto/document.pb.h"
 #include "proto/report.pb.h"
+#include "simulator/frame/frame.h"
 #include "simulator/io/report_file.h"
 #include "simulator/io/report_message.h"
 #include "simulator/io/scenario_file.h"
 #include "simulator/io/scenario_message.h"
 #include "tests/fuzz/fuzz.h"
-#include "traces/io/kvt_frame.h"
 
 namespace {
 
 using namespace kvplan;
-namespace frames = traces::kvt;
 
 std::string framed(io::DocumentKind kind, std::string_view bytes) {
   v1::DocumentHeader header;
   header.set_version(io::kDocumentVersion);
   std::string out(io::document_magic(kind));
-  out += frames::make_frame(io::kHeadFrame, header.SerializeAsString());
+  out += frame::make(io::kHeadFrame, header.SerializeAsString());
   std::uint32_t count = 1;
   for (; bytes.size() >= 2; ++count) {
     std::size_t length = static_cast<unsigned char>(bytes[0]) + 256U * static_cast<unsigned char>(bytes[1]);
     bytes.remove_prefix(2);
     length = std::min(length, bytes.size());
-    out += frames::make_frame(count == 1 ? io::kBodyFrame : io::kTimelineFrame, bytes.substr(0, length));
+    out += frame::make(count == 1 ? io::kBodyFrame : io::kTimelineFrame, bytes.substr(0, length));
     bytes.remove_prefix(length);
   }
   v1::DocumentTail tail;
   tail.set_frames(count);
-  return out + frames::make_frame(io::kTailFrame, tail.SerializeAsString());
+  return out + frame::make(io::kTailFrame, tail.SerializeAsString());
 }
 
 std::string with_length(const std::string& message) {

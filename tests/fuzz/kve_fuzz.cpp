@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <sstream>
 
+#include "simulator/frame/frame.h"
 #include "simulator/io/log/encoder.h"
 #include "simulator/io/log/frame.h"
 #include "simulator/io/log/reader.h"
@@ -30,10 +31,10 @@ std::string framed(std::string_view bytes) {
   }
   std::string out(log::kMagic);
   for (std::size_t i = 0; i < messages.size(); ++i)
-    out += log::make_frame(i == 0                    ? log::kHead
-                           : i + 1 < messages.size() ? log::kEvents
-                                                     : log::kTail,
-                           messages[i]);
+    out += frame::make(i == 0                    ? log::kHead
+                       : i + 1 < messages.size() ? log::kEvents
+                                                 : log::kTail,
+                       messages[i]);
   return out;
 }
 
@@ -42,11 +43,11 @@ std::string messages_of(std::string_view file) {
   std::string out, message;
   file.remove_prefix(log::kMagic.size());
   while (!file.empty()) {
-    const log::FrameHead head = log::parse_head(file.substr(0, log::kFrameHeadBytes));
-    if (!log::unpack(head, file.substr(log::kFrameHeadBytes, head.stored_bytes), message).ok()) std::abort();
+    const frame::Head head = frame::parse_head(file.substr(0, frame::kHeadBytes));
+    if (!frame::unpack(head, file.substr(frame::kHeadBytes, head.stored_bytes), message).ok()) std::abort();
     for (int shift = 0; shift < 24; shift += 8) out += static_cast<char>(message.size() >> shift & 0xFF);
     out += message;
-    file.remove_prefix(log::kFrameHeadBytes + head.stored_bytes);
+    file.remove_prefix(frame::kHeadBytes + head.stored_bytes);
   }
   return out;
 }

@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "proto/trace.pb.h"
+#include "simulator/frame/frame.h"
 #include "tests/fuzz/fuzz.h"
 #include "traces/io/kvt.h"
 #include "traces/io/kvt_frame.h"
@@ -27,12 +28,12 @@ std::string framed(std::string_view bytes) {
   std::uint64_t last = 0;
   for (std::size_t i = 0; i < messages.size(); ++i) {
     last = out.size();
-    out += kvt::make_frame(i == 0                    ? kvt::kHead
-                           : i + 1 < messages.size() ? kvt::kChunk
-                                                     : kvt::kIndex,
-                           messages[i]);
+    out += frame::make(i == 0                    ? kvt::kHead
+                       : i + 1 < messages.size() ? kvt::kChunk
+                                                 : kvt::kIndex,
+                       messages[i]);
   }
-  kvt::put_u64(out, last);
+  frame::put_u64(out, last);
   return out + std::string(kvt::kEndMagic);
 }
 

@@ -34,12 +34,15 @@ const std::vector<Layer>& layers() {
     level({"simulator/attention", "simulator/policies", "simulator/observe"});
     level({"simulator/plan"});
     level({"simulator/report"});
-    level({"traces/io"});  // Protobuf and files begin here
+    // Protobuf and files begin here.
+    table.push_back({"simulator/frame", {"simulator/base"}});
+    below.emplace_back("simulator/frame");
+    level({"traces/io"});
     level({"simulator/io", "traces/import", "traces/synth"});
     level({"simulator/cli", "gui", "simulator/bench"});
     // The validator proves the simulator's bytes, so it shares no code with what it checks, but for the log's
-    // reader.
-    table.push_back({"simulator/io/log", {"simulator/base"}});
+    // reader (and the frames below that).
+    table.push_back({"simulator/io/log", {"simulator/base", "simulator/frame"}});
     table.push_back({"validator", {"simulator/base", "simulator/io/log"}});
     return table;
   }();

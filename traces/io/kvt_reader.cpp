@@ -3,6 +3,7 @@
 #include <string>
 
 #include "proto/trace.pb.h"
+#include "simulator/frame/frame.h"
 #include "traces/io/kvt.h"
 #include "traces/io/kvt_frame.h"
 
@@ -52,7 +53,7 @@ class KvtReader final : public TraceStream {
 
   std::unique_ptr<Input> input_;
   std::int64_t frame_offset_{0};
-  kvt::FrameHead head_{};
+  frame::Head head_{};
   std::string message_;
   v1::TraceChunk chunk_;
   StreamSummary summary_;
@@ -75,24 +76,21 @@ Error KvtReader::truncated() const {
 Status KvtReader::read_frame() {
   for (;;) {
     frame_offset_ = input_->position();
-    const std::string head_bytes(input_->take(kvt::kFrameHeadBytes));
-    if (head_bytes.size() < kvt::kFrameHeadBytes) return truncated();
-    head_ = kvt::parse_head(head_bytes);
+    const std::string head_bytes(input_->take(frame::kHeadBytes));
+    if (head_bytes.size() < frame::kHeadBytes) return truncated();
+    head_ = frame::parse_head(head_bytes);
     const bool known = head_.type == kvt::kHead || head_.type == kvt::kChunk || head_.type == kvt::kIndex;
     // Parts that a later version adds for those who know them begin with a small letter.
     const bool may_skip = !known && head_.type[0] >= 'a' && head_.type[0] <= 'z';
     if (!known && !may_skip) return wrong("expected a part HEAD, CHNK or INDX, found other bytes");
-    const std::uint32_t most = kvt::most_bytes(head_.type);
-    if (head_.raw_bytes > most || head_.stored_bytes > most + most / 64 + 1024)
-      return wrong("a part of " + std::to_string(head_.raw_bytes) + " bytes (" +
-                   std::to_string(head_.stored_bytes) + " stored); at most " + std::to_string(most) +
-                   " are read");
+    const Status good_size = frame::check_size(head_, kvt::most_bytes(head_.type));
+    if (!good_size.ok()) return wrong(good_size.error().message);
     const std::string_view stored = input_->take(head_.stored_bytes);
     if (stored.size() < head_.stored_bytes) return truncated();
-    if (!kvt::checksum_holds(head_bytes, stored))
+    if (!frame::checksum_holds(head_bytes, stored))
       return wrong("the checksum does not hold: the file is damaged");
     if (may_skip) continue;
-    const Status unpacked = kvt::unpack(head_, stored, message_);
+    const Status unpacked = frame::unpack(head_, stored, message_);
     if (!unpacked.ok()) return wrong(unpacked.error().message);
     return Done{};
   }
@@ -291,7 +289,7 @@ Status KvtReader::read_tail() {
   frame_offset_ = input_->position();
   const std::string tail(input_->take(16));
   if (tail.size() < 16) return truncated();
-  if (kvt::get_u64(tail) != index_offset || std::string_view(tail).substr(8) != kvt::kEndMagic)
+  if (frame::get_u64(tail) != index_offset || std::string_view(tail).substr(8) != kvt::kEndMagic)
     return wrong("expected the offset of the index and the end mark");
   if (!input_->peek(1).empty()) return wrong("bytes after the end mark");
   if (input_->failed()) return input_->error();

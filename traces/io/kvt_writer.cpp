@@ -3,6 +3,7 @@
 #include <string>
 
 #include "proto/trace.pb.h"
+#include "simulator/frame/frame.h"
 #include "traces/io/kvt.h"
 #include "traces/io/kvt_frame.h"
 
@@ -63,7 +64,7 @@ Status KvtWriter::begin(const StreamSummary& summary) {
     message = header.SerializeAsString();
   }
   KVPLAN_TRY_DO(put(kvt::kMagic));
-  return put(kvt::make_frame(kvt::kHead, message));
+  return put(frame::make(kvt::kHead, message));
 }
 
 Status KvtWriter::add(const Trace& piece) {
@@ -89,7 +90,9 @@ Status KvtWriter::add(const Trace& piece) {
   chunk_requests_.push_back(static_cast<std::uint32_t>(piece.size()));
   requests_ += static_cast<std::uint64_t>(piece.size());
   references_ += piece.prefix.ids.size();
-  return put(kvt::make_frame(kvt::kChunk, chunk.SerializeAsString()));
+  const std::string message = chunk.SerializeAsString();
+  KVPLAN_CHECK(message.size() <= kvt::kMostChunkBytes);
+  return put(frame::make(kvt::kChunk, message));
 }
 
 Status KvtWriter::finish(const StreamSummary& summary) {
@@ -106,9 +109,9 @@ Status KvtWriter::finish(const StreamSummary& summary) {
   const std::string message = index.SerializeAsString();
   if (message.size() > kvt::kMostOtherBytes) return bad_input("too many requests for one .kvt file");
   const std::uint64_t index_offset = position_;
-  KVPLAN_TRY_DO(put(kvt::make_frame(kvt::kIndex, message)));
+  KVPLAN_TRY_DO(put(frame::make(kvt::kIndex, message)));
   std::string tail;
-  kvt::put_u64(tail, index_offset);
+  frame::put_u64(tail, index_offset);
   tail += kvt::kEndMagic;
   return put(tail);
 }

@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "proto/event_log.pb.h"
+#include "simulator/frame/frame.h"
 #include "simulator/io/log/frame.h"
 
 namespace kvplan::event_log {
@@ -125,7 +126,7 @@ struct Encoder::State {
           bad_input("one event of the log needs more than " + std::to_string(kMostFrameBytes) + " bytes");
       return *failed;
     }
-    return write(make_frame(type, message.SerializeAsString()));
+    return write(frame::make(type, message.SerializeAsString()));
   }
   Status flush() {
     if (chunk.facts_size() == 0) return Done{};

@@ -9,6 +9,7 @@
 #include <istream>
 
 #include "proto/event_log.pb.h"
+#include "simulator/frame/frame.h"
 #include "simulator/io/log/decode.h"
 #include "simulator/io/log/frame.h"
 
@@ -60,19 +61,18 @@ struct Reader::State {
   Status read_frame() {
     frame_byte = byte;
     std::string head_bytes, stored;
-    KVPLAN_TRY_DO(read_exactly(head_bytes, kFrameHeadBytes, "a frame; expected frames up to TAIL"));
-    const FrameHead head = parse_head(head_bytes);
+    KVPLAN_TRY_DO(read_exactly(head_bytes, frame::kHeadBytes, "a frame; expected frames up to TAIL"));
+    const frame::Head head = frame::parse_head(head_bytes);
     if (head.type != kHead && head.type != kEvents && head.type != kTail)
       return wrong("expected a frame HEAD, EVTS or TAIL");
-    if (head.raw_bytes > kMostFrameBytes || head.stored_bytes > kMostFrameBytes + 65536)
-      return wrong("expected a frame of at most " + std::to_string(kMostFrameBytes) + " bytes, found " +
-                   std::to_string(std::max(head.raw_bytes, head.stored_bytes)));
+    auto good_size = frame::check_size(head, kMostFrameBytes);
+    if (!good_size.ok()) return at_frame(std::move(good_size).error());
     KVPLAN_TRY_DO(read_exactly(stored, head.stored_bytes, "a frame"));
-    if (!checksum_holds(head_bytes, stored)) return wrong("the frame's checksum does not hold");
-    auto unpacked = unpack(head, stored, message);
+    if (!frame::checksum_holds(head_bytes, stored)) return wrong("the frame's checksum does not hold");
+    auto unpacked = frame::unpack(head, stored, message);
     if (!unpacked.ok()) return at_frame(std::move(unpacked).error());
     type = head.type;
-    byte += static_cast<std::int64_t>(kFrameHeadBytes + stored.size());
+    byte += static_cast<std::int64_t>(frame::kHeadBytes + stored.size());
     return Done{};
   }
 

@@ -3,10 +3,10 @@
 
 #include "proto/document.pb.h"
 #include "proto/report.pb.h"
+#include "simulator/frame/frame.h"
 #include "simulator/io/report_message.h"
 #include "tests/unit/documents/support.h"
 #include "tests/unit/report/cases.h"
-#include "traces/io/kvt_frame.h"
 
 namespace kvplan::io {
 namespace {
@@ -106,7 +106,7 @@ TEST(DocumentDamage, OtherFramesAreLeftOutOrRefused) {
 TEST(DocumentDamage, CountsAreBounded) {
   // A frame that claims more than it may have, around nothing.
   std::string huge(document_magic(DocumentKind::kReport));
-  huge += traces::kvt::make_frame("HEAD", "\x08\x01") + "BODY" + std::string(12, '\xFF');
+  huge += frame::make("HEAD", "\x08\x01") + "BODY" + std::string(12, '\xFF');
   EXPECT_EQ(report_error(huge),
             "file: byte 35: a frame of 4294967295 bytes (4294967295 stored); at most 4194304 are read");
   // Two bytes are enough for a replica.

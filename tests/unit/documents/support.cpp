@@ -1,8 +1,8 @@
 #include "tests/unit/documents/support.h"
 
 #include "proto/document.pb.h"
+#include "simulator/frame/frame.h"
 #include "simulator/io/scenario_file.h"
-#include "traces/io/kvt_frame.h"
 
 namespace kvplan::io::testing {
 
@@ -12,7 +12,7 @@ traces::Input input_of(std::string_view bytes, const std::string& name) {
 
 std::string framed(DocumentKind kind, const std::vector<std::pair<std::string, std::string>>& messages) {
   std::string out(document_magic(kind));
-  for (const auto& [type, message] : messages) out += traces::kvt::make_frame(type, message);
+  for (const auto& [type, message] : messages) out += frame::make(type, message);
   return out;
 }
 

@@ -9,6 +9,7 @@
 
 #include "proto/trace.pb.h"
 #include "simulator/base/random.h"
+#include "simulator/frame/frame.h"
 #include "tests/unit/traces/support.h"
 #include "traces/io/kvt_frame.h"
 #include "traces/record/memory_stream.h"
@@ -225,13 +226,13 @@ Parts small_parts() {
 
 std::string assembled(Parts parts, const std::string& between = "") {
   std::string out(kvt::kMagic);
-  out += kvt::make_frame(kvt::kHead, parts.header.SerializeAsString());
+  out += frame::make(kvt::kHead, parts.header.SerializeAsString());
   out += between;
   if (parts.index.chunk_offset_size() == 0) parts.index.add_chunk_offset(out.size());
-  out += kvt::make_frame(kvt::kChunk, parts.chunk.SerializeAsString());
+  out += frame::make(kvt::kChunk, parts.chunk.SerializeAsString());
   const std::uint64_t index_offset = out.size();
-  out += kvt::make_frame(kvt::kIndex, parts.index.SerializeAsString());
-  kvt::put_u64(out, index_offset);
+  out += frame::make(kvt::kIndex, parts.index.SerializeAsString());
+  frame::put_u64(out, index_offset);
   return out + std::string(kvt::kEndMagic);
 }
 
@@ -291,17 +292,17 @@ TEST(KvtContent, PartsOfLaterVersionsAreSkippedWhereTheyMayBe) {
   const std::string digest_known = error.substr(error.find("columns give ") + 13, 16);
   parts.index.set_digest(digest_known);
   EXPECT_EQ(error_of(assembled(parts)), "no error");
-  EXPECT_EQ(error_of(assembled(parts, kvt::make_frame("note", "whatever"))), "no error");
-  EXPECT_NE(error_of(assembled(parts, kvt::make_frame("NOTE", "whatever")))
-                .find("expected a part HEAD, CHNK or INDX"),
-            std::string::npos);
+  EXPECT_EQ(error_of(assembled(parts, frame::make("note", "whatever"))), "no error");
+  EXPECT_NE(
+      error_of(assembled(parts, frame::make("NOTE", "whatever"))).find("expected a part HEAD, CHNK or INDX"),
+      std::string::npos);
 }
 
 TEST(KvtContent, SizesBeyondTheLimitsAreRefusedBeforeTheyAreAllocated) {
   std::string bytes(kvt::kMagic);
   bytes += "CHNK\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\x01\x02\x03\x04";
   EXPECT_EQ(error_of(bytes),
-            "t: byte 8: a part of 4294967295 bytes (4294967295 stored); at most 25165824 are read");
+            "t: byte 8: a frame of 4294967295 bytes (4294967295 stored); at most 25165824 are read");
 }
 
 TEST(KvtPage, AReaderWrittenFromThePageAgrees) {
