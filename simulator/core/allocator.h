@@ -24,6 +24,9 @@ struct MemoryLayout {
   std::int64_t capacity_bytes{0};  ///< KV bytes before rounding to quanta
   std::int64_t quanta{0};          ///< quanta that requests can hold
   bool returns_quanta{true};       ///< false: a request's memory comes back only as a whole, when it ends
+  /// False: no quantum is ever held by two requests, and none has an id: tables are empty, and so are spans
+  /// of ids; where a span's length says how many quanta were let go, each id in it is kNoBlock.
+  bool block_ids{true};
   /// Cells of one token's place that a token policy tells apart (see course.h); divides token_bytes.
   std::int64_t cells_per_token{1};
   std::int64_t metadata_bytes{0};  ///< of each cell, what the policy keeps beside keys and values
@@ -111,7 +114,8 @@ class Allocator {
   virtual void forget(RequestId request) = 0;
 
   /// Block ids of the request by logical block; kNoBlock where a block was let go. For contiguous memory one
-  /// entry, the address in tokens. Valid until the next call for this request.
+  /// entry, the address in tokens. Empty where blocks have no ids. Valid until the next call for this
+  /// request.
   [[nodiscard]] virtual std::span<const BlockId> table(RequestId request) const = 0;
   /// Quanta that the request holds or has let go: the length of its table in quanta.
   [[nodiscard]] virtual std::int64_t table_quanta(RequestId request) const = 0;

@@ -51,6 +51,7 @@ class FastEngine final : public BlockListener {
         workload_(*run.workload),
         allocator_(*run.allocator),
         grows_(run.allocator->growth_tokens() > 0),
+        ids_(run.allocator->layout().block_ids),
         quantum_(run.allocator->layout().quantum_tokens),
         phases_(std::max<std::int64_t>(run.allocator->growth_tokens(), 1)),
         goal_(run.workload->input.size()),
@@ -286,8 +287,8 @@ class FastEngine final : public BlockListener {
     const std::int64_t held = tokens_held(at(seat));
     const Course* const course = at(seat).course;
     if (!make_room(seat, course == nullptr ? held + 1 : course->table_slots(held + 1))) return false;
-    const auto table = allocator_.table(r);
-    decode_grants_.push_back({r, table.back(), static_cast<std::int64_t>(table.size()) - 1});
+    const std::int64_t last = allocator_.table_quanta(r) - 1;
+    decode_grants_.push_back({r, ids_ ? allocator_.table(r).back() : kNoBlock, last});
     if (tell_publications_) tell_decode_grants();  // between the reclaims that they caused
     return true;
   }
@@ -312,7 +313,7 @@ class FastEngine final : public BlockListener {
     const std::int64_t after = allocator_.table_quanta(r);
     if (after == before) return;
     auto blocks = allocator_.table(r);
-    if (allocator_.layout().returns_quanta) blocks = blocks.subspan(static_cast<std::size_t>(before));
+    if (ids_ && allocator_.layout().returns_quanta) blocks = blocks.subspan(static_cast<std::size_t>(before));
     for (Observer* o : run_.observers) o->on_grant(Grant{r, before, after - before, blocks});
   }
 
@@ -361,9 +362,9 @@ class FastEngine final : public BlockListener {
       s.goal = goal;
       prompts_.push_back(seat);
       const std::int64_t hit_blocks = found_.tokens / quantum_;
+      const auto hits = allocator_.table(r).subspan(0, ids_ ? static_cast<std::size_t>(hit_blocks) : 0);
       for (Observer* o : run_.observers)
-        o->on_admit(Admission{r, admitted_before_[static_cast<std::size_t>(r)], found_.tokens,
-                              allocator_.table(r).subspan(0, static_cast<std::size_t>(hit_blocks))});
+        o->on_admit(Admission{r, admitted_before_[static_cast<std::size_t>(r)], found_.tokens, hits});
       admitted_before_[static_cast<std::size_t>(r)] = true;
       if (run_.courses != nullptr) {
         KVPLAN_TRY(s.course, run_.courses->begin(r, goal));
@@ -547,9 +548,15 @@ class FastEngine final : public BlockListener {
     // The ids of what may be let go, before it is: all below `begin` at first, later the block that ends
     // there.
     const auto table = allocator_.table(s.request);
-    const std::int64_t last = std::min(begin / quantum_, static_cast<std::int64_t>(table.size()));
+    const std::int64_t length =
+        ids_ ? static_cast<std::int64_t>(table.size()) : allocator_.table_quanta(s.request);
+    const std::int64_t last = std::min(begin / quantum_, length);
     const std::int64_t from = first ? 0 : std::max<std::int64_t>(last - 1, 0);
-    candidates_.assign(table.begin() + from, table.begin() + last);
+    if (ids_) {
+      candidates_.assign(table.begin() + from, table.begin() + last);
+    } else {
+      candidates_.assign(static_cast<std::size_t>(last - from), kNoBlock);
+    }
     const Allocator::Dropped gone = allocator_.drop(s.request, run_.keep.sink, begin, held);
     if (first) {
       phases_.leave(seats_, seat);
@@ -574,6 +581,7 @@ class FastEngine final : public BlockListener {
   const Workload& workload_;
   Allocator& allocator_;
   bool grows_;  // decoding requests are granted quanta as they go
+  bool ids_;    // blocks have ids
   std::int64_t quantum_;
   PhaseLists phases_;
   SeatTable seats_;

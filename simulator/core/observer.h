@@ -17,6 +17,9 @@
 // memory comes back in quanta, each later one that completes a quantum; the drops between follow from the
 // rule. A request with a course drops at on_step_end what the course says; on_let_go tells the blocks that
 // this frees. Fast and naive stepping give the same calls, except that runs of alike steps may be split.
+//
+// Where quanta have no ids (MemoryLayout::block_ids) the spans of ids below are empty, `DecodeGrant::block`
+// is kNoBlock, and `Drop::released` has as many kNoBlock as quanta were let go.
 #pragma once
 
 #include <cstdint>

@@ -19,7 +19,8 @@ Ledger::Ledger(const core::Workload& workload, const core::MemoryLayout& layout,
       layout_(layout),
       keep_(keep),
       sinks_(std::move(sinks)),
-      refs_(at(layout.returns_quanta ? layout.quanta + 1 : workload.size()), 0) {
+      alone_(!layout.returns_quanta || !layout.block_ids),
+      refs_(at(alone_ ? 0 : layout.quanta + 1), 0) {
   if (keep_.evicts()) {
     erosion_.resize(refs_.size());
     sliders_.resize(at(workload.size()));
@@ -74,13 +75,11 @@ void Ledger::on_grant(const core::Grant& grant) {
     courses_->grant_prompt(grant.request, grant.first_block, grant.quanta);
     return set_courses();
   }
-  if (layout_.returns_quanta) {
+  if (!alone_) {
     for (const BlockId block : grant.blocks) {
       KVPLAN_CHECK(refs_[at(block)] == 0, block, refs_[at(block)]);
       refs_[at(block)] = 1;
     }
-  } else {
-    refs_[at(grant.request)] = 1;
   }
   add_unwritten(grant.request, grant.first_block * layout_.quantum_tokens,
                 (grant.first_block + grant.quanta) * layout_.quantum_tokens, 1);
@@ -93,8 +92,10 @@ void Ledger::on_decode_grants(std::span<const core::DecodeGrant> grants) {
       set_courses();
       continue;
     }
-    KVPLAN_CHECK(refs_[at(grant.block)] == 0, grant.block, refs_[at(grant.block)]);
-    refs_[at(grant.block)] = 1;
+    if (!alone_) {
+      KVPLAN_CHECK(refs_[at(grant.block)] == 0, grant.block, refs_[at(grant.block)]);
+      refs_[at(grant.block)] = 1;
+    }
     const std::int64_t from = grant.logical_block * layout_.quantum_tokens;
     add_unwritten(grant.request, from, from + layout_.quantum_tokens, 1);
   }
@@ -104,6 +105,10 @@ void Ledger::on_decode_grants(std::span<const core::DecodeGrant> grants) {
 // ---------------------------------------------------------------------------------------
 
 void Ledger::on_admit(const core::Admission& admission) {
+  if (alone_) {
+    cell(State::kLive) += admission.hit_tokens;
+    return;
+  }
   for (const BlockId block : admission.hits) {
     if (refs_[at(block)] == 0) {
       refs_[at(block)] = 1;
@@ -134,6 +139,7 @@ void Ledger::give_back(const core::Release& release) {
     courses_->leave(r);
     return set_courses();
   }
+  if (alone_) return give_back_alone(release);
   if (keep_.evicts() && sliders_[at(r)].sliding) {
     Slider& slider = sliders_[at(r)];
     leave_active(r);
@@ -146,16 +152,26 @@ void Ledger::give_back(const core::Release& release) {
   }
   const std::int64_t quantum = layout_.quantum_tokens;
   add_unwritten(r, release.written, release.quanta * quantum, -1);
-  if (!layout_.returns_quanta) {
-    let_block_go(r, release.written);
-    return;
-  }
   const std::int64_t full = release.written / quantum;
   for (std::int64_t b = 0; b < static_cast<std::int64_t>(release.table.size()); ++b) {
     const BlockId block = release.table[at(b)];
     if (block == kNoBlock) continue;
     let_block_go(block, b < full ? quantum : std::max<std::int64_t>(release.written - b * quantum, 0));
   }
+}
+
+void Ledger::give_back_alone(const core::Release& release) {
+  add_unwritten(release.request, release.written, release.quanta * layout_.quantum_tokens, -1);
+  std::int64_t dropped = 0;
+  if (keep_.evicts() && sliders_[at(release.request)].sliding) {
+    Slider& slider = sliders_[at(release.request)];
+    dropped = dropped_to(release.request) - keep_.sink;
+    cell(State::kHole) -= dropped - slider.let_go * layout_.quantum_tokens;
+    slider = {};
+    --sliding_count_;
+    --growing_blocks_;
+  }
+  cell(State::kLive) -= release.written - dropped;
 }
 
 void Ledger::on_preempt(const core::Release& release) {
@@ -340,10 +356,6 @@ void Ledger::begin_sliding(const core::Drop& drop) {
   evictions_.tokens += drop.begin - drop.begin_before;
   const std::int64_t quantum = layout_.quantum_tokens;
   for (auto b = drop.released.rbegin(); b != drop.released.rend(); ++b) let_block_go(*b, quantum);
-  if (!layout_.returns_quanta) {
-    join_active(drop.request, drop.request, 0);
-    return;
-  }
   const std::int64_t now_in = drop.begin / quantum;
   const std::int64_t protected_in = drop.sink / quantum;
   if (drop.sink % quantum != 0 && protected_in < now_in) {
@@ -356,9 +368,27 @@ void Ledger::begin_sliding(const core::Drop& drop) {
   join_active(drop.request, drop.table[at(now_in)], now_in * quantum);
 }
 
+/// All that a request drops is a hole until its quantum is let go.
+void Ledger::drop_alone(const core::Drop& drop) {
+  Slider& slider = sliders_[at(drop.request)];
+  if (!slider.sliding) {
+    slider.sliding = true;
+    slider.base = drop.begin - clock_;
+    ++sliding_count_;
+    ++growing_blocks_;
+    evictions_.tokens += drop.begin - drop.begin_before;
+    become_hole(drop.begin - drop.begin_before);
+  }
+  KVPLAN_CHECK(dropped_to(drop.request) == drop.begin, dropped_to(drop.request), drop.begin);
+  const auto quanta = static_cast<std::int64_t>(drop.released.size());
+  slider.let_go += quanta;
+  cell(State::kHole) -= quanta * layout_.quantum_tokens;
+}
+
 void Ledger::on_drop(const core::Drop& drop) {
   Slider& slider = sliders_[at(drop.request)];
   evictions_.blocks_let_go += static_cast<std::int64_t>(drop.released.size());
+  if (alone_) return drop_alone(drop);
   if (!slider.sliding) {
     begin_sliding(drop);
     return;
@@ -385,7 +415,8 @@ void Ledger::slide_all_but(std::span<const RequestId> finishing) {
   for (const RequestId r : finishing)
     if (sliders_[at(r)].sliding) still.push_back(r);
   std::vector<BlockId> apart;
-  for (const RequestId r : still) apart.push_back(sliders_[at(r)].active_block);
+  if (!alone_)
+    for (const RequestId r : still) apart.push_back(sliders_[at(r)].active_block);
   std::sort(apart.begin(), apart.end());
   apart.erase(std::unique(apart.begin(), apart.end()), apart.end());
 
@@ -394,6 +425,7 @@ void Ledger::slide_all_but(std::span<const RequestId> finishing) {
   ++clock_;
   for (const RequestId r : still) --sliders_[at(r)].base;
   for (const BlockId block : apart) new_holes += holes(block);
+  if (alone_) new_holes -= static_cast<std::int64_t>(still.size());
   become_hole(new_holes);
   evictions_.tokens += sliding_count_ - static_cast<std::int64_t>(still.size());
 }

@@ -108,8 +108,8 @@ class Ledger final : public core::Observer {
   void on_end(SimTime time) override;
 
  private:
-  // Where memory is contiguous, a whole reservation takes the part of a block here, and the request's id that
-  // of the block's.
+  // Where no quantum ever has two holders (contiguous memory, blocks without ids) everything is counted by
+  // request: `alone_`. Elsewhere blocks count their holders.
 
   /// A block that some request has dropped cells of. Holders are `full` (keep all its cells), `active` (their
   /// next drop is in it) or `past` (dropped up to its end, held for the protected cells at its start).
@@ -120,7 +120,8 @@ class Ledger final : public core::Observer {
     std::int64_t start{0};       ///< position of the block's first cell in every holder
   };
   struct Slider {
-    std::int64_t base{0};  ///< dropped up to clock_ + base; meaningful while sliding
+    std::int64_t base{0};    ///< dropped up to clock_ + base; meaningful while sliding
+    std::int64_t let_go{0};  ///< quanta let go since it began to slide; kept where it is alone
     RequestId next{-1};
     BlockId active_block{kNoBlock};
     BlockId past_block{kNoBlock};
@@ -133,6 +134,8 @@ class Ledger final : public core::Observer {
   }
   void add_unwritten(RequestId request, std::int64_t from, std::int64_t to, int sign);
   void give_back(const core::Release& release);
+  void give_back_alone(const core::Release& release);
+  void drop_alone(const core::Drop& drop);
   void let_block_go(BlockId block, std::int64_t written_cells);
   [[nodiscard]] std::int64_t holes(BlockId block) const;
   [[nodiscard]] bool grows(BlockId block) const;
@@ -159,11 +162,12 @@ class Ledger final : public core::Observer {
   bool refused_{false};
   std::int64_t running_{0};
   std::int64_t waiting_{0};
-  std::vector<std::int32_t> refs_;        // by block: requests that hold it
+  bool alone_;
+  std::vector<std::int32_t> refs_;        // by block: requests that hold it; empty where they are alone
   std::optional<CourseAccount> courses_;  // once a request follows one; then all do
   std::int64_t steps_in_progress_{0};
   // Only where the keep rule evicts:
-  std::vector<Erosion> erosion_;  // by block
+  std::vector<Erosion> erosion_;  // by block; empty where they are alone
   std::vector<Slider> sliders_;   // by request
   std::int64_t clock_{0};         // steps in which sliding requests have dropped a cell
   std::int64_t sliding_count_{0};

@@ -49,6 +49,7 @@ Result<std::unique_ptr<core::Allocator>> make_allocator(const Setup& setup) {
                                            .cells_per_token = setup.tokens.units.per_token,
                                            .metadata_bytes = setup.tokens.units.metadata_bytes,
                                            .prefix_cache = setup.prefix_cache,
+                                           .block_ids = setup.options.extra_observer != nullptr,
                                            .max_model_len = s.engine.integer("max_model_len")};
   const auto& entry = policies::allocator_entry(s.allocator);
   return setup.options.step_by_step ? entry.make_model(s.allocator, request)

@@ -9,7 +9,8 @@
 //
 // Costs per block, not per token, and no hashing: contents have dense names (core/workload.h), so the table
 // from name to block is an array. A content that is unique to its request can only be found by that request
-// after a preemption, so it is kept in the request (`Holder::heads`), not in the table.
+// after a preemption, so it is kept in the request (`Holder::heads`), not in the table. Where all contents
+// are of that kind and nobody asks for ids, allocator_paged_runs.cpp serves instead.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -466,6 +467,9 @@ Result<core::MemoryLayout> paged_layout(std::int64_t block_tokens, const Allocat
 
 Result<std::unique_ptr<core::Allocator>> make_paged(const Choice& choice, const AllocatorRequest& request) {
   KVPLAN_TRY(const MemoryLayout layout, paged_layout(choice.integer("block_tokens"), request));
+  const traces::PrefixHashes* const hashes = request.workload->prefix;
+  const bool shares = request.prefix_cache && hashes != nullptr && hashes->present();
+  if (!request.block_ids && !shares) return make_paged_runs(layout, request);
   return std::unique_ptr<core::Allocator>(std::make_unique<PagedAllocator>(layout, request));
 }
 

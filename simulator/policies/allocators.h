@@ -30,6 +30,9 @@ struct AllocatorRequest {
   std::int64_t cells_per_token{1};  ///< see core::MemoryLayout
   std::int64_t metadata_bytes{0};   ///< see core::MemoryLayout
   bool prefix_cache{true};
+  /// False: nobody will ask which blocks a request holds. A member may then keep its books without ids
+  /// (core::MemoryLayout::block_ids); every other answer stays the same.
+  bool block_ids{true};
   std::int64_t max_model_len{262144};  ///< what reserve=max reserves
 };
 

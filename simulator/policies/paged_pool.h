@@ -14,4 +14,9 @@ Result<std::unique_ptr<core::Allocator>> make_paged(const Choice& choice, const 
 Result<std::unique_ptr<core::Allocator>> make_paged_model(const Choice& choice,
                                                           const AllocatorRequest& request);
 
+/// What `make_paged` gives where nothing can tell blocks apart: the same pool without ids
+/// (allocator_paged_runs.cpp). REQUIRES: request.block_ids is false, and no content can be found by another
+/// request.
+std::unique_ptr<core::Allocator> make_paged_runs(core::MemoryLayout layout, const AllocatorRequest& request);
+
 }  // namespace kvplan::policies

@@ -140,6 +140,7 @@ CourseCase draw(std::uint64_t seed) {
   c.keep = {};
   c.prefix_cache = false;
   c.workload.prefix = nullptr;
+  c.block_ids = seed % 2 == 0;
   Random random(seed, "course runs");
   out.placement = random.chance(1, 2) ? core::Placement::kHoles : core::Placement::kReuse;
   // As many cells of a token as any of its requests' drops have: one set of tracks for the whole run.
@@ -205,6 +206,7 @@ TEST(CourseRuns, KeepRuleEqualsCourses) {
     const std::string by_rule = observe_run(*c, false);
     const core::KeepRule keep = c->keep;
     c->keep = {};
+    c->block_ids = seed % 2 == 0;
     Courses courses(*c, core::Placement::kHoles, [&](RequestId /*r*/, std::int64_t prompt) {
       return std::make_shared<attention::IntervalDrops>(attention::KeptInterval{keep.sink, keep.recent},
                                                         prompt, 1);

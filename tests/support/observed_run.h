@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -21,9 +22,13 @@ class Coverage final : public core::Observer {
   void on_arrival(SimTime /*time*/, RequestId /*request*/, bool accepted) override {
     rejected += accepted ? 0 : 1;
   }
-  void on_preempt(const core::Release& /*release*/) override { ++preempted; }
+  void on_preempt(const core::Release& release) override {
+    ++preempted;
+    preempted_at_[release.request] = release.written;
+  }
   void on_admit(const core::Admission& a) override {
     if (a.hit_tokens > 0) ++(a.again ? rehits : hits);
+    if (a.again && a.hit_tokens > 0 && a.hit_tokens < preempted_at_[a.request] / 2) ++partial_rehits;
   }
   void on_pass_end(const core::Pass& pass) override { refused += pass.refused ? 1 : 0; }
   void on_steps(const core::Steps& steps) override { in_runs += steps.series.steps - 1; }
@@ -35,6 +40,10 @@ class Coverage final : public core::Observer {
     let_go += static_cast<std::int64_t>(gone.logical_blocks.size());
   }
   std::int64_t rejected{0}, preempted{0}, hits{0}, rehits{0}, refused{0}, in_runs{0}, drops{0}, let_go{0};
+  std::int64_t partial_rehits{0};  ///< most of what had been written was handed out again
+
+ private:
+  std::map<RequestId, std::int64_t> preempted_at_;
 };
 
 /// Everything that a run is observed to do, as one text.

@@ -28,6 +28,7 @@ struct RandomCase {
   std::int64_t token_bytes{1};
   std::int64_t cells_per_token{1}, metadata_bytes{0};  ///< for courses
   bool prefix_cache{true};
+  bool block_ids{true};  ///< false: the allocator that serves may keep its books without
 
   [[nodiscard]] Result<std::unique_ptr<core::Allocator>> make_allocator(bool model) const {
     KVPLAN_TRY(const Choice choice,
@@ -39,6 +40,7 @@ struct RandomCase {
                                              .cells_per_token = cells_per_token,
                                              .metadata_bytes = metadata_bytes,
                                              .prefix_cache = prefix_cache && entry.shares_prefixes,
+                                             .block_ids = block_ids,
                                              .max_model_len = scheduler.max_model_len};
     return model ? entry.make_model(choice, request) : entry.make(choice, request);
   }
