@@ -64,13 +64,14 @@ class FastEngine final : public BlockListener {
   ~FastEngine() override { allocator_.set_listener(nullptr); }
 
   Status run() {
+    find_next_arrival();
     SimTime last_end{};
     while (true) {
       if (run_.control != nullptr && run_.control->wants_stop()) return interrupted_error();
       collect_arrivals(now_);
       if (seats_.running() == 0 && waiting_.empty()) {
         if (next_arrival_ == run_.requests.size()) break;
-        now_ = arrival_of(run_.requests[next_arrival_]);
+        now_ = next_arrival_time_;
         continue;
       }
       KVPLAN_TRY_DO(pass());
@@ -107,9 +108,15 @@ class FastEngine final : public BlockListener {
 
   // ---- arrivals ----
 
+  void find_next_arrival() {
+    next_arrival_time_ = next_arrival_ < run_.requests.size() ? arrival_of(run_.requests[next_arrival_])
+                                                              : SimTime{Ticks{INT64_MAX}};
+  }
+
   void collect_arrivals(SimTime until) {
-    while (next_arrival_ < run_.requests.size() && arrival_of(run_.requests[next_arrival_]) <= until) {
+    while (next_arrival_time_ <= until) {
       const RequestId r = run_.requests[next_arrival_++];
+      find_next_arrival();
       const auto i = static_cast<std::size_t>(r);
       const bool accepted =
           workload_.input[i] > 0 && workload_.output[i] > 0 &&
@@ -398,10 +405,8 @@ class FastEngine final : public BlockListener {
     }
     KVPLAN_CHECK(most >= 1, most);
     StepSeries series = run_.latency->decode_series(pass_.load, growing_count_, most);
-    if (next_arrival_ < run_.requests.size()) {
-      const Ticks distance = arrival_of(run_.requests[next_arrival_]) - now_;
-      series.steps = steps_to_reach(series, distance.count);
-    }
+    if (next_arrival_ < run_.requests.size())
+      series.steps = steps_to_reach(series, (next_arrival_time_ - now_).count);
     return series;
   }
 
@@ -483,7 +488,8 @@ class FastEngine final : public BlockListener {
     }
     for (Observer* o : run_.observers) o->on_step_end(now_, finishing_);
     for (const Attention& a : attention_) settle(a);
-    for (Observer* o : run_.observers) o->on_settled(now_, allocator_.counts());
+    if (!attention_.empty()) pass_.pool = allocator_.counts();  // else nothing came back
+    for (Observer* o : run_.observers) o->on_settled(now_, pass_.pool);
   }
 
   void settle(const Attention& a) {
@@ -589,6 +595,7 @@ class FastEngine final : public BlockListener {
 
   SimTime now_{};
   std::size_t next_arrival_{0};
+  SimTime next_arrival_time_{};  // beyond all times when there is none
   std::deque<RequestId> waiting_;
   std::vector<std::int32_t> goal_;     // by request: tokens to compute at its next admission
   std::vector<bool> generated_once_;   // by request

@@ -60,7 +60,8 @@ class PhaseLists {
   explicit PhaseLists(std::int64_t period);
 
   [[nodiscard]] std::int64_t phase_of(std::int64_t step) const {
-    return ((step % period_) + period_) % period_;
+    // Most periods are powers of two: no division.
+    return (period_ & (period_ - 1)) == 0 ? step & (period_ - 1) : ((step % period_) + period_) % period_;
   }
   /// First member, by admission, of those that hold a multiple of the period at `step`.
   [[nodiscard]] Seat first(std::int64_t step) const {

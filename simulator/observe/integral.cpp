@@ -5,17 +5,20 @@
 namespace kvplan::observe {
 
 void Integrals::on_span(const LedgerSpan& span) {
-  const std::int64_t n = span.series.steps;
-  const Wide length = span.series.span(n);
-  for (std::size_t s = 0; s < kStates; ++s) {
-    if (span.growth[s] == 0) {
-      cell_ticks_[s] += length * span.cells[s];
-    } else {
-      cell_ticks_[s] += integral(span.cells[s], span.growth[s], span.series, n);
+  const SeriesSums sums(span.series, span.series.steps);
+  // Times of a run are below 2^63 ticks (core::kLastTick), and so is nearly every moment: one multiplication.
+  const auto time = static_cast<std::int64_t>(sums.time);
+  const auto moment = static_cast<std::int64_t>(sums.moment);
+  if (time == sums.time && moment == sums.moment) {
+    for (std::size_t s = 0; s < kStates; ++s) {  // most states have no cell, most do not grow
+      if (span.cells[s] != 0) cell_ticks_[s] += Wide{time} * span.cells[s];
+      if (span.growth[s] != 0) cell_ticks_[s] += Wide{moment} * span.growth[s];
     }
+  } else {
+    for (std::size_t s = 0; s < kStates; ++s) cell_ticks_[s] += sums.integral(span.cells[s], span.growth[s]);
   }
-  running_ticks_ += length * span.running;
-  ticks_ += length;
+  running_ticks_ += sums.time * span.running;
+  ticks_ += sums.time;
   max_running_ = std::max(max_running_, span.running);
 }
 

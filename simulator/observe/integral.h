@@ -7,16 +7,23 @@
 
 namespace kvplan::observe {
 
-/// Sum over k in [0, n) of (value + k * growth) * (first + k * series.growth): the integral of a quantity
-/// that changes by `growth` at each step's end over the first n steps. Exact.
-constexpr Wide integral(std::int64_t value, std::int64_t growth, const core::StepSeries& series,
-                        std::int64_t n) {
-  const Wide one = Wide{n} * (n - 1) / 2;        // sum of k
-  const Wide two = one * (2 * Wide{n} - 1) / 3;  // sum of k^2
-  return Wide{value} * series.first.count * n +
-         (Wide{value} * series.growth.count + Wide{growth} * series.first.count) * one +
-         Wide{growth} * series.growth.count * two;
-}
+/// What integrals over the first n steps of a series are made of. A quantity that begins at `value` and
+/// changes by `growth` at each step's end has the integral
+///   sum over k in [0, n) of (value + k * growth) * duration(k) = value * time + growth * moment. Exact.
+struct SeriesSums {
+  Wide time{0};    ///< sum of duration(k)
+  Wide moment{0};  ///< sum of k * duration(k)
+
+  constexpr SeriesSums(const core::StepSeries& series, std::int64_t n) : time(series.span(n)) {
+    if (n == 1) return;
+    const Wide one = Wide{n} * (n - 1) / 2;        // sum of k
+    const Wide two = one * (2 * Wide{n} - 1) / 3;  // sum of k^2
+    moment = one * series.first.count + two * series.growth.count;
+  }
+  [[nodiscard]] constexpr Wide integral(std::int64_t value, std::int64_t growth) const {
+    return time * value + moment * growth;
+  }
+};
 
 /// Sums over the whole run.
 class Integrals final : public LedgerSink {

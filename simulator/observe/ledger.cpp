@@ -1,6 +1,7 @@
 #include "simulator/observe/ledger.h"
 
 #include <algorithm>
+#include <tuple>
 
 #include "simulator/base/check.h"
 
@@ -37,11 +38,10 @@ StateCounts Ledger::bytes() const {
 }
 
 void Ledger::check() const {
-  std::int64_t sum = layout_.padding_bytes();
-  for (const std::int64_t cells : cells_) {
-    KVPLAN_CHECK(cells >= 0, cells);
-    sum += cells * layout_.count_bytes();
-  }
+  const std::int64_t cells = std::apply([](auto... state) { return (state + ...); }, cells_);
+  const std::int64_t signs = std::apply([](auto... state) { return (state | ...); }, cells_);
+  KVPLAN_CHECK(signs >= 0, *std::min_element(cells_.begin(), cells_.end()));
+  const std::int64_t sum = layout_.padding_bytes() + cells * layout_.count_bytes();
   KVPLAN_CHECK(sum == layout_.capacity_bytes, sum, layout_.capacity_bytes);
 }
 
@@ -62,6 +62,10 @@ void Ledger::set_pool(const core::PoolCounts& pool) {
 void Ledger::add_unwritten(RequestId request, std::int64_t from, std::int64_t to, int sign) {
   if (from >= to) return;
   const std::int64_t final_tokens = workload_.final_tokens(request);
+  if (to <= final_tokens) {
+    cell(State::kReserved) += sign * (to - from);
+    return;
+  }
   const std::int64_t needed_end = ceil_div(final_tokens, layout_.quantum_tokens) * layout_.quantum_tokens;
   const std::int64_t writable_end = std::clamp(final_tokens, from, to);
   const std::int64_t tail_end = std::clamp(needed_end, writable_end, to);
@@ -187,6 +191,7 @@ void Ledger::on_settled(SimTime /*time*/, const core::PoolCounts& pool) {
 }
 
 void Ledger::on_end(SimTime time) {
+  end_ = time;
   for (LedgerSink* sink : sinks_) sink->on_end(time, cells_);
 }
 

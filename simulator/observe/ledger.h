@@ -88,6 +88,8 @@ class Ledger final : public core::Observer {
   [[nodiscard]] StateCounts bytes() const;
   [[nodiscard]] const core::MemoryLayout& layout() const { return layout_; }
   [[nodiscard]] const EvictionCounts& evictions() const { return evictions_; }
+  /// When the last step ended. REQUIRES: after on_end.
+  [[nodiscard]] SimTime end() const { return end_; }
   /// The state stays as it is until `time`; for replicas that end before others. REQUIRES: after on_end.
   void extend_to(SimTime time);
 
@@ -159,6 +161,7 @@ class Ledger final : public core::Observer {
   StateCounts cells_{};
   EvictionCounts evictions_;
   SimTime told_until_{};
+  SimTime end_{};
   bool refused_{false};
   std::int64_t running_{0};
   std::int64_t waiting_{0};

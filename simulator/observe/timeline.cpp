@@ -91,6 +91,7 @@ void Timeline::end_at(SimTime end) {
 /// `steps` whole steps from `step` on (length = 0), or a piece of `length` ticks of one step.
 void Timeline::add(TimelineBin& bin, const LedgerSpan& span, std::int64_t step, std::int64_t steps,
                    Wide length) {
+  const SeriesSums sums({span.series.duration(step), span.series.growth, steps}, steps);
   for (std::size_t row = 0; row < kTimelineRows; ++row) {
     const std::int64_t growth = growth_of(span, row);
     const std::int64_t first = value_of(span, row) + step * growth;
@@ -98,8 +99,7 @@ void Timeline::add(TimelineBin& bin, const LedgerSpan& span, std::int64_t step, 
     if (length > 0) {
       bin.value_ticks[row] += length * first;
     } else {
-      const core::StepSeries rest{span.series.duration(step), span.series.growth, steps};
-      bin.value_ticks[row] += integral(first, growth, rest, steps);
+      bin.value_ticks[row] += sums.integral(first, growth);
     }
     const auto [low, high] = std::minmax(first, last);
     bin.least[row] = bin.seen ? std::min(bin.least[row], low) : low;

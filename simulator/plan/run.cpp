@@ -56,22 +56,13 @@ Result<std::unique_ptr<core::Allocator>> make_allocator(const Setup& setup) {
                                     : entry.make(s.allocator, request);
 }
 
-/// The last tick that a replica reached.
-class EndTime final : public core::Observer {
- public:
-  void on_end(SimTime time) override { end = time; }
-  SimTime end{};
-};
-
-/// One run of one replica with the given sinks and observers.
+/// One run of one replica with the given sinks and observers. Returns the last tick that it reached.
 Result<SimTime> run_replica(const Setup& setup, std::size_t replica, core::Allocator& allocator,
                             std::vector<observe::LedgerSink*> sinks, std::vector<core::Observer*> observers,
                             observe::EvictionCounts* evictions, std::vector<bool>* used, SimTime extend_to,
                             bool with_extra) {
   observe::Ledger ledger(setup.workload, allocator.layout(), setup.scenario.keep, std::move(sinks));
-  EndTime end;
   observers.insert(observers.begin(), &ledger);
-  observers.push_back(&end);
   if (with_extra && setup.options.extra_observer) {
     KVPLAN_TRY(core::Observer* const extra, setup.options.extra_observer(static_cast<std::int64_t>(replica),
                                                                          setup.workload, ledger, allocator));
@@ -92,7 +83,7 @@ Result<SimTime> run_replica(const Setup& setup, std::size_t replica, core::Alloc
   ledger.extend_to(extend_to);
   if (evictions != nullptr) *evictions = ledger.evictions();
   if (used != nullptr && courses) *used = courses->used();
-  return end.end;
+  return ledger.end();
 }
 
 Result<Setup> prepare(const Scenario& scenario, const traces::Trace& trace, const RunOptions& options,

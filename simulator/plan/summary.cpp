@@ -13,23 +13,36 @@ using observe::kStates;
 using observe::RequestRecord;
 using observe::RequestStatus;
 
-/// Nearest rank: the least value that at least p percent of all are not above.
-double percentile(const std::vector<double>& sorted, std::int64_t percent) {
-  const auto n = static_cast<std::int64_t>(sorted.size());
-  const std::int64_t rank = std::max<std::int64_t>(ceil_div(percent * n, 100), 1);
-  return sorted[static_cast<std::size_t>(rank - 1)];
-}
+/// Percentiles by nearest rank (the least value that at least p percent of all are not above), asked for in
+/// ascending order: only what is asked for is put in its place, and each search goes on behind the one
+/// before.
+class Percentiles {
+ public:
+  explicit Percentiles(std::vector<double>& values) : values_(values), from_(values.begin()) {}
+  double next(std::int64_t percent) {
+    const auto n = static_cast<std::int64_t>(values_.size());
+    const std::int64_t rank = std::max<std::int64_t>(ceil_div(percent * n, 100), 1);
+    const auto place = values_.begin() + (rank - 1);
+    std::nth_element(from_, place, values_.end());
+    from_ = place;
+    return *place;
+  }
+
+ private:
+  std::vector<double>& values_;
+  std::vector<double>::iterator from_;  // nothing behind it is less than anything before it
+};
 
 std::optional<LatencySummary> summarize(std::vector<double> values) {
   if (values.empty()) return std::nullopt;
   LatencySummary s;
   s.mean = std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
-  std::sort(values.begin(), values.end());
-  s.p50 = percentile(values, 50);
-  s.p90 = percentile(values, 90);
-  s.p95 = percentile(values, 95);
-  s.p99 = percentile(values, 99);
-  s.max = values.back();
+  Percentiles percentiles(values);
+  s.p50 = percentiles.next(50);
+  s.p90 = percentiles.next(90);
+  s.p95 = percentiles.next(95);
+  s.p99 = percentiles.next(99);
+  s.max = percentiles.next(100);
   return s;
 }
 

@@ -116,10 +116,10 @@ class PagedRuns final : public core::Allocator {
 
   bool grow(RequestId r, std::int64_t tokens) override {
     Life& l = existing(r);
-    const std::int64_t fresh = ceil_div(tokens, layout_.quantum_tokens) - l.end;
+    const std::int64_t room = l.end * layout_.quantum_tokens;
+    const std::int64_t fresh = tokens > room ? ceil_div(tokens - room, layout_.quantum_tokens) : 0;
     if (fresh > free_ + cached_) return false;
     // A decoding request asks when its table is full: what filled in earlier steps is findable since then.
-    const std::int64_t room = l.end * layout_.quantum_tokens;
     if (tokens == room + 1) make_findable(l, room);
     take(fresh);
     l.end += fresh;
