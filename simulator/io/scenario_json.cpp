@@ -210,6 +210,10 @@ void apply_origins(const std::map<std::string, std::string>& origins, std::vecto
   for (plan::Setting& setting : settings) {
     const auto found = origins.find(setting.path);
     if (found != origins.end() && found->second == "default") setting.origin = plan::Origin::kDefault;
+    const std::string prefix = setting.path + ".";
+    for (auto param = origins.lower_bound(prefix);
+         param != origins.end() && param->first.compare(0, prefix.size(), prefix) == 0; ++param)
+      if (param->second == "default") setting.default_params.push_back(param->first.substr(prefix.size()));
   }
 }
 

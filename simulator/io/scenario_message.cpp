@@ -70,11 +70,13 @@ Result<plan::Origin> origin_of(const Message& value) {
   return origin_of(dynamic_cast<const v1::Component&>(value).origin());
 }
 
-void fill_component(const Choice& choice, v1::Component& component) {
+void fill_component(const Choice& choice, const plan::Scenario& scenario, std::size_t field,
+                    v1::Component& component) {
   component.set_name(std::string(choice.name()));
   for (const Param& param : choice.descriptor().params) {
     v1::Parameter& out = *component.add_parameters();
     out.set_name(std::string(param.name));
+    out.set_origin(origin_of(scenario.param_origin(field, param.name)));
     switch (param.kind) {
       case ParamKind::kInteger:
         out.set_integer(choice.integer(param.name));
@@ -92,14 +94,16 @@ void fill_component(const Choice& choice, v1::Component& component) {
   }
 }
 
-Status fill_value(const plan::Field& field, const std::string& text, plan::Origin origin, Message& value) {
-  const v1::Origin from = origin_of(origin);
+Status fill_value(const plan::Scenario& scenario, std::size_t i, Message& value) {
+  const plan::Field& field = plan::scenario_fields()[i];
+  const std::string& text = scenario.texts[i];
+  const v1::Origin from = origin_of(scenario.origins[i]);
   const auto wrong_type = [] { return bad_input("the schema has another type of value"); };
   if (auto* component = dynamic_cast<v1::Component*>(&value)) {
     if (field.kind != plan::FieldKind::kComponent) return wrong_type();
     KVPLAN_TRY(const Choice choice,
                parse_component(text, field.family, plan::family_descriptors(field.family)));
-    fill_component(choice, *component);
+    fill_component(choice, scenario, i, *component);
     component->set_origin(from);
   } else if (auto* integer = dynamic_cast<v1::Integer*>(&value)) {
     const auto number = parse_integer(text);
@@ -159,6 +163,19 @@ Result<std::string> text_of(const Message& value) {
   return text_of(dynamic_cast<const v1::Component&>(value));
 }
 
+/// Parameters of a component that are defaults.
+Result<std::vector<std::string>> default_params(const Message& value, const std::string& path) {
+  std::vector<std::string> out;
+  const auto* component = dynamic_cast<const v1::Component*>(&value);
+  for (int i = 0; component != nullptr && i < component->parameters_size(); ++i) {
+    const v1::Parameter& parameter = component->parameters(i);
+    const Result<plan::Origin> origin = origin_of(parameter.origin());
+    if (!origin.ok()) return Error(origin.error()).at_field(path + "." + parameter.name());
+    if (origin.value() == plan::Origin::kDefault) out.push_back(parameter.name());
+  }
+  return out;
+}
+
 Status write_component(JsonWriter& json, const v1::Component& component) {
   json.begin_object().member("name", component.name());
   for (const v1::Parameter& parameter : component.parameters()) {
@@ -202,7 +219,7 @@ Status fill_message(const plan::Scenario& scenario, v1::Scenario& message) {
     if (scenario.texts[i].empty()) continue;
     Message* value = message_at(message, field.path);
     if (value == nullptr) return bad_input("the schema has no field for this path").at_field(field.path);
-    Status filled = fill_value(field, scenario.texts[i], scenario.origins[i], *value);
+    Status filled = fill_value(scenario, i, *value);
     if (!filled.ok()) return std::move(filled).error().at_field(field.path);
   }
   return Done{};
@@ -218,7 +235,8 @@ Result<std::vector<plan::Setting>> settings_of(const v1::Scenario& message) {
     if (!text.ok()) return std::move(text).error().at_field(stop.path);
     const Result<plan::Origin> origin = origin_of(*stop.value);
     if (!origin.ok()) return Error(origin.error()).at_field(stop.path);
-    settings.push_back({stop.path, std::move(text).value(), {}, 0, origin.value()});
+    KVPLAN_TRY(std::vector<std::string> defaults, default_params(*stop.value, stop.path));
+    settings.push_back({stop.path, std::move(text).value(), {}, 0, origin.value(), std::move(defaults)});
     return Done{};
   }));
   return settings;
@@ -247,7 +265,17 @@ Status write_scenario(JsonWriter& json, const v1::Scenario& message, bool fields
     if (stop.value == nullptr) return Done{};
     const Result<plan::Origin> origin = origin_of(*stop.value);
     if (!origin.ok()) return Error(origin.error()).at_field(stop.path);
-    json.member(stop.path, origin.value() == plan::Origin::kGiven ? "given" : "default");
+    const auto told = [&](const std::string& path, plan::Origin from) {
+      json.member(path, from == plan::Origin::kGiven ? "given" : "default");
+    };
+    told(stop.path, origin.value());
+    KVPLAN_TRY(const std::vector<std::string> defaults, default_params(*stop.value, stop.path));
+    const auto* component = dynamic_cast<const v1::Component*>(stop.value);
+    for (int i = 0; component != nullptr && i < component->parameters_size(); ++i) {
+      const std::string& name = component->parameters(i).name();
+      const bool is_default = std::find(defaults.begin(), defaults.end(), name) != defaults.end();
+      told(stop.path + "." + name, is_default ? plan::Origin::kDefault : plan::Origin::kGiven);
+    }
     return Done{};
   }));
   json.end_object();

@@ -125,10 +125,9 @@ void write_scenario(JsonWriter& json, const Scenario& scenario) {
   if (!open.empty()) json.end_object();
   json.end_object();
   json.key("scenario_origins").begin_object();
-  for (std::size_t i = 0; i < scenario_fields().size(); ++i) {
-    if (scenario.texts[i].empty()) continue;
-    json.member(scenario_fields()[i].path, scenario.origins[i] == Origin::kGiven ? "given" : "default");
-  }
+  each_origin(scenario, [&](std::string_view path, Origin origin) {
+    json.member(path, origin == Origin::kGiven ? "given" : "default");
+  });
   json.end_object();
 }
 

@@ -191,7 +191,10 @@ std::vector<Setting> spread_fleet(const Setting& setting) {
     const std::size_t equals = item.find('=');
     out.push_back({"fleet." + std::string(item.substr(0, equals)),
                    equals == std::string_view::npos ? std::string() : std::string(item.substr(equals + 1)),
-                   setting.file, setting.line, setting.origin});
+                   setting.file,
+                   setting.line,
+                   setting.origin,
+                   {}});
     rest = comma == std::string_view::npos ? std::string_view{} : rest.substr(comma + 1);
   }
   return out;
@@ -211,6 +214,31 @@ Error placed(Error error, const Setting& setting) {
 /// Where each field was last given, for errors that show only once all are known.
 using Places = std::array<Setting, kFields.size()>;
 
+/// Which parameters of a component somebody has chosen: those of its latest text, and those set alone since.
+void note_given_params(const Setting& setting, std::string_view param, std::string_view text,
+                       std::vector<std::string>& given) {
+  const auto is_default = [&](std::string_view name) {
+    return setting.origin == Origin::kDefault ||
+           std::find(setting.default_params.begin(), setting.default_params.end(), name) !=
+               setting.default_params.end();
+  };
+  if (!param.empty()) {
+    std::erase(given, param);
+    if (!is_default(param)) given.emplace_back(param);
+    return;
+  }
+  given.clear();
+  const std::size_t colon = text.find(':');
+  std::string_view rest = colon == std::string_view::npos ? std::string_view{} : text.substr(colon + 1);
+  while (!rest.empty()) {
+    const std::size_t comma = rest.find(',');
+    const std::string_view item = rest.substr(0, comma);
+    const std::string_view name = item.substr(0, item.find('='));
+    if (!is_default(name)) given.emplace_back(name);
+    rest = comma == std::string_view::npos ? std::string_view{} : rest.substr(comma + 1);
+  }
+}
+
 Status apply(const Setting& setting, Scenario& scenario, Places& places) {
   const Result<Place> place = place_of(setting.path);
   if (!place) return Error(place.error()).at_file(setting.file).at_line(setting.line);
@@ -225,10 +253,13 @@ Status apply(const Setting& setting, Scenario& scenario, Places& places) {
     scenario.origins[i] = setting.origin;
     return Done{};
   }
+  const std::string written = text;
   const Status good = check_value(kFields[i], text);
   if (!good) return placed(good.error(), setting);
   scenario.texts[i] = text;
   scenario.origins[i] = setting.origin;
+  if (kFields[i].kind == FieldKind::kComponent)
+    note_given_params(setting, place.value().param, written, scenario.given_params[i]);
   return Done{};
 }
 
@@ -343,6 +374,23 @@ const std::string& Scenario::text(std::string_view path) const {
   return texts[field_index(path)];
 }
 
+Origin Scenario::param_origin(std::size_t i, std::string_view param) const {
+  const auto& given = given_params[i];
+  return std::find(given.begin(), given.end(), param) == given.end() ? Origin::kDefault : Origin::kGiven;
+}
+
+void each_origin(const Scenario& scenario, const std::function<void(std::string_view, Origin)>& told) {
+  for (std::size_t i = 0; i < kFields.size(); ++i) {
+    if (scenario.texts[i].empty()) continue;
+    told(kFields[i].path, scenario.origins[i]);
+    if (kFields[i].kind != FieldKind::kComponent) continue;
+    const Choice choice =
+        parse_component(scenario.texts[i], kFields[i].family, family_descriptors(kFields[i].family)).value();
+    for (const Param& param : choice.descriptor().params)
+      told(std::string(kFields[i].path).append(".").append(param.name), scenario.param_origin(i, param.name));
+  }
+}
+
 Result<Setting> parse_setting(std::string_view text) {
   const std::size_t equals = text.find('=');
   if (equals == std::string_view::npos || equals == 0)
@@ -358,6 +406,7 @@ Result<Scenario> resolve(std::span<const Setting> settings) {
     if (!text.empty()) KVPLAN_CHECK(check_value(field, text).ok());
     s.texts.push_back(text);
     s.origins.push_back(Origin::kDefault);
+    s.given_params.emplace_back();
   }
   Places places;
   for (const Setting& setting : settings) {

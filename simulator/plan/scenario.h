@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -51,6 +52,8 @@ struct Setting {
   std::string file;               ///< scenario file it stands in; empty for the command line
   std::int64_t line{0};           ///< 1-based line in it; 0 = not known
   Origin origin{Origin::kGiven};  ///< a resolved scenario that is read back has defaults too
+  /// Of a component's text: parameters that stand in it but are defaults.
+  std::vector<std::string> default_params{};
 };
 
 /// How it is known which tokens stay.
@@ -67,6 +70,7 @@ struct Scenario {
   /// value.
   std::vector<std::string> texts;
   std::vector<Origin> origins;
+  std::vector<std::vector<std::string>> given_params;  ///< of components: parameters that were given
 
   std::string trace;
   Fraction rate_scale;
@@ -85,7 +89,13 @@ struct Scenario {
   /// Of a field's path. REQUIRES: there is such a field.
   [[nodiscard]] const std::string& text(std::string_view path) const;
   [[nodiscard]] Origin origin(std::string_view path) const;
+  /// Of a parameter of the component in field i.
+  [[nodiscard]] Origin param_origin(std::size_t i, std::string_view param) const;
 };
+
+/// Told the origin of every value of a resolved scenario: `path`, and `path.parameter` for each parameter of
+/// a component, in the order in which reports print them.
+void each_origin(const Scenario& scenario, const std::function<void(std::string_view path, Origin)>& told);
 
 /// Errors carry the path in `field`, file and line where known, and what exists or was expected.
 Result<Scenario> resolve(std::span<const Setting> settings);

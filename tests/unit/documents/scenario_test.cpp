@@ -258,5 +258,28 @@ TEST(ScenarioJson, OriginsAreReadAndChecked) {
             "s.json:1: scenario_origins: expected an object");
 }
 
+TEST(ScenarioOrigins, ParametersHaveTheirOwn) {
+  const auto origins = [](std::vector<plan::Setting> settings) {
+    const auto scenario = plan::resolve(settings);
+    EXPECT_TRUE(scenario.ok());
+    std::string given;
+    plan::each_origin(scenario.value(), [&](std::string_view path, Origin origin) {
+      if (origin == Origin::kGiven) given.append(given.empty() ? "" : " ").append(path);
+    });
+    return given;
+  };
+  EXPECT_EQ(origins({{"engine", "vllm-v1:max_seqs=7", {}, 0}}), "engine engine.max_seqs");
+  EXPECT_EQ(origins({{"engine.max_seqs", "7", {}, 0}, {"engine.token_budget", "64", {}, 0}}),
+            "engine engine.token_budget engine.max_seqs");
+  // A whole component takes the place of what was set in it before.
+  EXPECT_EQ(origins({{"engine.max_seqs", "7", {}, 0}, {"engine", "vllm-v1:prefix_cache=false", {}, 0}}),
+            "engine engine.prefix_cache");
+  // Read back: what stands in the text need not have been given.
+  EXPECT_EQ(
+      origins({{"engine", "vllm-v1:max_seqs=7,token_budget=8192", {}, 0, Origin::kGiven, {"token_budget"}}}),
+      "engine engine.max_seqs");
+  EXPECT_EQ(origins({{"engine", "vllm-v1:max_seqs=7", {}, 0, Origin::kDefault, {}}}), "");
+}
+
 }  // namespace
 }  // namespace kvplan::io
