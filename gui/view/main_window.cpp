@@ -35,6 +35,11 @@ constexpr qint64 kQuietWork = 200;    // ms that work may take before progress i
 constexpr int kQuietStale = 150;      // ms that a picture may be old before it is greyed
 constexpr std::int64_t kBins = 8192;  // of a timeline, over all replicas
 constexpr std::int64_t kLeastBins = 256;
+// While a slider moves the picture has as many columns as a small window has pixels: a tenth of the time of a
+// run is spent on its timeline. The rest follows when the hand rests.
+constexpr std::int64_t kBinsOfDrag = 2048;
+constexpr std::int64_t kZoomOfDrag = 16;  // from this zoom on all columns are wanted at once
+constexpr int kRest = 400;                // ms
 
 }  // namespace
 
@@ -55,6 +60,9 @@ MainWindow::MainWindow(QWidget* parent) : QMainWindow(parent) {
   connect(&worker_, &SimulationWorker::failed, this, &MainWindow::show_failure);
   progress_timer_.setInterval(kProgressPeriod);
   connect(&progress_timer_, &QTimer::timeout, this, &MainWindow::show_progress);
+  rest_timer_.setInterval(kRest);
+  rest_timer_.setSingleShot(true);
+  connect(&rest_timer_, &QTimer::timeout, this, &MainWindow::refine);
   stale_timer_.setInterval(kQuietStale);
   stale_timer_.setSingleShot(true);
   connect(&stale_timer_, &QTimer::timeout, this, [this] {
@@ -155,7 +163,7 @@ void MainWindow::changeEvent(QEvent* event) {
 }
 
 bool MainWindow::settled() const {
-  return !worker_.busy() && !stale_;
+  return !worker_.busy() && !stale_ && !coarse_;
 }
 
 QString MainWindow::command() const {
@@ -185,10 +193,27 @@ void MainWindow::request_run(bool discrete) {
   // Files that are being read bring their own scenario, and ask again when they are there.
   if (!trace_ || opening_ != 0) return;
   cancelled_ = false;
-  const std::int64_t bins = std::max(kLeastBins, kBins / document_.scenario().replicas);
-  wanted_ = worker_.run(document_.scenario(), trace_, bins, discrete);
+  const auto& shown = timeline_->data();
+  const bool close = shown && timeline_->range().length() < shown->whole().length() / kZoomOfDrag;
+  coarse_ = !discrete && !close;
+  wish_run(coarse_ ? kBinsOfDrag : kBins, discrete || refining_);
+  refining_ = false;
   stale_ = true;
   if (!stale_timer_.isActive()) stale_timer_.start();
+  progress_timer_.start();
+}
+
+void MainWindow::wish_run(std::int64_t bins, bool at_once) {
+  rest_timer_.stop();
+  const std::int64_t each = std::max(kLeastBins, bins / document_.scenario().replicas);
+  wanted_ = worker_.run(document_.scenario(), trace_, each, at_once);
+}
+
+void MainWindow::refine() {
+  if (stale_ || !coarse_ || opening_ != 0 || worker_.busy()) return;
+  refining_ = true;
+  wish_run(kBins, false);
+  coarse_ = false;
   progress_timer_.start();
 }
 
@@ -197,7 +222,9 @@ void MainWindow::show_result(const ResultPtr& result) {
   result_ = result;
   if (result->generation == wanted_) {
     stale_ = false;
+    refining_ = false;
     stale_timer_.stop();
+    if (coarse_) rest_timer_.start();
     messages_->clear();
     if (!result->run.warnings.empty()) messages_->show_note(to_qstring(result->run.warnings.front()));
   }
@@ -240,6 +267,10 @@ void MainWindow::show_failure(quint64 generation, const Error& error) {
   const bool files = generation == opening_;
   if (!files && generation != wanted_) return;  // of a wish that was given up for a newer one
   if (files) opening_ = 0;
+  if (refining_ && !files) {  // the picture is the scenario's all the same
+    refining_ = false;
+    return;
+  }
   if (error.kind == ErrorKind::kInterrupted) {
     if (!cancelled_) return;
     messages_->show_note(files ? tr("Opening was cancelled.")
@@ -252,6 +283,7 @@ void MainWindow::show_failure(quint64 generation, const Error& error) {
   }
   // A run that gave way to files that could not be read.
   if (files && stale_ && !cancelled_) request_run(true);
+  if (files && coarse_ && !stale_) rest_timer_.start();
 }
 
 void MainWindow::show_progress() {

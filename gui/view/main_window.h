@@ -59,7 +59,7 @@ class MainWindow final : public QMainWindow {
   [[nodiscard]] MessageBar* messages() const { return messages_; }
   /// What is shown; null before the first result.
   [[nodiscard]] const ResultPtr& result() const { return result_; }
-  /// Nothing is under way and what is shown is the scenario's.
+  /// Nothing is under way or to come, and what is shown is the scenario's.
   [[nodiscard]] bool settled() const;
   /// The command that gives the same numbers.
   [[nodiscard]] QString command() const;
@@ -102,6 +102,9 @@ class MainWindow final : public QMainWindow {
   void show_refusal(const Error& error);
   void show_scenario();
   void request_run(bool discrete);
+  void wish_run(std::int64_t bins, bool at_once);
+  /// The picture of a movement with all its columns, when the hand rests.
+  void refine();
   void show_result(const ResultPtr& result);
   void show_numbers();
   void show_opened(quint64 generation, const Opened& opened);
@@ -122,6 +125,8 @@ class MainWindow final : public QMainWindow {
   Generation opening_{0};  // files on their way; 0 = none
   bool stale_{false};      // what is shown is not the scenario's
   bool cancelled_{false};  // by the user
+  bool coarse_{false};     // the newest run has the columns of a movement
+  bool refining_{false};   // the newest run is the shown one with all columns
   QString session_file_;
   std::optional<SessionView> wanted_view_;  // of a session, for its first picture
   Theme theme_{Theme::kSystem};
@@ -147,6 +152,7 @@ class MainWindow final : public QMainWindow {
   QAction* show_table_{nullptr};
   QTimer progress_timer_;
   QTimer stale_timer_;
+  QTimer rest_timer_;
 };
 
 }  // namespace kvplan::gui
