@@ -2,8 +2,10 @@
 // Exit codes: 0 equal, 1 something differs, 2 bad input, or memory or a device that cannot be had.
 #include <CLI/CLI.hpp>
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <string>
 
 #include "simulator/base/json_writer.h"
@@ -87,20 +89,23 @@ std::string to_text(const Report& report, const event_log::Header& header, const
   return text;
 }
 
-/// The file appears whole or not at all.
+/// The file appears whole or not at all; a device or a pipe is written as it is.
 Status write_file(const std::string& path, const std::string& text) {
   if (path == "-") {
     const bool written = std::fputs(text.c_str(), stdout) >= 0 && std::fflush(stdout) == 0;
     return written ? Status(Done{}) : bad_input(std::strerror(errno)).at_file("standard output");
   }
-  const std::string temporary = path + ".part";
+  std::error_code none;
+  const bool plain = !std::filesystem::exists(path, none) || std::filesystem::is_regular_file(path, none);
+  const std::string temporary = plain ? path + ".part" : path;
   std::FILE* const file = std::fopen(temporary.c_str(), "wb");
   if (file == nullptr) return bad_input(std::string("cannot write: ") + std::strerror(errno)).at_file(path);
   const bool written = std::fwrite(text.data(), 1, text.size(), file) == text.size();
   const bool closed = std::fclose(file) == 0;
-  if (written && closed && std::rename(temporary.c_str(), path.c_str()) == 0) return Done{};
+  const bool placed = written && closed && (!plain || std::rename(temporary.c_str(), path.c_str()) == 0);
+  if (placed) return Done{};
   const std::string why = std::strerror(errno);
-  (void)std::remove(temporary.c_str());
+  if (plain) (void)std::remove(temporary.c_str());
   return bad_input("cannot write: " + why).at_file(path);
 }
 
@@ -117,13 +122,14 @@ Result<bool> replay(const Arguments& arguments) {
     KVPLAN_TRY_DO(replaying.apply(*record));  // after a contradiction the rest is read, for its checksums
   }
   KVPLAN_TRY(const Report report, replaying.finish());
-  if (arguments.json != "-") KVPLAN_TRY_DO(write_file("-", to_text(report, header, backend->device())));
   if (!arguments.json.empty())
     KVPLAN_TRY_DO(write_file(arguments.json, to_json(report, header, backend->device())));
+  if (arguments.json != "-") KVPLAN_TRY_DO(write_file("-", to_text(report, header, backend->device())));
   return report.clean();
 }
 
 int run(int argc, char** argv) {
+  std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is a failed write like any other
   CLI::App app("Replays what the simulator says on real memory, and says whether it was right.",
                "kvplan-validate");
   app.set_version_flag("--version", "kvplan-validate " KVPLAN_VERSION);

@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "simulator/cli/command.h"
+#include "simulator/cli/outputs.h"
 #include "simulator/plan/cache_drivers.h"
 #include "traces/import/open_trace.h"
 
@@ -37,7 +38,9 @@ Status run_seq(const CacheFlags& flags, const traces::Trace& trace) {
     append_line(out, r.hit_tokens, r.new_blocks_prefill, r.new_blocks_decode, r.evicted_prefill,
                 r.evicted_decode, r.table_len, r.table_crc32, r.cached_hashes_after, r.free_blocks_after);
   }));
-  return write_text(flags.csv, out);
+  Outputs outputs;
+  KVPLAN_TRY_DO(outputs.add(flags.csv, out));
+  return outputs.commit();
 }
 
 Status run_sched(const CacheFlags& flags, const traces::Trace& trace) {
@@ -70,8 +73,10 @@ Status run_sched(const CacheFlags& flags, const traces::Trace& trace) {
     step(r.finish_step);
     append_line(out, r.first_hit_tokens, r.all_hit_tokens, r.admissions, r.preemptions, r.computed_tokens);
   }
-  KVPLAN_TRY_DO(write_text(flags.csv, out));
-  return flags.step_csv.empty() ? Status(Done{}) : write_text(flags.step_csv, steps);
+  Outputs outputs;
+  KVPLAN_TRY_DO(outputs.add(flags.csv, out));
+  KVPLAN_TRY_DO(outputs.add(flags.step_csv, steps));
+  return outputs.commit();
 }
 
 Status run(CacheFlags& flags) {
@@ -79,6 +84,7 @@ Status run(CacheFlags& flags) {
     return bad_input("expected at most one output on standard output");
   if (!flags.step_csv.empty() && flags.driver != "sched")
     return bad_input("only the driver sched has steps").at_field("--step-csv");
+  KVPLAN_TRY_DO(check_apart({flags.trace}, {flags.csv, flags.step_csv}));
   flags.options.prefix_cache = !flags.no_prefix_cache;
   flags.options.stop_asked = interrupted;
   KVPLAN_TRY(const traces::Trace trace, traces::open_trace(flags.trace));

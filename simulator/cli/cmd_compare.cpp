@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "simulator/cli/command.h"
+#include "simulator/cli/outputs.h"
 #include "simulator/cli/progress.h"
 #include "simulator/cli/scenario_input.h"
 #include "simulator/io/attention_json.h"
@@ -31,6 +32,7 @@ std::string command_line(const CompareFlags& flags) {
 Status run(const CompareFlags& flags) {
   if (flags.json == "-" && flags.html == "-")
     return bad_input("expected at most one output on standard output");
+  KVPLAN_TRY_DO(check_apart({flags.input.path}, {flags.json, flags.html}));
   KVPLAN_TRY(const auto settings, read_settings(flags.input));
   std::vector<plan::Vary> varies;
   for (const std::string& text : flags.varies) {
@@ -49,9 +51,11 @@ Status run(const CompareFlags& flags) {
   progress.reset();
   KVPLAN_TRY(const plan::Comparison comparison, done);
 
-  if (!flags.json.empty()) KVPLAN_TRY_DO(write_text(flags.json, plan::compare_json(comparison)));
+  Outputs outputs;
+  if (!flags.json.empty()) KVPLAN_TRY_DO(outputs.add(flags.json, plan::compare_json(comparison)));
   if (!flags.html.empty())
-    KVPLAN_TRY_DO(write_text(flags.html, report::comparison_html(comparison, command_line(flags))));
+    KVPLAN_TRY_DO(outputs.add(flags.html, report::comparison_html(comparison, command_line(flags))));
+  KVPLAN_TRY_DO(outputs.commit());
   if (flags.json == "-" || flags.html == "-") return Done{};
   return write_text("-", report::comparison_text(comparison, output_width()));
 }

@@ -7,6 +7,7 @@
 #include "simulator/attention/evaluation.h"
 #include "simulator/base/json_writer.h"
 #include "simulator/cli/command.h"
+#include "simulator/cli/outputs.h"
 #include "simulator/io/attention_json.h"
 
 namespace kvplan::cli {
@@ -132,6 +133,7 @@ std::string summary_text(const EvictOptions& options, const attention::PolicyCho
 }
 
 Status run_evict(const EvictOptions& options) {
+  KVPLAN_TRY_DO(check_apart({options.input}, {options.json}));
   auto parsed = attention::parse_policy(options.policy);
   if (!parsed.ok()) return bad_input(parsed.error().to_string()).at_field("--policy");
   const attention::PolicyChoice& policy = parsed.value();

@@ -6,6 +6,7 @@
 
 #include "simulator/cli/command.h"
 #include "simulator/cli/event_log_output.h"
+#include "simulator/cli/outputs.h"
 #include "simulator/cli/progress.h"
 #include "simulator/cli/scenario_input.h"
 #include "simulator/io/attention_json.h"
@@ -59,6 +60,10 @@ Status run(const RunFlags& flags) {
   KVPLAN_TRY_DO(check_outputs(flags));
   KVPLAN_TRY(const auto settings, read_settings(flags.input));
   KVPLAN_TRY(const plan::Scenario scenario, plan::resolve(settings));
+  std::vector<std::string> inputs{flags.input.path, scenario.trace};
+  inputs.insert(inputs.end(), scenario.attention.begin(), scenario.attention.end());
+  KVPLAN_TRY_DO(check_apart(
+      inputs, {flags.json, flags.requests, flags.timeline, flags.html, flags.events, flags.report}));
   KVPLAN_TRY(const traces::Trace trace, read_trace_of(scenario));
 
   core::RunControl control;
@@ -79,16 +84,17 @@ Status run(const RunFlags& flags) {
   if (uses_stdout(flags) > 0)  // the text has them itself
     for (const std::string& warning : result.warnings)
       std::fprintf(stderr, "kvplan: warning: %s\n", warning.c_str());
-  KVPLAN_TRY_DO(events.close());
-  if (!flags.requests.empty()) KVPLAN_TRY_DO(write_text(flags.requests, plan::requests_csv(result)));
-  if (!flags.timeline.empty()) KVPLAN_TRY_DO(write_text(flags.timeline, plan::timeline_csv(result)));
-  if (!flags.json.empty()) KVPLAN_TRY_DO(write_text(flags.json, plan::report_json(result)));
-  if (!flags.report.empty())
-    KVPLAN_TRY_DO(write_pieces(flags.report, [&](const ByteSink& sink) {
-      return io::write_report_binary(result, !flags.timeline.empty(), sink);
-    }));
+  Outputs outputs;
+  if (!flags.requests.empty()) KVPLAN_TRY_DO(outputs.add(flags.requests, plan::requests_csv(result)));
+  if (!flags.timeline.empty()) KVPLAN_TRY_DO(outputs.add(flags.timeline, plan::timeline_csv(result)));
+  if (!flags.json.empty()) KVPLAN_TRY_DO(outputs.add(flags.json, plan::report_json(result)));
+  KVPLAN_TRY_DO(outputs.add_pieces(flags.report, [&](const ByteSink& sink) {
+    return io::write_report_binary(result, !flags.timeline.empty(), sink);
+  }));
   if (!flags.html.empty())
-    KVPLAN_TRY_DO(write_text(flags.html, report::run_html(result, command_line(flags))));
+    KVPLAN_TRY_DO(outputs.add(flags.html, report::run_html(result, command_line(flags))));
+  KVPLAN_TRY_DO(events.close());
+  KVPLAN_TRY_DO(outputs.commit());
   if (uses_stdout(flags) > 0) return Done{};
   return write_text("-", report::content_text(report::run_content(result), output_width()));
 }

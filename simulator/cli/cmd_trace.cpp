@@ -76,9 +76,10 @@ Status run_convert(const TraceOptions& options) {
   }
   KVPLAN_TRY(const std::unique_ptr<traces::TraceStream> stream,
              traces::open_stream(options.inputs, options.import));
+  KVPLAN_TRY_DO(traces::write_text_trace(*stream, format, options.output, interrupted));
   if (format == traces::TextFormat::kCsv && stream->summary().block_tokens > 0)
     note("warning: a CSV holds no prefix ids; convert to .jsonl or .kvt to keep them");
-  return traces::write_text_trace(*stream, format, options.output, interrupted);
+  return Done{};
 }
 
 struct SynthOptions {

@@ -3,6 +3,9 @@
 #include <CLI/CLI.hpp>
 #include <csignal>
 #include <cstdio>
+#include <new>
+#include <stdexcept>
+#include <system_error>
 
 #include "traces/io/output.h"
 
@@ -15,11 +18,24 @@ void request_stop(int) {
   stop_requested = 1;
 }
 
+/// What the system refuses is an error like any other: one line, exit code 2.
+Status guarded(const std::function<Status()>& body) {
+  try {
+    return body();
+  } catch (const std::bad_alloc&) {
+    return bad_input("out of memory");
+  } catch (const std::length_error&) {
+    return bad_input("out of memory");
+  } catch (const std::system_error& error) {
+    return bad_input(error.what());
+  }
+}
+
 }  // namespace
 
 void run_as(CLI::App& command, Outcome& outcome, std::function<Status()> body) {
   command.callback([&outcome, body = std::move(body)] {
-    const Status status = body();
+    const Status status = guarded(body);
     if (status.ok()) return;
     std::fprintf(stderr, "kvplan: %s\n", status.error().to_string().c_str());
     outcome.exit_code = static_cast<int>(status.error().kind);
@@ -34,6 +50,7 @@ void watch_interrupts() {
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaction(signal, &action, nullptr);
   // A closed pipe is a failed write like any other.
   std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);  // so is a file that may not grow
 }
 
 bool interrupted() {

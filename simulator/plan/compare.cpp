@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <atomic>
 #include <map>
+#include <new>
+#include <system_error>
 #include <thread>
 
 #include "simulator/base/check.h"
@@ -102,12 +104,22 @@ void run_all(const std::vector<Job>& jobs, const CompareOptions& options, std::v
   const auto work = [&] {
     for (std::size_t i = next.fetch_add(1); i < jobs.size(); i = next.fetch_add(1)) {
       if (options.control != nullptr && options.control->wants_stop()) return;
-      if (jobs[i].scenario) run_job(jobs[i], options, variants[i]);
+      if (!jobs[i].scenario) continue;
+      try {
+        run_job(jobs[i], options, variants[i]);
+      } catch (const std::bad_alloc&) {
+        variants[i].result.reset();
+        variants[i].error = bad_input("out of memory");
+      }
     }
   };
   const auto threads = std::min(static_cast<std::size_t>(std::max(options.threads, 1)), jobs.size());
   std::vector<std::thread> others;
-  for (std::size_t t = 1; t < threads; ++t) others.emplace_back(work);
+  try {
+    for (std::size_t t = 1; t < threads; ++t) others.emplace_back(work);
+  } catch (const std::system_error&) {  // as many threads as the system gives: the results are the same
+  } catch (const std::bad_alloc&) {
+  }
   work();
   for (std::thread& thread : others) thread.join();
 }

@@ -69,7 +69,8 @@ Result<SimTime> run_replica(const Setup& setup, std::size_t replica, core::Alloc
     observers.push_back(extra);
   }
   std::optional<RunCourses> courses;
-  if (setup.tokens.policy) courses.emplace(setup.tokens, setup.workload, allocator.layout());
+  if (setup.tokens.policy)
+    courses.emplace(setup.tokens, setup.workload, allocator.layout(), setup.options.control);
   const core::ReplicaRun run{.workload = &setup.workload,
                              .requests = setup.shares[replica],
                              .scheduler = policies::scheduler_params(setup.scenario.engine),

@@ -248,8 +248,6 @@ void PeakFinder::find() {
 
 void StateAt::on_span(const observe::LedgerSpan& span) {
   if (span.begin > moment_) return;
-  const SimTime end = span.begin + Ticks{static_cast<std::int64_t>(span.series.span(span.series.steps))};
-  if (end <= moment_) return;
   std::int64_t step = 0;
   std::int64_t high = span.series.steps - 1;
   while (step < high) {  // the last step that begins at or before the moment

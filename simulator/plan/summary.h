@@ -70,7 +70,7 @@ class PeakFinder {
   std::int64_t max_running_{0};
 };
 
-/// The state during the step (or pause) that covers one moment.
+/// The state during the step (or pause) that covers one moment: of several that begin by then, the last.
 class StateAt final : public observe::LedgerSink {
  public:
   explicit StateAt(SimTime moment) : moment_(moment) {}

@@ -7,6 +7,7 @@ namespace {
 
 /// Trajectories that no running request follows are kept up to this, for those to come.
 constexpr std::int64_t kTrajectoryBytes = std::int64_t{256} << 20;
+constexpr std::int64_t kStretch = 256;  // tokens of a trajectory between two looks at whether to stop
 
 Result<std::vector<Recorded>> open_all(const std::vector<std::string>& paths, const RecordingOpener& open) {
   std::vector<Recorded> out;
@@ -126,10 +127,11 @@ Status check_recordings(const TokenPlan& plan, const core::Workload& workload,
 }
 
 RunCourses::RunCourses(const TokenPlan& plan, const core::Workload& workload,
-                       const core::MemoryLayout& layout)
+                       const core::MemoryLayout& layout, const core::RunControl* control)
     : plan_(plan),
       workload_(workload),
       layout_(layout),
+      control_(control),
       store_(kTrajectoryBytes),
       courses_(static_cast<std::size_t>(workload.size())),
       used_(plan.recordings.size(), false) {}
@@ -146,6 +148,10 @@ Result<std::shared_ptr<const core::Drops>> RunCourses::drops(RequestId r, std::i
   const Recorded& recorded = plan_.recordings[which];
   used_[which] = true;
   KVPLAN_TRY(auto trajectory, store_.get(recorded.recording, recorded.sequence, prompt, *plan_.policy));
+  for (std::int64_t t = kStretch; t < final_tokens - 1; t += kStretch) {
+    if (control_ != nullptr && control_->wants_stop()) return interrupted_error();
+    KVPLAN_TRY_DO(trajectory->advance(t));
+  }
   KVPLAN_TRY(auto made, attention::RecordedDrops::make(std::move(trajectory), final_tokens));
   return std::shared_ptr<const core::Drops>(std::move(made));
 }

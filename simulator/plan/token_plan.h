@@ -54,8 +54,9 @@ Status check_recordings(const TokenPlan& plan, const core::Workload& workload,
 /// The courses of one replica's run.
 class RunCourses final : public core::CourseSource {
  public:
-  /// All outlive it.
-  RunCourses(const TokenPlan& plan, const core::Workload& workload, const core::MemoryLayout& layout);
+  /// All outlive it. `control` may be null; a wish to stop is seen between stretches of a trajectory too.
+  RunCourses(const TokenPlan& plan, const core::Workload& workload, const core::MemoryLayout& layout,
+             const core::RunControl* control);
 
   Result<const core::Course*> begin(RequestId request, std::int64_t prompt) override;
   void end(RequestId request) override;
@@ -68,6 +69,7 @@ class RunCourses final : public core::CourseSource {
   const TokenPlan& plan_;
   const core::Workload& workload_;
   core::MemoryLayout layout_;
+  const core::RunControl* control_;
   attention::TrajectoryStore store_;
   std::vector<std::unique_ptr<const core::Course>> courses_;  ///< by request
   std::vector<bool> used_;

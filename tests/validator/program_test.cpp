@@ -100,6 +100,18 @@ TEST_F(Program, BadInputIsOneLineAndExitCodeTwo) {
   }
 }
 
+TEST_F(Program, ADeviceIsWrittenAndNeverReplaced) {
+  // A link stands for the device, so that a mistake replaces the link.
+  if (!fs::is_character_file("/dev/full")) GTEST_SKIP() << "no /dev/full here";
+  put("a.kve", log_bytes());
+  fs::create_symlink("/dev/full", at("full"));
+  const Outcome outcome = run("replay " + at("a.kve") + " --json " + at("full"));
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_TRUE(one_line(outcome.err)) << outcome.err;
+  EXPECT_TRUE(fs::is_symlink(at("full")));
+  EXPECT_TRUE(outcome.out.empty());
+}
+
 TEST_F(Program, AMachineWithoutADeviceSaysSo) {
   put("a.kve", log_bytes());
   const Outcome outcome = run("replay " + at("a.kve") + " --backend cuda");

@@ -221,6 +221,7 @@ Result<std::unique_ptr<ByteSource>> recognise(std::unique_ptr<ByteSource> raw, c
 
 Result<std::unique_ptr<ByteSource>> open_bytes(const std::string& path) {
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0 && errno == EINTR) return interrupted_error();
   if (descriptor < 0) return bad_input(std::string("cannot open: ") + std::strerror(errno)).at_file(path);
   auto source = std::make_unique<FileSource>(descriptor, path);
   struct stat status {};

@@ -1,11 +1,13 @@
 // `kvplan run`, `compare`, `list` and `explain` as a user meets them.
 #include <fcntl.h>
 #include <gtest/gtest.h>
+
 #include <pty.h>
 #include <simdjson.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <filesystem>
 
 #include <algorithm>
 #include <array>
@@ -336,6 +338,44 @@ TEST(CliCompare, AnInterruptLeavesNothing) {
   expect_interrupted({"compare", "--threads", "2", "--vary", seeds, "--json", folder.file("r.json"), "--html",
                       folder.file("r.html")},
                      folder);
+}
+
+TEST(RunCommand, AFleetWhoseStepsTakeNoTimeIsTheSameStepByStep) {
+  const traces::testing::TemporaryFolder folder;
+  traces::testing::write_file(folder.file("t.csv"),
+                              "arrival_ns,input_tokens,output_tokens\n0,1,3\n0,20,9\n5,7,4\n5,40,2\n");
+  for (const std::string allocator : {"paged", "contiguous"}) {
+    const std::string run = "run '" + folder.file("t.csv") + "' --set memory.allocator=" + allocator +
+                            " --set fleet.replicas=2 --set latency=affine:base_ns=0,token_ns=0,context_ns=0 "
+                            "--json -";
+    const Outcome fast = run_kvplan(run);
+    EXPECT_EQ(fast.exit_code, 0) << fast.err;
+    EXPECT_EQ(fast.out, run_kvplan(run + " --step-by-step").out);
+  }
+}
+
+TEST(RunCommand, AnOutputIsNeverTheInput) {
+  const traces::testing::TemporaryFolder folder;
+  const std::string text = "arrival_ns,input_tokens,output_tokens\n0,10,3\n";
+  traces::testing::write_file(folder.file("t.csv"), text);
+  for (const char* option : {"--json", "--requests", "--timeline", "--html", "--events", "--report"}) {
+    const Outcome outcome =
+        run_kvplan("run '" + folder.file("t.csv") + "' " + option + " '" + folder.file("t.csv") + "'");
+    EXPECT_EQ(outcome.exit_code, 2) << option;
+    EXPECT_NE(outcome.err.find("expected another file than the input"), std::string::npos) << outcome.err;
+    EXPECT_EQ(traces::testing::read_file(folder.file("t.csv")), text) << option;
+  }
+}
+
+TEST(RunCommand, OneOutputThatCannotBeWrittenLeavesNone) {
+  const traces::testing::TemporaryFolder folder;
+  traces::testing::write_file(folder.file("t.csv"), "arrival_ns,input_tokens,output_tokens\n0,10,3\n");
+  const Outcome outcome =
+      run_kvplan("run '" + folder.file("t.csv") + "' --json '" + folder.file("o.json") + "' --events '" +
+                 folder.file("o.kve") + "' --html '" + folder.file("absent/o.html") + "'");
+  EXPECT_EQ(outcome.exit_code, 2);
+  EXPECT_FALSE(std::filesystem::exists(folder.file("o.json")));
+  EXPECT_FALSE(std::filesystem::exists(folder.file("o.kve")));
 }
 
 }  // namespace

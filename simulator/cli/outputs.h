@@ -1,0 +1,37 @@
+// The output files of one command: all of them appear, or none. Standard output ("-") is written at the end.
+//
+// Life cycle: `add` each result, `commit` once; without it nothing appears.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "simulator/cli/command.h"
+
+namespace kvplan::traces {
+class Output;
+}
+
+namespace kvplan::cli {
+
+class Outputs {
+ public:
+  Outputs();
+  ~Outputs();
+  /// An empty path is no output.
+  Status add(const std::string& path, std::string_view text);
+  Status add_pieces(const std::string& path, const std::function<Status(const ByteSink& sink)>& make);
+  Status commit();
+
+ private:
+  std::vector<std::unique_ptr<traces::Output>> files_;
+  std::string to_stdout_;
+  bool uses_stdout_{false};
+};
+
+/// None of the outputs is the file that is read. The error names the output.
+Status check_apart(const std::vector<std::string>& inputs, const std::vector<std::string>& outputs);
+
+}  // namespace kvplan::cli
