@@ -28,12 +28,10 @@ void EventLogOutput::attach(const plan::Scenario& scenario, const traces::Trace&
     log.workload = &workload;
     log.layout = allocator.layout();
     log.null_block = allocator.layout().returns_quanta;
-    const bool courses =
-        scenario.evicts_by == plan::EvictsBy::kLengths || scenario.evicts_by == plan::EvictsBy::kRecordings;
-    log.prefix_cache = scenario.engine.flag("prefix_cache") && !courses &&
+    log.prefix_cache = scenario.engine.flag("prefix_cache") && !scenario.follows_courses() &&
                        policies::allocator_entry(scenario.allocator).shares_prefixes;
     log.keep = scenario.keep;
-    if (courses) {
+    if (scenario.follows_courses()) {
       log.track_units.assign(static_cast<std::size_t>(allocator.layout().cells_per_token), 1);
       log.reuse = scenario.eviction->text("placement") == "reuse";
     }

@@ -30,7 +30,6 @@ class CourseAccount {
   void let_go(RequestId request, std::int64_t written);
   void leave(RequestId request);
 
-  [[nodiscard]] bool follows(RequestId request) const { return member(request).course != nullptr; }
   /// Of all members.
   [[nodiscard]] const core::HeldCells& held() const { return held_; }
   /// Cells dropped so far.

@@ -279,6 +279,7 @@ void Ledger::set_courses() {
 }
 
 void Ledger::on_course(RequestId request, const core::Course& course) {
+  KVPLAN_CHECK(course.units() == layout_.cells_per_token, course.units(), layout_.cells_per_token);
   if (!courses_) courses_.emplace(workload_.size());
   courses_->enter(request, course);
 }

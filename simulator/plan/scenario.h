@@ -89,6 +89,10 @@ struct Scenario {
   /// Of a field's path. REQUIRES: there is such a field.
   [[nodiscard]] const std::string& text(std::string_view path) const;
   [[nodiscard]] Origin origin(std::string_view path) const;
+  /// True: requests follow courses (core/course.h), and nothing is found by its prefix.
+  [[nodiscard]] bool follows_courses() const {
+    return evicts_by == EvictsBy::kLengths || evicts_by == EvictsBy::kRecordings;
+  }
   /// Of a parameter of the component in field i.
   [[nodiscard]] Origin param_origin(std::size_t i, std::string_view param) const;
 };

@@ -80,7 +80,7 @@ Result<TokenPlan> make_token_plan(const Scenario& s, const RecordingOpener& open
     if (!open) return bad_input("recordings cannot be read here").at_field("workload.attention");
     KVPLAN_TRY(recordings, open_all(s.attention, open));
   }
-  if (s.evicts_by == EvictsBy::kLengths || replayed) plan.policy = attention::policy_of(*s.eviction);
+  if (s.follows_courses()) plan.policy = attention::policy_of(*s.eviction);
   if (s.model != nullptr) {
     plan.model = *s.model;
   } else {
