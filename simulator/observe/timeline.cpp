@@ -8,13 +8,15 @@
 namespace kvplan::observe {
 namespace {
 
-std::int64_t value_of(const LedgerSpan& span, std::size_t row) {
-  if (row < kStates) return span.cells[row];
+/// What the rows hold during step `step` of a span.
+std::int64_t value_of(const LedgerSpan& span, std::size_t row, std::int64_t step) {
+  if (row < kStates) return span.cells[row] + step * span.growth[row];
   return row == kStates ? span.running : span.waiting;
 }
 
-std::int64_t growth_of(const LedgerSpan& span, std::size_t row) {
-  return row < kStates ? span.growth[row] : 0;
+void widen(TimelineBin& bin, std::size_t row, std::int64_t value) {
+  bin.least[row] = std::min(bin.least[row], value);
+  bin.greatest[row] = std::max(bin.greatest[row], value);
 }
 
 /// The number of steps of the series that end at or before `moment`.
@@ -51,11 +53,12 @@ Timeline::Timeline(SimTime end, std::int64_t bins) : bins_(static_cast<std::size
   }
 }
 
-Timeline Timeline::joined(std::int64_t most) {
+Timeline Timeline::joined(std::int64_t most, SimTime reached) {
   KVPLAN_CHECK(most >= 2 && most % 2 == 0, most);
-  constexpr std::int64_t kNarrow = std::int64_t{1} << 16;  // 64 microseconds
-  Timeline timeline(SimTime{Ticks{most * kNarrow}}, most);
-  timeline.width_ = kNarrow;
+  std::int64_t width = std::int64_t{1} << 16;  // 64 microseconds
+  while (Wide{most} * width < reached.since_start.count) width *= 2;
+  Timeline timeline(SimTime{Ticks{most * width}}, most);
+  timeline.width_ = width;
   return timeline;
 }
 
@@ -84,53 +87,93 @@ void Timeline::join_pairs() {
 
 void Timeline::end_at(SimTime end) {
   KVPLAN_CHECK(width_ > 0);
+  on_end(end, {});
   while (!bins_.empty() && bins_.back().begin >= end) bins_.pop_back();
   if (!bins_.empty()) bins_.back().end = std::min(bins_.back().end, end);
 }
 
-/// `steps` whole steps from `step` on (length = 0), or a piece of `length` ticks of one step.
+void Timeline::settle_row(TimelineBin& bin, std::size_t row, SimTime until) {
+  bin.value_ticks[row] += Wide{(until - since_[row]).count} * held_[row];
+  since_[row] = until;
+}
+
+void Timeline::settle(TimelineBin& bin, SimTime until) {
+  if (!bin.seen) return;
+  for (std::size_t row = 0; row < kTimelineRows; ++row) settle_row(bin, row, until);
+}
+
+void Timeline::close_bins_until(SimTime time) {
+  for (; current_ < bins_.size() && bins_[current_].end <= time; ++current_)
+    settle(bins_[current_], bins_[current_].end);
+}
+
+/// `steps` whole steps from `step` on, or a piece of that one step, from `from` until `until`: all in the
+/// bin.
 void Timeline::add(TimelineBin& bin, const LedgerSpan& span, std::int64_t step, std::int64_t steps,
-                   Wide length) {
-  const SeriesSums sums({span.series.duration(step), span.series.growth, steps}, steps);
-  for (std::size_t row = 0; row < kTimelineRows; ++row) {
-    const std::int64_t growth = growth_of(span, row);
-    const std::int64_t first = value_of(span, row) + step * growth;
-    const std::int64_t last = first + (steps - 1) * growth;
-    if (length > 0) {
-      bin.value_ticks[row] += length * first;
-    } else {
-      bin.value_ticks[row] += sums.integral(first, growth);
-    }
-    const auto [low, high] = std::minmax(first, last);
-    bin.least[row] = bin.seen ? std::min(bin.least[row], low) : low;
-    bin.greatest[row] = bin.seen ? std::max(bin.greatest[row], high) : high;
+                   SimTime from, SimTime until) {
+  if (!bin.seen) {
+    for (std::size_t row = 0; row < kTimelineRows; ++row)
+      bin.least[row] = bin.greatest[row] = held_[row] = value_of(span, row, step);
+    since_.fill(from);
+    bin.seen = true;
   }
-  bin.seen = true;
+  for (std::size_t row = 0; row < kTimelineRows; ++row) {
+    const std::int64_t value = value_of(span, row, step);
+    if (value == held_[row]) continue;
+    settle_row(bin, row, from);
+    held_[row] = value;
+    widen(bin, row, value);
+  }
+  if (steps == 1) return;
+  const SeriesSums sums({span.series.duration(step), span.series.growth, steps}, steps);
+  for (std::size_t s = 0; s < kStates; ++s) {
+    if (span.growth[s] == 0) continue;
+    settle_row(bin, s, from);
+    bin.value_ticks[s] += sums.integral(held_[s], span.growth[s]);
+    since_[s] = until;
+    held_[s] += (steps - 1) * span.growth[s];
+    widen(bin, s, held_[s]);
+  }
 }
 
 void Timeline::on_span(const LedgerSpan& span) {
-  std::int64_t step = 0;  // the first step that is not told whole
-  SimTime from = span.begin;
   const std::int64_t steps = span.series.steps;
   const SimTime until = span.begin + Ticks{static_cast<std::int64_t>(span.series.span(steps))};
+  max_running_ = std::max(max_running_, span.running);
+  if (until == span.begin) return;
   while (width_ > 0 && until > bins_.back().end) join_pairs();
-  while (step < steps && from < until) {
-    while (current_ < bins_.size() && bins_[current_].end <= from) ++current_;
+  if (current_ < bins_.size() && until <= bins_[current_].end) {
+    add(bins_[current_], span, 0, steps, span.begin, until);
+  } else {
+    add_across(span, until);
+  }
+  close_bins_until(until);
+}
+
+void Timeline::on_end(SimTime time, const StateCounts& /*cells*/) {
+  if (current_ < bins_.size()) settle(bins_[current_], time);
+}
+
+/// A span that ends behind the bin that it begins in.
+void Timeline::add_across(const LedgerSpan& span, SimTime until) {
+  std::int64_t step = 0;  // the first step that is not told whole
+  for (SimTime from = span.begin; from < until;) {
+    close_bins_until(from);
     if (current_ == bins_.size()) return;
     TimelineBin& bin = bins_[current_];
     const SimTime step_begin = span.begin + Ticks{static_cast<std::int64_t>(span.series.span(step))};
     const SimTime step_end = span.begin + Ticks{static_cast<std::int64_t>(span.series.span(step + 1))};
+    SimTime stop = std::min(step_end, bin.end);
     if (from == step_begin && step_end <= bin.end) {  // whole steps inside the bin
       const std::int64_t ended = std::max(steps_ended_by(span, bin.end), step + 1);
-      add(bin, span, step, ended - step, 0);
+      stop = span.begin + Ticks{static_cast<std::int64_t>(span.series.span(ended))};
+      add(bin, span, step, ended - step, from, stop);
       step = ended;
-      from = span.begin + Ticks{static_cast<std::int64_t>(span.series.span(step))};
-      continue;
+    } else {
+      if (stop > from) add(bin, span, step, 1, from, stop);
+      if (stop == step_end) ++step;
     }
-    const SimTime stop = std::min(step_end, bin.end);
-    if (stop > from) add(bin, span, step, 1, Wide{(stop - from).count});
     from = stop;
-    if (stop == step_end) ++step;
   }
 }
 

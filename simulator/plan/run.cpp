@@ -16,10 +16,30 @@ using observe::kStates;
 
 constexpr std::int64_t kMostBins = std::int64_t{1} << 22;
 
+/// Sums over a replica's whole run.
+struct Totals {
+  std::array<Wide, kStates> cell_ticks{};
+  Wide running_ticks{0};
+  std::int64_t max_running{0};
+
+  Totals() = default;
+  explicit Totals(const observe::Integrals& integrals)
+      : cell_ticks(integrals.cell_ticks()),
+        running_ticks(integrals.running_ticks()),
+        max_running(integrals.max_running()) {}
+  /// Bins that cover the run have the same sums.
+  explicit Totals(const observe::Timeline& timeline) : max_running(timeline.max_running()) {
+    for (const observe::TimelineBin& bin : timeline.bins()) {
+      for (std::size_t s = 0; s < kStates; ++s) cell_ticks[s] += bin.value_ticks[s];
+      running_ticks += bin.value_ticks[kStates];
+    }
+  }
+};
+
 /// What one replica's run leaves behind.
 struct ReplicaOutcome {
   core::MemoryLayout layout;
-  observe::Integrals integrals;
+  Totals totals;
   observe::Peak peak;
   ChangeLog changes;
   std::optional<observe::Timeline> timeline;
@@ -85,6 +105,19 @@ Result<SimTime> run_replica(const Setup& setup, std::size_t replica, core::Alloc
   if (evictions != nullptr) *evictions = ledger.evictions();
   if (used != nullptr && courses) *used = courses->used();
   return ledger.end();
+}
+
+/// The latest arrival that is not rejected: the replica's run does not end before it.
+SimTime last_served_arrival(const Setup& setup, std::size_t replica, const core::Allocator& allocator) {
+  const core::Workload& workload = setup.workload;
+  const std::int64_t longest = setup.scenario.engine.integer("max_model_len");
+  const auto& share = setup.shares[replica];
+  const auto last = std::find_if(share.rbegin(), share.rend(), [&](RequestId r) {
+    const auto i = static_cast<std::size_t>(r);
+    return workload.input[i] > 0 && workload.output[i] > 0 &&
+           std::int64_t{workload.input[i]} + workload.output[i] <= longest && allocator.fits_empty(r);
+  });
+  return last == share.rend() ? SimTime{} : workload.arrival[static_cast<std::size_t>(*last)];
 }
 
 Result<Setup> prepare(const Scenario& scenario, const traces::Trace& trace, const RunOptions& options,
@@ -177,10 +210,15 @@ Result<RunResult> run_scenario(const Scenario& scenario, const traces::Trace& tr
     ReplicaOutcome& o = outcomes[i];
     KVPLAN_TRY(const auto allocator, make_allocator(setup));
     o.layout = allocator->layout();
-    std::vector<observe::LedgerSink*> sinks{&o.integrals, &o.peak};
+    observe::Integrals integrals;
+    std::vector<observe::LedgerSink*> sinks{&o.peak};
     if (replicas > 1) sinks.push_back(&o.changes);
-    if (one_run_timeline)
-      sinks.push_back(&o.timeline.emplace(observe::Timeline::joined(options.timeline_bins)));
+    if (one_run_timeline) {
+      sinks.push_back(&o.timeline.emplace(
+          observe::Timeline::joined(options.timeline_bins, last_served_arrival(setup, i, *allocator))));
+    } else {
+      sinks.push_back(&integrals);
+    }
     const std::int64_t iterations = records.iterations();
     if (i == 0)
       KVPLAN_TRY_DO(check_recordings(setup.tokens, setup.workload, *allocator,
@@ -188,6 +226,8 @@ Result<RunResult> run_scenario(const Scenario& scenario, const traces::Trace& tr
     KVPLAN_TRY(o.end,
                run_replica(setup, i, *allocator, sinks, {&records}, &o.evictions, &o.used, SimTime{}, true));
     o.iterations = records.iterations() - iterations;
+    if (o.timeline) o.timeline->end_at(o.end);
+    o.totals = o.timeline ? Totals(*o.timeline) : Totals(integrals);
     end = std::max(end, o.end);
   }
   result.iterations = records.iterations();
@@ -221,7 +261,7 @@ Result<RunResult> run_scenario(const Scenario& scenario, const traces::Trace& tr
       r.preemptions += record.preemptions;
     }
     r.iterations = o.iterations;
-    r.max_running = o.integrals.max_running();
+    r.max_running = o.totals.max_running;
     if (second_run) {
       KVPLAN_TRY(const auto allocator, make_allocator(setup));
       observe::Integrals whole;
@@ -231,22 +271,19 @@ Result<RunResult> run_scenario(const Scenario& scenario, const traces::Trace& tr
       if (options.timeline_bins > 0) sinks.push_back(&timeline.emplace(end, options.timeline_bins));
       KVPLAN_TRY([[maybe_unused]] const SimTime again,
                  run_replica(setup, i, *allocator, sinks, {}, nullptr, nullptr, end, false));
-      o.integrals = whole;
+      o.totals = Totals(whole);
       at_peak[i] = probe.cells();
       if (timeline) r.timeline = timeline->bins();
     }
-    if (o.timeline) {
-      o.timeline->end_at(end);
-      r.timeline = o.timeline->bins();
-    }
+    if (o.timeline) r.timeline = std::move(*o.timeline).take_bins();
     if (result.iterations > 0) {
-      r.memory = summarize_memory(r.layout, o.integrals.cell_ticks(), end.since_start,
+      r.memory = summarize_memory(r.layout, o.totals.cell_ticks, end.since_start,
                                   replicas > 1 ? finder.peak_time() : o.peak.time(),
                                   replicas > 1 ? at_peak[i] : o.peak.cells());
     }
     if (end.since_start.count > 0)
       r.mean_running =
-          static_cast<double>(o.integrals.running_ticks()) / static_cast<double>(end.since_start.count);
+          static_cast<double>(o.totals.running_ticks) / static_cast<double>(end.since_start.count);
     if (replicas == 1) result.max_running = r.max_running;
     result.capacity_bytes += r.layout.capacity_bytes;
     result.evicted_tokens += o.evictions.tokens;

@@ -1,9 +1,10 @@
 // Bins: against a brute force over every step, and bins that were joined on the way against bins that knew
-// the end.
+// the end. What a run reports does not depend on how its timeline was made.
 #include <gtest/gtest.h>
 
 #include "simulator/observe/integral.h"
 #include "simulator/observe/timeline.h"
+#include "simulator/plan/report.h"
 #include "tests/support/random_case.h"
 
 namespace kvplan {
@@ -42,7 +43,7 @@ SimTime end_of(const LedgerSpan& span) {
   return span.begin + Ticks{static_cast<std::int64_t>(span.series.span(span.series.steps))};
 }
 
-/// The live row of one bin, step by step.
+/// One row of one bin, step by step.
 TimelineBin brute(const std::vector<LedgerSpan>& spans, SimTime begin, SimTime end, std::size_t row) {
   TimelineBin bin;
   for (const LedgerSpan& span : spans)
@@ -52,7 +53,9 @@ TimelineBin brute(const std::vector<LedgerSpan>& spans, SimTime begin, SimTime e
       const SimTime to =
           std::min(end, span.begin + Ticks{static_cast<std::int64_t>(span.series.span(k + 1))});
       if (from >= to) continue;
-      const std::int64_t value = span.cells[row] + k * span.growth[row];
+      const std::int64_t value = row < observe::kStates    ? span.cells[row] + k * span.growth[row]
+                                 : row == observe::kStates ? span.running
+                                                           : span.waiting;
       bin.value_ticks[row] += Wide{value} * (to - from).count;
       bin.least[row] = bin.seen ? std::min(bin.least[row], value) : value;
       bin.greatest[row] = bin.seen ? std::max(bin.greatest[row], value) : value;
@@ -69,6 +72,13 @@ void expect_equal(const TimelineBin& a, const TimelineBin& b, std::size_t row) {
   ASSERT_EQ(a.greatest[row], b.greatest[row]);
 }
 
+Timeline joined_of(const std::vector<LedgerSpan>& spans, SimTime reached) {
+  Timeline joined = Timeline::joined(8, reached);
+  for (const LedgerSpan& span : spans) joined.on_span(span);
+  joined.end_at(end_of(spans.back()));
+  return joined;
+}
+
 TEST(Timeline, EqualsBruteForceAndJoinsExactly) {
   int joined_runs = 0;
   for (std::uint64_t seed = 1; seed <= 60; ++seed) {
@@ -80,14 +90,9 @@ TEST(Timeline, EqualsBruteForceAndJoinsExactly) {
     if (spans.empty() || end_of(spans.back()) == SimTime{}) continue;
     const SimTime end = end_of(spans.back());
     Timeline equal(end, 9);
-    Timeline joined = Timeline::joined(8);
-    for (const LedgerSpan& span : spans) {
-      equal.on_span(span);
-      joined.on_span(span);
-    }
-    joined.end_at(end);
-    for (const auto row :
-         {index(observe::State::kLive), index(observe::State::kHole), index(observe::State::kFree)}) {
+    for (const LedgerSpan& span : spans) equal.on_span(span);
+    const Timeline joined = joined_of(spans, {});
+    for (std::size_t row = 0; row < observe::kTimelineRows; ++row) {
       for (const TimelineBin& bin : equal.bins())
         expect_equal(bin, brute(spans, bin.begin, bin.end, row), row);
       for (const TimelineBin& bin : joined.bins())
@@ -105,6 +110,69 @@ TEST(Timeline, EqualsBruteForceAndJoinsExactly) {
     if (HasFatalFailure()) return;
   }
   EXPECT_GT(joined_runs, 10);
+}
+
+TEST(Timeline, WhatIsKnownOfTheEndChangesNoBin) {
+  int runs = 0;
+  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    const auto c = test::draw_case(seed);
+    for (SimTime& t : c->workload.arrival) t = SimTime{Ticks{t.since_start.count * 3}};
+    const std::vector<LedgerSpan> spans = spans_of(*c);
+    if (spans.empty()) continue;
+    const SimTime end = end_of(spans.back());
+    const Timeline known_nothing = joined_of(spans, {});
+    for (const std::int64_t part : {1, 7, 50, 100}) {
+      const Timeline known = joined_of(spans, SimTime{Ticks{end.since_start.count / 100 * part}});
+      ASSERT_EQ(known.bins().size(), known_nothing.bins().size());
+      for (std::size_t i = 0; i < known.bins().size(); ++i) {
+        ASSERT_EQ(known.bins()[i].end, known_nothing.bins()[i].end);
+        for (std::size_t row = 0; row < observe::kTimelineRows; ++row)
+          expect_equal(known.bins()[i], known_nothing.bins()[i], row);
+      }
+    }
+    if (HasFatalFailure()) return;
+    if (end.since_start.count > 8 * 65536) ++runs;
+  }
+  EXPECT_GT(runs, 10);
+}
+
+/// Requests a second apart, the last of them long after the others and too long to be served.
+traces::Trace trace_with_a_late_refusal() {
+  traces::Trace trace;
+  for (int i = 0; i < 40; ++i) {
+    trace.arrival_ns.push_back(i == 39 ? 86'400'000'000'000 : std::int64_t{i} * 1'000'000'000);
+    trace.input_tokens.push_back(i == 39 ? 2'000'000 : 100 + 37 * i);
+    trace.output_tokens.push_back(i % 5 == 0 ? 400 : 20);
+  }
+  return trace;
+}
+
+plan::RunResult run_of(const std::vector<std::string>& sets, std::int64_t bins, bool joined) {
+  std::vector<plan::Setting> settings;
+  for (const std::string& text : sets) settings.push_back(plan::parse_setting(text).value());
+  plan::RunOptions options;
+  options.timeline_bins = bins;
+  options.timeline_joined = joined;
+  return plan::run_scenario(plan::resolve(settings).value(), trace_with_a_late_refusal(), options).value();
+}
+
+TEST(Timeline, TheReportIsTheSameHoweverTheTimelineIsMade) {
+  for (const std::vector<std::string>& sets : std::vector<std::vector<std::string>>{
+           {"memory.pool_tokens=4000"},
+           {"memory.pool_tokens=1600", "workload.rate_scale=20", "eviction=window:window=64"},
+           {"memory.pool_tokens=5000", "fleet.replicas=3"},
+           {"memory.pool_tokens=4000", "latency=affine:base_ns=0,token_ns=0,context_ns=0"}}) {
+    SCOPED_TRACE(sets.back());
+    const std::string plain = plan::report_json(run_of(sets, 0, false));
+    EXPECT_EQ(plan::report_json(run_of(sets, 64, false)), plain);
+    const plan::RunResult joined = run_of(sets, 64, true);
+    EXPECT_EQ(plan::report_json(joined), plain);
+    // Not as many as a run up to the refused request would have.
+    EXPECT_GE(joined.rejected, 1);
+    const bool timed = joined.makespan.count > 0;
+    EXPECT_GT(joined.replicas.front().timeline.size(), timed ? 32U : 0U);
+  }
 }
 
 }  // namespace
