@@ -10,6 +10,17 @@ std::uint64_t mix(std::uint64_t state, std::uint64_t value) {
 
 }  // namespace
 
+std::uint64_t mix_lanes(std::uint64_t state, std::span<const std::uint64_t> lanes) {
+  for (std::size_t i = 0; i < lanes.size(); ++i) {
+    if (i >= kFirstLanes) {
+      if (lanes[i] == 0) continue;
+      state = mix(state, i + 1);
+    }
+    state = mix(state, lanes[i]);
+  }
+  return state;
+}
+
 template <class T>
 void TraceDigest::stated(Lane lane, const std::vector<T>& column) {
   std::uint64_t state = state_[lane];
@@ -77,7 +88,7 @@ std::string TraceDigest::finish(const StreamSummary& summary) const {
   state = mix(state, static_cast<std::uint64_t>(summary.block_tokens));
   state = mix(state, summary.block_tokens > 0 && summary.last_may_be_partial ? 1 : 0);
   state = mix(state, summary.shares_clock ? 1 : 0);
-  for (const std::uint64_t lane : state_) state = mix(state, lane);
+  state = mix_lanes(state, state_);
   std::string text(16, '0');
   for (std::size_t i = 0; i < 16; ++i) text[i] = "0123456789abcdef"[(state >> (60 - 4 * i)) & 15];
   return text;

@@ -4,12 +4,21 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <string>
 
 #include "traces/record/trace.h"
 #include "traces/record/trace_stream.h"
 
 namespace kvplan::traces {
+
+/// The first this many states were there from the beginning and are mixed in whatever they are.
+inline constexpr std::size_t kFirstLanes = 15;
+
+/// Mixes the states of the columns into `state`, in order. A state behind the first fifteen that is 0 is left
+/// out, any other counts with its number: so a column that comes later changes the digest of no trace without
+/// it, and every file keeps its own.
+std::uint64_t mix_lanes(std::uint64_t state, std::span<const std::uint64_t> lanes);
 
 /// Add the pieces of a trace in order, then `finish`. How the trace is cut into pieces does not matter.
 /// Columns that are not stated (empty, or -1) add nothing, so an absent column equals one without any value.
@@ -19,7 +28,8 @@ class TraceDigest {
   [[nodiscard]] std::string finish(const StreamSummary& summary) const;
 
  private:
-  /// Ids are dealt out to four states in turn, so that a processor can work on four at once.
+  /// Ids are dealt out to four states in turn, so that a processor can work on four at once. A new column is
+  /// appended; none moves.
   enum Lane : std::size_t {
     kArrival,
     kInput,
@@ -35,9 +45,9 @@ class TraceDigest {
     kTtft,
     kE2e,
     kSessionName,
-    kTenantName
+    kTenantName,
+    kLanes  ///< how many
   };
-  static constexpr std::size_t kLanes = 15;
   static constexpr std::size_t kIdLanes = 4;
 
   template <class T>

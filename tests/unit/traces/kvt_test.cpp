@@ -175,6 +175,27 @@ TEST(Kvt, TheDigestSeesEveryColumn) {
   EXPECT_EQ(digest_of(unstated), digest_of(base));
 }
 
+TEST(Kvt, AColumnThatComesLaterLeavesDigestsOfTracesWithoutIt) {
+  std::vector<std::uint64_t> lanes;
+  for (std::uint64_t lane = 0; lane < kFirstLanes; ++lane) lanes.push_back(lane % 3 * 7);  // some are empty
+  const auto mixed = [](const std::vector<std::uint64_t>& all) { return mix_lanes(1, all); };
+  const std::uint64_t before = mixed(lanes);
+  lanes.resize(kFirstLanes + 2, 0);
+  EXPECT_EQ(mixed(lanes), before);
+  std::set<std::uint64_t> digests{before};
+  for (std::size_t i = 0; i < lanes.size(); ++i) {  // what is stated counts, and where
+    std::vector<std::uint64_t> other = lanes;
+    other[i] = 1000;
+    EXPECT_TRUE(digests.insert(mixed(other)).second) << i;
+  }
+}
+
+TEST(Kvt, TheSampleKeepsItsDigest) {
+  const Result<Trace> sample = open_trace(KVPLAN_SOURCE_DIR "/traces/samples/chat.kvt");
+  ASSERT_TRUE(sample.ok()) << sample.error().to_string();
+  EXPECT_EQ(sample.value().digest, "d655028aef04c3c7");
+}
+
 TEST(Kvt, EveryFlippedBitIsNoticed) {
   const std::string good = written(random_trace(5));
   ASSERT_EQ(error_of(good), "no error");
