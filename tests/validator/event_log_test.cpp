@@ -7,7 +7,9 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <set>
 #include <sstream>
+#include <utility>
 
 #include "simulator/io/event_log_writer.h"
 #include "simulator/io/log/frame.h"
@@ -87,6 +89,36 @@ TEST(EventLog, ReadingAndWritingGiveTheSameBytes) {
   for (const LogCase& c : test::small_cases()) {
     const std::string bytes = test::log_of_run(test::random_trace(3), c, Stepping::kFast);
     EXPECT_TRUE(test::write_log(test::read_log(bytes)) == bytes) << c.name;
+  }
+}
+
+/// A fact of kind `I` with the least numbers that are in range.
+template <std::size_t I>
+event_log::Fact least_fact() {
+  event_log::Fact fact(std::in_place_index<I>);
+  if (auto* grant = std::get_if<event_log::Grant>(&fact)) grant->quanta = 1;
+  if (auto* chunk = std::get_if<event_log::Chunk>(&fact)) chunk->tokens = 1;
+  if (auto* run = std::get_if<event_log::StepRun>(&fact)) run->steps = 1;
+  return fact;
+}
+
+template <std::size_t... I>
+std::vector<event_log::Record> one_of_every_kind(std::index_sequence<I...> /*kinds*/) {
+  return {event_log::Record{least_fact<I>(), {}}...};
+}
+
+TEST(EventLog, EveryKindOfFactComesBackAsThatKind) {
+  constexpr std::size_t kKinds = std::variant_size_v<event_log::Fact>;
+  auto log =
+      test::read_log(test::log_of_run(test::random_trace(3), test::small_cases().front(), Stepping::kFast));
+  log.records = one_of_every_kind(std::make_index_sequence<kKinds>());
+  const auto read = test::read_log(test::write_log(log));
+  ASSERT_EQ(read.records.size(), kKinds);
+  std::set<std::string> names;
+  for (std::size_t i = 0; i < kKinds; ++i) {
+    ASSERT_NE(event_log::kFactNames[i], nullptr) << i;
+    EXPECT_EQ(read.records[i].fact.index(), i) << event_log::kFactNames[i];
+    EXPECT_TRUE(names.insert(event_log::kFactNames[i]).second) << event_log::kFactNames[i];
   }
 }
 
