@@ -2,8 +2,9 @@
 //
 // It is an observer. States 1-7 are counted from what holders were granted, wrote, dropped and gave back;
 // `cached`, `stranded` and `free` are the pool's own counts. No state is a remainder, so the sum being the
-// capacity is a check of two separate accounts against each other; it is made after every event and stops the
-// program when it fails.
+// capacity is a check of two separate accounts against each other. It is made at construction, at the end of
+// every pass and of every step, and when what a step's end frees is free (on_settled); a difference stops the
+// program. What a new state has to touch: simulator/docs/model.md, "The ledger".
 //
 // It counts in tokens' places or, where a token policy tells cells of a token apart (requests follow
 // courses), in bytes: MemoryLayout::count_bytes says which.
@@ -24,8 +25,8 @@
 
 namespace kvplan::observe {
 
-/// The states, in the order in which they are decided: a byte is in the first that matches (DESIGN of the
-/// ledger).
+/// The states, in the order in which they are decided: a byte is in the first that matches
+/// (simulator/docs/model.md).
 enum class State : std::uint8_t {
   kMetadata,  ///< table, map, accumulator placed in the pool, or scale of a live cell
   kLive,      ///< held, written, and kept by some holder
