@@ -1,4 +1,4 @@
-// The results of `kvplan trace` as JSON (CONTRACT section 1) and as text for people.
+// The results of `kvplan trace` as JSON and as text for people. The keys are stable.
 #pragma once
 
 #include <cstdint>

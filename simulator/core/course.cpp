@@ -8,8 +8,7 @@
 
 namespace kvplan::core {
 
-// ---- holes
-// ---------------------------------------------------------------------------------------------------------
+// ---- holes ----
 
 /// Every track writes token n to slot n, so blocks differ only in how many of their cells are dropped.
 class Course::Holes {
@@ -72,8 +71,7 @@ class Course::Holes {
   std::vector<std::int32_t> positions_, touched_;
 };
 
-// ---- reuse
-// ---------------------------------------------------------------------------------------------------------
+// ---- reuse ----
 
 /// First where every token goes, then in which state that leaves every cell.
 class Course::Reuse {
@@ -335,8 +333,7 @@ class Course::Reuse {
   HeldCells now_;
 };
 
-// ---- Course
-// --------------------------------------------------------------------------------------------------------
+// ---- Course ----
 
 Course::Course(const CourseShape& shape, std::shared_ptr<const Drops> drops)
     : shape_(shape), drops_(std::move(drops)) {

@@ -1,6 +1,6 @@
-// The engine one request and one step at a time. Written to be read beside the definition (CONTRACT of runs,
-// vLLM's scheduler): no aggregates, no shortcuts. It is the yardstick for fast_engine.cpp and shares no
-// helper with it.
+// The engine one request and one step at a time. Written to be read beside the definition
+// (simulator/docs/model.md, events.md, and vLLM's scheduler): no aggregates, no shortcuts. It is the
+// yardstick for fast_engine.cpp and shares no helper with it.
 #include <deque>
 #include <vector>
 

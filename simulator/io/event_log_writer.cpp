@@ -147,8 +147,7 @@ log::ContentKey EventLogWriter::key(RequestId r, std::int64_t block) const {
                                           : log::own_key(r, block);
 }
 
-// ---- the scheduler
-// --------------------------------------------------------------------------------------------------
+// ---- the scheduler ----
 
 void EventLogWriter::on_arrival(SimTime time, RequestId r, bool accepted) {
   const auto i = static_cast<std::size_t>(r);
@@ -299,8 +298,7 @@ void EventLogWriter::on_steps(const core::Steps& steps) {
   }
 }
 
-// ---- the end of a step
-// ----------------------------------------------------------------------------------------------
+// ---- the end of a step ----
 
 void EventLogWriter::on_step_end(SimTime time, std::span<const RequestId> finishing) {
   if (!finishing.empty()) steps_->release();
@@ -330,8 +328,7 @@ void EventLogWriter::on_end(SimTime time) {
   write(log::End{time.since_start.count});
 }
 
-// ---- contents
-// ---------------------------------------------------------------------------------------------------------
+// ---- contents ----
 
 void EventLogWriter::on_publish(RequestId request, std::int64_t logical_block, BlockId block) {
   const auto at = static_cast<std::size_t>(block);

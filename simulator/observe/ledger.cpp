@@ -53,8 +53,7 @@ void Ledger::set_pool(const core::PoolCounts& pool) {
   check();
 }
 
-// ---- what is not written
-// -------------------------------------------------------------------------------------------
+// ---- what is not written ----
 
 /// Cells of positions [from, to) of a request's table come (+1) or go (-1) unwritten: those before its final
 /// token will be written; behind it, what shares the last needed quantum is tail and the rest
@@ -105,8 +104,7 @@ void Ledger::on_decode_grants(std::span<const core::DecodeGrant> grants) {
   }
 }
 
-// ---- sharing and giving back
-// ---------------------------------------------------------------------------------------
+// ---- sharing and giving back ----
 
 void Ledger::on_admit(const core::Admission& admission) {
   if (alone_) {
@@ -195,8 +193,7 @@ void Ledger::on_end(SimTime time) {
   for (LedgerSink* sink : sinks_) sink->on_end(time, cells_);
 }
 
-// ---- passes and steps
-// ----------------------------------------------------------------------------------------------
+// ---- passes and steps ----
 
 void Ledger::on_pass_begin(SimTime time) {
   if (time > told_until_) {  // nothing ran since
@@ -254,8 +251,7 @@ void Ledger::extend_to(SimTime time) {
   on_pass_begin(time);
 }
 
-// ---- courses
-// --------------------------------------------------------------------------------------------------------
+// ---- courses ----
 
 StateCounts Ledger::counts_of(const core::HeldCells& cells) const {
   const std::int64_t metadata = layout_.metadata_bytes / layout_.count_bytes();
@@ -294,8 +290,7 @@ void Ledger::on_let_go(const core::LetGo& let_go) {
   set_courses();
 }
 
-// ---- dropped cells
-// -------------------------------------------------------------------------------------------------
+// ---- dropped cells ----
 
 void Ledger::become_hole(std::int64_t cells) {
   cell(State::kHole) += cells;

@@ -1,5 +1,5 @@
 // A result as files: the JSON report, the table of requests, the timeline. Keys and columns are stable
-// (CONTRACT of the command line); numbers are plain, what has no value is null or empty.
+// (proto/report.proto has a sentence on each key); numbers are plain, what has no value is null or empty.
 #pragma once
 
 #include <array>

@@ -1,9 +1,8 @@
 // Contiguous memory with a reservation made once, at first admission: the way of serving before paging, as
 // Orca and FasterTransformer are described in Kwon et al., SOSP 2023 (arXiv 2309.06180), sections 3.1
 // and 6.1.
-// - oracle reserves what the request will use (L + O - 1), max the longest request the model allows, pow2 the
-// least
-//   power of two that holds L + O - 1, at most max;
+// - oracle reserves what the request will use (L + O - 1), max the longest request the model allows, pow2
+//   the least power of two that holds L + O - 1, at most max;
 // - first fit: the lowest address with enough free slots in a row; neighbours coalesce when they come back.
 #include <algorithm>
 #include <array>

@@ -1,10 +1,10 @@
 // Paged memory with hash-chained prefix caching, as vLLM V1 does it (vllm-project/vllm v0.15.1,
 // vllm/v1/core/block_pool.py, kv_cache_utils.py, single_type_kv_cache_manager.py):
-// - one queue of blocks that nobody holds; fresh blocks come from its front, freed ones go to its back, tail
-// first;
+// - one queue of blocks that nobody holds; fresh blocks come from its front, freed ones go to its back,
+//   tail first;
 // - a full block gets the name of its content when it is allocated for; a block in the queue keeps its name
-// and can
-//   be hit until it is handed out again; copies of one content stay side by side, the oldest is found first;
+//   and can be hit until it is handed out again; copies of one content stay side by side, the oldest is found
+//   first;
 // - block 0 is the null block.
 //
 // Costs per block, not per token, and no hashing: contents have dense names (core/workload.h), so the table

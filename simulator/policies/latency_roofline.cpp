@@ -1,8 +1,8 @@
 // A step lasts overhead + the longer of computing and reading, on one device that holds the whole model
 // (Williams, Waterman, Patterson, CACM 2009; applied to transformer inference as in Yuan et al., arXiv
 // 2402.16363):
-//   computing: 2 x weights per token, and 4 x query heads x head size x layers per query-key pair, over
-//   FLOP/s reading:   all weights once, and the KV bytes of context and new tokens, over bytes/s
+//   computing: 2 x weights per token, and 4 x query heads x head size x layers per query-key pair, over FLOP/s
+//   reading:   all weights once, and the KV bytes of context and new tokens, over bytes/s
 // The peaks are the data sheet's; what share of them kernels reach is a parameter, and an assumption until
 // measured.
 #include <algorithm>

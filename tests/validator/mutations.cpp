@@ -171,7 +171,7 @@ bool hit_less(WholeLog& log, Random& random, std::string& what) {
   });
 }
 
-// ---- courses
+// ---- courses ----
 
 constexpr auto kHasNumbers = [](const Course& f) { return !f.drops.empty(); };
 
@@ -231,7 +231,7 @@ bool other_placement(WholeLog& log, Random& /*random*/, std::string& what) {
   return true;
 }
 
-// ---- claims
+// ---- claims ----
 
 template <class Fits, class Change>
 bool on_a_claim(WholeLog& log, Random& random, std::string& what, Fits fits, Change change) {

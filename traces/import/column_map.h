@@ -44,8 +44,8 @@ struct ColumnMap {
   [[nodiscard]] const Column& at(Role role) const { return columns[static_cast<std::size_t>(role)]; }
 };
 
-/// Reads `arrival=COLUMN[:UNIT],input=COLUMN,output=COLUMN[,...]` (CONTRACT section 1). Without a unit, times
-/// are seconds. The error's field is "--map".
+/// Reads `arrival=COLUMN[:UNIT],input=COLUMN,output=COLUMN[,...]`: a role and the column that has it; units
+/// are s, ms, us, ns and (arrival) iso. Without one, times are seconds. The error's field is "--map".
 Result<ColumnMap> parse_column_map(std::string_view text);
 /// The same text from a map: parse_column_map(to_text(m)) gives m again.
 std::string to_text(const ColumnMap& map);

@@ -34,8 +34,7 @@ Status Arena::reserve() {
   return Done{};
 }
 
-// ---- looking at memory
-// ----------------------------------------------------------------------------------------------
+// ---- looking at memory ----
 
 void Arena::add_pieces(const Request& r, std::int64_t from, std::int64_t to, Pieces& pieces) {
   if (from >= to) return;
@@ -124,8 +123,7 @@ Result<CellCounts> Arena::read(std::int64_t q, event_log::ContentKey key) {
   return backend_.recount({&view, 1}, {}, {});
 }
 
-// ---- quanta
-// ---------------------------------------------------------------------------------------------------------
+// ---- quanta ----
 
 Status Arena::take(Request& r, const std::vector<event_log::ContentKey>& keys) {
   const auto count = static_cast<std::ptrdiff_t>(keys.size());
@@ -193,8 +191,7 @@ Status Arena::forget(std::int64_t q) {
   return change(pieces, give_up, pieces);
 }
 
-// ---- ranges
-// ---------------------------------------------------------------------------------------------------------
+// ---- ranges ----
 
 Result<bool> Arena::take_range(Request& r, std::int64_t cells) {
   // The mirror image of first fit, so it succeeds whenever first fit does.
@@ -245,8 +242,7 @@ Status Arena::give_range_back(Request& r) {
   return change(before, give_back, after);
 }
 
-// ---- steps
-// ----------------------------------------------------------------------------------------------------------
+// ---- steps ----
 
 Status Arena::progress(const std::vector<Progress>& all, const std::function<void()>& f) {
   ++change_;

@@ -39,8 +39,7 @@ Result<Report> Replay::finish() {
   return impl_->finish();
 }
 
-// ---- Impl
-// ----------------------------------------------------------------------------------------------------------
+// ---- Impl ----
 
 Replay::Impl::Impl(const log::Header& header, Backend& backend, const ReplayOptions& options)
     : header_(header), backend_(backend), options_(options), arena_(header_, backend, requests_) {

@@ -92,8 +92,7 @@ void Replay::Impl::claim_kept(const log::Record& record) {
   note("request " + std::to_string(r->id) + " keeps other tokens than is claimed");
 }
 
-// ---- places
-// ---------------------------------------------------------------------------------------------------------
+// ---- places ----
 
 Status Replay::Impl::claim_places(const log::Record& record) {
   const auto& places = record.claims.places;

@@ -139,8 +139,7 @@ Status Replay::Impl::after_step() {
   return Done{};
 }
 
-// ---- the end of a step
-// ----------------------------------------------------------------------------------------------
+// ---- the end of a step ----
 
 bool Replay::Impl::in_ending_order(const Request& r) {
   if (phase_ != Phase::kEnding || !r.wrote || !r.whole || r.rank < ending_order_) return false;
