@@ -2,6 +2,7 @@
 // same scheduler and pool that serve `kvplan run`.
 //   seq    one request at a time (vllm v0.15.1 KVCacheManager called directly)
 //   sched  the whole V1 scheduler on an integer clock
+// tests/golden/README.md has their definitions and what was recorded.
 // A driver hands its rows to a sink, so that a caller can time it without writing anything.
 #pragma once
 
@@ -25,28 +26,50 @@ struct CacheOptions {
   bool (*stop_asked)(){nullptr};  ///< ends a run early, with an error of kind kInterrupted
 };
 
-/// One request of driver `seq`.
+/// One request of driver `seq`. A content is published when its block is full, and evicted when the block is
+/// handed out for another.
 struct SeqRow {
   RequestId request{0};
-  bool fits{false};  ///< false: the pool cannot hold it; all other columns are 0
-  std::int64_t hit_tokens{0}, new_blocks_prefill{0}, new_blocks_decode{0}, evicted_prefill{0},
-      evicted_decode{0};
-  std::int64_t table_len{0};
-  std::uint32_t table_crc32{0};
-  std::int64_t cached_hashes_after{0}, free_blocks_after{0};
+  bool fits{false};                    ///< false: the pool cannot hold it; all other columns are 0
+  std::int64_t hit_tokens{0};          ///< tokens found cached, at most its prompt less one
+  std::int64_t new_blocks_prefill{0};  ///< blocks taken for the rest of the prompt
+  std::int64_t new_blocks_decode{0};   ///< blocks taken while it decoded
+  std::int64_t evicted_prefill{0};     ///< contents evicted by the former
+  std::int64_t evicted_decode{0};      ///< contents evicted by the latter
+  std::int64_t table_len{0};           ///< blocks of its table at its end, found ones included
+  std::uint32_t table_crc32{0};        ///< zlib's CRC-32 of their ids in order, each as 4 little-endian bytes
+  std::int64_t cached_hashes_after{0};  ///< different contents that can be found when it has gone
+  std::int64_t free_blocks_after{0};    ///< blocks that nobody holds then, cached ones included
 };
 
-/// One request of driver `sched`, in file order; -1 where it never came to that.
+/// One request of driver `sched`, in file order. Steps are numbers of the integer clock; -1 where it never
+/// came to that.
 struct SchedRequestRow {
-  std::int64_t arrival_step{-1}, first_sched_step{-1}, first_token_step{-1}, finish_step{-1};
-  std::int64_t first_hit_tokens{0}, all_hit_tokens{0}, admissions{0}, preemptions{0}, computed_tokens{0};
-  bool rejected{false};
+  std::int64_t arrival_step{-1};      ///< the step that sees it first
+  std::int64_t first_sched_step{-1};  ///< of its first admission
+  std::int64_t first_token_step{-1};  ///< whose end gave its first token
+  std::int64_t finish_step{-1};       ///< whose end gave its last
+  std::int64_t first_hit_tokens{0};   ///< tokens found cached at its first admission
+  std::int64_t all_hit_tokens{0};     ///< tokens found cached, all admissions together
+  std::int64_t admissions{0};         ///< one more than it was preempted, if it ended
+  std::int64_t preemptions{0};        ///< times
+  std::int64_t computed_tokens{0};    ///< tokens scheduled for it, again after each preemption
+  bool rejected{false};               ///< never admitted: too long, too large for the pool, or a length of 0
 };
 
-/// One executed step of driver `sched`.
+/// One executed step of driver `sched`, as the pass at its beginning left it; nothing that its end frees is
+/// free yet.
 struct SchedStepRow {
-  std::int64_t step, running, waiting, scheduled_tokens, scheduled_reqs, sampled, preempted, used_blocks,
-      evicted, cached_hashes;
+  std::int64_t step;              ///< number of the integer clock
+  std::int64_t running;           ///< requests in the running list
+  std::int64_t waiting;           ///< requests in the queue
+  std::int64_t scheduled_tokens;  ///< tokens that the step computes
+  std::int64_t scheduled_reqs;    ///< requests that get any of them
+  std::int64_t sampled;           ///< requests that get a new token at its end
+  std::int64_t preempted;         ///< requests that the pass preempted
+  std::int64_t used_blocks;       ///< blocks that some request holds, the null block aside
+  std::int64_t evicted;           ///< contents evicted by the pass
+  std::int64_t cached_hashes;     ///< different contents that can be found
 };
 
 Status run_seq_driver(const traces::Trace& trace, const CacheOptions& options,

@@ -1,4 +1,4 @@
-// The scheduler and pool that serve, against what the real vLLM V1 did (golden/engines/README.md has the
+// The scheduler and pool that serve, against what the real vLLM V1 did (tests/golden/README.md has the
 // definitions): every column of every row, by the fast engine over the serving allocator and by the naive
 // engine over the plain one.
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // On real traces: fast against naive byte for byte, and figures that were recorded from the real vLLM V1
-// (golden/engines/README.md, section 3). Skipped where the shared traces are not there.
+// (tests/golden/README.md). Skipped where the shared traces are not there.
 #include <gtest/gtest.h>
 
 #include <cstdlib>

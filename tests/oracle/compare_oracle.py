@@ -7,7 +7,7 @@
     compare_oracle.py --golden FOLDER [--requests N] the oracle's schedules against those of vLLM v0.15.1
 
 Integers and the rows of `--requests` must be equal, other numbers within 1e-12 of their size. Exit codes: 0
-equal, 1 something differs, 77 the golden files are absent (KVPLAN_SHARED names their root where it is set).
+equal, 1 something differs.
 """
 
 import argparse
@@ -200,11 +200,6 @@ def golden_table(folder, name):
 
 def golden(folder, count):
     """Unit steps on the `micro` trace; of its first `count` requests, what ends before the next arrives."""
-    if "KVPLAN_SHARED" in os.environ:
-        folder = os.path.join(os.environ["KVPLAN_SHARED"], "golden", "engines")
-    if not os.path.exists(os.path.join(folder, "micro_trace.jsonl")):
-        print(f"skipped: no golden files in {folder}")
-        return 77
     variants = {
         "b128_n256": "token_budget=1024,max_seqs=16",
         "b16_n1024": "token_budget=2048,max_seqs=64,long_prefill_threshold=300",
