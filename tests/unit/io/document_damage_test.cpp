@@ -5,7 +5,7 @@
 #include "proto/report.pb.h"
 #include "simulator/frame/frame.h"
 #include "simulator/io/report_message.h"
-#include "tests/unit/documents/support.h"
+#include "tests/unit/io/document_support.h"
 #include "tests/unit/report/cases.h"
 
 namespace kvplan::io {

@@ -8,7 +8,7 @@
 
 #include "simulator/io/attention_json.h"
 #include "tests/unit/attention/inputs.h"
-#include "tests/unit/attention_io/kva_samples.h"
+#include "tests/unit/io/kva_samples.h"
 
 namespace kvplan::io {
 namespace {
@@ -71,7 +71,7 @@ TEST_F(Python, ReadsOursAndWritesTheSame) {
     const std::string in = path("in.kva");
     const std::string out = path("out.kva");
     std::ofstream(in, std::ios::binary) << files[i];
-    ASSERT_EQ(python(kRoot + "/tests/unit/attention_io/rewrite_kva.py " + in + " " + out), 0);
+    ASSERT_EQ(python(kRoot + "/tests/unit/io/rewrite_kva.py " + in + " " + out), 0);
     const std::string expected = answers(in);
     EXPECT_GT(expected.size(), 2000U) << expected;
     EXPECT_EQ(answers(out), expected);

@@ -9,7 +9,7 @@
 #include "simulator/io/kva_reader.h"
 #include "simulator/io/number_formats.h"
 #include "tests/unit/attention/inputs.h"
-#include "tests/unit/attention_io/kva_samples.h"
+#include "tests/unit/io/kva_samples.h"
 
 namespace kvplan::io {
 namespace {

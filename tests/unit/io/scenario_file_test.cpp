@@ -9,7 +9,7 @@
 #include "simulator/io/scenario_json.h"
 #include "simulator/io/scenario_message.h"
 #include "simulator/plan/report.h"
-#include "tests/unit/documents/support.h"
+#include "tests/unit/io/document_support.h"
 
 namespace kvplan::io {
 namespace {

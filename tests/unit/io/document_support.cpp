@@ -1,4 +1,4 @@
-#include "tests/unit/documents/support.h"
+#include "tests/unit/io/document_support.h"
 
 #include "proto/document.pb.h"
 #include "simulator/frame/frame.h"

@@ -1,4 +1,4 @@
-#include "tests/unit/attention_io/kva_samples.h"
+#include "tests/unit/io/kva_samples.h"
 
 #include <gtest/gtest.h>
 
