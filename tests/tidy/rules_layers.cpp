@@ -33,13 +33,18 @@ const std::vector<Layer>& layers() {
     level({"simulator/core"});
     level({"simulator/attention", "simulator/policies", "simulator/observe"});
     level({"simulator/plan"});
-    level({"simulator/report"});
-    // Protobuf and files begin here.
+    table.push_back({"simulator/report", below});
+    // Protobuf and files begin here; traces know nothing of the simulator but `base` and `frame`.
     table.push_back({"simulator/frame", {"simulator/base"}});
-    below.emplace_back("simulator/frame");
-    level({"traces/io"});
-    level({"simulator/io", "traces/import", "traces/synth"});
-    level({"simulator/cli", "gui", "simulator/bench"});
+    table.push_back({"traces/io", {"simulator/base", "simulator/frame", "traces/record"}});
+    table.push_back({"traces/import", {"simulator/base", "traces/record", "traces/io"}});
+    table.push_back({"traces/synth", {"simulator/base", "traces/record"}});
+    below.insert(below.end(), {"simulator/frame", "traces/io"});
+    level({"simulator/io"});
+    below.insert(below.end(), {"simulator/report", "traces/import", "traces/synth"});
+    table.push_back({"simulator/cli", below});
+    table.push_back({"simulator/bench", below});
+    for (const auto* folder : {"gui/viewmodel", "gui/worker", "gui/view", "gui/app"}) level({folder});
     // The validator proves the simulator's bytes, so it shares no code with what it checks, but for the log's
     // reader (and the frames below that).
     table.push_back({"simulator/io/log", {"simulator/base", "simulator/frame"}});

@@ -39,6 +39,17 @@ TEST(TidyRules, LayersGoOneWay) {
   const File sideways{"simulator/policies/lru.cpp", include("simulator/observe/ledger.h")};
   EXPECT_EQ(places(check_layers({sideways, {"simulator/observe/ledger.h", ""}})),
             Places{"simulator/policies/lru.cpp:1"});
+  const auto may = [](const std::string& from, const std::string& to) {
+    return check_layers({{from, include(to)}, {to, ""}}).empty();
+  };
+  EXPECT_TRUE(may("traces/io/a.cpp", "simulator/frame/frame.h"));
+  EXPECT_FALSE(may("traces/io/a.cpp", "simulator/plan/run.h"));
+  EXPECT_FALSE(may("traces/synth/a.cpp", "traces/io/kvt.h"));
+  EXPECT_FALSE(may("simulator/io/a.cpp", "traces/import/open_trace.h"));
+  EXPECT_FALSE(may("simulator/io/a.cpp", "simulator/report/text.h"));
+  EXPECT_FALSE(may("simulator/cli/a.cpp", "gui/app/options.h"));
+  EXPECT_TRUE(may("gui/view/a.cpp", "gui/worker/worker.h"));
+  EXPECT_FALSE(may("gui/viewmodel/a.cpp", "gui/view/window.h"));
   const File not_from_root{"simulator/core/engine.cpp", include("engine.h")};
   EXPECT_EQ(places(check_layers({core, base, not_from_root})), Places{"simulator/core/engine.cpp:1"});
   const File of_tests{"simulator/core/engine.cpp", include("tests/tidy/rules.h")};
