@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <zlib.h>
 #include <zstd.h>
@@ -142,23 +143,74 @@ TEST(Open, WhatCannotBeOpened) {
 }
 
 TEST(Output, AppearsWholeOnCommitAndNotBefore) {
+  for (const Temporary kind : {Temporary::kUnnamed, Temporary::kNamed}) {
+    const testing::TemporaryFolder folder;
+    const std::string path = folder.file("out.txt");
+    testing::write_file(path, "old");
+    {
+      const auto output = std::move(Output::create(path, kind)).value();
+      ASSERT_TRUE(output->write("new").ok());
+      EXPECT_EQ(testing::read_file(path), "old");
+    }
+    EXPECT_EQ(folder.listing(), "out.txt");  // not committed: nothing is left and the old file stays
+    EXPECT_EQ(testing::read_file(path), "old");
+    for (const char* name : {"out.txt", "new.txt"}) {
+      const auto output = std::move(Output::create(folder.file(name), kind)).value();
+      ASSERT_TRUE(output->write(std::string(1 << 20, 'n')).ok());
+      ASSERT_TRUE(output->commit().ok());
+      EXPECT_EQ(testing::read_file(folder.file(name)), std::string(1 << 20, 'n'));
+    }
+    EXPECT_EQ(folder.listing(), "new.txt out.txt");
+    // A new file has the mode that the mask leaves, whichever way it came.
+    const mode_t mask = ::umask(0);
+    ::umask(mask);
+    struct stat status {};
+    ASSERT_EQ(::stat(folder.file("new.txt").c_str(), &status), 0);
+    EXPECT_EQ(status.st_mode & 07777, 0666 & ~mask);
+  }
+}
+
+/// What a process leaves in the folder that is killed while it writes `name` there.
+std::string left_by_a_kill(const testing::TemporaryFolder& folder, const char* name, Temporary kind) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const auto output = std::move(Output::create(folder.file(name), kind)).value();
+    const bool written = output->write(std::string(1 << 20, 'x')).ok();
+    if (written) ::raise(SIGKILL);
+    ::_exit(1);
+  }
+  int status = 0;
+  EXPECT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFSIGNALED(status));
+  return folder.listing();
+}
+
+TEST(Output, AKilledProcessLeavesNothing) {
+  const testing::TemporaryFolder folder;
+  {
+    const auto output = std::move(Output::create(folder.file("probe"))).value();
+    if (!folder.listing().empty()) GTEST_SKIP() << "no files without a name on this file system";
+  }
+  EXPECT_EQ(left_by_a_kill(folder, "new.txt", Temporary::kUnnamed), "");
+  testing::write_file(folder.file("old.txt"), "old");
+  EXPECT_EQ(left_by_a_kill(folder, "old.txt", Temporary::kUnnamed), "old.txt");
+  EXPECT_EQ(testing::read_file(folder.file("old.txt")), "old");
+  EXPECT_NE(left_by_a_kill(folder, "old.txt", Temporary::kNamed), "old.txt")
+      << "the way that is fallen back to";
+  EXPECT_EQ(testing::read_file(folder.file("old.txt")), "old");
+}
+
+TEST(Output, OlderFilesOfTheNameForAMomentAreLeftAlone) {
   const testing::TemporaryFolder folder;
   const std::string path = folder.file("out.txt");
+  const std::string taken = path + "." + std::to_string(::getpid()) + "-0";
   testing::write_file(path, "old");
-  {
-    const auto output = std::move(Output::create(path)).value();
-    ASSERT_TRUE(output->write("new").ok());
-    EXPECT_EQ(testing::read_file(path), "old");
-  }
-  EXPECT_EQ(folder.listing(), "out.txt");  // not committed: nothing is left and the old file stays
-  EXPECT_EQ(testing::read_file(path), "old");
-  {
-    const auto output = std::move(Output::create(path)).value();
-    ASSERT_TRUE(output->write(std::string(1 << 20, 'n')).ok());
-    ASSERT_TRUE(output->commit().ok());
-  }
-  EXPECT_EQ(folder.listing(), "out.txt");
-  EXPECT_EQ(testing::read_file(path), std::string(1 << 20, 'n'));
+  testing::write_file(taken, "of somebody else");
+  const auto output = std::move(Output::create(path)).value();
+  ASSERT_TRUE(output->write("new").ok() && output->commit().ok());
+  EXPECT_EQ(testing::read_file(path), "new");
+  EXPECT_EQ(testing::read_file(taken), "of somebody else");
+  EXPECT_EQ(folder.listing(), "out.txt " + taken.substr(folder.path().size() + 1));
 }
 
 TEST(Output, EndingsDecideTheCompressionAndBytesRepeat) {
@@ -183,18 +235,20 @@ TEST(Output, EndingsDecideTheCompressionAndBytesRepeat) {
 }
 
 TEST(Output, LinksStayLinksAndModesStay) {
-  const testing::TemporaryFolder folder;
-  testing::write_file(folder.file("real"), "old");
-  ASSERT_EQ(::chmod(folder.file("real").c_str(), 0640), 0);
-  ASSERT_EQ(::symlink("real", folder.file("link").c_str()), 0);
-  const auto output = std::move(Output::create(folder.file("link"))).value();
-  ASSERT_TRUE(output->write("new").ok() && output->commit().ok());
-  struct stat status {};
-  ASSERT_EQ(::lstat(folder.file("link").c_str(), &status), 0);
-  EXPECT_TRUE(S_ISLNK(status.st_mode));
-  EXPECT_EQ(testing::read_file(folder.file("real")), "new");
-  ASSERT_EQ(::stat(folder.file("real").c_str(), &status), 0);
-  EXPECT_EQ(status.st_mode & 0777, 0640u);
+  for (const Temporary kind : {Temporary::kUnnamed, Temporary::kNamed}) {
+    const testing::TemporaryFolder folder;
+    testing::write_file(folder.file("real"), "old");
+    ASSERT_EQ(::chmod(folder.file("real").c_str(), 0640), 0);
+    ASSERT_EQ(::symlink("real", folder.file("link").c_str()), 0);
+    const auto output = std::move(Output::create(folder.file("link"), kind)).value();
+    ASSERT_TRUE(output->write("new").ok() && output->commit().ok());
+    struct stat status {};
+    ASSERT_EQ(::lstat(folder.file("link").c_str(), &status), 0);
+    EXPECT_TRUE(S_ISLNK(status.st_mode));
+    EXPECT_EQ(testing::read_file(folder.file("real")), "new");
+    ASSERT_EQ(::stat(folder.file("real").c_str(), &status), 0);
+    EXPECT_EQ(status.st_mode & 0777, 0640u);
+  }
 }
 
 TEST(Output, AFileSystemThatRefusesLeavesNothing) {
@@ -211,8 +265,8 @@ TEST(Output, AFileSystemThatRefusesLeavesNothing) {
   const rlimit small{65536, old.rlim_max};
   const auto before = std::signal(SIGXFSZ, SIG_IGN);
   ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
-  {
-    const auto output = std::move(Output::create(folder.file("big"))).value();
+  for (const Temporary kind : {Temporary::kUnnamed, Temporary::kNamed}) {
+    const auto output = std::move(Output::create(folder.file("big"), kind)).value();
     Status status = output->write(std::string(1 << 20, 'x'));
     EXPECT_FALSE(status.ok());
   }
