@@ -6,9 +6,11 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <sstream>
 #include <string>
 
 #include "simulator/base/json_writer.h"
+#include "simulator/base/number_input.h"
 #include "simulator/io/log/reader.h"
 #include "validator/device/device.h"
 #include "validator/replay/replay.h"
@@ -128,6 +130,11 @@ Result<bool> replay(const Arguments& arguments) {
   return report.clean();
 }
 
+int fail(const Error& error) {
+  std::fprintf(stderr, "kvplan-validate: %s\n", error.to_string().c_str());
+  return static_cast<int>(error.kind);
+}
+
 int run(int argc, char** argv) {
   std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is a failed write like any other
   CLI::App app("Replays what the simulator says on real memory, and says whether it was right.",
@@ -143,21 +150,28 @@ int run(int argc, char** argv) {
   command->add_option("--json", arguments.json,
                       "Write the report as JSON to this file; - for standard output");
   command
-      ->add_option("--full-scan-every", arguments.replay.full_scan_every,
-                   "Recount all of memory at every N-th moment, what changed at each (0: chosen by its size)")
-      ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 40));
+      ->add_option(
+          "--full-scan-every",
+          [&arguments](const CLI::results_t& texts) {
+            const auto moments = read_whole_number(texts.front(), {0, std::int64_t{1} << 40});
+            if (!moments.ok()) throw CLI::ValidationError("--full-scan-every", moments.error().to_string());
+            arguments.replay.full_scan_every = moments.value();
+            return true;
+          },
+          "Recount all of memory at every N-th moment, what changed at each (0: chosen by its size)")
+      ->type_name("N");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) return app.exit(error);
-    std::fprintf(stderr, "kvplan-validate: %s\n", error.what());
-    return static_cast<int>(ErrorKind::kBadInput);
+    if (error.get_exit_code() != 0)
+      return fail(Error{.message = std::string(error.what()) + " (see --help)", .file = {}, .field = {}});
+    std::ostringstream text;  // of --help or --version
+    app.exit(error, text, text);
+    const Status written = write_file("-", text.str());
+    return written.ok() ? 0 : fail(written.error());
   }
   const auto equal = replay(arguments);
-  if (!equal.ok()) {
-    std::fprintf(stderr, "kvplan-validate: %s\n", equal.error().to_string().c_str());
-    return static_cast<int>(equal.error().kind);
-  }
+  if (!equal.ok()) return fail(equal.error());
   return equal.value() ? 0 : static_cast<int>(ErrorKind::kCheckFailed);
 }
 

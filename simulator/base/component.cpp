@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "simulator/base/json_writer.h"
+#include "simulator/base/number_input.h"
 #include "simulator/base/suggest.h"
 #include "simulator/base/units.h"
 
@@ -214,8 +215,7 @@ Result<Choice> make_choice(std::string_view name, std::span<const std::pair<std:
     if (index == found->params.size()) return bad_input(unknown_name("parameter", key, known)).at_field(name);
     if (values[index].given) return bad_input("given twice").at_field(field);
     const std::string expected = expectation(found->params[index], text);
-    if (!expected.empty())
-      return bad_input("expected " + expected + ", found \"" + text.substr(0, 80) + "\"").at_field(field);
+    if (!expected.empty()) return not_expected(expected, text).at_field(field);
     values[index] = {text, true};
   }
   for (std::size_t i = 0; i < values.size(); ++i) {
@@ -237,8 +237,7 @@ Result<Choice> parse_component(std::string_view text, std::string_view family, C
       const std::string_view item = rest.substr(0, comma);
       const std::size_t equals = item.find('=');
       if (equals == std::string_view::npos || equals == 0)
-        return bad_input("expected key=value, found \"" + std::string(item.substr(0, 80)) + "\"")
-            .at_field(name);
+        return not_expected("key=value", item).at_field(name);
       params.emplace_back(std::string(item.substr(0, equals)), std::string(item.substr(equals + 1)));
       if (comma == std::string_view::npos) break;
       rest = rest.substr(comma + 1);

@@ -20,11 +20,17 @@ std::string one_line(const std::string& text) {
   return out;
 }
 
+/// A key of a hostile file, or a path in it, may be as long as the file.
+std::string shortened(const std::string& text, std::size_t most) {
+  if (text.size() <= most) return text;
+  return text.substr(0, 80) + "... (" + std::to_string(text.size()) + " bytes)";
+}
+
 }  // namespace
 
 std::string Error::to_string() const {
   std::string out;
-  if (!file.empty()) out += file;
+  if (!file.empty()) out += shortened(file, 4096);
   if (line > 0) {
     out += out.empty() ? "line " : ":";
     out += std::to_string(line);
@@ -34,7 +40,7 @@ std::string Error::to_string() const {
   }
   if (!out.empty()) out += ": ";
   if (!field.empty()) {
-    out += field;
+    out += shortened(field, 160);
     out += ": ";
   }
   out += message;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "simulator/base/number_input.h"
+
 namespace kvplan {
 namespace {
 
@@ -46,7 +48,7 @@ std::string_view nearest_name(std::string_view word, std::span<const std::string
 std::string unknown_name(std::string_view kind, std::string_view word,
                          std::span<const std::string_view> known) {
   std::string out = "unknown ";
-  out.append(kind).append(" \"").append(word.substr(0, 80)).append("\"");
+  out.append(kind).append(" ").append(found_text(word));
   // The word may come from a hostile file; the message is one line all the same.
   for (char& c : out)
     if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) c = '?';

@@ -4,7 +4,10 @@
 
 #include "simulator/attention/recording.h"
 #include "simulator/base/json_writer.h"
+#include "simulator/base/number_input.h"
 #include "simulator/cli/command.h"
+#include "simulator/cli/number_option.h"
+#include "simulator/cli/outputs.h"
 #include "simulator/io/attention_json.h"
 #include "simulator/io/kva_writer.h"
 #include "traces/io/output.h"
@@ -82,6 +85,7 @@ std::string info_text(const RecordingInfo& info) {
 }
 
 Status run_info(const InfoOptions& options) {
+  KVPLAN_TRY_DO(check_apart({options.input}, {options.json}));
   KVPLAN_TRY(const auto recording, io::open_attention(options.input));
   if (options.json.empty()) return write_text("-", info_text(recording->info()));
   return write_text(options.json, info_json(recording->info()));
@@ -95,12 +99,11 @@ struct ConvertOptions {
 };
 
 Status run_convert(const ConvertOptions& options) {
+  KVPLAN_TRY_DO(check_apart({options.input}, {options.output}));
   constexpr std::string_view kElements[] = {"f64", "f32", "f16"};
   std::size_t element = 0;
   while (element < 3 && kElements[element] != options.element) ++element;
-  if (element == 3)
-    return bad_input("expected f64, f32 or f16, found \"" + options.element + "\"").at_field("--element");
-  if (options.top < 0) return bad_input("expected 0 or more").at_field("--top");
+  if (element == 3) return not_expected("f64, f32 or f16", options.element).at_field("--element");
   KVPLAN_TRY(const auto recording, io::open_attention(options.input));
   if (recording->info().form == RecordedForm::kTensors)
     return bad_input("holds tensors, from which rows are exact: there is nothing to convert")
@@ -133,10 +136,8 @@ void add_attention(CLI::App& app, Outcome& outcome) {
   store->add_option("-o,--output", convert->output, "The .kva file to write")->required();
   store->add_option("--element", convert->element, "Number format: f64 (exact), f32 or f16")
       ->capture_default_str();
-  store
-      ->add_option("--top", convert->top,
-                   "Keep only the largest weights of each row, and the rest's mass; 0 = all")
-      ->capture_default_str();
+  add_whole_number(*store, "--top", convert->top, {0, INT32_MAX},
+                   "Keep only the largest weights of each row, and the rest's mass; 0 = all");
   run_as(*store, outcome, [convert] { return run_convert(*convert); });
 }
 

@@ -2,9 +2,13 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
+#include "simulator/base/check.h"
 #include "simulator/cli/command.h"
+#include "simulator/cli/number_option.h"
 #include "simulator/cli/outputs.h"
 #include "simulator/plan/cache_drivers.h"
+#include "simulator/policies/allocators.h"
+#include "simulator/policies/serving.h"
 #include "traces/import/open_trace.h"
 
 namespace kvplan::cli {
@@ -15,6 +19,19 @@ struct CacheFlags {
   plan::CacheOptions options;
   bool no_prefix_cache{false};
 };
+
+/// Larger pools the allocator refuses, with its own limit.
+constexpr std::int64_t kMostBlocks = std::int64_t{1} << 40;
+constexpr std::int64_t kMostQuantumMs = 1'000'000'000;
+
+/// What the scenario parameter of the same meaning may be.
+WholeRange param_range(Catalogue catalogue, std::string_view component, std::string_view name) {
+  for (const Descriptor* descriptor : catalogue)
+    for (const Param& param : descriptor->params)
+      if (descriptor->name == component && param.name == name)
+        return {static_cast<std::int64_t>(param.low), static_cast<std::int64_t>(param.high)};
+  check_failed("component has this parameter", __FILE__, __LINE__);
+}
 
 /// Appends numbers with commas between, then a line feed.
 template <class... T>
@@ -87,7 +104,7 @@ Status run(CacheFlags& flags) {
   KVPLAN_TRY_DO(check_apart({flags.trace}, {flags.csv, flags.step_csv}));
   flags.options.prefix_cache = !flags.no_prefix_cache;
   flags.options.stop_asked = interrupted;
-  KVPLAN_TRY(const traces::Trace trace, traces::open_trace(flags.trace));
+  KVPLAN_TRY(const traces::Trace trace, traces::open_trace(flags.trace, {}, interrupted));
   return flags.driver == "seq" ? run_seq(flags, trace) : run_sched(flags, trace);
 }
 
@@ -104,19 +121,29 @@ void add_cache(CLI::App& app, Outcome& outcome) {
   command->add_option("--driver", flags->driver, "seq: one request at a time; sched: the whole scheduler")
       ->required()
       ->check(CLI::IsMember({"seq", "sched"}));
-  command->add_option("--block-tokens", flags->options.block_tokens, "Tokens of a block")->required();
-  command->add_option("--blocks", flags->options.blocks, "Blocks of the pool, the null block included")
-      ->required();
+  const auto add = [&](const char* name, std::int64_t& to, WholeRange range, const char* help) {
+    return add_whole_number(*command, name, to, range, help);
+  };
+  add("--block-tokens", flags->options.block_tokens,
+      param_range(policies::allocator_descriptors(), "paged", "block_tokens"), "Tokens of a block")
+      ->required()
+      ->default_str("");
+  add("--blocks", flags->options.blocks, {2, kMostBlocks}, "Blocks of the pool, the null block included")
+      ->required()
+      ->default_str("");
   command->add_option("--csv", flags->csv, "One line per request: FILE, or - for standard output")
       ->required();
   command->add_option("--step-csv", flags->step_csv, "One line per step (sched)");
-  command->add_option("--quantum-ms", flags->options.quantum_ms,
-                      "Milliseconds of trace time in one step (sched)");
-  command->add_option("--token-budget", scheduler.token_budget, "Tokens computed in one step at most");
-  command->add_option("--max-seqs", scheduler.max_seqs, "Requests running at once at most");
-  command->add_option("--long-prefill-threshold", scheduler.long_prefill_threshold,
-                      "Tokens of one prompt in one step at most; 0 = no limit");
-  command->add_option("--max-model-len", scheduler.max_model_len, "Longer requests are rejected");
+  add("--quantum-ms", flags->options.quantum_ms, {1, kMostQuantumMs},
+      "Milliseconds of trace time in one step (sched)");
+  const auto add_limit = [&](const char* name, std::int64_t& to, const char* param, const char* help) {
+    add(name, to, param_range(policies::engine_descriptors(), "vllm-v1", param), help);
+  };
+  add_limit("--token-budget", scheduler.token_budget, "token_budget", "Tokens computed in one step at most");
+  add_limit("--max-seqs", scheduler.max_seqs, "max_seqs", "Requests running at once at most");
+  add_limit("--long-prefill-threshold", scheduler.long_prefill_threshold, "long_prefill_threshold",
+            "Tokens of one prompt in one step at most; 0 = no limit");
+  add_limit("--max-model-len", scheduler.max_model_len, "max_model_len", "Longer requests are rejected");
   command->add_flag("--no-prefix-cache", flags->no_prefix_cache, "No block is found again");
   command->add_flag("--step-by-step", flags->options.step_by_step,
                     "Use the naive engine: slower, with the same result");

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "simulator/cli/command.h"
+#include "simulator/cli/number_option.h"
 #include "simulator/cli/outputs.h"
 #include "simulator/cli/progress.h"
 #include "simulator/cli/scenario_input.h"
@@ -32,7 +33,8 @@ std::string command_line(const CompareFlags& flags) {
 Status run(const CompareFlags& flags) {
   if (flags.json == "-" && flags.html == "-")
     return bad_input("expected at most one output on standard output");
-  KVPLAN_TRY_DO(check_apart({flags.input.path}, {flags.json, flags.html}));
+  const std::vector<std::string> output_paths{flags.json, flags.html};
+  KVPLAN_TRY_DO(check_apart({flags.input.path}, output_paths));
   KVPLAN_TRY(const auto settings, read_settings(flags.input));
   std::vector<plan::Vary> varies;
   for (const std::string& text : flags.varies) {
@@ -47,16 +49,21 @@ Status run(const CompareFlags& flags) {
   options.control = &control;
   options.open_recording = io::open_attention;
   options.on_begin = [&](std::int64_t requests) { progress.emplace(control, requests); };
+  options.check = [&](const plan::Scenario& scenario) {
+    return check_apart(files_of(scenario), output_paths);
+  };
   const auto done = plan::compare(settings, varies, read_trace_of, options);
   progress.reset();
   KVPLAN_TRY(const plan::Comparison comparison, done);
 
+  const bool to_stdout = flags.json == "-" || flags.html == "-";
+  if (to_stdout) print_warnings(report::comparison_warnings(comparison));  // the text has them itself
   Outputs outputs;
   if (!flags.json.empty()) KVPLAN_TRY_DO(outputs.add(flags.json, plan::compare_json(comparison)));
   if (!flags.html.empty())
     KVPLAN_TRY_DO(outputs.add(flags.html, report::comparison_html(comparison, command_line(flags))));
   KVPLAN_TRY_DO(outputs.commit());
-  if (flags.json == "-" || flags.html == "-") return Done{};
+  if (to_stdout) return Done{};
   return write_text("-", report::comparison_text(comparison, output_width()));
 }
 
@@ -73,9 +80,8 @@ void add_compare(CLI::App& app, Outcome& outcome) {
       ->take_all()
       ->allow_extra_args(false)
       ->required();
-  command
-      ->add_option("--threads", flags->threads, "Variants that run at once; the result does not depend on it")
-      ->check(CLI::Range(1, 1024));
+  add_whole_number(*command, "--threads", flags->threads, {1, 1024},
+                   "Variants that run at once; the result does not depend on it");
   add_json_option(*command, flags->json, "the reports of all variants");
   command->add_option("--html", flags->html, "Write one HTML page with tables and a chart");
   run_as(*command, outcome, [flags] { return run(*flags); });

@@ -4,6 +4,8 @@
 #include <memory>
 
 #include "simulator/cli/command.h"
+#include "simulator/cli/outputs.h"
+#include "simulator/cli/scenario_input.h"
 #include "simulator/io/report_file.h"
 #include "simulator/io/scenario_file.h"
 
@@ -19,13 +21,10 @@ enum class Form { kJson, kScenario, kReport, kCsv };
 /// By the end of the name; compressed outputs by what stands before that.
 Result<Form> form_of(const std::string& output) {
   if (output == "-") return Form::kJson;
-  std::string_view name = output;
-  for (const std::string_view packed : {".gz", ".zst"})
-    if (name.ends_with(packed)) name.remove_suffix(packed.size());
-  if (name.ends_with(".json")) return Form::kJson;
-  if (name.ends_with(".kvs")) return Form::kScenario;
-  if (name.ends_with(".kvr")) return Form::kReport;
-  if (name.ends_with(".csv")) return Form::kCsv;
+  if (io::is_named(output, ".json")) return Form::kJson;
+  if (io::is_named(output, ".kvs")) return Form::kScenario;
+  if (io::is_named(output, ".kvr")) return Form::kReport;
+  if (io::is_named(output, ".csv")) return Form::kCsv;
   return bad_input("expected a name that ends in .json, .kvs (scenario), .kvr (report) or .csv (timeline)")
       .at_file(output);
 }
@@ -63,11 +62,17 @@ Status convert_report(traces::Input& input, Form form, const std::string& output
 
 Status convert(const ConvertFlags& flags) {
   KVPLAN_TRY(const Form form, form_of(flags.output));
+  KVPLAN_TRY_DO(check_apart({flags.input}, {flags.output}));
   KVPLAN_TRY(const std::unique_ptr<traces::Input> input, traces::Input::open(flags.input));
   const std::string begin(input->peek(4096));
   if (input->failed()) return input->error();
-  if (io::looks_like_report(begin)) return convert_report(*input, form, flags.output);
-  if (io::looks_like_scenario(begin)) return convert_scenario(*input, form, flags.output);
+  if (begin.empty()) return bad_input("the file is empty").at_file(flags.input);
+  const bool report = io::looks_like_report(begin) || io::is_named(flags.input, ".kvr");
+  if (report) return convert_report(*input, form, flags.output);
+  const bool scenario = is_scenario(*input);
+  if (input->failed()) return input->error();
+  if (scenario && io::looks_like_scenario(begin)) return convert_scenario(*input, form, flags.output);
+  if (scenario) KVPLAN_TRY_DO(io::read_scenario(*input));  // says where it breaks
   return bad_input("expected a scenario (JSON or .kvs) or the report of a run (JSON or .kvr)")
       .at_file(flags.input);
 }

@@ -7,6 +7,7 @@
 #include "simulator/attention/evaluation.h"
 #include "simulator/base/json_writer.h"
 #include "simulator/cli/command.h"
+#include "simulator/cli/number_option.h"
 #include "simulator/cli/outputs.h"
 #include "simulator/io/attention_json.h"
 
@@ -192,10 +193,12 @@ void add_evict(CLI::App& app, Outcome& outcome) {
       "evict", "What a token policy keeps of recorded attention, and what its queries still see");
   command->add_option("INPUT", options->input, "A .kva recording, or attention rows as JSON")->required();
   command->add_option("--policy", options->policy, policy_help())->required();
-  command->add_option("--prefill", options->prefill, "Tokens of the prompt; the others are decode steps")
-      ->required();
-  command->add_option("--sequence", options->sequence, "Sequence of the recording")->capture_default_str();
-  command->add_option("--layer", options->layer, "Layer of the recording")->capture_default_str();
+  add_whole_number(*command, "--prefill", options->prefill, {1, INT32_MAX},
+                   "Tokens of the prompt; the others are decode steps")
+      ->required()
+      ->default_str("");
+  add_whole_number(*command, "--sequence", options->sequence, {0, INT32_MAX}, "Sequence of the recording");
+  add_whole_number(*command, "--layer", options->layer, {0, INT32_MAX}, "Layer of the recording");
   add_json_option(*command, options->json, "every step");
   run_as(*command, outcome, [options] { return run_evict(*options); });
 }

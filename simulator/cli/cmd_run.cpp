@@ -1,11 +1,11 @@
 // kvplan run: one scenario on one trace.
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cstdio>
 #include <memory>
 
 #include "simulator/cli/command.h"
 #include "simulator/cli/event_log_output.h"
+#include "simulator/cli/number_option.h"
 #include "simulator/cli/outputs.h"
 #include "simulator/cli/progress.h"
 #include "simulator/cli/scenario_input.h"
@@ -60,8 +60,8 @@ Status run(const RunFlags& flags) {
   KVPLAN_TRY_DO(check_outputs(flags));
   KVPLAN_TRY(const auto settings, read_settings(flags.input));
   KVPLAN_TRY(const plan::Scenario scenario, plan::resolve(settings));
-  std::vector<std::string> inputs{flags.input.path, scenario.trace};
-  inputs.insert(inputs.end(), scenario.attention.begin(), scenario.attention.end());
+  std::vector<std::string> inputs = files_of(scenario);
+  inputs.push_back(flags.input.path);
   KVPLAN_TRY_DO(check_apart(
       inputs, {flags.json, flags.requests, flags.timeline, flags.html, flags.events, flags.report}));
   KVPLAN_TRY(const traces::Trace trace, read_trace_of(scenario));
@@ -81,9 +81,7 @@ Status run(const RunFlags& flags) {
   };
   KVPLAN_TRY(const plan::RunResult result, run_it());
 
-  if (uses_stdout(flags) > 0)  // the text has them itself
-    for (const std::string& warning : result.warnings)
-      std::fprintf(stderr, "kvplan: warning: %s\n", warning.c_str());
+  if (uses_stdout(flags) > 0) print_warnings(result.warnings);  // the text has them itself
   Outputs outputs;
   if (!flags.requests.empty()) KVPLAN_TRY_DO(outputs.add(flags.requests, plan::requests_csv(result)));
   if (!flags.timeline.empty()) KVPLAN_TRY_DO(outputs.add(flags.timeline, plan::timeline_csv(result)));
@@ -113,10 +111,8 @@ void add_run(CLI::App& app, Outcome& outcome) {
   command->add_option("--timeline", flags->timeline, "Write the ledger over time as CSV");
   command->add_option("--events", flags->events, "Write the event log, for kvplan-validate replay");
   command->add_option("--html", flags->html, "Write one HTML page with tables and charts");
-  command
-      ->add_option("--timeline-bins", flags->timeline_bins,
-                   "Bins of the timeline and of the charts over time")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1000000}));
+  add_whole_number(*command, "--timeline-bins", flags->timeline_bins, {1, 1'000'000},
+                   "Bins of the timeline and of the charts over time");
   command->add_flag("--step-by-step", flags->step_by_step,
                     "Use the naive engine: slower, with the same result");
   run_as(*command, outcome, [flags] { return run(*flags); });

@@ -6,6 +6,8 @@
 #include <memory>
 
 #include "simulator/cli/command.h"
+#include "simulator/cli/number_option.h"
+#include "simulator/cli/outputs.h"
 #include "simulator/cli/trace_report.h"
 #include "traces/import/open_trace.h"
 #include "traces/io/kvt.h"
@@ -34,10 +36,9 @@ void add_import_options(CLI::App& command, TraceOptions& options) {
       "--map", options.import.map,
       "Columns of a table (--format csv or jsonl): arrival=COLUMN[:s|ms|us|ns|iso],input=COLUMN,"
       "output=COLUMN[,session=,tenant=,max_tokens=,hashes=COLUMN,block=N,ttft=,e2e=]");
-  command
-      .add_option("--block", options.import.block_tokens,
-                  "Tokens of one prefix id, where the format leaves it open")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 20));
+  add_whole_number(command, "--block", {1, std::int64_t{1} << 20},
+                   "Tokens of one prefix id, where the format leaves it open", "",
+                   [&options](std::int64_t tokens) { options.import.block_tokens = tokens; });
 }
 
 void note(const std::string& text) {
@@ -58,6 +59,7 @@ void note_written(const traces::WrittenTrace& written, const std::string& path) 
 }
 
 Status run_import(const TraceOptions& options) {
+  KVPLAN_TRY_DO(check_apart(options.inputs, {options.output}));
   KVPLAN_TRY(const std::unique_ptr<traces::TraceStream> stream,
              traces::open_stream(options.inputs, options.import));
   KVPLAN_TRY(const traces::WrittenTrace written, traces::write_kvt(*stream, options.output, interrupted));
@@ -66,6 +68,7 @@ Status run_import(const TraceOptions& options) {
 }
 
 Status run_convert(const TraceOptions& options) {
+  KVPLAN_TRY_DO(check_apart(options.inputs, {options.output}));
   traces::TextFormat format{};
   if (!traces::text_format_from(options.output, format)) {
     if (options.output.find(".kvt") == std::string::npos)
@@ -99,7 +102,9 @@ Status run_synth(const SynthOptions& options) {
 }
 
 Status run_info(const TraceOptions& options) {
-  KVPLAN_TRY(const traces::Trace trace, traces::open_trace(options.inputs.front(), options.import));
+  KVPLAN_TRY_DO(check_apart(options.inputs, {options.json}));
+  KVPLAN_TRY(const traces::Trace trace,
+             traces::open_trace(options.inputs.front(), options.import, interrupted));
   const traces::Statistics statistics = traces::compute_statistics(trace);
   if (!options.json.empty()) KVPLAN_TRY_DO(write_text(options.json, info_json(trace, statistics)));
   if (options.json == "-") return Done{};
@@ -107,6 +112,7 @@ Status run_info(const TraceOptions& options) {
 }
 
 Status run_head(const TraceOptions& options) {
+  KVPLAN_TRY_DO(check_apart(options.inputs, {options.json}));
   KVPLAN_TRY(const std::unique_ptr<traces::TraceStream> stream,
              traces::open_stream(options.inputs, options.import));
   traces::Trace piece;
@@ -121,19 +127,13 @@ void add_synth(CLI::App& trace, Outcome& outcome) {
   CLI::App* const command = trace.add_subcommand(
       "synth", "Make up a chat workload: shared system prompts, growing conversations, bursts; seeded");
   command->add_option("-o,--output", options->output, "The .kvt to write")->required();
-  command->add_option("--requests", options->chat.requests, "How many")->capture_default_str();
-  command->add_option("--seed", options->chat.seed, "Another seed, another workload")->capture_default_str();
-  command
-      ->add_option("--rate", options->rate_per_s,
-                   "Requests per second over calm and burst, once conversations are under way")
-      ->check(CLI::Range(0.001, 1e6))
-      ->capture_default_str();
-  command
-      ->add_option("--burst", options->chat.burst_factor,
-                   "Conversations start this many times as fast in bursts")
-      ->capture_default_str();
-  command->add_option("--block", options->chat.block_tokens, "Tokens of one prefix id")
-      ->capture_default_str();
+  add_whole_number(*command, "--requests", options->chat.requests, {1, 1'000'000}, "How many");
+  add_whole_number(*command, "--seed", options->chat.seed, {0, INT64_MAX}, "Another seed, another workload");
+  add_number(*command, "--rate", options->rate_per_s, {0.001, 1e6},
+             "Requests per second over calm and burst, once conversations are under way");
+  add_whole_number(*command, "--burst", options->chat.burst_factor, {1, 1000},
+                   "Conversations start this many times as fast in bursts");
+  add_whole_number(*command, "--block", options->chat.block_tokens, {1, 4096}, "Tokens of one prefix id");
   run_as(*command, outcome, [options] { return run_synth(*options); });
 }
 
@@ -167,9 +167,7 @@ void add_trace(CLI::App& app, Outcome& outcome) {
 
   auto [head, head_options] = make("head", "The first requests of a trace", run_head);
   head->add_option("TRACE", head_options->inputs, kAny)->required()->expected(1);
-  head->add_option("-n,--requests", head_options->rows, "How many")
-      ->check(CLI::Range(std::int64_t{0}, traces::kPieceRequests))
-      ->capture_default_str();
+  add_whole_number(*head, "-n,--requests", head_options->rows, {0, traces::kPieceRequests}, "How many");
   add_json_option(*head, head_options->json, "the requests");
 
   auto [convert, convert_options] =

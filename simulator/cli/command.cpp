@@ -1,5 +1,7 @@
 #include "simulator/cli/command.h"
 
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <csignal>
 #include <cstdio>
@@ -14,8 +16,18 @@ namespace {
 
 volatile std::sig_atomic_t stop_requested = 0;
 
+/// A read or write that waits ends with an error at each signal that has a handler. The one that asked to
+/// stop may come just before the wait, so there is another every second from then on.
+void wake(int) {
+  ::alarm(1);
+}
+
 void request_stop(int) {
   stop_requested = 1;
+  struct sigaction action {};
+  action.sa_handler = wake;
+  sigaction(SIGALRM, &action, nullptr);
+  ::alarm(1);
 }
 
 /// What the system refuses is an error like any other: one line, exit code 2.
@@ -33,12 +45,15 @@ Status guarded(const std::function<Status()>& body) {
 
 }  // namespace
 
+void report(const Status& status, Outcome& outcome) {
+  if (status.ok()) return;
+  std::fprintf(stderr, "kvplan: %s\n", status.error().to_string().c_str());
+  outcome.exit_code = static_cast<int>(status.error().kind);
+}
+
 void run_as(CLI::App& command, Outcome& outcome, std::function<Status()> body) {
   command.callback([&outcome, body = std::move(body)] {
-    const Status status = guarded(body);
-    if (status.ok()) return;
-    std::fprintf(stderr, "kvplan: %s\n", status.error().to_string().c_str());
-    outcome.exit_code = static_cast<int>(status.error().kind);
+    report(interrupted() ? Status(interrupted_error()) : guarded(body), outcome);
   });
 }
 
@@ -57,6 +72,11 @@ bool interrupted() {
   return stop_requested != 0;
 }
 
+void print_warnings(const std::vector<std::string>& warnings) {
+  for (const std::string& warning : warnings)
+    std::fprintf(stderr, "kvplan: warning: %s\n", bad_input(warning).to_string().c_str());
+}
+
 void add_json_option(CLI::App& command, std::string& path, std::string_view what) {
   command.add_option("--json", path,
                      "Write " + std::string(what) + " as JSON to FILE, or - for standard output");
@@ -69,6 +89,7 @@ Status write_text(const std::string& path, std::string_view text) {
 Status write_pieces(const std::string& path, const std::function<Status(const ByteSink& sink)>& make) {
   KVPLAN_TRY(const std::unique_ptr<traces::Output> out, traces::Output::create(path));
   KVPLAN_TRY_DO(make([&](std::string_view bytes) { return out->write(bytes); }));
+  if (interrupted()) return interrupted_error();
   return out->commit();
 }
 

@@ -5,6 +5,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "simulator/base/result.h"
 
@@ -14,19 +15,26 @@ class App;  // <CLI/CLI.hpp>, for the .cpp files
 
 namespace kvplan::cli {
 
-/// How the program ends: the first error of a command, as one line on standard error and an exit code.
+/// How the program ends: the first error of a command, as one line on standard error and an exit code. A
+/// result that cannot be written, standard output included, is such an error.
 struct Outcome {
   int exit_code{0};
 };
 
+/// Prints the error of a status, if it has one, and takes its exit code.
+void report(const Status& status, Outcome& outcome);
+
 /// Runs `body` once the command line is understood and `command` was chosen.
 void run_as(CLI::App& command, Outcome& outcome, std::function<Status()> body);
 
-/// From here on Ctrl-C and a polite kill only set a flag, so that a command can end with its outputs absent
-/// or whole.
+/// Called first of all: from here on Ctrl-C and a polite kill only set a flag, so that a command can end with
+/// its outputs absent or whole.
 void watch_interrupts();
 /// True once the user asked to stop; the command then returns interrupted_error().
 bool interrupted();
+
+/// One line each on standard error.
+void print_warnings(const std::vector<std::string>& warnings);
 
 /// `--json FILE|-`; `what` is written.
 void add_json_option(CLI::App& command, std::string& path, std::string_view what);

@@ -6,6 +6,25 @@
 
 namespace kvplan::cli {
 
+namespace {
+
+/// Devices and pipes are not replaced.
+bool is_same_file(const std::string& a, const std::string& b) {
+  std::error_code none;
+  return std::filesystem::is_regular_file(b, none) && std::filesystem::equivalent(a, b, none);
+}
+
+/// Also where neither is there yet.
+bool names_same_file(const std::string& a, const std::string& b) {
+  if (a.empty() || a == "-") return false;
+  std::error_code none;
+  if (std::filesystem::exists(b, none)) return is_same_file(a, b);
+  const auto real_a = std::filesystem::weakly_canonical(std::filesystem::absolute(a, none), none);
+  return !none && real_a == std::filesystem::weakly_canonical(std::filesystem::absolute(b, none), none);
+}
+
+}  // namespace
+
 Outputs::Outputs() = default;
 Outputs::~Outputs() = default;
 
@@ -29,17 +48,21 @@ Status Outputs::add_pieces(const std::string& path, const std::function<Status(c
 }
 
 Status Outputs::commit() {
+  if (interrupted()) return interrupted_error();
   for (const auto& file : files_) KVPLAN_TRY_DO(file->commit());
   return uses_stdout_ ? write_text("-", to_stdout_) : Status(Done{});
 }
 
 Status check_apart(const std::vector<std::string>& inputs, const std::vector<std::string>& outputs) {
-  for (const std::string& input : inputs) {
-    for (const std::string& output : outputs) {
-      std::error_code none;
-      if (!output.empty() && output != "-" && std::filesystem::equivalent(input, output, none))
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    const std::string& output = outputs[i];
+    if (output.empty() || output == "-") continue;
+    for (const std::string& input : inputs)
+      if (is_same_file(input, output))
         return bad_input("expected another file than the input, which it would replace").at_file(output);
-    }
+    for (std::size_t other = 0; other < i; ++other)
+      if (names_same_file(outputs[other], output))
+        return bad_input("expected another file for each output").at_file(output);
   }
   return Done{};
 }

@@ -31,7 +31,8 @@ class Outputs {
   bool uses_stdout_{false};
 };
 
-/// None of the outputs is the file that is read. The error names the output.
+/// None of the outputs is a file that is read, and no two are one file. Every command with an input and an
+/// output asks this before it opens either. The error names the output.
 Status check_apart(const std::vector<std::string>& inputs, const std::vector<std::string>& outputs);
 
 }  // namespace kvplan::cli

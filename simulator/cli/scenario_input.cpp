@@ -2,9 +2,11 @@
 
 #include <CLI/CLI.hpp>
 
+#include "simulator/cli/command.h"
 #include "simulator/io/scenario_file.h"
 #include "traces/import/open_trace.h"
 #include "traces/io/input.h"
+#include "traces/io/kvt.h"
 
 namespace kvplan::cli {
 
@@ -15,10 +17,25 @@ void add_scenario_options(CLI::App& command, ScenarioInput& input) {
       ->allow_extra_args(false);
 }
 
+bool is_scenario(traces::Input& file) {
+  if (file.peek(1).empty()) return false;
+  if (io::looks_like_scenario(file.peek(4096))) return true;
+  if (traces::looks_like_kvt(file)) return false;
+  const traces::Sniff head = traces::sniff(file);
+  for (const traces::Importer* importer : traces::importers())
+    if (importer->recognises(head)) return false;
+  if (io::is_named(file.path(), ".json") || io::is_named(file.path(), ".kvs")) return true;
+  // Not a line of an unknown table either: JSON over several lines, or broken.
+  const std::string_view begin = file.peek(4096);
+  const std::size_t first = begin.find_first_not_of(" \t\r\n\xEF\xBB\xBF");
+  return head.shape == traces::Sniff::Shape::kUnknown && first != std::string_view::npos &&
+         begin[first] == '{';
+}
+
 Result<std::vector<plan::Setting>> read_settings(const ScenarioInput& input) {
   std::vector<plan::Setting> settings;
   KVPLAN_TRY(const auto file, traces::Input::open(input.path));
-  const bool scenario = io::looks_like_scenario(file->peek(4096));
+  const bool scenario = is_scenario(*file);
   if (file->failed()) return file->error();
   if (scenario) {
     KVPLAN_TRY(settings, io::read_scenario(*file));
@@ -32,10 +49,16 @@ Result<std::vector<plan::Setting>> read_settings(const ScenarioInput& input) {
   return settings;
 }
 
+std::vector<std::string> files_of(const plan::Scenario& scenario) {
+  std::vector<std::string> files = scenario.attention;
+  files.push_back(scenario.trace);
+  return files;
+}
+
 Result<traces::Trace> read_trace_of(const plan::Scenario& scenario) {
   if (scenario.trace.empty())
     return bad_input("names no trace; give --set workload.trace=FILE").at_field("workload.trace");
-  return traces::open_trace(scenario.trace);
+  return traces::open_trace(scenario.trace, {}, interrupted);
 }
 
 }  // namespace kvplan::cli

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "simulator/plan/scenario.h"
+#include "traces/io/input.h"
 #include "traces/record/trace.h"
 
 namespace CLI {
@@ -21,8 +22,16 @@ struct ScenarioInput {
 /// `input` and `--set`. The place must live as long as the command.
 void add_scenario_options(CLI::App& command, ScenarioInput& input);
 
+/// True if the file is a scenario, or was meant as one: by its name (.json, .kvs) or since it begins with {,
+/// unless it can be read as a trace. Errors then speak of a scenario. What it says of a file that cannot be
+/// read means nothing: ask `failed` of it.
+bool is_scenario(traces::Input& file);
+
 /// Settings in the order in which they count: the file's (or the bare trace as workload.trace), then --set.
 Result<std::vector<plan::Setting>> read_settings(const ScenarioInput& input);
+
+/// The files that a run of it reads.
+std::vector<std::string> files_of(const plan::Scenario& scenario);
 
 /// The trace of a scenario. Errors: none is named, or it cannot be read.
 Result<traces::Trace> read_trace_of(const plan::Scenario& scenario);

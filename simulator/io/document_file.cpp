@@ -29,6 +29,12 @@ std::optional<DocumentKind> document_kind(std::string_view begin) {
   return std::nullopt;
 }
 
+bool is_named(std::string_view path, std::string_view ending) {
+  for (const std::string_view packed : {".gz", ".zst"})
+    if (path.ends_with(packed)) path.remove_suffix(packed.size());
+  return path.ends_with(ending);
+}
+
 Status DocumentWriter::begin(DocumentKind kind, std::string_view body) {
   if (body.size() > kMostBytes)
     return bad_input("is too long for the binary form: " + std::to_string(body.size()) + " bytes, at most " +

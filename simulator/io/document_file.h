@@ -20,6 +20,9 @@ std::string_view document_magic(DocumentKind kind);
 /// What a file is by its first bytes (8 are enough); nothing where it is neither.
 std::optional<DocumentKind> document_kind(std::string_view begin);
 
+/// True if the name ends so, before .gz or .zst.
+bool is_named(std::string_view path, std::string_view ending);
+
 inline constexpr std::uint32_t kDocumentVersion = 1;
 inline constexpr std::string_view kHeadFrame{"HEAD"};
 inline constexpr std::string_view kBodyFrame{"BODY"};

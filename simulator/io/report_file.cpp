@@ -12,8 +12,11 @@ namespace {
 
 constexpr std::size_t kMostJsonBytes = std::size_t{32} << 20;
 
+/// A .kvr that begins with other bytes is a damaged one, unless it is text.
 bool is_binary(traces::Input& input) {
-  return document_kind(input.peek(8)) == DocumentKind::kReport;
+  const std::string_view begin = input.peek(8);
+  return document_kind(begin) == DocumentKind::kReport ||
+         (is_named(input.path(), ".kvr") && begin.find('{') == std::string_view::npos);
 }
 
 Result<v1::Report> read_json(traces::Input& input) {

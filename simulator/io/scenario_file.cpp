@@ -90,7 +90,10 @@ bool looks_like_scenario(std::string_view begin) {
 }
 
 Result<std::vector<plan::Setting>> read_scenario(traces::Input& input) {
-  const bool binary = document_kind(input.peek(8)) == DocumentKind::kScenario;
+  // A .kvs that begins with other bytes is a damaged one, unless it is text.
+  const std::string_view begin = input.peek(8);
+  const bool binary = document_kind(begin) == DocumentKind::kScenario ||
+                      (is_named(input.path(), ".kvs") && begin.find('{') == std::string_view::npos);
   KVPLAN_TRY(std::vector<plan::Setting> settings, binary ? read_binary(input) : read_json(input));
   for (plan::Setting& setting : settings)
     setting.text = moved(setting.path, setting.text, folder_of(input.path()), from_folder);

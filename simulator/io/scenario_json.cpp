@@ -4,12 +4,73 @@
 
 #include <algorithm>
 
+#include "simulator/base/number_input.h"
+
 namespace kvplan::io {
 namespace {
 
 namespace od = simdjson::ondemand;
 
 constexpr int kMostDepth = 8;
+
+/// What was expected where the JSON is broken. The library's own words name no expectation.
+std::string problem(simdjson::error_code error) {
+  switch (error) {
+    case simdjson::INCOMPLETE_ARRAY_OR_OBJECT:
+      return "expected JSON in which every { and [ is closed";
+    case simdjson::UNCLOSED_STRING:
+      return "expected JSON in which every text ends with a quote";
+    case simdjson::STRING_ERROR:
+      return "expected a text with escapes as JSON has them";
+    case simdjson::UTF8_ERROR:
+      return "expected UTF-8";
+    case simdjson::DEPTH_ERROR:
+      return "expected at most " + std::to_string(kMostDepth) + " levels";
+    case simdjson::EMPTY:
+      return "expected a JSON object, found nothing";
+    case simdjson::TAPE_ERROR:
+      return "expected JSON: \"key\": value, with commas between and no comma at the end";
+    case simdjson::INCORRECT_TYPE:
+    case simdjson::T_ATOM_ERROR:
+    case simdjson::F_ATOM_ERROR:
+    case simdjson::N_ATOM_ERROR:
+      return "expected a text, a number, true, false or null";
+    default:
+      return std::string("expected JSON: ") + simdjson::error_message(error);
+  }
+}
+
+/// Where the first line begins that is not UTF-8.
+std::size_t first_bad_line(std::string_view text) {
+  std::size_t begin = 0;
+  for (std::size_t end = 0; end < text.size(); begin = end + 1) {
+    end = std::min(text.find('\n', begin), text.size());
+    if (!simdjson::validate_utf8(text.data() + begin, end - begin)) break;
+  }
+  return std::min(begin, text.size());
+}
+
+/// -?(0|[1-9][0-9]*)(.[0-9]+)?([eE][+-]?[0-9]+)?
+bool is_json_number(std::string_view text) {
+  std::size_t at = 0;
+  const auto is = [&](char c) { return at < text.size() && text[at] == c; };
+  const auto digits = [&] {
+    const std::size_t begin = at;
+    while (at < text.size() && text[at] >= '0' && text[at] <= '9') ++at;
+    return at - begin;
+  };
+  if (is('-')) ++at;
+  const bool zero = is('0');
+  const std::size_t whole = digits();
+  if (whole == 0 || (zero && whole > 1)) return false;
+  if (is('.') && (++at, digits() == 0)) return false;
+  if (is('e') || is('E')) {
+    ++at;
+    if (is('+') || is('-')) ++at;
+    if (digits() == 0) return false;
+  }
+  return at == text.size();
+}
 
 /// Reads one document into settings.
 class Reader {
@@ -18,10 +79,10 @@ class Reader {
 
   Result<std::vector<plan::Setting>> read() {
     auto document = parser_.iterate(padded_);
-    if (document.error()) return wrong(simdjson::error_message(document.error()), 1);
+    if (document.error()) return not_an_object(document.error());
     document_ = &document.value_unsafe();
     auto object = document_->get_object();
-    if (object.error()) return wrong("expected a JSON object", 1);
+    if (object.error()) return not_an_object(object.error());
     KVPLAN_TRY_DO(read_object(object.value_unsafe(), "", 0));
     const char* rest = nullptr;
     if (document_->current_location().get(rest) == simdjson::SUCCESS)
@@ -33,6 +94,16 @@ class Reader {
  private:
   [[nodiscard]] Error wrong(std::string message, std::int64_t at, std::string_view field = {}) const {
     return bad_input(std::move(message)).at_file(path_).at_line(at).at_field(field);
+  }
+
+  [[nodiscard]] Error not_an_object(simdjson::error_code error) const {
+    const std::string_view text(padded_.data(), padded_.size());
+    const std::size_t first = text.find_first_not_of(" \t\r\n");
+    if (first == std::string_view::npos || text[first] != '{')
+      return wrong("expected a scenario: a JSON object, which begins with {", 1);
+    // The library finds such mistakes at the end, except bytes that are no text.
+    const std::size_t place = error == simdjson::UTF8_ERROR ? first_bad_line(text) : text.size();
+    return wrong("as a scenario: " + problem(error), line_of(text.data() + place));
   }
 
   [[nodiscard]] std::int64_t line_of(const char* position) const {
@@ -57,25 +128,23 @@ class Reader {
   Result<std::string> scalar(od::value value, std::string_view path) {
     const std::int64_t at = line();
     od::json_type type{};
-    if (const auto error = value.type().get(type)) return wrong(simdjson::error_message(error), at, path);
+    if (const auto error = value.type().get(type)) return wrong(problem(error), at, path);
     if (type == od::json_type::string) {
       std::string_view text;
-      if (const auto error = value.get_string().get(text))
-        return wrong(simdjson::error_message(error), at, path);
+      if (const auto error = value.get_string().get(text)) return wrong(problem(error), at, path);
       return std::string(text);
     }
     if (type == od::json_type::number) {
-      double number = 0;
+      // As it is written: how many digits, and which range, the field says.
       std::string_view raw = value.raw_json_token();
       while (!raw.empty() && static_cast<unsigned char>(raw.back()) <= ' ') raw.remove_suffix(1);
-      if (const auto error = value.get_double().get(number))
-        return wrong(simdjson::error_message(error), at, path);
+      if (!is_json_number(raw))
+        return Error(not_expected("a number as JSON has it", raw)).at_file(path_).at_line(at).at_field(path);
       return std::string(raw);
     }
     if (type == od::json_type::boolean) {
       bool flag = false;
-      if (const auto error = value.get_bool().get(flag))
-        return wrong(simdjson::error_message(error), at, path);
+      if (const auto error = value.get_bool().get(flag)) return wrong(problem(error), at, path);
       return std::string(flag ? "true" : "false");
     }
     return wrong("expected a text, a number or true/false", at, path);
@@ -86,14 +155,13 @@ class Reader {
       return wrong("expected at most " + std::to_string(kMostDepth) + " levels", line(), prefix);
     for (auto item : object) {
       std::string_view key;
-      if (const auto error = item.unescaped_key().get(key))
-        return wrong(simdjson::error_message(error), line(), prefix);
+      if (const auto error = item.unescaped_key().get(key)) return wrong(problem(error), line(), prefix);
       const std::string path = prefix.empty() ? std::string(key) : prefix + "." + std::string(key);
       const std::int64_t at = line();
       od::value value;
-      if (const auto error = item.value().get(value)) return wrong(simdjson::error_message(error), at, path);
+      if (const auto error = item.value().get(value)) return wrong(problem(error), at, path);
       od::json_type type{};
-      if (const auto error = value.type().get(type)) return wrong(simdjson::error_message(error), at, path);
+      if (const auto error = value.type().get(type)) return wrong(problem(error), at, path);
       if (path == "view") continue;  // of a session of the desktop program
       if (path == "scenario_origins") {
         KVPLAN_TRY_DO(read_origins(value, at));
@@ -101,14 +169,12 @@ class Reader {
       }
       if (type == od::json_type::null) {
         bool null = false;
-        if (const auto error = value.is_null().get(null))
-          return wrong(simdjson::error_message(error), at, path);
+        if (const auto error = value.is_null().get(null)) return wrong(problem(error), at, path);
         continue;
       }
       if (type == od::json_type::object) {
         od::object child;
-        if (const auto error = value.get_object().get(child))
-          return wrong(simdjson::error_message(error), at, path);
+        if (const auto error = value.get_object().get(child)) return wrong(problem(error), at, path);
         if (is_component(path)) {
           KVPLAN_TRY_DO(read_component(child, path, at));
         } else {
@@ -128,7 +194,7 @@ class Reader {
     for (auto item : object) {
       std::string_view path, origin;
       if (const auto error = item.unescaped_key().get(path))
-        return wrong(simdjson::error_message(error), line(), "scenario_origins");
+        return wrong(problem(error), line(), "scenario_origins");
       const std::string key(path);
       if (item.value().get_string().get(origin) || (origin != "given" && origin != "default"))
         return wrong("expected \"given\" or \"default\"", line(), "scenario_origins." + key);
@@ -143,14 +209,12 @@ class Reader {
     std::vector<plan::Setting> params;
     for (auto item : object) {
       std::string_view key;
-      if (const auto error = item.unescaped_key().get(key))
-        return wrong(simdjson::error_message(error), line(), path);
+      if (const auto error = item.unescaped_key().get(key)) return wrong(problem(error), line(), path);
       const std::string param(key);
       const std::string at_param = std::string(path).append(".").append(param);
       const std::int64_t place = line();
       od::value value;
-      if (const auto error = item.value().get(value))
-        return wrong(simdjson::error_message(error), place, path);
+      if (const auto error = item.value().get(value)) return wrong(problem(error), place, path);
       KVPLAN_TRY(const std::string text, scalar(value, at_param));
       if ((param == "name" && !name.empty()) ||
           std::any_of(params.begin(), params.end(), [&](const auto& p) { return p.path == param; }))

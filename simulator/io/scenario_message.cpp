@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "proto/scenario.pb.h"
+#include "simulator/base/number_input.h"
 
 namespace kvplan::io {
 namespace {
@@ -136,20 +137,19 @@ Result<std::string> text_of(const v1::Parameter& parameter) {
     case v1::Parameter::VALUE_NOT_SET:
       break;
   }
-  return bad_input("the parameter " + parameter.name() + " has no value");
+  return bad_input("the parameter " + found_text(parameter.name()) + " has no value");
 }
 
 /// NAME:key=value,... as plan::resolve reads it; what would be read there as more than one part is refused.
 Result<std::string> text_of(const v1::Component& component) {
   if (component.name().empty() || component.name().find_first_of(":,=") != std::string::npos)
-    return bad_input("expected the name of a component, found \"" + component.name().substr(0, 40) + "\"");
+    return not_expected("the name of a component", component.name());
   std::string out = component.name();
   for (const v1::Parameter& parameter : component.parameters()) {
     KVPLAN_TRY(const std::string text, text_of(parameter));
     if (parameter.name().empty() || parameter.name().find_first_of(",=") != std::string::npos ||
         text.find(',') != std::string::npos)
-      return bad_input("expected a parameter, found \"" + (parameter.name() + "=" + text).substr(0, 80) +
-                       "\"");
+      return not_expected("a parameter", parameter.name() + "=" + text);
     out.append(out.size() == component.name().size() ? ":" : ",");
     out.append(parameter.name()).append("=").append(text);
   }
@@ -202,8 +202,7 @@ Status write_value(JsonWriter& json, const Message* value) {
     json.value(integer->value());
   } else if (const auto* decimal = dynamic_cast<const v1::Decimal*>(value)) {
     const auto number = parse_decimal(decimal->digits());
-    if (!number)
-      return bad_input("expected a decimal number, found \"" + decimal->digits().substr(0, 40) + "\"");
+    if (!number) return not_expected("a decimal number", decimal->digits());
     json.value(*number);
   } else {
     json.value(dynamic_cast<const v1::Text&>(*value).value());

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "simulator/base/check.h"
+#include "simulator/base/number_input.h"
 #include "simulator/base/version.h"
 #include "simulator/plan/report.h"
 
@@ -129,8 +130,7 @@ void run_all(const std::vector<Job>& jobs, const CompareOptions& options, std::v
 Result<Vary> parse_vary(std::string_view text) {
   const std::size_t equals = text.find('=');
   if (equals == std::string_view::npos || equals == 0)
-    return bad_input("expected PATH=VALUE;VALUE;..., found \"" + std::string(text.substr(0, 80)) + "\"")
-        .at_field("--vary");
+    return not_expected("PATH=VALUE;VALUE;...", text).at_field("--vary");
   Vary vary{std::string(text.substr(0, equals)), {}};
   std::string_view rest = text.substr(equals + 1);
   while (true) {
@@ -139,7 +139,7 @@ Result<Vary> parse_vary(std::string_view text) {
     if (value.empty())
       return bad_input("expected a value between semicolons").at_field("--vary " + vary.path);
     if (std::find(vary.values.begin(), vary.values.end(), value) != vary.values.end())
-      return bad_input("expected each value once, found \"" + value.substr(0, 80) + "\" again")
+      return bad_input("expected each value once, found " + found_text(value) + " again")
           .at_field("--vary " + vary.path);
     vary.values.push_back(std::move(value));
     if (semicolon == std::string_view::npos) return vary;
@@ -174,6 +174,8 @@ Result<Comparison> compare(const std::vector<Setting>& settings, const std::vect
   }
   if (varies.empty() && comparison.variants[0].error) return *comparison.variants[0].error;
   KVPLAN_TRY_DO(check_values(settings, comparison));
+  for (const Job& job : jobs)
+    if (job.scenario && options.check) KVPLAN_TRY_DO(options.check(*job.scenario));
 
   std::map<std::string, traces::Trace> traces;
   std::int64_t requests = 0;

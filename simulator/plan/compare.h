@@ -46,6 +46,9 @@ struct CompareOptions {
   bool keep_requests{false};
   core::RunControl* control{nullptr};
   RecordingOpener open_recording;  ///< as RunOptions has it; called from several threads
+  /// Asked of the scenario of each variant before anything is read; an error ends the comparison. May be
+  /// empty.
+  std::function<Status(const Scenario&)> check;
   /// Told before the runs begin how many requests they will serve in all. May be empty.
   std::function<void(std::int64_t requests)> on_begin;
 };

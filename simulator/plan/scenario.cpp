@@ -6,6 +6,7 @@
 
 #include "simulator/attention/catalogue.h"
 #include "simulator/base/check.h"
+#include "simulator/base/number_input.h"
 #include "simulator/base/suggest.h"
 #include "simulator/policies/latencies.h"
 #include "simulator/policies/serving.h"
@@ -156,10 +157,7 @@ Status check_value(const Field& field, std::string& text) {
     case FieldKind::kText:
       return Done{};
     case FieldKind::kInteger: {
-      const auto value = parse_integer(text);
-      if (!value || *value < field.low || *value > field.high)
-        return bad_input("expected a whole number from " + std::to_string(field.low) + " to " +
-                         std::to_string(field.high) + ", found \"" + text.substr(0, 40) + "\"");
+      KVPLAN_TRY([[maybe_unused]] const std::int64_t value, read_whole_number(text, {field.low, field.high}));
       return Done{};
     }
     case FieldKind::kFraction: {
@@ -169,7 +167,7 @@ Status check_value(const Field& field, std::string& text) {
     case FieldKind::kSeconds: {
       const auto value = parse_decimal(text);
       if (!value || *value <= 0 || *value > 1e9)
-        return bad_input("expected a positive number of seconds, found \"" + text.substr(0, 40) + "\"");
+        return not_expected("a positive number of seconds, at most 1e9", text);
       return Done{};
     }
     case FieldKind::kComponent: {
@@ -394,8 +392,7 @@ void each_origin(const Scenario& scenario, const std::function<void(std::string_
 Result<Setting> parse_setting(std::string_view text) {
   const std::size_t equals = text.find('=');
   if (equals == std::string_view::npos || equals == 0)
-    return bad_input("expected PATH=VALUE, found \"" + std::string(text.substr(0, 80)) + "\"")
-        .at_field("--set");
+    return not_expected("PATH=VALUE", text).at_field("--set");
   return Setting{std::string(text.substr(0, equals)), std::string(text.substr(equals + 1)), {}, 0};
 }
 

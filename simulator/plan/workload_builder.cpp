@@ -6,6 +6,7 @@
 
 #include "simulator/base/check.h"
 #include "simulator/base/component.h"
+#include "simulator/base/number_input.h"
 #include "simulator/core/engine.h"
 
 namespace kvplan::plan {
@@ -37,8 +38,8 @@ core::Workload lengths_of(const traces::Trace& trace, std::size_t count) {
 
 Result<Fraction> parse_fraction(std::string_view text) {
   const auto wrong = [&] {
-    return bad_input("expected a positive number such as 2, 0.5 or 3/4, found \"" +
-                     std::string(text.substr(0, 40)) + "\"");
+    return not_expected("a positive number such as 2, 0.5 or 3/4, as a fraction of two numbers below 2^31",
+                        text);
   };
   Fraction fraction;
   const std::size_t slash = text.find('/');

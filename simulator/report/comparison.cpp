@@ -221,6 +221,13 @@ std::vector<std::string> comparison_meaning(const Comparison& comparison) {
   return out;
 }
 
+std::vector<std::string> comparison_warnings(const Comparison& comparison) {
+  std::vector<std::string> out;
+  for (const std::string& failure : failures(comparison)) out.push_back("could not run: " + failure);
+  for (const std::string& warning : notes(comparison, &RunResult::warnings)) out.push_back(warning);
+  return out;
+}
+
 std::string comparison_text(const Comparison& comparison, std::size_t width) {
   std::string out = title_of(comparison) + "\n\n" + table_text(common_scenario(comparison), width);
   for (const Table& table : comparison_tables(comparison)) out += "\n" + table_text(table, width);

@@ -13,6 +13,10 @@ std::vector<Table> comparison_tables(const plan::Comparison& comparison);
 /// The sentences: which variant is best at what, against the first one.
 std::vector<std::string> comparison_meaning(const plan::Comparison& comparison);
 
+/// What a reader of the JSON alone should be told: variants that could not run, and the warnings of the
+/// others, each once.
+std::vector<std::string> comparison_warnings(const plan::Comparison& comparison);
+
 std::string comparison_text(const plan::Comparison& comparison, std::size_t width);
 /// `command` is the line that makes this page again.
 std::string comparison_html(const plan::Comparison& comparison, const std::string& command);

@@ -17,6 +17,21 @@ Result<const Importer*> importer_by_name(const std::string& name) {
   return bad_input(unknown_name("format", name, names)).at_field("--format");
 }
 
+/// Another stream, as long as nobody asks to stop.
+class StoppableStream final : public TraceStream {
+ public:
+  StoppableStream(TraceStream& stream, bool (*stop)()) : stream_(stream), stop_(stop) {}
+  Result<bool> next(Trace& piece) override {
+    if (stop_ != nullptr && stop_()) return interrupted_error();
+    return stream_.next(piece);
+  }
+  [[nodiscard]] const StreamSummary& summary() const override { return stream_.summary(); }
+
+ private:
+  TraceStream& stream_;
+  bool (*stop_)();
+};
+
 }  // namespace
 
 Result<std::unique_ptr<TraceStream>> open_stream(Inputs inputs, const ImportOptions& options) {
@@ -54,9 +69,10 @@ Result<std::unique_ptr<TraceStream>> open_stream(const std::vector<std::string>&
   return open_stream(std::move(inputs), options);
 }
 
-Result<Trace> open_trace(const std::string& path, const ImportOptions& options) {
+Result<Trace> open_trace(const std::string& path, const ImportOptions& options, bool (*stop)()) {
   KVPLAN_TRY(const std::unique_ptr<TraceStream> stream, open_stream({path}, options));
-  return collect(*stream);
+  StoppableStream stoppable(*stream, stop);
+  return collect(stoppable);
 }
 
 }  // namespace kvplan::traces

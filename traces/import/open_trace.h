@@ -19,7 +19,9 @@ Result<std::unique_ptr<TraceStream>> open_stream(const std::vector<std::string>&
 /// The same from inputs that are open already.
 Result<std::unique_ptr<TraceStream>> open_stream(Inputs inputs, const ImportOptions& options);
 
-/// The whole trace in memory.
-Result<Trace> open_trace(const std::string& path, const ImportOptions& options = {});
+/// The whole trace in memory. `stop` may be null; once it gives true, reading ends soon with
+/// interrupted_error().
+Result<Trace> open_trace(const std::string& path, const ImportOptions& options = {},
+                         bool (*stop)() = nullptr);
 
 }  // namespace kvplan::traces

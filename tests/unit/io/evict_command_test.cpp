@@ -100,16 +100,19 @@ TEST_F(Command, ErrorsAreOneLineExitTwoAndLeaveNothing) {
   const std::string input = "evict " + kGolden + "inputs/A.json ";
   std::ofstream(path("broken.json")) << "{\"query_heads\": 1, \"T\": 1, \"rows\": [[[-1]]]}";
   std::ofstream(path("empty.kva"));
-  const std::array<std::pair<std::string, std::string>, 11> table{{
+  const std::array<std::pair<std::string, std::string>, 12> table{{
       {input + "--policy h2o:hh=4 --prefill 8",
        "--policy: h2o:recent: must be given: Newest tokens, always kept"},
       {input + "--policy h20:hh=4 --prefill 8", "did you mean \"h2o\""},
       {input + "--policy window:window=0 --prefill 8",
        "--policy: window:window: expected a whole number from 1"},
-      {input + "--policy full --prefill 0", "--prefill: expected 1 to 64 for this recording, found 0"},
+      {input + "--policy full --prefill 0",
+       "--prefill: expected a whole number from 1 to 2147483647, found \"0\""},
       {input + "--policy full --prefill 65", "--prefill: expected 1 to 64 for this recording, found 65"},
       {input + "--policy full --prefill 8 --layer 1", "--layer: expected 0 to 0 for this recording, found 1"},
-      {input + "--policy full --prefill 8 --sequence -1", "--sequence: expected 0 to 0"},
+      {input + "--policy full --prefill 8 --sequence -1",
+       "--sequence: expected a whole number from 0 to 2147483647, found \"-1\""},
+      {input + "--policy full --prefill 8 --sequence 1", "--sequence: expected 0 to 0"},
       {input + "--policy full:group=3 --prefill 8",
        "full:group: expected a divisor of the recording's 1 query heads"},
       {"evict " + path("broken.json") + " --policy full --prefill 1",

@@ -233,7 +233,7 @@ TEST(ScenarioBinary, WhatIsNoScenario) {
   message.mutable_engine()->set_name("vllm-v1");
   v1::Parameter& parameter = *message.mutable_engine()->add_parameters();
   parameter.set_name("max_seqs");
-  EXPECT_EQ(error_of(message), "file: engine: the parameter max_seqs has no value");
+  EXPECT_EQ(error_of(message), "file: engine: the parameter \"max_seqs\" has no value");
   parameter.set_text("1,token_budget=2");
   EXPECT_EQ(error_of(message), "file: engine: expected a parameter, found \"max_seqs=1,token_budget=2\"");
   parameter.set_integer(1);

@@ -92,6 +92,73 @@ TEST(ScenarioErrors, WhatIsNoJson) {
   expect_error(arrays, ":1: ");
 }
 
+TEST(ScenarioErrors, BrokenFilesAreSpokenOfAsScenarios) {
+  const std::string open = "as a scenario: expected JSON in which every { and [ is closed";
+  // Whatever their keys are, known or not, and wherever they break.
+  expect_error("{", ":1: " + open);
+  expect_error("{\"sed\": 1,\n \"x\": [1,", ":2: " + open);
+  expect_error("{\"a\":\n\n{\"b\"", ":3: " + open);
+  expect_error("\n\n {\"memory\": {\"pool",
+               ":3: as a scenario: expected JSON in which every text ends with a quote");
+  expect_error("{\"seed\":\n 1,\n \"model\": \"\xff\"\n}\n", ":3: as a scenario: expected UTF-8");
+  expect_error("[1, 2]", ":1: expected a scenario: a JSON object, which begins with {");
+  expect_error("hello", ":1: expected a scenario: a JSON object, which begins with {");
+  expect_error("{\"nested\": 1}", ":1: unknown scenario path \"nested\"");
+  std::string deep;
+  for (int i = 0; i < 3000; ++i) deep += "{\"a\":";
+  expect_error(deep + "1" + std::string(3000, '}'), ":1: a.a.a.a.a.a.a.a.a: expected at most 8 levels");
+  expect_error(deep, ":1: " + open);
+  expect_error("", ": the file is empty");
+}
+
+TEST(ScenarioErrors, NamesAndFirstBytesSayThatAScenarioIsMeant) {
+  const TemporaryFolder folder;
+  const auto error_with = [&](const std::string& command, const std::string& name, std::string_view bytes,
+                              const std::string& more = "") {
+    write_file(folder.file(name), bytes);
+    const Outcome outcome = run_kvplan(command + " '" + folder.file(name) + "'" + more);
+    EXPECT_EQ(outcome.exit_code, 2) << name;
+    return outcome.err.substr(std::min(outcome.err.size(), 9 + folder.file(name).size() - 1));
+  };
+  const std::string open = "as a scenario: expected JSON in which every { and [ is closed\n";
+  EXPECT_EQ(error_with("run", "s", "{\n\"x\": "), ":2: " + open);
+  EXPECT_EQ(error_with("run", "s.txt", "{\n\"x\": "), ":2: " + open);
+  EXPECT_EQ(error_with("compare", "s.json", "{\"x\": ", " --vary 'seed=1;2'"), ":1: " + open);
+  EXPECT_EQ(error_with("convert", "s.json", "{\"x\": ", " -"), ":1: " + open);
+  EXPECT_EQ(error_with("run", "s.kvs", "damaged"), ": byte 0: expected a scenario file (.kvs)\n");
+  EXPECT_EQ(error_with("run", "s.kvs", "\x89KVS\r\n"), ": byte 0: expected a scenario file (.kvs)\n");
+  EXPECT_EQ(error_with("convert", "r.kvr", "damaged", " -"), ": byte 0: expected a report file (.kvr)\n");
+  // A table is no scenario: lines that are whole objects, and whatever an importer knows.
+  EXPECT_EQ(error_with("run", "t.jsonl", "{\"x\": 1}\n").substr(0, 38),
+            ": no known format has these columns: x");
+  write_file(folder.file("m.json"),
+             R"({"timestamp": 0, "input_length": 9, "output_length": 3, "hash_ids": [0]})");
+  EXPECT_EQ(run_kvplan("run '" + folder.file("m.json") + "' --json -").exit_code, 0);
+}
+
+TEST(ScenarioErrors, NumbersSayTheirRangeAndAreShortened) {
+  expect_error("{\"seed\": 1e400}",
+               ":1: seed: expected a whole number from 0 to 9223372036854775807, found \"1e400\"");
+  expect_error("{\"seed\": " + std::string(5000, '9') + "}",
+               ":1: seed: expected a whole number from 0 to 9223372036854775807, found \"" +
+                   std::string(40, '9') + "...\" (5000 bytes)");
+  expect_error("{\"targets\": {\"ttft_s\": 1e400}}",
+               ":1: targets.ttft_s: expected a positive number of seconds, at most 1e9, found \"1e400\"");
+  expect_error("{\"workload\": {\"rate_scale\": 1" + std::string(3000, '0') + "}}",
+               ":1: workload.rate_scale: expected a positive number such as 2, 0.5 or 3/4");
+  expect_error("{\"engine\": {\"name\": \"vllm-v1\", \"max_seqs\": 1e400}}",
+               ":1: engine: vllm-v1:max_seqs: expected a whole number from 1 to 16777216 (requests), found");
+  for (const char* number : {"01", "1.", ".5", "-", "1e", "+1", "0x10", "1_0", "NaN"})
+    expect_error(std::string("{\"seed\": ") + number + "}", ":1: seed: expected ");
+  const std::string key(3000, 'k');
+  for (const std::string& scenario :
+       {"{\"" + key + "\": 1}", "{\"memory\": {\"" + key + "\": 1}}", "{\"model\": \"" + key + "\"}",
+        "{\"engine\": \"" + key + "\"}", "{\"engine\": \"vllm-v1:" + key + "=4\"}",
+        "{\"engine\": {\"name\": \"vllm-v1\", \"" + key + "\": 4}}",
+        "{\"engine\": \"vllm-v1:max_seqs=" + key + "\"}", "{\"" + key + "\": {\"x\": tru}}"})
+    EXPECT_LT(error_of(scenario).size(), 800u) << scenario.substr(0, 40);
+}
+
 TEST(ScenarioErrors, SetIsNamed) {
   for (const char* set : {"seed", "=1", "sed=1", "seed=x", "memory.allocator=paged:block_tokens=0",
                           "memory.allocator.blocktokens=3", "eviction=h2o", "fleet=replicas"}) {

@@ -177,6 +177,27 @@ TEST(CliCompare, HasTheReportsKeysUnderVariants) {
     EXPECT_NE(text.out.find(part), std::string::npos) << part;
 }
 
+TEST(CliCompare, WarningsStandOnStandardErrorBesideJson) {
+  const std::string command = std::string("compare ") + kMicroTrace + kSmallPool +
+                              " --vary 'memory.allocator=contiguous;contiguous:reserve=oracle;paged'";
+  const std::string warning =
+      "prefix_cache is ignored: the allocator \"contiguous\" shares nothing between requests.";
+  for (const char* output : {" --json -", " --html -"}) {
+    // Sizes in blocks are refused by contiguous allocators.
+    const Outcome refused = run_kvplan(command + output);
+    EXPECT_EQ(refused.exit_code, 0) << refused.err;
+    EXPECT_EQ(refused.err.substr(0, 54), "kvplan: warning: could not run: variant 1: memory.pool") << output;
+    EXPECT_EQ(std::count(refused.err.begin(), refused.err.end(), '\n'), 2) << refused.err;
+    const Outcome warned =
+        run_kvplan(command + " --set memory.pool_blocks=none --set memory.pool_tokens=16000" + output);
+    EXPECT_EQ(warned.exit_code, 0) << warned.err;
+    EXPECT_EQ(warned.err, "kvplan: warning: " + warning + "\n") << "once";
+  }
+  const TemporaryFolder folder;
+  const Outcome text = run_kvplan(command + " --json '" + folder.file("r.json") + "'");
+  EXPECT_EQ(text.err, "") << "the text has them";
+}
+
 TEST(CliCompare, ABadVaryIsOneLine) {
   for (const char* vary :
        {"memory.allocator", "nothing.here=1;2", "engine=vllm-v2", "memory.pool_blocks=1;x"}) {

@@ -92,11 +92,17 @@ void expect_same(const Trace& a, const Trace& b) {
 }
 
 Outcome run_kvplan(const std::string& arguments, int megabytes) {
+  return run_program("kvplan", arguments, megabytes);
+}
+
+Outcome run_program(const std::string& program, const std::string& arguments, int megabytes,
+                    const std::string& standard_output) {
   const TemporaryFolder folder;
   const std::string limit =
       KVPLAN_LIMIT_MEMORY != 0 ? "ulimit -v " + std::to_string(megabytes * 1024) + "; " : "";
-  const std::string command = limit + "'" KVPLAN_PROGRAM_DIR "/kvplan' " + arguments + " > '" +
-                              folder.file("out") + "' 2> '" + folder.file("err") + "'";
+  const std::string command = limit + "'" KVPLAN_PROGRAM_DIR "/" + program + "' " + arguments + " > '" +
+                              (standard_output.empty() ? folder.file("out") : standard_output) + "' 2> '" +
+                              folder.file("err") + "'";
   const int status = std::system(command.c_str());
   return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, read_file(folder.file("out")),
           read_file(folder.file("err"))};

@@ -50,7 +50,10 @@ struct Outcome {
   std::string out;
   std::string err;
 };
-/// Runs `kvplan ARGUMENTS` with a shell that limits memory (address space) to `megabytes`.
+/// Runs `PROGRAM ARGUMENTS` (one of this project's) with a shell that limits memory (address space) to
+/// `megabytes`. Its standard output may go to another file.
+Outcome run_program(const std::string& program, const std::string& arguments, int megabytes = 2048,
+                    const std::string& standard_output = {});
 Outcome run_kvplan(const std::string& arguments, int megabytes = 2048);
 
 }  // namespace kvplan::traces::testing

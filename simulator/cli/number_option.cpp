@@ -1,0 +1,47 @@
+#include "simulator/cli/number_option.h"
+
+#include <CLI/CLI.hpp>
+
+#include "simulator/base/json_writer.h"
+
+namespace kvplan::cli {
+namespace {
+
+/// The option of one text that `read` understands or refuses.
+CLI::Option* add_text(CLI::App& command, const std::string& name, const std::string& help,
+                      const std::string& shown_default, const char* type,
+                      std::function<Status(const std::string&)> read) {
+  const std::string last_name = name.substr(name.rfind(',') + 1);
+  CLI::Option* const option = command.add_option(
+      name,
+      [last_name, read = std::move(read)](const CLI::results_t& texts) {
+        const Status good = read(texts.front());
+        if (!good.ok()) throw CLI::ValidationError(last_name, good.error().to_string());
+        return true;
+      },
+      help);
+  return option->type_name(type)->default_str(shown_default);
+}
+
+}  // namespace
+
+CLI::Option* add_whole_number(CLI::App& command, const std::string& name, WholeRange range,
+                              const std::string& help, const std::string& shown_default,
+                              std::function<void(std::int64_t)> set) {
+  return add_text(command, name, help, shown_default, "N",
+                  [range, set = std::move(set)](const std::string& text) -> Status {
+                    KVPLAN_TRY(const std::int64_t value, read_whole_number(text, range));
+                    set(value);
+                    return Done{};
+                  });
+}
+
+CLI::Option* add_number(CLI::App& command, const std::string& name, double& to, NumberRange range,
+                        const std::string& help) {
+  return add_text(command, name, help, shortest(to), "X", [range, &to](const std::string& text) -> Status {
+    KVPLAN_TRY(to, read_number(text, range));
+    return Done{};
+  });
+}
+
+}  // namespace kvplan::cli

@@ -1,0 +1,36 @@
+// Numeric options: all of them are read by simulator/base/number_input.h, so that every command refuses the
+// same texts in the same words. The library's own conversion would saturate, read an empty text as 0 and
+// 010 as 8.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "simulator/base/number_input.h"
+
+namespace CLI {
+class App;  // <CLI/CLI.hpp>, for the .cpp files
+class Option;
+}  // namespace CLI
+
+namespace kvplan::cli {
+
+/// An option that takes a whole number; `set` gets it. `shown_default`: for --help; empty = none.
+CLI::Option* add_whole_number(CLI::App& command, const std::string& name, WholeRange range,
+                              const std::string& help, const std::string& shown_default,
+                              std::function<void(std::int64_t)> set);
+
+/// The same for a variable, whose value is the default. It must live as long as the command, and hold the
+/// range.
+template <class Integer>
+CLI::Option* add_whole_number(CLI::App& command, const std::string& name, Integer& to, WholeRange range,
+                              const std::string& help) {
+  return add_whole_number(command, name, range, help, std::to_string(to),
+                          [&to](std::int64_t value) { to = static_cast<Integer>(value); });
+}
+
+CLI::Option* add_number(CLI::App& command, const std::string& name, double& to, NumberRange range,
+                        const std::string& help);
+
+}  // namespace kvplan::cli

@@ -1,0 +1,78 @@
+// Ctrl-C ends a command with exit code 3 also while it waits for somebody to read its output or to write its
+// input, and what runs out of time on the way leaves no file.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+
+#include "tests/unit/traces/support.h"
+
+namespace kvplan::cli {
+namespace {
+
+using traces::testing::read_file;
+using traces::testing::TemporaryFolder;
+using traces::testing::write_file;
+
+/// Starts `kvplan` with standard output at `out` and standard error in the folder's "err".
+pid_t start(const TemporaryFolder& folder, int out, std::vector<std::string> arguments) {
+  const pid_t child = ::fork();
+  if (child != 0) return child;
+  ::alarm(60);  // should it not stop
+  const int err = ::open(folder.file("err").c_str(), O_WRONLY | O_CREAT, 0600);
+  ::dup2(out, STDOUT_FILENO);
+  ::dup2(err, STDERR_FILENO);
+  arguments.insert(arguments.begin(), "kvplan");
+  std::vector<char*> argv;
+  for (std::string& argument : arguments) argv.push_back(argument.data());
+  argv.push_back(nullptr);
+  ::execv(KVPLAN_PROGRAM_DIR "/kvplan", argv.data());
+  ::_exit(99);
+}
+
+void expect_interrupted(pid_t child, const TemporaryFolder& folder) {
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFEXITED(status)) << "signal " << WTERMSIG(status);
+  EXPECT_EQ(WEXITSTATUS(status), 3);
+  EXPECT_EQ(read_file(folder.file("err")), "kvplan: interrupted\n");
+}
+
+TEST(Interrupt, EndsAWriteThatNobodyReads) {
+  const TemporaryFolder folder;
+  std::string rows = "arrival_ns,input_tokens,output_tokens\n";
+  for (int i = 0; i < 20'000; ++i) rows += std::to_string(i) + ",1,1\n";
+  write_file(folder.file("t.csv"), rows);
+  int ends[2];
+  ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
+  const pid_t child = start(folder, ends[1],
+                            {"cache", folder.file("t.csv"), "--driver", "seq", "--block-tokens", "4",
+                             "--blocks", "90", "--csv", "-"});
+  ::close(ends[1]);
+  char first = 0;
+  ASSERT_EQ(::read(ends[0], &first, 1), 1);  // the rest does not fit the pipe
+  ASSERT_EQ(::kill(child, SIGINT), 0);
+  expect_interrupted(child, folder);
+  ::close(ends[0]);
+}
+
+TEST(Interrupt, EndsAReadThatNobodyFeeds) {
+  const TemporaryFolder folder;
+  ASSERT_EQ(::mkfifo(folder.file("t.csv").c_str(), 0600), 0);
+  const int null = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
+  const pid_t child =
+      start(folder, null, {"trace", "info", folder.file("t.csv"), "--json", folder.file("out")});
+  const int writer = ::open(folder.file("t.csv").c_str(), O_WRONLY | O_CLOEXEC);  // waits for the reader
+  ASSERT_GE(writer, 0);
+  ASSERT_EQ(::kill(child, SIGINT), 0);
+  expect_interrupted(child, folder);
+  EXPECT_EQ(folder.listing(), "err t.csv");
+  ::close(writer);
+  ::close(null);
+}
+
+}  // namespace
+}  // namespace kvplan::cli

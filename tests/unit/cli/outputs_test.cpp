@@ -1,0 +1,105 @@
+// No command writes over what it reads, and no two outputs are one file.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "tests/unit/traces/support.h"
+
+namespace kvplan::cli {
+namespace {
+
+using traces::testing::Outcome;
+using traces::testing::read_file;
+using traces::testing::run_kvplan;
+using traces::testing::TemporaryFolder;
+using traces::testing::write_file;
+
+constexpr const char* kRows = "arrival_ns,input_tokens,output_tokens\n0,100,20\n5,7,9\n";
+
+class OverInputs : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    write_file(at("t.csv"), kRows);
+    write_file(at("s.json"), R"({"workload": {"trace": "t.csv"}})");
+    const std::string golden = KVPLAN_SOURCE_DIR "/tests/golden/replay/";
+    write_file(at("a.kva"), read_file(golden + "A.kva"));
+    write_file(at("b.kva"), read_file(golden + "E.kva"));
+    std::filesystem::create_symlink("t.csv", at("link.csv"));
+    std::filesystem::create_hard_link(at("t.csv"), at("hard.csv"));
+    for (const char* name : {"t.csv", "s.json", "a.kva", "b.kva"}) inputs_.push_back(read_file(at(name)));
+    listing_ = folder_.listing();
+  }
+  [[nodiscard]] std::string at(const std::string& name) const { return folder_.file(name); }
+  /// `arguments` with every name of a file after an @ in the folder.
+  void expect_refused(std::string arguments, const std::string& output, const std::string& message) {
+    for (std::size_t mark = 0; (mark = arguments.find('@')) != std::string::npos;)
+      arguments.replace(mark, 1, folder_.path() + "/");
+    const Outcome outcome = run_kvplan(arguments);
+    EXPECT_EQ(outcome.exit_code, 2) << arguments;
+    EXPECT_EQ(outcome.out, "") << arguments;
+    EXPECT_EQ(outcome.err, "kvplan: " + at(output) + ": " + message + "\n") << arguments;
+    EXPECT_EQ(folder_.listing(), listing_) << arguments;
+    std::size_t i = 0;
+    for (const char* name : {"t.csv", "s.json", "a.kva", "b.kva"})
+      EXPECT_EQ(read_file(at(name)), inputs_[i++]) << arguments << name;
+  }
+
+  TemporaryFolder folder_;
+  std::string listing_;
+  std::vector<std::string> inputs_;
+};
+
+TEST_F(OverInputs, EveryCommandRefuses) {
+  const std::string why = "expected another file than the input, which it would replace";
+  const auto refused = [&](const std::string& arguments, const std::string& output) {
+    expect_refused(arguments, output, why);
+  };
+  for (const char* output : {"t.csv", "link.csv", "hard.csv"}) {
+    const std::string name = std::string("@") + output;
+    refused("trace info @t.csv --json " + name, output);
+    refused("trace head @t.csv --json " + name, output);
+    refused("trace convert @t.csv -o " + name, output);
+    refused("trace import @t.csv -o " + name, output);
+    refused("cache @t.csv --driver seq --block-tokens 4 --blocks 90 --csv " + name, output);
+    refused("cache @t.csv --driver sched --block-tokens 4 --blocks 90 --csv - --step-csv " + name, output);
+    for (const char* flag : {"--json ", "--html "}) {
+      refused("compare @t.csv --vary 'seed=1;2' " + (flag + name), output);
+      refused("compare @s.json --vary 'seed=1;2' " + (flag + name), output);
+    }
+    for (const char* flag : {"--json ", "--html ", "--requests ", "--timeline ", "--events ", "--report "}) {
+      refused("run @t.csv " + (flag + name), output);
+      refused("run @s.json " + (flag + name), output);
+    }
+  }
+  refused("trace import @link.csv @t.csv -o @t.csv", "t.csv");
+  refused("run @s.json --json @s.json", "s.json");
+  refused("compare @s.json --vary 'seed=1;2' --json @s.json", "s.json");
+  refused("convert @s.json @s.json", "s.json");
+  refused("evict @a.kva --policy tova:budget=5 --prefill 8 --json @a.kva", "a.kva");
+  refused("attention info @a.kva --json @a.kva", "a.kva");
+  refused("attention convert @a.kva -o @a.kva", "a.kva");
+  refused("run @t.csv --set workload.attention=@a.kva,@b.kva --set eviction=tova:budget=5 --json @b.kva",
+          "b.kva");
+  refused(
+      "compare @t.csv --set eviction=tova:budget=5 --vary 'workload.attention=@a.kva;@b.kva' --json @b.kva",
+      "b.kva");
+}
+
+TEST_F(OverInputs, OutputsAreApart) {
+  const std::string why = "expected another file for each output";
+  expect_refused("run @t.csv --json @new --requests @new", "new", why);
+  expect_refused("run @t.csv --timeline @new --html @./new", "./new", why);
+  expect_refused("compare @t.csv --vary 'seed=1;2' --json @new --html @new", "new", why);
+  expect_refused("cache @t.csv --driver sched --block-tokens 4 --blocks 90 --csv @new --step-csv @new", "new",
+                 why);
+}
+
+TEST_F(OverInputs, DevicesAndOtherFilesAreWritten) {
+  const std::string begin = "run '" + at("t.csv") + "' ";
+  EXPECT_EQ(run_kvplan(begin + "--json /dev/null --requests /dev/null").exit_code, 0);
+  EXPECT_EQ(run_kvplan(begin + "--json '" + at("new") + "'").exit_code, 0);
+  EXPECT_EQ(run_kvplan(begin + "--json '" + at("new") + "'").exit_code, 0) << "an older result is replaced";
+}
+
+}  // namespace
+}  // namespace kvplan::cli
