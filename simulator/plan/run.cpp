@@ -184,112 +184,157 @@ void note_assumptions(const Scenario& scenario, RunResult& result) {
         "latencies.");
 }
 
-}  // namespace
-
-Result<RunResult> run_scenario(const Scenario& scenario, const traces::Trace& trace,
-                               const RunOptions& options) {
+RunResult begin_result(const Scenario& scenario, const traces::Trace& trace) {
   RunResult result;
   result.scenario = scenario;
   result.trace_digest = trace.digest;
   result.trace_requests = trace.size();
   result.warnings = trace.provenance.warnings;
   note_assumptions(scenario, result);
-  KVPLAN_TRY(const Setup setup, prepare(scenario, trace, options, result));
+  return result;
+}
 
-  const std::size_t replicas = setup.shares.size();
-  // A bin takes some 400 bytes.
-  if (options.timeline_bins > kMostBins / static_cast<std::int64_t>(replicas))
-    return bad_input("expected at most " + std::to_string(kMostBins) + " bins over all replicas, found " +
-                     std::to_string(options.timeline_bins) + " for each of " + std::to_string(replicas))
-        .at_field("timeline bins");
-  observe::RequestRecords records(setup.workload.size());
-  std::vector<ReplicaOutcome> outcomes(replicas);
-  SimTime end{};
-  const bool one_run_timeline = options.timeline_bins > 0 && options.timeline_joined && replicas == 1;
-  for (std::size_t i = 0; i < replicas; ++i) {
-    ReplicaOutcome& o = outcomes[i];
-    KVPLAN_TRY(const auto allocator, make_allocator(setup));
-    o.layout = allocator->layout();
-    observe::Integrals integrals;
-    std::vector<observe::LedgerSink*> sinks{&o.peak};
-    if (replicas > 1) sinks.push_back(&o.changes);
-    if (one_run_timeline) {
-      sinks.push_back(&o.timeline.emplace(
-          observe::Timeline::joined(options.timeline_bins, last_served_arrival(setup, i, *allocator))));
-    } else {
-      sinks.push_back(&integrals);
-    }
-    const std::int64_t iterations = records.iterations();
-    if (i == 0)
-      KVPLAN_TRY_DO(check_recordings(setup.tokens, setup.workload, *allocator,
-                                     scenario.engine.integer("max_model_len")));
-    KVPLAN_TRY(o.end,
-               run_replica(setup, i, *allocator, sinks, {&records}, &o.evictions, &o.used, SimTime{}, true));
-    o.iterations = records.iterations() - iterations;
-    if (o.timeline) o.timeline->end_at(o.end);
-    o.totals = o.timeline ? Totals(*o.timeline) : Totals(integrals);
-    end = std::max(end, o.end);
+/// A bin takes some 400 bytes.
+Status check_bins(std::int64_t bins, std::size_t replicas) {
+  if (bins <= kMostBins / static_cast<std::int64_t>(replicas)) return Done{};
+  return bad_input("expected at most " + std::to_string(kMostBins) + " bins over all replicas, found " +
+                   std::to_string(bins) + " for each of " + std::to_string(replicas))
+      .at_field("timeline bins");
+}
+
+/// Bins whose width may still change need no end.
+bool timeline_in_first_run(const Setup& setup) {
+  return setup.options.timeline_bins > 0 && setup.options.timeline_joined && setup.shares.size() == 1;
+}
+
+/// The states at one instant, and timelines, need the end of the whole run: a second, equal run gives them.
+bool needs_second_run(const Setup& setup) {
+  return setup.shares.size() > 1 || (setup.options.timeline_bins > 0 && !timeline_in_first_run(setup));
+}
+
+/// The first run of a replica, with everything that does not need the end of the others.
+Status run_first(const Setup& setup, std::size_t replica, observe::RequestRecords& records,
+                 ReplicaOutcome& o) {
+  KVPLAN_TRY(const auto allocator, make_allocator(setup));
+  o.layout = allocator->layout();
+  observe::Integrals integrals;
+  std::vector<observe::LedgerSink*> sinks{&o.peak};
+  if (setup.shares.size() > 1) sinks.push_back(&o.changes);
+  if (timeline_in_first_run(setup)) {
+    sinks.push_back(&o.timeline.emplace(observe::Timeline::joined(
+        setup.options.timeline_bins, last_served_arrival(setup, replica, *allocator))));
+  } else {
+    sinks.push_back(&integrals);
   }
+  const std::int64_t iterations = records.iterations();
+  if (replica == 0)
+    KVPLAN_TRY_DO(check_recordings(setup.tokens, setup.workload, *allocator,
+                                   setup.scenario.engine.integer("max_model_len")));
+  KVPLAN_TRY(o.end, run_replica(setup, replica, *allocator, sinks, {&records}, &o.evictions, &o.used,
+                                SimTime{}, true));
+  o.iterations = records.iterations() - iterations;
+  if (o.timeline) o.timeline->end_at(o.end);
+  o.totals = o.timeline ? Totals(*o.timeline) : Totals(integrals);
+  return Done{};
+}
+
+/// The second run of a replica: totals up to the end of all, the timeline, and the states at `peak`.
+Status run_again(const Setup& setup, std::size_t replica, SimTime peak, SimTime end, ReplicaOutcome& o,
+                 observe::StateCounts& at_peak) {
+  KVPLAN_TRY(const auto allocator, make_allocator(setup));
+  observe::Integrals whole;
+  StateAt probe(peak);
+  std::vector<observe::LedgerSink*> sinks{&whole, &probe};
+  if (setup.options.timeline_bins > 0) sinks.push_back(&o.timeline.emplace(end, setup.options.timeline_bins));
+  KVPLAN_TRY([[maybe_unused]] const SimTime again,
+             run_replica(setup, replica, *allocator, sinks, {}, nullptr, nullptr, end, false));
+  o.totals = Totals(whole);
+  at_peak = probe.cells();
+  return Done{};
+}
+
+void take_requests(const Setup& setup, observe::RequestRecords& records, RunResult& result) {
   result.iterations = records.iterations();
   result.computed_tokens = records.computed_tokens();
-  summarize_requests(setup.workload, records.take(), scenario, result);
+  summarize_requests(setup.workload, records.take(), setup.scenario, result);
   result.arrival = setup.workload.arrival;
   result.input = setup.workload.input;
   result.output = setup.workload.output;
+}
 
-  // The states at one instant, and timelines, need the end of the whole run: a second, equal run gives them.
-  const bool second_run = replicas > 1 || (options.timeline_bins > 0 && !one_run_timeline);
-  PeakFinder finder;
-  if (replicas > 1) {
-    for (const ReplicaOutcome& o : outcomes)
-      finder.add(o.changes, o.layout.quanta * o.layout.quantum_counts());
-    finder.find();
-    std::vector<const ChangeLog*> logs;
-    for (const ReplicaOutcome& o : outcomes) logs.push_back(&o.changes);
-    result.hole_bytes_peak = most_holes_at_once(logs) * outcomes.front().layout.count_bytes();
-    result.max_running = finder.max_running();
+/// What several replicas reach together at one instant.
+void find_peaks(const std::vector<ReplicaOutcome>& outcomes, PeakFinder& finder, RunResult& result) {
+  std::vector<const ChangeLog*> logs;
+  for (const ReplicaOutcome& o : outcomes) {
+    finder.add(o.changes, o.layout.quanta * o.layout.quantum_counts());
+    logs.push_back(&o.changes);
   }
-  std::vector<observe::StateCounts> at_peak(replicas);
+  finder.find();
+  result.hole_bytes_peak = most_holes_at_once(logs) * outcomes.front().layout.count_bytes();
+  result.max_running = finder.max_running();
+}
+
+/// A replica's own requests and iterations.
+ReplicaResult served_by(const Setup& setup, std::size_t replica, const ReplicaOutcome& o,
+                        const RunResult& result) {
+  ReplicaResult r;
+  r.layout = o.layout;
+  r.requests = static_cast<std::int64_t>(setup.shares[replica].size());
+  for (const RequestId id : setup.shares[replica]) {
+    const auto& record = result.records[static_cast<std::size_t>(id)];
+    r.completed += record.status == observe::RequestStatus::kCompleted ? 1 : 0;
+    r.preemptions += record.preemptions;
+  }
+  r.iterations = o.iterations;
+  r.max_running = o.totals.max_running;
+  return r;
+}
+
+/// Adds a replica to the result, after a second run of it where one is needed.
+Status add_replica(const Setup& setup, std::size_t replica, const PeakFinder& finder, SimTime end,
+                   ReplicaOutcome& o, RunResult& result) {
+  const bool alone = setup.shares.size() == 1;
+  ReplicaResult r = served_by(setup, replica, o, result);
+  observe::StateCounts at_peak{};
+  if (needs_second_run(setup)) KVPLAN_TRY_DO(run_again(setup, replica, finder.peak_time(), end, o, at_peak));
+  if (o.timeline) r.timeline = std::move(*o.timeline).take_bins();
+  if (result.iterations > 0)
+    r.memory = summarize_memory(r.layout, o.totals.cell_ticks, end.since_start,
+                                alone ? o.peak.time() : finder.peak_time(), alone ? o.peak.cells() : at_peak);
+  if (end.since_start.count > 0)
+    r.mean_running = static_cast<double>(o.totals.running_ticks) / static_cast<double>(end.since_start.count);
+  result.capacity_bytes += r.layout.capacity_bytes;
+  result.evicted_tokens += o.evictions.tokens;
+  result.evicted_blocks += o.evictions.blocks_let_go;
+  if (alone) {
+    result.max_running = r.max_running;
+    result.hole_bytes_peak = o.evictions.hole_cells_peak * r.layout.count_bytes();
+  }
+  result.replicas.push_back(std::move(r));
+  return Done{};
+}
+
+}  // namespace
+
+Result<RunResult> run_scenario(const Scenario& scenario, const traces::Trace& trace,
+                               const RunOptions& options) {
+  RunResult result = begin_result(scenario, trace);
+  KVPLAN_TRY(const Setup setup, prepare(scenario, trace, options, result));
+  const std::size_t replicas = setup.shares.size();
+  KVPLAN_TRY_DO(check_bins(options.timeline_bins, replicas));
+
+  observe::RequestRecords records(setup.workload.size());
+  std::vector<ReplicaOutcome> outcomes(replicas);
+  SimTime end{};
   for (std::size_t i = 0; i < replicas; ++i) {
-    ReplicaOutcome& o = outcomes[i];
-    ReplicaResult& r = result.replicas.emplace_back();
-    r.layout = o.layout;
-    r.requests = static_cast<std::int64_t>(setup.shares[i].size());
-    for (const RequestId id : setup.shares[i]) {
-      const auto& record = result.records[static_cast<std::size_t>(id)];
-      r.completed += record.status == observe::RequestStatus::kCompleted ? 1 : 0;
-      r.preemptions += record.preemptions;
-    }
-    r.iterations = o.iterations;
-    r.max_running = o.totals.max_running;
-    if (second_run) {
-      KVPLAN_TRY(const auto allocator, make_allocator(setup));
-      observe::Integrals whole;
-      StateAt probe(finder.peak_time());
-      std::vector<observe::LedgerSink*> sinks{&whole, &probe};
-      std::optional<observe::Timeline> timeline;
-      if (options.timeline_bins > 0) sinks.push_back(&timeline.emplace(end, options.timeline_bins));
-      KVPLAN_TRY([[maybe_unused]] const SimTime again,
-                 run_replica(setup, i, *allocator, sinks, {}, nullptr, nullptr, end, false));
-      o.totals = Totals(whole);
-      at_peak[i] = probe.cells();
-      if (timeline) r.timeline = timeline->bins();
-    }
-    if (o.timeline) r.timeline = std::move(*o.timeline).take_bins();
-    if (result.iterations > 0) {
-      r.memory = summarize_memory(r.layout, o.totals.cell_ticks, end.since_start,
-                                  replicas > 1 ? finder.peak_time() : o.peak.time(),
-                                  replicas > 1 ? at_peak[i] : o.peak.cells());
-    }
-    if (end.since_start.count > 0)
-      r.mean_running =
-          static_cast<double>(o.totals.running_ticks) / static_cast<double>(end.since_start.count);
-    if (replicas == 1) result.max_running = r.max_running;
-    result.capacity_bytes += r.layout.capacity_bytes;
-    result.evicted_tokens += o.evictions.tokens;
-    result.evicted_blocks += o.evictions.blocks_let_go;
-    if (replicas == 1) result.hole_bytes_peak = o.evictions.hole_cells_peak * r.layout.count_bytes();
+    KVPLAN_TRY_DO(run_first(setup, i, records, outcomes[i]));
+    end = std::max(end, outcomes[i].end);
   }
+  take_requests(setup, records, result);
+  PeakFinder finder;
+  if (replicas > 1) find_peaks(outcomes, finder, result);
+  for (std::size_t i = 0; i < replicas; ++i)
+    KVPLAN_TRY_DO(add_replica(setup, i, finder, end, outcomes[i], result));
   result.makespan = end.since_start;
   if (!setup.tokens.recordings.empty()) result.coverage = coverage_of(setup, outcomes, result);
   sum_replicas(result);
