@@ -1,5 +1,6 @@
 #include "simulator/base/json_writer.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -163,6 +164,21 @@ JsonWriter& JsonWriter::value(double number) {
   if (!std::isfinite(number)) return null();
   before_value();
   out_ += shortest(number);
+  return *this;
+}
+
+JsonWriter& JsonWriter::digits(std::string_view text) {
+  before_value();
+  if (text.starts_with('-')) {
+    out_ += '-';
+    text.remove_prefix(1);
+  }
+  const std::size_t end = std::min(text.find_first_of("eE"), text.size());
+  const std::size_t point = std::min(text.find('.'), end);
+  const std::size_t first = std::min(text.find_first_not_of('0'), point);
+  out_.append(first < point ? text.substr(first, point - first) : "0");
+  if (point + 1 < end) out_.append(text.substr(point, end - point));
+  out_.append(text.substr(end));
   return *this;
 }
 

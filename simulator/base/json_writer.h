@@ -28,6 +28,9 @@ class JsonWriter {
   JsonWriter& value(int number) { return value(static_cast<std::int64_t>(number)); }
   /// NaN and infinities, which JSON cannot say, become null.
   JsonWriter& value(double number);
+  /// A decimal number with the digits that it was given with, so that whoever reads it may round it once.
+  /// REQUIRES: parse_decimal takes it (component.h). What JSON does not take, such as .5, gets its zeros.
+  JsonWriter& digits(std::string_view text);
   JsonWriter& null();
   template <class T>
   JsonWriter& value(const std::optional<T>& maybe) {

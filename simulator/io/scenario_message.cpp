@@ -184,6 +184,9 @@ Status write_component(JsonWriter& json, const v1::Component& component) {
       json.value(parameter.integer());
     } else if (parameter.has_flag()) {
       json.value(parameter.flag());
+    } else if (parameter.has_decimal()) {
+      if (!parse_decimal(parameter.decimal())) return not_expected("a decimal number", parameter.decimal());
+      json.digits(parameter.decimal());
     } else {
       KVPLAN_TRY(const std::string text, text_of(parameter));
       json.value(text);
@@ -193,7 +196,14 @@ Status write_component(JsonWriter& json, const v1::Component& component) {
   return Done{};
 }
 
-Status write_value(JsonWriter& json, const Message* value) {
+bool is_fraction(std::string_view path) {
+  const auto fields = plan::scenario_fields();
+  return std::any_of(fields.begin(), fields.end(), [&](const plan::Field& field) {
+    return field.path == path && field.kind == plan::FieldKind::kFraction;
+  });
+}
+
+Status write_value(JsonWriter& json, std::string_view path, const Message* value) {
   if (value == nullptr) {
     json.null();
   } else if (const auto* component = dynamic_cast<const v1::Component*>(value)) {
@@ -205,7 +215,8 @@ Status write_value(JsonWriter& json, const Message* value) {
     if (!number) return not_expected("a decimal number", decimal->digits());
     json.value(*number);
   } else {
-    json.value(dynamic_cast<const v1::Text&>(*value).value());
+    const std::string& text = dynamic_cast<const v1::Text&>(*value).value();
+    is_fraction(path) && parse_decimal(text) ? json.digits(text) : json.value(text);
   }
   return Done{};
 }
@@ -253,7 +264,7 @@ Status write_scenario(JsonWriter& json, const v1::Scenario& message, bool fields
       open = group;
     }
     json.key(stop.field.name());
-    Status written = write_value(json, stop.value);
+    Status written = write_value(json, stop.path, stop.value);
     if (!written.ok()) return std::move(written).error().at_field(stop.path);
     return Done{};
   }));

@@ -19,8 +19,10 @@ void write_field(JsonWriter& json, const Field& field, const std::string& text) 
     json.value(parse_integer(text).value());
   } else if (field.kind == FieldKind::kSeconds) {
     json.value(parse_decimal(text).value());
+  } else if (field.kind == FieldKind::kFraction && text.find('/') == std::string::npos) {
+    json.digits(text);
   } else {
-    json.value(text);  // fractions stay text so that p/q is exact
+    json.value(text);  // p/q too, which no JSON number is
   }
 }
 
@@ -33,8 +35,10 @@ void write_component(JsonWriter& json, const Field& field, const std::string& te
       json.value(choice.integer(param.name));
     } else if (param.kind == ParamKind::kFlag) {
       json.value(choice.flag(param.name));
+    } else if (param.kind == ParamKind::kDecimal) {
+      json.digits(choice.text(param.name));  // as given: they are rounded once, from these digits
     } else {
-      json.value(choice.text(param.name));  // decimals stay text: they are rounded once, from these digits
+      json.value(choice.text(param.name));
     }
   }
   json.end_object();

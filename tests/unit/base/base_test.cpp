@@ -55,6 +55,21 @@ TEST(JsonWriter, WritesWhatItIsGiven) {
             "\"list\":[true,{}]}\n");
 }
 
+TEST(JsonWriter, DigitsStayAsTheyWereGiven) {
+  const auto written = [](std::string_view text) { return JsonWriter(0).digits(text).take(); };
+  for (const char* same :
+       {"0", "12", "0.5", "1e-3", "989e12", "-2.50", "1E+9", "0.1000000000000000055511151231"})
+    EXPECT_EQ(written(same), std::string(same) + "\n");
+  // What JSON does not take.
+  EXPECT_EQ(written(".5"), "0.5\n");
+  EXPECT_EQ(written("-.5e1"), "-0.5e1\n");
+  EXPECT_EQ(written("5."), "5\n");
+  EXPECT_EQ(written("5.e2"), "5e2\n");
+  EXPECT_EQ(written("007"), "7\n");
+  EXPECT_EQ(written("000"), "0\n");
+  EXPECT_EQ(written("00.50"), "0.50\n");
+}
+
 TEST(JsonWriter, IsAlwaysUtf8) {
   const auto written = [](std::string_view text) { return JsonWriter(0).value(text).take(); };
   EXPECT_EQ(written("a\xC3\xA9\xE4\xB8\xAD\xF0\x9F\x98\x80"), "\"a\xC3\xA9\xE4\xB8\xAD\xF0\x9F\x98\x80\"\n");

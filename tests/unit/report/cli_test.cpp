@@ -100,6 +100,20 @@ TEST(CliRun, JsonOnStandardOutputIsAlone) {
   EXPECT_EQ(read_file(folder.file("r.json")), outcome.out);
 }
 
+TEST(CliRun, NumbersOfTheScenarioAreNumbers) {
+  const std::string command = std::string("run ") + kMicroTrace + kSmallPool +
+                              " --set latency=affine:base_ns=.5,token_ns=1e3,context_ns=0.10 --json -";
+  const Outcome outcome = run_kvplan(command + " --set workload.rate_scale=2.50");
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  for (const char* line :
+       {"\"rate_scale\": 2.50,", "\"base_ns\": 0.5,", "\"token_ns\": 1e3,", "\"context_ns\": 0.10\n"})
+    EXPECT_NE(outcome.out.find(line), std::string::npos) << line;
+  const Outcome fraction = run_kvplan(command + " --set workload.rate_scale=5/2");
+  EXPECT_NE(fraction.out.find("\"rate_scale\": \"5/2\","), std::string::npos) << "no JSON number says this";
+  EXPECT_EQ(fraction.out.substr(fraction.out.find("\"requests\"")),
+            outcome.out.substr(outcome.out.find("\"requests\"")));
+}
+
 TEST(CliRun, WhatHasNoValueIsNull) {
   const Outcome outcome = run_kvplan(std::string("run ") + kMicroTrace + " --set workload.limit=0 --json -");
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
