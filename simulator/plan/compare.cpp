@@ -4,6 +4,7 @@
 #include <atomic>
 #include <map>
 #include <new>
+#include <stdexcept>
 #include <system_error>
 #include <thread>
 
@@ -100,18 +101,31 @@ void run_job(const Job& job, const CompareOptions& options, Variant& variant) {
   variant.result->output = {};
 }
 
+/// False: there was not enough memory.
+bool run_guarded(const Job& job, const CompareOptions& options, Variant& variant) {
+  variant.error.reset();
+  try {
+    run_job(job, options, variant);
+    return true;
+  } catch (const std::bad_alloc&) {
+  } catch (const std::length_error&) {
+  }
+  variant.result.reset();
+  variant.error = bad_input("out of memory");
+  return false;
+}
+
+bool stopped(const CompareOptions& options) {
+  return options.control != nullptr && options.control->wants_stop();
+}
+
 void run_all(const std::vector<Job>& jobs, const CompareOptions& options, std::vector<Variant>& variants) {
   std::atomic<std::size_t> next{0};
+  std::vector<char> starved(jobs.size(), 0);  // a byte each: every thread writes its own
   const auto work = [&] {
     for (std::size_t i = next.fetch_add(1); i < jobs.size(); i = next.fetch_add(1)) {
-      if (options.control != nullptr && options.control->wants_stop()) return;
-      if (!jobs[i].scenario) continue;
-      try {
-        run_job(jobs[i], options, variants[i]);
-      } catch (const std::bad_alloc&) {
-        variants[i].result.reset();
-        variants[i].error = bad_input("out of memory");
-      }
+      if (stopped(options)) return;
+      if (jobs[i].scenario && !run_guarded(jobs[i], options, variants[i])) starved[i] = 1;
     }
   };
   const auto threads = std::min(static_cast<std::size_t>(std::max(options.threads, 1)), jobs.size());
@@ -123,6 +137,10 @@ void run_all(const std::vector<Job>& jobs, const CompareOptions& options, std::v
   }
   work();
   for (std::thread& thread : others) thread.join();
+  // Each run holds a pool. What did not fit beside others may fit alone, as with one thread: the result does not
+  // depend on their number.
+  for (std::size_t i = 0; i < jobs.size() && !others.empty() && !stopped(options); ++i)
+    if (starved[i] != 0) run_guarded(jobs[i], options, variants[i]);
 }
 
 }  // namespace

@@ -40,6 +40,8 @@ struct Comparison {
 };
 
 struct CompareOptions {
+  /// Runs at once; each holds a pool and the books of it. A run that gets no memory beside the others is run again
+  /// alone.
   int threads{1};
   std::int64_t timeline_bins{0};
   /// Keeps the records of requests in each result; without it memory does not grow with requests x variants.
