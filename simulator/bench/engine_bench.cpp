@@ -1,6 +1,7 @@
 // The serving engine: runs with the full ledger and latencies, and the recorded scheduler driver, fast
 // against naive.
-//   engine_bench [--small] [AZURE_TRACE MOONCAKE_TRACE]
+//   engine_bench [--small] [--only TEXT] [--no-naive] [AZURE_TRACE MOONCAKE_TRACE]
+// --only: rows whose name contains TEXT; --no-naive: the fast side alone (both for a profiler).
 // Without traces (or with --small, as the tests run it) a synthetic workload takes their place. Each row is
 // the median of several runs, fast and naive alternating in one process, CPU seconds of this thread; the
 // digest is over the results and must be the same on both sides.
@@ -13,6 +14,7 @@
 #include <ctime>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "simulator/base/random.h"
@@ -45,17 +47,20 @@ Measured timed(const std::function<std::uint64_t()>& body) {
 }
 
 bool all_equal = true;
+std::string only;  // rows whose name contains this
+bool beside_naive = true;
 
 /// One line: requests, fast seconds (median and spread), naive seconds, ratio, digest.
 void row(const char* name, std::int64_t requests, int repetitions,
          const std::function<std::uint64_t(bool naive)>& body, bool compare) {
+  if (std::string_view(name).find(only) == std::string_view::npos) return;
   std::vector<double> fast, naive;
   std::uint64_t digest = 0;
   for (int i = 0; i < repetitions + 1; ++i) {  // the first is a warm-up
     const Measured a = timed([&] { return body(false); });
     digest = a.digest;
     if (i > 0) fast.push_back(a.seconds);
-    if (!compare || i > 3) continue;
+    if (!compare || !beside_naive || i > 3) continue;
     const Measured b = timed([&] { return body(true); });
     if (b.digest != a.digest) all_equal = false;
     if (i > 0) naive.push_back(b.seconds);
@@ -186,7 +191,7 @@ int run(bool small, const std::string& azure_path, const std::string& mooncake_p
   getrusage(RUSAGE_SELF, &usage);
   std::printf("peak memory %.1f MiB; compiler %s\n", static_cast<double>(usage.ru_maxrss) / 1024.0,
               __VERSION__);
-  std::printf("fast and naive %s\n", all_equal ? "agree" : "DIFFER");
+  if (beside_naive) std::printf("fast and naive %s\n", all_equal ? "agree" : "DIFFER");
   return all_equal ? 0 : 1;
 }
 
@@ -194,6 +199,19 @@ int run(bool small, const std::string& azure_path, const std::string& mooncake_p
 }  // namespace kvplan
 
 int main(int argc, char** argv) {
-  const bool small = argc > 1 && std::strcmp(argv[1], "--small") == 0;
-  return kvplan::run(small, !small && argc > 1 ? argv[1] : "", !small && argc > 2 ? argv[2] : "");
+  bool small = false;
+  std::vector<std::string> traces;
+  for (int i = 1; i < argc; ++i) {
+    if (std::strcmp(argv[i], "--small") == 0) {
+      small = true;
+    } else if (std::strcmp(argv[i], "--only") == 0 && i + 1 < argc) {
+      kvplan::only = argv[++i];
+    } else if (std::strcmp(argv[i], "--no-naive") == 0) {
+      kvplan::beside_naive = false;
+    } else {
+      traces.emplace_back(argv[i]);
+    }
+  }
+  traces.resize(2);
+  return kvplan::run(small, small ? "" : traces[0], small ? "" : traces[1]);
 }

@@ -73,8 +73,9 @@ class Allocator {
 
   [[nodiscard]] virtual const MemoryLayout& layout() const = 0;
   [[nodiscard]] virtual PoolCounts counts() const = 0;
-  /// Tokens between two grants to a request that decodes: it needs room when it holds a multiple of this.
-  /// 0: everything is reserved at admission, `grow` always succeeds.
+  /// Tokens between two grants to a request that decodes: it needs room when it holds a multiple of this. It
+  /// is then granted one quantum, and that succeeds as long as a quantum is free or cached. 0: everything is
+  /// reserved at admission, `grow` always succeeds.
   [[nodiscard]] virtual std::int64_t growth_tokens() const = 0;
   /// Could an empty pool carry the request to its end? Requests for which it could not are rejected on
   /// arrival.

@@ -12,6 +12,10 @@
 // is exact: inside a run nothing is freed, granted or made findable, so a head of the queue that was refused
 // stays refused.
 //
+// Stretches: where the queue has nobody to admit, a pass that only grants blocks to decoding requests is as
+// predictable as one that grants none. As long as blocks are left such passes are done within the run, and
+// all of it is told at once, if every observer follows that.
+//
 // Every decoding request gets its token in every pass, whatever the prompts in work take. Why: a request is
 // admitted while budget is left, so all wishes but the youngest's always fit the budget (only the youngest
 // can have been cut by it; wishes never grow otherwise). The pass checks that, and the youngest takes what is
@@ -21,7 +25,6 @@
 // the course says. Such requests are visited once per pass, in admission order; a run ends with the shortest
 // of their runs of alike steps.
 #include <algorithm>
-#include <cmath>
 #include <deque>
 #include <queue>
 #include <vector>
@@ -57,8 +60,10 @@ class FastEngine final : public BlockListener {
         goal_(run.workload->input.size()),
         generated_once_(run.workload->input.size(), false),
         admitted_before_(run.workload->input.size(), false) {
-    for (const Observer* observer : run.observers)
+    for (const Observer* observer : run.observers) {
       tell_publications_ = tell_publications_ || observer->wants_publications();
+      stretches_ = stretches_ && observer->follows_stretches();
+    }
     if (tell_publications_) allocator_.set_listener(this);
   }
   ~FastEngine() override { allocator_.set_listener(nullptr); }
@@ -75,11 +80,21 @@ class FastEngine final : public BlockListener {
         continue;
       }
       KVPLAN_TRY_DO(pass());
-      const StepSeries series = choose_series();
+      const bool stretch = only_grants_follow();
+      StepSeries series = choose_series(stretch);
+      if (stretch) grant_ahead(series);
       const Wide span = series.span(series.steps);
       if (span > kLastTick - now_.since_start.count)
         return bad_input("simulated time passes 52 days; check arrival times and latency coefficients");
-      for (Observer* o : run_.observers) o->on_steps(Steps{pass_, series});
+      if (granting_passes_.empty()) {
+        for (Observer* o : run_.observers) o->on_steps(Steps{pass_, series});
+      } else {
+        for (Observer* o : run_.observers)
+          o->on_stretch(Stretch{pass_, series, granting_passes_, decode_grants_});
+        pass_.pool = granting_passes_.back().pool;
+        granting_passes_.clear();
+        decode_grants_.clear();
+      }
       now_ = now_ + Ticks{static_cast<std::int64_t>(span)};
       collect_arrivals(now_);
       finish_steps(series.steps);
@@ -294,10 +309,13 @@ class FastEngine final : public BlockListener {
     const std::int64_t held = tokens_held(at(seat));
     const Course* const course = at(seat).course;
     if (!make_room(seat, course == nullptr ? held + 1 : course->table_slots(held + 1))) return false;
-    const std::int64_t last = allocator_.table_quanta(r) - 1;
-    decode_grants_.push_back({r, ids_ ? allocator_.table(r).back() : kNoBlock, last});
+    decode_grants_.push_back(newest_grant(r));
     if (tell_publications_) tell_decode_grants();  // between the reclaims that they caused
     return true;
+  }
+
+  [[nodiscard]] DecodeGrant newest_grant(RequestId r) const {
+    return {r, ids_ ? allocator_.table(r).back() : kNoBlock, allocator_.table_quanta(r) - 1};
   }
 
   void tell_decode_grants() {
@@ -386,9 +404,42 @@ class FastEngine final : public BlockListener {
 
   // ---- runs ----
 
-  StepSeries choose_series() {
-    const bool alike = in_step_.empty() && prompts_.empty() && pass_.preempted == 0;
-    if (!alike) return {run_.latency->step(pass_.load), Ticks{0}, 1};
+  [[nodiscard]] bool alike() const { return in_step_.empty() && prompts_.empty() && pass_.preempted == 0; }
+
+  /// Whether the passes that follow do nothing but grant blocks to decoding requests, until a request ends or
+  /// begins to drop cells, an arrival, or a shortage. Nobody may be at the head of the queue who could be
+  /// looked at: what is granted may take the place of content that he would find.
+  [[nodiscard]] bool only_grants_follow() const {
+    return stretches_ && grows_ && alike() && following_.empty() && sliding_count_ == 0 &&
+           (waiting_.empty() || budget_ == 0 || seats_.running() == run_.scheduler.max_seqs);
+  }
+
+  /// Does what the passes within the series do, and ends it before one that would be short of blocks.
+  void grant_ahead(StepSeries& series) {
+    std::int64_t room = pass_.pool.free + pass_.pool.cached;
+    for (std::int64_t k = phases_.steps_to_members(step_); k > 0 && k < series.steps;) {
+      const Seat first = phases_.first(step_ + k);
+      if (room < decoding_count_ && room < phases_.members(seats_, first)) {
+        series.steps = k;
+        return;
+      }
+      const std::size_t before = decode_grants_.size();
+      for (Seat seat = first; seat != kNoSeat; seat = at(seat).phase_next) {
+        const RequestId r = at(seat).request;
+        const bool grown = allocator_.grow(r, step_ + k + at(seat).offset + 1);
+        KVPLAN_CHECK(grown, r, room);
+        decode_grants_.push_back(newest_grant(r));
+      }
+      const auto grants = static_cast<std::int64_t>(decode_grants_.size() - before);
+      room -= grants;
+      granting_passes_.push_back({k, grants, allocator_.counts()});
+      k += phases_.steps_to_members(step_ + k);
+    }
+  }
+
+  /// REQUIRES: `stretch` is what only_grants_follow() says now.
+  StepSeries choose_series(bool stretch) {
+    if (!alike()) return {run_.latency->step(pass_.load), Ticks{0}, 1};
     std::int64_t most = INT64_MAX;
     for (const Seat seat : following_)
       most = std::min(most, at(seat).course->alike_steps(tokens_held(at(seat))));
@@ -399,7 +450,7 @@ class FastEngine final : public BlockListener {
     }
     if (grows_ && following_.empty()) {
       // The pass that grants a block comes before the step: the run ends where that pass begins.
-      most = std::min(most, phases_.steps_to_members(step_));
+      if (!stretch) most = std::min(most, phases_.steps_to_members(step_));
       if (tell_publications_) most = std::min(most, phases_.steps_to_members(step_ + 1));
       if (sliding_count_ > 0) most = std::min(most, phases_.steps_to_sliding(step_ - run_.keep.recent));
     }
@@ -408,31 +459,6 @@ class FastEngine final : public BlockListener {
     if (next_arrival_ < run_.requests.size())
       series.steps = steps_to_reach(series, (next_arrival_time_ - now_).count);
     return series;
-  }
-
-  /// The least number of steps, at most series.steps, whose end is at or past `distance`.
-  static std::int64_t steps_to_reach(const StepSeries& series, std::int64_t distance) {
-    if (series.span(series.steps) < distance) return series.steps;
-    std::int64_t low = 1;
-    std::int64_t high = series.steps;
-    if (series.steps > 8 && series.first.count > 0) {  // a first guess by the real root narrows the search
-      const double a = static_cast<double>(series.growth.count) / 2;
-      const double b = static_cast<double>(series.first.count) - a;
-      const auto d = static_cast<double>(distance);
-      const double root = a > 0 ? (-b + std::sqrt(b * b + 4 * a * d)) / (2 * a) : d / b;
-      const auto guess = static_cast<std::int64_t>(std::clamp(root, 1.0, static_cast<double>(high)));
-      if (guess > 3 && series.span(guess - 2) < distance) low = guess - 1;
-      if (guess + 2 < high && series.span(guess + 2) >= distance) high = guess + 2;
-    }
-    while (low < high) {
-      const std::int64_t middle = low + (high - low) / 2;
-      if (series.span(middle) >= distance) {
-        high = middle;
-      } else {
-        low = middle + 1;
-      }
-    }
-    return low;
   }
 
   // ---- the end of a step ----
@@ -592,6 +618,7 @@ class FastEngine final : public BlockListener {
   PhaseLists phases_;
   SeatTable seats_;
   bool tell_publications_{false};
+  bool stretches_{true};  // all observers follow them
 
   SimTime now_{};
   std::size_t next_arrival_{0};
@@ -622,6 +649,7 @@ class FastEngine final : public BlockListener {
   };
   std::vector<InStep> in_step_;  // prompts with a piece in this step, by rank
   std::vector<DecodeGrant> decode_grants_;
+  std::vector<GrantingPass> granting_passes_;  // of the stretch that is about to be told
   std::vector<Attention> attention_;
   std::vector<RequestId> finishing_;
   std::vector<BlockId> candidates_;

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "simulator/base/units.h"
+#include "simulator/core/step_series.h"
 
 namespace kvplan::core {
 
@@ -16,20 +17,6 @@ struct StepLoad {
   /// Sum over those requests of (tokens in the step) x (kept tokens before it) + n(n+1)/2 for its own n
   /// tokens: query-key pairs of causal attention. In a decode step: context_tokens + requests.
   std::int64_t attention_pairs{0};
-};
-
-/// `steps` steps whose durations are first, first + growth, first + 2 growth, ...
-struct StepSeries {
-  Ticks first;
-  Ticks growth;
-  std::int64_t steps{1};
-
-  /// Time from the start of the first step to the end of step `k` - 1; 128 bits because the product may be
-  /// large.
-  [[nodiscard]] constexpr Wide span(std::int64_t k) const {
-    return Wide{first.count} * k + Wide{growth.count} * (Wide{k} * (k - 1) / 2);
-  }
-  [[nodiscard]] constexpr Ticks duration(std::int64_t k) const { return {first.count + growth.count * k}; }
 };
 
 /// A step longer than this (2^60 ticks, 13 days) is cut to it; the engine then reports that time ran out.

@@ -6,7 +6,9 @@
 //   on_pass_begin          the scheduler runs; from here to on_pass_end in the order in which it decides:
 //     on_preempt, on_admit, on_course, on_grant, on_decode_grants, on_chunk
 //   on_pass_end            the settled state of the pass
-//   on_steps               one step, or a run of alike decode steps (see Steps)
+//   on_steps               one step, or a run of alike decode steps (see Steps); or on_stretch: such runs
+//   with
+//                          the passes between them (see Stretch)
 //   on_step_end            the last of those steps has ended; then, in scheduling order:
 //     on_first_token, on_drop or on_let_go, on_finish
 // and again. After the last request: on_end.
@@ -114,6 +116,23 @@ struct Steps {
   StepSeries series;
 };
 
+/// A pass that does nothing but grant a block to each of `grants` requests that decode.
+struct GrantingPass {
+  std::int64_t step;    ///< steps of the stretch before it, at least 1
+  std::int64_t grants;  ///< at least 1
+  PoolCounts pool;      ///< after it
+};
+
+/// Steps as above, all of one series, with passes between them that only grant: `passes` by ascending step.
+/// Of each pass no other call tells; `grants` has theirs one behind the other, each pass's in admission
+/// order. Nobody is waiting who could be admitted, and no pass is refused anything.
+struct Stretch {
+  const Pass& pass;
+  StepSeries series;
+  std::span<const GrantingPass> passes;  ///< not empty
+  std::span<const DecodeGrant> grants;
+};
+
 class Observer {
  public:
   virtual ~Observer() = default;
@@ -128,6 +147,8 @@ class Observer {
   virtual void on_chunk(const Chunk& /*chunk*/) {}
   virtual void on_pass_end(const Pass& /*pass*/) {}
   virtual void on_steps(const Steps& /*steps*/) {}
+  /// Instead of on_steps, the calls at the end of each run but the last, and those for the passes between.
+  virtual void on_stretch(const Stretch& /*stretch*/) {}
   /// `finishing`: requests that end with this step; they drop nothing more.
   virtual void on_step_end(SimTime /*time*/, std::span<const RequestId> /*finishing*/) {}
   virtual void on_first_token(SimTime /*time*/, RequestId /*request*/) {}
@@ -142,6 +163,9 @@ class Observer {
   /// True: publications are told at the step in which a block fills; false: they may be put off until they
   /// could make a difference. Anything else that is told does not depend on it.
   [[nodiscard]] virtual bool wants_publications() const { return false; }
+  /// False: the engine never calls on_stretch. For observers that want every pass, or that look at another
+  /// observer's state as they are told (each is told a whole stretch before the next one is).
+  [[nodiscard]] virtual bool follows_stretches() const { return false; }
 };
 
 }  // namespace kvplan::core

@@ -62,6 +62,12 @@ PhaseLists::PhaseLists(std::int64_t period)
       filled_((head_.size() + 63) / 64, 0),
       sliding_filled_(filled_) {}
 
+std::int64_t PhaseLists::members(const SeatTable& seats, Seat first) {
+  std::int64_t count = 0;
+  for (Seat seat = first; seat != kNoSeat; seat = seats[seat].phase_next) ++count;
+  return count;
+}
+
 void PhaseLists::enter(SeatTable& seats, Seat seat) {
   SeatState& s = seats[seat];
   s.phase = static_cast<std::int32_t>(phase_of(-s.offset));

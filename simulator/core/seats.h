@@ -67,6 +67,8 @@ class PhaseLists {
   [[nodiscard]] Seat first(std::int64_t step) const {
     return head_[static_cast<std::size_t>(phase_of(step))];
   }
+  /// Members of a list from `first` on.
+  [[nodiscard]] static std::int64_t members(const SeatTable& seats, Seat first);
   void enter(SeatTable& seats, Seat seat);
   void leave(SeatTable& seats, Seat seat);
 

@@ -16,6 +16,12 @@ struct SeriesSums {
 
   constexpr SeriesSums(const core::StepSeries& series, std::int64_t n) : time(series.span(n)) {
     if (n == 1) return;
+    if (n <= kShort) {  // without 128-bit division
+      const std::int64_t sum = n * (n - 1) / 2;
+      const std::int64_t squares = sum * (2 * n - 1) / 3;
+      moment = Wide{sum} * series.first.count + Wide{squares} * series.growth.count;
+      return;
+    }
     const Wide one = Wide{n} * (n - 1) / 2;        // sum of k
     const Wide two = one * (2 * Wide{n} - 1) / 3;  // sum of k^2
     moment = one * series.first.count + two * series.growth.count;
@@ -23,6 +29,9 @@ struct SeriesSums {
   [[nodiscard]] constexpr Wide integral(std::int64_t value, std::int64_t growth) const {
     return time * value + moment * growth;
   }
+
+  /// Up to this many steps the sum of k^2, times 3, is below 2^63.
+  static constexpr std::int64_t kShort = std::int64_t{1} << 20;
 };
 
 /// Sums over the whole run.

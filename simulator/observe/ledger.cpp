@@ -237,6 +237,36 @@ void Ledger::on_steps(const core::Steps& steps) {
   evictions_.tokens += sliding_count_ * last;
 }
 
+void Ledger::on_stretch(const core::Stretch& stretch) {
+  KVPLAN_CHECK(!courses_ && sliding_count_ == 0 && !refused_, sliding_count_);
+  const std::int64_t written = stretch.pass.load.tokens;
+  StateCounts growth{};
+  growth[index(State::kLive)] = written;
+  growth[index(State::kReserved)] = -written;
+  std::int64_t step = 0;
+  const auto run_until = [&](std::int64_t end) {
+    const LedgerSpan span{told_until_, stretch.series.part(step, end - step), cells_, growth, running_,
+                          waiting_};
+    for (LedgerSink* sink : sinks_) sink->on_span(span);
+    cell(State::kLive) += written * (end - step);
+    cell(State::kReserved) -= written * (end - step);
+    told_until_ = stretch.pass.time + Ticks{static_cast<std::int64_t>(stretch.series.span(end))};
+    step = end;
+  };
+  auto grants = stretch.grants;
+  for (const core::GrantingPass& pass : stretch.passes) {
+    run_until(pass.step);
+    check();
+    const auto now = static_cast<std::size_t>(pass.grants);
+    on_decode_grants(grants.first(now));
+    grants = grants.subspan(now);
+    set_pool(pass.pool);
+    for (LedgerSink* sink : sinks_) sink->on_pass(told_until_, cells_, running_);
+  }
+  run_until(stretch.series.steps);
+  steps_in_progress_ = stretch.series.steps - step;
+}
+
 void Ledger::on_step_end(SimTime /*time*/, std::span<const RequestId> finishing) {
   if (courses_) {
     courses_->end_steps(steps_in_progress_, finishing);

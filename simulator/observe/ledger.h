@@ -103,6 +103,8 @@ class Ledger final : public core::Observer {
   void on_chunk(const core::Chunk& chunk) override;
   void on_pass_end(const core::Pass& pass) override;
   void on_steps(const core::Steps& steps) override;
+  void on_stretch(const core::Stretch& stretch) override;
+  [[nodiscard]] bool follows_stretches() const override { return true; }
   void on_step_end(SimTime time, std::span<const RequestId> finishing) override;
   void on_drop(const core::Drop& drop) override;
   void on_let_go(const core::LetGo& let_go) override;

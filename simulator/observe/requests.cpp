@@ -31,6 +31,10 @@ void RequestRecords::on_steps(const core::Steps& steps) {
   computed_tokens_ += steps.series.steps * steps.pass.load.tokens;
 }
 
+void RequestRecords::on_stretch(const core::Stretch& stretch) {
+  on_steps({stretch.pass, stretch.series});
+}
+
 void RequestRecords::on_first_token(SimTime time, RequestId request) {
   at(request).has_first_token = true;
   at(request).first_token = time;

@@ -108,6 +108,9 @@ class SchedRows final : public core::Observer {
   }
   void on_reclaim(BlockId /*block*/) override { ++evicted_; }
   [[nodiscard]] bool wants_publications() const override { return static_cast<bool>(steps_); }
+  [[nodiscard]] bool follows_stretches() const override {
+    return !steps_;
+  }  // nothing of a stretch is in rows
 
   std::vector<SchedRequestRow> rows;
 

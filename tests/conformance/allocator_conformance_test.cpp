@@ -206,8 +206,15 @@ TEST_P(AllocatorConformance, EqualsItsModelAndConserves) {
             std::min(last, running[r].tokens + (random.chance(1, 2) ? 1 : random.between(1, 12)));
         if (tokens == running[r].tokens) continue;
         const core::PoolCounts before = fast.counts();
+        const std::int64_t quanta = fast.table_quanta(r);
         const bool grown = fast.grow(r, tokens);
         ASSERT_EQ(grown, model.grow(r, tokens));
+        if (tokens == running[r].tokens + 1) {  // as a request that decodes does
+          const bool due =
+              fast.growth_tokens() > 0 && running[r].tokens == quanta * fast.layout().quantum_tokens;
+          ASSERT_EQ(grown, !due || before.free + before.cached > 0);
+          ASSERT_EQ(fast.table_quanta(r), quanta + (due && grown ? 1 : 0));
+        }
         if (!grown) {
           ASSERT_EQ(fast.counts(), before);
           continue;

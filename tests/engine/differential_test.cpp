@@ -2,7 +2,6 @@
 // walks every cell after every event. A failure prints the seed, which makes the case again.
 #include <gtest/gtest.h>
 
-#include <cstdio>
 #include <cstdlib>
 
 #include "tests/support/cell_walker.h"
@@ -50,16 +49,11 @@ TEST(Differential, FastEqualsNaive) {
     SCOPED_TRACE("seed " + std::to_string(seed) + " " + c->allocator);
     ASSERT_EQ(observe_run(*c, true), observe_run(*c, false, nullptr, &coverage));
   }
-  for (const std::int64_t count : {coverage.rejected, coverage.preempted, coverage.hits, coverage.rehits,
-                                   coverage.refused, coverage.in_runs, coverage.drops, coverage.let_go})
+  for (const std::int64_t count :
+       {coverage.rejected, coverage.preempted, coverage.hits, coverage.rehits, coverage.refused,
+        coverage.in_runs, coverage.in_stretches, coverage.drops, coverage.let_go})
     EXPECT_GT(count, 100);
-  std::printf(
-      "rejected %lld preempted %lld hits %lld rehits %lld refused %lld in runs %lld drops %lld "
-      "let go %lld\n",
-      static_cast<long long>(coverage.rejected), static_cast<long long>(coverage.preempted),
-      static_cast<long long>(coverage.hits), static_cast<long long>(coverage.rehits),
-      static_cast<long long>(coverage.refused), static_cast<long long>(coverage.in_runs),
-      static_cast<long long>(coverage.drops), static_cast<long long>(coverage.let_go));
+  coverage.print();
 }
 
 /// Where no content is shared and nobody asks for block ids, the paged pool keeps its books by runs of blocks
@@ -82,12 +76,9 @@ TEST(Differential, FastWithoutBlockIdsEqualsNaive) {
     ASSERT_EQ(observe_run(*c, true), observe_run(*c, false, nullptr, &coverage));
   }
   for (const std::int64_t count : {coverage.preempted, coverage.rehits, coverage.partial_rehits,
-                                   coverage.refused, coverage.drops, coverage.let_go})
+                                   coverage.refused, coverage.in_stretches, coverage.drops, coverage.let_go})
     EXPECT_GT(count, 100);
-  std::printf("preempted %lld rehits %lld of them partial %lld refused %lld drops %lld let go %lld\n",
-              static_cast<long long>(coverage.preempted), static_cast<long long>(coverage.rehits),
-              static_cast<long long>(coverage.partial_rehits), static_cast<long long>(coverage.refused),
-              static_cast<long long>(coverage.drops), static_cast<long long>(coverage.let_go));
+  coverage.print();
 }
 
 TEST(Differential, LedgerEqualsWalkingEveryCell) {

@@ -14,11 +14,20 @@ namespace {
 /// Writes down the calls, one word each, with the time in ticks where one is given.
 class Diary final : public core::Observer {
  public:
+  explicit Diary(bool stretches) : stretches_(stretches) {}
   void on_arrival(SimTime t, RequestId r, bool ok) override { put(ok ? "arrive" : "reject", r, t); }
   void on_pass_begin(SimTime t) override { text += "pass@" + std::to_string(t.since_start.count) + " "; }
   void on_preempt(const core::Release& r) override { text += "preempt" + std::to_string(r.request) + " "; }
   void on_admit(const core::Admission& a) override { text += "admit" + std::to_string(a.request) + " "; }
   void on_steps(const core::Steps& s) override { text += "steps" + std::to_string(s.series.steps) + " "; }
+  void on_stretch(const core::Stretch& s) override {
+    text += "stretch" + std::to_string(s.series.steps) + "[";
+    for (const core::GrantingPass& pass : s.passes)
+      text += std::to_string(pass.grants) + " after " + std::to_string(pass.step) + ", " +
+              std::to_string(pass.pool.free) + " left; ";
+    text += "] ";
+  }
+  bool follows_stretches() const override { return stretches_; }
   void on_step_end(SimTime t, std::span<const RequestId> /*finishing*/) override {
     text += "end@" + std::to_string(t.since_start.count) + " ";
   }
@@ -29,12 +38,14 @@ class Diary final : public core::Observer {
   std::string text;
 
  private:
+  bool stretches_;
   void put(const char* word, RequestId r, SimTime t) {
     text += std::string(word) + std::to_string(r) + "@" + std::to_string(t.since_start.count) + " ";
   }
 };
 
-std::string diary(const core::Workload& workload, std::int64_t blocks, bool naive, std::int64_t seqs = 8) {
+std::string diary(const core::Workload& workload, std::int64_t blocks, bool naive, std::int64_t seqs = 8,
+                  bool stretches = false) {
   const Choice paged =
       parse_component("paged:block_tokens=4", "allocator", policies::allocator_descriptors()).value();
   const policies::AllocatorRequest request{
@@ -47,7 +58,7 @@ std::string diary(const core::Workload& workload, std::int64_t blocks, bool naiv
           .value();
   const auto latency =
       policies::kAffineLatency.make(affine, model::models().front()).value();  // 1024 ticks a step
-  Diary text;
+  Diary text(stretches);
   observe::Ledger ledger(workload, allocator->layout(), {}, {});
   const std::array<core::Observer*, 2> observers{&ledger, &text};
   const core::ReplicaRun run{.workload = &workload,
@@ -117,6 +128,26 @@ TEST(Order, RunsAreToldAtOnce) {
       diary(workload, 10, false),
       "arrive0@0 pass@0 admit0 steps1 end@1024 first0 pass@1024 steps4 end@5120 pass@5120 steps4 end@9216 "
       "pass@9216 steps3 end@12288 finish0 ");
+}
+
+TEST(Order, StretchesGoOnAcrossPassesThatOnlyGrant) {
+  // The same request among nine usable blocks; the passes at 8 and 12 tokens grant one each.
+  EXPECT_EQ(diary(requests({{0, 4, 12}}), 10, false, 8, true),
+            "arrive0@0 pass@0 admit0 steps1 end@1024 first0 pass@1024 stretch11[1 after 4, 6 left; "
+            "1 after 8, 5 left; ] end@12288 finish0 ");
+  // An arrival ends it at the step's end.
+  EXPECT_EQ(diary(requests({{0, 4, 12}, {9000, 1, 1}}), 10, false, 8, true),
+            "arrive0@0 pass@0 admit0 steps1 end@1024 first0 pass@1024 stretch8[1 after 4, 6 left; ] "
+            "arrive1@9000 end@9216 pass@9216 admit1 steps1 end@10240 first1 finish1 pass@10240 steps2 "
+            "end@12288 finish0 ");
+  // Five usable blocks, two requests: the third block of both is one too many, so it ends before that pass.
+  const std::string shortage = diary(requests({{0, 4, 12}, {0, 4, 12}}), 6, false, 8, true);
+  EXPECT_EQ(shortage.substr(0, shortage.find("preempt")),
+            "arrive0@0 arrive1@0 pass@0 admit0 admit1 steps1 end@1024 first0 first1 pass@1024 steps4 "
+            "end@5120 pass@5120 ");
+  // Whoever waits, but for a seat, cannot be admitted: it goes on.
+  const std::string seats = diary(requests({{0, 4, 12}, {0, 4, 2}}), 10, false, 1, true);
+  EXPECT_NE(seats.find("stretch11[1 after 4, 6 left; 1 after 8, 5 left; ]"), std::string::npos) << seats;
 }
 
 TEST(Order, RejectedRequestsAreToldAndForgotten) {

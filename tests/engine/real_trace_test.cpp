@@ -46,6 +46,7 @@ TEST(RealTraces, FastEqualsNaiveOnTheAzureHour) {
             "eviction=streaming-llm:sink=4,recent=300"},
            {kLatency, "workload.limit=3000", "memory.pool_tokens=20000", "workload.rate_scale=3"},
            {kLatency, "workload.limit=2000", "memory.pool_tokens=14000", "fleet.replicas=3"},
+           {kLatency, "workload.limit=4000", "memory.pool_tokens=400000", "workload.rate_scale=1/8"},
            {kLatency, "workload.limit=2000", "memory.pool_tokens=60000",
             "memory.allocator=contiguous:reserve=pow2", "engine.max_model_len=16384",
             "eviction=window:window=100"}}) {

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdio>
 #include <functional>
 #include <map>
 #include <string>
@@ -32,6 +33,11 @@ class Coverage final : public core::Observer {
   }
   void on_pass_end(const core::Pass& pass) override { refused += pass.refused ? 1 : 0; }
   void on_steps(const core::Steps& steps) override { in_runs += steps.series.steps - 1; }
+  void on_stretch(const core::Stretch& stretch) override {
+    in_runs += stretch.series.steps - 1;
+    in_stretches += static_cast<std::int64_t>(stretch.grants.size());
+  }
+  [[nodiscard]] bool follows_stretches() const override { return true; }
   void on_drop(const core::Drop& drop) override {
     ++drops;
     let_go += static_cast<std::int64_t>(drop.released.size());
@@ -39,7 +45,23 @@ class Coverage final : public core::Observer {
   void on_let_go(const core::LetGo& gone) override {
     let_go += static_cast<std::int64_t>(gone.logical_blocks.size());
   }
+  void print() const {
+    for (const auto& [name, count] :
+         std::map<std::string, std::int64_t>{{"rejected", rejected},
+                                             {"preempted", preempted},
+                                             {"hits", hits},
+                                             {"rehits", rehits},
+                                             {"partial rehits", partial_rehits},
+                                             {"refused passes", refused},
+                                             {"steps in runs", in_runs},
+                                             {"blocks granted in stretches", in_stretches},
+                                             {"drops", drops},
+                                             {"blocks let go", let_go}})
+      std::printf("%s %lld; ", name.c_str(), static_cast<long long>(count));
+    std::printf("\n");
+  }
   std::int64_t rejected{0}, preempted{0}, hits{0}, rehits{0}, refused{0}, in_runs{0}, drops{0}, let_go{0};
+  std::int64_t in_stretches{0};    ///< blocks granted in stretches
   std::int64_t partial_rehits{0};  ///< most of what had been written was handed out again
 
  private:
