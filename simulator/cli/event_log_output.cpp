@@ -27,7 +27,7 @@ void EventLogOutput::attach(const plan::Scenario& scenario, const traces::Trace&
     io::EventLogOptions log;
     log.workload = &workload;
     log.layout = allocator.layout();
-    log.null_block = allocator.layout().returns_quanta;
+    log.null_block = allocator.layout().null_block;
     log.prefix_cache = scenario.engine.flag("prefix_cache") && !scenario.follows_courses() &&
                        policies::allocator_entry(scenario.allocator).shares_prefixes;
     log.keep = scenario.keep;

@@ -23,6 +23,7 @@ struct MemoryLayout {
   std::int64_t token_bytes{1};     ///< bytes of one token's place over all layers and heads
   std::int64_t capacity_bytes{0};  ///< KV bytes before rounding to quanta
   std::int64_t quanta{0};          ///< quanta that requests can hold
+  bool null_block{false};          ///< the capacity has one more quantum, with id 0, that no request can hold
   bool returns_quanta{true};       ///< false: a request's memory comes back only as a whole, when it ends
   /// False: no quantum is ever held by two requests, and none has an id: tables are empty, and so are spans
   /// of ids; where a span's length says how many quanta were let go, each id in it is kNoBlock.

@@ -6,8 +6,9 @@
 #include "simulator/base/check.h"
 #include "simulator/observe/integral.h"
 #include "simulator/plan/summary.h"
+#include "simulator/policies/engines.h"
 #include "simulator/policies/latencies.h"
-#include "simulator/policies/serving.h"
+#include "simulator/policies/routers.h"
 
 namespace kvplan::plan {
 namespace {
@@ -140,22 +141,15 @@ Result<Setup> prepare(const Scenario& scenario, const traces::Trace& trace, cons
             : "prefix_cache is ignored: a replayed policy has seen the attention of its "
               "recording's own prompt, which found blocks do not bring.");
   }
-  if (setup.prefix_cache && trace.prefix.present() &&
-      trace.prefix.block_tokens % scenario.allocator.integer("block_tokens") != 0)
-    return bad_input("expected a divisor of the trace's hash block of " +
-                     std::to_string(trace.prefix.block_tokens) + " tokens, found " +
-                     std::to_string(scenario.allocator.integer("block_tokens")))
-        .at_field("memory.allocator: block_tokens");
   KVPLAN_TRY(setup.workload, build_workload(trace, scenario.rate_scale, scenario.limit));
   if (!setup.prefix_cache) setup.workload.prefix = nullptr;
   KVPLAN_TRY(setup.latency,
              policies::latency_entry(scenario.latency).make(scenario.latency, setup.tokens.model));
   setup.shares.resize(static_cast<std::size_t>(scenario.replicas));
-  for (std::size_t i = 0; i < setup.workload.order.size(); ++i) {
-    const std::int64_t replica =
-        policies::route(scenario.router, static_cast<std::int64_t>(i), scenario.replicas);
-    setup.shares[static_cast<std::size_t>(replica)].push_back(setup.workload.order[i]);
-  }
+  const auto router =
+      policies::router_entry(scenario.router).make(scenario.router, setup.workload, scenario.replicas);
+  for (const RequestId request : setup.workload.order)
+    setup.shares.at(static_cast<std::size_t>(router->route(request))).push_back(request);
   return setup;
 }
 
@@ -178,10 +172,8 @@ void note_assumptions(const Scenario& scenario, RunResult& result) {
   if (scenario.origin("memory.pool_bytes") == Origin::kDefault && scenario.pool.bytes >= 0)
     result.assumptions.emplace_back(
         "memory.pool_bytes is a default, not derived from a device: give the pool you have.");
-  if (scenario.latency.name() == "roofline")
-    result.assumptions.emplace_back(
-        "Step times are a roofline with assumed efficiencies, not measured: compare policies, do not quote "
-        "latencies.");
+  const std::string_view step_times = policies::latency_entry(scenario.latency).assumption;
+  if (!step_times.empty()) result.assumptions.emplace_back(step_times);
 }
 
 RunResult begin_result(const Scenario& scenario, const traces::Trace& trace) {

@@ -8,8 +8,9 @@
 #include "simulator/base/check.h"
 #include "simulator/base/number_input.h"
 #include "simulator/base/suggest.h"
+#include "simulator/policies/engines.h"
 #include "simulator/policies/latencies.h"
-#include "simulator/policies/serving.h"
+#include "simulator/policies/routers.h"
 
 namespace kvplan::plan {
 namespace {

@@ -229,6 +229,7 @@ constexpr std::array<Param, 2> kParams{{
 
 }  // namespace
 
+extern const AllocatorEntry kContiguousAllocator;
 const AllocatorEntry kContiguousAllocator{
     .descriptor =
         {.family = "allocator",

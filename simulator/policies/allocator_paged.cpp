@@ -435,7 +435,14 @@ constexpr std::array<Param, 1> kParams{{
 }  // namespace
 
 Result<core::MemoryLayout> paged_layout(std::int64_t block_tokens, const AllocatorRequest& request) {
+  const traces::PrefixHashes* const prefix = request.workload->prefix;
+  if (request.prefix_cache && prefix != nullptr && prefix->present() &&
+      prefix->block_tokens % block_tokens != 0)
+    return bad_input("expected a divisor of the trace's hash block of " +
+                     std::to_string(prefix->block_tokens) + " tokens, found " + std::to_string(block_tokens))
+        .at_field("memory.allocator: block_tokens");
   MemoryLayout layout;
+  layout.null_block = true;
   layout.quantum_tokens = block_tokens;
   layout.token_bytes = request.token_bytes;
   layout.cells_per_token = request.cells_per_token;
@@ -473,6 +480,7 @@ Result<std::unique_ptr<core::Allocator>> make_paged(const Choice& choice, const 
   return std::unique_ptr<core::Allocator>(std::make_unique<PagedAllocator>(layout, request));
 }
 
+extern const AllocatorEntry kPagedAllocator;
 const AllocatorEntry kPagedAllocator{
     .descriptor = {.family = "allocator",
                    .name = "paged",

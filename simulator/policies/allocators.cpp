@@ -1,34 +1,26 @@
 #include "simulator/policies/allocators.h"
 
-#include <array>
-#include <vector>
+#include "simulator/policies/family.h"
 
-#include "simulator/base/check.h"
+// One line per member, sorted by name.
+#define KVPLAN_ALLOCATORS(MEMBER) \
+  MEMBER(kContiguousAllocator)    \
+  MEMBER(kPagedAllocator)
 
 namespace kvplan::policies {
 
+KVPLAN_FAMILY(AllocatorEntry, KVPLAN_ALLOCATORS)
+
 std::span<const AllocatorEntry* const> allocators() {
-  // One line per member, sorted by name.
-  static constexpr std::array kAll{
-      &kContiguousAllocator,
-      &kPagedAllocator,
-  };
-  return kAll;
+  return family().members();
 }
 
 Catalogue allocator_descriptors() {
-  static const auto kDescriptors = [] {
-    std::vector<const Descriptor*> out;
-    for (const AllocatorEntry* entry : allocators()) out.push_back(&entry->descriptor);
-    return out;
-  }();
-  return kDescriptors;
+  return family().descriptors();
 }
 
 const AllocatorEntry& allocator_entry(const Choice& choice) {
-  for (const AllocatorEntry* entry : allocators())
-    if (&entry->descriptor == &choice.descriptor()) return *entry;
-  check_failed("choice is an allocator", __FILE__, __LINE__);
+  return family().member(choice);
 }
 
 }  // namespace kvplan::policies

@@ -54,7 +54,4 @@ Catalogue allocator_descriptors();
 /// The member of a parsed choice. REQUIRES: the choice is of family "allocator".
 const AllocatorEntry& allocator_entry(const Choice& choice);
 
-extern const AllocatorEntry kPagedAllocator;
-extern const AllocatorEntry kContiguousAllocator;
-
 }  // namespace kvplan::policies

@@ -1,34 +1,26 @@
 #include "simulator/policies/latencies.h"
 
-#include <array>
-#include <vector>
+#include "simulator/policies/family.h"
 
-#include "simulator/base/check.h"
+// One line per member, sorted by name.
+#define KVPLAN_LATENCIES(MEMBER) \
+  MEMBER(kAffineLatency)         \
+  MEMBER(kRooflineLatency)
 
 namespace kvplan::policies {
 
+KVPLAN_FAMILY(LatencyEntry, KVPLAN_LATENCIES)
+
 std::span<const LatencyEntry* const> latencies() {
-  // One line per member, sorted by name.
-  static constexpr std::array kAll{
-      &kAffineLatency,
-      &kRooflineLatency,
-  };
-  return kAll;
+  return family().members();
 }
 
 Catalogue latency_descriptors() {
-  static const auto kDescriptors = [] {
-    std::vector<const Descriptor*> out;
-    for (const LatencyEntry* entry : latencies()) out.push_back(&entry->descriptor);
-    return out;
-  }();
-  return kDescriptors;
+  return family().descriptors();
 }
 
 const LatencyEntry& latency_entry(const Choice& choice) {
-  for (const LatencyEntry* entry : latencies())
-    if (&entry->descriptor == &choice.descriptor()) return *entry;
-  check_failed("choice is a latency model", __FILE__, __LINE__);
+  return family().member(choice);
 }
 
 }  // namespace kvplan::policies

@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <span>
+#include <string_view>
 
 #include "simulator/base/component.h"
 #include "simulator/core/latency.h"
@@ -15,14 +16,13 @@ struct LatencyEntry {
   Descriptor descriptor;
   /// Errors: coefficients that do not fit once rounded to ticks.
   Result<std::unique_ptr<core::LatencyModel>> (*make)(const Choice&, const model::ModelShape&);
+  /// A sentence for the report where the model assumes what nobody measured; else empty.
+  std::string_view assumption{};
 };
 
 std::span<const LatencyEntry* const> latencies();
 Catalogue latency_descriptors();
 /// REQUIRES: the choice is of family "latency".
 const LatencyEntry& latency_entry(const Choice& choice);
-
-extern const LatencyEntry kAffineLatency;
-extern const LatencyEntry kRooflineLatency;
 
 }  // namespace kvplan::policies

@@ -53,6 +53,7 @@ Result<std::unique_ptr<core::LatencyModel>> make(const Choice& choice, const mod
 
 }  // namespace
 
+extern const LatencyEntry kAffineLatency;
 const LatencyEntry kAffineLatency{
     .descriptor = {.family = "latency",
                    .name = "affine",

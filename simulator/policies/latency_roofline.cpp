@@ -105,6 +105,7 @@ Result<std::unique_ptr<core::LatencyModel>> make(const Choice& choice, const mod
 
 }  // namespace
 
+extern const LatencyEntry kRooflineLatency;
 const LatencyEntry kRooflineLatency{
     .descriptor =
         {.family = "latency",
@@ -112,6 +113,9 @@ const LatencyEntry kRooflineLatency{
          .summary = "The longer of computing and reading at a share of the device's peaks, plus an overhead.",
          .source = "Williams et al., CACM 2009; arXiv 2402.16363",
          .params = kParams},
-    .make = make};
+    .make = make,
+    .assumption =
+        "Step times are a roofline with assumed efficiencies, not measured: compare policies, do not "
+        "quote latencies."};
 
 }  // namespace kvplan::policies

@@ -7,7 +7,8 @@
 namespace kvplan::policies {
 
 /// Capacity, blocks and padding of a paged pool. vLLM keeps block 0 as the null block, so one block of the
-/// pool is never given out. Errors: no block left for requests, or byte counts beyond 2^62.
+/// pool is never given out. Errors: no block left for requests, byte counts beyond 2^62, blocks that are not
+/// a divisor of those by which the trace names its contents.
 Result<core::MemoryLayout> paged_layout(std::int64_t block_tokens, const AllocatorRequest& request);
 
 Result<std::unique_ptr<core::Allocator>> make_paged(const Choice& choice, const AllocatorRequest& request);

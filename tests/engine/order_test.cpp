@@ -50,14 +50,14 @@ std::string diary(const core::Workload& workload, std::int64_t blocks, bool naiv
       parse_component("paged:block_tokens=4", "allocator", policies::allocator_descriptors()).value();
   const policies::AllocatorRequest request{
       .workload = &workload, .pool = {.blocks = blocks}, .prefix_cache = false};
-  const auto allocator = (naive ? policies::kPagedAllocator.make_model(paged, request)
-                                : policies::kPagedAllocator.make(paged, request))
+  const auto allocator = (naive ? policies::allocator_entry(paged).make_model(paged, request)
+                                : policies::allocator_entry(paged).make(paged, request))
                              .value();
   const Choice affine =
       parse_component("affine:base_ns=1,token_ns=0,context_ns=0", "latency", policies::latency_descriptors())
           .value();
   const auto latency =
-      policies::kAffineLatency.make(affine, model::models().front()).value();  // 1024 ticks a step
+      policies::latency_entry(affine).make(affine, model::models().front()).value();  // 1024 ticks a step
   Diary text(stretches);
   observe::Ledger ledger(workload, allocator->layout(), {}, {});
   const std::array<core::Observer*, 2> observers{&ledger, &text};

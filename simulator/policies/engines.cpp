@@ -1,4 +1,4 @@
-#include "simulator/policies/serving.h"
+#include "simulator/policies/engines.h"
 
 #include <array>
 
@@ -45,13 +45,6 @@ constexpr Descriptor kVllmV1{.family = "engine",
                              .source = "vllm-project/vllm v0.15.1 (1892993): vllm/v1/core/sched/scheduler.py",
                              .params = kEngineParams};
 
-constexpr Descriptor kRoundRobin{
-    .family = "router",
-    .name = "round-robin",
-    .summary = "The i-th arrival goes to replica i modulo the number of replicas.",
-    .source = "kvplan",
-    .params = {}};
-
 }  // namespace
 
 Catalogue engine_descriptors() {
@@ -64,15 +57,6 @@ core::SchedulerParams scheduler_params(const Choice& engine) {
           .max_seqs = engine.integer("max_seqs"),
           .long_prefill_threshold = engine.integer("long_prefill_threshold"),
           .max_model_len = engine.integer("max_model_len")};
-}
-
-Catalogue router_descriptors() {
-  static constexpr std::array kAll{&kRoundRobin};
-  return kAll;
-}
-
-std::int64_t route(const Choice& /*router*/, std::int64_t arrival, std::int64_t replicas) {
-  return arrival % replicas;
 }
 
 }  // namespace kvplan::policies

@@ -1,0 +1,49 @@
+// What every family of this folder has: members with descriptors, and the member of a parsed choice.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "simulator/base/check.h"
+#include "simulator/base/component.h"
+
+namespace kvplan::policies {
+
+/// `Entry` has a `Descriptor descriptor`. The members outlive the family.
+template <class Entry>
+class Family {
+ public:
+  explicit Family(std::span<const Entry* const> members) : members_(members) {
+    for (const Entry* entry : members_) descriptors_.push_back(&entry->descriptor);
+  }
+
+  [[nodiscard]] std::span<const Entry* const> members() const { return members_; }
+  [[nodiscard]] Catalogue descriptors() const { return descriptors_; }
+  /// REQUIRES: the choice was parsed with descriptors().
+  [[nodiscard]] const Entry& member(const Choice& choice) const {
+    for (const Entry* entry : members_)
+      if (&entry->descriptor == &choice.descriptor()) return *entry;
+    check_failed("the choice is of this family", __FILE__, __LINE__);
+  }
+
+ private:
+  std::span<const Entry* const> members_;
+  std::vector<const Descriptor*> descriptors_;
+};
+
+}  // namespace kvplan::policies
+
+/// The body of a family's file: LIST is a macro that applies its argument to the name of each member, one
+/// `const ENTRY NAME` in a file of its own. Defines `family()`. In namespace kvplan::policies.
+#define KVPLAN_DECLARE_MEMBER(name) extern const Entry name;
+#define KVPLAN_MEMBER_ADDRESS(name) &name,
+#define KVPLAN_FAMILY(ENTRY, LIST)                                \
+  using Entry = ENTRY;                                            \
+  LIST(KVPLAN_DECLARE_MEMBER)                                     \
+  namespace {                                                     \
+  constexpr const Entry* kMembers[]{LIST(KVPLAN_MEMBER_ADDRESS)}; \
+  const Family<Entry>& family() {                                 \
+    static const Family<Entry> kFamily(kMembers);                 \
+    return kFamily;                                               \
+  }                                                               \
+  }

@@ -1,0 +1,24 @@
+#include "simulator/policies/routers.h"
+
+#include "simulator/policies/family.h"
+
+// One line per member, sorted by name.
+#define KVPLAN_ROUTERS(MEMBER) MEMBER(kRoundRobinRouter)
+
+namespace kvplan::policies {
+
+KVPLAN_FAMILY(RouterEntry, KVPLAN_ROUTERS)
+
+std::span<const RouterEntry* const> routers() {
+  return family().members();
+}
+
+Catalogue router_descriptors() {
+  return family().descriptors();
+}
+
+const RouterEntry& router_entry(const Choice& choice) {
+  return family().member(choice);
+}
+
+}  // namespace kvplan::policies

@@ -1,0 +1,64 @@
+// What every latency model must do, asked of every member of the catalogue: a series gives each of its steps
+// the duration that the step alone would have. A new model is tested here on the day it is in the catalogue.
+#include <gtest/gtest.h>
+
+#include "simulator/base/random.h"
+#include "simulator/policies/latencies.h"
+
+namespace kvplan {
+namespace {
+
+/// Parameters at their defaults, at their least, and drawn between.
+std::string drawn(const Descriptor& descriptor, Random& random) {
+  std::string text(descriptor.name);
+  char separator = ':';
+  for (const Param& param : descriptor.params) {
+    if (param.kind != ParamKind::kDecimal || random.chance(1, 3)) continue;
+    const double fallback = std::stod(std::string(param.fallback));
+    const double value = random.chance(1, 5)
+                             ? static_cast<double>(param.low)
+                             : std::clamp(fallback * static_cast<double>(random.between(1, 400)) / 100,
+                                          static_cast<double>(param.low), static_cast<double>(param.high));
+    text += separator + std::string(param.name) + "=" + std::to_string(value);
+    separator = ',';
+  }
+  return text;
+}
+
+TEST(LatencyConformance, SeriesGiveEachStepItsOwnDuration) {
+  for (const policies::LatencyEntry* entry : policies::latencies()) {
+    std::int64_t long_series = 0, cut_series = 0;
+    for (std::uint64_t seed = 1; seed <= 2000; ++seed) {
+      Random random(seed, "latency conformance");
+      const std::string text = drawn(entry->descriptor, random);
+      SCOPED_TRACE(text + " seed " + std::to_string(seed));
+      const Choice choice = parse_component(text, "latency", policies::latency_descriptors()).value();
+      const auto made = entry->make(choice, model::models()[random.below(model::models().size())]);
+      if (!made.ok()) continue;  // coefficients beyond ticks: an error, not a series
+      const core::LatencyModel& latency = *made.value();
+      core::StepLoad load;
+      load.requests = load.tokens = random.between(1, 300);
+      load.context_tokens = random.between(0, 1'000'000);
+      load.attention_pairs = load.context_tokens + load.requests;
+      const std::int64_t growth = random.between(0, load.requests);
+      const std::int64_t most = random.chance(1, 4) ? 1 : random.between(1, 400);
+      const core::StepSeries series = latency.decode_series(load, growth, most);
+      ASSERT_GE(series.steps, 1);
+      ASSERT_LE(series.steps, most);
+      for (std::int64_t k = 0; k < series.steps; ++k) {
+        ASSERT_EQ(series.duration(k), latency.step(load)) << "step " << k;
+        ASSERT_GE(series.duration(k).count, 0);
+        load.context_tokens += growth;
+        load.attention_pairs += growth;
+      }
+      long_series += series.steps > 10 ? 1 : 0;
+      cut_series += series.steps < most ? 1 : 0;
+    }
+    EXPECT_GT(long_series, 200) << entry->descriptor.name;
+    std::printf("%s: %lld series end before they had to\n", std::string(entry->descriptor.name).c_str(),
+                static_cast<long long>(cut_series));
+  }
+}
+
+}  // namespace
+}  // namespace kvplan
