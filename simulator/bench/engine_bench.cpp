@@ -79,6 +79,7 @@ void row(const char* name, std::int64_t requests, int repetitions,
 
 std::uint64_t run_digest(const traces::Trace& trace, const std::vector<std::string>& sets, bool naive) {
   std::vector<plan::Setting> settings;
+  settings.reserve(sets.size());
   for (const std::string& text : sets) settings.push_back(plan::parse_setting(text).value());
   const plan::Scenario scenario = plan::resolve(settings).value();
   plan::RunOptions options;

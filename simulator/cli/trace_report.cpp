@@ -65,7 +65,7 @@ std::string prefix_text(const traces::Statistics& statistics) {
   return out;
 }
 
-std::string padded(std::string text, std::size_t width) {
+std::string padded(const std::string& text, std::size_t width) {
   return text.size() < width ? std::string(width - text.size(), ' ') + text : text;
 }
 

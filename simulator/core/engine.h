@@ -70,6 +70,16 @@ struct ReplicaRun {
   RunControl* control{nullptr};  ///< may be null
 };
 
+/// Whether a request is served: it has tokens on both sides, fits max_model_len, and an empty pool could
+/// carry it to its end. Others are rejected on arrival. (run_naive has the rule a second time.)
+[[nodiscard]] inline bool is_served(const Workload& workload, RequestId request, std::int64_t max_model_len,
+                                    const Allocator& allocator) {
+  const auto i = static_cast<std::size_t>(request);
+  return workload.input[i] > 0 && workload.output[i] > 0 &&
+         std::int64_t{workload.input[i]} + workload.output[i] <= max_model_len &&
+         allocator.fits_empty(request);
+}
+
 /// Simulated times beyond this (2^62 ticks since the first arrival: 52 days) end a run with an error.
 inline constexpr std::int64_t kLastTick = std::int64_t{1} << 62;
 

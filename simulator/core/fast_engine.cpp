@@ -26,26 +26,16 @@
 // of their runs of alike steps.
 #include <algorithm>
 #include <deque>
-#include <queue>
 #include <vector>
 
 #include "simulator/base/check.h"
+#include "simulator/core/due_steps.h"
 #include "simulator/core/engine.h"
+#include "simulator/core/followers.h"
 #include "simulator/core/seats.h"
 
 namespace kvplan::core {
 namespace {
-
-/// Something that happens to a decoding request when step_ reaches `step`.
-struct Due {
-  std::int64_t step;
-  std::int64_t rank;
-  Seat seat;
-  std::uint32_t generation;
-  bool operator>(const Due& other) const {
-    return step != other.step ? step > other.step : rank > other.rank;
-  }
-};
 
 class FastEngine final : public BlockListener {
  public:
@@ -132,14 +122,10 @@ class FastEngine final : public BlockListener {
     while (next_arrival_time_ <= until) {
       const RequestId r = run_.requests[next_arrival_++];
       find_next_arrival();
-      const auto i = static_cast<std::size_t>(r);
-      const bool accepted =
-          workload_.input[i] > 0 && workload_.output[i] > 0 &&
-          std::int64_t{workload_.input[i]} + workload_.output[i] <= run_.scheduler.max_model_len &&
-          allocator_.fits_empty(r);
+      const bool accepted = is_served(workload_, r, run_.scheduler.max_model_len, allocator_);
       for (Observer* o : run_.observers) o->on_arrival(arrival_of(r), r, accepted);
       if (!accepted) continue;
-      goal_[i] = workload_.input[i];
+      goal_[static_cast<std::size_t>(r)] = workload_.input[static_cast<std::size_t>(r)];
       waiting_.push_back(r);
     }
   }
@@ -152,7 +138,7 @@ class FastEngine final : public BlockListener {
   void leave(Seat seat) {
     const SeatState& s = at(seat);
     if (s.decoding && s.course != nullptr) {
-      std::erase(following_, seat);
+      following_.leave(seat);
       --decoding_count_;
     } else if (s.decoding) {
       phases_.leave(seats_, seat);
@@ -232,7 +218,10 @@ class FastEngine final : public BlockListener {
       need = phases_.first(step_);
       if (tell_publications_) fill = phases_.first(step_ + 1);
     }
-    if (run_.courses != nullptr) need = list_course_grants();
+    if (run_.courses != nullptr) {
+      course_grants_ = grows_ ? following_.list_grants(step_) : std::span<const Seat>{};
+      need = next_course_grant();
+    }
     const std::int64_t decoding_before = decoding_count_;
     KVPLAN_CHECK(decoding_before <= budget_, decoding_before, budget_);
     std::size_t next_prompt = 0;
@@ -266,35 +255,20 @@ class FastEngine final : public BlockListener {
         fill = at(seat).phase_next;
       }
     }
-    if (run_.courses != nullptr) sum_courses();
+    if (run_.courses != nullptr) {
+      const Followers::Context context = following_.context(step_);
+      context_sum_ = context.kept_tokens;
+      growing_count_ = context.growth;
+    }
     add_decoding(decoding_count_, context_sum_);
     budget_ -= decoding_count_ + prompt_tokens;
   }
 
-  /// Those whose next token needs a quantum, in admission order; the first of them.
-  Seat list_course_grants() {
-    course_grants_.clear();
-    next_grant_ = 0;
-    if (grows_) {
-      for (const Seat seat : following_)
-        if (at(seat).course->grant(tokens_held(at(seat))).sum() > 0) course_grants_.push_back(seat);
-    }
-    return next_course_grant();
-  }
   Seat next_course_grant() {
-    return next_grant_ < course_grants_.size() ? course_grants_[next_grant_++] : kNoSeat;
-  }
-
-  /// Context of this pass, and by how much it grows in a run of alike steps.
-  void sum_courses() {
-    context_sum_ = growing_count_ = 0;
-    for (const Seat seat : following_) {
-      const Course& course = *at(seat).course;
-      const std::int64_t held = tokens_held(at(seat));
-      context_sum_ += course.kept_tokens(held);
-      if (course.alike_steps(held) > 1)
-        growing_count_ += course.kept_tokens(held + 1) - course.kept_tokens(held);
-    }
+    if (course_grants_.empty()) return kNoSeat;
+    const Seat next = course_grants_.front();
+    course_grants_ = course_grants_.subspan(1);
+    return next;
   }
 
   [[nodiscard]] Seat eldest(Seat a, Seat b) {
@@ -440,13 +414,11 @@ class FastEngine final : public BlockListener {
   /// REQUIRES: `stretch` is what only_grants_follow() says now.
   StepSeries choose_series(bool stretch) {
     if (!alike()) return {run_.latency->step(pass_.load), Ticks{0}, 1};
-    std::int64_t most = INT64_MAX;
-    for (const Seat seat : following_)
-      most = std::min(most, at(seat).course->alike_steps(tokens_held(at(seat))));
+    std::int64_t most = following_.alike_steps(step_);
     if (following_.empty()) {
-      drop_stale_dues();
-      KVPLAN_CHECK(!dues_.empty(), decoding_count_);
-      most = dues_.top().step - step_;
+      const auto due = dues_.next();
+      KVPLAN_CHECK(due, decoding_count_);
+      most = *due - step_;
     }
     if (grows_ && following_.empty()) {
       // The pass that grants a block comes before the step: the run ends where that pass begins.
@@ -463,66 +435,62 @@ class FastEngine final : public BlockListener {
 
   // ---- the end of a step ----
 
-  void drop_stale_dues() {
-    while (!dues_.empty() && at(dues_.top().seat).generation != dues_.top().generation) dues_.pop();
-  }
-
   /// When this decoding request must be looked at: at its end, or when it drops its first cell.
   void expect(Seat seat) {
     const SeatState& s = at(seat);
     std::int64_t tokens = workload_.final_tokens(s.request);
     if (run_.keep.evicts() && !s.sliding) tokens = std::min(tokens, run_.keep.sink + run_.keep.recent + 1);
-    dues_.push({tokens - s.offset, s.rank, seat, s.generation});
+    dues_.expect(tokens - s.offset, seat);
   }
 
-  struct Attention {
+  struct Visit {
     std::int64_t rank;
     Seat seat;
     std::int64_t tokens;  ///< of its prompt in this step; 0 for decoding requests
-    bool operator<(const Attention& other) const { return rank < other.rank; }
+    bool operator<(const Visit& other) const { return rank < other.rank; }
   };
 
   void finish_steps(std::int64_t steps) {
     step_ += steps;
     context_sum_ += growing_count_ * steps;
-    attention_.clear();
-    for (const Seat seat : following_) {
+    visits_.clear();
+    for (const Seat seat : following_.members()) {
       const SeatState& s = at(seat);
       const std::int64_t held = tokens_held(s);
       if (held == workload_.final_tokens(s.request) || !s.course->let_go(held).empty())
-        attention_.push_back({s.rank, seat, 0});
+        visits_.push_back({s.rank, seat, 0});
     }
-    for (const auto& [seat, tokens] : in_step_) attention_.push_back({at(seat).rank, seat, tokens});
-    for (drop_stale_dues(); !dues_.empty() && dues_.top().step == step_; drop_stale_dues()) {
-      attention_.push_back({dues_.top().rank, dues_.top().seat, 0});
-      dues_.pop();
+    for (const auto& [seat, tokens] : in_step_) visits_.push_back({at(seat).rank, seat, tokens});
+    while (dues_.next() == step_) {
+      const Seat seat = dues_.take();
+      visits_.push_back({at(seat).rank, seat, 0});
     }
     if (sliding_count_ > 0 && grows_) {
       // Their tokens less `recent` are a multiple of the block: the drop that is due completes one.
       for (Seat seat = phases_.first(step_ - run_.keep.recent); seat != kNoSeat; seat = at(seat).phase_next) {
         if (!at(seat).sliding || tokens_held(at(seat)) == workload_.final_tokens(at(seat).request)) continue;
-        attention_.push_back({at(seat).rank, seat, 0});
+        visits_.push_back({at(seat).rank, seat, 0});
       }
     }
-    if (attention_.size() > 1) std::sort(attention_.begin(), attention_.end());
+    if (visits_.size() > 1) std::sort(visits_.begin(), visits_.end());
 
     finishing_.clear();
-    for (const Attention& a : attention_) {
-      const SeatState& s = at(a.seat);
-      const std::int64_t held = s.decoding ? tokens_held(s) : s.computed + a.tokens;
+    for (const Visit& visit : visits_) {
+      const SeatState& s = at(visit.seat);
+      const std::int64_t held = s.decoding ? tokens_held(s) : s.computed + visit.tokens;
       if (held == workload_.final_tokens(s.request)) finishing_.push_back(s.request);
     }
     for (Observer* o : run_.observers) o->on_step_end(now_, finishing_);
-    for (const Attention& a : attention_) settle(a);
-    if (!attention_.empty()) pass_.pool = allocator_.counts();  // else nothing came back
+    for (const Visit& visit : visits_) settle(visit);
+    if (!visits_.empty()) pass_.pool = allocator_.counts();  // else nothing came back
     for (Observer* o : run_.observers) o->on_settled(now_, pass_.pool);
   }
 
-  void settle(const Attention& a) {
-    SeatState& s = at(a.seat);
+  void settle(const Visit& visit) {
+    SeatState& s = at(visit.seat);
     const RequestId r = s.request;
     if (!s.decoding) {
-      s.computed += a.tokens;
+      s.computed += visit.tokens;
       if (s.computed < s.goal) return;
       if (!generated_once_[static_cast<std::size_t>(r)]) {
         generated_once_[static_cast<std::size_t>(r)] = true;
@@ -535,12 +503,12 @@ class FastEngine final : public BlockListener {
         o->on_finish(now_, Release{r, held, allocator_.table_quanta(r), allocator_.table(r)});
       allocator_.release(r, held);
       allocator_.forget(r);
-      leave(a.seat);
+      leave(visit.seat);
       if (run_.courses != nullptr) run_.courses->end(r);
       if (run_.control != nullptr) run_.control->requests_done.fetch_add(1, std::memory_order_relaxed);
       return;
     }
-    if (!s.decoding) begin_decoding(a.seat);
+    if (!s.decoding) begin_decoding(visit.seat);
     if (s.course != nullptr) {
       const auto blocks = s.course->let_go(held);
       if (blocks.empty()) return;
@@ -548,7 +516,7 @@ class FastEngine final : public BlockListener {
       for (Observer* o : run_.observers) o->on_let_go(LetGo{r, held, blocks});
       return;
     }
-    if (run_.keep.evicts() && held > run_.keep.sink + run_.keep.recent) drop(a.seat, held);
+    if (run_.keep.evicts() && held > run_.keep.sink + run_.keep.recent) drop(visit.seat, held);
   }
 
   void begin_decoding(Seat seat) {
@@ -558,10 +526,7 @@ class FastEngine final : public BlockListener {
     s.decoding = true;
     ++decoding_count_;
     if (s.course != nullptr) {
-      // A long prompt may become whole after those of younger requests.
-      const auto place = std::find_if(following_.begin(), following_.end(),
-                                      [&](Seat other) { return at(other).rank > s.rank; });
-      following_.insert(place, seat);
+      following_.enter(seat);
       return;
     }
     ++growing_count_;
@@ -628,17 +593,16 @@ class FastEngine final : public BlockListener {
   std::vector<bool> generated_once_;   // by request
   std::vector<bool> admitted_before_;  // by request
 
-  std::vector<Seat> prompts_;        // running, prompt in work, by rank
-  std::vector<Seat> following_;      // decoding with a course, by rank
-  std::vector<Seat> course_grants_;  // of this pass
-  std::size_t next_grant_{0};
+  std::vector<Seat> prompts_;            // running, prompt in work, by rank
+  Followers following_{seats_};          // decoding with a course
+  std::span<const Seat> course_grants_;  // of this pass, still to come
 
   std::int64_t step_{0};
   std::int64_t decoding_count_{0};
   std::int64_t growing_count_{0};  // decoding, not sliding: their context grows
   std::int64_t sliding_count_{0};
   std::int64_t context_sum_{0};  // kept tokens of decoding requests
-  std::priority_queue<Due, std::vector<Due>, std::greater<>> dues_;
+  DueSteps dues_{seats_};
 
   Pass pass_{};
   std::int64_t budget_{0};
@@ -650,7 +614,7 @@ class FastEngine final : public BlockListener {
   std::vector<InStep> in_step_;  // prompts with a piece in this step, by rank
   std::vector<DecodeGrant> decode_grants_;
   std::vector<GrantingPass> granting_passes_;  // of the stretch that is about to be told
-  std::vector<Attention> attention_;
+  std::vector<Visit> visits_;
   std::vector<RequestId> finishing_;
   std::vector<BlockId> candidates_;
   Found found_{};

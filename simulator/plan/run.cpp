@@ -114,9 +114,7 @@ SimTime last_served_arrival(const Setup& setup, std::size_t replica, const core:
   const std::int64_t longest = setup.scenario.engine.integer("max_model_len");
   const auto& share = setup.shares[replica];
   const auto last = std::find_if(share.rbegin(), share.rend(), [&](RequestId r) {
-    const auto i = static_cast<std::size_t>(r);
-    return workload.input[i] > 0 && workload.output[i] > 0 &&
-           std::int64_t{workload.input[i]} + workload.output[i] <= longest && allocator.fits_empty(r);
+    return core::is_served(workload, r, longest, allocator);
   });
   return last == share.rend() ? SimTime{} : workload.arrival[static_cast<std::size_t>(*last)];
 }

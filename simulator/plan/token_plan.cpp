@@ -113,8 +113,8 @@ Status check_recordings(const TokenPlan& plan, const core::Workload& workload,
   for (RequestId r = 0; r < workload.size(); ++r) {
     const auto i = static_cast<std::size_t>(r);
     const Recorded& recorded = plan.recordings[i % plan.recordings.size()];
-    if (workload.input[i] == 0 || workload.output[i] == 0 || workload.final_tokens(r) <= recorded.tokens ||
-        workload.final_tokens(r) + 1 > max_model_len || !allocator.fits_empty(r))
+    if (workload.final_tokens(r) <= recorded.tokens ||
+        !core::is_served(workload, r, max_model_len, allocator))
       continue;
     if (++undriven == 1)
       first = "request " + std::to_string(r) + " needs " + std::to_string(workload.final_tokens(r)) +
