@@ -8,7 +8,7 @@
 #include "simulator/cli/outputs.h"
 #include "simulator/plan/cache_drivers.h"
 #include "simulator/policies/allocators.h"
-#include "simulator/policies/serving.h"
+#include "simulator/policies/engines.h"
 #include "traces/import/open_trace.h"
 
 namespace kvplan::cli {

@@ -28,8 +28,7 @@ void EventLogOutput::attach(const plan::Scenario& scenario, const traces::Trace&
     log.workload = &workload;
     log.layout = allocator.layout();
     log.null_block = allocator.layout().null_block;
-    log.prefix_cache = scenario.engine.flag("prefix_cache") && !scenario.follows_courses() &&
-                       policies::allocator_entry(scenario.allocator).shares_prefixes;
+    log.prefix_cache = scenario.finds_prefixes();
     log.keep = scenario.keep;
     if (scenario.follows_courses()) {
       log.track_units.assign(static_cast<std::size_t>(allocator.layout().cells_per_token), 1);

@@ -4,13 +4,14 @@
 // Order of calls, for one replica:
 //   on_arrival*            every arrival up to the moment of the pass (also while steps run; times ascend)
 //   on_pass_begin          the scheduler runs; from here to on_pass_end in the order in which it decides:
-//     on_preempt, on_admit, on_course, on_grant, on_decode_grants, on_chunk
+//     on_preempt, on_admit, on_course, on_grant, on_decode_grants, on_chunk; between them, if some observer
+//     wants publications, on_publish and on_reclaim as blocks become findable and are given up
 //   on_pass_end            the settled state of the pass
-//   on_steps               one step, or a run of alike decode steps (see Steps); or on_stretch: such runs
-//   with
+//   on_steps               one step, or a run of alike decode steps (see Steps); or on_stretch: such runs with
 //                          the passes between them (see Stretch)
 //   on_step_end            the last of those steps has ended; then, in scheduling order:
-//     on_first_token, on_drop or on_let_go, on_finish
+//     on_first_token, on_drop or on_let_go, on_finish (with on_publish before a request gives blocks back)
+//   on_settled             what the step's end freed is free
 // and again. After the last request: on_end.
 //
 // A token scheduled in a step is written when the step ends. Requests that decode write one token in every

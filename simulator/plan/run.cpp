@@ -59,7 +59,6 @@ struct Setup {
   TokenPlan tokens;
   std::unique_ptr<core::LatencyModel> latency;
   std::vector<std::vector<RequestId>> shares;  // requests of each replica, in order of arrival
-  bool prefix_cache{false};
 };
 
 Result<std::unique_ptr<core::Allocator>> make_allocator(const Setup& setup) {
@@ -69,7 +68,7 @@ Result<std::unique_ptr<core::Allocator>> make_allocator(const Setup& setup) {
                                            .token_bytes = setup.tokens.token_bytes(),
                                            .cells_per_token = setup.tokens.units.per_token,
                                            .metadata_bytes = setup.tokens.units.metadata_bytes,
-                                           .prefix_cache = setup.prefix_cache,
+                                           .prefix_cache = s.finds_prefixes(),
                                            .block_ids = setup.options.extra_observer != nullptr,
                                            .max_model_len = s.engine.integer("max_model_len")};
   const auto& entry = policies::allocator_entry(s.allocator);
@@ -119,28 +118,27 @@ SimTime last_served_arrival(const Setup& setup, std::size_t replica, const core:
   return last == share.rend() ? SimTime{} : workload.arrival[static_cast<std::size_t>(*last)];
 }
 
+/// REQUIRES: prefix caching is asked for and does not happen.
+std::string why_no_prefixes(const Scenario& scenario, const TokenPlan& tokens) {
+  if (!policies::allocator_entry(scenario.allocator).shares_prefixes)
+    return "prefix_cache is ignored: the allocator \"" + std::string(scenario.allocator.name()) +
+           "\" shares nothing between requests.";
+  if (tokens.recordings.empty())
+    return "prefix_cache is ignored: placement=reuse writes into blocks that others could have found.";
+  return "prefix_cache is ignored: a replayed policy has seen the attention of its recording's own prompt, "
+         "which found blocks do not bring.";
+}
+
 Result<Setup> prepare(const Scenario& scenario, const traces::Trace& trace, const RunOptions& options,
                       RunResult& result) {
-  const policies::AllocatorEntry& entry = policies::allocator_entry(scenario.allocator);
   if (trace.size() > INT32_MAX) return bad_input("expected at most 2^31 requests").at_field("workload.trace");
-  Setup setup{scenario, options, {}, {}, {}, {}, false};
+  Setup setup{scenario, options, {}, {}, {}, {}};
   KVPLAN_TRY(setup.tokens,
              make_token_plan(scenario, options.open_recording, result.warnings, result.assumptions));
-  setup.prefix_cache = scenario.engine.flag("prefix_cache") && entry.shares_prefixes;
-  if (scenario.engine.flag("prefix_cache") && !entry.shares_prefixes)
-    result.warnings.push_back("prefix_cache is ignored: the allocator \"" +
-                              std::string(scenario.allocator.name()) + "\" shares nothing between requests.");
-  if (setup.prefix_cache && setup.tokens.policy) {
-    setup.prefix_cache = false;
-    result.warnings.push_back(
-        setup.tokens.recordings.empty()
-            ? "prefix_cache is ignored: placement=reuse writes into blocks that others "
-              "could have found."
-            : "prefix_cache is ignored: a replayed policy has seen the attention of its "
-              "recording's own prompt, which found blocks do not bring.");
-  }
+  if (scenario.engine.flag("prefix_cache") && !scenario.finds_prefixes())
+    result.warnings.push_back(why_no_prefixes(scenario, setup.tokens));
   KVPLAN_TRY(setup.workload, build_workload(trace, scenario.rate_scale, scenario.limit));
-  if (!setup.prefix_cache) setup.workload.prefix = nullptr;
+  if (!scenario.finds_prefixes()) setup.workload.prefix = nullptr;
   KVPLAN_TRY(setup.latency,
              policies::latency_entry(scenario.latency).make(scenario.latency, setup.tokens.model));
   setup.shares.resize(static_cast<std::size_t>(scenario.replicas));

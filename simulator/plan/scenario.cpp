@@ -369,6 +369,11 @@ Origin Scenario::origin(std::string_view path) const {
   return origins[field_index(path)];
 }
 
+bool Scenario::finds_prefixes() const {
+  return engine.flag("prefix_cache") && policies::allocator_entry(allocator).shares_prefixes &&
+         !follows_courses();
+}
+
 const std::string& Scenario::text(std::string_view path) const {
   return texts[field_index(path)];
 }

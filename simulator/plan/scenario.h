@@ -93,6 +93,9 @@ struct Scenario {
   [[nodiscard]] bool follows_courses() const {
     return evicts_by == EvictsBy::kLengths || evicts_by == EvictsBy::kRecordings;
   }
+  /// True: a request may find blocks of another's, or of its own earlier admission. Asked for by the engine,
+  /// offered by the allocator, and not in the way of the token policy.
+  [[nodiscard]] bool finds_prefixes() const;
   /// Of a parameter of the component in field i.
   [[nodiscard]] Origin param_origin(std::size_t i, std::string_view param) const;
 };
