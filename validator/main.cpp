@@ -111,7 +111,16 @@ Status write_file(const std::string& path, const std::string& text) {
   return bad_input("cannot write: " + why).at_file(path);
 }
 
+/// Devices and pipes are not replaced.
+Status check_apart(const std::string& input, const std::string& output) {
+  std::error_code none;
+  if (std::filesystem::is_regular_file(output, none) && std::filesystem::equivalent(input, output, none))
+    return bad_input("expected another file than the input, which it would replace").at_file(output);
+  return Done{};
+}
+
 Result<bool> replay(const Arguments& arguments) {
+  KVPLAN_TRY_DO(check_apart(arguments.events, arguments.json));
   KVPLAN_TRY(const auto reader, event_log::Reader::open(arguments.events));
   KVPLAN_TRY(const auto backend, make_backend(arguments.backend));
   const event_log::Header& header = reader->header();

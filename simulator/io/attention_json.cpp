@@ -3,6 +3,7 @@
 #include <simdjson.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <optional>
 #include <utility>
@@ -12,6 +13,7 @@
 #include "simulator/io/kva_limits.h"
 #include "simulator/io/kva_reader.h"
 #include "simulator/io/row_check.h"
+#include "traces/io/input.h"
 
 namespace kvplan::io {
 namespace {
@@ -20,6 +22,7 @@ namespace od = simdjson::ondemand;
 using attention::HeadRows;
 
 constexpr std::int64_t kMaxJsonBytes = std::int64_t{1} << 30;
+constexpr std::size_t kMaxUnpackedBytes = std::size_t{256} << 20;
 constexpr std::int32_t kAssumedSize = 128;
 constexpr std::int32_t kAssumedElementBytes = 2;
 
@@ -160,6 +163,40 @@ class Parser {
   std::vector<std::int64_t> lengths_;
 };
 
+/// By the first bytes of gzip and zstd.
+Result<bool> is_packed(const RandomAccess& file) {
+  std::array<char, 4> bytes{};
+  KVPLAN_TRY_DO(file.read(0, bytes.data(), std::min<std::int64_t>(file.size(), 4)));
+  const std::string_view start(bytes.data(), bytes.size());
+  return start == "\x28\xB5\x2F\xFD" || start.substr(0, 2) == "\x1F\x8B";
+}
+
+/// A compressed file in memory: recordings are read in any order.
+Result<std::string> unpacked(const std::string& path) {
+  KVPLAN_TRY(const std::unique_ptr<traces::ByteSource> source, traces::open_bytes(path));
+  constexpr std::size_t kPortion = std::size_t{1} << 20;
+  std::string bytes;
+  for (std::size_t used = 0;;) {
+    if (used > kMaxUnpackedBytes)
+      return bad_input("a compressed recording has at most 256 MiB unpacked; unpack this one first")
+          .at_file(path);
+    bytes.resize(used + kPortion);
+    KVPLAN_TRY(const std::size_t got, source->read(bytes.data() + used, kPortion));
+    used += got;
+    if (got > 0) continue;
+    bytes.resize(used);
+    return bytes;
+  }
+}
+
+Result<std::shared_ptr<const RandomAccess>> open_unpacked(const std::string& path) {
+  KVPLAN_TRY(auto file, open_random_access(path));
+  KVPLAN_TRY(const bool packed, is_packed(*file));
+  if (!packed) return file;
+  KVPLAN_TRY(std::string bytes, unpacked(path));
+  return random_access_of(std::move(bytes), path);
+}
+
 }  // namespace
 
 Result<std::shared_ptr<const attention::Recording>> parse_attention_json(std::string_view text,
@@ -172,7 +209,7 @@ Result<std::shared_ptr<const attention::Recording>> parse_attention_json(std::st
 }
 
 Result<std::shared_ptr<const attention::Recording>> open_attention(const std::string& path) {
-  KVPLAN_TRY(auto file, open_random_access(path));
+  KVPLAN_TRY(auto file, open_unpacked(path));
   std::string start(static_cast<std::size_t>(std::min<std::int64_t>(file->size(), 64)), '\0');
   KVPLAN_TRY_DO(file->read(0, start.data(), static_cast<std::int64_t>(start.size())));
   const std::size_t text = start.find_first_not_of(" \t\r\n");

@@ -85,6 +85,18 @@ TEST_F(OverInputs, EveryCommandRefuses) {
       "b.kva");
 }
 
+TEST_F(OverInputs, TheValidatorRefusesToo) {
+  ASSERT_EQ(run_kvplan("run '" + at("t.csv") + "' --events '" + at("l.kve") + "'").exit_code, 0);
+  const std::string log = read_file(at("l.kve"));
+  const Outcome outcome = traces::testing::run_program(
+      "kvplan-validate", "replay '" + at("l.kve") + "' --json '" + at("l.kve") + "'");
+  EXPECT_EQ(outcome.exit_code, 2);
+  EXPECT_EQ(outcome.out, "");
+  EXPECT_EQ(outcome.err, "kvplan-validate: " + at("l.kve") +
+                             ": expected another file than the input, which it would replace\n");
+  EXPECT_EQ(read_file(at("l.kve")), log);
+}
+
 TEST_F(OverInputs, OutputsAreApart) {
   const std::string why = "expected another file for each output";
   expect_refused("run @t.csv --json @new --requests @new", "new", why);

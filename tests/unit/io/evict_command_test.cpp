@@ -11,6 +11,8 @@
 #include <fstream>
 #include <iterator>
 
+#include "traces/io/output.h"
+
 namespace kvplan {
 namespace {
 
@@ -94,6 +96,33 @@ TEST_F(Command, FileTextAndKvaAgree) {
   EXPECT_NE(text.out.find("attended mass"), std::string::npos);
   const Ended info = run("attention info " + path("e.kva"));
   EXPECT_NE(info.out.find("dense rows, f64"), std::string::npos);
+}
+
+TEST_F(Command, CompressedRecordingsAreReadAsTheyAre) {
+  const std::string json = kGolden + "inputs/E.json";
+  const std::string command = "attention info ";
+  for (const char* name : {"e.kva", "e.kva.gz", "e.kva.zst"})
+    ASSERT_EQ(run("attention convert " + json + " -o " + path(name)).code, 0);
+  const Ended plain = run(command + path("e.kva"));
+  for (const char* name : {"e.kva.gz", "e.kva.zst"}) {
+    const Ended packed = run(command + path(name));
+    EXPECT_EQ(packed.code, 0) << packed.err;
+    EXPECT_EQ(packed.out, plain.out);
+  }
+  // The rows as text too, and a bomb that costs time and no memory.
+  const auto pack = [&](const std::string& name, std::string_view text, int times) {
+    const auto out = std::move(traces::Output::create(path(name))).value();
+    for (int i = 0; i < times; ++i) ASSERT_TRUE(out->write(text).ok());
+    ASSERT_TRUE(out->commit().ok());
+  };
+  std::ifstream file(json);
+  pack("e.json.gz", std::string(std::istreambuf_iterator<char>(file), {}), 1);
+  EXPECT_EQ(run(command + path("e.json.gz")).out, run(command + json).out);
+  pack("bomb.zst", std::string(std::size_t{1} << 20, ' '), 300);
+  const Ended bomb = run(command + path("bomb.zst"));
+  EXPECT_EQ(bomb.code, 2);
+  EXPECT_EQ(bomb.err, "kvplan: " + path("bomb.zst") +
+                          ": a compressed recording has at most 256 MiB unpacked; unpack this one first\n");
 }
 
 TEST_F(Command, ErrorsAreOneLineExitTwoAndLeaveNothing) {
