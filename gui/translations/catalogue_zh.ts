@@ -56,6 +56,10 @@
         <translation>字节</translation>
     </message>
     <message>
+        <source>bytes/s</source>
+        <translation>字节/秒</translation>
+    </message>
+    <message>
         <source>compute efficiency</source>
         <translation>计算效率</translation>
     </message>
@@ -86,6 +90,10 @@
     <message>
         <source>eviction</source>
         <translation>驱逐</translation>
+    </message>
+    <message>
+        <source>FLOP/s</source>
+        <translation>FLOP/s</translation>
     </message>
     <message>
         <source>First tokens of the sequence, kept for ever</source>
@@ -304,8 +312,8 @@
         <translation>种子</translation>
     </message>
     <message>
-        <source>Seed of all chance in the run</source>
-        <translation>运行中一切随机性的种子</translation>
+        <source>Seed of what a run draws by chance; today that is nothing</source>
+        <translation>运行中随机抽取所用的种子；目前没有任何随机</translation>
     </message>
     <message>
         <source>Share of the peak bandwidth that kernels reach</source>
@@ -436,8 +444,8 @@
         <translation>由哪个副本服务请求</translation>
     </message>
     <message>
-        <source>Which tokens stay in the cache</source>
-        <translation>哪些 token 留在缓存中</translation>
+        <source>Which tokens stay in the cache; none = full</source>
+        <translation>哪些 token 留在缓存中；不淘汰即全部保留</translation>
     </message>
     <message>
         <source>window</source>

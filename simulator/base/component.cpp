@@ -30,6 +30,10 @@ std::string_view unit_name(Unit unit) {
       return "ratio";
     case Unit::kRequests:
       return "requests";
+    case Unit::kFlopsPerSecond:
+      return "FLOP/s";
+    case Unit::kBytesPerSecond:
+      return "bytes/s";
   }
   return "";
 }

@@ -25,7 +25,18 @@ enum class ParamKind : std::uint8_t {
   kText,     ///< one of `choices`, or any text where there are none
 };
 
-enum class Unit : std::uint8_t { kNone, kTokens, kBlocks, kBytes, kNs, kSeconds, kRatio, kRequests };
+enum class Unit : std::uint8_t {
+  kNone,
+  kTokens,
+  kBlocks,
+  kBytes,
+  kNs,
+  kSeconds,
+  kRatio,
+  kRequests,
+  kFlopsPerSecond,
+  kBytesPerSecond
+};
 /// "tokens", "ns", ...; empty for kNone.
 std::string_view unit_name(Unit unit);
 

@@ -1,8 +1,9 @@
-// Units as types. An amount of one unit never converts to another by itself: conversion is a named function
-// that is given the shape it needs (bytes of a token, tokens of a block) and says how it rounds.
+// Time is a type: `Ticks` is a span, `SimTime` a moment, and neither becomes a number by itself; conversion is
+// a named function that says how it rounds. Amounts of everything else are std::int64_t with the unit last in
+// the name (`pool_tokens`, `capacity_bytes`, `wait_ns`).
 //
-// All counts are signed 64-bit. Sums over time are `Wide` (128-bit), so that a byte count multiplied by a
-// run of a hundred days in ticks cannot overflow.
+// Sums over time are `Wide` (128-bit), so that a byte count multiplied by a run of a hundred days in ticks
+// cannot overflow.
 #pragma once
 
 #include <compare>
@@ -10,32 +11,14 @@
 
 namespace kvplan {
 
-/// Signed 64-bit amount of one unit. Different tags never mix.
-template <class Tag>
-struct Quantity {
-  std::int64_t count{0};
-  constexpr auto operator<=>(const Quantity&) const = default;
-  friend constexpr Quantity operator+(Quantity a, Quantity b) { return {a.count + b.count}; }
-  friend constexpr Quantity operator-(Quantity a, Quantity b) { return {a.count - b.count}; }
-  friend constexpr Quantity operator*(Quantity a, std::int64_t times) { return {a.count * times}; }
-  friend constexpr Quantity operator*(std::int64_t times, Quantity a) { return {a.count * times}; }
-  constexpr Quantity& operator+=(Quantity b) {
-    count += b.count;
-    return *this;
-  }
-  constexpr Quantity& operator-=(Quantity b) {
-    count -= b.count;
-    return *this;
-  }
-};
-
-using Bytes = Quantity<struct BytesTag>;
-using Tokens = Quantity<struct TokensTag>;
-using Blocks = Quantity<struct BlocksTag>;
-
 /// A span of simulated time in ticks of 2^-10 ns. Fine enough that a step time needs no rounding of its own:
 /// coefficients are rounded once, when they are read, and everything after that is integer arithmetic.
-using Ticks = Quantity<struct TicksTag>;
+struct Ticks {
+  std::int64_t count{0};
+  constexpr auto operator<=>(const Ticks&) const = default;
+  friend constexpr Ticks operator+(Ticks a, Ticks b) { return {a.count + b.count}; }
+  friend constexpr Ticks operator-(Ticks a, Ticks b) { return {a.count - b.count}; }
+};
 /// A moment, in ticks since the first arrival of the trace. 64 bits last 104 days.
 struct SimTime {
   Ticks since_start;
@@ -67,11 +50,6 @@ constexpr double seconds(Ticks t) {
 /// Ceiling division. REQUIRES: a >= 0, b > 0.
 constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
   return (a + b - 1) / b;
-}
-
-/// Blocks that hold `tokens`, the last one possibly part full.
-constexpr Blocks blocks_for(Tokens tokens, Tokens block) {
-  return {ceil_div(tokens.count, block.count)};
 }
 
 /// Position of a request in its trace (file order, 0-based).

@@ -81,7 +81,7 @@ struct RunResult {
 
 struct RunOptions {
   bool step_by_step{false};
-  std::int64_t timeline_bins{0};  ///< 0: no timeline
+  std::int64_t timeline_bins{0};  ///< of each replica, at most 2^22 over all of them; 0: no timeline
   /// Any bins of equal width will do, at most so many, an even number (the last may be shorter): then one
   /// replica needs one run.
   bool timeline_joined{false};

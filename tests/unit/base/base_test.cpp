@@ -14,9 +14,7 @@
 namespace kvplan {
 namespace {
 
-static_assert(blocks_for(Tokens{17}, Tokens{16}) == Blocks{2});
-static_assert(blocks_for(Tokens{16}, Tokens{16}) == Blocks{1});
-static_assert(blocks_for(Tokens{0}, Tokens{16}) == Blocks{0});
+static_assert(ceil_div(17, 16) == 2 && ceil_div(16, 16) == 1 && ceil_div(0, 16) == 0);
 static_assert(ns_floor(Ticks{1023}) == 0 && ns_floor(Ticks{1024}) == 1 && ns_floor(Ticks{-1}) == -1);
 
 TEST(Random, SplitMix64KnownSequence) {
