@@ -12,6 +12,7 @@ namespace {
 
 using plan::Field;
 using plan::FieldKind;
+using plan::Origin;
 using plan::Setting;
 using Settings = std::vector<Setting>;
 
@@ -43,13 +44,15 @@ void erase(Settings& settings, std::string_view path) {
   std::erase_if(settings, [&](const Setting& s) { return s.path == path; });
 }
 
-/// Puts a setting where its field stands in the order of all fields.
-void put(Settings& settings, std::string_view path, std::string text) {
+/// Puts a setting where its field stands in the order of all fields. `default_params` and `origin`: as read
+/// from a file; what a person gives is given.
+void put(Settings& settings, std::string_view path, std::string text,
+         std::vector<std::string> default_params = {}, Origin origin = Origin::kGiven) {
   erase(settings, path);
   const auto rank = [](std::string_view p) { return place_of(p).field - plan::scenario_fields().data(); };
   const auto at = std::find_if(settings.begin(), settings.end(),
                                [&](const Setting& s) { return rank(s.path) > rank(path); });
-  settings.insert(at, Setting{std::string(path), std::move(text), {}, 0});
+  settings.insert(at, Setting{std::string(path), std::move(text), {}, 0, origin, std::move(default_params)});
 }
 
 /// NAME:a=1,b=2 in parts. Parameters that are written twice are kept twice, for the check to refuse.
@@ -118,20 +121,58 @@ std::string fresh_component(const Field& field, std::string_view name) {
   return component.text();
 }
 
+/// Parameters of the component in `settings` that stand there but are defaults, without `param`.
+std::vector<std::string> default_params_but(const Settings& settings, const Field& field,
+                                            std::string_view param) {
+  const Setting* const setting = find(settings, field.path);
+  std::vector<std::string> names = setting != nullptr ? setting->default_params : std::vector<std::string>{};
+  std::erase(names, param);
+  return names;
+}
+
+/// One parameter of a component, the others as they are.
+void put_param(Settings& settings, const Field& field, std::string_view param, std::string_view text) {
+  Component component = component_of(settings, field);
+  component.set(param, text);
+  put(settings, field.path, component.text(), default_params_but(settings, field, param));
+}
+
+/// A component as a file has it, without the parameters that are what this program takes where none is given.
+void put_component(Settings& settings, const Field& field, const Setting& setting) {
+  Component component(setting.text);
+  std::vector<std::string> default_params = setting.default_params;
+  if (setting.origin == Origin::kDefault)
+    for (const auto& [name, value] : component.params) default_params.push_back(name);
+  for (const Descriptor* descriptor : plan::family_descriptors(field.family)) {
+    if (descriptor->name != component.name) continue;
+    for (const Param& param : descriptor->params) {
+      const auto as_here = [&](const auto& item) {
+        return item.first == param.name && item.second == param.fallback;
+      };
+      if (std::erase(default_params, param.name) == 0) continue;
+      if (std::erase_if(component.params, as_here) == 0) default_params.emplace_back(param.name);
+    }
+  }
+  const std::string text = component.text();
+  if (setting.origin == Origin::kGiven || text != field.fallback)
+    put(settings, field.path, text, std::move(default_params), setting.origin);
+}
+
 /// Settings as they came (a component here, one of its parameters there) in the form that this class keeps.
-/// What is unknown stays as it is, for `resolve` to refuse.
+/// Defaults that a file names are left out where this program has the same; others stay, as defaults. What is
+/// unknown stays as it is, for `resolve` to refuse.
 Settings in_order(std::span<const Setting> settings) {
   Settings out;
   for (const Setting& setting : settings) {
     const Place place = place_of(setting.path);
     if (place.field == nullptr) {
       out.push_back(setting);
-    } else if (place.param.empty()) {
-      put(out, setting.path, setting.text);
-    } else {
-      Component component = component_of(out, *place.field);
-      component.set(place.param, setting.text);
-      put(out, place.field->path, component.text());
+    } else if (!place.param.empty()) {
+      put_param(out, *place.field, place.param, setting.text);
+    } else if (place.field->kind == FieldKind::kComponent) {
+      put_component(out, *place.field, setting);
+    } else if (setting.origin == Origin::kGiven || setting.text != place.field->fallback) {
+      put(out, setting.path, setting.text, {}, setting.origin);
     }
   }
   return out;
@@ -187,9 +228,7 @@ Status ScenarioDocument::set(std::string_view path, std::string_view text, int m
   if (place.field == nullptr) {
     next.push_back({std::string(path), std::string(text), {}, 0});
   } else if (!place.param.empty()) {
-    Component component = component_of(next, *place.field);
-    component.set(place.param, text);
-    put(next, place.field->path, component.text());
+    put_param(next, *place.field, place.param, text);
   } else if (text.empty()) {
     erase(next, path);
   } else if (place.field->kind == FieldKind::kComponent && text.find(':') == std::string_view::npos) {
@@ -210,7 +249,7 @@ Status ScenarioDocument::reset(std::string_view path) {
     if (component.text() == place.field->fallback) {
       erase(next, place.field->path);
     } else {
-      put(next, place.field->path, component.text());
+      put(next, place.field->path, component.text(), default_params_but(next, *place.field, place.param));
     }
   } else {
     erase(next, path);
@@ -227,7 +266,10 @@ bool ScenarioDocument::is_given(std::string_view path) const {
   const Place place = place_of(path);
   if (place.field == nullptr) return false;
   const Setting* setting = find(settings_, place.field->path);
-  if (setting == nullptr || place.param.empty()) return setting != nullptr;
+  if (setting == nullptr || setting->origin == Origin::kDefault) return false;
+  if (place.param.empty()) return true;
+  const auto& defaults = setting->default_params;
+  if (std::find(defaults.begin(), defaults.end(), place.param) != defaults.end()) return false;
   const Component component(setting->text);
   return std::any_of(component.params.begin(), component.params.end(),
                      [&](const auto& item) { return item.first == place.param; });
@@ -237,7 +279,8 @@ Status ScenarioDocument::push(Settings next, std::string_view path, int merge) {
   KVPLAN_TRY(const plan::Scenario checked, plan::resolve(next));
   const bool same = next.size() == settings_.size() &&
                     std::equal(next.begin(), next.end(), settings_.begin(), [](const auto& a, const auto& b) {
-                      return a.path == b.path && a.text == b.text;
+                      return a.path == b.path && a.text == b.text && a.origin == b.origin &&
+                             a.default_params == b.default_params;
                     });
   if (!same) undo_.push(new Step(this, settings_, std::move(next), merge, to_qstring(path)));
   return Done{};

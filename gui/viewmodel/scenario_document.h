@@ -37,7 +37,7 @@ class ScenarioDocument final : public QObject {
   void take_back(int merge);
   /// Back to the default.
   Status reset(std::string_view path);
-  /// Did the user give `path` (a field, or COMPONENT.parameter)?
+  /// Did somebody give `path` (a field, or COMPONENT.parameter)? A scenario file may name defaults as such.
   [[nodiscard]] bool is_given(std::string_view path) const;
 
  Q_SIGNALS:

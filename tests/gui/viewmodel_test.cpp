@@ -1,7 +1,9 @@
 // What is shown, before it is painted.
 #include <gtest/gtest.h>
 
+#include <QFile>
 #include <QLocale>
+#include <QTemporaryDir>
 #include <set>
 
 #include "gui/viewmodel/colours.h"
@@ -11,6 +13,7 @@
 #include "gui/viewmodel/slider_model.h"
 #include "gui/viewmodel/timeline_data.h"
 #include "simulator/base/random.h"
+#include "simulator/io/scenario_file.h"
 #include "tests/gui/support.h"
 
 namespace kvplan::gui {
@@ -109,6 +112,66 @@ TEST(GuiColours, StatesDifferAndGreyIsNotBesidePurple) {
   for (std::size_t s = 0; s < observe::kStates; ++s)
     seen.insert(state_colour(static_cast<observe::State>(s), palette).rgb());
   EXPECT_EQ(seen.size(), observe::kStates);
+}
+
+TEST(GuiDocument, DefaultsOfABinaryScenarioAreNotGiven) {
+  const std::vector<std::string> given{"workload.trace=" + kMicroTrace, "workload.rate_scale=3",
+                                       "memory.pool_blocks=2000", "memory.allocator.block_tokens=32",
+                                       "targets.ttft_s=2"};
+  const QTemporaryDir folder;
+  const QString path = folder.filePath(QStringLiteral("all.kvs"));
+  QFile file(path);
+  ASSERT_TRUE(file.open(QIODevice::WriteOnly));
+  const Status written =
+      io::write_scenario_binary(scenario_of(given), to_utf8(path), [&](std::string_view bytes) -> Status {
+        file.write(bytes.data(), static_cast<qsizetype>(bytes.size()));
+        return Done{};
+      });
+  ASSERT_TRUE(written.ok());
+  file.close();
+  const auto read = io::read_scenario(to_utf8(path));
+  ASSERT_TRUE(read.ok());
+  EXPECT_GT(read.value().size(), given.size()) << "the file names every value";
+  ScenarioDocument document;
+  ASSERT_TRUE(document.load(read.value()).ok());
+  std::vector<std::string> kept;
+  for (const plan::Setting& setting : document.settings()) kept.push_back(setting.path + "=" + setting.text);
+  auto expected = given;
+  expected[3] = "memory.allocator=paged:block_tokens=32";
+  std::sort(expected.begin(), expected.end());
+  std::sort(kept.begin(), kept.end());
+  EXPECT_EQ(kept, expected);
+  for (const char* path_given : {"workload.rate_scale", "memory.pool_blocks", "memory.allocator",
+                                 "memory.allocator.block_tokens", "targets.ttft_s"})
+    EXPECT_TRUE(document.is_given(path_given)) << path_given;
+  for (const char* by_default : {"engine", "engine.max_seqs", "latency", "fleet.replicas", "model", "seed"})
+    EXPECT_FALSE(document.is_given(by_default)) << by_default;
+  EXPECT_EQ(document.scenario().texts, scenario_of(given).texts);
+}
+
+TEST(GuiDocument, DefaultsOfAnotherVersionStayAndAreNotGiven) {
+  using plan::Origin;
+  // As a file has them whose program took other values where none were given.
+  const std::vector<plan::Setting> settings{
+      {"memory.pool_bytes", "1073741824", "old.kvs", 0, Origin::kDefault, {}},
+      {"engine", "vllm-v1:max_seqs=32,token_budget=1000", "old.kvs", 0, Origin::kGiven, {"max_seqs"}}};
+  ScenarioDocument document;
+  ASSERT_TRUE(document.load(settings).ok());
+  EXPECT_EQ(document.scenario().pool.bytes, 1073741824);
+  EXPECT_EQ(document.scenario().engine.integer("max_seqs"), 32);
+  EXPECT_FALSE(document.is_given("memory.pool_bytes"));
+  EXPECT_TRUE(document.is_given("engine"));
+  EXPECT_TRUE(document.is_given("engine.token_budget"));
+  EXPECT_FALSE(document.is_given("engine.max_seqs"));
+  ASSERT_TRUE(document.set("engine.token_budget", "2000").ok());
+  EXPECT_FALSE(document.is_given("engine.max_seqs")) << "nobody has given it meanwhile";
+  ASSERT_TRUE(document.set("engine.max_seqs", "32").ok());
+  EXPECT_TRUE(document.is_given("engine.max_seqs")) << "the same value, but now it is somebody's";
+  document.undo_stack().undo();
+  EXPECT_FALSE(document.is_given("engine.max_seqs"));
+  ASSERT_TRUE(document.set("memory.pool_blocks", "500").ok());
+  EXPECT_EQ(document.scenario().pool.blocks, 500);
+  EXPECT_EQ(document.scenario().pool.bytes, -1);
 }
 
 TEST(GuiDocument, EditsOfOneDragAreOneStep) {
