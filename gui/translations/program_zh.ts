@@ -265,14 +265,6 @@
         <translation>已取消：图中是较早的场景。可用“运行 &gt; 重新运行”。</translation>
     </message>
     <message>
-        <source>Open a trace or a scenario</source>
-        <translation>打开轨迹或场景</translation>
-    </message>
-    <message>
-        <source>Traces and scenarios (*.kvt *.csv *.jsonl *.json *.gz *.zst);;All files (*)</source>
-        <translation>轨迹和场景 (*.kvt *.csv *.jsonl *.json *.gz *.zst);;所有文件 (*)</translation>
-    </message>
-    <message>
         <source>&amp;Run</source>
         <translation>运行(&amp;R)</translation>
     </message>
@@ -478,6 +470,36 @@ Esc：清除游标和标记，或取消拖动
 任何位置：
 </translation>
     </message>
+    <message>
+        <source>%1 requests, %2 steps, from the report of a finished run</source>
+        <translation>%1 个请求，%2 步，来自一次已结束运行的报告</translation>
+    </message>
+    <message>
+        <source>The report of a finished run, to be looked at. Open its trace to simulate it again.</source>
+        <translation>这是一次已结束运行的报告，仅供查看。要重新模拟，请打开它的轨迹。</translation>
+    </message>
+    <message>
+        <source>Reading %p %</source>
+        <translation>正在读取 %p %</translation>
+    </message>
+    <message>
+        <source>Simulating %p %</source>
+        <translation>正在模拟 %p %</translation>
+    </message>
+    <message>
+        <source>Open a trace, a scenario or a report</source>
+        <translation>打开轨迹、场景或报告</translation>
+    </message>
+    <message>
+        <source>Traces, scenarios and reports (*.kvt *.csv *.jsonl *.json *.kvs *.kvr *.gz *.zst);;All files (*)</source>
+        <translation>轨迹、场景和报告 (*.kvt *.csv *.jsonl *.json *.kvs *.kvr *.gz *.zst);;所有文件 (*)</translation>
+    </message>
+    <message>
+        <source>This report has no timeline.
+%1 writes one into it.</source>
+        <translation>此报告没有时间线。
+使用 %1 可写入时间线。</translation>
+    </message>
 </context>
 <context>
     <name>kvplan::gui::MessageBar</name>
@@ -618,16 +640,6 @@ Esc：清除游标和标记，或取消拖动
         <translation>等待中</translation>
     </message>
     <message>
-        <source>Drop a trace or a scenario here</source>
-        <translation>将轨迹或场景拖放到这里</translation>
-    </message>
-    <message>
-        <source>or open one with File &gt; Open.
-A trace is a .kvt file, or a CSV or JSONL file of requests (Azure, Mooncake, ...); a scenario is a JSON file.</source>
-        <translation>或用“文件 &gt; 打开”打开。
-轨迹是 .kvt 文件，或由请求组成的 CSV、JSONL 文件（Azure、Mooncake 等）；场景是 JSON 文件。</translation>
-    </message>
-    <message>
         <source>KV memory (%1), capacity %2</source>
         <translation>KV 内存（%1），容量 %2</translation>
     </message>
@@ -670,6 +682,16 @@ A trace is a .kvt file, or a CSV or JSONL file of requests (Azure, Mooncake, ...
     <message>
         <source>%1, %2 %3</source>
         <translation>%1，%2 %3</translation>
+    </message>
+    <message>
+        <source>Drop a trace, a scenario or a report here</source>
+        <translation>将轨迹、场景或报告拖放到这里</translation>
+    </message>
+    <message>
+        <source>or open one with File &gt; Open.
+A trace is a .kvt file, or a CSV or JSONL file of requests (Azure, Mooncake, ...); a scenario is a JSON or .kvs file; a report is a .kvr file.</source>
+        <translation>或用“文件 &gt; 打开”打开。
+轨迹是 .kvt 文件，或由请求组成的 CSV、JSONL 文件（Azure、Mooncake 等）；场景是 JSON 或 .kvs 文件；报告是 .kvr 文件。</translation>
     </message>
 </context>
 </TS>

@@ -120,7 +120,6 @@ void MainWindow::make_panels() {
   addDockWidget(Qt::BottomDockWidgetArea, what_if_dock_);
   connect(sliders_, &SliderPanel::moved, this, &MainWindow::edit);
   connect(sliders_, &SliderPanel::taken_back, &document_, &ScenarioDocument::take_back);
-  sliders_->setEnabled(false);
   setCorner(Qt::BottomLeftCorner, Qt::LeftDockWidgetArea);
   resizeDocks({scenario_dock_}, {300}, Qt::Horizontal);
   show_scenario();
@@ -152,6 +151,7 @@ void MainWindow::translate() {
   progress_->setAccessibleName(tr("Progress"));
   cancel_->setText(tr("Cancel"));
   make_menus();
+  allow_what_is_open();
   if (!result_) return;
   show_scenario();
   show_numbers();
@@ -240,6 +240,12 @@ void MainWindow::show_result(const ResultPtr& result) {
 void MainWindow::show_numbers() {
   const plan::RunResult& run = result_->run;
   numbers_->show_run(run);
+  if (report_) {
+    cost_->setText(tr("%1 requests, %2 steps, from the report of a finished run")
+                       .arg(format_number(static_cast<double>(run.arrived)),
+                            format_number(static_cast<double>(run.iterations))));
+    return;
+  }
   cost_->setText(tr("%1 requests, %2 steps, simulated in %3 of processor time")
                      .arg(format_number(static_cast<double>(run.arrived)),
                           format_number(static_cast<double>(run.iterations)),
@@ -249,18 +255,65 @@ void MainWindow::show_numbers() {
 void MainWindow::show_opened(quint64 generation, const Opened& opened) {
   if (generation != opening_) return;
   opening_ = 0;
+  if (opened.report) return show_report(generation, opened);
+  report_.reset();
   trace_ = opened.trace;
   wanted_view_ = opened.view;
   remember_opened(opened);
   result_.reset();  // of another trace: it is not greyed but replaced
-  sliders_->setEnabled(true);
-  for (QAction* action : {save_, save_as_}) action->setEnabled(true);
+  allow_what_is_open();
   messages_->clear();
   timeline_->show_all();
   timeline_->clear_marks();
   const Status status = document_.load(opened.settings);
   if (!status.ok()) messages_->show_error(to_qstring(status.error().to_string()));
   update_title();
+}
+
+void MainWindow::show_report(quint64 generation, const Opened& opened) {
+  trace_.reset();  // so that no run of it is shown any more, and none is asked for
+  report_ = opened.report;
+  wanted_view_.reset();
+  wanted_ = 0;
+  stale_ = coarse_ = refining_ = false;
+  stale_timer_.stop();
+  rest_timer_.stop();
+  remember_opened(opened);
+  auto result = std::make_shared<SimulationResult>();
+  result->generation = generation;
+  result->run = report_->run;
+  result->timeline = report_->timeline;
+  result_ = std::move(result);
+  const Status status = document_.load(opened.settings);
+  allow_what_is_open();
+  timeline_->show_all();
+  timeline_->clear_marks();
+  timeline_->set_stale(false);
+  timeline_->set_data(result_->timeline);
+  numbers_->setEnabled(true);
+  show_numbers();
+  if (status.ok()) {
+    messages_->show_note(
+        tr("The report of a finished run, to be looked at. Open its trace to simulate it again."));
+  } else {
+    messages_->show_error(to_qstring(status.error().to_string()));
+  }
+  update_title();
+  Q_EMIT result_shown();
+}
+
+void MainWindow::allow_what_is_open() {
+  for (QAction* action : {save_, save_as_, run_again_}) action->setEnabled(trace_ != nullptr);
+  sliders_->setEnabled(trace_ != nullptr);
+  form_->set_read_only(report_ != nullptr);
+  timeline_->set_empty_text(empty_text());
+}
+
+QString MainWindow::empty_text() const {
+  if (report_)
+    return tr("This report has no timeline.\n%1 writes one into it.")
+        .arg(QStringLiteral("kvplan run --report FILE.kvr --timeline FILE.csv"));
+  return {};
 }
 
 void MainWindow::show_failure(quint64 generation, const Error& error) {
@@ -293,6 +346,7 @@ void MainWindow::show_progress() {
   cancel_->setVisible(shown);
   if (shown) {
     const double part = worker_.progress();
+    progress_->setFormat(opening_ != 0 ? tr("Reading %p %") : tr("Simulating %p %"));
     progress_->setRange(0, part < 0 ? 0 : 1000);
     if (part >= 0) progress_->setValue(static_cast<int>(part * 1000));
   }
@@ -300,7 +354,8 @@ void MainWindow::show_progress() {
 }
 
 void MainWindow::update_title() {
-  const QString shown = session_file_.isEmpty() && trace_ ? to_qstring(trace_->path) : session_file_;
+  const std::string path = report_ ? report_->path : trace_ ? trace_->path : std::string();
+  const QString shown = session_file_.isEmpty() ? to_qstring(path) : session_file_;
   const QString name = QFileInfo(shown).fileName();
   setWindowTitle(name.isEmpty() ? QStringLiteral("kvplan") : QStringLiteral("%1[*] – kvplan").arg(name));
   setWindowModified(!session_file_.isEmpty() && !document_.undo_stack().isClean());

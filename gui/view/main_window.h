@@ -2,7 +2,8 @@
 //
 // It holds the scenario document, the worker and the newest result, and passes between them: an edit changes
 // the document, the document's change becomes a wish, the answer becomes a picture. The old picture stays,
-// greyed, until a newer one is there.
+// greyed, until a newer one is there. The report of a finished run is a picture of its own, that nothing in
+// the window changes.
 #pragma once
 
 #include <QMainWindow>
@@ -65,6 +66,8 @@ class MainWindow final : public QMainWindow {
   [[nodiscard]] QString command() const;
   /// The session or scenario file that was opened or saved last; empty without one.
   [[nodiscard]] QString session_file() const { return session_file_; }
+  /// What is shown is the report of a finished run.
+  [[nodiscard]] bool shows_report() const { return report_ != nullptr; }
 
  Q_SIGNALS:
   /// A newer result is shown.
@@ -108,6 +111,10 @@ class MainWindow final : public QMainWindow {
   void show_result(const ResultPtr& result);
   void show_numbers();
   void show_opened(quint64 generation, const Opened& opened);
+  void show_report(quint64 generation, const Opened& opened);
+  /// What can be done with what is open: a trace can be simulated again, a report only be looked at.
+  void allow_what_is_open();
+  [[nodiscard]] QString empty_text() const;
   void show_failure(quint64 generation, const Error& error);
   void show_progress();
   void cancel();
@@ -119,7 +126,8 @@ class MainWindow final : public QMainWindow {
 
   ScenarioDocument document_;
   SimulationWorker worker_;
-  TracePtr trace_;
+  TracePtr trace_;                              // null before the first one, and with a report
+  std::shared_ptr<const LoadedReport> report_;  // null otherwise
   ResultPtr result_;
   Generation wanted_{0};   // the newest run asked for
   Generation opening_{0};  // files on their way; 0 = none
@@ -149,6 +157,7 @@ class MainWindow final : public QMainWindow {
   QMenu* recent_{nullptr};
   QAction* save_{nullptr};
   QAction* save_as_{nullptr};
+  QAction* run_again_{nullptr};
   QAction* show_table_{nullptr};
   QTimer progress_timer_;
   QTimer stale_timer_;

@@ -52,7 +52,8 @@ void MainWindow::choose_files(const QString& title, const QString& kinds) {
 
 void MainWindow::remember_opened(const Opened& opened) {
   session_file_ = opened.trace_file.empty() ? to_qstring(opened.scenario_file) : QString();
-  for (const std::string& file : {opened.trace_file, opened.scenario_file})
+  const std::string report = opened.report ? opened.report->path : std::string();
+  for (const std::string& file : {report, opened.trace_file, opened.scenario_file})
     if (!file.empty()) add_recent_file(to_qstring(file));
   fill_recent_menu();
 }

@@ -41,7 +41,7 @@ void MainWindow::make_menus() {
   make_view_menu();
   show_table_->setChecked(table);
   QMenu* const run = add_menu(tr("&Run"));
-  add_action(run, tr("&Run Again"), QKeySequence::Refresh, "run", [this] { request_run(true); });
+  run_again_ = add_action(run, tr("&Run Again"), QKeySequence::Refresh, "run", [this] { request_run(true); });
   add_action(run, tr("&Cancel"), QKeySequence(Qt::CTRL | Qt::Key_Period), "cancel-run", [this] { cancel(); });
   make_help_menu();
 }
@@ -49,8 +49,9 @@ void MainWindow::make_menus() {
 void MainWindow::make_file_menu() {
   QMenu* const file = add_menu(tr("&File"));
   add_action(file, tr("&Open…"), QKeySequence::Open, "open", [this] {
-    choose_files(tr("Open a trace or a scenario"),
-                 tr("Traces and scenarios (*.kvt *.csv *.jsonl *.json *.gz *.zst);;All files (*)"));
+    choose_files(tr("Open a trace, a scenario or a report"),
+                 tr("Traces, scenarios and reports (*.kvt *.csv *.jsonl *.json *.kvs *.kvr *.gz *.zst);;"
+                    "All files (*)"));
   });
   add_action(file, tr("Open S&ession…"), {}, "open-session",
              [this] { choose_files(tr("Open a session"), tr("Sessions (*.json)")); });
@@ -64,7 +65,6 @@ void MainWindow::make_file_menu() {
                      [this] { save_session_again(); });
   save_as_ = add_action(file, tr("Save Session &As…"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_S),
                         "save-session-as", [this] { save_session_as(); });
-  for (QAction* action : {save_, save_as_}) action->setEnabled(trace_ != nullptr);
   file->addSeparator();
   add_action(file, tr("&Quit"), QKeySequence::Quit, "quit", [this] { close(); });
 }

@@ -89,8 +89,14 @@ void ScenarioPanel::make_form() {
     add_field(groups_[title], field);
   }
   column->addStretch(1);
+  inner->setEnabled(!read_only_);
   scroll_->setWidget(inner);  // the one before goes
   refresh();
+}
+
+void ScenarioPanel::set_read_only(bool read_only) {
+  read_only_ = read_only;
+  scroll_->widget()->setEnabled(!read_only);
 }
 
 void ScenarioPanel::changeEvent(QEvent* event) {

@@ -32,6 +32,8 @@ class ScenarioPanel final : public QWidget {
   /// A sign at the row that the error names, if it names one.
   void show_error(const Error& error);
   void clear_error();
+  /// Values can be seen and scrolled, not changed.
+  void set_read_only(bool read_only);
   /// The editor of a path; null where there is none.
   [[nodiscard]] QWidget* editor(const QString& path) const;
   [[nodiscard]] QSize minimumSizeHint() const override;
@@ -72,6 +74,7 @@ class ScenarioPanel final : public QWidget {
   };
   std::map<std::string_view, Component> components_;  // by path
   QScrollArea* scroll_{nullptr};
+  bool read_only_{false};
   QPointer<QAction> error_sign_;  // in a line editor
 };
 

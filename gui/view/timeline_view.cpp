@@ -60,6 +60,11 @@ void TimelineView::set_data(std::shared_ptr<const TimelineData> data) {
   update();
 }
 
+void TimelineView::set_empty_text(const QString& text) {
+  empty_text_ = text;
+  update();
+}
+
 void TimelineView::set_stale(bool stale) {
   if (stale_ == stale) return;
   stale_ = stale;

@@ -27,6 +27,8 @@ class TimelineView final : public QWidget {
   /// Shows other data. The part of the time that is shown stays in proportion when the run's length changes.
   void set_data(std::shared_ptr<const TimelineData> data);
   [[nodiscard]] const std::shared_ptr<const TimelineData>& data() const { return data_; }
+  /// What is written where there are no data; by default how to open some.
+  void set_empty_text(const QString& text);
   /// Greyed: newer data are on their way.
   void set_stale(bool stale);
   [[nodiscard]] bool stale() const { return stale_; }
@@ -99,6 +101,7 @@ class TimelineView final : public QWidget {
   std::optional<TimeRange> marked_;
   bool stale_{false};
   int legend_width_{0};  // of this font and language
+  QString empty_text_;   // empty: the usual one
 
   QImage layers_, running_, waiting_;  // empty: to be made at the next painting
 

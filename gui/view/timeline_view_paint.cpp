@@ -125,14 +125,19 @@ void TimelineView::paint_empty(QPainter& painter) const {
   painter.setFont(large);
   painter.setPen(palette().color(QPalette::WindowText));
   const int middle = height() / 2;
+  if (!empty_text_.isEmpty()) {
+    painter.setFont(font());
+    painter.drawText(rect().adjusted(kGap, 0, -kGap, 0), Qt::AlignCenter | Qt::TextWordWrap, empty_text_);
+    return;
+  }
   painter.drawText(QRect(0, middle - 60, width(), 40), Qt::AlignCenter,
-                   tr("Drop a trace or a scenario here"));
+                   tr("Drop a trace, a scenario or a report here"));
   painter.setFont(font());
   painter.setPen(faint(palette()));
   painter.drawText(
       QRect(kGap, middle - 16, width() - 2 * kGap, 80), Qt::AlignHCenter | Qt::TextWordWrap,
       tr("or open one with File > Open.\nA trace is a .kvt file, or a CSV or JSONL file of requests "
-         "(Azure, Mooncake, ...); a scenario is a JSON file."));
+         "(Azure, Mooncake, ...); a scenario is a JSON or .kvs file; a report is a .kvr file."));
 }
 
 void TimelineView::paint_axes(QPainter& painter) const {

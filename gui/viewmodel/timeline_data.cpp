@@ -32,22 +32,30 @@ void join(const TimelineColumn& bin, TimelineColumn& column) {
 }  // namespace
 
 std::shared_ptr<const TimelineData> TimelineData::from(const plan::RunResult& result) {
-  auto data = std::make_shared<TimelineData>();
-  data->capacity_bytes_ = result.capacity_bytes;
-  data->end_ = result.makespan.count;
-  const std::size_t bins = result.replicas.empty() ? 0 : result.replicas.front().timeline.size();
-  data->bins_.reserve(bins);
-  for (std::size_t i = 0; i < bins; ++i) {
+  const std::size_t count = result.replicas.empty() ? 0 : result.replicas.front().timeline.size();
+  std::vector<TimelineColumn> bins;
+  bins.reserve(count);
+  for (std::size_t i = 0; i < count; ++i) {
     const observe::TimelineBin& first = result.replicas.front().timeline[i];
     if (first.begin == first.end) continue;  // a run shorter than a tick per bin
-    TimelineColumn& sum = data->bins_.emplace_back();
+    TimelineColumn& sum = bins.emplace_back();
     sum.begin = first.begin.since_start.count;
     sum.end = first.end.since_start.count;
     for (const plan::ReplicaResult& replica : result.replicas)
       add_replica(replica.timeline[i], replica.layout, sum);
-    for (std::size_t row = 0; row < kTimelineRows; ++row)
-      data->greatest_[row] = std::max(data->greatest_[row], sum.greatest[row]);
   }
+  return from(std::move(bins), result.capacity_bytes);
+}
+
+std::shared_ptr<const TimelineData> TimelineData::from(std::vector<TimelineColumn> bins,
+                                                       std::int64_t capacity_bytes) {
+  auto data = std::make_shared<TimelineData>();
+  data->capacity_bytes_ = capacity_bytes;
+  data->bins_ = std::move(bins);
+  data->end_ = data->bins_.empty() ? 0 : data->bins_.back().end;
+  for (const TimelineColumn& bin : data->bins_)
+    for (std::size_t row = 0; row < kTimelineRows; ++row)
+      data->greatest_[row] = std::max(data->greatest_[row], bin.greatest[row]);
   return data;
 }
 

@@ -42,6 +42,9 @@ class TimelineData {
  public:
   /// From a result with a timeline; empty where no time passed.
   static std::shared_ptr<const TimelineData> from(const plan::RunResult& result);
+  /// From columns that follow each other from 0 on, none of them without length.
+  static std::shared_ptr<const TimelineData> from(std::vector<TimelineColumn> bins,
+                                                  std::int64_t capacity_bytes);
 
   [[nodiscard]] bool empty() const { return bins_.empty(); }
   [[nodiscard]] const std::vector<TimelineColumn>& bins() const { return bins_; }

@@ -1,7 +1,11 @@
 #include "gui/worker/open_files.h"
 
 #include <algorithm>
+#include <filesystem>
 
+#include "gui/viewmodel/reported_timeline.h"
+#include "simulator/io/report_file.h"
+#include "simulator/io/report_result.h"
 #include "simulator/io/scenario_file.h"
 #include "traces/import/open_trace.h"
 #include "traces/io/input.h"
@@ -26,11 +30,31 @@ class StoppableStream final : public traces::TraceStream {
   const core::RunControl& control_;
 };
 
-Result<bool> is_scenario(const std::string& path) {
+enum class FileKind : std::uint8_t { kTrace, kScenario, kReport };
+
+Result<FileKind> kind_of(const std::string& path) {
   KVPLAN_TRY(const auto file, traces::Input::open(path));
-  const bool scenario = io::looks_like_scenario(file->peek(4096));
+  const std::string_view head = file->peek(4096);
+  const FileKind kind = io::looks_like_report(head) || io::is_named(path, ".kvr") ? FileKind::kReport
+                        : io::looks_like_scenario(head)                           ? FileKind::kScenario
+                                                                                  : FileKind::kTrace;
   if (file->failed()) return file->error();
-  return scenario;
+  return kind;
+}
+
+/// Opens a file so that reading it counts, and ends when `control` wants to stop.
+Result<std::unique_ptr<traces::Input>> open_counted(const std::string& path, const core::RunControl& control,
+                                                    ReadProgress& progress) {
+  std::error_code error;
+  const auto size =
+      std::filesystem::is_regular_file(path, error) ? std::filesystem::file_size(path, error) : 0;
+  progress.bytes = 0;
+  progress.total = error ? 0 : static_cast<std::int64_t>(size);
+  return traces::Input::open(path, [&](std::size_t bytes) -> Status {
+    progress.bytes += static_cast<std::int64_t>(bytes);
+    if (control.wants_stop()) return interrupted_error();
+    return Done{};
+  });
 }
 
 /// Settings and view of a scenario or session. REQUIRES: it can be read as a scenario, so it is small.
@@ -42,22 +66,50 @@ Status read_session(const std::string& path, Opened& opened) {
   return Done{};
 }
 
+Status read_report(const std::string& path, const core::RunControl& control, ReadProgress& progress,
+                   Opened& opened) {
+  KVPLAN_TRY(const auto file, open_counted(path, control, progress));
+  ReportedTimeline bins;
+  KVPLAN_TRY(io::ReportedRun reported,
+             io::read_reported_run(*file, [&](std::int64_t replica, const plan::BinNumbers& bin) {
+               return bins.add(replica, bin);
+             }));
+  auto columns = bins.take();
+  if (!columns.ok()) return std::move(columns).error().at_file(path);
+  auto report = std::make_shared<LoadedReport>();
+  report->path = path;
+  report->timeline = TimelineData::from(std::move(columns).value(), reported.run.capacity_bytes);
+  report->run = std::move(reported.run);
+  opened.settings = std::move(reported.settings);
+  opened.report = std::move(report);
+  return Done{};
+}
+
 }  // namespace
 
-Result<TracePtr> read_trace(const std::string& path, const core::RunControl& control) {
-  KVPLAN_TRY(const std::unique_ptr<traces::TraceStream> stream, traces::open_stream({path}));
+Result<TracePtr> read_trace(const std::string& path, const core::RunControl& control,
+                            ReadProgress& progress) {
+  traces::Inputs inputs;
+  KVPLAN_TRY(inputs.first, open_counted(path, control, progress));
+  KVPLAN_TRY(const std::unique_ptr<traces::TraceStream> stream, traces::open_stream(std::move(inputs), {}));
   StoppableStream stoppable(*stream, control);
   KVPLAN_TRY(traces::Trace trace, traces::collect(stoppable));
   return TracePtr(std::make_shared<LoadedTrace>(LoadedTrace{path, std::move(trace)}));
 }
 
 Result<Opened> open_files(const std::vector<std::string>& paths, std::vector<plan::Setting> current,
-                          const core::RunControl& control) {
+                          const core::RunControl& control, ReadProgress& progress) {
   Opened opened;
   opened.settings = std::move(current);
   for (const std::string& path : paths) {
-    KVPLAN_TRY(const bool scenario, is_scenario(path));
-    if (scenario) {
+    KVPLAN_TRY(const FileKind kind, kind_of(path));
+    if (kind == FileKind::kReport && paths.size() > 1)
+      return bad_input("is the report of a finished run; open it by itself").at_file(path);
+    if (kind == FileKind::kReport) {
+      KVPLAN_TRY_DO(read_report(path, control, progress, opened));
+      return opened;
+    }
+    if (kind == FileKind::kScenario) {
       KVPLAN_TRY_DO(read_session(path, opened));
     } else {
       opened.trace_file = path;
@@ -72,7 +124,7 @@ Result<Opened> open_files(const std::vector<std::string>& paths, std::vector<pla
     return bad_input("names no trace; open it together with one")
         .at_file(paths.empty() ? std::string() : paths.back())
         .at_field("workload.trace");
-  KVPLAN_TRY(opened.trace, read_trace(scenario.trace, control));
+  KVPLAN_TRY(opened.trace, read_trace(scenario.trace, control, progress));
   return opened;
 }
 

@@ -91,7 +91,12 @@ qint64 SimulationWorker::busy_ms() const {
 
 double SimulationWorker::progress() const {
   const std::lock_guard lock(mutex_);
-  if (!running_ || running_requests_ == 0) return -1;
+  if (!running_) return -1;
+  if (running_requests_ == 0) {
+    const auto total = static_cast<double>(reading_->total.load(std::memory_order_relaxed));
+    const auto read = static_cast<double>(reading_->bytes.load(std::memory_order_relaxed));
+    return total > 0 ? std::min(1.0, read / total) : -1;
+  }
   const double done = static_cast<double>(running_->requests_done.load(std::memory_order_relaxed));
   return std::min(1.0, done / static_cast<double>(running_requests_));
 }
@@ -100,6 +105,7 @@ void SimulationWorker::work() {
   while (true) {
     std::optional<Job> job;
     auto control = std::make_shared<core::RunControl>();
+    auto reading = std::make_shared<ReadProgress>();
     {
       std::unique_lock lock(mutex_);
       running_.reset();
@@ -107,18 +113,19 @@ void SimulationWorker::work() {
       if (ending_) return;
       job.swap(waiting_);
       running_ = control;
+      reading_ = reading;
       running_since_.start();
       // A run with a timeline goes over all requests twice: the first run finds the end.
       running_requests_ = job->paths.empty() ? 2 * job->trace->trace.size() : 0;
     }
-    perform(*job, *control);
+    perform(*job, *control, *reading);
   }
 }
 
-void SimulationWorker::perform(const Job& job, core::RunControl& control) {
+void SimulationWorker::perform(const Job& job, core::RunControl& control, ReadProgress& reading) {
   const double begin = thread_cpu_seconds();
   if (!job.paths.empty()) {
-    auto opened_files = open_files(job.paths, job.current, control);
+    auto opened_files = open_files(job.paths, job.current, control, reading);
     if (!opened_files.ok()) return fail(job.generation, opened_files.error());
     answer([this, generation = job.generation, files = std::move(opened_files).value()] {
       Q_EMIT opened(generation, files);

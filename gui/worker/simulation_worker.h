@@ -60,7 +60,8 @@ class SimulationWorker final : public QObject {
   [[nodiscard]] bool busy() const;
   /// Time since the worker became busy, in milliseconds; 0 when it is not.
   [[nodiscard]] qint64 busy_ms() const;
-  /// Part of the running job that is done, in [0, 1]; negative where it cannot be told (reading a file).
+  /// Part of the running job that is done, in [0, 1]; negative where it cannot be told (a file that is none
+  /// on a disk).
   [[nodiscard]] double progress() const;
 
  Q_SIGNALS:
@@ -82,7 +83,7 @@ class SimulationWorker final : public QObject {
 
   Generation wish(Job job, bool discrete);
   void work();
-  void perform(const Job& job, core::RunControl& control);
+  void perform(const Job& job, core::RunControl& control, ReadProgress& reading);
   void answer(std::function<void()> call);
   void fail(Generation generation, const Error& error);
 
@@ -90,7 +91,8 @@ class SimulationWorker final : public QObject {
   std::condition_variable wake_;
   std::optional<Job> waiting_;
   std::shared_ptr<core::RunControl> running_;  // of the job that runs now; null when none does
-  std::int64_t running_requests_{0};           // what its progress is measured against; 0 = not known
+  std::int64_t running_requests_{0};           // what its progress is measured against; 0 = it reads
+  std::shared_ptr<ReadProgress> reading_;      // of the job that runs now, if it reads
   QElapsedTimer running_since_;
   bool ending_{false};
 

@@ -52,7 +52,7 @@ void fill_message(const plan::RunResult& result, std::size_t replica, std::size_
   }
 }
 
-Status TimelineLines::check_place(const v1::TimelineChunk& message) {
+Status TimelineBins::check_place(const v1::TimelineChunk& message) {
   const bool first = names_.empty();
   const auto& rows = message.rows();
   if (rows.empty() || rows.size() > kMostRows)
@@ -77,35 +77,50 @@ Status TimelineLines::check_place(const v1::TimelineChunk& message) {
   return Done{};
 }
 
-Result<std::string> TimelineLines::add(const v1::TimelineChunk& message) {
-  const bool first = names_.empty();
+Status TimelineBins::add(const v1::TimelineChunk& message, const Visitor& visit) {
   KVPLAN_TRY_DO(check_place(message));
-  std::string out;
-  if (first) {
-    out = "replica,begin_ns,end_ns";
-    for (const std::string& name : names_)
-      for (const auto* what : {"_mean", "_min", "_max"}) out.append(",").append(name).append(what);
-    out += '\n';
-  }
+  NamedBin bin;
+  bin.replica = replica_;
+  bin.mean.resize(names_.size());
+  bin.least.resize(names_.size());
+  bin.greatest.resize(names_.size());
   std::vector<Sum> least(names_.size()), greatest(names_.size());
-  std::int64_t begin = message.begin_ns();
+  bin.begin_ns = message.begin_ns();
   for (int i = 0; i < message.length_ns_size(); ++i) {
-    std::int64_t end = 0;
-    if (message.length_ns(i) < 0 || __builtin_add_overflow(begin, message.length_ns(i), &end))
+    if (message.length_ns(i) < 0 || __builtin_add_overflow(bin.begin_ns, message.length_ns(i), &bin.end_ns))
       return bad_input("expected the length of a bin, found " + std::to_string(message.length_ns(i)));
-    out.append(std::to_string(replica_)).append(",").append(std::to_string(begin)).append(",");
-    out.append(std::to_string(end));
     for (std::size_t row = 0; row < names_.size(); ++row) {
       const v1::TimelineRow& from = message.rows(static_cast<int>(row));
-      (out += ',') += shortest(from.mean(i));
-      (out += ',') += std::to_string(least[row].add(from.least_step(i)));
-      (out += ',') += std::to_string(greatest[row].add(from.greatest_step(i)));
+      bin.mean[row] = from.mean(i);
+      bin.least[row] = least[row].add(from.least_step(i));
+      bin.greatest[row] = greatest[row].add(from.greatest_step(i));
     }
-    out += '\n';
-    begin = end;
+    KVPLAN_TRY_DO(visit(bin));
+    bin.begin_ns = bin.end_ns;
   }
-  end_ns_ = begin;
-  return out;
+  end_ns_ = bin.begin_ns;
+  return Done{};
+}
+
+Result<std::string> TimelineLines::add(const v1::TimelineChunk& message) {
+  const bool first = bins_.names().empty();
+  std::string lines;
+  KVPLAN_TRY_DO(bins_.add(message, [&](const NamedBin& bin) -> Status {
+    lines.append(std::to_string(bin.replica)).append(",").append(std::to_string(bin.begin_ns)).append(",");
+    lines.append(std::to_string(bin.end_ns));
+    for (std::size_t row = 0; row < bin.mean.size(); ++row) {
+      (lines += ',') += shortest(bin.mean[row]);
+      (lines += ',') += std::to_string(bin.least[row]);
+      (lines += ',') += std::to_string(bin.greatest[row]);
+    }
+    lines += '\n';
+    return Done{};
+  }));
+  if (!first) return lines;
+  std::string header = "replica,begin_ns,end_ns";
+  for (const std::string& name : bins_.names())
+    for (const auto* what : {"_mean", "_min", "_max"}) header.append(",").append(name).append(what);
+  return (header += '\n') + lines;
 }
 
 }  // namespace kvplan::io

@@ -1,11 +1,13 @@
 // Cancelling, giving up a drag, quitting in the middle; and everything by keyboard.
 #include <gtest/gtest.h>
+#include <zlib.h>
 
 #include <QAction>
 #include <QApplication>
 #include <QLabel>
 #include <QMenu>
 #include <QMenuBar>
+#include <QProgressBar>
 #include <QPushButton>
 #include <QRegularExpression>
 #include <QScrollArea>
@@ -56,6 +58,9 @@ std::unique_ptr<MainWindow> long_window() {
   auto window = make_window(false);
   window->open({long_file()});
   EXPECT_TRUE(wait_for([&] { return window->result() != nullptr && window->settled(); }));
+  // Reading took long enough, on a busy machine, to be shown; that goes with the next look at it.
+  auto* const cancel = window->findChild<QPushButton*>(QStringLiteral("cancel"));
+  EXPECT_TRUE(wait_for([&] { return !cancel->isVisible(); }));
   return window;
 }
 
@@ -112,6 +117,56 @@ TEST(GuiCancel, AWindowMayCloseWhileItRuns) {
   EXPECT_FALSE(window->isVisible());
   EXPECT_TRUE(window->worker().busy()) << "the run was not waited for";
   window.reset();  // ends it
+}
+
+/// An importable file that is small on the disk and takes long to read: the same rows compressed over and
+/// over. A gzip file may have several members.
+QString slow_file() {
+  static const QTemporaryDir kFolder;
+  const QString path = kFolder.filePath(QStringLiteral("slow.csv.gz"));
+  if (QFile::exists(path)) return path;
+  const auto packed = [](const QByteArray& text) {
+    z_stream stream{};
+    EXPECT_EQ(deflateInit2(&stream, 1, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY), Z_OK);
+    QByteArray out(static_cast<qsizetype>(deflateBound(&stream, static_cast<uLong>(text.size()))), '\0');
+    stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(text.constData()));
+    stream.avail_in = static_cast<uInt>(text.size());
+    stream.next_out = reinterpret_cast<Bytef*>(out.data());
+    stream.avail_out = static_cast<uInt>(out.size());
+    EXPECT_EQ(deflate(&stream, Z_FINISH), Z_STREAM_END);
+    out.truncate(static_cast<qsizetype>(stream.total_out));
+    deflateEnd(&stream);
+    return out;
+  };
+  QFile file(path);
+  EXPECT_TRUE(file.open(QIODevice::WriteOnly));
+  file.write(packed("TIMESTAMP,ContextTokens,GeneratedTokens\n"));
+  const QByteArray rows = packed(QByteArray("2023-11-16 00:00:01.500,374,44\n").repeated(250'000));
+  for (int i = 0; i < 200; ++i) file.write(rows);
+  return path;
+}
+
+TEST(GuiCancel, ImportingShowsHowFarItIsAndStops) {
+  const auto window = make_window();
+  const ResultPtr shown = window->result();
+  auto* const bar = window->findChild<QProgressBar*>();
+  auto* const cancel = window->findChild<QPushButton*>(QStringLiteral("cancel"));
+  ASSERT_NE(bar, nullptr);
+  ASSERT_FALSE(bar->isVisible());
+  window->open({slow_file()});
+  ASSERT_TRUE(wait_for([&] { return bar->isVisible() && bar->value() > 0; }));
+  EXPECT_EQ(bar->maximum(), 1000);
+  EXPECT_LT(bar->value(), 1000);
+  EXPECT_TRUE(bar->text().startsWith(QStringLiteral("Reading"))) << to_utf8(bar->text());
+  const int before = bar->value();
+  ASSERT_TRUE(wait_for([&] { return bar->value() > before; })) << "it moves";
+  EXPECT_FALSE(window->timeline()->stale()) << "what is shown stays as it is";
+  QTest::mouseClick(cancel, Qt::LeftButton);
+  ASSERT_TRUE(wait_for([&] { return !window->worker().busy(); }));
+  ASSERT_TRUE(wait_for([&] { return !bar->isVisible() && !cancel->isVisible(); }));
+  EXPECT_TRUE(window->messages()->text().contains(QStringLiteral("Opening was cancelled")));
+  EXPECT_EQ(window->result(), shown);
+  EXPECT_TRUE(window->settled());
 }
 
 QPoint handle_of(const QSlider& slider) {

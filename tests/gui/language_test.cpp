@@ -67,7 +67,8 @@ bool has_chinese(const QString& text) {
 /// are not.
 bool has_english(QString text) {
   static const QRegularExpression kKept(QStringLiteral(
-      "\\b(kvplan|token|tokens|TTFT|TPOT|KV|Qt|LGPL|Apache|CSV|JSONL?|Azure|Mooncake|kvt|csv|jsonl?|zst|gz|"
+      "\\b(kvplan|token|tokens|TTFT|TPOT|KV|Qt|LGPL|Apache|CSV|JSONL?|Azure|Mooncake|kvt|kvs|kvr|csv|jsonl?|"
+      "zst|gz|"
       "Shift|Home|Esc|Left|Right|ns|ms|mod|holes|reuse|renorm|raw|NVIDIA|SXM|FLOP|GB|vLLM|"
       "max_num_seqs|max_num_batched_tokens|long_prefill_token_threshold|num_gpu_blocks|live|reserved|hole|"
       "tail|"

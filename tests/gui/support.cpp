@@ -13,7 +13,10 @@
 namespace kvplan::gui {
 
 const TracePtr& micro_trace() {
-  static const TracePtr kTrace = read_trace(kMicroTrace, core::RunControl{}).value();
+  static const TracePtr kTrace = [] {
+    ReadProgress progress;
+    return read_trace(kMicroTrace, core::RunControl{}, progress).value();
+  }();
   return kTrace;
 }
 

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
 
 #include "simulator/plan/report.h"
 #include "tests/gui/support.h"
@@ -102,6 +103,18 @@ TEST(GuiWorker, OpensTracesAndSaysWhatIsWrongWithOthers) {
   ASSERT_TRUE(wait_for([&] { return !worker.busy(); }));
   ASSERT_EQ(answers.errors.size(), 1U);
   EXPECT_NE(answers.errors[0].second.to_string().find("README.md"), std::string::npos);
+}
+
+TEST(GuiWorker, ReadingCountsTheBytesOfTheFile) {
+  ReadProgress progress;
+  ASSERT_TRUE(read_trace(kMicroTrace, core::RunControl{}, progress).ok());
+  EXPECT_EQ(progress.total, static_cast<std::int64_t>(std::filesystem::file_size(kMicroTrace)));
+  EXPECT_EQ(progress.bytes, progress.total);
+  core::RunControl stopped;
+  stopped.stop = true;
+  const auto ended = read_trace(kMicroTrace, stopped, progress);
+  ASSERT_FALSE(ended.ok());
+  EXPECT_EQ(ended.error().kind, ErrorKind::kInterrupted);
 }
 
 }  // namespace

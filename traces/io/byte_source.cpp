@@ -22,11 +22,16 @@ constexpr int kWindowLogMax = 27;
 
 class FileSource final : public ByteSource {
  public:
-  FileSource(int descriptor, std::string path) : descriptor_(descriptor), path_(std::move(path)) {}
+  FileSource(int descriptor, std::string path, ReadHook on_read)
+      : descriptor_(descriptor), path_(std::move(path)), on_read_(std::move(on_read)) {}
   ~FileSource() override { ::close(descriptor_); }
   Result<std::size_t> read(char* to, std::size_t room) override {
     const ssize_t got = ::read(descriptor_, to, std::min(room, std::size_t{1} << 30));
-    if (got >= 0) return static_cast<std::size_t>(got);
+    if (got >= 0) {
+      const auto bytes = static_cast<std::size_t>(got);
+      if (on_read_) KVPLAN_TRY_DO(on_read_(bytes));
+      return bytes;
+    }
     // Only a signal with a handler ends a waiting read: the user asked to stop.
     if (errno == EINTR) return interrupted_error();
     return bad_input(std::string("cannot read: ") + std::strerror(errno)).at_file(path_);
@@ -35,6 +40,7 @@ class FileSource final : public ByteSource {
  private:
   int descriptor_;
   std::string path_;
+  ReadHook on_read_;
 };
 
 class MemorySource final : public ByteSource {
@@ -219,11 +225,11 @@ Result<std::unique_ptr<ByteSource>> recognise(std::unique_ptr<ByteSource> raw, c
 
 }  // namespace
 
-Result<std::unique_ptr<ByteSource>> open_bytes(const std::string& path) {
+Result<std::unique_ptr<ByteSource>> open_bytes(const std::string& path, ReadHook on_read) {
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (descriptor < 0 && errno == EINTR) return interrupted_error();
   if (descriptor < 0) return bad_input(std::string("cannot open: ") + std::strerror(errno)).at_file(path);
-  auto source = std::make_unique<FileSource>(descriptor, path);
+  auto source = std::make_unique<FileSource>(descriptor, path, std::move(on_read));
   struct stat status {};
   if (::fstat(descriptor, &status) == 0 && S_ISDIR(status.st_mode))
     return bad_input("expected a file, found a folder").at_file(path);

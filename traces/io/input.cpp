@@ -10,8 +10,8 @@ constexpr std::size_t kFirstBuffer = std::size_t{1} << 18;
 
 }  // namespace
 
-Result<std::unique_ptr<Input>> Input::open(const std::string& path) {
-  KVPLAN_TRY(std::unique_ptr<ByteSource> source, open_bytes(path));
+Result<std::unique_ptr<Input>> Input::open(const std::string& path, ReadHook on_read) {
+  KVPLAN_TRY(std::unique_ptr<ByteSource> source, open_bytes(path, std::move(on_read)));
   return std::make_unique<Input>(std::move(source), path);
 }
 

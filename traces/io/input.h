@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -22,8 +23,12 @@ class ByteSource {
   virtual Result<std::size_t> read(char* to, std::size_t room) = 0;
 };
 
+/// Told of every read of the file itself, before decompression: how many bytes it gave. An error ends the
+/// reading. For progress, and for ending early.
+using ReadHook = std::function<Status(std::size_t bytes)>;
+
 /// The file's content, decompressed. Errors name the path.
-Result<std::unique_ptr<ByteSource>> open_bytes(const std::string& path);
+Result<std::unique_ptr<ByteSource>> open_bytes(const std::string& path, ReadHook on_read = {});
 /// Bytes in memory, decompressed in the same way; for tests and fuzzing. `name` stands for the path in
 /// errors.
 Result<std::unique_ptr<ByteSource>> open_memory(std::string_view bytes, const std::string& name);
@@ -38,7 +43,7 @@ class Input {
   /// A single line or block may not be longer: 64 MiB.
   static constexpr std::size_t kMaxLine = std::size_t{1} << 26;
 
-  static Result<std::unique_ptr<Input>> open(const std::string& path);
+  static Result<std::unique_ptr<Input>> open(const std::string& path, ReadHook on_read = {});
   Input(std::unique_ptr<ByteSource> source, std::string path);
 
   /// The next bytes without consuming them: `count` of them, fewer only where the input ends.
