@@ -12,6 +12,12 @@ std::size_t at(std::int64_t i) {
   return static_cast<std::size_t>(i);
 }
 
+/// Books by block reach as far as the blocks that were ever held: a large pool takes memory only as it is used.
+template <class T>
+void reach(std::vector<T>& by_block, BlockId block) {
+  if (by_block.size() <= at(block)) by_block.resize(at(block) + 1);
+}
+
 }  // namespace
 
 Ledger::Ledger(const core::Workload& workload, const core::MemoryLayout& layout, const core::KeepRule& keep,
@@ -20,12 +26,8 @@ Ledger::Ledger(const core::Workload& workload, const core::MemoryLayout& layout,
       layout_(layout),
       keep_(keep),
       sinks_(std::move(sinks)),
-      alone_(!layout.returns_quanta || !layout.block_ids),
-      refs_(at(alone_ ? 0 : layout.quanta + 1), 0) {
-  if (keep_.evicts()) {
-    erosion_.resize(refs_.size());
-    sliders_.resize(at(workload.size()));
-  }
+      alone_(!layout.returns_quanta || !layout.block_ids) {
+  if (keep_.evicts()) sliders_.resize(at(workload.size()));
   cell(State::kFree) = layout_.quanta * layout_.quantum_counts();
   check();
 }
@@ -80,6 +82,8 @@ void Ledger::on_grant(const core::Grant& grant) {
   }
   if (!alone_) {
     for (const BlockId block : grant.blocks) {
+      reach(refs_, block);
+      if (keep_.evicts()) reach(erosion_, block);
       KVPLAN_CHECK(refs_[at(block)] == 0, block, refs_[at(block)]);
       refs_[at(block)] = 1;
     }
@@ -96,6 +100,8 @@ void Ledger::on_decode_grants(std::span<const core::DecodeGrant> grants) {
       continue;
     }
     if (!alone_) {
+      reach(refs_, grant.block);
+      if (keep_.evicts()) reach(erosion_, grant.block);
       KVPLAN_CHECK(refs_[at(grant.block)] == 0, grant.block, refs_[at(grant.block)]);
       refs_[at(grant.block)] = 1;
     }

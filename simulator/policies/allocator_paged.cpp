@@ -28,47 +28,63 @@ using core::MemoryLayout;
 using core::PoolCounts;
 
 constexpr std::uint64_t kNoName = ~std::uint64_t{0};
-constexpr std::int64_t kMostBlocks = std::int64_t{1} << 25;  // some 50 bytes of our own memory each
-constexpr int kAhead = 8;                                    // blocks fetched before they are let go
-constexpr std::uint64_t kOwnName = std::uint64_t{1} << 63;   // | request << 32 | logical block
+constexpr std::int64_t kMostBlocks = std::int64_t{1}
+                                     << 25;                 // some 50 bytes of our own memory each, once used
+constexpr int kAhead = 8;                                   // blocks fetched before they are let go
+constexpr std::uint64_t kOwnName = std::uint64_t{1} << 63;  // | request << 32 | logical block
 
 /// First in, first out, with removal from the middle: a ring of ids in which a removed one leaves a gap.
 /// Walking an array keeps the processor's loads independent, which a linked list does not.
 class BlockQueue {
  public:
-  /// `most`: ids in it at once; the ring has room for as many gaps.
-  explicit BlockQueue(std::size_t most) : ring_(std::bit_ceil(2 * most), kNoBlock), mask_(ring_.size() - 1) {}
-
-  [[nodiscard]] bool full() const { return back_ - front_ == ring_.size(); }
-  /// REQUIRES: not full. `place` is what `remove` needs.
-  void push(BlockId b, std::uint32_t& place) {
-    place = static_cast<std::uint32_t>(back_++ & mask_);
-    ring_[place] = b;
+  /// Adds at the back. `place_of(id)` is where the id's place is kept: what `remove` needs.
+  template <class PlaceOf>
+  void push(BlockId b, PlaceOf place_of) {
+    if (back_ - front_ == ring_.size()) make_room(place_of);
+    place_of(b) = static_cast<std::uint32_t>(back_ & mask_);
+    ring_[back_++ & mask_] = b;
+    ++ids_;
   }
-  void remove(std::uint32_t place) { ring_[place] = kNoBlock; }
-  /// The front, kNoBlock for a gap. REQUIRES: something is in it.
-  BlockId pop() { return std::exchange(ring_[front_++ & mask_], kNoBlock); }
+  void remove(std::uint32_t place) {
+    ring_[place] = kNoBlock;
+    --ids_;
+  }
+  /// The front. REQUIRES: something is in it.
+  BlockId pop() {
+    while (true) {
+      const BlockId b = std::exchange(ring_[front_++ & mask_], kNoBlock);
+      if (b == kNoBlock) continue;  // was taken out of the middle
+      --ids_;
+      return b;
+    }
+  }
   /// An id near the front, for fetching ahead; 0 where there is none.
   [[nodiscard]] BlockId ahead(std::uint64_t distance) const {
     return std::max<BlockId>(ring_[(front_ + distance) & mask_], 0);
   }
-  /// Keeps the order and drops the gaps, of which a full ring has at least half.
+
+ private:
+  /// Keeps the order and drops the gaps, in a ring that is at most half full.
   template <class PlaceOf>
-  void close_gaps(PlaceOf place_of) {
-    std::uint64_t to = front_;
+  void make_room(PlaceOf place_of) {
+    std::vector<BlockId> ring(std::bit_ceil(std::max<std::size_t>(2 * ids_, 64)), kNoBlock);
+    std::size_t to = 0;
     for (std::uint64_t from = front_; from != back_; ++from) {
-      const BlockId b = std::exchange(ring_[from & mask_], kNoBlock);
+      const BlockId b = ring_[from & mask_];
       if (b == kNoBlock) continue;
-      place_of(b) = static_cast<std::uint32_t>(to & mask_);
-      ring_[to++ & mask_] = b;
+      place_of(b) = static_cast<std::uint32_t>(to);
+      ring[to++] = b;
     }
+    ring_ = std::move(ring);
+    mask_ = ring_.size() - 1;
+    front_ = 0;
     back_ = to;
   }
 
- private:
-  std::vector<BlockId> ring_;
-  std::uint64_t mask_;
+  std::vector<BlockId> ring_{kNoBlock};
+  std::uint64_t mask_{0};
   std::uint64_t front_{0}, back_{0};
+  std::size_t ids_{0};
 };
 
 class PagedAllocator final : public core::Allocator {
@@ -78,15 +94,11 @@ class PagedAllocator final : public core::Allocator {
         workload_(*request.workload),
         names_(workload_, layout.quantum_tokens),
         prefix_cache_(request.prefix_cache),
-        blocks_(static_cast<std::size_t>(layout.quanta) + 1),
-        copies_(blocks_.size()),
-        queue_(blocks_.size()),
+        blocks_(1),  // the null block
+        copies_{{0, 0}},
         holder_of_(static_cast<std::size_t>(workload_.size()), -1),
         block_of_name_(prefix_cache_ ? static_cast<std::size_t>(names_.shared_count()) : 0, kNoBlock),
-        free_{layout.quanta} {
-    for (BlockId b = 0; b <= layout.quanta; ++b) copies_[static_cast<std::size_t>(b)] = {b, b};
-    for (BlockId b = 1; b <= layout.quanta; ++b) queue_.push(b, at(b).place);
-  }
+        free_{layout.quanta} {}
 
   const MemoryLayout& layout() const override { return layout_; }
   PoolCounts counts() const override {
@@ -282,10 +294,13 @@ class PagedAllocator final : public core::Allocator {
 
   /// Hands out the front of the queue. REQUIRES: it is that long.
   void take(Holder& holder, std::int64_t count) {
-    while (count > 0) {
+    for (; count > 0; --count) {
+      if (static_cast<std::int64_t>(blocks_.size()) <= layout_.quanta) {
+        holder.blocks.push_back(take_new());
+        continue;
+      }
       __builtin_prefetch(&at(queue_.ahead(kAhead)));
       const BlockId b = queue_.pop();
-      if (b == kNoBlock) continue;  // was taken out of the middle
       Block& block = at(b);
       if (block.name != kNoName) {
         give_up_name(b, block);
@@ -295,8 +310,17 @@ class PagedAllocator final : public core::Allocator {
       }
       block.refs = 1;
       holder.blocks.push_back(b);
-      --count;
     }
+  }
+
+  /// The next block that nobody has held yet. In the beginning all are in the queue, by id, so that these come
+  /// before any that was let go; a large pool takes our own memory only as it is used.
+  BlockId take_new() {
+    const auto b = static_cast<BlockId>(blocks_.size());
+    blocks_.emplace_back().refs = 1;
+    copies_.push_back({b, b});
+    --free_;
+    return b;
   }
 
   void let_go(BlockId b) {
@@ -304,8 +328,7 @@ class PagedAllocator final : public core::Allocator {
     KVPLAN_CHECK(block.refs > 0, b);
     if (block.stamp == lookup_stamp_) ++epoch_;
     if (--block.refs > 0) return;
-    if (queue_.full()) queue_.close_gaps([&](BlockId id) -> std::uint32_t& { return at(id).place; });
-    queue_.push(b, block.place);
+    queue_.push(b, [&](BlockId id) -> std::uint32_t& { return at(id).place; });
     ++(block.name == kNoName ? free_ : cached_);
   }
 
@@ -405,8 +428,8 @@ class PagedAllocator final : public core::Allocator {
   const core::Workload& workload_;
   core::ContentNames names_;
   bool prefix_cache_;
-  std::vector<Block> blocks_;
-  std::vector<Copies> copies_;
+  std::vector<Block> blocks_;   // by id, those that were ever handed out
+  std::vector<Copies> copies_;  // likewise
   BlockQueue queue_;
   std::vector<std::int32_t> holder_of_;  // by request, -1 = none
   std::vector<Holder> holders_;
