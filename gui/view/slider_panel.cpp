@@ -10,10 +10,6 @@
 #include "gui/viewmodel/formatting.h"
 
 namespace kvplan::gui {
-namespace {
-constexpr std::array<const char*, kSliders> kNames{"load", "pool", "block", "budget"};
-}
-
 int row_height(const QWidget& panel) {
   return panel.fontMetrics().height() + 4;
 }
@@ -26,7 +22,7 @@ SliderPanel::SliderPanel(QWidget* parent) : QWidget(parent) {
     row.name = new QLabel(this);
     row.slider = new QSlider(Qt::Horizontal, this);
     row.slider->setPageStep(4);
-    row.slider->setObjectName(QStringLiteral("slider:") + QString::fromLatin1(kNames[i]));
+    row.slider->setObjectName(QStringLiteral("slider:") + QString::fromLatin1(kSliderNames[i]));
     row.slider->installEventFilter(this);
     row.name->setBuddy(row.slider);
     row.value = new QLabel(this);
@@ -48,7 +44,8 @@ SliderPanel::SliderPanel(QWidget* parent) : QWidget(parent) {
 }
 
 void SliderPanel::translate() {
-  const std::array<QString, kSliders> names{tr("&Load"), tr("&Pool"), tr("&Block"), tr("B&udget")};
+  const std::array names{tr("&Load"), tr("&Pool"), tr("&Block"), tr("B&udget")};
+  static_assert(names.size() == kSliders);
   for (std::size_t i = 0; i < kSliders; ++i) {
     const Row& row = rows_[i];
     row.name->setText(names[i]);

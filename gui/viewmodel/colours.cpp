@@ -1,5 +1,7 @@
 #include "gui/viewmodel/colours.h"
 
+#include "simulator/report/palette.h"
+
 namespace kvplan::gui {
 
 using observe::State;
@@ -9,37 +11,19 @@ bool is_dark(const QPalette& palette) {
 }
 
 QColor state_colour(State state, const QPalette& palette) {
-  switch (state) {
-    case State::kMetadata:
-      return QColor(0xF0, 0xE4, 0x42);
-    case State::kLive:
-      return QColor(0x00, 0x72, 0xB2);
-    case State::kReserved:
-      return QColor(0x56, 0xB4, 0xE9);
-    case State::kHole:
-      return QColor(0xD5, 0x5E, 0x00);
-    case State::kTail:
-      return QColor(0xCC, 0x79, 0xA7);
-    case State::kPadding:
-      return is_dark(palette) ? QColor(0xFF, 0xFF, 0xFF) : QColor(0x00, 0x00, 0x00);
-    case State::kInternal:
-      return QColor(0xE6, 0x9F, 0x00);
-    case State::kCached:
-      return QColor(0x00, 0x9E, 0x73);
-    case State::kStranded:
-      return QColor(0x99, 0x99, 0x99);
-    case State::kFree:
-      break;
-  }
-  return palette.color(QPalette::Base);
+  if (state == State::kFree) return palette.color(QPalette::Base);
+  const std::string_view colour = report::kStateStyles[observe::index(state)].colour;
+  if (colour.empty()) return is_dark(palette) ? QColor(Qt::white) : QColor(Qt::black);
+  return QColor(QLatin1String(colour.data(), static_cast<qsizetype>(colour.size())));
 }
 
 bool state_hatched(State state) {
-  return state == State::kReserved || state == State::kHole || state == State::kStranded;
+  return report::kStateStyles[observe::index(state)].hatch != report::Hatch::kNone;
 }
 
 QColor hatch_colour(State state, const QPalette& palette) {
-  return state_colour(state, palette).darker(150);
+  const QColor colour = state_colour(state, palette);
+  return colour == QColor(Qt::black) ? QColor(0x77, 0x77, 0x77) : colour.darker(150);
 }
 
 QColor running_colour(const QPalette& palette) {

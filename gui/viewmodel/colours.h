@@ -1,6 +1,6 @@
-// What a ledger state looks like. Okabe and Ito's eight colours (jfly.uni-koeln.de/color, "Color Universal
-// Design"), told apart with the common kinds of colour blindness; grey stands for memory that nobody has and
-// never beside purple. States that are lost room carry a hatch as well, so that colour is never alone.
+// What a ledger state looks like: as on the pages that kvplan writes (simulator/report/palette.h), but that
+// nothing is drawn for `free`. States that are held without holding tokens carry a hatch as well, so that
+// colour is never alone.
 #pragma once
 
 #include <QColor>
@@ -15,7 +15,7 @@ bool is_dark(const QPalette& palette);
 
 /// Fill of a state. `free` is the palette's Base: nothing is drawn where there is nothing.
 QColor state_colour(observe::State state, const QPalette& palette);
-/// True for reserved, hole and stranded: diagonal stripes of `hatch_colour` over the fill.
+/// True: diagonal stripes of `hatch_colour` over the fill.
 bool state_hatched(observe::State state);
 QColor hatch_colour(observe::State state, const QPalette& palette);
 

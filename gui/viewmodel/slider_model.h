@@ -5,6 +5,7 @@
 #pragma once
 
 #include <QString>
+#include <array>
 #include <string>
 #include <vector>
 
@@ -13,7 +14,9 @@
 namespace kvplan::gui {
 
 enum class SliderKind : std::uint8_t { kLoad, kPool, kBlock, kBudget };
-inline constexpr std::size_t kSliders = 4;
+/// By SliderKind: the name of the widget.
+inline constexpr std::array kSliderNames{"load", "pool", "block", "budget"};
+inline constexpr std::size_t kSliders = kSliderNames.size();
 
 struct SliderModel {
   std::string path;  ///< of the setting; empty: the scenario has nothing for this slider to move

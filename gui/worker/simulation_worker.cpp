@@ -14,6 +14,15 @@ double thread_cpu_seconds() {
   return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
 }
 
+plan::RunOptions run_options(std::int64_t bins, core::RunControl& control) {
+  plan::RunOptions options;
+  options.timeline_bins = bins;
+  options.timeline_joined = true;
+  options.control = &control;
+  options.open_recording = io::open_attention;
+  return options;
+}
+
 /// Frees what only tables of requests and files need.
 void keep_what_is_shown(plan::RunResult& run) {
   run.records = {};
@@ -115,8 +124,9 @@ void SimulationWorker::work() {
       running_ = control;
       reading_ = reading;
       running_since_.start();
-      // A run with a timeline goes over all requests twice: the first run finds the end.
-      running_requests_ = job->paths.empty() ? 2 * job->trace->trace.size() : 0;
+      running_requests_ = job->paths.empty() ? plan::requests_to_serve(job->scenario, job->trace->trace,
+                                                                       run_options(job->bins, *control))
+                                             : 0;
     }
     perform(*job, *control, *reading);
   }
@@ -132,12 +142,7 @@ void SimulationWorker::perform(const Job& job, core::RunControl& control, ReadPr
     });
     return;
   }
-  plan::RunOptions options;
-  options.timeline_bins = job.bins;
-  options.timeline_joined = true;
-  options.control = &control;
-  options.open_recording = io::open_attention;
-  auto run = plan::run_scenario(job.scenario, job.trace->trace, options);
+  auto run = plan::run_scenario(job.scenario, job.trace->trace, run_options(job.bins, control));
   if (!run.ok()) return fail(job.generation, run.error());
   auto result = std::make_shared<SimulationResult>();
   result->run_cpu_seconds = thread_cpu_seconds() - begin;

@@ -42,13 +42,6 @@ Status check_outputs(const RunFlags& flags) {
   return Done{};
 }
 
-/// Requests that engines will finish: each is run again where the result needs a second, equal run.
-std::int64_t requests_to_do(const plan::Scenario& scenario, const traces::Trace& trace,
-                            const plan::RunOptions& options) {
-  const std::int64_t requests = scenario.limit < 0 ? trace.size() : std::min(scenario.limit, trace.size());
-  return scenario.replicas > 1 || options.timeline_bins > 0 ? 2 * requests : requests;
-}
-
 std::string command_line(const RunFlags& flags) {
   std::string out = "kvplan run " + report::shell_quoted(flags.input.path);
   for (const std::string& set : flags.input.sets) out += " --set " + report::shell_quoted(set);
@@ -76,7 +69,7 @@ Status run(const RunFlags& flags) {
   EventLogOutput events(flags.events);
   if (!flags.events.empty()) events.attach(scenario, trace, options);
   const auto run_it = [&] {
-    const Progress progress(control, requests_to_do(scenario, trace, options));
+    const Progress progress(control, plan::requests_to_serve(scenario, trace, options));
     return plan::run_scenario(scenario, trace, options);
   };
   KVPLAN_TRY(const plan::RunResult result, run_it());

@@ -77,17 +77,16 @@ Status check_values(const std::vector<Setting>& settings, const Comparison& comp
   return Done{};
 }
 
-std::int64_t requests_of(const Job& job, std::int64_t timeline_bins) {
-  const std::int64_t limit = job.scenario->limit;
-  const std::int64_t requests = limit < 0 ? job.trace->size() : std::min(limit, job.trace->size());
-  return job.scenario->replicas > 1 || timeline_bins > 0 ? 2 * requests : requests;
-}
-
-void run_job(const Job& job, const CompareOptions& options, Variant& variant) {
+RunOptions run_options(const CompareOptions& options) {
   RunOptions run;
   run.timeline_bins = options.timeline_bins;
   run.control = options.control;
   run.open_recording = options.open_recording;
+  return run;
+}
+
+void run_job(const Job& job, const CompareOptions& options, Variant& variant) {
+  RunOptions run = run_options(options);
   Result<RunResult> result = run_scenario(*job.scenario, *job.trace, run);
   if (!result) {
     variant.error = result.error();
@@ -205,7 +204,7 @@ Result<Comparison> compare(const std::vector<Setting>& settings, const std::vect
       found = traces.emplace(job.scenario->trace, std::move(trace)).first;
     }
     job.trace = &found->second;
-    requests += requests_of(job, options.timeline_bins);
+    requests += requests_to_serve(*job.scenario, *job.trace, run_options(options));
   }
   if (options.on_begin) options.on_begin(requests);
   run_all(jobs, options, comparison.variants);

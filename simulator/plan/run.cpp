@@ -37,6 +37,16 @@ struct Totals {
   }
 };
 
+/// Bins whose width may still change need no end.
+bool timeline_in_first_run(const Scenario& scenario, const RunOptions& options) {
+  return options.timeline_bins > 0 && options.timeline_joined && scenario.replicas == 1;
+}
+
+/// The states at one instant, and timelines, need the end of the whole run: a second, equal run gives them.
+bool needs_second_run(const Scenario& scenario, const RunOptions& options) {
+  return scenario.replicas > 1 || (options.timeline_bins > 0 && !timeline_in_first_run(scenario, options));
+}
+
 /// What one replica's run leaves behind.
 struct ReplicaOutcome {
   core::MemoryLayout layout;
@@ -190,16 +200,6 @@ Status check_bins(std::int64_t bins, std::size_t replicas) {
       .at_field("timeline bins");
 }
 
-/// Bins whose width may still change need no end.
-bool timeline_in_first_run(const Setup& setup) {
-  return setup.options.timeline_bins > 0 && setup.options.timeline_joined && setup.shares.size() == 1;
-}
-
-/// The states at one instant, and timelines, need the end of the whole run: a second, equal run gives them.
-bool needs_second_run(const Setup& setup) {
-  return setup.shares.size() > 1 || (setup.options.timeline_bins > 0 && !timeline_in_first_run(setup));
-}
-
 /// The first run of a replica, with everything that does not need the end of the others.
 Status run_first(const Setup& setup, std::size_t replica, observe::RequestRecords& records,
                  ReplicaOutcome& o) {
@@ -208,7 +208,7 @@ Status run_first(const Setup& setup, std::size_t replica, observe::RequestRecord
   observe::Integrals integrals;
   std::vector<observe::LedgerSink*> sinks{&o.peak};
   if (setup.shares.size() > 1) sinks.push_back(&o.changes);
-  if (timeline_in_first_run(setup)) {
+  if (timeline_in_first_run(setup.scenario, setup.options)) {
     sinks.push_back(&o.timeline.emplace(observe::Timeline::joined(
         setup.options.timeline_bins, last_served_arrival(setup, replica, *allocator))));
   } else {
@@ -284,7 +284,8 @@ Status add_replica(const Setup& setup, std::size_t replica, const PeakFinder& fi
   const bool alone = setup.shares.size() == 1;
   ReplicaResult r = served_by(setup, replica, o, result);
   observe::StateCounts at_peak{};
-  if (needs_second_run(setup)) KVPLAN_TRY_DO(run_again(setup, replica, finder.peak_time(), end, o, at_peak));
+  if (needs_second_run(setup.scenario, setup.options))
+    KVPLAN_TRY_DO(run_again(setup, replica, finder.peak_time(), end, o, at_peak));
   if (o.timeline) r.timeline = std::move(*o.timeline).take_bins();
   if (result.iterations > 0)
     r.memory = summarize_memory(r.layout, o.totals.cell_ticks, end.since_start,
@@ -303,6 +304,12 @@ Status add_replica(const Setup& setup, std::size_t replica, const PeakFinder& fi
 }
 
 }  // namespace
+
+std::int64_t requests_to_serve(const Scenario& scenario, const traces::Trace& trace,
+                               const RunOptions& options) {
+  const std::int64_t requests = scenario.limit < 0 ? trace.size() : std::min(scenario.limit, trace.size());
+  return needs_second_run(scenario, options) ? 2 * requests : requests;
+}
 
 Result<RunResult> run_scenario(const Scenario& scenario, const traces::Trace& trace,
                                const RunOptions& options) {

@@ -95,6 +95,11 @@ struct RunOptions {
       extra_observer;
 };
 
+/// Requests that engines finish in such a run, at most: what RunControl::requests_done comes to. Each is served
+/// again where the result needs a second, equal run.
+[[nodiscard]] std::int64_t requests_to_serve(const Scenario& scenario, const traces::Trace& trace,
+                                             const RunOptions& options);
+
 /// Errors: the pool cannot be made, the trace does not fit the scenario (hash block), interrupted, time
 /// exceeded.
 Result<RunResult> run_scenario(const Scenario& scenario, const traces::Trace& trace,

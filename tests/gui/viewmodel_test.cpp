@@ -106,12 +106,22 @@ TEST(GuiTimeline, OneColumnIsTheMeanThatTheReportHas) {
   EXPECT_DOUBLE_EQ(whole.mean(kRunningRow), *run.mean_running);
 }
 
-TEST(GuiColours, StatesDifferAndGreyIsNotBesidePurple) {
-  const QPalette palette;
-  std::set<QRgb> seen;
-  for (std::size_t s = 0; s < observe::kStates; ++s)
-    seen.insert(state_colour(static_cast<observe::State>(s), palette).rgb());
-  EXPECT_EQ(seen.size(), observe::kStates);
+TEST(GuiColours, StatesDifferByColourOrHatch) {
+  QPalette dark;
+  dark.setColor(QPalette::Window, Qt::black);
+  dark.setColor(QPalette::WindowText, Qt::white);
+  dark.setColor(QPalette::Base, QColor(0x1E, 0x1E, 0x1E));
+  for (const QPalette& palette : {QPalette(), dark}) {
+    std::set<std::pair<QRgb, bool>> seen;
+    for (std::size_t s = 0; s < observe::kStates; ++s) {
+      const auto state = static_cast<observe::State>(s);
+      seen.insert({state_colour(state, palette).rgb(), state_hatched(state)});
+      if (state_hatched(state)) {
+        EXPECT_NE(state_colour(state, palette).rgb(), hatch_colour(state, palette).rgb());
+      }
+    }
+    EXPECT_EQ(seen.size(), observe::kStates);
+  }
 }
 
 TEST(GuiDocument, DefaultsOfABinaryScenarioAreNotGiven) {
