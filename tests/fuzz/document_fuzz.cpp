@@ -10,6 +10,7 @@
 #include "simulator/frame/frame.h"
 #include "simulator/io/report_file.h"
 #include "simulator/io/report_message.h"
+#include "simulator/io/report_result.h"
 #include "simulator/io/scenario_file.h"
 #include "simulator/io/scenario_message.h"
 #include "tests/fuzz/fuzz.h"
@@ -84,6 +85,12 @@ void read_report(const std::string& bytes, int more) {
   traces::Input for_timeline = input_of(bytes);
   const Status lines = io::copy_timeline_csv(for_timeline, [](std::string_view) -> Status { return Done{}; });
   if (report.ok() && report.value().timeline != lines.ok()) std::abort();
+  traces::Input as_run = input_of(bytes);
+  const auto run = io::read_reported_run(as_run, [](std::int64_t, const plan::BinNumbers& bin) -> Status {
+    if (bin.begin_ns < 0 || bin.end_ns < bin.begin_ns) std::abort();
+    return Done{};
+  });
+  if (is_read(run) && !report.ok()) std::abort();
   if (!is_read(report) || more == 0) return;
   std::string copy;
   traces::Input json = input_of(report.value().json);

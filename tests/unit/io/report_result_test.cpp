@@ -1,0 +1,162 @@
+// Reports as the runs that they tell of: the numbers come back, and none that no run can have.
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "proto/document.pb.h"
+#include "proto/report.pb.h"
+#include "simulator/io/report_message.h"
+#include "simulator/io/report_result.h"
+#include "simulator/io/report_timeline.h"
+#include "tests/unit/io/document_support.h"
+#include "tests/unit/report/cases.h"
+
+namespace kvplan::io {
+namespace {
+
+using Bins = std::vector<std::pair<std::int64_t, plan::BinNumbers>>;
+
+Result<ReportedRun> read(std::string_view bytes, Bins& bins) {
+  traces::Input input = testing::input_of(bytes);
+  return read_reported_run(input, [&](std::int64_t replica, const plan::BinNumbers& bin) -> Status {
+    bins.emplace_back(replica, bin);
+    return Done{};
+  });
+}
+
+std::string error_of(std::string_view bytes) {
+  Bins bins;
+  const auto run = read(bytes, bins);
+  return run.ok() ? "no error" : run.error().to_string();
+}
+
+plan::RunResult sample(std::int64_t replicas, std::int64_t bins) {
+  auto settings = report::testing::small_settings();
+  settings.push_back({"fleet.replicas", std::to_string(replicas), {}, 0});
+  return report::testing::result_of(settings, report::testing::small_trace(), bins);
+}
+
+void expect_same(const std::optional<plan::LatencySummary>& a, const std::optional<plan::LatencySummary>& b) {
+  ASSERT_EQ(a.has_value(), b.has_value());
+  if (!a) return;
+  EXPECT_EQ(a->mean, b->mean);
+  EXPECT_EQ(a->p50, b->p50);
+  EXPECT_EQ(a->p99, b->p99);
+  EXPECT_EQ(a->max, b->max);
+}
+
+void expect_numbers(const plan::RunResult& read, const plan::RunResult& run) {
+  EXPECT_EQ(read.arrived, run.arrived);
+  EXPECT_EQ(read.completed, run.completed);
+  EXPECT_EQ(read.rejected, run.rejected);
+  EXPECT_EQ(read.preemptions, run.preemptions);
+  EXPECT_EQ(read.iterations, run.iterations);
+  EXPECT_EQ(read.prefix_hit_tokens, run.prefix_hit_tokens);
+  EXPECT_EQ(read.mean_running, run.mean_running);
+  EXPECT_EQ(read.output_tokens_per_s, run.output_tokens_per_s);
+  EXPECT_EQ(read.slo_met_fraction, run.slo_met_fraction);
+  EXPECT_EQ(read.capacity_bytes, run.capacity_bytes);
+  EXPECT_EQ(read.warnings, run.warnings);
+  EXPECT_NEAR(seconds(read.makespan), seconds(run.makespan), 1e-9);
+  expect_same(read.ttft, run.ttft);
+  expect_same(read.tpot, run.tpot);
+  EXPECT_EQ(read.scenario.texts, run.scenario.texts);
+  EXPECT_EQ(read.scenario.origins, run.scenario.origins);
+}
+
+TEST(ReportedRun, HasTheNumbersAndBinsOfTheRun) {
+  for (const std::int64_t replicas : {1, 3})
+    for (const std::int64_t count : {0, 7, 5000}) {
+      const plan::RunResult run = sample(replicas, count);
+      Bins bins;
+      const auto reported = read(testing::report_bytes(run, true), bins);
+      ASSERT_TRUE(reported.ok()) << reported.error().to_string();
+      expect_numbers(reported.value().run, run);
+      ASSERT_EQ(bins.size(), static_cast<std::size_t>(replicas * count));
+      std::size_t at = 0;
+      for (std::size_t r = 0; r < run.replicas.size(); ++r)
+        for (const observe::TimelineBin& bin : run.replicas[r].timeline) {
+          const plan::BinNumbers expected = plan::bin_numbers(run.replicas[r], bin);
+          const auto& [replica, found] = bins[at++];
+          ASSERT_EQ(replica, static_cast<std::int64_t>(r));
+          ASSERT_EQ(found.begin_ns, expected.begin_ns);
+          ASSERT_EQ(found.end_ns, expected.end_ns);
+          ASSERT_EQ(found.mean, expected.mean);
+          ASSERT_EQ(found.least, expected.least);
+          ASSERT_EQ(found.greatest, expected.greatest);
+        }
+      // From JSON the numbers alone.
+      Bins none;
+      const auto from_json = read(plan::report_json(run), none);
+      ASSERT_TRUE(from_json.ok()) << from_json.error().to_string();
+      expect_numbers(from_json.value().run, run);
+      EXPECT_TRUE(none.empty());
+    }
+}
+
+TEST(ReportedRun, EveryTruncationIsOneLine) {
+  const std::string bytes = testing::report_bytes(sample(2, 3), true);
+  EXPECT_EQ(error_of(bytes), "no error");
+  for (std::size_t size = 0; size < bytes.size(); ++size) {
+    const std::string error = error_of(std::string_view(bytes).substr(0, size));
+    ASSERT_EQ(error.substr(0, 4), "file") << error;
+    ASSERT_EQ(error.find('\n'), std::string::npos) << error;
+  }
+}
+
+/// A file of correct frames around messages that were changed.
+std::string changed(const std::function<void(v1::Report&, v1::TimelineChunk&)>& change) {
+  const plan::RunResult run = sample(1, 3);
+  v1::Report report;
+  v1::TimelineChunk chunk;
+  EXPECT_TRUE(fill_message(run, report).ok());
+  fill_message(run, 0, 0, 3, chunk);
+  change(report, chunk);
+  v1::DocumentHeader header;
+  header.set_version(kDocumentVersion);
+  v1::DocumentTail tail;
+  tail.set_frames(3);
+  return testing::framed(DocumentKind::kReport, {{"HEAD", header.SerializeAsString()},
+                                                 {"BODY", report.SerializeAsString()},
+                                                 {"time", chunk.SerializeAsString()},
+                                                 {"TAIL", tail.SerializeAsString()}});
+}
+
+TEST(ReportedRun, NumbersThatNoRunHasAreErrors) {
+  const auto error = [](const std::function<void(v1::Report&, v1::TimelineChunk&)>& change) {
+    return error_of(changed(change));
+  };
+  EXPECT_EQ(error([](v1::Report&, v1::TimelineChunk&) {}), "no error");
+  constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+  const auto has = [](const std::string& text, const char* part) {
+    EXPECT_NE(text.find(part), std::string::npos) << text;
+    EXPECT_EQ(text.find('\n'), std::string::npos) << text;
+  };
+  has(error([](auto& report, auto&) { report.set_makespan_s(kNan); }), "makespan_s");
+  has(error([](auto& report, auto&) { report.set_makespan_s(1e12); }), "makespan_s");
+  has(error([](auto& report, auto&) { report.mutable_latency_s()->mutable_ttft()->set_p99(-1); }),
+      "latency_s.ttft");
+  has(error([](auto& report, auto&) { report.mutable_memory()->set_capacity_bytes(INT64_MAX); }),
+      "memory.capacity_bytes");
+  has(error([](auto& report, auto&) { report.mutable_scenario()->mutable_engine()->set_name("none-such"); }),
+      "none-such");
+  has(error([](auto&, auto& chunk) { chunk.mutable_rows(1)->set_mean(0, kNan); }), "row \"live\"");
+  has(error([](auto&, auto& chunk) { chunk.mutable_rows(1)->set_greatest_step(0, INT64_MAX); }),
+      "row \"live\"");
+  has(error([](auto&, auto& chunk) { chunk.mutable_rows(9)->set_least_step(0, -1); }), "row \"free\"");
+  has(error([](auto&, auto& chunk) { chunk.set_begin_ns(1); }), "from 0 ns");
+  has(error([](auto&, auto& chunk) { chunk.set_length_ns(2, std::int64_t{1} << 53); }), "2^52 ns");
+  has(error([](auto&, auto& chunk) { chunk.mutable_rows(1)->set_name("alive"); }), "expected a row \"live\"");
+}
+
+TEST(ReportedRun, WhatTheVisitorSaysEndsIt) {
+  const std::string bytes = testing::report_bytes(sample(1, 3), true);
+  traces::Input input = testing::input_of(bytes);
+  const auto run = read_reported_run(
+      input, [](std::int64_t, const plan::BinNumbers&) -> Status { return interrupted_error(); });
+  ASSERT_FALSE(run.ok());
+  EXPECT_EQ(run.error().kind, ErrorKind::kInterrupted);
+}
+
+}  // namespace
+}  // namespace kvplan::io
