@@ -79,6 +79,11 @@ struct EventLogWriter::File {
 Result<std::unique_ptr<EventLogWriter>> EventLogWriter::create(const std::string& path,
                                                                const EventLogOptions& options,
                                                                TotalsNow totals) {
+  for (const std::string_view ending : {".gz", ".zst"})
+    if (path.size() > ending.size() && path.compare(path.size() - ending.size(), ending.size(), ending) == 0)
+      return bad_input("expected a name without " + std::string(ending) +
+                       ": an event log is compressed inside, and read as it is")
+          .at_file(path);
   auto file = std::make_unique<File>();
   KVPLAN_TRY(file->output, traces::Output::create(path));
   auto sink = [output = file->output.get()](std::string_view bytes) { return output->write(bytes); };

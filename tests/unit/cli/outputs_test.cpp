@@ -49,6 +49,14 @@ class OverInputs : public ::testing::Test {
   std::vector<std::string> inputs_;
 };
 
+/// What reads them, kvplan-validate, reads them as they are.
+TEST_F(OverInputs, EventLogsAreCompressedInsideOnly) {
+  for (const std::string ending : {".gz", ".zst"})
+    expect_refused(
+        "run @t.csv --events @log.kve" + ending, "log.kve" + ending,
+        "expected a name without " + ending + ": an event log is compressed inside, and read as it is");
+}
+
 TEST_F(OverInputs, EveryCommandRefuses) {
   const std::string why = "expected another file than the input, which it would replace";
   const auto refused = [&](const std::string& arguments, const std::string& output) {
