@@ -7,8 +7,10 @@
 #include <QSettings>
 #include <QStatusBar>
 #include <QTemporaryDir>
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 
 #include "gui/app/options.h"
 #include "gui/view/main_window.h"
@@ -92,16 +94,19 @@ bool has_display() {
   return false;
 }
 
+int print(std::string_view text) {
+  if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0) return 0;
+  return fail(std::string("standard output: cannot write: ") + std::strerror(errno));
+}
+
 int run(int argc, char** argv) {
   const auto options = parse_options({argv + 1, static_cast<std::size_t>(argc - 1)});
   if (!options.ok()) return fail(options.error().to_string());
   switch (options.value().task) {
     case Task::kHelp:
-      std::fputs(std::string(usage()).c_str(), stdout);
-      return 0;
+      return print(usage());
     case Task::kVersion:
-      std::printf("kvplan-gui %s\n", std::string(kVersion).c_str());
-      return 0;
+      return print("kvplan-gui " + std::string(kVersion) + "\n");
     case Task::kScreenshot:
       // Before QApplication, which aborts where it finds no display.
       if (!has_display() && std::getenv("QT_QPA_PLATFORM") == nullptr)

@@ -57,6 +57,17 @@ TEST(GuiProgram, TakesAScreenshotWithoutADisplay) {
   }
 }
 
+TEST(GuiProgram, WhatCannotBePrintedIsAnError) {
+  for (const char* option : {"--version", "--help"}) {
+    const Ended ended = run_program(
+        QStringLiteral("/bin/sh"),
+        {QStringLiteral("-c"),
+         QStringLiteral(KVPLAN_PROGRAM_DIR "/kvplan-gui %1 >/dev/full").arg(QString::fromLatin1(option))});
+    EXPECT_EQ(ended.code, 2) << option;
+    EXPECT_TRUE(ended.err.startsWith(QStringLiteral("kvplan-gui: standard output: "))) << to_utf8(ended.err);
+  }
+}
+
 TEST(GuiProgram, TheLanguageIsThatOfTheOptionElseOfTheSystem) {
   const QTemporaryDir folder;
   const auto picture = [&](const QString& locale, const QStringList& more) {
