@@ -4,8 +4,10 @@
 #include <cstdio>
 #include <sstream>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "simulator/base/suggest.h"
 #include "simulator/base/version.h"
 #include "simulator/cli/command.h"
 
@@ -14,17 +16,38 @@ namespace {
 
 /// The arguments, last first as the library takes them. `--name=` is an empty value, for which the library
 /// would take the next argument.
+/// `help COMMAND` is `COMMAND --help`.
 std::vector<std::string> arguments(int argc, char** argv) {
   std::vector<std::string> out;
-  for (int i = 1; i < argc; ++i) {
+  const bool help = argc > 1 && std::string_view(argv[1]) == "help";
+  for (int i = help ? 2 : 1; i < argc; ++i) {
     std::string text = argv[i];
     const bool empty_value = text.size() > 3 && text.starts_with("--") && text.find('=') == text.size() - 1;
     if (empty_value) text.pop_back();
     out.push_back(std::move(text));
     if (empty_value) out.emplace_back();
   }
+  if (help) out.emplace_back("--help");
   std::reverse(out.begin(), out.end());
   return out;
+}
+
+/// The leading words are commands that there are, as far as their kind has any. `last_first`: see arguments().
+Status check_commands(const CLI::App& app, const std::vector<std::string>& last_first) {
+  const CLI::App* at = &app;
+  for (auto word = last_first.rbegin(); word != last_first.rend(); ++word) {
+    const auto commands = at->get_subcommands([](const CLI::App*) { return true; });
+    if (commands.empty() || word->starts_with("-")) break;
+    std::vector<std::string> names;
+    for (const CLI::App* command : commands) names.push_back(command->get_name());
+    const auto found = std::find(names.begin(), names.end(), *word);
+    if (found == names.end()) {
+      const std::vector<std::string_view> known(names.begin(), names.end());
+      return bad_input(unknown_name("command", *word, known));
+    }
+    at = commands[static_cast<std::size_t>(found - names.begin())];
+  }
+  return Done{};
 }
 
 /// No text is given empty: it would count as not given, or as a file without a name. (Numbers say themselves
@@ -38,8 +61,7 @@ void refuse_empty_values(CLI::App& app) {
   for (CLI::App* const command : app.get_subcommands({})) refuse_empty_values(*command);
 }
 
-int fail(const CLI::ParseError& error) {
-  std::string message = error.what();
+int fail(std::string message) {
   std::replace(message.begin(), message.end(), '\n', ' ');
   std::fprintf(stderr, "kvplan: %s (see --help)\n", bad_input(message).to_string().c_str());
   return static_cast<int>(ErrorKind::kBadInput);
@@ -62,10 +84,13 @@ int run(int argc, char** argv) {
   add_attention(app, outcome);
   refuse_empty_values(app);
 
+  std::vector<std::string> words = arguments(argc, argv);
+  const Status commands = check_commands(app, words);
+  if (!commands.ok()) return fail(commands.error().message);
   try {
-    app.parse(arguments(argc, argv));
+    app.parse(words);
   } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() != 0) return fail(error);
+    if (error.get_exit_code() != 0) return fail(error.what());
     std::ostringstream text;  // of --help or --version
     app.exit(error, text, text);
     report(write_text("-", text.str()), outcome);

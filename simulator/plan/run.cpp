@@ -147,6 +147,11 @@ Result<Setup> prepare(const Scenario& scenario, const traces::Trace& trace, cons
              make_token_plan(scenario, options.open_recording, result.warnings, result.assumptions));
   if (scenario.engine.flag("prefix_cache") && !scenario.finds_prefixes())
     result.warnings.push_back(why_no_prefixes(scenario, setup.tokens));
+  if (scenario.finds_prefixes() && !trace.prefix.present())
+    result.assumptions.emplace_back(
+        "The trace does not say which prompts begin alike: what is cached can be hit only by a request that "
+        "was "
+        "preempted, in its own blocks.");
   KVPLAN_TRY(setup.workload, build_workload(trace, scenario.rate_scale, scenario.limit));
   if (!scenario.finds_prefixes()) setup.workload.prefix = nullptr;
   KVPLAN_TRY(setup.latency,

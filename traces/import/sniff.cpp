@@ -82,7 +82,7 @@ Result<const Importer*> choose_importer(const Sniff& sniff, std::span<const Impo
     return bad_input("not a trace in any known format (" + names_of(all) + ", .kvt)").at_file(path);
   const std::string_view format = sniff.shape == Sniff::Shape::kCsv ? "csv" : "jsonl";
   return bad_input("no known format has these columns: " + listed(sniff.columns) +
-                   "; say what they are, as in --format " + std::string(format) + " " +
+                   "; say what they are to kvplan trace import, as in --format " + std::string(format) + " " +
                    propose_column_map(sniff.columns))
       .at_file(path);
 }

@@ -259,17 +259,17 @@ TEST(Detection, UnknownTablesGetAProposal) {
   EXPECT_EQ(
       import_error("arrived_at,num_prefill_tokens,num_decode_tokens\n0.5,1,2\n"),
       "t: no known format has these columns: arrived_at, num_prefill_tokens, num_decode_tokens; say what "
-      "they are, "
-      "as in --format csv --map arrival=arrived_at:s,input=num_prefill_tokens,output=num_decode_tokens");
+      "they are to kvplan trace import, as in --format csv --map "
+      "arrival=arrived_at:s,input=num_prefill_tokens,output=num_decode_tokens");
   EXPECT_EQ(import_error("{\"ts_ms\": 1, \"promptTokens\": 5, \"completion_tokens\": 2}\n"),
             "t: no known format has these columns: ts_ms, promptTokens, completion_tokens; say what they "
-            "are, as in "
-            "--format jsonl --map arrival=ts_ms:ms,input=promptTokens,output=completion_tokens");
+            "are to kvplan trace import, as in --format jsonl --map "
+            "arrival=ts_ms:ms,input=promptTokens,output=completion_tokens");
   EXPECT_EQ(
       import_error("Timestamp,Model,Request tokens,Response tokens,Total tokens,Log Type\n1,2,3,4,5,6\n")
           .substr(113),
-      "say what they are, as in --format csv --map 'arrival=Timestamp:s,input=Request tokens,output=Response "
-      "tokens'");
+      "say what they are to kvplan trace import, as in --format csv --map "
+      "'arrival=Timestamp:s,input=Request tokens,output=Response tokens'");
 }
 
 TEST(Detection, AProposalThatFitsWorks) {
