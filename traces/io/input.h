@@ -29,8 +29,8 @@ using ReadHook = std::function<Status(std::size_t bytes)>;
 
 /// The file's content, decompressed. Errors name the path.
 Result<std::unique_ptr<ByteSource>> open_bytes(const std::string& path, ReadHook on_read = {});
-/// Bytes in memory, decompressed in the same way; for tests and fuzzing. `name` stands for the path in
-/// errors.
+/// Bytes in memory, which outlive the source, decompressed in the same way; for tests and fuzzing. `name`
+/// stands for the path in errors.
 Result<std::unique_ptr<ByteSource>> open_memory(std::string_view bytes, const std::string& name);
 
 /// A buffer over a source: look ahead, take lines, take exact counts.

@@ -38,7 +38,8 @@ std::string zstd(std::string_view text) {
   return out;
 }
 
-Input input_of(const std::string& bytes) {
+/// The bytes outlive the input.
+Input input_of(std::string_view bytes) {
   return Input(std::move(open_memory(bytes, "t")).value(), "t");
 }
 
