@@ -20,8 +20,11 @@ std::string bytes_sentence(const RunResult& r) {
   std::string out = "Averaged over the run, live tokens take " + percent(share(State::kLive)) + " of " +
                     bytes_text(static_cast<double>(r.capacity_bytes)) + "; " + percent(share(State::kFree)) +
                     " is free";
-  if (share(State::kCached) > 0)
-    out += " and " + percent(share(State::kCached)) + " is idle but may be hit again";
+  if (share(State::kCached) > 0) {
+    const bool any_hit = r.prefix_hit_tokens + r.rehit_tokens > 0;
+    out += " and " + percent(share(State::kCached)) +
+           (any_hit ? " is idle but may be hit again" : " is idle and holds what nobody asked for again");
+  }
   out += ".";
   double rest = 0;
   State most = State::kReserved;

@@ -147,6 +147,11 @@ TEST(ReportText, SentencesFollowFromTheNumbers) {
   const plan::RunResult seats = result_of(settings, small_trace(), 0);
   ASSERT_EQ(seats.preemptions, 0);
   EXPECT_TRUE(any_has(meaning_of(seats), "Seats limit, not memory: a batch reached max_seqs (2)"));
+  // The trace names no prefixes: only those who were preempted find anything.
+  EXPECT_TRUE(any_has(seats.assumptions, "does not say which prompts begin alike"));
+  EXPECT_TRUE(any_has(meaning_of(seats), "is idle and holds what nobody asked for again"));
+  ASSERT_GT(tight.rehit_tokens, 0);
+  EXPECT_TRUE(any_has(meaning_of(tight), "is idle but may be hit again"));
 
   settings.push_back({"engine.max_seqs", "200", {}, 0});
   EXPECT_TRUE(any_has(meaning_of(result_of(settings, small_trace(), 0)), "Neither memory nor seats ran out"));
