@@ -97,7 +97,9 @@ Status Trajectory::advance_layer(std::int32_t layer, std::int64_t end) {
     replay.step(reads ? rows.get() : nullptr);
     const std::int32_t units = positional_ ? 1 : replay.units();
     for (std::int32_t unit = 0; unit < units; ++unit)
-      record(tracks_[static_cast<std::size_t>(layer * units + unit)], replay.dropped(unit), t);
+      record(tracks_[static_cast<std::size_t>(layer) * static_cast<std::size_t>(units) +
+                     static_cast<std::size_t>(unit)],
+             replay.dropped(unit), t);
   }
   return Done{};
 }
