@@ -37,6 +37,9 @@
 namespace kvplan::core {
 namespace {
 
+/// A stretch ends about here: what is kept to be told does not grow with the requests.
+constexpr std::size_t kGrantsToldAtOnce = std::size_t{1} << 14;
+
 class FastEngine final : public BlockListener {
  public:
   explicit FastEngine(const ReplicaRun& run)
@@ -388,12 +391,14 @@ class FastEngine final : public BlockListener {
            (waiting_.empty() || budget_ == 0 || seats_.running() == run_.scheduler.max_seqs);
   }
 
-  /// Does what the passes within the series do, and ends it before one that would be short of blocks.
+  /// Does what the passes within the series do, and ends it before one that would be short of blocks, or when
+  /// there is enough to tell.
   void grant_ahead(StepSeries& series) {
     std::int64_t room = pass_.pool.free + pass_.pool.cached;
     for (std::int64_t k = phases_.steps_to_members(step_); k > 0 && k < series.steps;) {
       const Seat first = phases_.first(step_ + k);
-      if (room < decoding_count_ && room < phases_.members(seats_, first)) {
+      const bool short_of_blocks = room < decoding_count_ && room < phases_.members(seats_, first);
+      if (short_of_blocks || decode_grants_.size() >= kGrantsToldAtOnce) {
         series.steps = k;
         return;
       }
