@@ -15,8 +15,7 @@ namespace kvplan::cli {
 namespace {
 
 /// The arguments, last first as the library takes them. `--name=` is an empty value, for which the library
-/// would take the next argument.
-/// `help COMMAND` is `COMMAND --help`.
+/// would take the next argument. `help COMMAND` is `COMMAND --help`.
 std::vector<std::string> arguments(int argc, char** argv) {
   std::vector<std::string> out;
   const bool help = argc > 1 && std::string_view(argv[1]) == "help";
