@@ -32,7 +32,7 @@ Status write_picture(const QPixmap& picture, const std::string& path) {
   QBuffer buffer(&bytes);
   if (!buffer.open(QIODevice::WriteOnly) || !picture.save(&buffer, "PNG"))
     return bad_input("the picture could not be made").at_file(path);
-  KVPLAN_TRY(const auto out, traces::Output::create(path));
+  KVPLAN_TRY(const auto out, traces::create_output(path));
   KVPLAN_TRY_DO(out->write({bytes.constData(), static_cast<std::size_t>(bytes.size())}));
   return out->commit();
 }

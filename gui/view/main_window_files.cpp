@@ -29,7 +29,7 @@ QString usual_folder() {
 }
 
 Status write_whole(const std::string& text, const std::string& path) {
-  KVPLAN_TRY(const auto out, traces::Output::create(path));
+  KVPLAN_TRY(const auto out, traces::create_output(path));
   KVPLAN_TRY_DO(out->write(text));
   return out->commit();
 }

@@ -160,13 +160,22 @@ void SimulationWorker::fail(Generation generation, const Error& error) {
 }
 
 void SimulationWorker::answer(std::function<void()> call) {
-  QMetaObject::invokeMethod(
-      this,
-      [this, call = std::move(call)] {
-        --open_jobs_;
-        call();
-      },
-      Qt::QueuedConnection);
+  {
+    const std::lock_guard lock(mutex_);
+    answers_.push_back(std::move(call));
+  }
+  QMetaObject::invokeMethod(this, &SimulationWorker::deliver, Qt::QueuedConnection);
+}
+
+void SimulationWorker::deliver() {
+  std::function<void()> call;
+  {
+    const std::lock_guard lock(mutex_);
+    call = std::move(answers_.front());
+    answers_.pop_front();
+  }
+  --open_jobs_;
+  call();
 }
 
 }  // namespace kvplan::gui

@@ -3,7 +3,9 @@
 // The mailbox has one place. While a run goes on, only the newest wish waits; during a drag the running one
 // may finish, so that the picture follows the hand, unless it is older than `kPatience`. A discrete change
 // (undo, a combo box) ends it at once. Every wish has a generation number, larger than all before it; each
-// gets at most one answer, by a queued call on the receiver's thread.
+// gets at most one answer, as a signal on the window's thread. Answers are handed over in a list of the
+// worker's own, under its lock; Qt's queue carries the news that there is one and nothing else. So all that
+// the threads share is guarded in this file (and the thread sanitizer, which sees no lock of Qt's, checks it).
 //
 // Life cycle: made and used on the window's thread; the destructor ends the running job and waits for it.
 #pragma once
@@ -11,6 +13,7 @@
 #include <QElapsedTimer>
 #include <QObject>
 #include <condition_variable>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -84,7 +87,10 @@ class SimulationWorker final : public QObject {
   Generation wish(Job job, bool discrete);
   void work();
   void perform(const Job& job, core::RunControl& control, ReadProgress& reading);
+  /// Of any thread: `call` will be made on the window's thread, and ends a job.
   void answer(std::function<void()> call);
+  /// Of the window's thread, once for every answer: makes the oldest call that waits.
+  void deliver();
   void fail(Generation generation, const Error& error);
 
   mutable std::mutex mutex_;
@@ -95,6 +101,7 @@ class SimulationWorker final : public QObject {
   std::shared_ptr<ReadProgress> reading_;      // of the job that runs now, if it reads
   QElapsedTimer running_since_;
   bool ending_{false};
+  std::deque<std::function<void()>> answers_;  // not delivered yet, oldest first
 
   // Of the window's thread:
   Generation newest_{0};
