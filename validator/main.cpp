@@ -1,7 +1,6 @@
 // kvplan-validate: replays what the simulator says on real memory and compares.
 // Exit codes: 0 equal, 1 something differs, 2 bad input, or memory or a device that cannot be had.
 #include <CLI/CLI.hpp>
-#include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
@@ -9,6 +8,7 @@
 #include <sstream>
 #include <string>
 
+#include "simulator/base/file_output.h"
 #include "simulator/base/json_writer.h"
 #include "simulator/base/number_input.h"
 #include "simulator/io/log/reader.h"
@@ -91,24 +91,10 @@ std::string to_text(const Report& report, const event_log::Header& header, const
   return text;
 }
 
-/// The file appears whole or not at all; a device or a pipe is written as it is.
 Status write_file(const std::string& path, const std::string& text) {
-  if (path == "-") {
-    const bool written = std::fputs(text.c_str(), stdout) >= 0 && std::fflush(stdout) == 0;
-    return written ? Status(Done{}) : bad_input(std::strerror(errno)).at_file("standard output");
-  }
-  std::error_code none;
-  const bool plain = !std::filesystem::exists(path, none) || std::filesystem::is_regular_file(path, none);
-  const std::string temporary = plain ? path + ".part" : path;
-  std::FILE* const file = std::fopen(temporary.c_str(), "wb");
-  if (file == nullptr) return bad_input(std::string("cannot write: ") + std::strerror(errno)).at_file(path);
-  const bool written = std::fwrite(text.data(), 1, text.size(), file) == text.size();
-  const bool closed = std::fclose(file) == 0;
-  const bool placed = written && closed && (!plain || std::rename(temporary.c_str(), path.c_str()) == 0);
-  if (placed) return Done{};
-  const std::string why = std::strerror(errno);
-  if (plain) (void)std::remove(temporary.c_str());
-  return bad_input("cannot write: " + why).at_file(path);
+  KVPLAN_TRY(const std::unique_ptr<Output> output, create_file_output(path));
+  KVPLAN_TRY_DO(output->write(text));
+  return output->commit();
 }
 
 /// Devices and pipes are not replaced.

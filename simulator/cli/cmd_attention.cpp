@@ -108,7 +108,7 @@ Status run_convert(const ConvertOptions& options) {
   if (recording->info().form == RecordedForm::kTensors)
     return bad_input("holds tensors, from which rows are exact: there is nothing to convert")
         .at_file(options.input);
-  KVPLAN_TRY(const std::unique_ptr<traces::Output> out, traces::Output::create(options.output));
+  KVPLAN_TRY(const std::unique_ptr<Output> out, traces::create_output(options.output));
   const auto sink = [&](std::string_view bytes) -> Status {
     if (interrupted()) return interrupted_error();
     return out->write(bytes);

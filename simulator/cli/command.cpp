@@ -87,7 +87,7 @@ Status write_text(const std::string& path, std::string_view text) {
 }
 
 Status write_pieces(const std::string& path, const std::function<Status(const ByteSink& sink)>& make) {
-  KVPLAN_TRY(const std::unique_ptr<traces::Output> out, traces::Output::create(path));
+  KVPLAN_TRY(const std::unique_ptr<Output> out, traces::create_output(path));
   KVPLAN_TRY_DO(make([&](std::string_view bytes) { return out->write(bytes); }));
   if (interrupted()) return interrupted_error();
   return out->commit();

@@ -41,7 +41,7 @@ Status Outputs::add_pieces(const std::string& path, const std::function<Status(c
       return Done{};
     });
   }
-  KVPLAN_TRY(auto file, traces::Output::create(path));
+  KVPLAN_TRY(auto file, traces::create_output(path));
   KVPLAN_TRY_DO(make([&](std::string_view bytes) { return file->write(bytes); }));
   files_.push_back(std::move(file));
   return Done{};

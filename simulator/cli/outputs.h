@@ -10,7 +10,7 @@
 
 #include "simulator/cli/command.h"
 
-namespace kvplan::traces {
+namespace kvplan {
 class Output;
 }
 
@@ -26,7 +26,7 @@ class Outputs {
   Status commit();
 
  private:
-  std::vector<std::unique_ptr<traces::Output>> files_;
+  std::vector<std::unique_ptr<Output>> files_;
   std::string to_stdout_;
   bool uses_stdout_{false};
 };

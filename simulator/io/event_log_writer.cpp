@@ -73,7 +73,7 @@ class EventLogWriter::Steps {
 };
 
 struct EventLogWriter::File {
-  std::unique_ptr<traces::Output> output;
+  std::unique_ptr<Output> output;
 };
 
 Result<std::unique_ptr<EventLogWriter>> EventLogWriter::create(const std::string& path,
@@ -85,7 +85,7 @@ Result<std::unique_ptr<EventLogWriter>> EventLogWriter::create(const std::string
                        ": an event log is compressed inside, and read as it is")
           .at_file(path);
   auto file = std::make_unique<File>();
-  KVPLAN_TRY(file->output, traces::Output::create(path));
+  KVPLAN_TRY(file->output, traces::create_output(path));
   auto sink = [output = file->output.get()](std::string_view bytes) { return output->write(bytes); };
   auto writer = std::make_unique<EventLogWriter>(std::move(sink), options, std::move(totals));
   writer->file_ = std::move(file);

@@ -117,7 +117,7 @@ Status KvtWriter::finish(const StreamSummary& summary) {
 }
 
 Result<WrittenTrace> write_kvt(TraceStream& stream, const std::string& path, bool (*stop)()) {
-  KVPLAN_TRY(const std::unique_ptr<Output> output, Output::create(path));
+  KVPLAN_TRY(const std::unique_ptr<Output> output, create_output(path));
   KvtWriter writer(*output);
   KVPLAN_TRY_DO(writer.begin(stream.summary()));
   WrittenTrace written;

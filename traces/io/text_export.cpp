@@ -174,7 +174,7 @@ bool text_format_from(const std::string& path, TextFormat& format) {
 }
 
 Status write_text_trace(TraceStream& stream, TextFormat format, const std::string& path, bool (*stop)()) {
-  KVPLAN_TRY(const std::unique_ptr<Output> output, Output::create(path));
+  KVPLAN_TRY(const std::unique_ptr<Output> output, create_output(path));
   TextWriter writer(format);
   Trace piece;
   for (;;) {

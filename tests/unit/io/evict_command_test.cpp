@@ -111,7 +111,7 @@ TEST_F(Command, CompressedRecordingsAreReadAsTheyAre) {
   }
   // The rows as text too, and a bomb that costs time and no memory.
   const auto pack = [&](const std::string& name, std::string_view text, int times) {
-    const auto out = std::move(traces::Output::create(path(name))).value();
+    const auto out = std::move(traces::create_output(path(name))).value();
     for (int i = 0; i < times; ++i) ASSERT_TRUE(out->write(text).ok());
     ASSERT_TRUE(out->commit().ok());
   };

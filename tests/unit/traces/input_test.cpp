@@ -143,77 +143,6 @@ TEST(Open, WhatCannotBeOpened) {
             folder.path() + ": expected a file, found a folder");
 }
 
-TEST(Output, AppearsWholeOnCommitAndNotBefore) {
-  for (const Temporary kind : {Temporary::kUnnamed, Temporary::kNamed}) {
-    const testing::TemporaryFolder folder;
-    const std::string path = folder.file("out.txt");
-    testing::write_file(path, "old");
-    {
-      const auto output = std::move(Output::create(path, kind)).value();
-      ASSERT_TRUE(output->write("new").ok());
-      EXPECT_EQ(testing::read_file(path), "old");
-    }
-    EXPECT_EQ(folder.listing(), "out.txt");  // not committed: nothing is left and the old file stays
-    EXPECT_EQ(testing::read_file(path), "old");
-    for (const char* name : {"out.txt", "new.txt"}) {
-      const auto output = std::move(Output::create(folder.file(name), kind)).value();
-      ASSERT_TRUE(output->write(std::string(1 << 20, 'n')).ok());
-      ASSERT_TRUE(output->commit().ok());
-      EXPECT_EQ(testing::read_file(folder.file(name)), std::string(1 << 20, 'n'));
-    }
-    EXPECT_EQ(folder.listing(), "new.txt out.txt");
-    // A new file has the mode that the mask leaves, whichever way it came.
-    const mode_t mask = ::umask(0);
-    ::umask(mask);
-    struct stat status {};
-    ASSERT_EQ(::stat(folder.file("new.txt").c_str(), &status), 0);
-    EXPECT_EQ(status.st_mode & 07777, 0666 & ~mask);
-  }
-}
-
-/// What a process leaves in the folder that is killed while it writes `name` there.
-std::string left_by_a_kill(const testing::TemporaryFolder& folder, const char* name, Temporary kind) {
-  const pid_t child = ::fork();
-  if (child == 0) {
-    const auto output = std::move(Output::create(folder.file(name), kind)).value();
-    const bool written = output->write(std::string(1 << 20, 'x')).ok();
-    if (written) ::raise(SIGKILL);
-    ::_exit(1);
-  }
-  int status = 0;
-  EXPECT_EQ(::waitpid(child, &status, 0), child);
-  EXPECT_TRUE(WIFSIGNALED(status));
-  return folder.listing();
-}
-
-TEST(Output, AKilledProcessLeavesNothing) {
-  const testing::TemporaryFolder folder;
-  {
-    const auto output = std::move(Output::create(folder.file("probe"))).value();
-    if (!folder.listing().empty()) GTEST_SKIP() << "no files without a name on this file system";
-  }
-  EXPECT_EQ(left_by_a_kill(folder, "new.txt", Temporary::kUnnamed), "");
-  testing::write_file(folder.file("old.txt"), "old");
-  EXPECT_EQ(left_by_a_kill(folder, "old.txt", Temporary::kUnnamed), "old.txt");
-  EXPECT_EQ(testing::read_file(folder.file("old.txt")), "old");
-  EXPECT_NE(left_by_a_kill(folder, "old.txt", Temporary::kNamed), "old.txt")
-      << "the way that is fallen back to";
-  EXPECT_EQ(testing::read_file(folder.file("old.txt")), "old");
-}
-
-TEST(Output, OlderFilesOfTheNameForAMomentAreLeftAlone) {
-  const testing::TemporaryFolder folder;
-  const std::string path = folder.file("out.txt");
-  const std::string taken = path + "." + std::to_string(::getpid()) + "-0";
-  testing::write_file(path, "old");
-  testing::write_file(taken, "of somebody else");
-  const auto output = std::move(Output::create(path)).value();
-  ASSERT_TRUE(output->write("new").ok() && output->commit().ok());
-  EXPECT_EQ(testing::read_file(path), "new");
-  EXPECT_EQ(testing::read_file(taken), "of somebody else");
-  EXPECT_EQ(folder.listing(), "out.txt " + taken.substr(folder.path().size() + 1));
-}
-
 TEST(Output, EndingsDecideTheCompressionAndBytesRepeat) {
   const testing::TemporaryFolder folder;
   Random random(4, "out");
@@ -222,7 +151,7 @@ TEST(Output, EndingsDecideTheCompressionAndBytesRepeat) {
   for (const char* name : {"a.txt", "a.gz", "a.zst"}) {
     std::string first;
     for (int repeat = 0; repeat < 2; ++repeat) {
-      const auto output = std::move(Output::create(folder.file(name))).value();
+      const auto output = std::move(create_output(folder.file(name))).value();
       for (std::size_t at = 0; at < text.size(); at += 1000)
         ASSERT_TRUE(output->write(text.substr(at, 1000)).ok());
       ASSERT_TRUE(output->commit().ok());
@@ -241,7 +170,7 @@ TEST(Output, LinksStayLinksAndModesStay) {
     testing::write_file(folder.file("real"), "old");
     ASSERT_EQ(::chmod(folder.file("real").c_str(), 0640), 0);
     ASSERT_EQ(::symlink("real", folder.file("link").c_str()), 0);
-    const auto output = std::move(Output::create(folder.file("link"), kind)).value();
+    const auto output = std::move(create_output(folder.file("link"), kind)).value();
     ASSERT_TRUE(output->write("new").ok() && output->commit().ok());
     struct stat status {};
     ASSERT_EQ(::lstat(folder.file("link").c_str(), &status), 0);
@@ -254,10 +183,10 @@ TEST(Output, LinksStayLinksAndModesStay) {
 
 TEST(Output, AFileSystemThatRefusesLeavesNothing) {
   const testing::TemporaryFolder folder;
-  EXPECT_EQ(Output::create(folder.file("no/such")).error().to_string(),
+  EXPECT_EQ(create_output(folder.file("no/such")).error().to_string(),
             folder.file("no/such") + ": cannot write: No such file or directory");
-  EXPECT_EQ(Output::create(folder.path()).error().to_string(), folder.path() + ": cannot write: is a folder");
-  const auto full = std::move(Output::create("/dev/full")).value();
+  EXPECT_EQ(create_output(folder.path()).error().to_string(), folder.path() + ": cannot write: is a folder");
+  const auto full = std::move(create_output("/dev/full")).value();
   ASSERT_TRUE(full->write("x").ok());  // still in the buffer
   EXPECT_EQ(full->commit().error().to_string(), "/dev/full: cannot write: No space left on device");
   // A file that may not grow past 64 KiB, as on a full disk.
@@ -267,7 +196,7 @@ TEST(Output, AFileSystemThatRefusesLeavesNothing) {
   const auto before = std::signal(SIGXFSZ, SIG_IGN);
   ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
   for (const Temporary kind : {Temporary::kUnnamed, Temporary::kNamed}) {
-    const auto output = std::move(Output::create(folder.file("big"), kind)).value();
+    const auto output = std::move(create_output(folder.file("big"), kind)).value();
     Status status = output->write(std::string(1 << 20, 'x'));
     EXPECT_FALSE(status.ok());
   }

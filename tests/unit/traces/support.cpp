@@ -29,35 +29,6 @@ std::string shared_traces() {
   return std::filesystem::is_directory(folder) ? folder : "";
 }
 
-TemporaryFolder::TemporaryFolder() {
-  std::string name = (std::filesystem::temp_directory_path() / "kvplan-test-XXXXXX").string();
-  if (::mkdtemp(name.data()) == nullptr) std::abort();
-  path_ = name;
-}
-
-TemporaryFolder::~TemporaryFolder() {
-  std::error_code ignored;
-  std::filesystem::remove_all(path_, ignored);
-}
-
-std::string TemporaryFolder::listing() const {
-  std::set<std::string> names;
-  for (const auto& entry : std::filesystem::directory_iterator(path_))
-    names.insert(entry.path().filename().string());
-  std::string out;
-  for (const std::string& name : names) out += (out.empty() ? "" : " ") + name;
-  return out;
-}
-
-void write_file(const std::string& path, std::string_view bytes) {
-  std::ofstream(path, std::ios::binary) << bytes;
-}
-
-std::string read_file(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
-
 Result<Trace> import_text(std::string_view text, const ImportOptions& options) {
   KVPLAN_TRY(std::unique_ptr<ByteSource> source, open_memory(text, "t"));
   Inputs inputs;

@@ -1,4 +1,4 @@
-// Shared by the trace tests: where the shared data are, temporary folders, traces from text.
+// Shared by the trace tests: where the shared data are, traces from text, programs run.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "tests/support/files.h"
 #include "traces/import/importer.h"
 #include "traces/import/open_trace.h"
 
@@ -18,24 +19,9 @@ std::string shared_traces();
   if (kvplan::traces::testing::shared_traces().empty()) \
   GTEST_SKIP() << "no recorded traces: set KVPLAN_SHARED to the folder that has them"
 
-/// A folder of its own that is removed with its files at the end of the test.
-class TemporaryFolder {
- public:
-  TemporaryFolder();
-  ~TemporaryFolder();
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  [[nodiscard]] std::string file(const std::string& name) const { return path_ + "/" + name; }
-  /// Names of the files in it, sorted, parted by spaces.
-  [[nodiscard]] std::string listing() const;
-  [[nodiscard]] const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
-
-void write_file(const std::string& path, std::string_view bytes);
-std::string read_file(const std::string& path);
+using test::read_file;
+using test::TemporaryFolder;
+using test::write_file;
 
 /// Imports text as if it were the file "t".
 Result<Trace> import_text(std::string_view text, const ImportOptions& options = {});
