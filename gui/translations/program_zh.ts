@@ -199,6 +199,14 @@
         <translation>%1 token</translation>
     </message>
     <message>
+        <source>%1 kept</source>
+        <translation>保留 %1</translation>
+    </message>
+    <message>
+        <source>%1 a step</source>
+        <translation>每步 %1</translation>
+    </message>
+    <message>
         <source>KV memory of one replica</source>
         <translation>一个副本的 KV 内存</translation>
     </message>
@@ -594,8 +602,8 @@ Esc：清除游标和标记，或取消拖动
         <translation>预算(&amp;U)</translation>
     </message>
     <message>
-        <source>65,536 tokens </source>
-        <translation>65,536 token </translation>
+        <source>65,536 tokens a step </source>
+        <translation>每步 65,536 token </translation>
     </message>
 </context>
 <context>

@@ -20,13 +20,13 @@ struct Fill {
 
 std::array<Fill, kStates> fills(const QPalette& palette) {
   std::array<Fill, kStates> out{};
-  for (std::size_t s = 0; s < kStates; ++s) {
-    const auto state = static_cast<observe::State>(s);
+  for (std::size_t layer = 0; layer < kStates; ++layer) {
+    const observe::State state = state_of_layer(layer);
     const QColor colour = state_colour(state, palette);
-    out[s] = {colour.rgb(), hatch_colour(state, palette).rgb(), colour.darker(160).rgb(),
-              state_hatched(state)};
+    out[layer] = {colour.rgb(), hatch_colour(state, palette).rgb(), colour.darker(160).rgb(),
+                  state_hatched(state)};
   }
-  out[observe::index(observe::State::kFree)].edge = out[observe::index(observe::State::kFree)].plain;
+  out.back().edge = out.back().plain;  // the top layer is what is free: no line around nothing
   return out;
 }
 
@@ -37,10 +37,10 @@ std::array<int, kStates> layer_edges(const TimelineColumn& column, int height) {
   Wide total = 0;
   for (std::size_t s = 0; s < kStates; ++s) total += column.value_ticks[s];
   Wide below = 0;
-  for (std::size_t s = 0; s < kStates; ++s) {
-    below += column.value_ticks[s];
+  for (std::size_t layer = 0; layer < kStates; ++layer) {
+    below += column.value_ticks[observe::index(state_of_layer(layer))];
     const double part = total > 0 ? static_cast<double>(below) / static_cast<double>(total) : 0;
-    edges[s] = static_cast<int>(std::lround(part * height));
+    edges[layer] = static_cast<int>(std::lround(part * height));
   }
   edges.back() = height;
   return edges;
@@ -57,17 +57,17 @@ QImage paint_layers(const std::vector<TimelineColumn>& columns, int height, qrea
 
   std::vector<std::array<int, kStates>> edges(columns.size());
   for (std::size_t x = 0; x < columns.size(); ++x) edges[x] = layer_edges(columns[x], height);
-  std::vector<std::uint8_t> state(columns.size(), 0);
+  std::vector<std::uint8_t> layer(columns.size(), 0);
   for (int up = 0; up < height; ++up) {  // row by row from the bottom: the image lies in rows
     const int y = height - 1 - up;
     auto* row = reinterpret_cast<QRgb*>(image.scanLine(y));
     for (int x = 0; x < width; ++x) {
       const auto& edge = edges[static_cast<std::size_t>(x)];
-      std::uint8_t& s = state[static_cast<std::size_t>(x)];
-      while (up >= edge[s]) ++s;  // ends: the last edge is the height
-      const Fill& f = fill[s];
-      const int bottom = s == 0 ? 0 : edge[s - 1U];
-      if (up == edge[s] - 1 && edge[s] - bottom > outlined && edge[s] < height) {
+      std::uint8_t& l = layer[static_cast<std::size_t>(x)];
+      while (up >= edge[l]) ++l;  // ends: the last edge is the height
+      const Fill& f = fill[l];
+      const int bottom = l == 0 ? 0 : edge[l - 1U];
+      if (up == edge[l] - 1 && edge[l] - bottom > outlined && edge[l] < height) {
         row[x] = f.edge;
       } else {
         row[x] = f.hatched && (x + up) % period < stripe ? f.stripe : f.plain;

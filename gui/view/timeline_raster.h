@@ -11,11 +11,11 @@
 
 namespace kvplan::gui {
 
-/// First pixel above each state's layer, counted from the bottom: state s has the pixels [edge[s-1],
-/// edge[s]). The last edge is `height`, since the states sum to the capacity.
+/// First pixel above each layer of the stack, counted from the bottom: layer l, which is state_of_layer(l), has
+/// the pixels [edge[l-1], edge[l]). The last edge is `height`, since the states sum to the capacity.
 std::array<int, observe::kStates> layer_edges(const TimelineColumn& column, int height);
 
-/// The states stacked from the bottom in the order of the ledger; the whole height is the capacity. `scale`:
+/// The states stacked from the bottom, layer by layer; the whole height is the capacity. `scale`:
 /// device pixels per logical pixel, for the width of stripes.
 QImage paint_layers(const std::vector<TimelineColumn>& columns, int height, qreal scale,
                     const QPalette& palette);

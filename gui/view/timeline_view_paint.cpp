@@ -242,9 +242,9 @@ void TimelineView::paint_legend(QPainter& painter) const {
                    Qt::AlignLeft | Qt::AlignVCenter,
                    cursor_ ? tr("At %1").arg(format_seconds(to_seconds(*cursor_))) : tr("Mean of the view"));
   const int step = std::min(metrics.height() + 5, plot_rect().height() / static_cast<int>(kStates));
-  for (std::size_t s = 0; s < kStates; ++s)  // from the top of the stack downwards
-    paint_legend_row(painter, plot_rect().top() + step * static_cast<int>(s),
-                     static_cast<int>(kStates - 1 - s), column);
+  for (std::size_t line = 0; line < kStates; ++line)  // from the top of the stack downwards
+    paint_legend_row(painter, plot_rect().top() + step * static_cast<int>(line),
+                     static_cast<int>(observe::index(state_of_layer(kStates - 1 - line))), column);
   for (const std::size_t row : {kRunningRow, kWaitingRow})
     paint_legend_row(painter, lane_rect(row).top(), static_cast<int>(row), column);
 }
@@ -288,14 +288,16 @@ QString TimelineView::tool_tip_at(const QPoint& at) const {
     const std::int64_t tick = std::clamp(tick_at(at.x()), range_.begin, range_.end - 1);
     const TimelineColumn& bin = data_->bins()[data_->bin_at(tick)];
     const auto edges = layer_edges(bin, plot.height());
-    std::size_t s = 0;
-    while (s + 1 < kStates && plot.bottom() - at.y() >= edges[s]) ++s;
-    return describe(s, bin, tr("at %1").arg(format_seconds(to_seconds(tick))));
+    std::size_t layer = 0;
+    while (layer + 1 < kStates && plot.bottom() - at.y() >= edges[layer]) ++layer;
+    return describe(observe::index(state_of_layer(layer)), bin,
+                    tr("at %1").arg(format_seconds(to_seconds(tick))));
   }
   const int step = std::min(fontMetrics().height() + 5, plot.height() / static_cast<int>(kStates));
-  const int row = (at.y() - plot.top()) / std::max(1, step);
-  if (at.x() >= width() - legend_width_ && at.y() >= plot.top() && row < static_cast<int>(kStates))
-    return describe(kStates - 1 - static_cast<std::size_t>(row), column_in_view(), tr("in the view"));
+  const int line = (at.y() - plot.top()) / std::max(1, step);
+  if (at.x() >= width() - legend_width_ && at.y() >= plot.top() && line < static_cast<int>(kStates))
+    return describe(observe::index(state_of_layer(kStates - 1 - static_cast<std::size_t>(line))),
+                    column_in_view(), tr("in the view"));
   return {};
 }
 

@@ -6,6 +6,10 @@ namespace kvplan::gui {
 
 using observe::State;
 
+observe::State state_of_layer(std::size_t layer) {
+  return report::kStackOrder.at(layer);
+}
+
 bool is_dark(const QPalette& palette) {
   return palette.color(QPalette::Window).lightness() < palette.color(QPalette::WindowText).lightness();
 }

@@ -1,6 +1,6 @@
 // What a ledger state looks like: as on the pages that kvplan writes (simulator/report/palette.h), but that
 // nothing is drawn for `free`. States that are held without holding tokens carry a hatch as well, so that
-// colour is never alone.
+// colour is never alone. The order of a stack is theirs too.
 #pragma once
 
 #include <QColor>
@@ -9,6 +9,9 @@
 #include "simulator/observe/ledger.h"
 
 namespace kvplan::gui {
+
+/// The state that is shown as layer `layer` of a stack, counted from the bottom.
+observe::State state_of_layer(std::size_t layer);
 
 /// True if the palette is dark: text is lighter than what it stands on.
 bool is_dark(const QPalette& palette);

@@ -102,14 +102,18 @@ SliderModel block_slider(const plan::Scenario& scenario, std::int64_t hash_block
   return model;
 }
 
+/// What it moves depends on the scenario, so the value says which tokens are meant.
 SliderModel budget_slider(const plan::Scenario& scenario) {
   if (scenario.eviction) {
     for (const char* name : {"window", "recent", "budget"}) {
       SliderModel model = param_slider("eviction", *scenario.eviction, name, 16, 1 << 17, 4);
+      model.shown = Sliders::tr("%1 kept").arg(model.shown);
       if (!model.path.empty()) return model;
     }
   }
-  return param_slider("engine", scenario.engine, "token_budget", 64, 1 << 16, 4);
+  SliderModel model = param_slider("engine", scenario.engine, "token_budget", 64, 1 << 16, 4);
+  model.shown = Sliders::tr("%1 a step").arg(model.shown);
+  return model;
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "gui/view/timeline_raster.h"
 #include "gui/viewmodel/colours.h"
 #include "gui/viewmodel/formatting.h"
+#include "simulator/report/palette.h"
 #include "tests/gui/support.h"
 
 namespace kvplan::gui {
@@ -50,10 +51,11 @@ TEST_F(GuiTimelineView, EveryPixelHasTheColourOfItsState) {
     const auto edges = layer_edges(columns[static_cast<std::size_t>(x)], height);
     EXPECT_EQ(edges.back(), height);
     int bottom = 0;
-    for (std::size_t s = 0; s < observe::kStates; ++s) {
-      const auto state = static_cast<observe::State>(s);
-      const int middle = (bottom + edges[s]) / 2;
-      if (edges[s] - bottom > 8) {
+    for (std::size_t layer = 0; layer < observe::kStates; ++layer) {
+      const observe::State state = report::kStackOrder[layer];
+      const std::size_t s = observe::index(state);
+      const int middle = (bottom + edges[layer]) / 2;
+      if (edges[layer] - bottom > 8) {
         ++seen[s];
         const QRgb pixel = image.pixel(static_cast<int>(plot.left() * scale) + x,
                                        static_cast<int>(plot.top() * scale) + height - 1 - middle);
@@ -61,8 +63,8 @@ TEST_F(GuiTimelineView, EveryPixelHasTheColourOfItsState) {
                     (state_hatched(state) && pixel == hatch_colour(state, view.palette()).rgb()))
             << observe::kStateNames[s] << " at column " << x << ": " << std::hex << pixel;
       }
-      EXPECT_GE(edges[s], bottom);
-      bottom = edges[s];
+      EXPECT_GE(edges[layer], bottom);
+      bottom = edges[layer];
     }
   }
   EXPECT_GT(seen[observe::index(observe::State::kLive)], 20);
