@@ -44,8 +44,8 @@
         <translation>内容和前缀相同的块可共享，并可再次命中</translation>
     </message>
     <message>
-        <source>Bound: each query reads its k heaviest tokens of the whole sequence</source>
-        <translation>上界：每个查询读取整个序列中注意力最大的 k 个 token</translation>
+        <source>Bound for kvplan evict: each query reads its k heaviest tokens of the whole sequence; it frees nothing, so a run refuses it</source>
+        <translation>淘汰评估的上界：每个查询读取整个序列中注意力最大的 k 个 token；它不释放内存，所以运行会拒绝它</translation>
     </message>
     <message>
         <source>budget</source>
@@ -444,7 +444,7 @@
         <translation>由哪个副本服务请求</translation>
     </message>
     <message>
-        <source>Which tokens stay in the cache; none = full</source>
+        <source>Which tokens stay in the cache; none is another name of full</source>
         <translation>哪些 token 留在缓存中；不淘汰即全部保留</translation>
     </message>
     <message>

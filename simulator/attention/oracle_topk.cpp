@@ -37,11 +37,14 @@ std::unique_ptr<TokenPolicy> make(const Choice& choice) {
 
 extern const PolicyKind kOracleTopK;
 const PolicyKind kOracleTopK{
-    .descriptor = {.family = kFamily,
-                   .name = "oracle-topk",
-                   .summary = "Bound: each query reads its k heaviest tokens of the whole sequence",
-                   .source = "kvplan",
-                   .params = kParams},
+    .descriptor =
+        {.family = kFamily,
+         .name = "oracle-topk",
+         .summary =
+             "Bound for kvplan evict: each query reads its k heaviest tokens of the whole sequence; it "
+             "frees nothing, so a run refuses it",
+         .source = "kvplan",
+         .params = kParams},
     .golden_name = "oracle_topk",
     .traits = traits,
     .make = make};

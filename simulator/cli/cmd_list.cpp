@@ -248,6 +248,8 @@ Status explain(const ListFlags& flags) {
       WriteJson{json}(member);
     });
   }
+  const auto families = all_families();
+  if (!found && std::find(families.begin(), families.end(), flags.name) != families.end()) return list(flags);
   if (!found) return bad_input(unknown_name("name", flags.name, names));
   json.end_array().end_object();
   return write_text("-", flags.json ? json.take() : text);
@@ -267,7 +269,9 @@ void add_list(CLI::App& app, Outcome& outcome) {
 
   CLI::App* const explain_command = app.add_subcommand(
       "explain", "Say what a component, model, scenario path or trace format is and accepts");
-  explain_command->add_option("name", flags->name, "Name as `kvplan list` prints it")->required();
+  explain_command
+      ->add_option("name", flags->name, "Name as `kvplan list` prints it, or a family for its members")
+      ->required();
   explain_command->add_flag("--json", flags->json, "JSON on standard output");
   run_as(*explain_command, outcome, [flags] { return explain(*flags); });
 }

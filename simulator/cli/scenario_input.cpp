@@ -35,6 +35,9 @@ bool is_scenario(traces::Input& file) {
 Result<std::vector<plan::Setting>> read_settings(const ScenarioInput& input) {
   std::vector<plan::Setting> settings;
   KVPLAN_TRY(const auto file, traces::Input::open(input.path));
+  if (io::document_kind(file->peek(8)) == io::DocumentKind::kReport)
+    return bad_input("expected a scenario or a trace, found a report; `kvplan convert` shows what it ran")
+        .at_file(input.path);
   const bool scenario = is_scenario(*file);
   if (file->failed()) return file->error();
   if (scenario) {

@@ -162,6 +162,9 @@ class Reader {
       if (const auto error = item.value().get(value)) return wrong(problem(error), at, path);
       od::json_type type{};
       if (const auto error = value.type().get(type)) return wrong(problem(error), at, path);
+      if (path == "scenario" && type == od::json_type::object)
+        return wrong(
+            "expected a scenario, found a report; what it ran is a scenario: its member \"scenario\"", at);
       if (path == "view") continue;  // of a session of the desktop program
       if (path == "scenario_origins") {
         KVPLAN_TRY_DO(read_origins(value, at));

@@ -91,7 +91,7 @@ constexpr std::array<Field, 18> kFields{{
      .fallback = "round-robin",
      .family = "router"},
     {.path = "eviction",
-     .help = "Which tokens stay in the cache; none = full",
+     .help = "Which tokens stay in the cache; none is another name of full",
      .kind = FieldKind::kComponent,
      .fallback = "full",
      .family = "eviction"},

@@ -15,6 +15,7 @@ constexpr std::array<const char*, log::kStates> kNames{
 log::Totals Replay::Impl::totals(const CellCounts& cells) const {
   std::int64_t units = follows_courses() ? 0 : 1;  // cells of a token
   for (const std::int32_t u : header_.track_units) units += u;
+  KVPLAN_CHECK(units > 0);  // the reader takes no course without tracks
   const std::int64_t bytes = header_.token_bytes / units;
   const std::int64_t padding =
       header_.capacity_bytes - arena_.places() * header_.token_bytes + cells.padding * bytes;

@@ -18,6 +18,9 @@ class Ranges {
     }
     return value;
   }
+  void refuse(std::string why, const char* field) {
+    if (wrong_.field.empty()) wrong_ = bad_input(std::move(why)).at_field(field);
+  }
   std::int64_t time(std::int64_t value, const char* field) { return in(value, 0, kMostTime, field); }
   std::int64_t tokens(std::int64_t value, const char* field) { return in(value, 0, kMostTokens, field); }
   RequestId request(std::int32_t value, const char* field) {
@@ -84,8 +87,8 @@ Fact decode_memory(const pb::Fact& fact, Ranges& ranges) {
                    {m.logical_blocks().begin(), m.logical_blocks().end()}};
     }
     default:
-      ranges.in(static_cast<int>(fact.kind_case()), 1, static_cast<int>(std::variant_size_v<Fact>), "kind");
-      return End{0};
+      ranges.refuse("expected a fact of a known kind, found " + std::to_string(fact.kind_case()), "kind");
+      return End{0};  // is not given
   }
 }
 

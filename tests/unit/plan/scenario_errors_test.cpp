@@ -66,6 +66,20 @@ TEST(ScenarioErrors, WrongTypesAndValues) {
                ":2: memory: expected one size of the pool, found memory.pool_tokens and memory.pool_blocks");
 }
 
+TEST(ScenarioErrors, AReportIsCalledAReport) {
+  expect_error("{\n\"scenario\": {\"model\": \"llama-3-8b\"},\n\"warnings\": []}",
+               ":2: expected a scenario, found a report");
+  const TemporaryFolder folder;
+  const std::string report = folder.file("r.kvr");
+  ASSERT_EQ(run_kvplan("run '" + std::string(kMicroTrace) + "' --report '" + report + "'").exit_code, 0);
+  const Outcome outcome = run_kvplan("run '" + report + "'");
+  EXPECT_EQ(outcome.exit_code, 2);
+  EXPECT_EQ(outcome.err,
+            "kvplan: " + report +
+                ": expected a scenario or a trace, found a report; `kvplan convert` shows what it "
+                "ran\n");
+}
+
 TEST(ScenarioErrors, KeysThatComeTwice) {
   expect_error("{\"seed\": 1,\n\"seed\": 2}", ":2: seed: ");
   expect_error("{\"memory\": {\"pool_blocks\": 5},\n\"memory\": {\"pool_blocks\": 6}}",

@@ -281,6 +281,7 @@ TEST(CliList, UnknownNamesAreOneLineWithTheNearest) {
   EXPECT_EQ(family.exit_code, 2);
   EXPECT_EQ(family.err.substr(0, 69),
             "kvplan: unknown family \"allocater\"; did you mean \"allocator\"? (known:");
+  EXPECT_EQ(run_kvplan("explain allocator").out, run_kvplan("list allocator").out) << "a family";
   const Outcome name = run_kvplan("explain pagd --json");
   EXPECT_EQ(name.exit_code, 2);
   EXPECT_EQ(name.out, "");
