@@ -77,6 +77,7 @@ Bins bins_of(const RunResult& r) {
 
 std::vector<double> mapped(const std::vector<double>& values, const Scale& scale) {
   std::vector<double> out;
+  out.reserve(values.size());
   for (const double value : values) out.push_back(scale.at(value));
   return out;
 }

@@ -91,6 +91,7 @@ Status Replay::Impl::on(const log::StepEnd& f) {
   };
   if (follows_courses()) {
     std::vector<Arena::Followed> followed;
+    followed.reserve(all.size());
     for (const Arena::Progress& p : all) followed.push_back({p.request, p.from, p.to});
     KVPLAN_TRY_DO(arena_.follow(followed, go_on));
   } else {
