@@ -38,6 +38,7 @@ Status check_commands(const CLI::App& app, const std::vector<std::string>& last_
     const auto commands = at->get_subcommands([](const CLI::App*) { return true; });
     if (commands.empty() || word->starts_with("-")) break;
     std::vector<std::string> names;
+    names.reserve(commands.size());
     for (const CLI::App* command : commands) names.push_back(command->get_name());
     const auto found = std::find(names.begin(), names.end(), *word);
     if (found == names.end()) {

@@ -138,7 +138,7 @@ Result<ReportedRun> read_reported_run(traces::Input& input, const BinVisitor& vi
   std::int64_t replica = -1;
   KVPLAN_TRY_DO(
       each_timeline_chunk(reader, [&](const auto& /*frame*/, const v1::TimelineChunk& chunk) -> Status {
-        const Status told = bins.add(chunk, [&](const NamedBin& bin) -> Status {
+        Status told = bins.add(chunk, [&](const NamedBin& bin) -> Status {
           if (!places) {
             KVPLAN_TRY(places, places_of(bins.names()));
           }

@@ -41,8 +41,9 @@ std::string chart_css() {
   for (std::size_t i = 0; i < kLineColours.size(); ++i) {
     const std::string name = ".l" + std::to_string(i);
     const std::string colour(kLineColours[i]);
-    css += ".chart .line" + name + ",.chart .target" + name + "{stroke:" + colour + "}.chart .range" + name +
-           "{fill:" + colour + "}\n";
+    css.append(".chart .line").append(name).append(",.chart .target").append(name);
+    css.append("{stroke:").append(colour).append("}.chart .range").append(name);
+    css.append("{fill:").append(colour).append("}\n");
   }
   return css;
 }
