@@ -35,7 +35,8 @@ void add_import_options(CLI::App& command, TraceOptions& options) {
   command.add_option(
       "--map", options.import.map,
       "Columns of a table (--format csv or jsonl): arrival=COLUMN[:s|ms|us|ns|iso],input=COLUMN,"
-      "output=COLUMN[,session=,tenant=,max_tokens=,hashes=COLUMN,block=N,ttft=,e2e=]");
+      "output=COLUMN[,session=,tenant=,max_tokens=,hashes=COLUMN,block=N,"
+      "ids=content|chained,ttft=,e2e=]");
   add_whole_number(command, "--block", {1, std::int64_t{1} << 20},
                    "Tokens of one prefix id, where the format leaves it open", "",
                    [&options](std::int64_t tokens) { options.import.block_tokens = tokens; });

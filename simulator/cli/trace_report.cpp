@@ -23,7 +23,7 @@ std::string tokens_text(const traces::TokenStatistics& tokens) {
 }
 
 std::string arrivals_text(const traces::Trace& trace, const traces::Statistics& statistics) {
-  if (!trace.shares_clock) return "times are per session: no common clock, so no rate";
+  if (!trace.shares_clock) return "no common clock (times are per session or not recorded), so no rate";
   if (!statistics.span_s) return "none";
   std::string out = fixed(*statistics.span_s, 3) + " s from the first to the last";
   if (statistics.rate_per_s) out += ", " + fixed(*statistics.rate_per_s, 3) + " per second";

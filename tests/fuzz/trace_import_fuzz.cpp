@@ -45,6 +45,11 @@ std::vector<std::string> fuzz_seeds() {
       "{\"timestamp\": 30535.5, \"input_length\": 5, \"output_length\": 2, \"hash_ids\": [46], "
       "\"session_id\": \"a\\n\"}\n",
       "arrival_ns,input_tokens,output_tokens,session\n5,1,2,\"a,\"\"b\"\"\"\n6,3,4,\n",
+      "{\"chat_id\": 5, \"parent_chat_id\": -1, \"timestamp\": 1.5, \"input_length\": 40, \"output_length\": "
+      "2, "
+      "\"hash_ids\": [7, 7, 8]}\n",
+      "Timestamp,Session ID,Elapsed time,Model,Request tokens,Response tokens\n5.25,7,1.5,GPT-4,472,18\n",
+      "num_prefill_tokens,num_decode_tokens\n1,2\n",
       "a,b,c,d\n1,2,3,[1;2]\n1.5e-3,2.0,3,\n",
       "{\"a\": 1, \"b\": 20, \"c\": 3, \"d\": [1, 2], \"e\": {\"f\": [null, true, \"\\u00e9\"]}}\n",
   };

@@ -1,18 +1,28 @@
-// The list of importers. A new format is one line here.
+// The list of importers. A new format is one line here, sorted by name.
 #include <array>
 
 #include "traces/import/importer.h"
 
+#define KVPLAN_IMPORTERS(APPLY) \
+  APPLY(kAzure)                 \
+  APPLY(kBailian)               \
+  APPLY(kBurstgpt)              \
+  APPLY(kCsv)                   \
+  APPLY(kJsonl)                 \
+  APPLY(kKvplanCsv)             \
+  APPLY(kLengths)               \
+  APPLY(kMooncake)              \
+  APPLY(kServegen)              \
+  APPLY(kVidur)
+
 namespace kvplan::traces {
 
-extern const Importer kAzure;
-extern const Importer kCsv;
-extern const Importer kJsonl;
-extern const Importer kKvplanCsv;
-extern const Importer kMooncake;
+#define KVPLAN_DECLARE_IMPORTER(name) extern const Importer name;
+#define KVPLAN_IMPORTER_ADDRESS(name) &name,
+KVPLAN_IMPORTERS(KVPLAN_DECLARE_IMPORTER)
 
 std::span<const Importer* const> importers() {
-  static constexpr std::array<const Importer*, 5> kAll{&kAzure, &kCsv, &kJsonl, &kKvplanCsv, &kMooncake};
+  static constexpr const Importer* kAll[]{KVPLAN_IMPORTERS(KVPLAN_IMPORTER_ADDRESS)};
   return kAll;
 }
 

@@ -67,10 +67,16 @@ Result<ColumnMap> parse_column_map(std::string_view text) {
       map.block_tokens = *tokens;
       continue;
     }
+    if (key == "ids") {
+      if (value != "content" && value != "chained")
+        return map_error("ids: expected content or chained, found " + shown(value));
+      map.content_ids = value == "content";
+      continue;
+    }
     const auto found = std::find(kRoleNames.begin(), kRoleNames.end(), key);
     if (found == kRoleNames.end()) {
       std::vector<std::string_view> known(kRoleNames.begin(), kRoleNames.end());
-      known.push_back("block");
+      known.insert(known.end(), {"block", "ids"});
       return map_error(unknown_name("role", key, known));
     }
     const auto role = static_cast<Role>(found - kRoleNames.begin());
@@ -97,6 +103,7 @@ Result<ColumnMap> parse_column_map(std::string_view text) {
   if (hashes && map.block_tokens == 0)
     return map_error("hashes needs block=N, the tokens that one id stands for");
   if (!hashes && map.block_tokens != 0) return map_error("block has no meaning without hashes=COLUMN");
+  if (!hashes && map.content_ids) return map_error("ids has no meaning without hashes=COLUMN");
   return map;
 }
 
@@ -114,6 +121,7 @@ std::string to_text(const ColumnMap& map) {
     }
   }
   if (map.block_tokens > 0) out += ",block=" + std::to_string(map.block_tokens);
+  if (map.content_ids) out += ",ids=content";
   return out;
 }
 

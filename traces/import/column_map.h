@@ -28,7 +28,8 @@ inline constexpr std::size_t kRoles = 9;
 /// "arrival", "input", ...: the keys of `--map`.
 std::string_view role_name(Role role);
 
-/// Where the values of one role come from.
+/// Where the values of one role come from. A table without a column for arrivals has no clock: all of its
+/// requests arrive at 0.
 struct Column {
   std::vector<std::string>
       names;  ///< the column's name, then other names it goes by; empty = the role is not read
@@ -39,13 +40,15 @@ struct Column {
 struct ColumnMap {
   std::array<Column, kRoles> columns;
   std::int64_t block_tokens{0};  ///< tokens of one prefix id; 0 = hashes are not read
+  bool content_ids{false};       ///< an id stands for one block's content, wherever it is: to be chained
 
   [[nodiscard]] Column& at(Role role) { return columns[static_cast<std::size_t>(role)]; }
   [[nodiscard]] const Column& at(Role role) const { return columns[static_cast<std::size_t>(role)]; }
 };
 
 /// Reads `arrival=COLUMN[:UNIT],input=COLUMN,output=COLUMN[,...]`: a role and the column that has it; units
-/// are s, ms, us, ns and (arrival) iso. Without one, times are seconds. The error's field is "--map".
+/// are s, ms, us, ns and (arrival) iso. Without one, times are seconds. `ids=content` says that prefix ids are
+/// not chained. The error's field is "--map".
 Result<ColumnMap> parse_column_map(std::string_view text);
 /// The same text from a map: parse_column_map(to_text(m)) gives m again.
 std::string to_text(const ColumnMap& map);

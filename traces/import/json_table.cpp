@@ -1,54 +1,12 @@
 // JSON lines: one object per line, columns are its keys.
+#include "traces/import/json_table.h"
+
 #include <cstring>
 
-#include "traces/import/json_cursor.h"
-#include "traces/import/table_stream.h"
-
 namespace kvplan::traces {
-namespace {
 
-class JsonTable final : public TableStream {
- public:
-  JsonTable(Inputs inputs, ColumnMap map, std::string_view format);
-
- private:
-  bool read_top() override { return true; }
-  bool read_row(std::string_view line) override;
-  /// Any object, key by key.
-  bool read_any_row(std::string_view line);
-  /// A row whose text between the values is that of the learned one. False, with nothing read for good, if it
-  /// is not.
-  bool read_like_learned(std::string_view line);
-  /// The role of a key, or -1.
-  int role_of(std::string_view key) const;
-  bool read_value(JsonCursor& json, Role role);
-  bool read_hashes(JsonCursor& json);
-
-  struct Name {
-    std::string text;
-    std::int8_t role;
-    std::int8_t order;  ///< 0 = the role's own name, others are aliases
-  };
-  std::vector<Name> names_;
-  /// Rows of one file mostly differ in their numbers only: the text before each value, in order, and the
-  /// rest.
-  struct Value {
-    std::string before;
-    Role role;
-  };
-  std::vector<Value> learned_;
-  std::string learned_rest_;
-  std::int64_t misses_{0};
-  static constexpr std::int64_t kMostMisses = 64;  ///< in a row; after that every row is read key by key
-  std::vector<std::pair<std::size_t, std::size_t>>
-      value_at_;  ///< of the current row, where each value begins and ends
-  std::vector<Role> value_role_;
-  std::string session_text_;  ///< where a name had escapes or was a number
-  std::string tenant_text_;
-};
-
-JsonTable::JsonTable(Inputs inputs, ColumnMap map, std::string_view format)
-    : TableStream(std::move(inputs), std::move(map), format) {
+JsonTable::JsonTable(Inputs inputs, ColumnMap map, std::string_view format, OtherKeys other_keys)
+    : TableStream(std::move(inputs), std::move(map), format), other_keys_(other_keys) {
   for (std::size_t r = 0; r < kRoles; ++r) {
     std::int8_t order = 0;
     for (const std::string& name : map_.columns[r].names)
@@ -66,7 +24,7 @@ int JsonTable::role_of(std::string_view key) const {
 }
 
 bool JsonTable::read_row(std::string_view line) {
-  if (misses_ > kMostMisses) return read_any_row(line);
+  if (other_keys_ == OtherKeys::kRead || misses_ > kMostMisses) return read_any_row(line);
   if (!learned_.empty() && read_like_learned(line)) {
     misses_ = 0;
     return true;
@@ -113,8 +71,9 @@ bool JsonTable::read_any_row(std::string_view line) {
     while (json.next_key(key, first)) {
       const int name = role_of(key);
       if (name < 0) {
-        if (!json.skip_value()) break;
-        continue;
+        if (other_value(json, key)) continue;
+        if (json.failed()) break;
+        return false;
       }
       const auto role = static_cast<Role>(names_[static_cast<std::size_t>(name)].role);
       const std::uint32_t bit = std::uint32_t{1} << static_cast<unsigned>(role);
@@ -144,7 +103,7 @@ bool JsonTable::read_any_row(std::string_view line) {
       return fail("", "no value for \"" + map_.columns[r].names.front() + "\" (" +
                           std::string(role_name(static_cast<Role>(r))) + ")");
   }
-  return true;
+  return end_row();
 }
 
 bool JsonTable::read_value(JsonCursor& json, Role role) {
@@ -179,8 +138,6 @@ bool JsonTable::read_hashes(JsonCursor& json) {
   json = before;
   return fail(name_of(Role::kHashes), "expected an array of whole numbers from 0 to 2^64 - 1");
 }
-
-}  // namespace
 
 Result<std::unique_ptr<TraceStream>> open_json_table(Inputs inputs, ColumnMap map, std::string_view format) {
   return std::unique_ptr<TraceStream>(std::make_unique<JsonTable>(std::move(inputs), std::move(map), format));

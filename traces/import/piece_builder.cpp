@@ -78,7 +78,12 @@ bool PieceBuilder::add_hashes(const Row& row) {
     ++(count == ceiling ? covered_by_ceiling_ : covered_by_floor_);
   }
   std::uint32_t before = IdInterner::kNoId;
-  for (const std::uint64_t source_id : row.hashes) {
+  for (std::uint64_t source_id : row.hashes) {
+    if (content_ids_) {
+      // 32 bits each: the chain so far (0 = none, so one is added) and the content.
+      const std::uint64_t content = contents_.intern(source_id, IdInterner::kNoId);
+      source_id = (std::uint64_t{before + 1} << 32) | content;
+    }
     before = ids_.intern(source_id, before);
     if (before == IdInterner::kNoId) {
       problem_ = {"hashes", "more than 4294967295 distinct ids"};

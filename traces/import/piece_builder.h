@@ -36,8 +36,10 @@ struct Row {
 /// Life cycle: `begin` a piece, `add` rows until `full`, begin the next one, ..., `finish` once.
 class PieceBuilder {
  public:
-  /// `block_tokens` 0: the source has no prefix hashes.
-  explicit PieceBuilder(std::int64_t block_tokens) : block_tokens_(block_tokens) {}
+  /// `block_tokens` 0: the source has no prefix hashes. `content_ids`: an id of the source says what is in one
+  /// block and nothing of what is before it; here it becomes one id for each way to get there.
+  explicit PieceBuilder(std::int64_t block_tokens, bool content_ids = false)
+      : block_tokens_(block_tokens), content_ids_(content_ids) {}
 
   void begin(Trace& piece);
   [[nodiscard]] bool full() const {
@@ -67,8 +69,10 @@ class PieceBuilder {
 
   Trace* piece_{nullptr};
   std::int64_t block_tokens_;
+  bool content_ids_;
   std::int64_t name_bytes_{0};
   bool optional_{false};  ///< the piece has an optional number column
+  IdInterner contents_;   ///< of the source, where they are not chained
   IdInterner ids_;
   NameInterner sessions_;
   NameInterner tenants_;

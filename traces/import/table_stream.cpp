@@ -14,8 +14,9 @@ TableStream::TableStream(Inputs inputs, ColumnMap map, std::string_view format)
     : map_(std::move(map)),
       input_(std::move(inputs.first)),
       rest_(std::move(inputs.rest)),
-      builder_(map_.block_tokens) {
+      builder_(map_.block_tokens, map_.content_ids) {
   summary_.block_tokens = map_.block_tokens;
+  summary_.shares_clock = !map_.at(Role::kArrival).names.empty();
   summary_.provenance.format = format;
   summary_.provenance.sources.push_back(file_name(input_->path()));
   for (const std::string& path : rest_) summary_.provenance.sources.push_back(file_name(path));
@@ -45,6 +46,10 @@ Result<bool> TableStream::next(Trace& piece) {
         if (builder_.rows() == 0) return bad_input("a trace without requests").at_file(input_->path());
         ended_ = true;
         builder_.finish(summary_);
+        if (!summary_.shares_clock)
+          summary_.provenance.warnings.insert(
+              summary_.provenance.warnings.begin(),
+              "The file says nothing of when requests arrive: all of them arrive at one moment.");
         break;
       }
       continue;

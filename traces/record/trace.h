@@ -54,7 +54,7 @@ struct Trace {
   std::vector<std::int64_t> ttft_ns;     ///< measured by the source; -1 = not stated
   std::vector<std::int64_t> e2e_ns;      ///< measured by the source; -1 = not stated
 
-  bool shares_clock{true};  ///< false: times are per session, so span and rate have no meaning
+  bool shares_clock{true};  ///< false: times are per session or not recorded, so span and rate have no meaning
   std::string digest;       ///< 16 hex digits over the columns above, made when read or imported
   Provenance provenance;
 

@@ -256,24 +256,23 @@ TEST(Map, TextOfAMapReadsBackTheSame) {
 }
 
 TEST(Detection, UnknownTablesGetAProposal) {
-  EXPECT_EQ(
-      import_error("arrived_at,num_prefill_tokens,num_decode_tokens\n0.5,1,2\n"),
-      "t: no known format has these columns: arrived_at, num_prefill_tokens, num_decode_tokens; say what "
-      "they are to kvplan trace import, as in --format csv --map "
-      "arrival=arrived_at:s,input=num_prefill_tokens,output=num_decode_tokens");
+  EXPECT_EQ(import_error("arrival_time,prefill_tokens,decode_tokens\n0.5,1,2\n"),
+            "t: no known format has these columns: arrival_time, prefill_tokens, decode_tokens; say what "
+            "they are to kvplan trace import, as in --format csv --map "
+            "arrival=arrival_time:s,input=prefill_tokens,output=decode_tokens");
   EXPECT_EQ(import_error("{\"ts_ms\": 1, \"promptTokens\": 5, \"completion_tokens\": 2}\n"),
             "t: no known format has these columns: ts_ms, promptTokens, completion_tokens; say what they "
             "are to kvplan trace import, as in --format jsonl --map "
             "arrival=ts_ms:ms,input=promptTokens,output=completion_tokens");
   EXPECT_EQ(
-      import_error("Timestamp,Model,Request tokens,Response tokens,Total tokens,Log Type\n1,2,3,4,5,6\n")
+      import_error("Timestamp,Agent,Request tokens,Response tokens,Total tokens,Log Type\n1,2,3,4,5,6\n")
           .substr(113),
       "say what they are to kvplan trace import, as in --format csv --map "
       "'arrival=Timestamp:s,input=Request tokens,output=Response tokens'");
 }
 
 TEST(Detection, AProposalThatFitsWorks) {
-  const std::string table = "arrived_at,num_prefill_tokens,num_decode_tokens\n0.5,1,2\n";
+  const std::string table = "arrival_time,prefill_tokens,decode_tokens\n0.5,1,2\n";
   const std::string error = import_error(table);
   const Trace trace = imported(table, with_map("csv", error.substr(error.find("--map ") + 6)));
   EXPECT_EQ(trace.arrival_ns, Times{500000000});
@@ -282,11 +281,12 @@ TEST(Detection, AProposalThatFitsWorks) {
 TEST(Detection, RowsThatOnlyLookLikeMooncakeAreNotGuessed) {
   // Bailian counts seconds and does not chain its ids; LMBench writes nanoseconds as text; without ids the
   // unit is open.
+  EXPECT_EQ(imported("{\"chat_id\":1,\"parent_chat_id\":-1,\"timestamp\":61.1,\"input_length\":5,"
+                     "\"output_length\":2,\"type\":\"text\",\"turn\":1,\"hash_ids\":[1]}")
+                .provenance.format,
+            "bailian");
   for (const char* row :
-       {"{\"chat_id\":1,\"parent_chat_id\":-1,\"timestamp\":61.1,\"input_length\":5,\"output_length\":2,"
-        "\"type\":\"text\","
-        "\"turn\":1,\"hash_ids\":[1]}",
-        "{\"timestamp\":\"1700000000000000000\",\"input_length\":5,\"output_length\":2,\"hash_ids\":[1]}",
+       {"{\"timestamp\":\"1700000000000000000\",\"input_length\":5,\"output_length\":2,\"hash_ids\":[1]}",
         "{\"timestamp\":1,\"input_length\":5,\"output_length\":2}"})
     EXPECT_NE(import_error(row).find("no known format has these columns"), std::string::npos) << row;
 }
@@ -294,8 +294,7 @@ TEST(Detection, RowsThatOnlyLookLikeMooncakeAreNotGuessed) {
 TEST(Detection, WhatIsNoTable) {
   for (const std::string& text : {std::string("just words\n"), std::string("\x00\x01\x02\x03", 4),
                                   std::string("{\"a\""), std::string("[1,2,3]\n"), std::string("\n\n\n")})
-    EXPECT_EQ(import_error(text),
-              "t: not a trace in any known format (azure, csv, jsonl, kvplan-csv, mooncake, .kvt)");
+    EXPECT_EQ(import_error(text), "t: not a trace in any known format (" + testing::known_formats() + ")");
 }
 
 TEST(Detection, AnAmbiguousFileNamesTheCandidates) {

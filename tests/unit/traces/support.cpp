@@ -42,6 +42,12 @@ std::string import_error(std::string_view text, const ImportOptions& options) {
   return trace.ok() ? "no error" : trace.error().to_string();
 }
 
+std::string known_formats() {
+  std::string out;
+  for (const Importer* importer : importers()) out.append(importer->name).append(", ");
+  return out + ".kvt";
+}
+
 void expect_same(const Trace& a, const Trace& b) {
   EXPECT_EQ(a.arrival_ns, b.arrival_ns);
   EXPECT_EQ(a.input_tokens, b.input_tokens);

@@ -28,6 +28,9 @@ Result<Trace> import_text(std::string_view text, const ImportOptions& options = 
 /// The error line of an import that must fail; "no error" where it does not.
 std::string import_error(std::string_view text, const ImportOptions& options = {});
 
+/// Every importer and .kvt, as errors list them.
+std::string known_formats();
+
 /// Every column, name and count of two traces is the same (provenance aside).
 void expect_same(const Trace& a, const Trace& b);
 

@@ -1,0 +1,64 @@
+// JSON lines: one object per line, columns are its keys.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "traces/import/json_cursor.h"
+#include "traces/import/table_stream.h"
+
+namespace kvplan::traces {
+
+/// Life cycle: as `TraceStream`. A format whose rows say more than a map can is a subclass that reads the
+/// other keys as well; it gives up the fast way, which never looks at them.
+class JsonTable : public TableStream {
+ public:
+  enum class OtherKeys : std::uint8_t { kSkipped, kRead };
+  JsonTable(Inputs inputs, ColumnMap map, std::string_view format,
+            OtherKeys other_keys = OtherKeys::kSkipped);
+
+ protected:
+  /// The value of a key that no role has, to be read or skipped. False after `fail`, or where the JSON is broken.
+  virtual bool other_value(JsonCursor& json, std::string_view /*key*/) { return json.skip_value(); }
+  /// All keys of a row are read into `row_`. False after `fail`.
+  virtual bool end_row() { return true; }
+
+ private:
+  bool read_top() override { return true; }
+  bool read_row(std::string_view line) override;
+  /// Any object, key by key.
+  bool read_any_row(std::string_view line);
+  /// A row whose text between the values is that of the learned one. False, with nothing read for good, if it
+  /// is not.
+  bool read_like_learned(std::string_view line);
+  /// The role of a key, or -1.
+  int role_of(std::string_view key) const;
+  bool read_value(JsonCursor& json, Role role);
+  bool read_hashes(JsonCursor& json);
+
+  OtherKeys other_keys_;
+  struct Name {
+    std::string text;
+    std::int8_t role;
+    std::int8_t order;  ///< 0 = the role's own name, others are aliases
+  };
+  std::vector<Name> names_;
+  /// Rows of one file mostly differ in their numbers only: the text before each value, in order, and the
+  /// rest.
+  struct Value {
+    std::string before;
+    Role role;
+  };
+  std::vector<Value> learned_;
+  std::string learned_rest_;
+  std::int64_t misses_{0};
+  static constexpr std::int64_t kMostMisses = 64;  ///< in a row; after that every row is read key by key
+  std::vector<std::pair<std::size_t, std::size_t>>
+      value_at_;  ///< of the current row, where each value begins and ends
+  std::vector<Role> value_role_;
+  std::string session_text_;  ///< where a name had escapes or was a number
+  std::string tenant_text_;
+};
+
+}  // namespace kvplan::traces
