@@ -192,6 +192,7 @@ void MainWindow::request_run(bool discrete) {
   show_scenario();
   // Files that are being read bring their own scenario, and ask again when they are there.
   if (!trace_ || opening_ != 0) return;
+  if (trace_->import != document_.scenario().import) return read_again();
   cancelled_ = false;
   const auto& shown = timeline_->data();
   const bool close = shown && timeline_->range().length() < shown->whole().length() / kZoomOfDrag;
@@ -200,6 +201,17 @@ void MainWindow::request_run(bool discrete) {
   refining_ = false;
   stale_ = true;
   if (!stale_timer_.isActive()) stale_timer_.start();
+  progress_timer_.start();
+}
+
+void MainWindow::read_again() {
+  stale_ = true;
+  if (!stale_timer_.isActive()) stale_timer_.start();
+  // What could not be read is not tried again until something else is said about it: the message stays.
+  if (tried_import_ == document_.scenario().import) return;
+  tried_import_ = document_.scenario().import;
+  cancelled_ = false;
+  opening_ = worker_.open({}, document_.settings());
   progress_timer_.start();
 }
 
@@ -255,9 +267,12 @@ void MainWindow::show_numbers() {
 void MainWindow::show_opened(quint64 generation, const Opened& opened) {
   if (generation != opening_) return;
   opening_ = 0;
+  const bool again = tried_import_.has_value();
+  tried_import_.reset();
   if (opened.report) return show_report(generation, opened);
   report_.reset();
   trace_ = opened.trace;
+  if (again) return request_run(true);  // in the scenario of now
   wanted_view_ = opened.view;
   remember_opened(opened);
   result_.reset();  // of another trace: it is not greyed but replaced
@@ -325,6 +340,7 @@ void MainWindow::show_failure(quint64 generation, const Error& error) {
     return;
   }
   if (error.kind == ErrorKind::kInterrupted) {
+    if (files) tried_import_.reset();
     if (!cancelled_) return;
     messages_->show_note(files ? tr("Opening was cancelled.")
                                : tr("Cancelled: the picture is of an earlier scenario. Run > Run again."));

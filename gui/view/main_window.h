@@ -105,6 +105,8 @@ class MainWindow final : public QMainWindow {
   void show_refusal(const Error& error);
   void show_scenario();
   void request_run(bool discrete);
+  /// Reads the trace as the scenario of now says.
+  void read_again();
   void wish_run(std::int64_t bins, bool at_once);
   /// The picture of a movement with all its columns, when the hand rests.
   void refine();
@@ -129,12 +131,13 @@ class MainWindow final : public QMainWindow {
   TracePtr trace_;                              // null before the first one, and with a report
   std::shared_ptr<const LoadedReport> report_;  // null otherwise
   ResultPtr result_;
-  Generation wanted_{0};   // the newest run asked for
-  Generation opening_{0};  // files on their way; 0 = none
-  bool stale_{false};      // what is shown is not the scenario's
-  bool cancelled_{false};  // by the user
-  bool coarse_{false};     // the newest run has the columns of a movement
-  bool refining_{false};   // the newest run is the shown one with all columns
+  Generation wanted_{0};                               // the newest run asked for
+  Generation opening_{0};                              // files on their way; 0 = none
+  std::optional<traces::ImportOptions> tried_import_;  // with which the trace is read again, or could not be
+  bool stale_{false};                                  // what is shown is not the scenario's
+  bool cancelled_{false};                              // by the user
+  bool coarse_{false};                                 // the newest run has the columns of a movement
+  bool refining_{false};                               // the newest run is the shown one with all columns
   QString session_file_;
   std::optional<SessionView> wanted_view_;  // of a session, for its first picture
   Theme theme_{Theme::kSystem};

@@ -42,6 +42,7 @@ void MainWindow::open(const QStringList& paths) {
   for (const QString& path : paths) files.push_back(to_utf8(path));
   if (files.empty()) return;
   cancelled_ = false;
+  tried_import_.reset();
   opening_ = worker_.open(std::move(files), document_.settings());
   progress_timer_.start();
 }

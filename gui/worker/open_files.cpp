@@ -87,14 +87,15 @@ Status read_report(const std::string& path, const core::RunControl& control, Rea
 
 }  // namespace
 
-Result<TracePtr> read_trace(const std::string& path, const core::RunControl& control,
-                            ReadProgress& progress) {
+Result<TracePtr> read_trace(const std::string& path, const traces::ImportOptions& import,
+                            const core::RunControl& control, ReadProgress& progress) {
   traces::Inputs inputs;
   KVPLAN_TRY(inputs.first, open_counted(path, control, progress));
-  KVPLAN_TRY(const std::unique_ptr<traces::TraceStream> stream, traces::open_stream(std::move(inputs), {}));
+  KVPLAN_TRY(const std::unique_ptr<traces::TraceStream> stream,
+             traces::open_stream(std::move(inputs), import));
   StoppableStream stoppable(*stream, control);
   KVPLAN_TRY(traces::Trace trace, traces::collect(stoppable));
-  return TracePtr(std::make_shared<LoadedTrace>(LoadedTrace{path, std::move(trace)}));
+  return TracePtr(std::make_shared<LoadedTrace>(LoadedTrace{path, import, std::move(trace)}));
 }
 
 Result<Opened> open_files(const std::vector<std::string>& paths, std::vector<plan::Setting> current,
@@ -124,7 +125,7 @@ Result<Opened> open_files(const std::vector<std::string>& paths, std::vector<pla
     return bad_input("names no trace; open it together with one")
         .at_file(paths.empty() ? std::string() : paths.back())
         .at_field("workload.trace");
-  KVPLAN_TRY(opened.trace, read_trace(scenario.trace, control, progress));
+  KVPLAN_TRY(opened.trace, read_trace(scenario.trace, scenario.import, control, progress));
   return opened;
 }
 

@@ -15,9 +15,10 @@
 
 namespace kvplan::gui {
 
-/// A trace in memory and the path that it was read from. Immutable; shared by all runs on it.
+/// A trace in memory and how it came there. Immutable; shared by all runs on it.
 struct LoadedTrace {
   std::string path;
+  traces::ImportOptions import;
   traces::Trace trace;
 };
 using TracePtr = std::shared_ptr<const LoadedTrace>;
@@ -47,11 +48,12 @@ struct ReadProgress {
 
 /// Reads a whole trace piece by piece; ends early when `control` wants to stop (an error of kind
 /// kInterrupted).
-Result<TracePtr> read_trace(const std::string& path, const core::RunControl& control, ReadProgress& progress);
+Result<TracePtr> read_trace(const std::string& path, const traces::ImportOptions& import,
+                            const core::RunControl& control, ReadProgress& progress);
 
 /// A report is opened by itself. Of several scenarios or traces the last one counts. Without a scenario the
 /// trace takes the place of the one in `current`; a scenario takes the place of all of them. Errors: a file
-/// is neither, cannot be read, or there is no trace among them.
+/// is neither, cannot be read, or there is no trace among them. Without paths the trace of `current` is read again.
 Result<Opened> open_files(const std::vector<std::string>& paths, std::vector<plan::Setting> current,
                           const core::RunControl& control, ReadProgress& progress);
 

@@ -4,6 +4,7 @@
 
 #include "simulator/base/check.h"
 #include "simulator/cli/command.h"
+#include "simulator/cli/import_options.h"
 #include "simulator/cli/number_option.h"
 #include "simulator/cli/outputs.h"
 #include "simulator/plan/cache_drivers.h"
@@ -18,6 +19,7 @@ struct CacheFlags {
   std::string trace, engine{"vllm-v1"}, driver, csv, step_csv;
   plan::CacheOptions options;
   bool no_prefix_cache{false};
+  traces::ImportOptions import;
 };
 
 /// Larger pools the allocator refuses, with its own limit.
@@ -104,7 +106,7 @@ Status run(CacheFlags& flags) {
   KVPLAN_TRY_DO(check_apart({flags.trace}, {flags.csv, flags.step_csv}));
   flags.options.prefix_cache = !flags.no_prefix_cache;
   flags.options.stop_asked = interrupted;
-  KVPLAN_TRY(const traces::Trace trace, traces::open_trace(flags.trace, {}, interrupted));
+  KVPLAN_TRY(const traces::Trace trace, traces::open_trace(flags.trace, flags.import, interrupted));
   return flags.driver == "seq" ? run_seq(flags, trace) : run_sched(flags, trace);
 }
 
@@ -116,6 +118,7 @@ void add_cache(CLI::App& app, Outcome& outcome) {
   auto flags = std::make_shared<CacheFlags>();
   core::SchedulerParams& scheduler = flags->options.scheduler;
   command->add_option("trace", flags->trace, "Trace: a .kvt or any importable file")->required();
+  add_import_options(*command, flags->import);
   command->add_option("--engine", flags->engine, "Engine that is followed")
       ->check(CLI::IsMember({"vllm-v1"}));
   command->add_option("--driver", flags->driver, "seq: one request at a time; sched: the whole scheduler")

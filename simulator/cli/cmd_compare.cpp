@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "simulator/cli/command.h"
+#include "simulator/cli/import_options.h"
 #include "simulator/cli/number_option.h"
 #include "simulator/cli/outputs.h"
 #include "simulator/cli/progress.h"
@@ -24,7 +25,8 @@ struct CompareFlags {
 };
 
 std::string command_line(const CompareFlags& flags) {
-  std::string out = "kvplan compare " + report::shell_quoted(flags.input.path);
+  std::string out =
+      "kvplan compare " + report::shell_quoted(flags.input.path) + import_flags(flags.input.import);
   for (const std::string& set : flags.input.sets) out += " --set " + report::shell_quoted(set);
   for (const std::string& vary : flags.varies) out += " --vary " + report::shell_quoted(vary);
   return out + " --html " + report::shell_quoted(flags.html);

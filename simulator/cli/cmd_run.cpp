@@ -5,6 +5,7 @@
 
 #include "simulator/cli/command.h"
 #include "simulator/cli/event_log_output.h"
+#include "simulator/cli/import_options.h"
 #include "simulator/cli/number_option.h"
 #include "simulator/cli/outputs.h"
 #include "simulator/cli/progress.h"
@@ -43,7 +44,7 @@ Status check_outputs(const RunFlags& flags) {
 }
 
 std::string command_line(const RunFlags& flags) {
-  std::string out = "kvplan run " + report::shell_quoted(flags.input.path);
+  std::string out = "kvplan run " + report::shell_quoted(flags.input.path) + import_flags(flags.input.import);
   for (const std::string& set : flags.input.sets) out += " --set " + report::shell_quoted(set);
   if (flags.timeline_bins != kTimelineBins) out += " --timeline-bins " + std::to_string(flags.timeline_bins);
   return out + " --html " + report::shell_quoted(flags.html);

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "simulator/cli/command.h"
+#include "simulator/cli/import_options.h"
 #include "simulator/cli/number_option.h"
 #include "simulator/cli/outputs.h"
 #include "simulator/cli/trace_report.h"
@@ -25,22 +26,6 @@ struct TraceOptions {
   std::int64_t rows{10};
   traces::ImportOptions import;
 };
-
-void add_import_options(CLI::App& command, TraceOptions& options) {
-  std::string formats;
-  for (const traces::Importer* importer : traces::importers())
-    formats += (formats.empty() ? "" : ", ") + std::string(importer->name);
-  command.add_option("--format", options.import.format,
-                     "Importer, instead of what the content says: " + formats);
-  command.add_option(
-      "--map", options.import.map,
-      "Columns of a table (--format csv or jsonl): arrival=COLUMN[:s|ms|us|ns|iso],input=COLUMN,"
-      "output=COLUMN[,session=,tenant=,max_tokens=,hashes=COLUMN,block=N,"
-      "ids=content|chained,ttft=,e2e=]");
-  add_whole_number(command, "--block", {1, std::int64_t{1} << 20},
-                   "Tokens of one prefix id, where the format leaves it open", "",
-                   [&options](std::int64_t tokens) { options.import.block_tokens = tokens; });
-}
 
 void note(const std::string& text) {
   std::fprintf(stderr, "%s\n", text.c_str());
@@ -142,7 +127,7 @@ void add_synth(CLI::App& trace, Outcome& outcome) {
 CLI::App* add_action(CLI::App& trace, Outcome& outcome, const char* name, const char* help,
                      Status (*action)(const TraceOptions&), const std::shared_ptr<TraceOptions>& options) {
   CLI::App* const command = trace.add_subcommand(name, help);
-  add_import_options(*command, *options);
+  add_import_options(*command, options->import);
   run_as(*command, outcome, [action, options] { return action(*options); });
   return command;
 }

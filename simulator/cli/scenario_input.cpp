@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 
 #include "simulator/cli/command.h"
+#include "simulator/cli/import_options.h"
 #include "simulator/io/scenario_file.h"
 #include "traces/import/open_trace.h"
 #include "traces/io/input.h"
@@ -15,6 +16,7 @@ void add_scenario_options(CLI::App& command, ScenarioInput& input) {
   command.add_option("--set", input.sets, "PATH=VALUE: change one value of the scenario; may be repeated")
       ->take_all()
       ->allow_extra_args(false);
+  add_import_options(command, input.import);
 }
 
 bool is_scenario(traces::Input& file) {
@@ -45,6 +47,10 @@ Result<std::vector<plan::Setting>> read_settings(const ScenarioInput& input) {
   } else {
     settings.push_back({"workload.trace", input.path, {}, 0});
   }
+  if (!input.import.format.empty()) settings.push_back({"workload.format", input.import.format, {}, 0});
+  if (!input.import.map.empty()) settings.push_back({"workload.map", input.import.map, {}, 0});
+  if (input.import.block_tokens > 0)
+    settings.push_back({"workload.block_tokens", std::to_string(input.import.block_tokens), {}, 0});
   for (const std::string& text : input.sets) {
     KVPLAN_TRY(plan::Setting setting, plan::parse_setting(text));
     settings.push_back(std::move(setting));
@@ -61,7 +67,7 @@ std::vector<std::string> files_of(const plan::Scenario& scenario) {
 Result<traces::Trace> read_trace_of(const plan::Scenario& scenario) {
   if (scenario.trace.empty())
     return bad_input("names no trace; give --set workload.trace=FILE").at_field("workload.trace");
-  return traces::open_trace(scenario.trace, {}, interrupted);
+  return traces::open_trace(scenario.trace, scenario.import, interrupted);
 }
 
 }  // namespace kvplan::cli

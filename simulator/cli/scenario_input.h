@@ -16,10 +16,11 @@ namespace kvplan::cli {
 
 struct ScenarioInput {
   std::string path;               ///< scenario file or trace
+  traces::ImportOptions import;   ///< of the trace
   std::vector<std::string> sets;  ///< PATH=VALUE
 };
 
-/// `input` and `--set`. The place must live as long as the command.
+/// `input`, `--set` and those of import_options.h. The place must live as long as the command.
 void add_scenario_options(CLI::App& command, ScenarioInput& input);
 
 /// True if the file is a scenario, or was meant as one: by its name (.json, .kvs) or since it begins with {,
@@ -27,7 +28,8 @@ void add_scenario_options(CLI::App& command, ScenarioInput& input);
 /// read means nothing: ask `failed` of it.
 bool is_scenario(traces::Input& file);
 
-/// Settings in the order in which they count: the file's (or the bare trace as workload.trace), then --set.
+/// Settings in the order in which they count: the file's (or the bare trace as workload.trace), then the options
+/// of the import, then --set.
 Result<std::vector<plan::Setting>> read_settings(const ScenarioInput& input);
 
 /// The files that a run of it reads.

@@ -194,14 +194,15 @@ Result<Comparison> compare(const std::vector<Setting>& settings, const std::vect
   for (const Job& job : jobs)
     if (job.scenario && options.check) KVPLAN_TRY_DO(options.check(*job.scenario));
 
-  std::map<std::string, traces::Trace> traces;
+  std::map<std::pair<std::string, traces::ImportOptions>, traces::Trace> traces;
   std::int64_t requests = 0;
   for (Job& job : jobs) {
     if (!job.scenario) continue;
-    auto found = traces.find(job.scenario->trace);
+    const auto file = std::make_pair(job.scenario->trace, job.scenario->import);
+    auto found = traces.find(file);
     if (found == traces.end()) {
       KVPLAN_TRY(traces::Trace trace, read_trace(*job.scenario));
-      found = traces.emplace(job.scenario->trace, std::move(trace)).first;
+      found = traces.emplace(file, std::move(trace)).first;
     }
     job.trace = &found->second;
     requests += requests_to_serve(*job.scenario, *job.trace, run_options(options));

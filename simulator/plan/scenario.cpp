@@ -19,8 +19,18 @@ constexpr std::int64_t kMost = std::int64_t{1} << 62;
 
 constexpr std::string_view kModelOfRecordings = "recording";
 
-constexpr std::array<Field, 18> kFields{{
+constexpr std::array<Field, 21> kFields{{
     {.path = "workload.trace", .help = "Trace file: a .kvt or any importable file"},
+    {.path = "workload.format", .help = "Importer of the trace's file, instead of what its content says"},
+    {.path = "workload.map",
+     .help = "Columns of the trace's file if it is another table: "
+             "arrival=COLUMN[:s|ms|us|ns|iso],input=COLUMN,output=COLUMN[,...]"},
+    {.path = "workload.block_tokens",
+     .help = "Tokens of one prefix id in the trace's file, where its format leaves that open",
+     .kind = FieldKind::kInteger,
+     .unit = Unit::kTokens,
+     .low = 1,
+     .high = std::int64_t{1} << 20},
     {.path = "workload.rate_scale",
      .help = "Requests arrive this many times as fast (p/q or decimal)",
      .kind = FieldKind::kFraction,
@@ -421,6 +431,8 @@ Result<Scenario> resolve(std::span<const Setting> settings) {
   }
 
   s.trace = s.text("workload.trace");
+  s.import = {s.text("workload.format"), s.text("workload.map"),
+              integer_of(s, "workload.block_tokens").value_or(0)};
   KVPLAN_TRY(s.rate_scale, parse_fraction(s.text("workload.rate_scale")));
   s.limit = integer_of(s, "workload.limit").value_or(-1);
   s.seed = static_cast<std::uint64_t>(integer_of(s, "seed").value_or(0));

@@ -20,6 +20,7 @@
 #include "simulator/model/model_shape.h"
 #include "simulator/plan/workload_builder.h"
 #include "simulator/policies/allocators.h"
+#include "traces/record/import_options.h"
 
 namespace kvplan::plan {
 
@@ -73,6 +74,7 @@ struct Scenario {
   std::vector<std::vector<std::string>> given_params;  ///< of components: parameters that were given
 
   std::string trace;
+  traces::ImportOptions import;  ///< how `trace` is read
   Fraction rate_scale;
   std::int64_t limit{-1};
   std::uint64_t seed{0};

@@ -309,5 +309,33 @@ TEST_F(GuiSession, TenRecentFilesEachOnce) {
   EXPECT_TRUE(QSettings().fileName().startsWith(QDir::tempPath())) << "nobody's own settings are touched";
 }
 
+TEST(GuiImport, AnotherTableIsReadAsTheScenarioSays) {
+  const QTemporaryDir folder;
+  const QString table = folder.filePath(QStringLiteral("t.csv"));
+  write_file(table, "when,a,b\n0,100,20\n1,100,20\n2,100,20\n");
+  const auto window = make_window(false);
+  window->open({table});
+  ASSERT_TRUE(wait_for([&] { return !window->messages()->text().isEmpty(); }));
+  EXPECT_TRUE(window->messages()->text().contains(QStringLiteral("--map"))) << "it says what to do";
+  window->edit(QStringLiteral("workload.map"), QStringLiteral("arrival=when:s,input=a,output=b"));
+  window->open({table});
+  wait_shown(*window);
+  const auto outputs = [&] { return window->result()->run.output_tokens; };
+  EXPECT_EQ(outputs(), 60);
+  // Another word about the columns reads the file again; undo reads it once more.
+  window->edit(QStringLiteral("workload.map"), QStringLiteral("arrival=when:s,input=b,output=a"));
+  ASSERT_TRUE(wait_for([&] { return outputs() == 300 && window->settled(); }));
+  window->document().undo_stack().undo();
+  ASSERT_TRUE(wait_for([&] { return outputs() == 60 && window->settled(); }));
+  // What cannot be read leaves the picture, greyed, and is not tried over and over.
+  window->edit(QStringLiteral("workload.map"), QStringLiteral("arrival=when:s,input=b,output=nowhere"));
+  ASSERT_TRUE(wait_for([&] { return window->messages()->text().contains(QStringLiteral("nowhere")); }));
+  EXPECT_EQ(outputs(), 60);
+  window->edit(QStringLiteral("workload.limit"), QStringLiteral("2"));
+  EXPECT_FALSE(window->worker().busy());
+  window->edit(QStringLiteral("workload.map"), QStringLiteral("arrival=when:s,input=a,output=b"));
+  ASSERT_TRUE(wait_for([&] { return outputs() == 40 && window->settled(); }));
+}
+
 }  // namespace
 }  // namespace kvplan::gui

@@ -15,7 +15,7 @@ namespace kvplan::gui {
 const TracePtr& micro_trace() {
   static const TracePtr kTrace = [] {
     ReadProgress progress;
-    return read_trace(kMicroTrace, core::RunControl{}, progress).value();
+    return read_trace(kMicroTrace, {}, core::RunControl{}, progress).value();
   }();
   return kTrace;
 }

@@ -107,12 +107,12 @@ TEST(GuiWorker, OpensTracesAndSaysWhatIsWrongWithOthers) {
 
 TEST(GuiWorker, ReadingCountsTheBytesOfTheFile) {
   ReadProgress progress;
-  ASSERT_TRUE(read_trace(kMicroTrace, core::RunControl{}, progress).ok());
+  ASSERT_TRUE(read_trace(kMicroTrace, {}, core::RunControl{}, progress).ok());
   EXPECT_EQ(progress.total, static_cast<std::int64_t>(std::filesystem::file_size(kMicroTrace)));
   EXPECT_EQ(progress.bytes, progress.total);
   core::RunControl stopped;
   stopped.stop = true;
-  const auto ended = read_trace(kMicroTrace, stopped, progress);
+  const auto ended = read_trace(kMicroTrace, {}, stopped, progress);
   ASSERT_FALSE(ended.ok());
   EXPECT_EQ(ended.error().kind, ErrorKind::kInterrupted);
 }

@@ -17,16 +17,10 @@
 #include "simulator/base/result.h"
 #include "traces/import/column_map.h"
 #include "traces/io/input.h"
+#include "traces/record/import_options.h"
 #include "traces/record/trace_stream.h"
 
 namespace kvplan::traces {
-
-/// What a user can say about the input.
-struct ImportOptions {
-  std::string format;            ///< importer name; empty = the content decides
-  std::string map;               ///< text of --map; only for tables
-  std::int64_t block_tokens{0};  ///< --block: tokens of one prefix id; 0 = as the format has it
-};
 
 /// The beginning of a file, for recognising its format.
 struct Sniff {

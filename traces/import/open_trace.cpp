@@ -41,7 +41,7 @@ Result<std::unique_ptr<TraceStream>> open_stream(Inputs inputs, const ImportOpti
   if (empty) return bad_input("the file is empty").at_file(first.path());
   if (looks_like_kvt(first)) {
     if (!inputs.rest.empty()) return bad_input("a .kvt is read alone").at_file(first.path());
-    if (!options.format.empty() || !options.map.empty() || options.block_tokens != 0)
+    if (!options.empty())
       return bad_input("is a .kvt: --format, --map and --block are for other files").at_file(first.path());
     return open_kvt(std::move(inputs.first));
   }
@@ -52,10 +52,16 @@ Result<std::unique_ptr<TraceStream>> open_stream(Inputs inputs, const ImportOpti
           .at_field("--map");
     return importer->open(std::move(inputs), options);
   }
-  if (!options.map.empty())
-    return bad_input("needs --format csv or --format jsonl beside it").at_field("--map");
   const Sniff head = sniff(first);
   if (first.failed()) return first.error();
+  if (!options.map.empty()) {
+    if (head.shape == Sniff::Shape::kUnknown)
+      return bad_input("needs a table: a CSV with a header, or JSON lines")
+          .at_file(first.path())
+          .at_field("--map");
+    KVPLAN_TRY(const Importer* table, importer_by_name(head.shape == Sniff::Shape::kCsv ? "csv" : "jsonl"));
+    return table->open(std::move(inputs), options);
+  }
   KVPLAN_TRY(const Importer* importer, choose_importer(head, importers(), first.path()));
   return importer->open(std::move(inputs), options);
 }

@@ -80,10 +80,8 @@ Result<const Importer*> choose_importer(const Sniff& sniff, std::span<const Impo
   const std::vector<const Importer*> all(among.begin(), among.end());
   if (sniff.shape == Sniff::Shape::kUnknown)
     return bad_input("not a trace in any known format (" + names_of(all) + ", .kvt)").at_file(path);
-  const std::string_view format = sniff.shape == Sniff::Shape::kCsv ? "csv" : "jsonl";
   return bad_input("no known format has these columns: " + listed(sniff.columns) +
-                   "; say what they are to kvplan trace import, as in --format " + std::string(format) + " " +
-                   propose_column_map(sniff.columns))
+                   "; say what they are, as in " + propose_column_map(sniff.columns))
       .at_file(path);
 }
 

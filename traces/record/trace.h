@@ -54,8 +54,9 @@ struct Trace {
   std::vector<std::int64_t> ttft_ns;     ///< measured by the source; -1 = not stated
   std::vector<std::int64_t> e2e_ns;      ///< measured by the source; -1 = not stated
 
-  bool shares_clock{true};  ///< false: times are per session or not recorded, so span and rate have no meaning
-  std::string digest;       ///< 16 hex digits over the columns above, made when read or imported
+  bool shares_clock{
+      true};           ///< false: times are per session or not recorded, so span and rate have no meaning
+  std::string digest;  ///< 16 hex digits over the columns above, made when read or imported
   Provenance provenance;
 
   [[nodiscard]] std::int64_t size() const { return static_cast<std::int64_t>(arrival_ns.size()); }

@@ -276,6 +276,32 @@ TEST(CliList, HasEveryComponentAndExplainEveryParameter) {
     EXPECT_TRUE(in_json("trace-format", importer->name)) << importer->name;
 }
 
+TEST(CliRun, ATableIsReadAsTheOptionsSay) {
+  const TemporaryFolder folder;
+  const std::string table = folder.file("t.csv");
+  write_file(table, "when,a,b,ids\n0,33,20,1;2;3\n1,33,20,1;2;4\n");
+  const std::string map = "arrival=when:s,input=a,output=b,hashes=ids,block=16";
+  const auto hits = [&](const std::string& rest) {
+    const Outcome outcome = run_kvplan("run " + table + rest + " --json -");
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    return outcome.out.substr(outcome.out.find("\"prefix_hit\""), 20);
+  };
+  EXPECT_EQ(hits(" --map " + map).substr(0, 18), "\"prefix_hit\": 32,\n");
+  EXPECT_EQ(hits(" --set workload.map=" + map), hits(" --map " + map));
+  EXPECT_EQ(hits(" --format csv --map " + map), hits(" --map " + map));
+  const Outcome wrong = run_kvplan("run " + table);
+  EXPECT_EQ(wrong.exit_code, 2);
+  EXPECT_EQ(wrong.err,
+            "kvplan: " + table +
+                ": no known format has these columns: when, a, b, ids; say what they are, as in --map "
+                "arrival=COLUMN:s,input=COLUMN,output=COLUMN\n");
+  const Outcome both = run_kvplan("compare " + table + " --map " + map + " --vary 'workload.map=" + map +
+                                  ";arrival=when:s,input=b,output=a' --json -");
+  EXPECT_EQ(both.exit_code, 0) << both.err;
+  EXPECT_NE(both.out.find("\"input\": 66"), std::string::npos);
+  EXPECT_NE(both.out.find("\"input\": 40"), std::string::npos) << "each as it says";
+}
+
 TEST(CliList, UnknownNamesAreOneLineWithTheNearest) {
   const Outcome family = run_kvplan("list allocater");
   EXPECT_EQ(family.exit_code, 2);

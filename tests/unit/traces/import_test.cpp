@@ -241,7 +241,7 @@ TEST(Map, MistakesInTheMap) {
   EXPECT_EQ(error(""),
             "--format: needs --map arrival=COLUMN[:s|ms|us|ns|iso],input=COLUMN,output=COLUMN[,...]");
   EXPECT_EQ(import_error("x", with_map("", "arrival=a")),
-            "--map: needs --format csv or --format jsonl beside it");
+            "t: --map: needs a table: a CSV with a header, or JSON lines");
   EXPECT_EQ(import_error("x", with_map("azure", "arrival=a")),
             "--map: goes with --format csv or --format jsonl, not with azure");
   EXPECT_EQ(import_error("x", with_map("azur", "")).substr(0, 59),
@@ -258,17 +258,23 @@ TEST(Map, TextOfAMapReadsBackTheSame) {
 TEST(Detection, UnknownTablesGetAProposal) {
   EXPECT_EQ(import_error("arrival_time,prefill_tokens,decode_tokens\n0.5,1,2\n"),
             "t: no known format has these columns: arrival_time, prefill_tokens, decode_tokens; say what "
-            "they are to kvplan trace import, as in --format csv --map "
+            "they are, as in --map "
             "arrival=arrival_time:s,input=prefill_tokens,output=decode_tokens");
   EXPECT_EQ(import_error("{\"ts_ms\": 1, \"promptTokens\": 5, \"completion_tokens\": 2}\n"),
             "t: no known format has these columns: ts_ms, promptTokens, completion_tokens; say what they "
-            "are to kvplan trace import, as in --format jsonl --map "
+            "are, as in --map "
             "arrival=ts_ms:ms,input=promptTokens,output=completion_tokens");
   EXPECT_EQ(
       import_error("Timestamp,Agent,Request tokens,Response tokens,Total tokens,Log Type\n1,2,3,4,5,6\n")
           .substr(113),
-      "say what they are to kvplan trace import, as in --format csv --map "
+      "say what they are, as in --map "
       "'arrival=Timestamp:s,input=Request tokens,output=Response tokens'");
+}
+
+TEST(Map, TheContentSaysWhichTableItIs) {
+  const std::string map = "arrival=a:s,input=b,output=c";
+  EXPECT_EQ(imported("a,b,c\n1,2,3\n", with_map("", map)).provenance.format, "csv");
+  EXPECT_EQ(imported("{\"a\":1,\"b\":2,\"c\":3}\n", with_map("", map)).provenance.format, "jsonl");
 }
 
 TEST(Detection, AProposalThatFitsWorks) {

@@ -1,0 +1,34 @@
+#include "simulator/cli/import_options.h"
+
+#include <CLI/CLI.hpp>
+
+#include "simulator/cli/number_option.h"
+#include "simulator/report/number_text.h"
+#include "traces/import/importer.h"
+
+namespace kvplan::cli {
+
+void add_import_options(CLI::App& command, traces::ImportOptions& options) {
+  std::string formats;
+  for (const traces::Importer* importer : traces::importers())
+    formats += (formats.empty() ? "" : ", ") + std::string(importer->name);
+  command.add_option("--format", options.format,
+                     "Importer of the trace, instead of what its content says: " + formats);
+  command.add_option(
+      "--map", options.map,
+      "Columns of the trace if it is another table: arrival=COLUMN[:s|ms|us|ns|iso],input=COLUMN,"
+      "output=COLUMN[,session=,tenant=,max_tokens=,hashes=COLUMN,block=N,ids=content|chained,ttft=,e2e=]");
+  add_whole_number(command, "--block", {1, std::int64_t{1} << 20},
+                   "Tokens of one prefix id in the trace, where its format leaves that open", "",
+                   [&options](std::int64_t tokens) { options.block_tokens = tokens; });
+}
+
+std::string import_flags(const traces::ImportOptions& options) {
+  std::string out;
+  if (!options.format.empty()) out += " --format " + report::shell_quoted(options.format);
+  if (!options.map.empty()) out += " --map " + report::shell_quoted(options.map);
+  if (options.block_tokens > 0) out += " --block " + std::to_string(options.block_tokens);
+  return out;
+}
+
+}  // namespace kvplan::cli
