@@ -252,6 +252,26 @@
         <translation>每个存储头的查询头数；0 表示：JSON 输入取 1，否则取查询头数 / KV 头数</translation>
     </message>
     <message>
+        <source>format</source>
+        <translation>格式</translation>
+    </message>
+    <message>
+        <source>Importer of the trace&apos;s file, instead of what its content says</source>
+        <translation>轨迹文件的导入格式，代替按内容判断</translation>
+    </message>
+    <message>
+        <source>map</source>
+        <translation>列对应</translation>
+    </message>
+    <message>
+        <source>Columns of the trace&apos;s file if it is another table: arrival=COLUMN[:s|ms|us|ns|iso],input=COLUMN,output=COLUMN[,...]</source>
+        <translation>轨迹文件是其他表格时各列的含义，写法与 kvplan 的导入命令相同</translation>
+    </message>
+    <message>
+        <source>Tokens of one prefix id in the trace&apos;s file, where its format leaves that open</source>
+        <translation>轨迹文件中一个前缀编号代表的 token 数，在格式没有规定时使用</translation>
+    </message>
+    <message>
         <source>rate scale</source>
         <translation>到达倍率</translation>
     </message>

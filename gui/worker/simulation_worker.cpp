@@ -124,9 +124,9 @@ void SimulationWorker::work() {
       running_ = control;
       reading_ = reading;
       running_since_.start();
-      running_requests_ = job->paths.empty() ? plan::requests_to_serve(job->scenario, job->trace->trace,
-                                                                       run_options(job->bins, *control))
-                                             : 0;
+      running_requests_ = job->trace ? plan::requests_to_serve(job->scenario, job->trace->trace,
+                                                               run_options(job->bins, *control))
+                                     : 0;
     }
     perform(*job, *control, *reading);
   }
@@ -134,7 +134,7 @@ void SimulationWorker::work() {
 
 void SimulationWorker::perform(const Job& job, core::RunControl& control, ReadProgress& reading) {
   const double begin = thread_cpu_seconds();
-  if (!job.paths.empty()) {
+  if (!job.trace) {
     auto opened_files = open_files(job.paths, job.current, control, reading);
     if (!opened_files.ok()) return fail(job.generation, opened_files.error());
     answer([this, generation = job.generation, files = std::move(opened_files).value()] {

@@ -75,11 +75,11 @@ class SimulationWorker final : public QObject {
  private:
   struct Job {
     Generation generation{0};
-    // A run:
+    // A run, where there is a trace:
     plan::Scenario scenario;
     TracePtr trace;
     std::int64_t bins{0};
-    // Reading, if not empty:
+    // Reading, where there is no trace:
     std::vector<std::string> paths;
     std::vector<plan::Setting> current;
   };
