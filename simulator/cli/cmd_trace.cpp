@@ -1,18 +1,17 @@
 // kvplan trace import|info|head|convert|synth: bring traces in, look at them, write them in another format,
-// make one up.
+// make one up. What changes a trace is in trace_edit_commands.cpp.
 #include <CLI/CLI.hpp>
 #include <cmath>
-#include <cstdio>
 #include <memory>
 
 #include "simulator/cli/command.h"
 #include "simulator/cli/import_options.h"
 #include "simulator/cli/number_option.h"
 #include "simulator/cli/outputs.h"
+#include "simulator/cli/trace_edit_commands.h"
+#include "simulator/cli/trace_output.h"
 #include "simulator/cli/trace_report.h"
 #include "traces/import/open_trace.h"
-#include "traces/io/kvt.h"
-#include "traces/io/text_export.h"
 #include "traces/record/memory_stream.h"
 #include "traces/synth/chat.h"
 
@@ -27,48 +26,19 @@ struct TraceOptions {
   traces::ImportOptions import;
 };
 
-void note(const std::string& text) {
-  std::fprintf(stderr, "%s\n", text.c_str());
-}
-
-/// What was written, its rate as a check of the time unit, and what was noticed.
-void note_written(const traces::WrittenTrace& written, const std::string& path) {
-  std::string text =
-      path + ": " + grouped(written.requests) + " requests from " + written.summary.provenance.format;
-  if (written.summary.shares_clock && written.span_ns > 0) {
-    const double span_s = static_cast<double>(written.span_ns) / static_cast<double>(kNsPerSecond);
-    text += " over " + fixed(span_s, 3) + " s, " +
-            fixed(static_cast<double>(written.requests - 1) / span_s, 3) + " per second";
-  }
-  note(text + ", digest " + written.summary.digest);
-  for (const std::string& warning : written.summary.provenance.warnings) note("warning: " + warning);
-}
-
 Status run_import(const TraceOptions& options) {
   KVPLAN_TRY_DO(check_apart(options.inputs, {options.output}));
   KVPLAN_TRY(const std::unique_ptr<traces::TraceStream> stream,
              traces::open_stream(options.inputs, options.import));
-  KVPLAN_TRY(const traces::WrittenTrace written, traces::write_kvt(*stream, options.output, interrupted));
-  note_written(written, options.output);
-  return Done{};
+  return write_kvt_trace(*stream, options.output);
 }
 
 Status run_convert(const TraceOptions& options) {
   KVPLAN_TRY_DO(check_apart(options.inputs, {options.output}));
-  traces::TextFormat format{};
-  if (!traces::text_format_from(options.output, format)) {
-    if (options.output.find(".kvt") == std::string::npos)
-      return bad_input("expected an ending .kvt, .csv or .jsonl, before .gz or .zst if any")
-          .at_file(options.output)
-          .at_field("--output");
-    return run_import(options);
-  }
+  KVPLAN_TRY_DO(check_trace_output(options.output));
   KVPLAN_TRY(const std::unique_ptr<traces::TraceStream> stream,
              traces::open_stream(options.inputs, options.import));
-  KVPLAN_TRY_DO(traces::write_text_trace(*stream, format, options.output, interrupted));
-  if (format == traces::TextFormat::kCsv && stream->summary().block_tokens > 0)
-    note("warning: a CSV holds no prefix ids; convert to .jsonl or .kvt to keep them");
-  return Done{};
+  return write_trace(*stream, options.output);
 }
 
 struct SynthOptions {
@@ -82,9 +52,7 @@ Status run_synth(const SynthOptions& options) {
   chat.rate_mhz = std::llround(options.rate_per_s * 1000);
   KVPLAN_TRY(const traces::Trace trace, traces::make_chat(chat));
   traces::MemoryStream stream(trace);
-  KVPLAN_TRY(const traces::WrittenTrace written, traces::write_kvt(stream, options.output, interrupted));
-  note_written(written, options.output);
-  return Done{};
+  return write_kvt_trace(stream, options.output);
 }
 
 Status run_info(const TraceOptions& options) {
@@ -162,6 +130,7 @@ void add_trace(CLI::App& app, Outcome& outcome) {
   convert->add_option("-o,--output", convert_options->output, "The file to write; its ending says the format")
       ->required();
 
+  add_trace_edits(*trace, outcome);
   add_synth(*trace, outcome);
 }
 

@@ -38,10 +38,11 @@ const std::vector<Layer>& layers() {
     table.push_back({"simulator/frame", {"simulator/base"}});
     table.push_back({"traces/io", {"simulator/base", "simulator/frame", "traces/record"}});
     table.push_back({"traces/import", {"simulator/base", "traces/record", "traces/io"}});
+    table.push_back({"traces/edit", {"simulator/base", "traces/record"}});
     table.push_back({"traces/synth", {"simulator/base", "traces/record"}});
     below.insert(below.end(), {"simulator/frame", "traces/io"});
     level({"simulator/io"});
-    below.insert(below.end(), {"simulator/report", "traces/import", "traces/synth"});
+    below.insert(below.end(), {"simulator/report", "traces/import", "traces/edit", "traces/synth"});
     table.push_back({"simulator/cli", below});
     table.push_back({"simulator/bench", below});
     for (const auto* folder : {"gui/viewmodel", "gui/worker", "gui/view", "gui/app"}) level({folder});

@@ -1,0 +1,131 @@
+#include "simulator/cli/trace_edit_commands.h"
+
+#include <CLI/CLI.hpp>
+#include <cmath>
+#include <memory>
+
+#include "simulator/cli/import_options.h"
+#include "simulator/cli/number_option.h"
+#include "simulator/cli/outputs.h"
+#include "simulator/cli/trace_output.h"
+#include "traces/edit/edits.h"
+#include "traces/import/open_trace.h"
+#include "traces/record/memory_stream.h"
+
+namespace kvplan::cli {
+namespace {
+
+constexpr double kMostSeconds = 9e9;  // fits as nanoseconds
+
+struct EditOptions {
+  std::vector<std::string> inputs;
+  std::string output;
+  traces::ImportOptions import;
+  double from_s{0}, to_s{kMostSeconds};
+  std::int64_t requests{1000}, seed{0};
+  std::string rate{"1"}, input_length{"1"}, output_length{"1"};
+};
+
+Status write_edited(Result<traces::Trace> edited, const EditOptions& options) {
+  if (!edited.ok()) return std::move(edited).error().at_file(options.inputs.front());
+  traces::MemoryStream stream(edited.value());
+  return write_trace(stream, options.output);
+}
+
+Status check_paths(const EditOptions& options) {
+  KVPLAN_TRY_DO(check_apart(options.inputs, {options.output}));
+  return check_trace_output(options.output);
+}
+
+Result<traces::Trace> only_input(const EditOptions& options) {
+  KVPLAN_TRY_DO(check_paths(options));
+  return traces::open_trace(options.inputs.front(), options.import, interrupted);
+}
+
+std::int64_t ns_of(double seconds) {
+  return std::llround(seconds * static_cast<double>(kNsPerSecond));
+}
+
+Status run_window(const EditOptions& options) {
+  if (options.from_s >= options.to_s) return bad_input("expected a time after --from").at_field("--to");
+  KVPLAN_TRY(const traces::Trace trace, only_input(options));
+  return write_edited(traces::window_of(trace, ns_of(options.from_s), ns_of(options.to_s)), options);
+}
+
+Status run_sample(const EditOptions& options) {
+  KVPLAN_TRY(const traces::Trace trace, only_input(options));
+  return write_edited(traces::sample_of(trace, options.requests, static_cast<std::uint64_t>(options.seed)),
+                      options);
+}
+
+Result<Fraction> fraction_of(const std::string& text, const char* option) {
+  Result<Fraction> fraction = parse_fraction(text);
+  if (!fraction.ok()) return std::move(fraction).error().at_field(option);
+  return fraction;
+}
+
+Status run_scale(const EditOptions& options) {
+  traces::Scaling scaling;
+  KVPLAN_TRY(scaling.rate, fraction_of(options.rate, "--rate"));
+  KVPLAN_TRY(scaling.input, fraction_of(options.input_length, "--input-length"));
+  KVPLAN_TRY(scaling.output, fraction_of(options.output_length, "--output-length"));
+  KVPLAN_TRY(const traces::Trace trace, only_input(options));
+  return write_edited(traces::scaled(trace, scaling), options);
+}
+
+Status run_merge(const EditOptions& options) {
+  KVPLAN_TRY_DO(check_paths(options));
+  std::vector<traces::Trace> traces;
+  for (const std::string& path : options.inputs) {
+    KVPLAN_TRY(traces::Trace trace, traces::open_trace(path, options.import, interrupted));
+    traces.push_back(std::move(trace));
+  }
+  std::vector<const traces::Trace*> all;
+  all.reserve(traces.size());
+  for (const traces::Trace& trace : traces) all.push_back(&trace);
+  KVPLAN_TRY(const traces::Trace merged, traces::merged(all));
+  traces::MemoryStream stream(merged);
+  return write_trace(stream, options.output);
+}
+
+}  // namespace
+
+void add_trace_edits(CLI::App& trace, Outcome& outcome) {
+  const auto make = [&](const char* name, const char* help, Status (*action)(const EditOptions&),
+                        int inputs) {
+    auto options = std::make_shared<EditOptions>();
+    CLI::App* const command = trace.add_subcommand(name, help);
+    CLI::Option* const files =
+        command->add_option("TRACE", options->inputs, "A .kvt or any importable file, plain, .gz or .zst");
+    files->required()->expected(inputs);
+    command
+        ->add_option("-o,--output", options->output,
+                     "The .kvt, .csv or .jsonl to write; its ending says the format")
+        ->required();
+    add_import_options(*command, options->import);
+    run_as(*command, outcome, [action, options] { return action(*options); });
+    return std::pair(command, options);
+  };
+  auto [window, window_options] =
+      make("window", "The requests that arrive between two times since the first", run_window, 1);
+  add_number(*window, "--from", window_options->from_s, {0, kMostSeconds}, "Begin, in seconds; itself in it");
+  add_number(*window, "--to", window_options->to_s, {0, kMostSeconds}, "End, in seconds; itself not in it");
+
+  auto [sample, sample_options] =
+      make("sample", "Requests drawn by chance without replacement; whole sessions where there are any",
+           run_sample, 1);
+  add_whole_number(*sample, "-n,--requests", sample_options->requests, {1, INT64_MAX}, "How many, at least");
+  add_whole_number(*sample, "--seed", sample_options->seed, {0, INT64_MAX}, "Another seed, another sample");
+
+  auto [scale, scale_options] = make("scale", "Another rate, other lengths", run_scale, 1);
+  scale->add_option("--rate", scale_options->rate,
+                    "Requests arrive this many times as fast (p/q or decimal)");
+  scale->add_option("--input-length", scale_options->input_length, "Prompts are this many times as long");
+  scale->add_option("--output-length", scale_options->output_length, "Outputs are this many times as long");
+
+  make("merge",
+       "Several traces at once, each from its first arrival on; their prefixes and sessions stay apart",
+       run_merge, -1);
+}
+
+}  // namespace kvplan::cli

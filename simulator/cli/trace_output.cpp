@@ -1,0 +1,55 @@
+#include "simulator/cli/trace_output.h"
+
+#include <cstdio>
+
+#include "simulator/cli/command.h"
+#include "simulator/cli/trace_report.h"
+#include "traces/io/kvt.h"
+#include "traces/io/text_export.h"
+
+namespace kvplan::cli {
+namespace {
+
+void note(const std::string& text) {
+  std::fprintf(stderr, "%s\n", text.c_str());
+}
+
+/// What was written, its rate as a check of the time unit, and what was noticed.
+void note_written(const traces::WrittenTrace& written, const std::string& path) {
+  std::string text =
+      path + ": " + grouped(written.requests) + " requests from " + written.summary.provenance.format;
+  if (written.summary.shares_clock && written.span_ns > 0) {
+    const double span_s = static_cast<double>(written.span_ns) / static_cast<double>(kNsPerSecond);
+    text += " over " + fixed(span_s, 3) + " s, " +
+            fixed(static_cast<double>(written.requests - 1) / span_s, 3) + " per second";
+  }
+  note(text + ", digest " + written.summary.digest);
+  for (const std::string& warning : written.summary.provenance.warnings) note("warning: " + warning);
+}
+
+}  // namespace
+
+Status check_trace_output(const std::string& path) {
+  traces::TextFormat format{};
+  if (traces::text_format_from(path, format) || path.find(".kvt") != std::string::npos) return Done{};
+  return bad_input("expected an ending .kvt, .csv or .jsonl, before .gz or .zst if any")
+      .at_file(path)
+      .at_field("--output");
+}
+
+Status write_kvt_trace(traces::TraceStream& stream, const std::string& path) {
+  KVPLAN_TRY(const traces::WrittenTrace written, traces::write_kvt(stream, path, interrupted));
+  note_written(written, path);
+  return Done{};
+}
+
+Status write_trace(traces::TraceStream& stream, const std::string& path) {
+  traces::TextFormat format{};
+  if (!traces::text_format_from(path, format)) return write_kvt_trace(stream, path);
+  KVPLAN_TRY_DO(traces::write_text_trace(stream, format, path, interrupted));
+  if (format == traces::TextFormat::kCsv && stream.summary().block_tokens > 0)
+    note("warning: a CSV holds no prefix ids; convert to .jsonl or .kvt to keep them");
+  return Done{};
+}
+
+}  // namespace kvplan::cli

@@ -1,0 +1,293 @@
+// Traces out of traces, each against its definition in a few naive lines, and through the program.
+#include "traces/edit/edits.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <set>
+
+#include "simulator/base/random.h"
+#include "tests/unit/traces/support.h"
+#include "traces/record/memory_stream.h"
+#include "traces/record/statistics.h"
+
+namespace kvplan::traces {
+namespace {
+
+using testing::import_text;
+using testing::Outcome;
+using testing::run_kvplan;
+using testing::TemporaryFolder;
+
+/// Rows of every kind: with and without ids, sessions, tenants and optional values, in no order of time.
+Trace random_trace(Random& random, bool hashes, std::int64_t rows) {
+  std::string text;
+  for (std::int64_t i = 0; i < rows; ++i) {
+    const auto input = static_cast<std::int64_t>(random.below(100));
+    text += "{\"t\":" + std::to_string(random.below(5000)) + ",\"i\":" + std::to_string(input) +
+            ",\"o\":" + std::to_string(random.below(50));
+    if (random.chance(2, 3)) text += ",\"s\":\"s" + std::to_string(random.below(9)) + "\"";
+    if (random.chance(2, 3)) text += ",\"n\":\"t" + std::to_string(random.below(3)) + "\"";
+    if (random.chance(1, 3)) text += ",\"m\":" + std::to_string(random.below(99));
+    if (random.chance(1, 3)) text += ",\"f\":" + std::to_string(random.below(99));
+    if (hashes && random.chance(5, 6)) {
+      text += ",\"h\":[";
+      for (std::int64_t b = 0; b < (input + 15) / 16; ++b)
+        text += (b > 0 ? "," : "") + std::to_string(random.below(4));
+      text += "]";
+    }
+    text += "}\n";
+  }
+  ImportOptions options;
+  options.format = "jsonl";
+  options.map = "arrival=t:ms,input=i,output=o,session=s,tenant=n,max_tokens=m,ttft=f:ms";
+  if (hashes) options.map += ",hashes=h,block=16,ids=content";
+  Result<Trace> trace = import_text(text, options);
+  EXPECT_TRUE(trace.ok()) << trace.error().to_string();
+  return std::move(trace).value();
+}
+
+std::string name_at(const std::vector<std::int32_t>& column, const std::vector<std::string>& names,
+                    std::size_t row) {
+  return column.empty() || column[row] < 0 ? "" : names[static_cast<std::size_t>(column[row])];
+}
+
+std::vector<std::uint32_t> ids_at(const Trace& trace, std::size_t row) {
+  if (!trace.prefix.present()) return {};
+  const auto& o = trace.prefix.offsets;
+  return {trace.prefix.ids.begin() + static_cast<std::ptrdiff_t>(o[row]),
+          trace.prefix.ids.begin() + static_cast<std::ptrdiff_t>(o[row + 1])};
+}
+
+template <class T>
+T value_at(const std::vector<T>& column, std::size_t row) {
+  return column.empty() ? T{-1} : column[row];
+}
+
+/// Ids and names are numbered by first appearance, and what the .kvt writer and reader make of it is the same.
+void expect_well_formed(const Trace& trace) {
+  std::uint32_t next = 0;
+  for (const std::uint32_t id : trace.prefix.ids) {
+    ASSERT_LE(id, next);
+    next = std::max(next, id + 1);
+  }
+  EXPECT_EQ(trace.prefix.distinct, next);
+  MemoryStream stream(trace);
+  Result<Trace> again = collect(stream);
+  ASSERT_TRUE(again.ok());
+  testing::expect_same(trace, again.value());
+}
+
+TEST(Edit, ASelectionKeepsWhatItsRowsAre) {
+  Random random(11, "edit");
+  for (int round = 0; round < 20; ++round) {
+    const Trace trace = random_trace(random, round % 3 != 0, 60);
+    std::vector<std::int64_t> rows;
+    for (std::int64_t row = 0; row < trace.size(); ++row)
+      if (random.chance(1, 2)) rows.push_back(row);
+    const Trace out = select_rows(trace, rows);
+    ASSERT_EQ(out.size(), static_cast<std::int64_t>(rows.size()));
+    std::map<std::uint32_t, std::uint32_t> number_of;
+    for (std::size_t to = 0; to < rows.size(); ++to) {
+      const auto from = static_cast<std::size_t>(rows[to]);
+      EXPECT_EQ(out.arrival_ns[to], trace.arrival_ns[from]);
+      EXPECT_EQ(out.input_tokens[to], trace.input_tokens[from]);
+      EXPECT_EQ(out.output_tokens[to], trace.output_tokens[from]);
+      EXPECT_EQ(value_at(out.max_tokens, to), value_at(trace.max_tokens, from));
+      EXPECT_EQ(value_at(out.ttft_ns, to), value_at(trace.ttft_ns, from));
+      EXPECT_EQ(name_at(out.session, out.session_names, to),
+                name_at(trace.session, trace.session_names, from));
+      EXPECT_EQ(name_at(out.tenant, out.tenant_names, to), name_at(trace.tenant, trace.tenant_names, from));
+      const auto before = ids_at(trace, from);
+      const auto after = ids_at(out, to);
+      ASSERT_EQ(before.size(), after.size());
+      for (std::size_t i = 0; i < before.size(); ++i)
+        EXPECT_EQ(number_of.emplace(before[i], after[i]).first->second, after[i]) << "one block, one number";
+    }
+    std::set<std::uint32_t> numbers;
+    for (const auto& [was, is] : number_of) numbers.insert(is);
+    EXPECT_EQ(numbers.size(), number_of.size()) << "two blocks, two numbers";
+    expect_well_formed(out);
+  }
+}
+
+TEST(Edit, AWindowIsHalfOpenAndCountsFromTheFirstArrival) {
+  const auto trace =
+      import_text("arrived_at,num_prefill_tokens,num_decode_tokens\n9,1,1\n5,2,1\n6,3,1\n7,4,1\n");
+  ASSERT_TRUE(trace.ok());
+  const auto inputs = [&](std::int64_t begin_s, std::int64_t end_s) {
+    const auto out = window_of(trace.value(), begin_s * kNsPerSecond, end_s * kNsPerSecond);
+    return out.ok() ? out.value().input_tokens : std::vector<std::int32_t>{};
+  };
+  EXPECT_EQ(inputs(0, 5), (std::vector<std::int32_t>{1, 2, 3, 4}));
+  EXPECT_EQ(inputs(1, 2), std::vector<std::int32_t>{3});
+  EXPECT_EQ(inputs(0, 4), (std::vector<std::int32_t>{2, 3, 4}));
+  EXPECT_EQ(window_of(trace.value(), kNsPerSecond * 5, kNsPerSecond * 9).error().to_string(),
+            "no request arrives in that window");
+  const auto lengths = import_text("num_prefill_tokens,num_decode_tokens\n1,2\n");
+  EXPECT_FALSE(window_of(lengths.value(), 0, 1).ok());
+}
+
+TEST(Edit, ASampleHoldsWholeSessionsAndIsTheSeedsOwn) {
+  Random random(5, "edit");
+  const Trace trace = random_trace(random, true, 200);
+  const auto key = [](const Trace& t, std::size_t row) { return name_at(t.session, t.session_names, row); };
+  std::map<std::string, int> whole;
+  for (std::size_t row = 0; row < 200; ++row) ++whole[key(trace, row)];
+  const auto first = sample_of(trace, 50, 1);
+  ASSERT_TRUE(first.ok());
+  EXPECT_GE(first.value().size(), 50);
+  std::map<std::string, int> drawn;
+  for (std::size_t row = 0; row < static_cast<std::size_t>(first.value().size()); ++row)
+    ++drawn[key(first.value(), row)];
+  for (const auto& [session, turns] : drawn)
+    EXPECT_TRUE(session.empty() || turns == whole[session]) << session;
+  testing::expect_same(first.value(), sample_of(trace, 50, 1).value());
+  EXPECT_NE(first.value().arrival_ns, sample_of(trace, 50, 2).value().arrival_ns);
+  EXPECT_EQ(sample_of(trace, 200, 3).value().arrival_ns, trace.arrival_ns) << "all of it is itself";
+  EXPECT_EQ(sample_of(trace, 201, 3).error().to_string(), "has 200 requests, fewer than the 201 to draw");
+}
+
+TEST(Edit, EverySampleIsAsLikely) {
+  // Two of four requests: six sets. 6,000 seeds give 1,000 each; 150 is more than five standard deviations.
+  const auto trace =
+      import_text("arrived_at,num_prefill_tokens,num_decode_tokens\n0,1,1\n1,2,1\n2,4,1\n3,8,1\n").value();
+  std::map<std::int32_t, int> seen;
+  for (std::uint64_t seed = 0; seed < 6000; ++seed) {
+    const Trace out = sample_of(trace, 2, seed).value();
+    ++seen[out.input_tokens[0] + out.input_tokens[1]];
+  }
+  EXPECT_EQ(seen.size(), 6U);
+  for (const auto& [set, times] : seen) EXPECT_NEAR(times, 1000, 150) << set;
+}
+
+TEST(Edit, ScalingIsExact) {
+  const auto trace = import_text(
+      "{\"timestamp\":1000,\"input_length\":40,\"output_length\":3,\"hash_ids\":[1]}\n"
+      "{\"timestamp\":1007,\"input_length\":1025,\"output_length\":0,\"hash_ids\":[1,2,3]}\n");
+  ASSERT_TRUE(trace.ok());
+  const auto faster = scaled(trace.value(), {{3, 1}, {}, {}});
+  EXPECT_EQ(faster.value().arrival_ns, (std::vector<std::int64_t>{1'000'000'000, 1'002'333'333}));
+  EXPECT_EQ(faster.value().prefix.ids, trace.value().prefix.ids);
+  const auto shorter = scaled(trace.value(), {{}, {1, 2}, {1, 7}}).value();
+  EXPECT_EQ(shorter.input_tokens, (std::vector<std::int32_t>{20, 513}));
+  EXPECT_EQ(shorter.output_tokens, (std::vector<std::int32_t>{1, 0})) << "something stays something";
+  EXPECT_EQ(shorter.prefix.ids, (std::vector<std::uint32_t>{0, 0, 1})) << "513 tokens have two ids of 512";
+  EXPECT_EQ(shorter.prefix.distinct, 2);
+  EXPECT_EQ(shorter.provenance.options.back(), "output_scale=1/7");
+  const auto longer = scaled(trace.value(), {{}, {3, 1}, {}}).value();
+  EXPECT_EQ(longer.input_tokens, (std::vector<std::int32_t>{120, 3075}));
+  EXPECT_EQ(longer.prefix.ids, trace.value().prefix.ids);
+  EXPECT_EQ(scaled(trace.value(), {{}, {INT32_MAX, 1}, {}}).error().to_string(),
+            "a prompt of 40 tokens would be longer than 2147483647");
+  EXPECT_FALSE(scaled(trace.value(), {{1, INT32_MAX}, {}, {}}).ok() &&
+               scaled(trace.value(), {{1, INT32_MAX}, {}, {}}).value().arrival_ns.back() < 0);
+}
+
+TEST(Edit, MergedTracesAreThereEachByItself) {
+  Random random(7, "edit");
+  for (int round = 0; round < 10; ++round) {
+    const Trace a = random_trace(random, true, 40);
+    const Trace b = random_trace(random, round % 2 == 0, 30);
+    const Trace* const both[]{&a, &b};
+    const Result<Trace> result = merged(both);
+    ASSERT_TRUE(result.ok()) << result.error().to_string();
+    const Trace& out = result.value();
+    ASSERT_EQ(out.size(), 70);
+    EXPECT_TRUE(std::is_sorted(out.arrival_ns.begin(), out.arrival_ns.end()));
+    expect_well_formed(out);
+    // What each request was, as text, from both sides; ids by the blocks that they share within their trace.
+    std::multiset<std::string> wanted, found;
+    for (const Trace* from : both) {
+      const std::int64_t first = *std::min_element(from->arrival_ns.begin(), from->arrival_ns.end());
+      for (std::size_t row = 0; row < from->arrival_ns.size(); ++row) {
+        const std::string session = name_at(from->session, from->session_names, row);
+        wanted.insert(std::to_string(from->arrival_ns[row] - first) + "/" +
+                      std::to_string(from->input_tokens[row]) + "/" +
+                      std::to_string(from->output_tokens[row]) + "/" +
+                      (session.empty() ? "" : (from == &a ? "1:" : "2:") + session) + "/" +
+                      name_at(from->tenant, from->tenant_names, row) + "/" +
+                      std::to_string(value_at(from->max_tokens, row)) + "/" +
+                      std::to_string(ids_at(*from, row).size()));
+      }
+    }
+    for (std::size_t row = 0; row < 70; ++row)
+      found.insert(
+          std::to_string(out.arrival_ns[row]) + "/" + std::to_string(out.input_tokens[row]) + "/" +
+          std::to_string(out.output_tokens[row]) + "/" + name_at(out.session, out.session_names, row) + "/" +
+          name_at(out.tenant, out.tenant_names, row) + "/" + std::to_string(value_at(out.max_tokens, row)) +
+          "/" + std::to_string(ids_at(out, row).size()));
+    EXPECT_EQ(found, wanted);
+    EXPECT_EQ(out.prefix.distinct, a.prefix.distinct + b.prefix.distinct)
+        << "blocks of two traces are two blocks";
+  }
+}
+
+TEST(Edit, WhatCannotBeMerged) {
+  const Trace lengths = import_text("num_prefill_tokens,num_decode_tokens\n1,2\n").value();
+  const std::string row = "{\"timestamp\":0,\"input_length\":9,\"output_length\":1,\"hash_ids\":[7]}\n";
+  const Trace wide = import_text(row).value();
+  ImportOptions options;
+  options.block_tokens = 16;
+  const Trace narrow = import_text(row, options).value();
+  const Trace* const clockless[]{&wide, &lengths};
+  EXPECT_EQ(merged(clockless).error().to_string(),
+            "trace 2 has no common clock: what arrives when is not known");
+  const Trace* const blocks[]{&wide, &narrow};
+  EXPECT_EQ(merged(blocks).error().to_string(),
+            "prefix ids of trace 2 stand for 16 tokens, those before for 512: they cannot be in one trace");
+}
+
+TEST(CliTraceEdit, TheAzureHourInPartsIsTheHour) {
+  KVPLAN_NEED_SHARED();
+  const TemporaryFolder folder;
+  const std::string hour = testing::shared_traces() + "/azure_llm_2023_conv.csv";
+  const auto edit = [&](const std::string& command, const std::string& name) {
+    const Outcome outcome = run_kvplan("trace " + command + " -o " + folder.file(name));
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    return open_trace(folder.file(name)).value();
+  };
+  const Trace whole = open_trace(hour).value();
+  const Trace first = edit("window --to 600 " + hour, "first.kvt");
+  const Trace rest = edit("window --from 600 " + hour, "rest.kvt");
+  EXPECT_EQ(first.size() + rest.size(), whole.size());
+  std::vector<std::int64_t> arrivals = first.arrival_ns;
+  arrivals.insert(arrivals.end(), rest.arrival_ns.begin(), rest.arrival_ns.end());
+  EXPECT_EQ(arrivals, whole.arrival_ns);
+  const Statistics twice = compute_statistics(edit("scale --rate 2 " + hour, "twice.csv"));
+  const Statistics once = compute_statistics(whole);
+  EXPECT_NEAR(*twice.rate_per_s, 2 * *once.rate_per_s, 1e-6);
+  EXPECT_NEAR(*twice.interarrival_cv, *once.interarrival_cv, 1e-6);
+  EXPECT_EQ(edit("sample -n 5000 --seed 4 " + hour, "some.csv.gz").size(), 5000);
+  const Trace merged = edit("merge " + folder.file("first.kvt") + " " + folder.file("rest.kvt"), "both.kvt");
+  EXPECT_EQ(merged.size(), whole.size());
+  EXPECT_EQ(merged.arrival_ns.front(), 0);
+}
+
+TEST(CliTraceEdit, ErrorsAreOneLineAndLeaveNothing) {
+  const TemporaryFolder folder;
+  testing::write_file(folder.file("t.csv"), "arrived_at,num_prefill_tokens,num_decode_tokens\n9,1,1\n");
+  const std::string in = " " + folder.file("t.csv");
+  const auto expect_error = [&](const std::string& arguments, const std::string& words) {
+    const Outcome outcome = run_kvplan("trace " + arguments + in + " -o " + folder.file("o.kvt"));
+    EXPECT_EQ(outcome.exit_code, 2) << arguments;
+    EXPECT_EQ(outcome.err, "kvplan: " + words + "\n");
+    EXPECT_EQ(folder.listing(), "t.csv");
+  };
+  expect_error("window --from 3 --to 3", "--to: expected a time after --from");
+  expect_error("window --from 3 --to 4", folder.file("t.csv") + ": no request arrives in that window");
+  expect_error("sample -n 2", folder.file("t.csv") + ": has 1 requests, fewer than the 2 to draw");
+  expect_error(
+      "scale --rate 0",
+      "--rate: expected a positive number such as 2, 0.5 or 3/4, as a fraction of two numbers below 2^31, "
+      "found \"0\"");
+  const Outcome ending = run_kvplan("trace merge" + in + in + " -o " + folder.file("o.txt"));
+  EXPECT_EQ(ending.err,
+            "kvplan: " + folder.file("o.txt") +
+                ": --output: expected an ending .kvt, .csv or .jsonl, before .gz or .zst if any\n");
+}
+
+}  // namespace
+}  // namespace kvplan::traces

@@ -1,0 +1,45 @@
+// Traces out of traces: a part of one, a sample, another pace or other lengths, several at once. Every function
+// gives a well-formed trace of its own: ids and names are numbered anew by first appearance, requests keep the
+// order of the file, the digest is its own, and provenance.options says what was done. Arrivals are kept as
+// recorded unless said otherwise.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "simulator/base/fraction.h"
+#include "simulator/base/result.h"
+#include "traces/record/trace.h"
+
+namespace kvplan::traces {
+
+/// The requests at `rows`, positions in the trace, in that order.
+Trace select_rows(const Trace& trace, std::span<const std::int64_t> rows);
+
+/// Requests that arrive in [begin_ns, end_ns) since the first arrival. Errors: the requests share no clock; nothing
+/// arrives then.
+Result<Trace> window_of(const Trace& trace, std::int64_t begin_ns, std::int64_t end_ns);
+
+/// `count` requests drawn without replacement, every set of them equally likely. Where requests belong to sessions,
+/// whole sessions are drawn until there are at least `count` requests, since a turn without the turns before it is
+/// another workload; a request without a session counts as one. Errors: fewer than `count` requests.
+Result<Trace> sample_of(const Trace& trace, std::int64_t count, std::uint64_t seed);
+
+/// How a trace is stretched.
+struct Scaling {
+  Fraction rate;  ///< arrivals are this many times as fast: times since the first one divided, rounded down
+  Fraction
+      input;  ///< prompts are this many times as long, to the nearest token (halves up), at least 1 if they were
+  Fraction output;  ///< likewise
+};
+/// Prefix ids beyond the new prompt are dropped; what a longer prompt has beyond them shares nothing. Measured times
+/// (ttft, e2e) are dropped where lengths change, since they belong to the old ones. Errors: a value out of range.
+Result<Trace> scaled(const Trace& trace, const Scaling& scaling);
+
+/// All requests of several traces, each from its own first arrival on, by arrival (equal times in the order given).
+/// Prefix ids and sessions of different traces are different ones; tenants of one name are one tenant. Errors: a
+/// trace without a clock; prefix ids of different numbers of tokens.
+Result<Trace> merged(std::span<const Trace* const> traces);
+
+}  // namespace kvplan::traces

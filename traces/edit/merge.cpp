@@ -1,0 +1,114 @@
+#include <algorithm>
+#include <numeric>
+#include <unordered_map>
+
+#include "traces/edit/edits.h"
+
+namespace kvplan::traces {
+namespace {
+
+/// All traces one behind the other, arrivals from 0 each; ids, sessions and tenants numbered through.
+class Joining {
+ public:
+  explicit Joining(std::span<const Trace* const> traces) : traces_(traces) {}
+
+  Result<Trace> join() {
+    for (std::size_t k = 0; k < traces_.size(); ++k) {
+      const Trace& trace = *traces_[k];
+      if (!trace.shares_clock)
+        return bad_input("trace " + std::to_string(k + 1) +
+                         " has no common clock: what arrives when is not known");
+      if (!trace.prefix.present()) continue;
+      std::int64_t& block = out_.prefix.block_tokens;
+      if (block != 0 && block != trace.prefix.block_tokens)
+        return bad_input("prefix ids of trace " + std::to_string(k + 1) + " stand for " +
+                         std::to_string(trace.prefix.block_tokens) + " tokens, those before for " +
+                         std::to_string(block) + ": they cannot be in one trace");
+      block = trace.prefix.block_tokens;
+      sharing_floor_only_ = sharing_floor_only_ && !trace.prefix.last_may_be_partial;
+    }
+    out_.prefix.last_may_be_partial = !out_.prefix.present() || !sharing_floor_only_;
+    if (out_.prefix.present()) out_.prefix.offsets.push_back(0);
+    for (std::size_t k = 0; k < traces_.size(); ++k) append(*traces_[k], k);
+    return std::move(out_);
+  }
+
+ private:
+  template <class T>
+  void append_optional(std::vector<T>& to, const std::vector<T>& from, std::size_t rows) {
+    if (to.empty() && from.empty()) return;
+    to.resize(out_.arrival_ns.size(), T{-1});
+    to.insert(to.end(), from.begin(), from.end());
+    to.resize(out_.arrival_ns.size() + rows, T{-1});
+  }
+
+  void append(const Trace& trace, std::size_t k) {
+    const std::size_t rows = trace.arrival_ns.size();
+    append_optional(out_.max_tokens, trace.max_tokens, rows);
+    append_optional(out_.ttft_ns, trace.ttft_ns, rows);
+    append_optional(out_.e2e_ns, trace.e2e_ns, rows);
+    append_names(trace, k);
+    append_ids(trace.prefix, rows);
+    const auto first = std::min_element(trace.arrival_ns.begin(), trace.arrival_ns.end());
+    for (const std::int64_t arrival : trace.arrival_ns) out_.arrival_ns.push_back(arrival - *first);
+    out_.input_tokens.insert(out_.input_tokens.end(), trace.input_tokens.begin(), trace.input_tokens.end());
+    out_.output_tokens.insert(out_.output_tokens.end(), trace.output_tokens.begin(),
+                              trace.output_tokens.end());
+    for (const std::string& source : trace.provenance.sources) out_.provenance.sources.push_back(source);
+    for (const std::string& warning : trace.provenance.warnings)
+      out_.provenance.warnings.push_back("Trace " + std::to_string(k + 1) + ": " + warning);
+  }
+
+  void append_names(const Trace& trace, std::size_t k) {
+    const std::size_t rows = trace.arrival_ns.size();
+    std::vector<std::int32_t> sessions = trace.session;
+    for (std::int32_t& session : sessions)
+      if (session >= 0) session += static_cast<std::int32_t>(out_.session_names.size());
+    append_optional(out_.session, sessions, rows);
+    for (const std::string& name : trace.session_names)
+      out_.session_names.push_back(std::to_string(k + 1) + ":" + name);
+    std::vector<std::int32_t> tenants = trace.tenant;
+    for (std::int32_t& tenant : tenants) {
+      if (tenant < 0) continue;
+      const std::string& name = trace.tenant_names[static_cast<std::size_t>(tenant)];
+      const auto [at, is_new] = tenants_.emplace(name, static_cast<std::int32_t>(tenants_.size()));
+      if (is_new) out_.tenant_names.push_back(name);
+      tenant = at->second;
+    }
+    append_optional(out_.tenant, tenants, rows);
+  }
+
+  void append_ids(const PrefixHashes& from, std::size_t rows) {
+    if (!out_.prefix.present()) return;
+    const std::uint64_t before = out_.prefix.ids.size();
+    const auto shift = static_cast<std::uint32_t>(out_.prefix.distinct);
+    for (const std::uint32_t id : from.ids) out_.prefix.ids.push_back(id + shift);
+    for (std::size_t row = 1; row <= rows; ++row)
+      out_.prefix.offsets.push_back(from.present() ? before + from.offsets[row] : before);
+    out_.prefix.distinct += from.distinct;
+  }
+
+  std::span<const Trace* const> traces_;
+  Trace out_;
+  bool sharing_floor_only_{true};
+  std::unordered_map<std::string, std::int32_t> tenants_;
+};
+
+}  // namespace
+
+Result<Trace> merged(std::span<const Trace* const> traces) {
+  std::uint64_t distinct = 0;
+  for (const Trace* trace : traces) distinct += static_cast<std::uint64_t>(trace->prefix.distinct);
+  if (distinct > UINT32_MAX) return bad_input("there would be more than 4294967295 distinct prefix ids");
+  KVPLAN_TRY(const Trace joined, Joining(traces).join());
+  std::vector<std::int64_t> rows(joined.arrival_ns.size());
+  std::iota(rows.begin(), rows.end(), 0);
+  std::stable_sort(rows.begin(), rows.end(), [&](std::int64_t a, std::int64_t b) {
+    return joined.arrival_ns[static_cast<std::size_t>(a)] < joined.arrival_ns[static_cast<std::size_t>(b)];
+  });
+  Trace out = select_rows(joined, rows);
+  out.provenance.format = "merge";
+  return out;
+}
+
+}  // namespace kvplan::traces
