@@ -208,6 +208,10 @@
         <translation>ns</translation>
     </message>
     <message>
+        <source>One range of memory per request, a power of two long: the buddy system.</source>
+        <translation>每个请求一段长度为二的幂的连续内存：伙伴系统。</translation>
+    </message>
+    <message>
         <source>One range of memory per request, reserved whole at admission and returned at its end.</source>
         <translation>每个请求一段连续内存，准入时整段预留，结束时归还。</translation>
     </message>
@@ -456,8 +460,8 @@
         <translation>累加的权重：对所保留部分重新归一化（renorm），或按记录原样（raw）</translation>
     </message>
     <message>
-        <source>Which free range is taken: the lowest that is large enough</source>
-        <translation>取用哪段空闲内存：足够大的最低一段</translation>
+        <source>Which free range is taken: the lowest that is large enough, the smallest, or the next behind the latest</source>
+        <translation>取用哪段空闲内存：足够大的最低一段、最小一段，或上次之后的下一段</translation>
     </message>
     <message>
         <source>Which replica serves a request</source>

@@ -16,6 +16,10 @@
 
 namespace kvplan::core {
 
+/// Which free range a request gets where its memory is one range. The event log says it, so that a replay can place
+/// for itself (simulator/io/log/FORMAT.md defines each).
+enum class RangePlacement : std::uint8_t { kFirstFit, kBestFit, kNextFit, kBuddy };
+
 /// What one block id spans and how capacity divides into blocks: fixed for a run.
 struct MemoryLayout {
   std::int64_t quantum_tokens{
@@ -25,6 +29,7 @@ struct MemoryLayout {
   std::int64_t quanta{0};          ///< quanta that requests can hold
   bool null_block{false};          ///< the capacity has one more quantum, with id 0, that no request can hold
   bool returns_quanta{true};       ///< false: a request's memory comes back only as a whole, when it ends
+  RangePlacement ranges{RangePlacement::kFirstFit};  ///< where returns_quanta is false
   /// False: no quantum is ever held by two requests, and none has an id: tables are empty, and so are spans
   /// of ids; where a span's length says how many quanta were let go, each id in it is kNoBlock.
   bool block_ids{true};

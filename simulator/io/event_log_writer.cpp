@@ -11,6 +11,24 @@ namespace kvplan::io {
 
 namespace log = event_log;
 
+namespace {
+
+log::RangePlacement placement_of(core::RangePlacement ranges) {
+  switch (ranges) {
+    case core::RangePlacement::kFirstFit:
+      return log::RangePlacement::kFirstFit;
+    case core::RangePlacement::kBestFit:
+      return log::RangePlacement::kBestFit;
+    case core::RangePlacement::kNextFit:
+      return log::RangePlacement::kNextFit;
+    case core::RangePlacement::kBuddy:
+      break;
+  }
+  return log::RangePlacement::kBuddy;
+}
+
+}  // namespace
+
 /// A run of alike steps that may still go on, and the records after it that are dropped if it does.
 ///
 /// A run goes on through a pass that decides nothing and refuses as the pass before it. So a run ends where
@@ -112,6 +130,7 @@ EventLogWriter::EventLogWriter(log::Encoder::Sink sink, const EventLogOptions& o
                                       .track_units = options.track_units,
                                       .metadata_bytes = options.layout.metadata_bytes,
                                       .reuse = options.reuse,
+                                      .range_placement = placement_of(options.layout.ranges),
                                       .allocator = options.allocator,
                                       .scenario = options.scenario,
                                       .trace_digest = options.trace_digest});

@@ -4,6 +4,7 @@
 
 // One line per member, sorted by name.
 #define KVPLAN_ALLOCATORS(MEMBER) \
+  MEMBER(kBuddyAllocator)         \
   MEMBER(kContiguousAllocator)    \
   MEMBER(kPagedAllocator)
 

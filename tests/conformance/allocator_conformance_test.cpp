@@ -51,15 +51,21 @@ struct Setting {
   bool block_ids;  ///< false: no content is shared, and nobody asks for ids
 };
 
-/// The defaults, each choice of each text parameter, and small and odd values of whole numbers.
+/// Every combination of the choices of text parameters, and small and odd values of whole numbers.
 std::vector<Setting> settings() {
   std::vector<Setting> out;
   for (const policies::AllocatorEntry* entry : members()) {
     const std::string name(entry->descriptor.name);
     std::vector<std::string> variants{name};
     for (const Param& param : entry->descriptor.params) {
-      for (const auto choice : param.choices)
-        variants.push_back(name + ":" + std::string(param.name) + "=" + std::string(choice));
+      if (!param.choices.empty()) {
+        std::vector<std::string> more;
+        for (const std::string& variant : variants)
+          for (const auto choice : param.choices)
+            more.push_back(variant + (variant == name ? ":" : ",") + std::string(param.name) + "=" +
+                           std::string(choice));
+        variants = more;
+      }
       if (param.kind == ParamKind::kInteger)
         for (const int value : {1, 3, 8})
           variants.push_back(name + ":" + std::string(param.name) + "=" + std::to_string(value));

@@ -29,7 +29,7 @@ Status Arena::reserve() {
     touched_.resize(quanta_.size(), 0);
     for (std::int64_t q = 0; q < header_.quanta; ++q) free_.push_back(q);
   } else {
-    holes_.emplace(0, places());
+    range_places_.emplace(header_.range_placement, places());
   }
   return Done{};
 }
@@ -104,7 +104,7 @@ Result<CellCounts> Arena::scan_all() {
   if (header_.returns_quanta) {
     for (std::int64_t q = 0; q < header_.quanta; ++q) pieces.push_back(piece_of(q));
   } else {
-    for (const auto& [first, cells] : holes_) pieces.push_back({first, cells, -1});
+    for (const auto& [first, cells] : range_places_->free()) pieces.push_back({first, cells, -1});
     for (const auto& [first, request] : ranges_)
       pieces.push_back({first, requests_.at(request).range_cells, request});
   }
@@ -194,19 +194,11 @@ Status Arena::forget(std::int64_t q) {
 // ---- ranges ----
 
 Result<bool> Arena::take_range(Request& r, std::int64_t cells) {
-  // The mirror image of first fit, so it succeeds whenever first fit does.
-  auto hole = holes_.rbegin();
-  while (hole != holes_.rend() && hole->second < cells) ++hole;
-  if (hole == holes_.rend()) return false;
-  const std::int64_t first = hole->first + hole->second - cells;
+  const std::int64_t first = range_places_->take(cells);
+  if (first < 0) return false;
   const Pieces before{{first, cells, -1}};
   const Pieces after{{first, cells, r.id}};
   const auto grant = [&] {
-    if (hole->second == cells) {
-      holes_.erase(hole->first);
-    } else {
-      hole->second -= cells;
-    }
     r.range_first = first;
     r.range_cells = cells;
     r.range_generation = ++generations_;
@@ -218,24 +210,14 @@ Result<bool> Arena::take_range(Request& r, std::int64_t cells) {
 
 Status Arena::give_range_back(Request& r) {
   if (r.range_cells == 0) return Done{};
-  std::int64_t first = r.range_first;
-  std::int64_t cells = r.range_cells;
+  const std::int64_t first = r.range_first;
+  const std::int64_t cells = r.range_cells;
   const Pieces before{{first, cells, r.id}};
   const Pieces after{{first, cells, -1}};
   const auto give_back = [&] {
     poison(first, cells);
     ranges_.erase(first);
-    const auto next = holes_.find(first + cells);
-    if (next != holes_.end()) {
-      cells += next->second;
-      holes_.erase(next);
-    }
-    const auto above = holes_.lower_bound(first);
-    if (above != holes_.begin() && std::prev(above)->first + std::prev(above)->second == first) {
-      std::prev(above)->second += cells;
-    } else {
-      holes_.emplace(first, cells);
-    }
+    range_places_->give_back(first, cells);
     r.range_first = -1;
     r.range_cells = 0;
   };

@@ -1,5 +1,5 @@
 // Memory of a replay and who holds what of it: the independent allocator. Quanta come from a stack (the last
-// one given back goes out first), ranges from the highest address that fits; the simulator does neither.
+// one given back goes out first), ranges in the mirror image of theirs; the simulator does neither.
 //
 // All counting is by the backend: before a change the touched stretches are recounted and subtracted, after
 // it they are recounted and added.
@@ -9,6 +9,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -16,6 +17,7 @@
 #include "simulator/io/log/events.h"
 #include "validator/replay/backend.h"
 #include "validator/replay/course.h"
+#include "validator/replay/range_places.h"
 
 namespace kvplan::validator {
 
@@ -141,8 +143,8 @@ class Arena {
   CellCounts counts_;
   std::vector<Quantum> quanta_;
   std::vector<std::int64_t> free_;
-  std::map<std::int64_t, std::int64_t> holes_;  ///< free ranges: first cell -> cells
-  std::map<std::int64_t, RequestId> ranges_;    ///< held ranges by first cell
+  std::optional<RangePlaces> range_places_;   ///< where memory is ranges
+  std::map<std::int64_t, RequestId> ranges_;  ///< held ranges by first cell
   std::uint64_t generations_{0};
   std::vector<std::uint64_t> touched_;  ///< by quantum: the latest change that looked at it
   std::uint64_t change_{0};

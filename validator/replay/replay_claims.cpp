@@ -139,7 +139,7 @@ void Replay::Impl::claim_block(Quantum& quantum, std::int32_t id, bool hit) {
   }
 }
 
-/// Ranges do not overlap, and first fit takes the lowest that fits: the mirror image of where it is here.
+/// Ranges do not overlap, and are the mirror image of where they are here.
 void Replay::Impl::claim_range(Request& r, std::int32_t address) {
   const auto wrong = [&](const std::string& what) {
     ++report_.place_mismatches;
@@ -151,7 +151,8 @@ void Replay::Impl::claim_range(Request& r, std::int32_t address) {
   const bool meets_below =
       above != taken_ranges_.begin() && std::prev(above)->first + std::prev(above)->second > address;
   if (meets_above || meets_below) return wrong("are granted, but are held in part");
-  if (address != header_.quanta - r.range_first - r.range_cells) wrong("are not the lowest that fit");
+  if (address != header_.quanta - r.range_first - r.range_cells)
+    wrong("are not where the placement of the log puts them");
   taken_ranges_.emplace(address, r.range_cells);
   r.range_place = address;
 }

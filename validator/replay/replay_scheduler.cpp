@@ -156,8 +156,8 @@ Status Replay::Impl::on(const log::Grant& f) {
     if (f.first_block != 0 || r->range_cells > 0) return contradict(f.request, "is granted a second range");
     KVPLAN_TRY(const bool placed, arena_.take_range(*r, f.quanta));
     if (!placed)
-      return contradict(f.request, "is granted " + std::to_string(f.quanta) +
-                                       " slots; first fit has no range of that length");
+      return contradict(f.request,
+                        "is granted " + std::to_string(f.quanta) + " slots; no free range is that long");
     return Done{};
   }
   const auto held = static_cast<std::int64_t>(r->table.size());

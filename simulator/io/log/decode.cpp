@@ -176,6 +176,8 @@ Result<Header> decode_header(const pb::EventLogHeader& m) {
         header.track_units.emplace_back(static_cast<std::int32_t>(ranges.in(u, 1, INT32_MAX, "track_units")));
   header.metadata_bytes = ranges.in(m.metadata_bytes(), 0, kMostBytes, "metadata_bytes");
   header.reuse = m.reuse();
+  header.range_placement = static_cast<RangePlacement>(
+      ranges.in(m.range_placement(), 0, static_cast<int>(RangePlacement::kBuddy), "range_placement"));
   header.allocator = m.allocator();
   header.scenario = m.scenario();
   header.trace_digest = m.trace_digest();

@@ -156,6 +156,7 @@ Status Encoder::begin(const Header& header) {
   m.mutable_track_units()->Add(header.track_units.begin(), header.track_units.end());
   m.set_metadata_bytes(header.metadata_bytes);
   m.set_reuse(header.reuse);
+  m.set_range_placement(static_cast<pb::RangePlacement>(header.range_placement));
   m.set_allocator(header.allocator);
   m.set_scenario(header.scenario);
   m.set_trace_digest(header.trace_digest);

@@ -29,6 +29,9 @@ inline constexpr std::int64_t kMostTracks = 1 << 14;
 /// Longest list in one fact: a longer grant is several facts.
 inline constexpr std::int64_t kMostListed = 1 << 15;
 
+/// Which free range a request gets where its memory is one range; FORMAT.md defines each.
+enum class RangePlacement : std::uint8_t { kFirstFit, kBestFit, kNextFit, kBuddy };
+
 struct Header {
   std::string writer;  ///< program and version
   std::int64_t quantum_tokens{1};
@@ -41,6 +44,7 @@ struct Header {
   std::vector<std::int32_t> track_units{};  ///< cells of a token in each track; empty: no courses
   std::int64_t metadata_bytes{0};           ///< of each cell
   bool reuse{false};
+  RangePlacement range_placement{RangePlacement::kFirstFit};
   std::string allocator;
   std::string scenario;
   std::string trace_digest;

@@ -1,0 +1,123 @@
+// What allocators share that give a request one range of memory: how much it reserves, once, at first admission.
+// - oracle reserves what the request will use (L + O - 1), max the longest request the model allows, pow2 the least
+//   power of two that holds L + O - 1, at most max: the three Orca baselines of Kwon et al., SOSP 2023 (arXiv
+//   2309.06180), section 6.1.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "simulator/base/check.h"
+#include "simulator/policies/allocators.h"
+
+namespace kvplan::policies {
+
+/// A reservation made once, at first admission, in one range. What is left to members and their models is which slots
+/// are free and where a range goes.
+class OneRangeAllocator : public core::Allocator {
+ public:
+  OneRangeAllocator(const core::MemoryLayout& layout, std::string_view reserve,
+                    const AllocatorRequest& request)
+      : layout_(layout),
+        workload_(*request.workload),
+        reserve_(reserve),
+        max_model_len_(request.max_model_len) {}
+
+  const core::MemoryLayout& layout() const override { return layout_; }
+  core::PoolCounts counts() const override {
+    return {.free = layout_.quanta - held_, .cached = 0, .held = held_, .distinct_names = 0};
+  }
+  std::int64_t growth_tokens() const override { return 0; }
+  bool fits_empty(RequestId r) const override { return granted(reservation(r)) <= most_in_a_row(); }
+  core::Found lookup(RequestId /*r*/, std::int64_t /*num_tokens*/) override { return {}; }
+  std::uint64_t lookup_epoch() const override { return 0; }
+
+  bool admit(RequestId r, const core::Found& /*found*/, std::int64_t tokens) override {
+    const std::int64_t slots = granted(reservation(r));
+    KVPLAN_CHECK(tokens <= slots, tokens, slots);
+    const std::int64_t address = place(slots);
+    if (address < 0) return false;
+    held_ += slots;
+    holders_[r] = {slots, {static_cast<BlockId>(address)}};
+    return true;
+  }
+  bool grow(RequestId r, std::int64_t tokens) override {
+    KVPLAN_CHECK(tokens <= holders_.at(r).slots, tokens);
+    return true;
+  }
+  void publish(RequestId /*r*/, std::int64_t /*tokens*/) override {}
+  Dropped drop(RequestId /*r*/, std::int64_t /*sink*/, std::int64_t /*begin*/,
+               std::int64_t /*written*/) override {
+    return {};
+  }
+  void release(RequestId r, std::int64_t /*written*/) override {
+    const auto holder = holders_.find(r);
+    held_ -= holder->second.slots;
+    put_back(holder->second.address.front(), holder->second.slots);
+    holders_.erase(holder);
+  }
+  void forget(RequestId r) override { KVPLAN_CHECK(holders_.count(r) == 0, r); }
+  std::span<const BlockId> table(RequestId r) const override {
+    const auto holder = holders_.find(r);
+    return holder == holders_.end() ? std::span<const BlockId>{} : holder->second.address;
+  }
+  std::int64_t table_quanta(RequestId r) const override {
+    const auto holder = holders_.find(r);
+    return holder == holders_.end() ? 0 : holder->second.slots;
+  }
+
+ protected:
+  /// Takes `slots` free slots in a row; their address, or -1.
+  virtual std::int64_t place(std::int64_t slots) = 0;
+  virtual void put_back(std::int64_t address, std::int64_t slots) = 0;
+  /// Slots that a reservation takes, itself at least.
+  [[nodiscard]] virtual std::int64_t granted(std::int64_t slots) const { return slots; }
+  /// The longest range of an empty pool.
+  [[nodiscard]] virtual std::int64_t most_in_a_row() const { return layout_.quanta; }
+  [[nodiscard]] std::int64_t total_slots() const { return layout_.quanta; }
+
+ private:
+  struct Holder {
+    std::int64_t slots;
+    std::vector<BlockId> address;
+  };
+
+  [[nodiscard]] std::int64_t reservation(RequestId r) const {
+    const std::int64_t used = workload_.final_tokens(r);
+    if (reserve_ == "oracle") return used;
+    if (reserve_ == "max") return max_model_len_;
+    std::int64_t power = 1;
+    while (power < used) power *= 2;
+    return std::min(power, max_model_len_);
+  }
+
+  core::MemoryLayout layout_;
+  const core::Workload& workload_;
+  std::string_view reserve_;
+  std::int64_t max_model_len_;
+  std::int64_t held_{0};
+  std::map<RequestId, Holder> holders_;
+};
+
+inline constexpr std::array<std::string_view, 3> kReserves{"oracle", "max", "pow2"};
+inline constexpr Param kReserveParam{
+    .name = "reserve",
+    .help = "How much is reserved: what will be used, the longest request, or the next power of two",
+    .kind = ParamKind::kText,
+    .unit = Unit::kNone,
+    .fallback = "max",
+    .low = 0,
+    .high = 0,
+    .choices = kReserves};
+
+/// One slot is one token. Errors: a pool in blocks, or of a size that cannot be.
+Result<core::MemoryLayout> one_range_layout(const AllocatorRequest& request, core::RangePlacement ranges);
+
+/// The descriptor's own text of a parameter: the choice's may go away.
+std::string_view lasting_text(const Choice& choice, std::string_view param);
+
+}  // namespace kvplan::policies
