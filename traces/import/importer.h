@@ -2,8 +2,8 @@
 // content and the documentation walk that list.
 //
 // To add a format: write `my_format.cpp` with `extern const Importer kMyFormat`, and add its line to
-// catalogue.cpp. A format that is a table needs only a `ColumnMap` (azure.cpp is the example); any other
-// implements `TraceStream` on a `PieceBuilder`.
+// catalogue.cpp. A format that is a table needs only a `ColumnMap` (azure.cpp is the example), one that is a
+// JSON document a `DocumentStream` (sharegpt.cpp); any other implements `TraceStream` on a `PieceBuilder`.
 #pragma once
 
 #include <cstdint>
@@ -24,14 +24,23 @@ namespace kvplan::traces {
 
 /// The beginning of a file, for recognising its format.
 struct Sniff {
-  enum class Shape : std::uint8_t { kUnknown, kCsv, kJsonLines };
+  enum class Shape : std::uint8_t {
+    kUnknown,
+    kCsv,
+    kJsonLines,     ///< the first line is a whole object
+    kJsonDocument,  ///< an object over several lines, or longer than what is looked at
+    kJsonArray,     ///< an array that begins with an object
+  };
   Shape shape{Shape::kUnknown};
-  std::vector<std::string> columns;  ///< names in the header, or the keys of the first object
-  std::vector<char> kinds;           ///< of each JSON value: n number, s string, a array, o object, l literal
+  /// Names in the header, or the keys of the first object: of a long document those that are in view.
+  std::vector<std::string> columns;
+  std::vector<char> kinds;  ///< of each JSON value: n number, s string, a array, o object, l literal
 
   [[nodiscard]] bool has(std::string_view column) const;
   /// The kind of a key's value; 0 when there is no such key.
   [[nodiscard]] char kind(std::string_view column) const;
+  /// A JSON object, on one line or on several.
+  [[nodiscard]] bool is_object() const { return shape == Shape::kJsonLines || shape == Shape::kJsonDocument; }
 };
 /// Looks at the first bytes without consuming them.
 Sniff sniff(Input& input);

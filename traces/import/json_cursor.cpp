@@ -88,6 +88,18 @@ bool JsonCursor::next_key(std::string_view& key, bool& first) {
   return string(key, escaped) && expect(':');
 }
 
+bool JsonCursor::next_element(bool& first) {
+  space();
+  if (at_ == end_) return wrong();
+  if (*at_ == ']') {
+    ++at_;
+    return false;
+  }
+  if (!first && !expect(',')) return false;
+  first = false;
+  return true;
+}
+
 bool JsonCursor::number(std::string_view& text) {
   space();
   const char* const start = at_;

@@ -1,4 +1,4 @@
-// Walks the text of one JSON value, field by field, without building anything: what importers of JSON lines
+// Walks the text of one JSON value, field by field, without building anything: what importers of JSON
 // need. What is read is checked; what is skipped is only checked for its brackets and quotes.
 #pragma once
 
@@ -24,6 +24,10 @@ class JsonCursor {
   bool enter_object() { return expect('{'); }
   /// The next key of the object entered; false at its end and on an error. Then read or skip its value.
   bool next_key(std::string_view& key, bool& first);
+  bool enter_array() { return expect('['); }
+  /// True when another element of the array entered comes: then read or skip it. False at the array's end and
+  /// on an error.
+  bool next_element(bool& first);
   /// The text of a number as it stands.
   bool number(std::string_view& text);
   /// The text between the quotes as it stands; `escaped` says whether it holds escapes (see unescape).

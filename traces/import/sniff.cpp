@@ -3,25 +3,46 @@
 #include "traces/import/csv_line.h"
 #include "traces/import/importer.h"
 #include "traces/import/json_cursor.h"
+#include "traces/import/json_scan.h"
 
 namespace kvplan::traces {
 namespace {
 
-/// A first line longer than this is not understood; prompts with 100,000 ids fit.
+/// What is looked at. Longer first lines of tables are not understood (prompts with 100,000 ids fit); of longer
+/// documents the keys in view count.
 constexpr std::size_t kSniffBytes = std::size_t{1} << 20;
+constexpr std::string_view kJsonSpace = " \t\r\n";
 
-void sniff_object(std::string_view line, Sniff& sniff) {
-  JsonCursor json(line);
-  if (!json.enter_object()) return;
+enum class End : std::uint8_t { kWhole, kCut, kBroken };
+
+/// Reads the keys of the object that `text` begins with, and says how the object ends there. `cut`: the file
+/// goes on behind the text.
+End sniff_object(std::string_view text, bool cut, Sniff& sniff) {
+  sniff.columns.clear();
+  sniff.kinds.clear();
+  JsonCursor json(text);
+  if (!json.enter_object()) return End::kBroken;
   std::string_view key;
   bool first = true;
   while (json.next_key(key, first)) {
-    if (sniff.columns.size() == kMaxColumns) return;
+    if (sniff.columns.size() == kMaxColumns) return End::kBroken;
     sniff.columns.emplace_back(key);
     sniff.kinds.push_back(json.kind());
-    if (!json.skip_value()) return;
+    JsonScan value;
+    const std::string_view rest = text.substr(json.where());
+    json.pass(rest.substr(0, value.feed(rest)));
+    if (!value.done()) return !value.failed() && cut ? End::kCut : End::kBroken;
   }
-  if (!json.failed()) sniff.shape = Sniff::Shape::kJsonLines;
+  if (!json.failed()) return End::kWhole;
+  return cut && json.where() == text.size() ? End::kCut : End::kBroken;
+}
+
+/// A document: an object over several lines or longer than what is in view, or an array of objects.
+void sniff_document(std::string_view text, bool cut, Sniff& sniff) {
+  const bool array = text.front() == '[';
+  if (array) text.remove_prefix(std::min(text.find_first_not_of(kJsonSpace, 1), text.size()));
+  if (text.empty() || sniff_object(text, cut, sniff) == End::kBroken) return;
+  sniff.shape = array ? Sniff::Shape::kJsonArray : Sniff::Shape::kJsonDocument;
 }
 
 std::string names_of(const std::vector<const Importer*>& list) {
@@ -48,7 +69,9 @@ char Sniff::kind(std::string_view column) const {
 Sniff sniff(Input& input) {
   Sniff out;
   std::string_view text = input.peek(kSniffBytes);
+  const bool cut = text.size() == kSniffBytes;
   if (text.substr(0, 3) == "\xEF\xBB\xBF") text.remove_prefix(3);
+  const std::string_view from_first = text.substr(std::min(text.find_first_not_of(kJsonSpace), text.size()));
   std::string_view line;
   while (!text.empty() && line.empty()) {
     const std::size_t end = std::min(text.find('\n'), text.size());
@@ -56,14 +79,18 @@ Sniff sniff(Input& input) {
     text.remove_prefix(std::min(end + 1, text.size()));
     if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
   }
-  if (!line.empty() && line.front() == '{') {
-    sniff_object(line, out);
+  if (!line.empty() && line.front() == '{' && sniff_object(line, false, out) == End::kWhole) {
+    out.shape = Sniff::Shape::kJsonLines;
+    return out;
+  }
+  if (!from_first.empty() && (from_first.front() == '{' || from_first.front() == '[')) {
+    sniff_document(from_first, cut, out);
     return out;
   }
   // A header: printable text, at least two columns, and names rather than numbers.
   const bool text_only = std::all_of(
       line.begin(), line.end(), [](char c) { return static_cast<unsigned char>(c) >= 0x20 || c == '\t'; });
-  if (!text_only || line.substr(0, 1) == "[" || line.size() > (std::size_t{1} << 16)) return out;
+  if (!text_only || line.size() > (std::size_t{1} << 16)) return out;
   out.columns = split_csv(line, guess_delimiter(line));
   if (out.columns.size() >= 2 && out.columns.size() <= kMaxColumns) out.shape = Sniff::Shape::kCsv;
   return out;
@@ -78,7 +105,7 @@ Result<const Importer*> choose_importer(const Sniff& sniff, std::span<const Impo
   if (candidates.size() > 1)
     return bad_input("could be any of " + names_of(candidates) + "; say which with --format").at_file(path);
   const std::vector<const Importer*> all(among.begin(), among.end());
-  if (sniff.shape == Sniff::Shape::kUnknown)
+  if (sniff.shape != Sniff::Shape::kCsv && sniff.shape != Sniff::Shape::kJsonLines)  // no table for a --map
     return bad_input("not a trace in any known format (" + names_of(all) + ", .kvt)").at_file(path);
   return bad_input("no known format has these columns: " + listed(sniff.columns) +
                    "; say what they are, as in " + propose_column_map(sniff.columns))
