@@ -113,7 +113,10 @@ bool Input::next_line(std::string_view& line) {
 
 bool Input::extend_line(std::string_view& line) {
   std::size_t end = 0;
-  if (failed_ || !find_line_end(begin_, end)) return false;
+  if (failed_ || !find_line_end(begin_, end)) {
+    line = {buffer_.get() + line_begin_, line.size()};  // looking for more may have moved it
+    return false;
+  }
   begin_ = std::min(end + 1, end_);
   ++lines_;
   line = trimmed(end);

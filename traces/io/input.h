@@ -53,7 +53,8 @@ class Input {
   /// The next line without its line feed and carriage return. A byte-order mark before the first line is
   /// skipped.
   bool next_line(std::string_view& line);
-  /// Makes `line`, the latest one, longer by the line after it (a quoted field may hold a line feed).
+  /// Makes `line`, the latest one, longer by the line after it (a quoted field may hold a line feed). It stays
+  /// as it is, and valid, where none follows.
   bool extend_line(std::string_view& line);
 
   [[nodiscard]] bool failed() const { return failed_; }

@@ -1,0 +1,207 @@
+// The importer of Dynamo's event logs: which events are requests, wrapped or not, 64-bit hashes, what is odd,
+// what is refused.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "tests/unit/traces/support.h"
+#include "traces/record/statistics.h"
+
+namespace kvplan::traces {
+namespace {
+
+using testing::import_error;
+using testing::import_text;
+
+using Times = std::vector<std::int64_t>;
+using Counts = std::vector<std::int32_t>;
+
+Trace imported(std::string_view text, std::int64_t block = 0) {
+  Result<Trace> trace = import_text(text, {.format = "", .map = "", .block_tokens = block});
+  EXPECT_TRUE(trace.ok()) << trace.error().to_string();
+  return trace.ok() ? std::move(trace).value() : Trace{};
+}
+
+std::string event(const std::string& type, const std::string& rest) {
+  return R"({"schema":"dynamo.request.trace.v1","event_type":")" + type + R"(","event_time_unix_ms":9)" +
+         rest + "}";
+}
+std::string line(const std::string& bare) {
+  return bare + "\n";
+}
+std::string wrapped(const std::string& bare) {
+  return R"({"timestamp":5,"event":)" + bare + "}\n";
+}
+
+std::string replay(const std::string& hashes, int block = 16) {
+  return R"(,"replay":{"trace_block_size":)" + std::to_string(block) + R"(,"input_sequence_hashes":[)" +
+         hashes + "]}";
+}
+std::string end(const std::string& received, const std::string& more, const std::string& session = "s") {
+  return event("request_end", R"(,"agent_context":{"session_id":")" + session +
+                                  R"(","parent_session_id":"p"},"request":{"request_id":"r",)"
+                                  R"("request_received_ms":)" +
+                                  received + more + "}");
+}
+const std::string kTokens = R"(,"input_tokens":20,"output_tokens":4)";
+
+TEST(Dynamo, RequestsAmongOtherEvents) {
+  const std::string tool = event("tool_start", R"(,"tool":{"tool_call_id":"c"})");
+  const std::string first =
+      end("1779163080006", R"(,"input_tokens":33,"output_tokens":7,"ttft_ms":2124.7523410000003,)"
+                           R"("total_time_ms":22503.473119)" +
+                               replay("1,9223372036854775808,18446744073709551615"));
+  const std::string second = end("1779163048815", kTokens + R"(,"ttft_ms":null)" + replay("1,5"), "u");
+  const std::vector<std::string> warnings{
+      "1 of 2 arrivals are earlier than the one before them; runs sort them, equal times in file order.",
+      "2 tool events are no requests and were left out.",
+      "1 events of other kinds than requests and tools were left out."};
+  for (const auto form : {line, wrapped}) {
+    const Trace trace = imported(form(tool) + form(first) + form(event("tool_end", "")) + "\n" +
+                                 form(event("note", "")) + form(second));
+    EXPECT_EQ(trace.arrival_ns, (Times{1779163080006000000, 1779163048815000000}));
+    EXPECT_EQ(trace.input_tokens, (Counts{33, 20}));
+    EXPECT_EQ(trace.output_tokens, (Counts{7, 4}));
+    EXPECT_EQ(trace.ttft_ns, (Times{2124752341, -1}));
+    EXPECT_EQ(trace.e2e_ns, (Times{22503473119, -1}));
+    EXPECT_EQ(trace.session_names, (std::vector<std::string>{"s", "u"}));
+    EXPECT_EQ(trace.prefix.block_tokens, 16);
+    EXPECT_EQ(trace.prefix.ids, (std::vector<std::uint32_t>{0, 1, 2, 0, 3}));
+    EXPECT_TRUE(trace.prefix.last_may_be_partial);
+    EXPECT_TRUE(trace.shares_clock);
+    EXPECT_EQ(trace.provenance.format, "dynamo");
+    EXPECT_EQ(trace.provenance.options, std::vector<std::string>{"block=16"});
+    EXPECT_EQ(trace.provenance.warnings, warnings);
+  }
+}
+
+TEST(Dynamo, RowsWithoutSessionHeaders) {
+  const Trace trace = imported(line(event(
+      "request_end",
+      R"(,"request":{"request_received_ms":1000,"output_tokens":4,"replay":{"trace_block_size":64,"input_length":128,)"
+      R"("input_sequence_hashes":[101,102]}})")));
+  EXPECT_EQ(trace.input_tokens, Counts{128});
+  EXPECT_TRUE(trace.session.empty());
+  EXPECT_TRUE(trace.ttft_ns.empty());
+  EXPECT_EQ(trace.prefix.block_tokens, 64);
+}
+
+TEST(Dynamo, LengthsThatDiffer) {
+  const Trace trace = imported(line(
+      end("1",
+          kTokens + R"(,"replay":{"trace_block_size":16,"input_length":30,"input_sequence_hashes":[1,2]})")));
+  EXPECT_EQ(trace.input_tokens, Counts{20});
+  EXPECT_EQ(trace.provenance.warnings,
+            std::vector<std::string>{
+                "1 requests have another replay.input_length than input_tokens, which was taken."});
+}
+
+TEST(Dynamo, HashesMayBeMissing) {
+  EXPECT_FALSE(imported(line(end("1", kTokens))).prefix.present());
+  EXPECT_FALSE(imported(line(end("1", kTokens + R"(,"replay":null)"))).prefix.present());
+  const Trace some = imported(line(end("1", kTokens + replay("1,2"))) + line(end("2", kTokens)));
+  EXPECT_EQ(some.provenance.warnings,
+            std::vector<std::string>{"1 of 2 requests have no prefix ids; their prompts share nothing."});
+  const std::string late = line(end("1", kTokens)) + line(end("2", kTokens + replay("1,2")));
+  EXPECT_EQ(
+      import_error(late),
+      "t:2: request.replay.trace_block_size: hashes, while the first request does not say the tokens of "
+      "one; say them with --block");
+  EXPECT_EQ(imported(late, 16).prefix.ids, (std::vector<std::uint32_t>{0, 1}));
+}
+
+TEST(Dynamo, OneBlockForAll) {
+  const std::string first = line(end("1", kTokens + replay("1,2")));
+  EXPECT_EQ(import_error(first + line(end("2", kTokens + replay("1", 32)))),
+            "t:2: request.replay.trace_block_size: expected 16 as in the first request, found 32");
+  EXPECT_EQ(
+      import_error(first, {.format = "", .map = "", .block_tokens = 8}),
+      "t:1: request.replay.trace_block_size: the file says 16; --block 8 is for files that leave it out");
+  EXPECT_EQ(import_error(line(end("2", kTokens + replay("1", 0)))),
+            "t:1: request.replay.trace_block_size: expected 1 to 1048576 tokens, found 0");
+}
+
+TEST(Dynamo, WhatIsNotThisSchemaIsNotGuessed) {
+  for (const char* row : {R"({"timestamp":5,"event":{"kind":"click"}})",
+                          R"({"schema":"other.v1","event_type":"request_end","request":{}})",
+                          R"({"text":"dynamo.request.trace.v1","n":1})"})
+    EXPECT_NE(import_error(row).find("no known format has these columns"), std::string::npos) << row;
+}
+
+TEST(Dynamo, ErrorsSayWhereAndWhatWasExpected) {
+  const std::string good = wrapped(end("1", kTokens + replay("1,2")));
+  const auto error = [&](const std::string& row) { return import_error(good + row); };
+  EXPECT_EQ(
+      error(line(end("-1", kTokens))),
+      "t:2: request.request_received_ms: expected a time of at least 0 in ms within 292 years, found \"-1\"");
+  EXPECT_EQ(error(line(end("null", kTokens))),
+            "t:2: request.request_received_ms: missing: expected a time in ms");
+  EXPECT_EQ(error(line(end("1", R"(,"input_tokens":1.5,"output_tokens":1)"))),
+            "t:2: request.input_tokens: expected a whole number from 0 to 2147483647, found \"1.5\"");
+  EXPECT_EQ(
+      error(line(end("1", R"(,"output_tokens":1)"))),
+      "t:2: request.input_tokens: missing, and replay.input_length too: expected the tokens of the prompt");
+  EXPECT_EQ(error(line(end("1", R"(,"input_tokens":1)"))),
+            "t:2: request.output_tokens: missing: expected the tokens of the answer");
+  EXPECT_EQ(
+      error(line(end("1", kTokens + replay("1,-2")))),
+      "t:2: request.replay.input_sequence_hashes: expected an array of whole numbers from 0 to 2^64 - 1");
+  EXPECT_EQ(
+      error(line(end("1", kTokens + replay("1,2,3")))),
+      "t:2: request.replay.input_sequence_hashes: 3 ids for a prompt of 20 tokens; expected at most 2 with "
+      "blocks of 16 tokens (--block sets another size)");
+  EXPECT_EQ(error(line(end("1", kTokens + R"(,"replay":[])"))), "t:2: request.replay: expected an object");
+  EXPECT_EQ(error(line(event("request_end", ""))), "t:2: request: missing in a request_end");
+  EXPECT_EQ(error(line(event("request_end", R"(,"request":7)"))), "t:2: request: expected an object");
+  EXPECT_EQ(error(line(event("request_end", R"(,"agent_context":{"session_id":7})"))),
+            "t:2: agent_context.session_id: expected a text, found \"7\"");
+  EXPECT_EQ(error(line(end("1", kTokens, std::string(1025, 'x')))),
+            "t:2: agent_context.session_id: expected a name of at most 1024 bytes, found 1025");
+  EXPECT_EQ(error(R"({"event_type":"tool_end"})"),
+            "t:2: schema: missing: expected \"dynamo.request.trace.v1\"");
+  EXPECT_EQ(error(R"({"schema":"dynamo.request.trace.v2"})"),
+            "t:2: schema: expected \"dynamo.request.trace.v1\", found \"dynamo.request.trace.v2\"");
+  EXPECT_EQ(error(R"({"schema":"dynamo.request.trace.v1"})"), "t:2: event_type: missing");
+  EXPECT_EQ(error(R"({"schema":"dynamo.request.trace.v1","event_type":)"),
+            "t:2: expected one JSON object, found something else at byte 49 of it: \"\"");
+  EXPECT_EQ(error("[]"), "t:2: expected one JSON object, found something else at byte 0 of it: \"[]\"");
+  EXPECT_EQ(error(good.substr(0, good.size() - 1) + "x"),
+            "t:2: expected one JSON object, found something else at byte " + std::to_string(good.size() - 1) +
+                " of it: \"x\"");
+  EXPECT_EQ(import_error(line(event("tool_end", ""))), "t: a trace without requests");
+}
+
+TEST(Dynamo, TheRecordedLog) {
+  KVPLAN_NEED_SHARED();
+  const Result<Trace> read = open_trace(testing::shared_traces() + "/dynamo_request_trace_pi.jsonl.gz");
+  ASSERT_TRUE(read.ok()) << read.error().to_string();
+  const Statistics found = compute_statistics(read.value());
+  EXPECT_EQ(found.requests, 17);
+  EXPECT_EQ(found.sessions, 5);
+  EXPECT_NEAR(found.span_s.value(), 162.147, 5e-4);
+  EXPECT_NEAR(found.rate_per_s.value(), 0.099, 5e-4);
+  EXPECT_NEAR(found.interarrival_cv.value(), 0.922, 5e-4);
+  EXPECT_NEAR(found.input.mean.value(), 3912.9, 0.05);
+  EXPECT_EQ(found.input.p50, 3423);
+  EXPECT_EQ(found.input.p95, 8780);
+  EXPECT_EQ(found.input.p99, 8780);
+  EXPECT_EQ(found.input.max, 8780);
+  EXPECT_NEAR(found.output.mean.value(), 476.1, 0.05);
+  EXPECT_EQ(found.output.p50, 389);
+  EXPECT_EQ(found.output.p95, 1101);
+  EXPECT_EQ(found.output.p99, 1101);
+  EXPECT_EQ(found.output.max, 1101);
+  EXPECT_EQ(found.prefix->block_tokens, 16);
+  EXPECT_EQ(found.prefix->references, 4163);
+  EXPECT_NEAR(found.prefix->infinite_hit_blocks.value(), 0.7158, 5e-5);
+  EXPECT_NEAR(found.prefix->infinite_hit_tokens.value(), 0.7168, 5e-5);
+  EXPECT_TRUE(read.value().prefix.last_may_be_partial);
+  EXPECT_EQ(
+      read.value().provenance.warnings,
+      (std::vector<std::string>{
+          "3 of 17 arrivals are earlier than the one before them; runs sort them, equal times in file order.",
+          "44 tool events are no requests and were left out."}));
+}
+
+}  // namespace
+}  // namespace kvplan::traces

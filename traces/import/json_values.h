@@ -1,0 +1,50 @@
+// Values of nested JSON, for importers that are no tables: each kind with its check and the words of its error.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "traces/import/fields.h"
+#include "traces/import/json_cursor.h"
+
+namespace kvplan::traces {
+
+/// What is wrong with which field; the importer puts the place in front.
+struct JsonProblem {
+  std::string field;
+  std::string message;
+};
+
+/// The readers take the next value of `json`. null is "not stated" and leaves `value` as it was. False when the
+/// value is not of the kind asked for, with the problem noted, or when the text is no JSON: then `json.failed()`.
+bool read_count(JsonCursor& json, std::string_view field, std::int32_t& value, JsonProblem& problem);
+/// A decimal number in `unit`, which is not kIso.
+bool read_time(JsonCursor& json, std::string_view field, TimeUnit unit, std::int64_t& value_ns,
+               JsonProblem& problem);
+/// A string; with escapes it is spelled out in `store`, which the view then points to.
+bool read_text(JsonCursor& json, std::string_view field, std::string_view& value, std::string& store,
+               JsonProblem& problem);
+
+/// Array of whole numbers from 0 to 2^64 - 1; calls `take(id)` for each. `stated` is false for null.
+template <class Take>
+bool read_ids(JsonCursor& json, std::string_view field, bool& stated, JsonProblem& problem, Take&& take);
+
+/// Notes a problem and gives false.
+bool note_problem(JsonProblem& problem, std::string_view field, std::string message);
+/// Where text stops being one JSON object: the problem of a cursor that failed in it.
+bool note_no_json(JsonProblem& problem, std::string_view text, std::size_t where);
+
+/// For read_ids: why the value at `before` is no array of ids, `json` having stopped inside it.
+bool note_no_ids(JsonCursor& json, JsonCursor before, std::string_view field, bool& stated,
+                 JsonProblem& problem);
+
+template <class Take>
+bool read_ids(JsonCursor& json, std::string_view field, bool& stated, JsonProblem& problem, Take&& take) {
+  const JsonCursor before = json;
+  stated = true;
+  return json.integers(take) || note_no_ids(json, before, field, stated, problem);
+}
+
+}  // namespace kvplan::traces
