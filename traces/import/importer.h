@@ -35,6 +35,7 @@ struct Sniff {
   /// Names in the header, or the keys of the first object: of a long document those that are in view.
   std::vector<std::string> columns;
   std::vector<char> kinds;  ///< of each JSON value: n number, s string, a array, o object, l literal
+  std::string head;         ///< the first 4 KiB of JSON, for formats that name themselves inside it
 
   [[nodiscard]] bool has(std::string_view column) const;
   /// The kind of a key's value; 0 when there is no such key.

@@ -100,6 +100,14 @@ bool JsonCursor::next_element(bool& first) {
   return true;
 }
 
+bool JsonCursor::value(std::string_view& text) {
+  space();
+  const char* const start = at_;
+  if (!skip_value()) return false;
+  text = {start, static_cast<std::size_t>(at_ - start)};
+  return true;
+}
+
 bool JsonCursor::number(std::string_view& text) {
   space();
   const char* const start = at_;

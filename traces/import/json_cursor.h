@@ -33,6 +33,8 @@ class JsonCursor {
   /// The text between the quotes as it stands; `escaped` says whether it holds escapes (see unescape).
   bool string(std::string_view& text, bool& escaped);
   bool skip_value();
+  /// The text of the next value of any kind, quotes and brackets included.
+  bool value(std::string_view& text);
   /// Fast path for an array of whole numbers; calls `take(value)` for each. False when it is anything else.
   template <class Take>
   bool integers(Take&& take);

@@ -79,7 +79,7 @@ bool PieceBuilder::add_hashes(const Row& row) {
   }
   std::uint32_t before = IdInterner::kNoId;
   for (std::uint64_t source_id : row.hashes) {
-    if (content_ids_) {
+    if (traits_.content_ids) {
       // 32 bits each: the chain so far (0 = none, so one is added) and the content.
       const std::uint64_t content = contents_.intern(source_id, IdInterner::kNoId);
       source_id = (std::uint64_t{before + 1} << 32) | content;
@@ -117,12 +117,15 @@ bool PieceBuilder::add_name(std::string_view name, std::string_view field, NameI
 
 void PieceBuilder::count_oddities(const Row& row) {
   ++rows_;
-  if (row.arrival_ns < last_arrival_ns_) ++out_of_order_;
+  const std::int32_t session_number = row.session.empty() ? -1 : piece_->session.back();
+  const bool comparable = !traits_.clock_per_session || session_number == last_session_;
+  if (comparable && row.arrival_ns < last_arrival_ns_) ++out_of_order_;
   last_arrival_ns_ = row.arrival_ns;
+  last_session_ = session_number;
   if (row.input_tokens == 0) ++zero_input_;
   if (row.output_tokens == 0) ++zero_output_;
-  if (!row.session.empty()) {
-    const auto session = static_cast<std::size_t>(piece_->session.back());
+  if (session_number >= 0 && !traits_.whole_prompts) {
+    const auto session = static_cast<std::size_t>(session_number);
     if (session >= last_input_.size()) last_input_.resize(session + 1, 0);
     if (row.input_tokens < last_input_[session]) ++shrinking_sessions_;
     last_input_[session] = row.input_tokens;

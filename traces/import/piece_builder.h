@@ -33,13 +33,21 @@ struct Row {
   }
 };
 
+/// What an importer knows of its source as a whole.
+struct SourceTraits {
+  /// An id of the source says what is in one block and nothing of what is before it; it becomes one id for each
+  /// way to get there.
+  bool content_ids{false};
+  bool whole_prompts{false};      ///< a turn's lengths count all of its prompt: a shorter one is no oddity
+  bool clock_per_session{false};  ///< arrivals of different sessions are not compared
+};
+
 /// Life cycle: `begin` a piece, `add` rows until `full`, begin the next one, ..., `finish` once.
 class PieceBuilder {
  public:
-  /// `block_tokens` 0: the source has no prefix hashes. `content_ids`: an id of the source says what is in one
-  /// block and nothing of what is before it; here it becomes one id for each way to get there.
-  explicit PieceBuilder(std::int64_t block_tokens, bool content_ids = false)
-      : block_tokens_(block_tokens), content_ids_(content_ids) {}
+  /// `block_tokens` 0: the source has no prefix hashes.
+  explicit PieceBuilder(std::int64_t block_tokens, SourceTraits traits = {})
+      : block_tokens_(block_tokens), traits_(traits) {}
 
   void begin(Trace& piece);
   [[nodiscard]] bool full() const {
@@ -69,7 +77,7 @@ class PieceBuilder {
 
   Trace* piece_{nullptr};
   std::int64_t block_tokens_;
-  bool content_ids_;
+  SourceTraits traits_;
   std::int64_t name_bytes_{0};
   bool optional_{false};  ///< the piece has an optional number column
   IdInterner contents_;   ///< of the source, where they are not chained
@@ -81,6 +89,7 @@ class PieceBuilder {
 
   std::int64_t rows_{0};
   std::int64_t last_arrival_ns_{INT64_MIN};
+  std::int32_t last_session_{-1};
   std::int64_t out_of_order_{0};
   std::int64_t zero_input_{0};
   std::int64_t zero_output_{0};

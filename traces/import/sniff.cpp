@@ -11,6 +11,7 @@ namespace {
 /// What is looked at. Longer first lines of tables are not understood (prompts with 100,000 ids fit); of longer
 /// documents the keys in view count.
 constexpr std::size_t kSniffBytes = std::size_t{1} << 20;
+constexpr std::size_t kHeadBytes = 4096;
 constexpr std::string_view kJsonSpace = " \t\r\n";
 
 enum class End : std::uint8_t { kWhole, kCut, kBroken };
@@ -72,6 +73,8 @@ Sniff sniff(Input& input) {
   const bool cut = text.size() == kSniffBytes;
   if (text.substr(0, 3) == "\xEF\xBB\xBF") text.remove_prefix(3);
   const std::string_view from_first = text.substr(std::min(text.find_first_not_of(kJsonSpace), text.size()));
+  if (!from_first.empty() && (from_first.front() == '{' || from_first.front() == '['))
+    out.head = from_first.substr(0, kHeadBytes);
   std::string_view line;
   while (!text.empty() && line.empty()) {
     const std::size_t end = std::min(text.find('\n'), text.size());

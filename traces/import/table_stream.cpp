@@ -1,20 +1,14 @@
 #include "traces/import/table_stream.h"
 
+#include "traces/import/input_lines.h"
+
 namespace kvplan::traces {
-namespace {
-
-std::string file_name(const std::string& path) {
-  const std::size_t slash = path.find_last_of('/');
-  return slash == std::string::npos ? path : path.substr(slash + 1);
-}
-
-}  // namespace
 
 TableStream::TableStream(Inputs inputs, ColumnMap map, std::string_view format)
     : map_(std::move(map)),
       input_(std::move(inputs.first)),
       rest_(std::move(inputs.rest)),
-      builder_(map_.block_tokens, map_.content_ids) {
+      builder_(map_.block_tokens, SourceTraits{.content_ids = map_.content_ids}) {
   summary_.block_tokens = map_.block_tokens;
   summary_.shares_clock = !map_.at(Role::kArrival).names.empty();
   summary_.provenance.format = format;
