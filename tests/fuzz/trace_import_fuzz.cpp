@@ -52,6 +52,20 @@ std::vector<std::string> fuzz_seeds() {
       "num_prefill_tokens,num_decode_tokens\n1,2\n",
       "a,b,c,d\n1,2,3,[1;2]\n1.5e-3,2.0,3,\n",
       "{\"a\": 1, \"b\": 20, \"c\": 3, \"d\": [1, 2], \"e\": {\"f\": [null, true, \"\\u00e9\"]}}\n",
+      R"({"id":"x","models":["m"],"block_size":4,"hash_id_scope":"local","requests":[{"t":0.5,"type":"n","in":9,)"
+      R"("out":1,"hash_ids":[1,2],"api_time":2},{"t":9,"type":"subagent","duration_ms":3000,"requests":[{"t":0,)"
+      R"("type":"s","in":5,"out":0,"hash_ids":[1],"ttft":0.1}]}]})"
+      "\n"
+      R"({"requests":[],"block_size":4,"id":"y"})",
+      R"({
+ "id":"x","models":[],"block_size":2,
+ "requests":[{"t":1,"type":"n","in":2,"out":1}]
+})",
+      R"({"timestamp":5,"event":{"schema":"dynamo.request.trace.v1","event_type":"tool_end"}})"
+      "\n"
+      R"({"schema":"dynamo.request.trace.v1","event_type":"request_end","agent_context":{"session_id":"s"},"request":)"
+      R"({"input_tokens":5,"output_tokens":2,"request_received_ms":1779163048815,"ttft_ms":1.5,"replay":)"
+      R"({"trace_block_size":4,"input_sequence_hashes":[18446744073709551615,1]}}})",
   };
 }
 
@@ -60,6 +74,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   check(import(bytes, {}));
   check(import(bytes, {.format = "azure", .map = "", .block_tokens = 0}));
   check(import(bytes, {.format = "mooncake", .map = "", .block_tokens = 16}));
+  check(import(bytes, {.format = "claude-code", .map = "", .block_tokens = 0}));
+  check(import(bytes, {.format = "dynamo", .map = "", .block_tokens = 4}));
   const std::string map = "arrival=a:s,input=b,output=c,hashes=d,block=4";
   check(import(bytes, {.format = "csv", .map = map, .block_tokens = 0}));
   check(import(bytes, {.format = "jsonl", .map = map, .block_tokens = 0}));

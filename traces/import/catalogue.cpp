@@ -7,7 +7,9 @@
   APPLY(kAzure)                 \
   APPLY(kBailian)               \
   APPLY(kBurstgpt)              \
+  APPLY(kClaudeCode)            \
   APPLY(kCsv)                   \
+  APPLY(kDynamo)                \
   APPLY(kJsonl)                 \
   APPLY(kKvplanCsv)             \
   APPLY(kLengths)               \

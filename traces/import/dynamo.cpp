@@ -198,7 +198,8 @@ Status EventStream::start() {
   if (!any) return bad_input("a trace without requests").at_file(lines_.input().path());
   summary_.block_tokens = event_.block_tokens > 0 ? event_.block_tokens : block_option_;
   summary_.provenance.options = {"block=" + std::to_string(summary_.block_tokens)};
-  builder_.emplace(summary_.block_tokens, SourceTraits{.whole_prompts = true, .clock_per_session = false});
+  builder_.emplace(summary_.block_tokens,
+                   SourceTraits{.content_ids = false, .whole_prompts = true, .clock_per_session = false});
   waiting_ = true;
   return Done{};
 }

@@ -241,8 +241,20 @@ TEST(ClaudeCode, ASessionOverSeveralLines) {
       "1, "
       "\"type\": \"n\",\n     \"in\": 8, \"out\": 3, \"hash_ids\": [1,\n 2]}\n  ]\n}\n");
   testing::expect_same(spread, usual);
-  EXPECT_EQ(import_error("{\n \"id\": \"x\", \"models\": [],\n \"block_size\": 4, \"requests\": [\n"),
+  EXPECT_EQ(import_error("{\n \"id\": \"x\", \"models\": [],\n \"block_size\": 4, \"requests\": [\n",
+                         {.format = "claude-code", .map = "", .block_tokens = 0}),
             "t:1: expected one JSON object, found something else at byte 59 of it: \"\"");
+}
+
+TEST(ClaudeCode, ALongTextThatEndsInsideItsSession) {
+  // As long as a buffer of the reader: looking for the missing end moves the text.
+  std::string text = "{\n\"id\": \"x\", \"models\": [], \"block_size\": 4, \"requests\": [\n";
+  const std::size_t length = std::size_t{1} << 21;
+  while (text.size() < length - 200) text += request("1", 8, "1,2") + ",\n";
+  text += "{\"t\":1, \"in\":\n";
+  text.insert(1, length - text.size(), ' ');
+  EXPECT_EQ(import_error(text), "t:1: expected one JSON object, found something else at byte " +
+                                    std::to_string(length - 1) + " of it: \"\"");
 }
 
 TEST(ClaudeCode, AFirstSessionLongerThanWhatIsLookedAt) {

@@ -1,0 +1,97 @@
+// One session of a coding agent, request after request, from its text: what the importer `claude-code` reads.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "traces/import/json_values.h"
+#include "traces/import/piece_builder.h"
+
+namespace kvplan::traces {
+
+/// What was noticed about sub-agents (claude_code.cpp says how their clocks are read).
+struct AgentCounts {
+  std::int64_t same_clock{0};        ///< their times are those of the list around them
+  std::int64_t without_duration{0};  ///< the end of their last answer stood for it
+  std::int64_t start_cut{0};         ///< they would have started before the list around them
+};
+
+/// The requests of one session, one after the other, from its text.
+///
+/// Life cycle: `begin`, then `next` until it gives false; `failed()` tells an end from an error. What stands
+/// above the list is known after `begin`: where id, block_size and hash_id_scope come first, as in all files
+/// seen, the list is read where it stands; otherwise it is skipped and read at the end.
+class AgentSession {
+ public:
+  enum class Scope : std::uint8_t { kUnstated, kLocal, kGlobal };
+
+  /// `text` outlives the session's requests.
+  bool begin(std::string_view text);
+  /// The next request, its ids as they stand in the text and its `session` empty.
+  bool next(Row& row);
+
+  [[nodiscard]] bool failed() const { return failed_; }
+  [[nodiscard]] const JsonProblem& problem() const { return problem_; }
+  [[nodiscard]] const std::string& id() const { return id_; }
+  [[nodiscard]] std::int32_t block_tokens() const { return block_tokens_; }  ///< -1 = not stated
+  [[nodiscard]] Scope scope() const { return scope_; }
+  /// Greatest prefix id of the latest request; 0 without ids.
+  [[nodiscard]] std::uint64_t largest_id() const { return largest_id_; }
+  /// Over all sessions so far.
+  [[nodiscard]] const AgentCounts& agents() const { return agents_; }
+  /// Puts the place of the latest request before a field's name.
+  [[nodiscard]] std::string path_of(std::string_view field) const;
+
+ private:
+  struct List {
+    JsonCursor at;  ///< before an element of the list, or its end
+    bool first{true};
+    std::int64_t start_ns{0};  ///< what to add to its times
+    std::int64_t index{-1};    ///< of the latest element
+  };
+  struct Entry {
+    std::int64_t t_ns{-1};
+    std::int64_t duration_ns{-1};
+    std::string_view type;
+    std::string type_store;
+    std::int32_t input_tokens{-1};
+    std::int32_t output_tokens{-1};
+    bool has_list{false};
+    JsonCursor list;
+  };
+
+  bool fail(std::string_view field, std::string message);
+  bool fail_json(const JsonCursor& json) {
+    failed_ = true;
+    return note_no_json(problem_, text_, json.where());
+  }
+  /// A reader gave false: its problem, or broken text.
+  bool fail_read(const JsonCursor& json);
+  bool read_top(std::string_view key);
+  /// Reads keys until the list begins or the object ends; false on an error.
+  bool read_keys();
+  bool end_object();
+  bool read_entry(JsonCursor& json, Entry& entry, Row& row);
+  bool read_value(JsonCursor& json, std::string_view key, Entry& entry, Row& row);
+  bool enter_agent(const Entry& entry);
+  bool fill(const Entry& entry, Row& row);
+
+  std::string_view text_;
+  JsonCursor json_;
+  bool first_key_{true};
+  bool list_waits_{false};  ///< it was skipped, as not all that goes before it was known
+  bool list_seen_{false};
+  JsonCursor waiting_list_;
+  std::vector<List> lists_;
+  std::string id_;
+  std::int32_t block_tokens_{-1};
+  Scope scope_{Scope::kUnstated};
+  std::uint64_t largest_id_{0};
+  AgentCounts agents_;
+  bool failed_{false};
+  JsonProblem problem_;
+};
+
+}  // namespace kvplan::traces
