@@ -51,6 +51,21 @@ std::vector<std::string> fuzz_seeds() {
       "Timestamp,Session ID,Elapsed time,Model,Request tokens,Response tokens\n5.25,7,1.5,GPT-4,472,18\n",
       "num_prefill_tokens,num_decode_tokens\n1,2\n",
       "a,b,c,d\n1,2,3,[1;2]\n1.5e-3,2.0,3,\n",
+      "{\"resourceSpans\":[{\"scopeSpans\":[{\"spans\":[{\"traceId\":\"T\",\"startTimeUnixNano\":\"5\","
+      "\"endTimeUnixNano\":9,\"attributes\":[{\"key\":\"gen_ai.usage.input_tokens\",\"value\":{\"intValue\":"
+      "\"5\"}},{\"key\":\"gen_ai.usage.completion_tokens\",\"value\":{\"intValue\":6}},{\"key\":"
+      "\"gen_ai.response.time_to_first_chunk\",\"value\":{\"doubleValue\":0.5}}]}]}]}]}\n",
+      "{\n\"trace_id\": \"a\", \"spans\": [{\"trace_id\": \"b\\u0041\", \"start_time\": "
+      "\"2026-02-25T10:00:00.5\", "
+      "\"end_time\": \"2026-02-25T10:00:02Z\", \"attributes\": {\"gen_ai.usage.prompt_tokens\": 50, "
+      "\"gen_ai.usage.output_tokens\": 20, \"gen_ai.request.max_tokens\": 500}}, {}]}\n",
+      "{\"request_rate\": Infinity, \"input_lens\": [10, 20], \"output_lens\": [3, 0], \"ttfts\": [0.25, "
+      "0.0], "
+      "\"itls\": [[0.125, 1e-05], []], \"start_times\": [1000.5, 1001], \"queue_times\": [0.25, 0], "
+      "\"generated_texts\": [\"a\", \"\"], \"errors\": [\"\", \"x\"], \"latencies\": [1, null]}\n",
+      "[{\"id\": \"a_0\", \"conversations\": [{\"from\": \"human\", \"value\": \"h\\u00e9llo\"}, {\"from\": "
+      "\"gpt\", "
+      "\"value\": \"yes\"}]},\n {\"id\": 7, \"conversations\": []}]",
       "{\"a\": 1, \"b\": 20, \"c\": 3, \"d\": [1, 2], \"e\": {\"f\": [null, true, \"\\u00e9\"]}}\n",
       R"({"id":"x","models":["m"],"block_size":4,"hash_id_scope":"local","requests":[{"t":0.5,"type":"n","in":9,)"
       R"("out":1,"hash_ids":[1,2],"api_time":2},{"t":9,"type":"subagent","duration_ms":3000,"requests":[{"t":0,)"
@@ -76,6 +91,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   check(import(bytes, {.format = "mooncake", .map = "", .block_tokens = 16}));
   check(import(bytes, {.format = "claude-code", .map = "", .block_tokens = 0}));
   check(import(bytes, {.format = "dynamo", .map = "", .block_tokens = 4}));
+  for (const char* format : {"otel", "sharegpt", "vllm-bench"})
+    check(import(bytes, {.format = format, .map = "", .block_tokens = 0}));
   const std::string map = "arrival=a:s,input=b,output=c,hashes=d,block=4";
   check(import(bytes, {.format = "csv", .map = map, .block_tokens = 0}));
   check(import(bytes, {.format = "jsonl", .map = map, .block_tokens = 0}));

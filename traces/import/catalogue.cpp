@@ -14,8 +14,11 @@
   APPLY(kKvplanCsv)             \
   APPLY(kLengths)               \
   APPLY(kMooncake)              \
+  APPLY(kOtel)                  \
   APPLY(kServegen)              \
-  APPLY(kVidur)
+  APPLY(kSharegpt)              \
+  APPLY(kVidur)                 \
+  APPLY(kVllmBench)
 
 namespace kvplan::traces {
 

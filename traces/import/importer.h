@@ -40,6 +40,8 @@ struct Sniff {
   [[nodiscard]] bool has(std::string_view column) const;
   /// The kind of a key's value; 0 when there is no such key.
   [[nodiscard]] char kind(std::string_view column) const;
+  /// What a --map can be given for.
+  [[nodiscard]] bool is_table() const { return shape == Shape::kCsv || shape == Shape::kJsonLines; }
   /// A JSON object, on one line or on several.
   [[nodiscard]] bool is_object() const { return shape == Shape::kJsonLines || shape == Shape::kJsonDocument; }
 };

@@ -55,7 +55,7 @@ Result<std::unique_ptr<TraceStream>> open_stream(Inputs inputs, const ImportOpti
   const Sniff head = sniff(first);
   if (first.failed()) return first.error();
   if (!options.map.empty()) {
-    if (head.shape == Sniff::Shape::kUnknown)
+    if (!head.is_table())
       return bad_input("needs a table: a CSV with a header, or JSON lines")
           .at_file(first.path())
           .at_field("--map");

@@ -108,7 +108,7 @@ Result<const Importer*> choose_importer(const Sniff& sniff, std::span<const Impo
   if (candidates.size() > 1)
     return bad_input("could be any of " + names_of(candidates) + "; say which with --format").at_file(path);
   const std::vector<const Importer*> all(among.begin(), among.end());
-  if (sniff.shape != Sniff::Shape::kCsv && sniff.shape != Sniff::Shape::kJsonLines)  // no table for a --map
+  if (!sniff.is_table())
     return bad_input("not a trace in any known format (" + names_of(all) + ", .kvt)").at_file(path);
   return bad_input("no known format has these columns: " + listed(sniff.columns) +
                    "; say what they are, as in " + propose_column_map(sniff.columns))

@@ -208,6 +208,69 @@ TEST(CliTrace, ImportStreamsInBoundedMemory) {
   EXPECT_EQ(convert.exit_code, 0) << convert.err;
 }
 
+TEST(CliTrace, SpansStreamInBoundedMemory) {
+  const TemporaryFolder folder;
+  // 300,000 spans of 500 bytes in one document on one line.
+  ASSERT_EQ(
+      std::system(
+          ("{ printf '{\"resourceSpans\":[{\"scopeSpans\":[{\"spans\":[{}'; seq 1 300000 | sed "
+           "'s/.*/,{\"traceId\":\"&\",\"startTimeUnixNano\":&000000,\"endTimeUnixNano\":\"&000009\","
+           "\"attributes\":[{\"key\":\"gen_ai.usage.input_tokens\",\"value\":{\"intValue\":\"5\"}},{\"key\":"
+           "\"gen_ai.usage.output_tokens\",\"value\":{\"intValue\":6}},{\"key\":\"gen_ai.conversation.id\","
+           "\"value\":{\"stringValue\":\"c\"}}]}/' | tr -d '\\n'; printf ']}]}]}'; } | gzip -1 > " +
+           quoted(folder.file("a.gz")))
+              .c_str()),
+      0);
+  const Outcome import =
+      run_kvplan("trace import " + quoted(folder.file("a.gz")) + " -o " + quoted(folder.file("a.kvt")), 96);
+  EXPECT_EQ(import.exit_code, 0) << import.err;
+  EXPECT_NE(import.err.find("300,000 requests from otel"), std::string::npos) << import.err;
+}
+
+TEST(CliTrace, DocumentsAreNotTakenForScenariosNorTheOtherWayRound) {
+  const TemporaryFolder folder;
+  const std::string spans =
+      "{\n\"resourceSpans\": [{\"scopeSpans\": [{\"spans\": [{\"startTimeUnixNano\": \"1\", \"attributes\": "
+      "[{\"key\": \"gen_ai.usage.input_tokens\", \"value\": {\"intValue\": 5}}, {\"key\": "
+      "\"gen_ai.usage.output_tokens\", \"value\": {\"intValue\": 5}}]}]}]}]\n}\n";
+  const std::string bench = "{\n\"input_lens\": [5],\n\"output_lens\": [5],\n\"start_times\": [1]\n}\n";
+  const std::string texts =
+      "[\n{\"conversations\": [{\"from\": \"human\", \"value\": \"q\"}, {\"from\": \"gpt\", \"value\": "
+      "\"r\"}]}\n]\n";
+  for (const std::string& text : {spans, bench, texts}) {
+    for (const char* name : {"t", "t.json", "t.kvs"}) {
+      testing::write_file(folder.file(name), text);
+      const Outcome run = run_kvplan("run " + quoted(folder.file(name)) + " --json -");
+      EXPECT_EQ(run.exit_code, 0) << name << run.err;
+      EXPECT_NE(run.out.find("\"completed\": 1,"), std::string::npos) << name;
+    }
+  }
+  // Scenarios, resolved ones and reports are no traces, whatever stands in them.
+  const std::string refusal =
+      ": not a trace in any known format (azure, csv, jsonl, kvplan-csv, mooncake, otel, sharegpt, "
+      "vllm-bench, "
+      ".kvt)";
+  const auto expect_no_trace = [&](const std::string& path) {
+    expect_one_line(run_kvplan("trace info " + quoted(path)), "kvplan: " + path + refusal);
+  };
+  int scenarios = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(KVPLAN_SOURCE_DIR "/simulator/examples")) {
+    if (entry.path().extension() != ".json") continue;
+    ++scenarios;
+    expect_no_trace(entry.path().string());
+  }
+  EXPECT_GE(scenarios, 4);
+  testing::write_file(folder.file("report"), run_kvplan("run " + quoted(folder.file("t")) + " --json -").out);
+  expect_no_trace(folder.file("report"));
+  // A document that nothing knows is still a scenario with a mistake, under any name.
+  for (const char* name : {"s", "s.json"}) {
+    testing::write_file(folder.file(name), "{\n\"workloads\": {\"trace\": \"t\"}\n}\n");
+    const Outcome run = run_kvplan("run " + quoted(folder.file(name)));
+    EXPECT_EQ(run.exit_code, 2);
+    EXPECT_NE(run.err.find(":2: unknown scenario path \"workloads.trace\""), std::string::npos) << run.err;
+  }
+}
+
 /// True if the process has a file of the folder open besides its "err", with a name or without.
 bool writes_in(pid_t process, const TemporaryFolder& folder) {
   std::error_code gone;

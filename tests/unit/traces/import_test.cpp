@@ -303,6 +303,50 @@ TEST(Detection, WhatIsNoTable) {
     EXPECT_EQ(import_error(text), "t: not a trace in any known format (" + testing::known_formats() + ")");
 }
 
+TEST(Detection, TheShapeOfAFile) {
+  using Shape = Sniff::Shape;
+  const auto shape = [](std::string_view text) {
+    Result<std::unique_ptr<ByteSource>> source = open_memory(text, "t");
+    Input input(std::move(source).value(), "t");
+    const Sniff head = sniff(input);
+    EXPECT_EQ(input.position(), 0);
+    return head.shape;
+  };
+  EXPECT_EQ(shape("{\"a\": [1]}\n"), Shape::kJsonLines);
+  EXPECT_EQ(shape("\n\r\n{\"a\": [1]}\nrest"), Shape::kJsonLines);
+  EXPECT_EQ(shape("{\"a\": Infinity, \"b\": NaN}"), Shape::kJsonLines);
+  EXPECT_EQ(shape("{\n\"a\": 1}"), Shape::kJsonDocument);
+  EXPECT_EQ(shape("\xEF\xBB\xBF {\"a\": 1, \"b\": 2}"), Shape::kJsonDocument);
+  EXPECT_EQ(shape("[{\"a\": 1}"), Shape::kJsonArray);
+  EXPECT_EQ(shape(" [\n {\"a\":\n 1}, ruin"), Shape::kJsonArray);
+  for (const char* unknown : {"{\n\"a\": 1", "{\"a\": 1", "{\"a\" 1}", "[", "[]", "[[{}]]", "[{\"a\"}]",
+                              "[1, {}]", "[a,b]\n", "{", "", " "})
+    EXPECT_EQ(shape(unknown), Shape::kUnknown) << unknown;
+  EXPECT_EQ(shape("a,b\n{"), Shape::kCsv);
+  EXPECT_EQ(shape("  a,b\n{"), Shape::kCsv);
+  // Longer than what is looked at: the keys in view count, and broken text in view still tells.
+  const std::string longer(std::size_t{1} << 20, 'x');
+  EXPECT_EQ(shape("{\"a\": \"" + longer + "\"}"), Shape::kJsonDocument);
+  EXPECT_EQ(shape("[{\"a\": \"" + longer + "\"}]"), Shape::kJsonArray);
+  EXPECT_EQ(shape("{\"" + longer + "\": 1}"), Shape::kJsonDocument);
+  EXPECT_EQ(shape("{\"a\": \"\n" + longer + "\"}"), Shape::kUnknown);
+}
+
+TEST(Detection, DocumentsThatAreNoTraces) {
+  for (const char* text :
+       {"{\n\"spans\": [], \"x\": 1}", "{\n\"resourceMetrics\": []}", "[{\"id\": 1, \"messages\": []}]",
+        "[{\"conversations\": 5}]", "{\n\"conversations\": []}", "{\n\"input_lens\": [], \"ttfts\": []}",
+        "[{\"resourceSpans\": []}]", "{\n\"a\": 1}"})
+    EXPECT_EQ(import_error(text), "t: not a trace in any known format (" + testing::known_formats() + ")")
+        << text;
+}
+
+TEST(Detection, AMapNeedsATable) {
+  for (const char* text : {"words\n", "{\n\"a\": 1}", "[{\"a\": 1}]"})
+    EXPECT_EQ(import_error(text, with_map("", "arrival=a,input=b,output=c")),
+              "t: --map: needs a table: a CSV with a header, or JSON lines");
+}
+
 TEST(Detection, AnAmbiguousFileNamesTheCandidates) {
   static constexpr auto kYes = [](const Sniff&) { return true; };
   static constexpr auto kNo = [](const Sniff&) { return false; };
