@@ -9,10 +9,6 @@ std::string file_name(const std::string& path) {
 
 }  // namespace
 
-std::string of_all(std::int64_t part, std::int64_t all) {
-  return std::to_string(part) + " of " + std::to_string(all);
-}
-
 DocumentStream::DocumentStream(Inputs inputs, std::string_view format)
     : input_(std::move(inputs.first)), rest_(std::move(inputs.rest)) {
   json_.emplace(*input_);

@@ -49,7 +49,4 @@ class DocumentStream : public TraceStream {
   PieceBuilder builder_{0};
 };
 
-/// "3 of 17", for warnings.
-std::string of_all(std::int64_t part, std::int64_t all);
-
 }  // namespace kvplan::traces

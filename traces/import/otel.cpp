@@ -8,7 +8,8 @@
 // A request is a span with both token counts. Arrival is its start, e2e its duration. The input count includes
 // cached tokens, the output count reasoning. Counts and times go by their present names or by the older ones
 // that vLLM writes (vllm-project/vllm, vllm/tracing/utils.py); where both are there, the present one counts.
-// Parents of spans, from which one could tell what waits for what, are not read.
+// Parents of spans are not read: what waits for what stays open, and a call that was traced with counts at both
+// ends, in the client and in the server, makes two requests.
 #include <algorithm>
 #include <array>
 
@@ -331,19 +332,20 @@ Status OtelStream::finish(std::int64_t rows) {
                      "), found none in " + std::to_string(spans_) + " spans")
         .at_file(path());
   if (without_counts_ > 0)
-    warn(of_all(without_counts_, spans_) + " spans have no token counts (" + kCounts + ") and are left out.");
+    warn(count_of(without_counts_, spans_) + " spans have no token counts (" + kCounts +
+         ") and are left out.");
   if (one_count_ > 0)
-    warn(of_all(one_count_, spans_) +
+    warn(count_of(one_count_, spans_) +
          " spans count only their input or only their output tokens and are left out.");
   if (no_inference_ > 0)
     warn(
-        of_all(no_inference_, spans_) +
+        count_of(no_inference_, spans_) +
         " spans with token counts are no inferences by their gen_ai.operation.name (agents repeat the counts "
         "of the calls they make) and are left out.");
   if (backwards_ > 0)
-    warn(of_all(backwards_, rows) + " requests end before they start; their durations are left out.");
+    warn(count_of(backwards_, rows) + " requests end before they start; their durations are left out.");
   if (starts_without_zone_ > 0 && starts_without_zone_ < rows)
-    warn(of_all(starts_without_zone_, rows) +
+    warn(count_of(starts_without_zone_, rows) +
          " start times have no zone, while others have one; they are taken as UTC.");
   return Done{};
 }

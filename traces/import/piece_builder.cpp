@@ -13,11 +13,11 @@ void put_optional(std::vector<T>& column, std::size_t row, T value) {
   column.push_back(value);
 }
 
+}  // namespace
+
 std::string count_of(std::int64_t part, std::int64_t all) {
   return std::to_string(part) + " of " + std::to_string(all);
 }
-
-}  // namespace
 
 void PieceBuilder::begin(Trace& piece) {
   piece_ = &piece;

@@ -196,10 +196,10 @@ Status ShareGptStream::finish(std::int64_t rows) {
       "Conversations have no times: all requests arrive at 0, so that neither rates nor waiting mean "
       "anything.");
   if (without_answer_ > 0)
-    warn(of_all(without_answer_, conversations_) +
+    warn(count_of(without_answer_, conversations_) +
          " conversations have no message from gpt and make no request.");
   if (from_others_ > 0)
-    warn(of_all(from_others_, message_count_) +
+    warn(count_of(from_others_, message_count_) +
          " messages are from others than human, gpt and system; they are read as part of the prompts after "
          "them.");
   return Done{};

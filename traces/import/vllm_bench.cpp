@@ -238,7 +238,7 @@ Status BenchStream::finish(std::int64_t rows) {
                                     : "expected requests that succeeded, found only failed ones (" +
                                           std::to_string(requests_) + ")")
         .at_file(path());
-  if (failed_ > 0) warn(of_all(failed_, requests_) + " requests failed and are left out.");
+  if (failed_ > 0) warn(count_of(failed_, requests_) + " requests failed and are left out.");
   if (!summary_.shares_clock)
     warn(
         "The results have no start_times: all requests arrive at 0, so that neither rates nor waiting mean "
@@ -247,7 +247,7 @@ Status BenchStream::finish(std::int64_t rows) {
     warn("The start times of " + std::to_string(runs_) +
          " runs are taken as one clock; they are that only on one client machine that was not restarted.");
   if (queued_ > 0)
-    warn(of_all(queued_, rows) +
+    warn(count_of(queued_, rows) +
          " requests waited in the client before they were sent: they arrive before that wait, but ttft and "
          "e2e "
          "are recorded without it.");

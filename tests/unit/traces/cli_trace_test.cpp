@@ -246,10 +246,7 @@ TEST(CliTrace, DocumentsAreNotTakenForScenariosNorTheOtherWayRound) {
     }
   }
   // Scenarios, resolved ones and reports are no traces, whatever stands in them.
-  const std::string refusal =
-      ": not a trace in any known format (azure, csv, jsonl, kvplan-csv, mooncake, otel, sharegpt, "
-      "vllm-bench, "
-      ".kvt)";
+  const std::string refusal = ": not a trace in any known format (" + testing::known_formats() + ")";
   const auto expect_no_trace = [&](const std::string& path) {
     expect_one_line(run_kvplan("trace info " + quoted(path)), "kvplan: " + path + refusal);
   };
