@@ -1,10 +1,10 @@
-// The buddy system (Knowlton, CACM 8 (10), 1965; Knuth, The Art of Computer Programming 1, section 2.5): ranges are powers
-// of two at multiples of their length. A reservation takes the next power of two, from the smallest free range that is
-// large enough, of equal ones the lowest; that is halved as often as needed, and the lower half is used. A range that
-// comes back joins its buddy (address XOR length) as long as that is free.
+// The buddy system (Knowlton, CACM 8 (10), 1965; Knuth, The Art of Computer Programming 1, section 2.5): ranges are
+// powers of two at multiples of their length. A reservation takes the next power of two, from the smallest free range
+// that is large enough, of equal ones the lowest; that is halved as often as needed, and the lower half is used. A
+// range that comes back joins its buddy (address XOR length) as long as that is free.
 //
-// A pool that is no power of two is the sequence of the powers it is the sum of, the largest first. What a reservation
-// is rounded up by is held and never used: `internal` in the ledger.
+// A pool that is no power of two is the sequence of the powers it is the sum of, the largest first. What a
+// reservation is rounded up by is held and never used: `internal` in the ledger.
 #include <bit>
 #include <set>
 

@@ -1,7 +1,7 @@
 // Contiguous memory with a reservation made once, at first admission: the way of serving before paging, as Orca and
 // FasterTransformer are described in Kwon et al., SOSP 2023 (arXiv 2309.06180), sections 3.1 and 6.1.
 //
-// Fits, as Knuth, The Art of Computer Programming 1, section 2.5, has them; a request gets the low end of the free range:
+// Fits, as Knuth, The Art of Computer Programming 1, section 2.5, has them; a request gets the low end of a free range:
 // - first: the free range with the lowest address that is large enough;
 // - best: the smallest that is large enough, of equal ones the lowest;
 // - next: the first that is large enough of those that begin at or behind the end of the latest placement, else the
