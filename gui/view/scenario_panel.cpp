@@ -19,7 +19,7 @@
 #include "gui/viewmodel/catalogue_text.h"
 #include "gui/viewmodel/formatting.h"
 #include "gui/viewmodel/scenario_document.h"
-#include "simulator/model/model_shape.h"
+#include "simulator/modelfile/catalogue.h"
 
 namespace kvplan::gui {
 namespace {

@@ -7,7 +7,7 @@
 #include "simulator/base/suggest.h"
 #include "simulator/cli/command.h"
 #include "simulator/cli/progress.h"
-#include "simulator/model/model_shape.h"
+#include "simulator/modelfile/catalogue.h"
 #include "simulator/plan/scenario.h"
 #include "simulator/report/number_text.h"
 #include "simulator/report/text.h"
@@ -130,12 +130,29 @@ void write_field(JsonWriter& json, const plan::Field& field) {
   json.end_object();
 }
 
+void write_run(JsonWriter& json, const model::LayerRun& run) {
+  const model::LayerCache& cache = run.cache;
+  const bool latent = cache.kind == model::CacheKind::kLatent;
+  json.begin_object().member("layers", run.layers).member("kind", latent ? "latent" : "heads");
+  json.member("heads", cache.heads).member("key_size", cache.key_size).member("value_size", cache.value_size);
+  json.member("latent_size", cache.latent_size).member("rope_size", cache.rope_size);
+  json.member("window", cache.window).end_object();
+}
+
 void write_model(JsonWriter& json, const model::ModelShape& m) {
   json.begin_object().member("family", kModel).member("name", m.name).member("source", m.source);
   json.member("layers", m.layers).member("hidden", m.hidden).member("query_heads", m.query_heads);
-  json.member("kv_heads", m.kv_heads).member("head_size", m.head_size);
-  json.member("feed_forward", m.feed_forward).member("vocabulary", m.vocabulary);
-  json.member("parameters", m.parameters()).member("kv_token_bytes", m.kv_token_bytes()).end_object();
+  json.member("kv_heads", m.kv_heads).member("head_size", m.weight_shape.key_size);
+  json.member("feed_forward", m.weight_shape.feed_forward).member("vocabulary", m.weight_shape.vocabulary);
+  const auto weights = m.weights();
+  json.key("parameters");
+  weights.ok() ? json.value(weights.value().all) : json.null();
+  json.key("parameters_per_token");
+  weights.ok() ? json.value(weights.value().multiplied) : json.null();
+  json.member("kv_token_bytes", m.kv_token_bytes()).member("window_layers", m.window_layers());
+  json.key("runs").begin_array();
+  for (const model::LayerRun& run : m.runs) write_run(json, run);
+  json.end_array().end_object();
 }
 
 void write_importer(JsonWriter& json, const traces::Importer& importer) {
@@ -164,12 +181,28 @@ std::string field_text(const plan::Field& field) {
 
 std::string model_text(const model::ModelShape& m) {
   using report::grouped;
-  std::string out = std::string(m.name) + " (model)\n" + lines_of("Source: " + std::string(m.source), "  ");
-  out += "  " + grouped(m.layers) + " layers of " + grouped(m.query_heads) + " query and " +
-         grouped(m.kv_heads) + " KV heads of " + grouped(m.head_size) + ", hidden " + grouped(m.hidden) +
-         ", feed-forward " + grouped(m.feed_forward) + ", vocabulary " + grouped(m.vocabulary) + "\n";
-  return out + "  " + grouped(m.parameters()) + " parameters, " + grouped(m.kv_token_bytes()) +
-         " bytes of KV cache per token\n";
+  const model::LayerCache& cache = m.runs.front().cache;
+  std::string shape = grouped(m.layers) + " layers of " + grouped(m.query_heads) + " query heads";
+  shape +=
+      cache.kind == model::CacheKind::kHeads
+          ? " and " + grouped(cache.heads) + " KV heads of " + grouped(cache.key_size)
+          : " on one latent vector of " + grouped(cache.latent_size) + " and " + grouped(cache.rope_size);
+  shape += ", hidden " + grouped(m.hidden) + ", feed-forward " + grouped(m.weight_shape.feed_forward);
+  if (m.weight_shape.experts > 0)
+    shape += ", " + grouped(m.weight_shape.experts) + " experts of " +
+             grouped(m.weight_shape.expert_feed_forward) + " (" + grouped(m.weight_shape.experts_per_token) +
+             " a token)";
+  shape += ", vocabulary " + grouped(m.weight_shape.vocabulary);
+  std::string out = m.name + " (model)\n" + lines_of("Source: " + m.source, "  ") + lines_of(shape, "  ");
+  if (m.window_layers() > 0) {
+    std::int64_t window = 0;
+    for (const model::LayerRun& run : m.runs) window = std::max(window, run.cache.window);
+    out +=
+        "  " + grouped(m.window_layers()) + " of the layers see a window of " + grouped(window) + " tokens\n";
+  }
+  const auto weights = m.weights();
+  return out + "  " + (weights.ok() ? grouped(weights.value().all) + " parameters, " : std::string()) +
+         grouped(m.kv_token_bytes()) + " bytes of KV cache per token\n";
 }
 
 std::string importer_text(const traces::Importer& importer) {

@@ -1,43 +1,94 @@
 // The shape of a served model: what decides KV bytes and the work of a step.
 //
-// KV bytes of one token = layers x 2 (key and value) x KV heads x head size x bytes per element, one rank, no
-// sharding (formula and worked figures: Kwon et al., SOSP 2023, section 3; model cards of the named
-// releases).
+// A layer keeps, of every token, either a key and a value for each KV head (heads x (key size + value size)
+// elements), or one latent vector with a rotary part that all query heads share (DeepSeek-V2, arXiv 2405.04434,
+// section 2.1). A layer with a window of W needs, while the token at position p is computed, only the tokens at
+// p-W+1..p (vllm-project/vllm v0.15.1, vllm/v1/kv_cache_interface.py: FullAttentionSpec, SlidingWindowSpec,
+// MLAAttentionSpec). Bytes by format, rank and length: footprint.h. Known models, and shapes out of files:
+// simulator/modelfile.
 #pragma once
 
 #include <cstdint>
-#include <span>
-#include <string_view>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include "simulator/base/result.h"
 
 namespace kvplan::model {
 
-/// A dense decoder with grouped-query attention and a gated feed-forward block, as the Llama family has it.
+enum class CacheKind : std::uint8_t {
+  kHeads,   ///< keys and values by KV head
+  kLatent,  ///< one vector for all heads
+};
+
+/// What one layer keeps of a token, in elements.
+struct LayerCache {
+  CacheKind kind{CacheKind::kHeads};
+  std::int64_t heads{0}, key_size{0}, value_size{0};  ///< kHeads
+  std::int64_t latent_size{0}, rope_size{0};          ///< kLatent
+  std::int64_t window{0};                             ///< tokens that a query sees, itself included; 0: all
+
+  [[nodiscard]] std::int64_t elements() const {
+    return kind == CacheKind::kHeads ? heads * (key_size + value_size) : latent_size + rope_size;
+  }
+  friend bool operator==(const LayerCache&, const LayerCache&) = default;
+};
+
+/// Layers in a row that are alike.
+struct LayerRun {
+  std::int64_t layers{0};
+  LayerCache cache;
+};
+
+/// What decides how many weights there are. Zero: there are none of this kind.
+struct WeightShape {
+  std::int64_t feed_forward{0};  ///< width of the dense feed-forward block
+  std::int64_t matrices{3};      ///< of a feed-forward block: 3 where it is gated, else 2
+  std::int64_t vocabulary{0};
+  bool tied{false};            ///< the output layer is the input embedding
+  std::int64_t key_size{0};    ///< of a query head
+  std::int64_t value_size{0};  ///< of a query head
+  std::int64_t query_rank{0};  ///< latent: rank of the query projection; 0: a full one
+  std::int64_t experts{0};     ///< routed experts of a layer
+  std::int64_t experts_per_token{0};
+  std::int64_t expert_feed_forward{0};
+  std::int64_t shared_feed_forward{0};  ///< of what every token passes beside its experts, together
+  std::int64_t dense_layers{0};         ///< the first layers, without experts, where others have them
+};
+
+/// Numbers of weights. Biases and learned positions, which are few, are not counted.
+struct WeightCounts {
+  std::int64_t all{0};
+  std::int64_t multiplied{0};  ///< by which every token is multiplied: its experts, not the input embedding
+  std::int64_t read{0};        ///< by a step with many tokens: all experts, not the input embedding
+};
+
 struct ModelShape {
-  std::string_view name;
-  std::string_view source;  ///< where the figures are from
+  std::string name;
+  std::string source;  ///< where the figures are from
   std::int64_t layers{0};
   std::int64_t hidden{0};
   std::int64_t query_heads{0};
-  std::int64_t kv_heads{0};
-  std::int64_t head_size{0};
-  std::int64_t feed_forward{0};
-  std::int64_t vocabulary{0};
-  std::int64_t element_bytes{2};
+  std::int64_t kv_heads{0};       ///< stored heads of a layer; 1 where latent
+  std::int64_t element_bytes{2};  ///< of an element of cache or weights, before any format
+  std::vector<LayerRun> runs{};   ///< all layers, from the first to the last
+  WeightShape weight_shape{};
+  std::string weights_miss{};        ///< what is not known of the weights; empty: they can be counted
+  std::vector<std::string> notes{};  ///< what the bytes leave out; a sentence each
 
-  [[nodiscard]] std::int64_t kv_token_bytes() const {
-    return layers * 2 * kv_heads * head_size * element_bytes;
+  /// Bytes of one token in all layers, on one rank that holds the whole model, windows aside.
+  [[nodiscard]] std::int64_t kv_token_bytes() const;
+  /// The same if a model with a latent vector stored its keys and values by query head; absent for others.
+  [[nodiscard]] std::optional<std::int64_t> unshared_token_bytes() const;
+  /// Layers that see only a window.
+  [[nodiscard]] std::int64_t window_layers() const;
+  /// Errors: something about them is not known (field "model").
+  [[nodiscard]] Result<WeightCounts> weights() const;
+  /// Floating-point operations of one query-key pair in all layers: scores, and weighted values.
+  [[nodiscard]] std::int64_t pair_flops() const {
+    return 2 * query_heads * (weight_shape.key_size + weight_shape.value_size) * layers;
   }
-  /// Weights, embeddings (not tied to the output layer) and norms.
-  [[nodiscard]] std::int64_t parameters() const;
-  /// Weights that every token is multiplied by: all but the input embedding, which is a lookup.
-  [[nodiscard]] std::int64_t multiplied_parameters() const { return parameters() - vocabulary * hidden; }
 };
-
-/// Known models by name.
-std::span<const ModelShape> models();
-/// One of them. Errors: unknown name, with what exists.
-Result<const ModelShape*> find_model(std::string_view name);
 
 }  // namespace kvplan::model

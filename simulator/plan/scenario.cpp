@@ -8,6 +8,7 @@
 #include "simulator/base/check.h"
 #include "simulator/base/number_input.h"
 #include "simulator/base/suggest.h"
+#include "simulator/modelfile/catalogue.h"
 #include "simulator/policies/engines.h"
 #include "simulator/policies/latencies.h"
 #include "simulator/policies/routers.h"

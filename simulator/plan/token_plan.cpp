@@ -28,16 +28,18 @@ Result<model::ModelShape> model_of(const attention::RecordingInfo& info, std::in
     return bad_input("expected keys and values of one size, found " + std::to_string(info.key_size) +
                      " and " + std::to_string(info.value_size) + " elements")
         .at_field("workload.attention");
-  model::ModelShape shape{.name = "recording",
-                          .source = "workload.attention",
-                          .layers = info.layers,
-                          .hidden = std::int64_t{info.query_heads} * info.key_size,
-                          .query_heads = info.query_heads,
-                          .kv_heads = stored_heads,
-                          .head_size = info.key_size,
-                          .feed_forward = std::int64_t{4} * info.query_heads * info.key_size,
-                          .vocabulary = 0,
-                          .element_bytes = info.cache_element_bytes};
+  const std::int64_t size = info.key_size;
+  model::ModelShape shape{
+      .name = "recording",
+      .source = "workload.attention",
+      .layers = info.layers,
+      .hidden = std::int64_t{info.query_heads} * size,
+      .query_heads = info.query_heads,
+      .kv_heads = stored_heads,
+      .element_bytes = info.cache_element_bytes,
+      .runs = {{info.layers, {.heads = stored_heads, .key_size = size, .value_size = size}}},
+      .weight_shape = {
+          .feed_forward = std::int64_t{4} * info.query_heads * size, .key_size = size, .value_size = size}};
   std::string text = "The model is that of the recordings: " + std::to_string(info.layers) +
                      (info.layers == 1 ? " layer of " : " layers of ") + std::to_string(stored_heads) +
                      (stored_heads == 1 ? " stored head" : " stored heads") + ", " +

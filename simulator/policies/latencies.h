@@ -14,7 +14,7 @@ namespace kvplan::policies {
 
 struct LatencyEntry {
   Descriptor descriptor;
-  /// Errors: coefficients that do not fit once rounded to ticks.
+  /// Errors: coefficients that do not fit once rounded to ticks; a model that does not say what is needed of it.
   Result<std::unique_ptr<core::LatencyModel>> (*make)(const Choice&, const model::ModelShape&);
   /// A sentence for the report where the model assumes what nobody measured; else empty.
   std::string_view assumption{};

@@ -1,8 +1,9 @@
 // A step lasts overhead + the longer of computing and reading, on one device that holds the whole model
 // (Williams, Waterman, Patterson, CACM 2009; applied to transformer inference as in Yuan et al., arXiv
 // 2402.16363):
-//   computing: 2 x weights per token, and 4 x query heads x head size x layers per query-key pair, over FLOP/s
-//   reading:   all weights once, and the KV bytes of context and new tokens, over bytes/s
+//   computing: 2 x weights per token, and 2 x query heads x (key + value size) x layers per query-key pair, over
+//              FLOP/s; of experts those of one token
+//   reading:   all weights once, those of all experts too, and the KV bytes of context and new tokens, over bytes/s
 // The peaks are the data sheet's; what share of them kernels reach is a parameter, and an assumption until
 // measured.
 #include <algorithm>
@@ -94,11 +95,13 @@ Result<std::unique_ptr<core::LatencyModel>> make(const Choice& choice, const mod
   };
   const double flops = choice.decimal("flops") * choice.decimal("compute_efficiency");
   const double bytes = choice.decimal("bandwidth") * choice.decimal("memory_efficiency");
-  const auto weights = static_cast<double>(shape.multiplied_parameters());
-  const auto pair_flops = static_cast<double>(4 * shape.query_heads * shape.head_size * shape.layers);
+  KVPLAN_TRY(const model::WeightCounts counts, shape.weights());
+  const auto multiplied = static_cast<double>(counts.multiplied);
+  const auto read_weights = static_cast<double>(counts.read);
+  const auto pair_flops = static_cast<double>(shape.pair_flops());
   const auto token_bytes = static_cast<double>(shape.kv_token_bytes());
-  const AffineTicks compute{0, ticks(2 * weights, flops), 0, ticks(pair_flops, flops)};
-  const AffineTicks read{ticks(weights * static_cast<double>(shape.element_bytes), bytes),
+  const AffineTicks compute{0, ticks(2 * multiplied, flops), 0, ticks(pair_flops, flops)};
+  const AffineTicks read{ticks(read_weights * static_cast<double>(shape.element_bytes), bytes),
                          ticks(token_bytes, bytes), ticks(token_bytes, bytes), 0};
   const auto overhead = decimal_times_power_of_two(choice.text("overhead_ns"), 10);
   if (!overhead) return bad_input("expected a plain decimal number").at_field("roofline:overhead_ns");

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "simulator/base/random.h"
+#include "simulator/modelfile/catalogue.h"
 #include "simulator/policies/latencies.h"
 
 namespace kvplan {

@@ -11,6 +11,7 @@
 
 #include "simulator/base/random.h"
 #include "simulator/core/engine.h"
+#include "simulator/modelfile/catalogue.h"
 #include "simulator/policies/allocators.h"
 #include "simulator/policies/latencies.h"
 #include "traces/record/trace.h"
@@ -120,7 +121,7 @@ inline std::unique_ptr<RandomCase> draw_case(std::uint64_t seed) {
   const std::string text = "affine:base_ns=" + coefficient(300) + "." + std::to_string(random.below(1000)) +
                            ",token_ns=" + coefficient(20) + ",context_ns=" + coefficient(3) + ".3";
   const Choice latency = parse_component(text, "latency", policies::latency_descriptors()).value();
-  const model::ModelShape& shape = model::models().front();
+  const model::ModelShape& shape = *model::find_model("llama-2-7b").value();
   if (random.chance(1, 5)) {  // both sides of the roof within reach of such small contexts
     const std::string roof = "roofline:flops=" + std::to_string(random.between(1, 40)) +
                              "e13,bandwidth=" + std::to_string(random.between(1, 80)) +

@@ -32,6 +32,9 @@ const std::vector<Layer>& layers() {
     level({"simulator/model"});
     level({"simulator/core"});
     level({"simulator/attention", "simulator/policies", "simulator/observe"});
+    // Models are told to the plan; what is below it takes shapes.
+    table.push_back({"simulator/modelfile", {"simulator/base", "simulator/model"}});
+    below.emplace_back("simulator/modelfile");
     level({"simulator/plan"});
     table.push_back({"simulator/report", below});
     // Protobuf and files begin here; traces know nothing of the simulator but `base` and `frame`.

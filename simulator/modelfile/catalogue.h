@@ -1,0 +1,28 @@
+// The models that kvplan knows by name. Each is a file in simulator/model/data, in the form of config.h, and is part
+// of the program: nothing is looked up when it runs. To add one, add its file.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "simulator/base/result.h"
+#include "simulator/model/model_shape.h"
+
+namespace kvplan::model {
+
+/// All of them, by name.
+std::span<const ModelShape> models();
+/// One of them. Errors: unknown name, with what exists.
+Result<const ModelShape*> find_model(std::string_view name);
+
+/// True for a text that names a file, not a model: it has a slash or ends in ".json".
+bool names_model_file(std::string_view text);
+
+/// A file of simulator/model/data.
+struct EmbeddedConfig {
+  std::string_view file;
+  std::string_view text;
+};
+std::span<const EmbeddedConfig> embedded_configs();
+
+}  // namespace kvplan::model
