@@ -4,6 +4,7 @@
 #include <ctime>
 
 #include "simulator/io/attention_json.h"
+#include "simulator/io/model_file.h"
 
 namespace kvplan::gui {
 namespace {
@@ -20,6 +21,7 @@ plan::RunOptions run_options(std::int64_t bins, core::RunControl& control) {
   options.timeline_joined = true;
   options.control = &control;
   options.open_recording = io::open_attention;
+  options.open_model = io::open_model;
   return options;
 }
 

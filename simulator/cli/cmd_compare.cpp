@@ -10,6 +10,7 @@
 #include "simulator/cli/progress.h"
 #include "simulator/cli/scenario_input.h"
 #include "simulator/io/attention_json.h"
+#include "simulator/io/model_file.h"
 #include "simulator/plan/compare.h"
 #include "simulator/report/comparison.h"
 #include "simulator/report/number_text.h"
@@ -50,6 +51,7 @@ Status run(const CompareFlags& flags) {
   options.threads = flags.threads;
   options.control = &control;
   options.open_recording = io::open_attention;
+  options.open_model = io::open_model;
   options.on_begin = [&](std::int64_t requests) { progress.emplace(control, requests); };
   options.check = [&](const plan::Scenario& scenario) {
     return check_apart(files_of(scenario), output_paths);

@@ -7,6 +7,7 @@
 #include "simulator/base/suggest.h"
 #include "simulator/cli/command.h"
 #include "simulator/cli/progress.h"
+#include "simulator/model/kv_format.h"
 #include "simulator/modelfile/catalogue.h"
 #include "simulator/plan/scenario.h"
 #include "simulator/report/number_text.h"
@@ -23,14 +24,16 @@ struct ListFlags {
 
 /// Families of other catalogues than the scenario's.
 constexpr std::string_view kScenario = "scenario";
-constexpr std::string_view kFormat = "trace-format";
+constexpr std::string_view kTraceFormat = "trace-format";
 constexpr std::string_view kModel = "model";
+constexpr std::string_view kKvFormat = "format";
 
 std::vector<std::string_view> all_families() {
   std::vector<std::string_view> out(plan::families().begin(), plan::families().end());
+  out.push_back(kKvFormat);
   out.push_back(kModel);
   out.push_back(kScenario);
-  out.push_back(kFormat);
+  out.push_back(kTraceFormat);
   return out;
 }
 
@@ -156,7 +159,7 @@ void write_model(JsonWriter& json, const model::ModelShape& m) {
 }
 
 void write_importer(JsonWriter& json, const traces::Importer& importer) {
-  json.begin_object().member("family", kFormat).member("name", importer.name);
+  json.begin_object().member("family", kTraceFormat).member("name", importer.name);
   json.member("summary", importer.summary).member("source", importer.source).end_object();
 }
 
@@ -214,11 +217,13 @@ std::string importer_text(const traces::Importer& importer) {
 template <class Each>
 void each_of(std::string_view family, Each each) {
   for (const Descriptor* d : plan::family_descriptors(family)) each(d->name, d->summary, *d);
+  if (family == kKvFormat)
+    for (const Descriptor* d : model::format_descriptors()) each(d->name, d->summary, *d);
   if (family == kScenario)
     for (const plan::Field& field : plan::scenario_fields()) each(field.path, field.help, field);
   if (family == kModel)
     for (const model::ModelShape& m : model::models()) each(m.name, m.source, m);
-  if (family == kFormat)
+  if (family == kTraceFormat)
     for (const traces::Importer* importer : traces::importers())
       each(importer->name, importer->summary, *importer);
 }
@@ -294,9 +299,10 @@ void add_list(CLI::App& app, Outcome& outcome) {
   auto flags = std::make_shared<ListFlags>();
   CLI::App* const list_command =
       app.add_subcommand("list", "List components, models, scenario paths and trace formats by family");
-  list_command->add_option("family", flags->name,
-                           "allocator, engine, latency, router, eviction, model, scenario or trace-format; "
-                           "all without it");
+  list_command->add_option(
+      "family", flags->name,
+      "allocator, engine, latency, router, eviction, format, model, scenario or trace-format; "
+      "all without it");
   list_command->add_flag("--json", flags->json, "JSON on standard output");
   run_as(*list_command, outcome, [flags] { return list(*flags); });
 

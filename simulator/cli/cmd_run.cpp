@@ -11,6 +11,7 @@
 #include "simulator/cli/progress.h"
 #include "simulator/cli/scenario_input.h"
 #include "simulator/io/attention_json.h"
+#include "simulator/io/model_file.h"
 #include "simulator/io/report_file.h"
 #include "simulator/plan/report.h"
 #include "simulator/plan/run.h"
@@ -67,6 +68,7 @@ Status run(const RunFlags& flags) {
   if (!flags.timeline.empty() || !flags.html.empty()) options.timeline_bins = flags.timeline_bins;
   options.control = &control;
   options.open_recording = io::open_attention;
+  options.open_model = io::open_model;
   EventLogOutput events(flags.events);
   if (!flags.events.empty()) events.attach(scenario, trace, options);
   const auto run_it = [&] {

@@ -74,6 +74,7 @@ int run(int argc, char** argv) {
   app.set_version_flag("--version", "kvplan " + std::string(kVersion));
   app.require_subcommand(1);
   Outcome outcome;
+  add_bytes(app, outcome);
   add_cache(app, outcome);
   add_run(app, outcome);
   add_compare(app, outcome);

@@ -6,6 +6,7 @@
 #include "proto/scenario.pb.h"
 #include "simulator/io/scenario_json.h"
 #include "simulator/io/scenario_message.h"
+#include "simulator/modelfile/catalogue.h"
 
 namespace kvplan::io {
 namespace {
@@ -17,7 +18,8 @@ constexpr std::size_t kMostBytes = std::size_t{1} << 20;
 /// Paths whose text is the name of a file, or names with commas between.
 enum class Names : std::uint8_t { kNothing, kFile, kFiles };
 
-Names names(std::string_view path) {
+Names names(std::string_view path, std::string_view text) {
+  if (path == "model") return model::names_model_file(text) ? Names::kFile : Names::kNothing;
   if (path == "workload.trace") return Names::kFile;
   return path == "workload.attention" ? Names::kFiles : Names::kNothing;
 }
@@ -45,8 +47,13 @@ std::string to_folder(const std::string& text, const fs::path& folder) {
 /// The text of a path with every name of a file in it moved.
 std::string moved(std::string_view path, const std::string& text, const fs::path& folder,
                   std::string (*move)(const std::string&, const fs::path&)) {
-  if (names(path) == Names::kNothing) return text;
-  if (names(path) == Names::kFile) return move(text, folder);
+  const Names what = names(path, text);
+  if (what == Names::kNothing) return text;
+  if (what == Names::kFile) {
+    std::string out = move(text, folder);
+    // The path of a model stays one that cannot be taken for a name.
+    return path == "model" && !model::names_model_file(out) ? "./" + out : out;
+  }
   std::string out;
   for (std::size_t begin = 0; begin <= text.size();) {
     const std::size_t comma = std::min(text.find(',', begin), text.size());

@@ -82,6 +82,7 @@ RunOptions run_options(const CompareOptions& options) {
   run.timeline_bins = options.timeline_bins;
   run.control = options.control;
   run.open_recording = options.open_recording;
+  run.open_model = options.open_model;
   return run;
 }
 

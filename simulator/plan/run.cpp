@@ -143,8 +143,8 @@ Result<Setup> prepare(const Scenario& scenario, const traces::Trace& trace, cons
                       RunResult& result) {
   if (trace.size() > INT32_MAX) return bad_input("expected at most 2^31 requests").at_field("workload.trace");
   Setup setup{scenario, options, {}, {}, {}, {}};
-  KVPLAN_TRY(setup.tokens,
-             make_token_plan(scenario, options.open_recording, result.warnings, result.assumptions));
+  KVPLAN_TRY(setup.tokens, make_token_plan(scenario, options.open_recording, options.open_model,
+                                           result.warnings, result.assumptions));
   if (scenario.engine.flag("prefix_cache") && !scenario.finds_prefixes())
     result.warnings.push_back(why_no_prefixes(scenario, setup.tokens));
   if (scenario.finds_prefixes() && !trace.prefix.present())

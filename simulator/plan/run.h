@@ -88,6 +88,8 @@ struct RunOptions {
   core::RunControl* control{nullptr};
   /// Reads the recordings of workload.attention; needed where the policy is replayed.
   RecordingOpener open_recording;
+  /// Reads the config that `model` names; needed where it is a path.
+  ModelOpener open_model;
   /// One more observer for a replica (an event log), asked for before it runs; the caller owns it and keeps
   /// it until the run has ended. It may ask the ledger for its totals at any event. May be empty.
   std::function<Result<core::Observer*>(std::int64_t replica, const core::Workload&, const observe::Ledger&,

@@ -47,7 +47,9 @@ constexpr std::array<Field, 21> kFields{{
      .help =
          "Recordings FILE[,FILE...] (.kva): request i is driven by recording i mod n, where the policy asks"},
     {.path = "model",
-     .help = "Name of the served model; \"recording\" takes the shape of workload.attention",
+     .help =
+         "Name of the served model, or path of a Hugging Face config.json; \"recording\" takes the shape of "
+         "workload.attention",
      .fallback = "llama-3-8b"},
     {.path = "seed",
      .help = "Seed of what a run draws by chance; today that is nothing",
@@ -325,6 +327,10 @@ Status choose_model(Scenario& s) {
   if (s.texts[field] == kModelOfRecordings) {
     if (!s.attention.empty()) return Done{};
     return bad_input("expected workload.attention, from which the shape is taken").at_field("model");
+  }
+  if (model::names_model_file(s.texts[field])) {
+    s.model_file = s.texts[field];
+    return Done{};
   }
   KVPLAN_TRY(s.model, model::find_model(s.texts[field]));
   return Done{};

@@ -79,7 +79,8 @@ struct Scenario {
   std::int64_t limit{-1};
   std::uint64_t seed{0};
   std::vector<std::string> attention;       ///< paths of workload.attention
-  const model::ModelShape* model{nullptr};  ///< null: that of the recordings
+  const model::ModelShape* model{nullptr};  ///< null: that of model_file, or else of the recordings
+  std::string model_file;                   ///< path of a config.json; read when it is run
   policies::PoolSize pool;
   Choice allocator, engine, latency, router;
   std::optional<Choice> eviction;

@@ -71,20 +71,45 @@ Status check_shape(const Recorded& recorded, const model::ModelShape& model,
       .at_field("workload.attention");
 }
 
+/// The model that the scenario names, by name or file.
+Result<model::ModelShape> named_model(const Scenario& s, const ModelOpener& open,
+                                      std::vector<std::string>& assumptions) {
+  model::ModelShape shape;
+  if (s.model != nullptr) {
+    shape = *s.model;
+  } else {
+    if (!open) return bad_input("files of models cannot be read here").at_field("model");
+    KVPLAN_TRY(shape, open(s.model_file));
+    assumptions.push_back("The model is that of " + s.model_file + ": " + std::to_string(shape.layers) +
+                          (shape.layers == 1 ? " layer, " : " layers, ") +
+                          std::to_string(shape.kv_token_bytes()) + " bytes a token.");
+  }
+  if (const std::int64_t windows = shape.window_layers(); windows > 0)
+    assumptions.push_back(
+        std::to_string(windows) + " of the model's " + std::to_string(shape.layers) +
+        " layers see only a window: this run holds and reads every token in them all the same.");
+  if (shape.weight_shape.experts > 0 && s.latency.name() == "roofline")
+    assumptions.emplace_back("Every step reads the weights of all experts, however few tokens it has.");
+  assumptions.insert(assumptions.end(), shape.notes.begin(), shape.notes.end());
+  return shape;
+}
+
 }  // namespace
 
 Result<TokenPlan> make_token_plan(const Scenario& s, const RecordingOpener& open,
-                                  std::vector<std::string>& warnings, std::vector<std::string>& assumptions) {
+                                  const ModelOpener& open_model, std::vector<std::string>& warnings,
+                                  std::vector<std::string>& assumptions) {
   TokenPlan plan;
   const bool replayed = s.evicts_by == EvictsBy::kRecordings;
   std::vector<Recorded> recordings;
-  if (replayed || s.model == nullptr) {
+  const bool has_model = s.model != nullptr || !s.model_file.empty();
+  if (replayed || !has_model) {
     if (!open) return bad_input("recordings cannot be read here").at_field("workload.attention");
     KVPLAN_TRY(recordings, open_all(s.attention, open));
   }
   if (s.follows_courses()) plan.policy = attention::policy_of(*s.eviction);
-  if (s.model != nullptr) {
-    plan.model = *s.model;
+  if (has_model) {
+    KVPLAN_TRY(plan.model, named_model(s, open_model, assumptions));
   } else {
     const attention::RecordingInfo& info = recordings.front().recording->info();
     std::int32_t group = info.group;

@@ -23,6 +23,9 @@ namespace kvplan::plan {
 using RecordingOpener =
     std::function<Result<std::shared_ptr<const attention::Recording>>(const std::string& path)>;
 
+/// Reads the config of a model by its path; called from any thread.
+using ModelOpener = std::function<Result<model::ModelShape>(const std::string& path)>;
+
 struct Recorded {
   std::shared_ptr<const attention::Recording> recording;
   std::int32_t sequence{0};
@@ -42,10 +45,11 @@ struct TokenPlan {
   }
 };
 
-/// Errors: a recording that cannot be opened, or has another shape than the model. Appends what is ignored or
+/// Errors: a model or recording that cannot be opened, a recording that has another shape than the model. Appends what is ignored or
 /// assumed.
 Result<TokenPlan> make_token_plan(const Scenario& scenario, const RecordingOpener& open,
-                                  std::vector<std::string>& warnings, std::vector<std::string>& assumptions);
+                                  const ModelOpener& open_model, std::vector<std::string>& warnings,
+                                  std::vector<std::string>& assumptions);
 
 /// Can every request that the engine would accept be driven? The error names the first that cannot.
 Status check_recordings(const TokenPlan& plan, const core::Workload& workload,

@@ -1,0 +1,14 @@
+// Models as users name them: by the name of a known one, or by the path of a config.json (simulator/modelfile).
+#pragma once
+
+#include <string>
+
+#include "simulator/base/result.h"
+#include "simulator/model/model_shape.h"
+
+namespace kvplan::io {
+
+/// Errors: unknown name, a file that cannot be read, a config that is none or lacks something.
+Result<model::ModelShape> open_model(const std::string& name_or_path);
+
+}  // namespace kvplan::io

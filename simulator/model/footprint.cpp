@@ -1,0 +1,96 @@
+#include "simulator/model/footprint.h"
+
+#include <algorithm>
+
+#include "simulator/base/units.h"
+#include "simulator/model/kv_format.h"
+
+namespace kvplan::model {
+namespace {
+
+constexpr Wide kMostBytes = Wide{1} << 62;
+
+/// What one of `ranks` ranks stores of a layer.
+LayerCache share_of(LayerCache cache, std::int64_t ranks) {
+  if (cache.kind == CacheKind::kHeads) cache.heads = std::max<std::int64_t>(1, cache.heads / ranks);
+  return cache;
+}
+
+std::int64_t tokens_held(const LayerCache& cache, const FootprintRequest& request) {
+  std::int64_t tokens = request.tokens;
+  if (cache.window > 0) tokens = std::min(tokens, cache.window);
+  return request.kept ? std::min(tokens, *request.kept) : tokens;
+}
+
+std::vector<std::int64_t> layers_of_stages(std::int64_t layers, std::int64_t stages) {
+  std::vector<std::int64_t> out(static_cast<std::size_t>(stages), layers / stages);
+  const auto rest = static_cast<std::size_t>(layers % stages);
+  for (std::size_t i = 0; i < rest; ++i) ++out[out.size() - 2 - i];
+  return out;
+}
+
+Error too_many() {
+  return bad_input("expected a sequence of at most 2^62 bytes over all ranks").at_field("--tokens");
+}
+
+/// Adds the layers of the shape, and gives the bytes of the whole model stored once.
+Result<Wide> add_layers(const ModelShape& shape, const FootprintRequest& request, Footprint& out) {
+  Wide once = 0, cluster = 0;
+  for (const LayerRun& run : shape.runs) {
+    LayerFootprint layer{.cache = share_of(run.cache, request.tensor_ranks)};
+    KVPLAN_TRY(const TokenBytes whole, token_bytes(request.format, run.cache));
+    KVPLAN_TRY(const TokenBytes bytes, token_bytes(request.format, layer.cache));
+    layer.bytes_per_token = bytes.total();
+    layer.tokens = tokens_held(run.cache, request);
+    once += Wide{whole.total()} * layer.tokens * run.layers;
+    cluster += Wide{bytes.total()} * layer.tokens * run.layers * request.tensor_ranks;
+    if (cluster > kMostBytes) return too_many();
+    layer.bytes = bytes.total() * layer.tokens;
+    layer.metadata_bytes = bytes.metadata * layer.tokens;
+    out.layers.insert(out.layers.end(), static_cast<std::size_t>(run.layers), layer);
+  }
+  return once;
+}
+
+void add_stages(const ModelShape& shape, const FootprintRequest& request, Footprint& out) {
+  std::int64_t first = 0;
+  for (const std::int64_t layers : layers_of_stages(shape.layers, request.stages)) {
+    StageFootprint stage{.first_layer = first, .layers = layers};
+    for (std::int64_t i = first; i < first + layers; ++i) {
+      const LayerFootprint& layer = out.layers[static_cast<std::size_t>(i)];
+      stage.bytes_per_token += layer.bytes_per_token;
+      stage.bytes += layer.bytes;
+      stage.metadata_bytes += layer.metadata_bytes;
+    }
+    first += layers;
+    out.cluster_bytes_per_token += stage.bytes_per_token * request.tensor_ranks;
+    out.cluster_bytes += stage.bytes * request.tensor_ranks;
+    out.stages.push_back(stage);
+    const StageFootprint& fullest = out.stages[out.fullest];
+    if (stage.bytes > fullest.bytes ||
+        (stage.bytes == fullest.bytes && stage.bytes_per_token > fullest.bytes_per_token))
+      out.fullest = out.stages.size() - 1;
+  }
+}
+
+}  // namespace
+
+Result<Footprint> footprint(const ModelShape& shape, const FootprintRequest& request) {
+  if (request.stages > shape.layers)
+    return bad_input("expected at most as many stages as the model has layers (" +
+                     std::to_string(shape.layers) + "), found " + std::to_string(request.stages))
+        .at_field("--pp");
+  Footprint out;
+  KVPLAN_TRY(const Wide once, add_layers(shape, request, out));
+  add_stages(shape, request, out);
+  const Wide again = Wide{out.cluster_bytes} - once;
+  out.replicated_bytes = static_cast<std::int64_t>(std::max(again, Wide{0}));
+  const std::int64_t heads = shape.runs.front().cache.heads;
+  const std::int64_t ranks = request.tensor_ranks;
+  if (shape.runs.front().cache.kind == CacheKind::kHeads && heads % ranks != 0 && ranks % heads != 0)
+    out.warnings.push_back(std::to_string(heads) + " KV heads and " + std::to_string(ranks) +
+                           " ranks: neither divides the other, which engines refuse.");
+  return out;
+}
+
+}  // namespace kvplan::model

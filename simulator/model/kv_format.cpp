@@ -1,0 +1,136 @@
+#include "simulator/model/kv_format.h"
+
+#include <array>
+
+namespace kvplan::model {
+namespace {
+
+constexpr double kMostGroup = 8192;
+constexpr double kMostScale = 8;
+
+constexpr std::array<Param, 3> group_params(std::string_view group, std::string_view scale,
+                                            std::string_view zero) {
+  return {
+      {{.name = "group",
+        .help =
+            "Elements of a head's vector that share a scale; 0: one scale for everything, beside the cache",
+        .fallback = group,
+        .low = 0,
+        .high = kMostGroup},
+       {.name = "scale_bytes",
+        .help = "Bytes of the scale of a group",
+        .unit = Unit::kBytes,
+        .fallback = scale,
+        .low = 0,
+        .high = kMostScale},
+       {.name = "zero_bytes",
+        .help = "Bytes of the zero point of a group; 0 where values are symmetric",
+        .unit = Unit::kBytes,
+        .fallback = zero,
+        .low = 0,
+        .high = kMostScale}}};
+}
+
+constexpr auto kFp4Params = group_params("16", "1", "0");
+constexpr auto kInt4Params = group_params("32", "2", "2");
+constexpr auto kInt8Params = group_params("0", "2", "0");
+
+constexpr std::string_view kDsMla = "fp8_ds_mla";
+
+/// A format and the bits of one of its elements.
+struct Entry {
+  Descriptor descriptor;
+  std::int64_t bits;
+};
+
+constexpr std::array<Entry, 7> kEntries{{
+    {{.family = "format",
+      .name = "bf16",
+      .summary = "2 bytes an element.",
+      .source = "vllm-project/vllm v0.15.1, vllm/v1/kv_cache_interface.py",
+      .params = {}},
+     16},
+    {{.family = "format",
+      .name = "fp16",
+      .summary = "2 bytes an element.",
+      .source = "vllm-project/vllm v0.15.1, vllm/v1/kv_cache_interface.py",
+      .params = {}},
+     16},
+    {{.family = "format",
+      .name = "fp4",
+      .summary =
+          "4 bits an element (E2M1) and a scale for each group; with one byte for 16 that is 0.5625 bytes.",
+      .source = "sgl-project/sglang v0.5.5, srt/model_executor/model_runner.py (profile_max_num_token)",
+      .params = kFp4Params},
+     4},
+    {{.family = "format",
+      .name = "fp8",
+      .summary = "1 byte an element (E4M3 or E5M2), one scale for a layer's tensor, beside the cache.",
+      .source = "vllm-project/vllm v0.15.1, vllm/v1/kv_cache_interface.py",
+      .params = {}},
+     8},
+    {{.family = "format",
+      .name = kDsMla,
+      .summary = "A latent vector of 512 in fp8 with 4 scales of 4 bytes, its 64 rotary elements in bf16: "
+                 "656 bytes.",
+      .source = "vllm-project/vllm v0.15.1, vllm/v1/kv_cache_interface.py (MLAAttentionSpec)",
+      .params = {}},
+     8},
+    {{.family = "format",
+      .name = "int4",
+      .summary = "4 bits an element, a scale and a zero point for each group.",
+      .source = "kvplan",
+      .params = kInt4Params},
+     4},
+    {{.family = "format",
+      .name = "int8",
+      .summary = "1 byte an element; without a group one scale for a layer's tensor, beside the cache.",
+      .source = "kvplan",
+      .params = kInt8Params},
+     8},
+}};
+
+const Entry& entry_of(const Choice& format) {
+  for (const Entry& entry : kEntries)
+    if (&entry.descriptor == &format.descriptor()) return entry;
+  check_failed("the choice is of family \"format\"", __FILE__, __LINE__);
+}
+
+std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
+  return (a + b - 1) / b;
+}
+
+std::int64_t groups(const LayerCache& cache, std::int64_t group) {
+  if (cache.kind == CacheKind::kLatent) return ceil_div(cache.elements(), group);
+  return cache.heads * (ceil_div(cache.key_size, group) + ceil_div(cache.value_size, group));
+}
+
+Result<TokenBytes> ds_mla_bytes(const LayerCache& cache) {
+  constexpr std::int64_t kLatent = 512, kRope = 64, kRopeBytes = 2, kScales = 4, kScaleBytes = 4;
+  if (cache.kind != CacheKind::kLatent || cache.latent_size != kLatent || cache.rope_size != kRope)
+    return bad_input("expected a model with a latent vector of 512 and 64 rotary elements").at_field(kDsMla);
+  return TokenBytes{kLatent + kRope * kRopeBytes, kScales * kScaleBytes};
+}
+
+}  // namespace
+
+Catalogue format_descriptors() {
+  static constexpr auto kDescriptors = [] {
+    std::array<const Descriptor*, kEntries.size()> out{};
+    for (std::size_t i = 0; i < out.size(); ++i) out[i] = &kEntries[i].descriptor;
+    return out;
+  }();
+  return kDescriptors;
+}
+
+Result<TokenBytes> token_bytes(const Choice& format, const LayerCache& cache) {
+  const Entry& entry = entry_of(format);
+  if (entry.descriptor.name == kDsMla) return ds_mla_bytes(cache);
+  TokenBytes bytes{ceil_div(cache.elements() * entry.bits, 8), 0};
+  if (entry.descriptor.params.empty()) return bytes;
+  if (const std::int64_t group = format.integer("group"); group > 0)
+    bytes.metadata = groups(cache, group) * (format.integer("scale_bytes") + format.integer("zero_bytes"));
+  return bytes;
+}
+
+}  // namespace kvplan::model

@@ -1,0 +1,29 @@
+// The family "format": in how many bytes a layer keeps the keys and values of one token.
+//
+// All figures are whole bytes. Where elements take a part of a byte, the elements of one token in one layer of one
+// rank are packed, and what is left of their last byte is rounded up. Scales and zero points stand beside groups of
+// elements along the vector of one head (of the latent vector, where there is one); a group does not cross from one
+// vector into the next, and the last one of a vector may be shorter.
+#pragma once
+
+#include <cstdint>
+
+#include "simulator/base/component.h"
+#include "simulator/model/model_shape.h"
+
+namespace kvplan::model {
+
+/// Of one token in one layer.
+struct TokenBytes {
+  std::int64_t elements{0};
+  std::int64_t metadata{0};  ///< scales and zero points
+
+  [[nodiscard]] std::int64_t total() const { return elements + metadata; }
+};
+
+/// Sorted by name. Errors of a choice among them: simulator/base/component.h.
+Catalogue format_descriptors();
+/// REQUIRES: a choice of family "format". Errors: the format is not for such layers.
+Result<TokenBytes> token_bytes(const Choice& format, const LayerCache& cache);
+
+}  // namespace kvplan::model
