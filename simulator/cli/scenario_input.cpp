@@ -62,6 +62,7 @@ Result<std::vector<plan::Setting>> read_settings(const ScenarioInput& input) {
 std::vector<std::string> files_of(const plan::Scenario& scenario) {
   std::vector<std::string> files = scenario.attention;
   files.push_back(scenario.trace);
+  if (!scenario.model_file.empty()) files.push_back(scenario.model_file);
   return files;
 }
 

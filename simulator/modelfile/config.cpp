@@ -2,6 +2,7 @@
 
 #include <simdjson.h>
 
+#include <algorithm>
 #include <array>
 #include <initializer_list>
 #include <utility>
@@ -110,7 +111,11 @@ class Config {
   }
 
   [[nodiscard]] simdjson::simdjson_result<dom::element> at(const char* key) const { return text_[key]; }
-  [[nodiscard]] static std::string found(dom::element value) { return found_text(simdjson::minify(value)); }
+  [[nodiscard]] static std::string found(dom::element value) {
+    std::string_view text;
+    if (value.get_string().get(text) == simdjson::SUCCESS) return "the text " + found_text(text);
+    return found_text(simdjson::minify(value));
+  }
   [[nodiscard]] const std::string& file() const { return file_; }
 
  private:

@@ -45,8 +45,8 @@ struct TokenPlan {
   }
 };
 
-/// Errors: a model or recording that cannot be opened, a recording that has another shape than the model. Appends what is ignored or
-/// assumed.
+/// Errors: a model or recording that cannot be opened, a recording that has another shape than the model.
+/// Appends what is ignored or assumed.
 Result<TokenPlan> make_token_plan(const Scenario& scenario, const RecordingOpener& open,
                                   const ModelOpener& open_model, std::vector<std::string>& warnings,
                                   std::vector<std::string>& assumptions);

@@ -14,6 +14,8 @@
 #include <csignal>
 #include <optional>
 
+#include "simulator/model/kv_format.h"
+#include "simulator/modelfile/catalogue.h"
 #include "simulator/plan/scenario.h"
 #include "tests/unit/report/cases.h"
 #include "tests/unit/report/xml.h"
@@ -271,6 +273,10 @@ TEST(CliList, HasEveryComponentAndExplainEveryParameter) {
     EXPECT_TRUE(in_json("model", m.name)) << m.name;
     EXPECT_NE(run_kvplan("explain " + std::string(m.name)).out.find("bytes of KV cache per token"),
               std::string::npos);
+  }
+  for (const Descriptor* d : model::format_descriptors()) {
+    EXPECT_TRUE(in_json("format", d->name)) << d->name;
+    EXPECT_EQ(run_kvplan("explain " + std::string(d->name)).exit_code, 0);
   }
   for (const traces::Importer* importer : traces::importers())
     EXPECT_TRUE(in_json("trace-format", importer->name)) << importer->name;

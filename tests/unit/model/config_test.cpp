@@ -1,0 +1,171 @@
+// Shapes out of config.json files: what is read, what is refused, and in which words.
+#include "simulator/modelfile/config.h"
+
+#include <gtest/gtest.h>
+
+#include "simulator/modelfile/catalogue.h"
+
+namespace kvplan::model {
+namespace {
+
+const std::string kDims = R"("num_hidden_layers":6,"hidden_size":64,"num_attention_heads":8)";
+
+ModelShape shape(const std::string& members) {
+  auto parsed = parse_config("{" + members + "}", "c.json");
+  EXPECT_TRUE(parsed.ok()) << parsed.error().to_string();
+  return std::move(parsed).value();
+}
+
+std::string error(const std::string& text) {
+  const auto parsed = parse_config(text, "c.json");
+  return parsed.ok() ? "no error" : parsed.error().to_string();
+}
+
+/// The windows of all layers, one after the other.
+std::vector<std::int64_t> windows(const std::string& members) {
+  std::vector<std::int64_t> out;
+  for (const LayerRun& run : shape(members).runs)
+    out.insert(out.end(), static_cast<std::size_t>(run.layers), run.cache.window);
+  return out;
+}
+
+using Windows = std::vector<std::int64_t>;
+
+TEST(ModelConfig, HeadsAndTheirSizes) {
+  const ModelShape plain = shape(kDims);
+  EXPECT_EQ(plain.name, "c.json");
+  EXPECT_EQ(plain.layers, 6);
+  ASSERT_EQ(plain.runs.size(), 1U);
+  EXPECT_EQ(plain.runs[0].cache, (LayerCache{.heads = 8, .key_size = 8, .value_size = 8}))
+      << "as many as heads";
+  EXPECT_EQ(shape(kDims + R"(,"num_key_value_heads":2)").runs[0].cache.heads, 2);
+  EXPECT_EQ(shape(kDims + R"(,"num_key_value_heads":null)").runs[0].cache.heads, 8);
+  EXPECT_EQ(shape(kDims + R"(,"multi_query":true)").runs[0].cache.heads, 1);
+  EXPECT_EQ(shape(kDims + R"(,"multi_query":true,"new_decoder_architecture":true,"num_kv_heads":4)").kv_heads,
+            4);
+  EXPECT_EQ(shape(kDims + R"(,"head_dim":128)").runs[0].cache.key_size, 128);
+  const ModelShape old = shape(R"("n_layer":12,"n_embd":768,"n_head":12)");
+  EXPECT_EQ(old.kv_token_bytes(), 12 * 2 * 768 * 2);
+}
+
+TEST(ModelConfig, ALanguageModelInsideALargerOne) {
+  const ModelShape inner = shape(R"("model_type":"vlm","hidden_size":7,"text_config":{)" + kDims + "}");
+  EXPECT_EQ(inner.hidden, 64);
+  EXPECT_EQ(error(R"({"text_config":{"num_hidden_layers":6}})"),
+            "c.json: text_config.hidden_size: expected a whole number from 1 to 1048576, found nothing");
+}
+
+TEST(ModelConfig, LatentVectors) {
+  const ModelShape latent = shape(kDims + R"(,"kv_lora_rank":32,"qk_rope_head_dim":4)");
+  EXPECT_EQ(latent.kv_heads, 1);
+  EXPECT_EQ(latent.kv_token_bytes(), 6 * 36 * 2);
+  EXPECT_EQ(latent.unshared_token_bytes(), std::nullopt);
+  ASSERT_FALSE(latent.weights().ok());
+  EXPECT_EQ(error("{" + kDims + R"(,"kv_lora_rank":32})"),
+            "c.json: qk_rope_head_dim: expected a whole number from 1 to 8192, found nothing");
+}
+
+TEST(ModelConfig, Windows) {
+  const std::string window = kDims + R"(,"sliding_window":100)";
+  EXPECT_EQ(windows(kDims), (Windows{0, 0, 0, 0, 0, 0}));
+  EXPECT_EQ(windows(kDims + R"(,"sliding_window":null)"), (Windows{0, 0, 0, 0, 0, 0}));
+  EXPECT_EQ(windows(window), (Windows{100, 100, 100, 100, 100, 100}));
+  EXPECT_EQ(windows(window + R"(,"use_sliding_window":false)"), (Windows{0, 0, 0, 0, 0, 0}));
+  EXPECT_EQ(windows(window + R"(,"use_sliding_window":true,"max_window_layers":4)"),
+            (Windows{0, 0, 0, 0, 100, 100}));
+  EXPECT_EQ(windows(window + R"(,"use_sliding_window":true)"), (Windows{100, 100, 100, 100, 100, 100}));
+  EXPECT_EQ(windows(window + R"(,"sliding_window_pattern":3)"), (Windows{100, 100, 0, 100, 100, 0}));
+  EXPECT_EQ(windows(window + R"(,"model_type":"gemma2")"), (Windows{100, 0, 100, 0, 100, 0}));
+  EXPECT_EQ(windows(window + R"(,"model_type":"gemma3_text")"), (Windows{100, 100, 100, 100, 100, 0}));
+  EXPECT_EQ(windows(window + R"(,"model_type":"cohere2")"), (Windows{100, 100, 100, 0, 100, 100}));
+  const std::string types =
+      R"(,"layer_types":["full_attention","sliding_attention","full_attention","full_attention",)";
+  EXPECT_EQ(windows(window + types + R"("sliding_attention","sliding_attention"])"),
+            (Windows{0, 100, 0, 0, 100, 100}));
+  EXPECT_EQ(error("{" + window + types + R"("full_attention"]})"),
+            "c.json: layer_types: expected a list with a text for each of 6 layers");
+  EXPECT_EQ(error("{" + window + types + R"("linear_attention","full_attention"]})"),
+            "c.json: layer_types: expected full_attention or sliding_attention, found the text "
+            "\"linear_attention\"");
+  EXPECT_EQ(error("{" + kDims + types + R"("full_attention","full_attention"]})"),
+            "c.json: sliding_window: expected the window of the layers with one, found nothing");
+}
+
+TEST(ModelConfig, WhatIsMissingOrAbsurd) {
+  EXPECT_EQ(error(""), "c.json: expected a JSON object, found nothing");
+  EXPECT_EQ(error("[1]"), "c.json: expected a JSON object, the config of a model");
+  EXPECT_NE(error("{\"a\": nul}").find("c.json: expected the JSON of a model's config: "), std::string::npos);
+  EXPECT_EQ(error("{}"), "c.json: num_hidden_layers: expected a whole number from 1 to 4096, found nothing");
+  const auto layers = [](const std::string& value) {
+    return error(R"({"num_hidden_layers":)" + value + R"(,"hidden_size":64,"num_attention_heads":8})");
+  };
+  for (const char* bad : {"0", "-1", "1.5", "4097", "[1]", "true"})
+    EXPECT_EQ(layers(bad), "c.json: num_hidden_layers: expected a whole number from 1 to 4096, found \"" +
+                               std::string(bad) + "\"");
+  EXPECT_EQ(layers("\"32\""),
+            "c.json: num_hidden_layers: expected a whole number from 1 to 4096, found the text \"32\"");
+  EXPECT_EQ(layers("99999999999999999999").substr(0, 17), "c.json: expected ")
+      << "no number that JSON readers take";
+  EXPECT_EQ(
+      error(R"({"num_hidden_layers":1,"hidden_size":65,"num_attention_heads":8})"),
+      "c.json: head_dim: expected the size of a head, since 65 (hidden_size) is not divided by 8 heads");
+  EXPECT_EQ(error("{" + kDims + R"(,"num_key_value_heads":9})"),
+            "c.json: num_key_value_heads: expected a whole number from 1 to 8, found \"9\"");
+  EXPECT_EQ(error("{" + kDims + R"(,"use_sliding_window":1})"),
+            "c.json: use_sliding_window: expected true or false, found \"1\"");
+  EXPECT_EQ(error(std::string(kMostConfigBytes + 1, ' ')), "c.json: expected a config of at most 1 MiB");
+}
+
+TEST(ModelConfig, CachesOfAnotherKindAreRefused) {
+  EXPECT_EQ(
+      error("{" + kDims + R"(,"attention_chunk_size":8192})"),
+      "c.json: attention_chunk_size: expected keys and values of each token in each layer, found attention "
+      "in chunks");
+  EXPECT_EQ(error("{" + kDims + R"(,"num_kv_shared_layers":2})").substr(0, 29),
+            "c.json: num_kv_shared_layers:");
+  EXPECT_EQ(error("{" + kDims + R"(,"num_kv_shared_layers":0})"), "no error");
+  EXPECT_EQ(error("{" + kDims + R"(,"is_encoder_decoder":true})").substr(0, 27),
+            "c.json: is_encoder_decoder:");
+  EXPECT_EQ(error("{" + kDims + R"(,"is_encoder_decoder":false})"), "no error");
+  EXPECT_EQ(shape(kDims + R"(,"index_head_dim":128)").notes.size(), 1U);
+}
+
+TEST(ModelConfig, WeightsThatCannotBeCounted) {
+  const auto miss = [](const std::string& members) {
+    const auto weights = shape(kDims + members).weights();
+    return weights.ok() ? "no error" : weights.error().to_string();
+  };
+  EXPECT_EQ(miss(""), "model: the weights of c.json cannot be counted: vocab_size is not given");
+  EXPECT_EQ(miss(R"(,"vocab_size":100)"),
+            "model: the weights of c.json cannot be counted: intermediate_size is not given");
+  EXPECT_EQ(miss(R"(,"vocab_size":100,"intermediate_size":10)"), "no error");
+  EXPECT_EQ(miss(R"(,"vocab_size":100,"intermediate_size":10,"num_experts":4)"),
+            "model: the weights of c.json cannot be counted: num_experts_per_tok is not given");
+  const WeightCounts counts =
+      shape(kDims +
+            R"(,"vocab_size":100,"intermediate_size":10,"num_local_experts":4,"num_experts_per_tok":2)")
+          .weights()
+          .value();
+  const std::int64_t layer = 4 * 64 * 64 + 2 * 64 + 64 * 4;
+  EXPECT_EQ(counts.read, 6 * (layer + 4 * 3 * 64 * 10) + 100 * 64 + 64);
+  EXPECT_EQ(counts.multiplied, 6 * (layer + 2 * 3 * 64 * 10) + 100 * 64 + 64);
+  EXPECT_EQ(counts.all, counts.read + 100 * 64);
+}
+
+TEST(ModelCatalogue, EveryFileIsAModelByItsName) {
+  ASSERT_EQ(models().size(), embedded_configs().size());
+  for (const EmbeddedConfig& config : embedded_configs()) {
+    const std::string name(config.file.substr(0, config.file.rfind(".json")));
+    const auto found = find_model(name);
+    ASSERT_TRUE(found.ok()) << name;
+    EXPECT_NE(found.value()->source, name) << "says where its figures are from";
+    EXPECT_TRUE(found.value()->weights().ok()) << name;
+    EXPECT_FALSE(names_model_file(name));
+  }
+  EXPECT_FALSE(find_model("llama").ok());
+  EXPECT_TRUE(names_model_file("a/b"));
+  EXPECT_TRUE(names_model_file("config.json"));
+}
+
+}  // namespace
+}  // namespace kvplan::model
