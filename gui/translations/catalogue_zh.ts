@@ -192,8 +192,8 @@
         <translation>模型</translation>
     </message>
     <message>
-        <source>Name of the served model; &quot;recording&quot; takes the shape of workload.attention</source>
-        <translation>被服务模型的名称；也可以取自注意力记录的形状</translation>
+        <source>Name of the served model, or path of a Hugging Face config.json; &quot;recording&quot; takes the shape of workload.attention</source>
+        <translation>被服务模型的名称，或 Hugging Face config.json 的路径；“recording”则取 workload.attention 的形状</translation>
     </message>
     <message>
         <source>Newest tokens kept</source>

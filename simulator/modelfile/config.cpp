@@ -173,7 +173,7 @@ Result<std::vector<std::int64_t>> read_windows(const Config& config, std::int64_
              config.maybe({"sliding_window_pattern", "_sliding_window_pattern"}, {1, kMostLayers}));
   if (period) return patterned(layers, *period, *window);
   const std::string type = config.text("model_type");
-  if (type == "gemma2") return patterned(layers, 2, *window);
+  if (type == "gemma2" || type == "gpt_oss") return patterned(layers, 2, *window);
   if (type.starts_with("gemma3")) return patterned(layers, 6, *window);
   if (type == "cohere2") return patterned(layers, 4, *window);
   return std::vector<std::int64_t>(static_cast<std::size_t>(layers), *window);

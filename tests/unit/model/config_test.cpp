@@ -76,6 +76,7 @@ TEST(ModelConfig, Windows) {
   EXPECT_EQ(windows(window + R"(,"use_sliding_window":true)"), (Windows{100, 100, 100, 100, 100, 100}));
   EXPECT_EQ(windows(window + R"(,"sliding_window_pattern":3)"), (Windows{100, 100, 0, 100, 100, 0}));
   EXPECT_EQ(windows(window + R"(,"model_type":"gemma2")"), (Windows{100, 0, 100, 0, 100, 0}));
+  EXPECT_EQ(windows(window + R"(,"model_type":"gpt_oss")"), (Windows{100, 0, 100, 0, 100, 0}));
   EXPECT_EQ(windows(window + R"(,"model_type":"gemma3_text")"), (Windows{100, 100, 100, 100, 100, 0}));
   EXPECT_EQ(windows(window + R"(,"model_type":"cohere2")"), (Windows{100, 100, 100, 0, 100, 100}));
   const std::string types =
