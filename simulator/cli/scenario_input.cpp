@@ -41,7 +41,9 @@ Result<std::vector<plan::Setting>> read_settings(const ScenarioInput& input) {
   if (io::document_kind(file->peek(8)) == io::DocumentKind::kReport)
     return bad_input("expected a scenario or a trace, found a report; `kvplan convert` shows what it ran")
         .at_file(input.path);
-  const bool scenario = is_scenario(*file);
+  // Who says how a trace is read means a trace, whatever its name.
+  const bool told = !input.import.format.empty() || !input.import.map.empty();
+  const bool scenario = told ? io::looks_like_scenario(file->peek(4096)) : is_scenario(*file);
   if (file->failed()) return file->error();
   if (scenario) {
     KVPLAN_TRY(settings, io::read_scenario(*file));

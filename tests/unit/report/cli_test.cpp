@@ -301,6 +301,10 @@ TEST(CliRun, ATableIsReadAsTheOptionsSay) {
             "kvplan: " + table +
                 ": no known format has these columns: when, a, b, ids; say what they are, as in --map "
                 "arrival=COLUMN:s,input=COLUMN,output=COLUMN\n");
+  const std::string json = folder.file("t.json");
+  write_file(json, "{\"when\":0,\"a\":33,\"b\":20}\n");
+  EXPECT_EQ(run_kvplan("run " + json + " --map arrival=when:s,input=a,output=b").exit_code, 0)
+      << "no scenario";
   const Outcome both = run_kvplan("compare " + table + " --map " + map + " --vary 'workload.map=" + map +
                                   ";arrival=when:s,input=b,output=a' --json -");
   EXPECT_EQ(both.exit_code, 0) << both.err;
