@@ -193,7 +193,7 @@
     </message>
     <message>
         <source>Name of the served model, or path of a Hugging Face config.json; &quot;recording&quot; takes the shape of workload.attention</source>
-        <translation>被服务模型的名称，或 Hugging Face config.json 的路径；“recording”则取 workload.attention 的形状</translation>
+        <translation>被服务模型的名称，或模型配置文件的路径；也可以取注意力记录的形状</translation>
     </message>
     <message>
         <source>Newest tokens kept</source>

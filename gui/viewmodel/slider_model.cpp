@@ -32,7 +32,7 @@ std::vector<std::string> doubling_stops(std::int64_t low, std::int64_t high, int
 }
 
 double number(const std::string& text) {
-  const auto fraction = plan::parse_fraction(text);
+  const auto fraction = parse_fraction(text);
   return fraction.ok() ? static_cast<double>(fraction.value().numerator) /
                              static_cast<double>(fraction.value().denominator)
                        : parse_decimal(text).value_or(0);

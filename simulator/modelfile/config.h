@@ -9,8 +9,8 @@
 // are left alone, except those of caches that are no keys and values per token: these are errors, since a number
 // without them would be wrong. A member "kvplan" {"name", "source"} names the model; without it the file's name does.
 //
-// Which layers have a window where the file does not say, by model_type: gemma2 and gpt_oss every other one, gemma3 all but every
-// sixth, cohere2 all but every fourth (huggingface/transformers v4.53, configuration_*.py of these); with
+// Which layers have a window where the file does not say, by model_type: gemma2 and gpt_oss every other one, gemma3 all
+// but every sixth, cohere2 all but every fourth (huggingface/transformers v4.53, configuration_*.py of these); with
 // use_sliding_window those from max_window_layers on (qwen2); otherwise all.
 #pragma once
 

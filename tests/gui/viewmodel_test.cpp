@@ -193,9 +193,9 @@ TEST(GuiDocument, EditsOfOneDragAreOneStep) {
   EXPECT_EQ(document.undo_stack().count(), 2);
   document.undo_stack().undo();
   EXPECT_EQ(document.scenario().replicas, 1);
-  EXPECT_EQ(document.scenario().rate_scale, (plan::Fraction{4, 1}));
+  EXPECT_EQ(document.scenario().rate_scale, (Fraction{4, 1}));
   document.undo_stack().undo();
-  EXPECT_EQ(document.scenario().rate_scale, (plan::Fraction{1, 1}));
+  EXPECT_EQ(document.scenario().rate_scale, (Fraction{1, 1}));
   EXPECT_TRUE(document.settings().empty());
   document.undo_stack().redo();
   EXPECT_EQ(document.scenario().text("workload.rate_scale"), "4");
