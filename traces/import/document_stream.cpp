@@ -1,13 +1,8 @@
 #include "traces/import/document_stream.h"
 
+#include "traces/import/input_lines.h"
+
 namespace kvplan::traces {
-namespace {
-
-std::string file_name(const std::string& path) {
-  return path.substr(path.find_last_of('/') + 1);
-}
-
-}  // namespace
 
 DocumentStream::DocumentStream(Inputs inputs, std::string_view format)
     : input_(std::move(inputs.first)), rest_(std::move(inputs.rest)) {
