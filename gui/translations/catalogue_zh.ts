@@ -479,5 +479,41 @@
         <source>workload</source>
         <translation>负载</translation>
     </message>
+    <message>
+        <source>When turns of recorded sessions arrive</source>
+        <translation>记录的会话各轮何时到达</translation>
+    </message>
+    <message>
+        <source>sessions</source>
+        <translation>会话</translation>
+    </message>
+    <message>
+        <source>Pauses between turns are this many times as long</source>
+        <translation>各轮之间的停顿乘以此倍数</translation>
+    </message>
+    <message>
+        <source>Longer pauses are cut to this, before they are scaled</source>
+        <translation>更长的停顿先截短到此值，再乘倍数</translation>
+    </message>
+    <message>
+        <source>think_scale</source>
+        <translation>停顿倍数</translation>
+    </message>
+    <message>
+        <source>max_think_s</source>
+        <translation>最长停顿</translation>
+    </message>
+    <message>
+        <source>A turn arrives when the turns of its session that had ended before it have ended in the run too, and its user has thought; session starts keep their recorded times.</source>
+        <translation>一轮在其会话中先前已结束的各轮在运行中也结束、且用户思考之后到达；会话的开始保持记录的时间。</translation>
+    </message>
+    <message>
+        <source>Every request arrives at its recorded time, whatever it waited for.</source>
+        <translation>每个请求都在记录的时间到达，不论它曾等待什么。</translation>
+    </message>
+    <message>
+        <source>As closed, for requests of which the trace itself states what they wait for; all others arrive at their recorded times.</source>
+        <translation>对轨迹自身说明了等待对象的请求按闭环处理；其余请求在记录的时间到达。</translation>
+    </message>
 </context>
 </TS>

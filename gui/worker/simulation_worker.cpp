@@ -28,7 +28,6 @@ plan::RunOptions run_options(std::int64_t bins, core::RunControl& control) {
 /// Frees what only tables of requests and files need.
 void keep_what_is_shown(plan::RunResult& run) {
   run.records = {};
-  run.arrival = {};
   run.input = {};
   run.output = {};
   for (plan::ReplicaResult& replica : run.replicas) replica.timeline = {};

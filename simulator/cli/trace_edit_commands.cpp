@@ -23,6 +23,7 @@ struct EditOptions {
   traces::ImportOptions import;
   double from_s{0}, to_s{kMostSeconds};
   std::int64_t requests{1000}, seed{0};
+  std::string start_rate;
   std::string rate{"1"}, input_length{"1"}, output_length{"1"};
 };
 
@@ -71,6 +72,12 @@ Status run_scale(const EditOptions& options) {
   KVPLAN_TRY(scaling.output, fraction_of(options.output_length, "--output-length"));
   KVPLAN_TRY(const traces::Trace trace, only_input(options));
   return write_edited(traces::scaled(trace, scaling), options);
+}
+
+Status run_start(const EditOptions& options) {
+  KVPLAN_TRY(const Fraction rate, fraction_of(options.start_rate, "--rate"));
+  KVPLAN_TRY(const traces::Trace trace, only_input(options));
+  return write_edited(traces::started(trace, rate, static_cast<std::uint64_t>(options.seed)), options);
 }
 
 Status run_merge(const EditOptions& options) {
@@ -122,6 +129,12 @@ void add_trace_edits(CLI::App& trace, Outcome& outcome) {
                     "Requests arrive this many times as fast (p/q or decimal)");
   scale->add_option("--input-length", scale_options->input_length, "Prompts are this many times as long");
   scale->add_option("--output-length", scale_options->output_length, "Outputs are this many times as long");
+
+  auto [start, start_options] =
+      make("start", "Starts for sessions whose clocks are their own, by a Poisson process", run_start, 1);
+  start->add_option("--rate", start_options->start_rate, "Sessions that start in a second (p/q or decimal)")
+      ->required();
+  add_whole_number(*start, "--seed", start_options->seed, {0, INT64_MAX}, "Another seed, other starts");
 
   make("merge",
        "Several traces at once, each from its first arrival on; their prefixes and sessions stay apart",

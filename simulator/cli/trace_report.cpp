@@ -109,6 +109,13 @@ std::string info_json(const traces::Trace& trace, const traces::Statistics& stat
     for (const std::string& text : texts) json.value(text);
     json.end_array();
   };
+  json.key("turns");
+  if (statistics.turns) {
+    json.begin_object().member("waiting", statistics.turns->waiting).member("waits", statistics.turns->waits);
+    json.member("longest_chain", statistics.turns->longest_chain).end_object();
+  } else {
+    json.null();
+  }
   list("warnings", trace.provenance.warnings);
   json.member("digest", trace.digest).member("format", trace.provenance.format);
   list("sources", trace.provenance.sources);
@@ -127,6 +134,12 @@ std::string info_text(const std::string& path, const traces::Trace& trace,
   out += "  input tokens   " + tokens_text(statistics.input) + "\n";
   out += "  output tokens  " + tokens_text(statistics.output) + "\n";
   out += "  prefixes       " + prefix_text(statistics) + "\n";
+  if (statistics.turns) {
+    out += "  turns          " + grouped(statistics.turns->waiting) + " requests wait for others";
+    out += statistics.turns->longest_chain
+               ? ", " + grouped(*statistics.turns->longest_chain) + " one behind the other at most\n"
+               : "; some wait for each other in a circle, which no run can serve\n";
+  }
   for (const std::string& warning : trace.provenance.warnings) out += "  warning: " + warning + "\n";
   return out;
 }

@@ -60,7 +60,9 @@ struct RunControl {
 /// Everything one replica's run needs. All pointers outlive the run.
 struct ReplicaRun {
   const Workload* workload{nullptr};
-  std::span<const RequestId> requests;  ///< this replica's requests by (arrival, position)
+  /// This replica's requests, those that wait for nobody by (arrival, position). Whom a request waits for is
+  /// among them.
+  std::span<const RequestId> requests;
   SchedulerParams scheduler;
   KeepRule keep;
   CourseSource* courses{nullptr};  ///< null: `keep` says what stays. Else every request follows a course
@@ -82,6 +84,12 @@ struct ReplicaRun {
 
 /// Simulated times beyond this (2^62 ticks since the first arrival: 52 days) end a run with an error.
 inline constexpr std::int64_t kLastTick = std::int64_t{1} << 62;
+
+/// What a run that would pass it ends with.
+[[nodiscard]] inline Error time_is_up() {
+  return bad_input(
+      "simulated time passes 52 days; check arrival times, think times and latency coefficients");
+}
 
 /// Runs to the end of the last request. Errors: interrupted (control->stop), simulated time exceeded, a
 /// course that cannot be had. REQUIRES: an empty allocator; with courses, one that finds nothing (no prefix

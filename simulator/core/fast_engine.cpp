@@ -29,6 +29,7 @@
 #include <vector>
 
 #include "simulator/base/check.h"
+#include "simulator/core/arrivals.h"
 #include "simulator/core/due_steps.h"
 #include "simulator/core/engine.h"
 #include "simulator/core/followers.h"
@@ -50,6 +51,7 @@ class FastEngine final : public BlockListener {
         ids_(run.allocator->layout().block_ids),
         quantum_(run.allocator->layout().quantum_tokens),
         phases_(std::max<std::int64_t>(run.allocator->growth_tokens(), 1)),
+        arrivals_(workload_, run.requests),
         goal_(run.workload->input.size()),
         generated_once_(run.workload->input.size(), false),
         admitted_before_(run.workload->input.size(), false) {
@@ -62,14 +64,14 @@ class FastEngine final : public BlockListener {
   ~FastEngine() override { allocator_.set_listener(nullptr); }
 
   Status run() {
-    find_next_arrival();
     SimTime last_end{};
     while (true) {
       if (run_.control != nullptr && run_.control->wants_stop()) return interrupted_error();
       collect_arrivals(now_);
       if (seats_.running() == 0 && waiting_.empty()) {
-        if (next_arrival_ == run_.requests.size()) break;
-        now_ = next_arrival_time_;
+        if (!arrivals_.any()) break;
+        now_ = arrivals_.next_time();
+        if (now_.since_start.count > kLastTick) return time_is_up();
         continue;
       }
       KVPLAN_TRY_DO(pass());
@@ -77,8 +79,7 @@ class FastEngine final : public BlockListener {
       StepSeries series = choose_series(stretch);
       if (stretch) grant_ahead(series);
       const Wide span = series.span(series.steps);
-      if (span > kLastTick - now_.since_start.count)
-        return bad_input("simulated time passes 52 days; check arrival times and latency coefficients");
+      if (span > kLastTick - now_.since_start.count) return time_is_up();
       if (granting_passes_.empty()) {
         for (Observer* o : run_.observers) o->on_steps(Steps{pass_, series});
       } else {
@@ -107,27 +108,21 @@ class FastEngine final : public BlockListener {
  private:
   SeatState& at(Seat s) { return seats_[s]; }
   [[nodiscard]] const SeatState& at(Seat s) const { return seats_[s]; }
-  [[nodiscard]] SimTime arrival_of(RequestId r) const {
-    return workload_.arrival[static_cast<std::size_t>(r)];
-  }
   [[nodiscard]] std::int64_t tokens_held(const SeatState& s) const {
     return s.decoding ? step_ + s.offset : s.computed;
   }
 
   // ---- arrivals ----
 
-  void find_next_arrival() {
-    next_arrival_time_ = next_arrival_ < run_.requests.size() ? arrival_of(run_.requests[next_arrival_])
-                                                              : SimTime{Ticks{INT64_MAX}};
-  }
-
   void collect_arrivals(SimTime until) {
-    while (next_arrival_time_ <= until) {
-      const RequestId r = run_.requests[next_arrival_++];
-      find_next_arrival();
+    while (arrivals_.next_time() <= until) {
+      const auto [time, r] = arrivals_.take();
       const bool accepted = is_served(workload_, r, run_.scheduler.max_model_len, allocator_);
-      for (Observer* o : run_.observers) o->on_arrival(arrival_of(r), r, accepted);
-      if (!accepted) continue;
+      for (Observer* o : run_.observers) o->on_arrival(time, r, accepted);
+      if (!accepted) {
+        arrivals_.ended(r, time);
+        continue;
+      }
       goal_[static_cast<std::size_t>(r)] = workload_.input[static_cast<std::size_t>(r)];
       waiting_.push_back(r);
     }
@@ -433,8 +428,7 @@ class FastEngine final : public BlockListener {
     }
     KVPLAN_CHECK(most >= 1, most);
     StepSeries series = run_.latency->decode_series(pass_.load, growing_count_, most);
-    if (next_arrival_ < run_.requests.size())
-      series.steps = steps_to_reach(series, (next_arrival_time_ - now_).count);
+    if (arrivals_.any()) series.steps = steps_to_reach(series, (arrivals_.next_time() - now_).count);
     return series;
   }
 
@@ -510,6 +504,7 @@ class FastEngine final : public BlockListener {
       allocator_.forget(r);
       leave(visit.seat);
       if (run_.courses != nullptr) run_.courses->end(r);
+      arrivals_.ended(r, now_);
       if (run_.control != nullptr) run_.control->requests_done.fetch_add(1, std::memory_order_relaxed);
       return;
     }
@@ -591,8 +586,7 @@ class FastEngine final : public BlockListener {
   bool stretches_{true};  // all observers follow them
 
   SimTime now_{};
-  std::size_t next_arrival_{0};
-  SimTime next_arrival_time_{};  // beyond all times when there is none
+  Arrivals arrivals_;
   std::deque<RequestId> waiting_;
   std::vector<std::int32_t> goal_;     // by request: tokens to compute at its next admission
   std::vector<bool> generated_once_;   // by request

@@ -2,6 +2,8 @@
 // (simulator/docs/model.md, events.md, and vLLM's scheduler): no aggregates, no shortcuts. It is the
 // yardstick for fast_engine.cpp and shares no helper with it.
 #include <deque>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include "simulator/base/check.h"
@@ -19,6 +21,7 @@ struct State {
   bool admitted_before{false};
   bool prompt_done{false};  ///< the prompt (or what is recomputed) is whole since the latest admission
   const Course* course{nullptr};
+  std::int32_t unended{0};  ///< requests that it waits for, before it arrives
 };
 
 class NaiveEngine final : public BlockListener {
@@ -28,6 +31,11 @@ class NaiveEngine final : public BlockListener {
         workload_(*run.workload),
         allocator_(*run.allocator),
         states_(static_cast<std::size_t>(workload_.size())) {
+    for (const RequestId r : run.requests) {
+      if (workload_.turns.present())
+        state(r).unended = workload_.turns.waits_for[static_cast<std::size_t>(r)];
+      if (state(r).unended == 0) coming_.emplace(workload_.arrival[static_cast<std::size_t>(r)], r);
+    }
     for (const Observer* observer : run.observers) {
       if (observer->wants_publications()) allocator_.set_listener(this);
     }
@@ -41,14 +49,14 @@ class NaiveEngine final : public BlockListener {
       if (run_.control != nullptr && run_.control->wants_stop()) return interrupted_error();
       collect_arrivals(now);
       if (running_.empty() && waiting_.empty()) {
-        if (next_arrival_ == run_.requests.size()) break;
-        now = arrival_of(run_.requests[next_arrival_]);
+        if (coming_.empty()) break;
+        now = coming_.begin()->first;
+        if (now.since_start.count > kLastTick) return time_is_up();
         continue;
       }
       KVPLAN_TRY_DO(schedule(now));
       const Ticks duration = run_.latency->step(pass_.load);
-      if (duration.count > kLastTick - now.since_start.count)
-        return bad_input("simulated time passes 52 days; check arrival times and latency coefficients");
+      if (duration.count > kLastTick - now.since_start.count) return time_is_up();
       for (Observer* o : run_.observers) o->on_steps(Steps{pass_, StepSeries{duration, Ticks{0}, 1}});
       const SimTime end = now + duration;
       // Arrivals during the step are told before its end; they are seen by the next pass.
@@ -75,21 +83,33 @@ class NaiveEngine final : public BlockListener {
   };
 
   State& state(RequestId r) { return states_[static_cast<std::size_t>(r)]; }
-  [[nodiscard]] SimTime arrival_of(RequestId r) const {
-    return workload_.arrival[static_cast<std::size_t>(r)];
-  }
 
   void collect_arrivals(SimTime now) {
-    while (next_arrival_ < run_.requests.size() && arrival_of(run_.requests[next_arrival_]) <= now) {
-      const RequestId r = run_.requests[next_arrival_++];
+    while (!coming_.empty() && coming_.begin()->first <= now) {
+      const auto [time, r] = *coming_.begin();
+      coming_.erase(coming_.begin());
       const auto i = static_cast<std::size_t>(r);
       const std::int64_t length = static_cast<std::int64_t>(workload_.input[i]) + workload_.output[i];
       const bool accepted = workload_.input[i] > 0 && workload_.output[i] > 0 &&
                             length <= run_.scheduler.max_model_len && allocator_.fits_empty(r);
-      for (Observer* o : run_.observers) o->on_arrival(arrival_of(r), r, accepted);
-      if (!accepted) continue;
+      for (Observer* o : run_.observers) o->on_arrival(time, r, accepted);
+      if (!accepted) {
+        ended(r, time);
+        continue;
+      }
       state(r).num_tokens = workload_.input[i];
       waiting_.push_back(r);
+    }
+  }
+
+  /// Whoever waited for this request alone arrives after a pause.
+  void ended(RequestId r, SimTime time) {
+    if (!workload_.turns.present()) return;
+    for (const RequestId follower : workload_.turns.followers_of(r)) {
+      if (--state(follower).unended > 0) continue;
+      const auto i = static_cast<std::size_t>(follower);
+      const SimTime after = time + workload_.think[i];
+      coming_.emplace(after < workload_.arrival[i] ? workload_.arrival[i] : after, follower);
     }
   }
 
@@ -264,6 +284,7 @@ class NaiveEngine final : public BlockListener {
     allocator_.forget(r);
     end_course(r);
     std::erase(running_, r);
+    ended(r, end);
     if (run_.control != nullptr) run_.control->requests_done.fetch_add(1, std::memory_order_relaxed);
   }
 
@@ -300,8 +321,8 @@ class NaiveEngine final : public BlockListener {
   std::vector<State> states_;
   std::vector<RequestId> running_;  // in admission order
   std::deque<RequestId> waiting_;
-  std::vector<Scheduled> scheduled_;  // of the current step, in scheduling order
-  std::size_t next_arrival_{0};
+  std::vector<Scheduled> scheduled_;                // of the current step, in scheduling order
+  std::set<std::pair<SimTime, RequestId>> coming_;  // arrivals that are known
   Pass pass_{};
 };
 

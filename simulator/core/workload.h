@@ -7,16 +7,22 @@
 
 #include "simulator/base/units.h"
 #include "traces/record/trace.h"
+#include "traces/record/turns.h"
 
 namespace kvplan::core {
 
 /// Requests, indexed by RequestId (position in the trace). Lengths may be 0: the
 /// engine rejects such requests on arrival.
 struct Workload {
-  std::vector<SimTime> arrival;      ///< since the first arrival of the trace
+  /// Since the first arrival of the trace. Of a request that waits for others: it arrives no earlier.
+  std::vector<SimTime> arrival;
   std::vector<std::int32_t> input;   ///< prompt tokens L
   std::vector<std::int32_t> output;  ///< output tokens O; the last one is never written to the cache
   std::vector<RequestId> order;      ///< all requests by (arrival, position)
+  /// Closed loops: a request that waits for others arrives when all of them have ended (finished, or rejected on
+  /// arrival) and `think` has passed since, and not before its own `arrival`.
+  traces::Turns turns;
+  std::vector<Ticks> think;                     ///< by request, >= 0; empty where nobody waits
   const traces::PrefixHashes* prefix{nullptr};  ///< null or without hashes: every prompt token is unique
 
   [[nodiscard]] std::int64_t size() const { return static_cast<std::int64_t>(input.size()); }

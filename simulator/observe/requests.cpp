@@ -2,7 +2,8 @@
 
 namespace kvplan::observe {
 
-void RequestRecords::on_arrival(SimTime /*time*/, RequestId request, bool accepted) {
+void RequestRecords::on_arrival(SimTime time, RequestId request, bool accepted) {
+  at(request).arrival = time;
   at(request).status = accepted ? RequestStatus::kUnfinished : RequestStatus::kRejected;
 }
 

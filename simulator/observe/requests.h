@@ -16,7 +16,7 @@ struct RequestRecord {
   RequestStatus status{RequestStatus::kNotArrived};
   bool scheduled{false};
   bool has_first_token{false};
-  SimTime first_scheduled, first_token, finish;
+  SimTime arrival, first_scheduled, first_token, finish;
   std::int32_t preemptions{0};
   std::int64_t computed_tokens{0};    ///< over all its admissions
   std::int64_t prefix_hit_tokens{0};  ///< at its first admission

@@ -96,7 +96,6 @@ void run_job(const Job& job, const CompareOptions& options, Variant& variant) {
   variant.result = std::move(result).value();
   if (options.keep_requests) return;
   variant.result->records = {};
-  variant.result->arrival = {};
   variant.result->input = {};
   variant.result->output = {};
 }

@@ -213,7 +213,7 @@ std::string requests_csv(const RunResult& result) {
       if (known) append(out, ns_floor(t.since_start));
     };
     append(out, static_cast<std::int64_t>(i));
-    time(true, result.arrival[i]);
+    time(r.status != RequestStatus::kNotArrived, r.arrival);
     (out += ',') += std::to_string(result.input[i]);
     (out += ',') += std::to_string(result.output[i]);
     out += r.status == RequestStatus::kCompleted  ? ",completed"

@@ -5,6 +5,7 @@
 
 #include "simulator/base/check.h"
 #include "simulator/observe/integral.h"
+#include "simulator/plan/closed_loops.h"
 #include "simulator/plan/summary.h"
 #include "simulator/policies/engines.h"
 #include "simulator/policies/latencies.h"
@@ -68,7 +69,8 @@ struct Setup {
   core::Workload workload;
   TokenPlan tokens;
   std::unique_ptr<core::LatencyModel> latency;
-  std::vector<std::vector<RequestId>> shares;  // requests of each replica, in order of arrival
+  /// Requests of each replica: those that wait for nobody in order of arrival, behind them all others.
+  std::vector<std::vector<RequestId>> shares;
 };
 
 Result<std::unique_ptr<core::Allocator>> make_allocator(const Setup& setup) {
@@ -117,13 +119,14 @@ Result<SimTime> run_replica(const Setup& setup, std::size_t replica, core::Alloc
   return ledger.end();
 }
 
-/// The latest arrival that is not rejected: the replica's run does not end before it.
+/// The latest arrival at a time of its own that is not rejected: the replica's run does not end before it.
 SimTime last_served_arrival(const Setup& setup, std::size_t replica, const core::Allocator& allocator) {
   const core::Workload& workload = setup.workload;
   const std::int64_t longest = setup.scenario.engine.integer("max_model_len");
   const auto& share = setup.shares[replica];
   const auto last = std::find_if(share.rbegin(), share.rend(), [&](RequestId r) {
-    return core::is_served(workload, r, longest, allocator);
+    const bool waits = workload.turns.present() && workload.turns.waits_for[static_cast<std::size_t>(r)] > 0;
+    return !waits && core::is_served(workload, r, longest, allocator);
   });
   return last == share.rend() ? SimTime{} : workload.arrival[static_cast<std::size_t>(*last)];
 }
@@ -137,6 +140,34 @@ std::string why_no_prefixes(const Scenario& scenario, const TokenPlan& tokens) {
     return "prefix_cache is ignored: placement=reuse writes into blocks that others could have found.";
   return "prefix_cache is ignored: a replayed policy has seen the attention of its recording's own prompt, "
          "which found blocks do not bring.";
+}
+
+/// Asks the router for a replica of each request; of those that waits join, only of the first that arrives, since
+/// replicas run apart.
+void share_out(Setup& setup) {
+  const Scenario& scenario = setup.scenario;
+  const core::Workload& workload = setup.workload;
+  setup.shares.resize(static_cast<std::size_t>(scenario.replicas));
+  const auto router =
+      policies::router_entry(scenario.router).make(scenario.router, workload, scenario.replicas);
+  if (!workload.turns.present()) {
+    for (const RequestId request : workload.order)
+      setup.shares.at(static_cast<std::size_t>(router->route(request))).push_back(request);
+    return;
+  }
+  constexpr std::int64_t kNowhere = -1;
+  std::vector<std::int64_t> replica_of(workload.input.size(), kNowhere);
+  const auto replica = [&](RequestId r) -> std::int64_t& {
+    return replica_of[static_cast<std::size_t>(workload.turns.group[static_cast<std::size_t>(r)])];
+  };
+  const auto waits = [&](RequestId r) { return workload.turns.waits_for[static_cast<std::size_t>(r)] > 0; };
+  for (const RequestId request : workload.order) {
+    if (waits(request)) continue;
+    if (replica(request) == kNowhere) replica(request) = router->route(request);
+    setup.shares.at(static_cast<std::size_t>(replica(request))).push_back(request);
+  }
+  for (const RequestId request : workload.order)
+    if (waits(request)) setup.shares.at(static_cast<std::size_t>(replica(request))).push_back(request);
 }
 
 Result<Setup> prepare(const Scenario& scenario, const traces::Trace& trace, const RunOptions& options,
@@ -156,11 +187,13 @@ Result<Setup> prepare(const Scenario& scenario, const traces::Trace& trace, cons
   if (!scenario.finds_prefixes()) setup.workload.prefix = nullptr;
   KVPLAN_TRY(setup.latency,
              policies::latency_entry(scenario.latency).make(scenario.latency, setup.tokens.model));
-  setup.shares.resize(static_cast<std::size_t>(scenario.replicas));
-  const auto router =
-      policies::router_entry(scenario.router).make(scenario.router, setup.workload, scenario.replicas);
-  for (const RequestId request : setup.workload.order)
-    setup.shares.at(static_cast<std::size_t>(router->route(request))).push_back(request);
+  KVPLAN_TRY(const LoopCounts loops, close_loops(trace, policies::session_rule(scenario.sessions),
+                                                 scenario.rate_scale, setup.workload));
+  for (std::string& sentence : describe(loops)) result.assumptions.push_back(std::move(sentence));
+  if (loops.waiting > 0 && scenario.replicas > 1)
+    result.assumptions.emplace_back(
+        "Turns that wait are served by the replica of their session's first request.");
+  share_out(setup);
   return setup;
 }
 
@@ -250,7 +283,6 @@ void take_requests(const Setup& setup, observe::RequestRecords& records, RunResu
   result.iterations = records.iterations();
   result.computed_tokens = records.computed_tokens();
   summarize_requests(setup.workload, records.take(), setup.scenario, result);
-  result.arrival = setup.workload.arrival;
   result.input = setup.workload.input;
   result.output = setup.workload.output;
 }

@@ -75,7 +75,6 @@ struct RunResult {
   std::vector<ReplicaResult> replicas;
   // By request:
   std::vector<observe::RequestRecord> records;
-  std::vector<SimTime> arrival;
   std::vector<std::int32_t> input, output;
 };
 

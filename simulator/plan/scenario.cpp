@@ -12,6 +12,7 @@
 #include "simulator/policies/engines.h"
 #include "simulator/policies/latencies.h"
 #include "simulator/policies/routers.h"
+#include "simulator/policies/sessions.h"
 
 namespace kvplan::plan {
 namespace {
@@ -20,7 +21,7 @@ constexpr std::int64_t kMost = std::int64_t{1} << 62;
 
 constexpr std::string_view kModelOfRecordings = "recording";
 
-constexpr std::array<Field, 21> kFields{{
+constexpr std::array<Field, 22> kFields{{
     {.path = "workload.trace", .help = "Trace file: a .kvt or any importable file"},
     {.path = "workload.format", .help = "Importer of the trace's file, instead of what its content says"},
     {.path = "workload.map",
@@ -37,6 +38,11 @@ constexpr std::array<Field, 21> kFields{{
      .kind = FieldKind::kFraction,
      .unit = Unit::kRatio,
      .fallback = "1"},
+    {.path = "workload.sessions",
+     .help = "When turns of recorded sessions arrive",
+     .kind = FieldKind::kComponent,
+     .fallback = "stated",
+     .family = "sessions"},
     {.path = "workload.limit",
      .help = "Only the first n requests",
      .kind = FieldKind::kInteger,
@@ -122,7 +128,8 @@ constexpr std::array<Field, 21> kFields{{
      .unit = Unit::kSeconds},
 }};
 
-constexpr std::array<std::string_view, 5> kFamilies{"allocator", "engine", "latency", "router", "eviction"};
+constexpr std::array<std::string_view, 6> kFamilies{"sessions", "allocator", "engine",
+                                                    "latency",  "router",    "eviction"};
 
 std::size_t field_index(std::string_view path) {
   for (std::size_t i = 0; i < kFields.size(); ++i)
@@ -374,6 +381,7 @@ std::span<const std::string_view> families() {
 }
 
 Catalogue family_descriptors(std::string_view family) {
+  if (family == "sessions") return policies::session_descriptors();
   if (family == "allocator") return policies::allocator_descriptors();
   if (family == "engine") return policies::engine_descriptors();
   if (family == "latency") return policies::latency_descriptors();
@@ -448,6 +456,7 @@ Result<Scenario> resolve(std::span<const Setting> settings) {
   const auto component = [&](std::string_view path, std::string_view family) {
     return parse_component(s.text(path), family, family_descriptors(family));
   };
+  KVPLAN_TRY(s.sessions, component("workload.sessions", "sessions"));
   KVPLAN_TRY(s.allocator, component("memory.allocator", "allocator"));
   KVPLAN_TRY(s.engine, component("engine", "engine"));
   KVPLAN_TRY(s.latency, component("latency", "latency"));

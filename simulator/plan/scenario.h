@@ -39,7 +39,7 @@ struct Field {
 
 /// All paths, in the order in which a resolved scenario is printed.
 std::span<const Field> scenario_fields();
-/// Descriptors of one family: "allocator", "engine", "latency", "router", "eviction".
+/// Descriptors of one family: "sessions", "allocator", "engine", "latency", "router", "eviction".
 Catalogue family_descriptors(std::string_view family);
 /// All families, in the order of `list`.
 std::span<const std::string_view> families();
@@ -76,6 +76,7 @@ struct Scenario {
   std::string trace;
   traces::ImportOptions import;  ///< how `trace` is read
   Fraction rate_scale;
+  Choice sessions;
   std::int64_t limit{-1};
   std::uint64_t seed{0};
   std::vector<std::string> attention;       ///< paths of workload.attention

@@ -68,9 +68,9 @@ void summarize_requests(const core::Workload& workload, std::vector<RequestRecor
     result.output_tokens += workload.output[i];
     result.recomputed_tokens +=
         r.computed_tokens - (workload.final_tokens(static_cast<RequestId>(i)) - r.prefix_hit_tokens);
-    const double first = seconds(r.first_token - workload.arrival[i]);
-    const double last = seconds(r.finish - workload.arrival[i]);
-    queue.push_back(seconds(r.first_scheduled - workload.arrival[i]));
+    const double first = seconds(r.first_token - r.arrival);
+    const double last = seconds(r.finish - r.arrival);
+    queue.push_back(seconds(r.first_scheduled - r.arrival));
     ttft.push_back(first);
     e2e.push_back(last);
     double per_token = 0;

@@ -13,11 +13,12 @@ namespace kvplan::plan {
 
 /// Requests [0, limit) of the trace (limit < 0: all). Times since the trace's first arrival (of those
 /// requests) are divided by `rate_scale` exactly and rounded down to the tick. The trace outlives the
-/// workload, which refers to its hashes. Errors: times that do not fit after scaling.
+/// workload, which refers to its hashes. Nobody waits for anybody (closed_loops.h).
+/// Errors: times that do not fit after scaling.
 Result<core::Workload> build_workload(const traces::Trace& trace, Fraction rate_scale, std::int64_t limit);
 
 /// The integer-step clock of the golden `sched` driver: arrival = floor(milliseconds since the clock's zero /
-/// quantum_ms), one tick per step.
+/// quantum_ms), one tick per step. Nobody waits for anybody.
 core::Workload build_step_workload(const traces::Trace& trace, std::int64_t quantum_ms);
 
 }  // namespace kvplan::plan

@@ -138,12 +138,12 @@ std::vector<Curve> latency_curves(const RunResult& r) {
   for (std::size_t i = 0; i < r.records.size(); ++i) {
     const observe::RequestRecord& record = r.records[i];
     if (record.status != observe::RequestStatus::kCompleted) continue;
-    curves[0].sorted_s.push_back(seconds(record.first_scheduled - r.arrival[i]));
-    curves[1].sorted_s.push_back(seconds(record.first_token - r.arrival[i]));
+    curves[0].sorted_s.push_back(seconds(record.first_scheduled - record.arrival));
+    curves[1].sorted_s.push_back(seconds(record.first_token - record.arrival));
     if (r.output[i] > 1)
       curves[2].sorted_s.push_back(seconds(record.finish - record.first_token) /
                                    static_cast<double>(r.output[i] - 1));
-    curves[3].sorted_s.push_back(seconds(record.finish - r.arrival[i]));
+    curves[3].sorted_s.push_back(seconds(record.finish - record.arrival));
   }
   for (Curve& curve : curves) std::sort(curve.sorted_s.begin(), curve.sorted_s.end());
   return curves;

@@ -20,7 +20,10 @@ namespace kvplan::test {
 /// How often the cases come to what they are meant to come to.
 class Coverage final : public core::Observer {
  public:
-  void on_arrival(SimTime /*time*/, RequestId /*request*/, bool accepted) override {
+  void on_arrival(SimTime time, RequestId request, bool accepted) override {
+    if (workload != nullptr && workload->turns.present() &&
+        workload->turns.waits_for[static_cast<std::size_t>(request)] > 0)
+      ++(time > workload->arrival[static_cast<std::size_t>(request)] ? caused : waited_in_time);
     rejected += accepted ? 0 : 1;
   }
   void on_preempt(const core::Release& release) override {
@@ -48,6 +51,7 @@ class Coverage final : public core::Observer {
   void print() const {
     for (const auto& [name, count] :
          std::map<std::string, std::int64_t>{{"rejected", rejected},
+                                             {"arrivals caused", caused},
                                              {"preempted", preempted},
                                              {"hits", hits},
                                              {"rehits", rehits},
@@ -61,8 +65,10 @@ class Coverage final : public core::Observer {
     std::printf("\n");
   }
   std::int64_t rejected{0}, preempted{0}, hits{0}, rehits{0}, refused{0}, in_runs{0}, drops{0}, let_go{0};
-  std::int64_t in_stretches{0};    ///< blocks granted in stretches
-  std::int64_t partial_rehits{0};  ///< most of what had been written was handed out again
+  const core::Workload* workload{nullptr};    ///< of the run that is observed
+  std::int64_t caused{0}, waited_in_time{0};  ///< arrivals after others: by their end, by their own time
+  std::int64_t in_stretches{0};               ///< blocks granted in stretches
+  std::int64_t partial_rehits{0};             ///< most of what had been written was handed out again
 
  private:
   std::map<RequestId, std::int64_t> preempted_at_;
@@ -84,7 +90,10 @@ inline std::string observe_run(
   std::vector<core::Observer*> observers{&ledger, &records};
   if (beside)
     for (core::Observer* o : beside(allocator.value()->layout(), ledger)) observers.push_back(o);
-  if (coverage != nullptr) observers.push_back(coverage);
+  if (coverage != nullptr) {
+    coverage->workload = &c.workload;
+    observers.push_back(coverage);
+  }
   const core::ReplicaRun run{.workload = &c.workload,
                              .requests = c.workload.order,
                              .scheduler = c.scheduler,
@@ -102,8 +111,8 @@ inline std::string observe_run(
   };
   for (const auto& r : records.records()) {
     for (const std::int64_t n :
-         {static_cast<std::int64_t>(r.status), r.first_scheduled.since_start.count,
-          r.first_token.since_start.count, r.finish.since_start.count,
+         {static_cast<std::int64_t>(r.status), r.arrival.since_start.count,
+          r.first_scheduled.since_start.count, r.first_token.since_start.count, r.finish.since_start.count,
           static_cast<std::int64_t>(r.preemptions), r.computed_tokens, r.prefix_hit_tokens, r.rehit_tokens})
       put(n);
     out += '\n';

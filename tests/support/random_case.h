@@ -69,6 +69,36 @@ inline void draw_prefixes(Random& random, RandomCase& c, std::int64_t hash_block
   c.prefix.distinct = next;
 }
 
+/// Sometimes requests that wait for others, for one or several, earlier or later in the file, with and without a time
+/// of their own.
+inline void draw_turns(std::uint64_t seed, core::Workload& workload) {
+  Random random(seed, "differential.turns");
+  if (!random.chance(1, 3)) return;
+  const auto requests = static_cast<std::uint64_t>(workload.size());
+  std::vector<std::int32_t> order;  // nobody waits for one that comes later in this
+  for (std::uint64_t i = 0; i < requests; ++i)
+    order.insert(order.begin() + static_cast<std::ptrdiff_t>(random.below(random.chance(3, 4) ? 1 : i + 1)),
+                 static_cast<std::int32_t>(i));
+  std::reverse(order.begin(), order.end());
+  traces::Waits waits;
+  workload.think.assign(requests, Ticks{0});
+  for (std::uint64_t i = 1; i < requests; ++i) {
+    if (random.chance(1, 3)) continue;
+    for (std::int64_t k = random.between(1, 2); k > 0; --k) {
+      waits.request.push_back(order[i]);
+      waits.before.push_back(order[random.chance(1, 2) ? i - 1 : random.below(i)]);
+    }
+    const auto r = static_cast<std::size_t>(order[i]);
+    if (random.chance(1, 2)) workload.think[r] = Ticks{random.between(0, 4'000'000)};
+    if (random.chance(2, 3)) workload.arrival[r] = SimTime{};
+  }
+  traces::sort_waits(waits);
+  workload.turns = traces::turns_of(waits, workload.size()).value();
+  std::stable_sort(workload.order.begin(), workload.order.end(), [&](RequestId a, RequestId b) {
+    return workload.arrival[static_cast<std::size_t>(a)] < workload.arrival[static_cast<std::size_t>(b)];
+  });
+}
+
 inline std::unique_ptr<RandomCase> draw_case(std::uint64_t seed) {
   Random random(seed, "differential");
   auto result = std::make_unique<RandomCase>();
@@ -131,6 +161,7 @@ inline std::unique_ptr<RandomCase> draw_case(std::uint64_t seed) {
   } else {
     c.latency = policies::latency_entry(latency).make(latency, shape).value();
   }
+  draw_turns(seed, c.workload);
   return result;
 }
 

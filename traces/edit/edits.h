@@ -14,7 +14,8 @@
 
 namespace kvplan::traces {
 
-/// The requests at `rows`, positions in the trace, in that order.
+/// The requests at `rows`, positions in the trace, each at most once, in that order. Who waited for a request that is
+/// not among them waits no longer.
 Trace select_rows(const Trace& trace, std::span<const std::int64_t> rows);
 
 /// Requests that arrive in [begin_ns, end_ns) since the first arrival. Errors: the requests share no clock; nothing
@@ -23,14 +24,16 @@ Result<Trace> window_of(const Trace& trace, std::int64_t begin_ns, std::int64_t 
 
 /// `count` requests drawn without replacement, every set of them equally likely. Where requests belong to sessions,
 /// whole sessions are drawn until there are at least `count` requests, since a turn without the turns before it is
-/// another workload; a request without a session counts as one. Errors: fewer than `count` requests.
+/// another workload; so are requests that wait for each other. Any other request counts as one.
+/// Errors: fewer than `count` requests; waits in a circle.
 Result<Trace> sample_of(const Trace& trace, std::int64_t count, std::uint64_t seed);
 
 /// How a trace is stretched.
 struct Scaling {
-  Fraction rate;  ///< arrivals are this many times as fast: times since the first one divided, rounded down
-  Fraction
-      input;  ///< prompts are this many times as long, to the nearest token (halves up), at least 1 if they were
+  /// Arrivals are this many times as fast: times since the first one divided, rounded down. Of requests that wait for
+  /// each other the earliest is moved, and the others keep their distance to it.
+  Fraction rate;
+  Fraction input;   ///< prompts so many times as long, to the nearest token (halves up), at least 1 if they were
   Fraction output;  ///< likewise
 };
 /// Prefix ids beyond the new prompt are dropped; what a longer prompt has beyond them shares nothing. Measured times
@@ -41,5 +44,11 @@ Result<Trace> scaled(const Trace& trace, const Scaling& scaling);
 /// Prefix ids and sessions of different traces are different ones; tenants of one name are one tenant. Errors: a
 /// trace without a clock; prefix ids of different numbers of tokens.
 Result<Trace> merged(std::span<const Trace* const> traces);
+
+/// Starts for sessions that have none in common: the first request of each session (or of requests that wait for
+/// each other, or a request by itself), in the order of the file, arrives by a Poisson process of this rate, the
+/// first at 0; the others keep their distance to it. Then all share a clock. The same seed gives the same starts.
+/// Errors: waits in a circle; times that do not fit.
+Result<Trace> started(const Trace& trace, Fraction rate_per_s, std::uint64_t seed);
 
 }  // namespace kvplan::traces

@@ -47,6 +47,10 @@ class Joining {
     append_optional(out_.max_tokens, trace.max_tokens, rows);
     append_optional(out_.ttft_ns, trace.ttft_ns, rows);
     append_optional(out_.e2e_ns, trace.e2e_ns, rows);
+    append_optional(out_.think_ns, trace.think_ns, rows);
+    const auto shift = static_cast<std::int32_t>(out_.arrival_ns.size());
+    for (const std::int32_t request : trace.waits.request) out_.waits.request.push_back(request + shift);
+    for (const std::int32_t before : trace.waits.before) out_.waits.before.push_back(before + shift);
     append_names(trace, k);
     append_ids(trace.prefix, rows);
     const auto first = std::min_element(trace.arrival_ns.begin(), trace.arrival_ns.end());
@@ -99,6 +103,9 @@ class Joining {
 Result<Trace> merged(std::span<const Trace* const> traces) {
   std::uint64_t distinct = 0;
   for (const Trace* trace : traces) distinct += static_cast<std::uint64_t>(trace->prefix.distinct);
+  std::int64_t requests = 0;
+  for (const Trace* trace : traces) requests += trace->size();
+  if (requests > INT32_MAX) return bad_input("there would be more than 2147483647 requests");
   if (distinct > UINT32_MAX) return bad_input("there would be more than 4294967295 distinct prefix ids");
   KVPLAN_TRY(const Trace joined, Joining(traces).join());
   std::vector<std::int64_t> rows(joined.arrival_ns.size());

@@ -5,6 +5,7 @@
 
 #include "simulator/base/units.h"
 #include "traces/edit/edits.h"
+#include "traces/record/turns.h"
 
 namespace kvplan::traces {
 namespace {
@@ -34,14 +35,20 @@ Status scale_lengths(std::vector<std::int32_t>& lengths, const Fraction& by, con
   return Done{};
 }
 
-Status scale_arrivals(std::vector<std::int64_t>& arrivals, const Fraction& rate) {
+/// Requests that wait for others keep their distance to the start of their group.
+Status scale_arrivals(Trace& trace, const Fraction& rate) {
+  std::vector<std::int64_t>& arrivals = trace.arrival_ns;
   if (rate == Fraction{} || arrivals.empty()) return Done{};
+  KVPLAN_TRY(const Turns turns, turns_of(trace.waits, trace.size()));
+  const std::vector<std::int64_t> starts = turns.present() ? group_starts_ns(trace, turns) : arrivals;
   const std::int64_t first = *std::min_element(arrivals.begin(), arrivals.end());
-  for (std::int64_t& arrival : arrivals) {
-    const Wide since = (Wide{arrival} - first) * rate.denominator / rate.numerator;
-    if (since + first > std::numeric_limits<std::int64_t>::max())
+  for (std::size_t i = 0; i < arrivals.size(); ++i) {
+    const std::int64_t start = starts[turns.present() ? static_cast<std::size_t>(turns.group[i]) : i];
+    const Wide scaled = (Wide{start} - first) * rate.denominator / rate.numerator + first;
+    const Wide arrival = scaled + (Wide{arrivals[i]} - start);
+    if (arrival > std::numeric_limits<std::int64_t>::max())
       return bad_input("arrivals would be later than 292 years after the first");
-    arrival = static_cast<std::int64_t>(since + first);
+    arrivals[i] = static_cast<std::int64_t>(arrival);
   }
   return Done{};
 }
@@ -70,7 +77,7 @@ void cut_ids(Trace& trace) {
 
 Result<Trace> scaled(const Trace& trace, const Scaling& scaling) {
   Trace changed = trace;
-  KVPLAN_TRY_DO(scale_arrivals(changed.arrival_ns, scaling.rate));
+  KVPLAN_TRY_DO(scale_arrivals(changed, scaling.rate));
   KVPLAN_TRY_DO(scale_lengths(changed.input_tokens, scaling.input, "a prompt"));
   KVPLAN_TRY_DO(scale_lengths(changed.output_tokens, scaling.output, "an output"));
   if (scaling.input != Fraction{} || scaling.output != Fraction{}) {

@@ -3,6 +3,7 @@
 #include "traces/edit/edits.h"
 #include "traces/record/digest.h"
 #include "traces/record/memory_stream.h"
+#include "traces/record/turns.h"
 
 namespace kvplan::traces {
 namespace {
@@ -49,6 +50,22 @@ void pick_ids(const PrefixHashes& from, std::span<const std::int64_t> rows, Pref
   }
 }
 
+/// Waits between requests that are both still there.
+void pick_waits(const Trace& trace, std::span<const std::int64_t> rows, Waits& to) {
+  if (trace.waits.empty()) return;
+  std::vector<std::int32_t> place(trace.arrival_ns.size(), -1);
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    place[static_cast<std::size_t>(rows[i])] = static_cast<std::int32_t>(i);
+  for (std::size_t k = 0; k < trace.waits.size(); ++k) {
+    const std::int32_t request = place[static_cast<std::size_t>(trace.waits.request[k])];
+    const std::int32_t before = place[static_cast<std::size_t>(trace.waits.before[k])];
+    if (request < 0 || before < 0) continue;
+    to.request.push_back(request);
+    to.before.push_back(before);
+  }
+  sort_waits(to);
+}
+
 }  // namespace
 
 Trace select_rows(const Trace& trace, std::span<const std::int64_t> rows) {
@@ -61,6 +78,8 @@ Trace select_rows(const Trace& trace, std::span<const std::int64_t> rows) {
   pick(trace.max_tokens, rows, out.max_tokens);
   pick(trace.ttft_ns, rows, out.ttft_ns);
   pick(trace.e2e_ns, rows, out.e2e_ns);
+  pick(trace.think_ns, rows, out.think_ns);
+  pick_waits(trace, rows, out.waits);
   renumber(out.session, trace.session_names, out.session_names);
   renumber(out.tenant, trace.tenant_names, out.tenant_names);
   pick_ids(trace.prefix, rows, out.prefix);

@@ -75,6 +75,7 @@ bool AgentSession::begin(std::string_view text) {
   first_key_ = true;
   list_waits_ = list_seen_ = false;
   lists_.clear();
+  requests_ = 0;
   id_.clear();
   block_tokens_ = -1;
   scope_ = Scope::kUnstated;
@@ -158,7 +159,7 @@ bool AgentSession::next(Row& row) {
     }
     if (list.at.failed()) return fail_json(list.at);
     if (lists_.size() > 1) {
-      lists_.pop_back();
+      leave_agent();
       continue;
     }
     if (list_waits_) return false;  // what is behind the list has been read
@@ -194,6 +195,7 @@ bool AgentSession::read_value(JsonCursor& json, std::string_view key, Entry& ent
   if (key == "out") return read_count(json, key, entry.output_tokens, problem_);
   if (key == "ttft") return read_time(json, key, TimeUnit::kSeconds, row.ttft_ns, problem_);
   if (key == "api_time") return read_time(json, key, TimeUnit::kSeconds, row.e2e_ns, problem_);
+  if (key == "think_time") return read_time(json, key, TimeUnit::kSeconds, entry.think_ns, problem_);
   if (key == "duration_ms") return read_time(json, key, TimeUnit::kMillis, entry.duration_ns, problem_);
   if (key != "requests") return json.skip_value();
   entry.has_list = json.kind() == 'a';
@@ -208,7 +210,24 @@ bool AgentSession::fill(const Entry& entry, Row& row) {
   row.output_tokens = entry.output_tokens;
   if (__builtin_add_overflow(lists_.back().start_ns, entry.t_ns, &row.arrival_ns))
     return fail("t", "more than 292 years behind the session's start");
+  List& list = lists_.back();
+  if (list.last >= 0) row.after.push_back(list.last);
+  row.after.insert(row.after.end(), list.joins.begin(), list.joins.end());
+  // The recorded wait spans sub-agents that ran in it, and for the first request of one it is not counted from the
+  // request that started it: then times say what is left of it.
+  if (list.joins.empty() && list.answered) row.think_ns = entry.think_ns;
+  list.joins.clear();
+  list.last = requests_++;
+  list.answered = true;
   return true;
+}
+
+void AgentSession::leave_agent() {
+  const List agent = std::move(lists_.back());
+  lists_.pop_back();
+  std::vector<std::int64_t>& joins = lists_.back().joins;
+  if (agent.answered) joins.push_back(agent.last);
+  joins.insert(joins.end(), agent.joins.begin(), agent.joins.end());
 }
 
 bool AgentSession::enter_agent(const Entry& entry) {
@@ -229,7 +248,8 @@ bool AgentSession::enter_agent(const Entry& entry) {
     if (!known && extent.any) ++agents_.without_duration;
   }
   if (!list.at.enter_array()) return fail_json(list.at);
-  lists_.push_back(list);
+  list.last = lists_.back().last;
+  lists_.push_back(std::move(list));
   return true;
 }
 

@@ -29,7 +29,8 @@ class AgentSession {
 
   /// `text` outlives the session's requests.
   bool begin(std::string_view text);
-  /// The next request, its ids as they stand in the text and its `session` empty.
+  /// The next request, its ids as they stand in the text, its `session` empty, and in `after` numbers of requests of
+  /// this session, from 0.
   bool next(Row& row);
 
   [[nodiscard]] bool failed() const { return failed_; }
@@ -50,10 +51,16 @@ class AgentSession {
     bool first{true};
     std::int64_t start_ns{0};  ///< what to add to its times
     std::int64_t index{-1};    ///< of the latest element
+    std::int64_t last{
+        -1};  ///< number of its latest request, before that of the one that started it; -1 = none
+    bool answered{false};  ///< it has had a request of its own
+    /// Last requests of the sub-agents that have ended since.
+    std::vector<std::int64_t> joins{};
   };
   struct Entry {
     std::int64_t t_ns{-1};
     std::int64_t duration_ns{-1};
+    std::int64_t think_ns{-1};
     std::string_view type;
     std::string type_store;
     std::int32_t input_tokens{-1};
@@ -77,6 +84,8 @@ class AgentSession {
   bool read_value(JsonCursor& json, std::string_view key, Entry& entry, Row& row);
   bool enter_agent(const Entry& entry);
   bool fill(const Entry& entry, Row& row);
+  /// The innermost list has ended: what comes next around it waits for it.
+  void leave_agent();
 
   std::string_view text_;
   JsonCursor json_;
@@ -85,6 +94,7 @@ class AgentSession {
   bool list_seen_{false};
   JsonCursor waiting_list_;
   std::vector<List> lists_;
+  std::int64_t requests_{0};  ///< given so far
   std::string id_;
   std::int32_t block_tokens_{-1};
   Scope scope_{Scope::kUnstated};

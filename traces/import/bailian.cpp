@@ -6,7 +6,8 @@
 // is in the file's name only (..._blksz_16.jsonl).
 //
 // A row names the chat before it (parent_chat_id, -1 = none). A session is a chain or tree of such rows, named by its
-// first chat; of a chain that began before the file, by the chat that its first row names.
+// first chat; of a chain that began before the file, by the chat that its first row names. A row waits for the chat
+// before it.
 #include <optional>
 #include <unordered_map>
 
@@ -39,7 +40,7 @@ std::int64_t block_in_name(std::string_view path) {
 class Bailian final : public JsonTable {
  public:
   Bailian(Inputs inputs, ColumnMap map)
-      : JsonTable(std::move(inputs), std::move(map), "bailian", OtherKeys::kRead) {}
+      : JsonTable(std::move(inputs), std::move(map), "bailian", {}, OtherKeys::kRead) {}
 
  private:
   bool other_value(JsonCursor& json, std::string_view key) override {
@@ -55,7 +56,8 @@ class Bailian final : public JsonTable {
       const auto known = first_of_.find(parent);
       first = known == first_of_.end() ? parent : known->second;
     }
-    first_of_[*chat_] = first;
+    if (first_of_.insert_or_assign(*chat_, first).second) row_.id = std::to_string(*chat_);
+    if (parent != kNoParent) row_.after_ids = {std::to_string(parent)};
     session_ = std::to_string(first);
     row_.session = session_;
     chat_.reset();

@@ -20,8 +20,9 @@
 // Without a duration the end of the last answer (t + api_time) stands for it; in the 44 recorded sub-agents
 // that is 1 to 7 s too short.
 //
-// Not kept, for want of a column: think_time, the client's wait before a request; that the request behind a
-// sub-agent waits for it; models and kinds of content.
+// A request waits for the one before it in its list and for the sub-agents between the two; the first of a sub-agent
+// for the request ahead of its marker. `think_time`, the client's wait, is the pause before it, unless sub-agents ran
+// meanwhile: then what times leave over is. Not kept: models and kinds of content.
 #include <optional>
 #include <unordered_map>
 
@@ -64,6 +65,7 @@ class SessionStream final : public TraceStream {
   StreamSummary summary_;
   AgentSession session_;
   bool in_session_{false};
+  std::int64_t first_row_{0};  ///< of the session
   bool ended_{false};
   bool global_{false};
   std::int64_t sessions_{0};
@@ -155,6 +157,7 @@ Result<bool> SessionStream::begin_session() {
                              "hash_id_scope");
   }
   ++sessions_;
+  first_row_ = builder_ ? builder_->rows() : 0;
   name_session();
   in_session_ = true;
   return true;
@@ -208,6 +211,7 @@ Result<bool> SessionStream::next(Trace& piece) {
       continue;
     }
     row_.session = name_;
+    for (std::int64_t& before : row_.after) before += first_row_;
     if (!place_ids())
       return lines_.error_here("id " + std::to_string(session_.largest_id()) +
                                    " is too large: the ids of this session, behind those of the sessions "
@@ -226,8 +230,10 @@ void SessionStream::finish() {
   builder_->finish(summary_);
   std::vector<std::string>& warnings = summary_.provenance.warnings;
   if (sessions_ > 1)
-    warnings.push_back("The file does not say when a session starts: all " + std::to_string(sessions_) +
-                       " have a clock that begins at 0, so a run of them as they are starts them at once.");
+    warnings.push_back(
+        "The file does not say when a session starts: all " + std::to_string(sessions_) +
+        " have a clock that begins at 0, so a run of them as they are starts them at once. `kvplan "
+        "trace start` gives them starts.");
   if (renamed_ > 0)
     warnings.push_back(std::to_string(renamed_) +
                        " sessions have the id of an earlier one; they are kept apart as id#2 and so on.");

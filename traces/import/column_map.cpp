@@ -10,10 +10,12 @@ namespace kvplan::traces {
 namespace {
 
 constexpr std::array<std::string_view, kRoles> kRoleNames{
-    "arrival", "input", "output", "session", "tenant", "max_tokens", "hashes", "ttft", "e2e"};
+    "arrival", "input", "output", "session",   "tenant", "max_tokens", "hashes",
+    "ttft",    "e2e",   "think",  "tool_wait", "id",     "after"};
 
 bool is_time(Role role) {
-  return role == Role::kArrival || role == Role::kTtft || role == Role::kE2e;
+  return role == Role::kArrival || role == Role::kTtft || role == Role::kE2e || role == Role::kThink ||
+         role == Role::kToolWait;
 }
 
 Error map_error(std::string message) {
@@ -103,6 +105,8 @@ Result<ColumnMap> parse_column_map(std::string_view text) {
   if (hashes && map.block_tokens == 0)
     return map_error("hashes needs block=N, the tokens that one id stands for");
   if (!hashes && map.block_tokens != 0) return map_error("block has no meaning without hashes=COLUMN");
+  if (map.at(Role::kAfter).names.empty() && !map.at(Role::kId).names.empty())
+    return map_error("id has no meaning without after=COLUMN, in which rows name those that they wait for");
   if (!hashes && map.content_ids) return map_error("ids has no meaning without hashes=COLUMN");
   return map;
 }

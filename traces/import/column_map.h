@@ -22,9 +22,13 @@ enum class Role : std::uint8_t {
   kMaxTokens,
   kHashes,
   kTtft,
-  kE2e
+  kE2e,
+  kThink,
+  kToolWait,  ///< added to think
+  kId,        ///< what other rows call this one; without it, its number from 0
+  kAfter      ///< the ids of requests that it waits for
 };
-inline constexpr std::size_t kRoles = 9;
+inline constexpr std::size_t kRoles = 13;
 /// "arrival", "input", ...: the keys of `--map`.
 std::string_view role_name(Role role);
 
@@ -33,7 +37,7 @@ std::string_view role_name(Role role);
 struct Column {
   std::vector<std::string>
       names;  ///< the column's name, then other names it goes by; empty = the role is not read
-  TimeUnit unit{TimeUnit::kSeconds};  ///< for arrival, ttft, e2e
+  TimeUnit unit{TimeUnit::kSeconds};  ///< of times
   bool required{false};               ///< an error where it is missing
 };
 

@@ -17,6 +17,11 @@ class CsvTable final : public TableStream {
   bool read_quoted_row(std::string_view line);
   bool take_field(std::size_t index, std::string_view text);
   bool read_hashes(std::string_view text);
+  bool read_after(std::string_view text);
+  /// Calls `take(part)` for the parts of a list in one field, parted by spaces, commas or semicolons, brackets around
+  /// it or not; false once that gives false.
+  template <class Take>
+  static bool each_part(std::string_view text, Take&& take);
 
   char delimiter_{','};
   std::size_t fields_{0};              ///< in the header
@@ -59,7 +64,8 @@ bool CsvTable::take_field(std::size_t index, std::string_view text) {
   const auto role = static_cast<Role>(role_at_[index]);
   while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
   while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
-  return role == Role::kHashes ? read_hashes(text) : set(role, text);
+  if (role == Role::kHashes) return read_hashes(text);
+  return role == Role::kAfter ? read_after(text) : set(role, text);
 }
 
 bool CsvTable::read_row(std::string_view line) {
@@ -98,9 +104,8 @@ bool CsvTable::read_quoted_row(std::string_view line) {
   return true;
 }
 
-bool CsvTable::read_hashes(std::string_view text) {
-  // A list in one field: numbers parted by spaces, commas or semicolons, brackets around it or not.
-  row_.has_hashes = true;
+template <class Take>
+bool CsvTable::each_part(std::string_view text, Take&& take) {
   if (!text.empty() && text.front() == '[') text.remove_prefix(1);
   if (!text.empty() && text.back() == ']') text.remove_suffix(1);
   const auto parts = [](char c) { return c == ' ' || c == ',' || c == ';'; };
@@ -112,19 +117,32 @@ bool CsvTable::read_hashes(std::string_view text) {
     }
     const std::size_t start = i;
     while (i < text.size() && !parts(text[i])) ++i;
-    const std::optional<std::uint64_t> id = parse_id(text.substr(start, i - start));
-    if (!id)
-      return fail_expected(Role::kHashes, "a list of whole numbers from 0 to 2^64 - 1",
-                           text.substr(start, i - start));
-    row_.hashes.push_back(*id);
+    if (!take(text.substr(start, i - start))) return false;
   }
   return true;
 }
 
+bool CsvTable::read_hashes(std::string_view text) {
+  row_.has_hashes = true;
+  return each_part(text, [this](std::string_view part) {
+    const std::optional<std::uint64_t> id = parse_id(part);
+    if (!id) return fail_expected(Role::kHashes, "a list of whole numbers from 0 to 2^64 - 1", part);
+    row_.hashes.push_back(*id);
+    return true;
+  });
+}
+
+bool CsvTable::read_after(std::string_view text) {
+  row_.states_after = !text.empty();
+  return each_part(text, [this](std::string_view part) { return set(Role::kAfter, part); });
+}
+
 }  // namespace
 
-Result<std::unique_ptr<TraceStream>> open_csv_table(Inputs inputs, ColumnMap map, std::string_view format) {
-  return std::unique_ptr<TraceStream>(std::make_unique<CsvTable>(std::move(inputs), std::move(map), format));
+Result<std::unique_ptr<TraceStream>> open_csv_table(Inputs inputs, ColumnMap map, std::string_view format,
+                                                    SourceTraits traits) {
+  return std::unique_ptr<TraceStream>(
+      std::make_unique<CsvTable>(std::move(inputs), std::move(map), format, traits));
 }
 
 }  // namespace kvplan::traces

@@ -4,8 +4,8 @@
 
 namespace kvplan::traces {
 
-DocumentStream::DocumentStream(Inputs inputs, std::string_view format)
-    : input_(std::move(inputs.first)), rest_(std::move(inputs.rest)) {
+DocumentStream::DocumentStream(Inputs inputs, std::string_view format, SourceTraits traits)
+    : input_(std::move(inputs.first)), rest_(std::move(inputs.rest)), builder_(0, traits) {
   json_.emplace(*input_);
   summary_.provenance.format = format;
   summary_.provenance.sources.push_back(file_name(input_->path()));

@@ -17,7 +17,7 @@ namespace kvplan::traces {
 /// `summary_` but for its warnings.
 class DocumentStream : public TraceStream {
  public:
-  DocumentStream(Inputs inputs, std::string_view format);
+  DocumentStream(Inputs inputs, std::string_view format, SourceTraits traits = {});
   Result<bool> next(Trace& piece) final;
   [[nodiscard]] const StreamSummary& summary() const final { return summary_; }
 
@@ -46,7 +46,7 @@ class DocumentStream : public TraceStream {
   std::vector<std::string> rest_;
   std::size_t next_file_{0};
   bool ended_{false};
-  PieceBuilder builder_{0};
+  PieceBuilder builder_;
 };
 
 }  // namespace kvplan::traces

@@ -16,6 +16,7 @@
 
 #include "simulator/base/result.h"
 #include "traces/import/column_map.h"
+#include "traces/import/source_traits.h"
 #include "traces/io/input.h"
 #include "traces/record/import_options.h"
 #include "traces/record/trace_stream.h"
@@ -74,7 +75,9 @@ Result<const Importer*> choose_importer(const Sniff& sniff, std::span<const Impo
                                         const std::string& path);
 
 /// For importers whose files are tables: rows by column name.
-Result<std::unique_ptr<TraceStream>> open_csv_table(Inputs inputs, ColumnMap map, std::string_view format);
-Result<std::unique_ptr<TraceStream>> open_json_table(Inputs inputs, ColumnMap map, std::string_view format);
+Result<std::unique_ptr<TraceStream>> open_csv_table(Inputs inputs, ColumnMap map, std::string_view format,
+                                                    SourceTraits traits = {});
+Result<std::unique_ptr<TraceStream>> open_json_table(Inputs inputs, ColumnMap map, std::string_view format,
+                                                     SourceTraits traits = {});
 
 }  // namespace kvplan::traces

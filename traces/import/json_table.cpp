@@ -5,8 +5,9 @@
 
 namespace kvplan::traces {
 
-JsonTable::JsonTable(Inputs inputs, ColumnMap map, std::string_view format, OtherKeys other_keys)
-    : TableStream(std::move(inputs), std::move(map), format), other_keys_(other_keys) {
+JsonTable::JsonTable(Inputs inputs, ColumnMap map, std::string_view format, SourceTraits traits,
+                     OtherKeys other_keys)
+    : TableStream(std::move(inputs), std::move(map), format, traits), other_keys_(other_keys) {
   for (std::size_t r = 0; r < kRoles; ++r) {
     std::int8_t order = 0;
     for (const std::string& name : map_.columns[r].names)
@@ -84,7 +85,7 @@ bool JsonTable::read_any_row(std::string_view line) {
         continue;
       }
       seen |= bit;
-      numbers_only = numbers_only && json.kind() != 's';
+      numbers_only = numbers_only && json.kind() != 's' && role != Role::kAfter;
       value_role_.push_back(role);
       const std::size_t begin = json.where();
       if (!read_value(json, role)) {
@@ -94,7 +95,7 @@ bool JsonTable::read_any_row(std::string_view line) {
       value_at_.emplace_back(begin, json.where());
     }
   }
-  if (!numbers_only) value_at_.clear();  // names in quotes are not learned
+  if (!numbers_only) value_at_.clear();  // names in quotes and lists of names are not learned
   if (json.failed() || !json.at_end())
     return fail("", "expected one JSON object, found something else at byte " + std::to_string(json.where()) +
                         " of the line: " + shown(line.substr(std::min(json.where(), line.size()))));
@@ -108,14 +109,19 @@ bool JsonTable::read_any_row(std::string_view line) {
 
 bool JsonTable::read_value(JsonCursor& json, Role role) {
   if (role == Role::kHashes) return read_hashes(json);
+  if (role == Role::kAfter && json.kind() == 'a') return read_after(json);
   std::string_view text;
   const char kind = json.kind();
   if (kind == 's') {
     bool escaped = false;
     if (!json.string(text, escaped)) return false;
-    if (role != Role::kSession && role != Role::kTenant) return set(role, text);
+    const bool name =
+        role == Role::kSession || role == Role::kTenant || role == Role::kId || role == Role::kAfter;
+    if (!name) return set(role, text);
     // Without escapes the view into the line lives as long as the row; else an own copy does.
-    std::string& copy = role == Role::kSession ? session_text_ : tenant_text_;
+    std::string& copy = role == Role::kSession  ? session_text_
+                        : role == Role::kTenant ? tenant_text_
+                                                : id_text_;
     if (escaped) {
       if (!unescape(text, copy)) return fail_expected(role, "text with JSON escapes", text);
       text = copy;
@@ -129,6 +135,18 @@ bool JsonTable::read_value(JsonCursor& json, Role role) {
                                  std::to_string(start) + " of the line");
 }
 
+bool JsonTable::read_after(JsonCursor& json) {
+  row_.states_after = true;
+  bool first = true;
+  if (!json.enter_array()) return false;
+  while (json.next_element(first)) {
+    if (json.kind() != 's' && json.kind() != 'n')
+      return fail(name_of(Role::kAfter), "expected an array of numbers or texts");
+    if (!read_value(json, Role::kAfter)) return false;
+  }
+  return !json.failed();
+}
+
 bool JsonTable::read_hashes(JsonCursor& json) {
   row_.has_hashes = true;
   if (map_.block_tokens == 0) return json.skip_value();
@@ -139,8 +157,10 @@ bool JsonTable::read_hashes(JsonCursor& json) {
   return fail(name_of(Role::kHashes), "expected an array of whole numbers from 0 to 2^64 - 1");
 }
 
-Result<std::unique_ptr<TraceStream>> open_json_table(Inputs inputs, ColumnMap map, std::string_view format) {
-  return std::unique_ptr<TraceStream>(std::make_unique<JsonTable>(std::move(inputs), std::move(map), format));
+Result<std::unique_ptr<TraceStream>> open_json_table(Inputs inputs, ColumnMap map, std::string_view format,
+                                                     SourceTraits traits) {
+  return std::unique_ptr<TraceStream>(
+      std::make_unique<JsonTable>(std::move(inputs), std::move(map), format, traits));
 }
 
 }  // namespace kvplan::traces

@@ -15,7 +15,7 @@ namespace kvplan::traces {
 class JsonTable : public TableStream {
  public:
   enum class OtherKeys : std::uint8_t { kSkipped, kRead };
-  JsonTable(Inputs inputs, ColumnMap map, std::string_view format,
+  JsonTable(Inputs inputs, ColumnMap map, std::string_view format, SourceTraits traits = {},
             OtherKeys other_keys = OtherKeys::kSkipped);
 
  protected:
@@ -36,6 +36,7 @@ class JsonTable : public TableStream {
   int role_of(std::string_view key) const;
   bool read_value(JsonCursor& json, Role role);
   bool read_hashes(JsonCursor& json);
+  bool read_after(JsonCursor& json);
 
   OtherKeys other_keys_;
   struct Name {
@@ -59,6 +60,7 @@ class JsonTable : public TableStream {
   std::vector<Role> value_role_;
   std::string session_text_;  ///< where a name had escapes or was a number
   std::string tenant_text_;
+  std::string id_text_;
 };
 
 }  // namespace kvplan::traces

@@ -19,6 +19,8 @@ Result<std::unique_ptr<TraceStream>> open(Inputs inputs, const ImportOptions&) {
   map.at(Role::kMaxTokens) = {{"max_tokens"}, {}, false};
   map.at(Role::kTtft) = {{"ttft_ns"}, TimeUnit::kNanos, false};
   map.at(Role::kE2e) = {{"e2e_ns"}, TimeUnit::kNanos, false};
+  map.at(Role::kThink) = {{"think_ns"}, TimeUnit::kNanos, false};
+  map.at(Role::kAfter) = {{"after"}, {}, false};
   return open_csv_table(std::move(inputs), std::move(map), "kvplan-csv");
 }
 

@@ -1,7 +1,8 @@
 // Mooncake traces: repository kvcache-ai/Mooncake, FAST25-release/README.md. JSON lines; times are
 // milliseconds; `hash_ids` are prefix-chained. The block size is not in the file: 512 tokens for the
 // published traces. Names that other tools write for the same fields: ai-dynamo/dynamo,
-// lib/data-gen/src/mooncake.rs.
+// lib/data-gen/src/mooncake.rs. There a row waits for those it names (`wait_for`, by `request_id`), else for the row
+// before it in its session, and starts `delay` and `tool_wait_ms` after they have ended.
 #include <algorithm>
 #include <array>
 
@@ -14,10 +15,11 @@ constexpr std::int64_t kPublishedBlock = 512;
 
 /// Fields of Mooncake rows and of the dialects above. A row with any other field is not taken for one:
 /// Bailian's rows, for one, share four names and count seconds.
-constexpr std::array<std::string_view, 17> kFields{
+constexpr std::array<std::string_view, 22> kFields{
     "timestamp",    "created_time", "input_length",    "input_tokens", "output_length",    "output_tokens",
     "hash_ids",     "delay",        "delay_ms",        "request_id",   "session_id",       "priority",
-    "policy_class", "max_tokens",   "strict_priority", "extra",        "output_token_ids",
+    "policy_class", "max_tokens",   "strict_priority", "extra",        "output_token_ids", "wait_for",
+    "tool_wait_ms", "tool_events",  "branches",        "prefix_reset",
 };
 
 bool recognises(const Sniff& sniff) {
@@ -37,8 +39,12 @@ Result<std::unique_ptr<TraceStream>> open(Inputs inputs, const ImportOptions& op
   map.at(Role::kHashes) = {{"hash_ids"}, {}, false};
   map.at(Role::kSession) = {{"session_id"}, {}, false};
   map.at(Role::kMaxTokens) = {{"max_tokens"}, {}, false};
+  map.at(Role::kId) = {{"request_id"}, {}, false};
+  map.at(Role::kAfter) = {{"wait_for"}, {}, false};
+  map.at(Role::kThink) = {{"delay", "delay_ms"}, TimeUnit::kMillis, false};
+  map.at(Role::kToolWait) = {{"tool_wait_ms"}, TimeUnit::kMillis, false};
   map.block_tokens = options.block_tokens > 0 ? options.block_tokens : kPublishedBlock;
-  return open_json_table(std::move(inputs), std::move(map), "mooncake");
+  return open_json_table(std::move(inputs), std::move(map), "mooncake", {.turns_wait = true});
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "traces/import/piece_builder.h"
 
+#include <algorithm>
+
 #include "simulator/base/units.h"
 
 namespace kvplan::traces {
@@ -42,11 +44,15 @@ bool PieceBuilder::add(const Row& row) {
     piece_->tenant.resize(position, -1);
     if (!add_name(row.tenant, "tenant", tenants_, piece_->tenant, piece_->tenant_names)) return false;
   }
-  optional_ = optional_ || row.max_tokens != -1 || row.ttft_ns != -1 || row.e2e_ns != -1;
+  const std::int32_t session = row.session.empty() ? -1 : piece_->session.back();
+  if (!add_waits(row, session)) return false;
+  optional_ =
+      optional_ || row.max_tokens != -1 || row.ttft_ns != -1 || row.e2e_ns != -1 || row.think_ns != -1;
   if (optional_) {
     put_optional(piece_->max_tokens, position, row.max_tokens);
     put_optional(piece_->ttft_ns, position, row.ttft_ns);
     put_optional(piece_->e2e_ns, position, row.e2e_ns);
+    put_optional(piece_->think_ns, position, row.think_ns);
   }
   piece_->arrival_ns.push_back(row.arrival_ns);
   piece_->input_tokens.push_back(row.input_tokens);
@@ -92,6 +98,39 @@ bool PieceBuilder::add_hashes(const Row& row) {
     piece_->prefix.ids.push_back(before);
   }
   piece_->prefix.offsets.push_back(piece_->prefix.ids.size());
+  return true;
+}
+
+bool PieceBuilder::add_waits(const Row& row, std::int32_t session) {
+  const auto put = [this](std::int64_t request, std::int64_t before) {
+    piece_->waits.request.push_back(static_cast<std::int32_t>(request));
+    piece_->waits.before.push_back(static_cast<std::int32_t>(before));
+  };
+  const std::size_t count = row.after.size() + row.awaited_by.size();
+  if (count > kMaxWaitsPerRequest) {
+    problem_ = {"after", std::to_string(count) + " waits at one request; at most " +
+                             std::to_string(kMaxWaitsPerRequest) + " are read"};
+    return false;
+  }
+  if (count > 0 && rows_ > INT32_MAX) {
+    problem_ = {"after", "a trace with waits has at most 2147483648 requests"};
+    return false;
+  }
+  const auto each_once = [this](std::vector<std::int64_t>& positions, auto&& take) {
+    std::sort(positions.begin(), positions.end());
+    positions.erase(std::unique(positions.begin(), positions.end()), positions.end());
+    for (const std::int64_t position : positions) take(position);
+  };
+  waits_ = row.awaited_by;
+  each_once(waits_, [&](std::int64_t waiting) { put(waiting, rows_); });
+  waits_ = row.after;
+  if (session >= 0 && traits_.turns_wait) {
+    const auto s = static_cast<std::size_t>(session);
+    if (s >= last_row_.size()) last_row_.resize(s + 1, -1);
+    if (!row.states_after && last_row_[s] >= 0 && rows_ <= INT32_MAX) waits_.push_back(last_row_[s]);
+    last_row_[s] = rows_;
+  }
+  each_once(waits_, [&](std::int64_t before) { put(rows_, before); });
   return true;
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "traces/import/interner.h"
+#include "traces/import/source_traits.h"
 #include "traces/record/trace_stream.h"
 
 namespace kvplan::traces {
@@ -21,25 +22,27 @@ struct Row {
   std::int64_t e2e_ns{-1};
   std::string_view session;  ///< empty = none
   std::string_view tenant;
+  std::int64_t think_ns{-1};             ///< pause before it, where it waits for others
+  std::vector<std::int64_t> after;       ///< rows that it waits for, by position; none later than itself
+  std::vector<std::int64_t> awaited_by;  ///< earlier rows that wait for it
+  bool states_after{false};              ///< the source says for whom it waits, or that it waits for nobody
+  std::string id;                        ///< for RequestIds: its name in the source,
+  std::vector<std::string> after_ids;    ///< and those of the rows that it waits for
   bool has_hashes{false};
   std::vector<std::uint64_t> hashes;
 
   void clear() {
     max_tokens = -1;
-    ttft_ns = e2e_ns = -1;
+    ttft_ns = e2e_ns = think_ns = -1;
+    states_after = false;
+    after.clear();
+    awaited_by.clear();
+    id.clear();
+    after_ids.clear();
     session = tenant = {};
     has_hashes = false;
     hashes.clear();
   }
-};
-
-/// What an importer knows of its source as a whole.
-struct SourceTraits {
-  /// An id of the source says what is in one block and nothing of what is before it; it becomes one id for each
-  /// way to get there.
-  bool content_ids{false};
-  bool whole_prompts{false};      ///< a turn's lengths count all of its prompt: a shorter one is no oddity
-  bool clock_per_session{false};  ///< arrivals of different sessions are not compared
 };
 
 /// Life cycle: `begin` a piece, `add` rows until `full`, begin the next one, ..., `finish` once.
@@ -53,12 +56,12 @@ class PieceBuilder {
   [[nodiscard]] bool full() const {
     return piece_->size() >= kPieceRequests ||
            static_cast<std::int64_t>(piece_->prefix.ids.size()) >= kPieceReferences ||
-           name_bytes_ >= kPieceNameBytes;
+           static_cast<std::int64_t>(piece_->waits.size()) >= kPieceWaits || name_bytes_ >= kPieceNameBytes;
   }
   /// Appends a row. False when it cannot be: `problem` says what is wrong with which field.
   bool add(const Row& row);
   struct Problem {
-    std::string_view field;  ///< "hashes", "session", "tenant"
+    std::string_view field;  ///< "hashes", "session", "tenant", "after"
     std::string message;
   };
   [[nodiscard]] const Problem& problem() const { return problem_; }
@@ -73,6 +76,7 @@ class PieceBuilder {
   bool add_hashes(const Row& row);
   bool add_name(std::string_view name, std::string_view field, NameInterner& numbers,
                 std::vector<std::int32_t>& column, std::vector<std::string>& fresh);
+  bool add_waits(const Row& row, std::int32_t session);
   void count_oddities(const Row& row);
 
   Trace* piece_{nullptr};
@@ -85,6 +89,8 @@ class PieceBuilder {
   NameInterner sessions_;
   NameInterner tenants_;
   std::vector<std::int32_t> last_input_;  ///< by session
+  std::vector<std::int64_t> last_row_;    ///< by session, where turns wait; -1 = none
+  std::vector<std::int64_t> waits_;       ///< of the row that is added
   Problem problem_;
 
   std::int64_t rows_{0};

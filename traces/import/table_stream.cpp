@@ -1,14 +1,25 @@
 #include "traces/import/table_stream.h"
 
+#include <algorithm>
+
 #include "traces/import/input_lines.h"
 
 namespace kvplan::traces {
+namespace {
 
-TableStream::TableStream(Inputs inputs, ColumnMap map, std::string_view format)
+SourceTraits with_ids(SourceTraits traits, bool content_ids) {
+  traits.content_ids = content_ids;
+  return traits;
+}
+
+}  // namespace
+
+TableStream::TableStream(Inputs inputs, ColumnMap map, std::string_view format, SourceTraits traits)
     : map_(std::move(map)),
       input_(std::move(inputs.first)),
       rest_(std::move(inputs.rest)),
-      builder_(map_.block_tokens, SourceTraits{.content_ids = map_.content_ids}) {
+      builder_(map_.block_tokens, with_ids(traits, map_.content_ids)) {
+  names_waits_ = !map_.at(Role::kAfter).names.empty();
   summary_.block_tokens = map_.block_tokens;
   summary_.shares_clock = !map_.at(Role::kArrival).names.empty();
   summary_.provenance.format = format;
@@ -40,6 +51,11 @@ Result<bool> TableStream::next(Trace& piece) {
         if (builder_.rows() == 0) return bad_input("a trace without requests").at_file(input_->path());
         ended_ = true;
         builder_.finish(summary_);
+        if (const std::int64_t unknown = ids_.unknown(); unknown > 0)
+          summary_.provenance.warnings.push_back(
+              std::to_string(unknown) +
+              " waits are for requests that the file does not have; they were "
+              "left out.");
         if (!summary_.shares_clock)
           summary_.provenance.warnings.insert(
               summary_.provenance.warnings.begin(),
@@ -50,10 +66,16 @@ Result<bool> TableStream::next(Trace& piece) {
     }
     if (line.empty()) continue;
     if (!read_row(line)) return error_here();
+    const bool waits = names_waits_ || !row_.id.empty() || !row_.after_ids.empty();
+    if (waits && !ids_.resolve(builder_.rows(), row_)) {
+      fail(name_of(Role::kId), "an earlier request has this id: " + shown(row_.id));
+      return error_here();
+    }
     if (!builder_.add(row_)) {
       const PieceBuilder::Problem& problem = builder_.problem();
       const Role role = problem.field == "session"  ? Role::kSession
                         : problem.field == "tenant" ? Role::kTenant
+                        : problem.field == "after"  ? Role::kAfter
                                                     : Role::kHashes;
       fail(name_of(role), problem.message);
       return error_here();
@@ -125,6 +147,21 @@ bool TableStream::set(Role role, std::string_view text) {
       return true;
     case Role::kTenant:
       row_.tenant = text;
+      return true;
+    case Role::kThink:
+    case Role::kToolWait: {
+      std::int64_t pause_ns = 0;
+      if (!set_time(role, text, pause_ns)) return false;
+      row_.think_ns = std::max<std::int64_t>(row_.think_ns, 0);
+      return !__builtin_add_overflow(row_.think_ns, pause_ns, &row_.think_ns) ||
+             fail(name_of(role), "more than 292 years with the pause before it");
+    }
+    case Role::kId:
+      row_.id = text;
+      return true;
+    case Role::kAfter:
+      row_.states_after = true;
+      row_.after_ids.emplace_back(text);
       return true;
     case Role::kHashes:
       return true;  // lists are read by the subclasses

@@ -7,13 +7,14 @@
 
 #include "traces/import/importer.h"
 #include "traces/import/piece_builder.h"
+#include "traces/import/request_ids.h"
 
 namespace kvplan::traces {
 
 /// Life cycle: as `TraceStream`. Subclasses read what stands at the top of a file and one line at a time.
 class TableStream : public TraceStream {
  public:
-  TableStream(Inputs inputs, ColumnMap map, std::string_view format);
+  TableStream(Inputs inputs, ColumnMap map, std::string_view format, SourceTraits traits = {});
   Result<bool> next(Trace& piece) final;
   [[nodiscard]] const StreamSummary& summary() const final { return summary_; }
 
@@ -24,6 +25,7 @@ class TableStream : public TraceStream {
   virtual bool read_row(std::string_view line) = 0;
 
   /// Puts the text of a value into `row_`; false after `fail`. An empty optional value is "not stated".
+  /// Of kAfter one id at a time.
   bool set(Role role, std::string_view text);
   /// Notes what is wrong in the current line.
   bool fail(std::string_view field, std::string message);
@@ -47,6 +49,8 @@ class TableStream : public TraceStream {
   bool top_pending_{true};
   bool ended_{false};
   PieceBuilder builder_;
+  bool names_waits_{false};  ///< rows may name those that they wait for
+  RequestIds ids_;
   StreamSummary summary_;
   IsoTimeParser iso_;
   std::string problem_field_;

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <string>
 
@@ -40,6 +41,7 @@ class KvtReader final : public TraceStream {
   Status take_prefix(Trace& piece);
   Status take_names(const google::protobuf::RepeatedField<std::uint32_t>& bytes, const std::string& text,
                     std::string_view field, std::int64_t& known, std::vector<std::string>& names);
+  Status take_waits(Trace& piece);
   template <class Field, class T>
   Status take_optional(const Field& field, std::string_view name, std::int64_t limit, std::vector<T>& column);
 
@@ -149,6 +151,8 @@ Status KvtReader::read_chunk(Trace& piece) {
   KVPLAN_TRY_DO(take_optional(chunk_.max_tokens(), "max_tokens", kInt32, piece.max_tokens));
   KVPLAN_TRY_DO(take_optional(chunk_.ttft_ns(), "ttft_ns", kInt64, piece.ttft_ns));
   KVPLAN_TRY_DO(take_optional(chunk_.e2e_ns(), "e2e_ns", kInt64, piece.e2e_ns));
+  KVPLAN_TRY_DO(take_optional(chunk_.think_ns(), "think_ns", kInt64, piece.think_ns));
+  KVPLAN_TRY_DO(take_waits(piece));
   digest_.add(piece);
   chunk_offsets_.push_back(static_cast<std::uint64_t>(frame_offset_));
   chunk_requests_.push_back(static_cast<std::uint32_t>(rows_));
@@ -255,6 +259,35 @@ Status KvtReader::take_optional(const Field& field, std::string_view name, std::
     if (value < -1 || value > limit)
       return wrong(name, "expected -1 to " + std::to_string(limit) + ", found " + std::to_string(value));
     column.push_back(value);
+  }
+  return Done{};
+}
+
+Status KvtReader::take_waits(Trace& piece) {
+  if (chunk_.wait_back_size() != chunk_.wait_request_step_size())
+    return wrong("wait_back", "expected " + std::to_string(chunk_.wait_request_step_size()) +
+                                  " entries as in wait_request_step, found " +
+                                  std::to_string(chunk_.wait_back_size()));
+  const auto first = static_cast<std::int64_t>(requests_);
+  const std::int64_t end = first + rows_;
+  Sum request;
+  request.add(first);
+  std::array<std::int64_t, 3> last{-1, -1, -1};
+  for (int k = 0; k < chunk_.wait_back_size(); ++k) {
+    const std::int64_t waiting = request.add(chunk_.wait_request_step(k));
+    const auto before = static_cast<std::int64_t>(static_cast<std::uint64_t>(waiting) -
+                                                  static_cast<std::uint64_t>(chunk_.wait_back(k)));
+    const std::array<std::int64_t, 3> now{std::max(waiting, before), waiting, before};
+    if (waiting < 0 || before < 0 || now[0] < first || now[0] >= end || end > INT32_MAX)
+      return wrong("wait_back", "expected waits whose later request is one of " + std::to_string(first) +
+                                    " to " + std::to_string(end - 1) + ", found request " +
+                                    std::to_string(waiting) + " after " + std::to_string(before));
+    if (now <= last)
+      return wrong("wait_request_step", "expected waits in order, each once, found request " +
+                                            std::to_string(waiting) + " after " + std::to_string(before));
+    last = now;
+    piece.waits.request.push_back(static_cast<std::int32_t>(waiting));
+    piece.waits.before.push_back(static_cast<std::int32_t>(before));
   }
   return Done{};
 }

@@ -40,6 +40,15 @@ void put_names(const std::vector<std::string>& names, Field& bytes, std::string&
   }
 }
 
+void put_waits(const Waits& waits, std::int64_t first_request, v1::TraceChunk& chunk) {
+  std::int64_t before = first_request;
+  for (std::size_t k = 0; k < waits.size(); ++k) {
+    chunk.add_wait_request_step(waits.request[k] - before);
+    chunk.add_wait_back(std::int64_t{waits.request[k]} - waits.before[k]);
+    before = waits.request[k];
+  }
+}
+
 }  // namespace
 
 Status KvtWriter::put(std::string_view bytes) {
@@ -85,6 +94,8 @@ Status KvtWriter::add(const Trace& piece) {
   put_column(piece.max_tokens, *chunk.mutable_max_tokens());
   put_column(piece.ttft_ns, *chunk.mutable_ttft_ns());
   put_column(piece.e2e_ns, *chunk.mutable_e2e_ns());
+  put_column(piece.think_ns, *chunk.mutable_think_ns());
+  put_waits(piece.waits, static_cast<std::int64_t>(requests_), chunk);
   digest_.add(piece);
   chunk_offsets_.push_back(position_);
   chunk_requests_.push_back(static_cast<std::uint32_t>(piece.size()));

@@ -1,5 +1,7 @@
 #include "traces/io/text_export.h"
 
+#include <algorithm>
+#include <array>
 #include <charconv>
 
 namespace kvplan::traces {
@@ -68,8 +70,15 @@ class TextWriter {
     sessions_.insert(sessions_.end(), piece.session_names.begin(), piece.session_names.end());
     tenants_.insert(tenants_.end(), piece.tenant_names.begin(), piece.tenant_names.end());
     std::string out;
+    for (std::size_t k = 0; k < piece.waits.size(); ++k)
+      if (piece.waits.before[k] > piece.waits.request[k])
+        return bad_input("request " + std::to_string(piece.waits.request[k]) + " waits for request " +
+                         std::to_string(piece.waits.before[k]) +
+                         ", which comes after it; write a .kvt, which can say so");
+    wait_ = 0;
     if (format_ == TextFormat::kJsonLines) {
       for (std::size_t i = 0; i < piece.arrival_ns.size(); ++i) json_row(piece, i, out);
+      rows_before_ += piece.size();
       return out;
     }
     const unsigned columns = columns_of(piece);
@@ -77,7 +86,7 @@ class TextWriter {
       header_done_ = true;
       columns_ = columns;
       out = "arrival_ns,input_tokens,output_tokens";
-      for (unsigned c = 0; c < 5; ++c)
+      for (unsigned c = 0; c < kColumnNames.size(); ++c)
         if ((columns_ >> c & 1) != 0) out += kColumnNames[c];
       out += '\n';
     }
@@ -85,19 +94,32 @@ class TextWriter {
       return bad_input(
           "an optional column begins only after the header was written; write a .kvt or .jsonl instead");
     for (std::size_t i = 0; i < piece.arrival_ns.size(); ++i) csv_row(piece, i, out);
+    rows_before_ += piece.size();
     return out;
   }
 
  private:
-  static constexpr const char* kColumnNames[5]{",session", ",tenant", ",max_tokens", ",ttft_ns", ",e2e_ns"};
+  static constexpr std::array<const char*, 7> kColumnNames{",session", ",tenant",   ",max_tokens", ",ttft_ns",
+                                                           ",e2e_ns",  ",think_ns", ",after"};
 
   static unsigned columns_of(const Trace& piece) {
     return (piece.session.empty() ? 0U : 1U) | (piece.tenant.empty() ? 0U : 2U) |
            (piece.max_tokens.empty() ? 0U : 4U) | (piece.ttft_ns.empty() ? 0U : 8U) |
-           (piece.e2e_ns.empty() ? 0U : 16U);
+           (piece.e2e_ns.empty() ? 0U : 16U) | (piece.think_ns.empty() ? 0U : 32U) |
+           (piece.waits.empty() ? 0U : 64U);
   }
 
-  void csv_row(const Trace& piece, std::size_t i, std::string& out) const {
+  /// Whom row i waits for, with `separator` between. Rows are asked in order.
+  void put_waits(const Trace& piece, std::size_t i, const char* separator, std::string& out) {
+    const std::int64_t row = rows_before_ + static_cast<std::int64_t>(i);
+    for (bool first = true; wait_ < piece.waits.size() && piece.waits.request[wait_] == row; ++wait_) {
+      if (!first) out += separator;
+      first = false;
+      put_number(out, piece.waits.before[wait_]);
+    }
+  }
+
+  void csv_row(const Trace& piece, std::size_t i, std::string& out) {
     put_number(out, piece.arrival_ns[i]);
     out += ',';
     put_number(out, piece.input_tokens[i]);
@@ -119,19 +141,38 @@ class TextWriter {
     number(4, piece.max_tokens);
     number(8, piece.ttft_ns);
     number(16, piece.e2e_ns);
+    number(32, piece.think_ns);
+    if ((columns_ & 64U) != 0) {
+      out += ',';
+      put_waits(piece, i, " ", out);
+    }
     out += '\n';
   }
 
-  void json_row(const Trace& piece, std::size_t i, std::string& out) const {
+  void json_row(const Trace& piece, std::size_t i, std::string& out) {
     out += "{\"timestamp\": ";
     put_ms(out, piece.arrival_ns[i]);
     out += ", \"input_length\": ";
     put_number(out, piece.input_tokens[i]);
     out += ", \"output_length\": ";
     put_number(out, piece.output_tokens[i]);
+    bool later_in_session = false;
     if (i < piece.session.size() && piece.session[i] >= 0) {
+      later_in_session = piece.session[i] < sessions_begun_;
+      sessions_begun_ = std::max(sessions_begun_, piece.session[i] + 1);
       out += ", \"session_id\": ";
       put_json_text(out, sessions_[static_cast<std::size_t>(piece.session[i])]);
+    }
+    // A later row of a session that does not say for whom it waits would be taken to wait for the one before it.
+    if (later_in_session || (wait_ < piece.waits.size() &&
+                       piece.waits.request[wait_] == rows_before_ + static_cast<std::int64_t>(i))) {
+      out += ", \"wait_for\": [";
+      put_waits(piece, i, ", ", out);
+      out += ']';
+    }
+    if (i < piece.think_ns.size() && piece.think_ns[i] >= 0) {
+      out += ", \"delay\": ";
+      put_ms(out, piece.think_ns[i]);
     }
     if (i < piece.max_tokens.size() && piece.max_tokens[i] >= 0) {
       out += ", \"max_tokens\": ";
@@ -151,8 +192,11 @@ class TextWriter {
   TextFormat format_;
   bool header_done_{false};
   unsigned columns_{0};
+  std::int64_t rows_before_{0};  ///< in earlier pieces
+  std::size_t wait_{0};          ///< of the piece, the next one to write
   std::vector<std::string> sessions_;
   std::vector<std::string> tenants_;
+  std::int32_t sessions_begun_{0};  ///< numbers of sessions with a row
 };
 
 bool ends_with(std::string_view text, std::string_view ending) {

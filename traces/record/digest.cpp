@@ -41,6 +41,15 @@ void TraceDigest::names(Lane lane, const std::vector<std::string>& values) {
   state_[lane] = state;
 }
 
+void TraceDigest::waits(const Waits& waits) {
+  std::uint64_t state = state_[kWaits];
+  for (std::size_t k = 0; k < waits.size(); ++k) {
+    state = mix(state, static_cast<std::uint64_t>(waits.request[k]));
+    state = mix(state, static_cast<std::uint64_t>(waits.before[k]));
+  }
+  state_[kWaits] = state;
+}
+
 void TraceDigest::ids(const std::vector<std::uint32_t>& column) {
   std::array<std::uint64_t, kIdLanes> state{state_[kId0], state_[kId1], state_[kId2], state_[kId3]};
   std::size_t i = 0;
@@ -78,6 +87,8 @@ void TraceDigest::add(const Trace& piece) {
   stated(kMaxTokens, piece.max_tokens);
   stated(kTtft, piece.ttft_ns);
   stated(kE2e, piece.e2e_ns);
+  stated(kThink, piece.think_ns);
+  waits(piece.waits);
   requests_ += static_cast<std::uint64_t>(piece.size());
   names(kSessionName, piece.session_names);
   names(kTenantName, piece.tenant_names);

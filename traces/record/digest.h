@@ -46,6 +46,8 @@ class TraceDigest {
     kE2e,
     kSessionName,
     kTenantName,
+    kThink,
+    kWaits,
     kLanes  ///< how many
   };
   static constexpr std::size_t kIdLanes = 4;
@@ -53,6 +55,7 @@ class TraceDigest {
   template <class T>
   void stated(Lane lane, const std::vector<T>& column);
   void ids(const std::vector<std::uint32_t>& column);
+  void waits(const Waits& waits);
   void names(Lane lane, const std::vector<std::string>& values);
 
   std::array<std::uint64_t, kLanes> state_{};

@@ -35,6 +35,9 @@ Result<bool> MemoryStream::next(Trace& piece) {
   const std::size_t begin = next_row_;
   const auto size = static_cast<std::size_t>(trace_.size());
   std::size_t end = std::min(size, begin + static_cast<std::size_t>(kPieceRequests));
+  const std::size_t many = next_wait_ + static_cast<std::size_t>(kPieceWaits);
+  if (many < trace_.waits.size())
+    end = std::max(begin + 1, std::min(end, static_cast<std::size_t>(trace_.waits.later(many))));
   if (trace_.prefix.present() && begin < size) {
     const auto& offsets = trace_.prefix.offsets;
     const std::uint64_t most = offsets[begin] + static_cast<std::uint64_t>(kPieceReferences);
@@ -53,6 +56,12 @@ Result<bool> MemoryStream::next(Trace& piece) {
   cut(trace_.max_tokens, begin, end, piece.max_tokens);
   cut(trace_.ttft_ns, begin, end, piece.ttft_ns);
   cut(trace_.e2e_ns, begin, end, piece.e2e_ns);
+  cut(trace_.think_ns, begin, end, piece.think_ns);
+  const std::size_t first_wait = next_wait_;
+  while (next_wait_ < trace_.waits.size() && static_cast<std::size_t>(trace_.waits.later(next_wait_)) < end)
+    ++next_wait_;
+  cut(trace_.waits.request, first_wait, next_wait_, piece.waits.request);
+  cut(trace_.waits.before, first_wait, next_wait_, piece.waits.before);
   cut_names(piece.session, trace_.session_names, sessions_given_, piece.session_names);
   cut_names(piece.tenant, trace_.tenant_names, tenants_given_, piece.tenant_names);
   return begin < end;

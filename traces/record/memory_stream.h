@@ -17,6 +17,7 @@ class MemoryStream final : public TraceStream {
   const Trace& trace_;
   StreamSummary summary_;
   std::size_t next_row_{0};
+  std::size_t next_wait_{0};
   std::size_t sessions_given_{0};
   std::size_t tenants_given_{0};
 };

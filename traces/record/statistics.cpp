@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "traces/record/turns.h"
+
 namespace kvplan::traces {
 namespace {
 
@@ -80,6 +82,17 @@ PrefixStatistics prefix_statistics(const Trace& trace) {
   return out;
 }
 
+TurnStatistics turn_statistics(const Trace& trace) {
+  TurnStatistics out;
+  out.waits = static_cast<std::int64_t>(trace.waits.size());
+  std::vector<bool> waiting(trace.arrival_ns.size(), false);
+  for (const std::int32_t request : trace.waits.request) waiting[static_cast<std::size_t>(request)] = true;
+  out.waiting = std::count(waiting.begin(), waiting.end(), true);
+  const Result<Turns> turns = turns_of(trace.waits, trace.size());
+  if (turns.ok()) out.longest_chain = turns.value().longest_chain;
+  return out;
+}
+
 }  // namespace
 
 Statistics compute_statistics(const Trace& trace) {
@@ -90,6 +103,7 @@ Statistics compute_statistics(const Trace& trace) {
   out.input = token_statistics(trace.input_tokens);
   out.output = token_statistics(trace.output_tokens);
   if (trace.prefix.present()) out.prefix = prefix_statistics(trace);
+  if (!trace.waits.empty()) out.turns = turn_statistics(trace);
   return out;
 }
 

@@ -25,6 +25,14 @@ struct PrefixStatistics {
   std::optional<double> infinite_hit_tokens;  ///< min(hits x block, prompt) over all prompt tokens
 };
 
+/// Requests that wait for others.
+struct TurnStatistics {
+  std::int64_t waiting{0};
+  std::int64_t waits{0};
+  std::optional<std::int64_t>
+      longest_chain;  ///< requests, one behind the other; nullopt where waits go in a circle
+};
+
 struct Statistics {
   std::int64_t requests{0};
   std::int64_t sessions{0};  ///< named ones; 0 where the source has none
@@ -37,6 +45,7 @@ struct Statistics {
   TokenStatistics input;
   TokenStatistics output;
   std::optional<PrefixStatistics> prefix;
+  std::optional<TurnStatistics> turns;  ///< nullopt where nobody waits
 };
 
 /// O(n log n) time, O(n) memory beside the trace.

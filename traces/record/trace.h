@@ -29,6 +29,21 @@ struct PrefixHashes {
   [[nodiscard]] bool present() const { return block_tokens > 0; }
 };
 
+/// Who waits for whom: request[k] arrives only after before[k] has ended. Positions in the trace. In the order of
+/// (the later of the two, request, before), no pair twice; so the waits of a piece of a stream are those that are
+/// known at its last request.
+struct Waits {
+  std::vector<std::int32_t> request;
+  std::vector<std::int32_t> before;  ///< parallel to `request`
+
+  [[nodiscard]] std::size_t size() const { return request.size(); }
+  [[nodiscard]] bool empty() const { return request.empty(); }
+  /// The position at which wait k is known.
+  [[nodiscard]] std::int32_t later(std::size_t k) const {
+    return request[k] > before[k] ? request[k] : before[k];
+  }
+};
+
 /// Where a trace came from and what was noticed on the way; printed by reports.
 struct Provenance {
   std::string format;                ///< importer name ("azure", "mooncake", "csv", ...)
@@ -53,6 +68,10 @@ struct Trace {
   std::vector<std::int32_t> max_tokens;  ///< what the client allowed; -1 = not stated
   std::vector<std::int64_t> ttft_ns;     ///< measured by the source; -1 = not stated
   std::vector<std::int64_t> e2e_ns;      ///< measured by the source; -1 = not stated
+
+  Waits waits;
+  /// Pause from the end of the last request that it waits for to its arrival; -1 = not stated.
+  std::vector<std::int64_t> think_ns;
 
   bool shares_clock{
       true};           ///< false: times are per session or not recorded, so span and rate have no meaning

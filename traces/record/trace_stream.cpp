@@ -38,6 +38,9 @@ void append_piece(Trace& whole, const Trace& piece) {
   append_optional(whole.max_tokens, piece.max_tokens, before, rows);
   append_optional(whole.ttft_ns, piece.ttft_ns, before, rows);
   append_optional(whole.e2e_ns, piece.e2e_ns, before, rows);
+  append_optional(whole.think_ns, piece.think_ns, before, rows);
+  append(whole.waits.request, piece.waits.request);
+  append(whole.waits.before, piece.waits.before);
   append(whole.session_names, piece.session_names);
   append(whole.tenant_names, piece.tenant_names);
 }
@@ -57,6 +60,9 @@ void clear_columns(Trace& piece) {
   piece.max_tokens.clear();
   piece.ttft_ns.clear();
   piece.e2e_ns.clear();
+  piece.think_ns.clear();
+  piece.waits.request.clear();
+  piece.waits.before.clear();
 }
 
 Result<Trace> collect(TraceStream& stream) {

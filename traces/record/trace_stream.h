@@ -9,11 +9,14 @@
 
 namespace kvplan::traces {
 
-/// A piece ends after this many requests or prefix references, whichever comes first.
+/// A piece ends after this many requests prefix references or waits, whichever comes first.
 inline constexpr std::int64_t kPieceRequests = 65'536;
 inline constexpr std::int64_t kPieceReferences = 1 << 20;
+inline constexpr std::int64_t kPieceWaits = 1 << 18;
 /// Prompts with more prefix ids than this are refused: 2 M ids of 16 tokens are a prompt of 33 M tokens.
 inline constexpr std::int64_t kMaxIdsPerRequest = 1 << 21;
+/// Requests that wait for, or are waited for by, more others than this are refused.
+inline constexpr std::size_t kMaxWaitsPerRequest = std::size_t{1} << 16;
 /// Longest name of a session or a tenant, in bytes.
 inline constexpr std::int64_t kMaxNameBytes = 1024;
 
@@ -37,8 +40,8 @@ class TraceStream {
   virtual ~TraceStream() = default;
 
   /// Fills `piece` (its former content is dropped) with the next requests; false at the end. A piece has its
-  /// own `prefix.offsets` from 0; ids, session and tenant numbers are those of the whole trace;
-  /// `session_names` and `tenant_names` hold only the names that appear for the first time in this piece. An
+  /// own `prefix.offsets` from 0; ids, session and tenant numbers and positions in `waits` are those of the whole
+  /// trace;  /// `session_names` and `tenant_names` hold only the names that appear for the first time in this piece. An
   /// optional column may be empty in one piece and full in another.
   virtual Result<bool> next(Trace& piece) = 0;
   [[nodiscard]] virtual const StreamSummary& summary() const = 0;

@@ -138,7 +138,7 @@ TEST(Charts, DistributionIsThatOfTheRequests) {
   std::vector<double> ttft;
   for (std::size_t i = 0; i < result.records.size(); ++i)
     if (result.records[i].status == observe::RequestStatus::kCompleted)
-      ttft.push_back(seconds(result.records[i].first_token - result.arrival[i]));
+      ttft.push_back(seconds(result.records[i].first_token - result.records[i].arrival));
   std::sort(ttft.begin(), ttft.end());
 
   const Element svg = parse_xml(latency_chart(result, "l"));

@@ -59,6 +59,7 @@ TEST(CliTrace, InfoAsJsonHasTheKeysInOrder) {
     "max": 109
   },
   "prefix": null,
+  "turns": null,
   "warnings": [],
   "digest": ")" + outcome.out.substr(outcome.out.find("digest\": \"") + 10, 16) +
                              R"(",

@@ -289,5 +289,71 @@ TEST(CliTraceEdit, ErrorsAreOneLineAndLeaveNothing) {
                 ": --output: expected an ending .kvt, .csv or .jsonl, before .gz or .zst if any\n");
 }
 
+Trace turns_trace() {
+  Result<Trace> trace =
+      import_text("t,i,o,s,w,p\n0,1,1,a,,\n10,1,1,b,,\n12,1,1,a,0,3\n30,1,1,,,\n35,1,1,,3,\n50,1,1,b,1 2,\n",
+                  {.format = "csv", .map = "arrival=t,input=i,output=o,session=s,after=w,think=p"});
+  EXPECT_TRUE(trace.ok()) << trace.error().to_string();
+  return std::move(trace).value();
+}
+
+TEST(EditTurns, WaitsFollowTheirRequests) {
+  const Trace trace = turns_trace();
+  const std::vector<std::int64_t> rows{5, 4, 3, 1, 0};
+  const Trace picked = select_rows(trace, rows);
+  EXPECT_EQ(picked.waits.request, (std::vector<std::int32_t>{1, 0}));
+  EXPECT_EQ(picked.waits.before, (std::vector<std::int32_t>{2, 3}));
+  const Trace window = window_of(trace, 9'000'000'000, 13'000'000'000).value();
+  EXPECT_TRUE(window.waits.empty());
+  EXPECT_EQ(window.think_ns, (std::vector<std::int64_t>{-1, 3'000'000'000}));
+}
+
+TEST(EditTurns, WhatWaitsForEachOtherIsDrawnTogether) {
+  const Trace trace = turns_trace();
+  std::set<std::vector<std::int64_t>> seen;
+  for (std::uint64_t seed = 1; seed <= 60; ++seed) seen.insert(sample_of(trace, 1, seed).value().arrival_ns);
+  constexpr std::int64_t kS = 1'000'000'000;
+  EXPECT_EQ(seen,
+            (std::set<std::vector<std::int64_t>>{{0, 12 * kS}, {10 * kS, 50 * kS}, {30 * kS, 35 * kS}}));
+}
+
+TEST(EditTurns, OnlyStartsScale) {
+  const Trace scaled_trace = scaled(turns_trace(), {.rate = {2, 1}, .input = {}, .output = {}}).value();
+  constexpr std::int64_t kS = 1'000'000'000;
+  // 0, 1, 2 and 5 belong together and start at 0; 3 and 4 start at 30.
+  EXPECT_EQ(scaled_trace.arrival_ns,
+            (std::vector<std::int64_t>{0, 10 * kS, 12 * kS, 15 * kS, 20 * kS, 50 * kS}));
+}
+
+TEST(EditTurns, MergedTracesKeepTheirsApart) {
+  const Trace trace = turns_trace();
+  const std::vector<const Trace*> both{&trace, &trace};
+  const Trace out = merged(both).value();
+  EXPECT_EQ(out.waits.request, (std::vector<std::int32_t>{4, 5, 8, 9, 10, 10, 11, 11}));
+  EXPECT_EQ(out.waits.before, (std::vector<std::int32_t>{0, 1, 6, 7, 2, 4, 3, 5}));
+}
+
+TEST(EditTurns, SessionsGetStarts) {
+  const Trace trace = turns_trace();
+  const Trace a = started(trace, {1, 4}, 7).value();
+  EXPECT_TRUE(a.shares_clock);
+  EXPECT_EQ(a.arrival_ns[0], 0);
+  EXPECT_EQ(a.arrival_ns[2] - a.arrival_ns[0], 12'000'000'000);
+  EXPECT_EQ(a.arrival_ns[4] - a.arrival_ns[3], 5'000'000'000);
+  EXPECT_GT(a.arrival_ns[1], 0);
+  EXPECT_GT(a.arrival_ns[3], a.arrival_ns[1]);
+  EXPECT_EQ(started(trace, {1, 4}, 7).value().digest, a.digest);
+  EXPECT_NE(started(trace, {1, 4}, 8).value().digest, a.digest);
+}
+
+TEST(EditTurns, StartsHaveTheRateAndVaryAsPoisson) {
+  std::string text = "t,i,o\n";
+  for (int i = 0; i < 20'000; ++i) text += "5,1,1\n";
+  const Trace trace = import_text(text, {.format = "csv", .map = "arrival=t,input=i,output=o"}).value();
+  const Statistics statistics = compute_statistics(started(trace, {5, 2}, 1).value());
+  EXPECT_NEAR(*statistics.rate_per_s, 2.5, 0.05);
+  EXPECT_NEAR(*statistics.interarrival_cv, 1, 0.03);
+}
+
 }  // namespace
 }  // namespace kvplan::traces

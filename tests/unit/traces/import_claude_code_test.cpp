@@ -44,7 +44,7 @@ std::string session(const std::string& id, const std::string& requests,
 
 const std::string kNoStarts2 =
     "The file does not say when a session starts: all 2 have a clock that begins at 0, so a run of them as "
-    "they are starts them at once.";
+    "they are starts them at once. `kvplan trace start` gives them starts.";
 
 TEST(ClaudeCode, EachSessionHasItsOwnIds) {
   const Trace trace = imported(session("x", request("0.0", 9, "1,2") + "," + request("7.25", 13, "1,2,9")) +
@@ -427,6 +427,39 @@ TEST(ClaudeCode, TheImportHoldsOneSessionAtATime) {
                               "/claude_code_sessions.jsonl.zst' -o '" + folder.file("out.kvt") + "'",
                           400);
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+}
+
+using Pairs = std::vector<std::pair<std::int32_t, std::int32_t>>;
+
+Pairs pairs_of(const Waits& waits) {
+  Pairs out;
+  for (std::size_t k = 0; k < waits.size(); ++k) out.emplace_back(waits.request[k], waits.before[k]);
+  return out;
+}
+
+TEST(ClaudeCode, TurnsWaitForWhatIsBeforeThem) {
+  const std::string think = R"(,"think_time":2.5)";
+  const Trace trace =
+      imported(session("a", request("0", 4, "1") + "," + request("5", 4, "1", think) + "," +
+                                // Two sub-agents side by side, the second with one of its own.
+                                agent("20", R"("duration_ms":9000,)",
+                                      request("0", 4, "1") + "," + request("3", 4, "1", think)) +
+                                "," +
+                                agent("21", R"("duration_ms":9000,)",
+                                      request("0", 4, "1") + "," +
+                                          agent("4", R"("duration_ms":1000,)", request("0", 4, "1"))) +
+                                "," + request("30", 4, "1", think) + "," + request("40", 4, "1", think)) +
+               "\n" + session("b", request("0", 4, "1") + "," + request("9", 4, "1")));
+  EXPECT_EQ(pairs_of(trace.waits),
+            (Pairs{{1, 0}, {2, 1}, {3, 2}, {4, 1}, {5, 4}, {6, 1}, {6, 3}, {6, 4}, {6, 5}, {7, 6}, {9, 8}}));
+  // The pause in which sub-agents ran is left to the times.
+  EXPECT_EQ(trace.think_ns, (Times{-1, 2'500'000'000, -1, 2'500'000'000, -1, -1, -1, 2'500'000'000, -1, -1}));
+}
+
+TEST(ClaudeCode, AnAgentWithoutRequestsIsNoTurn) {
+  const Trace trace = imported(session("a", agent("1", "", "") + "," + request("2", 4, "1") + "," +
+                                                agent("3", "", "") + "," + request("4", 4, "1")));
+  EXPECT_EQ(pairs_of(trace.waits), (Pairs{{1, 0}}));
 }
 
 }  // namespace

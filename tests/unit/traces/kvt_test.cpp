@@ -13,6 +13,7 @@
 #include "tests/unit/traces/support.h"
 #include "traces/io/kvt_frame.h"
 #include "traces/record/memory_stream.h"
+#include "traces/record/turns.h"
 
 namespace kvplan::traces {
 namespace {
@@ -94,6 +95,14 @@ Trace random_trace(std::uint64_t seed) {
   trace.max_tokens = optional_column<std::int32_t>(random, rows, INT32_MAX);
   trace.ttft_ns = optional_column<std::int64_t>(random, rows, INT64_MAX);
   trace.e2e_ns = optional_column<std::int64_t>(random, rows, 5);
+  trace.think_ns = optional_column<std::int64_t>(random, rows, INT64_MAX);
+  if (random.chance(1, 2)) {  // circles too: a file may hold them
+    for (std::uint64_t k = random.below(2 * rows); k > 0; --k) {
+      trace.waits.request.push_back(static_cast<std::int32_t>(random.below(rows)));
+      trace.waits.before.push_back(static_cast<std::int32_t>(random.below(rows)));
+    }
+    sort_waits(trace.waits);
+  }
   trace.provenance = {"test", {"a.csv", "b.csv"}, {"block=16"}, {"Three of four are odd."}};
   return trace;
 }
@@ -135,6 +144,11 @@ TEST(Kvt, ManyChunksGiveTheSameTraceAndDigest) {
       trace.prefix.ids.push_back(static_cast<std::uint32_t>(id));
     }
     trace.prefix.offsets.push_back(trace.prefix.ids.size());
+    if (i > 10) {  // of the chunk before too, and of the whole file
+      trace.waits.request.insert(trace.waits.request.end(), {i, i});
+      trace.waits.before.insert(trace.waits.before.end(),
+                                {static_cast<std::int32_t>(random.below(10)), i - 1});
+    }
   }
   MemoryStream stream(trace);
   TraceDigest digest;
@@ -165,6 +179,9 @@ TEST(Kvt, TheDigestSeesEveryColumn) {
   expect_new([](Trace& t) { t.max_tokens.assign(t.arrival_ns.size(), 3); });
   expect_new([](Trace& t) { t.ttft_ns.assign(t.arrival_ns.size(), 3); });
   expect_new([](Trace& t) { t.e2e_ns.assign(t.arrival_ns.size(), 3); });
+  expect_new([](Trace& t) { t.think_ns.assign(t.arrival_ns.size(), 3); });
+  expect_new([](Trace& t) { t.waits = {{1}, {0}}; });
+  expect_new([](Trace& t) { t.waits = {{0}, {1}}; });
   expect_new([](Trace& t) { t.shares_clock = !t.shares_clock; });
   expect_new([](Trace& t) { t.session_names.push_back("x"); });
   expect_new([](Trace& t) { t.tenant_names.push_back("x"); });
@@ -350,6 +367,11 @@ TEST(KvtPage, AReaderWrittenFromThePageAgrees) {
     list(trace.session);
     list(trace.max_tokens);
     list(trace.ttft_ns);
+    list(trace.think_ns);
+    std::vector<std::int32_t> waits;
+    for (std::size_t k = 0; k < trace.waits.size(); ++k)
+      waits.insert(waits.end(), {trace.waits.request[k], trace.waits.before[k]});
+    list(waits);
     for (const std::string& name : trace.session_names) expected += name + " ";
     expected += "\n";
     EXPECT_EQ(testing::read_file(folder.file("out")), expected);

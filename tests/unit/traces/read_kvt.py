@@ -6,7 +6,7 @@ import subprocess
 import sys
 import zlib
 
-PACKED_ZIGZAG = {1, 5, 6, 9, 12, 13, 14}
+PACKED_ZIGZAG = {1, 5, 6, 9, 12, 13, 14, 15, 16, 17}
 MASK = (1 << 64) - 1
 
 
@@ -64,9 +64,11 @@ def sums(steps):
 class Digest:
     LANES = ("arrival", "input", "output", "count", "id0", "id1", "id2", "id3",
              "session", "tenant", "max", "ttft", "e2e", "names", "tenants")
+    LATER = ("think", "waits")
 
     def __init__(self):
         self.state = {lane: 0 for lane in self.LANES}
+        self.later = {lane: 0 for lane in self.LATER}
 
     @staticmethod
     def mix(state, value):
@@ -74,8 +76,9 @@ class Digest:
         return state ^ (state >> 32)
 
     def values(self, lane, column):
+        states = self.state if lane in self.state else self.later
         for value in column:
-            self.state[lane] = self.mix(self.state[lane], value)
+            states[lane] = self.mix(states[lane], value)
 
     def stated(self, lane, column, first_row):
         for i, value in enumerate(column):
@@ -90,6 +93,9 @@ class Digest:
         state = 0
         for value in (requests, block, int(block > 0 and partial), int(shares_clock), *self.state.values()):
             state = self.mix(state, value)
+        for number, value in enumerate(self.later.values(), len(self.LANES) + 1):
+            if value != 0:
+                state = self.mix(self.mix(state, number), value)
         return "%016x" % state
 
 
@@ -110,8 +116,8 @@ def main(path):
     header, index, digest = {}, {}, Digest()
     offsets = []
     chunk_offsets = []
-    columns = {n: [] for n in range(1, 15)}
-    names = []
+    columns = {n: [] for n in range(1, 18)}
+    names, waits = [], []
     while at < len(data) - 16:
         kind = data[at:at + 4]
         raw_bytes, stored_bytes, crc = (int.from_bytes(data[at + k:at + k + 4], "little") for k in (4, 8, 12))
@@ -125,7 +131,7 @@ def main(path):
             chunk_offsets.append(at)
             chunk = {number: (value if number in (8, 11) else numbers(value, number in PACKED_ZIGZAG))
                      for number, value in fields(message)}
-            chunk = {**{n: b"" if n in (8, 11) else [] for n in range(1, 15)}, **chunk}
+            chunk = {**{n: b"" if n in (8, 11) else [] for n in range(1, 18)}, **chunk}
             first_row = len(columns[1])
             chunk[1], chunk[5] = sums(chunk[1]), sums(chunk[5])
             for number in columns:
@@ -136,8 +142,14 @@ def main(path):
             first_id = len(columns[5]) - len(chunk[5])
             for k, value in enumerate(chunk[5]):
                 digest.values("id%d" % ((first_id + k) % 4), (value,))
-            for lane, number in (("session", 6), ("tenant", 9), ("max", 12), ("ttft", 13), ("e2e", 14)):
+            for lane, number in (("session", 6), ("tenant", 9), ("max", 12), ("ttft", 13), ("e2e", 14),
+                                 ("think", 15)):
                 digest.stated(lane, chunk[number], first_row)
+            request = first_row
+            for step, back in zip(chunk[16], chunk[17], strict=True):
+                request += step
+                waits += (request, request - back)
+                digest.values("waits", waits[-2:])
             new = split(chunk[7], chunk[8])
             names += new
             digest.names("names", new)
@@ -157,7 +169,7 @@ def main(path):
     assert index[3] == len(columns[1])
     found = digest.finish(len(columns[1]), header.get(3, 0), index.get(6, 0), not header.get(4, 0))
     assert index[7].decode() == found, (index[7], found)
-    lines = [columns[1], columns[2], columns[3], offsets, columns[5], columns[6], columns[12], columns[13]]
+    lines = [columns[1], columns[2], columns[3], offsets, *(columns[n] for n in (5, 6, 12, 13, 15)), waits]
     out = "".join("".join("%d " % value for value in line) + "\n" for line in lines)
     sys.stdout.buffer.write(out.encode() + b"".join(name + b" " for name in names) + b"\n")
 

@@ -64,6 +64,9 @@ void expect_same(const Trace& a, const Trace& b) {
   EXPECT_EQ(a.max_tokens, b.max_tokens);
   EXPECT_EQ(a.ttft_ns, b.ttft_ns);
   EXPECT_EQ(a.e2e_ns, b.e2e_ns);
+  EXPECT_EQ(a.think_ns, b.think_ns);
+  EXPECT_EQ(a.waits.request, b.waits.request);
+  EXPECT_EQ(a.waits.before, b.waits.before);
   EXPECT_EQ(a.shares_clock, b.shares_clock);
   EXPECT_EQ(a.digest, b.digest);
 }

@@ -1,0 +1,47 @@
+#include "simulator/core/arrivals.h"
+
+#include <algorithm>
+
+#include "simulator/base/check.h"
+
+namespace kvplan::core {
+
+Arrivals::Arrivals(const Workload& workload, std::span<const RequestId> requests)
+    : workload_(workload), timed_(requests) {
+  if (workload.turns.present()) {
+    left_ = workload.turns.waits_for;
+    for (const RequestId r : requests)
+      if (left_[static_cast<std::size_t>(r)] == 0) starters_.push_back(r);
+    timed_ = starters_;
+  }
+  find_next();
+}
+
+void Arrivals::find_next() {
+  next_ = next_timed();
+  if (!caused_.empty() && next_ > caused_.top()) next_ = caused_.top();
+}
+
+Arrivals::Arrival Arrivals::take() {
+  const Arrival taken = next_;
+  KVPLAN_CHECK(taken.request >= 0);
+  if (!caused_.empty() && caused_.top().request == taken.request) {
+    caused_.pop();
+  } else {
+    ++cursor_;
+  }
+  find_next();
+  return taken;
+}
+
+void Arrivals::ended(RequestId request, SimTime time) {
+  if (!workload_.turns.present()) return;
+  for (const RequestId follower : workload_.turns.followers_of(request)) {
+    const auto i = static_cast<std::size_t>(follower);
+    if (--left_[i] > 0) continue;
+    caused_.push({std::max(workload_.arrival[i], time + workload_.think[i]), follower});
+  }
+  find_next();
+}
+
+}  // namespace kvplan::core

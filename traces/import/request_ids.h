@@ -1,0 +1,31 @@
+// Requests by the names that their source gives them, for sources where a request names those it waits for.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "traces/import/piece_builder.h"
+
+namespace kvplan::traces {
+
+/// Turns names of rows (Row::id, Row::after_ids) into positions (Row::after, Row::awaited_by). A row may be waited
+/// for before it comes: it then says who waits.
+class RequestIds {
+ public:
+  /// Call for every row in order, at its position. False where an earlier row has its name.
+  bool resolve(std::int64_t position, Row& row);
+  /// Waits for names that no row had.
+  [[nodiscard]] std::int64_t unknown() const;
+
+ private:
+  struct Known {
+    std::int64_t position{-1};             ///< -1 = no row had it yet
+    std::vector<std::int64_t> awaited_by;  ///< earlier rows, until it comes
+  };
+  bool named_{false};  ///< rows have names; before the first that has, they go by their numbers
+  std::unordered_map<std::string, Known> known_;
+};
+
+}  // namespace kvplan::traces
