@@ -41,7 +41,7 @@ class TraceStream {
 
   /// Fills `piece` (its former content is dropped) with the next requests; false at the end. A piece has its
   /// own `prefix.offsets` from 0; ids, session and tenant numbers and positions in `waits` are those of the whole
-  /// trace;  /// `session_names` and `tenant_names` hold only the names that appear for the first time in this piece. An
+  /// trace; `session_names` and `tenant_names` hold only the names that appear for the first time in this piece. An
   /// optional column may be empty in one piece and full in another.
   virtual Result<bool> next(Trace& piece) = 0;
   [[nodiscard]] virtual const StreamSummary& summary() const = 0;
