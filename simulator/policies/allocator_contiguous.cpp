@@ -172,7 +172,8 @@ const AllocatorEntry kContiguousAllocator{
          .name = "contiguous",
          .summary = "One range of memory per request, reserved whole at admission and returned at its end.",
          .source = "Kwon et al., SOSP 2023 (arXiv 2309.06180), sections 3.1 and 6.1 (Orca baselines)",
-         .params = kParams},
+         .params = kParams,
+         .spans = kOneRangeSpans},
     .make = make_contiguous<ContiguousAllocator>,
     .make_model = make_contiguous<ContiguousModel>,
     .shares_prefixes = false};

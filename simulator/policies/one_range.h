@@ -114,6 +114,10 @@ inline constexpr Param kReserveParam{
     .high = 0,
     .choices = kReserves};
 
+inline constexpr std::string_view kOneRangeSpans =
+    "One range spans all tokens of a request in all layers and stored heads: nothing comes back before it "
+    "ends.";
+
 /// One slot is one token. Errors: a pool in blocks, or of a size that cannot be.
 Result<core::MemoryLayout> one_range_layout(const AllocatorRequest& request, core::RangePlacement ranges);
 
