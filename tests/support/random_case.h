@@ -69,6 +69,22 @@ inline void draw_prefixes(Random& random, RandomCase& c, std::int64_t hash_block
   c.prefix.distinct = next;
 }
 
+/// One range per request: reserved or growing, with sliding or without. Copies are slow enough to tell.
+inline std::string draw_range_allocator(Random& random) {
+  constexpr std::array<const char*, 3> kFits{"first", "best", "next"};
+  constexpr std::array<const char*, 3> kReserves{"oracle", "max", "pow2"};
+  const std::string fit = std::string("fit=") + kFits[random.below(3)];
+  const std::string compaction =
+      random.chance(1, 2)
+          ? ",compact=on-refusal,copy_bandwidth=" + std::to_string(random.between(1, 9)) + "e8"
+          : "";
+  if (random.chance(1, 2)) return "contiguous:" + fit + ",reserve=" + kReserves[random.below(3)] + compaction;
+  return "growing:" + fit + (random.chance(1, 2) ? ",in_place=false" : "") +
+         ",slack=" + std::to_string(random.chance(1, 2) ? 0 : random.between(0, 40)) +
+         (random.chance(1, 2) ? ",factor=1" + std::string(random.chance(1, 2) ? "" : ".37") : "") +
+         ",step=" + std::to_string(random.chance(1, 2) ? 1 : random.between(1, 30)) + compaction;
+}
+
 inline std::unique_ptr<RandomCase> draw_case(std::uint64_t seed) {
   Random random(seed, "differential");
   auto result = std::make_unique<RandomCase>();
@@ -102,9 +118,8 @@ inline std::unique_ptr<RandomCase> draw_case(std::uint64_t seed) {
     c.keep.recent = random.between(1, random.chance(1, 2) ? 10 : 120);
   }
 
-  if (random.chance(1, 4)) {
-    constexpr std::array<const char*, 3> kReserves{"oracle", "max", "pow2"};
-    c.allocator = std::string("contiguous:reserve=") + kReserves[random.below(3)];
+  if (random.chance(1, 3)) {
+    c.allocator = draw_range_allocator(random);
     c.pool.tokens = random.between(random.chance(1, 2) ? final_most : 30, 4 * final_most + 60);
     c.prefix_cache = false;
   } else {
