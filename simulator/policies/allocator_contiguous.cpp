@@ -2,7 +2,8 @@
 // FasterTransformer are described in Kwon et al., SOSP 2023 (arXiv 2309.06180), sections 3.1 and 6.1.
 //
 // With compact=on-refusal held ranges slide together, the lowest first, where idle memory suffices and no free range
-// does. It is the upper bound of what moving memory could save; that paper, section 3.1, calls it impractical for serving.
+// does. It is the upper bound of what moving memory could save; that paper, section 3.1, calls it impractical for
+// serving.
 #include "simulator/policies/free_ranges.h"
 #include "simulator/policies/one_range.h"
 

@@ -31,6 +31,10 @@ struct RandomCase {
   bool prefix_cache{true};
   bool block_ids{true};  ///< false: the allocator that serves may keep its books without
 
+  /// Requests will follow courses: no memory that grows where it pleases; ranges that slide instead.
+  void take_courses() {
+    if (allocator.rfind("growing", 0) == 0) allocator = "contiguous:reserve=oracle,compact=on-refusal";
+  }
   [[nodiscard]] Result<std::unique_ptr<core::Allocator>> make_allocator(bool model) const {
     KVPLAN_TRY(const Choice choice,
                parse_component(allocator, "allocator", policies::allocator_descriptors()));
