@@ -58,6 +58,9 @@ struct Descriptor {
   std::string_view summary;  ///< one sentence
   std::string_view source;   ///< paper, repository and version of the modelled behaviour; "kvplan" for own
   std::span<const Param> params;
+  /// Of an allocator: what one block id (or one range of memory) spans, and so what has to go before it comes back.
+  /// One sentence; empty in other families.
+  std::string_view spans{};
 };
 
 /// A component with a value for each of its parameters, in the order of the descriptor.

@@ -106,6 +106,8 @@ void write_descriptor(JsonWriter& json, const Descriptor& d) {
   json.begin_object();
   json.member("family", d.family).member("name", d.name).member("summary", d.summary);
   json.member("source", d.source);
+  json.key("spans");
+  d.spans.empty() ? json.null() : json.value(d.spans);
   json.key("params").begin_array();
   for (const Param& p : d.params) {
     json.begin_object().member("name", p.name).member("help", p.help).member("kind", kind_name(p.kind));
@@ -166,6 +168,7 @@ void write_importer(JsonWriter& json, const traces::Importer& importer) {
 std::string descriptor_text(const Descriptor& d) {
   std::string out = std::string(d.name) + " (" + std::string(d.family) + ")\n";
   out += lines_of(d.summary, "  ") + lines_of("Source: " + std::string(d.source), "  ");
+  if (!d.spans.empty()) out += lines_of(d.spans, "  ");
   for (const Param& p : d.params) {
     out += "\n  " + std::string(p.name) +
            (p.fallback.empty() ? std::string("  (must be given)") : " = " + std::string(p.fallback)) + "\n";

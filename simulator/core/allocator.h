@@ -30,6 +30,9 @@ struct MemoryLayout {
   bool null_block{false};          ///< the capacity has one more quantum, with id 0, that no request can hold
   bool returns_quanta{true};       ///< false: a request's memory comes back only as a whole, when it ends
   RangePlacement ranges{RangePlacement::kFirstFit};  ///< where returns_quanta is false
+  /// True: granting, or giving back, may move ranges or take time: the engine asks for `moves` and `take_delay`.
+  /// False: both are always nothing.
+  bool costs{false};
   /// False: no quantum is ever held by two requests, and none has an id: tables are empty, and so are spans
   /// of ids; where a span's length says how many quanta were let go, each id in it is kNoBlock.
   bool block_ids{true};
@@ -65,6 +68,18 @@ struct Found {
   std::int64_t idle{0};    ///< blocks among them that nobody holds now: taking them uses free room
 };
 
+/// The range of a request is somewhere else from now on. One that slides has been moved within the pass, before
+/// anything is computed; the two places may overlap, and its length is what it was. Any other is copied in the step
+/// of this pass: both places are held until that ends, then the one at `from` comes back.
+struct RangeMove {
+  RequestId request;
+  BlockId from, to;         ///< addresses in tokens
+  std::int64_t from_slots;  ///< length of the range at `from`
+  std::int64_t slots;       ///< length of the range at `to`, at least from_slots
+  bool slides;
+  friend bool operator==(const RangeMove&, const RangeMove&) = default;
+};
+
 /// Told of contents that become findable or are given up. For event logs; a run without one has no listener.
 class BlockListener {
  public:
@@ -81,8 +96,15 @@ class Allocator {
   [[nodiscard]] virtual PoolCounts counts() const = 0;
   /// Tokens between two grants to a request that decodes: it needs room when it holds a multiple of this. It
   /// is then granted one quantum, and that succeeds as long as a quantum is free or cached. 0: everything is
-  /// reserved at admission, `grow` always succeeds.
+  /// reserved at admission, `grow` always succeeds. Below 0: a request needs room when it holds `next_growth`
+  /// tokens, is granted any number of quanta, and may be refused whatever is free. Not for courses.
   [[nodiscard]] virtual std::int64_t growth_tokens() const = 0;
+  /// Where growth_tokens() is below 0: the tokens that the request can hold as it is. Changes by its own `grow`
+  /// only. REQUIRES: admitted.
+  [[nodiscard]] virtual std::int64_t next_growth(RequestId request) const {
+    KVPLAN_CHECK(false, request);
+    return 0;
+  }
   /// Could an empty pool carry the request to its end? Requests for which it could not are rejected on
   /// arrival.
   [[nodiscard]] virtual bool fits_empty(RequestId request) const = 0;
@@ -98,6 +120,15 @@ class Allocator {
   /// Makes room for `tokens` in all. REQUIRES: the request is admitted; tokens is what it will hold after
   /// this step.
   [[nodiscard]] virtual bool grow(RequestId request, std::int64_t tokens) = 0;
+  /// What the latest `admit` or `grow` moved to make room, in the order in which it did; nothing if it made none.
+  /// Asked only where the layout costs. Valid until the next call.
+  [[nodiscard]] virtual std::span<const RangeMove> moves() const { return {}; }
+  /// The step has ended in which moves (those that do not slide) were copied: the ranges that they came from come
+  /// back. Called only after such moves.
+  virtual void end_copies() {}
+  /// By how much what was done since the last call makes the next step later: `copied_tokens` tokens were moved, and
+  /// whatever else takes time. Asked once in every pass that computes something, only where the layout costs.
+  [[nodiscard]] virtual Ticks take_delay(std::int64_t /*copied_tokens*/) { return {}; }
   /// Makes whole blocks of the first `tokens` tokens findable (they are full, or will be when this step
   /// ends).
   virtual void publish(RequestId request, std::int64_t tokens) = 0;

@@ -129,7 +129,7 @@ class Course::Reuse {
       After after;
       drop(n, after);
       write(n);
-      after.slots_of_next = s_.returns_quanta ? table_ * s_.quantum_tokens : s_.final_tokens;
+      after.slots_of_next = s_.returns_quanta ? table_ * s_.quantum_tokens : written_;
       c_.after_.push_back(after);
     }
   }
@@ -185,6 +185,7 @@ class Course::Reuse {
       }
       track.of[at(n)] = static_cast<std::int32_t>(slot);
       ++kept_in_[at(block_of(slot))];
+      written_ = std::max(written_, track.high);
     }
   }
 
@@ -327,6 +328,7 @@ class Course::Reuse {
   std::vector<std::int32_t> kept_in_;  ///< kept cells by block, each track's once
   std::vector<bool> gone_;             ///< blocks let go
   std::int64_t table_{0};              ///< length of the table in quanta
+  std::int64_t written_{s_.prompt};    ///< slots that have been written, in the track with most
   std::vector<std::int32_t> touched_;
   std::vector<Part> parts_;            ///< [block][track]
   std::vector<std::int32_t> used_in_;  ///< by block: tracks that use a cell of it

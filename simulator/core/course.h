@@ -83,7 +83,8 @@ class Course {
   /// Cells of one token.
   [[nodiscard]] std::int64_t units() const { return units_; }
 
-  /// Slots that the table must reach so that n tokens can be written: what `Allocator::grow` is asked for.
+  /// Slots that the table must reach so that n tokens can be written: what `Allocator::grow` is asked for. Contiguous
+  /// memory: those that are written once n tokens are.
   [[nodiscard]] std::int64_t table_slots(std::int64_t n) const {
     return n <= shape_.prompt ? n : after_[at(n - 1)].slots_of_next;
   }

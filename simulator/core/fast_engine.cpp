@@ -21,6 +21,10 @@
 // can have been cut by it; wishes never grow otherwise). The pass checks that, and the youngest takes what is
 // left.
 //
+// Where room runs out at no fixed distance (Allocator::next_growth) the passes at which requests need more wait in a
+// heap of their own, by step and then admission. A pass whose placing costs time, or begins copies, is like no other:
+// its step is told alone.
+//
 // With courses (course.h) what a request needs and keeps is looked up, not derived: its blocks come and go as
 // the course says. Such requests are visited once per pass, in admission order; a run ends with the shortest
 // of their runs of alike steps.
@@ -33,6 +37,7 @@
 #include "simulator/core/due_steps.h"
 #include "simulator/core/engine.h"
 #include "simulator/core/followers.h"
+#include "simulator/core/pass_moves.h"
 #include "simulator/core/seats.h"
 
 namespace kvplan::core {
@@ -48,6 +53,8 @@ class FastEngine final : public BlockListener {
         workload_(*run.workload),
         allocator_(*run.allocator),
         grows_(run.allocator->growth_tokens() > 0),
+        grows_anywhere_(run.allocator->growth_tokens() < 0),
+        costs_(run.allocator->layout().costs),
         ids_(run.allocator->layout().block_ids),
         quantum_(run.allocator->layout().quantum_tokens),
         phases_(std::max<std::int64_t>(run.allocator->growth_tokens(), 1)),
@@ -60,6 +67,8 @@ class FastEngine final : public BlockListener {
       stretches_ = stretches_ && observer->follows_stretches();
     }
     if (tell_publications_) allocator_.set_listener(this);
+    if (costs_) seat_of_.resize(run.workload->input.size(), kNoSeat);
+    KVPLAN_CHECK(!grows_anywhere_ || run.courses == nullptr);
   }
   ~FastEngine() override { allocator_.set_listener(nullptr); }
 
@@ -75,6 +84,7 @@ class FastEngine final : public BlockListener {
         continue;
       }
       KVPLAN_TRY_DO(pass());
+      if (pass_.load.requests == 0) continue;  // everybody was preempted
       const bool stretch = only_grants_follow();
       StepSeries series = choose_series(stretch);
       if (stretch) grant_ahead(series);
@@ -91,6 +101,7 @@ class FastEngine final : public BlockListener {
       }
       now_ = now_ + Ticks{static_cast<std::int64_t>(span)};
       collect_arrivals(now_);
+      if (moves_.end(now_)) pass_.pool = allocator_.counts();
       finish_steps(series.steps);
       last_end = now_;
     }
@@ -165,8 +176,9 @@ class FastEngine final : public BlockListener {
     pass_.running = seats_.running();
     pass_.waiting = static_cast<std::int64_t>(waiting_.size());
     pass_.pool = allocator_.counts();
-    KVPLAN_CHECK(pass_.load.requests > 0, pass_.running,
-                 pass_.waiting);  // every pass makes progress: no livelock
+    // Every pass makes progress, or the one after a pass that preempted everybody does: no livelock.
+    KVPLAN_CHECK(pass_.load.requests > 0 || pass_.preempted > 0, pass_.running, pass_.waiting);
+    if (costs_ && pass_.load.requests > 0) pass_.delay = moves_.take_delay();
     for (Observer* o : run_.observers) o->on_pass_end(pass_);
     return Done{};
   }
@@ -187,7 +199,18 @@ class FastEngine final : public BlockListener {
       preempt(victim);
       if (victim == seat) return false;
     }
+    tell_moves();
     return true;
+  }
+
+  /// What the allocator moved so that its latest answer could be yes.
+  void tell_moves() {
+    if (!costs_) return;
+    for (const RangeMove& range : allocator_.moves()) {
+      const SeatState& s = at(seat_of_[static_cast<std::size_t>(range.request)]);
+      const std::int64_t held = tokens_held(s);
+      moves_.tell(range, s.course == nullptr ? held : s.course->table_slots(held));
+    }
   }
 
   void preempt(Seat victim) {
@@ -220,6 +243,7 @@ class FastEngine final : public BlockListener {
       course_grants_ = grows_ ? following_.list_grants(step_) : std::span<const Seat>{};
       need = next_course_grant();
     }
+    if (grows_anywhere_) need = next_to_grow();
     const std::int64_t decoding_before = decoding_count_;
     KVPLAN_CHECK(decoding_before <= budget_, decoding_before, budget_);
     std::size_t next_prompt = 0;
@@ -243,7 +267,10 @@ class FastEngine final : public BlockListener {
         continue;
       }
       const bool needs_block = seat == need;
-      if (needs_block) {
+      if (grows_anywhere_) {
+        if (!grow_range(seat)) break;
+        need = next_to_grow();
+      } else if (needs_block) {
         if (!grant_decode_block(seat)) break;
         need = run_.courses != nullptr ? next_course_grant() : at(seat).phase_next;
       }
@@ -260,6 +287,25 @@ class FastEngine final : public BlockListener {
     }
     add_decoding(decoding_count_, context_sum_);
     budget_ -= decoding_count_ + prompt_tokens;
+  }
+
+  Seat next_to_grow() { return growths_.next() == step_ ? growths_.take() : kNoSeat; }
+
+  /// False: the request itself was preempted, and nobody is left behind it.
+  bool grow_range(Seat seat) {
+    const RequestId r = at(seat).request;
+    const std::int64_t before = allocator_.table_quanta(r);
+    if (!make_room(seat, tokens_held(at(seat)) + 1)) return false;
+    if (!moves_.copied_latest(r)) tell_grant(r, before);
+    expect_growth(seat);
+    return true;
+  }
+
+  /// REQUIRES: grows_anywhere_, decoding.
+  void expect_growth(Seat seat) {
+    const SeatState& s = at(seat);
+    const std::int64_t tokens = allocator_.next_growth(s.request);
+    if (tokens < workload_.final_tokens(s.request)) growths_.expect(tokens - s.offset, seat);
   }
 
   Seat next_course_grant() {
@@ -351,9 +397,11 @@ class FastEngine final : public BlockListener {
         pass_.refused = true;
         return Done{};
       }
+      tell_moves();
       looked_up_ = -1;
       waiting_.pop_front();
       const Seat seat = seats_.open(r);
+      if (costs_) seat_of_[static_cast<std::size_t>(r)] = seat;
       SeatState& s = at(seat);
       s.computed = found_.tokens;
       s.goal = goal;
@@ -376,13 +424,16 @@ class FastEngine final : public BlockListener {
 
   // ---- runs ----
 
-  [[nodiscard]] bool alike() const { return in_step_.empty() && prompts_.empty() && pass_.preempted == 0; }
+  [[nodiscard]] bool alike() const {
+    return in_step_.empty() && prompts_.empty() && pass_.preempted == 0 && !moves_.copying() &&
+           pass_.delay.count == 0;
+  }
 
   /// Whether the passes that follow do nothing but grant blocks to decoding requests, until a request ends or
   /// begins to drop cells, an arrival, or a shortage. Nobody may be at the head of the queue who could be
   /// looked at: what is granted may take the place of content that he would find.
   [[nodiscard]] bool only_grants_follow() const {
-    return stretches_ && grows_ && alike() && following_.empty() && sliding_count_ == 0 &&
+    return stretches_ && grows_ && !costs_ && alike() && following_.empty() && sliding_count_ == 0 &&
            (waiting_.empty() || budget_ == 0 || seats_.running() == run_.scheduler.max_seqs);
   }
 
@@ -413,7 +464,7 @@ class FastEngine final : public BlockListener {
 
   /// REQUIRES: `stretch` is what only_grants_follow() says now.
   StepSeries choose_series(bool stretch) {
-    if (!alike()) return {run_.latency->step(pass_.load), Ticks{0}, 1};
+    if (!alike()) return {run_.latency->step(pass_.load) + pass_.delay, Ticks{0}, 1};
     std::int64_t most = following_.alike_steps(step_);
     if (following_.empty()) {
       const auto due = dues_.next();
@@ -426,6 +477,7 @@ class FastEngine final : public BlockListener {
       if (tell_publications_) most = std::min(most, phases_.steps_to_members(step_ + 1));
       if (sliding_count_ > 0) most = std::min(most, phases_.steps_to_sliding(step_ - run_.keep.recent));
     }
+    if (const auto growth = growths_.next()) most = std::min(most, *growth - step_);
     KVPLAN_CHECK(most >= 1, most);
     StepSeries series = run_.latency->decode_series(pass_.load, growing_count_, most);
     if (arrivals_.any()) series.steps = steps_to_reach(series, (arrivals_.next_time() - now_).count);
@@ -532,6 +584,7 @@ class FastEngine final : public BlockListener {
     ++growing_count_;
     context_sum_ += s.computed;
     phases_.enter(seats_, seat);
+    if (grows_anywhere_) expect_growth(seat);
     if (!run_.keep.evicts() || s.computed <= run_.keep.sink + run_.keep.recent) expect(seat);
   }
 
@@ -564,6 +617,7 @@ class FastEngine final : public BlockListener {
       ++s.generation;
       phases_.enter(seats_, seat);
       expect(seat);
+      if (grows_anywhere_) expect_growth(seat);
     }
     const auto released = gone.count == 0 ? std::span<const BlockId>{}
                                           : std::span<const BlockId>(candidates_)
@@ -577,8 +631,10 @@ class FastEngine final : public BlockListener {
   const ReplicaRun& run_;
   const Workload& workload_;
   Allocator& allocator_;
-  bool grows_;  // decoding requests are granted quanta as they go
-  bool ids_;    // blocks have ids
+  bool grows_;           // decoding requests are granted quanta as they go, each after as many tokens
+  bool grows_anywhere_;  // or when their allocator says
+  bool costs_;           // placing moves ranges or takes time
+  bool ids_;             // blocks have ids
   std::int64_t quantum_;
   PhaseLists phases_;
   SeatTable seats_;
@@ -602,6 +658,10 @@ class FastEngine final : public BlockListener {
   std::int64_t sliding_count_{0};
   std::int64_t context_sum_{0};  // kept tokens of decoding requests
   DueSteps dues_{seats_};
+  DueSteps growths_{seats_};  // before which step they need room
+
+  std::vector<Seat> seat_of_;  // by request, where placing costs
+  PassMoves moves_{allocator_, run_.observers};
 
   Pass pass_{};
   std::int64_t budget_{0};

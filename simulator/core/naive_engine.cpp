@@ -55,12 +55,14 @@ class NaiveEngine final : public BlockListener {
         continue;
       }
       KVPLAN_TRY_DO(schedule(now));
-      const Ticks duration = run_.latency->step(pass_.load);
+      if (scheduled_.empty()) continue;  // everybody was preempted
+      const Ticks duration = run_.latency->step(pass_.load) + pass_.delay;
       if (duration.count > kLastTick - now.since_start.count) return time_is_up();
       for (Observer* o : run_.observers) o->on_steps(Steps{pass_, StepSeries{duration, Ticks{0}, 1}});
       const SimTime end = now + duration;
       // Arrivals during the step are told before its end; they are seen by the next pass.
       collect_arrivals(end);
+      end_copies(end);
       finish_step(end);
       now = end;
       last_end = end;
@@ -111,6 +113,27 @@ class NaiveEngine final : public BlockListener {
       const SimTime after = time + workload_.think[i];
       coming_.emplace(after < workload_.arrival[i] ? workload_.arrival[i] : after, follower);
     }
+  }
+
+  /// What the allocator moved so that its latest answer could be yes. True: the range of `r` was copied to grow.
+  bool tell_moves(RequestId r) {
+    bool grown = false;
+    if (!allocator_.layout().costs) return grown;
+    for (const RangeMove& range : allocator_.moves()) {
+      const Move move{range, slots(state(range.request), state(range.request).computed)};
+      for (Observer* o : run_.observers) o->on_move(move);
+      copied_tokens_ += move.copied;
+      if (!range.slides) copies_.push_back(move);
+      grown = grown || (range.request == r && !range.slides);
+    }
+    return grown;
+  }
+
+  void end_copies(SimTime end) {
+    if (copies_.empty()) return;
+    allocator_.end_copies();
+    for (Observer* o : run_.observers) o->on_copies_end(end, copies_, allocator_.counts());
+    copies_.clear();
   }
 
   void tell_grant(RequestId r, std::int64_t before, bool decoding) {
@@ -201,7 +224,7 @@ class NaiveEngine final : public BlockListener {
         }
       }
       if (!placed) break;  // the victim was the last of the list, so nothing is left to schedule
-      tell_grant(r, before, s.prompt_done);
+      if (!tell_moves(r)) tell_grant(r, before, s.prompt_done && allocator_.growth_tokens() > 0);
       allocator_.publish(r, s.computed + tokens);
       add_scheduled(r, tokens, s.prompt_done);
       budget -= tokens;
@@ -217,6 +240,7 @@ class NaiveEngine final : public BlockListener {
         pass_.refused = true;
         break;
       }
+      tell_moves(r);
       waiting_.pop_front();
       running_.push_back(r);
       const auto table = allocator_.table(r);
@@ -237,8 +261,12 @@ class NaiveEngine final : public BlockListener {
     pass_.running = static_cast<std::int64_t>(running_.size());
     pass_.waiting = static_cast<std::int64_t>(waiting_.size());
     pass_.pool = allocator_.counts();
-    KVPLAN_CHECK(pass_.load.requests > 0, pass_.running,
-                 pass_.waiting);  // every pass makes progress: no livelock
+    // Every pass makes progress, or the one after a pass that preempted everybody does: no livelock.
+    KVPLAN_CHECK(pass_.load.requests > 0 || pass_.preempted > 0, pass_.running, pass_.waiting);
+    if (allocator_.layout().costs && !scheduled_.empty()) {
+      pass_.delay = allocator_.take_delay(copied_tokens_);
+      copied_tokens_ = 0;
+    }
     for (Observer* o : run_.observers) o->on_pass_end(pass_);
     return Done{};
   }
@@ -323,6 +351,8 @@ class NaiveEngine final : public BlockListener {
   std::deque<RequestId> waiting_;
   std::vector<Scheduled> scheduled_;                // of the current step, in scheduling order
   std::set<std::pair<SimTime, RequestId>> coming_;  // arrivals that are known
+  std::vector<Move> copies_;                        // that end with the current step
+  std::int64_t copied_tokens_{0};
   Pass pass_{};
 };
 

@@ -4,15 +4,18 @@
 // Order of calls, for one replica:
 //   on_arrival*            every arrival up to the moment of the pass (also while steps run; times ascend)
 //   on_pass_begin          the scheduler runs; from here to on_pass_end in the order in which it decides:
-//     on_preempt, on_admit, on_course, on_grant, on_decode_grants, on_chunk; between them, if some observer
-//     wants publications, on_publish and on_reclaim as blocks become findable and are given up
+//     on_preempt, on_move, on_admit, on_course, on_grant, on_decode_grants, on_chunk; between them, if some
+//     observer wants publications, on_publish and on_reclaim as blocks become findable and are given up
 //   on_pass_end            the settled state of the pass
 //   on_steps               one step, or a run of alike decode steps (see Steps); or on_stretch: such runs with
 //                          the passes between them (see Stretch)
+//   on_copies_end          if the pass began copies (see Move)
 //   on_step_end            the last of those steps has ended; then, in scheduling order:
 //     on_first_token, on_drop or on_let_go, on_finish (with on_publish before a request gives blocks back)
 //   on_settled             what the step's end freed is free
-// and again. After the last request: on_end.
+// and again. After the last request: on_end. A pass that preempts everybody is followed by no step but by another
+// pass at the same moment, which admits one of them to a memory that is empty; only where the room that a request
+// needs is more than one quantum can that be.
 //
 // A token scheduled in a step is written when the step ends. Requests that decode write one token in every
 // step. A request that has dropped cells drops its oldest unprotected cell with
@@ -50,6 +53,13 @@ struct Grant {
   std::int64_t first_block;
   std::int64_t quanta;
   std::span<const BlockId> blocks;
+};
+
+/// The range of a request has moved (RangeMove says how). Told before the admission or grant that it makes room
+/// for; a range that is copied to grow is granted nothing beside.
+struct Move {
+  RangeMove range;
+  std::int64_t copied;  ///< leading slots whose content goes along: those that were written
 };
 
 /// A fresh block for a request that decodes.
@@ -107,6 +117,8 @@ struct Pass {
   std::int64_t preempted;  ///< requests preempted in this pass
   bool refused;  ///< an allocation was refused for lack of memory (also if a preemption then made room)
   PoolCounts pool;
+  Ticks
+      delay;  ///< what placing adds to the step's duration (Allocator::take_delay); such a step is told alone
 };
 
 /// `series.steps` steps that begin at `pass.time`. More than one: every step computes one token for each of
@@ -143,6 +155,7 @@ class Observer {
   virtual void on_admit(const Admission& /*admission*/) {}
   /// The request follows this course until it leaves the running list; valid until then.
   virtual void on_course(RequestId /*request*/, const Course& /*course*/) {}
+  virtual void on_move(const Move& /*move*/) {}
   virtual void on_grant(const Grant& /*grant*/) {}
   virtual void on_decode_grants(std::span<const DecodeGrant> /*grants*/) {}
   virtual void on_chunk(const Chunk& /*chunk*/) {}
@@ -150,6 +163,9 @@ class Observer {
   virtual void on_steps(const Steps& /*steps*/) {}
   /// Instead of on_steps, the calls at the end of each run but the last, and those for the passes between.
   virtual void on_stretch(const Stretch& /*stretch*/) {}
+  /// The copies of the pass are done: what they came from has come back.
+  virtual void on_copies_end(SimTime /*time*/, std::span<const Move> /*copies*/, const PoolCounts& /*pool*/) {
+  }
   /// `finishing`: requests that end with this step; they drop nothing more.
   virtual void on_step_end(SimTime /*time*/, std::span<const RequestId> /*finishing*/) {}
   virtual void on_first_token(SimTime /*time*/, RequestId /*request*/) {}

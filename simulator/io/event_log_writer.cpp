@@ -291,6 +291,14 @@ void EventLogWriter::write_grant(RequestId r, std::int64_t first_block, std::int
   }
 }
 
+void EventLogWriter::on_move(const core::Move& move) {
+  log::Claims claims;
+  claims.places = {move.range.to};
+  // What a copy reads comes back at the end of its step: the next one is not alike.
+  mixed_batch_ = mixed_batch_ || !move.range.slides;
+  write(log::Move{move.range.request, move.copied, move.range.slots, move.range.slides}, std::move(claims));
+}
+
 void EventLogWriter::on_grant(const core::Grant& grant) {
   write_grant(grant.request, grant.first_block, grant.quanta, grant.blocks);
 }

@@ -62,6 +62,7 @@ class EventLogWriter final : public core::Observer {
   void on_preempt(const core::Release& release) override;
   void on_admit(const core::Admission& admission) override;
   void on_course(RequestId request, const core::Course& course) override;
+  void on_move(const core::Move& move) override;
   void on_grant(const core::Grant& grant) override;
   void on_decode_grants(std::span<const core::DecodeGrant> grants) override;
   void on_chunk(const core::Chunk& chunk) override;
@@ -107,7 +108,7 @@ class EventLogWriter final : public core::Observer {
   std::vector<std::int64_t> publication_of_;  ///< by block id; -1: its content is not published
   std::int64_t publications_{0};
   bool refused_{false};      ///< of the latest pass
-  bool mixed_batch_{false};  ///< the pass in progress has a chunk
+  bool mixed_batch_{false};  ///< the pass in progress has a chunk or begins a copy
 };
 
 }  // namespace kvplan::io

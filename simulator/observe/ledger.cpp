@@ -110,6 +110,35 @@ void Ledger::on_decode_grants(std::span<const core::DecodeGrant> grants) {
   }
 }
 
+// ---- ranges that move ----
+
+/// A range that slides is what it was. Until a copy ends, what it reads is live, dropped or not, the rest of the old
+/// range is of no use to anybody, and the new one is still to be written.
+void Ledger::on_move(const core::Move& move) {
+  const core::RangeMove& range = move.range;
+  if (range.slides) return;
+  KVPLAN_CHECK(alone_ && !courses_, range.request);
+  const std::int64_t holes = holes_alone(range.request);
+  cell(State::kHole) -= holes;
+  cell(State::kLive) += holes;
+  add_unwritten(range.request, move.copied, range.from_slots, -1);
+  cell(State::kInternal) += range.from_slots - move.copied;
+  cell(State::kReserved) += move.copied;
+  add_unwritten(range.request, move.copied, range.slots, 1);
+}
+
+void Ledger::on_copies_end(SimTime /*time*/, std::span<const core::Move> copies,
+                           const core::PoolCounts& pool) {
+  for (const core::Move& move : copies) {
+    const std::int64_t holes = holes_alone(move.range.request);
+    cell(State::kInternal) -= move.range.from_slots - move.copied;
+    cell(State::kReserved) -= move.copied;
+    cell(State::kLive) -= holes;
+    cell(State::kHole) += holes;
+  }
+  set_pool(pool);
+}
+
 // ---- sharing and giving back ----
 
 void Ledger::on_admit(const core::Admission& admission) {
@@ -403,6 +432,12 @@ void Ledger::begin_sliding(const core::Drop& drop) {
     });
   }
   join_active(drop.request, drop.table[at(now_in)], now_in * quantum);
+}
+
+/// Of a request that has memory to itself.
+std::int64_t Ledger::holes_alone(RequestId request) const {
+  if (!keep_.evicts() || !sliders_[at(request)].sliding) return 0;
+  return dropped_to(request) - keep_.sink - sliders_[at(request)].let_go * layout_.quantum_tokens;
 }
 
 /// All that a request drops is a hole until its quantum is let go.

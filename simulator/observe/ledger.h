@@ -98,6 +98,8 @@ class Ledger final : public core::Observer {
   void on_preempt(const core::Release& release) override;
   void on_admit(const core::Admission& admission) override;
   void on_course(RequestId request, const core::Course& course) override;
+  void on_move(const core::Move& move) override;
+  void on_copies_end(SimTime time, std::span<const core::Move> copies, const core::PoolCounts& pool) override;
   void on_grant(const core::Grant& grant) override;
   void on_decode_grants(std::span<const core::DecodeGrant> grants) override;
   void on_chunk(const core::Chunk& chunk) override;
@@ -141,6 +143,7 @@ class Ledger final : public core::Observer {
   void give_back(const core::Release& release);
   void give_back_alone(const core::Release& release);
   void drop_alone(const core::Drop& drop);
+  [[nodiscard]] std::int64_t holes_alone(RequestId request) const;
   void let_block_go(BlockId block, std::int64_t written_cells);
   [[nodiscard]] std::int64_t holes(BlockId block) const;
   [[nodiscard]] bool grows(BlockId block) const;

@@ -177,6 +177,12 @@ void write_report(JsonWriter& json, const RunResult& r) {
   json.member("tokens", r.evicted_tokens).member("blocks_freed", r.evicted_blocks);
   json.member("hole_bytes_peak", r.hole_bytes_peak);
   json.member("compactions", 0).member("compaction_bytes", 0).end_object();
+  json.key("placement").begin_object();
+  json.member("copies", r.placement.copies).member("copied_bytes", r.placement.copied_bytes);
+  json.member("compactions", r.placement.compactions);
+  json.member("compaction_bytes", r.placement.compaction_bytes);
+  json.member("delay_s", seconds(r.placement.delay));
+  json.member("delay_fraction", r.placement.delay_fraction).end_object();
   json.key("coverage");
   if (r.coverage) {
     json.begin_object().member("recordings", r.coverage->recordings).member("used", r.coverage->used);

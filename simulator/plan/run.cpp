@@ -5,6 +5,7 @@
 
 #include "simulator/base/check.h"
 #include "simulator/observe/integral.h"
+#include "simulator/observe/placement.h"
 #include "simulator/plan/closed_loops.h"
 #include "simulator/plan/summary.h"
 #include "simulator/policies/engines.h"
@@ -56,6 +57,7 @@ struct ReplicaOutcome {
   ChangeLog changes;
   std::optional<observe::Timeline> timeline;
   observe::EvictionCounts evictions;
+  observe::PlacementCounts placement;
   std::vector<bool> used;  // recordings
   std::int64_t iterations{0};
   std::int64_t computed_tokens{0};
@@ -84,8 +86,14 @@ Result<std::unique_ptr<core::Allocator>> make_allocator(const Setup& setup) {
                                            .block_ids = setup.options.extra_observer != nullptr,
                                            .max_model_len = s.engine.integer("max_model_len")};
   const auto& entry = policies::allocator_entry(s.allocator);
-  return setup.options.step_by_step ? entry.make_model(s.allocator, request)
-                                    : entry.make(s.allocator, request);
+  KVPLAN_TRY(auto allocator, setup.options.step_by_step ? entry.make_model(s.allocator, request)
+                                                        : entry.make(s.allocator, request));
+  if (setup.tokens.policy && allocator->growth_tokens() < 0)
+    return bad_input(
+               "expected memory that is granted in blocks or whole: \"" + std::string(s.allocator.name()) +
+               "\" grows at places where a replayed policy, or one that uses cells again, is not followed")
+        .at_field("memory.allocator");
+  return allocator;
 }
 
 /// One run of one replica with the given sinks and observers. Returns the last tick that it reached.
@@ -256,8 +264,12 @@ Status run_first(const Setup& setup, std::size_t replica, observe::RequestRecord
   if (replica == 0)
     KVPLAN_TRY_DO(check_recordings(setup.tokens, setup.workload, *allocator,
                                    setup.scenario.engine.integer("max_model_len")));
-  KVPLAN_TRY(o.end, run_replica(setup, replica, *allocator, sinks, {&records}, &o.evictions, &o.used,
+  observe::PlacementRecords placement;
+  std::vector<core::Observer*> observers{&records};
+  if (o.layout.costs) observers.push_back(&placement);
+  KVPLAN_TRY(o.end, run_replica(setup, replica, *allocator, sinks, observers, &o.evictions, &o.used,
                                 SimTime{}, true));
+  o.placement = placement.counts();
   o.iterations = records.iterations() - iterations;
   if (o.timeline) o.timeline->end_at(o.end);
   o.totals = o.timeline ? Totals(*o.timeline) : Totals(integrals);
@@ -315,6 +327,20 @@ ReplicaResult served_by(const Setup& setup, std::size_t replica, const ReplicaOu
   return r;
 }
 
+/// Errors: more bytes than a number holds.
+Status add_placement(const ReplicaOutcome& o, PlacementSummary& sum) {
+  const Wide token = o.layout.token_bytes;
+  const Wide copied = sum.copied_bytes + token * o.placement.copied_tokens;
+  const Wide slid = sum.compaction_bytes + token * o.placement.slid_tokens;
+  if (std::max(copied, slid) > INT64_MAX) return bad_input("ranges that move come to more than 2^63 bytes");
+  sum.copies += o.placement.copies;
+  sum.copied_bytes = static_cast<std::int64_t>(copied);
+  sum.compactions += o.placement.compactions;
+  sum.compaction_bytes = static_cast<std::int64_t>(slid);
+  sum.delay = sum.delay + o.placement.delay;
+  return Done{};
+}
+
 /// Adds a replica to the result, after a second run of it where one is needed.
 Status add_replica(const Setup& setup, std::size_t replica, const PeakFinder& finder, SimTime end,
                    ReplicaOutcome& o, RunResult& result) {
@@ -330,6 +356,7 @@ Status add_replica(const Setup& setup, std::size_t replica, const PeakFinder& fi
   if (end.since_start.count > 0)
     r.mean_running = static_cast<double>(o.totals.running_ticks) / static_cast<double>(end.since_start.count);
   result.capacity_bytes += r.layout.capacity_bytes;
+  KVPLAN_TRY_DO(add_placement(o, result.placement));
   result.evicted_tokens += o.evictions.tokens;
   result.evicted_blocks += o.evictions.blocks_let_go;
   if (alone) {
@@ -368,6 +395,10 @@ Result<RunResult> run_scenario(const Scenario& scenario, const traces::Trace& tr
   for (std::size_t i = 0; i < replicas; ++i)
     KVPLAN_TRY_DO(add_replica(setup, i, finder, end, outcomes[i], result));
   result.makespan = end.since_start;
+  if (result.makespan.count > 0)
+    result.placement.delay_fraction = static_cast<double>(result.placement.delay.count) /
+                                      static_cast<double>(result.makespan.count) /
+                                      static_cast<double>(replicas);
   if (!setup.tokens.recordings.empty()) result.coverage = coverage_of(setup, outcomes, result);
   sum_replicas(result);
   return result;

@@ -43,6 +43,15 @@ struct ReplicaResult {
   std::vector<observe::TimelineBin> timeline;  ///< empty unless asked for
 };
 
+/// What placing cost, over all replicas.
+struct PlacementSummary {
+  std::int64_t copies{0}, copied_bytes{0};           ///< ranges copied to a longer one
+  std::int64_t compactions{0}, compaction_bytes{0};  ///< passes in which ranges slid together
+  Ticks delay;                                       ///< by which steps were longer
+  std::optional<double> delay_fraction;              ///< of the replicas' time; absent where none passed
+  [[nodiscard]] bool any() const { return copies > 0 || compactions > 0 || delay.count > 0; }
+};
+
 /// How much of a run was driven by recorded attention.
 struct Coverage {
   std::int64_t recordings{0};  ///< given
@@ -70,6 +79,7 @@ struct RunResult {
   std::int64_t capacity_bytes{0};
   std::optional<MemorySummary> memory;
   std::int64_t evicted_tokens{0}, evicted_blocks{0}, hole_bytes_peak{0};
+  PlacementSummary placement;
   std::optional<Coverage> coverage;                       ///< where the policy is replayed
   std::optional<double> slo_met_fraction, goodput_per_s;  ///< absent without targets
   std::vector<ReplicaResult> replicas;

@@ -137,7 +137,8 @@ const AllocatorEntry kBuddyAllocator{
                    .summary = "One range of memory per request, a power of two long: the buddy system.",
                    .source =
                        "Knowlton, CACM 8 (10), 1965; as an early serving baseline: Kwon et al., SOSP 2023",
-                   .params = kParams},
+                   .params = kParams,
+                   .spans = kOneRangeSpans},
     .make = make_buddy<BuddyAllocator>,
     .make_model = make_buddy<BuddyModel>,
     .shares_prefixes = false};

@@ -1,14 +1,10 @@
 // Contiguous memory with a reservation made once, at first admission: the way of serving before paging, as Orca and
 // FasterTransformer are described in Kwon et al., SOSP 2023 (arXiv 2309.06180), sections 3.1 and 6.1.
 //
-// Fits, as Knuth, The Art of Computer Programming 1, section 2.5, has them; a request gets the low end of a free range:
-// - first: the free range with the lowest address that is large enough;
-// - best: the smallest that is large enough, of equal ones the lowest;
-// - next: the first that is large enough of those that begin at or behind the end of the latest placement, else the
-//   lowest.
-// Neighbours coalesce when they come back.
-#include <set>
-
+// With compact=on-refusal held ranges slide together, the lowest first, where idle memory suffices and no free range
+// does. It is the upper bound of what moving memory could save; that paper, section 3.1, calls it impractical for
+// serving.
+#include "simulator/policies/free_ranges.h"
 #include "simulator/policies/one_range.h"
 
 namespace kvplan::policies {
@@ -17,86 +13,36 @@ namespace {
 using core::MemoryLayout;
 using core::RangePlacement;
 
-/// Free ranges by address, and by length where that is asked for. A size that was refused is refused again, without
-/// a search, until something comes back.
 class ContiguousAllocator final : public OneRangeAllocator {
  public:
-  ContiguousAllocator(const MemoryLayout& layout, std::string_view reserve, const AllocatorRequest& request)
-      : OneRangeAllocator(layout, reserve, request), fit_(layout.ranges), refused_slots_(layout.quanta + 1) {
-    add(0, layout.quanta);
-  }
+  ContiguousAllocator(const MemoryLayout& layout, std::string_view reserve, const AllocatorRequest& request,
+                      const std::optional<CopyCost>& compaction)
+      : OneRangeAllocator(layout, reserve, request, compaction), free_(layout.ranges, layout.quanta) {}
 
  protected:
-  std::int64_t place(std::int64_t slots) override {
-    if (slots >= refused_slots_) return -1;
-    const auto hole = find(slots);
-    if (hole == holes_.end()) {
-      refused_slots_ = slots;
-      return -1;
-    }
-    const auto [address, length] = *hole;
-    remove(hole);
-    if (length > slots) add(address + slots, length - slots);
-    latest_end_ = address + slots;
-    return address;
-  }
-
-  void put_back(std::int64_t address, std::int64_t slots) override {
-    refused_slots_ = total_slots() + 1;
-    auto after = holes_.lower_bound(address);
-    if (after != holes_.end() && after->first == address + slots) {
-      slots += after->second;
-      after = remove(after);
-    }
-    if (after != holes_.begin()) {
-      const auto before = std::prev(after);
-      if (before->first + before->second == address) {
-        address = before->first;
-        slots += before->second;
-        remove(before);
+  std::int64_t place(std::int64_t slots) override { return free_.take(slots); }
+  void put_back(std::int64_t address, std::int64_t slots) override { free_.give_back(address, slots); }
+  void slide_down() override {
+    std::int64_t end = 0;
+    for (const Held& range : held_ranges()) {
+      if (range.address > end) {
+        free_.slide(range.address, end, range.slots);
+        moved(range, end);
       }
+      end += range.slots;
     }
-    add(address, slots);
   }
 
  private:
-  using Holes = std::map<std::int64_t, std::int64_t>;  // address -> length; never adjacent
-
-  Holes::iterator find(std::int64_t slots) {
-    if (fit_ == RangePlacement::kBestFit) {
-      const auto smallest = lengths_.lower_bound({slots, 0});
-      return smallest == lengths_.end() ? holes_.end() : holes_.find(smallest->second);
-    }
-    const auto search = [&](Holes::iterator from, Holes::iterator to) {
-      return std::find_if(from, to, [&](const auto& hole) { return hole.second >= slots; });
-    };
-    const auto start = fit_ == RangePlacement::kNextFit ? holes_.lower_bound(latest_end_) : holes_.begin();
-    const auto behind = search(start, holes_.end());
-    if (behind != holes_.end()) return behind;
-    const auto ahead = search(holes_.begin(), start);
-    return ahead == start ? holes_.end() : ahead;
-  }
-  void add(std::int64_t address, std::int64_t length) {
-    holes_.emplace(address, length);
-    if (fit_ == RangePlacement::kBestFit) lengths_.emplace(length, address);
-  }
-  Holes::iterator remove(Holes::iterator hole) {
-    if (fit_ == RangePlacement::kBestFit) lengths_.erase({hole->second, hole->first});
-    return holes_.erase(hole);
-  }
-
-  RangePlacement fit_;
-  Holes holes_;
-  std::set<std::pair<std::int64_t, std::int64_t>> lengths_;  // (length, address), for best fit
-  std::int64_t latest_end_{0};
-  std::int64_t refused_slots_;
+  FreeRanges free_;
 };
 
 /// Slow obvious model: one flag per slot; every choice is made from the list of all free ranges.
 class ContiguousModel final : public OneRangeAllocator {
  public:
-  ContiguousModel(const MemoryLayout& layout, std::string_view reserve, const AllocatorRequest& request)
-      : OneRangeAllocator(layout, reserve, request),
+  ContiguousModel(const MemoryLayout& layout, std::string_view reserve, const AllocatorRequest& request,
+                  const std::optional<CopyCost>& compaction)
+      : OneRangeAllocator(layout, reserve, request, compaction),
         fit_(layout.ranges),
         taken_(static_cast<std::size_t>(layout.quanta), false) {}
 
@@ -124,6 +70,17 @@ class ContiguousModel final : public OneRangeAllocator {
     return address;
   }
   void put_back(std::int64_t address, std::int64_t slots) override { mark(address, slots, false); }
+  /// One slot at a time.
+  void slide_down() override {
+    for (const Held& range : held_ranges()) {
+      std::int64_t to = range.address;
+      for (; to > 0 && !taken_[static_cast<std::size_t>(to - 1)]; --to) {
+        mark(to - 1, 1, true);
+        mark(to - 1 + range.slots, 1, false);
+      }
+      if (to != range.address) moved(range, to);
+    }
+  }
 
  private:
   void mark(std::int64_t address, std::int64_t slots, bool taken) {
@@ -140,28 +97,16 @@ class ContiguousModel final : public OneRangeAllocator {
 template <class T>
 Result<std::unique_ptr<core::Allocator>> make_contiguous(const Choice& choice,
                                                          const AllocatorRequest& request) {
-  const std::string_view fit = choice.text("fit");
-  KVPLAN_TRY(const MemoryLayout layout,
-             one_range_layout(request, fit == "best"   ? RangePlacement::kBestFit
-                                       : fit == "next" ? RangePlacement::kNextFit
-                                                       : RangePlacement::kFirstFit));
+  KVPLAN_TRY(const MemoryLayout layout, one_range_layout(request, placement_of(choice)));
+  std::optional<CopyCost> compaction;
+  if (choice.text(kCompactParam.name) == "on-refusal") {
+    KVPLAN_TRY(compaction, CopyCost::make(choice, request.token_bytes));
+  }
   return std::unique_ptr<core::Allocator>(
-      std::make_unique<T>(layout, lasting_text(choice, kReserveParam.name), request));
+      std::make_unique<T>(layout, lasting_text(choice, kReserveParam.name), request, compaction));
 }
 
-constexpr std::array<std::string_view, 3> kFits{"first", "best", "next"};
-constexpr std::array<Param, 2> kParams{{
-    {.name = "fit",
-     .help = "Which free range is taken: the lowest that is large enough, the smallest, or the next behind "
-             "the latest",
-     .kind = ParamKind::kText,
-     .unit = Unit::kNone,
-     .fallback = "first",
-     .low = 0,
-     .high = 0,
-     .choices = kFits},
-    kReserveParam,
-}};
+constexpr std::array<Param, 4> kParams{kFitParam, kReserveParam, kCompactParam, kCopyBandwidthParam};
 
 }  // namespace
 
@@ -172,7 +117,8 @@ const AllocatorEntry kContiguousAllocator{
          .name = "contiguous",
          .summary = "One range of memory per request, reserved whole at admission and returned at its end.",
          .source = "Kwon et al., SOSP 2023 (arXiv 2309.06180), sections 3.1 and 6.1 (Orca baselines)",
-         .params = kParams},
+         .params = kParams,
+         .spans = kOneRangeSpans},
     .make = make_contiguous<ContiguousAllocator>,
     .make_model = make_contiguous<ContiguousModel>,
     .shares_prefixes = false};

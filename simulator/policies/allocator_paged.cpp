@@ -510,7 +510,10 @@ const AllocatorEntry kPagedAllocator{
                    .summary = "Blocks of a fixed number of tokens from one queue, with hash-chained prefix "
                               "caching as in vLLM V1.",
                    .source = "vllm-project/vllm v0.15.1 (1892993): vllm/v1/core/block_pool.py",
-                   .params = kParams},
+                   .params = kParams,
+                   .spans = "One block id spans `block_tokens` tokens in all layers and stored heads: a "
+                            "block comes back when nobody "
+                            "keeps any of its cells."},
     .make = make_paged,
     .make_model = make_paged_model,
     .shares_prefixes = true};

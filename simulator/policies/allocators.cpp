@@ -6,6 +6,7 @@
 #define KVPLAN_ALLOCATORS(MEMBER) \
   MEMBER(kBuddyAllocator)         \
   MEMBER(kContiguousAllocator)    \
+  MEMBER(kGrowingAllocator)       \
   MEMBER(kPagedAllocator)
 
 namespace kvplan::policies {

@@ -23,6 +23,12 @@ Result<core::MemoryLayout> one_range_layout(const AllocatorRequest& request, cor
   return layout;
 }
 
+core::RangePlacement placement_of(const Choice& choice) {
+  const std::string_view fit = choice.text(kFitParam.name);
+  if (fit == "best") return core::RangePlacement::kBestFit;
+  return fit == "next" ? core::RangePlacement::kNextFit : core::RangePlacement::kFirstFit;
+}
+
 std::string_view lasting_text(const Choice& choice, std::string_view param) {
   for (const Param& p : choice.descriptor().params)
     for (const std::string_view text : p.choices)

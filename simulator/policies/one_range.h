@@ -2,30 +2,37 @@
 // - oracle reserves what the request will use (L + O - 1), max the longest request the model allows, pow2 the least
 //   power of two that holds L + O - 1, at most max: the three Orca baselines of Kwon et al., SOSP 2023 (arXiv
 //   2309.06180), section 6.1.
+// And compaction: where idle slots would suffice and no range of them does, held ranges slide together.
 #pragma once
 
 #include <algorithm>
 #include <array>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <vector>
 
 #include "simulator/base/check.h"
 #include "simulator/policies/allocators.h"
+#include "simulator/policies/copy_cost.h"
 
 namespace kvplan::policies {
 
 /// A reservation made once, at first admission, in one range. What is left to members and their models is which slots
-/// are free and where a range goes.
+/// are free, where a range goes, and how ranges slide: the lowest first, each as far down as it can.
 class OneRangeAllocator : public core::Allocator {
  public:
+  /// `compaction`: what it costs; none where ranges stay.
   OneRangeAllocator(const core::MemoryLayout& layout, std::string_view reserve,
-                    const AllocatorRequest& request)
+                    const AllocatorRequest& request, const std::optional<CopyCost>& compaction = {})
       : layout_(layout),
         workload_(*request.workload),
         reserve_(reserve),
-        max_model_len_(request.max_model_len) {}
+        max_model_len_(request.max_model_len),
+        compaction_(compaction) {
+    layout_.costs = compaction_.has_value();
+  }
 
   const core::MemoryLayout& layout() const override { return layout_; }
   core::PoolCounts counts() const override {
@@ -39,7 +46,13 @@ class OneRangeAllocator : public core::Allocator {
   bool admit(RequestId r, const core::Found& /*found*/, std::int64_t tokens) override {
     const std::int64_t slots = granted(reservation(r));
     KVPLAN_CHECK(tokens <= slots, tokens, slots);
-    const std::int64_t address = place(slots);
+    moves_.clear();
+    std::int64_t address = place(slots);
+    if (address < 0 && compaction_ && layout_.quanta - held_ >= slots) {
+      slide_down();
+      address = place(slots);
+      KVPLAN_CHECK(address >= 0, slots);
+    }
     if (address < 0) return false;
     held_ += slots;
     holders_[r] = {slots, {static_cast<BlockId>(address)}};
@@ -47,8 +60,11 @@ class OneRangeAllocator : public core::Allocator {
   }
   bool grow(RequestId r, std::int64_t tokens) override {
     KVPLAN_CHECK(tokens <= holders_.at(r).slots, tokens);
+    moves_.clear();
     return true;
   }
+  std::span<const core::RangeMove> moves() const override { return moves_; }
+  Ticks take_delay(std::int64_t copied_tokens) override { return compaction_->of(copied_tokens); }
   void publish(RequestId /*r*/, std::int64_t /*tokens*/) override {}
   Dropped drop(RequestId /*r*/, std::int64_t /*sink*/, std::int64_t /*begin*/,
                std::int64_t /*written*/) override {
@@ -74,6 +90,26 @@ class OneRangeAllocator : public core::Allocator {
   /// Takes `slots` free slots in a row; their address, or -1.
   virtual std::int64_t place(std::int64_t slots) = 0;
   virtual void put_back(std::int64_t address, std::int64_t slots) = 0;
+  /// All held ranges slide down; `moved` tells each that does. Asked only with compaction.
+  virtual void slide_down() { KVPLAN_CHECK(false, held_); }
+  struct Held {
+    std::int64_t address, slots;
+    RequestId request;
+    auto operator<=>(const Held&) const = default;
+  };
+  /// By address.
+  [[nodiscard]] std::vector<Held> held_ranges() const {
+    std::vector<Held> out;
+    for (const auto& [r, holder] : holders_) out.push_back({holder.address.front(), holder.slots, r});
+    std::sort(out.begin(), out.end());
+    return out;
+  }
+  void moved(const Held& range, std::int64_t to) {
+    const auto address = static_cast<BlockId>(to);
+    moves_.push_back(
+        {range.request, static_cast<BlockId>(range.address), address, range.slots, range.slots, true});
+    holders_.at(range.request).address = {address};
+  }
   /// Slots that a reservation takes, itself at least.
   [[nodiscard]] virtual std::int64_t granted(std::int64_t slots) const { return slots; }
   /// The longest range of an empty pool.
@@ -99,8 +135,10 @@ class OneRangeAllocator : public core::Allocator {
   const core::Workload& workload_;
   std::string_view reserve_;
   std::int64_t max_model_len_;
+  std::optional<CopyCost> compaction_;
   std::int64_t held_{0};
   std::map<RequestId, Holder> holders_;
+  std::vector<core::RangeMove> moves_;
 };
 
 inline constexpr std::array<std::string_view, 3> kReserves{"oracle", "max", "pow2"};
@@ -113,6 +151,35 @@ inline constexpr Param kReserveParam{
     .low = 0,
     .high = 0,
     .choices = kReserves};
+
+inline constexpr std::string_view kOneRangeSpans =
+    "One range spans all tokens of a request in all layers and stored heads: nothing comes back before it "
+    "ends.";
+
+inline constexpr std::array<std::string_view, 3> kFits{"first", "best", "next"};
+inline constexpr Param kFitParam{.name = "fit",
+                                 .help =
+                                     "Which free range is taken: the lowest that is large enough, the "
+                                     "smallest, or the next behind the latest",
+                                 .kind = ParamKind::kText,
+                                 .unit = Unit::kNone,
+                                 .fallback = "first",
+                                 .low = 0,
+                                 .high = 0,
+                                 .choices = kFits};
+core::RangePlacement placement_of(const Choice& choice);
+
+inline constexpr std::array<std::string_view, 2> kCompactions{"never", "on-refusal"};
+inline constexpr Param kCompactParam{
+    .name = "compact",
+    .help =
+        "Whether held ranges slide together where idle memory suffices for a request but no free range does",
+    .kind = ParamKind::kText,
+    .unit = Unit::kNone,
+    .fallback = "never",
+    .low = 0,
+    .high = 0,
+    .choices = kCompactions};
 
 /// One slot is one token. Errors: a pool in blocks, or of a size that cannot be.
 Result<core::MemoryLayout> one_range_layout(const AllocatorRequest& request, core::RangePlacement ranges);

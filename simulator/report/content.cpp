@@ -120,6 +120,21 @@ Table eviction_table(const RunResult& r) {
   return table;
 }
 
+Table placement_table(const RunResult& r) {
+  const plan::PlacementSummary& p = r.placement;
+  Table table{.title = "Placing", .columns = {"", "bytes"}, .rows = {}};
+  const auto bytes = [](std::int64_t n) { return bytes_text(static_cast<double>(n)); };
+  table.rows.push_back(
+      {.label = "ranges copied to grow", .cells = {grouped(p.copies), bytes(p.copied_bytes)}});
+  table.rows.push_back(
+      {.label = "passes that slid ranges", .cells = {grouped(p.compactions), bytes(p.compaction_bytes)}});
+  table.rows.push_back(
+      {.label = "time that steps took longer", .cells = {seconds_text(seconds(p.delay)), ""}});
+  if (p.delay_fraction)
+    table.rows.push_back({.label = "share of all time", .cells = {percent(*p.delay_fraction), ""}});
+  return table;
+}
+
 Table replica_table(const RunResult& r) {
   Table table{.title = "Replicas",
               .columns = {"requests", "completed", "preemptions", "mean batch", "largest", "live", "free"},
@@ -175,6 +190,7 @@ Content run_content(const RunResult& r) {
   content.scenario = scenario_table(r.scenario);
   content.tables = {requests_table(r), latency_table(r), throughput_table(r), memory_table(r)};
   if (r.scenario.eviction) content.tables.push_back(eviction_table(r));
+  if (r.placement.any()) content.tables.push_back(placement_table(r));
   if (r.replicas.size() > 1) content.tables.push_back(replica_table(r));
   content.warnings = r.warnings;
   content.assumptions = r.assumptions;

@@ -57,18 +57,27 @@ std::vector<Setting> settings() {
   for (const policies::AllocatorEntry* entry : members()) {
     const std::string name(entry->descriptor.name);
     std::vector<std::string> variants{name};
+    const auto times = [&](const Param& param, std::vector<std::string_view> choices) {
+      std::vector<std::string> more;
+      for (const std::string& variant : variants)
+        for (const auto choice : choices)
+          more.push_back(variant + (variant.find(':') == std::string::npos ? ":" : ",") +
+                         std::string(param.name) + "=" + std::string(choice));
+      variants = more;
+    };
     for (const Param& param : entry->descriptor.params) {
-      if (!param.choices.empty()) {
-        std::vector<std::string> more;
-        for (const std::string& variant : variants)
-          for (const auto choice : param.choices)
-            more.push_back(variant + (variant == name ? ":" : ",") + std::string(param.name) + "=" +
-                           std::string(choice));
-        variants = more;
-      }
-      if (param.kind == ParamKind::kInteger)
-        for (const int value : {1, 3, 8})
-          variants.push_back(name + ":" + std::string(param.name) + "=" + std::to_string(value));
+      if (!param.choices.empty()) times(param, {param.choices.begin(), param.choices.end()});
+      if (param.kind == ParamKind::kFlag) times(param, {"true", "false"});
+    }
+    // One by one, each beside every combination of the above.
+    const std::vector<std::string> combinations = variants;
+    for (const Param& param : entry->descriptor.params) {
+      std::vector<std::string> values;
+      if (param.kind == ParamKind::kInteger) values = {"1", "3", "8"};
+      if (param.name == "factor") values = {"1", "1.3"};
+      for (const std::string& value : values)
+        for (const std::string& c : combinations)
+          variants.push_back(c + (c == name ? ":" : ",") + std::string(param.name) + "=" + value);
     }
     for (const std::string& variant : variants) {
       for (const bool block_ids : {true, false}) {
@@ -121,7 +130,8 @@ struct World {
   }
 };
 
-void expect_equal(const Allocator& a, const Allocator& b, std::int64_t requests) {
+/// `copying`: slots that copies read.
+void expect_equal(const Allocator& a, const Allocator& b, std::int64_t requests, std::int64_t copying = 0) {
   ASSERT_EQ(a.counts(), b.counts());
   ASSERT_EQ(a.counts().free + a.counts().cached + a.counts().held, a.layout().quanta);
   std::set<BlockId> held;
@@ -141,12 +151,43 @@ void expect_equal(const Allocator& a, const Allocator& b, std::int64_t requests)
   }
   // Counted from the tables: a block is held if some table names it.
   ASSERT_EQ(a.counts().held,
-            a.layout().returns_quanta ? static_cast<std::int64_t>(held.size()) : contiguous_held);
+            a.layout().returns_quanta ? static_cast<std::int64_t>(held.size()) : contiguous_held + copying);
+}
+
+/// What costs is told alike: moves, and time that grows with what is moved. Adds what copies read to `copying`.
+void expect_equal_costs(Allocator& a, Allocator& b, std::map<RequestId, std::int64_t>& copying) {
+  const auto x = a.moves();
+  const auto y = b.moves();
+  ASSERT_TRUE(std::equal(x.begin(), x.end(), y.begin(), y.end()));
+  if (!a.layout().costs) {
+    ASSERT_TRUE(x.empty());
+    return;
+  }
+  std::map<RequestId, core::RangeMove> latest;  // a range may slide, then be copied
+  for (const core::RangeMove& move : x) {
+    if (latest.count(move.request) != 0) {
+      ASSERT_EQ(latest[move.request].to, move.from);
+    }
+    latest[move.request] = move;
+    ASSERT_TRUE(move.slides ? move.to < move.from && move.slots == move.from_slots
+                            : move.slots > move.from_slots);
+    if (!move.slides) copying[move.request] = move.from_slots;
+  }
+  for (const auto& [r, move] : latest) {
+    ASSERT_EQ(a.table(r).front(), move.to);
+    ASSERT_GE(a.table_quanta(r), move.slots);  // more where it grew in place after that
+  }
+  const auto tokens = static_cast<std::int64_t>(x.size()) * 7;
+  const Ticks delay = a.take_delay(tokens);
+  ASSERT_EQ(delay, b.take_delay(tokens));
+  ASSERT_EQ(delay.count > 0, tokens > 0);
 }
 
 TEST_P(AllocatorConformance, EqualsItsModelAndConserves) {
   std::int64_t let_go = 0;
+  std::int64_t moved = 0;
   bool returns_quanta = false;
+  bool costs = false;
   for (std::uint64_t seed = 1; seed <= 60; ++seed) {
     SCOPED_TRACE(GetParam().component + " seed " + std::to_string(seed));
     Random random(seed, "allocator conformance");
@@ -154,6 +195,7 @@ TEST_P(AllocatorConformance, EqualsItsModelAndConserves) {
     Allocator& fast = *world.fast;
     Allocator& model = *world.model;
     returns_quanta = fast.layout().returns_quanta;
+    costs = fast.layout().costs;
     ASSERT_EQ(fast.layout().token_bytes, 6);
     ASSERT_EQ(fast.layout().cells_per_token, 2);
     ASSERT_EQ(fast.layout().metadata_bytes, 1);
@@ -164,6 +206,18 @@ TEST_P(AllocatorConformance, EqualsItsModelAndConserves) {
     // Requests that follow courses: they let go of any block, and nobody finds what they wrote.
     const bool courses = seed % 3 == 0 && !GetParam().prefix_cache && fast.layout().returns_quanta;
     std::map<RequestId, Life> running;
+    std::map<RequestId, std::int64_t> copying;  // slots that the copy of a request's range reads
+    const auto reads = [&] {
+      std::int64_t sum = 0;
+      for (const auto& [r, slots] : copying) sum += slots;
+      return sum;
+    };
+    const auto end_copies = [&] {
+      if (copying.empty()) return;
+      fast.end_copies();
+      model.end_copies();
+      copying.clear();
+    };
     std::set<RequestId> ended;
     std::map<RequestId, std::int64_t> come_back;  // tokens that those who were preempted have to compute
     // Few requests come back often: what they find has been made by several of their admissions.
@@ -175,6 +229,8 @@ TEST_P(AllocatorConformance, EqualsItsModelAndConserves) {
         continue;
       }
       const std::int64_t last = world.workload.final_tokens(r);
+      // The step ends; nobody leaves or grows further before his copy has.
+      if (copying.count(r) != 0 || random.chance(1, 4)) end_copies();
       if (running.count(r) == 0) {  // admission, with some of its prompt
         const std::int64_t goal =
             std::max<std::int64_t>(world.workload.input[static_cast<std::size_t>(r)], come_back[r]);
@@ -190,8 +246,13 @@ TEST_P(AllocatorConformance, EqualsItsModelAndConserves) {
         ASSERT_EQ(admitted, model.admit(r, expected, tokens));
         if (!admitted) {
           ASSERT_EQ(fast.counts(), before);
+          if (GetParam().component.find("reserve=oracle,compact=on-refusal") != std::string::npos) {
+            ASSERT_LT(before.free, last);  // truly too little
+          }
           continue;
         }
+        expect_equal_costs(fast, model, copying);
+        moved += static_cast<std::int64_t>(fast.moves().size());
         running[r] = {tokens, {}};
       } else if (random.chance(1, 6)) {  // end or preemption
         const std::int64_t written = running[r].tokens;
@@ -204,7 +265,7 @@ TEST_P(AllocatorConformance, EqualsItsModelAndConserves) {
           model.forget(r);
           ended.insert(r);
         }
-        expect_equal(fast, model, 40);
+        expect_equal(fast, model, 40, reads());
         continue;
       } else if (courses && random.chance(1, 3)) {
         std::vector<std::int32_t> blocks;
@@ -214,7 +275,7 @@ TEST_P(AllocatorConformance, EqualsItsModelAndConserves) {
         let_go += static_cast<std::int64_t>(blocks.size());
         fast.let_go(r, blocks);
         model.let_go(r, blocks);
-        expect_equal(fast, model, 40);
+        expect_equal(fast, model, 40, reads());
         continue;
       } else if (!courses && random.chance(1, 6)) {
         const std::int64_t sink = random.between(0, 9);
@@ -227,7 +288,7 @@ TEST_P(AllocatorConformance, EqualsItsModelAndConserves) {
         if (a.count > 0) {
           ASSERT_EQ(a.first, b.first);
         }
-        expect_equal(fast, model, 40);
+        expect_equal(fast, model, 40, reads());
         continue;
       } else {  // more tokens
         const std::int64_t tokens =
@@ -240,29 +301,47 @@ TEST_P(AllocatorConformance, EqualsItsModelAndConserves) {
         if (tokens == running[r].tokens + 1) {  // as a request that decodes does
           const bool due =
               fast.growth_tokens() > 0 && running[r].tokens == quanta * fast.layout().quantum_tokens;
-          ASSERT_EQ(grown, !due || before.free + before.cached > 0);
-          ASSERT_EQ(fast.table_quanta(r), quanta + (due && grown ? 1 : 0));
+          if (fast.growth_tokens() >= 0) {
+            ASSERT_EQ(grown, !due || before.free + before.cached > 0);
+            ASSERT_EQ(fast.table_quanta(r), quanta + (due && grown ? 1 : 0));
+          }
         }
         if (!grown) {
           ASSERT_EQ(fast.counts(), before);
+          ASSERT_EQ(fast.table_quanta(r), quanta);
           continue;
         }
+        if (fast.growth_tokens() < 0) {
+          ASSERT_EQ(fast.next_growth(r), fast.table_quanta(r));
+          ASSERT_EQ(fast.next_growth(r), model.next_growth(r));
+          ASSERT_GE(fast.next_growth(r), tokens);
+          if (tokens <= quanta) {
+            ASSERT_EQ(fast.counts(), before);
+          }
+        }
+        expect_equal_costs(fast, model, copying);
+        moved += static_cast<std::int64_t>(fast.moves().size());
         running[r].tokens = tokens;
       }
       fast.publish(r, running[r].tokens);
       model.publish(r, running[r].tokens);
-      expect_equal(fast, model, 40);
+      expect_equal(fast, model, 40, reads());
       if (HasFatalFailure()) return;
     }
+    end_copies();
     for (const auto& [r, life] : running) {
       fast.release(r, life.tokens);
       model.release(r, life.tokens);
     }
-    expect_equal(fast, model, 40);
+    expect_equal(fast, model, 40, reads());
     ASSERT_EQ(fast.counts().held, 0);
     if (HasFatalFailure()) return;
   }
   EXPECT_EQ(let_go > 0, returns_quanta && !GetParam().prefix_cache);
+  // Ranges of one length leave no gap that is too short.
+  if (!returns_quanta && GetParam().component.find("reserve=max") == std::string::npos) {
+    EXPECT_EQ(moved > 0, costs);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Catalogue, AllocatorConformance, testing::ValuesIn(settings()),

@@ -240,6 +240,7 @@ TEST(Replay, EqualsFootprintBlockByBlock) {
   for (std::uint64_t seed = 1; seed <= 60; ++seed) {
     const auto c = test::draw_case(seed);
     if (!c->keep.evicts()) continue;
+    c->take_courses();
     c->prefix_cache = false;
     c->workload.prefix = nullptr;
     const std::string text = c->keep.sink == 0 ? "window:window=" + std::to_string(c->keep.recent)

@@ -137,6 +137,7 @@ struct CourseCase {
 CourseCase draw(std::uint64_t seed) {
   CourseCase out{test::draw_case(seed), {}, {}};
   RandomCase& c = *out.base;
+  c.take_courses();
   c.keep = {};
   c.prefix_cache = false;
   c.workload.prefix = nullptr;
@@ -199,6 +200,7 @@ TEST(CourseRuns, KeepRuleEqualsCourses) {
   for (std::int64_t seed = 1; seed <= cases(400); ++seed) {
     const auto c = test::draw_case(static_cast<std::uint64_t>(seed));
     if (!c->keep.evicts()) continue;
+    c->take_courses();
     ++evicting;
     SCOPED_TRACE("seed " + std::to_string(seed) + " " + c->allocator);
     c->prefix_cache = false;

@@ -49,10 +49,12 @@ TEST(Differential, FastEqualsNaive) {
     SCOPED_TRACE("seed " + std::to_string(seed) + " " + c->allocator);
     ASSERT_EQ(observe_run(*c, true), observe_run(*c, false, nullptr, &coverage));
   }
-  for (const std::int64_t count : {coverage.caused, coverage.waited_in_time, coverage.rejected,
-                                   coverage.preempted, coverage.hits, coverage.rehits, coverage.refused,
-                                   coverage.in_runs, coverage.in_stretches, coverage.drops, coverage.let_go})
+  for (const std::int64_t count :
+       {coverage.caused, coverage.waited_in_time, coverage.rejected, coverage.preempted, coverage.hits,
+        coverage.rehits, coverage.refused, coverage.in_runs, coverage.in_stretches, coverage.drops,
+        coverage.let_go, coverage.copies, coverage.slides})
     EXPECT_GT(count, 100);
+  EXPECT_GT(coverage.empty, 20);
   coverage.print();
 }
 

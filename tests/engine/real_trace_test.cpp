@@ -49,7 +49,14 @@ TEST(RealTraces, FastEqualsNaiveOnTheAzureHour) {
            {kLatency, "workload.limit=4000", "memory.pool_tokens=400000", "workload.rate_scale=1/8"},
            {kLatency, "workload.limit=2000", "memory.pool_tokens=60000",
             "memory.allocator=contiguous:reserve=pow2", "engine.max_model_len=16384",
-            "eviction=window:window=100"}}) {
+            "eviction=window:window=100"},
+           {kLatency, "workload.limit=2000", "memory.pool_tokens=40000",
+            "memory.allocator=contiguous:fit=best,reserve=oracle,compact=on-refusal"},
+           {kLatency, "workload.limit=1500", "memory.pool_tokens=20000", "memory.allocator=growing:slack=32",
+            "workload.rate_scale=2"},
+           {kLatency, "workload.limit=600", "memory.pool_tokens=16000",
+            "memory.allocator=growing:factor=1.25,step=16,in_place=false,compact=on-refusal",
+            "workload.rate_scale=2", "eviction=streaming-llm:sink=4,recent=300"}}) {
     SCOPED_TRACE(sets[2] + " " + sets[3 < sets.size() ? 3 : 2]);
     EXPECT_TRUE(everything(azure, sets, false) == everything(azure, sets, true));
   }

@@ -3,6 +3,8 @@
 // on_steps).
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <map>
 #include <vector>
 
@@ -31,10 +33,25 @@ class CellWalker final : public core::Observer {
     Sequence& s = sequences_[at(g.request)];
     if (layout_.returns_quanta) {
       for (const BlockId b : g.blocks) fresh(s, b);
-    } else {  // one block as long as the reservation
+    } else {  // one block as long as the range
       s.blocks = {g.request};
-      written_[g.request].assign(at(g.quanta), false);
+      if (g.first_block == 0) written_[g.request].clear();
+      written_[g.request].resize(at(g.first_block + g.quanta), false);
     }
+  }
+  /// What a copy reads is told apart until the copy ends; what it writes is not written before.
+  void on_move(const core::Move& m) override {
+    if (m.range.slides) return;
+    read_[m.range.request] = written_[m.range.request];
+    copied_[m.range.request] = m.copied;
+    written_[m.range.request].assign(at(m.range.slots), false);
+  }
+  void on_copies_end(SimTime /*time*/, std::span<const core::Move> copies,
+                     const core::PoolCounts& pool) override {
+    for (const core::Move& m : copies)
+      for (std::int64_t cell = 0; cell < m.copied; ++cell) written_[m.range.request][at(cell)] = true;
+    read_.clear();
+    pool_ = pool;
   }
   void on_decode_grants(std::span<const core::DecodeGrant> grants) override {
     for (const auto& g : grants) fresh(sequences_[at(g.request)], g.block);
@@ -96,6 +113,13 @@ class CellWalker final : public core::Observer {
       }
       const bool shares_quantum = layout_.returns_quanta && used > 0;
       counts[index(shares_quantum ? State::kTail : State::kInternal)] += never;
+    }
+    for (const auto& [r, written] : read_) {
+      for (std::size_t cell = 0; cell < written.size(); ++cell) {
+        const bool source = static_cast<std::int64_t>(cell) < copied_.at(r);
+        EXPECT_EQ(source, written[cell]);
+        ++counts[index(source ? State::kLive : State::kInternal)];
+      }
     }
     counts[index(State::kCached)] = pool_.cached * layout_.quantum_tokens;
     counts[index(refused_ ? State::kStranded : State::kFree)] = pool_.free * layout_.quantum_tokens;
@@ -159,6 +183,8 @@ class CellWalker final : public core::Observer {
   core::KeepRule keep_;
   std::vector<Sequence> sequences_;
   std::map<BlockId, std::vector<bool>> written_;
+  std::map<RequestId, std::vector<bool>> read_;  ///< old ranges of copies, by request
+  std::map<RequestId, std::int64_t> copied_;
   core::PoolCounts pool_{};
   bool refused_{false};
 };

@@ -11,6 +11,7 @@
 
 #include "simulator/observe/integral.h"
 #include "simulator/observe/ledger.h"
+#include "simulator/observe/placement.h"
 #include "simulator/observe/requests.h"
 #include "simulator/observe/timeline.h"
 #include "tests/support/random_case.h"
@@ -34,7 +35,12 @@ class Coverage final : public core::Observer {
     if (a.hit_tokens > 0) ++(a.again ? rehits : hits);
     if (a.again && a.hit_tokens > 0 && a.hit_tokens < preempted_at_[a.request] / 2) ++partial_rehits;
   }
-  void on_pass_end(const core::Pass& pass) override { refused += pass.refused ? 1 : 0; }
+  void on_move(const core::Move& move) override { ++(move.range.slides ? slides : copies); }
+  void on_grant(const core::Grant& grant) override { in_place += grant.first_block > 0 ? 1 : 0; }
+  void on_pass_end(const core::Pass& pass) override {
+    refused += pass.refused ? 1 : 0;
+    empty += pass.load.requests == 0 ? 1 : 0;
+  }
   void on_steps(const core::Steps& steps) override { in_runs += steps.series.steps - 1; }
   void on_stretch(const core::Stretch& stretch) override {
     in_runs += stretch.series.steps - 1;
@@ -60,6 +66,9 @@ class Coverage final : public core::Observer {
                                              {"steps in runs", in_runs},
                                              {"blocks granted in stretches", in_stretches},
                                              {"drops", drops},
+                                             {"ranges copied", copies},
+                                             {"ranges slid", slides},
+                                             {"passes that left nobody", empty},
                                              {"blocks let go", let_go}})
       std::printf("%s %lld; ", name.c_str(), static_cast<long long>(count));
     std::printf("\n");
@@ -67,8 +76,10 @@ class Coverage final : public core::Observer {
   std::int64_t rejected{0}, preempted{0}, hits{0}, rehits{0}, refused{0}, in_runs{0}, drops{0}, let_go{0};
   const core::Workload* workload{nullptr};    ///< of the run that is observed
   std::int64_t caused{0}, waited_in_time{0};  ///< arrivals after others: by their end, by their own time
-  std::int64_t in_stretches{0};               ///< blocks granted in stretches
-  std::int64_t partial_rehits{0};             ///< most of what had been written was handed out again
+  std::int64_t copies{0}, slides{0}, in_place{0};
+  std::int64_t empty{0};           ///< passes that preempted everybody
+  std::int64_t in_stretches{0};    ///< blocks granted in stretches
+  std::int64_t partial_rehits{0};  ///< most of what had been written was handed out again
 
  private:
   std::map<RequestId, std::int64_t> preempted_at_;
@@ -87,7 +98,8 @@ inline std::string observe_run(
   observe::Timeline timeline(SimTime{Ticks{1 << 22}}, 7);
   observe::Ledger ledger(c.workload, allocator.value()->layout(), c.keep, {&integrals, &peak, &timeline});
   observe::RequestRecords records(c.workload.size());
-  std::vector<core::Observer*> observers{&ledger, &records};
+  observe::PlacementRecords placement;
+  std::vector<core::Observer*> observers{&ledger, &records, &placement};
   if (beside)
     for (core::Observer* o : beside(allocator.value()->layout(), ledger)) observers.push_back(o);
   if (coverage != nullptr) {
@@ -128,6 +140,10 @@ inline std::string observe_run(
   put(ledger.evictions().tokens);
   put(ledger.evictions().blocks_let_go);
   put(ledger.evictions().hole_cells_peak);
+  const observe::PlacementCounts& placed = placement.counts();
+  for (const std::int64_t n :
+       {placed.copies, placed.copied_tokens, placed.compactions, placed.slid_tokens, placed.delay.count})
+    put(n);
   for (const auto& bin : timeline.bins())
     for (std::size_t row = 0; row < observe::kTimelineRows; ++row) {
       put(bin.value_ticks[row]);

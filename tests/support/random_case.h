@@ -31,6 +31,10 @@ struct RandomCase {
   bool prefix_cache{true};
   bool block_ids{true};  ///< false: the allocator that serves may keep its books without
 
+  /// Requests will follow courses: no memory that grows where it pleases; ranges that slide instead.
+  void take_courses() {
+    if (allocator.rfind("growing", 0) == 0) allocator = "contiguous:reserve=oracle,compact=on-refusal";
+  }
   [[nodiscard]] Result<std::unique_ptr<core::Allocator>> make_allocator(bool model) const {
     KVPLAN_TRY(const Choice choice,
                parse_component(allocator, "allocator", policies::allocator_descriptors()));
@@ -99,6 +103,22 @@ inline void draw_turns(std::uint64_t seed, core::Workload& workload) {
   });
 }
 
+/// One range per request: reserved or growing, with sliding or without. Copies are slow enough to tell.
+inline std::string draw_range_allocator(Random& random) {
+  constexpr std::array<const char*, 3> kFits{"first", "best", "next"};
+  constexpr std::array<const char*, 3> kReserves{"oracle", "max", "pow2"};
+  const std::string fit = std::string("fit=") + kFits[random.below(3)];
+  const std::string compaction =
+      random.chance(1, 2)
+          ? ",compact=on-refusal,copy_bandwidth=" + std::to_string(random.between(1, 9)) + "e8"
+          : "";
+  if (random.chance(1, 2)) return "contiguous:" + fit + ",reserve=" + kReserves[random.below(3)] + compaction;
+  return "growing:" + fit + (random.chance(1, 2) ? ",in_place=false" : "") +
+         ",slack=" + std::to_string(random.chance(1, 2) ? 0 : random.between(0, 40)) +
+         (random.chance(1, 2) ? ",factor=1" + std::string(random.chance(1, 2) ? "" : ".37") : "") +
+         ",step=" + std::to_string(random.chance(1, 2) ? 1 : random.between(1, 30)) + compaction;
+}
+
 inline std::unique_ptr<RandomCase> draw_case(std::uint64_t seed) {
   Random random(seed, "differential");
   auto result = std::make_unique<RandomCase>();
@@ -132,9 +152,8 @@ inline std::unique_ptr<RandomCase> draw_case(std::uint64_t seed) {
     c.keep.recent = random.between(1, random.chance(1, 2) ? 10 : 120);
   }
 
-  if (random.chance(1, 4)) {
-    constexpr std::array<const char*, 3> kReserves{"oracle", "max", "pow2"};
-    c.allocator = std::string("contiguous:reserve=") + kReserves[random.below(3)];
+  if (random.chance(1, 3)) {
+    c.allocator = draw_range_allocator(random);
     c.pool.tokens = random.between(random.chance(1, 2) ? final_most : 30, 4 * final_most + 60);
     c.prefix_cache = false;
   } else {

@@ -99,6 +99,7 @@ event_log::Fact least_fact() {
   if (auto* grant = std::get_if<event_log::Grant>(&fact)) grant->quanta = 1;
   if (auto* chunk = std::get_if<event_log::Chunk>(&fact)) chunk->tokens = 1;
   if (auto* run = std::get_if<event_log::StepRun>(&fact)) run->steps = 1;
+  if (auto* move = std::get_if<event_log::Move>(&fact)) move->slots = 1;
   return fact;
 }
 

@@ -108,4 +108,61 @@ inline std::pair<event_log::Header, std::vector<event_log::Record>> hand_made_co
   return {std::move(header), std::move(records)};
 }
 
+/// Ranges that move, worked out by hand: a memory of 12 slots, first fit. Request 0 gets 2 slots for its prompt and is
+/// copied behind request 1 to 4 slots when it has a token more, and so is request 1; in that step both places of both
+/// are held. When request 1 has ended, 4 slots are free on both sides of request 0, which slides down so that request 2
+/// has its 6.
+inline std::pair<event_log::Header, std::vector<event_log::Record>> hand_made_move_log() {
+  const event_log::Header header{.writer = "fuzz",
+                                 .quantum_tokens = 1,
+                                 .token_bytes = 1,
+                                 .capacity_bytes = 12,
+                                 .quanta = 12,
+                                 .returns_quanta = false,
+                                 .allocator = "growing",
+                                 .scenario = {},
+                                 .trace_digest = {}};
+  const std::vector<event_log::Record> records{
+      {event_log::Arrival{0, 0, 2, 3, true}, {}},
+      {event_log::Arrival{0, 1, 2, 2, true}, {}},
+      {event_log::PassBegin{0}, {}},
+      {event_log::Admit{0, {}, {}}, {}},
+      {event_log::Grant{0, 0, 2, {}}, {.places = {0}}},
+      {event_log::Chunk{0, 0, 2}, {}},
+      {event_log::Admit{1, {}, {}}, {}},
+      {event_log::Grant{1, 0, 2, {}}, {.places = {2}}},
+      {event_log::Chunk{1, 0, 2}, {}},
+      with_totals(event_log::PassEnd{false}, {0, 0, 4, 0, 0, 0, 0, 0, 0, 8}, 2),
+      {event_log::StepRun{0, 10, 0, 1}, {}},
+      with_totals(event_log::StepEnd{10, {}}, {0, 4, 0, 0, 0, 0, 0, 0, 0, 8}),
+      {event_log::FirstToken{0}, {}},
+      {event_log::FirstToken{1}, {}},
+      with_totals(event_log::Settled{10}, {0, 4, 0, 0, 0, 0, 0, 0, 0, 8}),
+      {event_log::PassBegin{10}, {}},
+      {event_log::Move{0, 2, 4, false}, {.places = {4}}},
+      {event_log::Move{1, 2, 4, false}, {.places = {8}}},  // of which it needs one more
+      with_totals(event_log::PassEnd{false}, {0, 4, 7, 0, 0, 0, 1, 0, 0, 0}, 2),
+      {event_log::StepRun{10, 10, 0, 1}, {}},
+      {event_log::Arrival{15, 2, 6, 1, true}, {}},
+      with_totals(event_log::StepEnd{20, {1}}, {0, 6, 1, 0, 0, 0, 1, 0, 0, 4}),
+      {event_log::Finish{1, 3}, {}},
+      with_totals(event_log::Settled{20}, {0, 3, 1, 0, 0, 0, 0, 0, 0, 8}),
+      {event_log::PassBegin{20}, {}},
+      {event_log::Move{0, 3, 4, true}, {.places = {0}}},
+      {event_log::Admit{2, {}, {}}, {}},
+      {event_log::Grant{2, 0, 5, {}}, {.places = {4}}},
+      {event_log::Grant{2, 5, 1, {}}, {.places = {4}}},  // in place
+      {event_log::Chunk{2, 0, 6}, {}},
+      with_totals(event_log::PassEnd{false}, {0, 3, 7, 0, 0, 0, 0, 0, 0, 2}, 2),
+      {event_log::StepRun{20, 10, 0, 1}, {}},
+      with_totals(event_log::StepEnd{30, {0, 2}}, {0, 10, 0, 0, 0, 0, 0, 0, 0, 2}),
+      {event_log::Finish{0, 4}, {}},
+      {event_log::FirstToken{2}, {}},
+      {event_log::Finish{2, 6}, {}},
+      with_totals(event_log::Settled{30}, {0, 0, 0, 0, 0, 0, 0, 0, 0, 12}),
+      {event_log::End{30}, {}},
+  };
+  return {header, records};
+}
+
 }  // namespace kvplan::test

@@ -171,6 +171,12 @@ bool hit_less(WholeLog& log, Random& random, std::string& what) {
   });
 }
 
+// ---- ranges that move ----
+
+bool slide_or_copy(WholeLog& log, Random& random, std::string& what) {
+  return on_a<Move>(log, random, what, kAny, [](Move& f) { f.slides = !f.slides; });
+}
+
 // ---- courses ----
 
 constexpr auto kHasNumbers = [](const Course& f) { return !f.drops.empty(); };
@@ -296,7 +302,7 @@ bool a_place_that_is_held(WholeLog& log, Random& random, std::string& what) {
   return true;
 }
 
-constexpr std::array<Mutation, 59> kMutations{{
+constexpr std::array<Mutation, 64> kMutations{{
     {"lose a fact", lose_a_fact},
     {"repeat a fact", repeat_a_fact},
     {"lose a finish", lose<Finish>},
@@ -334,6 +340,11 @@ constexpr std::array<Mutation, 59> kMutations{{
     {"another pass", shift<&PassBegin::time, PassBegin>},
     {"less written at a finish", shift<&Finish::written, Finish>},
     {"less written at a preemption", shift<&Preempt::written, Preempt>},
+    {"lose a move", lose<Move>},
+    {"swap moves", swap_requests<Move>},
+    {"another slot moved", shift<&Move::copied, Move>},
+    {"another length of a moved range", shift<&Move::slots, Move>},
+    {"slide or copy", slide_or_copy},
     {"lose a course", lose<Course>},
     {"lose blocks let go", lose<LetGo>},
     {"swap blocks let go", swap_requests<LetGo>},

@@ -50,8 +50,8 @@ WholeLog read_log(const std::string& bytes);
 std::string write_log(const WholeLog& log);
 
 /// Paged with and without prefix caching, a threshold, few seats, contiguous with each reservation, window
-/// and streaming-llm on both, courses with holes and with reuse on both: from roomy to one that preempts all
-/// the time. For random_trace.
+/// and streaming-llm on both, courses with holes and with reuse on both, ranges that slide, grow and are copied:
+/// from roomy to one that preempts all the time. For random_trace.
 std::vector<LogCase> small_cases();
 
 }  // namespace kvplan::test

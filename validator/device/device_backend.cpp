@@ -9,6 +9,8 @@ namespace {
 
 /// Longest stretch that one group of threads works on; ranges are cut, quanta are not.
 constexpr std::int64_t kLongest = 4096;
+/// Cells that are moved at once.
+constexpr std::int64_t kLongestShift = std::int64_t{1} << 20;
 
 /// Device memory for a list, made larger when a longer one comes.
 template <class T>
@@ -74,6 +76,23 @@ class DeviceBackend final : public Backend {
     return device_->stamp(cells_, writes_.data(), static_cast<std::int64_t>(cut_writes_.size()));
   }
 
+  /// By way of the host, in pieces: stretches may overlap, and few are moved.
+  Status shift(std::span<const Shift> shifts) override {
+    for (const Shift& s : shifts) {
+      for (std::int64_t done = 0; done < s.cells;) {
+        const std::int64_t cells = std::min(s.cells - done, kLongestShift);
+        const std::int64_t at =
+            s.to <= s.from ? done : s.cells - done - cells;  // nothing is written before it is read
+        shifted_.resize(static_cast<std::size_t>(cells));
+        const std::int64_t bytes = cells * static_cast<std::int64_t>(sizeof(Stamp));
+        KVPLAN_TRY_DO(device_->download(shifted_.data(), cells_ + s.from + at, bytes));
+        KVPLAN_TRY_DO(device_->upload(cells_ + s.to + at, shifted_.data(), bytes));
+        done += cells;
+      }
+    }
+    return Done{};
+  }
+
   Result<CellCounts> recount(std::span<const View> views, std::span<const Holding> holdings,
                              std::span<const Mark> marks) override {
     cut_views_.clear();
@@ -103,6 +122,7 @@ class DeviceBackend final : public Backend {
   std::unique_ptr<Device> device_;
   Stamp* cells_{nullptr};
   std::int64_t bytes_{0};
+  std::vector<Stamp> shifted_;
   std::vector<Write> cut_writes_;
   std::vector<View> cut_views_;
   Buffer<Write> writes_{*device_};

@@ -39,7 +39,12 @@ Status Arena::reserve() {
 void Arena::add_pieces(const Request& r, std::int64_t from, std::int64_t to, Pieces& pieces) {
   if (from >= to) return;
   if (!header_.returns_quanta) {
-    pieces.push_back({r.range_first + from, to - from, r.id});
+    for (const RangePart& part : r.range_parts) {
+      const std::int64_t begin = std::max(from, part.first_token);
+      const std::int64_t end = std::min(to, part.first_token + part.cells);
+      if (begin < end)
+        pieces.push_back({part.first_cell + begin - part.first_token, end - begin, r.id, begin});
+    }
     return;
   }
   const std::int64_t q = header_.quantum_tokens;
@@ -71,9 +76,10 @@ void Arena::add_view(const Piece& piece) {
   } else if (piece.request >= 0) {
     const Request& r = requests_.at(piece.request);
     view.content = content_of(event_log::own_key(r.id, 0), r.range_generation);
-    view.first_offset = piece.first_cell - r.range_first;
+    view.first_offset = piece.first_token;
     view.use = Use::kHeld;
-    holdings_.push_back(holding_of(r, 0));
+    // All that a copy reads is kept until it ends, and nothing else is awaited there.
+    holdings_.push_back(piece.read < 0 ? holding_of(r, 0) : Holding{0, 0, 0, piece.read});
   }
   view.holdings = static_cast<std::int32_t>(holdings_.size()) - view.first_holding;
   views_.push_back(view);
@@ -92,7 +98,9 @@ Status Arena::change(const Pieces& before, const std::function<void()>& f, const
   KVPLAN_TRY(const CellCounts were, recount(before));
   counts_ -= were;
   writes_.clear();
+  shifts_.clear();
   f();
+  if (!shifts_.empty()) KVPLAN_TRY_DO(backend_.shift(shifts_));
   if (!writes_.empty()) KVPLAN_TRY_DO(backend_.write(writes_));
   KVPLAN_TRY(const CellCounts are, recount(after));
   counts_ += are;
@@ -106,7 +114,8 @@ Result<CellCounts> Arena::scan_all() {
   } else {
     for (const auto& [first, cells] : range_places_->free()) pieces.push_back({first, cells, -1});
     for (const auto& [first, request] : ranges_)
-      pieces.push_back({first, requests_.at(request).range_cells, request});
+      for (const Piece& piece : range_pieces(requests_.at(request))) pieces.push_back(piece);
+    for (const Source& source : sources_) add_source(source, pieces);
   }
   return recount(pieces);
 }
@@ -191,39 +200,6 @@ Status Arena::forget(std::int64_t q) {
   return change(pieces, give_up, pieces);
 }
 
-// ---- ranges ----
-
-Result<bool> Arena::take_range(Request& r, std::int64_t cells) {
-  const std::int64_t first = range_places_->take(cells);
-  if (first < 0) return false;
-  const Pieces before{{first, cells, -1}};
-  const Pieces after{{first, cells, r.id}};
-  const auto grant = [&] {
-    r.range_first = first;
-    r.range_cells = cells;
-    r.range_generation = ++generations_;
-    ranges_.emplace(first, r.id);
-  };
-  KVPLAN_TRY_DO(change(before, grant, after));
-  return true;
-}
-
-Status Arena::give_range_back(Request& r) {
-  if (r.range_cells == 0) return Done{};
-  const std::int64_t first = r.range_first;
-  const std::int64_t cells = r.range_cells;
-  const Pieces before{{first, cells, r.id}};
-  const Pieces after{{first, cells, -1}};
-  const auto give_back = [&] {
-    poison(first, cells);
-    ranges_.erase(first);
-    range_places_->give_back(first, cells);
-    r.range_first = -1;
-    r.range_cells = 0;
-  };
-  return change(before, give_back, after);
-}
-
 // ---- steps ----
 
 Status Arena::progress(const std::vector<Progress>& all, const std::function<void()>& f) {
@@ -244,9 +220,12 @@ Status Arena::progress(const std::vector<Progress>& all, const std::function<voi
     for (const Progress& p : all) {
       const Request& r = *p.request;
       if (!header_.returns_quanta) {
-        if (p.from < p.to)
-          writes_.push_back({r.range_first + p.from, p.to - p.from,
-                             content_of(event_log::own_key(r.id, 0), r.range_generation), p.from, 0});
+        Pieces written;
+        add_pieces(r, p.from, p.to, written);
+        for (const Piece& piece : written)
+          writes_.push_back({piece.first_cell, piece.cells,
+                             content_of(event_log::own_key(r.id, 0), r.range_generation), piece.first_token,
+                             0});
         continue;
       }
       const std::int64_t q = header_.quantum_tokens;

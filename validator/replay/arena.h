@@ -21,6 +21,12 @@
 
 namespace kvplan::validator {
 
+/// Tokens of a range that lie one behind the other. A range that grew in place has several: each lies below the one
+/// before it, since a replay's memory is the mirror image of the simulator's.
+struct RangePart {
+  std::int64_t first_token, first_cell, cells;
+};
+
 /// A request as the replay knows it.
 struct Request {
   RequestId id{0};
@@ -35,9 +41,10 @@ struct Request {
   std::unique_ptr<Course> course;  ///< since its admission, where requests follow courses
   bool sliding{false};             ///< has dropped cells since its admission
   std::int64_t sink{0}, begin{0};
-  std::vector<std::int64_t> table;  ///< quanta by logical block; kGone: let go
-  std::int64_t range_first{-1}, range_cells{0};
-  std::int64_t range_place{-1};  ///< the simulator's address
+  std::vector<std::int64_t> table;               ///< quanta by logical block; kGone: let go
+  std::int64_t range_first{-1}, range_cells{0};  ///< all of it
+  std::vector<RangePart> range_parts;            ///< by token
+  std::int64_t range_place{-1};                  ///< the simulator's address
   std::uint64_t range_generation{0};
   // Of the pass and step in progress:
   std::int64_t chunk{0};
@@ -92,6 +99,16 @@ class Arena {
   // One range per request. `take_range` returns false where nothing fits.
   Result<bool> take_range(Request& request, std::int64_t cells);
   Status give_range_back(Request& request);
+  /// `cells` more at the end that is the low one here. False: they are not free.
+  Result<bool> grow_range(Request& request, std::int64_t cells);
+  /// Moves the range up to the next one that is held. Returns how far: 0 where nothing is free there.
+  Result<std::int64_t> slide_range(Request& request);
+  /// A longer range for the request, into which the first `copied` tokens are moved by `end_copies`; the old one is
+  /// held until then. False: nothing fits.
+  Result<bool> copy_range(Request& request, std::int64_t cells, std::int64_t copied);
+  Status end_copies();
+  /// Is its range read or written by a copy that has not ended?
+  [[nodiscard]] bool in_copy(RequestId request) const;
 
   /// The request's tokens [from, to) are written, and what it keeps may change: `change` does that; cells of
   /// tokens [drop_from, drop_to) are touched by it.
@@ -117,14 +134,25 @@ class Arena {
   struct Piece {
     std::int64_t first_cell, cells;
     RequestId request;
+    std::int64_t first_token{0};  ///< of a range
+    std::int64_t read{-1};        ///< tokens of the range that a copy reads; -1: it is the request's own
   };
   using Pieces = std::vector<Piece>;
+  /// The range that a copy reads.
+  struct Source {
+    RequestId request;
+    std::int64_t first, cells;
+    std::vector<RangePart> parts;
+    std::int64_t copied;
+  };
 
   [[nodiscard]] Piece piece_of(std::int64_t q) const {
     return {q * header_.quantum_tokens, header_.quantum_tokens, -1};
   }
   /// Adds the stretches of the request's tokens [from, to), each quantum once.
   void add_pieces(const Request& request, std::int64_t from, std::int64_t to, Pieces& pieces);
+  [[nodiscard]] Pieces range_pieces(const Request& request) const;
+  static void add_source(const Source& source, Pieces& pieces);
   void add_view(const Piece& piece);
   // arena_courses.cpp
   void add_track_views(const Piece& piece);
@@ -145,9 +173,11 @@ class Arena {
   std::vector<std::int64_t> free_;
   std::optional<RangePlaces> range_places_;   ///< where memory is ranges
   std::map<std::int64_t, RequestId> ranges_;  ///< held ranges by first cell
+  std::vector<Source> sources_;               ///< of copies that have not ended
   std::uint64_t generations_{0};
   std::vector<std::uint64_t> touched_;  ///< by quantum: the latest change that looked at it
   std::uint64_t change_{0};
+  std::vector<Shift> shifts_;  ///< done before the writes
   std::vector<Write> writes_;
   std::vector<View> views_;
   std::vector<Holding> holdings_;

@@ -37,7 +37,7 @@ void Arena::add_track_views(const Piece& piece) {
     const Request& r = requests_.at(piece.request);
     const std::uint64_t content = content_of(event_log::own_key(r.id, 0), r.range_generation);
     for (std::int64_t i = 0; i < piece.cells; ++i)  // every slot is a quantum
-      add_quantum_views(r, piece.first_cell + i - r.range_first, 1, piece.first_cell + i, content);
+      add_quantum_views(r, piece.first_token + i, 1, piece.first_cell + i, content);
     return;
   }
   for (std::int64_t track = 0; track < tracks_; ++track) {
@@ -77,7 +77,7 @@ Status Arena::follow(const std::vector<Followed>& all, const std::function<void(
   Pieces pieces;
   for (const Followed& p : all) {
     if (!header_.returns_quanta) {
-      pieces.push_back({p.request->range_first, p.request->range_cells, p.request->id});
+      for (const Piece& piece : range_pieces(*p.request)) pieces.push_back(piece);
       continue;
     }
     for (const std::int64_t quantum : p.request->table)

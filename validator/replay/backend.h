@@ -23,6 +23,8 @@ class Backend {
   [[nodiscard]] virtual std::int64_t reserved_bytes() const = 0;
   /// Writes stretches that do not overlap. REQUIRES: they are inside what was reserved.
   virtual Status write(std::span<const Write> writes) = 0;
+  /// Moves what is in memory, one stretch after the other. REQUIRES: as for write.
+  virtual Status shift(std::span<const Shift> shifts) = 0;
   /// Cells of all views by state, from what is in memory now. REQUIRES: as for write; views name holdings by
   /// their place in `holdings`, marks by theirs in `marks`.
   virtual Result<CellCounts> recount(std::span<const View> views, std::span<const Holding> holdings,

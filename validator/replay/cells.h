@@ -50,6 +50,13 @@ struct Write {
   std::int32_t poison;
 };
 
+/// A stretch of cells whose content is moved; where it was and where it goes may overlap.
+struct Shift {
+  std::int64_t from;
+  std::int64_t to;
+  std::int64_t cells;
+};
+
 enum class Use : std::int32_t { kFree, kCached, kHeld };
 
 /// A request that holds a stretch: its cell of offset i is token base + i of the request.

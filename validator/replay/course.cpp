@@ -108,6 +108,14 @@ void Course::sort_by_slot(Track& track) const {
     track.written[at(end[at(track.slot[token])]++)] = static_cast<std::int32_t>(token);
 }
 
+std::int64_t Course::slots_written(std::int64_t n) const {
+  std::int64_t slots = 0;
+  for (const Track& track : tracks_)
+    for (std::int64_t token = 0; token < n; ++token)
+      slots = std::max<std::int64_t>(slots, track.slot[at(token)] + 1);
+  return slots;
+}
+
 Mark Course::mark(std::int64_t t, std::int64_t slot, std::int64_t n) const {
   Mark mark{-1, 0, 0};
   if (slot >= s_.final_tokens) return mark;

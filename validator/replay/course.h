@@ -36,6 +36,8 @@ class Course {
   [[nodiscard]] std::int64_t slot(std::int64_t track, std::int64_t token) const {
     return tracks_[at(track)].slot[at(token)];
   }
+  /// Slots that are written once n tokens are, in the track with most.
+  [[nodiscard]] std::int64_t slots_written(std::int64_t n) const;
   /// What is expected in a slot of a track after n tokens.
   [[nodiscard]] Mark mark(std::int64_t track, std::int64_t slot, std::int64_t n) const;
   /// The digest of what is kept after n tokens, as claims have it.

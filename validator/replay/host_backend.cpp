@@ -1,3 +1,4 @@
+#include <cstring>
 #include <new>
 #include <vector>
 
@@ -28,6 +29,13 @@ class HostBackend final : public Backend {
       for (std::int64_t i = 0; i < w.cells; ++i)
         first[i] = w.poison != 0 ? kPoison : stamp_of(w.content, w.first_offset + i);
     }
+    return Done{};
+  }
+
+  Status shift(std::span<const Shift> shifts) override {
+    for (const Shift& s : shifts)
+      std::memmove(cells_.data() + s.to, cells_.data() + s.from,
+                   static_cast<std::size_t>(s.cells) * sizeof(Stamp));
     return Done{};
   }
 

@@ -64,14 +64,31 @@ std::int64_t RangePlaces::buddy_place_for(std::int64_t length) const {
 std::int64_t RangePlaces::take(std::int64_t length) {
   const std::int64_t first = place_for(length);
   if (first < 0) return first;
-  const auto at = std::prev(free_.upper_bound(first));
+  cut(std::prev(free_.upper_bound(first)), first, length);
+  latest_first_ = first;
+  return first;
+}
+
+void RangePlaces::cut(std::map<std::int64_t, std::int64_t>::iterator at, std::int64_t first,
+                      std::int64_t length) {
   const auto [begin, free] = *at;
   KVPLAN_CHECK(first + length <= begin + free, first, length);
   free_.erase(at);
   if (first > begin) free_.emplace(begin, first - begin);
   if (first + length < begin + free) free_.emplace(first + length, begin + free - first - length);
-  latest_first_ = first;
-  return first;
+}
+
+std::int64_t RangePlaces::free_at(std::int64_t first) const {
+  const auto behind = free_.upper_bound(first);
+  if (behind == free_.begin()) return 0;
+  const auto [begin, length] = *std::prev(behind);
+  return std::max<std::int64_t>(begin + length - first, 0);
+}
+
+bool RangePlaces::take_at(std::int64_t first, std::int64_t length) {
+  if (first < 0 || free_at(first) < length) return false;
+  cut(std::prev(free_.upper_bound(first)), first, length);
+  return true;
 }
 
 void RangePlaces::give_back(std::int64_t first, std::int64_t length) {

@@ -1,6 +1,7 @@
 // Comparison with what the simulator says.
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "validator/replay/replay_impl.h"
 
@@ -99,7 +100,8 @@ Status Replay::Impl::claim_places(const log::Record& record) {
   const auto& places = record.claims.places;
   const auto* const admit = std::get_if<log::Admit>(&record.fact);
   const auto* const grant = std::get_if<log::Grant>(&record.fact);
-  std::size_t due = 0;
+  const auto* const move = std::get_if<log::Move>(&record.fact);
+  std::size_t due = move != nullptr ? 1 : 0;
   if (admit != nullptr) due = admit->hit_keys.size();
   if (grant != nullptr) due = header_.returns_quanta ? static_cast<std::size_t>(grant->quanta) : 1;
   if (places.size() != due) {
@@ -108,8 +110,17 @@ Status Replay::Impl::claim_places(const log::Record& record) {
     return Done{};
   }
   if (due == 0) return Done{};
+  if (move != nullptr) {
+    claim_move(requests_.at(move->request), *move, places.front());
+    return Done{};
+  }
   Request& r = requests_.at(admit != nullptr ? admit->request : grant->request);
   if (!header_.returns_quanta) {
+    if (grant->first_block > 0 && places.front() != r.range_place) {
+      ++report_.place_mismatches;
+      note("request " + std::to_string(r.id) + " grows in place, but its address changes");
+    }
+    taken_ranges_.erase(std::exchange(r.range_place, -1));
     claim_range(r, places.front());
     return Done{};
   }
@@ -137,6 +148,17 @@ void Replay::Impl::claim_block(Quantum& quantum, std::int32_t id, bool hit) {
   } else {
     quantum.place = id;
   }
+}
+
+/// What a copy reads stays taken until its step ends.
+void Replay::Impl::claim_move(Request& r, const log::Move& move, std::int32_t address) {
+  const std::int64_t before = std::exchange(r.range_place, -1);
+  if (move.slides) {
+    taken_ranges_.erase(before);
+  } else {
+    read_ranges_.push_back(before);
+  }
+  claim_range(r, address);
 }
 
 /// Ranges do not overlap, and are the mirror image of where they are here.

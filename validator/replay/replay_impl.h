@@ -44,6 +44,7 @@ class Replay::Impl {
   Status on(const log::End& f);
   Status on(const log::Course& f);
   Status on(const log::LetGo& f);
+  Status on(const log::Move& f);
 
  private:
   /// Where in a pass and its steps the log is; says which facts may follow.
@@ -61,6 +62,7 @@ class Replay::Impl {
   void leave(Request& request);
   Status take_hit(Request& request, std::int64_t publication, log::ContentKey key);
   Status give_all_back(Request& request);
+  Status grant_range(Request& request, const log::Grant& f);
 
   // replay_courses.cpp
   [[nodiscard]] bool follows_courses() const { return !header_.track_units.empty(); }
@@ -85,6 +87,7 @@ class Replay::Impl {
   void claim_kept(const log::Record& record);
   void claim_block(Quantum& quantum, std::int32_t id, bool hit);
   void claim_range(Request& request, std::int32_t address);
+  void claim_move(Request& request, const log::Move& move, std::int32_t address);
   Status claim_totals(const log::Claims& claims, bool with_counts);
   [[nodiscard]] log::Totals totals(const CellCounts& counts) const;
   Status scan();
@@ -121,6 +124,7 @@ class Replay::Impl {
   std::vector<std::pair<std::int64_t, log::ContentKey>> unfinished_hits_;  ///< filled by the step to come
   std::unordered_set<std::int32_t> taken_ids_;                             ///< block ids in use by the claims
   std::map<std::int64_t, std::int64_t> taken_ranges_;                      ///< claimed: address -> slots
+  std::vector<std::int64_t> read_ranges_;  ///< addresses of those that copies of this step read
   std::int64_t hit_cells_read_{0}, hit_cells_right_{0};
   log::Totals peak_claimed_{}, peak_found_{};
 };

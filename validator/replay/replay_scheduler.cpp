@@ -152,14 +152,7 @@ Status Replay::Impl::on(const log::Grant& f) {
   KVPLAN_TRY_DO(check_course(*r));
   if (stopped()) return Done{};
   if (!in_order(*r, kGranted)) return contradict(f.request, "is told of out of order");
-  if (!header_.returns_quanta) {
-    if (f.first_block != 0 || r->range_cells > 0) return contradict(f.request, "is granted a second range");
-    KVPLAN_TRY(const bool placed, arena_.take_range(*r, f.quanta));
-    if (!placed)
-      return contradict(f.request,
-                        "is granted " + std::to_string(f.quanta) + " slots; no free range is that long");
-    return Done{};
-  }
+  if (!header_.returns_quanta) return grant_range(*r, f);
   const auto held = static_cast<std::int64_t>(r->table.size());
   if (f.first_block != held)
     return contradict(f.request, "is granted logical block " + std::to_string(f.first_block) + " but has " +
@@ -173,6 +166,50 @@ Status Replay::Impl::on(const log::Grant& f) {
   for (auto b = static_cast<std::int64_t>(keys.size()); b < f.quanta; ++b)
     keys.push_back(log::own_key(f.request, held + b));
   return arena_.take(*r, keys);
+}
+
+/// The first range of a request, or more of it where it is.
+Status Replay::Impl::grant_range(Request& r, const log::Grant& f) {
+  if (f.first_block != r.range_cells)
+    return contradict(r.id, "is granted slots from " + std::to_string(f.first_block) + " but has " +
+                                std::to_string(r.range_cells));
+  if (r.range_cells == 0) {
+    KVPLAN_TRY(const bool placed, arena_.take_range(r, f.quanta));
+    if (placed) return Done{};
+    return contradict(r.id, "is granted " + std::to_string(f.quanta) + " slots; no free range is that long");
+  }
+  if (arena_.in_copy(r.id)) return contradict(r.id, "grows in place while it is copied");
+  KVPLAN_TRY(const bool grown, arena_.grow_range(r, f.quanta));
+  if (grown) return Done{};
+  return contradict(r.id,
+                    "grows by " + std::to_string(f.quanta) + " slots in place, where they are not free");
+}
+
+Status Replay::Impl::on(const log::Move& f) {
+  Request* const r = running(f.request);
+  if (phase_ != Phase::kPass || r == nullptr || header_.returns_quanta || r->range_cells == 0)
+    return contradict(f.request, "moves, but holds no range in a pass");
+  if (arena_.in_copy(r->id)) return contradict(f.request, "moves while it is copied");
+  KVPLAN_TRY_DO(check_course(*r));
+  if (stopped()) return Done{};
+  const std::int64_t written = follows_courses() ? r->course->slots_written(r->written) : r->written;
+  if (f.copied != written)
+    return contradict(f.request,
+                      "has written " + std::to_string(written) + " slots, not " + std::to_string(f.copied));
+  if (f.slides) {
+    if (f.slots != r->range_cells) return contradict(f.request, "slides and is not as long as before");
+    KVPLAN_TRY(const std::int64_t distance, arena_.slide_range(*r));
+    return distance > 0 ? Status(Done{}) : contradict(f.request, "slides, but nothing is free beside it");
+  }
+  if (follows_courses()) return contradict(f.request, "is copied although it follows a course");
+  if (!in_order(*r, kGranted)) return contradict(f.request, "is told of out of order");
+  if (f.slots <= r->range_cells) return contradict(f.request, "is copied, but not to a longer range");
+  KVPLAN_TRY(const bool placed, arena_.copy_range(*r, f.slots, f.copied));
+  if (!placed)
+    return contradict(f.request,
+                      "is copied to " + std::to_string(f.slots) + " slots; no free range is that long");
+  mixed_ = true;
+  return Done{};
 }
 
 Status Replay::Impl::on(const log::Publish& f) {
@@ -221,8 +258,11 @@ Status Replay::Impl::on(const log::PassEnd& f) {
   if (preempted_ > 0 && !f.refused) return contradict("somebody was preempted although nothing was refused");
   if (f.refused && preempted_ == 0 && waiting_ == 0)
     return contradict("an allocation was refused, but nobody was preempted and nobody waits");
+  if (running_.empty() && preempted_ == 0) return contradict("a pass leaves nobody running");
   refused_ = f.refused;
-  phase_ = Phase::kDecided;
+  // Nobody is left: no step, but another pass.
+  phase_ = running_.empty() ? Phase::kIdle : Phase::kDecided;
+  work_left_ = true;
   steps_ = 0;
   return Done{};
 }

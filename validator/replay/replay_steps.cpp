@@ -1,5 +1,6 @@
 // Steps, and what happens when they end.
 #include <algorithm>
+#include <utility>
 
 #include "validator/replay/replay_impl.h"
 
@@ -80,6 +81,8 @@ Status Replay::Impl::on(const log::StepEnd& f) {
   if (f.time != now_ || last_arrival_ > now_)
     return contradict("expected the step's end at tick " + std::to_string(now_) + ", found " +
                       std::to_string(f.time));
+  KVPLAN_TRY_DO(arena_.end_copies());
+  for (const std::int64_t address : std::exchange(read_ranges_, {})) taken_ranges_.erase(address);
   std::vector<Arena::Progress> all;
   KVPLAN_TRY_DO(plan_step(f, all));
   if (stopped()) return Done{};

@@ -62,6 +62,10 @@ Fact decode_memory(const pb::Fact& fact, Ranges& ranges) {
                    m.quanta(),
                    {m.shared_keys().begin(), m.shared_keys().end()}};
     }
+    case pb::Fact::kMove:
+      return Move{ranges.request(fact.move().request(), "move.request"),
+                  ranges.tokens(fact.move().copied(), "move.copied"),
+                  ranges.in(fact.move().slots(), 1, kMostQuanta, "move.slots"), fact.move().slides()};
     case pb::Fact::kPublish:
       return Publish{ranges.request(fact.publish().request(), "publish.request"),
                      ranges.in(fact.publish().logical_block(), 0, kMostQuanta, "publish.logical_block"),

@@ -88,6 +88,13 @@ struct ToMessage {
     out.mutable_course()->set_request(f.request);
     out.mutable_course()->mutable_drops()->Add(f.drops.begin(), f.drops.end());
   }
+  void operator()(const Move& f) const {
+    auto& m = *out.mutable_move();
+    m.set_request(f.request);
+    m.set_copied(f.copied);
+    m.set_slots(f.slots);
+    m.set_slides(f.slides);
+  }
   void operator()(const LetGo& f) const {
     out.mutable_let_go()->set_request(f.request);
     out.mutable_let_go()->mutable_logical_blocks()->Add(f.logical_blocks.begin(), f.logical_blocks.end());

@@ -142,17 +142,24 @@ struct LetGo {
   RequestId request;
   std::vector<std::int32_t> logical_blocks;  ///< highest first
 };
+struct Move {
+  RequestId request;
+  std::int64_t copied;  ///< leading slots that were written
+  std::int64_t slots;   ///< of the range where it is now
+  bool slides;          ///< false: copied in the step, both ranges held until it ends
+};
 
 using Fact = std::variant<Arrival, PassBegin, Preempt, Reclaim, Admit, Grant, Publish, Chunk, PassEnd,
-                          StepRun, StepEnd, FirstToken, Drop, Finish, Settled, End, Course, LetGo>;
+                          StepRun, StepEnd, FirstToken, Drop, Finish, Settled, End, Course, LetGo, Move>;
 /// Short names, in the order of `Fact`.
 inline constexpr std::array<const char*, std::variant_size_v<Fact>> kFactNames{
-    "arrival", "pass_begin", "preempt",     "reclaim", "admit",  "grant",   "publish", "chunk",  "pass_end",
-    "steps",   "step_end",   "first_token", "drop",    "finish", "settled", "end",     "course", "let_go"};
+    "arrival", "pass_begin", "preempt", "reclaim",  "admit",       "grant", "publish",
+    "chunk",   "pass_end",   "steps",   "step_end", "first_token", "drop",  "finish",
+    "settled", "end",        "course",  "let_go",   "move"};
 
 /// What the simulator says about the moment after a fact.
 struct Claims {
-  std::vector<std::int32_t> places;  ///< block ids, or one address
+  std::vector<std::int32_t> places;  ///< block ids, or one address; of Move: the new one
   bool has_totals{false};
   Totals totals{};
   std::int64_t running{0}, waiting{0};  ///< of PassEnd

@@ -69,6 +69,8 @@ std::vector<std::string> contract_keys() {
     add(std::string("/memory/") + states, {"live", "reserved", "internal", "tail", "hole", "padding",
                                            "cached", "metadata", "stranded", "free"});
   add("/evictions", {"tokens", "blocks_freed", "hole_bytes_peak", "compactions", "compaction_bytes"});
+  add("/placement",
+      {"copies", "copied_bytes", "compactions", "compaction_bytes", "delay_s", "delay_fraction"});
   add("/slo", {"met_fraction", "goodput_per_s"});
   return keys;
 }

@@ -1,0 +1,49 @@
+// The fast engine's account of what placing costs in one pass: ranges that move (Allocator::moves), copies that end
+// with the step, time that the step takes longer.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "simulator/core/observer.h"
+
+namespace kvplan::core {
+
+class PassMoves {
+ public:
+  PassMoves(Allocator& allocator, std::span<Observer* const> observers)
+      : allocator_(allocator), observers_(observers) {}
+
+  /// `copied`: written slots of the range.
+  void tell(const RangeMove& range, std::int64_t copied) {
+    const Move move{range, copied};
+    for (Observer* o : observers_) o->on_move(move);
+    tokens_ += copied;
+    if (!range.slides) copies_.push_back(move);
+  }
+  [[nodiscard]] bool copying() const { return !copies_.empty(); }
+  /// Was the request's range the latest to be copied?
+  [[nodiscard]] bool copied_latest(RequestId request) const {
+    return !copies_.empty() && copies_.back().range.request == request;
+  }
+  /// By how much the step of this pass takes longer. REQUIRES: it computes something.
+  Ticks take_delay() { return allocator_.take_delay(std::exchange(tokens_, 0)); }
+  /// The step has ended. True: copies have, and what they came from is free.
+  bool end(SimTime now) {
+    if (copies_.empty()) return false;
+    allocator_.end_copies();
+    for (Observer* o : observers_) o->on_copies_end(now, copies_, allocator_.counts());
+    copies_.clear();
+    return true;
+  }
+
+ private:
+  Allocator& allocator_;
+  std::span<Observer* const> observers_;
+  std::vector<Move> copies_;
+  std::int64_t tokens_{0};
+};
+
+}  // namespace kvplan::core

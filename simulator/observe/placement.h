@@ -1,0 +1,34 @@
+// What placing cost a replica: ranges that were copied to grow, ranges that slid so that another one fits, and the time
+// by which both, and whatever else an allocator does, made steps longer.
+#pragma once
+
+#include <cstdint>
+
+#include "simulator/core/observer.h"
+
+namespace kvplan::observe {
+
+struct PlacementCounts {
+  std::int64_t copies{0};         ///< ranges that were copied to grow
+  std::int64_t copied_tokens{0};  ///< what was written in them
+  std::int64_t compactions{0};    ///< passes in which ranges slid
+  std::int64_t slid_tokens{0};    ///< what was written in those ranges
+  Ticks delay;                    ///< of all steps together
+  friend bool operator==(const PlacementCounts&, const PlacementCounts&) = default;
+};
+
+class PlacementRecords final : public core::Observer {
+ public:
+  [[nodiscard]] const PlacementCounts& counts() const { return counts_; }
+
+  void on_pass_begin(SimTime time) override;
+  void on_move(const core::Move& move) override;
+  void on_pass_end(const core::Pass& pass) override;
+  [[nodiscard]] bool follows_stretches() const override { return true; }
+
+ private:
+  PlacementCounts counts_;
+  bool slid_{false};  ///< in this pass
+};
+
+}  // namespace kvplan::observe

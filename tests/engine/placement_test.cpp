@@ -1,0 +1,104 @@
+// What placing costs, worked out by hand: a memory of 12 slots, first fit, and steps of 1000 ns. (The same lives of
+// requests as in the hand-made event log of ranges that move, tests/validator/hand_log.h.)
+#include <gtest/gtest.h>
+
+#include "simulator/plan/report.h"
+#include "simulator/plan/run.h"
+
+namespace kvplan {
+namespace {
+
+/// Moving eight tokens of 131,072 bytes (llama-3-8b) takes 2 ms: each is read and written.
+constexpr const char* kGrowing = "memory.allocator=growing:compact=on-refusal,copy_bandwidth=1.048576e9";
+
+plan::RunResult run(const traces::Trace& trace, const std::string& allocator, bool step_by_step) {
+  std::vector<plan::Setting> settings;
+  for (const std::string& text :
+       {std::string("model=llama-3-8b"), std::string("memory.pool_tokens=12"), allocator,
+        std::string("latency=affine:base_ns=1000,token_ns=0,context_ns=0")})
+    settings.push_back(plan::parse_setting(text).value());
+  plan::RunOptions options;
+  options.step_by_step = step_by_step;
+  return plan::run_scenario(plan::resolve(settings).value(), trace, options).value();
+}
+
+traces::Trace three_requests() {
+  traces::Trace trace;
+  trace.arrival_ns = {0, 0, 500'000};
+  trace.input_tokens = {2, 2, 6};
+  trace.output_tokens = {3, 2, 1};
+  return trace;
+}
+
+TEST(Placement, CopiesAndSlidesTakeTheirTime) {
+  constexpr std::int64_t kToken = 131072;
+  for (const bool step_by_step : {false, true}) {
+    const plan::RunResult r = run(three_requests(), kGrowing, step_by_step);
+    // 0: prompts of 2 at [0, 2) and [2, 4). 1 us: both are full and are copied, to [4, 8) and [8, 12), 1 ms for four
+    // tokens. 1002 us: request 1 is gone; request 0 (3 tokens) slides to 0, 0.75 ms, so that 6 slots fit. 1753 us: end.
+    EXPECT_EQ(r.completed, 3);
+    EXPECT_EQ(r.preemptions, 0);
+    EXPECT_EQ(r.iterations, 3);
+    EXPECT_EQ(ns_floor(r.records[1].finish.since_start), 1'002'000);
+    EXPECT_EQ(ns_floor(r.records[2].first_scheduled.since_start), 1'002'000);
+    EXPECT_EQ(ns_floor(r.makespan), 1'753'000);
+    EXPECT_EQ(r.placement.copies, 2);
+    EXPECT_EQ(r.placement.copied_bytes, 4 * kToken);
+    EXPECT_EQ(r.placement.compactions, 1);
+    EXPECT_EQ(r.placement.compaction_bytes, 3 * kToken);
+    EXPECT_EQ(r.placement.delay, ticks_from_ns(1'750'000));
+    EXPECT_DOUBLE_EQ(*r.placement.delay_fraction, 1750.0 / 1753.0);
+    // Both places of both copies are held at the peak: 4 read, 7 that will be written, 1 too many.
+    const auto& peak = r.memory->peak_bytes;
+    EXPECT_DOUBLE_EQ(r.memory->peak_time_s, 1e-6);
+    EXPECT_EQ(peak[index(observe::State::kLive)], 4 * kToken);
+    EXPECT_EQ(peak[index(observe::State::kReserved)], 7 * kToken);
+    EXPECT_EQ(peak[index(observe::State::kInternal)], kToken);
+    EXPECT_EQ(peak[index(observe::State::kFree)], 0);
+  }
+}
+
+TEST(Placement, WithoutSlidingTheThirdWaits) {
+  const plan::RunResult r =
+      run(three_requests(), "memory.allocator=growing:copy_bandwidth=1.048576e9", false);
+  EXPECT_EQ(r.placement.compactions, 0);
+  EXPECT_EQ(ns_floor(r.records[2].first_scheduled.since_start), 1'003'000);
+  EXPECT_GT(r.memory->mean_bytes[index(observe::State::kStranded)], 0);
+}
+
+/// Alone at [4, 12), with eight tokens: there are 12 slots, but no range of nine beside the one that is held. The
+/// request is preempted, which leaves nobody, and comes back at the same moment, to slot 0.
+TEST(Placement, APassThatLeavesNobodyIsFollowedByAnother) {
+  traces::Trace trace;
+  trace.arrival_ns = {0, 0};
+  trace.input_tokens = {4, 4};
+  trace.output_tokens = {1, 7};
+  for (const bool step_by_step : {false, true}) {
+    const plan::RunResult r = run(trace, "memory.allocator=growing", step_by_step);
+    EXPECT_EQ(r.completed, 2);
+    EXPECT_EQ(r.preemptions, 1);
+    EXPECT_EQ(r.recomputed_tokens, 8);
+    EXPECT_EQ(r.iterations, 7);
+    EXPECT_EQ(ns_floor(r.makespan), 7'000);
+    EXPECT_EQ(r.placement.copies, 0);
+    // Where it could slide down it stays, and grows in place.
+    const plan::RunResult slid = run(trace, "memory.allocator=growing:compact=on-refusal", step_by_step);
+    EXPECT_EQ(slid.preemptions, 0);
+    EXPECT_EQ(slid.placement.compactions, 1);
+  }
+}
+
+/// A copy needs both places: what could only restart over and over is turned away.
+TEST(Placement, CopiesThatNeverFitAreRejected) {
+  traces::Trace trace;
+  trace.arrival_ns = {0, 0};
+  trace.input_tokens = {3, 3};
+  trace.output_tokens = {5, 4};  // 7 and 6 tokens in the end: 2 x 6 + 1 and 2 x 5 + 1 slots
+  const plan::RunResult r = run(trace, "memory.allocator=growing:in_place=false,factor=1", false);
+  EXPECT_EQ(r.records[0].status, observe::RequestStatus::kRejected);
+  EXPECT_EQ(r.records[1].status, observe::RequestStatus::kCompleted);
+  EXPECT_EQ(r.placement.copies, 3);
+}
+
+}  // namespace
+}  // namespace kvplan
