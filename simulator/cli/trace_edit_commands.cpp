@@ -24,6 +24,7 @@ struct EditOptions {
   double from_s{0}, to_s{kMostSeconds};
   std::int64_t requests{1000}, seed{0};
   std::string rate{"1"}, input_length{"1"}, output_length{"1"};
+  std::string over{"auto"}, how{"even"};
 };
 
 Status write_edited(Result<traces::Trace> edited, const EditOptions& options) {
@@ -71,6 +72,23 @@ Status run_scale(const EditOptions& options) {
   KVPLAN_TRY(scaling.output, fraction_of(options.output_length, "--output-length"));
   KVPLAN_TRY(const traces::Trace trace, only_input(options));
   return write_edited(traces::scaled(trace, scaling), options);
+}
+
+Status run_spread(const EditOptions& options) {
+  traces::Spreading spreading;
+  spreading.even = options.how == "even";
+  spreading.seed = static_cast<std::uint64_t>(options.seed);
+  if (options.over == "next") {
+    spreading.over = traces::SpreadOver::kNext;
+  } else if (options.over != "auto") {
+    spreading.over = traces::SpreadOver::kGiven;
+    const auto ns = read_whole_number(options.over, {1, INT64_MAX});
+    if (!ns.ok())
+      return not_expected("auto, next or a positive number of ns", options.over).at_field("--over");
+    spreading.over_ns = ns.value();
+  }
+  KVPLAN_TRY(const traces::Trace trace, only_input(options));
+  return write_edited(traces::spread_out(trace, spreading), options);
 }
 
 Status run_merge(const EditOptions& options) {
@@ -122,6 +140,21 @@ void add_trace_edits(CLI::App& trace, Outcome& outcome) {
                     "Requests arrive this many times as fast (p/q or decimal)");
   scale->add_option("--input-length", scale_options->input_length, "Prompts are this many times as long");
   scale->add_option("--output-length", scale_options->output_length, "Outputs are this many times as long");
+
+  auto [spread, spread_options] = make(
+      "spread", "Requests of one timestamp, which a recorder rounded, spread until the next", run_spread, 1);
+  spread
+      ->add_option(
+          "--over", spread_options->over,
+          "How far: auto (the clock's tick, the greatest common divisor of all times), next (until the "
+          "next timestamp that occurs, for recorders that batch), or a number of ns")
+      ->capture_default_str();
+  spread
+      ->add_option("--how", spread_options->how,
+                   "even: at equal steps, the first where it was; uniform: at times drawn by chance")
+      ->check(CLI::IsMember({"even", "uniform"}))
+      ->capture_default_str();
+  add_whole_number(*spread, "--seed", spread_options->seed, {0, INT64_MAX}, "Of --how uniform");
 
   make("merge",
        "Several traces at once, each from its first arrival on; their prefixes and sessions stay apart",

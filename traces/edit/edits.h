@@ -1,4 +1,5 @@
-// Traces out of traces: a part of one, a sample, another pace or other lengths, several at once. Every function
+// Traces out of traces: a part of one, a sample, another pace or other lengths, several at once, false
+// bursts spread. Every function
 // gives a well-formed trace of its own: ids and names are numbered anew by first appearance, requests keep the
 // order of the file, the digest is its own, and provenance.options says what was done. Arrivals are kept as
 // recorded unless said otherwise.
@@ -41,5 +42,23 @@ Result<Trace> scaled(const Trace& trace, const Scaling& scaling);
 /// Prefix ids and sessions of different traces are different ones; tenants of one name are one tenant. Errors: a
 /// trace without a clock; prefix ids of different numbers of tokens.
 Result<Trace> merged(std::span<const Trace* const> traces);
+
+/// How far the requests of one timestamp are spread: over the clock's tick (the greatest common divisor of all times
+/// since the first), up to the next timestamp that occurs (after the last one as far as before it), or over a given
+/// width.
+enum class SpreadOver : std::uint8_t { kTick, kNext, kGiven };
+struct Spreading {
+  SpreadOver over{SpreadOver::kTick};
+  std::int64_t over_ns{0};  ///< for kGiven, positive
+  bool even{true};        ///< at equal steps, the first where it was; else at times drawn by chance, in order
+  std::uint64_t seed{0};  ///< for times drawn by chance
+};
+/// Recorders round times, so that requests seem to come in bursts. Here the requests of each timestamp t get times in
+/// [t, t + width), in the order of the file, never beyond the next timestamp: whoever came earlier still does, nobody
+/// comes earlier than recorded. Errors: the requests share no clock; all of one moment and no given width; a time
+/// that does not fit.
+Result<Trace> spread_out(const Trace& trace, const Spreading& spreading);
+/// The tick of a trace's clock in ns; 0 where all requests arrive at one moment.
+std::int64_t tick_of(const Trace& trace);
 
 }  // namespace kvplan::traces
