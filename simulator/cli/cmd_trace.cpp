@@ -8,10 +8,10 @@
 #include "simulator/cli/number_option.h"
 #include "simulator/cli/outputs.h"
 #include "simulator/cli/trace_edit_commands.h"
+#include "simulator/cli/trace_input.h"
 #include "simulator/cli/trace_output.h"
 #include "simulator/cli/trace_report.h"
 #include "simulator/cli/trace_synth_command.h"
-#include "traces/import/open_trace.h"
 
 namespace kvplan::cli {
 namespace {
@@ -26,23 +26,20 @@ struct TraceOptions {
 
 Status run_import(const TraceOptions& options) {
   KVPLAN_TRY_DO(check_apart(options.inputs, {options.output}));
-  KVPLAN_TRY(const std::unique_ptr<traces::TraceStream> stream,
-             traces::open_stream(options.inputs, options.import));
+  KVPLAN_TRY(const std::unique_ptr<traces::TraceStream> stream, open_input(options.inputs, options.import));
   return write_kvt_trace(*stream, options.output);
 }
 
 Status run_convert(const TraceOptions& options) {
   KVPLAN_TRY_DO(check_apart(options.inputs, {options.output}));
   KVPLAN_TRY_DO(check_trace_output(options.output));
-  KVPLAN_TRY(const std::unique_ptr<traces::TraceStream> stream,
-             traces::open_stream(options.inputs, options.import));
+  KVPLAN_TRY(const std::unique_ptr<traces::TraceStream> stream, open_input(options.inputs, options.import));
   return write_trace(*stream, options.output);
 }
 
 Status run_info(const TraceOptions& options) {
   KVPLAN_TRY_DO(check_apart(options.inputs, {options.json}));
-  KVPLAN_TRY(const traces::Trace trace,
-             traces::open_trace(options.inputs.front(), options.import, interrupted));
+  KVPLAN_TRY(const traces::Trace trace, read_trace(options.inputs.front(), options.import));
   const traces::Statistics statistics = traces::compute_statistics(trace);
   if (!options.json.empty()) KVPLAN_TRY_DO(write_text(options.json, info_json(trace, statistics)));
   if (options.json == "-") return Done{};
@@ -51,8 +48,7 @@ Status run_info(const TraceOptions& options) {
 
 Status run_head(const TraceOptions& options) {
   KVPLAN_TRY_DO(check_apart(options.inputs, {options.json}));
-  KVPLAN_TRY(const std::unique_ptr<traces::TraceStream> stream,
-             traces::open_stream(options.inputs, options.import));
+  KVPLAN_TRY(const std::unique_ptr<traces::TraceStream> stream, open_input(options.inputs, options.import));
   traces::Trace piece;
   KVPLAN_TRY([[maybe_unused]] const bool any, stream->next(piece));
   if (!options.json.empty()) KVPLAN_TRY_DO(write_text(options.json, head_json(piece, options.rows)));

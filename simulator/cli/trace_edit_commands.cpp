@@ -7,9 +7,9 @@
 #include "simulator/cli/import_options.h"
 #include "simulator/cli/number_option.h"
 #include "simulator/cli/outputs.h"
+#include "simulator/cli/trace_input.h"
 #include "simulator/cli/trace_output.h"
 #include "traces/edit/edits.h"
-#include "traces/import/open_trace.h"
 #include "traces/record/memory_stream.h"
 
 namespace kvplan::cli {
@@ -40,7 +40,7 @@ Status check_paths(const EditOptions& options) {
 
 Result<traces::Trace> only_input(const EditOptions& options) {
   KVPLAN_TRY_DO(check_paths(options));
-  return traces::open_trace(options.inputs.front(), options.import, interrupted);
+  return read_trace(options.inputs.front(), options.import);
 }
 
 std::int64_t ns_of(double seconds) {
@@ -95,7 +95,7 @@ Status run_merge(const EditOptions& options) {
   KVPLAN_TRY_DO(check_paths(options));
   std::vector<traces::Trace> traces;
   for (const std::string& path : options.inputs) {
-    KVPLAN_TRY(traces::Trace trace, traces::open_trace(path, options.import, interrupted));
+    KVPLAN_TRY(traces::Trace trace, read_trace(path, options.import));
     traces.push_back(std::move(trace));
   }
   std::vector<const traces::Trace*> all;

@@ -7,6 +7,7 @@
 #include "simulator/base/units.h"
 #include "simulator/cli/number_option.h"
 #include "simulator/cli/outputs.h"
+#include "simulator/cli/trace_input.h"
 #include "simulator/cli/trace_output.h"
 #include "traces/record/memory_stream.h"
 #include "traces/synth/services.h"
@@ -46,8 +47,12 @@ Status run_parts(const SynthFlags& flags) {
   parts.block_tokens = flags.common.block_tokens;
   KVPLAN_TRY(const std::vector<std::string> files, traces::synth_files(parts));
   KVPLAN_TRY_DO(check_apart(files, {flags.output}));
+  ReadProgress reading(files);
+  parts.on_read = reading.hook();
   KVPLAN_TRY(const std::unique_ptr<traces::TraceStream> stream, traces::make_synth(parts));
-  return write_trace(*stream, flags.output);
+  reading.end();
+  CountedStream counted(*stream, parts.requests);
+  return write_trace(counted, flags.output);
 }
 
 Status run(const SynthFlags& flags) {

@@ -36,12 +36,12 @@ constexpr std::array<Param, 3> kParams{
     whole_param("batch", "Arrivals at one instant", Unit::kRequests, "", 1, 1'000'000),
     text_param("gaps", "How batches follow each other: evenly, or as a Poisson process", "poisson", kGaps)};
 
-Result<std::unique_ptr<ArrivalProcess>> make(const Choice& choice, Random random) {
+Result<std::unique_ptr<ArrivalProcess>> make(const Choice& choice, const PartContext& context) {
   const std::int64_t batch = choice.integer("batch");
   const double gap_ns =
       static_cast<double>(kNsPerSecond) * static_cast<double>(batch) / choice.decimal("rate_per_s");
   return std::unique_ptr<ArrivalProcess>(
-      std::make_unique<Batched>(random, batch, gap_ns, choice.text("gaps") == "constant"));
+      std::make_unique<Batched>(context.random, batch, gap_ns, choice.text("gaps") == "constant"));
 }
 
 }  // namespace

@@ -25,7 +25,7 @@ class Constant final : public ArrivalProcess {
 constexpr std::array<Param, 1> kParams{
     rate_param("Arrivals per second; a decimal that is a fraction of two numbers below 2^31")};
 
-Result<std::unique_ptr<ArrivalProcess>> make(const Choice& choice, Random /*random*/) {
+Result<std::unique_ptr<ArrivalProcess>> make(const Choice& choice, const PartContext& /*context*/) {
   auto rate = parse_fraction(choice.text("rate_per_s"));
   if (!rate.ok()) return std::move(rate).error().at_field("constant:rate_per_s");
   return std::unique_ptr<ArrivalProcess>(std::make_unique<Constant>(rate.value()));

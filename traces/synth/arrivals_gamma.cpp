@@ -29,10 +29,11 @@ constexpr std::array<Param, 2> kParams{
         "Coefficient of variation of the gaps: 1 is a Poisson process, more is burstier, less is more even",
         Unit::kRatio, "", 0.001, 1000)};
 
-Result<std::unique_ptr<ArrivalProcess>> make(const Choice& choice, Random random) {
+Result<std::unique_ptr<ArrivalProcess>> make(const Choice& choice, const PartContext& context) {
   const double square = choice.decimal("cv") * choice.decimal("cv");
   const double gap_ns = static_cast<double>(kNsPerSecond) / choice.decimal("rate_per_s");
-  return std::unique_ptr<ArrivalProcess>(std::make_unique<Gamma>(random, 1 / square, gap_ns * square));
+  return std::unique_ptr<ArrivalProcess>(
+      std::make_unique<Gamma>(context.random, 1 / square, gap_ns * square));
 }
 
 }  // namespace

@@ -24,9 +24,9 @@ class Poisson final : public ArrivalProcess {
 
 constexpr std::array<Param, 1> kParams{rate_param("Arrivals per second on average")};
 
-Result<std::unique_ptr<ArrivalProcess>> make(const Choice& choice, Random random) {
-  return std::unique_ptr<ArrivalProcess>(
-      std::make_unique<Poisson>(random, static_cast<double>(kNsPerSecond) / choice.decimal("rate_per_s")));
+Result<std::unique_ptr<ArrivalProcess>> make(const Choice& choice, const PartContext& context) {
+  return std::unique_ptr<ArrivalProcess>(std::make_unique<Poisson>(
+      context.random, static_cast<double>(kNsPerSecond) / choice.decimal("rate_per_s")));
 }
 
 }  // namespace

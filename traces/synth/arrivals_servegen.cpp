@@ -183,9 +183,9 @@ std::vector<std::size_t> choose(const ClientPool& pool, std::size_t count, Rando
   return chosen;
 }
 
-Result<std::unique_ptr<ArrivalProcess>> make(const Choice& choice, Random random) {
+Result<std::unique_ptr<ArrivalProcess>> make(const Choice& choice, const PartContext& context) {
   const std::string& path = choice.text("pool");
-  KVPLAN_TRY(ClientPool pool, read_client_pool(path));
+  KVPLAN_TRY(ClientPool pool, read_client_pool(path, context.on_read));
   const auto busy = [](const PoolClient& client) { return client.requests() > 0; };
   std::erase_if(pool.clients, [&](const PoolClient& client) { return !busy(client); });
   const auto wanted = static_cast<std::size_t>(choice.integer("clients"));
@@ -193,6 +193,7 @@ Result<std::unique_ptr<ArrivalProcess>> make(const Choice& choice, Random random
     return bad_input("the pool has " + std::to_string(pool.clients.size()) + " clients with requests")
         .at_file(path)
         .at_field("servegen:clients");
+  Random random = context.random;
   const std::uint64_t key = random.next();
   const std::vector<std::size_t> chosen = choose(pool, wanted == 0 ? pool.clients.size() : wanted, random);
   double requests = 0;

@@ -35,11 +35,11 @@ constexpr std::array<Param, 2> kParams{
                "rounded down",
                "1")};
 
-Result<std::unique_ptr<ArrivalProcess>> make(const Choice& choice, Random /*random*/) {
+Result<std::unique_ptr<ArrivalProcess>> make(const Choice& choice, const PartContext& context) {
   auto scale = parse_fraction(choice.text("rate_scale"));
   if (!scale.ok()) return std::move(scale).error().at_field("trace:rate_scale");
   const std::string& path = choice.text("file");
-  KVPLAN_TRY(const std::unique_ptr<TraceStream> stream, open_stream({path}));
+  KVPLAN_TRY(const std::unique_ptr<TraceStream> stream, open_stream({path}, {}, context.on_read));
   std::vector<Arrival> arrivals;
   Trace piece;
   for (;;) {

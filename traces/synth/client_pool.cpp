@@ -260,9 +260,9 @@ double ClientPool::requests() const {
 
 namespace {
 
-/// `from`: a path, or an open archive.
-template <class From>
-Result<ClientPool> read_pool(From&& from, const std::string& path) {
+/// `walk(wants, take)` goes through the files.
+template <class Walk>
+Result<ClientPool> read_pool(Walk walk, const std::string& path) {
   std::map<std::int32_t, Parts> parts;
   std::size_t room = kMostLengths;
   const auto wants = [](std::string_view name) {
@@ -281,18 +281,20 @@ Result<ClientPool> read_pool(From&& from, const std::string& path) {
     }
     return Done{};
   };
-  KVPLAN_TRY_DO(each_file(from, wants, take));
+  KVPLAN_TRY_DO(walk(wants, take));
   return pool_of(parts, path);
 }
 
 }  // namespace
 
-Result<ClientPool> read_client_pool(const std::string& path) {
-  return read_pool(path, path);
+Result<ClientPool> read_client_pool(const std::string& path, const ReadHook& on_read) {
+  return read_pool([&](const auto& wants, const auto& take) { return each_file(path, wants, take, on_read); },
+                   path);
 }
 
 Result<ClientPool> read_client_pool(Input& archive) {
-  return read_pool(archive, archive.path());
+  return read_pool([&](const auto& wants, const auto& take) { return each_file(archive, wants, take); },
+                   archive.path());
 }
 
 }  // namespace kvplan::traces

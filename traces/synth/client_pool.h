@@ -63,7 +63,7 @@ struct ClientPool {
 /// From a folder with the files, or a .tar of them, plain or compressed. Other files are passed over. Errors: no
 /// client; a file without the other of its client; what a file holds is no number, out of range, or out of
 /// order; a client with requests and no lengths.
-Result<ClientPool> read_client_pool(const std::string& path);
+Result<ClientPool> read_client_pool(const std::string& path, const ReadHook& on_read = {});
 /// The same from an open .tar.
 Result<ClientPool> read_client_pool(Input& archive);
 

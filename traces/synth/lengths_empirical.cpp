@@ -33,8 +33,9 @@ constexpr std::array<Param, 2> kParams{
                "the beginning again after the last",
                "random", kOrders)};
 
-Result<std::unique_ptr<LengthSource>> make(const Choice& choice, Random random) {
-  KVPLAN_TRY(const std::unique_ptr<TraceStream> stream, open_stream({choice.text("file")}));
+Result<std::unique_ptr<LengthSource>> make(const Choice& choice, const PartContext& context) {
+  KVPLAN_TRY(const std::unique_ptr<TraceStream> stream,
+             open_stream({choice.text("file")}, {}, context.on_read));
   std::vector<RequestLengths> pairs;
   Trace piece;
   for (;;) {
@@ -44,7 +45,7 @@ Result<std::unique_ptr<LengthSource>> make(const Choice& choice, Random random) 
       pairs.push_back({piece.input_tokens[i], piece.output_tokens[i]});
   }
   return std::unique_ptr<LengthSource>(
-      std::make_unique<Empirical>(random, std::move(pairs), choice.text("order") == "file"));
+      std::make_unique<Empirical>(context.random, std::move(pairs), choice.text("order") == "file"));
 }
 
 }  // namespace

@@ -18,7 +18,7 @@ constexpr std::array<Param, 2> kParams{
     whole_param("input", "Length of every prompt", Unit::kTokens, "", 1, kMostTokens),
     whole_param("output", "Length of every output", Unit::kTokens, "", 1, kMostTokens)};
 
-Result<std::unique_ptr<LengthSource>> make(const Choice& choice, Random /*random*/) {
+Result<std::unique_ptr<LengthSource>> make(const Choice& choice, const PartContext& /*context*/) {
   return std::unique_ptr<LengthSource>(
       std::make_unique<Fixed>(RequestLengths{static_cast<std::int32_t>(choice.integer("input")),
                                              static_cast<std::int32_t>(choice.integer("output"))}));

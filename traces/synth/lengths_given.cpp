@@ -8,7 +8,7 @@ class Given final : public LengthSource {
   RequestLengths draw(const Arrival& arrival) override { return arrival.lengths; }
 };
 
-Result<std::unique_ptr<LengthSource>> make(const Choice& /*choice*/, Random /*random*/) {
+Result<std::unique_ptr<LengthSource>> make(const Choice& /*choice*/, const PartContext& /*context*/) {
   return std::unique_ptr<LengthSource>(std::make_unique<Given>());
 }
 

@@ -75,10 +75,10 @@ Result<Side> side_of(const Choice& choice, const std::string& which) {
   return Side{natural_log(mean) - variance / 2, std::sqrt(variance), most};
 }
 
-Result<std::unique_ptr<LengthSource>> make(const Choice& choice, Random random) {
+Result<std::unique_ptr<LengthSource>> make(const Choice& choice, const PartContext& context) {
   KVPLAN_TRY(const Side input, side_of(choice, "input"));
   KVPLAN_TRY(const Side output, side_of(choice, "output"));
-  return std::unique_ptr<LengthSource>(std::make_unique<Lognormal>(random, input, output));
+  return std::unique_ptr<LengthSource>(std::make_unique<Lognormal>(context.random, input, output));
 }
 
 }  // namespace

@@ -29,13 +29,13 @@ constexpr std::array<Param, 4> kParams{
     whole_param("output_min", "Shortest output", Unit::kTokens, "1", 1, kMostTokens),
     whole_param("output_max", "Longest output", Unit::kTokens, "", 1, kMostTokens)};
 
-Result<std::unique_ptr<LengthSource>> make(const Choice& choice, Random random) {
+Result<std::unique_ptr<LengthSource>> make(const Choice& choice, const PartContext& context) {
   const Range input{choice.integer("input_min"), choice.integer("input_max")};
   const Range output{choice.integer("output_min"), choice.integer("output_max")};
   if (input.low > input.high) return bad_input("expected at least input_min").at_field("uniform:input_max");
   if (output.low > output.high)
     return bad_input("expected at least output_min").at_field("uniform:output_max");
-  return std::unique_ptr<LengthSource>(std::make_unique<Uniform>(random, input, output));
+  return std::unique_ptr<LengthSource>(std::make_unique<Uniform>(context.random, input, output));
 }
 
 }  // namespace

@@ -46,10 +46,11 @@ Result<Side> side_of(const Choice& choice, const std::string& which) {
                         choice.decimal(which + "_exponent"))};
 }
 
-Result<std::unique_ptr<LengthSource>> make(const Choice& choice, Random random) {
+Result<std::unique_ptr<LengthSource>> make(const Choice& choice, const PartContext& context) {
   KVPLAN_TRY(Side input, side_of(choice, "input"));
   KVPLAN_TRY(Side output, side_of(choice, "output"));
-  return std::unique_ptr<LengthSource>(std::make_unique<Zipf>(random, std::move(input), std::move(output)));
+  return std::unique_ptr<LengthSource>(
+      std::make_unique<Zipf>(context.random, std::move(input), std::move(output)));
 }
 
 }  // namespace

@@ -16,7 +16,8 @@ Error too_long(const std::string& path) {
   return bad_input("more than 67108864 bytes").at_file(path);
 }
 
-Status each_of_folder(const std::string& path, const WantsFile& wants, const TakeFile& take) {
+Status each_of_folder(const std::string& path, const WantsFile& wants, const TakeFile& take,
+                      const ReadHook& on_read) {
   std::error_code error;
   std::vector<std::string> names;
   for (std::filesystem::directory_iterator at(path, error), end; !error && at != end; at.increment(error)) {
@@ -28,7 +29,7 @@ Status each_of_folder(const std::string& path, const WantsFile& wants, const Tak
   std::sort(names.begin(), names.end());
   for (const std::string& name : names) {
     const std::string file = path + (path.ends_with('/') ? "" : "/") + name;
-    KVPLAN_TRY(const std::unique_ptr<Input> input, Input::open(file));
+    KVPLAN_TRY(const std::unique_ptr<Input> input, Input::open(file, on_read));
     const std::string_view bytes = input->take(kMostBytes + 1);
     if (input->failed()) return input->error();
     if (bytes.size() > kMostBytes) return too_long(file);
@@ -113,10 +114,11 @@ Status each_file(Input& input, const WantsFile& wants, const TakeFile& take) {
   }
 }
 
-Status each_file(const std::string& path, const WantsFile& wants, const TakeFile& take) {
+Status each_file(const std::string& path, const WantsFile& wants, const TakeFile& take,
+                 const ReadHook& on_read) {
   std::error_code none;
-  if (std::filesystem::is_directory(path, none)) return each_of_folder(path, wants, take);
-  KVPLAN_TRY(const std::unique_ptr<Input> input, Input::open(path));
+  if (std::filesystem::is_directory(path, none)) return each_of_folder(path, wants, take, on_read);
+  KVPLAN_TRY(const std::unique_ptr<Input> input, Input::open(path, on_read));
   return each_file(*input, wants, take);
 }
 

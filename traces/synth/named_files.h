@@ -18,7 +18,8 @@ using TakeFile =
 
 /// A folder's files by name, those of folders in it left out, or those of an archive. Errors: it cannot be read,
 /// a file in it has more than 64 MiB.
-Status each_file(const std::string& path, const WantsFile& wants, const TakeFile& take);
+Status each_file(const std::string& path, const WantsFile& wants, const TakeFile& take,
+                 const ReadHook& on_read = {});
 /// The files of an archive in its order: POSIX ustar, and what GNU tar and Python write for names up to 255
 /// bytes. Errors as above, and what is no archive.
 Status each_file(Input& archive, const WantsFile& wants, const TakeFile& take);

@@ -16,8 +16,15 @@
 #include "simulator/base/component.h"
 #include "simulator/base/random.h"
 #include "simulator/base/result.h"
+#include "traces/io/input.h"
 
 namespace kvplan::traces {
+
+/// What a part is made with besides what was chosen for it.
+struct PartContext {
+  Random random;     ///< a stream of its own
+  ReadHook on_read;  ///< told of reads of the files that it reads (traces/io/input.h)
+};
 
 struct RequestLengths {
   std::int32_t input{0};
@@ -44,7 +51,7 @@ class ArrivalProcess {
 };
 struct ArrivalsEntry {
   Descriptor descriptor;
-  Result<std::unique_ptr<ArrivalProcess>> (*make)(const Choice&, Random);
+  Result<std::unique_ptr<ArrivalProcess>> (*make)(const Choice&, const PartContext&);
 };
 
 /// How long requests are.
@@ -55,7 +62,7 @@ class LengthSource {
 };
 struct LengthsEntry {
   Descriptor descriptor;
-  Result<std::unique_ptr<LengthSource>> (*make)(const Choice&, Random);
+  Result<std::unique_ptr<LengthSource>> (*make)(const Choice&, const PartContext&);
   bool from_arrivals{false};  ///< asks for an arrival process that has lengths
 };
 
@@ -72,7 +79,7 @@ class PrefixSource {
 };
 struct PrefixesEntry {
   Descriptor descriptor;
-  Result<std::unique_ptr<PrefixSource>> (*make)(const Choice&, Random);
+  Result<std::unique_ptr<PrefixSource>> (*make)(const Choice&, const PartContext&);
 };
 
 /// What follows a request: nothing, or another turn of its session, whose prompt is everything so far and new tokens.

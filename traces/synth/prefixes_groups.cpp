@@ -33,9 +33,9 @@ constexpr std::array<Param, 4> kParams{
                "it is shorter",
                "added", kLengths)};
 
-Result<std::unique_ptr<PrefixSource>> make(const Choice& choice, Random random) {
+Result<std::unique_ptr<PrefixSource>> make(const Choice& choice, const PartContext& context) {
   return std::unique_ptr<PrefixSource>(std::make_unique<Groups>(
-      random, zipf(1, static_cast<std::size_t>(choice.integer("groups")), choice.decimal("zipf")),
+      context.random, zipf(1, static_cast<std::size_t>(choice.integer("groups")), choice.decimal("zipf")),
       static_cast<std::int32_t>(choice.integer("tokens")), choice.text("length") == "added"));
 }
 

@@ -8,7 +8,7 @@ class None final : public PrefixSource {
   SharedPrefix draw() override { return {}; }
 };
 
-Result<std::unique_ptr<PrefixSource>> make(const Choice& /*choice*/, Random /*random*/) {
+Result<std::unique_ptr<PrefixSource>> make(const Choice& /*choice*/, const PartContext& /*context*/) {
   return std::unique_ptr<PrefixSource>(std::make_unique<None>());
 }
 

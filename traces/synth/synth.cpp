@@ -325,16 +325,18 @@ Result<std::unique_ptr<TraceStream>> make_synth(const SynthOptions& given) {
   if (lengths_from.from_arrivals && turns->has_sessions())
     return bad_input("expected lengths that can be drawn for every turn: each arrival has only its own")
         .at_field("--lengths");
-  const auto random = [&](std::string_view name) { return Random(options.seed, name); };
-  KVPLAN_TRY(auto prefixes, prefixes_entry(prefixes_choice).make(prefixes_choice, random("synth.prefixes")));
-  KVPLAN_TRY(auto arrivals, arrivals_entry(arrivals_choice).make(arrivals_choice, random("synth.arrivals")));
+  const auto context = [&](std::string_view name) {
+    return PartContext{Random(options.seed, name), options.on_read};
+  };
+  KVPLAN_TRY(auto prefixes, prefixes_entry(prefixes_choice).make(prefixes_choice, context("synth.prefixes")));
+  KVPLAN_TRY(auto arrivals, arrivals_entry(arrivals_choice).make(arrivals_choice, context("synth.arrivals")));
   if (lengths_from.from_arrivals && !arrivals->has_lengths())
     return bad_input("expected lengths: " + std::string(arrivals_choice.name()) +
                      " arrivals come without any")
         .at_field("--lengths");
   if (options.requests == 0 && options.duration_ns == 0 && !arrivals->ends())
     return bad_input("expected a number or a --duration: these arrivals have no end").at_field("--requests");
-  KVPLAN_TRY(auto lengths, lengths_from.make(lengths_choice, random("synth.lengths")));
+  KVPLAN_TRY(auto lengths, lengths_from.make(lengths_choice, context("synth.lengths")));
 
   // Where nothing is shared, every id would stand once: none are needed.
   const bool shares = turns->has_sessions() || prefixes_choice.name() != "none";

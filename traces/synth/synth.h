@@ -20,6 +20,7 @@
 
 #include "simulator/base/component.h"
 #include "simulator/base/result.h"
+#include "traces/io/input.h"
 #include "traces/record/trace_stream.h"
 
 namespace kvplan::traces {
@@ -35,6 +36,8 @@ struct SynthOptions {
   std::int64_t duration_ns{0};  ///< only what arrives before this, counted from the begin; 0 = without end
   std::uint64_t seed{0};
   std::int64_t block_tokens{16};  ///< tokens of one prefix id, 1 to 2^20; no matter where nothing is shared
+
+  ReadHook on_read{};  ///< told of reads of the files that parts read (traces/io/input.h)
 };
 
 /// The trace, by arrival (equal times in the order in which sessions began), as a stream. Errors, here and at
