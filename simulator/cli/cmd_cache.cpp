@@ -7,10 +7,10 @@
 #include "simulator/cli/import_options.h"
 #include "simulator/cli/number_option.h"
 #include "simulator/cli/outputs.h"
+#include "simulator/cli/trace_input.h"
 #include "simulator/plan/cache_drivers.h"
 #include "simulator/policies/allocators.h"
 #include "simulator/policies/engines.h"
-#include "traces/import/open_trace.h"
 
 namespace kvplan::cli {
 namespace {
@@ -106,7 +106,7 @@ Status run(CacheFlags& flags) {
   KVPLAN_TRY_DO(check_apart({flags.trace}, {flags.csv, flags.step_csv}));
   flags.options.prefix_cache = !flags.no_prefix_cache;
   flags.options.stop_asked = interrupted;
-  KVPLAN_TRY(const traces::Trace trace, traces::open_trace(flags.trace, flags.import, interrupted));
+  KVPLAN_TRY(const traces::Trace trace, read_trace(flags.trace, flags.import));
   return flags.driver == "seq" ? run_seq(flags, trace) : run_sched(flags, trace);
 }
 

@@ -13,6 +13,7 @@
 #include "simulator/report/number_text.h"
 #include "simulator/report/text.h"
 #include "traces/import/importer.h"
+#include "traces/synth/synth.h"
 
 namespace kvplan::cli {
 namespace {
@@ -34,6 +35,8 @@ std::vector<std::string_view> all_families() {
   out.push_back(kModel);
   out.push_back(kScenario);
   out.push_back(kTraceFormat);
+  const auto synth = traces::synth_families();
+  out.insert(out.end(), synth.begin(), synth.end());
   return out;
 }
 
@@ -220,6 +223,7 @@ std::string importer_text(const traces::Importer& importer) {
 template <class Each>
 void each_of(std::string_view family, Each each) {
   for (const Descriptor* d : plan::family_descriptors(family)) each(d->name, d->summary, *d);
+  for (const Descriptor* d : traces::synth_descriptors(family)) each(d->name, d->summary, *d);
   if (family == kKvFormat)
     for (const Descriptor* d : model::format_descriptors()) each(d->name, d->summary, *d);
   if (family == kScenario)
@@ -304,8 +308,8 @@ void add_list(CLI::App& app, Outcome& outcome) {
       app.add_subcommand("list", "List components, models, scenario paths and trace formats by family");
   list_command->add_option(
       "family", flags->name,
-      "allocator, engine, latency, router, eviction, format, model, scenario or trace-format; "
-      "all without it");
+      "allocator, engine, latency, router, eviction, format, model, scenario or trace-format; of made-up "
+      "traces arrivals, lengths, prefixes, service or turns; all without it");
   list_command->add_flag("--json", flags->json, "JSON on standard output");
   run_as(*list_command, outcome, [flags] { return list(*flags); });
 

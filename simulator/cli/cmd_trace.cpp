@@ -1,7 +1,6 @@
-// kvplan trace import|info|head|convert|synth: bring traces in, look at them, write them in another format,
-// make one up. What changes a trace is in trace_edit_commands.cpp.
+// kvplan trace import|info|head|convert: bring traces in, look at them, write them in another format. What changes
+// a trace is in trace_edit_commands.cpp, what makes one up in trace_synth_command.cpp.
 #include <CLI/CLI.hpp>
-#include <cmath>
 #include <memory>
 
 #include "simulator/cli/command.h"
@@ -9,11 +8,10 @@
 #include "simulator/cli/number_option.h"
 #include "simulator/cli/outputs.h"
 #include "simulator/cli/trace_edit_commands.h"
+#include "simulator/cli/trace_input.h"
 #include "simulator/cli/trace_output.h"
 #include "simulator/cli/trace_report.h"
-#include "traces/import/open_trace.h"
-#include "traces/record/memory_stream.h"
-#include "traces/synth/chat.h"
+#include "simulator/cli/trace_synth_command.h"
 
 namespace kvplan::cli {
 namespace {
@@ -28,37 +26,20 @@ struct TraceOptions {
 
 Status run_import(const TraceOptions& options) {
   KVPLAN_TRY_DO(check_apart(options.inputs, {options.output}));
-  KVPLAN_TRY(const std::unique_ptr<traces::TraceStream> stream,
-             traces::open_stream(options.inputs, options.import));
+  KVPLAN_TRY(const std::unique_ptr<traces::TraceStream> stream, open_input(options.inputs, options.import));
   return write_kvt_trace(*stream, options.output);
 }
 
 Status run_convert(const TraceOptions& options) {
   KVPLAN_TRY_DO(check_apart(options.inputs, {options.output}));
   KVPLAN_TRY_DO(check_trace_output(options.output));
-  KVPLAN_TRY(const std::unique_ptr<traces::TraceStream> stream,
-             traces::open_stream(options.inputs, options.import));
+  KVPLAN_TRY(const std::unique_ptr<traces::TraceStream> stream, open_input(options.inputs, options.import));
   return write_trace(*stream, options.output);
-}
-
-struct SynthOptions {
-  std::string output;
-  double rate_per_s{5};
-  traces::ChatOptions chat;
-};
-
-Status run_synth(const SynthOptions& options) {
-  traces::ChatOptions chat = options.chat;
-  chat.rate_mhz = std::llround(options.rate_per_s * 1000);
-  KVPLAN_TRY(const traces::Trace trace, traces::make_chat(chat));
-  traces::MemoryStream stream(trace);
-  return write_kvt_trace(stream, options.output);
 }
 
 Status run_info(const TraceOptions& options) {
   KVPLAN_TRY_DO(check_apart(options.inputs, {options.json}));
-  KVPLAN_TRY(const traces::Trace trace,
-             traces::open_trace(options.inputs.front(), options.import, interrupted));
+  KVPLAN_TRY(const traces::Trace trace, read_trace(options.inputs.front(), options.import));
   const traces::Statistics statistics = traces::compute_statistics(trace);
   if (!options.json.empty()) KVPLAN_TRY_DO(write_text(options.json, info_json(trace, statistics)));
   if (options.json == "-") return Done{};
@@ -67,28 +48,12 @@ Status run_info(const TraceOptions& options) {
 
 Status run_head(const TraceOptions& options) {
   KVPLAN_TRY_DO(check_apart(options.inputs, {options.json}));
-  KVPLAN_TRY(const std::unique_ptr<traces::TraceStream> stream,
-             traces::open_stream(options.inputs, options.import));
+  KVPLAN_TRY(const std::unique_ptr<traces::TraceStream> stream, open_input(options.inputs, options.import));
   traces::Trace piece;
   KVPLAN_TRY([[maybe_unused]] const bool any, stream->next(piece));
   if (!options.json.empty()) KVPLAN_TRY_DO(write_text(options.json, head_json(piece, options.rows)));
   if (options.json == "-") return Done{};
   return write_text("-", head_text(piece, options.rows));
-}
-
-void add_synth(CLI::App& trace, Outcome& outcome) {
-  auto options = std::make_shared<SynthOptions>();
-  CLI::App* const command = trace.add_subcommand(
-      "synth", "Make up a chat workload: shared system prompts, growing conversations, bursts; seeded");
-  command->add_option("-o,--output", options->output, "The .kvt to write")->required();
-  add_whole_number(*command, "--requests", options->chat.requests, {1, 1'000'000}, "How many");
-  add_whole_number(*command, "--seed", options->chat.seed, {0, INT64_MAX}, "Another seed, another workload");
-  add_number(*command, "--rate", options->rate_per_s, {0.001, 1e6},
-             "Requests per second over calm and burst, once conversations are under way");
-  add_whole_number(*command, "--burst", options->chat.burst_factor, {1, 1000},
-                   "Conversations start this many times as fast in bursts");
-  add_whole_number(*command, "--block", options->chat.block_tokens, {1, 4096}, "Tokens of one prefix id");
-  run_as(*command, outcome, [options] { return run_synth(*options); });
 }
 
 /// One sub-command with its own options, which live as long as its action.
@@ -131,7 +96,7 @@ void add_trace(CLI::App& app, Outcome& outcome) {
       ->required();
 
   add_trace_edits(*trace, outcome);
-  add_synth(*trace, outcome);
+  add_trace_synth(*trace, outcome);
 }
 
 }  // namespace kvplan::cli

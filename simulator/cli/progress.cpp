@@ -15,14 +15,13 @@
 namespace kvplan::cli {
 
 struct Progress::Printer {
-  const core::RunControl& control;
-  std::int64_t total;
+  std::function<std::string()> line;
   std::mutex mutex;
   std::condition_variable changed;
   bool ended{false};
   std::thread thread;
 
-  Printer(const core::RunControl& watched, std::int64_t requests) : control(watched), total(requests) {}
+  explicit Printer(std::function<std::string()> text) : line(std::move(text)) {}
 
   void print() {
     constexpr auto kPatience = std::chrono::milliseconds(500);
@@ -31,21 +30,25 @@ struct Progress::Printer {
     const auto over = [this] { return ended; };
     if (changed.wait_for(lock, kPatience, over)) return;
     do {
-      const std::int64_t done = std::min(control.requests_done.load(std::memory_order_relaxed), total);
-      std::fprintf(stderr, "\r  %s of %s requests", report::grouped(done).c_str(),
-                   report::grouped(total).c_str());
+      std::fprintf(stderr, "\r  %s\033[K", line().c_str());
     } while (!changed.wait_for(lock, kPeriod, over));
     std::fputs("\r\033[K", stderr);
   }
 };
 
-Progress::Progress(const core::RunControl& control, std::int64_t total) {
+Progress::Progress(std::function<std::string()> line) {
   if (::isatty(STDERR_FILENO) == 0) return;
-  printer_ = std::make_unique<Printer>(control, total);
+  printer_ = std::make_unique<Printer>(std::move(line));
   printer_->thread = std::thread([printer = printer_.get()] { printer->print(); });
 }
 
-Progress::~Progress() {
+Progress::Progress(const core::RunControl& control, std::int64_t total)
+    : Progress([&control, total] {
+        const std::int64_t done = std::min(control.requests_done.load(std::memory_order_relaxed), total);
+        return report::grouped(done) + " of " + report::grouped(total) + " requests";
+      }) {}
+
+void Progress::end() {
   if (!printer_) return;
   {
     const std::lock_guard lock(printer_->mutex);
@@ -53,6 +56,20 @@ Progress::~Progress() {
   }
   printer_->changed.notify_one();
   printer_->thread.join();
+  printer_.reset();
+}
+
+Progress::~Progress() {
+  end();
+}
+
+std::string progress_bar(std::int64_t done, std::int64_t total) {
+  constexpr std::int64_t kCells = 20;
+  const double share = std::min(1.0, static_cast<double>(done) / static_cast<double>(total));
+  const auto filled = static_cast<std::size_t>(share * kCells);
+  const std::string percent = std::to_string(static_cast<int>(share * 100));
+  return "[" + std::string(filled, '#') + std::string(kCells - filled, '.') + "] " +
+         std::string(3 - percent.size(), ' ') + percent + " %";
 }
 
 std::size_t output_width() {

@@ -4,8 +4,9 @@
 
 #include "simulator/cli/command.h"
 #include "simulator/cli/import_options.h"
+#include "simulator/cli/trace_input.h"
 #include "simulator/io/scenario_file.h"
-#include "traces/import/open_trace.h"
+#include "traces/import/importer.h"
 #include "traces/io/input.h"
 #include "traces/io/kvt.h"
 
@@ -71,7 +72,7 @@ std::vector<std::string> files_of(const plan::Scenario& scenario) {
 Result<traces::Trace> read_trace_of(const plan::Scenario& scenario) {
   if (scenario.trace.empty())
     return bad_input("names no trace; give --set workload.trace=FILE").at_field("workload.trace");
-  return traces::open_trace(scenario.trace, scenario.import, interrupted);
+  return read_trace(scenario.trace, scenario.import);
 }
 
 }  // namespace kvplan::cli

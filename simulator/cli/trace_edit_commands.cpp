@@ -7,9 +7,9 @@
 #include "simulator/cli/import_options.h"
 #include "simulator/cli/number_option.h"
 #include "simulator/cli/outputs.h"
+#include "simulator/cli/trace_input.h"
 #include "simulator/cli/trace_output.h"
 #include "traces/edit/edits.h"
-#include "traces/import/open_trace.h"
 #include "traces/record/memory_stream.h"
 
 namespace kvplan::cli {
@@ -25,6 +25,7 @@ struct EditOptions {
   std::int64_t requests{1000}, seed{0};
   std::string start_rate;
   std::string rate{"1"}, input_length{"1"}, output_length{"1"};
+  std::string over{"auto"}, how{"even"};
 };
 
 Status write_edited(Result<traces::Trace> edited, const EditOptions& options) {
@@ -40,7 +41,7 @@ Status check_paths(const EditOptions& options) {
 
 Result<traces::Trace> only_input(const EditOptions& options) {
   KVPLAN_TRY_DO(check_paths(options));
-  return traces::open_trace(options.inputs.front(), options.import, interrupted);
+  return read_trace(options.inputs.front(), options.import);
 }
 
 std::int64_t ns_of(double seconds) {
@@ -80,11 +81,28 @@ Status run_start(const EditOptions& options) {
   return write_edited(traces::started(trace, rate, static_cast<std::uint64_t>(options.seed)), options);
 }
 
+Status run_spread(const EditOptions& options) {
+  traces::Spreading spreading;
+  spreading.even = options.how == "even";
+  spreading.seed = static_cast<std::uint64_t>(options.seed);
+  if (options.over == "next") {
+    spreading.over = traces::SpreadOver::kNext;
+  } else if (options.over != "auto") {
+    spreading.over = traces::SpreadOver::kGiven;
+    const auto ns = read_whole_number(options.over, {1, INT64_MAX});
+    if (!ns.ok())
+      return not_expected("auto, next or a positive number of ns", options.over).at_field("--over");
+    spreading.over_ns = ns.value();
+  }
+  KVPLAN_TRY(const traces::Trace trace, only_input(options));
+  return write_edited(traces::spread_out(trace, spreading), options);
+}
+
 Status run_merge(const EditOptions& options) {
   KVPLAN_TRY_DO(check_paths(options));
   std::vector<traces::Trace> traces;
   for (const std::string& path : options.inputs) {
-    KVPLAN_TRY(traces::Trace trace, traces::open_trace(path, options.import, interrupted));
+    KVPLAN_TRY(traces::Trace trace, read_trace(path, options.import));
     traces.push_back(std::move(trace));
   }
   std::vector<const traces::Trace*> all;
@@ -135,6 +153,21 @@ void add_trace_edits(CLI::App& trace, Outcome& outcome) {
   start->add_option("--rate", start_options->start_rate, "Sessions that start in a second (p/q or decimal)")
       ->required();
   add_whole_number(*start, "--seed", start_options->seed, {0, INT64_MAX}, "Another seed, other starts");
+
+  auto [spread, spread_options] = make(
+      "spread", "Requests of one timestamp, which a recorder rounded, spread until the next", run_spread, 1);
+  spread
+      ->add_option(
+          "--over", spread_options->over,
+          "How far: auto (the clock's tick, the greatest common divisor of all times), next (until the "
+          "next timestamp that occurs, for recorders that batch), or a number of ns")
+      ->capture_default_str();
+  spread
+      ->add_option("--how", spread_options->how,
+                   "even: at equal steps, the first where it was; uniform: at times drawn by chance")
+      ->check(CLI::IsMember({"even", "uniform"}))
+      ->capture_default_str();
+  add_whole_number(*spread, "--seed", spread_options->seed, {0, INT64_MAX}, "Of --how uniform");
 
   make("merge",
        "Several traces at once, each from its first arrival on; their prefixes and sessions stay apart",

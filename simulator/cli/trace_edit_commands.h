@@ -1,4 +1,4 @@
-// kvplan trace window|sample|scale|merge: traces out of traces (traces/edit/edits.h).
+// kvplan trace window|sample|scale|spread|merge: traces out of traces (traces/edit/edits.h).
 #pragma once
 
 #include "simulator/cli/command.h"

@@ -1,6 +1,6 @@
 #include "simulator/policies/latencies.h"
 
-#include "simulator/policies/family.h"
+#include "simulator/base/family.h"
 
 // One line per member, sorted by name.
 #define KVPLAN_LATENCIES(MEMBER) \

@@ -42,7 +42,7 @@ const std::vector<Layer>& layers() {
     table.push_back({"traces/io", {"simulator/base", "simulator/frame", "traces/record"}});
     table.push_back({"traces/import", {"simulator/base", "traces/record", "traces/io"}});
     table.push_back({"traces/edit", {"simulator/base", "traces/record"}});
-    table.push_back({"traces/synth", {"simulator/base", "traces/record"}});
+    table.push_back({"traces/synth", {"simulator/base", "traces/record", "traces/io", "traces/import"}});
     below.insert(below.end(), {"simulator/frame", "traces/io"});
     level({"simulator/io"});
     below.insert(below.end(), {"simulator/report", "traces/import", "traces/edit", "traces/synth"});

@@ -44,7 +44,8 @@ TEST(TidyRules, LayersGoOneWay) {
   };
   EXPECT_TRUE(may("traces/io/a.cpp", "simulator/frame/frame.h"));
   EXPECT_FALSE(may("traces/io/a.cpp", "simulator/plan/run.h"));
-  EXPECT_FALSE(may("traces/synth/a.cpp", "traces/io/kvt.h"));
+  EXPECT_FALSE(may("traces/edit/a.cpp", "traces/io/kvt.h"));
+  EXPECT_TRUE(may("traces/synth/a.cpp", "traces/import/open_trace.h"));
   EXPECT_FALSE(may("simulator/io/a.cpp", "traces/import/open_trace.h"));
   EXPECT_FALSE(may("simulator/io/a.cpp", "simulator/report/text.h"));
   EXPECT_FALSE(may("simulator/cli/a.cpp", "gui/app/options.h"));

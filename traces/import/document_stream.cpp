@@ -5,7 +5,10 @@
 namespace kvplan::traces {
 
 DocumentStream::DocumentStream(Inputs inputs, std::string_view format, SourceTraits traits)
-    : input_(std::move(inputs.first)), rest_(std::move(inputs.rest)), builder_(0, traits) {
+    : input_(std::move(inputs.first)),
+      rest_(std::move(inputs.rest)),
+      on_read_(std::move(inputs.on_read)),
+      builder_(0, traits) {
   json_.emplace(*input_);
   summary_.provenance.format = format;
   summary_.provenance.sources.push_back(file_name(input_->path()));
@@ -19,7 +22,7 @@ Error DocumentStream::wrong(std::int64_t byte, std::string_view field, std::stri
 Result<bool> DocumentStream::next_file() {
   if (next_file_ == rest_.size()) return false;
   json_.reset();
-  KVPLAN_TRY(input_, Input::open(rest_[next_file_++]));
+  KVPLAN_TRY(input_, Input::open(rest_[next_file_++], on_read_));
   json_.emplace(*input_);
   return true;
 }

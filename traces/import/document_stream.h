@@ -44,6 +44,7 @@ class DocumentStream : public TraceStream {
   std::unique_ptr<Input> input_;
   std::optional<JsonElements> json_;
   std::vector<std::string> rest_;
+  ReadHook on_read_;
   std::size_t next_file_{0};
   bool ended_{false};
   PieceBuilder builder_;

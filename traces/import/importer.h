@@ -49,10 +49,12 @@ struct Sniff {
 /// Looks at the first bytes without consuming them.
 Sniff sniff(Input& input);
 
-/// The files of one import, in order: the first is open, the others are opened in their turn.
+/// The files of one import, in order: the first is open, the others are opened in their turn, and `on_read` is told
+/// of their reads as that of the first.
 struct Inputs {
   std::unique_ptr<Input> first;
   std::vector<std::string> rest;
+  ReadHook on_read;
 };
 
 struct Importer {

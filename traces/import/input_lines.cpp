@@ -15,7 +15,7 @@ Result<bool> InputLines::next(std::string_view& line) {
     }
     if (input_->failed()) return input_->error();
     if (next_file_ == rest_.size()) return false;
-    KVPLAN_TRY(input_, Input::open(rest_[next_file_++]));
+    KVPLAN_TRY(input_, Input::open(rest_[next_file_++], on_read_));
   }
 }
 

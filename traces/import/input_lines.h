@@ -15,7 +15,8 @@ std::string file_name(std::string_view path);
 /// Lines as `Input::next_line` gives them; views stay valid until the next call.
 class InputLines {
  public:
-  explicit InputLines(Inputs inputs) : input_(std::move(inputs.first)), rest_(std::move(inputs.rest)) {}
+  explicit InputLines(Inputs inputs)
+      : input_(std::move(inputs.first)), rest_(std::move(inputs.rest)), on_read_(std::move(inputs.on_read)) {}
 
   /// The next line that is not empty; false at the end of the last file.
   Result<bool> next(std::string_view& line);
@@ -28,6 +29,7 @@ class InputLines {
  private:
   std::unique_ptr<Input> input_;
   std::vector<std::string> rest_;
+  ReadHook on_read_;
   std::size_t next_file_{0};
 };
 

@@ -17,21 +17,6 @@ Result<const Importer*> importer_by_name(const std::string& name) {
   return bad_input(unknown_name("format", name, names)).at_field("--format");
 }
 
-/// Another stream, as long as nobody asks to stop.
-class StoppableStream final : public TraceStream {
- public:
-  StoppableStream(TraceStream& stream, bool (*stop)()) : stream_(stream), stop_(stop) {}
-  Result<bool> next(Trace& piece) override {
-    if (stop_ != nullptr && stop_()) return interrupted_error();
-    return stream_.next(piece);
-  }
-  [[nodiscard]] const StreamSummary& summary() const override { return stream_.summary(); }
-
- private:
-  TraceStream& stream_;
-  bool (*stop_)();
-};
-
 }  // namespace
 
 Result<std::unique_ptr<TraceStream>> open_stream(Inputs inputs, const ImportOptions& options) {
@@ -67,18 +52,18 @@ Result<std::unique_ptr<TraceStream>> open_stream(Inputs inputs, const ImportOpti
 }
 
 Result<std::unique_ptr<TraceStream>> open_stream(const std::vector<std::string>& paths,
-                                                 const ImportOptions& options) {
+                                                 const ImportOptions& options, const ReadHook& on_read) {
   if (paths.empty()) return bad_input("expected at least one input file");
   Inputs inputs;
-  KVPLAN_TRY(inputs.first, Input::open(paths.front()));
+  KVPLAN_TRY(inputs.first, Input::open(paths.front(), on_read));
   inputs.rest.assign(paths.begin() + 1, paths.end());
+  inputs.on_read = on_read;
   return open_stream(std::move(inputs), options);
 }
 
-Result<Trace> open_trace(const std::string& path, const ImportOptions& options, bool (*stop)()) {
-  KVPLAN_TRY(const std::unique_ptr<TraceStream> stream, open_stream({path}, options));
-  StoppableStream stoppable(*stream, stop);
-  return collect(stoppable);
+Result<Trace> open_trace(const std::string& path, const ImportOptions& options, const ReadHook& on_read) {
+  KVPLAN_TRY(const std::unique_ptr<TraceStream> stream, open_stream({path}, options, on_read));
+  return collect(*stream);
 }
 
 }  // namespace kvplan::traces

@@ -12,16 +12,17 @@
 namespace kvplan::traces {
 
 /// A stream over one file, or over several of one format that follow each other and share a clock and prefix
-/// ids. Options are for imports; with a .kvt they are an error.
+/// ids. Options are for imports; with a .kvt they are an error. `on_read` is told of every read of the files
+/// (traces/io/input.h).
 Result<std::unique_ptr<TraceStream>> open_stream(const std::vector<std::string>& paths,
-                                                 const ImportOptions& options = {});
+                                                 const ImportOptions& options = {},
+                                                 const ReadHook& on_read = {});
 
 /// The same from inputs that are open already.
 Result<std::unique_ptr<TraceStream>> open_stream(Inputs inputs, const ImportOptions& options);
 
-/// The whole trace in memory. `stop` may be null; once it gives true, reading ends soon with
-/// interrupted_error().
+/// The whole trace in memory.
 Result<Trace> open_trace(const std::string& path, const ImportOptions& options = {},
-                         bool (*stop)() = nullptr);
+                         const ReadHook& on_read = {});
 
 }  // namespace kvplan::traces

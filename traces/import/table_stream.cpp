@@ -18,6 +18,7 @@ TableStream::TableStream(Inputs inputs, ColumnMap map, std::string_view format, 
     : map_(std::move(map)),
       input_(std::move(inputs.first)),
       rest_(std::move(inputs.rest)),
+      on_read_(std::move(inputs.on_read)),
       builder_(map_.block_tokens, with_ids(traits, map_.content_ids)) {
   names_waits_ = !map_.at(Role::kAfter).names.empty();
   summary_.block_tokens = map_.block_tokens;
@@ -30,7 +31,7 @@ TableStream::TableStream(Inputs inputs, ColumnMap map, std::string_view format, 
 
 Result<bool> TableStream::next_file() {
   if (next_file_ == rest_.size()) return false;
-  KVPLAN_TRY(input_, Input::open(rest_[next_file_++]));
+  KVPLAN_TRY(input_, Input::open(rest_[next_file_++], on_read_));
   top_pending_ = true;
   return true;
 }

@@ -45,6 +45,7 @@ class TableStream : public TraceStream {
 
   std::unique_ptr<Input> input_;
   std::vector<std::string> rest_;
+  ReadHook on_read_;
   std::size_t next_file_{0};
   bool top_pending_{true};
   bool ended_{false};

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <map>
 #include <string>
 #include <utility>
@@ -10,6 +11,7 @@
 #include "simulator/base/random.h"
 #include "traces/record/digest.h"
 #include "traces/record/memory_stream.h"
+#include "traces/synth/services.h"
 
 namespace kvplan::traces {
 namespace {
@@ -213,5 +215,46 @@ Result<Trace> make_chat(const ChatOptions& options) {
   trace.digest = digest.finish(stream.summary());
   return trace;
 }
+
+namespace {
+
+constexpr std::array<Param, 2> kParams{
+    Param{.name = "rate_per_s",
+          .help = "Requests per second over calm and burst, once conversations are under way",
+          .kind = ParamKind::kDecimal,
+          .unit = Unit::kNone,
+          .fallback = "5",
+          .low = 0.001,
+          .high = 1e6,
+          .choices = {}},
+    Param{.name = "burst",
+          .help = "Conversations start this many times as fast in bursts",
+          .kind = ParamKind::kInteger,
+          .unit = Unit::kRatio,
+          .fallback = "6",
+          .low = 1,
+          .high = 1000,
+          .choices = {}}};
+
+Result<Trace> make(const Choice& choice, const ServiceOptions& options) {
+  return make_chat({.requests = options.requests,
+                    .seed = options.seed,
+                    .rate_mhz = std::llround(choice.decimal("rate_per_s") * 1000),
+                    .burst_factor = choice.integer("burst"),
+                    .block_tokens = options.block_tokens});
+}
+
+}  // namespace
+
+extern const ServiceEntry kChatService;
+const ServiceEntry kChatService{
+    .descriptor =
+        {.family = "service",
+         .name = "chat",
+         .summary = "Three applications with system prompts, conversations that grow turn by turn, bursts; "
+                    "with its defaults the bundled sample.",
+         .source = "kvplan",
+         .params = kParams},
+    .make = make};
 
 }  // namespace kvplan::traces

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <numeric>
 #include <set>
@@ -186,6 +187,115 @@ TEST(Edit, ScalingIsExact) {
                scaled(trace.value(), {{1, INT32_MAX}, {}, {}}).value().arrival_ns.back() < 0);
 }
 
+/// The definition: for each row, how many of its timestamp are before it in the file, and how many there are.
+std::vector<std::int64_t> naively_spread(const std::vector<std::int64_t>& arrivals, std::int64_t over_ns,
+                                         bool to_next) {
+  std::vector<std::int64_t> out;
+  const std::set<std::int64_t> times(arrivals.begin(), arrivals.end());
+  for (std::size_t row = 0; row < arrivals.size(); ++row) {
+    const auto at = times.find(arrivals[row]);
+    std::int64_t width = over_ns;
+    if (std::next(at) != times.end()) {
+      width = to_next ? *std::next(at) - *at : std::min(width, *std::next(at) - *at);
+    } else if (to_next) {
+      width = *at - *std::prev(at);
+    }
+    const auto before =
+        std::count(arrivals.begin(), arrivals.begin() + static_cast<std::ptrdiff_t>(row), *at);
+    out.push_back(*at + width * before / std::count(arrivals.begin(), arrivals.end(), *at));
+  }
+  return out;
+}
+
+TEST(Edit, SpreadingIsItsDefinition) {
+  Random random(13, "edit");
+  for (int round = 0; round < 30; ++round) {
+    Trace trace = random_trace(random, round % 2 == 0, 60);
+    // Times on a coarse clock: 7 ms ticks, of which some occur.
+    const std::int64_t tick = 7'000'000;
+    std::int64_t common = 0;
+    for (std::int64_t& arrival : trace.arrival_ns) {
+      arrival = 123 + tick * static_cast<std::int64_t>(random.below(25));
+      common = std::gcd(common, arrival - trace.arrival_ns.front());
+    }
+    ASSERT_EQ(tick_of(trace), common);
+    for (const Spreading& how : {Spreading{}, Spreading{.over = SpreadOver::kNext},
+                                 Spreading{.over = SpreadOver::kGiven, .over_ns = 5'000'001},
+                                 Spreading{.over = SpreadOver::kGiven, .over_ns = 1},
+                                 Spreading{.over = SpreadOver::kGiven, .over_ns = tick * 1000}}) {
+      const Result<Trace> spread = spread_out(trace, how);
+      ASSERT_TRUE(spread.ok()) << spread.error().to_string();
+      const std::int64_t width = how.over == SpreadOver::kGiven ? how.over_ns : common;
+      EXPECT_EQ(spread.value().arrival_ns,
+                naively_spread(trace.arrival_ns, width, how.over == SpreadOver::kNext));
+      // Nothing but times has changed.
+      Trace same = spread.value();
+      same.arrival_ns = trace.arrival_ns;
+      std::vector<std::int64_t> rows(trace.arrival_ns.size());
+      std::iota(rows.begin(), rows.end(), 0);
+      testing::expect_same(select_rows(same, rows), select_rows(trace, rows));
+      expect_well_formed(spread.value());
+    }
+  }
+}
+
+TEST(Edit, SpreadByChanceKeepsTheOrderAndFillsTheTick) {
+  // 2,000 requests of 40 timestamps, each second one; uniform within the two seconds until the next.
+  std::string rows = "arrived_at,num_prefill_tokens,num_decode_tokens\n";
+  for (int i = 0; i < 2000; ++i) rows += std::to_string(i / 50 * 2) + "," + std::to_string(i + 1) + ",1\n";
+  const Trace trace = import_text(rows).value();
+  const Spreading how{.even = false, .seed = 4};
+  const Trace spread = spread_out(trace, how).value();
+  EXPECT_TRUE(std::is_sorted(spread.arrival_ns.begin(), spread.arrival_ns.end()));
+  std::array<int, 8> parts{};
+  for (std::size_t i = 0; i < 2000; ++i) {
+    const std::int64_t since = spread.arrival_ns[i] - trace.arrival_ns[i];
+    ASSERT_GE(since, 0);
+    ASSERT_LT(since, 2 * kNsPerSecond);
+    ++parts[static_cast<std::size_t>(since / (kNsPerSecond / 4))];
+  }
+  for (const int count : parts) EXPECT_NEAR(count, 250, 75);  // five standard deviations
+  EXPECT_EQ(spread_out(trace, how).value().digest, spread.digest);
+  EXPECT_NE(spread_out(trace, {.even = false, .seed = 5}).value().digest, spread.digest);
+  EXPECT_EQ(spread.provenance.options.back(), "spread_ns=2000000000,how=uniform,seed=4");
+  EXPECT_EQ(spread_out(trace, {.over = SpreadOver::kNext}).value().provenance.options.back(),
+            "spread_ns=next,how=even");
+}
+
+TEST(Edit, SpreadingRefusesWhatHasNoClockOrNoEnd) {
+  const Trace lengths = import_text("num_prefill_tokens,num_decode_tokens\n1,2\n").value();
+  EXPECT_EQ(spread_out(lengths, {}).error().to_string(),
+            "its requests share no clock: there are no bursts to spread");
+  Trace trace = import_text("arrived_at,num_prefill_tokens,num_decode_tokens\n5,1,1\n5,2,1\n").value();
+  for (const SpreadOver over : {SpreadOver::kTick, SpreadOver::kNext})
+    EXPECT_EQ(spread_out(trace, {.over = over}).error().to_string(),
+              "all requests arrive at one moment: only a width in nanoseconds can spread them");
+  const Spreading second{.over = SpreadOver::kGiven, .over_ns = kNsPerSecond};
+  EXPECT_EQ(spread_out(trace, second).value().arrival_ns,
+            (std::vector<std::int64_t>{5 * kNsPerSecond, 5'500'000'000}));
+  trace.arrival_ns = {INT64_MAX - 10, INT64_MAX - 10};
+  EXPECT_EQ(spread_out(trace, second).error().to_string(),
+            "arrivals would be later than 292 years after the first");
+  EXPECT_TRUE(spread_out(trace, {.over = SpreadOver::kGiven, .over_ns = 11}).ok());
+  trace.arrival_ns = {INT64_MIN, INT64_MAX};
+  EXPECT_EQ(tick_of(trace), INT64_MAX) << "the distance is 2^64 - 1";
+  EXPECT_FALSE(spread_out(trace, {.over = SpreadOver::kNext}).ok());
+}
+
+TEST(Edit, MooncakesBatchesSpreadOverTheirThreeSeconds) {
+  KVPLAN_NEED_SHARED();
+  const Result<Trace> trace =
+      open_trace(testing::shared_traces() + "/mooncake_fast25_conversation.jsonl.zst");
+  ASSERT_TRUE(trace.ok());
+  EXPECT_EQ(tick_of(trace.value()), 1'000'000);
+  EXPECT_NEAR(compute_statistics(trace.value()).interarrival_cv.value(), 3.034, 0.001);
+  const Trace even = spread_out(trace.value(), {.over = SpreadOver::kNext}).value();
+  EXPECT_LT(compute_statistics(even).interarrival_cv.value(), 0.5);
+  const Trace drawn = spread_out(trace.value(), {.over = SpreadOver::kNext, .even = false}).value();
+  EXPECT_NEAR(compute_statistics(drawn).interarrival_cv.value(), 1, 0.1) << "as of users without number";
+  EXPECT_EQ(drawn.prefix.ids, trace.value().prefix.ids);
+}
+
 TEST(Edit, MergedTracesAreThereEachByItself) {
   Random random(7, "edit");
   for (int round = 0; round < 10; ++round) {
@@ -264,6 +374,11 @@ TEST(CliTraceEdit, TheAzureHourInPartsIsTheHour) {
   const Trace merged = edit("merge " + folder.file("first.kvt") + " " + folder.file("rest.kvt"), "both.kvt");
   EXPECT_EQ(merged.size(), whole.size());
   EXPECT_EQ(merged.arrival_ns.front(), 0);
+  EXPECT_EQ(edit("spread --how uniform " + hour, "spread.kvt").provenance.options.back(),
+            "spread_ns=1000,how=uniform,seed=0")
+      << "microseconds";
+  EXPECT_EQ(edit("spread --over 5 " + hour, "even.kvt").arrival_ns, whole.arrival_ns)
+      << "no timestamp stands twice";
 }
 
 TEST(CliTraceEdit, ErrorsAreOneLineAndLeaveNothing) {
@@ -283,6 +398,13 @@ TEST(CliTraceEdit, ErrorsAreOneLineAndLeaveNothing) {
       "scale --rate 0",
       "--rate: expected a positive number such as 2, 0.5 or 3/4, as a fraction of two numbers below 2^31, "
       "found \"0\"");
+  expect_error("spread",
+               folder.file("t.csv") +
+                   ": all requests arrive at one moment: only a width in nanoseconds can spread them");
+  for (const char* over : {"0", "-1", "1e9", "9223372036854775808", "x"})
+    expect_error(
+        "spread --over " + std::string(over),
+        "--over: expected auto, next or a positive number of ns, found \"" + std::string(over) + "\"");
   const Outcome ending = run_kvplan("trace merge" + in + in + " -o " + folder.file("o.txt"));
   EXPECT_EQ(ending.err,
             "kvplan: " + folder.file("o.txt") +

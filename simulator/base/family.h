@@ -1,4 +1,4 @@
-// What every family of this folder has: members with descriptors, and the member of a parsed choice.
+// What every family of components has: members with descriptors, and the member of a parsed choice.
 #pragma once
 
 #include <span>
@@ -7,7 +7,7 @@
 #include "simulator/base/check.h"
 #include "simulator/base/component.h"
 
-namespace kvplan::policies {
+namespace kvplan {
 
 /// `Entry` has a `Descriptor descriptor`. The members outlive the family.
 template <class Entry>
@@ -31,10 +31,10 @@ class Family {
   std::vector<const Descriptor*> descriptors_;
 };
 
-}  // namespace kvplan::policies
+}  // namespace kvplan
 
 /// The body of a family's file: LIST is a macro that applies its argument to the name of each member, one
-/// `const ENTRY NAME` in a file of its own. Defines `family()`. In namespace kvplan::policies.
+/// `const ENTRY NAME` in a file of its own. Defines `family()`. For one namespace below kvplan in each file.
 #define KVPLAN_DECLARE_MEMBER(name) extern const Entry name;
 #define KVPLAN_MEMBER_ADDRESS(name) &name,
 #define KVPLAN_FAMILY(ENTRY, LIST)                                \

@@ -1,0 +1,58 @@
+// Traces in: every command reads them here, so that each shows how far it is and ends soon when the user asks to stop.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "simulator/base/result.h"
+#include "simulator/cli/progress.h"
+#include "traces/io/input.h"
+#include "traces/record/import_options.h"
+#include "traces/record/trace_stream.h"
+
+namespace kvplan::cli {
+
+/// Bytes read of all bytes of some files, as they lie on the disk (of a compressed one the compressed bytes), and the
+/// rate. Without the total where one of them is a pipe.
+class ReadProgress {
+ public:
+  explicit ReadProgress(const std::vector<std::string>& paths);
+  /// For the reader of the files; this outlives it. Reading ends with interrupted_error() once the user asked to stop.
+  [[nodiscard]] traces::ReadHook hook();
+  void end() { progress_.end(); }
+
+ private:
+  [[nodiscard]] std::string line() const;
+
+  std::chrono::steady_clock::time_point begin_;
+  std::int64_t total_bytes_;  // 0 = not known
+  std::atomic<std::int64_t> bytes_{0};
+  Progress progress_;  // last: its thread reads the others
+};
+
+/// Requests of a stream on their way, of all that there will be.
+class CountedStream final : public traces::TraceStream {
+ public:
+  /// `total`: 0 = not known. The stream outlives this.
+  CountedStream(traces::TraceStream& stream, std::int64_t total);
+  Result<bool> next(traces::Trace& piece) override;
+  [[nodiscard]] const traces::StreamSummary& summary() const override { return stream_.summary(); }
+
+ private:
+  traces::TraceStream& stream_;
+  std::int64_t total_;
+  std::atomic<std::int64_t> made_{0};
+  Progress progress_;  // last: its thread reads the others
+};
+
+/// One file, or several of one format. The line of its progress is gone once the stream has ended.
+Result<std::unique_ptr<traces::TraceStream>> open_input(const std::vector<std::string>& paths,
+                                                        const traces::ImportOptions& import);
+/// The whole trace in memory.
+Result<traces::Trace> read_trace(const std::string& path, const traces::ImportOptions& import);
+
+}  // namespace kvplan::cli

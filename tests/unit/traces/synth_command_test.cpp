@@ -1,0 +1,113 @@
+// `kvplan trace synth` as a user meets it.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "tests/unit/traces/synth_support.h"
+
+namespace kvplan::traces {
+namespace {
+
+using testing::Outcome;
+using testing::run_kvplan;
+using testing::TemporaryFolder;
+
+TEST(SynthCommand, SaysWhatItMade) {
+  const TemporaryFolder folder;
+  const Outcome made = run_kvplan(
+      "trace synth --arrivals constant:rate_per_s=2 --lengths fixed:input=7,output=3 "
+      "--requests 5 -o " +
+      folder.file("a.csv.gz"));
+  EXPECT_EQ(made.exit_code, 0) << made.err;
+  EXPECT_EQ(made.out, "");
+  const Result<Trace> read = open_trace(folder.file("a.csv.gz"));
+  ASSERT_TRUE(read.ok());
+  EXPECT_EQ(read.value().arrival_ns,
+            (std::vector<std::int64_t>{0, 500'000'000, 1'000'000'000, 1'500'000'000, 2'000'000'000}));
+  run_kvplan(
+      "trace synth --arrivals poisson:rate_per_s=2 --lengths fixed:input=7,output=3 --prefixes "
+      "groups:tokens=40 --duration 60 --seed 9 --block 8 -o " +
+      folder.file("a.kvt"));
+  const Trace kept = open_trace(folder.file("a.kvt")).value();
+  EXPECT_EQ(kept.provenance.format, "synth");
+  EXPECT_EQ(kept.provenance.options,
+            (std::vector<std::string>{"arrivals=poisson:rate_per_s=2", "lengths=fixed:input=7,output=3",
+                                      "prefixes=groups:groups=1,tokens=40,zipf=1,length=added",
+                                      "turns=single", "seed=9", "duration_ns=60000000000", "block=8"}));
+}
+
+TEST(SynthCommand, AServiceIsMadeWithoutArrivals) {
+  const TemporaryFolder folder;
+  const std::string out = " -o " + folder.file("a.kvt");
+  ASSERT_EQ(run_kvplan("trace synth" + out).exit_code, 0);
+  EXPECT_EQ(testing::read_file(folder.file("a.kvt")),
+            testing::read_file(KVPLAN_SOURCE_DIR "/traces/samples/chat.kvt"));
+  ASSERT_EQ(
+      run_kvplan("trace synth --service chat:rate_per_s=2,burst=1 --requests 99 --block 32" + out).exit_code,
+      0);
+  const Trace made = open_trace(folder.file("a.kvt")).value();
+  EXPECT_EQ(made.provenance.options,
+            (std::vector<std::string>{"requests=99", "seed=1", "rate_mhz=2000", "burst=1", "block=32"}));
+}
+
+TEST(SynthCommand, UsageErrorsAreOneLineAndLeaveNothing) {
+  const TemporaryFolder folder;
+  const std::string out = folder.file("a.kvt");
+  const auto error = [&](const std::string& flags) {
+    const Outcome outcome = run_kvplan("trace synth " + flags + " -o " + out);
+    EXPECT_EQ(outcome.exit_code, 2) << flags;
+    EXPECT_EQ(outcome.out, "");
+    return outcome.err;
+  };
+  EXPECT_EQ(error("--lengths fixed:input=1,output=1"),
+            "kvplan: --arrivals: is needed for --lengths, --prefixes, --turns and --duration\n");
+  EXPECT_EQ(error("--duration 5"),
+            "kvplan: --arrivals: is needed for --lengths, --prefixes, --turns and --duration\n");
+  EXPECT_EQ(error("--service chat --arrivals poisson:rate_per_s=1"),
+            "kvplan: --service: goes without --arrivals\n");
+  EXPECT_EQ(error("--service caht"),
+            "kvplan: caht: unknown service \"caht\"; did you mean \"chat\"? (known: chat)\n");
+  EXPECT_EQ(error("--arrivals poisson --requests 5"),
+            "kvplan: poisson:rate_per_s: must be given: Arrivals per second on average\n");
+  EXPECT_EQ(error("--arrivals poisson:rate_per_s=1 --requests 0"),
+            "kvplan: --requests: expected a whole number from 1 to 2147483647, found \"0\" (see --help)\n");
+  EXPECT_EQ(error("--arrivals poisson:rate_per_s=1 --lengths fixed:input=1,output=1 --duration 1e-12"),
+            "kvplan: --duration: expected at least a nanosecond\n");
+  EXPECT_EQ(error("--arrivals poisson:rate_per_s=1e-6 --lengths fixed:input=1,output=1 --duration 1e-3"),
+            "kvplan: --duration: no request arrives in that time\n");
+  EXPECT_EQ(folder.listing(), "");
+  testing::write_file(out, "arrived_at,num_prefill_tokens,num_decode_tokens\n9,1,10\n");
+  EXPECT_EQ(error("--arrivals trace:file=" + out),
+            "kvplan: " + out + ": expected another file than the input, which it would replace\n");
+  EXPECT_EQ(error("--arrivals poisson:rate_per_s=1 --lengths empirical:file=" + out + " --requests 5"),
+            "kvplan: " + out + ": expected another file than the input, which it would replace\n");
+}
+
+TEST(SynthCommand, AnyNumberOfRequestsTakesTheSameMemory) {
+  const TemporaryFolder folder;
+  // 4 M requests, 96 MB of columns and ids, in 96 MiB of address space, the program included.
+  const Outcome made = run_kvplan(
+      "trace synth --arrivals gamma:rate_per_s=900,cv=1.5 --lengths lognormal:input_mean=300,output_mean=30 "
+      "--prefixes "
+      "groups:groups=9,tokens=64 --turns sessions:turns=2,think_s=3 --requests 4000000 --block 64 -o " +
+          folder.file("a.kvt"),
+      96);
+  EXPECT_EQ(made.exit_code, 0) << made.err;
+  EXPECT_NE(made.err.find("4,000,000 requests from synth"), std::string::npos) << made.err;
+}
+
+TEST(SynthCommand, PartsAreListedAndExplained) {
+  for (const std::string_view family : synth_families()) {
+    const Outcome list = run_kvplan("list " + std::string(family));
+    for (const Descriptor* d : synth_descriptors(family)) {
+      EXPECT_NE(list.out.find("\n  " + std::string(d->name)), std::string::npos) << d->name;
+      const Outcome text = run_kvplan("explain " + std::string(d->name));
+      EXPECT_NE(text.out.find(std::string(d->name) + " (" + std::string(family) + ")\n"), std::string::npos);
+      for (const Param& param : d->params)
+        EXPECT_NE(text.out.find("\n  " + std::string(param.name)), std::string::npos) << param.name;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace kvplan::traces

@@ -1,0 +1,26 @@
+// The family "arrivals".
+#include "simulator/base/family.h"
+#include "traces/synth/parts.h"
+
+// One line per member, sorted by name.
+#define KVPLAN_ARRIVALS(MEMBER) \
+  MEMBER(kBatchedArrivals)      \
+  MEMBER(kConstantArrivals)     \
+  MEMBER(kGammaArrivals)        \
+  MEMBER(kPoissonArrivals)      \
+  MEMBER(kServegenArrivals)     \
+  MEMBER(kTraceArrivals)
+
+namespace kvplan::traces {
+
+KVPLAN_FAMILY(ArrivalsEntry, KVPLAN_ARRIVALS)
+
+Catalogue arrivals_descriptors() {
+  return family().descriptors();
+}
+
+const ArrivalsEntry& arrivals_entry(const Choice& choice) {
+  return family().member(choice);
+}
+
+}  // namespace kvplan::traces

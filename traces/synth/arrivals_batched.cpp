@@ -1,0 +1,59 @@
+#include <array>
+
+#include "simulator/base/units.h"
+#include "traces/synth/draws.h"
+#include "traces/synth/parts.h"
+
+namespace kvplan::traces {
+namespace {
+
+class Batched final : public ArrivalProcess {
+ public:
+  Batched(Random random, std::int64_t batch, double gap_ns, bool constant)
+      : random_(random), batch_(batch), gap_ns_(gap_ns), constant_(constant) {}
+  Result<bool> next(Arrival& arrival) override {
+    if (left_ == 0) {
+      KVPLAN_TRY_DO(clock_.advance(constant_ ? gap_ns_ : gap_ns_ * draw_exponential(random_)));
+      left_ = batch_;
+    }
+    --left_;
+    arrival.at_ns = clock_.ns();
+    return true;
+  }
+
+ private:
+  Random random_;
+  std::int64_t batch_;
+  double gap_ns_;
+  bool constant_;
+  std::int64_t left_{0};
+  FineClock clock_;
+};
+
+constexpr std::array<std::string_view, 2> kGaps{"constant", "poisson"};
+constexpr std::array<Param, 3> kParams{
+    rate_param("Arrivals per second on average, all members of batches counted"),
+    whole_param("batch", "Arrivals at one instant", Unit::kRequests, "", 1, 1'000'000),
+    text_param("gaps", "How batches follow each other: evenly, or as a Poisson process", "poisson", kGaps)};
+
+Result<std::unique_ptr<ArrivalProcess>> make(const Choice& choice, const PartContext& context) {
+  const std::int64_t batch = choice.integer("batch");
+  const double gap_ns =
+      static_cast<double>(kNsPerSecond) * static_cast<double>(batch) / choice.decimal("rate_per_s");
+  return std::unique_ptr<ArrivalProcess>(
+      std::make_unique<Batched>(context.random, batch, gap_ns, choice.text("gaps") == "constant"));
+}
+
+}  // namespace
+
+extern const ArrivalsEntry kBatchedArrivals;
+const ArrivalsEntry kBatchedArrivals{
+    .descriptor =
+        {.family = "arrivals",
+         .name = "batched",
+         .summary = "Several at one instant, as clients that send a list at once, or logs of rounded times.",
+         .source = "kvplan",
+         .params = kParams},
+    .make = make};
+
+}  // namespace kvplan::traces

@@ -1,0 +1,26 @@
+// The family "lengths".
+#include "simulator/base/family.h"
+#include "traces/synth/parts.h"
+
+// One line per member, sorted by name.
+#define KVPLAN_LENGTHS(MEMBER) \
+  MEMBER(kEmpiricalLengths)    \
+  MEMBER(kFixedLengths)        \
+  MEMBER(kGivenLengths)        \
+  MEMBER(kLognormalLengths)    \
+  MEMBER(kUniformLengths)      \
+  MEMBER(kZipfLengths)
+
+namespace kvplan::traces {
+
+KVPLAN_FAMILY(LengthsEntry, KVPLAN_LENGTHS)
+
+Catalogue lengths_descriptors() {
+  return family().descriptors();
+}
+
+const LengthsEntry& lengths_entry(const Choice& choice) {
+  return family().member(choice);
+}
+
+}  // namespace kvplan::traces

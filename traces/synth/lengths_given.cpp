@@ -1,0 +1,28 @@
+#include "traces/synth/parts.h"
+
+namespace kvplan::traces {
+namespace {
+
+class Given final : public LengthSource {
+ public:
+  RequestLengths draw(const Arrival& arrival) override { return arrival.lengths; }
+};
+
+Result<std::unique_ptr<LengthSource>> make(const Choice& /*choice*/, const PartContext& /*context*/) {
+  return std::unique_ptr<LengthSource>(std::make_unique<Given>());
+}
+
+}  // namespace
+
+extern const LengthsEntry kGivenLengths;
+const LengthsEntry kGivenLengths{
+    .descriptor = {.family = "lengths",
+                   .name = "given",
+                   .summary =
+                       "The lengths that come with the arrivals: those of the other trace, of the client.",
+                   .source = "kvplan",
+                   .params = {}},
+    .make = make,
+    .from_arrivals = true};
+
+}  // namespace kvplan::traces

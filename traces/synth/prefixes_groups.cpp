@@ -1,0 +1,54 @@
+#include <array>
+
+#include "traces/synth/draws.h"
+#include "traces/synth/parts.h"
+
+namespace kvplan::traces {
+namespace {
+
+class Groups final : public PrefixSource {
+ public:
+  Groups(Random random, Weighted popularity, std::int32_t tokens, bool added)
+      : random_(random), popularity_(std::move(popularity)), tokens_(tokens), added_(added) {}
+  SharedPrefix draw() override {
+    return {static_cast<std::int32_t>(popularity_.draw(random_)), tokens_, added_};
+  }
+
+ private:
+  Random random_;
+  Weighted popularity_;
+  std::int32_t tokens_;
+  bool added_;
+};
+
+constexpr std::array<std::string_view, 2> kLengths{"added", "included"};
+constexpr std::array<Param, 4> kParams{
+    whole_param("groups", "How many different beginnings there are", Unit::kNone, "1", 1, 1'000'000),
+    whole_param("tokens", "Length of each of them", Unit::kTokens, "", 1, kMostTokens),
+    decimal_param(
+        "zipf", "Exponent of their popularity: the k-th is drawn in proportion to 1 / k^zipf; 0 = all alike",
+        Unit::kNone, "1", 0, 10),
+    text_param("length",
+               "added: they come before the drawn prompt; included: they are its beginning, all of it where "
+               "it is shorter",
+               "added", kLengths)};
+
+Result<std::unique_ptr<PrefixSource>> make(const Choice& choice, const PartContext& context) {
+  return std::unique_ptr<PrefixSource>(std::make_unique<Groups>(
+      context.random, zipf(1, static_cast<std::size_t>(choice.integer("groups")), choice.decimal("zipf")),
+      static_cast<std::int32_t>(choice.integer("tokens")), choice.text("length") == "added"));
+}
+
+}  // namespace
+
+extern const PrefixesEntry kGroupsPrefixes;
+const PrefixesEntry kGroupsPrefixes{
+    .descriptor = {.family = "prefixes",
+                   .name = "groups",
+                   .summary =
+                       "Each request, or session, begins with the system prompt of one of some groups.",
+                   .source = "kvplan",
+                   .params = kParams},
+    .make = make};
+
+}  // namespace kvplan::traces

@@ -1,0 +1,25 @@
+#include "traces/synth/parts.h"
+
+namespace kvplan::traces {
+namespace {
+
+class None final : public PrefixSource {
+ public:
+  SharedPrefix draw() override { return {}; }
+};
+
+Result<std::unique_ptr<PrefixSource>> make(const Choice& /*choice*/, const PartContext& /*context*/) {
+  return std::unique_ptr<PrefixSource>(std::make_unique<None>());
+}
+
+}  // namespace
+
+extern const PrefixesEntry kNonePrefixes;
+const PrefixesEntry kNonePrefixes{.descriptor = {.family = "prefixes",
+                                                 .name = "none",
+                                                 .summary = "No two requests, or sessions, begin alike.",
+                                                 .source = "kvplan",
+                                                 .params = {}},
+                                  .make = make};
+
+}  // namespace kvplan::traces

@@ -1,0 +1,22 @@
+// The family "turns".
+#include "simulator/base/family.h"
+#include "traces/synth/parts.h"
+
+// One line per member, sorted by name.
+#define KVPLAN_TURNS(MEMBER) \
+  MEMBER(kSessionsTurns)     \
+  MEMBER(kSingleTurns)
+
+namespace kvplan::traces {
+
+KVPLAN_FAMILY(TurnsEntry, KVPLAN_TURNS)
+
+Catalogue turns_descriptors() {
+  return family().descriptors();
+}
+
+const TurnsEntry& turns_entry(const Choice& choice) {
+  return family().member(choice);
+}
+
+}  // namespace kvplan::traces

@@ -1,0 +1,32 @@
+#include <limits>
+
+#include "traces/synth/parts.h"
+
+namespace kvplan::traces {
+namespace {
+
+class Single final : public TurnSource {
+ public:
+  std::optional<std::int64_t> next_after_ns(Random& /*session*/, std::int64_t /*turn*/,
+                                            std::int32_t /*output*/) override {
+    return std::nullopt;
+  }
+  [[nodiscard]] std::int64_t most_tokens() const override { return std::numeric_limits<std::int64_t>::max(); }
+  [[nodiscard]] bool has_sessions() const override { return false; }
+};
+
+Result<std::unique_ptr<TurnSource>> make(const Choice& /*choice*/) {
+  return std::unique_ptr<TurnSource>(std::make_unique<Single>());
+}
+
+}  // namespace
+
+extern const TurnsEntry kSingleTurns;
+const TurnsEntry kSingleTurns{.descriptor = {.family = "turns",
+                                             .name = "single",
+                                             .summary = "Each request is by itself.",
+                                             .source = "kvplan",
+                                             .params = {}},
+                              .make = make};
+
+}  // namespace kvplan::traces
