@@ -103,8 +103,8 @@ inline std::unique_ptr<RandomCase> draw_case(std::uint64_t seed) {
   }
 
   if (random.chance(1, 4)) {
-    constexpr std::array<const char*, 3> kReserves{"oracle", "max", "pow2"};
-    c.allocator = std::string("contiguous:reserve=") + kReserves[random.below(3)];
+    constexpr std::array<const char*, 4> kReserves{"oracle", "max", "pow2", "output-pow2"};
+    c.allocator = std::string("contiguous:reserve=") + kReserves[random.below(4)];
     c.pool.tokens = random.between(random.chance(1, 2) ? final_most : 30, 4 * final_most + 60);
     c.prefix_cache = false;
   } else {
