@@ -103,10 +103,11 @@ struct View {
   std::size_t served{0};           ///< variants that completed a request
 };
 
-/// The best variant at a metric and the one that it is held against.
+/// The best variant at a metric (of several that tie the first) and the one that it is held against.
 struct Pair {
   std::size_t best, other;
   double best_value, other_value;
+  std::int64_t alike{0};  ///< variants that tie with the best, itself aside
 };
 
 /// Among those of the same work. None where fewer than two have the figure.
@@ -118,12 +119,20 @@ std::optional<Pair> best_and_other(const View& view, const plan::Metric& metric)
   const auto better = [&](const auto& a, const auto& b) {
     return metric.less_is_better ? a.first < b.first : a.first > b.first;
   };
-  const auto best = std::min_element(values.begin(), values.end(), better);
+  const double best = std::min_element(values.begin(), values.end(), better)->first;
   const auto worst = std::max_element(values.begin(), values.end(), better);
-  const bool first_is_best = tied(best->first, values.front().first);
-  const auto& other = first_is_best ? *worst : values.front();
-  const auto& named = first_is_best ? values.front() : *best;
-  return Pair{named.second, other.second, named.first, other.first};
+  const auto is_best = [&](const auto& value) { return tied(value.first, best); };
+  const auto named = std::find_if(values.begin(), values.end(), is_best);
+  const auto& other = named == values.begin() ? *worst : values.front();
+  return Pair{named->second, other.second, named->first, other.first,
+              std::count_if(values.begin(), values.end(), is_best) - 1};
+}
+
+/// The best with those that tie with it: "paged (and 2 others within half a percent)".
+std::string best_words(const View& view, const Pair& pair) {
+  if (pair.alike == 0) return view.name(pair.best);
+  return view.name(pair.best) + " (and " + count_words(pair.alike, "other", "others") +
+         " within half a percent)";
 }
 
 /// "2.9 times as many"; `more` through `less`, both above 0.
@@ -151,15 +160,15 @@ std::string headline(const View& view) {
                              rounded(pair->best_value) + ").";
   }
   const bool short_of_memory = plan::shortage_of(other) == Shortage::kHappens;
-  out += view.name(pair->best) + (short_of_memory ? " would run " : " runs ");
+  out += best_words(view, *pair) + (short_of_memory ? " would run " : " runs ");
   out += pair->other_value > 0
              ? times_words(pair->best_value, pair->other_value) + " as many requests at once"
              : std::string("requests where that runs none");
   out += " (" + rounded(pair->best_value) + " against " + rounded(pair->other_value) + " on average)";
-  if (!short_of_memory)
-    out +=
-        ", though not for want of memory: " + view.name(pair->other) + " was " +
-        (plan::shortage_of(other) == Shortage::kNever ? "never short of it" : "not seen to be short of it");
+  if (plan::shortage_of(other) == Shortage::kNever)
+    out += "; that is not for want of memory, of which " + view.name(pair->other) + " was never short";
+  else if (!short_of_memory)
+    out += "; whether " + view.name(pair->other) + " was short of memory does not show";
   return out + ".";
 }
 
@@ -188,8 +197,8 @@ std::string throughput_sentence(const View& view) {
     return "Output is the same with each: " + rounded(pair->best_value) +
            " tokens per second, within half a percent.";
   return "Output is " + times_words(pair->best_value, pair->other_value) + " as fast with " +
-         view.name(pair->best) + " as with " + view.name(pair->other) + ": " + rounded(pair->best_value) +
-         " against " + rounded(pair->other_value) + " tokens per second.";
+         best_words(view, *pair) + " as with " + view.name(pair->other) + ": " + rounded(pair->best_value) +
+         " against " + rounded(pair->other_value) + " tokens per second" + ".";
 }
 
 std::string wait_sentence(const View& view) {
@@ -199,7 +208,7 @@ std::string wait_sentence(const View& view) {
     return "The first token takes as long with each: " + seconds_text(pair->best_value) +
            " at the 99th percentile.";
   std::string out = "The first token takes " + seconds_text(pair->best_value) +
-                    " at the 99th percentile with " + view.name(pair->best) + " and " +
+                    " at the 99th percentile with " + best_words(view, *pair) + " and " +
                     seconds_text(pair->other_value) + " with " + view.name(pair->other);
   if (pair->best_value > 0) out += ", " + times_words(pair->other_value, pair->best_value) + " as long";
   return out + ".";
@@ -221,7 +230,8 @@ std::string goodput_sentence(const View& view) {
   const auto pair = best_and_other(view, plan::answer_metric("goodput_per_s"));
   if (!pair || tied(pair->best_value, pair->other_value)) return {};
   return "Requests that meet all targets: " + rounded(pair->best_value) + " per second with " +
-         view.name(pair->best) + ", " + rounded(pair->other_value) + " with " + view.name(pair->other) + ".";
+         best_words(view, *pair) + ", " + rounded(pair->other_value) + " with " + view.name(pair->other) +
+         ".";
 }
 
 std::string work_words(const RunResult& r) {

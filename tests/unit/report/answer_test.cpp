@@ -96,11 +96,12 @@ TEST(Answer, SaysWhatTheIssueAsksFor) {
                                                                                .ttft_p99 = 0.9,
                                                                                .preemptions = 7}}}));
   // The first was never preempted and left nothing idle: that it was short does not show.
-  EXPECT_EQ(sentences[0],
-            "With contiguous:reserve=max, 57.3 % of the memory was reserved for tokens never made; paged "
-            "runs 2.90 times "
-            "as many requests at once (30.4 against 10.5 on average), though not for want of memory: "
-            "contiguous:reserve=max was not seen to be short of it.");
+  EXPECT_EQ(
+      sentences[0],
+      "With contiguous:reserve=max, 57.3 % of the memory was reserved for tokens never made; paged "
+      "runs 2.90 times "
+      "as many requests at once (30.4 against 10.5 on average); whether contiguous:reserve=max was short of "
+      "memory does not show.");
   EXPECT_EQ(sentences[1],
             "Output is 2.00 times as fast with paged as with contiguous:reserve=max: 400 against 200 tokens "
             "per second.");
@@ -136,6 +137,27 @@ TEST(Answer, AShortageIsSaidWhereItIs) {
                 "With buddy, 50.0 % of the memory lay idle while a request was refused "
                 "memory; paged would run"),
             0U);
+}
+
+TEST(Answer, ThoseThatTieWithTheBestAreCounted) {
+  const auto sentences = answer_sentences(
+      comparison_of("eviction", {{"none", {.mean_running = 5, .tokens_per_s = 100, .preemptions = 2}},
+                                 {"a", {.mean_running = 9.98, .tokens_per_s = 300}},
+                                 {"b", {.mean_running = 10, .tokens_per_s = 301}},
+                                 {"c", {.mean_running = 10.2, .tokens_per_s = 280, .preemptions = 1}}}));
+  EXPECT_EQ(sentences[0], "c would run 2.04 times as many requests at once (10.2 against 5.00 on average).");
+  EXPECT_EQ(sentences[1],
+            "Output is 3.00 times as fast with a (and 1 other within half a percent) as with no eviction: "
+            "300 against "
+            "100 tokens per second.");
+  EXPECT_EQ(sentences[3], "a preempts nothing; no eviction preempts 2 times.");
+  // Never short, and yet fewer run: memory is not why.
+  const auto never = answer_sentences(comparison_of(
+      "eviction", {{"none", {.mean_running = 5}}, {"a", {.mean_running = 10, .preemptions = 2}}}));
+  EXPECT_EQ(never[0],
+            "a runs 2.00 times as many requests at once (10.0 against 5.00 on average); that is not for want "
+            "of memory, "
+            "of which no eviction was never short.");
 }
 
 TEST(Answer, MemoryThatIsNeverShortIsNotTheLimit) {
