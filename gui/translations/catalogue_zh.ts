@@ -128,8 +128,8 @@
         <translation>每步用时多长</translation>
     </message>
     <message>
-        <source>How much is reserved: what will be used, the longest request, or the next power of two</source>
-        <translation>预留多少：实际将用的量、最长请求的量，或下一个 2 的幂</translation>
+        <source>How much is reserved: what will be used, the longest request, or the next power of two, for all of it or for the output alone</source>
+        <translation>预留多少：实际将用的量、最长请求的量，或下一个 2 的幂（对整个请求，或只对输出）</translation>
     </message>
     <message>
         <source>How the query heads of a stored head become one score</source>

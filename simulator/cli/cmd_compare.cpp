@@ -1,5 +1,6 @@
 // kvplan compare: one scenario in several variants, side by side.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <memory>
 #include <optional>
 
@@ -18,6 +19,9 @@
 namespace kvplan::cli {
 namespace {
 
+/// Of the page's strips; more than their width can show helps nobody.
+constexpr std::int64_t kTimelineBins = 320;
+
 struct CompareFlags {
   ScenarioInput input;
   std::vector<std::string> varies;
@@ -31,6 +35,19 @@ std::string command_line(const CompareFlags& flags) {
   for (const std::string& set : flags.input.sets) out += " --set " + report::shell_quoted(set);
   for (const std::string& vary : flags.varies) out += " --vary " + report::shell_quoted(vary);
   return out + " --html " + report::shell_quoted(flags.html);
+}
+
+/// What could run is printed by now; a variant that could not makes the comparison fail.
+Status all_ran(const plan::Comparison& comparison) {
+  const auto& variants = comparison.variants;
+  const auto failed =
+      std::count_if(variants.begin(), variants.end(), [](const auto& v) { return v.error.has_value(); });
+  if (failed == 0) return Done{};
+  return Error{.message = std::to_string(failed) + " of " + std::to_string(variants.size()) +
+                          " variants could not run",
+               .file = {},
+               .field = {},
+               .kind = ErrorKind::kCheckFailed};
 }
 
 Status run(const CompareFlags& flags) {
@@ -50,6 +67,7 @@ Status run(const CompareFlags& flags) {
   plan::CompareOptions options;
   options.threads = flags.threads;
   options.control = &control;
+  if (!flags.html.empty()) options.timeline_bins = kTimelineBins;
   options.open_recording = io::open_attention;
   options.open_model = io::open_model;
   options.on_begin = [&](std::int64_t requests) { progress.emplace(control, requests); };
@@ -63,12 +81,12 @@ Status run(const CompareFlags& flags) {
   const bool to_stdout = flags.json == "-" || flags.html == "-";
   if (to_stdout) print_warnings(report::comparison_warnings(comparison));  // the text has them itself
   Outputs outputs;
-  if (!flags.json.empty()) KVPLAN_TRY_DO(outputs.add(flags.json, plan::compare_json(comparison)));
+  if (!flags.json.empty()) KVPLAN_TRY_DO(outputs.add(flags.json, report::comparison_json(comparison)));
   if (!flags.html.empty())
     KVPLAN_TRY_DO(outputs.add(flags.html, report::comparison_html(comparison, command_line(flags))));
   KVPLAN_TRY_DO(outputs.commit());
-  if (to_stdout) return Done{};
-  return write_text("-", report::comparison_text(comparison, output_width()));
+  if (!to_stdout) KVPLAN_TRY_DO(write_text("-", report::comparison_text(comparison, output_width())));
+  return all_ran(comparison);
 }
 
 }  // namespace
@@ -87,7 +105,7 @@ void add_compare(CLI::App& app, Outcome& outcome) {
   add_whole_number(*command, "--threads", flags->threads, {1, 1024},
                    "Variants that run at once; the result does not depend on it");
   add_json_option(*command, flags->json, "the reports of all variants");
-  command->add_option("--html", flags->html, "Write one HTML page with tables and a chart");
+  command->add_option("--html", flags->html, "Write one HTML page: the answer, charts and tables");
   run_as(*command, outcome, [flags] { return run(*flags); });
 }
 

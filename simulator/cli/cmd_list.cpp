@@ -1,11 +1,15 @@
 // kvplan list and kvplan explain: what a scenario can say, from the descriptors alone.
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <filesystem>
 #include <memory>
+#include <vector>
 
 #include "simulator/base/json_writer.h"
 #include "simulator/base/suggest.h"
 #include "simulator/cli/command.h"
+#include "simulator/cli/markdown.h"
+#include "simulator/cli/outputs.h"
 #include "simulator/cli/progress.h"
 #include "simulator/model/kv_format.h"
 #include "simulator/modelfile/catalogue.h"
@@ -21,6 +25,7 @@ namespace {
 struct ListFlags {
   std::string name;
   bool json{false};
+  std::string markdown;  ///< folder; empty: none
 };
 
 /// Families of other catalogues than the scenario's.
@@ -188,7 +193,8 @@ std::string field_text(const plan::Field& field) {
   return out;
 }
 
-std::string model_text(const model::ModelShape& m) {
+/// Shape, windows, parameters and bytes, a sentence or part of one each.
+std::vector<std::string> model_lines(const model::ModelShape& m) {
   using report::grouped;
   const model::LayerCache& cache = m.runs.front().cache;
   std::string shape = grouped(m.layers) + " layers of " + grouped(m.query_heads) + " query heads";
@@ -202,16 +208,23 @@ std::string model_text(const model::ModelShape& m) {
              grouped(m.weight_shape.expert_feed_forward) + " (" + grouped(m.weight_shape.experts_per_token) +
              " a token)";
   shape += ", vocabulary " + grouped(m.weight_shape.vocabulary);
-  std::string out = m.name + " (model)\n" + lines_of("Source: " + m.source, "  ") + lines_of(shape, "  ");
+  std::vector<std::string> lines{shape};
   if (m.window_layers() > 0) {
     std::int64_t window = 0;
     for (const model::LayerRun& run : m.runs) window = std::max(window, run.cache.window);
-    out +=
-        "  " + grouped(m.window_layers()) + " of the layers see a window of " + grouped(window) + " tokens\n";
+    lines.push_back(grouped(m.window_layers()) + " of the layers see a window of " + grouped(window) +
+                    " tokens");
   }
   const auto weights = m.weights();
-  return out + "  " + (weights.ok() ? grouped(weights.value().all) + " parameters, " : std::string()) +
-         grouped(m.kv_token_bytes()) + " bytes of KV cache per token\n";
+  lines.push_back((weights.ok() ? grouped(weights.value().all) + " parameters, " : std::string()) +
+                  grouped(m.kv_token_bytes()) + " bytes of KV cache per token");
+  return lines;
+}
+
+std::string model_text(const model::ModelShape& m) {
+  std::string out = m.name + " (model)\n" + lines_of("Source: " + m.source, "  ");
+  for (const std::string& line : model_lines(m)) out += lines_of(line, "  ");
+  return out;
 }
 
 std::string importer_text(const traces::Importer& importer) {
@@ -250,6 +263,84 @@ struct ToText {
   std::string operator()(const traces::Importer& importer) const { return importer_text(importer); }
 };
 
+/// What a page of a family says of a member, under its name.
+struct ToPage {
+  std::string operator()(const Descriptor& d) const {
+    std::string out = paragraph(d.summary) + source(d.source);
+    for (const Param& p : d.params) {
+      const std::string fallback =
+          p.fallback.empty() ? "must be given" : "default `" + std::string(p.fallback) + "`";
+      out += markdown_item("`" + std::string(p.name) + "`: " + markdown_escaped(p.help) + ". " +
+                           markdown_escaped(accepts(p)) + "; " + fallback + ".");
+    }
+    return d.params.empty() ? out + "No parameters.\n\n" : out + "\n";
+  }
+  std::string operator()(const plan::Field& field) const {
+    const std::string fallback =
+        field.fallback.empty() ? "no default" : "default `" + std::string(field.fallback) + "`";
+    return paragraph(field.help) +
+           markdown_paragraph("Accepts: " + markdown_escaped(accepts(field)) + "; " + fallback + ".");
+  }
+  std::string operator()(const model::ModelShape& m) const {
+    std::string out = source(m.source);
+    for (const std::string& line : model_lines(m)) out += markdown_item(markdown_escaped(line) + ".");
+    return out + "\n";
+  }
+  std::string operator()(const traces::Importer& importer) const {
+    return paragraph(importer.summary) + source(importer.source);
+  }
+  /// Some texts end in a full stop, some have none.
+  [[nodiscard]] static std::string paragraph(std::string_view text) {
+    return markdown_paragraph(markdown_escaped(text) + (text.ends_with('.') ? "" : "."));
+  }
+  [[nodiscard]] static std::string source(std::string_view text) {
+    return paragraph("Source: " + std::string(text));
+  }
+};
+
+constexpr std::string_view kMadeBy =
+    "Made by `kvplan list --markdown simulator/docs/components`, from the descriptors; do not edit.";
+
+/// Where a member of the family is named.
+std::string family_use(std::string_view family) {
+  if (family == kScenario) return "Paths of a scenario, for files and `--set`.";
+  if (family == kKvFormat) return "Formats of kept tokens, for `kvplan bytes --format`.";
+  const auto synth = traces::synth_families();
+  if (std::find(synth.begin(), synth.end(), family) != synth.end())
+    return "Given at `kvplan trace synth --" + std::string(family) + "`.";
+  std::string out;
+  for (const plan::Field& field : plan::scenario_fields())
+    if (field.family == family || field.path == family ||
+        (family == kTraceFormat && field.path == "workload.format"))
+      out += (out.empty() ? "Given at `" : " and at `") + std::string(field.path) + "`";
+  return out.empty() ? out : out + " of a scenario.";
+}
+
+/// A page for each family, and one that lists them where all are asked for.
+Status write_pages(const ListFlags& flags, const std::vector<std::string_view>& chosen) {
+  std::error_code failed;
+  std::filesystem::create_directories(flags.markdown, failed);
+  if (failed) return bad_input("cannot be made: " + failed.message()).at_file(flags.markdown);
+  Outputs outputs;
+  std::string index = "# Components\n\n" + markdown_paragraph(std::string(kMadeBy));
+  for (const auto family : chosen) {
+    std::string page = "# " + std::string(family) + "\n\n" + markdown_paragraph(std::string(kMadeBy));
+    const std::string use = family_use(family);
+    if (!use.empty()) page += markdown_paragraph(use);
+    std::string names;
+    each_of(family, [&](std::string_view name, auto, const auto& member) {
+      page += "## " + std::string(name) + "\n\n" + ToPage{}(member);
+      names += (names.empty() ? "`" : ", `") + std::string(name) + "`";
+    });
+    page.pop_back();  // one of the two line ends of the last paragraph
+    const std::string file = std::string(family) + ".md";
+    KVPLAN_TRY_DO(outputs.add(flags.markdown + "/" + file, page));
+    index += markdown_item("[" + std::string(family) + "](" + file + "): " + names);
+  }
+  if (flags.name.empty()) KVPLAN_TRY_DO(outputs.add(flags.markdown + "/README.md", index));
+  return outputs.commit();
+}
+
 Status list(const ListFlags& flags) {
   const std::vector<std::string_view> known = all_families();
   std::vector<std::string_view> chosen = known;
@@ -258,6 +349,7 @@ Status list(const ListFlags& flags) {
       return bad_input(unknown_name("family", flags.name, known));
     chosen = {flags.name};
   }
+  if (!flags.markdown.empty()) return write_pages(flags, chosen);
   if (flags.json) {
     JsonWriter json;
     json.begin_object().key("components").begin_array();
@@ -310,7 +402,10 @@ void add_list(CLI::App& app, Outcome& outcome) {
       "family", flags->name,
       "allocator, engine, latency, router, eviction, format, model, scenario or trace-format; of made-up "
       "traces arrivals, lengths, prefixes, service or turns; all without it");
-  list_command->add_flag("--json", flags->json, "JSON on standard output");
+  CLI::Option* const as_json = list_command->add_flag("--json", flags->json, "JSON on standard output");
+  list_command
+      ->add_option("--markdown", flags->markdown, "Write a page for each family into this folder instead")
+      ->excludes(as_json);
   run_as(*list_command, outcome, [flags] { return list(*flags); });
 
   CLI::App* const explain_command = app.add_subcommand(

@@ -46,6 +46,7 @@ Status write_pieces(const std::string& path, const std::function<Status(const By
 
 void add_bytes(CLI::App& app, Outcome& outcome);
 void add_cache(CLI::App& app, Outcome& outcome);
+void add_calibration(CLI::App& app, Outcome& outcome);
 void add_compare(CLI::App& app, Outcome& outcome);
 void add_convert(CLI::App& app, Outcome& outcome);
 void add_list(CLI::App& app, Outcome& outcome);  // and explain

@@ -83,6 +83,7 @@ int run(int argc, char** argv) {
   add_trace(app, outcome);
   add_evict(app, outcome);
   add_attention(app, outcome);
+  add_calibration(app, outcome);
   refuse_empty_values(app);
 
   std::vector<std::string> words = arguments(argc, argv);

@@ -3,7 +3,7 @@
 #include <cstdio>
 
 #include "simulator/cli/command.h"
-#include "simulator/cli/trace_report.h"
+#include "simulator/report/number_text.h"
 #include "traces/io/kvt.h"
 #include "traces/io/text_export.h"
 
@@ -17,11 +17,11 @@ void note(const std::string& text) {
 /// What was written, its rate as a check of the time unit, and what was noticed.
 void note_written(const traces::WrittenTrace& written, const std::string& path) {
   std::string text =
-      path + ": " + grouped(written.requests) + " requests from " + written.summary.provenance.format;
+      path + ": " + report::grouped(written.requests) + " requests from " + written.summary.provenance.format;
   if (written.summary.shares_clock && written.span_ns > 0) {
     const double span_s = static_cast<double>(written.span_ns) / static_cast<double>(kNsPerSecond);
-    text += " over " + fixed(span_s, 3) + " s, " +
-            fixed(static_cast<double>(written.requests - 1) / span_s, 3) + " per second";
+    text += " over " + report::fixed(span_s, 3) + " s, " +
+            report::fixed(static_cast<double>(written.requests - 1) / span_s, 3) + " per second";
   }
   note(text + ", digest " + written.summary.digest);
   for (const std::string& warning : written.summary.provenance.warnings) note("warning: " + warning);

@@ -1,12 +1,16 @@
 #include "simulator/cli/trace_report.h"
 
 #include <algorithm>
-#include <cstdio>
 
 #include "simulator/base/json_writer.h"
+#include "simulator/report/number_text.h"
 
 namespace kvplan::cli {
 namespace {
+
+using report::fixed;
+using report::grouped;
+using report::percent;
 
 constexpr int kIdsShown = 6;
 
@@ -50,10 +54,6 @@ std::string rate_bars(const traces::Trace& trace) {
   return out + "  (busiest of 60 slices: " + grouped(most) + ")";
 }
 
-std::string percent(double fraction) {
-  return fixed(fraction * 100, 2) + " %";
-}
-
 std::string prefix_text(const traces::Statistics& statistics) {
   if (!statistics.prefix) return "no hashes: every prompt is taken as unlike any other";
   const traces::PrefixStatistics& prefix = *statistics.prefix;
@@ -70,22 +70,6 @@ std::string padded(const std::string& text, std::size_t width) {
 }
 
 }  // namespace
-
-std::string grouped(std::int64_t number) {
-  std::string digits = std::to_string(number);
-  const std::size_t start = digits[0] == '-' ? 1 : 0;
-  for (std::size_t at = digits.size(); at > start + 3;) {
-    at -= 3;
-    digits.insert(at, ",");
-  }
-  return digits;
-}
-
-std::string fixed(double number, int decimals) {
-  char text[64];
-  const int size = std::snprintf(text, sizeof text, "%.*f", decimals, number);
-  return {text, static_cast<std::size_t>(size)};
-}
 
 std::string info_json(const traces::Trace& trace, const traces::Statistics& statistics) {
   JsonWriter json;

@@ -17,9 +17,4 @@ std::string info_text(const std::string& path, const traces::Trace& trace,
 std::string head_json(const traces::Trace& piece, std::int64_t rows);
 std::string head_text(const traces::Trace& piece, std::int64_t rows);
 
-/// 1234567 as "1,234,567".
-std::string grouped(std::int64_t number);
-/// With this many digits after the point.
-std::string fixed(double number, int decimals);
-
 }  // namespace kvplan::cli

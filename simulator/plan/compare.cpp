@@ -10,8 +10,6 @@
 
 #include "simulator/base/check.h"
 #include "simulator/base/number_input.h"
-#include "simulator/base/version.h"
-#include "simulator/plan/report.h"
 
 namespace kvplan::plan {
 namespace {
@@ -20,6 +18,7 @@ namespace {
 struct Job {
   std::optional<Scenario> scenario;
   const traces::Trace* trace{nullptr};
+  bool timeline{false};
 };
 
 std::string_view without_spaces(std::string_view text) {
@@ -77,9 +76,10 @@ Status check_values(const std::vector<Setting>& settings, const Comparison& comp
   return Done{};
 }
 
-RunOptions run_options(const CompareOptions& options) {
+RunOptions run_options(const Job& job, const CompareOptions& options) {
   RunOptions run;
-  run.timeline_bins = options.timeline_bins;
+  run.timeline_bins = job.timeline ? options.timeline_bins : 0;
+  run.timeline_joined = true;
   run.control = options.control;
   run.open_recording = options.open_recording;
   run.open_model = options.open_model;
@@ -87,8 +87,7 @@ RunOptions run_options(const CompareOptions& options) {
 }
 
 void run_job(const Job& job, const CompareOptions& options, Variant& variant) {
-  RunOptions run = run_options(options);
-  Result<RunResult> result = run_scenario(*job.scenario, *job.trace, run);
+  Result<RunResult> result = run_scenario(*job.scenario, *job.trace, run_options(job, options));
   if (!result) {
     variant.error = result.error();
     return;
@@ -183,6 +182,7 @@ Result<Comparison> compare(const std::vector<Setting>& settings, const std::vect
     std::vector<Setting> all = settings;
     for (const auto& [path, value] : comparison.variants[i].varied) all.push_back({path, value, {}, 0});
     Result<Scenario> scenario = resolve(all);
+    jobs[i].timeline = i < options.most_timelines;
     if (scenario) {
       jobs[i].scenario = std::move(scenario).value();
     } else {
@@ -205,7 +205,7 @@ Result<Comparison> compare(const std::vector<Setting>& settings, const std::vect
       found = traces.emplace(file, std::move(trace)).first;
     }
     job.trace = &found->second;
-    requests += requests_to_serve(*job.scenario, *job.trace, run_options(options));
+    requests += requests_to_serve(*job.scenario, *job.trace, run_options(job, options));
   }
   if (options.on_begin) options.on_begin(requests);
   run_all(jobs, options, comparison.variants);
@@ -219,27 +219,6 @@ Result<Comparison> compare(const std::vector<Setting>& settings, const std::vect
   }
   if (!any) return *comparison.variants.front().error;
   return comparison;
-}
-
-std::string compare_json(const Comparison& comparison) {
-  JsonWriter json;
-  json.begin_object().member("version", kVersion).key("varied").begin_array();
-  for (const Vary& vary : comparison.varies) {
-    json.begin_object().member("path", vary.path).key("values").begin_array();
-    for (const std::string& value : vary.values) json.value(value);
-    json.end_array().end_object();
-  }
-  json.end_array().key("variants").begin_array();
-  for (const Variant& variant : comparison.variants) {
-    json.begin_object().member("name", variant.name()).key("varied").begin_object();
-    for (const auto& [path, value] : variant.varied) json.member(path, value);
-    json.end_object().key("error");
-    variant.error ? json.value(variant.error->to_string()) : json.null();
-    if (variant.result) write_report(json, *variant.result);
-    json.end_object();
-  }
-  json.end_array().end_object();
-  return json.take();
 }
 
 }  // namespace kvplan::plan

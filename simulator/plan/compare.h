@@ -10,7 +10,6 @@
 #include <utility>
 #include <vector>
 
-#include "simulator/base/json_writer.h"
 #include "simulator/plan/run.h"
 
 namespace kvplan::plan {
@@ -43,7 +42,10 @@ struct CompareOptions {
   /// Runs at once; each holds a pool and the books of it. A run that gets no memory beside the others is run again
   /// alone.
   int threads{1};
+  /// Even: timelines of at most so many bins of one width (RunOptions::timeline_joined), of the first variants
+  /// alone, so that memory does not grow with bins x variants.
   std::int64_t timeline_bins{0};
+  std::size_t most_timelines{24};
   /// Keeps the records of requests in each result; without it memory does not grow with requests x variants.
   bool keep_requests{false};
   core::RunControl* control{nullptr};
@@ -67,8 +69,5 @@ inline constexpr std::int64_t kMostVariants = 10'000;
 /// error).
 Result<Comparison> compare(const std::vector<Setting>& settings, const std::vector<Vary>& varies,
                            const TraceReader& read_trace, const CompareOptions& options);
-
-/// {"varied": [...], "variants": [{"name", "varied", "error", and the keys of a report}]}.
-std::string compare_json(const Comparison& comparison);
 
 }  // namespace kvplan::plan

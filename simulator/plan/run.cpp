@@ -189,8 +189,7 @@ Result<Setup> prepare(const Scenario& scenario, const traces::Trace& trace, cons
   if (scenario.finds_prefixes() && !trace.prefix.present())
     result.assumptions.emplace_back(
         "The trace does not say which prompts begin alike: what is cached can be hit only by a request that "
-        "was "
-        "preempted, in its own blocks.");
+        "was preempted, in its own blocks.");
   KVPLAN_TRY(setup.workload, build_workload(trace, scenario.rate_scale, scenario.limit));
   if (!scenario.finds_prefixes()) setup.workload.prefix = nullptr;
   KVPLAN_TRY(setup.latency,

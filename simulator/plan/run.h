@@ -72,6 +72,7 @@ struct RunResult {
   Ticks makespan;                                  ///< last finish less the trace's first arrival
   std::int64_t input_tokens{0}, output_tokens{0};  ///< of completed requests
   std::int64_t computed_tokens{0}, recomputed_tokens{0}, prefix_hit_tokens{0}, rehit_tokens{0};
+  std::int64_t largest_request_tokens{0};  ///< prompt and output of the largest request that was admitted
   std::optional<double> mean_running;
   std::int64_t max_running{0};
   std::optional<LatencySummary> ttft, tpot, e2e, queue;

@@ -56,6 +56,9 @@ void summarize_requests(const core::Workload& workload, std::vector<RequestRecor
     const RequestRecord& r = records[i];
     if (r.status == RequestStatus::kNotArrived) continue;
     ++result.arrived;
+    if (r.scheduled)
+      result.largest_request_tokens =
+          std::max(result.largest_request_tokens, std::int64_t{workload.input[i]} + workload.output[i]);
     result.preempted += r.preemptions > 0 ? 1 : 0;
     result.preemptions += r.preemptions;
     result.prefix_hit_tokens += r.prefix_hit_tokens;

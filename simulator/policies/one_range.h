@@ -1,7 +1,8 @@
 // What allocators share that give a request one range of memory: how much it reserves, once, at first admission.
 // - oracle reserves what the request will use (L + O - 1), max the longest request the model allows, pow2 the least
-//   power of two that holds L + O - 1, at most max: the three Orca baselines of Kwon et al., SOSP 2023 (arXiv
-//   2309.06180), section 6.1.
+//   power of two that holds L + O - 1, output-pow2 the prompt and the least power of two that holds the output (less
+//   its last token, which is never written), none more than max. With buddy, oracle, output-pow2 and max are the three
+//   Orca baselines of Kwon et al., SOSP 2023 (arXiv 2309.06180), section 6.1: a true output of 25 tokens reserves 32.
 // And compaction: where idle slots would suffice and no range of them does, held ranges slide together.
 #pragma once
 
@@ -126,9 +127,11 @@ class OneRangeAllocator : public core::Allocator {
     const std::int64_t used = workload_.final_tokens(r);
     if (reserve_ == "oracle") return used;
     if (reserve_ == "max") return max_model_len_;
+    const std::int64_t prompt = workload_.input[static_cast<std::size_t>(r)];
+    const std::int64_t as_it_is = reserve_ == "output-pow2" ? prompt - 1 : 0;
     std::int64_t power = 1;
-    while (power < used) power *= 2;
-    return std::min(power, max_model_len_);
+    while (as_it_is + power < used) power *= 2;
+    return std::min(as_it_is + power, max_model_len_);
   }
 
   core::MemoryLayout layout_;
@@ -141,10 +144,12 @@ class OneRangeAllocator : public core::Allocator {
   std::vector<core::RangeMove> moves_;
 };
 
-inline constexpr std::array<std::string_view, 3> kReserves{"oracle", "max", "pow2"};
+inline constexpr std::array<std::string_view, 4> kReserves{"oracle", "max", "pow2", "output-pow2"};
 inline constexpr Param kReserveParam{
     .name = "reserve",
-    .help = "How much is reserved: what will be used, the longest request, or the next power of two",
+    .help =
+        "How much is reserved: what will be used, the longest request, or the next power of two, "
+        "for all of it or for the output alone",
     .kind = ParamKind::kText,
     .unit = Unit::kNone,
     .fallback = "max",

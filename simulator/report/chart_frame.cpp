@@ -68,6 +68,14 @@ std::vector<double> round_ticks(double high, int count) {
   return ticks;
 }
 
+std::string tick_text(double value) {
+  std::string text = value == 0 ? "0" : rounded(value);
+  if (text.find('.') == std::string::npos) return text;
+  text.erase(text.find_last_not_of('0') + 1);
+  if (text.back() == '.') text.pop_back();
+  return text;
+}
+
 void begin_chart(Markup& svg, const std::string& id, double width, double height, const std::string& title,
                  const std::string& description) {
   svg.begin("svg", {{"xmlns", "http://www.w3.org/2000/svg"},

@@ -31,6 +31,9 @@ AxisUnit bytes_unit(double most_bytes);
 /// Round values from 0 to `high`, about `count` of them.
 std::vector<double> round_ticks(double high, int count);
 
+/// A number beside an axis: rounded, without zeros at its end.
+std::string tick_text(double value);
+
 /// `<svg>` with title and description for those who do not see it; ended by the caller.
 void begin_chart(Markup& svg, const std::string& id, double width, double height, const std::string& title,
                  const std::string& description);

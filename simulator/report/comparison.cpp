@@ -1,13 +1,17 @@
 #include "simulator/report/comparison.h"
 
 #include <algorithm>
-#include <functional>
 
+#include "simulator/base/version.h"
+#include "simulator/plan/report.h"
+#include "simulator/report/answer.h"
 #include "simulator/report/charts.h"
+#include "simulator/report/comparison_charts.h"
 #include "simulator/report/html.h"
 #include "simulator/report/number_text.h"
 #include "simulator/report/palette.h"
 #include "simulator/report/text.h"
+#include "simulator/report/variant_names.h"
 
 namespace kvplan::report {
 namespace {
@@ -19,6 +23,10 @@ using plan::RunResult;
 using plan::Variant;
 
 constexpr const char* kNone = "-";
+
+std::size_t index_of(const Comparison& comparison, const Variant& variant) {
+  return static_cast<std::size_t>(&variant - comparison.variants.data());
+}
 
 std::string or_none(const std::optional<double>& value, std::string (*text)(double)) {
   return value ? text(*value) : kNone;
@@ -37,33 +45,21 @@ std::vector<State> states_seen(const Comparison& comparison) {
   return seen;
 }
 
-/// Long names are said once, in a table of their own; elsewhere variants are numbers then.
-bool numbered(const Comparison& comparison) {
-  constexpr std::size_t kLongest = 20;
-  return std::any_of(comparison.variants.begin(), comparison.variants.end(),
-                     [](const Variant& v) { return characters(v.name()) > kLongest; });
-}
-
-std::string label_of(const Comparison& comparison, const Variant& variant) {
-  if (!numbered(comparison)) return variant.name();
-  return "variant " + grouped(&variant - comparison.variants.data() + 1);
-}
-
-Table variants_table(const Comparison& comparison) {
+Table variants_table(const Comparison& comparison, const VariantNames& names) {
   Table table{.title = "Variants", .columns = {""}, .rows = {}, .numbers = false};
   for (const Variant& variant : comparison.variants)
-    table.rows.push_back({.label = label_of(comparison, variant), .cells = {variant.name()}});
+    table.rows.push_back({.label = names.label(index_of(comparison, variant)), .cells = {variant.name()}});
   return table;
 }
 
-Table memory_table(const Comparison& comparison) {
+Table memory_table(const Comparison& comparison, const VariantNames& names) {
   Table table{.title = "Memory by state, mean share", .columns = {"capacity"}, .rows = {}};
   const std::vector<State> states = states_seen(comparison);
   for (const State state : states) table.columns.emplace_back(kStateNames[index(state)]);
   for (const Variant& variant : comparison.variants) {
     if (!variant.result) continue;
     const RunResult& r = *variant.result;
-    Row row{.label = label_of(comparison, variant),
+    Row row{.label = names.label(index_of(comparison, variant)),
             .cells = {bytes_text(static_cast<double>(r.capacity_bytes))}};
     for (const State state : states)
       row.cells.push_back(r.memory && r.memory->timed ? percent(r.memory->mean_fraction[index(state)])
@@ -73,7 +69,7 @@ Table memory_table(const Comparison& comparison) {
   return table;
 }
 
-Table service_table(const Comparison& comparison) {
+Table service_table(const Comparison& comparison, const VariantNames& names) {
   Table table{.title = "Service",
               .columns = {"mean batch", "largest", "preemptions", "completed", "TTFT p50", "TTFT p99",
                           "TPOT p50", "out tok/s"},
@@ -84,7 +80,7 @@ Table service_table(const Comparison& comparison) {
   for (const Variant& variant : comparison.variants) {
     if (!variant.result) continue;
     const RunResult& r = *variant.result;
-    Row row{.label = label_of(comparison, variant),
+    Row row{.label = names.label(index_of(comparison, variant)),
             .cells = {or_none(r.mean_running, rounded), grouped(r.max_running), grouped(r.preemptions),
                       grouped(r.completed), r.ttft ? seconds_text(r.ttft->p50) : kNone,
                       r.ttft ? seconds_text(r.ttft->p99) : kNone, r.tpot ? seconds_text(r.tpot->p50) : kNone,
@@ -98,39 +94,12 @@ Table service_table(const Comparison& comparison) {
   return table;
 }
 
-/// "X is lowest (or highest) with VARIANT: a; the other end is b". Empty where the printed values do not
-/// differ or fewer than two variants have one. Values that print alike are a tie, and the first of them is
-/// named.
-std::string best_sentence(const Comparison& comparison, const std::string& what, bool least,
-                          const std::function<std::optional<double>(const RunResult&)>& value,
-                          std::string (*text)(double)) {
-  std::vector<std::pair<double, const Variant*>> values;
-  for (const Variant& variant : comparison.variants) {
-    if (!variant.result) continue;
-    if (const std::optional<double> x = value(*variant.result)) values.emplace_back(*x, &variant);
-  }
-  if (values.size() < 2) return {};
-  const auto [low, high] = std::minmax_element(
-      values.begin(), values.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-  const std::string best = text(least ? low->first : high->first);
-  const std::string other = text(least ? high->first : low->first);
-  if (best == other) return {};
-  std::int64_t ties = -1;
-  const Variant* named = nullptr;
-  for (const auto& [x, variant] : values) {
-    if (text(x) != best) continue;
-    ++ties;
-    if (named == nullptr) named = variant;
-  }
-  return what + " is " + (least ? "lowest" : "highest") + " with " + label_of(comparison, *named) +
-         (ties > 0 ? " and " + grouped(ties) + (ties == 1 ? " other" : " others") : std::string()) + ": " +
-         best + "; the other end is " + other + ".";
-}
-
 std::vector<std::string> failures(const Comparison& comparison) {
+  const VariantNames names(comparison);
   std::vector<std::string> out;
   for (const Variant& variant : comparison.variants)
-    if (variant.error) out.push_back(label_of(comparison, variant) + ": " + variant.error->to_string());
+    if (variant.error)
+      out.push_back(names.label(index_of(comparison, variant)) + ": " + variant.error->to_string());
   return out;
 }
 
@@ -173,52 +142,11 @@ Table common_scenario(const Comparison& comparison) {
 
 std::vector<Table> comparison_tables(const Comparison& comparison) {
   std::vector<Table> tables;
-  if (numbered(comparison)) tables.push_back(variants_table(comparison));
-  tables.push_back(memory_table(comparison));
-  tables.push_back(service_table(comparison));
+  const VariantNames names(comparison);
+  if (names.numbered()) tables.push_back(variants_table(comparison, names));
+  tables.push_back(memory_table(comparison, names));
+  tables.push_back(service_table(comparison, names));
   return tables;
-}
-
-std::vector<std::string> comparison_meaning(const Comparison& comparison) {
-  std::vector<std::string> out;
-  const auto add = [&](std::string sentence) {
-    if (!sentence.empty()) out.push_back(std::move(sentence));
-  };
-  const auto share_of = [](std::initializer_list<State> states) {
-    return [states = std::vector<State>(states)](const RunResult& r) -> std::optional<double> {
-      if (!r.memory || !r.memory->timed) return std::nullopt;
-      double sum = 0;
-      for (const State state : states) sum += r.memory->mean_fraction[index(state)];
-      return sum;
-    };
-  };
-  add(best_sentence(comparison, "Idle memory (free or cached)", false,
-                    share_of({State::kFree, State::kCached}), percent));
-  add(best_sentence(comparison,
-                    "Memory that is neither used nor usable (all but live, metadata, cached and free)", true,
-                    share_of({State::kReserved, State::kHole, State::kTail, State::kPadding, State::kInternal,
-                              State::kStranded}),
-                    percent));
-  add(best_sentence(
-      comparison, "TTFT p99", true,
-      [](const RunResult& r) { return r.ttft ? std::optional(r.ttft->p99) : std::nullopt; }, seconds_text));
-  add(best_sentence(
-      comparison, "Output per second", false, [](const RunResult& r) { return r.output_tokens_per_s; },
-      rounded));
-  add(best_sentence(
-      comparison, "Goodput per second", false, [](const RunResult& r) { return r.goodput_per_s; }, rounded));
-  std::size_t served = 0;
-  for (const Variant& variant : comparison.variants) {
-    if (variant.result && variant.result->completed > 0) ++served;
-    if (variant.result && variant.result->arrived > 0 && variant.result->rejected == variant.result->arrived)
-      out.push_back(label_of(comparison, variant) + " rejected every request on arrival.");
-  }
-  if (served < 2) {
-    out.emplace_back("Fewer than two variants served a request, so there is nothing to compare.");
-  } else if (out.empty()) {
-    out.emplace_back("The variants do not differ in idle memory, TTFT p99 or output per second.");
-  }
-  return out;
 }
 
 std::vector<std::string> comparison_warnings(const Comparison& comparison) {
@@ -228,38 +156,89 @@ std::vector<std::string> comparison_warnings(const Comparison& comparison) {
   return out;
 }
 
+std::string comparison_json(const Comparison& comparison) {
+  JsonWriter json;
+  json.begin_object().member("version", kVersion).key("varied").begin_array();
+  for (const plan::Vary& vary : comparison.varies) {
+    json.begin_object().member("path", vary.path).key("values").begin_array();
+    for (const std::string& value : vary.values) json.value(value);
+    json.end_array().end_object();
+  }
+  json.end_array();
+  write_answer(json, comparison);
+  json.key("variants").begin_array();
+  for (const Variant& variant : comparison.variants) {
+    json.begin_object().member("name", variant.name()).key("varied").begin_object();
+    for (const auto& [path, value] : variant.varied) json.member(path, value);
+    json.end_object().key("error");
+    variant.error ? json.value(variant.error->to_string()) : json.null();
+    if (variant.result) plan::write_report(json, *variant.result);
+    json.end_object();
+  }
+  json.end_array().end_object();
+  return json.take();
+}
+
 std::string comparison_text(const Comparison& comparison, std::size_t width) {
-  std::string out = title_of(comparison) + "\n\n" + table_text(common_scenario(comparison), width);
-  for (const Table& table : comparison_tables(comparison)) out += "\n" + table_text(table, width);
+  std::string out = title_of(comparison) + "\n";
   const auto list = [&](const char* title, const std::vector<std::string>& lines) {
     if (lines.empty()) return;
     out += std::string("\n") + title + "\n";
-    for (const std::string& line : lines) out += "  " + wrapped(line, width - 2, "  ") + "\n";
+    for (const std::string& line : lines) out += "  " + wrapped(line, width - 2, "    ") + "\n";
   };
+  list("Answer", answer_sentences(comparison));
+  out += "\n" + table_text(common_scenario(comparison), width);
+  for (const Table& table : comparison_tables(comparison)) out += "\n" + table_text(table, width);
   list("Could not run", failures(comparison));
   list("Warnings", notes(comparison, &RunResult::warnings));
   list("Assumed", notes(comparison, &RunResult::assumptions));
-  list("What it means", comparison_meaning(comparison));
   return out;
 }
 
+namespace {
+
+void write_charts(Markup& html, const Comparison& comparison, const VariantNames& names) {
+  std::vector<ShareRow> shares;
+  std::vector<RunningRow> running;
+  for (std::size_t v = 0; v < comparison.variants.size(); ++v) {
+    const Variant& variant = comparison.variants[v];
+    if (!variant.result || !variant.result->memory || !variant.result->memory->timed) continue;
+    shares.push_back({names.label(v), variant.result->memory->mean_fraction});
+    if (!variant.result->replicas.front().timeline.empty())
+      running.push_back({names.label(v), &*variant.result});
+  }
+  if (!shares.empty()) write_chart(html, "Where the memory goes", share_chart(shares, "shares"));
+  if (!running.empty()) {
+    write_chart(html, "How many requests run", running_chart(running, "running"));
+    if (running.size() < shares.size())
+      html.leaf("p", "The first " + grouped(static_cast<std::int64_t>(running.size())) + " variants.",
+                {{"class", "lead"}});
+  }
+  constexpr std::size_t kMostKnees = 12;
+  const std::vector<plan::Knee> knees = plan::knees_of(comparison);
+  for (std::size_t k = 0; k < std::min(knees.size(), kMostKnees); ++k) {
+    const std::size_t first = knees[k].variants.front();
+    std::string title = "Pool and " + std::string(metric_words(knees[k].metric));
+    for (const auto& [path, value] : comparison.variants[first].varied)
+      if (path != plan::varied_pool(comparison)) title += ", " + value;
+    write_chart(html, title, knee_chart(comparison, knees[k], "knee" + std::to_string(k)));
+  }
+}
+
+}  // namespace
+
 std::string comparison_html(const Comparison& comparison, const std::string& command) {
   const RunResult& first = first_result(comparison);
+  const VariantNames names(comparison);
   Markup html;
   begin_page(html, title_of(comparison),
              "Trace " + first.trace_digest + ", " + grouped(first.trace_requests) + " requests.");
-  write_table(html, common_scenario(comparison));
-  if (numbered(comparison)) write_table(html, variants_table(comparison));
-  write_list(html, "What it means", comparison_meaning(comparison));
+  write_list(html, "Answer", answer_sentences(comparison));
   write_list(html, "Could not run", failures(comparison));
   write_list(html, "Warnings", notes(comparison, &RunResult::warnings));
-  std::vector<ShareRow> rows;
-  for (const Variant& variant : comparison.variants)
-    if (variant.result && variant.result->memory && variant.result->memory->timed)
-      rows.push_back({label_of(comparison, variant), variant.result->memory->mean_fraction});
-  if (!rows.empty()) write_chart(html, "Where the memory goes", share_chart(rows, "shares"));
-  write_table(html, memory_table(comparison));
-  write_table(html, service_table(comparison));
+  write_charts(html, comparison, names);
+  for (const Table& table : comparison_tables(comparison)) write_table(html, table);
+  write_table(html, common_scenario(comparison));
   write_list(html, "Assumed", notes(comparison, &RunResult::assumptions));
   end_page(html, command);
   return html.take();

@@ -1,4 +1,4 @@
-// A comparison as text and as one HTML page.
+// A comparison as text, as JSON and as one HTML page. The answer comes first in each (answer.h).
 #pragma once
 
 #include <string>
@@ -10,15 +10,14 @@ namespace kvplan::report {
 
 /// One row per variant: what it did with the memory, and to whom it is said in requests and seconds.
 std::vector<Table> comparison_tables(const plan::Comparison& comparison);
-/// The sentences: which variant is best at what, against the first one.
-std::vector<std::string> comparison_meaning(const plan::Comparison& comparison);
-
 /// What a reader of the JSON alone should be told: variants that could not run, and the warnings of the
 /// others, each once.
 std::vector<std::string> comparison_warnings(const plan::Comparison& comparison);
 
+/// {"varied": [...], "answer": {...}, "variants": [{"name", "varied", "error", and the keys of a report}]}.
+std::string comparison_json(const plan::Comparison& comparison);
 std::string comparison_text(const plan::Comparison& comparison, std::size_t width);
-/// `command` is the line that makes this page again.
+/// `command` is the line that makes this page again. Running requests are drawn of the variants that have timelines.
 std::string comparison_html(const plan::Comparison& comparison, const std::string& command);
 
 }  // namespace kvplan::report

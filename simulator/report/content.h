@@ -34,7 +34,7 @@ struct Content {
 Content run_content(const plan::RunResult& result);
 
 /// The sentences: which state takes the bytes, what limits, what preemption costs. Each says only what the
-/// numbers of the result carry. REQUIRES: the records of requests.
+/// numbers of the result carry.
 std::vector<std::string> meaning_of(const plan::RunResult& result);
 
 /// What a byte in this state is, in a few words.

@@ -1,5 +1,4 @@
-#include <algorithm>
-
+#include "simulator/plan/shortage.h"
 #include "simulator/report/content.h"
 #include "simulator/report/number_text.h"
 
@@ -8,6 +7,8 @@ namespace {
 
 using observe::kStateNames;
 using observe::State;
+using plan::idle_at_peak;
+using plan::may_hide_refusals;
 using plan::RunResult;
 
 std::string counted(std::int64_t number, const char* one, const char* many) {
@@ -38,27 +39,6 @@ std::string bytes_sentence(const RunResult& r) {
          percent(share(most)) + ": " + std::string(state_words(most)) + ").";
 }
 
-std::int64_t idle_at_peak(const RunResult& r) {
-  std::int64_t idle = 0;
-  for (const State s : {State::kCached, State::kStranded, State::kFree})
-    idle += r.memory->peak_bytes[index(s)];
-  return idle;
-}
-
-/// True where an allocation may have been refused and left no trace in the numbers: what is idle is
-/// `stranded` after a refusal, but not what is cached, so a refusal shows only where something else was idle.
-/// It cannot have happened if even the least idle memory was more than the largest request takes.
-bool may_hide_refusals(const RunResult& r) {
-  if (r.memory->mean_fraction[index(State::kCached)] == 0) return false;
-  if (r.replicas.size() > 1) return true;  // the peak is of the sum, not of each
-  const core::MemoryLayout& layout = r.replicas.front().layout;
-  std::int64_t largest = 0;
-  for (std::size_t i = 0; i < r.records.size(); ++i)
-    if (r.records[i].scheduled) largest = std::max(largest, std::int64_t{r.input[i]} + r.output[i]);
-  const std::int64_t quanta = ceil_div(largest, layout.quantum_tokens) + 1;
-  return idle_at_peak(r) < quanta * layout.quantum_bytes();
-}
-
 std::string memory_sentence(const RunResult& r, double stranded) {
   std::string out = "Memory limits: ";
   if (r.preemptions > 0) {
@@ -81,8 +61,7 @@ std::string memory_sentence(const RunResult& r, double stranded) {
 std::string limit_sentence(const RunResult& r) {
   const double stranded = r.memory->mean_fraction[index(State::kStranded)];
   const std::int64_t seats = r.scenario.engine.integer("max_seqs");
-  const bool seated = std::any_of(r.replicas.begin(), r.replicas.end(),
-                                  [&](const plan::ReplicaResult& x) { return x.max_running >= seats; });
+  const bool seated = plan::seats_ran_out(r);
   if (r.preemptions > 0 || stranded > 0 || idle_at_peak(r) == 0)
     return memory_sentence(r, stranded) +
            (seated ? " Seats ran out too: a batch reached max_seqs (" + grouped(seats) + ")."

@@ -427,6 +427,14 @@ TEST(PoolSizes, BoundariesFromBothSides) {
     const policies::AllocatorRequest request{.workload = &workload, .pool = {.tokens = tokens}};
     EXPECT_EQ(policies::allocator_entry(power).make(power, request).value()->fits_empty(0), expected);
   }
+  // The prompt and the 16 that its output is rounded to, less the last token.
+  const Choice output =
+      parse_component("contiguous:reserve=output-pow2", "allocator", policies::allocator_descriptors())
+          .value();
+  for (const auto& [tokens, expected] : {std::pair{55, true}, std::pair{54, false}}) {
+    const policies::AllocatorRequest request{.workload = &workload, .pool = {.tokens = tokens}};
+    EXPECT_EQ(policies::allocator_entry(output).make(output, request).value()->fits_empty(0), expected);
+  }
 }
 
 }  // namespace

@@ -152,7 +152,7 @@ def random_case(seed, folder):
         engine.append(f"long_prefill_threshold={threshold}")
     if draw.random() < 0.25:
         engine.append("prefix_cache=false")
-    reserve = draw.choice(["oracle", "max", "pow2"])
+    reserve = draw.choice(["oracle", "max", "pow2", "output-pow2"])
     if reserve == "max" or draw.random() < 0.2:
         engine.append(f"max_model_len={max(2, int(longest * draw.choice([0.5, 0.9, 1, 1.3])))}")
     paths["engine"] = "vllm-v1:" + ",".join(engine)

@@ -176,7 +176,7 @@ class ContiguousPool:
         self.members = []
 
     def fits_ever(self, request):
-        return self.p.reservation(request.final) <= self.p.quanta
+        return self.p.reservation(request.length, request.final) <= self.p.quanta
 
     def lookup(self, request):
         return []
@@ -184,7 +184,7 @@ class ContiguousPool:
     def allocate(self, request, new, hits=()):
         if request.slots is not None:
             return True
-        size, address = self.p.reservation(request.final), 0
+        size, address = self.p.reservation(request.length, request.final), 0
         for member in sorted(self.members, key=lambda r: r.slots):
             if member.slots[0] - address >= size:
                 break

@@ -117,7 +117,7 @@ class Parameters:
         self.quanta = max(quanta, 0)
         self.padding_bytes = self.capacity_bytes - self.quanta * quantum_bytes
 
-    def reservation(self, final):
+    def reservation(self, prompt, final):
         if self.reserve == "max":
             return self.max_model_len
         if self.reserve == "pow2":
@@ -125,6 +125,9 @@ class Parameters:
             while size < final:
                 size *= 2
             return min(size, self.max_model_len)
+        if self.reserve == "output-pow2":
+            output = final + 1 - prompt
+            return min(prompt + 2 ** (output - 1).bit_length() - 1, self.max_model_len)
         return final
 
 

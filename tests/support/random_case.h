@@ -106,13 +106,13 @@ inline void draw_turns(std::uint64_t seed, core::Workload& workload) {
 /// One range per request: reserved or growing, with sliding or without. Copies are slow enough to tell.
 inline std::string draw_range_allocator(Random& random) {
   constexpr std::array<const char*, 3> kFits{"first", "best", "next"};
-  constexpr std::array<const char*, 3> kReserves{"oracle", "max", "pow2"};
+  constexpr std::array<const char*, 4> kReserves{"oracle", "max", "pow2", "output-pow2"};
   const std::string fit = std::string("fit=") + kFits[random.below(3)];
   const std::string compaction =
       random.chance(1, 2)
           ? ",compact=on-refusal,copy_bandwidth=" + std::to_string(random.between(1, 9)) + "e8"
           : "";
-  if (random.chance(1, 2)) return "contiguous:" + fit + ",reserve=" + kReserves[random.below(3)] + compaction;
+  if (random.chance(1, 2)) return "contiguous:" + fit + ",reserve=" + kReserves[random.below(4)] + compaction;
   return "growing:" + fit + (random.chance(1, 2) ? ",in_place=false" : "") +
          ",slack=" + std::to_string(random.chance(1, 2) ? 0 : random.between(0, 40)) +
          (random.chance(1, 2) ? ",factor=1" + std::string(random.chance(1, 2) ? "" : ".37") : "") +

@@ -190,8 +190,8 @@ TEST(CliCompare, HasTheReportsKeysUnderVariants) {
     EXPECT_EQ(run_kvplan(arguments + threads + " --json -").out, one.out);
   const Outcome text = run_kvplan(arguments);
   EXPECT_EQ(text.exit_code, 0);
-  for (const char* part : {"4 variants of one scenario\n", "Memory by state, mean share\n", "Service\n",
-                           "allocator=paged:block_tokens=64, prefix_cache=false", "What it means\n"})
+  for (const char* part : {"4 variants of one scenario\n\nAnswer\n", "Memory by state, mean share\n",
+                           "Service\n", "allocator=paged:block_tokens=64, prefix_cache=false"})
     EXPECT_NE(text.out.find(part), std::string::npos) << part;
 }
 
@@ -203,9 +203,12 @@ TEST(CliCompare, WarningsStandOnStandardErrorBesideJson) {
   for (const char* output : {" --json -", " --html -"}) {
     // Sizes in blocks are refused by contiguous allocators.
     const Outcome refused = run_kvplan(command + output);
-    EXPECT_EQ(refused.exit_code, 0) << refused.err;
+    EXPECT_EQ(refused.exit_code, 1) << refused.err;
     EXPECT_EQ(refused.err.substr(0, 54), "kvplan: warning: could not run: variant 1: memory.pool") << output;
-    EXPECT_EQ(std::count(refused.err.begin(), refused.err.end(), '\n'), 2) << refused.err;
+    EXPECT_EQ(std::count(refused.err.begin(), refused.err.end(), '\n'), 3) << refused.err;
+    EXPECT_NE(refused.err.find("\nkvplan: 2 of 3 variants could not run\n"), std::string::npos)
+        << refused.err;
+    EXPECT_GT(refused.out.size(), 1000U) << "all is printed before";
     const Outcome warned =
         run_kvplan(command + " --set memory.pool_blocks=none --set memory.pool_tokens=16000" + output);
     EXPECT_EQ(warned.exit_code, 0) << warned.err;
@@ -213,7 +216,10 @@ TEST(CliCompare, WarningsStandOnStandardErrorBesideJson) {
   }
   const TemporaryFolder folder;
   const Outcome text = run_kvplan(command + " --json '" + folder.file("r.json") + "'");
-  EXPECT_EQ(text.err, "") << "the text has them";
+  EXPECT_EQ(text.exit_code, 1);
+  EXPECT_EQ(text.err, "kvplan: 2 of 3 variants could not run\n") << "the text has the reasons";
+  EXPECT_NE(text.out.find("\nCould not run\n"), std::string::npos);
+  EXPECT_NE(read_file(folder.file("r.json")).find("\"error\": \"memory.pool_blocks"), std::string::npos);
 }
 
 TEST(CliCompare, ABadVaryIsOneLine) {

@@ -1,0 +1,167 @@
+#include "simulator/plan/answer.h"
+
+#include <algorithm>
+#include <map>
+
+#include "simulator/base/check.h"
+
+namespace kvplan::plan {
+namespace {
+
+using observe::State;
+
+template <State state>
+std::optional<double> share(const RunResult& r) {
+  if (!r.memory || !r.memory->timed) return std::nullopt;
+  return r.memory->mean_fraction[index(state)];
+}
+
+constexpr std::array<Metric, 15> kMetrics{{
+    {"live_fraction", share<State::kLive>, false},
+    {"internal_fraction", share<State::kInternal>, true},
+    {"reserved_fraction", share<State::kReserved>, true},
+    {"stranded_fraction", share<State::kStranded>, true},
+    {"tail_fraction", share<State::kTail>, true},
+    {"hole_fraction", share<State::kHole>, true},
+    {"padding_fraction", share<State::kPadding>, true},
+    {"mean_running", [](const RunResult& r) { return r.mean_running; }, false},
+    {"max_running", [](const RunResult& r) { return std::optional(static_cast<double>(r.max_running)); },
+     false},
+    {"completed", [](const RunResult& r) { return std::optional(static_cast<double>(r.completed)); }, false},
+    {"output_tokens_per_s", [](const RunResult& r) { return r.output_tokens_per_s; }, false},
+    {"ttft_p99_s",
+     [](const RunResult& r) { return r.ttft ? std::optional(r.ttft->p99) : std::optional<double>(); }, true},
+    {"tpot_p50_s",
+     [](const RunResult& r) { return r.tpot ? std::optional(r.tpot->p50) : std::optional<double>(); }, true},
+    {"preemptions", [](const RunResult& r) { return std::optional(static_cast<double>(r.preemptions)); },
+     true},
+    {"goodput_per_s", [](const RunResult& r) { return r.goodput_per_s; }, false},
+}};
+
+/// Whether a value is as good as a knee asks for.
+bool near_enough(const Metric& metric, double value, double of_largest) {
+  if (metric.name == "preemptions") return value == 0;
+  return metric.less_is_better ? value <= of_largest * (1 + kKneeShare)
+                               : value >= of_largest * (1 - kKneeShare);
+}
+
+/// Variants that differ in the pool alone, by size; those of fewer than three pools are left out.
+std::vector<std::vector<std::size_t>> series_of(const Comparison& comparison, std::string_view path) {
+  std::map<std::vector<std::string>, std::size_t> place;
+  std::vector<std::vector<std::size_t>> series;
+  for (std::size_t v = 0; v < comparison.variants.size(); ++v) {
+    const Variant& variant = comparison.variants[v];
+    if (!variant.result) continue;
+    std::vector<std::string> others;
+    for (const auto& [varied, value] : variant.varied)
+      if (varied != path) others.push_back(value);
+    const auto [found, fresh] = place.try_emplace(std::move(others), series.size());
+    if (fresh) series.emplace_back();
+    series[found->second].push_back(v);
+  }
+  std::erase_if(series, [](const std::vector<std::size_t>& one) { return one.size() < 3; });
+  for (auto& one : series)
+    std::stable_sort(one.begin(), one.end(), [&](std::size_t a, std::size_t b) {
+      return pool_size(*comparison.variants[a].result) < pool_size(*comparison.variants[b].result);
+    });
+  return series;
+}
+
+/// Nothing where a variant has no such figure.
+std::optional<Knee> knee_in(const Comparison& comparison, const std::vector<std::size_t>& series,
+                            const Metric& metric) {
+  Knee knee{metric.name, series, std::nullopt};
+  const RunResult& largest = *comparison.variants[series.back()].result;
+  const std::optional<double> goal = metric.value(largest);
+  bool holds = true;
+  for (std::size_t i = series.size(); i-- > 0;) {
+    const RunResult& result = *comparison.variants[series[i]].result;
+    const std::optional<double> value = metric.value(result);
+    if (!goal || !value) return std::nullopt;
+    holds = holds && same_work(result, largest) && near_enough(metric, *value, *goal);
+    if (holds) knee.at = i;
+  }
+  return knee;
+}
+
+}  // namespace
+
+std::span<const Metric> answer_metrics() {
+  return kMetrics;
+}
+
+const Metric& answer_metric(std::string_view name) {
+  const auto* found =
+      std::find_if(kMetrics.begin(), kMetrics.end(), [&](const Metric& m) { return m.name == name; });
+  KVPLAN_CHECK(found != kMetrics.end());
+  return *found;
+}
+
+std::optional<State> largest_loss(const RunResult& r) {
+  if (!r.memory || !r.memory->timed) return std::nullopt;
+  const auto of = [&](State state) { return r.memory->mean_fraction[index(state)]; };
+  const State most = *std::max_element(kLossStates.begin(), kLossStates.end(),
+                                       [&](State a, State b) { return of(a) < of(b); });
+  if (of(most) <= 0) return std::nullopt;
+  return most;
+}
+
+bool same_work(const RunResult& a, const RunResult& b) {
+  return a.trace_digest == b.trace_digest && a.arrived == b.arrived && a.completed == b.completed &&
+         a.input_tokens == b.input_tokens && a.output_tokens == b.output_tokens;
+}
+
+std::size_t baseline_of(const Comparison& comparison) {
+  const auto& variants = comparison.variants;
+  auto first = std::find_if(variants.begin(), variants.end(),
+                            [](const Variant& v) { return v.result && v.result->completed > 0; });
+  if (first == variants.end())
+    first =
+        std::find_if(variants.begin(), variants.end(), [](const Variant& v) { return v.result.has_value(); });
+  KVPLAN_CHECK(first != variants.end());
+  return static_cast<std::size_t>(first - variants.begin());
+}
+
+std::vector<Fact> facts_of(const Comparison& comparison) {
+  const std::size_t base = baseline_of(comparison);
+  const RunResult& measured = *comparison.variants[base].result;
+  std::vector<Fact> facts;
+  for (std::size_t v = 0; v < comparison.variants.size(); ++v) {
+    if (!comparison.variants[v].result) continue;
+    const RunResult& result = *comparison.variants[v].result;
+    for (const Metric& metric : kMetrics) {
+      Fact fact{.variant = v, .metric = metric.name, .value = metric.value(result)};
+      const std::optional<double> against = metric.value(measured);
+      if (v != base && same_work(result, measured) && fact.value && against && *against != 0) {
+        fact.versus = base;
+        fact.ratio = *fact.value / *against;
+      }
+      facts.push_back(fact);
+    }
+  }
+  return facts;
+}
+
+std::string_view varied_pool(const Comparison& comparison) {
+  for (const Vary& vary : comparison.varies)
+    for (const std::string_view path : {"memory.pool_bytes", "memory.pool_tokens", "memory.pool_blocks"})
+      if (vary.path == path) return path;
+  return {};
+}
+
+std::int64_t pool_size(const RunResult& result) {
+  const policies::PoolSize& pool = result.scenario.pool;
+  return std::max({pool.bytes, pool.tokens, pool.blocks});
+}
+
+std::vector<Knee> knees_of(const Comparison& comparison) {
+  const std::string_view path = varied_pool(comparison);
+  if (path.empty()) return {};
+  std::vector<Knee> knees;
+  for (const auto& series : series_of(comparison, path))
+    for (const std::string_view name : {"output_tokens_per_s", "ttft_p99_s", "preemptions"})
+      if (auto knee = knee_in(comparison, series, answer_metric(name))) knees.push_back(std::move(*knee));
+  return knees;
+}
+
+}  // namespace kvplan::plan

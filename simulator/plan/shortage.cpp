@@ -1,0 +1,37 @@
+#include "simulator/plan/shortage.h"
+
+#include <algorithm>
+
+namespace kvplan::plan {
+
+using observe::State;
+
+std::int64_t idle_at_peak(const RunResult& r) {
+  std::int64_t idle = 0;
+  for (const State s : {State::kCached, State::kStranded, State::kFree})
+    idle += r.memory->peak_bytes[index(s)];
+  return idle;
+}
+
+bool may_hide_refusals(const RunResult& r) {
+  if (r.memory->mean_fraction[index(State::kCached)] == 0) return false;
+  if (r.replicas.size() > 1) return true;  // the peak is of the sum, not of each
+  const core::MemoryLayout& layout = r.replicas.front().layout;
+  const std::int64_t quanta = ceil_div(r.largest_request_tokens, layout.quantum_tokens) + 1;
+  return idle_at_peak(r) < quanta * layout.quantum_bytes();
+}
+
+bool seats_ran_out(const RunResult& r) {
+  const std::int64_t seats = r.scenario.engine.integer("max_seqs");
+  return std::any_of(r.replicas.begin(), r.replicas.end(),
+                     [&](const ReplicaResult& x) { return x.max_running >= seats; });
+}
+
+Shortage shortage_of(const RunResult& r) {
+  if (!r.memory || !r.memory->timed) return Shortage::kNoTime;
+  if (r.preemptions > 0 || r.memory->mean_fraction[index(State::kStranded)] > 0) return Shortage::kHappens;
+  if (idle_at_peak(r) == 0 || may_hide_refusals(r)) return Shortage::kUnknown;
+  return Shortage::kNever;
+}
+
+}  // namespace kvplan::plan

@@ -1,0 +1,433 @@
+#include "simulator/report/answer.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "simulator/plan/shortage.h"
+#include "simulator/report/number_text.h"
+#include "simulator/report/variant_names.h"
+
+namespace kvplan::report {
+namespace {
+
+using observe::State;
+using plan::Comparison;
+using plan::RunResult;
+using plan::Shortage;
+
+/// Variants that have a sentence of their own; of more, only those that the comparison names.
+constexpr std::size_t kMostSentences = 12;
+/// A loss below this share is not named.
+constexpr double kWorthWords = 0.01;
+/// Values nearer than this are told as equal.
+constexpr double kTie = 0.005;
+
+std::string share_text(double share) {
+  return share >= 0.01 ? fixed(share * 100, 1) + " %" : percent(share);
+}
+
+double share_of(const RunResult& r, State state) {
+  return r.memory->mean_fraction[index(state)];
+}
+
+/// What a share of the memory did, after "57.3 % of the memory"; the term is the PagedAttention paper's where it has
+/// one.
+std::string loss_words(State state, bool term) {
+  const auto with = [&](const char* words, const char* name) {
+    return term ? std::string(words) + " (" + name + ")" : std::string(words);
+  };
+  switch (state) {
+    case State::kInternal:
+      return with("was reserved for tokens never made", "internal fragmentation");
+    case State::kReserved:
+      return with("was held for tokens still to come", "reservation");
+    case State::kStranded:
+      return with("lay idle while a request was refused memory", "external fragmentation");
+    case State::kTail:
+      return with("was the empty end of last blocks", "internal fragmentation");
+    case State::kHole:
+      return with("held tokens that the policy had dropped", "holes in blocks that are still held");
+    default:
+      return with("fits no block", "padding");
+  }
+}
+
+std::string count_words(std::int64_t number, const char* one, const char* many) {
+  return grouped(number) + " " + (number == 1 ? one : many);
+}
+
+bool tied(double a, double b) {
+  return std::fabs(a - b) <= kTie * std::max(std::fabs(a), std::fabs(b));
+}
+
+std::string limit_words(const RunResult& r) {
+  std::string out;
+  switch (plan::shortage_of(r)) {
+    case Shortage::kNoTime:
+      return {};
+    case Shortage::kNever:
+      out = "memory was never short";
+      break;
+    case Shortage::kUnknown:
+      out = "whether a request waited for memory does not show";
+      break;
+    case Shortage::kHappens:
+      out = r.preemptions > 0 ? "memory ran out: " + count_words(r.preemptions, "preemption", "preemptions")
+                              : "requests waited for memory";
+      break;
+  }
+  if (plan::seats_ran_out(r))
+    out += "; a batch came to max_seqs (" + grouped(r.scenario.engine.integer("max_seqs")) + ")";
+  return out;
+}
+
+/// A comparison with what every sentence asks for.
+struct View {
+  explicit View(const Comparison& c) : comparison(c), names(c), base(plan::baseline_of(c)) {
+    for (std::size_t v = 0; v < c.variants.size(); ++v) {
+      if (!c.variants[v].result) continue;
+      const RunResult& r = result(v);
+      if (r.completed > 0) ++served;
+      (plan::same_work(r, result(base)) && r.completed > 0 ? same : apart).push_back(v);
+    }
+  }
+  [[nodiscard]] const RunResult& result(std::size_t v) const { return *comparison.variants[v].result; }
+  [[nodiscard]] std::string name(std::size_t v) const { return names.in_words(v); }
+  [[nodiscard]] std::string start(std::size_t v) const { return names.at_start(v); }
+
+  const Comparison& comparison;
+  VariantNames names;
+  std::size_t base;
+  std::vector<std::size_t> same;   ///< did the same work as the first that ran, itself included
+  std::vector<std::size_t> apart;  ///< did not
+  std::size_t served{0};           ///< variants that completed a request
+};
+
+/// The best variant at a metric (of several that tie the first) and the one that it is held against.
+struct Pair {
+  std::size_t best, other;
+  double best_value, other_value;
+  std::int64_t alike{0};  ///< variants that tie with the best, itself aside
+};
+
+/// Among those of the same work. None where fewer than two have the figure.
+std::optional<Pair> best_and_other(const View& view, const plan::Metric& metric) {
+  std::vector<std::pair<double, std::size_t>> values;
+  for (const std::size_t v : view.same)
+    if (const auto value = metric.value(view.result(v))) values.emplace_back(*value, v);
+  if (values.size() < 2) return std::nullopt;
+  const auto better = [&](const auto& a, const auto& b) {
+    return metric.less_is_better ? a.first < b.first : a.first > b.first;
+  };
+  const double best = std::min_element(values.begin(), values.end(), better)->first;
+  const auto worst = std::max_element(values.begin(), values.end(), better);
+  const auto is_best = [&](const auto& value) { return tied(value.first, best); };
+  const auto named = std::find_if(values.begin(), values.end(), is_best);
+  const auto& other = named == values.begin() ? *worst : values.front();
+  return Pair{named->second, other.second, named->first, other.first,
+              std::count_if(values.begin(), values.end(), is_best) - 1};
+}
+
+/// The best with those that tie with it: "paged (and 2 others within half a percent)".
+std::string best_words(const View& view, const Pair& pair) {
+  if (pair.alike == 0) return view.name(pair.best);
+  return view.name(pair.best) + " (and " + count_words(pair.alike, "other", "others") +
+         " within half a percent)";
+}
+
+/// "2.9 times as many"; `more` through `less`, both above 0.
+std::string times_words(double more, double less) {
+  return rounded(more / less) + " times";
+}
+
+/// "57.3 % of the memory was reserved for tokens never made with A; B would run 2.9 times as many requests at once."
+/// Empty where no two can be held against each other.
+std::string headline(const View& view) {
+  const auto pair = best_and_other(view, plan::answer_metric("mean_running"));
+  if (!pair) return {};
+  const RunResult& other = view.result(pair->other);
+  std::string out;
+  const auto loss = plan::largest_loss(other);
+  if (loss && share_of(other, *loss) >= kWorthWords)
+    out = "With " + view.name(pair->other) + ", " + share_text(share_of(other, *loss)) + " of the memory " +
+          loss_words(*loss, false) + "; ";
+  if (tied(pair->best_value, pair->other_value)) {
+    const std::string all =
+        view.same.size() == 2 ? "both" : "all " + grouped(static_cast<std::int64_t>(view.same.size()));
+    return out.empty() ? "As many requests run at once, on average, with " + all + " (" +
+                             rounded(pair->best_value) + ")."
+                       : out + "as many requests run at once, on average, with " + all + " (" +
+                             rounded(pair->best_value) + ").";
+  }
+  const bool short_of_memory = plan::shortage_of(other) == Shortage::kHappens;
+  out += best_words(view, *pair) + (short_of_memory ? " would run " : " runs ");
+  out += pair->other_value > 0
+             ? times_words(pair->best_value, pair->other_value) + " as many requests at once"
+             : std::string("requests where that runs none");
+  out += " (" + rounded(pair->best_value) + " against " + rounded(pair->other_value) + " on average)";
+  if (plan::shortage_of(other) == Shortage::kNever)
+    out += "; that is not for want of memory, of which " + view.name(pair->other) + " was never short";
+  else if (!short_of_memory)
+    out += "; whether " + view.name(pair->other) + " was short of memory does not show";
+  return out + ".";
+}
+
+/// "Memory is not the limit here." Empty where it may be.
+std::string no_limit_sentence(const View& view) {
+  std::optional<std::size_t> fullest;
+  const auto idle_share = [&](std::size_t v) {
+    return static_cast<double>(plan::idle_at_peak(view.result(v))) /
+           static_cast<double>(view.result(v).capacity_bytes);
+  };
+  for (std::size_t v = 0; v < view.comparison.variants.size(); ++v) {
+    if (!view.comparison.variants[v].result || view.result(v).completed == 0) continue;
+    if (plan::shortage_of(view.result(v)) != Shortage::kNever) return {};
+    if (!fullest || idle_share(v) < idle_share(*fullest)) fullest = v;
+  }
+  if (!fullest) return {};
+  return "Memory is not the limit here: nothing waits for it, nothing is preempted, and even at its fullest "
+         "(with " +
+         view.name(*fullest) + ") " + share_text(idle_share(*fullest)) + " of it is idle.";
+}
+
+std::string throughput_sentence(const View& view) {
+  const auto pair = best_and_other(view, plan::answer_metric("output_tokens_per_s"));
+  if (!pair || pair->other_value <= 0) return {};
+  if (tied(pair->best_value, pair->other_value))
+    return "Output is the same with each: " + rounded(pair->best_value) +
+           " tokens per second, within half a percent.";
+  return "Output is " + times_words(pair->best_value, pair->other_value) + " as fast with " +
+         best_words(view, *pair) + " as with " + view.name(pair->other) + ": " + rounded(pair->best_value) +
+         " against " + rounded(pair->other_value) + " tokens per second" + ".";
+}
+
+std::string wait_sentence(const View& view) {
+  const auto pair = best_and_other(view, plan::answer_metric("ttft_p99_s"));
+  if (!pair) return {};
+  if (tied(pair->best_value, pair->other_value))
+    return "The first token takes as long with each: " + seconds_text(pair->best_value) +
+           " at the 99th percentile.";
+  std::string out = "The first token takes " + seconds_text(pair->best_value) +
+                    " at the 99th percentile with " + best_words(view, *pair) + " and " +
+                    seconds_text(pair->other_value) + " with " + view.name(pair->other);
+  if (pair->best_value > 0) out += ", " + times_words(pair->other_value, pair->best_value) + " as long";
+  return out + ".";
+}
+
+std::string preemption_sentence(const View& view) {
+  const auto pair = best_and_other(view, plan::answer_metric("preemptions"));
+  if (!pair) return {};
+  const auto best = std::llround(pair->best_value);
+  const auto other = std::llround(pair->other_value);
+  if (best == other)
+    return best == 0 ? std::string() : "Each preempts as often: " + grouped(best) + " times.";
+  return view.start(pair->best) +
+         (best == 0 ? " preempts nothing" : " preempts " + count_words(best, "time", "times")) + "; " +
+         view.name(pair->other) + " preempts " + count_words(other, "time", "times") + ".";
+}
+
+std::string goodput_sentence(const View& view) {
+  const auto pair = best_and_other(view, plan::answer_metric("goodput_per_s"));
+  if (!pair || tied(pair->best_value, pair->other_value)) return {};
+  return "Requests that meet all targets: " + rounded(pair->best_value) + " per second with " +
+         best_words(view, *pair) + ", " + rounded(pair->other_value) + " with " + view.name(pair->other) +
+         ".";
+}
+
+std::string work_words(const RunResult& r) {
+  std::string out =
+      "completed " + grouped(r.completed) + " of " + count_words(r.arrived, "request", "requests");
+  if (r.rejected > 0) out += ", " + grouped(r.rejected) + " rejected";
+  if (r.unfinished > 0) out += ", " + grouped(r.unfinished) + " unfinished";
+  return out;
+}
+
+/// Who is not held against the first, and why.
+void add_apart(const View& view, std::vector<std::string>& out) {
+  constexpr std::size_t kMost = 6;
+  const RunResult& base = view.result(view.base);
+  std::size_t named = 0;
+  for (const std::size_t v : view.apart) {
+    const RunResult& r = view.result(v);
+    if (++named > kMost) continue;
+    if (r.trace_digest != base.trace_digest || r.arrived != base.arrived) {
+      out.push_back(view.start(v) + " was given other requests than " + view.name(view.base) +
+                    ", so that no ratio between them is told.");
+    } else if (r.arrived > 0 && r.rejected == r.arrived) {
+      out.push_back(view.start(v) + " rejected every request on arrival.");
+    } else if (v != view.base) {
+      out.push_back(view.start(v) + " is left out of the ratios: it " + work_words(r) + "; " +
+                    view.name(view.base) + " " + work_words(base) + ".");
+    }
+  }
+  if (view.apart.size() > kMost)
+    out.push_back("As many as " + grouped(static_cast<std::int64_t>(view.apart.size() - kMost)) +
+                  " more variants did other work and are left out of the ratios.");
+}
+
+/// What one variant did with the memory and how many requests that let run.
+std::string variant_sentence(const View& view, std::size_t v) {
+  const RunResult& r = view.result(v);
+  std::string out = view.names.label(v);
+  if (view.names.numbered() && view.name(v) != out) out += ", " + view.name(v);
+  const auto loss = plan::largest_loss(r);
+  const double lost = loss ? share_of(r, *loss) : 0;
+  if (lost >= kWorthWords)
+    out += ": " + share_text(lost) + " of the memory " + loss_words(*loss, true);
+  else
+    out += ": no reservation or fragmentation took more than " + share_text(lost) + " of the memory";
+  out += ", " + share_text(share_of(r, State::kLive)) + " held live tokens; " +
+         rounded(r.mean_running.value_or(0)) + " requests at once on average, at most " +
+         grouped(r.max_running);
+  const std::string limit = limit_words(r);
+  return out + (limit.empty() ? "." : "; " + limit + ".");
+}
+
+/// What is varied is the load itself.
+std::string load_sentence(const Comparison& comparison) {
+  for (const plan::Vary& vary : comparison.varies)
+    if (vary.path.rfind("workload.rate_scale", 0) == 0)
+      return "The requests come at different rates: what differs is the load too, not the memory alone.";
+  return {};
+}
+
+std::string failed_sentence(const Comparison& comparison) {
+  const auto failed = std::count_if(comparison.variants.begin(), comparison.variants.end(),
+                                    [](const plan::Variant& v) { return v.error.has_value(); });
+  if (failed == 0) return {};
+  return count_words(failed, "variant", "variants") + " could not run and " + (failed == 1 ? "is" : "are") +
+         " not in this answer.";
+}
+
+std::vector<std::size_t> described(const View& view) {
+  std::vector<std::size_t> out;
+  for (std::size_t v = 0; v < view.comparison.variants.size(); ++v) {
+    const plan::Variant& variant = view.comparison.variants[v];
+    if (variant.result && variant.result->memory && variant.result->memory->timed) out.push_back(v);
+  }
+  if (out.size() <= kMostSentences) return out;
+  out = {view.base};
+  for (const char* metric : {"mean_running", "output_tokens_per_s", "ttft_p99_s"})
+    if (const auto pair = best_and_other(view, plan::answer_metric(metric)))
+      out.insert(out.end(), {pair->best, pair->other});
+  std::sort(out.begin(), out.end());
+  out.erase(std::unique(out.begin(), out.end()), out.end());
+  std::erase_if(out, [&](std::size_t v) {
+    const RunResult& r = view.result(v);
+    return !r.memory || !r.memory->timed;
+  });
+  return out;
+}
+
+}  // namespace
+
+std::string_view metric_words(std::string_view metric) {
+  if (metric == "output_tokens_per_s") return "output tokens per second";
+  if (metric == "ttft_p99_s") return "p99 of the time to first token";
+  return metric;
+}
+
+std::string metric_text(std::string_view metric, double value) {
+  if (metric.ends_with("_fraction")) return share_text(value);
+  if (metric.ends_with("_per_s")) return rounded(value);
+  if (metric.ends_with("_s")) return seconds_text(value);
+  return rounded(value);
+}
+
+std::vector<std::string> answer_sentences(const Comparison& comparison) {
+  const View view(comparison);
+  std::vector<std::string> out;
+  const auto add = [&](std::string sentence) {
+    if (!sentence.empty()) out.push_back(std::move(sentence));
+  };
+  if (view.served < 2) {
+    add_apart(view, out);
+    add("Fewer than two variants served a request, so there is nothing to compare.");
+  } else {
+    const std::string no_limit = no_limit_sentence(view);
+    std::vector<std::string> knees = knee_sentences(comparison);
+    add(no_limit);
+    if (no_limit.empty() && knees.empty()) add(headline(view));  // of pools, the knee is the answer
+    for (std::string& sentence : knees) add(std::move(sentence));
+    add(throughput_sentence(view));
+    add(wait_sentence(view));
+    add(preemption_sentence(view));
+    add(goodput_sentence(view));
+    add_apart(view, out);
+    add(load_sentence(comparison));
+  }
+  for (const std::size_t v : described(view)) out.push_back(variant_sentence(view, v));
+  add(failed_sentence(comparison));
+  return out;
+}
+
+std::vector<std::string> knee_sentences(const Comparison& comparison) {
+  std::vector<std::string> out;
+  const std::vector<plan::Knee> knees = plan::knees_of(comparison);
+  if (knees.empty()) return out;
+  const VariantNames names(comparison);
+  out.push_back("The knee of a figure is the smallest pool tried from which on it is within " +
+                fixed(plan::kKneeShare * 100, 0) +
+                " % of what the largest pool gives (preemptions: from which on there are none), with the "
+                "same requests completed.");
+  for (const plan::Knee& knee : knees) {
+    const auto value = [&](std::size_t at) {
+      return *plan::answer_metric(knee.metric).value(*comparison.variants[knee.variants[at]].result);
+    };
+    const std::size_t last = knee.variants.size() - 1;
+    const std::string largest = names.in_words(knee.variants[last]);
+    const std::string what(metric_words(knee.metric));
+    if (!knee.at) {
+      out.push_back("No knee of " + what + ": the largest pool tried, " + largest + ", still has " +
+                    metric_text(knee.metric, value(last)) + ".");
+      continue;
+    }
+    const std::string at = names.in_words(knee.variants[*knee.at]);
+    const std::string figures = knee.metric == "preemptions"
+                                    ? std::string()
+                                    : " (" + metric_text(knee.metric, value(*knee.at)) + "; the largest, " +
+                                          largest + ", gives " + metric_text(knee.metric, value(last)) + ")";
+    if (*knee.at == last)
+      out.push_back("The knee of " + what + " is not below the largest pool tried, " + largest + " (" +
+                    metric_text(knee.metric, value(last)) + "; the next, " +
+                    names.in_words(knee.variants[last - 1]) + ", gives " +
+                    metric_text(knee.metric, value(last - 1)) + "): a larger one may still help.");
+    else if (*knee.at == 0)
+      out.push_back("The knee of " + what + " is at or below the smallest pool tried, " + at + figures + ".");
+    else
+      out.push_back("The knee of " + what + " is " + at + figures + ".");
+  }
+  return out;
+}
+
+void write_answer(JsonWriter& json, const Comparison& comparison) {
+  const auto name = [&](std::size_t v) { return comparison.variants[v].name(); };
+  json.key("answer").begin_object().key("sentences").begin_array();
+  for (const std::string& sentence : answer_sentences(comparison)) json.value(sentence);
+  json.end_array().key("facts").begin_array();
+  const auto write = [&](const plan::Fact& fact, std::string_view metric) {
+    json.begin_object()
+        .member("variant", name(fact.variant))
+        .member("metric", metric)
+        .member("value", fact.value);
+    json.key("versus");
+    fact.versus ? json.value(name(*fact.versus)) : json.null();
+    json.member("ratio", fact.ratio).end_object();
+  };
+  for (const plan::Fact& fact : plan::facts_of(comparison)) write(fact, fact.metric);
+  for (const plan::Knee& knee : plan::knees_of(comparison)) {
+    if (!knee.at) continue;
+    const plan::Metric& metric = plan::answer_metric(knee.metric);
+    const RunResult& at = *comparison.variants[knee.variants[*knee.at]].result;
+    const double largest = *metric.value(*comparison.variants[knee.variants.back()].result);
+    plan::Fact fact{.variant = knee.variants[*knee.at],
+                    .metric = knee.metric,
+                    .value = static_cast<double>(plan::pool_size(at)),
+                    .versus = knee.variants.back()};
+    if (largest != 0) fact.ratio = *metric.value(at) / largest;
+    write(fact, "knee_of_" + std::string(knee.metric));
+  }
+  json.end_array().end_object();
+}
+
+}  // namespace kvplan::report

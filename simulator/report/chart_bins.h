@@ -1,0 +1,25 @@
+// Timelines of a run as the charts draw them.
+#pragma once
+
+#include <array>
+#include <vector>
+
+#include "simulator/plan/run.h"
+#include "simulator/report/chart_frame.h"
+
+namespace kvplan::report {
+
+/// A timeline as coordinates: edges of bins, and rows summed over replicas.
+struct Bins {
+  std::vector<double> edges_s;
+  std::array<std::vector<double>, observe::kTimelineRows> mean, least, greatest;  // bytes; requests
+};
+
+/// Rows are summed over replicas. More than 320 bins, which is about what the width can show, are joined: as exact as
+/// the bins were. REQUIRES: a timeline.
+Bins bins_of(const plan::RunResult& result);
+
+/// Values as coordinates.
+std::vector<double> mapped(const std::vector<double>& values, const Scale& scale);
+
+}  // namespace kvplan::report

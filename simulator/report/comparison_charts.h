@@ -1,0 +1,22 @@
+// Charts of a comparison: SVG as charts.h has it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "simulator/plan/answer.h"
+
+namespace kvplan::report {
+
+/// A variant that has a timeline.
+struct RunningRow {
+  std::string label;
+  const plan::RunResult* result{nullptr};
+};
+/// Mean running requests over time: a strip for each row, all on the same axes. REQUIRES: a row; timelines.
+std::string running_chart(const std::vector<RunningRow>& rows, const std::string& id);
+
+/// A figure against the size of the pool, with its knee. REQUIRES: the figure is there for every variant.
+std::string knee_chart(const plan::Comparison& comparison, const plan::Knee& knee, const std::string& id);
+
+}  // namespace kvplan::report

@@ -1,0 +1,403 @@
+// The answer of a comparison: sentences against figures made by hand, facts against the reports beside them, knees
+// against their definition written as a loop.
+#include "simulator/report/answer.h"
+
+#include <gtest/gtest.h>
+#include <simdjson.h>
+
+#include <cmath>
+
+#include "simulator/base/random.h"
+#include "simulator/report/comparison.h"
+#include "simulator/report/comparison_charts.h"
+#include "simulator/report/markup.h"
+#include "tests/unit/report/cases.h"
+#include "tests/unit/report/xml.h"
+#include "tests/unit/traces/support.h"
+
+namespace kvplan::report {
+namespace {
+
+using observe::State;
+using plan::Comparison;
+using plan::RunResult;
+using plan::Variant;
+
+/// A run of 1,000 requests that all completed, in 100 GiB of memory.
+struct Made {
+  double live{0.5};
+  State loss{State::kInternal};
+  double lost{0};
+  double idle_at_peak{0.25};
+  double mean_running{10};
+  double tokens_per_s{1000};
+  double ttft_p99{1};
+  std::int64_t preemptions{0};
+  std::int64_t rejected{0};
+  std::string digest{"00"};
+};
+
+RunResult run_of(const Made& made) {
+  RunResult r;
+  r.scenario = testing::scenario_of(testing::small_settings());
+  r.trace_digest = made.digest;
+  r.arrived = 1000;
+  r.rejected = made.rejected;
+  r.completed = 1000 - made.rejected;
+  r.input_tokens = 100 * r.completed;
+  r.output_tokens = 200 * r.completed;
+  r.preemptions = made.preemptions;
+  r.mean_running = made.mean_running;
+  r.max_running = 5;  // max_seqs is 6
+  r.output_tokens_per_s = made.tokens_per_s;
+  r.ttft = plan::LatencySummary{.p99 = made.ttft_p99};
+  r.capacity_bytes = std::int64_t{100} << 30;
+  plan::MemorySummary memory;
+  memory.capacity_bytes = r.capacity_bytes;
+  memory.timed = true;
+  memory.mean_fraction[index(State::kLive)] = made.live;
+  memory.mean_fraction[index(made.loss)] = made.lost;
+  memory.peak_bytes[index(State::kFree)] =
+      std::llround(made.idle_at_peak * static_cast<double>(r.capacity_bytes));
+  r.memory = memory;
+  r.replicas.resize(1);
+  r.replicas[0].max_running = r.max_running;
+  return r;
+}
+
+Comparison comparison_of(const std::string& path, const std::vector<std::pair<std::string, Made>>& made) {
+  Comparison comparison{{{path, {}}}, {}};
+  for (const auto& [value, one] : made) {
+    comparison.varies[0].values.push_back(value);
+    Variant variant;
+    variant.varied = {{path, value}};
+    variant.result = run_of(one);
+    if (path == "memory.pool_tokens") variant.result->scenario.pool = {.tokens = std::stoll(value)};
+    comparison.variants.push_back(std::move(variant));
+  }
+  return comparison;
+}
+
+TEST(Answer, SaysWhatTheIssueAsksFor) {
+  const auto sentences = answer_sentences(comparison_of("memory.allocator", {{"contiguous:reserve=max",
+                                                                              {.live = 0.204,
+                                                                               .lost = 0.573,
+                                                                               .idle_at_peak = 0,
+                                                                               .mean_running = 10.5,
+                                                                               .tokens_per_s = 200,
+                                                                               .ttft_p99 = 90,
+                                                                               .preemptions = 0}},
+                                                                             {"paged",
+                                                                              {.live = 0.963,
+                                                                               .loss = State::kTail,
+                                                                               .lost = 0.02,
+                                                                               .mean_running = 30.45,
+                                                                               .tokens_per_s = 400,
+                                                                               .ttft_p99 = 0.9,
+                                                                               .preemptions = 7}}}));
+  // The first was never preempted and left nothing idle: that it was short does not show.
+  EXPECT_EQ(
+      sentences[0],
+      "With contiguous:reserve=max, 57.3 % of the memory was reserved for tokens never made; paged "
+      "runs 2.90 times "
+      "as many requests at once (30.4 against 10.5 on average); whether contiguous:reserve=max was short of "
+      "memory does not show.");
+  EXPECT_EQ(sentences[1],
+            "Output is 2.00 times as fast with paged as with contiguous:reserve=max: 400 against 200 tokens "
+            "per second.");
+  EXPECT_EQ(sentences[2],
+            "The first token takes 900 ms at the 99th percentile with paged and 90.0 s with "
+            "contiguous:reserve=max, 100 "
+            "times as long.");
+  EXPECT_EQ(sentences[3], "contiguous:reserve=max preempts nothing; paged preempts 7 times.");
+  EXPECT_EQ(
+      sentences[4],
+      "variant 1, contiguous:reserve=max: 57.3 % of the memory was reserved for tokens never made (internal "
+      "fragmentation), 20.4 % held live tokens; 10.5 requests at once on average, at most 5; whether a "
+      "request "
+      "waited for memory does not show.");
+  EXPECT_EQ(sentences[5],
+            "variant 2, paged: 2.0 % of the memory was the empty end of last blocks (internal "
+            "fragmentation), 96.3 % "
+            "held live tokens; 30.4 requests at once on average, at most 5; memory ran out: 7 preemptions.");
+  ASSERT_EQ(sentences.size(), 6U);
+}
+
+TEST(Answer, AShortageIsSaidWhereItIs) {
+  auto comparison = comparison_of(
+      "memory.allocator", {{"buddy", {.lost = 0.4, .mean_running = 4}}, {"paged", {.mean_running = 12}}});
+  comparison.variants[0].result->memory->mean_fraction[index(State::kStranded)] = 0.1;
+  EXPECT_EQ(answer_sentences(comparison)[0],
+            "With buddy, 40.0 % of the memory was reserved for tokens never made; paged would run 3.00 times "
+            "as many "
+            "requests at once (12.0 against 4.00 on average).");
+  // The largest loss decides the words.
+  comparison.variants[0].result->memory->mean_fraction[index(State::kStranded)] = 0.5;
+  EXPECT_EQ(answer_sentences(comparison)[0].find(
+                "With buddy, 50.0 % of the memory lay idle while a request was refused "
+                "memory; paged would run"),
+            0U);
+}
+
+TEST(Answer, ThoseThatTieWithTheBestAreCounted) {
+  const auto sentences = answer_sentences(
+      comparison_of("eviction", {{"none", {.mean_running = 5, .tokens_per_s = 100, .preemptions = 2}},
+                                 {"a", {.mean_running = 9.98, .tokens_per_s = 300}},
+                                 {"b", {.mean_running = 10, .tokens_per_s = 301}},
+                                 {"c", {.mean_running = 10.2, .tokens_per_s = 280, .preemptions = 1}}}));
+  EXPECT_EQ(sentences[0], "c would run 2.04 times as many requests at once (10.2 against 5.00 on average).");
+  EXPECT_EQ(sentences[1],
+            "Output is 3.00 times as fast with a (and 1 other within half a percent) as with no eviction: "
+            "300 against "
+            "100 tokens per second.");
+  EXPECT_EQ(sentences[3], "a preempts nothing; no eviction preempts 2 times.");
+  // Never short, and yet fewer run: memory is not why.
+  const auto never = answer_sentences(comparison_of(
+      "eviction", {{"none", {.mean_running = 5}}, {"a", {.mean_running = 10, .preemptions = 2}}}));
+  EXPECT_EQ(never[0],
+            "a runs 2.00 times as many requests at once (10.0 against 5.00 on average); that is not for want "
+            "of memory, "
+            "of which no eviction was never short.");
+}
+
+TEST(Answer, MemoryThatIsNeverShortIsNotTheLimit) {
+  const auto sentences = answer_sentences(
+      comparison_of("memory.allocator.block_tokens",
+                    {{"16", {.idle_at_peak = 0.5}}, {"64", {.lost = 0.004, .idle_at_peak = 0.25}}}));
+  EXPECT_EQ(sentences[0],
+            "Memory is not the limit here: nothing waits for it, nothing is preempted, and even at its "
+            "fullest (with "
+            "blocks of 64 tokens) 25.0 % of it is idle.");
+  EXPECT_EQ(sentences[1], "Output is the same with each: 1,000 tokens per second, within half a percent.");
+  EXPECT_EQ(sentences[2], "The first token takes as long with each: 1.00 s at the 99th percentile.");
+  EXPECT_EQ(sentences[4],
+            "block_tokens=64: no reservation or fragmentation took more than 0.40 % of the memory, 50.0 % "
+            "held live "
+            "tokens; 10.0 requests at once on average, at most 5; memory was never short.");
+  EXPECT_EQ(sentences.size(), 5U);
+}
+
+TEST(Answer, TheFirstIsHeldAgainstTheWorstWhereItIsTheBest) {
+  const auto sentences =
+      answer_sentences(comparison_of("eviction", {{"none", {.tokens_per_s = 400, .preemptions = 3}},
+                                                  {"a", {.tokens_per_s = 200, .preemptions = 9}},
+                                                  {"b", {.tokens_per_s = 100, .preemptions = 3}}}));
+  EXPECT_EQ(sentences[0], "As many requests run at once, on average, with all 3 (10.0).");
+  EXPECT_EQ(sentences[1],
+            "Output is 4.00 times as fast with no eviction as with b: 400 against 100 tokens per second.");
+  EXPECT_EQ(sentences[3], "No eviction preempts 3 times; a preempts 9 times.");
+}
+
+TEST(Answer, OtherWorkIsNotPutIntoRelation) {
+  const Comparison comparison =
+      comparison_of("engine.max_model_len", {{"100", {.preemptions = 1}},
+                                             {"200", {.tokens_per_s = 9e9, .rejected = 100}},
+                                             {"300", {.tokens_per_s = 9e9, .digest = "01"}},
+                                             {"400", {.tokens_per_s = 500, .preemptions = 2}},
+                                             {"500", {.rejected = 1000}}});
+  const auto sentences = answer_sentences(comparison);
+  const std::vector<std::string> head(sentences.begin(), sentences.begin() + 7);
+  EXPECT_EQ(
+      head,
+      (std::vector<std::string>{
+          "As many requests run at once, on average, with both (10.0).",
+          "Output is 2.00 times as fast with max_model_len=100 as with max_model_len=400: 1,000 against 500 "
+          "tokens per second.",
+          "The first token takes as long with each: 1.00 s at the 99th percentile.",
+          "max_model_len=100 preempts 1 time; max_model_len=400 preempts 2 times.",
+          "max_model_len=200 is left out of the ratios: it completed 900 of 1,000 requests, 100 rejected; "
+          "max_model_len=100 completed 1,000 of 1,000 requests.",
+          "max_model_len=300 was given other requests than max_model_len=100, so that no ratio between them "
+          "is told.",
+          "max_model_len=500 rejected every request on arrival."}));
+  std::size_t ratios = 0;
+  for (const plan::Fact& fact : plan::facts_of(comparison)) {
+    if (!fact.ratio) continue;
+    ++ratios;
+    EXPECT_EQ(fact.variant, 3U) << fact.metric;
+  }
+  EXPECT_EQ(ratios, 7U)
+      << "live, running twice, completed, tokens, TTFT, preemptions; what is 0 has no ratio";
+}
+
+TEST(Answer, ThoseThatCouldNotRunAreCounted) {
+  auto comparison = comparison_of("eviction", {{"none", {}}, {"a", {}}, {"b", {}}});
+  comparison.variants[1].result.reset();
+  comparison.variants[1].error = bad_input("no");
+  EXPECT_EQ(answer_sentences(comparison).back(), "1 variant could not run and is not in this answer.");
+}
+
+TEST(Answer, ManyVariantsAreNotAllDescribed) {
+  std::vector<std::pair<std::string, Made>> made;
+  for (int i = 0; i < 40; ++i)
+    made.emplace_back(std::to_string(i), Made{.lost = 0.1, .tokens_per_s = 100.0 + i, .preemptions = 1});
+  const auto sentences = answer_sentences(comparison_of("seed", made));
+  EXPECT_LT(sentences.size(), 10U);
+  EXPECT_NE(sentences[1].find("seed=39"), std::string::npos) << sentences[1];
+}
+
+TEST(Answer, FactsAreTheFiguresOfTheReportsBesideThem) {
+  std::vector<plan::Vary> varies{plan::parse_vary("memory.pool_blocks=40;60;4000").value(),
+                                 plan::parse_vary("engine.max_seqs=2;6").value()};
+  const auto result = plan::compare(
+      testing::small_settings(), varies,
+      [](const plan::Scenario&) -> Result<traces::Trace> { return testing::small_trace(); }, {});
+  ASSERT_TRUE(result.ok());
+  simdjson::dom::parser parser;
+  simdjson::dom::element root;
+  const simdjson::padded_string text(comparison_json(result.value()));
+  ASSERT_EQ(parser.parse(text).get(root), simdjson::SUCCESS);
+  const std::map<std::string, std::string> places{{"live_fraction", "/memory/mean_fraction/live"},
+                                                  {"internal_fraction", "/memory/mean_fraction/internal"},
+                                                  {"reserved_fraction", "/memory/mean_fraction/reserved"},
+                                                  {"stranded_fraction", "/memory/mean_fraction/stranded"},
+                                                  {"tail_fraction", "/memory/mean_fraction/tail"},
+                                                  {"hole_fraction", "/memory/mean_fraction/hole"},
+                                                  {"padding_fraction", "/memory/mean_fraction/padding"},
+                                                  {"mean_running", "/batch/mean_running"},
+                                                  {"max_running", "/batch/max_running"},
+                                                  {"completed", "/requests/completed"},
+                                                  {"output_tokens_per_s", "/throughput/output_tokens_per_s"},
+                                                  {"ttft_p99_s", "/latency_s/ttft/p99"},
+                                                  {"tpot_p50_s", "/latency_s/tpot/p50"},
+                                                  {"preemptions", "/preemptions"},
+                                                  {"goodput_per_s", "/slo/goodput_per_s"}};
+  const auto figure = [&](std::string_view variant, const std::string& metric) {
+    for (const simdjson::dom::element one : root["variants"])
+      if (std::string_view(one["name"]) == variant) return double(one.at_pointer(places.at(metric)));
+    ADD_FAILURE() << variant;
+    return 0.0;
+  };
+  std::size_t facts = 0;
+  std::size_t ratios = 0;
+  for (const simdjson::dom::element fact : root["answer"]["facts"]) {
+    const std::string metric{std::string_view(fact["metric"])};
+    if (metric.rfind("knee_of_", 0) == 0) continue;
+    ++facts;
+    const double value = figure(fact["variant"], metric);
+    EXPECT_EQ(double(fact["value"]), value) << metric;
+    if (fact["ratio"].is_null()) continue;
+    ++ratios;
+    EXPECT_EQ(double(fact["ratio"]), value / figure(fact["versus"], metric)) << metric;
+  }
+  EXPECT_EQ(facts, 6 * plan::answer_metrics().size());
+  // The larger pools complete one request more, so that only the other batch of the smallest is the same work.
+  EXPECT_GT(ratios, 5U);
+  std::vector<std::string> sentences;
+  for (const simdjson::dom::element one : root["answer"]["sentences"])
+    sentences.emplace_back(std::string_view(one));
+  EXPECT_EQ(sentences, answer_sentences(result.value()));
+  const std::string shown = comparison_text(result.value(), 1000);
+  const std::string page = testing::parse_xml(comparison_html(result.value(), "x")).all_text();
+  for (const std::string& sentence : sentences) {
+    EXPECT_NE(shown.find("  " + sentence + "\n"), std::string::npos) << sentence;
+    EXPECT_NE(page.find(sentence), std::string::npos) << sentence;
+  }
+}
+
+/// The smallest i so that every j >= i is good.
+std::optional<std::size_t> naive_knee(const std::vector<Made>& made, const std::string& metric) {
+  for (std::size_t i = 0; i < made.size(); ++i) {
+    bool all = true;
+    for (std::size_t j = i; j < made.size(); ++j) {
+      if (made[j].rejected != made.back().rejected) all = false;
+      if (metric == "output_tokens_per_s" && made[j].tokens_per_s / made.back().tokens_per_s < 0.95)
+        all = false;
+      if (metric == "ttft_p99_s" && made[j].ttft_p99 / made.back().ttft_p99 > 1.05) all = false;
+      if (metric == "preemptions" && made[j].preemptions != 0) all = false;
+    }
+    if (all) return i;
+  }
+  return std::nullopt;
+}
+
+TEST(Knee, IsWhatItsDefinitionSays) {
+  Random random(4, "knees");
+  std::size_t inside = 0;
+  for (int round = 0; round < 400; ++round) {
+    std::vector<Made> made(3 + random.below(5));
+    std::vector<std::pair<std::string, Made>> pools;
+    for (std::size_t i = 0; i < made.size(); ++i) {
+      // Values that are no borders of 5 %.
+      made[i].tokens_per_s = 901 + 7 * static_cast<double>(random.below(20));
+      made[i].ttft_p99 = 1.001 + 0.017 * static_cast<double>(random.below(8));
+      made[i].preemptions = static_cast<std::int64_t>(random.below(2));
+      made[i].rejected = random.below(8) == 0 ? 1 : 0;
+      pools.emplace_back(std::to_string(1000 * (i + 1)), made[i]);
+    }
+    // Given in another order than by size.
+    std::rotate(pools.begin(), pools.begin() + 1, pools.end());
+    const Comparison comparison = comparison_of("memory.pool_tokens", pools);
+    const auto knees = plan::knees_of(comparison);
+    ASSERT_EQ(knees.size(), 3U);
+    for (const plan::Knee& knee : knees) {
+      EXPECT_EQ(knee.at, naive_knee(made, std::string(knee.metric))) << knee.metric;
+      inside += knee.at && *knee.at > 0 && *knee.at + 1 < made.size() ? 1 : 0;
+    }
+  }
+  EXPECT_GT(inside, 100U);
+}
+
+TEST(Knee, IsSaidWithItsDefinition) {
+  const Comparison comparison = comparison_of(
+      "memory.pool_tokens", {{"10000", {.tokens_per_s = 500, .ttft_p99 = 9, .preemptions = 3}},
+                             {"20000", {.tokens_per_s = 960, .ttft_p99 = 3, .preemptions = 2}},
+                             {"40000", {.tokens_per_s = 1000, .ttft_p99 = 2, .preemptions = 1}}});
+  EXPECT_EQ(knee_sentences(comparison),
+            (std::vector<std::string>{
+                "The knee of a figure is the smallest pool tried from which on it is within 5 % of what the "
+                "largest pool "
+                "gives (preemptions: from which on there are none), with the same requests completed.",
+                "The knee of output tokens per second is a pool of 20,000 tokens (960; the largest, a pool "
+                "of 40,000 "
+                "tokens, gives 1,000).",
+                "The knee of p99 of the time to first token is not below the largest pool tried, a pool of "
+                "40,000 tokens "
+                "(2.00 s; the next, a pool of 20,000 tokens, gives 3.00 s): a larger one may still help.",
+                "No knee of preemptions: the largest pool tried, a pool of 40,000 tokens, still has 1.00."}));
+  EXPECT_TRUE(knee_sentences(comparison_of("memory.pool_tokens", {{"1", {}}, {"2", {}}})).empty())
+      << "two are no curve";
+  EXPECT_TRUE(knee_sentences(comparison_of("seed", {{"1", {}}, {"2", {}}, {"3", {}}})).empty());
+}
+
+TEST(Knee, ChartPointsAreThePoolsAndFigures) {
+  const Comparison comparison = comparison_of("memory.pool_tokens", {{"10000", {.tokens_per_s = 500}},
+                                                                     {"20000", {.tokens_per_s = 960}},
+                                                                     {"40000", {.tokens_per_s = 1000}}});
+  const auto knees = plan::knees_of(comparison);
+  const testing::Element svg = testing::parse_xml(knee_chart(comparison, knees[0], "k"));
+  const auto points = testing::path_points(svg.with("class", "line l0").at(0)->attributes.at("d"));
+  ASSERT_EQ(points.size(), 3U);
+  const double x0 = 2 * points[0].x - points[1].x;  // 10,000 is half of 20,000
+  EXPECT_NEAR(points[2].x - x0, 4 * (points[0].x - x0), 0.05);
+  EXPECT_NEAR((points[1].y - points[0].y) / (points[2].y - points[0].y), 460.0 / 500, 1e-3);
+  EXPECT_EQ(svg.with("class", "point knee").at(0)->attributes.at("cx"), coordinate(points[1].x));
+  EXPECT_NE(svg.all_text().find("knee: 20,000 tokens"), std::string::npos);
+}
+
+TEST(RunningChart, StripsAreTheMeansOfTheBins) {
+  std::vector<RunResult> results;
+  for (const char* seats : {"2", "6"}) {
+    auto settings = testing::small_settings();
+    settings.push_back({"engine.max_seqs", seats, {}, 0});
+    results.push_back(testing::result_of(settings, testing::small_trace(), 7));
+  }
+  const testing::Element svg =
+      testing::parse_xml(running_chart({{"two", &results[0]}, {"six", &results[1]}}, "r"));
+  const auto lines = svg.with("class", "line l0");
+  ASSERT_EQ(lines.size(), 2U);
+  double most = 0;
+  for (const RunResult& r : results)
+    for (const auto& bin : r.replicas[0].timeline) most = std::max(most, bin.mean(observe::kStates));
+  for (std::size_t k = 0; k < 2; ++k) {
+    const auto points = testing::path_points(lines[k]->attributes.at("d"));
+    const double bottom = std::stod(svg.with("class", "strip").at(k)->attributes.at("y1"));
+    const double top = std::stod(svg.with("class", "strip top").at(k)->attributes.at("y1"));
+    const auto& bins = results[k].replicas[0].timeline;
+    EXPECT_NEAR((bottom - points[0].y) / (bottom - top), bins[0].mean(observe::kStates) / most, 1e-3);
+    EXPECT_NEAR((bottom - points.back().y) / (bottom - top), bins.back().mean(observe::kStates) / most, 1e-3);
+  }
+}
+
+}  // namespace
+}  // namespace kvplan::report
