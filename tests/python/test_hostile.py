@@ -64,13 +64,13 @@ class Traces(FolderTest):
                 flipped = bytearray(self.data)
                 flipped[at] ^= 1 << bit
                 self.assertIsInstance(self.ours(bytes(flipped)), FormatError, (at, bit))
-                if bit == at % 8:
+                if bit == at // 3 % 8 and at % 3 == 0:
                     self.assertIsNone(info(self.path()), (at, bit))
 
     def test_every_length_is_checked(self):
         for size in range(len(self.data)):
             self.assertIsInstance(self.ours(self.data[:size]), FormatError, size)
-            if size % 9 == 0:
+            if size % 17 == 0:
                 self.assertIsNone(info(self.path()), size)
         for tail in (b"\0", self.data):
             self.assertIsInstance(self.ours(self.data + tail), FormatError)
@@ -223,7 +223,7 @@ class Recordings(FolderTest):
                         flipped = bytearray(data)
                         flipped[at] ^= 1 << bit
                         self.assertIsInstance(self.ours(bytes(flipped)), FormatError, (at, bit))
-                        if at % 8 == bit and at % 3 == 0:
+                        if at // 5 % 8 == bit and at % 5 == 0:
                             self.assertIsInstance(self.theirs(), str, (at, bit))
                     self.assertIsInstance(self.ours(data[:at]), FormatError, at)
 

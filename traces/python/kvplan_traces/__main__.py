@@ -8,16 +8,17 @@ import dataclasses
 import json
 import sys
 
-from . import AttentionHeader, AttentionModel, AttentionReader, AttentionSequence, AttentionWriter, synthetic
+from . import (AttentionHeader, AttentionModel, AttentionReader, AttentionSequence, AttentionWriter, FormatError,
+               TraceReader, kva_format, kvt, synthetic)
 from .figures import describe
-from .kvt import MAGIC as TRACE_MAGIC
-from .kvt import TraceReader
 
 
 def info(path):
     with open(path, "rb") as file:
-        is_trace = file.read(len(TRACE_MAGIC)) == TRACE_MAGIC
-    if is_trace:
+        magic = file.read(8)
+    if magic not in (kva_format.MAGIC, kvt.MAGIC):
+        raise FormatError("expected the first bytes of a .kvt or .kva", path=path)
+    if magic == kvt.MAGIC:
         with TraceReader(path) as reader:
             figures = describe(reader.header, reader, reader.digest)
     else:

@@ -1,6 +1,7 @@
 """Requests as columns, and the rules that they keep in every .kvt."""
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
@@ -8,15 +9,41 @@ from .errors import FormatError, expect
 from .wire import text_bytes
 
 LARGEST_TOKENS = (1 << 31) - 1
+LARGEST_TIME = (1 << 63) - 1
 LARGEST_BLOCK = 1 << 30
 LARGEST_HASHES = 1 << 21  # of one request
 MOST_DISTINCT = (1 << 32) - 1  # prefix ids
 LARGEST_NAME_BYTES = 1024
 
 REQUIRED = ("arrival_ns", "input_tokens", "output_tokens")
-NAMED = (("session", "session_names"), ("tenant", "tenant_names"))
-OPTIONAL = ("session", "tenant", "max_tokens", "ttft_ns", "e2e_ns")  # -1 = not stated
-NUMBERS = (*REQUIRED, "hash_count", "hash_ids", *OPTIONAL)
+
+
+class Stated(NamedTuple):
+    """A column that is there or not, and in which -1 means: not stated."""
+
+    name: str
+    number: int  # of its field in TraceChunk
+    kind: str
+    digest_state: int
+    most: int = None  # None: the last name that is known
+
+
+STATED = (Stated("session", 6, "sint32", 9), Stated("tenant", 9, "sint32", 10),
+          Stated("max_tokens", 12, "sint32", 11, LARGEST_TOKENS), Stated("ttft_ns", 13, "sint64", 12, LARGEST_TIME),
+          Stated("e2e_ns", 14, "sint64", 13, LARGEST_TIME))
+
+
+class Named(NamedTuple):
+    """The names that a column of STATED counts."""
+
+    column: str
+    names: str
+    number: int  # of the field with their sizes; their texts are in the next one
+    digest_state: int
+
+
+NAMED = (Named("session", "session_names", 7, 14), Named("tenant", "tenant_names", 10, 15))
+OPTIONAL = tuple(column.name for column in STATED)
 
 
 def whole_numbers(name, values):
@@ -26,7 +53,7 @@ def whole_numbers(name, values):
         column = column.astype(np.int64)
     expect(column.ndim == 1 and column.dtype.kind in "iu", "expected one row of whole numbers", name)
     if column.dtype.kind == "u" and column.size:
-        expect(int(column.max()) <= np.iinfo(np.int64).max, "expected numbers below 2^63", name)
+        expect(int(column.max()) <= LARGEST_TIME, "expected numbers below 2^63", name)
     return np.ascontiguousarray(column, np.int64)
 
 
@@ -53,7 +80,7 @@ class Columns:
     tenant_names: list = field(default_factory=list)
 
     def __post_init__(self):
-        for name in NUMBERS:
+        for name in (*REQUIRED, "hash_count", "hash_ids", *OPTIONAL):
             if getattr(self, name) is not None:
                 setattr(self, name, whole_numbers(name, getattr(self, name)))
         for name in (*REQUIRED, "hash_count", *OPTIONAL):
@@ -91,8 +118,8 @@ def joined(pieces):
     fields = {name: whole(name, lambda piece: np.full(len(piece), -1)) for name in (*REQUIRED, *OPTIONAL)}
     fields["hash_count"] = whole("hash_count", lambda piece: np.zeros(len(piece), np.int64))
     fields["hash_ids"] = whole("hash_ids", lambda piece: np.empty(0, np.int64))
-    for _, names in NAMED:
-        fields[names] = [name for piece in pieces for name in getattr(piece, names)]
+    for kind in NAMED:
+        fields[kind.names] = [name for piece in pieces for name in getattr(piece, kind.names)]
     return fields
 
 
@@ -102,19 +129,21 @@ class Rules:
     def __init__(self, block_tokens):
         self._block = block_tokens
         self.requests = self.references = self.distinct = 0
-        self._names = {names: 0 for _, names in NAMED}
+        self._names = {kind.column: 0 for kind in NAMED}
 
     def add(self, columns):
         expect(len(columns) > 0, "expected a request", "arrival_ns")
         for name in ("input_tokens", "output_tokens"):
             self._within(columns, name, 0, LARGEST_TOKENS)
         self._prefix_ids(columns)
-        for column, names in NAMED:
-            self._name_texts(names, getattr(columns, names))
-            self._within(columns, column, -1, self._names[names] - 1)
-        self._within(columns, "max_tokens", -1, LARGEST_TOKENS)
-        for name in ("ttft_ns", "e2e_ns"):
-            self._within(columns, name, -1, np.iinfo(np.int64).max)
+        for kind in NAMED:
+            for text in getattr(columns, kind.names):
+                expect(1 <= len(text_bytes(text)) <= LARGEST_NAME_BYTES,
+                       f"expected names of 1 to {LARGEST_NAME_BYTES} bytes", kind.names)
+            self._names[kind.column] += len(getattr(columns, kind.names))
+        for column in STATED:
+            most = self._names[column.name] - 1 if column.most is None else column.most
+            self._within(columns, column.name, -1, most)
         self.requests += len(columns)
 
     def _within(self, columns, name, low, high):
@@ -143,9 +172,3 @@ class Rules:
         self.distinct = int(greatest[-1]) + 1
         expect(self.distinct <= MOST_DISTINCT, f"expected ids below {MOST_DISTINCT}", "hash_ids")
         self.references += len(ids)
-
-    def _name_texts(self, field, texts):
-        for text in texts:
-            expect(1 <= len(text_bytes(text)) <= LARGEST_NAME_BYTES,
-                   f"expected names of 1 to {LARGEST_NAME_BYTES} bytes", field)
-        self._names[field] += len(texts)

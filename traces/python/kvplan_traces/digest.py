@@ -2,10 +2,10 @@
 
 import numpy as np
 
+from .columns import NAMED, STATED
 from .wire import text_bytes
 
-_STATED = ((9, "session"), (10, "tenant"), (11, "max_tokens"), (12, "ttft_ns"), (13, "e2e_ns"))
-_NAMES = ((14, "session_names"), (15, "tenant_names"))
+_FIRST_STATES = 15  # of the first version; later ones count where they are not 0
 
 
 def _mixed(state, values):
@@ -20,7 +20,8 @@ class Digest:
     """Columns go in piece by piece, in the order of the file."""
 
     def __init__(self):
-        self._states = [0] * 16  # numbered from 1, as on the page
+        # Numbered from 1, as on the page.
+        self._states = dict.fromkeys(range(1, 1 + max(_FIRST_STATES, *(column.digest_state for column in STATED))), 0)
         self._requests = self._references = 0
 
     def add(self, columns):
@@ -32,20 +33,25 @@ class Digest:
                 first = (lane - self._references) % 4
                 self._mix(5 + lane, columns.hash_ids[first::4])
             self._references += len(columns.hash_ids)
-        for number, name in _STATED:
-            column = getattr(columns, name)
+        for stated in STATED:
+            column = getattr(columns, stated.name)
             if column is not None:
                 rows = np.flatnonzero(column != -1)
-                self._mix(number, np.stack((rows + self._requests, column[rows]), axis=1).ravel())
-        for number, name in _NAMES:
-            for text in map(text_bytes, getattr(columns, name)):
-                self._states[number] = _mixed(self._states[number], (len(text), *text))
+                self._mix(stated.digest_state, np.stack((rows + self._requests, column[rows]), axis=1).ravel())
+        for kind in NAMED:
+            for text in map(text_bytes, getattr(columns, kind.names)):
+                self._states[kind.digest_state] = _mixed(self._states[kind.digest_state], (len(text), *text))
         self._requests += len(columns)
 
     def text(self, header):
         partial = header.block_tokens > 0 and header.last_may_be_partial
-        values = (self._requests, header.block_tokens, int(partial), int(not header.times_per_session))
-        return f"{_mixed(_mixed(0, values), self._states[1:]):016x}"
+        values = [self._requests, header.block_tokens, int(partial), int(not header.times_per_session)]
+        for number, state in self._states.items():
+            if number <= _FIRST_STATES:
+                values.append(state)
+            elif state:
+                values += [number, state]
+        return f"{_mixed(0, values):016x}"
 
     def _mix(self, number, column):
         values = np.ascontiguousarray(column, np.int64).view(np.uint64).tolist()

@@ -10,12 +10,12 @@ import dataclasses
 import numpy as np
 import pandas as pd
 
-from .columns import REQUIRED, whole_numbers
+from .columns import NAMED, OPTIONAL, REQUIRED, whole_numbers
 from .errors import expect
 
-_STATED = ("max_tokens", "ttft_ns", "e2e_ns")
-_NAMES = {"session": "session_names", "tenant": "tenant_names"}
-_KNOWN = (*REQUIRED, *_NAMES, *_STATED, "hashes")
+_NAMES = {kind.column: kind.names for kind in NAMED}
+_STATED = tuple(name for name in OPTIONAL if name not in _NAMES)
+_KNOWN = (*REQUIRED, *OPTIONAL, "hashes")
 
 
 def to_frame(trace, hashes=True):

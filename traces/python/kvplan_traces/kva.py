@@ -124,8 +124,10 @@ class AttentionReader:
         expect(version == kva.VERSION, f"expected {kva.VERSION}, found {version}", "version")
         model = wire.Message(b"".join(message.blobs(2)))
         shape = kva.AttentionModel(_text("model.name", model.blob(1)), *map(model.uint32, range(2, 8)))
+        listed = message.blobs(10)
+        expect(len(listed) <= kva.MOST_SEQUENCES, f"expected at most {kva.MOST_SEQUENCES}", "sequences")
         sequences = [kva.AttentionSequence(_text("sequences.name", one.blob(1)), one.uint32(2), one.uint32(3))
-                     for one in map(wire.Message, message.blobs(10))]
+                     for one in map(wire.Message, listed)]
         self.header = kva.AttentionHeader(
             model=shape, sequences=sequences, form=_name("form", kva.FORMS, message.uint32(3)),
             element=_name("element", kva.ELEMENTS, message.uint32(4)), logit_scale=message.double(5),

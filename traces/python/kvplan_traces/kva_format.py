@@ -17,6 +17,7 @@ TRAILER_BYTES = 20
 MOST_CHUNK_BYTES = 16 << 20  # of data, decompressed
 MOST_HEADER_BYTES = 64 << 20
 MOST_INDEX_BYTES = 1 << 30
+MOST_SEQUENCES = 1 << 20
 MOST_SUM = 1.01
 
 FORMS = {"rows": 1, "top": 2, "tensors": 3}
@@ -79,7 +80,7 @@ class AttentionHeader:
         _within("model.key_size", model.key_size, int(tensors), 65536)
         _within("model.value_size", model.value_size, int(tensors and self.has_values), 65536)
         _within("model.cache_element_bytes", model.cache_element_bytes, 0, 16)
-        _within("sequences", len(self.sequences), 1, 1 << 20)
+        _within("sequences", len(self.sequences), 1, MOST_SEQUENCES)
         for i, sequence in enumerate(self.sequences):
             _within(f"sequences[{i}].tokens", sequence.tokens, 1, 1 << 20)
             _within(f"sequences[{i}].prompt_tokens", sequence.prompt_tokens, 0, sequence.tokens)

@@ -1,5 +1,6 @@
 """Writes .kva, after simulator/io/ATTENTION_FORMAT.md."""
 
+import dataclasses
 import struct
 import zlib
 
@@ -21,7 +22,7 @@ class AttentionWriter:
 
     def __init__(self, path, header, codec="zlib"):
         if header.form == "tensors" and not header.logit_scale:
-            header.logit_scale = kva.default_logit_scale(header.model)
+            header = dataclasses.replace(header, logit_scale=kva.default_logit_scale(header.model))
         header.check()
         expect(codec in kva.CODECS, f"expected one of {', '.join(kva.CODECS)}, found {codec!r}", "codec")
         self.header, self._codec, self._index = header, codec, []

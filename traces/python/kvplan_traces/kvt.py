@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from . import storage, wire
-from .columns import LARGEST_BLOCK, NAMED, Columns, Rules, joined
+from .columns import LARGEST_BLOCK, NAMED, STATED, Columns, Rules, joined
 from .digest import Digest
 from .errors import expect, located
 from .figures import describe
@@ -25,11 +25,8 @@ CHUNK_REQUESTS = 1 << 16
 CHUNK_IDS = 1 << 20
 CHUNK_NAME_BYTES = 4 << 20
 
-# Field numbers of a TraceChunk, apart from arrivals (1), prefix ids (4, 5) and the texts of names (7, 8 and 10, 11).
-_PLAIN = (("input_tokens", 2, "uint32"), ("output_tokens", 3, "uint32"))
-_STATED = (("session", 6, "sint32"), ("tenant", 9, "sint32"), ("max_tokens", 12, "sint32"), ("ttft_ns", 13, "sint64"),
-           ("e2e_ns", 14, "sint64"))
-_TEXTS = {"session_names": 7, "tenant_names": 10}
+# Field numbers of a TraceChunk: arrivals are 1, prefix ids 4 and 5, what is optional is in columns.py.
+_PLAIN = {"input_tokens": 2, "output_tokens": 3}
 
 
 @dataclass
@@ -190,18 +187,18 @@ class TraceReader:
     def _columns(self, data):
         message = wire.Message(data)
         parts = {"arrival_ns": np.cumsum(message.column(1, "sint64"))}  # wraps, as the page asks
-        for name, number, kind in _PLAIN:
-            parts[name] = message.column(number, kind)
-        for name, number, kind in _STATED:
-            column = message.column(number, kind)
-            parts[name] = column if column.size else None
+        for name, number in _PLAIN.items():
+            parts[name] = message.column(number, "uint32")
+        for stated in STATED:
+            column = message.column(stated.number, stated.kind)
+            parts[stated.name] = column if column.size else None
         counts, ids = message.column(4, "uint32"), np.cumsum(message.column(5, "sint64"))
         if self.header.block_tokens or counts.size or ids.size:
             parts["hash_count"], parts["hash_ids"] = counts, ids
-        for name, number in _TEXTS.items():
-            sizes = message.column(number, "uint32")
-            expect(len(sizes) <= len(parts["arrival_ns"]), "expected no more new names than requests", name)
-            parts[name] = _split(name, sizes, message.blob(number + 1))
+        for kind in NAMED:
+            sizes = message.column(kind.number, "uint32")
+            expect(len(sizes) <= len(parts["arrival_ns"]), "expected no more new names than requests", kind.names)
+            parts[kind.names] = _split(kind.names, sizes, message.blob(kind.number + 1))
         return Columns(**parts)
 
 
@@ -219,7 +216,7 @@ class TraceWriter:
         self.header = header or Header()
         self._digest, self._rules = Digest(), Rules(self.header.block_tokens)
         self._offsets, self._counts, self._pending, self._pending_rows, self._pending_ids = [], [], [], 0, 0
-        self._named = {names: 0 for _, names in NAMED}  # given before what is pending
+        self._named = {kind.column: 0 for kind in NAMED}  # given before what is pending
         expect(0 <= self.header.block_tokens <= LARGEST_BLOCK, f"expected 0 to {LARGEST_BLOCK}", "block_tokens")
         self._out = storage.OutputFile(path)
         self._out.write(MAGIC)
@@ -246,7 +243,7 @@ class TraceWriter:
         """More requests. `session_names` and `tenant_names` are those that were not given before."""
         with located(self._out.path):
             if not len(columns):
-                expect(not any(getattr(columns, names) for _, names in NAMED), "expected a request that has the names")
+                expect(not any(getattr(columns, kind.names) for kind in NAMED), "expected a request that has the names")
                 return
             self._rules.add(columns)
             self._digest.add(columns)
@@ -266,22 +263,22 @@ class TraceWriter:
             for field_name, (begin, end) in names.items():
                 setattr(piece, field_name, getattr(whole, field_name)[begin:end])
             self._chunk(piece)
-        for _, names in NAMED:
-            self._named[names] += len(getattr(whole, names))
+        for kind in NAMED:
+            self._named[kind.column] += len(getattr(whole, kind.names))
 
     def _chunk(self, columns):
         parts = [wire.blob(1, wire.packed(wire.zigzag(_steps(columns.arrival_ns))))]
-        parts += [wire.blob(number, wire.packed(getattr(columns, name))) for name, number, _ in _PLAIN]
+        parts += [wire.blob(number, wire.packed(getattr(columns, name))) for name, number in _PLAIN.items()]
         if columns.hash_count is not None:
             parts.append(wire.blob(4, wire.packed(columns.hash_count)))
             parts.append(wire.blob(5, wire.packed(wire.zigzag(_steps(columns.hash_ids)))))
-        parts += [wire.blob(number, wire.packed(wire.zigzag(getattr(columns, name))))
-                  for name, number, _ in _STATED if getattr(columns, name) is not None]
-        for name, number in _TEXTS.items():
-            expect(len(getattr(columns, name)) <= len(columns), "expected no more new names than requests", name)
-            texts = list(map(wire.text_bytes, getattr(columns, name)))
-            parts.append(wire.blob(number, wire.packed([len(text) for text in texts])))
-            parts.append(wire.blob(number + 1, b"".join(texts)))
+        parts += [wire.blob(stated.number, wire.packed(wire.zigzag(getattr(columns, stated.name))))
+                  for stated in STATED if getattr(columns, stated.name) is not None]
+        for kind in NAMED:
+            texts = list(map(wire.text_bytes, getattr(columns, kind.names)))
+            expect(len(texts) <= len(columns), "expected no more new names than requests", kind.names)
+            parts.append(wire.blob(kind.number, wire.packed([len(text) for text in texts])))
+            parts.append(wire.blob(kind.number + 1, b"".join(texts)))
         self._offsets.append(self._out.tell())
         self._counts.append(len(columns))
         self._frame(b"CHNK", b"".join(parts))
@@ -318,14 +315,14 @@ def _cuts(columns, named):
     if columns.hash_count is not None:
         loads.append((np.concatenate(([0], np.cumsum(columns.hash_count))), CHUNK_IDS))
     needed = {}
-    for name, names in NAMED:
-        column, texts = getattr(columns, name), getattr(columns, names)
-        needed[names] = np.zeros(rows + 1, np.int64)
+    for kind in NAMED:
+        column, texts = getattr(columns, kind.column), getattr(columns, kind.names)
+        ends = needed[kind.names] = np.zeros(rows + 1, np.int64)
         if column is not None:
-            needed[names][1:] = np.maximum.accumulate(np.maximum(column + 1 - named[names], 0))
-        needed[names][rows] = len(texts)
+            ends[1:] = np.maximum.accumulate(np.maximum(column + 1 - named[kind.column], 0))
+        ends[rows] = len(texts)
         sizes = np.cumsum([0] + [len(wire.text_bytes(text)) for text in texts])
-        loads.append((sizes[needed[names]], CHUNK_NAME_BYTES))
+        loads.append((sizes[ends], CHUNK_NAME_BYTES))
     first = 0
     while first < rows:
         fit = min(np.searchsorted(load, load[first] + limit, side="right") - 1 for load, limit in loads)

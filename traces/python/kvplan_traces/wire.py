@@ -1,5 +1,6 @@
 """The little of the Protobuf wire format that .kvt and .kva need; whole columns at a time with numpy."""
 
+import itertools
 import struct
 
 import numpy as np
@@ -11,6 +12,7 @@ _GROUP, _GROUP_END = 3, 4
 _MASK32 = (1 << 32) - 1
 _MASK64 = (1 << 64) - 1
 _GROUPS_DEEP = 100
+_BLOCK = 1 << 18
 
 
 def _read_varint(data, at, most=10):
@@ -77,35 +79,37 @@ class Message:
     """A message, field by field. A known field in another form is unknown; of a single one the last counts."""
 
     def __init__(self, data):
-        self._fields = {}
+        self._fields, self._fixed = {}, {}
         for number, form, value in fields(data):
-            self._fields.setdefault((number, form), []).append(value)
             if form in (VARINT, BYTES):
-                self._fields.setdefault((number, "column"), []).append(value)
+                self._fields.setdefault(number, []).append(value)
+            elif form == FIXED64:
+                self._fixed[number] = value
 
     def uint32(self, number):
-        return self._fields.get((number, VARINT), [0])[-1] & _MASK32
+        return self.uint64(number) & _MASK32
 
     def uint64(self, number):
-        return self._fields.get((number, VARINT), [0])[-1]
+        return next((value for value in reversed(self._fields.get(number, ())) if isinstance(value, int)), 0)
 
     def boolean(self, number):
         return self.uint64(number) != 0
 
     def double(self, number):
-        return struct.unpack("<d", self._fields.get((number, FIXED64), [bytes(8)])[-1])[0]
+        return struct.unpack("<d", self._fixed.get(number, bytes(8)))[0]
 
     def blob(self, number):
-        return self._fields.get((number, BYTES), [b""])[-1]
+        return (self.blobs(number) or [b""])[-1]
 
     def blobs(self, number):
-        return self._fields.get((number, BYTES), [])
+        return [value for value in self._fields.get(number, ()) if isinstance(value, bytes)]
 
     def column(self, number, kind):
         """All entries of a repeated number, packed or not, as int64. `kind`: uint32, uint64, sint32 or sint64."""
-        parts = [varints(v) if isinstance(v, bytes) else np.array([v], np.uint64)
-                 for v in self._fields.get((number, "column"), [])]
-        values = np.concatenate(parts) if parts else np.empty(0, np.uint64)
+        parts = [np.empty(0, np.uint64)]
+        for packs, values in itertools.groupby(self._fields.get(number, ()), lambda value: isinstance(value, bytes)):
+            parts += map(varints, values) if packs else [np.array(list(values), np.uint64)]
+        values = np.concatenate(parts)
         if kind.endswith("32"):
             values &= np.uint64(_MASK32)
         if kind[0] == "s":
@@ -118,11 +122,25 @@ class Message:
 def varints(data):
     """Numbers that lie back to back."""
     octets = np.frombuffer(data, np.uint8)
+    expect(octets.size == 0 or octets[-1] < 0x80, "expected a whole number in the column")
+    out = np.empty(np.count_nonzero(octets < 0x80), np.uint64)
+    at = done = 0
+    while at < octets.size:
+        # A block of whole numbers: the arrays on the way are several times as large.
+        end = min(at + _BLOCK, octets.size)
+        while end > at and octets[end - 1] >= 0x80:
+            end -= 1
+        values = _varints(octets[at:end])
+        out[done : done + values.size] = values
+        at, done = end, done + values.size
+    return out
+
+
+def _varints(octets):
     ends = np.flatnonzero(octets < 0x80)
-    expect(octets.size == 0 or (ends.size and ends[-1] == octets.size - 1), "expected a whole number in the column")
-    starts = np.concatenate(([0], ends[:-1] + 1)) if ends.size else ends
+    starts = np.concatenate(([0], ends + 1))[: ends.size]
     sizes = ends - starts + 1
-    longest = int(sizes.max()) if sizes.size else 0
+    longest = int(sizes.max()) if sizes.size else 11  # none: a number that fills the block
     expect(longest <= 10, "expected numbers of at most 10 bytes in the column")
     values = (octets[starts] & 0x7F).astype(np.uint64)
     for k in range(1, longest):
