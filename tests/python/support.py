@@ -22,6 +22,11 @@ import numpy as np  # noqa: E402
 from kvplan_traces import Header, Trace  # noqa: E402
 
 
+def cases(fallback):
+    """How many random cases to try; KVPLAN_RANDOM_CASES asks for more."""
+    return max(fallback, int(os.environ.get("KVPLAN_RANDOM_CASES", "0")))
+
+
 def kvplan(*arguments):
     """(exit code, standard output, standard error) of the program."""
     done = subprocess.run([KVPLAN, *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE)

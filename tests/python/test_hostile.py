@@ -9,7 +9,7 @@ import zlib
 import numpy as np
 import zstandard
 
-from support import FolderTest, info, kvplan, random_trace
+from support import FolderTest, cases, info, kvplan, random_trace
 from kvplan_traces import (AttentionHeader, AttentionModel, AttentionReader, AttentionSequence, AttentionWriter,
                            FormatError, Header, Trace, TraceReader)
 
@@ -115,14 +115,13 @@ class Traces(FolderTest):
         self.assertIsNotNone(self.both(self.assembled(self.frames()))[0])
         r = random.Random(11)
         taken = mended = 0
-        for _ in range(300):
+        for _ in range(cases(300)):
             frames = self.frames()
             place = r.choice([0, 1, 1, 1, 1, 1, 2])
             frames[place] = (frames[place][0], mutate(r, frames[place][1]))
             figures, error = self.both(self.assembled(frames))
-            known = small_trace().digest().encode()
-            if "digest: the columns give " in error and known in frames[2][1]:
-                told = error.split("the columns give ")[1][:16].encode()
+            if "digest: the columns give " in error and place != 2:
+                known, told = small_trace().digest().encode(), error.split("the columns give ")[1][:16].encode()
                 frames[2] = (b"INDX", frames[2][1].replace(known, told))
                 figures, error = self.both(self.assembled(frames))
                 self.assertIsNotNone(figures, error)
@@ -254,7 +253,7 @@ class Recordings(FolderTest):
         for form in self.models:
             data = self.small(form)
             r = random.Random(form)
-            for i in range(120):
+            for i in range(cases(120)):
                 parts = self.parts(data)
                 # The index is last: what moves it moves nothing that it names. Chunks keep their size.
                 place = r.randrange(len(parts))

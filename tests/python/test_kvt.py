@@ -4,7 +4,7 @@ import unittest
 
 import numpy as np
 
-from support import ROOT, SHARED, FolderTest, expect_same, info, random_trace
+from support import ROOT, SHARED, FolderTest, cases, expect_same, info, random_trace
 from kvplan_traces import Columns, FormatError, Header, Trace, TraceReader, TraceWriter
 
 RECORDED = ["azure_llm_2023_conv.csv", "claude_code_sessions_small.jsonl.gz", "dynamo_request_trace_pi.jsonl.gz",
@@ -40,7 +40,7 @@ class RealTraces(FolderTest):
 
 class BothWays(FolderTest):
     def test_random_traces(self):
-        for seed in range(40):
+        for seed in range(cases(40)):
             with self.subTest(seed):
                 trace = random_trace(seed)
                 trace.write(self.path("ours.kvt"))

@@ -171,8 +171,9 @@ class AttentionReader:
     def _dense(self, begin, count, raw):
         starts = kva.row_starts(begin, count)
         expect(len(raw) == starts[-1] * kva.WIDTHS[self.header.element], f"expected the bytes of {count} rows")
-        weights = kva.from_bytes(self.header.element, raw).astype(np.float64)
+        weights = kva.from_bytes(self.header.element, raw)
         kva.check_rows(weights, starts, begin)
+        weights = weights.astype(np.float64)
         for i in range(count):
             yield begin + i, weights[starts[i] : starts[i + 1]]
 
@@ -194,12 +195,12 @@ class AttentionReader:
         expect(count <= t + 1 and end <= len(raw), f"expected fewer entries, found {count}", field)
         positions = np.frombuffer(raw, "<u4", count, at + 4 + width).astype(np.int64)
         numbers = raw[at + 4 : at + 4 + width] + raw[at + 4 + width + 4 * count : end]
-        listed = kva.from_bytes(self.header.element, numbers).astype(np.float64)
+        listed = kva.from_bytes(self.header.element, numbers)
         expect(np.all(np.diff(positions, prepend=-1, append=t + 1) > 0), "expected ascending positions up to the row",
                field)
         kva.check_rows(listed, np.array([0, len(listed)]), t)
         expect(count <= t or listed[0] == 0, "expected no rest where every entry is listed", field)
-        out[:] = listed[0] / (t + 1 - count) if count <= t else 0.0
+        out[:] = float(listed[0]) / (t + 1 - count) if count <= t else 0.0
         out[positions] = listed[1:]
         return end
 

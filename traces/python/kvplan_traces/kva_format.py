@@ -130,11 +130,12 @@ def to_bytes(element, values):
 
 
 def from_bytes(element, raw):
-    """float64 of f64, float32 of all others: exact either way."""
+    """float64 of f64, float32 of all others: exact either way. What is not finite is left to the caller."""
     values = np.frombuffer(raw, _TYPES[element])
-    if element == "bf16":
-        return (values.astype("<u4") << 16).view("<f4").astype(np.float32, copy=False)
-    return values.astype(np.float64 if element == "f64" else np.float32)
+    with np.errstate(invalid="ignore"):
+        if element == "bf16":
+            return (values.astype("<u4") << 16).view("<f4").astype(np.float32, copy=False)
+        return values.astype(np.float64 if element == "f64" else np.float32)
 
 
 def row_starts(first, count):
