@@ -11,7 +11,7 @@ import zstandard
 
 from support import FolderTest, cases, info, kvplan, random_trace
 from kvplan_traces import (AttentionHeader, AttentionModel, AttentionReader, AttentionSequence, AttentionWriter,
-                           FormatError, Header, Trace, TraceReader)
+                           FormatError, Header, Trace, TraceReader, wire)
 
 
 def small_trace():
@@ -278,6 +278,21 @@ class Recordings(FolderTest):
                     self.same(ours, theirs)
                     taken += 1
         self.assertGreater(taken, 30)
+
+    def test_one_stream_is_one(self):
+        data = self.small("rows")
+        parts = self.parts(data)
+        kind, payload = parts[2]  # the last chunk: what grows here moves nothing but the index
+        stored = wire.Message(payload)
+        fields = [wire.number(number, stored.uint64(number)) for number in range(1, 7)]
+        raw = stored.blob(9)
+        for codec, packed in ((1, zstandard.ZstdCompressor().compress(raw)), (2, zlib.compress(raw)), (0, raw)):
+            for tail, good in ((b"", True), (b"!", False), (packed, False)):
+                parts[2] = (kind, b"".join([*fields, wire.number(7, codec), wire.number(8, len(raw)),
+                                            wire.blob(9, packed + tail)]))
+                ours, theirs = self.ours(self.assembled(data, parts)), self.theirs()
+                self.assertEqual(isinstance(ours, list), good, (codec, tail))
+                self.assertEqual(isinstance(theirs, list), good, (codec, tail))
 
 
 if __name__ == "__main__":

@@ -143,8 +143,11 @@ class OurFiles(FolderTest):
             self.assertEqual(list(reader.rows(0, 0, 0)), [])
             with self.assertRaisesRegex(FormatError, "layer 1 of sequence 0 was not recorded"):
                 list(reader.rows(0, 1, 0))
-            with self.assertRaisesRegex(FormatError, "head: expected less than 4, found 4"):
+            with self.assertRaisesRegex(FormatError, "head: expected 0 to 3, found 4"):
                 list(reader.rows(0, 0, 4))
+            for read in (lambda: list(reader.rows(2, 0, 0)), lambda: reader.matrix(-1, 0, 0)):
+                with self.assertRaisesRegex(FormatError, "x.kvt: sequence: expected 0 to 1, found"):
+                    read()
             with self.assertRaisesRegex(FormatError, "part: expected a file with keys"):
                 reader.keys(0, 0, 0)
 
@@ -202,7 +205,7 @@ class Writing(FolderTest):
         self.refused("expected finite numbers that fit f64", lambda out: out.rows(0, 0, 0, [[np.nan]]))
         self.refused("expected finite numbers that fit f16", lambda out: out.rows(0, 0, 0, [[1e6]]), element="f16")
         self.refused("rows: expected tokens below 9", lambda out: out.rows(1, 0, 0, [[1] + [0] * 9], first=9))
-        self.refused("layer: expected less than 2, found 2", lambda out: out.rows(0, 2, 0, [[1]]))
+        self.refused("layer: expected 0 to 1, found 2", lambda out: out.rows(0, 2, 0, [[1]]))
         self.refused("form: expected rows", lambda out: out.top(0, 0, 0, []))
         self.refused("row 0: expected ascending positions", lambda out: out.top(0, 0, 0, [([1], [1], 0)]), form="top")
         self.refused("row 0: expected no rest", lambda out: out.top(0, 0, 0, [([0], [0.5], 0.5)]), form="top")

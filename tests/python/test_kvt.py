@@ -78,6 +78,8 @@ class BothWays(FolderTest):
                 self.assertEqual(alone.hash_ids.tolist(), piece.hash_ids.tolist())
                 self.assertEqual(alone.session_names, piece.session_names)
             self.assertGreater(len(pieces), 3)
+            # Two walks at once do not disturb each other.
+            self.assertEqual([len(a) for a, _ in zip(reader, reader)], [len(piece) for piece in pieces])
         self.assertEqual(info(self.path()), trace.info())
 
     def test_piece_by_piece_is_the_same_as_at_once(self):

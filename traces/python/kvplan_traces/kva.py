@@ -45,7 +45,7 @@ class AttentionReader:
     def rows(self, sequence=0, layer=0, head=0, first=0, last=None):
         """Yields (t, weights) of every recorded row in [first, last): t + 1 weights as float64. Of a file of top
         entries what is not listed gets its even share; of tensors rows are computed."""
-        last = self.header.sequences[sequence].tokens if last is None else last
+        last = self._tokens(sequence) if last is None else last
         if self.header.form == "tensors":
             yield from self._computed(sequence, layer, head, first, last)
             return
@@ -57,7 +57,7 @@ class AttentionReader:
 
     def matrix(self, sequence=0, layer=0, head=0):
         """All rows as one array [tokens, tokens]: 0 right of the diagonal, NaN where a row was not recorded."""
-        tokens = self.header.sequences[sequence].tokens
+        tokens = self._tokens(sequence)
         out = np.full((tokens, tokens), np.nan)
         for t, weights in self.rows(sequence, layer, head):
             out[t, : t + 1] = weights
@@ -86,6 +86,11 @@ class AttentionReader:
                     elif (sequence, layer, kva.PARTS[part], head) in self._streams:
                         for _ in self.rows(sequence, layer, head):
                             pass
+
+    def _tokens(self, sequence):
+        with located(self.path):
+            kva.check_below("sequence", sequence, len(self.header.sequences))
+            return self.header.sequences[sequence].tokens
 
     def _open(self):
         size = os.fstat(self._file.fileno()).st_size
@@ -213,7 +218,7 @@ class AttentionReader:
                 numbers = kva.from_bytes(self.header.element, raw)
                 expect(np.all(np.isfinite(numbers)), "expected finite numbers", part)
                 pieces.append(numbers.reshape(count, size))
-        out, tokens = np.concatenate(pieces), self.header.sequences[sequence].tokens
+        out, tokens = np.concatenate(pieces), self._tokens(sequence)
         # Chunks do not overlap: as many tokens as the sequence has are all of them.
         with located(self.path):
             expect(len(out) == tokens, f"expected all {tokens} tokens of head {head}, found {len(out)}", part)

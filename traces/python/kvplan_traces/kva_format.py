@@ -101,7 +101,11 @@ def check_place(header, part, sequence, layer, head):
     for field, value, limit in (("sequence", sequence, len(header.sequences)), ("layer", layer, header.model.layers),
                                 ("head", head, header.heads(part))):
         expect(limit > 0, f"expected a file with {part}: this one has {header.form}", "part")
-        expect(0 <= value < limit, f"expected less than {limit}, found {value}", field)
+        check_below(field, value, limit)
+
+
+def check_below(field, value, limit):
+    expect(0 <= value < limit, f"expected 0 to {limit - 1}, found {value}", field)
 
 
 def frame(kind, payload):

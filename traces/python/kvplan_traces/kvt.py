@@ -86,7 +86,7 @@ class TraceReader:
         with located(self.path):
             rules, digest = Rules(self.header.block_tokens), Digest()
             chunks = 0
-            for at, kind, message in self._frames(self._first_chunk):
+            for at, kind, message, _ in self._frames(self._first_chunk):
                 with located(self.path, at):
                     expect(kind == b"CHNK", f"expected a frame CHNK, found {kind.decode('latin-1')}")
                     columns = self._columns(message)
@@ -129,11 +129,10 @@ class TraceReader:
         expect(8 <= offset <= self._end - FRAME_BYTES, f"expected the index inside the file, found {offset}")
         self._index = self._read_index(offset)
         self._end = offset
-        at, kind, message = next(self._frames(8), (8, b"", b""))
+        at, kind, message, self._first_chunk = next(self._frames(8), (8, b"", b"", 8))
         with located(self.path, at):
             expect(kind == b"HEAD", "expected a frame HEAD")
             self._read_header(wire.Message(message))
-        self._first_chunk = self._after
         for name in ("requests", "references", "distinct", "digest"):
             setattr(self, name, getattr(self._index, name))
 
@@ -159,15 +158,15 @@ class TraceReader:
             writer=wire.text(message.blob(2)))
 
     def _frames(self, at):
-        """(offset, kind, message) of each frame before the index that is not to be skipped."""
+        """(offset, kind, message, offset behind it) of each frame before the index that is not to be skipped."""
         while at < self._end:
             with located(self.path, at):
-                kind, message, self._after = self._frame(at)
+                kind, message, after = self._frame(at)
                 skipped = kind[:1].islower()
                 expect(skipped or kind in (b"HEAD", b"CHNK", b"INDX"), "expected a frame HEAD, CHNK or INDX")
             if not skipped:
-                yield at, kind, message
-            at = self._after
+                yield at, kind, message, after
+            at = after
 
     def _frame(self, at):
         """(kind, message, offset behind it); the message of a frame to be skipped is not unpacked."""
