@@ -26,6 +26,7 @@ kvplan_say_optional("CUDA backend" CUDA validator
   "(nvcc ${CMAKE_CUDA_COMPILER_VERSION}, architectures ${CMAKE_CUDA_ARCHITECTURES})")
 kvplan_say_optional("tests" TESTS tests "")
 kvplan_say_optional("benchmarks" BENCH simulator "")
+kvplan_say_optional("tests in Python" PYTHON tests "(${KVPLAN_PYTHON3})")
 if(KVPLAN_FUZZ)
   kvplan_say("libFuzzer" "on")
 endif()

@@ -166,8 +166,10 @@ Result<std::string> decompress(std::string_view data, Codec codec, std::int64_t 
     size = out.size();
   } else if (codec == Codec::kZlib) {
     uLongf room = static_cast<uLongf>(raw_bytes);
-    if (::uncompress(reinterpret_cast<Bytef*>(out.data()), &room, reinterpret_cast<const Bytef*>(data.data()),
-                     static_cast<uLong>(data.size())) != Z_OK)
+    auto used = static_cast<uLong>(data.size());
+    if (::uncompress2(reinterpret_cast<Bytef*>(out.data()), &room,
+                      reinterpret_cast<const Bytef*>(data.data()), &used) != Z_OK ||
+        used != data.size())
       return bad_input("zlib: damaged data or more than was announced");
     size = room;
   } else {

@@ -18,21 +18,20 @@ using attention::Element;
 using attention::Outcome;
 
 const std::string kRoot = KVPLAN_SOURCE_DIR;
+const std::string kPython = KVPLAN_PYTHON3;  // empty where there is none
 
 class Python : public testing::Test {
  protected:
   void SetUp() override {
-    if (std::system("python3 -c 'import zlib, struct' 2>/dev/null") != 0)
-      GTEST_SKIP() << "python3 was not found";
+    if (kPython.empty()) GTEST_SKIP() << "no python3 with numpy, pandas and zstandard was found";
     folder_ = fs::temp_directory_path() / ("kvplan_python_" + std::to_string(::getpid()));
     fs::create_directories(folder_);
   }
   void TearDown() override { fs::remove_all(folder_); }
   [[nodiscard]] std::string path(const std::string& name) const { return (folder_ / name).string(); }
-  /// Exit status of python3 with the package on its path.
+  /// Exit status of Python with the package on its path.
   [[nodiscard]] int python(const std::string& arguments) const {
-    return std::system(
-        ("PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=" + kRoot + "/traces/python python3 " + arguments).c_str());
+    return std::system(("PYTHONPATH=" + kRoot + "/traces/python " + kPython + " -B " + arguments).c_str());
   }
   /// What the file says, as read here, of every layer.
   static std::string answers(const std::string& file) {
@@ -81,10 +80,10 @@ TEST_F(Python, ReadsOursAndWritesTheSame) {
 TEST_F(Python, ConvertsTheGoldenInputs) {
   for (const std::string input : {"A", "E"}) {
     const std::string json = kRoot + "/tests/golden/policies/inputs/" + input + ".json";
-    ASSERT_EQ(python("-m kvplan_attention convert " + json + " " + path("x.kva")), 0);
+    ASSERT_EQ(python("-m kvplan_traces convert " + json + " " + path("x.kva")), 0);
     EXPECT_EQ(answers(path("x.kva")), answers(json));
     // And back: the same numbers.
-    ASSERT_EQ(python("-m kvplan_attention dump " + path("x.kva") + " >" + path("back.json")), 0);
+    ASSERT_EQ(python("-m kvplan_traces dump " + path("x.kva") + " >" + path("back.json")), 0);
     EXPECT_EQ(answers(path("back.json")), answers(json));
   }
 }
@@ -93,10 +92,10 @@ TEST_F(Python, RefusesBrokenFilesAndLeavesNothing) {
   std::string bytes = row_sample(1, 20, Element::kF32, 0);
   bytes[200] = static_cast<char>(bytes[200] ^ 4);  // in the first chunk
   std::ofstream(path("broken.kva"), std::ios::binary) << bytes;
-  EXPECT_NE(python("-m kvplan_attention dump " + path("broken.kva") + " >/dev/null 2>&1"), 0);
+  EXPECT_NE(python("-m kvplan_traces dump " + path("broken.kva") + " >/dev/null 2>&1"), 0);
   std::ofstream(path("bad.json")) << R"({"query_heads": 1, "T": 2, "rows": [[[1], [1]]]})";
-  EXPECT_NE(
-      python("-m kvplan_attention convert " + path("bad.json") + " " + path("bad.kva") + " 2>/dev/null"), 0);
+  EXPECT_NE(python("-m kvplan_traces convert " + path("bad.json") + " " + path("bad.kva") + " 2>/dev/null"),
+            0);
   std::size_t left = 0;
   for ([[maybe_unused]] const auto& entry : fs::directory_iterator(folder_)) ++left;
   EXPECT_EQ(left, 2U);  // the two inputs

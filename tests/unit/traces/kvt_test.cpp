@@ -4,7 +4,6 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <set>
 
 #include "proto/trace.pb.h"
@@ -341,42 +340,6 @@ TEST(KvtContent, SizesBeyondTheLimitsAreRefusedBeforeTheyAreAllocated) {
   bytes += "CHNK\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\x01\x02\x03\x04";
   EXPECT_EQ(error_of(bytes),
             "t: byte 8: a frame of 4294967295 bytes (4294967295 stored); at most 25165824 are read");
-}
-
-TEST(KvtPage, AReaderWrittenFromThePageAgrees) {
-  if (std::system("python3 -c '' 2>/dev/null && zstd --version >/dev/null 2>&1") != 0)
-    GTEST_SKIP() << "needs python3 and the zstd program";
-  const testing::TemporaryFolder folder;
-  for (std::uint64_t seed = 1; seed <= 12; ++seed) {
-    SCOPED_TRACE("seed " + std::to_string(seed));
-    const Trace trace = random_trace(seed);
-    testing::write_file(folder.file("x.kvt"), written(trace));
-    const std::string command = "python3 '" KVPLAN_SOURCE_DIR "/tests/unit/traces/read_kvt.py' '" +
-                                folder.file("x.kvt") + "' > '" + folder.file("out") + "'";
-    ASSERT_EQ(std::system(command.c_str()), 0);
-    std::string expected;
-    const auto list = [&](const auto& column) {
-      for (const auto value : column) expected += std::to_string(value) + " ";
-      expected += "\n";
-    };
-    list(trace.arrival_ns);
-    list(trace.input_tokens);
-    list(trace.output_tokens);
-    list(trace.prefix.present() ? trace.prefix.offsets : std::vector<std::uint64_t>{});
-    list(trace.prefix.ids);
-    list(trace.session);
-    list(trace.max_tokens);
-    list(trace.ttft_ns);
-    list(trace.think_ns);
-    std::vector<std::int32_t> waits;
-    for (std::size_t k = 0; k < trace.waits.size(); ++k)
-      waits.insert(waits.end(), {trace.waits.request[k], trace.waits.before[k]});
-    list(waits);
-    for (const std::string& name : trace.session_names) expected += name + " ";
-    expected += "\n";
-    EXPECT_EQ(testing::read_file(folder.file("out")), expected);
-    if (HasFailure()) break;
-  }
 }
 
 }  // namespace

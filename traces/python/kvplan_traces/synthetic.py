@@ -7,8 +7,8 @@ from one seed.
 
 import math
 
-from .model import Model, Sequence
-from .writer import Writer
+from .kva_format import AttentionHeader, AttentionModel, AttentionSequence
+from .kva_writer import AttentionWriter
 
 _MASK = (1 << 64) - 1
 
@@ -48,11 +48,12 @@ def rows(tokens, heavy, random):
 
 def write(path, tokens=128, layers=2, query_heads=4, kv_heads=2, seed=1):
     random = _Random(seed)
-    model = Model(name="synthetic", layers=layers, query_heads=query_heads, kv_heads=kv_heads, key_size=64,
-                  value_size=64, cache_element_bytes=2)
-    with Writer(path, model, [Sequence("synthetic", tokens=tokens)], element="f16",
-                source="made up, of no model: traces/python/kvplan_attention/synthetic.py",
-                recorded_by=f"kvplan_attention synth, seed {seed}") as out:
+    model = AttentionModel(name="synthetic", layers=layers, query_heads=query_heads, kv_heads=kv_heads, key_size=64,
+                           value_size=64, cache_element_bytes=2)
+    header = AttentionHeader(model, [AttentionSequence("synthetic", tokens=tokens)], form="rows", element="f16",
+                             source="made up, of no model: traces/python/kvplan_traces/synthetic.py",
+                             recorded_by=f"kvplan_traces synth, seed {seed}")
+    with AttentionWriter(path, header) as out:
         for layer in range(layers):
             heavy = {i: 1.0 + 2.5 * random.unit() for i in range(tokens) if random.unit() < 0.06}
             for head in range(query_heads):

@@ -1,0 +1,37 @@
+"""The one error of this package."""
+
+from contextlib import contextmanager
+
+
+class FormatError(ValueError):
+    """A file, or what was asked to be written, does not fit the format.
+
+    Its text is one line: file, byte, field and what was expected, as far as they are known. `byte` counts from the
+    start of the file; of something inside a frame it is that of the frame.
+    """
+
+    def __init__(self, problem, *, field=None, byte=None, path=None):
+        super().__init__(problem)
+        self.problem, self.field, self.byte, self.path = problem, field, byte, path
+
+    def __str__(self):
+        place = [str(self.path)] if self.path is not None else []
+        place += [f"byte {self.byte}"] if self.byte is not None else []
+        place += [self.field] if self.field is not None else []
+        return ": ".join([*place, self.problem]).replace("\n", " ")
+
+
+@contextmanager
+def located(path, byte=None):
+    """Says of errors inside where they are, unless they know better."""
+    try:
+        yield
+    except FormatError as error:
+        error.path = path if error.path is None else error.path
+        error.byte = byte if error.byte is None else error.byte
+        raise
+
+
+def expect(condition, problem, field=None):
+    if not condition:
+        raise FormatError(problem, field=field)

@@ -1,0 +1,99 @@
+"""The figures of `kvplan trace info`, piece by piece. Definitions are in traces/README.md."""
+
+import math
+
+import numpy as np
+
+from .wire import text_bytes
+
+_PERCENTILES = (("p50", 50), ("p95", 95), ("p99", 99))
+
+
+class _Sharing:
+    """Prefix references that hit where nothing is ever forgotten."""
+
+    def __init__(self):
+        self.distinct = self.references = self.hit_blocks = self.hit_tokens = self.tokens = 0
+
+    def add(self, columns, block_tokens):
+        ids, counts = columns.hash_ids, columns.hash_count
+        rows = np.repeat(np.arange(len(columns)), counts)
+        # Ids are numbered by first appearance, so those of earlier pieces are the small ones.
+        new, first = np.unique(ids, return_index=True)
+        first_row = rows[first[new >= self.distinct]]
+        seen = ids < self.distinct
+        seen[~seen] = first_row[ids[~seen] - self.distinct] < rows[~seen]
+        ends = np.cumsum(counts)
+        # A run of hits ends at the first reference that misses.
+        misses = np.concatenate((np.flatnonzero(~seen), [len(ids)]))
+        run_ends = np.minimum(misses[np.searchsorted(misses, ends - counts)], ends)
+        hits = run_ends - (ends - counts)
+        self.distinct += len(first_row)
+        self.references += len(ids)
+        self.hit_blocks += int(hits.sum())
+        self.hit_tokens += int(np.minimum(hits * block_tokens, columns.input_tokens).sum())
+        self.tokens += int(columns.input_tokens.sum())
+
+
+def _lengths(counts):
+    """Figures of lengths that are given as {length: requests}."""
+    values = np.array(sorted(counts), np.int64)
+    times = np.array([counts[value] for value in values.tolist()], np.int64)
+    total, ends = int(times.sum()), np.cumsum(times)
+    out = {"mean": _ratio(sum(value * n for value, n in counts.items()), total)}
+    for name, percent in _PERCENTILES:
+        out[name] = int(values[np.searchsorted(ends, -(-percent * total // 100))])  # nearest rank
+    return {**out, "max": int(values[-1])}
+
+
+def _count(counts, column):
+    for value, n in zip(*(part.tolist() for part in np.unique(column, return_counts=True))):
+        counts[value] = counts.get(value, 0) + n
+
+
+def _ratio(part, whole):
+    return float(part) / float(whole) if whole else None
+
+
+def _times(arrivals):
+    """Span, rate and variation of the gaps, in the order of operations of kvplan: equal to the last bit."""
+    arrivals = np.sort(arrivals)
+    span = (int(arrivals[-1]) - int(arrivals[0])) / 1e9
+    out = {"span_s": span, "rate_per_s": None, "interarrival_cv": None}
+    if span > 0:
+        gaps = len(arrivals) - 1
+        # The difference of two 64-bit times fits 64 bits without a sign.
+        off = np.diff(arrivals).view(np.uint64).astype(np.float64) / 1e9 - span / gaps
+        squares = float(np.cumsum(off * off)[-1])
+        out.update(rate_per_s=gaps / span, interarrival_cv=math.sqrt(squares / gaps) / (span / gaps))
+    return out
+
+
+def _readable(texts):
+    """Bytes that are no UTF-8 are told as U+FFFD."""
+    return [text_bytes(text).decode("utf-8", "replace") for text in texts]
+
+
+def describe(header, pieces, digest):
+    """`pieces`: columns in the order of the file. Of each request its arrival is kept in memory, no more."""
+    requests = sessions = 0
+    arrivals, inputs, outputs, sharing = [], {}, {}, _Sharing()
+    for columns in pieces:
+        requests += len(columns)
+        sessions += len(columns.session_names)
+        arrivals.append(columns.arrival_ns)
+        _count(inputs, columns.input_tokens)
+        _count(outputs, columns.output_tokens)
+        if columns.hash_ids is not None:
+            sharing.add(columns, header.block_tokens)
+    unknown = {"span_s": None, "rate_per_s": None, "interarrival_cv": None}
+    prefix = None
+    if header.block_tokens:
+        prefix = {"block_tokens": header.block_tokens, "references": sharing.references, "distinct": sharing.distinct,
+                  "infinite_hit_blocks": _ratio(sharing.hit_blocks, sharing.references),
+                  "infinite_hit_tokens": _ratio(sharing.hit_tokens, sharing.tokens)}
+    return {"requests": requests, "sessions": sessions,
+            **(unknown if header.times_per_session else _times(np.concatenate(arrivals))),
+            "input_tokens": _lengths(inputs), "output_tokens": _lengths(outputs), "prefix": prefix,
+            "warnings": _readable(header.warnings), "digest": digest, "format": _readable([header.format])[0],
+            "sources": _readable(header.sources), "options": _readable(header.options)}

@@ -1,0 +1,169 @@
+"""What simulator/io/ATTENTION_FORMAT.md fixes for readers and writers of .kva: frames, limits, numbers, rows."""
+
+import math
+import struct
+import zlib
+from dataclasses import dataclass
+
+import numpy as np
+
+from .errors import FormatError, expect
+
+VERSION = 1
+MAGIC = b"\x89KVA\r\n\x1a\n"
+END_MAGIC = b"KVA-END\n"
+FRAME_BYTES = 16
+TRAILER_BYTES = 20
+MOST_CHUNK_BYTES = 16 << 20  # of data, decompressed
+MOST_HEADER_BYTES = 64 << 20
+MOST_INDEX_BYTES = 1 << 30
+MOST_SEQUENCES = 1 << 20
+MOST_SUM = 1.01
+
+FORMS = {"rows": 1, "top": 2, "tensors": 3}
+ELEMENTS = {"f64": 1, "f32": 2, "f16": 3, "bf16": 4}
+PARTS = {"rows": 1, "queries": 2, "keys": 3, "values": 4}
+CODECS = {"stored": 0, "zstd": 1, "zlib": 2}
+WIDTHS = {"f64": 8, "f32": 4, "f16": 2, "bf16": 2}
+_TYPES = {"f64": "<f8", "f32": "<f4", "f16": "<f2", "bf16": "<u2"}
+INDEX_COLUMNS = ("sequence", "layer", "head", "part", "first_token", "tokens", "offset")
+
+
+@dataclass
+class AttentionModel:
+    """Shape of the recorded model. Sizes of 0 mean: not stated (rows only)."""
+
+    name: str = ""
+    layers: int = 1
+    query_heads: int = 1
+    kv_heads: int = 1
+    key_size: int = 0
+    value_size: int = 0
+    cache_element_bytes: int = 0
+
+
+@dataclass
+class AttentionSequence:
+    name: str = ""
+    tokens: int = 0
+    prompt_tokens: int = 0
+
+
+@dataclass
+class AttentionHeader:
+    """`form` is "rows", "top" (the largest weights of each row, and the mass of the others) or "tensors"; `element`
+    one of f64, f32, f16 (rows, top) or f32, f16, bf16 (tensors). Row t of tensors is softmax(`logit_scale` * q_t . k).
+    """
+
+    model: AttentionModel
+    sequences: list
+    form: str = "rows"
+    element: str = "f32"
+    logit_scale: float = 0.0
+    has_values: bool = False
+    positions: str = ""
+    source: str = ""
+    recorded_by: str = ""
+
+    def check(self):
+        """Raises FormatError for what version 1 does not allow."""
+        tensors = self.form == "tensors"
+        expect(self.form in FORMS, f"expected one of {', '.join(FORMS)}, found {self.form!r}", "form")
+        legal = ("f32", "f16", "bf16") if tensors else ("f64", "f32", "f16")
+        expect(self.element in legal, f"expected one of {', '.join(legal)}, found {self.element!r}", "element")
+        model = self.model
+        _within("model.layers", model.layers, 1, 4096)
+        _within("model.query_heads", model.query_heads, 1, 1024)
+        _within("model.kv_heads", model.kv_heads, 1, model.query_heads)
+        expect(model.query_heads % model.kv_heads == 0,
+               f"expected a divisor of {model.query_heads} query heads, found {model.kv_heads}", "model.kv_heads")
+        _within("model.key_size", model.key_size, int(tensors), 65536)
+        _within("model.value_size", model.value_size, int(tensors and self.has_values), 65536)
+        _within("model.cache_element_bytes", model.cache_element_bytes, 0, 16)
+        _within("sequences", len(self.sequences), 1, MOST_SEQUENCES)
+        for i, sequence in enumerate(self.sequences):
+            _within(f"sequences[{i}].tokens", sequence.tokens, 1, 1 << 20)
+            _within(f"sequences[{i}].prompt_tokens", sequence.prompt_tokens, 0, sequence.tokens)
+        expect(not tensors or 0 < self.logit_scale <= 1e6, "expected a number above 0 and at most 1e6", "logit_scale")
+
+    def heads(self, part):
+        """How many heads have the part; 0 where a file of this form has none of it."""
+        if (self.form == "tensors") == (part == "rows") or (part == "values" and not self.has_values):
+            return 0
+        return self.model.query_heads if part in ("rows", "queries") else self.model.kv_heads
+
+
+def _within(field, value, low, high):
+    expect(isinstance(value, int) and low <= value <= high, f"expected {low} to {high}, found {value!r}", field)
+
+
+def check_place(header, part, sequence, layer, head):
+    for field, value, limit in (("sequence", sequence, len(header.sequences)), ("layer", layer, header.model.layers),
+                                ("head", head, header.heads(part))):
+        expect(limit > 0, f"expected a file with {part}: this one has {header.form}", "part")
+        check_below(field, value, limit)
+
+
+def check_below(field, value, limit):
+    expect(0 <= value < limit, f"expected 0 to {limit - 1}, found {value}", field)
+
+
+def frame(kind, payload):
+    length = struct.pack("<Q", len(payload))
+    return kind + struct.pack("<I", zlib.crc32(payload, zlib.crc32(kind + length))) + length + payload
+
+
+def trailer(index_offset):
+    offset = struct.pack("<Q", index_offset)
+    return offset + struct.pack("<I", zlib.crc32(offset)) + END_MAGIC
+
+
+def to_bytes(element, values):
+    """Numbers, rounded to the nearest that the element has."""
+    with np.errstate(over="ignore"):
+        if element != "bf16":
+            out = np.asarray(values).astype(_TYPES[element])
+            expect(np.all(np.isfinite(out)), f"expected finite numbers that fit {element}")
+            return out.tobytes()
+        floats = np.ascontiguousarray(values, "<f4")
+    expect(np.all(np.isfinite(floats)), "expected finite numbers that fit bf16")
+    bits = floats.view("<u4").astype(np.uint64)
+    rounded = (bits + 0x7FFF + (bits >> np.uint64(16) & np.uint64(1))) >> np.uint64(16)
+    expect(np.all(rounded & np.uint64(0x7F80) != 0x7F80), "expected finite numbers that fit bf16")
+    return rounded.astype("<u2").tobytes()
+
+
+def from_bytes(element, raw):
+    """float64 of f64, float32 of all others: exact either way. What is not finite is left to the caller."""
+    values = np.frombuffer(raw, _TYPES[element])
+    with np.errstate(invalid="ignore"):
+        if element == "bf16":
+            return (values.astype("<u4") << 16).view("<f4").astype(np.float32, copy=False)
+        return values.astype(np.float64 if element == "f64" else np.float32)
+
+
+def row_starts(first, count):
+    """Where each of the dense rows first, first + 1, ... begins among their weights, and where the last one ends."""
+    sizes = np.arange(first + 1, first + count + 1)
+    return np.concatenate(([0], np.cumsum(sizes)))
+
+
+def check_rows(weights, starts, first):
+    """Raises FormatError for a row that is none. Row first + i has the weights starts[i] .. starts[i + 1]."""
+    negative = ~(weights >= 0)  # NaN too
+    sums = np.add.reduceat(weights, starts[:-1], dtype=np.float64)
+    bad = ~((sums > 0) & (sums <= MOST_SUM)) | (np.add.reduceat(negative, starts[:-1]) > 0)
+    if bad.any():
+        i = int(np.argmax(bad))
+        raise FormatError(f"expected weights from 0 on that sum to 1, found a sum of {sums[i]}",
+                          field=f"row {first + i}")
+
+
+def softmax(logits):
+    """Of each row. What is not to take part is -inf."""
+    weights = np.exp(logits - logits.max(axis=-1, keepdims=True))
+    return weights / weights.sum(axis=-1, keepdims=True)
+
+
+def default_logit_scale(model):
+    return 1 / math.sqrt(model.key_size)

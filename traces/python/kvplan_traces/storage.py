@@ -1,0 +1,92 @@
+"""Decompression that cannot take more memory than asked for, and files that are whole or absent."""
+
+import os
+import tempfile
+import zlib
+
+from .errors import FormatError, expect
+
+# What a zstd frame may ask of its reader as a window; a frame with the size of its content needs no more than that.
+_LARGEST_WINDOW = 1 << 27
+# What zstd makes of so many bytes is at most some megabytes.
+_LITTLE = 256
+
+
+def _zstandard():
+    try:
+        import zstandard
+    except ImportError:
+        raise ImportError("reading or writing zstd needs the module zstandard (Debian: python3-zstandard)") from None
+    return zstandard
+
+
+def zstd_bytes(data):
+    return _zstandard().ZstdCompressor(level=3).compress(data)
+
+
+def from_zstd(data, raw_bytes):
+    """The `raw_bytes` bytes that one zstd frame stands for."""
+    zstandard = _zstandard()
+    try:
+        size = zstandard.get_frame_parameters(data).content_size
+        unknown = size in (zstandard.CONTENTSIZE_UNKNOWN, zstandard.CONTENTSIZE_ERROR)
+        expect(unknown or size == raw_bytes, f"expected {raw_bytes} bytes in the zstd frame, found {size}")
+        stream = zstandard.ZstdDecompressor(max_window_size=_LARGEST_WINDOW).decompressobj()
+        # A frame that says its size gives no more; of another a little is read at a time.
+        step = _LITTLE if unknown else max(len(data), 1)
+        raw = bytearray()
+        for at in range(0, len(data), step):
+            expect(not stream.eof, "expected nothing behind the zstd frame")
+            raw += stream.decompress(data[at : at + step])
+            expect(len(raw) <= raw_bytes, f"expected {raw_bytes} bytes in the zstd frame, found more")
+    except zstandard.ZstdError as error:
+        raise FormatError(f"expected a zstd frame: {error}") from None
+    expect(stream.eof and not stream.unused_data, "expected one whole zstd frame")
+    expect(len(raw) == raw_bytes, f"expected {raw_bytes} bytes in the zstd frame, found {len(raw)}")
+    return bytes(raw)
+
+
+def from_zlib(data, raw_bytes):
+    """The `raw_bytes` bytes that one zlib stream stands for."""
+    stream = zlib.decompressobj()
+    try:
+        raw = stream.decompress(data, raw_bytes + 1)
+    except zlib.error as error:
+        raise FormatError(f"expected a zlib stream: {error}") from None
+    expect(len(raw) == raw_bytes and stream.eof and not stream.unused_data,
+           f"expected one zlib stream of {raw_bytes} bytes")
+    return raw
+
+
+class OutputFile:
+    """A file that appears under its name when `commit` is called, and never half-written."""
+
+    def __init__(self, path):
+        self.path = os.fspath(path)
+        folder = os.path.dirname(os.path.abspath(self.path))
+        self._file = tempfile.NamedTemporaryFile(dir=folder, prefix=".kvplan-", delete=False)
+
+    def write(self, data):
+        self._file.write(data)
+
+    def tell(self):
+        return self._file.tell()
+
+    def commit(self):
+        try:
+            self._file.flush()
+            os.fsync(self._file.fileno())
+            self._file.close()
+            mask = os.umask(0)
+            os.umask(mask)
+            os.chmod(self._file.name, 0o666 & ~mask)
+            os.replace(self._file.name, self.path)
+        except BaseException:
+            self.discard()
+            raise
+
+    def discard(self):
+        """Leaves nothing behind; after `commit` it does nothing."""
+        self._file.close()
+        if os.path.exists(self._file.name):
+            os.unlink(self._file.name)
