@@ -19,6 +19,15 @@
 
 namespace kvplan::policies {
 
+/// Tokens that `reserve` keeps for a request that uses so many.
+inline std::int64_t reserved_tokens(std::string_view reserve, std::int64_t used, std::int64_t max_model_len) {
+  if (reserve == "oracle") return used;
+  if (reserve == "max") return max_model_len;
+  std::int64_t power = 1;
+  while (power < used) power *= 2;
+  return std::min(power, max_model_len);
+}
+
 /// A reservation made once, at first admission, in one range. What is left to members and their models is which slots
 /// are free, where a range goes, and how ranges slide: the lowest first, each as far down as it can.
 class OneRangeAllocator : public core::Allocator {
@@ -123,12 +132,7 @@ class OneRangeAllocator : public core::Allocator {
   };
 
   [[nodiscard]] std::int64_t reservation(RequestId r) const {
-    const std::int64_t used = workload_.final_tokens(r);
-    if (reserve_ == "oracle") return used;
-    if (reserve_ == "max") return max_model_len_;
-    std::int64_t power = 1;
-    while (power < used) power *= 2;
-    return std::min(power, max_model_len_);
+    return reserved_tokens(reserve_, workload_.final_tokens(r), max_model_len_);
   }
 
   core::MemoryLayout layout_;
