@@ -82,12 +82,19 @@ Result<std::unique_ptr<core::Allocator>> make_allocator(const Setup& setup) {
                                            .token_bytes = setup.tokens.token_bytes(),
                                            .cells_per_token = setup.tokens.units.per_token,
                                            .metadata_bytes = setup.tokens.units.metadata_bytes,
+                                           .model = &setup.tokens.model,
                                            .prefix_cache = s.finds_prefixes(),
                                            .block_ids = setup.options.extra_observer != nullptr,
                                            .max_model_len = s.engine.integer("max_model_len")};
   const auto& entry = policies::allocator_entry(s.allocator);
   KVPLAN_TRY(auto allocator, setup.options.step_by_step ? entry.make_model(s.allocator, request)
                                                         : entry.make(s.allocator, request));
+  if (setup.tokens.policy && allocator->layout().form != core::TableForm::kTokens)
+    return bad_input(
+               "the allocator \"" + std::string(s.allocator.name()) +
+               "\" takes memory in bytes, not in cells of tokens: of token policies it serves window and "
+               "streaming-llm with placement=holes")
+        .at_field("eviction");
   if (setup.tokens.policy && allocator->growth_tokens() < 0)
     return bad_input(
                "expected memory that is granted in blocks or whole: \"" + std::string(s.allocator.name()) +
