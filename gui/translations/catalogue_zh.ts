@@ -64,6 +64,10 @@
         <translation>字节/秒</translation>
     </message>
     <message>
+        <source>compact</source>
+        <translation>紧缩</translation>
+    </message>
+    <message>
         <source>compute efficiency</source>
         <translation>计算效率</translation>
     </message>
@@ -74,6 +78,14 @@
     <message>
         <source>Continuous batching with chunked prefill, prefix caching and preemption by recompute, first come first served.</source>
         <translation>连续批处理：分块预填充、前缀缓存、以重新计算实现的抢占，先到先服务。</translation>
+    </message>
+    <message>
+        <source>copy bandwidth</source>
+        <translation>复制带宽</translation>
+    </message>
+    <message>
+        <source>Device memory bytes/s that a copy reads and writes together (default: NVIDIA H100 SXM data sheet)</source>
+        <translation>复制时每秒读写显存的字节总数（默认：NVIDIA H100 SXM 规格书）</translation>
     </message>
     <message>
         <source>Dropped cells stay until their block is dead (holes), or the next token takes the place (reuse)</source>
@@ -98,6 +110,10 @@
     <message>
         <source>expandable segments</source>
         <translation>可扩展段</translation>
+    </message>
+    <message>
+        <source>factor</source>
+        <translation>增长倍数</translation>
     </message>
     <message>
         <source>FLOP/s</source>
@@ -140,12 +156,24 @@
         <translation>每步用时多长</translation>
     </message>
     <message>
+        <source>How many times as long a full range becomes where there is room</source>
+        <translation>写满的一段在空间足够时增长到原来的多少倍</translation>
+    </message>
+    <message>
         <source>How much is reserved: what will be used, the longest request, or the next power of two, for all of it or for the output alone</source>
         <translation>预留多少：实际将用的量、最长请求的量，或下一个 2 的幂（对整个请求，或只对输出）</translation>
     </message>
     <message>
+        <source>How much longer a full range becomes at least</source>
+        <translation>写满的一段至少增长多少</translation>
+    </message>
+    <message>
         <source>How the query heads of a stored head become one score</source>
         <translation>同一存储头的多个查询头如何合成一个分数</translation>
+    </message>
+    <message>
+        <source>in place</source>
+        <translation>就地增长</translation>
     </message>
     <message>
         <source>k</source>
@@ -234,6 +262,10 @@
     <message>
         <source>ns</source>
         <translation>ns</translation>
+    </message>
+    <message>
+        <source>One range of memory per request that grows with it: in place, or by copy to a longer one.</source>
+        <translation>每个请求一段连续内存，随请求增长：就地延长，或复制到更长的一段。</translation>
     </message>
     <message>
         <source>One range of memory per request, a power of two long: the buddy system.</source>
@@ -342,6 +374,18 @@
     <message>
         <source>Tensors that are contiguous in virtual memory, with pages mapped under them as they grow.</source>
         <translation>张量在虚拟内存中连续，随其增长再映射物理页。</translation>
+    </message>
+    <message>
+        <source>Room at admission beyond the prompt</source>
+        <translation>准入时在提示之外预留的空间</translation>
+    </message>
+    <message>
+        <source>slack</source>
+        <translation>余量</translation>
+    </message>
+    <message>
+        <source>step</source>
+        <translation>最小增量</translation>
     </message>
     <message>
         <source>Tokens of one prefix id in the trace&apos;s file, where its format leaves that open</source>
@@ -546,6 +590,14 @@
     <message>
         <source>Whether segments grow in one range of addresses instead of being made anew</source>
         <translation>段是否在同一段地址中增长，而不是另建新段</translation>
+    </message>
+    <message>
+        <source>Whether a range grows into free memory behind it without a copy</source>
+        <translation>后面的内存空闲时，是否不复制就地延长</translation>
+    </message>
+    <message>
+        <source>Whether held ranges slide together where idle memory suffices for a request but no free range does</source>
+        <translation>空闲内存总量足够而没有一段空闲足够长时，是否把占用的内存滑动靠拢</translation>
     </message>
     <message>
         <source>Which free range is taken: the lowest that is large enough, the smallest, or the next behind the latest</source>

@@ -398,6 +398,14 @@ INSTANTIATE_TEST_SUITE_P(Catalogue, AllocatorConformance, testing::ValuesIn(sett
                            return name;
                          });
 
+/// What has to go before memory comes back is told for every member: it decides what a token policy frees.
+TEST(Descriptors, EveryAllocatorSaysWhatOneBlockSpans) {
+  for (const auto* entry : members()) {
+    const std::string_view spans = entry->descriptor.spans;
+    EXPECT_TRUE(!spans.empty() && spans.back() == '.') << entry->descriptor.name;
+  }
+}
+
 /// Two copies of the same contents in the queue: the older one is found first, and what is left of the
 /// younger one on both sides of a hit stays where it was.
 TEST(PagedCopies, HitInTheMiddleOfAYoungerCopy) {

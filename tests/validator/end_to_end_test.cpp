@@ -35,6 +35,10 @@ TEST(EndToEnd, LogsOfTheSampleReplayEqual) {
         sample + "--set memory.pool_tokens=30000 --set eviction=streaming-llm:sink=5,recent=200",
         sample + "--set memory.pool_tokens=60000 --set memory.allocator=contiguous:reserve=pow2 " +
             "--set eviction=window:window=64",
+        sample + "--set memory.pool_tokens=16000 --set memory.allocator=growing:slack=20,factor=1.5",
+        sample + "--set memory.pool_tokens=16000 --set memory.allocator=growing:in_place=false,step=40",
+        sample + "--set memory.pool_tokens=20000 --set " +
+            "memory.allocator=contiguous:fit=best,reserve=oracle,compact=on-refusal",
         sample + "--set memory.pool_tokens=20000 --set eviction=window:window=64,placement=reuse", replay,
         replay + "--set eviction.placement=reuse",
         replay + "--set eviction=tova:budget=20 --set memory.allocator=contiguous",
