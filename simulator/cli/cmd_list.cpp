@@ -442,10 +442,12 @@ Status explain(const ListFlags& flags) {
   json.begin_object().key("components").begin_array();
   std::vector<std::string_view> names;
   bool found = false;
+  const auto device = model::find_device(flags.name);  // its alias is a name too
+  const std::string_view wanted = device.ok() ? std::string_view(device.value()->name) : flags.name;
   for (const auto family : all_families()) {
     each_of(family, [&](std::string_view name, auto, const auto& member) {
       if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
-      if (name != flags.name) return;
+      if (name != wanted) return;
       found = true;
       text += (text.empty() ? "" : "\n") + ToText{}(member);
       WriteJson{json}(member);

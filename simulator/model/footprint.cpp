@@ -19,8 +19,13 @@ std::int64_t tokens_held(const LayerCache& cache, const FootprintRequest& reques
 
 Result<TokenBytes> bytes_of(const ModelShape& shape, const FootprintRequest& request,
                             const LayerCache& cache) {
-  if (request.format) return token_bytes(*request.format, cache, shape.element_bytes);
-  return TokenBytes{cache.elements() * shape.element_bytes, 0};
+  TokenBytes bytes{cache.elements() * shape.element_bytes, 0};
+  if (request.format) {
+    KVPLAN_TRY(bytes, token_bytes(*request.format, cache, shape.element_bytes));
+  }
+  const std::int64_t heads = cache.kind == CacheKind::kHeads ? cache.heads : 1;
+  bytes.metadata += heads * request.beside_head_bytes + request.beside_layer_bytes;
+  return bytes;
 }
 
 Error too_many() {

@@ -21,6 +21,9 @@ struct FootprintRequest {
   std::int64_t stages{1};
   std::int64_t tokens{0};              ///< of the sequence
   std::optional<std::int64_t> kept{};  ///< at most so many of them, by what a token policy keeps
+  // What that policy keeps beside each token, as metadata:
+  std::int64_t beside_head_bytes{0};   ///< by stored head of a layer
+  std::int64_t beside_layer_bytes{0};  ///< by layer
 };
 
 /// A layer on one rank.
@@ -30,7 +33,7 @@ struct LayerFootprint {
   std::int64_t metadata_per_token{0};  ///< of it, scales and zero points
   std::int64_t tokens{0};              ///< held: the sequence's, its window's, or those that are kept
   std::int64_t bytes{0};
-  std::int64_t metadata_bytes{0};  ///< scales and zero points, a part of `bytes`
+  std::int64_t metadata_bytes{0};  ///< scales, zero points and what a policy keeps: a part of `bytes`
 };
 
 /// A pipeline stage, on one of its ranks (they are alike).
