@@ -4,8 +4,44 @@
 <context>
     <name>catalogue</name>
     <message>
+        <source>1 byte an element (E4M3 or E5M2), one scale for a layer&apos;s tensor, beside the cache.</source>
+        <translation>每元素 1 字节（E4M3 或 E5M2），每层张量一个缩放因子，放在缓存之外。</translation>
+    </message>
+    <message>
+        <source>1 byte an element; without a group one scale for a layer&apos;s tensor, beside the cache.</source>
+        <translation>每元素 1 字节；不分组时每层张量一个缩放因子，放在缓存之外。</translation>
+    </message>
+    <message>
+        <source>2 bytes an element.</source>
+        <translation>每元素 2 字节。</translation>
+    </message>
+    <message>
+        <source>4 bits an element (E2M1) and a scale for each group; with one byte for 16 that is 0.5625 bytes.</source>
+        <translation>每元素 4 位（E2M1），每组一个缩放因子；每 16 个元素一字节时为 0.5625 字节。</translation>
+    </message>
+    <message>
+        <source>4 bits an element, a scale and a zero point for each group.</source>
+        <translation>每元素 4 位，每组一个缩放因子和一个零点。</translation>
+    </message>
+    <message>
         <source>A fixed time per step, per computed token and per context token.</source>
         <translation>每步、每个计算的 token、每个上下文 token 各用固定时间。</translation>
+    </message>
+    <message>
+        <source>A latent vector of 512 in fp8 with 4 scales of 4 bytes, its 64 rotary elements in bf16: 656 bytes.</source>
+        <translation>512 维潜向量用 8 位浮点，带 4 个 4 字节缩放因子，64 个旋转元素用 16 位浮点：共 656 字节。</translation>
+    </message>
+    <message>
+        <source>A share of the device, less weights, the peak of activations in a profiling pass and what libraries took meanwhile; one block is the null block.</source>
+        <translation>设备内存的一部分，减去权重、试运行时激活的峰值和其间各库占用的内存；其中一块是空块。</translation>
+    </message>
+    <message>
+        <source>A share of what is free beside weights, activations and libraries.</source>
+        <translation>权重、激活和各库之外空闲内存的一部分。</translation>
+    </message>
+    <message>
+        <source>activation bytes</source>
+        <translation>激活字节数</translation>
     </message>
     <message>
         <source>agg</source>
@@ -14,6 +50,10 @@
     <message>
         <source>allocator</source>
         <translation>分配器</translation>
+    </message>
+    <message>
+        <source>As many bytes an element as the model computes with.</source>
+        <translation>每元素字节数与模型计算时相同。</translation>
     </message>
     <message>
         <source>attention</source>
@@ -26,6 +66,10 @@
     <message>
         <source>base ns</source>
         <translation>基础时间</translation>
+    </message>
+    <message>
+        <source>Bits of a weight; without it as many as the model&apos;s elements have, scales are not counted</source>
+        <translation>一个权重的位数；不给则与模型元素相同，不计缩放因子</translation>
     </message>
     <message>
         <source>block tokens</source>
@@ -60,6 +104,14 @@
         <translation>字节</translation>
     </message>
     <message>
+        <source>Bytes of the scale of a group</source>
+        <translation>每组缩放因子的字节数</translation>
+    </message>
+    <message>
+        <source>Bytes of the zero point of a group; 0 where values are symmetric</source>
+        <translation>每组零点的字节数；数值对称时为 0</translation>
+    </message>
+    <message>
         <source>bytes/s</source>
         <translation>字节/秒</translation>
     </message>
@@ -70,6 +122,10 @@
     <message>
         <source>compute efficiency</source>
         <translation>计算效率</translation>
+    </message>
+    <message>
+        <source>context bytes</source>
+        <translation>上下文字节数</translation>
     </message>
     <message>
         <source>context ns</source>
@@ -88,12 +144,28 @@
         <translation>复制时每秒读写显存的字节总数（默认：NVIDIA H100 SXM 规格书）</translation>
     </message>
     <message>
+        <source>deployment</source>
+        <translation>部署</translation>
+    </message>
+    <message>
+        <source>device</source>
+        <translation>设备</translation>
+    </message>
+    <message>
+        <source>Device of every rank (kvplan list device): its memory decides the pool where none is given, its bandwidth and FLOP/s the roofline</source>
+        <translation>每个进程的设备：未给出内存池时由其内存决定，其带宽和 FLOP/s 决定屋顶线</translation>
+    </message>
+    <message>
         <source>Dropped cells stay until their block is dead (holes), or the next token takes the place (reuse)</source>
         <translation>被丢弃的单元留到整块失效（holes），或由下一个 token 占用其位置（reuse）</translation>
     </message>
     <message>
         <source>e2e s</source>
         <translation>端到端时间</translation>
+    </message>
+    <message>
+        <source>Elements of a head&apos;s vector that share a scale; 0: one scale for everything, beside the cache</source>
+        <translation>一个头的向量中共用一个缩放因子的元素数；0：全部共用一个，放在缓存之外</translation>
     </message>
     <message>
         <source>engine</source>
@@ -140,6 +212,18 @@
         <translation>垃圾回收阈值</translation>
     </message>
     <message>
+        <source>free gpu memory fraction</source>
+        <translation>空闲内存份额</translation>
+    </message>
+    <message>
+        <source>graph bytes</source>
+        <translation>计算图字节数</translation>
+    </message>
+    <message>
+        <source>Graphs that are captured after the pool is made; without it 512 MiB are assumed</source>
+        <translation>内存池建立之后捕获的计算图；不给则假定 512 MiB</translation>
+    </message>
+    <message>
         <source>group</source>
         <translation>分组</translation>
     </message>
@@ -168,12 +252,20 @@
         <translation>写满的一段至少增长多少</translation>
     </message>
     <message>
+        <source>How the engine decides what the KV cache gets of a device&apos;s memory</source>
+        <translation>引擎如何决定设备内存中多少归 KV 缓存</translation>
+    </message>
+    <message>
         <source>How the query heads of a stored head become one score</source>
         <translation>同一存储头的多个查询头如何合成一个分数</translation>
     </message>
     <message>
         <source>in place</source>
         <translation>就地增长</translation>
+    </message>
+    <message>
+        <source>In how many bytes the cache keeps keys and values; none is another name of native</source>
+        <translation>缓存用多少字节保存键和值</translation>
     </message>
     <message>
         <source>k</source>
@@ -194,6 +286,10 @@
     <message>
         <source>Keeps the tokens that the newest query attends most; one set per layer</source>
         <translation>保留最新查询注意最多的 token；每层一组</translation>
+    </message>
+    <message>
+        <source>KV cache, as a share of what is free beside all else</source>
+        <translation>KV 缓存占其余全部之外空闲内存的份额</translation>
     </message>
     <message>
         <source>KV memory of one replica; the default is what an 80 GB device may have left beside an 8 B model</source>
@@ -228,6 +324,10 @@
         <translation>最大可拆分大小</translation>
     </message>
     <message>
+        <source>mem fraction static</source>
+        <translation>静态内存份额</translation>
+    </message>
+    <message>
         <source>memory</source>
         <translation>内存</translation>
     </message>
@@ -242,6 +342,10 @@
     <message>
         <source>Microseconds to unmap one page: a number, or published: 34, 4, 3 or 2 by page size, recalled from the paper</source>
         <translation>解除一页映射的微秒数：一个数，或按页大小取论文发表的值（凭记忆）：34、4、3 或 2</translation>
+    </message>
+    <message>
+        <source>memory utilization</source>
+        <translation>内存利用率</translation>
     </message>
     <message>
         <source>model</source>
@@ -308,6 +412,14 @@
         <translation>物理页大小（KiB）：原版驱动为 2048，更小的页需要修改过的驱动</translation>
     </message>
     <message>
+        <source>Peak of the engine&apos;s own memory in a step, weights aside; without it assumed by the limits of a step</source>
+        <translation>一步中引擎自身内存的峰值，不含权重；不给则按每步上限假定</translation>
+    </message>
+    <message>
+        <source>Pipeline stages: each has some of the layers</source>
+        <translation>流水线阶段数：每个阶段有一部分层</translation>
+    </message>
+    <message>
         <source>placement</source>
         <translation>放置方式</translation>
     </message>
@@ -320,8 +432,16 @@
         <translation>池大小</translation>
     </message>
     <message>
+        <source>pool rule</source>
+        <translation>内存池规则</translation>
+    </message>
+    <message>
         <source>pool tokens</source>
         <translation>池大小</translation>
+    </message>
+    <message>
+        <source>pp</source>
+        <translation>流水线并行</translation>
     </message>
     <message>
         <source>prefix cache</source>
@@ -386,6 +506,22 @@
     <message>
         <source>step</source>
         <translation>最小增量</translation>
+    </message>
+    <message>
+        <source>scale bytes</source>
+        <translation>缩放因子字节数</translation>
+    </message>
+    <message>
+        <source>Share of the device&apos;s memory that the engine may use</source>
+        <translation>引擎可用的设备内存份额</translation>
+    </message>
+    <message>
+        <source>Taken before anything is loaded: device context, communication; without it 512 MiB are assumed</source>
+        <translation>加载之前已占用：设备上下文、通信；不给则假定 512 MiB</translation>
+    </message>
+    <message>
+        <source>Tensor-parallel ranks: each has a share of the heads</source>
+        <translation>张量并行进程数：每个进程有一部分头</translation>
     </message>
     <message>
         <source>Tokens of one prefix id in the trace&apos;s file, where its format leaves that open</source>
@@ -556,6 +692,10 @@
         <translation>每个查询读取的 token 数</translation>
     </message>
     <message>
+        <source>tp</source>
+        <translation>张量并行</translation>
+    </message>
+    <message>
         <source>tpot s</source>
         <translation>输出间隔</translation>
     </message>
@@ -574,6 +714,22 @@
     <message>
         <source>unmap us</source>
         <translation>解除映射时间</translation>
+    </message>
+    <message>
+        <source>weight bits</source>
+        <translation>权重位数</translation>
+    </message>
+    <message>
+        <source>Weights and KV cache, as a share of the memory that is free before loading; the default is what the engine chooses for 80 GB, prompts in chunks of 8,192 and graphs of up to 256 requests</source>
+        <translation>权重和 KV 缓存占加载前空闲内存的份额；默认值是引擎在 80 GB、提示分块 8,192、计算图至多 256 个请求时的选择</translation>
+    </message>
+    <message>
+        <source>weights bytes</source>
+        <translation>权重字节数</translation>
+    </message>
+    <message>
+        <source>Weights of a rank as loaded, instead of the model&apos;s parameters times their bits</source>
+        <translation>一个进程加载后的权重，代替模型参数数乘以位数</translation>
     </message>
     <message>
         <source>Weights that are summed: of the softmax over what is kept (renorm), or as recorded (raw)</source>
@@ -598,6 +754,14 @@
     <message>
         <source>Whether held ranges slide together where idle memory suffices for a request but no free range does</source>
         <translation>空闲内存总量足够而没有一段空闲足够长时，是否把占用的内存滑动靠拢</translation>
+    </message>
+    <message>
+        <source>What is free after loading, less a share of what was free before, which activations and graphs live in.</source>
+        <translation>加载后的空闲内存，减去加载前空闲内存的一部分；激活和计算图放在那里。</translation>
+    </message>
+    <message>
+        <source>What libraries take beside that while the engine loads and profiles; without it 128 MiB are assumed</source>
+        <translation>引擎加载和试运行时各库另外占用的内存；不给则假定 128 MiB</translation>
     </message>
     <message>
         <source>Which free range is taken: the lowest that is large enough, the smallest, or the next behind the latest</source>
@@ -654,6 +818,12 @@
     <message>
         <source>As closed, for requests of which the trace itself states what they wait for; all others arrive at their recorded times.</source>
         <translation>对轨迹自身说明了等待对象的请求按闭环处理；其余请求在记录的时间到达。</translation>
+        <source>workspace bytes</source>
+        <translation>工作区字节数</translation>
+    </message>
+    <message>
+        <source>zero bytes</source>
+        <translation>零点字节数</translation>
     </message>
 </context>
 </TS>

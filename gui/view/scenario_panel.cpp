@@ -20,6 +20,7 @@
 #include "gui/viewmodel/formatting.h"
 #include "gui/viewmodel/scenario_document.h"
 #include "simulator/modelfile/catalogue.h"
+#include "simulator/modelfile/device_catalogue.h"
 
 namespace kvplan::gui {
 namespace {
@@ -118,6 +119,10 @@ void ScenarioPanel::add_field(QFormLayout* form, const Field& field) {
     std::vector<QString> names;
     for (const Descriptor* descriptor : plan::family_descriptors(field.family))
       names.push_back(to_qstring(descriptor->name));
+    editor = list_editor(path, names);
+  } else if (field.path == "deployment.device") {
+    std::vector<QString> names{QString()};  // none
+    for (const model::DeviceShape& device : model::devices()) names.push_back(to_qstring(device.name));
     editor = list_editor(path, names);
   } else if (field.path == "model") {
     std::vector<QString> names;

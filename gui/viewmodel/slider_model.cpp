@@ -64,7 +64,8 @@ SliderModel pool_slider(const plan::Scenario& scenario) {
     model.path = "memory.pool_bytes";
     for (const std::string& mib : doubling_stops(256, std::int64_t{1} << 21, 8))
       model.stops.push_back(std::to_string(parse_integer(mib).value() << 20));
-    model.shown = format_bytes(static_cast<double>(scenario.pool.bytes));
+    model.shown = scenario.derives_pool ? to_qstring(scenario.text("deployment.device"))
+                                        : format_bytes(static_cast<double>(scenario.pool.bytes));
   }
   model.text = scenario.text(model.path);
   model.explanation = Sliders::tr("KV memory of one replica");

@@ -63,7 +63,8 @@ PolicyTraits traits(const Choice& choice) {
   return {.rows = choice.text("score_rows") == "raw" ? RowUse::kRaw : RowUse::kRenorm,
           .prompt = PromptRows::kAll,
           .columns = 1,
-          .state_bytes_per_cell = 4};  // an fp32 accumulator beside each stored (head, token)
+          .state_bytes_per_cell = 4,  // an fp32 accumulator beside each stored (head, token)
+          .budget = choice.integer("hh") + choice.integer("recent")};
 }
 std::unique_ptr<TokenPolicy> make(const Choice& choice) {
   return std::make_unique<H2o>(choice.integer("hh"), choice.integer("recent"));

@@ -81,6 +81,7 @@ struct PolicyTraits {
   bool selects{false};                     ///< keeps everything, reads what `select` picks
   std::int64_t state_bytes_per_cell{0};    ///< metadata beside each stored (head, token) on the device
   std::optional<KeptInterval> interval{};  ///< set where the kept set is known from lengths alone
+  std::optional<std::int64_t> budget{};    ///< else set where parameters say how many tokens stay, not which
 };
 
 /// One member of the family: its descriptor, what it is called in golden files, its traits and its maker.

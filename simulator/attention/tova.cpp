@@ -29,8 +29,12 @@ class Tova final : public TokenPolicy {
 constexpr std::array kParams{tokens_param("budget", "Tokens kept by each layer", 1), kGroupParam, kAggParam,
                              kPlacementParam};
 
-PolicyTraits traits(const Choice& /*choice*/) {
-  return {.scope = Scope::kLayer, .rows = RowUse::kRenorm, .prompt = PromptRows::kLast, .columns = 1};
+PolicyTraits traits(const Choice& choice) {
+  return {.scope = Scope::kLayer,
+          .rows = RowUse::kRenorm,
+          .prompt = PromptRows::kLast,
+          .columns = 1,
+          .budget = choice.integer("budget")};
 }
 std::unique_ptr<TokenPolicy> make(const Choice& choice) {
   return std::make_unique<Tova>(choice.integer("budget"));

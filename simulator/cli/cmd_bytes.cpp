@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "simulator/attention/catalogue.h"
+#include "simulator/attention/cell_metadata.h"
 #include "simulator/base/json_writer.h"
 #include "simulator/cli/command.h"
 #include "simulator/cli/number_option.h"
@@ -54,18 +55,31 @@ std::vector<Group> groups_of(const Footprint& all) {
   return out;
 }
 
-/// How many tokens a policy keeps, where lengths say it; absent where it keeps all.
-Result<std::optional<std::int64_t>> kept_by(const std::string& text) {
-  if (text.empty() || text == "none") return std::optional<std::int64_t>{};
+/// What a policy leaves of a sequence, and keeps beside it.
+struct Kept {
+  std::optional<std::int64_t> tokens{};  ///< at most, of each layer or head; absent: all
+  attention::CellMetadata beside{};
+};
+
+/// How many tokens stay, where lengths and parameters say it.
+Result<Kept> kept_by(const std::string& text) {
+  if (text.empty() || text == "none") return Kept{};
   auto parsed = attention::parse_policy(text);
   if (!parsed.ok()) return bad_input(parsed.error().to_string()).at_field("--policy");
   const attention::PolicyTraits traits = parsed.value().kind->traits(parsed.value().choice);
-  if (traits.selects || parsed.value().choice.name() == "full") return std::optional<std::int64_t>{};
-  if (traits.interval) return std::optional<std::int64_t>(traits.interval->sink + traits.interval->recent);
-  return bad_input("expected a policy whose kept tokens lengths decide (window, streaming-llm); what \"" +
-                   std::string(parsed.value().choice.name()) +
-                   "\" keeps depends on attention: `kvplan evict` counts its bytes")
-      .at_field("--policy");
+  Kept kept{.beside = attention::cell_metadata(parsed.value(), traits)};
+  if (traits.selects || parsed.value().choice.name() == "full") return kept;
+  if (traits.interval) {
+    kept.tokens = traits.interval->sink + traits.interval->recent;
+  } else if (traits.budget) {
+    kept.tokens = traits.budget;
+  } else {
+    return bad_input("expected a policy whose parameters say how many tokens stay; how many \"" +
+                     std::string(parsed.value().choice.name()) +
+                     "\" keeps depends on attention: `kvplan evict` counts its bytes")
+        .at_field("--policy");
+  }
+  return kept;
 }
 
 struct Answer {
@@ -155,7 +169,7 @@ std::string answer_text(const BytesOptions& options, const Answer& answer) {
   table.rows.push_back(
       {.label = "together", .cells = {grouped(rank.bytes_per_token), "", sized(rank.bytes)}});
   if (rank.metadata_bytes > 0)
-    table.rows.push_back({.label = "of it scales", .cells = {"", "", sized(rank.metadata_bytes)}});
+    table.rows.push_back({.label = "of it metadata", .cells = {"", "", sized(rank.metadata_bytes)}});
   if (many) {
     table.rows.push_back(
         {.label = "all ranks",
@@ -190,12 +204,17 @@ Status run_bytes(const BytesOptions& options) {
   auto format = parse_component(options.format, "format", model::format_descriptors());
   if (!format.ok()) return bad_input(format.error().to_string()).at_field("--format");
   answer.format = std::move(format).value();
-  KVPLAN_TRY(const auto kept, kept_by(options.policy));
-  KVPLAN_TRY(answer.all, model::footprint(answer.shape, {.format = answer.format,
-                                                         .tensor_ranks = options.tensor_ranks,
-                                                         .stages = options.stages,
-                                                         .tokens = options.tokens,
-                                                         .kept = kept}));
+  KVPLAN_TRY(const Kept kept, kept_by(options.policy));
+  const attention::CellMetadata& beside = kept.beside;
+  KVPLAN_TRY(answer.all,
+             model::footprint(answer.shape,
+                              {.format = answer.format,
+                               .tensor_ranks = options.tensor_ranks,
+                               .stages = options.stages,
+                               .tokens = options.tokens,
+                               .kept = kept.tokens,
+                               .beside_head_bytes = beside.state + (beside.one_map ? 0 : beside.positions),
+                               .beside_layer_bytes = beside.one_map ? beside.positions : 0}));
   print_warnings(answer.all.warnings);
   if (options.json.empty()) return write_text("-", answer_text(options, answer));
   return write_text(options.json, answer_json(options, answer));
@@ -228,8 +247,9 @@ void add_bytes(CLI::App& app, Outcome& outcome) {
                    "Pipeline stages; figures are of the fullest one");
   add_whole_number(*command, "--block-tokens", options->block_tokens, {1, std::int64_t{1} << 20},
                    "Tokens of the block whose bytes are told");
-  command->add_option("--policy", options->policy,
-                      "What stays, as NAME[:key=value,...]: window, streaming-llm or full");
+  command->add_option(
+      "--policy", options->policy,
+      "What stays, as NAME[:key=value,...], where parameters say how much: kvplan list eviction");
   add_json_option(*command, options->json, "the result");
   run_as(*command, outcome, [options] { return run_bytes(*options); });
 }

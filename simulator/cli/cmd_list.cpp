@@ -11,8 +11,8 @@
 #include "simulator/cli/markdown.h"
 #include "simulator/cli/outputs.h"
 #include "simulator/cli/progress.h"
-#include "simulator/model/kv_format.h"
 #include "simulator/modelfile/catalogue.h"
+#include "simulator/modelfile/device_catalogue.h"
 #include "simulator/plan/scenario.h"
 #include "simulator/report/number_text.h"
 #include "simulator/report/text.h"
@@ -33,11 +33,12 @@ constexpr std::string_view kScenario = "scenario";
 constexpr std::string_view kTraceFormat = "trace-format";
 constexpr std::string_view kModel = "model";
 constexpr std::string_view kKvFormat = "format";
+constexpr std::string_view kDevice = "device";
 
 std::vector<std::string_view> all_families() {
   std::vector<std::string_view> out(plan::families().begin(), plan::families().end());
-  out.push_back(kKvFormat);
   out.push_back(kModel);
+  out.push_back(kDevice);
   out.push_back(kScenario);
   out.push_back(kTraceFormat);
   const auto synth = traces::synth_families();
@@ -168,6 +169,25 @@ void write_model(JsonWriter& json, const model::ModelShape& m) {
   json.end_array().end_object();
 }
 
+void write_device(JsonWriter& json, const model::DeviceShape& d) {
+  json.begin_object().member("family", kDevice).member("name", d.name).member("title", d.title);
+  json.member("vendor", d.vendor).member("architecture", d.architecture).member("memory", d.memory);
+  json.member("note", d.note).key("aliases").begin_array();
+  for (const std::string& alias : d.aliases) json.value(alias);
+  json.end_array().key("figures").begin_object();
+  for (std::size_t i = 0; i < model::kDeviceFigures; ++i) {
+    const auto& figure = d.figures[i];
+    json.key(model::figure_kind(static_cast<model::DeviceFigure>(i)).key);
+    if (!figure) {
+      json.null();
+      continue;
+    }
+    json.begin_object().member("value", figure->value).member("mark", model::mark_name(figure->mark));
+    json.member("source", figure->source).end_object();
+  }
+  json.end_object().end_object();
+}
+
 void write_importer(JsonWriter& json, const traces::Importer& importer) {
   json.begin_object().member("family", kTraceFormat).member("name", importer.name);
   json.member("summary", importer.summary).member("source", importer.source).end_object();
@@ -227,6 +247,42 @@ std::string model_text(const model::ModelShape& m) {
   return out;
 }
 
+/// "bandwidth = 3,350,000,000,000 bytes/s", what that is, and from where.
+struct FigureLines {
+  std::string value, meaning, source;
+};
+
+std::vector<FigureLines> figure_lines(const model::DeviceShape& d) {
+  std::vector<FigureLines> lines;
+  for (std::size_t i = 0; i < model::kDeviceFigures; ++i) {
+    const auto& figure = d.figures[i];
+    if (!figure) continue;
+    const model::DeviceFigureKind& kind = model::figure_kind(static_cast<model::DeviceFigure>(i));
+    std::string value = std::string(kind.key) + " = " + report::grouped(figure->value);
+    if (kind.unit != Unit::kNone) value.append(" ").append(unit_name(kind.unit));
+    if (kind.unit == Unit::kBytes)
+      value += " (" + report::bytes_text(static_cast<double>(figure->value)) + ")";
+    lines.push_back({std::move(value), std::string(kind.text) + ".",
+                     std::string(model::mark_name(figure->mark)) + ": " + figure->source});
+  }
+  return lines;
+}
+
+/// What it is sold as, and its other names.
+std::string device_summary(const model::DeviceShape& d) {
+  std::string out = d.title + ", " + d.memory + ", " + d.architecture + ". " + d.note;
+  for (std::size_t i = 0; i < d.aliases.size(); ++i)
+    out += (i == 0 ? " Also called " : ", ") + d.aliases[i] + (i + 1 == d.aliases.size() ? "." : "");
+  return out;
+}
+
+std::string device_text(const model::DeviceShape& d) {
+  std::string out = d.name + " (device)\n" + lines_of(device_summary(d), "  ");
+  for (const FigureLines& figure : figure_lines(d))
+    out += "\n  " + figure.value + "\n" + lines_of(figure.meaning, "    ") + lines_of(figure.source, "    ");
+  return out;
+}
+
 std::string importer_text(const traces::Importer& importer) {
   return std::string(importer.name) + " (trace-format)\n" + lines_of(importer.summary, "  ") +
          lines_of("Source: " + std::string(importer.source), "  ");
@@ -237,12 +293,12 @@ template <class Each>
 void each_of(std::string_view family, Each each) {
   for (const Descriptor* d : plan::family_descriptors(family)) each(d->name, d->summary, *d);
   for (const Descriptor* d : traces::synth_descriptors(family)) each(d->name, d->summary, *d);
-  if (family == kKvFormat)
-    for (const Descriptor* d : model::format_descriptors()) each(d->name, d->summary, *d);
   if (family == kScenario)
     for (const plan::Field& field : plan::scenario_fields()) each(field.path, field.help, field);
   if (family == kModel)
     for (const model::ModelShape& m : model::models()) each(m.name, m.source, m);
+  if (family == kDevice)
+    for (const model::DeviceShape& d : model::devices()) each(d.name, d.title, d);
   if (family == kTraceFormat)
     for (const traces::Importer* importer : traces::importers())
       each(importer->name, importer->summary, *importer);
@@ -253,6 +309,7 @@ struct WriteJson {
   void operator()(const Descriptor& d) const { write_descriptor(json, d); }
   void operator()(const plan::Field& field) const { write_field(json, field); }
   void operator()(const model::ModelShape& m) const { write_model(json, m); }
+  void operator()(const model::DeviceShape& d) const { write_device(json, d); }
   void operator()(const traces::Importer& importer) const { write_importer(json, importer); }
 };
 
@@ -260,6 +317,7 @@ struct ToText {
   std::string operator()(const Descriptor& d) const { return descriptor_text(d); }
   std::string operator()(const plan::Field& field) const { return field_text(field); }
   std::string operator()(const model::ModelShape& m) const { return model_text(m); }
+  std::string operator()(const model::DeviceShape& d) const { return device_text(d); }
   std::string operator()(const traces::Importer& importer) const { return importer_text(importer); }
 };
 
@@ -286,6 +344,13 @@ struct ToPage {
     for (const std::string& line : model_lines(m)) out += markdown_item(markdown_escaped(line) + ".");
     return out + "\n";
   }
+  std::string operator()(const model::DeviceShape& d) const {
+    std::string out = paragraph(device_summary(d));
+    for (const FigureLines& figure : figure_lines(d))
+      out += markdown_item("`" + figure.value +
+                           "`: " + markdown_escaped(figure.meaning + " " + figure.source) + ".");
+    return out + "\n";
+  }
   std::string operator()(const traces::Importer& importer) const {
     return paragraph(importer.summary) + source(importer.source);
   }
@@ -304,7 +369,8 @@ constexpr std::string_view kMadeBy =
 /// Where a member of the family is named.
 std::string family_use(std::string_view family) {
   if (family == kScenario) return "Paths of a scenario, for files and `--set`.";
-  if (family == kKvFormat) return "Formats of kept tokens, for `kvplan bytes --format`.";
+  if (family == kKvFormat) return "Given at `format` of a scenario, and as `kvplan bytes --format`.";
+  if (family == kDevice) return "Given at `deployment.device` of a scenario, and as `kvplan pool --device`.";
   const auto synth = traces::synth_families();
   if (std::find(synth.begin(), synth.end(), family) != synth.end())
     return "Given at `kvplan trace synth --" + std::string(family) + "`.";
@@ -376,10 +442,12 @@ Status explain(const ListFlags& flags) {
   json.begin_object().key("components").begin_array();
   std::vector<std::string_view> names;
   bool found = false;
+  const auto device = model::find_device(flags.name);  // its alias is a name too
+  const std::string_view wanted = device.ok() ? std::string_view(device.value()->name) : flags.name;
   for (const auto family : all_families()) {
     each_of(family, [&](std::string_view name, auto, const auto& member) {
       if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
-      if (name != flags.name) return;
+      if (name != wanted) return;
       found = true;
       text += (text.empty() ? "" : "\n") + ToText{}(member);
       WriteJson{json}(member);
@@ -396,12 +464,12 @@ Status explain(const ListFlags& flags) {
 
 void add_list(CLI::App& app, Outcome& outcome) {
   auto flags = std::make_shared<ListFlags>();
-  CLI::App* const list_command =
-      app.add_subcommand("list", "List components, models, scenario paths and trace formats by family");
+  CLI::App* const list_command = app.add_subcommand(
+      "list", "List components, models, devices, scenario paths and trace formats by family");
   list_command->add_option(
       "family", flags->name,
-      "allocator, engine, latency, router, eviction, format, model, scenario or trace-format; of made-up "
-      "traces arrivals, lengths, prefixes, service or turns; all without it");
+      "allocator, engine, latency, router, eviction, format, pool-rule, model, device, scenario or "
+      "trace-format; of made-up traces arrivals, lengths, prefixes, service or turns; all without it");
   CLI::Option* const as_json = list_command->add_flag("--json", flags->json, "JSON on standard output");
   list_command
       ->add_option("--markdown", flags->markdown, "Write a page for each family into this folder instead")
@@ -409,7 +477,7 @@ void add_list(CLI::App& app, Outcome& outcome) {
   run_as(*list_command, outcome, [flags] { return list(*flags); });
 
   CLI::App* const explain_command = app.add_subcommand(
-      "explain", "Say what a component, model, scenario path or trace format is and accepts");
+      "explain", "Say what a component, model, device, scenario path or trace format is and accepts");
   explain_command
       ->add_option("name", flags->name, "Name as `kvplan list` prints it, or a family for its members")
       ->required();

@@ -50,6 +50,7 @@ void add_calibration(CLI::App& app, Outcome& outcome);
 void add_compare(CLI::App& app, Outcome& outcome);
 void add_convert(CLI::App& app, Outcome& outcome);
 void add_list(CLI::App& app, Outcome& outcome);  // and explain
+void add_pool(CLI::App& app, Outcome& outcome);
 void add_run(CLI::App& app, Outcome& outcome);
 void add_trace(CLI::App& app, Outcome& outcome);
 void add_evict(CLI::App& app, Outcome& outcome);

@@ -80,6 +80,7 @@ int run(int argc, char** argv) {
   add_compare(app, outcome);
   add_convert(app, outcome);
   add_list(app, outcome);
+  add_pool(app, outcome);
   add_trace(app, outcome);
   add_evict(app, outcome);
   add_attention(app, outcome);

@@ -59,7 +59,7 @@ struct MemoryLayout {
   std::vector<TokenRow> rows{};
   /// Cells of one token's place that a token policy tells apart (see course.h); divides token_bytes.
   std::int64_t cells_per_token{1};
-  std::int64_t metadata_bytes{0};  ///< of each cell, what the policy keeps beside keys and values
+  std::int64_t metadata_bytes{0};  ///< of each cell, beside keys and values: the policy's, scales
 
   [[nodiscard]] std::int64_t quantum_bytes() const {
     return form == TableForm::kTokens ? quantum_tokens * token_bytes : odd_quantum_bytes;

@@ -4,17 +4,12 @@
 
 #include "simulator/base/units.h"
 #include "simulator/model/kv_format.h"
+#include "simulator/model/ranks.h"
 
 namespace kvplan::model {
 namespace {
 
 constexpr Wide kMostBytes = Wide{1} << 62;
-
-/// What one of `ranks` ranks stores of a layer.
-LayerCache share_of(LayerCache cache, std::int64_t ranks) {
-  if (cache.kind == CacheKind::kHeads) cache.heads = std::max<std::int64_t>(1, cache.heads / ranks);
-  return cache;
-}
 
 std::int64_t tokens_held(const LayerCache& cache, const FootprintRequest& request) {
   std::int64_t tokens = request.tokens;
@@ -22,11 +17,15 @@ std::int64_t tokens_held(const LayerCache& cache, const FootprintRequest& reques
   return request.kept ? std::min(tokens, *request.kept) : tokens;
 }
 
-std::vector<std::int64_t> layers_of_stages(std::int64_t layers, std::int64_t stages) {
-  std::vector<std::int64_t> out(static_cast<std::size_t>(stages), layers / stages);
-  const auto rest = static_cast<std::size_t>(layers % stages);
-  for (std::size_t i = 0; i < rest; ++i) ++out[out.size() - 2 - i];
-  return out;
+Result<TokenBytes> bytes_of(const ModelShape& shape, const FootprintRequest& request,
+                            const LayerCache& cache) {
+  TokenBytes bytes{cache.elements() * shape.element_bytes, 0};
+  if (request.format) {
+    KVPLAN_TRY(bytes, token_bytes(*request.format, cache, shape.element_bytes));
+  }
+  const std::int64_t heads = cache.kind == CacheKind::kHeads ? cache.heads : 1;
+  bytes.metadata += heads * request.beside_head_bytes + request.beside_layer_bytes;
+  return bytes;
 }
 
 Error too_many() {
@@ -35,20 +34,23 @@ Error too_many() {
 
 /// Adds the layers of the shape, and gives the bytes of the whole model stored once.
 Result<Wide> add_layers(const ModelShape& shape, const FootprintRequest& request, Footprint& out) {
-  Wide once = 0, cluster = 0;
+  Wide once = 0, cluster = 0, once_per_token = 0;
   for (const LayerRun& run : shape.runs) {
     LayerFootprint layer{.cache = share_of(run.cache, request.tensor_ranks)};
-    KVPLAN_TRY(const TokenBytes whole, token_bytes(request.format, run.cache));
-    KVPLAN_TRY(const TokenBytes bytes, token_bytes(request.format, layer.cache));
+    KVPLAN_TRY(const TokenBytes whole, bytes_of(shape, request, run.cache));
+    KVPLAN_TRY(const TokenBytes bytes, bytes_of(shape, request, layer.cache));
     layer.bytes_per_token = bytes.total();
+    layer.metadata_per_token = bytes.metadata;
     layer.tokens = tokens_held(run.cache, request);
     once += Wide{whole.total()} * layer.tokens * run.layers;
+    once_per_token += Wide{whole.total()} * run.layers;
     cluster += Wide{bytes.total()} * layer.tokens * run.layers * request.tensor_ranks;
     if (cluster > kMostBytes) return too_many();
     layer.bytes = bytes.total() * layer.tokens;
     layer.metadata_bytes = bytes.metadata * layer.tokens;
     out.layers.insert(out.layers.end(), static_cast<std::size_t>(run.layers), layer);
   }
+  out.once_bytes_per_token = static_cast<std::int64_t>(once_per_token);
   return once;
 }
 
@@ -59,6 +61,7 @@ void add_stages(const ModelShape& shape, const FootprintRequest& request, Footpr
     for (std::int64_t i = first; i < first + layers; ++i) {
       const LayerFootprint& layer = out.layers[static_cast<std::size_t>(i)];
       stage.bytes_per_token += layer.bytes_per_token;
+      stage.metadata_per_token += layer.metadata_per_token;
       stage.bytes += layer.bytes;
       stage.metadata_bytes += layer.metadata_bytes;
     }

@@ -1,9 +1,5 @@
-// KV bytes of one sequence: by layer, on each rank, and on all ranks of a deployment together.
-//
-// Tensor parallelism: a rank stores max(1, floor(heads / ranks)) heads of a layer, so that fewer heads than ranks are
-// stored more than once; a latent vector is whole on every rank (vllm-project/vllm v0.15.1, vllm/config/model.py,
-// get_num_kv_heads). Pipeline parallelism: a stage has layers / stages layers in a row; what is left over goes, one
-// each, to the last stages but the very last (vllm/distributed/utils.py, get_pp_indices).
+// KV bytes of one sequence: by layer, on each rank, and on all ranks of a deployment together. How layers and heads
+// are divided: ranks.h.
 #pragma once
 
 #include <cstdint>
@@ -20,26 +16,31 @@ namespace kvplan::model {
 inline constexpr std::int64_t kMostRanks = 65536;
 
 struct FootprintRequest {
-  Choice format;  ///< of family "format"
+  std::optional<Choice> format{};  ///< of family "format"; absent: the model's own elements
   std::int64_t tensor_ranks{1};
   std::int64_t stages{1};
   std::int64_t tokens{0};              ///< of the sequence
   std::optional<std::int64_t> kept{};  ///< at most so many of them, by what a token policy keeps
+  // What that policy keeps beside each token, as metadata:
+  std::int64_t beside_head_bytes{0};   ///< by stored head of a layer
+  std::int64_t beside_layer_bytes{0};  ///< by layer
 };
 
 /// A layer on one rank.
 struct LayerFootprint {
-  LayerCache cache;                 ///< what the rank has of it
-  std::int64_t bytes_per_token{0};  ///< scales included
-  std::int64_t tokens{0};           ///< held: the sequence's, its window's, or those that are kept
+  LayerCache cache;                    ///< what the rank has of it
+  std::int64_t bytes_per_token{0};     ///< scales included
+  std::int64_t metadata_per_token{0};  ///< of it, scales and zero points
+  std::int64_t tokens{0};              ///< held: the sequence's, its window's, or those that are kept
   std::int64_t bytes{0};
-  std::int64_t metadata_bytes{0};  ///< scales and zero points, a part of `bytes`
+  std::int64_t metadata_bytes{0};  ///< scales, zero points and what a policy keeps: a part of `bytes`
 };
 
 /// A pipeline stage, on one of its ranks (they are alike).
 struct StageFootprint {
   std::int64_t first_layer{0}, layers{0};
-  std::int64_t bytes_per_token{0};  ///< of a token that all its layers hold
+  std::int64_t bytes_per_token{0};     ///< of a token that all its layers hold
+  std::int64_t metadata_per_token{0};  ///< of it, scales and zero points
   std::int64_t bytes{0};
   std::int64_t metadata_bytes{0};
 };
@@ -49,6 +50,7 @@ struct Footprint {
   std::vector<StageFootprint> stages;
   std::size_t fullest{0};  ///< the first stage with most bytes: how much fits is decided there
   std::int64_t cluster_bytes_per_token{0};
+  std::int64_t once_bytes_per_token{0};  ///< of all layers, each head stored once
   std::int64_t cluster_bytes{0};
   std::int64_t replicated_bytes{0};  ///< of cluster_bytes, what is stored again
   std::vector<std::string> warnings;

@@ -36,6 +36,7 @@ constexpr auto kInt4Params = group_params("32", "2", "2");
 constexpr auto kInt8Params = group_params("0", "2", "0");
 
 constexpr std::string_view kDsMla = "fp8_ds_mla";
+constexpr std::string_view kNative = "native";
 
 /// A format and the bits of one of its elements.
 struct Entry {
@@ -43,7 +44,7 @@ struct Entry {
   std::int64_t bits;
 };
 
-constexpr std::array<Entry, 7> kEntries{{
+constexpr std::array<Entry, 8> kEntries{{
     {{.family = "format",
       .name = "bf16",
       .summary = "2 bytes an element.",
@@ -88,6 +89,12 @@ constexpr std::array<Entry, 7> kEntries{{
       .source = "kvplan",
       .params = kInt8Params},
      8},
+    {{.family = "format",
+      .name = kNative,
+      .summary = "As many bytes an element as the model computes with.",
+      .source = "vllm-project/vllm v0.15.1, vllm/config/cache.py (cache_dtype auto)",
+      .params = {}},
+     0},
 }};
 
 const Entry& entry_of(const Choice& format) {
@@ -123,8 +130,9 @@ Catalogue format_descriptors() {
   return kDescriptors;
 }
 
-Result<TokenBytes> token_bytes(const Choice& format, const LayerCache& cache) {
+Result<TokenBytes> token_bytes(const Choice& format, const LayerCache& cache, std::int64_t element_bytes) {
   const Entry& entry = entry_of(format);
+  if (entry.descriptor.name == kNative) return TokenBytes{cache.elements() * element_bytes, 0};
   if (entry.descriptor.name == kDsMla) return ds_mla_bytes(cache);
   TokenBytes bytes{ceil_div(cache.elements() * entry.bits, 8), 0};
   if (entry.descriptor.params.empty()) return bytes;

@@ -23,7 +23,8 @@ struct TokenBytes {
 
 /// Sorted by name. Errors of a choice among them: simulator/base/component.h.
 Catalogue format_descriptors();
-/// REQUIRES: a choice of family "format". Errors: the format is not for such layers.
-Result<TokenBytes> token_bytes(const Choice& format, const LayerCache& cache);
+/// `element_bytes` is what the model's own elements take, for "native". REQUIRES: a choice of family "format". Errors:
+/// the format is not for such layers.
+Result<TokenBytes> token_bytes(const Choice& format, const LayerCache& cache, std::int64_t element_bytes = 2);
 
 }  // namespace kvplan::model

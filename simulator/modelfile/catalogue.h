@@ -18,11 +18,12 @@ Result<const ModelShape*> find_model(std::string_view name);
 /// True for a text that names a file, not a model: it has a slash or ends in ".json".
 bool names_model_file(std::string_view text);
 
-/// A file of simulator/model/data.
+/// A file of simulator/model/data or simulator/model/devices.
 struct EmbeddedConfig {
   std::string_view file;
   std::string_view text;
 };
 std::span<const EmbeddedConfig> embedded_configs();
+std::span<const EmbeddedConfig> embedded_devices();
 
 }  // namespace kvplan::model

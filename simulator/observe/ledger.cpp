@@ -31,13 +31,30 @@ Ledger::Ledger(const core::Workload& workload, const core::MemoryLayout& layout,
       token_counts_(layout.form == core::TableForm::kTokens ? 1 : layout.token_bytes) {
   if (layout_.form == core::TableForm::kTensors) tensor_tokens_.resize(at(workload.size()));
   if (keep_.evicts()) sliders_.resize(at(workload.size()));
-  cell(State::kFree) = layout_.quanta * layout_.quantum_counts();
+  cell(State::kFree) = layout_.quanta * own_quantum();
   check();
 }
 
+StateCounts Ledger::told(const StateCounts& counts) const {
+  const bool as_kept =
+      layout_.metadata_bytes == 0 && layout_.count_bytes() * token_counts_ == layout_.token_bytes;
+  if (courses_ || as_kept) return counts;
+  StateCounts out{};
+  const std::int64_t each = layout_.token_bytes / token_counts_;
+  for (std::size_t s = 0; s < kStates; ++s) out[s] = counts[s] * each;
+  out[index(State::kMetadata)] = counts[index(State::kLive)] / token_counts_ * layout_.metadata_bytes;
+  out[index(State::kLive)] -= out[index(State::kMetadata)];
+  return out;
+}
+
+std::int64_t Ledger::own_quantum() const {
+  return courses_ || layout_.form != core::TableForm::kTokens ? layout_.quantum_counts()
+                                                              : layout_.quantum_tokens;
+}
+
 StateCounts Ledger::bytes() const {
-  StateCounts bytes{};
-  for (std::size_t s = 0; s < kStates; ++s) bytes[s] = cells_[s] * layout_.count_bytes();
+  StateCounts bytes = told(cells_);
+  for (std::int64_t& state : bytes) state *= layout_.count_bytes();
   bytes[index(State::kPadding)] += layout_.padding_bytes();
   return bytes;
 }
@@ -46,12 +63,13 @@ void Ledger::check() const {
   const std::int64_t cells = std::apply([](auto... state) { return (state + ...); }, cells_);
   const std::int64_t signs = std::apply([](auto... state) { return (state | ...); }, cells_);
   KVPLAN_CHECK(signs >= 0, *std::min_element(cells_.begin(), cells_.end()));
-  const std::int64_t sum = layout_.padding_bytes() + cells * layout_.count_bytes();
+  const std::int64_t each = courses_ ? layout_.count_bytes() : layout_.token_bytes / token_counts_;
+  const std::int64_t sum = layout_.padding_bytes() + cells * each;
   KVPLAN_CHECK(sum == layout_.capacity_bytes, sum, layout_.capacity_bytes);
 }
 
 void Ledger::set_pool(const core::PoolCounts& pool) {
-  const std::int64_t quantum = layout_.quantum_counts();
+  const std::int64_t quantum = own_quantum();
   cell(State::kCached) = pool.cached * quantum;
   cell(State::kStranded) = refused_ ? pool.free * quantum : 0;
   cell(State::kFree) = refused_ ? 0 : pool.free * quantum;
@@ -248,14 +266,14 @@ void Ledger::on_settled(SimTime /*time*/, const core::PoolCounts& pool) {
 
 void Ledger::on_end(SimTime time) {
   end_ = time;
-  for (LedgerSink* sink : sinks_) sink->on_end(time, cells_);
+  for (LedgerSink* sink : sinks_) sink->on_end(time, told(cells_));
 }
 
 // ---- passes and steps ----
 
 void Ledger::on_pass_begin(SimTime time) {
   if (time > told_until_) {  // nothing ran since
-    const LedgerSpan idle{told_until_, {time - told_until_, Ticks{0}, 1}, cells_, {}, 0, 0};
+    const LedgerSpan idle{told_until_, {time - told_until_, Ticks{0}, 1}, told(cells_), {}, 0, 0};
     for (LedgerSink* sink : sinks_) sink->on_span(idle);
     told_until_ = time;
   }
@@ -266,24 +284,27 @@ void Ledger::on_pass_end(const core::Pass& pass) {
   running_ = pass.running;
   waiting_ = pass.waiting;
   set_pool(pass.pool);
-  for (LedgerSink* sink : sinks_) sink->on_pass(pass.time, cells_, running_);
+  const StateCounts now = told(cells_);
+  for (LedgerSink* sink : sinks_) sink->on_pass(pass.time, now, running_);
 }
 
 void Ledger::on_steps(const core::Steps& steps) {
   const std::int64_t written = steps.pass.load.tokens * token_counts_;
   const std::int64_t growing = growing_blocks_ * token_counts_;
-  LedgerSpan span{steps.pass.time, steps.series, cells_, {}, running_, waiting_};
+  LedgerSpan span{steps.pass.time, steps.series, told(cells_), {}, running_, waiting_};
   const std::int64_t last = steps.series.steps - 1;
   if (!courses_) {
     span.growth[index(State::kLive)] = written - growing;
     span.growth[index(State::kReserved)] = -written;
     span.growth[index(State::kHole)] = growing;
+    span.growth = told(span.growth);
   } else if (last > 0) {
     span.growth = counts_of(courses_->growth());
   }
   for (LedgerSink* sink : sinks_) sink->on_span(span);
-  const std::int64_t most_holes = cell(State::kHole) + span.growth[index(State::kHole)] * last;
-  evictions_.hole_cells_peak = std::max({evictions_.hole_cells_peak, cell(State::kHole), most_holes});
+  const std::int64_t holes_now = span.cells[index(State::kHole)];
+  const std::int64_t most_holes = holes_now + span.growth[index(State::kHole)] * last;
+  evictions_.hole_cells_peak = std::max({evictions_.hole_cells_peak, holes_now, most_holes});
   told_until_ = steps.pass.time + Ticks{static_cast<std::int64_t>(steps.series.span(steps.series.steps))};
   steps_in_progress_ = steps.series.steps;
   if (courses_) return;  // they move when the last step ends
@@ -302,9 +323,10 @@ void Ledger::on_stretch(const core::Stretch& stretch) {
   StateCounts growth{};
   growth[index(State::kLive)] = written;
   growth[index(State::kReserved)] = -written;
+  growth = told(growth);
   std::int64_t step = 0;
   const auto run_until = [&](std::int64_t end) {
-    const LedgerSpan span{told_until_, stretch.series.part(step, end - step), cells_, growth, running_,
+    const LedgerSpan span{told_until_, stretch.series.part(step, end - step), told(cells_), growth, running_,
                           waiting_};
     for (LedgerSink* sink : sinks_) sink->on_span(span);
     cell(State::kLive) += written * (end - step);
@@ -320,7 +342,8 @@ void Ledger::on_stretch(const core::Stretch& stretch) {
     on_decode_grants(grants.first(now));
     grants = grants.subspan(now);
     set_pool(pass.pool);
-    for (LedgerSink* sink : sinks_) sink->on_pass(told_until_, cells_, running_);
+    const StateCounts counts = told(cells_);
+    for (LedgerSink* sink : sinks_) sink->on_pass(told_until_, counts, running_);
   }
   run_until(stretch.series.steps);
   steps_in_progress_ = stretch.series.steps - step;
@@ -365,7 +388,10 @@ void Ledger::set_courses() {
 
 void Ledger::on_course(RequestId request, const core::Course& course) {
   KVPLAN_CHECK(course.units() == layout_.cells_per_token, course.units(), layout_.cells_per_token);
-  if (!courses_) courses_.emplace(workload_.size());
+  if (!courses_) {
+    cells_ = told(cells_);
+    courses_.emplace(workload_.size());
+  }
   courses_->enter(request, course);
 }
 

@@ -85,7 +85,7 @@ class Ledger final : public core::Observer {
          std::vector<LedgerSink*> sinks);
 
   /// Current state in counts (padding aside) and in bytes (padding included; sums to the capacity).
-  [[nodiscard]] const StateCounts& cells() const { return cells_; }
+  [[nodiscard]] StateCounts cells() const { return told(cells_); }
   [[nodiscard]] StateCounts bytes() const;
   [[nodiscard]] const core::MemoryLayout& layout() const { return layout_; }
   [[nodiscard]] const EvictionCounts& evictions() const { return evictions_; }
@@ -158,6 +158,11 @@ class Ledger final : public core::Observer {
   void slide_all_but(std::span<const RequestId> finishing);
   void set_pool(const core::PoolCounts& pool);
   [[nodiscard]] StateCounts counts_of(const core::HeldCells& cells) const;
+  /// Counts as sinks are told them. Until requests follow courses, what is counted here is places of tokens; where
+  /// something lies beside each token (scales), a live place is told as bytes of two states.
+  [[nodiscard]] StateCounts told(const StateCounts& counts) const;
+  /// Counts as kept here in a quantum.
+  [[nodiscard]] std::int64_t own_quantum() const;
   void set_courses();
   void check() const;
 
@@ -165,7 +170,7 @@ class Ledger final : public core::Observer {
   core::MemoryLayout layout_;
   core::KeepRule keep_;
   std::vector<LedgerSink*> sinks_;
-  StateCounts cells_{};
+  StateCounts cells_{};  ///< see told()
   EvictionCounts evictions_;
   SimTime told_until_{};
   SimTime end_{};

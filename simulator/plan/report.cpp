@@ -4,6 +4,7 @@
 
 #include "simulator/base/check.h"
 #include "simulator/base/version.h"
+#include "simulator/plan/summary.h"
 
 namespace kvplan::plan {
 namespace {
@@ -80,6 +81,23 @@ void write_memory(JsonWriter& json, std::int64_t capacity_bytes, const std::opti
   states("bytes",
          optional(memory.has_value(), [](const MemorySummary& m, std::size_t s) { return m.peak_bytes[s]; }));
   json.end_object().end_object();
+}
+
+void write_deployment(JsonWriter& json, const RunResult& r) {
+  json.key("deployment").begin_object();
+  json.member("tensor_parallel", r.ranks.tensor_ranks).member("pipeline_parallel", r.ranks.stages);
+  json.member("stage", r.ranks.stage).member("token_bytes", r.ranks.token_bytes);
+  json.member("all_token_bytes", r.ranks.all_token_bytes);
+  json.member("replicated_token_bytes", r.ranks.replicated_token_bytes);
+  json.member("replicated_mean_bytes", replicated_mean_bytes(r));
+  json.member("replicated_peak_bytes", replicated_peak_bytes(r));
+  json.key("derivation").begin_array();
+  for (const model::PoolItem& item : r.derivation) {
+    json.begin_object().member("name", item.name).member("part", model::pool_part_name(item.part));
+    json.member("bytes", item.bytes).member("mark", model::mark_name(item.mark));
+    json.member("source", item.source).end_object();
+  }
+  json.end_array().end_object();
 }
 
 void write_replicas(JsonWriter& json, const RunResult& r) {
@@ -173,6 +191,7 @@ void write_report(JsonWriter& json, const RunResult& r) {
       .member("output_tokens_per_s", r.output_tokens_per_s)
       .end_object();
   write_memory(json, r.capacity_bytes, r.memory);
+  write_deployment(json, r);
   json.key("evictions").begin_object();
   json.member("tokens", r.evicted_tokens).member("blocks_freed", r.evicted_blocks);
   json.member("hole_bytes_peak", r.hole_bytes_peak);

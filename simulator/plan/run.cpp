@@ -75,10 +75,15 @@ struct Setup {
   std::vector<std::vector<RequestId>> shares;
 };
 
+policies::PoolSize pool_of(const Setup& setup) {
+  const auto& derived = setup.tokens.placed.pool;
+  return derived ? policies::PoolSize{.bytes = derived->rank().pool_bytes} : setup.scenario.pool;
+}
+
 Result<std::unique_ptr<core::Allocator>> make_allocator(const Setup& setup) {
   const Scenario& s = setup.scenario;
   const policies::AllocatorRequest request{.workload = &setup.workload,
-                                           .pool = s.pool,
+                                           .pool = pool_of(setup),
                                            .token_bytes = setup.tokens.token_bytes(),
                                            .cells_per_token = setup.tokens.units.per_token,
                                            .metadata_bytes = setup.tokens.units.metadata_bytes,
@@ -200,7 +205,12 @@ Result<Setup> prepare(const Scenario& scenario, const traces::Trace& trace, cons
   KVPLAN_TRY(setup.workload, build_workload(trace, scenario.rate_scale, scenario.limit));
   if (!scenario.finds_prefixes()) setup.workload.prefix = nullptr;
   KVPLAN_TRY(setup.latency,
-             policies::latency_entry(scenario.latency).make(scenario.latency, setup.tokens.model));
+             policies::latency_entry(scenario.latency)
+                 .make(scenario.latency, {.model = setup.tokens.model,
+                                          .tensor_ranks = scenario.deployment.tensor_ranks,
+                                          .stages = scenario.deployment.stages,
+                                          .token_bytes = setup.tokens.placed.step_token_bytes,
+                                          .weight_bits = scenario.deployment.bits_of(setup.tokens.model)}));
   KVPLAN_TRY(const LoopCounts loops, close_loops(trace, policies::session_rule(scenario.sessions),
                                                  scenario.rate_scale, setup.workload));
   for (std::string& sentence : describe(loops)) result.assumptions.push_back(std::move(sentence));
@@ -229,7 +239,8 @@ void note_assumptions(const Scenario& scenario, RunResult& result) {
   result.assumptions.emplace_back("Output lengths are those of the trace, whatever the policy keeps.");
   if (scenario.origin("memory.pool_bytes") == Origin::kDefault && scenario.pool.bytes >= 0)
     result.assumptions.emplace_back(
-        "memory.pool_bytes is a default, not derived from a device: give the pool you have.");
+        "memory.pool_bytes is a default, not derived from a device: give deployment.device, or the pool you "
+        "have.");
   const std::string_view step_times = policies::latency_entry(scenario.latency).assumption;
   if (!step_times.empty()) result.assumptions.emplace_back(step_times);
 }
@@ -405,6 +416,8 @@ Result<RunResult> run_scenario(const Scenario& scenario, const traces::Trace& tr
     result.placement.delay_fraction = static_cast<double>(result.placement.delay.count) /
                                       static_cast<double>(result.makespan.count) /
                                       static_cast<double>(replicas);
+  result.ranks = setup.tokens.placed.bytes;
+  if (setup.tokens.placed.pool) result.derivation = setup.tokens.placed.pool->items;
   if (!setup.tokens.recordings.empty()) result.coverage = coverage_of(setup, outcomes, result);
   sum_replicas(result);
   return result;

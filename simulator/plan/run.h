@@ -79,6 +79,9 @@ struct RunResult {
   std::optional<double> requests_per_s, output_tokens_per_s;
   std::int64_t capacity_bytes{0};
   std::optional<MemorySummary> memory;
+  std::vector<model::PoolItem>
+      derivation;   ///< of the pool, a device's memory item by item; empty where it was given
+  RankBytes ranks;  ///< of a replica
   std::int64_t evicted_tokens{0}, evicted_blocks{0}, hole_bytes_peak{0};
   PlacementSummary placement;
   std::optional<Coverage> coverage;                       ///< where the policy is replayed

@@ -8,7 +8,11 @@
 #include "simulator/base/check.h"
 #include "simulator/base/number_input.h"
 #include "simulator/base/suggest.h"
+#include "simulator/model/footprint.h"
+#include "simulator/model/kv_format.h"
+#include "simulator/model/pool_rule.h"
 #include "simulator/modelfile/catalogue.h"
+#include "simulator/modelfile/device_catalogue.h"
 #include "simulator/policies/engines.h"
 #include "simulator/policies/latencies.h"
 #include "simulator/policies/routers.h"
@@ -21,7 +25,17 @@ constexpr std::int64_t kMost = std::int64_t{1} << 62;
 
 constexpr std::string_view kModelOfRecordings = "recording";
 
-constexpr std::array<Field, 22> kFields{{
+/// A rank's memory of one kind that somebody knows; more than any device has.
+constexpr Field known_bytes(std::string_view path, std::string_view help) {
+  return {.path = path,
+          .help = help,
+          .kind = FieldKind::kInteger,
+          .unit = Unit::kBytes,
+          .low = 0,
+          .high = std::int64_t{1} << 50};
+}
+
+constexpr std::array<Field, 33> kFields{{
     {.path = "workload.trace", .help = "Trace file: a .kvt or any importable file"},
     {.path = "workload.format", .help = "Importer of the trace's file, instead of what its content says"},
     {.path = "workload.map",
@@ -57,6 +71,50 @@ constexpr std::array<Field, 22> kFields{{
          "Name of the served model, or path of a Hugging Face config.json; \"recording\" takes the shape of "
          "workload.attention",
      .fallback = "llama-3-8b"},
+    {.path = "format",
+     .help = "In how many bytes the cache keeps keys and values; none is another name of native",
+     .kind = FieldKind::kComponent,
+     .fallback = "native",
+     .family = "format"},
+    {.path = "deployment.device",
+     .help =
+         "Device of every rank (kvplan list device): its memory decides the pool where none is given, its "
+         "bandwidth and FLOP/s the roofline"},
+    {.path = "deployment.tp",
+     .help = "Tensor-parallel ranks: each has a share of the heads",
+     .kind = FieldKind::kInteger,
+     .fallback = "1",
+     .low = 1,
+     .high = model::kMostRanks},
+    {.path = "deployment.pp",
+     .help = "Pipeline stages: each has some of the layers",
+     .kind = FieldKind::kInteger,
+     .fallback = "1",
+     .low = 1,
+     .high = 4096},
+    {.path = "deployment.pool_rule",
+     .help = "How the engine decides what the KV cache gets of a device's memory",
+     .kind = FieldKind::kComponent,
+     .fallback = "vllm-v1",
+     .family = "pool-rule"},
+    {.path = "deployment.weight_bits",
+     .help = "Bits of a weight; without it as many as the model's elements have, scales are not counted",
+     .kind = FieldKind::kInteger,
+     .low = 1,
+     .high = 64},
+    known_bytes("deployment.weights_bytes",
+                "Weights of a rank as loaded, instead of the model's parameters times their bits"),
+    known_bytes("deployment.activation_bytes",
+                "Peak of the engine's own memory in a step, weights aside; without it assumed by the limits "
+                "of a step"),
+    known_bytes("deployment.workspace_bytes",
+                "What libraries take beside that while the engine loads and profiles; without it 128 MiB are "
+                "assumed"),
+    known_bytes(
+        "deployment.context_bytes",
+        "Taken before anything is loaded: device context, communication; without it 512 MiB are assumed"),
+    known_bytes("deployment.graph_bytes",
+                "Graphs that are captured after the pool is made; without it 512 MiB are assumed"),
     {.path = "seed",
      .help = "Seed of what a run draws by chance; today that is nothing",
      .kind = FieldKind::kInteger,
@@ -128,8 +186,8 @@ constexpr std::array<Field, 22> kFields{{
      .unit = Unit::kSeconds},
 }};
 
-constexpr std::array<std::string_view, 6> kFamilies{"sessions", "allocator", "engine",
-                                                    "latency",  "router",    "eviction"};
+constexpr std::array<std::string_view, 8> kFamilies{"sessions", "allocator", "engine", "latency",
+                                                    "router",   "eviction",  "format", "pool-rule"};
 
 std::size_t field_index(std::string_view path) {
   for (std::size_t i = 0; i < kFields.size(); ++i)
@@ -267,6 +325,7 @@ Status apply(const Setting& setting, Scenario& scenario, Places& places) {
   if (!place.value().param.empty()) text = with_param(scenario.texts[i], place.value().param, text);
   // "none" takes a default away: no eviction, no limit, no target.
   if (text == "none" && kFields[i].path == "eviction") text = "full";
+  if (text == "none" && kFields[i].path == "format") text = "native";
   if (text == "none" && kFields[i].fallback.empty() && kFields[i].kind != FieldKind::kText) {
     scenario.texts[i].clear();
     scenario.origins[i] = setting.origin;
@@ -305,13 +364,15 @@ Status choose_pool(Scenario& s, const Places& places) {
         .at_file(last->file)
         .at_line(last->line)
         .at_field("memory");
-  if (count == 1 && s.origins[field_index(kPools[0])] == Origin::kDefault)
+  s.derives_pool = count == 0 && !s.text("deployment.device").empty();
+  if ((count == 1 || s.derives_pool) && s.origins[field_index(kPools[0])] == Origin::kDefault)
     s.texts[field_index(kPools[0])].clear();
   s.pool = {.bytes = integer_of(s, kPools[0]).value_or(-1),
             .tokens = integer_of(s, kPools[1]).value_or(-1),
             .blocks = integer_of(s, kPools[2]).value_or(-1)};
-  if (s.pool.bytes < 0 && s.pool.tokens < 0 && s.pool.blocks < 0)
-    return bad_input("give memory.pool_bytes, memory.pool_tokens or memory.pool_blocks").at_field("memory");
+  if (s.pool.bytes < 0 && s.pool.tokens < 0 && s.pool.blocks < 0 && !s.derives_pool)
+    return bad_input("give deployment.device, memory.pool_bytes, memory.pool_tokens or memory.pool_blocks")
+        .at_field("memory");
   return Done{};
 }
 
@@ -340,6 +401,45 @@ Status choose_model(Scenario& s) {
     return Done{};
   }
   KVPLAN_TRY(s.model, model::find_model(s.texts[field]));
+  return Done{};
+}
+
+/// The device, known by its own name from here on, and everything that its memory is divided by.
+Status choose_deployment(Scenario& s) {
+  model::Deployment& d = s.deployment;
+  if (std::string& name = s.texts[field_index("deployment.device")]; !name.empty()) {
+    KVPLAN_TRY(d.device, model::find_device(name));
+    name = d.device->name;
+  }
+  d.tensor_ranks = integer_of(s, "deployment.tp").value_or(1);
+  d.stages = integer_of(s, "deployment.pp").value_or(1);
+  KVPLAN_TRY(d.format, parse_component(s.text("format"), "format", family_descriptors("format")));
+  KVPLAN_TRY(d.pool_rule,
+             parse_component(s.text("deployment.pool_rule"), "pool-rule", family_descriptors("pool-rule")));
+  d.weight_bits = integer_of(s, "deployment.weight_bits");
+  d.weights_bytes = integer_of(s, "deployment.weights_bytes");
+  d.activation_bytes = integer_of(s, "deployment.activation_bytes");
+  d.workspace_bytes = integer_of(s, "deployment.workspace_bytes");
+  d.context_bytes = integer_of(s, "deployment.context_bytes");
+  d.graph_bytes = integer_of(s, "deployment.graph_bytes");
+  const core::SchedulerParams limits = policies::scheduler_params(s.engine);
+  d.step_tokens = limits.token_budget;
+  d.step_requests = limits.max_seqs;
+  d.max_model_len = limits.max_model_len;
+  return Done{};
+}
+
+/// What the roofline is not told, it takes from the device.
+Status choose_rates(Scenario& s) {
+  if (s.deployment.device == nullptr || s.latency.name() != "roofline") return Done{};
+  const std::size_t field = field_index("latency");
+  for (const auto& [param, figure] : {std::pair{"flops", model::DeviceFigure::kBf16Flops},
+                                      std::pair{"bandwidth", model::DeviceFigure::kBandwidth}}) {
+    if (s.param_origin(field, param) == Origin::kGiven) continue;
+    s.texts[field] = with_param(s.texts[field], param, std::to_string(s.deployment.device->at(figure).value));
+  }
+  KVPLAN_TRY(s.latency, parse_component(s.texts[field], "latency", family_descriptors("latency")));
+  s.texts[field] = s.latency.to_string();
   return Done{};
 }
 
@@ -387,6 +487,8 @@ Catalogue family_descriptors(std::string_view family) {
   if (family == "latency") return policies::latency_descriptors();
   if (family == "router") return policies::router_descriptors();
   if (family == "eviction") return attention::policy_descriptors();
+  if (family == "format") return model::format_descriptors();
+  if (family == "pool-rule") return model::pool_rule_descriptors();
   return {};
 }
 
@@ -461,6 +563,9 @@ Result<Scenario> resolve(std::span<const Setting> settings) {
   KVPLAN_TRY(s.engine, component("engine", "engine"));
   KVPLAN_TRY(s.latency, component("latency", "latency"));
   KVPLAN_TRY(s.router, component("fleet.router", "router"));
+  if (const Status deployment = choose_deployment(s); !deployment.ok())
+    return placed(deployment.error(), places[field_index("deployment.device")]);
+  KVPLAN_TRY_DO(choose_rates(s));
   if (const Status eviction = choose_eviction(s); !eviction.ok())
     return placed(eviction.error(), places[field_index("eviction")]);
   if (const Status model = choose_model(s); !model.ok())

@@ -18,6 +18,7 @@
 #include "simulator/base/result.h"
 #include "simulator/core/engine.h"
 #include "simulator/model/model_shape.h"
+#include "simulator/model/pool.h"
 #include "simulator/plan/workload_builder.h"
 #include "simulator/policies/allocators.h"
 #include "traces/record/import_options.h"
@@ -39,7 +40,8 @@ struct Field {
 
 /// All paths, in the order in which a resolved scenario is printed.
 std::span<const Field> scenario_fields();
-/// Descriptors of one family: "sessions", "allocator", "engine", "latency", "router", "eviction".
+/// Descriptors of one family: "sessions", "allocator", "engine", "latency", "router", "eviction", "format",
+/// "pool-rule".
 Catalogue family_descriptors(std::string_view family);
 /// All families, in the order of `list`.
 std::span<const std::string_view> families();
@@ -82,6 +84,8 @@ struct Scenario {
   std::vector<std::string> attention;       ///< paths of workload.attention
   const model::ModelShape* model{nullptr};  ///< null: that of model_file, or else of the recordings
   std::string model_file;                   ///< path of a config.json; read when it is run
+  model::Deployment deployment;
+  bool derives_pool{false};  ///< from the deployment and the model, when it is run; `pool` is empty then
   policies::PoolSize pool;
   Choice allocator, engine, latency, router;
   std::optional<Choice> eviction;

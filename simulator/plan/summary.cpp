@@ -119,6 +119,20 @@ MemorySummary summarize_memory(const core::MemoryLayout& layout, const std::arra
   return m;
 }
 
+std::optional<double> replicated_mean_bytes(const RunResult& r) {
+  if (!r.memory || !r.memory->timed) return std::nullopt;
+  const double tokens = r.memory->mean_bytes[index(observe::State::kLive)] /
+                        static_cast<double>(r.ranks.token_bytes - r.ranks.scale_bytes);
+  return tokens * static_cast<double>(r.ranks.replicated_token_bytes);
+}
+
+std::optional<std::int64_t> replicated_peak_bytes(const RunResult& r) {
+  if (!r.memory) return std::nullopt;
+  const Wide live = r.memory->peak_bytes[index(observe::State::kLive)];
+  return static_cast<std::int64_t>(live * r.ranks.replicated_token_bytes /
+                                   (r.ranks.token_bytes - r.ranks.scale_bytes));
+}
+
 void sum_replicas(RunResult& result) {
   const bool timed = result.makespan.count > 0;
   if (timed) {

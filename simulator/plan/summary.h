@@ -1,6 +1,7 @@
 // The arithmetic between observers and a result: latency statistics, memory means, sums over replicas.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "simulator/observe/integral.h"
@@ -20,6 +21,11 @@ MemorySummary summarize_memory(const core::MemoryLayout& layout,
 
 /// Memory, batch and throughput of the fleet from those of its replicas and the makespan.
 void sum_replicas(RunResult& result);
+
+/// Bytes of live tokens that tensor parallelism stores again, on all ranks together: beside the states. Absent where no
+/// time passed, or nothing ran.
+std::optional<double> replicated_mean_bytes(const RunResult& result);
+std::optional<std::int64_t> replicated_peak_bytes(const RunResult& result);
 
 /// When a replica's available memory, batch or holes changed: after each pass, and where it falls idle.
 class ChangeLog final : public observe::LedgerSink {

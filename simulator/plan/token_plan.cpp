@@ -94,6 +94,24 @@ Result<model::ModelShape> named_model(const Scenario& s, const ModelOpener& open
   return shape;
 }
 
+/// Scales of the format lie beside the cells that the policy tells apart. What a policy decides by layer or head, it
+/// decides on whole models: ranks that kept different tokens would not be alike.
+Status add_scales(TokenPlan& plan) {
+  const RankBytes& bytes = plan.placed.bytes;
+  const std::int64_t cells = plan.units.per_token;
+  if (cells > 1 && bytes.ranks() > 1)
+    return bad_input("expected one rank (deployment.tp=1, deployment.pp=1), since \"" +
+                     std::string(plan.policy->choice.name()) + "\" keeps other tokens in each layer or head")
+        .at_field("deployment");
+  if (bytes.scale_bytes % cells != 0 || (bytes.token_bytes - bytes.scale_bytes) % cells != 0)
+    return bad_input("expected a format whose " + std::to_string(bytes.token_bytes) +
+                     " bytes a token are the same for each of the " + std::to_string(cells) +
+                     " cells that the policy tells apart")
+        .at_field("format");
+  plan.units.metadata_bytes += bytes.scale_bytes / cells;
+  return Done{};
+}
+
 }  // namespace
 
 Result<TokenPlan> make_token_plan(const Scenario& s, const RecordingOpener& open,
@@ -122,10 +140,13 @@ Result<TokenPlan> make_token_plan(const Scenario& s, const RecordingOpener& open
     warnings.push_back("workload.attention drives no request: what eviction=" +
                        std::string(s.eviction ? s.eviction->name() : "full") +
                        " keeps does not depend on attention.");
-  if (!plan.policy) return plan;
-  plan.placement =
-      s.eviction->text("placement") == "reuse" ? core::Placement::kReuse : core::Placement::kHoles;
-  plan.units = attention::cell_units(*plan.policy, plan.model.layers, plan.model.kv_heads);
+  KVPLAN_TRY(plan.placed, place_model(s, plan.model, warnings, assumptions));
+  if (plan.policy) {
+    plan.placement =
+        s.eviction->text("placement") == "reuse" ? core::Placement::kReuse : core::Placement::kHoles;
+    plan.units = attention::cell_units(*plan.policy, plan.model.layers, plan.model.kv_heads);
+  }
+  KVPLAN_TRY_DO(add_scales(plan));
   if (!replayed) return plan;
   for (const Recorded& recorded : recordings) KVPLAN_TRY_DO(check_shape(recorded, plan.model, *plan.policy));
   plan.recordings = std::move(recordings);

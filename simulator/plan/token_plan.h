@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "simulator/attention/drops.h"
+#include "simulator/plan/deployment.h"
 #include "simulator/plan/scenario.h"
 
 namespace kvplan::plan {
@@ -35,13 +36,14 @@ struct Recorded {
 
 struct TokenPlan {
   model::ModelShape model;
-  attention::CellUnits units;                     ///< of one token
+  Placement placed;            ///< of the model on its ranks
+  attention::CellUnits units;  ///< of one token; scales of the format are in their metadata
   std::optional<attention::PolicyChoice> policy;  ///< set: requests follow courses
   core::Placement placement{core::Placement::kHoles};
   std::vector<Recorded> recordings;  ///< not empty: the policy is replayed on them
 
   [[nodiscard]] std::int64_t token_bytes() const {
-    return model.kv_token_bytes() + units.per_token * units.metadata_bytes;
+    return placed.bytes.token_bytes - placed.bytes.scale_bytes + units.per_token * units.metadata_bytes;
   }
 };
 

@@ -12,10 +12,23 @@
 
 namespace kvplan::policies {
 
+/// What a step works on. Ranks of a stage share its work evenly; a step passes the stages one after the other.
+struct LatencyRequest {
+  const model::ModelShape& model;
+  std::int64_t tensor_ranks{1}, stages{1};
+  std::int64_t token_bytes{0};  ///< keys and values of a token, on one rank of each stage together
+  std::int64_t weight_bits{16};
+
+  /// On one rank, in the model's own elements.
+  static LatencyRequest one_rank(const model::ModelShape& model) {
+    return {.model = model, .token_bytes = model.kv_token_bytes(), .weight_bits = 8 * model.element_bytes};
+  }
+};
+
 struct LatencyEntry {
   Descriptor descriptor;
   /// Errors: coefficients that do not fit once rounded to ticks; a model that does not say what is needed of it.
-  Result<std::unique_ptr<core::LatencyModel>> (*make)(const Choice&, const model::ModelShape&);
+  Result<std::unique_ptr<core::LatencyModel>> (*make)(const Choice&, const LatencyRequest&);
   /// A sentence for the report where the model assumes what nobody measured; else empty.
   std::string_view assumption{};
 };

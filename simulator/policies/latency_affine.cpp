@@ -40,7 +40,7 @@ constexpr std::array<Param, 3> kParams{
     coefficient("context_ns", "Time per token of context that the step reads", "50"),
 };
 
-Result<std::unique_ptr<core::LatencyModel>> make(const Choice& choice, const model::ModelShape& /*shape*/) {
+Result<std::unique_ptr<core::LatencyModel>> make(const Choice& choice, const LatencyRequest& /*shape*/) {
   // Rounded once to ticks of 2^-10 ns, halves up.
   const auto ticks = [&](std::string_view name) {
     return decimal_times_power_of_two(choice.text(name), 10).value_or(-1);

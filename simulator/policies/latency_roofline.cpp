@@ -1,4 +1,5 @@
-// A step lasts overhead + the longer of computing and reading, on one device that holds the whole model
+// A step lasts overhead + the longer of computing and reading, on one device that holds the whole model, or on the
+// ranks that share it (a rank's share of the work; what they send each other is not counted)
 // (Williams, Waterman, Patterson, CACM 2009; applied to transformer inference as in Yuan et al., arXiv
 // 2402.16363):
 //   computing: 2 x weights per token, and 2 x query heads x (key + value size) x layers per query-key pair, over
@@ -10,6 +11,7 @@
 #include <array>
 #include <cmath>
 
+#include "simulator/model/ranks.h"
 #include "simulator/policies/affine_ticks.h"
 #include "simulator/policies/latencies.h"
 
@@ -88,20 +90,25 @@ constexpr std::array<Param, 5> kParams{{
      .high = 1e12},
 }};
 
-Result<std::unique_ptr<core::LatencyModel>> make(const Choice& choice, const model::ModelShape& shape) {
+Result<std::unique_ptr<core::LatencyModel>> make(const Choice& choice, const LatencyRequest& request) {
   constexpr double kTicksPerSecond = 1e9 * static_cast<double>(kTicksPerNs);
   const auto ticks = [&](double amount, double per_second) {
     return std::llround(amount / per_second * kTicksPerSecond);
   };
   const double flops = choice.decimal("flops") * choice.decimal("compute_efficiency");
   const double bytes = choice.decimal("bandwidth") * choice.decimal("memory_efficiency");
-  KVPLAN_TRY(const model::WeightCounts counts, shape.weights());
-  const auto multiplied = static_cast<double>(counts.multiplied);
-  const auto read_weights = static_cast<double>(counts.read);
-  const auto pair_flops = static_cast<double>(shape.pair_flops());
-  const auto token_bytes = static_cast<double>(shape.kv_token_bytes());
+  const model::ModelShape& shape = request.model;
+  KVPLAN_TRY(const auto weights, model::weights_of_stages(shape, request.tensor_ranks, request.stages));
+  double multiplied = 0, read_weights = 0;
+  for (const model::WeightCounts& stage : weights) {
+    multiplied += static_cast<double>(stage.multiplied);
+    read_weights += static_cast<double>(stage.read);
+  }
+  const double pair_flops =
+      static_cast<double>(shape.pair_flops()) / static_cast<double>(request.tensor_ranks);
+  const auto token_bytes = static_cast<double>(request.token_bytes);
   const AffineTicks compute{0, ticks(2 * multiplied, flops), 0, ticks(pair_flops, flops)};
-  const AffineTicks read{ticks(read_weights * static_cast<double>(shape.element_bytes), bytes),
+  const AffineTicks read{ticks(read_weights * static_cast<double>(request.weight_bits) / 8, bytes),
                          ticks(token_bytes, bytes), ticks(token_bytes, bytes), 0};
   const auto overhead = decimal_times_power_of_two(choice.text("overhead_ns"), 10);
   if (!overhead) return bad_input("expected a plain decimal number").at_field("roofline:overhead_ns");

@@ -1,5 +1,6 @@
 #include "simulator/report/content.h"
 
+#include "simulator/plan/summary.h"
 #include "simulator/report/number_text.h"
 
 namespace kvplan::report {
@@ -108,6 +109,20 @@ Table memory_table(const RunResult& r) {
   return table;
 }
 
+Table rank_table(const RunResult& r) {
+  Table table{.title = "Ranks", .columns = {""}, .rows = {}};
+  const auto row = [&](const char* label, std::string text) {
+    table.rows.push_back({.label = label, .cells = {std::move(text)}});
+  };
+  row("tensor parallel", grouped(r.ranks.tensor_ranks));
+  row("pipeline stages", grouped(r.ranks.stages));
+  row("bytes a token on a rank", grouped(r.ranks.token_bytes));
+  row("on all ranks", grouped(r.ranks.all_token_bytes));
+  row("of it stored again", grouped(r.ranks.replicated_token_bytes));
+  row("live bytes stored again, mean", or_none(plan::replicated_mean_bytes(r), bytes_text));
+  return table;
+}
+
 Table eviction_table(const RunResult& r) {
   Table table{.title = "Eviction", .columns = {""}, .rows = {}};
   table.rows.push_back({.label = "tokens dropped", .cells = {grouped(r.evicted_tokens)}});
@@ -156,6 +171,23 @@ Table replica_table(const RunResult& r) {
 
 }  // namespace
 
+Table derivation_table(const std::vector<model::PoolItem>& items, std::string title) {
+  Table table{.title = std::move(title), .columns = {"", "bytes"}, .rows = {}};
+  for (const model::PoolItem& item : items) {
+    const bool within = item.part == model::PoolPart::kWithin;
+    const bool taken = item.part == model::PoolPart::kTaken;
+    std::string note(model::mark_name(item.mark));
+    if (!item.source.empty()) note += ": " + item.source;
+    table.rows.push_back({.label = (within  ? "  in it "
+                                    : taken ? "- "
+                                            : "") +
+                                   item.name,
+                          .cells = {bytes_text(static_cast<double>(item.bytes)), grouped(item.bytes)},
+                          .note = std::move(note)});
+  }
+  return table;
+}
+
 std::string_view state_words(observe::State state) {
   switch (state) {
     case observe::State::kMetadata:
@@ -189,6 +221,9 @@ Content run_content(const RunResult& r) {
                   (r.scenario.replicas == 1 ? "one replica" : grouped(r.scenario.replicas) + " replicas");
   content.scenario = scenario_table(r.scenario);
   content.tables = {requests_table(r), latency_table(r), throughput_table(r), memory_table(r)};
+  if (!r.derivation.empty())
+    content.tables.push_back(derivation_table(r.derivation, "Where the pool comes from"));
+  if (r.ranks.ranks() > 1) content.tables.push_back(rank_table(r));
   if (r.scenario.eviction) content.tables.push_back(eviction_table(r));
   if (r.placement.any()) content.tables.push_back(placement_table(r));
   if (r.replicas.size() > 1) content.tables.push_back(replica_table(r));

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "simulator/model/pool.h"
 #include "simulator/plan/run.h"
 
 namespace kvplan::report {
@@ -30,6 +31,9 @@ struct Content {
   std::vector<std::string> warnings, assumptions;
   std::vector<std::string> meaning;
 };
+
+/// How a pool follows from a device's memory, line by line.
+Table derivation_table(const std::vector<model::PoolItem>& items, std::string title);
 
 Content run_content(const plan::RunResult& result);
 

@@ -34,7 +34,8 @@ TEST(LatencyConformance, SeriesGiveEachStepItsOwnDuration) {
       const std::string text = drawn(entry->descriptor, random);
       SCOPED_TRACE(text + " seed " + std::to_string(seed));
       const Choice choice = parse_component(text, "latency", policies::latency_descriptors()).value();
-      const auto made = entry->make(choice, model::models()[random.below(model::models().size())]);
+      const auto made = entry->make(
+          choice, policies::LatencyRequest::one_rank(model::models()[random.below(model::models().size())]));
       if (!made.ok()) continue;  // coefficients beyond ticks: an error, not a series
       const core::LatencyModel& latency = *made.value();
       core::StepLoad load;
@@ -59,6 +60,35 @@ TEST(LatencyConformance, SeriesGiveEachStepItsOwnDuration) {
     std::printf("%s: %lld series end before they had to\n", std::string(entry->descriptor.name).c_str(),
                 static_cast<long long>(cut_series));
   }
+}
+
+TEST(Roofline, RanksShareTheWork) {
+  const Choice choice =
+      parse_component("roofline:overhead_ns=0", "latency", policies::latency_descriptors()).value();
+  const auto& entry = policies::latency_entry(choice);
+  const model::ModelShape& shape = *model::find_model("llama-2-7b").value();
+  const auto ticks = [&](std::int64_t ranks, std::int64_t stages, std::int64_t weight_bits,
+                         const core::StepLoad& load) {
+    policies::LatencyRequest request = policies::LatencyRequest::one_rank(shape);
+    request.tensor_ranks = ranks;
+    request.stages = stages;
+    request.weight_bits = weight_bits;
+    request.token_bytes /= ranks;  // 32 KV heads
+    return static_cast<double>(entry.make(choice, request).value()->step(load).count);
+  };
+  const core::StepLoad decode{.requests = 1, .tokens = 1, .context_tokens = 1000, .attention_pairs = 1001};
+  const core::StepLoad prompt{
+      .requests = 1, .tokens = 8000, .context_tokens = 0, .attention_pairs = 8000LL * 8001 / 2};
+  // Norms are whole on every rank, all else is divided.
+  for (const core::StepLoad& load : {decode, prompt}) {
+    EXPECT_NEAR(ticks(8, 1, 16, load) * 8 / ticks(1, 1, 16, load), 1, 1e-3);
+    EXPECT_EQ(ticks(1, 4, 16, load), ticks(1, 1, 16, load)) << "stages one after the other";
+  }
+  // By hand, H100: weights but the input embedding in two bytes, 1001 tokens of 512 KiB, at 80 % of 3.35e12 bytes/s.
+  const double bytes = 2.0 * (6738415616.0 - 32000.0 * 4096) + 1001 * 524288.0;
+  EXPECT_NEAR(ticks(1, 1, 16, decode), bytes / (0.8 * 3.35e12) * 1e9 * 1024, 1100);
+  EXPECT_LT(ticks(1, 1, 8, decode), 0.55 * ticks(1, 1, 16, decode));
+  EXPECT_EQ(ticks(1, 1, 8, prompt), ticks(1, 1, 16, prompt)) << "computing";
 }
 
 }  // namespace

@@ -57,9 +57,10 @@ std::string diary(const core::Workload& workload, std::int64_t blocks, bool naiv
   const Choice affine =
       parse_component("affine:base_ns=1,token_ns=0,context_ns=0", "latency", policies::latency_descriptors())
           .value();
-  const auto latency = policies::latency_entry(affine)
-                           .make(affine, *model::find_model("llama-2-7b").value())
-                           .value();  // 1024 ticks a step
+  const auto latency =
+      policies::latency_entry(affine)
+          .make(affine, policies::LatencyRequest::one_rank(*model::find_model("llama-2-7b").value()))
+          .value();  // 1024 ticks a step
   Diary text(stretches);
   observe::Ledger ledger(workload, allocator->layout(), {}, {});
   const std::array<core::Observer*, 2> observers{&ledger, &text};

@@ -178,9 +178,11 @@ inline std::unique_ptr<RandomCase> draw_case(std::uint64_t seed) {
                              "e13,bandwidth=" + std::to_string(random.between(1, 80)) +
                              "e12,overhead_ns=" + std::to_string(random.below(100));
     const Choice roofline = parse_component(roof, "latency", policies::latency_descriptors()).value();
-    c.latency = policies::latency_entry(roofline).make(roofline, shape).value();
+    c.latency =
+        policies::latency_entry(roofline).make(roofline, policies::LatencyRequest::one_rank(shape)).value();
   } else {
-    c.latency = policies::latency_entry(latency).make(latency, shape).value();
+    c.latency =
+        policies::latency_entry(latency).make(latency, policies::LatencyRequest::one_rank(shape)).value();
   }
   draw_turns(seed, c.workload);
   return result;

@@ -196,8 +196,10 @@ TEST(ReportJson, WhatIsNoReport) {
   EXPECT_EQ(json_error("\"warnings\": [", "\"warnings\": [3"), "file: warnings: expected a text");
   EXPECT_EQ(json_error("\"warnings\": []", "\"warnings\": {}"), "file: warnings: expected an array");
   EXPECT_EQ(json_error("\"requests\": {", "\"requests\": 5, \"x\": {"), "file: requests: expected an object");
-  EXPECT_EQ(json_error("\"name\": \"vllm-v1\"", "\"name\": \"vllm-v2\"").substr(0, 70),
-            "file: scenario.engine: vllm-v2: unknown engine \"vllm-v2\"; did you mean");
+  EXPECT_EQ(
+      json_error("\"engine\": {\n      \"name\": \"vllm-v1\"", "\"engine\": {\n      \"name\": \"vllm-v2\"")
+          .substr(0, 70),
+      "file: scenario.engine: vllm-v2: unknown engine \"vllm-v2\"; did you mean");
   EXPECT_EQ(json_error("\"scenario\"", "\"scene\""), "file: scene: no key of a report");
   const std::string json = plan::report_json(run(cases()[0]));
   EXPECT_EQ(testing::error_of(DocumentKind::kReport, json + "{}"), "file: expected nothing after the object");

@@ -1,0 +1,164 @@
+// kvplan pool: the KV pool that a device has room for beside a model, item by item, without a run.
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <utility>
+
+#include "simulator/base/json_writer.h"
+#include "simulator/base/version.h"
+#include "simulator/cli/command.h"
+#include "simulator/cli/number_option.h"
+#include "simulator/cli/outputs.h"
+#include "simulator/cli/progress.h"
+#include "simulator/io/model_file.h"
+#include "simulator/model/footprint.h"
+#include "simulator/plan/deployment.h"
+#include "simulator/report/content.h"
+#include "simulator/report/number_text.h"
+#include "simulator/report/text.h"
+
+namespace kvplan::cli {
+namespace {
+
+using report::grouped;
+
+struct PoolOptions {
+  std::string model, device, format, json;
+  std::vector<std::string> sets;
+  std::int64_t tensor_ranks{1}, stages{1}, block_tokens{16};
+};
+
+struct Answer {
+  plan::Scenario scenario;
+  plan::Placement placed;
+
+  [[nodiscard]] const model::Pool& pool() const { return *placed.pool; }
+};
+
+std::int64_t usable_blocks(const model::Pool& pool, std::int64_t block_tokens) {
+  return std::max<std::int64_t>(pool.blocks(block_tokens) - (pool.null_block ? 1 : 0), 0);
+}
+
+/// As engines print it: blocks over those of a request of max_model_len.
+double concurrency(const Answer& answer, std::int64_t block_tokens) {
+  const std::int64_t each = ceil_div(answer.scenario.deployment.max_model_len, block_tokens);
+  return static_cast<double>(answer.pool().blocks(block_tokens)) / static_cast<double>(each);
+}
+
+std::string answer_json(const PoolOptions& options, const Answer& answer,
+                        const std::vector<std::string>& warnings) {
+  const plan::Scenario& s = answer.scenario;
+  const plan::RankBytes& bytes = answer.placed.bytes;
+  const model::Pool& pool = answer.pool();
+  JsonWriter json;
+  json.begin_object().member("model", s.text("model")).member("device", s.deployment.device->name);
+  json.member("pool_rule", s.text("deployment.pool_rule")).member("format", s.text("format"));
+  json.member("tensor_parallel", bytes.tensor_ranks).member("pipeline_parallel", bytes.stages);
+  json.member("pool_bytes", pool.rank().pool_bytes).member("token_bytes", bytes.token_bytes);
+  json.member("all_token_bytes", bytes.all_token_bytes);
+  json.member("replicated_token_bytes", bytes.replicated_token_bytes);
+  json.member("block_tokens", options.block_tokens).member("blocks", pool.blocks(options.block_tokens));
+  json.member("usable_blocks", usable_blocks(pool, options.block_tokens));
+  json.member("tokens", usable_blocks(pool, options.block_tokens) * options.block_tokens);
+  json.member("max_model_len", s.deployment.max_model_len);
+  json.member("concurrency", concurrency(answer, options.block_tokens));
+  json.key("derivation").begin_array();
+  for (const model::PoolItem& item : pool.items) {
+    json.begin_object().member("name", item.name).member("part", model::pool_part_name(item.part));
+    json.member("bytes", item.bytes).member("mark", model::mark_name(item.mark));
+    json.member("source", item.source).end_object();
+  }
+  json.end_array().member("stage", static_cast<std::int64_t>(pool.deciding)).key("stages").begin_array();
+  for (const model::StagePool& stage : pool.stages) {
+    json.begin_object().member("first_layer", stage.first_layer).member("layers", stage.layers);
+    json.member("weights_bytes", stage.weights_bytes).member("bytes_per_token", stage.bytes_per_token);
+    json.member("pool_bytes", stage.pool_bytes).end_object();
+  }
+  json.end_array().key("warnings").begin_array();
+  for (const std::string& warning : warnings) json.value(warning);
+  json.end_array().member("version", kVersion).end_object();
+  return json.take();
+}
+
+std::string answer_text(const PoolOptions& options, const Answer& answer) {
+  const plan::Scenario& s = answer.scenario;
+  const plan::RankBytes& bytes = answer.placed.bytes;
+  const model::Pool& pool = answer.pool();
+  std::string title = s.text("model") + " on " + s.deployment.device->title;
+  if (bytes.ranks() > 1)
+    title += ", one of " + grouped(bytes.ranks()) + " ranks" +
+             (bytes.stages > 1 ? " (stage " + std::to_string(bytes.stage) + ")" : std::string());
+  std::string out = report::table_text(report::derivation_table(pool.items, title), output_width());
+  const auto row = [](const char* label, std::string cell) {
+    return report::Row{.label = label, .cells = {std::move(cell)}};
+  };
+  const std::int64_t blocks = pool.blocks(options.block_tokens);
+  report::Table fits{.title = "What fits", .columns = {""}, .rows = {}};
+  fits.rows.push_back(row("bytes a token", grouped(bytes.token_bytes)));
+  if (bytes.ranks() > 1) {
+    fits.rows.push_back(row("on all ranks", grouped(bytes.all_token_bytes)));
+    fits.rows.push_back(row("of it stored again", grouped(bytes.replicated_token_bytes)));
+  }
+  fits.rows.push_back(row("tokens in a block", grouped(options.block_tokens)));
+  fits.rows.push_back(row("blocks", grouped(blocks)));
+  if (pool.null_block)
+    fits.rows.push_back(row("without the null block", grouped(usable_blocks(pool, options.block_tokens))));
+  fits.rows.push_back(
+      row("tokens", grouped(usable_blocks(pool, options.block_tokens) * options.block_tokens)));
+  fits.rows.push_back(row(("requests of " + grouped(s.deployment.max_model_len)).c_str(),
+                          report::fixed(concurrency(answer, options.block_tokens), 2)));
+  return out + "\n" + report::table_text(fits, output_width());
+}
+
+Result<plan::Scenario> scenario_of(const PoolOptions& options) {
+  std::vector<plan::Setting> settings;
+  const auto set = [&](const char* path, std::string text) {
+    settings.push_back({path, std::move(text), {}, 0});
+  };
+  if (!options.model.empty()) set("model", options.model);
+  set("deployment.device", options.device);
+  set("deployment.tp", std::to_string(options.tensor_ranks));
+  set("deployment.pp", std::to_string(options.stages));
+  if (!options.format.empty()) set("format", options.format);
+  for (const std::string& text : options.sets) {
+    KVPLAN_TRY(plan::Setting setting, plan::parse_setting(text));
+    settings.push_back(std::move(setting));
+  }
+  return plan::resolve(settings);
+}
+
+Status run_pool(const PoolOptions& options) {
+  Answer answer;
+  KVPLAN_TRY(answer.scenario, scenario_of(options));
+  const plan::Scenario& s = answer.scenario;
+  if (!s.derives_pool)
+    return bad_input("expected no size of the pool, which is what is asked").at_field("memory");
+  if (!s.model_file.empty()) KVPLAN_TRY_DO(check_apart({s.model_file}, {options.json}));
+  KVPLAN_TRY(const model::ModelShape shape, io::open_model(s.text("model")));
+  std::vector<std::string> warnings, assumptions;
+  KVPLAN_TRY(answer.placed, plan::place_model(s, shape, warnings, assumptions));
+  print_warnings(warnings);
+  if (options.json.empty()) return write_text("-", answer_text(options, answer));
+  return write_text(options.json, answer_json(options, answer, warnings));
+}
+
+}  // namespace
+
+void add_pool(CLI::App& app, Outcome& outcome) {
+  auto options = std::make_shared<PoolOptions>();
+  CLI::App* const command =
+      app.add_subcommand("pool", "KV pool that a device has room for beside a model, item by item");
+  command->add_option("--model", options->model,
+                      "Name of a model (kvplan list model), or path of a Hugging Face config.json");
+  command->add_option("--device", options->device, "Name of a device (kvplan list device)")->required();
+  add_whole_number(*command, "--tp", options->tensor_ranks, {1, model::kMostRanks}, "Tensor-parallel ranks");
+  add_whole_number(*command, "--pp", options->stages, {1, 4096}, "Pipeline stages");
+  command->add_option("--format", options->format, "Bytes of an element of the cache (kvplan list format)");
+  add_whole_number(*command, "--block-tokens", options->block_tokens, {1, std::int64_t{1} << 20},
+                   "Tokens of a block");
+  command->add_option("--set", options->sets,
+                      "PATH=VALUE of a scenario: deployment.weight_bits=8, engine.max_model_len=8192, ...");
+  add_json_option(*command, options->json, "the result");
+  run_as(*command, outcome, [options] { return run_pool(*options); });
+}
+
+}  // namespace kvplan::cli

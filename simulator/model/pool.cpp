@@ -1,0 +1,173 @@
+#include "simulator/model/pool.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+
+#include "simulator/base/check.h"
+#include "simulator/base/units.h"
+#include "simulator/model/footprint.h"
+#include "simulator/model/pool_rule.h"
+#include "simulator/model/ranks.h"
+
+namespace kvplan::model {
+namespace {
+
+constexpr std::int64_t kMostTensorRanks = 1024;  // that an error proposes
+
+std::string gib_text(std::int64_t bytes) {
+  std::array<char, 48> text{};
+  std::snprintf(text.data(), text.size(), "%.2f GiB", static_cast<double>(bytes) / (1 << 30));
+  return text.data();
+}
+
+/// Everything that a rank of one stage holds, and from where each figure is.
+struct Amounts {
+  Figure device, context, weights, activations, workspace, graphs;
+
+  [[nodiscard]] RankMemory memory() const {
+    return {.device = device.value,
+            .context = context.value,
+            .weights = weights.value,
+            .activations = activations.value,
+            .workspace = workspace.value,
+            .graphs = graphs.value};
+  }
+};
+
+Figure given_or(const std::optional<std::int64_t>& given, Figure assumed) {
+  return given ? Figure{*given, Mark::kGiven, {}} : std::move(assumed);
+}
+
+Amounts amounts_of(const ModelShape& shape, const Deployment& d, std::int64_t weights) {
+  const std::int64_t bits = d.bits_of(shape);
+  Figure counted{.mark = Mark::kComputed,
+                 .source = "parameters of a rank x " + std::to_string(bits) + " bits"};
+  if (d.weights_bytes) {
+    counted = {*d.weights_bytes, Mark::kGiven, {}};
+  } else {
+    counted.value = (weights * bits + 7) / 8;
+  }
+  return {.device = d.device->at(DeviceFigure::kUsableBytes),
+          .context = given_or(d.context_bytes, assumed_context()),
+          .weights = std::move(counted),
+          .activations = given_or(d.activation_bytes,
+                                  assumed_activations(shape, d.tensor_ranks, d.step_tokens, d.step_requests)),
+          .workspace = given_or(d.workspace_bytes, assumed_workspace()),
+          .graphs = given_or(d.graph_bytes, assumed_graphs())};
+}
+
+std::vector<PoolItem> items_of(const Deployment& d, const Amounts& a, const PoolSplit& split) {
+  std::vector<PoolItem> items;
+  const auto add = [&](const char* name, PoolPart part, const Figure& figure) {
+    items.push_back({name, part, figure.value, figure.mark, figure.source});
+  };
+  const std::string rule = d.pool_rule.to_string();
+  add("device memory", PoolPart::kTotal, a.device);
+  if (!split.context_aside) add("context", PoolPart::kTaken, a.context);
+  add("weights", PoolPart::kTaken, a.weights);
+  if (!split.activations_aside) add("activations", PoolPart::kTaken, a.activations);
+  if (!split.workspace_aside) add("workspace", PoolPart::kTaken, a.workspace);
+  add("left by the rule", PoolPart::kTaken, {split.aside, Mark::kComputed, rule});
+  if (split.context_aside) add("context", PoolPart::kWithin, a.context);
+  if (split.activations_aside) add("activations", PoolPart::kWithin, a.activations);
+  if (split.workspace_aside) add("workspace", PoolPart::kWithin, a.workspace);
+  add("graphs", PoolPart::kWithin, a.graphs);
+  add("KV pool", PoolPart::kPool, {split.pool, Mark::kComputed, rule});
+  return items;
+}
+
+/// Which pool holds fewer tokens, windows aside; exact.
+bool holds_fewer(const StagePool& a, const StagePool& b) {
+  return Wide{a.pool_bytes} * b.bytes_per_token < Wide{b.pool_bytes} * a.bytes_per_token;
+}
+
+/// Without a look at whether it fits.
+Result<Pool> split_all(const ModelShape& shape, const Deployment& d) {
+  if (d.stages > shape.layers)
+    return bad_input("expected at most as many stages as the model has layers (" +
+                     std::to_string(shape.layers) + "), found " + std::to_string(d.stages))
+        .at_field("deployment.pp");
+  KVPLAN_TRY(const Footprint cells,
+             footprint(shape, {.format = d.format, .tensor_ranks = d.tensor_ranks, .stages = d.stages}));
+  std::vector<WeightCounts> weights(static_cast<std::size_t>(d.stages));
+  if (!d.weights_bytes) {
+    KVPLAN_TRY(weights, weights_of_stages(shape, d.tensor_ranks, d.stages));
+  }
+  Pool pool;
+  pool.null_block = has_null_block(d.pool_rule);
+  pool.warnings = cells.warnings;
+  for (std::size_t i = 0; i < cells.stages.size(); ++i) {
+    const Amounts amounts = amounts_of(shape, d, weights[i].all);
+    const PoolSplit split = split_memory(d.pool_rule, amounts.memory());
+    pool.stages.push_back({.first_layer = cells.stages[i].first_layer,
+                           .layers = cells.stages[i].layers,
+                           .weights_bytes = amounts.weights.value,
+                           .bytes_per_token = cells.stages[i].bytes_per_token,
+                           .pool_bytes = split.pool});
+    if (i > 0 && !holds_fewer(pool.stages[i], pool.rank())) continue;
+    pool.deciding = i;
+    pool.items = items_of(d, amounts, split);
+  }
+  return pool;
+}
+
+/// What has to fit into the share that the rule leaves, and does not.
+void warn_of_overflow(Pool& pool) {
+  std::int64_t within = 0, aside = 0;
+  for (const PoolItem& item : pool.items) {
+    if (item.part == PoolPart::kWithin) within += item.bytes;
+    if (item.name == "left by the rule") aside = item.bytes;
+  }
+  if (within <= aside) return;
+  pool.warnings.push_back("The pool rule leaves " + gib_text(aside) + ", and what has to fit there takes " +
+                          gib_text(within) + ": the engine would run out of memory when it starts.");
+}
+
+/// The weights leave no room: by how much, and which number of ranks would do.
+Error does_not_fit(const ModelShape& shape, const Deployment& d, const Pool& pool) {
+  std::string text = "expected room for KV cache on " + d.device->name + ": weights take " +
+                     gib_text(pool.rank().weights_bytes) + " of a rank, and " +
+                     gib_text(pool.rank().bytes_per_token - pool.rank().pool_bytes) + " are missing";
+  Deployment wider = d;
+  for (wider.tensor_ranks = 2; wider.tensor_ranks <= kMostTensorRanks && !d.weights_bytes;
+       wider.tensor_ranks *= 2) {
+    if (wider.tensor_ranks <= d.tensor_ranks) continue;
+    const Result<Pool> other = split_all(shape, wider);
+    if (!other.ok() || other.value().rank().pool_bytes < other.value().rank().bytes_per_token) continue;
+    return bad_input(text + "; deployment.tp=" + std::to_string(wider.tensor_ranks) + " would fit")
+        .at_field("deployment");
+  }
+  return bad_input(text + (d.weights_bytes ? "" : "; no number of ranks would fit")).at_field("deployment");
+}
+
+}  // namespace
+
+std::string_view pool_part_name(PoolPart part) {
+  switch (part) {
+    case PoolPart::kTotal:
+      return "total";
+    case PoolPart::kTaken:
+      return "taken";
+    case PoolPart::kWithin:
+      return "within";
+    case PoolPart::kPool:
+      return "pool";
+  }
+  return {};
+}
+
+Result<Pool> derive_pool(const ModelShape& shape, const Deployment& d) {
+  KVPLAN_CHECK(d.device != nullptr);
+  KVPLAN_TRY(Pool pool, split_all(shape, d));
+  const StagePool& rank = pool.rank();
+  if (rank.pool_bytes < rank.bytes_per_token) return does_not_fit(shape, d, pool);
+  warn_of_overflow(pool);
+  if (d.max_model_len > 0 && rank.pool_bytes / rank.bytes_per_token < d.max_model_len)
+    pool.warnings.push_back("The pool holds " + std::to_string(rank.pool_bytes / rank.bytes_per_token) +
+                            " tokens, fewer than a request of max_model_len (" +
+                            std::to_string(d.max_model_len) + "): vLLM would not start.");
+  return pool;
+}
+
+}  // namespace kvplan::model

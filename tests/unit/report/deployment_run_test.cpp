@@ -1,0 +1,184 @@
+// Runs on devices and ranks, with formats: the pool that is derived, bytes of a rank, and what a report says of both.
+#include <gtest/gtest.h>
+
+#include <simdjson.h>
+
+#include "tests/unit/report/cases.h"
+#include "tests/unit/traces/support.h"
+
+namespace kvplan::report {
+namespace {
+
+using testing::kMicroTrace;
+using traces::testing::Outcome;
+using traces::testing::read_file;
+using traces::testing::run_kvplan;
+using traces::testing::TemporaryFolder;
+
+namespace dom = simdjson::dom;
+
+const std::string kLimit = " --set workload.limit=300";
+
+/// The JSON of `kvplan ARGUMENTS --json -`.
+struct Answer {
+  explicit Answer(const std::string& arguments) {
+    const Outcome outcome = run_kvplan(arguments + " --json -");
+    EXPECT_EQ(outcome.exit_code, 0) << arguments << ": " << outcome.err;
+    text = outcome.out;
+    EXPECT_EQ(parser.parse(text).get(root), simdjson::SUCCESS) << arguments;
+  }
+  [[nodiscard]] std::int64_t whole(const std::string& pointer) const {
+    std::int64_t out = -1;
+    EXPECT_EQ(root.at_pointer(pointer).get_int64().get(out), simdjson::SUCCESS) << pointer;
+    return out;
+  }
+  [[nodiscard]] double number(const std::string& pointer) const {
+    double out = -1;
+    EXPECT_EQ(root.at_pointer(pointer).get_double().get(out), simdjson::SUCCESS) << pointer;
+    return out;
+  }
+  [[nodiscard]] std::string json(const std::string& pointer) const {
+    return simdjson::minify(root.at_pointer(pointer).value());
+  }
+  dom::parser parser;
+  std::string text;
+  dom::element root;
+};
+
+std::string run_of(const std::string& sets) {
+  return "run '" + std::string(kMicroTrace) + "'" + kLimit + sets;
+}
+
+TEST(DeploymentRun, ThePoolIsThatOfTheCommand) {
+  const std::string sets =
+      " --set model=llama-3-70b --set deployment.device=H100 --set deployment.tp=4 --set deployment.pp=2"
+      " --set format=fp8 --set deployment.weight_bits=8";
+  const Answer run(run_of(sets));
+  const Answer pool(
+      "pool --model llama-3-70b --device h100-sxm --tp 4 --pp 2 --format fp8 --set deployment.weight_bits=8");
+  EXPECT_EQ(run.whole("/memory/capacity_bytes"), pool.whole("/pool_bytes"));
+  EXPECT_EQ(run.whole("/replicas/0/quanta"), pool.whole("/usable_blocks"));
+  EXPECT_EQ(run.whole("/replicas/0/token_bytes"), 320 * 1024 / 2 / 2 / 4);
+  EXPECT_EQ(run.whole("/replicas/0/token_bytes"), pool.whole("/token_bytes"));
+  EXPECT_EQ(run.json("/deployment/derivation"), pool.json("/derivation"));
+  EXPECT_EQ(run.whole("/deployment/all_token_bytes"), 320 * 1024 / 2);
+  EXPECT_EQ(run.json("/scenario/deployment/device"), "\"h100-sxm\"") << "an alias is known by its name";
+  EXPECT_EQ(run.json("/scenario/memory/pool_bytes"), "null");
+  EXPECT_EQ(run.whole("/deployment/stage"), pool.whole("/stage"));
+  std::int64_t sum = 0;
+  dom::array lines;
+  ASSERT_EQ(run.root.at_pointer("/deployment/derivation").get_array().get(lines), simdjson::SUCCESS);
+  for (const dom::element line : lines) {
+    const std::string_view part = line["part"].get_string().value();
+    if (part == "taken" || part == "pool") sum += line["bytes"].get_int64().value();
+  }
+  EXPECT_EQ(sum, run.whole("/deployment/derivation/0/bytes"));
+}
+
+TEST(DeploymentRun, GivenPoolsAndNoDeviceAreAsEver) {
+  const Answer plain(run_of(""));
+  EXPECT_EQ(plain.whole("/memory/capacity_bytes"), std::int64_t{48} << 30);
+  EXPECT_EQ(plain.json("/deployment/derivation"), "[]");
+  EXPECT_EQ(plain.whole("/deployment/replicated_token_bytes"), 0);
+  const Answer same(run_of(" --set format=bf16"));
+  for (const char* part : {"/memory", "/latency_s", "/tokens", "/throughput", "/deployment", "/replicas"})
+    EXPECT_EQ(plain.json(part), same.json(part)) << part;
+  // The default roofline is an H100's: a device changes only the pool.
+  const Answer device(run_of(" --set deployment.device=h100-sxm --set memory.pool_bytes=51539607552"));
+  for (const char* part : {"/memory", "/latency_s", "/tokens", "/throughput", "/deployment", "/replicas"})
+    EXPECT_EQ(plain.json(part), device.json(part)) << part;
+  EXPECT_EQ(device.json("/scenario/latency/bandwidth"), "3350000000000");
+  const Answer other(run_of(" --set deployment.device=mi300x --set latency.flops=1e15"));
+  EXPECT_EQ(other.json("/scenario/latency/bandwidth"), "5300000000000");
+  EXPECT_EQ(other.number("/scenario/latency/flops"), 1e15) << "what is given stays";
+}
+
+TEST(DeploymentRun, SteppingIsTheSameAndScalesAreMetadata) {
+  const TemporaryFolder folder;
+  for (const char* sets :
+       {" --set format=int4 --set memory.pool_tokens=20000",
+        " --set format=int4 --set memory.pool_tokens=20000 --set eviction=window:window=200",
+        " --set format=int4 --set memory.pool_tokens=20000 --set eviction=window:window=200,placement=reuse",
+        " --set format=fp4 --set memory.pool_tokens=20000 --set memory.allocator=contiguous:reserve=oracle"
+        " --set eviction=streaming-llm:sink=4,recent=100",
+        " --set format=fp8_ds_mla --set model=deepseek-v3 --set memory.pool_tokens=20000 --set "
+        "deployment.tp=8"
+        " --set fleet.replicas=2"}) {
+    const std::string run = run_of(sets);
+    const Answer fast(run + " --timeline " + folder.file("fast.csv"));
+    const Answer slow(run + " --step-by-step --timeline " + folder.file("slow.csv"));
+    EXPECT_EQ(fast.text, slow.text) << sets;
+    EXPECT_EQ(read_file(folder.file("fast.csv")), read_file(folder.file("slow.csv"))) << sets;
+    const double live = fast.number("/memory/mean_bytes/live");
+    const auto beside = static_cast<double>(fast.whole("/replicas/0/metadata_bytes_per_token"));
+    const auto place = static_cast<double>(fast.whole("/replicas/0/token_bytes"));
+    EXPECT_GT(beside, 0) << sets;
+    EXPECT_NEAR(fast.number("/memory/mean_bytes/metadata"), live * beside / (place - beside), live * 1e-12)
+        << sets;
+  }
+}
+
+TEST(DeploymentRun, WhatIsStoredAgainStandsBeside) {
+  const Answer heads(run_of(
+      " --set model=llama-3-70b --set deployment.tp=16 --set memory.pool_tokens=100000 --set format=int4"));
+  // One of 8 heads on each of 16 ranks: every head twice.
+  EXPECT_EQ(heads.whole("/deployment/all_token_bytes"), 16 * heads.whole("/deployment/token_bytes"));
+  EXPECT_EQ(2 * heads.whole("/deployment/replicated_token_bytes"),
+            heads.whole("/deployment/all_token_bytes"));
+  const double rank_bytes =
+      heads.number("/memory/mean_bytes/live") + heads.number("/memory/mean_bytes/metadata");
+  EXPECT_NEAR(heads.number("/deployment/replicated_mean_bytes"), 8 * rank_bytes, rank_bytes * 1e-9);
+  EXPECT_EQ(heads.whole("/deployment/replicated_peak_bytes"),
+            8 * (heads.whole("/memory/peak/bytes/live") + heads.whole("/memory/peak/bytes/metadata")));
+  const Answer latent(
+      run_of(" --set model=deepseek-v3 --set deployment.tp=4 --set memory.pool_tokens=100000"));
+  EXPECT_EQ(latent.whole("/deployment/replicated_token_bytes"), 3 * 70272);
+}
+
+TEST(DeploymentRun, BinaryReportsHaveTheSame) {
+  const TemporaryFolder folder;
+  const Answer run(
+      run_of(" --set deployment.device=l40s --set deployment.tp=2 --report " + folder.file("r.kvr")));
+  EXPECT_EQ(run_kvplan("convert " + folder.file("r.kvr") + " " + folder.file("r.json")).exit_code, 0);
+  EXPECT_EQ(read_file(folder.file("r.json")), run.text);
+}
+
+TEST(DeploymentRun, TextAndPagesShowTheDerivation) {
+  const TemporaryFolder folder;
+  const Outcome outcome =
+      run_kvplan(run_of(" --set deployment.device=h200-sxm --html " + folder.file("r.html")));
+  EXPECT_NE(outcome.out.find("Where the pool comes from"), std::string::npos);
+  EXPECT_NE(outcome.out.find("KV pool"), std::string::npos);
+  EXPECT_NE(outcome.out.find("activations, workspace, context and graphs"), std::string::npos);
+  EXPECT_NE(read_file(folder.file("r.html")).find("Where the pool comes from"), std::string::npos);
+  EXPECT_EQ(run_kvplan(run_of("")).out.find("Where the pool"), std::string::npos);
+}
+
+TEST(DeploymentRun, ErrorsAreOneLine) {
+  const auto error = [](const std::string& sets) {
+    const Outcome outcome = run_kvplan(run_of(sets));
+    EXPECT_EQ(outcome.exit_code, 2) << sets;
+    return outcome.err;
+  };
+  EXPECT_NE(error(" --set deployment.device=h200").find("deployment.device: unknown device \"h200\""),
+            std::string::npos);
+  EXPECT_NE(error(" --set deployment.pp=33").find("deployment.pp: expected at most as many stages"),
+            std::string::npos);
+  EXPECT_NE(error(" --set model=opt-175b --set deployment.device=l40s").find("deployment.tp=16 would fit"),
+            std::string::npos);
+  EXPECT_NE(error(" --set format=fp8_ds_mla").find("format: fp8_ds_mla: expected a model with a latent"),
+            std::string::npos);
+  const Outcome heads =
+      run_kvplan("run " KVPLAN_SOURCE_DIR "/simulator/examples/replay/h2o.json --set deployment.tp=2");
+  EXPECT_EQ(heads.exit_code, 2);
+  EXPECT_NE(heads.err.find("deployment: expected one rank"), std::string::npos);
+  const Outcome uneven =
+      run_kvplan("run " KVPLAN_SOURCE_DIR "/simulator/examples/replay/h2o.json --set format=int4:group=7");
+  EXPECT_EQ(uneven.exit_code, 0) << uneven.err << "a group lies in one head, so that heads are alike";
+  const Outcome pool = run_kvplan("pool --model llama-3-8b --device h100-sxm --set memory.pool_tokens=5");
+  EXPECT_EQ(pool.err, "kvplan: memory: expected no size of the pool, which is what is asked\n");
+  EXPECT_NE(run_kvplan("pool --model llama-3-8b").err.find("--device is required"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace kvplan::report
