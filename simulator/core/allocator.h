@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "simulator/base/check.h"
 #include "simulator/base/units.h"
@@ -19,6 +20,20 @@ namespace kvplan::core {
 /// Which free range a request gets where its memory is one range. The event log says it, so that a replay can place
 /// for itself (simulator/io/log/FORMAT.md defines each).
 enum class RangePlacement : std::uint8_t { kFirstFit, kBestFit, kNextFit, kBuddy };
+
+/// What a request's table is made of.
+enum class TableForm : std::uint8_t {
+  kTokens,  ///< quanta of whole tokens: blocks, or one range of slots
+  kPages,   ///< pages under contiguous tensors, which the rows of tokens fill without regard to their borders
+  kTensors,  ///< tensors of so many tokens, each in a block that may be longer
+};
+
+/// Of tables of pages: tensors in which a token has rows of one length.
+struct TokenRow {
+  std::int64_t bytes{1};   ///< of a token in one tensor
+  std::int64_t quanta{1};  ///< one page of each of these tensors
+  friend bool operator==(const TokenRow&, const TokenRow&) = default;
+};
 
 /// What one block id spans and how capacity divides into blocks: fixed for a run.
 struct MemoryLayout {
@@ -36,16 +51,26 @@ struct MemoryLayout {
   /// False: no quantum is ever held by two requests, and none has an id: tables are empty, and so are spans
   /// of ids; where a span's length says how many quanta were let go, each id in it is kNoBlock.
   bool block_ids{true};
+  TableForm form{TableForm::kTokens};
+  // Where quanta are not of whole tokens (form is not kTokens; quantum_tokens is 1 and means nothing). Then
+  // returns_quanta is false, no token policy is replayed, and core/table_bytes.h says what a table's bytes are for.
+  std::int64_t odd_quantum_bytes{0};  ///< bytes of a quantum
+  std::int64_t page_bytes{0};         ///< kPages: of a page; a quantum is one page of each of so many tensors
+  std::vector<TokenRow> rows{};       ///< kPages
   /// Cells of one token's place that a token policy tells apart (see course.h); divides token_bytes.
   std::int64_t cells_per_token{1};
   std::int64_t metadata_bytes{0};  ///< of each cell, what the policy keeps beside keys and values
 
-  [[nodiscard]] std::int64_t quantum_bytes() const { return quantum_tokens * token_bytes; }
+  [[nodiscard]] std::int64_t quantum_bytes() const {
+    return form == TableForm::kTokens ? quantum_tokens * token_bytes : odd_quantum_bytes;
+  }
+  /// True: a table has an entry for each quantum. False: an address, or a pair (address, quanta) for each tensor.
+  [[nodiscard]] bool table_by_quanta() const { return returns_quanta || form == TableForm::kPages; }
   [[nodiscard]] std::int64_t cell_bytes() const { return token_bytes / cells_per_token; }
   /// Bytes that one count of the ledger stands for: a token's place, or a byte where tokens are told apart by
-  /// cell.
+  /// cell or quanta are not of whole tokens.
   [[nodiscard]] std::int64_t count_bytes() const {
-    return cells_per_token == 1 && metadata_bytes == 0 ? token_bytes : 1;
+    return cells_per_token == 1 && metadata_bytes == 0 && form == TableForm::kTokens ? token_bytes : 1;
   }
   /// Counts of the ledger in one quantum.
   [[nodiscard]] std::int64_t quantum_counts() const { return quantum_bytes() / count_bytes(); }
@@ -152,11 +177,16 @@ class Allocator {
   virtual void forget(RequestId request) = 0;
 
   /// Block ids of the request by logical block; kNoBlock where a block was let go. For contiguous memory one
-  /// entry, the address in tokens. Empty where blocks have no ids. Valid until the next call for this
-  /// request.
+  /// entry, the address in tokens; for tensors, of each the address and the length in quanta. Empty where blocks have
+  /// no ids. Valid until the next call for this request.
   [[nodiscard]] virtual std::span<const BlockId> table(RequestId request) const = 0;
   /// Quanta that the request holds or has let go: the length of its table in quanta.
   [[nodiscard]] virtual std::int64_t table_quanta(RequestId request) const = 0;
+  /// Tokens that the request's tensors are long. Asked only where the layout's form is kTensors.
+  [[nodiscard]] virtual std::int64_t tensor_tokens(RequestId request) const {
+    KVPLAN_CHECK(false, request);
+    return 0;
+  }
 
   void set_listener(BlockListener* listener) { listener_ = listener; }
 

@@ -356,8 +356,11 @@ class FastEngine final : public BlockListener {
     const std::int64_t after = allocator_.table_quanta(r);
     if (after == before) return;
     auto blocks = allocator_.table(r);
-    if (ids_ && allocator_.layout().returns_quanta) blocks = blocks.subspan(static_cast<std::size_t>(before));
-    for (Observer* o : run_.observers) o->on_grant(Grant{r, before, after - before, blocks});
+    if (ids_ && allocator_.layout().table_by_quanta())
+      blocks = blocks.subspan(static_cast<std::size_t>(before));
+    const bool tensors = allocator_.layout().form == TableForm::kTensors;
+    const Grant grant{r, before, after - before, blocks, tensors ? allocator_.tensor_tokens(r) : 0};
+    for (Observer* o : run_.observers) o->on_grant(grant);
   }
 
   /// A piece of a prompt is scheduled: its full blocks can be found from now on.

@@ -141,13 +141,15 @@ class NaiveEngine final : public BlockListener {
     if (after == before) return;
     const auto blocks = allocator_.table(r);
     const auto fresh =
-        allocator_.layout().returns_quanta ? blocks.subspan(static_cast<std::size_t>(before)) : blocks;
+        allocator_.layout().table_by_quanta() ? blocks.subspan(static_cast<std::size_t>(before)) : blocks;
     if (decoding) {
       KVPLAN_CHECK(after == before + 1, after, before);
       const DecodeGrant grant{r, fresh.front(), before};
       for (Observer* o : run_.observers) o->on_decode_grants({&grant, 1});
     } else {
-      for (Observer* o : run_.observers) o->on_grant(Grant{r, before, after - before, fresh});
+      const bool tensors = allocator_.layout().form == TableForm::kTensors;
+      const Grant grant{r, before, after - before, fresh, tensors ? allocator_.tensor_tokens(r) : 0};
+      for (Observer* o : run_.observers) o->on_grant(grant);
     }
   }
 

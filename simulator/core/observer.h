@@ -47,12 +47,13 @@ struct Admission {
 };
 
 /// Fresh quanta [first_block, first_block + quanta) of a request's table, and their block ids; for contiguous
-/// memory one id for all of them, the address in tokens.
+/// memory one id for all of them, the address in tokens; for tensors, of each the address and the length in quanta.
 struct Grant {
   RequestId request;
   std::int64_t first_block;
   std::int64_t quanta;
   std::span<const BlockId> blocks;
+  std::int64_t tensor_tokens{0};  ///< that tensors are long (MemoryLayout::form)
 };
 
 /// The range of a request has moved (RangeMove says how). Told before the admission or grant that it makes room

@@ -4,6 +4,7 @@
 #include <tuple>
 
 #include "simulator/base/check.h"
+#include "simulator/core/table_bytes.h"
 
 namespace kvplan::observe {
 namespace {
@@ -26,7 +27,9 @@ Ledger::Ledger(const core::Workload& workload, const core::MemoryLayout& layout,
       layout_(layout),
       keep_(keep),
       sinks_(std::move(sinks)),
-      alone_(!layout.returns_quanta || !layout.block_ids) {
+      alone_(!layout.returns_quanta || !layout.block_ids),
+      token_counts_(layout.form == core::TableForm::kTokens ? 1 : layout.token_bytes) {
+  if (layout_.form == core::TableForm::kTensors) tensor_tokens_.resize(at(workload.size()));
   if (keep_.evicts()) sliders_.resize(at(workload.size()));
   cell(State::kFree) = layout_.quanta * layout_.quantum_counts();
   check();
@@ -75,10 +78,25 @@ void Ledger::add_unwritten(RequestId request, std::int64_t from, std::int64_t to
   cell(State::kInternal) += sign * (to - tail_end);
 }
 
+/// Bytes of a table of so many quanta come or go, all unwritten.
+void Ledger::add_table(RequestId request, std::int64_t quanta, int sign) {
+  const core::TableBytes bytes = core::table_bytes(layout_, workload_.final_tokens(request), quanta,
+                                                   tensor_tokens_.empty() ? 0 : tensor_tokens_[at(request)]);
+  cell(State::kReserved) += sign * bytes.reserved;
+  cell(State::kTail) += sign * bytes.tail;
+  cell(State::kInternal) += sign * bytes.internal;
+  cell(State::kPadding) += sign * bytes.padding;
+}
+
 void Ledger::on_grant(const core::Grant& grant) {
   if (courses_) {
     courses_->grant_prompt(grant.request, grant.first_block, grant.quanta);
     return set_courses();
+  }
+  if (layout_.form != core::TableForm::kTokens) {
+    if (!tensor_tokens_.empty()) tensor_tokens_[at(grant.request)] = grant.tensor_tokens;
+    add_table(grant.request, grant.first_block, -1);
+    return add_table(grant.request, grant.first_block + grant.quanta, 1);
   }
   if (!alone_) {
     for (const BlockId block : grant.blocks) {
@@ -198,17 +216,22 @@ void Ledger::give_back(const core::Release& release) {
 }
 
 void Ledger::give_back_alone(const core::Release& release) {
-  add_unwritten(release.request, release.written, release.quanta * layout_.quantum_tokens, -1);
+  if (layout_.form == core::TableForm::kTokens) {
+    add_unwritten(release.request, release.written, release.quanta * layout_.quantum_tokens, -1);
+  } else {
+    add_table(release.request, release.quanta, -1);
+    cell(State::kReserved) += release.written * token_counts_;  // those are live, or holes
+  }
   std::int64_t dropped = 0;
   if (keep_.evicts() && sliders_[at(release.request)].sliding) {
     Slider& slider = sliders_[at(release.request)];
     dropped = dropped_to(release.request) - keep_.sink;
-    cell(State::kHole) -= dropped - slider.let_go * layout_.quantum_tokens;
+    cell(State::kHole) -= (dropped - slider.let_go * layout_.quantum_tokens) * token_counts_;
     slider = {};
     --sliding_count_;
     --growing_blocks_;
   }
-  cell(State::kLive) -= release.written - dropped;
+  cell(State::kLive) -= (release.written - dropped) * token_counts_;
 }
 
 void Ledger::on_preempt(const core::Release& release) {
@@ -247,13 +270,14 @@ void Ledger::on_pass_end(const core::Pass& pass) {
 }
 
 void Ledger::on_steps(const core::Steps& steps) {
-  const std::int64_t written = steps.pass.load.tokens;
+  const std::int64_t written = steps.pass.load.tokens * token_counts_;
+  const std::int64_t growing = growing_blocks_ * token_counts_;
   LedgerSpan span{steps.pass.time, steps.series, cells_, {}, running_, waiting_};
   const std::int64_t last = steps.series.steps - 1;
   if (!courses_) {
-    span.growth[index(State::kLive)] = written - growing_blocks_;
+    span.growth[index(State::kLive)] = written - growing;
     span.growth[index(State::kReserved)] = -written;
-    span.growth[index(State::kHole)] = growing_blocks_;
+    span.growth[index(State::kHole)] = growing;
   } else if (last > 0) {
     span.growth = counts_of(courses_->growth());
   }
@@ -273,7 +297,7 @@ void Ledger::on_steps(const core::Steps& steps) {
 }
 
 void Ledger::on_stretch(const core::Stretch& stretch) {
-  KVPLAN_CHECK(!courses_ && sliding_count_ == 0 && !refused_, sliding_count_);
+  KVPLAN_CHECK(!courses_ && sliding_count_ == 0 && !refused_ && token_counts_ == 1, sliding_count_);
   const std::int64_t written = stretch.pass.load.tokens;
   StateCounts growth{};
   growth[index(State::kLive)] = written;
@@ -357,9 +381,9 @@ void Ledger::on_let_go(const core::LetGo& let_go) {
 
 // ---- dropped cells ----
 
-void Ledger::become_hole(std::int64_t cells) {
-  cell(State::kHole) += cells;
-  cell(State::kLive) -= cells;
+void Ledger::become_hole(std::int64_t tokens) {
+  cell(State::kHole) += tokens * token_counts_;
+  cell(State::kLive) -= tokens * token_counts_;
 }
 
 /// Cells of the block that every holder has dropped.
@@ -434,7 +458,7 @@ void Ledger::begin_sliding(const core::Drop& drop) {
   join_active(drop.request, drop.table[at(now_in)], now_in * quantum);
 }
 
-/// Of a request that has memory to itself.
+/// Of a request that has memory to itself, in tokens.
 std::int64_t Ledger::holes_alone(RequestId request) const {
   if (!keep_.evicts() || !sliders_[at(request)].sliding) return 0;
   return dropped_to(request) - keep_.sink - sliders_[at(request)].let_go * layout_.quantum_tokens;

@@ -7,7 +7,7 @@
 // program. What a new state has to touch: simulator/docs/model.md, "The ledger".
 //
 // It counts in tokens' places or, where a token policy tells cells of a token apart (requests follow
-// courses), in bytes: MemoryLayout::count_bytes says which.
+// courses) and where quanta are not of whole tokens, in bytes: MemoryLayout::count_bytes says which.
 //
 // Between two changes it hands its sinks a `LedgerSpan`: a series of steps during which each state changes by
 // a fixed amount per step. Integrals, timelines and peaks are sums over spans.
@@ -140,6 +140,7 @@ class Ledger final : public core::Observer {
     return clock_ + sliders_[static_cast<std::size_t>(r)].base;
   }
   void add_unwritten(RequestId request, std::int64_t from, std::int64_t to, int sign);
+  void add_table(RequestId request, std::int64_t quanta, int sign);
   void give_back(const core::Release& release);
   void give_back_alone(const core::Release& release);
   void drop_alone(const core::Drop& drop);
@@ -150,7 +151,7 @@ class Ledger final : public core::Observer {
   void join_active(RequestId request, BlockId block, std::int64_t start);
   void leave_active(RequestId request);
   void begin_sliding(const core::Drop& drop);
-  void become_hole(std::int64_t cells);
+  void become_hole(std::int64_t tokens);
   /// Runs `change`, then moves what it changed in the block's holes and growth into the totals.
   template <class Change>
   void with_block(BlockId block, Change change);
@@ -172,8 +173,10 @@ class Ledger final : public core::Observer {
   std::int64_t running_{0};
   std::int64_t waiting_{0};
   bool alone_;
-  std::vector<std::int32_t> refs_;        // by block: requests that hold it; empty where they are alone
-  std::optional<CourseAccount> courses_;  // once a request follows one; then all do
+  std::int64_t token_counts_;                // counts of a token's place, where requests follow no courses
+  std::vector<std::int64_t> tensor_tokens_;  // by request, where the layout's form is kTensors
+  std::vector<std::int32_t> refs_;           // by block: requests that hold it; empty where they are alone
+  std::optional<CourseAccount> courses_;     // once a request follows one; then all do
   std::int64_t steps_in_progress_{0};
   // Only where the keep rule evicts:
   std::vector<Erosion> erosion_;  // by block; empty where they are alone

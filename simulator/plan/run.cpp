@@ -82,6 +82,7 @@ Result<std::unique_ptr<core::Allocator>> make_allocator(const Setup& setup) {
                                            .token_bytes = setup.tokens.token_bytes(),
                                            .cells_per_token = setup.tokens.units.per_token,
                                            .metadata_bytes = setup.tokens.units.metadata_bytes,
+                                           .model = &setup.tokens.model,
                                            .prefix_cache = s.finds_prefixes(),
                                            .block_ids = setup.options.extra_observer != nullptr,
                                            .max_model_len = s.engine.integer("max_model_len")};

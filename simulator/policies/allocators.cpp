@@ -5,9 +5,11 @@
 // One line per member, sorted by name.
 #define KVPLAN_ALLOCATORS(MEMBER) \
   MEMBER(kBuddyAllocator)         \
+  MEMBER(kCachingAllocator)       \
   MEMBER(kContiguousAllocator)    \
   MEMBER(kGrowingAllocator)       \
-  MEMBER(kPagedAllocator)
+  MEMBER(kPagedAllocator)         \
+  MEMBER(kVmmAllocator)
 
 namespace kvplan::policies {
 

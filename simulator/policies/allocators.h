@@ -12,6 +12,7 @@
 #include "simulator/base/component.h"
 #include "simulator/core/allocator.h"
 #include "simulator/core/workload.h"
+#include "simulator/model/model_shape.h"
 
 namespace kvplan::policies {
 
@@ -29,6 +30,8 @@ struct AllocatorRequest {
   std::int64_t token_bytes{1};      ///< of one token's place, metadata included
   std::int64_t cells_per_token{1};  ///< see core::MemoryLayout
   std::int64_t metadata_bytes{0};   ///< see core::MemoryLayout
+  /// Whose keys and values they are; null: nothing is known but token_bytes.
+  const model::ModelShape* model{nullptr};
   bool prefix_cache{true};
   /// False: nobody will ask which blocks a request holds. A member may then keep its books without ids
   /// (core::MemoryLayout::block_ids); every other answer stays the same.

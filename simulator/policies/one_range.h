@@ -20,6 +20,19 @@
 
 namespace kvplan::policies {
 
+/// Tokens that `reserve` keeps for a request.
+inline std::int64_t reserved_tokens(std::string_view reserve, const core::Workload& workload, RequestId r,
+                                    std::int64_t max_model_len) {
+  const std::int64_t used = workload.final_tokens(r);
+  if (reserve == "oracle") return used;
+  if (reserve == "max") return max_model_len;
+  const std::int64_t prompt = workload.input[static_cast<std::size_t>(r)];
+  const std::int64_t as_it_is = reserve == "output-pow2" ? prompt - 1 : 0;
+  std::int64_t power = 1;
+  while (as_it_is + power < used) power *= 2;
+  return std::min(as_it_is + power, max_model_len);
+}
+
 /// A reservation made once, at first admission, in one range. What is left to members and their models is which slots
 /// are free, where a range goes, and how ranges slide: the lowest first, each as far down as it can.
 class OneRangeAllocator : public core::Allocator {
@@ -124,14 +137,7 @@ class OneRangeAllocator : public core::Allocator {
   };
 
   [[nodiscard]] std::int64_t reservation(RequestId r) const {
-    const std::int64_t used = workload_.final_tokens(r);
-    if (reserve_ == "oracle") return used;
-    if (reserve_ == "max") return max_model_len_;
-    const std::int64_t prompt = workload_.input[static_cast<std::size_t>(r)];
-    const std::int64_t as_it_is = reserve_ == "output-pow2" ? prompt - 1 : 0;
-    std::int64_t power = 1;
-    while (as_it_is + power < used) power *= 2;
-    return std::min(as_it_is + power, max_model_len_);
+    return reserved_tokens(reserve_, workload_, r, max_model_len_);
   }
 
   core::MemoryLayout layout_;

@@ -1,0 +1,27 @@
+// The tensors in which requests keep keys and values, one for the keys and one for the values of each layer (one in all
+// where a layer keeps a latent vector), and how long the row of a token is in each.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "simulator/base/result.h"
+#include "simulator/policies/allocators.h"
+
+namespace kvplan::policies {
+
+/// Tensors in a row that are alike, from the first layer to the last.
+struct TensorRows {
+  std::int64_t row_bytes{0};  ///< of a token
+  std::int64_t tensors{0};
+  friend bool operator==(const TensorRows&, const TensorRows&) = default;
+};
+
+/// Of the request's model; one tensor with rows of token_bytes where it names none. Errors: cells that a token policy
+/// widens with data of its own, rows too long to be counted.
+Result<std::vector<TensorRows>> token_rows(const AllocatorRequest& request);
+
+/// Capacity and what is said of one token. Errors: a pool in blocks, or too large to be counted.
+Result<core::MemoryLayout> byte_layout(const AllocatorRequest& request);
+
+}  // namespace kvplan::policies
