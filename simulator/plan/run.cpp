@@ -89,6 +89,12 @@ Result<std::unique_ptr<core::Allocator>> make_allocator(const Setup& setup) {
   const auto& entry = policies::allocator_entry(s.allocator);
   KVPLAN_TRY(auto allocator, setup.options.step_by_step ? entry.make_model(s.allocator, request)
                                                         : entry.make(s.allocator, request));
+  if (setup.tokens.policy && allocator->layout().form != core::TableForm::kTokens)
+    return bad_input(
+               "the allocator \"" + std::string(s.allocator.name()) +
+               "\" takes memory in bytes, not in cells of tokens: of token policies it serves window and "
+               "streaming-llm with placement=holes")
+        .at_field("eviction");
   if (setup.tokens.policy && allocator->growth_tokens() < 0)
     return bad_input(
                "expected memory that is granted in blocks or whole: \"" + std::string(s.allocator.name()) +

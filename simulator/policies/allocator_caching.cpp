@@ -1,6 +1,6 @@
 // KV tensors from PyTorch's caching allocator (caching_pool.h), as servers without a memory manager of their own keep
 // them: each request's tensors are made once, at admission, as long as its reservation (as Hugging Face's StaticCache),
-// and freed when it leaves. Per layer there is a tensor of keys and one of values, layer by layer; or all is one tensor.
+// and freed when it leaves. There is a tensor of keys and one of values for each layer, layer by layer; or one for all.
 //
 // What a block is longer than its tensor is padding: rounding to 512 bytes or a division of a power of two, and up to
 // 1 MiB that is not worth a split. Free blocks in segments and what the device has left are free alike: who may take

@@ -28,6 +28,7 @@ struct RandomCase {
   policies::PoolSize pool;
   std::int64_t token_bytes{1};
   std::int64_t cells_per_token{1}, metadata_bytes{0};  ///< for courses
+  std::shared_ptr<const model::ModelShape> model;      ///< null: the allocator is told none
   bool prefix_cache{true};
   bool block_ids{true};  ///< false: the allocator that serves may keep its books without
 
@@ -35,7 +36,7 @@ struct RandomCase {
   void take_courses() {
     if (allocator.rfind("growing", 0) == 0) allocator = "contiguous:reserve=oracle,compact=on-refusal";
   }
-  [[nodiscard]] Result<std::unique_ptr<core::Allocator>> make_allocator(bool model) const {
+  [[nodiscard]] Result<std::unique_ptr<core::Allocator>> make_allocator(bool slow) const {
     KVPLAN_TRY(const Choice choice,
                parse_component(allocator, "allocator", policies::allocator_descriptors()));
     const policies::AllocatorEntry& entry = policies::allocator_entry(choice);
@@ -44,10 +45,11 @@ struct RandomCase {
                                              .token_bytes = token_bytes,
                                              .cells_per_token = cells_per_token,
                                              .metadata_bytes = metadata_bytes,
+                                             .model = model.get(),
                                              .prefix_cache = prefix_cache && entry.shares_prefixes,
                                              .block_ids = block_ids,
                                              .max_model_len = scheduler.max_model_len};
-    return model ? entry.make_model(choice, request) : entry.make(choice, request);
+    return slow ? entry.make_model(choice, request) : entry.make(choice, request);
   }
 };
 

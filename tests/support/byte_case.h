@@ -1,0 +1,81 @@
+// Random serving problems on allocators whose quanta are not of whole tokens, for models whose layers differ.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tests/support/random_case.h"
+
+namespace kvplan::test {
+
+struct ByteCase {
+  std::unique_ptr<RandomCase> run;
+  model::ModelShape shape;
+  std::vector<std::int64_t> rows;  ///< bytes of a token in each tensor that is made
+};
+
+/// One to three kinds of layers; the row of the widest is about `row_bytes` long.
+inline void draw_model(Random& random, std::int64_t row_bytes, ByteCase& c) {
+  const std::int64_t heads = std::max<std::int64_t>(row_bytes / 8 / 2, 1);
+  c.shape.name = "drawn";
+  for (std::int64_t run = random.between(1, 3); run > 0; --run) {
+    model::LayerCache cache;
+    const std::int64_t layers = random.between(1, 3);
+    if (random.chance(1, 4)) {
+      cache.kind = model::CacheKind::kLatent;
+      cache.latent_size = random.between(1, heads * 8);
+      cache.rope_size = random.between(0, 9);
+      c.rows.insert(c.rows.end(), static_cast<std::size_t>(layers),
+                    2 * (cache.latent_size + cache.rope_size));
+    } else {
+      cache.heads = random.between(1, heads);
+      cache.key_size = 8;
+      cache.value_size = random.chance(1, 3) ? 5 : 8;
+      for (std::int64_t i = 0; i < layers; ++i) {
+        c.rows.push_back(2 * cache.heads * cache.key_size);
+        c.rows.push_back(2 * cache.heads * cache.value_size);
+      }
+    }
+    c.shape.layers += layers;
+    c.shape.runs.push_back({layers, cache});
+  }
+}
+
+inline ByteCase draw_byte_case(std::uint64_t seed) {
+  ByteCase c;
+  c.run = draw_case(seed);
+  Random random(seed, "byte case");
+  RandomCase& run = *c.run;
+  std::int64_t most = 1;
+  for (RequestId r = 0; r < run.workload.size(); ++r) most = std::max(most, run.workload.final_tokens(r));
+  const auto pick = [&](std::vector<const char*> values) { return values[random.below(values.size())]; };
+  if (random.chance(1, 2)) {
+    const std::string page = pick({"64", "64", "128", "2048"});
+    draw_model(random, parse_integer(page).value() * 1024 / random.between(1, 40), c);
+    run.allocator = "vmm:page_kib=" + page + ",reclaim=" + pick({"deferred", "eager"}) +
+                    ",overlap=" + pick({"true", "false"}) +
+                    ",map_us=" + pick({"0", "0.003", "0.7", "published"}) +
+                    ",unmap_us=" + pick({"0", "0.001", "2"});
+  } else {
+    draw_model(random, random.between(1, 120) * 1024, c);
+    const bool layers = random.chance(2, 3);
+    run.allocator = std::string("caching:reserve=") + pick({"oracle", "max", "pow2"}) +
+                    ",per=" + (layers ? "layer" : "request") +
+                    ",expandable_segments=" + pick({"true", "false"}) +
+                    ",roundup_power2_divisions=" + pick({"off", "4"}) +
+                    ",max_split_size_mb=" + pick({"unlimited", "unlimited", "25"}) +
+                    ",garbage_collection_threshold=" + pick({"0", "0.6"});
+    if (random.chance(2, 3))
+      run.scheduler.max_model_len = std::min<std::int64_t>(run.scheduler.max_model_len, 2 * most);
+    if (!layers) c.rows = {c.shape.kv_token_bytes()};
+  }
+  run.token_bytes = c.shape.kv_token_bytes();
+  run.pool = {.bytes = run.token_bytes * random.between(most, 5 * most + 40) + random.between(0, 30 << 20)};
+  run.workload.prefix = nullptr;
+  run.prefix_cache = false;
+  run.model = std::make_shared<model::ModelShape>(c.shape);
+  return c;
+}
+
+}  // namespace kvplan::test
