@@ -36,6 +36,10 @@
         <translation>块</translation>
     </message>
     <message>
+        <source>Blocks from so many MiB on are not split: unlimited, or a whole number above 20</source>
+        <translation>达到这么多 MiB 的块不再拆分：不限，或大于 20 的整数</translation>
+    </message>
+    <message>
         <source>Blocks of a fixed number of tokens from one queue, with hash-chained prefix caching as in vLLM V1.</source>
         <translation>从一个队列取用固定 token 数的块，并像 vLLM V1 那样用哈希链做前缀缓存。</translation>
     </message>
@@ -104,6 +108,10 @@
         <translation>驱逐</translation>
     </message>
     <message>
+        <source>expandable segments</source>
+        <translation>可扩展段</translation>
+    </message>
+    <message>
         <source>factor</source>
         <translation>增长倍数</translation>
     </message>
@@ -126,6 +134,10 @@
     <message>
         <source>flops</source>
         <translation>算力</translation>
+    </message>
+    <message>
+        <source>garbage collection threshold</source>
+        <translation>垃圾回收阈值</translation>
     </message>
     <message>
         <source>group</source>
@@ -200,6 +212,10 @@
         <translation>长预填充阈值</translation>
     </message>
     <message>
+        <source>map us</source>
+        <translation>映射时间</translation>
+    </message>
+    <message>
         <source>max model len</source>
         <translation>最大长度</translation>
     </message>
@@ -208,12 +224,24 @@
         <translation>最大并发</translation>
     </message>
     <message>
+        <source>max split size mb</source>
+        <translation>最大可拆分大小</translation>
+    </message>
+    <message>
         <source>memory</source>
         <translation>内存</translation>
     </message>
     <message>
         <source>memory efficiency</source>
         <translation>访存效率</translation>
+    </message>
+    <message>
+        <source>Microseconds to map one page with its access rights: a number, or published: 40, 9, 8.5 or 8 by page size, recalled from the paper</source>
+        <translation>映射一页并设置访问权限的微秒数：一个数，或按页大小取论文发表的值（凭记忆）：40、9、8.5 或 8</translation>
+    </message>
+    <message>
+        <source>Microseconds to unmap one page: a number, or published: 34, 4, 3 or 2 by page size, recalled from the paper</source>
+        <translation>解除一页映射的微秒数：一个数，或按页大小取论文发表的值（凭记忆）：34、4、3 或 2</translation>
     </message>
     <message>
         <source>model</source>
@@ -256,12 +284,28 @@
         <translation>开销</translation>
     </message>
     <message>
+        <source>overlap</source>
+        <translation>重叠</translation>
+    </message>
+    <message>
+        <source>page kib</source>
+        <translation>页大小</translation>
+    </message>
+    <message>
         <source>Peak dense half-precision FLOP/s of the device (default: NVIDIA H100 SXM data sheet)</source>
         <translation>设备的半精度稠密峰值算力 FLOP/s（默认：NVIDIA H100 SXM 数据表）</translation>
     </message>
     <message>
         <source>Peak device memory bytes/s (default: NVIDIA H100 SXM data sheet)</source>
         <translation>设备显存峰值带宽，字节/秒（默认：NVIDIA H100 SXM 数据表）</translation>
+    </message>
+    <message>
+        <source>per</source>
+        <translation>张量粒度</translation>
+    </message>
+    <message>
+        <source>Physical page in KiB: 2048 with CUDA as it is, the smaller ones with vAttention's driver</source>
+        <translation>物理页大小（KiB）：原版驱动为 2048，更小的页需要修改过的驱动</translation>
     </message>
     <message>
         <source>placement</source>
@@ -304,8 +348,24 @@
         <translation>轨迹文件是其他表格时各列的含义，写法与 kvplan 的导入命令相同</translation>
     </message>
     <message>
+        <source>reclaim</source>
+        <translation>回收方式</translation>
+    </message>
+    <message>
         <source>Room at admission beyond the prompt</source>
         <translation>准入时在提示之外预留的空间</translation>
+    </message>
+    <message>
+        <source>roundup power2 divisions</source>
+        <translation>二的幂之间的分档</translation>
+    </message>
+    <message>
+        <source>Share of the pool above which old unused segments go back before new ones are made; 0: off</source>
+        <translation>内存池占用超过此比例时，新建段之前先归还久未使用的空闲段；0 表示关闭</translation>
+    </message>
+    <message>
+        <source>Sizes are rounded up to so many steps between powers of two; off: to 512 bytes</source>
+        <translation>大小向上取整到相邻二的幂之间的若干档；关闭时取整到 512 字节</translation>
     </message>
     <message>
         <source>slack</source>
@@ -314,6 +374,18 @@
     <message>
         <source>step</source>
         <translation>最小增量</translation>
+    </message>
+    <message>
+        <source>Tensors of a request: keys and values of each layer, or one for all</source>
+        <translation>一个请求的张量：每层的键和值各一个，或全部合为一个</translation>
+    </message>
+    <message>
+        <source>Tensors of each request, made at admission, from PyTorch's caching allocator.</source>
+        <translation>每个请求的张量在准入时创建，取自深度学习框架的缓存分配器。</translation>
+    </message>
+    <message>
+        <source>Tensors that are contiguous in virtual memory, with pages mapped under them as they grow.</source>
+        <translation>张量在虚拟内存中连续，随其增长再映射物理页。</translation>
     </message>
     <message>
         <source>Tokens of one prefix id in the trace&apos;s file, where its format leaves that open</source>
@@ -500,8 +572,16 @@
         <translation>首个 token</translation>
     </message>
     <message>
+        <source>unmap us</source>
+        <translation>解除映射时间</translation>
+    </message>
+    <message>
         <source>Weights that are summed: of the softmax over what is kept (renorm), or as recorded (raw)</source>
         <translation>累加的权重：对所保留部分重新归一化（renorm），或按记录原样（raw）</translation>
+    </message>
+    <message>
+        <source>When the pages of a request that has ended are unmapped: when others need them, or at once</source>
+        <translation>请求结束后何时解除其页的映射：其他请求需要时，或立即</translation>
     </message>
     <message>
         <source>Whether a range grows into free memory behind it without a copy</source>
@@ -510,6 +590,14 @@
     <message>
         <source>Whether held ranges slide together where idle memory suffices for a request but no free range does</source>
         <translation>空闲内存总量足够而没有一段空闲足够长时，是否把占用的内存滑动靠拢</translation>
+    </message>
+    <message>
+        <source>Whether pages for the next token of requests that decode are mapped while the step before computes</source>
+        <translation>解码请求下一个 token 的页是否在前一步计算时映射</translation>
+    </message>
+    <message>
+        <source>Whether segments grow in one range of addresses instead of being made anew</source>
+        <translation>段是否在同一段地址中增长，而不是另建新段</translation>
     </message>
     <message>
         <source>Which free range is taken: the lowest that is large enough, the smallest, or the next behind the latest</source>
