@@ -28,10 +28,10 @@ enum class TableForm : std::uint8_t {
   kTensors,  ///< tensors of so many tokens, each in a block that may be longer
 };
 
-/// Of tables of pages: tensors in which a token has rows of one length.
+/// Tensors in which a token has rows of one length.
 struct TokenRow {
   std::int64_t bytes{1};   ///< of a token in one tensor
-  std::int64_t quanta{1};  ///< one page of each of these tensors
+  std::int64_t quanta{1};  ///< kPages: those that are one page of each; kTensors: so many tensors in a row
   friend bool operator==(const TokenRow&, const TokenRow&) = default;
 };
 
@@ -56,7 +56,7 @@ struct MemoryLayout {
   // returns_quanta is false, no token policy is replayed, and core/table_bytes.h says what a table's bytes are for.
   std::int64_t odd_quantum_bytes{0};  ///< bytes of a quantum
   std::int64_t page_bytes{0};         ///< kPages: of a page; a quantum is one page of each of so many tensors
-  std::vector<TokenRow> rows{};       ///< kPages
+  std::vector<TokenRow> rows{};
   /// Cells of one token's place that a token policy tells apart (see course.h); divides token_bytes.
   std::int64_t cells_per_token{1};
   std::int64_t metadata_bytes{0};  ///< of each cell, what the policy keeps beside keys and values

@@ -27,6 +27,18 @@ log::RangePlacement placement_of(core::RangePlacement ranges) {
   return log::RangePlacement::kBuddy;
 }
 
+log::TableForm form_of(core::TableForm form) {
+  switch (form) {
+    case core::TableForm::kTokens:
+      return log::TableForm::kTokens;
+    case core::TableForm::kPages:
+      return log::TableForm::kPages;
+    case core::TableForm::kTensors:
+      break;
+  }
+  return log::TableForm::kTensors;
+}
+
 }  // namespace
 
 /// A run of alike steps that may still go on, and the records after it that are dropped if it does.
@@ -114,11 +126,14 @@ EventLogWriter::EventLogWriter(log::Encoder::Sink sink, const EventLogOptions& o
     : encoder_(std::move(sink)),
       workload_(*options.workload),
       returns_quanta_(options.layout.returns_quanta),
+      by_quanta_(options.layout.table_by_quanta()),
       track_units_(options.track_units),
       keep_(options.keep),
       totals_(std::move(totals)),
       steps_(std::make_unique<Steps>(*this)) {
   if (options.prefix_cache && returns_quanta_) names_.emplace(workload_, options.layout.quantum_tokens);
+  std::vector<log::TokenRow> rows;
+  for (const core::TokenRow& row : options.layout.rows) rows.push_back({row.bytes, row.quanta});
   const auto status = encoder_.begin({.writer = options.writer,
                                       .quantum_tokens = options.layout.quantum_tokens,
                                       .token_bytes = options.layout.token_bytes,
@@ -131,6 +146,10 @@ EventLogWriter::EventLogWriter(log::Encoder::Sink sink, const EventLogOptions& o
                                       .metadata_bytes = options.layout.metadata_bytes,
                                       .reuse = options.reuse,
                                       .range_placement = placement_of(options.layout.ranges),
+                                      .table_form = form_of(options.layout.form),
+                                      .odd_quantum_bytes = options.layout.odd_quantum_bytes,
+                                      .page_bytes = options.layout.page_bytes,
+                                      .rows = rows,
                                       .allocator = options.allocator,
                                       .scenario = options.scenario,
                                       .trace_digest = options.trace_digest});
@@ -268,16 +287,16 @@ void EventLogWriter::on_let_go(const core::LetGo& let_go) {
 }
 
 void EventLogWriter::write_grant(RequestId r, std::int64_t first_block, std::int64_t quanta,
-                                 std::span<const BlockId> blocks) {
-  if (!returns_quanta_) {
+                                 std::span<const BlockId> blocks, std::int64_t tensor_tokens) {
+  if (!by_quanta_) {
     log::Claims claims;
     claims.places.assign(blocks.begin(), blocks.end());
-    write(log::Grant{r, first_block, quanta, {}}, std::move(claims));
+    write(log::Grant{r, first_block, quanta, {}, tensor_tokens}, std::move(claims));
     return;
   }
   for (std::int64_t done = 0; done < quanta;) {
     const std::int64_t count = std::min(quanta - done, log::kMostListed);
-    log::Grant fact{r, first_block + done, count, {}};
+    log::Grant fact{r, first_block + done, count, {}, 0};
     log::Claims claims;
     const auto part = blocks.subspan(static_cast<std::size_t>(done), static_cast<std::size_t>(count));
     claims.places.assign(part.begin(), part.end());
@@ -300,12 +319,12 @@ void EventLogWriter::on_move(const core::Move& move) {
 }
 
 void EventLogWriter::on_grant(const core::Grant& grant) {
-  write_grant(grant.request, grant.first_block, grant.quanta, grant.blocks);
+  write_grant(grant.request, grant.first_block, grant.quanta, grant.blocks, grant.tensor_tokens);
 }
 
 void EventLogWriter::on_decode_grants(std::span<const core::DecodeGrant> grants) {
   for (const core::DecodeGrant& grant : grants)
-    write_grant(grant.request, grant.logical_block, 1, {&grant.block, 1});
+    write_grant(grant.request, grant.logical_block, 1, {&grant.block, 1}, 0);
 }
 
 void EventLogWriter::on_chunk(const core::Chunk& chunk) {

@@ -91,13 +91,14 @@ class EventLogWriter final : public core::Observer {
   event_log::Claims kept_at_the_end(RequestId request, std::int64_t written, bool finished);
   [[nodiscard]] event_log::ContentKey key(RequestId request, std::int64_t logical_block) const;
   void write_grant(RequestId request, std::int64_t first_block, std::int64_t quanta,
-                   std::span<const BlockId> blocks);
+                   std::span<const BlockId> blocks, std::int64_t tensor_tokens);
 
   std::unique_ptr<File> file_;
   event_log::Encoder encoder_;
   std::optional<Error> failed_;
   const core::Workload& workload_;
   bool returns_quanta_;
+  bool by_quanta_;  ///< a grant names a place for each quantum
   std::vector<std::int32_t> track_units_;
   core::KeepRule keep_;
   std::unordered_map<RequestId, const core::Course*> courses_;  ///< of running requests

@@ -30,6 +30,8 @@ using core::MemoryLayout;
 constexpr std::int64_t kMostQuanta = std::int64_t{1}
                                      << 29;  // 256 GiB; addresses are up to four times as high
 
+constexpr std::int64_t kMostTensors = std::int64_t{1} << 14;
+
 struct CachingSetup {
   MemoryLayout layout;
   CachingRules rules;
@@ -203,6 +205,14 @@ Result<CachingSetup> caching_setup(const Choice& choice, const AllocatorRequest&
   KVPLAN_TRY(setup.layout, byte_layout(request));
   setup.layout.form = core::TableForm::kTensors;
   setup.layout.odd_quantum_bytes = kCachingUnit;
+  std::int64_t tensors = 0;
+  for (const TensorRows& t : setup.tensors) {
+    setup.layout.rows.push_back({t.row_bytes, t.tensors});
+    tensors += t.tensors;
+  }
+  if (tensors > kMostTensors)
+    return bad_input("expected at most 2^14 tensors per request, found " + std::to_string(tensors))
+        .at_field("model");
   setup.layout.quanta = setup.layout.capacity_bytes / kCachingUnit;
   if (setup.layout.quanta < 1 || setup.layout.quanta > kMostQuanta)
     return bad_input("expected a pool of 512 bytes to 256 GiB, found " +

@@ -9,9 +9,14 @@ namespace kvplan::validator {
 
 Result<std::unique_ptr<Replay>> Replay::create(const log::Header& header, Backend& backend,
                                                const ReplayOptions& options) {
+  if (header.table_form != log::TableForm::kTokens && ByteArena::cells_of(header) > options.most_cells)
+    return bad_input("expected a memory of at most " + std::to_string(options.most_cells) + " cells, found " +
+                     std::to_string(ByteArena::cells_of(header)) +
+                     " pieces that rows and pages are whole numbers of")
+        .at_field("quanta");
   const auto tracks = std::max<std::int64_t>(static_cast<std::int64_t>(header.track_units.size()), 1);
   const std::int64_t room = options.most_cells / header.quantum_tokens / tracks;
-  if (header.quanta > room)
+  if (header.table_form == log::TableForm::kTokens && header.quanta > room)
     return bad_input("expected a memory of at most " + std::to_string(options.most_cells) + " cells, found " +
                      std::to_string(header.quanta) + " quanta of " + std::to_string(header.quantum_tokens) +
                      (tracks == 1 ? "" : " tokens in " + std::to_string(tracks) + " tracks"))
@@ -43,6 +48,7 @@ Result<Report> Replay::finish() {
 
 Replay::Impl::Impl(const log::Header& header, Backend& backend, const ReplayOptions& options)
     : header_(header), backend_(backend), options_(options), arena_(header_, backend, requests_) {
+  if (header.table_form != log::TableForm::kTokens) bytes_.emplace(header_, backend, requests_);
   arena_.on_free = [this](Quantum& quantum) {
     if (quantum.place >= 0) taken_ids_.erase(quantum.place);
     quantum.place = -1;
@@ -52,8 +58,8 @@ Replay::Impl::Impl(const log::Header& header, Backend& backend, const ReplayOpti
 Status Replay::Impl::begin() {
   constexpr std::int64_t kCellsPerMoment = 16384;
   report_.full_scan_every =
-      options_.full_scan_every > 0 ? options_.full_scan_every : ceil_div(arena_.cells(), kCellsPerMoment);
-  return arena_.reserve();
+      options_.full_scan_every > 0 ? options_.full_scan_every : ceil_div(cells(), kCellsPerMoment);
+  return bytes_ ? bytes_->reserve() : arena_.reserve();
 }
 
 Status Replay::Impl::apply(const log::Record& record) {
@@ -106,7 +112,7 @@ Result<Report> Replay::Impl::finish() {
     report_.quantities.push_back(
         {std::string("peak_") + kNames[s] + "_bytes", peak_claimed_[s], peak_found_[s], "bytes"});
   report_.quantities.push_back({"hit_cells", hit_cells_read_, hit_cells_right_, "cells"});
-  report_.quantities.push_back({"arena_bytes", arena_.cells() * static_cast<std::int64_t>(sizeof(Stamp)),
+  report_.quantities.push_back({"arena_bytes", cells() * static_cast<std::int64_t>(sizeof(Stamp)),
                                 backend_.reserved_bytes(), "bytes"});
   return report_;
 }

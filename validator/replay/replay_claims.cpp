@@ -14,6 +14,7 @@ constexpr std::array<const char*, log::kStates> kNames{
 }  // namespace
 
 log::Totals Replay::Impl::totals(const CellCounts& cells) const {
+  if (bytes_) return bytes_->totals(cells, refused_);
   std::int64_t units = follows_courses() ? 0 : 1;  // cells of a token
   for (const std::int32_t u : header_.track_units) units += u;
   KVPLAN_CHECK(units > 0);  // the reader takes no course without tracks
@@ -34,9 +35,9 @@ log::Totals Replay::Impl::totals(const CellCounts& cells) const {
 }
 
 Status Replay::Impl::scan() {
-  KVPLAN_TRY(const CellCounts all, arena_.scan_all());
+  KVPLAN_TRY(const CellCounts all, bytes_ ? bytes_->scan_all() : arena_.scan_all());
   ++report_.full_scans;
-  if (all == arena_.counts()) return Done{};
+  if (all == counts()) return Done{};
   report_.byte_mismatches += 1 + all.wrong;
   note(all.wrong > 0 ? std::to_string(all.wrong) + " cells hold what nobody wrote there"
                      : "all of memory, recounted, is not the sum of what was touched");
@@ -45,10 +46,10 @@ Status Replay::Impl::scan() {
 
 Status Replay::Impl::claim_totals(const log::Claims& claims, bool with_counts) {
   if (report_.moments++ % report_.full_scan_every == 0) KVPLAN_TRY_DO(scan());
-  const log::Totals found = totals(arena_.counts());
-  if (arena_.counts().wrong != 0) {
+  const log::Totals found = totals(counts());
+  if (counts().wrong != 0) {
     ++report_.byte_mismatches;
-    note(std::to_string(arena_.counts().wrong) + " cells hold what nobody wrote there");
+    note(std::to_string(counts().wrong) + " cells hold what nobody wrote there");
   }
   for (std::size_t s = 0; s < log::kStates; ++s) {
     peak_claimed_[s] = std::max(peak_claimed_[s], claims.totals[s]);
@@ -100,6 +101,10 @@ Status Replay::Impl::claim_places(const log::Record& record) {
   const auto& places = record.claims.places;
   const auto* const admit = std::get_if<log::Admit>(&record.fact);
   const auto* const grant = std::get_if<log::Grant>(&record.fact);
+  if (bytes_ && grant != nullptr) {
+    claim_bytes(requests_.at(grant->request), *grant, places);
+    return Done{};
+  }
   const auto* const move = std::get_if<log::Move>(&record.fact);
   std::size_t due = move != nullptr ? 1 : 0;
   if (admit != nullptr) due = admit->hit_keys.size();
@@ -177,6 +182,70 @@ void Replay::Impl::claim_range(Request& r, std::int32_t address) {
     wrong("are not where the placement of the log puts them");
   taken_ranges_.emplace(address, r.range_cells);
   r.range_place = address;
+}
+
+/// Pages: ids of quanta that nobody holds. Tensors: blocks of the address space that do not overlap.
+void Replay::Impl::claim_bytes(Request& r, const log::Grant& grant, const std::vector<std::int32_t>& places) {
+  if (header_.table_form == log::TableForm::kTensors) return claim_tensors(r, grant, places);
+  const auto wrong = [&](const std::string& what) {
+    ++report_.place_mismatches;
+    note(what);
+  };
+  if (static_cast<std::int64_t>(places.size()) != grant.quanta)
+    return wrong("expected " + std::to_string(grant.quanta) + " places, found " +
+                 std::to_string(places.size()));
+  for (const std::int32_t id : places) {
+    if (id < 0 || id >= header_.quanta) {
+      wrong("page " + std::to_string(id) + " is granted, but is no page of the pool");
+    } else if (!taken_ids_.insert(id).second) {
+      wrong("page " + std::to_string(id) + " is granted, but is held");
+    } else {
+      byte_places_[r.id].push_back(id);
+    }
+  }
+}
+
+void Replay::Impl::claim_tensors(Request& r, const log::Grant& grant,
+                                 const std::vector<std::int32_t>& places) {
+  constexpr std::int64_t kAddressSpaces = 4;  // FORMAT.md
+  const auto wrong = [&](const std::string& what) {
+    ++report_.place_mismatches;
+    note("request " + std::to_string(r.id) + " " + what);
+  };
+  std::int64_t tensors = 0;
+  for (const log::TokenRow& row : header_.rows) tensors += row.quanta;
+  if (static_cast<std::int64_t>(places.size()) != 2 * tensors)
+    return wrong("names " + std::to_string(places.size()) + " numbers for the blocks of " +
+                 std::to_string(tensors) + " tensors");
+  std::int64_t sum = 0;
+  std::size_t at = 0;
+  for (const log::TokenRow& row : header_.rows) {
+    for (std::int64_t i = 0; i < row.quanta; ++i, at += 2) {
+      const std::int64_t address = places[at];
+      const std::int64_t length = places[at + 1];
+      sum += length;
+      const std::string block =
+          "[" + std::to_string(address) + ", " + std::to_string(address + length) + ") ";
+      if (Wide{length} * header_.odd_quantum_bytes < Wide{grant.tensor_tokens} * row.bytes)
+        wrong("has a block " + block + "that is shorter than its tensor");
+      if (length < 1 || address < 0 || address + length > kAddressSpaces * header_.quanta) {
+        wrong("has a block " + block + "outside the addresses that there are");
+        continue;
+      }
+      const auto above = taken_ranges_.lower_bound(address);
+      const bool meets_above = above != taken_ranges_.end() && above->first < address + length;
+      const bool meets_below =
+          above != taken_ranges_.begin() && std::prev(above)->first + std::prev(above)->second > address;
+      if (meets_above || meets_below) {
+        wrong("has a block " + block + "that is held in part");
+        continue;
+      }
+      taken_ranges_.emplace(address, length);
+      byte_places_[r.id].push_back(static_cast<std::int32_t>(address));
+    }
+  }
+  if (sum != grant.quanta)
+    wrong("has blocks of " + std::to_string(sum) + " quanta, not " + std::to_string(grant.quanta));
 }
 
 }  // namespace kvplan::validator

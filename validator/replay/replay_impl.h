@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "validator/replay/arena.h"
+#include "validator/replay/byte_arena.h"
 #include "validator/replay/replay.h"
 
 namespace kvplan::validator {
@@ -63,6 +64,13 @@ class Replay::Impl {
   Status take_hit(Request& request, std::int64_t publication, log::ContentKey key);
   Status give_all_back(Request& request);
   Status grant_range(Request& request, const log::Grant& f);
+  Status grant_bytes(const Request& request, const log::Grant& f);
+  /// What holds the cells, and how many there are.
+  [[nodiscard]] const CellCounts& counts() const { return bytes_ ? bytes_->counts() : arena_.counts(); }
+  [[nodiscard]] std::int64_t cells() const { return bytes_ ? bytes_->cells() : arena_.cells(); }
+  Status progress(const std::vector<Arena::Progress>& all, const std::function<void()>& change) {
+    return bytes_ ? bytes_->progress(all, change) : arena_.progress(all, change);
+  }
 
   // replay_courses.cpp
   [[nodiscard]] bool follows_courses() const { return !header_.track_units.empty(); }
@@ -88,6 +96,8 @@ class Replay::Impl {
   void claim_block(Quantum& quantum, std::int32_t id, bool hit);
   void claim_range(Request& request, std::int32_t address);
   void claim_move(Request& request, const log::Move& move, std::int32_t address);
+  void claim_bytes(Request& request, const log::Grant& grant, const std::vector<std::int32_t>& places);
+  void claim_tensors(Request& request, const log::Grant& grant, const std::vector<std::int32_t>& places);
   Status claim_totals(const log::Claims& claims, bool with_counts);
   [[nodiscard]] log::Totals totals(const CellCounts& counts) const;
   Status scan();
@@ -97,6 +107,7 @@ class Replay::Impl {
   ReplayOptions options_;
   Requests requests_;
   Arena arena_;
+  std::optional<ByteArena> bytes_;  ///< instead, where quanta are not of whole tokens
   Report report_;
   const char* fact_name_{""};
   std::int64_t now_{0};  ///< of the latest pass, step end or settled moment
@@ -125,6 +136,8 @@ class Replay::Impl {
   std::unordered_set<std::int32_t> taken_ids_;                             ///< block ids in use by the claims
   std::map<std::int64_t, std::int64_t> taken_ranges_;                      ///< claimed: address -> slots
   std::vector<std::int64_t> read_ranges_;  ///< addresses of those that copies of this step read
+  std::unordered_map<RequestId, std::vector<std::int32_t>>
+      byte_places_;  ///< claimed where memory is in bytes
   std::int64_t hit_cells_read_{0}, hit_cells_right_{0};
   log::Totals peak_claimed_{}, peak_found_{};
 };

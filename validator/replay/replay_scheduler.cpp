@@ -20,6 +20,18 @@ void Replay::Impl::leave(Request& r) {
 }
 
 Status Replay::Impl::give_all_back(Request& r) {
+  if (bytes_) {
+    const auto places = byte_places_.find(r.id);
+    for (std::size_t i = 0; places != byte_places_.end() && i < places->second.size(); ++i) {
+      if (header_.table_form == log::TableForm::kPages) {
+        taken_ids_.erase(places->second[i]);
+      } else {
+        taken_ranges_.erase(places->second[i]);
+      }
+    }
+    if (places != byte_places_.end()) byte_places_.erase(places);
+    return bytes_->give_back(r);
+  }
   if (header_.returns_quanta) {
     KVPLAN_TRY_DO(arena_.let_go(r, 0, static_cast<std::int64_t>(r.table.size())));
   } else {
@@ -152,6 +164,7 @@ Status Replay::Impl::on(const log::Grant& f) {
   KVPLAN_TRY_DO(check_course(*r));
   if (stopped()) return Done{};
   if (!in_order(*r, kGranted)) return contradict(f.request, "is told of out of order");
+  if (bytes_) return grant_bytes(*r, f);
   if (!header_.returns_quanta) return grant_range(*r, f);
   const auto held = static_cast<std::int64_t>(r->table.size());
   if (f.first_block != held)
@@ -210,6 +223,11 @@ Status Replay::Impl::on(const log::Move& f) {
                       "is copied to " + std::to_string(f.slots) + " slots; no free range is that long");
   mixed_ = true;
   return Done{};
+}
+
+Status Replay::Impl::grant_bytes(const Request& r, const log::Grant& f) {
+  KVPLAN_TRY(const std::string wrong, bytes_->grant(r, f));
+  return wrong.empty() ? Status(Done{}) : contradict(r.id, wrong);
 }
 
 Status Replay::Impl::on(const log::Publish& f) {

@@ -29,6 +29,11 @@ std::int64_t Replay::Impl::tokens_in_step(const Request& r) const {
 Status Replay::Impl::check_room(const Request& r, std::int64_t tokens) {
   const std::int64_t end = r.written + tokens;
   if (end > r.final_tokens()) return contradict(r.id, "writes more tokens than it will have");
+  if (bytes_)
+    return end > bytes_->tokens_held(r.id)
+               ? contradict(r.id, "writes token " + std::to_string(end - 1) + " but has room for " +
+                                      std::to_string(bytes_->tokens_held(r.id)))
+               : Status(Done{});
   if (!header_.returns_quanta)
     return end > r.range_cells ? contradict(r.id, "writes past the end of its range") : Status(Done{});
   const std::int64_t q = header_.quantum_tokens;
@@ -98,7 +103,7 @@ Status Replay::Impl::on(const log::StepEnd& f) {
     for (const Arena::Progress& p : all) followed.push_back({p.request, p.from, p.to});
     KVPLAN_TRY_DO(arena_.follow(followed, go_on));
   } else {
-    KVPLAN_TRY_DO(arena_.progress(all, go_on));
+    KVPLAN_TRY_DO(progress(all, go_on));
   }
   phase_ = Phase::kEnding;
   ending_order_ = -1;
@@ -181,7 +186,7 @@ Status Replay::Impl::on(const log::Drop& f) {
     r->owes_drop = false;
     // Only the place of the drop is new: nothing is written here.
     const std::vector<Arena::Progress> all{{r, r->written, r->written, f.sink, f.begin}};
-    KVPLAN_TRY_DO(arena_.progress(all, [&] {
+    KVPLAN_TRY_DO(progress(all, [&] {
       r->sliding = true;
       r->sink = f.sink;
       r->begin = f.begin;

@@ -60,7 +60,8 @@ Fact decode_memory(const pb::Fact& fact, Ranges& ranges) {
       return Grant{ranges.request(m.request(), "grant.request"),
                    ranges.in(m.first_block(), 0, kMostQuanta, "grant.first_block"),
                    m.quanta(),
-                   {m.shared_keys().begin(), m.shared_keys().end()}};
+                   {m.shared_keys().begin(), m.shared_keys().end()},
+                   ranges.tokens(m.tensor_tokens(), "grant.tensor_tokens")};
     }
     case pb::Fact::kMove:
       return Move{ranges.request(fact.move().request(), "move.request"),
@@ -159,6 +160,31 @@ Status check_tracks(const Header& header, std::int64_t units) {
   return Done{};
 }
 
+/// Whether quanta that are not of whole tokens can be what the header says.
+Status check_rows(const Header& header) {
+  if (header.table_form == TableForm::kTokens) return Done{};
+  if (header.quantum_tokens != 1 || header.returns_quanta || header.prefix_cache ||
+      !header.track_units.empty())
+    return bad_input(
+               "expected quanta of 1 token that come back as a whole, without prefix cache or courses, where "
+               "memory is taken in bytes")
+        .at_field("table_form");
+  Wide bytes = 0;
+  const std::int64_t tensors =
+      header.table_form == TableForm::kPages ? header.odd_quantum_bytes / header.page_bytes : 1;
+  for (const TokenRow& row : header.rows) bytes += Wide{row.bytes} * row.quanta * tensors;
+  if (bytes != header.token_bytes ||
+      (header.table_form == TableForm::kPages && header.odd_quantum_bytes % header.page_bytes != 0))
+    return bad_input(
+               "expected rows of all tensors that add up to the bytes of a token, in quanta of whole pages")
+        .at_field("rows");
+  if (Wide{header.quanta} * header.odd_quantum_bytes > header.capacity_bytes)
+    return bad_input("expected room for all quanta, found " + std::to_string(header.capacity_bytes) +
+                     " bytes")
+        .at_field("capacity_bytes");
+  return Done{};
+}
+
 }  // namespace
 
 Result<Header> decode_header(const pb::EventLogHeader& m) {
@@ -182,12 +208,24 @@ Result<Header> decode_header(const pb::EventLogHeader& m) {
   header.reuse = m.reuse();
   header.range_placement = static_cast<RangePlacement>(
       ranges.in(m.range_placement(), 0, static_cast<int>(RangePlacement::kBuddy), "range_placement"));
+  header.table_form = static_cast<TableForm>(
+      ranges.in(m.table_form(), 0, static_cast<int>(TableForm::kTensors), "table_form"));
+  const bool odd = header.table_form != TableForm::kTokens;
+  const bool pages = header.table_form == TableForm::kPages;
+  header.odd_quantum_bytes =
+      ranges.in(m.odd_quantum_bytes(), odd ? 1 : 0, odd ? kMostBytes : 0, "odd_quantum_bytes");
+  header.page_bytes = ranges.in(m.page_bytes(), pages ? 1 : 0, pages ? kMostBytes : 0, "page_bytes");
+  ranges.in(m.rows_size(), odd ? 1 : 0, odd ? kMostRows : 0, "rows");
+  for (const pb::TokenRow& row : m.rows())
+    header.rows.push_back({ranges.in(row.bytes(), 1, INT32_MAX, "rows.bytes"),
+                           ranges.in(row.quanta(), 1, kMostRows, "rows.quanta")});
   header.allocator = m.allocator();
   header.scenario = m.scenario();
   header.trace_digest = m.trace_digest();
   KVPLAN_TRY_DO(ranges.give(Done{}));
+  KVPLAN_TRY_DO(check_rows(header));
   const Wide cells = Wide{header.quanta} * header.quantum_tokens;
-  if (cells > header.capacity_bytes / header.token_bytes)
+  if (!odd && cells > header.capacity_bytes / header.token_bytes)
     return bad_input("expected room for all quanta, found " + std::to_string(header.capacity_bytes) +
                      " bytes")
         .at_field("capacity_bytes");

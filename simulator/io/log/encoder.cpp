@@ -43,6 +43,7 @@ struct ToMessage {
     m.set_first_block(f.first_block);
     m.set_quanta(f.quanta);
     m.mutable_shared_keys()->Add(f.shared_keys.begin(), f.shared_keys.end());
+    m.set_tensor_tokens(f.tensor_tokens);
   }
   void operator()(const Publish& f) const {
     auto& m = *out.mutable_publish();
@@ -151,7 +152,7 @@ Encoder::~Encoder() = default;
 
 Status Encoder::begin(const Header& header) {
   pb::EventLogHeader m;
-  m.set_version(kVersion);
+  m.set_version(header.table_form == TableForm::kTokens ? 1 : kVersion);
   m.set_writer(header.writer);
   m.set_quantum_tokens(header.quantum_tokens);
   m.set_token_bytes(header.token_bytes);
@@ -164,6 +165,14 @@ Status Encoder::begin(const Header& header) {
   m.set_metadata_bytes(header.metadata_bytes);
   m.set_reuse(header.reuse);
   m.set_range_placement(static_cast<pb::RangePlacement>(header.range_placement));
+  m.set_table_form(static_cast<pb::TableForm>(header.table_form));
+  m.set_odd_quantum_bytes(header.odd_quantum_bytes);
+  m.set_page_bytes(header.page_bytes);
+  for (const TokenRow& row : header.rows) {
+    auto& out = *m.add_rows();
+    out.set_bytes(row.bytes);
+    out.set_quanta(row.quanta);
+  }
   m.set_allocator(header.allocator);
   m.set_scenario(header.scenario);
   m.set_trace_digest(header.trace_digest);

@@ -15,7 +15,7 @@
 
 namespace kvplan::event_log {
 
-inline constexpr std::uint32_t kVersion = 1;
+inline constexpr std::uint32_t kVersion = 2;
 inline constexpr std::size_t kStates = 10;
 /// metadata, live, reserved, hole, tail, padding, internal, cached, stranded, free.
 using Totals = std::array<std::int64_t, kStates>;
@@ -26,11 +26,21 @@ inline constexpr std::int64_t kMostTokens = std::int64_t{1} << 31;
 inline constexpr std::int64_t kMostQuanta = std::int64_t{1} << 31;
 inline constexpr std::int64_t kMostBytes = std::int64_t{1} << 62;
 inline constexpr std::int64_t kMostTracks = 1 << 14;
+inline constexpr std::int64_t kMostRows = 1 << 14;
 /// Longest list in one fact: a longer grant is several facts.
 inline constexpr std::int64_t kMostListed = 1 << 15;
 
 /// Which free range a request gets where its memory is one range; FORMAT.md defines each.
 enum class RangePlacement : std::uint8_t { kFirstFit, kBestFit, kNextFit, kBuddy };
+
+/// What the memory of a request is made of; FORMAT.md, "Memory in bytes".
+enum class TableForm : std::uint8_t { kTokens, kPages, kTensors };
+
+struct TokenRow {
+  std::int64_t bytes{1};
+  std::int64_t quanta{1};
+  friend bool operator==(const TokenRow&, const TokenRow&) = default;
+};
 
 struct Header {
   std::string writer;  ///< program and version
@@ -45,6 +55,10 @@ struct Header {
   std::int64_t metadata_bytes{0};           ///< of each cell
   bool reuse{false};
   RangePlacement range_placement{RangePlacement::kFirstFit};
+  TableForm table_form{TableForm::kTokens};
+  std::int64_t odd_quantum_bytes{0};  ///< where the form is not kTokens
+  std::int64_t page_bytes{0};         ///< kPages
+  std::vector<TokenRow> rows{};
   std::string allocator;
   std::string scenario;
   std::string trace_digest;
@@ -84,6 +98,7 @@ struct Grant {
   RequestId request;
   std::int64_t first_block, quanta;
   std::vector<ContentKey> shared_keys;  ///< of the leading quanta
+  std::int64_t tensor_tokens{0};        ///< kTensors: how long each tensor is
 };
 struct Publish {
   RequestId request;
@@ -159,7 +174,7 @@ inline constexpr std::array<const char*, std::variant_size_v<Fact>> kFactNames{
 
 /// What the simulator says about the moment after a fact.
 struct Claims {
-  std::vector<std::int32_t> places;  ///< block ids, or one address; of Move: the new one
+  std::vector<std::int32_t> places;  ///< block ids; one address; addresses and lengths; of Move: the new one
   bool has_totals{false};
   Totals totals{};
   std::int64_t running{0}, waiting{0};  ///< of PassEnd

@@ -1,0 +1,108 @@
+// Memory of a replay where quanta are not of whole tokens, and who holds what of it. Written from
+// simulator/io/log/FORMAT.md, "Memory in bytes".
+//
+// Pages: a frame stands for a quantum, which is one page of each of so many tensors that are alike; its cells are the
+// greatest pieces that rows and pages are both whole numbers of. Frames come from a stack, the last one given back first.
+//
+// Tensors: a cell stands for a token's place in all tensors together. Places come from the low end of what is free, in
+// as many pieces as it takes: where the simulator put its blocks is checked as claims are, not replayed. What blocks are
+// longer than their tensors is told by the facts.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "simulator/base/result.h"
+#include "simulator/io/log/events.h"
+#include "validator/replay/arena.h"
+#include "validator/replay/backend.h"
+
+namespace kvplan::validator {
+
+class ByteArena {
+ public:
+  ByteArena(const event_log::Header& header, Backend& backend, const Requests& requests);
+
+  /// Cells that such a memory has; beyond 2^62: INT64_MAX.
+  [[nodiscard]] static std::int64_t cells_of(const event_log::Header& header);
+  [[nodiscard]] std::int64_t cells() const { return cells_of(header_); }
+
+  Status reserve();
+  /// By state, kept up to date by the changes below.
+  [[nodiscard]] const CellCounts& counts() const { return counts_; }
+  Result<CellCounts> scan_all();
+  /// Bytes in each state.
+  [[nodiscard]] event_log::Totals totals(const CellCounts& counts, bool refused) const;
+
+  /// More of a request's table. Empty, or what is wrong with that.
+  Result<std::string> grant(const Request& request, const event_log::Grant& grant);
+  Status give_back(const Request& request);
+  /// Tokens that lie whole in what the request has.
+  [[nodiscard]] std::int64_t tokens_held(RequestId request) const;
+  /// As Arena::progress.
+  Status progress(const std::vector<Arena::Progress>& all, const std::function<void()>& change);
+
+ private:
+  /// A stretch of cells that a request holds, or that nobody does (request -1).
+  struct Piece {
+    std::int64_t first_cell, cells;
+    RequestId request;
+    std::size_t row;            // kPages
+    std::int64_t first_offset;  // in cells of the row's tensor; kTensors: in tokens
+    std::uint64_t content;
+  };
+  using Pieces = std::vector<Piece>;
+  struct Frame {
+    std::int64_t place;
+    std::uint64_t content;
+  };
+  struct Run {
+    std::int64_t first_cell, cells, first_token;
+  };
+  struct Table {
+    std::int64_t quanta{0};
+    // kPages: frames of each row, page by page, copies of a page one behind the other
+    std::vector<std::vector<Frame>> frames;
+    // kTensors
+    std::vector<Run> runs;
+    std::int64_t tensor_tokens{0};
+    std::uint64_t content{0};
+  };
+
+  [[nodiscard]] bool pages() const { return header_.table_form == event_log::TableForm::kPages; }
+  [[nodiscard]] std::int64_t copies(std::size_t row) const { return header_.rows[row].quanta; }
+  [[nodiscard]] std::int64_t cells_per_token(std::size_t row) const {
+    return header_.rows[row].bytes / cell_;
+  }
+  Result<std::string> grant_pages(const Request& request, Table& table, std::int64_t quanta);
+  Result<std::string> grant_tensors(const Request& request, Table& table, const event_log::Grant& grant);
+  [[nodiscard]] std::size_t next_row(const Table& table) const;
+  void add(const Request& request, std::int64_t from, std::int64_t to, Pieces& pieces) const;
+  void add_all(const Request& request, Pieces& pieces) const;
+  void write(const Request& request, std::int64_t from, std::int64_t to);
+  void poison(const Pieces& pieces);
+  Result<CellCounts> recount(const Pieces& pieces);
+  Status change(const Pieces& before, const std::function<void()>& f, const Pieces& after);
+  void free_run(std::int64_t first, std::int64_t cells);
+
+  const event_log::Header& header_;
+  Backend& backend_;
+  const Requests& requests_;
+  std::int64_t cell_{1};         // kPages: bytes of a cell in one tensor
+  std::int64_t frame_cells_{0};  // kPages: of a frame
+  CellCounts counts_;
+  std::map<RequestId, Table> tables_;
+  std::int64_t held_quanta_{0};
+  std::int64_t held_padding_{0};               // kTensors: bytes
+  std::vector<std::int64_t> free_frames_;      // kPages
+  std::map<std::int64_t, std::int64_t> free_;  // kTensors: first cell -> cells; never adjacent
+  std::uint64_t generations_{0};
+  std::vector<Write> writes_;
+  std::vector<View> views_;
+  std::vector<Holding> holdings_;
+};
+
+}  // namespace kvplan::validator
