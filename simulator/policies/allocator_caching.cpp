@@ -13,7 +13,7 @@
 // Caches that grow by concatenation (DynamicCache) copy every tensor in every step and are not offered.
 #include <array>
 #include <map>
-#include <utility>
+#include <optional>
 
 #include "simulator/base/check.h"
 #include "simulator/core/table_bytes.h"
@@ -58,8 +58,7 @@ class CachingAllocator final : public core::Allocator {
     const auto [known, fresh] = fits_.try_emplace(tokens, false);
     if (fresh && rounded_bytes(tokens) <= setup_.rules.capacity_bytes) {
       Pool empty(setup_.rules);
-      std::vector<BlockId> table;
-      known->second = take(empty, tokens, table);
+      known->second = take(empty, tokens).has_value();
     }
     return known->second;
   }
@@ -71,16 +70,20 @@ class CachingAllocator final : public core::Allocator {
     KVPLAN_CHECK(tokens <= length && tables_.count(r) == 0, tokens, length);
     // As long as nothing has changed the answer is the same.
     if (refused_tokens_ == length) return false;
-    std::vector<BlockId> table;
-    if (!place(length, table)) {
+    const bool enough = rounded_bytes(length) <= setup_.rules.capacity_bytes - pool_.allocated_bytes();
+    const auto blocks = enough ? take(pool_, length) : std::nullopt;
+    if (!blocks) {
       refused_tokens_ = length;
       return false;
     }
     refused_tokens_ = -1;
-    std::int64_t quanta = 0;
-    for (std::size_t i = 1; i < table.size(); i += 2) quanta += table[i];
-    held_ += quanta;
-    tables_.emplace(r, Holder{std::move(table), quanta});
+    Holder& holder = tables_[r];
+    for (const CachingBlock& block : *blocks) {
+      holder.table.push_back(static_cast<BlockId>(block.address / kCachingUnit));
+      holder.table.push_back(static_cast<BlockId>(block.bytes / kCachingUnit));
+      holder.quanta += block.bytes / kCachingUnit;
+    }
+    held_ += holder.quanta;
     return true;
   }
   bool grow(RequestId r, std::int64_t tokens) override {
@@ -116,7 +119,7 @@ class CachingAllocator final : public core::Allocator {
  private:
   struct Holder {
     std::vector<BlockId> table;  // of each tensor the address and the length of its block, in units
-    std::int64_t quanta;
+    std::int64_t quanta{0};
   };
 
   [[nodiscard]] Wide rounded_bytes(std::int64_t tokens) const {
@@ -126,30 +129,12 @@ class CachingAllocator final : public core::Allocator {
     return bytes;
   }
 
-  /// Tensors of so many tokens. False: out of memory, and some may have been made.
-  bool take(Pool& pool, std::int64_t tokens, std::vector<BlockId>& table) const {
-    table.clear();
-    for (const TensorRows& t : setup_.tensors) {
-      for (std::int64_t i = 0; i < t.tensors; ++i) {
-        const auto block = pool.allocate(tokens * t.row_bytes);
-        if (!block) return false;
-        table.push_back(static_cast<BlockId>(block->address / kCachingUnit));
-        table.push_back(static_cast<BlockId>(block->bytes / kCachingUnit));
-      }
-    }
-    return true;
-  }
-
-  bool place(std::int64_t tokens, std::vector<BlockId>& table) {
-    const Wide bytes = rounded_bytes(tokens);
-    if (bytes > setup_.rules.capacity_bytes - pool_.allocated_bytes()) return false;
-    const Pool before = pool_;
-    if (take(pool_, tokens, table)) return true;
-    pool_ = before;
-    pool_.empty_cache();
-    if (take(pool_, tokens, table)) return true;
-    pool_ = before;
-    return false;
+  /// Blocks for tensors of so many tokens.
+  std::optional<std::vector<CachingBlock>> take(Pool& pool, std::int64_t tokens) const {
+    std::vector<std::int64_t> sizes;
+    for (const TensorRows& t : setup_.tensors)
+      sizes.insert(sizes.end(), static_cast<std::size_t>(t.tensors), tokens * t.row_bytes);
+    return pool.allocate_all(sizes);
   }
 
   CachingSetup setup_;

@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "simulator/base/check.h"
+#include "simulator/base/units.h"
 
 namespace kvplan::policies {
 namespace {
@@ -120,13 +121,91 @@ std::optional<CachingBlock> CachingPool::allocate(std::int64_t bytes) {
     block = new_memory(size, pool);
   }
   if (block == blocks_.end()) return std::nullopt;
+  return hand_out(block, size);
+}
+
+/// An unlisted block, split if the rules say so.
+CachingBlock CachingPool::hand_out(Blocks::iterator block, std::int64_t size) {
   const std::int64_t rest = block->second.bytes - size;
-  const bool splits = pool == 0 || rules_.expandable ? rest >= kCachingUnit
-                                                     : size < rules_.max_split_bytes && rest > kSmallBlock;
+  const bool splits = block->second.pool == 0 || rules_.expandable
+                          ? rest >= kCachingUnit
+                          : size < rules_.max_split_bytes && rest > kSmallBlock;
   if (splits) list(cut(block, size));
   block->second.used = true;
   allocated_ += block->second.bytes;
   return CachingBlock{block->first, block->second.bytes};
+}
+
+bool CachingPool::allocate_each(std::span<const std::int64_t> sizes, std::vector<CachingBlock>& blocks) {
+  blocks.clear();
+  for (const std::int64_t bytes : sizes) {
+    const auto block = allocate(bytes);
+    if (!block) return false;
+    blocks.push_back(*block);
+  }
+  return true;
+}
+
+/// The same as long as no segment has to go back for it. False, and nothing has changed: one has. REQUIRES: nothing is
+/// expandable, no garbage is collected.
+bool CachingPool::allocate_at_hand(std::span<const std::int64_t> sizes, std::vector<CachingBlock>& blocks) {
+  blocks.clear();
+  std::vector<std::int64_t> made;  // segments
+  for (const std::int64_t bytes : sizes) {
+    const std::int64_t size = caching_rounded(bytes, rules_.power2_divisions);
+    const std::size_t pool = size <= kSmallBlock ? 0 : 1;
+    auto block = take_free(size, pool);
+    if (block == blocks_.end()) {
+      block = new_memory(size, pool);
+      if (block == blocks_.end()) {
+        for (const CachingBlock& taken : blocks) free(taken.address);
+        for (const std::int64_t address : made) release(blocks_.find(address));
+        return false;
+      }
+      made.push_back(block->first);
+    }
+    blocks.push_back(hand_out(block, size));
+  }
+  return true;
+}
+
+/// True only if there is too little in pieces that are long enough, whatever is given back first.
+bool CachingPool::hopeless(std::span<const std::int64_t> sizes) const {
+  Wide wanted = 0;
+  std::int64_t least = INT64_MAX;
+  bool pools[2]{false, false};
+  for (const std::int64_t bytes : sizes) {
+    const std::int64_t size = caching_rounded(bytes, rules_.power2_divisions);
+    wanted += size;
+    least = std::min(least, size);
+    pools[size <= kSmallBlock ? 0 : 1] = true;
+  }
+  Wide room = rules_.capacity_bytes - reserved_;
+  if (wanted <= room) return false;
+  for (const std::size_t pool : {0, 1}) {
+    for (const auto& [bytes, address] : pools_[pool].free) {
+      const auto block = blocks_.find(address);
+      const bool next_to_space = (!block->second.last && !std::next(block)->second.mapped) ||
+                                 (!block->second.first && !std::prev(block)->second.mapped);
+      const bool returns =
+          rules_.expandable ? bytes >= chunk(pool) || next_to_space : whole_segment(block->second);
+      if (returns || (pools[pool] && bytes >= least)) room += bytes;
+    }
+  }
+  return wanted > room;
+}
+
+std::optional<std::vector<CachingBlock>> CachingPool::allocate_all(std::span<const std::int64_t> sizes) {
+  if (hopeless(sizes)) return std::nullopt;
+  std::vector<CachingBlock> blocks;
+  if (!rules_.expandable && rules_.garbage_threshold <= 0 && allocate_at_hand(sizes, blocks)) return blocks;
+  const CachingPool before = *this;
+  if (allocate_each(sizes, blocks)) return blocks;
+  *this = before;
+  empty_cache();
+  if (allocate_each(sizes, blocks)) return blocks;
+  *this = before;
+  return std::nullopt;
 }
 
 void CachingPool::free(std::int64_t address) {

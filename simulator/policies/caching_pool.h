@@ -5,13 +5,14 @@
 // Where the driver puts a segment is not known. Here it is the lowest free range of 2 MiB steps in an address space of
 // four times the capacity: physical memory is found wherever pages are, addresses only break ties between equal blocks.
 //
-// A value: a copy is the same pool at the same moment, which is how callers try and take back.
+// A value: a copy is the same pool at the same moment.
 #pragma once
 
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -52,6 +53,9 @@ class CachingPool {
 
   /// Absent: out of memory, after everything was tried. What was tried stays (cached segments went back to the device).
   std::optional<CachingBlock> allocate(std::int64_t bytes);
+  /// A block for each of the sizes, in this order, or absent, and nothing has changed. An attempt that runs out of
+  /// memory is taken back and made once more after empty_cache(), so that an idle pool gives what an empty one gives.
+  std::optional<std::vector<CachingBlock>> allocate_all(std::span<const std::int64_t> sizes);
   /// REQUIRES: the address is of a block that was handed out.
   void free(std::int64_t address);
   /// torch.cuda.empty_cache(): every segment without a block in use goes back; of expandable ones every empty chunk.
@@ -85,6 +89,10 @@ class CachingPool {
     return pool == 0 ? kSmallSegment : kLargeSegment;
   }
   [[nodiscard]] bool whole_segment(const Block& b) const { return b.first && b.last; }
+  CachingBlock hand_out(Blocks::iterator block, std::int64_t size);
+  bool allocate_each(std::span<const std::int64_t> sizes, std::vector<CachingBlock>& blocks);
+  bool allocate_at_hand(std::span<const std::int64_t> sizes, std::vector<CachingBlock>& blocks);
+  [[nodiscard]] bool hopeless(std::span<const std::int64_t> sizes) const;
   void list(Blocks::iterator block);
   void unlist(Blocks::iterator block);
   Blocks::iterator joined(Blocks::iterator block);

@@ -105,6 +105,20 @@ std::optional<CachingBlock> CachingPoolModel::allocate(std::int64_t bytes) {
   return CachingBlock{found.address, size};
 }
 
+std::optional<std::vector<CachingBlock>> CachingPoolModel::allocate_all(std::span<const std::int64_t> sizes) {
+  for (const bool emptied : {false, true}) {
+    CachingPoolModel tried = *this;
+    if (emptied) tried.empty_cache();
+    std::vector<CachingBlock> blocks;
+    for (const std::int64_t bytes : sizes)
+      if (const auto block = tried.allocate(bytes)) blocks.push_back(*block);
+    if (blocks.size() < sizes.size()) continue;
+    *this = tried;
+    return blocks;
+  }
+  return std::nullopt;
+}
+
 void CachingPoolModel::free(std::int64_t address) {
   const auto place = place_of(address);
   KVPLAN_CHECK(place && at(*place).used, address);

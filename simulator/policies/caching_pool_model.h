@@ -15,6 +15,7 @@ class CachingPoolModel {
   explicit CachingPoolModel(const CachingRules& rules) : rules_(rules) {}
 
   std::optional<CachingBlock> allocate(std::int64_t bytes);
+  std::optional<std::vector<CachingBlock>> allocate_all(std::span<const std::int64_t> sizes);
   void free(std::int64_t address);
   void empty_cache();
 

@@ -230,9 +230,37 @@ TYPED_TEST(CachingRule, ExpandableSegmentsUseMemoryThatSegmentsWouldHold) {
   EXPECT_EQ(pool.allocate(20 * kMiB), block(40 * kMiB, 20 * kMiB));
 }
 
+TYPED_TEST(CachingRule, AllOrNothing) {
+  TypeParam pool({.capacity_bytes = 60 * kMiB});
+  pool.allocate(18 * kMiB);  // [0, 18)
+  pool.allocate(4 * kMiB);   // [18, 22) of [18, 38)
+  pool.free(0);
+  const std::vector<std::int64_t> too_much{30 * kMiB, 15 * kMiB, 16 * kMiB};
+  EXPECT_FALSE(pool.allocate_all(too_much));
+  EXPECT_EQ(pool.reserved_bytes(), 38 * kMiB);  // as before: [0, 18) did not go back
+  EXPECT_EQ(pool.free_blocks(), (std::vector{block(0, 18 * kMiB), block(22 * kMiB, 16 * kMiB)}));
+  const std::vector<std::int64_t> fits{30 * kMiB, 15 * kMiB};
+  EXPECT_EQ(pool.allocate_all(fits), (std::vector{block(38 * kMiB, 30 * kMiB), block(22 * kMiB, 16 * kMiB)}));
+}
+
+TYPED_TEST(CachingRule, AnIdlePoolGivesWhatAnEmptyOneGives) {
+  TypeParam pool({.capacity_bytes = 50 * kMiB});
+  pool.allocate(24 * kMiB);
+  pool.allocate(26 * kMiB);
+  pool.free(0);
+  pool.free(24 * kMiB);
+  // Three and three of 8 MiB lie in them, two and two in fresh ones of 20 MiB: seven are too many.
+  EXPECT_FALSE(pool.allocate_all(std::vector<std::int64_t>(7, 8 * kMiB)));
+  EXPECT_EQ(pool.reserved_bytes(), 50 * kMiB);
+  // 50 MiB at once need both segments to go back.
+  EXPECT_EQ(pool.allocate_all(std::vector<std::int64_t>{50 * kMiB}), (std::vector{block(0, 50 * kMiB)}));
+}
+
 TEST(CachingPools, EqualUnderRandomSequences) {
   std::int64_t refused = 0;
   std::int64_t given = 0;
+  std::int64_t all = 0;
+  std::int64_t none = 0;
   for (std::uint64_t seed = 1; seed <= 400; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Random random(seed, "caching pools");
@@ -255,6 +283,13 @@ TEST(CachingPools, EqualUnderRandomSequences) {
         fast.free(held[i].address);
         model.free(held[i].address);
         held.erase(held.begin() + static_cast<std::ptrdiff_t>(i));
+      } else if (what < 60) {
+        std::vector<std::int64_t> sizes(random.below(6) + 1, random.between(1, most));
+        if (random.chance(1, 3)) sizes.push_back(random.between(1, most));
+        const auto a = fast.allocate_all(sizes);
+        ASSERT_EQ(a, model.allocate_all(sizes));
+        if (a) held.insert(held.end(), a->begin(), a->end());
+        ++(a ? all : none);
       } else {
         const std::int64_t bytes = random.between(1, random.chance(1, 3) ? 2 * kMiB : most);
         const auto a = fast.allocate(bytes);
@@ -279,6 +314,8 @@ TEST(CachingPools, EqualUnderRandomSequences) {
   }
   EXPECT_GT(refused, 1000);
   EXPECT_GT(given, 10000);
+  EXPECT_GT(all, 1000);
+  EXPECT_GT(none, 1000);
 }
 
 }  // namespace

@@ -280,7 +280,10 @@ bool a_place_outside(WholeLog& log, Random& random, std::string& what) {
 }
 bool a_block_granted_twice(WholeLog& log, Random& random, std::string& what) {
   return on_a_claim(
-      log, random, what, [](const Record& r) { return r.claims.places.size() > 1; },
+      log, random, what,
+      [](const Record& r) {
+        return r.claims.places.size() > 1 && r.claims.places.front() != r.claims.places.back();
+      },
       [](Claims& c) { c.places.back() = c.places.front(); });
 }
 /// The place of the grant before, in the same pass: still held.

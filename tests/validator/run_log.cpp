@@ -100,15 +100,22 @@ std::string log_of_run(const traces::Trace& trace, const LogCase& c, Stepping st
   const std::vector<std::int32_t> track_units(sample->track_units().begin(), sample->track_units().end());
   std::int64_t cells = 1;
   if (c.courses) cells = std::accumulate(track_units.begin(), track_units.end(), std::int64_t{0});
+  const model::ModelShape mixed{
+      .name = "mixed",
+      .source = "made up",
+      .layers = 4,
+      .runs = {{2, {.kind = model::CacheKind::kHeads, .heads = 3, .key_size = 1024, .value_size = 1024}},
+               {2, {.kind = model::CacheKind::kLatent, .latent_size = 4000, .rope_size = 96}}}};
   const auto choice = parse_component(c.allocator, "allocator", policies::allocator_descriptors());
   KVPLAN_CHECK(choice.ok());
   const auto& entry = policies::allocator_entry(choice.value());
   const policies::AllocatorRequest request{
       .workload = &workload,
       .pool = {.tokens = c.pool_tokens, .blocks = c.pool_blocks},
-      .token_bytes = (c.token_bytes + c.metadata_bytes) * cells,
+      .token_bytes = c.mixed_model ? mixed.kv_token_bytes() : (c.token_bytes + c.metadata_bytes) * cells,
       .cells_per_token = cells,
       .metadata_bytes = c.metadata_bytes,
+      .model = c.mixed_model ? &mixed : nullptr,
       .prefix_cache = c.prefix_cache && entry.shares_prefixes && !c.courses,
       .max_model_len = c.scheduler.max_model_len};
   const auto make = stepping == Stepping::kNaive ? entry.make_model : entry.make;
@@ -366,6 +373,39 @@ std::vector<LogCase> small_cases() {
        .pool_tokens = 900,
        .scheduler = small,
        .courses = core::Placement::kHoles},
+      {.name = "pages",
+       .allocator = "vmm:page_kib=64,overlap=false,map_us=0.05,unmap_us=0.01",
+       .pool_tokens = 1000,
+       .token_bytes = 12288,
+       .scheduler = small},
+      {.name = "pages_mixed",
+       .allocator = "vmm:page_kib=64,reclaim=eager",
+       .pool_tokens = 1000,
+       .mixed_model = true,
+       .scheduler = small,
+       .bent_latency = true},
+      {.name = "pages_window",
+       .allocator = "vmm:page_kib=128",
+       .pool_tokens = 1400,
+       .mixed_model = true,
+       .scheduler = small,
+       .keep = {4, 30}},
+      {.name = "tensors",
+       .allocator = "caching:reserve=oracle,roundup_power2_divisions=4",
+       .pool_tokens = 1200,
+       .token_bytes = 100000,
+       .scheduler = small},
+      {.name = "tensors_mixed",
+       .allocator = "caching:reserve=pow2,expandable_segments=true",
+       .pool_tokens = 2000,
+       .mixed_model = true,
+       .scheduler = small},
+      {.name = "tensors_window",
+       .allocator = "caching:reserve=max,per=request",
+       .pool_tokens = 2500,
+       .mixed_model = true,
+       .scheduler = small,
+       .keep = {0, 40}},
   };
 }
 

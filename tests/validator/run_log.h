@@ -19,6 +19,7 @@ struct LogCase {
   std::int64_t pool_blocks{-1};                    ///< one of these two
   std::int64_t pool_tokens{-1};
   std::int64_t token_bytes{1};
+  bool mixed_model{false};  ///< layers with rows of 6 and 8 KiB; token_bytes is theirs
   bool prefix_cache{true};
   core::SchedulerParams scheduler{};
   core::KeepRule keep{};
