@@ -175,6 +175,46 @@ TEST(EventLog, ErrorsSayWhere) {
   EXPECT_NE(error_of(test::write_log(log)).find("facts[0].steps.growth: "), std::string::npos);
 }
 
+TEST(EventLog, HeadersOfMemoryInBytes) {
+  const auto cases = test::small_cases();
+  const auto pages =
+      std::find_if(cases.begin(), cases.end(), [](const LogCase& c) { return c.name == "pages_mixed"; });
+  ASSERT_NE(pages, cases.end());
+  const auto log = test::read_log(test::log_of_run(test::random_trace(5), *pages, Stepping::kFast));
+  EXPECT_EQ(log.header.table_form, event_log::TableForm::kPages);
+  EXPECT_EQ(log.header.page_bytes, 65536);
+  EXPECT_EQ(log.header.rows, (std::vector<event_log::TokenRow>{{6144, 2}, {8192, 1}}));
+  const auto error_with = [&](auto change) {
+    auto changed = log;
+    change(changed.header);
+    return error_of(test::write_log(changed));
+  };
+  using event_log::Header;
+  EXPECT_EQ(error_with([](Header&) {}), "");
+  EXPECT_EQ(error_with([](Header& h) { h.page_bytes = 0; }),
+            "a.kve: byte 8: page_bytes: expected 1 to 4611686018427387904, found 0");
+  EXPECT_NE(error_with([](Header& h) { h.rows.clear(); }).find("rows: expected 1 to 16384, found 0"),
+            std::string::npos);
+  EXPECT_NE(error_with([](Header& h) {
+              ++h.rows.front().bytes;
+            }).find("rows: expected rows of all tensors that add up to the bytes of a token"),
+            std::string::npos);
+  EXPECT_NE(error_with([](Header& h) { ++h.odd_quantum_bytes; }).find("rows: expected rows"),
+            std::string::npos);
+  EXPECT_NE(
+      error_with([](Header& h) { h.returns_quanta = true; }).find("table_form: expected quanta of 1 token"),
+      std::string::npos);
+  EXPECT_NE(error_with([](Header& h) {
+              h.capacity_bytes = h.quanta * h.odd_quantum_bytes - 1;
+            }).find("capacity_bytes: expected room for all quanta"),
+            std::string::npos);
+  // Nothing of it may stand in a log of whole tokens.
+  EXPECT_NE(error_with([](Header& h) {
+              h.table_form = event_log::TableForm::kTokens;
+            }).find("odd_quantum_bytes: expected 0 to 0"),
+            std::string::npos);
+}
+
 TEST(EventLog, AFrameThatPromisesMoreThanAFrameMayHaveIsRefused) {
   std::string bytes = small_log().substr(0, 8);
   bytes += "EVTS";

@@ -217,7 +217,7 @@ Result<Header> decode_header(const pb::EventLogHeader& m) {
   header.page_bytes = ranges.in(m.page_bytes(), pages ? 1 : 0, pages ? kMostBytes : 0, "page_bytes");
   ranges.in(m.rows_size(), odd ? 1 : 0, odd ? kMostRows : 0, "rows");
   for (const pb::TokenRow& row : m.rows())
-    header.rows.push_back({ranges.in(row.bytes(), 1, INT32_MAX, "rows.bytes"),
+    header.rows.push_back({ranges.in(row.bytes(), 1, kMostRowBytes, "rows.bytes"),
                            ranges.in(row.quanta(), 1, kMostRows, "rows.quanta")});
   header.allocator = m.allocator();
   header.scenario = m.scenario();

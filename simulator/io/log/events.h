@@ -27,6 +27,7 @@ inline constexpr std::int64_t kMostQuanta = std::int64_t{1} << 31;
 inline constexpr std::int64_t kMostBytes = std::int64_t{1} << 62;
 inline constexpr std::int64_t kMostTracks = 1 << 14;
 inline constexpr std::int64_t kMostRows = 1 << 14;
+inline constexpr std::int64_t kMostRowBytes = 1 << 30;
 /// Longest list in one fact: a longer grant is several facts.
 inline constexpr std::int64_t kMostListed = 1 << 15;
 
