@@ -56,14 +56,14 @@ class FolderTest(unittest.TestCase):
 
 
 COLUMNS = ("arrival_ns", "input_tokens", "output_tokens", "hash_count", "hash_ids", "session", "tenant", "max_tokens",
-           "ttft_ns", "e2e_ns")
+           "ttft_ns", "e2e_ns", "think_ns", "wait_request", "wait_before")
 
 
 def expect_same(test, found, expected):
     """Equal content; an optional column in which nothing is stated is as good as none."""
     for name in COLUMNS:
         columns = [getattr(trace, name) for trace in (found, expected)]
-        if name not in ("hash_count", "hash_ids"):
+        if name not in ("hash_count", "hash_ids", "wait_request", "wait_before"):
             columns = [None if column is None or np.all(column == -1) else column for column in columns]
         test.assertEqual(*[None if column is None else column.tolist() for column in columns], name)
     test.assertEqual(found.session_names, expected.session_names)
@@ -111,4 +111,26 @@ def random_trace(seed, requests=None):
     for column, most in (("max_tokens", (1 << 31) - 1), ("ttft_ns", LARGEST), ("e2e_ns", LARGEST)):
         if some():
             parts[column] = [r.choice([-1, 0, 1, r.randrange(10**6), most]) for _ in range(n)]
+    if some():
+        parts["think_ns"] = [r.choice([-1, 0, r.randrange(10**10), LARGEST]) for _ in range(n)]
+    if some():
+        parts.update(random_waits(r, n))
     return Trace(**parts, header=header)
+
+
+def random_waits(r, n):
+    """Waits of n requests in any order, some of them twice: for earlier ones, for later ones too, or in circles."""
+    kind = r.choice(["back", "line", "forward", "any"])
+    rank = list(range(n))
+    if kind == "forward":  # who waits for whom goes after an order that is not the file's: no circle
+        r.shuffle(rank)
+    pairs = [(i, i - 1) for i in range(1, n)] if kind == "line" else []
+    for _ in range(r.randrange(1, 2 * n + 2)):
+        a, b = r.randrange(n), r.randrange(n)
+        if kind == "any":
+            pairs.append((a, b))
+        elif a != b:
+            pairs.append((a, b) if rank[a] > rank[b] else (b, a))
+    pairs += pairs[:2]
+    r.shuffle(pairs)
+    return {"wait_request": [a for a, _ in pairs], "wait_before": [b for _, b in pairs]}

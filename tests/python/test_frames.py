@@ -1,5 +1,6 @@
 """Traces as pandas frames and back."""
 
+import random
 import unittest
 
 import numpy as np
@@ -28,6 +29,17 @@ class ToFrame(unittest.TestCase):
         self.assertEqual(trace.hash_frame().values.tolist(), [[0, 0, 0], [0, 1, 1], [2, 0, 0], [2, 1, 1], [2, 2, 2]])
         self.assertNotIn("hashes", trace.to_frame(hashes=False))
 
+    def test_waits_and_pauses(self):
+        trace = Trace(**TRACE, think_ns=[-1, 4, (1 << 63) - 1], wait_request=[2, 2, 0], wait_before=[1, 0, 2])
+        frame = trace.to_frame()
+        self.assertEqual(list(frame.columns)[3:], ["think_ns", "after"])
+        self.assertEqual(frame["think_ns"].tolist(), [pd.NA, 4, (1 << 63) - 1])
+        self.assertEqual([part.tolist() for part in frame["after"]], [[2], [], [0, 1]])
+        self.assertNotIn("after", Trace(**TRACE).to_frame())
+        # One entry each, where numpy might see a table.
+        chain = Trace(**TRACE, wait_request=[0, 1, 2], wait_before=[1, 0, 0])
+        self.assertEqual([part.tolist() for part in chain.to_frame()["after"]], [[1], [0], [0]])
+
     def test_there_and_back(self):
         for seed in range(40):
             with self.subTest(seed):
@@ -50,6 +62,30 @@ class FromFrame(FolderTest):
         self.assertLess(len(chosen), len(trace))
         self.assertGreater(len(chosen), 50)
         self.assertEqual(chosen.digest(), info(self.path())["digest"])
+
+    def test_a_selection_of_those_that_wait(self):
+        n = 200
+        r = random.Random(3)
+        trace = Trace(np.arange(n) * 10**9, np.full(n, 9), np.ones(n, int), think_ns=[r.randrange(9) for _ in range(n)],
+                      session=np.arange(n) % 40, session_names=[f"s{i}" for i in range(40)],
+                      wait_request=[r.randrange(n) for _ in range(2000)],
+                      wait_before=[r.randrange(n) for _ in range(2000)])
+        trace.write(self.path("all.kvt"))
+        self.run_kvplan("trace", "window", self.path("all.kvt"), "--from", 20, "--to", 120, "-o", self.path())
+        chosen = Trace.from_frame(trace.to_frame().iloc[20:120], like=trace)
+        self.assertGreater(chosen.info()["turns"]["waits"], 300)
+        self.assertEqual({**chosen.info(), "options": 0}, {**info(self.path()), "options": 0})
+        # Rows in another order are requests in another order; who waits for whom stays.
+        turned = Trace.from_frame(trace.to_frame().iloc[::-1], like=trace)
+        self.assertEqual(set(zip((n - 1 - turned.wait_request).tolist(), (n - 1 - turned.wait_before).tolist())),
+                         set(zip(trace.wait_request.tolist(), trace.wait_before.tolist())))
+
+    def test_lists_of_any_kind(self):
+        frame = pd.DataFrame({**TRACE, "after": [None, (0, 0), np.array([1, 0], np.uint8)]}, index=[0, 1, 2])
+        found = Trace.from_frame(frame)
+        self.assertEqual(list(zip(found.wait_request, found.wait_before)), [(1, 0), (2, 0), (2, 1)])
+        frame["after"] = [pd.NA, [], np.nan]
+        self.assertEqual(len(Trace.from_frame(frame).wait_request), 0)
 
     def test_hashes_and_names_of_any_kind(self):
         frame = pd.DataFrame({**TRACE, "session": [7, 9, 7], "max_tokens": [1.0, np.nan, 3.0],
@@ -81,6 +117,11 @@ class FromFrame(FolderTest):
         refused("input_tokens: expected whole numbers", input_tokens=[1, 0.5, 2])
         refused("ttft_ns: expected whole numbers", ttft_ns=[1.0, np.nan, 2.0**60])
         refused("input_tokens: expected one row of whole numbers", input_tokens=["1", "2", "3"])
+        refused("after: expected one row of whole numbers", after=[[], ["a"], []])
+        refused("think_ns: expected whole numbers", think_ns=[0.5, 1, 2])
+        for index in (["a", "b", "c"], [0, 1, 1]):
+            with self.assertRaisesRegex(FormatError, "after: expected an index that numbers the requests, each once"):
+                Trace.from_frame(pd.DataFrame({**TRACE, "after": [[], [0], [0]]}, index=index))
         refused("session: expected names that differ as text", session=[1, "1", 2])
         with self.assertRaisesRegex(FormatError, "frame: expected the columns input_tokens, output_tokens"):
             Trace.from_frame(pd.DataFrame({"arrival_ns": [1]}))

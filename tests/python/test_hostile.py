@@ -5,19 +5,21 @@ import random
 import struct
 import unittest
 import zlib
+from unittest import mock
 
 import numpy as np
 import zstandard
 
 from support import FolderTest, cases, info, kvplan, random_trace
 from kvplan_traces import (AttentionHeader, AttentionModel, AttentionReader, AttentionSequence, AttentionWriter,
-                           FormatError, Header, Trace, TraceReader, wire)
+                           FormatError, Header, Trace, TraceReader, kvt, wire)
 
 
 def small_trace():
     return Trace([5, 3, 99], [40, 16, 33], [1, 0, 7], hash_count=[2, 1, 2], hash_ids=[0, 1, 0, 0, 2],
                  session=[0, -1, 0], session_names=["chat"], tenant=[0, 1, 0], tenant_names=["a", "é"],
                  max_tokens=[-1, 9, 9], ttft_ns=[5, -1, 7], e2e_ns=[9, 8, 1 << 40],
+                 think_ns=[-1, 3, 1 << 33], wait_request=[1, 0, 2], wait_before=[0, 2, 1],
                  header=Header(16, warnings=["Odd."], sources=["x.csv"]))
 
 
@@ -110,6 +112,11 @@ class Traces(FolderTest):
             self.assertEqual(ours, json.loads(out))
         return None if code else ours, error
 
+    def mended(self, frames, error):
+        """These frames with the digest that the program finds."""
+        known, told = wire.Message(frames[-1][1]).blob(7), error.split("the columns give ")[1][:16].encode()
+        return [*frames[:-1], (b"INDX", frames[-1][1].replace(known, told))]
+
     def test_changed_messages(self):
         """Checksums are right, content is not. Where nothing but the digest is wrong, it is mended and tried again."""
         self.assertIsNotNone(self.both(self.assembled(self.frames()))[0])
@@ -121,14 +128,74 @@ class Traces(FolderTest):
             frames[place] = (frames[place][0], mutate(r, frames[place][1]))
             figures, error = self.both(self.assembled(frames))
             if "digest: the columns give " in error and place != 2:
-                known, told = small_trace().digest().encode(), error.split("the columns give ")[1][:16].encode()
-                frames[2] = (b"INDX", frames[2][1].replace(known, told))
-                figures, error = self.both(self.assembled(frames))
+                figures, error = self.both(self.assembled(self.mended(frames, error)))
                 self.assertIsNotNone(figures, error)
                 mended += 1
             taken += figures is not None
         self.assertGreater(mended, 20)
         self.assertGreater(taken, mended + 10)
+
+    def two_chunks_with_waits(self):
+        trace = Trace([4, 1, 9, 6, 7], [9] * 5, [1] * 5, think_ns=[-1, -1, -1, 2, 200], wait_request=[1, 3, 4, 3, 0],
+                      wait_before=[0, 0, 1, 2, 4])
+        with mock.patch.object(kvt, "CHUNK_REQUESTS", 3):
+            trace.write(self.path())
+        self.data = self.path().read_bytes()
+        frames = self.frames()
+        self.assertEqual([kind for kind, _ in frames], [b"HEAD", b"CHNK", b"CHNK", b"INDX"])
+        return frames
+
+    def verdict(self, frames):
+        """The figures of both sides, where need be with the digest mended, or None."""
+        figures, error = self.both(self.assembled(frames))
+        if "digest: the columns give " in error:
+            figures, error = self.both(self.assembled(self.mended(frames, error)))
+            self.assertIsNotNone(figures, error)
+        return figures
+
+    def test_every_bit_of_a_chunk_with_waits(self):
+        """Checksums are right. The last chunk, since what changes its size moves no other."""
+        head, first, (_, message), index = self.two_chunks_with_waits()
+        known = self.verdict([head, first, (b"CHNK", message), index])
+        verdicts = []
+        for at in range(len(message)):
+            for bit in range(8):
+                flipped = bytearray(message)
+                flipped[at] ^= 1 << bit
+                verdicts.append(self.verdict([head, first, (b"CHNK", bytes(flipped)), index]))
+        self.assertGreater(verdicts.count(None), 50)
+        taken = [figures for figures in verdicts if figures]
+        self.assertGreater(len({figures["digest"] for figures in taken} - {known["digest"]}), 20)
+        self.assertTrue(any(figures["turns"] != known["turns"] for figures in taken))
+
+    def test_what_waits_may_be(self):
+        """Waits of the last chunk, whose requests are 3 and 4."""
+        head, first, (_, message), index = self.two_chunks_with_waits()
+        plain = b"".join(wire.blob(number, wire.Message(message).blob(number)) for number in (1, 2, 3, 15))
+
+        def verdict(steps, back):
+            waits = b"".join(wire.blob(number, wire.packed(wire.zigzag(np.array(values, np.uint64).view(np.int64))))
+                             for number, values in ((16, steps), (17, back)))
+            return self.verdict([head, first, (b"CHNK", plain + waits), index]) is not None
+
+        def coded(pairs):
+            waiting = [request for request, _ in pairs]
+            steps = [(a - b) % (1 << 64) for a, b in zip(waiting, [3, *waiting])]
+            return steps, [(a - b) % (1 << 64) for a, b in pairs]
+
+        for pairs, good in (([], True), ([(3, 0)], True), ([(0, 3)], True), ([(3, 3)], True), ([(3, 4), (4, 3)], True),
+                            ([(0, 3), (3, 0), (3, 1), (0, 4), (1, 4), (4, 0), (4, 3), (4, 4)], True),
+                            ([(3, 0), (3, 0)], False), ([(3, 1), (3, 0)], False), ([(3, 0), (0, 3)], False),
+                            ([(4, 0), (3, 0)], False), ([(1, 4), (0, 4)], False), ([(0, 4), (3, 0)], False),
+                            ([(2, 1)], False), ([(1, 2)], False), ([(5, 0)], False), ([(0, 5)], False),
+                            ([(3, -1)], False), ([(-1, 3)], False), ([(3, (1 << 63) - 1)], False),
+                            ([((1 << 63) - 1, 3)], False), ([(3, -(1 << 63))], False), ([(3, 1 << 32)], False),
+                            ([((1 << 32) + 3, 0)], False), ([(3, (1 << 31) - 1)], False)):
+            with self.subTest(pairs):
+                self.assertEqual(verdict(*coded(pairs)), good)
+        for steps, back in (([0], []), ([], [3]), ([0, 1], [3]), ([0], [3, 4])):
+            with self.subTest((steps, back)):
+                self.assertFalse(verdict(steps, back))
 
     def test_frames_that_others_add(self):
         head, chunk, index = self.frames()

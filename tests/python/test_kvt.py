@@ -1,11 +1,13 @@
 """A .kvt written by either side is read by the other, with the same figures and the same digest."""
 
+import random
 import unittest
+from unittest import mock
 
 import numpy as np
 
-from support import ROOT, SHARED, FolderTest, cases, expect_same, info, random_trace
-from kvplan_traces import Columns, FormatError, Header, Trace, TraceReader, TraceWriter
+from support import ROOT, SHARED, FolderTest, cases, expect_same, info, random_trace, random_waits
+from kvplan_traces import Columns, FormatError, Header, Trace, TraceReader, TraceWriter, kvt
 
 RECORDED = ["azure_llm_2023_conv.csv", "claude_code_sessions_small.jsonl.gz", "dynamo_request_trace_pi.jsonl.gz",
             "generated_servegen_deepseek-r1_1800s.csv.gz", "lengths_arxiv_summarization.csv", "lengths_sharegpt_8k.csv",
@@ -35,7 +37,10 @@ class RealTraces(FolderTest):
         for name in RECORDED:
             with self.subTest(name):
                 self.run_kvplan("trace", "import", SHARED / "traces" / name, "-o", self.path())
-                self.both_ways(self.path())
+                trace = self.both_ways(self.path())
+                if name.startswith("claude_code"):  # calls that wait for those before them and for sub-agents
+                    self.assertGreater(trace.info()["turns"]["waits"], trace.info()["turns"]["waiting"])
+                    self.assertGreater((trace.think_ns > 0).sum(), 100)
 
 
 class BothWays(FolderTest):
@@ -54,9 +59,83 @@ class BothWays(FolderTest):
                 self.assertEqual(theirs.digest(), trace.digest())
 
     def test_every_column_is_in_some_of_them(self):
-        for column in ("hash_ids", "session", "tenant", "max_tokens", "ttft_ns", "e2e_ns"):
-            there = [getattr(random_trace(seed), column) is not None for seed in range(40)]
+        traces = [random_trace(seed) for seed in range(40)]
+        for column in ("hash_ids", "session", "tenant", "max_tokens", "ttft_ns", "e2e_ns", "think_ns"):
+            there = [getattr(trace, column) is not None for trace in traces]
             self.assertTrue(any(there) and not all(there), column)
+        turns = [trace.info()["turns"] for trace in traces]
+        self.assertIn(None, turns)
+        chains = [told["longest_chain"] for told in turns if told]
+        self.assertIn(None, chains)  # a circle
+        self.assertIn(17, chains)
+        self.assertTrue(any(told and told["longest_chain"] and (trace.wait_before > trace.wait_request).any()
+                            for told, trace in zip(turns, traces)))
+
+    def small_chunks(self, requests=5, waits=1 << 18):
+        return mock.patch.multiple(kvt, CHUNK_REQUESTS=requests, CHUNK_WAITS=waits)
+
+    def test_waits_across_chunks(self):
+        for seed in range(cases(12)):
+            with self.subTest(seed):
+                trace = random_trace(2 * seed + 1, requests=40)
+                waits = random_waits(random.Random(seed), 40)
+                trace = Trace.from_frame(trace.to_frame().drop(columns="after", errors="ignore"), like=trace)
+                trace.wait_request, trace.wait_before = (np.array(waits[name], np.int32) for name in waits)
+                for sizes in ({}, {"waits": 3}):
+                    with self.small_chunks(**sizes):
+                        trace.write(self.path())
+                    found = Trace.read(self.path())
+                    self.assertEqual(set(zip(found.wait_request.tolist(), found.wait_before.tolist())),
+                                     set(zip(*waits.values())))
+                    self.assertEqual(info(self.path()), found.info())
+                    with TraceReader(self.path()) as reader:
+                        self.assertGreaterEqual(len(reader), 8)
+                        first = 0
+                        for i, piece in enumerate(reader):
+                            later = np.maximum(piece.wait_request, piece.wait_before)
+                            self.assertTrue(((later >= first) & (later < first + len(piece))).all())
+                            self.assertEqual(reader.chunk(i).wait_request.tolist(), piece.wait_request.tolist())
+                            self.assertTrue(not sizes or len(piece) == 1 or len(later) <= 3)
+                            first += len(piece)
+                    # The program puts the waits into its own chunks.
+                    self.run_kvplan("trace", "convert", self.path(), "-o", self.path("theirs.kvt"))
+                    expect_same(self, Trace.read(self.path("theirs.kvt")), found)
+
+    def test_many_waits(self):
+        n = 800
+        rows = np.repeat(np.arange(n), np.arange(n))
+        before = np.concatenate([np.arange(i) for i in range(n)])
+        columns = dict(arrival_ns=np.arange(n), input_tokens=np.ones(n, int), output_tokens=np.ones(n, int))
+        trace = Trace(**columns, wait_request=rows[::-1], wait_before=before[::-1])
+        trace.write(self.path())
+        with TraceReader(self.path()) as reader:
+            self.assertEqual([len(reader), *(len(piece.wait_request) <= 1 << 18 for piece in reader)], [2, True, True])
+        self.assertEqual(info(self.path()), trace.info())
+        self.assertEqual(trace.info()["turns"], {"waiting": n - 1, "waits": n * (n - 1) // 2, "longest_chain": n})
+        # All wait for the last one: more waits than a chunk has otherwise, and more than an import takes.
+        n = 300_000
+        columns = dict(arrival_ns=np.arange(n), input_tokens=np.ones(n, int), output_tokens=np.ones(n, int))
+        trace = Trace(**columns, wait_request=np.arange(n - 1), wait_before=np.full(n - 1, n - 1))
+        trace.write(self.path())
+        self.assertEqual(info(self.path()), trace.info())
+        self.assertEqual(trace.info()["turns"], {"waiting": n - 1, "waits": n - 1, "longest_chain": 2})
+
+    def test_an_order_of_waits_is_no_content(self):
+        columns = dict(arrival_ns=[0, 1, 2], input_tokens=[1, 1, 1], output_tokens=[1, 1, 1])
+        one = Trace(**columns, wait_request=[2, 0, 2, 1, 2], wait_before=[1, 2, 0, 0, 1])
+        self.assertEqual(one.wait_request.dtype, np.int32)
+        self.assertEqual(list(zip(one.wait_request, one.wait_before)), [(1, 0), (0, 2), (2, 0), (2, 1)])
+        two = Trace(**columns, wait_request=[1, 0, 2, 2], wait_before=[0, 2, 0, 1])
+        self.assertEqual(one.digest(), two.digest())
+        self.assertNotEqual(one.digest(), Trace(**columns, wait_request=[1, 2, 2], wait_before=[0, 0, 1]).digest())
+        self.assertNotEqual(Trace(**columns).digest(), Trace(**columns, think_ns=[-1, 0, -1]).digest())
+        self.assertEqual(Trace(**columns).digest(), Trace(**columns, think_ns=[-1, -1, -1]).digest())
+        with TraceWriter(self.path(), one.header) as out:
+            for first, waits in ((0, ([], [])), (1, ([1], [0])), (2, ([2, 2, 0, 2], [1, 0, 2, 1]))):
+                piece = one.rows(first, first + 1)
+                piece.wait_request, piece.wait_before = (np.array(numbers, np.int32) for numbers in waits)
+                out.append(piece)
+        self.assertEqual(info(self.path()), one.info())
 
     def test_chunks_end_where_the_page_says(self):
         n = 70_000
@@ -134,6 +213,14 @@ class Writing(FolderTest):
         self.refused(r"session_names: expected no more new names than requests", session=[0, 1],
                      session_names=["a", "b", "c"])
         self.refused(r"max_tokens: request 0: expected -1 to 2147483647, found -2", max_tokens=[-2, 1])
+        self.refused(r"think_ns: request 0: expected -1 to 9223372036854775807, found -2", think_ns=[-2, 1])
+        self.refused(r"wait_before: expected as many as in wait_request, 1", wait_request=[1])
+        self.refused(r"wait_before: expected 0 to 2147483646, found -1", wait_request=[1], wait_before=[-1])
+        self.refused(r"wait_request: expected 0 to 2147483646, found 4294967296", wait_request=[1 << 32],
+                     wait_before=[0])
+        self.refused(r"wait_request: expected one row of whole numbers", wait_request=[0.5], wait_before=[0])
+        self.refused(r"wait_before: request 0 waits for request 2: expected 0 to 1 as the later of the two",
+                     wait_request=[1, 0], wait_before=[0, 2])
         self.refused(r"e2e_ns: expected numbers below 2\^63", e2e_ns=np.array([0, 1 << 63], np.uint64))
         self.refused(r"hash_count: expected a column", header=hashed)
         self.refused(r"hash_count: expected no column", hash_count=[1, 0], hash_ids=[0])
@@ -146,6 +233,23 @@ class Writing(FolderTest):
                      hash_ids=[])
         self.refused("expected a request", arrival_ns=[], input_tokens=[], output_tokens=[])
         self.refused("expected at most 4194304 bytes in INDX", Header(warnings=["x" * (1 << 22)]))
+
+    def test_waits_come_with_the_later_request(self):
+        for first, second in (([1], [0]), ([0], [1])):
+            for pieces in (((first, second), ((), ())), (((), ()), ((), ())), (((), ()), ([0], [0]))):
+                with self.subTest((first, pieces)):
+                    good = pieces[0] == ((), ()) and pieces[1] == ((), ())
+                    try:
+                        with TraceWriter(self.path()) as out:
+                            for request, before in pieces:
+                                out.append(Columns([0], [1], [1], wait_request=request, wait_before=before))
+                        self.assertTrue(good)
+                    except FormatError as error:
+                        self.assertFalse(good)
+                        self.assertRegex(str(error), r"x.kvt: wait_before: request \d waits for request \d: expected")
+        with self.assertRaisesRegex(FormatError, "expected a request that has the waits"):
+            with TraceWriter(self.path()) as out:
+                out.append(Columns([], [], [], wait_request=[0], wait_before=[0]))
 
     def test_an_exception_leaves_nothing(self):
         with self.assertRaises(KeyError):

@@ -14,6 +14,7 @@ LARGEST_BLOCK = 1 << 30
 LARGEST_HASHES = 1 << 21  # of one request
 MOST_DISTINCT = (1 << 32) - 1  # prefix ids
 LARGEST_NAME_BYTES = 1024
+MOST_WITH_WAITS = (1 << 31) - 1  # requests up to the end of a chunk with waits
 
 REQUIRED = ("arrival_ns", "input_tokens", "output_tokens")
 
@@ -30,7 +31,7 @@ class Stated(NamedTuple):
 
 STATED = (Stated("session", 6, "sint32", 9), Stated("tenant", 9, "sint32", 10),
           Stated("max_tokens", 12, "sint32", 11, LARGEST_TOKENS), Stated("ttft_ns", 13, "sint64", 12, LARGEST_TIME),
-          Stated("e2e_ns", 14, "sint64", 13, LARGEST_TIME))
+          Stated("e2e_ns", 14, "sint64", 13, LARGEST_TIME), Stated("think_ns", 15, "sint64", 16, LARGEST_TIME))
 
 
 class Named(NamedTuple):
@@ -44,6 +45,8 @@ class Named(NamedTuple):
 
 NAMED = (Named("session", "session_names", 7, 14), Named("tenant", "tenant_names", 10, 15))
 OPTIONAL = tuple(column.name for column in STATED)
+WAITS = ("wait_request", "wait_before")
+WAITS_DIGEST_STATE = 17
 
 
 def whole_numbers(name, values):
@@ -57,6 +60,27 @@ def whole_numbers(name, values):
     return np.ascontiguousarray(column, np.int64)
 
 
+def _request_numbers(name, values):
+    """A column of waits as int32; never rounded, never wrapped."""
+    column = np.asarray(values)
+    if column.dtype == np.int32 and column.ndim == 1 and (not column.size or column.min() >= 0):
+        return column
+    column = whole_numbers(name, values)
+    bad = column[(column < 0) | (column >= MOST_WITH_WAITS)]
+    if bad.size:
+        raise FormatError(f"expected 0 to {MOST_WITH_WAITS - 1}, found {bad[0]}", field=name)
+    return column.astype(np.int32)
+
+
+def sorted_waits(request, before):
+    """Waits in the order of files, by (later of the two, request, before), each once."""
+    order = np.lexsort((before, request, np.maximum(request, before)))
+    request, before = request[order], before[order]
+    again = (np.diff(request) == 0) & (np.diff(before) == 0)
+    first = np.concatenate((np.ones(min(len(request), 1), bool), ~again))
+    return request[first], before[first]
+
+
 @dataclass(eq=False)
 class Columns:
     """Consecutive requests; all numbers are int64 arrays with an entry per request.
@@ -64,6 +88,10 @@ class Columns:
     `hash_ids` has the prefix ids of all requests one behind the other, `hash_count` how many are of each; both are None
     where there is no block size. Other optional columns are None, or have -1 where a request states nothing. `session`
     counts the names of the whole file; `session_names` are those that no earlier columns named. Likewise `tenant`.
+
+    Request `wait_request[k]` arrives only after request `wait_before[k]` has ended: two int32 arrays, empty where
+    nobody waits, of numbers that count the requests of the whole file from 0. Columns have the waits whose later
+    request is one of theirs. Nothing forbids that waits go in a circle.
     """
 
     arrival_ns: np.ndarray
@@ -76,6 +104,9 @@ class Columns:
     max_tokens: np.ndarray = None
     ttft_ns: np.ndarray = None
     e2e_ns: np.ndarray = None
+    think_ns: np.ndarray = None
+    wait_request: np.ndarray = ()
+    wait_before: np.ndarray = ()
     session_names: list = field(default_factory=list)
     tenant_names: list = field(default_factory=list)
 
@@ -83,6 +114,10 @@ class Columns:
         for name in (*REQUIRED, "hash_count", "hash_ids", *OPTIONAL):
             if getattr(self, name) is not None:
                 setattr(self, name, whole_numbers(name, getattr(self, name)))
+        for name in WAITS:
+            setattr(self, name, _request_numbers(name, getattr(self, name)))
+        expect(len(self.wait_request) == len(self.wait_before),
+               f"expected as many as in wait_request, {len(self.wait_request)}", "wait_before")
         for name in (*REQUIRED, "hash_count", *OPTIONAL):
             column = getattr(self, name)
             expect(column is None or len(column) == len(self),
@@ -96,14 +131,18 @@ class Columns:
     def __len__(self):
         return len(self.arrival_ns)
 
-    def rows(self, first, last):
-        """Requests [first, last) as columns, with none of the names."""
+    def rows(self, first, last, number=0):
+        """Requests [first, last) as columns, with none of the names. `number`: that of the first of all these requests.
+        """
         parts = {name: getattr(self, name)[first:last] for name in (*REQUIRED, *OPTIONAL)
                  if getattr(self, name) is not None}
         if self.hash_count is not None:
             begin = int(self.hash_count[:first].sum())
             parts["hash_count"] = self.hash_count[first:last]
             parts["hash_ids"] = self.hash_ids[begin : begin + int(parts["hash_count"].sum())]
+        later = np.maximum(self.wait_request, self.wait_before)
+        chosen = (later >= number + first) & (later < number + last)
+        parts.update((name, getattr(self, name)[chosen]) for name in WAITS)
         return Columns(**parts)
 
 
@@ -118,6 +157,8 @@ def joined(pieces):
     fields = {name: whole(name, lambda piece: np.full(len(piece), -1)) for name in (*REQUIRED, *OPTIONAL)}
     fields["hash_count"] = whole("hash_count", lambda piece: np.zeros(len(piece), np.int64))
     fields["hash_ids"] = whole("hash_ids", lambda piece: np.empty(0, np.int64))
+    for name in WAITS:
+        fields[name] = np.concatenate([getattr(piece, name) for piece in pieces])
     for kind in NAMED:
         fields[kind.names] = [name for piece in pieces for name in getattr(piece, kind.names)]
     return fields
@@ -144,6 +185,7 @@ class Rules:
         for column in STATED:
             most = self._names[column.name] - 1 if column.most is None else column.most
             self._within(columns, column.name, -1, most)
+        self._waits(columns)
         self.requests += len(columns)
 
     def _within(self, columns, name, low, high):
@@ -172,3 +214,19 @@ class Rules:
         self.distinct = int(greatest[-1]) + 1
         expect(self.distinct <= MOST_DISTINCT, f"expected ids below {MOST_DISTINCT}", "hash_ids")
         self.references += len(ids)
+
+    def _waits(self, columns):
+        request, before = columns.wait_request, columns.wait_before
+        later, end = np.maximum(request, before), self.requests + len(columns)
+        expect(not later.size or end <= MOST_WITH_WAITS, f"expected at most {MOST_WITH_WAITS} requests", "wait_before")
+        bad = np.flatnonzero((later < self.requests) | (later >= end))
+        if bad.size:
+            raise FormatError(f"request {request[bad[0]]} waits for request {before[bad[0]]}: expected "
+                              f"{self.requests} to {end - 1} as the later of the two", field="wait_before")
+        # The first of the three numbers that differs from the one before is the one that grows.
+        steps = [np.diff(column) for column in (later, request, before)]
+        step = np.where(steps[0] != 0, steps[0], np.where(steps[1] != 0, steps[1], steps[2]))
+        bad = np.flatnonzero(step <= 0) + 1
+        if bad.size:
+            raise FormatError(f"request {request[bad[0]]} waits for request {before[bad[0]]}: expected waits in order, "
+                              "each once", field="wait_before")

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .columns import NAMED, STATED
+from .columns import NAMED, STATED, WAITS_DIGEST_STATE
 from .wire import text_bytes
 
 _FIRST_STATES = 15  # of the first version; later ones count where they are not 0
@@ -21,7 +21,7 @@ class Digest:
 
     def __init__(self):
         # Numbered from 1, as on the page.
-        self._states = dict.fromkeys(range(1, 1 + max(_FIRST_STATES, *(column.digest_state for column in STATED))), 0)
+        self._states = dict.fromkeys(range(1, 1 + WAITS_DIGEST_STATE), 0)
         self._requests = self._references = 0
 
     def add(self, columns):
@@ -38,6 +38,7 @@ class Digest:
             if column is not None:
                 rows = np.flatnonzero(column != -1)
                 self._mix(stated.digest_state, np.stack((rows + self._requests, column[rows]), axis=1).ravel())
+        self._mix(WAITS_DIGEST_STATE, np.stack((columns.wait_request, columns.wait_before), axis=1).ravel())
         for kind in NAMED:
             for text in map(text_bytes, getattr(columns, kind.names)):
                 self._states[kind.digest_state] = _mixed(self._states[kind.digest_state], (len(text), *text))

@@ -7,6 +7,7 @@ import numpy as np
 from .wire import text_bytes
 
 _PERCENTILES = (("p50", 50), ("p95", 95), ("p99", 99))
+_NO_WAITS = np.empty(0, np.int32)
 
 
 class _Sharing:
@@ -69,19 +70,51 @@ def _times(arrivals):
     return out
 
 
+def _longest_chain(request, before):
+    """Most requests one behind the other; None where waits go in a circle."""
+    numbers, places = np.unique(np.concatenate((request, before)), return_inverse=True)
+    waiting, first = places[: len(request)], places[len(request) :]
+    order = np.argsort(first, kind="stable")
+    followers = waiting[order].tolist()
+    ends = np.cumsum(np.bincount(first, minlength=len(numbers)))
+    starts, ends = (ends - np.diff(ends, prepend=0)).tolist(), ends.tolist()
+    open_waits = np.bincount(waiting, minlength=len(numbers))
+    free = np.flatnonzero(open_waits == 0).tolist()
+    open_waits, length, done = open_waits.tolist(), [1] * len(numbers), 0
+    while free:
+        at = free.pop()
+        done += 1
+        for follower in followers[starts[at] : ends[at]]:
+            length[follower] = max(length[follower], length[at] + 1)
+            open_waits[follower] -= 1
+            if not open_waits[follower]:
+                free.append(follower)
+    return max(length) if done == len(numbers) else None
+
+
+def _turns(waits):
+    """`waits`: a list of pairs of columns."""
+    request, before = (np.concatenate(columns) for columns in zip((_NO_WAITS, _NO_WAITS), *waits))
+    if not request.size:
+        return None
+    return {"waiting": len(np.unique(request)), "waits": len(request), "longest_chain": _longest_chain(request, before)}
+
+
 def _readable(texts):
     """Bytes that are no UTF-8 are told as U+FFFD."""
     return [text_bytes(text).decode("utf-8", "replace") for text in texts]
 
 
 def describe(header, pieces, digest):
-    """`pieces`: columns in the order of the file. Of each request its arrival is kept in memory, no more."""
+    """`pieces`: columns in the order of the file. Arrivals and waits of all requests are kept in memory, no more.
+    """
     requests = sessions = 0
-    arrivals, inputs, outputs, sharing = [], {}, {}, _Sharing()
+    arrivals, waits, inputs, outputs, sharing = [], [], {}, {}, _Sharing()
     for columns in pieces:
         requests += len(columns)
         sessions += len(columns.session_names)
         arrivals.append(columns.arrival_ns)
+        waits.append((columns.wait_request, columns.wait_before))
         _count(inputs, columns.input_tokens)
         _count(outputs, columns.output_tokens)
         if columns.hash_ids is not None:
@@ -95,5 +128,6 @@ def describe(header, pieces, digest):
     return {"requests": requests, "sessions": sessions,
             **(unknown if header.times_per_session else _times(np.concatenate(arrivals))),
             "input_tokens": _lengths(inputs), "output_tokens": _lengths(outputs), "prefix": prefix,
-            "warnings": _readable(header.warnings), "digest": digest, "format": _readable([header.format])[0],
-            "sources": _readable(header.sources), "options": _readable(header.options)}
+            "turns": _turns(waits), "warnings": _readable(header.warnings), "digest": digest,
+            "format": _readable([header.format])[0], "sources": _readable(header.sources),
+            "options": _readable(header.options)}

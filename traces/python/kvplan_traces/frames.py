@@ -1,8 +1,9 @@
 """Traces as pandas frames and back. The only module that needs pandas.
 
 A frame has the columns `arrival_ns`, `input_tokens`, `output_tokens`, and of the others those that the trace has:
-`session` and `tenant` (categories, missing where not stated), `max_tokens`, `ttft_ns` and `e2e_ns` (Int64, missing
-where not stated), `hashes` (an array of prefix ids per request). The index numbers the requests from 0.
+`session` and `tenant` (categories, missing where not stated), `max_tokens`, `ttft_ns`, `e2e_ns` and `think_ns`
+(Int64, missing where not stated), `hashes` (an array of prefix ids per request), `after` (an array of the numbers of
+the requests that it waits for). The index numbers the requests from 0.
 """
 
 import dataclasses
@@ -15,7 +16,7 @@ from .errors import expect
 
 _NAMES = {kind.column: kind.names for kind in NAMED}
 _STATED = tuple(name for name in OPTIONAL if name not in _NAMES)
-_KNOWN = (*REQUIRED, *OPTIONAL, "hashes")
+_KNOWN = (*REQUIRED, *OPTIONAL, "hashes", "after")
 
 
 def to_frame(trace, hashes=True):
@@ -31,10 +32,10 @@ def to_frame(trace, hashes=True):
         if numbers is not None:
             out[name] = pd.arrays.IntegerArray(numbers.copy(), numbers == -1)
     if hashes and trace.hash_ids is not None:
-        ends = np.cumsum(trace.hash_count)
-        column = np.empty(len(trace), object)
-        column[:] = np.split(trace.hash_ids, ends[:-1])
-        out["hashes"] = column
+        out["hashes"] = _arrays(trace.hash_ids, trace.hash_count)
+    if len(trace.wait_request):
+        order = np.lexsort((trace.wait_before, trace.wait_request))
+        out["after"] = _arrays(trace.wait_before[order], np.bincount(trace.wait_request, minlength=len(trace)))
     return pd.DataFrame(out)
 
 
@@ -49,7 +50,8 @@ def hash_frame(trace):
 
 def columns_of(frame, header):
     """The fields of a `Trace`. Sessions, tenants and hashes may be anything that compares: they are numbered anew, by
-    first appearance. Sets `header.block_tokens` to 0 where the frame has no hashes."""
+    first appearance. `after` has labels of the index, so of a selection too; nobody waits for a request that the frame
+    does not have. Sets `header.block_tokens` to 0 where the frame has no hashes."""
     missing = [name for name in REQUIRED if name not in frame.columns]
     expect(not missing, "expected the columns " + ", ".join(missing), "frame")
     unknown = [str(name) for name in frame.columns if name not in _KNOWN]
@@ -61,6 +63,8 @@ def columns_of(frame, header):
     for name in _STATED:
         if name in frame.columns:
             out[name] = _numbers(frame[name].fillna(-1), name)
+    if "after" in frame.columns:
+        out["wait_request"], out["wait_before"] = _waits(frame["after"])
     if "hashes" in frame.columns:
         expect(header.block_tokens > 0, "expected the tokens of one prefix id, from 1 on", "block_tokens")
         out["hash_count"], out["hash_ids"] = _hashes(frame["hashes"].tolist())
@@ -103,8 +107,30 @@ def _named(series, field):
     return numbers, names
 
 
+def _arrays(flat, counts):
+    column = np.empty(len(counts), object)
+    column[:] = np.split(flat, np.cumsum(counts)[:-1])
+    return column
+
+
+def _lists(values):
+    """A missing list is an empty one."""
+    return [() if part is None or part is pd.NA or isinstance(part, float) else part for part in values]
+
+
+def _waits(after):
+    lists = _lists(after.tolist())
+    counts = [len(part) for part in lists]
+    labels = np.concatenate([np.empty(0, np.int64), *(whole_numbers("after", part) for part in lists if len(part))])
+    if labels.size:
+        expect(pd.api.types.is_integer_dtype(after.index.dtype) and after.index.is_unique,
+               "expected an index that numbers the requests, each once", "after")
+    places = after.index.get_indexer(labels) if labels.size else labels
+    return np.repeat(np.arange(len(after)), counts)[places >= 0], places[places >= 0]
+
+
 def _hashes(lists):
-    parts = [() if part is None or part is pd.NA or isinstance(part, float) else part for part in lists]
+    parts = _lists(lists)
     counts = np.array([len(part) for part in parts], np.int64)
     kinds = {part.dtype if isinstance(part, np.ndarray) else None for part in parts if len(part)}
     if len(kinds) == 1 and None not in kinds:

@@ -1,5 +1,6 @@
 """Reads and writes .kvt, after traces/FORMAT.md."""
 
+import dataclasses
 import os
 import struct
 import zlib
@@ -8,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from . import storage, wire
-from .columns import LARGEST_BLOCK, NAMED, STATED, Columns, Rules, joined
+from .columns import LARGEST_BLOCK, NAMED, STATED, WAITS, Columns, Rules, joined, sorted_waits
 from .digest import Digest
 from .errors import expect, located
 from .figures import describe
@@ -23,9 +24,10 @@ OTHER_LIMIT = 4 << 20
 # Where this writer ends a chunk.
 CHUNK_REQUESTS = 1 << 16
 CHUNK_IDS = 1 << 20
+CHUNK_WAITS = 1 << 18
 CHUNK_NAME_BYTES = 4 << 20
 
-# Field numbers of a TraceChunk: arrivals are 1, prefix ids 4 and 5, what is optional is in columns.py.
+# Field numbers of a TraceChunk: arrivals are 1, prefix ids 4 and 5, waits 16 and 17, what is optional is in columns.py.
 _PLAIN = {"input_tokens": 2, "output_tokens": 3}
 
 
@@ -89,7 +91,7 @@ class TraceReader:
             for at, kind, message, _ in self._frames(self._first_chunk):
                 with located(self.path, at):
                     expect(kind == b"CHNK", f"expected a frame CHNK, found {kind.decode('latin-1')}")
-                    columns = self._columns(message)
+                    columns = self._columns(message, rules.requests)
                     rules.add(columns)
                     expect(chunks < len(self) and self._index.offsets[chunks] == at
                            and self._index.counts[chunks] == len(columns), "expected a chunk as the index has it",
@@ -113,7 +115,7 @@ class TraceReader:
         with located(self.path, at):
             kind, message, _ = self._frame(at)
             expect(kind == b"CHNK", "expected a frame CHNK")
-            columns = self._columns(message)
+            columns = self._columns(message, int(self._index.counts[:number].sum()))
             expect(len(columns) == self._index.counts[number], "expected as many requests as the index has")
             return columns
 
@@ -183,7 +185,7 @@ class TraceReader:
         message = b"" if kind[:1].islower() else storage.from_zstd(data, raw)
         return kind, message, at + FRAME_BYTES + stored
 
-    def _columns(self, data):
+    def _columns(self, data, first_request):
         message = wire.Message(data)
         parts = {"arrival_ns": np.cumsum(message.column(1, "sint64"))}  # wraps, as the page asks
         for name, number in _PLAIN.items():
@@ -194,6 +196,11 @@ class TraceReader:
         counts, ids = message.column(4, "uint32"), np.cumsum(message.column(5, "sint64"))
         if self.header.block_tokens or counts.size or ids.size:
             parts["hash_count"], parts["hash_ids"] = counts, ids
+        steps, back = message.column(16, "sint64"), message.column(17, "sint64")
+        expect(len(steps) == len(back), f"expected as many as in wait_request, {len(steps)}, found {len(back)}",
+               "wait_before")
+        parts["wait_request"] = np.cumsum(steps) + np.int64(first_request)
+        parts["wait_before"] = parts["wait_request"] - back
         for kind in NAMED:
             sizes = message.column(kind.number, "uint32")
             expect(len(sizes) <= len(parts["arrival_ns"]), "expected no more new names than requests", kind.names)
@@ -214,7 +221,8 @@ class TraceWriter:
     def __init__(self, path, header=None):
         self.header = header or Header()
         self._digest, self._rules = Digest(), Rules(self.header.block_tokens)
-        self._offsets, self._counts, self._pending, self._pending_rows, self._pending_ids = [], [], [], 0, 0
+        self._offsets, self._counts, self._pending = [], [], []
+        self._pending_rows = self._pending_ids = self._pending_waits = 0
         self._named = {kind.column: 0 for kind in NAMED}  # given before what is pending
         expect(0 <= self.header.block_tokens <= LARGEST_BLOCK, f"expected 0 to {LARGEST_BLOCK}", "block_tokens")
         self._out = storage.OutputFile(path)
@@ -239,33 +247,40 @@ class TraceWriter:
             self._out.discard()
 
     def append(self, columns):
-        """More requests. `session_names` and `tenant_names` are those that were not given before."""
+        """More requests. `session_names` and `tenant_names` are those that were not given before; waits may be in any
+        order, and the later request of each is one of these."""
         with located(self._out.path):
             if not len(columns):
                 expect(not any(getattr(columns, kind.names) for kind in NAMED), "expected a request that has the names")
+                expect(not len(columns.wait_request), "expected a request that has the waits")
                 return
+            columns = _with_sorted_waits(columns)
             self._rules.add(columns)
             self._digest.add(columns)
             self._pending.append(columns)
             self._pending_rows += len(columns)
             self._pending_ids += 0 if columns.hash_ids is None else len(columns.hash_ids)
-            if self._pending_rows >= CHUNK_REQUESTS or self._pending_ids >= CHUNK_IDS:
+            self._pending_waits += len(columns.wait_request)
+            if (self._pending_rows >= CHUNK_REQUESTS or self._pending_ids >= CHUNK_IDS
+                    or self._pending_waits >= CHUNK_WAITS):
                 self._flush()
 
     def _flush(self):
         if not self._pending:
             return
         whole = Columns(**joined(self._pending))
-        self._pending, self._pending_rows, self._pending_ids = [], 0, 0
-        for first, last, names in _cuts(whole, self._named):
-            piece = whole.rows(first, last)
+        self._pending = []
+        self._pending_rows = self._pending_ids = self._pending_waits = 0
+        before = sum(self._counts)
+        for first, last, names in _cuts(whole, self._named, before):
+            piece = whole.rows(first, last, before)
             for field_name, (begin, end) in names.items():
                 setattr(piece, field_name, getattr(whole, field_name)[begin:end])
-            self._chunk(piece)
+            self._chunk(piece, before + first)
         for kind in NAMED:
             self._named[kind.column] += len(getattr(whole, kind.names))
 
-    def _chunk(self, columns):
+    def _chunk(self, columns, first_request):
         parts = [wire.blob(1, wire.packed(wire.zigzag(_steps(columns.arrival_ns))))]
         parts += [wire.blob(number, wire.packed(getattr(columns, name))) for name, number in _PLAIN.items()]
         if columns.hash_count is not None:
@@ -273,6 +288,9 @@ class TraceWriter:
             parts.append(wire.blob(5, wire.packed(wire.zigzag(_steps(columns.hash_ids)))))
         parts += [wire.blob(stated.number, wire.packed(wire.zigzag(getattr(columns, stated.name))))
                   for stated in STATED if getattr(columns, stated.name) is not None]
+        waiting = columns.wait_request.astype(np.int64)
+        parts.append(wire.blob(16, wire.packed(wire.zigzag(np.diff(waiting, prepend=np.int64(first_request))))))
+        parts.append(wire.blob(17, wire.packed(wire.zigzag(waiting - columns.wait_before))))
         for kind in NAMED:
             texts = list(map(wire.text_bytes, getattr(columns, kind.names)))
             expect(len(texts) <= len(columns), "expected no more new names than requests", kind.names)
@@ -306,13 +324,20 @@ def _steps(values):
     return np.diff(values, prepend=np.int64(0))  # wraps, as the page asks
 
 
-def _cuts(columns, named):
-    """Where chunks end: (first row, row behind the last, {names: which the chunk has}). `named`: how many came before.
-    """
+def _with_sorted_waits(columns):
+    pairs = sorted_waits(columns.wait_request, columns.wait_before)
+    return dataclasses.replace(columns, **dict(zip(WAITS, pairs)))
+
+
+def _cuts(columns, named, requests):
+    """Where chunks end: (first row, row behind the last, {names: which the chunk has}). `named`, `requests`: how many
+    came before."""
     rows = len(columns)
     loads = [(np.arange(rows + 1), CHUNK_REQUESTS)]
     if columns.hash_count is not None:
         loads.append((np.concatenate(([0], np.cumsum(columns.hash_count))), CHUNK_IDS))
+    later = np.maximum(columns.wait_request, columns.wait_before)
+    loads.append((np.searchsorted(later, requests + np.arange(rows + 1)), CHUNK_WAITS))
     needed = {}
     for kind in NAMED:
         column, texts = getattr(columns, kind.column), getattr(columns, kind.names)
@@ -332,9 +357,14 @@ def _cuts(columns, named):
 
 @dataclass(eq=False)
 class Trace(Columns):
-    """A whole trace in memory: the columns of all requests, all names, and what the file says of itself."""
+    """A whole trace in memory: the columns of all requests, all names, and what the file says of itself. Waits may be
+    given in any order."""
 
     header: Header = field(default_factory=Header)
+
+    def __post_init__(self):
+        super().__post_init__()
+        self.wait_request, self.wait_before = sorted_waits(self.wait_request, self.wait_before)
 
     @classmethod
     def read(cls, path, verify=True):
