@@ -107,7 +107,7 @@ class ClientRequests {
 
 class Servegen final : public ArrivalProcess {
  public:
-  Servegen(ClientPool pool, std::vector<std::size_t> chosen, std::uint64_t key, double rate_scale,
+  Servegen(ClientPool pool, const std::vector<std::size_t>& chosen, std::uint64_t key, double rate_scale,
            std::int64_t from_ns)
       : pool_(std::move(pool)) {
     for (const std::size_t position : chosen) {

@@ -191,7 +191,11 @@ Result<std::vector<PoolLengths>> read_lengths(std::string_view bytes, const std:
       auto table = read_table(json, room);
       if (json.failed()) return json.error();
       if (!table.ok())
-        return std::move(table).error().at_file(path).at_byte(json.begin()).at_field(key + "." + name);
+        return std::move(table)
+            .error()
+            .at_file(path)
+            .at_byte(json.begin())
+            .at_field(key.append(".").append(name));
       room -= table.value().tokens.size();
       (name[0] == 'i' ? window.input : window.output) = std::move(table).value();
     }

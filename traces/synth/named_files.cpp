@@ -28,7 +28,7 @@ Status each_of_folder(const std::string& path, const WantsFile& wants, const Tak
   if (error) return bad_input("cannot read: " + error.message()).at_file(path);
   std::sort(names.begin(), names.end());
   for (const std::string& name : names) {
-    const std::string file = path + (path.ends_with('/') ? "" : "/") + name;
+    const std::string file = (std::filesystem::path(path) / name).string();
     KVPLAN_TRY(const std::unique_ptr<Input> input, Input::open(file, on_read));
     const std::string_view bytes = input->take(kMostBytes + 1);
     if (input->failed()) return input->error();
@@ -96,13 +96,13 @@ Status each_file(Input& input, const WantsFile& wants, const TakeFile& take) {
     const std::int64_t size = number_at(header, kSizeAt, 12);
     if (size < 0) return wrong("expected an octal number of bytes");
     const std::string_view folder = text_at(header, kPrefixAt, 155);
-    const std::string whole =
-        (folder.empty() ? "" : std::string(folder) + "/") + std::string(text_at(header, 0, 100));
+    std::string whole(folder);
+    whole.append(folder.empty() ? "" : "/").append(text_at(header, 0, 100));
     const std::string name = whole.substr(whole.find_last_of('/') + 1);
     const bool plain = header[kTypeAt] == '0' || header[kTypeAt] == '\0';
     std::int64_t left = size;
     if (plain && wants(name)) {
-      const std::string place = path + "/" + whole;
+      const std::string place = std::string(path).append("/").append(whole);
       if (size > static_cast<std::int64_t>(kMostBytes)) return too_long(place);
       const std::string_view bytes = input.take(static_cast<std::size_t>(size));
       if (static_cast<std::int64_t>(bytes.size()) < size) return wrong("the archive ends early");
