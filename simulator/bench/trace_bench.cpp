@@ -1,9 +1,9 @@
 // Reading traces from memory into columns: our importers beside getline + sscanf, getline + from_chars and
 // simdjson On-Demand over the same bytes; opening the .kvt of the same trace. Prints CPU times, ratios and the
 // digest of the trace, which must be that of every reader.
-//   trace_bench [--small] [--only TEXT] [--own]
-// --small: 2,000 rows, run by the tests. --only: parts whose name contains TEXT; --own: our readers alone (both
-// for a profiler).
+//   trace_bench [--small] [--only TEXT] [--reader TEXT]
+// --small: 2,000 rows, run by the tests. --only, --reader: parts and readers whose name contains TEXT (for a
+// profiler).
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -26,8 +26,8 @@ namespace {
 
 struct Settings {
   bool small{false};
-  bool own_only{false};
   std::string only;
+  std::string reader;
 };
 
 Result<std::unique_ptr<TraceStream>> stream_of(const std::string& bytes) {
@@ -63,12 +63,13 @@ class Part {
       : name_(std::move(name)), bytes_(text.size()), rows_(rows), settings_(settings) {}
 
   void ours(const char* what, const std::string& bytes) {
+    if (!wanted(what)) return;
     readers_.push_back({what, [&bytes] { return import_bytes(bytes).digest; }, true});
   }
   /// `read` gives a PeerTrace; its digest is taken once, outside of what is timed.
   template <class Read>
   void peer(const char* what, std::int64_t block_tokens, Read read) {
-    if (settings_.own_only) return;
+    if (!wanted(what)) return;
     readers_.push_back({what,
                         [read] {
                           static_cast<void>(read());
@@ -97,6 +98,9 @@ class Part {
     std::string digest{};
     kvplan::bench::Spread seconds{};
   };
+  [[nodiscard]] bool wanted(std::string_view reader) const {
+    return reader.find(settings_.reader) != reader.npos;
+  }
   std::string name_;
   std::size_t bytes_;
   int rows_;
@@ -184,8 +188,8 @@ int main(int argc, char** argv) {
   kvplan::traces::Settings settings;
   for (int i = 1; i < argc; ++i) {
     if (std::strcmp(argv[i], "--small") == 0) settings.small = true;
-    if (std::strcmp(argv[i], "--own") == 0) settings.own_only = true;
     if (std::strcmp(argv[i], "--only") == 0 && i + 1 < argc) settings.only = argv[++i];
+    if (std::strcmp(argv[i], "--reader") == 0 && i + 1 < argc) settings.reader = argv[++i];
   }
   return kvplan::traces::run(settings);
 }

@@ -53,6 +53,13 @@ bool JsonTable::read_like_learned(std::string_view line) {
         return false;
       continue;
     }
+    const std::string_view rest = json.rest();
+    const char* const end = rest.data() + rest.size();
+    const char* const stop = set_plain(value.role, rest.data(), end);
+    if (stop != nullptr && stop != end && (*stop == ',' || *stop == '}')) {
+      json.skip(static_cast<std::size_t>(stop - rest.data()));
+      continue;
+    }
     std::string_view text;
     if (!json.number(text) || !set(value.role, text)) return false;
   }

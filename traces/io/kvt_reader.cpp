@@ -29,6 +29,7 @@ class KvtReader final : public TraceStream {
   Status read_head();
   Result<bool> next(Trace& piece) override;
   [[nodiscard]] const StreamSummary& summary() const override { return summary_; }
+  [[nodiscard]] double share_read() const override { return input_->share_consumed(); }
 
  private:
   /// The next frame's type in `head_` and its message in `message_`.
@@ -39,6 +40,8 @@ class KvtReader final : public TraceStream {
   Status take_arrivals(Trace& piece);
   Status take_tokens(Trace& piece);
   Status take_prefix(Trace& piece);
+  /// The error of the first id of the chunk that is none. `distinct`: ids before the chunk.
+  [[nodiscard]] Status wrong_id(std::uint64_t distinct) const;
   Status take_names(const google::protobuf::RepeatedField<std::uint32_t>& bytes, const std::string& text,
                     std::string_view field, std::int64_t& known, std::vector<std::string>& names);
   Status take_waits(Trace& piece);
@@ -213,20 +216,31 @@ Status KvtReader::take_prefix(Trace& piece) {
                                      std::to_string(chunk_.hash_id_step_size()));
   piece.prefix.ids.resize(end);
   std::uint32_t* out = piece.prefix.ids.data();
-  Sum id;
-  std::int64_t distinct = summary_.distinct;
+  // Whether any is wrong first, without a branch for each; which one is a matter of an error line. As unsigned
+  // numbers negative ids are too large.
+  const auto before = static_cast<std::uint64_t>(summary_.distinct);
+  std::uint64_t distinct = before;
+  std::uint64_t id = 0;
+  bool too_large = false;
   for (const std::int64_t step : chunk_.hash_id_step()) {
-    const std::int64_t now = id.add(step);
-    // As an unsigned number a negative id is too large: one comparison for both ends.
-    if (static_cast<std::uint64_t>(now) >= static_cast<std::uint64_t>(distinct)) {
-      if (now != distinct || now >= std::int64_t{UINT32_MAX})
-        return wrong("hash_id_step", "expected an id from 0 to " + std::to_string(distinct) + ", found " +
-                                         std::to_string(now));
-      ++distinct;
-    }
-    *out++ = static_cast<std::uint32_t>(now);
+    id += static_cast<std::uint64_t>(step);
+    too_large |= id > distinct;
+    distinct += id == distinct ? 1 : 0;
+    *out++ = static_cast<std::uint32_t>(id);
   }
-  summary_.distinct = distinct;
+  summary_.distinct = static_cast<std::int64_t>(distinct);
+  return too_large || distinct > UINT32_MAX ? wrong_id(before) : Status(Done{});
+}
+
+Status KvtReader::wrong_id(std::uint64_t distinct) const {
+  std::uint64_t id = 0;
+  for (const std::int64_t step : chunk_.hash_id_step()) {
+    id += static_cast<std::uint64_t>(step);
+    if (id > distinct || id >= UINT32_MAX)
+      return wrong("hash_id_step", "expected an id from 0 to " + std::to_string(distinct) + ", found " +
+                                       std::to_string(static_cast<std::int64_t>(id)));
+    if (id == distinct) ++distinct;
+  }
   return Done{};
 }
 
