@@ -1,5 +1,7 @@
 #include "simulator/bench/trace_peers.h"
 
+#include <simdjson.h>
+
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
@@ -54,6 +56,7 @@ std::string make_jsonl(int rows, int ids_per_row) {
     for (int k = 0; k < count; ++k) out += (k == 0 ? "" : ", ") + std::to_string(k < count / 2 ? k : next++);
     out += "]}\n";
   }
+  out.reserve(out.size() + simdjson::SIMDJSON_PADDING);
   return out;
 }
 
@@ -127,12 +130,13 @@ PeerTrace jsonl_sscanf(const std::string& text) {
   return out;
 }
 
-PeerTrace jsonl_simdjson(const simdjson::padded_string& text) {
+PeerTrace jsonl_simdjson(const std::string& text) {
   simdjson::ondemand::parser parser;
   PeerTrace out;
   out.trace.prefix.offsets.push_back(0);
   simdjson::ondemand::document_stream rows;
-  if (parser.iterate_many(text, std::size_t{1} << 24).get(rows) != simdjson::SUCCESS) std::abort();
+  if (parser.iterate_many(text.data(), text.size(), std::size_t{1} << 24).get(rows) != simdjson::SUCCESS)
+    std::abort();
   for (auto row : rows) {
     auto object = row.get_object();
     const std::int64_t ms = object.find_field("timestamp").get_int64().value();

@@ -2,8 +2,6 @@
 // would write them first.
 #pragma once
 
-#include <simdjson.h>
-
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -30,6 +28,7 @@ PeerTrace csv_sscanf(const std::string& text);
 PeerTrace csv_from_chars(const std::string& text);
 /// Rows of three numbers; ids are not looked at. (A list of them is nothing that sscanf reads.)
 PeerTrace jsonl_sscanf(const std::string& text);
-PeerTrace jsonl_simdjson(const simdjson::padded_string& text);
+/// REQUIRES: a text of make_jsonl, which has the room behind it that simdjson reads.
+PeerTrace jsonl_simdjson(const std::string& text);
 
 }  // namespace kvplan::traces::bench

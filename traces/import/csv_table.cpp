@@ -103,7 +103,7 @@ bool CsvTable::read_quoted_row(std::string_view line) {
   unquoted_ = split_csv(line, delimiter_, fields_ + 1);
   if (unquoted_.size() != fields_)
     return fail("", "expected " + std::to_string(fields_) + " fields as in the header, found " +
-                        std::to_string(unquoted_.size()));
+                        (unquoted_.size() > fields_ ? "more" : std::to_string(unquoted_.size())));
   for (std::size_t i = 0; i < fields_; ++i)
     if (!take_field(i, unquoted_[i])) return false;
   return true;

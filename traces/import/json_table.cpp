@@ -61,7 +61,7 @@ bool JsonTable::read_like_learned(std::string_view line) {
       continue;
     }
     std::string_view text;
-    if (!json.number(text) || !set(value.role, text)) return false;
+    if (json.kind() != 'n' || !json.number(text) || !set(value.role, text)) return false;
   }
   return json.pass(learned_rest_) && json.at_end();
 }
@@ -138,7 +138,8 @@ bool JsonTable::read_value(JsonCursor& json, Role role) {
   if (kind == 'n') return json.number(text) && set(role, text);
   const std::size_t start = json.where();
   if (!json.skip_value()) return false;
-  return fail(name_of(role), "expected a number or a text, found an array or object at byte " +
+  const std::string_view found = kind == 0 ? "something else" : "an array or object";
+  return fail(name_of(role), "expected a number or a text, found " + std::string(found) + " at byte " +
                                  std::to_string(start) + " of the line");
 }
 

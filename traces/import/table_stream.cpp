@@ -154,6 +154,10 @@ const char* TableStream::set_plain(Role role, const char* at, const char* end) {
     case Role::kSession:
     case Role::kTenant:
     case Role::kHashes:
+    case Role::kThink:
+    case Role::kToolWait:
+    case Role::kId:
+    case Role::kAfter:
       return nullptr;
   }
   return nullptr;
