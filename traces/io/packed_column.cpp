@@ -1,6 +1,7 @@
 #include "traces/io/packed_column.h"
 
-#include <algorithm>
+#include <bit>
+#include <cstring>
 
 namespace kvplan::traces::kvt {
 namespace {
@@ -56,8 +57,15 @@ bool take_column(std::string& message, std::uint32_t number, std::string& column
 }
 
 std::size_t count_varints(std::string_view column) {
-  return static_cast<std::size_t>(std::count_if(column.begin(), column.end(),
-                                                [](char c) { return static_cast<unsigned char>(c) < 0x80; }));
+  // One for each byte without the bit that says "another follows", eight bytes at a time.
+  std::size_t count = 0;
+  for (; column.size() >= 8; column.remove_prefix(8)) {
+    std::uint64_t eight;
+    std::memcpy(&eight, column.data(), sizeof eight);
+    count += static_cast<std::size_t>(std::popcount(~eight & 0x8080808080808080));
+  }
+  for (const char c : column) count += static_cast<unsigned char>(c) < 0x80 ? 1 : 0;
+  return count;
 }
 
 }  // namespace kvplan::traces::kvt
