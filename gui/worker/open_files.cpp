@@ -9,26 +9,10 @@
 #include "simulator/io/scenario_file.h"
 #include "traces/import/open_trace.h"
 #include "traces/io/input.h"
-#include "traces/record/trace_stream.h"
+#include "traces/record/stoppable_stream.h"
 
 namespace kvplan::gui {
 namespace {
-
-/// Passes pieces on until somebody wants to stop.
-class StoppableStream final : public traces::TraceStream {
- public:
-  StoppableStream(traces::TraceStream& inner, const core::RunControl& control)
-      : inner_(inner), control_(control) {}
-  Result<bool> next(traces::Trace& piece) override {
-    if (control_.wants_stop()) return interrupted_error();
-    return inner_.next(piece);
-  }
-  [[nodiscard]] const traces::StreamSummary& summary() const override { return inner_.summary(); }
-
- private:
-  traces::TraceStream& inner_;
-  const core::RunControl& control_;
-};
 
 enum class FileKind : std::uint8_t { kTrace, kScenario, kReport };
 
@@ -93,7 +77,7 @@ Result<TracePtr> read_trace(const std::string& path, const traces::ImportOptions
   KVPLAN_TRY(inputs.first, open_counted(path, control, progress));
   KVPLAN_TRY(const std::unique_ptr<traces::TraceStream> stream,
              traces::open_stream(std::move(inputs), import));
-  StoppableStream stoppable(*stream, control);
+  traces::StoppableStream stoppable(*stream, [&control] { return control.wants_stop(); });
   KVPLAN_TRY(traces::Trace trace, traces::collect(stoppable));
   return TracePtr(std::make_shared<LoadedTrace>(LoadedTrace{path, import, std::move(trace)}));
 }

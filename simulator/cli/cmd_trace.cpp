@@ -90,7 +90,7 @@ void add_trace(CLI::App& app, Outcome& outcome) {
   add_json_option(*head, head_options->json, "the requests");
 
   auto [convert, convert_options] =
-      make("convert", "Write a trace as .kvt, .csv or .jsonl (Mooncake rows)", run_convert);
+      make("convert", "Write a trace as .kvt, .csv or .jsonl (with prefix ids: Mooncake rows)", run_convert);
   convert->add_option("TRACE", convert_options->inputs, kAny)->required()->expected(1);
   convert->add_option("-o,--output", convert_options->output, "The file to write; its ending says the format")
       ->required();

@@ -12,6 +12,7 @@
   APPLY(kDynamo)                \
   APPLY(kJsonl)                 \
   APPLY(kKvplanCsv)             \
+  APPLY(kKvplanJsonl)           \
   APPLY(kLengths)               \
   APPLY(kMooncake)              \
   APPLY(kOtel)                  \

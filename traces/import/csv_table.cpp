@@ -1,5 +1,6 @@
 // CSV, also with tabs or semicolons; fields in quotes as in RFC 4180. The first line names the columns.
 #include <algorithm>
+#include <cstring>
 
 #include "traces/import/csv_line.h"
 #include "traces/import/table_stream.h"
@@ -74,9 +75,13 @@ bool CsvTable::read_row(std::string_view line) {
   const char* const end = at + line.size();
   for (std::size_t field = 0;; ++field) {
     if (at != end && *at == '"') return read_quoted_row(line);
-    const char* stop = at;
-    while (stop != end && *stop != delimiter_) ++stop;
-    if (field < fields_ && !take_field(field, {at, static_cast<std::size_t>(stop - at)})) return false;
+    const bool read = field < fields_ && role_at_[field] >= 0;
+    const char* stop = read ? set_plain(static_cast<Role>(role_at_[field]), at, end) : nullptr;
+    if (stop == nullptr || (stop != end && *stop != delimiter_)) {
+      const void* const found = std::memchr(at, delimiter_, static_cast<std::size_t>(end - at));
+      stop = found == nullptr ? end : static_cast<const char*>(found);
+      if (read && !take_field(field, {at, static_cast<std::size_t>(stop - at)})) return false;
+    }
     if (stop == end || field >= fields_) {
       if (field + 1 == fields_) return true;
       return fail("", "expected " + std::to_string(fields_) + " fields as in the header, found " +
@@ -98,7 +103,7 @@ bool CsvTable::read_quoted_row(std::string_view line) {
   unquoted_ = split_csv(line, delimiter_, fields_ + 1);
   if (unquoted_.size() != fields_)
     return fail("", "expected " + std::to_string(fields_) + " fields as in the header, found " +
-                        std::to_string(unquoted_.size()));
+                        (unquoted_.size() > fields_ ? "more" : std::to_string(unquoted_.size())));
   for (std::size_t i = 0; i < fields_; ++i)
     if (!take_field(i, unquoted_[i])) return false;
   return true;

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "simulator/base/units.h"
+#include "traces/import/digits.h"
 
 namespace kvplan::traces {
 namespace {
@@ -12,22 +13,6 @@ constexpr std::int64_t kNsPerDay = 86'400 * kNsPerSecond;
 
 bool is_digit(char c) {
   return c >= '0' && c <= '9';
-}
-
-/// Power of ten that takes the unit to nanoseconds.
-int exponent_of(TimeUnit unit) {
-  switch (unit) {
-    case TimeUnit::kSeconds:
-      return 9;
-    case TimeUnit::kMillis:
-      return 6;
-    case TimeUnit::kMicros:
-      return 3;
-    case TimeUnit::kNanos:
-    case TimeUnit::kIso:
-      return 0;
-  }
-  return 0;
 }
 
 /// Days since 1970-01-01 in the proleptic Gregorian calendar (years counted from March, so that the leap day
@@ -90,16 +75,22 @@ std::optional<TimeUnit> time_unit_from(std::string_view name) {
   return std::nullopt;
 }
 
-std::optional<std::int64_t> parse_time_number(std::string_view text, TimeUnit unit) {
-  // Most times are whole numbers of few digits.
-  if (!text.empty() && text.size() <= 9) {
-    constexpr std::array<std::int64_t, 10> kPower{1,       10,        100, 1000, 10'000,
-                                                  100'000, 1'000'000, 0,   0,    1'000'000'000};
-    std::int64_t whole = 0;
-    std::size_t at = 0;
-    for (; at < text.size() && is_digit(text[at]); ++at) whole = whole * 10 + (text[at] - '0');
-    if (at == text.size()) return whole * kPower[static_cast<std::size_t>(exponent_of(unit))];
+int exponent_of(TimeUnit unit) {
+  switch (unit) {
+    case TimeUnit::kSeconds:
+      return 9;
+    case TimeUnit::kMillis:
+      return 6;
+    case TimeUnit::kMicros:
+      return 3;
+    case TimeUnit::kNanos:
+    case TimeUnit::kIso:
+      return 0;
   }
+  return 0;
+}
+
+std::optional<std::int64_t> parse_time_number(std::string_view text, TimeUnit unit) {
   // value = digits x 10^scale; the digits that matter fit 64 bits, later ones only decide the rounding.
   std::uint64_t digits = 0;
   std::int64_t scale = exponent_of(unit);
@@ -213,6 +204,27 @@ std::optional<std::int64_t> IsoTimeParser::parse(std::string_view text) {
   const std::optional<std::int64_t> zone = parse_zone(text.substr(i));
   if (!zone) return std::nullopt;
   return days_ * kNsPerDay + ns - *zone * kNsPerSecond;
+}
+
+const char* IsoTimeParser::plain(const char* at, const char* end, std::int64_t& ns) const {
+  if (!have_date_ || end - at < 19 || std::memcmp(at, date_, sizeof date_) != 0) return nullptr;
+  const std::int64_t seconds = seconds_of_day(at + 11);
+  if (seconds < 0 || (at[10] != ' ' && at[10] != 'T')) return nullptr;
+  std::int64_t fraction = 0;
+  at += 19;
+  if (at != end && *at == '.') {
+    const Digits digits = digits_at(++at);
+    at += digits.count;
+    if (digits.count == 0 || digits.count == 8 || at > end) return nullptr;
+    fraction = digits.value * kPowersOfTen[9 - digits.count];
+  }
+  if (at != end && *at == 'Z') {
+    ++at;
+  } else if (end - at >= 6 && std::memcmp(at, "+00:00", 6) == 0) {
+    at += 6;
+  }
+  ns = days_ * kNsPerDay + seconds * kNsPerSecond + fraction;
+  return at;
 }
 
 std::string shown(std::string_view found) {

@@ -19,6 +19,9 @@ enum class TimeUnit : std::uint8_t {
 std::string_view time_unit_name(TimeUnit unit);
 std::optional<TimeUnit> time_unit_from(std::string_view name);
 
+/// Power of ten that takes a unit to nanoseconds: 9 for seconds, 0 for nanoseconds. REQUIRES: not kIso.
+int exponent_of(TimeUnit unit);
+
 /// Decimal number in `unit` as nanoseconds, exact, halves of a nanosecond rounded up. An exponent is allowed;
 /// a sign is not. nullopt on anything else and when it does not fit 63 bits. REQUIRES: unit is not kIso.
 std::optional<std::int64_t> parse_time_number(std::string_view text, TimeUnit unit);
@@ -45,6 +48,9 @@ class IsoTimeParser {
  public:
   /// Nanoseconds since 1970-01-01T00:00:00Z; nullopt when it is no such time or outside 1678 to 2261.
   std::optional<std::int64_t> parse(std::string_view text);
+  /// The quick way (digits.h) for a time of the date kept, up to 7 fraction digits, in UTC, at the front of a
+  /// text. REQUIRES: kDigitsRoom bytes behind `end`.
+  const char* plain(const char* at, const char* end, std::int64_t& ns) const;
 
  private:
   char date_[10]{};

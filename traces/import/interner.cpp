@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "simulator/base/large_pages.h"
+
 namespace kvplan::traces {
 namespace {
 
@@ -24,17 +26,26 @@ std::uint32_t IdInterner::note(Slot& slot, std::uint32_t before) {
 }
 
 std::uint32_t IdInterner::intern(std::uint64_t source_id, std::uint32_t before) {
-  if (source_id < kDirect) {
-    if (source_id >= direct_.size())
-      direct_.resize(
-          std::min<std::size_t>(kDirect, std::max<std::size_t>(source_id + 1, direct_.size() * 2)));
-    return note(direct_[source_id], before);
-  }
+  if (source_id < direct_.size() || reach(source_id)) return note(direct_[source_id], before);
   return note(find(source_id), before);
 }
 
+bool IdInterner::reach(std::uint64_t source_id) {
+  std::size_t size = direct_.size() * 2;
+  if (source_id < kDirect) {
+    size = std::min<std::size_t>(kDirect, std::max<std::size_t>(source_id + 1, size));
+  } else {
+    const std::size_t taken = static_cast<std::size_t>(distinct_) - used_;
+    if (source_id >= size || taken < size / 4) return false;
+  }
+  make_room(direct_, size);
+  direct_.resize(size);
+  if (size > kDirect && used_ > 0) rehash(slots_.size());
+  return true;
+}
+
 IdInterner::Slot& IdInterner::find(std::uint64_t source_id) {
-  if ((used_ + 1) * 4 > slots_.size() * 3) grow();
+  if ((used_ + 1) * 4 > slots_.size() * 3) rehash(std::max<std::size_t>(1024, slots_.size() * 2));
   const std::size_t mask = slots_.size() - 1;
   for (std::size_t i = spread(source_id) & mask;; i = (i + 1) & mask) {
     if (slots_[i].dense == kNoId) {
@@ -46,12 +57,16 @@ IdInterner::Slot& IdInterner::find(std::uint64_t source_id) {
   }
 }
 
-void IdInterner::grow() {
-  const std::size_t size = std::max<std::size_t>(1024, slots_.size() * 2);
+void IdInterner::rehash(std::size_t size) {
   std::vector<std::uint64_t> keys(size);
   std::vector<Slot> slots(size);
   for (std::size_t from = 0; from < slots_.size(); ++from) {
     if (slots_[from].dense == kNoId) continue;
+    if (keys_[from] < direct_.size()) {
+      direct_[keys_[from]] = slots_[from];
+      --used_;
+      continue;
+    }
     std::size_t i = spread(keys_[from]) & (size - 1);
     while (slots[i].dense != kNoId) i = (i + 1) & (size - 1);
     keys[i] = keys_[from];

@@ -11,9 +11,9 @@
 
 namespace kvplan::traces {
 
-/// Source ids (any 64-bit number) to dense ids. Small source ids, which most traces have, are looked up by
-/// position; others by open addressing. Remembers which id came before each, so that ids that are not chained
-/// are noticed.
+/// Source ids (any 64-bit number) to dense ids. Source ids that are dense themselves, which most traces have,
+/// are looked up by position; others by open addressing. Remembers which id came before each, so that ids that
+/// are not chained are noticed. Memory: at most 64 bytes for each different id, and 32 MiB.
 class IdInterner {
  public:
   static constexpr std::uint32_t kNoId = UINT32_MAX;
@@ -26,17 +26,21 @@ class IdInterner {
   [[nodiscard]] std::int64_t broken_chains() const { return broken_chains_; }
 
  private:
+  /// Below this all are looked up by position. Above it the positions are doubled while half of them are taken.
   static constexpr std::uint64_t kDirect = std::uint64_t{1} << 22;
   struct Slot {
     std::uint32_t dense{kNoId};
     std::uint32_t before{kNoId};
   };
   std::uint32_t note(Slot& slot, std::uint32_t before);
+  /// Makes room for a position if it is to be looked up by position.
+  bool reach(std::uint64_t source_id);
   Slot& find(std::uint64_t source_id);
-  void grow();
+  /// Places all of `slots_` anew: among `size` of them, or where there is a position for it now.
+  void rehash(std::size_t size);
 
   std::vector<Slot> direct_;
-  std::vector<std::uint64_t> keys_;
+  std::vector<std::uint64_t> keys_;  ///< of slots_
   std::vector<Slot> slots_;
   std::size_t used_{0};
   std::int64_t distinct_{0};

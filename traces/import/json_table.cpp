@@ -53,8 +53,15 @@ bool JsonTable::read_like_learned(std::string_view line) {
         return false;
       continue;
     }
+    const std::string_view rest = json.rest();
+    const char* const end = rest.data() + rest.size();
+    const char* const stop = set_plain(value.role, rest.data(), end);
+    if (stop != nullptr && stop != end && (*stop == ',' || *stop == '}')) {
+      json.skip(static_cast<std::size_t>(stop - rest.data()));
+      continue;
+    }
     std::string_view text;
-    if (!json.number(text) || !set(value.role, text)) return false;
+    if (json.kind() != 'n' || !json.number(text) || !set(value.role, text)) return false;
   }
   return json.pass(learned_rest_) && json.at_end();
 }
@@ -131,7 +138,8 @@ bool JsonTable::read_value(JsonCursor& json, Role role) {
   if (kind == 'n') return json.number(text) && set(role, text);
   const std::size_t start = json.where();
   if (!json.skip_value()) return false;
-  return fail(name_of(role), "expected a number or a text, found an array or object at byte " +
+  const std::string_view found = kind == 0 ? "something else" : "an array or object";
+  return fail(name_of(role), "expected a number or a text, found " + std::string(found) + " at byte " +
                                  std::to_string(start) + " of the line");
 }
 

@@ -4,6 +4,7 @@
 
 #include "simulator/base/suggest.h"
 #include "traces/io/kvt.h"
+#include "traces/record/stoppable_stream.h"
 
 namespace kvplan::traces {
 namespace {

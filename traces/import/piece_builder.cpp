@@ -63,8 +63,8 @@ bool PieceBuilder::add(const Row& row) {
 
 bool PieceBuilder::add_hashes(const Row& row) {
   const auto count = static_cast<std::int64_t>(row.hashes.size());
-  const std::int64_t ceiling = ceil_div(row.input_tokens, block_tokens_);
   const std::int64_t floor = row.input_tokens / block_tokens_;
+  const std::int64_t ceiling = floor + (floor * block_tokens_ < row.input_tokens ? 1 : 0);
   if (count > kMaxIdsPerRequest) {
     problem_ = {"hashes", std::to_string(count) + " ids in one request; at most " +
                               std::to_string(kMaxIdsPerRequest) + " are read"};

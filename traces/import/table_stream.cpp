@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "traces/import/digits.h"
 #include "traces/import/input_lines.h"
 
 namespace kvplan::traces {
@@ -27,6 +28,10 @@ TableStream::TableStream(Inputs inputs, ColumnMap map, std::string_view format, 
   summary_.provenance.sources.push_back(file_name(input_->path()));
   for (const std::string& path : rest_) summary_.provenance.sources.push_back(file_name(path));
   summary_.provenance.options.push_back("map=" + to_text(map_));
+  for (std::size_t r = 0; r < kRoles; ++r) {
+    const TimeUnit unit = map_.columns[r].unit;
+    exponent_[r] = static_cast<std::int8_t>(unit == TimeUnit::kIso ? -1 : exponent_of(unit));
+  }
 }
 
 Result<bool> TableStream::next_file() {
@@ -126,6 +131,36 @@ bool TableStream::set_count(Role role, std::string_view text, std::int32_t& valu
   if (!count) return fail_expected(role, "a whole number from 0 to 2147483647", text);
   value = *count;
   return true;
+}
+
+const char* TableStream::set_plain(Role role, const char* at, const char* end) {
+  const auto time = [&](std::int64_t& value) {
+    const int exponent = exponent_[static_cast<std::size_t>(role)];
+    return exponent < 0 ? iso_.plain(at, end, value) : plain_decimal(at, end, exponent, value);
+  };
+  switch (role) {
+    case Role::kArrival:
+      return time(row_.arrival_ns);
+    case Role::kInput:
+      return plain_count(at, end, row_.input_tokens);
+    case Role::kOutput:
+      return plain_count(at, end, row_.output_tokens);
+    case Role::kMaxTokens:
+      return plain_count(at, end, row_.max_tokens);
+    case Role::kTtft:
+      return time(row_.ttft_ns);
+    case Role::kE2e:
+      return time(row_.e2e_ns);
+    case Role::kSession:
+    case Role::kTenant:
+    case Role::kHashes:
+    case Role::kThink:
+    case Role::kToolWait:
+    case Role::kId:
+    case Role::kAfter:
+      return nullptr;
+  }
+  return nullptr;
 }
 
 bool TableStream::set(Role role, std::string_view text) {

@@ -1,6 +1,7 @@
 // Common to tables of both kinds: the loop over files and lines, values into rows, places into errors.
 #pragma once
 
+#include <array>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,6 +18,7 @@ class TableStream : public TraceStream {
   TableStream(Inputs inputs, ColumnMap map, std::string_view format, SourceTraits traits = {});
   Result<bool> next(Trace& piece) final;
   [[nodiscard]] const StreamSummary& summary() const final { return summary_; }
+  [[nodiscard]] double share_read() const final { return rest_.empty() ? input_->share_consumed() : 0; }
 
  protected:
   /// Called once per file before its first row; returns false after `fail`.
@@ -27,6 +29,10 @@ class TableStream : public TraceStream {
   /// Puts the text of a value into `row_`; false after `fail`. An empty optional value is "not stated".
   /// Of kAfter one id at a time.
   bool set(Role role, std::string_view text);
+  /// The quick way (digits.h): puts the value at the front of a text into `row_` where it is a plain number or
+  /// time for this role, and gives where it stops. nullptr, with nothing put, else: then `set` is asked.
+  /// REQUIRES: the text is in a line of `input()`.
+  const char* set_plain(Role role, const char* at, const char* end);
   /// Notes what is wrong in the current line.
   bool fail(std::string_view field, std::string message);
   bool fail_expected(Role role, std::string_view expected, std::string_view found);
@@ -54,6 +60,7 @@ class TableStream : public TraceStream {
   RequestIds ids_;
   StreamSummary summary_;
   IsoTimeParser iso_;
+  std::array<std::int8_t, kRoles> exponent_{};  ///< of times: `exponent_of` their unit, -1 for dates
   std::string problem_field_;
   std::string problem_;
 };

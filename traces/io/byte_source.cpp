@@ -22,8 +22,11 @@ constexpr int kWindowLogMax = 27;
 
 class FileSource final : public ByteSource {
  public:
-  FileSource(int descriptor, std::string path, ReadHook on_read)
-      : descriptor_(descriptor), path_(std::move(path)), on_read_(std::move(on_read)) {}
+  FileSource(int descriptor, std::string path, std::int64_t total_bytes, ReadHook on_read)
+      : descriptor_(descriptor),
+        path_(std::move(path)),
+        total_bytes_(total_bytes),
+        on_read_(std::move(on_read)) {}
   ~FileSource() override { ::close(descriptor_); }
   Result<std::size_t> read(char* to, std::size_t room) override {
     const ssize_t got = ::read(descriptor_, to, std::min(room, std::size_t{1} << 30));
@@ -36,25 +39,30 @@ class FileSource final : public ByteSource {
     if (errno == EINTR) return interrupted_error();
     return bad_input(std::string("cannot read: ") + std::strerror(errno)).at_file(path_);
   }
+  [[nodiscard]] std::int64_t total_bytes() const override { return total_bytes_; }
 
  private:
   int descriptor_;
   std::string path_;
+  std::int64_t total_bytes_;
   ReadHook on_read_;
 };
 
 class MemorySource final : public ByteSource {
  public:
-  explicit MemorySource(std::string_view bytes) : left_(bytes) {}
+  explicit MemorySource(std::string_view bytes)
+      : left_(bytes), total_bytes_(static_cast<std::int64_t>(bytes.size())) {}
   Result<std::size_t> read(char* to, std::size_t room) override {
     const std::size_t count = std::min(room, left_.size());
     if (count > 0) std::memcpy(to, left_.data(), count);
     left_.remove_prefix(count);
     return count;
   }
+  [[nodiscard]] std::int64_t total_bytes() const override { return total_bytes_; }
 
  private:
   std::string_view left_;
+  std::int64_t total_bytes_;
 };
 
 /// Puts bytes that were read to recognise the format back in front of the rest.
@@ -97,6 +105,7 @@ class PlainSource final : public ByteSource {
     input_.consume(count);
     return count;
   }
+  [[nodiscard]] std::int64_t total_bytes() const override { return rest_->total_bytes(); }
 
  private:
   RefillSource input_;
@@ -229,10 +238,11 @@ Result<std::unique_ptr<ByteSource>> open_bytes(const std::string& path, ReadHook
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (descriptor < 0 && errno == EINTR) return interrupted_error();
   if (descriptor < 0) return bad_input(std::string("cannot open: ") + std::strerror(errno)).at_file(path);
-  auto source = std::make_unique<FileSource>(descriptor, path, std::move(on_read));
   struct stat status {};
-  if (::fstat(descriptor, &status) == 0 && S_ISDIR(status.st_mode))
-    return bad_input("expected a file, found a folder").at_file(path);
+  const bool known = ::fstat(descriptor, &status) == 0;
+  auto source = std::make_unique<FileSource>(
+      descriptor, path, known && S_ISREG(status.st_mode) ? status.st_size : 0, std::move(on_read));
+  if (known && S_ISDIR(status.st_mode)) return bad_input("expected a file, found a folder").at_file(path);
   return recognise(std::move(source), path);
 }
 

@@ -18,8 +18,13 @@ Result<std::unique_ptr<Input>> Input::open(const std::string& path, ReadHook on_
 Input::Input(std::unique_ptr<ByteSource> source, std::string path)
     : source_(std::move(source)),
       path_(std::move(path)),
-      buffer_(new char[kFirstBuffer]),
+      buffer_(new char[kFirstBuffer + kPadding]{}),
       capacity_(kFirstBuffer) {}
+
+double Input::share_consumed() const {
+  const std::int64_t total = source_->total_bytes();
+  return total > 0 ? std::min(1.0, static_cast<double>(position()) / static_cast<double>(total)) : 0;
+}
 
 void Input::fail(Error error) {
   failed_ = true;
@@ -42,7 +47,7 @@ bool Input::fill() {
       fail(bad_input("more than 67108864 bytes without an end of line").at_file(path_).at_line(lines_ + 1));
       return false;
     }
-    std::unique_ptr<char[]> larger(new char[capacity_ * 2]);
+    std::unique_ptr<char[]> larger(new char[capacity_ * 2 + kPadding]);
     std::memcpy(larger.get(), buffer_.get(), end_);
     buffer_ = std::move(larger);
     capacity_ *= 2;
@@ -97,7 +102,7 @@ std::string_view Input::trimmed(std::size_t end) const {
   return {buffer_.get() + line_begin_, last - line_begin_};
 }
 
-bool Input::next_line(std::string_view& line) {
+bool Input::next_line_after_reading(std::string_view& line) {
   if (first_line_) {
     first_line_ = false;
     if (peek(3) == "\xEF\xBB\xBF") begin_ += 3;

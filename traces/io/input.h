@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
 #include <functional>
 #include <memory>
 #include <string>
@@ -21,6 +22,9 @@ class ByteSource {
   ByteSource& operator=(const ByteSource&) = delete;
   virtual ~ByteSource() = default;
   virtual Result<std::size_t> read(char* to, std::size_t room) = 0;
+  /// How many bytes it gives in all; 0 where that is not known (pipes, what is compressed). A file may still
+  /// grow or shrink.
+  [[nodiscard]] virtual std::int64_t total_bytes() const { return 0; }
 };
 
 /// Told of every read of the file itself, before decompression: how many bytes it gave. An error ends the
@@ -42,6 +46,8 @@ class Input {
  public:
   /// A single line or block may not be longer: 64 MiB.
   static constexpr std::size_t kMaxLine = std::size_t{1} << 26;
+  /// So many bytes behind every view may be read; what they hold means nothing.
+  static constexpr std::size_t kPadding = 8;
 
   static Result<std::unique_ptr<Input>> open(const std::string& path, ReadHook on_read = {});
   Input(std::unique_ptr<ByteSource> source, std::string path);
@@ -52,7 +58,18 @@ class Input {
   std::string_view take(std::size_t count);
   /// The next line without its line feed and carriage return. A byte-order mark before the first line is
   /// skipped.
-  bool next_line(std::string_view& line);
+  bool next_line(std::string_view& line) {
+    const char* const from = buffer_.get() + begin_;
+    const void* const hit = first_line_ || failed_ ? nullptr : std::memchr(from, '\n', end_ - begin_);
+    if (hit == nullptr) return next_line_after_reading(line);
+    auto size = static_cast<std::size_t>(static_cast<const char*>(hit) - from);
+    line_begin_ = begin_;
+    begin_ += size + 1;
+    line_number_ = ++lines_;
+    if (size > 0 && from[size - 1] == '\r') --size;
+    line = {from, size};
+    return true;
+  }
   /// Makes `line`, the latest one, longer by the line after it (a quoted field may hold a line feed). It stays
   /// as it is, and valid, where none follows.
   bool extend_line(std::string_view& line);
@@ -64,9 +81,12 @@ class Input {
   [[nodiscard]] std::int64_t line_number() const { return line_number_; }
   /// Bytes consumed so far, after decompression.
   [[nodiscard]] std::int64_t position() const { return consumed_ + static_cast<std::int64_t>(begin_); }
+  /// Share of the source that has been consumed, at most 1; 0 where that is not known.
+  [[nodiscard]] double share_consumed() const;
   [[nodiscard]] const std::string& path() const { return path_; }
 
  private:
+  bool next_line_after_reading(std::string_view& line);
   bool fill();
   /// Index of the next line feed at or after `from`, or of the end; false when there is nothing more.
   bool find_line_end(std::size_t from, std::size_t& end);

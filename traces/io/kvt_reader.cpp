@@ -7,6 +7,7 @@
 #include "simulator/frame/frame.h"
 #include "traces/io/kvt.h"
 #include "traces/io/kvt_frame.h"
+#include "traces/io/packed_column.h"
 
 namespace kvplan::traces {
 namespace {
@@ -29,6 +30,7 @@ class KvtReader final : public TraceStream {
   Status read_head();
   Result<bool> next(Trace& piece) override;
   [[nodiscard]] const StreamSummary& summary() const override { return summary_; }
+  [[nodiscard]] double share_read() const override { return input_->share_consumed(); }
 
  private:
   /// The next frame's type in `head_` and its message in `message_`.
@@ -39,6 +41,8 @@ class KvtReader final : public TraceStream {
   Status take_arrivals(Trace& piece);
   Status take_tokens(Trace& piece);
   Status take_prefix(Trace& piece);
+  /// The error of the first id of the chunk that is none. `distinct`: ids before the chunk.
+  [[nodiscard]] Error wrong_id(std::uint64_t distinct) const;
   Status take_names(const google::protobuf::RepeatedField<std::uint32_t>& bytes, const std::string& text,
                     std::string_view field, std::int64_t& known, std::vector<std::string>& names);
   Status take_waits(Trace& piece);
@@ -57,6 +61,7 @@ class KvtReader final : public TraceStream {
   std::int64_t frame_offset_{0};
   frame::Head head_{};
   std::string message_;
+  std::string id_steps_;  ///< of the chunk: its greatest column, read from its bytes
   v1::TraceChunk chunk_;
   StreamSummary summary_;
   TraceDigest digest_;
@@ -134,7 +139,9 @@ Result<bool> KvtReader::next(Trace& piece) {
 }
 
 Status KvtReader::read_chunk(Trace& piece) {
-  if (!chunk_.ParseFromString(message_)) return wrong("expected a TraceChunk message");
+  if (!kvt::take_column(message_, v1::TraceChunk::kHashIdStepFieldNumber, id_steps_) ||
+      !chunk_.ParseFromString(message_))
+    return wrong("expected a TraceChunk message");
   rows_ = chunk_.arrival_step_ns_size();
   if (rows_ == 0) return wrong("arrival_step_ns", "a chunk without requests");
   KVPLAN_TRY_DO(take_arrivals(piece));
@@ -189,7 +196,7 @@ Status KvtReader::take_tokens(Trace& piece) {
 Status KvtReader::take_prefix(Trace& piece) {
   const std::int64_t block = summary_.block_tokens;
   if (block == 0) {
-    if (chunk_.hash_count_size() != 0 || chunk_.hash_id_step_size() != 0)
+    if (chunk_.hash_count_size() != 0 || !id_steps_.empty())
       return wrong("hash_count", "prefix ids in a trace without a block size");
     return Done{};
   }
@@ -208,26 +215,43 @@ Status KvtReader::take_prefix(Trace& piece) {
     end += static_cast<std::uint64_t>(count);
     piece.prefix.offsets.push_back(end);
   }
-  if (end != static_cast<std::uint64_t>(chunk_.hash_id_step_size()))
+  const std::size_t found = kvt::count_varints(id_steps_);
+  if (end != found)
     return wrong("hash_id_step", "expected " + std::to_string(end) + " ids as hash_count says, found " +
-                                     std::to_string(chunk_.hash_id_step_size()));
+                                     std::to_string(found));
   piece.prefix.ids.resize(end);
   std::uint32_t* out = piece.prefix.ids.data();
-  Sum id;
-  std::int64_t distinct = summary_.distinct;
-  for (const std::int64_t step : chunk_.hash_id_step()) {
-    const std::int64_t now = id.add(step);
-    // As an unsigned number a negative id is too large: one comparison for both ends.
-    if (static_cast<std::uint64_t>(now) >= static_cast<std::uint64_t>(distinct)) {
-      if (now != distinct || now >= std::int64_t{UINT32_MAX})
-        return wrong("hash_id_step", "expected an id from 0 to " + std::to_string(distinct) + ", found " +
-                                         std::to_string(now));
-      ++distinct;
-    }
-    *out++ = static_cast<std::uint32_t>(now);
-  }
-  summary_.distinct = distinct;
+  // Whether any is wrong first, without a branch for each; which one is a matter of an error line. As unsigned
+  // numbers negative ids are too large.
+  const auto before = static_cast<std::uint64_t>(summary_.distinct);
+  std::uint64_t distinct = before;
+  std::uint64_t id = 0;
+  bool too_large = false;
+  const bool whole = kvt::each_sint64(id_steps_, [&](std::int64_t step) {
+    id += static_cast<std::uint64_t>(step);
+    too_large |= id > distinct;
+    distinct += id == distinct ? 1 : 0;
+    *out++ = static_cast<std::uint32_t>(id);
+  });
+  if (!whole) return wrong("expected a TraceChunk message");
+  summary_.distinct = static_cast<std::int64_t>(distinct);
+  if (too_large || distinct > UINT32_MAX) return wrong_id(before);
   return Done{};
+}
+
+Error KvtReader::wrong_id(std::uint64_t distinct) const {
+  std::uint64_t id = 0;
+  std::uint64_t first = 0;
+  bool known = false;
+  kvt::each_sint64(id_steps_, [&](std::int64_t step) {
+    id += static_cast<std::uint64_t>(step);
+    if (known) return;
+    known = id > distinct || id >= UINT32_MAX;
+    first = id;
+    if (id == distinct && !known) ++distinct;
+  });
+  return wrong("hash_id_step", "expected an id from 0 to " + std::to_string(distinct) + ", found " +
+                                   std::to_string(static_cast<std::int64_t>(first)));
 }
 
 Status KvtReader::take_names(const google::protobuf::RepeatedField<std::uint32_t>& bytes,

@@ -149,7 +149,10 @@ class TextWriter {
     out += '\n';
   }
 
+  /// Mooncake's rows where there are prefix ids. Without them its names would leave the unit of time to be
+  /// guessed: then the names are those of the CSV, which have it.
   void json_row(const Trace& piece, std::size_t i, std::string& out) {
+    if (!piece.prefix.present()) return plain_json_row(piece, i, out);
     out += "{\"timestamp\": ";
     put_ms(out, piece.arrival_ns[i]);
     out += ", \"input_length\": ";
@@ -165,7 +168,7 @@ class TextWriter {
     }
     // A later row of a session that does not say for whom it waits would be taken to wait for the one before it.
     if (later_in_session || (wait_ < piece.waits.size() &&
-                       piece.waits.request[wait_] == rows_before_ + static_cast<std::int64_t>(i))) {
+                             piece.waits.request[wait_] == rows_before_ + static_cast<std::int64_t>(i))) {
       out += ", \"wait_for\": [";
       put_waits(piece, i, ", ", out);
       out += ']';
@@ -178,12 +181,42 @@ class TextWriter {
       out += ", \"max_tokens\": ";
       put_number(out, piece.max_tokens[i]);
     }
-    if (piece.prefix.present()) {
-      out += ", \"hash_ids\": [";
-      for (std::uint64_t at = piece.prefix.offsets[i]; at < piece.prefix.offsets[i + 1]; ++at) {
-        if (at > piece.prefix.offsets[i]) out += ", ";
-        put_number(out, piece.prefix.ids[at]);
-      }
+    out += ", \"hash_ids\": [";
+    for (std::uint64_t at = piece.prefix.offsets[i]; at < piece.prefix.offsets[i + 1]; ++at) {
+      if (at > piece.prefix.offsets[i]) out += ", ";
+      put_number(out, piece.prefix.ids[at]);
+    }
+    out += "]}\n";
+  }
+
+  void plain_json_row(const Trace& piece, std::size_t i, std::string& out) {
+    out += "{\"arrival_ns\": ";
+    put_number(out, piece.arrival_ns[i]);
+    out += ", \"input_tokens\": ";
+    put_number(out, piece.input_tokens[i]);
+    out += ", \"output_tokens\": ";
+    put_number(out, piece.output_tokens[i]);
+    const auto name = [&](const char* key, const std::vector<std::int32_t>& column,
+                          const std::vector<std::string>& names) {
+      if (i >= column.size() || column[i] < 0) return;
+      out += key;
+      put_json_text(out, names[static_cast<std::size_t>(column[i])]);
+    };
+    const auto number = [&](const char* key, const auto& column) {
+      if (i >= column.size() || column[i] < 0) return;
+      out += key;
+      put_number(out, column[i]);
+    };
+    name(", \"session\": ", piece.session, sessions_);
+    name(", \"tenant\": ", piece.tenant, tenants_);
+    number(", \"max_tokens\": ", piece.max_tokens);
+    number(", \"ttft_ns\": ", piece.ttft_ns);
+    number(", \"e2e_ns\": ", piece.e2e_ns);
+    number(", \"think_ns\": ", piece.think_ns);
+    if (wait_ < piece.waits.size() &&
+        piece.waits.request[wait_] == rows_before_ + static_cast<std::int64_t>(i)) {
+      out += ", \"after\": [";
+      put_waits(piece, i, ", ", out);
       out += ']';
     }
     out += "}\n";

@@ -11,8 +11,8 @@ namespace kvplan::traces {
 enum class TextFormat : std::uint8_t {
   kCsv,  ///< arrival_ns,input_tokens,output_tokens and the optional columns that the first piece has; no
          ///< prefix ids
-  kJsonLines,  ///< Mooncake rows: timestamp in ms, input_length, output_length, hash_ids, session_id,
-               ///< max_tokens
+  kJsonLines,  ///< with prefix ids Mooncake's rows: timestamp in ms, input_length, output_length, hash_ids,
+               ///< session_id, max_tokens; without, rows with the names of the CSV
 };
 
 /// What the file's ending says, before .gz or .zst: true with the format, or false for anything else.

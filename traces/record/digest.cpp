@@ -51,17 +51,24 @@ void TraceDigest::waits(const Waits& waits) {
 }
 
 void TraceDigest::ids(const std::vector<std::uint32_t>& column) {
-  std::array<std::uint64_t, kIdLanes> state{state_[kId0], state_[kId1], state_[kId2], state_[kId3]};
+  static_assert(kIdLanes == 4);
   std::size_t i = 0;
   const auto one = [&] {
-    state[(references_ + i) % kIdLanes] = mix(state[(references_ + i) % kIdLanes], column[i]);
+    std::uint64_t& state = state_[kId0 + (references_ + i) % kIdLanes];
+    state = mix(state, column[i]);
   };
   for (; i < column.size() && (references_ + i) % kIdLanes != 0; ++i) one();
-  for (; i + kIdLanes <= column.size(); i += kIdLanes)
-    for (std::size_t lane = 0; lane < kIdLanes; ++lane) state[lane] = mix(state[lane], column[i + lane]);
+  // In registers, side by side: the chains of products do not wait for each other.
+  std::uint64_t a = state_[kId0], b = state_[kId1], c = state_[kId2], d = state_[kId3];
+  for (; i + kIdLanes <= column.size(); i += kIdLanes) {
+    a = mix(a, column[i]);
+    b = mix(b, column[i + 1]);
+    c = mix(c, column[i + 2]);
+    d = mix(d, column[i + 3]);
+  }
+  state_[kId0] = a, state_[kId1] = b, state_[kId2] = c, state_[kId3] = d;
   for (; i < column.size(); ++i) one();
   references_ += column.size();
-  for (std::size_t lane = 0; lane < kIdLanes; ++lane) state_[kId0 + lane] = state[lane];
 }
 
 void TraceDigest::add(const Trace& piece) {

@@ -45,6 +45,8 @@ class TraceStream {
   /// optional column may be empty in one piece and full in another.
   virtual Result<bool> next(Trace& piece) = 0;
   [[nodiscard]] virtual const StreamSummary& summary() const = 0;
+  /// Share of the source that has been read, at most 1; 0 where that is not known.
+  [[nodiscard]] virtual double share_read() const { return 0; }
 };
 
 /// Empties all columns of a piece and keeps their memory.

@@ -88,7 +88,7 @@ TEST(CliTrace, ImportInfoHeadConvertAgree) {
   EXPECT_EQ(run_kvplan("trace head -n 1 " + quoted(folder.file("a.kvt"))).out,
             " request       arrival s    input   output\n       0        0.000000      374       44\n");
   const std::string digest = json.substr(json.find("digest"), 27);
-  for (const char* name : {"b.csv", "b.csv.gz", "b.csv.zst", "b.kvt.gz"}) {
+  for (const char* name : {"b.csv", "b.csv.gz", "b.csv.zst", "b.kvt.gz", "b.jsonl", "b.jsonl.zst"}) {
     EXPECT_EQ(run_kvplan("trace convert " + quoted(folder.file("a.kvt")) + " -o " + quoted(folder.file(name)))
                   .exit_code,
               0);
@@ -112,6 +112,26 @@ TEST(CliTrace, MooncakeRowsSurviveConversion) {
       "\"hash_ids\": [0, 1]}\n"
       "{\"timestamp\": 3, \"input_length\": 600, \"output_length\": 5, \"max_tokens\": 9, \"hash_ids\": [0, "
       "2]}\n");
+}
+
+TEST(CliTrace, RowsWithoutPrefixIdsSurviveConversionToJson) {
+  const TemporaryFolder folder;
+  testing::write_file(folder.file("a.csv"),
+                      "arrival_ns,input_tokens,output_tokens,session,tenant,max_tokens,ttft_ns,e2e_ns\n"
+                      "1700000000000000001,600,5,\"a \"\"b\"\"\",,,,\n"
+                      "7,0,5,c,x\\y,9,250000000,0\n");
+  run_kvplan("trace convert " + quoted(folder.file("a.csv")) + " -o " + quoted(folder.file("b.jsonl")));
+  EXPECT_EQ(testing::read_file(folder.file("b.jsonl")),
+            "{\"arrival_ns\": 1700000000000000001, \"input_tokens\": 600, \"output_tokens\": 5, \"session\": "
+            "\"a \\\"b\\\"\"}\n"
+            "{\"arrival_ns\": 7, \"input_tokens\": 0, \"output_tokens\": 5, \"session\": \"c\", \"tenant\": "
+            "\"x\\\\y\", \"max_tokens\": 9, \"ttft_ns\": 250000000, \"e2e_ns\": 0}\n");
+  const Result<Trace> csv = open_trace(folder.file("a.csv"));
+  const Result<Trace> json = open_trace(folder.file("b.jsonl"));
+  ASSERT_TRUE(csv.ok() && json.ok());
+  testing::expect_same(json.value(), csv.value());
+  EXPECT_EQ(json.value().digest, csv.value().digest);
+  EXPECT_EQ(json.value().provenance.format, "kvplan-jsonl");
 }
 
 TEST(CliTrace, UsageErrorsAreOneLine) {

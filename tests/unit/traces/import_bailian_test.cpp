@@ -10,7 +10,7 @@ namespace kvplan::traces {
 namespace {
 
 using testing::import_error;
-using testing::import_text;
+using testing::imported;
 
 using Ids = std::vector<std::uint32_t>;
 using Counts = std::vector<std::int32_t>;
@@ -20,12 +20,6 @@ std::string row(std::int64_t chat, std::int64_t parent, const std::string& time,
   return "{\"chat_id\": " + std::to_string(chat) + ", \"parent_chat_id\": " + std::to_string(parent) +
          ", \"timestamp\": " + time + ", \"input_length\": " + std::to_string(input) +
          ", \"output_length\": 9, \"type\": \"text\", \"turn\": 1, \"hash_ids\": [" + ids + "]}\n";
-}
-
-Trace imported(const std::string& text, const ImportOptions& options = {}) {
-  Result<Trace> trace = import_text(text, options);
-  EXPECT_TRUE(trace.ok()) << trace.error().to_string();
-  return trace.ok() ? std::move(trace).value() : Trace{};
 }
 
 TEST(Bailian, SecondsAndBlocksOf16) {

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <numeric>
 
@@ -13,18 +12,13 @@
 namespace kvplan::traces {
 namespace {
 
+using testing::blocks_of;
 using testing::import_error;
-using testing::import_text;
+using testing::imported;
 
 using Times = std::vector<std::int64_t>;
 using Counts = std::vector<std::int32_t>;
 using Ids = std::vector<std::uint32_t>;
-
-Trace imported(std::string_view text, std::int64_t block = 0) {
-  Result<Trace> trace = import_text(text, {.format = "", .map = "", .block_tokens = block});
-  EXPECT_TRUE(trace.ok()) << trace.error().to_string();
-  return trace.ok() ? std::move(trace).value() : Trace{};
-}
 
 std::string request(const std::string& t, int input, const std::string& ids, const std::string& more = {}) {
   return R"({"t":)" + t + R"(,"type":"s","model":"m","in":)" + std::to_string(input) +
@@ -222,10 +216,10 @@ TEST(ClaudeCode, TheOrderOfTheTopDoesNotMatter) {
 TEST(ClaudeCode, TheBlockIsThatOfTheFileOrOfTheOption) {
   const std::string list = request("1", 8, "1,2");
   const std::string open = session("x", list, R"("hash_id_scope":"local")");
-  EXPECT_EQ(imported(open, 4).prefix.block_tokens, 4);
-  EXPECT_EQ(imported(session("x", list), 4).prefix.block_tokens, 4);
+  EXPECT_EQ(imported(open, blocks_of(4)).prefix.block_tokens, 4);
+  EXPECT_EQ(imported(session("x", list), blocks_of(4)).prefix.block_tokens, 4);
   EXPECT_EQ(import_error(open), "t:1: block_size: missing: say the tokens of one prefix id with --block");
-  EXPECT_EQ(import_error(session("x", list), {.format = "", .map = "", .block_tokens = 8}),
+  EXPECT_EQ(import_error(session("x", list), blocks_of(8)),
             "t:1: block_size: the file says 4; --block 8 is for files that leave it out");
   EXPECT_EQ(
       import_error(session("x", list) + session("y", list, R"("block_size":2,"hash_id_scope":"local")")),
@@ -333,21 +327,11 @@ TEST(ClaudeCode, ErrorsSayWhereAndWhatWasExpected) {
 struct Recorded {
   std::string file;
   std::int64_t requests, sessions;
-  double input_mean;
-  std::array<std::int64_t, 4> input;
-  double output_mean;
-  std::array<std::int64_t, 4> output;
+  testing::Figures input, output;
   std::int64_t references, distinct;
   double hit_blocks, hit_tokens;
   std::int64_t arrivals_ns, with_e2e, e2e_ns, with_ttft, ttft_ns;
 };
-
-void expect_tokens(const TokenStatistics& found, double mean, const std::array<std::int64_t, 4>& ranks) {
-  EXPECT_NEAR(found.mean.value(), mean, 0.05);
-  EXPECT_EQ((std::array<std::int64_t, 4>{found.p50.value(), found.p95.value(), found.p99.value(),
-                                         found.max.value()}),
-            ranks);
-}
 
 void expect_stated(const Times& times, std::int64_t count, std::int64_t sum) {
   EXPECT_EQ(std::count_if(times.begin(), times.end(), [](std::int64_t ns) { return ns >= 0; }), count);
@@ -365,8 +349,8 @@ void expect_recorded(const Recorded& row) {
   EXPECT_EQ(found.requests, row.requests);
   EXPECT_EQ(found.sessions, row.sessions);
   EXPECT_FALSE(found.span_s.has_value());
-  expect_tokens(found.input, row.input_mean, row.input);
-  expect_tokens(found.output, row.output_mean, row.output);
+  testing::expect_tokens(found.input, row.input);
+  testing::expect_tokens(found.output, row.output);
   EXPECT_EQ(found.prefix->block_tokens, 64);
   EXPECT_EQ(found.prefix->references, row.references);
   EXPECT_EQ(found.prefix->distinct, row.distinct);
@@ -383,10 +367,8 @@ TEST(ClaudeCode, TheRecordedSessions) {
   expect_recorded({"claude_code_sessions.jsonl.zst",
                    31731,
                    482,
-                   117487.6,
-                   {98027, 305632, 526617, 894371},
-                   430.3,
-                   {217, 1487, 3509, 15390},
+                   {117487.6, 98027, 305632, 526617, 894371},
+                   {430.3, 217, 1487, 3509, 15390},
                    58234326,
                    2231598,
                    0.9617,
@@ -403,10 +385,8 @@ TEST(ClaudeCode, TheSmallSelectionOfThem) {
   expect_recorded({"claude_code_sessions_small.jsonl.gz",
                    1014,
                    24,
-                   79510.4,
-                   {70575, 144986, 237353, 423055},
-                   444.9,
-                   {249, 1469, 3636, 6531},
+                   {79510.4, 70575, 144986, 237353, 423055},
+                   {444.9, 249, 1469, 3636, 6531},
                    1259263,
                    82525,
                    0.9345,

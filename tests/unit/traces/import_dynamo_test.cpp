@@ -10,17 +10,12 @@
 namespace kvplan::traces {
 namespace {
 
+using testing::blocks_of;
 using testing::import_error;
-using testing::import_text;
+using testing::imported;
 
 using Times = std::vector<std::int64_t>;
 using Counts = std::vector<std::int32_t>;
-
-Trace imported(std::string_view text, std::int64_t block = 0) {
-  Result<Trace> trace = import_text(text, {.format = "", .map = "", .block_tokens = block});
-  EXPECT_TRUE(trace.ok()) << trace.error().to_string();
-  return trace.ok() ? std::move(trace).value() : Trace{};
-}
 
 std::string event(const std::string& type, const std::string& rest) {
   return R"({"schema":"dynamo.request.trace.v1","event_type":")" + type + R"(","event_time_unix_ms":9)" +
@@ -107,7 +102,7 @@ TEST(Dynamo, HashesMayBeMissing) {
       import_error(late),
       "t:2: request.replay.trace_block_size: hashes, while the first request does not say the tokens of "
       "one; say them with --block");
-  EXPECT_EQ(imported(late, 16).prefix.ids, (std::vector<std::uint32_t>{0, 1}));
+  EXPECT_EQ(imported(late, blocks_of(16)).prefix.ids, (std::vector<std::uint32_t>{0, 1}));
 }
 
 TEST(Dynamo, OneBlockForAll) {
@@ -115,7 +110,7 @@ TEST(Dynamo, OneBlockForAll) {
   EXPECT_EQ(import_error(first + line(end("2", kTokens + replay("1", 32)))),
             "t:2: request.replay.trace_block_size: expected 16 as in the first request, found 32");
   EXPECT_EQ(
-      import_error(first, {.format = "", .map = "", .block_tokens = 8}),
+      import_error(first, blocks_of(8)),
       "t:1: request.replay.trace_block_size: the file says 16; --block 8 is for files that leave it out");
   EXPECT_EQ(import_error(line(end("2", kTokens + replay("1", 0)))),
             "t:1: request.replay.trace_block_size: expected 1 to 1048576 tokens, found 0");

@@ -7,31 +7,13 @@
 namespace kvplan::traces {
 namespace {
 
+using testing::expect_tokens;
 using testing::import_error;
-using testing::import_text;
+using testing::imported;
 using testing::shared_traces;
 
 using Times = std::vector<std::int64_t>;
 using Counts = std::vector<std::int32_t>;
-
-Trace imported(std::string_view text) {
-  Result<Trace> trace = import_text(text);
-  EXPECT_TRUE(trace.ok()) << trace.error().to_string();
-  return trace.ok() ? std::move(trace).value() : Trace{};
-}
-
-/// Mean, p50, p95, p99 and maximum as the README of the recorded traces has them.
-struct Figures {
-  double mean;
-  std::int64_t p50, p95, p99, max;
-};
-void expect_tokens(const TokenStatistics& found, const Figures& wanted) {
-  EXPECT_NEAR(found.mean.value_or(-1), wanted.mean, 0.05);
-  EXPECT_EQ(found.p50, wanted.p50);
-  EXPECT_EQ(found.p95, wanted.p95);
-  EXPECT_EQ(found.p99, wanted.p99);
-  EXPECT_EQ(found.max, wanted.max);
-}
 
 TEST(Vidur, SecondsAndLengths) {
   const Trace trace =

@@ -7,16 +7,10 @@ namespace kvplan::traces {
 namespace {
 
 using testing::import_error;
-using testing::import_text;
+using testing::imported;
 
 using Times = std::vector<std::int64_t>;
 using Counts = std::vector<std::int32_t>;
-
-Trace imported(std::string_view text) {
-  Result<Trace> trace = import_text(text);
-  EXPECT_TRUE(trace.ok()) << trace.error().to_string();
-  return trace.ok() ? std::move(trace).value() : Trace{};
-}
 
 /// One export with these spans.
 std::string otlp(const std::string& spans) {

@@ -7,17 +7,11 @@ namespace kvplan::traces {
 namespace {
 
 using testing::import_error;
-using testing::import_text;
+using testing::imported;
 using testing::run_kvplan;
 
 using Times = std::vector<std::int64_t>;
 using Counts = std::vector<std::int32_t>;
-
-Trace imported(std::string_view text) {
-  Result<Trace> trace = import_text(text);
-  EXPECT_TRUE(trace.ok()) << trace.error().to_string();
-  return trace.ok() ? std::move(trace).value() : Trace{};
-}
 
 const std::string kEstimate =
     "Lengths are estimated from texts, one token per 4 bytes of UTF-8: a tokenizer gives others.";

@@ -9,13 +9,7 @@ namespace kvplan::traces {
 namespace {
 
 using testing::import_error;
-using testing::import_text;
-
-Trace imported(std::string_view text, const ImportOptions& options = {}) {
-  Result<Trace> trace = import_text(text, options);
-  EXPECT_TRUE(trace.ok()) << trace.error().to_string();
-  return trace.ok() ? std::move(trace).value() : Trace{};
-}
+using testing::imported;
 
 ImportOptions with_map(std::string format, std::string map) {
   ImportOptions options;
@@ -217,6 +211,15 @@ TEST(Map, JsonLines) {
                                with_map("jsonl", "arrival=ts:us,input=p,output=c,tenant=u"));
   EXPECT_EQ(trace.arrival_ns, Times{1700158546680590000});
   EXPECT_EQ(trace.tenant_names, std::vector<std::string>{"17"});
+}
+
+TEST(Map, WhatIsNoNumberOfJsonIsRefusedBehindRowsThatAreGood) {
+  const ImportOptions options = with_map("jsonl", "arrival=t,input=i,output=o");
+  const std::string good = "{\"t\": 1, \"i\": 2, \"o\": 3}\n";
+  const std::string half = "{\"t\": .5, \"i\": 2, \"o\": 3}\n";
+  const std::string expected = "t: expected a number or a text, found something else at byte 6 of the line";
+  EXPECT_EQ(import_error(half, options), "t:1: " + expected);
+  EXPECT_EQ(import_error(good + good + half, options), "t:3: " + expected);
 }
 
 TEST(Map, MistakesInTheMap) {

@@ -10,6 +10,7 @@
 #include <zstd.h>
 
 #include <csignal>
+#include <fstream>
 
 #include "simulator/base/random.h"
 #include "tests/unit/traces/support.h"
@@ -118,6 +119,30 @@ TEST(Lines, PeekTakeAndPosition) {
   EXPECT_EQ(input.take(100), "rest");
   EXPECT_EQ(input.position(), 11);
   EXPECT_FALSE(input.failed());
+}
+
+TEST(Lines, HowMuchHasBeenConsumedIsKnownOfWhatIsNotCompressed) {
+  const std::string text = "abcd\nefgh\nij";
+  Input input = input_of(text);
+  EXPECT_EQ(input.share_consumed(), 0);
+  std::string_view line;
+  for (const double share : {5.0 / 12, 10.0 / 12, 1.0}) {
+    EXPECT_TRUE(input.next_line(line));
+    EXPECT_EQ(input.share_consumed(), share);
+  }
+  const testing::TemporaryFolder folder;
+  const auto after_a_line = [&](const std::string& bytes) {
+    testing::write_file(folder.file("t"), bytes);
+    auto file = Input::open(folder.file("t"));
+    EXPECT_TRUE(file.value()->next_line(line));
+    // A file that grows is not read by more than all of it.
+    std::ofstream(folder.file("t"), std::ios::app) << text;
+    while (file.value()->next_line(line)) EXPECT_LE(file.value()->share_consumed(), 1);
+    return file.value()->share_consumed();
+  };
+  EXPECT_EQ(after_a_line(text), 1);
+  EXPECT_EQ(after_a_line(gzip(text)), 0);
+  EXPECT_EQ(after_a_line(zstd(text)), 0);
 }
 
 TEST(Lines, AnExtendedLineHoldsItsLineFeeds) {

@@ -306,6 +306,15 @@ TEST(KvtContent, WrongCountsAndRangesAreNamed) {
             "hash_id_step: expected an id from 0 to 1, found 2");
   EXPECT_EQ(complaint_after([](Parts& p) { p.chunk.set_hash_id_step(1, -1); }),
             "hash_id_step: expected an id from 0 to 1, found -1");
+  // The first wrong one is named, and what comes behind it changes nothing.
+  EXPECT_EQ(complaint_after([](Parts& p) {
+              p.chunk.set_input_tokens(0, 64);
+              p.chunk.set_hash_count(0, 4);
+              p.chunk.set_hash_id_step(1, 5);
+              p.chunk.add_hash_id_step(-4);
+              p.chunk.add_hash_id_step(1);
+            }),
+            "hash_id_step: expected an id from 0 to 1, found 5");
   EXPECT_EQ(complaint_after([](Parts& p) { p.header.set_block_tokens(0); }),
             "hash_count: prefix ids in a trace without a block size");
   EXPECT_EQ(complaint_after([](Parts& p) { p.chunk.add_session(0); }), "session: expected -1 to -1, found 0");

@@ -42,6 +42,20 @@ std::string import_error(std::string_view text, const ImportOptions& options) {
   return trace.ok() ? "no error" : trace.error().to_string();
 }
 
+Trace imported(std::string_view text, const ImportOptions& options) {
+  Result<Trace> trace = import_text(text, options);
+  EXPECT_TRUE(trace.ok()) << trace.error().to_string();
+  return trace.ok() ? std::move(trace).value() : Trace{};
+}
+
+void expect_tokens(const TokenStatistics& found, const Figures& wanted) {
+  EXPECT_NEAR(found.mean.value_or(-1), wanted.mean, 0.05);
+  EXPECT_EQ(found.p50, wanted.p50);
+  EXPECT_EQ(found.p95, wanted.p95);
+  EXPECT_EQ(found.p99, wanted.p99);
+  EXPECT_EQ(found.max, wanted.max);
+}
+
 std::string known_formats() {
   std::string out;
   for (const Importer* importer : importers()) out.append(importer->name).append(", ");

@@ -9,6 +9,7 @@
 #include "tests/support/files.h"
 #include "traces/import/importer.h"
 #include "traces/import/open_trace.h"
+#include "traces/record/statistics.h"
 
 namespace kvplan::traces::testing {
 
@@ -27,6 +28,23 @@ using test::write_file;
 Result<Trace> import_text(std::string_view text, const ImportOptions& options = {});
 /// The error line of an import that must fail; "no error" where it does not.
 std::string import_error(std::string_view text, const ImportOptions& options = {});
+
+/// The same of text that must be good; an empty trace and a failed test where it is not.
+Trace imported(std::string_view text, const ImportOptions& options = {});
+
+/// Options that state the size of a block and nothing else.
+inline ImportOptions blocks_of(std::int64_t tokens) {
+  ImportOptions options;
+  options.block_tokens = tokens;
+  return options;
+}
+
+/// Mean (within 0.05), p50, p95, p99 and maximum as the README of the recorded traces has them.
+struct Figures {
+  double mean;
+  std::int64_t p50, p95, p99, max;
+};
+void expect_tokens(const TokenStatistics& found, const Figures& wanted);
 
 /// Every importer and .kvt, as errors list them.
 std::string known_formats();

@@ -1,0 +1,28 @@
+// Columns that grow to many megabytes: what costs most in filling them is the kernel's work for every 4 KiB
+// that is touched for the first time.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <iterator>
+#include <vector>
+
+namespace kvplan {
+
+/// Asks the kernel for pages of 2 MiB under these bytes. No more than advice: it may say no, and where it says
+/// yes a column can take up to 2 MiB more than it fills.
+void prefer_large_pages(void* data, std::size_t bytes);
+
+/// `column.reserve(size)` that asks for large pages. Where room is short it becomes that of the `likely` size in
+/// the end, but never more than four times what is needed now; without a likely size it is doubled.
+template <class T>
+void make_room(std::vector<T>& column, std::size_t size, std::size_t likely = 0) {
+  if (size <= column.capacity()) return;
+  std::vector<T> larger;
+  larger.reserve(likely > size ? std::min(likely, size * 4) : std::max(size, column.capacity() * 2));
+  prefer_large_pages(larger.data(), larger.capacity() * sizeof(T));  // before anything is moved in
+  larger.insert(larger.end(), std::make_move_iterator(column.begin()), std::make_move_iterator(column.end()));
+  column.swap(larger);
+}
+
+}  // namespace kvplan

@@ -1,0 +1,96 @@
+// Decimal digits eight at a time: what the quick ways of the table readers are made of.
+//
+// Each function reads something plain from the front of a text and gives where it stops; nullptr for what is
+// wrong, or right but not plain: to be read in the long way (fields.h), which decides and explains. Where both
+// read a value they agree.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <cstring>
+
+namespace kvplan::traces {
+
+/// So many bytes behind a text may be read (and do not count) by functions that say so.
+inline constexpr int kDigitsRoom = 8;
+
+/// Eight bytes as a number, the first in its lowest byte.
+inline std::uint64_t eight_bytes(const char* at) {
+  std::uint64_t text;
+  std::memcpy(&text, at, sizeof text);
+  return std::endian::native == std::endian::little ? text : __builtin_bswap64(text);
+}
+
+/// The highest bit of each byte that is greater than 9, up to the first of them; behind it they mean nothing (the
+/// addition carries over).
+constexpr std::uint64_t above_nine(std::uint64_t bytes) {
+  return (bytes | (bytes + 0x7676767676767676)) & 0x8080808080808080;
+}
+
+/// The digits at the front of eight bytes.
+struct Digits {
+  std::uint32_t value;
+  int count;  ///< 0 to 8
+};
+
+/// REQUIRES: eight bytes at `at` may be read.
+inline Digits digits_at(const char* at) {
+  std::uint64_t text = eight_bytes(at) ^ 0x3030303030303030;  // a digit becomes its value
+  const std::uint64_t others = above_nine(text);
+  const int count = others == 0 ? 8 : std::countr_zero(others) / 8;
+  if (count == 0) return {0, 0};
+  text <<= 64 - 8 * count;                                  // zeros in front
+  text = (text * 10 + (text >> 8)) & 0x00FF00FF00FF00FF;    // pairs,
+  text = (text * 100 + (text >> 16)) & 0x0000FFFF0000FFFF;  // fours,
+  return {static_cast<std::uint32_t>(text * 10'000 + (text >> 32)), count};
+}
+
+inline constexpr std::int64_t kPowersOfTen[]{1,       10,        100,        1000,        10'000,
+                                             100'000, 1'000'000, 10'000'000, 100'000'000, 1'000'000'000};
+
+/// A whole number of up to 7 digits. REQUIRES: kDigitsRoom bytes behind `end`.
+inline const char* plain_count(const char* at, const char* end, std::int32_t& value) {
+  const Digits digits = digits_at(at);
+  at += digits.count;
+  if (digits.count == 0 || digits.count == 8 || at > end) return nullptr;
+  value = static_cast<std::int32_t>(digits.value);
+  return at;
+}
+
+/// A decimal number, up to 15 digits before the point and up to 7 behind it, as a whole number of 10^-`exponent`
+/// (0 to 9), which it has no digits beyond. REQUIRES: kDigitsRoom bytes behind `end`.
+inline const char* plain_decimal(const char* at, const char* end, int exponent, std::int64_t& value) {
+  Digits digits = digits_at(at);
+  at += digits.count;
+  if (digits.count == 0 || at > end) return nullptr;
+  std::int64_t out = digits.value;
+  if (digits.count == 8) {
+    digits = digits_at(at);
+    at += digits.count;
+    if (digits.count == 8 || at > end) return nullptr;
+    out = out * kPowersOfTen[digits.count] + digits.value;
+  }
+  if (__builtin_mul_overflow(out, kPowersOfTen[exponent], &out)) return nullptr;
+  if (at != end && *at == '.') {
+    digits = digits_at(++at);
+    at += digits.count;
+    if (digits.count == 0 || digits.count == 8 || digits.count > exponent || at > end) return nullptr;
+    if (__builtin_add_overflow(out, digits.value * kPowersOfTen[exponent - digits.count], &out))
+      return nullptr;
+  }
+  value = out;
+  return at;
+}
+
+/// `hh:mm:ss` as seconds of a day; -1 for anything else. REQUIRES: eight bytes at `at`.
+inline std::int64_t seconds_of_day(const char* at) {
+  const std::uint64_t text = eight_bytes(at) ^ 0x30303A30303A3030;  // digits become values, colons 0
+  const auto pair = [text](int byte) {
+    return static_cast<std::int64_t>((text >> (8 * byte) & 255) * 10 + (text >> (8 * byte + 8) & 255));
+  };
+  const bool shaped = above_nine(text) == 0 && (text & 0x0000FF0000FF0000) == 0;
+  if (!shaped || pair(0) > 23 || pair(3) > 59 || pair(6) > 59) return -1;
+  return (pair(0) * 60 + pair(3)) * 60 + pair(6);
+}
+
+}  // namespace kvplan::traces
