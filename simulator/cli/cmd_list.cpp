@@ -325,6 +325,7 @@ struct ToText {
 struct ToPage {
   std::string operator()(const Descriptor& d) const {
     std::string out = paragraph(d.summary) + source(d.source);
+    if (!d.spans.empty()) out += paragraph(d.spans);
     for (const Param& p : d.params) {
       const std::string fallback =
           p.fallback.empty() ? "must be given" : "default `" + std::string(p.fallback) + "`";
