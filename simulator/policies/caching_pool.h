@@ -1,6 +1,6 @@
 // The rules of PyTorch's caching allocator for one stream (pytorch/pytorch, c10/cuda/CUDACachingAllocator.cpp and
-// c10/core/AllocatorConfig.h; a restatement with the constants is in simulator/docs/byte_allocators.md). Device memory is taken
-// in segments and cut into blocks; blocks that come back are kept and handed out again.
+// c10/core/AllocatorConfig.h; a restatement with the constants is in simulator/docs/byte_allocators.md). Device memory
+// is taken in segments and cut into blocks; blocks that come back are kept and handed out again.
 //
 // Where the driver puts a segment is not known. Here it is the lowest free range of 2 MiB steps in an address space of
 // four times the capacity: physical memory is found wherever pages are, addresses only break ties between equal blocks.
