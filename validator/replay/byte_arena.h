@@ -2,11 +2,10 @@
 // simulator/io/log/FORMAT.md, "Memory in bytes".
 //
 // Pages: a frame stands for a quantum, which is one page of each of so many tensors that are alike; its cells are the
-// greatest pieces that rows and pages are both whole numbers of. Frames come from a stack, the last one given back
-// first.
+// greatest pieces that rows and pages are both whole numbers of. Frames come from a stack, the last given back first.
 //
-// Tensors: a cell stands for a token's place in all tensors together. Places come from the low end of what is free,
-// in as many pieces as it takes: where the simulator put its blocks is checked as claims are, not replayed. What
+// Tensors: a cell stands for a token's place in all tensors together. Places come from the low end of what is free, in
+// as many pieces as it takes: where the simulator put its blocks is checked as claims are, not replayed. By how much
 // blocks are longer than their tensors is told by the facts.
 #pragma once
 
