@@ -128,12 +128,13 @@ class Reader {
       if (const auto error = std::move(item).get(field)) return broken(error, prefix);
       if (const auto error = field.unescaped_key().get(key)) return broken(error, prefix);
       const std::string name(key);
-      const std::string path = prefix.empty() ? name : prefix + "." + name;
+      std::string path = prefix;
+      path.append(prefix.empty() ? "" : ".").append(name);
       const auto found =
           std::find_if(known.begin(), known.end(), [&](const Member& member) { return name == member.key; });
       if (found == known.end()) {
-        std::vector<std::string_view> names;
-        for (const Member& member : known) names.emplace_back(member.key);
+        std::vector<std::string_view> names(known.size());
+        std::transform(known.begin(), known.end(), names.begin(), [](const Member& m) { return m.key; });
         return wrong(unknown_name("key", name, names), path);
       }
       if (!seen.insert(name).second) return wrong("expected one value, found a second", path);

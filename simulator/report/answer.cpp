@@ -319,6 +319,36 @@ std::vector<std::size_t> described(const View& view) {
   return out;
 }
 
+/// Where one figure stops to gain by a larger pool.
+std::string knee_sentence(const Comparison& comparison, const VariantNames& names, const plan::Knee& knee) {
+  const auto figure = [&](std::size_t at) {
+    return metric_text(
+        knee.metric, *plan::answer_metric(knee.metric).value(*comparison.variants[knee.variants[at]].result));
+  };
+  const auto pool = [&](std::size_t at) { return names.in_words(knee.variants[at]); };
+  const std::size_t last = knee.variants.size() - 1;
+  std::string out = knee.at ? "The knee of " : "No knee of ";
+  out += metric_words(knee.metric);
+  if (!knee.at)
+    return out.append(": the largest pool tried, ")
+               .append(pool(last))
+               .append(", still has ")
+               .append(figure(last)) +
+           ".";
+  if (*knee.at == last) {
+    out.append(" is not below the largest pool tried, ").append(pool(last)).append(" (").append(figure(last));
+    out.append("; the next, ").append(pool(last - 1)).append(", gives ").append(figure(last - 1));
+    return out + "): a larger one may still help.";
+  }
+  out += *knee.at == 0 ? " is at or below the smallest pool tried, " : " is ";
+  out += pool(*knee.at);
+  if (knee.metric != "preemptions") {
+    out.append(" (").append(figure(*knee.at)).append("; the largest, ").append(pool(last));
+    out.append(", gives ").append(figure(last)).append(")");
+  }
+  return out + ".";
+}
+
 }  // namespace
 
 std::string_view metric_words(std::string_view metric) {
@@ -370,33 +400,7 @@ std::vector<std::string> knee_sentences(const Comparison& comparison) {
                 fixed(plan::kKneeShare * 100, 0) +
                 " % of what the largest pool gives (preemptions: from which on there are none), with the "
                 "same requests completed.");
-  for (const plan::Knee& knee : knees) {
-    const auto value = [&](std::size_t at) {
-      return *plan::answer_metric(knee.metric).value(*comparison.variants[knee.variants[at]].result);
-    };
-    const std::size_t last = knee.variants.size() - 1;
-    const std::string largest = names.in_words(knee.variants[last]);
-    const std::string what(metric_words(knee.metric));
-    if (!knee.at) {
-      out.push_back("No knee of " + what + ": the largest pool tried, " + largest + ", still has " +
-                    metric_text(knee.metric, value(last)) + ".");
-      continue;
-    }
-    const std::string at = names.in_words(knee.variants[*knee.at]);
-    const std::string figures = knee.metric == "preemptions"
-                                    ? std::string()
-                                    : " (" + metric_text(knee.metric, value(*knee.at)) + "; the largest, " +
-                                          largest + ", gives " + metric_text(knee.metric, value(last)) + ")";
-    if (*knee.at == last)
-      out.push_back("The knee of " + what + " is not below the largest pool tried, " + largest + " (" +
-                    metric_text(knee.metric, value(last)) + "; the next, " +
-                    names.in_words(knee.variants[last - 1]) + ", gives " +
-                    metric_text(knee.metric, value(last - 1)) + "): a larger one may still help.");
-    else if (*knee.at == 0)
-      out.push_back("The knee of " + what + " is at or below the smallest pool tried, " + at + figures + ".");
-    else
-      out.push_back("The knee of " + what + " is " + at + figures + ".");
-  }
+  for (const plan::Knee& knee : knees) out.push_back(knee_sentence(comparison, names, knee));
   return out;
 }
 
