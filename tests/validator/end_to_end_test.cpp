@@ -39,8 +39,14 @@ TEST(EndToEnd, LogsOfTheSampleReplayEqual) {
         sample + "--set memory.pool_tokens=16000 --set memory.allocator=growing:in_place=false,step=40",
         sample + "--set memory.pool_tokens=20000 --set " +
             "memory.allocator=contiguous:fit=best,reserve=oracle,compact=on-refusal",
-        sample + "--set memory.pool_tokens=20000 --set eviction=window:window=64,placement=reuse", replay,
-        replay + "--set eviction.placement=reuse",
+        sample + "--set memory.pool_tokens=20000 --set eviction=window:window=64,placement=reuse",
+        // Scales beside tokens, without courses and with them; a rank of several.
+        sample + "--set memory.pool_tokens=16000 --set format=int4",
+        sample + "--set memory.pool_tokens=16000 --set format=fp4 --set eviction=window:window=64",
+        sample + "--set memory.pool_tokens=16000 --set format=int4 --set deployment.tp=4 " +
+            "--set eviction=window:window=64,placement=reuse",
+        sample + "--set model=llama-3-70b --set deployment.device=l40s --set deployment.tp=8", replay,
+        replay + "--set format=int4", replay + "--set eviction.placement=reuse",
         replay + "--set eviction=tova:budget=20 --set memory.allocator=contiguous",
         golden + "--set eviction=h2o:hh=4,recent=4",
         golden + "--set eviction=h2o:hh=6,recent=3,placement=reuse"}) {

@@ -140,7 +140,7 @@ Result<Trace> read_json(const std::string& text, bool with_ids, JsonTable::Other
   KVPLAN_TRY(std::unique_ptr<ByteSource> source, open_memory(text, "t"));
   Inputs inputs;
   inputs.first = std::make_unique<Input>(std::move(source), "t");
-  JsonTable table(std::move(inputs), json_columns(with_ids), "json", keys);
+  JsonTable table(std::move(inputs), json_columns(with_ids), "json", {}, keys);
   return collect(table);
 }
 
