@@ -105,7 +105,8 @@ TEST(ClosedLoops, TimesThatDoNotFitAreErrors) {
     const traces::Trace trace = trace_of({{0, -1, -1}, {1, -1, INT64_MAX / kSecond}}, {{1}, {0}});
     const Result<RunResult> result = run_scenario(resolve(settings).value(), trace, {});
     ASSERT_FALSE(result.ok());
-    EXPECT_EQ(result.error().message, "request 1 arrives after a pause of more than 52 days; a run holds 52 days");
+    EXPECT_EQ(result.error().message,
+              "request 1 arrives after a pause of more than 52 days; a run holds 52 days");
   }
   // Each pause fits, their sum does not.
   const traces::Trace trace =
@@ -123,9 +124,8 @@ TEST(ClosedLoops, TimesThatDoNotFitAreErrors) {
 TEST(ClosedLoops, RecordedSessions) {
   KVPLAN_NEED_SHARED();
   const traces::Trace trace =
-      traces::open_trace(traces::testing::shared_traces() + "/claude_code_sessions_small.jsonl.gz", {}, [] {
-        return false;
-      }).value();
+      traces::open_trace(traces::testing::shared_traces() + "/claude_code_sessions_small.jsonl.gz", {}, {})
+          .value();
   for (const char* replicas : {"1", "3"}) {
     const std::vector<Setting> settings{{"engine", "vllm-v1:max_model_len=1000000", "", 0},
                                         {"latency", "roofline", "", 0},
