@@ -40,6 +40,10 @@
         <translation>权重、激活和各库之外空闲内存的一部分。</translation>
     </message>
     <message>
+        <source>A turn arrives when the turns of its session that had ended before it have ended in the run too, and its user has thought; session starts keep their recorded times.</source>
+        <translation>一轮在其会话中先前已结束的各轮在运行中也结束、且用户思考之后到达；会话的开始保持记录的时间。</translation>
+    </message>
+    <message>
         <source>activation bytes</source>
         <translation>激活字节数</translation>
     </message>
@@ -50,6 +54,10 @@
     <message>
         <source>allocator</source>
         <translation>分配器</translation>
+    </message>
+    <message>
+        <source>As closed, for requests of which the trace itself states what they wait for; all others arrive at their recorded times.</source>
+        <translation>对轨迹自身说明了等待对象的请求按闭环处理；其余请求在记录的时间到达。</translation>
     </message>
     <message>
         <source>As many bytes an element as the model computes with.</source>
@@ -116,6 +124,10 @@
         <translation>字节/秒</translation>
     </message>
     <message>
+        <source>Columns of the trace&apos;s file if it is another table: arrival=COLUMN[:s|ms|us|ns|iso],input=COLUMN,output=COLUMN[,...]</source>
+        <translation>轨迹文件是其他表格时各列的含义，写法与 kvplan 的导入命令相同</translation>
+    </message>
+    <message>
         <source>compact</source>
         <translation>紧缩</translation>
     </message>
@@ -140,16 +152,16 @@
         <translation>复制带宽</translation>
     </message>
     <message>
-        <source>Device memory bytes/s that a copy reads and writes together (default: NVIDIA H100 SXM data sheet)</source>
-        <translation>复制时每秒读写显存的字节总数（默认：NVIDIA H100 SXM 规格书）</translation>
-    </message>
-    <message>
         <source>deployment</source>
         <translation>部署</translation>
     </message>
     <message>
         <source>device</source>
         <translation>设备</translation>
+    </message>
+    <message>
+        <source>Device memory bytes/s that a copy reads and writes together (default: NVIDIA H100 SXM data sheet)</source>
+        <translation>复制时每秒读写显存的字节总数（默认：NVIDIA H100 SXM 规格书）</translation>
     </message>
     <message>
         <source>Device of every rank (kvplan list device): its memory decides the pool where none is given, its bandwidth and FLOP/s the roofline</source>
@@ -176,6 +188,10 @@
         <translation>分担请求的引擎数</translation>
     </message>
     <message>
+        <source>Every request arrives at its recorded time, whatever it waited for.</source>
+        <translation>每个请求都在记录的时间到达，不论它曾等待什么。</translation>
+    </message>
+    <message>
         <source>eviction</source>
         <translation>驱逐</translation>
     </message>
@@ -186,10 +202,6 @@
     <message>
         <source>factor</source>
         <translation>增长倍数</translation>
-    </message>
-    <message>
-        <source>FLOP/s</source>
-        <translation>FLOP/s</translation>
     </message>
     <message>
         <source>First tokens of the sequence, kept for ever</source>
@@ -204,16 +216,24 @@
         <translation>集群</translation>
     </message>
     <message>
+        <source>FLOP/s</source>
+        <translation>FLOP/s</translation>
+    </message>
+    <message>
         <source>flops</source>
         <translation>算力</translation>
     </message>
     <message>
-        <source>garbage collection threshold</source>
-        <translation>垃圾回收阈值</translation>
+        <source>format</source>
+        <translation>格式</translation>
     </message>
     <message>
         <source>free gpu memory fraction</source>
         <translation>空闲内存份额</translation>
+    </message>
+    <message>
+        <source>garbage collection threshold</source>
+        <translation>垃圾回收阈值</translation>
     </message>
     <message>
         <source>graph bytes</source>
@@ -260,12 +280,16 @@
         <translation>同一存储头的多个查询头如何合成一个分数</translation>
     </message>
     <message>
-        <source>in place</source>
-        <translation>就地增长</translation>
+        <source>Importer of the trace&apos;s file, instead of what its content says</source>
+        <translation>轨迹文件的导入格式，代替按内容判断</translation>
     </message>
     <message>
         <source>In how many bytes the cache keeps keys and values; none is another name of native</source>
         <translation>缓存用多少字节保存键和值</translation>
+    </message>
+    <message>
+        <source>in place</source>
+        <translation>就地增长</translation>
     </message>
     <message>
         <source>k</source>
@@ -308,6 +332,14 @@
         <translation>长预填充阈值</translation>
     </message>
     <message>
+        <source>Longer pauses are cut to this, before they are scaled</source>
+        <translation>更长的停顿先截短到此值，再乘倍数</translation>
+    </message>
+    <message>
+        <source>map</source>
+        <translation>列对应</translation>
+    </message>
+    <message>
         <source>map us</source>
         <translation>映射时间</translation>
     </message>
@@ -324,6 +356,10 @@
         <translation>最大可拆分大小</translation>
     </message>
     <message>
+        <source>max think s</source>
+        <translation>最长停顿</translation>
+    </message>
+    <message>
         <source>mem fraction static</source>
         <translation>静态内存份额</translation>
     </message>
@@ -336,16 +372,16 @@
         <translation>访存效率</translation>
     </message>
     <message>
+        <source>memory utilization</source>
+        <translation>内存利用率</translation>
+    </message>
+    <message>
         <source>Microseconds to map one page with its access rights: a number, or published: 40, 9, 8.5 or 8 by page size, recalled from the paper</source>
         <translation>映射一页并设置访问权限的微秒数：一个数，或按页大小取论文发表的值（凭记忆）：40、9、8.5 或 8</translation>
     </message>
     <message>
         <source>Microseconds to unmap one page: a number, or published: 34, 4, 3 or 2 by page size, recalled from the paper</source>
         <translation>解除一页映射的微秒数：一个数，或按页大小取论文发表的值（凭记忆）：34、4、3 或 2</translation>
-    </message>
-    <message>
-        <source>memory utilization</source>
-        <translation>内存利用率</translation>
     </message>
     <message>
         <source>model</source>
@@ -396,6 +432,10 @@
         <translation>页大小</translation>
     </message>
     <message>
+        <source>Pauses between turns are this many times as long</source>
+        <translation>各轮之间的停顿乘以此倍数</translation>
+    </message>
+    <message>
         <source>Peak dense half-precision FLOP/s of the device (default: NVIDIA H100 SXM data sheet)</source>
         <translation>设备的半精度稠密峰值算力 FLOP/s（默认：NVIDIA H100 SXM 数据表）</translation>
     </message>
@@ -404,16 +444,16 @@
         <translation>设备显存峰值带宽，字节/秒（默认：NVIDIA H100 SXM 数据表）</translation>
     </message>
     <message>
+        <source>Peak of the engine&apos;s own memory in a step, weights aside; without it assumed by the limits of a step</source>
+        <translation>一步中引擎自身内存的峰值，不含权重；不给则按每步上限假定</translation>
+    </message>
+    <message>
         <source>per</source>
         <translation>张量粒度</translation>
     </message>
     <message>
         <source>Physical page in KiB: 2048 with CUDA as it is, the smaller ones with vAttention's driver</source>
         <translation>物理页大小（KiB）：原版驱动为 2048，更小的页需要修改过的驱动</translation>
-    </message>
-    <message>
-        <source>Peak of the engine&apos;s own memory in a step, weights aside; without it assumed by the limits of a step</source>
-        <translation>一步中引擎自身内存的峰值，不含权重；不给则按每步上限假定</translation>
     </message>
     <message>
         <source>Pipeline stages: each has some of the layers</source>
@@ -452,82 +492,6 @@
         <translation>每个存储头的查询头数；0 表示：JSON 输入取 1，否则取查询头数 / KV 头数</translation>
     </message>
     <message>
-        <source>format</source>
-        <translation>格式</translation>
-    </message>
-    <message>
-        <source>Importer of the trace&apos;s file, instead of what its content says</source>
-        <translation>轨迹文件的导入格式，代替按内容判断</translation>
-    </message>
-    <message>
-        <source>map</source>
-        <translation>列对应</translation>
-    </message>
-    <message>
-        <source>Columns of the trace&apos;s file if it is another table: arrival=COLUMN[:s|ms|us|ns|iso],input=COLUMN,output=COLUMN[,...]</source>
-        <translation>轨迹文件是其他表格时各列的含义，写法与 kvplan 的导入命令相同</translation>
-    </message>
-    <message>
-        <source>reclaim</source>
-        <translation>回收方式</translation>
-    </message>
-    <message>
-        <source>roundup power2 divisions</source>
-        <translation>二的幂之间的分档</translation>
-    </message>
-    <message>
-        <source>Share of the pool above which old unused segments go back before new ones are made; 0: off</source>
-        <translation>内存池占用超过此比例时，新建段之前先归还久未使用的空闲段；0 表示关闭</translation>
-    </message>
-    <message>
-        <source>Sizes are rounded up to so many steps between powers of two; off: to 512 bytes</source>
-        <translation>大小向上取整到相邻二的幂之间的若干档；关闭时取整到 512 字节</translation>
-    </message>
-    <message>
-        <source>Tensors of a request: keys and values of each layer, or one for all</source>
-        <translation>一个请求的张量：每层的键和值各一个，或全部合为一个</translation>
-    </message>
-    <message>
-        <source>Tensors of each request, made at admission, from PyTorch's caching allocator.</source>
-        <translation>每个请求的张量在准入时创建，取自深度学习框架的缓存分配器。</translation>
-    </message>
-    <message>
-        <source>Tensors that are contiguous in virtual memory, with pages mapped under them as they grow.</source>
-        <translation>张量在虚拟内存中连续，随其增长再映射物理页。</translation>
-    </message>
-    <message>
-        <source>Room at admission beyond the prompt</source>
-        <translation>准入时在提示之外预留的空间</translation>
-    </message>
-    <message>
-        <source>slack</source>
-        <translation>余量</translation>
-    </message>
-    <message>
-        <source>step</source>
-        <translation>最小增量</translation>
-    </message>
-    <message>
-        <source>scale bytes</source>
-        <translation>缩放因子字节数</translation>
-    </message>
-    <message>
-        <source>Share of the device&apos;s memory that the engine may use</source>
-        <translation>引擎可用的设备内存份额</translation>
-    </message>
-    <message>
-        <source>Taken before anything is loaded: device context, communication; without it 512 MiB are assumed</source>
-        <translation>加载之前已占用：设备上下文、通信；不给则假定 512 MiB</translation>
-    </message>
-    <message>
-        <source>Tensor-parallel ranks: each has a share of the heads</source>
-        <translation>张量并行进程数：每个进程有一部分头</translation>
-    </message>
-    <message>
-        <source>Tokens of one prefix id in the trace&apos;s file, where its format leaves that open</source>
-        <translation>轨迹文件中一个前缀编号代表的 token 数，在格式没有规定时使用</translation>
-    </message>
-    <message>
         <source>rate scale</source>
         <translation>到达倍率</translation>
     </message>
@@ -538,6 +502,10 @@
     <message>
         <source>recent</source>
         <translation>最近</translation>
+    </message>
+    <message>
+        <source>reclaim</source>
+        <translation>回收方式</translation>
     </message>
     <message>
         <source>Recordings FILE[,FILE...] (.kva): request i is driven by recording i mod n, where the policy asks</source>
@@ -568,12 +536,24 @@
         <translation>预留方式</translation>
     </message>
     <message>
+        <source>Room at admission beyond the prompt</source>
+        <translation>准入时在提示之外预留的空间</translation>
+    </message>
+    <message>
+        <source>roundup power2 divisions</source>
+        <translation>二的幂之间的分档</translation>
+    </message>
+    <message>
         <source>router</source>
         <translation>路由</translation>
     </message>
     <message>
         <source>s</source>
         <translation>秒</translation>
+    </message>
+    <message>
+        <source>scale bytes</source>
+        <translation>缩放因子字节数</translation>
     </message>
     <message>
         <source>Scheduler and its limits</source>
@@ -592,6 +572,14 @@
         <translation>运行中随机抽取所用的种子；目前没有任何随机</translation>
     </message>
     <message>
+        <source>sessions</source>
+        <translation>会话</translation>
+    </message>
+    <message>
+        <source>Share of the device&apos;s memory that the engine may use</source>
+        <translation>引擎可用的设备内存份额</translation>
+    </message>
+    <message>
         <source>Share of the peak bandwidth that kernels reach</source>
         <translation>内核达到峰值带宽的比例</translation>
     </message>
@@ -600,16 +588,52 @@
         <translation>内核达到峰值算力的比例</translation>
     </message>
     <message>
+        <source>Share of the pool above which old unused segments go back before new ones are made; 0: off</source>
+        <translation>内存池占用超过此比例时，新建段之前先归还久未使用的空闲段；0 表示关闭</translation>
+    </message>
+    <message>
         <source>sink</source>
         <translation>开头</translation>
+    </message>
+    <message>
+        <source>Sizes are rounded up to so many steps between powers of two; off: to 512 bytes</source>
+        <translation>大小向上取整到相邻二的幂之间的若干档；关闭时取整到 512 字节</translation>
+    </message>
+    <message>
+        <source>slack</source>
+        <translation>余量</translation>
     </message>
     <message>
         <source>Sliding window: keeps the newest tokens and forgets the others</source>
         <translation>滑动窗口：保留最新的 token，忘记其余</translation>
     </message>
     <message>
+        <source>step</source>
+        <translation>最小增量</translation>
+    </message>
+    <message>
+        <source>Taken before anything is loaded: device context, communication; without it 512 MiB are assumed</source>
+        <translation>加载之前已占用：设备上下文、通信；不给则假定 512 MiB</translation>
+    </message>
+    <message>
         <source>targets</source>
         <translation>目标</translation>
+    </message>
+    <message>
+        <source>Tensor-parallel ranks: each has a share of the heads</source>
+        <translation>张量并行进程数：每个进程有一部分头</translation>
+    </message>
+    <message>
+        <source>Tensors of a request: keys and values of each layer, or one for all</source>
+        <translation>一个请求的张量：每层的键和值各一个，或全部合为一个</translation>
+    </message>
+    <message>
+        <source>Tensors of each request, made at admission, from PyTorch's caching allocator.</source>
+        <translation>每个请求的张量在准入时创建，取自深度学习框架的缓存分配器。</translation>
+    </message>
+    <message>
+        <source>Tensors that are contiguous in virtual memory, with pages mapped under them as they grow.</source>
+        <translation>张量在虚拟内存中连续，随其增长再映射物理页。</translation>
     </message>
     <message>
         <source>The i-th arrival goes to replica i modulo the number of replicas.</source>
@@ -626,6 +650,10 @@
     <message>
         <source>The same in tokens</source>
         <translation>同上，以 token 计</translation>
+    </message>
+    <message>
+        <source>think scale</source>
+        <translation>停顿倍数</translation>
     </message>
     <message>
         <source>Time of every step</source>
@@ -684,6 +712,10 @@
         <translation>一块的 token 数；一块跨所有层和头</translation>
     </message>
     <message>
+        <source>Tokens of one prefix id in the trace&apos;s file, where its format leaves that open</source>
+        <translation>轨迹文件中一个前缀编号代表的 token 数，在格式没有规定时使用</translation>
+    </message>
+    <message>
         <source>Tokens of one prompt in one step at most; 0 = no limit (long_prefill_token_threshold)</source>
         <translation>一个提示在一步中最多的 token 数；0 = 不限（long_prefill_token_threshold）</translation>
     </message>
@@ -736,16 +768,20 @@
         <translation>累加的权重：对所保留部分重新归一化（renorm），或按记录原样（raw）</translation>
     </message>
     <message>
+        <source>What is free after loading, less a share of what was free before, which activations and graphs live in.</source>
+        <translation>加载后的空闲内存，减去加载前空闲内存的一部分；激活和计算图放在那里。</translation>
+    </message>
+    <message>
+        <source>What libraries take beside that while the engine loads and profiles; without it 128 MiB are assumed</source>
+        <translation>引擎加载和试运行时各库另外占用的内存；不给则假定 128 MiB</translation>
+    </message>
+    <message>
         <source>When the pages of a request that has ended are unmapped: when others need them, or at once</source>
         <translation>请求结束后何时解除其页的映射：其他请求需要时，或立即</translation>
     </message>
     <message>
-        <source>Whether pages for the next token of requests that decode are mapped while the step before computes</source>
-        <translation>解码请求下一个 token 的页是否在前一步计算时映射</translation>
-    </message>
-    <message>
-        <source>Whether segments grow in one range of addresses instead of being made anew</source>
-        <translation>段是否在同一段地址中增长，而不是另建新段</translation>
+        <source>When turns of recorded sessions arrive</source>
+        <translation>记录的会话各轮何时到达</translation>
     </message>
     <message>
         <source>Whether a range grows into free memory behind it without a copy</source>
@@ -756,12 +792,12 @@
         <translation>空闲内存总量足够而没有一段空闲足够长时，是否把占用的内存滑动靠拢</translation>
     </message>
     <message>
-        <source>What is free after loading, less a share of what was free before, which activations and graphs live in.</source>
-        <translation>加载后的空闲内存，减去加载前空闲内存的一部分；激活和计算图放在那里。</translation>
+        <source>Whether pages for the next token of requests that decode are mapped while the step before computes</source>
+        <translation>解码请求下一个 token 的页是否在前一步计算时映射</translation>
     </message>
     <message>
-        <source>What libraries take beside that while the engine loads and profiles; without it 128 MiB are assumed</source>
-        <translation>引擎加载和试运行时各库另外占用的内存；不给则假定 128 MiB</translation>
+        <source>Whether segments grow in one range of addresses instead of being made anew</source>
+        <translation>段是否在同一段地址中增长，而不是另建新段</translation>
     </message>
     <message>
         <source>Which free range is taken: the lowest that is large enough, the smallest, or the next behind the latest</source>
@@ -784,40 +820,6 @@
         <translation>负载</translation>
     </message>
     <message>
-        <source>When turns of recorded sessions arrive</source>
-        <translation>记录的会话各轮何时到达</translation>
-    </message>
-    <message>
-        <source>sessions</source>
-        <translation>会话</translation>
-    </message>
-    <message>
-        <source>Pauses between turns are this many times as long</source>
-        <translation>各轮之间的停顿乘以此倍数</translation>
-    </message>
-    <message>
-        <source>Longer pauses are cut to this, before they are scaled</source>
-        <translation>更长的停顿先截短到此值，再乘倍数</translation>
-    </message>
-    <message>
-        <source>think_scale</source>
-        <translation>停顿倍数</translation>
-    </message>
-    <message>
-        <source>max_think_s</source>
-        <translation>最长停顿</translation>
-    </message>
-    <message>
-        <source>A turn arrives when the turns of its session that had ended before it have ended in the run too, and its user has thought; session starts keep their recorded times.</source>
-        <translation>一轮在其会话中先前已结束的各轮在运行中也结束、且用户思考之后到达；会话的开始保持记录的时间。</translation>
-    </message>
-    <message>
-        <source>Every request arrives at its recorded time, whatever it waited for.</source>
-        <translation>每个请求都在记录的时间到达，不论它曾等待什么。</translation>
-    </message>
-    <message>
-        <source>As closed, for requests of which the trace itself states what they wait for; all others arrive at their recorded times.</source>
-        <translation>对轨迹自身说明了等待对象的请求按闭环处理；其余请求在记录的时间到达。</translation>
         <source>workspace bytes</source>
         <translation>工作区字节数</translation>
     </message>

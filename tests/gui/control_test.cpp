@@ -255,13 +255,18 @@ TEST(GuiKeyboard, TabGoesThroughEverythingInTheOrderOfTheForm) {
   ASSERT_NE(form, nullptr);
   const auto visited = tab_round(window->form()->editor(QStringLiteral("workload.trace")));
   std::vector<QPoint> places;
-  for (QWidget* widget : visited)
-    if (form->isAncestorOf(widget)) places.push_back(widget->mapTo(form, QPoint(0, widget->height() / 2)));
+  std::vector<std::string> names;
+  for (QWidget* widget : visited) {
+    if (!form->isAncestorOf(widget)) continue;
+    places.push_back(widget->mapTo(form, QPoint(0, widget->height() / 2)));
+    names.push_back(widget->objectName().toStdString());
+  }
   const auto below = [](const QPoint& a, const QPoint& b) {
     return b.y() > a.y() + 6 || (std::abs(b.y() - a.y()) <= 6 && b.x() > a.x());
   };
   for (std::size_t i = 1; i < places.size(); ++i)
-    EXPECT_TRUE(below(places[i - 1], places[i])) << "stop " << i << " of the form";
+    EXPECT_TRUE(below(places[i - 1], places[i]))
+        << "stop " << i << " of the form: " << names[i - 1] << ", then " << names[i];
   int wanted = 0;
   for (QWidget* widget : window->findChildren<QWidget*>()) {
     if (!widget->isVisible() || !widget->isEnabled() || (widget->focusPolicy() & Qt::TabFocus) == 0) continue;
