@@ -800,11 +800,11 @@
         <translation>更长的停顿先截短到此值，再乘倍数</translation>
     </message>
     <message>
-        <source>think_scale</source>
+        <source>think scale</source>
         <translation>停顿倍数</translation>
     </message>
     <message>
-        <source>max_think_s</source>
+        <source>max think s</source>
         <translation>最长停顿</translation>
     </message>
     <message>
@@ -818,6 +818,8 @@
     <message>
         <source>As closed, for requests of which the trace itself states what they wait for; all others arrive at their recorded times.</source>
         <translation>对轨迹自身说明了等待对象的请求按闭环处理；其余请求在记录的时间到达。</translation>
+    </message>
+    <message>
         <source>workspace bytes</source>
         <translation>工作区字节数</translation>
     </message>
