@@ -7,6 +7,7 @@
 #include "traces/edit/edits.h"
 #include "traces/edit/groups.h"
 #include "traces/record/digest.h"
+#include "traces/record/known_warnings.h"
 #include "traces/record/memory_stream.h"
 
 namespace kvplan::traces {
@@ -33,6 +34,9 @@ Result<Trace> started(const Trace& trace, Fraction rate_per_s, std::uint64_t see
     }
   }
   out.shares_clock = true;
+  std::erase_if(out.provenance.warnings, [](const std::string& warning) {
+    return warning.compare(0, kNoSessionStarts.size(), kNoSessionStarts) == 0;
+  });
   const std::string p = std::to_string(rate_per_s.numerator);
   out.provenance.options.push_back(
       "start_rate_per_s=" +

@@ -29,6 +29,7 @@
 #include "traces/import/agent_session.h"
 #include "traces/import/importer.h"
 #include "traces/import/input_lines.h"
+#include "traces/record/known_warnings.h"
 
 namespace kvplan::traces {
 namespace {
@@ -231,7 +232,7 @@ void SessionStream::finish() {
   std::vector<std::string>& warnings = summary_.provenance.warnings;
   if (sessions_ > 1)
     warnings.push_back(
-        "The file does not say when a session starts: all " + std::to_string(sessions_) +
+        std::string(kNoSessionStarts) + "all " + std::to_string(sessions_) +
         " have a clock that begins at 0, so a run of them as they are starts them at once. `kvplan "
         "trace start` gives them starts.");
   if (renamed_ > 0)

@@ -456,9 +456,12 @@ TEST(EditTurns, MergedTracesKeepTheirsApart) {
 }
 
 TEST(EditTurns, SessionsGetStarts) {
-  const Trace trace = turns_trace();
+  Trace trace = turns_trace();
+  trace.provenance.warnings = {"The file does not say when a session starts: all of them begin at 0.",
+                               "Another."};
   const Trace a = started(trace, {1, 4}, 7).value();
   EXPECT_TRUE(a.shares_clock);
+  EXPECT_EQ(a.provenance.warnings, std::vector<std::string>{"Another."});
   EXPECT_EQ(a.arrival_ns[0], 0);
   EXPECT_EQ(a.arrival_ns[2] - a.arrival_ns[0], 12'000'000'000);
   EXPECT_EQ(a.arrival_ns[4] - a.arrival_ns[3], 5'000'000'000);
