@@ -18,7 +18,8 @@ constexpr std::int64_t kBytesPerToken = 4;
 
 class ShareGptStream final : public DocumentStream {
  public:
-  explicit ShareGptStream(Inputs inputs) : DocumentStream(std::move(inputs), "sharegpt", {.turns_wait = true}) {
+  explicit ShareGptStream(Inputs inputs)
+      : DocumentStream(std::move(inputs), "sharegpt", {.turns_wait = true}) {
     summary_.shares_clock = false;
     summary_.provenance.options.emplace_back("tokens=ceil(UTF-8 bytes/4)");
     summary_.provenance.options.emplace_back("arrival=0");
