@@ -15,7 +15,7 @@ inline constexpr std::int64_t kPieceReferences = 1 << 20;
 inline constexpr std::int64_t kPieceWaits = 1 << 18;
 /// Prompts with more prefix ids than this are refused: 2 M ids of 16 tokens are a prompt of 33 M tokens.
 inline constexpr std::int64_t kMaxIdsPerRequest = 1 << 21;
-/// Requests that wait for, or are waited for by, more others than this are refused.
+/// Imports refuse requests at which more waits than this become known.
 inline constexpr std::size_t kMaxWaitsPerRequest = std::size_t{1} << 16;
 /// Longest name of a session or a tenant, in bytes.
 inline constexpr std::int64_t kMaxNameBytes = 1024;
