@@ -182,7 +182,7 @@ bool CachingPool::hopeless(std::span<const std::int64_t> sizes) const {
   }
   Wide room = rules_.capacity_bytes - reserved_;
   if (wanted <= room) return false;
-  for (const std::size_t pool : {0, 1}) {
+  for (const std::size_t pool : {std::size_t{0}, std::size_t{1}}) {
     for (const auto& [bytes, address] : pools_[pool].free) {
       const auto block = blocks_.find(address);
       const bool next_to_space = (!block->second.last && !std::next(block)->second.mapped) ||
@@ -381,7 +381,7 @@ bool CachingPool::release_oversize(std::int64_t size, std::size_t pool) {
 }
 
 void CachingPool::empty_cache() {
-  for (const std::size_t pool : {1, 0}) {
+  for (const std::size_t pool : {std::size_t{1}, std::size_t{0}}) {
     std::vector<std::int64_t> addresses;
     for (const auto& [bytes, address] : pools_[pool].free) addresses.push_back(address);
     for (const std::int64_t address : addresses) {

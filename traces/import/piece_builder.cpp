@@ -116,7 +116,7 @@ bool PieceBuilder::add_waits(const Row& row, std::int32_t session) {
     problem_ = {"after", "a trace with waits has at most 2147483648 requests"};
     return false;
   }
-  const auto each_once = [this](std::vector<std::int64_t>& positions, auto&& take) {
+  const auto each_once = [](std::vector<std::int64_t>& positions, auto&& take) {
     std::sort(positions.begin(), positions.end());
     positions.erase(std::unique(positions.begin(), positions.end()), positions.end());
     for (const std::int64_t position : positions) take(position);
