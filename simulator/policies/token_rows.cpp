@@ -41,9 +41,10 @@ Result<std::vector<TensorRows>> token_rows(const AllocatorRequest& request) {
   std::int64_t bytes = 0;
   for (const TensorRows& r : rows) bytes += r.row_bytes * r.tensors;
   if (bytes != request.token_bytes)
-    return bad_input("this allocator keeps tensors of the model's own cells (" + std::to_string(bytes) +
-                     " bytes per token), not cells with data of a token policy beside them (" +
-                     std::to_string(request.token_bytes) + ")")
+    return bad_input("this allocator places keys and values as the model computes them on one rank, " +
+                     std::to_string(bytes) +
+                     " bytes a token; a format, several ranks or data of a token policy " + "make it " +
+                     std::to_string(request.token_bytes) + ", which it does not place")
         .at_field("memory.allocator");
   return rows;
 }

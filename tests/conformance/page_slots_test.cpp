@@ -162,6 +162,28 @@ TEST(VmmAllocator, TokensToAPage) {
   }
 }
 
+/// A format or several ranks give a token other bytes than the tensors that are modelled.
+TEST(ByteAllocators, RefuseCellsThatTheModelDoesNotHave) {
+  core::Workload workload;
+  const model::ModelShape* const shape = model::find_model("llama-3-8b").value();
+  for (const char* name : {"vmm", "caching"}) {
+    const Choice choice = parse_component(name, "allocator", allocator_descriptors()).value();
+    const AllocatorRequest request{.workload = &workload,
+                                   .pool = {.bytes = std::int64_t{8} << 30},
+                                   .token_bytes = shape->kv_token_bytes() / 2,
+                                   .model = shape};
+    for (const auto make : {allocator_entry(choice).make, allocator_entry(choice).make_model}) {
+      const auto refused = make(choice, request);
+      ASSERT_FALSE(refused.ok()) << name;
+      EXPECT_EQ(
+          refused.error().to_string(),
+          "memory.allocator: this allocator places keys and values as the model computes them on one rank, "
+          "131072 bytes a token; a format, several ranks or data of a token policy make it 65536, which it "
+          "does not place");
+    }
+  }
+}
+
 /// One request by hand: which maps are waited for, with and without overlap, and who pays for what is unmapped.
 TEST(VmmAllocator, TimeOfMapsAndUnmaps) {
   core::Workload workload;
