@@ -7,10 +7,12 @@
 // `replay.trace_block_size` tokens. Rows of a server that sees no session headers have `replay.input_length`
 // in place of `input_tokens`.
 //
-// Not kept, for want of a column: tool events (their times would give a turn's exact wait for its tools),
-// `parent_session_id` (sub-agents have sessions of their own), `cached_tokens` as the server measured them.
+// Sub-agents have sessions of their own, which name their parent's (`parent_session_id`). Who waits for whom follows
+// from sessions and ends (ended_turns.h); the pause in between is what the client and its tools took, so tool events
+// add nothing and are counted only. Not kept, for want of a column: `cached_tokens` as the server measured them.
 #include <optional>
 
+#include "traces/import/ended_turns.h"
 #include "traces/import/importer.h"
 #include "traces/import/input_lines.h"
 #include "traces/import/json_values.h"
@@ -34,9 +36,11 @@ struct Event {
   Row row;
   std::string type_store;
   std::string session_store;
+  std::string_view parent;  ///< session; empty = none
+  std::string parent_store;
 
   void clear() {
-    type = {};
+    type = parent = {};
     block_tokens = input_length = input_tokens = output_tokens = -1;
     received_ns = -1;
     row.clear();
@@ -114,8 +118,12 @@ bool EventReader::read_event(std::string_view key, Event& event) {
   if (key == "event_type") return read_text(json_, key, event.type, event.type_store, problem_);
   if (key == "agent_context")
     return each_key(key, [&](std::string_view inner) {
-      if (inner != "session_id") return json_.skip_value();
-      return read_text(json_, "agent_context.session_id", event.row.session, event.session_store, problem_);
+      if (inner == "session_id")
+        return read_text(json_, "agent_context.session_id", event.row.session, event.session_store, problem_);
+      if (inner == "parent_session_id")
+        return read_text(json_, "agent_context.parent_session_id", event.parent, event.parent_store,
+                         problem_);
+      return json_.skip_value();
     });
   if (key == "request") {
     has_request_ = true;
@@ -181,6 +189,7 @@ class EventStream final : public TraceStream {
   InputLines lines_;
   std::int64_t block_option_;
   std::optional<PieceBuilder> builder_;
+  EndedTurns turns_;
   StreamSummary summary_;
   EventReader reader_;
   Event event_;
@@ -252,11 +261,12 @@ Result<bool> EventStream::next(Trace& piece) {
     }
     waiting_ = false;
     KVPLAN_TRY_DO(check_block());
+    turns_.resolve(builder_->rows(), event_.parent, event_.row);
     if (!builder_->add(event_.row)) {
       const PieceBuilder::Problem& problem = builder_->problem();
-      return lines_.error_here(problem.message, problem.field == "session"
-                                                    ? "agent_context.session_id"
-                                                    : "request.replay.input_sequence_hashes");
+      return lines_.error_here(problem.message, problem.field == "hashes"
+                                                    ? "request.replay.input_sequence_hashes"
+                                                    : "agent_context.session_id");
     }
   }
   return piece.size() > 0;

@@ -70,6 +70,56 @@ TEST(Dynamo, RequestsAmongOtherEvents) {
   }
 }
 
+/// A request of a session that another one began (none: empty), by its times in ms.
+std::string turn(const std::string& session, const std::string& parent, int received, double total) {
+  std::string total_text = std::to_string(total);
+  return line(event("request_end", R"(,"agent_context":{"session_id":")" + session +
+                                       R"(","parent_session_id":)" +
+                                       (parent.empty() ? "null" : "\"" + parent + "\"") +
+                                       R"(},"request":{"request_received_ms":)" + std::to_string(received) +
+                                       R"(,"total_time_ms":)" + total_text + kTokens + "}"));
+}
+
+using Pairs = std::vector<std::pair<std::int32_t, std::int32_t>>;
+
+Pairs pairs_of(const Waits& waits) {
+  Pairs out;
+  for (std::size_t k = 0; k < waits.size(); ++k) out.emplace_back(waits.request[k], waits.before[k]);
+  return out;
+}
+
+TEST(Dynamo, AnAgentWaitsForItsCallsAndItsSubAgents) {
+  const Trace trace = imported(turn("root", "", 0, 10) +     // 0
+                               turn("a", "root", 12, 5) +    // 1: begun by 0
+                               turn("b", "root", 13, 6) +    // 2: likewise
+                               turn("a", "root", 18, 4.5) +  // 3: after 1
+                               turn("deep", "b", 20, 5) +    // 4: begun by 2
+                               turn("b", "root", 26, 4) +    // 5: after 2 and 4
+                               turn("root", "", 31, 9) +     // 6: after 0, 3 and 5
+                               turn("a", "root", 41, 1) +  // 7: nothing of its own is open: begun again by 6
+                               turn("other", "gone", 50, 1) +  // 8: nothing is known of its parent
+                               turn("root", "", 60, 1));       // 9: after 6 and 7
+  EXPECT_EQ(
+      pairs_of(trace.waits),
+      (Pairs{
+          {1, 0}, {2, 0}, {3, 1}, {4, 2}, {5, 2}, {5, 4}, {6, 0}, {6, 3}, {6, 5}, {7, 6}, {9, 6}, {9, 7}}));
+  EXPECT_EQ(trace.think_ns, (std::vector<std::int64_t>{-1, 2'000'000, 3'000'000, 1'000'000, 1'000'000,
+                                                       1'000'000, 1'000'000, 1'000'000, -1, 18'000'000}));
+}
+
+TEST(Dynamo, WhatRunsSideBySideDoesNotWait) {
+  // Two calls of one session at once; a sub-agent that runs on while its parent goes on; an answer without an end.
+  const Trace trace = imported(turn("s", "", 0, 10) +      // 0
+                               turn("s", "", 5, 10) +      // 1: while 0 runs
+                               turn("c", "s", 16, 4) +     // 2: begun by 1, the latest that had ended
+                               turn("s", "", 18, 7) +      // 3: after 0 and 1; 2 still runs
+                               turn("c", "s", 21, 9) +     // 4: after 2
+                               turn("s", "", 40, 1) +      // 5: after 3 and 4
+                               line(end("50", kTokens)) +  // 6: after 5; nobody knows when it ends
+                               turn("s", "", 60, 1));      // 7
+  EXPECT_EQ(pairs_of(trace.waits), (Pairs{{2, 1}, {3, 0}, {3, 1}, {4, 2}, {5, 3}, {5, 4}, {6, 5}}));
+}
+
 TEST(Dynamo, RowsWithoutSessionHeaders) {
   const Trace trace = imported(line(event(
       "request_end",
@@ -191,6 +241,28 @@ TEST(Dynamo, TheRecordedLog) {
   EXPECT_NEAR(found.prefix->infinite_hit_blocks.value(), 0.7158, 5e-5);
   EXPECT_NEAR(found.prefix->infinite_hit_tokens.value(), 0.7168, 5e-5);
   EXPECT_TRUE(read.value().prefix.last_may_be_partial);
+  // Read off the log by hand: the agent's second call starts two scouts (one of six calls, one of three) and a
+  // reviewer (of two), each call of which follows the one before; its third call has all three behind it.
+  EXPECT_EQ(pairs_of(read.value().waits), (Pairs{{2, 1},
+                                                 {3, 2},
+                                                 {4, 2},
+                                                 {5, 3},
+                                                 {6, 2},
+                                                 {7, 5},
+                                                 {8, 4},
+                                                 {9, 6},
+                                                 {10, 8},
+                                                 {11, 7},
+                                                 {12, 11},
+                                                 {13, 12},
+                                                 {14, 2},
+                                                 {14, 9},
+                                                 {14, 10},
+                                                 {14, 13},
+                                                 {15, 14},
+                                                 {16, 15}}));
+  EXPECT_EQ(read.value().think_ns[2], 16'526'881);   // a tool that failed
+  EXPECT_EQ(read.value().think_ns[14], 22'220'677);  // behind the last scout's answer
   EXPECT_EQ(
       read.value().provenance.warnings,
       (std::vector<std::string>{
