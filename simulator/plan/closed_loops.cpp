@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "simulator/core/engine.h"
+#include "simulator/plan/workload_builder.h"
 
 namespace kvplan::plan {
 namespace {
@@ -59,6 +60,23 @@ Result<LoopCounts> close_loops(const traces::Trace& trace, const policies::Sessi
   const auto count = static_cast<std::size_t>(requests);
   const std::int64_t first_ns = *std::min_element(
       trace.arrival_ns.begin(), trace.arrival_ns.begin() + static_cast<std::ptrdiff_t>(count));
+  // Its distance to the start of its group; nullopt where that is too long.
+  const auto by_distance = [&](std::size_t r) -> std::optional<SimTime> {
+    const std::int64_t start_ns = starts_ns[static_cast<std::size_t>(turns.group[r])];
+    const Wide start =
+        (Wide{start_ns} - first_ns) * kTicksPerNs * rate_scale.denominator / rate_scale.numerator;
+    const Wide ticks = start + (Wide{trace.arrival_ns[r]} - start_ns) * kTicksPerNs;
+    if (ticks > core::kLastTick) return std::nullopt;
+    return SimTime{Ticks{static_cast<std::int64_t>(ticks)}};
+  };
+  for (std::size_t r = 0; r < count; ++r) {
+    if (turns.waits_for[r] > 0) continue;
+    const auto arrival = by_distance(r);  // of one that is alone: its own time
+    if (!arrival) return too_late(r, " arrives after the first by");
+    workload.arrival[r] = *arrival;
+  }
+  sort_by_arrival(workload);
+
   workload.think.assign(count, Ticks{0});
   for (std::size_t r = 0; r < count; ++r) {
     if (turns.waits_for[r] == 0) continue;
@@ -73,21 +91,16 @@ Result<LoopCounts> close_loops(const traces::Trace& trace, const policies::Sessi
           std::clamp<Wide>(Wide{trace.arrival_ns[r]} - *end_ns, 0, Wide{INT64_MAX}));
     } else {
       ++counts.unknown;
-    }
-    if (pause_ns >= 0) {
-      const Wide ticks =
-          (Wide{std::min(pause_ns, rule.most_think_ns)} * kTicksPerNs * rule.think_scale_2_20) >> 20;
-      if (ticks > core::kLastTick) return too_late(r, " arrives after a pause of");
-      workload.think[r] = Ticks{static_cast<std::int64_t>(ticks)};
-      workload.arrival[r] = SimTime{};
+      const auto arrival = by_distance(r);
+      if (!arrival) return too_late(r, " arrives after the first by");
+      workload.arrival[r] = *arrival;
       continue;
     }
-    const std::int64_t start_ns = starts_ns[static_cast<std::size_t>(turns.group[r])];
-    const Wide start =
-        (Wide{start_ns} - first_ns) * kTicksPerNs * rate_scale.denominator / rate_scale.numerator;
-    const Wide ticks = start + (Wide{trace.arrival_ns[r]} - start_ns) * kTicksPerNs;
-    if (ticks > core::kLastTick) return too_late(r, " arrives after the first by");
-    workload.arrival[r] = SimTime{Ticks{static_cast<std::int64_t>(ticks)}};
+    const Wide ticks =
+        (Wide{std::min(pause_ns, rule.most_think_ns)} * kTicksPerNs * rule.think_scale_2_20) >> 20;
+    if (ticks > core::kLastTick) return too_late(r, " arrives after a pause of");
+    workload.think[r] = Ticks{static_cast<std::int64_t>(ticks)};
+    workload.arrival[r] = SimTime{};
   }
   return counts;
 }

@@ -22,12 +22,13 @@ struct LoopCounts {
   std::int64_t unknown{0};  ///< no end was recorded: it comes when the others have ended, not before its time
 };
 
-/// Makes requests of the workload wait (`turns`, `think`, and `arrival` of those that wait), as the rule says.
+/// Makes requests of the workload wait (`turns`, `think`, `arrival` and `order`), as the rule says.
 ///
 /// A request that waits arrives when those before it have ended and its pause is over. The pause is the trace's; else
 /// the recorded arrival less the recorded ends; where ends were not recorded it is 0, and the request keeps its
 /// distance to the start of its group (all that waits join) at least. Starts of groups are recorded times divided by
-/// `rate_scale`, as all arrivals; pauses and distances within a group are not.
+/// `rate_scale`, as all arrivals; pauses and distances within a group are not, those of a second request that waits for
+/// nobody neither. `order` is by the times of those that wait for nobody and by recorded times of the others.
 ///
 /// The workload was built of the trace's first requests (workload_builder.h). Errors: waits in a circle; a time that
 /// does not fit.

@@ -12,17 +12,6 @@
 namespace kvplan::plan {
 namespace {
 
-/// All requests by (arrival, position). Traces are nearly always sorted already.
-void sort_by_arrival(core::Workload& workload) {
-  workload.order.resize(workload.arrival.size());
-  std::iota(workload.order.begin(), workload.order.end(), 0);
-  const auto earlier = [&](RequestId a, RequestId b) {
-    return workload.arrival[static_cast<std::size_t>(a)] < workload.arrival[static_cast<std::size_t>(b)];
-  };
-  if (!std::is_sorted(workload.order.begin(), workload.order.end(), earlier))
-    std::stable_sort(workload.order.begin(), workload.order.end(), earlier);
-}
-
 core::Workload lengths_of(const traces::Trace& trace, std::size_t count) {
   core::Workload workload;
   workload.input.assign(trace.input_tokens.begin(),
@@ -35,6 +24,17 @@ core::Workload lengths_of(const traces::Trace& trace, std::size_t count) {
 }
 
 }  // namespace
+
+void sort_by_arrival(core::Workload& workload) {
+  workload.order.resize(workload.arrival.size());
+  std::iota(workload.order.begin(), workload.order.end(), 0);
+  const auto earlier = [&](RequestId a, RequestId b) {
+    return workload.arrival[static_cast<std::size_t>(a)] < workload.arrival[static_cast<std::size_t>(b)];
+  };
+  // Traces are nearly always sorted already.
+  if (!std::is_sorted(workload.order.begin(), workload.order.end(), earlier))
+    std::stable_sort(workload.order.begin(), workload.order.end(), earlier);
+}
 
 Result<core::Workload> build_workload(const traces::Trace& trace, Fraction rate_scale, std::int64_t limit) {
   const auto count = static_cast<std::size_t>(limit < 0 ? trace.size() : std::min(limit, trace.size()));

@@ -21,4 +21,7 @@ Result<core::Workload> build_workload(const traces::Trace& trace, Fraction rate_
 /// quantum_ms), one tick per step. Nobody waits for anybody.
 core::Workload build_step_workload(const traces::Trace& trace, std::int64_t quantum_ms);
 
+/// Sets `order` to all requests by (arrival, position).
+void sort_by_arrival(core::Workload& workload);
+
 }  // namespace kvplan::plan

@@ -81,15 +81,16 @@ def compare(program, trace, paths, walk):
 # ------------------------------------------------------------------------------------------- traces and cases
 
 
-def write_trace(folder, name, rows, hashed):
-    """Rows of (ms, input, output, hash ids) as Mooncake JSONL or as the Azure table."""
+def write_trace(folder, name, rows, hashed, waits=None):
+    """Rows of (ms, input, output, hash ids) as Mooncake JSONL, with `waits` beside, or as the Azure table."""
     path = os.path.join(folder, name + (".jsonl" if hashed else ".csv"))
     with open(path, "w", encoding="utf-8", newline="") as file:
         if not hashed:
             file.write("TIMESTAMP,ContextTokens,GeneratedTokens\n")
-        for ms, length, output, hashes in rows:
+        for i, (ms, length, output, hashes) in enumerate(rows):
             if hashed:
                 row = {"timestamp": ms, "input_length": length, "output_length": output, "hash_ids": hashes}
+                row |= waits[i] if waits else {}
                 file.write(json.dumps(row) + "\n")
             else:
                 second, part = divmod(ms, 1000)
@@ -130,15 +131,33 @@ def random_rows(draw, hashed, count, gaps, longest):
     return rows
 
 
+def random_waits(draw, count):
+    """Who waits for whom, as fields of the rows: chains, joins, sometimes a pause."""
+    waits = []
+    for i in range(count):
+        row = {"request_id": f"r{i}", "wait_for": []}
+        if i > 0 and draw.random() < 0.6:
+            row["wait_for"] = [f"r{draw.randrange(max(0, i - 8), i)}" for _ in range(draw.choice([1, 1, 1, 2, 3]))]
+        if row["wait_for"] and draw.random() < 0.6:
+            row["delay"] = draw.choice([0, 0, 1, 7, 300])
+        waits.append(row)
+    return waits
+
+
 def random_case(seed, folder):
     """A small trace under pressure: pools of one to a few of its longest requests."""
     draw = random.Random(seed)
     hashed, count = draw.random() < 0.5, draw.choice([1, 5, 20, 40])
     gaps = draw.choice([[0], [0, 0, 1, 5], [0, 0, 1, 5, 50, 400]])
     rows = random_rows(draw, hashed, count, gaps, draw.choice([20, 60, 150]))
-    trace = write_trace(folder, f"random{seed}", rows, hashed)
+    loops = random.Random(f"waits {seed}")  # of its own, so that the rest of a case is what it was without
+    waits = random_waits(loops, count) if hashed and loops.random() < 0.5 else None
+    trace = write_trace(folder, f"random{seed}", rows, hashed, waits)
     longest = max(length + output for _, length, output, _ in rows)
     paths = {}
+    if waits and loops.random() < 0.6:
+        scale = f"think_scale={loops.choice(['0', '0.5', '3', '1'])}"
+        paths["workload.sessions"] = loops.choice(["open", "stated", "stated:" + scale])
     if draw.random() < 0.3:
         paths["workload.limit"] = draw.randint(1, count)
     if draw.random() < 0.5:

@@ -14,13 +14,17 @@ PARAMETERS is an object of scenario paths and their values, written as after `--
      "eviction": "window:window=100,placement=holes", "fleet.replicas": 3}
 `--walk` counts every cell of the pool after every event, without it only those of blocks that were touched.
 
+Rows of the JSONL may have `request_id`, `wait_for` (a list of such ids) and `delay` (ms): closed loops.
+
 Covered: engine vllm-v1, latency affine, allocators paged and contiguous (fit first), eviction none, window
-and streaming-llm with placement holes, round-robin over replicas, a model with one kind of layer. The
+and streaming-llm with placement holes, round-robin over replicas, sessions stated and open, a model with one
+kind of layer. The
 scheduler is that of vLLM v0.15.1 (v1/core/sched/scheduler.py) as far as it decides what a run shows.
 """
 
 import csv
 import datetime
+import heapq
 import io
 import json
 import sys
@@ -28,6 +32,7 @@ from collections import deque
 from fractions import Fraction
 
 from oracle_pools import ContiguousPool, PagedPool, cdiv
+from oracle_turns import set_arrivals, split
 
 TICKS_PER_NS = 1024
 TICKS_PER_S = TICKS_PER_NS * 10**9
@@ -60,6 +65,10 @@ class Parameters:
         self.limit = paths.pop("workload.limit", None)
         self.rate_scale = Fraction(str(paths.pop("workload.rate_scale", "1")))
         self.token_bytes = LLAMA_3_8B_TOKEN_BYTES
+        self.sessions, loops = component(paths.pop("workload.sessions", "stated"))
+        assert self.sessions in ("stated", "open"), self.sessions
+        self.think_scale = Fraction(loops.pop("think_scale", "1"))
+        self.max_think_ns = int(loops.pop("max_think_s", 4000000)) * 10**9
 
         name, engine = component(paths.pop("engine", "vllm-v1"))
         assert name == "vllm-v1", name
@@ -95,7 +104,7 @@ class Parameters:
 
         self.replicas = int(paths.pop("fleet.replicas", 1))
         assert paths.pop("fleet.router", "round-robin") == "round-robin"
-        left = {**paths, **engine, **latency, **allocator, **eviction}
+        left = {**paths, **loops, **engine, **latency, **allocator, **eviction}
         assert not left, f"parameters that this implementation lacks: {left}"
 
     def pool(self, paths):
@@ -141,6 +150,7 @@ class Request:
         self.index, self.arrival_ns, self.length, self.output = index, arrival_ns, length, output
         self.hashes, self.hash_block = hashes, hash_block
         self.final = length + output - 1  # cells written in the end: the last token is never written
+        self.after, self.think_ns = [], None  # indexes of those it waits for; the recorded pause
         self.arrival = None  # ticks since the first arrival
         self.status = "unfinished"
         self.first_scheduled = self.first_token = self.finish = None
@@ -174,10 +184,16 @@ def read_trace(path):
         text = file.read().decode()
     if text.lstrip().startswith("{"):
         rows = [json.loads(line) for line in text.splitlines() if line.strip()]
-        return [
-            Request(i, row["timestamp"] * 10**6, row["input_length"], row["output_length"], row["hash_ids"])
-            for i, row in enumerate(rows)
-        ]
+        places = {row["request_id"]: i for i, row in enumerate(rows) if "request_id" in row}
+        requests = []
+        for i, row in enumerate(rows):
+            request = Request(
+                i, row["timestamp"] * 10**6, row["input_length"], row["output_length"], row["hash_ids"]
+            )
+            request.after = [places[name] for name in row.get("wait_for", [])]
+            request.think_ns = row["delay"] * 10**6 if "delay" in row else None
+            requests.append(request)
+        return requests
     requests = []
     for i, row in enumerate(csv.DictReader(io.StringIO(text))):
         whole, _, part = row["TIMESTAMP"].partition(".")
@@ -197,27 +213,42 @@ class Replica:
         self.pool = (PagedPool if parameters.allocator == "paged" else ContiguousPool)(parameters, walk)
         self.running, self.waiting = [], deque()
         self.preemptions = self.iterations = self.dropped = self.let_go = 0
+        self.coming = [(r.arrival, r.index, r) for r in requests if not r.awaited]  # a heap of those that are known
+        heapq.heapify(self.coming)
         self.moments = []  # (tick, is a scheduling pass, states in cells, members of the running list)
         self.steps = []  # rows of the golden step table
 
     def run(self):
-        coming = deque(self.requests)
         now = 0
-        while coming or self.running or self.waiting:
-            if not self.running and not self.waiting and coming[0].arrival > now:
+        while self.coming or self.running or self.waiting:
+            if not self.running and not self.waiting and self.coming[0][0] > now:
                 self.note(now, False, False)
-                now = coming[0].arrival
-            while coming and coming[0].arrival <= now:
-                request = coming.popleft()
-                too_long = request.length + request.output > self.p.max_model_len
-                empty = request.length == 0 or request.output == 0
-                if empty or too_long or not self.pool.fits_ever(request):
-                    request.status = "rejected"
-                else:
-                    self.waiting.append(request)
+                now = self.coming[0][0]
+            self.arrive(now)
             if self.running or self.waiting:
                 now = self.step(now)
         self.note(now, False, False)
+
+    def arrive(self, now):
+        """Takes whoever arrives up to now."""
+        while self.coming and self.coming[0][0] <= now:
+            time, _, request = heapq.heappop(self.coming)
+            request.arrival = time
+            too_long = request.length + request.output > self.p.max_model_len
+            empty = request.length == 0 or request.output == 0
+            if empty or too_long or not self.pool.fits_ever(request):
+                request.status = "rejected"
+                self.ended(request, time)
+            else:
+                self.waiting.append(request)
+
+    def ended(self, request, now):
+        """Whoever waits for nobody else arrives when its pause has passed."""
+        for follower in request.followers:
+            follower.awaited.remove(request)
+            if not follower.awaited:
+                time = max(follower.arrival, now + follower.pause)
+                heapq.heappush(self.coming, (time, follower.index, follower))
 
     def step(self, now):
         evicted_before = self.pool.evicted
@@ -233,6 +264,7 @@ class Replica:
             row = (now, len(self.running), len(self.waiting), tokens, len(scheduled), sampled, preempted)
             self.steps.append(row + (used, self.pool.evicted - evicted_before, hashes))
         self.iterations += 1
+        self.arrive(end)  # who was known before anything ends there
         self.finish_step(scheduled, end)
         return end
 
@@ -305,6 +337,7 @@ class Replica:
                 self.running.remove(request)
                 self.pool.free(request)
                 request.let_go()
+                self.ended(request, end)
             elif self.p.recent is not None:
                 self.drop(request)
 
@@ -396,12 +429,8 @@ def simulate(path, paths, walk=False):
     """Report and request rows of one run."""
     p = Parameters(paths)
     requests = read_trace(path)[: p.limit]
-    first = min(request.arrival_ns for request in requests)
-    for request in requests:
-        ticks = Fraction((request.arrival_ns - first) * TICKS_PER_NS) / p.rate_scale
-        request.arrival = ticks.numerator // ticks.denominator
-    order = sorted(requests, key=lambda request: request.arrival)
-    replicas = [Replica(p, order[i :: p.replicas], walk) for i in range(p.replicas)]
+    set_arrivals(requests, p)
+    replicas = [Replica(p, part, walk) for part in split(requests, p.replicas)]
     for replica in replicas:
         replica.run()
     return report(p, requests, replicas), [request_row(request) for request in requests]

@@ -83,6 +83,14 @@ TEST(ClosedLoops, StartsScaleAndOthersKeepTheirDistance) {
   EXPECT_EQ(arrivals(run(trace, {{"workload.rate_scale", "2", "", 0}})), (std::vector<double>{0, 50, 110}));
 }
 
+TEST(ClosedLoops, ASecondStartOfAGroupKeepsItsDistance) {
+  // 2 waits for 0 and 1, which begin side by side; 3 is alone.
+  const traces::Trace trace =
+      trace_of({{100, -1, -1}, {140, -1, -1}, {150, -1, 5}, {220, -1, -1}}, {{2, 2}, {0, 1}});
+  EXPECT_EQ(arrivals(run(trace, {{"workload.rate_scale", "4", "", 0}})),
+            (std::vector<double>{0, 40, 65, 30}));
+}
+
 TEST(ClosedLoops, SessionsThatStateNothing) {
   traces::Trace trace = trace_of({{0, 3, -1}, {5, 3, -1}, {6, 3, -1}}, {});
   trace.session = {0, 0, 1};
