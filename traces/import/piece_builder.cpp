@@ -45,7 +45,8 @@ bool PieceBuilder::add(const Row& row) {
     if (!add_name(row.tenant, "tenant", tenants_, piece_->tenant, piece_->tenant_names)) return false;
   }
   const std::int32_t session = row.session.empty() ? -1 : piece_->session.back();
-  if (!add_waits(row, session)) return false;
+  const bool may_wait = !row.after.empty() || !row.awaited_by.empty() || (traits_.turns_wait && session >= 0);
+  if (may_wait && !add_waits(row, session)) return false;
   optional_ =
       optional_ || row.max_tokens != -1 || row.ttft_ns != -1 || row.e2e_ns != -1 || row.think_ns != -1;
   if (optional_) {
