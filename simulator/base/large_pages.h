@@ -13,13 +13,18 @@ namespace kvplan {
 /// yes a column can take up to 2 MiB more than it fills.
 void prefer_large_pages(void* data, std::size_t bytes);
 
+/// So many bytes are reserved on the word of a likely size alone: what is never touched takes no memory.
+inline constexpr std::size_t kLikelyRoomBytes = std::size_t{1} << 27;
+
 /// `column.reserve(size)` that asks for large pages. Where room is short it becomes that of the `likely` size in
-/// the end, but never more than four times what is needed now; without a likely size it is doubled.
+/// the end, but never more than four times what is needed now or `kLikelyRoomBytes`, whichever is more; without a
+/// likely size it is doubled.
 template <class T>
 void make_room(std::vector<T>& column, std::size_t size, std::size_t likely = 0) {
   if (size <= column.capacity()) return;
   std::vector<T> larger;
-  larger.reserve(likely > size ? std::min(likely, size * 4) : std::max(size, column.capacity() * 2));
+  larger.reserve(likely > size ? std::min(likely, std::max(size * 4, kLikelyRoomBytes / sizeof(T)))
+                               : std::max(size, column.capacity() * 2));
   prefer_large_pages(larger.data(), larger.capacity() * sizeof(T));  // before anything is moved in
   larger.insert(larger.end(), std::make_move_iterator(column.begin()), std::make_move_iterator(column.end()));
   column.swap(larger);

@@ -19,14 +19,14 @@ Arrivals::Arrivals(const Workload& workload, std::span<const RequestId> requests
 
 void Arrivals::find_next() {
   next_ = next_timed();
-  if (!caused_.empty() && next_ > caused_.top()) next_ = caused_.top();
+  if (!caused_.empty() && caused_.least().key() < next_.key()) next_ = caused_.least();
 }
 
 Arrivals::Arrival Arrivals::take() {
   const Arrival taken = next_;
   KVPLAN_CHECK(taken.request >= 0);
-  if (!caused_.empty() && caused_.top().request == taken.request) {
-    caused_.pop();
+  if (!caused_.empty() && caused_.least().request == taken.request) {
+    caused_.take();
   } else {
     ++cursor_;
   }
@@ -39,7 +39,7 @@ void Arrivals::ended(RequestId request, SimTime time) {
   for (const RequestId follower : workload_.turns.followers_of(request)) {
     const auto i = static_cast<std::size_t>(follower);
     if (--left_[i] > 0) continue;
-    caused_.push({std::max(workload_.arrival[i], time + workload_.think[i]), follower});
+    caused_.put({std::max(workload_.arrival[i], time + workload_.think[i]), follower});
   }
   find_next();
 }

@@ -1,12 +1,11 @@
 // When requests arrive: at their own times, or after others have ended (Workload::turns).
 #pragma once
 
-#include <queue>
 #include <span>
-#include <utility>
 #include <vector>
 
 #include "simulator/base/units.h"
+#include "simulator/core/least_first.h"
 #include "simulator/core/workload.h"
 
 namespace kvplan::core {
@@ -19,9 +18,7 @@ class Arrivals {
   struct Arrival {
     SimTime time;
     RequestId request;
-    bool operator>(const Arrival& other) const {
-      return std::pair(time, request) > std::pair(other.time, other.request);
-    }
+    [[nodiscard]] QueueKey key() const { return queue_key(time.since_start.count, request); }
   };
 
   /// `requests`: those of the replica, as in ReplicaRun; they outlive this, as the workload does.
@@ -49,7 +46,7 @@ class Arrivals {
   std::span<const RequestId> timed_;  // arrive by their own time
   std::size_t cursor_{0};             // in timed_
   std::vector<std::int32_t> left_;    // by request: how many of those it waits for have not ended
-  std::priority_queue<Arrival, std::vector<Arrival>, std::greater<>> caused_;
+  LeastFirst<Arrival> caused_;
   Arrival next_{kNone};
 };
 

@@ -1,13 +1,11 @@
-// The steps at which decoding requests of the fast engine must be looked at: a heap, in order of step and
+// The steps at which decoding requests of the fast engine must be looked at: a queue, in order of step and
 // then of admission. What was put in for a request that has left its seat since is skipped.
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <optional>
-#include <queue>
-#include <vector>
 
+#include "simulator/core/least_first.h"
 #include "simulator/core/seats.h"
 
 namespace kvplan::core {
@@ -18,20 +16,16 @@ class DueSteps {
 
   /// The seat as it is now must be looked at when `step` has ended.
   void expect(std::int64_t step, Seat seat) {
-    heap_.push({step, seats_[seat].rank, seat, seats_[seat].generation});
+    queue_.put({step, seats_[seat].rank, seat, seats_[seat].generation});
   }
   /// The earliest of them; nothing where nobody is expected.
   [[nodiscard]] std::optional<std::int64_t> next() {
     drop_stale();
-    if (heap_.empty()) return std::nullopt;
-    return heap_.top().step;
+    if (queue_.empty()) return std::nullopt;
+    return queue_.least().step;
   }
   /// REQUIRES: next() has just said a step.
-  Seat take() {
-    const Seat seat = heap_.top().seat;
-    heap_.pop();
-    return seat;
-  }
+  Seat take() { return queue_.take().seat; }
 
  private:
   struct Due {
@@ -39,16 +33,15 @@ class DueSteps {
     std::int64_t rank;
     Seat seat;
     std::uint32_t generation;
-    bool operator>(const Due& other) const {
-      return step != other.step ? step > other.step : rank > other.rank;
-    }
+    [[nodiscard]] QueueKey key() const { return queue_key(step, rank); }
   };
   void drop_stale() {
-    while (!heap_.empty() && seats_[heap_.top().seat].generation != heap_.top().generation) heap_.pop();
+    while (!queue_.empty() && seats_[queue_.least().seat].generation != queue_.least().generation)
+      queue_.take();
   }
 
   const SeatTable& seats_;
-  std::priority_queue<Due, std::vector<Due>, std::greater<>> heap_;
+  LeastFirst<Due> queue_;
 };
 
 }  // namespace kvplan::core

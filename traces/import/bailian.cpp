@@ -40,7 +40,9 @@ std::int64_t block_in_name(std::string_view path) {
 class Bailian final : public JsonTable {
  public:
   Bailian(Inputs inputs, ColumnMap map)
-      : JsonTable(std::move(inputs), std::move(map), "bailian", {}, OtherKeys::kRead) {}
+      : JsonTable(std::move(inputs), std::move(map), "bailian", {}, OtherKeys::kRead) {
+    names_waits_ = true;
+  }
 
  private:
   bool other_value(JsonCursor& json, std::string_view key) override {

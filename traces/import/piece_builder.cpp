@@ -45,7 +45,12 @@ bool PieceBuilder::add(const Row& row) {
     if (!add_name(row.tenant, "tenant", tenants_, piece_->tenant, piece_->tenant_names)) return false;
   }
   const std::int32_t session = row.session.empty() ? -1 : piece_->session.back();
-  if (!add_waits(row, session)) return false;
+  const bool may_wait = !row.after.empty() || !row.awaited_by.empty() || (traits_.turns_wait && session >= 0);
+  if (may_wait && !add_waits(row, session)) return false;
+  if (rows_ >= most_with_waits_ && !piece_->waits.empty()) {
+    problem_ = {"after", "a trace with waits has at most " + std::to_string(most_with_waits_) + " requests"};
+    return false;
+  }
   optional_ =
       optional_ || row.max_tokens != -1 || row.ttft_ns != -1 || row.e2e_ns != -1 || row.think_ns != -1;
   if (optional_) {
@@ -112,10 +117,6 @@ bool PieceBuilder::add_waits(const Row& row, std::int32_t session) {
                              std::to_string(kMaxWaitsPerRequest) + " are read"};
     return false;
   }
-  if (count > 0 && rows_ > INT32_MAX) {
-    problem_ = {"after", "a trace with waits has at most 2147483648 requests"};
-    return false;
-  }
   const auto each_once = [](std::vector<std::int64_t>& positions, auto&& take) {
     std::sort(positions.begin(), positions.end());
     positions.erase(std::unique(positions.begin(), positions.end()), positions.end());
@@ -127,7 +128,7 @@ bool PieceBuilder::add_waits(const Row& row, std::int32_t session) {
   if (session >= 0 && traits_.turns_wait) {
     const auto s = static_cast<std::size_t>(session);
     if (s >= last_row_.size()) last_row_.resize(s + 1, -1);
-    if (!row.states_after && last_row_[s] >= 0 && rows_ <= INT32_MAX) waits_.push_back(last_row_[s]);
+    if (!row.states_after && last_row_[s] >= 0) waits_.push_back(last_row_[s]);
     last_row_[s] = rows_;
   }
   each_once(waits_, [&](std::int64_t before) { put(rows_, before); });

@@ -48,9 +48,10 @@ struct Row {
 /// Life cycle: `begin` a piece, `add` rows until `full`, begin the next one, ..., `finish` once.
 class PieceBuilder {
  public:
-  /// `block_tokens` 0: the source has no prefix hashes.
-  explicit PieceBuilder(std::int64_t block_tokens, SourceTraits traits = {})
-      : block_tokens_(block_tokens), traits_(traits) {}
+  /// `block_tokens` 0: the source has no prefix hashes. `most_with_waits`: smaller in tests.
+  explicit PieceBuilder(std::int64_t block_tokens, SourceTraits traits = {},
+                        std::int64_t most_with_waits = kMostRequestsWithWaits)
+      : block_tokens_(block_tokens), traits_(traits), most_with_waits_(most_with_waits) {}
 
   void begin(Trace& piece);
   [[nodiscard]] bool full() const {
@@ -82,6 +83,7 @@ class PieceBuilder {
   Trace* piece_{nullptr};
   std::int64_t block_tokens_;
   SourceTraits traits_;
+  std::int64_t most_with_waits_;
   std::int64_t name_bytes_{0};
   bool optional_{false};  ///< the piece has an optional number column
   IdInterner contents_;   ///< of the source, where they are not chained

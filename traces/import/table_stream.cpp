@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "traces/import/digits.h"
 #include "traces/import/input_lines.h"
 
 namespace kvplan::traces {
@@ -17,11 +16,11 @@ SourceTraits with_ids(SourceTraits traits, bool content_ids) {
 
 TableStream::TableStream(Inputs inputs, ColumnMap map, std::string_view format, SourceTraits traits)
     : map_(std::move(map)),
+      names_waits_(!map_.at(Role::kId).names.empty() || !map_.at(Role::kAfter).names.empty()),
       input_(std::move(inputs.first)),
       rest_(std::move(inputs.rest)),
       on_read_(std::move(inputs.on_read)),
       builder_(map_.block_tokens, with_ids(traits, map_.content_ids)) {
-  names_waits_ = !map_.at(Role::kAfter).names.empty();
   summary_.block_tokens = map_.block_tokens;
   summary_.shares_clock = !map_.at(Role::kArrival).names.empty();
   summary_.provenance.format = format;
@@ -72,8 +71,7 @@ Result<bool> TableStream::next(Trace& piece) {
     }
     if (line.empty()) continue;
     if (!read_row(line)) return error_here();
-    const bool waits = names_waits_ || !row_.id.empty() || !row_.after_ids.empty();
-    if (waits && !ids_.resolve(builder_.rows(), row_)) {
+    if (names_waits_ && !ids_.resolve(builder_.rows(), row_)) {
       fail(name_of(Role::kId), "an earlier request has this id: " + shown(row_.id));
       return error_here();
     }
@@ -131,36 +129,6 @@ bool TableStream::set_count(Role role, std::string_view text, std::int32_t& valu
   if (!count) return fail_expected(role, "a whole number from 0 to 2147483647", text);
   value = *count;
   return true;
-}
-
-const char* TableStream::set_plain(Role role, const char* at, const char* end) {
-  const auto time = [&](std::int64_t& value) {
-    const int exponent = exponent_[static_cast<std::size_t>(role)];
-    return exponent < 0 ? iso_.plain(at, end, value) : plain_decimal(at, end, exponent, value);
-  };
-  switch (role) {
-    case Role::kArrival:
-      return time(row_.arrival_ns);
-    case Role::kInput:
-      return plain_count(at, end, row_.input_tokens);
-    case Role::kOutput:
-      return plain_count(at, end, row_.output_tokens);
-    case Role::kMaxTokens:
-      return plain_count(at, end, row_.max_tokens);
-    case Role::kTtft:
-      return time(row_.ttft_ns);
-    case Role::kE2e:
-      return time(row_.e2e_ns);
-    case Role::kSession:
-    case Role::kTenant:
-    case Role::kHashes:
-    case Role::kThink:
-    case Role::kToolWait:
-    case Role::kId:
-    case Role::kAfter:
-      return nullptr;
-  }
-  return nullptr;
 }
 
 bool TableStream::set(Role role, std::string_view text) {

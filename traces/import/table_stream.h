@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "traces/import/digits.h"
 #include "traces/import/importer.h"
 #include "traces/import/piece_builder.h"
 #include "traces/import/request_ids.h"
@@ -42,6 +43,9 @@ class TableStream : public TraceStream {
   [[nodiscard]] Input& input() { return *input_; }
   ColumnMap map_;
   Row row_;
+  /// Rows may have names (Row::id), or name those that they wait for: the map has such columns, or the subclass
+  /// fills them by itself and says so when it is made. Tables without pay nothing for them.
+  bool names_waits_;
 
  private:
   bool set_time(Role role, std::string_view text, std::int64_t& value);
@@ -56,7 +60,6 @@ class TableStream : public TraceStream {
   bool top_pending_{true};
   bool ended_{false};
   PieceBuilder builder_;
-  bool names_waits_{false};  ///< rows may name those that they wait for
   RequestIds ids_;
   StreamSummary summary_;
   IsoTimeParser iso_;
@@ -64,5 +67,35 @@ class TableStream : public TraceStream {
   std::string problem_field_;
   std::string problem_;
 };
+
+inline const char* TableStream::set_plain(Role role, const char* at, const char* end) {
+  const auto time = [&](std::int64_t& value) {
+    const int exponent = exponent_[static_cast<std::size_t>(role)];
+    return exponent < 0 ? iso_.plain(at, end, value) : plain_decimal(at, end, exponent, value);
+  };
+  switch (role) {
+    case Role::kArrival:
+      return time(row_.arrival_ns);
+    case Role::kInput:
+      return plain_count(at, end, row_.input_tokens);
+    case Role::kOutput:
+      return plain_count(at, end, row_.output_tokens);
+    case Role::kMaxTokens:
+      return plain_count(at, end, row_.max_tokens);
+    case Role::kTtft:
+      return time(row_.ttft_ns);
+    case Role::kE2e:
+      return time(row_.e2e_ns);
+    case Role::kSession:
+    case Role::kTenant:
+    case Role::kHashes:
+    case Role::kThink:
+    case Role::kToolWait:
+    case Role::kId:
+    case Role::kAfter:
+      return nullptr;
+  }
+  return nullptr;
+}
 
 }  // namespace kvplan::traces

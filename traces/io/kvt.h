@@ -19,7 +19,9 @@ namespace kvplan::traces {
 /// the output.
 class KvtWriter {
  public:
-  explicit KvtWriter(Output& output) : output_(output) {}
+  /// `most_with_waits`: smaller in tests.
+  explicit KvtWriter(Output& output, std::int64_t most_with_waits = kMostRequestsWithWaits)
+      : output_(output), most_with_waits_(most_with_waits) {}
 
   /// `summary` as it is before the first piece (what is final then).
   Status begin(const StreamSummary& summary);
@@ -32,6 +34,7 @@ class KvtWriter {
   Status put(std::string_view bytes);
 
   Output& output_;
+  std::int64_t most_with_waits_;
   TraceDigest digest_;
   std::string digest_text_;
   std::uint64_t position_{0};

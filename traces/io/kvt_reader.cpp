@@ -1,3 +1,5 @@
+#include <google/protobuf/io/coded_stream.h>
+
 #include <algorithm>
 #include <array>
 #include <limits>
@@ -23,6 +25,14 @@ class Sum {
  private:
   std::uint64_t value_{0};
 };
+
+/// Reads a message that stands in two parts, each a row of whole fields.
+bool parse_both(std::string_view before, std::string_view after, v1::TraceChunk& chunk) {
+  google::protobuf::io::CodedInputStream rest(reinterpret_cast<const std::uint8_t*>(after.data()),
+                                              static_cast<int>(after.size()));
+  return chunk.ParseFromArray(before.data(), static_cast<int>(before.size())) &&
+         chunk.MergeFromCodedStream(&rest) && rest.ConsumedEntireMessage();
+}
 
 class KvtReader final : public TraceStream {
  public:
@@ -61,7 +71,7 @@ class KvtReader final : public TraceStream {
   std::int64_t frame_offset_{0};
   frame::Head head_{};
   std::string message_;
-  std::string id_steps_;  ///< of the chunk: its greatest column, read from its bytes
+  std::string_view id_steps_;  ///< of the chunk: its greatest column, read from its bytes in `message_`
   v1::TraceChunk chunk_;
   StreamSummary summary_;
   TraceDigest digest_;
@@ -123,7 +133,10 @@ Status KvtReader::read_head() {
 }
 
 Result<bool> KvtReader::next(Trace& piece) {
+  // Ids are written over, not cleared: room for new ones would be filled with zeros first.
+  std::vector<std::uint32_t> ids = std::move(piece.prefix.ids);
   clear_columns(piece);
+  if (summary_.block_tokens > 0 && !ended_) piece.prefix.ids = std::move(ids);
   piece.prefix.block_tokens = summary_.block_tokens;
   if (ended_) return false;
   KVPLAN_TRY_DO(read_frame());
@@ -139,11 +152,13 @@ Result<bool> KvtReader::next(Trace& piece) {
 }
 
 Status KvtReader::read_chunk(Trace& piece) {
-  if (!kvt::take_column(message_, v1::TraceChunk::kHashIdStepFieldNumber, id_steps_) ||
-      !chunk_.ParseFromString(message_))
+  kvt::CutMessage parts;
+  if (!kvt::cut_at_column(message_, v1::TraceChunk::kHashIdStepFieldNumber, parts) ||
+      !parse_both(parts.before, parts.after, chunk_))
     return wrong("expected a TraceChunk message");
   rows_ = chunk_.arrival_step_ns_size();
   if (rows_ == 0) return wrong("arrival_step_ns", "a chunk without requests");
+  id_steps_ = parts.column;
   KVPLAN_TRY_DO(take_arrivals(piece));
   KVPLAN_TRY_DO(take_tokens(piece));
   KVPLAN_TRY_DO(take_prefix(piece));
@@ -215,27 +230,18 @@ Status KvtReader::take_prefix(Trace& piece) {
     end += static_cast<std::uint64_t>(count);
     piece.prefix.offsets.push_back(end);
   }
-  const std::size_t found = kvt::count_varints(id_steps_);
-  if (end != found)
+  piece.prefix.ids.resize(end);
+  const auto before = static_cast<std::uint64_t>(summary_.distinct);
+  const kvt::DecodedIds ids = kvt::decode_ids(id_steps_, before, piece.prefix.ids.data(), end);
+  if (!ids.whole || ids.count != end) {
+    const std::size_t found = kvt::count_varints(id_steps_);
+    if (end == found) return wrong("expected a TraceChunk message");
     return wrong("hash_id_step", "expected " + std::to_string(end) + " ids as hash_count says, found " +
                                      std::to_string(found));
-  piece.prefix.ids.resize(end);
-  std::uint32_t* out = piece.prefix.ids.data();
-  // Whether any is wrong first, without a branch for each; which one is a matter of an error line. As unsigned
-  // numbers negative ids are too large.
-  const auto before = static_cast<std::uint64_t>(summary_.distinct);
-  std::uint64_t distinct = before;
-  std::uint64_t id = 0;
-  bool too_large = false;
-  const bool whole = kvt::each_sint64(id_steps_, [&](std::int64_t step) {
-    id += static_cast<std::uint64_t>(step);
-    too_large |= id > distinct;
-    distinct += id == distinct ? 1 : 0;
-    *out++ = static_cast<std::uint32_t>(id);
-  });
-  if (!whole) return wrong("expected a TraceChunk message");
-  summary_.distinct = static_cast<std::int64_t>(distinct);
-  if (too_large || distinct > UINT32_MAX) return wrong_id(before);
+  }
+  // Whether any is wrong first, without a branch for each; which one is a matter of an error line.
+  if (!ids.dense || ids.distinct > UINT32_MAX) return wrong_id(before);
+  summary_.distinct = static_cast<std::int64_t>(ids.distinct);
   return Done{};
 }
 
@@ -302,7 +308,7 @@ Status KvtReader::take_waits(Trace& piece) {
     const auto before = static_cast<std::int64_t>(static_cast<std::uint64_t>(waiting) -
                                                   static_cast<std::uint64_t>(chunk_.wait_back(k)));
     const std::array<std::int64_t, 3> now{std::max(waiting, before), waiting, before};
-    if (waiting < 0 || before < 0 || now[0] < first || now[0] >= end || end > INT32_MAX)
+    if (waiting < 0 || before < 0 || now[0] < first || now[0] >= end || end > kMostRequestsWithWaits)
       return wrong("wait_back", "expected waits whose later request is one of " + std::to_string(first) +
                                     " to " + std::to_string(end - 1) + ", found request " +
                                     std::to_string(waiting) + " after " + std::to_string(before));

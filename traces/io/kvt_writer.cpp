@@ -78,6 +78,8 @@ Status KvtWriter::begin(const StreamSummary& summary) {
 
 Status KvtWriter::add(const Trace& piece) {
   if (piece.size() == 0) return Done{};
+  if (!piece.waits.empty() && static_cast<std::int64_t>(requests_) + piece.size() > most_with_waits_)
+    return bad_input("a trace with waits has at most " + std::to_string(most_with_waits_) + " requests");
   v1::TraceChunk chunk;
   put_steps(piece.arrival_ns, *chunk.mutable_arrival_step_ns());
   put_column(piece.input_tokens, *chunk.mutable_input_tokens());

@@ -24,9 +24,17 @@ inline bool take_varint(std::string_view& bytes, std::uint64_t& value) {
   return false;
 }
 
-/// Moves field `number` from `message` to `column`, which becomes empty where the message has none. False where
-/// the bytes are no message, or have the field more than once or in another form.
-bool take_column(std::string& message, std::uint32_t number, std::string& column);
+/// A message cut where one packed column stands in it. Each part is a message by itself, or empty; views.
+struct CutMessage {
+  std::string_view before;
+  std::string_view
+      column;  ///< the column's varints, without its key and size; empty where the message has none
+  std::string_view after;
+};
+
+/// Finds field `number` in `message`. False where the bytes are no message, or have the field more than once or in
+/// another form.
+bool cut_at_column(std::string_view message, std::uint32_t number, CutMessage& parts);
 
 /// How many varints these bytes hold.
 std::size_t count_varints(std::string_view column);
@@ -45,5 +53,15 @@ bool each_sint64(std::string_view column, Take&& take) {
   }
   return true;
 }
+
+/// Ids out of a packed column of steps: the running sum, from 0.
+struct DecodedIds {
+  std::size_t count{0};    ///< ids that were written
+  bool whole{true};        ///< false: there are more ids than `room`, or a varint is too long or cut off
+  bool dense{true};        ///< false: an id is greater than all before it by more than one
+  std::uint64_t distinct;  ///< greatest id and one more; means nothing where not dense
+};
+/// `distinct`: ids below it were there before this column. REQUIRES: `out` has room for `room` ids.
+DecodedIds decode_ids(std::string_view column, std::uint64_t distinct, std::uint32_t* out, std::size_t room);
 
 }  // namespace kvplan::traces::kvt

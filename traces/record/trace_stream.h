@@ -17,6 +17,8 @@ inline constexpr std::int64_t kPieceWaits = 1 << 18;
 inline constexpr std::int64_t kMaxIdsPerRequest = 1 << 21;
 /// Imports refuse requests at which more waits than this become known.
 inline constexpr std::size_t kMaxWaitsPerRequest = std::size_t{1} << 16;
+/// Positions in waits have 31 bits: a piece with waits ends at this request of the trace, or before it.
+inline constexpr std::int64_t kMostRequestsWithWaits = (std::int64_t{1} << 31) - 1;
 /// Longest name of a session or a tenant, in bytes.
 inline constexpr std::int64_t kMaxNameBytes = 1024;
 

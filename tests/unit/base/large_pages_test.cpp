@@ -16,10 +16,13 @@ TEST(LargePages, RoomGrowsAndTheContentStays) {
   EXPECT_EQ(column.capacity(), 6U);  // doubled
   make_room(column, 10, 25);
   EXPECT_EQ(column.capacity(), 25U);  // what is likely
-  make_room(column, 30, 1'000'000);
-  EXPECT_EQ(column.capacity(), 120U);  // but not more than four times
-  make_room(column, 200, 5);
-  EXPECT_EQ(column.capacity(), 240U);  // a likely size that was too small is none
+  make_room(column, 30, 5);
+  EXPECT_EQ(column.capacity(), 50U);  // a likely size that was too small is none
+  constexpr std::size_t kOnItsWord = kLikelyRoomBytes / sizeof(int);
+  make_room(column, 60, std::size_t{1} << 40);
+  EXPECT_EQ(column.capacity(), kOnItsWord);  // never touched, so it costs nothing
+  make_room(column, kOnItsWord + 1, std::size_t{1} << 40);
+  EXPECT_EQ(column.capacity(), 4 * (kOnItsWord + 1));  // but not more than four times
   EXPECT_EQ(column, (std::vector<int>{1, 2, 3}));
 }
 

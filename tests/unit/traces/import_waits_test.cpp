@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "tests/unit/traces/support.h"
+#include "traces/import/piece_builder.h"
+#include "traces/io/kvt.h"
 
 namespace kvplan::traces {
 namespace {
@@ -138,6 +140,64 @@ TEST(Waits, SurviveConversion) {
             "2000000000,1,1,,0 1\n");
   const std::string out = run_kvplan("trace info --json - " + quoted(folder.file("d.csv"))).out;
   EXPECT_EQ(out.substr(out.find("digest"), 27), csv.substr(csv.find("digest"), 27));
+}
+
+/// Positions in waits have 31 bits, so a trace may be too long for them; here the limit is five requests.
+class FiveWithWaits : public ::testing::Test {
+ protected:
+  /// Adds `rows` rows to a piece, of which `waiting` waits for the first one.
+  bool add(PieceBuilder& builder, std::int64_t rows, std::int64_t waiting) {
+    for (std::int64_t i = 0; i < rows; ++i) {
+      Row row;
+      row.session = "s";
+      if (i == waiting) row.after = {0};
+      if (!builder.add(row)) return false;
+    }
+    return true;
+  }
+  Trace piece_;
+};
+
+TEST_F(FiveWithWaits, AnImportRefusesTheSixth) {
+  for (const std::int64_t waiting : {1, 4, 5}) {
+    PieceBuilder builder(0, {}, 5);
+    builder.begin(piece_);
+    EXPECT_EQ(add(builder, 5, waiting), true);
+    Row row;
+    if (waiting == 5) row.after = {0};
+    EXPECT_FALSE(builder.add(row)) << waiting;
+    EXPECT_EQ(builder.problem().field, "after");
+    EXPECT_EQ(builder.problem().message, "a trace with waits has at most 5 requests");
+  }
+  PieceBuilder sessions(0, {.turns_wait = true}, 5);
+  sessions.begin(piece_);
+  EXPECT_FALSE(add(sessions, 6, -1));
+  EXPECT_EQ(piece_.size(), 5);
+}
+
+TEST_F(FiveWithWaits, PiecesWithoutWaitsGoOn) {
+  PieceBuilder builder(0, {}, 5);
+  builder.begin(piece_);
+  EXPECT_TRUE(add(builder, 5, 4));
+  builder.begin(piece_);
+  EXPECT_TRUE(add(builder, 5, -1));
+}
+
+TEST_F(FiveWithWaits, WhatIsWrittenIsRefusedInTheSamePlace) {
+  const TemporaryFolder folder;
+  for (const std::int64_t rows : {5, 6}) {
+    PieceBuilder builder(0);
+    builder.begin(piece_);
+    ASSERT_TRUE(add(builder, rows, 1));
+    Result<std::unique_ptr<Output>> output = create_output(folder.file("t.kvt"));
+    ASSERT_TRUE(output.ok());
+    KvtWriter writer(*output.value(), 5);
+    ASSERT_TRUE(writer.begin({}).ok());
+    const Status added = writer.add(piece_);
+    EXPECT_EQ(added.ok(), rows == 5);
+    EXPECT_EQ(added.ok() ? "" : added.error().to_string(),
+              rows == 5 ? "" : "a trace with waits has at most 5 requests");
+  }
 }
 
 }  // namespace

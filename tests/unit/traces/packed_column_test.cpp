@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "proto/trace.pb.h"
 #include "simulator/base/random.h"
 
@@ -28,20 +30,72 @@ v1::TraceChunk random_chunk(Random& random, std::uint64_t most_ids) {
   return chunk;
 }
 
+std::vector<std::int64_t> steps_of(std::string_view column, bool& whole) {
+  std::vector<std::int64_t> steps;
+  whole = kvt::each_sint64(column, [&](std::int64_t step) { steps.push_back(step); });
+  return steps;
+}
+
 TEST(PackedColumn, IsWhatProtobufReads) {
   Random random(1, "packed");
   for (int i = 0; i < 2000; ++i) {
     v1::TraceChunk chunk = random_chunk(random, 300);
-    std::string message = chunk.SerializeAsString();
-    std::string column;
-    ASSERT_TRUE(kvt::take_column(message, kIds, column));
-    EXPECT_EQ(kvt::count_varints(column), static_cast<std::size_t>(chunk.hash_id_step_size()));
-    std::vector<std::int64_t> found;
-    EXPECT_TRUE(kvt::each_sint64(column, [&](std::int64_t step) { found.push_back(step); }));
-    EXPECT_EQ(found, std::vector<std::int64_t>(chunk.hash_id_step().begin(), chunk.hash_id_step().end()));
+    const std::string message = chunk.SerializeAsString();
+    kvt::CutMessage parts;
+    ASSERT_TRUE(kvt::cut_at_column(message, kIds, parts));
+    EXPECT_EQ(kvt::count_varints(parts.column), static_cast<std::size_t>(chunk.hash_id_step_size()));
+    bool whole = false;
+    EXPECT_EQ(steps_of(parts.column, whole),
+              std::vector<std::int64_t>(chunk.hash_id_step().begin(), chunk.hash_id_step().end()));
+    EXPECT_TRUE(whole);
     chunk.clear_hash_id_step();
-    EXPECT_EQ(message, chunk.SerializeAsString());
+    EXPECT_EQ(std::string(parts.before) + std::string(parts.after), chunk.SerializeAsString());
   }
+}
+
+/// Runs of ones of all lengths, at all places, between jumps of all sizes; right ids and wrong ones.
+TEST(PackedColumn, IdsAreTheRunningSumOfTheirSteps) {
+  Random random(3, "packed");
+  int dense = 0;
+  for (int i = 0; i < 20'000; ++i) {
+    const std::uint64_t known = random.below(40);
+    const bool may_be_wrong = random.chance(1, 4);
+    v1::TraceChunk chunk;
+    std::vector<std::uint32_t> expected;
+    std::uint64_t distinct = known;
+    std::uint64_t id = 0;
+    bool right = true;
+    for (std::uint64_t runs = random.below(6); runs > 0; --runs) {
+      std::uint64_t next = may_be_wrong ? random.below(distinct + 3) : random.below(distinct + 1);
+      for (std::uint64_t length = random.below(30) + 1; length > 0; --length, ++next) {
+        right = right && next <= distinct;
+        distinct = std::max(distinct, next + 1);
+        chunk.add_hash_id_step(static_cast<std::int64_t>(next - id));
+        id = next;
+        expected.push_back(static_cast<std::uint32_t>(id));
+      }
+    }
+    const std::string message = chunk.SerializeAsString();
+    kvt::CutMessage parts;
+    ASSERT_TRUE(kvt::cut_at_column(message, kIds, parts));
+    std::vector<std::uint32_t> ids(expected.size());
+    const kvt::DecodedIds found = kvt::decode_ids(parts.column, known, ids.data(), ids.size());
+    ASSERT_TRUE(found.whole);
+    ASSERT_EQ(found.count, expected.size());
+    ASSERT_EQ(ids, expected);
+    ASSERT_EQ(found.dense, right);
+    if (!right) continue;
+    ASSERT_EQ(found.distinct, distinct);
+    ++dense;
+    if (expected.empty()) continue;
+    // Room for one fewer, and a last byte that is missing.
+    std::vector<std::uint32_t> fewer(ids.size() - 1);
+    EXPECT_FALSE(kvt::decode_ids(parts.column, known, fewer.data(), fewer.size()).whole);
+    const kvt::DecodedIds cut =
+        kvt::decode_ids(parts.column.substr(0, parts.column.size() - 1), known, ids.data(), ids.size());
+    EXPECT_LT(cut.count, expected.size());
+  }
+  EXPECT_GT(dense, 10'000);
 }
 
 TEST(PackedColumn, WhatIsNoMessageIsRefused) {
@@ -49,8 +103,8 @@ TEST(PackedColumn, WhatIsNoMessageIsRefused) {
   chunk.add_arrival_step_ns(5);
   for (const int step : {0, 1, 300}) chunk.add_hash_id_step(step);
   const std::string good = chunk.SerializeAsString();
-  std::string column;
-  const auto refused = [&](std::string message) { return !kvt::take_column(message, kIds, column); };
+  kvt::CutMessage parts;
+  const auto refused = [&](const std::string& message) { return !kvt::cut_at_column(message, kIds, parts); };
   EXPECT_FALSE(refused(good));
   // Cut anywhere but between two fields.
   int fields = 0;
@@ -76,13 +130,14 @@ TEST(PackedColumn, TakesNothingThatProtobufRefuses) {
     std::string bytes = random_chunk(random, 20).SerializeAsString();
     for (std::uint64_t n = random.below(3); n > 0 && !bytes.empty(); --n)
       bytes[random.below(bytes.size())] = static_cast<char>(random.below(256));
-    std::string rest = bytes;
-    std::string column;
-    if (!kvt::take_column(rest, kIds, column)) continue;
+    kvt::CutMessage parts;
+    if (!kvt::cut_at_column(bytes, kIds, parts)) continue;
     v1::TraceChunk whole, without;
-    std::vector<std::int64_t> found;
-    const bool packed = kvt::each_sint64(column, [&](std::int64_t step) { found.push_back(step); });
-    const bool good = packed && without.ParseFromString(rest);
+    bool packed = false;
+    const std::vector<std::int64_t> found = steps_of(parts.column, packed);
+    const bool good = packed && without.ParseFromString(std::string(parts.before)) &&
+                      v1::TraceChunk().ParseFromString(std::string(parts.after)) &&
+                      without.ParseFromString(std::string(parts.before) + std::string(parts.after));
     ASSERT_EQ(whole.ParseFromString(bytes), good);
     if (!good) continue;
     EXPECT_EQ(found, std::vector<std::int64_t>(whole.hash_id_step().begin(), whole.hash_id_step().end()));
