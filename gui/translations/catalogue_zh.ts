@@ -44,6 +44,10 @@
         <translation>一轮在其会话中先前已结束的各轮在运行中也结束、且用户思考之后到达；会话的开始保持记录的时间。</translation>
     </message>
     <message>
+        <source>Nothing is kept: every step computes all tokens of its requests again.</source>
+        <translation>不保留任何键和值：每一步都把各请求的全部 token 重新计算一遍。</translation>
+    </message>
+    <message>
         <source>activation bytes</source>
         <translation>激活字节数</translation>
     </message>

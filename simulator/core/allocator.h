@@ -26,6 +26,9 @@ enum class TableForm : std::uint8_t {
   kTokens,  ///< quanta of whole tokens: blocks, or one range of slots
   kPages,   ///< pages under contiguous tensors, which the rows of tokens fill without regard to their borders
   kTensors,  ///< tensors of so many tokens, each in a block that may be longer
+  /// No token has a place and nothing is ever held: every step computes all tokens of its requests again. The
+  /// capacity is one quantum that nobody takes.
+  kNothing,
 };
 
 /// Tensors in which a token has rows of one length.

@@ -34,6 +34,7 @@
 
 #include "simulator/base/check.h"
 #include "simulator/core/arrivals.h"
+#include "simulator/core/decode_load.h"
 #include "simulator/core/due_steps.h"
 #include "simulator/core/engine.h"
 #include "simulator/core/followers.h"
@@ -54,6 +55,7 @@ class FastEngine final : public BlockListener {
         allocator_(*run.allocator),
         grows_(run.allocator->growth_tokens() > 0),
         grows_anywhere_(run.allocator->growth_tokens() < 0),
+        keeps_(run.allocator->layout().form != TableForm::kNothing),
         costs_(run.allocator->layout().costs),
         ids_(run.allocator->layout().block_ids),
         quantum_(run.allocator->layout().quantum_tokens),
@@ -153,6 +155,7 @@ class FastEngine final : public BlockListener {
       phases_.leave(seats_, seat);
       --decoding_count_;
       context_sum_ -= kept(s, tokens_held(s));
+      if (!keeps_) square_sum_ -= square(tokens_held(s));
       --(s.sliding ? sliding_count_ : growing_count_);
     } else {
       std::erase(prompts_, seat);
@@ -184,6 +187,7 @@ class FastEngine final : public BlockListener {
   }
 
   [[nodiscard]] std::int64_t piece(std::int64_t wanted, std::int64_t budget) const {
+    if (!keeps_) return wanted;
     const std::int64_t threshold = run_.scheduler.long_prefill_threshold;
     if (threshold > 0 && wanted > threshold) wanted = threshold;
     return std::min(wanted, budget);
@@ -285,7 +289,10 @@ class FastEngine final : public BlockListener {
       context_sum_ = context.kept_tokens;
       growing_count_ = context.growth;
     }
-    add_decoding(decoding_count_, context_sum_);
+    pass_.decoding += decoding_count_;
+    pass_.sampled += decoding_count_;
+    const DecodeSums sums{decoding_count_, growing_count_, context_sum_, square_sum_};
+    keeps_ ? add_decoding(pass_, sums) : add_recomputing(pass_, sums);
     budget_ -= decoding_count_ + prompt_tokens;
   }
 
@@ -371,18 +378,9 @@ class FastEngine final : public BlockListener {
     pass_.load.requests += 1;
     pass_.load.tokens += tokens;
     pass_.load.context_tokens += s.computed;
-    pass_.load.attention_pairs += tokens * s.computed + tokens * (tokens + 1) / 2;
+    pass_.load.add_pairs(StepLoad::pairs(s.computed, tokens));
     if (s.computed + tokens == s.goal) ++pass_.sampled;
     for (Observer* o : run_.observers) o->on_chunk(Chunk{s.request, s.computed, tokens});
-  }
-
-  void add_decoding(std::int64_t count, std::int64_t context) {
-    pass_.decoding += count;
-    pass_.sampled += count;
-    pass_.load.requests += count;
-    pass_.load.tokens += count;
-    pass_.load.context_tokens += context;
-    pass_.load.attention_pairs += context + count;
   }
 
   Status admit_waiting() {
@@ -420,7 +418,7 @@ class FastEngine final : public BlockListener {
       }
       tell_grant(r, hit_blocks);
       add_chunk(seat, tokens);
-      budget_ -= tokens;
+      budget_ -= std::min(tokens, budget_);
     }
     return Done{};
   }
@@ -482,7 +480,7 @@ class FastEngine final : public BlockListener {
     }
     if (const auto growth = growths_.next()) most = std::min(most, *growth - step_);
     KVPLAN_CHECK(most >= 1, most);
-    StepSeries series = run_.latency->decode_series(pass_.load, growing_count_, most);
+    StepSeries series = run_.latency->decode_series(pass_.load, pass_.growth, most);
     if (arrivals_.any()) series.steps = steps_to_reach(series, (arrivals_.next_time() - now_).count);
     return series;
   }
@@ -506,6 +504,7 @@ class FastEngine final : public BlockListener {
 
   void finish_steps(std::int64_t steps) {
     step_ += steps;
+    if (!keeps_) square_sum_ += 2 * Wide{context_sum_} * steps + decoding_count_ * square(steps);
     context_sum_ += growing_count_ * steps;
     visits_.clear();
     for (const Seat seat : following_.members()) {
@@ -586,6 +585,7 @@ class FastEngine final : public BlockListener {
     }
     ++growing_count_;
     context_sum_ += s.computed;
+    if (!keeps_) square_sum_ += square(s.computed);
     phases_.enter(seats_, seat);
     if (grows_anywhere_) expect_growth(seat);
     if (!run_.keep.evicts() || s.computed <= run_.keep.sink + run_.keep.recent) expect(seat);
@@ -636,6 +636,7 @@ class FastEngine final : public BlockListener {
   Allocator& allocator_;
   bool grows_;           // decoding requests are granted quanta as they go, each after as many tokens
   bool grows_anywhere_;  // or when their allocator says
+  bool keeps_;           // false: every step computes everything again
   bool costs_;           // placing moves ranges or takes time
   bool ids_;             // blocks have ids
   std::int64_t quantum_;
@@ -660,6 +661,7 @@ class FastEngine final : public BlockListener {
   std::int64_t growing_count_{0};  // decoding, not sliding: their context grows
   std::int64_t sliding_count_{0};
   std::int64_t context_sum_{0};  // kept tokens of decoding requests
+  Wide square_sum_{0};           // their squares, where nothing is kept
   DueSteps dues_{seats_};
   DueSteps growths_{seats_};  // before which step they need room
 

@@ -1,6 +1,7 @@
 // How long a step takes. Integer ticks only: a model rounds its coefficients once, when it is made.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "simulator/base/units.h"
@@ -15,8 +16,37 @@ struct StepLoad {
   std::int64_t context_tokens{
       0};  ///< sum over those requests of tokens computed before the step and still kept
   /// Sum over those requests of (tokens in the step) x (kept tokens before it) + n(n+1)/2 for its own n
-  /// tokens: query-key pairs of causal attention. In a decode step: context_tokens + requests.
+  /// tokens: query-key pairs of causal attention. In a decode step: context_tokens + requests. What does not fit
+  /// is cut to kMostAttentionPairs.
   std::int64_t attention_pairs{0};
+
+  /// What is kept of n tokens and computed of them in this step: all pairs of a request.
+  static constexpr Wide pairs(Wide kept, Wide computed) {
+    return computed * kept + computed * (computed + 1) / 2;
+  }
+  void add_pairs(Wide more);
+};
+
+/// A pair that takes any time at all then takes longer than a step may be.
+inline constexpr std::int64_t kMostAttentionPairs = std::int64_t{1} << 62;
+
+inline void StepLoad::add_pairs(Wide more) {
+  attention_pairs =
+      static_cast<std::int64_t>(std::min(Wide{attention_pairs} + more, Wide{kMostAttentionPairs}));
+}
+
+/// How the load changes from each of a run of alike decode steps to the next.
+struct LoadGrowth {
+  std::int64_t tokens{0};  ///< each request computes one token more; 0 where what was computed is kept
+  std::int64_t context_tokens{0};
+  std::int64_t attention_pairs{0};  ///< from the first step to the second
+  std::int64_t pairs_growth{0};     ///< by so much more from each step to the next
+  friend bool operator==(const LoadGrowth&, const LoadGrowth&) = default;
+
+  /// Every request reads what was kept: contexts and pairs grow alike.
+  static constexpr LoadGrowth of_contexts(std::int64_t tokens) {
+    return {.context_tokens = tokens, .attention_pairs = tokens};
+  }
 };
 
 /// A step longer than this (2^60 ticks, 13 days) is cut to it; the engine then reports that time ran out.
@@ -28,10 +58,10 @@ class LatencyModel {
   virtual ~LatencyModel() = default;
   /// Duration of one step, at least 0.
   [[nodiscard]] virtual Ticks step(const StepLoad& load) const = 0;
-  /// The longest exact series of at most `max_steps` decode steps (each request one token) that starts with
-  /// `load` and gains `context_growth` context tokens and attention pairs a step. REQUIRES: max_steps >= 1.
+  /// An exact series of at most `max_steps` decode steps that starts with `load` and changes by `growth`, as long as
+  /// the model can tell one. REQUIRES: max_steps >= 1, nothing in `growth` below 0.
   /// The result has at least one step, and duration(k) equals step(load of step k) for each of them.
-  [[nodiscard]] virtual StepSeries decode_series(const StepLoad& load, std::int64_t context_growth,
+  [[nodiscard]] virtual StepSeries decode_series(const StepLoad& load, const LoadGrowth& growth,
                                                  std::int64_t max_steps) const = 0;
 };
 

@@ -1,6 +1,7 @@
 // The engine one request and one step at a time. Written to be read beside the definition
 // (simulator/docs/model.md, events.md, and vLLM's scheduler): no aggregates, no shortcuts. It is the
 // yardstick for fast_engine.cpp and shares no helper with it.
+#include <algorithm>
 #include <deque>
 #include <set>
 #include <utility>
@@ -30,6 +31,7 @@ class NaiveEngine final : public BlockListener {
       : run_(run),
         workload_(*run.workload),
         allocator_(*run.allocator),
+        keeps_(run.allocator->layout().form != TableForm::kNothing),
         states_(static_cast<std::size_t>(workload_.size())) {
     for (const RequestId r : run.requests) {
       if (workload_.turns.present())
@@ -172,10 +174,12 @@ class NaiveEngine final : public BlockListener {
     scheduled_.push_back({r, tokens});
     std::int64_t kept = s.dropped_to < 0 ? s.computed : run_.keep.kept(s.computed);
     if (s.course != nullptr && s.prompt_done) kept = s.course->kept_tokens(s.computed);
+    if (!keeps_) kept = 0;
+    const std::int64_t work = keeps_ ? tokens : s.computed + tokens;
     pass_.load.requests += 1;
-    pass_.load.tokens += tokens;
+    pass_.load.tokens += work;
     pass_.load.context_tokens += kept;
-    pass_.load.attention_pairs += tokens * kept + tokens * (tokens + 1) / 2;
+    pass_.load.add_pairs(StepLoad::pairs(kept, work));
     if (s.computed + tokens == s.num_tokens) ++pass_.sampled;
     if (decoding) {
       ++pass_.decoding;
@@ -257,7 +261,7 @@ class NaiveEngine final : public BlockListener {
       tell_grant(r, hit_blocks, false);
       allocator_.publish(r, s.computed + tokens);
       add_scheduled(r, tokens, false);
-      budget -= tokens;
+      budget -= std::min(tokens, budget);
     }
 
     pass_.running = static_cast<std::int64_t>(running_.size());
@@ -273,8 +277,9 @@ class NaiveEngine final : public BlockListener {
     return Done{};
   }
 
-  /// Tokens of a request's next piece.
+  /// Tokens of a request's next piece. Where nothing is kept there is nothing that a later piece could go on from.
   [[nodiscard]] std::int64_t piece(std::int64_t wanted, std::int64_t budget) const {
+    if (!keeps_) return wanted;
     const std::int64_t threshold = run_.scheduler.long_prefill_threshold;
     if (threshold > 0 && wanted > threshold) wanted = threshold;
     return wanted < budget ? wanted : budget;
@@ -348,6 +353,7 @@ class NaiveEngine final : public BlockListener {
   const ReplicaRun& run_;
   const Workload& workload_;
   Allocator& allocator_;
+  bool keeps_;  // false: every step computes everything again
   std::vector<State> states_;
   std::vector<RequestId> running_;  // in admission order
   std::deque<RequestId> waiting_;

@@ -114,6 +114,7 @@ struct Pass {
   std::int64_t waiting;   ///< members of the waiting queue
   std::int64_t decoding;  ///< requests that compute one token after their prompt
   StepLoad load;
+  LoadGrowth growth;       ///< how the load changes from step to step in a run of alike ones
   std::int64_t sampled;    ///< requests that will have a new token when the step ends
   std::int64_t preempted;  ///< requests preempted in this pass
   bool refused;  ///< an allocation was refused for lack of memory (also if a preemption then made room)
@@ -123,8 +124,8 @@ struct Pass {
 };
 
 /// `series.steps` steps that begin at `pass.time`. More than one: every step computes one token for each of
-/// `pass.decoding` requests, nothing is granted, freed, admitted or finished before the last one ends, and
-/// each further pass is like the first.
+/// `pass.decoding` requests (and, where nothing is kept, all that they had before), nothing is granted, freed,
+/// admitted or finished before the last one ends, and each further pass is like the first.
 struct Steps {
   const Pass& pass;
   StepSeries series;

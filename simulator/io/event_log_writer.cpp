@@ -34,9 +34,11 @@ log::TableForm form_of(core::TableForm form) {
     case core::TableForm::kPages:
       return log::TableForm::kPages;
     case core::TableForm::kTensors:
+      return log::TableForm::kTensors;
+    case core::TableForm::kNothing:
       break;
   }
-  return log::TableForm::kTensors;
+  return log::TableForm::kNothing;
 }
 
 }  // namespace

@@ -13,6 +13,18 @@ std::size_t at(std::int64_t i) {
   return static_cast<std::size_t>(i);
 }
 
+/// Of a token's place, where requests follow no courses; none where nothing has a place.
+std::int64_t counts_of_token(const core::MemoryLayout& layout) {
+  switch (layout.form) {
+    case core::TableForm::kTokens:
+      return 1;
+    case core::TableForm::kNothing:
+      return 0;
+    default:
+      return layout.token_bytes;
+  }
+}
+
 /// Books by block reach as far as the blocks that were ever held: a large pool takes memory only as it is used.
 template <class T>
 void reach(std::vector<T>& by_block, BlockId block) {
@@ -28,7 +40,8 @@ Ledger::Ledger(const core::Workload& workload, const core::MemoryLayout& layout,
       keep_(keep),
       sinks_(std::move(sinks)),
       alone_(!layout.returns_quanta || !layout.block_ids),
-      token_counts_(layout.form == core::TableForm::kTokens ? 1 : layout.token_bytes) {
+      token_counts_(counts_of_token(layout)),
+      own_bytes_(layout.form == core::TableForm::kTokens ? layout.token_bytes : 1) {
   if (layout_.form == core::TableForm::kTensors) tensor_tokens_.resize(at(workload.size()));
   if (keep_.evicts()) sliders_.resize(at(workload.size()));
   cell(State::kFree) = layout_.quanta * own_quantum();
@@ -36,12 +49,10 @@ Ledger::Ledger(const core::Workload& workload, const core::MemoryLayout& layout,
 }
 
 StateCounts Ledger::told(const StateCounts& counts) const {
-  const bool as_kept =
-      layout_.metadata_bytes == 0 && layout_.count_bytes() * token_counts_ == layout_.token_bytes;
-  if (courses_ || as_kept) return counts;
+  const bool nothing_beside = layout_.metadata_bytes == 0 || layout_.form == core::TableForm::kNothing;
+  if (courses_ || (nothing_beside && own_bytes_ == layout_.count_bytes())) return counts;
   StateCounts out{};
-  const std::int64_t each = layout_.token_bytes / token_counts_;
-  for (std::size_t s = 0; s < kStates; ++s) out[s] = counts[s] * each;
+  for (std::size_t s = 0; s < kStates; ++s) out[s] = counts[s] * own_bytes_;
   out[index(State::kMetadata)] = counts[index(State::kLive)] / token_counts_ * layout_.metadata_bytes;
   out[index(State::kLive)] -= out[index(State::kMetadata)];
   return out;
@@ -63,7 +74,7 @@ void Ledger::check() const {
   const std::int64_t cells = std::apply([](auto... state) { return (state + ...); }, cells_);
   const std::int64_t signs = std::apply([](auto... state) { return (state | ...); }, cells_);
   KVPLAN_CHECK(signs >= 0, *std::min_element(cells_.begin(), cells_.end()));
-  const std::int64_t each = courses_ ? layout_.count_bytes() : layout_.token_bytes / token_counts_;
+  const std::int64_t each = courses_ ? layout_.count_bytes() : own_bytes_;
   const std::int64_t sum = layout_.padding_bytes() + cells * each;
   KVPLAN_CHECK(sum == layout_.capacity_bytes, sum, layout_.capacity_bytes);
 }

@@ -179,6 +179,7 @@ class Ledger final : public core::Observer {
   std::int64_t waiting_{0};
   bool alone_;
   std::int64_t token_counts_;                // counts of a token's place, where requests follow no courses
+  std::int64_t own_bytes_;                   // bytes of such a count
   std::vector<std::int64_t> tensor_tokens_;  // by request, where the layout's form is kTensors
   std::vector<std::int32_t> refs_;           // by block: requests that hold it; empty where they are alone
   std::optional<CourseAccount> courses_;     // once a request follows one; then all do

@@ -17,9 +17,17 @@ void RequestRecords::on_admit(const core::Admission& admission) {
   latest_hit_[static_cast<std::size_t>(admission.request)] = static_cast<std::int32_t>(admission.hit_tokens);
 }
 
+void RequestRecords::on_chunk(const core::Chunk& chunk) {
+  if (recomputes_)
+    latest_hit_[static_cast<std::size_t>(chunk.request)] = static_cast<std::int32_t>(chunk.tokens - 1);
+}
+
 void RequestRecords::count_computed(const core::Release& release) {
-  at(release.request).computed_tokens +=
-      release.written - latest_hit_[static_cast<std::size_t>(release.request)];
+  const std::int64_t before = latest_hit_[static_cast<std::size_t>(release.request)];
+  // All at first, then one more in each step: the numbers from before + 1 to written.
+  at(release.request).computed_tokens += recomputes_
+                                             ? (release.written - before) * (release.written + before + 1) / 2
+                                             : release.written - before;
 }
 
 void RequestRecords::on_preempt(const core::Release& release) {
@@ -29,7 +37,8 @@ void RequestRecords::on_preempt(const core::Release& release) {
 
 void RequestRecords::on_steps(const core::Steps& steps) {
   iterations_ += steps.series.steps;
-  computed_tokens_ += steps.series.steps * steps.pass.load.tokens;
+  const std::int64_t k = steps.series.steps;
+  computed_tokens_ += k * steps.pass.load.tokens + k * (k - 1) / 2 * steps.pass.growth.tokens;
 }
 
 void RequestRecords::on_stretch(const core::Stretch& stretch) {

@@ -26,8 +26,11 @@ struct RequestRecord {
 /// Records by RequestId; replicas may share one collector, since each request belongs to one of them.
 class RequestRecords final : public core::Observer {
  public:
-  explicit RequestRecords(std::int64_t requests)
-      : records_(static_cast<std::size_t>(requests)), latest_hit_(records_.size(), 0) {}
+  /// `recomputes`: nothing is kept, so that every step computes all tokens of its requests again.
+  explicit RequestRecords(std::int64_t requests, bool recomputes = false)
+      : recomputes_(recomputes),
+        records_(static_cast<std::size_t>(requests)),
+        latest_hit_(records_.size(), 0) {}
 
   [[nodiscard]] const std::vector<RequestRecord>& records() const { return records_; }
   [[nodiscard]] std::vector<RequestRecord> take() { return std::move(records_); }
@@ -37,6 +40,7 @@ class RequestRecords final : public core::Observer {
   void on_arrival(SimTime time, RequestId request, bool accepted) override;
   void on_pass_begin(SimTime time) override { now_ = time; }
   void on_admit(const core::Admission& admission) override;
+  void on_chunk(const core::Chunk& chunk) override;
   void on_preempt(const core::Release& release) override;
   void on_steps(const core::Steps& steps) override;
   void on_stretch(const core::Stretch& stretch) override;
@@ -48,8 +52,10 @@ class RequestRecords final : public core::Observer {
   RequestRecord& at(RequestId r) { return records_[static_cast<std::size_t>(r)]; }
   void count_computed(const core::Release& release);
 
+  bool recomputes_;
   std::vector<RequestRecord> records_;
-  std::vector<std::int32_t> latest_hit_;  // tokens found at the latest admission
+  // Tokens found at the latest admission; where nothing is kept, those that its first step computed but one.
+  std::vector<std::int32_t> latest_hit_;
   SimTime now_{};
   std::int64_t iterations_{0};
   std::int64_t computed_tokens_{0};

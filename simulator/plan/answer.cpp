@@ -16,7 +16,7 @@ std::optional<double> share(const RunResult& r) {
   return r.memory->mean_fraction[index(state)];
 }
 
-constexpr std::array<Metric, 15> kMetrics{{
+constexpr std::array<Metric, 16> kMetrics{{
     {"live_fraction", share<State::kLive>, false},
     {"internal_fraction", share<State::kInternal>, true},
     {"reserved_fraction", share<State::kReserved>, true},
@@ -35,6 +35,8 @@ constexpr std::array<Metric, 15> kMetrics{{
      [](const RunResult& r) { return r.tpot ? std::optional(r.tpot->p50) : std::optional<double>(); }, true},
     {"preemptions", [](const RunResult& r) { return std::optional(static_cast<double>(r.preemptions)); },
      true},
+    {"computed_tokens",
+     [](const RunResult& r) { return std::optional(static_cast<double>(r.computed_tokens)); }, true},
     {"goodput_per_s", [](const RunResult& r) { return r.goodput_per_s; }, false},
 }};
 

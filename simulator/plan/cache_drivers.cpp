@@ -49,7 +49,7 @@ class UnitSteps final : public core::LatencyModel {
  public:
   [[nodiscard]] Ticks step(const core::StepLoad& /*load*/) const override { return Ticks{1}; }
   [[nodiscard]] core::StepSeries decode_series(const core::StepLoad& /*load*/,
-                                               std::int64_t /*context_growth*/,
+                                               const core::LoadGrowth& /*growth*/,
                                                std::int64_t max_steps) const override {
     return {Ticks{1}, Ticks{0}, max_steps};
   }

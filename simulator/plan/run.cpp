@@ -198,6 +198,9 @@ Result<Setup> prepare(const Scenario& scenario, const traces::Trace& trace, cons
                                            result.warnings, result.assumptions));
   if (scenario.engine.flag("prefix_cache") && !scenario.finds_prefixes())
     result.warnings.push_back(why_no_prefixes(scenario, setup.tokens));
+  if (scenario.keeps_nothing() && scenario.engine.integer("long_prefill_threshold") > 0)
+    result.warnings.emplace_back(
+        "long_prefill_threshold is ignored: where nothing is kept a prompt cannot be computed in pieces.");
   if (scenario.finds_prefixes() && !trace.prefix.present())
     result.assumptions.emplace_back(
         "The trace does not say which prompts begin alike: what is cached can be hit only by a request that "
@@ -241,6 +244,12 @@ void note_assumptions(const Scenario& scenario, RunResult& result) {
     result.assumptions.emplace_back(
         "memory.pool_bytes is a default, not derived from a device: give deployment.device, or the pool you "
         "have.");
+  if (scenario.keeps_nothing())
+    result.assumptions.emplace_back(
+        "Nothing is kept: every step computes all tokens of its requests again, without padding. A prompt is "
+        "computed "
+        "whole; the token budget counts it when it is admitted, and one token of each request in every step "
+        "after.");
   const std::string_view step_times = policies::latency_entry(scenario.latency).assumption;
   if (!step_times.empty()) result.assumptions.emplace_back(step_times);
 }
@@ -399,7 +408,7 @@ Result<RunResult> run_scenario(const Scenario& scenario, const traces::Trace& tr
   const std::size_t replicas = setup.shares.size();
   KVPLAN_TRY_DO(check_bins(options.timeline_bins, replicas));
 
-  observe::RequestRecords records(setup.workload.size());
+  observe::RequestRecords records(setup.workload.size(), scenario.keeps_nothing());
   std::vector<ReplicaOutcome> outcomes(replicas);
   SimTime end{};
   for (std::size_t i = 0; i < replicas; ++i) {

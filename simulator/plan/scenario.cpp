@@ -471,6 +471,20 @@ Status choose_eviction(Scenario& s) {
   return Done{};
 }
 
+/// What is said of keys and values that are kept has no meaning where none are.
+Status check_nothing_kept(const Scenario& s) {
+  if (!s.keeps_nothing()) return Done{};
+  const auto refused = [&](std::string_view what, std::string_view path, std::string_view expected) {
+    return bad_input("the allocator \"" + std::string(s.allocator.name()) + "\" keeps nothing that a " +
+                     std::string(what) + ": expected " + std::string(expected) + ", found " + s.text(path))
+        .at_field(std::string(path));
+  };
+  if (s.evicts_by != EvictsBy::kNothing) return refused("policy could drop", "eviction", "full");
+  if (s.deployment.format && s.deployment.format->name() != "native")
+    return refused("format could store", "format", "native");
+  return Done{};
+}
+
 }  // namespace
 
 std::span<const Field> scenario_fields() {
@@ -494,6 +508,10 @@ Catalogue family_descriptors(std::string_view family) {
 
 Origin Scenario::origin(std::string_view path) const {
   return origins[field_index(path)];
+}
+
+bool Scenario::keeps_nothing() const {
+  return policies::allocator_entry(allocator).keeps_nothing;
 }
 
 bool Scenario::finds_prefixes() const {
@@ -568,6 +586,8 @@ Result<Scenario> resolve(std::span<const Setting> settings) {
   KVPLAN_TRY_DO(choose_rates(s));
   if (const Status eviction = choose_eviction(s); !eviction.ok())
     return placed(eviction.error(), places[field_index("eviction")]);
+  if (const Status kept = check_nothing_kept(s); !kept.ok())
+    return placed(kept.error(), places[field_index(kept.error().field)]);
   if (const Status model = choose_model(s); !model.ok())
     return placed(model.error(), places[field_index("model")]);
   s.replicas = integer_of(s, "fleet.replicas").value_or(1);

@@ -101,6 +101,8 @@ struct Scenario {
   [[nodiscard]] bool follows_courses() const {
     return evicts_by == EvictsBy::kLengths || evicts_by == EvictsBy::kRecordings;
   }
+  /// True: nothing is kept, and every step computes all tokens of its requests again.
+  [[nodiscard]] bool keeps_nothing() const;
   /// True: a request may find blocks of another's, or of its own earlier admission. Asked for by the engine,
   /// offered by the allocator, and not in the way of the token policy.
   [[nodiscard]] bool finds_prefixes() const;

@@ -21,10 +21,19 @@ struct AffineTicks {
                      Wide{pair} * load.attention_pairs;
     return {sum > core::kLongestStepTicks ? core::kLongestStepTicks : static_cast<std::int64_t>(sum)};
   }
-  /// Increase per step when context and pairs gain `growth` each; what does not fit is cut like a step.
-  [[nodiscard]] std::int64_t growth(std::int64_t context_growth) const {
-    const Wide step = (Wide{context} + pair) * context_growth;
-    return step > core::kLongestStepTicks ? core::kLongestStepTicks : static_cast<std::int64_t>(step);
+  /// Increase from the first step to the second; what does not fit is cut like a step.
+  [[nodiscard]] std::int64_t growth(const core::LoadGrowth& load) const {
+    return cut(Wide{token} * load.tokens + Wide{context} * load.context_tokens +
+               Wide{pair} * load.attention_pairs);
+  }
+  /// By which that increase grows itself.
+  [[nodiscard]] std::int64_t curve(const core::LoadGrowth& load) const {
+    return cut(Wide{pair} * load.pairs_growth);
+  }
+
+ private:
+  static std::int64_t cut(Wide ticks) {
+    return ticks > core::kLongestStepTicks ? core::kLongestStepTicks : static_cast<std::int64_t>(ticks);
   }
 };
 

@@ -8,6 +8,7 @@
   MEMBER(kCachingAllocator)       \
   MEMBER(kContiguousAllocator)    \
   MEMBER(kGrowingAllocator)       \
+  MEMBER(kNoCacheAllocator)       \
   MEMBER(kPagedAllocator)         \
   MEMBER(kVmmAllocator)
 

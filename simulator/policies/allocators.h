@@ -48,6 +48,8 @@ struct AllocatorEntry {
   Result<std::unique_ptr<core::Allocator>> (*make_model)(const Choice&, const AllocatorRequest&);
   /// True: blocks of finished requests can be found again (the engine's prefix_cache means something).
   bool shares_prefixes;
+  /// True: nothing is ever kept (core::TableForm::kNothing): no policy has anything to drop, no format to store.
+  bool keeps_nothing{false};
 };
 
 /// All members, by name.

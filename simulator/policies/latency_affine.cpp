@@ -13,11 +13,11 @@ class Affine final : public core::LatencyModel {
  public:
   explicit Affine(const AffineTicks& ticks) : ticks_(ticks) {}
   [[nodiscard]] Ticks step(const core::StepLoad& load) const override { return ticks_.of(load); }
-  [[nodiscard]] core::StepSeries decode_series(const core::StepLoad& load, std::int64_t context_growth,
+  [[nodiscard]] core::StepSeries decode_series(const core::StepLoad& load, const core::LoadGrowth& growth,
                                                std::int64_t max_steps) const override {
     const Ticks first = ticks_.of(load);
-    const std::int64_t growth = ticks_.growth(context_growth);
-    return {first, Ticks{growth}, steps_below_cut(first, growth, max_steps)};
+    const std::int64_t more = ticks_.growth(growth);
+    return {first, Ticks{more}, steps_below_cut(first, more, max_steps)};
   }
 
  private:

@@ -28,12 +28,15 @@ class Roofline final : public core::LatencyModel {
     return {std::min(overhead_ + longer, core::kLongestStepTicks)};
   }
 
-  [[nodiscard]] core::StepSeries decode_series(const core::StepLoad& load, std::int64_t context_growth,
+  /// Where nothing is kept computing grows by the square: such steps are told one by one as long as they compute for
+  /// longer than they read.
+  [[nodiscard]] core::StepSeries decode_series(const core::StepLoad& load, const core::LoadGrowth& more,
                                                std::int64_t max_steps) const override {
+    if (compute_.curve(more) > 0) return reading_series(load, more, max_steps);
     const Ticks compute = compute_.of(load);
     const Ticks read = read_.of(load);
-    const std::int64_t compute_growth = compute_.growth(context_growth);
-    const std::int64_t read_growth = read_.growth(context_growth);
+    const std::int64_t compute_growth = compute_.growth(more);
+    const std::int64_t read_growth = read_.growth(more);
     // The longer side stays the longer one until the other, growing faster, passes it.
     const bool computing =
         compute.count != read.count ? compute.count > read.count : compute_growth >= read_growth;
@@ -47,6 +50,29 @@ class Roofline final : public core::LatencyModel {
   }
 
  private:
+  /// REQUIRES: the time of computing bends upwards.
+  [[nodiscard]] core::StepSeries reading_series(const core::StepLoad& load, const core::LoadGrowth& more,
+                                                std::int64_t max_steps) const {
+    const Ticks first = step(load);
+    const std::int64_t growth = read_.growth(more);
+    const Wide lead = Wide{read_.of(load).count} - compute_.of(load).count;
+    const Wide catch_up = Wide{compute_.growth(more)} - growth;
+    const auto reads = [&](std::int64_t k) {
+      return lead >= catch_up * k + Wide{compute_.curve(more)} * (Wide{k} * (k - 1) / 2);
+    };
+    // The lead bends downwards: once it is lost it stays lost. At least the first step is told.
+    std::int64_t steps = 1;
+    for (std::int64_t least_not = max_steps; lead >= 0 && steps < least_not;) {
+      const std::int64_t middle = steps + (least_not - steps) / 2;
+      if (reads(middle)) {
+        steps = middle + 1;
+      } else {
+        least_not = middle;
+      }
+    }
+    return {first, Ticks{growth}, steps_below_cut(first, growth, steps)};
+  }
+
   std::int64_t overhead_;
   AffineTicks compute_;
   AffineTicks read_;

@@ -110,11 +110,15 @@ struct Pair {
   std::int64_t alike{0};  ///< variants that tie with the best, itself aside
 };
 
-/// Among those of the same work. None where fewer than two have the figure.
-std::optional<Pair> best_and_other(const View& view, const plan::Metric& metric) {
+/// Among those of the same work, of which `kept_only` says whether they must keep what they computed. None where fewer
+/// than two have the figure.
+std::optional<Pair> best_and_other(const View& view, const plan::Metric& metric, bool kept_only = false) {
   std::vector<std::pair<double, std::size_t>> values;
   for (const std::size_t v : view.same)
-    if (const auto value = metric.value(view.result(v))) values.emplace_back(*value, v);
+    if (kept_only && view.result(v).scenario.keeps_nothing())
+      continue;
+    else if (const auto value = metric.value(view.result(v)))
+      values.emplace_back(*value, v);
   if (values.size() < 2) return std::nullopt;
   const auto better = [&](const auto& a, const auto& b) {
     return metric.less_is_better ? a.first < b.first : a.first > b.first;
@@ -143,7 +147,8 @@ std::string times_words(double more, double less) {
 /// "57.3 % of the memory was reserved for tokens never made with A; B would run 2.9 times as many requests at once."
 /// Empty where no two can be held against each other.
 std::string headline(const View& view) {
-  const auto pair = best_and_other(view, plan::answer_metric("mean_running"));
+  // Where nothing is kept many run at once because none gets on.
+  const auto pair = best_and_other(view, plan::answer_metric("mean_running"), true);
   if (!pair) return {};
   const RunResult& other = view.result(pair->other);
   std::string out;
@@ -214,6 +219,34 @@ std::string wait_sentence(const View& view) {
   return out + ".";
 }
 
+/// What keeping buys: the variant that keeps nothing beside the fastest of those that do.
+std::string cache_sentence(const View& view) {
+  std::optional<std::size_t> without, with;
+  const auto speed = [&](std::size_t v) { return view.result(v).output_tokens_per_s.value_or(0); };
+  for (const std::size_t v : view.same) {
+    std::optional<std::size_t>& best = view.result(v).scenario.keeps_nothing() ? without : with;
+    if (!best || speed(v) > speed(*best)) best = v;
+  }
+  if (!without || !with || speed(*without) <= 0) return {};
+  const RunResult& none = view.result(*without);
+  const RunResult& kept = view.result(*with);
+  std::string out = "What the cache buys: " + view.name(*without) + " computes " +
+                    grouped(none.computed_tokens) + " tokens where " + view.name(*with) + " computes " +
+                    grouped(kept.computed_tokens) + ", " +
+                    times_words(static_cast<double>(none.computed_tokens),
+                                static_cast<double>(std::max<std::int64_t>(kept.computed_tokens, 1))) +
+                    " as many";
+  if (none.tpot && kept.tpot && kept.tpot->p50 > 0)
+    out += ", a token takes " + times_words(none.tpot->p50, kept.tpot->p50) + " as long (" +
+           seconds_text(none.tpot->p50) + " against " + seconds_text(kept.tpot->p50) + " at the median)";
+  out += ", and the run " + times_words(speed(*with), speed(*without)) + " as long";
+  if (kept.memory && kept.memory->timed)
+    out += "; it costs " + bytes_text(kept.memory->mean_bytes[index(State::kLive)]) +
+           " of keys and values on average, " +
+           bytes_text(static_cast<double>(kept.memory->peak_bytes[index(State::kLive)])) + " at the peak";
+  return out + ".";
+}
+
 std::string preemption_sentence(const View& view) {
   const auto pair = best_and_other(view, plan::answer_metric("preemptions"));
   if (!pair) return {};
@@ -272,7 +305,9 @@ std::string variant_sentence(const View& view, std::size_t v) {
   if (view.names.numbered() && view.name(v) != out) out += ", " + view.name(v);
   const auto loss = plan::largest_loss(r);
   const double lost = loss ? share_of(r, *loss) : 0;
-  if (lost >= kWorthWords)
+  if (r.scenario.keeps_nothing())
+    out += ": nothing was kept, all tokens were computed again in each step";
+  else if (lost >= kWorthWords)
     out += ": " + share_text(lost) + " of the memory " + loss_words(*loss, true);
   else
     out += ": no reservation or fragmentation took more than " + share_text(lost) + " of the memory";
@@ -379,6 +414,7 @@ std::vector<std::string> answer_sentences(const Comparison& comparison) {
     add(no_limit);
     if (no_limit.empty() && knees.empty()) add(headline(view));  // of pools, the knee is the answer
     for (std::string& sentence : knees) add(std::move(sentence));
+    add(cache_sentence(view));
     add(throughput_sentence(view));
     add(wait_sentence(view));
     add(preemption_sentence(view));

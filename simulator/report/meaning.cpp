@@ -91,7 +91,8 @@ std::vector<std::string> meaning_of(const RunResult& r) {
     out.push_back(limit_sentence(r));
   }
   if (r.recomputed_tokens > 0 && r.computed_tokens > 0)
-    out.push_back("Preemption made the engine compute " + grouped(r.recomputed_tokens) + " tokens again, " +
+    out.push_back(std::string(r.scenario.keeps_nothing() ? "The lack of a cache" : "Preemption") +
+                  " made the engine compute " + grouped(r.recomputed_tokens) + " tokens again, " +
                   percent(static_cast<double>(r.recomputed_tokens) / static_cast<double>(r.computed_tokens)) +
                   " of all it computed.");
   if (r.prefix_hit_tokens > 0 && r.input_tokens > 0)

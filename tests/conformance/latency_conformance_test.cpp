@@ -42,7 +42,14 @@ TEST(LatencyConformance, SeriesGiveEachStepItsOwnDuration) {
       load.requests = load.tokens = random.between(1, 300);
       load.context_tokens = random.between(0, 1'000'000);
       load.attention_pairs = load.context_tokens + load.requests;
-      const std::int64_t growth = random.between(0, load.requests);
+      core::LoadGrowth growth = core::LoadGrowth::of_contexts(random.between(0, load.requests));
+      if (random.chance(1, 2)) {  // nothing is kept: all tokens of so many are computed again
+        const std::int64_t mean = random.between(1, random.chance(1, 2) ? 4 : 3000);
+        load.tokens = load.requests * mean;
+        load.context_tokens = 0;
+        load.attention_pairs = load.requests * mean * (mean + 1) / 2;
+        growth = {load.requests, 0, load.requests * (mean + 1), load.requests};
+      }
       const std::int64_t most = random.chance(1, 4) ? 1 : random.between(1, 400);
       const core::StepSeries series = latency.decode_series(load, growth, most);
       ASSERT_GE(series.steps, 1);
@@ -50,8 +57,10 @@ TEST(LatencyConformance, SeriesGiveEachStepItsOwnDuration) {
       for (std::int64_t k = 0; k < series.steps; ++k) {
         ASSERT_EQ(series.duration(k), latency.step(load)) << "step " << k;
         ASSERT_GE(series.duration(k).count, 0);
-        load.context_tokens += growth;
-        load.attention_pairs += growth;
+        load.tokens += growth.tokens;
+        load.context_tokens += growth.context_tokens;
+        load.attention_pairs += growth.attention_pairs;
+        growth.attention_pairs += growth.pairs_growth;
       }
       long_series += series.steps > 10 ? 1 : 0;
       cut_series += series.steps < most ? 1 : 0;

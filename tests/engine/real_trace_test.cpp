@@ -56,7 +56,10 @@ TEST(RealTraces, FastEqualsNaiveOnTheAzureHour) {
             "workload.rate_scale=2"},
            {kLatency, "workload.limit=600", "memory.pool_tokens=16000",
             "memory.allocator=growing:factor=1.25,step=16,in_place=false,compact=on-refusal",
-            "workload.rate_scale=2", "eviction=streaming-llm:sink=4,recent=300"}}) {
+            "workload.rate_scale=2", "eviction=streaming-llm:sink=4,recent=300"},
+           {kLatency, "workload.limit=1000", "memory.pool_tokens=20000", "memory.allocator=no-cache"},
+           {"latency=roofline", "workload.limit=300", "memory.pool_tokens=20000",
+            "memory.allocator=no-cache"}}) {
     SCOPED_TRACE(sets[2] + " " + sets[3 < sets.size() ? 3 : 2]);
     EXPECT_TRUE(everything(azure, sets, false) == everything(azure, sets, true));
   }

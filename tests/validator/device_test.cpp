@@ -77,7 +77,9 @@ TEST(FakeDevice, AFlippedStampIsFound) {
     for (const std::int64_t k : {1, 2, 7, 30}) {
       const auto fake = validator::make_device_backend(validator::make_fake_device({.flip_at_stamp = k}));
       const Report report = replay(log, *fake);
-      EXPECT_FALSE(report.clean()) << c.name << ", stamping " << k;
+      // The first stamping is what free memory is filled with; where nothing is kept there is no other.
+      const bool stamps = k == 1 || log.header.table_form != event_log::TableForm::kNothing;
+      EXPECT_EQ(report.clean(), !stamps) << c.name << ", stamping " << k;
     }
   }
 }

@@ -215,6 +215,38 @@ TEST(EventLog, HeadersOfMemoryInBytes) {
             std::string::npos);
 }
 
+TEST(EventLog, HeadersWhereNothingIsKept) {
+  const auto cases = test::small_cases();
+  const auto nothing =
+      std::find_if(cases.begin(), cases.end(), [](const LogCase& c) { return c.name == "nothing"; });
+  ASSERT_NE(nothing, cases.end());
+  const auto log = test::read_log(test::log_of_run(test::random_trace(5), *nothing, Stepping::kFast));
+  EXPECT_EQ(log.header.table_form, event_log::TableForm::kNothing);
+  EXPECT_EQ(log.header.quanta * log.header.odd_quantum_bytes, 900 * 7);
+  EXPECT_TRUE(log.header.rows.empty());
+  for (const auto& record : log.records) {
+    EXPECT_FALSE(std::holds_alternative<event_log::Grant>(record.fact));
+    if (record.claims.has_totals) {
+      EXPECT_EQ(record.claims.totals, (event_log::Totals{0, 0, 0, 0, 0, 0, 0, 0, 0, 6300}));
+    }
+  }
+  const auto error_with = [&](auto change) {
+    auto changed = log;
+    change(changed.header);
+    return error_of(test::write_log(changed));
+  };
+  using event_log::Header;
+  EXPECT_EQ(error_with([](Header&) {}), "");
+  EXPECT_EQ(error_with([](Header& h) { ++h.capacity_bytes; }),
+            "a.kve: byte 8: quanta: expected quanta that are the whole pool where nothing is kept");
+  EXPECT_NE(error_with([](Header& h) {
+              h.rows = {{7, 1}};
+            }).find("rows: expected 0 to 0, found 1"),
+            std::string::npos);
+  EXPECT_NE(error_with([](Header& h) { h.returns_quanta = true; }).find("table_form: expected quanta of 1"),
+            std::string::npos);
+}
+
 TEST(EventLog, AFrameThatPromisesMoreThanAFrameMayHaveIsRefused) {
   std::string bytes = small_log().substr(0, 8);
   bytes += "EVTS";

@@ -72,6 +72,43 @@ TEST(Replay, BytesAreEqualOnTheMicroTrace) {
   }
 }
 
+TEST(Replay, WhereNothingIsKeptNothingIsGrantedDroppedOrRefused) {
+  const auto cases = test::small_cases();
+  const auto nothing =
+      std::find_if(cases.begin(), cases.end(), [](const LogCase& c) { return c.name == "nothing"; });
+  ASSERT_NE(nothing, cases.end());
+  const auto log = test::read_log(test::log_of_run(test::random_trace(3), *nothing, Stepping::kFast));
+  const auto problem_with = [&](auto change) {
+    for (std::size_t i = 0; i < log.records.size(); ++i) {
+      auto changed = log;
+      if (change(changed.records, i)) return replay(changed).first_problem;
+    }
+    return std::string("no place for it");
+  };
+  using Records = std::vector<event_log::Record>;
+  EXPECT_NE(problem_with([](Records& records, std::size_t i) {
+              const auto* chunk = std::get_if<event_log::Chunk>(&records[i].fact);
+              if (chunk == nullptr) return false;
+              const event_log::Grant grant{chunk->request, 0, 1, {}, 0};
+              records.insert(records.begin() + static_cast<std::ptrdiff_t>(i), {grant, {}});
+              return true;
+            }).find("is granted memory where nothing is kept"),
+            std::string::npos);
+  EXPECT_NE(problem_with([](Records& records, std::size_t i) {
+              auto* end = std::get_if<event_log::PassEnd>(&records[i].fact);
+              return end != nullptr && (end->refused = true);
+            }).find("an allocation was refused where nothing is kept"),
+            std::string::npos);
+  EXPECT_NE(problem_with([](Records& records, std::size_t i) {
+              const auto* token = std::get_if<event_log::FirstToken>(&records[i].fact);
+              if (token == nullptr) return false;
+              const event_log::Drop drop{token->request, 0, 1, 0, 0};
+              records.insert(records.begin() + static_cast<std::ptrdiff_t>(i) + 1, {drop, {}});
+              return true;
+            }).find("drops cells where nothing is kept"),
+            std::string::npos);
+}
+
 TEST(Replay, EveryStateIsMet) {
   // A state that no replay ever holds would be compared as 0 with 0.
   std::map<std::string, std::int64_t> peaks;

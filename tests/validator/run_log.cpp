@@ -24,7 +24,8 @@ namespace {
 class UnitSteps final : public core::LatencyModel {
  public:
   [[nodiscard]] Ticks step(const core::StepLoad& /*load*/) const override { return Ticks{1}; }
-  [[nodiscard]] core::StepSeries decode_series(const core::StepLoad& /*load*/, std::int64_t /*growth*/,
+  [[nodiscard]] core::StepSeries decode_series(const core::StepLoad& /*load*/,
+                                               const core::LoadGrowth& /*growth*/,
                                                std::int64_t max_steps) const override {
     return {Ticks{1}, Ticks{0}, max_steps};
   }
@@ -36,9 +37,9 @@ class LinearSteps final : public core::LatencyModel {
   [[nodiscard]] Ticks step(const core::StepLoad& load) const override {
     return Ticks{5'000'000 + 300'000 * load.tokens + 7'001 * load.context_tokens};
   }
-  [[nodiscard]] core::StepSeries decode_series(const core::StepLoad& load, std::int64_t growth,
+  [[nodiscard]] core::StepSeries decode_series(const core::StepLoad& load, const core::LoadGrowth& growth,
                                                std::int64_t max_steps) const override {
-    return {step(load), Ticks{7'001 * growth}, max_steps};
+    return {step(load), Ticks{300'000 * growth.tokens + 7'001 * growth.context_tokens}, max_steps};
   }
 };
 
@@ -48,12 +49,13 @@ class BentSteps final : public core::LatencyModel {
   [[nodiscard]] Ticks step(const core::StepLoad& load) const override {
     return Ticks{5'000'000 + 300'000 * load.tokens + 70'001 * (load.context_tokens / 100)};
   }
-  [[nodiscard]] core::StepSeries decode_series(const core::StepLoad& load, std::int64_t growth,
+  [[nodiscard]] core::StepSeries decode_series(const core::StepLoad& load, const core::LoadGrowth& growth,
                                                std::int64_t max_steps) const override {
     core::StepSeries series{step(load), Ticks{0}, 1};
     core::StepLoad next = load;
     for (; series.steps < std::min<std::int64_t>(max_steps, 5); ++series.steps) {
-      next.context_tokens += growth;
+      next.tokens += growth.tokens;
+      next.context_tokens += growth.context_tokens;
       const Ticks expected = series.steps == 1 ? step(next) : series.duration(series.steps);
       if (step(next) != expected) break;
       if (series.steps == 1) series.growth = expected - series.first;
@@ -373,6 +375,12 @@ std::vector<LogCase> small_cases() {
        .pool_tokens = 900,
        .scheduler = small,
        .courses = core::Placement::kHoles},
+      {.name = "nothing", .allocator = "no-cache", .pool_tokens = 900, .token_bytes = 7, .scheduler = small},
+      {.name = "nothing_bent",
+       .allocator = "no-cache",
+       .pool_tokens = 1,
+       .scheduler = threshold,
+       .bent_latency = true},
       {.name = "pages",
        .allocator = "vmm:page_kib=64,overlap=false,map_us=0.05,unmap_us=0.01",
        .pool_tokens = 1000,

@@ -27,6 +27,7 @@ ByteArena::ByteArena(const log::Header& header, Backend& backend, const Requests
 }
 
 std::int64_t ByteArena::cells_of(const log::Header& header) {
+  if (header.table_form == log::TableForm::kNothing) return 1;
   if (header.table_form == log::TableForm::kTensors)
     return std::max<std::int64_t>(header.quanta * header.odd_quantum_bytes / header.token_bytes, 1);
   const Wide cells = Wide{header.quanta} * (header.page_bytes / cell_bytes_of(header));
@@ -160,6 +161,7 @@ std::size_t ByteArena::next_row(const Table& table) const {
 }
 
 Result<std::string> ByteArena::grant(const Request& r, const log::Grant& g) {
+  if (nothing()) return std::string("is granted memory where nothing is kept");
   Table& table = tables_[r.id];
   if (g.first_block != table.quanta)
     return "is granted quantum " + std::to_string(g.first_block) + " of its table but has " +
@@ -268,6 +270,7 @@ void ByteArena::poison(const Pieces& pieces) {
 }
 
 std::int64_t ByteArena::tokens_held(RequestId request) const {
+  if (nothing()) return INT64_MAX;
   const auto found = tables_.find(request);
   if (found == tables_.end()) return 0;
   if (!pages()) return found->second.tensor_tokens;
@@ -295,6 +298,10 @@ void ByteArena::write(const Request& r, std::int64_t from, std::int64_t to) {
 }
 
 Status ByteArena::progress(const std::vector<Arena::Progress>& all, const std::function<void()>& f) {
+  if (nothing()) {
+    f();
+    return Done{};
+  }
   Pieces pieces;
   for (const Arena::Progress& p : all) {
     const bool apart = pages() || p.drop_to <= p.from || p.drop_from >= p.to || p.drop_from >= p.drop_to;

@@ -7,6 +7,8 @@
 // Tensors: a cell stands for a token's place in all tensors together. Places come from the low end of what is free, in
 // as many pieces as it takes: where the simulator put its blocks is checked as claims are, not replayed. By how much
 // blocks are longer than their tensors is told by the facts.
+//
+// Nothing: one cell, which nobody may have. Tokens need no room.
 #pragma once
 
 #include <cstdint>
@@ -73,6 +75,7 @@ class ByteArena {
   };
 
   [[nodiscard]] bool pages() const { return header_.table_form == event_log::TableForm::kPages; }
+  [[nodiscard]] bool nothing() const { return header_.table_form == event_log::TableForm::kNothing; }
   [[nodiscard]] std::int64_t copies(std::size_t row) const { return header_.rows[row].quanta; }
   [[nodiscard]] std::int64_t cells_per_token(std::size_t row) const {
     return header_.rows[row].bytes / cell_;

@@ -274,6 +274,8 @@ Status Replay::Impl::on(const log::Chunk& f) {
 Status Replay::Impl::on(const log::PassEnd& f) {
   if (phase_ != Phase::kPass) return contradict("a pass ends that did not begin");
   if (preempted_ > 0 && !f.refused) return contradict("somebody was preempted although nothing was refused");
+  if (f.refused && header_.table_form == log::TableForm::kNothing)
+    return contradict("an allocation was refused where nothing is kept");
   if (f.refused && preempted_ == 0 && waiting_ == 0)
     return contradict("an allocation was refused, but nobody was preempted and nobody waits");
   if (running_.empty() && preempted_ == 0) return contradict("a pass leaves nobody running");

@@ -178,6 +178,8 @@ log::Drop Replay::Impl::blocks_to_let_go(const Request& r) const {
 
 Status Replay::Impl::on(const log::Drop& f) {
   Request* const r = running(f.request);
+  if (header_.table_form == log::TableForm::kNothing)
+    return contradict(f.request, "drops cells where nothing is kept");
   if (r == nullptr || follows_courses() || !in_ending_order(*r) || r->ends || r->owes_first_token)
     return contradict(f.request, "drops out of turn");
   if (!r->sliding) {

@@ -169,6 +169,10 @@ Status check_rows(const Header& header) {
                "expected quanta of 1 token that come back as a whole, without prefix cache or courses, where "
                "memory is taken in bytes")
         .at_field("table_form");
+  if (header.table_form == TableForm::kNothing) {
+    if (Wide{header.quanta} * header.odd_quantum_bytes == header.capacity_bytes) return Done{};
+    return bad_input("expected quanta that are the whole pool where nothing is kept").at_field("quanta");
+  }
   Wide bytes = 0;
   const std::int64_t tensors =
       header.table_form == TableForm::kPages ? header.odd_quantum_bytes / header.page_bytes : 1;
@@ -209,13 +213,14 @@ Result<Header> decode_header(const pb::EventLogHeader& m) {
   header.range_placement = static_cast<RangePlacement>(
       ranges.in(m.range_placement(), 0, static_cast<int>(RangePlacement::kBuddy), "range_placement"));
   header.table_form = static_cast<TableForm>(
-      ranges.in(m.table_form(), 0, static_cast<int>(TableForm::kTensors), "table_form"));
+      ranges.in(m.table_form(), 0, static_cast<int>(TableForm::kNothing), "table_form"));
   const bool odd = header.table_form != TableForm::kTokens;
+  const bool rows = odd && header.table_form != TableForm::kNothing;
   const bool pages = header.table_form == TableForm::kPages;
   header.odd_quantum_bytes =
       ranges.in(m.odd_quantum_bytes(), odd ? 1 : 0, odd ? kMostBytes : 0, "odd_quantum_bytes");
   header.page_bytes = ranges.in(m.page_bytes(), pages ? 1 : 0, pages ? kMostBytes : 0, "page_bytes");
-  ranges.in(m.rows_size(), odd ? 1 : 0, odd ? kMostRows : 0, "rows");
+  ranges.in(m.rows_size(), rows ? 1 : 0, rows ? kMostRows : 0, "rows");
   for (const pb::TokenRow& row : m.rows())
     header.rows.push_back({ranges.in(row.bytes(), 1, kMostRowBytes, "rows.bytes"),
                            ranges.in(row.quanta(), 1, kMostRows, "rows.quanta")});

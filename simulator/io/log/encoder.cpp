@@ -145,6 +145,22 @@ struct Encoder::State {
   }
 };
 
+namespace {
+
+/// The first that has it.
+std::uint32_t version_of(TableForm form) {
+  switch (form) {
+    case TableForm::kTokens:
+      return 1;
+    case TableForm::kNothing:
+      return 3;
+    default:
+      return 2;
+  }
+}
+
+}  // namespace
+
 Encoder::Encoder(Sink sink) : state_(std::make_unique<State>()) {
   state_->sink = std::move(sink);
 }
@@ -152,7 +168,7 @@ Encoder::~Encoder() = default;
 
 Status Encoder::begin(const Header& header) {
   pb::EventLogHeader m;
-  m.set_version(header.table_form == TableForm::kTokens ? 1 : kVersion);
+  m.set_version(version_of(header.table_form));
   m.set_writer(header.writer);
   m.set_quantum_tokens(header.quantum_tokens);
   m.set_token_bytes(header.token_bytes);

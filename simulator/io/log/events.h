@@ -15,7 +15,7 @@
 
 namespace kvplan::event_log {
 
-inline constexpr std::uint32_t kVersion = 2;
+inline constexpr std::uint32_t kVersion = 3;
 inline constexpr std::size_t kStates = 10;
 /// metadata, live, reserved, hole, tail, padding, internal, cached, stranded, free.
 using Totals = std::array<std::int64_t, kStates>;
@@ -35,7 +35,7 @@ inline constexpr std::int64_t kMostListed = 1 << 15;
 enum class RangePlacement : std::uint8_t { kFirstFit, kBestFit, kNextFit, kBuddy };
 
 /// What the memory of a request is made of; FORMAT.md, "Memory in bytes".
-enum class TableForm : std::uint8_t { kTokens, kPages, kTensors };
+enum class TableForm : std::uint8_t { kTokens, kPages, kTensors, kNothing };
 
 struct TokenRow {
   std::int64_t bytes{1};

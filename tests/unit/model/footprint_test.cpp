@@ -69,6 +69,8 @@ TEST(KvBytes, WorkedExamplesByHead) {
     EXPECT_EQ(shape.unshared_token_bytes(), std::nullopt) << w.model;
   }
   EXPECT_EQ(16 * token_bytes_of("llama-2-7b"), 8 * kMiB);
+  EXPECT_EQ(of("llama-2-7b", 4096).cluster_bytes, 2 * kMiB * 1024) << "2.000 GiB";
+  EXPECT_EQ(of("llama-2-7b", 8192).cluster_bytes, 4 * kMiB * 1024) << "4.000 GiB";
   EXPECT_EQ(16 * token_bytes_of("qwen2.5-7b"), 896 * kKiB);
   EXPECT_EQ(2 * 16 * token_bytes_of("opt-13b"), 25 * kMiB);
   EXPECT_EQ(12 * 1024 * kMiB / token_bytes_of("opt-13b"), 15728) << "slots of 12 GiB";
