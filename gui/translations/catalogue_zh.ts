@@ -644,6 +644,14 @@
         <translation>第 i 个到达的请求交给第 i mod N 个副本。</translation>
     </message>
     <message>
+        <source>Durations of whole steps as they were measured, linear between them.</source>
+        <translation>按实测的整步时长计，测点之间线性插值。</translation>
+    </message>
+    <message>
+        <source>Calibration (JSON) with a table of whole steps (kvplan calibration info FILE shows it)</source>
+        <translation>含整步时长表的标定文件（JSON；kvplan calibration info FILE 可查看）</translation>
+    </message>
+    <message>
         <source>The longer of computing and reading at a share of the device&apos;s peaks, plus an overhead.</source>
         <translation>按设备峰值的一定比例，取计算与读取中较长者，再加固定开销。</translation>
     </message>

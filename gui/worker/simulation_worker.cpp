@@ -4,6 +4,7 @@
 #include <ctime>
 
 #include "simulator/io/attention_json.h"
+#include "simulator/io/measured_steps.h"
 #include "simulator/io/model_file.h"
 
 namespace kvplan::gui {
@@ -22,6 +23,7 @@ plan::RunOptions run_options(std::int64_t bins, core::RunControl& control) {
   options.control = &control;
   options.open_recording = io::open_attention;
   options.open_model = io::open_model;
+  options.open_steps = io::open_measured_steps;
   return options;
 }
 

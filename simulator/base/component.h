@@ -50,6 +50,7 @@ struct Param {
   double low{0};                                ///< inclusive; for kInteger and kDecimal
   double high{0};                               ///< inclusive
   std::span<const std::string_view> choices{};  ///< for kText
+  bool names_file{false};  ///< for kText: a path, in a scenario file counted from its folder
 };
 
 struct Descriptor {

@@ -11,6 +11,7 @@
 #include "simulator/cli/progress.h"
 #include "simulator/cli/scenario_input.h"
 #include "simulator/io/attention_json.h"
+#include "simulator/io/measured_steps.h"
 #include "simulator/io/model_file.h"
 #include "simulator/plan/compare.h"
 #include "simulator/report/comparison.h"
@@ -70,6 +71,7 @@ Status run(const CompareFlags& flags) {
   if (!flags.html.empty()) options.timeline_bins = kTimelineBins;
   options.open_recording = io::open_attention;
   options.open_model = io::open_model;
+  options.open_steps = io::open_measured_steps;
   options.on_begin = [&](std::int64_t requests) { progress.emplace(control, requests); };
   options.check = [&](const plan::Scenario& scenario) {
     return check_apart(files_of(scenario), output_paths);

@@ -11,6 +11,7 @@
 #include "simulator/cli/progress.h"
 #include "simulator/cli/scenario_input.h"
 #include "simulator/io/attention_json.h"
+#include "simulator/io/measured_steps.h"
 #include "simulator/io/model_file.h"
 #include "simulator/io/report_file.h"
 #include "simulator/plan/report.h"
@@ -69,6 +70,7 @@ Status run(const RunFlags& flags) {
   options.control = &control;
   options.open_recording = io::open_attention;
   options.open_model = io::open_model;
+  options.open_steps = io::open_measured_steps;
   EventLogOutput events(flags.events);
   if (!flags.events.empty()) events.attach(scenario, trace, options);
   const auto run_it = [&] {

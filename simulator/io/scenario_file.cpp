@@ -44,10 +44,40 @@ std::string to_folder(const std::string& text, const fs::path& folder) {
   return (here / file).lexically_normal().lexically_relative((here / folder).lexically_normal()).string();
 }
 
+/// The text of a component with the values of parameters that name files moved. What is no component of the family
+/// stays as it is, for `resolve` to refuse.
+std::string moved_component(std::string_view family, const std::string& text, const fs::path& folder,
+                            std::string (*move)(const std::string&, const fs::path&)) {
+  const std::size_t colon = std::min(text.find(':'), text.size());
+  const Catalogue catalogue = plan::family_descriptors(family);
+  const auto component = std::find_if(catalogue.begin(), catalogue.end(), [&](const Descriptor* d) {
+    return d->name == std::string_view(text).substr(0, colon);
+  });
+  if (component == catalogue.end()) return text;
+  std::string out = text.substr(0, colon);
+  for (std::size_t begin = colon; begin < text.size();) {
+    const std::size_t end = std::min(text.find(',', begin + 1), text.size());
+    const std::string part = text.substr(begin, end - begin);  // the colon or comma before it included
+    const std::size_t value = std::min(part.find('='), part.size() - 1) + 1;
+    const auto& params = (*component)->params;
+    const bool file = std::any_of(params.begin(), params.end(), [&](const Param& p) {
+      return p.names_file && part.substr(1, value - std::min<std::size_t>(value, 2)) == p.name;
+    });
+    out += file ? part.substr(0, value) + move(part.substr(value), folder) : part;
+    begin = end;
+  }
+  return out;
+}
+
 /// The text of a path with every name of a file in it moved.
 std::string moved(std::string_view path, const std::string& text, const fs::path& folder,
                   std::string (*move)(const std::string&, const fs::path&)) {
   const Names what = names(path, text);
+  const auto fields = plan::scenario_fields();
+  const auto field =
+      std::find_if(fields.begin(), fields.end(), [&](const auto& f) { return f.path == path; });
+  if (field != fields.end() && field->kind == plan::FieldKind::kComponent)
+    return moved_component(field->family, text, folder, move);
   if (what == Names::kNothing) return text;
   if (what == Names::kFile) {
     std::string out = move(text, folder);

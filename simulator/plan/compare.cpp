@@ -83,6 +83,7 @@ RunOptions run_options(const Job& job, const CompareOptions& options) {
   run.control = options.control;
   run.open_recording = options.open_recording;
   run.open_model = options.open_model;
+  run.open_steps = options.open_steps;
   return run;
 }
 

@@ -190,6 +190,26 @@ void share_out(Setup& setup) {
     if (waits(request)) setup.shares.at(static_cast<std::size_t>(replica(request))).push_back(request);
 }
 
+Result<std::unique_ptr<core::LatencyModel>> make_latency(const Scenario& scenario, const TokenPlan& tokens,
+                                                         const RunOptions& options,
+                                                         std::vector<std::string>& assumptions) {
+  policies::LatencyRequest request{.model = tokens.model,
+                                   .tensor_ranks = scenario.deployment.tensor_ranks,
+                                   .stages = scenario.deployment.stages,
+                                   .token_bytes = tokens.placed.step_token_bytes,
+                                   .weight_bits = scenario.deployment.bits_of(tokens.model)};
+  std::optional<MeasuredSteps> measured;
+  if (scenario.latency.name() == "calibrated" && options.open_steps) {
+    KVPLAN_TRY(measured, options.open_steps(scenario.latency.text("file"), tokens.model.name));
+    request.measured = &measured->table;
+    for (std::string& sentence : measured->assumptions) assumptions.push_back(std::move(sentence));
+    if (const std::int64_t ranks = request.tensor_ranks * request.stages; ranks > 1)
+      assumptions.push_back("The measured step times are taken to be those of " + std::to_string(ranks) +
+                            " ranks together.");
+  }
+  return policies::latency_entry(scenario.latency).make(scenario.latency, request);
+}
+
 Result<Setup> prepare(const Scenario& scenario, const traces::Trace& trace, const RunOptions& options,
                       RunResult& result) {
   if (trace.size() > INT32_MAX) return bad_input("expected at most 2^31 requests").at_field("workload.trace");
@@ -207,13 +227,7 @@ Result<Setup> prepare(const Scenario& scenario, const traces::Trace& trace, cons
         "was preempted, in its own blocks.");
   KVPLAN_TRY(setup.workload, build_workload(trace, scenario.rate_scale, scenario.limit));
   if (!scenario.finds_prefixes()) setup.workload.prefix = nullptr;
-  KVPLAN_TRY(setup.latency,
-             policies::latency_entry(scenario.latency)
-                 .make(scenario.latency, {.model = setup.tokens.model,
-                                          .tensor_ranks = scenario.deployment.tensor_ranks,
-                                          .stages = scenario.deployment.stages,
-                                          .token_bytes = setup.tokens.placed.step_token_bytes,
-                                          .weight_bits = scenario.deployment.bits_of(setup.tokens.model)}));
+  KVPLAN_TRY(setup.latency, make_latency(scenario, setup.tokens, options, result.assumptions));
   KVPLAN_TRY(const LoopCounts loops, close_loops(trace, policies::session_rule(scenario.sessions),
                                                  scenario.rate_scale, setup.workload));
   for (std::string& sentence : describe(loops)) result.assumptions.push_back(std::move(sentence));

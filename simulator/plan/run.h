@@ -15,6 +15,7 @@
 #include "simulator/observe/timeline.h"
 #include "simulator/plan/scenario.h"
 #include "simulator/plan/token_plan.h"
+#include "simulator/policies/step_table.h"
 
 namespace kvplan::plan {
 
@@ -92,6 +93,14 @@ struct RunResult {
   std::vector<std::int32_t> input, output;
 };
 
+/// Durations of whole steps as they were measured.
+struct MeasuredSteps {
+  policies::StepTable table;
+  std::vector<std::string> assumptions;  ///< whole sentences: by whom, when, what was measured
+};
+/// Reads the steps of a model from a calibration by its path; called from any thread.
+using StepsOpener = std::function<Result<MeasuredSteps>(const std::string& path, std::string_view model)>;
+
 struct RunOptions {
   bool step_by_step{false};
   std::int64_t timeline_bins{0};  ///< of each replica, at most 2^22 over all of them; 0: no timeline
@@ -103,6 +112,8 @@ struct RunOptions {
   RecordingOpener open_recording;
   /// Reads the config that `model` names; needed where it is a path.
   ModelOpener open_model;
+  /// Reads the calibration that `latency` names; needed where it names one.
+  StepsOpener open_steps;
   /// One more observer for a replica (an event log), asked for before it runs; the caller owns it and keeps
   /// it until the run has ended. It may ask the ledger for its totals at any event. May be empty.
   std::function<Result<core::Observer*>(std::int64_t replica, const core::Workload&, const observe::Ledger&,

@@ -5,6 +5,7 @@
 // One line per member, sorted by name.
 #define KVPLAN_LATENCIES(MEMBER) \
   MEMBER(kAffineLatency)         \
+  MEMBER(kCalibratedLatency)     \
   MEMBER(kRooflineLatency)
 
 namespace kvplan::policies {

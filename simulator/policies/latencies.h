@@ -9,6 +9,7 @@
 #include "simulator/base/component.h"
 #include "simulator/core/latency.h"
 #include "simulator/model/model_shape.h"
+#include "simulator/policies/step_table.h"
 
 namespace kvplan::policies {
 
@@ -18,6 +19,7 @@ struct LatencyRequest {
   std::int64_t tensor_ranks{1}, stages{1};
   std::int64_t token_bytes{0};  ///< keys and values of a token, on one rank of each stage together
   std::int64_t weight_bits{16};
+  const StepTable* measured{nullptr};  ///< of the file that the choice names, where it names one
 
   /// On one rank, in the model's own elements.
   static LatencyRequest one_rank(const model::ModelShape& model) {

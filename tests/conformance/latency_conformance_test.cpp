@@ -9,11 +9,32 @@
 namespace kvplan {
 namespace {
 
+/// Measured steps of a few sequences, prompts and contexts; durations that grow with them, with noise or without.
+policies::StepTable drawn_steps(Random& random) {
+  std::vector<policies::MeasuredStep> steps;
+  const bool noise = random.chance(1, 3);
+  for (std::int64_t row = random.between(1, 4); row > 0; --row) {
+    const std::int64_t sequences = random.between(1, 300);
+    for (std::int64_t curve = random.between(1, 3); curve > 0; --curve) {
+      const std::int64_t prompt = random.chance(1, 2) ? 0 : random.between(0, 4000);
+      for (std::int64_t knot = random.between(1, 6); knot > 0; --knot) {
+        const std::int64_t context = random.between(0, random.chance(1, 2) ? 1'000'000 : 1000);
+        const std::int64_t ticks =
+            1'000'000 + 37 * sequences + 1001 * prompt + 51 * context / (random.chance(1, 2) ? 1 : 7);
+        steps.push_back({sequences, sequences + prompt, context,
+                         Ticks{noise ? static_cast<std::int64_t>(random.below(5'000'000)) : ticks}});
+      }
+    }
+  }
+  return policies::StepTable::make(std::move(steps)).value();
+}
+
 /// Parameters at their defaults, at their least, and drawn between.
 std::string drawn(const Descriptor& descriptor, Random& random) {
   std::string text(descriptor.name);
   char separator = ':';
   for (const Param& param : descriptor.params) {
+    if (param.names_file) text += separator + std::string(param.name) + "=x";
     if (param.kind != ParamKind::kDecimal || random.chance(1, 3)) continue;
     const double fallback = std::stod(std::string(param.fallback));
     const double value = random.chance(1, 5)
@@ -34,8 +55,11 @@ TEST(LatencyConformance, SeriesGiveEachStepItsOwnDuration) {
       const std::string text = drawn(entry->descriptor, random);
       SCOPED_TRACE(text + " seed " + std::to_string(seed));
       const Choice choice = parse_component(text, "latency", policies::latency_descriptors()).value();
-      const auto made = entry->make(
-          choice, policies::LatencyRequest::one_rank(model::models()[random.below(model::models().size())]));
+      const policies::StepTable measured = drawn_steps(random);
+      policies::LatencyRequest request =
+          policies::LatencyRequest::one_rank(model::models()[random.below(model::models().size())]);
+      request.measured = &measured;
+      const auto made = entry->make(choice, request);
       if (!made.ok()) continue;  // coefficients beyond ticks: an error, not a series
       const core::LatencyModel& latency = *made.value();
       core::StepLoad load;

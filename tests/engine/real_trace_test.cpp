@@ -25,12 +25,26 @@ std::string shared_trace(const std::string& name) {
   if (variable##_path.empty()) GTEST_SKIP() << "no shared trace " << (name); \
   const traces::Trace variable = traces::open_trace(variable##_path).value()
 
+/// Steps of a device that was never there: 4 to 64 sequences, 1 to 2049 prompt tokens, contexts up to 40,000.
+Result<plan::MeasuredSteps> made_up_steps(const std::string& /*path*/, std::string_view /*model*/) {
+  std::vector<policies::MeasuredStep> steps;
+  for (const std::int64_t sequences : {4, 17, 64})
+    for (const std::int64_t prompt : {0, 512, 2048})
+      for (const std::int64_t context : {0, 1000, 7777, 40'000})
+        steps.push_back({sequences, sequences + prompt, context,
+                         ticks_from_ns(9'000'001 + 10'007 * sequences + 60'013 * prompt + 71 * context +
+                                       (context > 5000 ? 11 * context : 0))});
+  KVPLAN_TRY(policies::StepTable table, policies::StepTable::make(std::move(steps)));
+  return plan::MeasuredSteps{std::move(table), {"Made up."}};
+}
+
 std::string everything(const traces::Trace& trace, const std::vector<std::string>& sets, bool step_by_step) {
   std::vector<plan::Setting> settings;
   for (const std::string& text : sets) settings.push_back(plan::parse_setting(text).value());
   plan::RunOptions options;
   options.step_by_step = step_by_step;
   options.timeline_bins = 50;
+  options.open_steps = made_up_steps;
   const auto result = plan::run_scenario(plan::resolve(settings).value(), trace, options);
   if (!result.ok()) return result.error().to_string();
   return plan::report_json(result.value()) + plan::requests_csv(result.value()) +
@@ -58,6 +72,11 @@ TEST(RealTraces, FastEqualsNaiveOnTheAzureHour) {
             "memory.allocator=growing:factor=1.25,step=16,in_place=false,compact=on-refusal",
             "workload.rate_scale=2", "eviction=streaming-llm:sink=4,recent=300"},
            {kLatency, "workload.limit=1000", "memory.pool_tokens=20000", "memory.allocator=no-cache"},
+           {"latency=calibrated:file=-", "workload.limit=3000", "memory.pool_tokens=60000"},
+           {"latency=calibrated:file=-", "workload.limit=1000", "memory.pool_tokens=20000",
+            "eviction=streaming-llm:sink=4,recent=300"},
+           {"latency=calibrated:file=-", "workload.limit=300", "memory.pool_tokens=20000",
+            "memory.allocator=no-cache"},
            {"latency=roofline", "workload.limit=300", "memory.pool_tokens=20000",
             "memory.allocator=no-cache"}}) {
     SCOPED_TRACE(sets[2] + " " + sets[3 < sets.size() ? 3 : 2]);

@@ -105,6 +105,30 @@ inline void draw_turns(std::uint64_t seed, core::Workload& workload) {
   });
 }
 
+/// Sometimes steps that were measured, so few and small that a run goes through them and beyond; now and then falling.
+inline std::unique_ptr<core::LatencyModel> drawn_step_table(std::uint64_t seed) {
+  Random random(seed,
+                "step table");  // its own numbers, so that the rest of a case is what it would be without
+  if (!random.chance(1, 6)) return nullptr;
+  std::vector<policies::MeasuredStep> steps;
+  const bool noise = random.chance(1, 4);
+  for (std::int64_t n = random.between(1, 25); n > 0; --n) {
+    const std::int64_t sequences = random.between(1, 3) * random.between(1, 3);
+    const std::int64_t prompt = random.chance(1, 2) ? 0 : random.between(0, 40);
+    const std::int64_t context = random.between(0, random.chance(1, 2) ? 20 : 400);
+    const std::int64_t ticks = 300 * sequences + 700 * prompt + context * random.between(1, 5);
+    steps.push_back(
+        {sequences, sequences + prompt, context, Ticks{noise ? random.between(0, 20'000) : ticks}});
+  }
+  const policies::StepTable table = policies::StepTable::make(std::move(steps)).value();
+  policies::LatencyRequest request =
+      policies::LatencyRequest::one_rank(*model::find_model("llama-2-7b").value());
+  request.measured = &table;
+  const Choice choice =
+      parse_component("calibrated:file=-", "latency", policies::latency_descriptors()).value();
+  return policies::latency_entry(choice).make(choice, request).value();
+}
+
 /// One range per request: reserved or growing, with sliding or without. Copies are slow enough to tell.
 inline std::string draw_range_allocator(Random& random) {
   constexpr std::array<const char*, 3> kFits{"first", "best", "next"};
@@ -184,6 +208,7 @@ inline std::unique_ptr<RandomCase> draw_case(std::uint64_t seed) {
     c.latency =
         policies::latency_entry(latency).make(latency, policies::LatencyRequest::one_rank(shape)).value();
   }
+  if (auto measured = drawn_step_table(seed)) c.latency = std::move(measured);
   draw_turns(seed, c.workload);
   return result;
 }

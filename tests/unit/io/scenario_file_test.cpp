@@ -197,6 +197,11 @@ TEST(ScenarioBinary, FilesCountFromTheFolderOfTheFile) {
   traces::Input at_its_place = testing::input_of(bytes, "data/s.kvs");
   EXPECT_EQ(scenario_of(read_scenario(at_its_place).value()).text("workload.attention"),
             recorded.text("workload.attention"));
+  const plan::Scenario measured = scenario_of({{"latency", "calibrated:file=data/c.json", {}, 0}});
+  const std::string with_latency = testing::scenario_bytes(measured, "data/s.kvs");
+  EXPECT_EQ(scenario_of(settings_in(with_latency)).text("latency"), "calibrated:file=c.json");
+  traces::Input beside = testing::input_of(with_latency, "other/s.kvs");
+  EXPECT_EQ(scenario_of(read_scenario(beside).value()).text("latency"), "calibrated:file=other/c.json");
   const plan::Scenario absolute = scenario_of({{"workload.trace", "/data/t.kvt", {}, 0}});
   EXPECT_EQ(settings_in(testing::scenario_bytes(absolute, "x/y.kvs")).front().text, "/data/t.kvt");
 }

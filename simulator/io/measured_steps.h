@@ -1,0 +1,19 @@
+// What a calibration says of whole steps (its table `step`), for the latency model `calibrated`.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "simulator/io/calibration.h"
+#include "simulator/plan/run.h"
+
+namespace kvplan::io {
+
+/// The steps of `model`, where the table has a column of that name, else all of them; medians rounded once to ticks,
+/// halves up. Errors: no such table, no steps of the model, a step that cannot be; they carry `file`.
+Result<plan::MeasuredSteps> measured_steps(const Calibration& calibration, std::string_view model,
+                                           const std::string& file);
+/// The same of a file.
+Result<plan::MeasuredSteps> open_measured_steps(const std::string& path, std::string_view model);
+
+}  // namespace kvplan::io
