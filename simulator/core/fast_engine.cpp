@@ -22,9 +22,8 @@
 // block behind their windows, wait in a heap of their own, by step and then admission. A pass whose placing costs
 // time, or begins copies, is like no other: its step is told alone.
 //
-// With courses (course.h) what a request needs and keeps is looked up, not derived: its blocks come and go as the
-// course says. Such requests are visited once per pass, in admission order; a run ends with the shortest of their runs
-// of alike steps.
+// With courses (course.h) what a request needs and keeps is looked up, not derived: its blocks come and go as it says.
+// Such requests are visited once per pass, in admission order; a run ends with the shortest of their runs.
 #include <algorithm>
 #include <deque>
 #include <vector>
@@ -234,8 +233,8 @@ class FastEngine final : public BlockListener {
     first_victim_rank_ = rank;
   }
 
-  /// Visits, in admission order, those that need a block now, those whose block fills now (if somebody wants
-  /// to know at once), and the prompts in work. All other decoding requests are scheduled without a visit.
+  /// Visits, in admission order, those that need a block now, those whose block fills now (if somebody wants to
+  /// know at once), and the prompts in work. All other decoding requests are scheduled without a visit.
   void schedule_running() {
     Seat need = kNoSeat;
     Seat fill = kNoSeat;
@@ -434,8 +433,8 @@ class FastEngine final : public BlockListener {
   }
 
   /// Whether the passes that follow do nothing but grant blocks to decoding requests, until a request ends or
-  /// begins to drop cells, an arrival, or a shortage. Nobody may be at the head of the queue who could be
-  /// looked at: what is granted may take the place of content that he would find.
+  /// begins to drop cells, an arrival, or a shortage. Nobody may be at the head of the queue who could be looked
+  /// at: what is granted may take the place of content that he would find.
   [[nodiscard]] bool only_grants_follow() const {
     return stretches_ && grows_ && !costs_ && alike() && following_.empty() && sliding_count_ == 0 &&
            (waiting_.empty() || budget_ == 0 || seats_.running() == run_.scheduler.max_seqs);
