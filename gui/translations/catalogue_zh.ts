@@ -96,6 +96,10 @@
         <translation>达到这么多 MiB 的块不再拆分：不限，或大于 20 的整数</translation>
     </message>
     <message>
+        <source>Blocks from one pool for groups of layers: those with a window give back what it has left behind, as in vLLM V1.</source>
+        <translation>各层分组共用一个块池：带窗口的组归还窗口已滑过的块，与 vLLM V1 相同。</translation>
+    </message>
+    <message>
         <source>Blocks of a fixed number of tokens from one queue, with hash-chained prefix caching as in vLLM V1.</source>
         <translation>从一个队列取用固定 token 数的块，并像 vLLM V1 那样用哈希链做前缀缓存。</translation>
     </message>
@@ -722,6 +726,10 @@
     <message>
         <source>Tokens of one block; a block spans all layers and heads</source>
         <translation>一块的 token 数；一块跨所有层和头</translation>
+    </message>
+    <message>
+        <source>Tokens of one block; a block spans the layers of one group and all their heads</source>
+        <translation>一块的 token 数；一块跨一组层及其全部头</translation>
     </message>
     <message>
         <source>Tokens of one prefix id in the trace&apos;s file, where its format leaves that open</source>

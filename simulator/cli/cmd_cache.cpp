@@ -24,6 +24,7 @@ struct CacheFlags {
 
 /// Larger pools the allocator refuses, with its own limit.
 constexpr std::int64_t kMostBlocks = std::int64_t{1} << 40;
+constexpr std::int64_t kMostWindow = std::int64_t{1} << 31;
 constexpr std::int64_t kMostQuantumMs = 1'000'000'000;
 
 /// What the scenario parameter of the same meaning may be.
@@ -43,11 +44,13 @@ void append_line(std::string& out, const T&... numbers) {
   out += '\n';
 }
 
+/// `seq` and `seqswa` have the same columns.
 Status run_seq(const CacheFlags& flags, const traces::Trace& trace) {
   std::string out =
       "req,input_length,output_length,status,hit_tokens,new_blocks_prefill,new_blocks_decode,evicted_prefill,"
       "evicted_decode,table_len,table_crc32,cached_hashes_after,free_blocks_after\n";
-  KVPLAN_TRY_DO(plan::run_seq_driver(trace, flags.options, [&](const plan::SeqRow& r) {
+  const auto drive = flags.driver == "seqswa" ? plan::run_seqswa_driver : plan::run_seq_driver;
+  KVPLAN_TRY_DO(drive(trace, flags.options, [&](const plan::SeqRow& r) {
     const auto i = static_cast<std::size_t>(r.request);
     out.append(std::to_string(r.request))
         .append(",")
@@ -107,7 +110,7 @@ Status run(CacheFlags& flags) {
   flags.options.prefix_cache = !flags.no_prefix_cache;
   flags.options.stop_asked = interrupted;
   KVPLAN_TRY(const traces::Trace trace, read_trace(flags.trace, flags.import));
-  return flags.driver == "seq" ? run_seq(flags, trace) : run_sched(flags, trace);
+  return flags.driver == "sched" ? run_sched(flags, trace) : run_seq(flags, trace);
 }
 
 }  // namespace
@@ -121,9 +124,13 @@ void add_cache(CLI::App& app, Outcome& outcome) {
   add_import_options(*command, flags->import);
   command->add_option("--engine", flags->engine, "Engine that is followed")
       ->check(CLI::IsMember({"vllm-v1"}));
-  command->add_option("--driver", flags->driver, "seq: one request at a time; sched: the whole scheduler")
+  command
+      ->add_option(
+          "--driver", flags->driver,
+          "seq: one request at a time; seqswa: with a group of layers that sees a window; sched: the "
+          "whole scheduler")
       ->required()
-      ->check(CLI::IsMember({"seq", "sched"}));
+      ->check(CLI::IsMember({"seq", "seqswa", "sched"}));
   const auto add = [&](const char* name, std::int64_t& to, WholeRange range, const char* help) {
     return add_whole_number(*command, name, to, range, help);
   };
@@ -137,6 +144,9 @@ void add_cache(CLI::App& app, Outcome& outcome) {
   command->add_option("--csv", flags->csv, "One line per request: FILE, or - for standard output")
       ->required();
   command->add_option("--step-csv", flags->step_csv, "One line per step (sched)");
+  add("--window", flags->options.window, {1, kMostWindow}, "Tokens that the second group sees (seqswa)");
+  add("--chunk", flags->options.chunk, {1, kMostWindow},
+      "Tokens of a prompt that are placed at once, at most (seqswa)");
   add("--quantum-ms", flags->options.quantum_ms, {1, kMostQuantumMs},
       "Milliseconds of trace time in one step (sched)");
   const auto add_limit = [&](const char* name, std::int64_t& to, const char* param, const char* help) {

@@ -14,6 +14,7 @@
 
 #include "simulator/base/check.h"
 #include "simulator/base/units.h"
+#include "simulator/model/layer_groups.h"
 
 namespace kvplan::core {
 
@@ -42,7 +43,8 @@ struct TokenRow {
 struct MemoryLayout {
   std::int64_t quantum_tokens{
       1};  ///< tokens of the least amount that can be granted or returned (block; 1 slot)
-  std::int64_t token_bytes{1};     ///< bytes of one token's place over all layers and heads
+  std::int64_t token_bytes{
+      1};  ///< bytes of one token's place over all layers and heads; of a group, see groups
   std::int64_t capacity_bytes{0};  ///< KV bytes before rounding to quanta
   std::int64_t quanta{0};          ///< quanta that requests can hold
   bool null_block{false};          ///< the capacity has one more quantum, with id 0, that no request can hold
@@ -60,6 +62,11 @@ struct MemoryLayout {
   std::int64_t odd_quantum_bytes{0};  ///< bytes of a quantum
   std::int64_t page_bytes{0};         ///< kPages: of a page; a quantum is one page of each of so many tensors
   std::vector<TokenRow> rows{};
+  /// Not empty: a block is of one of these groups of layers, all of the same size, and a token has a place in a
+  /// block of each. The entry of logical block b of group g in a table is b * groups.size() + g. A cell is a token's
+  /// place in one layer, cells_per_token how many layers a block has room for. The form is kTokens, returns_quanta
+  /// is true, no token policy is followed, nothing is found by a lookup, and growth_tokens() is below 0.
+  std::vector<model::LayerGroup> groups{};
   /// Cells of one token's place that a token policy tells apart (see course.h); divides token_bytes.
   std::int64_t cells_per_token{1};
   std::int64_t metadata_bytes{0};  ///< of each cell, beside keys and values: the policy's, scales
@@ -125,10 +132,11 @@ class Allocator {
   /// Tokens between two grants to a request that decodes: it needs room when it holds a multiple of this. It
   /// is then granted one quantum, and that succeeds as long as a quantum is free or cached. 0: everything is
   /// reserved at admission, `grow` always succeeds. Below 0: a request needs room when it holds `next_growth`
-  /// tokens, is granted any number of quanta, and may be refused whatever is free. Not for courses.
+  /// tokens, is granted any number of quanta, none too, and may be refused whatever is free. Not for courses.
   [[nodiscard]] virtual std::int64_t growth_tokens() const = 0;
-  /// Where growth_tokens() is below 0: the tokens that the request can hold as it is. Changes by its own `grow`
-  /// only. REQUIRES: admitted.
+  /// Where growth_tokens() is below 0: the tokens that the request can hold as it is; where there are windows, if
+  /// that is less, those with which one of its blocks leaves a window, or it begins to hold as many as a window
+  /// shows. Changes by its own `grow` and `leave_windows` only. REQUIRES: admitted.
   [[nodiscard]] virtual std::int64_t next_growth(RequestId request) const {
     KVPLAN_CHECK(false, request);
     return 0;
@@ -148,6 +156,13 @@ class Allocator {
   /// Makes room for `tokens` in all. REQUIRES: the request is admitted; tokens is what it will hold after
   /// this step.
   [[nodiscard]] virtual bool grow(RequestId request, std::int64_t tokens) = 0;
+  /// Blocks of the request come back that hold nothing which a window still shows, now that `computed` tokens are
+  /// written: group by group, of each the highest first. Their places in the table, in this order; valid until the
+  /// next call. Asked before every `grow` where layout().groups have windows, and done even if that is refused.
+  virtual std::span<const std::int32_t> leave_windows(RequestId request, std::int64_t /*computed*/) {
+    KVPLAN_CHECK(false, request);
+    return {};
+  }
   /// What the latest `admit` or `grow` moved to make room, in the order in which it did; nothing if it made none.
   /// Asked only where the layout costs. Valid until the next call.
   [[nodiscard]] virtual std::span<const RangeMove> moves() const { return {}; }

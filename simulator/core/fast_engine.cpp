@@ -1,33 +1,29 @@
 // The engine without per-request work in every step.
 //
-// Lockstep: in a step every decoding request gains one token, so one counter `step_` stands for all of them:
-// a decoding request holds step_ + offset tokens. Batch size and context sum are kept as aggregates; a
-// request's place in the block cycle is (-offset) mod growth, and the requests of one place form a list in
-// admission order, so a pass visits only those that need a block (or fill one) now. What ends or changes at a
-// known step waits in a heap.
+// Lockstep: in a step every decoding request gains one token, so one counter `step_` stands for all of them: a
+// decoding request holds step_ + offset tokens. Batch size and context sum are kept as aggregates; a request's place
+// in the block cycle is (-offset) mod growth, and the requests of one place form a list in admission order, so a pass
+// visits only those that need a block (or fill one) now. What ends or changes at a known step waits in a heap.
 //
-// Runs: when a pass admitted nothing, preempted nothing and no prompt is in work, the following passes are
-// like it until the first of: a request ends or begins to drop cells, a request needs a block, a drop lets go
-// of a block, a request arrives, the latency model's series bends. All those steps are told at once. Why this
-// is exact: inside a run nothing is freed, granted or made findable, so a head of the queue that was refused
-// stays refused.
+// Runs: when a pass admitted nothing, preempted nothing and no prompt is in work, the following passes are like it
+// until the first of: a request ends or begins to drop cells, a request needs a block, a drop lets go of a block, a
+// request arrives, the latency model's series bends. All those steps are told at once. Why this is exact: inside a run
+// nothing is freed, granted or made findable, so a head of the queue that was refused stays refused.
 //
 // Stretches: where the queue has nobody to admit, a pass that only grants blocks to decoding requests is as
-// predictable as one that grants none. As long as blocks are left such passes are done within the run, and
-// all of it is told at once, if every observer follows that.
+// predictable as one that grants none. As long as blocks are left such passes are done within the run, and all of it
+// is told at once, if every observer follows that.
 //
-// Every decoding request gets its token in every pass, whatever the prompts in work take. Why: a request is
-// admitted while budget is left, so all wishes but the youngest's always fit the budget (only the youngest
-// can have been cut by it; wishes never grow otherwise). The pass checks that, and the youngest takes what is
-// left.
+// Every decoding request gets its token in every pass, whatever the prompts in work take. Why: a request is admitted
+// while budget is left, so all wishes but the youngest's always fit the budget (only the youngest can have been cut by
+// it; wishes never grow otherwise). The pass checks that, and the youngest takes what is left.
 //
-// Where room runs out at no fixed distance (Allocator::next_growth) the passes at which requests need more wait in a
-// heap of their own, by step and then admission. A pass whose placing costs time, or begins copies, is like no other:
-// its step is told alone.
+// Where room runs out at no fixed distance (Allocator::next_growth) the passes at which requests need more, or leave a
+// block behind their windows, wait in a heap of their own, by step and then admission. A pass whose placing costs
+// time, or begins copies, is like no other: its step is told alone.
 //
-// With courses (course.h) what a request needs and keeps is looked up, not derived: its blocks come and go as
-// the course says. Such requests are visited once per pass, in admission order; a run ends with the shortest
-// of their runs of alike steps.
+// With courses (course.h) what a request needs and keeps is looked up, not derived: its blocks come and go as it says.
+// Such requests are visited once per pass, in admission order; a run ends with the shortest of their runs.
 #include <algorithm>
 #include <deque>
 #include <vector>
@@ -40,6 +36,7 @@
 #include "simulator/core/followers.h"
 #include "simulator/core/pass_moves.h"
 #include "simulator/core/seats.h"
+#include "simulator/core/window_sums.h"
 
 namespace kvplan::core {
 namespace {
@@ -156,6 +153,7 @@ class FastEngine final : public BlockListener {
       --decoding_count_;
       context_sum_ -= kept(s, tokens_held(s));
       if (!keeps_) square_sum_ -= square(tokens_held(s));
+      windows_.leave(s, tokens_held(s));
       --(s.sliding ? sliding_count_ : growing_count_);
     } else {
       std::erase(prompts_, seat);
@@ -197,6 +195,7 @@ class FastEngine final : public BlockListener {
   /// victim.
   bool make_room(Seat seat, std::int64_t tokens) {
     const RequestId r = at(seat).request;
+    windows_.leave_blocks(r, tokens_held(at(seat)));
     while (!allocator_.grow(r, tokens)) {
       pass_.refused = true;
       const Seat victim = seats_.youngest();
@@ -234,8 +233,8 @@ class FastEngine final : public BlockListener {
     first_victim_rank_ = rank;
   }
 
-  /// Visits, in admission order, those that need a block now, those whose block fills now (if somebody wants
-  /// to know at once), and the prompts in work. All other decoding requests are scheduled without a visit.
+  /// Visits, in admission order, those that need a block now, those whose block fills now (if somebody wants to
+  /// know at once), and the prompts in work. All other decoding requests are scheduled without a visit.
   void schedule_running() {
     Seat need = kNoSeat;
     Seat fill = kNoSeat;
@@ -293,6 +292,7 @@ class FastEngine final : public BlockListener {
     pass_.sampled += decoding_count_;
     const DecodeSums sums{decoding_count_, growing_count_, context_sum_, square_sum_};
     keeps_ ? add_decoding(pass_, sums) : add_recomputing(pass_, sums);
+    windows_.add_decoding(pass_);
     budget_ -= decoding_count_ + prompt_tokens;
   }
 
@@ -304,6 +304,7 @@ class FastEngine final : public BlockListener {
     const std::int64_t before = allocator_.table_quanta(r);
     if (!make_room(seat, tokens_held(at(seat)) + 1)) return false;
     if (!moves_.copied_latest(r)) tell_grant(r, before);
+    windows_.fill(at(seat), tokens_held(at(seat)));
     expect_growth(seat);
     return true;
   }
@@ -379,6 +380,7 @@ class FastEngine final : public BlockListener {
     pass_.load.tokens += tokens;
     pass_.load.context_tokens += s.computed;
     pass_.load.add_pairs(StepLoad::pairs(s.computed, tokens));
+    windows_.add_chunk(pass_.load, s.computed, tokens);
     if (s.computed + tokens == s.goal) ++pass_.sampled;
     for (Observer* o : run_.observers) o->on_chunk(Chunk{s.request, s.computed, tokens});
   }
@@ -431,8 +433,8 @@ class FastEngine final : public BlockListener {
   }
 
   /// Whether the passes that follow do nothing but grant blocks to decoding requests, until a request ends or
-  /// begins to drop cells, an arrival, or a shortage. Nobody may be at the head of the queue who could be
-  /// looked at: what is granted may take the place of content that he would find.
+  /// begins to drop cells, an arrival, or a shortage. Nobody may be at the head of the queue who could be looked
+  /// at: what is granted may take the place of content that he would find.
   [[nodiscard]] bool only_grants_follow() const {
     return stretches_ && grows_ && !costs_ && alike() && following_.empty() && sliding_count_ == 0 &&
            (waiting_.empty() || budget_ == 0 || seats_.running() == run_.scheduler.max_seqs);
@@ -506,6 +508,7 @@ class FastEngine final : public BlockListener {
     step_ += steps;
     if (!keeps_) square_sum_ += 2 * Wide{context_sum_} * steps + decoding_count_ * square(steps);
     context_sum_ += growing_count_ * steps;
+    windows_.run(steps);
     visits_.clear();
     for (const Seat seat : following_.members()) {
       const SeatState& s = at(seat);
@@ -587,6 +590,7 @@ class FastEngine final : public BlockListener {
     context_sum_ += s.computed;
     if (!keeps_) square_sum_ += square(s.computed);
     phases_.enter(seats_, seat);
+    windows_.fill(s, s.computed);
     if (grows_anywhere_) expect_growth(seat);
     if (!run_.keep.evicts() || s.computed <= run_.keep.sink + run_.keep.recent) expect(seat);
   }
@@ -662,6 +666,7 @@ class FastEngine final : public BlockListener {
   std::int64_t sliding_count_{0};
   std::int64_t context_sum_{0};  // kept tokens of decoding requests
   Wide square_sum_{0};           // their squares, where nothing is kept
+  WindowSums windows_{allocator_, run_.observers};
   DueSteps dues_{seats_};
   DueSteps growths_{seats_};  // before which step they need room
 

@@ -2,12 +2,31 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
 #include <cstdint>
 
 #include "simulator/base/units.h"
 #include "simulator/core/step_series.h"
 
 namespace kvplan::core {
+
+/// A pair that takes any time at all then takes longer than a step may be.
+inline constexpr std::int64_t kMostAttentionPairs = std::int64_t{1} << 62;
+
+/// Different windows of a model's layers that a step's load tells apart.
+inline constexpr std::size_t kMostWindows = 4;
+
+/// Parts of a step's context tokens and attention pairs that layers with a window do not see.
+struct UnseenLoad {
+  std::int64_t context_tokens{0};
+  std::int64_t attention_pairs{0};  ///< cut to kMostAttentionPairs, as all of them are
+
+  void add_pairs(Wide more) {
+    attention_pairs =
+        static_cast<std::int64_t>(std::min(Wide{attention_pairs} + more, Wide{kMostAttentionPairs}));
+  }
+};
 
 /// What one step computes.
 struct StepLoad {
@@ -19,6 +38,9 @@ struct StepLoad {
   /// tokens: query-key pairs of causal attention. In a decode step: context_tokens + requests. What does not fit
   /// is cut to kMostAttentionPairs.
   std::int64_t attention_pairs{0};
+  /// For each different window of the layers, the smallest first (model::windows_of). All zero where memory holds
+  /// tokens that have left a window: then kernels read them too.
+  std::array<UnseenLoad, kMostWindows> unseen{};
 
   /// What is kept of n tokens and computed of them in this step: all pairs of a request.
   static constexpr Wide pairs(Wide kept, Wide computed) {
@@ -26,9 +48,6 @@ struct StepLoad {
   }
   void add_pairs(Wide more);
 };
-
-/// A pair that takes any time at all then takes longer than a step may be.
-inline constexpr std::int64_t kMostAttentionPairs = std::int64_t{1} << 62;
 
 inline void StepLoad::add_pairs(Wide more) {
   attention_pairs =
@@ -41,6 +60,8 @@ struct LoadGrowth {
   std::int64_t context_tokens{0};
   std::int64_t attention_pairs{0};  ///< from the first step to the second
   std::int64_t pairs_growth{0};     ///< by so much more from each step to the next
+  /// Of each window, to both of what it does not show; at most what is added to all.
+  std::array<std::int64_t, kMostWindows> unseen{};
   friend bool operator==(const LoadGrowth&, const LoadGrowth&) = default;
 
   /// Every request reads what was kept: contexts and pairs grow alike.

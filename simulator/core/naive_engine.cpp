@@ -32,7 +32,9 @@ class NaiveEngine final : public BlockListener {
         workload_(*run.workload),
         allocator_(*run.allocator),
         keeps_(run.allocator->layout().form != TableForm::kNothing),
-        states_(static_cast<std::size_t>(workload_.size())) {
+        states_(static_cast<std::size_t>(workload_.size())),
+        windows_(model::windows_of(run.allocator->layout().groups)) {
+    KVPLAN_CHECK(windows_.size() <= kMostWindows, windows_.size());
     for (const RequestId r : run.requests) {
       if (workload_.turns.present())
         state(r).unended = workload_.turns.waits_for[static_cast<std::size_t>(r)];
@@ -131,6 +133,14 @@ class NaiveEngine final : public BlockListener {
     return grown;
   }
 
+  void leave_windows(RequestId r) {
+    if (windows_.empty()) return;
+    const std::int64_t computed = state(r).computed;
+    const auto entries = allocator_.leave_windows(r, computed);
+    if (entries.empty()) return;
+    for (Observer* o : run_.observers) o->on_leave_windows(LeaveWindows{r, computed, entries});
+  }
+
   void end_copies(SimTime end) {
     if (copies_.empty()) return;
     allocator_.end_copies();
@@ -180,6 +190,15 @@ class NaiveEngine final : public BlockListener {
     pass_.load.tokens += work;
     pass_.load.context_tokens += kept;
     pass_.load.add_pairs(StepLoad::pairs(kept, work));
+    for (std::size_t w = 0; w < windows_.size(); ++w) {
+      // A token sees itself and those before it, as many as the window shows.
+      const auto unseen = [&](std::int64_t position) {
+        return std::max<std::int64_t>(position + 1 - windows_[w].window, 0);
+      };
+      pass_.load.unseen[w].context_tokens += unseen(s.computed);
+      for (std::int64_t token = s.computed; token < s.computed + tokens; ++token)
+        pass_.load.unseen[w].add_pairs(unseen(token));
+    }
     if (s.computed + tokens == s.num_tokens) ++pass_.sampled;
     if (decoding) {
       ++pass_.decoding;
@@ -217,6 +236,7 @@ class NaiveEngine final : public BlockListener {
       State& s = state(r);
       if (budget == 0) break;
       const std::int64_t tokens = piece(s.num_tokens - s.computed, budget);
+      leave_windows(r);
       const std::int64_t before = allocator_.table_quanta(r);
       bool placed = true;
       while (!allocator_.grow(r, slots(s, s.computed + tokens))) {
@@ -355,7 +375,8 @@ class NaiveEngine final : public BlockListener {
   Allocator& allocator_;
   bool keeps_;  // false: every step computes everything again
   std::vector<State> states_;
-  std::vector<RequestId> running_;  // in admission order
+  std::vector<model::WindowLayers> windows_;  // of groups of layers
+  std::vector<RequestId> running_;            // in admission order
   std::deque<RequestId> waiting_;
   std::vector<Scheduled> scheduled_;                // of the current step, in scheduling order
   std::set<std::pair<SimTime, RequestId>> coming_;  // arrivals that are known

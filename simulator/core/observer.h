@@ -4,8 +4,9 @@
 // Order of calls, for one replica:
 //   on_arrival*            every arrival up to the moment of the pass (also while steps run; times ascend)
 //   on_pass_begin          the scheduler runs; from here to on_pass_end in the order in which it decides:
-//     on_preempt, on_move, on_admit, on_course, on_grant, on_decode_grants, on_chunk; between them, if some
-//     observer wants publications, on_publish and on_reclaim as blocks become findable and are given up
+//     on_preempt, on_leave_windows, on_move, on_admit, on_course, on_grant, on_decode_grants, on_chunk; between
+//     them, if some observer wants publications, on_publish and on_reclaim as blocks become findable and are
+//     given up
 //   on_pass_end            the settled state of the pass
 //   on_steps               one step, or a run of alike decode steps (see Steps); or on_stretch: such runs with
 //                          the passes between them (see Stretch)
@@ -107,6 +108,14 @@ struct LetGo {
   std::span<const std::int32_t> logical_blocks;
 };
 
+/// Blocks of a request come back because no window shows what is in them, before it is granted what it needs next: even
+/// if that is refused and it is preempted itself. Places in its table: group by group, of each the highest first.
+struct LeaveWindows {
+  RequestId request;
+  std::int64_t written;  ///< tokens it has written
+  std::span<const std::int32_t> entries;
+};
+
 /// The scheduler has decided.
 struct Pass {
   SimTime time;
@@ -158,6 +167,7 @@ class Observer {
   /// The request follows this course until it leaves the running list; valid until then.
   virtual void on_course(RequestId /*request*/, const Course& /*course*/) {}
   virtual void on_move(const Move& /*move*/) {}
+  virtual void on_leave_windows(const LeaveWindows& /*left*/) {}
   virtual void on_grant(const Grant& /*grant*/) {}
   virtual void on_decode_grants(std::span<const DecodeGrant> /*grants*/) {}
   virtual void on_chunk(const Chunk& /*chunk*/) {}

@@ -30,6 +30,8 @@ struct SeatState {
   Seat phase_prev{kNoSeat}, phase_next{kNoSeat};
   bool decoding{false};
   bool sliding{false};  ///< has dropped a cell: loses one with every token
+  std::int32_t windows_full{
+      0};  ///< decoding: of the windows, the smallest first, holds as many tokens as they show
   const Course* course{nullptr};
 };
 

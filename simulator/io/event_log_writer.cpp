@@ -136,6 +136,8 @@ EventLogWriter::EventLogWriter(log::Encoder::Sink sink, const EventLogOptions& o
   if (options.prefix_cache && returns_quanta_) names_.emplace(workload_, options.layout.quantum_tokens);
   std::vector<log::TokenRow> rows;
   for (const core::TokenRow& row : options.layout.rows) rows.push_back({row.bytes, row.quanta});
+  std::vector<log::LayerGroup> groups;
+  for (const model::LayerGroup& group : options.layout.groups) groups.push_back({group.layers, group.window});
   const auto status = encoder_.begin({.writer = options.writer,
                                       .quantum_tokens = options.layout.quantum_tokens,
                                       .token_bytes = options.layout.token_bytes,
@@ -152,6 +154,7 @@ EventLogWriter::EventLogWriter(log::Encoder::Sink sink, const EventLogOptions& o
                                       .odd_quantum_bytes = options.layout.odd_quantum_bytes,
                                       .page_bytes = options.layout.page_bytes,
                                       .rows = rows,
+                                      .groups = groups,
                                       .allocator = options.allocator,
                                       .scenario = options.scenario,
                                       .trace_digest = options.trace_digest});
@@ -281,9 +284,17 @@ void EventLogWriter::on_course(RequestId r, const core::Course& course) {
 }
 
 void EventLogWriter::on_let_go(const core::LetGo& let_go) {
-  for (auto blocks = let_go.logical_blocks; !blocks.empty();) {
+  write_let_go(let_go.request, let_go.logical_blocks);
+}
+
+void EventLogWriter::on_leave_windows(const core::LeaveWindows& left) {
+  write_let_go(left.request, left.entries);
+}
+
+void EventLogWriter::write_let_go(RequestId r, std::span<const std::int32_t> blocks) {
+  while (!blocks.empty()) {
     const auto part = blocks.first(std::min(blocks.size(), static_cast<std::size_t>(log::kMostListed)));
-    write(log::LetGo{let_go.request, {part.begin(), part.end()}});
+    write(log::LetGo{r, {part.begin(), part.end()}});
     blocks = blocks.subspan(part.size());
   }
 }

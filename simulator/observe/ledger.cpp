@@ -44,13 +44,17 @@ Ledger::Ledger(const core::Workload& workload, const core::MemoryLayout& layout,
       own_bytes_(layout.form == core::TableForm::kTokens ? layout.token_bytes : 1) {
   if (layout_.form == core::TableForm::kTensors) tensor_tokens_.resize(at(workload.size()));
   if (keep_.evicts()) sliders_.resize(at(workload.size()));
+  if (!layout_.groups.empty()) {
+    KVPLAN_CHECK(!keep_.evicts());
+    groups_.emplace(workload, layout_);
+  }
   cell(State::kFree) = layout_.quanta * own_quantum();
   check();
 }
 
 StateCounts Ledger::told(const StateCounts& counts) const {
   const bool nothing_beside = layout_.metadata_bytes == 0 || layout_.form == core::TableForm::kNothing;
-  if (courses_ || (nothing_beside && own_bytes_ == layout_.count_bytes())) return counts;
+  if (by_cell() || (nothing_beside && own_bytes_ == layout_.count_bytes())) return counts;
   StateCounts out{};
   for (std::size_t s = 0; s < kStates; ++s) out[s] = counts[s] * own_bytes_;
   out[index(State::kMetadata)] = counts[index(State::kLive)] / token_counts_ * layout_.metadata_bytes;
@@ -59,8 +63,8 @@ StateCounts Ledger::told(const StateCounts& counts) const {
 }
 
 std::int64_t Ledger::own_quantum() const {
-  return courses_ || layout_.form != core::TableForm::kTokens ? layout_.quantum_counts()
-                                                              : layout_.quantum_tokens;
+  return by_cell() || layout_.form != core::TableForm::kTokens ? layout_.quantum_counts()
+                                                               : layout_.quantum_tokens;
 }
 
 StateCounts Ledger::bytes() const {
@@ -74,7 +78,7 @@ void Ledger::check() const {
   const std::int64_t cells = std::apply([](auto... state) { return (state + ...); }, cells_);
   const std::int64_t signs = std::apply([](auto... state) { return (state | ...); }, cells_);
   KVPLAN_CHECK(signs >= 0, *std::min_element(cells_.begin(), cells_.end()));
-  const std::int64_t each = courses_ ? layout_.count_bytes() : own_bytes_;
+  const std::int64_t each = by_cell() ? layout_.count_bytes() : own_bytes_;
   const std::int64_t sum = layout_.padding_bytes() + cells * each;
   KVPLAN_CHECK(sum == layout_.capacity_bytes, sum, layout_.capacity_bytes);
 }
@@ -121,6 +125,10 @@ void Ledger::on_grant(const core::Grant& grant) {
   if (courses_) {
     courses_->grant_prompt(grant.request, grant.first_block, grant.quanta);
     return set_courses();
+  }
+  if (groups_) {
+    groups_->grant(grant.request, grant.quanta);
+    return set_groups();
   }
   if (layout_.form != core::TableForm::kTokens) {
     if (!tensor_tokens_.empty()) tensor_tokens_[at(grant.request)] = grant.tensor_tokens;
@@ -189,6 +197,7 @@ void Ledger::on_copies_end(SimTime /*time*/, std::span<const core::Move> copies,
 // ---- sharing and giving back ----
 
 void Ledger::on_admit(const core::Admission& admission) {
+  if (groups_) return groups_->enter(admission.request);
   if (alone_) {
     cell(State::kLive) += admission.hit_tokens;
     return;
@@ -222,6 +231,10 @@ void Ledger::give_back(const core::Release& release) {
   if (courses_) {
     courses_->leave(r);
     return set_courses();
+  }
+  if (groups_) {
+    groups_->leave(r);
+    return set_groups();
   }
   if (alone_) return give_back_alone(release);
   if (keep_.evicts() && sliders_[at(r)].sliding) {
@@ -304,7 +317,9 @@ void Ledger::on_steps(const core::Steps& steps) {
   const std::int64_t growing = growing_blocks_ * token_counts_;
   LedgerSpan span{steps.pass.time, steps.series, told(cells_), {}, running_, waiting_};
   const std::int64_t last = steps.series.steps - 1;
-  if (!courses_) {
+  if (groups_) {
+    span.growth = counts_of(groups_->run(steps.series.steps));
+  } else if (!courses_) {
     span.growth[index(State::kLive)] = written - growing;
     span.growth[index(State::kReserved)] = -written;
     span.growth[index(State::kHole)] = growing;
@@ -319,6 +334,10 @@ void Ledger::on_steps(const core::Steps& steps) {
   told_until_ = steps.pass.time + Ticks{static_cast<std::int64_t>(steps.series.span(steps.series.steps))};
   steps_in_progress_ = steps.series.steps;
   if (courses_) return;  // they move when the last step ends
+  if (groups_) {
+    evictions_.tokens = groups_->left_tokens();
+    return set_groups();
+  }
 
   cell(State::kLive) += written * steps.series.steps;
   cell(State::kReserved) -= written * steps.series.steps;
@@ -390,8 +409,8 @@ StateCounts Ledger::counts_of(const core::HeldCells& cells) const {
   return counts;
 }
 
-void Ledger::set_courses() {
-  const StateCounts held = counts_of(courses_->held());
+void Ledger::set_held(const core::HeldCells& cells) {
+  const StateCounts held = counts_of(cells);
   for (const State s : {State::kMetadata, State::kLive, State::kReserved, State::kHole, State::kTail,
                         State::kPadding, State::kInternal})
     cell(s) = held[index(s)];
@@ -408,12 +427,22 @@ void Ledger::on_course(RequestId request, const core::Course& course) {
 
 void Ledger::on_chunk(const core::Chunk& chunk) {
   if (courses_) courses_->chunk(chunk.request, chunk.tokens);
+  if (groups_) groups_->chunk(chunk.request, chunk.tokens);
 }
 
 void Ledger::on_let_go(const core::LetGo& let_go) {
   evictions_.blocks_let_go += static_cast<std::int64_t>(let_go.logical_blocks.size());
   courses_->let_go(let_go.request, let_go.written);
   set_courses();
+}
+
+// ---- windows ----
+
+void Ledger::on_leave_windows(const core::LeaveWindows& left) {
+  KVPLAN_CHECK(groups_, left.request);
+  evictions_.blocks_let_go += static_cast<std::int64_t>(left.entries.size());
+  groups_->leave_windows(left.request, left.entries);
+  set_groups();
 }
 
 // ---- dropped cells ----

@@ -7,7 +7,8 @@
 // program. What a new state has to touch: simulator/docs/model.md, "The ledger".
 //
 // It counts in tokens' places or, where a token policy tells cells of a token apart (requests follow
-// courses) and where quanta are not of whole tokens, in bytes: MemoryLayout::count_bytes says which.
+// courses, or layers lie in groups) and where quanta are not of whole tokens, in bytes:
+// MemoryLayout::count_bytes says which.
 //
 // Between two changes it hands its sinks a `LedgerSpan`: a series of steps during which each state changes by
 // a fixed amount per step. Integrals, timelines and peaks are sums over spans.
@@ -22,6 +23,7 @@
 #include "simulator/core/engine.h"
 #include "simulator/core/observer.h"
 #include "simulator/observe/course_account.h"
+#include "simulator/observe/group_account.h"
 
 namespace kvplan::observe {
 
@@ -98,6 +100,7 @@ class Ledger final : public core::Observer {
   void on_preempt(const core::Release& release) override;
   void on_admit(const core::Admission& admission) override;
   void on_course(RequestId request, const core::Course& course) override;
+  void on_leave_windows(const core::LeaveWindows& left) override;
   void on_move(const core::Move& move) override;
   void on_copies_end(SimTime time, std::span<const core::Move> copies, const core::PoolCounts& pool) override;
   void on_grant(const core::Grant& grant) override;
@@ -158,12 +161,17 @@ class Ledger final : public core::Observer {
   void slide_all_but(std::span<const RequestId> finishing);
   void set_pool(const core::PoolCounts& pool);
   [[nodiscard]] StateCounts counts_of(const core::HeldCells& cells) const;
-  /// Counts as sinks are told them. Until requests follow courses, what is counted here is places of tokens; where
+  /// Whether what is counted here is bytes of cells as they are told, in states that an account has.
+  [[nodiscard]] bool by_cell() const { return courses_ || groups_; }
+  /// Counts as sinks are told them. Unless it is by cell, what is counted here is places of tokens; where
   /// something lies beside each token (scales), a live place is told as bytes of two states.
   [[nodiscard]] StateCounts told(const StateCounts& counts) const;
   /// Counts as kept here in a quantum.
   [[nodiscard]] std::int64_t own_quantum() const;
-  void set_courses();
+  void set_courses() { set_held(courses_->held()); }
+  void set_groups() { set_held(groups_->held()); }
+  /// The states 1-7 as an account has them.
+  void set_held(const core::HeldCells& held);
   void check() const;
 
   const core::Workload& workload_;
@@ -183,6 +191,7 @@ class Ledger final : public core::Observer {
   std::vector<std::int64_t> tensor_tokens_;  // by request, where the layout's form is kTensors
   std::vector<std::int32_t> refs_;           // by block: requests that hold it; empty where they are alone
   std::optional<CourseAccount> courses_;     // once a request follows one; then all do
+  std::optional<GroupAccount> groups_;       // where layers lie in groups
   std::int64_t steps_in_progress_{0};
   // Only where the keep rule evicts:
   std::vector<Erosion> erosion_;  // by block; empty where they are alone

@@ -2,6 +2,7 @@
 
 #include <zlib.h>
 
+#include <algorithm>
 #include <array>
 #include <utility>
 #include <vector>
@@ -9,17 +10,25 @@
 #include "simulator/base/check.h"
 #include "simulator/plan/workload_builder.h"
 #include "simulator/policies/allocators.h"
+#include "simulator/policies/grouped_prefixes.h"
 
 namespace kvplan::plan {
 namespace {
 
+constexpr std::int64_t kMostWindow = std::int64_t{1} << 31;
+constexpr std::int64_t kMostGroupedBlocks = std::int64_t{1} << 25;
+
+Status check_block(const core::Workload& workload, const CacheOptions& options) {
+  if (!workload.prefix->present() || workload.prefix->block_tokens % options.block_tokens == 0) return Done{};
+  return bad_input("expected a divisor of the trace's hash block of " +
+                   std::to_string(workload.prefix->block_tokens) + " tokens, found " +
+                   std::to_string(options.block_tokens))
+      .at_field("--block-tokens");
+}
+
 Result<std::unique_ptr<core::Allocator>> make_pool(const core::Workload& workload,
                                                    const CacheOptions& options) {
-  if (workload.prefix->present() && workload.prefix->block_tokens % options.block_tokens != 0)
-    return bad_input("expected a divisor of the trace's hash block of " +
-                     std::to_string(workload.prefix->block_tokens) + " tokens, found " +
-                     std::to_string(options.block_tokens))
-        .at_field("--block-tokens");
+  KVPLAN_TRY_DO(check_block(workload, options));
   KVPLAN_TRY(const Choice choice, make_choice("paged",
                                               std::array{std::pair<std::string, std::string>{
                                                   "block_tokens", std::to_string(options.block_tokens)}},
@@ -128,10 +137,10 @@ class SchedRows final : public core::Observer {
   std::int64_t evicted_{0};
 };
 
-std::uint32_t crc_of(std::span<const BlockId> table) {
-  uLong crc = crc32(0, nullptr, 0);
+/// Of a table, or of several one behind the other: `crc` is that of those before.
+std::uint32_t crc_of(std::span<const BlockId> table, uLong crc = crc32(0, nullptr, 0)) {
   for (const BlockId block : table) {
-    const auto id = static_cast<std::uint32_t>(block);
+    const auto id = static_cast<std::uint32_t>(block == kNoBlock ? 0 : block);
     const std::array<unsigned char, 4> bytes{
         static_cast<unsigned char>(id), static_cast<unsigned char>(id >> 8),
         static_cast<unsigned char>(id >> 16), static_cast<unsigned char>(id >> 24)};
@@ -171,6 +180,38 @@ SeqRow serve_alone(core::Allocator& pool, ReclaimCounter& reclaimed, const core:
   return row;
 }
 
+/// The same with two groups: the definition of `seqswa`.
+SeqRow serve_in_groups(policies::GroupedPrefixes& pool, const core::Workload& workload, RequestId r,
+                       std::int64_t chunk) {
+  SeqRow row{};
+  row.request = r;
+  row.fits = true;
+  const auto length = static_cast<std::int64_t>(workload.input[static_cast<std::size_t>(r)]);
+  row.hit_tokens = pool.lookup(r, length);
+  std::int64_t taken = pool.taken(), reclaimed = pool.reclaimed();
+  std::int64_t tokens = std::min(length, row.hit_tokens + chunk);
+  KVPLAN_CHECK(pool.admit(r, tokens), r);
+  pool.publish(r, tokens);
+  const auto go_on_to = [&](std::int64_t more) {
+    pool.leave_windows(r, tokens);
+    KVPLAN_CHECK(pool.grow(r, more), r, more);
+    pool.publish(r, more);
+    tokens = more;
+  };
+  while (tokens < length) go_on_to(std::min(length, tokens + chunk));
+  row.new_blocks_prefill = pool.taken() - std::exchange(taken, pool.taken());
+  row.evicted_prefill = pool.reclaimed() - std::exchange(reclaimed, pool.reclaimed());
+  while (tokens < workload.final_tokens(r)) go_on_to(tokens + 1);
+  row.new_blocks_decode = pool.taken() - taken;
+  row.evicted_decode = pool.reclaimed() - reclaimed;
+  row.table_len = static_cast<std::int64_t>(pool.table(r, 0).size() + pool.table(r, 1).size());
+  row.table_crc32 = crc_of(pool.table(r, 1), crc_of(pool.table(r, 0)));
+  pool.release(r);
+  row.cached_hashes_after = pool.distinct_names();
+  row.free_blocks_after = pool.free_blocks();
+  return row;
+}
+
 Status check_options(const CacheOptions& options) {
   const auto at_least = [](std::int64_t value, std::int64_t least, const char* field) -> Status {
     if (value >= least) return Done{};
@@ -202,6 +243,35 @@ Status run_seq_driver(const traces::Trace& trace, const CacheOptions& options,
       sink(SeqRow{.request = r});
     } else {
       sink(serve_alone(*pool, reclaimed, workload, r, options.block_tokens));
+    }
+  }
+  return Done{};
+}
+
+Status run_seqswa_driver(const traces::Trace& trace, const CacheOptions& options,
+                         const std::function<void(const SeqRow&)>& sink) {
+  KVPLAN_TRY_DO(check_options(options));
+  if (options.window < 1 || options.window > kMostWindow)
+    return bad_input("expected 1 to 2^31, found " + std::to_string(options.window)).at_field("--window");
+  if (options.chunk < 1 || options.chunk > kMostWindow)
+    return bad_input("expected 1 to 2^31, found " + std::to_string(options.chunk)).at_field("--chunk");
+  if (options.blocks > kMostGroupedBlocks)
+    return bad_input("expected a pool of at most 2^25 blocks, found " + std::to_string(options.blocks))
+        .at_field("--blocks");
+  const core::Workload workload = build_step_workload(trace, options.quantum_ms);
+  KVPLAN_TRY_DO(check_block(workload, options));
+  policies::GroupedPrefixes pool(workload, options.block_tokens, {0, options.window}, options.blocks,
+                                 options.prefix_cache);
+  for (RequestId r = 0; r < workload.size(); ++r) {
+    if (options.stop_asked != nullptr && options.stop_asked()) return interrupted_error();
+    const auto i = static_cast<std::size_t>(r);
+    const std::int64_t all = ceil_div(workload.final_tokens(r), options.block_tokens);
+    const std::int64_t in_window = ceil_div(options.window - 1 + options.chunk, options.block_tokens) + 1;
+    if (workload.input[i] < 1 || workload.output[i] < 1 ||
+        all + std::min(all, in_window) > options.blocks - 1) {
+      sink(SeqRow{.request = r});
+    } else {
+      sink(serve_in_groups(pool, workload, r, options.chunk));
     }
   }
   return Done{};

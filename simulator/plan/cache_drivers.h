@@ -1,7 +1,8 @@
-// Prefix caches without time: the drivers that the recorded behaviour of vLLM V1 is defined by. Each runs the
-// same scheduler and pool that serve `kvplan run`.
-//   seq    one request at a time (vllm v0.15.1 KVCacheManager called directly)
-//   sched  the whole V1 scheduler on an integer clock
+// Prefix caches without time: the drivers that the recorded behaviour of vLLM V1 is defined by. `seq` and `sched` run
+// the same scheduler and pool that serve `kvplan run`.
+//   seq     one request at a time (vllm v0.15.1 KVCacheManager called directly)
+//   seqswa  the same with two groups of layers in one pool, the second with a window (policies/grouped_prefixes.h)
+//   sched   the whole V1 scheduler on an integer clock
 // tests/golden/README.md has their definitions and what was recorded.
 // A driver hands its rows to a sink, so that a caller can time it without writing anything.
 #pragma once
@@ -20,14 +21,17 @@ struct CacheOptions {
   std::int64_t block_tokens{16};
   std::int64_t blocks{0};  ///< the pool, null block included
   bool prefix_cache{true};
-  bool step_by_step{false};  ///< naive engine over the plain models
+  bool step_by_step{false};   ///< naive engine over the plain models; `seqswa` has but one
+  std::int64_t window{4096};  ///< seqswa: tokens that a token of the second group sees, itself included
+  std::int64_t chunk{8192};   ///< seqswa: tokens of a prompt that are placed at once, at most
   std::int64_t quantum_ms{50};
   core::SchedulerParams scheduler;
   bool (*stop_asked)(){nullptr};  ///< ends a run early, with an error of kind kInterrupted
 };
 
-/// One request of driver `seq`. A content is published when its block is full, and evicted when the block is
-/// handed out for another.
+/// One request of driver `seq` or `seqswa`; there blocks are those of both groups, and an entry that is empty counts
+/// in table_len and as id 0. A content is published when its block is full, and evicted when the block is handed out
+/// for another.
 struct SeqRow {
   RequestId request{0};
   bool fits{false};                    ///< false: the pool cannot hold it; all other columns are 0
@@ -74,6 +78,10 @@ struct SchedStepRow {
 
 Status run_seq_driver(const traces::Trace& trace, const CacheOptions& options,
                       const std::function<void(const SeqRow&)>& sink);
+
+/// Errors: as the others, and a window or chunk below 1.
+Status run_seqswa_driver(const traces::Trace& trace, const CacheOptions& options,
+                         const std::function<void(const SeqRow&)>& sink);
 
 /// `steps` may be empty. Returns the request rows.
 Result<std::vector<SchedRequestRow>> run_sched_driver(const traces::Trace& trace, const CacheOptions& options,

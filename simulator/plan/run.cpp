@@ -80,6 +80,12 @@ policies::PoolSize pool_of(const Setup& setup) {
   return derived ? policies::PoolSize{.bytes = derived->rank().pool_bytes} : setup.scenario.pool;
 }
 
+/// Most tokens of a request that a step computes.
+std::int64_t step_tokens(const core::SchedulerParams& scheduler) {
+  const std::int64_t threshold = scheduler.long_prefill_threshold;
+  return threshold > 0 ? std::min(threshold, scheduler.token_budget) : scheduler.token_budget;
+}
+
 Result<std::unique_ptr<core::Allocator>> make_allocator(const Setup& setup) {
   const Scenario& s = setup.scenario;
   const policies::AllocatorRequest request{.workload = &setup.workload,
@@ -88,10 +94,17 @@ Result<std::unique_ptr<core::Allocator>> make_allocator(const Setup& setup) {
                                            .cells_per_token = setup.tokens.units.per_token,
                                            .metadata_bytes = setup.tokens.units.metadata_bytes,
                                            .model = &setup.tokens.model,
+                                           .layers = setup.tokens.placed.bytes.layers,
+                                           .step_tokens = step_tokens(policies::scheduler_params(s.engine)),
                                            .prefix_cache = s.finds_prefixes(),
                                            .block_ids = setup.options.extra_observer != nullptr,
                                            .max_model_len = s.engine.integer("max_model_len")};
   const auto& entry = policies::allocator_entry(s.allocator);
+  if (entry.follows_windows && s.eviction && (s.keep.evicts() || setup.tokens.policy))
+    return bad_input("the allocator \"" + std::string(s.allocator.name()) +
+                     "\" keeps what the windows of layers show; it follows no token policy, found " +
+                     std::string(s.eviction->name()))
+        .at_field("eviction");
   KVPLAN_TRY(auto allocator, setup.options.step_by_step ? entry.make_model(s.allocator, request)
                                                         : entry.make(s.allocator, request));
   if (setup.tokens.policy && allocator->layout().form != core::TableForm::kTokens)

@@ -32,6 +32,9 @@ struct AllocatorRequest {
   std::int64_t metadata_bytes{0};   ///< see core::MemoryLayout
   /// Whose keys and values they are; null: nothing is known but token_bytes.
   const model::ModelShape* model{nullptr};
+  std::int64_t layers{-1};  ///< of the model, those on the rank; -1: all
+  /// Most tokens of a request that one step computes.
+  std::int64_t step_tokens{INT32_MAX};
   bool prefix_cache{true};
   /// False: nobody will ask which blocks a request holds. A member may then keep its books without ids
   /// (core::MemoryLayout::block_ids); every other answer stays the same.
@@ -50,6 +53,8 @@ struct AllocatorEntry {
   bool shares_prefixes;
   /// True: nothing is ever kept (core::TableForm::kNothing): no policy has anything to drop, no format to store.
   bool keeps_nothing{false};
+  /// True: layers with a window hold what it shows, not every token.
+  bool follows_windows{false};
 };
 
 /// All members, by name.

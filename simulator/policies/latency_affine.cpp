@@ -1,6 +1,7 @@
 // A step lasts base + token x (tokens scheduled) + context x (tokens computed before it and still kept,
 // summed over the scheduled requests). The simplest model in which prefill, decode and context all cost
-// something; its coefficients can be fitted to any engine's log.
+// something; its coefficients can be fitted to any engine's log. Layers that see only a window have their share of the
+// last coefficient, for the tokens that they see.
 #include <array>
 
 #include "simulator/policies/affine_ticks.h"
@@ -40,14 +41,15 @@ constexpr std::array<Param, 3> kParams{
     coefficient("context_ns", "Time per token of context that the step reads", "50"),
 };
 
-Result<std::unique_ptr<core::LatencyModel>> make(const Choice& choice, const LatencyRequest& /*shape*/) {
+Result<std::unique_ptr<core::LatencyModel>> make(const Choice& choice, const LatencyRequest& request) {
   // Rounded once to ticks of 2^-10 ns, halves up.
   const auto ticks = [&](std::string_view name) {
     return decimal_times_power_of_two(choice.text(name), 10).value_or(-1);
   };
-  const AffineTicks affine{ticks("base_ns"), ticks("token_ns"), ticks("context_ns"), 0};
+  AffineTicks affine{ticks("base_ns"), ticks("token_ns"), ticks("context_ns")};
   if (affine.base < 0 || affine.token < 0 || affine.context < 0)
     return bad_input("expected plain decimal coefficients").at_field("latency");
+  affine.share_windows(request.model);
   return std::unique_ptr<core::LatencyModel>(std::make_unique<Affine>(affine));
 }
 

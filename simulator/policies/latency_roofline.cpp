@@ -133,9 +133,11 @@ Result<std::unique_ptr<core::LatencyModel>> make(const Choice& choice, const Lat
   const double pair_flops =
       static_cast<double>(shape.pair_flops()) / static_cast<double>(request.tensor_ranks);
   const auto token_bytes = static_cast<double>(request.token_bytes);
-  const AffineTicks compute{0, ticks(2 * multiplied, flops), 0, ticks(pair_flops, flops)};
-  const AffineTicks read{ticks(read_weights * static_cast<double>(request.weight_bits) / 8, bytes),
-                         ticks(token_bytes, bytes), ticks(token_bytes, bytes), 0};
+  AffineTicks compute{0, ticks(2 * multiplied, flops), 0, ticks(pair_flops, flops)};
+  AffineTicks read{ticks(read_weights * static_cast<double>(request.weight_bits) / 8, bytes),
+                   ticks(token_bytes, bytes), ticks(token_bytes, bytes), 0};
+  compute.share_windows(shape);
+  read.share_windows(shape);
   const auto overhead = decimal_times_power_of_two(choice.text("overhead_ns"), 10);
   if (!overhead) return bad_input("expected a plain decimal number").at_field("roofline:overhead_ns");
   return std::unique_ptr<core::LatencyModel>(std::make_unique<Roofline>(*overhead, compute, read));

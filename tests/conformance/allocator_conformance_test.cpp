@@ -110,11 +110,24 @@ model::ModelShape mixed_model(std::int64_t scale) {
   return shape;
 }
 
+/// Layers alike but for their windows.
+model::ModelShape windows_model(Random& random) {
+  model::ModelShape shape{.name = "windows", .source = "made up"};
+  for (const std::int64_t window :
+       {std::int64_t{0}, std::int64_t{7}, std::int64_t{0}, random.between(1, 50)}) {
+    const std::int64_t layers = random.between(1, 5);
+    shape.runs.push_back({layers, {.heads = 1, .key_size = 2, .value_size = 2, .window = window}});
+    shape.layers += layers;
+  }
+  return shape;
+}
+
 /// A pool of about 40 quanta, requests of up to 60 tokens, shared prefixes. Where memory is taken in bytes, tokens are
 /// so large that a few of them fill a page, or a segment.
 struct World {
   core::Workload workload;
   std::int64_t token_bytes{6};
+  std::int64_t layers{0};  ///< of a model whose layers lie in groups
   model::ModelShape shape;
   traces::PrefixHashes prefix;
   std::unique_ptr<Allocator> fast, model;
@@ -130,6 +143,12 @@ struct World {
     }
     shape = mixed_model(scale);
     if (scale > 0) token_bytes = shape.kv_token_bytes();
+    const bool grouped = choice.name() == "grouped";
+    if (grouped && random.chance(3, 4)) {
+      shape = windows_model(random);
+      token_bytes = shape.kv_token_bytes() + shape.layers;
+      layers = shape.layers;
+    }
     prefix.block_tokens = quantum * 2;
     prefix.offsets.push_back(0);
     for (int i = 0; i < 40; ++i) {
@@ -149,9 +168,10 @@ struct World {
         .workload = &workload,
         .pool = {.tokens = std::max<std::int64_t>(scale == 8 ? 400 : 160, 12 * quantum)},
         .token_bytes = token_bytes,
-        .cells_per_token = 2,
-        .metadata_bytes = 1,
-        .model = scale > 0 && random.chance(3, 4) ? &shape : nullptr,
+        .cells_per_token = layers > 0 ? 1 : 2,
+        .metadata_bytes = layers > 0 ? layers : 1,
+        .model = layers > 0 || (scale > 0 && random.chance(3, 4)) ? &shape : nullptr,
+        .step_tokens = grouped ? 30 : INT32_MAX,
         .prefix_cache = setting.prefix_cache,
         .block_ids = setting.block_ids,
         .max_model_len = 95};
@@ -223,6 +243,8 @@ void expect_equal_costs(Allocator& a, Allocator& b, std::map<RequestId, std::int
 TEST_P(AllocatorConformance, EqualsItsModelAndConserves) {
   std::int64_t let_go = 0;
   std::int64_t moved = 0;
+  std::int64_t left_windows = 0;
+  bool in_groups = false;
   bool returns_quanta = false;
   bool costs = false;
   bool ranges = false;
@@ -236,15 +258,19 @@ TEST_P(AllocatorConformance, EqualsItsModelAndConserves) {
     returns_quanta = fast.layout().returns_quanta;
     costs = fast.layout().costs;
     ranges = fast.layout().form == core::TableForm::kTokens;
-    ASSERT_EQ(fast.layout().token_bytes, world.token_bytes);
-    ASSERT_EQ(fast.layout().cells_per_token, 2);
+    const std::int64_t layers = world.layers > 0 ? fast.layout().cells_per_token : 0;
+    ASSERT_EQ(fast.layout().token_bytes,
+              layers > 0 ? world.token_bytes / world.layers * layers : world.token_bytes);
+    ASSERT_EQ(fast.layout().cells_per_token, layers > 0 ? layers : 2);
     ASSERT_EQ(fast.layout().metadata_bytes, 1);
+    const bool groups = in_groups = !fast.layout().groups.empty();
+    const bool windows = !model::windows_of(fast.layout().groups).empty();
     struct Life {
       std::int64_t tokens;
       std::set<std::int32_t> gone;  // let go as a course says
     };
     // Requests that follow courses: they let go of any block, and nobody finds what they wrote.
-    const bool courses = seed % 3 == 0 && !GetParam().prefix_cache && fast.layout().returns_quanta;
+    const bool courses = seed % 3 == 0 && !GetParam().prefix_cache && fast.layout().returns_quanta && !groups;
     std::map<RequestId, Life> running;
     std::map<RequestId, std::int64_t> copying;  // slots that the copy of a request's range reads
     const auto reads = [&] {
@@ -317,7 +343,7 @@ TEST_P(AllocatorConformance, EqualsItsModelAndConserves) {
         model.let_go(r, blocks);
         expect_equal(fast, model, 40, reads());
         continue;
-      } else if (!courses && random.chance(1, 6)) {
+      } else if (!courses && !groups && random.chance(1, 6)) {
         const std::int64_t sink = random.between(0, 9);
         const std::int64_t begin = running[r].tokens - random.between(1, 9);
         if (begin <= sink) continue;
@@ -334,6 +360,15 @@ TEST_P(AllocatorConformance, EqualsItsModelAndConserves) {
         const std::int64_t tokens =
             std::min(last, running[r].tokens + (random.chance(1, 2) ? 1 : random.between(1, 12)));
         if (tokens == running[r].tokens) continue;
+        if (windows) {
+          const bool due = fast.next_growth(r) == running[r].tokens;
+          const auto left = fast.leave_windows(r, running[r].tokens);
+          const auto expected = model.leave_windows(r, running[r].tokens);
+          ASSERT_TRUE(std::equal(left.begin(), left.end(), expected.begin(), expected.end()));
+          ASSERT_TRUE(due || left.empty());  // it said when
+          left_windows += static_cast<std::int64_t>(left.size());
+          expect_equal(fast, model, 40, reads());
+        }
         const core::PoolCounts before = fast.counts();
         const std::int64_t quanta = fast.table_quanta(r);
         const std::int64_t next_growth = fast.growth_tokens() < 0 ? fast.next_growth(r) : 0;
@@ -353,7 +388,7 @@ TEST_P(AllocatorConformance, EqualsItsModelAndConserves) {
           continue;
         }
         if (fast.growth_tokens() < 0) {
-          if (fast.layout().form == core::TableForm::kTokens) {
+          if (fast.layout().form == core::TableForm::kTokens && !groups) {
             ASSERT_EQ(fast.next_growth(r), fast.table_quanta(r));
           }
           ASSERT_EQ(fast.next_growth(r), model.next_growth(r));
@@ -381,7 +416,8 @@ TEST_P(AllocatorConformance, EqualsItsModelAndConserves) {
     ASSERT_EQ(fast.counts().held, 0);
     if (HasFatalFailure()) return;
   }
-  EXPECT_EQ(let_go > 0, returns_quanta && !GetParam().prefix_cache);
+  EXPECT_EQ(let_go > 0, returns_quanta && !GetParam().prefix_cache && !in_groups);
+  EXPECT_EQ(left_windows > 0, in_groups);
   // Ranges of one length leave no gap that is too short.
   if (!returns_quanta && GetParam().component.find("reserve=max") == std::string::npos) {
     EXPECT_EQ((ranges ? moved : waited.count) > 0, costs);

@@ -72,7 +72,13 @@ TEST(LatencyConformance, SeriesGiveEachStepItsOwnDuration) {
         load.tokens = load.requests * mean;
         load.context_tokens = 0;
         load.attention_pairs = load.requests * mean * (mean + 1) / 2;
-        growth = {load.requests, 0, load.requests * (mean + 1), load.requests};
+        growth = {load.requests, 0, load.requests * (mean + 1), load.requests, {}};
+      }
+      for (std::size_t w = 0; w < core::kMostWindows && load.context_tokens > 0; ++w) {
+        if (random.chance(1, 2)) continue;
+        load.unseen[w].context_tokens = load.unseen[w].attention_pairs =
+            random.between(0, load.context_tokens / 2);
+        growth.unseen[w] = random.between(0, growth.context_tokens);
       }
       const std::int64_t most = random.chance(1, 4) ? 1 : random.between(1, 400);
       const core::StepSeries series = latency.decode_series(load, growth, most);
@@ -85,6 +91,10 @@ TEST(LatencyConformance, SeriesGiveEachStepItsOwnDuration) {
         load.context_tokens += growth.context_tokens;
         load.attention_pairs += growth.attention_pairs;
         growth.attention_pairs += growth.pairs_growth;
+        for (std::size_t w = 0; w < core::kMostWindows; ++w) {
+          load.unseen[w].context_tokens += growth.unseen[w];
+          load.unseen[w].attention_pairs += growth.unseen[w];
+        }
       }
       long_series += series.steps > 10 ? 1 : 0;
       cut_series += series.steps < most ? 1 : 0;

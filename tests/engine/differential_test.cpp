@@ -7,6 +7,8 @@
 #include "tests/support/byte_case.h"
 #include "tests/support/byte_walker.h"
 #include "tests/support/cell_walker.h"
+#include "tests/support/group_case.h"
+#include "tests/support/group_walker.h"
 #include "tests/support/observed_run.h"
 
 namespace kvplan {
@@ -135,6 +137,41 @@ TEST(Differential, LedgerEqualsWalkingEveryByte) {
         });
     if (HasFailure()) return;
   }
+}
+
+/// One pool for layers with windows and without, with and without ids of blocks.
+TEST(Differential, FastEqualsNaiveInGroups) {
+  Coverage coverage;
+  for (std::int64_t seed = 1; seed <= cases(1200); ++seed) {
+    const auto c = test::draw_group_case(static_cast<std::uint64_t>(seed));
+    c->block_ids = seed % 2 == 0;
+    SCOPED_TRACE("seed " + std::to_string(seed) + " " + c->allocator);
+    ASSERT_EQ(observe_run(*c, true), observe_run(*c, false, nullptr, &coverage));
+  }
+  for (const std::int64_t count :
+       {coverage.rejected, coverage.preempted, coverage.refused, coverage.in_runs, coverage.left_windows})
+    EXPECT_GT(count, 1000);
+  coverage.print();
+}
+
+TEST(Differential, LedgerEqualsWalkingEveryGroup) {
+  std::int64_t leaves = 0;
+  for (std::int64_t seed = 1; seed <= cases(120); ++seed) {
+    const auto c = test::draw_group_case(static_cast<std::uint64_t>(seed));
+    SCOPED_TRACE("seed " + std::to_string(seed) + " " + c->allocator);
+    std::unique_ptr<test::GroupWalker> walker;
+    std::unique_ptr<Recount<test::GroupWalker>> compare;
+    observe_run(
+        *c, true, nullptr, nullptr,
+        [&](const core::MemoryLayout& layout, const observe::Ledger& ledger) -> std::vector<core::Observer*> {
+          walker = std::make_unique<test::GroupWalker>(c->workload, layout);
+          compare = std::make_unique<Recount<test::GroupWalker>>(ledger, *walker, true);
+          return {walker.get(), compare.get()};
+        });
+    if (HasFailure()) return;
+    if (walker) leaves += walker->leaves();
+  }
+  EXPECT_GT(leaves, 1000);
 }
 
 }  // namespace

@@ -63,6 +63,52 @@ TEST_P(Golden, Seq) {
   }
 }
 
+/// Two groups of layers in one pool, the second with a window.
+TEST(GoldenGroups, SeqSwa) {
+  plan::CacheOptions options;
+  options.block_tokens = 128;
+  options.blocks = 300;
+  options.window = 1024;
+  options.chunk = 1024;
+  std::vector<std::string> ours;
+  std::int64_t hits = 0, evicted = 0;
+  const auto status = plan::run_seqswa_driver(micro(), options, [&](const plan::SeqRow& r) {
+    const auto i = static_cast<std::size_t>(r.request);
+    hits += r.hit_tokens;
+    evicted += r.evicted_prefill + r.evicted_decode;
+    ours.push_back(csv(r.request, micro().input_tokens[i], micro().output_tokens[i],
+                       r.fits ? "ok" : "rejected", r.hit_tokens, r.new_blocks_prefill, r.new_blocks_decode,
+                       r.evicted_prefill, r.evicted_decode, r.table_len, r.table_crc32, r.cached_hashes_after,
+                       r.free_blocks_after));
+  });
+  ASSERT_TRUE(status.ok());
+  expect_lines(test::read_lines(kGolden + "seqswa_micro_b128_n300.csv.gz"), ours);
+  EXPECT_GT(hits, 0);
+  EXPECT_GT(evicted, 0);
+}
+
+/// Where nothing is ever given up, what windows leave behind can still be found: every hit is that of one group.
+TEST(GoldenGroups, AnEndlessPoolFindsWhatOneGroupFinds) {
+  plan::CacheOptions options;
+  options.block_tokens = 128;
+  options.blocks = 1 << 20;
+  std::vector<std::int64_t> hits;
+  ASSERT_TRUE(plan::run_seq_driver(micro(), options, [&](const plan::SeqRow& r) {
+                hits.push_back(r.hit_tokens);
+              }).ok());
+  for (const std::int64_t window :
+       {std::int64_t{1}, std::int64_t{130}, std::int64_t{2000}, std::int64_t{1} << 31}) {
+    options.window = window;
+    options.chunk = window == 130 ? 100 : 3000;
+    std::vector<std::int64_t> ours;
+    ASSERT_TRUE(plan::run_seqswa_driver(micro(), options, [&](const plan::SeqRow& r) {
+                  ours.push_back(r.hit_tokens);
+                  ASSERT_TRUE(r.fits);
+                }).ok());
+    EXPECT_TRUE(ours == hits) << window;
+  }
+}
+
 TEST_P(Golden, Sched) {
   const std::array<Case, 3> cases{
       Case{"sched_micro_b128_n256", 128, 256, {.token_budget = 1024, .max_seqs = 16}},

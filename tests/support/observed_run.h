@@ -51,6 +51,9 @@ class Coverage final : public core::Observer {
     ++drops;
     let_go += static_cast<std::int64_t>(drop.released.size());
   }
+  void on_leave_windows(const core::LeaveWindows& left) override {
+    left_windows += static_cast<std::int64_t>(left.entries.size());
+  }
   void on_let_go(const core::LetGo& gone) override {
     let_go += static_cast<std::int64_t>(gone.logical_blocks.size());
   }
@@ -69,6 +72,7 @@ class Coverage final : public core::Observer {
                                              {"ranges copied", copies},
                                              {"ranges slid", slides},
                                              {"passes that left nobody", empty},
+                                             {"blocks that left windows", left_windows},
                                              {"blocks let go", let_go}})
       std::printf("%s %lld; ", name.c_str(), static_cast<long long>(count));
     std::printf("\n");
@@ -77,6 +81,7 @@ class Coverage final : public core::Observer {
   const core::Workload* workload{nullptr};    ///< of the run that is observed
   std::int64_t caused{0}, waited_in_time{0};  ///< arrivals after others: by their end, by their own time
   std::int64_t copies{0}, slides{0}, in_place{0};
+  std::int64_t left_windows{0};    ///< blocks
   std::int64_t empty{0};           ///< passes that preempted everybody
   std::int64_t in_stretches{0};    ///< blocks granted in stretches
   std::int64_t partial_rehits{0};  ///< most of what had been written was handed out again
@@ -157,7 +162,7 @@ inline std::string observe_run(
   for (const State s : {State::kLive, State::kReserved, State::kHole, State::kTail, State::kInternal,
                         State::kPadding, State::kMetadata})
     EXPECT_EQ(ledger.cells()[index(s)], 0) << observe::kStateNames[index(s)];
-  if (!c.keep.evicts() && courses == nullptr) {
+  if (!c.keep.evicts() && courses == nullptr && ledger.layout().groups.empty()) {
     EXPECT_TRUE(integrals.cell_ticks()[index(State::kHole)] == 0);
   }
   return out;

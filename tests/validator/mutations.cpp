@@ -305,7 +305,17 @@ bool a_place_that_is_held(WholeLog& log, Random& random, std::string& what) {
   return true;
 }
 
-constexpr std::array<Mutation, 64> kMutations{{
+bool another_window(WholeLog& log, Random& random, std::string& what) {
+  std::vector<LayerGroup*> found;
+  for (LayerGroup& group : log.header.groups)
+    if (group.window > 1) found.push_back(&group);
+  if (found.empty()) return false;
+  what = "window of a group";
+  one_off(found[random.below(found.size())]->window, random);
+  return true;
+}
+
+constexpr std::array<Mutation, 65> kMutations{{
     {"lose a fact", lose_a_fact},
     {"repeat a fact", repeat_a_fact},
     {"lose a finish", lose<Finish>},
@@ -358,6 +368,7 @@ constexpr std::array<Mutation, 64> kMutations{{
     {"other kept tokens", other_kept_tokens},
     {"other metadata", other_metadata},
     {"other placement", other_placement},
+    {"another window", another_window},
     {"hit what nobody published", hit_what_nobody_published},
     {"hit another content", hit_another_content},
     {"hit another publication", hit_another_publication},

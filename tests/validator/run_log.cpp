@@ -108,16 +108,27 @@ std::string log_of_run(const traces::Trace& trace, const LogCase& c, Stepping st
       .layers = 4,
       .runs = {{2, {.kind = model::CacheKind::kHeads, .heads = 3, .key_size = 1024, .value_size = 1024}},
                {2, {.kind = model::CacheKind::kLatent, .latent_size = 4000, .rope_size = 96}}}};
+  const auto seeing = [&](std::int64_t layers, std::int64_t window) {
+    return model::LayerRun{layers, {.heads = 1, .key_size = 1, .value_size = 1, .window = window}};
+  };
+  const model::ModelShape windows{.name = "windows",
+                                  .source = "made up",
+                                  .layers = 7,
+                                  .runs = {seeing(2, 0), seeing(3, 21), seeing(2, 70)}};
   const auto choice = parse_component(c.allocator, "allocator", policies::allocator_descriptors());
   KVPLAN_CHECK(choice.ok());
   const auto& entry = policies::allocator_entry(choice.value());
   const policies::AllocatorRequest request{
       .workload = &workload,
       .pool = {.tokens = c.pool_tokens, .blocks = c.pool_blocks},
-      .token_bytes = c.mixed_model ? mixed.kv_token_bytes() : (c.token_bytes + c.metadata_bytes) * cells,
+      .token_bytes = c.mixed_model ? mixed.kv_token_bytes()
+                                   : (c.token_bytes + c.metadata_bytes) * (c.windows_model ? 7 : cells),
       .cells_per_token = cells,
-      .metadata_bytes = c.metadata_bytes,
-      .model = c.mixed_model ? &mixed : nullptr,
+      .metadata_bytes = c.metadata_bytes * (c.windows_model ? 7 : 1),
+      .model = c.mixed_model     ? &mixed
+               : c.windows_model ? &windows
+                                 : nullptr,
+      .step_tokens = c.scheduler.token_budget,
       .prefix_cache = c.prefix_cache && entry.shares_prefixes && !c.courses,
       .max_model_len = c.scheduler.max_model_len};
   const auto make = stepping == Stepping::kNaive ? entry.make_model : entry.make;
@@ -381,6 +392,31 @@ std::vector<LogCase> small_cases() {
        .pool_tokens = 1,
        .scheduler = threshold,
        .bent_latency = true},
+      {.name = "groups",
+       .allocator = "grouped:block_tokens=16",
+       .pool_blocks = 130,
+       .token_bytes = 3,
+       .windows_model = true,
+       .scheduler = small,
+       .metadata_bytes = 1},
+      {.name = "groups_tight",
+       .allocator = "grouped:block_tokens=4",
+       .pool_blocks = 420,
+       .token_bytes = 2,
+       .windows_model = true,
+       .scheduler = trickle,
+       .bent_latency = true},
+      {.name = "groups_ones",
+       .allocator = "grouped:block_tokens=1",
+       .pool_tokens = 800,
+       .token_bytes = 5,
+       .windows_model = true,
+       .scheduler = threshold},
+      {.name = "group",
+       .allocator = "grouped:block_tokens=4",
+       .pool_blocks = 150,
+       .token_bytes = 5,
+       .scheduler = small},
       {.name = "pages",
        .allocator = "vmm:page_kib=64,overlap=false,map_us=0.05,unmap_us=0.01",
        .pool_tokens = 1000,

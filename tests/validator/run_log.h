@@ -19,7 +19,8 @@ struct LogCase {
   std::int64_t pool_blocks{-1};                    ///< one of these two
   std::int64_t pool_tokens{-1};
   std::int64_t token_bytes{1};
-  bool mixed_model{false};  ///< layers with rows of 6 and 8 KiB; token_bytes is theirs
+  bool mixed_model{false};    ///< layers with rows of 6 and 8 KiB; token_bytes is theirs
+  bool windows_model{false};  ///< 7 layers of token_bytes each, 5 with one of two windows
   bool prefix_cache{true};
   core::SchedulerParams scheduler{};
   core::KeepRule keep{};
@@ -50,9 +51,9 @@ struct WholeLog {
 WholeLog read_log(const std::string& bytes);
 std::string write_log(const WholeLog& log);
 
-/// Paged with and without prefix caching, a threshold, few seats, contiguous with each reservation, window
-/// and streaming-llm on both, courses with holes and with reuse on both, ranges that slide, grow and are copied:
-/// from roomy to one that preempts all the time. For random_trace.
+/// Paged with and without prefix caching, a threshold, few seats, contiguous with each reservation, window and
+/// streaming-llm on both, courses with holes and with reuse on both, ranges that slide, grow and are copied, groups
+/// of layers: from roomy to one that preempts all the time. For random_trace.
 std::vector<LogCase> small_cases();
 
 }  // namespace kvplan::test

@@ -24,6 +24,7 @@ Status Arena::reserve() {
   counts_.free = places();
   for (const std::int32_t units : header_.track_units) counts_.free += places() * units;
   if (!header_.track_units.empty()) counts_.free -= places();
+  if (groups() > 0) counts_.free *= header_.block_layers();
   if (header_.returns_quanta) {
     quanta_.resize(static_cast<std::size_t>(header_.quanta));
     touched_.resize(quanta_.size(), 0);
@@ -48,14 +49,36 @@ void Arena::add_pieces(const Request& r, std::int64_t from, std::int64_t to, Pie
     return;
   }
   const std::int64_t q = header_.quantum_tokens;
-  for (std::int64_t b = from / q; b < ceil_div(to, q); ++b) {
-    const std::int64_t quantum = r.table[static_cast<std::size_t>(b)];
-    if (quantum == kGone) continue;
-    std::uint64_t& seen = touched_[static_cast<std::size_t>(quantum)];
-    if (seen == change_) continue;
-    seen = change_;
-    pieces.push_back(piece_of(quantum));
+  for (std::int64_t b = from / q; b < ceil_div(to, q); ++b) add_piece(r, b, pieces);
+}
+
+/// An entry of its table, each quantum once.
+void Arena::add_piece(const Request& r, std::int64_t entry, Pieces& pieces) {
+  const std::int64_t quantum = r.table[static_cast<std::size_t>(entry)];
+  if (quantum == kGone) return;
+  std::uint64_t& seen = touched_[static_cast<std::size_t>(quantum)];
+  if (seen == change_) return;
+  seen = change_;
+  pieces.push_back(piece_of(quantum));
+}
+
+/// What changes when tokens [from, to) are written: their places, and those that windows then no longer show.
+void Arena::add_group_pieces(const Request& r, std::int64_t from, std::int64_t to, Pieces& pieces) {
+  const std::int64_t q = header_.quantum_tokens;
+  for (std::int64_t g = 0; g < groups(); ++g) {
+    for (std::int64_t b = from / q; b < ceil_div(to, q); ++b) add_piece(r, b * groups() + g, pieces);
+    const std::int64_t window = header_.groups[static_cast<std::size_t>(g)].window;
+    if (window == 0 || to < window) continue;
+    const std::int64_t first = std::max<std::int64_t>(from + 1 - window, 0);
+    for (std::int64_t b = first / q; b < ceil_div(to + 1 - window, q); ++b)
+      add_piece(r, b * groups() + g, pieces);
   }
+}
+
+Holding Arena::group_holding(const Request& r, std::int64_t entry) const {
+  const std::int64_t window = header_.groups[static_cast<std::size_t>(entry % groups())].window;
+  const std::int64_t shown_from = window == 0 ? 0 : std::max<std::int64_t>(r.written + 1 - window, 0);
+  return {entry / groups() * header_.quantum_tokens, 0, shown_from, r.final_tokens()};
 }
 
 void Arena::add_view(const Piece& piece) {
@@ -66,8 +89,19 @@ void Arena::add_view(const Piece& piece) {
     const Quantum& quantum = quanta_[static_cast<std::size_t>(piece.first_cell / header_.quantum_tokens)];
     view.content = content_of(quantum.key, quantum.generation);
     view.one_quantum = 1;
-    for (const Holder& holder : quantum.holders)
-      holdings_.push_back(holding_of(requests_.at(holder.request), holder.logical * header_.quantum_tokens));
+    if (groups() > 0) view.units = static_cast<std::int32_t>(header_.block_layers());
+    for (const Holder& holder : quantum.holders) {
+      const Request& r = requests_.at(holder.request);
+      if (groups() == 0) {
+        holdings_.push_back(holding_of(r, holder.logical * header_.quantum_tokens));
+        continue;
+      }
+      holdings_.push_back(group_holding(r, holder.logical));
+      const auto layers = static_cast<std::int32_t>(
+          header_.groups[static_cast<std::size_t>(holder.logical % groups())].layers);
+      view.idle_units = view.units - layers;
+      view.units = layers;
+    }
     if (!quantum.holders.empty()) {
       view.use = Use::kHeld;
     } else if (quantum.publication >= 0) {
@@ -206,6 +240,10 @@ Status Arena::progress(const std::vector<Progress>& all, const std::function<voi
   ++change_;
   Pieces pieces;
   for (const Progress& p : all) {
+    if (groups() > 0) {
+      add_group_pieces(*p.request, p.from, p.to, pieces);
+      continue;
+    }
     // In a range, written and dropped cells are apart or one stretch: count none twice.
     const bool apart =
         header_.returns_quanta || p.drop_to <= p.from || p.drop_from >= p.to || p.drop_from >= p.drop_to;
@@ -229,12 +267,15 @@ Status Arena::progress(const std::vector<Progress>& all, const std::function<voi
         continue;
       }
       const std::int64_t q = header_.quantum_tokens;
+      const std::int64_t each = std::max<std::int64_t>(groups(), 1);  // entries of a logical block
       for (std::int64_t token = p.from; token < p.to;) {
         const std::int64_t end = std::min(p.to, (token / q + 1) * q);
-        const std::int64_t place = r.table[static_cast<std::size_t>(token / q)];
-        const Quantum& written = quantum(place);
-        writes_.push_back(
-            {place * q + token % q, end - token, content_of(written.key, written.generation), token % q, 0});
+        for (std::int64_t entry = token / q * each; entry < (token / q + 1) * each; ++entry) {
+          const std::int64_t place = r.table[static_cast<std::size_t>(entry)];
+          const Quantum& written = quantum(place);
+          writes_.push_back({place * q + token % q, end - token, content_of(written.key, written.generation),
+                             token % q, 0});
+        }
         token = end;
       }
     }

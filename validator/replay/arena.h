@@ -154,6 +154,11 @@ class Arena {
   [[nodiscard]] Pieces range_pieces(const Request& request) const;
   static void add_source(const Source& source, Pieces& pieces);
   void add_view(const Piece& piece);
+  // Where layers lie in groups: a block of each group for every `quantum_tokens` tokens.
+  void add_group_pieces(const Request& request, std::int64_t from, std::int64_t to, Pieces& pieces);
+  void add_piece(const Request& request, std::int64_t entry, Pieces& pieces);
+  [[nodiscard]] Holding group_holding(const Request& request, std::int64_t entry) const;
+  [[nodiscard]] std::int64_t groups() const { return static_cast<std::int64_t>(header_.groups.size()); }
   // arena_courses.cpp
   void add_track_views(const Piece& piece);
   void add_quantum_views(const Request& request, std::int64_t first_slot, std::int64_t slots,

@@ -83,10 +83,11 @@ struct View {
   Use use;
   std::int32_t one_quantum;  ///< 1: the stretch is one quantum; 0: each of its cells is one
   // Of one track of a quantum:
-  std::int32_t units{1};        ///< cells of a token that each stamp stands for
+  std::int32_t units{1};  ///< cells of a token that each stamp stands for: of the track, or layers of a block
   std::int64_t first_mark{-1};  ///< marks of its cells; -1: the holdings say what is there
   std::int32_t rewritable{0};   ///< 1: what was dropped may be written again
   std::int32_t others_used{0};  ///< 1: another track has a live, reserved or hole cell in the quantum
+  std::int32_t idle_units{0};   ///< of a held block, places of layers that its group does not have
 };
 
 /// Cells by state. `wrong`: neither poison nor what the content says; in no state.
@@ -165,14 +166,16 @@ KVPLAN_BOTH inline void settle_view(const View& view, CellCounts& counts) {
     (view.others_used != 0 ? counts.padding : counts.internal) += counts.tail;
     counts.tail = 0;
   }
-  if (view.units == 1) return;
-  counts.live *= view.units;
-  counts.reserved *= view.units;
-  counts.hole *= view.units;
-  counts.tail *= view.units;
-  counts.padding *= view.units;
-  counts.internal *= view.units;
-  counts.free *= view.units;
+  if (view.units != 1) {
+    counts.live *= view.units;
+    counts.reserved *= view.units;
+    counts.hole *= view.units;
+    counts.tail *= view.units;
+    counts.padding *= view.units;
+    counts.internal *= view.units;
+    counts.free *= view.units;
+  }
+  counts.padding += view.cells * view.idle_units;
 }
 
 }  // namespace kvplan::validator

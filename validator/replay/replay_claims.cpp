@@ -15,7 +15,8 @@ constexpr std::array<const char*, log::kStates> kNames{
 
 log::Totals Replay::Impl::totals(const CellCounts& cells) const {
   if (bytes_) return bytes_->totals(cells, refused_);
-  std::int64_t units = follows_courses() ? 0 : 1;  // cells of a token
+  std::int64_t units = follows_courses() ? 0 : 1;  // cells of a token, or layers of a block
+  if (has_groups()) units = header_.block_layers();
   for (const std::int32_t u : header_.track_units) units += u;
   KVPLAN_CHECK(units > 0);  // the reader takes no course without tracks
   const std::int64_t bytes = header_.token_bytes / units;

@@ -76,6 +76,7 @@ bool Replay::Impl::owes_blocks(const Request& r) const {
 }
 
 Status Replay::Impl::on(const log::LetGo& f) {
+  if (has_groups()) return leave_windows(f);
   Request* const r = running(f.request);
   if (r == nullptr || r->course == nullptr || !in_ending_order(*r) || r->ends || r->owes_first_token)
     return contradict(f.request, "lets blocks go out of turn");

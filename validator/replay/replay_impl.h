@@ -72,6 +72,12 @@ class Replay::Impl {
     return bytes_ ? bytes_->progress(all, change) : arena_.progress(all, change);
   }
 
+  // replay_windows.cpp
+  [[nodiscard]] bool has_groups() const { return !header_.groups.empty(); }
+  [[nodiscard]] std::vector<std::int32_t> left_behind(const Request& request, std::int64_t computed) const;
+  Status leave_windows(const log::LetGo& f);
+  Status check_left(const Request& request, std::int64_t computed);
+
   // replay_courses.cpp
   [[nodiscard]] bool follows_courses() const { return !header_.track_units.empty(); }
   Status begin_course(Request& request);

@@ -166,6 +166,8 @@ Status Replay::Impl::on(const log::Grant& f) {
   if (!in_order(*r, kGranted)) return contradict(f.request, "is told of out of order");
   if (bytes_) return grant_bytes(*r, f);
   if (!header_.returns_quanta) return grant_range(*r, f);
+  KVPLAN_TRY_DO(check_left(*r, r->written));
+  if (stopped()) return Done{};
   const auto held = static_cast<std::int64_t>(r->table.size());
   if (f.first_block != held)
     return contradict(f.request, "is granted logical block " + std::to_string(f.first_block) + " but has " +
@@ -266,6 +268,8 @@ Status Replay::Impl::on(const log::Chunk& f) {
                       "has " + std::to_string(r->written) + " tokens, not " + std::to_string(f.computed));
   if (f.tokens > r->target - r->written)
     return contradict(f.request, "computes more tokens than its prompt has");
+  KVPLAN_TRY_DO(check_left(*r, r->written));
+  if (stopped()) return Done{};
   r->chunk = f.tokens;
   mixed_ = true;
   return Done{};

@@ -37,10 +37,14 @@ Status Replay::Impl::check_room(const Request& r, std::int64_t tokens) {
   if (!header_.returns_quanta)
     return end > r.range_cells ? contradict(r.id, "writes past the end of its range") : Status(Done{});
   const std::int64_t q = header_.quantum_tokens;
-  if (end > static_cast<std::int64_t>(r.table.size()) * q)
+  const std::int64_t each = std::max<std::int64_t>(static_cast<std::int64_t>(header_.groups.size()), 1);
+  if (ceil_div(end, q) * each > static_cast<std::int64_t>(r.table.size()))
     return contradict(r.id, "writes token " + std::to_string(end - 1) + " but has " +
                                 std::to_string(r.table.size()) + " blocks");
-  for (std::int64_t b = r.written / q; b < ceil_div(end, q); ++b) {
+  // Nothing may be left behind before the last of these steps.
+  KVPLAN_TRY_DO(check_left(r, r.chunk > 0 ? r.written : end - 1));
+  if (stopped()) return Done{};
+  for (std::int64_t b = r.written / q * each; b < ceil_div(end, q) * each; ++b) {
     const std::int64_t place = r.table[static_cast<std::size_t>(b)];
     if (place == kGone || arena_.quantum(place).owner != r.id)
       return contradict(r.id, "writes into a block that is not its own");
@@ -180,7 +184,8 @@ Status Replay::Impl::on(const log::Drop& f) {
   Request* const r = running(f.request);
   if (header_.table_form == log::TableForm::kNothing)
     return contradict(f.request, "drops cells where nothing is kept");
-  if (r == nullptr || follows_courses() || !in_ending_order(*r) || r->ends || r->owes_first_token)
+  const bool by_rule = !follows_courses() && !has_groups();
+  if (r == nullptr || !by_rule || !in_ending_order(*r) || r->ends || r->owes_first_token)
     return contradict(f.request, "drops out of turn");
   if (!r->sliding) {
     if (f.sink > f.begin || f.begin > r->written || f.sink == f.begin)

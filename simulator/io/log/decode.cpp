@@ -189,6 +189,22 @@ Status check_rows(const Header& header) {
   return Done{};
 }
 
+/// Whether blocks of groups of layers can be what the header says.
+Status check_groups(const Header& header) {
+  if (header.groups.empty()) return Done{};
+  if (header.table_form != TableForm::kTokens || !header.returns_quanta || header.prefix_cache ||
+      !header.track_units.empty())
+    return bad_input("expected blocks of tokens, without prefix cache or courses, where layers lie in groups")
+        .at_field("groups");
+  const std::int64_t layers = header.block_layers();
+  if (header.token_bytes % layers != 0 || header.token_bytes / layers < header.metadata_bytes)
+    return bad_input("expected a multiple of the " + std::to_string(layers) +
+                     " layers of a block, each with room for its metadata, found " +
+                     std::to_string(header.token_bytes))
+        .at_field("token_bytes");
+  return Done{};
+}
+
 }  // namespace
 
 Result<Header> decode_header(const pb::EventLogHeader& m) {
@@ -224,11 +240,16 @@ Result<Header> decode_header(const pb::EventLogHeader& m) {
   for (const pb::TokenRow& row : m.rows())
     header.rows.push_back({ranges.in(row.bytes(), 1, kMostRowBytes, "rows.bytes"),
                            ranges.in(row.quanta(), 1, kMostRows, "rows.quanta")});
+  ranges.no_more_than(kMostLayers, m.groups_size(), "groups");
+  for (const pb::LayerGroup& group : m.groups())
+    header.groups.push_back({ranges.in(group.layers(), 1, kMostLayers, "groups.layers"),
+                             ranges.in(group.window(), 0, kMostTokens, "groups.window")});
   header.allocator = m.allocator();
   header.scenario = m.scenario();
   header.trace_digest = m.trace_digest();
   KVPLAN_TRY_DO(ranges.give(Done{}));
   KVPLAN_TRY_DO(check_rows(header));
+  KVPLAN_TRY_DO(check_groups(header));
   const Wide cells = Wide{header.quanta} * header.quantum_tokens;
   if (!odd && cells > header.capacity_bytes / header.token_bytes)
     return bad_input("expected room for all quanta, found " + std::to_string(header.capacity_bytes) +

@@ -168,7 +168,7 @@ Encoder::~Encoder() = default;
 
 Status Encoder::begin(const Header& header) {
   pb::EventLogHeader m;
-  m.set_version(version_of(header.table_form));
+  m.set_version(header.groups.empty() ? version_of(header.table_form) : kVersion);
   m.set_writer(header.writer);
   m.set_quantum_tokens(header.quantum_tokens);
   m.set_token_bytes(header.token_bytes);
@@ -188,6 +188,11 @@ Status Encoder::begin(const Header& header) {
     auto& out = *m.add_rows();
     out.set_bytes(row.bytes);
     out.set_quanta(row.quanta);
+  }
+  for (const LayerGroup& group : header.groups) {
+    auto& out = *m.add_groups();
+    out.set_layers(group.layers);
+    out.set_window(group.window);
   }
   m.set_allocator(header.allocator);
   m.set_scenario(header.scenario);

@@ -15,7 +15,7 @@
 
 namespace kvplan::event_log {
 
-inline constexpr std::uint32_t kVersion = 3;
+inline constexpr std::uint32_t kVersion = 4;
 inline constexpr std::size_t kStates = 10;
 /// metadata, live, reserved, hole, tail, padding, internal, cached, stranded, free.
 using Totals = std::array<std::int64_t, kStates>;
@@ -27,6 +27,7 @@ inline constexpr std::int64_t kMostQuanta = std::int64_t{1} << 31;
 inline constexpr std::int64_t kMostBytes = std::int64_t{1} << 62;
 inline constexpr std::int64_t kMostTracks = 1 << 14;
 inline constexpr std::int64_t kMostRows = 1 << 14;
+inline constexpr std::int64_t kMostLayers = 1 << 14;  // of a group; groups
 inline constexpr std::int64_t kMostRowBytes = 1 << 30;
 /// Longest list in one fact: a longer grant is several facts.
 inline constexpr std::int64_t kMostListed = 1 << 15;
@@ -41,6 +42,13 @@ struct TokenRow {
   std::int64_t bytes{1};
   std::int64_t quanta{1};
   friend bool operator==(const TokenRow&, const TokenRow&) = default;
+};
+
+/// Layers that share a block.
+struct LayerGroup {
+  std::int64_t layers{1};
+  std::int64_t window{0};  ///< tokens that a token sees, itself included; 0: all
+  friend bool operator==(const LayerGroup&, const LayerGroup&) = default;
 };
 
 struct Header {
@@ -60,9 +68,17 @@ struct Header {
   std::int64_t odd_quantum_bytes{0};  ///< where the form is not kTokens
   std::int64_t page_bytes{0};         ///< kPages
   std::vector<TokenRow> rows{};
+  std::vector<LayerGroup> groups{};  ///< not empty: a block is of one of them
   std::string allocator;
   std::string scenario;
   std::string trace_digest;
+
+  /// Layers that a block has room for, where there are groups.
+  [[nodiscard]] std::int64_t block_layers() const {
+    std::int64_t most = 0;
+    for (const LayerGroup& group : groups) most = group.layers > most ? group.layers : most;
+    return most;
+  }
 };
 
 /// Names the content of a block: equal keys, equal contents. Even: contents that several requests may have.

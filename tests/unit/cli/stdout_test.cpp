@@ -38,6 +38,7 @@ TEST(StandardOutput, EveryCommandSaysThatItIsFull) {
         "compare " + trace + " --vary 'seed=1;2' --json -",
         "compare " + trace + " --vary 'seed=1;2' --html -",
         "cache " + trace + " --driver seq --block-tokens 4 --blocks 90 --csv -",
+        "cache " + trace + " --driver seqswa --block-tokens 4 --blocks 90 --window 9 --chunk 6 --csv -",
         "cache " + trace + " --driver sched --block-tokens 4 --blocks 90 --csv -",
         "trace info " + trace,
         "trace info --json - " + trace,

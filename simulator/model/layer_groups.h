@@ -1,0 +1,44 @@
+// Which layers of a model share a block, where full-attention and sliding-window layers hold their keys and values in
+// blocks of one size from one pool (vllm-project/vllm v0.15.1, vllm/v1/core/kv_cache_utils.py,
+// _get_kv_cache_groups_uniform_page_size).
+//
+// Layers of one type (shape and window) are one kind. The size of a group is the least number of layers of a kind;
+// the greatest, where that is less than 1.25 times the least. A kind of n layers is split into ceil(n / size)
+// groups, layer i into group i modulo their number, so that their layers differ by one at most. A block has room for
+// `size` layers: what a group lacks of them is padding.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace kvplan::model {
+
+struct ModelShape;
+
+struct LayerGroup {
+  std::int64_t layers{0};  ///< at most the size of a group
+  std::int64_t window{0};  ///< tokens that a query sees, itself included; 0: all
+  friend bool operator==(const LayerGroup&, const LayerGroup&) = default;
+};
+
+struct LayerGroups {
+  std::int64_t size{0};            ///< layers that a block has room for
+  std::vector<LayerGroup> groups;  ///< kinds in the order of their first layers
+};
+
+/// REQUIRES: the shape has layers.
+LayerGroups layer_groups(const ModelShape& shape);
+
+/// Layers that see a window of so many tokens, all together.
+struct WindowLayers {
+  std::int64_t window{0};
+  std::int64_t layers{0};
+  friend bool operator==(const WindowLayers&, const WindowLayers&) = default;
+};
+
+/// The different windows of groups, the smallest first.
+std::vector<WindowLayers> windows_of(const std::vector<LayerGroup>& groups);
+/// The same of a model's layers.
+std::vector<WindowLayers> windows_of(const ModelShape& shape);
+
+}  // namespace kvplan::model

@@ -1,0 +1,70 @@
+// The cells of requests whose layers lie in groups (core::MemoryLayout::groups), summed: the part of the ledger that
+// changes by what windows show. Counts cells, knows no bytes.
+//
+// A cell is a token's place in one layer. In a group with a window W the last W - 1 written tokens are live, since
+// the next token sees them; those before are holes until their block comes back. A group that has fewer layers than
+// a block has room for leaves the rest of each of its blocks as padding.
+//
+// Told what the ledger is told; a request is a member from `enter` to `leave`.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "simulator/core/allocator.h"
+#include "simulator/core/course.h"
+#include "simulator/core/workload.h"
+
+namespace kvplan::observe {
+
+class GroupAccount {
+ public:
+  GroupAccount(const core::Workload& workload, const core::MemoryLayout& layout);
+
+  void enter(RequestId request);
+  /// So many further entries of its table, whole logical blocks. REQUIRES: for this and all below: a member.
+  void grant(RequestId request, std::int64_t entries);
+  /// Blocks that windows have left behind come back.
+  void leave_windows(RequestId request, std::span<const std::int32_t> entries);
+  void chunk(RequestId request, std::int64_t tokens) { member(request).chunk = tokens; }
+  /// `steps` steps run: those with a chunk write it (steps is 1 then), those whose prompt is whole one token in each.
+  /// Returns what each of the steps changes; of several all change the same.
+  core::HeldCells run(std::int64_t steps);
+  void leave(RequestId request);
+
+  /// Of all members.
+  [[nodiscard]] const core::HeldCells& held() const { return held_; }
+  /// Tokens that windows have left behind, by layers, rounded down.
+  [[nodiscard]] std::int64_t left_tokens() const { return left_cells_ / layers_; }
+
+ private:
+  struct Member {
+    RequestId request{-1};
+    std::int64_t written{0};
+    std::int64_t slots{0};  ///< places of tokens in its table
+    std::int64_t chunk{0};  ///< of the step in progress
+    bool whole{false};      ///< its prompt, or what is recomputed
+    core::HeldCells held;
+  };
+  Member& member(RequestId r) {
+    return members_[static_cast<std::size_t>(place_[static_cast<std::size_t>(r)])];
+  }
+  /// Tokens that it computes before it samples one; after that, one more than it has written.
+  std::int64_t& goal(RequestId r) { return goals_[static_cast<std::size_t>(r)]; }
+  void add(Member& m, const core::HeldCells& cells);
+
+  const core::Workload& workload_;
+  std::vector<model::LayerGroup> groups_;
+  std::vector<model::WindowLayers> windows_;
+  std::int64_t quantum_, room_;  // tokens of a block, layers that it has room for
+  std::int64_t layers_{0};       // of all groups
+  std::int64_t full_layers_;     // of those without a window
+  std::vector<Member> members_;
+  std::vector<std::int32_t> place_;  // by request, among the members; -1: none
+  std::vector<std::int64_t> goals_;  // by request; 0: not admitted before
+  core::HeldCells held_;
+  std::int64_t left_cells_{0};
+};
+
+}  // namespace kvplan::observe

@@ -1,0 +1,169 @@
+// One pool for layers with windows and without: worked out by hand, the same as paged where there is one group, and
+// what is refused. Random lives are in differential_test.cpp.
+#include <gtest/gtest.h>
+
+#include "simulator/modelfile/catalogue.h"
+#include "simulator/plan/report.h"
+#include "simulator/plan/run.h"
+
+namespace kvplan {
+namespace {
+
+using observe::State;
+
+Result<plan::RunResult> try_run(const traces::Trace& trace, const std::vector<std::string>& sets,
+                                bool step_by_step = false) {
+  std::vector<plan::Setting> settings;
+  for (const std::string& text : sets) settings.push_back(plan::parse_setting(text).value());
+  plan::RunOptions options;
+  options.step_by_step = step_by_step;
+  options.timeline_bins = 20;
+  const auto scenario = plan::resolve(settings);
+  if (!scenario.ok()) return scenario.error();
+  return plan::run_scenario(scenario.value(), trace, options);
+}
+
+const std::string kSteps = "latency=affine:base_ns=1000,token_ns=0,context_ns=0";
+
+traces::Trace one(std::int32_t input, std::int32_t output) {
+  traces::Trace trace;
+  trace.arrival_ns = {0};
+  trace.input_tokens = {input};
+  trace.output_tokens = {output};
+  return trace;
+}
+
+/// Gemma-3-27B: a layer keeps 8,192 bytes of a token, a block of 16 tokens has room for 10 layers, 1,310,720 bytes. A
+/// prompt of 2,000 tokens in one chunk takes 125 blocks in each of 7 groups. When it is written, the next token, at
+/// position 2,000, sees those from 977 on: 61 blocks of each of the six groups with a window are left behind.
+TEST(Groups, GemmaWorkedByHand) {
+  constexpr std::int64_t kCell = 8192;  // of a token in a layer
+  constexpr std::int64_t kBlock = 16 * 10 * kCell;
+  for (const bool step_by_step : {false, true}) {
+    const plan::RunResult r =
+        try_run(one(2000, 3),
+                {"model=gemma-3-27b", "memory.pool_blocks=2001", "memory.allocator=grouped", kSteps},
+                step_by_step)
+            .value();
+    EXPECT_EQ(r.completed, 1);
+    EXPECT_EQ(r.iterations, 3);
+    EXPECT_EQ(r.capacity_bytes, 2001 * kBlock);
+    EXPECT_EQ(r.evicted_blocks, 6 * 61);
+    // At the first pass: 125 x 7 blocks and the null block; all but the 62 layers' cells is padding.
+    const auto& peak = r.memory->peak_bytes;
+    EXPECT_EQ(r.memory->peak_time_s, 0);
+    EXPECT_EQ(peak[index(State::kReserved)], 2000 * 62 * kCell);
+    EXPECT_EQ(peak[index(State::kPadding)], kBlock + 2000 * 8 * kCell);
+    EXPECT_EQ(peak[index(State::kFree)], (2000 - 125 * 7) * kBlock);
+    // Three steps of 1 us. In the second and third, tokens 2,000 and 2,001 are written to block 125: of windows 1,023
+    // are live, and holes are what lies before them in blocks from 61 on: tokens 976, then 976 and 977.
+    const auto mean = [&](State s) { return r.memory->mean_bytes[index(s)] * 3; };
+    EXPECT_DOUBLE_EQ(mean(State::kLive), ((2000 + 2001) * 10.0 + 2 * 1023 * 52.0) * kCell);
+    EXPECT_DOUBLE_EQ(mean(State::kHole), (1 + 2) * 52.0 * kCell);
+    EXPECT_DOUBLE_EQ(mean(State::kTail), 2 * 14 * 62.0 * kCell);
+    EXPECT_DOUBLE_EQ(mean(State::kReserved), (2000 + 2 + 1) * 62.0 * kCell);
+    EXPECT_DOUBLE_EQ(mean(State::kPadding), 3.0 * kBlock + (2000.0 + 2 * (2016 - 976)) * 8 * kCell);
+    EXPECT_EQ(r.hole_bytes_peak, 2 * 52 * kCell);
+    EXPECT_TRUE(std::none_of(r.assumptions.begin(), r.assumptions.end(), [](const std::string& line) {
+      return line.find("window") != std::string::npos;
+    }));
+  }
+}
+
+/// A window of 4,096 on all 32 layers of Mistral-7B: one group. Between two steps at most 4,095 tokens are live, and
+/// their blocks and those of the chunk are all that is held.
+TEST(Groups, WindowsAlone) {
+  const plan::RunResult r =
+      try_run(one(20000, 100), {"model=mistral-7b", "memory.pool_blocks=2000", "memory.allocator=grouped",
+                                "engine=vllm-v1:token_budget=1024", kSteps})
+          .value();
+  EXPECT_EQ(r.completed, 1);
+  const auto& peak = r.memory->peak_bytes;
+  EXPECT_EQ(peak[index(State::kLive)], 4095 * 131072);
+  EXPECT_EQ(peak[index(State::kReserved)], 1024 * 131072);
+  // vLLM's bound: ceil((4096 - 1 + 1024) / 16) + 1 = 321 blocks, beside the null block.
+  for (const auto& [blocks, completed] : {std::pair{322, 1}, std::pair{321, 0}})
+    EXPECT_EQ(
+        try_run(one(20000, 100), {"model=mistral-7b", "memory.pool_blocks=" + std::to_string(blocks),
+                                  "memory.allocator=grouped", "engine=vllm-v1:token_budget=1024", kSteps})
+            .value()
+            .completed,
+        completed)
+        << blocks;
+}
+
+/// What decode attention reads: all of the context in full layers, what the window shows in the others.
+TEST(Groups, StepsReadWhatWindowsShow) {
+  const std::vector<std::string> sets{"model=gemma-3-27b", "memory.pool_blocks=4000",
+                                      "latency=affine:base_ns=0,token_ns=0,context_ns=62"};
+  const auto makespan = [&](const std::string& allocator, std::int32_t input, std::int32_t output) {
+    auto with = sets;
+    with.push_back("memory.allocator=" + allocator);
+    const plan::RunResult fast = try_run(one(input, output), with).value();
+    EXPECT_EQ(fast.makespan, try_run(one(input, output), with, true).value().makespan);
+    return ns_floor(fast.makespan);
+  };
+  // Nothing was computed before the prompt; the next step reads 3,000 tokens, in 52 of 62 layers 1,023 of them.
+  EXPECT_EQ(makespan("paged", 3000, 2), 62 * 3000);
+  EXPECT_EQ(makespan("grouped", 3000, 2), 10 * 3000 + 52 * 1023);
+  // Up to the window all is read.
+  EXPECT_EQ(makespan("grouped", 500, 524), makespan("paged", 500, 524));
+  EXPECT_LT(makespan("grouped", 500, 526), makespan("paged", 500, 526));
+}
+
+/// One group without a window: every number of a run is that of paged memory that shares no prefixes.
+TEST(Groups, OneGroupIsPaged) {
+  traces::Trace trace;
+  for (std::int32_t i = 0; i < 60; ++i) {
+    trace.arrival_ns.push_back(i * 300'000);
+    trace.input_tokens.push_back(37 * (i % 11) + 5);
+    trace.output_tokens.push_back(29 * (i % 7) + 3);
+  }
+  for (const bool step_by_step : {false, true}) {
+    for (const std::string& more : {std::string("format=native"), std::string("format=int4")}) {
+      const auto report = [&](const std::string& allocator) {
+        std::string text;
+        const plan::RunResult r =
+            try_run(trace,
+                    {"model=llama-3-8b", "memory.pool_tokens=1203", "engine=vllm-v1:prefix_cache=false", more,
+                     "memory.allocator=" + allocator + ":block_tokens=8"},
+                    step_by_step)
+                .value();
+        EXPECT_GT(r.preemptions, 3);
+        text = plan::report_json(r) + plan::requests_csv(r) + plan::timeline_csv(r);
+        const std::string name = "\"name\": \"" + allocator + "\"";
+        const auto at = text.find(name);
+        EXPECT_NE(at, std::string::npos);
+        return text.replace(at, name.size(), "");
+      };
+      EXPECT_TRUE(report("grouped") == report("paged")) << more;
+    }
+  }
+}
+
+void expect_refused(const std::vector<std::string>& more, const std::string& words,
+                    const std::string& field) {
+  std::vector<std::string> sets{"memory.pool_blocks=4000", "memory.allocator=grouped", kSteps};
+  sets.insert(sets.end(), more.begin(), more.end());
+  const auto r = try_run(one(100, 10), sets);
+  ASSERT_FALSE(r.ok()) << words;
+  EXPECT_NE(r.error().message.find(words), std::string::npos) << r.error().message;
+  EXPECT_EQ(r.error().field, field);
+}
+
+TEST(Groups, WhatIsRefused) {
+  expect_refused({"model=gemma-3-27b", "eviction=window:window=64"},
+                 "it follows no token policy, found window", "eviction");
+  expect_refused({"model=gemma-3-27b", "eviction=window:window=64,placement=reuse"},
+                 "it follows no token policy, found window", "eviction");
+  expect_refused({"model=gemma-3-27b", "deployment.pp=2"}, "expects all layers of the model on a rank",
+                 "deployment.pp");
+  expect_refused({"model=gemma-3-27b", "memory.pool_blocks=1"}, "expected room for at least 2 blocks",
+                 "memory");
+  EXPECT_TRUE(try_run(one(100, 10), {"model=gemma-3-27b", "deployment.tp=4", "memory.pool_blocks=400",
+                                     "memory.allocator=grouped", kSteps})
+                  .ok());
+}
+
+}  // namespace
+}  // namespace kvplan

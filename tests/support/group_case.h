@@ -1,0 +1,81 @@
+// Random serving problems on one pool for groups of layers: models whose layers see windows of several lengths,
+// shorter and longer than blocks, chunks and requests.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tests/support/random_case.h"
+
+namespace kvplan::test {
+
+/// Layers alike but for their windows, of which there are at most four.
+inline model::ModelShape draw_windows(Random& random, std::int64_t longest) {
+  model::ModelShape shape;
+  shape.name = "drawn";
+  const std::int64_t heads = random.between(1, 3);
+  std::vector<std::int64_t> windows{0};
+  for (std::int64_t kinds = random.between(0, 4); kinds > 0; --kinds)
+    windows.push_back(random.chance(1, 3) ? random.between(1, 9) : random.between(1, longest));
+  for (std::int64_t runs = random.between(1, 8); runs > 0; --runs) {
+    const std::int64_t layers = random.between(1, random.chance(1, 3) ? 7 : 2);
+    shape.runs.push_back(
+        {layers,
+         {.heads = heads, .key_size = 4, .value_size = 4, .window = windows[random.below(windows.size())]}});
+    shape.layers += layers;
+  }
+  return shape;
+}
+
+inline std::unique_ptr<RandomCase> draw_group_case(std::uint64_t seed) {
+  auto result = draw_case(seed);
+  RandomCase& c = *result;
+  Random random(seed, "group case");
+  std::int64_t most = 1;
+  for (RequestId r = 0; r < c.workload.size(); ++r) most = std::max(most, c.workload.final_tokens(r));
+  const model::ModelShape shape = draw_windows(random, most + 20);
+  constexpr std::array<std::int64_t, 7> kBlocks{1, 2, 3, 4, 8, 16, 32};
+  const std::int64_t block = kBlocks[random.below(kBlocks.size())];
+  c.allocator = "grouped:block_tokens=" + std::to_string(block);
+  c.token_bytes = shape.kv_token_bytes();
+  if (random.chance(1, 3)) {  // scales
+    c.metadata_bytes = shape.layers * random.between(1, 3);
+    c.token_bytes += c.metadata_bytes;
+  }
+  c.cells_per_token = 1;
+  c.keep = {};
+  c.prefix_cache = false;
+  c.workload.prefix = nullptr;
+  c.model = std::make_shared<model::ModelShape>(shape);
+  c.step_tokens = c.scheduler.token_budget;
+  if (c.scheduler.long_prefill_threshold > 0)
+    c.step_tokens = std::min(c.step_tokens, c.scheduler.long_prefill_threshold);
+  const auto groups = static_cast<std::int64_t>(model::layer_groups(shape).groups.size());
+  const std::int64_t least = ceil_div(most, block) * groups + 1;
+  c.pool = {};
+  if (random.chance(1, 2)) {
+    c.pool.blocks = std::max<std::int64_t>(
+        random.chance(1, 3) ? random.between(2, least) : random.between(least, 3 * least), 2);
+  } else {
+    c.pool.bytes =
+        c.token_bytes * (2 * block * groups + random.between(most, 4 * most)) + random.between(0, 99);
+  }
+  const std::string latency = "affine:base_ns=" + std::to_string(random.between(0, 300)) +
+                              ",token_ns=" + std::to_string(random.between(0, 20)) +
+                              ",context_ns=" + std::to_string(random.between(0, 3)) + ".3";
+  const std::string roof = "roofline:flops=1e" + std::to_string(random.between(9, 12)) + ",bandwidth=1e" +
+                           std::to_string(random.between(9, 12)) + ",overhead_ns=3";
+  // The roofline needs to know how many weights there are: those of some model, with these layers.
+  model::ModelShape weighed = *model::find_model("llama-2-7b").value();
+  const Choice choice =
+      parse_component(random.chance(1, 4) ? roof : latency, "latency", policies::latency_descriptors())
+          .value();
+  weighed.runs = shape.runs;
+  weighed.layers = shape.layers;
+  c.latency =
+      policies::latency_entry(choice).make(choice, policies::LatencyRequest::one_rank(weighed)).value();
+  return result;
+}
+
+}  // namespace kvplan::test

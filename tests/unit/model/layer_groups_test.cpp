@@ -1,0 +1,69 @@
+// Groups of layers that share a block, against the rule of vLLM worked out by hand.
+#include "simulator/model/layer_groups.h"
+
+#include <gtest/gtest.h>
+
+#include "simulator/modelfile/catalogue.h"
+
+namespace kvplan::model {
+namespace {
+
+LayerCache seeing(std::int64_t window) {
+  return {.heads = 8, .key_size = 64, .value_size = 64, .window = window};
+}
+
+LayerGroups groups_of(const std::vector<LayerRun>& runs) {
+  ModelShape shape{.name = "made up", .source = "", .runs = runs};
+  for (const LayerRun& run : runs) shape.layers += run.layers;
+  return layer_groups(shape);
+}
+
+/// 10 layers that see all and 52 with a window of 1024: the latter in six groups, layers i, i + 6, ... in each.
+TEST(LayerGroups, Gemma) {
+  const LayerGroups groups = layer_groups(*find_model("gemma-3-27b").value());
+  EXPECT_EQ(groups.size, 10);
+  std::vector<std::int64_t> windows, full;
+  for (const LayerGroup& group : groups.groups) (group.window > 0 ? windows : full).push_back(group.layers);
+  EXPECT_EQ(full, (std::vector<std::int64_t>{10}));
+  EXPECT_EQ(windows, (std::vector<std::int64_t>{9, 9, 9, 9, 8, 8}));
+  EXPECT_EQ(windows_of(groups.groups), (std::vector<WindowLayers>{{1024, 52}}));
+  EXPECT_EQ(windows_of(*find_model("gemma-3-27b").value()), (std::vector<WindowLayers>{{1024, 52}}));
+}
+
+TEST(LayerGroups, OneKindIsOneGroup) {
+  EXPECT_EQ(layer_groups(*find_model("llama-3-8b").value()).groups, (std::vector<LayerGroup>{{32, 0}}));
+  EXPECT_EQ(layer_groups(*find_model("mistral-7b").value()).groups, (std::vector<LayerGroup>{{32, 4096}}));
+  EXPECT_EQ(groups_of({{7, seeing(128)}}).size, 7);
+}
+
+/// Every other layer sees a window of 128, as in gpt-oss.
+TEST(LayerGroups, HalfAndHalf) {
+  std::vector<LayerRun> runs;
+  for (int i = 0; i < 12; ++i) {
+    runs.push_back({1, seeing(128)});
+    runs.push_back({1, seeing(0)});
+  }
+  const LayerGroups groups = groups_of(runs);
+  EXPECT_EQ(groups.size, 12);
+  EXPECT_EQ(groups.groups, (std::vector<LayerGroup>{{12, 128}, {12, 0}}));
+}
+
+/// Less than 1.25 times as many: the larger number is the size; from 1.25 on it is not.
+TEST(LayerGroups, ALittleMoreIsNoGroupOfItsOwn) {
+  EXPECT_EQ(groups_of({{12, seeing(0)}, {14, seeing(256)}}).groups,
+            (std::vector<LayerGroup>{{12, 0}, {14, 256}}));
+  EXPECT_EQ(groups_of({{12, seeing(0)}, {14, seeing(256)}}).size, 14);
+  EXPECT_EQ(groups_of({{12, seeing(0)}, {15, seeing(256)}}).groups,
+            (std::vector<LayerGroup>{{12, 0}, {8, 256}, {7, 256}}));
+  EXPECT_EQ(groups_of({{12, seeing(0)}, {15, seeing(256)}}).size, 12);
+}
+
+TEST(LayerGroups, SeveralWindows) {
+  const LayerGroups groups = groups_of({{3, seeing(512)}, {2, seeing(0)}, {2, seeing(64)}, {1, seeing(512)}});
+  EXPECT_EQ(groups.size, 2);
+  EXPECT_EQ(groups.groups, (std::vector<LayerGroup>{{2, 512}, {2, 512}, {2, 0}, {2, 64}}));
+  EXPECT_EQ(windows_of(groups.groups), (std::vector<WindowLayers>{{64, 2}, {512, 4}}));
+}
+
+}  // namespace
+}  // namespace kvplan::model

@@ -1,0 +1,50 @@
+// Layers in groups: which blocks windows have left behind, and when they have to go back.
+#include <algorithm>
+
+#include "validator/replay/replay_impl.h"
+
+namespace kvplan::validator {
+
+/// Entries of the table that hold nothing which the token at position `computed` or a later one sees, group by
+/// group, of each the highest first.
+std::vector<std::int32_t> Replay::Impl::left_behind(const Request& r, std::int64_t computed) const {
+  const auto groups = static_cast<std::int64_t>(header_.groups.size());
+  const std::int64_t blocks = static_cast<std::int64_t>(r.table.size()) / std::max<std::int64_t>(groups, 1);
+  std::vector<std::int32_t> out;
+  for (std::int64_t g = 0; g < groups; ++g) {
+    const std::int64_t window = header_.groups[static_cast<std::size_t>(g)].window;
+    if (window == 0 || computed < window) continue;
+    const std::int64_t whole = (computed - window + 1) / header_.quantum_tokens;
+    for (std::int64_t b = std::min(whole, blocks) - 1; b >= 0; --b) {
+      const std::int64_t entry = b * groups + g;
+      if (r.table[static_cast<std::size_t>(entry)] == kGone) break;  // so are those below it
+      out.push_back(static_cast<std::int32_t>(entry));
+    }
+  }
+  return out;
+}
+
+Status Replay::Impl::check_left(const Request& r, std::int64_t computed) {
+  if (!has_groups()) return Done{};
+  const auto due = left_behind(r, computed);
+  if (due.empty()) return Done{};
+  return contradict(r.id, "goes on and keeps block " + std::to_string(due.front()) +
+                              " of its table, of which its window shows nothing when " +
+                              std::to_string(computed) + " tokens are written");
+}
+
+/// In a pass, before it is granted or computes anything; it may be preempted after that.
+Status Replay::Impl::leave_windows(const log::LetGo& f) {
+  Request* const r = running(f.request);
+  if (phase_ != Phase::kPass || r == nullptr || r->rank < order_ || r->stage != kNothing)
+    return contradict(f.request, "lets blocks go out of turn");
+  order_ = r->rank;
+  const auto due = left_behind(*r, r->written);
+  if (f.logical_blocks.empty() || f.logical_blocks.size() > due.size() ||
+      !std::equal(f.logical_blocks.begin(), f.logical_blocks.end(), due.begin()))
+    return contradict(f.request, "lets go of other blocks than its windows have left behind");
+  for (const std::int32_t entry : f.logical_blocks) KVPLAN_TRY_DO(arena_.let_go(*r, entry, 1));
+  return Done{};
+}
+
+}  // namespace kvplan::validator
