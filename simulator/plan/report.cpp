@@ -80,6 +80,18 @@ void write_memory(JsonWriter& json, std::int64_t capacity_bytes, const std::opti
   json.key("time_s").value(memory ? std::optional<double>(memory->peak_time_s) : std::nullopt);
   states("bytes",
          optional(memory.has_value(), [](const MemorySummary& m, std::size_t s) { return m.peak_bytes[s]; }));
+  json.end_object();
+  json.key("overlays").begin_object();
+  const auto overlays = [&](const char* name, auto value) {
+    json.key(name).begin_object();
+    for (std::size_t i = 0; i < observe::kOverlays; ++i) json.key(observe::kOverlayNames[i]).value(value(i));
+    json.end_object();
+  };
+  overlays("mean_bytes",
+           optional(timed, [](const MemorySummary& m, std::size_t i) { return m.mean_overlay_bytes[i]; }));
+  overlays("peak_bytes", optional(memory.has_value(), [](const MemorySummary& m, std::size_t i) {
+             return m.peak_overlay_bytes[i];
+           }));
   json.end_object().end_object();
 }
 

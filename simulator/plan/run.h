@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "simulator/observe/ledger.h"
+#include "simulator/observe/overlays.h"
 #include "simulator/observe/requests.h"
 #include "simulator/observe/timeline.h"
 #include "simulator/plan/scenario.h"
@@ -32,6 +33,9 @@ struct MemorySummary {
   std::array<double, observe::kStates> mean_fraction{};  ///< of the capacity; sums to 1
   double peak_time_s{0};
   observe::StateCounts peak_bytes{};
+  // Beside the states:
+  std::array<double, observe::kOverlays> mean_overlay_bytes{};
+  observe::OverlayCounts peak_overlay_bytes{};
 };
 
 struct ReplicaResult {

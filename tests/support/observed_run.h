@@ -11,6 +11,7 @@
 
 #include "simulator/observe/integral.h"
 #include "simulator/observe/ledger.h"
+#include "simulator/observe/overlays.h"
 #include "simulator/observe/placement.h"
 #include "simulator/observe/requests.h"
 #include "simulator/observe/timeline.h"
@@ -85,6 +86,20 @@ class Coverage final : public core::Observer {
   std::map<RequestId, std::int64_t> preempted_at_;
 };
 
+/// What overlays are parts of: the kinds of stranded memory are all of it.
+template <class States, class Parts>
+void expect_parts_of(const States& states, const Parts& parts) {
+  using observe::Overlay;
+  using observe::State;
+  const auto of = [&](Overlay overlay) { return parts[index(overlay)]; };
+  const auto state = [&](State s) { return states[index(s)]; };
+  EXPECT_TRUE(of(Overlay::kStrandedTooShort) + of(Overlay::kStrandedFragmented) == state(State::kStranded));
+  EXPECT_TRUE(of(Overlay::kAvailable) ==
+              state(State::kCached) + state(State::kStranded) + state(State::kFree));
+  EXPECT_TRUE(of(Overlay::kCachedDuplicate) <= state(State::kCached));
+  EXPECT_TRUE(of(Overlay::kCachedUnreachable) <= state(State::kCached));
+}
+
 /// Everything that a run is observed to do, as one text.
 /// `beside`: makes more observers, told after the ledger, once that exists.
 inline std::string observe_run(
@@ -96,7 +111,9 @@ inline std::string observe_run(
   observe::Integrals integrals;
   observe::Peak peak;
   observe::Timeline timeline(SimTime{Ticks{1 << 22}}, 7);
-  observe::Ledger ledger(c.workload, allocator.value()->layout(), c.keep, {&integrals, &peak, &timeline});
+  observe::Overlays overlays(allocator.value()->layout(), peak);
+  observe::Ledger ledger(c.workload, allocator.value()->layout(), c.keep,
+                         {&integrals, &peak, &timeline, &overlays});
   observe::RequestRecords records(c.workload.size());
   observe::PlacementRecords placement;
   std::vector<core::Observer*> observers{&ledger, &records, &placement};
@@ -151,7 +168,13 @@ inline std::string observe_run(
       put(bin.greatest[row]);
     }
   const core::PoolCounts end = allocator.value()->counts();
-  for (const std::int64_t n : {end.free, end.cached, end.held, end.distinct_names}) put(n);
+  for (const std::int64_t n :
+       {end.free, end.cached, end.held, end.distinct_names, end.duplicates, end.unreachable, end.sharers})
+    put(n);
+  for (const Wide w : overlays.count_ticks()) put(w);
+  for (const std::int64_t n : overlays.at_peak()) put(n);
+  expect_parts_of(integrals.cell_ticks(), overlays.count_ticks());
+  if (peak.seen()) expect_parts_of(peak.cells(), overlays.at_peak());
   // Drained: nothing of a request is left.
   using observe::State;
   for (const State s : {State::kLive, State::kReserved, State::kHole, State::kTail, State::kInternal,
