@@ -225,6 +225,18 @@ Table derivation_table(const std::vector<model::PoolItem>& items, std::string ti
   return table;
 }
 
+std::string stranded_kinds(const RunResult& r) {
+  if (!r.memory || !r.memory->timed) return {};
+  const double stranded = r.memory->mean_bytes[index(observe::State::kStranded)];
+  const double fragmented = r.memory->mean_overlay_bytes[index(observe::Overlay::kStrandedFragmented)];
+  if (stranded <= 0) return {};
+  if (fragmented <= 0) return " (all of it too short for the request)";
+  if (r.memory->mean_overlay_bytes[index(observe::Overlay::kStrandedTooShort)] <= 0)
+    return " (enough for the request, but fragmented)";
+  return " (of it " + percent(1 - fragmented / stranded) + " too short for the request, " +
+         percent(fragmented / stranded) + " fragmented)";
+}
+
 std::string_view state_words(observe::State state) {
   switch (state) {
     case observe::State::kMetadata:
