@@ -275,7 +275,7 @@ Status check_bins(std::int64_t bins, std::size_t replicas) {
 
 /// The first run of a replica, with everything that does not need the end of the others.
 Status run_first(const Setup& setup, std::size_t replica, observe::RequestRecords& records,
-                 ReplicaOutcome& o) {
+                 observe::RequestMemory& held, ReplicaOutcome& o) {
   KVPLAN_TRY(const auto allocator, make_allocator(setup));
   o.layout = allocator->layout();
   observe::Integrals integrals;
@@ -292,7 +292,8 @@ Status run_first(const Setup& setup, std::size_t replica, observe::RequestRecord
     KVPLAN_TRY_DO(check_recordings(setup.tokens, setup.workload, *allocator,
                                    setup.scenario.engine.integer("max_model_len")));
   observe::PlacementRecords placement;
-  std::vector<core::Observer*> observers{&records};
+  held.set_quantum_tokens(o.layout.quantum_tokens);
+  std::vector<core::Observer*> observers{&records, &held};
   if (o.layout.costs) observers.push_back(&placement);
   KVPLAN_TRY(o.end, run_replica(setup, replica, *allocator, sinks, observers, &o.evictions, &o.used,
                                 SimTime{}, true));
@@ -416,13 +417,16 @@ Result<RunResult> run_scenario(const Scenario& scenario, const traces::Trace& tr
   KVPLAN_TRY_DO(check_bins(options.timeline_bins, replicas));
 
   observe::RequestRecords records(setup.workload.size(), scenario.keeps_nothing());
+  observe::RequestMemory held(setup.workload.size());
   std::vector<ReplicaOutcome> outcomes(replicas);
   SimTime end{};
   for (std::size_t i = 0; i < replicas; ++i) {
-    KVPLAN_TRY_DO(run_first(setup, i, records, outcomes[i]));
+    KVPLAN_TRY_DO(run_first(setup, i, records, held, outcomes[i]));
     end = std::max(end, outcomes[i].end);
   }
   take_requests(setup, records, result);
+  for (RequestId r = 0; r < static_cast<RequestId>(setup.workload.size()); ++r)
+    result.held.push_back(held.held(r));
   PeakFinder finder;
   if (replicas > 1) find_peaks(outcomes, finder, result);
   for (std::size_t i = 0; i < replicas; ++i)

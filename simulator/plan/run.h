@@ -12,6 +12,7 @@
 
 #include "simulator/observe/ledger.h"
 #include "simulator/observe/overlays.h"
+#include "simulator/observe/request_memory.h"
 #include "simulator/observe/requests.h"
 #include "simulator/observe/timeline.h"
 #include "simulator/plan/scenario.h"
@@ -93,6 +94,7 @@ struct RunResult {
   std::vector<ReplicaResult> replicas;
   // By request:
   std::vector<observe::RequestRecord> records;
+  std::vector<observe::RequestHeld> held;  ///< in quanta of the replicas, which are alike
   std::vector<std::int32_t> input, output;
 };
 

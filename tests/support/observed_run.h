@@ -13,6 +13,7 @@
 #include "simulator/observe/ledger.h"
 #include "simulator/observe/overlays.h"
 #include "simulator/observe/placement.h"
+#include "simulator/observe/request_memory.h"
 #include "simulator/observe/requests.h"
 #include "simulator/observe/timeline.h"
 #include "tests/support/random_case.h"
@@ -115,8 +116,10 @@ inline std::string observe_run(
   observe::Ledger ledger(c.workload, allocator.value()->layout(), c.keep,
                          {&integrals, &peak, &timeline, &overlays});
   observe::RequestRecords records(c.workload.size());
+  observe::RequestMemory held(c.workload.size());
+  held.set_quantum_tokens(allocator.value()->layout().quantum_tokens);
   observe::PlacementRecords placement;
-  std::vector<core::Observer*> observers{&ledger, &records, &placement};
+  std::vector<core::Observer*> observers{&ledger, &records, &placement, &held};
   if (beside)
     for (core::Observer* o : beside(allocator.value()->layout(), ledger)) observers.push_back(o);
   if (coverage != nullptr) {
@@ -173,6 +176,20 @@ inline std::string observe_run(
     put(n);
   for (const Wide w : overlays.count_ticks()) put(w);
   for (const std::int64_t n : overlays.at_peak()) put(n);
+  Wide held_ticks = 0;
+  for (RequestId r = 0; r < static_cast<RequestId>(c.workload.size()); ++r) {
+    EXPECT_EQ(held.quanta(r), 0);
+    held_ticks += held.held(r).quantum_ticks;
+    put(held.held(r).quantum_ticks);
+    put(held.held(r).most_quanta);
+  }
+  // What requests hold is what is held, and again what they share.
+  Wide held_states = overlays.count_ticks()[index(observe::Overlay::kSavedBySharing)];
+  for (const observe::State s :
+       {observe::State::kMetadata, observe::State::kLive, observe::State::kReserved, observe::State::kHole,
+        observe::State::kTail, observe::State::kPadding, observe::State::kInternal})
+    held_states += integrals.cell_ticks()[index(s)];
+  EXPECT_TRUE(held_ticks * allocator.value()->layout().quantum_counts() == held_states);
   expect_parts_of(integrals.cell_ticks(), overlays.count_ticks());
   if (peak.seen()) expect_parts_of(peak.cells(), overlays.at_peak());
   // Drained: nothing of a request is left.
