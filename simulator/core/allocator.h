@@ -88,12 +88,24 @@ struct MemoryLayout {
   [[nodiscard]] std::int64_t padding_bytes() const { return capacity_bytes - quanta * quantum_bytes(); }
 };
 
+/// Why an allocation was refused. What is asked for is counted in quanta before the allocator rounds it up to ranges or
+/// blocks of its own.
+enum class Refusal : std::uint8_t {
+  kNone,        ///< none was
+  kTooShort,    ///< all that nobody holds is less than what was asked for
+  kFragmented,  ///< it would be enough, but no range or block that could be granted is
+};
+
 /// Quanta of the pool by who could use them; held + cached + free = layout.quanta.
 struct PoolCounts {
   std::int64_t free{0};    ///< not held, content forgotten
   std::int64_t cached{0};  ///< not held, content can still be found by a lookup
   std::int64_t held{0};
   std::int64_t distinct_names{0};  ///< contents that a lookup can find, held or not
+  // Beside the sum:
+  std::int64_t duplicates{0};   ///< cached, and a lookup of their content finds an older copy first
+  std::int64_t unreachable{0};  ///< cached, and no lookup comes to them: some block of their prefix is gone
+  std::int64_t sharers{0};      ///< holders of held quanta beyond the first, summed
   friend bool operator==(const PoolCounts&, const PoolCounts&) = default;
 };
 
@@ -163,6 +175,9 @@ class Allocator {
     KVPLAN_CHECK(false, request);
     return {};
   }
+  /// Why the latest `admit` or `grow` said no; asked at once. As it stands here for memory of which every idle quantum
+  /// serves everybody.
+  [[nodiscard]] virtual Refusal refusal() const { return Refusal::kTooShort; }
   /// What the latest `admit` or `grow` moved to make room, in the order in which it did; nothing if it made none.
   /// Asked only where the layout costs. Valid until the next call.
   [[nodiscard]] virtual std::span<const RangeMove> moves() const { return {}; }

@@ -126,7 +126,8 @@ struct Pass {
   LoadGrowth growth;       ///< how the load changes from step to step in a run of alike ones
   std::int64_t sampled;    ///< requests that will have a new token when the step ends
   std::int64_t preempted;  ///< requests preempted in this pass
-  bool refused;  ///< an allocation was refused for lack of memory (also if a preemption then made room)
+  bool refused;     ///< an allocation was refused for lack of memory (also if a preemption then made room)
+  Refusal refusal;  ///< why the last one was; kNone if none was
   PoolCounts pool;
   Ticks
       delay;  ///< what placing adds to the step's duration (Allocator::take_delay); such a step is told alone

@@ -25,7 +25,8 @@ void Integrals::on_span(const LedgerSpan& span) {
 void Peak::on_pass(SimTime time, const StateCounts& cells, std::int64_t /*running*/) {
   const std::int64_t available =
       cells[index(State::kCached)] + cells[index(State::kStranded)] + cells[index(State::kFree)];
-  if (least_available_ >= 0 && available >= least_available_) return;
+  is_latest_ = least_available_ < 0 || available < least_available_;
+  if (!is_latest_) return;
   least_available_ = available;
   time_ = time;
   cells_ = cells;

@@ -61,9 +61,12 @@ class Peak final : public LedgerSink {
   [[nodiscard]] bool seen() const { return least_available_ >= 0; }
   [[nodiscard]] SimTime time() const { return time_; }
   [[nodiscard]] const StateCounts& cells() const { return cells_; }
+  /// The latest pass is the peak so far.
+  [[nodiscard]] bool is_latest() const { return is_latest_; }
 
  private:
   std::int64_t least_available_{-1};
+  bool is_latest_{false};
   SimTime time_{};
   StateCounts cells_{};
 };

@@ -89,6 +89,7 @@ void Ledger::set_pool(const core::PoolCounts& pool) {
   cell(State::kStranded) = refused_ ? pool.free * quantum : 0;
   cell(State::kFree) = refused_ ? 0 : pool.free * quantum;
   check();
+  for (LedgerSink* sink : sinks_) sink->on_pool(pool, refusal_);
 }
 
 // ---- what is not written ----
@@ -305,6 +306,7 @@ void Ledger::on_pass_begin(SimTime time) {
 
 void Ledger::on_pass_end(const core::Pass& pass) {
   refused_ = pass.refused;
+  refusal_ = pass.refusal;
   running_ = pass.running;
   waiting_ = pass.waiting;
   set_pool(pass.pool);

@@ -68,6 +68,9 @@ class LedgerSink {
   virtual ~LedgerSink() = default;
   /// Spans come in order, without gaps, from the first arrival of the trace to the end of the run.
   virtual void on_span(const LedgerSpan& span) = 0;
+  /// The pool as it is from now on, for the spans and passes that are told next. `refusal`: of the latest pass, what
+  /// idle memory is stranded by. Not told before the first pass: then all of it is free.
+  virtual void on_pool(const core::PoolCounts& /*pool*/, core::Refusal /*refusal*/) {}
   /// The settled state after a scheduling pass.
   virtual void on_pass(SimTime /*time*/, const StateCounts& /*cells*/, std::int64_t /*running*/) {}
   /// The settled state after the last request.
@@ -183,6 +186,7 @@ class Ledger final : public core::Observer {
   SimTime told_until_{};
   SimTime end_{};
   bool refused_{false};
+  core::Refusal refusal_{core::Refusal::kNone};
   std::int64_t running_{0};
   std::int64_t waiting_{0};
   bool alone_;

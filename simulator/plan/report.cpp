@@ -80,6 +80,18 @@ void write_memory(JsonWriter& json, std::int64_t capacity_bytes, const std::opti
   json.key("time_s").value(memory ? std::optional<double>(memory->peak_time_s) : std::nullopt);
   states("bytes",
          optional(memory.has_value(), [](const MemorySummary& m, std::size_t s) { return m.peak_bytes[s]; }));
+  json.end_object();
+  json.key("overlays").begin_object();
+  const auto overlays = [&](const char* name, auto value) {
+    json.key(name).begin_object();
+    for (std::size_t i = 0; i < observe::kOverlays; ++i) json.key(observe::kOverlayNames[i]).value(value(i));
+    json.end_object();
+  };
+  overlays("mean_bytes",
+           optional(timed, [](const MemorySummary& m, std::size_t i) { return m.mean_overlay_bytes[i]; }));
+  overlays("peak_bytes", optional(memory.has_value(), [](const MemorySummary& m, std::size_t i) {
+             return m.peak_overlay_bytes[i];
+           }));
   json.end_object().end_object();
 }
 
@@ -116,6 +128,8 @@ void write_replicas(JsonWriter& json, const RunResult& r) {
   }
   json.end_array();
 }
+
+constexpr double kTicksPerSecond = 1024e9;
 
 void append(std::string& out, std::int64_t number) {
   out += std::to_string(number);
@@ -229,8 +243,9 @@ std::string requests_csv(const RunResult& result) {
   std::string out =
       "request,arrival_ns,input_tokens,output_tokens,status,first_scheduled_ns,first_token_ns,finish_ns,"
       "preemptions,"
-      "computed_tokens,prefix_hit_tokens\n";
-  out.reserve(result.records.size() * 96);
+      "computed_tokens,prefix_hit_tokens,held_byte_s,peak_held_bytes\n";
+  out.reserve(result.records.size() * 120);
+  const Wide quantum_bytes = result.replicas.front().layout.quantum_bytes();
   for (std::size_t i = 0; i < result.records.size(); ++i) {
     const observe::RequestRecord& r = result.records[i];
     const auto time = [&](bool known, SimTime t) {
@@ -250,6 +265,9 @@ std::string requests_csv(const RunResult& result) {
     (out += ',') += std::to_string(r.preemptions);
     (out += ',') += std::to_string(r.computed_tokens);
     (out += ',') += std::to_string(r.prefix_hit_tokens);
+    const observe::RequestHeld& held = result.held[i];
+    (out += ',') += shortest(static_cast<double>(held.quantum_ticks * quantum_bytes) / kTicksPerSecond);
+    (out += ',') += std::to_string(static_cast<std::int64_t>(held.most_quanta * quantum_bytes));
     out += '\n';
   }
   return out;

@@ -54,6 +54,7 @@ struct ReplicaOutcome {
   core::MemoryLayout layout;
   Totals totals;
   observe::Peak peak;
+  std::optional<observe::Overlays> overlays;
   ChangeLog changes;
   std::optional<observe::Timeline> timeline;
   observe::EvictionCounts evictions;
@@ -301,11 +302,11 @@ Status check_bins(std::int64_t bins, std::size_t replicas) {
 
 /// The first run of a replica, with everything that does not need the end of the others.
 Status run_first(const Setup& setup, std::size_t replica, observe::RequestRecords& records,
-                 ReplicaOutcome& o) {
+                 observe::RequestMemory& held, ReplicaOutcome& o) {
   KVPLAN_TRY(const auto allocator, make_allocator(setup));
   o.layout = allocator->layout();
   observe::Integrals integrals;
-  std::vector<observe::LedgerSink*> sinks{&o.peak};
+  std::vector<observe::LedgerSink*> sinks{&o.peak, &o.overlays.emplace(o.layout, o.peak)};
   if (setup.shares.size() > 1) sinks.push_back(&o.changes);
   if (timeline_in_first_run(setup.scenario, setup.options)) {
     sinks.push_back(&o.timeline.emplace(observe::Timeline::joined(
@@ -318,7 +319,8 @@ Status run_first(const Setup& setup, std::size_t replica, observe::RequestRecord
     KVPLAN_TRY_DO(check_recordings(setup.tokens, setup.workload, *allocator,
                                    setup.scenario.engine.integer("max_model_len")));
   observe::PlacementRecords placement;
-  std::vector<core::Observer*> observers{&records};
+  held.set_quantum_tokens(o.layout.quantum_tokens);
+  std::vector<core::Observer*> observers{&records, &held};
   if (o.layout.costs) observers.push_back(&placement);
   KVPLAN_TRY(o.end, run_replica(setup, replica, *allocator, sinks, observers, &o.evictions, &o.used,
                                 SimTime{}, true));
@@ -329,13 +331,14 @@ Status run_first(const Setup& setup, std::size_t replica, observe::RequestRecord
   return Done{};
 }
 
-/// The second run of a replica: totals up to the end of all, the timeline, and the states at `peak`.
+/// The second run of a replica: totals up to the end of all, the timeline, and what is where at `peak`.
 Status run_again(const Setup& setup, std::size_t replica, SimTime peak, SimTime end, ReplicaOutcome& o,
                  observe::StateCounts& at_peak) {
   KVPLAN_TRY(const auto allocator, make_allocator(setup));
   observe::Integrals whole;
   StateAt probe(peak);
   std::vector<observe::LedgerSink*> sinks{&whole, &probe};
+  if (setup.shares.size() > 1) sinks.push_back(&o.overlays.emplace(o.layout, peak));
   if (setup.options.timeline_bins > 0) sinks.push_back(&o.timeline.emplace(end, setup.options.timeline_bins));
   KVPLAN_TRY([[maybe_unused]] const SimTime again,
              run_replica(setup, replica, *allocator, sinks, {}, nullptr, nullptr, end, false));
@@ -404,8 +407,13 @@ Status add_replica(const Setup& setup, std::size_t replica, const PeakFinder& fi
     KVPLAN_TRY_DO(run_again(setup, replica, finder.peak_time(), end, o, at_peak));
   if (o.timeline) r.timeline = std::move(*o.timeline).take_bins();
   if (result.iterations > 0)
-    r.memory = summarize_memory(r.layout, o.totals.cell_ticks, end.since_start,
-                                alone ? o.peak.time() : finder.peak_time(), alone ? o.peak.cells() : at_peak);
+    r.memory = summarize_memory(r.layout,
+                                {.cell_ticks = o.totals.cell_ticks,
+                                 .overlay_ticks = o.overlays->count_ticks(),
+                                 .peak_time = alone ? o.peak.time() : finder.peak_time(),
+                                 .peak_cells = alone ? o.peak.cells() : at_peak,
+                                 .peak_overlays = o.overlays->at_peak()},
+                                end.since_start);
   if (end.since_start.count > 0)
     r.mean_running = static_cast<double>(o.totals.running_ticks) / static_cast<double>(end.since_start.count);
   result.capacity_bytes += r.layout.capacity_bytes;
@@ -436,13 +444,16 @@ Result<RunResult> run_scenario(const Scenario& scenario, const traces::Trace& tr
   KVPLAN_TRY_DO(check_bins(options.timeline_bins, replicas));
 
   observe::RequestRecords records(setup.workload.size(), scenario.keeps_nothing());
+  observe::RequestMemory held(setup.workload.size());
   std::vector<ReplicaOutcome> outcomes(replicas);
   SimTime end{};
   for (std::size_t i = 0; i < replicas; ++i) {
-    KVPLAN_TRY_DO(run_first(setup, i, records, outcomes[i]));
+    KVPLAN_TRY_DO(run_first(setup, i, records, held, outcomes[i]));
     end = std::max(end, outcomes[i].end);
   }
   take_requests(setup, records, result);
+  for (RequestId r = 0; r < static_cast<RequestId>(setup.workload.size()); ++r)
+    result.held.push_back(held.held(r));
   PeakFinder finder;
   if (replicas > 1) find_peaks(outcomes, finder, result);
   for (std::size_t i = 0; i < replicas; ++i)

@@ -11,6 +11,8 @@
 #include <vector>
 
 #include "simulator/observe/ledger.h"
+#include "simulator/observe/overlays.h"
+#include "simulator/observe/request_memory.h"
 #include "simulator/observe/requests.h"
 #include "simulator/observe/timeline.h"
 #include "simulator/plan/scenario.h"
@@ -33,6 +35,9 @@ struct MemorySummary {
   std::array<double, observe::kStates> mean_fraction{};  ///< of the capacity; sums to 1
   double peak_time_s{0};
   observe::StateCounts peak_bytes{};
+  // Beside the states:
+  std::array<double, observe::kOverlays> mean_overlay_bytes{};
+  observe::OverlayCounts peak_overlay_bytes{};
 };
 
 struct ReplicaResult {
@@ -90,6 +95,7 @@ struct RunResult {
   std::vector<ReplicaResult> replicas;
   // By request:
   std::vector<observe::RequestRecord> records;
+  std::vector<observe::RequestHeld> held;  ///< in quanta of the replicas, which are alike
   std::vector<std::int32_t> input, output;
 };
 

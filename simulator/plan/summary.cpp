@@ -98,24 +98,30 @@ void summarize_requests(const core::Workload& workload, std::vector<RequestRecor
   result.records = std::move(records);
 }
 
-MemorySummary summarize_memory(const core::MemoryLayout& layout, const std::array<Wide, kStates>& cell_ticks,
-                               Ticks makespan, SimTime peak_time, const observe::StateCounts& peak_cells) {
+MemorySummary summarize_memory(const core::MemoryLayout& layout, const MemoryCounts& counts, Ticks makespan) {
   MemorySummary m;
   m.capacity_bytes = layout.capacity_bytes;
   const auto padding = static_cast<std::size_t>(observe::State::kPadding);
   for (std::size_t s = 0; s < kStates; ++s) {
     // Bytes x ticks pass 2^127 only beyond any pool and time that are accepted.
-    Wide byte_ticks = cell_ticks[s] * layout.count_bytes();
+    Wide byte_ticks = counts.cell_ticks[s] * layout.count_bytes();
     if (s == padding) byte_ticks += Wide{layout.padding_bytes()} * makespan.count;
     if (makespan.count > 0) {
       m.mean_bytes[s] = static_cast<double>(byte_ticks) / static_cast<double>(makespan.count);
       m.mean_fraction[s] = static_cast<double>(byte_ticks) /
                            (static_cast<double>(makespan.count) * static_cast<double>(layout.capacity_bytes));
     }
-    m.peak_bytes[s] = peak_cells[s] * layout.count_bytes() + (s == padding ? layout.padding_bytes() : 0);
+    m.peak_bytes[s] =
+        counts.peak_cells[s] * layout.count_bytes() + (s == padding ? layout.padding_bytes() : 0);
+  }
+  for (std::size_t i = 0; i < observe::kOverlays; ++i) {
+    const Wide byte_ticks = counts.overlay_ticks[i] * layout.count_bytes();
+    if (makespan.count > 0)
+      m.mean_overlay_bytes[i] = static_cast<double>(byte_ticks) / static_cast<double>(makespan.count);
+    m.peak_overlay_bytes[i] = counts.peak_overlays[i] * layout.count_bytes();
   }
   m.timed = makespan.count > 0;
-  m.peak_time_s = seconds(peak_time.since_start);
+  m.peak_time_s = seconds(counts.peak_time.since_start);
   return m;
 }
 
@@ -155,6 +161,10 @@ void sum_replicas(RunResult& result) {
       sum.mean_bytes[s] += r.memory->mean_bytes[s];
       sum.peak_bytes[s] += r.memory->peak_bytes[s];
       sum.mean_fraction[s] += r.memory->mean_fraction[s] / static_cast<double>(result.replicas.size());
+    }
+    for (std::size_t i = 0; i < observe::kOverlays; ++i) {
+      sum.mean_overlay_bytes[i] += r.memory->mean_overlay_bytes[i];
+      sum.peak_overlay_bytes[i] += r.memory->peak_overlay_bytes[i];
     }
   }
   if (timed) result.mean_running = running;

@@ -14,10 +14,17 @@ namespace kvplan::plan {
 void summarize_requests(const core::Workload& workload, std::vector<observe::RequestRecord> records,
                         const Scenario& scenario, RunResult& result);
 
+/// What a replica's ledger and overlays came to, in counts.
+struct MemoryCounts {
+  std::array<Wide, observe::kStates> cell_ticks{};
+  std::array<Wide, observe::kOverlays> overlay_ticks{};
+  SimTime peak_time{};
+  observe::StateCounts peak_cells{};
+  observe::OverlayCounts peak_overlays{};
+};
+
 /// The integrals cover the makespan; where that is 0 there are no means.
-MemorySummary summarize_memory(const core::MemoryLayout& layout,
-                               const std::array<Wide, observe::kStates>& cell_ticks, Ticks makespan,
-                               SimTime peak_time, const observe::StateCounts& peak_cells);
+MemorySummary summarize_memory(const core::MemoryLayout& layout, const MemoryCounts& counts, Ticks makespan);
 
 /// Memory, batch and throughput of the fleet from those of its replicas and the makespan.
 void sum_replicas(RunResult& result);

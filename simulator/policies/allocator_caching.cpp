@@ -69,11 +69,13 @@ class CachingAllocator final : public core::Allocator {
     const std::int64_t length = tensor_tokens(r);
     KVPLAN_CHECK(tokens <= length && tables_.count(r) == 0, tokens, length);
     // As long as nothing has changed the answer is the same.
-    if (refused_tokens_ == length) return false;
+    if (refused_tokens_ == length) return false;  // and the reason is too
     const bool enough = rounded_bytes(length) <= setup_.rules.capacity_bytes - pool_.allocated_bytes();
     const auto blocks = enough ? take(pool_, length) : std::nullopt;
     if (!blocks) {
       refused_tokens_ = length;
+      const bool idle_suffices = asked_quanta(length) <= setup_.layout.quanta - held_;
+      refusal_ = idle_suffices ? core::Refusal::kFragmented : core::Refusal::kTooShort;
       return false;
     }
     refused_tokens_ = -1;
@@ -90,6 +92,7 @@ class CachingAllocator final : public core::Allocator {
     KVPLAN_CHECK(tokens <= tensor_tokens(r), tokens);
     return true;
   }
+  core::Refusal refusal() const override { return refusal_; }
   void publish(RequestId /*r*/, std::int64_t /*tokens*/) override {}
   Dropped drop(RequestId /*r*/, std::int64_t /*sink*/, std::int64_t /*begin*/,
                std::int64_t /*written*/) override {
@@ -122,6 +125,13 @@ class CachingAllocator final : public core::Allocator {
     std::int64_t quanta{0};
   };
 
+  /// Tensors of so many tokens as they are, each in whole quanta.
+  [[nodiscard]] Wide asked_quanta(std::int64_t tokens) const {
+    Wide quanta = 0;
+    for (const TensorRows& t : setup_.tensors)
+      quanta += Wide{ceil_div(tokens * t.row_bytes, kCachingUnit)} * t.tensors;
+    return quanta;
+  }
   [[nodiscard]] Wide rounded_bytes(std::int64_t tokens) const {
     Wide bytes = 0;
     for (const TensorRows& t : setup_.tensors)
@@ -143,6 +153,7 @@ class CachingAllocator final : public core::Allocator {
   Pool pool_;
   std::map<RequestId, Holder> tables_;
   std::int64_t held_{0};
+  core::Refusal refusal_{core::Refusal::kNone};
   std::int64_t refused_tokens_{-1};  // no tensors of this length fit the pool as it is
   mutable std::map<std::int64_t, bool> fits_;
 };

@@ -57,7 +57,7 @@ class GrowingAllocator final : public core::Allocator {
       address = free_.take(slots);
       KVPLAN_CHECK(address >= 0, slots);
     }
-    if (address < 0) return false;
+    if (address < 0) return refuse(slots);
     held_ += slots;
     holders_[r] = {slots, {static_cast<BlockId>(address)}};
     return true;
@@ -67,16 +67,20 @@ class GrowingAllocator final : public core::Allocator {
     moves_.clear();
     Holder& holder = holders_.at(r);
     if (tokens <= holder.slots || try_to_grow(r, holder, tokens)) return true;
-    if (!rule_.compacts || idle() < tokens - holder.slots) return false;
+    const std::int64_t more = tokens - holder.slots;
+    const std::int64_t least = rule_.least(holder.slots, tokens);
+    const std::int64_t asked = rule_.in_place ? more : least;
+    if (!rule_.compacts || idle() < more) return refuse(asked);
     const AfterSliding then = after_sliding(&holder);
-    const bool in_place = rule_.in_place && then.behind >= tokens - holder.slots;
-    if (!in_place && then.longest < rule_.least(holder.slots, tokens)) return false;
+    const bool in_place = rule_.in_place && then.behind >= more;
+    if (!in_place && then.longest < least) return refuse(asked);
     slide_down();
     const bool grown = try_to_grow(r, holder, tokens);
     KVPLAN_CHECK(grown, r, tokens);
     return true;
   }
 
+  core::Refusal refusal() const override { return refusal_; }
   std::span<const RangeMove> moves() const override { return moves_; }
   void end_copies() override {
     for (const RangeMove& copy : copies_) {
@@ -117,6 +121,11 @@ class GrowingAllocator final : public core::Allocator {
   };
 
   [[nodiscard]] std::int64_t idle() const { return layout_.quanta - held_; }
+  /// False. `slots`: the least with which the answer would have been yes, were they in the right place.
+  bool refuse(std::int64_t slots) {
+    refusal_ = idle() >= slots ? core::Refusal::kFragmented : core::Refusal::kTooShort;
+    return false;
+  }
   [[nodiscard]] bool in_copy(RequestId r) const {
     return std::any_of(copies_.begin(), copies_.end(), [r](const RangeMove& c) { return c.request == r; });
   }
@@ -215,6 +224,7 @@ class GrowingAllocator final : public core::Allocator {
   std::vector<RangeMove> moves_;   // of the latest call
   std::vector<RangeMove> copies_;  // that are not done
   std::int64_t to_compute_{0};     // of the latest lookup
+  core::Refusal refusal_{core::Refusal::kNone};
 };
 
 Result<std::unique_ptr<core::Allocator>> make_growing(const Choice& choice, const AllocatorRequest& request) {

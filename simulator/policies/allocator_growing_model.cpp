@@ -70,10 +70,18 @@ class GrowingModel final : public core::Allocator {
 
   bool admit(RequestId r, const core::Found& /*found*/, std::int64_t /*tokens*/) override {
     const std::int64_t length = rule_.at_first(to_compute_);
+    asked_ = length;
     return attempt([&](Memory& memory) { return take(memory, length, r); });
   }
   bool grow(RequestId r, std::int64_t tokens) override {
+    const std::int64_t has = memory_.ranges.at(r).slots;
+    asked_ =
+        rule_.in_place ? tokens - has : rule_.least(has, tokens);  // the one follows, the other is copied to
     return attempt([&](Memory& memory) { return grow_in(memory, r, tokens); });
+  }
+  core::Refusal refusal() const override {
+    const auto idle = std::count(memory_.slots.begin(), memory_.slots.end(), RequestId{-1});
+    return idle < asked_ ? core::Refusal::kTooShort : core::Refusal::kFragmented;
   }
   std::span<const RangeMove> moves() const override { return memory_.moves; }
   void end_copies() override {
@@ -183,6 +191,7 @@ class GrowingModel final : public core::Allocator {
   Memory memory_;
   std::map<RequestId, std::vector<BlockId>> addresses_;
   std::int64_t to_compute_{0};
+  std::int64_t asked_{0};  ///< slots, by the latest call
 };
 
 }  // namespace

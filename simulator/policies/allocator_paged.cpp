@@ -14,11 +14,13 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "simulator/base/check.h"
 #include "simulator/policies/paged_pool.h"
+#include "simulator/policies/prefix_reach.h"
 
 namespace kvplan::policies {
 namespace {
@@ -29,9 +31,8 @@ using core::PoolCounts;
 
 constexpr std::uint64_t kNoName = ~std::uint64_t{0};
 constexpr std::int64_t kMostBlocks = std::int64_t{1}
-                                     << 25;                 // some 50 bytes of our own memory each, once used
-constexpr int kAhead = 8;                                   // blocks fetched before they are let go
-constexpr std::uint64_t kOwnName = std::uint64_t{1} << 63;  // | request << 32 | logical block
+                                     << 25;  // some 50 bytes of our own memory each, once used
+constexpr int kAhead = 8;                    // blocks fetched before they are let go
 
 /// First in, first out, with removal from the middle: a ring of ids in which a removed one leaves a gap.
 /// Walking an array keeps the processor's loads independent, which a linked list does not.
@@ -105,7 +106,10 @@ class PagedAllocator final : public core::Allocator {
     return {.free = free_,
             .cached = cached_,
             .held = layout_.quanta - free_ - cached_,
-            .distinct_names = distinct_};
+            .distinct_names = distinct_,
+            .duplicates = duplicates_,
+            .unreachable = reach_ ? reach_->unreachable() : 0,
+            .sharers = sharers_};
   }
   std::int64_t growth_tokens() const override { return layout_.quantum_tokens; }
   bool fits_empty(RequestId r) const override {
@@ -162,7 +166,9 @@ class PagedAllocator final : public core::Allocator {
       Block& block = at(b);
       if (block.refs++ == 0) {
         queue_.remove(block.place);
-        --cached_;
+        leave_cache(block);
+      } else {
+        ++sharers_;
       }
       holder.blocks.push_back(b);
     }
@@ -192,6 +198,7 @@ class PagedAllocator final : public core::Allocator {
     Holder& holder = existing(r);
     make_findable(holder, r, written);  // filled before this drop
     holder.lossy = true;
+    follow_prefixes();
     const std::int64_t first = ceil_div(sink, layout_.quantum_tokens);
     const std::int64_t end = std::min(begin, written) / layout_.quantum_tokens;
     Dropped dropped{first, 0};
@@ -251,6 +258,7 @@ class PagedAllocator final : public core::Allocator {
     std::uint32_t place{0};  // in the queue, while nobody holds it
     std::int32_t refs{0};
     std::uint32_t stamp{0};  // lookup that found it last
+    bool oldest{false};      // of the copies of its content: the one that lookups find
   };
   /// Ring of the copies of one content, oldest first from where lookups begin. Most blocks are alone in
   /// theirs.
@@ -266,9 +274,6 @@ class PagedAllocator final : public core::Allocator {
 
   Block& at(BlockId b) { return blocks_[static_cast<std::size_t>(b)]; }
   [[nodiscard]] const Block& at(BlockId b) const { return blocks_[static_cast<std::size_t>(b)]; }
-  static std::uint64_t own_name(RequestId r, std::int64_t block) {
-    return kOwnName | static_cast<std::uint64_t>(r) << 32 | static_cast<std::uint64_t>(block);
-  }
 
   [[nodiscard]] const Holder* holder_or_null(RequestId r) const {
     const std::int32_t slot = holder_of_[static_cast<std::size_t>(r)];
@@ -303,8 +308,8 @@ class PagedAllocator final : public core::Allocator {
       const BlockId b = queue_.pop();
       Block& block = at(b);
       if (block.name != kNoName) {
+        leave_cache(block);
         give_up_name(b, block);
-        --cached_;
       } else {
         --free_;
       }
@@ -327,9 +332,39 @@ class PagedAllocator final : public core::Allocator {
     Block& block = at(b);
     KVPLAN_CHECK(block.refs > 0, b);
     if (block.stamp == lookup_stamp_) ++epoch_;
-    if (--block.refs > 0) return;
+    if (--block.refs > 0) {
+      --sharers_;
+      return;
+    }
     queue_.push(b, [&](BlockId id) -> std::uint32_t& { return at(id).place; });
-    ++(block.name == kNoName ? free_ : cached_);
+    if (block.name == kNoName) {
+      ++free_;
+    } else {
+      enter_cache(block);
+    }
+  }
+
+  /// Its content can be found and nobody holds it.
+  void enter_cache(const Block& block) {
+    ++cached_;
+    if (!block.oldest) ++duplicates_;
+    if (reach_) reach_->add_cached(block.name, 1);
+  }
+  void leave_cache(const Block& block) {
+    --cached_;
+    if (!block.oldest) --duplicates_;
+    if (reach_) reach_->add_cached(block.name, -1);
+  }
+
+  /// From the first drop on, what is cached may outlive its prefix. Before, a request lets go of its table from the
+  /// end, so that a block comes to the front of the queue before all that its content follows.
+  void follow_prefixes() {
+    if (!prefix_cache_ || reach_) return;
+    reach_.emplace(workload_, names_);
+    for (const Block& block : blocks_)
+      if (block.name != kNoName && block.oldest) reach_->appear(block.name);
+    for (const Block& block : blocks_)
+      if (block.name != kNoName && block.refs == 0) reach_->add_cached(block.name, 1);
   }
 
   /// A content can be found no longer in this block: it is handed out again.
@@ -341,7 +376,14 @@ class PagedAllocator final : public core::Allocator {
     Copies& ring = copies_[static_cast<std::size_t>(b)];
     const BlockId next = ring.next;
     const bool last_copy = next == b;
-    if (last_copy) --distinct_;
+    if (last_copy) {
+      --distinct_;
+      if (reach_) reach_->vanish(name);
+    } else if (block.oldest) {
+      at(next).oldest = true;
+      if (at(next).refs == 0) --duplicates_;
+    }
+    block.oldest = false;
     if ((name & kOwnName) == 0) {
       BlockId& head = block_of_name_[static_cast<std::size_t>(name)];
       if (head == b) head = last_copy ? kNoBlock : next;
@@ -398,24 +440,25 @@ class PagedAllocator final : public core::Allocator {
   }
 
   void publish_shared(RequestId r, std::int64_t logical, BlockId block, std::int64_t name) {
-    at(block).name = static_cast<std::uint64_t>(name);
     BlockId& head = block_of_name_[static_cast<std::size_t>(name)];
     if (static_cast<std::uint64_t>(name) == missing_name_) ++epoch_;
-    add_copy(block, head);
+    add_copy(block, static_cast<std::uint64_t>(name), head);
     if (head == kNoBlock) head = block;
     if (listener_ != nullptr) listener_->on_publish(r, logical, block);
   }
 
   void publish_own(const Holder& holder, RequestId r, std::int64_t logical, BlockId block) {
-    add_copy(block, own_copy(holder, r, logical));
-    at(block).name = own_name(r, logical);
+    add_copy(block, own_name(r, logical), own_copy(holder, r, logical));
     if (listener_ != nullptr) listener_->on_publish(r, logical, block);
   }
 
   /// Joins the ring of `oldest` behind its youngest copy, or stays alone.
-  void add_copy(BlockId block, BlockId oldest) {
+  void add_copy(BlockId block, std::uint64_t name, BlockId oldest) {
+    at(block).name = name;
+    at(block).oldest = oldest == kNoBlock;
     if (oldest == kNoBlock) {
       ++distinct_;
+      if (reach_) reach_->appear(name);
       return;
     }
     Copies& head = copies_[static_cast<std::size_t>(oldest)];
@@ -438,7 +481,10 @@ class PagedAllocator final : public core::Allocator {
   std::int64_t free_;
   std::int64_t cached_{0};
   std::int64_t distinct_{0};
-  std::vector<BlockId> found_;  // of the latest lookup
+  std::int64_t duplicates_{0};
+  std::int64_t sharers_{0};
+  std::optional<PrefixReach> reach_;  // once a request has dropped something
+  std::vector<BlockId> found_;        // of the latest lookup
   std::uint64_t missing_name_{kNoName};
   std::uint32_t lookup_stamp_{0};
   std::uint64_t epoch_{0};

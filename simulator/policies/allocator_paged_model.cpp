@@ -1,13 +1,15 @@
 // Plain model of the paged allocator: a linked list and a hash table from the standard library, one block at
 // a time. It follows vllm-project/vllm v0.15.1, vllm/v1/core/block_pool.py and
 // single_type_kv_cache_manager.py, operation by operation, and shares nothing with allocator_paged.cpp but
-// the layout arithmetic.
+// the layout arithmetic, and the tree of contents, which tests/engine/overlay_test.cpp counts in its own way.
+#include <algorithm>
 #include <list>
 #include <unordered_map>
 #include <vector>
 
 #include "simulator/base/check.h"
 #include "simulator/policies/paged_pool.h"
+#include "simulator/policies/prefix_reach.h"
 
 namespace kvplan::policies {
 namespace {
@@ -37,7 +39,10 @@ class PagedModel final : public core::Allocator {
     return {.free = idle - cached_,
             .cached = cached_,
             .held = held_,
-            .distinct_names = static_cast<std::int64_t>(table_.size())};
+            .distinct_names = static_cast<std::int64_t>(table_.size()),
+            .duplicates = duplicates_,
+            .unreachable = reach_.unreachable(),
+            .sharers = references_ - held_};
   }
 
   std::int64_t growth_tokens() const override { return layout_.quantum_tokens; }
@@ -69,7 +74,9 @@ class PagedModel final : public core::Allocator {
     if (fresh + found.idle > static_cast<std::int64_t>(free_queue_.size())) return false;
     Holder& holder = holders_[r];
     for (const BlockId b : found_) {
-      if (refs_[at(b)]++ == 0) {
+      ++references_;
+      with_copies(name_of_[at(b)].name, [&] { ++refs_[at(b)]; });
+      if (refs_[at(b)] == 1) {
         free_queue_.erase(place_of_[at(b)]);
         --cached_;
         ++held_;
@@ -97,7 +104,9 @@ class PagedModel final : public core::Allocator {
     for (; holder.published < tokens / layout_.quantum_tokens; ++holder.published) {
       const BlockId b = holder.blocks[static_cast<std::size_t>(holder.published)];
       name_of_[at(b)] = {true, name(r, holder.published)};
-      table_[name_of_[at(b)].name].push_back(b);
+      auto& copies = table_[name_of_[at(b)].name];
+      if (copies.empty()) reach_.appear(number(name_of_[at(b)].name));
+      copies.push_back(b);  // it is held
       if (listener_ != nullptr) listener_->on_publish(r, holder.published, b);
       ++epoch_;
     }
@@ -169,6 +178,26 @@ class PagedModel final : public core::Allocator {
 
   static std::size_t at(BlockId b) { return static_cast<std::size_t>(b); }
 
+  /// Whatever happens to a block with a content, or to its holders: what its content's copies count for is taken out
+  /// before and put in again after.
+  template <class Change>
+  void with_copies(const Name& name, Change change) {
+    count_copies(name, -1);
+    change();
+    count_copies(name, 1);
+  }
+  void count_copies(const Name& name, int sign) {
+    const auto copies = table_.find(name);
+    if (copies == table_.end()) return;
+    const auto& blocks = copies->second;
+    const auto idle = [&](BlockId b) { return refs_[at(b)] == 0; };
+    duplicates_ += sign * std::count_if(blocks.begin() + 1, blocks.end(), idle);
+    reach_.add_cached(number(name), sign * std::count_if(blocks.begin(), blocks.end(), idle));
+  }
+  static std::uint64_t number(const Name& n) {
+    return n.request < 0 ? static_cast<std::uint64_t>(n.number) : own_name(n.request, n.number);
+  }
+
   [[nodiscard]] Name name(RequestId r, std::int64_t block) const {
     if (block < names_.shared_blocks(r)) return {-1, names_.shared_name(r, block)};
     return {r, block};
@@ -188,9 +217,14 @@ class PagedModel final : public core::Allocator {
       const BlockId b = free_queue_.front();
       free_queue_.pop_front();
       if (name_of_[at(b)].known) {
-        auto& copies = table_.at(name_of_[at(b)].name);
-        std::erase(copies, b);
-        if (copies.empty()) table_.erase(name_of_[at(b)].name);
+        const Name name = name_of_[at(b)].name;
+        with_copies(name, [&] {
+          auto& copies = table_.at(name);
+          std::erase(copies, b);
+          if (!copies.empty()) return;
+          table_.erase(name);
+          reach_.vanish(number(name));
+        });
         name_of_[at(b)].known = false;
         --cached_;
         if (listener_ != nullptr) listener_->on_reclaim(b);
@@ -198,13 +232,20 @@ class PagedModel final : public core::Allocator {
       }
       refs_[at(b)] = 1;
       ++held_;
+      ++references_;
       holder.blocks.push_back(b);
     }
   }
 
   void let_go(BlockId b) {
     KVPLAN_CHECK(refs_[at(b)] > 0, b);
-    if (--refs_[at(b)] == 0) {
+    --references_;
+    if (name_of_[at(b)].known) {
+      with_copies(name_of_[at(b)].name, [&] { --refs_[at(b)]; });
+    } else {
+      --refs_[at(b)];
+    }
+    if (refs_[at(b)] == 0) {
       place_of_[at(b)] = free_queue_.insert(free_queue_.end(), b);
       --held_;
       if (name_of_[at(b)].known) ++cached_;
@@ -222,6 +263,9 @@ class PagedModel final : public core::Allocator {
   std::vector<std::list<BlockId>::iterator> place_of_;  // of blocks that nobody holds
   std::int64_t cached_{0};
   std::int64_t held_{0};
+  std::int64_t references_{0};  // entries of all tables
+  std::int64_t duplicates_{0};
+  PrefixReach reach_{workload_, names_};  // always, where the other one waits for a drop
   std::unordered_map<Name, std::vector<BlockId>, HashName>
       table_;  // copies in the order in which they were made findable
   std::unordered_map<RequestId, Holder> holders_;

@@ -56,6 +56,8 @@ struct Life {
   std::int64_t scattered{0};              ///< let go by a course: these have no names
   RunId runs{kNone};                      ///< of its contents in the queue
   std::vector<std::int32_t> copies;       ///< by logical block; empty while no content can have two
+  std::int64_t duplicates{0};             ///< of its contents in the queue, as PoolCounts has them
+  std::int64_t unreachable{0};
 };
 
 class PagedRuns final : public core::Allocator {
@@ -73,7 +75,9 @@ class PagedRuns final : public core::Allocator {
     return {.free = free_,
             .cached = cached_,
             .held = layout_.quanta - free_ - cached_,
-            .distinct_names = distinct_};
+            .distinct_names = distinct_,
+            .duplicates = duplicates_,
+            .unreachable = unreachable_};
   }
   std::int64_t growth_tokens() const override { return layout_.quantum_tokens; }
   bool fits_empty(RequestId r) const override {
@@ -108,6 +112,7 @@ class PagedRuns final : public core::Allocator {
     l.found = l.published = l.end = found.idle;
     l.gap_begin = l.gap_end = l.scattered = 0;
     count_copies(l);
+    recount(l);
     take(fresh);
     l.end += fresh;
     ++epoch_;
@@ -132,6 +137,7 @@ class PagedRuns final : public core::Allocator {
     Life& l = existing(r);
     make_findable(l, written);  // filled before this drop
     l.lossy = true;
+    somebody_dropped_ = true;
     const std::int64_t first = ceil_div(sink, layout_.quantum_tokens);
     const std::int64_t from = std::max(first, l.gap_end);
     const std::int64_t end = std::min(begin, written) / layout_.quantum_tokens;
@@ -139,6 +145,7 @@ class PagedRuns final : public core::Allocator {
     let_go_range(l, from, end);
     l.gap_begin = first;
     l.gap_end = end;
+    recount(l);
     return {from, end - from};
   }
 
@@ -161,6 +168,7 @@ class PagedRuns final : public core::Allocator {
     }
     l.held = false;
     l.end = 0;
+    recount(l);
   }
 
   void forget(RequestId r) override {
@@ -280,6 +288,7 @@ class PagedRuns final : public core::Allocator {
         if (l.copies[static_cast<std::size_t>(b)]++ == 0) ++distinct_;
     }
     l.published = full;
+    recount(l);
   }
 
   /// The contents [low, high) can be found no longer in one of their copies.
@@ -305,6 +314,60 @@ class PagedRuns final : public core::Allocator {
     for (std::int64_t b = 0; b < l.found; ++b) ++l.copies[static_cast<std::size_t>(b)];
     for (RunId id = l.runs; id != kNone; id = run(id).owner_next)
       for (std::int64_t b = run(id).low; b < run(id).high; ++b) ++l.copies[static_cast<std::size_t>(b)];
+  }
+
+  // ---- beside the sum ----
+
+  /// Which of a request's blocks in the queue have an older copy, or a gap before them. As long as nobody has dropped
+  /// anything there is no gap: tables come back from their end, so what is before a block is behind it in the queue.
+  void recount(Life& l) {
+    std::int64_t duplicates = 0;
+    std::int64_t unreachable = 0;
+    if (l.runs != kNone && (somebody_dropped_ || !l.copies.empty())) {
+      list_copies(l);
+      bool reached = edges_.front() == 0;
+      for (std::size_t i = 0; i + 1 < edges_.size(); ++i) {
+        std::int64_t idle = 0;
+        const Copies* oldest = nullptr;
+        for (const Copies& c : row_) {
+          if (c.low > edges_[i] || c.high <= edges_[i]) continue;
+          idle += c.idle ? 1 : 0;
+          if (oldest == nullptr || c.admission < oldest->admission) oldest = &c;
+        }
+        reached = reached && oldest != nullptr;
+        const std::int64_t length = edges_[i + 1] - edges_[i];
+        if (oldest != nullptr) duplicates += (idle - (oldest->idle ? 1 : 0)) * length;
+        if (!reached) unreachable += idle * length;
+      }
+    }
+    duplicates_ += duplicates - l.duplicates;
+    unreachable_ += unreachable - l.unreachable;
+    l.duplicates = duplicates;
+    l.unreachable = unreachable;
+  }
+
+  /// All copies of a request's contents into `row_`, and where they begin and end into `edges_`.
+  void list_copies(const Life& l) {
+    row_.clear();
+    for (RunId id = l.runs; id != kNone; id = run(id).owner_next)
+      row_.push_back({run(id).low, run(id).high, run(id).admission, true});
+    const auto add_held = [&](std::int64_t low, std::int64_t high, std::int32_t admission) {
+      const std::int64_t gap = std::clamp(l.gap_begin, low, high);
+      const std::int64_t behind = std::clamp(l.gap_end, gap, high);
+      if (low < gap) row_.push_back({low, gap, admission, false});
+      if (behind < high) row_.push_back({behind, high, admission, false});
+    };
+    if (l.held) {
+      for (const Life::Piece& hit : l.hits) add_held(hit.low, hit.high, hit.admission);
+      add_held(l.found, l.published, l.admission);
+    }
+    edges_.clear();
+    for (const Copies& c : row_) {
+      edges_.push_back(c.low);
+      edges_.push_back(c.high);
+    }
+    std::sort(edges_.begin(), edges_.end());
+    edges_.erase(std::unique(edges_.begin(), edges_.end()), edges_.end());
   }
 
   // ---- the queue ----
@@ -360,7 +423,9 @@ class PagedRuns final : public core::Allocator {
         cached_ -= part;
         give_up(life(first.owner), first.high, first.high + part);
       }
+      const LifeId owner = first.owner;
       if (first.low == first.high) remove(front_);
+      if (owner != kNone) recount(life(owner));
     }
   }
 
@@ -412,6 +477,17 @@ class PagedRuns final : public core::Allocator {
   std::int64_t distinct_{0};
   std::vector<Hit> found_;  // of the latest lookup, ascending
   std::vector<RunId> by_low_, covering_;
+  bool somebody_dropped_{false};
+  std::int64_t duplicates_{0};
+  std::int64_t unreachable_{0};
+  /// Of logical blocks [low, high) of one request.
+  struct Copies {
+    std::int64_t low, high;
+    std::int32_t admission;  ///< in which they were made findable
+    bool idle;               ///< nobody holds them
+  };
+  std::vector<Copies> row_;          // of the request that is recounted
+  std::vector<std::int64_t> edges_;  // likewise
   RequestId looked_up_{-1};
   std::uint64_t epoch_{0};
 };

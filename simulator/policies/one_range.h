@@ -67,11 +67,16 @@ class OneRangeAllocator : public core::Allocator {
       address = place(slots);
       KVPLAN_CHECK(address >= 0, slots);
     }
-    if (address < 0) return false;
+    if (address < 0) {
+      const bool enough = layout_.quanta - held_ >= reservation(r);  // before it is rounded up
+      refusal_ = enough ? core::Refusal::kFragmented : core::Refusal::kTooShort;
+      return false;
+    }
     held_ += slots;
     holders_[r] = {slots, {static_cast<BlockId>(address)}};
     return true;
   }
+  core::Refusal refusal() const override { return refusal_; }
   bool grow(RequestId r, std::int64_t tokens) override {
     KVPLAN_CHECK(tokens <= holders_.at(r).slots, tokens);
     moves_.clear();
@@ -146,6 +151,7 @@ class OneRangeAllocator : public core::Allocator {
   std::int64_t max_model_len_;
   std::optional<CopyCost> compaction_;
   std::int64_t held_{0};
+  core::Refusal refusal_{core::Refusal::kNone};
   std::map<RequestId, Holder> holders_;
   std::vector<core::RangeMove> moves_;
 };

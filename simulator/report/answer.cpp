@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "simulator/plan/shortage.h"
+#include "simulator/report/content.h"
 #include "simulator/report/number_text.h"
 #include "simulator/report/variant_names.h"
 
@@ -155,7 +156,7 @@ std::string headline(const View& view) {
   const auto loss = plan::largest_loss(other);
   if (loss && share_of(other, *loss) >= kWorthWords)
     out = "With " + view.name(pair->other) + ", " + share_text(share_of(other, *loss)) + " of the memory " +
-          loss_words(*loss, false) + "; ";
+          loss_words(*loss, false) + (*loss == State::kStranded ? stranded_kinds(other) : "") + "; ";
   if (tied(pair->best_value, pair->other_value)) {
     const std::string all =
         view.same.size() == 2 ? "both" : "all " + grouped(static_cast<std::int64_t>(view.same.size()));
@@ -308,7 +309,8 @@ std::string variant_sentence(const View& view, std::size_t v) {
   if (r.scenario.keeps_nothing())
     out += ": nothing was kept, all tokens were computed again in each step";
   else if (lost >= kWorthWords)
-    out += ": " + share_text(lost) + " of the memory " + loss_words(*loss, true);
+    out += ": " + share_text(lost) + " of the memory " + loss_words(*loss, true) +
+           (*loss == State::kStranded ? stranded_kinds(r) : "");
   else
     out += ": no reservation or fragmentation took more than " + share_text(lost) + " of the memory";
   out += ", " + share_text(share_of(r, State::kLive)) + " held live tokens; " +

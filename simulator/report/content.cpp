@@ -1,5 +1,7 @@
 #include "simulator/report/content.h"
 
+#include <algorithm>
+
 #include "simulator/plan/summary.h"
 #include "simulator/report/number_text.h"
 
@@ -109,6 +111,41 @@ Table memory_table(const RunResult& r) {
   return table;
 }
 
+std::string_view overlay_words(observe::Overlay overlay) {
+  switch (overlay) {
+    case observe::Overlay::kAvailable:
+      return "cached, stranded or free";
+    case observe::Overlay::kStrandedTooShort:
+      return "of stranded: all that was idle was less than was asked for";
+    case observe::Overlay::kStrandedFragmented:
+      return "of stranded: it was enough, but not in one place";
+    case observe::Overlay::kCachedDuplicate:
+      return "of cached: a second copy, which no lookup finds";
+    case observe::Overlay::kCachedUnreachable:
+      return "of cached: its prefix is gone, which no lookup passes";
+    case observe::Overlay::kSavedBySharing:
+      return "would be held too if nobody shared";
+  }
+  return {};
+}
+
+/// Beside the states. Empty where there is nothing that these do not say.
+Table overlay_table(const RunResult& r) {
+  Table table{.title = "Beside the states", .columns = {"mean", "at the peak"}, .rows = {}};
+  if (!r.memory) return table;
+  for (std::size_t i = 0; i < observe::kOverlays; ++i) {
+    const bool any = r.memory->mean_overlay_bytes[i] > 0 || r.memory->peak_overlay_bytes[i] > 0;
+    if (!any || i == index(observe::Overlay::kAvailable)) continue;
+    std::string name(observe::kOverlayNames[i]);
+    std::replace(name.begin(), name.end(), '_', ' ');
+    table.rows.push_back({.label = std::move(name),
+                          .cells = {r.memory->timed ? bytes_text(r.memory->mean_overlay_bytes[i]) : kNone,
+                                    bytes_text(static_cast<double>(r.memory->peak_overlay_bytes[i]))},
+                          .note = std::string(overlay_words(static_cast<observe::Overlay>(i)))});
+  }
+  return table;
+}
+
 Table rank_table(const RunResult& r) {
   Table table{.title = "Ranks", .columns = {""}, .rows = {}};
   const auto row = [&](const char* label, std::string text) {
@@ -188,6 +225,18 @@ Table derivation_table(const std::vector<model::PoolItem>& items, std::string ti
   return table;
 }
 
+std::string stranded_kinds(const RunResult& r) {
+  if (!r.memory || !r.memory->timed) return {};
+  const double stranded = r.memory->mean_bytes[index(observe::State::kStranded)];
+  const double fragmented = r.memory->mean_overlay_bytes[index(observe::Overlay::kStrandedFragmented)];
+  if (stranded <= 0) return {};
+  if (fragmented <= 0) return " (all of it too short for the request)";
+  if (r.memory->mean_overlay_bytes[index(observe::Overlay::kStrandedTooShort)] <= 0)
+    return " (enough for the request, but fragmented)";
+  return " (of it " + percent(1 - fragmented / stranded) + " too short for the request, " +
+         percent(fragmented / stranded) + " fragmented)";
+}
+
 std::string_view state_words(observe::State state) {
   switch (state) {
     case observe::State::kMetadata:
@@ -221,6 +270,7 @@ Content run_content(const RunResult& r) {
                   (r.scenario.replicas == 1 ? "one replica" : grouped(r.scenario.replicas) + " replicas");
   content.scenario = scenario_table(r.scenario);
   content.tables = {requests_table(r), latency_table(r), throughput_table(r), memory_table(r)};
+  if (Table beside = overlay_table(r); !beside.rows.empty()) content.tables.push_back(std::move(beside));
   if (!r.derivation.empty())
     content.tables.push_back(derivation_table(r.derivation, "Where the pool comes from"));
   if (r.ranks.ranks() > 1) content.tables.push_back(rank_table(r));

@@ -41,6 +41,10 @@ Content run_content(const plan::RunResult& result);
 /// numbers of the result carry.
 std::vector<std::string> meaning_of(const plan::RunResult& result);
 
+/// Of what is stranded on average, how much was too short and how much fragmented, in brackets after a space: " (of it
+/// 12 % too short for the request, 88 % fragmented)". Empty where nothing is.
+std::string stranded_kinds(const plan::RunResult& result);
+
 /// What a byte in this state is, in a few words.
 std::string_view state_words(observe::State state);
 

@@ -49,8 +49,8 @@ std::string memory_sentence(const RunResult& r, double stranded) {
     out += "nothing was preempted";
   }
   if (stranded > 0) {
-    out +=
-        ", and " + percent(stranded) + " of the memory lay idle, time-weighted, while a request was refused";
+    out += ", and " + percent(stranded) +
+           " of the memory lay idle, time-weighted, while a request was refused" + stranded_kinds(r);
   } else if (idle_at_peak(r) == 0) {
     out += ", and at the peak no byte was idle";
   }

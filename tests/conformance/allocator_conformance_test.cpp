@@ -98,6 +98,21 @@ std::vector<Setting> settings() {
 
 class AllocatorConformance : public testing::TestWithParam<Setting> {};
 
+/// Why a request that will hold `last` tokens was not admitted, where that can be said from outside.
+void expect_reason(const Allocator& allocator, const core::PoolCounts& before, const std::string& component,
+                   std::int64_t last) {
+  using core::Refusal;
+  const std::int64_t idle = before.free + before.cached;
+  const bool one_range = component.rfind("contiguous", 0) == 0 || component.rfind("buddy", 0) == 0;
+  if (one_range && component.find("reserve=oracle") != std::string::npos) {
+    ASSERT_EQ(allocator.refusal(), idle < last ? Refusal::kTooShort : Refusal::kFragmented);
+  } else if (component.rfind("paged", 0) == 0 || component.rfind("vmm", 0) == 0) {
+    ASSERT_EQ(allocator.refusal(), Refusal::kTooShort);
+  } else {
+    ASSERT_NE(allocator.refusal(), Refusal::kNone);
+  }
+}
+
 /// Layers that differ: rows of four lengths, one kind in six tensors.
 model::ModelShape mixed_model(std::int64_t scale) {
   using model::CacheKind;
@@ -312,6 +327,8 @@ TEST_P(AllocatorConformance, EqualsItsModelAndConserves) {
         ASSERT_EQ(admitted, model.admit(r, expected, tokens));
         if (!admitted) {
           ASSERT_EQ(fast.counts(), before);
+          ASSERT_EQ(fast.refusal(), model.refusal());
+          expect_reason(fast, before, GetParam().component, last);
           if (GetParam().component.find("reserve=oracle,compact=on-refusal") != std::string::npos) {
             ASSERT_LT(before.free, last);  // truly too little
           }
@@ -385,6 +402,8 @@ TEST_P(AllocatorConformance, EqualsItsModelAndConserves) {
         if (!grown) {
           ASSERT_EQ(fast.counts(), before);
           ASSERT_EQ(fast.table_quanta(r), quanta);
+          ASSERT_EQ(fast.refusal(), model.refusal());
+          ASSERT_NE(fast.refusal(), core::Refusal::kNone);
           continue;
         }
         if (fast.growth_tokens() < 0) {

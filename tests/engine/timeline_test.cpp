@@ -175,5 +175,46 @@ TEST(Timeline, TheReportIsTheSameHoweverTheTimelineIsMade) {
   }
 }
 
+/// However many bins there are, every state's least and greatest value of the whole run is in one, and what the report
+/// says of its peak lies between the least and greatest of the bin in which it falls.
+TEST(Timeline, NoNumberOfBinsLosesAPeak) {
+  for (const std::vector<std::string>& sets : std::vector<std::vector<std::string>>{
+           {"memory.pool_tokens=1600", "workload.rate_scale=20", "eviction=window:window=64"},
+           {"memory.pool_tokens=3000", "workload.rate_scale=20", "memory.allocator=buddy:reserve=pow2",
+            "engine.max_model_len=2048"}}) {
+    const plan::RunResult one = run_of(sets, 1, false);
+    const TimelineBin& whole = one.replicas.front().timeline.front();
+    for (const std::int64_t bins : {2, 7, 64, 1000, 4096}) {
+      SCOPED_TRACE(std::to_string(bins) + " bins");
+      const plan::RunResult run = run_of(sets, bins, false);
+      const plan::ReplicaResult& replica = run.replicas.front();
+      for (std::size_t row = 0; row < observe::kTimelineRows; ++row) {
+        std::int64_t least = INT64_MAX;
+        std::int64_t greatest = 0;
+        for (const TimelineBin& bin : replica.timeline) {
+          if (!bin.seen) continue;
+          least = std::min(least, bin.least[row]);
+          greatest = std::max(greatest, bin.greatest[row]);
+        }
+        EXPECT_EQ(least, whole.least[row]) << plan::timeline_row_name(row);
+        EXPECT_EQ(greatest, whole.greatest[row]) << plan::timeline_row_name(row);
+      }
+      const auto holds_peak = [&](const TimelineBin& bin) {
+        const plan::BinNumbers numbers = plan::bin_numbers(replica, bin);
+        if (!bin.seen || seconds(bin.begin.since_start) > run.memory->peak_time_s ||
+            seconds(bin.end.since_start) <= run.memory->peak_time_s)
+          return false;
+        for (std::size_t s = 0; s < observe::kStates; ++s)
+          if (run.memory->peak_bytes[s] < numbers.least[s] || run.memory->peak_bytes[s] > numbers.greatest[s])
+            return false;
+        return true;
+      };
+      EXPECT_EQ(std::count_if(replica.timeline.begin(), replica.timeline.end(), holds_peak), 1);
+      EXPECT_EQ(run.hole_bytes_peak,
+                plan::bin_numbers(one.replicas.front(), whole).greatest[index(observe::State::kHole)]);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace kvplan

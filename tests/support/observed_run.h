@@ -11,7 +11,9 @@
 
 #include "simulator/observe/integral.h"
 #include "simulator/observe/ledger.h"
+#include "simulator/observe/overlays.h"
 #include "simulator/observe/placement.h"
+#include "simulator/observe/request_memory.h"
 #include "simulator/observe/requests.h"
 #include "simulator/observe/timeline.h"
 #include "tests/support/random_case.h"
@@ -90,6 +92,20 @@ class Coverage final : public core::Observer {
   std::map<RequestId, std::int64_t> preempted_at_;
 };
 
+/// What overlays are parts of: the kinds of stranded memory are all of it.
+template <class States, class Parts>
+void expect_parts_of(const States& states, const Parts& parts) {
+  using observe::Overlay;
+  using observe::State;
+  const auto of = [&](Overlay overlay) { return parts[index(overlay)]; };
+  const auto state = [&](State s) { return states[index(s)]; };
+  EXPECT_TRUE(of(Overlay::kStrandedTooShort) + of(Overlay::kStrandedFragmented) == state(State::kStranded));
+  EXPECT_TRUE(of(Overlay::kAvailable) ==
+              state(State::kCached) + state(State::kStranded) + state(State::kFree));
+  EXPECT_TRUE(of(Overlay::kCachedDuplicate) <= state(State::kCached));
+  EXPECT_TRUE(of(Overlay::kCachedUnreachable) <= state(State::kCached));
+}
+
 /// Everything that a run is observed to do, as one text.
 /// `beside`: makes more observers, told after the ledger, once that exists.
 inline std::string observe_run(
@@ -101,10 +117,14 @@ inline std::string observe_run(
   observe::Integrals integrals;
   observe::Peak peak;
   observe::Timeline timeline(SimTime{Ticks{1 << 22}}, 7);
-  observe::Ledger ledger(c.workload, allocator.value()->layout(), c.keep, {&integrals, &peak, &timeline});
+  observe::Overlays overlays(allocator.value()->layout(), peak);
+  observe::Ledger ledger(c.workload, allocator.value()->layout(), c.keep,
+                         {&integrals, &peak, &timeline, &overlays});
   observe::RequestRecords records(c.workload.size());
+  observe::RequestMemory held(c.workload.size());
+  held.set_quantum_tokens(allocator.value()->layout().quantum_tokens);
   observe::PlacementRecords placement;
-  std::vector<core::Observer*> observers{&ledger, &records, &placement};
+  std::vector<core::Observer*> observers{&ledger, &records, &placement, &held};
   if (beside)
     for (core::Observer* o : beside(allocator.value()->layout(), ledger)) observers.push_back(o);
   if (coverage != nullptr) {
@@ -156,7 +176,27 @@ inline std::string observe_run(
       put(bin.greatest[row]);
     }
   const core::PoolCounts end = allocator.value()->counts();
-  for (const std::int64_t n : {end.free, end.cached, end.held, end.distinct_names}) put(n);
+  for (const std::int64_t n :
+       {end.free, end.cached, end.held, end.distinct_names, end.duplicates, end.unreachable, end.sharers})
+    put(n);
+  for (const Wide w : overlays.count_ticks()) put(w);
+  for (const std::int64_t n : overlays.at_peak()) put(n);
+  Wide held_ticks = 0;
+  for (RequestId r = 0; r < static_cast<RequestId>(c.workload.size()); ++r) {
+    EXPECT_EQ(held.quanta(r), 0);
+    held_ticks += held.held(r).quantum_ticks;
+    put(held.held(r).quantum_ticks);
+    put(held.held(r).most_quanta);
+  }
+  // What requests hold is what is held, and again what they share.
+  Wide held_states = overlays.count_ticks()[index(observe::Overlay::kSavedBySharing)];
+  for (const observe::State s :
+       {observe::State::kMetadata, observe::State::kLive, observe::State::kReserved, observe::State::kHole,
+        observe::State::kTail, observe::State::kPadding, observe::State::kInternal})
+    held_states += integrals.cell_ticks()[index(s)];
+  EXPECT_TRUE(held_ticks * allocator.value()->layout().quantum_counts() == held_states);
+  expect_parts_of(integrals.cell_ticks(), overlays.count_ticks());
+  if (peak.seen()) expect_parts_of(peak.cells(), overlays.at_peak());
   // Drained: nothing of a request is left.
   using observe::State;
   for (const State s : {State::kLive, State::kReserved, State::kHole, State::kTail, State::kInternal,

@@ -173,6 +173,18 @@ TEST(Answer, AShortageIsSaidWhereItIs) {
                 "With buddy, 50.0 % of the memory lay idle while a request was refused "
                 "memory; paged would run"),
             0U);
+  // And how it was stranded.
+  auto& memory = *comparison.variants[0].result->memory;
+  memory.mean_bytes[index(State::kStranded)] = 500;
+  const auto told = [&](double too_short, double fragmented) {
+    memory.mean_overlay_bytes[index(observe::Overlay::kStrandedTooShort)] = too_short;
+    memory.mean_overlay_bytes[index(observe::Overlay::kStrandedFragmented)] = fragmented;
+    const std::string sentence = answer_sentences(comparison)[0];
+    return sentence.substr(sentence.find("refused"), sentence.find(';') - sentence.find("refused"));
+  };
+  EXPECT_EQ(told(500, 0), "refused memory (all of it too short for the request)");
+  EXPECT_EQ(told(0, 500), "refused memory (enough for the request, but fragmented)");
+  EXPECT_EQ(told(125, 375), "refused memory (of it 25.00 % too short for the request, 75.00 % fragmented)");
 }
 
 TEST(Answer, ThoseThatTieWithTheBestAreCounted) {

@@ -1,0 +1,65 @@
+// What is told beside the ten states and never summed with them: who could still have memory, why idle memory is
+// stranded, what of the cache is of no use, what sharing saves.
+//
+// A sink of the ledger: it counts in the ledger's counts, and what it integrates is constant between the moments at
+// which the ledger tells it of the pool.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <string_view>
+
+#include "simulator/observe/integral.h"
+
+namespace kvplan::observe {
+
+enum class Overlay : std::uint8_t {
+  kAvailable,         ///< cached + stranded + free
+  kStrandedTooShort,  ///< stranded, and the last refusal of the latest pass asked for more than all that was idle
+  kStrandedFragmented,  ///< stranded, and there was as much, but not where or as it was; the two are all of stranded
+  kCachedDuplicate,    ///< cached, and a lookup finds an older copy of the content first
+  kCachedUnreachable,  ///< cached, and no lookup comes to it: some block of its prefix is gone
+  kSavedBySharing,     ///< what more would be held if every holder had a copy of its own
+};
+inline constexpr std::size_t kOverlays = 6;
+using OverlayCounts = std::array<std::int64_t, kOverlays>;
+constexpr std::size_t index(Overlay overlay) {
+  return static_cast<std::size_t>(overlay);
+}
+
+/// Names as reports spell them, in the order of `Overlay`.
+inline constexpr std::array<std::string_view, kOverlays> kOverlayNames{
+    "available",        "stranded_too_short", "stranded_fragmented",
+    "cached_duplicate", "cached_unreachable", "saved_by_sharing"};
+
+class Overlays final : public LedgerSink {
+ public:
+  /// Remembers the overlays at the peak. REQUIRES: the ledger tells `peak` before it; both outlive the run.
+  Overlays(const core::MemoryLayout& layout, const Peak& peak)
+      : quantum_(layout.quantum_counts()), peak_(&peak) {}
+  /// At the step (or pause) that covers a moment: of several that begin by then, the last.
+  Overlays(const core::MemoryLayout& layout, SimTime moment)
+      : quantum_(layout.quantum_counts()), moment_(moment) {}
+
+  void on_pool(const core::PoolCounts& pool, core::Refusal refusal) override;
+  void on_span(const LedgerSpan& span) override;
+  void on_pass(SimTime time, const StateCounts& cells, std::int64_t running) override;
+
+  /// Sums over time, in counts x ticks.
+  [[nodiscard]] const std::array<Wide, kOverlays>& count_ticks() const { return count_ticks_; }
+  /// At the peak, or at the moment.
+  [[nodiscard]] const OverlayCounts& at_peak() const { return at_peak_; }
+
+ private:
+  [[nodiscard]] OverlayCounts now(const StateCounts& cells) const;
+
+  std::int64_t quantum_;
+  const Peak* peak_{nullptr};
+  std::optional<SimTime> moment_;
+  core::PoolCounts pool_{};
+  core::Refusal refusal_{core::Refusal::kNone};
+  std::array<Wide, kOverlays> count_ticks_{};
+  OverlayCounts at_peak_{};
+};
+
+}  // namespace kvplan::observe

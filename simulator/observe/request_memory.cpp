@@ -1,0 +1,53 @@
+#include "simulator/observe/request_memory.h"
+
+#include <algorithm>
+
+#include "simulator/base/check.h"
+
+namespace kvplan::observe {
+
+void RequestMemory::add(RequestId request, std::int64_t quanta) {
+  Record& r = at(request);
+  r.held.quantum_ticks += Wide{(now_ - r.since).count} * r.quanta;
+  r.since = now_;
+  r.quanta += quanta;
+  KVPLAN_CHECK(r.quanta >= 0, r.quanta);
+  r.held.most_quanta = std::max(r.held.most_quanta, r.quanta);
+}
+
+void RequestMemory::on_admit(const core::Admission& admission) {
+  add(admission.request, admission.hit_tokens / quantum_tokens_);
+}
+
+void RequestMemory::on_decode_grants(std::span<const core::DecodeGrant> grants) {
+  for (const core::DecodeGrant& grant : grants) add(grant.request, 1);
+}
+
+void RequestMemory::on_move(const core::Move& move) {
+  if (!move.range.slides) add(move.range.request, move.range.slots);
+}
+
+void RequestMemory::on_copies_end(SimTime time, std::span<const core::Move> copies,
+                                  const core::PoolCounts& /*pool*/) {
+  now_ = time;
+  for (const core::Move& copy : copies) add(copy.range.request, -copy.range.from_slots);
+}
+
+void RequestMemory::on_stretch(const core::Stretch& stretch) {
+  auto grants = stretch.grants;
+  for (const core::GrantingPass& pass : stretch.passes) {
+    now_ = stretch.pass.time + Ticks{static_cast<std::int64_t>(stretch.series.span(pass.step))};
+    on_decode_grants(grants.first(static_cast<std::size_t>(pass.grants)));
+    grants = grants.subspan(static_cast<std::size_t>(pass.grants));
+  }
+}
+
+void RequestMemory::on_drop(const core::Drop& drop) {
+  add(drop.request, -static_cast<std::int64_t>(drop.released.size()));
+}
+
+void RequestMemory::on_let_go(const core::LetGo& let_go) {
+  add(let_go.request, -static_cast<std::int64_t>(let_go.logical_blocks.size()));
+}
+
+}  // namespace kvplan::observe
