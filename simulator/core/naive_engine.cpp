@@ -34,7 +34,7 @@ class NaiveEngine final : public BlockListener {
         keeps_(run.allocator->layout().form != TableForm::kNothing),
         states_(static_cast<std::size_t>(workload_.size())),
         windows_(model::windows_of(run.allocator->layout().groups)) {
-    KVPLAN_CHECK(windows_.size() <= kMostWindows, windows_.size());
+    KVPLAN_CHECK(windows_.size() <= kMostWindows);
     for (const RequestId r : run.requests) {
       if (workload_.turns.present())
         state(r).unended = workload_.turns.waits_for[static_cast<std::size_t>(r)];

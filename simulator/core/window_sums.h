@@ -21,7 +21,7 @@ class WindowSums {
  public:
   WindowSums(Allocator& allocator, std::span<Observer* const> observers)
       : allocator_(allocator), observers_(observers), windows_(model::windows_of(allocator.layout().groups)) {
-    KVPLAN_CHECK(windows_.size() <= kMostWindows, windows_.size());
+    KVPLAN_CHECK(windows_.size() <= kMostWindows);
     KVPLAN_CHECK(windows_.empty() || allocator.growth_tokens() < 0);
   }
 

@@ -98,7 +98,7 @@ class GroupedAllocator final : public core::Allocator {
       if (window == 0) continue;
       std::size_t w = 0;
       while (windows_[w].window != window) ++w;
-      for (std::int64_t b = gone[w] - 1; b >= holder.gone[w]; --b) let_go(holder, b * groups_ + g);
+      for (std::int64_t b = gone[w] - 1; b >= holder.gone[w]; --b) give_up(holder, b * groups_ + g);
     }
     holder.gone = gone;
     return left_;
@@ -179,7 +179,7 @@ class GroupedAllocator final : public core::Allocator {
     return block;
   }
 
-  void let_go(Holder& holder, std::int64_t entry) {
+  void give_up(Holder& holder, std::int64_t entry) {
     --holder.held;
     --held_;
     left_.push_back(static_cast<std::int32_t>(entry));

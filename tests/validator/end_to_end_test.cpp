@@ -37,6 +37,9 @@ TEST(EndToEnd, LogsOfTheSampleReplayEqual) {
             "--set eviction=window:window=64",
         sample + "--set memory.pool_tokens=16000 --set memory.allocator=growing:slack=20,factor=1.5",
         sample + "--set memory.pool_tokens=16000 --set memory.allocator=growing:in_place=false,step=40",
+        sample + "--set model=gemma-3-27b --set memory.pool_tokens=9000 --set memory.allocator=grouped",
+        sample + "--set model=mistral-7b --set memory.pool_tokens=9000 --set memory.allocator=grouped --set "
+                 "format=int4",
         sample + "--set memory.pool_tokens=20000 --set " +
             "memory.allocator=contiguous:fit=best,reserve=oracle,compact=on-refusal",
         sample + "--set memory.pool_tokens=20000 --set eviction=window:window=64,placement=reuse",
