@@ -1,26 +1,24 @@
 // The engine without per-request work in every step.
 //
-// Lockstep: in a step every decoding request gains one token, so one counter `step_` stands for all of them: a
-// decoding request holds step_ + offset tokens. Batch size and context sum are kept as aggregates; a request's place
-// in the block cycle is (-offset) mod growth, and the requests of one place form a list in admission order, so a pass
-// visits only those that need a block (or fill one) now. What ends or changes at a known step waits in a heap.
+// Lockstep: in a step every decoding request gains one token, so one counter `step_` stands for all of them: a decoding
+// request holds step_ + offset tokens. Batch size and context sum are aggregates; a request's place in the cycle
+// is (-offset) mod growth, and the requests of one place form a list in admission order, so a pass visits only those
+// that need a block (or fill one) now. What ends or changes at a known step waits in a queue.
 //
 // Runs: when a pass admitted nothing, preempted nothing and no prompt is in work, the following passes are like it
-// until the first of: a request ends or begins to drop cells, a request needs a block, a drop lets go of a block, a
-// request arrives, the latency model's series bends. All those steps are told at once. Why this is exact: inside a run
-// nothing is freed, granted or made findable, so a head of the queue that was refused stays refused.
+// until the first of: a request ends or begins to drop cells, needs a block, or lets one go after a drop; one arrives;
+// the latency model's series bends. All those steps are told at once. Why this is exact: inside a run nothing is freed,
+// granted or made findable, so a head of the queue that was refused stays refused.
 //
-// Stretches: where the queue has nobody to admit, a pass that only grants blocks to decoding requests is as
-// predictable as one that grants none. As long as blocks are left such passes are done within the run, and all of it
-// is told at once, if every observer follows that.
+// Stretches: where the queue has nobody to admit, a pass that only grants blocks to decoding requests is as predictable
+// as one that grants none. As long as blocks are left such passes are done within the run and told with it at once, if
+// every observer follows that.
 //
-// Every decoding request gets its token in every pass, whatever the prompts in work take. Why: a request is admitted
-// while budget is left, so all wishes but the youngest's always fit the budget (only the youngest can have been cut by
-// it; wishes never grow otherwise). The pass checks that, and the youngest takes what is left.
+// Every decoding request gets its token in every pass, whatever the prompts in work take: a request is admitted while
+// budget is left, so all wishes but the youngest's fit it, and wishes never grow. The pass checks that.
 //
-// Where room runs out at no fixed distance (Allocator::next_growth) the passes at which requests need more, or leave a
-// block behind their windows, wait in a heap of their own, by step and then admission. A pass whose placing costs
-// time, or begins copies, is like no other: its step is told alone.
+// Where room runs out at no fixed distance, or windows leave blocks behind (Allocator::next_growth), such passes wait
+// in a queue of their own. A pass whose placing costs time, or begins copies, is like no other: its step is told alone.
 //
 // With courses (course.h) what a request needs and keeps is looked up, not derived: its blocks come and go as it says.
 // Such requests are visited once per pass, in admission order; a run ends with the shortest of their runs.

@@ -64,6 +64,9 @@ TEST(Groups, GemmaWorkedByHand) {
     EXPECT_DOUBLE_EQ(mean(State::kReserved), (2000 + 2 + 1) * 62.0 * kCell);
     EXPECT_DOUBLE_EQ(mean(State::kPadding), 3.0 * kBlock + (2000.0 + 2 * (2016 - 976)) * 8 * kCell);
     EXPECT_EQ(r.hole_bytes_peak, 2 * 52 * kCell);
+    // 875 blocks in the first step, 7 x 126 less 6 x 61 in the two others.
+    EXPECT_EQ(r.held[0].most_quanta, 875);
+    EXPECT_TRUE(r.held[0].quantum_ticks == Wide{1000 * kTicksPerNs} * (875 + 2 * 516));
     EXPECT_TRUE(std::none_of(r.assumptions.begin(), r.assumptions.end(), [](const std::string& line) {
       return line.find("window") != std::string::npos;
     }));
