@@ -63,7 +63,7 @@ def from_zlib(data, raw_bytes):
 
 
 def unpacked(file):
-    """The file itself, or, where gzip or zstd packed it, a temporary one with its content, on disk where it is large."""
+    """The file itself, or where gzip or zstd packed it a temporary one with its content, on disk where it is large."""
     begin = file.read(4)
     file.seek(0)
     if begin[:2] == b"\x1f\x8b":
