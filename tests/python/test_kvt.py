@@ -1,10 +1,12 @@
 """A .kvt written by either side is read by the other, with the same figures and the same digest."""
 
+import gzip
 import random
 import unittest
 from unittest import mock
 
 import numpy as np
+import zstandard
 
 from support import ROOT, SHARED, FolderTest, cases, expect_same, info, random_trace, random_waits
 from kvplan_traces import Columns, FormatError, Header, Trace, TraceReader, TraceWriter, kvt
@@ -30,6 +32,30 @@ class RealTraces(FolderTest):
     def test_the_bundled_sample(self):
         trace = self.both_ways(ROOT / "traces/samples/chat.kvt")
         self.assertGreater(len(trace), 100)
+
+    def test_packed_as_a_whole(self):
+        """What kvplan reads of a packed .kvt is read here; what is cut off, or goes on, is refused."""
+        plain = (ROOT / "traces/samples/chat.kvt").read_bytes()
+        expected = Trace.read(ROOT / "traces/samples/chat.kvt").info()
+        zstd = zstandard.ZstdCompressor().compress
+        half = len(plain) // 2
+        for name, packed in [("t.kvt.gz", gzip.compress(plain)), ("t.kvt.zst", zstd(plain)),
+                             ("two.kvt.gz", gzip.compress(plain[:half]) + gzip.compress(plain[half:])),
+                             ("two.kvt.zst", zstd(plain[:half]) + zstd(plain[half:]))]:
+            with self.subTest(name):
+                path = self.path(name)
+                path.write_bytes(packed)
+                self.assertEqual(info(path), expected)
+                self.assertEqual(Trace.read(path).info(), expected)
+                for damaged in (packed[:-9], packed[: len(packed) // 2], packed[:5], packed + b"more"):
+                    path.write_bytes(damaged)
+                    with self.assertRaises(FormatError) as caught:
+                        Trace.read(path)
+                    self.assertTrue(str(caught.exception).startswith(str(path)), caught.exception)
+        with mock.patch("kvplan_traces.storage._MOST_UNPACKED", len(plain) - 1):
+            path.write_bytes(zstd(plain))
+            with self.assertRaisesRegex(FormatError, "at most"):
+                Trace.read(path)
 
     def test_recorded_traces(self):
         if not SHARED.is_dir():

@@ -82,14 +82,19 @@ struct PrefixesEntry {
   Result<std::unique_ptr<PrefixSource>> (*make)(const Choice&, const PartContext&);
 };
 
+/// When the next turn of a session comes.
+struct NextTurn {
+  std::int64_t after_ns;  ///< from arrival to arrival, where the answer takes as long as the source supposes
+  std::int64_t think_ns;  ///< of that the pause from the end of the answer
+};
+
 /// What follows a request: nothing, or another turn of its session, whose prompt is everything so far and new tokens.
 class TurnSource {
  public:
   virtual ~TurnSource() = default;
-  /// From the arrival of the session's `turn`-th request (the first is 1), which is answered with `output` tokens, to
-  /// that of the next one; nullopt where there is none. `session` is a stream of the session's own.
-  virtual std::optional<std::int64_t> next_after_ns(Random& session, std::int64_t turn,
-                                                    std::int32_t output) = 0;
+  /// What comes after the session's `turn`-th request (the first is 1), which is answered with `output` tokens;
+  /// nullopt where nothing does. `session` is a stream of the session's own.
+  virtual std::optional<NextTurn> next(Random& session, std::int64_t turn, std::int32_t output) = 0;
   /// A session ends before a prompt and its answer would be longer than this.
   [[nodiscard]] virtual std::int64_t most_tokens() const = 0;
   /// False: nothing ever follows, and requests belong to no session.

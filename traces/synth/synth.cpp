@@ -26,8 +26,10 @@ struct Session {
   SharedPrefix shared;
   Random random{0};
   std::int64_t turns_made{0};
-  std::int64_t history{0};  ///< tokens of the latest prompt and its answer
-  BlockRuns own;            ///< blocks behind the shared ones
+  std::int64_t latest{0};    ///< request; the next turn waits for it,
+  std::int64_t think_ns{0};  ///< and pauses
+  std::int64_t history{0};   ///< tokens of the latest prompt and its answer
+  BlockRuns own;             ///< blocks behind the shared ones
 };
 
 /// Of a heap whose top is the earliest; sessions that began earlier first.
@@ -163,6 +165,11 @@ void SynthStream::add_names(const Session& session, Trace& piece) {
   const std::int32_t tenant = tenant_of(session, piece.tenant_names);
   if (tenant >= 0) piece.tenant.push_back(tenant);
   if (!turns_->has_sessions()) return;
+  piece.think_ns.push_back(session.turns_made == 0 ? -1 : session.think_ns);
+  if (session.turns_made > 0) {
+    piece.waits.request.push_back(static_cast<std::int32_t>(made_));
+    piece.waits.before.push_back(static_cast<std::int32_t>(session.latest));
+  }
   piece.session.push_back(static_cast<std::int32_t>(session.number));
   if (session.turns_made == 0) piece.session_names.push_back("session-" + std::to_string(session.number));
 }
@@ -180,6 +187,9 @@ Result<bool> SynthStream::add_turn(Session& session, Trace& piece) {
   if (!first && with_answer > turns_->most_tokens()) return false;
   if (prompt > INT32_MAX)
     return bad_input("a prompt of " + std::to_string(prompt) + " tokens is longer than 2147483647");
+  if (made_ >= kMostRequestsWithWaits && turns_->has_sessions())
+    return bad_input("a trace with waits has at most " + std::to_string(kMostRequestsWithWaits) +
+                     " requests");
   if (options_.block_tokens > 0) KVPLAN_TRY_DO(add_ids(session, prompt, piece));
   piece.arrival_ns.push_back(session.at_ns);
   piece.input_tokens.push_back(static_cast<std::int32_t>(prompt));
@@ -187,12 +197,13 @@ Result<bool> SynthStream::add_turn(Session& session, Trace& piece) {
   add_names(session, piece);
   zero_input_ += prompt == 0 ? 1 : 0;
   zero_output_ += drawn.output == 0 ? 1 : 0;
-  ++made_;
+  session.latest = made_++;
   ++session.turns_made;
   session.history = with_answer;
-  const auto after = turns_->next_after_ns(session.random, session.turns_made, drawn.output);
-  if (!after) return true;
-  const Wide at = Wide{session.at_ns} + *after;
+  const auto next = turns_->next(session.random, session.turns_made, drawn.output);
+  if (!next) return true;
+  session.think_ns = next->think_ns;
+  const Wide at = Wide{session.at_ns} + next->after_ns;
   if (at > INT64_MAX) return too_late();
   if (open_.size() >= kMostOpenSessions)
     return bad_input(

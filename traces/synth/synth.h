@@ -7,6 +7,9 @@
 // block of the prompt before it and its answer. Answers are hit only in later prompts: the ids of a request are
 // those of its prompt.
 //
+// Closed loops. A later turn waits for the one before it and then pauses (Trace::waits, think_ns); its arrival time is
+// when that would be over if answers took `token_s` a token.
+//
 // Memory does not grow with the number of requests: it holds the open sessions, the group's block numbers, and
 // what the parts hold (a file of lengths, a pool of clients).
 #pragma once

@@ -17,14 +17,14 @@ class Sessions final : public TurnSource {
         think_ns_(think_ns),
         token_ns_(token_ns),
         most_tokens_(most_tokens) {}
-  std::optional<std::int64_t> next_after_ns(Random& session, std::int64_t turn,
-                                            std::int32_t output) override {
+  std::optional<NextTurn> next(Random& session, std::int64_t turn, std::int32_t output) override {
     // Drawn whether it counts or not: the pauses of one session are then the same for any number of its turns.
     const double ticket = session.unit();
     const double pause = think_ns_ * draw_exponential(session);
     if (fixed_turns_ > 0 ? turn >= fixed_turns_ : ticket >= go_on_) return std::nullopt;
-    constexpr double kMost = 9e18;  // fits; such an arrival does not
-    return static_cast<std::int64_t>(std::floor(std::min(token_ns_ * output + pause, kMost)));
+    static constexpr double kMost = 9e18;  // fits; such an arrival does not
+    const auto whole = [](double ns) { return static_cast<std::int64_t>(std::floor(std::min(ns, kMost))); };
+    return NextTurn{.after_ns = whole(token_ns_ * output + pause), .think_ns = whole(pause)};
   }
   [[nodiscard]] std::int64_t most_tokens() const override { return most_tokens_; }
 
@@ -71,7 +71,7 @@ const TurnsEntry kSessionsTurns{
                    .name = "sessions",
                    .summary =
                        "Each arrival begins a session; each later prompt is everything so far and the drawn "
-                       "number of new tokens, and arrives a pause after the answer.",
+                       "number of new tokens, waits for the answer, and arrives a pause after it.",
                    .source = "kvplan",
                    .params = kParams},
     .make = make};

@@ -7,8 +7,7 @@ namespace {
 
 class Single final : public TurnSource {
  public:
-  std::optional<std::int64_t> next_after_ns(Random& /*session*/, std::int64_t /*turn*/,
-                                            std::int32_t /*output*/) override {
+  std::optional<NextTurn> next(Random& /*session*/, std::int64_t /*turn*/, std::int32_t /*output*/) override {
     return std::nullopt;
   }
   [[nodiscard]] std::int64_t most_tokens() const override { return std::numeric_limits<std::int64_t>::max(); }

@@ -9,6 +9,7 @@
 #include "simulator/base/random.h"
 #include "tests/unit/traces/synth_support.h"
 #include "traces/record/statistics.h"
+#include "traces/record/turns.h"
 
 namespace kvplan::traces {
 namespace {
@@ -162,11 +163,49 @@ TEST(SynthContent, TurnsHitTheWholeHistory) {
                                        5'000'000'000, 6'000'000'000, 6'000'000'000, 7'000'000'000}));
   EXPECT_EQ(trace.session, (std::vector<std::int32_t>{0, 1, 2, 3, 4, 5, 0, 6, 1}));
   EXPECT_EQ(trace.session_names.back(), "session-6");
+  EXPECT_EQ(trace.waits.request, (std::vector<std::int32_t>{6, 8}));
+  EXPECT_EQ(trace.waits.before, (std::vector<std::int32_t>{0, 1}));
+  EXPECT_EQ(trace.think_ns, (std::vector<std::int64_t>{-1, -1, -1, -1, -1, -1, 0, -1, 0}));
   EXPECT_EQ(trace.input_tokens, (std::vector<std::int32_t>{20, 20, 20, 20, 20, 20, 52, 20, 52}));
   // The second turn of session 0: two known blocks of the first prompt, four new ones of answer and question.
   EXPECT_EQ((std::vector<std::uint32_t>{trace.prefix.ids.begin() + 12, trace.prefix.ids.begin() + 18}),
             (std::vector<std::uint32_t>{0, 1, 12, 13, 14, 15}));
   ASSERT_NO_FATAL_FAILURE(expect_naive_ids(trace, 8, 0));
+}
+
+/// Over several pieces: every turn but the first of its session waits for the one before, and comes so much later as
+/// that answer takes and the pause says.
+TEST(SynthContent, LaterTurnsWaitForTheOneBefore) {
+  const Trace trace = synth({.arrivals = "poisson:rate_per_s=100",
+                             .lengths = "uniform:input_max=20,output_max=50",
+                             .turns = "sessions:turns=4,think_s=10,token_s=0.03125",
+                             .requests = 150'000});
+  std::map<std::int32_t, std::int32_t> latest;  // by session
+  std::size_t wait = 0;
+  double pauses_s = 0;
+  for (std::int32_t r = 0; r < 150'000; ++r) {
+    const auto i = static_cast<std::size_t>(r);
+    const auto [before, first] = latest.try_emplace(trace.session[i], r);
+    if (first) {
+      ASSERT_EQ(trace.think_ns[i], -1);
+      continue;
+    }
+    ASSERT_LT(wait, trace.waits.size());
+    ASSERT_EQ(trace.waits.request[wait], r);
+    ASSERT_EQ(trace.waits.before[wait], before->second);
+    ++wait;
+    const auto b = static_cast<std::size_t>(before->second);
+    const std::int64_t answer_ns = std::int64_t{31'250'000} * trace.output_tokens[b];
+    ASSERT_NEAR(static_cast<double>(trace.arrival_ns[i] - trace.arrival_ns[b] - answer_ns),
+                static_cast<double>(trace.think_ns[i]), 1);
+    pauses_s += 1e-9 * static_cast<double>(trace.think_ns[i]);
+    before->second = r;
+  }
+  EXPECT_EQ(wait, trace.waits.size());
+  EXPECT_GT(wait, 100'000U);
+  // The trace ends before the longest of them are over.
+  EXPECT_NEAR(pauses_s / static_cast<double>(wait), 10, 0.5);
+  EXPECT_EQ(turns_of(trace.waits, trace.size()).value().present(), true);
 }
 
 TEST(SynthContent, SessionsHaveAsManyTurnsAsTold) {

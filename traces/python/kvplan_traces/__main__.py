@@ -9,12 +9,13 @@ import json
 import sys
 
 from . import (AttentionHeader, AttentionModel, AttentionReader, AttentionSequence, AttentionWriter, FormatError,
-               TraceReader, kva_format, kvt, synthetic)
+               TraceReader, kva_format, kvt, storage, synthetic)
+from .errors import located
 from .figures import describe
 
 
 def info(path):
-    with open(path, "rb") as file:
+    with located(path), storage.unpacked(open(path, "rb")) as file:
         magic = file.read(8)
     if magic not in (kva_format.MAGIC, kvt.MAGIC):
         raise FormatError("expected the first bytes of a .kvt or .kva", path=path)

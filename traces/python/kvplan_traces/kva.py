@@ -1,6 +1,5 @@
 """Reads .kva, after simulator/io/ATTENTION_FORMAT.md."""
 
-import os
 import struct
 import zlib
 
@@ -9,34 +8,19 @@ import numpy as np
 from . import kva_format as kva
 from . import storage, wire
 from .errors import expect, located
+from .framed import FramedFile
 
 # Rows computed together from tensors.
 _BLOCK = 64
 _BLOCK_WEIGHTS = 1 << 22
 
 
-class AttentionReader:
+class AttentionReader(FramedFile):
     """A recording of attention: `header`, and any (sequence, layer, head) by itself; a chunk is in memory at a time.
 
     Opening reads the header and the index; what is asked for is checked when it is read, `check` reads all of it.
     Raises FormatError.
     """
-
-    def __init__(self, path):
-        self.path = os.fspath(path)
-        self._file = open(path, "rb")
-        try:
-            with located(self.path):
-                self._open()
-        except BaseException:
-            self._file.close()
-            raise
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self._file.close()
 
     def recorded(self):
         """(sequence, layer) pairs of which there is something, ascending."""
@@ -93,12 +77,7 @@ class AttentionReader:
             return self.header.sequences[sequence].tokens
 
     def _open(self):
-        size = os.fstat(self._file.fileno()).st_size
-        expect(self._file.read(8) == kva.MAGIC, "expected the first bytes of a .kva")
-        expect(size >= 8 + 2 * kva.FRAME_BYTES + kva.TRAILER_BYTES, "expected a trailer: truncated")
-        end = size - kva.TRAILER_BYTES
-        self._file.seek(end)
-        tail = self._file.read(kva.TRAILER_BYTES)
+        tail, end = self._ends(".kva", kva.MAGIC, kva.FRAME_BYTES, kva.TRAILER_BYTES)
         expect(tail[12:] == kva.END_MAGIC, "expected a trailer: truncated")
         with located(self.path, end):
             offset, checksum = struct.unpack("<QI", tail[:12])

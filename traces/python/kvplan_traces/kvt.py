@@ -1,7 +1,6 @@
 """Reads and writes .kvt, after traces/FORMAT.md."""
 
 import dataclasses
-import os
 import struct
 import zlib
 from dataclasses import dataclass, field
@@ -13,6 +12,7 @@ from .columns import LARGEST_BLOCK, NAMED, STATED, WAITS, Columns, Rules, joined
 from .digest import Digest
 from .errors import expect, located
 from .figures import describe
+from .framed import FramedFile
 
 VERSION = 1
 MAGIC = b"\x89KVT\r\n\x1a\n"
@@ -57,7 +57,7 @@ class _Index:
     warnings: list
 
 
-class TraceReader:
+class TraceReader(FramedFile):
     """A .kvt chunk by chunk, in bounded memory: iterating gives `Columns`, in the order of the file.
 
     Opening reads `header` and the totals `requests`, `references`, `distinct`, `digest`. An iteration that comes to its
@@ -65,20 +65,8 @@ class TraceReader:
     """
 
     def __init__(self, path, verify=True):
-        self.path, self._verify = os.fspath(path), verify
-        self._file = open(path, "rb")
-        try:
-            with located(self.path):
-                self._open()
-        except BaseException:
-            self._file.close()
-            raise
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self._file.close()
+        self._verify = verify
+        super().__init__(path)
 
     def __len__(self):
         """The number of chunks."""
@@ -120,14 +108,10 @@ class TraceReader:
             return columns
 
     def _open(self):
-        size = os.fstat(self._file.fileno()).st_size
-        expect(self._file.read(8) == MAGIC, "expected the first bytes of a .kvt")
-        expect(size >= 8 + 2 * FRAME_BYTES + TRAILER_BYTES, f"expected a whole .kvt, found {size} bytes: truncated")
-        self._file.seek(size - TRAILER_BYTES)
-        offset, end = struct.unpack("<Q8s", self._file.read(TRAILER_BYTES))
-        expect(end == END_MAGIC, "expected KVT-END at the end of the file: truncated")
         # Nothing is read at or behind _end but the index.
-        self._end = size - TRAILER_BYTES
+        trailer, self._end = self._ends(".kvt", MAGIC, FRAME_BYTES, TRAILER_BYTES)
+        offset, end = struct.unpack("<Q8s", trailer)
+        expect(end == END_MAGIC, "expected KVT-END at the end of the file: truncated")
         expect(8 <= offset <= self._end - FRAME_BYTES, f"expected the index inside the file, found {offset}")
         self._index = self._read_index(offset)
         self._end = offset

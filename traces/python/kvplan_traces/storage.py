@@ -1,5 +1,6 @@
 """Decompression that cannot take more memory than asked for, and files that are whole or absent."""
 
+import gzip
 import os
 import tempfile
 import zlib
@@ -10,6 +11,9 @@ from .errors import FormatError, expect
 _LARGEST_WINDOW = 1 << 27
 # What zstd makes of so many bytes is at most some megabytes.
 _LITTLE = 256
+# Of a packed file: what is kept in memory, and the most that is unpacked.
+_IN_MEMORY = 1 << 26
+_MOST_UNPACKED = 1 << 36
 
 
 def _zstandard():
@@ -56,6 +60,39 @@ def from_zlib(data, raw_bytes):
     expect(len(raw) == raw_bytes and stream.eof and not stream.unused_data,
            f"expected one zlib stream of {raw_bytes} bytes")
     return raw
+
+
+def unpacked(file):
+    """The file itself, or where gzip or zstd packed it a temporary one with its content, on disk where it is large."""
+    begin = file.read(4)
+    file.seek(0)
+    if begin[:2] == b"\x1f\x8b":
+        source = gzip.GzipFile(fileobj=file)
+    elif begin == b"\x28\xb5\x2f\xfd":
+        source = _zstandard().ZstdDecompressor(max_window_size=_LARGEST_WINDOW).stream_reader(
+            file, read_across_frames=True)
+    else:
+        return file
+    out = tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY)
+    try:
+        while data := source.read(1 << 20):
+            out.write(data)
+            expect(out.tell() <= _MOST_UNPACKED, f"expected a file of at most {_MOST_UNPACKED} bytes when unpacked")
+    except (OSError, EOFError, zlib.error) as error:
+        out.close()
+        raise FormatError(f"expected a whole gzip file: {error}") from None
+    except FormatError:
+        out.close()
+        raise
+    except Exception as error:
+        out.close()
+        # zstandard is imported only where it is needed, so its error has no name here.
+        if type(error).__name__ != "ZstdError":
+            raise
+        raise FormatError(f"expected a whole zstd file: {error}") from None
+    file.close()
+    out.seek(0)
+    return out
 
 
 class OutputFile:
