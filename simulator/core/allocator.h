@@ -186,7 +186,9 @@ class Allocator {
   virtual void end_copies() {}
   /// By how much what was done since the last call makes the next step later: `copied_tokens` tokens were moved, and
   /// whatever else takes time. Asked once in every pass that computes something, only where the layout costs.
-  [[nodiscard]] virtual Ticks take_delay(std::int64_t /*copied_tokens*/) { return {}; }
+  /// `computed`: how long the step before took without what placing added to it, 0 where there was none: what an
+  /// allocator does beside a step is hidden by at most that.
+  [[nodiscard]] virtual Ticks take_delay(std::int64_t /*copied_tokens*/, Ticks /*computed*/) { return {}; }
   /// Makes whole blocks of the first `tokens` tokens findable (they are full, or will be when this step
   /// ends).
   virtual void publish(RequestId request, std::int64_t tokens) = 0;

@@ -85,6 +85,7 @@ class FastEngine final : public BlockListener {
       const bool stretch = only_grants_follow();
       StepSeries series = choose_series(stretch);
       if (stretch) grant_ahead(series);
+      moves_.computes(series.duration(series.steps - 1) - pass_.delay);
       const Wide span = series.span(series.steps);
       if (span > kLastTick - now_.since_start.count) return time_is_up();
       if (granting_passes_.empty()) {

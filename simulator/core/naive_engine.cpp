@@ -60,7 +60,8 @@ class NaiveEngine final : public BlockListener {
       }
       KVPLAN_TRY_DO(schedule(now));
       if (scheduled_.empty()) continue;  // everybody was preempted
-      const Ticks duration = run_.latency->step(pass_.load) + pass_.delay;
+      computed_ = run_.latency->step(pass_.load);
+      const Ticks duration = computed_ + pass_.delay;
       if (duration.count > kLastTick - now.since_start.count) return time_is_up();
       for (Observer* o : run_.observers) o->on_steps(Steps{pass_, StepSeries{duration, Ticks{0}, 1}});
       const SimTime end = now + duration;
@@ -292,7 +293,7 @@ class NaiveEngine final : public BlockListener {
     // Every pass makes progress, or the one after a pass that preempted everybody does: no livelock.
     KVPLAN_CHECK(pass_.load.requests > 0 || pass_.preempted > 0, pass_.running, pass_.waiting);
     if (allocator_.layout().costs && !scheduled_.empty()) {
-      pass_.delay = allocator_.take_delay(copied_tokens_);
+      pass_.delay = allocator_.take_delay(copied_tokens_, computed_);
       copied_tokens_ = 0;
     }
     for (Observer* o : run_.observers) o->on_pass_end(pass_);
@@ -384,6 +385,7 @@ class NaiveEngine final : public BlockListener {
   std::set<std::pair<SimTime, RequestId>> coming_;  // arrivals that are known
   std::vector<Move> copies_;                        // that end with the current step
   std::int64_t copied_tokens_{0};
+  Ticks computed_{};  // of the latest step, what placing added aside
   Pass pass_{};
 };
 

@@ -29,7 +29,9 @@ class PassMoves {
     return !copies_.empty() && copies_.back().range.request == request;
   }
   /// By how much the step of this pass takes longer. REQUIRES: it computes something.
-  Ticks take_delay() { return allocator_.take_delay(std::exchange(tokens_, 0)); }
+  Ticks take_delay() { return allocator_.take_delay(std::exchange(tokens_, 0), computed_); }
+  /// So long does the last of the steps that come now compute.
+  void computes(Ticks step) { computed_ = step; }
   /// The step has ended. True: copies have, and what they came from is free.
   bool end(SimTime now) {
     if (copies_.empty()) return false;
@@ -44,6 +46,7 @@ class PassMoves {
   std::span<Observer* const> observers_;
   std::vector<Move> copies_;
   std::int64_t tokens_{0};
+  Ticks computed_;
 };
 
 }  // namespace kvplan::core

@@ -17,7 +17,7 @@ namespace kvplan::plan {
 struct RankBytes {
   std::int64_t tensor_ranks{1}, stages{1};
   std::int64_t stage{0};                   ///< that the run is of
-  std::int64_t layers{0};                  ///< of that stage
+  std::int64_t first_layer{0}, layers{0};  ///< of that stage
   std::int64_t token_bytes{0};             ///< on one of its ranks, scales included
   std::int64_t scale_bytes{0};             ///< of it, scales and zero points of the format
   std::int64_t all_token_bytes{0};         ///< on all ranks of all stages

@@ -89,7 +89,9 @@ class GrowingAllocator final : public core::Allocator {
     }
     copies_.clear();
   }
-  Ticks take_delay(std::int64_t copied_tokens) override { return copy_.of(copied_tokens); }
+  Ticks take_delay(std::int64_t copied_tokens, Ticks /*computed*/) override {
+    return copy_.of(copied_tokens);
+  }
 
   void publish(RequestId /*r*/, std::int64_t /*tokens*/) override {}
   Dropped drop(RequestId /*r*/, std::int64_t /*sink*/, std::int64_t /*begin*/,

@@ -88,7 +88,9 @@ class GrowingModel final : public core::Allocator {
     for (const RangeMove& copy : memory_.copies) memory_.mark(copy.from, copy.from_slots, copy.request, -1);
     memory_.copies.clear();
   }
-  Ticks take_delay(std::int64_t copied_tokens) override { return copy_.of(copied_tokens); }
+  Ticks take_delay(std::int64_t copied_tokens, Ticks /*computed*/) override {
+    return copy_.of(copied_tokens);
+  }
 
   void publish(RequestId /*r*/, std::int64_t /*tokens*/) override {}
   Dropped drop(RequestId /*r*/, std::int64_t /*sink*/, std::int64_t /*begin*/,

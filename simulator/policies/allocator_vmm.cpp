@@ -9,10 +9,12 @@
 //
 // Pages that stay mapped under a slot without being needed (page_slots.h) are free: whoever lacks pages gets them.
 //
-// Time: mapping and unmapping cost by page. With overlap the growth of requests that decode is mapped while the step
-// before computes and costs nothing; pages for prompts, and what is unmapped for them, are waited for. vAttention maps
-// some tokens ahead where pages are left, and gives idle pages back one by one where it does not defer: neither is
-// modelled, nor is its own scheduler's watermark.
+// Time: mapping and unmapping cost by page. With overlap a thread maps what requests that decode need for the next step
+// while this one computes (the paper: memory allocation is overlapped with compute); what is unmapped for
+// that, or because a request ends with this step, is its work too. What takes longer than the step computes is waited
+// for. Pages for prompts, and what is unmapped for them, are waited for as a whole. vAttention maps some tokens ahead
+// where pages are left, and gives idle pages back one by one where it does not defer: neither is modelled, nor is its
+// own scheduler's watermark.
 //
 // Published costs (A100; as recalled from the paper's table and read in notes on it): map with access rights 8, 8.5 and
 // 9 us for 64, 128 and 256 KiB pages of the patched driver, 40 us for 2 MiB pages of CUDA; unmap 2, 3 and 4 us, and
@@ -70,7 +72,7 @@ class VmmAllocator final : public core::Allocator {
     PageCalls calls;
     slot(r) = static_cast<std::int32_t>(slots_.take(core::pages_under(layout_, prompt), quanta, calls));
     held_ += quanta;
-    wait_for(calls);
+    add(calls, delay_ticks_);
     return true;
   }
   bool grow(RequestId r, std::int64_t tokens) override {
@@ -83,10 +85,13 @@ class VmmAllocator final : public core::Allocator {
     PageCalls calls;
     slots_.need(slot(r), quanta, calls);
     held_ += quanta - had;
-    if (!(decodes && costs_.overlap)) wait_for(calls);
+    add(calls, decodes && costs_.overlap ? beside_ticks_ : delay_ticks_);
     return true;
   }
-  Ticks take_delay(std::int64_t /*copied_tokens*/) override { return {std::exchange(delay_ticks_, 0)}; }
+  Ticks take_delay(std::int64_t /*copied_tokens*/, Ticks computed) override {
+    const std::int64_t left = std::max<std::int64_t>(std::exchange(beside_ticks_, 0) - computed.count, 0);
+    return {std::min(std::exchange(delay_ticks_, 0) + left, core::kLongestStepTicks)};
+  }
   void publish(RequestId /*r*/, std::int64_t /*tokens*/) override {}
   Dropped drop(RequestId /*r*/, std::int64_t /*sink*/, std::int64_t /*begin*/,
                std::int64_t /*written*/) override {
@@ -96,7 +101,7 @@ class VmmAllocator final : public core::Allocator {
     held_ -= table_quanta(r);
     PageCalls calls;
     slots_.give_back(std::exchange(slot(r), -1), calls);
-    if (!costs_.overlap) wait_for(calls);
+    add(calls, costs_.overlap ? beside_ticks_ : delay_ticks_);
   }
   void forget(RequestId r) override { KVPLAN_CHECK(slot(r) < 0, r); }
   std::span<const BlockId> table(RequestId r) const override {
@@ -107,9 +112,9 @@ class VmmAllocator final : public core::Allocator {
 
  private:
   std::int32_t& slot(RequestId r) { return slot_of_[static_cast<std::size_t>(r)]; }
-  void wait_for(const PageCalls& calls) {
-    const Wide ticks = Wide{calls.mapped} * costs_.map_ticks + Wide{calls.unmapped} * costs_.unmap_ticks;
-    delay_ticks_ = static_cast<std::int64_t>(std::min<Wide>(core::kLongestStepTicks, delay_ticks_ + ticks));
+  void add(const PageCalls& calls, std::int64_t& ticks) const {
+    const Wide more = Wide{calls.mapped} * costs_.map_ticks + Wide{calls.unmapped} * costs_.unmap_ticks;
+    ticks = static_cast<std::int64_t>(std::min<Wide>(core::kLongestStepTicks, ticks + more));
   }
 
   MemoryLayout layout_;
@@ -118,7 +123,8 @@ class VmmAllocator final : public core::Allocator {
   Slots slots_;
   std::vector<std::int32_t> slot_of_;  // by request
   std::int64_t held_{0};
-  std::int64_t delay_ticks_{0};
+  std::int64_t delay_ticks_{0};   // waited for
+  std::int64_t beside_ticks_{0};  // done while the step before computed, as far as that is long enough
 };
 
 /// Slow obvious model of the slots: everything is found by looking at all of them, and a page knows its slot.

@@ -30,9 +30,13 @@ struct AllocatorRequest {
   std::int64_t token_bytes{1};      ///< of one token's place, metadata included
   std::int64_t cells_per_token{1};  ///< see core::MemoryLayout
   std::int64_t metadata_bytes{0};   ///< see core::MemoryLayout
-  /// Whose keys and values they are; null: nothing is known but token_bytes.
+  /// Whose keys and values they are; null: nothing is known but token_bytes. The memory is that of one of
+  /// `tensor_ranks` ranks of a stage with `layers` layers (below 0: all from there on), in a format (null: the model's
+  /// own elements).
   const model::ModelShape* model{nullptr};
-  std::int64_t layers{-1};  ///< of the model, those on the rank; -1: all
+  const Choice* format{nullptr};
+  std::int64_t tensor_ranks{1};
+  std::int64_t first_layer{0}, layers{-1};
   /// Most tokens of a request that one step computes.
   std::int64_t step_tokens{INT32_MAX};
   bool prefix_cache{true};

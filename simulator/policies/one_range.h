@@ -83,7 +83,9 @@ class OneRangeAllocator : public core::Allocator {
     return true;
   }
   std::span<const core::RangeMove> moves() const override { return moves_; }
-  Ticks take_delay(std::int64_t copied_tokens) override { return compaction_->of(copied_tokens); }
+  Ticks take_delay(std::int64_t copied_tokens, Ticks /*computed*/) override {
+    return compaction_->of(copied_tokens);
+  }
   void publish(RequestId /*r*/, std::int64_t /*tokens*/) override {}
   Dropped drop(RequestId /*r*/, std::int64_t /*sink*/, std::int64_t /*begin*/,
                std::int64_t /*written*/) override {

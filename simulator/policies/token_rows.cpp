@@ -1,5 +1,10 @@
 #include "simulator/policies/token_rows.h"
 
+#include <algorithm>
+
+#include "simulator/model/kv_format.h"
+#include "simulator/model/ranks.h"
+
 namespace kvplan::policies {
 namespace {
 
@@ -14,6 +19,36 @@ void add(std::vector<TensorRows>& rows, std::int64_t row_bytes, std::int64_t ten
   }
 }
 
+Result<std::int64_t> row_bytes(const AllocatorRequest& request, const model::LayerCache& cache) {
+  const std::int64_t element = request.model->element_bytes;
+  if (request.format == nullptr) return cache.elements() * element;
+  KVPLAN_TRY(const model::TokenBytes bytes, model::token_bytes(*request.format, cache, element));
+  return bytes.total();
+}
+
+/// Adds the tensors of `layers` layers that are alike.
+Status add_layers(const AllocatorRequest& request, const model::LayerCache& cache, std::int64_t layers,
+                  std::vector<TensorRows>& rows) {
+  if (cache.kind == model::CacheKind::kLatent) {
+    KVPLAN_TRY(const std::int64_t latent, row_bytes(request, cache));
+    add(rows, latent, layers);
+    return Done{};
+  }
+  model::LayerCache only_keys = cache, only_values = cache;
+  only_keys.value_size = only_values.key_size = 0;
+  KVPLAN_TRY(const std::int64_t keys, row_bytes(request, only_keys));
+  KVPLAN_TRY(const std::int64_t values, row_bytes(request, only_values));
+  if (keys == values) {
+    add(rows, keys, 2 * layers);
+    return Done{};
+  }
+  for (std::int64_t layer = 0; layer < layers; ++layer) {
+    add(rows, keys, 1);
+    add(rows, values, 1);
+  }
+  return Done{};
+}
+
 }  // namespace
 
 Result<std::vector<TensorRows>> token_rows(const AllocatorRequest& request) {
@@ -24,27 +59,23 @@ Result<std::vector<TensorRows>> token_rows(const AllocatorRequest& request) {
     rows.push_back({request.token_bytes, 1});
     return rows;
   }
-  const std::int64_t element = request.model->element_bytes;
+  const std::int64_t end = request.layers < 0 ? INT64_MAX : request.first_layer + request.layers;
+  std::int64_t layer = 0;
   for (const model::LayerRun& run : request.model->runs) {
-    const model::LayerCache& cache = run.cache;
-    const bool latent = cache.kind == model::CacheKind::kLatent;
-    if (latent || cache.key_size == cache.value_size) {
-      add(rows, element * (latent ? cache.elements() : cache.heads * cache.key_size),
-          run.layers * (latent ? 1 : 2));
-      continue;
-    }
-    for (std::int64_t layer = 0; layer < run.layers; ++layer) {
-      add(rows, element * cache.heads * cache.key_size, 1);
-      add(rows, element * cache.heads * cache.value_size, 1);
-    }
+    const std::int64_t from = std::max(layer, request.first_layer);
+    layer += run.layers;
+    if (const std::int64_t layers = std::min(layer, end) - from; layers > 0)
+      KVPLAN_TRY_DO(add_layers(request, model::share_of(run.cache, request.tensor_ranks), layers, rows));
   }
   std::int64_t bytes = 0;
   for (const TensorRows& r : rows) bytes += r.row_bytes * r.tensors;
   if (bytes != request.token_bytes)
-    return bad_input("this allocator places keys and values as the model computes them on one rank, " +
-                     std::to_string(bytes) +
-                     " bytes a token; a format, several ranks or data of a token policy " + "make it " +
-                     std::to_string(request.token_bytes) + ", which it does not place")
+    return bad_input(
+               "this allocator places the keys and the values of each layer apart, with the scales of "
+               "their " +
+               std::string("format: ") + std::to_string(bytes) +
+               " bytes a token; data of a token policy, or a byte that both share, make it " +
+               std::to_string(request.token_bytes) + ", which it does not place")
         .at_field("memory.allocator");
   return rows;
 }

@@ -11,11 +11,12 @@ namespace {
 /// Moving eight tokens of 131,072 bytes (llama-3-8b) takes 2 ms: each is read and written.
 constexpr const char* kGrowing = "memory.allocator=growing:compact=on-refusal,copy_bandwidth=1.048576e9";
 
-plan::RunResult run(const traces::Trace& trace, const std::string& allocator, bool step_by_step) {
+plan::RunResult run(const traces::Trace& trace, const std::string& allocator, bool step_by_step,
+                    const std::string& pool_tokens = "12", const std::string& step_ns = "1000") {
   std::vector<plan::Setting> settings;
   for (const std::string& text :
-       {std::string("model=llama-3-8b"), std::string("memory.pool_tokens=12"), allocator,
-        std::string("latency=affine:base_ns=1000,token_ns=0,context_ns=0")})
+       {std::string("model=llama-3-8b"), "memory.pool_tokens=" + pool_tokens, allocator,
+        "latency=affine:base_ns=" + step_ns + ",token_ns=0,context_ns=0"})
     settings.push_back(plan::parse_setting(text).value());
   plan::RunOptions options;
   options.step_by_step = step_by_step;
@@ -55,6 +56,32 @@ TEST(Placement, CopiesAndSlidesTakeTheirTime) {
     EXPECT_EQ(peak[index(observe::State::kReserved)], 7 * kToken);
     EXPECT_EQ(peak[index(observe::State::kInternal)], kToken);
     EXPECT_EQ(peak[index(observe::State::kFree)], 0);
+  }
+}
+
+/// Pages of 64 KiB hold 32 tokens of llama-3-8b under its 64 tensors; to map one under each takes 1280 ns. 31 tokens
+/// of a prompt need the first before they begin; the tokens after 32 and 64 one each, for which there is a step's time.
+TEST(Placement, PagesAreMappedBesideTheStepBeforeForAsLongAsThatComputes) {
+  traces::Trace trace;
+  trace.arrival_ns = {0};
+  trace.input_tokens = {31};
+  trace.output_tokens = {35};
+  struct Row {
+    const char* overlap;
+    const char* step_ns;
+    std::int64_t steps_ns, delay_ns;
+  };
+  for (const Row& row : {Row{"true", "1000", 35'000, 1280 + 280 + 280}, Row{"true", "1280", 44'800, 1280},
+                         Row{"true", "0", 0, 3 * 1280}, Row{"false", "1000", 35'000, 3 * 1280}}) {
+    for (const bool step_by_step : {false, true}) {
+      const plan::RunResult r =
+          run(trace,
+              std::string("memory.allocator=vmm:page_kib=64,map_us=0.02,unmap_us=0,overlap=") + row.overlap,
+              step_by_step, "96", row.step_ns);
+      EXPECT_EQ(r.iterations, 35);
+      EXPECT_EQ(r.placement.delay, ticks_from_ns(row.delay_ns)) << row.overlap << " " << row.step_ns;
+      EXPECT_EQ(ns_floor(r.makespan), row.steps_ns + row.delay_ns);
+    }
   }
 }
 

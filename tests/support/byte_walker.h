@@ -69,6 +69,11 @@ class ByteWalker final : public core::Observer {
       }
     }
     using observe::State;
+    for (const auto& [r, s] : running_) {
+      const std::int64_t scales = std::count(s.kept.begin(), s.kept.end(), true) * layout_.metadata_bytes;
+      counts[index(State::kMetadata)] += scales;
+      counts[index(State::kLive)] -= scales;
+    }
     counts[index(refused_ ? State::kStranded : State::kFree)] = free_quanta_ * layout_.odd_quantum_bytes;
     return counts;
   }

@@ -29,6 +29,8 @@ struct RandomCase {
   std::int64_t token_bytes{1};
   std::int64_t cells_per_token{1}, metadata_bytes{0};  ///< for courses
   std::shared_ptr<const model::ModelShape> model;      ///< null: the allocator is told none
+  const Choice* format{nullptr};                       ///< these as policies::AllocatorRequest has them
+  std::int64_t tensor_ranks{1}, first_layer{0}, layers{-1};
   std::int64_t step_tokens{INT32_MAX};                 ///< that the allocator is told
   bool prefix_cache{true};
   bool block_ids{true};  ///< false: the allocator that serves may keep its books without
@@ -47,6 +49,10 @@ struct RandomCase {
                                              .cells_per_token = cells_per_token,
                                              .metadata_bytes = metadata_bytes,
                                              .model = model.get(),
+                                             .format = format,
+                                             .tensor_ranks = tensor_ranks,
+                                             .first_layer = first_layer,
+                                             .layers = layers,
                                              .step_tokens = step_tokens,
                                              .prefix_cache = prefix_cache && entry.shares_prefixes,
                                              .block_ids = block_ids,

@@ -53,7 +53,10 @@ log::Totals ByteArena::totals(const CellCounts& cells, bool refused) const {
       pages() ? cells.free * bytes : (header_.quanta - held_quanta_) * header_.odd_quantum_bytes;
   const std::int64_t padding = header_.capacity_bytes - header_.quanta * header_.odd_quantum_bytes +
                                held_padding_ + cells.padding * bytes;
-  return {0,       cells.live * bytes,     cells.reserved * bytes, cells.hole * bytes, cells.tail * bytes,
+  // Scales lie in the rows. Cells of a frame are smaller than a token, but a token is live as a whole.
+  const std::int64_t live = cells.live * bytes;
+  const std::int64_t scales = live / header_.token_bytes * header_.metadata_bytes;
+  return {scales,  live - scales,          cells.reserved * bytes, cells.hole * bytes, cells.tail * bytes,
           padding, cells.internal * bytes, cells.cached * bytes,   refused ? idle : 0, refused ? 0 : idle};
 }
 

@@ -149,6 +149,10 @@ Fact decode_fact(const pb::Fact& fact, Ranges& ranges) {
 
 /// What a token's place is made of, where requests follow courses.
 Status check_tracks(const Header& header, std::int64_t units) {
+  if (units == 0 && header.metadata_bytes > header.token_bytes)
+    return bad_input("expected at most the " + std::to_string(header.token_bytes) +
+                     " bytes of a token, found " + std::to_string(header.metadata_bytes))
+        .at_field("metadata_bytes");
   if (units == 0) return Done{};
   if (header.token_bytes % units != 0 || header.token_bytes / units < header.metadata_bytes)
     return bad_input("expected a multiple of the " + std::to_string(units) +

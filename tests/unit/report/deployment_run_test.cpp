@@ -103,7 +103,14 @@ TEST(DeploymentRun, SteppingIsTheSameAndScalesAreMetadata) {
         " --set eviction=streaming-llm:sink=4,recent=100",
         " --set format=fp8_ds_mla --set model=deepseek-v3 --set memory.pool_tokens=20000 --set "
         "deployment.tp=8"
-        " --set fleet.replicas=2"}) {
+        " --set fleet.replicas=2",
+        " --set format=int4 --set memory.pool_tokens=40000 --set memory.allocator=vmm:page_kib=64 --set "
+        "deployment.tp=2",
+        " --set format=fp4 --set memory.pool_tokens=40000 --set memory.allocator=vmm --set deployment.pp=4"
+        " --set eviction=window:window=200,placement=holes",
+        " --set format=int8:group=64 --set memory.pool_tokens=40000 --set "
+        "memory.allocator=caching:reserve=oracle"
+        " --set deployment.tp=4 --set deployment.pp=2"}) {
     const std::string run = run_of(sets);
     const Answer fast(run + " --timeline " + folder.file("fast.csv"));
     const Answer slow(run + " --step-by-step --timeline " + folder.file("slow.csv"));
