@@ -28,6 +28,9 @@ Status HoldersOutput::attach(const std::string& at_s, const plan::Scenario& scen
       return bad_input("expected a policy that keeps or drops whole tokens and leaves holes, found \"" +
                        scenario.eviction->to_string() + "\"")
           .at_field("--holders");
+    if (!ledger.layout().groups.empty())
+      return bad_input("expected blocks that span all layers: a table of holders knows no groups of layers")
+          .at_field("--holders");
     holders_ = std::make_unique<observe::Holders>(workload, ledger, scenario.keep, moment);
     return static_cast<core::Observer*>(holders_.get());
   };
