@@ -5,6 +5,7 @@
 
 #include "simulator/cli/command.h"
 #include "simulator/cli/event_log_output.h"
+#include "simulator/cli/holders_output.h"
 #include "simulator/cli/import_options.h"
 #include "simulator/cli/number_option.h"
 #include "simulator/cli/outputs.h"
@@ -27,21 +28,25 @@ constexpr std::int64_t kTimelineBins = 1000;
 
 struct RunFlags {
   ScenarioInput input;
-  std::string json, report, requests, timeline, html, events;
+  std::string json, report, requests, timeline, html, events, holders, holders_at;
   std::int64_t timeline_bins{kTimelineBins};
   bool step_by_step{false};
 };
 
 int uses_stdout(const RunFlags& flags) {
   int uses = 0;
-  for (const std::string* path :
-       {&flags.json, &flags.report, &flags.requests, &flags.timeline, &flags.html, &flags.events})
+  for (const std::string* path : {&flags.json, &flags.report, &flags.requests, &flags.timeline, &flags.html,
+                                  &flags.events, &flags.holders})
     uses += *path == "-" ? 1 : 0;
   return uses;
 }
 
 Status check_outputs(const RunFlags& flags) {
   if (uses_stdout(flags) > 1) return bad_input("expected at most one output on standard output");
+  if (flags.holders.empty() != flags.holders_at.empty())
+    return bad_input("expected --holders and --holders-at together");
+  if (!flags.holders.empty() && !flags.events.empty())
+    return bad_input("expected one of --holders and --events: each asks for a run of its own");
   return Done{};
 }
 
@@ -58,8 +63,8 @@ Status run(const RunFlags& flags) {
   KVPLAN_TRY(const plan::Scenario scenario, plan::resolve(settings));
   std::vector<std::string> inputs = files_of(scenario);
   inputs.push_back(flags.input.path);
-  KVPLAN_TRY_DO(check_apart(
-      inputs, {flags.json, flags.requests, flags.timeline, flags.html, flags.events, flags.report}));
+  KVPLAN_TRY_DO(check_apart(inputs, {flags.json, flags.requests, flags.timeline, flags.html, flags.events,
+                                     flags.report, flags.holders}));
   KVPLAN_TRY(const traces::Trace trace, read_trace_of(scenario));
 
   core::RunControl control;
@@ -73,6 +78,8 @@ Status run(const RunFlags& flags) {
   options.open_steps = io::open_measured_steps;
   EventLogOutput events(flags.events);
   if (!flags.events.empty()) events.attach(scenario, trace, options);
+  HoldersOutput holders;
+  if (!flags.holders.empty()) KVPLAN_TRY_DO(holders.attach(flags.holders_at, scenario, options));
   const auto run_it = [&] {
     const Progress progress(control, plan::requests_to_serve(scenario, trace, options));
     return plan::run_scenario(scenario, trace, options);
@@ -82,6 +89,7 @@ Status run(const RunFlags& flags) {
   if (uses_stdout(flags) > 0) print_warnings(result.warnings);  // the text has them itself
   Outputs outputs;
   if (!flags.requests.empty()) KVPLAN_TRY_DO(outputs.add(flags.requests, plan::requests_csv(result)));
+  if (!flags.holders.empty()) KVPLAN_TRY_DO(outputs.add(flags.holders, holders.csv()));
   if (!flags.timeline.empty()) KVPLAN_TRY_DO(outputs.add(flags.timeline, plan::timeline_csv(result)));
   if (!flags.json.empty()) KVPLAN_TRY_DO(outputs.add(flags.json, plan::report_json(result)));
   KVPLAN_TRY_DO(outputs.add_pieces(flags.report, [&](const ByteSink& sink) {
@@ -108,6 +116,12 @@ void add_run(CLI::App& app, Outcome& outcome) {
   command->add_option("--requests", flags->requests, "Write one CSV line per request");
   command->add_option("--timeline", flags->timeline, "Write the ledger over time as CSV");
   command->add_option("--events", flags->events, "Write the event log, for kvplan-validate replay");
+  command->add_option(
+      "--holders", flags->holders,
+      "Write who holds what at one moment as CSV: each block or range, its requests, its bytes by "
+      "state; the run is stepped one by one");
+  command->add_option("--holders-at", flags->holders_at,
+                      "That moment, in seconds: the last settled one that is not after it");
   command->add_option("--html", flags->html, "Write one HTML page with tables and charts");
   add_whole_number(*command, "--timeline-bins", flags->timeline_bins, {1, 1'000'000},
                    "Bins of the timeline and of the charts over time");

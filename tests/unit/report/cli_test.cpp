@@ -438,13 +438,33 @@ TEST(RunCommand, AnOutputIsNeverTheInput) {
   const traces::testing::TemporaryFolder folder;
   const std::string text = "arrival_ns,input_tokens,output_tokens\n0,10,3\n";
   traces::testing::write_file(folder.file("t.csv"), text);
-  for (const char* option : {"--json", "--requests", "--timeline", "--html", "--events", "--report"}) {
+  for (const char* option :
+       {"--json", "--requests", "--timeline", "--html", "--events", "--report", "--holders-at 0 --holders"}) {
     const Outcome outcome =
         run_kvplan("run '" + folder.file("t.csv") + "' " + option + " '" + folder.file("t.csv") + "'");
     EXPECT_EQ(outcome.exit_code, 2) << option;
     EXPECT_NE(outcome.err.find("expected another file than the input"), std::string::npos) << outcome.err;
     EXPECT_EQ(traces::testing::read_file(folder.file("t.csv")), text) << option;
   }
+}
+
+TEST(RunCommand, TheTableOfHoldersIsAskedForWithItsMoment) {
+  const traces::testing::TemporaryFolder folder;
+  traces::testing::write_file(folder.file("t.csv"), "arrival_ns,input_tokens,output_tokens\n0,10,3\n");
+  const std::string run = "run '" + folder.file("t.csv") + "' --set memory.pool_tokens=64 --holders -";
+  const Outcome none = run_kvplan(run + " --holders-at 0");
+  EXPECT_EQ(none.exit_code, 0) << none.err;
+  // 10 tokens in one block of 16, of which 12 will be written: 131,072 bytes each.
+  EXPECT_EQ(none.out,
+            "time_ns,kind,id,quanta,holders,metadata,live,reserved,hole,tail,padding,internal,cached,"
+            "stranded,free\n"
+            "0,block,1,1,0,0,0,1572864,0,524288,0,0,0,0,0\n"
+            "0,idle,,2,,0,0,0,0,0,0,0,0,0,4194304\n"
+            "0,padding,,1,,0,0,0,0,0,2097152,0,0,0,0\n");
+  for (const char* wrong :
+       {"", " --holders-at 1e3", " --holders-at -1", " --holders-at x", " --holders-at 5000000",
+        " --holders-at 0 --events e.kve", " --holders-at 0 --set fleet.replicas=2"})
+    EXPECT_EQ(run_kvplan(run + wrong).exit_code, 2) << wrong;
 }
 
 TEST(RunCommand, OneOutputThatCannotBeWrittenLeavesNone) {

@@ -1,0 +1,31 @@
+// The table of `kvplan run --holders`: who holds what at one moment (simulator/observe/holders.h).
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "simulator/plan/run.h"
+
+namespace kvplan::observe {
+class Holders;
+}
+
+namespace kvplan::cli {
+
+/// Life cycle: `attach` before the run, `csv` after it.
+class HoldersOutput {
+ public:
+  HoldersOutput();
+  ~HoldersOutput();
+
+  /// Lets the run fill the table; it is stepped one by one then. `at_s`: seconds, as the user wrote them. Errors: no
+  /// number of seconds; several replicas, a policy that drops cells of tokens (both when the run starts).
+  Status attach(const std::string& at_s, const plan::Scenario& scenario, plan::RunOptions& options);
+  /// REQUIRES: the run has ended well.
+  [[nodiscard]] std::string csv() const;
+
+ private:
+  std::unique_ptr<observe::Holders> holders_;
+};
+
+}  // namespace kvplan::cli

@@ -1,0 +1,275 @@
+#include "simulator/observe/holders.h"
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+#include "simulator/base/check.h"
+#include "simulator/core/table_bytes.h"
+
+namespace kvplan::observe {
+namespace {
+
+using core::TableForm;
+
+constexpr std::array<std::string_view, 7> kKindNames{"block",  "range", "table",  "copied",
+                                                     "cached", "idle",  "padding"};
+
+std::size_t place(std::int64_t i) {
+  return static_cast<std::size_t>(i);
+}
+
+}  // namespace
+
+Holders::Holders(const core::Workload& workload, const Ledger& ledger, const core::KeepRule& keep,
+                 SimTime moment)
+    : workload_(workload),
+      ledger_(ledger),
+      layout_(ledger.layout()),
+      keep_(keep),
+      moment_(moment),
+      tables_(place(workload.size())),
+      ledger_bytes_(ledger.bytes()) {
+  KVPLAN_CHECK(layout_.block_ids && layout_.cells_per_token == 1, layout_.cells_per_token);
+  pool_.free = layout_.quanta;
+}
+
+// ---- what is told ----
+
+void Holders::on_admit(const core::Admission& a) {
+  Table& t = at(a.request);
+  t.ids.assign(a.hits.begin(), a.hits.end());
+  t.quanta = static_cast<std::int64_t>(a.hits.size());
+  t.written = a.hit_tokens;
+  t.running = true;
+  if (t.num_tokens == 0) t.num_tokens = workload_.input[place(a.request)];
+}
+
+void Holders::on_grant(const core::Grant& g) {
+  Table& t = at(g.request);
+  t.quanta = g.first_block + g.quanta;
+  t.tensor_tokens = g.tensor_tokens;
+  if (layout_.returns_quanta) {
+    for (const BlockId b : g.blocks) fresh(t, b);
+  } else if (t.ids.empty()) {
+    t.ids.assign(g.blocks.begin(), g.blocks.end());
+  }
+}
+
+void Holders::on_decode_grants(std::span<const core::DecodeGrant> grants) {
+  for (const core::DecodeGrant& g : grants) {
+    fresh(at(g.request), g.block);
+    ++at(g.request).quanta;
+  }
+}
+
+void Holders::fresh(Table& table, BlockId block) {
+  table.ids.push_back(block);
+  written_[block] = 0;
+}
+
+void Holders::on_move(const core::Move& move) {
+  Table& t = at(move.range.request);
+  t.ids = {move.range.to};
+  t.quanta = move.range.slots;
+  if (!move.range.slides) copies_[move.range.request] = {move.range.from, move.range.from_slots, move.copied};
+}
+
+void Holders::on_copies_end(SimTime time, std::span<const core::Move> /*copies*/,
+                            const core::PoolCounts& /*pool*/) {
+  take_before(time);
+  copies_.clear();
+}
+
+void Holders::on_step_end(SimTime time, std::span<const RequestId> /*finishing*/) {
+  take_before(time);
+  for (Table& t : tables_)
+    if (t.running) write(t, t.whole ? 1 : std::exchange(t.tokens_in_step, 0));
+}
+
+void Holders::write(Table& t, std::int64_t tokens) {
+  for (std::int64_t n = 0; n < tokens; ++n, ++t.written) {
+    if (!layout_.returns_quanta) continue;
+    const BlockId block = t.ids[place(t.written / layout_.quantum_tokens)];
+    written_.at(block) = std::max(written_.at(block), t.written % layout_.quantum_tokens + 1);
+  }
+  if (tokens == 0 || t.written < t.num_tokens) return;
+  t.whole = true;  // and a token was made of it
+  ++t.num_tokens;
+  const auto r = static_cast<RequestId>(&t - tables_.data());
+  if (t.written < workload_.final_tokens(r) && keep_.evicts() && t.written > keep_.sink + keep_.recent)
+    t.dropped_to = t.written - keep_.recent;
+}
+
+void Holders::on_drop(const core::Drop& drop) {
+  for (std::size_t i = 0; i < drop.released.size(); ++i)
+    at(drop.request).ids[place(drop.first_released) + i] = kNoBlock;
+}
+
+void Holders::leave(Table& t) {
+  const std::int64_t num_tokens = t.num_tokens;
+  t = {};
+  t.num_tokens = num_tokens;
+}
+
+void Holders::on_publish(RequestId /*request*/, std::int64_t /*logical_block*/, BlockId block) {
+  found_[block] = true;
+}
+void Holders::on_reclaim(BlockId block) {
+  found_.erase(block);
+}
+
+void Holders::on_pass_end(const core::Pass& pass) {
+  settle(pass.time, pass.pool);
+}
+void Holders::on_settled(SimTime time, const core::PoolCounts& pool) {
+  settle(time, pool);
+}
+void Holders::on_end(SimTime /*time*/) {
+  if (!taken_) take();
+}
+
+void Holders::settle(SimTime time, const core::PoolCounts& pool) {
+  if (taken_) return;
+  settled_at_ = time;
+  pool_ = pool;
+  ledger_bytes_ = ledger_.bytes();
+}
+
+/// Whatever happens at `time` is not in the table if that is behind the moment.
+void Holders::take_before(SimTime time) {
+  if (!taken_ && time > moment_) take();
+}
+
+// ---- the table ----
+
+bool Holders::keeps(const Table& t, std::int64_t position) const {
+  return position < t.written && (position < keep_.sink || position >= t.dropped_to);
+}
+
+std::int64_t Holders::kept(const Table& t) const {
+  return t.written - std::max<std::int64_t>(t.dropped_to - keep_.sink, 0);
+}
+
+void Holders::put_tokens(StateCounts& bytes, State state, std::int64_t tokens) const {
+  bytes[index(state)] += tokens * layout_.token_bytes;
+  if (state != State::kLive) return;
+  bytes[index(State::kMetadata)] += tokens * layout_.metadata_bytes;
+  bytes[index(State::kLive)] -= tokens * layout_.metadata_bytes;
+}
+
+void Holders::add(HeldRow row) {
+  rows_.push_back(std::move(row));
+}
+
+void Holders::take() {
+  taken_ = true;
+  if (layout_.returns_quanta) take_blocks();
+  for (RequestId r = 0; !layout_.returns_quanta && r < static_cast<RequestId>(tables_.size()); ++r)
+    if (at(r).running && at(r).quanta > 0) take_alone(r, at(r));
+  for (const auto& [r, copy] : copies_) {
+    HeldRow row{HeldRow::Kind::kCopied, copy.from, copy.slots, {r}, {}};
+    put_tokens(row.bytes, State::kLive, copy.copied);
+    put_tokens(row.bytes, State::kInternal, copy.slots - copy.copied);
+    add(std::move(row));
+  }
+  HeldRow idle{HeldRow::Kind::kIdle, kNoBlock, pool_.free, {}, {}};
+  const State why = ledger_bytes_[index(State::kStranded)] > 0 ? State::kStranded : State::kFree;
+  idle.bytes[index(why)] = pool_.free * layout_.quantum_bytes();
+  if (pool_.free > 0) add(std::move(idle));
+  HeldRow padding{HeldRow::Kind::kPadding, kNoBlock, layout_.null_block ? 1 : 0, {}, {}};
+  padding.bytes[index(State::kPadding)] = layout_.padding_bytes();
+  if (layout_.padding_bytes() > 0) add(std::move(padding));
+  std::sort(rows_.begin(), rows_.end(), [](const HeldRow& a, const HeldRow& b) {
+    return std::tuple(a.kind, a.id) < std::tuple(b.kind, b.id);
+  });
+  StateCounts sum{};
+  for (const HeldRow& row : rows_)
+    for (std::size_t s = 0; s < kStates; ++s) sum[s] += row.bytes[s];
+  for (std::size_t s = 0; s < kStates; ++s)
+    KVPLAN_CHECK(sum[s] == ledger_bytes_[s], static_cast<std::int64_t>(s), sum[s], ledger_bytes_[s]);
+}
+
+void Holders::take_blocks() {
+  struct Holding {
+    RequestId request;
+    std::int64_t base;  ///< token of its first place
+  };
+  std::map<BlockId, std::vector<Holding>> held;
+  for (RequestId r = 0; r < static_cast<RequestId>(tables_.size()); ++r)
+    for (std::size_t b = 0; b < at(r).ids.size(); ++b)
+      if (at(r).ids[b] != kNoBlock)
+        held[at(r).ids[b]].push_back({r, static_cast<std::int64_t>(b) * layout_.quantum_tokens});
+  for (const auto& [block, holdings] : held) {
+    HeldRow row{HeldRow::Kind::kBlock, block, 1, {}, {}};
+    for (const Holding& h : holdings) row.holders.push_back(h.request);
+    std::int64_t never = 0;
+    for (std::int64_t i = 0; i < layout_.quantum_tokens; ++i) {
+      const bool is_written = i < written_.at(block);
+      const bool is_kept = std::any_of(holdings.begin(), holdings.end(),
+                                       [&](const Holding& h) { return keeps(at(h.request), h.base + i); });
+      const bool will_be = std::any_of(holdings.begin(), holdings.end(), [&](const Holding& h) {
+        return h.base + i < workload_.final_tokens(h.request);
+      });
+      if (is_written) {
+        put_tokens(row.bytes, is_kept ? State::kLive : State::kHole, 1);
+      } else if (will_be) {
+        put_tokens(row.bytes, State::kReserved, 1);
+      } else {
+        ++never;
+      }
+    }
+    put_tokens(row.bytes, never < layout_.quantum_tokens ? State::kTail : State::kInternal, never);
+    add(std::move(row));
+  }
+  for (const auto& [block, findable] : found_) {
+    if (!findable || held.count(block) != 0) continue;
+    HeldRow row{HeldRow::Kind::kCached, block, 1, {}, {}};
+    row.bytes[index(State::kCached)] = layout_.quantum_bytes();
+    add(std::move(row));
+  }
+}
+
+/// A request that has its memory to itself.
+void Holders::take_alone(RequestId r, const Table& t) {
+  const bool tokens = layout_.form == TableForm::kTokens;
+  HeldRow row{tokens ? HeldRow::Kind::kRange : HeldRow::Kind::kTable, t.ids.front(), t.quanta, {r}, {}};
+  const std::int64_t final_tokens = workload_.final_tokens(r);
+  // What a copy will bring is still to be written.
+  const std::int64_t written = copies_.count(r) != 0 ? 0 : t.written;
+  const std::int64_t live = written == 0 ? 0 : kept(t);
+  put_tokens(row.bytes, State::kLive, live);
+  put_tokens(row.bytes, State::kHole, written - live);
+  if (tokens) {
+    const std::int64_t reach = std::max(std::min(final_tokens, t.quanta), written);
+    put_tokens(row.bytes, State::kReserved, reach - written);
+    put_tokens(row.bytes, State::kInternal, t.quanta - reach);
+  } else {
+    const core::TableBytes bytes = core::table_bytes(layout_, final_tokens, t.quanta, t.tensor_tokens);
+    row.bytes[index(State::kReserved)] += bytes.reserved - written * layout_.token_bytes;
+    row.bytes[index(State::kTail)] += bytes.tail;
+    row.bytes[index(State::kInternal)] += bytes.internal;
+    row.bytes[index(State::kPadding)] += bytes.padding;
+  }
+  add(std::move(row));
+}
+
+std::string Holders::csv() const {
+  std::string out = "time_ns,kind,id,quanta,holders";
+  for (const std::string_view name : kStateNames) out.append(",").append(name);
+  out += '\n';
+  for (const HeldRow& row : rows_) {
+    out += std::to_string(ns_floor(settled_at_.since_start));
+    out.append(",").append(kKindNames[static_cast<std::size_t>(row.kind)]).append(",");
+    if (row.id != kNoBlock) out += std::to_string(row.id);
+    (out += ',') += std::to_string(row.quanta);
+    out += ',';
+    for (std::size_t i = 0; i < row.holders.size(); ++i)
+      (out += i == 0 ? "" : " ") += std::to_string(row.holders[i]);
+    for (const std::int64_t bytes : row.bytes) (out += ',') += std::to_string(bytes);
+    out += '\n';
+  }
+  return out;
+}
+
+}  // namespace kvplan::observe

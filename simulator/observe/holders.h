@@ -1,0 +1,114 @@
+// Who holds what at one moment: the last settled one (after a pass, or after a step's end) that is not after the time
+// asked for.
+//
+// A table of everything that the pool is made of: each block with its holders, each range or table of a request that
+// has memory to itself, the old range of a copy under way, each cached block, and in one row each what is idle and what
+// no quantum covers. Its columns are the ten states in bytes, and each column comes to what the ledger says; that is
+// checked.
+//
+// An observer of a run that is stepped one by one, with block ids, without courses. It knows every cell.
+#pragma once
+
+#include <array>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "simulator/observe/ledger.h"
+
+namespace kvplan::observe {
+
+struct HeldRow {
+  enum class Kind : std::uint8_t {
+    kBlock,   ///< a block that requests hold
+    kRange,   ///< of one request; `id` is its address
+    kTable,   ///< pages or tensors of one request; `id` is its first page, or the address of its first tensor
+    kCopied,  ///< a range that a copy reads until it ends
+    kCached,  ///< a block that nobody holds
+    kIdle,    ///< all quanta that nobody holds and no lookup finds; `id` means nothing
+    kPadding,  ///< what no request can hold; likewise
+  };
+  Kind kind{Kind::kIdle};
+  BlockId id{kNoBlock};
+  std::int64_t quanta{0};
+  std::vector<RequestId> holders{};  ///< ascending
+  StateCounts bytes{};
+};
+
+class Holders final : public core::Observer {
+ public:
+  /// REQUIRES: the ledger is told before this; it and the workload outlive it.
+  Holders(const core::Workload& workload, const Ledger& ledger, const core::KeepRule& keep, SimTime moment);
+
+  /// When it was settled. REQUIRES, as for the rows: the run has ended.
+  [[nodiscard]] SimTime settled_at() const { return settled_at_; }
+  /// By kind, then id.
+  [[nodiscard]] const std::vector<HeldRow>& rows() const { return rows_; }
+  /// time_ns,kind,id,quanta,holders, then the states in bytes; holders are separated by spaces.
+  [[nodiscard]] std::string csv() const;
+
+  void on_pass_begin(SimTime time) override { take_before(time); }
+  void on_admit(const core::Admission& admission) override;
+  void on_move(const core::Move& move) override;
+  void on_grant(const core::Grant& grant) override;
+  void on_decode_grants(std::span<const core::DecodeGrant> grants) override;
+  void on_chunk(const core::Chunk& chunk) override { at(chunk.request).tokens_in_step = chunk.tokens; }
+  void on_preempt(const core::Release& release) override { leave(at(release.request)); }
+  void on_pass_end(const core::Pass& pass) override;
+  void on_copies_end(SimTime time, std::span<const core::Move> copies, const core::PoolCounts& pool) override;
+  void on_step_end(SimTime time, std::span<const RequestId> finishing) override;
+  void on_drop(const core::Drop& drop) override;
+  void on_finish(SimTime /*time*/, const core::Release& release) override { leave(at(release.request)); }
+  void on_settled(SimTime time, const core::PoolCounts& pool) override;
+  void on_publish(RequestId request, std::int64_t logical_block, BlockId block) override;
+  void on_reclaim(BlockId block) override;
+  void on_end(SimTime time) override;
+  [[nodiscard]] bool wants_publications() const override { return true; }
+
+ private:
+  struct Table {
+    std::vector<BlockId> ids;  ///< blocks by logical block; else as the allocator has them
+    std::int64_t quanta{0};
+    std::int64_t tensor_tokens{0};
+    std::int64_t written{0};
+    std::int64_t num_tokens{0};  ///< prompt and what was made of the output
+    std::int64_t tokens_in_step{0};
+    std::int64_t dropped_to{0};  ///< tokens [sink, dropped_to) are dropped
+    bool running{false};
+    bool whole{false};  ///< its prompt
+  };
+  struct Copy {
+    BlockId from;
+    std::int64_t slots, copied;
+  };
+  [[nodiscard]] Table& at(RequestId r) { return tables_[static_cast<std::size_t>(r)]; }
+  static void leave(Table& table);
+  void fresh(Table& table, BlockId block);
+  void write(Table& table, std::int64_t tokens);
+  void take_before(SimTime time);
+  void settle(SimTime time, const core::PoolCounts& pool);
+  void take();
+  void take_blocks();
+  void take_alone(RequestId request, const Table& table);
+  void add(HeldRow row);
+  [[nodiscard]] bool keeps(const Table& table, std::int64_t position) const;
+  [[nodiscard]] std::int64_t kept(const Table& table) const;
+  void put_tokens(StateCounts& bytes, State state, std::int64_t tokens) const;
+
+  const core::Workload& workload_;
+  const Ledger& ledger_;
+  core::MemoryLayout layout_;
+  core::KeepRule keep_;
+  SimTime moment_;
+  std::vector<Table> tables_;                // by request
+  std::map<BlockId, std::int64_t> written_;  // by block: tokens from its first on
+  std::map<BlockId, bool> found_;            // blocks whose content a lookup can find
+  std::map<RequestId, Copy> copies_;         // that are not done
+  core::PoolCounts pool_{};
+  StateCounts ledger_bytes_{};
+  SimTime settled_at_{};
+  bool taken_{false};
+  std::vector<HeldRow> rows_;
+};
+
+}  // namespace kvplan::observe
