@@ -196,8 +196,7 @@ class FastEngine final : public BlockListener {
     const RequestId r = at(seat).request;
     windows_.leave_blocks(r, tokens_held(at(seat)));
     while (!allocator_.grow(r, tokens)) {
-      pass_.refused = true;
-      pass_.refusal = allocator_.refusal();
+      pass_.refuse(allocator_.refusal());
       const Seat victim = seats_.youngest();
       preempt(victim);
       if (victim == seat) return false;
@@ -397,8 +396,7 @@ class FastEngine final : public BlockListener {
       }
       const std::int64_t tokens = piece(goal - found_.tokens, budget_);
       if (!allocator_.admit(r, found_, found_.tokens + tokens)) {
-        pass_.refused = true;
-        pass_.refusal = allocator_.refusal();
+        pass_.refuse(allocator_.refusal());
         return Done{};
       }
       tell_moves();

@@ -241,8 +241,7 @@ class NaiveEngine final : public BlockListener {
       const std::int64_t before = allocator_.table_quanta(r);
       bool placed = true;
       while (!allocator_.grow(r, slots(s, s.computed + tokens))) {
-        pass_.refused = true;
-        pass_.refusal = allocator_.refusal();
+        pass_.refuse(allocator_.refusal());
         const RequestId victim = running_.back();
         running_.pop_back();
         preempt(victim);
@@ -265,8 +264,7 @@ class NaiveEngine final : public BlockListener {
       const Found found = allocator_.lookup(r, s.num_tokens);
       const std::int64_t tokens = piece(s.num_tokens - found.tokens, budget);
       if (!allocator_.admit(r, found, found.tokens + tokens)) {
-        pass_.refused = true;
-        pass_.refusal = allocator_.refusal();
+        pass_.refuse(allocator_.refusal());
         break;
       }
       tell_moves(r);

@@ -131,6 +131,11 @@ struct Pass {
   PoolCounts pool;
   Ticks
       delay;  ///< what placing adds to the step's duration (Allocator::take_delay); such a step is told alone
+
+  void refuse(Refusal why) {
+    refused = true;
+    refusal = why;
+  }
 };
 
 /// `series.steps` steps that begin at `pass.time`. More than one: every step computes one token for each of
