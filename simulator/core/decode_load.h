@@ -1,4 +1,5 @@
-// What one step of requests that decode computes and reads, from sums over them: for the fast engine.
+// What one step computes and reads: a piece of a prompt, and all requests that decode, from sums over them. For the
+// fast engine.
 #pragma once
 
 #include <cstdint>
@@ -7,6 +8,14 @@
 #include "simulator/core/observer.h"
 
 namespace kvplan::core {
+
+/// Some of a prompt's tokens, behind `computed` of them that are kept.
+inline void add_piece(Pass& pass, std::int64_t computed, std::int64_t tokens) {
+  pass.load.requests += 1;
+  pass.load.tokens += tokens;
+  pass.load.context_tokens += computed;
+  pass.load.add_pairs(StepLoad::pairs(computed, tokens));
+}
 
 /// Of requests that decode, before the step.
 struct DecodeSums {

@@ -375,10 +375,7 @@ class FastEngine final : public BlockListener {
     const SeatState& s = at(seat);
     allocator_.publish(s.request, s.computed + tokens);
     in_step_.push_back({seat, tokens});
-    pass_.load.requests += 1;
-    pass_.load.tokens += tokens;
-    pass_.load.context_tokens += s.computed;
-    pass_.load.add_pairs(StepLoad::pairs(s.computed, tokens));
+    add_piece(pass_, s.computed, tokens);
     windows_.add_chunk(pass_.load, s.computed, tokens);
     if (s.computed + tokens == s.goal) ++pass_.sampled;
     for (Observer* o : run_.observers) o->on_chunk(Chunk{s.request, s.computed, tokens});
