@@ -653,7 +653,7 @@
     </message>
     <message>
         <source>Calibration (JSON) with a table of whole steps (kvplan calibration info FILE shows it)</source>
-        <translation>含整步时长表的标定文件（JSON；kvplan calibration info FILE 可查看）</translation>
+        <translation>含整步时长表的标定文件（JSON）</translation>
     </message>
     <message>
         <source>The longer of computing and reading at a share of the device&apos;s peaks, plus an overhead.</source>

@@ -151,6 +151,7 @@ class Request:
         self.hashes, self.hash_block = hashes, hash_block
         self.final = length + output - 1  # cells written in the end: the last token is never written
         self.after, self.think_ns = [], None  # indexes of those it waits for; the recorded pause
+        self.awaited, self.followers, self.pause = set(), [], 0  # ticks; see oracle_turns.py
         self.arrival = None  # ticks since the first arrival
         self.status = "unfinished"
         self.first_scheduled = self.first_token = self.finish = None
