@@ -31,7 +31,7 @@ struct RandomCase {
   std::shared_ptr<const model::ModelShape> model;      ///< null: the allocator is told none
   const Choice* format{nullptr};                       ///< these as policies::AllocatorRequest has them
   std::int64_t tensor_ranks{1}, first_layer{0}, layers{-1};
-  std::int64_t step_tokens{INT32_MAX};                 ///< that the allocator is told
+  std::int64_t step_tokens{INT32_MAX};  ///< that the allocator is told
   bool prefix_cache{true};
   bool block_ids{true};  ///< false: the allocator that serves may keep its books without
 
