@@ -425,7 +425,8 @@ Status choose_deployment(Scenario& s) {
   const core::SchedulerParams limits = policies::scheduler_params(s.engine);
   d.step_tokens = limits.token_budget;
   d.step_requests = limits.max_seqs;
-  d.max_model_len = limits.max_model_len;
+  // The rule's question counts every token in all layers.
+  if (!policies::allocator_entry(s.allocator).follows_windows) d.max_model_len = limits.max_model_len;
   return Done{};
 }
 

@@ -276,6 +276,18 @@ std::string work_words(const RunResult& r) {
   return out;
 }
 
+/// What an allocator that reserves for the longest request cannot do: "; max_model_len (4,096 tokens) is more than the
+/// pool holds (1,000)"; empty where it is not.
+std::string too_long_for_pool(const RunResult& r) {
+  if (r.replicas.empty() || !r.replicas[0].layout.groups.empty()) return {};
+  const core::MemoryLayout& layout = r.replicas[0].layout;
+  const std::int64_t longest = r.scenario.engine.integer("max_model_len");
+  const std::int64_t tokens = layout.capacity_bytes / layout.token_bytes;
+  if (tokens == 0 || longest <= tokens) return {};
+  return "; max_model_len (" + grouped(longest) + " tokens) is more than the pool holds (" + grouped(tokens) +
+         ")";
+}
+
 /// Who is not held against the first, and why.
 void add_apart(const View& view, std::vector<std::string>& out) {
   constexpr std::size_t kMost = 6;
@@ -288,7 +300,7 @@ void add_apart(const View& view, std::vector<std::string>& out) {
       out.push_back(view.start(v) + " was given other requests than " + view.name(view.base) +
                     ", so that no ratio between them is told.");
     } else if (r.arrived > 0 && r.rejected == r.arrived) {
-      out.push_back(view.start(v) + " rejected every request on arrival.");
+      out.push_back(view.start(v) + " rejected every request on arrival" + too_long_for_pool(r) + ".");
     } else if (v != view.base) {
       out.push_back(view.start(v) + " is left out of the ratios: it " + work_words(r) + "; " +
                     view.name(view.base) + " " + work_words(base) + ".");

@@ -154,6 +154,19 @@ void expect_refused(const std::vector<std::string>& more, const std::string& wor
   EXPECT_EQ(r.error().field, field);
 }
 
+TEST(Groups, APoolIsNotMeasuredAsIfWindowsWereWhole) {
+  const auto warns = [](const std::string& allocator) {
+    const auto r = try_run(one(100, 10), {"model=gemma-3-27b", "deployment.device=h100-sxm",
+                                          "memory.allocator=" + allocator, kSteps});
+    EXPECT_TRUE(r.ok()) << r.error().to_string();
+    return std::any_of(r.value().warnings.begin(), r.value().warnings.end(), [](const std::string& warning) {
+      return warning.find("fewer than a request of max_model_len") != std::string::npos;
+    });
+  };
+  EXPECT_TRUE(warns("paged"));
+  EXPECT_FALSE(warns("grouped"));
+}
+
 TEST(Groups, WhatIsRefused) {
   expect_refused({"model=gemma-3-27b", "eviction=window:window=64"},
                  "it follows no token policy, found window", "eviction");

@@ -83,6 +83,21 @@ TEST(Compare, AVariantThatCannotRunIsARowWithItsReason) {
   EXPECT_NE(page.all_text().find(reason), std::string::npos);
 }
 
+TEST(Compare, AReservationLongerThanThePoolIsSaid) {
+  auto settings = small_settings();
+  settings[0] = {"memory.pool_tokens", "640", {}, 0};
+  const auto compared = compare(
+      settings, {parse_vary("memory.allocator=paged;contiguous:reserve=max").value()},
+      [](const Scenario&) -> Result<traces::Trace> { return small_trace(); }, CompareOptions{});
+  ASSERT_TRUE(compared.ok()) << compared.error().to_string();
+  const auto sentences = report::answer_sentences(compared.value());
+  const std::string start =
+      "contiguous:reserve=max rejected every request on arrival; max_model_len (262,144 tokens) is more than "
+      "the pool "
+      "holds (640).";
+  EXPECT_EQ(std::count(sentences.begin(), sentences.end(), start), 1);
+}
+
 TEST(Compare, SentencesCompareOnlyWhatServed) {
   // A model length that no request of the trace stays under.
   const auto one = compare_small({"engine.max_model_len=8000;3"}, 1);
