@@ -15,6 +15,8 @@ namespace {
 using testing::blocks_of;
 using testing::import_error;
 using testing::imported;
+using testing::Pairs;
+using testing::pairs_of;
 
 using Times = std::vector<std::int64_t>;
 using Counts = std::vector<std::int32_t>;
@@ -407,14 +409,6 @@ TEST(ClaudeCode, TheImportHoldsOneSessionAtATime) {
                               "/claude_code_sessions.jsonl.zst' -o '" + folder.file("out.kvt") + "'",
                           400);
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
-}
-
-using Pairs = std::vector<std::pair<std::int32_t, std::int32_t>>;
-
-Pairs pairs_of(const Waits& waits) {
-  Pairs out;
-  for (std::size_t k = 0; k < waits.size(); ++k) out.emplace_back(waits.request[k], waits.before[k]);
-  return out;
 }
 
 TEST(ClaudeCode, TurnsWaitForWhatIsBeforeThem) {

@@ -13,6 +13,8 @@ namespace {
 using testing::blocks_of;
 using testing::import_error;
 using testing::imported;
+using testing::Pairs;
+using testing::pairs_of;
 
 using Times = std::vector<std::int64_t>;
 using Counts = std::vector<std::int32_t>;
@@ -78,14 +80,6 @@ std::string turn(const std::string& session, const std::string& parent, int rece
                                        (parent.empty() ? "null" : "\"" + parent + "\"") +
                                        R"(},"request":{"request_received_ms":)" + std::to_string(received) +
                                        R"(,"total_time_ms":)" + total_text + kTokens + "}"));
-}
-
-using Pairs = std::vector<std::pair<std::int32_t, std::int32_t>>;
-
-Pairs pairs_of(const Waits& waits) {
-  Pairs out;
-  for (std::size_t k = 0; k < waits.size(); ++k) out.emplace_back(waits.request[k], waits.before[k]);
-  return out;
 }
 
 TEST(Dynamo, AnAgentWaitsForItsCallsAndItsSubAgents) {

@@ -11,16 +11,10 @@ namespace {
 
 using testing::import_error;
 using testing::import_text;
+using testing::Pairs;
+using testing::pairs_of;
 using testing::run_kvplan;
 using testing::TemporaryFolder;
-
-using Pairs = std::vector<std::pair<std::int32_t, std::int32_t>>;
-
-Pairs pairs_of(const Waits& waits) {
-  Pairs out;
-  for (std::size_t k = 0; k < waits.size(); ++k) out.emplace_back(waits.request[k], waits.before[k]);
-  return out;
-}
 
 std::string quoted(const std::string& path) {
   return "'" + path + "'";

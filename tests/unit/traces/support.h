@@ -5,6 +5,8 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "tests/support/files.h"
 #include "traces/import/importer.h"
@@ -51,6 +53,14 @@ std::string known_formats();
 
 /// Every column, name and count of two traces is the same (provenance aside).
 void expect_same(const Trace& a, const Trace& b);
+
+/// Who waits for whom: (request, one before it), in the order of the file.
+using Pairs = std::vector<std::pair<std::int32_t, std::int32_t>>;
+inline Pairs pairs_of(const Waits& waits) {
+  Pairs out;
+  for (std::size_t k = 0; k < waits.size(); ++k) out.emplace_back(waits.request[k], waits.before[k]);
+  return out;
+}
 
 struct Outcome {
   int exit_code;
