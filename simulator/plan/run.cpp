@@ -223,6 +223,11 @@ Result<std::unique_ptr<core::LatencyModel>> make_latency(const Scenario& scenari
     if (const std::int64_t ranks = request.tensor_ranks * request.stages; ranks > 1)
       assumptions.push_back("The measured step times are taken to be those of " + std::to_string(ranks) +
                             " ranks together.");
+    if (policies::allocator_entry(scenario.allocator).follows_windows && tokens.model.window_layers() > 0)
+      assumptions.emplace_back(
+          "Measured steps are looked up by all tokens of the context, those outside windows too: the engine "
+          "that was "
+          "measured is taken to read what windows show.");
   }
   return policies::latency_entry(scenario.latency).make(scenario.latency, request);
 }

@@ -18,6 +18,10 @@ Result<plan::RunResult> try_run(const traces::Trace& trace, const std::vector<st
   plan::RunOptions options;
   options.step_by_step = step_by_step;
   options.timeline_bins = 20;
+  options.open_steps = [](const std::string&, std::string_view) -> Result<plan::MeasuredSteps> {
+    KVPLAN_TRY(policies::StepTable table, policies::StepTable::make({{1, 1, 0, Ticks{1000}}}));
+    return plan::MeasuredSteps{std::move(table), {"Made up."}};
+  };
   const auto scenario = plan::resolve(settings);
   if (!scenario.ok()) return scenario.error();
   return plan::run_scenario(scenario.value(), trace, options);
@@ -165,6 +169,21 @@ TEST(Groups, APoolIsNotMeasuredAsIfWindowsWereWhole) {
   };
   EXPECT_TRUE(warns("paged"));
   EXPECT_FALSE(warns("grouped"));
+}
+
+TEST(Groups, MeasuredStepsCountTokensOutsideWindowsWhichIsSaid) {
+  const auto says = [](const std::string& model, const std::string& allocator) {
+    const auto r = try_run(one(100, 10), {"model=" + model, "memory.pool_blocks=400",
+                                          "latency=calibrated:file=-", "memory.allocator=" + allocator});
+    EXPECT_TRUE(r.ok()) << r.error().to_string();
+    return std::any_of(r.value().assumptions.begin(), r.value().assumptions.end(),
+                       [](const std::string& sentence) {
+                         return sentence.find("those outside windows too") != std::string::npos;
+                       });
+  };
+  EXPECT_TRUE(says("gemma-3-27b", "grouped"));
+  EXPECT_FALSE(says("gemma-3-27b", "paged"));
+  EXPECT_FALSE(says("llama-3-8b", "grouped"));
 }
 
 TEST(Groups, WhatIsRefused) {
