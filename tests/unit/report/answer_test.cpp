@@ -136,7 +136,7 @@ TEST(Answer, WhatTheCacheBuysIsSaid) {
   ASSERT_TRUE(none.scenario.keeps_nothing());
   none.computed_tokens = 90'000'000;
   none.tpot = plan::LatencySummary{.p50 = 3};
-  for (std::size_t v : {1, 2}) {
+  for (const std::size_t v : {std::size_t{1}, std::size_t{2}}) {
     RunResult& r = *comparison.variants[v].result;
     r.computed_tokens = 300'000;
     r.tpot = plan::LatencySummary{.p50 = 0.02};
