@@ -73,7 +73,7 @@ Result<plan::MeasuredSteps> measured_steps(const Calibration& calibration, std::
   if (models != nullptr && !models->is_text())
     return wrong(bad_input("expected names of models, a column of unit text"), "step.model");
 
-  constexpr double kMostNs = static_cast<double>(core::kLongestStepTicks / kTicksPerNs);
+  constexpr double kMostNs = static_cast<double>(core::kLongestStepTicks) / static_cast<double>(kTicksPerNs);
   std::vector<policies::MeasuredStep> steps;
   Range of_sequences, of_computed, of_context;
   for (std::size_t i = 0; i < table->rows(); ++i) {
@@ -92,7 +92,10 @@ Result<plan::MeasuredSteps> measured_steps(const Calibration& calibration, std::
     of_computed.add(whole(computed));
     of_context.add(whole(context));
   }
-  if (steps.empty()) return wrong(not_of_model(*models, model), "step.model");
+  if (steps.empty()) {
+    if (models == nullptr) return wrong(bad_input("expected at least one step, found none"), "step");
+    return wrong(not_of_model(*models, model), "step.model");
+  }
 
   std::vector<std::string> assumptions;
   assumptions.push_back(

@@ -9,7 +9,7 @@
 namespace kvplan::plan {
 namespace {
 
-Error too_late(std::size_t request, std::string what) {
+Error too_late(std::size_t request, const std::string& what) {
   return bad_input("request " + std::to_string(request) + what + " more than 52 days; a run holds 52 days")
       .at_field("workload");
 }

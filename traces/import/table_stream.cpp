@@ -29,7 +29,7 @@ TableStream::TableStream(Inputs inputs, ColumnMap map, std::string_view format, 
   summary_.provenance.options.push_back("map=" + to_text(map_));
   for (std::size_t r = 0; r < kRoles; ++r) {
     const TimeUnit unit = map_.columns[r].unit;
-    exponent_[r] = static_cast<std::int8_t>(unit == TimeUnit::kIso ? -1 : exponent_of(unit));
+    exponent_[r] = unit == TimeUnit::kIso ? -1 : exponent_of(unit);
   }
 }
 

@@ -63,7 +63,7 @@ class TableStream : public TraceStream {
   RequestIds ids_;
   StreamSummary summary_;
   IsoTimeParser iso_;
-  std::array<std::int8_t, kRoles> exponent_{};  ///< of times: `exponent_of` their unit, -1 for dates
+  std::array<int, kRoles> exponent_{};  ///< of times: `exponent_of` their unit, -1 for dates
   std::string problem_field_;
   std::string problem_;
 };

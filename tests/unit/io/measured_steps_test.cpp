@@ -53,6 +53,12 @@ TEST(MeasuredSteps, MediansAreRoundedOnceAndExact) {
             "as the last two do.");
 }
 
+TEST(MeasuredSteps, ATableWithoutRowsIsAnError) {
+  Calibration c = three_steps();
+  for (CalibrationColumn& column : c.tables[0].columns) column.numbers.clear();
+  EXPECT_EQ(error_of(c), "c.json: step: expected at least one step, found none");
+}
+
 TEST(MeasuredSteps, AColumnOfModelsChooses) {
   Calibration c = three_steps();
   c.tables[0].columns.push_back({"model", "text", {}, {"a", "llama-2-7b", "a"}});
