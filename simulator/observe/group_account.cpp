@@ -63,6 +63,7 @@ void GroupAccount::leave_windows(RequestId r, std::span<const std::int32_t> entr
 }
 
 HeldCells GroupAccount::run(std::int64_t steps) {
+  KVPLAN_CHECK(steps >= 1, steps);
   HeldCells sum;
   for (Member& m : members_) {
     const std::int64_t tokens = m.whole ? steps : std::exchange(m.chunk, 0);

@@ -29,7 +29,7 @@ class GroupAccount {
   void leave_windows(RequestId request, std::span<const std::int32_t> entries);
   void chunk(RequestId request, std::int64_t tokens) { member(request).chunk = tokens; }
   /// `steps` steps run: those with a chunk write it (steps is 1 then), those whose prompt is whole one token in each.
-  /// Returns what each of the steps changes; of several all change the same.
+  /// Returns what each of the steps changes; of several all change the same. REQUIRES: steps >= 1.
   core::HeldCells run(std::int64_t steps);
   void leave(RequestId request);
 
