@@ -45,8 +45,6 @@ Status check_outputs(const RunFlags& flags) {
   if (uses_stdout(flags) > 1) return bad_input("expected at most one output on standard output");
   if (flags.holders.empty() != flags.holders_at.empty())
     return bad_input("expected --holders and --holders-at together");
-  if (!flags.holders.empty() && !flags.events.empty())
-    return bad_input("expected one of --holders and --events: each asks for a run of its own");
   return Done{};
 }
 
@@ -79,7 +77,7 @@ Status run(const RunFlags& flags) {
   EventLogOutput events(flags.events);
   if (!flags.events.empty()) events.attach(scenario, trace, options);
   HoldersOutput holders;
-  if (!flags.holders.empty()) KVPLAN_TRY_DO(holders.attach(flags.holders_at, scenario, options));
+  if (!flags.holders.empty()) KVPLAN_TRY_DO(holders.attach(flags.holders_at, scenario.keep, options));
   const auto run_it = [&] {
     const Progress progress(control, plan::requests_to_serve(scenario, trace, options));
     return plan::run_scenario(scenario, trace, options);

@@ -12,10 +12,10 @@ EventLogOutput::~EventLogOutput() = default;
 
 void EventLogOutput::attach(const plan::Scenario& scenario, const traces::Trace& trace,
                             plan::RunOptions& options) {
-  options.extra_observer = [this, &scenario, &trace](
-                               std::int64_t /*replica*/, const core::Workload& workload,
-                               const observe::Ledger& ledger,
-                               const core::Allocator& allocator) -> Result<core::Observer*> {
+  options.extra_observers.push_back([this, &scenario, &trace](
+                                        std::int64_t /*replica*/, const core::Workload& workload,
+                                        const observe::Ledger& ledger,
+                                        const core::Allocator& allocator) -> Result<core::Observer*> {
     if (scenario.replicas > 1)
       return bad_input("an event log holds one replica, expected fleet.replicas=1, found " +
                        std::to_string(scenario.replicas))
@@ -41,7 +41,7 @@ void EventLogOutput::attach(const plan::Scenario& scenario, const traces::Trace&
     const auto totals = [&ledger] { return ledger.bytes(); };  // the log's order of states is the ledger's
     KVPLAN_TRY(writer_, io::EventLogWriter::create(path_, log, totals));
     return static_cast<core::Observer*>(writer_.get());
-  };
+  });
 }
 
 Status EventLogOutput::close() {

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "simulator/plan/run.h"
 
@@ -19,13 +20,13 @@ class HoldersOutput {
   ~HoldersOutput();
 
   /// Lets the run fill the table; it is stepped one by one then. `at_s`: seconds, as the user wrote them. Errors: no
-  /// number of seconds; several replicas, a policy that drops cells of tokens (both when the run starts).
-  Status attach(const std::string& at_s, const plan::Scenario& scenario, plan::RunOptions& options);
+  /// number of seconds.
+  Status attach(const std::string& at_s, const core::KeepRule& keep, plan::RunOptions& options);
   /// REQUIRES: the run has ended well.
   [[nodiscard]] std::string csv() const;
 
  private:
-  std::unique_ptr<observe::Holders> holders_;
+  std::vector<std::unique_ptr<observe::Holders>> holders_;  // by replica
 };
 
 }  // namespace kvplan::cli

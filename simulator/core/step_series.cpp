@@ -29,4 +29,18 @@ std::int64_t steps_to_reach(const StepSeries& series, std::int64_t distance) {
   return low;
 }
 
+std::int64_t step_at(const StepSeries& series, std::int64_t distance) {
+  std::int64_t step = 0;
+  std::int64_t high = series.steps - 1;
+  while (step < high) {
+    const std::int64_t middle = step + (high - step + 1) / 2;
+    if (series.span(middle) <= distance) {
+      step = middle;
+    } else {
+      high = middle - 1;
+    }
+  }
+  return step;
+}
+
 }  // namespace kvplan::core

@@ -38,6 +38,18 @@ LayerGroups layer_groups(const ModelShape& shape) {
   return out;
 }
 
+std::vector<LayerKind> kinds_of(const std::vector<LayerGroup>& groups) {
+  std::vector<LayerKind> kinds;
+  for (const LayerGroup& group : groups) {
+    auto kind = std::find_if(kinds.begin(), kinds.end(),
+                             [&](const LayerKind& k) { return k.window == group.window; });
+    if (kind == kinds.end()) kind = kinds.insert(kind, {.window = group.window});
+    ++kind->groups;
+    kind->layers += group.layers;
+  }
+  return kinds;
+}
+
 std::vector<WindowLayers> windows_of(const std::vector<LayerGroup>& groups) {
   std::vector<WindowLayers> out;
   for (const LayerGroup& group : groups) {

@@ -29,6 +29,17 @@ struct LayerGroups {
 /// REQUIRES: the shape has layers.
 LayerGroups layer_groups(const ModelShape& shape);
 
+/// The groups whose layers see as much of the context.
+struct LayerKind {
+  std::int64_t window{0};  ///< as in LayerGroup
+  std::int64_t groups{0};
+  std::int64_t layers{0};  ///< of all of them
+  friend bool operator==(const LayerKind&, const LayerKind&) = default;
+};
+
+/// In the order of their first groups.
+std::vector<LayerKind> kinds_of(const std::vector<LayerGroup>& groups);
+
 /// Layers that see a window of so many tokens, all together.
 struct WindowLayers {
   std::int64_t window{0};

@@ -32,6 +32,8 @@ class CourseAccount {
 
   /// Of all members.
   [[nodiscard]] const core::HeldCells& held() const { return held_; }
+  /// Of one. REQUIRES: it is a member.
+  [[nodiscard]] const core::HeldCells& held(RequestId request) const { return member(request).held; }
   /// Cells dropped so far.
   [[nodiscard]] std::int64_t dropped_cells() const { return dropped_cells_; }
 

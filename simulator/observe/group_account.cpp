@@ -12,19 +12,23 @@ using core::HeldCells;
 GroupAccount::GroupAccount(const core::Workload& workload, const core::MemoryLayout& layout)
     : workload_(workload),
       groups_(layout.groups),
-      windows_(model::windows_of(layout.groups)),
+      kinds_(model::kinds_of(layout.groups)),
       quantum_(layout.quantum_tokens),
       room_(layout.cells_per_token),
       place_(static_cast<std::size_t>(workload.size()), -1),
       goals_(static_cast<std::size_t>(workload.size()), 0) {
-  for (const model::LayerGroup& group : groups_) layers_ += group.layers;
-  full_layers_ = layers_;
-  for (const model::WindowLayers& window : windows_) full_layers_ -= window.layers;
+  KVPLAN_CHECK(kinds_.size() <= held_.size(), static_cast<std::int64_t>(kinds_.size()));
+  for (const model::LayerGroup& group : groups_) {
+    layers_ += group.layers;
+    const auto kind = std::find_if(kinds_.begin(), kinds_.end(),
+                                   [&](const model::LayerKind& k) { return k.window == group.window; });
+    kind_of_.push_back(static_cast<std::size_t>(kind - kinds_.begin()));
+  }
 }
 
-void GroupAccount::add(Member& m, const HeldCells& cells) {
-  m.held += cells;
-  held_ += cells;
+void GroupAccount::add(Member& m, std::size_t kind, const HeldCells& cells) {
+  m.held[kind] += cells;
+  held_[kind] += cells;
 }
 
 void GroupAccount::enter(RequestId r) {
@@ -46,53 +50,54 @@ void GroupAccount::grant(RequestId r, std::int64_t entries) {
   KVPLAN_CHECK(from < final_tokens && m.slots - final_tokens < quantum_, m.slots, final_tokens);
   const std::int64_t will_write = std::min(m.slots, final_tokens) - from;
   const std::int64_t tail = m.slots - from - will_write;
-  add(m, {.reserved = will_write * layers_,
-          .tail = tail * layers_,
-          .padding = (m.slots - from) * (groups * room_ - layers_)});
+  for (std::size_t k = 0; k < kinds_.size(); ++k)
+    add(m, k,
+        {.reserved = will_write * kinds_[k].layers,
+         .tail = tail * kinds_[k].layers,
+         .padding = (m.slots - from) * (kinds_[k].groups * room_ - kinds_[k].layers)});
 }
 
 void GroupAccount::leave_windows(RequestId r, std::span<const std::int32_t> entries) {
   Member& m = member(r);
-  HeldCells gone;
   for (const std::int32_t entry : entries) {
-    const std::int64_t layers = groups_[static_cast<std::size_t>(entry) % groups_.size()].layers;
-    gone.hole -= quantum_ * layers;
-    gone.padding -= quantum_ * (room_ - layers);
+    const auto group = static_cast<std::size_t>(entry) % groups_.size();
+    const std::int64_t layers = groups_[group].layers;
+    add(m, kind_of_[group], {.hole = -quantum_ * layers, .padding = -quantum_ * (room_ - layers)});
   }
-  add(m, gone);
 }
 
-HeldCells GroupAccount::run(std::int64_t steps) {
+GroupAccount::ByKind GroupAccount::run(std::int64_t steps) {
   KVPLAN_CHECK(steps >= 1, steps);
-  HeldCells sum;
+  ByKind sum{};
   for (Member& m : members_) {
     const std::int64_t tokens = m.whole ? steps : std::exchange(m.chunk, 0);
     if (tokens == 0) continue;
     KVPLAN_CHECK(m.whole || steps == 1, m.request, steps);
-    // Of what a window shows, W - 1 tokens are there before the next one is.
-    std::int64_t live = tokens * full_layers_;
-    for (const model::WindowLayers& w : windows_) {
-      const std::int64_t more = std::clamp<std::int64_t>(w.window - 1 - m.written, 0, tokens);
+    for (std::size_t k = 0; k < kinds_.size(); ++k) {
+      const auto& [window, groups, layers] = kinds_[k];
+      // Of what a window shows, W - 1 tokens are there before the next one is.
+      const std::int64_t more =
+          window == 0 ? tokens : std::clamp<std::int64_t>(window - 1 - m.written, 0, tokens);
       KVPLAN_CHECK(steps == 1 || more == 0 || more == tokens, m.request, more);
-      live += more * w.layers;
+      const HeldCells written{
+          .live = more * layers, .reserved = -tokens * layers, .hole = (tokens - more) * layers};
+      add(m, k, written);
+      sum[k] += written;
+      left_cells_ += written.hole;
     }
-    const HeldCells written{.live = live, .reserved = -tokens * layers_, .hole = tokens * layers_ - live};
-    add(m, written);
-    sum += written;
-    left_cells_ += written.hole;
     m.written += tokens;
     m.whole = m.whole || m.written == goal(m.request);
     if (m.whole) goal(m.request) = m.written + 1;
   }
-  const auto each = [steps](std::int64_t& cells) { cells /= steps; };
-  for (std::int64_t* const state : {&sum.live, &sum.reserved, &sum.hole}) each(*state);
+  for (HeldCells& cells : sum)
+    for (std::int64_t* const state : {&cells.live, &cells.reserved, &cells.hole}) *state /= steps;
   return sum;
 }
 
 void GroupAccount::leave(RequestId r) {
   const std::int32_t place = std::exchange(place_[static_cast<std::size_t>(r)], -1);
   Member& m = members_[static_cast<std::size_t>(place)];
-  held_ -= m.held;
+  for (std::size_t k = 0; k < kinds_.size(); ++k) held_[k] -= m.held[k];
   if (&m != &members_.back()) {
     m = members_.back();
     place_[static_cast<std::size_t>(m.request)] = place;

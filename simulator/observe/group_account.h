@@ -3,23 +3,30 @@
 //
 // A cell is a token's place in one layer. In a group with a window W the last W - 1 written tokens are live, since
 // the next token sees them; those before are holes until their block comes back. A group that has fewer layers than
-// a block has room for leaves the rest of each of its blocks as padding.
+// a block has room for leaves the rest of each of its blocks as padding. Cells are counted by kind of group, which is
+// by window: what two groups of one window hold differs by their layers only.
 //
 // Told what the ledger is told; a request is a member from `enter` to `leave`.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <vector>
 
 #include "simulator/core/allocator.h"
 #include "simulator/core/course.h"
+#include "simulator/core/latency.h"
 #include "simulator/core/workload.h"
 
 namespace kvplan::observe {
 
 class GroupAccount {
  public:
+  /// By place in kinds(); those behind are empty.
+  using ByKind = std::array<core::HeldCells, core::kMostWindows + 1>;
+
+  /// REQUIRES: at most kMostWindows different windows.
   GroupAccount(const core::Workload& workload, const core::MemoryLayout& layout);
 
   void enter(RequestId request);
@@ -30,11 +37,12 @@ class GroupAccount {
   void chunk(RequestId request, std::int64_t tokens) { member(request).chunk = tokens; }
   /// `steps` steps run: those with a chunk write it (steps is 1 then), those whose prompt is whole one token in each.
   /// Returns what each of the steps changes; of several all change the same. REQUIRES: steps >= 1.
-  core::HeldCells run(std::int64_t steps);
+  ByKind run(std::int64_t steps);
   void leave(RequestId request);
 
+  [[nodiscard]] const std::vector<model::LayerKind>& kinds() const { return kinds_; }
   /// Of all members.
-  [[nodiscard]] const core::HeldCells& held() const { return held_; }
+  [[nodiscard]] const ByKind& held() const { return held_; }
   /// Tokens that windows have left behind, by layers, rounded down.
   [[nodiscard]] std::int64_t left_tokens() const { return left_cells_ / layers_; }
 
@@ -45,25 +53,25 @@ class GroupAccount {
     std::int64_t slots{0};  ///< places of tokens in its table
     std::int64_t chunk{0};  ///< of the step in progress
     bool whole{false};      ///< its prompt, or what is recomputed
-    core::HeldCells held;
+    ByKind held;
   };
   Member& member(RequestId r) {
     return members_[static_cast<std::size_t>(place_[static_cast<std::size_t>(r)])];
   }
   /// Tokens that it computes before it samples one; after that, one more than it has written.
   std::int64_t& goal(RequestId r) { return goals_[static_cast<std::size_t>(r)]; }
-  void add(Member& m, const core::HeldCells& cells);
+  void add(Member& m, std::size_t kind, const core::HeldCells& cells);
 
   const core::Workload& workload_;
   std::vector<model::LayerGroup> groups_;
-  std::vector<model::WindowLayers> windows_;
-  std::int64_t quantum_, room_;  // tokens of a block, layers that it has room for
-  std::int64_t layers_{0};       // of all groups
-  std::int64_t full_layers_;     // of those without a window
+  std::vector<model::LayerKind> kinds_;
+  std::vector<std::size_t> kind_of_;  // by group
+  std::int64_t quantum_, room_;       // tokens of a block, layers that it has room for
+  std::int64_t layers_{0};            // of all groups
   std::vector<Member> members_;
   std::vector<std::int32_t> place_;  // by request, among the members; -1: none
   std::vector<std::int64_t> goals_;  // by request; 0: not admitted before
-  core::HeldCells held_;
+  ByKind held_{};
   std::int64_t left_cells_{0};
 };
 

@@ -28,9 +28,11 @@ Holders::Holders(const core::Workload& workload, const Ledger& ledger, const cor
       layout_(ledger.layout()),
       keep_(keep),
       moment_(moment),
+      groups_(layout_.groups),
       tables_(place(workload.size())),
       ledger_bytes_(ledger.bytes()) {
-  KVPLAN_CHECK(layout_.block_ids && layout_.cells_per_token == 1, layout_.cells_per_token);
+  KVPLAN_CHECK(layout_.block_ids);
+  if (groups_.empty()) groups_ = {{.layers = layout_.cells_per_token}};
   pool_.free = layout_.quanta;
 }
 
@@ -41,8 +43,13 @@ void Holders::on_admit(const core::Admission& a) {
   t.ids.assign(a.hits.begin(), a.hits.end());
   t.quanta = static_cast<std::int64_t>(a.hits.size());
   t.written = a.hit_tokens;
-  t.running = true;
+  running_.push_back(a.request);
   if (t.num_tokens == 0) t.num_tokens = workload_.input[place(a.request)];
+}
+
+void Holders::on_course(RequestId request, const core::Course& /*course*/) {
+  KVPLAN_CHECK(at(request).ids.empty(), request);  // nothing is shared
+  courses_ = true;
 }
 
 void Holders::on_grant(const core::Grant& g) {
@@ -61,6 +68,10 @@ void Holders::on_decode_grants(std::span<const core::DecodeGrant> grants) {
     fresh(at(g.request), g.block);
     ++at(g.request).quanta;
   }
+}
+
+void Holders::on_leave_windows(const core::LeaveWindows& left) {
+  for (const std::int32_t entry : left.entries) at(left.request).ids[place(entry)] = kNoBlock;
 }
 
 void Holders::fresh(Table& table, BlockId block) {
@@ -83,15 +94,17 @@ void Holders::on_copies_end(SimTime time, std::span<const core::Move> /*copies*/
 
 void Holders::on_step_end(SimTime time, std::span<const RequestId> /*finishing*/) {
   take_before(time);
-  for (Table& t : tables_)
-    if (t.running) write(t, t.whole ? 1 : std::exchange(t.tokens_in_step, 0));
+  for (const RequestId r : running_) write(at(r), at(r).whole ? 1 : std::exchange(at(r).tokens_in_step, 0));
 }
 
 void Holders::write(Table& t, std::int64_t tokens) {
   for (std::int64_t n = 0; n < tokens; ++n, ++t.written) {
-    if (!layout_.returns_quanta) continue;
-    const BlockId block = t.ids[place(t.written / layout_.quantum_tokens)];
-    written_.at(block) = std::max(written_.at(block), t.written % layout_.quantum_tokens + 1);
+    if (!layout_.returns_quanta || courses_) continue;
+    const auto groups = static_cast<std::int64_t>(groups_.size());
+    for (std::int64_t g = 0; g < groups; ++g) {
+      const BlockId block = t.ids[place(t.written / layout_.quantum_tokens * groups + g)];
+      written_.at(block) = std::max(written_.at(block), t.written % layout_.quantum_tokens + 1);
+    }
   }
   if (tokens == 0 || t.written < t.num_tokens) return;
   t.whole = true;  // and a token was made of it
@@ -106,7 +119,13 @@ void Holders::on_drop(const core::Drop& drop) {
     at(drop.request).ids[place(drop.first_released) + i] = kNoBlock;
 }
 
-void Holders::leave(Table& t) {
+void Holders::on_let_go(const core::LetGo& let_go) {
+  for (const std::int32_t block : let_go.logical_blocks) at(let_go.request).ids[place(block)] = kNoBlock;
+}
+
+void Holders::leave(RequestId request) {
+  Table& t = at(request);
+  running_.erase(std::find(running_.begin(), running_.end(), request));
   const std::int64_t num_tokens = t.num_tokens;
   t = {};
   t.num_tokens = num_tokens;
@@ -134,6 +153,9 @@ void Holders::settle(SimTime time, const core::PoolCounts& pool) {
   settled_at_ = time;
   pool_ = pool;
   ledger_bytes_ = ledger_.bytes();
+  course_bytes_.clear();
+  if (!courses_) return;
+  for (const RequestId r : running_) course_bytes_[r] = ledger_.course_bytes(r);
 }
 
 /// Whatever happens at `time` is not in the table if that is behind the moment.
@@ -143,7 +165,9 @@ void Holders::take_before(SimTime time) {
 
 // ---- the table ----
 
-bool Holders::keeps(const Table& t, std::int64_t position) const {
+/// `window`: of a group of layers; 0: they see everything.
+bool Holders::keeps(const Table& t, std::int64_t window, std::int64_t position) const {
+  if (window > 0) return position < t.written && position > t.written - window;
   return position < t.written && (position < keep_.sink || position >= t.dropped_to);
 }
 
@@ -151,11 +175,11 @@ std::int64_t Holders::kept(const Table& t) const {
   return t.written - std::max<std::int64_t>(t.dropped_to - keep_.sink, 0);
 }
 
-void Holders::put_tokens(StateCounts& bytes, State state, std::int64_t tokens) const {
-  bytes[index(state)] += tokens * layout_.token_bytes;
+void Holders::put_cells(StateCounts& bytes, State state, std::int64_t cells) const {
+  bytes[index(state)] += cells * layout_.cell_bytes();
   if (state != State::kLive) return;
-  bytes[index(State::kMetadata)] += tokens * layout_.metadata_bytes;
-  bytes[index(State::kLive)] -= tokens * layout_.metadata_bytes;
+  bytes[index(State::kMetadata)] += cells * layout_.metadata_bytes;
+  bytes[index(State::kLive)] -= cells * layout_.metadata_bytes;
 }
 
 void Holders::add(HeldRow row) {
@@ -164,20 +188,23 @@ void Holders::add(HeldRow row) {
 
 void Holders::take() {
   taken_ = true;
-  if (layout_.returns_quanta) take_blocks();
-  for (RequestId r = 0; !layout_.returns_quanta && r < static_cast<RequestId>(tables_.size()); ++r)
-    if (at(r).running && at(r).quanta > 0) take_alone(r, at(r));
+  if (layout_.returns_quanta && !courses_) {
+    take_blocks();
+  } else {
+    for (const RequestId r : running_)
+      if (at(r).quanta > 0) courses_ ? take_course(r, at(r)) : take_alone(r, at(r));
+  }
   for (const auto& [r, copy] : copies_) {
-    HeldRow row{HeldRow::Kind::kCopied, copy.from, copy.slots, {r}, {}};
+    HeldRow row{HeldRow::Kind::kCopied, copy.from, copy.slots, -1, {r}, {}};
     put_tokens(row.bytes, State::kLive, copy.copied);
     put_tokens(row.bytes, State::kInternal, copy.slots - copy.copied);
     add(std::move(row));
   }
-  HeldRow idle{HeldRow::Kind::kIdle, kNoBlock, pool_.free, {}, {}};
+  HeldRow idle{HeldRow::Kind::kIdle, kNoBlock, pool_.free, -1, {}, {}};
   const State why = ledger_bytes_[index(State::kStranded)] > 0 ? State::kStranded : State::kFree;
   idle.bytes[index(why)] = pool_.free * layout_.quantum_bytes();
   if (pool_.free > 0) add(std::move(idle));
-  HeldRow padding{HeldRow::Kind::kPadding, kNoBlock, layout_.null_block ? 1 : 0, {}, {}};
+  HeldRow padding{HeldRow::Kind::kPadding, kNoBlock, layout_.null_block ? 1 : 0, -1, {}, {}};
   padding.bytes[index(State::kPadding)] = layout_.padding_bytes();
   if (layout_.padding_bytes() > 0) add(std::move(padding));
   std::sort(rows_.begin(), rows_.end(), [](const HeldRow& a, const HeldRow& b) {
@@ -195,36 +222,46 @@ void Holders::take_blocks() {
     RequestId request;
     std::int64_t base;  ///< token of its first place
   };
-  std::map<BlockId, std::vector<Holding>> held;
-  for (RequestId r = 0; r < static_cast<RequestId>(tables_.size()); ++r)
-    for (std::size_t b = 0; b < at(r).ids.size(); ++b)
-      if (at(r).ids[b] != kNoBlock)
-        held[at(r).ids[b]].push_back({r, static_cast<std::int64_t>(b) * layout_.quantum_tokens});
-  for (const auto& [block, holdings] : held) {
-    HeldRow row{HeldRow::Kind::kBlock, block, 1, {}, {}};
-    for (const Holding& h : holdings) row.holders.push_back(h.request);
+  struct Held {
+    std::size_t group{0};
+    std::vector<Holding> holdings;
+  };
+  std::map<BlockId, Held> held;
+  for (RequestId r = 0; r < static_cast<RequestId>(tables_.size()); ++r) {
+    for (std::size_t entry = 0; entry < at(r).ids.size(); ++entry) {
+      if (at(r).ids[entry] == kNoBlock) continue;
+      Held& h = held[at(r).ids[entry]];
+      h.group = entry % groups_.size();
+      h.holdings.push_back({r, static_cast<std::int64_t>(entry / groups_.size()) * layout_.quantum_tokens});
+    }
+  }
+  for (const auto& [block, h] : held) {
+    const auto& [layers, window] = groups_[h.group];
+    const std::int64_t group = layout_.groups.empty() ? -1 : static_cast<std::int64_t>(h.group);
+    HeldRow row{HeldRow::Kind::kBlock, block, 1, group, {}, {}};
+    for (const Holding& holding : h.holdings) row.holders.push_back(holding.request);
     std::int64_t never = 0;
     for (std::int64_t i = 0; i < layout_.quantum_tokens; ++i) {
-      const bool is_written = i < written_.at(block);
-      const bool is_kept = std::any_of(holdings.begin(), holdings.end(),
-                                       [&](const Holding& h) { return keeps(at(h.request), h.base + i); });
-      const bool will_be = std::any_of(holdings.begin(), holdings.end(), [&](const Holding& h) {
-        return h.base + i < workload_.final_tokens(h.request);
-      });
-      if (is_written) {
-        put_tokens(row.bytes, is_kept ? State::kLive : State::kHole, 1);
+      const auto any = [&](auto says) { return std::any_of(h.holdings.begin(), h.holdings.end(), says); };
+      const bool is_kept =
+          any([&, w = window](const Holding& x) { return keeps(at(x.request), w, x.base + i); });
+      const bool will_be =
+          any([&](const Holding& x) { return x.base + i < workload_.final_tokens(x.request); });
+      if (i < written_.at(block)) {
+        put_cells(row.bytes, is_kept ? State::kLive : State::kHole, layers);
       } else if (will_be) {
-        put_tokens(row.bytes, State::kReserved, 1);
+        put_cells(row.bytes, State::kReserved, layers);
       } else {
         ++never;
       }
     }
-    put_tokens(row.bytes, never < layout_.quantum_tokens ? State::kTail : State::kInternal, never);
+    put_cells(row.bytes, never < layout_.quantum_tokens ? State::kTail : State::kInternal, never * layers);
+    put_cells(row.bytes, State::kPadding, (layout_.cells_per_token - layers) * layout_.quantum_tokens);
     add(std::move(row));
   }
   for (const auto& [block, findable] : found_) {
     if (!findable || held.count(block) != 0) continue;
-    HeldRow row{HeldRow::Kind::kCached, block, 1, {}, {}};
+    HeldRow row{HeldRow::Kind::kCached, block, 1, -1, {}, {}};
     row.bytes[index(State::kCached)] = layout_.quantum_bytes();
     add(std::move(row));
   }
@@ -233,7 +270,7 @@ void Holders::take_blocks() {
 /// A request that has its memory to itself.
 void Holders::take_alone(RequestId r, const Table& t) {
   const bool tokens = layout_.form == TableForm::kTokens;
-  HeldRow row{tokens ? HeldRow::Kind::kRange : HeldRow::Kind::kTable, t.ids.front(), t.quanta, {r}, {}};
+  HeldRow row{tokens ? HeldRow::Kind::kRange : HeldRow::Kind::kTable, t.ids.front(), t.quanta, -1, {r}, {}};
   const std::int64_t final_tokens = workload_.final_tokens(r);
   // What a copy will bring is still to be written.
   const std::int64_t written = copies_.count(r) != 0 ? 0 : t.written;
@@ -254,13 +291,32 @@ void Holders::take_alone(RequestId r, const Table& t) {
   add(std::move(row));
 }
 
-std::string Holders::csv() const {
-  std::string out = "time_ns,kind,id,quanta,holders";
+void Holders::take_course(RequestId r, const Table& t) {
+  HeldRow row{
+      layout_.returns_quanta ? HeldRow::Kind::kTable : HeldRow::Kind::kRange, kNoBlock, 0, -1, {r}, {}};
+  for (const BlockId block : t.ids) {
+    if (row.id == kNoBlock) row.id = block;
+    if (block != kNoBlock) ++row.quanta;
+  }
+  if (!layout_.returns_quanta) row.quanta = t.quanta;
+  row.bytes = course_bytes_.at(r);
+  add(std::move(row));
+}
+
+std::string Holders::csv_header() {
+  std::string out = "replica,time_ns,kind,group,id,quanta,holders";
   for (const std::string_view name : kStateNames) out.append(",").append(name);
-  out += '\n';
+  return out += '\n';
+}
+
+std::string Holders::csv(std::int64_t replica) const {
+  std::string out;
   for (const HeldRow& row : rows_) {
+    (out += std::to_string(replica)) += ',';
     out += std::to_string(ns_floor(settled_at_.since_start));
     out.append(",").append(kKindNames[static_cast<std::size_t>(row.kind)]).append(",");
+    if (row.group >= 0) out += std::to_string(row.group);
+    out += ',';
     if (row.id != kNoBlock) out += std::to_string(row.id);
     (out += ',') += std::to_string(row.quanta);
     out += ',';

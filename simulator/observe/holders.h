@@ -6,7 +6,8 @@
 // no quantum covers. Its columns are the ten states in bytes, and each column comes to what the ledger says; that is
 // checked.
 //
-// An observer of a run that is stepped one by one, with block ids, without courses. It knows every cell.
+// An observer of a run that is stepped one by one, with block ids. It knows every cell, and counts them apart from the
+// ledger; only what a request holds that follows a course is asked of the ledger, and is one row.
 #pragma once
 
 #include <array>
@@ -20,17 +21,19 @@ namespace kvplan::observe {
 
 struct HeldRow {
   enum class Kind : std::uint8_t {
-    kBlock,   ///< a block that requests hold
-    kRange,   ///< of one request; `id` is its address
-    kTable,   ///< pages or tensors of one request; `id` is its first page, or the address of its first tensor
-    kCopied,  ///< a range that a copy reads until it ends
-    kCached,  ///< a block that nobody holds
-    kIdle,    ///< all quanta that nobody holds and no lookup finds; `id` means nothing
+    kBlock,  ///< a block that requests hold
+    kRange,  ///< of one request; `id` is its address
+    kTable,  ///< all of one request: pages, tensors, or blocks where it follows a course; `id` is that of the
+             ///< first page or block, or the address of the first tensor
+    kCopied,   ///< a range that a copy reads until it ends
+    kCached,   ///< a block that nobody holds
+    kIdle,     ///< all quanta that nobody holds and no lookup finds; `id` means nothing
     kPadding,  ///< what no request can hold; likewise
   };
   Kind kind{Kind::kIdle};
   BlockId id{kNoBlock};
   std::int64_t quanta{0};
+  std::int64_t group{-1};            ///< of layers, as in MemoryLayout::groups; -1: all layers
   std::vector<RequestId> holders{};  ///< ascending
   StateCounts bytes{};
 };
@@ -44,21 +47,26 @@ class Holders final : public core::Observer {
   [[nodiscard]] SimTime settled_at() const { return settled_at_; }
   /// By kind, then id.
   [[nodiscard]] const std::vector<HeldRow>& rows() const { return rows_; }
-  /// time_ns,kind,id,quanta,holders, then the states in bytes; holders are separated by spaces.
-  [[nodiscard]] std::string csv() const;
+  /// The names of the columns of csv().
+  [[nodiscard]] static std::string csv_header();
+  /// A line for each row; holders are separated by spaces.
+  [[nodiscard]] std::string csv(std::int64_t replica) const;
 
   void on_pass_begin(SimTime time) override { take_before(time); }
   void on_admit(const core::Admission& admission) override;
+  void on_course(RequestId request, const core::Course& course) override;
+  void on_leave_windows(const core::LeaveWindows& left) override;
   void on_move(const core::Move& move) override;
   void on_grant(const core::Grant& grant) override;
   void on_decode_grants(std::span<const core::DecodeGrant> grants) override;
   void on_chunk(const core::Chunk& chunk) override { at(chunk.request).tokens_in_step = chunk.tokens; }
-  void on_preempt(const core::Release& release) override { leave(at(release.request)); }
+  void on_preempt(const core::Release& release) override { leave(release.request); }
   void on_pass_end(const core::Pass& pass) override;
   void on_copies_end(SimTime time, std::span<const core::Move> copies, const core::PoolCounts& pool) override;
   void on_step_end(SimTime time, std::span<const RequestId> finishing) override;
   void on_drop(const core::Drop& drop) override;
-  void on_finish(SimTime /*time*/, const core::Release& release) override { leave(at(release.request)); }
+  void on_let_go(const core::LetGo& let_go) override;
+  void on_finish(SimTime /*time*/, const core::Release& release) override { leave(release.request); }
   void on_settled(SimTime time, const core::PoolCounts& pool) override;
   void on_publish(RequestId request, std::int64_t logical_block, BlockId block) override;
   void on_reclaim(BlockId block) override;
@@ -67,22 +75,21 @@ class Holders final : public core::Observer {
 
  private:
   struct Table {
-    std::vector<BlockId> ids;  ///< blocks by logical block; else as the allocator has them
+    std::vector<BlockId> ids;  ///< blocks as entries of the table; else as the allocator has them
     std::int64_t quanta{0};
     std::int64_t tensor_tokens{0};
     std::int64_t written{0};
     std::int64_t num_tokens{0};  ///< prompt and what was made of the output
     std::int64_t tokens_in_step{0};
     std::int64_t dropped_to{0};  ///< tokens [sink, dropped_to) are dropped
-    bool running{false};
-    bool whole{false};  ///< its prompt
+    bool whole{false};           ///< its prompt
   };
   struct Copy {
     BlockId from;
     std::int64_t slots, copied;
   };
   [[nodiscard]] Table& at(RequestId r) { return tables_[static_cast<std::size_t>(r)]; }
-  static void leave(Table& table);
+  void leave(RequestId request);
   void fresh(Table& table, BlockId block);
   void write(Table& table, std::int64_t tokens);
   void take_before(SimTime time);
@@ -90,20 +97,28 @@ class Holders final : public core::Observer {
   void take();
   void take_blocks();
   void take_alone(RequestId request, const Table& table);
+  void take_course(RequestId request, const Table& table);
   void add(HeldRow row);
-  [[nodiscard]] bool keeps(const Table& table, std::int64_t position) const;
+  [[nodiscard]] bool keeps(const Table& table, std::int64_t window, std::int64_t position) const;
   [[nodiscard]] std::int64_t kept(const Table& table) const;
-  void put_tokens(StateCounts& bytes, State state, std::int64_t tokens) const;
+  void put_tokens(StateCounts& bytes, State state, std::int64_t tokens) const {
+    put_cells(bytes, state, tokens * layout_.cells_per_token);
+  }
+  void put_cells(StateCounts& bytes, State state, std::int64_t cells) const;
 
   const core::Workload& workload_;
   const Ledger& ledger_;
   core::MemoryLayout layout_;
   core::KeepRule keep_;
   SimTime moment_;
-  std::vector<Table> tables_;                // by request
-  std::map<BlockId, std::int64_t> written_;  // by block: tokens from its first on
-  std::map<BlockId, bool> found_;            // blocks whose content a lookup can find
-  std::map<RequestId, Copy> copies_;         // that are not done
+  std::vector<model::LayerGroup> groups_;  // of layers; one where blocks are of all
+  std::vector<Table> tables_;              // by request
+  std::vector<RequestId> running_;
+  bool courses_{false};                              // requests follow some
+  std::map<RequestId, StateCounts> course_bytes_{};  // when it was settled
+  std::map<BlockId, std::int64_t> written_;          // by block: tokens from its first on
+  std::map<BlockId, bool> found_;                    // blocks whose content a lookup can find
+  std::map<RequestId, Copy> copies_;                 // that are not done
   core::PoolCounts pool_{};
   StateCounts ledger_bytes_{};
   SimTime settled_at_{};

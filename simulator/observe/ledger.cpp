@@ -74,6 +74,13 @@ StateCounts Ledger::bytes() const {
   return bytes;
 }
 
+StateCounts Ledger::course_bytes(RequestId request) const {
+  KVPLAN_CHECK(courses_, request);
+  StateCounts bytes = counts_of(courses_->held(request));
+  for (std::int64_t& state : bytes) state *= layout_.count_bytes();
+  return bytes;
+}
+
 void Ledger::check() const {
   const std::int64_t cells = std::apply([](auto... state) { return (state + ...); }, cells_);
   const std::int64_t signs = std::apply([](auto... state) { return (state | ...); }, cells_);
@@ -298,6 +305,7 @@ void Ledger::on_end(SimTime time) {
 
 void Ledger::on_pass_begin(SimTime time) {
   if (time > told_until_) {  // nothing ran since
+    if (groups_) tell_kinds(groups_->held(), {});
     const LedgerSpan idle{told_until_, {time - told_until_, Ticks{0}, 1}, told(cells_), {}, 0, 0};
     for (LedgerSink* sink : sinks_) sink->on_span(idle);
     told_until_ = time;
@@ -311,6 +319,7 @@ void Ledger::on_pass_end(const core::Pass& pass) {
   waiting_ = pass.waiting;
   set_pool(pass.pool);
   const StateCounts now = told(cells_);
+  if (groups_) tell_kinds(groups_->held(), {});
   for (LedgerSink* sink : sinks_) sink->on_pass(pass.time, now, running_);
 }
 
@@ -320,7 +329,7 @@ void Ledger::on_steps(const core::Steps& steps) {
   LedgerSpan span{steps.pass.time, steps.series, told(cells_), {}, running_, waiting_};
   const std::int64_t last = steps.series.steps - 1;
   if (groups_) {
-    span.growth = counts_of(groups_->run(steps.series.steps));
+    span.growth = run_groups(steps.series.steps);
   } else if (!courses_) {
     span.growth[index(State::kLive)] = written - growing;
     span.growth[index(State::kReserved)] = -written;
@@ -445,6 +454,33 @@ void Ledger::on_leave_windows(const core::LeaveWindows& left) {
   evictions_.blocks_let_go += static_cast<std::int64_t>(left.entries.size());
   groups_->leave_windows(left.request, left.entries);
   set_groups();
+}
+
+void Ledger::set_groups() {
+  core::HeldCells held;
+  for (const core::HeldCells& kind : groups_->held()) held += kind;
+  set_held(held);
+}
+
+void Ledger::tell_kinds(const GroupAccount::ByKind& held, const GroupAccount::ByKind& growth) const {
+  std::array<StateCounts, std::tuple_size_v<GroupAccount::ByKind>> counts, each_step;
+  const std::size_t kinds = groups_->kinds().size();
+  for (std::size_t k = 0; k < kinds; ++k) {
+    counts[k] = counts_of(held[k]);
+    each_step[k] = counts_of(growth[k]);
+  }
+  for (LedgerSink* sink : sinks_)
+    sink->on_kinds(std::span(counts).first(kinds), std::span(each_step).first(kinds));
+}
+
+/// The steps of a span; what each of them adds.
+StateCounts Ledger::run_groups(std::int64_t steps) {
+  const GroupAccount::ByKind held = groups_->held();
+  const GroupAccount::ByKind growth = groups_->run(steps);
+  tell_kinds(held, growth);
+  core::HeldCells sum;
+  for (const core::HeldCells& kind : growth) sum += kind;
+  return counts_of(sum);
 }
 
 // ---- dropped cells ----

@@ -17,6 +17,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -51,6 +52,10 @@ constexpr std::size_t index(State state) {
 inline constexpr std::array<std::string_view, kStates> kStateNames{
     "metadata", "live", "reserved", "hole", "tail", "padding", "internal", "cached", "stranded", "free"};
 
+/// The states of what requests hold: all but the last three.
+inline constexpr std::array<std::size_t, 7> kHeldStates{0, 1, 2, 3, 4, 5, 6};
+static_assert(kStateNames[6] == "internal" && kStateNames[7] == "cached");
+
 /// `series.steps` steps from `begin`; during step k (0-based) state s holds cells[s] + k * growth[s] counts,
 /// each of them layout().count_bytes() bytes. Padding outside the quanta is not in cells: see
 /// Ledger::layout().
@@ -71,6 +76,10 @@ class LedgerSink {
   /// The pool as it is from now on, for the spans and passes that are told next. `refusal`: of the latest pass, what
   /// idle memory is stranded by. Not told before the first pass: then all of it is free.
   virtual void on_pool(const core::PoolCounts& /*pool*/, core::Refusal /*refusal*/) {}
+  /// Where layers lie in groups (core::MemoryLayout::groups): of the span or pass that is told next, the states that
+  /// requests hold by kind of group, in the order of model::kinds_of, and what each step adds. Summed over the kinds
+  /// they are those of the span or pass.
+  virtual void on_kinds(std::span<const StateCounts> /*held*/, std::span<const StateCounts> /*growth*/) {}
   /// The settled state after a scheduling pass.
   virtual void on_pass(SimTime /*time*/, const StateCounts& /*cells*/, std::int64_t /*running*/) {}
   /// The settled state after the last request.
@@ -92,6 +101,8 @@ class Ledger final : public core::Observer {
   /// Current state in counts (padding aside) and in bytes (padding included; sums to the capacity).
   [[nodiscard]] StateCounts cells() const { return told(cells_); }
   [[nodiscard]] StateCounts bytes() const;
+  /// Of one request. REQUIRES: it is running and follows a course.
+  [[nodiscard]] StateCounts course_bytes(RequestId request) const;
   [[nodiscard]] const core::MemoryLayout& layout() const { return layout_; }
   [[nodiscard]] const EvictionCounts& evictions() const { return evictions_; }
   /// When the last step ended. REQUIRES: after on_end.
@@ -172,7 +183,9 @@ class Ledger final : public core::Observer {
   /// Counts as kept here in a quantum.
   [[nodiscard]] std::int64_t own_quantum() const;
   void set_courses() { set_held(courses_->held()); }
-  void set_groups() { set_held(groups_->held()); }
+  void set_groups();
+  void tell_kinds(const GroupAccount::ByKind& held, const GroupAccount::ByKind& growth) const;
+  StateCounts run_groups(std::int64_t steps);
   /// The states 1-7 as an account has them.
   void set_held(const core::HeldCells& held);
   void check() const;

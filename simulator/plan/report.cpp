@@ -92,7 +92,23 @@ void write_memory(JsonWriter& json, std::int64_t capacity_bytes, const std::opti
   overlays("peak_bytes", optional(memory.has_value(), [](const MemorySummary& m, std::size_t i) {
              return m.peak_overlay_bytes[i];
            }));
-  json.end_object().end_object();
+  json.end_object();
+  json.key("layer_groups").begin_array();
+  for (std::size_t k = 0; memory && k < memory->kinds.size(); ++k) {
+    const KindMemory& kind = memory->kinds[k];
+    json.begin_object().member("window_tokens", kind.kind.window);
+    json.member("groups", kind.kind.groups).member("layers", kind.kind.layers);
+    const auto held = [&](const char* name, auto value) {
+      json.key(name).begin_object();
+      for (const std::size_t s : observe::kHeldStates) json.key(kStateNames[s]).value(value(s));
+      json.end_object();
+    };
+    held("mean_bytes",
+         [&](std::size_t s) { return timed ? std::optional<double>(kind.mean_bytes[s]) : std::nullopt; });
+    held("peak_bytes", [&](std::size_t s) { return kind.peak_bytes[s]; });
+    json.end_object();
+  }
+  json.end_array().end_object();
 }
 
 void write_deployment(JsonWriter& json, const RunResult& r) {

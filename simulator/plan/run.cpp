@@ -55,6 +55,7 @@ struct ReplicaOutcome {
   Totals totals;
   observe::Peak peak;
   std::optional<observe::Overlays> overlays;
+  std::optional<observe::KindSums> kinds;  // where layers lie in groups
   ChangeLog changes;
   std::optional<observe::Timeline> timeline;
   observe::EvictionCounts evictions;
@@ -101,7 +102,7 @@ Result<std::unique_ptr<core::Allocator>> make_allocator(const Setup& setup) {
                                            .layers = setup.tokens.placed.bytes.layers,
                                            .step_tokens = step_tokens(policies::scheduler_params(s.engine)),
                                            .prefix_cache = s.finds_prefixes(),
-                                           .block_ids = setup.options.extra_observer != nullptr,
+                                           .block_ids = !setup.options.extra_observers.empty(),
                                            .max_model_len = s.engine.integer("max_model_len")};
   const auto& entry = policies::allocator_entry(s.allocator);
   if (entry.follows_windows && s.eviction && (s.keep.evicts() || setup.tokens.policy))
@@ -132,9 +133,10 @@ Result<SimTime> run_replica(const Setup& setup, std::size_t replica, core::Alloc
                             bool with_extra) {
   observe::Ledger ledger(setup.workload, allocator.layout(), setup.scenario.keep, std::move(sinks));
   observers.insert(observers.begin(), &ledger);
-  if (with_extra && setup.options.extra_observer) {
-    KVPLAN_TRY(core::Observer* const extra, setup.options.extra_observer(static_cast<std::int64_t>(replica),
-                                                                         setup.workload, ledger, allocator));
+  for (const ObserverMaker& make : setup.options.extra_observers) {
+    if (!with_extra) break;
+    KVPLAN_TRY(core::Observer* const extra,
+               make(static_cast<std::int64_t>(replica), setup.workload, ledger, allocator));
     observers.push_back(extra);
   }
   std::optional<RunCourses> courses;
@@ -315,6 +317,7 @@ Status run_first(const Setup& setup, std::size_t replica, observe::RequestRecord
   o.layout = allocator->layout();
   observe::Integrals integrals;
   std::vector<observe::LedgerSink*> sinks{&o.peak, &o.overlays.emplace(o.layout, o.peak)};
+  if (!o.layout.groups.empty()) sinks.push_back(&o.kinds.emplace(o.layout, o.peak));
   if (setup.shares.size() > 1) sinks.push_back(&o.changes);
   if (timeline_in_first_run(setup.scenario, setup.options)) {
     sinks.push_back(&o.timeline.emplace(observe::Timeline::joined(
@@ -346,7 +349,10 @@ Status run_again(const Setup& setup, std::size_t replica, SimTime peak, SimTime 
   observe::Integrals whole;
   StateAt probe(peak);
   std::vector<observe::LedgerSink*> sinks{&whole, &probe};
-  if (setup.shares.size() > 1) sinks.push_back(&o.overlays.emplace(o.layout, peak));
+  if (setup.shares.size() > 1) {
+    sinks.push_back(&o.overlays.emplace(o.layout, peak));
+    if (o.kinds) sinks.push_back(&o.kinds.emplace(o.layout, peak));
+  }
   if (setup.options.timeline_bins > 0) sinks.push_back(&o.timeline.emplace(end, setup.options.timeline_bins));
   KVPLAN_TRY([[maybe_unused]] const SimTime again,
              run_replica(setup, replica, *allocator, sinks, {}, nullptr, nullptr, end, false));
@@ -414,14 +420,18 @@ Status add_replica(const Setup& setup, std::size_t replica, const PeakFinder& fi
   if (needs_second_run(setup.scenario, setup.options))
     KVPLAN_TRY_DO(run_again(setup, replica, finder.peak_time(), end, o, at_peak));
   if (o.timeline) r.timeline = std::move(*o.timeline).take_bins();
-  if (result.iterations > 0)
-    r.memory = summarize_memory(r.layout,
-                                {.cell_ticks = o.totals.cell_ticks,
-                                 .overlay_ticks = o.overlays->count_ticks(),
-                                 .peak_time = alone ? o.peak.time() : finder.peak_time(),
-                                 .peak_cells = alone ? o.peak.cells() : at_peak,
-                                 .peak_overlays = o.overlays->at_peak()},
-                                end.since_start);
+  if (result.iterations > 0) {
+    MemoryCounts counts{.cell_ticks = o.totals.cell_ticks,
+                        .overlay_ticks = o.overlays->count_ticks(),
+                        .peak_time = alone ? o.peak.time() : finder.peak_time(),
+                        .peak_cells = alone ? o.peak.cells() : at_peak,
+                        .peak_overlays = o.overlays->at_peak()};
+    if (o.kinds) {
+      counts.kind_ticks = o.kinds->count_ticks();
+      counts.peak_kinds = o.kinds->at_peak();
+    }
+    r.memory = summarize_memory(r.layout, counts, end.since_start);
+  }
   if (end.since_start.count > 0)
     r.mean_running = static_cast<double>(o.totals.running_ticks) / static_cast<double>(end.since_start.count);
   result.capacity_bytes += r.layout.capacity_bytes;

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "simulator/observe/kind_sums.h"
 #include "simulator/observe/ledger.h"
 #include "simulator/observe/overlays.h"
 #include "simulator/observe/request_memory.h"
@@ -27,6 +28,13 @@ struct LatencySummary {
   double mean{0}, p50{0}, p90{0}, p95{0}, p99{0}, max{0};
 };
 
+/// What the groups of one kind hold; states of what nobody holds are 0.
+struct KindMemory {
+  model::LayerKind kind;
+  std::array<double, observe::kStates> mean_bytes{};  ///< 0 where no time passed
+  observe::StateCounts peak_bytes{};
+};
+
 /// One replica, or the sum over replicas at one instant.
 struct MemorySummary {
   std::int64_t capacity_bytes{0};
@@ -38,6 +46,8 @@ struct MemorySummary {
   // Beside the states:
   std::array<double, observe::kOverlays> mean_overlay_bytes{};
   observe::OverlayCounts peak_overlay_bytes{};
+  /// Where layers lie in groups: part of the above, by kind of group.
+  std::vector<KindMemory> kinds{};
 };
 
 struct ReplicaResult {
@@ -107,6 +117,9 @@ struct MeasuredSteps {
 /// Reads the steps of a model from a calibration by its path; called from any thread.
 using StepsOpener = std::function<Result<MeasuredSteps>(const std::string& path, std::string_view model)>;
 
+using ObserverMaker = std::function<Result<core::Observer*>(std::int64_t replica, const core::Workload&,
+                                                            const observe::Ledger&, const core::Allocator&)>;
+
 struct RunOptions {
   bool step_by_step{false};
   std::int64_t timeline_bins{0};  ///< of each replica, at most 2^22 over all of them; 0: no timeline
@@ -120,11 +133,9 @@ struct RunOptions {
   ModelOpener open_model;
   /// Reads the calibration that `latency` names; needed where it names one.
   StepsOpener open_steps;
-  /// One more observer for a replica (an event log), asked for before it runs; the caller owns it and keeps
-  /// it until the run has ended. It may ask the ledger for its totals at any event. May be empty.
-  std::function<Result<core::Observer*>(std::int64_t replica, const core::Workload&, const observe::Ledger&,
-                                        const core::Allocator&)>
-      extra_observer;
+  /// More observers for a replica (an event log), each asked for before it runs; the caller owns them and keeps
+  /// them until the run has ended. They may ask the ledger for its totals at any event.
+  std::vector<ObserverMaker> extra_observers;
 };
 
 /// Requests that engines finish in such a run, at most: what RunControl::requests_done comes to. Each is served

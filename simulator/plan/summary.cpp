@@ -120,6 +120,17 @@ MemorySummary summarize_memory(const core::MemoryLayout& layout, const MemoryCou
       m.mean_overlay_bytes[i] = static_cast<double>(byte_ticks) / static_cast<double>(makespan.count);
     m.peak_overlay_bytes[i] = counts.peak_overlays[i] * layout.count_bytes();
   }
+  const std::vector<model::LayerKind> kinds = model::kinds_of(layout.groups);
+  for (std::size_t k = 0; k < kinds.size(); ++k) {
+    KindMemory& kind = m.kinds.emplace_back();
+    kind.kind = kinds[k];
+    for (std::size_t s = 0; s < kStates; ++s) {
+      if (makespan.count > 0)
+        kind.mean_bytes[s] = static_cast<double>(counts.kind_ticks[k][s] * layout.count_bytes()) /
+                             static_cast<double>(makespan.count);
+      kind.peak_bytes[s] = counts.peak_kinds[k][s] * layout.count_bytes();
+    }
+  }
   m.timed = makespan.count > 0;
   m.peak_time_s = seconds(counts.peak_time.since_start);
   return m;
@@ -165,6 +176,14 @@ void sum_replicas(RunResult& result) {
     for (std::size_t i = 0; i < observe::kOverlays; ++i) {
       sum.mean_overlay_bytes[i] += r.memory->mean_overlay_bytes[i];
       sum.peak_overlay_bytes[i] += r.memory->peak_overlay_bytes[i];
+    }
+    sum.kinds.resize(r.memory->kinds.size());
+    for (std::size_t k = 0; k < sum.kinds.size(); ++k) {
+      sum.kinds[k].kind = r.memory->kinds[k].kind;
+      for (std::size_t s = 0; s < kStates; ++s) {
+        sum.kinds[k].mean_bytes[s] += r.memory->kinds[k].mean_bytes[s];
+        sum.kinds[k].peak_bytes[s] += r.memory->kinds[k].peak_bytes[s];
+      }
     }
   }
   if (timed) result.mean_running = running;
@@ -275,16 +294,7 @@ void PeakFinder::find() {
 
 void StateAt::on_span(const observe::LedgerSpan& span) {
   if (span.begin > moment_) return;
-  std::int64_t step = 0;
-  std::int64_t high = span.series.steps - 1;
-  while (step < high) {  // the last step that begins at or before the moment
-    const std::int64_t middle = step + (high - step + 1) / 2;
-    if (span.series.span(middle) <= (moment_ - span.begin).count) {
-      step = middle;
-    } else {
-      high = middle - 1;
-    }
-  }
+  const std::int64_t step = core::step_at(span.series, (moment_ - span.begin).count);
   for (std::size_t s = 0; s < kStates; ++s) cells_[s] = span.cells[s] + step * span.growth[s];
 }
 

@@ -21,6 +21,9 @@ struct MemoryCounts {
   SimTime peak_time{};
   observe::StateCounts peak_cells{};
   observe::OverlayCounts peak_overlays{};
+  // By kind of group, where layers lie in groups:
+  std::vector<std::array<Wide, observe::kStates>> kind_ticks{};
+  std::vector<observe::StateCounts> peak_kinds{};
 };
 
 /// The integrals cover the makespan; where that is 0 there are no means.

@@ -146,6 +146,32 @@ Table overlay_table(const RunResult& r) {
   return table;
 }
 
+/// What layers with a window hold, and those that see everything. Empty where no layers have blocks of their own.
+Table layer_group_table(const RunResult& r) {
+  Table table{.title = "Groups of layers",
+              .columns = {"live, mean", "held, mean", "live, peak", "held, peak"},
+              .rows = {}};
+  if (!r.memory) return table;
+  for (const plan::KindMemory& kind : r.memory->kinds) {
+    double held_mean = 0;
+    std::int64_t held_peak = 0;
+    for (const std::size_t s : observe::kHeldStates) {
+      held_mean += kind.mean_bytes[s];
+      held_peak += kind.peak_bytes[s];
+    }
+    const std::size_t live = index(observe::State::kLive);
+    const auto mean = [&](double bytes) { return r.memory->timed ? bytes_text(bytes) : std::string(kNone); };
+    table.rows.push_back(
+        {.label = kind.kind.window == 0 ? "whole context" : "window of " + grouped(kind.kind.window),
+         .cells = {mean(kind.mean_bytes[live]), mean(held_mean),
+                   bytes_text(static_cast<double>(kind.peak_bytes[live])),
+                   bytes_text(static_cast<double>(held_peak))},
+         .note = grouped(kind.kind.layers) + (kind.kind.layers == 1 ? " layer in " : " layers in ") +
+                 grouped(kind.kind.groups) + (kind.kind.groups == 1 ? " group" : " groups")});
+  }
+  return table;
+}
+
 Table rank_table(const RunResult& r) {
   Table table{.title = "Ranks", .columns = {""}, .rows = {}};
   const auto row = [&](const char* label, std::string text) {
@@ -271,6 +297,7 @@ Content run_content(const RunResult& r) {
   content.scenario = scenario_table(r.scenario);
   content.tables = {requests_table(r), latency_table(r), throughput_table(r), memory_table(r)};
   if (Table beside = overlay_table(r); !beside.rows.empty()) content.tables.push_back(std::move(beside));
+  if (Table groups = layer_group_table(r); !groups.rows.empty()) content.tables.push_back(std::move(groups));
   if (!r.derivation.empty())
     content.tables.push_back(derivation_table(r.derivation, "Where the pool comes from"));
   if (r.ranks.ranks() > 1) content.tables.push_back(rank_table(r));

@@ -6,6 +6,7 @@
 
 #include "simulator/attention/drops.h"
 #include "tests/support/course_walk.h"
+#include "tests/support/holder_tables.h"
 #include "tests/support/observed_run.h"
 #include "tests/support/random_drops.h"
 
@@ -192,6 +193,22 @@ TEST(CourseRuns, LedgerEqualsWalkingEveryCell) {
         });
     if (HasFailure()) return;
   }
+}
+
+/// Who holds what: a row for each request, at every moment what the ledger says.
+TEST(CourseRuns, TablesOfHoldersAreTheLedgers) {
+  test::Seen seen;
+  for (std::int64_t seed = 2; seed <= cases(120); seed += 2) {  // those with ids of blocks
+    const CourseCase c = draw(static_cast<std::uint64_t>(seed));
+    SCOPED_TRACE("seed " + std::to_string(seed) + " " + c.base->allocator);
+    Random random(static_cast<std::uint64_t>(seed), "holders");
+    c.base->block_ids = true;
+    test::check_tables(*c.base, random, seen,
+                       [&] { return std::make_unique<Courses>(*c.base, c.placement, c.drops); });
+    if (HasFatalFailure()) return;
+  }
+  EXPECT_GT(seen.rows[observe::HeldRow::Kind::kTable], 100);
+  EXPECT_GT(seen.rows[observe::HeldRow::Kind::kRange], 20);
 }
 
 /// A positional policy that leaves holes, told by the keep rule and by courses: the same run.

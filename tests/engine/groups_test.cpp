@@ -68,6 +68,19 @@ TEST(Groups, GemmaWorkedByHand) {
     EXPECT_DOUBLE_EQ(mean(State::kReserved), (2000 + 2 + 1) * 62.0 * kCell);
     EXPECT_DOUBLE_EQ(mean(State::kPadding), 3.0 * kBlock + (2000.0 + 2 * (2016 - 976)) * 8 * kCell);
     EXPECT_EQ(r.hole_bytes_peak, 2 * 52 * kCell);
+    // By kind: the layers with a window come first.
+    ASSERT_EQ(r.memory->kinds.size(), 2U);
+    const plan::KindMemory& windows = r.memory->kinds[0];
+    const plan::KindMemory& full = r.memory->kinds[1];
+    EXPECT_EQ(windows.kind, (model::LayerKind{1024, 6, 52}));
+    EXPECT_EQ(full.kind, (model::LayerKind{0, 1, 10}));
+    EXPECT_EQ(windows.peak_bytes[index(State::kReserved)], 2000 * 52 * kCell);
+    EXPECT_EQ(full.peak_bytes[index(State::kReserved)], 2000 * 10 * kCell);
+    EXPECT_EQ(windows.peak_bytes[index(State::kPadding)], 2000 * 8 * kCell);
+    EXPECT_EQ(full.peak_bytes[index(State::kPadding)], 0);
+    EXPECT_DOUBLE_EQ(windows.mean_bytes[index(State::kLive)] * 3, 2 * 1023 * 52.0 * kCell);
+    EXPECT_DOUBLE_EQ(full.mean_bytes[index(State::kLive)] * 3, (2000 + 2001) * 10.0 * kCell);
+    EXPECT_DOUBLE_EQ(windows.mean_bytes[index(State::kHole)] * 3, (1 + 2) * 52.0 * kCell);
     // 875 blocks in the first step, 7 x 126 less 6 x 61 in the two others.
     EXPECT_EQ(r.held[0].most_quanta, 875);
     EXPECT_TRUE(r.held[0].quantum_ticks == Wide{1000 * kTicksPerNs} * (875 + 2 * 516));
@@ -130,13 +143,23 @@ TEST(Groups, OneGroupIsPaged) {
     for (const std::string& more : {std::string("format=native"), std::string("format=int4")}) {
       const auto report = [&](const std::string& allocator) {
         std::string text;
-        const plan::RunResult r =
+        plan::RunResult r =
             try_run(trace,
                     {"model=llama-3-8b", "memory.pool_tokens=1203", "engine=vllm-v1:prefix_cache=false", more,
                      "memory.allocator=" + allocator + ":block_tokens=8"},
                     step_by_step)
                 .value();
         EXPECT_GT(r.preemptions, 3);
+        if (allocator == "grouped") {  // one kind, which holds what is held
+          EXPECT_EQ(r.memory->kinds.size(), 1U);
+          for (const std::size_t s :
+               {index(State::kLive), index(State::kMetadata), index(State::kReserved)}) {
+            EXPECT_EQ(r.memory->kinds.at(0).mean_bytes[s], r.memory->mean_bytes[s]);
+            EXPECT_EQ(r.memory->kinds.at(0).peak_bytes[s], r.memory->peak_bytes[s]);
+          }
+          r.memory->kinds.clear();
+          r.replicas[0].memory->kinds.clear();
+        }
         text = plan::report_json(r) + plan::requests_csv(r) + plan::timeline_csv(r);
         const std::string name = "\"name\": \"" + allocator + "\"";
         const auto at = text.find(name);
@@ -145,6 +168,35 @@ TEST(Groups, OneGroupIsPaged) {
       };
       EXPECT_TRUE(report("grouped") == report("paged")) << more;
     }
+  }
+}
+
+/// Of several replicas at one instant, which is in the midst of steps that are told at once.
+TEST(Groups, KindsOfReplicasAreAllThatIsHeld) {
+  traces::Trace trace;
+  for (std::int32_t i = 0; i < 40; ++i) {
+    trace.arrival_ns.push_back(i * 700);
+    trace.input_tokens.push_back(137 * (i % 11) + 5);
+    trace.output_tokens.push_back(229 * (i % 7) + 3);
+  }
+  const std::vector<std::string> sets{"model=gemma-3-27b", "memory.pool_blocks=2000",
+                                      "memory.allocator=grouped", "fleet.replicas=3", kSteps};
+  const plan::RunResult r = try_run(trace, sets).value();
+  const plan::RunResult slow = try_run(trace, sets, true).value();
+  EXPECT_GT(r.memory->peak_bytes[index(State::kHole)], 0);
+  ASSERT_EQ(r.memory->kinds.size(), 2U);
+  for (const std::size_t s : observe::kHeldStates) {
+    if (s == index(State::kPadding)) continue;  // the null block is of no kind
+    double mean = 0;
+    std::int64_t peak = 0;
+    for (const plan::KindMemory& kind : r.memory->kinds) {
+      mean += kind.mean_bytes[s];
+      peak += kind.peak_bytes[s];
+    }
+    EXPECT_DOUBLE_EQ(mean, r.memory->mean_bytes[s]);
+    EXPECT_EQ(peak, r.memory->peak_bytes[s]);
+    EXPECT_EQ(r.memory->kinds[0].peak_bytes[s], slow.memory->kinds[0].peak_bytes[s]);
+    EXPECT_EQ(r.memory->kinds[0].mean_bytes[s], slow.memory->kinds[0].mean_bytes[s]);
   }
 }
 

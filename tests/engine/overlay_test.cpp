@@ -93,12 +93,12 @@ TEST(Overlays, CacheAndSharingOfARealTrace) {
       settings.push_back(plan::parse_setting(text).value());
     std::unique_ptr<CheckedCache> check;
     plan::RunOptions options;
-    options.extra_observer = [&](std::int64_t /*replica*/, const core::Workload& workload,
-                                 const observe::Ledger& ledger,
-                                 const core::Allocator& /*allocator*/) -> Result<core::Observer*> {
+    options.extra_observers.push_back([&](std::int64_t /*replica*/, const core::Workload& workload,
+                                          const observe::Ledger& ledger,
+                                          const core::Allocator& /*allocator*/) -> Result<core::Observer*> {
       check = std::make_unique<CheckedCache>(workload, ledger.layout(), 50);
       return check.get();
-    };
+    });
     const auto result = plan::run_scenario(plan::resolve(settings).value(), trace, options);
     ASSERT_TRUE(result.ok()) << result.error().to_string();
     if (HasFailure()) return;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "simulator/observe/integral.h"
+#include "simulator/observe/kind_sums.h"
 #include "simulator/observe/ledger.h"
 #include "simulator/observe/overlays.h"
 #include "simulator/observe/placement.h"
@@ -107,19 +108,22 @@ void expect_parts_of(const States& states, const Parts& parts) {
 }
 
 /// Everything that a run is observed to do, as one text.
-/// `beside`: makes more observers, told after the ledger, once that exists.
+/// `beside`: makes more observers, told after the ledger, once that exists. `more_sinks`: of the ledger.
 inline std::string observe_run(
     const RandomCase& c, bool naive, core::CourseSource* courses = nullptr, Coverage* coverage = nullptr,
     const std::function<std::vector<core::Observer*>(const core::MemoryLayout&, const observe::Ledger&)>&
-        beside = {}) {
+        beside = {},
+    const std::vector<observe::LedgerSink*>& more_sinks = {}) {
   auto allocator = c.make_allocator(naive);
   if (!allocator) return "pool: " + allocator.error().to_string();
   observe::Integrals integrals;
   observe::Peak peak;
   observe::Timeline timeline(SimTime{Ticks{1 << 22}}, 7);
   observe::Overlays overlays(allocator.value()->layout(), peak);
-  observe::Ledger ledger(c.workload, allocator.value()->layout(), c.keep,
-                         {&integrals, &peak, &timeline, &overlays});
+  observe::KindSums kinds(allocator.value()->layout(), peak);
+  std::vector<observe::LedgerSink*> sinks{&integrals, &peak, &timeline, &overlays, &kinds};
+  sinks.insert(sinks.end(), more_sinks.begin(), more_sinks.end());
+  observe::Ledger ledger(c.workload, allocator.value()->layout(), c.keep, sinks);
   observe::RequestRecords records(c.workload.size());
   observe::RequestMemory held(c.workload.size());
   held.set_quantum_tokens(allocator.value()->layout().quantum_tokens);
@@ -181,6 +185,20 @@ inline std::string observe_run(
     put(n);
   for (const Wide w : overlays.count_ticks()) put(w);
   for (const std::int64_t n : overlays.at_peak()) put(n);
+  for (const auto& kind : kinds.count_ticks())
+    for (const Wide w : kind) put(w);
+  for (const auto& kind : kinds.at_peak())
+    for (const std::int64_t n : kind) put(n);
+  for (const std::size_t s : observe::kHeldStates) {  // the kinds are all of it
+    Wide ticks = 0;
+    std::int64_t at_peak = 0;
+    for (const auto& kind : kinds.count_ticks()) ticks += kind[s];
+    for (const auto& kind : kinds.at_peak()) at_peak += kind[s];
+    if (kinds.at_peak().empty()) continue;
+    EXPECT_TRUE(ticks == integrals.cell_ticks()[s]);
+    if (!peak.seen()) continue;
+    EXPECT_EQ(at_peak, peak.cells()[s]);
+  }
   Wide held_ticks = 0;
   for (RequestId r = 0; r < static_cast<RequestId>(c.workload.size()); ++r) {
     EXPECT_EQ(held.quanta(r), 0);

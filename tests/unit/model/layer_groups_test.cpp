@@ -27,6 +27,7 @@ TEST(LayerGroups, Gemma) {
   EXPECT_EQ(full, (std::vector<std::int64_t>{10}));
   EXPECT_EQ(windows, (std::vector<std::int64_t>{9, 9, 9, 9, 8, 8}));
   EXPECT_EQ(windows_of(groups.groups), (std::vector<WindowLayers>{{1024, 52}}));
+  EXPECT_EQ(kinds_of(groups.groups), (std::vector<LayerKind>{{1024, 6, 52}, {0, 1, 10}}));
   EXPECT_EQ(windows_of(*find_model("gemma-3-27b").value()), (std::vector<WindowLayers>{{1024, 52}}));
 }
 

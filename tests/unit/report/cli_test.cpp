@@ -451,19 +451,29 @@ TEST(RunCommand, AnOutputIsNeverTheInput) {
 TEST(RunCommand, TheTableOfHoldersIsAskedForWithItsMoment) {
   const traces::testing::TemporaryFolder folder;
   traces::testing::write_file(folder.file("t.csv"), "arrival_ns,input_tokens,output_tokens\n0,10,3\n");
-  const std::string run = "run '" + folder.file("t.csv") + "' --set memory.pool_tokens=64 --holders -";
+  const std::string plain = "run '" + folder.file("t.csv") + "' --set memory.pool_tokens=64";
+  const std::string run = plain + " --holders -";
   const Outcome none = run_kvplan(run + " --holders-at 0");
   EXPECT_EQ(none.exit_code, 0) << none.err;
   // 10 tokens in one block of 16, of which 12 will be written: 131,072 bytes each.
   EXPECT_EQ(none.out,
-            "time_ns,kind,id,quanta,holders,metadata,live,reserved,hole,tail,padding,internal,cached,"
-            "stranded,free\n"
-            "0,block,1,1,0,0,0,1572864,0,524288,0,0,0,0,0\n"
-            "0,idle,,2,,0,0,0,0,0,0,0,0,0,4194304\n"
-            "0,padding,,1,,0,0,0,0,0,2097152,0,0,0,0\n");
+            "replica,time_ns,kind,group,id,quanta,holders,metadata,live,reserved,hole,tail,padding,internal,"
+            "cached,stranded,free\n"
+            "0,0,block,,1,1,0,0,0,1572864,0,524288,0,0,0,0,0\n"
+            "0,0,idle,,,2,,0,0,0,0,0,0,0,0,0,4194304\n"
+            "0,0,padding,,,1,,0,0,0,0,0,2097152,0,0,0,0\n");
+  // Another replica, to which nobody comes; and an event log of the same run, which is what it always is.
+  const Outcome two = run_kvplan(run + " --holders-at 0 --set fleet.replicas=2");
+  EXPECT_EQ(two.out, none.out +
+                         "1,0,idle,,,3,,0,0,0,0,0,0,0,0,0,6291456\n"
+                         "1,0,padding,,,1,,0,0,0,0,0,2097152,0,0,0,0\n");
+  const auto log = [&](const std::string& with) {
+    EXPECT_EQ(run_kvplan(plain + with + " --events '" + folder.file("e.kve") + "'").exit_code, 0);
+    return traces::testing::read_file(folder.file("e.kve"));
+  };
+  EXPECT_EQ(log(" --holders - --holders-at 0"), log(""));
   for (const char* wrong :
-       {"", " --holders-at 1e3", " --holders-at -1", " --holders-at x", " --holders-at 5000000",
-        " --holders-at 0 --events e.kve", " --holders-at 0 --set fleet.replicas=2"})
+       {"", " --holders-at 1e3", " --holders-at -1", " --holders-at x", " --holders-at 5000000"})
     EXPECT_EQ(run_kvplan(run + wrong).exit_code, 2) << wrong;
 }
 
