@@ -2,39 +2,53 @@
 
 #include <algorithm>
 
-#include "simulator/base/units.h"
+#include "simulator/base/check.h"
 #include "simulator/model/model_shape.h"
 
 namespace kvplan::model {
 namespace {
 
-/// Layers by kind, in the order of their first layers.
-std::vector<LayerRun> kinds_of(const ModelShape& shape) {
-  std::vector<LayerRun> kinds;
+/// Layers that are alike.
+struct Alike {
+  const LayerCache* cache;
+  std::vector<std::int64_t> layers;  ///< ascending
+};
+
+/// In the order of their first layers.
+std::vector<Alike> alike(const ModelShape& shape) {
+  std::vector<Alike> kinds;
+  std::int64_t layer = 0;
   for (const LayerRun& run : shape.runs) {
-    const auto same = std::find_if(kinds.begin(), kinds.end(),
-                                   [&](const LayerRun& kind) { return kind.cache == run.cache; });
-    if (same == kinds.end()) {
-      kinds.push_back(run);
-    } else {
-      same->layers += run.layers;
-    }
+    auto kind =
+        std::find_if(kinds.begin(), kinds.end(), [&](const Alike& k) { return *k.cache == run.cache; });
+    if (kind == kinds.end()) kind = kinds.insert(kind, {&run.cache, {}});
+    for (std::int64_t i = 0; i < run.layers; ++i) kind->layers.push_back(layer++);
   }
   return kinds;
 }
 
 }  // namespace
 
-LayerGroups layer_groups(const ModelShape& shape) {
-  const std::vector<LayerRun> kinds = kinds_of(shape);
-  const auto [least, most] = std::minmax_element(
-      kinds.begin(), kinds.end(), [](const LayerRun& a, const LayerRun& b) { return a.layers < b.layers; });
-  LayerGroups out{.size = 4 * most->layers < 5 * least->layers ? most->layers : least->layers, .groups = {}};
-  for (const LayerRun& kind : kinds) {
-    const std::int64_t groups = ceil_div(kind.layers, out.size);
-    for (std::int64_t i = 0; i < groups; ++i)
-      out.groups.push_back({ceil_div(kind.layers - i, groups), kind.cache.window});
+LayerGroups layer_groups(const ModelShape& shape, std::int64_t first, std::int64_t layers) {
+  const std::int64_t end = layers < 0 ? shape.layers : first + layers;
+  KVPLAN_CHECK(0 <= first && first < end && end <= shape.layers, first, end);
+  const std::vector<Alike> kinds = alike(shape);
+  std::size_t least = kinds.front().layers.size();
+  std::size_t most = least;
+  for (const Alike& kind : kinds) {
+    least = std::min(least, kind.layers.size());
+    most = std::max(most, kind.layers.size());
   }
+  const std::size_t size = 4 * most < 5 * least ? most : least;
+  LayerGroups out;
+  for (const Alike& kind : kinds) {
+    const std::size_t groups = (kind.layers.size() + size - 1) / size;
+    const std::size_t base = out.groups.size();
+    out.groups.resize(base + groups, {0, kind.cache->window});
+    for (std::size_t i = 0; i < kind.layers.size(); ++i)
+      if (kind.layers[i] >= first && kind.layers[i] < end) ++out.groups[base + i % groups].layers;
+  }
+  for (const LayerGroup& group : out.groups) out.size = std::max(out.size, group.layers);
   return out;
 }
 

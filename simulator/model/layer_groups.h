@@ -6,6 +6,10 @@
 // the greatest, where that is less than 1.25 times the least. A kind of n layers is split into ceil(n / size)
 // groups, layer i into group i modulo their number, so that their layers differ by one at most. A block has room for
 // `size` layers: what a group lacks of them is padding.
+//
+// Pipeline stages: groups are those of the whole model, since all stages have one table of blocks; a stage has its
+// layers of each, perhaps none, and room in a block for the most of them (get_kv_cache_configs and
+// get_kv_cache_config_from_groups there).
 #pragma once
 
 #include <cstdint>
@@ -16,7 +20,7 @@ namespace kvplan::model {
 struct ModelShape;
 
 struct LayerGroup {
-  std::int64_t layers{0};  ///< at most the size of a group
+  std::int64_t layers{0};  ///< at most the size of a group; of a stage, perhaps none
   std::int64_t window{0};  ///< tokens that a query sees, itself included; 0: all
   friend bool operator==(const LayerGroup&, const LayerGroup&) = default;
 };
@@ -26,8 +30,8 @@ struct LayerGroups {
   std::vector<LayerGroup> groups;  ///< kinds in the order of their first layers
 };
 
-/// REQUIRES: the shape has layers.
-LayerGroups layer_groups(const ModelShape& shape);
+/// On a stage that has layers [first, first + layers) of the model; below 0: all from there on. REQUIRES: it has some.
+LayerGroups layer_groups(const ModelShape& shape, std::int64_t first = 0, std::int64_t layers = -1);
 
 /// The groups whose layers see as much of the context.
 struct LayerKind {

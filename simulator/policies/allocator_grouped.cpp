@@ -241,15 +241,10 @@ Result<LayerBytes> layer_bytes(const AllocatorRequest& request) {
     return bad_input(
                "the allocator \"grouped\" lets go of what windows leave behind; it follows no token policy")
         .at_field("eviction");
-  if (request.layers >= 0 && request.layers != shape.layers)
-    return bad_input(
-               "the allocator \"grouped\" expects all layers of the model on a rank (deployment.pp=1), "
-               "found " +
-               std::to_string(request.layers) + " of " + std::to_string(shape.layers))
-        .at_field("deployment.pp");
-  KVPLAN_CHECK(request.token_bytes % shape.layers == 0 && request.metadata_bytes % shape.layers == 0,
-               request.token_bytes, request.metadata_bytes);
-  return LayerBytes{request.token_bytes / shape.layers, request.metadata_bytes / shape.layers};
+  const std::int64_t layers = request.layers < 0 ? shape.layers - request.first_layer : request.layers;
+  KVPLAN_CHECK(request.token_bytes % layers == 0 && request.metadata_bytes % layers == 0, request.token_bytes,
+               request.metadata_bytes);
+  return LayerBytes{request.token_bytes / layers, request.metadata_bytes / layers};
 }
 
 }  // namespace
@@ -277,7 +272,7 @@ Result<GroupedParts> grouped_parts(const Choice& choice, const AllocatorRequest&
   layout.metadata_bytes = request.metadata_bytes;
   if (request.model != nullptr) {
     KVPLAN_TRY(const LayerBytes bytes, layer_bytes(request));
-    model::LayerGroups groups = model::layer_groups(*request.model);
+    model::LayerGroups groups = model::layer_groups(*request.model, request.first_layer, request.layers);
     layout.groups = std::move(groups.groups);
     layout.cells_per_token = groups.size;
     layout.token_bytes = groups.size * bytes.token;

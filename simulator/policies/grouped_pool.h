@@ -15,9 +15,9 @@ struct GroupedParts {
   [[nodiscard]] std::int64_t most_blocks(std::int64_t tokens) const;
 };
 
-/// Groups of the model's layers and the pool that they share; without a model one group without a window. Errors:
-/// layers that keep different numbers of bytes, some of the layers only (pipeline stages), more different windows
-/// than a step's load tells apart, a pool that is too small or too large.
+/// Groups of the model's layers, on a stage, and the pool that they share; without a model one group without a window.
+/// Errors: layers that keep different numbers of bytes, more different windows than a step's load tells apart, a pool
+/// that is too small or too large.
 Result<GroupedParts> grouped_parts(const Choice& choice, const AllocatorRequest& request);
 
 Result<std::unique_ptr<core::Allocator>> make_grouped_model(const Choice& choice,

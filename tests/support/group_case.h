@@ -38,9 +38,14 @@ inline std::unique_ptr<RandomCase> draw_group_case(std::uint64_t seed) {
   constexpr std::array<std::int64_t, 7> kBlocks{1, 2, 3, 4, 8, 16, 32};
   const std::int64_t block = kBlocks[random.below(kBlocks.size())];
   c.allocator = "grouped:block_tokens=" + std::to_string(block);
-  c.token_bytes = shape.kv_token_bytes();
+  if (random.chance(1, 3)) {  // a pipeline stage
+    c.first_layer = random.between(0, shape.layers - 1);
+    c.layers = random.between(1, shape.layers - c.first_layer);
+  }
+  const std::int64_t layers = c.layers < 0 ? shape.layers : c.layers;
+  c.token_bytes = shape.kv_token_bytes() / shape.layers * layers;
   if (random.chance(1, 3)) {  // scales
-    c.metadata_bytes = shape.layers * random.between(1, 3);
+    c.metadata_bytes = layers * random.between(1, 3);
     c.token_bytes += c.metadata_bytes;
   }
   c.cells_per_token = 1;

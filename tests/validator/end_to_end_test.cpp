@@ -38,6 +38,8 @@ TEST(EndToEnd, LogsOfTheSampleReplayEqual) {
         sample + "--set memory.pool_tokens=16000 --set memory.allocator=growing:slack=20,factor=1.5",
         sample + "--set memory.pool_tokens=16000 --set memory.allocator=growing:in_place=false,step=40",
         sample + "--set model=gemma-3-27b --set memory.pool_tokens=9000 --set memory.allocator=grouped",
+        sample + "--set model=gemma-3-27b --set memory.pool_tokens=9000 --set memory.allocator=grouped --set "
+                 "deployment.pp=4",
         sample + "--set model=mistral-7b --set memory.pool_tokens=9000 --set memory.allocator=grouped --set "
                  "format=int4",
         sample + "--set memory.pool_tokens=20000 --set " +

@@ -215,6 +215,35 @@ TEST(EventLog, HeadersOfMemoryInBytes) {
             std::string::npos);
 }
 
+/// The last of seven layers: a stage that has none of most groups.
+TEST(EventLog, HeadersOfGroups) {
+  const auto cases = test::small_cases();
+  const auto stage =
+      std::find_if(cases.begin(), cases.end(), [](const LogCase& c) { return c.name == "groups_stage"; });
+  ASSERT_NE(stage, cases.end());
+  const auto log = test::read_log(test::log_of_run(test::random_trace(5), *stage, Stepping::kFast));
+  const auto error_with = [&](auto change) {
+    auto changed = log;
+    change(changed.header);
+    return error_of(test::write_log(changed));
+  };
+  using event_log::Header;
+  EXPECT_EQ(error_with([](Header&) {}), "");
+  EXPECT_TRUE(std::any_of(log.header.groups.begin(), log.header.groups.end(),
+                          [](const event_log::LayerGroup& group) { return group.layers == 0; }));
+  EXPECT_EQ(error_with([](Header& h) {
+              for (event_log::LayerGroup& group : h.groups) group.layers = 0;
+            }),
+            "a.kve: byte 8: groups: expected a group that has layers");
+  EXPECT_NE(error_with([](Header& h) { h.groups.front().layers = -1; }).find("groups.layers: expected 0 to "),
+            std::string::npos);
+  EXPECT_NE(
+      error_with([](Header& h) { h.groups.front().layers = 1000; }).find("token_bytes: expected a multiple"),
+      std::string::npos);
+  EXPECT_NE(error_with([](Header& h) { h.prefix_cache = true; }).find("groups: expected blocks of tokens"),
+            std::string::npos);
+}
+
 TEST(EventLog, HeadersWhereNothingIsKept) {
   const auto cases = test::small_cases();
   const auto nothing =

@@ -121,13 +121,15 @@ std::string log_of_run(const traces::Trace& trace, const LogCase& c, Stepping st
   const policies::AllocatorRequest request{
       .workload = &workload,
       .pool = {.tokens = c.pool_tokens, .blocks = c.pool_blocks},
-      .token_bytes = c.mixed_model ? mixed.kv_token_bytes()
-                                   : (c.token_bytes + c.metadata_bytes) * (c.windows_model ? 7 : cells),
+      .token_bytes = c.mixed_model
+                         ? mixed.kv_token_bytes()
+                         : (c.token_bytes + c.metadata_bytes) * (c.windows_model ? 7 - c.first_layer : cells),
       .cells_per_token = cells,
-      .metadata_bytes = c.metadata_bytes * (c.windows_model ? 7 : 1),
+      .metadata_bytes = c.metadata_bytes * (c.windows_model ? 7 - c.first_layer : 1),
       .model = c.mixed_model     ? &mixed
                : c.windows_model ? &windows
                                  : nullptr,
+      .first_layer = c.first_layer,
       .step_tokens = c.scheduler.token_budget,
       .prefix_cache = c.prefix_cache && entry.shares_prefixes && !c.courses,
       .max_model_len = c.scheduler.max_model_len};
@@ -412,6 +414,14 @@ std::vector<LogCase> small_cases() {
        .token_bytes = 5,
        .windows_model = true,
        .scheduler = threshold},
+      {.name = "groups_stage",
+       .allocator = "grouped:block_tokens=8",
+       .pool_blocks = 200,
+       .token_bytes = 5,
+       .windows_model = true,
+       .first_layer = 5,
+       .scheduler = small,
+       .metadata_bytes = 2},
       {.name = "group",
        .allocator = "grouped:block_tokens=4",
        .pool_blocks = 150,

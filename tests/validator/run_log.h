@@ -19,8 +19,9 @@ struct LogCase {
   std::int64_t pool_blocks{-1};                    ///< one of these two
   std::int64_t pool_tokens{-1};
   std::int64_t token_bytes{1};
-  bool mixed_model{false};    ///< layers with rows of 6 and 8 KiB; token_bytes is theirs
-  bool windows_model{false};  ///< 7 layers of token_bytes each, 5 with one of two windows
+  bool mixed_model{false};      ///< layers with rows of 6 and 8 KiB; token_bytes is theirs
+  bool windows_model{false};    ///< 7 layers of token_bytes each, 5 with one of two windows
+  std::int64_t first_layer{0};  ///< of those: a stage that begins there
   bool prefix_cache{true};
   core::SchedulerParams scheduler{};
   core::KeepRule keep{};

@@ -201,6 +201,7 @@ Status check_groups(const Header& header) {
     return bad_input("expected blocks of tokens, without prefix cache or courses, where layers lie in groups")
         .at_field("groups");
   const std::int64_t layers = header.block_layers();
+  if (layers == 0) return bad_input("expected a group that has layers").at_field("groups");
   if (header.token_bytes % layers != 0 || header.token_bytes / layers < header.metadata_bytes)
     return bad_input("expected a multiple of the " + std::to_string(layers) +
                      " layers of a block, each with room for its metadata, found " +
@@ -246,7 +247,7 @@ Result<Header> decode_header(const pb::EventLogHeader& m) {
                            ranges.in(row.quanta(), 1, kMostRows, "rows.quanta")});
   ranges.no_more_than(kMostLayers, m.groups_size(), "groups");
   for (const pb::LayerGroup& group : m.groups())
-    header.groups.push_back({ranges.in(group.layers(), 1, kMostLayers, "groups.layers"),
+    header.groups.push_back({ranges.in(group.layers(), 0, kMostLayers, "groups.layers"),
                              ranges.in(group.window(), 0, kMostTokens, "groups.window")});
   header.allocator = m.allocator();
   header.scenario = m.scenario();

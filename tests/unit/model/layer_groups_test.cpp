@@ -37,6 +37,29 @@ TEST(LayerGroups, OneKindIsOneGroup) {
   EXPECT_EQ(groups_of({{7, seeing(128)}}).size, 7);
 }
 
+/// The example in vLLM's own words (kv_cache_utils.py): three groups of two layers, of which each stage has one.
+TEST(LayerGroups, StagesHaveAPartOfEach) {
+  const std::vector<LayerRun> runs{{1, seeing(0)}, {2, seeing(64)}, {1, seeing(0)}, {2, seeing(64)}};
+  const ModelShape shape{.name = "made up", .source = "", .layers = 6, .runs = runs};
+  for (const std::int64_t first : {0, 3}) {
+    const LayerGroups groups = layer_groups(shape, first, 3);
+    EXPECT_EQ(groups.size, 1);
+    EXPECT_EQ(groups.groups, (std::vector<LayerGroup>{{1, 0}, {1, 64}, {1, 64}}));
+  }
+  // A stage without a layer of some group has blocks for it all the same.
+  EXPECT_EQ(layer_groups(shape, 1, 2).groups, (std::vector<LayerGroup>{{0, 0}, {1, 64}, {1, 64}}));
+  EXPECT_EQ(layer_groups(shape, 5, 1).groups, (std::vector<LayerGroup>{{0, 0}, {0, 64}, {1, 64}}));
+  // Gemma's halves: the 26 layers with a window of either are dealt to six groups, the second half from the third on.
+  const ModelShape& gemma = *find_model("gemma-3-27b").value();
+  EXPECT_EQ(
+      layer_groups(gemma, 0, 31).groups,
+      (std::vector<LayerGroup>{{5, 1024}, {5, 1024}, {4, 1024}, {4, 1024}, {4, 1024}, {4, 1024}, {5, 0}}));
+  EXPECT_EQ(
+      layer_groups(gemma, 31, 31).groups,
+      (std::vector<LayerGroup>{{4, 1024}, {4, 1024}, {5, 1024}, {5, 1024}, {4, 1024}, {4, 1024}, {5, 0}}));
+  EXPECT_EQ(layer_groups(gemma, 31, 31).size, 5);
+}
+
 /// Every other layer sees a window of 128, as in gpt-oss.
 TEST(LayerGroups, HalfAndHalf) {
   std::vector<LayerRun> runs;
