@@ -1,7 +1,6 @@
 // kvplan-validate: replays what the simulator says on real memory and compares.
-// Exit codes: 0 equal, 1 something differs, 2 bad input, or memory or a device that cannot be had.
+// Exit codes: 0 equal, 1 something differs, 2 bad input, or memory or a device that cannot be had, 3 interrupted.
 #include <CLI/CLI.hpp>
-#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
@@ -11,6 +10,7 @@
 #include "simulator/base/file_output.h"
 #include "simulator/base/json_writer.h"
 #include "simulator/base/number_input.h"
+#include "simulator/base/program.h"
 #include "simulator/io/log/reader.h"
 #include "validator/device/device.h"
 #include "validator/replay/replay.h"
@@ -114,6 +114,7 @@ Result<bool> replay(const Arguments& arguments) {
   if (!created.ok()) return std::move(created).error().at_file(arguments.events);
   Replay& replaying = *created.value();
   while (true) {
+    if (interrupted()) return interrupted_error();
     KVPLAN_TRY(const auto record, reader->next());
     if (!record) break;
     KVPLAN_TRY_DO(replaying.apply(*record));  // after a contradiction the rest is read, for its checksums
@@ -131,7 +132,6 @@ int fail(const Error& error) {
 }
 
 int run(int argc, char** argv) {
-  std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is a failed write like any other
   CLI::App app("Replays what the simulator says on real memory, and says whether it was right.",
                "kvplan-validate");
   app.set_version_flag("--version", "kvplan-validate " KVPLAN_VERSION);
@@ -174,5 +174,6 @@ int run(int argc, char** argv) {
 }  // namespace kvplan::validator
 
 int main(int argc, char** argv) {
+  kvplan::begin_program();
   return kvplan::validator::run(argc, argv);
 }

@@ -16,6 +16,7 @@
 #include "gui/view/main_window.h"
 #include "gui/view/timeline_view.h"
 #include "gui/viewmodel/formatting.h"
+#include "simulator/base/program.h"
 #include "simulator/base/version.h"
 #include "traces/io/output.h"
 
@@ -132,5 +133,6 @@ int run(int argc, char** argv) {
 }  // namespace kvplan::gui
 
 int main(int argc, char** argv) {
+  kvplan::hold_closed_streams();
   return kvplan::gui::run(argc, argv);
 }

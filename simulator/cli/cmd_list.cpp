@@ -437,6 +437,13 @@ Status list(const ListFlags& flags) {
   return write_text("-", out);
 }
 
+std::string joined(const std::vector<std::string_view>& names) {
+  std::string out;
+  for (std::size_t i = 0; i < names.size(); ++i)
+    out.append(i == 0 ? "" : i + 1 == names.size() ? " or " : ", ").append(names[i]);
+  return out;
+}
+
 Status explain(const ListFlags& flags) {
   std::string text;
   JsonWriter json;
@@ -455,8 +462,11 @@ Status explain(const ListFlags& flags) {
     });
   }
   const auto families = all_families();
-  if (!found && std::find(families.begin(), families.end(), flags.name) != families.end()) return list(flags);
+  const bool is_family = std::find(families.begin(), families.end(), flags.name) != families.end();
+  if (!found && is_family) return list(flags);
   if (!found) return bad_input(unknown_name("name", flags.name, names));
+  if (is_family)
+    text += "\n" + flags.name + " is a family, too: kvplan list " + flags.name + " shows its members.\n";
   json.end_array().end_object();
   return write_text("-", flags.json ? json.take() : text);
 }
@@ -467,10 +477,8 @@ void add_list(CLI::App& app, Outcome& outcome) {
   auto flags = std::make_shared<ListFlags>();
   CLI::App* const list_command = app.add_subcommand(
       "list", "List components, models, devices, scenario paths and trace formats by family");
-  list_command->add_option(
-      "family", flags->name,
-      "allocator, engine, latency, router, eviction, format, pool-rule, model, device, scenario or "
-      "trace-format; of made-up traces arrivals, lengths, prefixes, service or turns; all without it");
+  list_command->add_option("family", flags->name,
+                           "One of " + joined(all_families()) + "; without it all of them are listed");
   CLI::Option* const as_json = list_command->add_flag("--json", flags->json, "JSON on standard output");
   list_command
       ->add_option("--markdown", flags->markdown, "Write a page for each family into this folder instead")
@@ -480,7 +488,10 @@ void add_list(CLI::App& app, Outcome& outcome) {
   CLI::App* const explain_command = app.add_subcommand(
       "explain", "Say what a component, model, device, scenario path or trace format is and accepts");
   explain_command
-      ->add_option("name", flags->name, "Name as `kvplan list` prints it, or a family for its members")
+      ->add_option(
+          "name", flags->name,
+          "Name as `kvplan list` prints it; the name of a family shows its members, unless something "
+          "else has that name")
       ->required();
   explain_command->add_flag("--json", flags->json, "JSON on standard output");
   run_as(*explain_command, outcome, [flags] { return explain(*flags); });

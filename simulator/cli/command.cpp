@@ -1,9 +1,6 @@
 #include "simulator/cli/command.h"
 
-#include <unistd.h>
-
 #include <CLI/CLI.hpp>
-#include <csignal>
 #include <cstdio>
 #include <new>
 #include <stdexcept>
@@ -13,22 +10,6 @@
 
 namespace kvplan::cli {
 namespace {
-
-volatile std::sig_atomic_t stop_requested = 0;
-
-/// A read or write that waits ends with an error at each signal that has a handler. The one that asked to
-/// stop may come just before the wait, so there is another every second from then on.
-void wake(int) {
-  ::alarm(1);
-}
-
-void request_stop(int) {
-  stop_requested = 1;
-  struct sigaction action {};
-  action.sa_handler = wake;
-  sigaction(SIGALRM, &action, nullptr);
-  ::alarm(1);
-}
 
 /// What the system refuses is an error like any other: one line, exit code 2.
 Status guarded(const std::function<Status()>& body) {
@@ -55,21 +36,6 @@ void run_as(CLI::App& command, Outcome& outcome, std::function<Status()> body) {
   command.callback([&outcome, body = std::move(body)] {
     report(interrupted() ? Status(interrupted_error()) : guarded(body), outcome);
   });
-}
-
-void watch_interrupts() {
-  struct sigaction action {};
-  action.sa_handler = request_stop;
-  action.sa_flags = static_cast<int>(SA_RESETHAND);  // a second Ctrl-C ends the program at once
-  sigemptyset(&action.sa_mask);
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaction(signal, &action, nullptr);
-  // A closed pipe is a failed write like any other.
-  std::signal(SIGPIPE, SIG_IGN);
-  std::signal(SIGXFSZ, SIG_IGN);  // so is a file that may not grow
-}
-
-bool interrupted() {
-  return stop_requested != 0;
 }
 
 void print_warnings(const std::vector<std::string>& warnings) {

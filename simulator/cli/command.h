@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "simulator/base/program.h"
 #include "simulator/base/result.h"
 
 namespace CLI {
@@ -26,12 +27,6 @@ void report(const Status& status, Outcome& outcome);
 
 /// Runs `body` once the command line is understood and `command` was chosen.
 void run_as(CLI::App& command, Outcome& outcome, std::function<Status()> body);
-
-/// Called first of all: from here on Ctrl-C and a polite kill only set a flag, so that a command can end with
-/// its outputs absent or whole.
-void watch_interrupts();
-/// True once the user asked to stop; the command then returns interrupted_error().
-bool interrupted();
 
 /// One line each on standard error.
 void print_warnings(const std::vector<std::string>& warnings);

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "simulator/base/program.h"
 #include "simulator/base/suggest.h"
 #include "simulator/base/version.h"
 #include "simulator/cli/command.h"
@@ -105,6 +106,6 @@ int run(int argc, char** argv) {
 }  // namespace kvplan::cli
 
 int main(int argc, char** argv) {
-  kvplan::cli::watch_interrupts();  // first of all: from here on Ctrl-C leaves outputs absent or whole
+  kvplan::begin_program();
   return kvplan::cli::run(argc, argv);
 }

@@ -66,6 +66,7 @@ std::vector<std::string> files_of(const plan::Scenario& scenario) {
   std::vector<std::string> files = scenario.attention;
   files.push_back(scenario.trace);
   if (!scenario.model_file.empty()) files.push_back(scenario.model_file);
+  if (scenario.latency.name() == "calibrated") files.push_back(scenario.latency.text("file"));
   return files;
 }
 

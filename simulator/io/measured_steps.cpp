@@ -1,7 +1,9 @@
 #include "simulator/io/measured_steps.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <map>
 #include <set>
 
 #include "simulator/core/latency.h"
@@ -36,6 +38,14 @@ std::string who(const Calibration& c) {
   if (!s.engine.empty())
     out += ", " + printable(s.engine + (s.engine_version.empty() ? "" : " ") + s.engine_version);
   return out + ", " + printable(c.when);
+}
+
+/// Different steps of which there are several measurements.
+std::size_t measured_again(const std::vector<policies::MeasuredStep>& steps) {
+  std::map<std::array<std::int64_t, 3>, int> times;
+  for (const policies::MeasuredStep& s : steps) ++times[{s.sequences, s.computed, s.context}];
+  return static_cast<std::size_t>(
+      std::count_if(times.begin(), times.end(), [](const auto& step) { return step.second > 1; }));
 }
 
 Error not_of_model(const CalibrationColumn& models, std::string_view model) {
@@ -108,6 +118,11 @@ Result<plan::MeasuredSteps> measured_steps(const Calibration& calibration, std::
       of_context.text(" context tokens") +
       " were measured. Between them durations are linear; below the least they are those of the "
       "least, beyond the greatest they go on as the last two do.");
+  if (const std::size_t again = measured_again(steps); again > 0)
+    assumptions.push_back(
+        std::to_string(again) +
+        (again == 1 ? " step was measured more than once" : " steps were measured more than once") +
+        ": of its durations the middle one counts, of two the shorter.");
   KVPLAN_TRY(policies::StepTable made, policies::StepTable::make(std::move(steps)));
   return plan::MeasuredSteps{std::move(made), std::move(assumptions)};
 }

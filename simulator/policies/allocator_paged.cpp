@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "simulator/base/check.h"
+#include "simulator/base/zeros.h"
 #include "simulator/policies/paged_pool.h"
 #include "simulator/policies/prefix_reach.h"
 
@@ -29,6 +30,7 @@ using core::Found;
 using core::MemoryLayout;
 using core::PoolCounts;
 
+constexpr BlockId kNullBlock = 0;
 constexpr std::uint64_t kNoName = ~std::uint64_t{0};
 constexpr std::int64_t kMostBlocks = std::int64_t{1}
                                      << 25;  // some 50 bytes of our own memory each, once used
@@ -98,7 +100,7 @@ class PagedAllocator final : public core::Allocator {
         blocks_(1),  // the null block
         copies_{{0, 0}},
         holder_of_(static_cast<std::size_t>(workload_.size()), -1),
-        block_of_name_(prefix_cache_ ? static_cast<std::size_t>(names_.shared_count()) : 0, kNoBlock),
+        block_of_name_(prefix_cache_ ? static_cast<std::size_t>(names_.shared_count()) : 0),
         free_{layout.quanta} {}
 
   const MemoryLayout& layout() const override { return layout_; }
@@ -137,7 +139,7 @@ class PagedAllocator final : public core::Allocator {
       const std::int64_t in_row = std::min(row, shared - b);
       for (std::int64_t i = 0; i < in_row; ++i, ++b) {
         const BlockId block = block_of_name_[static_cast<std::size_t>(first + i)];
-        if (block == kNoBlock) {
+        if (block == kNullBlock) {
           missing_name_ = static_cast<std::uint64_t>(first + i);
           missed = true;
           break;
@@ -386,7 +388,7 @@ class PagedAllocator final : public core::Allocator {
     block.oldest = false;
     if ((name & kOwnName) == 0) {
       BlockId& head = block_of_name_[static_cast<std::size_t>(name)];
-      if (head == b) head = last_copy ? kNoBlock : next;
+      if (head == b) head = last_copy ? kNullBlock : next;
     } else if (!last_copy) {
       const auto r = static_cast<RequestId>((name & ~kOwnName) >> 32);
       const std::int32_t slot = holder_of_[static_cast<std::size_t>(r)];
@@ -442,8 +444,8 @@ class PagedAllocator final : public core::Allocator {
   void publish_shared(RequestId r, std::int64_t logical, BlockId block, std::int64_t name) {
     BlockId& head = block_of_name_[static_cast<std::size_t>(name)];
     if (static_cast<std::uint64_t>(name) == missing_name_) ++epoch_;
-    add_copy(block, static_cast<std::uint64_t>(name), head);
-    if (head == kNoBlock) head = block;
+    add_copy(block, static_cast<std::uint64_t>(name), head == kNullBlock ? kNoBlock : head);
+    if (head == kNullBlock) head = block;
     if (listener_ != nullptr) listener_->on_publish(r, logical, block);
   }
 
@@ -477,7 +479,7 @@ class PagedAllocator final : public core::Allocator {
   std::vector<std::int32_t> holder_of_;  // by request, -1 = none
   std::vector<Holder> holders_;
   std::vector<std::int32_t> idle_holders_;
-  std::vector<BlockId> block_of_name_;  // oldest findable copy by shared name
+  Zeros<BlockId> block_of_name_;  // oldest findable copy by shared name; the null block where there is none
   std::int64_t free_;
   std::int64_t cached_{0};
   std::int64_t distinct_{0};

@@ -50,6 +50,16 @@ class Program : public testing::Test {
   fs::path folder_;
 };
 
+/// Standard error still takes a line, and the report is not mixed with the text.
+TEST_F(Program, ClosedStreamsAreNotTakenForTheReport) {
+  put("a.kve", log_bytes());
+  const std::string command =
+      std::string(KVPLAN_PROGRAM_DIR) + "/kvplan-validate replay " + at("a.kve") + " --json ";
+  ASSERT_EQ(WEXITSTATUS(std::system((command + at("whole") + " >" + at("out")).c_str())), 0);
+  EXPECT_EQ(WEXITSTATUS(std::system((command + at("r") + " <&- >&- 2>&-").c_str())), 2);
+  EXPECT_EQ(text_of(at("r")), text_of(at("whole")));
+}
+
 bool one_line(const std::string& text) {
   return !text.empty() && text.find('\n') == text.size() - 1;
 }

@@ -121,6 +121,7 @@ Reader::~Reader() = default;
 Result<std::unique_ptr<Reader>> Reader::open(const std::string& path) {
   errno = 0;
   auto file = std::make_unique<std::ifstream>(path, std::ios::binary);
+  if (!file->is_open() && errno == EINTR) return interrupted_error();
   if (!file->is_open())
     return bad_input(std::string("cannot read: ") + std::strerror(errno == 0 ? EIO : errno)).at_file(path);
   return open(std::move(file), path);

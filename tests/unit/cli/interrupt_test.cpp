@@ -1,5 +1,6 @@
-// Ctrl-C ends a command with exit code 3 also while it waits for somebody to read its output or to write its
-// input, and what runs out of time on the way leaves no file.
+// Ctrl-C ends a command with exit code 3 also while it waits for somebody to read its output or to write its input,
+// and what runs out of time on the way leaves no file. A SIGHUP that is ignored is none; a standard stream that is
+// closed is not taken for an output.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -72,6 +73,59 @@ TEST(Interrupt, EndsAReadThatNobodyFeeds) {
   EXPECT_EQ(folder.listing(), "err t.csv");
   ::close(writer);
   ::close(null);
+}
+
+/// As nohup starts it; and as a script starts what it puts in the background, where SIGINT is ignored.
+TEST(Interrupt, AHangUpThatIsIgnoredStaysSo) {
+  const TemporaryFolder folder;
+  ASSERT_EQ(::mkfifo(folder.file("t.csv").c_str(), 0600), 0);
+  const int null = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
+  const auto hang_up = std::signal(SIGHUP, SIG_IGN);
+  const auto interrupt = std::signal(SIGINT, SIG_IGN);
+  const pid_t child =
+      start(folder, null, {"trace", "info", folder.file("t.csv"), "--json", folder.file("out")});
+  std::signal(SIGHUP, hang_up);
+  std::signal(SIGINT, interrupt);
+  const int writer = ::open(folder.file("t.csv").c_str(), O_WRONLY | O_CLOEXEC);
+  ASSERT_GE(writer, 0);
+  ASSERT_EQ(::kill(child, SIGHUP), 0);
+  const std::string rows = "arrival_ns,input_tokens,output_tokens\n";
+  ASSERT_EQ(::write(writer, rows.data(), rows.size()), static_cast<ssize_t>(rows.size()));
+  ::usleep(50'000);
+  EXPECT_EQ(::waitpid(child, nullptr, WNOHANG), 0) << "it ended";
+  ASSERT_EQ(::kill(child, SIGINT), 0);
+  expect_interrupted(child, folder);
+  ::close(writer);
+  ::close(null);
+}
+
+TEST(ClosedStreams, AreNotTakenForOutputs) {
+  const TemporaryFolder folder;
+  const std::string kvplan = KVPLAN_PROGRAM_DIR "/kvplan ";
+  const std::string trace = folder.file("t.csv");
+  const std::string rows = "arrival_ns,input_tokens,output_tokens\n0,100,10\n5,20,3\n";
+  write_file(trace, rows);
+  const auto exit_code = [](const std::string& command) {
+    const int status = std::system(command.c_str());
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  };
+  const std::string run = kvplan + "run " + trace + " --json ";
+  ASSERT_EQ(exit_code(run + folder.file("whole") + " >" + folder.file("text")), 0);
+  const std::string whole = read_file(folder.file("whole"));
+  // The text cannot be written, which is said; the report is whole.
+  EXPECT_EQ(exit_code(run + folder.file("o") + " >&- 2>" + folder.file("err")), 2);
+  EXPECT_EQ(read_file(folder.file("o")), whole);
+  EXPECT_NE(read_file(folder.file("err")).find("standard output: cannot write"), std::string::npos);
+  EXPECT_EQ(exit_code(run + folder.file("p") + " <&- >&- 2>&-"), 2);
+  EXPECT_EQ(read_file(folder.file("p")), whole);
+  EXPECT_EQ(exit_code(run + "- --timeline " + folder.file("q") + " >&- 2>&-"), 2);
+  EXPECT_EQ(read_file(folder.file("q")).find('{'), std::string::npos);
+  // Nothing but a file was asked for.
+  const std::string import = kvplan + "trace import " + trace + " -o " + folder.file("t.kvt");
+  ASSERT_EQ(exit_code(import + " 2>" + folder.file("err")), 0);
+  const std::string kvt = read_file(folder.file("t.kvt"));
+  EXPECT_EQ(exit_code(import + " <&- >&- 2>&-"), 0);
+  EXPECT_EQ(read_file(folder.file("t.kvt")), kvt);
 }
 
 }  // namespace

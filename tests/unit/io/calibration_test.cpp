@@ -48,7 +48,7 @@ TEST(Calibration, TheExampleOfThePageIsReadAsItStands) {
   const auto read = parse_calibration(example(), "c.json");
   ASSERT_TRUE(read.ok()) << read.error().to_string();
   const Calibration& c = read.value();
-  EXPECT_EQ(c.made_by, "kvplan-validate 0.1.0");
+  EXPECT_EQ(c.made_by, "measure-steps 1.0");
   EXPECT_EQ(c.device.name, "Made-up 1");
   EXPECT_EQ(c.device.visible_bytes, 1073741824);
   EXPECT_EQ(c.software.kernel_build, "00ff");

@@ -16,7 +16,7 @@ CalibrationColumn numbers(std::string name, std::string unit, std::vector<double
 
 Calibration three_steps() {
   Calibration c;
-  c.made_by = "kvplan-validate 0.1.0";
+  c.made_by = "measure-steps 1.0";
   c.when = "2026-11-22T04:05:06Z";
   c.device.name = "Made-up\n1";
   c.software = {"1.2", "3.4", "vllm", "0.11", "00ff"};
@@ -51,6 +51,27 @@ TEST(MeasuredSteps, MediansAreRoundedOnceAndExact) {
             "them durations are linear; below the least they are those of the least, beyond the greatest "
             "they go on "
             "as the last two do.");
+}
+
+/// The middle one counts, of two the shorter; and it is said.
+TEST(MeasuredSteps, OfSeveralMeasurementsTheMiddleOne) {
+  const auto steps_of = [](const std::vector<double>& median) {
+    const std::vector<double> ones(median.size(), 1);
+    Calibration c = three_steps();
+    c.tables[0].columns = {numbers("sequences", "count", ones), numbers("computed", "tokens", ones),
+                           numbers("context", "tokens", ones),  numbers("samples", "count", ones),
+                           numbers("median", "ns", median),     numbers("p10", "ns", ones),
+                           numbers("p90", "ns", ones)};
+    return measured_steps(c, "llama-2-7b", "c.json").value();
+  };
+  EXPECT_EQ(steps_of({70}).assumptions.size(), 2U);
+  for (const auto& [median, taken] : {std::pair{std::vector<double>{60, 50}, 50}, {{90, 10, 30}, 30}}) {
+    const plan::MeasuredSteps steps = steps_of(median);
+    EXPECT_EQ(steps.table.piece(1, 1, 1).at_begin, taken * 1024);
+    EXPECT_EQ(
+        steps.assumptions.back(),
+        "1 step was measured more than once: of its durations the middle one counts, of two the shorter.");
+  }
 }
 
 TEST(MeasuredSteps, ATableWithoutRowsIsAnError) {

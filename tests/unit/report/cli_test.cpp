@@ -448,6 +448,24 @@ TEST(RunCommand, AnOutputIsNeverTheInput) {
   }
 }
 
+/// Nor any other file that the run reads: a calibration, a model.
+TEST(RunCommand, AnOutputIsNoFileThatTheScenarioNames) {
+  const traces::testing::TemporaryFolder folder;
+  traces::testing::write_file(folder.file("t.csv"), "arrival_ns,input_tokens,output_tokens\n0,10,3\n");
+  traces::testing::write_file(folder.file("c.json"), "{}");
+  const std::string start = " '" + folder.file("t.csv") + "' ";
+  for (const std::string& command :
+       {"run" + start + "--set 'latency=calibrated:file=" + folder.file("c.json") + "' --html ",
+        "run" + start + "--set 'model=" + folder.file("c.json") + "' --json ",
+        "compare" + start + "--vary 'latency=affine;calibrated:file=" + folder.file("c.json") +
+            "' --json "}) {
+    const Outcome outcome = run_kvplan(command + "'" + folder.file("c.json") + "'");
+    EXPECT_EQ(outcome.exit_code, 2) << command;
+    EXPECT_NE(outcome.err.find("expected another file than the input"), std::string::npos) << outcome.err;
+    EXPECT_EQ(traces::testing::read_file(folder.file("c.json")), "{}");
+  }
+}
+
 TEST(RunCommand, TheTableOfHoldersIsAskedForWithItsMoment) {
   const traces::testing::TemporaryFolder folder;
   traces::testing::write_file(folder.file("t.csv"), "arrival_ns,input_tokens,output_tokens\n0,10,3\n");

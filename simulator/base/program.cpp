@@ -1,0 +1,63 @@
+#include "simulator/base/program.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <initializer_list>
+
+#include "simulator/base/check.h"
+
+namespace kvplan {
+namespace {
+
+volatile std::sig_atomic_t stop_requested = 0;
+
+/// A read or write that waits ends with an error at each signal that has a handler. The one that asked to
+/// stop may come just before the wait, so there is another every second from then on.
+void wake(int) {
+  ::alarm(1);
+}
+
+void request_stop(int) {
+  stop_requested = 1;
+  struct sigaction action {};
+  action.sa_handler = wake;
+  sigaction(SIGALRM, &action, nullptr);
+  ::alarm(1);
+}
+
+bool is_ignored(int signal) {
+  struct sigaction now {};
+  return sigaction(signal, nullptr, &now) == 0 && now.sa_handler == SIG_IGN;
+}
+
+}  // namespace
+
+// The lowest number that is not open is the next to be given: here it goes to a folder, which nobody reads or writes.
+void hold_closed_streams() {
+  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (::fcntl(stream, F_GETFD) != -1 || errno != EBADF) continue;
+    const int folder = ::open("/", O_RDONLY | O_DIRECTORY);
+    KVPLAN_CHECK(folder == stream, folder, stream);
+  }
+}
+
+void begin_program() {
+  hold_closed_streams();
+  struct sigaction action {};
+  action.sa_handler = request_stop;
+  action.sa_flags = static_cast<int>(SA_RESETHAND);
+  sigemptyset(&action.sa_mask);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP})
+    if (signal != SIGHUP || !is_ignored(signal)) sigaction(signal, &action, nullptr);
+  std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);
+}
+
+bool interrupted() {
+  return stop_requested != 0;
+}
+
+}  // namespace kvplan

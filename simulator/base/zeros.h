@@ -1,0 +1,32 @@
+// An array of zeros of which only what is touched takes memory and time: for tables over everything that could come, of
+// which a run sees little.
+#pragma once
+
+#include <cstddef>
+#include <cstdlib>
+#include <memory>
+#include <new>
+#include <type_traits>
+
+namespace kvplan {
+
+template <class T>
+class Zeros {
+ public:
+  static_assert(std::is_arithmetic_v<T>);
+  /// Throws std::bad_alloc where so much cannot be had.
+  explicit Zeros(std::size_t size) : data_(size == 0 ? nullptr : std::calloc(size, sizeof(T))) {
+    if (size > 0 && !data_) throw std::bad_alloc();
+  }
+  /// REQUIRES: below the size.
+  [[nodiscard]] T& operator[](std::size_t i) { return static_cast<T*>(data_.get())[i]; }
+  [[nodiscard]] const T& operator[](std::size_t i) const { return static_cast<const T*>(data_.get())[i]; }
+
+ private:
+  struct Free {
+    void operator()(void* data) const { std::free(data); }
+  };
+  std::unique_ptr<void, Free> data_;
+};
+
+}  // namespace kvplan
