@@ -91,9 +91,10 @@ std::string number(double value, int decimals) {
 std::string line(const char* what, const std::string& kept, const std::string& full,
                  const std::string& share) {
   char text[160];
-  std::snprintf(text, sizeof(text), "  %-16s %14s %14s %9s\n", what, kept.c_str(), full.c_str(),
-                share.c_str());
-  return text;
+  std::snprintf(text, sizeof(text), "  %-16s %14s %14s %9s", what, kept.c_str(), full.c_str(), share.c_str());
+  std::string out = text;
+  out.erase(out.find_last_not_of(' ') + 1);
+  return out += '\n';
 }
 
 std::string percent(double part, double whole) {
@@ -106,7 +107,8 @@ std::string summary_text(const EvictOptions& options, const attention::PolicyCho
   std::string out = policy.choice.to_string() + "\n" + options.input + ", sequence " +
                     std::to_string(options.sequence) + ", layer " + std::to_string(options.layer) + ": " +
                     std::to_string(tokens) + " tokens, of them " + std::to_string(options.prefill) +
-                    " prompt; " + std::to_string(s.stored_heads) + " stored heads\n\n";
+                    " prompt; " + std::to_string(s.stored_heads) +
+                    (s.stored_heads == 1 ? " stored head\n\n" : " stored heads\n\n");
   const auto kept = static_cast<double>(s.entries);
   const auto all = static_cast<double>(tokens * s.stored_heads);
   out += line("after last token", "kept", "full cache", "share");
@@ -122,10 +124,15 @@ std::string summary_text(const EvictOptions& options, const attention::PolicyCho
     if (s.mean_output_error)
       out += line("output error", "mean " + number(*s.mean_output_error, 4),
                   "most " + number(*s.max_output_error, 4), "");
-    out += "\nThe cache ends at " + percent(static_cast<double>(s.bytes), static_cast<double>(s.full_bytes)) +
-           " of the full one. A decode query still sees " + number(100 * *s.mean_mass, 1) +
-           " % of its attention on average; the worst case is query head " + std::to_string(s.min_mass_head) +
-           " at token " + std::to_string(s.min_mass_t) + ", with " + number(100 * *s.min_mass, 1) + " %.\n";
+    // A policy may keep everything and attend to a part of it.
+    const bool whole = s.entries == tokens * s.stored_heads;
+    out += whole ? "\nThe cache stays whole; what a decode query attends to is "
+                 : "\nThe cache ends at " +
+                       percent(static_cast<double>(s.bytes), static_cast<double>(s.full_bytes)) +
+                       " of the full one. A decode query still sees ";
+    out += number(100 * *s.mean_mass, 1) + " % of its attention on average; the worst case is query head " +
+           std::to_string(s.min_mass_head) + " at token " + std::to_string(s.min_mass_t) + ", with " +
+           number(100 * *s.min_mass, 1) + " %.\n";
   } else {
     out += "\nThe whole sequence is prompt: there is no decode step whose attention could be measured.\n";
   }
