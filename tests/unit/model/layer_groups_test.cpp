@@ -70,6 +70,7 @@ TEST(LayerGroups, HalfAndHalf) {
   const LayerGroups groups = groups_of(runs);
   EXPECT_EQ(groups.size, 12);
   EXPECT_EQ(groups.groups, (std::vector<LayerGroup>{{12, 128}, {12, 0}}));
+  EXPECT_EQ(layer_groups(*find_model("gpt-oss-20b").value()).groups, groups.groups);
 }
 
 /// Less than 1.25 times as many: the larger number is the size; from 1.25 on it is not.
