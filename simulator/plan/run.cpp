@@ -216,7 +216,8 @@ Result<std::unique_ptr<core::LatencyModel>> make_latency(const Scenario& scenari
                                    .tensor_ranks = scenario.deployment.tensor_ranks,
                                    .stages = scenario.deployment.stages,
                                    .token_bytes = tokens.placed.step_token_bytes,
-                                   .weight_bits = scenario.deployment.bits_of(tokens.model)};
+                                   .weight_bits = scenario.deployment.bits_of(tokens.model),
+                                   .weights_bytes = scenario.deployment.weights_bytes};
   std::optional<MeasuredSteps> measured;
   if (scenario.latency.name() == "calibrated" && options.open_steps) {
     KVPLAN_TRY(measured, options.open_steps(scenario.latency.text("file"), tokens.model.name));

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -19,6 +20,7 @@ struct LatencyRequest {
   std::int64_t tensor_ranks{1}, stages{1};
   std::int64_t token_bytes{0};  ///< keys and values of a token, on one rank of each stage together
   std::int64_t weight_bits{16};
+  std::optional<std::int64_t> weights_bytes{};  ///< of a rank, as loaded, whatever the bits
   const StepTable* measured{nullptr};  ///< of the file that the choice names, where it names one
 
   /// On one rank, in the model's own elements.

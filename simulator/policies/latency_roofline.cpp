@@ -4,7 +4,8 @@
 // 2402.16363):
 //   computing: 2 x weights per token, and 2 x query heads x (key + value size) x layers per query-key pair, over
 //              FLOP/s; of experts those of one token
-//   reading:   all weights once, those of all experts too, and the KV bytes of context and new tokens, over bytes/s
+//   reading:   all weights once (in their bits, or of the bytes that were loaded), those of all experts too, and the
+//              KV bytes of context and new tokens, over bytes/s
 // The peaks are the data sheet's; what share of them kernels reach is a parameter, and an assumption until
 // measured.
 #include <algorithm>
@@ -125,17 +126,19 @@ Result<std::unique_ptr<core::LatencyModel>> make(const Choice& choice, const Lat
   const double bytes = choice.decimal("bandwidth") * choice.decimal("memory_efficiency");
   const model::ModelShape& shape = request.model;
   KVPLAN_TRY(const auto weights, model::weights_of_stages(shape, request.tensor_ranks, request.stages));
-  double multiplied = 0, read_weights = 0;
+  double multiplied = 0, read_bytes = 0;
   for (const model::WeightCounts& stage : weights) {
+    const auto read = static_cast<double>(stage.read);
     multiplied += static_cast<double>(stage.multiplied);
-    read_weights += static_cast<double>(stage.read);
+    read_bytes += request.weights_bytes
+                      ? static_cast<double>(*request.weights_bytes) * (read / static_cast<double>(stage.all))
+                      : read * static_cast<double>(request.weight_bits) / 8;
   }
   const double pair_flops =
       static_cast<double>(shape.pair_flops()) / static_cast<double>(request.tensor_ranks);
   const auto token_bytes = static_cast<double>(request.token_bytes);
   AffineTicks compute{0, ticks(2 * multiplied, flops), 0, ticks(pair_flops, flops)};
-  AffineTicks read{ticks(read_weights * static_cast<double>(request.weight_bits) / 8, bytes),
-                   ticks(token_bytes, bytes), ticks(token_bytes, bytes), 0};
+  AffineTicks read{ticks(read_bytes, bytes), ticks(token_bytes, bytes), ticks(token_bytes, bytes), 0};
   compute.share_windows(shape);
   read.share_windows(shape);
   const auto overhead = decimal_times_power_of_two(choice.text("overhead_ns"), 10);

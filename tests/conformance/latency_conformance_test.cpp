@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "simulator/base/random.h"
+#include "simulator/model/ranks.h"
 #include "simulator/modelfile/catalogue.h"
 #include "simulator/policies/latencies.h"
 
@@ -132,6 +133,32 @@ TEST(Roofline, RanksShareTheWork) {
   EXPECT_NEAR(ticks(1, 1, 16, decode), bytes / (0.8 * 3.35e12) * 1e9 * 1024, 1100);
   EXPECT_LT(ticks(1, 1, 8, decode), 0.55 * ticks(1, 1, 16, decode));
   EXPECT_EQ(ticks(1, 1, 8, prompt), ticks(1, 1, 16, prompt)) << "computing";
+}
+
+/// As many bytes as somebody loaded: of them, what is read. A mix of widths has no number of bits.
+TEST(Roofline, ReadsTheWeightsThatWereLoaded) {
+  const Choice choice =
+      parse_component("roofline:overhead_ns=0", "latency", policies::latency_descriptors()).value();
+  const auto& entry = policies::latency_entry(choice);
+  const model::ModelShape& shape = *model::find_model("llama-2-7b").value();
+  const core::StepLoad decode{.requests = 1, .tokens = 1, .context_tokens = 1000, .attention_pairs = 1001};
+  for (const std::int64_t ranks : {1, 2}) {
+    for (const std::int64_t stages : {1, 2}) {
+      policies::LatencyRequest request = policies::LatencyRequest::one_rank(shape);
+      request.tensor_ranks = ranks;
+      request.stages = stages;
+      const auto ticks = [&] {
+        return static_cast<double>(entry.make(choice, request).value()->step(decode).count);
+      };
+      const double by_bits = ticks();
+      const auto weights = model::weights_of_stages(shape, ranks, stages).value();
+      // Stages differ by a norm: the input embedding and the output matrix are of one size here.
+      request.weights_bytes = 2 * weights.front().all;
+      EXPECT_NEAR(ticks(), by_bits, 1e-5 * by_bits) << ranks << " " << stages;
+      request.weights_bytes = 0;
+      EXPECT_NEAR(ticks(), 1001 * 524288.0 / (0.8 * 3.35e12) * 1e9 * 1024, 1100) << "cache";
+    }
+  }
 }
 
 }  // namespace
