@@ -35,9 +35,16 @@ bool JsonTable::read_row(std::string_view line) {
   return true;
 }
 
+inline const char* JsonTable::take_ids(const char* at, const char* end) {
+  row_.has_hashes = true;
+  if (map_.block_tokens == 0) return nullptr;
+  return plain_ids(at, end, [this](std::uint64_t id) { row_.hashes.push_back(id); });
+}
+
 std::size_t JsonTable::read_held_row(std::string_view held) {
   row_.clear();
   const auto take = [this](int name, const char* at, const char* end) {
+    if (name == static_cast<int>(Role::kHashes)) return take_ids(at, end);
     const char* const stop = name < 0 ? nullptr : set_plain(static_cast<Role>(name), at, end);
     const bool whole = stop != nullptr && stop != end && (*stop == ',' || *stop == '}');
     return whole ? stop : take_value(name, at, end);
@@ -55,7 +62,6 @@ const char* JsonTable::take_value(int name, const char* at, const char* end) {
     return json.skip_value() && std::memchr(at, '\n', json.where()) == nullptr ? at + json.where() : nullptr;
   }
   const auto role = static_cast<Role>(name);
-  if (role == Role::kHashes) return take_ids(at, end);
   if (at != end && *at == '"') {
     const char* stop = set_plain(role, ++at, end);
     if (stop != nullptr && stop != end && *stop == '"') return stop + 1;
@@ -67,12 +73,6 @@ const char* JsonTable::take_value(int name, const char* at, const char* end) {
   std::string_view text;
   return json.kind() == 'n' && json.number(text) && text.data() == at && set(role, text) ? at + text.size()
                                                                                          : nullptr;
-}
-
-const char* JsonTable::take_ids(const char* at, const char* end) {
-  row_.has_hashes = true;
-  if (map_.block_tokens == 0) return nullptr;
-  return plain_ids(at, end, [this](std::uint64_t id) { row_.hashes.push_back(id); });
 }
 
 bool JsonTable::read_any_row(std::string_view line) {

@@ -36,37 +36,31 @@ class LearnedRow {
  private:
   /// Compared as words of eight bytes, of which the last may count in part.
   struct Text {
-    std::size_t bytes;
-    std::size_t first_word;  ///< in words_
     std::uint64_t last_mask;
-    int name;  ///< of the value behind it
+    std::int32_t bytes;
+    std::int32_t name;  ///< of the value behind it
   };
   void put(std::string_view text, int name);
-  /// Behind a text that stands at `at`; nullptr where another does.
-  const char* pass(const Text& text, const char* at, const char* end) const;
 
-  std::vector<Text> texts_;  ///< one for each value, and what is behind the last of them
-  std::vector<std::uint64_t> words_;
+  std::vector<Text> texts_;           ///< one for each value, and what is behind the last of them
+  std::vector<std::uint64_t> words_;  ///< of all texts, one after the other
 };
-
-inline const char* LearnedRow::pass(const Text& text, const char* at, const char* end) const {
-  if (static_cast<std::size_t>(end - at) < text.bytes) return nullptr;
-  const std::uint64_t* word = words_.data() + text.first_word;
-  const char* const stop = at + text.bytes;
-  std::uint64_t wrong = 0;
-  for (; stop - at > 8; at += 8) wrong |= eight_bytes(at) ^ *word++;
-  wrong |= (eight_bytes(at) ^ *word) & text.last_mask;
-  return wrong == 0 ? stop : nullptr;
-}
 
 template <class Take>
 const char* LearnedRow::read(const char* at, const char* end, Take&& take) const {
+  const std::uint64_t* word = words_.data();
   const Text* text = texts_.data();
-  for (const Text* const last = text + texts_.size() - 1; text != last; ++text) {
-    if ((at = pass(*text, at, end)) == nullptr) return nullptr;
+  for (const Text* const last = text + texts_.size() - 1;; ++text) {
+    if (end - at < text->bytes) return nullptr;
+    const char* const stop = at + text->bytes;
+    std::uint64_t wrong = 0;
+    for (; stop - at > 8; at += 8) wrong |= eight_bytes(at) ^ *word++;
+    wrong |= (eight_bytes(at) ^ *word++) & text->last_mask;
+    if (wrong != 0) return nullptr;
+    at = stop;
+    if (text == last) break;
     if ((at = take(text->name, at, end)) == nullptr || at > end) return nullptr;
   }
-  if ((at = pass(*text, at, end)) == nullptr) return nullptr;
   if (at != end && *at == '\r') ++at;
   return at != end && *at == '\n' ? at + 1 : nullptr;
 }

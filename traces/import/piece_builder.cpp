@@ -112,8 +112,7 @@ bool PieceBuilder::add(const Row& row) {
     problem_ = {"after", "a trace with waits has at most " + std::to_string(most_with_waits_) + " requests"};
     return false;
   }
-  optional_ =
-      optional_ || row.max_tokens != -1 || row.ttft_ns != -1 || row.e2e_ns != -1 || row.think_ns != -1;
+  optional_ = optional_ || (row.max_tokens & row.ttft_ns & row.e2e_ns & row.think_ns) != -1;  // any is not -1
   if (optional_) {
     put_optional(piece_->max_tokens, position, row.max_tokens);
     put_optional(piece_->ttft_ns, position, row.ttft_ns);
