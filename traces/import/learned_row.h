@@ -29,7 +29,8 @@ class LearnedRow {
   /// Reads a row that begins at `at`. `take(name, at, end)` gives where the value ends that begins at its `at`, or
   /// nullptr where it takes none there. Gives where the row ends, its line feed included; nullptr where it has other
   /// texts, or a value was not taken, or it does not end before `end`: what was taken then counts for nothing.
-  /// REQUIRES: kDigitsRoom bytes behind `end`; what is learned has no line feed, and no value that is taken has.
+  /// REQUIRES: not empty; kDigitsRoom bytes behind `end`; what is learned has no line feed, and no value that is taken
+  /// has.
   template <class Take>
   const char* read(const char* at, const char* end, Take&& take) const;
 
