@@ -67,6 +67,14 @@ std::vector<std::string> fuzz_seeds() {
       "\"gpt\", "
       "\"value\": \"yes\"}]},\n {\"id\": 7, \"conversations\": []}]",
       "{\"a\": 1, \"b\": 20, \"c\": 3, \"d\": [1, 2], \"e\": {\"f\": [null, true, \"\\u00e9\"]}}\n",
+      // Rows that look alike.
+      "{\"timestamp\": 0, \"input_length\": 600, \"output_length\": 52, \"hash_ids\": [0, 1]}\n"
+      "{\"timestamp\": 3000, \"input_length\": 6, \"output_length\": 5, \"hash_ids\": [0]}\n"
+      "{\"timestamp\": 3001.5, \"input_length\": 900, \"output_length\": 7, \"hash_ids\": [0, "
+      "123456789012]}\n",
+      "{\"a\":1,\"x\":\"p\\\"\",\"b\":20,\"y\":[1,{\"z\":2}],\"c\":\"3\",\"d\":[1,2]}\r\n"
+      "{\"a\":2.5,\"x\":\"q\",\"b\":2,\"y\":{},\"c\":\"33\",\"d\":[]}\r\n"
+      "{\"a\":1e1,\"x\":null,\"b\":3.0,\"y\":5,\"c\":\"1\",\"d\":[18446744073709551615]}",
       R"({"id":"x","models":["m"],"block_size":4,"hash_id_scope":"local","requests":[{"t":0.5,"type":"n","in":9,)"
       R"("out":1,"hash_ids":[1,2],"api_time":2},{"t":9,"type":"subagent","duration_ms":3000,"requests":[{"t":0,)"
       R"("type":"s","in":5,"out":0,"hash_ids":[1],"ttft":0.1}]}]})"

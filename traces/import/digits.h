@@ -82,6 +82,31 @@ inline const char* plain_decimal(const char* at, const char* end, int exponent, 
   return at;
 }
 
+/// A list of whole numbers of up to 19 digits in brackets, at most one space behind each comma: calls `take(value)`
+/// for each, also for those in front of what is not plain. REQUIRES: kDigitsRoom bytes behind `end`.
+template <class Take>
+const char* plain_ids(const char* at, const char* end, Take&& take) {
+  if (at == end || *at++ != '[') return nullptr;
+  if (at < end && *at == ']') return at + 1;
+  while (at < end) {
+    Digits digits = digits_at(at);
+    const char* const start = at;
+    std::uint64_t value = digits.value;
+    at += digits.count;
+    while (digits.count == 8 && at < end) {
+      digits = digits_at(at);
+      at += digits.count;
+      value = value * static_cast<std::uint64_t>(kPowersOfTen[digits.count]) + digits.value;
+    }
+    if (at == start || at >= end || at - start > 19) return nullptr;
+    take(value);
+    if (*at == ']') return at + 1;
+    if (*at++ != ',') return nullptr;
+    if (at < end && *at == ' ') ++at;
+  }
+  return nullptr;
+}
+
 /// `hh:mm:ss` as seconds of a day; -1 for anything else. REQUIRES: eight bytes at `at`.
 inline std::int64_t seconds_of_day(const char* at) {
   const std::uint64_t text = eight_bytes(at) ^ 0x30303A30303A3030;  // digits become values, colons 0

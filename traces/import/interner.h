@@ -28,6 +28,7 @@ class IdInterner {
  private:
   /// Below this all are looked up by position. Above it the positions are doubled while half of them are taken.
   static constexpr std::uint64_t kDirect = std::uint64_t{1} << 22;
+  static constexpr std::uint64_t kManyDirect = std::uint64_t{1} << 18;
   struct Slot {
     std::uint32_t dense{kNoId};
     std::uint32_t before{kNoId};

@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+#include "traces/import/json_text.h"
+
 namespace kvplan::traces {
 namespace {
 
@@ -121,20 +123,19 @@ bool JsonCursor::string(std::string_view& text, bool& escaped) {
   escaped = false;
   if (!expect('"')) return false;
   const char* const start = at_;
-  for (; at_ != end_; ++at_) {
+  for (;;) {
+    at_ = plain_text_end(at_, end_);
+    if (at_ == end_) return wrong();
     if (*at_ == '"') {
       text = {start, static_cast<std::size_t>(at_ - start)};
       ++at_;
       return true;
     }
-    if (*at_ == '\\') {
-      escaped = true;
-      if (++at_ == end_) break;
-    } else if (static_cast<unsigned char>(*at_) < 0x20) {
-      break;
-    }
+    if (*at_ != '\\') return wrong();
+    escaped = true;
+    if (++at_ == end_) return wrong();
+    ++at_;
   }
-  return wrong();
 }
 
 bool JsonCursor::skip_value() {

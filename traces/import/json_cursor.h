@@ -40,14 +40,6 @@ class JsonCursor {
   /// Fast path for an array of whole numbers; calls `take(value)` for each. False when it is anything else.
   template <class Take>
   bool integers(Take&& take);
-  /// Goes past `text` if it comes next, byte by byte; false, without failing, if it does not.
-  bool pass(std::string_view text) {
-    if (static_cast<std::size_t>(end_ - at_) < text.size() || !same_bytes(at_, text)) return false;
-    at_ += text.size();
-    return true;
-  }
-  /// What is left, white space included.
-  [[nodiscard]] std::string_view rest() const { return {at_, static_cast<std::size_t>(end_ - at_)}; }
   /// REQUIRES: so many bytes are left.
   void skip(std::size_t bytes) { at_ += bytes; }
   /// True when only white space is left.
@@ -65,17 +57,6 @@ class JsonCursor {
     return false;
   }
   bool expect(char c);
-  /// memcmp without a call: texts are short.
-  static bool same_bytes(const char* at, std::string_view text) {
-    const char* want = text.data();
-    std::size_t left = text.size();
-    for (; left >= 8; left -= 8, at += 8, want += 8)
-      if (std::memcmp(at, want, 8) != 0) return false;
-    for (; left > 0; --left)
-      if (*at++ != *want++) return false;
-    return true;
-  }
-
   const char* begin_{nullptr};
   const char* at_{nullptr};
   const char* end_{nullptr};

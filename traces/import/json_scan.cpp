@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "traces/import/json_text.h"
+
 namespace kvplan::traces {
 namespace {
 
@@ -13,14 +15,6 @@ bool is_numeric(char c) {
 
 bool is_word(char c) {
   return is_numeric(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
-/// Where the text between quotes ends, or something in it that cannot be passed over.
-std::size_t plain_end(std::string_view text, std::size_t at) {
-  while (at != text.size() && text[at] != '"' && text[at] != '\\' &&
-         static_cast<unsigned char>(text[at]) >= 0x20)
-    ++at;
-  return at;
 }
 
 }  // namespace
@@ -92,7 +86,7 @@ std::size_t JsonScan::feed(std::string_view text) {
         at_ = At::kWrong;
       }
     } else if (at_ == At::kText) {
-      i = plain_end(text, i);
+      i = static_cast<std::size_t>(plain_text_end(text.data() + i, text.data() + text.size()) - text.data());
       if (i == text.size()) break;
       if (text[i] == '"') {
         end_value();

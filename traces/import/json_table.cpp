@@ -3,6 +3,8 @@
 
 #include <cstring>
 
+#include "traces/import/json_text.h"
+
 namespace kvplan::traces {
 
 JsonTable::JsonTable(Inputs inputs, ColumnMap map, std::string_view format, SourceTraits traits,
@@ -25,52 +27,58 @@ int JsonTable::role_of(std::string_view key) const {
 }
 
 bool JsonTable::read_row(std::string_view line) {
-  if (other_keys_ == OtherKeys::kRead || misses_ > kMostMisses) return read_any_row(line);
-  if (!learned_.empty() && read_like_learned(line)) {
-    misses_ = 0;
-    return true;
-  }
-  ++misses_;
   if (!read_any_row(line)) return false;
-  learned_.clear();
-  std::size_t from = 0;
-  for (std::size_t i = 0; i < value_at_.size(); ++i) {
-    learned_.push_back({std::string(line.substr(from, value_at_[i].first - from)), value_role_[i]});
-    from = value_at_[i].second;
-  }
-  learned_rest_ = line.substr(from);
+  if (misses_ > kMostMisses || other_keys_ == OtherKeys::kRead) return true;
+  ++misses_;
+  learned_.learn(line, values_);
+  quick_ = !learned_.empty() && misses_ <= kMostMisses;
   return true;
 }
 
-bool JsonTable::read_like_learned(std::string_view line) {
+inline const char* JsonTable::take_ids(const char* at, const char* end) {
+  row_.has_hashes = true;
+  if (map_.block_tokens == 0) return nullptr;
+  return plain_ids(at, end, [this](std::uint64_t id) { row_.hashes.push_back(id); });
+}
+
+std::size_t JsonTable::read_held_row(std::string_view held) {
   row_.clear();
-  JsonCursor json(line);
-  for (const Value& value : learned_) {
-    if (!json.pass(value.before)) return false;
-    if (value.role == Role::kHashes) {
-      row_.has_hashes = true;
-      if (map_.block_tokens == 0 || !json.integers([this](std::uint64_t id) { row_.hashes.push_back(id); }))
-        return false;
-      continue;
-    }
-    const std::string_view rest = json.rest();
-    const char* const end = rest.data() + rest.size();
-    const char* const stop = set_plain(value.role, rest.data(), end);
-    if (stop != nullptr && stop != end && (*stop == ',' || *stop == '}')) {
-      json.skip(static_cast<std::size_t>(stop - rest.data()));
-      continue;
-    }
-    std::string_view text;
-    if (json.kind() != 'n' || !json.number(text) || !set(value.role, text)) return false;
+  const auto take = [this](int name, const char* at, const char* end) {
+    if (name == static_cast<int>(Role::kHashes)) return take_ids(at, end);
+    const char* const stop = name < 0 ? nullptr : set_plain(static_cast<Role>(name), at, end);
+    const bool whole = stop != nullptr && stop != end && (*stop == ',' || *stop == '}');
+    return whole ? stop : take_value(name, at, end);
+  };
+  const char* const stop = learned_.read(held.data(), held.data() + held.size(), take);
+  if (stop == nullptr) return 0;
+  misses_ = 0;
+  return static_cast<std::size_t>(stop - held.data());
+}
+
+const char* JsonTable::take_value(int name, const char* at, const char* end) {
+  if (name == kPassedOver) {
+    JsonCursor json({at, static_cast<std::size_t>(end - at)});
+    // What is passed over may hold white space, but no end of line.
+    return json.skip_value() && std::memchr(at, '\n', json.where()) == nullptr ? at + json.where() : nullptr;
   }
-  return json.pass(learned_rest_) && json.at_end();
+  const auto role = static_cast<Role>(name);
+  if (at != end && *at == '"') {
+    const char* stop = set_plain(role, ++at, end);
+    if (stop != nullptr && stop != end && *stop == '"') return stop + 1;
+    stop = plain_text_end(at, end);
+    return stop != end && *stop == '"' && set(role, {at, static_cast<std::size_t>(stop - at)}) ? stop + 1
+                                                                                               : nullptr;
+  }
+  JsonCursor json({at, static_cast<std::size_t>(end - at)});
+  std::string_view text;
+  return json.kind() == 'n' && json.number(text) && text.data() == at && set(role, text) ? at + text.size()
+                                                                                         : nullptr;
 }
 
 bool JsonTable::read_any_row(std::string_view line) {
   row_.clear();
-  value_at_.clear();
-  value_role_.clear();
-  bool numbers_only = true;
+  values_.clear();
+  bool learnable = other_keys_ == OtherKeys::kSkipped;
   JsonCursor json(line);
   std::uint32_t seen = 0;
   if (json.enter_object()) {
@@ -79,7 +87,13 @@ bool JsonTable::read_any_row(std::string_view line) {
     while (json.next_key(key, first)) {
       const int name = role_of(key);
       if (name < 0) {
-        if (other_value(json, key)) continue;
+        json.kind();  // goes to where the value begins
+        const std::size_t begin = json.where();
+        if (other_value(json, key)) {
+          learnable = learnable && values_.size() < kMostLearned;
+          if (learnable) values_.push_back({begin, json.where(), kPassedOver});
+          continue;
+        }
         if (json.failed()) break;
         return false;
       }
@@ -92,17 +106,16 @@ bool JsonTable::read_any_row(std::string_view line) {
         continue;
       }
       seen |= bit;
-      numbers_only = numbers_only && json.kind() != 's' && role != Role::kAfter;
-      value_role_.push_back(role);
+      learnable = learnable && role != Role::kAfter;  // lists of names are not learned
       const std::size_t begin = json.where();
       if (!read_value(json, role)) {
         if (json.failed()) break;
         return false;
       }
-      value_at_.emplace_back(begin, json.where());
+      values_.push_back({begin, json.where(), static_cast<int>(role)});
     }
   }
-  if (!numbers_only) value_at_.clear();  // names in quotes and lists of names are not learned
+  if (!learnable) values_.clear();
   if (json.failed() || !json.at_end())
     return fail("", "expected one JSON object, found something else at byte " + std::to_string(json.where()) +
                         " of the line: " + shown(line.substr(std::min(json.where(), line.size()))));

@@ -2,10 +2,10 @@
 #pragma once
 
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "traces/import/json_cursor.h"
+#include "traces/import/learned_row.h"
 #include "traces/import/table_stream.h"
 
 namespace kvplan::traces {
@@ -29,9 +29,10 @@ class JsonTable : public TableStream {
   bool read_row(std::string_view line) override;
   /// Any object, key by key.
   bool read_any_row(std::string_view line);
-  /// A row whose text between the values is that of the learned one. False, with nothing read for good, if it
-  /// is not.
-  bool read_like_learned(std::string_view line);
+  std::size_t read_held_row(std::string_view held) override;
+  /// The value of a role or, with kPassedOver, of another key, as `LearnedRow::read` takes it.
+  const char* take_value(int name, const char* at, const char* end);
+  const char* take_ids(const char* at, const char* end);
   /// The role of a key, or -1.
   int role_of(std::string_view key) const;
   bool read_value(JsonCursor& json, Role role);
@@ -45,20 +46,13 @@ class JsonTable : public TableStream {
     std::int8_t order;  ///< 0 = the role's own name, others are aliases
   };
   std::vector<Name> names_;
-  /// Rows of one file mostly differ in their numbers only: the text before each value, in order, and the
-  /// rest.
-  struct Value {
-    std::string before;
-    Role role;
-  };
-  std::vector<Value> learned_;
-  std::string learned_rest_;
-  std::int64_t misses_{0};
-  static constexpr std::int64_t kMostMisses = 64;  ///< in a row; after that every row is read key by key
-  std::vector<std::pair<std::size_t, std::size_t>>
-      value_at_;  ///< of the current row, where each value begins and ends
-  std::vector<Role> value_role_;
-  std::string session_text_;  ///< where a name had escapes or was a number
+  static constexpr int kPassedOver = -1;            ///< beside roles: a value that is not read
+  static constexpr std::size_t kMostLearned = 256;  ///< rows with more other values are read key by key
+  LearnedRow learned_;
+  std::vector<LearnedRow::Value> values_;  ///< of the current row
+  int misses_{0};
+  static constexpr int kMostMisses = 64;  ///< in a row; after that every row is read key by key
+  std::string session_text_;              ///< where a name had escapes or was a number
   std::string tenant_text_;
   std::string id_text_;
 };

@@ -33,6 +33,67 @@ void PieceBuilder::begin(Trace& piece) {
   if (block_tokens_ > 0) piece.prefix.offsets.push_back(0);
 }
 
+bool PieceBuilder::refuse_hashes(const Row& row) {
+  const auto count = static_cast<std::int64_t>(row.hashes.size());
+  if (count > kMaxIdsPerRequest) {
+    problem_ = {"hashes", std::to_string(count) + " ids in one request; at most " +
+                              std::to_string(kMaxIdsPerRequest) + " are read"};
+    return false;
+  }
+  const std::int64_t most = (row.input_tokens + block_tokens_ - 1) / block_tokens_;
+  problem_ = {"hashes", std::to_string(count) + " ids for a prompt of " + std::to_string(row.input_tokens) +
+                            " tokens; expected at most " + std::to_string(most) + " with blocks of " +
+                            std::to_string(block_tokens_) + " tokens (--block sets another size)"};
+  return false;
+}
+
+inline bool PieceBuilder::add_hashes(const Row& row) {
+  const auto count = static_cast<std::int64_t>(row.hashes.size());
+  const std::int64_t covered = count * block_tokens_;  // with the last block as if it were full
+  if (count > kMaxIdsPerRequest || (covered - block_tokens_ >= row.input_tokens && count > 0))
+    return refuse_hashes(row);
+  if (!row.has_hashes) {
+    ++without_hashes_;
+  } else if (covered + block_tokens_ <= row.input_tokens) {
+    ++covered_less_;
+  } else if (covered != row.input_tokens) {
+    ++(covered > row.input_tokens ? covered_by_ceiling_ : covered_by_floor_);
+  }
+  std::uint32_t before = IdInterner::kNoId;
+  for (std::uint64_t source_id : row.hashes) {
+    if (traits_.content_ids) {
+      // 32 bits each: the chain so far (0 = none, so one is added) and the content.
+      const std::uint64_t content = contents_.intern(source_id, IdInterner::kNoId);
+      source_id = (std::uint64_t{before + 1} << 32) | content;
+    }
+    before = ids_.intern(source_id, before);
+    if (before == IdInterner::kNoId) {
+      problem_ = {"hashes", "more than 4294967295 distinct ids"};
+      return false;
+    }
+    piece_->prefix.ids.push_back(before);
+  }
+  piece_->prefix.offsets.push_back(piece_->prefix.ids.size());
+  return true;
+}
+
+inline void PieceBuilder::count_oddities(const Row& row) {
+  ++rows_;
+  const std::int32_t session_number = row.session.empty() ? -1 : piece_->session.back();
+  const bool comparable = !traits_.clock_per_session || session_number == last_session_;
+  if (comparable && row.arrival_ns < last_arrival_ns_) ++out_of_order_;
+  last_arrival_ns_ = row.arrival_ns;
+  last_session_ = session_number;
+  if (row.input_tokens == 0) ++zero_input_;
+  if (row.output_tokens == 0) ++zero_output_;
+  if (session_number >= 0 && !traits_.whole_prompts) {
+    const auto session = static_cast<std::size_t>(session_number);
+    if (session >= last_input_.size()) last_input_.resize(session + 1, 0);
+    if (row.input_tokens < last_input_[session]) ++shrinking_sessions_;
+    last_input_[session] = row.input_tokens;
+  }
+}
+
 bool PieceBuilder::add(const Row& row) {
   const std::size_t position = piece_->arrival_ns.size();
   if (block_tokens_ > 0 && !add_hashes(row)) return false;
@@ -51,8 +112,7 @@ bool PieceBuilder::add(const Row& row) {
     problem_ = {"after", "a trace with waits has at most " + std::to_string(most_with_waits_) + " requests"};
     return false;
   }
-  optional_ =
-      optional_ || row.max_tokens != -1 || row.ttft_ns != -1 || row.e2e_ns != -1 || row.think_ns != -1;
+  optional_ = optional_ || (row.max_tokens & row.ttft_ns & row.e2e_ns & row.think_ns) != -1;  // any is not -1
   if (optional_) {
     put_optional(piece_->max_tokens, position, row.max_tokens);
     put_optional(piece_->ttft_ns, position, row.ttft_ns);
@@ -63,46 +123,6 @@ bool PieceBuilder::add(const Row& row) {
   piece_->input_tokens.push_back(row.input_tokens);
   piece_->output_tokens.push_back(row.output_tokens);
   count_oddities(row);
-  return true;
-}
-
-bool PieceBuilder::add_hashes(const Row& row) {
-  const auto count = static_cast<std::int64_t>(row.hashes.size());
-  const std::int64_t floor = row.input_tokens / block_tokens_;
-  const std::int64_t ceiling = floor + (floor * block_tokens_ < row.input_tokens ? 1 : 0);
-  if (count > kMaxIdsPerRequest) {
-    problem_ = {"hashes", std::to_string(count) + " ids in one request; at most " +
-                              std::to_string(kMaxIdsPerRequest) + " are read"};
-    return false;
-  }
-  if (count > ceiling) {
-    problem_ = {"hashes", std::to_string(count) + " ids for a prompt of " + std::to_string(row.input_tokens) +
-                              " tokens; expected at most " + std::to_string(ceiling) + " with blocks of " +
-                              std::to_string(block_tokens_) + " tokens (--block sets another size)"};
-    return false;
-  }
-  if (!row.has_hashes) {
-    ++without_hashes_;
-  } else if (count < floor) {
-    ++covered_less_;
-  } else if (ceiling != floor) {
-    ++(count == ceiling ? covered_by_ceiling_ : covered_by_floor_);
-  }
-  std::uint32_t before = IdInterner::kNoId;
-  for (std::uint64_t source_id : row.hashes) {
-    if (traits_.content_ids) {
-      // 32 bits each: the chain so far (0 = none, so one is added) and the content.
-      const std::uint64_t content = contents_.intern(source_id, IdInterner::kNoId);
-      source_id = (std::uint64_t{before + 1} << 32) | content;
-    }
-    before = ids_.intern(source_id, before);
-    if (before == IdInterner::kNoId) {
-      problem_ = {"hashes", "more than 4294967295 distinct ids"};
-      return false;
-    }
-    piece_->prefix.ids.push_back(before);
-  }
-  piece_->prefix.offsets.push_back(piece_->prefix.ids.size());
   return true;
 }
 
@@ -153,23 +173,6 @@ bool PieceBuilder::add_name(std::string_view name, std::string_view field, NameI
     name_bytes_ += static_cast<std::int64_t>(name.size()) + 8;
   }
   return true;
-}
-
-void PieceBuilder::count_oddities(const Row& row) {
-  ++rows_;
-  const std::int32_t session_number = row.session.empty() ? -1 : piece_->session.back();
-  const bool comparable = !traits_.clock_per_session || session_number == last_session_;
-  if (comparable && row.arrival_ns < last_arrival_ns_) ++out_of_order_;
-  last_arrival_ns_ = row.arrival_ns;
-  last_session_ = session_number;
-  if (row.input_tokens == 0) ++zero_input_;
-  if (row.output_tokens == 0) ++zero_output_;
-  if (session_number >= 0 && !traits_.whole_prompts) {
-    const auto session = static_cast<std::size_t>(session_number);
-    if (session >= last_input_.size()) last_input_.resize(session + 1, 0);
-    if (row.input_tokens < last_input_[session]) ++shrinking_sessions_;
-    last_input_[session] = row.input_tokens;
-  }
 }
 
 void PieceBuilder::finish(StreamSummary& summary) const {

@@ -39,7 +39,8 @@ struct Row {
     awaited_by.clear();
     id.clear();
     after_ids.clear();
-    session = tenant = {};
+    session = {};
+    tenant = {};  // not in one statement: g++ 12 would read back in one what it has just written in two
     has_hashes = false;
     hashes.clear();
   }
@@ -75,6 +76,8 @@ class PieceBuilder {
  private:
   static constexpr std::int64_t kPieceNameBytes = std::int64_t{1} << 22;
   bool add_hashes(const Row& row);
+  /// Says what is wrong with their number.
+  bool refuse_hashes(const Row& row);
   bool add_name(std::string_view name, std::string_view field, NameInterner& numbers,
                 std::vector<std::int32_t>& column, std::vector<std::string>& fresh);
   bool add_waits(const Row& row, std::int32_t session);

@@ -6,7 +6,7 @@
 
 namespace kvplan::traces {
 
-bool RequestIds::resolve(std::int64_t position, Row& row) {
+bool RequestIds::resolve_names(std::int64_t position, Row& row) {
   named_ = named_ || !row.id.empty();
   // Rows without names go by their numbers, which need no book but for those awaited.
   if (!named_ && !known_.empty()) row.id = std::to_string(position);

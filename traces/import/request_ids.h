@@ -15,7 +15,11 @@ namespace kvplan::traces {
 class RequestIds {
  public:
   /// Call for every row in order, at its position. False where an earlier row has its name.
-  bool resolve(std::int64_t position, Row& row);
+  bool resolve(std::int64_t position, Row& row) {
+    // Most rows: without a name, waiting for none, awaited by none.
+    return (row.id.empty() && row.after_ids.empty() && (named_ || known_.empty())) ||
+           resolve_names(position, row);
+  }
   /// Waits for names that no row had.
   [[nodiscard]] std::int64_t unknown() const;
 
@@ -24,6 +28,8 @@ class RequestIds {
     std::int64_t position{-1};             ///< -1 = no row had it yet
     std::vector<std::int64_t> awaited_by;  ///< earlier rows, until it comes
   };
+  bool resolve_names(std::int64_t position, Row& row);
+
   bool named_{false};  ///< rows have names; before the first that has, they go by their numbers
   std::unordered_map<std::string, Known> known_;
 };

@@ -31,7 +31,7 @@ End sniff_object(std::string_view text, bool cut, Sniff& sniff) {
     sniff.kinds.push_back(json.kind());
     JsonScan value;
     const std::string_view rest = text.substr(json.where());
-    json.pass(rest.substr(0, value.feed(rest)));
+    json.skip(value.feed(rest));
     if (!value.done()) return !value.failed() && cut ? End::kCut : End::kBroken;
   }
   if (!json.failed()) return End::kWhole;

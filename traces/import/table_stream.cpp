@@ -40,6 +40,17 @@ Result<bool> TableStream::next_file() {
   return true;
 }
 
+void TableStream::finish() {
+  builder_.finish(summary_);
+  std::vector<std::string>& warnings = summary_.provenance.warnings;
+  if (const std::int64_t unknown = ids_.unknown(); unknown > 0)
+    warnings.push_back(std::to_string(unknown) +
+                       " waits are for requests that the file does not have; they were left out.");
+  if (!summary_.shares_clock)
+    warnings.insert(warnings.begin(),
+                    "The file says nothing of when requests arrive: all of them arrive at one moment.");
+}
+
 Result<bool> TableStream::next(Trace& piece) {
   builder_.begin(piece);
   if (ended_) return false;
@@ -49,28 +60,21 @@ Result<bool> TableStream::next(Trace& piece) {
       top_pending_ = false;
       if (!read_top()) return error_here();
     }
-    if (!input_->next_line(line)) {
+    const std::string_view held = quick_ ? input_->held() : std::string_view();
+    if (const std::size_t bytes = held.empty() ? 0 : read_held_row(held); bytes > 0) {
+      input_->consume_line(bytes);
+    } else if (input_->next_line(line)) {
+      if (line.empty()) continue;
+      if (!read_row(line)) return error_here();
+    } else {
       if (input_->failed()) return input_->error();
       KVPLAN_TRY(const bool more, next_file());
-      if (!more) {
-        if (builder_.rows() == 0) return bad_input("a trace without requests").at_file(input_->path());
-        ended_ = true;
-        builder_.finish(summary_);
-        if (const std::int64_t unknown = ids_.unknown(); unknown > 0)
-          summary_.provenance.warnings.push_back(
-              std::to_string(unknown) +
-              " waits are for requests that the file does not have; they were "
-              "left out.");
-        if (!summary_.shares_clock)
-          summary_.provenance.warnings.insert(
-              summary_.provenance.warnings.begin(),
-              "The file says nothing of when requests arrive: all of them arrive at one moment.");
-        break;
-      }
-      continue;
+      if (more) continue;
+      if (builder_.rows() == 0) return bad_input("a trace without requests").at_file(input_->path());
+      ended_ = true;
+      finish();
+      break;
     }
-    if (line.empty()) continue;
-    if (!read_row(line)) return error_here();
     if (names_waits_ && !ids_.resolve(builder_.rows(), row_)) {
       fail(name_of(Role::kId), "an earlier request has this id: " + shown(row_.id));
       return error_here();

@@ -26,6 +26,9 @@ class TableStream : public TraceStream {
   virtual bool read_top() = 0;
   /// Fills `row_` from a line; false after `fail`. An empty line never comes here.
   virtual bool read_row(std::string_view line) = 0;
+  /// Asked before `read_row` while `quick_`: fills `row_` from the row at the front of what is held and gives its
+  /// bytes, line feed included. 0 where it does not take it, for whatever reason; then `read_row` is asked.
+  virtual std::size_t read_held_row(std::string_view /*held*/) { return 0; }
 
   /// Puts the text of a value into `row_`; false after `fail`. An empty optional value is "not stated".
   /// Of kAfter one id at a time.
@@ -43,6 +46,7 @@ class TableStream : public TraceStream {
   [[nodiscard]] Input& input() { return *input_; }
   ColumnMap map_;
   Row row_;
+  bool quick_{false};  ///< `read_held_row` has a chance
   /// Rows may have names (Row::id), or name those that they wait for: the map has such columns, or the subclass
   /// fills them by itself and says so when it is made. Tables without pay nothing for them.
   bool names_waits_;
@@ -52,6 +56,8 @@ class TableStream : public TraceStream {
   bool set_count(Role role, std::string_view text, std::int32_t& value);
   Error error_here() const;
   Result<bool> next_file();
+  /// All rows have been read: what is now known of the trace as a whole.
+  void finish();
 
   std::unique_ptr<Input> input_;
   std::vector<std::string> rest_;
@@ -69,23 +75,27 @@ class TableStream : public TraceStream {
 };
 
 inline const char* TableStream::set_plain(Role role, const char* at, const char* end) {
-  const auto time = [&](std::int64_t& value) {
-    const int exponent = exponent_[static_cast<std::size_t>(role)];
-    return exponent < 0 ? iso_.plain(at, end, value) : plain_decimal(at, end, exponent, value);
-  };
+  std::int64_t* time = nullptr;
+  std::int32_t* count = nullptr;
   switch (role) {
     case Role::kArrival:
-      return time(row_.arrival_ns);
-    case Role::kInput:
-      return plain_count(at, end, row_.input_tokens);
-    case Role::kOutput:
-      return plain_count(at, end, row_.output_tokens);
-    case Role::kMaxTokens:
-      return plain_count(at, end, row_.max_tokens);
+      time = &row_.arrival_ns;
+      break;
     case Role::kTtft:
-      return time(row_.ttft_ns);
+      time = &row_.ttft_ns;
+      break;
     case Role::kE2e:
-      return time(row_.e2e_ns);
+      time = &row_.e2e_ns;
+      break;
+    case Role::kInput:
+      count = &row_.input_tokens;
+      break;
+    case Role::kOutput:
+      count = &row_.output_tokens;
+      break;
+    case Role::kMaxTokens:
+      count = &row_.max_tokens;
+      break;
     case Role::kSession:
     case Role::kTenant:
     case Role::kHashes:
@@ -95,7 +105,9 @@ inline const char* TableStream::set_plain(Role role, const char* at, const char*
     case Role::kAfter:
       return nullptr;
   }
-  return nullptr;
+  if (count != nullptr) return plain_count(at, end, *count);
+  const int exponent = exponent_[static_cast<std::size_t>(role)];
+  return exponent < 0 ? iso_.plain(at, end, *time) : plain_decimal(at, end, exponent, *time);
 }
 
 }  // namespace kvplan::traces

@@ -70,6 +70,18 @@ class Input {
     line = {from, size};
     return true;
   }
+  /// What has been read and not been consumed, from the beginning of a line, for who finds the ends of lines by
+  /// himself: then `consume_line`, or `next_line` where he does not. Empty before the first line.
+  [[nodiscard]] std::string_view held() const {
+    return first_line_ || failed_ ? std::string_view()
+                                  : std::string_view(buffer_.get() + begin_, end_ - begin_);
+  }
+  /// The first `bytes` of `held`, which end with its first line feed, are the latest line. Views stay valid.
+  void consume_line(std::size_t bytes) {
+    line_begin_ = begin_;
+    begin_ += bytes;
+    line_number_ = ++lines_;
+  }
   /// Makes `line`, the latest one, longer by the line after it (a quoted field may hold a line feed). It stays
   /// as it is, and valid, where none follows.
   bool extend_line(std::string_view& line);

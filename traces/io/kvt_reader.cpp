@@ -1,9 +1,8 @@
-#include <google/protobuf/io/coded_stream.h>
-
 #include <algorithm>
 #include <array>
 #include <limits>
 #include <string>
+#include <type_traits>
 
 #include "proto/trace.pb.h"
 #include "simulator/frame/frame.h"
@@ -26,12 +25,24 @@ class Sum {
   std::uint64_t value_{0};
 };
 
-/// Reads a message that stands in two parts, each a row of whole fields.
-bool parse_both(std::string_view before, std::string_view after, v1::TraceChunk& chunk) {
-  google::protobuf::io::CodedInputStream rest(reinterpret_cast<const std::uint8_t*>(after.data()),
-                                              static_cast<int>(after.size()));
-  return chunk.ParseFromArray(before.data(), static_cast<int>(before.size())) &&
-         chunk.MergeFromCodedStream(&rest) && rest.ConsumedEntireMessage();
+/// Calls `take` with each number of a column, which Protobuf has read where it was not taken out; false where it is
+/// broken.
+template <class Field, class Take>
+bool each_number(const kvt::Column& column, const Field& field, Take&& take) {
+  if (!column.taken) {
+    for (const auto number : field) take(number);
+    return true;
+  }
+  if constexpr (std::is_signed_v<typename Field::value_type>) {
+    return kvt::each_sint64(column.varints, take);
+  } else {
+    return kvt::each_varint(
+        column.varints, [&](std::uint64_t number) { take(static_cast<typename Field::value_type>(number)); });
+  }
+}
+template <class Field>
+std::int64_t numbers_in(const kvt::Column& column, const Field& field) {
+  return column.taken ? static_cast<std::int64_t>(kvt::count_varints(column.varints)) : field.size();
 }
 
 class KvtReader final : public TraceStream {
@@ -43,6 +54,7 @@ class KvtReader final : public TraceStream {
   [[nodiscard]] double share_read() const override { return input_->share_consumed(); }
 
  private:
+  enum Taken : std::size_t { kArrivals, kInputs, kOutputs, kCounts, kIds };  ///< in columns_
   /// The next frame's type in `head_` and its message in `message_`.
   Status read_frame();
   Status read_chunk(Trace& piece);
@@ -50,9 +62,15 @@ class KvtReader final : public TraceStream {
   Status read_tail();
   Status take_arrivals(Trace& piece);
   Status take_tokens(Trace& piece);
+  template <class Field>
+  Status take_tokens(Taken which, const Field& field, std::string_view name,
+                     std::vector<std::int32_t>& column);
   Status take_prefix(Trace& piece);
   /// The error of the first id of the chunk that is none. `distinct`: ids before the chunk.
   [[nodiscard]] Error wrong_id(std::uint64_t distinct) const;
+  /// That of the first count of ids that is too great.
+  [[nodiscard]] Error wrong_count(const Trace& piece) const;
+  [[nodiscard]] Error no_chunk() const { return wrong("expected a TraceChunk message"); }
   Status take_names(const google::protobuf::RepeatedField<std::uint32_t>& bytes, const std::string& text,
                     std::string_view field, std::int64_t& known, std::vector<std::string>& names);
   Status take_waits(Trace& piece);
@@ -71,7 +89,9 @@ class KvtReader final : public TraceStream {
   std::int64_t frame_offset_{0};
   frame::Head head_{};
   std::string message_;
-  std::string_view id_steps_;  ///< of the chunk: its greatest column, read from its bytes in `message_`
+  /// Of the chunk: its greatest columns, read from their bytes in `message_`.
+  std::array<kvt::Column, 5> columns_{};
+  std::string rest_;  ///< the chunk without them
   v1::TraceChunk chunk_;
   StreamSummary summary_;
   TraceDigest digest_;
@@ -152,13 +172,15 @@ Result<bool> KvtReader::next(Trace& piece) {
 }
 
 Status KvtReader::read_chunk(Trace& piece) {
-  kvt::CutMessage parts;
-  if (!kvt::cut_at_column(message_, v1::TraceChunk::kHashIdStepFieldNumber, parts) ||
-      !parse_both(parts.before, parts.after, chunk_))
-    return wrong("expected a TraceChunk message");
-  rows_ = chunk_.arrival_step_ns_size();
+  columns_ = {{{v1::TraceChunk::kArrivalStepNsFieldNumber},
+               {v1::TraceChunk::kInputTokensFieldNumber},
+               {v1::TraceChunk::kOutputTokensFieldNumber},
+               {v1::TraceChunk::kHashCountFieldNumber},
+               {v1::TraceChunk::kHashIdStepFieldNumber}}};
+  if (!kvt::take_columns(message_, columns_, rest_) || !chunk_.ParseFromString(rest_)) return no_chunk();
+  if (chunk_.hash_id_step_size() != 0) return no_chunk();  // not in one piece
+  rows_ = numbers_in(columns_[kArrivals], chunk_.arrival_step_ns());
   if (rows_ == 0) return wrong("arrival_step_ns", "a chunk without requests");
-  id_steps_ = parts.column;
   KVPLAN_TRY_DO(take_arrivals(piece));
   KVPLAN_TRY_DO(take_tokens(piece));
   KVPLAN_TRY_DO(take_prefix(piece));
@@ -184,60 +206,77 @@ Status KvtReader::read_chunk(Trace& piece) {
 }
 
 Status KvtReader::take_arrivals(Trace& piece) {
-  piece.arrival_ns.reserve(static_cast<std::size_t>(rows_));
+  piece.arrival_ns.resize(static_cast<std::size_t>(rows_));
+  std::int64_t* out = piece.arrival_ns.data();
   Sum time;
-  for (const std::int64_t step : chunk_.arrival_step_ns()) piece.arrival_ns.push_back(time.add(step));
-  return Done{};
+  const bool whole = each_number(columns_[kArrivals], chunk_.arrival_step_ns(),
+                                 [&](std::int64_t step) { *out++ = time.add(step); });
+  return whole ? Status(Done{}) : no_chunk();
+}
+
+template <class Field>
+Status KvtReader::take_tokens(Taken which, const Field& field, std::string_view name,
+                              std::vector<std::int32_t>& column) {
+  column.resize(static_cast<std::size_t>(rows_));
+  std::int32_t* out = column.data();
+  const std::int32_t* const end = out + rows_;
+  std::int64_t found = 0;
+  std::int32_t all = 0;
+  const bool whole = each_number(columns_[which], field, [&](std::uint32_t tokens) {
+    ++found;
+    if (out == end) return;
+    *out = static_cast<std::int32_t>(tokens);
+    all |= *out++;
+  });
+  if (found != rows_)
+    return wrong(name, "expected " + std::to_string(rows_) + " entries, found " + std::to_string(found));
+  if (!whole) return no_chunk();
+  if (all >= 0) return Done{};
+  const auto wrong_one =
+      std::find_if(column.begin(), column.end(), [](std::int32_t tokens) { return tokens < 0; });
+  return wrong(name, "expected at most 2147483647 tokens, found " +
+                         std::to_string(static_cast<std::uint32_t>(*wrong_one)));
 }
 
 Status KvtReader::take_tokens(Trace& piece) {
-  const auto take = [&](const auto& field, std::string_view name,
-                        std::vector<std::int32_t>& column) -> Status {
-    if (field.size() != rows_)
-      return wrong(name,
-                   "expected " + std::to_string(rows_) + " entries, found " + std::to_string(field.size()));
-    column.reserve(static_cast<std::size_t>(rows_));
-    for (const std::uint32_t tokens : field) {
-      if (tokens > INT32_MAX)
-        return wrong(name, "expected at most 2147483647 tokens, found " + std::to_string(tokens));
-      column.push_back(static_cast<std::int32_t>(tokens));
-    }
-    return Done{};
-  };
-  KVPLAN_TRY_DO(take(chunk_.input_tokens(), "input_tokens", piece.input_tokens));
-  return take(chunk_.output_tokens(), "output_tokens", piece.output_tokens);
+  KVPLAN_TRY_DO(take_tokens(kInputs, chunk_.input_tokens(), "input_tokens", piece.input_tokens));
+  return take_tokens(kOutputs, chunk_.output_tokens(), "output_tokens", piece.output_tokens);
 }
 
 Status KvtReader::take_prefix(Trace& piece) {
   const std::int64_t block = summary_.block_tokens;
+  const std::string_view id_steps = columns_[kIds].varints;
   if (block == 0) {
-    if (chunk_.hash_count_size() != 0 || !id_steps_.empty())
+    if (numbers_in(columns_[kCounts], chunk_.hash_count()) != 0 || !id_steps.empty())
       return wrong("hash_count", "prefix ids in a trace without a block size");
     return Done{};
   }
-  if (chunk_.hash_count_size() != rows_)
-    return wrong("hash_count", "expected " + std::to_string(rows_) + " entries, found " +
-                                   std::to_string(chunk_.hash_count_size()));
+  piece.prefix.offsets.resize(static_cast<std::size_t>(rows_) + 1);
+  std::uint64_t* const offsets = piece.prefix.offsets.data();
+  const std::int32_t* const input = piece.input_tokens.data();
+  std::int64_t found = 0;
   std::uint64_t end = 0;
-  piece.prefix.offsets.reserve(static_cast<std::size_t>(rows_) + 1);
-  piece.prefix.offsets.push_back(0);
-  for (int i = 0; i < chunk_.hash_count_size(); ++i) {
-    const std::int64_t count = chunk_.hash_count(i);
-    const std::int64_t most = ceil_div(piece.input_tokens[static_cast<std::size_t>(i)], block);
-    if (count > most || count > kMaxIdsPerRequest)
-      return wrong("hash_count", "expected at most " + std::to_string(std::min(most, kMaxIdsPerRequest)) +
-                                     " ids for this prompt, found " + std::to_string(count));
-    end += static_cast<std::uint64_t>(count);
-    piece.prefix.offsets.push_back(end);
-  }
+  bool good = true;
+  const bool whole = each_number(columns_[kCounts], chunk_.hash_count(), [&](std::uint32_t count) {
+    if (found++ >= rows_) return;
+    // At most as many ids as blocks are begun: one fewer is less than the prompt.
+    good = good && count <= kMaxIdsPerRequest && (std::int64_t{count} - 1) * block < input[found - 1];
+    end += count;
+    offsets[found] = end;
+  });
+  if (found != rows_)
+    return wrong("hash_count",
+                 "expected " + std::to_string(rows_) + " entries, found " + std::to_string(found));
+  if (!whole) return no_chunk();
+  if (!good) return wrong_count(piece);
   piece.prefix.ids.resize(end);
   const auto before = static_cast<std::uint64_t>(summary_.distinct);
-  const kvt::DecodedIds ids = kvt::decode_ids(id_steps_, before, piece.prefix.ids.data(), end);
+  const kvt::DecodedIds ids = kvt::decode_ids(id_steps, before, piece.prefix.ids.data(), end);
   if (!ids.whole || ids.count != end) {
-    const std::size_t found = kvt::count_varints(id_steps_);
-    if (end == found) return wrong("expected a TraceChunk message");
+    const std::size_t steps = kvt::count_varints(id_steps);
+    if (end == steps) return no_chunk();
     return wrong("hash_id_step", "expected " + std::to_string(end) + " ids as hash_count says, found " +
-                                     std::to_string(found));
+                                     std::to_string(steps));
   }
   // Whether any is wrong first, without a branch for each; which one is a matter of an error line.
   if (!ids.dense || ids.distinct > UINT32_MAX) return wrong_id(before);
@@ -245,11 +284,23 @@ Status KvtReader::take_prefix(Trace& piece) {
   return Done{};
 }
 
+Error KvtReader::wrong_count(const Trace& piece) const {
+  const std::vector<std::uint64_t>& offsets = piece.prefix.offsets;
+  for (std::size_t i = 0;; ++i) {
+    const auto count = static_cast<std::int64_t>(offsets[i + 1] - offsets[i]);
+    const std::int64_t most =
+        std::min(ceil_div(piece.input_tokens[i], summary_.block_tokens), kMaxIdsPerRequest);
+    if (count > most)
+      return wrong("hash_count", "expected at most " + std::to_string(most) + " ids for this prompt, found " +
+                                     std::to_string(count));
+  }
+}
+
 Error KvtReader::wrong_id(std::uint64_t distinct) const {
   std::uint64_t id = 0;
   std::uint64_t first = 0;
   bool known = false;
-  kvt::each_sint64(id_steps_, [&](std::int64_t step) {
+  kvt::each_sint64(columns_[kIds].varints, [&](std::int64_t step) {
     id += static_cast<std::uint64_t>(step);
     if (known) return;
     known = id > distinct || id >= UINT32_MAX;

@@ -1,9 +1,12 @@
-// One packed column of a Protobuf message, taken out of its bytes before Protobuf reads the rest: prefix ids are
-// nine tenths of most traces, and Protobuf would first make a list of 64-bit numbers of them.
+// Packed columns of a Protobuf message, taken out of its bytes before Protobuf reads the rest: they are nearly all of a
+// trace, and Protobuf would first make lists of them, number by number.
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -24,34 +27,71 @@ inline bool take_varint(std::string_view& bytes, std::uint64_t& value) {
   return false;
 }
 
-/// A message cut where one packed column stands in it. Each part is a message by itself, or empty; views.
-struct CutMessage {
-  std::string_view before;
-  std::string_view
-      column;  ///< the column's varints, without its key and size; empty where the message has none
-  std::string_view after;
-};
+/// Eight bytes as a number, the first in its lowest byte.
+inline std::uint64_t eight_bytes(const char* at) {
+  std::uint64_t eight;
+  std::memcpy(&eight, at, sizeof eight);
+  return std::endian::native == std::endian::little ? eight : __builtin_bswap64(eight);
+}
 
-/// Finds field `number` in `message`. False where the bytes are no message, or have the field more than once or in
-/// another form.
-bool cut_at_column(std::string_view message, std::uint32_t number, CutMessage& parts);
+/// A packed column that is wanted by its field number.
+struct Column {
+  std::uint32_t number;
+  std::string_view varints{};  ///< without key and size; a view into the message
+  bool taken{false};
+};
+/// Takes columns out of a message; `rest` becomes the message without them. Not taken is one that is not there, and
+/// one that stands there in several pieces or as single numbers, as Protobuf allows: all of it stays in the rest. False
+/// where the bytes are no message.
+bool take_columns(std::string_view message, std::span<Column> columns, std::string& rest);
 
 /// How many varints these bytes hold.
 std::size_t count_varints(std::string_view column);
 
-/// Calls `take` with each number of a packed sint64 column; false where a varint is too long or cut off.
+/// The seven bits of each of eight bytes, put together.
+constexpr std::uint64_t join_sevens(std::uint64_t bytes) {
+  bytes &= 0x7F7F7F7F7F7F7F7F;
+  bytes = (bytes & 0x007F007F007F007F) | (bytes & 0x7F007F007F007F00) >> 1;
+  bytes = (bytes & 0x00003FFF00003FFF) | (bytes & 0x3FFF00003FFF0000) >> 2;
+  return (bytes & 0x000000000FFFFFFF) | (bytes & 0x0FFFFFFF00000000) >> 4;
+}
+
+/// Calls `take` with each number of a packed column of unsigned numbers; false where a varint is too long or cut off.
 template <class Take>
-bool each_sint64(std::string_view column, Take&& take) {
+bool each_varint(std::string_view column, Take&& take) {
+  constexpr std::uint64_t kTops = 0x8080808080808080;
   while (!column.empty()) {
-    std::uint64_t value = static_cast<unsigned char>(column.front());
-    if (value < 0x80) {
-      column.remove_prefix(1);
-    } else if (!take_varint(column, value)) {
-      return false;
+    // All numbers that end in the next eight bytes: each ends with a byte without the top bit.
+    std::uint64_t ends = 0;
+    if (column.size() >= 8) {
+      const std::uint64_t bytes = eight_bytes(column.data());
+      ends = ~bytes & kTops;
+      if (ends == kTops) {
+        for (int bit = 0; bit < 64; bit += 8) take(bytes >> bit & 0x7F);
+        column.remove_prefix(8);
+        continue;
+      }
+      int begin = 0;  // bit of its first byte
+      for (std::uint64_t left = ends; left != 0; left &= left - 1) {
+        take(join_sevens((bytes & (left ^ (left - 1))) >> begin));
+        begin = std::countr_zero(left) + 1;
+      }
+      column.remove_prefix(static_cast<std::size_t>(begin) / 8);
     }
-    take(static_cast<std::int64_t>((value >> 1) ^ (0 - (value & 1))));
+    if (ends != 0) continue;
+    std::uint64_t value = 0;
+    if (!take_varint(column, value)) return false;
+    take(value);
   }
   return true;
+}
+
+/// The same of signed numbers in zigzag form.
+template <class Take>
+bool each_sint64(std::string_view column, Take&& take) {
+  return each_varint(column, [&](std::uint64_t value) {
+    take(static_cast<std::int64_t>((value >> 1) ^ (0 - (value & 1))));
+  });
 }
 
 /// Ids out of a packed column of steps: the running sum, from 0.

@@ -1,5 +1,7 @@
 #include "traces/record/digest.h"
 
+#include "simulator/base/check.h"
+
 namespace kvplan::traces {
 namespace {
 
@@ -72,23 +74,25 @@ void TraceDigest::ids(const std::vector<std::uint32_t>& column) {
 }
 
 void TraceDigest::add(const Trace& piece) {
-  // Side by side: the three chains of products do not wait for each other.
+  // Side by side and in registers: the chains of products do not wait for each other.
   std::uint64_t arrival = state_[kArrival];
   std::uint64_t input = state_[kInput];
   std::uint64_t output = state_[kOutput];
+  std::uint64_t count = state_[kCount];
+  const std::uint64_t* const offsets = piece.prefix.present() ? piece.prefix.offsets.data() : nullptr;
+  KVPLAN_CHECK(offsets == nullptr || piece.arrival_ns.empty() ||
+               piece.prefix.offsets.size() == piece.arrival_ns.size() + 1);
   for (std::size_t i = 0; i < piece.arrival_ns.size(); ++i) {
     arrival = mix(arrival, static_cast<std::uint64_t>(piece.arrival_ns[i]));
     input = mix(input, static_cast<std::uint64_t>(piece.input_tokens[i]));
     output = mix(output, static_cast<std::uint64_t>(piece.output_tokens[i]));
+    if (offsets != nullptr) count = mix(count, offsets[i + 1] - offsets[i]);
   }
   state_[kArrival] = arrival;
   state_[kInput] = input;
   state_[kOutput] = output;
-  if (piece.prefix.present()) {
-    for (std::size_t i = 1; i < piece.prefix.offsets.size(); ++i)
-      state_[kCount] = mix(state_[kCount], piece.prefix.offsets[i] - piece.prefix.offsets[i - 1]);
-    ids(piece.prefix.ids);
-  }
+  state_[kCount] = count;
+  if (offsets != nullptr) ids(piece.prefix.ids);
   stated(kSession, piece.session);
   stated(kTenant, piece.tenant);
   stated(kMaxTokens, piece.max_tokens);

@@ -40,8 +40,10 @@ void append_piece(Trace& whole, const Trace& piece, double share) {
     append(whole.prefix.ids, piece.prefix.ids, share);
     make_room(whole.prefix.offsets, before + rows + 1, likely_size(before + rows + 1, share));
     if (whole.prefix.offsets.empty()) whole.prefix.offsets.push_back(0);
-    for (std::size_t i = 1; i < piece.prefix.offsets.size(); ++i)
-      whole.prefix.offsets.push_back(base + piece.prefix.offsets[i]);
+    const std::size_t first = whole.prefix.offsets.size();
+    whole.prefix.offsets.insert(whole.prefix.offsets.end(), piece.prefix.offsets.begin() + 1,
+                                piece.prefix.offsets.end());
+    for (std::size_t i = first; i < whole.prefix.offsets.size(); ++i) whole.prefix.offsets[i] += base;
   }
   append_optional(whole.session, piece.session, before, rows);
   append_optional(whole.tenant, piece.tenant, before, rows);

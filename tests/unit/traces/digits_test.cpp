@@ -129,6 +129,52 @@ TEST(Digits, DecimalsThatArePlain) {
   EXPECT_EQ(seconds("5.", 9), -1);
 }
 
+/// What a list of ids is, read digit by digit; nullopt for what is none or is not plain.
+std::optional<std::vector<std::uint64_t>> naive_ids(std::string_view text) {
+  std::vector<std::uint64_t> ids;
+  if (text.empty() || text.front() != '[') return std::nullopt;
+  if (text.substr(1, 1) == "]") return ids;
+  for (std::size_t at = 1;;) {
+    const std::size_t start = at;
+    std::uint64_t id = 0;
+    for (; at < text.size() && text[at] >= '0' && text[at] <= '9'; ++at)
+      id = id * 10 + static_cast<std::uint64_t>(text[at] - '0');
+    if (at == start || at - start > 19 || at == text.size()) return std::nullopt;
+    ids.push_back(id);
+    if (text[at] == ']') return ids;
+    if (text[at++] != ',') return std::nullopt;
+    if (at < text.size() && text[at] == ' ') ++at;
+  }
+}
+
+TEST(Digits, ListsOfIdsAsReadDigitByDigit) {
+  Random random(4, "ids");
+  int taken = 0;
+  for (int i = 0; i < 200'000; ++i) {
+    std::string list = "[";
+    for (std::uint64_t left = random.below(6); left > 0; --left) {
+      for (std::uint64_t digits = 1 + random.below(random.chance(1, 9) ? 26 : 18); digits > 0; --digits)
+        list += static_cast<char>('0' + random.below(10));
+      list += left == 1 ? "" : random.chance(1, 2) ? ", " : ",";
+    }
+    list += ']';
+    if (random.chance(1, 3)) list[random.below(list.size())] = " ,[]-.x\n"[random.below(8)];
+    if (random.chance(1, 4)) list.resize(random.below(list.size()));
+    const Padded text(list, random.chance(1, 2));
+    std::vector<std::uint64_t> ids;
+    const char* const stop =
+        plain_ids(text.begin(), text.end(), [&](std::uint64_t id) { ids.push_back(id); });
+    const std::optional<std::vector<std::uint64_t>> expected = naive_ids(list);
+    ASSERT_EQ(stop != nullptr, expected.has_value()) << list;
+    if (stop == nullptr) continue;
+    ASSERT_EQ(ids, *expected) << list;
+    ASSERT_EQ(stop[-1], ']');
+    ASSERT_LE(stop, text.end());
+    ++taken;
+  }
+  EXPECT_GT(taken, 50'000);
+}
+
 TEST(Digits, TimesAreTakenAsTheLongWayTakesThem) {
   Random random(3, "iso");
   IsoTimeParser kept;

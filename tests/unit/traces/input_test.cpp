@@ -160,6 +160,37 @@ TEST(Lines, AnExtendedLineHoldsItsLineFeeds) {
   EXPECT_FALSE(input.extend_line(line));
 }
 
+/// Lines found in what is held, as long as they end there, are those that `next_line` gives, by the same numbers.
+TEST(Lines, TakenFromWhatIsHeld) {
+  Random random(4, "held lines");
+  Lines lines;
+  std::string text;
+  for (int i = 0; i < 20'000; ++i) {
+    lines.push_back(std::string(random.below(random.chance(1, 1000) ? 700'000 : 60), 'x'));
+    text += lines.back() + "\n";
+  }
+  Input input = input_of(text);
+  EXPECT_EQ(input.held(), "");
+  int from_held = 0;
+  std::string_view line;
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    const std::string_view held = input.held();
+    const std::size_t end = random.chance(1, 9) ? held.npos : held.find('\n');
+    if (end == held.npos) {
+      ASSERT_TRUE(input.next_line(line));
+    } else {
+      line = held.substr(0, end);
+      input.consume_line(end + 1);
+      ++from_held;
+    }
+    ASSERT_TRUE(line == lines[i]);
+    ASSERT_EQ(input.line_number(), static_cast<std::int64_t>(i) + 1);
+  }
+  EXPECT_EQ(input.position(), static_cast<std::int64_t>(text.size()));
+  EXPECT_FALSE(input.next_line(line));
+  EXPECT_GT(from_held, 15'000);
+}
+
 TEST(Open, WhatCannotBeOpened) {
   const testing::TemporaryFolder folder;
   EXPECT_EQ(Input::open(folder.file("none")).error().to_string(),

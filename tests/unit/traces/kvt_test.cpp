@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <set>
 
 #include "proto/trace.pb.h"
@@ -261,12 +262,14 @@ Parts small_parts() {
   return parts;
 }
 
-std::string assembled(Parts parts, const std::string& between = "") {
+/// `chunk`: bytes in its place.
+std::string assembled(Parts parts, const std::string& between = "",
+                      const std::optional<std::string>& chunk = std::nullopt) {
   std::string out(kvt::kMagic);
   out += frame::make(kvt::kHead, parts.header.SerializeAsString());
   out += between;
   if (parts.index.chunk_offset_size() == 0) parts.index.add_chunk_offset(out.size());
-  out += frame::make(kvt::kChunk, parts.chunk.SerializeAsString());
+  out += frame::make(kvt::kChunk, chunk.value_or(parts.chunk.SerializeAsString()));
   const std::uint64_t index_offset = out.size();
   out += frame::make(kvt::kIndex, parts.index.SerializeAsString());
   frame::put_u64(out, index_offset);
@@ -274,8 +277,8 @@ std::string assembled(Parts parts, const std::string& between = "") {
 }
 
 /// What the reader says after the place, which is a byte offset.
-std::string complaint(const Parts& parts) {
-  const std::string error = error_of(assembled(parts));
+std::string complaint(const Parts& parts, const std::optional<std::string>& chunk = std::nullopt) {
+  const std::string error = error_of(assembled(parts, "", chunk));
   const std::size_t place = error.find(": ", 3);
   return place == error.npos ? error : error.substr(place + 2);
 }
@@ -285,6 +288,45 @@ std::string complaint_after(Change change) {
   Parts parts = small_parts();
   change(parts);
   return complaint(parts);
+}
+
+/// The forms of a column that Protobuf allows: what is read is told by the digest, about which alone is complained.
+TEST(KvtContent, ColumnsInPiecesAndAsSingleNumbers) {
+  Parts parts = small_parts();
+  v1::TraceChunk second;
+  second.add_arrival_step_ns(-3);
+  second.add_input_tokens(300'000);
+  second.add_output_tokens(70);
+  second.add_hash_count(1);
+  v1::TraceChunk ids;
+  for (const int step : {0, 1, 1}) ids.add_hash_id_step(step);
+  v1::TraceChunk first = parts.chunk;
+  first.clear_hash_id_step();
+  parts.chunk.MergeFrom(second);
+  parts.chunk.add_hash_id_step(1);
+  parts.index.set_requests(2);
+  parts.index.set_references(3);
+  parts.index.set_distinct(3);
+  parts.index.set_chunk_requests(0, 2);
+  const std::string expected = complaint(parts);
+  EXPECT_EQ(expected.substr(0, 6), "digest");
+
+  const std::string pieces = first.SerializeAsString() + second.SerializeAsString();
+  EXPECT_EQ(complaint(parts, pieces + ids.SerializeAsString()), expected);
+  // 5 and -3; 32 and 300,000; 1 and 70; 2 and 1
+  const std::string single = "\x08\x0A\x08\x05\x10\x20\x10\xE0\xA7\x12\x18\x01\x18\x46\x20\x02\x20\x01";
+  EXPECT_EQ(complaint(parts, single + ids.SerializeAsString()), expected);
+  EXPECT_EQ(complaint(parts, ids.SerializeAsString() + single), expected);
+  const std::string no_chunk = "expected a TraceChunk message";
+  EXPECT_EQ(complaint(parts, pieces + ids.SerializeAsString() + ids.SerializeAsString()), no_chunk);
+  // Each column cut off inside of its last number, which the size beside it hides.
+  for (const char key : {'\x0A', '\x12', '\x1A', '\x22', '\x2A'}) {
+    std::string chunk = parts.chunk.SerializeAsString();
+    const std::size_t at = chunk.find(key);
+    const auto size = static_cast<std::size_t>(chunk[at + 1]);
+    chunk[at + 1 + size] = '\x80';
+    EXPECT_NE(complaint(parts, chunk).substr(0, 6), "digest") << static_cast<int>(key);
+  }
 }
 
 TEST(KvtContent, WrongCountsAndRangesAreNamed) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "proto/trace.pb.h"
 #include "simulator/base/random.h"
@@ -30,9 +31,10 @@ v1::TraceChunk random_chunk(Random& random, std::uint64_t most_ids) {
   return chunk;
 }
 
-std::vector<std::int64_t> steps_of(std::string_view column, bool& whole) {
+/// nullopt where the column is broken.
+std::optional<std::vector<std::int64_t>> steps_of(std::string_view column) {
   std::vector<std::int64_t> steps;
-  whole = kvt::each_sint64(column, [&](std::int64_t step) { steps.push_back(step); });
+  if (!kvt::each_sint64(column, [&](std::int64_t step) { steps.push_back(step); })) return std::nullopt;
   return steps;
 }
 
@@ -41,15 +43,47 @@ TEST(PackedColumn, IsWhatProtobufReads) {
   for (int i = 0; i < 2000; ++i) {
     v1::TraceChunk chunk = random_chunk(random, 300);
     const std::string message = chunk.SerializeAsString();
-    kvt::CutMessage parts;
-    ASSERT_TRUE(kvt::cut_at_column(message, kIds, parts));
-    EXPECT_EQ(kvt::count_varints(parts.column), static_cast<std::size_t>(chunk.hash_id_step_size()));
-    bool whole = false;
-    EXPECT_EQ(steps_of(parts.column, whole),
+    kvt::Column columns[]{{kIds}, {v1::TraceChunk::kTtftNsFieldNumber}};
+    std::string rest;
+    ASSERT_TRUE(kvt::take_columns(message, columns, rest));
+    EXPECT_EQ(columns[0].taken, chunk.hash_id_step_size() > 0);
+    EXPECT_EQ(kvt::count_varints(columns[0].varints), static_cast<std::size_t>(chunk.hash_id_step_size()));
+    EXPECT_EQ(steps_of(columns[0].varints),
               std::vector<std::int64_t>(chunk.hash_id_step().begin(), chunk.hash_id_step().end()));
-    EXPECT_TRUE(whole);
+    EXPECT_EQ(steps_of(columns[1].varints),
+              std::vector<std::int64_t>(chunk.ttft_ns().begin(), chunk.ttft_ns().end()));
     chunk.clear_hash_id_step();
-    EXPECT_EQ(std::string(parts.before) + std::string(parts.after), chunk.SerializeAsString());
+    chunk.clear_ttft_ns();
+    EXPECT_EQ(rest, chunk.SerializeAsString());
+  }
+}
+
+/// Numbers of all sizes beside each other, at every place of the eight bytes that are looked at together; cut anywhere.
+TEST(PackedColumn, NumbersOfAllSizesAsReadOneByOne) {
+  Random random(5, "packed");
+  for (int i = 0; i < 20'000; ++i) {
+    std::vector<std::uint64_t> numbers(random.below(30));
+    std::string column;
+    const int least = static_cast<int>(random.below(64));
+    for (std::uint64_t& number : numbers) {
+      number = random.below(UINT64_MAX) >> random.between(least, 63);
+      for (std::uint64_t left = number;; left >>= 7) {
+        column += static_cast<char>(left < 0x80 ? left : left | 0x80);
+        if (left < 0x80) break;
+      }
+    }
+    std::vector<std::uint64_t> found;
+    const auto take = [&](std::uint64_t number) { found.push_back(number); };
+    ASSERT_TRUE(kvt::each_varint(column, take));
+    ASSERT_EQ(found, numbers);
+    if (column.empty()) continue;
+    const std::string_view cut = std::string_view(column).substr(0, random.below(column.size()));
+    found.clear();
+    const bool between = cut.empty() || static_cast<unsigned char>(cut.back()) < 0x80;
+    ASSERT_EQ(kvt::each_varint(cut, take), between);
+    ASSERT_EQ(found.size(), kvt::count_varints(cut));
+    numbers.resize(found.size());
+    ASSERT_EQ(found, numbers);
   }
 }
 
@@ -76,10 +110,11 @@ TEST(PackedColumn, IdsAreTheRunningSumOfTheirSteps) {
       }
     }
     const std::string message = chunk.SerializeAsString();
-    kvt::CutMessage parts;
-    ASSERT_TRUE(kvt::cut_at_column(message, kIds, parts));
+    kvt::Column column{kIds};
+    std::string rest;
+    ASSERT_TRUE(kvt::take_columns(message, {&column, 1}, rest));
     std::vector<std::uint32_t> ids(expected.size());
-    const kvt::DecodedIds found = kvt::decode_ids(parts.column, known, ids.data(), ids.size());
+    const kvt::DecodedIds found = kvt::decode_ids(column.varints, known, ids.data(), ids.size());
     ASSERT_TRUE(found.whole);
     ASSERT_EQ(found.count, expected.size());
     ASSERT_EQ(ids, expected);
@@ -90,9 +125,9 @@ TEST(PackedColumn, IdsAreTheRunningSumOfTheirSteps) {
     if (expected.empty()) continue;
     // Room for one fewer, and a last byte that is missing.
     std::vector<std::uint32_t> fewer(ids.size() - 1);
-    EXPECT_FALSE(kvt::decode_ids(parts.column, known, fewer.data(), fewer.size()).whole);
+    EXPECT_FALSE(kvt::decode_ids(column.varints, known, fewer.data(), fewer.size()).whole);
     const kvt::DecodedIds cut =
-        kvt::decode_ids(parts.column.substr(0, parts.column.size() - 1), known, ids.data(), ids.size());
+        kvt::decode_ids(column.varints.substr(0, column.varints.size() - 1), known, ids.data(), ids.size());
     EXPECT_LT(cut.count, expected.size());
   }
   EXPECT_GT(dense, 10'000);
@@ -103,18 +138,30 @@ TEST(PackedColumn, WhatIsNoMessageIsRefused) {
   chunk.add_arrival_step_ns(5);
   for (const int step : {0, 1, 300}) chunk.add_hash_id_step(step);
   const std::string good = chunk.SerializeAsString();
-  kvt::CutMessage parts;
-  const auto refused = [&](const std::string& message) { return !kvt::cut_at_column(message, kIds, parts); };
+  kvt::Column column{kIds};
+  std::string rest;
+  const auto refused = [&](const std::string& message) {
+    column = {kIds};
+    return !kvt::take_columns(message, {&column, 1}, rest);
+  };
   EXPECT_FALSE(refused(good));
+  EXPECT_TRUE(column.taken);
   // Cut anywhere but between two fields.
   int fields = 0;
   for (std::size_t size = 0; size < good.size(); ++size) fields += refused(good.substr(0, size)) ? 0 : 1;
   EXPECT_EQ(fields, 2);                                    // nothing, and the first field
-  EXPECT_TRUE(refused(good + good));                       // twice
-  EXPECT_TRUE(refused(std::string("\x28\x02")));           // not packed
   EXPECT_TRUE(refused(std::string("\x0B")));               // a group
   EXPECT_TRUE(refused("\x2A" + std::string(12, '\xFF')));  // a size without an end
   EXPECT_FALSE(refused(std::string("\x2A\x00\x80\x01\x05", 5)));
+  EXPECT_TRUE(column.taken);
+  // In pieces, or as single numbers: left to Protobuf, all of it.
+  for (const std::string& message :
+       {good + good, std::string("\x28\x02"), good + "\x28\x02", "\x28\x02" + good, good + good + good}) {
+    EXPECT_FALSE(refused(message));
+    EXPECT_FALSE(column.taken);
+    EXPECT_EQ(column.varints, "");
+    EXPECT_EQ(rest, message);
+  }
 
   const auto whole = [](std::string_view bytes) { return kvt::each_sint64(bytes, [](std::int64_t) {}); };
   EXPECT_TRUE(whole(std::string(9, '\xFF') + "\x01"));
@@ -130,17 +177,15 @@ TEST(PackedColumn, TakesNothingThatProtobufRefuses) {
     std::string bytes = random_chunk(random, 20).SerializeAsString();
     for (std::uint64_t n = random.below(3); n > 0 && !bytes.empty(); --n)
       bytes[random.below(bytes.size())] = static_cast<char>(random.below(256));
-    kvt::CutMessage parts;
-    if (!kvt::cut_at_column(bytes, kIds, parts)) continue;
+    kvt::Column column{kIds};
+    std::string rest;
+    if (!kvt::take_columns(bytes, {&column, 1}, rest)) continue;
     v1::TraceChunk whole, without;
-    bool packed = false;
-    const std::vector<std::int64_t> found = steps_of(parts.column, packed);
-    const bool good = packed && without.ParseFromString(std::string(parts.before)) &&
-                      v1::TraceChunk().ParseFromString(std::string(parts.after)) &&
-                      without.ParseFromString(std::string(parts.before) + std::string(parts.after));
+    const std::optional<std::vector<std::int64_t>> found = steps_of(column.varints);
+    const bool good = found && without.ParseFromString(rest);
     ASSERT_EQ(whole.ParseFromString(bytes), good);
-    if (!good) continue;
-    EXPECT_EQ(found, std::vector<std::int64_t>(whole.hash_id_step().begin(), whole.hash_id_step().end()));
+    if (!good || !column.taken) continue;
+    EXPECT_EQ(*found, std::vector<std::int64_t>(whole.hash_id_step().begin(), whole.hash_id_step().end()));
     whole.clear_hash_id_step();
     EXPECT_EQ(whole.SerializeAsString(), without.SerializeAsString());
     ++taken;

@@ -129,6 +129,8 @@ ColumnMap json_columns(bool with_ids) {
   map.at(Role::kInput) = {{"i"}, {}, true};
   map.at(Role::kOutput) = {{"o"}, {}, true};
   map.at(Role::kMaxTokens) = {{"m"}, {}, false};
+  map.at(Role::kSession) = {{"s"}, {}, false};
+  map.at(Role::kE2e) = {{"e"}, TimeUnit::kSeconds, false};
   if (with_ids) {
     map.at(Role::kHashes) = {{"h"}, {}, false};
     map.block_tokens = 4;
@@ -144,16 +146,35 @@ Result<Trace> read_json(const std::string& text, bool with_ids, JsonTable::Other
   return collect(table);
 }
 
+/// A value that nothing reads.
+std::string other_text(Random& random, std::uint64_t hostile) {
+  if (random.chance(1, 4 * hostile))
+    return pick(random,
+                {"tru", "\"a\tb\"", "[1,", "[1}", "", "\"", R"("\")", "5 6", "[1\n]", "+", "{,}", "nul l"});
+  if (!random.chance(1, 3)) return pick(random, {"5", "7.25", "-1e5", "true", "null"});
+  return pick(random, {R"("y")", R"("a\"b")", R"("\u00e9\\")", R"([1, {"t": "]"}])", "{ }", "[[], [\t]]",
+                       R"("a text that is longer than eight bytes \" and than sixteen")", R"({"i":"5}"})"});
+}
+
 std::string random_json(std::uint64_t seed) {
   Random random(seed, "quick json");
   const std::uint64_t hostile = std::uint64_t{1} << (3 + 3 * random.below(4));
   const bool ids = random.chance(1, 2);
   const bool most = random.chance(1, 2);
+  const bool quotes = random.chance(1, 3);
+  const bool sessions = random.chance(1, 3);
+  const auto value = [&](const std::string& text) { return quotes ? '"' + text + '"' : text; };
   std::string out;
   for (std::uint64_t rows = 1 + random.below(200); rows > 0; --rows) {
-    std::string row = "{\"t\": " + time_text(random, hostile) + ", \"i\": " + count_text(random, hostile);
+    std::string row =
+        "{\"t\": " + value(time_text(random, hostile)) + ", \"i\": " + value(count_text(random, hostile));
     if (most) row += ", \"m\":" + count_text(random, hostile);
-    row += random.chance(1, hostile) ? ", \"x\": 5" : ", \"x\": \"y\"";
+    if (sessions)
+      row += R"(, "s": )" + pick(random, {R"("s1")", R"("a name of a session")", "7", R"("é")"}) +
+             R"(, "e":1.)" + std::to_string(random.below(99));
+    if (sessions && random.chance(1, 2 * hostile))
+      row += R"(, "e": )" + pick(random, {R"("s\n")", "null", R"("\ud800")", "[]", R"("")", "1", "1e-1"});
+    row += ", \"x\": " + other_text(random, hostile);
     if (ids) {
       row += ", \"h\": [";
       for (std::uint64_t k = random.below(4); k > 0; --k) {
@@ -188,6 +209,82 @@ TEST(QuickRows, JsonLinesAsReadKeyByKey) {
   }
   EXPECT_GT(good, 300);
   EXPECT_LT(good, 2700);
+}
+
+/// A whole number in one of its forms.
+std::string written(Random& random, std::int64_t value) {
+  const std::string text = std::to_string(value);
+  return random.chance(1, 20) ? text + ".0" : random.chance(1, 20) ? '"' + text + '"' : text;
+}
+
+/// Rows of known values, written in every way that JSON allows on one line: read back as what they are. Long enough for
+/// the buffer to be filled many times.
+TEST(QuickRows, JsonLinesAreReadBackAsWhatWasWritten) {
+  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+    Random random(seed, "written json");
+    const std::vector<std::string> names{"s1", "a longer name of a session", "\u00e9\"", "tab\tand \\ back"};
+    const std::vector<std::string> as_json{"s1", "a longer name of a session", R"(\u00e9\")",
+                                           R"(tab\tand \\ back)"};
+    const auto maybe = [&](const char* one, const char* other) { return random.chance(1, 2) ? one : other; };
+    const std::string colon = maybe(": ", ":");
+    const std::string comma = maybe(", ", ",");
+    const std::string end = maybe("\n", "\r\n");
+    std::vector<std::size_t> order{0, 1, 2, 3, 4, 5};
+    for (std::size_t k = order.size(); k > 1; --k) std::swap(order[k - 1], order[random.below(k)]);
+    std::vector<std::int64_t> arrival_ns, input, output;
+    std::vector<std::string> session;
+    std::vector<std::vector<std::uint64_t>> ids;
+    std::string text;
+    for (std::uint64_t rows = 20'000; rows > 0; --rows) {
+      const std::int64_t us = static_cast<std::int64_t>(random.below(10'000'000'000));
+      char ms[32];
+      std::snprintf(ms, sizeof ms, "%lld.%03d", static_cast<long long>(us / 1000),
+                    static_cast<int>(us % 1000));
+      arrival_ns.push_back(us * 1000);
+      ids.emplace_back(random.below(random.chance(1, 50) ? 300 : 5));
+      input.push_back(static_cast<std::int64_t>(4 * ids.back().size() + random.below(2'000'000'000)));
+      output.push_back(static_cast<std::int64_t>(random.below(1'000)));
+      const std::size_t name = random.below(names.size());
+      session.push_back(names[name]);
+      std::string list;
+      for (std::uint64_t& id : ids.back()) {
+        id = random.chance(1, 9) ? random.below(UINT64_MAX) : random.below(5000);
+        list += (list.empty() ? "" : comma) + std::to_string(id);
+      }
+      const std::string values[]{
+          ms,
+          written(random, input.back()),
+          written(random, output.back()),
+          '"' + as_json[name] + '"',
+          '[' + list + ']',
+          random.chance(1, 9) ? R"({"t": [1, "\"}"]})" : R"("r)" + std::to_string(rows) + '"'};
+      constexpr const char* kKeys[]{"t", "i", "o", "s", "h", "request"};
+      std::string row;
+      for (const std::size_t k : order)
+        row += (row.empty() ? "{\"" : comma + '"') + kKeys[k] + '"' + colon + values[k];
+      text += row + "}" + end;
+    }
+    if (seed % 2 == 0) text.resize(text.size() - end.size());
+    const Result<Trace> result = read_json(text, true, JsonTable::OtherKeys::kSkipped);
+    ASSERT_TRUE(result.ok()) << result.error().to_string();
+    const Trace& trace = result.value();
+    ASSERT_EQ(trace.arrival_ns, arrival_ns);
+    std::vector<std::uint64_t> dense_to_id(static_cast<std::size_t>(trace.prefix.distinct), 0);
+    std::size_t reference = 0;
+    std::uint32_t next = 0;
+    for (std::size_t i = 0; i < input.size(); ++i) {
+      ASSERT_EQ(trace.input_tokens[i], input[i]);
+      ASSERT_EQ(trace.output_tokens[i], output[i]);
+      ASSERT_EQ(trace.session_names[static_cast<std::size_t>(trace.session[i])], session[i]);
+      for (const std::uint64_t id : ids[i]) {
+        const std::uint32_t dense = trace.prefix.ids[reference++];
+        if (dense == next) dense_to_id[next++] = id;
+        ASSERT_LT(dense, next);
+        ASSERT_EQ(dense_to_id[dense], id);
+      }
+      ASSERT_EQ(trace.prefix.offsets[i + 1], reference);
+    }
+  }
 }
 
 /// Values that end with the file, at the end of the buffer, or where the buffer was filled again.
