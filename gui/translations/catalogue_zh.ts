@@ -132,8 +132,8 @@
         <translation>字节/秒</translation>
     </message>
     <message>
-        <source>Columns of the trace&apos;s file if it is another table: arrival=COLUMN[:s|ms|us|ns|iso],input=COLUMN,output=COLUMN[,...]</source>
-        <translation>轨迹文件是其他表格时各列的含义，写法与 kvplan 的导入命令相同</translation>
+        <source>Columns of the trace&apos;s file if it is another table: arrival=COLUMN[:s|ms|us|ns|iso],input=COLUMN,output=COLUMN[,...]; times are seconds unless a unit is given</source>
+        <translation>轨迹文件是其他表格时各列的含义，写法与 kvplan 的导入命令相同；未写单位的时间按秒计</translation>
     </message>
     <message>
         <source>compact</source>

@@ -1,24 +1,9 @@
 #include "simulator/base/result.h"
 
+#include "simulator/base/utf8.h"
+
 namespace kvplan {
 namespace {
-
-/// Text of files stands in messages: control characters are shown, not sent to the terminal.
-std::string one_line(const std::string& text) {
-  std::string out;
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte >= 0x20 && byte != 0x7F) {
-      out += c;
-      continue;
-    }
-    constexpr const char* kHex = "0123456789ABCDEF";
-    out += "\\x";
-    out += kHex[byte >> 4];
-    out += kHex[byte & 15];
-  }
-  return out;
-}
 
 /// A key of a hostile file, or a path in it, may be as long as the file.
 std::string shortened(const std::string& text, std::size_t most) {
@@ -44,7 +29,7 @@ std::string Error::to_string() const {
     out += ": ";
   }
   out += message;
-  return one_line(out);
+  return printable(out);  // text of files stands in it
 }
 
 Error&& Error::at_file(std::string_view path) && {

@@ -76,7 +76,10 @@ Status run(const CompareFlags& flags) {
   options.check = [&](const plan::Scenario& scenario) {
     return check_apart(files_of(scenario), output_paths);
   };
-  const auto done = plan::compare(settings, varies, read_trace_of, options);
+  const auto read = [&](const plan::Scenario& scenario) {
+    return read_trace_of(scenario, flags.input.import);
+  };
+  const auto done = plan::compare(settings, varies, read, options);
   progress.reset();
   KVPLAN_TRY(const plan::Comparison comparison, done);
 

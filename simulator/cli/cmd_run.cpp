@@ -63,7 +63,7 @@ Status run(const RunFlags& flags) {
   inputs.push_back(flags.input.path);
   KVPLAN_TRY_DO(check_apart(inputs, {flags.json, flags.requests, flags.timeline, flags.html, flags.events,
                                      flags.report, flags.holders}));
-  KVPLAN_TRY(const traces::Trace trace, read_trace_of(scenario));
+  KVPLAN_TRY(const traces::Trace trace, read_trace_of(scenario, flags.input.import));
 
   core::RunControl control;
   control.stop_asked = interrupted;

@@ -26,8 +26,9 @@ struct TraceOptions {
 
 Status run_import(const TraceOptions& options) {
   KVPLAN_TRY_DO(check_apart(options.inputs, {options.output}));
+  KVPLAN_TRY_DO(check_import_output(options.output));
   KVPLAN_TRY(const std::unique_ptr<traces::TraceStream> stream, open_input(options.inputs, options.import));
-  return write_kvt_trace(*stream, options.output);
+  return write_trace(*stream, options.output);
 }
 
 Status run_convert(const TraceOptions& options) {
@@ -68,7 +69,8 @@ CLI::App* add_action(CLI::App& trace, Outcome& outcome, const char* name, const 
 }  // namespace
 
 void add_trace(CLI::App& app, Outcome& outcome) {
-  CLI::App* const trace = app.add_subcommand("trace", "Import, inspect and convert request traces");
+  CLI::App* const trace =
+      app.add_subcommand("trace", "Import, inspect, convert, edit and make up request traces");
   trace->require_subcommand(1);
   const auto make = [&](const char* name, const char* help, Status (*action)(const TraceOptions&)) {
     auto options = std::make_shared<TraceOptions>();
@@ -78,7 +80,10 @@ void add_trace(CLI::App& app, Outcome& outcome) {
 
   auto [import, import_options] = make("import", "Write a .kvt from a trace in any known format", run_import);
   import->add_option("INPUT", import_options->inputs, "Files of one format, in order")->required();
-  import->add_option("-o,--output", import_options->output, "The .kvt to write")->required();
+  import
+      ->add_option("-o,--output", import_options->output,
+                   "The .kvt to write; with the ending .csv or .jsonl such a file")
+      ->required();
 
   auto [info, info_options] = make("info", "Size, rate, lengths and prefix sharing of a trace", run_info);
   info->add_option("TRACE", info_options->inputs, kAny)->required()->expected(1);

@@ -18,7 +18,9 @@ void add_import_options(CLI::App& command, traces::ImportOptions& options) {
       "--map", options.map,
       "Columns of the trace if it is another table: arrival=COLUMN[:s|ms|us|ns|iso],input=COLUMN,"
       "output=COLUMN[,session=,tenant=,max_tokens=,hashes=COLUMN,block=N,ids=content|chained,ttft=,e2e=,"
-      "think=,tool_wait=,id=,after=COLUMN of the ids that a row waits for]");
+      "think=,tool_wait=,id=,after=COLUMN of the ids that a row waits for]; times are seconds unless a unit "
+      "is "
+      "given; a name with commas stands in double quotes");
   add_whole_number(command, "--block", {1, std::int64_t{1} << 20},
                    "Tokens of one prefix id in the trace, where its format leaves that open", "",
                    [&options](std::int64_t tokens) { options.block_tokens = tokens; });

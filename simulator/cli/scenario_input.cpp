@@ -70,10 +70,16 @@ std::vector<std::string> files_of(const plan::Scenario& scenario) {
   return files;
 }
 
-Result<traces::Trace> read_trace_of(const plan::Scenario& scenario) {
+Result<traces::Trace> read_trace_of(const plan::Scenario& scenario, const traces::ImportOptions& flags) {
   if (scenario.trace.empty())
     return bad_input("names no trace; give --set workload.trace=FILE").at_field("workload.trace");
-  return read_trace(scenario.trace, scenario.import);
+  Result<traces::Trace> trace = read_trace(scenario.trace, scenario.import);
+  if (trace.ok()) return trace;
+  Error error = std::move(trace).error();
+  if (error.field == "--format" && flags.format.empty()) error.field = "workload.format";
+  if (error.field == "--map" && flags.map.empty()) error.field = "workload.map";
+  if (error.field == "--block" && flags.block_tokens == 0) error.field = "workload.block_tokens";
+  return error;
 }
 
 }  // namespace kvplan::cli

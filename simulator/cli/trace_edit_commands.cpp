@@ -108,7 +108,7 @@ Status run_merge(const EditOptions& options) {
   std::vector<const traces::Trace*> all;
   all.reserve(traces.size());
   for (const traces::Trace& trace : traces) all.push_back(&trace);
-  KVPLAN_TRY(const traces::Trace merged, traces::merged(all));
+  KVPLAN_TRY(const traces::Trace merged, traces::merged(all, options.inputs));
   traces::MemoryStream stream(merged);
   return write_trace(stream, options.output);
 }

@@ -11,10 +11,11 @@ namespace kvplan::cli {
 /// The ending is one that can be written: .kvt, .csv, .jsonl, before .gz or .zst if any.
 Status check_trace_output(const std::string& path);
 
+/// The same for `import`, whose name may also have no ending: then it is a .kvt.
+Status check_import_output(const std::string& path);
+
 /// Writes the stream and says on standard error what was written and what was noticed. REQUIRES: the path was
 /// checked.
 Status write_trace(traces::TraceStream& stream, const std::string& path);
-/// The same as .kvt, whatever the name.
-Status write_kvt_trace(traces::TraceStream& stream, const std::string& path);
 
 }  // namespace kvplan::cli

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "simulator/base/json_writer.h"
+#include "simulator/base/utf8.h"
 #include "simulator/report/number_text.h"
 
 namespace kvplan::cli {
@@ -110,7 +111,8 @@ std::string info_json(const traces::Trace& trace, const traces::Statistics& stat
 
 std::string info_text(const std::string& path, const traces::Trace& trace,
                       const traces::Statistics& statistics) {
-  std::string out = path + " (" + trace.provenance.format + ", digest " + trace.digest + ")\n";
+  std::string out =
+      printable(path + " (" + trace.provenance.format + ", digest " + trace.digest + ")") + "\n";
   out += "  requests       " + grouped(statistics.requests);
   if (statistics.sessions > 0) out += " in " + grouped(statistics.sessions) + " sessions";
   out += "\n  arrivals       " + arrivals_text(trace, statistics) + "\n";
@@ -124,7 +126,8 @@ std::string info_text(const std::string& path, const traces::Trace& trace,
                ? ", " + grouped(*statistics.turns->longest_chain) + " one behind the other at most\n"
                : "; some wait for each other in a circle, which no run can serve\n";
   }
-  for (const std::string& warning : trace.provenance.warnings) out += "  warning: " + warning + "\n";
+  for (const std::string& warning : trace.provenance.warnings)
+    out += "  warning: " + printable(warning) + "\n";
   return out;
 }
 
@@ -182,7 +185,7 @@ std::string head_text(const traces::Trace& piece, std::int64_t rows) {
              (count > kIdsShown ? " ..." : "");
     }
     if (sessions && piece.session[i] >= 0)
-      out += "  " + piece.session_names[static_cast<std::size_t>(piece.session[i])];
+      out += "  " + printable(piece.session_names[static_cast<std::size_t>(piece.session[i])]);
     out += "\n";
   }
   return out;

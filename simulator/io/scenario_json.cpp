@@ -40,6 +40,26 @@ std::string problem(simdjson::error_code error) {
   }
 }
 
+/// One past the bracket that closes the one that `text` begins with; the end where none does.
+std::size_t object_end(std::string_view text) {
+  std::int64_t depth = 0;
+  bool quoted = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (quoted) {
+      if (c == '\\') ++i;
+      quoted = c != '"';
+    } else if (c == '"') {
+      quoted = true;
+    } else if (c == '{' || c == '[') {
+      ++depth;
+    } else if ((c == '}' || c == ']') && --depth == 0) {
+      return i + 1;
+    }
+  }
+  return text.size();
+}
+
 /// Where the first line begins that is not UTF-8.
 std::size_t first_bad_line(std::string_view text) {
   std::size_t begin = 0;
@@ -101,6 +121,12 @@ class Reader {
     const std::size_t first = text.find_first_not_of(" \t\r\n");
     if (first == std::string_view::npos || text[first] != '{')
       return wrong("expected a scenario: a JSON object, which begins with {", 1);
+    if (error == simdjson::INCOMPLETE_ARRAY_OR_OBJECT) {
+      const std::size_t end = object_end(text.substr(first)) + first;
+      const std::size_t next = text.find_first_not_of(" \t\r\n", end);
+      if (next != std::string_view::npos)
+        return wrong("expected nothing after the object", line_of(text.data() + next));
+    }
     // The library finds such mistakes at the end, except bytes that are no text.
     const std::size_t place = error == simdjson::UTF8_ERROR ? first_bad_line(text) : text.size();
     return wrong("as a scenario: " + problem(error), line_of(text.data() + place));
@@ -118,10 +144,16 @@ class Reader {
                : line_of(padded_.data() + padded_.size());
   }
 
-  static bool is_component(std::string_view path) {
+  enum class Meaning : std::uint8_t { kUnknown, kGroup, kLeaf, kComponent };
+  static Meaning meaning(std::string_view path) {
     for (const plan::Field& field : plan::scenario_fields())
-      if (field.path == path) return field.kind == plan::FieldKind::kComponent;
-    return false;
+      if (field.path == path)
+        return field.kind == plan::FieldKind::kComponent ? Meaning::kComponent : Meaning::kLeaf;
+    for (const plan::Field& field : plan::scenario_fields())
+      if (field.path.size() > path.size() && field.path[path.size()] == '.' &&
+          field.path.substr(0, path.size()) == path)
+        return Meaning::kGroup;
+    return Meaning::kUnknown;
   }
 
   /// The text of a scalar as a setting has it: strings without quotes, numbers and booleans as written.
@@ -173,16 +205,23 @@ class Reader {
       if (type == od::json_type::null) {
         bool null = false;
         if (const auto error = value.is_null().get(null)) return wrong(problem(error), at, path);
+        if (meaning(path) == Meaning::kUnknown) KVPLAN_TRY_DO(add(path, "null", at));
         continue;
       }
       if (type == od::json_type::object) {
         od::object child;
         if (const auto error = value.get_object().get(child)) return wrong(problem(error), at, path);
-        if (is_component(path)) {
+        const Meaning meant = meaning(path);
+        if (meant == Meaning::kLeaf)
+          return wrong("expected a text, a number or true/false, found an object", at, path);
+        if (meant == Meaning::kComponent) {
           KVPLAN_TRY_DO(read_component(child, path, at));
-        } else {
-          KVPLAN_TRY_DO(read_object(child, path, depth + 1));
+          continue;
         }
+        const std::size_t before = settings_.size();
+        KVPLAN_TRY_DO(read_object(child, path, depth + 1));
+        // An unknown name is refused when the settings are resolved, as any other: it must come there.
+        if (meant == Meaning::kUnknown && settings_.size() == before) KVPLAN_TRY_DO(add(path, "{}", at));
         continue;
       }
       KVPLAN_TRY(const std::string text, scalar(value, path));

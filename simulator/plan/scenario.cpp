@@ -39,8 +39,10 @@ constexpr std::array<Field, 33> kFields{{
     {.path = "workload.trace", .help = "Trace file: a .kvt or any importable file"},
     {.path = "workload.format", .help = "Importer of the trace's file, instead of what its content says"},
     {.path = "workload.map",
-     .help = "Columns of the trace's file if it is another table: "
-             "arrival=COLUMN[:s|ms|us|ns|iso],input=COLUMN,output=COLUMN[,...]"},
+     .help =
+         "Columns of the trace's file if it is another table: "
+         "arrival=COLUMN[:s|ms|us|ns|iso],input=COLUMN,output=COLUMN[,...]; times are seconds unless a unit "
+         "is given"},
     {.path = "workload.block_tokens",
      .help = "Tokens of one prefix id in the trace's file, where its format leaves that open",
      .kind = FieldKind::kInteger,

@@ -2,11 +2,13 @@
 // bursts spread. Every function
 // gives a well-formed trace of its own: ids and names are numbered anew by first appearance, requests keep the
 // order of the file, the digest is its own, and provenance.options says what was done. Arrivals are kept as
-// recorded unless said otherwise.
+// recorded unless said otherwise. Warnings that count something are counted anew; the others say that they are of
+// the original (remarks.h).
 #pragma once
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "simulator/base/fraction.h"
@@ -43,9 +45,10 @@ struct Scaling {
 Result<Trace> scaled(const Trace& trace, const Scaling& scaling);
 
 /// All requests of several traces, each from its own first arrival on, by arrival (equal times in the order given).
-/// Prefix ids and sessions of different traces are different ones; tenants of one name are one tenant. Errors: a
-/// trace without a clock; prefix ids of different numbers of tokens.
-Result<Trace> merged(std::span<const Trace* const> traces);
+/// Prefix ids and sessions of different traces are different ones; tenants of one name are one tenant. `files` are
+/// their names in errors, parallel to them; may be left out. Errors: a trace without a clock; prefix ids of different
+/// numbers of tokens.
+Result<Trace> merged(std::span<const Trace* const> traces, std::span<const std::string> files = {});
 
 /// Starts for sessions that have none in common: the first request of each session (or of requests that wait for
 /// each other, or a request by itself), in the order of the file, arrives by a Poisson process of this rate, the

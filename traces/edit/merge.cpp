@@ -3,6 +3,8 @@
 #include <unordered_map>
 
 #include "traces/edit/edits.h"
+#include "traces/edit/remarks.h"
+#include "traces/record/oddities.h"
 
 namespace kvplan::traces {
 namespace {
@@ -10,20 +12,21 @@ namespace {
 /// All traces one behind the other, arrivals from 0 each; ids, sessions and tenants numbered through.
 class Joining {
  public:
-  explicit Joining(std::span<const Trace* const> traces) : traces_(traces) {}
+  Joining(std::span<const Trace* const> traces, std::span<const std::string> files)
+      : traces_(traces), files_(files) {}
 
   Result<Trace> join() {
     for (std::size_t k = 0; k < traces_.size(); ++k) {
       const Trace& trace = *traces_[k];
       if (!trace.shares_clock)
-        return bad_input("trace " + std::to_string(k + 1) +
-                         " has no common clock: what arrives when is not known");
+        return bad_input("has no common clock: what arrives when is not known").at_file(name_of(k));
       if (!trace.prefix.present()) continue;
       std::int64_t& block = out_.prefix.block_tokens;
       if (block != 0 && block != trace.prefix.block_tokens)
-        return bad_input("prefix ids of trace " + std::to_string(k + 1) + " stand for " +
-                         std::to_string(trace.prefix.block_tokens) + " tokens, those before for " +
-                         std::to_string(block) + ": they cannot be in one trace");
+        return bad_input("its prefix ids stand for " + std::to_string(trace.prefix.block_tokens) +
+                         " tokens, those of the traces before it for " + std::to_string(block) +
+                         ": they cannot be in one trace")
+            .at_file(name_of(k));
       block = trace.prefix.block_tokens;
       sharing_floor_only_ = sharing_floor_only_ && !trace.prefix.last_may_be_partial;
     }
@@ -34,6 +37,10 @@ class Joining {
   }
 
  private:
+  [[nodiscard]] std::string name_of(std::size_t k) const {
+    return k < files_.size() ? files_[k] : "trace " + std::to_string(k + 1);
+  }
+
   template <class T>
   void append_optional(std::vector<T>& to, const std::vector<T>& from, std::size_t rows) {
     if (to.empty() && from.empty()) return;
@@ -59,7 +66,7 @@ class Joining {
     out_.output_tokens.insert(out_.output_tokens.end(), trace.output_tokens.begin(),
                               trace.output_tokens.end());
     for (const std::string& source : trace.provenance.sources) out_.provenance.sources.push_back(source);
-    for (const std::string& warning : trace.provenance.warnings)
+    for (const std::string& warning : lasting_warnings(trace))
       out_.provenance.warnings.push_back("Trace " + std::to_string(k + 1) + ": " + warning);
   }
 
@@ -93,6 +100,7 @@ class Joining {
   }
 
   std::span<const Trace* const> traces_;
+  std::span<const std::string> files_;
   Trace out_;
   bool sharing_floor_only_{true};
   std::unordered_map<std::string, std::int32_t> tenants_;
@@ -100,14 +108,14 @@ class Joining {
 
 }  // namespace
 
-Result<Trace> merged(std::span<const Trace* const> traces) {
+Result<Trace> merged(std::span<const Trace* const> traces, std::span<const std::string> files) {
   std::uint64_t distinct = 0;
   for (const Trace* trace : traces) distinct += static_cast<std::uint64_t>(trace->prefix.distinct);
   std::int64_t requests = 0;
   for (const Trace* trace : traces) requests += trace->size();
   if (requests > INT32_MAX) return bad_input("there would be more than 2147483647 requests");
   if (distinct > UINT32_MAX) return bad_input("there would be more than 4294967295 distinct prefix ids");
-  KVPLAN_TRY(const Trace joined, Joining(traces).join());
+  KVPLAN_TRY(const Trace joined, Joining(traces, files).join());
   std::vector<std::int64_t> rows(joined.arrival_ns.size());
   std::iota(rows.begin(), rows.end(), 0);
   std::stable_sort(rows.begin(), rows.end(), [&](std::int64_t a, std::int64_t b) {
@@ -115,6 +123,11 @@ Result<Trace> merged(std::span<const Trace* const> traces) {
   });
   Trace out = select_rows(joined, rows);
   out.provenance.format = "merge";
+  // Said of the parts, what can be counted is so no more. Whole prompts or not is no matter of the merged trace.
+  Oddities oddities = oddities_of(out);
+  oddities.shrinking = 0;
+  for (std::string& sentence : oddities.sentences())
+    if (!sentence.empty()) out.provenance.warnings.push_back(std::move(sentence));
   return out;
 }
 

@@ -4,6 +4,7 @@
 #include "simulator/base/random.h"
 #include "traces/edit/edits.h"
 #include "traces/edit/groups.h"
+#include "traces/edit/remarks.h"
 
 namespace kvplan::traces {
 
@@ -23,6 +24,7 @@ Result<Trace> sample_of(const Trace& trace, std::int64_t count, std::uint64_t se
   std::sort(rows.begin(), rows.end());
   Trace out = select_rows(trace, rows);
   out.provenance.options.push_back("sample=" + std::to_string(count) + ",seed=" + std::to_string(seed));
+  renew_warnings(trace, out);
   return out;
 }
 

@@ -5,6 +5,7 @@
 
 #include "simulator/base/units.h"
 #include "traces/edit/edits.h"
+#include "traces/edit/remarks.h"
 #include "traces/record/turns.h"
 
 namespace kvplan::traces {
@@ -94,6 +95,7 @@ Result<Trace> scaled(const Trace& trace, const Scaling& scaling) {
   note("rate_scale", scaling.rate);
   note("input_scale", scaling.input);
   note("output_scale", scaling.output);
+  renew_warnings(trace, out);
   return out;
 }
 

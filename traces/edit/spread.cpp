@@ -4,6 +4,7 @@
 #include "simulator/base/random.h"
 #include "simulator/base/units.h"
 #include "traces/edit/edits.h"
+#include "traces/edit/remarks.h"
 
 namespace kvplan::traces {
 namespace {
@@ -83,6 +84,7 @@ Result<Trace> spread_out(const Trace& trace, const Spreading& spreading) {
   std::iota(all.begin(), all.end(), 0);
   Trace out = select_rows(changed, all);
   out.provenance.options.push_back(described(spreading, tick));
+  renew_warnings(trace, out);
   return out;
 }
 

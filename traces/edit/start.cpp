@@ -1,11 +1,13 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <string_view>
 
 #include "simulator/base/random.h"
 #include "simulator/base/units.h"
 #include "traces/edit/edits.h"
 #include "traces/edit/groups.h"
+#include "traces/edit/remarks.h"
 #include "traces/record/digest.h"
 #include "traces/record/known_warnings.h"
 #include "traces/record/memory_stream.h"
@@ -34,8 +36,12 @@ Result<Trace> started(const Trace& trace, Fraction rate_per_s, std::uint64_t see
     }
   }
   out.shares_clock = true;
-  std::erase_if(out.provenance.warnings, [](const std::string& warning) {
-    return warning.compare(0, kNoSessionStarts.size(), kNoSessionStarts) == 0;
+  renew_warnings(trace, out);
+  std::erase_if(out.provenance.warnings, [](std::string_view warning) {
+    if (warning.substr(0, kOfTheOriginal.size()) == kOfTheOriginal)
+      warning.remove_prefix(kOfTheOriginal.size());
+    return warning.substr(0, kNoSessionStarts.size()) == kNoSessionStarts ||
+           warning.substr(0, kNoArrivals.size()) == kNoArrivals;
   });
   const std::string p = std::to_string(rate_per_s.numerator);
   out.provenance.options.push_back(

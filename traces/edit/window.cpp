@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "traces/edit/edits.h"
+#include "traces/edit/remarks.h"
 
 namespace kvplan::traces {
 
@@ -17,6 +18,7 @@ Result<Trace> window_of(const Trace& trace, std::int64_t begin_ns, std::int64_t 
   if (rows.empty()) return bad_input("no request arrives in that window");
   Trace out = select_rows(trace, rows);
   out.provenance.options.push_back("window_ns=" + std::to_string(begin_ns) + ".." + std::to_string(end_ns));
+  renew_warnings(trace, out);
   return out;
 }
 

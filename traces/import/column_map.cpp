@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <utility>
 
 #include "simulator/base/component.h"
 #include "simulator/base/suggest.h"
@@ -38,67 +39,139 @@ std::vector<std::string> words_of(std::string_view name) {
   return words;
 }
 
+/// One argument for a POSIX shell, in quotes where that is needed.
+std::string shell_quoted(const std::string& argument) {
+  const bool plain = std::all_of(argument.begin(), argument.end(), [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
+           std::string_view("_=:,.-").find(c) != std::string::npos;
+  });
+  if (plain) return argument;
+  std::string out = "'";
+  for (const char c : argument) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return out + "'";
+}
+
 bool any_of_words(const std::vector<std::string>& words, std::initializer_list<std::string_view> wanted) {
   return std::any_of(words.begin(), words.end(), [&](const std::string& word) {
     return std::find(wanted.begin(), wanted.end(), word) != wanted.end();
   });
 }
 
-}  // namespace
-
-std::string_view role_name(Role role) {
-  return kRoleNames[static_cast<std::size_t>(role)];
+/// The unit that a column's name says its times have: the last such word in it, as in "ts_ms".
+std::optional<TimeUnit> unit_in_name(std::string_view name) {
+  using Known = std::pair<std::string_view, TimeUnit>;
+  static constexpr std::array<Known, 26> kUnits{{
+      {"s", TimeUnit::kSeconds},           {"sec", TimeUnit::kSeconds},
+      {"secs", TimeUnit::kSeconds},        {"second", TimeUnit::kSeconds},
+      {"seconds", TimeUnit::kSeconds},     {"ms", TimeUnit::kMillis},
+      {"msec", TimeUnit::kMillis},         {"msecs", TimeUnit::kMillis},
+      {"milli", TimeUnit::kMillis},        {"millis", TimeUnit::kMillis},
+      {"millisecond", TimeUnit::kMillis},  {"milliseconds", TimeUnit::kMillis},
+      {"us", TimeUnit::kMicros},           {"usec", TimeUnit::kMicros},
+      {"usecs", TimeUnit::kMicros},        {"micro", TimeUnit::kMicros},
+      {"micros", TimeUnit::kMicros},       {"microsecond", TimeUnit::kMicros},
+      {"microseconds", TimeUnit::kMicros}, {"ns", TimeUnit::kNanos},
+      {"nsec", TimeUnit::kNanos},          {"nsecs", TimeUnit::kNanos},
+      {"nano", TimeUnit::kNanos},          {"nanos", TimeUnit::kNanos},
+      {"nanosecond", TimeUnit::kNanos},    {"nanoseconds", TimeUnit::kNanos},
+  }};
+  const std::vector<std::string> words = words_of(name);
+  for (auto word = words.rbegin(); word != words.rend(); ++word)
+    for (const Known& known : kUnits)
+      if (known.first == *word) return known.second;
+  return std::nullopt;
 }
 
-Result<ColumnMap> parse_column_map(std::string_view text) {
-  ColumnMap map;
-  for (const Role role : {Role::kArrival, Role::kInput, Role::kOutput}) map.at(role).required = true;
-  while (!text.empty()) {
-    const std::size_t comma = std::min(text.find(','), text.size());
-    const std::string_view part = text.substr(0, comma);
-    text.remove_prefix(std::min(comma + 1, text.size()));
-    const std::size_t equals = part.find('=');
-    if (equals == std::string_view::npos || equals + 1 == part.size())
-      return map_error("expected ROLE=COLUMN, found " + shown(part));
-    const std::string_view key = part.substr(0, equals);
-    std::string_view value = part.substr(equals + 1);
-    if (key == "block") {
-      const std::optional<std::int64_t> tokens = parse_integer(value);
-      if (!tokens || *tokens < 1 || *tokens > (std::int64_t{1} << 20))
-        return map_error("block: expected 1 to 1048576 tokens, found " + shown(value));
-      map.block_tokens = *tokens;
-      continue;
-    }
-    if (key == "ids") {
-      if (value != "content" && value != "chained")
-        return map_error("ids: expected content or chained, found " + shown(value));
-      map.content_ids = value == "content";
-      continue;
-    }
-    const auto found = std::find(kRoleNames.begin(), kRoleNames.end(), key);
-    if (found == kRoleNames.end()) {
-      std::vector<std::string_view> known(kRoleNames.begin(), kRoleNames.end());
-      known.insert(known.end(), {"block", "ids"});
-      return map_error(unknown_name("role", key, known));
-    }
-    const auto role = static_cast<Role>(found - kRoleNames.begin());
-    Column& column = map.at(role);
-    if (!column.names.empty()) return map_error(std::string(key) + ": given twice");
-    if (is_time(role)) {
-      // The last colon parts the unit, so that a column's own name may hold one if a unit follows.
-      const std::size_t colon = value.rfind(':');
-      if (colon != std::string_view::npos) {
-        const std::optional<TimeUnit> unit = time_unit_from(value.substr(colon + 1));
-        if (!unit || (*unit == TimeUnit::kIso && role != Role::kArrival) || colon == 0)
-          return map_error(std::string(key) + ": expected COLUMN:UNIT with a unit of " +
-                           (role == Role::kArrival ? "s, ms, us, ns, iso" : "s, ms, us, ns") + ", found " +
-                           shown(value));
-        column.unit = *unit;
-        value = value.substr(0, colon);
+/// A column's name as `--map` takes it: in quotes where it would not be read as it is.
+std::string map_name(const std::string& name) {
+  const bool plain = !name.empty() && name.front() != '"' && name.find(',') == std::string::npos;
+  return plain ? name : quoted_name(name);
+}
+
+/// A value of `--map`: a column's name and what follows it up to the comma.
+struct MapValue {
+  std::string name;
+  std::string_view after;  ///< of a name in quotes: what stands behind them
+  bool quoted{false};
+};
+
+/// Takes the value at the front of `text`, and the comma behind it.
+Result<MapValue> take_value(std::string_view& text) {
+  MapValue value;
+  std::size_t at = 0;
+  value.quoted = !text.empty() && text.front() == '"';
+  if (value.quoted) {
+    const std::string_view whole = text;
+    for (++at;; ++at) {
+      if (at >= text.size()) return map_error("expected a quote at the end of the name " + shown(whole));
+      if (text[at] == '"') {
+        if (at + 1 >= text.size() || text[at + 1] != '"') break;
+        ++at;  // a doubled quote is one
       }
+      value.name += text[at];
     }
-    column.names.emplace_back(value);
+    text.remove_prefix(at + 1);
   }
+  const std::size_t comma = std::min(text.find(','), text.size());
+  if (value.quoted) {
+    value.after = text.substr(0, comma);
+  } else {
+    value.name = text.substr(0, comma);
+  }
+  text.remove_prefix(std::min(comma + 1, text.size()));
+  return value;
+}
+
+/// The unit behind a column of times; sets `column.unit` and leaves the column's name in `value`.
+Status take_unit(Role role, std::string_view key, MapValue& value, Column& column) {
+  const auto wrong = [&](std::string_view found) {
+    return map_error(std::string(key) + ": expected COLUMN:UNIT with a unit of " +
+                     (role == Role::kArrival ? "s, ms, us, ns, iso" : "s, ms, us, ns") + ", found " +
+                     shown(found));
+  };
+  const std::string whole = value.quoted ? quoted_name(value.name) + std::string(value.after) : value.name;
+  // The last colon parts the unit, so that a column's own name may hold one if a unit follows.
+  const std::size_t colon = value.quoted ? std::string::npos : value.name.rfind(':');
+  std::string unit_text;
+  if (value.quoted && !value.after.empty()) {
+    if (value.after.front() != ':') return wrong(whole);
+    unit_text = value.after.substr(1);
+    value.after = {};
+  } else if (colon != std::string::npos) {
+    if (colon == 0) return wrong(whole);
+    unit_text = value.name.substr(colon + 1);
+    value.name.resize(colon);
+  } else {
+    const std::optional<TimeUnit> said = unit_in_name(value.name);
+    if (!said || *said == TimeUnit::kSeconds) return Done{};
+    return map_error(std::string(key) + ": times are seconds unless a unit is given, and the name of " +
+                     shown(value.name) + " says another: expected a unit, as in " + std::string(key) + "=" +
+                     map_name(value.name) + ":" + std::string(time_unit_name(*said)));
+  }
+  const std::optional<TimeUnit> unit = time_unit_from(unit_text);
+  if (!unit || (*unit == TimeUnit::kIso && role != Role::kArrival)) return wrong(whole);
+  column.unit = *unit;
+  return Done{};
+}
+
+/// `block=N` and `ids=`, which name no column; false for other keys.
+Result<bool> take_setting(std::string_view key, const MapValue& value, ColumnMap& map) {
+  if (key == "block") {
+    const std::optional<std::int64_t> tokens = parse_integer(value.name);
+    if (!tokens || *tokens < 1 || *tokens > (std::int64_t{1} << 20))
+      return map_error("block: expected 1 to 1048576 tokens, found " + shown(value.name));
+    map.block_tokens = *tokens;
+    return true;
+  }
+  if (key != "ids") return false;
+  if (value.name != "content" && value.name != "chained")
+    return map_error("ids: expected content or chained, found " + shown(value.name));
+  map.content_ids = value.name == "content";
+  return true;
+}
+
+/// What the parts of a map have to do with each other.
+Status check_whole(const ColumnMap& map) {
   for (const Role role : {Role::kArrival, Role::kInput, Role::kOutput})
     if (map.at(role).names.empty()) return map_error(std::string(role_name(role)) + "=COLUMN must be given");
   const bool hashes = !map.at(Role::kHashes).names.empty();
@@ -108,6 +181,50 @@ Result<ColumnMap> parse_column_map(std::string_view text) {
   if (map.at(Role::kAfter).names.empty() && !map.at(Role::kId).names.empty())
     return map_error("id has no meaning without after=COLUMN, in which rows name those that they wait for");
   if (!hashes && map.content_ids) return map_error("ids has no meaning without hashes=COLUMN");
+  return Done{};
+}
+
+}  // namespace
+
+std::string quoted_name(std::string_view name) {
+  std::string out = "\"";
+  for (const char c : name) out.append(c == '"' ? 2 : 1, c);
+  return out + "\"";
+}
+
+std::string_view role_name(Role role) {
+  return kRoleNames[static_cast<std::size_t>(role)];
+}
+
+Result<ColumnMap> parse_column_map(std::string_view text) {
+  ColumnMap map;
+  for (const Role role : {Role::kArrival, Role::kInput, Role::kOutput}) map.at(role).required = true;
+  while (!text.empty()) {
+    const std::string_view part = text.substr(0, text.find(','));
+    const std::size_t equals = part.find('=');
+    if (equals == std::string_view::npos || equals + 1 == part.size())
+      return map_error("expected ROLE=COLUMN, found " + shown(part));
+    const std::string_view key = part.substr(0, equals);
+    text.remove_prefix(equals + 1);
+    KVPLAN_TRY(MapValue value, take_value(text));
+    KVPLAN_TRY(const bool setting, take_setting(key, value, map));
+    if (setting) continue;
+    const auto found = std::find(kRoleNames.begin(), kRoleNames.end(), key);
+    if (found == kRoleNames.end()) {
+      std::vector<std::string_view> known(kRoleNames.begin(), kRoleNames.end());
+      known.insert(known.end(), {"block", "ids"});
+      return map_error(unknown_name("role", key, known));
+    }
+    const auto role = static_cast<Role>(found - kRoleNames.begin());
+    Column& column = map.at(role);
+    if (!column.names.empty()) return map_error(std::string(key) + ": given twice");
+    if (is_time(role)) KVPLAN_TRY_DO(take_unit(role, key, value, column));
+    if (!value.after.empty())
+      return map_error(std::string(key) + ": expected a comma behind the name in quotes, found " +
+                       shown(value.after));
+    column.names.push_back(std::move(value.name));
+  }
+  KVPLAN_TRY_DO(check_whole(map));
   return map;
 }
 
@@ -118,7 +235,7 @@ std::string to_text(const ColumnMap& map) {
     if (column.names.empty()) continue;
     out += out.empty() ? "" : ",";
     out += kRoleNames[r];
-    out += "=" + column.names.front();
+    out += "=" + map_name(column.names.front());
     if (is_time(static_cast<Role>(r))) {
       out += ":";
       out += time_unit_name(column.unit);
@@ -130,34 +247,28 @@ std::string to_text(const ColumnMap& map) {
 }
 
 std::string propose_column_map(const std::vector<std::string>& columns) {
-  std::string arrival = "COLUMN:s";
-  std::string input = "COLUMN";
-  std::string output = "COLUMN";
+  std::string arrival, input, output, unit;
   for (const std::string& column : columns) {
-    if (column.find_first_of(",='") != std::string::npos) continue;
     const std::vector<std::string> words = words_of(column);
     const bool length = any_of_words(words, {"tokens", "token", "toks", "length", "len", "lens", "size"});
     if (any_of_words(words, {"arrival", "arrived", "timestamp", "time", "start", "created", "ts"}) &&
         !length) {
-      if (arrival != "COLUMN:s") continue;
-      const std::string_view unit = any_of_words(words, {"ms"})   ? "ms"
-                                    : any_of_words(words, {"us"}) ? "us"
-                                    : any_of_words(words, {"ns"}) ? "ns"
-                                                                  : "s";
-      arrival = column + ":" + std::string(unit);
+      if (!arrival.empty()) continue;
+      const std::optional<TimeUnit> said = unit_in_name(column);
+      arrival = map_name(column);
+      unit = said ? time_unit_name(*said) : "UNIT";
     } else if (length && any_of_words(words, {"input", "prompt", "prefill", "context", "request", "in"})) {
-      if (input == "COLUMN") input = column;
+      if (input.empty()) input = map_name(column);
     } else if (length && any_of_words(words, {"output", "generated", "decode", "completion", "response",
                                               "out", "token"})) {
-      if (output == "COLUMN") output = column;
+      if (output.empty()) output = map_name(column);
     }
   }
-  const std::string map = "arrival=" + arrival + ",input=" + input + ",output=" + output;
-  const bool plain = std::all_of(map.begin(), map.end(), [](char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
-           std::string_view("_=:,.-").find(c) != std::string::npos;
-  });
-  return plain ? "--map " + map : "--map '" + map + "'";  // quotes for the shell
+  const auto or_open = [](const std::string& name) { return name.empty() ? "COLUMN" : name; };
+  const bool open_unit = unit.empty() || unit == "UNIT";
+  const std::string map = "arrival=" + or_open(arrival) + ":" + (open_unit ? "UNIT" : unit) +
+                          ",input=" + or_open(input) + ",output=" + or_open(output);
+  return "--map " + shell_quoted(map) + (open_unit ? " with a UNIT of s, ms, us, ns or iso" : "");
 }
 
 }  // namespace kvplan::traces

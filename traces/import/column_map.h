@@ -51,12 +51,16 @@ struct ColumnMap {
 };
 
 /// Reads `arrival=COLUMN[:UNIT],input=COLUMN,output=COLUMN[,...]`: a role and the column that has it; units
-/// are s, ms, us, ns and (arrival) iso. Without one, times are seconds. `ids=content` says that prefix ids are
-/// not chained. The error's field is "--map".
+/// are s, ms, us, ns and (arrival) iso. Without one, times are seconds; where the column's own name then says
+/// another unit ("ts_ms"), that is an error. A name with commas stands in double quotes, doubled inside.
+/// `ids=content` says that prefix ids are not chained. The error's field is "--map".
 Result<ColumnMap> parse_column_map(std::string_view text);
 /// The same text from a map: parse_column_map(to_text(m)) gives m again.
 std::string to_text(const ColumnMap& map);
-/// A `--map` line that could fit a table with these columns, guessed from their names, for error messages.
+/// In double quotes, those inside doubled.
+std::string quoted_name(std::string_view name);
+/// A `--map` line that could fit a table with these columns, guessed from their names, for error messages. Units are
+/// not guessed: where a name says none, there is a word in its place that is refused.
 std::string propose_column_map(const std::vector<std::string>& columns);
 
 }  // namespace kvplan::traces

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "traces/import/column_map.h"
 #include "traces/import/fields.h"
 
 namespace kvplan::traces {
@@ -49,7 +50,10 @@ std::string listed(const std::vector<std::string>& names) {
   constexpr std::size_t kMost = 40;
   std::string out;
   for (std::size_t i = 0; i < names.size() && i < kMost; ++i) {
-    const std::string visible = shown(names[i]);
+    const std::string& name = names[i];
+    const bool plain = !name.empty() && name.find_first_of(",;\"") == std::string::npos &&
+                       name.front() != ' ' && name.back() != ' ';
+    const std::string visible = shown(plain ? name : quoted_name(name));
     out += i == 0 ? "" : ", ";
     out += visible.substr(1, visible.size() - 2);
   }

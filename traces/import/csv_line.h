@@ -16,7 +16,7 @@ inline constexpr std::size_t kMaxColumns = 4096;
 /// takes no memory.
 std::vector<std::string> split_csv(std::string_view record, char delimiter,
                                    std::size_t most = kMaxColumns + 1);
-/// `a, b, c`, control characters made visible, long lists cut.
+/// `a, b, c`, control characters made visible, names with commas in quotes as --map takes them, long lists cut.
 std::string listed(const std::vector<std::string>& names);
 
 }  // namespace kvplan::traces

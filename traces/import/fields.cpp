@@ -10,6 +10,9 @@ namespace kvplan::traces {
 namespace {
 
 constexpr std::int64_t kNsPerDay = 86'400 * kNsPerSecond;
+/// Whole years whose nanoseconds since 1970 fit 63 bits.
+constexpr int kFirstYear = 1678;
+constexpr int kLastYear = 2261;
 
 bool is_digit(char c) {
   return c >= '0' && c <= '9';
@@ -179,7 +182,7 @@ std::optional<std::int64_t> IsoTimeParser::parse(std::string_view text) {
     const int day = two(at + 8);
     if (century < 0 || year_in_century < 0 || at[4] != '-' || at[7] != '-') return std::nullopt;
     const std::int64_t year = century * 100 + year_in_century;
-    if (year < 1678 || year > 2261 || !is_date(year, month, day)) return std::nullopt;
+    if (year < kFirstYear || year > kLastYear || !is_date(year, month, day)) return std::nullopt;
     days_ = days_since_1970(year, month, day);
     std::memcpy(date_, at, sizeof date_);
     have_date_ = true;
@@ -204,6 +207,15 @@ std::optional<std::int64_t> IsoTimeParser::parse(std::string_view text) {
   const std::optional<std::int64_t> zone = parse_zone(text.substr(i));
   if (!zone) return std::nullopt;
   return days_ * kNsPerDay + ns - *zone * kNsPerSecond;
+}
+
+bool IsoTimeParser::is_out_of_range(std::string_view text) {
+  if (text.size() < 10 || text[4] != '-' || text[7] != '-') return false;
+  const int century = two(text.data());
+  const int year_in_century = two(text.data() + 2);
+  if (century < 0 || year_in_century < 0) return false;
+  const int year = century * 100 + year_in_century;
+  return (year < kFirstYear || year > kLastYear) && is_date(year, two(text.data() + 5), two(text.data() + 8));
 }
 
 const char* IsoTimeParser::plain(const char* at, const char* end, std::int64_t& ns) const {

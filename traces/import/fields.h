@@ -48,6 +48,8 @@ class IsoTimeParser {
  public:
   /// Nanoseconds since 1970-01-01T00:00:00Z; nullopt when it is no such time or outside 1678 to 2261.
   std::optional<std::int64_t> parse(std::string_view text);
+  /// Of a text that `parse` does not take: whether it begins with a date of another year than those.
+  static bool is_out_of_range(std::string_view text);
   /// The quick way (digits.h) for a time of the date kept, up to 7 fraction digits, in UTC, at the front of a
   /// text. REQUIRES: kDigitsRoom bytes behind `end`.
   const char* plain(const char* at, const char* end, std::int64_t& ns) const;

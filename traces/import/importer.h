@@ -37,6 +37,7 @@ struct Sniff {
   std::vector<std::string> columns;
   std::vector<char> kinds;  ///< of each JSON value: n number, s string, a array, o object, l literal
   std::string head;         ///< the first 4 KiB of JSON, for formats that name themselves inside it
+  std::string problem;      ///< why the shape is unknown, where that can be said
 
   [[nodiscard]] bool has(std::string_view column) const;
   /// The kind of a key's value; 0 when there is no such key.
@@ -66,6 +67,9 @@ struct Importer {
   /// guess, false.
   bool (*recognises)(const Sniff& sniff);
   Result<std::unique_ptr<TraceStream>> (*open)(Inputs inputs, const ImportOptions& options);
+  /// Of a file that it does not recognise but nearly does: what keeps it from that and what `--format` would then
+  /// assume, for an error message ("its row has \"x\"; times in ms"). Empty for any other file. May be absent.
+  std::string (*nearly)(const Sniff& sniff){nullptr};
 };
 
 /// All importers, sorted by name.

@@ -122,7 +122,10 @@ bool JsonTable::read_any_row(std::string_view line) {
   for (std::size_t r = 0; r < kRoles; ++r) {
     if (map_.columns[r].required && (seen >> r & 1) == 0)
       return fail("", "no value for \"" + map_.columns[r].names.front() + "\" (" +
-                          std::string(role_name(static_cast<Role>(r))) + ")");
+                          std::string(role_name(static_cast<Role>(r))) + ")" +
+                          (map_.columns[r].names.front().find('.') == std::string::npos
+                               ? ""
+                               : "; values inside objects are not read"));
   }
   return end_row();
 }

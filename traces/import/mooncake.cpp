@@ -5,7 +5,9 @@
 // before it in its session, and starts `delay` and `tool_wait_ms` after they have ended.
 #include <algorithm>
 #include <array>
+#include <iterator>
 
+#include "traces/import/csv_line.h"
 #include "traces/import/importer.h"
 
 namespace kvplan::traces {
@@ -22,13 +24,30 @@ constexpr std::array<std::string_view, 22> kFields{
     "tool_wait_ms", "tool_events",  "branches",        "prefix_reset",
 };
 
+bool is_field(const std::string& column) {
+  return std::find(kFields.begin(), kFields.end(), column) != kFields.end();
+}
+
 bool recognises(const Sniff& sniff) {
   if (sniff.shape != Sniff::Shape::kJsonLines || sniff.kind("hash_ids") != 'a') return false;
   if (sniff.kind("timestamp") != 'n' && sniff.kind("created_time") != 'n') return false;
   if (sniff.kind("input_length") != 'n' && sniff.kind("input_tokens") != 'n') return false;
-  return std::all_of(sniff.columns.begin(), sniff.columns.end(), [](const std::string& column) {
-    return std::find(kFields.begin(), kFields.end(), column) != kFields.end();
-  });
+  return std::all_of(sniff.columns.begin(), sniff.columns.end(), is_field);
+}
+
+/// A row with other fields besides, or with a number in quotes, may be another tool's: its unit would be a guess.
+std::string nearly(const Sniff& sniff) {
+  const auto either = [&](std::string_view a, std::string_view b) { return sniff.has(a) || sniff.has(b); };
+  if (sniff.shape != Sniff::Shape::kJsonLines || !sniff.has("hash_ids") ||
+      !either("timestamp", "created_time") || !either("input_length", "input_tokens") ||
+      !either("output_length", "output_tokens"))
+    return {};
+  std::vector<std::string> others;
+  std::copy_if(sniff.columns.begin(), sniff.columns.end(), std::back_inserter(others),
+               [](const std::string& column) { return !is_field(column); });
+  const std::string what =
+      others.empty() ? "but for values of another kind in the first row" : "but for " + listed(others);
+  return what + "; it takes times for milliseconds and ids for chained ones";
 }
 
 Result<std::unique_ptr<TraceStream>> open(Inputs inputs, const ImportOptions& options) {
@@ -54,6 +73,7 @@ const Importer kMooncake{.name = "mooncake",
                          .summary = "Mooncake request traces with prefix hashes (JSON lines)",
                          .source = "github.com/kvcache-ai/Mooncake",
                          .recognises = recognises,
-                         .open = open};
+                         .open = open,
+                         .nearly = nearly};
 
 }  // namespace kvplan::traces

@@ -28,7 +28,11 @@ Result<std::unique_ptr<TraceStream>> open_stream(Inputs inputs, const ImportOpti
   if (looks_like_kvt(first)) {
     if (!inputs.rest.empty()) return bad_input("a .kvt is read alone").at_file(first.path());
     if (!options.empty())
-      return bad_input("is a .kvt: --format, --map and --block are for other files").at_file(first.path());
+      return bad_input("is for other files than a .kvt")
+          .at_file(first.path())
+          .at_field(!options.format.empty() ? "--format"
+                    : !options.map.empty()  ? "--map"
+                                            : "--block");
     return open_kvt(std::move(inputs.first));
   }
   if (!options.format.empty()) {
@@ -42,7 +46,8 @@ Result<std::unique_ptr<TraceStream>> open_stream(Inputs inputs, const ImportOpti
   if (first.failed()) return first.error();
   if (!options.map.empty()) {
     if (!head.is_table())
-      return bad_input("needs a table: a CSV with a header, or JSON lines")
+      return bad_input("needs a table: a CSV with a header, or JSON lines" +
+                       (head.problem.empty() ? "" : "; " + head.problem))
           .at_file(first.path())
           .at_field("--map");
     KVPLAN_TRY(const Importer* table, importer_by_name(head.shape == Sniff::Shape::kCsv ? "csv" : "jsonl"));

@@ -15,6 +15,7 @@
 
 #include "traces/import/document_stream.h"
 #include "traces/import/json_cursor.h"
+#include "traces/record/oddities.h"
 
 namespace kvplan::traces {
 namespace {
@@ -276,7 +277,9 @@ Result<std::int64_t> OtelStream::time(Part part) {
       iso ? iso_.parse(value.text)
           : parse_time_number(value.text, part == Part::kTtft ? TimeUnit::kSeconds : TimeUnit::kNanos);
   if (!time)
-    return wrong_value(part, iso ? "a time such as 2026-02-25T10:00:00.5 or 2026-02-25T10:00:00Z"
+    return wrong_value(part, iso && IsoTimeParser::is_out_of_range(value.text)
+                                 ? "a time of the years 1678 to 2261"
+                             : iso ? "a time such as 2026-02-25T10:00:00.5 or 2026-02-25T10:00:00Z"
                              : part == Part::kTtft ? "a time of at least 0 in s within 292 years"
                                                    : "a time of at least 0 in ns within 292 years");
   return *time;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "simulator/base/units.h"
+#include "traces/record/oddities.h"
 
 namespace kvplan::traces {
 namespace {
@@ -16,10 +17,6 @@ void put_optional(std::vector<T>& column, std::size_t row, T value) {
 }
 
 }  // namespace
-
-std::string count_of(std::int64_t part, std::int64_t all) {
-  return std::to_string(part) + " of " + std::to_string(all);
-}
 
 void PieceBuilder::begin(Trace& piece) {
   piece_ = &piece;
@@ -180,27 +177,18 @@ void PieceBuilder::finish(StreamSummary& summary) const {
   // Without a part-filled block either reading is right; the ceiling is the wider one.
   summary.last_may_be_partial = covered_by_ceiling_ > 0 || covered_by_floor_ == 0;
   std::vector<std::string>& warnings = summary.provenance.warnings;
-  if (out_of_order_ > 0)
-    warnings.push_back(
-        count_of(out_of_order_, rows_) +
-        " arrivals are earlier than the one before them; runs sort them, equal times in file order.");
-  if (zero_input_ > 0)
-    warnings.push_back(count_of(zero_input_, rows_) + " requests have no input tokens; runs reject them.");
-  if (zero_output_ > 0)
-    warnings.push_back(count_of(zero_output_, rows_) + " requests have no output tokens; runs reject them.");
-  if (shrinking_sessions_ > 0)
-    warnings.push_back(
-        std::to_string(shrinking_sessions_) +
-        " turns have a shorter prompt than the turn before in their session: if the file gives only "
-        "the new tokens of a turn, the lengths are not whole prompts.");
+  Oddities oddities;
+  oddities.rows = rows_;
+  oddities.out_of_order = out_of_order_;
+  oddities.zero_input = zero_input_;
+  oddities.zero_output = zero_output_;
+  oddities.shrinking = shrinking_sessions_;
+  oddities.without_hashes = without_hashes_;
+  oddities.covered_less = covered_less_;
+  oddities.block_tokens = block_tokens_;
+  for (std::string& sentence : oddities.sentences())
+    if (!sentence.empty()) warnings.push_back(std::move(sentence));
   if (block_tokens_ == 0) return;
-  if (without_hashes_ > 0)
-    warnings.push_back(count_of(without_hashes_, rows_) +
-                       " requests have no prefix ids; their prompts share nothing.");
-  if (covered_less_ > 0)
-    warnings.push_back(count_of(covered_less_, rows_) +
-                       " requests have fewer prefix ids than full blocks of " +
-                       std::to_string(block_tokens_) + " tokens; the rest of these prompts shares nothing.");
   if (covered_by_ceiling_ > 0 && covered_by_floor_ > 0)
     warnings.push_back("The part-filled last block has an id in " + std::to_string(covered_by_ceiling_) +
                        " requests and none in " + std::to_string(covered_by_floor_) + ".");

@@ -111,7 +111,4 @@ class PieceBuilder {
   std::int64_t shrinking_sessions_{0};
 };
 
-/// "3 of 17", for warnings.
-std::string count_of(std::int64_t part, std::int64_t all);
-
 }  // namespace kvplan::traces

@@ -10,6 +10,7 @@
 #include "simulator/base/units.h"
 #include "traces/import/document_stream.h"
 #include "traces/import/json_cursor.h"
+#include "traces/record/oddities.h"
 
 namespace kvplan::traces {
 namespace {

@@ -46,6 +46,36 @@ void sniff_document(std::string_view text, bool cut, Sniff& sniff) {
   sniff.shape = array ? Sniff::Shape::kJsonArray : Sniff::Shape::kJsonDocument;
 }
 
+/// Why text that begins as JSON is none, where that is plain: too deep, or cut off. Empty else.
+std::string json_problem(std::string_view text, bool cut) {
+  std::int64_t depth = 0;
+  bool quoted = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (quoted) {
+      if (c == '\\') ++i;
+      quoted = c != '"';
+    } else if (c == '"') {
+      quoted = true;
+    } else if (c == '{' || c == '[') {
+      if (++depth > JsonCursor::kMaxDepth)
+        return "its JSON is nested deeper than " + std::to_string(JsonCursor::kMaxDepth) + " levels";
+    } else if (c == '}' || c == ']') {
+      if (--depth <= 0) return {};
+    }
+  }
+  return cut ? "" : "its JSON ends before every { and [ is closed";
+}
+
+/// What bytes that are no UTF-8 text are, where they say so.
+std::string encoding_problem(std::string_view text) {
+  const std::string_view mark = text.substr(0, 2);
+  if (mark == "\xFF\xFE" || mark == "\xFE\xFF") return "it is UTF-16; expected UTF-8";
+  if (text.substr(0, kHeadBytes).find('\0') != std::string_view::npos)
+    return "it has zero bytes, as UTF-16 and binary files do; expected UTF-8";
+  return {};
+}
+
 std::string names_of(const std::vector<const Importer*>& list) {
   std::string out;
   for (const Importer* importer : list) {
@@ -70,6 +100,7 @@ char Sniff::kind(std::string_view column) const {
 Sniff sniff(Input& input) {
   Sniff out;
   std::string_view text = input.peek(kSniffBytes);
+  const std::string_view text_of_file = text;
   const bool cut = text.size() == kSniffBytes;
   if (text.substr(0, 3) == "\xEF\xBB\xBF") text.remove_prefix(3);
   const std::string_view from_first = text.substr(std::min(text.find_first_not_of(kJsonSpace), text.size()));
@@ -88,8 +119,12 @@ Sniff sniff(Input& input) {
   }
   if (!from_first.empty() && (from_first.front() == '{' || from_first.front() == '[')) {
     sniff_document(from_first, cut, out);
+    if (out.shape == Sniff::Shape::kUnknown) out.problem = encoding_problem(from_first);
+    if (out.shape == Sniff::Shape::kUnknown && out.problem.empty())
+      out.problem = json_problem(from_first, cut);
     return out;
   }
+  out.problem = encoding_problem(text_of_file);
   // A header: printable text, at least two columns, and names rather than numbers.
   const bool text_only = std::all_of(
       line.begin(), line.end(), [](char c) { return static_cast<unsigned char>(c) >= 0x20 || c == '\t'; });
@@ -109,10 +144,18 @@ Result<const Importer*> choose_importer(const Sniff& sniff, std::span<const Impo
     return bad_input("could be any of " + names_of(candidates) + "; say which with --format").at_file(path);
   const std::vector<const Importer*> all(among.begin(), among.end());
   if (!sniff.is_table())
-    return bad_input("not a trace in any known format (" + names_of(all) + ", .kvt)").at_file(path);
-  return bad_input("no known format has these columns: " + listed(sniff.columns) +
-                   "; say what they are, as in " + propose_column_map(sniff.columns))
-      .at_file(path);
+    return bad_input("not a trace in any known format (" + names_of(all) + ", .kvt)" +
+                     (sniff.problem.empty() ? "" : ": " + sniff.problem))
+        .at_file(path);
+  std::string message = "no known format has these columns: " + listed(sniff.columns);
+  for (const Importer* importer : among) {
+    const std::string why = importer->nearly == nullptr ? std::string() : importer->nearly(sniff);
+    if (!why.empty()) message += "; --format " + std::string(importer->name) + " could read it " + why;
+  }
+  message += "; say what they are, as in " + propose_column_map(sniff.columns);
+  if (std::find(sniff.kinds.begin(), sniff.kinds.end(), 'o') != sniff.kinds.end())
+    message += "; values inside objects are not read";
+  return bad_input(std::move(message)).at_file(path);
 }
 
 }  // namespace kvplan::traces

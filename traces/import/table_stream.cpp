@@ -120,7 +120,9 @@ bool TableStream::set_time(Role role, std::string_view text, std::int64_t& value
     return fail_expected(
         role,
         unit == TimeUnit::kIso
-            ? "a time such as 2023-11-16 18:15:46.68 or 2024-05-10T00:00:00Z"
+            ? IsoTimeParser::is_out_of_range(text)
+                  ? "a time of the years 1678 to 2261"
+                  : "a time such as 2023-11-16 18:15:46.68 or 2024-05-10T00:00:00Z"
             : "a time of at least 0 in " + std::string(time_unit_name(unit)) + " within 292 years",
         text);
   }

@@ -13,6 +13,7 @@
 
 #include "traces/import/document_stream.h"
 #include "traces/import/json_cursor.h"
+#include "traces/record/oddities.h"
 
 namespace kvplan::traces {
 namespace {

@@ -9,6 +9,7 @@ class Fixed final : public LengthSource {
  public:
   explicit Fixed(RequestLengths lengths) : lengths_(lengths) {}
   RequestLengths draw(const Arrival& /*arrival*/) override { return lengths_; }
+  [[nodiscard]] std::int64_t least_input() const override { return lengths_.input; }
 
  private:
   RequestLengths lengths_;

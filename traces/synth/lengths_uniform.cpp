@@ -17,6 +17,7 @@ class Uniform final : public LengthSource {
     return {static_cast<std::int32_t>(input),
             static_cast<std::int32_t>(random_.between(output_.low, output_.high))};
   }
+  [[nodiscard]] std::int64_t least_input() const override { return input_.low; }
 
  private:
   Random random_;

@@ -59,6 +59,8 @@ class LengthSource {
  public:
   virtual ~LengthSource() = default;
   virtual RequestLengths draw(const Arrival& arrival) = 0;
+  /// No prompt is shorter. Serves to refuse what cannot be made before it is begun, so it may be too small.
+  [[nodiscard]] virtual std::int64_t least_input() const { return 0; }
 };
 struct LengthsEntry {
   Descriptor descriptor;
@@ -76,6 +78,8 @@ class PrefixSource {
  public:
   virtual ~PrefixSource() = default;
   virtual SharedPrefix draw() = 0;
+  /// Of a drawn prompt at most so many tokens are shared.
+  [[nodiscard]] virtual std::int64_t most_included() const { return 0; }
 };
 struct PrefixesEntry {
   Descriptor descriptor;

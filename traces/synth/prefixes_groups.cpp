@@ -13,6 +13,7 @@ class Groups final : public PrefixSource {
   SharedPrefix draw() override {
     return {static_cast<std::int32_t>(popularity_.draw(random_)), tokens_, added_};
   }
+  [[nodiscard]] std::int64_t most_included() const override { return added_ ? 0 : tokens_; }
 
  private:
   Random random_;

@@ -18,6 +18,20 @@ constexpr std::size_t kMostOpenSessions = std::size_t{1} << 20;
 constexpr std::int64_t kMostBlockTokens = std::int64_t{1} << 20;
 constexpr std::int64_t kMostIds = std::numeric_limits<std::uint32_t>::max();
 
+Error too_many_ids() {
+  return bad_input("more than " + std::to_string(kMostIds) + " distinct prefix ids");
+}
+
+/// What surely ends so is refused before it is begun: each request has at least the full blocks of its own shortest
+/// prompt, those that it may share taken off. With a duration nobody knows how many requests there will be.
+Status check_ids(const SynthOptions& options, const LengthSource& lengths, const PrefixSource& prefixes) {
+  if (options.block_tokens == 0 || options.duration_ns > 0) return Done{};
+  const std::int64_t own =
+      lengths.least_input() / options.block_tokens - prefixes.most_included() / options.block_tokens;
+  if (own > 0 && options.requests > kMostIds / own) return too_many_ids().at_field("--block");
+  return Done{};
+}
+
 /// A session between two turns, or a request by itself.
 struct Session {
   std::int64_t at_ns{0};  ///< of the next turn
@@ -131,7 +145,7 @@ Status SynthStream::add_ids(Session& session, std::int64_t prompt, Trace& piece)
         .at_field("--block");
   const auto grow = [&](BlockRuns& runs, std::int64_t blocks) -> Status {
     const std::int64_t fresh = std::max<std::int64_t>(blocks - runs.known(), 0);
-    if (summary_.distinct + fresh > kMostIds) return bad_input("more than 4294967295 distinct prefix ids");
+    if (summary_.distinct + fresh > kMostIds) return too_many_ids();
     runs.extend(static_cast<std::uint32_t>(summary_.distinct), fresh);
     summary_.distinct += fresh;
     runs.append_to(piece.prefix.ids, blocks);
@@ -352,6 +366,7 @@ Result<std::unique_ptr<TraceStream>> make_synth(const SynthOptions& given) {
   // Where nothing is shared, every id would stand once: none are needed.
   const bool shares = turns->has_sessions() || prefixes_choice.name() != "none";
   if (!shares) options.block_tokens = 0;
+  KVPLAN_TRY_DO(check_ids(options, *lengths, *prefixes));
   StreamSummary summary;
   summary.block_tokens = options.block_tokens;
   Provenance& provenance = summary.provenance;

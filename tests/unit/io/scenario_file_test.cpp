@@ -247,6 +247,41 @@ TEST(ScenarioBinary, WhatIsNoScenario) {
   EXPECT_EQ(error_of(message), "file: engine: expected the origin GIVEN or DEFAULT, found 17");
 }
 
+/// What a user is told of a scenario's text, reading or resolving it.
+std::string json_error(const std::string& text) {
+  const auto settings = parse_scenario(text, "s.json");
+  if (!settings.ok()) return settings.error().to_string();
+  const auto scenario = plan::resolve(settings.value());
+  return scenario.ok() ? "no error" : scenario.error().to_string();
+}
+
+TEST(ScenarioJson, KeysThatHoldNothingAreCheckedToo) {
+  const auto unknown = [](const std::string& text) { return json_error(text).substr(0, 40); };
+  EXPECT_EQ(unknown(R"({"memry": {}})"), "s.json:1: unknown scenario path \"memry\" ");
+  EXPECT_EQ(unknown(R"({"memry": null})"), "s.json:1: unknown scenario path \"memry\" ");
+  EXPECT_EQ(unknown(R"({"memry": {"a": {}}})").substr(0, 38), "s.json:1: unknown scenario path \"memry");
+  EXPECT_NE(
+      json_error("{\"memory\":\n{\"pool\": {}}}").find("s.json:2: unknown scenario path \"memory.pool\""),
+      std::string::npos);
+  const std::string leaf =
+      "s.json:1: memory.pool_tokens: expected a text, a number or true/false, found an object";
+  EXPECT_EQ(json_error(R"({"memory": {"pool_tokens": {}}})"), leaf);
+  EXPECT_EQ(json_error(R"({"memory": {"pool_tokens": {"a": 1}}})"), leaf);
+  EXPECT_EQ(json_error(R"({"engine": {}})"), "s.json:1: engine: expected \"name\" in the component");
+  // Nothing said of what exists: as if it were not there.
+  EXPECT_EQ(json_error(R"({"memory": {}, "workload": {"trace": null}, "seed": null, "view": {}})"),
+            "no error");
+}
+
+TEST(ScenarioJson, TextBehindTheObjectIsSaidToBeThat) {
+  const std::string behind = "expected nothing after the object";
+  EXPECT_EQ(json_error("{\"seed\":1} x"), "s.json:1: " + behind);
+  EXPECT_EQ(json_error("{\"seed\":1,\n\"model\": \"}{\\\"\"}\n\nx"), "s.json:4: " + behind);
+  EXPECT_EQ(json_error("{\"seed\":1} {\"seed\":2}"), "s.json:1: " + behind);
+  const std::string open = "s.json:1: as a scenario: expected JSON in which every { and [ is closed";
+  for (const char* text : {"{\"seed\":1", "{\"memory\":{", "{"}) EXPECT_EQ(json_error(text), open);
+}
+
 TEST(ScenarioJson, OriginsAreReadAndChecked) {
   const auto origin = [](const std::string& text) {
     const auto settings = parse_scenario(text, "s.json");

@@ -58,7 +58,8 @@ TEST(ScenarioErrors, WrongTypesAndValues) {
   expect_error("{\"memory\": {\"pool_blocks\": 0}}",
                ":1: memory.pool_blocks: expected a whole number from 1");
   expect_error("{\"memory\": \"paged\"}", ":1: unknown scenario path \"memory\"");
-  expect_error("{\"model\": {\"name\": \"x\"}}", ":1: unknown scenario path \"model.name\"");
+  expect_error("{\"model\": {\"name\": \"x\"}}",
+               ":1: model: expected a text, a number or true/false, found an object");
   expect_error("{\"engine\": {\"max_seqs\": 3}}", ":1: engine: expected \"name\" in the component");
   expect_error("{\"targets\": {\"ttft_s\": 0}}", ":1: targets.ttft_s: expected a positive number of seconds");
   expect_error("{\"workload\": {\"rate_scale\": \"1/0\"}}", ":1: workload.rate_scale: ");

@@ -134,6 +134,107 @@ TEST(CliTrace, RowsWithoutPrefixIdsSurviveConversionToJson) {
   EXPECT_EQ(json.value().provenance.format, "kvplan-jsonl");
 }
 
+TEST(CliTrace, TheEndingOfAnImportSaysWhatIsWritten) {
+  const TemporaryFolder folder;
+  testing::write_file(
+      folder.file("a.csv"),
+      "TIMESTAMP,ContextTokens,GeneratedTokens\n1970-01-01 00:00:02,5,6\n1970-01-01 00:00:01,7,8\n");
+  const std::string import = "trace import " + quoted(folder.file("a.csv")) + " -o ";
+  const std::string warning =
+      "warning: 1 of 2 arrivals are earlier than the one before them; runs sort them, equal times in file "
+      "order.\n";
+  const Outcome csv = run_kvplan(import + quoted(folder.file("b.csv")));
+  EXPECT_EQ(csv.exit_code, 0);
+  EXPECT_EQ(csv.err, warning);  // which a table has no place for
+  EXPECT_EQ(testing::read_file(folder.file("b.csv")),
+            "arrival_ns,input_tokens,output_tokens\n2000000000,5,6\n1000000000,7,8\n");
+  EXPECT_EQ(run_kvplan(import + quoted(folder.file("b.jsonl"))).exit_code, 0);
+  EXPECT_EQ(testing::read_file(folder.file("b.jsonl")).front(), '{');
+  for (const char* name : {"b.kvt", "b", "b.kvt.gz"}) {
+    const Outcome kvt = run_kvplan(import + quoted(folder.file(name)));
+    EXPECT_EQ(kvt.exit_code, 0);
+    EXPECT_NE(kvt.err.find(warning), std::string::npos);
+    EXPECT_EQ(open_trace(folder.file(name)).value().size(), 2) << name;
+  }
+  std::filesystem::create_directory(folder.file("c.kvt"));
+  for (const char* name : {"b.json", "b.pdf.gz", "b.kvtx", "c.kvt/b.pdf"}) {
+    expect_one_line(run_kvplan(import + quoted(folder.file(name))),
+                    "kvplan: " + folder.file(name) +
+                        ": --output: expected an ending .kvt, .csv or .jsonl, before .gz or .zst if any");
+    for (const char* command : {"convert ", "scale ", "start --rate 1 "})
+      EXPECT_NE(run_kvplan("trace " + std::string(command) + quoted(folder.file("a.csv")) + " -o " +
+                           quoted(folder.file(name)))
+                    .err.find(": --output: expected an ending"),
+                std::string::npos)
+          << command << name;
+  }
+  EXPECT_EQ(folder.listing(), "a.csv b b.csv b.jsonl b.kvt b.kvt.gz c.kvt");
+}
+
+TEST(CliTrace, NamesCannotDriveTheTerminal) {
+  const TemporaryFolder folder;
+  testing::write_file(
+      folder.file("a.csv"),
+      "arrival_ns,input_tokens,output_tokens,session\n5,1,1,\x1B[31mred\n6,1,1,\xFF|\xC3\xA9\n");
+  EXPECT_EQ(run_kvplan("trace head " + quoted(folder.file("a.csv"))).out,
+            " request       arrival s    input   output  session\n"
+            "       0        0.000000        1        1  \\x1B[31mred\n"
+            "       1        0.000000        1        1  \\xFF|\xC3\xA9\n");
+}
+
+TEST(CliTrace, MergedFilesAreNamedInErrors) {
+  const TemporaryFolder folder;
+  testing::write_file(folder.file("a.csv"), kTwoRows);
+  testing::write_file(folder.file("b.csv"), "num_prefill_tokens,num_decode_tokens\n5,6\n");
+  expect_one_line(
+      run_kvplan("trace merge " + quoted(folder.file("a.csv")) + " " + quoted(folder.file("b.csv")) + " -o " +
+                 quoted(folder.file("c.kvt"))),
+      "kvplan: " + folder.file("b.csv") + ": has no common clock: what arrives when is not known");
+}
+
+TEST(CliTrace, WhatLongerPromptsLackIsSaidOfTheScaledTrace) {
+  const TemporaryFolder folder;
+  testing::write_file(folder.file("a.jsonl"),
+                      "{\"timestamp\":1,\"input_length\":1024,\"output_length\":5,\"hash_ids\":[9,7]}\n"
+                      "{\"timestamp\":2,\"input_length\":512,\"output_length\":5,\"hash_ids\":[9]}\n");
+  EXPECT_EQ(run_kvplan("trace scale --input-length 2 " + quoted(folder.file("a.jsonl")) + " -o " +
+                       quoted(folder.file("b.kvt")))
+                .exit_code,
+            0);
+  EXPECT_NE(
+      run_kvplan("trace info " + quoted(folder.file("b.kvt")))
+          .out.find(
+              "warning: 2 of 2 requests have fewer prefix ids than full blocks of 512 tokens; the rest of "
+              "these prompts shares nothing.\n"),
+      std::string::npos);
+}
+
+TEST(CliTrace, AScenarioIsBlamedForWhatItSaysOfItsTrace) {
+  const TemporaryFolder folder;
+  testing::write_file(folder.file("a.csv"), kTwoRows);
+  ASSERT_EQ(run_kvplan("trace import " + quoted(folder.file("a.csv")) + " -o " + quoted(folder.file("a.kvt")))
+                .exit_code,
+            0);
+  const auto error = [&](const std::string& trace, const std::string& key, const std::string& value,
+                         const std::string& flags = "") {
+    testing::write_file(folder.file("s.json"),
+                        "{\"workload\": {\"trace\": \"" + trace + "\", \"" + key + "\": " + value + "}}\n");
+    return run_kvplan("run " + quoted(folder.file("s.json")) + flags).err;
+  };
+  EXPECT_EQ(error("a.csv", "format", "\"azur\"").substr(0, 56),
+            "kvplan: workload.format: unknown format \"azur\"; did you ");
+  EXPECT_EQ(error("a.csv", "map", "\"arrival=a\""), "kvplan: workload.map: input=COLUMN must be given\n");
+  EXPECT_EQ(error("a.csv", "format", "\"azure\"", " --format azur").substr(0, 49),
+            "kvplan: --format: unknown format \"azur\"; did you ");
+  const std::string refused = ": is for other files than a .kvt\n";
+  EXPECT_EQ(error("a.kvt", "format", "\"azure\""),
+            "kvplan: " + folder.file("a.kvt") + ": workload.format" + refused);
+  EXPECT_EQ(error("a.kvt", "block_tokens", "16"),
+            "kvplan: " + folder.file("a.kvt") + ": workload.block_tokens" + refused);
+  EXPECT_EQ(run_kvplan("trace info --block 16 " + quoted(folder.file("a.kvt"))).err,
+            "kvplan: " + folder.file("a.kvt") + ": --block" + refused);
+}
+
 TEST(CliTrace, UsageErrorsAreOneLine) {
   expect_one_line(run_kvplan(""), "kvplan: A subcommand is required (see --help)");
   expect_one_line(run_kvplan("trace"), "kvplan: A subcommand is required (see --help)");

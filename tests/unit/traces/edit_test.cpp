@@ -344,10 +344,12 @@ TEST(Edit, WhatCannotBeMerged) {
   const Trace narrow = import_text(row, options).value();
   const Trace* const clockless[]{&wide, &lengths};
   EXPECT_EQ(merged(clockless).error().to_string(),
-            "trace 2 has no common clock: what arrives when is not known");
+            "trace 2: has no common clock: what arrives when is not known");
   const Trace* const blocks[]{&wide, &narrow};
   EXPECT_EQ(merged(blocks).error().to_string(),
-            "prefix ids of trace 2 stand for 16 tokens, those before for 512: they cannot be in one trace");
+            "trace 2: its prefix ids stand for 16 tokens, those of the traces before it for 512: they cannot "
+            "be in one "
+            "trace");
 }
 
 TEST(CliTraceEdit, TheAzureHourInPartsIsTheHour) {
@@ -455,13 +457,72 @@ TEST(EditTurns, MergedTracesKeepTheirsApart) {
   EXPECT_EQ(out.waits.before, (std::vector<std::int32_t>{0, 1, 6, 7, 2, 4, 3, 5}));
 }
 
+TEST(EditWarnings, WhatIsCountedIsCountedAnew) {
+  // Sessions a and b; one arrival out of order, one prompt of 0 tokens, one prompt without all its ids.
+  Result<Trace> made =
+      import_text("t,i,o,s,h\n5,8,1,a,1 2\n3,8,1,a,1\n7,0,1,b,\n9,8,0,b,3 4\n",
+                  {.format = "csv", .map = "arrival=t,input=i,output=o,session=s,hashes=h,block=4"});
+  ASSERT_TRUE(made.ok()) << made.error().to_string();
+  Trace trace = std::move(made).value();
+  const std::string late =
+      " arrivals are earlier than the one before them; runs sort them, equal times in file order.";
+  const std::string no_input = " requests have no input tokens; runs reject them.";
+  const std::string no_output = " requests have no output tokens; runs reject them.";
+  const std::string no_ids =
+      " requests have fewer prefix ids than full blocks of 4 tokens; the rest of these prompts "
+      "shares nothing.";
+  const std::string shrinks =
+      "1 turns have a shorter prompt than the turn before in their session: if the file gives "
+      "only the new tokens of a turn, the lengths are not whole prompts.";
+  ASSERT_EQ(trace.provenance.warnings, (std::vector<std::string>{"1 of 4" + late, "1 of 4" + no_input,
+                                                                 "1 of 4" + no_output, "1 of 4" + no_ids}));
+  trace.provenance.warnings.push_back("3 tool events were left out.");
+  const std::string marked = "Of the original: 3 tool events were left out.";
+  using Warnings = std::vector<std::string>;
+  const Trace late_half = window_of(trace, 3'000'000'000, 7'000'000'000).value();
+  EXPECT_EQ(late_half.provenance.warnings, (Warnings{"1 of 2" + no_input, "1 of 2" + no_output, marked}));
+  // Again: what is marked stays as it is.
+  EXPECT_EQ(window_of(late_half, 2'000'000'000, 9'000'000'000).value().provenance.warnings,
+            (Warnings{"1 of 1" + no_output, marked}));
+  EXPECT_EQ(
+      scaled(trace, {.rate = {}, .input = {2, 1}, .output = {}}).value().provenance.warnings,
+      (Warnings{"1 of 4" + late, "1 of 4" + no_input, "1 of 4" + no_output, "3 of 4" + no_ids, marked}));
+  EXPECT_EQ(
+      spread_out(trace, {.over = SpreadOver::kGiven, .over_ns = 10}).value().provenance.warnings,
+      (Warnings{"1 of 4" + late, "1 of 4" + no_input, "1 of 4" + no_output, "1 of 4" + no_ids, marked}));
+  // Merged rows are in order; the remarks of the parts name them.
+  const std::vector<const Trace*> both{&trace, &late_half};
+  EXPECT_EQ(merged(both).value().provenance.warnings,
+            (Warnings{"Trace 1: 3 tool events were left out.", "Trace 2: " + marked, "2 of 6" + no_input,
+                      "2 of 6" + no_output, "1 of 6" + no_ids}));
+  // What the importer left unsaid, since the source means it so, is not said of a part either.
+  trace.provenance.warnings.clear();
+  EXPECT_TRUE(window_of(trace, 0, 7'000'000'000).value().provenance.warnings.empty());
+  const Trace grows = import_text("t,i,o,s\n1,9,1,a\n2,8,1,a\n",
+                                  {.format = "csv", .map = "arrival=t,input=i,output=o,session=s"})
+                          .value();
+  EXPECT_EQ(sample_of(grows, 1, 0).value().provenance.warnings, Warnings{shrinks});
+}
+
+TEST(EditWarnings, StartsAnswerAllThatIsSaidOfClocks) {
+  const Trace lengths = import_text("num_prefill_tokens,num_decode_tokens\n5,6\n7,8\n", {}).value();
+  EXPECT_EQ(lengths.provenance.warnings.size(), 1U);
+  const Trace sampled = sample_of(lengths, 1, 0).value();
+  EXPECT_EQ(
+      sampled.provenance.warnings,
+      std::vector<std::string>{"Of the original: The file says nothing of when requests arrive: all of them "
+                               "arrive at one moment."});
+  for (const Trace* trace : {&lengths, &sampled})
+    EXPECT_TRUE(started(*trace, {1, 1}, 0).value().provenance.warnings.empty());
+}
+
 TEST(EditTurns, SessionsGetStarts) {
   Trace trace = turns_trace();
   trace.provenance.warnings = {"The file does not say when a session starts: all of them begin at 0.",
                                "Another."};
   const Trace a = started(trace, {1, 4}, 7).value();
   EXPECT_TRUE(a.shares_clock);
-  EXPECT_EQ(a.provenance.warnings, std::vector<std::string>{"Another."});
+  EXPECT_EQ(a.provenance.warnings, std::vector<std::string>{"Of the original: Another."});
   EXPECT_EQ(a.arrival_ns[0], 0);
   EXPECT_EQ(a.arrival_ns[2] - a.arrival_ns[0], 12'000'000'000);
   EXPECT_EQ(a.arrival_ns[4] - a.arrival_ns[3], 5'000'000'000);

@@ -259,10 +259,11 @@ TEST(Map, TextOfAMapReadsBackTheSame) {
 }
 
 TEST(Detection, UnknownTablesGetAProposal) {
-  EXPECT_EQ(import_error("arrival_time,prefill_tokens,decode_tokens\n0.5,1,2\n"),
-            "t: no known format has these columns: arrival_time, prefill_tokens, decode_tokens; say what "
-            "they are, as in --map "
-            "arrival=arrival_time:s,input=prefill_tokens,output=decode_tokens");
+  EXPECT_EQ(
+      import_error("arrival_time,prefill_tokens,decode_tokens\n0.5,1,2\n"),
+      "t: no known format has these columns: arrival_time, prefill_tokens, decode_tokens; say what "
+      "they are, as in --map arrival=arrival_time:UNIT,input=prefill_tokens,output=decode_tokens with a "
+      "UNIT of s, ms, us, ns or iso");
   EXPECT_EQ(import_error("{\"ts_ms\": 1, \"promptTokens\": 5, \"completion_tokens\": 2}\n"),
             "t: no known format has these columns: ts_ms, promptTokens, completion_tokens; say what they "
             "are, as in --map "
@@ -271,7 +272,15 @@ TEST(Detection, UnknownTablesGetAProposal) {
       import_error("Timestamp,Agent,Request tokens,Response tokens,Total tokens,Log Type\n1,2,3,4,5,6\n")
           .substr(113),
       "say what they are, as in --map "
-      "'arrival=Timestamp:s,input=Request tokens,output=Response tokens'");
+      "'arrival=Timestamp:UNIT,input=Request tokens,output=Response tokens' with a UNIT of s, ms, us, ns or "
+      "iso");
+  // Names that a map or a shell would not take as they are.
+  const std::string odd =
+      import_error("\"time, in s\",\"prompt \"\"tokens\"\"\",user's output tokens\n1,2,3\n");
+  EXPECT_EQ(
+      odd.substr(odd.find("say what")),
+      "say what they are, as in --map 'arrival=\"time, in s\":s,input=prompt \"tokens\",output=user'\\''s "
+      "output tokens'");
 }
 
 TEST(Map, TheContentSaysWhichTableItIs) {
@@ -281,10 +290,88 @@ TEST(Map, TheContentSaysWhichTableItIs) {
 }
 
 TEST(Detection, AProposalThatFitsWorks) {
-  const std::string table = "arrival_time,prefill_tokens,decode_tokens\n0.5,1,2\n";
-  const std::string error = import_error(table);
-  const Trace trace = imported(table, with_map("csv", error.substr(error.find("--map ") + 6)));
-  EXPECT_EQ(trace.arrival_ns, Times{500000000});
+  const auto proposed = [](const std::string& table) {
+    const std::string error = import_error(table);
+    const std::string map = error.substr(error.find("--map ") + 6);
+    return with_map("csv", map.substr(0, map.find(' ')));
+  };
+  const std::string table = "arrival_time_ms,prefill_tokens,decode_tokens\n500,1,2\n";
+  EXPECT_EQ(imported(table, proposed(table)).arrival_ns, Times{500000000});
+  // Where the name says no unit, the proposal as it stands is refused.
+  const std::string open = "arrival_time,prefill_tokens,decode_tokens\n500,1,2\n";
+  EXPECT_EQ(
+      import_error(open, proposed(open)),
+      "--map: arrival: expected COLUMN:UNIT with a unit of s, ms, us, ns, iso, found \"arrival_time:UNIT\"");
+}
+
+TEST(Map, AUnitInAColumnsNameIsNotPassedOver) {
+  const auto error = [](const std::string& map) {
+    return import_error("a,b,c\n1,2,3\n", with_map("csv", map + ",input=b,output=c"));
+  };
+  EXPECT_EQ(
+      error("arrival=ts_ms"),
+      "--map: arrival: times are seconds unless a unit is given, and the name of \"ts_ms\" says another: "
+      "expected a unit, as in arrival=ts_ms:ms");
+  for (const auto& [name, unit] :
+       std::vector<std::pair<std::string, std::string>>{{"timestampMs", "ms"},
+                                                        {"Arrival (usec)", "us"},
+                                                        {"start_time_unix_nano", "ns"},
+                                                        {"millis", "ms"},
+                                                        {"sec_ns", "ns"}})
+    EXPECT_NE(error("arrival=" + name).find("as in arrival=" + name + ":" + unit), std::string::npos) << name;
+  EXPECT_NE(error("arrival=\"ts, us\"").find("as in arrival=\"ts, us\":us"), std::string::npos);
+  EXPECT_NE(error("arrival=a:s,ttft=ttft_ms").find("as in ttft=ttft_ms:ms"), std::string::npos);
+  const auto arrival = [](const std::string& name, const std::string& unit) {
+    return imported(name + ",i,o\n1,2,3\n", with_map("csv", "arrival=" + name + unit + ",input=i,output=o"))
+        .arrival_ns;
+  };
+  EXPECT_EQ(arrival("ts_s", ""), Times{1000000000});
+  EXPECT_EQ(arrival("streams", ""), Times{1000000000});  // a word that only ends so
+  EXPECT_EQ(arrival("ts_ms", ":ms"), Times{1000000});
+  EXPECT_EQ(arrival("ts_ms", ":s"), Times{1000000000});  // who says so knows
+}
+
+TEST(Map, NamesInQuotes) {
+  const std::string map = "arrival=\"t, \"\"x\"\"\":ms,input=\"user, in\",output=o,session=\"\"";
+  const Trace trace = imported("\"t, \"\"x\"\"\",\"user, in\",o,\n5,6,7,me\n", with_map("csv", map));
+  EXPECT_EQ(trace.arrival_ns, Times{5000000});
+  EXPECT_EQ(trace.input_tokens, Counts{6});
+  EXPECT_EQ(trace.session_names, std::vector<std::string>{"me"});
+  EXPECT_EQ(trace.provenance.options, std::vector<std::string>{"map=" + map});
+  EXPECT_EQ(to_text(parse_column_map(map).value()), map);
+  // As in a JSON key with a colon, behind which no unit stands.
+  EXPECT_EQ(imported("\"a:b\",i,o\n5,6,7\n", with_map("csv", "arrival=\"a:b\",input=i,output=o")).arrival_ns,
+            Times{5000000000});
+  const auto error = [](const std::string& text) {
+    return import_error("\"a,b\",c,\"d \"\"e\"\"\"\n1,2,3\n", with_map("csv", text));
+  };
+  EXPECT_EQ(error("arrival=x,input=c,output=c"),
+            "t:1: no column \"x\"; the columns are \"a,b\", c, \"d \"\"e\"\"\"");
+  EXPECT_EQ(error("arrival=\"a,b"), "--map: expected a quote at the end of the name \"\"a,b\"");
+  EXPECT_EQ(error("arrival=\"a,b\"x,input=c"),
+            "--map: arrival: expected COLUMN:UNIT with a unit of s, ms, us, ns, iso, found \"\"a,b\"x\"");
+  EXPECT_EQ(error("input=\"a,b\"x,arrival=c"),
+            "--map: input: expected a comma behind the name in quotes, found \"x\"");
+}
+
+TEST(Map, ValuesInsideObjectsAreNotRead) {
+  const std::string row = "{\"ts_s\": 1, \"usage\": {\"in\": 5}, \"out_tokens\": 6}\n";
+  EXPECT_EQ(import_error(row, with_map("jsonl", "arrival=ts_s,input=usage.in,output=out_tokens")),
+            "t:1: no value for \"usage.in\" (input); values inside objects are not read");
+  EXPECT_EQ(import_error(row),
+            "t: no known format has these columns: ts_s, usage, out_tokens; say what they are, as in --map "
+            "arrival=ts_s:s,input=COLUMN,output=out_tokens; values inside objects are not read");
+}
+
+TEST(Azure, DatesThatDoNotFitSayTheRange) {
+  const auto error = [](const std::string& time) {
+    return import_error("TIMESTAMP,ContextTokens,GeneratedTokens\n" + time + ",5,5\n");
+  };
+  for (const char* time : {"9999-12-31 23:59:59", "1677-01-01 00:00:00", "2262-01-01 00:00:00"})
+    EXPECT_EQ(error(time), "t:2: TIMESTAMP: expected a time of the years 1678 to 2261, found \"" +
+                               std::string(time) + "\"");
+  EXPECT_NE(error("9999-02-30 00:00:00").find("expected a time such as"), std::string::npos);  // no date
+  EXPECT_NE(error("2023-12-31").find("expected a time such as"), std::string::npos);
 }
 
 TEST(Detection, RowsThatOnlyLookLikeMooncakeAreNotGuessed) {
@@ -300,10 +387,65 @@ TEST(Detection, RowsThatOnlyLookLikeMooncakeAreNotGuessed) {
     EXPECT_NE(import_error(row).find("no known format has these columns"), std::string::npos) << row;
 }
 
+TEST(Detection, NearlyMooncakeIsNamedAndNotGuessed) {
+  const auto row = [](const std::string& input, const std::string& more) {
+    return "{\"timestamp\":1,\"input_length\":" + input + ",\"output_length\":2,\"hash_ids\":[1]" + more +
+           "}\n";
+  };
+  const std::string assumed =
+      "; it takes times for milliseconds and ids for chained ones; say what they are, as in "
+      "--map arrival=timestamp:UNIT,input=input_length,output=output_length with a UNIT of "
+      "s, ms, us, ns or iso";
+  EXPECT_EQ(
+      import_error(row("5", ",\"chat_id\":7")),
+      "t: no known format has these columns: timestamp, input_length, output_length, hash_ids, chat_id; "
+      "--format mooncake could read it but for chat_id" +
+          assumed);
+  EXPECT_EQ(
+      import_error(row("\"5\"", "")),
+      "t: no known format has these columns: timestamp, input_length, output_length, hash_ids; --format "
+      "mooncake could read it but for values of another kind in the first row" +
+          assumed);
+  for (const std::string& text : {row("5", ",\"chat_id\":7"), row("\"5\"", "")}) {
+    const Trace trace = imported(text, {.format = "mooncake", .map = "", .block_tokens = 0});
+    EXPECT_EQ(trace.arrival_ns, Times{1000000});
+    EXPECT_EQ(trace.input_tokens, Counts{5});
+    EXPECT_EQ(trace.prefix.ids.size(), 1U);
+  }
+  EXPECT_EQ(import_error("{\"timestamp\":1,\"input_length\":5,\"output_length\":2}").find("mooncake"),
+            std::string::npos);
+}
+
 TEST(Detection, WhatIsNoTable) {
-  for (const std::string& text : {std::string("just words\n"), std::string("\x00\x01\x02\x03", 4),
-                                  std::string("{\"a\""), std::string("[1,2,3]\n"), std::string("\n\n\n")})
+  for (const std::string& text :
+       {std::string("just words\n"), std::string("[1,2,3]\n"), std::string("\n\n\n")})
     EXPECT_EQ(import_error(text), "t: not a trace in any known format (" + testing::known_formats() + ")");
+}
+
+TEST(Detection, WhyAFileIsNoTraceIsSaidWhereThatIsKnown) {
+  const auto expect_why = [](const std::string& text, const std::string& why) {
+    EXPECT_EQ(import_error(text),
+              "t: not a trace in any known format (" + testing::known_formats() + "): " + why);
+    EXPECT_EQ(import_error(text, with_map("", "arrival=a,input=b,output=c")),
+              "t: --map: needs a table: a CSV with a header, or JSON lines; " + why);
+  };
+  const auto wide = [](const std::string& text, bool big) {
+    std::string out;
+    for (const char c : text) out += big ? std::string(1, '\0') + c : c + std::string(1, '\0');
+    return out;
+  };
+  const std::string csv = "arrival_ns,input_tokens,output_tokens\n1,2,3\n";
+  expect_why("\xFF\xFE" + wide(csv, false), "it is UTF-16; expected UTF-8");
+  expect_why("\xFE\xFF" + wide(csv, true), "it is UTF-16; expected UTF-8");
+  const std::string zeros = "it has zero bytes, as UTF-16 and binary files do; expected UTF-8";
+  for (const std::string& text : {wide(csv, false), wide("{\"a\": 1}", false), std::string("\0\1\2\3", 4)})
+    expect_why(text, zeros);
+  const std::string cut = "its JSON ends before every { and [ is closed";
+  for (const char* text : {"{\"a\"", "{\"a\": \"}", "[{\"a\": [1, 2]", "{\n\"a\": {\"b\": 1}\n"})
+    expect_why(text, cut);
+  const std::string deep = "its JSON is nested deeper than 256 levels";
+  expect_why(std::string(100'000, '['), deep);
+  expect_why("{\"a\": " + std::string(100'000, '[') + std::string(100'000, ']') + "}\n", deep);
 }
 
 TEST(Detection, TheShapeOfAFile) {

@@ -83,6 +83,33 @@ TEST(SynthCommand, UsageErrorsAreOneLineAndLeaveNothing) {
             "kvplan: " + out + ": expected another file than the input, which it would replace\n");
 }
 
+TEST(SynthCommand, MoreIdsThanThereCanBeAreRefusedBeforeTheyAreMade) {
+  const TemporaryFolder folder;
+  const auto made = [&](const std::string& flags) {
+    return run_kvplan(
+        "trace synth --arrivals poisson:rate_per_s=1000 --prefixes groups:tokens=10 --block 1 " + flags +
+        " -o " + folder.file("a.kvt"));
+  };
+  // 2^31 - 1 requests would take minutes to make.
+  const std::string refusal = "kvplan: --block: more than 4294967295 distinct prefix ids\n";
+  EXPECT_EQ(made("--requests 2147483647 --lengths fixed:input=3,output=1").err, refusal);
+  EXPECT_EQ(made("--requests 2147483647 --lengths uniform:input_min=3,input_max=9,output_max=1").err,
+            refusal);
+  EXPECT_EQ(folder.listing(), "");
+  // What is included in the prompt is shared: 2 of the 12 tokens are its own.
+  const auto included = [&](std::int64_t tokens) {
+    const Result<std::unique_ptr<TraceStream>> stream =
+        make_synth({.arrivals = "poisson:rate_per_s=1000",
+                    .lengths = "fixed:input=" + std::to_string(tokens) + ",output=1",
+                    .prefixes = "groups:tokens=10,length=included",
+                    .requests = INT32_MAX,
+                    .block_tokens = 1});
+    return stream.ok() ? "" : stream.error().to_string();
+  };
+  EXPECT_EQ(included(12), "");
+  EXPECT_EQ(included(13), "--block: more than 4294967295 distinct prefix ids");
+}
+
 TEST(SynthCommand, AnyNumberOfRequestsTakesTheSameMemory) {
   const TemporaryFolder folder;
   // 4 M requests, 96 MB of columns and ids, in 96 MiB of address space, the program included.
