@@ -308,7 +308,7 @@ TEST(CliRun, ATableIsReadAsTheOptionsSay) {
   EXPECT_EQ(wrong.err,
             "kvplan: " + table +
                 ": no known format has these columns: when, a, b, ids; say what they are, as in --map "
-                "arrival=COLUMN:s,input=COLUMN,output=COLUMN\n");
+                "arrival=COLUMN:UNIT,input=COLUMN,output=COLUMN with a UNIT of s, ms, us, ns or iso\n");
   const std::string json = folder.file("t.json");
   write_file(json, "{\"when\":0,\"a\":33,\"b\":20}\n");
   EXPECT_EQ(run_kvplan("run " + json + " --map arrival=when:s,input=a,output=b").exit_code, 0)
