@@ -62,6 +62,7 @@ RunResult run_of(const Made& made) {
   r.memory = memory;
   r.replicas.resize(1);
   r.replicas[0].max_running = r.max_running;
+  r.replicas[0].least_idle_bytes = memory.peak_bytes[index(State::kFree)];
   return r;
 }
 
