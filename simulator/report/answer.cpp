@@ -154,27 +154,42 @@ std::string times_words(double more, double less) {
   return rounded(more / less) + " times";
 }
 
-double speed_of(const View& view, std::size_t v) {
-  return view.result(v).output_tokens_per_s.value_or(0);
+/// Variants that differ from the first that keeps anything in nothing but the use of the same memory, that one in
+/// front. Where nothing is kept many run at once because none gets on.
+std::vector<std::size_t> users_of_one_memory(const View& view) {
+  std::vector<std::size_t> out;
+  for (const std::size_t v : view.same)
+    if (!view.result(v).scenario.keeps_nothing() &&
+        (out.empty() || plan::same_memory(view.result(v), view.result(out.front()))))
+      out.push_back(v);
+  return out;
 }
 
-/// Whose batch is the larger for the memory's sake, the best first: of those that differ from the first variant in
-/// nothing but the use of the same memory. One that is slower for its larger batch has no merit of it. Where nothing is
-/// kept many run at once because none gets on.
+/// Whose batch is the larger for the memory's sake, the best first. One that is slower for its larger batch has no
+/// merit of it, and one that was never short of memory lost no request to its use.
 std::optional<Pair> larger_batch(const View& view) {
-  const RunResult& base = view.result(view.base);
-  std::vector<std::size_t> alike, as_fast;
-  for (const std::size_t v : view.same) {
-    if (view.result(v).scenario.keeps_nothing() || !plan::same_memory(view.result(v), base)) continue;
-    alike.push_back(v);
-    const double speed = speed_of(view, v), first = speed_of(view, view.base);
-    if (speed >= first || tied(speed, first)) as_fast.push_back(v);
+  const plan::Metric& batch = plan::answer_metric("mean_running");
+  const std::vector<std::size_t> users = users_of_one_memory(view);
+  if (users.empty()) return std::nullopt;
+  const std::size_t first = users.front();
+  const auto speed = [&](std::size_t v) { return view.result(v).output_tokens_per_s.value_or(0); };
+  const auto slower = [&](std::size_t a, std::size_t b) {
+    return speed(a) < speed(b) && !tied(speed(a), speed(b));
+  };
+  std::vector<std::size_t> those = users;
+  if (plan::shortage_of(view.result(first)) == Shortage::kNever) {
+    // Held against who was short, where somebody was.
+    std::erase_if(those, [&](std::size_t v) {
+      return v != first && (plan::shortage_of(view.result(v)) == Shortage::kNever || slower(first, v));
+    });
+    if (those.size() == 1) those = users;
+  } else {
+    std::erase_if(those, [&](std::size_t v) { return slower(v, first); });
+    if (those.size() == 1) those = users;
   }
-  auto pair = best_and_other(view, plan::answer_metric("mean_running"), as_fast);
-  if (!pair) pair = best_and_other(view, plan::answer_metric("mean_running"), alike);
-  if (!pair) return std::nullopt;
-  const double best = speed_of(view, pair->best), other = speed_of(view, pair->other);
-  if (best < other && !tied(best, other) && !tied(pair->best_value, pair->other_value)) return std::nullopt;
+  const auto pair = best_and_other(view, batch, those);
+  if (pair && slower(pair->best, pair->other) && !tied(pair->best_value, pair->other_value))
+    return std::nullopt;
   return pair;
 }
 
@@ -198,9 +213,7 @@ std::string headline(const View& view) {
                              rounded(pair->best_value) + ").";
   }
   const Shortage shortage = plan::shortage_of(other);
-  if (shortage == Shortage::kNever)
-    return out.empty() ? out
-                       : out + "it was never short of memory all the same, so that nothing waited for that.";
+  if (shortage == Shortage::kNever) return out.empty() ? out : out + "memory was never short all the same.";
   out += best_words(view, *pair) + (shortage == Shortage::kHappens ? " would run " : " runs ");
   out += pair->other_value > 0
              ? times_words(pair->best_value, pair->other_value) + " as many requests at once"
