@@ -90,15 +90,23 @@ std::int64_t PoolLayout::tokens() const {
 Result<PoolLayout> lay_out_pool(const Scenario& s, const model::ModelShape& shape, const Placement& placed) {
   KVPLAN_CHECK(placed.pool.has_value());
   const core::Workload nobody;
-  const policies::AllocatorRequest request = request_of(s, shape, placed, nobody);
+  policies::AllocatorRequest request = request_of(s, shape, placed, nobody);
   const policies::AllocatorEntry& entry = policies::allocator_entry(s.allocator);
   const std::int64_t longest = request.max_model_len;
   if (entry.follows_windows) {
     KVPLAN_TRY(const policies::GroupedParts parts, policies::grouped_parts(s.allocator, request));
     return PoolLayout{parts.layout, parts.most_blocks(longest)};
   }
+  // What a block is does not depend on their number, of which a run has a limit and arithmetic has none.
+  const std::int64_t bytes = request.pool.bytes;
+  const bool blocks = s.allocator.name() == "paged";
+  if (blocks) request.pool = {.blocks = 2};
   KVPLAN_TRY(const auto allocator, entry.make(s.allocator, request));
   PoolLayout out{allocator->layout(), std::nullopt};
+  if (blocks) {
+    out.layout.capacity_bytes = bytes;
+    out.layout.quanta = std::max<std::int64_t>(bytes / out.layout.quantum_bytes() - 1, 0);
+  }
   if (out.layout.form != core::TableForm::kTokens)
     return bad_input("expected an allocator whose memory is counted in tokens, found " +
                      std::string(s.allocator.name()) +
