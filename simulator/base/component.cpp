@@ -216,6 +216,10 @@ Result<Choice> make_choice(std::string_view name, std::span<const std::pair<std:
       if (found->params[i].name == key) index = i;
     }
     const std::string field = std::string(name) + ":" + key;
+    if (index == found->params.size() && known.empty())
+      return bad_input("expected no parameter, since " + std::string(name) + " has none, found " +
+                       found_text(key))
+          .at_field(name);
     if (index == found->params.size()) return bad_input(unknown_name("parameter", key, known)).at_field(name);
     if (values[index].given) return bad_input("given twice").at_field(field);
     const std::string expected = expectation(found->params[index], text);

@@ -54,9 +54,16 @@ class FileOutput final : public Output {
     return write_now(bytes);
   }
 
-  Status commit() override {
+  Status finish() override {
+    if (finished_) return Done{};
     KVPLAN_TRY_DO(flush());
     if (ending_ != Ending::kNone && ::fsync(descriptor_) != 0) return system_error("cannot write", path_);
+    finished_ = true;
+    return Done{};
+  }
+
+  Status commit() override {
+    KVPLAN_TRY_DO(finish());
     if (ending_ == Ending::kLink) KVPLAN_TRY_DO(link_target());
     if (descriptor_ > STDERR_FILENO) {
       const int closed = ::close(descriptor_);
@@ -110,6 +117,7 @@ class FileOutput final : public Output {
   Ending ending_;
   std::string target_;     ///< behind symbolic links
   std::string temporary_;  ///< a name to be renamed or removed
+  bool finished_{false};
   std::vector<char> buffer_;
 };
 

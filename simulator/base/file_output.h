@@ -23,8 +23,9 @@ enum class Temporary : std::uint8_t {
 };
 
 /// Where bytes go that become one file. Life cycle: made by `create_file_output` or by one that changes bytes on
-/// their way (traces/io/output.h), `write` any number of times, `commit` once. After an error the object is
-/// only destroyed.
+/// their way (traces/io/output.h), `write` any number of times, `commit` once. Several files that belong together are
+/// all finished before one is committed, so that a disk that is full leaves none of them. After an error the object
+/// is only destroyed.
 class Output {
  public:
   Output() = default;
@@ -33,6 +34,9 @@ class Output {
   virtual ~Output() = default;
 
   virtual Status write(std::string_view bytes) = 0;
+  /// All bytes are where they will be, without their name yet; nothing is written after it. Once is enough.
+  virtual Status finish() = 0;
+  /// Finishes, where that was not done, and gives the bytes their name.
   virtual Status commit() = 0;
 };
 

@@ -24,28 +24,28 @@ using report::grouped;
 struct PoolOptions {
   std::string model, device, format, json;
   std::vector<std::string> sets;
-  std::int64_t tensor_ranks{1}, stages{1}, block_tokens{16};
+  std::int64_t tensor_ranks{1}, stages{1};
+  std::int64_t block_tokens{0};  ///< 0: those of the allocator
 };
 
 struct Answer {
   plan::Scenario scenario;
   plan::Placement placed;
+  plan::PoolLayout laid_out;
 
   [[nodiscard]] const model::Pool& pool() const { return *placed.pool; }
+  [[nodiscard]] const core::MemoryLayout& layout() const { return laid_out.layout; }
+  [[nodiscard]] std::int64_t max_model_len() const { return scenario.engine.integer("max_model_len"); }
+  /// Blocks, not slots of one range.
+  [[nodiscard]] bool has_blocks() const { return layout().returns_quanta; }
+  /// As engines print it: blocks over those of a request of max_model_len.
+  [[nodiscard]] std::optional<double> concurrency() const {
+    if (!laid_out.longest_quanta) return std::nullopt;
+    return static_cast<double>(laid_out.all_quanta()) / static_cast<double>(*laid_out.longest_quanta);
+  }
 };
 
-std::int64_t usable_blocks(const model::Pool& pool, std::int64_t block_tokens) {
-  return std::max<std::int64_t>(pool.blocks(block_tokens) - (pool.null_block ? 1 : 0), 0);
-}
-
-/// As engines print it: blocks over those of a request of max_model_len.
-double concurrency(const Answer& answer, std::int64_t block_tokens) {
-  const std::int64_t each = ceil_div(answer.scenario.deployment.max_model_len, block_tokens);
-  return static_cast<double>(answer.pool().blocks(block_tokens)) / static_cast<double>(each);
-}
-
-std::string answer_json(const PoolOptions& options, const Answer& answer,
-                        const std::vector<std::string>& warnings) {
+std::string answer_json(const Answer& answer, const std::vector<std::string>& warnings) {
   const plan::Scenario& s = answer.scenario;
   const plan::RankBytes& bytes = answer.placed.bytes;
   const model::Pool& pool = answer.pool();
@@ -56,11 +56,19 @@ std::string answer_json(const PoolOptions& options, const Answer& answer,
   json.member("pool_bytes", pool.rank().pool_bytes).member("token_bytes", bytes.token_bytes);
   json.member("all_token_bytes", bytes.all_token_bytes);
   json.member("replicated_token_bytes", bytes.replicated_token_bytes);
-  json.member("block_tokens", options.block_tokens).member("blocks", pool.blocks(options.block_tokens));
-  json.member("usable_blocks", usable_blocks(pool, options.block_tokens));
-  json.member("tokens", usable_blocks(pool, options.block_tokens) * options.block_tokens);
-  json.member("max_model_len", s.deployment.max_model_len);
-  json.member("concurrency", concurrency(answer, options.block_tokens));
+  const core::MemoryLayout& layout = answer.layout();
+  const auto of_blocks = [&](std::int64_t number) {
+    return answer.has_blocks() ? std::optional(number) : std::nullopt;
+  };
+  json.member("allocator", s.text("memory.allocator"));
+  json.member("block_tokens", of_blocks(layout.quantum_tokens));
+  json.member("block_bytes", of_blocks(layout.quantum_bytes()));
+  json.member("layer_groups", static_cast<std::int64_t>(layout.groups.size()));
+  json.member("blocks", of_blocks(answer.laid_out.all_quanta()))
+      .member("usable_blocks", of_blocks(layout.quanta));
+  json.member("tokens", answer.laid_out.tokens()).member("max_model_len", answer.max_model_len());
+  json.member("longest_request_blocks", answer.has_blocks() ? answer.laid_out.longest_quanta : std::nullopt);
+  json.member("concurrency", answer.concurrency());
   json.key("derivation").begin_array();
   for (const model::PoolItem& item : pool.items) {
     json.begin_object().member("name", item.name).member("part", model::pool_part_name(item.part));
@@ -79,7 +87,22 @@ std::string answer_json(const PoolOptions& options, const Answer& answer,
   return json.take();
 }
 
-std::string answer_text(const PoolOptions& options, const Answer& answer) {
+void add_blocks(const Answer& answer, report::Table& fits) {
+  const core::MemoryLayout& layout = answer.layout();
+  const auto add = [&](const char* label, std::int64_t number) {
+    fits.rows.push_back({.label = label, .cells = {grouped(number)}});
+  };
+  add("tokens in a block", layout.quantum_tokens);
+  if (!layout.groups.empty()) {
+    add("groups of layers", static_cast<std::int64_t>(layout.groups.size()));
+    add("layers in a group", layout.cells_per_token);
+  }
+  add("bytes of a block", layout.quantum_bytes());
+  add("blocks", answer.laid_out.all_quanta());
+  if (layout.null_block) add("without the null block", layout.quanta);
+}
+
+std::string answer_text(const Answer& answer) {
   const plan::Scenario& s = answer.scenario;
   const plan::RankBytes& bytes = answer.placed.bytes;
   const model::Pool& pool = answer.pool();
@@ -91,21 +114,18 @@ std::string answer_text(const PoolOptions& options, const Answer& answer) {
   const auto row = [](const char* label, std::string cell) {
     return report::Row{.label = label, .cells = {std::move(cell)}};
   };
-  const std::int64_t blocks = pool.blocks(options.block_tokens);
   report::Table fits{.title = "What fits", .columns = {""}, .rows = {}};
   fits.rows.push_back(row("bytes a token", grouped(bytes.token_bytes)));
   if (bytes.ranks() > 1) {
     fits.rows.push_back(row("on all ranks", grouped(bytes.all_token_bytes)));
     fits.rows.push_back(row("of it stored again", grouped(bytes.replicated_token_bytes)));
   }
-  fits.rows.push_back(row("tokens in a block", grouped(options.block_tokens)));
-  fits.rows.push_back(row("blocks", grouped(blocks)));
-  if (pool.null_block)
-    fits.rows.push_back(row("without the null block", grouped(usable_blocks(pool, options.block_tokens))));
-  fits.rows.push_back(
-      row("tokens", grouped(usable_blocks(pool, options.block_tokens) * options.block_tokens)));
-  fits.rows.push_back(row(("requests of " + grouped(s.deployment.max_model_len)).c_str(),
-                          report::fixed(concurrency(answer, options.block_tokens), 2)));
+  if (answer.has_blocks()) add_blocks(answer, fits);
+  fits.rows.push_back(row(answer.layout().groups.empty() ? "tokens" : "tokens, windows aside",
+                          grouped(answer.laid_out.tokens())));
+  if (const auto concurrency = answer.concurrency())
+    fits.rows.push_back(
+        row(("requests of " + grouped(answer.max_model_len())).c_str(), report::fixed(*concurrency, 2)));
   return out + "\n" + report::table_text(fits, output_width());
 }
 
@@ -123,6 +143,16 @@ Result<plan::Scenario> scenario_of(const PoolOptions& options) {
     KVPLAN_TRY(plan::Setting setting, plan::parse_setting(text));
     settings.push_back(std::move(setting));
   }
+  if (options.block_tokens == 0) return plan::resolve(settings);
+  constexpr const char* kBlock = "memory.allocator.block_tokens";
+  KVPLAN_TRY(const plan::Scenario without, plan::resolve(settings));
+  const auto fields = plan::scenario_fields();
+  const auto allocator =
+      std::find_if(fields.begin(), fields.end(), [](const auto& f) { return f.path == "memory.allocator"; });
+  const auto place = static_cast<std::size_t>(allocator - fields.begin());
+  if (without.param_origin(place, "block_tokens") == plan::Origin::kGiven)
+    return bad_input("expected it once, found --block-tokens too").at_field(kBlock);
+  set(kBlock, std::to_string(options.block_tokens));
   return plan::resolve(settings);
 }
 
@@ -136,9 +166,10 @@ Status run_pool(const PoolOptions& options) {
   KVPLAN_TRY(const model::ModelShape shape, io::open_model(s.text("model")));
   std::vector<std::string> warnings, assumptions;
   KVPLAN_TRY(answer.placed, plan::place_model(s, shape, warnings, assumptions));
+  KVPLAN_TRY(answer.laid_out, plan::lay_out_pool(s, shape, answer.placed));
   print_warnings(warnings);
-  if (options.json.empty()) return write_text("-", answer_text(options, answer));
-  return write_text(options.json, answer_json(options, answer, warnings));
+  if (options.json.empty()) return write_text("-", answer_text(answer));
+  return write_text(options.json, answer_json(answer, warnings));
 }
 
 }  // namespace
@@ -153,8 +184,8 @@ void add_pool(CLI::App& app, Outcome& outcome) {
   add_whole_number(*command, "--tp", options->tensor_ranks, {1, model::kMostRanks}, "Tensor-parallel ranks");
   add_whole_number(*command, "--pp", options->stages, {1, 4096}, "Pipeline stages");
   command->add_option("--format", options->format, "Bytes of an element of the cache (kvplan list format)");
-  add_whole_number(*command, "--block-tokens", options->block_tokens, {1, std::int64_t{1} << 20},
-                   "Tokens of a block");
+  add_whole_number(*command, "--block-tokens", options->block_tokens, {1, 65536},
+                   "Tokens of a block, where the allocator has blocks; without it the allocator's default");
   command->add_option("--set", options->sets,
                       "PATH=VALUE of a scenario: deployment.weight_bits=8, engine.max_model_len=8192, ...");
   add_json_option(*command, options->json, "the result");

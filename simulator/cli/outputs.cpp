@@ -48,6 +48,8 @@ Status Outputs::add_pieces(const std::string& path, const std::function<Status(c
 }
 
 Status Outputs::commit() {
+  // A device that is full says so before the first of them has its name.
+  for (const auto& file : files_) KVPLAN_TRY_DO(file->finish());
   if (interrupted()) return interrupted_error();
   for (const auto& file : files_) KVPLAN_TRY_DO(file->commit());
   return uses_stdout_ ? write_text("-", to_stdout_) : Status(Done{});

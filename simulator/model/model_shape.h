@@ -72,7 +72,9 @@ struct ModelShape {
   std::int64_t query_heads{0};
   std::int64_t kv_heads{0};       ///< stored heads of a layer; 1 where latent
   std::int64_t element_bytes{2};  ///< of an element of cache or weights, before any format
-  std::vector<LayerRun> runs{};   ///< all layers, from the first to the last
+  std::optional<std::int64_t>
+      published_weight_bits{};   ///< of most weights, where its checkpoint is quantised
+  std::vector<LayerRun> runs{};  ///< all layers, from the first to the last
   WeightShape weight_shape{};
   std::string weights_miss{};        ///< what is not known of the weights; empty: they can be counted
   std::vector<std::string> notes{};  ///< what the bytes leave out; a sentence each

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstdio>
 
 #include "simulator/base/check.h"
@@ -43,6 +44,8 @@ Amounts amounts_of(const ModelShape& shape, const Deployment& d, std::int64_t we
   const std::int64_t bits = d.bits_of(shape);
   Figure counted{.mark = Mark::kComputed,
                  .source = "parameters of a rank x " + std::to_string(bits) + " bits"};
+  if (d.counts_other_weights(shape))
+    counted.source += " (published with " + std::to_string(*shape.published_weight_bits) + ")";
   if (d.weights_bytes) {
     counted = {*d.weights_bytes, Mark::kGiven, {}};
   } else {
@@ -124,21 +127,47 @@ void warn_of_overflow(Pool& pool) {
                           gib_text(within) + ": the engine would run out of memory when it starts.");
 }
 
-/// The weights leave no room: by how much, and which number of ranks would do.
+bool has_room(const ModelShape& shape, const Deployment& d) {
+  const Result<Pool> pool = split_all(shape, d);
+  return pool.ok() && pool.value().rank().pool_bytes >= pool.value().rank().bytes_per_token;
+}
+
+/// What would have room in place of this: "deployment.tp=16", "deployment.weight_bits=8".
+std::vector<std::string> with_room(const ModelShape& shape, const Deployment& d) {
+  std::vector<std::string> out;
+  if (d.weights_bytes) return out;
+  Deployment wider = d;
+  do {
+    wider.tensor_ranks =
+        static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(wider.tensor_ranks) + 1));
+  } while (wider.tensor_ranks <= kMostTensorRanks && !has_room(shape, wider));
+  if (wider.tensor_ranks <= kMostTensorRanks)
+    out.push_back("deployment.tp=" + std::to_string(wider.tensor_ranks));
+  if (d.weight_bits) return out;
+  Deployment lighter = d;
+  for (const std::int64_t bits : {8, 4}) {
+    lighter.weight_bits = bits;
+    if (bits >= d.bits_of(shape) || !has_room(shape, lighter)) continue;
+    out.push_back("deployment.weight_bits=" + std::to_string(bits));
+    if (shape.published_weight_bits == bits) out.back() += " (as the model is published)";
+    break;
+  }
+  return out;
+}
+
+/// The weights leave no room: by how much, and what would do.
 Error does_not_fit(const ModelShape& shape, const Deployment& d, const Pool& pool) {
   std::string text = "expected room for KV cache on " + d.device->name + ": weights take " +
                      gib_text(pool.rank().weights_bytes) + " of a rank, and " +
                      gib_text(pool.rank().bytes_per_token - pool.rank().pool_bytes) + " are missing";
-  Deployment wider = d;
-  for (wider.tensor_ranks = 2; wider.tensor_ranks <= kMostTensorRanks && !d.weights_bytes;
-       wider.tensor_ranks *= 2) {
-    if (wider.tensor_ranks <= d.tensor_ranks) continue;
-    const Result<Pool> other = split_all(shape, wider);
-    if (!other.ok() || other.value().rank().pool_bytes < other.value().rank().bytes_per_token) continue;
-    return bad_input(text + "; deployment.tp=" + std::to_string(wider.tensor_ranks) + " would fit")
-        .at_field("deployment");
+  const std::vector<std::string> ways = with_room(shape, d);
+  if (!ways.empty()) {
+    text += "; " + ways[0] + " would fit";
+    if (ways.size() > 1) text += ", and so would " + ways[1];
+  } else if (!d.weights_bytes) {
+    text += "; no number of ranks would fit";
   }
-  return bad_input(text + (d.weights_bytes ? "" : "; no number of ranks would fit")).at_field("deployment");
+  return bad_input(text).at_field("deployment");
 }
 
 }  // namespace

@@ -31,6 +31,11 @@ struct Deployment {
   [[nodiscard]] std::int64_t bits_of(const ModelShape& shape) const {
     return weight_bits.value_or(8 * shape.element_bytes);
   }
+  /// True: nobody said how many bits a weight has, and the published checkpoint has others than are counted.
+  [[nodiscard]] bool counts_other_weights(const ModelShape& shape) const {
+    return !weight_bits && !weights_bytes && shape.published_weight_bits &&
+           *shape.published_weight_bits != bits_of(shape);
+  }
 };
 
 /// What a line of a derivation is.
@@ -74,7 +79,8 @@ struct Pool {
 };
 
 /// Errors: more stages than layers, a format for other layers, a model whose weights are not known, and where weights
-/// and all else leave no room: what is missing, and how many ranks would have room.
+/// and all else leave no room: what is missing, and how many ranks, or bits of a weight, would
+/// have room.
 /// REQUIRES: a device, and a pool rule.
 Result<Pool> derive_pool(const ModelShape& shape, const Deployment& deployment);
 

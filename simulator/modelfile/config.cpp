@@ -110,6 +110,19 @@ class Config {
     return top_["kvplan"][key].get_string().get(out) == simdjson::SUCCESS ? std::string(out) : std::string();
   }
 
+  /// Bits of a weight in the checkpoint beside which the config lies, where it says that they are quantised.
+  [[nodiscard]] std::optional<std::int64_t> quantised_bits() const {
+    constexpr std::int64_t kMostBits = 64;
+    const auto quantisation = top_["quantization_config"];
+    std::string_view method;
+    std::int64_t bits = 0;
+    if (quantisation["quant_method"].get_string().get(method) == simdjson::SUCCESS && method == "fp8")
+      return 8;
+    if (quantisation["bits"].get_int64().get(bits) == simdjson::SUCCESS && bits > 0 && bits <= kMostBits)
+      return bits;
+    return std::nullopt;
+  }
+
   [[nodiscard]] simdjson::simdjson_result<dom::element> at(const char* key) const { return text_[key]; }
   [[nodiscard]] static std::string found(dom::element value) {
     std::string_view text;
@@ -312,6 +325,7 @@ Result<ModelShape> read(const Config& config) {
     ++shape.runs.back().layers;
   }
   KVPLAN_TRY_DO(read_weights(config, shape));
+  shape.published_weight_bits = config.quantised_bits();
   if (config.present({"index_head_dim"}) != nullptr)
     shape.notes.emplace_back(
         "The keys that its sparse attention is indexed by (index_head_dim) are not counted.");

@@ -16,7 +16,12 @@ std::optional<double> share(const RunResult& r) {
   return r.memory->mean_fraction[index(state)];
 }
 
-constexpr std::array<Metric, 16> kMetrics{{
+std::optional<double> each_gpu(const std::optional<double>& figure, const RunResult& r) {
+  if (!figure) return std::nullopt;
+  return *figure / static_cast<double>(gpus_of(r));
+}
+
+constexpr std::array<Metric, 19> kMetrics{{
     {"live_fraction", share<State::kLive>, false},
     {"internal_fraction", share<State::kInternal>, true},
     {"reserved_fraction", share<State::kReserved>, true},
@@ -38,7 +43,26 @@ constexpr std::array<Metric, 16> kMetrics{{
     {"computed_tokens",
      [](const RunResult& r) { return std::optional(static_cast<double>(r.computed_tokens)); }, true},
     {"goodput_per_s", [](const RunResult& r) { return r.goodput_per_s; }, false},
+    {"gpus", [](const RunResult& r) { return std::optional(static_cast<double>(gpus_of(r))); }, true},
+    {"output_tokens_per_s_per_gpu", [](const RunResult& r) { return each_gpu(r.output_tokens_per_s, r); },
+     false},
+    {"goodput_per_s_per_gpu", [](const RunResult& r) { return each_gpu(r.goodput_per_s, r); }, false},
 }};
+
+bool begins_with_any(std::string_view text, std::span<const std::string_view> beginnings) {
+  return std::any_of(beginnings.begin(), beginnings.end(),
+                     [&](std::string_view one) { return text.substr(0, one.size()) == one; });
+}
+
+/// Do all fields whose paths begin with one of these have the same text? With `others`: do all other fields?
+bool same_texts(const RunResult& a, const RunResult& b, std::span<const std::string_view> paths,
+                bool others) {
+  const auto fields = scenario_fields();
+  for (std::size_t i = 0; i < fields.size(); ++i)
+    if (begins_with_any(fields[i].path, paths) != others && a.scenario.texts[i] != b.scenario.texts[i])
+      return false;
+  return true;
+}
 
 /// Whether a value is as good as a knee asks for.
 bool near_enough(const Metric& metric, double value, double of_largest) {
@@ -111,6 +135,27 @@ std::optional<State> largest_loss(const RunResult& r) {
 bool same_work(const RunResult& a, const RunResult& b) {
   return a.trace_digest == b.trace_digest && a.arrived == b.arrived && a.completed == b.completed &&
          a.input_tokens == b.input_tokens && a.output_tokens == b.output_tokens;
+}
+
+bool same_load(const RunResult& a, const RunResult& b) {
+  constexpr std::array<std::string_view, 2> kPaths{"workload.", "targets."};
+  return a.trace_digest == b.trace_digest && a.arrived == b.arrived && same_texts(a, b, kPaths, false);
+}
+
+bool same_memory(const RunResult& a, const RunResult& b) {
+  constexpr std::array<std::string_view, 4> kPaths{"memory.allocator", "eviction", "format",
+                                                   "workload.attention"};
+  return a.capacity_bytes == b.capacity_bytes && same_texts(a, b, kPaths, true);
+}
+
+std::int64_t gpus_of(const RunResult& r) {
+  return r.ranks.ranks() * r.scenario.replicas;
+}
+
+bool same_hardware(const RunResult& a, const RunResult& b) {
+  constexpr std::array<std::string_view, 4> kPaths{"deployment.device", "deployment.tp", "deployment.pp",
+                                                   "fleet.replicas"};
+  return same_texts(a, b, kPaths, false);
 }
 
 std::size_t baseline_of(const Comparison& comparison) {

@@ -23,7 +23,8 @@ struct Metric {
   bool less_is_better{false};
 };
 
-/// Shares of the memory by state (less of each but live is better), requests at once, speed, latency, preemptions.
+/// Shares of the memory by state (less of each but live is better), requests at once, speed, latency, preemptions;
+/// devices, and speed through their number.
 std::span<const Metric> answer_metrics();
 /// REQUIRES: there is one of this name.
 const Metric& answer_metric(std::string_view name);
@@ -38,6 +39,19 @@ std::optional<observe::State> largest_loss(const RunResult& result);
 
 /// The same work: see above.
 bool same_work(const RunResult& a, const RunResult& b);
+
+/// The same requests at the same times, with the same targets.
+bool same_load(const RunResult& a, const RunResult& b);
+
+/// The same memory, and all else the same but how it is given out and what is kept in it: allocator, token policy,
+/// format. Only then it is a merit that more requests run at once: at one load, a slower server has more of them too.
+bool same_memory(const RunResult& a, const RunResult& b);
+
+/// Ranks of all replicas, each a device of its own.
+std::int64_t gpus_of(const RunResult& result);
+
+/// The same number of the same devices, divided in the same way.
+bool same_hardware(const RunResult& a, const RunResult& b);
 
 /// The first variant that completed a request, or else the first that ran; the others are measured against it.
 /// REQUIRES: one ran.

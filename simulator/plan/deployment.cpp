@@ -2,7 +2,11 @@
 
 #include <algorithm>
 
+#include "simulator/base/check.h"
 #include "simulator/model/footprint.h"
+#include "simulator/policies/allocators.h"
+#include "simulator/policies/engines.h"
+#include "simulator/policies/grouped_pool.h"
 
 namespace kvplan::plan {
 namespace {
@@ -40,7 +44,79 @@ void note_ranks(const Scenario& s, const RankBytes& bytes, std::vector<std::stri
     assumptions.emplace_back("A step passes the stages one after the other, and the next step waits for it.");
 }
 
+/// What one rank's pool is made of, for a run that nobody asks for.
+policies::AllocatorRequest request_of(const Scenario& s, const model::ModelShape& shape,
+                                      const Placement& placed, const core::Workload& nobody) {
+  return {.workload = &nobody,
+          .pool = {.bytes = placed.pool->rank().pool_bytes},
+          .token_bytes = placed.bytes.token_bytes,
+          .metadata_bytes = placed.bytes.scale_bytes,
+          .model = &shape,
+          .format = s.deployment.format ? &*s.deployment.format : nullptr,
+          .tensor_ranks = s.deployment.tensor_ranks,
+          .first_layer = placed.bytes.first_layer,
+          .layers = placed.bytes.layers,
+          .step_tokens = step_tokens(s),
+          .prefix_cache = false,
+          .block_ids = false,
+          .max_model_len = s.engine.integer("max_model_len")};
+}
+
+/// The question that derive_pool asks in tokens, in blocks: layers with a window do not hold all tokens.
+Status check_longest(const Scenario& s, const model::ModelShape& shape, const Placement& placed,
+                     std::vector<std::string>& warnings) {
+  KVPLAN_TRY(const PoolLayout pool, lay_out_pool(s, shape, placed));
+  if (!pool.longest_quanta || *pool.longest_quanta <= pool.all_quanta()) return Done{};
+  warnings.push_back("The pool holds " + std::to_string(pool.all_quanta()) +
+                     " blocks, fewer than a request of max_model_len (" +
+                     std::to_string(s.engine.integer("max_model_len")) + ") may take (" +
+                     std::to_string(*pool.longest_quanta) + "): vLLM would not start.");
+  return Done{};
+}
+
 }  // namespace
+
+std::int64_t step_tokens(const Scenario& s) {
+  const core::SchedulerParams limits = policies::scheduler_params(s.engine);
+  const std::int64_t threshold = limits.long_prefill_threshold;
+  return threshold > 0 ? std::min(threshold, limits.token_budget) : limits.token_budget;
+}
+
+std::int64_t PoolLayout::tokens() const {
+  const auto groups = std::max<std::int64_t>(static_cast<std::int64_t>(layout.groups.size()), 1);
+  return layout.quanta / groups * layout.quantum_tokens;
+}
+
+Result<PoolLayout> lay_out_pool(const Scenario& s, const model::ModelShape& shape, const Placement& placed) {
+  KVPLAN_CHECK(placed.pool.has_value());
+  const core::Workload nobody;
+  policies::AllocatorRequest request = request_of(s, shape, placed, nobody);
+  const policies::AllocatorEntry& entry = policies::allocator_entry(s.allocator);
+  const std::int64_t longest = request.max_model_len;
+  if (entry.follows_windows) {
+    KVPLAN_TRY(const policies::GroupedParts parts, policies::grouped_parts(s.allocator, request));
+    return PoolLayout{parts.layout, parts.most_blocks(longest)};
+  }
+  // What a block is does not depend on their number, of which a run has a limit and arithmetic has none.
+  const std::int64_t bytes = request.pool.bytes;
+  const bool blocks = s.allocator.name() == "paged";
+  if (blocks) request.pool = {.blocks = 2};
+  KVPLAN_TRY(const auto allocator, entry.make(s.allocator, request));
+  PoolLayout out{allocator->layout(), std::nullopt};
+  if (blocks) {
+    out.layout.capacity_bytes = bytes;
+    out.layout.quanta = std::max<std::int64_t>(bytes / out.layout.quantum_bytes() - 1, 0);
+  }
+  if (out.layout.form != core::TableForm::kTokens)
+    return bad_input("expected an allocator whose memory is counted in tokens, found " +
+                     std::string(s.allocator.name()) +
+                     (entry.keeps_nothing ? ", which keeps nothing" : ", which takes it in bytes"))
+        .at_field("memory.allocator");
+  // Ranges of other allocators are longer than what they hold.
+  if (out.layout.returns_quanta || s.allocator.name() == "contiguous")
+    out.longest_quanta = ceil_div(longest, out.layout.quantum_tokens);
+  return out;
+}
 
 Result<Placement> place_model(const Scenario& s, const model::ModelShape& shape,
                               std::vector<std::string>& warnings, std::vector<std::string>& assumptions) {
@@ -74,6 +150,12 @@ Result<Placement> place_model(const Scenario& s, const model::ModelShape& shape,
                .replicated_token_bytes =
                    std::max<std::int64_t>(all.cluster_bytes_per_token - all.once_bytes_per_token, 0)};
   for (const model::StageFootprint& each : all.stages) out.step_token_bytes += each.bytes_per_token;
+  if (out.pool && policies::allocator_entry(s.allocator).follows_windows)
+    KVPLAN_TRY_DO(check_longest(s, shape, out, warnings));
+  if (d.counts_other_weights(shape) && (s.derives_pool || s.latency.name() == "roofline"))
+    assumptions.push_back("Weights are counted with " + std::to_string(d.bits_of(shape)) +
+                          " bits each; the model is published with " +
+                          std::to_string(*shape.published_weight_bits) + " (deployment.weight_bits).");
   note_ranks(s, out.bytes, assumptions);
   return out;
 }

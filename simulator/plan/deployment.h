@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "simulator/core/allocator.h"
 #include "simulator/model/pool.h"
 #include "simulator/plan/scenario.h"
 
@@ -37,5 +38,24 @@ struct Placement {
 /// Appends what is odd and what is assumed.
 Result<Placement> place_model(const Scenario& scenario, const model::ModelShape& shape,
                               std::vector<std::string>& warnings, std::vector<std::string>& assumptions);
+
+/// Most tokens of a request that one step computes.
+std::int64_t step_tokens(const Scenario& scenario);
+
+/// How the scenario's allocator divides a derived pool, without a run and its token policy.
+struct PoolLayout {
+  core::MemoryLayout layout;
+  /// Quanta that a request of max_model_len holds at most; absent where that is not said by its length alone.
+  std::optional<std::int64_t> longest_quanta;
+
+  /// As engines report it, the null block included.
+  [[nodiscard]] std::int64_t all_quanta() const { return layout.quanta + (layout.null_block ? 1 : 0); }
+  /// Tokens that fit; where layers lie in groups, tokens that every layer has a place for.
+  [[nodiscard]] std::int64_t tokens() const;
+};
+/// Errors: an allocator whose quanta are not of whole tokens, or that keeps nothing; as it is made.
+/// REQUIRES: the pool is derived.
+Result<PoolLayout> lay_out_pool(const Scenario& scenario, const model::ModelShape& shape,
+                                const Placement& placed);
 
 }  // namespace kvplan::plan

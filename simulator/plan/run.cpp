@@ -82,12 +82,6 @@ policies::PoolSize pool_of(const Setup& setup) {
   return derived ? policies::PoolSize{.bytes = derived->rank().pool_bytes} : setup.scenario.pool;
 }
 
-/// Most tokens of a request that a step computes.
-std::int64_t step_tokens(const core::SchedulerParams& scheduler) {
-  const std::int64_t threshold = scheduler.long_prefill_threshold;
-  return threshold > 0 ? std::min(threshold, scheduler.token_budget) : scheduler.token_budget;
-}
-
 Result<std::unique_ptr<core::Allocator>> make_allocator(const Setup& setup) {
   const Scenario& s = setup.scenario;
   const policies::AllocatorRequest request{.workload = &setup.workload,
@@ -100,7 +94,7 @@ Result<std::unique_ptr<core::Allocator>> make_allocator(const Setup& setup) {
                                            .tensor_ranks = s.deployment.tensor_ranks,
                                            .first_layer = setup.tokens.placed.bytes.first_layer,
                                            .layers = setup.tokens.placed.bytes.layers,
-                                           .step_tokens = step_tokens(policies::scheduler_params(s.engine)),
+                                           .step_tokens = step_tokens(s),
                                            .prefix_cache = s.finds_prefixes(),
                                            .block_ids = !setup.options.extra_observers.empty(),
                                            .max_model_len = s.engine.integer("max_model_len")};
@@ -395,6 +389,10 @@ ReplicaResult served_by(const Setup& setup, std::size_t replica, const ReplicaOu
   }
   r.iterations = o.iterations;
   r.max_running = o.totals.max_running;
+  std::int64_t idle = o.peak.seen() ? 0 : o.layout.quanta * o.layout.quantum_counts();
+  for (const observe::State s : {observe::State::kCached, observe::State::kStranded, observe::State::kFree})
+    idle += o.peak.cells()[index(s)];
+  r.least_idle_bytes = idle * o.layout.count_bytes();
   return r;
 }
 

@@ -56,6 +56,7 @@ struct ReplicaResult {
   std::optional<MemorySummary> memory;  ///< absent where nothing ever ran
   std::optional<double> mean_running;   ///< absent where no time passed
   std::int64_t max_running{0};
+  std::int64_t least_idle_bytes{0};            ///< that nobody held (cached, stranded, free) at its own peak
   std::vector<observe::TimelineBin> timeline;  ///< empty unless asked for
 };
 

@@ -13,12 +13,18 @@ std::int64_t idle_at_peak(const RunResult& r) {
   return idle;
 }
 
+std::int64_t least_idle(const RunResult& r) {
+  return std::min_element(
+             r.replicas.begin(), r.replicas.end(),
+             [](const auto& a, const auto& b) { return a.least_idle_bytes < b.least_idle_bytes; })
+      ->least_idle_bytes;
+}
+
 bool may_hide_refusals(const RunResult& r) {
   if (r.memory->mean_fraction[index(State::kCached)] == 0) return false;
-  if (r.replicas.size() > 1) return true;  // the peak is of the sum, not of each
-  const core::MemoryLayout& layout = r.replicas.front().layout;
+  const core::MemoryLayout& layout = r.replicas.front().layout;  // all are alike
   const std::int64_t quanta = ceil_div(r.largest_request_tokens, layout.quantum_tokens) + 1;
-  return idle_at_peak(r) < quanta * layout.quantum_bytes();
+  return least_idle(r) < quanta * layout.quantum_bytes();
 }
 
 bool seats_ran_out(const RunResult& r) {
@@ -30,7 +36,7 @@ bool seats_ran_out(const RunResult& r) {
 Shortage shortage_of(const RunResult& r) {
   if (!r.memory || !r.memory->timed) return Shortage::kNoTime;
   if (r.preemptions > 0 || r.memory->mean_fraction[index(State::kStranded)] > 0) return Shortage::kHappens;
-  if (idle_at_peak(r) == 0 || may_hide_refusals(r)) return Shortage::kUnknown;
+  if (least_idle(r) == 0 || may_hide_refusals(r)) return Shortage::kUnknown;
   return Shortage::kNever;
 }
 

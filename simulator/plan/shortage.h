@@ -16,8 +16,12 @@ enum class Shortage : std::uint8_t {
 
 Shortage shortage_of(const RunResult& result);
 
-/// Bytes that nobody held at the peak (cached, stranded or free). REQUIRES: memory.
+/// Bytes that nobody held at the peak of the fleet (cached, stranded or free). REQUIRES: memory.
 std::int64_t idle_at_peak(const RunResult& result);
+
+/// The same of the replica that had least, each at its own peak: requests of a replica wait for its memory alone.
+/// REQUIRES: memory.
+std::int64_t least_idle(const RunResult& result);
 
 /// True where an allocation may have been refused and left no trace in the numbers: what is idle is `stranded`
 /// after a refusal, but not what is cached, so a refusal shows only where something else was idle. It cannot

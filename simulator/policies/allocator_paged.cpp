@@ -510,7 +510,8 @@ Result<core::MemoryLayout> paged_layout(std::int64_t block_tokens, const Allocat
   if (request.prefix_cache && prefix != nullptr && prefix->present() &&
       prefix->block_tokens % block_tokens != 0)
     return bad_input("expected a divisor of the trace's hash block of " +
-                     std::to_string(prefix->block_tokens) + " tokens, found " + std::to_string(block_tokens))
+                     std::to_string(prefix->block_tokens) + " tokens, found " + std::to_string(block_tokens) +
+                     " (with engine.prefix_cache=false any will do)")
         .at_field("memory.allocator: block_tokens");
   MemoryLayout layout;
   layout.null_block = true;

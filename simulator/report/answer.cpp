@@ -20,6 +20,8 @@ using plan::Shortage;
 constexpr std::size_t kMostSentences = 12;
 /// A loss below this share is not named.
 constexpr double kWorthWords = 0.01;
+/// Targets count as met where so many of the requests meet all of them.
+constexpr double kEnoughMet = 0.99;
 /// Values nearer than this are told as equal.
 constexpr double kTie = 0.005;
 
@@ -95,6 +97,11 @@ struct View {
   [[nodiscard]] const RunResult& result(std::size_t v) const { return *comparison.variants[v].result; }
   [[nodiscard]] std::string name(std::size_t v) const { return names.in_words(v); }
   [[nodiscard]] std::string start(std::size_t v) const { return names.at_start(v); }
+  /// True if some that ran is not `alike` the first.
+  [[nodiscard]] bool differs_in(bool (*alike)(const RunResult&, const RunResult&)) const {
+    return std::any_of(comparison.variants.begin(), comparison.variants.end(),
+                       [&](const plan::Variant& v) { return v.result && !alike(*v.result, result(base)); });
+  }
 
   const Comparison& comparison;
   VariantNames names;
@@ -111,15 +118,12 @@ struct Pair {
   std::int64_t alike{0};  ///< variants that tie with the best, itself aside
 };
 
-/// Among those of the same work, of which `kept_only` says whether they must keep what they computed. None where fewer
-/// than two have the figure.
-std::optional<Pair> best_and_other(const View& view, const plan::Metric& metric, bool kept_only = false) {
+/// Among `variants`. None where fewer than two have the figure.
+std::optional<Pair> best_and_other(const View& view, const plan::Metric& metric,
+                                   const std::vector<std::size_t>& variants) {
   std::vector<std::pair<double, std::size_t>> values;
-  for (const std::size_t v : view.same)
-    if (kept_only && view.result(v).scenario.keeps_nothing())
-      continue;
-    else if (const auto value = metric.value(view.result(v)))
-      values.emplace_back(*value, v);
+  for (const std::size_t v : variants)
+    if (const auto value = metric.value(view.result(v))) values.emplace_back(*value, v);
   if (values.size() < 2) return std::nullopt;
   const auto better = [&](const auto& a, const auto& b) {
     return metric.less_is_better ? a.first < b.first : a.first > b.first;
@@ -131,6 +135,11 @@ std::optional<Pair> best_and_other(const View& view, const plan::Metric& metric,
   const auto& other = named == values.begin() ? *worst : values.front();
   return Pair{named->second, other.second, named->first, other.first,
               std::count_if(values.begin(), values.end(), is_best) - 1};
+}
+
+/// Among those of the same work.
+std::optional<Pair> best_and_other(const View& view, const plan::Metric& metric) {
+  return best_and_other(view, metric, view.same);
 }
 
 /// The best with those that tie with it: "paged (and 2 others within half a percent)".
@@ -145,11 +154,49 @@ std::string times_words(double more, double less) {
   return rounded(more / less) + " times";
 }
 
+/// Variants that differ from the first that keeps anything in nothing but the use of the same memory, that one in
+/// front. Where nothing is kept many run at once because none gets on.
+std::vector<std::size_t> users_of_one_memory(const View& view) {
+  std::vector<std::size_t> out;
+  for (const std::size_t v : view.same)
+    if (!view.result(v).scenario.keeps_nothing() &&
+        (out.empty() || plan::same_memory(view.result(v), view.result(out.front()))))
+      out.push_back(v);
+  return out;
+}
+
+/// Whose batch is the larger for the memory's sake, the best first. One that is slower for its larger batch has no
+/// merit of it, and one that was never short of memory lost no request to its use.
+std::optional<Pair> larger_batch(const View& view) {
+  const plan::Metric& batch = plan::answer_metric("mean_running");
+  const std::vector<std::size_t> users = users_of_one_memory(view);
+  if (users.empty()) return std::nullopt;
+  const std::size_t first = users.front();
+  const auto speed = [&](std::size_t v) { return view.result(v).output_tokens_per_s.value_or(0); };
+  const auto slower = [&](std::size_t a, std::size_t b) {
+    return speed(a) < speed(b) && !tied(speed(a), speed(b));
+  };
+  std::vector<std::size_t> those = users;
+  if (plan::shortage_of(view.result(first)) == Shortage::kNever) {
+    // Held against who was short, where somebody was.
+    std::erase_if(those, [&](std::size_t v) {
+      return v != first && (plan::shortage_of(view.result(v)) == Shortage::kNever || slower(first, v));
+    });
+    if (those.size() == 1) those = users;
+  } else {
+    std::erase_if(those, [&](std::size_t v) { return slower(v, first); });
+    if (those.size() == 1) those = users;
+  }
+  const auto pair = best_and_other(view, batch, those);
+  if (pair && slower(pair->best, pair->other) && !tied(pair->best_value, pair->other_value))
+    return std::nullopt;
+  return pair;
+}
+
 /// "57.3 % of the memory was reserved for tokens never made with A; B would run 2.9 times as many requests at once."
-/// Empty where no two can be held against each other.
+/// Empty where no two can be held against each other, and where more at once would say nothing of the memory.
 std::string headline(const View& view) {
-  // Where nothing is kept many run at once because none gets on.
-  const auto pair = best_and_other(view, plan::answer_metric("mean_running"), true);
+  const auto pair = larger_batch(view);
   if (!pair) return {};
   const RunResult& other = view.result(pair->other);
   std::string out;
@@ -158,22 +205,21 @@ std::string headline(const View& view) {
     out = "With " + view.name(pair->other) + ", " + share_text(share_of(other, *loss)) + " of the memory " +
           loss_words(*loss, false) + (*loss == State::kStranded ? stranded_kinds(other) : "") + "; ";
   if (tied(pair->best_value, pair->other_value)) {
-    const std::string all =
-        view.same.size() == 2 ? "both" : "all " + grouped(static_cast<std::int64_t>(view.same.size()));
+    const std::int64_t alike = pair->alike + 1;
+    const std::string all = alike == 2 ? "both" : "all " + grouped(alike);
     return out.empty() ? "As many requests run at once, on average, with " + all + " (" +
                              rounded(pair->best_value) + ")."
                        : out + "as many requests run at once, on average, with " + all + " (" +
                              rounded(pair->best_value) + ").";
   }
-  const bool short_of_memory = plan::shortage_of(other) == Shortage::kHappens;
-  out += best_words(view, *pair) + (short_of_memory ? " would run " : " runs ");
+  const Shortage shortage = plan::shortage_of(other);
+  if (shortage == Shortage::kNever) return out.empty() ? out : out + "memory was never short all the same.";
+  out += best_words(view, *pair) + (shortage == Shortage::kHappens ? " would run " : " runs ");
   out += pair->other_value > 0
              ? times_words(pair->best_value, pair->other_value) + " as many requests at once"
              : std::string("requests where that runs none");
   out += " (" + rounded(pair->best_value) + " against " + rounded(pair->other_value) + " on average)";
-  if (plan::shortage_of(other) == Shortage::kNever)
-    out += "; that is not for want of memory, of which " + view.name(pair->other) + " was never short";
-  else if (!short_of_memory)
+  if (shortage != Shortage::kHappens)
     out += "; whether " + view.name(pair->other) + " was short of memory does not show";
   return out + ".";
 }
@@ -262,10 +308,61 @@ std::string preemption_sentence(const View& view) {
 
 std::string goodput_sentence(const View& view) {
   const auto pair = best_and_other(view, plan::answer_metric("goodput_per_s"));
-  if (!pair || tied(pair->best_value, pair->other_value)) return {};
+  if (!pair || pair->best_value <= 0) return {};
+  if (tied(pair->best_value, pair->other_value))
+    return "As many requests meet all targets with each: " + rounded(pair->best_value) +
+           " per second, within half a percent.";
   return "Requests that meet all targets: " + rounded(pair->best_value) + " per second with " +
          best_words(view, *pair) + ", " + rounded(pair->other_value) + " with " + view.name(pair->other) +
          ".";
+}
+
+/// "replicas=2 (8 GPUs)", "replicas=2 (8 GPUs; 1 other within half a percent)".
+std::string gpu_words(const View& view, std::size_t v, std::int64_t alike = 0) {
+  return view.name(v) + " (" + count_words(plan::gpus_of(view.result(v)), "GPU", "GPUs") +
+         (alike > 0 ? "; " + count_words(alike, "other", "others") + " within half a percent" : "") + ")";
+}
+
+/// What each device gives, where their number differs.
+std::string per_gpu_sentence(const View& view) {
+  const auto pair_of = [&](const char* metric) { return best_and_other(view, plan::answer_metric(metric)); };
+  const auto gpus = pair_of("gpus");
+  if (!gpus || gpus->best_value == gpus->other_value) return {};
+  const auto good = pair_of("goodput_per_s_per_gpu");
+  const auto pair = good ? good : pair_of("output_tokens_per_s_per_gpu");
+  if (!pair || pair->best_value <= 0) return {};
+  const char* const what = good ? " requests that meet all targets" : " output tokens";
+  if (tied(pair->best_value, pair->other_value))
+    return "A GPU gives as much with each: " + rounded(pair->best_value) + what +
+           " per second, within half a percent.";
+  return "A GPU gives most with " + gpu_words(view, pair->best, pair->alike) + ": " +
+         rounded(pair->best_value) + what + " per second, against " + rounded(pair->other_value) + " with " +
+         gpu_words(view, pair->other) + ".";
+}
+
+/// Of variants with targets and the same load, that with the fewest devices which meets them often enough.
+std::string fewest_gpus_sentence(const View& view) {
+  std::optional<std::size_t> fewest, best;
+  std::int64_t least = INT64_MAX, most = 0;
+  const auto met = [&](std::size_t v) { return *view.result(v).slo_met_fraction; };
+  for (std::size_t v = 0; v < view.comparison.variants.size(); ++v) {
+    if (!view.comparison.variants[v].result || !view.result(v).slo_met_fraction) continue;
+    if (!plan::same_load(view.result(v), view.result(view.base))) return {};
+    const std::int64_t gpus = plan::gpus_of(view.result(v));
+    least = std::min(least, gpus);
+    most = std::max(most, gpus);
+    if (!best || met(v) > met(*best)) best = v;
+    if (met(v) < kEnoughMet) continue;
+    const std::int64_t so_far = fewest ? plan::gpus_of(view.result(*fewest)) : INT64_MAX;
+    if (gpus < so_far || (gpus == so_far && met(v) > met(*fewest))) fewest = v;
+  }
+  if (!best || least == most) return {};
+  const std::string enough = fixed(kEnoughMet * 100, 0) + " % of the requests meet all targets";
+  if (!fewest)
+    return "With no variant tried " + enough + "; most do with " + gpu_words(view, *best) + ": " +
+           percent(met(*best)) + ".";
+  return "Of those tried, " + view.name(*fewest) + " takes the fewest GPUs with which at least " + enough +
+         ": " + grouped(plan::gpus_of(view.result(*fewest))) + " (" + percent(met(*fewest)) + " do).";
 }
 
 std::string work_words(const RunResult& r) {
@@ -423,16 +520,27 @@ std::vector<std::string> answer_sentences(const Comparison& comparison) {
     add_apart(view, out);
     add("Fewer than two variants served a request, so there is nothing to compare.");
   } else {
-    const std::string no_limit = no_limit_sentence(view);
     std::vector<std::string> knees = knee_sentences(comparison);
+    const bool buys = view.differs_in(plan::same_hardware);
+    const bool targets = plan::answer_metric("goodput_per_s").value(view.result(view.base)).has_value();
+    const auto add_speed = [&] {
+      add(throughput_sentence(view));
+      add(wait_sentence(view));
+    };
+    if (buys) {  // what is asked is what to buy; then what became of the memory
+      add(goodput_sentence(view));
+      add(fewest_gpus_sentence(view));
+      if (!targets) add_speed();
+      add(per_gpu_sentence(view));
+    }
+    const std::string no_limit = no_limit_sentence(view);
     add(no_limit);
     if (no_limit.empty() && knees.empty()) add(headline(view));  // of pools, the knee is the answer
     for (std::string& sentence : knees) add(std::move(sentence));
     add(cache_sentence(view));
-    add(throughput_sentence(view));
-    add(wait_sentence(view));
+    if (!buys || targets) add_speed();
     add(preemption_sentence(view));
-    add(goodput_sentence(view));
+    if (!buys) add(goodput_sentence(view));
     add_apart(view, out);
     add(load_sentence(comparison));
   }

@@ -1,6 +1,7 @@
 #include "simulator/report/comparison.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "simulator/base/version.h"
 #include "simulator/plan/report.h"
@@ -26,6 +27,13 @@ constexpr const char* kNone = "-";
 
 std::size_t index_of(const Comparison& comparison, const Variant& variant) {
   return static_cast<std::size_t>(&variant - comparison.variants.data());
+}
+
+/// The first variant that ran: what all have in common stands in its scenario.
+const RunResult& first_result(const Comparison& comparison) {
+  return *std::find_if(comparison.variants.begin(), comparison.variants.end(), [](const Variant& v) {
+            return v.result.has_value();
+          })->result;
 }
 
 std::string or_none(const std::optional<double>& value, std::string (*text)(double)) {
@@ -94,6 +102,31 @@ Table service_table(const Comparison& comparison, const VariantNames& names) {
   return table;
 }
 
+/// Devices, and what each of them gives. Empty where all variants have as many.
+std::optional<Table> gpu_table(const Comparison& comparison, const VariantNames& names) {
+  Table table{.title = "GPUs, and what each gives", .columns = {"GPUs", "out tok/s"}, .rows = {}};
+  const auto has = [&](const auto& what) {
+    return std::any_of(comparison.variants.begin(), comparison.variants.end(),
+                       [&](const Variant& v) { return v.result && what(*v.result); });
+  };
+  const std::int64_t first = plan::gpus_of(first_result(comparison));
+  if (!has([&](const RunResult& r) { return plan::gpus_of(r) != first; })) return std::nullopt;
+  const bool targets = has([](const RunResult& r) { return r.goodput_per_s.has_value(); });
+  if (targets) table.columns.emplace_back("goodput/s");
+  const auto cell = [](const char* metric, const RunResult& r) {
+    return or_none(plan::answer_metric(metric).value(r), rounded);
+  };
+  for (const Variant& variant : comparison.variants) {
+    if (!variant.result) continue;
+    const RunResult& r = *variant.result;
+    Row row{.label = names.label(index_of(comparison, variant)),
+            .cells = {grouped(plan::gpus_of(r)), cell("output_tokens_per_s_per_gpu", r)}};
+    if (targets) row.cells.push_back(cell("goodput_per_s_per_gpu", r));
+    table.rows.push_back(std::move(row));
+  }
+  return table;
+}
+
 std::vector<std::string> failures(const Comparison& comparison) {
   const VariantNames names(comparison);
   std::vector<std::string> out;
@@ -103,27 +136,51 @@ std::vector<std::string> failures(const Comparison& comparison) {
   return out;
 }
 
+/// "replicas=1: ", "variant 2, variant 3 and 4 others: ", "all but variant 2: "; empty where it is all that ran.
+std::string of_whom(const VariantNames& names, const std::vector<std::size_t>& said_by,
+                    const std::vector<std::size_t>& ran) {
+  if (said_by.size() == ran.size()) return {};
+  std::vector<std::size_t> rest;
+  std::set_difference(ran.begin(), ran.end(), said_by.begin(), said_by.end(), std::back_inserter(rest));
+  constexpr std::size_t kMost = 4;
+  const bool all_but = rest.size() * 2 < said_by.size() && rest.size() <= kMost;
+  const std::vector<std::size_t>& named = all_but ? rest : said_by;
+  const std::size_t shown = named.size() <= kMost ? named.size() : kMost - 1;
+  std::string out = all_but ? "all but " : "";
+  for (std::size_t i = 0; i < shown; ++i)
+    out.append(i == 0 ? "" : i + 1 == named.size() ? " and " : ", ").append(names.label(named[i]));
+  if (shown < named.size())
+    out += " and " + grouped(static_cast<std::int64_t>(named.size() - shown)) + " others";
+  return out + ": ";
+}
+
+/// Each once, with the variants that it is of where it is not of all.
 std::vector<std::string> notes(const Comparison& comparison,
                                const std::vector<std::string> RunResult::*lines) {
   std::vector<std::string> out;
-  for (const Variant& variant : comparison.variants) {
+  std::vector<std::vector<std::size_t>> said_by;
+  std::vector<std::size_t> ran;
+  for (std::size_t v = 0; v < comparison.variants.size(); ++v) {
+    const Variant& variant = comparison.variants[v];
     if (!variant.result) continue;
-    for (const std::string& line : (*variant.result).*lines)
-      if (std::find(out.begin(), out.end(), line) == out.end()) out.push_back(line);
+    ran.push_back(v);
+    for (const std::string& line : (*variant.result).*lines) {
+      const auto place = static_cast<std::size_t>(std::find(out.begin(), out.end(), line) - out.begin());
+      if (place == out.size()) {
+        out.push_back(line);
+        said_by.emplace_back();
+      }
+      if (said_by[place].empty() || said_by[place].back() != v) said_by[place].push_back(v);
+    }
   }
+  const VariantNames names(comparison);
+  for (std::size_t i = 0; i < out.size(); ++i) out[i].insert(0, of_whom(names, said_by[i], ran));
   return out;
 }
 
 std::string title_of(const Comparison& comparison) {
   const auto count = static_cast<std::int64_t>(comparison.variants.size());
   return grouped(count) + (count == 1 ? " variant" : " variants") + " of one scenario";
-}
-
-/// The first variant that ran: what all have in common stands in its scenario.
-const RunResult& first_result(const Comparison& comparison) {
-  return *std::find_if(comparison.variants.begin(), comparison.variants.end(), [](const Variant& v) {
-            return v.result.has_value();
-          })->result;
 }
 
 Table common_scenario(const Comparison& comparison) {
@@ -146,6 +203,7 @@ std::vector<Table> comparison_tables(const Comparison& comparison) {
   if (names.numbered()) tables.push_back(variants_table(comparison, names));
   tables.push_back(memory_table(comparison, names));
   tables.push_back(service_table(comparison, names));
+  if (auto gpus = gpu_table(comparison, names)) tables.push_back(std::move(*gpus));
   return tables;
 }
 
@@ -172,6 +230,8 @@ std::string comparison_json(const Comparison& comparison) {
     for (const auto& [path, value] : variant.varied) json.member(path, value);
     json.end_object().key("error");
     variant.error ? json.value(variant.error->to_string()) : json.null();
+    json.key("gpus");
+    variant.result ? json.value(plan::gpus_of(*variant.result)) : json.null();
     if (variant.result) plan::write_report(json, *variant.result);
     json.end_object();
   }

@@ -7,7 +7,7 @@ namespace {
 
 using observe::kStateNames;
 using observe::State;
-using plan::idle_at_peak;
+using plan::least_idle;
 using plan::may_hide_refusals;
 using plan::RunResult;
 
@@ -39,6 +39,10 @@ std::string bytes_sentence(const RunResult& r) {
          percent(share(most)) + ": " + std::string(state_words(most)) + ").";
 }
 
+std::string of_a_replica(const RunResult& r) {
+  return r.replicas.size() > 1 ? " of a replica" : "";
+}
+
 std::string memory_sentence(const RunResult& r, double stranded) {
   std::string out = "Memory limits: ";
   if (r.preemptions > 0) {
@@ -51,8 +55,8 @@ std::string memory_sentence(const RunResult& r, double stranded) {
   if (stranded > 0) {
     out += ", and " + percent(stranded) +
            " of the memory lay idle, time-weighted, while a request was refused" + stranded_kinds(r);
-  } else if (idle_at_peak(r) == 0) {
-    out += ", and at the peak no byte was idle";
+  } else if (least_idle(r) == 0) {
+    out += ", and at the peak" + of_a_replica(r) + " no byte was idle";
   }
   return out + ".";
 }
@@ -62,15 +66,15 @@ std::string limit_sentence(const RunResult& r) {
   const double stranded = r.memory->mean_fraction[index(State::kStranded)];
   const std::int64_t seats = r.scenario.engine.integer("max_seqs");
   const bool seated = plan::seats_ran_out(r);
-  if (r.preemptions > 0 || stranded > 0 || idle_at_peak(r) == 0)
+  if (r.preemptions > 0 || stranded > 0 || least_idle(r) == 0)
     return memory_sentence(r, stranded) +
            (seated ? " Seats ran out too: a batch reached max_seqs (" + grouped(seats) + ")."
                    : std::string());
   if (may_hide_refusals(r)) {
     std::string out = seated ? "Seats limit: a batch reached max_seqs (" + grouped(seats) + "). "
                              : "No batch came to max_seqs (" + grouped(seats) + "). ";
-    return out + "Nothing was preempted, but at the peak only " +
-           bytes_text(static_cast<double>(idle_at_peak(r))) +
+    return out + "Nothing was preempted, but at the peak" + of_a_replica(r) + " only " +
+           bytes_text(static_cast<double>(least_idle(r))) +
            " was idle, so that an admission may have waited for memory.";
   }
   if (seated)

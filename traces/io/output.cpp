@@ -31,8 +31,13 @@ class GzipOutput final : public Output {
     }
     return Done{};
   }
+  Status finish() override {
+    if (!finished_) KVPLAN_TRY_DO(compress({}, Z_FINISH));
+    finished_ = true;
+    return below_->finish();
+  }
   Status commit() override {
-    KVPLAN_TRY_DO(compress({}, Z_FINISH));
+    KVPLAN_TRY_DO(finish());
     return below_->commit();
   }
 
@@ -51,6 +56,7 @@ class GzipOutput final : public Output {
   std::unique_ptr<Output> below_;
   z_stream stream_{};
   std::vector<char> buffer_ = std::vector<char>(kBuffer);
+  bool finished_{false};
 };
 
 class ZstdOutput final : public Output {
@@ -62,8 +68,13 @@ class ZstdOutput final : public Output {
   }
   ~ZstdOutput() override { ZSTD_freeCCtx(context_); }
   Status write(std::string_view bytes) override { return compress(bytes, ZSTD_e_continue); }
+  Status finish() override {
+    if (!finished_) KVPLAN_TRY_DO(compress({}, ZSTD_e_end));
+    finished_ = true;
+    return below_->finish();
+  }
   Status commit() override {
-    KVPLAN_TRY_DO(compress({}, ZSTD_e_end));
+    KVPLAN_TRY_DO(finish());
     return below_->commit();
   }
 
@@ -83,6 +94,7 @@ class ZstdOutput final : public Output {
   std::unique_ptr<Output> below_;
   ZSTD_CCtx* context_;
   std::vector<char> buffer_ = std::vector<char>(kBuffer);
+  bool finished_{false};
 };
 
 }  // namespace

@@ -49,6 +49,10 @@ TEST(Component, ErrorsNameThePlaceAndWhatExists) {
             "window:placement: expected one of holes reuse, found \"x\"");
   EXPECT_EQ(error_of("window"), "window:window: must be given: Tokens kept");
   EXPECT_EQ(error_of("window:1"), "window: expected key=value, found \"1\"");
+  const Descriptor bare{.family = "eviction", .name = "none", .summary = "", .source = "", .params = {}};
+  const Descriptor* const all[] = {&bare};
+  EXPECT_EQ(parse_component("none:x=1", "eviction", all).error().to_string(),
+            "none: expected no parameter, since none has none, found \"x\"");
 }
 
 TEST(Decimal, RoundsOnceHalvesUp) {

@@ -1,5 +1,8 @@
 // No command writes over what it reads, and no two outputs are one file.
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include <csignal>
 
 #include <filesystem>
 
@@ -15,6 +18,36 @@ using traces::testing::TemporaryFolder;
 using traces::testing::write_file;
 
 constexpr const char* kRows = "arrival_ns,input_tokens,output_tokens\n0,100,20\n5,7,9\n";
+
+/// A file can have no more than so many bytes: the larger output fails, and the smaller one stays away too.
+TEST(Outputs, AllAppearOrNone) {
+  const TemporaryFolder folder;
+  write_file(folder.file("t.csv"), kRows);
+  const auto run = [&](const char* command) {
+    return run_kvplan(command + (" '" + folder.file("t.csv") + "' ") +
+                      (std::string(command) == "compare" ? "--vary 'seed=1;2' " : "") + "--json '" +
+                      folder.file("a.json") + "' --html '" + folder.file("b.html") + "'");
+  };
+  for (const char* command : {"run", "compare"}) {
+    EXPECT_EQ(run(command).exit_code, 0);
+    const auto json = std::filesystem::file_size(folder.file("a.json"));
+    const auto html = std::filesystem::file_size(folder.file("b.html"));
+    std::filesystem::remove(folder.file("a.json"));
+    std::filesystem::remove(folder.file("b.html"));
+    ASSERT_NE(json / 4096, html / 4096);
+    struct rlimit before {};
+    ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+    const auto old = std::signal(SIGXFSZ, SIG_IGN);  // kept by the programs that are started
+    const struct rlimit limit { (json + html) / 2, before.rlim_max };
+    ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &limit), 0);
+    const Outcome outcome = run(command);
+    ::setrlimit(RLIMIT_FSIZE, &before);
+    std::signal(SIGXFSZ, old);
+    EXPECT_EQ(outcome.exit_code, 2) << command;
+    EXPECT_NE(outcome.err.find("cannot write"), std::string::npos) << outcome.err;
+    EXPECT_EQ(folder.listing(), "t.csv") << command;
+  }
+}
 
 class OverInputs : public ::testing::Test {
  protected:

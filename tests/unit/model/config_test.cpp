@@ -65,6 +65,15 @@ TEST(ModelConfig, LatentVectors) {
             "c.json: qk_rope_head_dim: expected a whole number from 1 to 8192, found nothing");
 }
 
+TEST(ModelConfig, BitsOfPublishedWeights) {
+  const auto bits = [](const std::string& members) { return shape(kDims + members).published_weight_bits; };
+  EXPECT_EQ(bits(""), std::nullopt);
+  EXPECT_EQ(bits(R"(,"quantization_config":{"quant_method":"fp8","fmt":"e4m3"})"), 8);
+  EXPECT_EQ(bits(R"(,"quantization_config":{"quant_method":"gptq","bits":4})"), 4);
+  for (const char* odd : {R"({"bits":0})", R"({"bits":"4"})", R"({"bits":65})", "7", "null"})
+    EXPECT_EQ(bits(std::string(R"(,"quantization_config":)") + odd), std::nullopt) << odd;
+}
+
 TEST(ModelConfig, Windows) {
   const std::string window = kDims + R"(,"sliding_window":100)";
   EXPECT_EQ(windows(kDims), (Windows{0, 0, 0, 0, 0, 0}));

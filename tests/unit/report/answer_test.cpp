@@ -6,8 +6,10 @@
 #include <simdjson.h>
 
 #include <cmath>
+#include <tuple>
 
 #include "simulator/base/random.h"
+#include "simulator/plan/shortage.h"
 #include "simulator/report/comparison.h"
 #include "simulator/report/comparison_charts.h"
 #include "simulator/report/markup.h"
@@ -62,6 +64,7 @@ RunResult run_of(const Made& made) {
   r.memory = memory;
   r.replicas.resize(1);
   r.replicas[0].max_running = r.max_running;
+  r.replicas[0].least_idle_bytes = memory.peak_bytes[index(State::kFree)];
   return r;
 }
 
@@ -202,10 +205,28 @@ TEST(Answer, ThoseThatTieWithTheBestAreCounted) {
   // Never short, and yet fewer run: memory is not why.
   const auto never = answer_sentences(comparison_of(
       "eviction", {{"none", {.mean_running = 5}}, {"a", {.mean_running = 10, .preemptions = 2}}}));
-  EXPECT_EQ(never[0],
-            "a runs 2.00 times as many requests at once (10.0 against 5.00 on average); that is not for want "
-            "of memory, "
-            "of which no eviction was never short.");
+  EXPECT_EQ(never[0], "Output is the same with each: 1,000 tokens per second, within half a percent.");
+  const auto lost =
+      answer_sentences(comparison_of("eviction", {{"none", {.lost = 0.3, .mean_running = 5}},
+                                                  {"a", {.mean_running = 10, .preemptions = 2}}}));
+  EXPECT_EQ(
+      lost[0],
+      "With no eviction, 30.0 % of the memory was reserved for tokens never made; memory was never short "
+      "all the same.");
+  const auto slower = answer_sentences(
+      comparison_of("eviction", {{"none", {.mean_running = 5, .tokens_per_s = 100, .preemptions = 1}},
+                                 {"a", {.mean_running = 10, .tokens_per_s = 80, .preemptions = 1}}}));
+  EXPECT_EQ(slower[0],
+            "Output is 1.25 times as fast with no eviction as with a: 100 against 80.0 tokens per second.");
+  // The first has all it can use: it is held against who was short.
+  const auto first = answer_sentences(comparison_of(
+      "eviction", {{"none", {.mean_running = 10}},
+                   {"a", {.mean_running = 10.4}},
+                   {"b", {.lost = 0.5, .mean_running = 5, .tokens_per_s = 400, .preemptions = 2}}}));
+  EXPECT_EQ(
+      first[0],
+      "With b, 50.0 % of the memory was reserved for tokens never made; no eviction would run 2.00 times "
+      "as many requests at once (10.0 against 5.00 on average).");
 }
 
 TEST(Answer, MemoryThatIsNeverShortIsNotTheLimit) {
@@ -264,8 +285,122 @@ TEST(Answer, OtherWorkIsNotPutIntoRelation) {
     ++ratios;
     EXPECT_EQ(fact.variant, 3U) << fact.metric;
   }
-  EXPECT_EQ(ratios, 7U)
-      << "live, running twice, completed, tokens, TTFT, preemptions; what is 0 has no ratio";
+  EXPECT_EQ(ratios, 9U) << "live, running twice, completed, tokens, TTFT, preemptions, GPUs, tokens of each; "
+                           "what is 0 has no ratio";
+}
+
+/// Fleets at one load; `met` are shares of requests that met their targets, below 0 without targets.
+Comparison fleets_of(const std::vector<std::tuple<std::int64_t, Made, double>>& fleets) {
+  std::vector<std::pair<std::string, Made>> made;
+  for (const auto& [replicas, one, met] : fleets) made.emplace_back(std::to_string(replicas), one);
+  Comparison comparison = comparison_of("fleet.replicas", made);
+  for (std::size_t v = 0; v < fleets.size(); ++v) {
+    RunResult& r = *comparison.variants[v].result;
+    const auto& [replicas, one, met] = fleets[v];
+    auto settings = testing::small_settings();
+    settings.push_back({"fleet.replicas", std::to_string(replicas), {}, 0});
+    r.scenario = testing::scenario_of(settings);
+    r.capacity_bytes *= replicas;
+    r.ranks.tensor_ranks = 4;
+    r.replicas.resize(static_cast<std::size_t>(replicas), r.replicas[0]);
+    if (met < 0) continue;
+    r.slo_met_fraction = met;
+    r.goodput_per_s = 8 * met;
+  }
+  return comparison;
+}
+
+std::vector<std::string> first_of(const std::vector<std::string>& all, std::size_t count) {
+  return {all.begin(), all.begin() + static_cast<std::ptrdiff_t>(std::min(count, all.size()))};
+}
+
+TEST(Answer, ALargerBatchIsNoMeritOfOtherHardware) {
+  // The slowest fleet has most requests at once, all are as far through.
+  const Comparison comparison = fleets_of({{1, {.mean_running = 27.8, .ttft_p99 = 1.2, .preemptions = 4}, -1},
+                                           {2, {.mean_running = 19.6, .ttft_p99 = 0.4}, -1},
+                                           {4, {.mean_running = 17.5, .ttft_p99 = 0.3}, -1}});
+  const auto sentences = answer_sentences(comparison);
+  EXPECT_EQ(first_of(sentences, 4),
+            (std::vector<std::string>{
+                "Output is the same with each: 1,000 tokens per second, within half a percent.",
+                "The first token takes 300 ms at the 99th percentile with replicas=4 and 1.20 s with "
+                "replicas=1, 4.00 times as long.",
+                "A GPU gives most with replicas=1 (4 GPUs): 250 output tokens per second, against 62.5 with "
+                "replicas=4 (16 GPUs).",
+                "replicas=2 preempts nothing; replicas=1 preempts 4 times."}));
+  for (const std::string& sentence : sentences)
+    EXPECT_EQ(sentence.find("as many requests at once"), std::string::npos) << sentence;
+  const std::string text = comparison_text(comparison, 100);
+  EXPECT_NE(
+      text.find("GPUs, and what each gives\n              GPUs  out tok/s\n  replicas=1     4        250\n"),
+      std::string::npos)
+      << text;
+  EXPECT_EQ(comparison_text(comparison_of("eviction", {{"none", {}}, {"a", {}}}), 100).find("GPUs"),
+            std::string::npos)
+      << "as many everywhere";
+}
+
+TEST(Answer, TheFewestGpusThatMeetTheTargetsAreNamed) {
+  const std::string enough = "at least 99 % of the requests meet all targets: ";
+  const auto sentences = [](double one, double two, double four) {
+    return answer_sentences(fleets_of({{1, {}, one}, {2, {}, two}, {4, {}, four}}));
+  };
+  EXPECT_EQ(first_of(sentences(0.5, 0.995, 1), 3),
+            (std::vector<std::string>{
+                "Requests that meet all targets: 8.00 per second with replicas=4, 4.00 with replicas=1.",
+                "Of those tried, replicas=2 takes the fewest GPUs with which " + enough + "8 (99.50 % do).",
+                "A GPU gives most with replicas=1 (4 GPUs): 1.00 requests that meet all targets per second, "
+                "against 0.500 with replicas=4 (16 GPUs)."}));
+  EXPECT_EQ(sentences(0.5, 0.6, 0.9899)[1],
+            "With no variant tried 99 % of the requests meet all targets; most do with replicas=4 (16 GPUs): "
+            "98.99 %.");
+  EXPECT_EQ(sentences(0.99, 0.6, 1)[1],
+            "Of those tried, replicas=1 takes the fewest GPUs with which " + enough + "4 (99.00 % do).");
+  // At other loads a number of devices says nothing.
+  Comparison loads = fleets_of({{1, {}, 1}, {2, {}, 1}});
+  auto settings = testing::small_settings();
+  settings.push_back({"workload.rate_scale", "2", {}, 0});
+  loads.variants[1].result->scenario = testing::scenario_of(settings);
+  for (const std::string& sentence : answer_sentences(loads))
+    EXPECT_EQ(sentence.find("fewest"), std::string::npos) << sentence;
+}
+
+TEST(Answer, ReplicasAreShortEachOfItsOwnMemory) {
+  std::vector<plan::Setting> settings = testing::small_settings();
+  settings[0].text = "4000";
+  settings.push_back({"fleet.replicas", "3", {}, 0});
+  const RunResult r = testing::result_of(settings, testing::small_trace(), 0);
+  ASSERT_GT(r.memory->mean_fraction[index(State::kCached)], 0);
+  EXPECT_EQ(plan::shortage_of(r), plan::Shortage::kNever) << "the largest request fits into what was idle";
+  EXPECT_LE(plan::least_idle(r), plan::idle_at_peak(r) / 3);
+  RunResult full = r;
+  full.replicas[1].least_idle_bytes = r.replicas[1].layout.quantum_bytes();
+  EXPECT_EQ(plan::shortage_of(full), plan::Shortage::kUnknown);
+  full.replicas[1].least_idle_bytes = 0;
+  EXPECT_EQ(plan::shortage_of(full), plan::Shortage::kUnknown);
+  // One replica's own peak is that of the run.
+  settings.back().text = "1";
+  const RunResult one = testing::result_of(settings, testing::small_trace(), 0);
+  EXPECT_EQ(plan::least_idle(one), plan::idle_at_peak(one));
+}
+
+TEST(Answer, NotesNameTheirVariants) {
+  auto comparison = comparison_of("seed", {{"1", {}}, {"2", {}}, {"3", {}}, {"4", {}}, {"5", {}}, {"6", {}}});
+  for (std::size_t v = 0; v < 6; ++v) {
+    RunResult& r = *comparison.variants[v].result;
+    r.warnings = {"All."};
+    if (v < 2) r.warnings.emplace_back("Two.");
+    if (v != 3) r.warnings.emplace_back("Not the fourth.");
+    r.assumptions = {v == 5 ? "Six." : "Others."};
+  }
+  comparison.variants[4].result.reset();
+  comparison.variants[4].error = bad_input("no");
+  EXPECT_EQ(comparison_warnings(comparison),
+            (std::vector<std::string>{"could not run: seed=5: no", "All.", "seed=1 and seed=2: Two.",
+                                      "all but seed=4: Not the fourth."}));
+  const std::string text = comparison_text(comparison, 100);
+  EXPECT_NE(text.find("  seed=6: Six.\n"), std::string::npos);
+  EXPECT_NE(text.find("  all but seed=6: Others.\n"), std::string::npos);
 }
 
 TEST(Answer, ThoseThatCouldNotRunAreCounted) {
@@ -312,8 +447,13 @@ TEST(Answer, FactsAreTheFiguresOfTheReportsBesideThem) {
                                                   {"computed_tokens", "/tokens/computed"},
                                                   {"goodput_per_s", "/slo/goodput_per_s"}};
   const auto figure = [&](std::string_view variant, const std::string& metric) {
-    for (const simdjson::dom::element one : root["variants"])
-      if (std::string_view(one["name"]) == variant) return double(one.at_pointer(places.at(metric)));
+    for (const simdjson::dom::element one : root["variants"]) {
+      if (std::string_view(one["name"]) != variant) continue;
+      if (metric == "gpus") return double(std::int64_t(one["gpus"]));
+      const std::size_t each = metric.find("_per_gpu");
+      const double figure_of_all = double(one.at_pointer(places.at(metric.substr(0, each))));
+      return each == std::string::npos ? figure_of_all : figure_of_all / double(std::int64_t(one["gpus"]));
+    }
     ADD_FAILURE() << variant;
     return 0.0;
   };

@@ -212,7 +212,7 @@ TEST(CliCompare, WarningsStandOnStandardErrorBesideJson) {
     const Outcome warned =
         run_kvplan(command + " --set memory.pool_blocks=none --set memory.pool_tokens=16000" + output);
     EXPECT_EQ(warned.exit_code, 0) << warned.err;
-    EXPECT_EQ(warned.err, "kvplan: warning: " + warning + "\n") << "once";
+    EXPECT_EQ(warned.err, "kvplan: warning: variant 1 and variant 2: " + warning + "\n") << "once";
   }
   const TemporaryFolder folder;
   const Outcome text = run_kvplan(command + " --json '" + folder.file("r.json") + "'");

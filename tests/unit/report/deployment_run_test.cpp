@@ -75,6 +75,69 @@ TEST(DeploymentRun, ThePoolIsThatOfTheCommand) {
   EXPECT_EQ(sum, run.whole("/deployment/derivation/0/bytes"));
 }
 
+TEST(DeploymentRun, ThePoolFollowsTheAllocator) {
+  const std::string small = "pool --model llama-3-8b --device h100-sxm";
+  const Answer paged(small), blocks(small + " --set memory.allocator=paged:block_tokens=64");
+  const Answer flag(small + " --block-tokens 64");
+  EXPECT_EQ(paged.whole("/block_tokens"), 16);
+  EXPECT_EQ(blocks.whole("/block_tokens"), 64);
+  EXPECT_EQ(blocks.text, flag.text);
+  EXPECT_EQ(blocks.whole("/block_bytes"), 64 * 131072);
+  EXPECT_EQ(blocks.whole("/blocks"), blocks.whole("/pool_bytes") / (64 * 131072));
+  EXPECT_EQ(blocks.whole("/usable_blocks"), blocks.whole("/blocks") - 1);
+  const Answer range(small + " --set memory.allocator=contiguous");
+  EXPECT_EQ(range.whole("/tokens"), range.whole("/pool_bytes") / 131072);
+  for (const char* key : {"/block_tokens", "/blocks", "/usable_blocks", "/block_bytes"})
+    EXPECT_EQ(range.json(key), "null") << key;
+  const Outcome text = run_kvplan(small + " --set memory.allocator=contiguous");
+  EXPECT_EQ(text.out.find("block"), std::string::npos) << text.out;
+  const auto error = [&](const std::string& sets) {
+    const Outcome outcome = run_kvplan(small + sets);
+    EXPECT_EQ(outcome.exit_code, 2) << sets;
+    return outcome.err;
+  };
+  EXPECT_EQ(
+      error(" --set memory.allocator=vmm"),
+      "kvplan: memory.allocator: expected an allocator whose memory is counted in tokens, found vmm, which "
+      "takes it in bytes\n");
+  EXPECT_NE(error(" --set memory.allocator=no-cache").find("which keeps nothing"), std::string::npos);
+  EXPECT_NE(
+      error(" --set memory.allocator=no-cache:x=1").find("expected no parameter, since no-cache has none"),
+      std::string::npos);
+  EXPECT_NE(
+      error(" --block-tokens 8 --set memory.allocator=paged:block_tokens=64").find("found --block-tokens"),
+      std::string::npos);
+}
+
+TEST(DeploymentRun, GroupedPoolsAreCountedInBlocksOfAGroup) {
+  const std::string gemma =
+      " --set deployment.device=h100-sxm --set memory.allocator=grouped --set model=gemma-3-27b";
+  const Answer pool("pool --device h100-sxm" + gemma);
+  const Answer run(run_of(gemma + " --set workload.limit=10"));
+  // 10 full layers and 52 with a window of 1,024: six groups of windows and one of full layers, 10 places each;
+  // 16 tokens of 16 heads of 128 + 128 elements of two bytes.
+  EXPECT_EQ(pool.whole("/layer_groups"), 7);
+  EXPECT_EQ(pool.whole("/block_bytes"), 10 * 16 * 16 * 256 * 2);
+  EXPECT_EQ(pool.whole("/blocks"), pool.whole("/pool_bytes") / (10 * 16 * 16 * 256 * 2));
+  EXPECT_EQ(run.whole("/replicas/0/quanta"), pool.whole("/usable_blocks"));
+  EXPECT_EQ(pool.whole("/tokens"), pool.whole("/usable_blocks") / 7 * 16);
+  // max_model_len is 262,144 tokens, a step has 8,192: 16,384 + 6 x (ceil((1,023 + 8,192) / 16) + 1).
+  EXPECT_EQ(pool.whole("/longest_request_blocks"), 16384 + 6 * 577);
+  EXPECT_DOUBLE_EQ(pool.number("/concurrency"),
+                   static_cast<double>(pool.whole("/blocks")) / (16384 + 6 * 577));
+  const std::string warning =
+      "The pool holds " + std::to_string(pool.whole("/blocks")) +
+      " blocks, fewer than a request of max_model_len (262144) may take (19846): vLLM "
+      "would not start.";
+  EXPECT_NE(pool.json("/warnings").find(warning), std::string::npos) << pool.json("/warnings");
+  EXPECT_NE(run.json("/warnings").find(warning), std::string::npos) << run.json("/warnings");
+  const std::string shorter = " --set engine.max_model_len=150000";
+  EXPECT_EQ(Answer(run_of(gemma + shorter)).json("/warnings").find("would not start"), std::string::npos);
+  EXPECT_GT(Answer("pool --device h100-sxm" + gemma + shorter).number("/concurrency"), 1);
+  EXPECT_EQ(Answer("pool --device h100-sxm --pp 2" + gemma).whole("/layer_groups"), 7)
+      << "of the whole model";
+}
+
 TEST(DeploymentRun, GivenPoolsAndNoDeviceAreAsEver) {
   const Answer plain(run_of(""));
   EXPECT_EQ(plain.whole("/memory/capacity_bytes"), std::int64_t{48} << 30);
