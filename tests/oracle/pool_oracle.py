@@ -30,6 +30,12 @@ def matrices(config):
     return 2 if config["model_type"] == "opt" else 3
 
 
+def experts_of(c):
+    """Their number, and the width of one: Mixtral and gpt-oss have no width for dense layers."""
+    count = c.get("n_routed_experts") or c.get("num_experts") or c.get("num_local_experts") or 0
+    return count, c.get("moe_intermediate_size", c.get("intermediate_size", 0) if count else 0)
+
+
 def tensors_of_layer(c, index, tp):
     """(rows, columns) of each weight of a layer, on one rank."""
     hidden, heads = c["hidden_size"], share(c["num_attention_heads"], tp)
@@ -52,12 +58,12 @@ def tensors_of_layer(c, index, tp):
         yield (hidden, stored * size)
         yield (hidden, stored * size)
         yield (heads * size, hidden)
-    experts = c.get("n_routed_experts") or c.get("num_experts") or 0
+    experts, width = experts_of(c)
     if experts and index >= c.get("first_k_dense_replace", 0):
         yield (hidden, experts)
         for _ in range(experts * matrices(c)):
-            yield (hidden, share(c["moe_intermediate_size"], tp))
-        shared = c.get("n_shared_experts", 0) * c["moe_intermediate_size"]
+            yield (hidden, share(width, tp))
+        shared = c.get("n_shared_experts", 0) * width
         for _ in range(matrices(c)):
             yield (hidden, share(shared, tp))
     else:
@@ -90,7 +96,7 @@ def token_bytes_of_layer(c, tp, fmt):
 
 def activations(c, tp, tokens, requests):
     dense = c.get("intermediate_size") or c.get("ffn_dim", 0)
-    expert = c.get("moe_intermediate_size", 0)
+    expert = experts_of(c)[1]
     width = max(dense, (c.get("num_experts_per_tok", 0) + c.get("n_shared_experts", 0)) * expert)
     return max(2 * tokens * (4 * c["hidden_size"] + 3 * share(width, tp)), 40 * requests * c["vocab_size"])
 
