@@ -229,17 +229,26 @@ void expect_refused(const std::vector<std::string>& more, const std::string& wor
   EXPECT_EQ(r.error().field, field);
 }
 
+/// 38,596 tokens, or 14,955 blocks of groups. A request of 65,536 tokens takes 4,096 of these for the
+/// layers without a window and 577 for each of the six groups with one, ceil((1,024 - 1 + 8,192) / 16) + 1; of 262,144
+/// tokens 16,384 and as many.
 TEST(Groups, APoolIsNotMeasuredAsIfWindowsWereWhole) {
-  const auto warns = [](const std::string& allocator) {
-    const auto r = try_run(one(100, 10), {"model=gemma-3-27b", "deployment.device=h100-sxm",
-                                          "memory.allocator=" + allocator, kSteps});
+  const auto warnings = [](const std::string& allocator, const std::string& longest) {
+    const auto r = try_run(
+        one(100, 10), {"model=gemma-3-27b", "deployment.device=h100-sxm", "engine=vllm-v1:prefix_cache=false",
+                       "engine.max_model_len=" + longest, "memory.allocator=" + allocator, kSteps});
     EXPECT_TRUE(r.ok()) << r.error().to_string();
-    return std::any_of(r.value().warnings.begin(), r.value().warnings.end(), [](const std::string& warning) {
-      return warning.find("fewer than a request of max_model_len") != std::string::npos;
-    });
+    return r.value().warnings;
   };
-  EXPECT_TRUE(warns("paged"));
-  EXPECT_FALSE(warns("grouped"));
+  using Warnings = std::vector<std::string>;
+  EXPECT_EQ(warnings("paged", "65536"), Warnings{"The pool holds 38596 tokens, fewer than a request of "
+                                                 "max_model_len (65536): vLLM would not start."});
+  EXPECT_EQ(warnings("grouped", "65536"), Warnings{});
+  EXPECT_EQ(
+      warnings("grouped", "262144"),
+      Warnings{
+          "The pool holds 14955 blocks, fewer than a request of max_model_len (262144) may take (19846): "
+          "vLLM would not start."});
 }
 
 TEST(Groups, MeasuredStepsCountTokensOutsideWindowsWhichIsSaid) {
