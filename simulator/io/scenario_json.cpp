@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "simulator/base/json_brackets.h"
 #include "simulator/base/number_input.h"
 
 namespace kvplan::io {
@@ -42,22 +43,12 @@ std::string problem(simdjson::error_code error) {
 
 /// One past the bracket that closes the one that `text` begins with; the end where none does.
 std::size_t object_end(std::string_view text) {
-  std::int64_t depth = 0;
-  bool quoted = false;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (quoted) {
-      if (c == '\\') ++i;
-      quoted = c != '"';
-    } else if (c == '"') {
-      quoted = true;
-    } else if (c == '{' || c == '[') {
-      ++depth;
-    } else if ((c == '}' || c == ']') && --depth == 0) {
-      return i + 1;
-    }
-  }
-  return text.size();
+  std::size_t end = text.size();
+  each_bracket(text, [&](std::size_t at, std::int64_t depth) {
+    if (depth <= 0) end = at + 1;
+    return depth > 0;
+  });
+  return end;
 }
 
 /// Where the first line begins that is not UTF-8.

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "simulator/base/json_brackets.h"
 #include "traces/import/csv_line.h"
 #include "traces/import/importer.h"
 #include "traces/import/json_cursor.h"
@@ -48,23 +49,14 @@ void sniff_document(std::string_view text, bool cut, Sniff& sniff) {
 
 /// Why text that begins as JSON is none, where that is plain: too deep, or cut off. Empty else.
 std::string json_problem(std::string_view text, bool cut) {
-  std::int64_t depth = 0;
-  bool quoted = false;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (quoted) {
-      if (c == '\\') ++i;
-      quoted = c != '"';
-    } else if (c == '"') {
-      quoted = true;
-    } else if (c == '{' || c == '[') {
-      if (++depth > JsonCursor::kMaxDepth)
-        return "its JSON is nested deeper than " + std::to_string(JsonCursor::kMaxDepth) + " levels";
-    } else if (c == '}' || c == ']') {
-      if (--depth <= 0) return {};
-    }
-  }
-  return cut ? "" : "its JSON ends before every { and [ is closed";
+  std::string problem = cut ? "" : "its JSON ends before every { and [ is closed";
+  each_bracket(text, [&](std::size_t /*at*/, std::int64_t depth) {
+    if (depth > JsonCursor::kMaxDepth)
+      problem = "its JSON is nested deeper than " + std::to_string(JsonCursor::kMaxDepth) + " levels";
+    if (depth <= 0) problem.clear();
+    return depth > 0 && depth <= JsonCursor::kMaxDepth;
+  });
+  return problem;
 }
 
 /// What bytes that are no UTF-8 text are, where they say so.

@@ -1,0 +1,30 @@
+// The brackets of a JSON text, good or bad: for what is to be said of text that no parser takes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace kvplan {
+
+/// Calls `take(at, depth)` for each bracket outside texts in quotes, with how many are open behind it (below 0 where
+/// more were closed), until it returns false.
+template <class Take>
+void each_bracket(std::string_view text, Take take) {
+  std::int64_t depth = 0;
+  bool quoted = false;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const char c = text[at];
+    if (quoted) {
+      if (c == '\\') ++at;
+      quoted = c != '"';
+    } else if (c == '"') {
+      quoted = true;
+    } else if (c == '{' || c == '[' || c == '}' || c == ']') {
+      depth += c == '{' || c == '[' ? 1 : -1;
+      if (!take(at, depth)) return;
+    }
+  }
+}
+
+}  // namespace kvplan
