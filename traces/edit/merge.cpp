@@ -106,6 +106,16 @@ class Joining {
   std::unordered_map<std::string, std::int32_t> tenants_;
 };
 
+/// Turns with a shorter prompt than the turn before, where that was said of the trace: elsewhere it is no oddity.
+std::int64_t doubtful_turns(const Trace& trace) {
+  Oddities of_turns;
+  of_turns.shrinking = oddities_of(trace).shrinking;
+  const std::vector<std::string>& said = trace.provenance.warnings;
+  for (const std::string& sentence : of_turns.sentences())
+    if (std::find(said.begin(), said.end(), sentence) != said.end()) return of_turns.shrinking;
+  return 0;
+}
+
 }  // namespace
 
 Result<Trace> merged(std::span<const Trace* const> traces, std::span<const std::string> files) {
@@ -123,9 +133,10 @@ Result<Trace> merged(std::span<const Trace* const> traces, std::span<const std::
   });
   Trace out = select_rows(joined, rows);
   out.provenance.format = "merge";
-  // Said of the parts, what can be counted is so no more. Whole prompts or not is no matter of the merged trace.
+  // What can be counted is said of the whole, and no more of the parts.
   Oddities oddities = oddities_of(out);
   oddities.shrinking = 0;
+  for (const Trace* trace : traces) oddities.shrinking += doubtful_turns(*trace);
   for (std::string& sentence : oddities.sentences())
     if (!sentence.empty()) out.provenance.warnings.push_back(std::move(sentence));
   return out;

@@ -24,7 +24,11 @@ Error map_error(std::string message) {
 }
 
 /// The words of a column name: "Request tokens" and "requestTokens" are request, tokens.
-std::vector<std::string> words_of(std::string_view name) {
+std::vector<std::string> words_of(std::string_view text) {
+  std::string name(text);
+  for (const std::string_view micro : {"\xC2\xB5", "\xCE\xBC"})  // the sign and the letter
+    for (std::size_t at = 0; (at = name.find(micro, at)) != std::string::npos;)
+      name.replace(at, micro.size(), "u");
   std::vector<std::string> words(1);
   char before = ' ';
   for (const char c : name) {
@@ -60,7 +64,7 @@ bool any_of_words(const std::vector<std::string>& words, std::initializer_list<s
 /// The unit that a column's name says its times have: the last such word in it, as in "ts_ms".
 std::optional<TimeUnit> unit_in_name(std::string_view name) {
   using Known = std::pair<std::string_view, TimeUnit>;
-  static constexpr std::array<Known, 26> kUnits{{
+  static constexpr std::array<Known, 32> kUnits{{
       {"s", TimeUnit::kSeconds},           {"sec", TimeUnit::kSeconds},
       {"secs", TimeUnit::kSeconds},        {"second", TimeUnit::kSeconds},
       {"seconds", TimeUnit::kSeconds},     {"ms", TimeUnit::kMillis},
@@ -74,12 +78,20 @@ std::optional<TimeUnit> unit_in_name(std::string_view name) {
       {"nsec", TimeUnit::kNanos},          {"nsecs", TimeUnit::kNanos},
       {"nano", TimeUnit::kNanos},          {"nanos", TimeUnit::kNanos},
       {"nanosecond", TimeUnit::kNanos},    {"nanoseconds", TimeUnit::kNanos},
+      {"millisec", TimeUnit::kMillis},     {"millisecs", TimeUnit::kMillis},
+      {"microsec", TimeUnit::kMicros},     {"microsecs", TimeUnit::kMicros},
+      {"nanosec", TimeUnit::kNanos},       {"nanosecs", TimeUnit::kNanos},
   }};
   const std::vector<std::string> words = words_of(name);
   for (auto word = words.rbegin(); word != words.rend(); ++word)
     for (const Known& known : kUnits)
       if (known.first == *word) return known.second;
   return std::nullopt;
+}
+
+/// Whether a column's name says a unit of times that no map has.
+bool says_other_unit(std::string_view name) {
+  return any_of_words(words_of(name), {"minute", "minutes", "mins", "hour", "hours", "hrs", "day", "days"});
 }
 
 /// A column's name as `--map` takes it: in quotes where it would not be read as it is.
@@ -143,6 +155,9 @@ Status take_unit(Role role, std::string_view key, MapValue& value, Column& colum
     value.name.resize(colon);
   } else {
     const std::optional<TimeUnit> said = unit_in_name(value.name);
+    if (!said && says_other_unit(value.name))
+      return map_error(std::string(key) + ": times are seconds unless a unit is given, and the name of " +
+                       shown(value.name) + " says another: expected times in s, ms, us or ns, and a unit");
     if (!said || *said == TimeUnit::kSeconds) return Done{};
     return map_error(std::string(key) + ": times are seconds unless a unit is given, and the name of " +
                      shown(value.name) + " says another: expected a unit, as in " + std::string(key) + "=" +

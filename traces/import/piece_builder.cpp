@@ -49,11 +49,9 @@ inline bool PieceBuilder::add_hashes(const Row& row) {
   const std::int64_t covered = count * block_tokens_;  // with the last block as if it were full
   if (count > kMaxIdsPerRequest || (covered - block_tokens_ >= row.input_tokens && count > 0))
     return refuse_hashes(row);
-  if (!row.has_hashes) {
-    ++without_hashes_;
-  } else if (covered + block_tokens_ <= row.input_tokens) {
-    ++covered_less_;
-  } else if (covered != row.input_tokens) {
+  if (covered + block_tokens_ <= row.input_tokens) {
+    ++(count == 0 ? without_hashes_ : covered_less_);
+  } else if (covered != row.input_tokens && row.has_hashes) {
     ++(covered > row.input_tokens ? covered_by_ceiling_ : covered_by_floor_);
   }
   std::uint32_t before = IdInterner::kNoId;

@@ -335,6 +335,29 @@ TEST(Edit, MergedTracesAreThereEachByItself) {
   }
 }
 
+/// Said of the whole once, with what both have; of turns only where it was said of a part.
+TEST(Edit, MergedTracesCountTheirOddities) {
+  const auto csv = [](const std::string& rows) {
+    ImportOptions options;
+    options.format = "csv";
+    options.map = "arrival=at:s,input=i,output=o,session=s";
+    return testing::imported("at,i,o,s\n" + rows, options);
+  };
+  const Trace turns = csv("0,50,1,a\n1,20,0,a\n");
+  ASSERT_EQ(turns.provenance.warnings.size(), 2U);
+  const Trace* const both[]{&turns, &turns};
+  const auto said = merged(both).value().provenance.warnings;
+  ASSERT_EQ(said.size(), 2U);
+  EXPECT_EQ(said[0], "2 of 4 requests have no output tokens; runs reject them.");
+  EXPECT_EQ(said[1].substr(0, 40), "2 turns have a shorter prompt than the t");
+  Trace whole = turns;  // an importer that knows its prompts to be whole
+  whole.provenance.warnings.pop_back();
+  const Trace* const mixed[]{&whole, &turns};
+  EXPECT_EQ(merged(mixed).value().provenance.warnings.at(1).substr(0, 7), "1 turns");
+  const Trace* const one[]{&whole};
+  EXPECT_EQ(merged(one).value().provenance.warnings.size(), 1U);
+}
+
 TEST(Edit, WhatCannotBeMerged) {
   const Trace lengths = import_text("num_prefill_tokens,num_decode_tokens\n1,2\n").value();
   const std::string row = "{\"timestamp\":0,\"input_length\":9,\"output_length\":1,\"hash_ids\":[7]}\n";

@@ -118,9 +118,22 @@ TEST(Mooncake, OtherNamesNullsAndUnknownFields) {
   EXPECT_EQ(trace.session_names, (std::vector<std::string>{"ab", "c"}));
   EXPECT_EQ(trace.max_tokens, (Counts{-1, -1, 64}));
   EXPECT_EQ(trace.prefix.offsets, (std::vector<std::uint64_t>{0, 1, 1, 1}));
+  // A prompt shorter than a block has nothing to share, whether its ids are missing or none.
   EXPECT_EQ(trace.provenance.warnings,
-            (std::vector<std::string>{"1 of 3 requests have no prefix ids; their prompts share nothing.",
-                                      "The part-filled last block has an id in 1 requests and none in 1."}));
+            (std::vector<std::string>{"The part-filled last block has an id in 1 requests and none in 1."}));
+}
+
+/// Missing ids and an empty list are the same once they are read.
+TEST(Mooncake, FullBlocksWithoutIdsAreSaid) {
+  const Trace trace = imported(
+      "{\"timestamp\": 1, \"input_length\": 600, \"output_length\": 2, \"hash_ids\": []}\n"
+      "{\"timestamp\": 2, \"input_length\": 1100, \"output_length\": 2, \"hash_ids\": [1]}\n"
+      "{\"timestamp\": 3, \"input_length\": 1100, \"output_length\": 2, \"hash_ids\": null}\n");
+  EXPECT_EQ(
+      trace.provenance.warnings,
+      (std::vector<std::string>{"2 of 3 requests have no prefix ids; their prompts share nothing.",
+                                "1 of 3 requests have fewer prefix ids than full blocks of 512 tokens; the "
+                                "rest of these prompts shares nothing."}));
 }
 
 TEST(Mooncake, CeilingOrFloor) {
@@ -317,10 +330,16 @@ TEST(Map, AUnitInAColumnsNameIsNotPassedOver) {
                                                         {"Arrival (usec)", "us"},
                                                         {"start_time_unix_nano", "ns"},
                                                         {"millis", "ms"},
+                                                        {"microsecs", "us"},
+                                                        {"time_\xC2\xB5s", "us"},
+                                                        {"lat \xCE\xBCs", "us"},
                                                         {"sec_ns", "ns"}})
     EXPECT_NE(error("arrival=" + name).find("as in arrival=" + name + ":" + unit), std::string::npos) << name;
   EXPECT_NE(error("arrival=\"ts, us\"").find("as in arrival=\"ts, us\":us"), std::string::npos);
   EXPECT_NE(error("arrival=a:s,ttft=ttft_ms").find("as in ttft=ttft_ms:ms"), std::string::npos);
+  EXPECT_NE(
+      error("arrival=arrival_minutes").find("says another: expected times in s, ms, us or ns, and a unit"),
+      std::string::npos);
   const auto arrival = [](const std::string& name, const std::string& unit) {
     return imported(name + ",i,o\n1,2,3\n", with_map("csv", "arrival=" + name + unit + ",input=i,output=o"))
         .arrival_ns;
