@@ -116,8 +116,10 @@ class Config {
     const auto quantisation = top_["quantization_config"];
     std::string_view method;
     std::int64_t bits = 0;
-    if (quantisation["quant_method"].get_string().get(method) == simdjson::SUCCESS && method == "fp8")
-      return 8;
+    if (quantisation["quant_method"].get_string().get(method) == simdjson::SUCCESS) {
+      if (method == "fp8") return 8;
+      if (method == "mxfp4") return 4;  // its experts; attention and embeddings have more, all scales apart
+    }
     if (quantisation["bits"].get_int64().get(bits) == simdjson::SUCCESS && bits > 0 && bits <= kMostBits)
       return bits;
     return std::nullopt;

@@ -358,6 +358,7 @@ std::string fewest_gpus_sentence(const View& view) {
   }
   if (!best || least == most) return {};
   const std::string enough = fixed(kEnoughMet * 100, 0) + " % of the requests meet all targets";
+  if (!fewest && met(*best) == 0) return "With no variant tried does any request meet all targets.";
   if (!fewest)
     return "With no variant tried " + enough + "; most do with " + gpu_words(view, *best) + ": " +
            percent(met(*best)) + ".";
@@ -376,7 +377,8 @@ std::string work_words(const RunResult& r) {
 /// What an allocator that reserves for the longest request cannot do: "; max_model_len (4,096 tokens) is more than the
 /// pool holds (1,000)"; empty where it is not.
 std::string too_long_for_pool(const RunResult& r) {
-  if (r.replicas.empty() || !r.replicas[0].layout.groups.empty()) return {};
+  if (r.replicas.empty() || r.scenario.allocator.to_string().find("reserve=max") == std::string::npos)
+    return {};
   const core::MemoryLayout& layout = r.replicas[0].layout;
   const std::int64_t longest = r.scenario.engine.integer("max_model_len");
   const std::int64_t tokens = layout.capacity_bytes / layout.token_bytes;

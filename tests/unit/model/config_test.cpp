@@ -70,6 +70,7 @@ TEST(ModelConfig, BitsOfPublishedWeights) {
   EXPECT_EQ(bits(""), std::nullopt);
   EXPECT_EQ(bits(R"(,"quantization_config":{"quant_method":"fp8","fmt":"e4m3"})"), 8);
   EXPECT_EQ(bits(R"(,"quantization_config":{"quant_method":"gptq","bits":4})"), 4);
+  EXPECT_EQ(bits(R"(,"quantization_config":{"quant_method":"mxfp4"})"), 4);
   for (const char* odd : {R"({"bits":0})", R"({"bits":"4"})", R"({"bits":65})", "7", "null"})
     EXPECT_EQ(bits(std::string(R"(,"quantization_config":)") + odd), std::nullopt) << odd;
 }
