@@ -235,7 +235,9 @@ void Holders::take_blocks() {
       h.holdings.push_back({r, static_cast<std::int64_t>(entry / groups_.size()) * layout_.quantum_tokens});
     }
   }
-  for (const auto& [block, h] : held) {
+  for (const auto& entry : held) {
+    const BlockId block = entry.first;
+    const Held& h = entry.second;
     const auto& [layers, window] = groups_[h.group];
     const std::int64_t group = layout_.groups.empty() ? -1 : static_cast<std::int64_t>(h.group);
     HeldRow row{HeldRow::Kind::kBlock, block, 1, group, {}, {}};
