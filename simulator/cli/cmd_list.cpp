@@ -402,7 +402,8 @@ Status write_pages(const ListFlags& flags, const std::vector<std::string_view>& 
     page.pop_back();  // one of the two line ends of the last paragraph
     const std::string file = std::string(family) + ".md";
     KVPLAN_TRY_DO(outputs.add(flags.markdown + "/" + file, page));
-    index += markdown_item("[" + std::string(family) + "](" + file + "): " + names);
+    index +=
+        markdown_item(std::string("[").append(family).append("](").append(file).append("): ").append(names));
   }
   if (flags.name.empty()) KVPLAN_TRY_DO(outputs.add(flags.markdown + "/README.md", index));
   return outputs.commit();
