@@ -374,11 +374,17 @@ std::string work_words(const RunResult& r) {
   return out;
 }
 
+bool reserves_longest(const Choice& allocator) {
+  const auto params = allocator.descriptor().params;
+  return std::any_of(params.begin(), params.end(), [&](const Param& param) {
+    return param.name == "reserve" && allocator.text(param.name) == "max";
+  });
+}
+
 /// What an allocator that reserves for the longest request cannot do: "; max_model_len (4,096 tokens) is more than the
 /// pool holds (1,000)"; empty where it is not.
 std::string too_long_for_pool(const RunResult& r) {
-  if (r.replicas.empty() || r.scenario.allocator.to_string().find("reserve=max") == std::string::npos)
-    return {};
+  if (r.replicas.empty() || !reserves_longest(r.scenario.allocator)) return {};
   const core::MemoryLayout& layout = r.replicas[0].layout;
   const std::int64_t longest = r.scenario.engine.integer("max_model_len");
   const std::int64_t tokens = layout.capacity_bytes / layout.token_bytes;
