@@ -8,9 +8,9 @@
 #include "simulator/cli/number_option.h"
 #include "simulator/cli/outputs.h"
 #include "simulator/cli/trace_input.h"
+#include "simulator/memory/allocators.h"
 #include "simulator/plan/cache_drivers.h"
-#include "simulator/policies/allocators.h"
-#include "simulator/policies/engines.h"
+#include "simulator/scheduling/engines.h"
 
 namespace kvplan::cli {
 namespace {
@@ -135,7 +135,7 @@ void add_cache(CLI::App& app, Outcome& outcome) {
     return add_whole_number(*command, name, to, range, help);
   };
   add("--block-tokens", flags->options.block_tokens,
-      param_range(policies::allocator_descriptors(), "paged", "block_tokens"), "Tokens of a block")
+      param_range(memory::allocator_descriptors(), "paged", "block_tokens"), "Tokens of a block")
       ->required()
       ->default_str("");
   add("--blocks", flags->options.blocks, {2, kMostBlocks}, "Blocks of the pool, the null block included")
@@ -150,7 +150,7 @@ void add_cache(CLI::App& app, Outcome& outcome) {
   add("--quantum-ms", flags->options.quantum_ms, {1, kMostQuantumMs},
       "Milliseconds of trace time in one step (sched)");
   const auto add_limit = [&](const char* name, std::int64_t& to, const char* param, const char* help) {
-    add(name, to, param_range(policies::engine_descriptors(), "vllm-v1", param), help);
+    add(name, to, param_range(scheduling::engine_descriptors(), "vllm-v1", param), help);
   };
   add_limit("--token-budget", scheduler.token_budget, "token_budget", "Tokens computed in one step at most");
   add_limit("--max-seqs", scheduler.max_seqs, "max_seqs", "Requests running at once at most");

@@ -41,9 +41,9 @@ std::string who(const Calibration& c) {
 }
 
 /// Different steps of which there are several measurements.
-std::size_t measured_again(const std::vector<policies::MeasuredStep>& steps) {
+std::size_t measured_again(const std::vector<latency::MeasuredStep>& steps) {
   std::map<std::array<std::int64_t, 3>, int> times;
-  for (const policies::MeasuredStep& s : steps) ++times[{s.sequences, s.computed, s.context}];
+  for (const latency::MeasuredStep& s : steps) ++times[{s.sequences, s.computed, s.context}];
   return static_cast<std::size_t>(
       std::count_if(times.begin(), times.end(), [](const auto& step) { return step.second > 1; }));
 }
@@ -84,7 +84,7 @@ Result<plan::MeasuredSteps> measured_steps(const Calibration& calibration, std::
     return wrong(bad_input("expected names of models, a column of unit text"), "step.model");
 
   constexpr double kMostNs = static_cast<double>(core::kLongestStepTicks) / static_cast<double>(kTicksPerNs);
-  std::vector<policies::MeasuredStep> steps;
+  std::vector<latency::MeasuredStep> steps;
   Range of_sequences, of_computed, of_context;
   for (std::size_t i = 0; i < table->rows(); ++i) {
     if (models != nullptr && models->texts[i] != model) continue;
@@ -123,7 +123,7 @@ Result<plan::MeasuredSteps> measured_steps(const Calibration& calibration, std::
         std::to_string(again) +
         (again == 1 ? " step was measured more than once" : " steps were measured more than once") +
         ": of its durations the middle one counts, of two the shorter.");
-  KVPLAN_TRY(policies::StepTable made, policies::StepTable::make(std::move(steps)));
+  KVPLAN_TRY(latency::StepTable made, latency::StepTable::make(std::move(steps)));
   return plan::MeasuredSteps{std::move(made), std::move(assumptions)};
 }
 

@@ -197,7 +197,7 @@ std::string_view varied_pool(const Comparison& comparison) {
 }
 
 std::int64_t pool_size(const RunResult& result) {
-  const policies::PoolSize& pool = result.scenario.pool;
+  const memory::PoolSize& pool = result.scenario.pool;
   return std::max({pool.bytes, pool.tokens, pool.blocks});
 }
 

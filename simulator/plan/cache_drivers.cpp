@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "simulator/base/check.h"
-#include "simulator/plan/workload_builder.h"
-#include "simulator/policies/allocators.h"
-#include "simulator/policies/grouped_prefixes.h"
+#include "simulator/memory/allocators.h"
+#include "simulator/memory/grouped_prefixes.h"
+#include "simulator/workload/workload_builder.h"
 
 namespace kvplan::plan {
 namespace {
@@ -32,13 +32,13 @@ Result<std::unique_ptr<core::Allocator>> make_pool(const core::Workload& workloa
   KVPLAN_TRY(const Choice choice, make_choice("paged",
                                               std::array{std::pair<std::string, std::string>{
                                                   "block_tokens", std::to_string(options.block_tokens)}},
-                                              "allocator", policies::allocator_descriptors()));
-  const policies::AllocatorRequest request{.workload = &workload,
-                                           .pool = {.blocks = options.blocks},
-                                           .token_bytes = 1,
-                                           .prefix_cache = options.prefix_cache,
-                                           .max_model_len = options.scheduler.max_model_len};
-  const auto& entry = policies::allocator_entry(choice);
+                                              "allocator", memory::allocator_descriptors()));
+  const memory::AllocatorRequest request{.workload = &workload,
+                                         .pool = {.blocks = options.blocks},
+                                         .token_bytes = 1,
+                                         .prefix_cache = options.prefix_cache,
+                                         .max_model_len = options.scheduler.max_model_len};
+  const auto& entry = memory::allocator_entry(choice);
   return options.step_by_step ? entry.make_model(choice, request) : entry.make(choice, request);
 }
 
@@ -181,7 +181,7 @@ SeqRow serve_alone(core::Allocator& pool, ReclaimCounter& reclaimed, const core:
 }
 
 /// The same with two groups: the definition of `seqswa`.
-SeqRow serve_in_groups(policies::GroupedPrefixes& pool, const core::Workload& workload, RequestId r,
+SeqRow serve_in_groups(memory::GroupedPrefixes& pool, const core::Workload& workload, RequestId r,
                        std::int64_t chunk) {
   SeqRow row{};
   row.request = r;
@@ -232,7 +232,7 @@ Status check_options(const CacheOptions& options) {
 Status run_seq_driver(const traces::Trace& trace, const CacheOptions& options,
                       const std::function<void(const SeqRow&)>& sink) {
   KVPLAN_TRY_DO(check_options(options));
-  const core::Workload workload = build_step_workload(trace, options.quantum_ms);
+  const core::Workload workload = workload::build_step_workload(trace, options.quantum_ms);
   KVPLAN_TRY(const auto pool, make_pool(workload, options));
   ReclaimCounter reclaimed;
   pool->set_listener(&reclaimed);
@@ -258,10 +258,10 @@ Status run_seqswa_driver(const traces::Trace& trace, const CacheOptions& options
   if (options.blocks > kMostGroupedBlocks)
     return bad_input("expected a pool of at most 2^25 blocks, found " + std::to_string(options.blocks))
         .at_field("--blocks");
-  const core::Workload workload = build_step_workload(trace, options.quantum_ms);
+  const core::Workload workload = workload::build_step_workload(trace, options.quantum_ms);
   KVPLAN_TRY_DO(check_block(workload, options));
-  policies::GroupedPrefixes pool(workload, options.block_tokens, {0, options.window}, options.blocks,
-                                 options.prefix_cache);
+  memory::GroupedPrefixes pool(workload, options.block_tokens, {0, options.window}, options.blocks,
+                               options.prefix_cache);
   for (RequestId r = 0; r < workload.size(); ++r) {
     if (options.stop_asked != nullptr && options.stop_asked()) return interrupted_error();
     const auto i = static_cast<std::size_t>(r);
@@ -280,7 +280,7 @@ Status run_seqswa_driver(const traces::Trace& trace, const CacheOptions& options
 Result<std::vector<SchedRequestRow>> run_sched_driver(const traces::Trace& trace, const CacheOptions& options,
                                                       const std::function<void(const SchedStepRow&)>& steps) {
   KVPLAN_TRY_DO(check_options(options));
-  const core::Workload workload = build_step_workload(trace, options.quantum_ms);
+  const core::Workload workload = workload::build_step_workload(trace, options.quantum_ms);
   KVPLAN_TRY(const auto pool, make_pool(workload, options));
   const UnitSteps unit;
   SchedRows rows(static_cast<std::size_t>(workload.size()), steps);

@@ -1,7 +1,7 @@
 // Prefix caches without time: the drivers that the recorded behaviour of vLLM V1 is defined by. `seq` and `sched` run
 // the same scheduler and pool that serve `kvplan run`.
 //   seq     one request at a time (vllm v0.15.1 KVCacheManager called directly)
-//   seqswa  the same with two groups of layers in one pool, the second with a window (policies/grouped_prefixes.h)
+//   seqswa  the same with two groups of layers in one pool, the second with a window (memory/grouped_prefixes.h)
 //   sched   the whole V1 scheduler on an integer clock
 // tests/golden/README.md has their definitions and what was recorded.
 // A driver hands its rows to a sink, so that a caller can time it without writing anything.

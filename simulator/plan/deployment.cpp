@@ -3,10 +3,10 @@
 #include <algorithm>
 
 #include "simulator/base/check.h"
+#include "simulator/memory/allocators.h"
+#include "simulator/memory/grouped_pool.h"
 #include "simulator/model/footprint.h"
-#include "simulator/policies/allocators.h"
-#include "simulator/policies/engines.h"
-#include "simulator/policies/grouped_pool.h"
+#include "simulator/scheduling/engines.h"
 
 namespace kvplan::plan {
 namespace {
@@ -45,8 +45,8 @@ void note_ranks(const Scenario& s, const RankBytes& bytes, std::vector<std::stri
 }
 
 /// What one rank's pool is made of, for a run that nobody asks for.
-policies::AllocatorRequest request_of(const Scenario& s, const model::ModelShape& shape,
-                                      const Placement& placed, const core::Workload& nobody) {
+memory::AllocatorRequest request_of(const Scenario& s, const model::ModelShape& shape,
+                                    const Placement& placed, const core::Workload& nobody) {
   return {.workload = &nobody,
           .pool = {.bytes = placed.pool->rank().pool_bytes},
           .token_bytes = placed.bytes.token_bytes,
@@ -77,7 +77,7 @@ Status check_longest(const Scenario& s, const model::ModelShape& shape, const Pl
 }  // namespace
 
 std::int64_t step_tokens(const Scenario& s) {
-  const core::SchedulerParams limits = policies::scheduler_params(s.engine);
+  const core::SchedulerParams limits = scheduling::scheduler_params(s.engine);
   const std::int64_t threshold = limits.long_prefill_threshold;
   return threshold > 0 ? std::min(threshold, limits.token_budget) : limits.token_budget;
 }
@@ -90,11 +90,11 @@ std::int64_t PoolLayout::tokens() const {
 Result<PoolLayout> lay_out_pool(const Scenario& s, const model::ModelShape& shape, const Placement& placed) {
   KVPLAN_CHECK(placed.pool.has_value());
   const core::Workload nobody;
-  policies::AllocatorRequest request = request_of(s, shape, placed, nobody);
-  const policies::AllocatorEntry& entry = policies::allocator_entry(s.allocator);
+  memory::AllocatorRequest request = request_of(s, shape, placed, nobody);
+  const memory::AllocatorEntry& entry = memory::allocator_entry(s.allocator);
   const std::int64_t longest = request.max_model_len;
   if (entry.follows_windows) {
-    KVPLAN_TRY(const policies::GroupedParts parts, policies::grouped_parts(s.allocator, request));
+    KVPLAN_TRY(const memory::GroupedParts parts, memory::grouped_parts(s.allocator, request));
     return PoolLayout{parts.layout, parts.most_blocks(longest)};
   }
   // What a block is does not depend on their number, of which a run has a limit and arithmetic has none.
@@ -150,7 +150,7 @@ Result<Placement> place_model(const Scenario& s, const model::ModelShape& shape,
                .replicated_token_bytes =
                    std::max<std::int64_t>(all.cluster_bytes_per_token - all.once_bytes_per_token, 0)};
   for (const model::StageFootprint& each : all.stages) out.step_token_bytes += each.bytes_per_token;
-  if (out.pool && policies::allocator_entry(s.allocator).follows_windows)
+  if (out.pool && memory::allocator_entry(s.allocator).follows_windows)
     KVPLAN_TRY_DO(check_longest(s, shape, out, warnings));
   if (d.counts_other_weights(shape) && (s.derives_pool || s.latency.name() == "roofline"))
     assumptions.push_back("Weights are counted with " + std::to_string(d.bits_of(shape)) +

@@ -4,13 +4,13 @@
 #include <optional>
 
 #include "simulator/base/check.h"
+#include "simulator/latency/latencies.h"
 #include "simulator/observe/integral.h"
 #include "simulator/observe/placement.h"
-#include "simulator/plan/closed_loops.h"
 #include "simulator/plan/summary.h"
-#include "simulator/policies/engines.h"
-#include "simulator/policies/latencies.h"
-#include "simulator/policies/routers.h"
+#include "simulator/routing/routers.h"
+#include "simulator/scheduling/engines.h"
+#include "simulator/workload/closed_loops.h"
 
 namespace kvplan::plan {
 namespace {
@@ -77,28 +77,28 @@ struct Setup {
   std::vector<std::vector<RequestId>> shares;
 };
 
-policies::PoolSize pool_of(const Setup& setup) {
+memory::PoolSize pool_of(const Setup& setup) {
   const auto& derived = setup.tokens.placed.pool;
-  return derived ? policies::PoolSize{.bytes = derived->rank().pool_bytes} : setup.scenario.pool;
+  return derived ? memory::PoolSize{.bytes = derived->rank().pool_bytes} : setup.scenario.pool;
 }
 
 Result<std::unique_ptr<core::Allocator>> make_allocator(const Setup& setup) {
   const Scenario& s = setup.scenario;
-  const policies::AllocatorRequest request{.workload = &setup.workload,
-                                           .pool = pool_of(setup),
-                                           .token_bytes = setup.tokens.token_bytes(),
-                                           .cells_per_token = setup.tokens.units.per_token,
-                                           .metadata_bytes = setup.tokens.units.metadata_bytes,
-                                           .model = &setup.tokens.model,
-                                           .format = s.deployment.format ? &*s.deployment.format : nullptr,
-                                           .tensor_ranks = s.deployment.tensor_ranks,
-                                           .first_layer = setup.tokens.placed.bytes.first_layer,
-                                           .layers = setup.tokens.placed.bytes.layers,
-                                           .step_tokens = step_tokens(s),
-                                           .prefix_cache = s.finds_prefixes(),
-                                           .block_ids = !setup.options.extra_observers.empty(),
-                                           .max_model_len = s.engine.integer("max_model_len")};
-  const auto& entry = policies::allocator_entry(s.allocator);
+  const memory::AllocatorRequest request{.workload = &setup.workload,
+                                         .pool = pool_of(setup),
+                                         .token_bytes = setup.tokens.token_bytes(),
+                                         .cells_per_token = setup.tokens.units.per_token,
+                                         .metadata_bytes = setup.tokens.units.metadata_bytes,
+                                         .model = &setup.tokens.model,
+                                         .format = s.deployment.format ? &*s.deployment.format : nullptr,
+                                         .tensor_ranks = s.deployment.tensor_ranks,
+                                         .first_layer = setup.tokens.placed.bytes.first_layer,
+                                         .layers = setup.tokens.placed.bytes.layers,
+                                         .step_tokens = step_tokens(s),
+                                         .prefix_cache = s.finds_prefixes(),
+                                         .block_ids = !setup.options.extra_observers.empty(),
+                                         .max_model_len = s.engine.integer("max_model_len")};
+  const auto& entry = memory::allocator_entry(s.allocator);
   if (entry.follows_windows && s.eviction && (s.keep.evicts() || setup.tokens.policy))
     return bad_input("the allocator \"" + std::string(s.allocator.name()) +
                      "\" keeps what the windows of layers show; it follows no token policy, found " +
@@ -138,7 +138,7 @@ Result<SimTime> run_replica(const Setup& setup, std::size_t replica, core::Alloc
     courses.emplace(setup.tokens, setup.workload, allocator.layout(), setup.options.control);
   const core::ReplicaRun run{.workload = &setup.workload,
                              .requests = setup.shares[replica],
-                             .scheduler = policies::scheduler_params(setup.scenario.engine),
+                             .scheduler = scheduling::scheduler_params(setup.scenario.engine),
                              .keep = setup.scenario.keep,
                              .courses = courses ? &*courses : nullptr,
                              .allocator = &allocator,
@@ -166,7 +166,7 @@ SimTime last_served_arrival(const Setup& setup, std::size_t replica, const core:
 
 /// REQUIRES: prefix caching is asked for and does not happen.
 std::string why_no_prefixes(const Scenario& scenario, const TokenPlan& tokens) {
-  if (!policies::allocator_entry(scenario.allocator).shares_prefixes)
+  if (!memory::allocator_entry(scenario.allocator).shares_prefixes)
     return "prefix_cache is ignored: the allocator \"" + std::string(scenario.allocator.name()) +
            "\" shares nothing between requests.";
   if (tokens.recordings.empty())
@@ -182,7 +182,7 @@ void share_out(Setup& setup) {
   const core::Workload& workload = setup.workload;
   setup.shares.resize(static_cast<std::size_t>(scenario.replicas));
   const auto router =
-      policies::router_entry(scenario.router).make(scenario.router, workload, scenario.replicas);
+      routing::router_entry(scenario.router).make(scenario.router, workload, scenario.replicas);
   if (!workload.turns.present()) {
     for (const RequestId request : workload.order)
       setup.shares.at(static_cast<std::size_t>(router->route(request))).push_back(request);
@@ -206,12 +206,12 @@ void share_out(Setup& setup) {
 Result<std::unique_ptr<core::LatencyModel>> make_latency(const Scenario& scenario, const TokenPlan& tokens,
                                                          const RunOptions& options,
                                                          std::vector<std::string>& assumptions) {
-  policies::LatencyRequest request{.model = tokens.model,
-                                   .tensor_ranks = scenario.deployment.tensor_ranks,
-                                   .stages = scenario.deployment.stages,
-                                   .token_bytes = tokens.placed.step_token_bytes,
-                                   .weight_bits = scenario.deployment.bits_of(tokens.model),
-                                   .weights_bytes = scenario.deployment.weights_bytes};
+  latency::LatencyRequest request{.model = tokens.model,
+                                  .tensor_ranks = scenario.deployment.tensor_ranks,
+                                  .stages = scenario.deployment.stages,
+                                  .token_bytes = tokens.placed.step_token_bytes,
+                                  .weight_bits = scenario.deployment.bits_of(tokens.model),
+                                  .weights_bytes = scenario.deployment.weights_bytes};
   std::optional<MeasuredSteps> measured;
   if (scenario.latency.name() == "calibrated" && options.open_steps) {
     KVPLAN_TRY(measured, options.open_steps(scenario.latency.text("file"), tokens.model.name));
@@ -220,13 +220,13 @@ Result<std::unique_ptr<core::LatencyModel>> make_latency(const Scenario& scenari
     if (const std::int64_t ranks = request.tensor_ranks * request.stages; ranks > 1)
       assumptions.push_back("The measured step times are taken to be those of " + std::to_string(ranks) +
                             " ranks together.");
-    if (policies::allocator_entry(scenario.allocator).follows_windows && tokens.model.window_layers() > 0)
+    if (memory::allocator_entry(scenario.allocator).follows_windows && tokens.model.window_layers() > 0)
       assumptions.emplace_back(
           "Measured steps are looked up by all tokens of the context, those outside windows too: the engine "
           "that was "
           "measured is taken to read what windows show.");
   }
-  return policies::latency_entry(scenario.latency).make(scenario.latency, request);
+  return latency::latency_entry(scenario.latency).make(scenario.latency, request);
 }
 
 Result<Setup> prepare(const Scenario& scenario, const traces::Trace& trace, const RunOptions& options,
@@ -244,12 +244,13 @@ Result<Setup> prepare(const Scenario& scenario, const traces::Trace& trace, cons
     result.assumptions.emplace_back(
         "The trace does not say which prompts begin alike: what is cached can be hit only by a request that "
         "was preempted, in its own blocks.");
-  KVPLAN_TRY(setup.workload, build_workload(trace, scenario.rate_scale, scenario.limit));
+  KVPLAN_TRY(setup.workload, workload::build_workload(trace, scenario.rate_scale, scenario.limit));
   if (!scenario.finds_prefixes()) setup.workload.prefix = nullptr;
   KVPLAN_TRY(setup.latency, make_latency(scenario, setup.tokens, options, result.assumptions));
-  KVPLAN_TRY(const LoopCounts loops, close_loops(trace, policies::session_rule(scenario.sessions),
-                                                 scenario.rate_scale, setup.workload));
-  for (std::string& sentence : describe(loops)) result.assumptions.push_back(std::move(sentence));
+  KVPLAN_TRY(const workload::LoopCounts loops,
+             workload::close_loops(trace, workload::session_rule(scenario.sessions), scenario.rate_scale,
+                                   setup.workload));
+  for (std::string& sentence : workload::describe(loops)) result.assumptions.push_back(std::move(sentence));
   if (loops.waiting > 0 && scenario.replicas > 1)
     result.assumptions.emplace_back(
         "Turns that wait are served by the replica of their session's first request.");
@@ -283,7 +284,7 @@ void note_assumptions(const Scenario& scenario, RunResult& result) {
         "computed "
         "whole; the token budget counts it when it is admitted, and one token of each request in every step "
         "after.");
-  const std::string_view step_times = policies::latency_entry(scenario.latency).assumption;
+  const std::string_view step_times = latency::latency_entry(scenario.latency).assumption;
   if (!step_times.empty()) result.assumptions.emplace_back(step_times);
 }
 

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "simulator/latency/step_table.h"
 #include "simulator/observe/kind_sums.h"
 #include "simulator/observe/ledger.h"
 #include "simulator/observe/overlays.h"
@@ -18,7 +19,6 @@
 #include "simulator/observe/timeline.h"
 #include "simulator/plan/scenario.h"
 #include "simulator/plan/token_plan.h"
-#include "simulator/policies/step_table.h"
 
 namespace kvplan::plan {
 
@@ -112,7 +112,7 @@ struct RunResult {
 
 /// Durations of whole steps as they were measured.
 struct MeasuredSteps {
-  policies::StepTable table;
+  latency::StepTable table;
   std::vector<std::string> assumptions;  ///< whole sentences: by whom, when, what was measured
 };
 /// Reads the steps of a model from a calibration by its path; called from any thread.

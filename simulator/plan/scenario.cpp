@@ -8,15 +8,15 @@
 #include "simulator/base/check.h"
 #include "simulator/base/number_input.h"
 #include "simulator/base/suggest.h"
+#include "simulator/latency/latencies.h"
 #include "simulator/model/footprint.h"
 #include "simulator/model/kv_format.h"
 #include "simulator/model/pool_rule.h"
 #include "simulator/modelfile/catalogue.h"
 #include "simulator/modelfile/device_catalogue.h"
-#include "simulator/policies/engines.h"
-#include "simulator/policies/latencies.h"
-#include "simulator/policies/routers.h"
-#include "simulator/policies/sessions.h"
+#include "simulator/routing/routers.h"
+#include "simulator/scheduling/engines.h"
+#include "simulator/workload/sessions.h"
 
 namespace kvplan::plan {
 namespace {
@@ -424,11 +424,11 @@ Status choose_deployment(Scenario& s) {
   d.workspace_bytes = integer_of(s, "deployment.workspace_bytes");
   d.context_bytes = integer_of(s, "deployment.context_bytes");
   d.graph_bytes = integer_of(s, "deployment.graph_bytes");
-  const core::SchedulerParams limits = policies::scheduler_params(s.engine);
+  const core::SchedulerParams limits = scheduling::scheduler_params(s.engine);
   d.step_tokens = limits.token_budget;
   d.step_requests = limits.max_seqs;
   // The rule's question counts every token in all layers.
-  if (!policies::allocator_entry(s.allocator).follows_windows) d.max_model_len = limits.max_model_len;
+  if (!memory::allocator_entry(s.allocator).follows_windows) d.max_model_len = limits.max_model_len;
   return Done{};
 }
 
@@ -498,11 +498,11 @@ std::span<const std::string_view> families() {
 }
 
 Catalogue family_descriptors(std::string_view family) {
-  if (family == "sessions") return policies::session_descriptors();
-  if (family == "allocator") return policies::allocator_descriptors();
-  if (family == "engine") return policies::engine_descriptors();
-  if (family == "latency") return policies::latency_descriptors();
-  if (family == "router") return policies::router_descriptors();
+  if (family == "sessions") return workload::session_descriptors();
+  if (family == "allocator") return memory::allocator_descriptors();
+  if (family == "engine") return scheduling::engine_descriptors();
+  if (family == "latency") return latency::latency_descriptors();
+  if (family == "router") return routing::router_descriptors();
   if (family == "eviction") return attention::policy_descriptors();
   if (family == "format") return model::format_descriptors();
   if (family == "pool-rule") return model::pool_rule_descriptors();
@@ -514,11 +514,11 @@ Origin Scenario::origin(std::string_view path) const {
 }
 
 bool Scenario::keeps_nothing() const {
-  return policies::allocator_entry(allocator).keeps_nothing;
+  return memory::allocator_entry(allocator).keeps_nothing;
 }
 
 bool Scenario::finds_prefixes() const {
-  return engine.flag("prefix_cache") && policies::allocator_entry(allocator).shares_prefixes &&
+  return engine.flag("prefix_cache") && memory::allocator_entry(allocator).shares_prefixes &&
          !follows_courses();
 }
 

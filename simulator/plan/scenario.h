@@ -17,10 +17,10 @@
 #include "simulator/base/component.h"
 #include "simulator/base/result.h"
 #include "simulator/core/engine.h"
+#include "simulator/memory/allocators.h"
 #include "simulator/model/model_shape.h"
 #include "simulator/model/pool.h"
-#include "simulator/plan/workload_builder.h"
-#include "simulator/policies/allocators.h"
+#include "simulator/workload/workload_builder.h"
 #include "traces/record/import_options.h"
 
 namespace kvplan::plan {
@@ -86,7 +86,7 @@ struct Scenario {
   std::string model_file;                   ///< path of a config.json; read when it is run
   model::Deployment deployment;
   bool derives_pool{false};  ///< from the deployment and the model, when it is run; `pool` is empty then
-  policies::PoolSize pool;
+  memory::PoolSize pool;
   Choice allocator, engine, latency, router;
   std::optional<Choice> eviction;
   EvictsBy evicts_by{EvictsBy::kNothing};

@@ -1,7 +1,7 @@
 #include "simulator/plan/token_plan.h"
 
 #include "simulator/base/check.h"
-#include "simulator/policies/allocators.h"
+#include "simulator/memory/allocators.h"
 
 namespace kvplan::plan {
 namespace {
@@ -86,7 +86,7 @@ Result<model::ModelShape> named_model(const Scenario& s, const ModelOpener& open
                           std::to_string(shape.kv_token_bytes()) + " bytes a token.");
   }
   if (const std::int64_t windows = shape.window_layers();
-      windows > 0 && !policies::allocator_entry(s.allocator).follows_windows)
+      windows > 0 && !memory::allocator_entry(s.allocator).follows_windows)
     assumptions.push_back(
         std::to_string(windows) + " of the model's " + std::to_string(shape.layers) +
         " layers see only a window: this run holds and reads every token in them all the same.");

@@ -9,10 +9,10 @@
 #include <set>
 
 #include "simulator/base/random.h"
-#include "simulator/policies/allocators.h"
+#include "simulator/memory/allocators.h"
 #include "traces/record/trace.h"
 
-namespace kvplan::policies {
+namespace kvplan::memory {
 extern const AllocatorEntry
     kSlotsExample;  // of simulator/docs/adding_an_allocator.md, compiled as it stands there
 }
@@ -23,10 +23,10 @@ namespace {
 using core::Allocator;
 
 /// The catalogue, and the example of the manual.
-std::vector<const policies::AllocatorEntry*> members() {
-  const auto all = policies::allocators();
-  std::vector<const policies::AllocatorEntry*> out(all.begin(), all.end());
-  out.push_back(&policies::kSlotsExample);
+std::vector<const memory::AllocatorEntry*> members() {
+  const auto all = memory::allocators();
+  std::vector<const memory::AllocatorEntry*> out(all.begin(), all.end());
+  out.push_back(&memory::kSlotsExample);
   return out;
 }
 
@@ -39,7 +39,7 @@ Catalogue member_descriptors() {
   return kAll;
 }
 
-const policies::AllocatorEntry& entry_of(const Choice& choice) {
+const memory::AllocatorEntry& entry_of(const Choice& choice) {
   for (const auto* entry : members())
     if (&entry->descriptor == &choice.descriptor()) return *entry;
   std::abort();
@@ -54,7 +54,7 @@ struct Setting {
 /// Every combination of the choices of text parameters, and small and odd values of whole numbers.
 std::vector<Setting> settings() {
   std::vector<Setting> out;
-  for (const policies::AllocatorEntry* entry : members()) {
+  for (const memory::AllocatorEntry* entry : members()) {
     const std::string name(entry->descriptor.name);
     std::vector<std::string> variants{name};
     const auto times = [&](const Param& param, std::vector<std::string_view> choices) {
@@ -178,8 +178,8 @@ struct World {
     }
     prefix.distinct = 3 * 61;
     if (setting.block_ids) workload.prefix = &prefix;
-    const policies::AllocatorEntry& entry = entry_of(choice);
-    const policies::AllocatorRequest request{
+    const memory::AllocatorEntry& entry = entry_of(choice);
+    const memory::AllocatorRequest request{
         .workload = &workload,
         .pool = {.tokens = std::max<std::int64_t>(scale == 8 ? 400 : 160, 12 * quantum)},
         .token_bytes = token_bytes,
@@ -470,12 +470,12 @@ TEST(PagedCopies, HitInTheMiddleOfAYoungerCopy) {
   workload.input = {10, 4, 20};
   workload.output = {9, 9, 20};
   const Choice choice =
-      parse_component("paged:block_tokens=1", "allocator", policies::allocator_descriptors()).value();
+      parse_component("paged:block_tokens=1", "allocator", memory::allocator_descriptors()).value();
   for (const bool block_ids : {true, false}) {
-    const policies::AllocatorRequest request{
+    const memory::AllocatorRequest request{
         .workload = &workload, .pool = {.blocks = 31}, .block_ids = block_ids};
-    const auto fast = policies::allocator_entry(choice).make(choice, request).value();
-    const auto model = policies::allocator_entry(choice).make_model(choice, request).value();
+    const auto fast = memory::allocator_entry(choice).make(choice, request).value();
+    const auto model = memory::allocator_entry(choice).make_model(choice, request).value();
     ASSERT_EQ(fast->layout().block_ids, block_ids);
     const auto live = [&](RequestId r, std::int64_t goal, std::int64_t found, std::int64_t tokens) {
       for (Allocator* a : {fast.get(), model.get()}) {
@@ -514,34 +514,33 @@ TEST(PoolSizes, BoundariesFromBothSides) {
   workload.input = {40};
   workload.output = {9};  // 48 tokens in the end: three blocks of 16
   const Choice paged =
-      parse_component("paged:block_tokens=16", "allocator", policies::allocator_descriptors()).value();
+      parse_component("paged:block_tokens=16", "allocator", memory::allocator_descriptors()).value();
   const auto fits = [&](std::int64_t blocks) {
-    const policies::AllocatorRequest request{.workload = &workload, .pool = {.blocks = blocks}};
-    return policies::allocator_entry(paged).make(paged, request).value()->fits_empty(0);
+    const memory::AllocatorRequest request{.workload = &workload, .pool = {.blocks = blocks}};
+    return memory::allocator_entry(paged).make(paged, request).value()->fits_empty(0);
   };
   EXPECT_TRUE(fits(4));  // three and the null block
   EXPECT_FALSE(fits(3));
   // A pool beyond what our own memory could book is refused, not tried.
-  const policies::AllocatorRequest huge{.workload = &workload, .pool = {.blocks = 1'000'000'000}};
-  EXPECT_FALSE(policies::allocator_entry(paged).make(paged, huge).ok());
-  EXPECT_FALSE(policies::allocator_entry(paged).make_model(paged, huge).ok());
-  const policies::AllocatorRequest none{.workload = &workload, .pool = {.blocks = 1}};
-  EXPECT_FALSE(policies::allocator_entry(paged).make(paged, none).ok());
+  const memory::AllocatorRequest huge{.workload = &workload, .pool = {.blocks = 1'000'000'000}};
+  EXPECT_FALSE(memory::allocator_entry(paged).make(paged, huge).ok());
+  EXPECT_FALSE(memory::allocator_entry(paged).make_model(paged, huge).ok());
+  const memory::AllocatorRequest none{.workload = &workload, .pool = {.blocks = 1}};
+  EXPECT_FALSE(memory::allocator_entry(paged).make(paged, none).ok());
   const Choice power =
-      parse_component("contiguous:reserve=pow2", "allocator", policies::allocator_descriptors()).value();
-  const policies::AllocatorRequest blocks{.workload = &workload, .pool = {.blocks = 100}};
-  EXPECT_FALSE(policies::allocator_entry(power).make(power, blocks).ok());
+      parse_component("contiguous:reserve=pow2", "allocator", memory::allocator_descriptors()).value();
+  const memory::AllocatorRequest blocks{.workload = &workload, .pool = {.blocks = 100}};
+  EXPECT_FALSE(memory::allocator_entry(power).make(power, blocks).ok());
   for (const auto& [tokens, expected] : {std::pair{64, true}, std::pair{63, false}}) {
-    const policies::AllocatorRequest request{.workload = &workload, .pool = {.tokens = tokens}};
-    EXPECT_EQ(policies::allocator_entry(power).make(power, request).value()->fits_empty(0), expected);
+    const memory::AllocatorRequest request{.workload = &workload, .pool = {.tokens = tokens}};
+    EXPECT_EQ(memory::allocator_entry(power).make(power, request).value()->fits_empty(0), expected);
   }
   // The prompt and the 16 that its output is rounded to, less the last token.
   const Choice output =
-      parse_component("contiguous:reserve=output-pow2", "allocator", policies::allocator_descriptors())
-          .value();
+      parse_component("contiguous:reserve=output-pow2", "allocator", memory::allocator_descriptors()).value();
   for (const auto& [tokens, expected] : {std::pair{55, true}, std::pair{54, false}}) {
-    const policies::AllocatorRequest request{.workload = &workload, .pool = {.tokens = tokens}};
-    EXPECT_EQ(policies::allocator_entry(output).make(output, request).value()->fits_empty(0), expected);
+    const memory::AllocatorRequest request{.workload = &workload, .pool = {.tokens = tokens}};
+    EXPECT_EQ(memory::allocator_entry(output).make(output, request).value()->fits_empty(0), expected);
   }
 }
 

@@ -1,14 +1,14 @@
 // The rules of PyTorch's caching allocator one by one, on sequences worked out by hand (reference: the constants and
-// rules as restated in simulator/policies/caching_pool.h), and the pool that serves against the one that is written to
+// rules as restated in simulator/memory/caching_pool.h), and the pool that serves against the one that is written to
 // be read under random sequences.
-#include "simulator/policies/caching_pool.h"
+#include "simulator/memory/caching_pool.h"
 
 #include <gtest/gtest.h>
 
 #include "simulator/base/random.h"
-#include "simulator/policies/caching_pool_model.h"
+#include "simulator/memory/caching_pool_model.h"
 
-namespace kvplan::policies {
+namespace kvplan::memory {
 namespace {
 
 constexpr std::int64_t kMiB = kCachingMebibyte;
@@ -319,4 +319,4 @@ TEST(CachingPools, EqualUnderRandomSequences) {
 }
 
 }  // namespace
-}  // namespace kvplan::policies
+}  // namespace kvplan::memory

@@ -3,16 +3,16 @@
 #include <gtest/gtest.h>
 
 #include "simulator/base/random.h"
+#include "simulator/latency/latencies.h"
 #include "simulator/model/ranks.h"
 #include "simulator/modelfile/catalogue.h"
-#include "simulator/policies/latencies.h"
 
 namespace kvplan {
 namespace {
 
 /// Measured steps of a few sequences, prompts and contexts; durations that grow with them, with noise or without.
-policies::StepTable drawn_steps(Random& random) {
-  std::vector<policies::MeasuredStep> steps;
+latency::StepTable drawn_steps(Random& random) {
+  std::vector<latency::MeasuredStep> steps;
   const bool noise = random.chance(1, 3);
   for (std::int64_t row = random.between(1, 4); row > 0; --row) {
     const std::int64_t sequences = random.between(1, 300);
@@ -27,7 +27,7 @@ policies::StepTable drawn_steps(Random& random) {
       }
     }
   }
-  return policies::StepTable::make(std::move(steps)).value();
+  return latency::StepTable::make(std::move(steps)).value();
 }
 
 /// Parameters at their defaults, at their least, and drawn between.
@@ -49,16 +49,16 @@ std::string drawn(const Descriptor& descriptor, Random& random) {
 }
 
 TEST(LatencyConformance, SeriesGiveEachStepItsOwnDuration) {
-  for (const policies::LatencyEntry* entry : policies::latencies()) {
+  for (const latency::LatencyEntry* entry : latency::latencies()) {
     std::int64_t long_series = 0, cut_series = 0;
     for (std::uint64_t seed = 1; seed <= 2000; ++seed) {
       Random random(seed, "latency conformance");
       const std::string text = drawn(entry->descriptor, random);
       SCOPED_TRACE(text + " seed " + std::to_string(seed));
-      const Choice choice = parse_component(text, "latency", policies::latency_descriptors()).value();
-      const policies::StepTable measured = drawn_steps(random);
-      policies::LatencyRequest request =
-          policies::LatencyRequest::one_rank(model::models()[random.below(model::models().size())]);
+      const Choice choice = parse_component(text, "latency", latency::latency_descriptors()).value();
+      const latency::StepTable measured = drawn_steps(random);
+      latency::LatencyRequest request =
+          latency::LatencyRequest::one_rank(model::models()[random.below(model::models().size())]);
       request.measured = &measured;
       const auto made = entry->make(choice, request);
       if (!made.ok()) continue;  // coefficients beyond ticks: an error, not a series
@@ -108,12 +108,12 @@ TEST(LatencyConformance, SeriesGiveEachStepItsOwnDuration) {
 
 TEST(Roofline, RanksShareTheWork) {
   const Choice choice =
-      parse_component("roofline:overhead_ns=0", "latency", policies::latency_descriptors()).value();
-  const auto& entry = policies::latency_entry(choice);
+      parse_component("roofline:overhead_ns=0", "latency", latency::latency_descriptors()).value();
+  const auto& entry = latency::latency_entry(choice);
   const model::ModelShape& shape = *model::find_model("llama-2-7b").value();
   const auto ticks = [&](std::int64_t ranks, std::int64_t stages, std::int64_t weight_bits,
                          const core::StepLoad& load) {
-    policies::LatencyRequest request = policies::LatencyRequest::one_rank(shape);
+    latency::LatencyRequest request = latency::LatencyRequest::one_rank(shape);
     request.tensor_ranks = ranks;
     request.stages = stages;
     request.weight_bits = weight_bits;
@@ -138,13 +138,13 @@ TEST(Roofline, RanksShareTheWork) {
 /// As many bytes as somebody loaded: of them, what is read. A mix of widths has no number of bits.
 TEST(Roofline, ReadsTheWeightsThatWereLoaded) {
   const Choice choice =
-      parse_component("roofline:overhead_ns=0", "latency", policies::latency_descriptors()).value();
-  const auto& entry = policies::latency_entry(choice);
+      parse_component("roofline:overhead_ns=0", "latency", latency::latency_descriptors()).value();
+  const auto& entry = latency::latency_entry(choice);
   const model::ModelShape& shape = *model::find_model("llama-2-7b").value();
   const core::StepLoad decode{.requests = 1, .tokens = 1, .context_tokens = 1000, .attention_pairs = 1001};
   for (const std::int64_t ranks : {1, 2}) {
     for (const std::int64_t stages : {1, 2}) {
-      policies::LatencyRequest request = policies::LatencyRequest::one_rank(shape);
+      latency::LatencyRequest request = latency::LatencyRequest::one_rank(shape);
       request.tensor_ranks = ranks;
       request.stages = stages;
       const auto ticks = [&] {

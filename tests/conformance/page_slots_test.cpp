@@ -1,15 +1,15 @@
 // Pages under tensors that are contiguous in virtual memory: how many tokens need, which slot a request gets, what
 // stays mapped and what is taken away.
-#include "simulator/policies/page_slots.h"
+#include "simulator/memory/page_slots.h"
 
 #include <gtest/gtest.h>
 
 #include "simulator/core/table_bytes.h"
+#include "simulator/memory/allocators.h"
 #include "simulator/model/kv_format.h"
 #include "simulator/modelfile/catalogue.h"
-#include "simulator/policies/allocators.h"
 
-namespace kvplan::policies {
+namespace kvplan::memory {
 namespace {
 
 PageCalls calls(std::int64_t mapped, std::int64_t unmapped) {
@@ -321,4 +321,4 @@ TEST(VmmAllocator, RefusesWhatItCannotTell) {
 }
 
 }  // namespace
-}  // namespace kvplan::policies
+}  // namespace kvplan::memory

@@ -1,6 +1,6 @@
 // What is taken for steps between and beyond those that were measured: by formula, and beside a slow table that looks
 // at every step and works with fractions.
-#include "simulator/policies/step_table.h"
+#include "simulator/latency/step_table.h"
 
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@
 
 #include "simulator/base/random.h"
 
-namespace kvplan::policies {
+namespace kvplan::latency {
 namespace {
 
 std::int64_t at(const StepTable& table, std::int64_t sequences, std::int64_t computed, std::int64_t context) {
@@ -147,4 +147,4 @@ TEST(StepTable, IsLinearBetweenAndNeverFalls) {
 }
 
 }  // namespace
-}  // namespace kvplan::policies
+}  // namespace kvplan::latency

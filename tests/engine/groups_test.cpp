@@ -19,7 +19,7 @@ Result<plan::RunResult> try_run(const traces::Trace& trace, const std::vector<st
   options.step_by_step = step_by_step;
   options.timeline_bins = 20;
   options.open_steps = [](const std::string&, std::string_view) -> Result<plan::MeasuredSteps> {
-    KVPLAN_TRY(policies::StepTable table, policies::StepTable::make({{1, 1, 0, Ticks{1000}}}));
+    KVPLAN_TRY(latency::StepTable table, latency::StepTable::make({{1, 1, 0, Ticks{1000}}}));
     return plan::MeasuredSteps{std::move(table), {"Made up."}};
   };
   const auto scenario = plan::resolve(settings);

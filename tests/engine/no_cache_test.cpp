@@ -23,9 +23,9 @@ RandomCase without_cache(const std::vector<std::pair<std::int32_t, std::int32_t>
   c.allocator = "no-cache";
   c.pool.bytes = 1001;
   c.prefix_cache = false;
-  const Choice choice = parse_component(latency, "latency", policies::latency_descriptors()).value();
+  const Choice choice = parse_component(latency, "latency", latency::latency_descriptors()).value();
   const auto& shape = *model::find_model("llama-2-7b").value();
-  c.latency = policies::latency_entry(choice).make(choice, policies::LatencyRequest::one_rank(shape)).value();
+  c.latency = latency::latency_entry(choice).make(choice, latency::LatencyRequest::one_rank(shape)).value();
   return c;
 }
 

@@ -4,10 +4,10 @@
 #include <array>
 
 #include "simulator/core/engine.h"
+#include "simulator/latency/latencies.h"
+#include "simulator/memory/allocators.h"
 #include "simulator/modelfile/catalogue.h"
 #include "simulator/observe/ledger.h"
-#include "simulator/policies/allocators.h"
-#include "simulator/policies/latencies.h"
 
 namespace kvplan {
 namespace {
@@ -48,18 +48,18 @@ class Diary final : public core::Observer {
 std::string diary(const core::Workload& workload, std::int64_t blocks, bool naive, std::int64_t seqs = 8,
                   bool stretches = false) {
   const Choice paged =
-      parse_component("paged:block_tokens=4", "allocator", policies::allocator_descriptors()).value();
-  const policies::AllocatorRequest request{
+      parse_component("paged:block_tokens=4", "allocator", memory::allocator_descriptors()).value();
+  const memory::AllocatorRequest request{
       .workload = &workload, .pool = {.blocks = blocks}, .prefix_cache = false};
-  const auto allocator = (naive ? policies::allocator_entry(paged).make_model(paged, request)
-                                : policies::allocator_entry(paged).make(paged, request))
+  const auto allocator = (naive ? memory::allocator_entry(paged).make_model(paged, request)
+                                : memory::allocator_entry(paged).make(paged, request))
                              .value();
   const Choice affine =
-      parse_component("affine:base_ns=1,token_ns=0,context_ns=0", "latency", policies::latency_descriptors())
+      parse_component("affine:base_ns=1,token_ns=0,context_ns=0", "latency", latency::latency_descriptors())
           .value();
   const auto latency =
-      policies::latency_entry(affine)
-          .make(affine, policies::LatencyRequest::one_rank(*model::find_model("llama-2-7b").value()))
+      latency::latency_entry(affine)
+          .make(affine, latency::LatencyRequest::one_rank(*model::find_model("llama-2-7b").value()))
           .value();  // 1024 ticks a step
   Diary text(stretches);
   observe::Ledger ledger(workload, allocator->layout(), {}, {});

@@ -121,11 +121,11 @@ struct Bench {
     workload.input = std::move(tokens);
     workload.output.assign(workload.input.size(), 1);
     workload.arrival.assign(workload.input.size(), SimTime{});
-    choice.emplace(parse_component(component, "allocator", policies::allocator_descriptors()).value());
-    const policies::AllocatorRequest request{
+    choice.emplace(parse_component(component, "allocator", memory::allocator_descriptors()).value());
+    const memory::AllocatorRequest request{
         .workload = &workload, .pool = {.tokens = pool_tokens}, .token_bytes = 1, .max_model_len = 1000};
     for (const bool slow : {false, true}) {
-      const auto& entry = policies::allocator_entry(*choice);
+      const auto& entry = memory::allocator_entry(*choice);
       auto made = slow ? entry.make_model(*choice, request) : entry.make(*choice, request);
       (slow ? model : fast) = std::move(made).value();
     }

@@ -27,14 +27,14 @@ std::string shared_trace(const std::string& name) {
 
 /// Steps of a device that was never there: 4 to 64 sequences, 1 to 2049 prompt tokens, contexts up to 40,000.
 Result<plan::MeasuredSteps> made_up_steps(const std::string& /*path*/, std::string_view /*model*/) {
-  std::vector<policies::MeasuredStep> steps;
+  std::vector<latency::MeasuredStep> steps;
   for (const std::int64_t sequences : {4, 17, 64})
     for (const std::int64_t prompt : {0, 512, 2048})
       for (const std::int64_t context : {0, 1000, 7777, 40'000})
         steps.push_back({sequences, sequences + prompt, context,
                          ticks_from_ns(9'000'001 + 10'007 * sequences + 60'013 * prompt + 71 * context +
                                        (context > 5000 ? 11 * context : 0))});
-  KVPLAN_TRY(policies::StepTable table, policies::StepTable::make(std::move(steps)));
+  KVPLAN_TRY(latency::StepTable table, latency::StepTable::make(std::move(steps)));
   return plan::MeasuredSteps{std::move(table), {"Made up."}};
 }
 

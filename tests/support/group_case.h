@@ -74,12 +74,11 @@ inline std::unique_ptr<RandomCase> draw_group_case(std::uint64_t seed) {
   // The roofline needs to know how many weights there are: those of some model, with these layers.
   model::ModelShape weighed = *model::find_model("llama-2-7b").value();
   const Choice choice =
-      parse_component(random.chance(1, 4) ? roof : latency, "latency", policies::latency_descriptors())
+      parse_component(random.chance(1, 4) ? roof : latency, "latency", latency::latency_descriptors())
           .value();
   weighed.runs = shape.runs;
   weighed.layers = shape.layers;
-  c.latency =
-      policies::latency_entry(choice).make(choice, policies::LatencyRequest::one_rank(weighed)).value();
+  c.latency = latency::latency_entry(choice).make(choice, latency::LatencyRequest::one_rank(weighed)).value();
   return result;
 }
 

@@ -11,9 +11,9 @@
 
 #include "simulator/base/random.h"
 #include "simulator/core/engine.h"
+#include "simulator/latency/latencies.h"
+#include "simulator/memory/allocators.h"
 #include "simulator/modelfile/catalogue.h"
-#include "simulator/policies/allocators.h"
-#include "simulator/policies/latencies.h"
 #include "traces/record/trace.h"
 
 namespace kvplan::test {
@@ -25,11 +25,11 @@ struct RandomCase {
   core::KeepRule keep;
   std::unique_ptr<core::LatencyModel> latency;
   std::string allocator;  ///< component text
-  policies::PoolSize pool;
+  memory::PoolSize pool;
   std::int64_t token_bytes{1};
   std::int64_t cells_per_token{1}, metadata_bytes{0};  ///< for courses
   std::shared_ptr<const model::ModelShape> model;      ///< null: the allocator is told none
-  const Choice* format{nullptr};                       ///< these as policies::AllocatorRequest has them
+  const Choice* format{nullptr};                       ///< these as memory::AllocatorRequest has them
   std::int64_t tensor_ranks{1}, first_layer{0}, layers{-1};
   std::int64_t step_tokens{INT32_MAX};  ///< that the allocator is told
   bool prefix_cache{true};
@@ -40,23 +40,22 @@ struct RandomCase {
     if (allocator.rfind("growing", 0) == 0) allocator = "contiguous:reserve=oracle,compact=on-refusal";
   }
   [[nodiscard]] Result<std::unique_ptr<core::Allocator>> make_allocator(bool slow) const {
-    KVPLAN_TRY(const Choice choice,
-               parse_component(allocator, "allocator", policies::allocator_descriptors()));
-    const policies::AllocatorEntry& entry = policies::allocator_entry(choice);
-    const policies::AllocatorRequest request{.workload = &workload,
-                                             .pool = pool,
-                                             .token_bytes = token_bytes,
-                                             .cells_per_token = cells_per_token,
-                                             .metadata_bytes = metadata_bytes,
-                                             .model = model.get(),
-                                             .format = format,
-                                             .tensor_ranks = tensor_ranks,
-                                             .first_layer = first_layer,
-                                             .layers = layers,
-                                             .step_tokens = step_tokens,
-                                             .prefix_cache = prefix_cache && entry.shares_prefixes,
-                                             .block_ids = block_ids,
-                                             .max_model_len = scheduler.max_model_len};
+    KVPLAN_TRY(const Choice choice, parse_component(allocator, "allocator", memory::allocator_descriptors()));
+    const memory::AllocatorEntry& entry = memory::allocator_entry(choice);
+    const memory::AllocatorRequest request{.workload = &workload,
+                                           .pool = pool,
+                                           .token_bytes = token_bytes,
+                                           .cells_per_token = cells_per_token,
+                                           .metadata_bytes = metadata_bytes,
+                                           .model = model.get(),
+                                           .format = format,
+                                           .tensor_ranks = tensor_ranks,
+                                           .first_layer = first_layer,
+                                           .layers = layers,
+                                           .step_tokens = step_tokens,
+                                           .prefix_cache = prefix_cache && entry.shares_prefixes,
+                                           .block_ids = block_ids,
+                                           .max_model_len = scheduler.max_model_len};
     return slow ? entry.make_model(choice, request) : entry.make(choice, request);
   }
 };
@@ -118,7 +117,7 @@ inline std::unique_ptr<core::LatencyModel> drawn_step_table(std::uint64_t seed) 
   Random random(seed,
                 "step table");  // its own numbers, so that the rest of a case is what it would be without
   if (!random.chance(1, 6)) return nullptr;
-  std::vector<policies::MeasuredStep> steps;
+  std::vector<latency::MeasuredStep> steps;
   const bool noise = random.chance(1, 4);
   for (std::int64_t n = random.between(1, 25); n > 0; --n) {
     const std::int64_t sequences = random.between(1, 3) * random.between(1, 3);
@@ -128,13 +127,13 @@ inline std::unique_ptr<core::LatencyModel> drawn_step_table(std::uint64_t seed) 
     steps.push_back(
         {sequences, sequences + prompt, context, Ticks{noise ? random.between(0, 20'000) : ticks}});
   }
-  const policies::StepTable table = policies::StepTable::make(std::move(steps)).value();
-  policies::LatencyRequest request =
-      policies::LatencyRequest::one_rank(*model::find_model("llama-2-7b").value());
+  const latency::StepTable table = latency::StepTable::make(std::move(steps)).value();
+  latency::LatencyRequest request =
+      latency::LatencyRequest::one_rank(*model::find_model("llama-2-7b").value());
   request.measured = &table;
   const Choice choice =
-      parse_component("calibrated:file=-", "latency", policies::latency_descriptors()).value();
-  return policies::latency_entry(choice).make(choice, request).value();
+      parse_component("calibrated:file=-", "latency", latency::latency_descriptors()).value();
+  return latency::latency_entry(choice).make(choice, request).value();
 }
 
 /// One range per request: reserved or growing, with sliding or without. Copies are slow enough to tell.
@@ -203,18 +202,18 @@ inline std::unique_ptr<RandomCase> draw_case(std::uint64_t seed) {
   };
   const std::string text = "affine:base_ns=" + coefficient(300) + "." + std::to_string(random.below(1000)) +
                            ",token_ns=" + coefficient(20) + ",context_ns=" + coefficient(3) + ".3";
-  const Choice latency = parse_component(text, "latency", policies::latency_descriptors()).value();
+  const Choice latency = parse_component(text, "latency", latency::latency_descriptors()).value();
   const model::ModelShape& shape = *model::find_model("llama-2-7b").value();
   if (random.chance(1, 5)) {  // both sides of the roof within reach of such small contexts
     const std::string roof = "roofline:flops=" + std::to_string(random.between(1, 40)) +
                              "e13,bandwidth=" + std::to_string(random.between(1, 80)) +
                              "e12,overhead_ns=" + std::to_string(random.below(100));
-    const Choice roofline = parse_component(roof, "latency", policies::latency_descriptors()).value();
+    const Choice roofline = parse_component(roof, "latency", latency::latency_descriptors()).value();
     c.latency =
-        policies::latency_entry(roofline).make(roofline, policies::LatencyRequest::one_rank(shape)).value();
+        latency::latency_entry(roofline).make(roofline, latency::LatencyRequest::one_rank(shape)).value();
   } else {
     c.latency =
-        policies::latency_entry(latency).make(latency, policies::LatencyRequest::one_rank(shape)).value();
+        latency::latency_entry(latency).make(latency, latency::LatencyRequest::one_rank(shape)).value();
   }
   if (auto measured = drawn_step_table(seed)) c.latency = std::move(measured);
   draw_turns(seed, c.workload);

@@ -31,7 +31,8 @@ const std::vector<Layer>& layers() {
     level({"traces/record"});
     level({"simulator/model"});
     level({"simulator/core"});
-    level({"simulator/attention", "simulator/policies", "simulator/observe"});
+    level({"simulator/attention", "simulator/latency", "simulator/memory", "simulator/observe",
+           "simulator/routing", "simulator/scheduling", "simulator/workload"});
     // Models are told to the plan; what is below it takes shapes.
     table.push_back({"simulator/modelfile", {"simulator/base", "simulator/model"}});
     below.emplace_back("simulator/modelfile");

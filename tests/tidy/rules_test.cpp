@@ -36,9 +36,9 @@ TEST(TidyRules, LayersGoOneWay) {
   EXPECT_TRUE(check_layers({base, core}).empty());
   const File upward{"simulator/base/units.cpp", "\n" + include("simulator/core/engine.h")};
   EXPECT_EQ(places(check_layers({base, core, upward})), Places{"simulator/base/units.cpp:2"});
-  const File sideways{"simulator/policies/lru.cpp", include("simulator/observe/ledger.h")};
+  const File sideways{"simulator/memory/paged.cpp", include("simulator/observe/ledger.h")};
   EXPECT_EQ(places(check_layers({sideways, {"simulator/observe/ledger.h", ""}})),
-            Places{"simulator/policies/lru.cpp:1"});
+            Places{"simulator/memory/paged.cpp:1"});
   const auto may = [](const std::string& from, const std::string& to) {
     return check_layers({{from, include(to)}, {to, ""}}).empty();
   };

@@ -11,9 +11,9 @@
 #include "simulator/io/event_log_writer.h"
 #include "simulator/io/log/encoder.h"
 #include "simulator/io/log/reader.h"
+#include "simulator/memory/allocators.h"
 #include "simulator/observe/ledger.h"
-#include "simulator/plan/workload_builder.h"
-#include "simulator/policies/allocators.h"
+#include "simulator/workload/workload_builder.h"
 #include "tests/support/golden.h"
 #include "tests/support/random_drops.h"
 
@@ -93,8 +93,8 @@ class LogCourses final : public core::CourseSource {
 }  // namespace
 
 std::string log_of_run(const traces::Trace& trace, const LogCase& c, Stepping stepping) {
-  auto built = c.unit_latency ? Result<core::Workload>(plan::build_step_workload(trace, 50))
-                              : plan::build_workload(trace, {}, -1);
+  auto built = c.unit_latency ? Result<core::Workload>(kvplan::workload::build_step_workload(trace, 50))
+                              : kvplan::workload::build_workload(trace, {}, -1);
   KVPLAN_CHECK(built.ok());
   core::Workload workload = std::move(built).value();
   if (c.courses) workload.prefix = nullptr;
@@ -115,10 +115,10 @@ std::string log_of_run(const traces::Trace& trace, const LogCase& c, Stepping st
                                   .source = "made up",
                                   .layers = 7,
                                   .runs = {seeing(2, 0), seeing(3, 21), seeing(2, 70)}};
-  const auto choice = parse_component(c.allocator, "allocator", policies::allocator_descriptors());
+  const auto choice = parse_component(c.allocator, "allocator", memory::allocator_descriptors());
   KVPLAN_CHECK(choice.ok());
-  const auto& entry = policies::allocator_entry(choice.value());
-  const policies::AllocatorRequest request{
+  const auto& entry = memory::allocator_entry(choice.value());
+  const memory::AllocatorRequest request{
       .workload = &workload,
       .pool = {.tokens = c.pool_tokens, .blocks = c.pool_blocks},
       .token_bytes = c.mixed_model

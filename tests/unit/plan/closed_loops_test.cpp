@@ -1,5 +1,5 @@
 // Sessions as closed loops: what each request waits for, checked on the records of runs.
-#include "simulator/plan/closed_loops.h"
+#include "simulator/workload/closed_loops.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 
 #include "simulator/plan/report.h"
 #include "simulator/plan/run.h"
-#include "simulator/plan/workload_builder.h"
+#include "simulator/workload/workload_builder.h"
 #include "tests/unit/traces/support.h"
 #include "traces/import/open_trace.h"
 #include "traces/record/turns.h"
@@ -144,8 +144,8 @@ TEST(ClosedLoops, RecordedSessions) {
     EXPECT_EQ(requests_csv(result), requests_csv(stepped));
     EXPECT_EQ(result.completed + result.rejected, trace.size());
     const traces::Turns turns = traces::turns_of(trace.waits, trace.size()).value();
-    core::Workload workload = build_workload(trace, {}, -1).value();
-    const LoopCounts counts = close_loops(trace, {}, {}, workload).value();
+    core::Workload workload = workload::build_workload(trace, {}, -1).value();
+    const workload::LoopCounts counts = workload::close_loops(trace, {}, {}, workload).value();
     EXPECT_EQ(counts.waiting, trace.size() - 24);  // all but the first of each session
     EXPECT_GT(counts.stated, 900);
     EXPECT_GT(counts.measured, 0);

@@ -1,0 +1,71 @@
+// Sums of coefficient x amount in ticks, without overflow: what both latency models are made of.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+
+#include "simulator/base/units.h"
+#include "simulator/core/latency.h"
+#include "simulator/model/layer_groups.h"
+#include "simulator/model/model_shape.h"
+
+namespace kvplan::latency {
+
+/// base + per token + per context token + per attention pair, in ticks; coefficients >= 0.
+struct AffineTicks {
+  std::int64_t base{0};
+  std::int64_t token{0};
+  std::int64_t context{0};
+  std::int64_t pair{0};
+  /// Of `context` and `pair`, what the layers of each window take (StepLoad::unseen).
+  std::array<std::int64_t, core::kMostWindows> window_context{}, window_pair{};
+
+  /// The shares of a model's layers with windows in `context` and `pair`, rounded down: layers are alike.
+  void share_windows(const model::ModelShape& shape) {
+    const auto windows = model::windows_of(shape);
+    for (std::size_t w = 0; w < std::min(windows.size(), core::kMostWindows); ++w) {
+      const auto share = [&](std::int64_t all) {
+        return static_cast<std::int64_t>(Wide{all} * windows[w].layers / shape.layers);
+      };
+      window_context[w] = share(context);
+      window_pair[w] = share(pair);
+    }
+  }
+
+  /// Exact, at most core::kLongestStepTicks.
+  [[nodiscard]] Ticks of(const core::StepLoad& load) const {
+    Wide sum = Wide{base} + Wide{token} * load.tokens + Wide{context} * load.context_tokens +
+               Wide{pair} * load.attention_pairs;
+    for (std::size_t w = 0; w < core::kMostWindows; ++w)
+      sum -= Wide{window_context[w]} * load.unseen[w].context_tokens +
+             Wide{window_pair[w]} * load.unseen[w].attention_pairs;
+    return {sum > core::kLongestStepTicks ? core::kLongestStepTicks : static_cast<std::int64_t>(sum)};
+  }
+  /// Increase from the first step to the second; what does not fit is cut like a step.
+  [[nodiscard]] std::int64_t growth(const core::LoadGrowth& load) const {
+    Wide more =
+        Wide{token} * load.tokens + Wide{context} * load.context_tokens + Wide{pair} * load.attention_pairs;
+    for (std::size_t w = 0; w < core::kMostWindows; ++w)
+      more -= (Wide{window_context[w]} + window_pair[w]) * load.unseen[w];
+    return cut(more);
+  }
+  /// By which that increase grows itself.
+  [[nodiscard]] std::int64_t curve(const core::LoadGrowth& load) const {
+    return cut(Wide{pair} * load.pairs_growth);
+  }
+
+ private:
+  static std::int64_t cut(Wide ticks) {
+    return ticks > core::kLongestStepTicks ? core::kLongestStepTicks : static_cast<std::int64_t>(ticks);
+  }
+};
+
+/// The longest prefix of the series in which no step reaches the cut, at least one step.
+inline std::int64_t steps_below_cut(Ticks first, std::int64_t growth, std::int64_t most) {
+  if (growth == 0 || most == 1) return most;
+  const std::int64_t room = (core::kLongestStepTicks - first.count) / growth;
+  return room + 1 < most ? (room < 0 ? 1 : room + 1) : most;
+}
+
+}  // namespace kvplan::latency

@@ -1,0 +1,27 @@
+#include "simulator/latency/latencies.h"
+
+#include "simulator/base/family.h"
+
+// One line per member, sorted by name.
+#define KVPLAN_LATENCIES(MEMBER) \
+  MEMBER(kAffineLatency)         \
+  MEMBER(kCalibratedLatency)     \
+  MEMBER(kRooflineLatency)
+
+namespace kvplan::latency {
+
+KVPLAN_FAMILY(LatencyEntry, KVPLAN_LATENCIES)
+
+std::span<const LatencyEntry* const> latencies() {
+  return family().members();
+}
+
+Catalogue latency_descriptors() {
+  return family().descriptors();
+}
+
+const LatencyEntry& latency_entry(const Choice& choice) {
+  return family().member(choice);
+}
+
+}  // namespace kvplan::latency

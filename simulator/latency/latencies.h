@@ -1,0 +1,45 @@
+// The latency family: how long a step takes. A member is one file latency_NAME.cpp with a `LatencyEntry` and
+// one line in latencies.cpp.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "simulator/base/component.h"
+#include "simulator/core/latency.h"
+#include "simulator/latency/step_table.h"
+#include "simulator/model/model_shape.h"
+
+namespace kvplan::latency {
+
+/// What a step works on. Ranks of a stage share its work evenly; a step passes the stages one after the other.
+struct LatencyRequest {
+  const model::ModelShape& model;
+  std::int64_t tensor_ranks{1}, stages{1};
+  std::int64_t token_bytes{0};  ///< keys and values of a token, on one rank of each stage together
+  std::int64_t weight_bits{16};
+  std::optional<std::int64_t> weights_bytes{};  ///< of a rank, as loaded, whatever the bits
+  const StepTable* measured{nullptr};           ///< of the file that the choice names, where it names one
+
+  /// On one rank, in the model's own elements.
+  static LatencyRequest one_rank(const model::ModelShape& model) {
+    return {.model = model, .token_bytes = model.kv_token_bytes(), .weight_bits = 8 * model.element_bytes};
+  }
+};
+
+struct LatencyEntry {
+  Descriptor descriptor;
+  /// Errors: coefficients that do not fit once rounded to ticks; a model that does not say what is needed of it.
+  Result<std::unique_ptr<core::LatencyModel>> (*make)(const Choice&, const LatencyRequest&);
+  /// A sentence for the report where the model assumes what nobody measured; else empty.
+  std::string_view assumption{};
+};
+
+std::span<const LatencyEntry* const> latencies();
+Catalogue latency_descriptors();
+/// REQUIRES: the choice is of family "latency".
+const LatencyEntry& latency_entry(const Choice& choice);
+
+}  // namespace kvplan::latency

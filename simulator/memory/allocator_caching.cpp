@@ -1,0 +1,256 @@
+// KV tensors from PyTorch's caching allocator (caching_pool.h), as servers without a memory manager of their own keep
+// them: each request's tensors are made once, at admission, as long as its reservation (as Hugging Face's StaticCache),
+// and freed when it leaves. There is a tensor of keys and one of values for each layer, layer by layer; or one for all.
+//
+// What a block is longer than its tensor is padding: rounding to 512 bytes or a division of a power of two, and up to
+// 1 MiB that is not worth a split. Free blocks in segments and what the device has left are free alike: who may take
+// them is seen when somebody is refused.
+//
+// An admission that fails is tried once more after torch.cuda.empty_cache(), and taken back if that fails too: the pool
+// is then as it was before. An idle pool carries what an empty one carries, so somebody always gets on.
+//
+// Not modelled: the time of cudaMalloc and cudaFree, other users of the pool (weights, activations), several streams.
+// Caches that grow by concatenation (DynamicCache) copy every tensor in every step and are not offered.
+#include <array>
+#include <map>
+#include <optional>
+
+#include "simulator/base/check.h"
+#include "simulator/core/table_bytes.h"
+#include "simulator/memory/caching_pool.h"
+#include "simulator/memory/caching_pool_model.h"
+#include "simulator/memory/one_range.h"
+#include "simulator/memory/token_rows.h"
+
+namespace kvplan::memory {
+namespace {
+
+using core::MemoryLayout;
+
+constexpr std::int64_t kMostQuanta = std::int64_t{1}
+                                     << 29;  // 256 GiB; addresses are up to four times as high
+
+constexpr std::int64_t kMostTensors = std::int64_t{1} << 14;
+
+struct CachingSetup {
+  MemoryLayout layout;
+  CachingRules rules;
+  std::vector<TensorRows> tensors;
+  std::string_view reserve;
+};
+
+template <class Pool>
+class CachingAllocator final : public core::Allocator {
+ public:
+  CachingAllocator(const CachingSetup& setup, const AllocatorRequest& request)
+      : setup_(setup),
+        workload_(*request.workload),
+        max_model_len_(request.max_model_len),
+        pool_(setup.rules) {}
+
+  const MemoryLayout& layout() const override { return setup_.layout; }
+  core::PoolCounts counts() const override {
+    return {.free = setup_.layout.quanta - held_, .cached = 0, .held = held_, .distinct_names = 0};
+  }
+  std::int64_t growth_tokens() const override { return 0; }
+  bool fits_empty(RequestId r) const override {
+    const std::int64_t tokens = tensor_tokens(r);
+    const auto [known, fresh] = fits_.try_emplace(tokens, false);
+    if (fresh && rounded_bytes(tokens) <= setup_.rules.capacity_bytes) {
+      Pool empty(setup_.rules);
+      known->second = take(empty, tokens).has_value();
+    }
+    return known->second;
+  }
+  core::Found lookup(RequestId /*r*/, std::int64_t /*num_tokens*/) override { return {}; }
+  std::uint64_t lookup_epoch() const override { return 0; }
+
+  bool admit(RequestId r, const core::Found& /*found*/, std::int64_t tokens) override {
+    const std::int64_t length = tensor_tokens(r);
+    KVPLAN_CHECK(tokens <= length && tables_.count(r) == 0, tokens, length);
+    // As long as nothing has changed the answer is the same.
+    if (refused_tokens_ == length) return false;  // and the reason is too
+    const bool enough = rounded_bytes(length) <= setup_.rules.capacity_bytes - pool_.allocated_bytes();
+    const auto blocks = enough ? take(pool_, length) : std::nullopt;
+    if (!blocks) {
+      refused_tokens_ = length;
+      const bool idle_suffices = asked_quanta(length) <= setup_.layout.quanta - held_;
+      refusal_ = idle_suffices ? core::Refusal::kFragmented : core::Refusal::kTooShort;
+      return false;
+    }
+    refused_tokens_ = -1;
+    Holder& holder = tables_[r];
+    for (const CachingBlock& block : *blocks) {
+      holder.table.push_back(static_cast<BlockId>(block.address / kCachingUnit));
+      holder.table.push_back(static_cast<BlockId>(block.bytes / kCachingUnit));
+      holder.quanta += block.bytes / kCachingUnit;
+    }
+    held_ += holder.quanta;
+    return true;
+  }
+  bool grow(RequestId r, std::int64_t tokens) override {
+    KVPLAN_CHECK(tokens <= tensor_tokens(r), tokens);
+    return true;
+  }
+  core::Refusal refusal() const override { return refusal_; }
+  void publish(RequestId /*r*/, std::int64_t /*tokens*/) override {}
+  Dropped drop(RequestId /*r*/, std::int64_t /*sink*/, std::int64_t /*begin*/,
+               std::int64_t /*written*/) override {
+    return {};
+  }
+  void release(RequestId r, std::int64_t /*written*/) override {
+    const auto holder = tables_.find(r);
+    for (std::size_t i = 0; i < holder->second.table.size(); i += 2)
+      pool_.free(std::int64_t{holder->second.table[i]} * kCachingUnit);
+    held_ -= holder->second.quanta;
+    tables_.erase(holder);
+    refused_tokens_ = -1;
+  }
+  void forget(RequestId r) override { KVPLAN_CHECK(tables_.count(r) == 0, r); }
+  std::span<const BlockId> table(RequestId r) const override {
+    const auto holder = tables_.find(r);
+    return holder == tables_.end() ? std::span<const BlockId>{} : holder->second.table;
+  }
+  std::int64_t table_quanta(RequestId r) const override {
+    const auto holder = tables_.find(r);
+    return holder == tables_.end() ? 0 : holder->second.quanta;
+  }
+  std::int64_t tensor_tokens(RequestId r) const override {
+    return reserved_tokens(setup_.reserve, workload_, r, max_model_len_);
+  }
+
+ private:
+  struct Holder {
+    std::vector<BlockId> table;  // of each tensor the address and the length of its block, in units
+    std::int64_t quanta{0};
+  };
+
+  /// Tensors of so many tokens as they are, each in whole quanta.
+  [[nodiscard]] Wide asked_quanta(std::int64_t tokens) const {
+    Wide quanta = 0;
+    for (const TensorRows& t : setup_.tensors)
+      quanta += Wide{ceil_div(tokens * t.row_bytes, kCachingUnit)} * t.tensors;
+    return quanta;
+  }
+  [[nodiscard]] Wide rounded_bytes(std::int64_t tokens) const {
+    Wide bytes = 0;
+    for (const TensorRows& t : setup_.tensors)
+      bytes += Wide{caching_rounded(tokens * t.row_bytes, setup_.rules.power2_divisions)} * t.tensors;
+    return bytes;
+  }
+
+  /// Blocks for tensors of so many tokens.
+  std::optional<std::vector<CachingBlock>> take(Pool& pool, std::int64_t tokens) const {
+    std::vector<std::int64_t> sizes;
+    for (const TensorRows& t : setup_.tensors)
+      sizes.insert(sizes.end(), static_cast<std::size_t>(t.tensors), tokens * t.row_bytes);
+    return pool.allocate_all(sizes);
+  }
+
+  CachingSetup setup_;
+  const core::Workload& workload_;
+  std::int64_t max_model_len_;
+  Pool pool_;
+  std::map<RequestId, Holder> tables_;
+  std::int64_t held_{0};
+  core::Refusal refusal_{core::Refusal::kNone};
+  std::int64_t refused_tokens_{-1};  // no tensors of this length fit the pool as it is
+  mutable std::map<std::int64_t, bool> fits_;
+};
+
+constexpr std::array<std::string_view, 2> kGrains{"layer", "request"};
+constexpr std::array<std::string_view, 5> kDivisions{"off", "2", "4", "8", "16"};
+constexpr std::string_view kUnlimited = "unlimited";
+constexpr std::array<Param, 6> kParams{{
+    kReserveParam,
+    {.name = "per",
+     .help = "Tensors of a request: keys and values of each layer, or one for all",
+     .kind = ParamKind::kText,
+     .unit = Unit::kNone,
+     .fallback = "layer",
+     .choices = kGrains},
+    {.name = "expandable_segments",
+     .help = "Whether segments grow in one range of addresses instead of being made anew",
+     .kind = ParamKind::kFlag,
+     .unit = Unit::kNone,
+     .fallback = "false"},
+    {.name = "max_split_size_mb",
+     .help = "Blocks from so many MiB on are not split: unlimited, or a whole number above 20",
+     .kind = ParamKind::kText,
+     .unit = Unit::kNone,
+     .fallback = kUnlimited},
+    {.name = "roundup_power2_divisions",
+     .help = "Sizes are rounded up to so many steps between powers of two; off: to 512 bytes",
+     .kind = ParamKind::kText,
+     .unit = Unit::kNone,
+     .fallback = "off",
+     .choices = kDivisions},
+    {.name = "garbage_collection_threshold",
+     .help = "Share of the pool above which old unused segments go back before new ones are made; 0: off",
+     .kind = ParamKind::kDecimal,
+     .unit = Unit::kRatio,
+     .fallback = "0",
+     .low = 0,
+     .high = 1},
+}};
+
+Result<CachingSetup> caching_setup(const Choice& choice, const AllocatorRequest& request) {
+  CachingSetup setup;
+  KVPLAN_TRY(setup.tensors, token_rows(request));
+  if (choice.text("per") == "request") setup.tensors = {{request.token_bytes, 1}};
+  KVPLAN_TRY(setup.layout, byte_layout(request));
+  setup.layout.form = core::TableForm::kTensors;
+  setup.layout.odd_quantum_bytes = kCachingUnit;
+  std::int64_t tensors = 0;
+  for (const TensorRows& t : setup.tensors) {
+    setup.layout.rows.push_back({t.row_bytes, t.tensors});
+    tensors += t.tensors;
+  }
+  if (tensors > kMostTensors)
+    return bad_input("expected at most 2^14 tensors per request, found " + std::to_string(tensors))
+        .at_field("model");
+  setup.layout.quanta = setup.layout.capacity_bytes / kCachingUnit;
+  if (setup.layout.quanta < 1 || setup.layout.quanta > kMostQuanta)
+    return bad_input("expected a pool of 512 bytes to 256 GiB, found " +
+                     std::to_string(setup.layout.capacity_bytes) + " bytes")
+        .at_field("memory");
+  setup.rules.capacity_bytes = setup.layout.quanta * kCachingUnit;
+  setup.rules.expandable = choice.flag("expandable_segments");
+  setup.rules.power2_divisions = parse_integer(choice.text("roundup_power2_divisions")).value_or(0);
+  setup.rules.garbage_threshold = choice.decimal("garbage_collection_threshold");
+  const std::string& split = choice.text("max_split_size_mb");
+  if (split != kUnlimited) {
+    const auto mebibytes = parse_integer(split);
+    if (!mebibytes || *mebibytes <= 20 || *mebibytes > kMostQuanta)
+      return bad_input("expected unlimited, or a whole number above 20, found \"" + split + "\"")
+          .at_field("memory.allocator.max_split_size_mb");
+    setup.rules.max_split_bytes = *mebibytes * kCachingMebibyte;
+  }
+  setup.reserve = lasting_text(choice, kReserveParam.name);
+  return setup;
+}
+
+template <class Pool>
+Result<std::unique_ptr<core::Allocator>> make_caching(const Choice& choice, const AllocatorRequest& request) {
+  KVPLAN_TRY(const CachingSetup setup, caching_setup(choice, request));
+  return std::unique_ptr<core::Allocator>(std::make_unique<CachingAllocator<Pool>>(setup, request));
+}
+
+}  // namespace
+
+extern const AllocatorEntry kCachingAllocator;
+const AllocatorEntry kCachingAllocator{
+    .descriptor =
+        {.family = "allocator",
+         .name = "caching",
+         .summary = "Tensors of each request, made at admission, from PyTorch's caching allocator.",
+         .source = "pytorch/pytorch: c10/cuda/CUDACachingAllocator.cpp, c10/core/AllocatorConfig.h",
+         .params = kParams,
+         .spans =
+             "One block spans a tensor of a request: keys or values of a layer with all stored heads, or "
+             "everything. Nothing comes back before the request ends."},
+    .make = make_caching<CachingPool>,
+    .make_model = make_caching<CachingPoolModel>,
+    .shares_prefixes = false};
+
+}  // namespace kvplan::memory

@@ -1,0 +1,328 @@
+// One pool for full-attention and sliding-window layers (vllm-project/vllm v0.15.1: kv_cache_utils.py,
+// single_type_kv_cache_manager.py, kv_cache_coordinator.py; the idea as in Jenga, arXiv 2503.18292). Layers are put
+// into groups of one size (model/layer_groups.h), so that all blocks are alike; a request has a block of each group
+// for every `block_tokens` tokens. Before it is granted what its next tokens need, groups with a window W give back
+// the blocks of which all tokens are at or before position computed - W.
+//
+// Blocks come from the front of one queue and go to its back: at a grant those of one group after the other, at the
+// end of the request those of one group after the other, each from its tail. Prefixes are not found again: vLLM
+// finds them where every group has them.
+//
+// Nothing depends on which block is which but the ids themselves, so where nobody asks for these blocks are counted.
+#include <algorithm>
+#include <array>
+#include <deque>
+#include <vector>
+
+#include "simulator/base/check.h"
+#include "simulator/core/latency.h"
+#include "simulator/memory/grouped_pool.h"
+
+namespace kvplan::memory {
+namespace {
+
+using core::MemoryLayout;
+
+constexpr std::int64_t kMostBlocks = std::int64_t{1} << 25;  // a few bytes of our own memory each
+
+class GroupedAllocator final : public core::Allocator {
+ public:
+  GroupedAllocator(const GroupedParts& parts, const AllocatorRequest& request)
+      : parts_(parts),
+        layout_(parts_.layout),
+        groups_(static_cast<std::int64_t>(layout_.groups.size())),
+        workload_(*request.workload),
+        windows_(model::windows_of(layout_.groups)),
+        holder_of_(static_cast<std::size_t>(workload_.size()), -1) {
+    layout_.block_ids = request.block_ids;
+  }
+
+  const MemoryLayout& layout() const override { return layout_; }
+  core::PoolCounts counts() const override {
+    return {.free = layout_.quanta - held_, .cached = 0, .held = held_, .distinct_names = 0};
+  }
+  std::int64_t growth_tokens() const override { return -1; }
+  std::int64_t next_growth(RequestId r) const override {
+    const Holder& holder = existing(r);
+    std::int64_t next = holder.blocks * layout_.quantum_tokens;
+    for (std::size_t w = 0; w < windows_.size(); ++w) {
+      const std::int64_t seen = windows_[w].window - 1;  // of what is written
+      if (holder.tokens <= seen) next = std::min(next, seen);
+      next = std::min(next, (holder.gone[w] + 1) * layout_.quantum_tokens + seen);
+    }
+    return std::max(next, holder.tokens);
+  }
+  bool fits_empty(RequestId r) const override {
+    return parts_.most_blocks(workload_.final_tokens(r)) <= layout_.quanta;
+  }
+  core::Found lookup(RequestId /*r*/, std::int64_t /*num_tokens*/) override { return {}; }
+  std::uint64_t lookup_epoch() const override { return 0; }
+
+  bool admit(RequestId r, const core::Found& /*found*/, std::int64_t tokens) override {
+    const std::int64_t blocks = ceil_div(tokens, layout_.quantum_tokens);
+    if (blocks * groups_ > layout_.quanta - held_) return false;
+    std::int32_t& slot = holder_of_[static_cast<std::size_t>(r)];
+    KVPLAN_CHECK(slot < 0, r);
+    if (idle_holders_.empty()) {
+      idle_holders_.push_back(static_cast<std::int32_t>(holders_.size()));
+      holders_.emplace_back();
+    }
+    slot = idle_holders_.back();
+    idle_holders_.pop_back();
+    Holder& holder = holders_[static_cast<std::size_t>(slot)];
+    holder.tokens = tokens;
+    take(holder, blocks);
+    return true;
+  }
+
+  bool grow(RequestId r, std::int64_t tokens) override {
+    Holder& holder = existing(r);
+    const std::int64_t blocks = std::max(ceil_div(tokens, layout_.quantum_tokens), holder.blocks);
+    if ((blocks - holder.blocks) * groups_ > layout_.quanta - held_) return false;
+    holder.tokens = tokens;
+    take(holder, blocks - holder.blocks);
+    return true;
+  }
+
+  std::span<const std::int32_t> leave_windows(RequestId r, std::int64_t computed) override {
+    left_.clear();
+    Holder& holder = existing(r);
+    std::array<std::int64_t, core::kMostWindows> gone = holder.gone;
+    for (std::size_t w = 0; w < windows_.size(); ++w) {
+      const std::int64_t unseen = std::max<std::int64_t>(computed + 1 - windows_[w].window, 0);
+      gone[w] = std::max(gone[w], std::min(unseen / layout_.quantum_tokens, holder.blocks));
+    }
+    if (gone == holder.gone) return left_;
+    for (std::int64_t g = 0; g < groups_; ++g) {
+      const std::int64_t window = layout_.groups[static_cast<std::size_t>(g)].window;
+      if (window == 0) continue;
+      std::size_t w = 0;
+      while (windows_[w].window != window) ++w;
+      for (std::int64_t b = gone[w] - 1; b >= holder.gone[w]; --b) give_up(holder, b * groups_ + g);
+    }
+    holder.gone = gone;
+    return left_;
+  }
+
+  void publish(RequestId /*r*/, std::int64_t /*tokens*/) override {}
+  Dropped drop(RequestId r, std::int64_t /*sink*/, std::int64_t /*begin*/,
+               std::int64_t /*written*/) override {
+    KVPLAN_CHECK(false, r);
+    return {};
+  }
+
+  void release(RequestId r, std::int64_t /*written*/) override {
+    Holder& holder = existing(r);
+    held_ -= holder.held;
+    if (layout_.block_ids) {
+      for (std::int64_t g = 0; g < groups_; ++g) {
+        for (std::int64_t b = holder.blocks - 1; b >= 0; --b) {
+          const BlockId block = holder.table[static_cast<std::size_t>(b * groups_ + g)];
+          if (block != kNoBlock) queue_.push_back(block);
+        }
+      }
+    }
+    holder.table.clear();
+    holder.tokens = holder.blocks = holder.held = 0;
+    holder.gone = {};
+    std::int32_t& slot = holder_of_[static_cast<std::size_t>(r)];
+    idle_holders_.push_back(slot);
+    slot = -1;
+  }
+  void forget(RequestId r) override { KVPLAN_CHECK(holder_of_[static_cast<std::size_t>(r)] < 0, r); }
+
+  std::span<const BlockId> table(RequestId r) const override {
+    const std::int32_t slot = holder_of_[static_cast<std::size_t>(r)];
+    return slot < 0 ? std::span<const BlockId>{} : holders_[static_cast<std::size_t>(slot)].table;
+  }
+  std::int64_t table_quanta(RequestId r) const override {
+    const std::int32_t slot = holder_of_[static_cast<std::size_t>(r)];
+    return slot < 0 ? 0 : holders_[static_cast<std::size_t>(slot)].blocks * groups_;
+  }
+
+ private:
+  struct Holder {
+    std::vector<BlockId> table;
+    std::int64_t tokens{0};                               ///< that it will hold after the step in progress
+    std::int64_t blocks{0};                               ///< logical ones, those that are gone too
+    std::int64_t held{0};                                 ///< of all groups
+    std::array<std::int64_t, core::kMostWindows> gone{};  ///< by window: leading blocks that came back
+  };
+
+  Holder& existing(RequestId r) {
+    const std::int32_t slot = holder_of_[static_cast<std::size_t>(r)];
+    KVPLAN_CHECK(slot >= 0, r);
+    return holders_[static_cast<std::size_t>(slot)];
+  }
+  [[nodiscard]] const Holder& existing(RequestId r) const {
+    return const_cast<GroupedAllocator*>(this)->existing(r);
+  }
+
+  /// Logical blocks for every group. REQUIRES: they are free.
+  void take(Holder& holder, std::int64_t blocks) {
+    const std::int64_t first = holder.blocks;
+    holder.blocks += blocks;
+    holder.held += blocks * groups_;
+    held_ += blocks * groups_;
+    if (!layout_.block_ids) return;
+    holder.table.resize(static_cast<std::size_t>(holder.blocks * groups_));
+    for (std::int64_t g = 0; g < groups_; ++g)
+      for (std::int64_t b = first; b < holder.blocks; ++b)
+        holder.table[static_cast<std::size_t>(b * groups_ + g)] = take_block();
+  }
+
+  /// In the beginning all blocks are in the queue, by id, before any that was let go.
+  BlockId take_block() {
+    if (next_new_ <= layout_.quanta) return static_cast<BlockId>(next_new_++);
+    const BlockId block = queue_.front();
+    queue_.pop_front();
+    return block;
+  }
+
+  void give_up(Holder& holder, std::int64_t entry) {
+    --holder.held;
+    --held_;
+    left_.push_back(static_cast<std::int32_t>(entry));
+    if (!layout_.block_ids) return;
+    BlockId& block = holder.table[static_cast<std::size_t>(entry)];
+    queue_.push_back(block);
+    block = kNoBlock;
+  }
+
+  GroupedParts parts_;
+  MemoryLayout layout_;
+  std::int64_t groups_;
+  const core::Workload& workload_;
+  std::vector<model::WindowLayers> windows_;
+  std::vector<std::int32_t> holder_of_;  // by request, -1 = none
+  std::vector<Holder> holders_;
+  std::vector<std::int32_t> idle_holders_;
+  std::deque<BlockId> queue_;  // that came back
+  std::int64_t next_new_{1};   // ids from here on were never held; block 0 is the null block
+  std::int64_t held_{0};
+  std::vector<std::int32_t> left_;  // by the latest leave_windows
+};
+
+constexpr std::array<Param, 1> kParams{{
+    {.name = "block_tokens",
+     .help = "Tokens of one block; a block spans the layers of one group and all their heads",
+     .kind = ParamKind::kInteger,
+     .unit = Unit::kTokens,
+     .fallback = "16",
+     .low = 1,
+     .high = 65536},
+}};
+
+Result<std::unique_ptr<core::Allocator>> make_grouped(const Choice& choice, const AllocatorRequest& request) {
+  KVPLAN_TRY(const GroupedParts parts, grouped_parts(choice, request));
+  return std::unique_ptr<core::Allocator>(std::make_unique<GroupedAllocator>(parts, request));
+}
+
+/// Bytes that each layer keeps of a token on this rank, and of them what lies beside keys and values.
+struct LayerBytes {
+  std::int64_t token{0}, metadata{0};
+};
+
+Result<LayerBytes> layer_bytes(const AllocatorRequest& request) {
+  const model::ModelShape& shape = *request.model;
+  const model::LayerCache& first = shape.runs.front().cache;
+  for (const model::LayerRun& run : shape.runs) {
+    if (run.cache.kind == first.kind && run.cache.elements() == first.elements() &&
+        run.cache.heads == first.heads)
+      continue;
+    return bad_input(
+               "the allocator \"grouped\" expects layers that all keep as much of a token, found layers of " +
+               std::to_string(first.elements()) + " and of " + std::to_string(run.cache.elements()) +
+               " elements in " + std::to_string(first.heads) + " and " + std::to_string(run.cache.heads) +
+               " heads")
+        .at_field("memory.allocator");
+  }
+  if (request.cells_per_token != 1)
+    return bad_input(
+               "the allocator \"grouped\" lets go of what windows leave behind; it follows no token policy")
+        .at_field("eviction");
+  const std::int64_t layers = request.layers < 0 ? shape.layers - request.first_layer : request.layers;
+  KVPLAN_CHECK(request.token_bytes % layers == 0 && request.metadata_bytes % layers == 0, request.token_bytes,
+               request.metadata_bytes);
+  return LayerBytes{request.token_bytes / layers, request.metadata_bytes / layers};
+}
+
+}  // namespace
+
+std::int64_t GroupedParts::most_blocks(std::int64_t tokens) const {
+  const std::int64_t q = layout.quantum_tokens;
+  std::int64_t blocks = 0;
+  for (const model::LayerGroup& group : layout.groups) {
+    const std::int64_t all = ceil_div(tokens, q);
+    const std::int64_t spanned = ceil_div(group.window - 1 + step_tokens, q) + 1;
+    blocks += group.window == 0 ? all : std::min(all, spanned);
+  }
+  return blocks;
+}
+
+Result<GroupedParts> grouped_parts(const Choice& choice, const AllocatorRequest& request) {
+  GroupedParts parts;
+  parts.step_tokens = request.step_tokens;
+  MemoryLayout& layout = parts.layout;
+  layout.null_block = true;
+  layout.quantum_tokens = choice.integer("block_tokens");
+  layout.groups = {{request.cells_per_token, 0}};
+  layout.token_bytes = request.token_bytes;
+  layout.cells_per_token = request.cells_per_token;
+  layout.metadata_bytes = request.metadata_bytes;
+  if (request.model != nullptr) {
+    KVPLAN_TRY(const LayerBytes bytes, layer_bytes(request));
+    model::LayerGroups groups = model::layer_groups(*request.model, request.first_layer, request.layers);
+    layout.groups = std::move(groups.groups);
+    layout.cells_per_token = groups.size;
+    layout.token_bytes = groups.size * bytes.token;
+    layout.metadata_bytes = bytes.metadata;
+  }
+  if (const auto windows = model::windows_of(layout.groups).size(); windows > core::kMostWindows)
+    return bad_input("the allocator \"grouped\" expects layers with at most " +
+                     std::to_string(core::kMostWindows) + " different windows, found " +
+                     std::to_string(windows))
+        .at_field("memory.allocator");
+  Wide capacity = 0;
+  if (request.pool.blocks >= 0) {
+    capacity = Wide{request.pool.blocks} * layout.quantum_bytes();
+  } else if (request.pool.tokens >= 0) {
+    capacity = Wide{request.pool.tokens} * request.token_bytes;
+  } else {
+    capacity = request.pool.bytes;
+  }
+  const Wide blocks = capacity / layout.quantum_bytes();
+  const std::string found =
+      "found " + std::to_string(static_cast<std::int64_t>(std::min<Wide>(blocks, INT64_MAX)));
+  if (capacity > (Wide{1} << 62) || blocks > kMostBlocks)
+    return bad_input("expected a pool of at most 2^25 blocks and 2^62 bytes, " + found + " blocks")
+        .at_field("memory");
+  if (blocks < 2)
+    return bad_input("expected room for at least 2 blocks of " + std::to_string(layout.quantum_tokens) +
+                     " tokens in " + std::to_string(layout.cells_per_token) +
+                     " layers (one is the null block), " + found)
+        .at_field("memory");
+  layout.quanta = static_cast<std::int64_t>(blocks) - 1;
+  layout.capacity_bytes = static_cast<std::int64_t>(capacity);
+  return parts;
+}
+
+extern const AllocatorEntry kGroupedAllocator;
+const AllocatorEntry kGroupedAllocator{
+    .descriptor =
+        {.family = "allocator",
+         .name = "grouped",
+         .summary =
+             "Blocks from one pool for groups of layers: those with a window give back what it has left "
+             "behind, as in vLLM V1.",
+         .source = "vllm-project/vllm v0.15.1 (1892993): vllm/v1/core/kv_cache_utils.py, "
+                   "single_type_kv_cache_manager.py",
+         .params = kParams,
+         .spans = "One block id spans `block_tokens` tokens in the layers of one group, all stored heads: a "
+                  "block of a group with a window comes back when the window has left all of them behind."},
+    .make = make_grouped,
+    .make_model = make_grouped_model,
+    .shares_prefixes = false,
+    .follows_windows = true};
+
+}  // namespace kvplan::memory

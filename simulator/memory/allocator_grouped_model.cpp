@@ -1,0 +1,150 @@
+// The slow obvious model of allocator_grouped.cpp: one list of free blocks, and for every group of every request its
+// own table, looked at block by block. Shares the arithmetic of the layout with it, and nothing else.
+#include <deque>
+#include <map>
+#include <vector>
+
+#include "simulator/base/check.h"
+#include "simulator/memory/grouped_pool.h"
+
+namespace kvplan::memory {
+namespace {
+
+class GroupedModel final : public core::Allocator {
+ public:
+  GroupedModel(const GroupedParts& parts, const AllocatorRequest& request)
+      : parts_(parts), workload_(*request.workload) {
+    for (BlockId b = 1; b <= parts_.layout.quanta; ++b) free_.push_back(b);
+  }
+
+  const core::MemoryLayout& layout() const override { return parts_.layout; }
+  core::PoolCounts counts() const override {
+    const auto free = static_cast<std::int64_t>(free_.size());
+    return {.free = free, .cached = 0, .held = parts_.layout.quanta - free, .distinct_names = 0};
+  }
+  std::int64_t growth_tokens() const override { return -1; }
+  /// Tried token by token.
+  std::int64_t next_growth(RequestId r) const override {
+    const Tables& tables = tables_.at(r);
+    for (std::int64_t tokens = tables.tokens;; ++tokens)
+      if (something_happens(tables, tokens)) return tokens;
+  }
+  bool fits_empty(RequestId r) const override {
+    return parts_.most_blocks(workload_.final_tokens(r)) <= parts_.layout.quanta;
+  }
+  core::Found lookup(RequestId /*r*/, std::int64_t /*num_tokens*/) override { return {}; }
+  std::uint64_t lookup_epoch() const override { return 0; }
+
+  bool admit(RequestId r, const core::Found& /*found*/, std::int64_t tokens) override {
+    Tables fresh{0, std::vector<std::vector<BlockId>>(groups().size()), {}};
+    if (missing(fresh, tokens) > static_cast<std::int64_t>(free_.size())) return false;
+    fill(tables_[r] = fresh, tokens);
+    return true;
+  }
+  bool grow(RequestId r, std::int64_t tokens) override {
+    Tables& tables = tables_.at(r);
+    if (missing(tables, tokens) > static_cast<std::int64_t>(free_.size())) return false;
+    fill(tables, tokens);
+    return true;
+  }
+
+  std::span<const std::int32_t> leave_windows(RequestId r, std::int64_t computed) override {
+    left_.clear();
+    Tables& tables = tables_.at(r);
+    for (std::size_t g = 0; g < groups().size(); ++g) {
+      for (auto b = static_cast<std::int64_t>(tables.groups[g].size()) - 1; b >= 0; --b) {
+        BlockId& block = tables.groups[g][static_cast<std::size_t>(b)];
+        if (block == kNoBlock || !left_behind(groups()[g], b, computed)) continue;
+        free_.push_back(block);
+        block = kNoBlock;
+        left_.push_back(static_cast<std::int32_t>(b * static_cast<std::int64_t>(groups().size()) +
+                                                  static_cast<std::int64_t>(g)));
+      }
+    }
+    interleave(tables);
+    return left_;
+  }
+
+  void publish(RequestId /*r*/, std::int64_t /*tokens*/) override {}
+  Dropped drop(RequestId r, std::int64_t /*sink*/, std::int64_t /*begin*/,
+               std::int64_t /*written*/) override {
+    KVPLAN_CHECK(false, r);
+    return {};
+  }
+  void release(RequestId r, std::int64_t /*written*/) override {
+    for (const auto& blocks : tables_.at(r).groups)
+      for (auto b = blocks.rbegin(); b != blocks.rend(); ++b)
+        if (*b != kNoBlock) free_.push_back(*b);
+    tables_.erase(r);
+  }
+  void forget(RequestId r) override { KVPLAN_CHECK(tables_.count(r) == 0, r); }
+  std::span<const BlockId> table(RequestId r) const override {
+    const auto tables = tables_.find(r);
+    return tables == tables_.end() ? std::span<const BlockId>{} : tables->second.interleaved;
+  }
+  std::int64_t table_quanta(RequestId r) const override { return static_cast<std::int64_t>(table(r).size()); }
+
+ private:
+  struct Tables {
+    std::int64_t tokens;
+    std::vector<std::vector<BlockId>> groups;
+    std::vector<BlockId> interleaved;
+  };
+  [[nodiscard]] const std::vector<model::LayerGroup>& groups() const { return parts_.layout.groups; }
+
+  /// Does the next token, at position `computed`, see none of the block's tokens?
+  [[nodiscard]] bool left_behind(const model::LayerGroup& group, std::int64_t block,
+                                 std::int64_t computed) const {
+    if (group.window == 0) return false;
+    const std::int64_t latest = (block + 1) * parts_.layout.quantum_tokens - 1;
+    return latest <= computed - group.window;
+  }
+  [[nodiscard]] bool something_happens(const Tables& tables, std::int64_t tokens) const {
+    for (std::size_t g = 0; g < groups().size(); ++g) {
+      if (missing(tables, tokens + 1) > 0 || groups()[g].window - 1 == tokens) return true;
+      for (std::size_t b = 0; b < tables.groups[g].size(); ++b)
+        if (tables.groups[g][b] != kNoBlock && left_behind(groups()[g], static_cast<std::int64_t>(b), tokens))
+          return true;
+    }
+    return false;
+  }
+  /// Blocks that a request lacks for so many tokens.
+  [[nodiscard]] std::int64_t missing(const Tables& tables, std::int64_t tokens) const {
+    std::int64_t sum = 0;
+    for (const auto& blocks : tables.groups)
+      for (auto b = static_cast<std::int64_t>(blocks.size()); b * parts_.layout.quantum_tokens < tokens; ++b)
+        ++sum;
+    return sum;
+  }
+  void fill(Tables& tables, std::int64_t tokens) {
+    tables.tokens = tokens;
+    for (auto& blocks : tables.groups) {
+      while (static_cast<std::int64_t>(blocks.size()) * parts_.layout.quantum_tokens < tokens) {
+        blocks.push_back(free_.front());
+        free_.pop_front();
+      }
+    }
+    interleave(tables);
+  }
+  static void interleave(Tables& tables) {
+    tables.interleaved.clear();
+    for (std::size_t b = 0; b < tables.groups.front().size(); ++b)
+      for (const auto& blocks : tables.groups) tables.interleaved.push_back(blocks[b]);
+  }
+
+  GroupedParts parts_;
+  const core::Workload& workload_;
+  std::deque<BlockId> free_;
+  std::map<RequestId, Tables> tables_;
+  std::vector<std::int32_t> left_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<core::Allocator>> make_grouped_model(const Choice& choice,
+                                                            const AllocatorRequest& request) {
+  KVPLAN_TRY(const GroupedParts parts, grouped_parts(choice, request));
+  return std::unique_ptr<core::Allocator>(std::make_unique<GroupedModel>(parts, request));
+}
+
+}  // namespace kvplan::memory

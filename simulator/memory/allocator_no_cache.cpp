@@ -1,0 +1,70 @@
+// No KV cache at all: the baseline beside which every way of keeping keys and values is worth something. No token has a
+// place, nothing is ever refused, and every step computes all tokens of its requests again, as generate() of Hugging
+// Face's transformers does with use_cache=False: every forward pass is given the whole sequence, prompt and output so
+// far. Batches here are without padding.
+//
+// What that means for a step (the engines do it, where the layout's form is kNothing): a request with n tokens computes
+// all n, reads none and makes n (n + 1) / 2 query-key pairs. A prompt cannot be computed in pieces, since a later piece
+// would have nothing to go on from; the token budget counts a request's tokens when it is admitted and one a step
+// afterwards, as with a cache.
+#include "simulator/base/check.h"
+#include "simulator/memory/token_rows.h"
+
+namespace kvplan::memory {
+namespace {
+
+class NoCache final : public core::Allocator {
+ public:
+  explicit NoCache(const core::MemoryLayout& layout) : layout_(layout) {}
+
+  const core::MemoryLayout& layout() const override { return layout_; }
+  core::PoolCounts counts() const override {
+    return {.free = layout_.quanta, .cached = 0, .held = 0, .distinct_names = 0};
+  }
+  std::int64_t growth_tokens() const override { return 0; }
+  bool fits_empty(RequestId /*r*/) const override { return true; }
+  core::Found lookup(RequestId /*r*/, std::int64_t /*num_tokens*/) override { return {}; }
+  std::uint64_t lookup_epoch() const override { return 0; }
+  bool admit(RequestId /*r*/, const core::Found& /*found*/, std::int64_t /*tokens*/) override { return true; }
+  bool grow(RequestId /*r*/, std::int64_t /*tokens*/) override { return true; }
+  void publish(RequestId /*r*/, std::int64_t /*tokens*/) override {}
+  Dropped drop(RequestId /*r*/, std::int64_t /*sink*/, std::int64_t /*begin*/,
+               std::int64_t /*written*/) override {
+    return {};
+  }
+  void release(RequestId /*r*/, std::int64_t /*written*/) override {}
+  void forget(RequestId /*r*/) override {}
+  std::span<const BlockId> table(RequestId /*r*/) const override { return {}; }
+  std::int64_t table_quanta(RequestId /*r*/) const override { return 0; }
+
+ private:
+  core::MemoryLayout layout_;
+};
+
+/// The pool stays one piece that nobody takes.
+Result<std::unique_ptr<core::Allocator>> make(const Choice& /*choice*/, const AllocatorRequest& request) {
+  KVPLAN_TRY(core::MemoryLayout layout, byte_layout(request));
+  if (layout.capacity_bytes < 1) return bad_input("expected a pool of at least one byte").at_field("memory");
+  layout.form = core::TableForm::kNothing;
+  layout.odd_quantum_bytes = layout.capacity_bytes;
+  layout.quanta = 1;
+  return std::unique_ptr<core::Allocator>(std::make_unique<NoCache>(layout));
+}
+
+}  // namespace
+
+extern const AllocatorEntry kNoCacheAllocator;
+const AllocatorEntry kNoCacheAllocator{
+    .descriptor =
+        {.family = "allocator",
+         .name = "no-cache",
+         .summary = "Nothing is kept: every step computes all tokens of its requests again.",
+         .source = "huggingface/transformers: generate(use_cache=False); its documentation's page on caching",
+         .params = {},
+         .spans = "Nothing: no token has a place, and the whole pool stays free."},
+    .make = make,
+    .make_model = make,
+    .shares_prefixes = false,
+    .keeps_nothing = true};
+
+}  // namespace kvplan::memory

@@ -1,0 +1,284 @@
+// Plain model of the paged allocator: a linked list and a hash table from the standard library, one block at
+// a time. It follows vllm-project/vllm v0.15.1, vllm/v1/core/block_pool.py and
+// single_type_kv_cache_manager.py, operation by operation, and shares nothing with allocator_paged.cpp but
+// the layout arithmetic, and the tree of contents, which tests/engine/overlay_test.cpp counts in its own way.
+#include <algorithm>
+#include <list>
+#include <unordered_map>
+#include <vector>
+
+#include "simulator/base/check.h"
+#include "simulator/memory/paged_pool.h"
+#include "simulator/memory/prefix_reach.h"
+
+namespace kvplan::memory {
+namespace {
+
+using core::Found;
+using core::MemoryLayout;
+using core::PoolCounts;
+
+class PagedModel final : public core::Allocator {
+ public:
+  PagedModel(const MemoryLayout& layout, const AllocatorRequest& request)
+      : layout_(layout),
+        workload_(*request.workload),
+        names_(workload_, layout.quantum_tokens),
+        prefix_cache_(request.prefix_cache),
+        refs_(static_cast<std::size_t>(layout.quanta) + 1, 0),
+        name_of_(refs_.size()),
+        place_of_(1) {
+    for (BlockId b = 1; b <= layout.quanta; ++b)
+      place_of_.push_back(free_queue_.insert(free_queue_.end(), b));
+  }
+
+  const MemoryLayout& layout() const override { return layout_; }
+
+  PoolCounts counts() const override {
+    const auto idle = static_cast<std::int64_t>(free_queue_.size());
+    return {.free = idle - cached_,
+            .cached = cached_,
+            .held = held_,
+            .distinct_names = static_cast<std::int64_t>(table_.size()),
+            .duplicates = duplicates_,
+            .unreachable = reach_.unreachable(),
+            .sharers = references_ - held_};
+  }
+
+  std::int64_t growth_tokens() const override { return layout_.quantum_tokens; }
+
+  bool fits_empty(RequestId r) const override {
+    return ceil_div(workload_.final_tokens(r), layout_.quantum_tokens) <= layout_.quanta;
+  }
+
+  Found lookup(RequestId r, std::int64_t num_tokens) override {
+    found_.clear();
+    Found found;
+    if (prefix_cache_) {
+      for (std::int64_t b = 0; b < (num_tokens - 1) / layout_.quantum_tokens; ++b) {
+        const auto hit = table_.find(name(r, b));
+        if (hit == table_.end()) break;
+        found_.push_back(hit->second.front());
+        found.tokens += layout_.quantum_tokens;
+        if (refs_[at(found_.back())] == 0) ++found.idle;
+      }
+    }
+    return found;
+  }
+
+  std::uint64_t lookup_epoch() const override { return epoch_; }
+
+  bool admit(RequestId r, const Found& found, std::int64_t tokens) override {
+    const std::int64_t fresh =
+        ceil_div(tokens, layout_.quantum_tokens) - static_cast<std::int64_t>(found_.size());
+    if (fresh + found.idle > static_cast<std::int64_t>(free_queue_.size())) return false;
+    Holder& holder = holders_[r];
+    for (const BlockId b : found_) {
+      ++references_;
+      with_copies(name_of_[at(b)].name, [&] { ++refs_[at(b)]; });
+      if (refs_[at(b)] == 1) {
+        free_queue_.erase(place_of_[at(b)]);
+        --cached_;
+        ++held_;
+      }
+      holder.blocks.push_back(b);
+    }
+    holder.published = static_cast<std::int64_t>(found_.size());
+    take(holder, fresh);
+    ++epoch_;
+    return true;
+  }
+
+  bool grow(RequestId r, std::int64_t tokens) override {
+    Holder& holder = holders_.at(r);
+    const std::int64_t fresh =
+        ceil_div(tokens, layout_.quantum_tokens) - static_cast<std::int64_t>(holder.blocks.size());
+    if (fresh > static_cast<std::int64_t>(free_queue_.size())) return false;
+    take(holder, fresh);
+    return true;
+  }
+
+  void publish(RequestId r, std::int64_t tokens) override {
+    Holder& holder = holders_.at(r);
+    if (!prefix_cache_ || holder.lossy) return;
+    for (; holder.published < tokens / layout_.quantum_tokens; ++holder.published) {
+      const BlockId b = holder.blocks[static_cast<std::size_t>(holder.published)];
+      name_of_[at(b)] = {true, name(r, holder.published)};
+      auto& copies = table_[name_of_[at(b)].name];
+      if (copies.empty()) reach_.appear(number(name_of_[at(b)].name));
+      copies.push_back(b);  // it is held
+      if (listener_ != nullptr) listener_->on_publish(r, holder.published, b);
+      ++epoch_;
+    }
+  }
+
+  Dropped drop(RequestId r, std::int64_t sink, std::int64_t begin, std::int64_t written) override {
+    Holder& holder = holders_.at(r);
+    holder.lossy = true;
+    Dropped dropped;
+    for (std::int64_t b = begin / layout_.quantum_tokens; b >= 0; --b) {
+      if (b >= static_cast<std::int64_t>(holder.blocks.size())) continue;
+      BlockId& block = holder.blocks[static_cast<std::size_t>(b)];
+      if (block == kNoBlock) break;  // let go before, as was everything between it and the protected head
+      if (!all_dropped(b, sink, begin, written)) continue;
+      let_go(block);
+      block = kNoBlock;
+      dropped.first = b;
+      ++dropped.count;
+    }
+    return dropped;
+  }
+
+  void let_go(RequestId r, std::span<const std::int32_t> logical_blocks) override {
+    for (const std::int32_t logical : logical_blocks) {
+      BlockId& block = holders_.at(r).blocks.at(static_cast<std::size_t>(logical));
+      let_go(block);
+      block = kNoBlock;
+    }
+  }
+
+  void release(RequestId r, std::int64_t /*written*/) override {
+    Holder& holder = holders_.at(r);
+    for (auto b = holder.blocks.rbegin(); b != holder.blocks.rend(); ++b)
+      if (*b != kNoBlock) let_go(*b);
+    holder = Holder{};
+  }
+
+  void forget(RequestId r) override { holders_.erase(r); }
+
+  std::span<const BlockId> table(RequestId r) const override {
+    const auto holder = holders_.find(r);
+    return holder == holders_.end() ? std::span<const BlockId>{} : holder->second.blocks;
+  }
+  std::int64_t table_quanta(RequestId r) const override { return static_cast<std::int64_t>(table(r).size()); }
+
+ private:
+  /// A shared name (request = -1, number = the name), or the place of a block of one request.
+  struct Name {
+    RequestId request{-1};
+    std::int64_t number{0};
+    bool operator==(const Name&) const = default;
+  };
+  struct HashName {
+    std::size_t operator()(const Name& n) const {
+      auto mixed = static_cast<std::uint64_t>(n.number) * 0x9E3779B97F4A7C15ULL;
+      mixed ^= static_cast<std::uint64_t>(n.request) * 0xC2B2AE3D27D4EB4FULL;
+      return static_cast<std::size_t>(mixed ^ (mixed >> 29));
+    }
+  };
+  struct NameOfBlock {
+    bool known{false};
+    Name name{};
+  };
+  struct Holder {
+    std::vector<BlockId> blocks;
+    std::int64_t published{0};
+    bool lossy{false};
+  };
+
+  static std::size_t at(BlockId b) { return static_cast<std::size_t>(b); }
+
+  /// Whatever happens to a block with a content, or to its holders: what its content's copies count for is taken out
+  /// before and put in again after.
+  template <class Change>
+  void with_copies(const Name& name, Change change) {
+    count_copies(name, -1);
+    change();
+    count_copies(name, 1);
+  }
+  void count_copies(const Name& name, int sign) {
+    const auto copies = table_.find(name);
+    if (copies == table_.end()) return;
+    const auto& blocks = copies->second;
+    const auto idle = [&](BlockId b) { return refs_[at(b)] == 0; };
+    duplicates_ += sign * std::count_if(blocks.begin() + 1, blocks.end(), idle);
+    reach_.add_cached(number(name), sign * std::count_if(blocks.begin(), blocks.end(), idle));
+  }
+  static std::uint64_t number(const Name& n) {
+    return n.request < 0 ? static_cast<std::uint64_t>(n.number) : own_name(n.request, n.number);
+  }
+
+  [[nodiscard]] Name name(RequestId r, std::int64_t block) const {
+    if (block < names_.shared_blocks(r)) return {-1, names_.shared_name(r, block)};
+    return {r, block};
+  }
+
+  /// Has the block neither a kept nor an unwritten cell? Asked cell by cell.
+  [[nodiscard]] bool all_dropped(std::int64_t block, std::int64_t sink, std::int64_t begin,
+                                 std::int64_t written) const {
+    for (std::int64_t cell = block * layout_.quantum_tokens; cell < (block + 1) * layout_.quantum_tokens;
+         ++cell)
+      if (cell < sink || cell >= begin || cell >= written) return false;
+    return true;
+  }
+
+  void take(Holder& holder, std::int64_t count) {
+    for (std::int64_t i = 0; i < count; ++i) {
+      const BlockId b = free_queue_.front();
+      free_queue_.pop_front();
+      if (name_of_[at(b)].known) {
+        const Name name = name_of_[at(b)].name;
+        with_copies(name, [&] {
+          auto& copies = table_.at(name);
+          std::erase(copies, b);
+          if (!copies.empty()) return;
+          table_.erase(name);
+          reach_.vanish(number(name));
+        });
+        name_of_[at(b)].known = false;
+        --cached_;
+        if (listener_ != nullptr) listener_->on_reclaim(b);
+        ++epoch_;
+      }
+      refs_[at(b)] = 1;
+      ++held_;
+      ++references_;
+      holder.blocks.push_back(b);
+    }
+  }
+
+  void let_go(BlockId b) {
+    KVPLAN_CHECK(refs_[at(b)] > 0, b);
+    --references_;
+    if (name_of_[at(b)].known) {
+      with_copies(name_of_[at(b)].name, [&] { --refs_[at(b)]; });
+    } else {
+      --refs_[at(b)];
+    }
+    if (refs_[at(b)] == 0) {
+      place_of_[at(b)] = free_queue_.insert(free_queue_.end(), b);
+      --held_;
+      if (name_of_[at(b)].known) ++cached_;
+    }
+    ++epoch_;
+  }
+
+  MemoryLayout layout_;
+  const core::Workload& workload_;
+  core::ContentNames names_;
+  bool prefix_cache_;
+  std::list<BlockId> free_queue_;
+  std::vector<std::int64_t> refs_;
+  std::vector<NameOfBlock> name_of_;
+  std::vector<std::list<BlockId>::iterator> place_of_;  // of blocks that nobody holds
+  std::int64_t cached_{0};
+  std::int64_t held_{0};
+  std::int64_t references_{0};  // entries of all tables
+  std::int64_t duplicates_{0};
+  PrefixReach reach_{workload_, names_};  // always, where the other one waits for a drop
+  std::unordered_map<Name, std::vector<BlockId>, HashName>
+      table_;  // copies in the order in which they were made findable
+  std::unordered_map<RequestId, Holder> holders_;
+  std::vector<BlockId> found_;
+  std::uint64_t epoch_{0};
+};
+
+}  // namespace
+
+Result<std::unique_ptr<core::Allocator>> make_paged_model(const Choice& choice,
+                                                          const AllocatorRequest& request) {
+  KVPLAN_TRY(const MemoryLayout layout, paged_layout(choice.integer("block_tokens"), request));
+  return std::unique_ptr<core::Allocator>(std::make_unique<PagedModel>(layout, request));
+}
+
+}  // namespace kvplan::memory

@@ -1,0 +1,502 @@
+// The paged pool where nobody sees which block is which: no request can find another's content, and nobody
+// asks for ids. The rules are those of allocator_paged.cpp; the book-keeping is by runs of blocks.
+//
+// A request's blocks fill and come back in the order of its tokens, so the queue of blocks that nobody holds
+// is a row of runs: logical blocks [low, high) of one request, handed out from `high` down, or a number of
+// blocks without a name. Costs are per run: an admission, a grant and a release are a few runs however long
+// the request is.
+//
+// One content may have several copies: a request that was preempted finds its leading blocks, computes the
+// rest again and so makes a second copy of what is still in the queue. A run says in which admission of its
+// request its contents were made findable; in one admission each is made once, so the least of these numbers
+// is the oldest copy, the one that a lookup finds.
+#include <algorithm>
+#include <vector>
+
+#include "simulator/base/check.h"
+#include "simulator/memory/paged_pool.h"
+
+namespace kvplan::memory {
+namespace {
+
+using core::Found;
+using core::MemoryLayout;
+using core::PoolCounts;
+
+using RunId = std::int32_t;
+using LifeId = std::int32_t;
+constexpr std::int32_t kNone = -1;
+
+/// Blocks that nobody holds, consecutive in the queue.
+struct Run {
+  std::int64_t low{0}, high{0};  ///< logical blocks; without an owner only their number counts
+  LifeId owner{kNone};           ///< kNone: no content can be found in them
+  std::int32_t admission{0};     ///< of the owner, in which the contents were made findable
+  RunId queue_prev{kNone}, queue_next{kNone};
+  RunId owner_prev{kNone}, owner_next{kNone};  ///< other runs of the owner, in no order
+};
+
+/// A request from its first admission until it has ended and nothing of it is in the queue.
+struct Life {
+  /// Held logical blocks that were found, and where they had been made findable.
+  struct Piece {
+    std::int64_t low, high;
+    std::int32_t admission;
+  };
+  RequestId request{0};
+  bool held{false};       ///< it is admitted now
+  bool forgotten{false};  ///< it has ended
+  bool lossy{false};      ///< has dropped a cell since its admission
+  std::int32_t admission{0};
+  std::vector<Piece> hits;                ///< [0, found) of the table, ascending
+  std::int64_t found{0};                  ///< blocks in `hits`
+  std::int64_t published{0};              ///< leading blocks that have been made findable
+  std::int64_t end{0};                    ///< length of the table
+  std::int64_t gap_begin{0}, gap_end{0};  ///< let go by the keep rule
+  std::int64_t scattered{0};              ///< let go by a course: these have no names
+  RunId runs{kNone};                      ///< of its contents in the queue
+  std::vector<std::int32_t> copies;       ///< by logical block; empty while no content can have two
+  std::int64_t duplicates{0};             ///< of its contents in the queue, as PoolCounts has them
+  std::int64_t unreachable{0};
+};
+
+class PagedRuns final : public core::Allocator {
+ public:
+  PagedRuns(const MemoryLayout& layout, const AllocatorRequest& request)
+      : layout_(layout),
+        workload_(*request.workload),
+        prefix_cache_(request.prefix_cache),
+        life_of_(static_cast<std::size_t>(workload_.size()), kNone) {
+    push_nameless(layout.quanta);
+  }
+
+  const MemoryLayout& layout() const override { return layout_; }
+  PoolCounts counts() const override {
+    return {.free = free_,
+            .cached = cached_,
+            .held = layout_.quanta - free_ - cached_,
+            .distinct_names = distinct_,
+            .duplicates = duplicates_,
+            .unreachable = unreachable_};
+  }
+  std::int64_t growth_tokens() const override { return layout_.quantum_tokens; }
+  bool fits_empty(RequestId r) const override {
+    return ceil_div(workload_.final_tokens(r), layout_.quantum_tokens) <= layout_.quanta;
+  }
+  std::uint64_t lookup_epoch() const override { return epoch_; }
+
+  Found lookup(RequestId r, std::int64_t num_tokens) override {
+    found_.clear();
+    looked_up_ = r;
+    const LifeId id = life_of_[static_cast<std::size_t>(r)];
+    if (id == kNone || life(id).runs == kNone) return {};
+    const std::int64_t blocks = find_oldest(life(id), (num_tokens - 1) / layout_.quantum_tokens);
+    return {.tokens = blocks * layout_.quantum_tokens, .idle = blocks};
+  }
+
+  bool admit(RequestId r, const Found& found, std::int64_t tokens) override {
+    const std::int64_t fresh = ceil_div(tokens, layout_.quantum_tokens) - found.idle;
+    if (fresh + found.idle > free_ + cached_) return false;
+    const LifeId id = life_for(r);
+    Life& l = life(id);
+    KVPLAN_CHECK(!l.held, r);
+    ++l.admission;
+    l.held = true;
+    l.lossy = false;
+    l.hits.clear();
+    for (const Hit& hit : found_) {
+      l.hits.push_back({hit.low, hit.high, run(hit.run).admission});
+      take_out(hit);
+    }
+    cached_ -= found.idle;
+    l.found = l.published = l.end = found.idle;
+    l.gap_begin = l.gap_end = l.scattered = 0;
+    count_copies(l);
+    recount(l);
+    take(fresh);
+    l.end += fresh;
+    ++epoch_;
+    return true;
+  }
+
+  bool grow(RequestId r, std::int64_t tokens) override {
+    Life& l = existing(r);
+    const std::int64_t room = l.end * layout_.quantum_tokens;
+    const std::int64_t fresh = tokens > room ? ceil_div(tokens - room, layout_.quantum_tokens) : 0;
+    if (fresh > free_ + cached_) return false;
+    // A decoding request asks when its table is full: what filled in earlier steps is findable since then.
+    if (tokens == room + 1) make_findable(l, room);
+    take(fresh);
+    l.end += fresh;
+    return true;
+  }
+
+  void publish(RequestId r, std::int64_t tokens) override { make_findable(existing(r), tokens); }
+
+  Dropped drop(RequestId r, std::int64_t sink, std::int64_t begin, std::int64_t written) override {
+    Life& l = existing(r);
+    make_findable(l, written);  // filled before this drop
+    l.lossy = true;
+    somebody_dropped_ = true;
+    const std::int64_t first = ceil_div(sink, layout_.quantum_tokens);
+    const std::int64_t from = std::max(first, l.gap_end);
+    const std::int64_t end = std::min(begin, written) / layout_.quantum_tokens;
+    if (end <= from) return {first, 0};
+    let_go_range(l, from, end);
+    l.gap_begin = first;
+    l.gap_end = end;
+    recount(l);
+    return {from, end - from};
+  }
+
+  void let_go(RequestId r, std::span<const std::int32_t> logical_blocks) override {
+    KVPLAN_CHECK(!prefix_cache_, r);
+    const auto blocks = static_cast<std::int64_t>(logical_blocks.size());
+    existing(r).scattered += blocks;
+    push_nameless(blocks);
+  }
+
+  void release(RequestId r, std::int64_t written) override {
+    Life& l = existing(r);
+    make_findable(l, written);
+    if (l.scattered > 0) {
+      KVPLAN_CHECK(l.scattered <= l.end && l.gap_end == 0, l.scattered, l.end);
+      push_nameless(l.end - l.scattered);
+    } else {
+      let_go_range(l, l.gap_end, l.end);
+      let_go_range(l, 0, l.gap_begin);
+    }
+    l.held = false;
+    l.end = 0;
+    recount(l);
+  }
+
+  void forget(RequestId r) override {
+    const LifeId id = life_of_[static_cast<std::size_t>(r)];
+    if (id == kNone) return;
+    Life& l = life(id);
+    KVPLAN_CHECK(!l.held, r);
+    life_of_[static_cast<std::size_t>(r)] = kNone;
+    l.forgotten = true;
+    if (l.runs == kNone) idle_lives_.push_back(id);
+  }
+
+  std::span<const BlockId> table(RequestId /*request*/) const override { return {}; }
+  std::int64_t table_quanta(RequestId r) const override {
+    const LifeId id = life_of_[static_cast<std::size_t>(r)];
+    return id == kNone ? 0 : lives_[static_cast<std::size_t>(id)].end;
+  }
+
+ private:
+  /// Logical blocks [low, high) that a lookup found, all in one run.
+  struct Hit {
+    RunId run;
+    std::int64_t low, high;
+  };
+
+  Run& run(RunId id) { return runs_[static_cast<std::size_t>(id)]; }
+  Life& life(LifeId id) { return lives_[static_cast<std::size_t>(id)]; }
+  Life& existing(RequestId r) {
+    const LifeId id = life_of_[static_cast<std::size_t>(r)];
+    KVPLAN_CHECK(id != kNone && life(id).held, r);
+    return life(id);
+  }
+  LifeId life_for(RequestId r) {
+    LifeId& id = life_of_[static_cast<std::size_t>(r)];
+    if (id != kNone) return id;
+    if (idle_lives_.empty()) {
+      idle_lives_.push_back(static_cast<LifeId>(lives_.size()));
+      lives_.emplace_back();
+    }
+    id = idle_lives_.back();
+    idle_lives_.pop_back();
+    Life& l = life(id);
+    l.request = r;
+    l.forgotten = false;
+    l.admission = 0;
+    l.copies.clear();
+    return id;
+  }
+
+  // ---- lookups ----
+
+  /// Leading blocks of the request, at most `most`, that are in the queue; each in its oldest copy.
+  std::int64_t find_oldest(const Life& l, std::int64_t most) {
+    by_low_.clear();
+    for (RunId id = l.runs; id != kNone; id = run(id).owner_next)
+      if (run(id).low < most) by_low_.push_back(id);
+    std::sort(by_low_.begin(), by_low_.end(), [&](RunId a, RunId b) { return run(a).low < run(b).low; });
+    const auto younger = [&](RunId a, RunId b) { return run(a).admission > run(b).admission; };
+    covering_.clear();  // a heap with the oldest on top; the ends of others may have been passed
+    std::size_t next = 0;
+    std::int64_t block = 0;
+    while (block < most) {
+      for (; next < by_low_.size() && run(by_low_[next]).low <= block; ++next) {
+        covering_.push_back(by_low_[next]);
+        std::push_heap(covering_.begin(), covering_.end(), younger);
+      }
+      while (!covering_.empty() && run(covering_.front()).high <= block) {
+        std::pop_heap(covering_.begin(), covering_.end(), younger);
+        covering_.pop_back();
+      }
+      if (covering_.empty()) break;
+      const RunId oldest = covering_.front();
+      std::int64_t end = std::min(run(oldest).high, most);
+      if (next < by_low_.size()) end = std::min(end, run(by_low_[next]).low);
+      if (!found_.empty() && found_.back().run == oldest) {
+        found_.back().high = end;
+      } else {
+        found_.push_back({oldest, block, end});
+      }
+      block = end;
+    }
+    return block;
+  }
+
+  /// A hit leaves the queue. The run keeps its id for what is above, so that hits are taken in ascending
+  /// order.
+  void take_out(const Hit& hit) {
+    Run& above = run(hit.run);
+    const Run whole = above;
+    if (whole.high > hit.high) {
+      above.low = hit.high;
+      if (whole.low == hit.low) return;
+      const RunId below = new_run();
+      run(below) = whole;
+      run(below).high = hit.low;
+      join_owner(below);
+      join_queue(below, hit.run);
+    } else if (whole.low < hit.low) {
+      above.high = hit.low;
+    } else {
+      remove(hit.run);
+    }
+  }
+
+  // ---- names ----
+
+  /// Makes the blocks that the first `tokens` tokens fill findable, unless a cell was dropped before they
+  /// filled.
+  void make_findable(Life& l, std::int64_t tokens) {
+    if (!prefix_cache_ || l.lossy) return;
+    const std::int64_t full = tokens / layout_.quantum_tokens;
+    if (l.published >= full) return;
+    if (l.copies.empty()) {
+      distinct_ += full - l.published;
+    } else {
+      for (std::int64_t b = l.published; b < full; ++b)
+        if (l.copies[static_cast<std::size_t>(b)]++ == 0) ++distinct_;
+    }
+    l.published = full;
+    recount(l);
+  }
+
+  /// The contents [low, high) can be found no longer in one of their copies.
+  void give_up(Life& l, std::int64_t low, std::int64_t high) {
+    if (l.request == looked_up_) ++epoch_;
+    if (l.copies.empty()) {
+      distinct_ -= high - low;
+      return;
+    }
+    for (std::int64_t b = low; b < high; ++b)
+      if (--l.copies[static_cast<std::size_t>(b)] == 0) --distinct_;
+  }
+
+  /// After hits were taken: from now on contents may be made findable that are in the queue already.
+  void count_copies(Life& l) {
+    if (l.runs == kNone) {
+      l.copies.clear();  // each hit is the only copy, and nothing else is left
+      return;
+    }
+    if (!l.copies.empty()) return;
+    l.copies.assign(
+        static_cast<std::size_t>(ceil_div(workload_.final_tokens(l.request), layout_.quantum_tokens)), 0);
+    for (std::int64_t b = 0; b < l.found; ++b) ++l.copies[static_cast<std::size_t>(b)];
+    for (RunId id = l.runs; id != kNone; id = run(id).owner_next)
+      for (std::int64_t b = run(id).low; b < run(id).high; ++b) ++l.copies[static_cast<std::size_t>(b)];
+  }
+
+  // ---- beside the sum ----
+
+  /// Which of a request's blocks in the queue have an older copy, or a gap before them. As long as nobody has dropped
+  /// anything there is no gap: tables come back from their end, so what is before a block is behind it in the queue.
+  void recount(Life& l) {
+    std::int64_t duplicates = 0;
+    std::int64_t unreachable = 0;
+    if (l.runs != kNone && (somebody_dropped_ || !l.copies.empty())) {
+      list_copies(l);
+      bool reached = edges_.front() == 0;
+      for (std::size_t i = 0; i + 1 < edges_.size(); ++i) {
+        std::int64_t idle = 0;
+        const Copies* oldest = nullptr;
+        for (const Copies& c : row_) {
+          if (c.low > edges_[i] || c.high <= edges_[i]) continue;
+          idle += c.idle ? 1 : 0;
+          if (oldest == nullptr || c.admission < oldest->admission) oldest = &c;
+        }
+        reached = reached && oldest != nullptr;
+        const std::int64_t length = edges_[i + 1] - edges_[i];
+        if (oldest != nullptr) duplicates += (idle - (oldest->idle ? 1 : 0)) * length;
+        if (!reached) unreachable += idle * length;
+      }
+    }
+    duplicates_ += duplicates - l.duplicates;
+    unreachable_ += unreachable - l.unreachable;
+    l.duplicates = duplicates;
+    l.unreachable = unreachable;
+  }
+
+  /// All copies of a request's contents into `row_`, and where they begin and end into `edges_`.
+  void list_copies(const Life& l) {
+    row_.clear();
+    for (RunId id = l.runs; id != kNone; id = run(id).owner_next)
+      row_.push_back({run(id).low, run(id).high, run(id).admission, true});
+    const auto add_held = [&](std::int64_t low, std::int64_t high, std::int32_t admission) {
+      const std::int64_t gap = std::clamp(l.gap_begin, low, high);
+      const std::int64_t behind = std::clamp(l.gap_end, gap, high);
+      if (low < gap) row_.push_back({low, gap, admission, false});
+      if (behind < high) row_.push_back({behind, high, admission, false});
+    };
+    if (l.held) {
+      for (const Life::Piece& hit : l.hits) add_held(hit.low, hit.high, hit.admission);
+      add_held(l.found, l.published, l.admission);
+    }
+    edges_.clear();
+    for (const Copies& c : row_) {
+      edges_.push_back(c.low);
+      edges_.push_back(c.high);
+    }
+    std::sort(edges_.begin(), edges_.end());
+    edges_.erase(std::unique(edges_.begin(), edges_.end()), edges_.end());
+  }
+
+  // ---- the queue ----
+
+  RunId new_run() {
+    if (idle_runs_.empty()) {
+      runs_.emplace_back();
+      return static_cast<RunId>(runs_.size()) - 1;
+    }
+    const RunId id = idle_runs_.back();
+    idle_runs_.pop_back();
+    return id;
+  }
+
+  /// Behind `place`; kNone: at the front.
+  void join_queue(RunId id, RunId place) {
+    RunId& next = place == kNone ? front_ : run(place).queue_next;
+    run(id).queue_prev = place;
+    run(id).queue_next = next;
+    (next == kNone ? back_ : run(next).queue_prev) = id;
+    next = id;
+  }
+  void join_owner(RunId id) {
+    RunId& first = life(run(id).owner).runs;
+    run(id).owner_prev = kNone;
+    run(id).owner_next = first;
+    if (first != kNone) run(first).owner_prev = id;
+    first = id;
+  }
+
+  void remove(RunId id) {
+    const Run gone = run(id);
+    (gone.queue_prev == kNone ? front_ : run(gone.queue_prev).queue_next) = gone.queue_next;
+    (gone.queue_next == kNone ? back_ : run(gone.queue_next).queue_prev) = gone.queue_prev;
+    idle_runs_.push_back(id);
+    if (gone.owner == kNone) return;
+    Life& l = life(gone.owner);
+    (gone.owner_prev == kNone ? l.runs : run(gone.owner_prev).owner_next) = gone.owner_next;
+    if (gone.owner_next != kNone) run(gone.owner_next).owner_prev = gone.owner_prev;
+    if (l.runs == kNone && l.forgotten) idle_lives_.push_back(gone.owner);
+  }
+
+  /// Hands out the front of the queue. REQUIRES: it is that long.
+  void take(std::int64_t count) {
+    while (count > 0) {
+      Run& first = run(front_);
+      const std::int64_t part = std::min(count, first.high - first.low);
+      first.high -= part;
+      count -= part;
+      if (first.owner == kNone) {
+        free_ -= part;
+      } else {
+        cached_ -= part;
+        give_up(life(first.owner), first.high, first.high + part);
+      }
+      const LifeId owner = first.owner;
+      if (first.low == first.high) remove(front_);
+      if (owner != kNone) recount(life(owner));
+    }
+  }
+
+  void push_nameless(std::int64_t count) {
+    if (count == 0) return;
+    free_ += count;
+    if (back_ == kNone || run(back_).owner != kNone) {
+      const RunId id = new_run();
+      run(id) = Run{};
+      join_queue(id, back_);
+    }
+    run(back_).high += count;
+  }
+
+  void push_named(const Life& l, std::int64_t low, std::int64_t high, std::int32_t admission) {
+    if (low >= high) return;
+    if (l.request == looked_up_) ++epoch_;
+    cached_ += high - low;
+    const RunId id = new_run();
+    run(id) = Run{.low = low,
+                  .high = high,
+                  .owner = life_of_[static_cast<std::size_t>(l.request)],
+                  .admission = admission};
+    join_owner(id);
+    join_queue(id, back_);
+  }
+
+  /// Held logical blocks come back, the highest first.
+  void let_go_range(const Life& l, std::int64_t low, std::int64_t high) {
+    if (low >= high) return;
+    const std::int64_t named = std::clamp(l.published, low, high);
+    push_nameless(high - named);
+    push_named(l, std::max(l.found, low), named, l.admission);
+    for (auto hit = l.hits.rbegin(); hit != l.hits.rend() && hit->high > low; ++hit)
+      push_named(l, std::max(hit->low, low), std::min(hit->high, named), hit->admission);
+  }
+
+  MemoryLayout layout_;
+  const core::Workload& workload_;
+  bool prefix_cache_;
+  std::vector<Run> runs_;
+  std::vector<RunId> idle_runs_;
+  RunId front_{kNone}, back_{kNone};
+  std::vector<LifeId> life_of_;  // by request, kNone = never admitted or forgotten
+  std::vector<Life> lives_;
+  std::vector<LifeId> idle_lives_;
+  std::int64_t free_{0};
+  std::int64_t cached_{0};
+  std::int64_t distinct_{0};
+  std::vector<Hit> found_;  // of the latest lookup, ascending
+  std::vector<RunId> by_low_, covering_;
+  bool somebody_dropped_{false};
+  std::int64_t duplicates_{0};
+  std::int64_t unreachable_{0};
+  /// Of logical blocks [low, high) of one request.
+  struct Copies {
+    std::int64_t low, high;
+    std::int32_t admission;  ///< in which they were made findable
+    bool idle;               ///< nobody holds them
+  };
+  std::vector<Copies> row_;          // of the request that is recounted
+  std::vector<std::int64_t> edges_;  // likewise
+  RequestId looked_up_{-1};
+  std::uint64_t epoch_{0};
+};
+
+}  // namespace
+
+std::unique_ptr<core::Allocator> make_paged_runs(MemoryLayout layout, const AllocatorRequest& request) {
+  layout.block_ids = false;
+  return std::make_unique<PagedRuns>(layout, request);
+}
+
+}  // namespace kvplan::memory

@@ -1,0 +1,316 @@
+// Pages of virtual memory (Prabhu et al., vAttention, ASPLOS 2025, arXiv 2405.04437; microsoft/vattention, commit
+// ef3fff25db): the keys and the values of each layer are one contiguous tensor per request, under which pages are
+// mapped as it grows.
+//
+// A request of n tokens needs ceil(n x row bytes / page bytes) pages under each tensor: the row of a token may begin in
+// one page and end in the next (vAttention's own count rounds the tokens of a page down instead). What is granted at
+// once is one page under each of the tensors that are alike, two for each layer of most models; where rows differ it is
+// the greatest number that divides how many there are of each kind.
+//
+// Pages that stay mapped under a slot without being needed (page_slots.h) are free: whoever lacks pages gets them.
+//
+// Time: mapping and unmapping cost by page. With overlap a thread maps what requests that decode need for the next step
+// while this one computes (the paper: memory allocation is overlapped with compute); what is unmapped for
+// that, or because a request ends with this step, is its work too. What takes longer than the step computes is waited
+// for. Pages for prompts, and what is unmapped for them, are waited for as a whole. vAttention maps some tokens ahead
+// where pages are left, and gives idle pages back one by one where it does not defer: neither is modelled, nor is its
+// own scheduler's watermark.
+//
+// Published costs (A100; as recalled from the paper's table and read in notes on it): map with access rights 8, 8.5 and
+// 9 us for 64, 128 and 256 KiB pages of the patched driver, 40 us for 2 MiB pages of CUDA; unmap 2, 3 and 4 us, and
+// 34 us.
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "simulator/base/check.h"
+#include "simulator/core/latency.h"
+#include "simulator/core/table_bytes.h"
+#include "simulator/memory/page_slots.h"
+#include "simulator/memory/token_rows.h"
+
+namespace kvplan::memory {
+namespace {
+
+using core::MemoryLayout;
+
+constexpr std::int64_t kMostQuanta = std::int64_t{1} << 25;
+
+struct PageCosts {
+  std::int64_t map_ticks{0}, unmap_ticks{0};  ///< of a quantum
+  bool overlap{true};
+};
+
+template <class Slots>
+class VmmAllocator final : public core::Allocator {
+ public:
+  VmmAllocator(const MemoryLayout& layout, const PageCosts& costs, bool deferred,
+               const core::Workload& workload)
+      : layout_(layout),
+        workload_(workload),
+        costs_(costs),
+        slots_(layout.quanta, deferred),
+        slot_of_(static_cast<std::size_t>(workload.size()), -1) {}
+
+  const MemoryLayout& layout() const override { return layout_; }
+  core::PoolCounts counts() const override {
+    return {.free = layout_.quanta - held_, .cached = 0, .held = held_, .distinct_names = 0};
+  }
+  std::int64_t growth_tokens() const override { return -1; }
+  std::int64_t next_growth(RequestId r) const override { return core::tokens_over(layout_, table_quanta(r)); }
+  bool fits_empty(RequestId r) const override {
+    return core::pages_under(layout_, workload_.final_tokens(r)) <= layout_.quanta;
+  }
+  core::Found lookup(RequestId /*r*/, std::int64_t /*num_tokens*/) override { return {}; }
+  std::uint64_t lookup_epoch() const override { return 0; }
+
+  bool admit(RequestId r, const core::Found& /*found*/, std::int64_t tokens) override {
+    KVPLAN_CHECK(slot(r) < 0, r);
+    const std::int64_t quanta = core::pages_under(layout_, tokens);
+    if (held_ + quanta > layout_.quanta) return false;
+    const std::int64_t prompt = std::max<std::int64_t>(tokens, workload_.input[static_cast<std::size_t>(r)]);
+    PageCalls calls;
+    slot(r) = static_cast<std::int32_t>(slots_.take(core::pages_under(layout_, prompt), quanta, calls));
+    held_ += quanta;
+    add(calls, delay_ticks_);
+    return true;
+  }
+  bool grow(RequestId r, std::int64_t tokens) override {
+    const std::int64_t had = table_quanta(r);
+    const std::int64_t quanta = core::pages_under(layout_, tokens);
+    if (quanta <= had) return true;
+    if (held_ + quanta - had > layout_.quanta) return false;
+    const bool decodes = tokens > workload_.input[static_cast<std::size_t>(r)] &&
+                         tokens == core::tokens_over(layout_, had) + 1;
+    PageCalls calls;
+    slots_.need(slot(r), quanta, calls);
+    held_ += quanta - had;
+    add(calls, decodes && costs_.overlap ? beside_ticks_ : delay_ticks_);
+    return true;
+  }
+  Ticks take_delay(std::int64_t /*copied_tokens*/, Ticks computed) override {
+    const std::int64_t left = std::max<std::int64_t>(std::exchange(beside_ticks_, 0) - computed.count, 0);
+    return {std::min(std::exchange(delay_ticks_, 0) + left, core::kLongestStepTicks)};
+  }
+  void publish(RequestId /*r*/, std::int64_t /*tokens*/) override {}
+  Dropped drop(RequestId /*r*/, std::int64_t /*sink*/, std::int64_t /*begin*/,
+               std::int64_t /*written*/) override {
+    return {};
+  }
+  void release(RequestId r, std::int64_t /*written*/) override {
+    held_ -= table_quanta(r);
+    PageCalls calls;
+    slots_.give_back(std::exchange(slot(r), -1), calls);
+    add(calls, costs_.overlap ? beside_ticks_ : delay_ticks_);
+  }
+  void forget(RequestId r) override { KVPLAN_CHECK(slot(r) < 0, r); }
+  std::span<const BlockId> table(RequestId r) const override {
+    const std::int32_t slot = slot_of_[static_cast<std::size_t>(r)];
+    return slot < 0 ? std::span<const BlockId>{} : slots_.pages(slot);
+  }
+  std::int64_t table_quanta(RequestId r) const override { return static_cast<std::int64_t>(table(r).size()); }
+
+ private:
+  std::int32_t& slot(RequestId r) { return slot_of_[static_cast<std::size_t>(r)]; }
+  void add(const PageCalls& calls, std::int64_t& ticks) const {
+    const Wide more = Wide{calls.mapped} * costs_.map_ticks + Wide{calls.unmapped} * costs_.unmap_ticks;
+    ticks = static_cast<std::int64_t>(std::min<Wide>(core::kLongestStepTicks, ticks + more));
+  }
+
+  MemoryLayout layout_;
+  const core::Workload& workload_;
+  PageCosts costs_;
+  Slots slots_;
+  std::vector<std::int32_t> slot_of_;  // by request
+  std::int64_t held_{0};
+  std::int64_t delay_ticks_{0};   // waited for
+  std::int64_t beside_ticks_{0};  // done while the step before computed, as far as that is long enough
+};
+
+/// Slow obvious model of the slots: everything is found by looking at all of them, and a page knows its slot.
+class PageSlotsModel {
+ public:
+  PageSlotsModel(std::int64_t quanta, bool deferred)
+      : deferred_(deferred), slot_of_page_(static_cast<std::size_t>(quanta), -1) {
+    for (auto page = static_cast<BlockId>(quanta); page-- > 0;) unmapped_.push_back(page);
+  }
+
+  std::int64_t take(std::int64_t prompt_quanta, std::int64_t quanta, PageCalls& calls) {
+    std::int64_t chosen = -1;
+    for (std::int64_t s = 0; s <= static_cast<std::int64_t>(slots_.size()); ++s) {
+      const bool untouched = s == static_cast<std::int64_t>(slots_.size());
+      if (!untouched && slots_[at(s)].needed >= 0) continue;
+      if (chosen < 0 || (!untouched && mapped(s) >= prompt_quanta && mapped(s) < mapped(chosen))) chosen = s;
+      if (untouched && chosen == s) slots_.emplace_back();
+      if (untouched) break;
+    }
+    slots_[at(chosen)].needed = 0;
+    need(chosen, quanta, calls);
+    return chosen;
+  }
+  void need(std::int64_t slot, std::int64_t quanta, PageCalls& calls) {
+    slots_[at(slot)].needed = quanta;
+    for (std::int64_t s = static_cast<std::int64_t>(slots_.size()) - 1; s >= 0; --s)
+      if (static_cast<std::int64_t>(unmapped_.size()) < quanta - mapped(slot))
+        strip(s, std::max<std::int64_t>(slots_[at(s)].needed, 0), calls);
+    while (mapped(slot) < quanta) {
+      const BlockId page = unmapped_.back();
+      unmapped_.pop_back();
+      KVPLAN_CHECK(slot_of_page_[at(page)] < 0, page);
+      slot_of_page_[at(page)] = slot;
+      slots_[at(slot)].pages.push_back(page);
+      ++calls.mapped;
+    }
+  }
+  void give_back(std::int64_t slot, PageCalls& calls) {
+    slots_[at(slot)].needed = -1;
+    if (!deferred_) strip(slot, 0, calls);
+  }
+  [[nodiscard]] std::span<const BlockId> pages(std::int64_t slot) const {
+    return std::span<const BlockId>(slots_[at(slot)].pages).first(at(slots_[at(slot)].needed));
+  }
+
+ private:
+  struct Slot {
+    std::vector<BlockId> pages;
+    std::int64_t needed{-1};  // -1: idle
+  };
+  static std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
+  [[nodiscard]] std::int64_t mapped(std::int64_t slot) const {
+    return static_cast<std::int64_t>(slots_[at(slot)].pages.size());
+  }
+  void strip(std::int64_t slot, std::int64_t quanta, PageCalls& calls) {
+    auto& pages = slots_[at(slot)].pages;
+    while (static_cast<std::int64_t>(pages.size()) > quanta) {
+      slot_of_page_[at(pages.back())] = -1;
+      unmapped_.push_back(pages.back());
+      pages.pop_back();
+      ++calls.unmapped;
+    }
+  }
+
+  bool deferred_;
+  std::vector<std::int64_t> slot_of_page_;
+  std::vector<BlockId> unmapped_;  // the next to be mapped last
+  std::vector<Slot> slots_;
+};
+
+// ---- the descriptor ----
+
+constexpr std::array<std::string_view, 4> kPageSizes{"2048", "256", "128", "64"};
+constexpr std::array<std::string_view, 2> kReclaims{"deferred", "eager"};
+constexpr std::array<std::string_view, 4> kMapUs{"40", "9", "8.5", "8"};
+constexpr std::array<std::string_view, 4> kUnmapUs{"34", "4", "3", "2"};
+constexpr std::string_view kPublished = "published";
+constexpr std::array<Param, 5> kParams{{
+    {.name = "page_kib",
+     .help = "Physical page in KiB: 2048 with CUDA as it is, the smaller ones with vAttention's driver",
+     .kind = ParamKind::kText,
+     .unit = Unit::kNone,
+     .fallback = "2048",
+     .choices = kPageSizes},
+    {.name = "reclaim",
+     .help = "When the pages of a request that has ended are unmapped: when others need them, or at once",
+     .kind = ParamKind::kText,
+     .unit = Unit::kNone,
+     .fallback = "deferred",
+     .choices = kReclaims},
+    {.name = "overlap",
+     .help =
+         "Whether pages for the next token of requests that decode are mapped while the step before computes",
+     .kind = ParamKind::kFlag,
+     .unit = Unit::kNone,
+     .fallback = "true"},
+    {.name = "map_us",
+     .help =
+         "Microseconds to map one page with its access rights: a number, or published: 40, 9, 8.5 or 8 by "
+         "page size, recalled from the paper",
+     .kind = ParamKind::kText,
+     .unit = Unit::kNone,
+     .fallback = kPublished},
+    {.name = "unmap_us",
+     .help =
+         "Microseconds to unmap one page: a number, or published: 34, 4, 3 or 2 by page size, recalled from "
+         "the paper",
+     .kind = ParamKind::kText,
+     .unit = Unit::kNone,
+     .fallback = kPublished},
+}};
+
+/// Ticks of a cost parameter for one page.
+Result<std::int64_t> page_ticks(const Choice& choice, std::string_view param,
+                                const std::array<std::string_view, 4>& published) {
+  constexpr int kTicksOfNs = 10;  // 2^10
+  std::string text = choice.text(param);
+  if (text == kPublished)
+    text = published[static_cast<std::size_t>(
+        std::find(kPageSizes.begin(), kPageSizes.end(), choice.text("page_kib")) - kPageSizes.begin())];
+  const auto number = parse_decimal(text);
+  const bool plain = text.find_first_of("eE") == std::string::npos;
+  const auto ticks = plain ? decimal_times_power_of_two(text + "e3", kTicksOfNs) : std::nullopt;
+  if (!number || *number < 0 || *number > 1e6 || !ticks)
+    return bad_input("expected microseconds from 0 to 1000000 without an exponent, or published, found \"" +
+                     text + "\"")
+        .at_field("memory.allocator." + std::string(param));
+  return *ticks;
+}
+
+Result<MemoryLayout> vmm_layout(const Choice& choice, const AllocatorRequest& request) {
+  KVPLAN_TRY(const std::vector<TensorRows> tensors, token_rows(request));
+  KVPLAN_TRY(MemoryLayout layout, byte_layout(request));
+  layout.form = core::TableForm::kPages;
+  layout.page_bytes = parse_integer(choice.text("page_kib")).value_or(0) * 1024;
+  for (const TensorRows& t : tensors) {
+    const auto same = std::find_if(layout.rows.begin(), layout.rows.end(),
+                                   [&](const core::TokenRow& row) { return row.bytes == t.row_bytes; });
+    if (same == layout.rows.end()) {
+      layout.rows.push_back({t.row_bytes, t.tensors});
+    } else {
+      same->quanta += t.tensors;
+    }
+  }
+  std::int64_t alike = 0;
+  for (const core::TokenRow& row : layout.rows) alike = std::gcd(alike, row.quanta);
+  for (core::TokenRow& row : layout.rows) row.quanta /= alike;
+  layout.odd_quantum_bytes = layout.page_bytes * alike;
+  layout.quanta = layout.capacity_bytes / layout.odd_quantum_bytes;
+  if (layout.quanta < 1 || layout.quanta > kMostQuanta)
+    return bad_input("expected room for 1 to 2^25 pages of " + std::to_string(layout.page_bytes / 1024) +
+                     " KiB under each of " + std::to_string(alike) + " tensors, found " +
+                     std::to_string(layout.capacity_bytes) + " bytes")
+        .at_field("memory");
+  return layout;
+}
+
+template <class Slots>
+Result<std::unique_ptr<core::Allocator>> make_vmm(const Choice& choice, const AllocatorRequest& request) {
+  KVPLAN_TRY(MemoryLayout layout, vmm_layout(choice, request));
+  const std::int64_t pages = layout.odd_quantum_bytes / layout.page_bytes;
+  KVPLAN_TRY(const std::int64_t map_ticks, page_ticks(choice, "map_us", kMapUs));
+  KVPLAN_TRY(const std::int64_t unmap_ticks, page_ticks(choice, "unmap_us", kUnmapUs));
+  layout.costs = map_ticks > 0 || unmap_ticks > 0;
+  return std::unique_ptr<core::Allocator>(std::make_unique<VmmAllocator<Slots>>(
+      layout, PageCosts{map_ticks * pages, unmap_ticks * pages, choice.flag("overlap")},
+      choice.text("reclaim") == "deferred", *request.workload));
+}
+
+}  // namespace
+
+extern const AllocatorEntry kVmmAllocator;
+const AllocatorEntry kVmmAllocator{
+    .descriptor =
+        {.family = "allocator",
+         .name = "vmm",
+         .summary =
+             "Tensors that are contiguous in virtual memory, with pages mapped under them as they grow.",
+         .source =
+             "Prabhu et al., vAttention, ASPLOS 2025 (arXiv 2405.04437); microsoft/vattention ef3fff25db",
+         .params = kParams,
+         .spans =
+             "One page id spans a page of each layer's keys and values, all stored heads together: nothing "
+             "comes back before the request ends."},
+    .make = make_vmm<PageSlots>,
+    .make_model = make_vmm<PageSlotsModel>,
+    .shares_prefixes = false};
+
+}  // namespace kvplan::memory

@@ -1,0 +1,120 @@
+// The rules of PyTorch's caching allocator for one stream (pytorch/pytorch, c10/cuda/CUDACachingAllocator.cpp and
+// c10/core/AllocatorConfig.h; a restatement with the constants is in simulator/docs/byte_allocators.md). Device memory
+// is taken in segments and cut into blocks; blocks that come back are kept and handed out again.
+//
+// Where the driver puts a segment is not known. Here it is the lowest free range of 2 MiB steps in an address space of
+// four times the capacity: physical memory is found wherever pages are, addresses only break ties between equal blocks.
+//
+// A value: a copy is the same pool at the same moment.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace kvplan::memory {
+
+struct CachingRules {
+  std::int64_t capacity_bytes{0};  ///< what the device gives; with memory fraction 1
+  bool expandable{false};          ///< expandable_segments
+  std::int64_t max_split_bytes{INT64_MAX};
+  std::int64_t power2_divisions{0};  ///< roundup_power2_divisions, of all sizes; 0 and 1: off
+  double garbage_threshold{0};       ///< garbage_collection_threshold, a share of the capacity; 0: off
+};
+
+inline constexpr std::int64_t kCachingUnit = 512;  ///< every block is whole units
+inline constexpr std::int64_t kCachingMebibyte = std::int64_t{1} << 20;
+inline constexpr std::int64_t kSmallBlock = kCachingMebibyte;  ///< largest of the small pool
+inline constexpr std::int64_t kSmallSegment =
+    2 * kCachingMebibyte;  ///< of the small pool; also the step of addresses
+inline constexpr std::int64_t kLargeSegment = 20 * kCachingMebibyte;  ///< for large blocks below kOwnSegment
+inline constexpr std::int64_t kOwnSegment =
+    10 * kCachingMebibyte;  ///< from here on a segment as long as the block
+
+/// What a request for so many bytes is rounded to. REQUIRES: 1 <= bytes <= 2^60.
+[[nodiscard]] std::int64_t caching_rounded(std::int64_t bytes, std::int64_t power2_divisions);
+/// The segment that is asked for when no block serves a rounded size (without expandable segments).
+[[nodiscard]] std::int64_t caching_segment(std::int64_t rounded);
+
+/// A block that was handed out.
+struct CachingBlock {
+  std::int64_t address{0};
+  std::int64_t bytes{0};  ///< at least what was asked for; what is more is not handed out to anybody else
+  friend bool operator==(const CachingBlock&, const CachingBlock&) = default;
+};
+
+class CachingPool {
+ public:
+  explicit CachingPool(const CachingRules& rules) : rules_(rules) {}
+
+  /// Absent: out of memory, after everything was tried. What was tried stays (cached segments went back to the device).
+  std::optional<CachingBlock> allocate(std::int64_t bytes);
+  /// A block for each of the sizes, in this order, or absent, and nothing has changed. An attempt that runs out of
+  /// memory is taken back and made once more after empty_cache(), so that an idle pool gives what an empty one gives.
+  std::optional<std::vector<CachingBlock>> allocate_all(std::span<const std::int64_t> sizes);
+  /// REQUIRES: the address is of a block that was handed out.
+  void free(std::int64_t address);
+  /// torch.cuda.empty_cache(): every segment without a block in use goes back; of expandable ones every empty chunk.
+  void empty_cache();
+
+  /// Bytes of blocks in use.
+  [[nodiscard]] std::int64_t allocated_bytes() const { return allocated_; }
+  /// Bytes taken from the device.
+  [[nodiscard]] std::int64_t reserved_bytes() const { return reserved_; }
+  /// Blocks in use and free ones, without unmapped address space.
+  [[nodiscard]] std::vector<CachingBlock> free_blocks() const;
+
+ private:
+  struct Block {
+    std::int64_t bytes;
+    bool used;
+    bool mapped;  ///< false: address space of an expandable segment without memory
+    bool first;   ///< of its segment
+    bool last;
+    std::int8_t pool;       ///< 0: small, 1: large
+    std::int64_t freed_at;  ///< searches of the pool when it came back
+  };
+  using Blocks = std::map<std::int64_t, Block>;  // by address
+  struct Pool {
+    std::set<std::pair<std::int64_t, std::int64_t>> free;  // (bytes, address)
+    std::set<std::int64_t> unmapped;                       // addresses
+    std::int64_t searches{0};                              // counted where garbage is collected
+  };
+
+  [[nodiscard]] std::int64_t chunk(std::size_t pool) const {
+    return pool == 0 ? kSmallSegment : kLargeSegment;
+  }
+  [[nodiscard]] bool whole_segment(const Block& b) const { return b.first && b.last; }
+  CachingBlock hand_out(Blocks::iterator block, std::int64_t size);
+  bool allocate_each(std::span<const std::int64_t> sizes, std::vector<CachingBlock>& blocks);
+  bool allocate_at_hand(std::span<const std::int64_t> sizes, std::vector<CachingBlock>& blocks);
+  [[nodiscard]] bool hopeless(std::span<const std::int64_t> sizes) const;
+  void list(Blocks::iterator block);
+  void unlist(Blocks::iterator block);
+  Blocks::iterator joined(Blocks::iterator block);
+  Blocks::iterator cut(Blocks::iterator block, std::int64_t bytes);
+  [[nodiscard]] std::int64_t could_be(Blocks::const_iterator block) const;
+  Blocks::iterator take_free(std::int64_t size, std::size_t pool);
+  Blocks::iterator new_memory(std::int64_t size, std::size_t pool);
+  Blocks::iterator new_segment(std::int64_t size, std::size_t pool);
+  Blocks::iterator map_memory(Blocks::iterator block, std::int64_t bytes);
+  Blocks::iterator find_expandable(std::int64_t size, std::size_t pool);
+  Blocks::iterator grow_expandable(std::int64_t size, std::size_t pool);
+  void unmap_chunks(std::int64_t address);
+  void release(Blocks::iterator block);
+  bool release_oversize(std::int64_t size, std::size_t pool);
+  void collect_garbage();
+
+  CachingRules rules_;
+  Blocks blocks_;
+  std::map<std::int64_t, std::int64_t> segments_;  // address -> bytes, of address space
+  Pool pools_[2];
+  std::int64_t allocated_{0};
+  std::int64_t reserved_{0};
+};
+
+}  // namespace kvplan::memory

@@ -1,0 +1,37 @@
+// What moving memory on a device costs in time.
+#pragma once
+
+#include <cstdint>
+
+#include "simulator/base/component.h"
+#include "simulator/core/latency.h"
+
+namespace kvplan::memory {
+
+/// A device-to-device copy reads each byte and writes it: 2 x bytes / bandwidth.
+class CopyCost {
+ public:
+  /// The parameter kCopyBandwidthParam of a choice. Errors: no plain decimal number.
+  static Result<CopyCost> make(const Choice& choice, std::int64_t token_bytes);
+
+  /// Rounded up to a tick, at most core::kLongestStepTicks.
+  [[nodiscard]] Ticks of(std::int64_t tokens) const;
+
+ private:
+  CopyCost(std::int64_t token_bytes, std::int64_t bytes_per_s)
+      : token_bytes_(token_bytes), bytes_per_s_(bytes_per_s) {}
+  std::int64_t token_bytes_;
+  std::int64_t bytes_per_s_;
+};
+
+inline constexpr Param kCopyBandwidthParam{
+    .name = "copy_bandwidth",
+    .help =
+        "Device memory bytes/s that a copy reads and writes together (default: NVIDIA H100 SXM data sheet)",
+    .kind = ParamKind::kDecimal,
+    .unit = Unit::kBytesPerSecond,
+    .fallback = "3.35e12",
+    .low = 1e6,
+    .high = 1e15};
+
+}  // namespace kvplan::memory

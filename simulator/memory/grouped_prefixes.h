@@ -1,0 +1,91 @@
+// Prefixes found again where groups of layers with and without windows share one pool: what vLLM V1 finds, and which
+// block it gives up (vllm-project/vllm v0.15.1: kv_cache_coordinator.py, single_type_kv_cache_manager.py,
+// block_pool.py). Plain containers, one block at a time: the yardstick for a driver without time
+// (plan/cache_drivers.h), proved by recorded behaviour. Runs do not find prefixes in groups.
+//
+// A content has a name in each group. A hit of n blocks is one that every group has: a group without a window all n
+// of them, one with a window W the last ceil((W - 1) / block) of them, one behind the other, or all if there are
+// fewer. It is the longest such n, found group by group until none makes it shorter. What a window does not show is
+// not taken: its entry is empty from the start.
+//
+// Life of a request: lookup -> admit -> (leave_windows, grow, publish)* -> release, one request at a time or several.
+#pragma once
+
+#include <cstdint>
+#include <list>
+#include <map>
+#include <span>
+#include <tuple>
+#include <vector>
+
+#include "simulator/core/workload.h"
+
+namespace kvplan::memory {
+
+class GroupedPrefixes {
+ public:
+  /// `windows`: of each group, 0 for none. `blocks`: those of the pool, the null block included.
+  GroupedPrefixes(const core::Workload& workload, std::int64_t block_tokens,
+                  std::vector<std::int64_t> windows, std::int64_t blocks, bool prefix_cache);
+
+  /// Leading tokens found for a request that computes `num_tokens`, at most num_tokens - 1.
+  std::int64_t lookup(RequestId request, std::int64_t num_tokens);
+  /// Takes what the latest lookup, for this request, found. False: there is no room and nothing has changed.
+  bool admit(RequestId request, std::int64_t tokens);
+  bool grow(RequestId request, std::int64_t tokens);
+  /// Blocks wholly below what the token at position `computed` sees come back, group by group, the highest first.
+  void leave_windows(RequestId request, std::int64_t computed);
+  /// Contents of whole blocks of the first `tokens` tokens can be found from now on.
+  void publish(RequestId request, std::int64_t tokens);
+  void release(RequestId request);
+
+  /// Block ids of a request in one group; kNoBlock where it has none.
+  [[nodiscard]] std::span<const BlockId> table(RequestId request, std::size_t group) const {
+    return holders_.at(request).tables[group];
+  }
+  [[nodiscard]] std::int64_t free_blocks() const {
+    return pool_blocks_ - static_cast<std::int64_t>(blocks_.size()) + static_cast<std::int64_t>(free_.size());
+  }
+  [[nodiscard]] std::int64_t distinct_names() const { return static_cast<std::int64_t>(found_in_.size()); }
+  /// Since the beginning: blocks that were handed out, and contents that were given up for it.
+  [[nodiscard]] std::int64_t taken() const { return taken_; }
+  [[nodiscard]] std::int64_t reclaimed() const { return reclaimed_; }
+
+ private:
+  /// Group, request (-1: shared by several), number of the name.
+  using Name = std::tuple<std::size_t, RequestId, std::int64_t>;
+  struct Block {
+    std::int64_t holders{0};
+    bool named{false};
+    Name name{};
+    std::list<BlockId>::iterator place;  // while nobody holds it
+  };
+  struct Holder {
+    std::vector<std::vector<BlockId>> tables;  // by group
+    std::int64_t published{0};
+  };
+
+  [[nodiscard]] Name name(RequestId request, std::size_t group, std::int64_t block) const;
+  /// Blocks of a group that hold the longest hit of at most `most` blocks.
+  [[nodiscard]] std::vector<BlockId> find(RequestId request, std::size_t group, std::int64_t most) const;
+  [[nodiscard]] std::int64_t missing(const Holder& holder, std::int64_t tokens) const;
+  void fill(Holder& holder, std::int64_t tokens);
+  BlockId take();
+  void let_go(BlockId& block);
+  Block& at(BlockId b) { return blocks_[static_cast<std::size_t>(b)]; }
+
+  core::ContentNames names_;
+  std::int64_t block_tokens_;
+  std::vector<std::int64_t> windows_;
+  bool prefix_cache_;
+  std::int64_t pool_blocks_;
+  std::vector<Block> blocks_;  // by id, those that were ever handed out, and the null block
+  std::list<BlockId>
+      free_;  // that came back, the next to be handed out first; those never handed out go before
+  std::map<Name, std::vector<BlockId>> found_in_;  // the oldest copy first
+  std::map<RequestId, Holder> holders_;
+  Holder found_;  // by the latest lookup
+  std::int64_t taken_{0}, reclaimed_{0};
+};
+
+}  // namespace kvplan::memory

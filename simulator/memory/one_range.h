@@ -1,0 +1,209 @@
+// What allocators share that give a request one range of memory: how much it reserves, once, at first admission.
+// - oracle reserves what the request will use (L + O - 1), max the longest request the model allows, pow2 the least
+//   power of two that holds L + O - 1, output-pow2 the prompt and the least power of two that holds the output (less
+//   its last token, which is never written), none more than max. With buddy, oracle, output-pow2 and max are the three
+//   Orca baselines of Kwon et al., SOSP 2023 (arXiv 2309.06180), section 6.1: a true output of 25 tokens reserves 32.
+// And compaction: where idle slots would suffice and no range of them does, held ranges slide together.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "simulator/base/check.h"
+#include "simulator/memory/allocators.h"
+#include "simulator/memory/copy_cost.h"
+
+namespace kvplan::memory {
+
+/// Tokens that `reserve` keeps for a request.
+inline std::int64_t reserved_tokens(std::string_view reserve, const core::Workload& workload, RequestId r,
+                                    std::int64_t max_model_len) {
+  const std::int64_t used = workload.final_tokens(r);
+  if (reserve == "oracle") return used;
+  if (reserve == "max") return max_model_len;
+  const std::int64_t prompt = workload.input[static_cast<std::size_t>(r)];
+  const std::int64_t as_it_is = reserve == "output-pow2" ? prompt - 1 : 0;
+  std::int64_t power = 1;
+  while (as_it_is + power < used) power *= 2;
+  return std::min(as_it_is + power, max_model_len);
+}
+
+/// A reservation made once, at first admission, in one range. What is left to members and their models is which slots
+/// are free, where a range goes, and how ranges slide: the lowest first, each as far down as it can.
+class OneRangeAllocator : public core::Allocator {
+ public:
+  /// `compaction`: what it costs; none where ranges stay.
+  OneRangeAllocator(const core::MemoryLayout& layout, std::string_view reserve,
+                    const AllocatorRequest& request, const std::optional<CopyCost>& compaction = {})
+      : layout_(layout),
+        workload_(*request.workload),
+        reserve_(reserve),
+        max_model_len_(request.max_model_len),
+        compaction_(compaction) {
+    layout_.costs = compaction_.has_value();
+  }
+
+  const core::MemoryLayout& layout() const override { return layout_; }
+  core::PoolCounts counts() const override {
+    return {.free = layout_.quanta - held_, .cached = 0, .held = held_, .distinct_names = 0};
+  }
+  std::int64_t growth_tokens() const override { return 0; }
+  bool fits_empty(RequestId r) const override { return granted(reservation(r)) <= most_in_a_row(); }
+  core::Found lookup(RequestId /*r*/, std::int64_t /*num_tokens*/) override { return {}; }
+  std::uint64_t lookup_epoch() const override { return 0; }
+
+  bool admit(RequestId r, const core::Found& /*found*/, std::int64_t tokens) override {
+    const std::int64_t slots = granted(reservation(r));
+    KVPLAN_CHECK(tokens <= slots, tokens, slots);
+    moves_.clear();
+    std::int64_t address = place(slots);
+    if (address < 0 && compaction_ && layout_.quanta - held_ >= slots) {
+      slide_down();
+      address = place(slots);
+      KVPLAN_CHECK(address >= 0, slots);
+    }
+    if (address < 0) {
+      const bool enough = layout_.quanta - held_ >= reservation(r);  // before it is rounded up
+      refusal_ = enough ? core::Refusal::kFragmented : core::Refusal::kTooShort;
+      return false;
+    }
+    held_ += slots;
+    holders_[r] = {slots, {static_cast<BlockId>(address)}};
+    return true;
+  }
+  core::Refusal refusal() const override { return refusal_; }
+  bool grow(RequestId r, std::int64_t tokens) override {
+    KVPLAN_CHECK(tokens <= holders_.at(r).slots, tokens);
+    moves_.clear();
+    return true;
+  }
+  std::span<const core::RangeMove> moves() const override { return moves_; }
+  Ticks take_delay(std::int64_t copied_tokens, Ticks /*computed*/) override {
+    return compaction_->of(copied_tokens);
+  }
+  void publish(RequestId /*r*/, std::int64_t /*tokens*/) override {}
+  Dropped drop(RequestId /*r*/, std::int64_t /*sink*/, std::int64_t /*begin*/,
+               std::int64_t /*written*/) override {
+    return {};
+  }
+  void release(RequestId r, std::int64_t /*written*/) override {
+    const auto holder = holders_.find(r);
+    held_ -= holder->second.slots;
+    put_back(holder->second.address.front(), holder->second.slots);
+    holders_.erase(holder);
+  }
+  void forget(RequestId r) override { KVPLAN_CHECK(holders_.count(r) == 0, r); }
+  std::span<const BlockId> table(RequestId r) const override {
+    const auto holder = holders_.find(r);
+    return holder == holders_.end() ? std::span<const BlockId>{} : holder->second.address;
+  }
+  std::int64_t table_quanta(RequestId r) const override {
+    const auto holder = holders_.find(r);
+    return holder == holders_.end() ? 0 : holder->second.slots;
+  }
+
+ protected:
+  /// Takes `slots` free slots in a row; their address, or -1.
+  virtual std::int64_t place(std::int64_t slots) = 0;
+  virtual void put_back(std::int64_t address, std::int64_t slots) = 0;
+  /// All held ranges slide down; `moved` tells each that does. Asked only with compaction.
+  virtual void slide_down() { KVPLAN_CHECK(false, held_); }
+  struct Held {
+    std::int64_t address, slots;
+    RequestId request;
+    auto operator<=>(const Held&) const = default;
+  };
+  /// By address.
+  [[nodiscard]] std::vector<Held> held_ranges() const {
+    std::vector<Held> out;
+    for (const auto& [r, holder] : holders_) out.push_back({holder.address.front(), holder.slots, r});
+    std::sort(out.begin(), out.end());
+    return out;
+  }
+  void moved(const Held& range, std::int64_t to) {
+    const auto address = static_cast<BlockId>(to);
+    moves_.push_back(
+        {range.request, static_cast<BlockId>(range.address), address, range.slots, range.slots, true});
+    holders_.at(range.request).address = {address};
+  }
+  /// Slots that a reservation takes, itself at least.
+  [[nodiscard]] virtual std::int64_t granted(std::int64_t slots) const { return slots; }
+  /// The longest range of an empty pool.
+  [[nodiscard]] virtual std::int64_t most_in_a_row() const { return layout_.quanta; }
+  [[nodiscard]] std::int64_t total_slots() const { return layout_.quanta; }
+
+ private:
+  struct Holder {
+    std::int64_t slots;
+    std::vector<BlockId> address;
+  };
+
+  [[nodiscard]] std::int64_t reservation(RequestId r) const {
+    return reserved_tokens(reserve_, workload_, r, max_model_len_);
+  }
+
+  core::MemoryLayout layout_;
+  const core::Workload& workload_;
+  std::string_view reserve_;
+  std::int64_t max_model_len_;
+  std::optional<CopyCost> compaction_;
+  std::int64_t held_{0};
+  core::Refusal refusal_{core::Refusal::kNone};
+  std::map<RequestId, Holder> holders_;
+  std::vector<core::RangeMove> moves_;
+};
+
+inline constexpr std::array<std::string_view, 4> kReserves{"oracle", "max", "pow2", "output-pow2"};
+inline constexpr Param kReserveParam{
+    .name = "reserve",
+    .help =
+        "How much is reserved: what will be used, the longest request, or the next power of two, "
+        "for all of it or for the output alone",
+    .kind = ParamKind::kText,
+    .unit = Unit::kNone,
+    .fallback = "max",
+    .low = 0,
+    .high = 0,
+    .choices = kReserves};
+
+inline constexpr std::string_view kOneRangeSpans =
+    "One range spans all tokens of a request in all layers and stored heads: nothing comes back before it "
+    "ends.";
+
+inline constexpr std::array<std::string_view, 3> kFits{"first", "best", "next"};
+inline constexpr Param kFitParam{.name = "fit",
+                                 .help =
+                                     "Which free range is taken: the lowest that is large enough, the "
+                                     "smallest, or the next behind the latest",
+                                 .kind = ParamKind::kText,
+                                 .unit = Unit::kNone,
+                                 .fallback = "first",
+                                 .low = 0,
+                                 .high = 0,
+                                 .choices = kFits};
+core::RangePlacement placement_of(const Choice& choice);
+
+inline constexpr std::array<std::string_view, 2> kCompactions{"never", "on-refusal"};
+inline constexpr Param kCompactParam{
+    .name = "compact",
+    .help =
+        "Whether held ranges slide together where idle memory suffices for a request but no free range does",
+    .kind = ParamKind::kText,
+    .unit = Unit::kNone,
+    .fallback = "never",
+    .low = 0,
+    .high = 0,
+    .choices = kCompactions};
+
+/// One slot is one token. Errors: a pool in blocks, or of a size that cannot be.
+Result<core::MemoryLayout> one_range_layout(const AllocatorRequest& request, core::RangePlacement ranges);
+
+/// The descriptor's own text of a parameter: the choice's may go away.
+std::string_view lasting_text(const Choice& choice, std::string_view param);
+
+}  // namespace kvplan::memory

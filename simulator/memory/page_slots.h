@@ -1,0 +1,69 @@
+// Who has which pages mapped where a request's keys and values are contiguous in virtual memory (microsoft/vattention,
+// commit ef3fff25db, vattention/vattention.cu and utils.h). A slot is a piece of every tensor's address space, for one
+// request at a time. Quanta are counted: one page for each of the tensors that are alike.
+//
+// Deferred reclaim: what a request had stays mapped in its slot when it ends, and serves the next one there. It is
+// unmapped when somebody lacks pages: from the highest slot down, all that a slot has beyond its need, until there is
+// enough. Eager reclaim: it is unmapped at once.
+//
+// A new request takes the lowest idle slot; a higher idle one instead if it has enough pages mapped and fewer than the
+// one chosen so far.
+#pragma once
+
+#include <cstdint>
+#include <set>
+#include <span>
+#include <vector>
+
+#include "simulator/base/units.h"
+
+namespace kvplan::memory {
+
+/// Quanta mapped and unmapped.
+struct PageCalls {
+  std::int64_t mapped{0}, unmapped{0};
+  friend bool operator==(const PageCalls&, const PageCalls&) = default;
+};
+
+class PageSlots {
+ public:
+  PageSlots(std::int64_t quanta, bool deferred) : unmapped_(quanta), deferred_(deferred) {}
+
+  /// A slot for a request that will first need `prompt_quanta` and now needs `quanta`. REQUIRES for this and `need`:
+  /// the needs of all slots come to at most the pages that there are.
+  std::int64_t take(std::int64_t prompt_quanta, std::int64_t quanta, PageCalls& calls);
+  /// The slot's request needs `quanta` in all, no fewer than before.
+  void need(std::int64_t slot, std::int64_t quanta, PageCalls& calls);
+  void give_back(std::int64_t slot, PageCalls& calls);
+
+  [[nodiscard]] std::int64_t unmapped() const { return unmapped_; }
+  [[nodiscard]] std::int64_t mapped(std::int64_t slot) const {
+    return static_cast<std::int64_t>(slots_[at(slot)].pages.size());
+  }
+  /// Ids of the quanta that the slot's request needs, from its first to its last.
+  [[nodiscard]] std::span<const BlockId> pages(std::int64_t slot) const {
+    return std::span<const BlockId>(slots_[at(slot)].pages).first(at(slots_[at(slot)].needed));
+  }
+
+ private:
+  struct Slot {
+    std::vector<BlockId> pages;  // mapped
+    std::int64_t needed{0};
+    bool active{false};
+  };
+  static std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
+  [[nodiscard]] std::int64_t choose(std::int64_t quanta) const;
+  void list(std::int64_t slot);
+  void map(Slot& slot, std::int64_t quanta, PageCalls& calls);
+  void unmap(Slot& slot, std::int64_t quanta, PageCalls& calls);
+
+  std::int64_t unmapped_;
+  bool deferred_;
+  std::vector<BlockId> free_;  // ids that were mapped once, the latest last
+  BlockId next_new_{0};        // ids from here on never were
+  std::vector<Slot> slots_;
+  std::set<std::int64_t> idle_;  // slots
+  std::set<std::int64_t> over_;  // slots with more mapped than needed
+};
+
+}  // namespace kvplan::memory

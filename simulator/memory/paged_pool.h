@@ -1,0 +1,23 @@
+// Pool size and parameters shared by the paged allocator and its slow model: arithmetic only, no behaviour.
+#pragma once
+
+#include "simulator/base/result.h"
+#include "simulator/memory/allocators.h"
+
+namespace kvplan::memory {
+
+/// Capacity, blocks and padding of a paged pool. vLLM keeps block 0 as the null block, so one block of the
+/// pool is never given out. Errors: no block left for requests, byte counts beyond 2^62, blocks that are not
+/// a divisor of those by which the trace names its contents.
+Result<core::MemoryLayout> paged_layout(std::int64_t block_tokens, const AllocatorRequest& request);
+
+Result<std::unique_ptr<core::Allocator>> make_paged(const Choice& choice, const AllocatorRequest& request);
+Result<std::unique_ptr<core::Allocator>> make_paged_model(const Choice& choice,
+                                                          const AllocatorRequest& request);
+
+/// What `make_paged` gives where nothing can tell blocks apart: the same pool without ids
+/// (allocator_paged_runs.cpp). REQUIRES: request.block_ids is false, and no content can be found by another
+/// request.
+std::unique_ptr<core::Allocator> make_paged_runs(core::MemoryLayout layout, const AllocatorRequest& request);
+
+}  // namespace kvplan::memory
