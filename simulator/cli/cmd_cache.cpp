@@ -8,8 +8,8 @@
 #include "simulator/cli/number_option.h"
 #include "simulator/cli/outputs.h"
 #include "simulator/cli/trace_input.h"
+#include "simulator/drivers/cache_drivers.h"
 #include "simulator/memory/allocators.h"
-#include "simulator/plan/cache_drivers.h"
 #include "simulator/scheduling/engines.h"
 
 namespace kvplan::cli {
@@ -17,7 +17,7 @@ namespace {
 
 struct CacheFlags {
   std::string trace, engine{"vllm-v1"}, driver, csv, step_csv;
-  plan::CacheOptions options;
+  drivers::CacheOptions options;
   bool no_prefix_cache{false};
   traces::ImportOptions import;
 };
@@ -49,8 +49,8 @@ Status run_seq(const CacheFlags& flags, const traces::Trace& trace) {
   std::string out =
       "req,input_length,output_length,status,hit_tokens,new_blocks_prefill,new_blocks_decode,evicted_prefill,"
       "evicted_decode,table_len,table_crc32,cached_hashes_after,free_blocks_after\n";
-  const auto drive = flags.driver == "seqswa" ? plan::run_seqswa_driver : plan::run_seq_driver;
-  KVPLAN_TRY_DO(drive(trace, flags.options, [&](const plan::SeqRow& r) {
+  const auto drive = flags.driver == "seqswa" ? drivers::run_seqswa_driver : drivers::run_seq_driver;
+  KVPLAN_TRY_DO(drive(trace, flags.options, [&](const drivers::SeqRow& r) {
     const auto i = static_cast<std::size_t>(r.request);
     out.append(std::to_string(r.request))
         .append(",")
@@ -69,19 +69,19 @@ Status run_sched(const CacheFlags& flags, const traces::Trace& trace) {
   std::string steps =
       "step,running,waiting,scheduled_tokens,scheduled_reqs,sampled,preempted,used_blocks,evicted,cached_"
       "hashes\n";
-  std::function<void(const plan::SchedStepRow&)> sink;
+  std::function<void(const drivers::SchedStepRow&)> sink;
   if (!flags.step_csv.empty())
-    sink = [&](const plan::SchedStepRow& s) {
+    sink = [&](const drivers::SchedStepRow& s) {
       append_line(steps, s.step, s.running, s.waiting, s.scheduled_tokens, s.scheduled_reqs, s.sampled,
                   s.preempted, s.used_blocks, s.evicted, s.cached_hashes);
     };
-  KVPLAN_TRY(const auto rows, plan::run_sched_driver(trace, flags.options, sink));
+  KVPLAN_TRY(const auto rows, drivers::run_sched_driver(trace, flags.options, sink));
   std::string out =
       "req,input_length,output_length,arrival_step,first_sched_step,first_token_step,finish_step,first_hit_"
       "tokens,"
       "all_hit_tokens,admissions,preemptions,computed_tokens\n";
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    const plan::SchedRequestRow& r = rows[i];
+    const drivers::SchedRequestRow& r = rows[i];
     out.append(std::to_string(i)).append(",").append(std::to_string(trace.input_tokens[i])).append(",");
     out.append(std::to_string(trace.output_tokens[i])).append(",");
     // Steps that a rejected request never came to stay empty.

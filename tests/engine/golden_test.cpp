@@ -6,7 +6,7 @@
 #include <array>
 #include <sstream>
 
-#include "simulator/plan/cache_drivers.h"
+#include "simulator/drivers/cache_drivers.h"
 #include "tests/support/golden.h"
 
 namespace kvplan {
@@ -46,12 +46,12 @@ class Golden : public testing::TestWithParam<bool> {};
 TEST_P(Golden, Seq) {
   for (const auto& [name, block, blocks] :
        {std::tuple{"seq_micro_b128_n256", 128, 256}, std::tuple{"seq_micro_b16_n1024", 16, 1024}}) {
-    plan::CacheOptions options;
+    drivers::CacheOptions options;
     options.block_tokens = block;
     options.blocks = blocks;
     options.step_by_step = GetParam();
     std::vector<std::string> ours;
-    const Status status = plan::run_seq_driver(micro(), options, [&](const plan::SeqRow& r) {
+    const Status status = drivers::run_seq_driver(micro(), options, [&](const drivers::SeqRow& r) {
       const auto i = static_cast<std::size_t>(r.request);
       ours.push_back(csv(r.request, micro().input_tokens[i], micro().output_tokens[i], "ok", r.hit_tokens,
                          r.new_blocks_prefill, r.new_blocks_decode, r.evicted_prefill, r.evicted_decode,
@@ -65,14 +65,14 @@ TEST_P(Golden, Seq) {
 
 /// Two groups of layers in one pool, the second with a window.
 TEST(GoldenGroups, SeqSwa) {
-  plan::CacheOptions options;
+  drivers::CacheOptions options;
   options.block_tokens = 128;
   options.blocks = 300;
   options.window = 1024;
   options.chunk = 1024;
   std::vector<std::string> ours;
   std::int64_t hits = 0, evicted = 0;
-  const auto status = plan::run_seqswa_driver(micro(), options, [&](const plan::SeqRow& r) {
+  const auto status = drivers::run_seqswa_driver(micro(), options, [&](const drivers::SeqRow& r) {
     const auto i = static_cast<std::size_t>(r.request);
     hits += r.hit_tokens;
     evicted += r.evicted_prefill + r.evicted_decode;
@@ -89,11 +89,11 @@ TEST(GoldenGroups, SeqSwa) {
 
 /// Where nothing is ever given up, what windows leave behind can still be found: every hit is that of one group.
 TEST(GoldenGroups, AnEndlessPoolFindsWhatOneGroupFinds) {
-  plan::CacheOptions options;
+  drivers::CacheOptions options;
   options.block_tokens = 128;
   options.blocks = 1 << 20;
   std::vector<std::int64_t> hits;
-  ASSERT_TRUE(plan::run_seq_driver(micro(), options, [&](const plan::SeqRow& r) {
+  ASSERT_TRUE(drivers::run_seq_driver(micro(), options, [&](const drivers::SeqRow& r) {
                 hits.push_back(r.hit_tokens);
               }).ok());
   for (const std::int64_t window :
@@ -101,7 +101,7 @@ TEST(GoldenGroups, AnEndlessPoolFindsWhatOneGroupFinds) {
     options.window = window;
     options.chunk = window == 130 ? 100 : 3000;
     std::vector<std::int64_t> ours;
-    ASSERT_TRUE(plan::run_seqswa_driver(micro(), options, [&](const plan::SeqRow& r) {
+    ASSERT_TRUE(drivers::run_seqswa_driver(micro(), options, [&](const drivers::SeqRow& r) {
                   ours.push_back(r.hit_tokens);
                   ASSERT_TRUE(r.fits);
                 }).ok());
@@ -119,21 +119,21 @@ TEST_P(Golden, Sched) {
       Case{"sched_micro_b16_n1024_nocache", 16, 1024, {.token_budget = 2048, .max_seqs = 64}, false}};
   for (const Case& c : cases) {
     SCOPED_TRACE(c.name);
-    plan::CacheOptions options;
+    drivers::CacheOptions options;
     options.block_tokens = c.block;
     options.blocks = c.blocks;
     options.scheduler = c.scheduler;
     options.prefix_cache = c.prefix_cache;
     options.step_by_step = GetParam();
     std::vector<std::string> steps;
-    const auto rows = plan::run_sched_driver(micro(), options, [&](const plan::SchedStepRow& s) {
+    const auto rows = drivers::run_sched_driver(micro(), options, [&](const drivers::SchedStepRow& s) {
       steps.push_back(csv(s.step, s.running, s.waiting, s.scheduled_tokens, s.scheduled_reqs, s.sampled,
                           s.preempted, s.used_blocks, s.evicted, s.cached_hashes));
     });
     ASSERT_TRUE(rows.ok()) << rows.error().to_string();
     std::vector<std::string> requests;
     for (std::size_t i = 0; i < rows.value().size(); ++i) {
-      const plan::SchedRequestRow& r = rows.value()[i];
+      const drivers::SchedRequestRow& r = rows.value()[i];
       requests.push_back(csv(i, micro().input_tokens[i], micro().output_tokens[i], r.arrival_step,
                              r.first_sched_step, r.first_token_step, r.finish_step, r.first_hit_tokens,
                              r.all_hit_tokens, r.admissions, r.preemptions, r.computed_tokens));
@@ -141,7 +141,7 @@ TEST_P(Golden, Sched) {
     expect_lines(test::read_lines(kGolden + c.name + "_req.csv.gz"), requests);
     expect_lines(test::read_lines(kGolden + c.name + "_step.csv.gz"), steps);
     // Without anybody listening to steps the engine may put publications off; the requests must not notice.
-    const auto quiet = plan::run_sched_driver(micro(), options, {});
+    const auto quiet = drivers::run_sched_driver(micro(), options, {});
     ASSERT_TRUE(quiet.ok());
     for (std::size_t i = 0; i < rows.value().size(); ++i) {
       ASSERT_EQ(quiet.value()[i].finish_step, rows.value()[i].finish_step) << i;

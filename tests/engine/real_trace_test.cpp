@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "simulator/plan/cache_drivers.h"
+#include "simulator/drivers/cache_drivers.h"
 #include "simulator/plan/report.h"
 #include "traces/import/open_trace.h"
 
@@ -102,11 +102,11 @@ TEST(RealTraces, HitRatiosOfTheRealPool) {
   for (const std::int32_t tokens : mooncake.input_tokens) prompt_tokens += tokens;
   for (const auto& [blocks, percent] :
        {std::pair{2000, 5.42}, std::pair{10000, 20.94}, std::pair{50000, 36.03}}) {
-    plan::CacheOptions options;
+    drivers::CacheOptions options;
     options.block_tokens = 512;
     options.blocks = blocks;
     double hits = 0;
-    ASSERT_TRUE(plan::run_seq_driver(mooncake, options, [&](const plan::SeqRow& row) {
+    ASSERT_TRUE(drivers::run_seq_driver(mooncake, options, [&](const drivers::SeqRow& row) {
                   hits += static_cast<double>(row.hit_tokens);
                 }).ok());
     EXPECT_NEAR(100 * hits / prompt_tokens, percent, 0.005) << blocks;
@@ -123,10 +123,10 @@ TEST(RealTraces, PreemptionsOfTheRealScheduler) {
   };
   for (const Recorded& recorded :
        {Recorded{32000, true, 4771, 447327}, Recorded{64000, false, 1049, 15517391}}) {
-    plan::CacheOptions options;
+    drivers::CacheOptions options;
     options.blocks = recorded.blocks;
     options.prefix_cache = recorded.prefix_cache;
-    const auto rows = plan::run_sched_driver(mooncake, options, {}).value();
+    const auto rows = drivers::run_sched_driver(mooncake, options, {}).value();
     std::int64_t preemptions = 0;
     std::int64_t recomputed = 0;
     for (std::size_t i = 0; i < rows.size(); ++i) {

@@ -36,7 +36,7 @@ const std::vector<Layer>& layers() {
     // Models are told to the plan; what is below it takes shapes.
     table.push_back({"simulator/modelfile", {"simulator/base", "simulator/model"}});
     below.emplace_back("simulator/modelfile");
-    level({"simulator/plan"});
+    level({"simulator/drivers", "simulator/plan"});
     table.push_back({"simulator/report", below});
     // Protobuf and files begin here; traces know nothing of the simulator but `base` and `frame`.
     table.push_back({"simulator/frame", {"simulator/base"}});

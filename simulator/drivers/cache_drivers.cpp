@@ -1,4 +1,4 @@
-#include "simulator/plan/cache_drivers.h"
+#include "simulator/drivers/cache_drivers.h"
 
 #include <zlib.h>
 
@@ -12,7 +12,7 @@
 #include "simulator/memory/grouped_prefixes.h"
 #include "simulator/workload/workload_builder.h"
 
-namespace kvplan::plan {
+namespace kvplan::drivers {
 namespace {
 
 constexpr std::int64_t kMostWindow = std::int64_t{1} << 31;
@@ -299,4 +299,4 @@ Result<std::vector<SchedRequestRow>> run_sched_driver(const traces::Trace& trace
   return std::move(rows.rows);
 }
 
-}  // namespace kvplan::plan
+}  // namespace kvplan::drivers

@@ -15,7 +15,7 @@
 #include "simulator/core/engine.h"
 #include "traces/record/trace.h"
 
-namespace kvplan::plan {
+namespace kvplan::drivers {
 
 struct CacheOptions {
   std::int64_t block_tokens{16};
@@ -87,4 +87,4 @@ Status run_seqswa_driver(const traces::Trace& trace, const CacheOptions& options
 Result<std::vector<SchedRequestRow>> run_sched_driver(const traces::Trace& trace, const CacheOptions& options,
                                                       const std::function<void(const SchedStepRow&)>& steps);
 
-}  // namespace kvplan::plan
+}  // namespace kvplan::drivers
