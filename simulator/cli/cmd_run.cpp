@@ -70,6 +70,7 @@ Status run(const RunFlags& flags) {
   plan::RunOptions options;
   options.step_by_step = flags.step_by_step;
   if (!flags.timeline.empty() || !flags.html.empty()) options.timeline_bins = flags.timeline_bins;
+  options.request_memory = !flags.requests.empty();
   options.control = &control;
   options.open_recording = io::open_attention;
   options.open_model = io::open_model;

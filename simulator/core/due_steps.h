@@ -24,7 +24,15 @@ class DueSteps {
     if (queue_.empty()) return std::nullopt;
     return queue_.least().step;
   }
-  /// REQUIRES: next() has just said a step.
+  /// Must anybody be looked at when `step` has ended? REQUIRES: nobody who still has a seat is expected before it.
+  [[nodiscard]] bool due(std::int64_t step) {
+    while (!queue_.empty() && queue_.least().step <= step) {
+      if (!stale(queue_.least())) return true;
+      queue_.take();
+    }
+    return false;
+  }
+  /// REQUIRES: next() has just said a step, or due() that somebody is.
   Seat take() { return queue_.take().seat; }
 
  private:
@@ -35,9 +43,9 @@ class DueSteps {
     std::uint32_t generation;
     [[nodiscard]] QueueKey key() const { return queue_key(step, rank); }
   };
+  [[nodiscard]] bool stale(const Due& due) const { return seats_[due.seat].generation != due.generation; }
   void drop_stale() {
-    while (!queue_.empty() && seats_[queue_.least().seat].generation != queue_.least().generation)
-      queue_.take();
+    while (!queue_.empty() && stale(queue_.least())) queue_.take();
   }
 
   const SeatTable& seats_;

@@ -88,16 +88,18 @@ class FastEngine final : public BlockListener {
       moves_.computes(series.duration(series.steps - 1) - pass_.delay);
       const Wide span = series.span(series.steps);
       if (span > kLastTick - now_.since_start.count) return time_is_up();
+      const SimTime end = now_ + Ticks{static_cast<std::int64_t>(span)};
       if (granting_passes_.empty()) {
-        for (Observer* o : run_.observers) o->on_steps(Steps{pass_, series});
+        const Steps steps{pass_, series, end};
+        for (Observer* o : run_.observers) o->on_steps(steps);
       } else {
-        for (Observer* o : run_.observers)
-          o->on_stretch(Stretch{pass_, series, granting_passes_, decode_grants_});
+        const Stretch told{pass_, series, granting_passes_, decode_grants_, end};
+        for (Observer* o : run_.observers) o->on_stretch(told);
         pass_.pool = granting_passes_.back().pool;
         granting_passes_.clear();
         decode_grants_.clear();
       }
-      now_ = now_ + Ticks{static_cast<std::int64_t>(span)};
+      now_ = end;
       collect_arrivals(now_);
       if (moves_.end(now_)) pass_.pool = allocator_.counts();
       finish_steps(series.steps);
@@ -295,7 +297,7 @@ class FastEngine final : public BlockListener {
     budget_ -= decoding_count_ + prompt_tokens;
   }
 
-  Seat next_to_grow() { return growths_.next() == step_ ? growths_.take() : kNoSeat; }
+  Seat next_to_grow() { return growths_.due(step_) ? growths_.take() : kNoSeat; }
 
   /// False: the request itself was preempted, and nobody is left behind it.
   bool grow_range(Seat seat) {
@@ -476,7 +478,8 @@ class FastEngine final : public BlockListener {
       if (tell_publications_) most = std::min(most, phases_.steps_to_members(step_ + 1));
       if (sliding_count_ > 0) most = std::min(most, phases_.steps_to_sliding(step_ - run_.keep.recent));
     }
-    if (const auto growth = growths_.next()) most = std::min(most, *growth - step_);
+    if (grows_anywhere_)
+      if (const auto growth = growths_.next()) most = std::min(most, *growth - step_);
     KVPLAN_CHECK(most >= 1, most);
     StepSeries series = run_.latency->decode_series(pass_.load, pass_.growth, most);
     if (arrivals_.any()) series.steps = steps_to_reach(series, (arrivals_.next_time() - now_).count);
@@ -513,7 +516,7 @@ class FastEngine final : public BlockListener {
         visits_.push_back({s.rank, seat, 0});
     }
     for (const auto& [seat, tokens] : in_step_) visits_.push_back({at(seat).rank, seat, tokens});
-    while (dues_.next() == step_) {
+    while (dues_.due(step_)) {
       const Seat seat = dues_.take();
       visits_.push_back({at(seat).rank, seat, 0});
     }
@@ -600,12 +603,10 @@ class FastEngine final : public BlockListener {
     const std::int64_t begin_before = first ? run_.keep.sink : begin - 1;
     // The ids of what may be let go, before it is: all below `begin` at first, later the block that ends
     // there.
-    const auto table = allocator_.table(s.request);
-    const std::int64_t length =
-        ids_ ? static_cast<std::int64_t>(table.size()) : allocator_.table_quanta(s.request);
-    const std::int64_t last = std::min(begin / quantum_, length);
+    const std::int64_t last = std::min(begin / quantum_, allocator_.table_quanta(s.request));
     const std::int64_t from = first ? 0 : std::max<std::int64_t>(last - 1, 0);
     if (ids_) {
+      const auto table = allocator_.table(s.request);
       candidates_.assign(table.begin() + from, table.begin() + last);
     } else {
       candidates_.assign(static_cast<std::size_t>(last - from), kNoBlock);
@@ -626,9 +627,9 @@ class FastEngine final : public BlockListener {
                                           : std::span<const BlockId>(candidates_)
                                                 .subspan(static_cast<std::size_t>(gone.first - from),
                                                          static_cast<std::size_t>(gone.count));
-    for (Observer* o : run_.observers)
-      o->on_drop(Drop{s.request, run_.keep.sink, begin_before, begin, gone.first, released,
-                      allocator_.table(s.request)});
+    const auto table = ids_ ? allocator_.table(s.request) : std::span<const BlockId>{};
+    const Drop drop{s.request, run_.keep.sink, begin_before, begin, gone.first, released, table};
+    for (Observer* o : run_.observers) o->on_drop(drop);
   }
 
   const ReplicaRun& run_;

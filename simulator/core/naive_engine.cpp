@@ -63,8 +63,8 @@ class NaiveEngine final : public BlockListener {
       computed_ = run_.latency->step(pass_.load);
       const Ticks duration = computed_ + pass_.delay;
       if (duration.count > kLastTick - now.since_start.count) return time_is_up();
-      for (Observer* o : run_.observers) o->on_steps(Steps{pass_, StepSeries{duration, Ticks{0}, 1}});
       const SimTime end = now + duration;
+      for (Observer* o : run_.observers) o->on_steps(Steps{pass_, StepSeries{duration, Ticks{0}, 1}, end});
       // Arrivals during the step are told before its end; they are seen by the next pass.
       collect_arrivals(end);
       end_copies(end);

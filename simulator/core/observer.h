@@ -144,6 +144,7 @@ struct Pass {
 struct Steps {
   const Pass& pass;
   StepSeries series;
+  SimTime end;  ///< of the last of them
 };
 
 /// A pass that does nothing but grant a block to each of `grants` requests that decode.
@@ -161,6 +162,7 @@ struct Stretch {
   StepSeries series;
   std::span<const GrantingPass> passes;  ///< not empty
   std::span<const DecodeGrant> grants;
+  SimTime end;  ///< of the last step
 };
 
 class Observer {

@@ -20,13 +20,15 @@ struct AffineTicks {
   std::int64_t pair{0};
   /// Of `context` and `pair`, what the layers of each window take (StepLoad::unseen).
   std::array<std::int64_t, core::kMostWindows> window_context{}, window_pair{};
+  std::size_t windows{0};  ///< how many there are
 
   /// The shares of a model's layers with windows in `context` and `pair`, rounded down: layers are alike.
   void share_windows(const model::ModelShape& shape) {
-    const auto windows = model::windows_of(shape);
-    for (std::size_t w = 0; w < std::min(windows.size(), core::kMostWindows); ++w) {
+    const auto layers = model::windows_of(shape);
+    windows = std::min(layers.size(), core::kMostWindows);
+    for (std::size_t w = 0; w < windows; ++w) {
       const auto share = [&](std::int64_t all) {
-        return static_cast<std::int64_t>(Wide{all} * windows[w].layers / shape.layers);
+        return static_cast<std::int64_t>(Wide{all} * layers[w].layers / shape.layers);
       };
       window_context[w] = share(context);
       window_pair[w] = share(pair);
@@ -37,7 +39,7 @@ struct AffineTicks {
   [[nodiscard]] Ticks of(const core::StepLoad& load) const {
     Wide sum = Wide{base} + Wide{token} * load.tokens + Wide{context} * load.context_tokens +
                Wide{pair} * load.attention_pairs;
-    for (std::size_t w = 0; w < core::kMostWindows; ++w)
+    for (std::size_t w = 0; w < windows; ++w)
       sum -= Wide{window_context[w]} * load.unseen[w].context_tokens +
              Wide{window_pair[w]} * load.unseen[w].attention_pairs;
     return {sum > core::kLongestStepTicks ? core::kLongestStepTicks : static_cast<std::int64_t>(sum)};
@@ -46,7 +48,7 @@ struct AffineTicks {
   [[nodiscard]] std::int64_t growth(const core::LoadGrowth& load) const {
     Wide more =
         Wide{token} * load.tokens + Wide{context} * load.context_tokens + Wide{pair} * load.attention_pairs;
-    for (std::size_t w = 0; w < core::kMostWindows; ++w)
+    for (std::size_t w = 0; w < windows; ++w)
       more -= (Wide{window_context[w]} + window_pair[w]) * load.unseen[w];
     return cut(more);
   }

@@ -26,6 +26,7 @@ using core::PoolCounts;
 using RunId = std::int32_t;
 using LifeId = std::int32_t;
 constexpr std::int32_t kNone = -1;
+constexpr std::int64_t kNothingGone = INT64_MAX;
 
 /// Blocks that nobody holds, consecutive in the queue.
 struct Run {
@@ -56,7 +57,10 @@ struct Life {
   std::int64_t scattered{0};              ///< let go by a course: these have no names
   RunId runs{kNone};                      ///< of its contents in the queue
   std::vector<std::int32_t> copies;       ///< by logical block; empty while no content can have two
-  std::int64_t duplicates{0};             ///< of its contents in the queue, as PoolCounts has them
+  bool dropped{false};                    ///< it has dropped cells since all its contents were held
+  std::int64_t first_gone{
+      kNothingGone};           ///< while `dropped`: the least block whose content was given up since
+  std::int64_t duplicates{0};  ///< of its contents in the queue, as PoolCounts has them
   std::int64_t unreachable{0};
 };
 
@@ -137,7 +141,7 @@ class PagedRuns final : public core::Allocator {
     Life& l = existing(r);
     make_findable(l, written);  // filled before this drop
     l.lossy = true;
-    somebody_dropped_ = true;
+    l.dropped = true;
     const std::int64_t first = ceil_div(sink, layout_.quantum_tokens);
     const std::int64_t from = std::max(first, l.gap_end);
     const std::int64_t end = std::min(begin, written) / layout_.quantum_tokens;
@@ -215,6 +219,7 @@ class PagedRuns final : public core::Allocator {
     l.forgotten = false;
     l.admission = 0;
     l.copies.clear();
+    all_held(l);
     return id;
   }
 
@@ -296,6 +301,7 @@ class PagedRuns final : public core::Allocator {
     if (l.request == looked_up_) ++epoch_;
     if (l.copies.empty()) {
       distinct_ -= high - low;
+      if (l.dropped) widen_gap(l, low, high);
       return;
     }
     for (std::int64_t b = low; b < high; ++b)
@@ -306,6 +312,7 @@ class PagedRuns final : public core::Allocator {
   void count_copies(Life& l) {
     if (l.runs == kNone) {
       l.copies.clear();  // each hit is the only copy, and nothing else is left
+      all_held(l);
       return;
     }
     if (!l.copies.empty()) return;
@@ -318,12 +325,36 @@ class PagedRuns final : public core::Allocator {
 
   // ---- beside the sum ----
 
-  /// Which of a request's blocks in the queue have an older copy, or a gap before them. As long as nobody has dropped
-  /// anything there is no gap: tables come back from their end, so what is before a block is behind it in the queue.
+  // As long as each content has one copy, no block in the queue is a duplicate, and those behind the first content that
+  // was given up cannot be reached. There are such only of requests that have dropped something: else tables come back
+  // from their end, so what is before a block is behind it in the queue.
+
+  static void all_held(Life& l) {
+    l.dropped = false;
+    l.first_gone = kNothingGone;
+  }
+  void add_unreachable(Life& l, std::int64_t blocks) {
+    l.unreachable += blocks;
+    unreachable_ += blocks;
+  }
+  /// The contents [low, high) have left the queue and were given up.
+  void widen_gap(Life& l, std::int64_t low, std::int64_t high) {
+    add_unreachable(l, -std::max<std::int64_t>(high - std::max(low, l.first_gone), 0));
+    if (low >= l.first_gone) return;
+    // What is in the queue between them is behind the gap now; nothing is where they meet.
+    for (RunId id = high < l.first_gone ? l.runs : kNone; id != kNone; id = run(id).owner_next) {
+      const std::int64_t end = std::min(run(id).high, l.first_gone);
+      add_unreachable(l, std::max<std::int64_t>(end - std::max(run(id).low, high), 0));
+    }
+    l.first_gone = low;
+  }
+
+  /// Where contents may have copies: which of a request's blocks in the queue have an older one, or a gap before them.
   void recount(Life& l) {
+    if (l.copies.empty() && l.runs != kNone) return;
     std::int64_t duplicates = 0;
     std::int64_t unreachable = 0;
-    if (l.runs != kNone && (somebody_dropped_ || !l.copies.empty())) {
+    if (l.runs != kNone) {
       list_copies(l);
       bool reached = edges_.front() == 0;
       for (std::size_t i = 0; i + 1 < edges_.size(); ++i) {
@@ -440,7 +471,7 @@ class PagedRuns final : public core::Allocator {
     run(back_).high += count;
   }
 
-  void push_named(const Life& l, std::int64_t low, std::int64_t high, std::int32_t admission) {
+  void push_named(Life& l, std::int64_t low, std::int64_t high, std::int32_t admission) {
     if (low >= high) return;
     if (l.request == looked_up_) ++epoch_;
     cached_ += high - low;
@@ -451,10 +482,12 @@ class PagedRuns final : public core::Allocator {
                   .admission = admission};
     join_owner(id);
     join_queue(id, back_);
+    if (l.dropped && l.copies.empty())
+      add_unreachable(l, std::max<std::int64_t>(high - std::max(low, l.first_gone), 0));
   }
 
   /// Held logical blocks come back, the highest first.
-  void let_go_range(const Life& l, std::int64_t low, std::int64_t high) {
+  void let_go_range(Life& l, std::int64_t low, std::int64_t high) {
     if (low >= high) return;
     const std::int64_t named = std::clamp(l.published, low, high);
     push_nameless(high - named);
@@ -477,7 +510,6 @@ class PagedRuns final : public core::Allocator {
   std::int64_t distinct_{0};
   std::vector<Hit> found_;  // of the latest lookup, ascending
   std::vector<RunId> by_low_, covering_;
-  bool somebody_dropped_{false};
   std::int64_t duplicates_{0};
   std::int64_t unreachable_{0};
   /// Of logical blocks [low, high) of one request.

@@ -3,23 +3,42 @@
 #include <algorithm>
 
 namespace kvplan::observe {
+namespace {
+
+/// Of the moments at which the n steps of a series end, which begins at `begin`.
+Wide sum_of_ends(std::int64_t begin, const core::StepSeries& series, std::int64_t n) {
+  // The sum over i in [1, n] of begin + first x i + growth x i(i - 1)/2.
+  if (n <= SeriesSums::kShort) {  // without 128-bit division
+    const std::int64_t ones = n * (n + 1) / 2;
+    const std::int64_t twos = ones * (n - 1) / 3;
+    return Wide{begin} * n + Wide{ones} * series.first.count + Wide{twos} * series.growth.count;
+  }
+  const Wide ones = Wide{n} * (n + 1) / 2;
+  return Wide{begin} * n + ones * series.first.count + ones * (n - 1) / 3 * series.growth.count;
+}
+
+}  // namespace
 
 void Integrals::on_span(const LedgerSpan& span) {
-  const SeriesSums sums(span.series, span.series.steps);
-  // Times of a run are below 2^63 ticks (core::kLastTick), and so is nearly every moment: one multiplication.
-  const auto time = static_cast<std::int64_t>(sums.time);
-  const auto moment = static_cast<std::int64_t>(sums.moment);
-  if (time == sums.time && moment == sums.moment) {
-    for (std::size_t s = 0; s < kStates; ++s) {  // most states have no cell, most do not grow
-      if (span.cells[s] != 0) cell_ticks_[s] += Wide{time} * span.cells[s];
-      if (span.growth[s] != 0) cell_ticks_[s] += Wide{moment} * span.growth[s];
-    }
-  } else {
-    for (std::size_t s = 0; s < kStates; ++s) cell_ticks_[s] += sums.integral(span.cells[s], span.growth[s]);
-  }
-  running_ticks_ += sums.time * span.running;
-  ticks_ += sums.time;
+  for (std::size_t s = 0; s < kStates; ++s) states_[s].jump_to(span.cells[s], span.begin);
+  running_.jump_to(span.running, span.begin);
   max_running_ = std::max(max_running_, span.running);
+  end_ = span.end;
+  const std::int64_t more = span.series.steps - 1;
+  if (more == 0) return;
+  // Jumps at the ends of all steps but the last, which the next span tells.
+  const Wide ends = sum_of_ends(span.begin.since_start.count, span.series, more);
+  for (std::size_t s = 0; s < kStates; ++s) {
+    if (span.growth[s] == 0) continue;
+    states_[s].moments += ends * span.growth[s];
+    states_[s].value += span.growth[s] * more;
+  }
+}
+
+std::array<Wide, kStates> Integrals::cell_ticks() const {
+  std::array<Wide, kStates> sums{};
+  for (std::size_t s = 0; s < kStates; ++s) sums[s] = states_[s].until(end_);
+  return sums;
 }
 
 void Peak::on_pass(SimTime time, const StateCounts& cells, std::int64_t /*running*/) {

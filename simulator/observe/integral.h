@@ -1,4 +1,7 @@
 // Exact byte-time integrals: the sum over time of each state's cells, as 128-bit integers of cells x ticks.
+//
+// A quantity that is 0 at first and jumps by d_j at t_j has the integral (its last value) x (the end) - the sum of
+// d_j x t_j. So a state costs something only where it changes, however many spans are told in between.
 #pragma once
 
 #include <array>
@@ -34,20 +37,35 @@ struct SeriesSums {
   static constexpr std::int64_t kShort = std::int64_t{1} << 20;
 };
 
-/// Sums over the whole run.
+/// A quantity that is 0 at first, and the sum of its jumps, each times its moment.
+struct Jumps {
+  std::int64_t value{0};
+  Wide moments{0};
+
+  /// From `now` on it is `next`. REQUIRES: moments ascend.
+  void jump_to(std::int64_t next, SimTime now) {
+    if (next == value) return;
+    moments += Wide{next - value} * now.since_start.count;
+    value = next;
+  }
+  /// Its integral from 0 to `end`. REQUIRES: it has not jumped after that.
+  [[nodiscard]] Wide until(SimTime end) const { return Wide{value} * end.since_start.count - moments; }
+};
+
+/// Sums over the whole run: all spans that were told.
 class Integrals final : public LedgerSink {
  public:
   void on_span(const LedgerSpan& span) override;
 
-  [[nodiscard]] const std::array<Wide, kStates>& cell_ticks() const { return cell_ticks_; }
-  [[nodiscard]] Wide running_ticks() const { return running_ticks_; }
-  [[nodiscard]] Wide ticks() const { return ticks_; }
+  [[nodiscard]] std::array<Wide, kStates> cell_ticks() const;
+  [[nodiscard]] Wide running_ticks() const { return running_.until(end_); }
+  [[nodiscard]] Wide ticks() const { return end_.since_start.count; }
   [[nodiscard]] std::int64_t max_running() const { return max_running_; }
 
  private:
-  std::array<Wide, kStates> cell_ticks_{};
-  Wide running_ticks_{0};
-  Wide ticks_{0};
+  std::array<Jumps, kStates> states_{};
+  Jumps running_{};
+  SimTime end_{};  // of the last span
   std::int64_t max_running_{0};
 };
 

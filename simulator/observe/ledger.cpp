@@ -48,23 +48,26 @@ Ledger::Ledger(const core::Workload& workload, const core::MemoryLayout& layout,
     KVPLAN_CHECK(!keep_.evicts());
     groups_.emplace(workload, layout_);
   }
-  cell(State::kFree) = layout_.quanta * own_quantum();
+  find_how_told();
+  cell(State::kFree) = layout_.quanta * quantum_counts_;
   check();
 }
 
-StateCounts Ledger::told(const StateCounts& counts) const {
+void Ledger::find_how_told() {
   const bool nothing_beside = layout_.metadata_bytes == 0 || layout_.form == core::TableForm::kNothing;
-  if (by_cell() || (nothing_beside && own_bytes_ == layout_.count_bytes())) return counts;
+  told_as_kept_ = by_cell() || (nothing_beside && own_bytes_ == layout_.count_bytes());
+  check_bytes_ = by_cell() ? layout_.count_bytes() : own_bytes_;
+  quantum_counts_ = by_cell() || layout_.form != core::TableForm::kTokens ? layout_.quantum_counts()
+                                                                          : layout_.quantum_tokens;
+}
+
+StateCounts Ledger::told(const StateCounts& counts) const {
+  if (told_as_kept_) return counts;
   StateCounts out{};
   for (std::size_t s = 0; s < kStates; ++s) out[s] = counts[s] * own_bytes_;
   out[index(State::kMetadata)] = counts[index(State::kLive)] / token_counts_ * layout_.metadata_bytes;
   out[index(State::kLive)] -= out[index(State::kMetadata)];
   return out;
-}
-
-std::int64_t Ledger::own_quantum() const {
-  return by_cell() || layout_.form != core::TableForm::kTokens ? layout_.quantum_counts()
-                                                               : layout_.quantum_tokens;
 }
 
 StateCounts Ledger::bytes() const {
@@ -85,18 +88,21 @@ void Ledger::check() const {
   const std::int64_t cells = std::apply([](auto... state) { return (state + ...); }, cells_);
   const std::int64_t signs = std::apply([](auto... state) { return (state | ...); }, cells_);
   KVPLAN_CHECK(signs >= 0, *std::min_element(cells_.begin(), cells_.end()));
-  const std::int64_t each = by_cell() ? layout_.count_bytes() : own_bytes_;
-  const std::int64_t sum = layout_.padding_bytes() + cells * each;
+  const std::int64_t sum = layout_.padding_bytes() + cells * check_bytes_;
   KVPLAN_CHECK(sum == layout_.capacity_bytes, sum, layout_.capacity_bytes);
 }
 
 void Ledger::set_pool(const core::PoolCounts& pool) {
-  const std::int64_t quantum = own_quantum();
-  cell(State::kCached) = pool.cached * quantum;
-  cell(State::kStranded) = refused_ ? pool.free * quantum : 0;
-  cell(State::kFree) = refused_ ? 0 : pool.free * quantum;
+  cell(State::kCached) = pool.cached * quantum_counts_;
+  cell(State::kStranded) = refused_ ? pool.free * quantum_counts_ : 0;
+  cell(State::kFree) = refused_ ? 0 : pool.free * quantum_counts_;
   check();
-  for (LedgerSink* sink : sinks_) sink->on_pool(pool, refusal_);
+  const bool alike = pool.duplicates == told_pool_.duplicates && pool.unreachable == told_pool_.unreachable &&
+                     pool.sharers == told_pool_.sharers && refusal_ == told_refusal_;
+  told_pool_ = pool;
+  if (alike) return;
+  told_refusal_ = refusal_;
+  for (LedgerSink* sink : sinks_) sink->on_pool(told_until_, pool, refusal_);
 }
 
 // ---- what is not written ----
@@ -293,7 +299,7 @@ void Ledger::on_finish(SimTime /*time*/, const core::Release& release) {
 }
 
 void Ledger::on_settled(SimTime /*time*/, const core::PoolCounts& pool) {
-  set_pool(pool);
+  if (pool != told_pool_) set_pool(pool);  // else nothing came back
 }
 
 void Ledger::on_end(SimTime time) {
@@ -306,7 +312,7 @@ void Ledger::on_end(SimTime time) {
 void Ledger::on_pass_begin(SimTime time) {
   if (time > told_until_) {  // nothing ran since
     if (groups_) tell_kinds(groups_->held(), {});
-    const LedgerSpan idle{told_until_, {time - told_until_, Ticks{0}, 1}, told(cells_), {}, 0, 0};
+    const LedgerSpan idle{told_until_, time, {time - told_until_, Ticks{0}, 1}, told(cells_), {}, 0, 0};
     for (LedgerSink* sink : sinks_) sink->on_span(idle);
     told_until_ = time;
   }
@@ -318,7 +324,7 @@ void Ledger::on_pass_end(const core::Pass& pass) {
   running_ = pass.running;
   waiting_ = pass.waiting;
   set_pool(pass.pool);
-  const StateCounts now = told(cells_);
+  const StateCounts& now = told_now();
   if (groups_) tell_kinds(groups_->held(), {});
   for (LedgerSink* sink : sinks_) sink->on_pass(pass.time, now, running_);
 }
@@ -326,7 +332,7 @@ void Ledger::on_pass_end(const core::Pass& pass) {
 void Ledger::on_steps(const core::Steps& steps) {
   const std::int64_t written = steps.pass.load.tokens * token_counts_;
   const std::int64_t growing = growing_blocks_ * token_counts_;
-  LedgerSpan span{steps.pass.time, steps.series, told(cells_), {}, running_, waiting_};
+  LedgerSpan span{steps.pass.time, steps.end, steps.series, told_now(), {}, running_, waiting_};
   const std::int64_t last = steps.series.steps - 1;
   if (groups_) {
     span.growth = run_groups(steps.series.steps);
@@ -334,7 +340,7 @@ void Ledger::on_steps(const core::Steps& steps) {
     span.growth[index(State::kLive)] = written - growing;
     span.growth[index(State::kReserved)] = -written;
     span.growth[index(State::kHole)] = growing;
-    span.growth = told(span.growth);
+    if (!told_as_kept_) span.growth = told(span.growth);
   } else if (last > 0) {
     span.growth = counts_of(courses_->growth());
   }
@@ -342,7 +348,7 @@ void Ledger::on_steps(const core::Steps& steps) {
   const std::int64_t holes_now = span.cells[index(State::kHole)];
   const std::int64_t most_holes = holes_now + span.growth[index(State::kHole)] * last;
   evictions_.hole_cells_peak = std::max({evictions_.hole_cells_peak, holes_now, most_holes});
-  told_until_ = steps.pass.time + Ticks{static_cast<std::int64_t>(steps.series.span(steps.series.steps))};
+  told_until_ = steps.end;
   steps_in_progress_ = steps.series.steps;
   if (courses_) return;  // they move when the last step ends
   if (groups_) {
@@ -367,23 +373,23 @@ void Ledger::on_stretch(const core::Stretch& stretch) {
   growth = told(growth);
   std::int64_t step = 0;
   const auto run_until = [&](std::int64_t end) {
-    const LedgerSpan span{told_until_, stretch.series.part(step, end - step), told(cells_), growth, running_,
-                          waiting_};
+    const SimTime now = stretch.pass.time + Ticks{static_cast<std::int64_t>(stretch.series.span(end))};
+    const LedgerSpan span{told_until_, now,     stretch.series.part(step, end - step), told_now(), growth,
+                          running_,    waiting_};
     for (LedgerSink* sink : sinks_) sink->on_span(span);
     cell(State::kLive) += written * (end - step);
     cell(State::kReserved) -= written * (end - step);
-    told_until_ = stretch.pass.time + Ticks{static_cast<std::int64_t>(stretch.series.span(end))};
+    told_until_ = now;
     step = end;
   };
   auto grants = stretch.grants;
   for (const core::GrantingPass& pass : stretch.passes) {
     run_until(pass.step);
-    check();
     const auto now = static_cast<std::size_t>(pass.grants);
     on_decode_grants(grants.first(now));
     grants = grants.subspan(now);
     set_pool(pass.pool);
-    const StateCounts counts = told(cells_);
+    const StateCounts& counts = told_now();
     for (LedgerSink* sink : sinks_) sink->on_pass(told_until_, counts, running_);
   }
   run_until(stretch.series.steps);
@@ -432,6 +438,7 @@ void Ledger::on_course(RequestId request, const core::Course& course) {
   if (!courses_) {
     cells_ = told(cells_);
     courses_.emplace(workload_.size());
+    find_how_told();
   }
   courses_->enter(request, course);
 }

@@ -56,11 +56,11 @@ inline constexpr std::array<std::string_view, kStates> kStateNames{
 inline constexpr std::array<std::size_t, 7> kHeldStates{0, 1, 2, 3, 4, 5, 6};
 static_assert(kStateNames[6] == "internal" && kStateNames[7] == "cached");
 
-/// `series.steps` steps from `begin`; during step k (0-based) state s holds cells[s] + k * growth[s] counts,
+/// `series.steps` steps from `begin` to `end`; during step k (0-based) state s holds cells[s] + k * growth[s] counts,
 /// each of them layout().count_bytes() bytes. Padding outside the quanta is not in cells: see
 /// Ledger::layout().
 struct LedgerSpan {
-  SimTime begin;
+  SimTime begin, end;
   core::StepSeries series;
   StateCounts cells;
   StateCounts growth;
@@ -73,9 +73,10 @@ class LedgerSink {
   virtual ~LedgerSink() = default;
   /// Spans come in order, without gaps, from the first arrival of the trace to the end of the run.
   virtual void on_span(const LedgerSpan& span) = 0;
-  /// The pool as it is from now on, for the spans and passes that are told next. `refusal`: of the latest pass, what
-  /// idle memory is stranded by. Not told before the first pass: then all of it is free.
-  virtual void on_pool(const core::PoolCounts& /*pool*/, core::Refusal /*refusal*/) {}
+  /// The pool as it is from `time` on, for the spans and passes that are told next; told when what it says beside the
+  /// states changes (duplicates, unreachable, sharers), or `refusal`: of the latest pass, what idle memory is stranded
+  /// by. Not told before the first change: then nothing is shared or cached, and all of it is free.
+  virtual void on_pool(SimTime /*time*/, const core::PoolCounts& /*pool*/, core::Refusal /*refusal*/) {}
   /// Where layers lie in groups (core::MemoryLayout::groups): of the span or pass that is told next, the states that
   /// requests hold by kind of group, in the order of model::kinds_of, and what each step adds. Summed over the kinds
   /// they are those of the span or pass.
@@ -180,8 +181,10 @@ class Ledger final : public core::Observer {
   /// Counts as sinks are told them. Unless it is by cell, what is counted here is places of tokens; where
   /// something lies beside each token (scales), a live place is told as bytes of two states.
   [[nodiscard]] StateCounts told(const StateCounts& counts) const;
-  /// Counts as kept here in a quantum.
-  [[nodiscard]] std::int64_t own_quantum() const;
+  /// The same of the current state.
+  const StateCounts& told_now() { return told_as_kept_ ? cells_ : told_ = told(cells_); }
+  /// Whether counts are told as they are kept here: anew when requests turn out to follow courses.
+  void find_how_told();
   void set_courses() { set_held(courses_->held()); }
   void set_groups();
   void tell_kinds(const GroupAccount::ByKind& held, const GroupAccount::ByKind& growth) const;
@@ -195,6 +198,10 @@ class Ledger final : public core::Observer {
   core::KeepRule keep_;
   std::vector<LedgerSink*> sinks_;
   StateCounts cells_{};  ///< see told()
+  StateCounts told_{};   // of told_now()
+  bool told_as_kept_{false};
+  core::PoolCounts told_pool_{};
+  core::Refusal told_refusal_{core::Refusal::kNone};
   EvictionCounts evictions_;
   SimTime told_until_{};
   SimTime end_{};
@@ -205,6 +212,8 @@ class Ledger final : public core::Observer {
   bool alone_;
   std::int64_t token_counts_;                // counts of a token's place, where requests follow no courses
   std::int64_t own_bytes_;                   // bytes of such a count
+  std::int64_t quantum_counts_{0};           // of a quantum, as kept here
+  std::int64_t check_bytes_{0};              // of a count, as kept here
   std::vector<std::int64_t> tensor_tokens_;  // by request, where the layout's form is kTensors
   std::vector<std::int32_t> refs_;           // by block: requests that hold it; empty where they are alone
   std::optional<CourseAccount> courses_;     // once a request follows one; then all do

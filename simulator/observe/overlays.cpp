@@ -17,19 +17,31 @@ OverlayCounts Overlays::now(const StateCounts& cells) const {
   return counts;
 }
 
-void Overlays::on_pool(const core::PoolCounts& pool, core::Refusal refusal) {
+void Overlays::on_pool(SimTime time, const core::PoolCounts& pool, core::Refusal refusal) {
   pool_ = pool;
   refusal_ = refusal;
+  duplicates_.jump_to(pool.duplicates, time);
+  unreachable_.jump_to(pool.unreachable, time);
+  sharers_.jump_to(pool.sharers, time);
+}
+
+std::array<Wide, kOverlays> Overlays::count_ticks(const std::array<Wide, kStates>& states,
+                                                  SimTime end) const {
+  const Wide stranded = states[index(State::kStranded)];
+  std::array<Wide, kOverlays> sums{};
+  sums[index(Overlay::kAvailable)] = states[index(State::kCached)] + stranded + states[index(State::kFree)];
+  sums[index(Overlay::kStrandedTooShort)] = stranded - fragmented_ticks_;
+  sums[index(Overlay::kStrandedFragmented)] = fragmented_ticks_;
+  sums[index(Overlay::kCachedDuplicate)] = duplicates_.until(end) * quantum_;
+  sums[index(Overlay::kCachedUnreachable)] = unreachable_.until(end) * quantum_;
+  sums[index(Overlay::kSavedBySharing)] = sharers_.until(end) * quantum_;
+  return sums;
 }
 
 void Overlays::on_span(const LedgerSpan& span) {
-  for (const State idle : {State::kCached, State::kStranded, State::kFree})
-    KVPLAN_CHECK(span.growth[index(idle)] == 0, span.growth[index(idle)]);
-  const OverlayCounts counts = now(span.cells);
-  const Wide time = span.series.span(span.series.steps);
-  for (std::size_t i = 0; i < kOverlays; ++i)
-    if (counts[i] != 0) count_ticks_[i] += time * counts[i];
-  if (moment_ && span.begin <= *moment_) at_peak_ = counts;
+  if (moment_ && span.begin <= *moment_) at_peak_ = now(span.cells);
+  if (refusal_ == core::Refusal::kFragmented)
+    fragmented_ticks_ += Wide{(span.end - span.begin).count} * span.cells[index(State::kStranded)];
 }
 
 void Overlays::on_pass(SimTime time, const StateCounts& cells, std::int64_t /*running*/) {

@@ -1,8 +1,9 @@
 // What is told beside the ten states and never summed with them: who could still have memory, why idle memory is
 // stranded, what of the cache is of no use, what sharing saves.
 //
-// A sink of the ledger: it counts in the ledger's counts, and what it integrates is constant between the moments at
-// which the ledger tells it of the pool.
+// A sink of the ledger: it counts in the ledger's counts. What the ledger's own states say already (available is three
+// of them, and the two kinds of stranded are all of one) is taken from there, so a run that strands and shares nothing
+// pays nothing for this.
 #pragma once
 
 #include <array>
@@ -41,12 +42,13 @@ class Overlays final : public LedgerSink {
   Overlays(const core::MemoryLayout& layout, SimTime moment)
       : quantum_(layout.quantum_counts()), moment_(moment) {}
 
-  void on_pool(const core::PoolCounts& pool, core::Refusal refusal) override;
+  void on_pool(SimTime time, const core::PoolCounts& pool, core::Refusal refusal) override;
   void on_span(const LedgerSpan& span) override;
   void on_pass(SimTime time, const StateCounts& cells, std::int64_t running) override;
 
-  /// Sums over time, in counts x ticks.
-  [[nodiscard]] const std::array<Wide, kOverlays>& count_ticks() const { return count_ticks_; }
+  /// Sums over time until `end`, in counts x ticks. `states`: those of the ledger's states.
+  [[nodiscard]] std::array<Wide, kOverlays> count_ticks(const std::array<Wide, kStates>& states,
+                                                        SimTime end) const;
   /// At the peak, or at the moment.
   [[nodiscard]] const OverlayCounts& at_peak() const { return at_peak_; }
 
@@ -58,7 +60,8 @@ class Overlays final : public LedgerSink {
   std::optional<SimTime> moment_;
   core::PoolCounts pool_{};
   core::Refusal refusal_{core::Refusal::kNone};
-  std::array<Wide, kOverlays> count_ticks_{};
+  Wide fragmented_ticks_{0};
+  Jumps duplicates_, unreachable_, sharers_;  // in quanta
   OverlayCounts at_peak_{};
 };
 

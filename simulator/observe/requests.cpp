@@ -42,7 +42,7 @@ void RequestRecords::on_steps(const core::Steps& steps) {
 }
 
 void RequestRecords::on_stretch(const core::Stretch& stretch) {
-  on_steps({stretch.pass, stretch.series});
+  on_steps({stretch.pass, stretch.series, stretch.end});
 }
 
 void RequestRecords::on_first_token(SimTime time, RequestId request) {

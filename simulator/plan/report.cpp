@@ -281,6 +281,10 @@ std::string requests_csv(const RunResult& result) {
     (out += ',') += std::to_string(r.preemptions);
     (out += ',') += std::to_string(r.computed_tokens);
     (out += ',') += std::to_string(r.prefix_hit_tokens);
+    if (result.held.empty()) {
+      out += ",,\n";
+      continue;
+    }
     const observe::RequestHeld& held = result.held[i];
     (out += ',') += shortest(static_cast<double>(held.quantum_ticks * quantum_bytes) / kTicksPerSecond);
     (out += ',') += std::to_string(static_cast<std::int64_t>(held.most_quanta * quantum_bytes));

@@ -20,7 +20,8 @@ void write_report(JsonWriter& json, const RunResult& result);
 /// The whole document.
 std::string report_json(const RunResult& result);
 
-/// request,arrival_ns,input_tokens,... one line per request in the order of the trace.
+/// request,arrival_ns,input_tokens,... one line per request in the order of the trace. What it held is left empty
+/// unless RunOptions::request_memory was set.
 std::string requests_csv(const RunResult& result);
 /// One bin of a replica's timeline as files have it: nanoseconds; bytes for the states, then requests.
 struct BinNumbers {

@@ -307,8 +307,9 @@ Status check_bins(std::int64_t bins, std::size_t replicas) {
 }
 
 /// The first run of a replica, with everything that does not need the end of the others.
+/// `held`: null where nobody asks what each request held.
 Status run_first(const Setup& setup, std::size_t replica, observe::RequestRecords& records,
-                 observe::RequestMemory& held, ReplicaOutcome& o) {
+                 observe::RequestMemory* held, ReplicaOutcome& o) {
   KVPLAN_TRY(const auto allocator, make_allocator(setup));
   o.layout = allocator->layout();
   observe::Integrals integrals;
@@ -326,8 +327,11 @@ Status run_first(const Setup& setup, std::size_t replica, observe::RequestRecord
     KVPLAN_TRY_DO(check_recordings(setup.tokens, setup.workload, *allocator,
                                    setup.scenario.engine.integer("max_model_len")));
   observe::PlacementRecords placement;
-  held.set_quantum_tokens(o.layout.quantum_tokens);
-  std::vector<core::Observer*> observers{&records, &held};
+  std::vector<core::Observer*> observers{&records};
+  if (held != nullptr) {
+    held->set_quantum_tokens(o.layout.quantum_tokens);
+    observers.push_back(held);
+  }
   if (o.layout.costs) observers.push_back(&placement);
   KVPLAN_TRY(o.end, run_replica(setup, replica, *allocator, sinks, observers, &o.evictions, &o.used,
                                 SimTime{}, true));
@@ -422,7 +426,7 @@ Status add_replica(const Setup& setup, std::size_t replica, const PeakFinder& fi
   if (o.timeline) r.timeline = std::move(*o.timeline).take_bins();
   if (result.iterations > 0) {
     MemoryCounts counts{.cell_ticks = o.totals.cell_ticks,
-                        .overlay_ticks = o.overlays->count_ticks(),
+                        .overlay_ticks = o.overlays->count_ticks(o.totals.cell_ticks, end),
                         .peak_time = alone ? o.peak.time() : finder.peak_time(),
                         .peak_cells = alone ? o.peak.cells() : at_peak,
                         .peak_overlays = o.overlays->at_peak()};
@@ -462,16 +466,17 @@ Result<RunResult> run_scenario(const Scenario& scenario, const traces::Trace& tr
   KVPLAN_TRY_DO(check_bins(options.timeline_bins, replicas));
 
   observe::RequestRecords records(setup.workload.size(), scenario.keeps_nothing());
-  observe::RequestMemory held(setup.workload.size());
+  observe::RequestMemory held(options.request_memory ? setup.workload.size() : 0);
   std::vector<ReplicaOutcome> outcomes(replicas);
   SimTime end{};
   for (std::size_t i = 0; i < replicas; ++i) {
-    KVPLAN_TRY_DO(run_first(setup, i, records, held, outcomes[i]));
+    KVPLAN_TRY_DO(run_first(setup, i, records, options.request_memory ? &held : nullptr, outcomes[i]));
     end = std::max(end, outcomes[i].end);
   }
   take_requests(setup, records, result);
-  for (RequestId r = 0; r < static_cast<RequestId>(setup.workload.size()); ++r)
-    result.held.push_back(held.held(r));
+  if (options.request_memory)
+    for (RequestId r = 0; r < static_cast<RequestId>(setup.workload.size()); ++r)
+      result.held.push_back(held.held(r));
   PeakFinder finder;
   if (replicas > 1) find_peaks(outcomes, finder, result);
   for (std::size_t i = 0; i < replicas; ++i)

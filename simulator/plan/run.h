@@ -106,7 +106,8 @@ struct RunResult {
   std::vector<ReplicaResult> replicas;
   // By request:
   std::vector<observe::RequestRecord> records;
-  std::vector<observe::RequestHeld> held;  ///< in quanta of the replicas, which are alike
+  std::vector<observe::RequestHeld>
+      held;  ///< in quanta of the replicas, which are alike; empty unless asked for
   std::vector<std::int32_t> input, output;
 };
 
@@ -127,6 +128,7 @@ struct RunOptions {
   /// Any bins of equal width will do, at most so many, an even number (the last may be shorter): then one
   /// replica needs one run.
   bool timeline_joined{false};
+  bool request_memory{false};  ///< what each request held
   core::RunControl* control{nullptr};
   /// Reads the recordings of workload.attention; needed where the policy is replayed.
   RecordingOpener open_recording;

@@ -43,6 +43,7 @@ plan::Scenario scenario_of(std::vector<std::pair<std::string, std::string>> valu
 
 plan::RunOptions options_with(std::shared_ptr<const attention::Recording> recording = nullptr) {
   plan::RunOptions options;
+  options.request_memory = true;
   options.open_recording = [recording](const std::string& path) {
     return recording == nullptr ? io::open_attention(path)
                                 : Result<std::shared_ptr<const attention::Recording>>(recording);

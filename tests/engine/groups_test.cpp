@@ -17,6 +17,7 @@ Result<plan::RunResult> try_run(const traces::Trace& trace, const std::vector<st
   for (const std::string& text : sets) settings.push_back(plan::parse_setting(text).value());
   plan::RunOptions options;
   options.step_by_step = step_by_step;
+  options.request_memory = true;
   options.timeline_bins = 20;
   options.open_steps = [](const std::string&, std::string_view) -> Result<plan::MeasuredSteps> {
     KVPLAN_TRY(latency::StepTable table, latency::StepTable::make({{1, 1, 0, Ticks{1000}}}));

@@ -43,6 +43,7 @@ std::string everything(const traces::Trace& trace, const std::vector<std::string
   for (const std::string& text : sets) settings.push_back(plan::parse_setting(text).value());
   plan::RunOptions options;
   options.step_by_step = step_by_step;
+  options.request_memory = true;
   options.timeline_bins = 50;
   options.open_steps = made_up_steps;
   const auto result = plan::run_scenario(plan::resolve(settings).value(), trace, options);

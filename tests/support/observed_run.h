@@ -183,7 +183,7 @@ inline std::string observe_run(
   for (const std::int64_t n :
        {end.free, end.cached, end.held, end.distinct_names, end.duplicates, end.unreachable, end.sharers})
     put(n);
-  for (const Wide w : overlays.count_ticks()) put(w);
+  for (const Wide w : overlays.count_ticks(integrals.cell_ticks(), ledger.end())) put(w);
   for (const std::int64_t n : overlays.at_peak()) put(n);
   for (const auto& kind : kinds.count_ticks())
     for (const Wide w : kind) put(w);
@@ -207,13 +207,14 @@ inline std::string observe_run(
     put(held.held(r).most_quanta);
   }
   // What requests hold is what is held, and again what they share.
-  Wide held_states = overlays.count_ticks()[index(observe::Overlay::kSavedBySharing)];
+  Wide held_states =
+      overlays.count_ticks(integrals.cell_ticks(), ledger.end())[index(observe::Overlay::kSavedBySharing)];
   for (const observe::State s :
        {observe::State::kMetadata, observe::State::kLive, observe::State::kReserved, observe::State::kHole,
         observe::State::kTail, observe::State::kPadding, observe::State::kInternal})
     held_states += integrals.cell_ticks()[index(s)];
   EXPECT_TRUE(held_ticks * allocator.value()->layout().quantum_counts() == held_states);
-  expect_parts_of(integrals.cell_ticks(), overlays.count_ticks());
+  expect_parts_of(integrals.cell_ticks(), overlays.count_ticks(integrals.cell_ticks(), ledger.end()));
   if (peak.seen()) expect_parts_of(peak.cells(), overlays.at_peak());
   // Drained: nothing of a request is left.
   using observe::State;

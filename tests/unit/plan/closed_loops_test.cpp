@@ -42,6 +42,7 @@ RunResult run(const traces::Trace& trace, std::vector<Setting> more, bool step_b
   EXPECT_TRUE(scenario.ok()) << scenario.error().to_string();
   RunOptions options;
   options.step_by_step = step_by_step;
+  options.request_memory = true;
   Result<RunResult> result = run_scenario(scenario.value(), trace, options);
   EXPECT_TRUE(result.ok()) << result.error().to_string();
   return std::move(result).value();
