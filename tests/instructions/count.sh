@@ -6,7 +6,7 @@
 # the check is skipped. More than 2 % above is a failure; 5 % below asks for the new number, so that it is not lost again.
 set -euo pipefail
 folder=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-program=$1
+program=$(realpath "$1")
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
@@ -19,7 +19,10 @@ count_run() {  # arguments of `kvplan run`, with TRACE names as in counts.txt
   cd "$scratch"
   valgrind --tool=cachegrind --cache-sim=no --cachegrind-out-file=/dev/null "$program" run "$@" --json /dev/null \
     >out 2>err || { cat err >&2; return 1; }
-  sed -nE 's/.*I +refs: +([0-9,]+).*/\1/p' err | tr -d ,
+  local count
+  count=$(sed -nE 's/.*I +refs: +([0-9,]+).*/\1/p' err | tr -d ,)
+  [ -n "$count" ] || { cat err >&2; return 1; }
+  echo "$count"
 }
 
 if [ "$2" = --write ]; then
@@ -27,7 +30,8 @@ if [ "$2" = --write ]; then
     case "$line" in '#'* | '') printf '%s\n' "$line"; continue ;; esac
     read -r name _ arguments <<<"$line"
     # shellcheck disable=SC2086 -- words of the row
-    printf '%-18s %12d  %s\n' "$name" "$(count_run $arguments)" "$arguments"
+    count=$(count_run $arguments)
+    printf '%-18s %12d  %s\n' "$name" "$count" "$arguments"
   done <"$folder/counts.txt" >"$scratch/counts.txt"
   cp "$scratch/counts.txt" "$folder/counts.txt"
   exit 0
