@@ -159,6 +159,10 @@ class Allocator {
 
   /// Leading tokens found cached for a request that has to compute `num_tokens`; at most num_tokens - 1.
   [[nodiscard]] virtual Found lookup(RequestId request, std::int64_t num_tokens) = 0;
+  /// What such a lookup would find; leaves no trace. For whoever chooses among replicas.
+  [[nodiscard]] virtual std::int64_t cached_tokens(RequestId /*request*/, std::int64_t /*num_tokens*/) const {
+    return 0;
+  }
   /// Changes whenever the answer of the latest lookup may have changed, so that a refused head of the queue
   /// need not be looked up at every pass.
   [[nodiscard]] virtual std::uint64_t lookup_epoch() const = 0;

@@ -21,7 +21,7 @@ class Arrivals {
     [[nodiscard]] QueueKey key() const { return queue_key(time.since_start.count, request); }
   };
 
-  /// `requests`: those of the replica, as in ReplicaRun; they outlive this, as the workload does.
+  /// `requests`: those of the replica, as core::Solo takes them; they outlive this, as the workload does.
   Arrivals(const Workload& workload, std::span<const RequestId> requests);
 
   /// Of the next arrival; beyond all times when none is known.

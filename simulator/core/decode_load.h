@@ -17,12 +17,42 @@ inline void add_piece(Pass& pass, std::int64_t computed, std::int64_t tokens) {
   pass.load.add_pairs(StepLoad::pairs(computed, tokens));
 }
 
-/// Of requests that decode, before the step.
+constexpr Wide square(std::int64_t tokens) {
+  return Wide{tokens} * tokens;
+}
+
+/// Of requests that decode, before the step. `requests` counts all of them; the rest is of those without a course, or
+/// is taken from courses in every pass.
 struct DecodeSums {
   std::int64_t requests{0};
   std::int64_t growing{0};  ///< those whose context grows with every step
+  std::int64_t sliding{0};  ///< those that lose a cell with every token
   std::int64_t context{0};  ///< tokens that are kept
-  Wide squares{0};          ///< of each one's tokens; only where nothing is kept
+  bool squared{false};      ///< are squares wanted: where nothing is kept, and so nobody slides
+  Wide squares{0};          ///< of each one's tokens
+
+  /// One more, that does not drop yet.
+  void grow(std::int64_t tokens) {
+    ++growing;
+    context += tokens;
+    if (squared) squares += square(tokens);
+  }
+  /// A growing one begins to drop, at first so many.
+  void slide(std::int64_t dropped) {
+    ++sliding;
+    --growing;
+    context -= dropped;
+  }
+  void leave(std::int64_t tokens, std::int64_t kept, bool slides) {
+    --requests;
+    --(slides ? sliding : growing);
+    context -= kept;
+    if (squared) squares -= square(tokens);
+  }
+  void run(std::int64_t steps) {
+    if (squared) squares += 2 * Wide{context} * steps + requests * square(steps);
+    context += growing * steps;
+  }
 };
 
 /// Each computes one token and reads what is kept of those before.
@@ -42,10 +72,6 @@ inline void add_recomputing(Pass& pass, const DecodeSums& sums) {
   pass.growth = {.tokens = sums.requests,
                  .attention_pairs = sums.context + 2 * sums.requests,
                  .pairs_growth = sums.requests};
-}
-
-constexpr Wide square(std::int64_t tokens) {
-  return Wide{tokens} * tokens;
 }
 
 }  // namespace kvplan::core

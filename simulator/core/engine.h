@@ -1,11 +1,6 @@
-// The serving engine of one replica: vLLM V1's scheduler (vllm-project/vllm v0.15.1,
-// vllm/v1/core/sched/scheduler.py, FCFS, synchronous, no speculation) over an allocator and a latency model,
-// in integer time.
-//
-// Two implementations with the same results:
-//   run_fast   per-step work that does not grow with the batch, and whole runs of decode steps at once
-//   run_naive  one request at a time, one step at a time: the readable definition
-// They share nothing but the interfaces of this folder. `kvplan run --step-by-step` selects the second.
+// What the replicas of a serving engine are made from: vLLM V1's scheduler (vllm-project/vllm v0.15.1,
+// vllm/v1/core/sched/scheduler.py, FCFS, synchronous, no speculation) over an allocator and a latency model, in integer
+// time. replica.h says how a replica is advanced.
 #pragma once
 
 #include <atomic>
@@ -57,23 +52,20 @@ struct RunControl {
   }
 };
 
-/// Everything one replica's run needs. All pointers outlive the run.
-struct ReplicaRun {
+/// Everything one replica needs.
+struct ReplicaSetup {
   const Workload* workload{nullptr};
-  /// This replica's requests, those that wait for nobody by (arrival, position). Whom a request waits for is
-  /// among them.
-  std::span<const RequestId> requests;
   SchedulerParams scheduler;
   KeepRule keep;
   CourseSource* courses{nullptr};  ///< null: `keep` says what stays. Else every request follows a course
-  Allocator* allocator{nullptr};
+  Allocator* allocator{nullptr};   ///< empty; with courses, one that finds nothing (no prefix cache)
   const LatencyModel* latency{nullptr};
   std::span<Observer* const> observers;
   RunControl* control{nullptr};  ///< may be null
 };
 
 /// Whether a request is served: it has tokens on both sides, fits max_model_len, and an empty pool could
-/// carry it to its end. Others are rejected on arrival. (run_naive has the rule a second time.)
+/// carry it to its end. Others are rejected on arrival. (The naive replica has the rule a second time.)
 [[nodiscard]] inline bool is_served(const Workload& workload, RequestId request, std::int64_t max_model_len,
                                     const Allocator& allocator) {
   const auto i = static_cast<std::size_t>(request);
@@ -90,11 +82,5 @@ inline constexpr std::int64_t kLastTick = std::int64_t{1} << 62;
   return bad_input(
       "simulated time passes 52 days; check arrival times, think times and latency coefficients");
 }
-
-/// Runs to the end of the last request. Errors: interrupted (control->stop), simulated time exceeded, a
-/// course that cannot be had. REQUIRES: an empty allocator; with courses, one that finds nothing (no prefix
-/// cache), and a keep rule that keeps everything.
-Status run_fast(const ReplicaRun& run);
-Status run_naive(const ReplicaRun& run);
 
 }  // namespace kvplan::core

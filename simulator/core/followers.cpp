@@ -13,11 +13,11 @@ void Followers::enter(Seat seat) {
   members_.insert(place, seat);
 }
 
-std::span<const Seat> Followers::list_grants(std::int64_t step) {
+void Followers::gather_grants(std::int64_t step) {
   grants_.clear();
+  next_ = 0;
   for (const Seat seat : members_)
     if (at(seat).course->grant(step + at(seat).offset).sum() > 0) grants_.push_back(seat);
-  return grants_;
 }
 
 Followers::Context Followers::context(std::int64_t step) const {

@@ -19,8 +19,10 @@ class Followers {
   void enter(Seat seat);
   void leave(Seat seat) { std::erase(members_, seat); }
 
-  /// Those whose next token needs a quantum at `step`; valid until the next call.
-  std::span<const Seat> list_grants(std::int64_t step);
+  /// Gathers those whose next token needs a quantum at `step`, which next_grant() then hands out.
+  void gather_grants(std::int64_t step);
+  /// kNoSeat: there is none left.
+  Seat next_grant() { return next_ < grants_.size() ? grants_[next_++] : kNoSeat; }
 
   struct Context {
     std::int64_t kept_tokens;  ///< in this step
@@ -38,6 +40,7 @@ class Followers {
   const SeatTable& seats_;
   std::vector<Seat> members_;
   std::vector<Seat> grants_;
+  std::size_t next_{0};  // of them
 };
 
 }  // namespace kvplan::core

@@ -58,14 +58,25 @@ PhaseLists::PhaseLists(std::int64_t period)
     : period_(period),
       head_(static_cast<std::size_t>(period), kNoSeat),
       tail_(head_),
+      count_(head_.size(), 0),
       sliding_(head_.size(), 0),
       filled_((head_.size() + 63) / 64, 0),
       sliding_filled_(filled_) {}
 
-std::int64_t PhaseLists::members(const SeatTable& seats, Seat first) {
-  std::int64_t count = 0;
-  for (Seat seat = first; seat != kNoSeat; seat = seats[seat].phase_next) ++count;
-  return count;
+std::int64_t PhaseLists::members_within(std::int64_t step, std::int64_t steps) const {
+  std::int64_t sum = steps / period_ * all_;
+  for (std::int64_t k = 1; k <= steps % period_; ++k) sum += members(step + k);
+  return sum;
+}
+
+std::int64_t PhaseLists::steps_to_more(std::int64_t step, std::int64_t room, std::int64_t most) const {
+  std::int64_t k = room / all_ * period_;
+  if (k >= most) return most;
+  for (std::int64_t left = room % all_; k < most; ++k) {
+    left -= members(step + k + 1);
+    if (left < 0) return k + 1;
+  }
+  return most;
 }
 
 void PhaseLists::enter(SeatTable& seats, Seat seat) {
@@ -80,6 +91,8 @@ void PhaseLists::enter(SeatTable& seats, Seat seat) {
   (before == kNoSeat ? head_[p] : seats[before].phase_next) = seat;
   (s.phase_next == kNoSeat ? tail_[p] : seats[s.phase_next].phase_prev) = seat;
   set_bit(filled_, p, true);
+  ++count_[p];
+  ++all_;
   if (s.sliding) count_sliding(p, 1);
 }
 
@@ -89,6 +102,8 @@ void PhaseLists::leave(SeatTable& seats, Seat seat) {
   (s.phase_prev == kNoSeat ? head_[p] : seats[s.phase_prev].phase_next) = s.phase_next;
   (s.phase_next == kNoSeat ? tail_[p] : seats[s.phase_next].phase_prev) = s.phase_prev;
   set_bit(filled_, p, head_[p] != kNoSeat);
+  --count_[p];
+  --all_;
   if (s.sliding) count_sliding(p, -1);
 }
 

@@ -40,6 +40,11 @@ class SeatTable {
   SeatState& operator[](Seat seat) { return seats_[static_cast<std::size_t>(seat)]; }
   const SeatState& operator[](Seat seat) const { return seats_[static_cast<std::size_t>(seat)]; }
   [[nodiscard]] Seat youngest() const { return tail_; }
+  /// Of two seats, either of which may be none, the one that was admitted first.
+  [[nodiscard]] Seat eldest(Seat a, Seat b) const {
+    if (a == kNoSeat || b == kNoSeat) return a == kNoSeat ? b : a;
+    return (*this)[a].rank <= (*this)[b].rank ? a : b;
+  }
   [[nodiscard]] std::int64_t running() const { return running_; }
   [[nodiscard]] std::int64_t next_rank() const { return next_rank_; }
 
@@ -69,8 +74,14 @@ class PhaseLists {
   [[nodiscard]] Seat first(std::int64_t step) const {
     return head_[static_cast<std::size_t>(phase_of(step))];
   }
-  /// Members of a list from `first` on.
-  [[nodiscard]] static std::int64_t members(const SeatTable& seats, Seat first);
+  /// How many those are.
+  [[nodiscard]] std::int64_t members(std::int64_t step) const {
+    return count_[static_cast<std::size_t>(phase_of(step))];
+  }
+  /// Of the `steps` steps behind `step`, summed. REQUIRES: steps >= 0.
+  [[nodiscard]] std::int64_t members_within(std::int64_t step, std::int64_t steps) const;
+  /// Steps behind `step` until more than `room` members have come, at most `most`. REQUIRES: there are members.
+  [[nodiscard]] std::int64_t steps_to_more(std::int64_t step, std::int64_t room, std::int64_t most) const;
   void enter(SeatTable& seats, Seat seat);
   void leave(SeatTable& seats, Seat seat);
 
@@ -86,6 +97,8 @@ class PhaseLists {
 
   std::int64_t period_;
   std::vector<Seat> head_, tail_;
+  std::vector<std::int32_t> count_;    // members of each list
+  std::int64_t all_{0};                // and of all
   std::vector<std::int32_t> sliding_;  // sliding members of each list
   Bits filled_, sliding_filled_;       // one bit per list
 };

@@ -29,6 +29,11 @@ std::int64_t steps_to_reach(const StepSeries& series, std::int64_t distance) {
   return low;
 }
 
+std::int64_t steps_ended(const StepSeries& series, std::int64_t distance) {
+  if (distance < 0) return 0;
+  return series.span(series.steps) <= distance ? series.steps : step_at(series, distance);
+}
+
 std::int64_t step_at(const StepSeries& series, std::int64_t distance) {
   std::int64_t step = 0;
   std::int64_t high = series.steps - 1;

@@ -28,6 +28,9 @@ struct StepSeries {
 /// The least number of steps, at most series.steps, whose end is at or past `distance`.
 [[nodiscard]] std::int64_t steps_to_reach(const StepSeries& series, std::int64_t distance);
 
+/// How many steps have ended `distance` ticks from the start of the first.
+[[nodiscard]] std::int64_t steps_ended(const StepSeries& series, std::int64_t distance);
+
 /// The last step that begins at or before `distance` ticks from the start of the first. REQUIRES: distance >= 0.
 [[nodiscard]] std::int64_t step_at(const StepSeries& series, std::int64_t distance);
 

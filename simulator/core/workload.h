@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "simulator/base/units.h"
@@ -22,10 +23,18 @@ struct Workload {
   /// Closed loops: a request that waits for others arrives when all of them have ended (finished, or rejected on
   /// arrival) and `think` has passed since, and not before its own `arrival`.
   traces::Turns turns;
-  std::vector<Ticks> think;                     ///< by request, >= 0; empty where nobody waits
+  std::vector<Ticks> think;  ///< by request, >= 0; empty where nobody waits
+  // Columns of the trace, by request; empty where it has none, -1 where a request has no entry.
+  std::span<const std::int32_t> session{};
+  std::span<const std::int32_t> tenant{};
+  std::span<const std::int32_t> max_tokens{};   ///< output tokens that the client allows
   const traces::PrefixHashes* prefix{nullptr};  ///< null or without hashes: every prompt token is unique
 
   [[nodiscard]] std::int64_t size() const { return static_cast<std::int64_t>(input.size()); }
+  /// -1: it is of none.
+  [[nodiscard]] std::int32_t session_of(RequestId r) const {
+    return session.empty() ? -1 : session[static_cast<std::size_t>(r)];
+  }
   /// Tokens in the cache when the request ends: L + O - 1.
   [[nodiscard]] std::int64_t final_tokens(RequestId r) const {
     const auto i = static_cast<std::size_t>(r);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "simulator/base/check.h"
+#include "simulator/core/clock.h"
 #include "simulator/memory/allocators.h"
 #include "simulator/memory/grouped_prefixes.h"
 #include "simulator/workload/workload_builder.h"
@@ -287,15 +288,16 @@ Result<std::vector<SchedRequestRow>> run_sched_driver(const traces::Trace& trace
   const std::array<core::Observer*, 1> observers{&rows};
   core::RunControl control;
   control.stop_asked = options.stop_asked;
-  const core::ReplicaRun run{.workload = &workload,
-                             .requests = workload.order,
-                             .scheduler = options.scheduler,
-                             .keep = {},
-                             .allocator = pool.get(),
-                             .latency = &unit,
-                             .observers = observers,
-                             .control = &control};
-  KVPLAN_TRY_DO(options.step_by_step ? core::run_naive(run) : core::run_fast(run));
+  const core::ReplicaSetup setup{.workload = &workload,
+                                 .scheduler = options.scheduler,
+                                 .keep = {},
+                                 .allocator = pool.get(),
+                                 .latency = &unit,
+                                 .observers = observers,
+                                 .control = &control};
+  const auto replica =
+      options.step_by_step ? core::make_naive_replica(setup) : core::make_fast_replica(setup);
+  KVPLAN_TRY_DO(core::run_alone(*replica, workload, workload.order, &control));
   return std::move(rows.rows);
 }
 

@@ -157,6 +157,18 @@ class PagedAllocator final : public core::Allocator {
     return found;
   }
 
+  std::int64_t cached_tokens(RequestId r, std::int64_t num_tokens) const override {
+    if (!prefix_cache_) return 0;
+    const std::int64_t most = (num_tokens - 1) / layout_.quantum_tokens;
+    const std::int64_t shared = std::min(names_.shared_blocks(r), most);
+    std::int64_t b = 0;
+    while (b < shared && block_of_name_[static_cast<std::size_t>(names_.shared_name(r, b))] != kNullBlock)
+      ++b;
+    const Holder* holder = b < shared ? nullptr : holder_or_null(r);
+    while (holder != nullptr && b < most && own_copy(*holder, r, b) != kNoBlock) ++b;
+    return b * layout_.quantum_tokens;
+  }
+
   bool admit(RequestId r, const Found& found, std::int64_t tokens) override {
     const auto hits = static_cast<std::int64_t>(found_.size());
     const std::int64_t fresh = ceil_div(tokens, layout_.quantum_tokens) - hits;

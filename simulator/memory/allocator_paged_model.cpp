@@ -66,6 +66,13 @@ class PagedModel final : public core::Allocator {
     return found;
   }
 
+  std::int64_t cached_tokens(RequestId r, std::int64_t num_tokens) const override {
+    std::int64_t blocks = 0;
+    const std::int64_t most = prefix_cache_ ? (num_tokens - 1) / layout_.quantum_tokens : 0;
+    while (blocks < most && table_.find(name(r, blocks)) != table_.end()) ++blocks;
+    return blocks * layout_.quantum_tokens;
+  }
+
   std::uint64_t lookup_epoch() const override { return epoch_; }
 
   bool admit(RequestId r, const Found& found, std::int64_t tokens) override {

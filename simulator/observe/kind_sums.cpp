@@ -4,7 +4,7 @@
 
 namespace kvplan::observe {
 
-KindSums::KindSums(const core::MemoryLayout& layout) {
+KindSums::KindSums(const core::MemoryLayout& layout, const Peak& peak) : peak_(peak) {
   const std::size_t kinds = model::kinds_of(layout.groups).size();
   count_ticks_.resize(kinds);
   at_peak_.resize(kinds);
@@ -25,14 +25,10 @@ void KindSums::on_span(const LedgerSpan& span) {
     for (std::size_t s = 0; s < kStates; ++s)
       if (held_[k][s] != 0 || growth_[k][s] != 0)
         count_ticks_[k][s] += sums.integral(held_[k][s], growth_[k][s]);
-  if (!moment_ || span.begin > *moment_) return;
-  const std::int64_t step = core::step_at(span.series, (*moment_ - span.begin).count);
-  for (std::size_t k = 0; k < held_.size(); ++k)
-    for (std::size_t s = 0; s < kStates; ++s) at_peak_[k][s] = held_[k][s] + step * growth_[k][s];
 }
 
-void KindSums::on_pass(SimTime time, const StateCounts& /*cells*/, std::int64_t /*running*/) {
-  if (peak_ != nullptr ? peak_->is_latest() : time <= *moment_) at_peak_ = held_;
+void KindSums::on_pass(SimTime /*time*/, const StateCounts& /*cells*/, std::int64_t /*running*/) {
+  if (peak_.is_latest()) at_peak_ = held_;
 }
 
 }  // namespace kvplan::observe

@@ -2,7 +2,6 @@
 // requests hold, as a mean and at the peak. What nobody holds, and the null block, is of no kind.
 #pragma once
 
-#include <optional>
 #include <vector>
 
 #include "simulator/observe/integral.h"
@@ -12,9 +11,7 @@ namespace kvplan::observe {
 class KindSums final : public LedgerSink {
  public:
   /// Remembers what is held at the peak. REQUIRES: the ledger tells `peak` before it; both outlive the run.
-  KindSums(const core::MemoryLayout& layout, const Peak& peak) : KindSums(layout) { peak_ = &peak; }
-  /// At the step (or pause) that covers a moment: of several that begin by then, the last.
-  KindSums(const core::MemoryLayout& layout, SimTime moment) : KindSums(layout) { moment_ = moment; }
+  KindSums(const core::MemoryLayout& layout, const Peak& peak);
 
   void on_kinds(std::span<const StateCounts> held, std::span<const StateCounts> growth) override;
   void on_span(const LedgerSpan& span) override;
@@ -24,15 +21,12 @@ class KindSums final : public LedgerSink {
 
   /// Sums over time, in counts x ticks.
   [[nodiscard]] const std::vector<std::array<Wide, kStates>>& count_ticks() const { return count_ticks_; }
-  /// At the peak, or at the moment.
+  /// At the peak.
   [[nodiscard]] const std::vector<StateCounts>& at_peak() const { return at_peak_; }
 
  private:
-  explicit KindSums(const core::MemoryLayout& layout);
-
   std::vector<StateCounts> held_, growth_;  // of what is told next
-  const Peak* peak_{nullptr};
-  std::optional<SimTime> moment_;
+  const Peak& peak_;
   std::vector<std::array<Wide, kStates>> count_ticks_;
   std::vector<StateCounts> at_peak_;
 };

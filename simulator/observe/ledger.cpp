@@ -42,6 +42,8 @@ Ledger::Ledger(const core::Workload& workload, const core::MemoryLayout& layout,
       alone_(!layout.returns_quanta || !layout.block_ids),
       token_counts_(counts_of_token(layout)),
       own_bytes_(layout.form == core::TableForm::kTokens ? layout.token_bytes : 1) {
+  std::copy_if(sinks_.begin(), sinks_.end(), std::back_inserter(none_held_sinks_),
+               [](const LedgerSink* sink) { return sink->wants_nothing_held(); });
   if (layout_.form == core::TableForm::kTensors) tensor_tokens_.resize(at(workload.size()));
   if (keep_.evicts()) sliders_.resize(at(workload.size()));
   if (!layout_.groups.empty()) {
@@ -298,8 +300,11 @@ void Ledger::on_finish(SimTime /*time*/, const core::Release& release) {
   give_back(release);
 }
 
-void Ledger::on_settled(SimTime /*time*/, const core::PoolCounts& pool) {
+void Ledger::on_settled(SimTime time, const core::PoolCounts& pool) {
   if (pool != told_pool_) set_pool(pool);  // else nothing came back
+  if (pool.held > 0 || none_held_sinks_.empty()) return;
+  if (groups_) tell_kinds(groups_->held(), {});
+  for (LedgerSink* sink : none_held_sinks_) sink->on_nothing_held(time, told(cells_));
 }
 
 void Ledger::on_end(SimTime time) {

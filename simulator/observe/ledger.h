@@ -83,6 +83,10 @@ class LedgerSink {
   virtual void on_kinds(std::span<const StateCounts> /*held*/, std::span<const StateCounts> /*growth*/) {}
   /// The settled state after a scheduling pass.
   virtual void on_pass(SimTime /*time*/, const StateCounts& /*cells*/, std::int64_t /*running*/) {}
+  /// The settled state after steps, when nothing is held: what the span will say that begins there, if no pass is due
+  /// at once. That span is told when it ends. Told to those who want it.
+  virtual void on_nothing_held(SimTime /*time*/, const StateCounts& /*cells*/) {}
+  [[nodiscard]] virtual bool wants_nothing_held() const { return false; }
   /// The settled state after the last request.
   virtual void on_end(SimTime /*time*/, const StateCounts& /*cells*/) {}
 };
@@ -197,8 +201,9 @@ class Ledger final : public core::Observer {
   core::MemoryLayout layout_;
   core::KeepRule keep_;
   std::vector<LedgerSink*> sinks_;
-  StateCounts cells_{};  ///< see told()
-  StateCounts told_{};   // of told_now()
+  std::vector<LedgerSink*> none_held_sinks_;  // those that want on_nothing_held
+  StateCounts cells_{};                       ///< see told()
+  StateCounts told_{};                        // of told_now()
   bool told_as_kept_{false};
   core::PoolCounts told_pool_{};
   core::Refusal told_refusal_{core::Refusal::kNone};

@@ -4,16 +4,17 @@
 
 namespace kvplan::observe {
 
-OverlayCounts Overlays::now(const StateCounts& cells) const {
+OverlayCounts overlays_of(const StateCounts& cells, const core::PoolCounts& pool, core::Refusal refusal,
+                          std::int64_t quantum) {
   const std::int64_t stranded = cells[index(State::kStranded)];
-  KVPLAN_CHECK(stranded == 0 || refusal_ != core::Refusal::kNone, stranded);
+  KVPLAN_CHECK(stranded == 0 || refusal != core::Refusal::kNone, stranded);
   OverlayCounts counts{};
   counts[index(Overlay::kAvailable)] = cells[index(State::kCached)] + stranded + cells[index(State::kFree)];
-  counts[index(Overlay::kStrandedTooShort)] = refusal_ == core::Refusal::kTooShort ? stranded : 0;
-  counts[index(Overlay::kStrandedFragmented)] = refusal_ == core::Refusal::kFragmented ? stranded : 0;
-  counts[index(Overlay::kCachedDuplicate)] = pool_.duplicates * quantum_;
-  counts[index(Overlay::kCachedUnreachable)] = pool_.unreachable * quantum_;
-  counts[index(Overlay::kSavedBySharing)] = pool_.sharers * quantum_;
+  counts[index(Overlay::kStrandedTooShort)] = refusal == core::Refusal::kTooShort ? stranded : 0;
+  counts[index(Overlay::kStrandedFragmented)] = refusal == core::Refusal::kFragmented ? stranded : 0;
+  counts[index(Overlay::kCachedDuplicate)] = pool.duplicates * quantum;
+  counts[index(Overlay::kCachedUnreachable)] = pool.unreachable * quantum;
+  counts[index(Overlay::kSavedBySharing)] = pool.sharers * quantum;
   return counts;
 }
 
@@ -39,13 +40,12 @@ std::array<Wide, kOverlays> Overlays::count_ticks(const std::array<Wide, kStates
 }
 
 void Overlays::on_span(const LedgerSpan& span) {
-  if (moment_ && span.begin <= *moment_) at_peak_ = now(span.cells);
   if (refusal_ == core::Refusal::kFragmented)
     fragmented_ticks_ += Wide{(span.end - span.begin).count} * span.cells[index(State::kStranded)];
 }
 
-void Overlays::on_pass(SimTime time, const StateCounts& cells, std::int64_t /*running*/) {
-  if (peak_ != nullptr ? peak_->is_latest() : time <= *moment_) at_peak_ = now(cells);
+void Overlays::on_pass(SimTime /*time*/, const StateCounts& cells, std::int64_t /*running*/) {
+  if (peak_.is_latest()) at_peak_ = overlays_of(cells, pool_, refusal_, quantum_);
 }
 
 }  // namespace kvplan::observe

@@ -7,7 +7,6 @@
 #pragma once
 
 #include <array>
-#include <optional>
 #include <string_view>
 
 #include "simulator/observe/integral.h"
@@ -33,14 +32,15 @@ inline constexpr std::array<std::string_view, kOverlays> kOverlayNames{
     "available",        "stranded_too_short", "stranded_fragmented",
     "cached_duplicate", "cached_unreachable", "saved_by_sharing"};
 
+/// As memory is with these states and this pool; `quantum`: counts in one.
+OverlayCounts overlays_of(const StateCounts& cells, const core::PoolCounts& pool, core::Refusal refusal,
+                          std::int64_t quantum);
+
 class Overlays final : public LedgerSink {
  public:
   /// Remembers the overlays at the peak. REQUIRES: the ledger tells `peak` before it; both outlive the run.
   Overlays(const core::MemoryLayout& layout, const Peak& peak)
-      : quantum_(layout.quantum_counts()), peak_(&peak) {}
-  /// At the step (or pause) that covers a moment: of several that begin by then, the last.
-  Overlays(const core::MemoryLayout& layout, SimTime moment)
-      : quantum_(layout.quantum_counts()), moment_(moment) {}
+      : quantum_(layout.quantum_counts()), peak_(peak) {}
 
   void on_pool(SimTime time, const core::PoolCounts& pool, core::Refusal refusal) override;
   void on_span(const LedgerSpan& span) override;
@@ -49,15 +49,12 @@ class Overlays final : public LedgerSink {
   /// Sums over time until `end`, in counts x ticks. `states`: those of the ledger's states.
   [[nodiscard]] std::array<Wide, kOverlays> count_ticks(const std::array<Wide, kStates>& states,
                                                         SimTime end) const;
-  /// At the peak, or at the moment.
+  /// At the peak.
   [[nodiscard]] const OverlayCounts& at_peak() const { return at_peak_; }
 
  private:
-  [[nodiscard]] OverlayCounts now(const StateCounts& cells) const;
-
   std::int64_t quantum_;
-  const Peak* peak_{nullptr};
-  std::optional<SimTime> moment_;
+  const Peak& peak_;
   core::PoolCounts pool_{};
   core::Refusal refusal_{core::Refusal::kNone};
   Wide fragmented_ticks_{0};

@@ -7,12 +7,12 @@
 namespace kvplan::observe {
 
 void RequestMemory::add(RequestId request, std::int64_t quanta) {
-  Record& r = at(request);
-  r.held.quantum_ticks += Wide{(now_ - r.since).count} * r.quanta;
+  RequestHeld& r = at(request);
+  r.quantum_ticks += Wide{(now_ - r.since).count} * r.quanta;
   r.since = now_;
   r.quanta += quanta;
   KVPLAN_CHECK(r.quanta >= 0, r.quanta);
-  r.held.most_quanta = std::max(r.held.most_quanta, r.quanta);
+  r.most_quanta = std::max(r.most_quanta, r.quanta);
 }
 
 void RequestMemory::on_admit(const core::Admission& admission) {

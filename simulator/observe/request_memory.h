@@ -12,18 +12,19 @@
 namespace kvplan::observe {
 
 struct RequestHeld {
-  Wide quantum_ticks{0};        ///< over all its admissions
+  Wide quantum_ticks{0};        ///< over all its admissions, until `since`
   std::int64_t most_quanta{0};  ///< at one moment; while a range is copied both places count
+  std::int64_t quanta{0};       ///< now
+  SimTime since{};              ///< so many
 };
 
-/// By RequestId; replicas may share one, since each request belongs to one of them.
+/// Of one replica.
 class RequestMemory final : public core::Observer {
  public:
-  explicit RequestMemory(std::int64_t requests) : records_(static_cast<std::size_t>(requests)) {}
-
-  [[nodiscard]] RequestHeld held(RequestId request) const { return at(request).held; }
-  /// Quanta that the request holds now.
-  [[nodiscard]] std::int64_t quanta(RequestId request) const { return at(request).quanta; }
+  /// `held`: by RequestId, of all requests of the trace; outlives this. Replicas may share them, since each request is
+  /// served by one. Found tokens come in quanta of `quantum_tokens`.
+  RequestMemory(std::vector<RequestHeld>& held, std::int64_t quantum_tokens)
+      : held_(held), quantum_tokens_(quantum_tokens) {}
 
   void on_pass_begin(SimTime time) override { now_ = time; }
   void on_admit(const core::Admission& admission) override;
@@ -39,22 +40,14 @@ class RequestMemory final : public core::Observer {
   void on_preempt(const core::Release& release) override { leave(release.request); }
   void on_finish(SimTime /*time*/, const core::Release& release) override { leave(release.request); }
   [[nodiscard]] bool follows_stretches() const override { return true; }
-  /// Found tokens come in quanta of so many. To be told before the replica runs.
-  void set_quantum_tokens(std::int64_t tokens) { quantum_tokens_ = tokens; }
 
  private:
-  struct Record {
-    RequestHeld held;
-    std::int64_t quanta{0};
-    SimTime since{};
-  };
-  [[nodiscard]] Record& at(RequestId r) { return records_[static_cast<std::size_t>(r)]; }
-  [[nodiscard]] const Record& at(RequestId r) const { return records_[static_cast<std::size_t>(r)]; }
+  [[nodiscard]] RequestHeld& at(RequestId r) { return held_[static_cast<std::size_t>(r)]; }
   void add(RequestId request, std::int64_t quanta);
   void leave(RequestId request) { add(request, -at(request).quanta); }
 
-  std::vector<Record> records_;
-  std::int64_t quantum_tokens_{1};
+  std::vector<RequestHeld>& held_;
+  std::int64_t quantum_tokens_;
   SimTime now_{};
 };
 

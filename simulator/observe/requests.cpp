@@ -14,16 +14,15 @@ void RequestRecords::on_admit(const core::Admission& admission) {
     record.first_scheduled = now_;
   }
   (admission.again ? record.rehit_tokens : record.prefix_hit_tokens) += admission.hit_tokens;
-  latest_hit_[static_cast<std::size_t>(admission.request)] = static_cast<std::int32_t>(admission.hit_tokens);
+  record.latest_hit_tokens = static_cast<std::int32_t>(admission.hit_tokens);
 }
 
 void RequestRecords::on_chunk(const core::Chunk& chunk) {
-  if (recomputes_)
-    latest_hit_[static_cast<std::size_t>(chunk.request)] = static_cast<std::int32_t>(chunk.tokens - 1);
+  if (recomputes_) at(chunk.request).latest_hit_tokens = static_cast<std::int32_t>(chunk.tokens - 1);
 }
 
 void RequestRecords::count_computed(const core::Release& release) {
-  const std::int64_t before = latest_hit_[static_cast<std::size_t>(release.request)];
+  const std::int64_t before = at(release.request).latest_hit_tokens;
   // All at first, then one more in each step: the numbers from before + 1 to written.
   at(release.request).computed_tokens += recomputes_
                                              ? (release.written - before) * (release.written + before + 1) / 2

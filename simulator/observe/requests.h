@@ -21,19 +21,19 @@ struct RequestRecord {
   std::int64_t computed_tokens{0};    ///< over all its admissions
   std::int64_t prefix_hit_tokens{0};  ///< at its first admission
   std::int64_t rehit_tokens{0};       ///< at later ones
+  /// While it runs: tokens found at its latest admission; where nothing is kept, those that its first step computed
+  /// but one.
+  std::int32_t latest_hit_tokens{0};
 };
 
-/// Records by RequestId; replicas may share one collector, since each request belongs to one of them.
+/// Of one replica.
 class RequestRecords final : public core::Observer {
  public:
-  /// `recomputes`: nothing is kept, so that every step computes all tokens of its requests again.
-  explicit RequestRecords(std::int64_t requests, bool recomputes = false)
-      : recomputes_(recomputes),
-        records_(static_cast<std::size_t>(requests)),
-        latest_hit_(records_.size(), 0) {}
+  /// `records`: by RequestId, of all requests of the trace; outlives this. Replicas may share them, since each request
+  /// is served by one. `recomputes`: nothing is kept, so that every step computes all tokens of its requests again.
+  explicit RequestRecords(std::vector<RequestRecord>& records, bool recomputes = false)
+      : recomputes_(recomputes), records_(records) {}
 
-  [[nodiscard]] const std::vector<RequestRecord>& records() const { return records_; }
-  [[nodiscard]] std::vector<RequestRecord> take() { return std::move(records_); }
   [[nodiscard]] std::int64_t iterations() const { return iterations_; }
   [[nodiscard]] std::int64_t computed_tokens() const { return computed_tokens_; }
 
@@ -53,9 +53,7 @@ class RequestRecords final : public core::Observer {
   void count_computed(const core::Release& release);
 
   bool recomputes_;
-  std::vector<RequestRecord> records_;
-  // Tokens found at the latest admission; where nothing is kept, those that its first step computed but one.
-  std::vector<std::int32_t> latest_hit_;
+  std::vector<RequestRecord>& records_;
   SimTime now_{};
   std::int64_t iterations_{0};
   std::int64_t computed_tokens_{0};

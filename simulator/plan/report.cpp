@@ -259,7 +259,7 @@ std::string requests_csv(const RunResult& result) {
   std::string out =
       "request,arrival_ns,input_tokens,output_tokens,status,first_scheduled_ns,first_token_ns,finish_ns,"
       "preemptions,"
-      "computed_tokens,prefix_hit_tokens,held_byte_s,peak_held_bytes\n";
+      "computed_tokens,prefix_hit_tokens,held_byte_s,peak_held_bytes,replica\n";
   out.reserve(result.records.size() * 120);
   const Wide quantum_bytes = result.replicas.front().layout.quantum_bytes();
   for (std::size_t i = 0; i < result.records.size(); ++i) {
@@ -282,12 +282,14 @@ std::string requests_csv(const RunResult& result) {
     (out += ',') += std::to_string(r.computed_tokens);
     (out += ',') += std::to_string(r.prefix_hit_tokens);
     if (result.held.empty()) {
-      out += ",,\n";
-      continue;
+      out += ",,";
+    } else {
+      const observe::RequestHeld& held = result.held[i];
+      (out += ',') += shortest(static_cast<double>(held.quantum_ticks * quantum_bytes) / kTicksPerSecond);
+      (out += ',') += std::to_string(static_cast<std::int64_t>(held.most_quanta * quantum_bytes));
     }
-    const observe::RequestHeld& held = result.held[i];
-    (out += ',') += shortest(static_cast<double>(held.quantum_ticks * quantum_bytes) / kTicksPerSecond);
-    (out += ',') += std::to_string(static_cast<std::int64_t>(held.most_quanta * quantum_bytes));
+    out += ',';
+    if (result.replica_of[i] >= 0) out += std::to_string(result.replica_of[i]);
     out += '\n';
   }
   return out;

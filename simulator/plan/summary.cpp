@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <numeric>
-#include <queue>
 
 #include "simulator/base/check.h"
 
@@ -188,114 +187,6 @@ void sum_replicas(RunResult& result) {
   }
   if (timed) result.mean_running = running;
   result.memory = sum;
-}
-
-void ChangeLog::on_pass(SimTime time, const observe::StateCounts& cells, std::int64_t running) {
-  using observe::State;
-  const std::int64_t available =
-      cells[index(State::kCached)] + cells[index(State::kStranded)] + cells[index(State::kFree)];
-  if (!changes_.empty() && changes_.back().available == available && changes_.back().running == running)
-    return;
-  changes_.push_back({time, available, running});
-}
-
-void ChangeLog::on_span(const observe::LedgerSpan& span) {
-  const auto hole = index(observe::State::kHole);
-  if (span.running == 0) on_pass(span.begin, span.cells, 0);  // it fell idle: what ran has ended
-  if (holes_.empty() && span.cells[hole] == 0 && span.growth[hole] == 0) return;
-  holes_.push_back({span.begin, span.series, span.cells[hole], span.growth[hole]});
-}
-
-void ChangeLog::on_end(SimTime time, const observe::StateCounts& cells) {
-  on_pass(time, cells, 0);
-  if (!holes_.empty()) holes_.push_back({time, {}, 0, 0});
-}
-
-std::int64_t most_holes_at_once(const std::vector<const ChangeLog*>& logs) {
-  /// Where a replica is: step `step` of its span `span` begins at `time`.
-  struct Next {
-    SimTime time;
-    std::size_t log;
-    std::size_t span;
-    std::int64_t step;
-    bool operator>(const Next& other) const {
-      return time != other.time ? time > other.time : log > other.log;
-    }
-  };
-  std::priority_queue<Next, std::vector<Next>, std::greater<>> queue;
-  for (std::size_t i = 0; i < logs.size(); ++i)
-    if (!logs[i]->holes().empty()) queue.push({logs[i]->holes().front().begin, i, 0, 0});
-  std::vector<std::int64_t> now_in(logs.size(), 0);
-  std::int64_t sum = 0;
-  std::int64_t most = 0;
-  while (!queue.empty()) {
-    const SimTime now = queue.top().time;
-    while (!queue.empty() && queue.top().time == now) {
-      Next next = queue.top();
-      queue.pop();
-      const auto& spans = logs[next.log]->holes();
-      const ChangeLog::Holes& span = spans[next.span];
-      const std::int64_t cells = span.cells + next.step * span.growth;
-      sum += cells - now_in[next.log];
-      now_in[next.log] = cells;
-      // Only steps that change something matter; a span without growth is one.
-      if (span.growth != 0 && next.step + 1 < span.series.steps) {
-        ++next.step;
-        next.time = span.begin + Ticks{static_cast<std::int64_t>(span.series.span(next.step))};
-        queue.push(next);
-      } else if (next.span + 1 < spans.size()) {
-        queue.push({spans[next.span + 1].begin, next.log, next.span + 1, 0});
-      }
-    }
-    most = std::max(most, sum);
-  }
-  return most;
-}
-
-void PeakFinder::find() {
-  struct Next {
-    SimTime time;
-    std::size_t log;
-    std::size_t at;
-    bool operator>(const Next& other) const {
-      return time != other.time ? time > other.time : log > other.log;
-    }
-  };
-  std::priority_queue<Next, std::vector<Next>, std::greater<>> queue;
-  // A replica that has not run yet has all its memory available; all replicas are alike, so the difference to
-  // that state is what is summed.
-  std::vector<std::int64_t> taken(logs_.size(), 0), running(logs_.size(), 0);
-  for (std::size_t i = 0; i < logs_.size(); ++i) {
-    if (!logs_[i]->empty()) queue.push({logs_[i]->front().time, i, 0});
-  }
-  std::int64_t most_taken = INT64_MIN;
-  std::int64_t sum_taken = 0;
-  std::int64_t sum_running = 0;
-  while (!queue.empty()) {
-    const SimTime now = queue.top().time;
-    while (!queue.empty() && queue.top().time == now) {
-      const Next next = queue.top();
-      queue.pop();
-      const auto& change = (*logs_[next.log])[next.at];
-      sum_taken += (whole_[next.log] - change.available) - taken[next.log];
-      taken[next.log] = whole_[next.log] - change.available;
-      sum_running += change.running - running[next.log];
-      running[next.log] = change.running;
-      if (next.at + 1 < logs_[next.log]->size())
-        queue.push({(*logs_[next.log])[next.at + 1].time, next.log, next.at + 1});
-    }
-    max_running_ = std::max(max_running_, sum_running);
-    if (sum_taken > most_taken) {
-      most_taken = sum_taken;
-      peak_time_ = now;
-    }
-  }
-}
-
-void StateAt::on_span(const observe::LedgerSpan& span) {
-  if (span.begin > moment_) return;
-  const std::int64_t step = core::step_at(span.series, (moment_ - span.begin).count);
-  for (std::size_t s = 0; s < kStates; ++s) cells_[s] = span.cells[s] + step * span.growth[s];
 }
 
 }  // namespace kvplan::plan

@@ -4,19 +4,20 @@
 namespace kvplan::routing {
 namespace {
 
-class RoundRobin final : public Router {
+class RoundRobin final : public core::Router {
  public:
-  explicit RoundRobin(std::int64_t replicas) : replicas_(replicas) {}
-  std::int64_t route(RequestId /*request*/) override { return arrivals_++ % replicas_; }
+  std::int64_t route(RequestId /*request*/, const core::FleetView& fleet) override {
+    return arrivals_++ % fleet.replicas();
+  }
+  [[nodiscard]] bool reads_state() const override { return false; }
 
  private:
-  std::int64_t replicas_;
   std::int64_t arrivals_{0};
 };
 
-std::unique_ptr<Router> make(const Choice& /*choice*/, const core::Workload& /*workload*/,
-                             std::int64_t replicas) {
-  return std::make_unique<RoundRobin>(replicas);
+std::unique_ptr<core::Router> make(const Choice& /*choice*/, const core::Workload& /*workload*/,
+                                   std::int64_t /*replicas*/) {
+  return std::make_unique<RoundRobin>();
 }
 
 }  // namespace

@@ -3,7 +3,12 @@
 #include "simulator/base/family.h"
 
 // One line per member, sorted by name.
-#define KVPLAN_ROUTERS(MEMBER) MEMBER(kRoundRobinRouter)
+#define KVPLAN_ROUTERS(MEMBER) \
+  MEMBER(kLeastLoadedRouter)   \
+  MEMBER(kPrefixAffineRouter)  \
+  MEMBER(kRoundRobinRouter)    \
+  MEMBER(kSessionAffineRouter) \
+  MEMBER(kVllmDpRouter)
 
 namespace kvplan::routing {
 

@@ -1,4 +1,4 @@
-// The router family: which replica serves a request. A member is one file router_NAME.cpp with a
+// The router family: which replica serves a request (core/router.h). A member is one file router_NAME.cpp with a
 // `RouterEntry` and one line in routers.cpp.
 #pragma once
 
@@ -7,23 +7,15 @@
 #include <span>
 
 #include "simulator/base/component.h"
+#include "simulator/core/router.h"
 #include "simulator/core/workload.h"
 
 namespace kvplan::routing {
 
-/// Asked once per request, in order of arrival, before any replica runs: it knows the requests, not the
-/// replicas' state. Deterministic.
-class Router {
- public:
-  virtual ~Router() = default;
-  /// A replica in [0, replicas).
-  virtual std::int64_t route(RequestId request) = 0;
-};
-
 struct RouterEntry {
   Descriptor descriptor;
   /// The workload outlives the router. REQUIRES: replicas >= 1.
-  std::unique_ptr<Router> (*make)(const Choice&, const core::Workload&, std::int64_t replicas);
+  std::unique_ptr<core::Router> (*make)(const Choice&, const core::Workload&, std::int64_t replicas);
 };
 
 std::span<const RouterEntry* const> routers();

@@ -1,5 +1,5 @@
-// The engine family: parameters of the scheduler. The scheduler itself is simulator/core (naive_engine.cpp
-// defines it, fast_engine.cpp serves), so that a member here is a name and settings for it; one that decides
+// The engine family: parameters of the scheduler. The scheduler itself is simulator/core (naive_replica.cpp
+// defines it, fast_replica.cpp serves), so that a member here is a name and settings for it; one that decides
 // otherwise begins there.
 #pragma once
 

@@ -20,6 +20,9 @@ core::Workload lengths_of(const traces::Trace& trace, std::size_t count) {
                          trace.output_tokens.begin() + static_cast<std::ptrdiff_t>(count));
   workload.arrival.resize(count);
   workload.prefix = &trace.prefix;
+  workload.session = trace.session;
+  workload.tenant = trace.tenant;
+  workload.max_tokens = trace.max_tokens;
   return workload;
 }
 

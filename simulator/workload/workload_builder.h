@@ -13,7 +13,7 @@ namespace kvplan::workload {
 
 /// Requests [0, limit) of the trace (limit < 0: all). Times since the trace's first arrival (of those
 /// requests) are divided by `rate_scale` exactly and rounded down to the tick. The trace outlives the
-/// workload, which refers to its hashes. Nobody waits for anybody (closed_loops.h).
+/// workload, which refers to its hashes and optional columns. Nobody waits for anybody (closed_loops.h).
 /// Errors: times that do not fit after scaling.
 Result<core::Workload> build_workload(const traces::Trace& trace, Fraction rate_scale, std::int64_t limit);
 

@@ -3,11 +3,11 @@
 
 #include <array>
 
-#include "simulator/core/engine.h"
 #include "simulator/latency/latencies.h"
 #include "simulator/memory/allocators.h"
 #include "simulator/modelfile/catalogue.h"
 #include "simulator/observe/ledger.h"
+#include "tests/support/run_replica.h"
 
 namespace kvplan {
 namespace {
@@ -64,14 +64,13 @@ std::string diary(const core::Workload& workload, std::int64_t blocks, bool naiv
   Diary text(stretches);
   observe::Ledger ledger(workload, allocator->layout(), {}, {});
   const std::array<core::Observer*, 2> observers{&ledger, &text};
-  const core::ReplicaRun run{.workload = &workload,
-                             .requests = workload.order,
-                             .scheduler = {.max_seqs = seqs},
-                             .keep = {},
-                             .allocator = allocator.get(),
-                             .latency = latency.get(),
-                             .observers = observers};
-  EXPECT_TRUE((naive ? core::run_naive(run) : core::run_fast(run)).ok());
+  const core::ReplicaSetup run{.workload = &workload,
+                               .scheduler = {.max_seqs = seqs},
+                               .keep = {},
+                               .allocator = allocator.get(),
+                               .latency = latency.get(),
+                               .observers = observers};
+  EXPECT_TRUE(test::serve_alone(run, workload.order, naive).ok());
   return text.text;
 }
 

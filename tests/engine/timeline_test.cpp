@@ -6,6 +6,7 @@
 #include "simulator/observe/timeline.h"
 #include "simulator/plan/report.h"
 #include "tests/support/random_case.h"
+#include "tests/support/run_replica.h"
 
 namespace kvplan {
 namespace {
@@ -28,14 +29,13 @@ std::vector<LedgerSpan> spans_of(const test::RandomCase& c) {
   Spans spans;
   observe::Ledger ledger(c.workload, allocator.value()->layout(), c.keep, {&spans});
   const std::array<core::Observer*, 1> observers{&ledger};
-  const core::ReplicaRun run{.workload = &c.workload,
-                             .requests = c.workload.order,
-                             .scheduler = c.scheduler,
-                             .keep = c.keep,
-                             .allocator = allocator.value().get(),
-                             .latency = c.latency.get(),
-                             .observers = observers};
-  EXPECT_TRUE(core::run_fast(run).ok());
+  const core::ReplicaSetup run{.workload = &c.workload,
+                               .scheduler = c.scheduler,
+                               .keep = c.keep,
+                               .allocator = allocator.value().get(),
+                               .latency = c.latency.get(),
+                               .observers = observers};
+  EXPECT_TRUE(test::serve_alone(run, c.workload.order, false).ok());
   return spans.all;
 }
 

@@ -152,6 +152,13 @@ def random_case(seed, folder):
     rows = random_rows(draw, hashed, count, gaps, draw.choice([20, 60, 150]))
     loops = random.Random(f"waits {seed}")  # of its own, so that the rest of a case is what it was without
     waits = random_waits(loops, count) if hashed and loops.random() < 0.5 else None
+    people = random.Random(f"sessions {seed}")
+    if waits and people.random() < 0.5:
+        for row in waits:
+            if people.random() < 0.7:
+                row["session_id"] = f"s{people.randrange(5)}"
+                if people.random() < 0.5:
+                    del row["wait_for"]
     trace = write_trace(folder, f"random{seed}", rows, hashed, waits)
     longest = max(length + output for _, length, output, _ in rows)
     paths = {}
@@ -200,6 +207,12 @@ def random_case(seed, folder):
         paths["eviction"] = f"streaming-llm:sink={sink},recent={kept},placement=holes"
     if draw.random() < 0.15:
         paths["fleet.replicas"] = draw.randint(2, 4)
+    fleet = random.Random(f"fleet {seed}")
+    if fleet.random() < 0.5:
+        paths["fleet.replicas"] = fleet.choice([1, 2, 2, 3, 5])
+        names = ["least-loaded", "least-loaded:by=tokens", "least-loaded:by=blocks", "vllm-dp", "round-robin"]
+        names += ["session-affine", "session-affine:by=tokens", "session-affine:by=blocks"]
+        paths["fleet.router"] = fleet.choice(names)
     return trace, paths
 
 
@@ -239,9 +252,9 @@ def golden(folder, count):
         for request in requests:
             request.arrival = request.arrival_ns // 10**6 // 50
         end = requests[count].arrival if count < len(requests) else 10**9
-        replica = run_oracle.Replica(parameters, requests[:count])
+        replica = run_oracle.Replica(parameters)
         replica.note = lambda *_: None  # the schedule alone
-        replica.run()
+        run_oracle.run_fleet(parameters, [replica], requests[:count])
         steps = [row for row in golden_table(folder, f"sched_micro_{name}_step.csv.gz") if row[0] < end]
         table = golden_table(folder, f"sched_micro_{name}_req.csv.gz")[:count]
         rows = [

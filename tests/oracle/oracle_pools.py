@@ -45,6 +45,10 @@ class PagedPool:
     def fits_ever(self, request):
         return cdiv(request.final, self.size) <= self.p.quanta
 
+    def held(self):
+        """Blocks that requests hold."""
+        return self.p.quanta - len(self.queue)
+
     def lookup(self, request):
         if not self.p.prefix_cache:
             return []
@@ -177,6 +181,9 @@ class ContiguousPool:
 
     def fits_ever(self, request):
         return self.p.reservation(request.length, request.final) <= self.p.quanta
+
+    def held(self):
+        return sum(member.slots[1] for member in self.members)
 
     def lookup(self, request):
         return []

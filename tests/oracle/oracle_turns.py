@@ -58,13 +58,3 @@ def set_arrivals(requests, p):
                 request.arrival = 0
                 think = min(Fraction(request.think_ns) * p.think_scale, Fraction(p.max_think_ns))
                 request.pause = floor(think * TICKS_PER_NS)
-
-
-def split(requests, replicas):
-    """Requests by replica, in order of arrival: a group goes where its first request is sent."""
-    groups = groups_of(requests)
-    groups.sort(key=lambda group: min((request.arrival, request.index) for request in group if not request.awaited))
-    parts = [[] for _ in range(replicas)]
-    for i, group in enumerate(groups):
-        parts[i % replicas] += group
-    return [sorted(part, key=lambda request: (request.arrival, request.index)) for part in parts]

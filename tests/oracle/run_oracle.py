@@ -14,17 +14,17 @@ PARAMETERS is an object of scenario paths and their values, written as after `--
      "eviction": "window:window=100,placement=holes", "fleet.replicas": 3}
 `--walk` counts every cell of the pool after every event, without it only those of blocks that were touched.
 
-Rows of the JSONL may have `request_id`, `wait_for` (a list of such ids) and `delay` (ms): closed loops.
+Rows of the JSONL may have `request_id`, `wait_for` (a list of such ids) and `delay` (ms): closed loops. And
+`session_id`, which a router may go by: a row that names nobody waits for the one before it in its session.
 
 Covered: engine vllm-v1, latency affine, allocators paged and contiguous (fit first), eviction none, window
-and streaming-llm with placement holes, round-robin over replicas, sessions stated and open, a model with one
-kind of layer. The
+and streaming-llm with placement holes, several replicas with the routers round-robin, least-loaded,
+session-affine and vllm-dp (oracle_fleet.py), sessions stated and open, a model with one kind of layer. The
 scheduler is that of vLLM v0.15.1 (v1/core/sched/scheduler.py) as far as it decides what a run shows.
 """
 
 import csv
 import datetime
-import heapq
 import io
 import json
 import sys
@@ -32,14 +32,15 @@ from collections import deque
 from fractions import Fraction
 
 from oracle_pools import ContiguousPool, PagedPool, cdiv
-from oracle_turns import set_arrivals, split
+from oracle_fleet import run_fleet
+from oracle_turns import set_arrivals
 
 TICKS_PER_NS = 1024
 TICKS_PER_S = TICKS_PER_NS * 10**9
 STATES = ("metadata", "live", "reserved", "hole", "tail", "padding", "internal", "cached", "stranded", "free")
 COLUMNS = (
     "request,arrival_ns,input_tokens,output_tokens,status,first_scheduled_ns,first_token_ns,finish_ns,"
-    "preemptions,computed_tokens,prefix_hit_tokens"
+    "preemptions,computed_tokens,prefix_hit_tokens,replica"
 ).split(",")
 LLAMA_3_8B_TOKEN_BYTES = 131072  # 32 layers x 8 heads x (128 + 128) x 2 bytes, the model of a default run
 
@@ -103,8 +104,10 @@ class Parameters:
             assert name in ("none", "full"), name
 
         self.replicas = int(paths.pop("fleet.replicas", 1))
-        assert paths.pop("fleet.router", "round-robin") == "round-robin"
-        left = {**paths, **loops, **engine, **latency, **allocator, **eviction}
+        self.router, router = component(paths.pop("fleet.router", "round-robin"))
+        assert self.router in ("round-robin", "least-loaded", "session-affine", "vllm-dp"), self.router
+        self.by = router.pop("by", "requests")
+        left = {**paths, **loops, **engine, **latency, **allocator, **eviction, **router}
         assert not left, f"parameters that this implementation lacks: {left}"
 
     def pool(self, paths):
@@ -153,6 +156,7 @@ class Request:
         self.after, self.think_ns = [], None  # indexes of those it waits for; the recorded pause
         self.awaited, self.followers, self.pause = set(), [], 0  # ticks; see oracle_turns.py
         self.arrival = None  # ticks since the first arrival
+        self.session, self.replica = None, None
         self.status = "unfinished"
         self.first_scheduled = self.first_token = self.finish = None
         self.admissions = self.preemptions = self.computed_tokens = self.prefix_hit = self.rehit = 0
@@ -191,7 +195,10 @@ def read_trace(path):
             request = Request(
                 i, row["timestamp"] * 10**6, row["input_length"], row["output_length"], row["hash_ids"]
             )
-            request.after = [places[name] for name in row.get("wait_for", [])]
+            request.session = row.get("session_id")
+            same = [r.index for r in requests if r.session is not None and r.session == request.session]
+            named = row.get("wait_for")  # an empty list says that it waits for nobody
+            request.after = same[-1:] if named is None else [places[name] for name in named]
             request.think_ns = row["delay"] * 10**6 if "delay" in row else None
             requests.append(request)
         return requests
@@ -208,66 +215,55 @@ def read_trace(path):
 
 
 class Replica:
-    def __init__(self, parameters, requests, walk=False):
+    def __init__(self, parameters, walk=False):
         self.p = parameters
-        self.requests = requests
         self.pool = (PagedPool if parameters.allocator == "paged" else ContiguousPool)(parameters, walk)
         self.running, self.waiting = [], deque()
+        self.scheduled, self.step_end = None, None  # of the step in progress
+        self.requests = []  # sent here
         self.preemptions = self.iterations = self.dropped = self.let_go = 0
-        self.coming = [(r.arrival, r.index, r) for r in requests if not r.awaited]  # a heap of those that are known
-        heapq.heapify(self.coming)
         self.moments = []  # (tick, is a scheduling pass, states in cells, members of the running list)
         self.steps = []  # rows of the golden step table
 
-    def run(self):
-        now = 0
-        while self.coming or self.running or self.waiting:
-            if not self.running and not self.waiting and self.coming[0][0] > now:
-                self.note(now, False, False)
-                now = self.coming[0][0]
-            self.arrive(now)
-            if self.running or self.waiting:
-                now = self.step(now)
-        self.note(now, False, False)
+    def arrive(self, request, now):
+        """False: it is rejected."""
+        self.requests.append(request)
+        too_long = request.length + request.output > self.p.max_model_len
+        empty = request.length == 0 or request.output == 0
+        if empty or too_long or not self.pool.fits_ever(request):
+            request.status = "rejected"
+            return False
+        self.waiting.append(request)
+        return True
 
-    def arrive(self, now):
-        """Takes whoever arrives up to now."""
-        while self.coming and self.coming[0][0] <= now:
-            time, _, request = heapq.heappop(self.coming)
-            request.arrival = time
-            too_long = request.length + request.output > self.p.max_model_len
-            empty = request.length == 0 or request.output == 0
-            if empty or too_long or not self.pool.fits_ever(request):
-                request.status = "rejected"
-                self.ended(request, time)
-            else:
-                self.waiting.append(request)
-
-    def ended(self, request, now):
-        """Whoever waits for nobody else arrives when its pause has passed."""
-        for follower in request.followers:
-            follower.awaited.remove(request)
-            if not follower.awaited:
-                time = max(follower.arrival, now + follower.pause)
-                heapq.heappush(self.coming, (time, follower.index, follower))
-
-    def step(self, now):
+    def begin_step(self, now):
         evicted_before = self.pool.evicted
         scheduled, preempted, refused = self.schedule(now)
         assert scheduled
         self.note(now, True, refused)
         context = sum(request.kept for request in scheduled)
         tokens = sum(scheduled.values())
-        end = now + self.p.base + self.p.per_token * tokens + self.p.per_context * context
+        self.scheduled = scheduled
+        self.step_end = now + self.p.base + self.p.per_token * tokens + self.p.per_context * context
         sampled = sum(r.computed + new == r.tokens for r, new in scheduled.items())
         if isinstance(self.pool, PagedPool):
-            used, hashes = self.p.quanta - len(self.pool.queue), len(self.pool.found)
+            hashes = len(self.pool.found)
             row = (now, len(self.running), len(self.waiting), tokens, len(scheduled), sampled, preempted)
-            self.steps.append(row + (used, self.pool.evicted - evicted_before, hashes))
+            self.steps.append(row + (self.pool.held(), self.pool.evicted - evicted_before, hashes))
         self.iterations += 1
-        self.arrive(end)  # who was known before anything ends there
-        self.finish_step(scheduled, end)
-        return end
+
+    def end_step(self):
+        """Requests that finish."""
+        scheduled, end = self.scheduled, self.step_end
+        self.scheduled = self.step_end = None
+        return self.finish_step(scheduled, end)
+
+    def load(self, by):
+        """What a router may go by."""
+        if by == "blocks":
+            return self.pool.held()
+        known = self.running + list(self.waiting)
+        return sum(request.tokens for request in known) if by == "tokens" else len(known)
 
     def schedule(self, now):
         p, budget, refused = self.p, self.p.token_budget, False
@@ -322,6 +318,7 @@ class Replica:
         return min(new, budget)
 
     def finish_step(self, scheduled, end):
+        finished = []
         for request, new in scheduled.items():
             self.pool.write(request, request.computed, request.computed + new)
             request.computed += new
@@ -338,9 +335,10 @@ class Replica:
                 self.running.remove(request)
                 self.pool.free(request)
                 request.let_go()
-                self.ended(request, end)
+                finished.append(request)
             elif self.p.recent is not None:
                 self.drop(request)
+        return finished
 
     def drop(self, request):
         begin = self.p.sink if request.drop_end is None else request.drop_end
@@ -431,9 +429,8 @@ def simulate(path, paths, walk=False):
     p = Parameters(paths)
     requests = read_trace(path)[: p.limit]
     set_arrivals(requests, p)
-    replicas = [Replica(p, part, walk) for part in split(requests, p.replicas)]
-    for replica in replicas:
-        replica.run()
+    replicas = [Replica(p, walk) for _ in range(p.replicas)]
+    run_fleet(p, replicas, requests)
     return report(p, requests, replicas), [request_row(request) for request in requests]
 
 
@@ -505,7 +502,7 @@ def request_row(request):
     ns = lambda ticks: "" if ticks is None else str(ticks // TICKS_PER_NS)
     values = (request.index, ns(request.arrival), request.length, request.output, request.status)
     values += (ns(request.first_scheduled), ns(request.first_token), ns(request.finish))
-    values += (request.preemptions, request.computed_tokens, request.prefix_hit)
+    values += (request.preemptions, request.computed_tokens, request.prefix_hit, request.replica)
     return dict(zip(COLUMNS, map(str, values)))
 
 

@@ -18,6 +18,7 @@
 #include "simulator/observe/requests.h"
 #include "simulator/observe/timeline.h"
 #include "tests/support/random_case.h"
+#include "tests/support/run_replica.h"
 
 namespace kvplan::test {
 
@@ -124,9 +125,10 @@ inline std::string observe_run(
   std::vector<observe::LedgerSink*> sinks{&integrals, &peak, &timeline, &overlays, &kinds};
   sinks.insert(sinks.end(), more_sinks.begin(), more_sinks.end());
   observe::Ledger ledger(c.workload, allocator.value()->layout(), c.keep, sinks);
-  observe::RequestRecords records(c.workload.size());
-  observe::RequestMemory held(c.workload.size());
-  held.set_quantum_tokens(allocator.value()->layout().quantum_tokens);
+  std::vector<observe::RequestRecord> rows(c.workload.input.size());
+  observe::RequestRecords records(rows, false);
+  std::vector<observe::RequestHeld> held_rows(c.workload.input.size());
+  observe::RequestMemory held(held_rows, allocator.value()->layout().quantum_tokens);
   observe::PlacementRecords placement;
   std::vector<core::Observer*> observers{&ledger, &records, &placement, &held};
   if (beside)
@@ -135,22 +137,21 @@ inline std::string observe_run(
     coverage->workload = &c.workload;
     observers.push_back(coverage);
   }
-  const core::ReplicaRun run{.workload = &c.workload,
-                             .requests = c.workload.order,
-                             .scheduler = c.scheduler,
-                             .keep = c.keep,
-                             .courses = courses,
-                             .allocator = allocator.value().get(),
-                             .latency = c.latency.get(),
-                             .observers = observers};
-  const Status status = naive ? core::run_naive(run) : core::run_fast(run);
+  const core::ReplicaSetup run{.workload = &c.workload,
+                               .scheduler = c.scheduler,
+                               .keep = c.keep,
+                               .courses = courses,
+                               .allocator = allocator.value().get(),
+                               .latency = c.latency.get(),
+                               .observers = observers};
+  const Status status = serve_alone(run, c.workload.order, naive);
   if (!status) return "error: " + status.error().to_string();
   std::string out;
   const auto put = [&](Wide value) {
     out += std::to_string(static_cast<std::int64_t>(value >> 32)) + ":" +
            std::to_string(static_cast<std::int64_t>(value & 0xFFFFFFFF)) + " ";
   };
-  for (const auto& r : records.records()) {
+  for (const auto& r : rows) {
     for (const std::int64_t n :
          {static_cast<std::int64_t>(r.status), r.arrival.since_start.count,
           r.first_scheduled.since_start.count, r.first_token.since_start.count, r.finish.since_start.count,
@@ -201,10 +202,10 @@ inline std::string observe_run(
   }
   Wide held_ticks = 0;
   for (RequestId r = 0; r < static_cast<RequestId>(c.workload.size()); ++r) {
-    EXPECT_EQ(held.quanta(r), 0);
-    held_ticks += held.held(r).quantum_ticks;
-    put(held.held(r).quantum_ticks);
-    put(held.held(r).most_quanta);
+    EXPECT_EQ(held_rows[static_cast<std::size_t>(r)].quanta, 0);
+    held_ticks += held_rows[static_cast<std::size_t>(r)].quantum_ticks;
+    put(held_rows[static_cast<std::size_t>(r)].quantum_ticks);
+    put(held_rows[static_cast<std::size_t>(r)].most_quanta);
   }
   // What requests hold is what is held, and again what they share.
   Wide held_states =

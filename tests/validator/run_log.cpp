@@ -16,6 +16,7 @@
 #include "simulator/workload/workload_builder.h"
 #include "tests/support/golden.h"
 #include "tests/support/random_drops.h"
+#include "tests/support/run_replica.h"
 
 namespace kvplan::test {
 namespace {
@@ -161,17 +162,16 @@ std::string log_of_run(const traces::Trace& trace, const LogCase& c, Stepping st
   const std::array<core::Observer*, 2> observers{&ledger, &writer};
   LogCourses courses(workload, c.courses.value_or(core::Placement::kHoles));
   courses.layout = allocator.value()->layout();
-  const core::ReplicaRun run{.workload = &workload,
-                             .requests = workload.order,
-                             .scheduler = c.scheduler,
-                             .keep = c.keep,
-                             .courses = c.courses ? &courses : nullptr,
-                             .allocator = allocator.value().get(),
-                             .latency = c.unit_latency   ? static_cast<const core::LatencyModel*>(&unit)
-                                        : c.bent_latency ? static_cast<const core::LatencyModel*>(&bent)
-                                                         : &linear,
-                             .observers = observers};
-  KVPLAN_CHECK((stepping == Stepping::kNaive ? core::run_naive(run) : core::run_fast(run)).ok());
+  const core::ReplicaSetup run{.workload = &workload,
+                               .scheduler = c.scheduler,
+                               .keep = c.keep,
+                               .courses = c.courses ? &courses : nullptr,
+                               .allocator = allocator.value().get(),
+                               .latency = c.unit_latency   ? static_cast<const core::LatencyModel*>(&unit)
+                                          : c.bent_latency ? static_cast<const core::LatencyModel*>(&bent)
+                                                           : &linear,
+                               .observers = observers};
+  KVPLAN_CHECK(test::serve_alone(run, workload.order, stepping == Stepping::kNaive).ok());
   KVPLAN_CHECK(writer.close().ok());
   return bytes;
 }

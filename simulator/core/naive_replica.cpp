@@ -1,14 +1,13 @@
-// The engine one request and one step at a time. Written to be read beside the definition
+// The replica one request and one step at a time. Written to be read beside the definition
 // (simulator/docs/model.md, events.md, and vLLM's scheduler): no aggregates, no shortcuts. It is the
-// yardstick for fast_engine.cpp and shares no helper with it.
+// yardstick for fast_replica.cpp and shares no helper with it.
 #include <algorithm>
 #include <deque>
-#include <set>
-#include <utility>
+#include <tuple>
 #include <vector>
 
 #include "simulator/base/check.h"
-#include "simulator/core/engine.h"
+#include "simulator/core/replica.h"
 
 namespace kvplan::core {
 namespace {
@@ -22,12 +21,11 @@ struct State {
   bool admitted_before{false};
   bool prompt_done{false};  ///< the prompt (or what is recomputed) is whole since the latest admission
   const Course* course{nullptr};
-  std::int32_t unended{0};  ///< requests that it waits for, before it arrives
 };
 
-class NaiveEngine final : public BlockListener {
+class NaiveReplica final : public Replica, public BlockListener {
  public:
-  explicit NaiveEngine(const ReplicaRun& run)
+  explicit NaiveReplica(const ReplicaSetup& run)
       : run_(run),
         workload_(*run.workload),
         allocator_(*run.allocator),
@@ -35,45 +33,71 @@ class NaiveEngine final : public BlockListener {
         states_(static_cast<std::size_t>(workload_.size())),
         windows_(model::windows_of(run.allocator->layout().groups)) {
     KVPLAN_CHECK(windows_.size() <= kMostWindows);
-    for (const RequestId r : run.requests) {
-      if (workload_.turns.present())
-        state(r).unended = workload_.turns.waits_for[static_cast<std::size_t>(r)];
-      if (state(r).unended == 0) coming_.emplace(workload_.arrival[static_cast<std::size_t>(r)], r);
-    }
     for (const Observer* observer : run.observers) {
       if (observer->wants_publications()) allocator_.set_listener(this);
     }
   }
-  ~NaiveEngine() override { allocator_.set_listener(nullptr); }
+  ~NaiveReplica() override { allocator_.set_listener(nullptr); }
 
-  Status run() {
-    SimTime now{};
-    SimTime last_end{};
-    while (true) {
-      if (run_.control != nullptr && run_.control->wants_stop()) return interrupted_error();
-      collect_arrivals(now);
-      if (running_.empty() && waiting_.empty()) {
-        if (coming_.empty()) break;
-        now = coming_.begin()->first;
-        if (now.since_start.count > kLastTick) return time_is_up();
-        continue;
-      }
-      KVPLAN_TRY_DO(schedule(now));
-      if (scheduled_.empty()) continue;  // everybody was preempted
-      computed_ = run_.latency->step(pass_.load);
-      const Ticks duration = computed_ + pass_.delay;
-      if (duration.count > kLastTick - now.since_start.count) return time_is_up();
-      const SimTime end = now + duration;
-      for (Observer* o : run_.observers) o->on_steps(Steps{pass_, StepSeries{duration, Ticks{0}, 1}, end});
-      // Arrivals during the step are told before its end; they are seen by the next pass.
-      collect_arrivals(end);
-      end_copies(end);
-      finish_step(end);
-      now = end;
-      last_end = end;
+  SimTime step_end() const override { return in_step_ ? end_ : kNever; }
+  SimTime told_until() const override { return in_step_ ? pass_.time : kNever; }
+  bool wants_pass() const override { return !in_step_ && !(running_.empty() && waiting_.empty()); }
+
+  /// Arrivals during a step are told before its end; they are seen by the next pass.
+  bool deliver(RequestId r, SimTime time) override {
+    const auto i = static_cast<std::size_t>(r);
+    const std::int64_t length = static_cast<std::int64_t>(workload_.input[i]) + workload_.output[i];
+    const bool accepted = workload_.input[i] > 0 && workload_.output[i] > 0 &&
+                          length <= run_.scheduler.max_model_len && allocator_.fits_empty(r);
+    if (accepted) {
+      state(r).num_tokens = workload_.input[i];
+      waiting_.push_back(r);
     }
-    for (Observer* o : run_.observers) o->on_end(last_end);
+    if (in_step_) {
+      arrived_.emplace_back(time, r, accepted);
+    } else {
+      for (Observer* o : run_.observers) o->on_arrival(time, r, accepted);
+    }
+    return accepted;
+  }
+
+  Status pass(SimTime now) override {
+    do {
+      KVPLAN_TRY_DO(schedule(now));
+    } while (scheduled_.empty());  // everybody was preempted
+    computed_ = run_.latency->step(pass_.load);
+    const Ticks duration = computed_ + pass_.delay;
+    if (duration.count > kLastTick - now.since_start.count) return time_is_up();
+    end_ = now + duration;
+    in_step_ = true;
     return Done{};
+  }
+
+  void end_steps(std::vector<RequestId>& ended) override {
+    in_step_ = false;
+    const StepSeries one{end_ - pass_.time, Ticks{0}, 1};
+    for (Observer* o : run_.observers) o->on_steps(Steps{pass_, one, end_});
+    for (const auto& [time, r, accepted] : arrived_)
+      for (Observer* o : run_.observers) o->on_arrival(time, r, accepted);
+    arrived_.clear();
+    end_copies(end_);
+    finish_step(end_, ended);
+  }
+
+  void end() override {
+    for (Observer* o : run_.observers) o->on_end(end_);
+  }
+
+  Load load(SimTime /*now*/) const override {
+    Load load{.running = static_cast<std::int64_t>(running_.size()),
+              .waiting = static_cast<std::int64_t>(waiting_.size()),
+              .blocks = allocator_.counts().held};
+    for (const RequestId r : running_) load.tokens += states_[static_cast<std::size_t>(r)].num_tokens;
+    for (const RequestId r : waiting_) load.tokens += states_[static_cast<std::size_t>(r)].num_tokens;
+    return load;
+  }
+  std::int64_t cached_tokens(RequestId r) const override {
+    return allocator_.cached_tokens(r, workload_.input[static_cast<std::size_t>(r)]);
   }
 
   void on_publish(RequestId request, std::int64_t logical_block, BlockId block) override {
@@ -90,35 +114,6 @@ class NaiveEngine final : public BlockListener {
   };
 
   State& state(RequestId r) { return states_[static_cast<std::size_t>(r)]; }
-
-  void collect_arrivals(SimTime now) {
-    while (!coming_.empty() && coming_.begin()->first <= now) {
-      const auto [time, r] = *coming_.begin();
-      coming_.erase(coming_.begin());
-      const auto i = static_cast<std::size_t>(r);
-      const std::int64_t length = static_cast<std::int64_t>(workload_.input[i]) + workload_.output[i];
-      const bool accepted = workload_.input[i] > 0 && workload_.output[i] > 0 &&
-                            length <= run_.scheduler.max_model_len && allocator_.fits_empty(r);
-      for (Observer* o : run_.observers) o->on_arrival(time, r, accepted);
-      if (!accepted) {
-        ended(r, time);
-        continue;
-      }
-      state(r).num_tokens = workload_.input[i];
-      waiting_.push_back(r);
-    }
-  }
-
-  /// Whoever waited for this request alone arrives after a pause.
-  void ended(RequestId r, SimTime time) {
-    if (!workload_.turns.present()) return;
-    for (const RequestId follower : workload_.turns.followers_of(r)) {
-      if (--state(follower).unended > 0) continue;
-      const auto i = static_cast<std::size_t>(follower);
-      const SimTime after = time + workload_.think[i];
-      coming_.emplace(after < workload_.arrival[i] ? workload_.arrival[i] : after, follower);
-    }
-  }
 
   /// What the allocator moved so that its latest answer could be yes. True: the range of `r` was copied to grow.
   bool tell_moves(RequestId r) {
@@ -306,7 +301,7 @@ class NaiveEngine final : public BlockListener {
     return wanted < budget ? wanted : budget;
   }
 
-  void finish_step(SimTime end) {
+  void finish_step(SimTime end, std::vector<RequestId>& ended) {
     std::vector<RequestId> finishing;
     for (const auto& [r, tokens] : scheduled_) {
       if (state(r).computed + tokens == workload_.final_tokens(r)) finishing.push_back(r);
@@ -323,6 +318,7 @@ class NaiveEngine final : public BlockListener {
         for (Observer* o : run_.observers) o->on_first_token(end, r);
       if (s.generated == workload_.output[static_cast<std::size_t>(r)]) {
         finish(end, r);
+        ended.push_back(r);
       } else if (s.course != nullptr) {
         follow_course(r);
       } else {
@@ -340,7 +336,6 @@ class NaiveEngine final : public BlockListener {
     allocator_.forget(r);
     end_course(r);
     std::erase(running_, r);
-    ended(r, end);
     if (run_.control != nullptr) run_.control->requests_done.fetch_add(1, std::memory_order_relaxed);
   }
 
@@ -371,7 +366,7 @@ class NaiveEngine final : public BlockListener {
       o->on_drop(Drop{r, keep.sink, begin_before, begin, gone.first, released, allocator_.table(r)});
   }
 
-  const ReplicaRun& run_;
+  const ReplicaSetup run_;
   const Workload& workload_;
   Allocator& allocator_;
   bool keeps_;  // false: every step computes everything again
@@ -379,9 +374,11 @@ class NaiveEngine final : public BlockListener {
   std::vector<model::WindowLayers> windows_;  // of groups of layers
   std::vector<RequestId> running_;            // in admission order
   std::deque<RequestId> waiting_;
-  std::vector<Scheduled> scheduled_;                // of the current step, in scheduling order
-  std::set<std::pair<SimTime, RequestId>> coming_;  // arrivals that are known
-  std::vector<Move> copies_;                        // that end with the current step
+  std::vector<Scheduled> scheduled_;                           // of the current step, in scheduling order
+  std::vector<std::tuple<SimTime, RequestId, bool>> arrived_;  // during the step in progress; accepted?
+  bool in_step_{false};
+  SimTime end_{};             // of the step in progress, or the latest one
+  std::vector<Move> copies_;  // that end with the current step
   std::int64_t copied_tokens_{0};
   Ticks computed_{};  // of the latest step, what placing added aside
   Pass pass_{};
@@ -389,8 +386,8 @@ class NaiveEngine final : public BlockListener {
 
 }  // namespace
 
-Status run_naive(const ReplicaRun& run) {
-  return NaiveEngine(run).run();
+std::unique_ptr<Replica> make_naive_replica(const ReplicaSetup& setup) {
+  return std::make_unique<NaiveReplica>(setup);
 }
 
 }  // namespace kvplan::core

@@ -1,4 +1,4 @@
-// The engine without per-request work in every step.
+// The replica without per-request work in every step.
 //
 // Lockstep: in a step every decoding request gains one token, so one counter `step_` stands for all of them: a decoding
 // request holds step_ + offset tokens. Batch size and context sum are aggregates; a request's place in the cycle
@@ -7,12 +7,12 @@
 //
 // Runs: when a pass admitted nothing, preempted nothing and no prompt is in work, the following passes are like it
 // until the first of: a request ends or begins to drop cells, needs a block, or lets one go after a drop; one arrives;
-// the latency model's series bends. All those steps are told at once. Why this is exact: inside a run nothing is freed,
-// granted or made findable, so a head of the queue that was refused stays refused.
+// the latency model's series bends. All those steps are planned, and told, at once. Why this is exact: inside a run
+// nothing is freed, granted or made findable, so a head of the queue that was refused stays refused.
 //
 // Stretches: where the queue has nobody to admit, a pass that only grants blocks to decoding requests is as predictable
-// as one that grants none. As long as blocks are left such passes are done within the run and told with it at once, if
-// every observer follows that.
+// as one that grants none. As long as blocks are left such passes are planned with the run, and done and told with it
+// when it ends, if every observer follows that.
 //
 // Every decoding request gets its token in every pass, whatever the prompts in work take: a request is admitted while
 // budget is left, so all wishes but the youngest's fit it, and wishes never grow. The pass checks that.
@@ -27,12 +27,12 @@
 #include <vector>
 
 #include "simulator/base/check.h"
-#include "simulator/core/arrivals.h"
 #include "simulator/core/decode_load.h"
 #include "simulator/core/due_steps.h"
-#include "simulator/core/engine.h"
 #include "simulator/core/followers.h"
+#include "simulator/core/letting_go.h"
 #include "simulator/core/pass_moves.h"
+#include "simulator/core/replica.h"
 #include "simulator/core/seats.h"
 #include "simulator/core/window_sums.h"
 
@@ -40,11 +40,11 @@ namespace kvplan::core {
 namespace {
 
 /// A stretch ends about here: what is kept to be told does not grow with the requests.
-constexpr std::size_t kGrantsToldAtOnce = std::size_t{1} << 14;
+constexpr std::int64_t kGrantsToldAtOnce = std::int64_t{1} << 14;
 
-class FastEngine final : public BlockListener {
+class FastReplica final : public Replica, public BlockListener {
  public:
-  explicit FastEngine(const ReplicaRun& run)
+  explicit FastReplica(const ReplicaSetup& run)
       : run_(run),
         workload_(*run.workload),
         allocator_(*run.allocator),
@@ -55,7 +55,6 @@ class FastEngine final : public BlockListener {
         ids_(run.allocator->layout().block_ids),
         quantum_(run.allocator->layout().quantum_tokens),
         phases_(std::max<std::int64_t>(run.allocator->growth_tokens(), 1)),
-        arrivals_(workload_, run.requests),
         goal_(run.workload->input.size()),
         generated_once_(run.workload->input.size(), false),
         admitted_before_(run.workload->input.size(), false) {
@@ -67,46 +66,85 @@ class FastEngine final : public BlockListener {
     if (costs_) seat_of_.resize(run.workload->input.size(), kNoSeat);
     KVPLAN_CHECK(!grows_anywhere_ || run.courses == nullptr);
   }
-  ~FastEngine() override { allocator_.set_listener(nullptr); }
+  ~FastReplica() override { allocator_.set_listener(nullptr); }
 
-  Status run() {
-    SimTime last_end{};
-    while (true) {
-      if (run_.control != nullptr && run_.control->wants_stop()) return interrupted_error();
-      collect_arrivals(now_);
-      if (seats_.running() == 0 && waiting_.empty()) {
-        if (!arrivals_.any()) break;
-        now_ = arrivals_.next_time();
-        if (now_.since_start.count > kLastTick) return time_is_up();
-        continue;
-      }
-      KVPLAN_TRY_DO(pass());
-      if (pass_.load.requests == 0) continue;  // everybody was preempted
-      const bool stretch = only_grants_follow();
-      StepSeries series = choose_series(stretch);
-      if (stretch) grant_ahead(series);
-      moves_.computes(series.duration(series.steps - 1) - pass_.delay);
-      const Wide span = series.span(series.steps);
-      if (span > kLastTick - now_.since_start.count) return time_is_up();
-      const SimTime end = now_ + Ticks{static_cast<std::int64_t>(span)};
-      if (granting_passes_.empty()) {
-        const Steps steps{pass_, series, end};
-        for (Observer* o : run_.observers) o->on_steps(steps);
-      } else {
-        const Stretch told{pass_, series, granting_passes_, decode_grants_, end};
-        for (Observer* o : run_.observers) o->on_stretch(told);
-        pass_.pool = granting_passes_.back().pool;
-        granting_passes_.clear();
-        decode_grants_.clear();
-      }
-      now_ = end;
-      collect_arrivals(now_);
-      if (moves_.end(now_)) pass_.pool = allocator_.counts();
-      finish_steps(series.steps);
-      last_end = now_;
+  SimTime step_end() const override { return planned_ ? end_ : kNever; }
+  SimTime told_until() const override { return planned_ ? now_ : kNever; }
+  bool wants_pass() const override { return !planned_ && (seats_.running() > 0 || !waiting_.empty()); }
+
+  bool deliver(RequestId r, SimTime time) override {
+    const bool accepted = is_served(workload_, r, run_.scheduler.max_model_len, allocator_);
+    if (accepted) {
+      const std::int32_t prompt = workload_.input[static_cast<std::size_t>(r)];
+      goal_[static_cast<std::size_t>(r)] = prompt;
+      known_tokens_ += prompt;
+      waiting_.push_back(r);
     }
-    for (Observer* o : run_.observers) o->on_end(last_end);
-    return Done{};
+    if (!planned_) {
+      for (Observer* o : run_.observers) o->on_arrival(time, r, accepted);
+      return accepted;
+    }
+    arrived_.push_back({time, r, accepted});
+    const std::int64_t steps = steps_to_reach(series_, (time - now_).count);
+    if (steps < series_.steps) plan(steps);
+    return accepted;
+  }
+
+  Status pass(SimTime now) override {
+    now_ = now;
+    do {
+      KVPLAN_TRY_DO(decide());
+    } while (pass_.load.requests == 0);  // everybody was preempted
+    stretch_ = only_grants_follow();
+    series_ = choose_series();
+    if (series_.first.count == 0) series_.steps = 1;  // others may act at this tick between such steps
+    if (plan(series_.steps)) return Done{};
+    const std::int64_t beyond = steps_to_reach(series_, kLastTick - now_.since_start.count + 1);
+    return beyond > 1 && plan(beyond - 1) ? Status(Done{}) : time_is_up();
+  }
+
+  void end_steps(std::vector<RequestId>& ended) override {
+    planned_ = false;
+    moves_.computes(series_.duration(series_.steps - 1) - pass_.delay);
+    if (stretch_) grant_ahead();
+    if (granting_passes_.empty()) {
+      const Steps steps{pass_, series_, end_};
+      for (Observer* o : run_.observers) o->on_steps(steps);
+    } else {
+      const Stretch stretch{pass_, series_, granting_passes_, decode_grants_, end_};
+      for (Observer* o : run_.observers) o->on_stretch(stretch);
+      pass_.pool = granting_passes_.back().pool;
+      granting_passes_.clear();
+      decode_grants_.clear();
+    }
+    now_ = end_;
+    for (const auto& [time, r, accepted] : arrived_)
+      for (Observer* o : run_.observers) o->on_arrival(time, r, accepted);
+    arrived_.clear();
+    if (moves_.end(now_)) pass_.pool = allocator_.counts();
+    finish_steps(series_.steps, ended);
+  }
+
+  void end() override {
+    KVPLAN_CHECK(!planned_ && !wants_pass(), seats_.running());
+    for (Observer* o : run_.observers) o->on_end(last_end_);
+  }
+
+  Load load(SimTime now) const override {
+    Load load{.running = seats_.running(),
+              .waiting = static_cast<std::int64_t>(waiting_.size()),
+              .tokens = known_tokens_,
+              .blocks = pass_.pool.held};
+    if (!planned_ || series_.steps == 1 || now == now_) return load;
+    // A token counts from the end of its step; a pass between steps comes after whatever else happens at its moment.
+    const std::int64_t distance = (now - now_).count;
+    const std::int64_t ended = steps_ended(series_, distance);
+    load.tokens += ended * sums_.requests;
+    if (stretch_) load.blocks += phases_.members_within(step_, steps_ended(series_, distance - 1));
+    return load;
+  }
+  std::int64_t cached_tokens(RequestId r) const override {
+    return allocator_.cached_tokens(r, workload_.input[static_cast<std::size_t>(r)]);
   }
 
   void on_publish(RequestId request, std::int64_t logical_block, BlockId block) override {
@@ -123,39 +161,16 @@ class FastEngine final : public BlockListener {
     return s.decoding ? step_ + s.offset : s.computed;
   }
 
-  // ---- arrivals ----
-
-  void collect_arrivals(SimTime until) {
-    while (arrivals_.next_time() <= until) {
-      const auto [time, r] = arrivals_.take();
-      const bool accepted = is_served(workload_, r, run_.scheduler.max_model_len, allocator_);
-      for (Observer* o : run_.observers) o->on_arrival(time, r, accepted);
-      if (!accepted) {
-        arrivals_.ended(r, time);
-        continue;
-      }
-      goal_[static_cast<std::size_t>(r)] = workload_.input[static_cast<std::size_t>(r)];
-      waiting_.push_back(r);
-    }
-  }
-
-  /// Kept tokens of a decoding request that holds `tokens`.
-  [[nodiscard]] std::int64_t kept(const SeatState& s, std::int64_t tokens) const {
-    return s.sliding ? run_.keep.sink + run_.keep.recent : tokens;
-  }
-
   void leave(Seat seat) {
     const SeatState& s = at(seat);
     if (s.decoding && s.course != nullptr) {
       following_.leave(seat);
-      --decoding_count_;
+      --sums_.requests;
     } else if (s.decoding) {
       phases_.leave(seats_, seat);
-      --decoding_count_;
-      context_sum_ -= kept(s, tokens_held(s));
-      if (!keeps_) square_sum_ -= square(tokens_held(s));
-      windows_.leave(s, tokens_held(s));
-      --(s.sliding ? sliding_count_ : growing_count_);
+      const std::int64_t held = tokens_held(s);
+      sums_.leave(held, s.sliding ? run_.keep.sink + run_.keep.recent : held, s.sliding);
+      windows_.leave(s, held);
     } else {
       std::erase(prompts_, seat);
     }
@@ -164,7 +179,7 @@ class FastEngine final : public BlockListener {
 
   // ---- a pass ----
 
-  Status pass() {
+  Status decide() {
     pass_ = Pass{};
     pass_.time = now_;
     in_step_.clear();
@@ -244,11 +259,11 @@ class FastEngine final : public BlockListener {
       if (tell_publications_) fill = phases_.first(step_ + 1);
     }
     if (run_.courses != nullptr) {
-      course_grants_ = grows_ ? following_.list_grants(step_) : std::span<const Seat>{};
-      need = next_course_grant();
+      if (grows_) following_.gather_grants(step_);
+      need = following_.next_grant();
     }
     if (grows_anywhere_) need = next_to_grow();
-    const std::int64_t decoding_before = decoding_count_;
+    const std::int64_t decoding_before = sums_.requests;
     KVPLAN_CHECK(decoding_before <= budget_, decoding_before, budget_);
     std::size_t next_prompt = 0;
     std::int64_t prompt_tokens = 0;
@@ -257,7 +272,7 @@ class FastEngine final : public BlockListener {
       // Preemption takes the youngest: if the one to visit is gone, so is everyone behind it.
       if (need != kNoSeat && at(need).rank >= first_victim_rank_) need = kNoSeat;
       if (fill != kNoSeat && at(fill).rank >= first_victim_rank_) fill = kNoSeat;
-      const Seat seat = eldest(eldest(need, fill), prompt);
+      const Seat seat = seats_.eldest(seats_.eldest(need, fill), prompt);
       if (seat == kNoSeat) break;
       if (seat == prompt) {
         ++next_prompt;
@@ -276,7 +291,7 @@ class FastEngine final : public BlockListener {
         need = next_to_grow();
       } else if (needs_block) {
         if (!grant_decode_block(seat)) break;
-        need = run_.courses != nullptr ? next_course_grant() : at(seat).phase_next;
+        need = run_.courses != nullptr ? following_.next_grant() : at(seat).phase_next;
       }
       if (seat == fill) {
         tell_decode_grants();
@@ -286,15 +301,14 @@ class FastEngine final : public BlockListener {
     }
     if (run_.courses != nullptr) {
       const Followers::Context context = following_.context(step_);
-      context_sum_ = context.kept_tokens;
-      growing_count_ = context.growth;
+      sums_.context = context.kept_tokens;
+      sums_.growing = context.growth;
     }
-    pass_.decoding += decoding_count_;
-    pass_.sampled += decoding_count_;
-    const DecodeSums sums{decoding_count_, growing_count_, context_sum_, square_sum_};
-    keeps_ ? add_decoding(pass_, sums) : add_recomputing(pass_, sums);
+    pass_.decoding += sums_.requests;
+    pass_.sampled += sums_.requests;
+    keeps_ ? add_decoding(pass_, sums_) : add_recomputing(pass_, sums_);
     windows_.add_decoding(pass_);
-    budget_ -= decoding_count_ + prompt_tokens;
+    budget_ -= sums_.requests + prompt_tokens;
   }
 
   Seat next_to_grow() { return growths_.due(step_) ? growths_.take() : kNoSeat; }
@@ -315,19 +329,6 @@ class FastEngine final : public BlockListener {
     const SeatState& s = at(seat);
     const std::int64_t tokens = allocator_.next_growth(s.request);
     if (tokens < workload_.final_tokens(s.request)) growths_.expect(tokens - s.offset, seat);
-  }
-
-  Seat next_course_grant() {
-    if (course_grants_.empty()) return kNoSeat;
-    const Seat next = course_grants_.front();
-    course_grants_ = course_grants_.subspan(1);
-    return next;
-  }
-
-  [[nodiscard]] Seat eldest(Seat a, Seat b) {
-    if (a == kNoSeat) return b;
-    if (b == kNoSeat) return a;
-    return at(a).rank <= at(b).rank ? a : b;
   }
 
   /// False: the request itself was preempted, and nobody is left behind it.
@@ -431,59 +432,63 @@ class FastEngine final : public BlockListener {
   }
 
   /// Whether the passes that follow do nothing but grant blocks to decoding requests, until a request ends or
-  /// begins to drop cells, an arrival, or a shortage. Nobody may be at the head of the queue who could be looked
-  /// at: what is granted may take the place of content that he would find.
+  /// begins to drop cells, an arrival, or a shortage. Nothing may be at the head of the queue that could be looked
+  /// at: what is granted may take the place of content that it would find.
   [[nodiscard]] bool only_grants_follow() const {
-    return stretches_ && grows_ && !costs_ && alike() && following_.empty() && sliding_count_ == 0 &&
+    return stretches_ && grows_ && !costs_ && alike() && following_.empty() && sums_.sliding == 0 &&
            (waiting_.empty() || budget_ == 0 || seats_.running() == run_.scheduler.max_seqs);
   }
 
-  /// Does what the passes within the series do, and ends it before one that would be short of blocks, or when
-  /// there is enough to tell.
-  void grant_ahead(StepSeries& series) {
-    std::int64_t room = pass_.pool.free + pass_.pool.cached;
-    for (std::int64_t k = phases_.steps_to_members(step_); k > 0 && k < series.steps;) {
-      const Seat first = phases_.first(step_ + k);
-      const bool short_of_blocks = room < decoding_count_ && room < phases_.members(seats_, first);
-      if (short_of_blocks || decode_grants_.size() >= kGrantsToldAtOnce) {
-        series.steps = k;
-        return;
-      }
+  /// Steps of a stretch before the first pass that would be short of blocks, or after which there is enough to tell.
+  [[nodiscard]] std::int64_t steps_with_grants(std::int64_t most) const {
+    return phases_.steps_to_more(step_, std::min(pass_.pool.free + pass_.pool.cached, kGrantsToldAtOnce),
+                                 most);
+  }
+
+  /// Does what the passes between the planned steps do.
+  void grant_ahead() {
+    for (std::int64_t k = phases_.steps_to_members(step_); k > 0 && k < series_.steps;) {
       const std::size_t before = decode_grants_.size();
-      for (Seat seat = first; seat != kNoSeat; seat = at(seat).phase_next) {
+      for (Seat seat = phases_.first(step_ + k); seat != kNoSeat; seat = at(seat).phase_next) {
         const RequestId r = at(seat).request;
         const bool grown = allocator_.grow(r, step_ + k + at(seat).offset + 1);
-        KVPLAN_CHECK(grown, r, room);
+        KVPLAN_CHECK(grown, r);
         decode_grants_.push_back(newest_grant(r));
       }
       const auto grants = static_cast<std::int64_t>(decode_grants_.size() - before);
-      room -= grants;
       granting_passes_.push_back({k, grants, allocator_.counts()});
       k += phases_.steps_to_members(step_ + k);
     }
   }
 
-  /// REQUIRES: `stretch` is what only_grants_follow() says now.
-  StepSeries choose_series(bool stretch) {
+  /// So many of the steps of `series_` are planned. False: they would end too late.
+  bool plan(std::int64_t steps) {
+    const Wide span = series_.span(steps);
+    if (span > kLastTick - now_.since_start.count) return false;
+    series_.steps = steps;
+    end_ = now_ + Ticks{static_cast<std::int64_t>(span)};
+    return planned_ = true;
+  }
+
+  /// REQUIRES: stretch_ is what only_grants_follow() says now.
+  [[nodiscard]] StepSeries choose_series() {
     if (!alike()) return {run_.latency->step(pass_.load) + pass_.delay, Ticks{0}, 1};
     std::int64_t most = following_.alike_steps(step_);
     if (following_.empty()) {
       const auto due = dues_.next();
-      KVPLAN_CHECK(due, decoding_count_);
+      KVPLAN_CHECK(due, sums_.requests);
       most = *due - step_;
     }
     if (grows_ && following_.empty()) {
       // The pass that grants a block comes before the step: the run ends where that pass begins.
-      if (!stretch) most = std::min(most, phases_.steps_to_members(step_));
+      most = stretch_ ? steps_with_grants(most) : std::min(most, phases_.steps_to_members(step_));
       if (tell_publications_) most = std::min(most, phases_.steps_to_members(step_ + 1));
-      if (sliding_count_ > 0) most = std::min(most, phases_.steps_to_sliding(step_ - run_.keep.recent));
+      if (sums_.sliding > 0) most = std::min(most, phases_.steps_to_sliding(step_ - run_.keep.recent));
     }
     if (grows_anywhere_)
       if (const auto growth = growths_.next()) most = std::min(most, *growth - step_);
     KVPLAN_CHECK(most >= 1, most);
-    StepSeries series = run_.latency->decode_series(pass_.load, pass_.growth, most);
-    if (arrivals_.any()) series.steps = steps_to_reach(series, (arrivals_.next_time() - now_).count);
-    return series;
+    return run_.latency->decode_series(pass_.load, pass_.growth, most);
   }
 
   // ---- the end of a step ----
@@ -503,10 +508,11 @@ class FastEngine final : public BlockListener {
     bool operator<(const Visit& other) const { return rank < other.rank; }
   };
 
-  void finish_steps(std::int64_t steps) {
+  void finish_steps(std::int64_t steps, std::vector<RequestId>& ended) {
+    last_end_ = now_;
     step_ += steps;
-    if (!keeps_) square_sum_ += 2 * Wide{context_sum_} * steps + decoding_count_ * square(steps);
-    context_sum_ += growing_count_ * steps;
+    known_tokens_ += sums_.requests * steps;
+    sums_.run(steps);
     windows_.run(steps);
     visits_.clear();
     for (const Seat seat : following_.members()) {
@@ -520,7 +526,7 @@ class FastEngine final : public BlockListener {
       const Seat seat = dues_.take();
       visits_.push_back({at(seat).rank, seat, 0});
     }
-    if (sliding_count_ > 0 && grows_) {
+    if (sums_.sliding > 0 && grows_) {
       // Their tokens less `recent` are a multiple of the block: the drop that is due completes one.
       for (Seat seat = phases_.first(step_ - run_.keep.recent); seat != kNoSeat; seat = at(seat).phase_next) {
         if (!at(seat).sliding || tokens_held(at(seat)) == workload_.final_tokens(at(seat).request)) continue;
@@ -536,17 +542,18 @@ class FastEngine final : public BlockListener {
       if (held == workload_.final_tokens(s.request)) finishing_.push_back(s.request);
     }
     for (Observer* o : run_.observers) o->on_step_end(now_, finishing_);
-    for (const Visit& visit : visits_) settle(visit);
+    for (const Visit& visit : visits_) settle(visit, ended);
     if (!visits_.empty()) pass_.pool = allocator_.counts();  // else nothing came back
     for (Observer* o : run_.observers) o->on_settled(now_, pass_.pool);
   }
 
-  void settle(const Visit& visit) {
+  void settle(const Visit& visit, std::vector<RequestId>& ended) {
     SeatState& s = at(visit.seat);
     const RequestId r = s.request;
     if (!s.decoding) {
       s.computed += visit.tokens;
       if (s.computed < s.goal) return;
+      ++known_tokens_;
       if (!generated_once_[static_cast<std::size_t>(r)]) {
         generated_once_[static_cast<std::size_t>(r)] = true;
         for (Observer* o : run_.observers) o->on_first_token(now_, r);
@@ -560,7 +567,9 @@ class FastEngine final : public BlockListener {
       allocator_.forget(r);
       leave(visit.seat);
       if (run_.courses != nullptr) run_.courses->end(r);
-      arrivals_.ended(r, now_);
+      const auto i = static_cast<std::size_t>(r);
+      known_tokens_ -= std::int64_t{workload_.input[i]} + workload_.output[i];
+      ended.push_back(r);
       if (run_.control != nullptr) run_.control->requests_done.fetch_add(1, std::memory_order_relaxed);
       return;
     }
@@ -580,14 +589,12 @@ class FastEngine final : public BlockListener {
     std::erase(prompts_, seat);
     s.offset = s.computed - step_;
     s.decoding = true;
-    ++decoding_count_;
+    ++sums_.requests;
     if (s.course != nullptr) {
       following_.enter(seat);
       return;
     }
-    ++growing_count_;
-    context_sum_ += s.computed;
-    if (!keeps_) square_sum_ += square(s.computed);
+    sums_.grow(s.computed);
     phases_.enter(seats_, seat);
     windows_.fill(s, s.computed);
     if (grows_anywhere_) expect_growth(seat);
@@ -601,38 +608,24 @@ class FastEngine final : public BlockListener {
     const bool first = !s.sliding;
     KVPLAN_CHECK(first || (grows_ && begin % quantum_ == 0), begin, quantum_);
     const std::int64_t begin_before = first ? run_.keep.sink : begin - 1;
-    // The ids of what may be let go, before it is: all below `begin` at first, later the block that ends
-    // there.
-    const std::int64_t last = std::min(begin / quantum_, allocator_.table_quanta(s.request));
-    const std::int64_t from = first ? 0 : std::max<std::int64_t>(last - 1, 0);
-    if (ids_) {
-      const auto table = allocator_.table(s.request);
-      candidates_.assign(table.begin() + from, table.begin() + last);
-    } else {
-      candidates_.assign(static_cast<std::size_t>(last - from), kNoBlock);
-    }
+    letting_go_.remember(allocator_, s.request, first, begin / quantum_);
     const Allocator::Dropped gone = allocator_.drop(s.request, run_.keep.sink, begin, held);
     if (first) {
       phases_.leave(seats_, seat);
       s.sliding = true;
-      ++sliding_count_;
-      --growing_count_;
-      context_sum_ -= held - (run_.keep.sink + run_.keep.recent);
+      sums_.slide(held - (run_.keep.sink + run_.keep.recent));
       ++s.generation;
       phases_.enter(seats_, seat);
       expect(seat);
       if (grows_anywhere_) expect_growth(seat);
     }
-    const auto released = gone.count == 0 ? std::span<const BlockId>{}
-                                          : std::span<const BlockId>(candidates_)
-                                                .subspan(static_cast<std::size_t>(gone.first - from),
-                                                         static_cast<std::size_t>(gone.count));
     const auto table = ids_ ? allocator_.table(s.request) : std::span<const BlockId>{};
-    const Drop drop{s.request, run_.keep.sink, begin_before, begin, gone.first, released, table};
+    const Drop drop{s.request,  run_.keep.sink,           begin_before, begin,
+                    gone.first, letting_go_.blocks(gone), table};
     for (Observer* o : run_.observers) o->on_drop(drop);
   }
 
-  const ReplicaRun& run_;
+  const ReplicaSetup run_;
   const Workload& workload_;
   Allocator& allocator_;
   bool grows_;           // decoding requests are granted quanta as they go, each after as many tokens
@@ -646,23 +639,29 @@ class FastEngine final : public BlockListener {
   bool tell_publications_{false};
   bool stretches_{true};  // all observers follow them
 
-  SimTime now_{};
-  Arrivals arrivals_;
+  SimTime now_{};       // of the latest pass or step end
+  SimTime last_end_{};  // of a step
+  bool planned_{false};
+  bool stretch_{false};  // what is planned has passes between
+  StepSeries series_;    // what is planned
+  SimTime end_{};
+  struct Arrived {
+    SimTime time;
+    RequestId request;
+    bool accepted;
+  };
+  std::vector<Arrived> arrived_;  // since the planned steps began
   std::deque<RequestId> waiting_;
+  std::int64_t known_tokens_{0};       // prompt and generated, of all that run or wait
   std::vector<std::int32_t> goal_;     // by request: tokens to compute at its next admission
   std::vector<bool> generated_once_;   // by request
   std::vector<bool> admitted_before_;  // by request
 
-  std::vector<Seat> prompts_;            // running, prompt in work, by rank
-  Followers following_{seats_};          // decoding with a course
-  std::span<const Seat> course_grants_;  // of this pass, still to come
+  std::vector<Seat> prompts_;    // running, prompt in work, by rank
+  Followers following_{seats_};  // decoding with a course
 
   std::int64_t step_{0};
-  std::int64_t decoding_count_{0};
-  std::int64_t growing_count_{0};  // decoding, not sliding: their context grows
-  std::int64_t sliding_count_{0};
-  std::int64_t context_sum_{0};  // kept tokens of decoding requests
-  Wide square_sum_{0};           // their squares, where nothing is kept
+  DecodeSums sums_{.squared = !keeps_};
   WindowSums windows_{allocator_, run_.observers};
   DueSteps dues_{seats_};
   DueSteps growths_{seats_};  // before which step they need room
@@ -682,7 +681,7 @@ class FastEngine final : public BlockListener {
   std::vector<GrantingPass> granting_passes_;  // of the stretch that is about to be told
   std::vector<Visit> visits_;
   std::vector<RequestId> finishing_;
-  std::vector<BlockId> candidates_;
+  LettingGo letting_go_;
   Found found_{};
   RequestId looked_up_{-1};
   std::uint64_t looked_up_epoch_{0};
@@ -690,8 +689,8 @@ class FastEngine final : public BlockListener {
 
 }  // namespace
 
-Status run_fast(const ReplicaRun& run) {
-  return FastEngine(run).run();
+std::unique_ptr<Replica> make_fast_replica(const ReplicaSetup& setup) {
+  return std::make_unique<FastReplica>(setup);
 }
 
 }  // namespace kvplan::core

@@ -1,0 +1,43 @@
+// The interface of the router family: which replica serves a request.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "simulator/core/replica.h"
+
+namespace kvplan::core {
+
+/// The replicas at the moment at which a request arrives.
+class FleetView {
+ public:
+  FleetView(std::span<const std::unique_ptr<Replica>> replicas, SimTime now)
+      : replicas_(replicas), now_(now) {}
+  [[nodiscard]] std::int64_t replicas() const { return static_cast<std::int64_t>(replicas_.size()); }
+  [[nodiscard]] Load load(std::int64_t replica) const { return at(replica).load(now_); }
+  [[nodiscard]] std::int64_t cached_tokens(std::int64_t replica, RequestId request) const {
+    return at(replica).cached_tokens(request);
+  }
+
+ private:
+  [[nodiscard]] const Replica& at(std::int64_t i) const { return *replicas_[static_cast<std::size_t>(i)]; }
+
+  std::span<const std::unique_ptr<Replica>> replicas_;
+  SimTime now_;
+};
+
+/// Asked once for each request, when it arrives, in the order of arrival. Deterministic.
+class Router {
+ public:
+  virtual ~Router() = default;
+  /// A replica in [0, fleet.replicas()), which the request is delivered to, served there or not.
+  virtual std::int64_t route(RequestId request, const FleetView& fleet) = 0;
+  /// A pass, a step end or a delivery may have changed which requests run and wait at the replica. (Tokens and blocks
+  /// grow with every step: a router that goes by them looks when it is asked.)
+  virtual void changed(std::int64_t /*replica*/, const FleetView& /*fleet*/) {}
+  /// False: answers follow from the order of the requests alone, so that replicas need not be run together.
+  [[nodiscard]] virtual bool reads_state() const { return true; }
+};
+
+}  // namespace kvplan::core

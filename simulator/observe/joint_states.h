@@ -1,0 +1,70 @@
+// What several replicas reach together at one instant: the earliest moment of least available memory and what was
+// where then, the largest sum of batches, the most holes.
+//
+// Each replica tells what it does by itself, and not in step with the others: its spans wait here until nothing that
+// happened before can come any more, and are then merged in the order of time. At one moment all replicas' passes
+// count before sums are looked at. Memory is that of the spans that wait.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <queue>
+#include <vector>
+
+#include "simulator/observe/ledger.h"
+#include "simulator/observe/overlays.h"
+
+namespace kvplan::observe {
+
+class JointStates {
+ public:
+  /// REQUIRES: replicas are alike, and none has run.
+  JointStates(std::int64_t replicas, const core::MemoryLayout& layout);
+  ~JointStates();
+  JointStates(const JointStates&) = delete;
+  JointStates& operator=(const JointStates&) = delete;
+
+  /// Where the replica's ledger tells its spans; valid as long as this.
+  [[nodiscard]] LedgerSink& sink_of(std::int64_t replica);
+  /// Spans that wait.
+  [[nodiscard]] std::int64_t waiting() const { return waiting_; }
+  /// Merges what begins before `until`. REQUIRES: every replica has told all of that.
+  void merge(SimTime until);
+
+  // REQUIRES for all below: every replica has come to its end, and all was merged.
+
+  [[nodiscard]] SimTime peak_time() const { return peak_time_; }
+  /// Of a replica at the peak.
+  [[nodiscard]] const StateCounts& peak_cells(std::int64_t replica) const;
+  [[nodiscard]] const OverlayCounts& peak_overlays(std::int64_t replica) const;
+  /// Where layers lie in groups, by place in model::kinds_of; else empty.
+  [[nodiscard]] const std::vector<StateCounts>& peak_kinds(std::int64_t replica) const;
+  /// Members of all running lists.
+  [[nodiscard]] std::int64_t max_running() const { return max_running_; }
+  /// Counts in state hole.
+  [[nodiscard]] std::int64_t most_holes() const { return most_holes_; }
+
+ private:
+  class Track;
+  struct Moment {  // of a replica: its next span begins, or the next step of a span with growing holes
+    std::int64_t ticks;
+    std::int32_t track;
+    bool operator>(const Moment& other) const {
+      return ticks != other.ticks ? ticks > other.ticks : track > other.track;
+    }
+  };
+  using Moments = std::priority_queue<Moment, std::vector<Moment>, std::greater<>>;
+
+  void merge_available(std::int64_t until);
+  void merge_holes(std::int64_t until);
+
+  std::int64_t whole_;  // counts that are available before anything runs
+  std::vector<std::unique_ptr<Track>> tracks_;
+  std::int64_t waiting_{0};
+  std::int64_t taken_{0}, running_{0}, most_taken_{INT64_MIN}, max_running_{0};
+  SimTime peak_time_{};
+  Moments holes_next_;
+  std::int64_t holes_{0}, most_holes_{0};
+};
+
+}  // namespace kvplan::observe

@@ -1,0 +1,302 @@
+#include "simulator/plan/serve.h"
+
+#include <algorithm>
+
+#include "simulator/core/clock.h"
+#include "simulator/routing/routers.h"
+#include "simulator/scheduling/engines.h"
+
+namespace kvplan::plan {
+namespace {
+
+using observe::kStates;
+
+/// Replicas need one clock where somebody looks at all of them, or a turn may wait for one that another serves.
+bool share_a_clock(const RunSetup& setup, const core::Router& router) {
+  return setup.scenario.replicas > 1 && (router.reads_state() || setup.workload.turns.present());
+}
+
+memory::PoolSize pool_of(const RunSetup& setup) {
+  const auto& derived = setup.tokens.placed.pool;
+  return derived ? memory::PoolSize{.bytes = derived->rank().pool_bytes} : setup.scenario.pool;
+}
+
+Result<std::unique_ptr<core::Allocator>> make_allocator(const RunSetup& setup) {
+  const Scenario& s = setup.scenario;
+  const memory::AllocatorRequest request{.workload = &setup.workload,
+                                         .pool = pool_of(setup),
+                                         .token_bytes = setup.tokens.token_bytes(),
+                                         .cells_per_token = setup.tokens.units.per_token,
+                                         .metadata_bytes = setup.tokens.units.metadata_bytes,
+                                         .model = &setup.tokens.model,
+                                         .format = s.deployment.format ? &*s.deployment.format : nullptr,
+                                         .tensor_ranks = s.deployment.tensor_ranks,
+                                         .first_layer = setup.tokens.placed.bytes.first_layer,
+                                         .layers = setup.tokens.placed.bytes.layers,
+                                         .step_tokens = step_tokens(s),
+                                         .prefix_cache = s.finds_prefixes(),
+                                         .block_ids = !setup.options.extra_observers.empty(),
+                                         .max_model_len = s.engine.integer("max_model_len")};
+  const auto& entry = memory::allocator_entry(s.allocator);
+  if (entry.follows_windows && s.eviction && (s.keep.evicts() || setup.tokens.policy))
+    return bad_input("the allocator \"" + std::string(s.allocator.name()) +
+                     "\" keeps what the windows of layers show; it follows no token policy, found " +
+                     std::string(s.eviction->name()))
+        .at_field("eviction");
+  KVPLAN_TRY(auto allocator, setup.options.step_by_step ? entry.make_model(s.allocator, request)
+                                                        : entry.make(s.allocator, request));
+  if (setup.tokens.policy && allocator->layout().form != core::TableForm::kTokens)
+    return bad_input(
+               "the allocator \"" + std::string(s.allocator.name()) +
+               "\" takes memory in bytes, not in cells of tokens: of token policies it serves window and "
+               "streaming-llm with placement=holes")
+        .at_field("eviction");
+  if (setup.tokens.policy && allocator->growth_tokens() < 0)
+    return bad_input(
+               "expected memory that is granted in blocks or whole: \"" + std::string(s.allocator.name()) +
+               "\" grows at places where a replayed policy, or one that uses cells again, is not followed")
+        .at_field("memory.allocator");
+  return allocator;
+}
+
+/// One replica with all that watches it.
+struct Part {
+  std::unique_ptr<core::Allocator> allocator;
+  observe::Peak peak;
+  observe::Integrals integrals;
+  std::optional<observe::Overlays> overlays;
+  std::optional<observe::KindSums> kinds;
+  std::optional<observe::Timeline> timeline;
+  std::vector<observe::LedgerSink*> sinks;
+  std::optional<observe::Ledger> ledger;
+  std::optional<observe::RequestRecords> records;
+  std::optional<observe::RequestMemory> held;
+  observe::PlacementRecords placement;
+  std::vector<core::Observer*> observers;
+  std::optional<RunCourses> courses;
+};
+
+/// All parts of a run; they stay where they are.
+class Fleet {
+ public:
+  explicit Fleet(const RunSetup& setup) : setup_(setup) {}
+
+  /// The memory of each replica.
+  Status make_pools() {
+    for (std::int64_t i = 0; i < setup_.scenario.replicas; ++i) {
+      parts_.push_back(std::make_unique<Part>());
+      KVPLAN_TRY(parts_.back()->allocator, make_allocator(setup_));
+    }
+    return Done{};
+  }
+
+  [[nodiscard]] const std::vector<std::unique_ptr<Part>>& parts() const { return parts_; }
+
+  /// Ledgers with the sinks that each part has by now, and the replicas over them.
+  void make_replicas() {
+    for (const auto& part : parts_) {
+      const core::MemoryLayout& layout = part->allocator->layout();
+      if (setup_.tokens.policy)
+        part->courses.emplace(setup_.tokens, setup_.workload, layout, setup_.options.control);
+      const core::ReplicaSetup replica{.workload = &setup_.workload,
+                                       .scheduler = scheduling::scheduler_params(setup_.scenario.engine),
+                                       .keep = setup_.scenario.keep,
+                                       .courses = part->courses ? &*part->courses : nullptr,
+                                       .allocator = part->allocator.get(),
+                                       .latency = setup_.latency.get(),
+                                       .observers = part->observers,
+                                       .control = setup_.options.control};
+      replicas_.push_back(setup_.options.step_by_step ? core::make_naive_replica(replica)
+                                                      : core::make_fast_replica(replica));
+    }
+  }
+
+  /// Serves all requests. `joint`: null where nothing of several replicas is wanted.
+  Status run(std::vector<std::int32_t>& replica_of, observe::JointStates* joint) {
+    const core::Workload& workload = setup_.workload;
+    const Scenario& s = setup_.scenario;
+    const auto router = routing::router_entry(s.router).make(s.router, workload, s.replicas);
+    replica_of.assign(workload.input.size(), -1);
+    core::ToldUntil told;
+    if (joint != nullptr)
+      told = [joint](SimTime until) {
+        const std::int64_t waited = joint->waiting();
+        joint->merge(until);
+        return waited;
+      };
+    if (share_a_clock(setup_, *router)) {
+      KVPLAN_TRY_DO(core::run_together({.workload = &workload,
+                                        .replicas = replicas_,
+                                        .router = router.get(),
+                                        .replica_of = &replica_of,
+                                        .control = setup_.options.control,
+                                        .told = told}));
+    } else {
+      KVPLAN_TRY_DO(
+          core::run_apart(replicas_, workload, deal_out(*router, replica_of), setup_.options.control, told));
+    }
+    for (const auto& part : parts_) end_ = std::max(end_, part->ledger->end());
+    for (const auto& part : parts_) part->ledger->extend_to(end_);
+    if (joint != nullptr) joint->merge(core::kNever);
+    return Done{};
+  }
+
+  /// When the last step of all ended. REQUIRES: it has run.
+  [[nodiscard]] SimTime end() const { return end_; }
+
+ private:
+  /// The requests of each replica, for a router that asks for no state.
+  std::vector<std::vector<RequestId>> deal_out(core::Router& router, std::vector<std::int32_t>& replica_of) {
+    std::vector<std::vector<RequestId>> shares(replicas_.size());
+    const core::FleetView view(replicas_, SimTime{});
+    for (const RequestId r : setup_.workload.order) {
+      const std::int64_t replica = router.route(r, view);
+      replica_of[static_cast<std::size_t>(r)] = static_cast<std::int32_t>(replica);
+      shares[static_cast<std::size_t>(replica)].push_back(r);
+    }
+    return shares;
+  }
+
+  const RunSetup& setup_;
+  std::vector<std::unique_ptr<Part>> parts_;
+  std::vector<std::unique_ptr<core::Replica>> replicas_;
+  SimTime end_{};
+};
+
+/// The latest arrival at a time of its own that is not rejected: the run does not end before it.
+SimTime last_served_arrival(const RunSetup& setup, const core::Allocator& allocator) {
+  const core::Workload& workload = setup.workload;
+  const std::int64_t longest = setup.scenario.engine.integer("max_model_len");
+  const auto last = std::find_if(workload.order.rbegin(), workload.order.rend(), [&](RequestId r) {
+    const bool waits = workload.turns.present() && workload.turns.waits_for[static_cast<std::size_t>(r)] > 0;
+    return !waits && core::is_served(workload, r, longest, allocator);
+  });
+  return last == workload.order.rend() ? SimTime{} : workload.arrival[static_cast<std::size_t>(*last)];
+}
+
+/// Everything that the report may ask of a replica.
+Status watch(const RunSetup& setup, std::size_t replica, Part& part, Served& served,
+             observe::JointStates* joint) {
+  const core::MemoryLayout& layout = part.allocator->layout();
+  part.sinks = {&part.peak, &part.overlays.emplace(layout, part.peak)};
+  if (!layout.groups.empty()) part.sinks.push_back(&part.kinds.emplace(layout, part.peak));
+  if (joint != nullptr) part.sinks.push_back(&joint->sink_of(static_cast<std::int64_t>(replica)));
+  if (joins_timeline(setup.scenario, setup.options)) {
+    part.sinks.push_back(&part.timeline.emplace(
+        observe::Timeline::joined(setup.options.timeline_bins, last_served_arrival(setup, *part.allocator))));
+  } else {
+    part.sinks.push_back(&part.integrals);
+  }
+  part.ledger.emplace(setup.workload, layout, setup.scenario.keep, part.sinks);
+  part.observers = {&*part.ledger, &part.records.emplace(served.records, setup.scenario.keeps_nothing())};
+  if (setup.options.request_memory)
+    part.observers.push_back(&part.held.emplace(served.held, layout.quantum_tokens));
+  if (layout.costs) part.observers.push_back(&part.placement);
+  for (const ObserverMaker& make : setup.options.extra_observers) {
+    KVPLAN_TRY(core::Observer* const extra,
+               make(static_cast<std::int64_t>(replica), setup.workload, *part.ledger, *part.allocator));
+    part.observers.push_back(extra);
+  }
+  return Done{};
+}
+
+Totals totals_of(const Part& part) {
+  Totals totals;
+  if (!part.timeline)
+    return {part.integrals.cell_ticks(), part.integrals.running_ticks(), part.integrals.max_running()};
+  totals.max_running = part.timeline->max_running();  // bins that cover the run have the same sums
+  for (const observe::TimelineBin& bin : part.timeline->bins()) {
+    for (std::size_t s = 0; s < kStates; ++s) totals.cell_ticks[s] += bin.value_ticks[s];
+    totals.running_ticks += bin.value_ticks[kStates];
+  }
+  return totals;
+}
+
+std::int64_t idle_at_own_peak(const Part& part) {
+  const core::MemoryLayout& layout = part.allocator->layout();
+  if (!part.peak.seen()) return layout.quanta * layout.quantum_counts();
+  std::int64_t idle = 0;
+  for (const observe::State s : {observe::State::kCached, observe::State::kStranded, observe::State::kFree})
+    idle += part.peak.cells()[index(s)];
+  return idle;
+}
+
+/// `end`: of all replicas; `joint`: null where there is one.
+ReplicaOutcome outcome_of(Part& part, std::size_t replica, SimTime end, const observe::JointStates* joint) {
+  ReplicaOutcome o;
+  o.layout = part.allocator->layout();
+  o.end = part.ledger->end();
+  if (part.timeline) part.timeline->end_at(o.end);
+  o.totals = totals_of(part);
+  o.overlay_ticks = part.overlays->count_ticks(o.totals.cell_ticks, end);
+  if (part.kinds) o.kind_ticks = part.kinds->count_ticks();
+  if (joint == nullptr) {
+    o.peak_time = part.peak.time();
+    o.peak_cells = part.peak.cells();
+    o.peak_overlays = part.overlays->at_peak();
+    if (part.kinds) o.peak_kinds = part.kinds->at_peak();
+  } else {
+    const auto i = static_cast<std::int64_t>(replica);
+    o.peak_time = joint->peak_time();
+    o.peak_cells = joint->peak_cells(i);
+    o.peak_overlays = joint->peak_overlays(i);
+    o.peak_kinds = joint->peak_kinds(i);
+  }
+  o.least_idle = idle_at_own_peak(part);
+  o.timeline = std::move(part.timeline);
+  o.evictions = part.ledger->evictions();
+  o.placement = part.placement.counts();
+  if (part.courses) o.used = part.courses->used();
+  o.iterations = part.records->iterations();
+  o.computed_tokens = part.records->computed_tokens();
+  return o;
+}
+
+}  // namespace
+
+bool joins_timeline(const Scenario& scenario, const RunOptions& options) {
+  return options.timeline_bins > 0 && options.timeline_joined && scenario.replicas == 1;
+}
+
+Result<Served> serve(const RunSetup& setup) {
+  Served served;
+  served.records.resize(setup.workload.input.size());
+  if (setup.options.request_memory) served.held.resize(setup.workload.input.size());
+  Fleet fleet(setup);
+  KVPLAN_TRY_DO(fleet.make_pools());
+  const core::Allocator& first = *fleet.parts().front()->allocator;
+  KVPLAN_TRY_DO(
+      check_recordings(setup.tokens, setup.workload, first, setup.scenario.engine.integer("max_model_len")));
+  std::optional<observe::JointStates> several;
+  observe::JointStates* joint = nullptr;
+  if (setup.scenario.replicas > 1) joint = &several.emplace(setup.scenario.replicas, first.layout());
+  for (std::size_t i = 0; i < fleet.parts().size(); ++i)
+    KVPLAN_TRY_DO(watch(setup, i, *fleet.parts()[i], served, joint));
+  fleet.make_replicas();
+  KVPLAN_TRY_DO(fleet.run(served.replica_of, joint));
+  served.end = fleet.end();
+  for (std::size_t i = 0; i < fleet.parts().size(); ++i)
+    served.replicas.push_back(outcome_of(*fleet.parts()[i], i, served.end, joint));
+  served.max_running = joint == nullptr ? served.replicas.front().totals.max_running : joint->max_running();
+  served.most_holes =
+      joint == nullptr ? served.replicas.front().evictions.hole_cells_peak : joint->most_holes();
+  return served;
+}
+
+Status serve_timelines(const RunSetup& setup, Served& served) {
+  Fleet fleet(setup);
+  KVPLAN_TRY_DO(fleet.make_pools());
+  for (const auto& part : fleet.parts()) {
+    part->sinks = {&part->timeline.emplace(served.end, setup.options.timeline_bins)};
+    part->ledger.emplace(setup.workload, part->allocator->layout(), setup.scenario.keep, part->sinks);
+    part->observers = {&*part->ledger};
+  }
+  fleet.make_replicas();
+  std::vector<std::int32_t> replica_of;
+  KVPLAN_TRY_DO(fleet.run(replica_of, nullptr));
+  for (std::size_t i = 0; i < fleet.parts().size(); ++i)
+    served.replicas[i].timeline = std::move(fleet.parts()[i]->timeline);
+  return Done{};
+}
+
+}  // namespace kvplan::plan

@@ -1,0 +1,57 @@
+// By what routers compare replicas.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+#include "simulator/base/component.h"
+#include "simulator/core/router.h"
+
+namespace kvplan::routing {
+
+enum class LoadMeasure : std::uint8_t {
+  kRequests,  ///< that run or wait, preempted ones too
+  kTokens,    ///< prompt and generated so far, of the same requests
+  kBlocks,    ///< that requests hold, a shared one once
+};
+
+inline std::int64_t measured(const core::Load& load, LoadMeasure by) {
+  switch (by) {
+    case LoadMeasure::kTokens:
+      return load.tokens;
+    case LoadMeasure::kBlocks:
+      return load.blocks;
+    default:
+      return load.running + load.waiting;
+  }
+}
+
+/// The replica with the least; of equal ones the first.
+inline std::int64_t least_loaded(const core::FleetView& fleet, LoadMeasure by) {
+  std::int64_t best = 0;
+  std::int64_t least = INT64_MAX;
+  for (std::int64_t i = 0; i < fleet.replicas(); ++i) {
+    const std::int64_t load = measured(fleet.load(i), by);
+    if (load >= least) continue;
+    best = i;
+    least = load;
+  }
+  return best;
+}
+
+inline constexpr std::array<std::string_view, 3> kLoadMeasures{"requests", "tokens", "blocks"};
+inline constexpr Param kLoadMeasureParam{
+    .name = "by",
+    .help = "Load of a replica: requests that run or wait, their tokens so far, or blocks that they hold",
+    .kind = ParamKind::kText,
+    .fallback = "requests",
+    .choices = kLoadMeasures};
+
+inline LoadMeasure load_measure(const Choice& choice) {
+  const std::string& by = choice.text(kLoadMeasureParam.name);
+  if (by == "tokens") return LoadMeasure::kTokens;
+  return by == "blocks" ? LoadMeasure::kBlocks : LoadMeasure::kRequests;
+}
+
+}  // namespace kvplan::routing
