@@ -4,6 +4,7 @@
 
 #include <zlib.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <string>
@@ -14,16 +15,8 @@
 
 namespace kvplan::test {
 
-/// Lines of a plain or gzipped text file; empty if it cannot be read.
-inline std::vector<std::string> read_lines(const std::string& path) {
+inline std::vector<std::string> lines_of(const std::string& text) {
   std::vector<std::string> lines;
-  gzFile file = gzopen(path.c_str(), "rb");
-  if (file == nullptr) return lines;
-  std::string text;
-  std::vector<char> buffer(1 << 16);
-  for (int n = 0; (n = gzread(file, buffer.data(), static_cast<unsigned>(buffer.size()))) > 0;)
-    text.append(buffer.data(), static_cast<std::size_t>(n));
-  gzclose(file);
   std::size_t begin = 0;
   while (begin < text.size()) {
     const std::size_t end = std::min(text.find('\n', begin), text.size());
@@ -31,6 +24,18 @@ inline std::vector<std::string> read_lines(const std::string& path) {
     begin = end + 1;
   }
   return lines;
+}
+
+/// Lines of a plain or gzipped text file; empty if it cannot be read.
+inline std::vector<std::string> read_lines(const std::string& path) {
+  gzFile file = gzopen(path.c_str(), "rb");
+  if (file == nullptr) return {};
+  std::string text;
+  std::vector<char> buffer(1 << 16);
+  for (int n = 0; (n = gzread(file, buffer.data(), static_cast<unsigned>(buffer.size()))) > 0;)
+    text.append(buffer.data(), static_cast<std::size_t>(n));
+  gzclose(file);
+  return lines_of(text);
 }
 
 /// Mooncake rows with integer fields, as golden/engines/micro_trace.jsonl has them. A reader of its own, so
