@@ -145,8 +145,8 @@ void add_cache(CLI::App& app, Outcome& outcome) {
   add("--window", options.window, {1, kMostWindow}, "Tokens that the second group sees (seqswa)");
   add_maybe("--chunk", options.chunk, {1, kMostWindow}, "8192",
             "Tokens of a prompt that are placed at once, at most (seqswa)");
-  add_maybe("--quantum-ms", options.quantum_ms, {1, kMostQuantumMs}, "50",
-            "Milliseconds of trace time in one step (sched)");
+  add_maybe("--quantum-ms", options.quantum_ms, {1, kMostQuantumMs}, "",
+            "Milliseconds of trace time in one step (hold: 100, sched: 50, if not given)");
   const auto add_limit = [&](const char* name, std::int64_t& to, const char* param, const char* help) {
     add(name, to, param_range(scheduling::engine_descriptors(), "vllm-v1", param), help);
   };

@@ -50,6 +50,14 @@ TEST_P(Golden, Seq) {
   }
 }
 
+TEST_P(Golden, Hold) {
+  drivers::CacheOptions options;
+  options.block_tokens = 128;
+  options.blocks = 256;
+  options.step_by_step = GetParam();
+  expect_table("hold_micro_b128_n256", tables_of("hold", options).requests);
+}
+
 /// Two groups of layers in one pool, the second with a window.
 TEST(GoldenGroups, SeqSwa) {
   drivers::CacheOptions options;
