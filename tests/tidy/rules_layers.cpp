@@ -31,6 +31,8 @@ const std::vector<Layer>& layers() {
     level({"traces/record"});
     level({"simulator/model"});
     level({"simulator/core"});
+    table.push_back({"simulator/prefix", {"simulator/base", "simulator/core"}});
+    below.emplace_back("simulator/prefix");
     level({"simulator/attention", "simulator/latency", "simulator/memory", "simulator/observe",
            "simulator/routing", "simulator/scheduling", "simulator/workload"});
     // Models are told to the plan; what is below it takes shapes.
