@@ -138,10 +138,12 @@ void add_cache(CLI::App& app, Outcome& outcome) {
     add_whole_number(*command, name, range, help, shown_default, [&to](std::int64_t value) { to = value; });
   };
   add("--block-tokens", options.block_tokens,
-      param_range(memory::allocator_descriptors(), "paged", "block_tokens"), "Tokens of a block")
+      param_range(memory::allocator_descriptors(), "paged", "block_tokens"),
+      "Tokens of a block; of a page for sglang")
       ->default_str("");
-  add("--blocks", options.blocks, {2, kMostBlocks}, "Blocks of the pool, the null block included")
+  add("--blocks", options.blocks, {2, kMostBlocks}, "Blocks of the pool, the null block included (vllm-v1)")
       ->default_str("");
+  add("--pool-tokens", options.pool_tokens, {1, kMostBlocks}, "Tokens of the pool (sglang)")->default_str("");
   add("--window", options.window, {1, kMostWindow}, "Tokens that the second group sees (seqswa)");
   add_maybe("--chunk", options.chunk, {1, kMostWindow}, "8192",
             "Tokens of a prompt that are placed at once, at most (seqswa)");

@@ -11,8 +11,9 @@
 namespace kvplan::drivers {
 
 struct CacheOptions {
-  std::int64_t block_tokens{16};
-  std::int64_t blocks{0};  ///< the pool, null block included
+  std::int64_t block_tokens{16};  ///< SGLang: of a page
+  std::int64_t blocks{0};         ///< vLLM: the pool, null block included
+  std::int64_t pool_tokens{0};    ///< SGLang: the pool; what is no whole page of it is not used
   bool prefix_cache{true};
   bool step_by_step{false};                ///< naive engine over the plain models
   std::int64_t window{4096};               ///< tokens that a token of the second group sees, itself included

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "simulator/drivers/driver.h"
+#include "simulator/drivers/sglang_seq.h"
 #include "simulator/drivers/vllm_hold.h"
 #include "simulator/drivers/vllm_sched.h"
 #include "simulator/drivers/vllm_seq.h"
@@ -11,7 +12,7 @@
 namespace kvplan::drivers {
 
 std::span<const CacheDriver* const> cache_drivers() {
-  static constexpr std::array kAll{&kVllmSeq, &kVllmSeqswa, &kVllmHold, &kVllmSched};
+  static constexpr std::array kAll{&kVllmSeq, &kVllmSeqswa, &kVllmHold, &kVllmSched, &kSglangSeq};
   return kAll;
 }
 

@@ -28,13 +28,7 @@ drivers::Tables tables_of(const char* driver, const drivers::CacheOptions& optio
 }
 
 void expect_table(const std::string& name, const std::string& ours) {
-  SCOPED_TRACE(name);
-  const auto golden = test::read_lines(kGolden + name + ".csv.gz");
-  const auto lines = test::lines_of(ours);
-  ASSERT_GT(golden.size(), 1U);
-  for (std::size_t i = 0; i < std::min(golden.size(), lines.size()); ++i)
-    ASSERT_EQ(golden[i], lines[i]) << "line " << i + 1;
-  EXPECT_EQ(golden.size(), lines.size());
+  test::expect_table(kGolden + name + ".csv.gz", ours);
 }
 
 class Golden : public testing::TestWithParam<bool> {};

@@ -2,6 +2,7 @@
 // from.
 #pragma once
 
+#include <gtest/gtest.h>
 #include <zlib.h>
 
 #include <algorithm>
@@ -64,6 +65,17 @@ inline traces::Trace read_mooncake(const std::string& path) {
   }
   trace.prefix.distinct = static_cast<std::int64_t>(ids.size());
   return trace;
+}
+
+/// A table as a driver makes it, header line included, against a recorded one.
+inline void expect_table(const std::string& path, const std::string& ours) {
+  SCOPED_TRACE(path);
+  const auto golden = read_lines(path);
+  const auto lines = lines_of(ours);
+  ASSERT_GT(golden.size(), 1U);
+  for (std::size_t i = 0; i < std::min(golden.size(), lines.size()); ++i)
+    ASSERT_EQ(golden[i], lines[i]) << "line " << i + 1;
+  EXPECT_EQ(golden.size(), lines.size());
 }
 
 }  // namespace kvplan::test
