@@ -145,21 +145,49 @@ void add_cache(CLI::App& app, Outcome& outcome) {
       ->default_str("");
   add("--pool-tokens", options.pool_tokens, {1, kMostBlocks}, "Tokens of the pool (sglang)")->default_str("");
   add("--window", options.window, {1, kMostWindow}, "Tokens that the second group sees (seqswa)");
-  add_maybe("--chunk", options.chunk, {1, kMostWindow}, "8192",
-            "Tokens of a prompt that are placed at once, at most (seqswa)");
+  add_maybe(
+      "--chunk", options.chunk, {1, kMostWindow}, "",
+      "Tokens of a prompt that are placed at once, at most (seqswa: 8192, if not given); of a prefill batch "
+      "(sglang: no limit, if not given)");
   add_maybe("--quantum-ms", options.quantum_ms, {1, kMostQuantumMs}, "",
             "Milliseconds of trace time in one step (hold: 100, sched: 50, if not given)");
   const auto add_limit = [&](const char* name, std::int64_t& to, const char* param, const char* help) {
     add(name, to, param_range(scheduling::engine_descriptors(), "vllm-v1", param), help);
   };
-  add_limit("--token-budget", scheduler.token_budget, "token_budget", "Tokens computed in one step at most");
+  add_limit("--token-budget", scheduler.token_budget, "token_budget",
+            "Tokens computed in one step at most (vllm-v1)");
   add_limit("--max-seqs", scheduler.max_seqs, "max_seqs", "Requests running at once at most");
   add_limit("--long-prefill-threshold", scheduler.long_prefill_threshold, "long_prefill_threshold",
-            "Tokens of one prompt in one step at most; 0 = no limit");
-  add_limit("--max-model-len", scheduler.max_model_len, "max_model_len", "Longer requests are rejected");
-  command->add_flag("--no-prefix-cache", flags->no_prefix_cache, "No block is found again");
+            "Tokens of one prompt in one step at most; 0 = no limit (vllm-v1)");
+  add_limit("--max-model-len", scheduler.max_model_len, "max_model_len",
+            "Longer requests are rejected (vllm-v1)");
+  scheduling::sglang::Params& sglang = options.sglang;
+  command
+      ->add_option_function<std::string>(
+          "--policy",
+          [&sglang](const std::string& name) {
+            sglang.order = name == "lpm" ? scheduling::sglang::QueueOrder::kLongestPrefix
+                                         : scheduling::sglang::QueueOrder::kArrival;
+          },
+          "Who of the queue goes first: who came first, or who has the longest cached prefix (sglang)")
+      ->check(CLI::IsMember({"fcfs", "lpm"}))
+      ->default_str("fcfs");
+  add("--max-prefill-tokens", sglang.max_prefill_tokens, {1, kMostWindow},
+      "Tokens of a prefill batch at most, its first request aside (sglang)");
+  command->add_flag(
+      "--ignore-eos", sglang.ignore_eos,
+      "Without prefix cache: admit by when each request will have all that it may generate (sglang)");
+  add_number(*command, "--conservativeness", sglang.conservativeness, {0, 1000},
+             "Factor on what is kept for running requests to generate (sglang)");
+  add("--decay-steps", sglang.decay_steps, {1, kMostWindow},
+      "Decode steps in which that share falls to its least (sglang)");
+  add("--clip", sglang.clip_tokens, {1, kMostWindow},
+      "Tokens that a request is expected to generate, at most (sglang)");
+  add("--retract-decode-steps", sglang.retract_decode_steps, {0, kMostWindow},
+      "Decode steps that there should be room for after a retraction (sglang)");
+  command->add_flag("--no-prefix-cache", flags->no_prefix_cache, "Nothing is found again");
   command->add_flag("--step-by-step", options.step_by_step,
-                    "Use the naive engine: slower, with the same result");
+                    "Use the naive engine: slower, with the same result (vllm-v1)");
   run_as(*command, outcome, [flags, command] { return run(*command, *flags); });
 }
 

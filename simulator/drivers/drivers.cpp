@@ -3,6 +3,7 @@
 #include <array>
 
 #include "simulator/drivers/driver.h"
+#include "simulator/drivers/sglang_sched.h"
 #include "simulator/drivers/sglang_seq.h"
 #include "simulator/drivers/vllm_hold.h"
 #include "simulator/drivers/vllm_sched.h"
@@ -12,7 +13,8 @@
 namespace kvplan::drivers {
 
 std::span<const CacheDriver* const> cache_drivers() {
-  static constexpr std::array kAll{&kVllmSeq, &kVllmSeqswa, &kVllmHold, &kVllmSched, &kSglangSeq};
+  static constexpr std::array kAll{&kVllmSeq,   &kVllmSeqswa, &kVllmHold,
+                                   &kVllmSched, &kSglangSeq,  &kSglangSched};
   return kAll;
 }
 

@@ -12,4 +12,11 @@ Status check_sglang_pool(const CacheOptions& options) {
       .at_field("--pool-tokens");
 }
 
+scheduling::sglang::Params sglang_params(const CacheOptions& options) {
+  scheduling::sglang::Params params = options.sglang;
+  params.max_running = options.scheduler.max_seqs;
+  params.chunk_tokens = options.chunk;
+  return params;
+}
+
 }  // namespace kvplan::drivers

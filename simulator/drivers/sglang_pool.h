@@ -14,4 +14,7 @@ inline constexpr std::int64_t kSglangQuantumMs = 50;
 /// Errors: a page below 1 token, a pool of less than a page.
 Status check_sglang_pool(const CacheOptions& options);
 
+/// All settings of the scheduler.
+scheduling::sglang::Params sglang_params(const CacheOptions& options);
+
 }  // namespace kvplan::drivers

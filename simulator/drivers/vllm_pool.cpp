@@ -1,10 +1,9 @@
 #include "simulator/drivers/vllm_pool.h"
 
-#include <zlib.h>
-
 #include <array>
 #include <string>
 
+#include "simulator/drivers/id_crc.h"
 #include "simulator/memory/allocators.h"
 
 namespace kvplan::drivers {
@@ -36,15 +35,9 @@ Result<std::unique_ptr<core::Allocator>> make_vllm_pool(const core::Workload& wo
 }
 
 std::uint32_t table_crc32(std::span<const BlockId> table, std::uint32_t before) {
-  uLong crc = before;
-  for (const BlockId block : table) {
-    const auto id = static_cast<std::uint32_t>(block == kNoBlock ? 0 : block);
-    const std::array<unsigned char, 4> bytes{
-        static_cast<unsigned char>(id), static_cast<unsigned char>(id >> 8),
-        static_cast<unsigned char>(id >> 16), static_cast<unsigned char>(id >> 24)};
-    crc = crc32(crc, bytes.data(), bytes.size());
-  }
-  return static_cast<std::uint32_t>(crc);
+  for (const BlockId block : table)
+    before = id_crc32(before, static_cast<std::uint32_t>(block == kNoBlock ? 0 : block));
+  return before;
 }
 
 }  // namespace kvplan::drivers
