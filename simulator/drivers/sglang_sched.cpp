@@ -67,6 +67,7 @@ class Run {
       if (options_.stop_asked != nullptr && options_.stop_asked()) return interrupted_error();
       const bool arrived = join(step);
       const bool idle = one_step(step);
+      if (stuck_ != kNobody) return never_goes_on(stuck_);
       if (idle && scheduler_.waiting().empty()) {
         if (to_come_.empty()) break;
         step = std::max(step + 1, arrival(to_come_.front()));
@@ -124,6 +125,7 @@ class Run {
       out.hit_tokens += share.hit_tokens;
       count(share, decision.kind, step);
     }
+    if (decision.kind == StepKind::kPrefill && out.batch_tokens == 0) stuck_ = decision.batch.front().request;
     out.retracted = static_cast<std::int64_t>(decision.retracted.size());
     for (const RequestId r : decision.retracted) ++row(r).retractions;
     if (steps_) describe(out, decision, before);
@@ -180,6 +182,16 @@ class Run {
         .at_field("--pool-tokens");
   }
 
+  [[nodiscard]] Error never_goes_on(RequestId r) const {
+    return bad_input(
+               "request " + std::to_string(r) +
+               " never goes on, as with SGLang: its chunks end within pages and took more memory than was "
+               "counted; expected a multiple of the page")
+        .at_field("--chunk");
+  }
+
+  static constexpr RequestId kNobody = -1;
+
   const traces::Trace& trace_;
   const CacheOptions& options_;
   const std::function<void(const SglangStepRow&)>& steps_;
@@ -189,6 +201,7 @@ class Run {
   std::deque<RequestId> to_come_;
   std::vector<SglangRequestRow> rows_;
   QueueChecksum queue_;
+  RequestId stuck_{kNobody};  // in the middle of its prefill, without room to go on
 };
 
 constexpr std::array<std::string_view, 2> kNeeds{"--block-tokens", "--pool-tokens"};

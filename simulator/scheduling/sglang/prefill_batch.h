@@ -21,7 +21,8 @@ class PrefillBatch {
   PrefillBatch(const Params& params, prefix::RadixPool& pool, std::span<Request* const> running,
                double ratio);
 
-  /// Goes on with a request in the middle of its prefill; true: even now its end is not reached.
+  /// Goes on with a request in the middle of its prefill; true: even now its end is not reached. If there is no room
+  /// for it, it joins without tokens, and will in all steps to come: SGLang's scheduler is stuck.
   bool go_on(Request& request);
 
   enum class Answer {
