@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "simulator/base/random.h"
-#include "simulator/drivers/cache_drivers.h"
+#include "simulator/drivers/vllm_sched.h"
 #include "simulator/plan/run.h"
 #include "traces/import/open_trace.h"
 
@@ -98,7 +98,7 @@ std::uint64_t sched_digest(const traces::Trace& trace, const drivers::CacheOptio
   drivers::CacheOptions options = base;
   options.step_by_step = naive;
   std::uint64_t digest = 14695981039346656037ULL;
-  const auto rows = drivers::run_sched_driver(trace, options, {}).value();
+  const auto rows = drivers::run_vllm_sched(trace, options, {}).value();
   for (const auto& r : rows) digest = mix(mix(mix(digest, r.finish_step), r.all_hit_tokens), r.preemptions);
   return digest;
 }

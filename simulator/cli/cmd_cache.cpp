@@ -1,14 +1,16 @@
 // kvplan cache: prefix caches without time, as the recorded drivers define them.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <memory>
 
 #include "simulator/base/check.h"
+#include "simulator/base/suggest.h"
 #include "simulator/cli/command.h"
 #include "simulator/cli/import_options.h"
 #include "simulator/cli/number_option.h"
 #include "simulator/cli/outputs.h"
 #include "simulator/cli/trace_input.h"
-#include "simulator/drivers/cache_drivers.h"
+#include "simulator/drivers/driver.h"
 #include "simulator/memory/allocators.h"
 #include "simulator/scheduling/engines.h"
 
@@ -36,81 +38,81 @@ WholeRange param_range(Catalogue catalogue, std::string_view component, std::str
   check_failed("component has this parameter", __FILE__, __LINE__);
 }
 
-/// Appends numbers with commas between, then a line feed.
-template <class... T>
-void append_line(std::string& out, const T&... numbers) {
-  const char* separator = "";
-  ((out.append(separator).append(std::to_string(numbers)), separator = ","), ...);
-  out += '\n';
+/// Each engine once, as the drivers name them.
+std::vector<std::string> engines() {
+  std::vector<std::string> names;
+  for (const drivers::CacheDriver* driver : drivers::cache_drivers())
+    if (std::find(names.begin(), names.end(), driver->engine) == names.end())
+      names.emplace_back(driver->engine);
+  return names;
 }
 
-/// `seq` and `seqswa` have the same columns.
-Status run_seq(const CacheFlags& flags, const traces::Trace& trace) {
-  std::string out =
-      "req,input_length,output_length,status,hit_tokens,new_blocks_prefill,new_blocks_decode,evicted_prefill,"
-      "evicted_decode,table_len,table_crc32,cached_hashes_after,free_blocks_after\n";
-  const auto drive = flags.driver == "seqswa" ? drivers::run_seqswa_driver : drivers::run_seq_driver;
-  KVPLAN_TRY_DO(drive(trace, flags.options, [&](const drivers::SeqRow& r) {
-    const auto i = static_cast<std::size_t>(r.request);
-    out.append(std::to_string(r.request))
-        .append(",")
-        .append(std::to_string(trace.input_tokens[i]))
-        .append(",");
-    out.append(std::to_string(trace.output_tokens[i])).append(r.fits ? ",ok," : ",rejected,");
-    append_line(out, r.hit_tokens, r.new_blocks_prefill, r.new_blocks_decode, r.evicted_prefill,
-                r.evicted_decode, r.table_len, r.table_crc32, r.cached_hashes_after, r.free_blocks_after);
-  }));
-  Outputs outputs;
-  KVPLAN_TRY_DO(outputs.add(flags.csv, out));
-  return outputs.commit();
-}
-
-Status run_sched(const CacheFlags& flags, const traces::Trace& trace) {
-  std::string steps =
-      "step,running,waiting,scheduled_tokens,scheduled_reqs,sampled,preempted,used_blocks,evicted,cached_"
-      "hashes\n";
-  std::function<void(const drivers::SchedStepRow&)> sink;
-  if (!flags.step_csv.empty())
-    sink = [&](const drivers::SchedStepRow& s) {
-      append_line(steps, s.step, s.running, s.waiting, s.scheduled_tokens, s.scheduled_reqs, s.sampled,
-                  s.preempted, s.used_blocks, s.evicted, s.cached_hashes);
-    };
-  KVPLAN_TRY(const auto rows, drivers::run_sched_driver(trace, flags.options, sink));
-  std::string out =
-      "req,input_length,output_length,arrival_step,first_sched_step,first_token_step,finish_step,first_hit_"
-      "tokens,"
-      "all_hit_tokens,admissions,preemptions,computed_tokens\n";
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    const drivers::SchedRequestRow& r = rows[i];
-    out.append(std::to_string(i)).append(",").append(std::to_string(trace.input_tokens[i])).append(",");
-    out.append(std::to_string(trace.output_tokens[i])).append(",");
-    // Steps that a rejected request never came to stay empty.
-    const auto step = [&](std::int64_t s) {
-      if (s >= 0) out += std::to_string(s);
-      out += ',';
-    };
-    step(r.arrival_step);
-    step(r.first_sched_step);
-    step(r.first_token_step);
-    step(r.finish_step);
-    append_line(out, r.first_hit_tokens, r.all_hit_tokens, r.admissions, r.preemptions, r.computed_tokens);
+/// What --help says of --driver.
+std::string driver_help() {
+  std::string text = "Driver of the engine";
+  for (const std::string& engine : engines()) {
+    const char* separator = ". ";
+    for (const drivers::CacheDriver* driver : drivers::cache_drivers()) {
+      if (driver->engine != engine) continue;
+      text += separator + (*separator == '.' ? engine + ": " : "") + std::string(driver->name) + ", " +
+              std::string(driver->summary);
+      separator = "; ";
+    }
   }
-  Outputs outputs;
-  KVPLAN_TRY_DO(outputs.add(flags.csv, out));
-  KVPLAN_TRY_DO(outputs.add(flags.step_csv, steps));
-  return outputs.commit();
+  return text;
 }
 
-Status run(CacheFlags& flags) {
+Result<const drivers::CacheDriver*> chosen_driver(const CacheFlags& flags) {
+  if (const drivers::CacheDriver* driver = drivers::find_driver(flags.engine, flags.driver)) return driver;
+  std::vector<std::string_view> known;
+  for (const drivers::CacheDriver* driver : drivers::cache_drivers())
+    if (driver->engine == flags.engine) known.push_back(driver->name);
+  return bad_input(unknown_name("driver of " + flags.engine, flags.driver, known)).at_field("--driver");
+}
+
+/// A driver has the options that it needs, and none that it does not know.
+Status check_given(const CLI::App& command, const drivers::CacheDriver& driver) {
+  const std::string who = std::string(driver.engine) + " " + std::string(driver.name);
+  const auto given = [&](std::string_view name) {
+    return command.get_option(std::string(name))->count() > 0;
+  };
+  const auto has = [](std::span<const std::string_view> names, std::string_view name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+  };
+  for (const drivers::CacheDriver* other : drivers::cache_drivers()) {
+    for (const auto names : {other->needs, other->takes}) {
+      for (const std::string_view name : names) {
+        if (has(driver.needs, name) || has(driver.takes, name) || !given(name)) continue;
+        std::string known;
+        for (const auto own : {driver.needs, driver.takes})
+          for (const std::string_view option : own)
+            known += (known.empty() ? "" : ", ") + std::string(option);
+        return bad_input(who + " does not take this option; it takes " + known).at_field(name);
+      }
+    }
+  }
+  for (const std::string_view name : driver.needs)
+    if (!given(name)) return bad_input(who + " needs this option").at_field(name);
+  if (given("--step-csv") && !driver.has_steps)
+    return bad_input(who + " has no steps").at_field("--step-csv");
+  return Done{};
+}
+
+Status run(const CLI::App& command, CacheFlags& flags) {
+  KVPLAN_TRY(const drivers::CacheDriver* const driver, chosen_driver(flags));
+  KVPLAN_TRY_DO(check_given(command, *driver));
   if (flags.csv == "-" && flags.step_csv == "-")
     return bad_input("expected at most one output on standard output");
-  if (!flags.step_csv.empty() && flags.driver != "sched")
-    return bad_input("only the driver sched has steps").at_field("--step-csv");
   KVPLAN_TRY_DO(check_apart({flags.trace}, {flags.csv, flags.step_csv}));
   flags.options.prefix_cache = !flags.no_prefix_cache;
   flags.options.stop_asked = interrupted;
   KVPLAN_TRY(const traces::Trace trace, read_trace(flags.trace, flags.import));
-  return flags.driver == "sched" ? run_sched(flags, trace) : run_seq(flags, trace);
+  drivers::Tables tables{.wants_steps = !flags.step_csv.empty(), .requests = {}, .steps = {}};
+  KVPLAN_TRY_DO(driver->run(trace, flags.options, tables));
+  Outputs outputs;
+  KVPLAN_TRY_DO(outputs.add(flags.csv, tables.requests));
+  KVPLAN_TRY_DO(outputs.add(flags.step_csv, tables.steps));
+  return outputs.commit();
 }
 
 }  // namespace
@@ -119,48 +121,74 @@ void add_cache(CLI::App& app, Outcome& outcome) {
   CLI::App* const command =
       app.add_subcommand("cache", "Run a prefix cache without time and write what it did");
   auto flags = std::make_shared<CacheFlags>();
-  core::SchedulerParams& scheduler = flags->options.scheduler;
+  drivers::CacheOptions& options = flags->options;
+  core::SchedulerParams& scheduler = options.scheduler;
   command->add_option("trace", flags->trace, "Trace: a .kvt or any importable file")->required();
   add_import_options(*command, flags->import);
-  command->add_option("--engine", flags->engine, "Engine that is followed")
-      ->check(CLI::IsMember({"vllm-v1"}));
-  command
-      ->add_option(
-          "--driver", flags->driver,
-          "seq: one request at a time; seqswa: with a group of layers that sees a window; sched: the "
-          "whole scheduler")
-      ->required()
-      ->check(CLI::IsMember({"seq", "seqswa", "sched"}));
-  const auto add = [&](const char* name, std::int64_t& to, WholeRange range, const char* help) {
-    return add_whole_number(*command, name, to, range, help);
-  };
-  add("--block-tokens", flags->options.block_tokens,
-      param_range(memory::allocator_descriptors(), "paged", "block_tokens"), "Tokens of a block")
-      ->required()
-      ->default_str("");
-  add("--blocks", flags->options.blocks, {2, kMostBlocks}, "Blocks of the pool, the null block included")
-      ->required()
-      ->default_str("");
+  command->add_option("--engine", flags->engine, "Engine that is followed")->check(CLI::IsMember(engines()));
+  command->add_option("--driver", flags->driver, driver_help())->required();
   command->add_option("--csv", flags->csv, "One line per request: FILE, or - for standard output")
       ->required();
   command->add_option("--step-csv", flags->step_csv, "One line per step (sched)");
-  add("--window", flags->options.window, {1, kMostWindow}, "Tokens that the second group sees (seqswa)");
-  add("--chunk", flags->options.chunk, {1, kMostWindow},
-      "Tokens of a prompt that are placed at once, at most (seqswa)");
-  add("--quantum-ms", flags->options.quantum_ms, {1, kMostQuantumMs},
-      "Milliseconds of trace time in one step (sched)");
+  const auto add = [&](const char* name, std::int64_t& to, WholeRange range, const char* help) {
+    return add_whole_number(*command, name, to, range, help);
+  };
+  const auto add_maybe = [&](const char* name, std::optional<std::int64_t>& to, WholeRange range,
+                             const char* shown_default, const char* help) {
+    add_whole_number(*command, name, range, help, shown_default, [&to](std::int64_t value) { to = value; });
+  };
+  add("--block-tokens", options.block_tokens,
+      param_range(memory::allocator_descriptors(), "paged", "block_tokens"),
+      "Tokens of a block; of a page for sglang")
+      ->default_str("");
+  add("--blocks", options.blocks, {2, kMostBlocks}, "Blocks of the pool, the null block included (vllm-v1)")
+      ->default_str("");
+  add("--pool-tokens", options.pool_tokens, {1, kMostBlocks}, "Tokens of the pool (sglang)")->default_str("");
+  add("--window", options.window, {1, kMostWindow}, "Tokens that the second group sees (seqswa)");
+  add_maybe(
+      "--chunk", options.chunk, {1, kMostWindow}, "",
+      "Tokens of a prompt that are placed at once, at most (seqswa: 8192, if not given); of a prefill batch "
+      "(sglang: no limit, if not given)");
+  add_maybe("--quantum-ms", options.quantum_ms, {1, kMostQuantumMs}, "",
+            "Milliseconds of trace time in one step (hold: 100, sched: 50, if not given)");
   const auto add_limit = [&](const char* name, std::int64_t& to, const char* param, const char* help) {
     add(name, to, param_range(scheduling::engine_descriptors(), "vllm-v1", param), help);
   };
-  add_limit("--token-budget", scheduler.token_budget, "token_budget", "Tokens computed in one step at most");
+  add_limit("--token-budget", scheduler.token_budget, "token_budget",
+            "Tokens computed in one step at most (vllm-v1)");
   add_limit("--max-seqs", scheduler.max_seqs, "max_seqs", "Requests running at once at most");
   add_limit("--long-prefill-threshold", scheduler.long_prefill_threshold, "long_prefill_threshold",
-            "Tokens of one prompt in one step at most; 0 = no limit");
-  add_limit("--max-model-len", scheduler.max_model_len, "max_model_len", "Longer requests are rejected");
-  command->add_flag("--no-prefix-cache", flags->no_prefix_cache, "No block is found again");
-  command->add_flag("--step-by-step", flags->options.step_by_step,
-                    "Use the naive engine: slower, with the same result");
-  run_as(*command, outcome, [flags] { return run(*flags); });
+            "Tokens of one prompt in one step at most; 0 = no limit (vllm-v1)");
+  add_limit("--max-model-len", scheduler.max_model_len, "max_model_len",
+            "Longer requests are rejected (vllm-v1)");
+  scheduling::sglang::Params& sglang = options.sglang;
+  command
+      ->add_option_function<std::string>(
+          "--policy",
+          [&sglang](const std::string& name) {
+            sglang.order = name == "lpm" ? scheduling::sglang::QueueOrder::kLongestPrefix
+                                         : scheduling::sglang::QueueOrder::kArrival;
+          },
+          "Who of the queue goes first: who came first, or who has the longest cached prefix (sglang)")
+      ->check(CLI::IsMember({"fcfs", "lpm"}))
+      ->default_str("fcfs");
+  add("--max-prefill-tokens", sglang.max_prefill_tokens, {1, kMostWindow},
+      "Tokens of a prefill batch at most, its first request aside (sglang)");
+  command->add_flag(
+      "--ignore-eos", sglang.ignore_eos,
+      "Without prefix cache: admit by when each request will have all that it may generate (sglang)");
+  add_number(*command, "--conservativeness", sglang.conservativeness, {0, 1000},
+             "Factor on what is kept for running requests to generate (sglang)");
+  add("--decay-steps", sglang.decay_steps, {1, kMostWindow},
+      "Decode steps in which that share falls to its least (sglang)");
+  add("--clip", sglang.clip_tokens, {1, kMostWindow},
+      "Tokens that a request is expected to generate, at most (sglang)");
+  add("--retract-decode-steps", sglang.retract_decode_steps, {0, kMostWindow},
+      "Decode steps that there should be room for after a retraction (sglang)");
+  command->add_flag("--no-prefix-cache", flags->no_prefix_cache, "Nothing is found again");
+  command->add_flag("--step-by-step", options.step_by_step,
+                    "Use the naive engine: slower, with the same result (vllm-v1)");
+  run_as(*command, outcome, [flags, command] { return run(*command, *flags); });
 }
 
 }  // namespace kvplan::cli

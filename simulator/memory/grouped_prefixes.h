@@ -1,7 +1,7 @@
 // Prefixes found again where groups of layers with and without windows share one pool: what vLLM V1 finds, and which
 // block it gives up (vllm-project/vllm v0.15.1: kv_cache_coordinator.py, single_type_kv_cache_manager.py,
 // block_pool.py). Plain containers, one block at a time: the yardstick for a driver without time
-// (drivers/cache_drivers.h), proved by recorded behaviour. Runs do not find prefixes in groups.
+// (drivers/vllm_seqswa.h), proved by recorded behaviour. Runs do not find prefixes in groups.
 //
 // A content has a name in each group. A hit of n blocks is one that every group has: a group without a window all n
 // of them, one with a window W the last ceil((W - 1) / block) of them, one behind the other, or all if there are

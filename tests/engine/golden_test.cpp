@@ -4,9 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <array>
-#include <sstream>
 
-#include "simulator/drivers/cache_drivers.h"
+#include "simulator/drivers/vllm_sched.h"
+#include "simulator/drivers/vllm_seqswa.h"
 #include "tests/support/golden.h"
 
 namespace kvplan {
@@ -19,27 +19,17 @@ const traces::Trace& micro() {
   return trace;
 }
 
-template <class... T>
-std::string csv(const T&... fields) {
-  std::ostringstream out;
-  const char* separator = "";
-  ((out << separator << fields, separator = ","), ...);
-  return out.str();
+/// Header line and rows, by the driver of the command line.
+drivers::Tables tables_of(const char* driver, const drivers::CacheOptions& options) {
+  drivers::Tables tables{.wants_steps = true, .requests = {}, .steps = {}};
+  const Status status = drivers::find_driver("vllm-v1", driver)->run(micro(), options, tables);
+  EXPECT_TRUE(status.ok());
+  return tables;
 }
 
-void expect_lines(const std::vector<std::string>& golden, const std::vector<std::string>& ours) {
-  ASSERT_GT(golden.size(), 1U);
-  ASSERT_EQ(golden.size() - 1, ours.size());
-  for (std::size_t i = 0; i < ours.size(); ++i) ASSERT_EQ(golden[i + 1], ours[i]) << "row " << i;
+void expect_table(const std::string& name, const std::string& ours) {
+  test::expect_table(kGolden + name + ".csv.gz", ours);
 }
-
-struct Case {
-  std::string name;
-  std::int64_t block;
-  std::int64_t blocks;
-  core::SchedulerParams scheduler;
-  bool prefix_cache{true};
-};
 
 class Golden : public testing::TestWithParam<bool> {};
 
@@ -50,17 +40,16 @@ TEST_P(Golden, Seq) {
     options.block_tokens = block;
     options.blocks = blocks;
     options.step_by_step = GetParam();
-    std::vector<std::string> ours;
-    const Status status = drivers::run_seq_driver(micro(), options, [&](const drivers::SeqRow& r) {
-      const auto i = static_cast<std::size_t>(r.request);
-      ours.push_back(csv(r.request, micro().input_tokens[i], micro().output_tokens[i], "ok", r.hit_tokens,
-                         r.new_blocks_prefill, r.new_blocks_decode, r.evicted_prefill, r.evicted_decode,
-                         r.table_len, r.table_crc32, r.cached_hashes_after, r.free_blocks_after));
-    });
-    ASSERT_TRUE(status.ok());
-    SCOPED_TRACE(name);
-    expect_lines(test::read_lines(kGolden + name + ".csv.gz"), ours);
+    expect_table(name, tables_of("seq", options).requests);
   }
+}
+
+TEST_P(Golden, Hold) {
+  drivers::CacheOptions options;
+  options.block_tokens = 128;
+  options.blocks = 256;
+  options.step_by_step = GetParam();
+  expect_table("hold_micro_b128_n256", tables_of("hold", options).requests);
 }
 
 /// Two groups of layers in one pool, the second with a window.
@@ -70,19 +59,12 @@ TEST(GoldenGroups, SeqSwa) {
   options.blocks = 300;
   options.window = 1024;
   options.chunk = 1024;
-  std::vector<std::string> ours;
+  expect_table("seqswa_micro_b128_n300", tables_of("seqswa", options).requests);
   std::int64_t hits = 0, evicted = 0;
-  const auto status = drivers::run_seqswa_driver(micro(), options, [&](const drivers::SeqRow& r) {
-    const auto i = static_cast<std::size_t>(r.request);
-    hits += r.hit_tokens;
-    evicted += r.evicted_prefill + r.evicted_decode;
-    ours.push_back(csv(r.request, micro().input_tokens[i], micro().output_tokens[i],
-                       r.fits ? "ok" : "rejected", r.hit_tokens, r.new_blocks_prefill, r.new_blocks_decode,
-                       r.evicted_prefill, r.evicted_decode, r.table_len, r.table_crc32, r.cached_hashes_after,
-                       r.free_blocks_after));
-  });
-  ASSERT_TRUE(status.ok());
-  expect_lines(test::read_lines(kGolden + "seqswa_micro_b128_n300.csv.gz"), ours);
+  ASSERT_TRUE(drivers::run_vllm_seqswa(micro(), options, [&](const drivers::SeqRow& r) {
+                hits += r.hit_tokens;
+                evicted += r.evicted_prefill + r.evicted_decode;
+              }).ok());
   EXPECT_GT(hits, 0);
   EXPECT_GT(evicted, 0);
 }
@@ -93,7 +75,7 @@ TEST(GoldenGroups, AnEndlessPoolFindsWhatOneGroupFinds) {
   options.block_tokens = 128;
   options.blocks = 1 << 20;
   std::vector<std::int64_t> hits;
-  ASSERT_TRUE(drivers::run_seq_driver(micro(), options, [&](const drivers::SeqRow& r) {
+  ASSERT_TRUE(drivers::run_vllm_seq(micro(), options, [&](const drivers::SeqRow& r) {
                 hits.push_back(r.hit_tokens);
               }).ok());
   for (const std::int64_t window :
@@ -101,13 +83,21 @@ TEST(GoldenGroups, AnEndlessPoolFindsWhatOneGroupFinds) {
     options.window = window;
     options.chunk = window == 130 ? 100 : 3000;
     std::vector<std::int64_t> ours;
-    ASSERT_TRUE(drivers::run_seqswa_driver(micro(), options, [&](const drivers::SeqRow& r) {
+    ASSERT_TRUE(drivers::run_vllm_seqswa(micro(), options, [&](const drivers::SeqRow& r) {
                   ours.push_back(r.hit_tokens);
                   ASSERT_TRUE(r.fits);
                 }).ok());
     EXPECT_TRUE(ours == hits) << window;
   }
 }
+
+struct Case {
+  std::string name;
+  std::int64_t block;
+  std::int64_t blocks;
+  core::SchedulerParams scheduler;
+  bool prefix_cache{true};
+};
 
 TEST_P(Golden, Sched) {
   const std::array<Case, 3> cases{
@@ -118,35 +108,19 @@ TEST_P(Golden, Sched) {
            {.token_budget = 2048, .max_seqs = 64, .long_prefill_threshold = 300}},
       Case{"sched_micro_b16_n1024_nocache", 16, 1024, {.token_budget = 2048, .max_seqs = 64}, false}};
   for (const Case& c : cases) {
-    SCOPED_TRACE(c.name);
     drivers::CacheOptions options;
     options.block_tokens = c.block;
     options.blocks = c.blocks;
     options.scheduler = c.scheduler;
     options.prefix_cache = c.prefix_cache;
     options.step_by_step = GetParam();
-    std::vector<std::string> steps;
-    const auto rows = drivers::run_sched_driver(micro(), options, [&](const drivers::SchedStepRow& s) {
-      steps.push_back(csv(s.step, s.running, s.waiting, s.scheduled_tokens, s.scheduled_reqs, s.sampled,
-                          s.preempted, s.used_blocks, s.evicted, s.cached_hashes));
-    });
-    ASSERT_TRUE(rows.ok()) << rows.error().to_string();
-    std::vector<std::string> requests;
-    for (std::size_t i = 0; i < rows.value().size(); ++i) {
-      const drivers::SchedRequestRow& r = rows.value()[i];
-      requests.push_back(csv(i, micro().input_tokens[i], micro().output_tokens[i], r.arrival_step,
-                             r.first_sched_step, r.first_token_step, r.finish_step, r.first_hit_tokens,
-                             r.all_hit_tokens, r.admissions, r.preemptions, r.computed_tokens));
-    }
-    expect_lines(test::read_lines(kGolden + c.name + "_req.csv.gz"), requests);
-    expect_lines(test::read_lines(kGolden + c.name + "_step.csv.gz"), steps);
+    drivers::Tables tables = tables_of("sched", options);
+    expect_table(c.name + "_req", tables.requests);
+    expect_table(c.name + "_step", tables.steps);
     // Without anybody listening to steps the engine may put publications off; the requests must not notice.
-    const auto quiet = drivers::run_sched_driver(micro(), options, {});
-    ASSERT_TRUE(quiet.ok());
-    for (std::size_t i = 0; i < rows.value().size(); ++i) {
-      ASSERT_EQ(quiet.value()[i].finish_step, rows.value()[i].finish_step) << i;
-      ASSERT_EQ(quiet.value()[i].all_hit_tokens, rows.value()[i].all_hit_tokens) << i;
-    }
+    drivers::Tables quiet;
+    ASSERT_TRUE(drivers::kVllmSched.run(micro(), options, quiet).ok());
+    EXPECT_TRUE(quiet.requests == tables.requests) << c.name;
   }
 }
 

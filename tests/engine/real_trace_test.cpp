@@ -5,7 +5,8 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "simulator/drivers/cache_drivers.h"
+#include "simulator/drivers/vllm_sched.h"
+#include "simulator/drivers/vllm_seq.h"
 #include "simulator/plan/report.h"
 #include "traces/import/open_trace.h"
 
@@ -107,7 +108,7 @@ TEST(RealTraces, HitRatiosOfTheRealPool) {
     options.block_tokens = 512;
     options.blocks = blocks;
     double hits = 0;
-    ASSERT_TRUE(drivers::run_seq_driver(mooncake, options, [&](const drivers::SeqRow& row) {
+    ASSERT_TRUE(drivers::run_vllm_seq(mooncake, options, [&](const drivers::SeqRow& row) {
                   hits += static_cast<double>(row.hit_tokens);
                 }).ok());
     EXPECT_NEAR(100 * hits / prompt_tokens, percent, 0.005) << blocks;
@@ -127,7 +128,7 @@ TEST(RealTraces, PreemptionsOfTheRealScheduler) {
     drivers::CacheOptions options;
     options.blocks = recorded.blocks;
     options.prefix_cache = recorded.prefix_cache;
-    const auto rows = drivers::run_sched_driver(mooncake, options, {}).value();
+    const auto rows = drivers::run_vllm_sched(mooncake, options, {}).value();
     std::int64_t preemptions = 0;
     std::int64_t recomputed = 0;
     for (std::size_t i = 0; i < rows.size(); ++i) {

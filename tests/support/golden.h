@@ -2,8 +2,10 @@
 // from.
 #pragma once
 
+#include <gtest/gtest.h>
 #include <zlib.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <string>
@@ -14,16 +16,8 @@
 
 namespace kvplan::test {
 
-/// Lines of a plain or gzipped text file; empty if it cannot be read.
-inline std::vector<std::string> read_lines(const std::string& path) {
+inline std::vector<std::string> lines_of(const std::string& text) {
   std::vector<std::string> lines;
-  gzFile file = gzopen(path.c_str(), "rb");
-  if (file == nullptr) return lines;
-  std::string text;
-  std::vector<char> buffer(1 << 16);
-  for (int n = 0; (n = gzread(file, buffer.data(), static_cast<unsigned>(buffer.size()))) > 0;)
-    text.append(buffer.data(), static_cast<std::size_t>(n));
-  gzclose(file);
   std::size_t begin = 0;
   while (begin < text.size()) {
     const std::size_t end = std::min(text.find('\n', begin), text.size());
@@ -31,6 +25,18 @@ inline std::vector<std::string> read_lines(const std::string& path) {
     begin = end + 1;
   }
   return lines;
+}
+
+/// Lines of a plain or gzipped text file; empty if it cannot be read.
+inline std::vector<std::string> read_lines(const std::string& path) {
+  gzFile file = gzopen(path.c_str(), "rb");
+  if (file == nullptr) return {};
+  std::string text;
+  std::vector<char> buffer(1 << 16);
+  for (int n = 0; (n = gzread(file, buffer.data(), static_cast<unsigned>(buffer.size()))) > 0;)
+    text.append(buffer.data(), static_cast<std::size_t>(n));
+  gzclose(file);
+  return lines_of(text);
 }
 
 /// Mooncake rows with integer fields, as golden/engines/micro_trace.jsonl has them. A reader of its own, so
@@ -59,6 +65,17 @@ inline traces::Trace read_mooncake(const std::string& path) {
   }
   trace.prefix.distinct = static_cast<std::int64_t>(ids.size());
   return trace;
+}
+
+/// A table as a driver makes it, header line included, against a recorded one.
+inline void expect_table(const std::string& path, const std::string& ours) {
+  SCOPED_TRACE(path);
+  const auto golden = read_lines(path);
+  const auto lines = lines_of(ours);
+  ASSERT_GT(golden.size(), 1U);
+  for (std::size_t i = 0; i < std::min(golden.size(), lines.size()); ++i)
+    ASSERT_EQ(golden[i], lines[i]) << "line " << i + 1;
+  EXPECT_EQ(golden.size(), lines.size());
 }
 
 }  // namespace kvplan::test

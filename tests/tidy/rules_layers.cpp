@@ -31,8 +31,12 @@ const std::vector<Layer>& layers() {
     level({"traces/record"});
     level({"simulator/model"});
     level({"simulator/core"});
+    table.push_back({"simulator/prefix", {"simulator/base", "simulator/core"}});
+    below.emplace_back("simulator/prefix");
     level({"simulator/attention", "simulator/latency", "simulator/memory", "simulator/observe",
            "simulator/routing", "simulator/scheduling", "simulator/workload"});
+    table.push_back(
+        {"simulator/scheduling/sglang", {"simulator/base", "simulator/core", "simulator/prefix"}});
     // Models are told to the plan; what is below it takes shapes.
     table.push_back({"simulator/modelfile", {"simulator/base", "simulator/model"}});
     below.emplace_back("simulator/modelfile");

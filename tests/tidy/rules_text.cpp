@@ -138,10 +138,11 @@ Findings check_libraries(const Tree& tree) {
       if (here && !(rule.only_cpp && is_header(file.path))) continue;
       find_lines(file, text, rule.include, rule.message, findings);
     }
-    static constexpr std::array<std::string_view, 12> kNoFiles{
+    static constexpr std::array<std::string_view, 13> kNoFiles{
         "simulator/base/",       "simulator/model/",   "simulator/modelfile/", "simulator/core/",
         "traces/record/",        "simulator/latency/", "simulator/attention/", "simulator/memory/",
-        "simulator/scheduling/", "simulator/routing/", "simulator/workload/",  "simulator/observe/"};
+        "simulator/scheduling/", "simulator/routing/", "simulator/workload/",  "simulator/observe/",
+        "simulator/prefix/"};
     if (std::any_of(kNoFiles.begin(), kNoFiles.end(), below)) {
       find_lines(file, text, kFiles, "the model opens no file: that is traces/io and simulator/io", findings);
     }

@@ -1,0 +1,90 @@
+#include "simulator/drivers/vllm_seq.h"
+
+#include <array>
+
+#include "simulator/base/check.h"
+#include "simulator/drivers/csv_line.h"
+#include "simulator/drivers/vllm_pool.h"
+#include "simulator/workload/workload_builder.h"
+
+namespace kvplan::drivers {
+namespace {
+
+/// Steps (1) to (4) of the definition for one request.
+SeqRow serve_alone(core::Allocator& pool, ReclaimCounter& reclaimed, const core::Workload& workload,
+                   RequestId r, std::int64_t block) {
+  SeqRow row{};
+  row.request = r;
+  const auto length = static_cast<std::int64_t>(workload.input[static_cast<std::size_t>(r)]);
+  const core::Found found = pool.lookup(r, length);
+  KVPLAN_CHECK(pool.admit(r, found, length), r);
+  pool.publish(r, length);
+  row.fits = true;
+  row.hit_tokens = found.tokens;
+  row.new_blocks_prefill = pool.table_quanta(r) - found.tokens / block;
+  row.evicted_prefill = reclaimed.take();
+  const std::int64_t after_prefill = pool.table_quanta(r);
+  for (std::int64_t tokens = length + 1; tokens <= workload.final_tokens(r); ++tokens) {
+    // A decode step changes nothing unless a block is needed or filled.
+    if (tokens % block != 0 && (tokens - 1) % block != 0) continue;
+    KVPLAN_CHECK(pool.grow(r, tokens), r, tokens);
+    pool.publish(r, tokens);
+  }
+  row.new_blocks_decode = pool.table_quanta(r) - after_prefill;
+  row.evicted_decode = reclaimed.take();
+  row.table_len = pool.table_quanta(r);
+  row.table_crc32 = table_crc32(pool.table(r));
+  pool.release(r, workload.final_tokens(r));
+  pool.forget(r);
+  row.cached_hashes_after = pool.counts().distinct_names;
+  row.free_blocks_after = pool.counts().free + pool.counts().cached;
+  return row;
+}
+
+constexpr std::array<std::string_view, 2> kNeeds{"--block-tokens", "--blocks"};
+constexpr std::array<std::string_view, 2> kTakes{"--no-prefix-cache", "--step-by-step"};
+
+Status make_tables(const traces::Trace& trace, const CacheOptions& options, Tables& out) {
+  out.requests = SeqRow::kColumns;
+  return run_vllm_seq(trace, options, [&](const SeqRow& row) { row.append_to(out.requests, trace); });
+}
+
+}  // namespace
+
+constinit const CacheDriver kVllmSeq{.engine = "vllm-v1",
+                                     .name = "seq",
+                                     .summary = "one request at a time",
+                                     .needs = kNeeds,
+                                     .takes = kTakes,
+                                     .has_steps = false,
+                                     .run = make_tables};
+
+void SeqRow::append_to(std::string& out, const traces::Trace& trace) const {
+  const auto i = static_cast<std::size_t>(request);
+  CsvLine(out)
+      .add_all(request, trace.input_tokens[i], trace.output_tokens[i])
+      .add(fits ? "ok" : "rejected")
+      .add_all(hit_tokens, new_blocks_prefill, new_blocks_decode, evicted_prefill, evicted_decode, table_len,
+               table_crc32, cached_hashes_after, free_blocks_after)
+      .end_line();
+}
+
+Status run_vllm_seq(const traces::Trace& trace, const CacheOptions& options,
+                    const std::function<void(const SeqRow&)>& sink) {
+  const core::Workload workload = workload::build_step_workload(trace, kSchedQuantumMs);
+  KVPLAN_TRY(const auto pool, make_vllm_pool(workload, options));
+  ReclaimCounter reclaimed;
+  pool->set_listener(&reclaimed);
+  for (RequestId r = 0; r < workload.size(); ++r) {
+    if (options.stop_asked != nullptr && options.stop_asked()) return interrupted_error();
+    const auto i = static_cast<std::size_t>(r);
+    if (workload.input[i] < 1 || workload.output[i] < 1 || !pool->fits_empty(r)) {
+      sink(SeqRow{.request = r});
+    } else {
+      sink(serve_alone(*pool, reclaimed, workload, r, options.block_tokens));
+    }
+  }
+  return Done{};
+}
+
+}  // namespace kvplan::drivers

@@ -1,0 +1,39 @@
+// How much of what running requests may still generate is kept free for them: a share that falls while decoding goes
+// well, and is estimated anew when requests had to be retracted (managers/scheduler.py, new_token_ratio).
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "simulator/scheduling/sglang/params.h"
+
+namespace kvplan::scheduling::sglang {
+
+/// Doubles, in SGLang's order of operations: the last bit may decide about an admission.
+class NewTokenRatio {
+ public:
+  explicit NewTokenRatio(const Params& params)
+      : initial_(std::min(0.7 * params.conservativeness, 1.0)),
+        least_(std::min(initial_ * 0.14, 1.0)),
+        decay_((initial_ - least_) / static_cast<double>(params.decay_steps)),
+        value_(initial_) {}
+
+  [[nodiscard]] double value() const { return value_; }
+  void nothing_ran() { value_ = initial_; }
+  /// A decode step for which there was room.
+  void room_was_enough() { value_ = std::max(value_ - decay_, least_); }
+  /// Retracted, until `requests` were left, with so many tokens generated and allowed.
+  void retracted(std::int64_t generated, std::int64_t max_new, std::int64_t requests,
+                 std::int64_t retract_decode_steps) {
+    value_ = std::min(1.0, static_cast<double>(generated + retract_decode_steps * requests) /
+                               static_cast<double>(max_new + 1));
+  }
+
+ private:
+  double initial_;
+  double least_;
+  double decay_;
+  double value_;
+};
+
+}  // namespace kvplan::scheduling::sglang

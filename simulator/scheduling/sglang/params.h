@@ -1,0 +1,29 @@
+// Settings of SGLang's scheduler, with its defaults and under its names (sgl-project/sglang v0.5.5:
+// python/sglang/srt/server_args.py, environ.py, managers/schedule_policy.py).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+namespace kvplan::scheduling::sglang {
+
+/// Who of the queue is asked first (schedule_policy).
+enum class QueueOrder {
+  kArrival,        ///< fcfs: who came first; retracted requests come again at the end
+  kLongestPrefix,  ///< lpm: who has the longest cached prefix
+};
+
+struct Params {
+  QueueOrder order{QueueOrder::kArrival};
+  std::int64_t max_running{256};           ///< requests (max_running_requests); the default is not SGLang's
+  std::int64_t max_prefill_tokens{16384};  ///< of a prefill batch; the first request may exceed it
+  std::optional<std::int64_t>
+      chunk_tokens;                ///< of a prefill batch, at most (chunked_prefill_size); none: off
+  bool ignore_eos{false};          ///< of all requests; decides only without prefix cache (run_to_ends.h)
+  double conservativeness{1.0};    ///< schedule_conservativeness
+  std::int64_t decay_steps{600};   ///< SGLANG_NEW_TOKEN_RATIO_DECAY_STEPS
+  std::int64_t clip_tokens{4096};  ///< SGLANG_CLIP_MAX_NEW_TOKENS_ESTIMATION
+  std::int64_t retract_decode_steps{20};  ///< SGLANG_RETRACT_DECODE_STEPS
+};
+
+}  // namespace kvplan::scheduling::sglang

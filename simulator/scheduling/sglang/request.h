@@ -1,0 +1,34 @@
+// A request as SGLang's scheduler sees it.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "simulator/base/units.h"
+#include "simulator/prefix/radix_pool.h"
+
+namespace kvplan::scheduling::sglang {
+
+struct Request {
+  RequestId id{0};
+  std::int64_t prompt_tokens{0};
+  std::int64_t max_new{0};        ///< output tokens that its client allows: what admission counts with
+  std::int64_t output_tokens{0};  ///< those that it will have; nothing but its end depends on them
+  prefix::TokenSequence tokens;   ///< prompt and output
+
+  std::int64_t generated{0};    ///< output tokens so far
+  std::int64_t fill_tokens{0};  ///< tokens in the cache after its latest prefill batch
+  prefix::Holding held;         ///< of the pool; nothing while it waits
+
+  /// Prompt and output so far. All of them are prefilled again after a retraction.
+  [[nodiscard]] std::int64_t all_tokens() const { return prompt_tokens + generated; }
+  /// Tokens whose place in the cache it needs or has: the last output token has none.
+  [[nodiscard]] std::int64_t written_tokens() const {
+    return prompt_tokens + std::max<std::int64_t>(generated - 1, 0);
+  }
+  /// Output tokens that it may still ask for.
+  [[nodiscard]] std::int64_t left_tokens() const { return max_new - generated; }
+  [[nodiscard]] bool ended() const { return generated > 0 && generated >= std::min(output_tokens, max_new); }
+};
+
+}  // namespace kvplan::scheduling::sglang
