@@ -17,25 +17,24 @@ Time between(double here, double low, const Time& a, double high, const Time& b)
                      std::max({a->source, b->source, TimeSource::kInterpolated})};
 }
 
-/// On the line through (before, a) and (last, b), level where it falls, behind `last`.
-Time behind(double here, double before, const Time& a, double last, const Time& b) {
-  if (!a || !b) return std::nullopt;
-  const double rise = std::max(0.0, (b->us - a->us) / (last - before));
-  return SourcedTime{b->us + rise * (here - last), TimeSource::kExtrapolated};
-}
-
 Time extrapolated(const Time& time) {
   if (!time) return time;
   return time->but_no_surer_than(TimeSource::kExtrapolated);
+}
+
+/// On the line through (before, a) and (last, b), level where it falls, behind `last`.
+Time behind(double here, double before, const Time& a, double last, const Time& b) {
+  if (!a || !b) return extrapolated(b);
+  const double rise = std::max(0.0, (b->us - a->us) / (last - before));
+  return SourcedTime{b->us + rise * (here - last), TimeSource::kExtrapolated};
 }
 
 struct Pair {
   Time low, high;
 };
 
-/// Of two pairs of neighbours, both with `share` of the way from the low one to the high one: the mean of what they
-/// say, weighted as grid_estimate.h weights evidence; of one
-/// alone what it says.
+/// Of two pairs of neighbours, both with `share` of the way from the low one to the high one: the mean of what
+/// they say, weighted as grid_estimate.h weights evidence; of one alone what it says.
 Time surer_mean(const Pair& first, const Pair& second, double share) {
   const Time a = between(share, 0, first.low, 1, first.high);
   const Time b = between(share, 0, second.low, 1, second.high);
@@ -51,7 +50,8 @@ double value(const Axis& axis, std::size_t place) {
   return static_cast<double>(axis[place]);
 }
 
-/// What is read at `here` of times that belong to the values of axis[first..]; `read(place)` gives one.
+/// What is read at `here` of times that belong to the values of axis[first..]; `read(place)` gives one. Behind
+/// the last one where `goes_on`: along the line through it and the nearest of at most half of it, else the first.
 template <class Read>
 Time along(const Axis& axis, std::size_t first, double here, bool goes_on, Read read) {
   std::size_t above = first;
@@ -60,8 +60,11 @@ Time along(const Axis& axis, std::size_t first, double here, bool goes_on, Read 
   if (above == first) return extrapolated(read(first));
   if (above < axis.size())
     return between(here, value(axis, above - 1), read(above - 1), value(axis, above), read(above));
-  if (!goes_on || axis.size() - first < 2) return extrapolated(read(above - 1));
-  return behind(here, value(axis, above - 2), read(above - 2), value(axis, above - 1), read(above - 1));
+  const std::size_t last = above - 1;
+  std::size_t before = last;
+  while (before > first && 2 * axis[before] > axis[last]) --before;
+  if (!goes_on || before == last) return extrapolated(read(last));
+  return behind(here, value(axis, before), read(before), value(axis, last), read(last));
 }
 
 }  // namespace

@@ -1,14 +1,15 @@
 // Times of a grid for batches, head counts and cached lengths that it has no place for.
 //
 //   group     between two groups of more than one query head on the straight line, beyond the greatest along the line
-//             through the last two (level where it falls); a group of one has its own kernels, see grid_estimate.h
+//             through it and the nearest of at most half of it (else the first; neighbours too near would make noise
+//             greater), level where it falls; a group of one has its own kernels, see grid_estimate.h
 //   KV heads  with equal work: h heads of b sequences are asked as h' heads of b x h / h' sequences, between the two h'
 //             beside on the straight line over h', beyond the axis at the nearest h'
 //   batch     between the two beside, the mean of two straight lines: with as many cached tokens of each sequence, and
 //             with as many of all sequences together (half as many of twice the batch, ...), which keeps apart what
 //             fits a cache of the device and what does not; weighted as evidence is in grid_estimate.h. Beyond the
-//             greatest along the line through the last two (level where it falls). Below the least (equal work of few
-//             heads may be less than a sequence) as the least with as many tokens of all sequences together
+//             greatest as for groups. Below the least (equal work of few heads may be less than a sequence) as the
+//             least with as many tokens of all sequences together
 //   tokens    a curve with a knot at every length of the axis. Beyond the axis its doubles, up to the greatest batch,
 //             have the time of equal tokens: 2^k times the last length is asked as the last length of 2^k times the
 //             batch (no less than the knot before); behind that the line through the last two knots. Where a window

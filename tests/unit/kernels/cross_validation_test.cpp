@@ -151,6 +151,15 @@ TEST(CrossValidation, OneGroupOfQueryHeads) {
   errors.check("one group", calls, {.mean = 3.7, .p50 = 1.6, .p90 = 8.2, .p95 = 12.5});
 }
 
+TEST(CrossValidation, TheGreatestGroups) {
+  Errors errors;
+  std::size_t calls = 0;
+  for (const KernelTable& table : kernel_tables())
+    calls += hold_out(
+        table, [](const MeasuredCall& call) { return call.group >= 8; }, errors);
+  errors.check("groups of 8 and 16", calls, {.mean = 6, .p50 = 2.9, .p90 = 14.5, .p95 = 20});
+}
+
 TEST(CrossValidation, OnePairOfHeadCounts) {
   Errors errors;
   const std::size_t calls =

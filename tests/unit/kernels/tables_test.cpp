@@ -53,8 +53,7 @@ TEST(KernelTable, ErrorsHaveTheirPlace) {
             "f:8: q_heads: expected q_heads,kv_heads,batch and then lengths");
   EXPECT_EQ(error_with("4,2,1,1.25,", "4,2,1,1.25"), "f:9: row: expected 5 cells, found 4");
   EXPECT_EQ(error_with("4,2,3", "3,2,3"), "f:10: q_heads: expected a multiple of kv_heads");
-  EXPECT_EQ(error_with(",,7", ",,-7"),
-            "f:10: time: expected a number from 0.001 to 1e+09, found \"-7\"");
+  EXPECT_EQ(error_with(",,7", ",,-7"), "f:10: time: expected a number from 0.001 to 1e+09, found \"-7\"");
   EXPECT_EQ(error_with("4,2,3,,7", "4,2,1,7,"), "f: expected one time for each call, found two");
 }
 
