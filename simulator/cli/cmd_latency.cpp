@@ -123,6 +123,7 @@ Status add_times(traces::Input& input, Times& times, const ByteSink& sink) {
     text += kernels::source_name(time.source);
     text += '\n';
     if (text.size() < kPiece) continue;
+    if (interrupted()) return interrupted_error();
     KVPLAN_TRY_DO(sink(text));
     text.clear();
   }

@@ -1,6 +1,9 @@
 // `kvplan latency`.
 #include <gtest/gtest.h>
 
+#include <map>
+#include <sstream>
+
 #include "tests/unit/traces/support.h"
 
 namespace kvplan {
@@ -137,6 +140,32 @@ TEST_F(CliLatency, TheExample) {
   EXPECT_EQ(outcome.err, "");
   for (const char* source : {",table\n", ",interpolated\n", ",extrapolated\n"})
     EXPECT_NE(outcome.out.find(source), std::string::npos) << source;
+}
+
+/// The rows that the tables were made of, GPU by GPU and engine by engine: each comes back with its time.
+TEST_F(CliLatency, EveryMeasuredRow) {
+  KVPLAN_NEED_SHARED();
+  std::istringstream table(
+      read_file(traces::testing::shared_traces() + "/../reference/decode-attention-measured.csv"));
+  std::map<std::string, std::pair<std::string, std::string>> parts;  // rows without times, and with
+  std::string line;
+  for (std::getline(table, line); std::getline(table, line);) {
+    if (line.ends_with('\r')) line.pop_back();
+    const std::size_t gpu = line.find(','), engine = line.find(',', gpu + 1), time = line.rfind(',');
+    auto& [asked, measured] =
+        parts["--gpu " + line.substr(0, gpu) + " --engine " + line.substr(gpu + 1, engine - gpu - 1)];
+    asked += line.substr(0, time) + "\n";
+    // As numbers are written: without zeros behind the point.
+    while (line.find('.', time) != std::string::npos && (line.ends_with('0') || line.ends_with('.')))
+      line.pop_back();
+    measured += line + ",table\n";
+  }
+  EXPECT_EQ(parts.size(), 7U);
+  for (const auto& [names, rows] : parts) {
+    const Outcome outcome = run(kHeader + "\n" + rows.first, names);
+    EXPECT_EQ(outcome.err, "");
+    EXPECT_TRUE(outcome.out == kHeader + ",predicted_us,source\n" + rows.second) << names;
+  }
 }
 
 TEST_F(CliLatency, InputAndOutputAreApart) {
