@@ -1,6 +1,7 @@
 // kvplan latency: how long kernels take, from measured tables where there are some.
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <memory>
 

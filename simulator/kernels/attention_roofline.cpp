@@ -1,5 +1,7 @@
 #include "simulator/kernels/attention_roofline.h"
 
+#include <algorithm>
+
 namespace kvplan::kernels {
 namespace {
 

@@ -1,6 +1,6 @@
 #include "simulator/kernels/kernel_table.h"
 
-#include <optional>
+#include <algorithm>
 
 #include "simulator/base/number_input.h"
 
