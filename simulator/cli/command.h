@@ -44,6 +44,7 @@ void add_cache(CLI::App& app, Outcome& outcome);
 void add_calibration(CLI::App& app, Outcome& outcome);
 void add_compare(CLI::App& app, Outcome& outcome);
 void add_convert(CLI::App& app, Outcome& outcome);
+void add_latency(CLI::App& app, Outcome& outcome);
 void add_list(CLI::App& app, Outcome& outcome);  // and explain
 void add_pool(CLI::App& app, Outcome& outcome);
 void add_run(CLI::App& app, Outcome& outcome);

@@ -86,6 +86,7 @@ int run(int argc, char** argv) {
   add_evict(app, outcome);
   add_attention(app, outcome);
   add_calibration(app, outcome);
+  add_latency(app, outcome);
   refuse_empty_values(app);
 
   std::vector<std::string> words = arguments(argc, argv);

@@ -40,6 +40,8 @@ const std::vector<Layer>& layers() {
     // Models are told to the plan; what is below it takes shapes.
     table.push_back({"simulator/modelfile", {"simulator/base", "simulator/model"}});
     below.emplace_back("simulator/modelfile");
+    table.push_back({"simulator/kernels", {"simulator/base", "simulator/model"}});
+    below.emplace_back("simulator/kernels");
     level({"simulator/drivers", "simulator/plan"});
     table.push_back({"simulator/report", below});
     // Protobuf and files begin here; traces know nothing of the simulator but `base` and `frame`.

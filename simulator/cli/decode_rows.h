@@ -1,0 +1,43 @@
+// Calls of decode attention as rows of a table: CSV with the columns
+//
+//     gpu engine engine_version kernel batch kv_len q_heads kv_heads head_dim window kv_elem_bytes
+//
+// in any order, others between them; one row a line.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "simulator/base/result.h"
+#include "simulator/kernels/decode_call.h"
+
+namespace kvplan::cli {
+
+/// Whose time a row is, as it says itself.
+struct DecodeRowNames {
+  std::string gpu, engine, engine_version, kernel;
+};
+
+struct DecodeRow {
+  DecodeRowNames names;
+  kernels::DecodeCall call;
+};
+
+class DecodeRows {
+ public:
+  static constexpr std::size_t kColumns = 11;
+
+  /// Errors: a column that is missing, there twice, or one of those that are added to the rows.
+  static Result<DecodeRows> open(std::string_view header);
+  /// Errors: too few or too many cells, no number, query heads that are no multiple of KV heads; with the field.
+  [[nodiscard]] Result<DecodeRow> read(std::string_view line) const;
+
+ private:
+  std::size_t cells_{0};
+  std::array<std::size_t, kColumns> at_{};
+};
+
+}  // namespace kvplan::cli

@@ -1,0 +1,26 @@
+// Decode attention out of a device's figures, where no table has its times:
+//
+//     t0 + max(bytes / bandwidth, elements / element rate, FLOPs / peak)
+//
+//   t0            12 us: launch, and what a call takes that reads nearly nothing (medians of the tables for one
+//                 sequence of 128 tokens: 6 to 14 us)
+//   bytes         keys and values of the tokens that are seen, once; queries in and outputs out with 2 bytes an element
+//   bandwidth     reached by such kernels where the device's file has it, else 0.9 of the published one
+//   element rate  stored elements below 2 bytes go through the multiprocessors, which is slower than memory on sm_90:
+//                 23e9 elements/s each (FlashAttention-3 with fp8, from the tables); elsewhere no limit
+//   FLOPs         4 x query heads x head size x tokens, at 0.6 of the published dense half-precision peak
+//
+// What it leaves out: waves of thread blocks (a term for them makes the error against the tables no smaller: splits
+// fill the device) and what stays in the device's L2 cache between calls.
+#pragma once
+
+#include "simulator/kernels/decode_call.h"
+#include "simulator/kernels/time_source.h"
+#include "simulator/model/device.h"
+
+namespace kvplan::kernels {
+
+/// Always kRoofline.
+SourcedTime attention_roofline(const DecodeCall& call, const model::DeviceShape& device);
+
+}  // namespace kvplan::kernels
