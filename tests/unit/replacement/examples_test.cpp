@@ -42,8 +42,8 @@ TEST(Examples, BeladysAnomaly) {
       {{"fifo", 3, 9}, {"fifo", 4, 10}, {"lru", 3, 10}, {"lru", 4, 8}, {"belady", 3, 7}, {"belady", 4, 6}});
 }
 
-// By hand. 1 is used twice when 3 comes: LFU gives up 2, whose count is least; so do SIEVE and CLOCK, which spare 1 once.
-// 4 then takes the place of 3. FIFO gives up 1, then 2.
+// By hand. 1 is used twice when 3 comes: LFU gives up 2, whose count is least; so do SIEVE and CLOCK, which spare 1
+// once. 4 then takes the place of 3. FIFO gives up 1, then 2.
 TEST(Examples, UsedOnceGoesFirst) {
   const std::vector<Id> ids{1, 1, 2, 3, 1, 4, 1};
   expect_faults(ids, {{"lfu", 2, 4}, {"sieve", 2, 4}, {"clock", 2, 4}, {"fifo", 2, 5}, {"gdsf", 2, 4}});
