@@ -7,6 +7,7 @@
 #include "simulator/cli/import_options.h"
 #include "simulator/cli/number_option.h"
 #include "simulator/cli/outputs.h"
+#include "simulator/cli/replacement_command.h"
 #include "simulator/cli/trace_input.h"
 #include "simulator/drivers/cache_drivers.h"
 #include "simulator/memory/allocators.h"
@@ -122,6 +123,7 @@ void add_cache(CLI::App& app, Outcome& outcome) {
   core::SchedulerParams& scheduler = flags->options.scheduler;
   command->add_option("trace", flags->trace, "Trace: a .kvt or any importable file")->required();
   add_import_options(*command, flags->import);
+  const ReplacementCommand replacement(*command);
   command->add_option("--engine", flags->engine, "Engine that is followed")
       ->check(CLI::IsMember({"vllm-v1"}));
   command
@@ -160,7 +162,9 @@ void add_cache(CLI::App& app, Outcome& outcome) {
   command->add_flag("--no-prefix-cache", flags->no_prefix_cache, "No block is found again");
   command->add_flag("--step-by-step", flags->options.step_by_step,
                     "Use the naive engine: slower, with the same result");
-  run_as(*command, outcome, [flags] { return run(*flags); });
+  run_as(*command, outcome, [flags, replacement] {
+    return replacement.given() ? replacement.run(flags->trace, flags->import) : run(*flags);
+  });
 }
 
 }  // namespace kvplan::cli

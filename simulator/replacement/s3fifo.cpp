@@ -19,6 +19,8 @@ class S3Fifo {
     std::int64_t small_blocks{0};  ///< the main queue gives blocks up while it has more than all but these
     std::int64_t ghost_blocks{0};  ///< ids that are remembered
     std::uint32_t promote_uses{2};
+    /// Until something went for the first time, what comes when the small queue has its share goes to the main one.
+    bool fill_main{false};
   };
   S3Fifo(const Room& room, const Params& params)
       : params_(params), capacity_(room.capacity), links_(room.ids), state_(room.ids, kAbsent) {}
@@ -35,10 +37,12 @@ class S3Fifo {
   void insert(const Use& use) {
     recall(use.id);
     const bool again = state_[use.id] == kRecalled;
-    put(again ? kMain : kSmall, use.id);
+    const bool fill = params_.fill_main && !evicted_ && small_ >= params_.small_blocks;
+    put(again || fill ? kMain : kSmall, use.id);
   }
   template <class May>
   Id evict(const Use& incoming, const May& may) {
+    evicted_ = true;
     if (incoming.id != kNoId) recall(incoming.id);
     const bool main_first = main_ > capacity_ - params_.small_blocks || small_ == 0;
     Id victim = main_first ? kNoId : from_small(may);
@@ -116,9 +120,10 @@ class S3Fifo {
   Links<3> links_;
   std::vector<std::uint8_t> state_;
   std::int64_t small_{0}, main_{0}, ghosts_{0};
+  bool evicted_{false};
 };
 
-constexpr std::array<Param, 3> kParams{{
+constexpr std::array<Param, 4> kParams{{
     {.name = "small",
      .help = "Share of the cache for the small queue",
      .kind = ParamKind::kDecimal,
@@ -139,13 +144,22 @@ constexpr std::array<Param, 3> kParams{{
      .fallback = "2",
      .low = 1,
      .high = 3},
+    {.name = "fill_main",
+     .help = "Whether a cache that nothing left yet takes blocks into the main queue once the small one has "
+             "its share "
+             "(libCacheSim 0.3.5)",
+     .kind = ParamKind::kFlag,
+     .fallback = "false"},
 }};
 
 Result<S3Fifo::Params> params_of(const Choice& choice, const Room& room) {
   KVPLAN_TRY(const std::int64_t small, part_of(choice, "small", room.capacity));
   KVPLAN_TRY(const std::int64_t ghost, part_of(choice, "ghost", room.capacity));
   const auto uses = static_cast<std::uint32_t>(choice.integer("promote_uses"));
-  return S3Fifo::Params{.small_blocks = small, .ghost_blocks = ghost, .promote_uses = uses};
+  return S3Fifo::Params{.small_blocks = small,
+                        .ghost_blocks = ghost,
+                        .promote_uses = uses,
+                        .fill_main = choice.flag("fill_main")};
 }
 
 }  // namespace

@@ -282,15 +282,19 @@ class NaiveS3Fifo final : public Naive {
       : capacity_(room.capacity),
         small_share_(part(choice, "small", room.capacity)),
         most_ghosts_(part(choice, "ghost", room.capacity)),
-        enough_(choice.integer("promote_uses")) {}
+        enough_(choice.integer("promote_uses")),
+        fills_(choice.flag("fill_main")) {}
   [[nodiscard]] bool resident(Id id) const override { return in(small_, id) || in(main_, id); }
   [[nodiscard]] std::int64_t size() const override { return count(small_) + count(main_); }
   void touch(const Use& use) override { uses(use.id) = std::min<std::int64_t>(3, uses(use.id) + 1); }
   void insert(const Use& use) override {
-    (take(ghost_, use.id) || take(asked_, use.id) ? main_ : small_).push_back(use.id);
+    const bool known = take(ghost_, use.id) || take(asked_, use.id);
+    const bool fills = fills_ && count(small_) >= small_share_;
+    (known || fills ? main_ : small_).push_back(use.id);
     uses(use.id) = 0;
   }
   Id evict(const Use& incoming, const May& may) override {
+    fills_ = false;
     if (take(ghost_, incoming.id)) asked_.push_back(incoming.id);
     if (count(main_) > capacity_ - small_share_ || small_.empty()) {
       Id victim = from_main(may);
@@ -335,6 +339,7 @@ class NaiveS3Fifo final : public Naive {
     }
   }
   std::int64_t capacity_, small_share_, most_ghosts_, enough_;
+  bool fills_;  // nothing went yet
   List small_, main_, ghost_;
   List asked_;  // was a ghost when a victim was looked for
   std::vector<std::int64_t> uses_;
