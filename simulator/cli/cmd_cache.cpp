@@ -9,6 +9,7 @@
 #include "simulator/cli/import_options.h"
 #include "simulator/cli/number_option.h"
 #include "simulator/cli/outputs.h"
+#include "simulator/cli/replacement_command.h"
 #include "simulator/cli/trace_input.h"
 #include "simulator/drivers/driver.h"
 #include "simulator/memory/allocators.h"
@@ -125,6 +126,7 @@ void add_cache(CLI::App& app, Outcome& outcome) {
   core::SchedulerParams& scheduler = options.scheduler;
   command->add_option("trace", flags->trace, "Trace: a .kvt or any importable file")->required();
   add_import_options(*command, flags->import);
+  const ReplacementCommand replacement(*command);
   command->add_option("--engine", flags->engine, "Engine that is followed")->check(CLI::IsMember(engines()));
   command->add_option("--driver", flags->driver, driver_help())->required();
   command->add_option("--csv", flags->csv, "One line per request: FILE, or - for standard output")
@@ -188,7 +190,9 @@ void add_cache(CLI::App& app, Outcome& outcome) {
   command->add_flag("--no-prefix-cache", flags->no_prefix_cache, "Nothing is found again");
   command->add_flag("--step-by-step", options.step_by_step,
                     "Use the naive engine: slower, with the same result (vllm-v1)");
-  run_as(*command, outcome, [flags, command] { return run(*command, *flags); });
+  run_as(*command, outcome, [flags, command, replacement] {
+    return replacement.given() ? replacement.run(flags->trace, flags->import) : run(*command, *flags);
+  });
 }
 
 }  // namespace kvplan::cli

@@ -30,6 +30,8 @@ const std::vector<Layer>& layers() {
     level({"simulator/base"});
     level({"traces/record"});
     level({"simulator/model"});
+    table.push_back({"simulator/replacement", {"simulator/base", "traces/record"}});
+    below.emplace_back("simulator/replacement");
     level({"simulator/core"});
     table.push_back({"simulator/prefix", {"simulator/base", "simulator/core"}});
     below.emplace_back("simulator/prefix");

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "simulator/base/check.h"
-#include "traces/synth/real.h"
+#include "simulator/base/real.h"
 
 namespace kvplan::traces {
 namespace {

@@ -2,9 +2,9 @@
 #include <cmath>
 
 #include "simulator/base/json_writer.h"
+#include "simulator/base/real.h"
 #include "traces/synth/draws.h"
 #include "traces/synth/parts.h"
-#include "traces/synth/real.h"
 
 namespace kvplan::traces {
 namespace {

@@ -9,9 +9,9 @@
 #include <functional>
 #include <limits>
 
+#include "simulator/base/real.h"
 #include "tests/unit/traces/synth_support.h"
 #include "traces/synth/draws.h"
-#include "traces/synth/real.h"
 
 namespace kvplan::traces {
 namespace {

@@ -1,11 +1,11 @@
-#include "traces/synth/real.h"
+#include "simulator/base/real.h"
 
 #include <cmath>
 #include <limits>
 
 #include "simulator/base/check.h"
 
-namespace kvplan::traces {
+namespace kvplan {
 namespace {
 
 // ln 2 in two parts: the first has 21 zero bits at its end, so that its product with an exponent is exact.
@@ -47,4 +47,4 @@ double power(double base, double exponent) {
   return exponential(natural_log(base) * exponent);
 }
 
-}  // namespace kvplan::traces
+}  // namespace kvplan

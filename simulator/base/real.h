@@ -1,10 +1,11 @@
 // Logarithm, exponential and powers that give the same bits on every machine: nothing but the operations that
 // IEEE 754 fixes (addition, multiplication, division, scaling by powers of two), in a fixed order. The functions
 // of <cmath> are left to each C library, and one of another version may differ in the last bit, which is enough
-// to make another trace. Results are within a few units in the last place of the true ones; draws need no more.
+// to make another trace, or another choice between two blocks. Results are within a few units in the last place of
+// the true ones; draws and comparisons need no more.
 #pragma once
 
-namespace kvplan::traces {
+namespace kvplan {
 
 /// REQUIRES: x is positive and finite.
 double natural_log(double x);
@@ -13,4 +14,4 @@ double exponential(double x);
 /// REQUIRES: base is positive and finite, exponent is finite.
 double power(double base, double exponent);
 
-}  // namespace kvplan::traces
+}  // namespace kvplan

@@ -1,0 +1,62 @@
+// CLOCK: FIFO with a second chance. A use sets a block's bit; a block whose turn it is to go and whose bit is set loses
+// the bit and goes to the young end instead.
+#include <vector>
+
+#include "simulator/replacement/links.h"
+#include "simulator/replacement/member.h"
+
+namespace kvplan::replacement {
+namespace {
+
+class Clock {
+ public:
+  struct Params {};
+  explicit Clock(const Room& room, const Params& /*params*/ = {}) : links_(room.ids), used_(room.ids, 0) {}
+  void grow(Id ids) {
+    links_.grow(ids);
+    if (used_.size() < ids) used_.resize(ids, 0);
+  }
+  [[nodiscard]] bool resident(Id id) const { return links_.linked(id); }
+  [[nodiscard]] std::int64_t size() const { return size_; }
+  void touch(const Use& use) { used_[use.id] = 1; }
+  void insert(const Use& use) {
+    used_[use.id] = 0;
+    links_.push(0, use.id);
+    ++size_;
+  }
+  template <class May>
+  Id evict(const Use& /*incoming*/, const May& may) {
+    while (true) {
+      const Id id = links_.first(0, may);
+      if (id == kNoId) return kNoId;
+      if (used_[id] == 0) {
+        erase(id);
+        return id;
+      }
+      used_[id] = 0;
+      links_.renew(0, id);
+    }
+  }
+  void erase(Id id) {
+    links_.remove(id);
+    --size_;
+  }
+  void may_go(Id id) { links_.may_go(id); }
+
+ private:
+  Links<1> links_;
+  std::vector<std::uint8_t> used_;
+  std::int64_t size_{0};
+};
+
+}  // namespace
+
+extern const ReplacementEntry kClock;
+const ReplacementEntry kClock =
+    member<Clock>({.family = "replacement",
+                   .name = "clock",
+                   .summary = "First come, first out, with a second chance for what was used meanwhile.",
+                   .source = "Corbato 1968 (A Paging Experiment with the Multics System), one bit",
+                   .params = {}});
+
+}  // namespace kvplan::replacement

@@ -1,0 +1,97 @@
+// Greedy dual by the cost of recomputing: priority = L + cost (times uses), the least goes and L becomes its priority.
+// A block costs `flat` for what every token costs and 1 for each block before it in its prompt, to which it attends.
+#include <array>
+#include <compare>
+#include <vector>
+
+#include "simulator/replacement/keyed_heap.h"
+#include "simulator/replacement/member.h"
+
+namespace kvplan::replacement {
+namespace {
+
+/// The priority is made anew at every use, with the depth of that use. Of equals the one whose priority is oldest goes.
+/// Deep blocks stay longer than those before them, which alone make them useful: in a pool close it to leaves.
+class CostAware {
+ public:
+  struct Params {
+    std::int64_t flat{60};
+    bool count_uses{true};  ///< cost times the uses since it came
+  };
+  CostAware(const Room& room, const Params& params) : params_(params), heap_(room.ids), uses_(room.ids, 0) {}
+  void grow(Id ids) {
+    heap_.grow(ids);
+    if (uses_.size() < ids) uses_.resize(ids, 0);
+  }
+  [[nodiscard]] bool resident(Id id) const { return heap_.holds(id); }
+  [[nodiscard]] std::int64_t size() const { return size_; }
+  void touch(const Use& use) {
+    ++uses_[use.id];
+    heap_.update(use.id, key_of(use));
+  }
+  void insert(const Use& use) {
+    uses_[use.id] = 1;
+    heap_.push(use.id, key_of(use));
+    ++size_;
+  }
+  template <class May>
+  Id evict(const Use& /*incoming*/, const May& may) {
+    const Id victim = heap_.first(may);
+    if (victim == kNoId) return kNoId;
+    floor_ = heap_.key(victim).priority;
+    erase(victim);
+    return victim;
+  }
+  void erase(Id id) {
+    heap_.remove(id);
+    --size_;
+  }
+  void may_go(Id id) { heap_.may_go(id); }
+
+ private:
+  struct Key {
+    std::uint64_t priority, turn;
+    friend auto operator<=>(const Key&, const Key&) = default;
+  };
+  [[nodiscard]] Key key_of(const Use& use) {
+    const std::uint64_t cost = static_cast<std::uint64_t>(params_.flat) + use.depth;
+    return {floor_ + cost * (params_.count_uses ? uses_[use.id] : 1), ++turn_};
+  }
+
+  Params params_;
+  KeyedHeap<Key> heap_;
+  std::vector<std::uint32_t> uses_;
+  std::uint64_t floor_{0};  // L
+  std::uint64_t turn_{0};
+  std::int64_t size_{0};
+};
+
+constexpr std::array<Param, 2> kParams{{
+    {.name = "flat",
+     .help = "Cost of a block without context, in blocks of context attended to",
+     .kind = ParamKind::kInteger,
+     .fallback = "60",
+     .low = 0,
+     .high = 1000000000},
+    {.name = "count_uses",
+     .help = "Whether the cost counts as often as a block was used since it came",
+     .kind = ParamKind::kFlag,
+     .fallback = "true"},
+}};
+
+Result<CostAware::Params> params_of(const Choice& choice, const Room& /*room*/) {
+  return CostAware::Params{.flat = choice.integer("flat"), .count_uses = choice.flag("count_uses")};
+}
+
+}  // namespace
+
+extern const ReplacementEntry kCostAware;
+const ReplacementEntry kCostAware = member<CostAware, params_of>(
+    {.family = "replacement",
+     .name = "cost-aware",
+     .summary =
+         "Greedy dual by the cost of computing a block again: a flat part and one for each block before it.",
+     .source = "Young 1994 (Algorithmica 11(6)), greedy dual; the cost is kvplan's",
+     .params = kParams});
+
+}  // namespace kvplan::replacement

@@ -1,0 +1,79 @@
+// Leases: a use of a cached block leases it for a time; what comes new has none. The block whose lease ends first, or
+// ended first, goes: a block that was used again outlives those that came until its lease ends.
+#include <array>
+#include <compare>
+
+#include "simulator/base/units.h"
+#include "simulator/replacement/keyed_heap.h"
+#include "simulator/replacement/member.h"
+
+namespace kvplan::replacement {
+namespace {
+
+/// Of equal ends the one that was used longest ago goes. Leased blocks can go: somebody has to, where all are leased.
+class Lease {
+ public:
+  struct Params {
+    std::int64_t lease_ns{0};
+  };
+  Lease(const Room& room, const Params& params) : params_(params), heap_(room.ids) {}
+  void grow(Id ids) { heap_.grow(ids); }
+  [[nodiscard]] bool resident(Id id) const { return heap_.holds(id); }
+  [[nodiscard]] std::int64_t size() const { return size_; }
+  void touch(const Use& use) { heap_.update(use.id, {use.time_ns + params_.lease_ns, ++turn_}); }
+  void insert(const Use& use) {
+    heap_.push(use.id, {use.time_ns, ++turn_});
+    ++size_;
+  }
+  template <class May>
+  Id evict(const Use& /*incoming*/, const May& may) {
+    const Id victim = heap_.first(may);
+    if (victim != kNoId) erase(victim);
+    return victim;
+  }
+  void erase(Id id) {
+    heap_.remove(id);
+    --size_;
+  }
+  void may_go(Id id) { heap_.may_go(id); }
+
+ private:
+  struct Key {
+    std::int64_t end_ns;
+    std::uint64_t turn;
+    friend auto operator<=>(const Key&, const Key&) = default;
+  };
+  Params params_;
+  KeyedHeap<Key> heap_;
+  std::uint64_t turn_{0};
+  std::int64_t size_{0};
+};
+
+constexpr std::array<Param, 1> kParams{{
+    {.name = "lease_s",
+     .help = "Time of a lease",
+     .kind = ParamKind::kDecimal,
+     .unit = Unit::kSeconds,
+     .fallback = "60",
+     .low = 0,
+     .high = 1000000000.0},
+}};
+
+Result<Lease::Params> params_of(const Choice& choice, const Room& /*room*/) {
+  KVPLAN_TRY(const std::int64_t lease_ns, part_of(choice, "lease_s", kNsPerSecond));
+  return Lease::Params{.lease_ns = lease_ns};
+}
+
+}  // namespace
+
+extern const ReplacementEntry kLease;
+const ReplacementEntry kLease = member<Lease, params_of>(
+    {.family = "replacement",
+     .name = "lease",
+     .summary =
+         "A use of a cached block leases it for a time; the block whose lease ends or ended first goes.",
+     .source = "kvplan",
+     .params = kParams},
+    true);
+
+}  // namespace kvplan::replacement

@@ -1,0 +1,107 @@
+// Lists of ids from oldest to youngest, linked through 8-byte nodes in one array by id, so that an access needs no hash
+// table and one cache line.
+#pragma once
+
+#include <cstddef>
+#include <type_traits>
+#include <vector>
+
+#include "simulator/replacement/set_aside.h"
+#include "simulator/replacement/use.h"
+
+namespace kvplan::replacement {
+
+/// An id is in at most one of kLists lists. Ids enter at the young end. Where a victim is looked for, what may not
+/// go is set aside: it stays in its list for all other calls.
+template <std::uint32_t kLists>
+class Links {
+ public:
+  explicit Links(Id ids) { grow(ids); }
+
+  /// From now on ids are below `ids`.
+  void grow(Id ids) {
+    const std::size_t before = nodes_.size();
+    if (before < std::size_t{ids} + kLists) nodes_.resize(std::size_t{ids} + kLists);
+    for (std::size_t end = before; end < kLists; ++end)
+      nodes_[end] = {static_cast<std::uint32_t>(end), static_cast<std::uint32_t>(end)};
+  }
+
+  /// It is in a list.
+  [[nodiscard]] bool linked(Id id) const { return nodes_[id + kLists].older != kUnlinked; }
+
+  /// REQUIRES: it is in no list.
+  void push(std::uint32_t list, Id id) {
+    const std::uint32_t place = id + kLists;
+    const std::uint32_t youngest = nodes_[list].older;
+    nodes_[place] = {youngest, list};
+    nodes_[youngest].younger = place;
+    nodes_[list].older = place;
+  }
+
+  /// REQUIRES: it is in a list.
+  void remove(Id id) {
+    Node& node = nodes_[id + kLists];
+    if (node.older == kSetAside) [[unlikely]] {
+      aside_.remove(node.younger);
+    } else {
+      nodes_[node.older].younger = node.younger;
+      nodes_[node.younger].older = node.older;
+    }
+    node.older = kUnlinked;
+  }
+
+  /// From the list where it is to the young end of `list`.
+  void renew(std::uint32_t list, Id id) {
+    remove(id);
+    push(list, id);
+  }
+
+  /// kNoId where the list is empty.
+  [[nodiscard]] Id oldest(std::uint32_t list) const {
+    if (!aside_.empty()) [[unlikely]] {
+      if (const Id id = aside_.oldest(list); id != kNoId) return id;
+    }
+    return id_at(nodes_[list].younger);
+  }
+
+  /// The next younger one that is not set aside; kNoId after the youngest.
+  [[nodiscard]] Id younger(Id id) const { return id_at(nodes_[id + kLists].younger); }
+
+  /// The oldest of the list that may go; kNoId: none may. A block that may not is looked at again only after may_go.
+  template <class May>
+  Id first(std::uint32_t list, const May& may) {
+    if constexpr (!std::is_same_v<May, AllMayGo>) {
+      if (const Id id = aside_.first(list, may); id != kNoId) return id;
+      for (Id id = id_at(nodes_[list].younger); id != kNoId; id = id_at(nodes_[list].younger)) {
+        if (may(id)) return id;
+        remove(id);
+        nodes_[id + kLists] = {kSetAside, aside_.add(list, id)};
+      }
+      return kNoId;
+    }
+    return id_at(nodes_[list].younger);
+  }
+
+  /// What kept a block from going has ended. Any id, whether it was passed over or not.
+  void may_go(Id id) {
+    const Node node = nodes_[id + kLists];
+    if (node.older == kSetAside) aside_.may_go(node.younger);
+  }
+
+ private:
+  // Marks in `older`; a node that is set aside has its ticket in `younger`.
+  static constexpr std::uint32_t kUnlinked = UINT32_MAX;
+  static constexpr std::uint32_t kSetAside = UINT32_MAX - 1;
+
+  /// Places: the list's own number is its end, both before the oldest and after the youngest; ids come behind.
+  struct Node {
+    std::uint32_t older{kUnlinked};
+    std::uint32_t younger{kUnlinked};
+  };
+  [[nodiscard]] static Id id_at(std::uint32_t place) { return place < kLists ? kNoId : place - kLists; }
+
+  std::vector<Node> nodes_;
+  SetAside aside_;
+};
+
+}  // namespace kvplan::replacement

@@ -1,0 +1,42 @@
+// Makes the entry of a member from its class. For the members' own files.
+#pragma once
+
+#include <memory>
+#include <utility>
+
+#include "simulator/replacement/replacements.h"
+#include "simulator/replacement/replay.h"
+
+namespace kvplan::replacement {
+
+/// The part of `whole` that a parameter names, rounded down; exact where the text is a fraction of parts below 2^31, as
+/// 0.1 is. REQUIRES: the parameter is a decimal that is not negative; the product is below 2^63.
+Result<std::int64_t> part_of(const Choice& choice, std::string_view param, std::int64_t whole);
+
+/// `kParams`: Result<P::Params>(const Choice&, const Room&).
+template <class P, auto kParams>
+constexpr ReplacementEntry member(const Descriptor& descriptor, bool uses_time = false) {
+  return {.descriptor = descriptor,
+          .uses_time = uses_time,
+          .replay = [](const Choice& choice, const References& refs, std::int64_t capacity,
+                       bool (*stop_asked)()) -> Result<Hits> {
+            const Room room{.ids = refs.distinct, .capacity = capacity, .categories = refs.category_count};
+            KVPLAN_TRY(const typename P::Params params, kParams(choice, room));
+            P policy(room, params);
+            return replay(policy, refs, capacity, stop_asked);
+          },
+          .make = [](const Choice& choice, const Room& room) -> Result<std::unique_ptr<Policy>> {
+            KVPLAN_TRY(const typename P::Params params, kParams(choice, room));
+            return std::unique_ptr<Policy>(std::make_unique<PolicyOf<P>>(room, params));
+          }};
+}
+
+/// Of a member without parameters.
+template <class P>
+constexpr ReplacementEntry member(const Descriptor& descriptor) {
+  return member<P, [](const Choice&, const Room&) -> Result<typename P::Params> {
+    return typename P::Params{};
+  }>(descriptor);
+}
+
+}  // namespace kvplan::replacement

@@ -1,0 +1,67 @@
+// What every replacement policy is, and how it is used where its class is not known.
+//
+// A policy is a class with inline calls, so that replaying references costs no virtual call. It has
+//   P(room, params)   empty
+//   resident(id)      cached now
+//   size()            cached ids
+//   touch(use)        a cached id is used
+//   insert(use)       an id that is not cached comes. REQUIRES: there is room, or evict made some
+//   evict(use, may)   gives up and returns a cached id for which may(id) holds; kNoId: none. `use` is of the id that
+//                     comes, or has kNoId where what comes has no content yet
+//   erase(id)         a cached id is gone for other reasons, and is not remembered
+//   grow(ids)         from now on ids are below `ids`
+//   may_go(id)        what kept an id from going has ended: may(id) may have become true. Any id
+// and where it makes a difference
+//   let_go(use)       the last holder of a cached id lets go: for recency it was used until now
+//   expire(now, may, told)   ids that are given up at this time, room or not
+#pragma once
+
+#include <functional>
+
+#include "simulator/replacement/use.h"
+
+namespace kvplan::replacement {
+
+/// Any policy.
+class Policy {
+ public:
+  using May = std::function<bool(Id)>;
+  virtual ~Policy() = default;
+  [[nodiscard]] virtual bool resident(Id id) const = 0;
+  [[nodiscard]] virtual std::int64_t size() const = 0;
+  virtual void touch(const Use& use) = 0;
+  virtual void let_go(const Use& use) = 0;
+  virtual void insert(const Use& use) = 0;
+  virtual Id evict(const Use& incoming, const May& may) = 0;
+  virtual void expire(std::int64_t now_ns, const May& may, const std::function<void(Id)>& told) = 0;
+  virtual void erase(Id id) = 0;
+  virtual void grow(Id ids) = 0;
+  virtual void may_go(Id id) = 0;
+};
+
+/// One of the classes as a Policy.
+template <class P>
+class PolicyOf final : public Policy {
+ public:
+  PolicyOf(const Room& room, const typename P::Params& params) : policy_(room, params) {}
+  [[nodiscard]] bool resident(Id id) const override { return policy_.resident(id); }
+  [[nodiscard]] std::int64_t size() const override { return policy_.size(); }
+  void touch(const Use& use) override { policy_.touch(use); }
+  void let_go(const Use& use) override {
+    if constexpr (requires { policy_.let_go(use); }) policy_.let_go(use);
+    policy_.may_go(use.id);
+  }
+  void insert(const Use& use) override { policy_.insert(use); }
+  Id evict(const Use& incoming, const May& may) override { return policy_.evict(incoming, may); }
+  void expire(std::int64_t now_ns, const May& may, const std::function<void(Id)>& told) override {
+    if constexpr (requires { policy_.expire(now_ns, may, told); }) policy_.expire(now_ns, may, told);
+  }
+  void erase(Id id) override { policy_.erase(id); }
+  void grow(Id ids) override { policy_.grow(ids); }
+  void may_go(Id id) override { policy_.may_go(id); }
+
+ private:
+  P policy_;
+};
+
+}  // namespace kvplan::replacement

@@ -1,0 +1,98 @@
+// TTL: a block lives for a time and is then given up, whether room is needed or not. Where room is needed earlier, the
+// one whose time ends first goes.
+#include <array>
+#include <vector>
+
+#include "simulator/base/units.h"
+#include "simulator/replacement/links.h"
+#include "simulator/replacement/member.h"
+
+namespace kvplan::replacement {
+namespace {
+
+class Ttl {
+ public:
+  struct Params {
+    std::int64_t life_ns{0};
+    bool renew{true};  ///< the time begins anew at each use; false: it runs from the moment the block came
+  };
+  Ttl(const Room& room, const Params& params) : params_(params), links_(room.ids), since_ns_(room.ids, 0) {}
+  void grow(Id ids) {
+    links_.grow(ids);
+    if (since_ns_.size() < ids) since_ns_.resize(ids, 0);
+  }
+  [[nodiscard]] bool resident(Id id) const { return links_.linked(id); }
+  [[nodiscard]] std::int64_t size() const { return size_; }
+  void touch(const Use& use) {
+    if (!params_.renew) return;
+    since_ns_[use.id] = use.time_ns;
+    links_.renew(0, use.id);
+  }
+  void let_go(const Use& use) {
+    touch(use);
+    links_.may_go(use.id);
+  }
+  void insert(const Use& use) {
+    since_ns_[use.id] = use.time_ns;
+    links_.push(0, use.id);
+    ++size_;
+  }
+  /// A block that came, or was renewed, at t lives in [t, t + life).
+  template <class May, class Told>
+  void expire(std::int64_t now_ns, const May& may, Told told) {
+    for (Id id = links_.first(0, may); id != kNoId; id = links_.first(0, may)) {
+      if (now_ns - since_ns_[id] < params_.life_ns) return;
+      erase(id);
+      told(id);
+    }
+  }
+  template <class May>
+  Id evict(const Use& /*incoming*/, const May& may) {
+    const Id victim = links_.first(0, may);
+    if (victim != kNoId) erase(victim);
+    return victim;
+  }
+  void erase(Id id) {
+    links_.remove(id);
+    --size_;
+  }
+  void may_go(Id id) { links_.may_go(id); }
+
+ private:
+  Params params_;
+  Links<1> links_;  // by since_ns_, since times never fall
+  std::vector<std::int64_t> since_ns_;
+  std::int64_t size_{0};
+};
+
+constexpr std::array<Param, 2> kParams{{
+    {.name = "life_s",
+     .help = "Time for which a block lives",
+     .kind = ParamKind::kDecimal,
+     .unit = Unit::kSeconds,
+     .fallback = "300",
+     .low = 0,
+     .high = 1000000000.0},
+    {.name = "renew",
+     .help = "Whether the time begins anew at each use",
+     .kind = ParamKind::kFlag,
+     .fallback = "true"},
+}};
+
+Result<Ttl::Params> params_of(const Choice& choice, const Room& /*room*/) {
+  KVPLAN_TRY(const std::int64_t life_ns, part_of(choice, "life_s", kNsPerSecond));
+  return Ttl::Params{.life_ns = life_ns, .renew = choice.flag("renew")};
+}
+
+}  // namespace
+
+extern const ReplacementEntry kTtl;
+const ReplacementEntry kTtl = member<Ttl, params_of>(
+    {.family = "replacement",
+     .name = "ttl",
+     .summary = "A block lives for a time; where room is needed earlier, the one whose time ends first goes.",
+     .source = "kvplan, after the working set of Denning 1968 (CACM 11(5))",
+     .params = kParams},
+    true);
+
+}  // namespace kvplan::replacement

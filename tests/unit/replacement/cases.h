@@ -1,0 +1,35 @@
+// Random references and choices for the tests of this folder.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "simulator/base/random.h"
+#include "simulator/replacement/replacements.h"
+#include "traces/record/trace.h"
+
+namespace kvplan::replacement::testing {
+
+/// How many cases a property test makes: `few`, or what KVPLAN_RANDOM_CASES says.
+std::int64_t cases(std::int64_t few);
+
+/// The member of this name with these parameters; a failed check where there is none.
+Choice choice_of(const std::string& text);
+/// A member with parameters drawn from a few values each.
+Choice random_choice(const ReplacementEntry& entry, Random& random);
+
+/// Prompts, each a list of ids, one after the other in time.
+struct Prompts {
+  std::vector<std::vector<Id>> ids;
+  std::vector<std::int64_t> arrival_ns;
+  std::vector<std::int32_t> tenant;  // empty: none
+};
+/// Ids are made dense in order of first appearance.
+traces::Trace trace_of(const Prompts& prompts);
+/// Paths from the root of random trees, so that equal ids have equal ids before them; with three tenants.
+Prompts random_prompts(Random& random);
+
+/// Hits at this capacity; a failed check where it is an error.
+Hits hits_of(const std::string& choice, const traces::Trace& trace, std::int64_t capacity);
+
+}  // namespace kvplan::replacement::testing
