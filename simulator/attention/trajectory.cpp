@@ -57,10 +57,14 @@ Trajectory::Trajectory(std::shared_ptr<const Recording> recording, std::int32_t 
   const PolicyTraits traits = policy_.kind->traits(policy_.choice);
   positional_ = traits.interval.has_value();
   for (std::int32_t layer = 0; layer < (positional_ ? 1 : layers_); ++layer) {
-    replays_.emplace_back(policy_, query_heads, group, prompt_, false);
-    const std::int32_t units = positional_ ? 1 : replays_.back().units();
-    const std::int32_t pairs = positional_ ? layers_ * stored_heads_ : stored_heads_ / units;
-    for (std::int32_t unit = 0; unit < units; ++unit) infos_.push_back({layer, unit * pairs, pairs});
+    replays_.emplace_back(
+        policy_,
+        LayerPlace{
+            .layer = layer, .layers = layers_, .query_heads = query_heads, .group = group, .prompt = prompt_},
+        false);
+    const std::int32_t sets = positional_ ? 1 : replays_.back().sets();
+    const std::int32_t pairs = positional_ ? layers_ * stored_heads_ : stored_heads_ / sets;
+    for (std::int32_t set = 0; set < sets; ++set) infos_.push_back({layer, set * pairs, pairs});
   }
   tracks_.resize(infos_.size());
   for (Track& track : tracks_) track.drop_begin.push_back(0);
@@ -95,11 +99,11 @@ Status Trajectory::advance_layer(std::int32_t layer, std::int64_t end) {
       KVPLAN_TRY_DO(rows->seek(t));
     }
     replay.step(reads ? rows.get() : nullptr);
-    const std::int32_t units = positional_ ? 1 : replay.units();
-    for (std::int32_t unit = 0; unit < units; ++unit)
-      record(tracks_[static_cast<std::size_t>(layer) * static_cast<std::size_t>(units) +
-                     static_cast<std::size_t>(unit)],
-             replay.dropped(unit), t);
+    const std::int32_t sets = positional_ ? 1 : replay.sets();
+    for (std::int32_t set = 0; set < sets; ++set)
+      record(tracks_[static_cast<std::size_t>(layer) * static_cast<std::size_t>(sets) +
+                     static_cast<std::size_t>(set)],
+             replay.dropped(set), t);
   }
   return Done{};
 }

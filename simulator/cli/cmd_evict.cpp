@@ -49,9 +49,9 @@ void write_params(JsonWriter& json, const attention::PolicyChoice& policy, std::
 
 void write_sets(JsonWriter& json, std::string_view key, const LayerReplay& replay) {
   json.key(key).begin_array();
-  for (std::int32_t unit = 0; unit < replay.units(); ++unit) {
+  for (std::int32_t set = 0; set < replay.sets(); ++set) {
     json.begin_array();
-    for (const std::int32_t position : replay.reported(unit)) json.value(position);
+    for (const std::int32_t position : replay.reported(set)) json.value(position);
     json.end_array();
   }
   json.end_array();

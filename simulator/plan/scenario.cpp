@@ -451,7 +451,7 @@ Status choose_eviction(Scenario& s) {
   if (choice.name() == "full") return Done{};
   const attention::PolicyTraits traits = attention::policy_of(choice).kind->traits(choice);
   const std::string name(choice.name());
-  if (traits.selects)
+  if (traits.keeps_everything())
     return bad_input("\"" + name + "\" keeps everything and reads a part: it frees nothing in a run, see " +
                      "`kvplan evict`")
         .at_field("eviction");

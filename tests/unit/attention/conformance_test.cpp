@@ -76,8 +76,8 @@ TEST_P(Conformance, KeepsOnlyWhatItHadAndRepeatsItself) {
     ASSERT_TRUE(policy.ok());
     auto made = Trajectory::make(recording, 0, prompt, policy.value());
     ASSERT_TRUE(made.ok() && made.value()->advance(tokens - 1).ok());
-    const bool selects = policy.value().kind->traits(policy.value().choice).selects;
-    for (std::int64_t t = prompt; t < tokens && !selects; ++t)
+    const bool whole = policy.value().kind->traits(policy.value().choice).keeps_everything();
+    for (std::int64_t t = prompt; t < tokens && !whole; ++t)
       EXPECT_EQ(made.value()->kept(0, t), found.retained[static_cast<std::size_t>(t - prompt)][0])
           << "t " << t;
   }

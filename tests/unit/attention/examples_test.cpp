@@ -67,8 +67,9 @@ TEST(HandChecked, AccumulatorsOfH2o) {
   auto rows = recording->open(0, 0);
   ASSERT_TRUE(rows.ok());
   // The policy alone, fed as the replay does.
-  const auto h2o = policy.value().kind->make(policy.value().choice);
-  Residents residents(1);
+  const auto h2o = policy.value().kind->make({.choice = policy.value().choice, .place = {.prompt = 4}});
+  std::vector<ResidentSet> sets{{.residents = Residents(1), .drop = {}}};
+  Residents& residents = sets[0].residents;
   const std::vector<std::vector<double>> after{{2.88, .49, .53, .10},
                                                {3.07, .90, .31, .15},
                                                {3.5467, .9465, .1733, .3488},
@@ -82,11 +83,12 @@ TEST(HandChecked, AccumulatorsOfH2o) {
       row.push_back(example()[0][static_cast<std::size_t>(t)][static_cast<std::size_t>(p)]);
       sum += row.back();
     }
-    h2o->update(residents, {.value = row, .divisor = sum});
+    const HeadRow head{.positions = residents.positions(), .weight = row, .divisor = sum};
+    h2o->update(0, residents, {&head, 1});
     if (t < 3) continue;
-    std::vector<std::int32_t> drop;
-    h2o->evict(residents, drop);
-    residents.drop(drop);
+    h2o->evict(sets);
+    residents.drop(sets[0].drop);
+    sets[0].drop.clear();
     const auto& expected = after[static_cast<std::size_t>(t - 3)];
     ASSERT_EQ(residents.column(0).size(), expected.size());
     for (std::size_t i = 0; i < expected.size(); ++i)

@@ -136,22 +136,25 @@ TEST(Invariant, H2oAddsOneForEveryRow) {
     const Draw d = draw(seed);
     auto policy = parse_policy(h2o_text(d.budget));
     ASSERT_TRUE(policy.ok());
-    const auto h2o = policy.value().kind->make(policy.value().choice);
-    Residents residents(1);
+    const auto h2o =
+        policy.value().kind->make({.choice = policy.value().choice, .place = {.prompt = d.prompt}});
+    std::vector<ResidentSet> sets{{.residents = Residents(1), .drop = {}}};
+    Residents& residents = sets[0].residents;
     double lost = 0;
     for (std::int32_t t = 0; t < d.tokens; ++t) {
       residents.append(t);
       std::vector<double> row(static_cast<std::size_t>(residents.size()));
       const double sum = gather(d.rows[0][static_cast<std::size_t>(t)].data(), residents.positions(), row);
-      h2o->update(residents, {.value = row, .divisor = sum});
+      const HeadRow head{.positions = residents.positions(), .weight = row, .divisor = sum};
+      h2o->update(0, residents, {&head, 1});
       double held = 0;
       for (const double score : residents.column(0)) held += score;
       EXPECT_NEAR(held + lost, t + 1, 1e-9);
       if (t < d.prompt - 1) continue;
-      std::vector<std::int32_t> drop;
-      h2o->evict(residents, drop);
-      for (const std::int32_t i : drop) lost += residents.column(0)[static_cast<std::size_t>(i)];
-      residents.drop(drop);
+      h2o->evict(sets);
+      for (const std::int32_t i : sets[0].drop) lost += residents.column(0)[static_cast<std::size_t>(i)];
+      residents.drop(sets[0].drop);
+      sets[0].drop.clear();
     }
   }
 }

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "simulator/attention/interval.h"
+#include "simulator/attention/interval_policy.h"
 #include "simulator/attention/trajectory.h"
 #include "tests/unit/attention/inputs.h"
 
