@@ -18,7 +18,9 @@ struct PolicyChoice {
   const PolicyKind* kind;
   Choice choice;
 };
-/// Parses `NAME[:key=value,...]`; errors as parse_component.
+/// What the policy refuses although its ranges allow it.
+Status check_policy(const PolicyChoice& policy);
+/// Parses `NAME[:key=value,...]`; errors as parse_component and check_policy.
 Result<PolicyChoice> parse_policy(std::string_view text);
 /// The member that a choice made from `policy_descriptors()` belongs to.
 PolicyChoice policy_of(Choice choice);

@@ -122,6 +122,7 @@ Result<EvaluationSummary> evaluate(const Recording& recording, const EvaluationR
                          .group = out.group,
                          .prompt = request.prompt};
   LayerReplay replay(request.policy, place, true);
+  KVPLAN_TRY_DO(replay.foresee(recording, request.sequence));
   Totals totals(cell_bytes(request.policy, replay.traits(), info), out.stored_heads);
   const std::int64_t tokens = info.sequences[static_cast<std::size_t>(request.sequence)].tokens;
   for (std::int64_t t = 0; t < tokens; ++t) {

@@ -30,6 +30,7 @@
 
 #include "simulator/attention/residents.h"
 #include "simulator/base/component.h"
+#include "simulator/base/result.h"
 
 namespace kvplan::attention {
 
@@ -64,6 +65,9 @@ class LayerPolicy {
  public:
   virtual ~LayerPolicy() = default;
 
+  /// 0: before the first token (PolicyTraits::foresight): the recorded rows of a set's query heads at a decode step to
+  /// come, over all tokens 0 .. t. Asked for every decode step in order, for every set.
+  virtual void foresee(std::int32_t /*set*/, std::span<const HeadRow> /*heads*/) {}
   /// 1: before the next token is appended (PolicyTraits::makes_room): fills `drop` of the sets as `evict` does.
   virtual void make_room(std::span<ResidentSet> /*sets*/) {}
   /// 2: what the next query of this head may see before its softmax (Reads::kShown): indices into its set's residents,
@@ -130,6 +134,8 @@ struct PolicyTraits {
   int columns{0};               ///< numbers per resident (Residents::column)
   Reads reads{Reads::kResidents};
   bool makes_room{false};                  ///< evicts before it appends, while the prompt is fed too
+  bool foresight{false};                   ///< a bound: decides by rows to come
+  std::int64_t max_foreseen{INT64_MAX};    ///< of such a one: decode steps x tokens that it can work on
   std::int64_t state_bytes_per_cell{0};    ///< metadata beside each stored (head, token) on the device
   std::optional<KeptInterval> interval{};  ///< set where the kept set is known from lengths alone
   std::optional<std::int64_t> budget{};    ///< else set where parameters say how many tokens stay, not which
@@ -148,6 +154,7 @@ struct LayerInput {
 struct PolicyKind {
   Descriptor descriptor;
   std::string_view golden_name;
+  Status (*check)(const Choice&) = nullptr;  ///< what ranges cannot say of parameters; may be null
   PolicyTraits (*traits)(const Choice&);
   std::unique_ptr<LayerPolicy> (*make)(const LayerInput&);
 };

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
+#include <string>
 #include <utility>
 
 #include "simulator/attention/kernels.h"
@@ -47,8 +49,9 @@ LayerReplay::LayerReplay(const PolicyChoice& policy, const LayerPlace& place, bo
 }
 
 bool LayerReplay::needs_rows(std::int64_t t) const {
-  // What a choosing policy keeps does not depend on what it reads.
-  if (t >= place_.prompt) return measure_ || (traits_.decode_rows && traits_.reads != Reads::kChosen);
+  // What is kept does not depend on what is read where everything is kept.
+  if (!measure_ && traits_.keeps_everything()) return false;
+  if (t >= place_.prompt) return measure_ || traits_.decode_rows;
   return place_.prompt - t <= traits_.prompt_rows;
 }
 
@@ -74,6 +77,32 @@ std::vector<std::int32_t> LayerReplay::reported(std::int32_t set) const {
   std::sort(any.begin(), any.end());
   any.erase(std::unique(any.begin(), any.end()), any.end());
   return any;
+}
+
+Status LayerReplay::foresee(const Recording& recording, std::int32_t sequence) {
+  KVPLAN_CHECK(tokens_ == 0, tokens_);
+  if (!traits_.foresight) return Done{};
+  const std::int64_t tokens = recording.info().sequences[static_cast<std::size_t>(sequence)].tokens;
+  if (tokens - place_.prompt > traits_.max_foreseen / tokens)
+    return bad_input("this bound looks at all rows to come at once: expected at most " +
+                     std::to_string(traits_.max_foreseen) + " (decode steps x tokens), found " +
+                     std::to_string(tokens - place_.prompt) + " x " + std::to_string(tokens));
+  KVPLAN_TRY(const auto rows, recording.open(sequence, place_.layer));
+  std::vector<std::int32_t> all(static_cast<std::size_t>(tokens));
+  std::iota(all.begin(), all.end(), 0);
+  std::vector<std::vector<double>> weight(heads_, std::vector<double>(all.size()));
+  for (std::int64_t t = place_.prompt; t < tokens; ++t) {
+    KVPLAN_TRY_DO(rows->seek(t));
+    const auto seen = std::span<const std::int32_t>(all).first(static_cast<std::size_t>(t + 1));
+    for (std::size_t s = 0; s < sets_.size(); ++s) {
+      for (std::size_t h = 0; h < heads_; ++h) {
+        gather_row(rows->row(beside_[s].first_head + static_cast<std::int32_t>(h)), seen, weight[h]);
+        rows_[h] = {.positions = seen, .weight = std::span(weight[h]).first(seen.size())};
+      }
+      policy_->foresee(static_cast<std::int32_t>(s), rows_);
+    }
+  }
+  return Done{};
 }
 
 void LayerReplay::step(const LayerRows* rows) {

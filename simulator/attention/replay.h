@@ -24,6 +24,10 @@ class LayerReplay {
   /// step, which needs rows for positional policies too. REQUIRES: group divides query_heads; prompt >= 1.
   LayerReplay(const PolicyChoice& policy, const LayerPlace& place, bool measure);
 
+  /// Shows the decode rows of the sequence to a policy that decides by them (PolicyTraits::foresight), else does
+  /// nothing. Before the first `step`. Errors: more rows than the policy can work on, rows that cannot be read.
+  Status foresee(const Recording& recording, std::int32_t sequence);
+
   /// True if `step` for token t reads rows.
   [[nodiscard]] bool needs_rows(std::int64_t t) const;
   /// Processes the next token, t = tokens(). REQUIRES: `rows` stands at t, or needs_rows(t) is false.

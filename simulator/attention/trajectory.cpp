@@ -89,6 +89,7 @@ Status Trajectory::advance(std::int64_t t) {
 Status Trajectory::advance_layer(std::int32_t layer, std::int64_t end) {
   LayerReplay& replay = replays_[static_cast<std::size_t>(layer)];
   std::unique_ptr<LayerRows> rows;
+  if (replay.tokens() == 0) KVPLAN_TRY_DO(replay.foresee(*recording_, sequence_));
   // A failed advance may have left this layer ahead of the others.
   for (std::int64_t t = replay.tokens(); t < end; ++t) {
     const bool reads = replay.needs_rows(t);

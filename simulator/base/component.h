@@ -62,6 +62,9 @@ struct Descriptor {
   /// Of an allocator: what one block id (or one range of memory) spans, and so what has to go before it comes back.
   /// One sentence; empty in other families.
   std::string_view spans{};
+  /// Where the source, public code and this program say different things, and which is followed. Whole sentences; may
+  /// be empty.
+  std::string_view divergences{};
 };
 
 /// A component with a value for each of its parameters, in the order of the descriptor.

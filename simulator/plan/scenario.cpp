@@ -449,7 +449,9 @@ Status choose_rates(Scenario& s) {
 Status choose_eviction(Scenario& s) {
   KVPLAN_TRY(Choice choice, parse_component(s.text("eviction"), "eviction", family_descriptors("eviction")));
   if (choice.name() == "full") return Done{};
-  const attention::PolicyTraits traits = attention::policy_of(choice).kind->traits(choice);
+  const attention::PolicyChoice policy = attention::policy_of(choice);
+  KVPLAN_TRY_DO(attention::check_policy(policy));
+  const attention::PolicyTraits traits = policy.kind->traits(choice);
   const std::string name(choice.name());
   if (traits.keeps_everything())
     return bad_input("\"" + name + "\" keeps everything and reads a part: it frees nothing in a run, see " +

@@ -7,6 +7,7 @@
 #include "simulator/attention/kernels.h"
 #include "simulator/attention/policy.h"
 #include "simulator/attention/reduce.h"
+#include "simulator/attention/score_rows.h"
 #include "simulator/attention/selection.h"
 
 namespace kvplan::attention {
@@ -56,21 +57,16 @@ class H2o final : public SetPolicy {
   std::vector<std::int32_t> lowest_;  ///< [set] found by the latest update where one is too many
 };
 
-constexpr std::array<std::string_view, 2> kScoreRows{"renorm", "raw"};
 constexpr std::array kParams{
     tokens_param("hh", "Tokens kept for their accumulated attention (heavy hitters)", 0),
     tokens_param("recent", "Newest tokens, always kept", 0),
-    Param{.name = "score_rows",
-          .help = "Weights that are summed: of the softmax over what is kept (renorm), or as recorded (raw)",
-          .kind = ParamKind::kText,
-          .fallback = "renorm",
-          .choices = kScoreRows},
+    kScoreRowsParam,
     kGroupParam,
     kAggParam,
     kPlacementParam};
 
 PolicyTraits traits(const Choice& choice) {
-  return {.rows = choice.text("score_rows") == "raw" ? RowUse::kRaw : RowUse::kRenorm,
+  return {.rows = score_rows_of(choice),
           .prompt_rows = kAllRows,
           .decode_rows = true,
           .columns = 1,
@@ -90,7 +86,11 @@ const PolicyKind kH2o{
                    .name = "h2o",
                    .summary = "Keeps the newest tokens and those that received most attention so far",
                    .source = "arXiv 2306.14048; FMInference/H2O@ac75c2a h2o_hf/utils_real_drop",
-                   .params = kParams},
+                   .params = kParams,
+                   .divergences =
+                       "Four public forms differ: this one really drops tokens; h2o-masked hides them; "
+                       "the statistics of utils_lm_eval use later rows; FlexGen keeps n - 1 heavy and "
+                       "n + 1 recent tokens."},
     .golden_name = "h2o_real_drop",
     .traits = traits,
     .make = make};

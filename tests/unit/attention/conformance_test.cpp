@@ -10,19 +10,23 @@
 namespace kvplan::attention {
 namespace {
 
-/// A policy with random legal parameters: required numbers small, others as they are by default.
+/// A policy with random parameters in their ranges: those without a default small, of the others some.
 std::string random_text(const Descriptor& descriptor, Random& random) {
   std::string out(descriptor.name);
   char separator = ':';
   for (const Param& param : descriptor.params) {
+    if (param.name == "group") continue;
+    if (!param.fallback.empty() && param.kind != ParamKind::kText && random.chance(1, 2)) continue;
     std::string value;
     if (param.kind == ParamKind::kText && !param.choices.empty()) {
       value = param.choices[random.below(param.choices.size())];
-    } else if (param.kind == ParamKind::kInteger && param.fallback.empty()) {
+    } else if (param.kind == ParamKind::kFlag) {
+      value = random.chance(1, 2) ? "true" : "false";
+    } else if (param.kind == ParamKind::kInteger) {
       const auto low = static_cast<std::int64_t>(param.low);
       value = std::to_string(
           random.between(low, std::min<std::int64_t>(low + 12, static_cast<std::int64_t>(param.high))));
-    } else if (param.kind == ParamKind::kDecimal && param.fallback.empty()) {
+    } else if (param.kind == ParamKind::kDecimal) {
       value = std::to_string(param.low + (std::min(param.high, param.low + 1) - param.low) * random.unit());
     } else {
       continue;
@@ -31,6 +35,16 @@ std::string random_text(const Descriptor& descriptor, Random& random) {
     separator = ',';
   }
   return out;
+}
+
+/// One that the policy accepts.
+std::string legal_text(const Descriptor& descriptor, Random& random) {
+  for (int tries = 0; tries < 200; ++tries) {
+    const std::string text = random_text(descriptor, random);
+    if (parse_policy(text).ok()) return text;
+  }
+  ADD_FAILURE() << "no parameters that " << descriptor.name << " accepts";
+  return "full";
 }
 
 class Conformance : public testing::TestWithParam<const PolicyKind*> {};
@@ -57,7 +71,7 @@ TEST_P(Conformance, KeepsOnlyWhatItHadAndRepeatsItself) {
     const auto prompt = static_cast<std::int64_t>(1 + random.below(static_cast<std::uint64_t>(tokens)));
     const RowKind rows = random.chance(1, 2) ? RowKind::kTies : RowKind::kSmooth;
     const auto recording = recording_of({random_rows(random, heads, tokens, rows)});
-    const std::string text = random_text(GetParam()->descriptor, random);
+    const std::string text = legal_text(GetParam()->descriptor, random);
     SCOPED_TRACE("seed " + std::to_string(seed) + ": " + text + ", prompt " + std::to_string(prompt) +
                  " of " + std::to_string(tokens));
     const Outcome found = run_policy(*recording, text, prompt);

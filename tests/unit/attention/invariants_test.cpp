@@ -130,6 +130,20 @@ TEST(Invariant, BudgetOfEverythingIsFull) {
   }
 }
 
+TEST(Invariant, KeyformerAtTemperatureOneIsH2o) {
+  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    const Draw d = draw(seed);
+    const auto recording = recording_of({d.rows});
+    const int kept = d.prompt * 60 / 100;
+    const int recent = kept * 30 / 100;
+    const Outcome keyformer = run_policy(*recording, "keyformer:tau_init=1,tau_delta=0", d.prompt);
+    const Outcome h2o =
+        run_policy(*recording, "h2o:hh=" + number(kept - recent) + ",recent=" + number(recent), d.prompt);
+    EXPECT_EQ(keyformer.retained, h2o.retained);
+  }
+}
+
 TEST(Invariant, H2oAddsOneForEveryRow) {
   for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
@@ -297,6 +311,18 @@ TEST(Kernels, ExpIsExpAndFixed) {
   EXPECT_EQ(fixed_exp(0.0), 1.0);
   EXPECT_EQ(fixed_exp(-709.0), 0.0);
   EXPECT_EQ(fixed_exp(-1e300), 0.0);
+}
+
+TEST(Kernels, LogIsLogAndFixed) {
+  for (std::uint64_t seed = 1; seed <= 20000; ++seed) {
+    Random random(seed, "log");
+    const double x = std::exp(-700 * random.unit() * random.unit() * random.unit());
+    EXPECT_NEAR(fixed_log(x), std::log(x), 4e-16 * std::max(1.0, -std::log(x)))
+        << "seed " << seed << ", x " << x;
+  }
+  EXPECT_EQ(fixed_log(1.0), 0.0);
+  EXPECT_EQ(fixed_log(0.0), -INFINITY);
+  EXPECT_NEAR(fixed_log(0x1p-1074), std::log(0x1p-1074), 1e-12);
 }
 
 TEST(Kernels, SumsFollowTheirOrder) {
