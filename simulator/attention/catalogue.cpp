@@ -10,11 +10,17 @@
   POLICY(kTova)                       \
   POLICY(kKeyformer)                  \
   POLICY(kKeyformerGptj)              \
+  POLICY(kScissorhands)               \
   POLICY(kObservedAttention)          \
   POLICY(kSnapKv)                     \
   POLICY(kAdaKv)                      \
   POLICY(kSeedThreshold)              \
   POLICY(kSeedProportional)           \
+  POLICY(kSeedLfu)                    \
+  POLICY(kSeedLru)                    \
+  POLICY(kRandom)                     \
+  POLICY(kOracleSuffix)               \
+  POLICY(kOracleExact)                \
   POLICY(kOracleTopK)
 
 namespace kvplan::attention {

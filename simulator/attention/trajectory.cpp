@@ -114,9 +114,11 @@ void Trajectory::record(Track& track, std::span<const std::int32_t> dropped, std
   for (const std::int32_t position : dropped) {
     const auto p = static_cast<std::size_t>(position);
     KVPLAN_CHECK(track.gone_after[p] == kNever, position);
-    track.gone_after[p] = static_cast<std::int32_t>(t);
+    // The prompt is one step: what makes room while it is fed goes at its end.
+    track.gone_after[p] = static_cast<std::int32_t>(std::max(t, prompt_ - 1));
     track.drops.push_back(position);
   }
+  if (t == prompt_ - 1) std::sort(track.drops.begin(), track.drops.end());
   if (t >= prompt_ - 1) track.drop_begin.push_back(static_cast<std::int64_t>(track.drops.size()));
 }
 

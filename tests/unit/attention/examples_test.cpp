@@ -63,6 +63,18 @@ TEST(HandChecked, RetainedSetsAndMasses) {
       {"seed-proportional:importance=decay,gamma=0.5,budget=4,fraction=0.25",
        {{0, 1, 3, 4}, {0, 1, 3, 5}, {0, 3, 5, 6}, {0, 3, 5, 7}},
        {1.00, .86, .48, .71}},
+      {"scissorhands:budget=4,recent=1,history=4,drop=1",
+       {{0, 2, 3, 4}, {0, 2, 3, 5}, {0, 2, 5, 6}, {0, 2, 5, 7}},
+       {1.00, .96, .77, .52}},
+      {"random:budget=4,seed=7",
+       {{1, 2, 3, 4}, {1, 2, 3, 5}, {1, 2, 5, 6}, {1, 5, 6, 7}},
+       {1.00, .59, .71, .49}},
+      {"oracle-suffix:budget=4",
+       {{0, 2, 3, 4}, {2, 3, 4, 5}, {3, 4, 5, 6}, {4, 5, 6, 7}},
+       {1.00, .96, .90, .89}},
+      {"oracle-exact:budget=4",
+       {{0, 2, 3, 4}, {2, 3, 4, 5}, {3, 4, 5, 6}, {4, 5, 6, 7}},
+       {1.00, .96, .90, .89}},
   };
   const auto recording = recording_of({example()});
   for (const Expected& expected : table) {
@@ -78,6 +90,26 @@ TEST(HandChecked, RetainedSetsAndMasses) {
     for (std::size_t i = 0; i < 4; ++i)
       most = std::max(most, (i == 0 ? found.after_prefill : found.retained[i - 1])[0].size());
     EXPECT_EQ(found.summary.peak_decode_entries, static_cast<std::int64_t>(most) + 1);
+  }
+}
+
+/// They make room before the next token comes, so that a budget of 4 attends 4.
+TEST(HandChecked, LeastUsedMakesRoom) {
+  const auto recording = recording_of({example()});
+  const std::vector<Expected> table{{"seed-lfu:budget=4,theta=0.1",
+                                     {{0, 1, 2, 4}, {0, 1, 2, 5}, {0, 1, 2, 6}, {0, 1, 2, 7}},
+                                     {.79, .89, .53, .13}},
+                                    {"seed-lru:budget=4,theta=0.1",
+                                     {{1, 2, 3, 4}, {1, 3, 4, 5}, {3, 4, 5, 6}, {4, 5, 6, 7}},
+                                     {.81, .45, .59, .68}}};
+  for (const Expected& expected : table) {
+    SCOPED_TRACE(expected.policy);
+    const Outcome found = run_policy(*recording, expected.policy, 4);
+    for (std::size_t i = 0; i < 4; ++i) {
+      EXPECT_EQ(found.retained[i], Sets{expected.retained[i]}) << "t " << i + 4;
+      EXPECT_NEAR(found.mass[i][0], expected.mass[i], 1e-12) << "t " << i + 4;
+    }
+    EXPECT_EQ(found.summary.peak_entries, 4);
   }
 }
 

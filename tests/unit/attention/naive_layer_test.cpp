@@ -52,6 +52,16 @@ std::string parameters(const std::string& name, Draw& draw) {
     return "threshold=" + draw.one_of({"0", "0.01", "0.05", "0.1", "0.3"}) + importance_text(draw);
   if (name == "seed-proportional")
     return "budget=" + draw.whole(1) + ",fraction=" + draw.tenths(0, 10) + importance_text(draw);
+  if (name == "scissorhands")
+    return "budget=" + draw.whole(1) + ",recent=" + draw.from(0, 6) + ",history=" + draw.from(1, 20) +
+           ",drop=" + draw.from(1, 5);
+  if (name == "seed-lfu" || name == "seed-lru")
+    return "budget=" + draw.whole(1) + ",theta=" + draw.one_of({"0", "0.01", "0.1", "0.25"}) +
+           ",mode=" + draw.one_of({"lfu", "lru"});
+  if (name == "random")
+    return "budget=" + draw.whole(1) + ",seed=" + draw.from(0, 1 << 30) + ",layer=" + draw.from(0, 80) +
+           ",recent=" + draw.from(0, 3) + ",sink=" + draw.from(0, 3);
+  if (name == "oracle-suffix") return "budget=" + draw.whole(1);
   ADD_FAILURE() << "no parameters for " << name;
   return "";
 }
@@ -94,7 +104,8 @@ TEST_P(AgainstNaiveLayer, RowsFullOfTies) {
 
 INSTANTIATE_TEST_SUITE_P(Policies, AgainstNaiveLayer,
                          testing::Values("observed-attention", "snapkv", "ada-kv", "h2o-masked", "keyformer",
-                                         "keyformer-gptj", "seed-threshold", "seed-proportional"),
+                                         "keyformer-gptj", "seed-threshold", "seed-proportional",
+                                         "scissorhands", "seed-lfu", "seed-lru", "random", "oracle-suffix"),
                          [](const auto& tested) {
                            std::string name = tested.param;
                            std::replace(name.begin(), name.end(), '-', '_');
