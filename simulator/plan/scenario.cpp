@@ -222,7 +222,7 @@ std::string with_param(std::string_view component, std::string_view param, std::
   std::string_view rest = colon == std::string_view::npos ? std::string_view{} : component.substr(colon + 1);
   char separator = ':';
   while (!rest.empty()) {
-    const std::size_t comma = rest.find(',');
+    const std::size_t comma = end_of_pair(rest);
     const std::string_view item = rest.substr(0, comma);
     if (item.substr(0, item.find('=')) != param) {
       out.append(1, separator).append(item);

@@ -55,6 +55,31 @@ class Command : public testing::Test {
   fs::path folder_;
 };
 
+TEST_F(Command, BudgetPrintsWhatEachLayerRetains) {
+  const auto retained = [&](const std::string& policy, int layers) {
+    const Ended ended =
+        run("budget --policy '" + policy + "' --layers " + std::to_string(layers) + " --prompt 64 --json -");
+    EXPECT_EQ(ended.code, 0) << ended.err;
+    dom::parser parser;
+    return simdjson::minify(dom::element(parser.parse(ended.out))["retained"]);
+  };
+  EXPECT_EQ(retained("pyramidkv:capacity=12,window=4,beta=2", 4), "[16,14,12,10]");
+  EXPECT_EQ(retained("pyramidkv-paper:total=32,beta=2", 2), "[24,8]");  // 32 - 8, 32 / (2 * 2)
+  std::ofstream(path("scores.json")) << "[[0.4, 0.1], [0.3, 0.2]]";
+  EXPECT_EQ(retained("headkv:scores=" + path("scores.json") + ",capacity=10,window=0,beta=2", 2),
+            "[[13,7],[11,9]]");
+  EXPECT_EQ(retained("headkv:scores=[[0.4,0.1],[0.3,0.2]],capacity=10,window=0,beta=2", 2),
+            "[[13,7],[11,9]]");
+  const Ended missing =
+      run("budget --policy headkv:scores=nowhere.json,capacity=10 --layers 2 --prompt 9 --json -");
+  EXPECT_EQ(missing.code, 2);
+  EXPECT_EQ(missing.out, "");
+  EXPECT_NE(missing.err.find("headkv:scores"), std::string::npos) << missing.err;
+  EXPECT_NE(run("budget --policy pyramidkv:capacity=12,window=4,beta=2 --layers 4 --prompt 64")
+                .out.find("52 together"),
+            std::string::npos);
+}
+
 TEST_F(Command, JsonHasThePromisedKeys) {
   const Ended ended =
       run("evict " + kGolden + "inputs/A.json --policy h2o:hh=4,recent=4 --prefill 8 --json -");
