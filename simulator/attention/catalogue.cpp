@@ -19,6 +19,8 @@
   POLICY(kSeedLfu)                    \
   POLICY(kSeedLru)                    \
   POLICY(kRandom)                     \
+  POLICY(kExpression)                 \
+  POLICY(kRecorded)                   \
   POLICY(kOracleSuffix)               \
   POLICY(kOracleExact)                \
   POLICY(kOracleTopK)

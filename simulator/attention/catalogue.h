@@ -1,6 +1,7 @@
 // All token policies. An explicit list: objects that register themselves vanish from static libraries.
 #pragma once
 
+#include <memory>
 #include <span>
 #include <string_view>
 
@@ -17,6 +18,8 @@ Catalogue policy_descriptors();
 struct PolicyChoice {
   const PolicyKind* kind;
   Choice choice;
+  std::shared_ptr<const RecordedSets>
+      recorded{};  ///< what its file says, once it was read (PolicyTraits::recorded)
 };
 /// What the policy refuses although its ranges allow it.
 Status check_policy(const PolicyChoice& policy);

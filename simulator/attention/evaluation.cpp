@@ -121,10 +121,11 @@ Result<EvaluationSummary> evaluate(const Recording& recording, const EvaluationR
                          .query_heads = info.query_heads,
                          .group = out.group,
                          .prompt = request.prompt};
+  const std::int64_t tokens = info.sequences[static_cast<std::size_t>(request.sequence)].tokens;
+  KVPLAN_TRY_DO(check_recorded_for(request.policy, place, tokens));
   LayerReplay replay(request.policy, place, true);
   KVPLAN_TRY_DO(replay.foresee(recording, request.sequence));
   Totals totals(cell_bytes(request.policy, replay.traits(), info), out.stored_heads);
-  const std::int64_t tokens = info.sequences[static_cast<std::size_t>(request.sequence)].tokens;
   for (std::int64_t t = 0; t < tokens; ++t) {
     const bool reads = replay.needs_rows(t);
     if (reads) KVPLAN_TRY_DO(rows->seek(t));

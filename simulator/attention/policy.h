@@ -134,6 +134,7 @@ struct PolicyTraits {
   int columns{0};               ///< numbers per resident (Residents::column)
   Reads reads{Reads::kResidents};
   bool makes_room{false};                  ///< evicts before it appends, while the prompt is fed too
+  bool recorded{false};                    ///< follows RecordedSets, which a reader of files gives it
   bool foresight{false};                   ///< a bound: decides by rows to come
   std::int64_t max_foreseen{INT64_MAX};    ///< of such a one: decode steps x tokens that it can work on
   std::int64_t state_bytes_per_cell{0};    ///< metadata beside each stored (head, token) on the device
@@ -144,10 +145,13 @@ struct PolicyTraits {
   [[nodiscard]] bool keeps_everything() const { return reads != Reads::kResidents; }
 };
 
+struct RecordedSets;
+
 /// What a policy is made from.
 struct LayerInput {
   const Choice& choice;
   LayerPlace place;
+  const RecordedSets* recorded{nullptr};  ///< PolicyTraits::recorded; outlives the policy
 };
 
 /// One member of the family: its descriptor, what it is called in golden files, its traits and its maker.

@@ -8,6 +8,7 @@
 
 #include "simulator/attention/kernels.h"
 #include "simulator/attention/output_error.h"
+#include "simulator/attention/recorded_sets.h"
 
 namespace kvplan::attention {
 namespace {
@@ -28,6 +29,16 @@ Result<std::int32_t> group_of(const PolicyChoice& policy, const RecordingInfo& i
   return static_cast<std::int32_t>(group);
 }
 
+Status check_recorded_for(const PolicyChoice& policy, const LayerPlace& place, std::int64_t tokens) {
+  const PolicyTraits traits = policy.kind->traits(policy.choice);
+  if (!traits.recorded) return Done{};
+  if (policy.recorded == nullptr)
+    return bad_input("expected its sets to be read from its file first, see `kvplan evict`")
+        .at_field(std::string(policy.choice.name()));
+  return check_recorded(*policy.recorded, place, traits.scope == Scope::kLayer ? 1 : place.stored_heads(),
+                        tokens);
+}
+
 LayerReplay::LayerReplay(const PolicyChoice& policy, const LayerPlace& place, bool measure)
     : traits_(policy.kind->traits(policy.choice)),
       place_(place),
@@ -35,7 +46,7 @@ LayerReplay::LayerReplay(const PolicyChoice& policy, const LayerPlace& place, bo
       heads_(static_cast<std::size_t>(traits_.scope == Scope::kLayer ? place.query_heads : place.group)) {
   KVPLAN_CHECK(place.group >= 1 && place.query_heads % place.group == 0 && place.prompt >= 1,
                place.query_heads, place.group, place.prompt);
-  policy_ = policy.kind->make({.choice = policy.choice, .place = place});
+  policy_ = policy.kind->make({.choice = policy.choice, .place = place, .recorded = policy.recorded.get()});
   by_set_ = policy_->by_set();
   const auto query_heads = static_cast<std::size_t>(place.query_heads);
   for (std::size_t first = 0; first < query_heads; first += heads_) {

@@ -18,10 +18,14 @@ namespace kvplan::attention {
 /// Query heads per stored head for this policy on this recording; an error where they do not divide.
 Result<std::int32_t> group_of(const PolicyChoice& policy, const RecordingInfo& info);
 
+/// Of a policy that follows recorded sets: an error where they were not read or do not fit a layer of so many tokens.
+Status check_recorded_for(const PolicyChoice& policy, const LayerPlace& place, std::int64_t tokens);
+
 class LayerReplay {
  public:
   /// `measure`: also compute attended mass (and output errors where the rows bring values) of every decode
-  /// step, which needs rows for positional policies too. REQUIRES: group divides query_heads; prompt >= 1.
+  /// step, which needs rows for positional policies too. REQUIRES: group divides query_heads; prompt >= 1; what
+  /// check_recorded_for asks. The policy's recorded sets outlive this.
   LayerReplay(const PolicyChoice& policy, const LayerPlace& place, bool measure);
 
   /// Shows the decode rows of the sequence to a policy that decides by them (PolicyTraits::foresight), else does

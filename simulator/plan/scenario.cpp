@@ -457,6 +457,10 @@ Status choose_eviction(Scenario& s) {
     return bad_input("\"" + name + "\" keeps everything and reads a part: it frees nothing in a run, see " +
                      "`kvplan evict`")
         .at_field("eviction");
+  if (traits.recorded)
+    return bad_input("\"" + name +
+                     "\" has sets of one layer of one sequence, not of a run: see `kvplan evict`")
+        .at_field("eviction");
   if (traits.interval && traits.interval->recent < 1)
     return bad_input("expected a policy that keeps at least the newest token").at_field("eviction");
   if (!traits.interval) {
