@@ -17,6 +17,13 @@ double gather_row(RowView row, std::span<const std::int32_t> positions, std::spa
   return row.f64 != nullptr ? gather(row.f64, positions, out) : gather(row.f32, positions, out);
 }
 
+/// Unrolled, since a replay takes but five cycles for a resident in all.
+template <class T>
+void prefetch(const T* row, std::span<const std::int32_t> positions) {
+#pragma GCC unroll 8
+  for (const std::int32_t p : positions) __builtin_prefetch(row + p);
+}
+
 }  // namespace
 
 Result<std::int32_t> group_of(const PolicyChoice& policy, const RecordingInfo& info) {
@@ -146,13 +153,8 @@ void LayerReplay::step(const LayerRows* rows) {
 /// which the processor does not foresee. A third of the time at budgets of 512 to 1024.
 void LayerReplay::ask_ahead(std::size_t set, const LayerRows& rows) const {
   const RowView row = rows.row(beside_[set].first_head);
-  for (const std::int32_t p : sets_[set].residents.positions()) {
-    if (row.f32 != nullptr) {
-      __builtin_prefetch(row.f32 + p);
-    } else {
-      __builtin_prefetch(row.f64 + p);
-    }
-  }
+  const auto positions = sets_[set].residents.positions();
+  row.f32 != nullptr ? prefetch(row.f32, positions) : prefetch(row.f64, positions);
 }
 
 void LayerReplay::attend(std::size_t set, const LayerRows& rows) {
