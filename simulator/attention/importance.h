@@ -46,7 +46,7 @@ class Importance {
   /// Of a choice whose descriptor has kImportanceParam and kGammaParam.
   explicit Importance(const Choice& choice);
   [[nodiscard]] int columns() const { return kind_ == Kind::kMax ? 1 : 2; }
-  [[nodiscard]] std::int64_t state_bytes() const { return 4 * columns(); }
+  [[nodiscard]] std::int64_t state_bytes() const { return std::int64_t{4} * columns(); }
   /// The newest row came: residents have a weight each.
   void update(Residents& residents, Weights weights) const;
   /// Of each resident in [begin, end); valid until the next call.

@@ -16,7 +16,7 @@ Weights Reducer::operator()(std::span<const HeadRow> heads) {
   const bool mean = aggregate_ == Aggregate::kMean;
   combined_.assign(n, 0.0);
   for (const HeadRow& head : heads) {
-    KVPLAN_CHECK(head.weight.size() == n, head.weight.size(), n);
+    KVPLAN_CHECK(head.weight.size() == n);
     if (mean) {
       accumulate(head.weight, head.divisor, combined_);
     } else {

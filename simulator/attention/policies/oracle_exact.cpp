@@ -1,5 +1,6 @@
 // The bound of all eviction policies: the retained sets, each inside the one before and the new token, that keep
 // the most attention over the whole sequence.
+#include <cmath>
 #include <memory>
 #include <vector>
 
@@ -26,8 +27,7 @@ class OracleExact final : public SetPolicy {
     const Weights weights = reduce_(heads);
     std::vector<std::int64_t> row;
     row.reserve(weights.value.size());
-    for (const double value : weights.value)
-      row.push_back(static_cast<std::int64_t>(value / weights.divisor * 0x1p44 + 0.5));
+    for (const double value : weights.value) row.push_back(std::llround(value / weights.divisor * 0x1p44));
     to_come_[static_cast<std::size_t>(set)].push_back(std::move(row));
   }
 
