@@ -6,7 +6,23 @@
   POLICY(kWindow)                     \
   POLICY(kStreamingLlm)               \
   POLICY(kH2o)                        \
+  POLICY(kH2oMasked)                  \
   POLICY(kTova)                       \
+  POLICY(kKeyformer)                  \
+  POLICY(kKeyformerGptj)              \
+  POLICY(kScissorhands)               \
+  POLICY(kObservedAttention)          \
+  POLICY(kSnapKv)                     \
+  POLICY(kAdaKv)                      \
+  POLICY(kSeedThreshold)              \
+  POLICY(kSeedProportional)           \
+  POLICY(kSeedLfu)                    \
+  POLICY(kSeedLru)                    \
+  POLICY(kRandom)                     \
+  POLICY(kExpression)                 \
+  POLICY(kRecorded)                   \
+  POLICY(kOracleSuffix)               \
+  POLICY(kOracleExact)                \
   POLICY(kOracleTopK)
 
 namespace kvplan::attention {
@@ -37,9 +53,15 @@ PolicyChoice policy_of(Choice choice) {
   check_failed("the choice was made from policy_descriptors()", __FILE__, __LINE__);
 }
 
+Status check_policy(const PolicyChoice& policy) {
+  return policy.kind->check == nullptr ? Status(Done{}) : policy.kind->check(policy.choice);
+}
+
 Result<PolicyChoice> parse_policy(std::string_view text) {
   KVPLAN_TRY(Choice choice, parse_component(text, kFamily, policy_descriptors()));
-  return policy_of(std::move(choice));
+  PolicyChoice policy = policy_of(std::move(choice));
+  KVPLAN_TRY_DO(check_policy(policy));
+  return policy;
 }
 
 }  // namespace kvplan::attention

@@ -1,6 +1,7 @@
 // All token policies. An explicit list: objects that register themselves vanish from static libraries.
 #pragma once
 
+#include <memory>
 #include <span>
 #include <string_view>
 
@@ -17,8 +18,12 @@ Catalogue policy_descriptors();
 struct PolicyChoice {
   const PolicyKind* kind;
   Choice choice;
+  std::shared_ptr<const RecordedSets>
+      recorded{};  ///< what its file says, once it was read (PolicyTraits::recorded)
 };
-/// Parses `NAME[:key=value,...]`; errors as parse_component.
+/// What the policy refuses although its ranges allow it.
+Status check_policy(const PolicyChoice& policy);
+/// Parses `NAME[:key=value,...]`; errors as parse_component and check_policy.
 Result<PolicyChoice> parse_policy(std::string_view text);
 /// The member that a choice made from `policy_descriptors()` belongs to.
 PolicyChoice policy_of(Choice choice);

@@ -23,7 +23,8 @@ struct CellMetadata {
 
 inline CellMetadata cell_metadata(const PolicyChoice& policy, const PolicyTraits& traits) {
   // Out of order only where a token takes the place of a dropped one and positions do not tell which.
-  const bool mapped = policy.choice.text("placement") == "reuse" && !traits.interval && !traits.selects;
+  const bool mapped =
+      policy.choice.text("placement") == "reuse" && !traits.interval && !traits.keeps_everything();
   return {.state = traits.state_bytes_per_cell,
           .positions = mapped ? kPositionBytes : 0,
           .one_map = traits.scope == Scope::kLayer};

@@ -7,7 +7,7 @@
 namespace kvplan::attention {
 namespace {
 
-/// Bytes of cells and of metadata for `tokens` tokens in each of the unit's stored heads.
+/// Bytes of cells and of metadata for `tokens` tokens in each stored head of a set.
 struct CellBytes {
   std::int64_t cell{0};  ///< key and value
   CellMetadata beside;
@@ -44,10 +44,10 @@ class Totals {
   Totals(CellBytes cells, std::int32_t stored_heads) : cells_(cells), stored_heads_(stored_heads) {}
 
   void add(const LayerReplay& replay, bool decoding, EvaluationSummary& out) {
-    const std::int64_t heads = stored_heads_ / replay.units();
+    const std::int64_t heads = stored_heads_ / replay.sets();
     std::int64_t bytes = 0;
-    for (std::int32_t u = 0; u < replay.units(); ++u) {
-      const std::int64_t n = replay.attended_entries(u);
+    for (std::int32_t s = 0; s < replay.sets(); ++s) {
+      const std::int64_t n = replay.attended_entries(s);
       bytes += n * heads * cells_.cell + cells_.metadata(n, heads);
       out.peak_entries = std::max(out.peak_entries, n);
       if (decoding) out.peak_decode_entries = std::max(out.peak_decode_entries, n);
@@ -73,9 +73,9 @@ class Totals {
   }
 
   void finish(const LayerReplay& replay, EvaluationSummary& out) const {
-    const std::int64_t heads = stored_heads_ / replay.units();
-    for (std::int32_t u = 0; u < replay.units(); ++u) {
-      const auto n = static_cast<std::int64_t>(replay.kept(u).size());
+    const std::int64_t heads = stored_heads_ / replay.sets();
+    for (std::int32_t s = 0; s < replay.sets(); ++s) {
+      const auto n = static_cast<std::int64_t>(replay.kept(s).size());
       out.entries += n * heads;
       out.metadata_bytes += cells_.metadata(n, heads);
     }
@@ -116,9 +116,16 @@ Result<EvaluationSummary> evaluate(const Recording& recording, const EvaluationR
   KVPLAN_TRY(out.group, group_of(request.policy, info));
   out.stored_heads = info.query_heads / out.group;
   KVPLAN_TRY(const auto rows, recording.open(request.sequence, request.layer));
-  LayerReplay replay(request.policy, info.query_heads, out.group, request.prompt, true);
-  Totals totals(cell_bytes(request.policy, replay.traits(), info), out.stored_heads);
+  const LayerPlace place{.layer = request.layer,
+                         .layers = info.layers,
+                         .query_heads = info.query_heads,
+                         .group = out.group,
+                         .prompt = request.prompt};
   const std::int64_t tokens = info.sequences[static_cast<std::size_t>(request.sequence)].tokens;
+  KVPLAN_TRY_DO(check_recorded_for(request.policy, place, tokens));
+  LayerReplay replay(request.policy, place, true);
+  KVPLAN_TRY_DO(replay.foresee(recording, request.sequence));
+  Totals totals(cell_bytes(request.policy, replay.traits(), info), out.stored_heads);
   for (std::int64_t t = 0; t < tokens; ++t) {
     const bool reads = replay.needs_rows(t);
     if (reads) KVPLAN_TRY_DO(rows->seek(t));

@@ -35,6 +35,10 @@ std::int32_t first_lowest(std::span<const double> values);
 /// For x <= 0; relative error below 3e-16; 0 below -708.
 double fixed_exp(double x);
 
+/// Natural logarithm from plain IEEE operations only, as `fixed_exp`. For x > 0 (subnormal too); 0 gives -infinity.
+/// Error below 4e-16 of the greater of 1 and the result.
+double fixed_log(double x);
+
 /// values[i] = e^(values[i] - max) with `fixed_exp`; returns their sum in the order of `sum_in_lanes`.
 /// REQUIRES: not empty; all finite.
 double exp_from_max(std::span<double> values);

@@ -1,19 +1,24 @@
-// A token policy decides which tokens of a sequence stay in the KV cache of one stored head.
+// A token policy decides which tokens of a sequence stay in the KV cache of one layer.
 //
 // The step model (for token t of the sequence):
-//   1 append   t joins the residents
-//   2 attend   the query of t reads the residents, or what `select` picks of them
-//   3 update   the policy updates its numbers from that attention row
+//   1 append   t joins the residents of every set
+//   2 attend   the query of t reads the residents, or a part of them (Reads)
+//   3 update   the policy updates its numbers from the rows of that query
 //   4 evict    the policy names residents to drop until its budget holds
 // The prompt is processed with full causal attention: its tokens are appended and update runs on its rows (as
 // far as the policy asks for them), evict runs once, at its end. So a budget of B attends B + 1 tokens while
-// decoding, and B + 1 is the peak.
+// decoding, and B + 1 is the peak. A few policies evict before they append (PolicyTraits::makes_room): with
+// them B attends B, and the prompt is fed row by row.
 //
-// Life cycle: `PolicyKind::make` gives one TokenPolicy per stored head (or per layer, see Scope). It holds
-// only its own values, is told everything else, decides and returns; the replay (replay.h) applies. Two
-// policies never share state, and nothing here depends on time, chance or threads.
+// A layer decides: its stored heads have a set of residents each, or share one (Scope), and `evict` sees all
+// of them at once. Rows come unreduced, one for each query head; how the query heads of a stored head become
+// one score is the policy's affair (reduce.h has the usual ways).
 //
-// To add a policy: one file that defines a `PolicyKind`, one line in catalogue.cpp (README.md shows it).
+// Life cycle: `PolicyKind::make` gives one LayerPolicy per layer. It holds only its own values, is told
+// everything else, decides and returns; the replay (replay.h) applies. Two layers never share state, and nothing here
+// depends on time, chance or threads.
+//
+// To add a policy: one file in policies/ that defines a `PolicyKind`, one line in catalogue.cpp (README.md shows it).
 #pragma once
 
 #include <array>
@@ -25,28 +30,71 @@
 
 #include "simulator/attention/residents.h"
 #include "simulator/base/component.h"
+#include "simulator/base/result.h"
 
 namespace kvplan::attention {
 
-/// The weight of every resident in one attention row, reduced over the query heads that share the residents:
-/// weight i is value[i] / divisor. The division is left to the policy, which fuses it with its own pass.
-struct Weights {
-  std::span<const double> value;
+/// The layer that a policy decides about.
+struct LayerPlace {
+  std::int32_t layer{0};
+  std::int32_t layers{1};  ///< of the model
+  std::int32_t query_heads{1};
+  std::int32_t group{1};   ///< query heads per stored head; divides query_heads
+  std::int64_t prompt{1};  ///< tokens of the prompt
+
+  [[nodiscard]] std::int32_t stored_heads() const { return query_heads / group; }
+};
+
+/// The newest token's row of one query head over what this head sees. Weight i, of the token at positions[i], is
+/// weight[i] / divisor. The division is left to the policy, which fuses it with its own pass.
+struct HeadRow {
+  std::span<const std::int32_t> positions;  ///< ascending
+  std::span<const double> weight;
   double divisor{1.0};
 };
 
-class TokenPolicy {
- public:
-  virtual ~TokenPolicy() = default;
+/// One set of residents, and the indices of those that go.
+struct ResidentSet {
+  Residents residents{0};
+  std::vector<std::int32_t> drop;
+};
 
-  /// 2: for policies that read only a part of what they keep (PolicyTraits::selects): appends the indices of
-  /// the residents that the query reads, ascending.
-  virtual void select(const Residents& /*residents*/, const Weights& /*weights*/,
+class SetPolicy;
+
+class LayerPolicy {
+ public:
+  virtual ~LayerPolicy() = default;
+
+  /// 0: before the first token (PolicyTraits::foresight): the recorded rows of a set's query heads at a decode step to
+  /// come, over all tokens 0 .. t. Asked for every decode step in order, for every set.
+  virtual void foresee(std::int32_t /*set*/, std::span<const HeadRow> /*heads*/) {}
+  /// 1: before the next token is appended (PolicyTraits::makes_room): fills `drop` of the sets as `evict` does.
+  virtual void make_room(std::span<ResidentSet> /*sets*/) {}
+  /// 2: what the next query of this head may see before its softmax (Reads::kShown): indices into its set's residents,
+  /// ascending; the token of the query itself is seen besides.
+  [[nodiscard]] virtual std::span<const std::int32_t> shown(std::int32_t /*query_head*/) const { return {}; }
+  /// 2: of what its rows say the query reads only a part (Reads::kChosen): appends indices of residents, ascending.
+  virtual void choose(const Residents& /*residents*/, std::span<const HeadRow> /*heads*/,
                       std::vector<std::int32_t>& /*attended*/) {}
-  /// 3: the row of the newest token over the residents. May write the columns of `residents`.
-  virtual void update(Residents& /*residents*/, const Weights& /*weights*/) {}
-  /// 4: appends the indices of the residents that go, ascending and distinct; nothing when all may stay.
-  virtual void evict(const Residents& residents, std::vector<std::int32_t>& drop) = 0;
+  /// 3: the rows of the query heads of one set. May write the columns of `residents`.
+  virtual void update(std::int32_t /*set*/, Residents& /*residents*/, std::span<const HeadRow> /*heads*/) {}
+  /// 4: fills `drop` of each set, which comes empty: indices of the residents that go, ascending and distinct.
+  virtual void evict(std::span<ResidentSet> sets) = 0;
+  /// This, if it is a SetPolicy.
+  [[nodiscard]] virtual SetPolicy* by_set() { return nullptr; }
+};
+
+/// A policy whose sets decide each for itself. The replay asks for each set's decision right after its update,
+/// while the numbers are near; the result is that of `evict`.
+class SetPolicy : public LayerPolicy {
+ public:
+  void evict(std::span<ResidentSet> sets) final {
+    for (std::size_t s = 0; s < sets.size(); ++s)
+      evict_set(static_cast<std::int32_t>(s), sets[s].residents, sets[s].drop);
+  }
+  [[nodiscard]] SetPolicy* by_set() final { return this; }
+  /// Appends to `drop`, which comes empty.
+  virtual void evict_set(std::int32_t set, const Residents& residents, std::vector<std::int32_t>& drop) = 0;
 };
 
 /// Who shares one set of residents.
@@ -57,13 +105,18 @@ enum class Scope : std::uint8_t {
 
 /// Which weights a policy is given.
 enum class RowUse : std::uint8_t {
-  kNone,    ///< positions decide: no rows are needed
-  kRenorm,  ///< the row restricted to the residents and divided by its sum: what an evicting cache computes
+  kRenorm,  ///< the row restricted to what is seen and divided by its sum: what an evicting cache computes
   kRaw,     ///< the recorded numbers
 };
 
-/// Which rows of the prompt `update` is given.
-enum class PromptRows : std::uint8_t { kNone, kLast, kAll };
+/// What a decode query reads.
+enum class Reads : std::uint8_t {
+  kResidents,  ///< all that is kept
+  kShown,      ///< what the policy shows it, before the softmax; everything stays in the cache
+  kChosen,     ///< what the policy chooses when it knows the row; everything stays in the cache
+};
+
+inline constexpr std::int64_t kAllRows = INT64_MAX;
 
 /// Kept positions after n tokens, n >= the prompt: [0, min(sink, n)) and the last `recent` of the rest. Two
 /// runs, known without any recording.
@@ -75,25 +128,40 @@ struct KeptInterval {
 /// What the replay, the accounting and a serving run must know about a policy with its parameters.
 struct PolicyTraits {
   Scope scope{Scope::kStoredHead};
-  RowUse rows{RowUse::kNone};
-  PromptRows prompt{PromptRows::kNone};
-  int columns{0};                          ///< numbers per resident (Residents::column)
-  bool selects{false};                     ///< keeps everything, reads what `select` picks
+  RowUse rows{RowUse::kRenorm};
+  std::int64_t prompt_rows{0};  ///< `update` is given so many of the prompt's last rows
+  bool decode_rows{false};      ///< `update` is given the rows of decode steps
+  int columns{0};               ///< numbers per resident (Residents::column)
+  Reads reads{Reads::kResidents};
+  bool makes_room{false};                  ///< evicts before it appends, while the prompt is fed too
+  bool recorded{false};                    ///< follows RecordedSets, which a reader of files gives it
+  bool foresight{false};                   ///< a bound: decides by rows to come
+  std::int64_t max_foreseen{INT64_MAX};    ///< of such a one: decode steps x tokens that it can work on
   std::int64_t state_bytes_per_cell{0};    ///< metadata beside each stored (head, token) on the device
   std::optional<KeptInterval> interval{};  ///< set where the kept set is known from lengths alone
   std::optional<std::int64_t> budget{};    ///< else set where parameters say how many tokens stay, not which
+
+  /// Everything stays in the cache, and queries read a part of it: it frees nothing.
+  [[nodiscard]] bool keeps_everything() const { return reads != Reads::kResidents; }
+};
+
+struct RecordedSets;
+
+/// What a policy is made from.
+struct LayerInput {
+  const Choice& choice;
+  LayerPlace place;
+  const RecordedSets* recorded{nullptr};  ///< PolicyTraits::recorded; outlives the policy
 };
 
 /// One member of the family: its descriptor, what it is called in golden files, its traits and its maker.
 struct PolicyKind {
   Descriptor descriptor;
   std::string_view golden_name;
+  Status (*check)(const Choice&) = nullptr;  ///< what ranges cannot say of parameters; may be null
   PolicyTraits (*traits)(const Choice&);
-  std::unique_ptr<TokenPolicy> (*make)(const Choice&);
+  std::unique_ptr<LayerPolicy> (*make)(const LayerInput&);
 };
-
-/// How the query heads of one stored head are reduced to one weight per token.
-enum class Aggregate : std::uint8_t { kMean, kMax };
 
 inline constexpr std::string_view kFamily = "eviction";
 inline constexpr double kMaxTokens = 1 << 30;

@@ -2,15 +2,26 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
+#include <string>
+#include <utility>
 
 #include "simulator/attention/kernels.h"
 #include "simulator/attention/output_error.h"
+#include "simulator/attention/recorded_sets.h"
 
 namespace kvplan::attention {
 namespace {
 
 double gather_row(RowView row, std::span<const std::int32_t> positions, std::span<double> out) {
   return row.f64 != nullptr ? gather(row.f64, positions, out) : gather(row.f32, positions, out);
+}
+
+/// Unrolled, since a replay takes but five cycles for a resident in all.
+template <class T>
+void prefetch(const T* row, std::span<const std::int32_t> positions) {
+#pragma GCC unroll 8
+  for (const std::int32_t p : positions) __builtin_prefetch(row + p);
 }
 
 }  // namespace
@@ -25,162 +36,212 @@ Result<std::int32_t> group_of(const PolicyChoice& policy, const RecordingInfo& i
   return static_cast<std::int32_t>(group);
 }
 
-LayerReplay::LayerReplay(const PolicyChoice& policy, std::int32_t query_heads, std::int32_t group,
-                         std::int64_t prompt, bool measure)
+Status check_recorded_for(const PolicyChoice& policy, const LayerPlace& place, std::int64_t tokens) {
+  const PolicyTraits traits = policy.kind->traits(policy.choice);
+  if (!traits.recorded) return Done{};
+  if (policy.recorded == nullptr)
+    return bad_input("expected its sets to be read from its file first, see `kvplan evict`")
+        .at_field(std::string(policy.choice.name()));
+  return check_recorded(*policy.recorded, place, traits.scope == Scope::kLayer ? 1 : place.stored_heads(),
+                        tokens);
+}
+
+LayerReplay::LayerReplay(const PolicyChoice& policy, const LayerPlace& place, bool measure)
     : traits_(policy.kind->traits(policy.choice)),
-      aggregate_(policy.choice.text("agg") == "max" ? Aggregate::kMax : Aggregate::kMean),
-      prompt_(prompt),
-      measure_(measure) {
-  KVPLAN_CHECK(group >= 1 && query_heads % group == 0 && prompt >= 1, query_heads, group, prompt);
-  const std::int32_t heads = traits_.scope == Scope::kLayer ? query_heads : group;
-  for (std::int32_t first = 0; first < query_heads; first += heads) {
-    Unit unit;
-    unit.first_head = first;
-    unit.heads = heads;
-    unit.policy = policy.kind->make(policy.choice);
-    unit.residents = Residents(traits_.columns);
-    units_.push_back(std::move(unit));
+      place_(place),
+      measure_(measure),
+      heads_(static_cast<std::size_t>(traits_.scope == Scope::kLayer ? place.query_heads : place.group)) {
+  KVPLAN_CHECK(place.group >= 1 && place.query_heads % place.group == 0 && place.prompt >= 1,
+               place.query_heads, place.group, place.prompt);
+  policy_ = policy.kind->make({.choice = policy.choice, .place = place, .recorded = policy.recorded.get()});
+  by_set_ = policy_->by_set();
+  const auto query_heads = static_cast<std::size_t>(place.query_heads);
+  for (std::size_t first = 0; first < query_heads; first += heads_) {
+    sets_.push_back({.residents = Residents(traits_.columns), .drop = {}});
+    beside_.push_back(
+        {.first_head = static_cast<std::int32_t>(first), .attended = 0, .chosen = {}, .dropped = {}});
   }
-  sums_.resize(static_cast<std::size_t>(heads));
-  if (measure_) mass_.resize(static_cast<std::size_t>(query_heads));
+  rows_.resize(heads_);
+  shown_.resize(heads_);
+  if (measure_) mass_.resize(query_heads);
 }
 
 bool LayerReplay::needs_rows(std::int64_t t) const {
-  // What a selecting policy keeps does not depend on what it reads.
-  if (t >= prompt_) return measure_ || (traits_.rows != RowUse::kNone && !traits_.selects);
-  if (traits_.prompt == PromptRows::kLast) return t == prompt_ - 1;
-  return traits_.prompt == PromptRows::kAll;
+  // What is kept does not depend on what is read where everything is kept.
+  if (!measure_ && traits_.keeps_everything()) return false;
+  if (t >= place_.prompt) return measure_ || traits_.decode_rows;
+  return place_.prompt - t <= traits_.prompt_rows;
 }
 
-std::span<const std::int32_t> LayerReplay::kept(std::int32_t unit) const {
-  return units_[static_cast<std::size_t>(unit)].residents.positions();
+std::span<const std::int32_t> LayerReplay::kept(std::int32_t set) const {
+  return sets_[static_cast<std::size_t>(set)].residents.positions();
 }
-std::span<const std::int32_t> LayerReplay::dropped(std::int32_t unit) const {
-  return units_[static_cast<std::size_t>(unit)].dropped;
+std::span<const std::int32_t> LayerReplay::dropped(std::int32_t set) const {
+  return beside_[static_cast<std::size_t>(set)].dropped;
 }
-std::span<const std::int32_t> LayerReplay::reported(std::int32_t unit) const {
-  if (traits_.selects && tokens_ > prompt_) return units_[static_cast<std::size_t>(unit)].selected;
-  return kept(unit);
+std::int64_t LayerReplay::attended_entries(std::int32_t set) const {
+  return beside_[static_cast<std::size_t>(set)].attended;
 }
-std::int64_t LayerReplay::attended_entries(std::int32_t unit) const {
-  return units_[static_cast<std::size_t>(unit)].attended;
+
+std::vector<std::int32_t> LayerReplay::reported(std::int32_t set) const {
+  const Beside& beside = beside_[static_cast<std::size_t>(set)];
+  const auto positions = kept(set);
+  if (traits_.reads == Reads::kChosen && tokens_ > place_.prompt) return beside.chosen;
+  if (traits_.reads != Reads::kShown) return {positions.begin(), positions.end()};
+  std::vector<std::int32_t> any;  // what any of its query heads may see
+  for (std::size_t h = 0; h < heads_; ++h)
+    for (const std::int32_t index : policy_->shown(beside.first_head + static_cast<std::int32_t>(h)))
+      any.push_back(positions[static_cast<std::size_t>(index)]);
+  std::sort(any.begin(), any.end());
+  any.erase(std::unique(any.begin(), any.end()), any.end());
+  return any;
+}
+
+Status LayerReplay::foresee(const Recording& recording, std::int32_t sequence) {
+  KVPLAN_CHECK(tokens_ == 0, tokens_);
+  if (!traits_.foresight) return Done{};
+  const std::int64_t tokens = recording.info().sequences[static_cast<std::size_t>(sequence)].tokens;
+  if (tokens - place_.prompt > traits_.max_foreseen / tokens)
+    return bad_input("this bound looks at all rows to come at once: expected at most " +
+                     std::to_string(traits_.max_foreseen) + " (decode steps x tokens), found " +
+                     std::to_string(tokens - place_.prompt) + " x " + std::to_string(tokens));
+  KVPLAN_TRY(const auto rows, recording.open(sequence, place_.layer));
+  std::vector<std::int32_t> all(static_cast<std::size_t>(tokens));
+  std::iota(all.begin(), all.end(), 0);
+  std::vector<std::vector<double>> weight(heads_, std::vector<double>(all.size()));
+  for (std::int64_t t = place_.prompt; t < tokens; ++t) {
+    KVPLAN_TRY_DO(rows->seek(t));
+    const auto seen = std::span<const std::int32_t>(all).first(static_cast<std::size_t>(t + 1));
+    for (std::size_t s = 0; s < sets_.size(); ++s) {
+      for (std::size_t h = 0; h < heads_; ++h) {
+        gather_row(rows->row(beside_[s].first_head + static_cast<std::int32_t>(h)), seen, weight[h]);
+        rows_[h] = {.positions = seen, .weight = std::span(weight[h]).first(seen.size())};
+      }
+      policy_->foresee(static_cast<std::int32_t>(s), rows_);
+    }
+  }
+  return Done{};
 }
 
 void LayerReplay::step(const LayerRows* rows) {
-  KVPLAN_CHECK(rows != nullptr || !needs_rows(tokens_), tokens_);
+  const bool reads = needs_rows(tokens_);
+  KVPLAN_CHECK(rows != nullptr || !reads, tokens_);
   error_.clear();
-  for (std::size_t u = 0; u < units_.size(); ++u) {
-    if (u + 1 < units_.size() && needs_rows(tokens_)) ask_ahead(units_[u + 1], *rows);
-    step_unit(units_[u], rows);
+  for (Beside& beside : beside_) beside.dropped.clear();
+  if (traits_.makes_room) {
+    policy_->make_room(sets_);
+    for (std::size_t s = 0; s < sets_.size(); ++s) drop_marked(s);
+  }
+  const bool evicts = tokens_ >= place_.prompt - 1;
+  for (std::size_t s = 0; s < sets_.size(); ++s) {
+    if (reads && s + 1 < sets_.size()) ask_ahead(s + 1, *rows);
+    sets_[s].residents.append(static_cast<std::int32_t>(tokens_));
+    beside_[s].attended = sets_[s].residents.size();
+    if (reads) attend(s, *rows);
+    if (!evicts || by_set_ == nullptr) continue;
+    by_set_->evict_set(static_cast<std::int32_t>(s), sets_[s].residents, sets_[s].drop);
+    drop_marked(s);
+  }
+  if (evicts && by_set_ == nullptr) {
+    policy_->evict(sets_);
+    for (std::size_t s = 0; s < sets_.size(); ++s) drop_marked(s);
   }
   ++tokens_;
 }
 
-/// The next unit's row comes from memory while this one's is worked on: residents lie scattered over it,
+/// The next set's row comes from memory while this one's is worked on: residents lie scattered over it,
 /// which the processor does not foresee. A third of the time at budgets of 512 to 1024.
-void LayerReplay::ask_ahead(const Unit& next, const LayerRows& rows) {
-  const RowView row = rows.row(next.first_head);
-  for (const std::int32_t p : next.residents.positions()) {
-    if (row.f32 != nullptr) {
-      __builtin_prefetch(row.f32 + p);
-    } else {
-      __builtin_prefetch(row.f64 + p);
-    }
+void LayerReplay::ask_ahead(std::size_t set, const LayerRows& rows) const {
+  const RowView row = rows.row(beside_[set].first_head);
+  const auto positions = sets_[set].residents.positions();
+  row.f32 != nullptr ? prefetch(row.f32, positions) : prefetch(row.f64, positions);
+}
+
+void LayerReplay::attend(std::size_t set, const LayerRows& rows) {
+  const std::span<const HeadRow> heads = gather_rows(set, rows);
+  if (decoding()) {
+    if (traits_.reads == Reads::kChosen) choose(set, heads, rows);
+    if (measure_) measure_errors(set, heads, rows);
   }
+  if (decoding() ? traits_.decode_rows : traits_.prompt_rows > 0)
+    policy_->update(static_cast<std::int32_t>(set), sets_[set].residents, heads);
 }
 
-void LayerReplay::step_unit(Unit& unit, const LayerRows* rows) {
-  const bool decoding = tokens_ >= prompt_;
-  unit.residents.append(static_cast<std::int32_t>(tokens_));
-  unit.attended = unit.residents.size();
-  unit.dropped.clear();
-  if (needs_rows(tokens_)) {
-    const Weights weights = weigh(unit, *rows);
-    if (decoding && traits_.selects) {
-      unit.drop.clear();
-      unit.policy->select(unit.residents, weights, unit.drop);
-      unit.selected.clear();
-      for (const std::int32_t index : unit.drop)
-        unit.selected.push_back(unit.residents.positions()[static_cast<std::size_t>(index)]);
-      if (measure_) measure_selected(unit, *rows);
-    }
-    if (decoding && measure_) measure_errors(unit, *rows);
-    if (traits_.rows != RowUse::kNone) unit.policy->update(unit.residents, weights);
+/// Positions that a head of the set sees now.
+std::span<const std::int32_t> LayerReplay::seen(std::size_t set, std::size_t head) {
+  const auto positions = sets_[set].residents.positions();
+  if (traits_.reads != Reads::kShown || !decoding()) return positions;
+  std::vector<std::int32_t>& shown = shown_[head];
+  shown.clear();
+  const auto query_head = beside_[set].first_head + static_cast<std::int32_t>(head);
+  for (const std::int32_t index : policy_->shown(query_head))
+    shown.push_back(positions[static_cast<std::size_t>(index)]);
+  shown.push_back(positions.back());
+  return shown;
+}
+
+std::span<const HeadRow> LayerReplay::gather_rows(std::size_t set, const LayerRows& rows) {
+  const auto n = static_cast<std::size_t>(sets_[set].residents.size());
+  const std::int32_t first = beside_[set].first_head;
+  if (gathered_.size() < heads_ * n) gathered_.resize(heads_ * n * 2);
+  for (std::size_t h = 0; h < heads_; ++h) {
+    const std::int32_t query_head = first + static_cast<std::int32_t>(h);
+    const RowView row = rows.row(query_head);
+    HeadRow& out = rows_[h];
+    out.positions = seen(set, h);
+    const std::span<double> weight(gathered_.data() + h * n, out.positions.size());
+    const double sum = gather_row(row, out.positions, weight);
+    if (measure_) mass_[static_cast<std::size_t>(query_head)] = sum;
+    out.weight = weight;
+    out.divisor = traits_.rows == RowUse::kRenorm ? divisor_of(out, row, sum, weight) : 1.0;
   }
-  if (tokens_ >= prompt_ - 1) evict(unit);
+  return rows_;
 }
 
-void LayerReplay::evict(Unit& unit) {
-  unit.drop.clear();
-  unit.policy->evict(unit.residents, unit.drop);
-  for (const std::int32_t index : unit.drop)
-    unit.dropped.push_back(unit.residents.positions()[static_cast<std::size_t>(index)]);
-  unit.residents.drop(unit.drop);
-}
-
-Weights LayerReplay::weigh(const Unit& unit, const LayerRows& rows) {
-  const auto n = static_cast<std::size_t>(unit.residents.size());
-  const auto heads = static_cast<std::size_t>(unit.heads);
-  if (gathered_.size() < heads * n) gathered_.resize(heads * n * 2);
-  for (std::size_t h = 0; h < heads; ++h) {
-    const RowView row = rows.row(unit.first_head + static_cast<std::int32_t>(h));
-    const std::span<double> out(gathered_.data() + h * n, n);
-    sums_[h] = gather_row(row, unit.residents.positions(), out);
-    if (measure_) mass_[static_cast<std::size_t>(unit.first_head) + h] = sums_[h];
-  }
-  return reduce(unit, rows, sums_);
-}
-
-/// The sum that renormalises a gathered row. Where the residents hold so little of the row that its numbers
+/// The sum that renormalises a gathered row. Where what is seen holds so little of the row that its numbers
 /// have lost their digits (or all are zero), the softmax is taken anew from the logits, if there are any.
-double LayerReplay::renorm_divisor(const Unit& unit, RowView row, double sum,
-                                   std::span<double> weights) const {
+double LayerReplay::divisor_of(const HeadRow& seen, RowView row, double sum, std::span<double> weight) {
   if (sum >= 1e-280) return sum;
   if (row.logits == nullptr) return sum > 0 ? sum : 1.0;
-  gather(row.logits, unit.residents.positions(), weights);
-  return exp_from_max(weights);
+  gather(row.logits, seen.positions, weight);
+  return exp_from_max(weight);
 }
 
-Weights LayerReplay::reduce(const Unit& unit, const LayerRows& rows, std::span<const double> sums) {
-  const auto n = static_cast<std::size_t>(unit.residents.size());
-  const bool renorm = traits_.rows == RowUse::kRenorm;
-  const auto divisor_of = [&](std::size_t h, std::span<double> weights) {
-    if (!renorm) return 1.0;
-    return renorm_divisor(unit, rows.row(unit.first_head + static_cast<std::int32_t>(h)), sums[h], weights);
-  };
-  if (unit.heads == 1) {
-    const std::span<double> weights(gathered_.data(), n);
-    const double divisor = divisor_of(0, weights);
-    return {.value = weights, .divisor = divisor};
+void LayerReplay::choose(std::size_t set, std::span<const HeadRow> heads, const LayerRows& rows) {
+  Beside& beside = beside_[set];
+  const Residents& residents = sets_[set].residents;
+  indices_.clear();
+  policy_->choose(residents, heads, indices_);
+  beside.chosen.clear();
+  for (const std::int32_t index : indices_)
+    beside.chosen.push_back(residents.positions()[static_cast<std::size_t>(index)]);
+  if (!measure_) return;
+  scratch_.resize(beside.chosen.size());
+  for (std::size_t h = 0; h < heads_; ++h) {
+    const std::int32_t query_head = beside.first_head + static_cast<std::int32_t>(h);
+    mass_[static_cast<std::size_t>(query_head)] = gather_row(rows.row(query_head), beside.chosen, scratch_);
   }
-  combined_.assign(n, 0.0);
-  const bool mean = aggregate_ == Aggregate::kMean;
-  for (std::size_t h = 0; h < static_cast<std::size_t>(unit.heads); ++h) {
-    const std::span<double> weights(gathered_.data() + h * n, n);
-    const double divisor = divisor_of(h, weights);
-    if (mean) {
-      accumulate(weights, divisor, combined_);
-    } else {
-      for (std::size_t i = 0; i < n; ++i) combined_[i] = std::max(combined_[i], weights[i] / divisor);
-    }
-  }
-  return {.value = combined_, .divisor = mean ? static_cast<double>(unit.heads) : 1.0};
 }
 
-void LayerReplay::measure_selected(const Unit& unit, const LayerRows& rows) {
-  scratch_.resize(unit.selected.size());
-  for (std::int32_t h = unit.first_head; h < unit.first_head + unit.heads; ++h)
-    mass_[static_cast<std::size_t>(h)] = gather_row(rows.row(h), unit.selected, scratch_);
-}
-
-void LayerReplay::measure_errors(const Unit& unit, const LayerRows& rows) {
-  if (rows.values(unit.first_head).data == nullptr) return;
+void LayerReplay::measure_errors(std::size_t set, std::span<const HeadRow> heads, const LayerRows& rows) {
+  const Beside& beside = beside_[set];
+  if (rows.values(beside.first_head).data == nullptr) return;
   error_.resize(mass_.size());
-  const std::span<const std::int32_t> attended =
-      traits_.selects ? std::span<const std::int32_t>(unit.selected) : unit.residents.positions();
-  for (std::int32_t h = unit.first_head; h < unit.first_head + unit.heads; ++h)
-    error_[static_cast<std::size_t>(h)] =
-        relative_output_error(rows.row(h), tokens_ + 1, attended, rows.values(h));
+  for (std::size_t h = 0; h < heads_; ++h) {
+    const std::int32_t query_head = beside.first_head + static_cast<std::int32_t>(h);
+    const std::span<const std::int32_t> attended =
+        traits_.reads == Reads::kChosen ? std::span<const std::int32_t>(beside.chosen) : heads[h].positions;
+    error_[static_cast<std::size_t>(query_head)] =
+        relative_output_error(rows.row(query_head), tokens_ + 1, attended, rows.values(query_head));
+  }
+}
+
+void LayerReplay::drop_marked(std::size_t set) {
+  ResidentSet& it = sets_[set];
+  for (const std::int32_t index : it.drop)
+    beside_[set].dropped.push_back(it.residents.positions()[static_cast<std::size_t>(index)]);
+  it.residents.drop(it.drop);
+  it.drop.clear();
 }
 
 }  // namespace kvplan::attention

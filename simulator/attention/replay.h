@@ -18,12 +18,19 @@ namespace kvplan::attention {
 /// Query heads per stored head for this policy on this recording; an error where they do not divide.
 Result<std::int32_t> group_of(const PolicyChoice& policy, const RecordingInfo& info);
 
+/// Of a policy that follows recorded sets: an error where they were not read or do not fit a layer of so many tokens.
+Status check_recorded_for(const PolicyChoice& policy, const LayerPlace& place, std::int64_t tokens);
+
 class LayerReplay {
  public:
   /// `measure`: also compute attended mass (and output errors where the rows bring values) of every decode
-  /// step, which needs rows for positional policies too. REQUIRES: group divides query_heads; prompt >= 1.
-  LayerReplay(const PolicyChoice& policy, std::int32_t query_heads, std::int32_t group, std::int64_t prompt,
-              bool measure);
+  /// step, which needs rows for positional policies too. REQUIRES: group divides query_heads; prompt >= 1; what
+  /// check_recorded_for asks. The policy's recorded sets outlive this.
+  LayerReplay(const PolicyChoice& policy, const LayerPlace& place, bool measure);
+
+  /// Shows the decode rows of the sequence to a policy that decides by them (PolicyTraits::foresight), else does
+  /// nothing. Before the first `step`. Errors: more rows than the policy can work on, rows that cannot be read.
+  Status foresee(const Recording& recording, std::int32_t sequence);
 
   /// True if `step` for token t reads rows.
   [[nodiscard]] bool needs_rows(std::int64_t t) const;
@@ -33,16 +40,18 @@ class LayerReplay {
   [[nodiscard]] std::int64_t tokens() const { return tokens_; }
 
   /// Sets of residents: one per stored head, or one for the layer (PolicyTraits::scope).
-  [[nodiscard]] std::int32_t units() const { return static_cast<std::int32_t>(units_.size()); }
+  [[nodiscard]] std::int32_t sets() const { return static_cast<std::int32_t>(sets_.size()); }
   [[nodiscard]] const PolicyTraits& traits() const { return traits_; }
+  [[nodiscard]] const LayerPlace& place() const { return place_; }
   /// Positions kept after the last step, ascending.
-  [[nodiscard]] std::span<const std::int32_t> kept(std::int32_t unit) const;
+  [[nodiscard]] std::span<const std::int32_t> kept(std::int32_t set) const;
   /// Positions that the last step dropped, ascending.
-  [[nodiscard]] std::span<const std::int32_t> dropped(std::int32_t unit) const;
-  /// What a report calls retained: `kept`, or what the last query read for policies that select.
-  [[nodiscard]] std::span<const std::int32_t> reported(std::int32_t unit) const;
+  [[nodiscard]] std::span<const std::int32_t> dropped(std::int32_t set) const;
+  /// What a report calls retained: `kept`; what the next query may see beside itself (Reads::kShown); what the last
+  /// query read (Reads::kChosen).
+  [[nodiscard]] std::vector<std::int32_t> reported(std::int32_t set) const;
   /// Entries while the last query attended: what was kept before it, and itself.
-  [[nodiscard]] std::int64_t attended_entries(std::int32_t unit) const;
+  [[nodiscard]] std::int64_t attended_entries(std::int32_t set) const;
 
   /// Per query head, of the last decode step (only with `measure`): sum of the recorded row over what was
   /// attended, and |o - o'| / |o| of the attention output (empty where there are no values).
@@ -50,38 +59,40 @@ class LayerReplay {
   [[nodiscard]] std::span<const double> output_error() const { return error_; }
 
  private:
-  struct Unit {
+  /// What is beside a set of residents.
+  struct Beside {
     std::int32_t first_head{0};
-    std::int32_t heads{0};
-    std::unique_ptr<TokenPolicy> policy;
-    Residents residents{0};
     std::int64_t attended{0};
-    std::vector<std::int32_t> selected;  ///< positions, for policies that select
-    std::vector<std::int32_t> drop;      ///< indices, while evicting
-    std::vector<std::int32_t> dropped;   ///< positions
+    std::vector<std::int32_t> chosen;   ///< positions that the last query read (Reads::kChosen)
+    std::vector<std::int32_t> dropped;  ///< positions
   };
-  static void ask_ahead(const Unit& next, const LayerRows& rows);
-  void step_unit(Unit& unit, const LayerRows* rows);
-  /// Gathers the rows of the unit's heads over its residents: weights for the policy, masses for the report.
-  Weights weigh(const Unit& unit, const LayerRows& rows);
-  Weights reduce(const Unit& unit, const LayerRows& rows, std::span<const double> sums);
-  double renorm_divisor(const Unit& unit, RowView row, double sum, std::span<double> weights) const;
-  void measure_selected(const Unit& unit, const LayerRows& rows);
-  void measure_errors(const Unit& unit, const LayerRows& rows);
-  static void evict(Unit& unit);
+  [[nodiscard]] bool decoding() const { return tokens_ >= place_.prompt; }
+  void ask_ahead(std::size_t set, const LayerRows& rows) const;
+  void attend(std::size_t set, const LayerRows& rows);
+  /// The row of each of the set's heads over what it sees, gathered; masses for the report.
+  std::span<const HeadRow> gather_rows(std::size_t set, const LayerRows& rows);
+  std::span<const std::int32_t> seen(std::size_t set, std::size_t head);
+  static double divisor_of(const HeadRow& seen, RowView row, double sum, std::span<double> weight);
+  void choose(std::size_t set, std::span<const HeadRow> heads, const LayerRows& rows);
+  void measure_errors(std::size_t set, std::span<const HeadRow> heads, const LayerRows& rows);
+  void drop_marked(std::size_t set);
 
   PolicyTraits traits_;
-  Aggregate aggregate_;
-  std::int64_t prompt_;
+  LayerPlace place_;
   bool measure_;
+  std::size_t heads_;  ///< query heads of a set
+  std::unique_ptr<LayerPolicy> policy_;
+  SetPolicy* by_set_;  ///< the policy, if its sets decide for themselves
   std::int64_t tokens_{0};
-  std::vector<Unit> units_;
+  std::vector<ResidentSet> sets_;
+  std::vector<Beside> beside_;  ///< [set]
   std::vector<double> mass_;
   std::vector<double> error_;
-  std::vector<double> gathered_;  ///< [heads of a unit][residents]
-  std::vector<double> combined_;  ///< [residents]
-  std::vector<double> sums_;      ///< [heads of a unit]
-  std::vector<double> scratch_;   ///< weights of what a selecting policy reads
+  std::vector<double> gathered_;                  ///< [heads of a set][residents]
+  std::vector<HeadRow> rows_;                     ///< [heads of a set]
+  std::vector<std::vector<std::int32_t>> shown_;  ///< [heads of a set] positions (Reads::kShown)
+  std::vector<std::int32_t> indices_;
+  std::vector<double> scratch_;  ///< weights of what a choosing policy reads
 };
 
 }  // namespace kvplan::attention

@@ -40,6 +40,9 @@ Result<std::unique_ptr<Trajectory>> Trajectory::make(std::shared_ptr<const Recor
                      " tokens, the recorded length, found " + std::to_string(prompt))
         .at_field("prompt");
   KVPLAN_TRY(const std::int32_t group, group_of(policy, info));
+  const LayerPlace place{
+      .layers = info.layers, .query_heads = info.query_heads, .group = group, .prompt = prompt};
+  KVPLAN_TRY_DO(check_recorded_for(policy, place, tokens));
   return std::unique_ptr<Trajectory>(
       new Trajectory(std::move(recording), sequence, prompt, std::move(policy), group));
 }
@@ -57,10 +60,14 @@ Trajectory::Trajectory(std::shared_ptr<const Recording> recording, std::int32_t 
   const PolicyTraits traits = policy_.kind->traits(policy_.choice);
   positional_ = traits.interval.has_value();
   for (std::int32_t layer = 0; layer < (positional_ ? 1 : layers_); ++layer) {
-    replays_.emplace_back(policy_, query_heads, group, prompt_, false);
-    const std::int32_t units = positional_ ? 1 : replays_.back().units();
-    const std::int32_t pairs = positional_ ? layers_ * stored_heads_ : stored_heads_ / units;
-    for (std::int32_t unit = 0; unit < units; ++unit) infos_.push_back({layer, unit * pairs, pairs});
+    replays_.emplace_back(
+        policy_,
+        LayerPlace{
+            .layer = layer, .layers = layers_, .query_heads = query_heads, .group = group, .prompt = prompt_},
+        false);
+    const std::int32_t sets = positional_ ? 1 : replays_.back().sets();
+    const std::int32_t pairs = positional_ ? layers_ * stored_heads_ : stored_heads_ / sets;
+    for (std::int32_t set = 0; set < sets; ++set) infos_.push_back({layer, set * pairs, pairs});
   }
   tracks_.resize(infos_.size());
   for (Track& track : tracks_) track.drop_begin.push_back(0);
@@ -85,6 +92,7 @@ Status Trajectory::advance(std::int64_t t) {
 Status Trajectory::advance_layer(std::int32_t layer, std::int64_t end) {
   LayerReplay& replay = replays_[static_cast<std::size_t>(layer)];
   std::unique_ptr<LayerRows> rows;
+  if (replay.tokens() == 0) KVPLAN_TRY_DO(replay.foresee(*recording_, sequence_));
   // A failed advance may have left this layer ahead of the others.
   for (std::int64_t t = replay.tokens(); t < end; ++t) {
     const bool reads = replay.needs_rows(t);
@@ -95,11 +103,11 @@ Status Trajectory::advance_layer(std::int32_t layer, std::int64_t end) {
       KVPLAN_TRY_DO(rows->seek(t));
     }
     replay.step(reads ? rows.get() : nullptr);
-    const std::int32_t units = positional_ ? 1 : replay.units();
-    for (std::int32_t unit = 0; unit < units; ++unit)
-      record(tracks_[static_cast<std::size_t>(layer) * static_cast<std::size_t>(units) +
-                     static_cast<std::size_t>(unit)],
-             replay.dropped(unit), t);
+    const std::int32_t sets = positional_ ? 1 : replay.sets();
+    for (std::int32_t set = 0; set < sets; ++set)
+      record(tracks_[static_cast<std::size_t>(layer) * static_cast<std::size_t>(sets) +
+                     static_cast<std::size_t>(set)],
+             replay.dropped(set), t);
   }
   return Done{};
 }
@@ -109,9 +117,11 @@ void Trajectory::record(Track& track, std::span<const std::int32_t> dropped, std
   for (const std::int32_t position : dropped) {
     const auto p = static_cast<std::size_t>(position);
     KVPLAN_CHECK(track.gone_after[p] == kNever, position);
-    track.gone_after[p] = static_cast<std::int32_t>(t);
+    // The prompt is one step: what makes room while it is fed goes at its end.
+    track.gone_after[p] = static_cast<std::int32_t>(std::max(t, prompt_ - 1));
     track.drops.push_back(position);
   }
+  if (t == prompt_ - 1) std::sort(track.drops.begin(), track.drops.end());
   if (t >= prompt_ - 1) track.drop_begin.push_back(static_cast<std::int64_t>(track.drops.size()));
 }
 

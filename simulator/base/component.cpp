@@ -153,7 +153,9 @@ std::string Choice::to_string() const {
   std::string out(descriptor_->name);
   for (std::size_t i = 0; i < values_.size(); ++i) {
     out += i == 0 ? ':' : ',';
-    out.append(descriptor_->params[i].name).append("=").append(values_[i].text);
+    const std::string& text = values_[i].text;
+    out.append(descriptor_->params[i].name).append("=");
+    text.find(',') == std::string::npos ? out.append(text) : out.append("\"").append(text).append("\"");
   }
   return out;
 }
@@ -234,6 +236,31 @@ Result<Choice> make_choice(std::string_view name, std::span<const std::pair<std:
   return Choice(found, std::move(values));
 }
 
+namespace {
+
+bool in_quotes(std::string_view text) {
+  return text.size() >= 2 && text.front() == '"' && text.back() == '"';
+}
+std::string_view unquoted(std::string_view text) {
+  return in_quotes(text) ? text.substr(1, text.size() - 2) : text;
+}
+
+}  // namespace
+
+std::size_t end_of_pair(std::string_view pairs) {
+  int open = 0;
+  bool quoted = false;
+  for (std::size_t i = 0; i < pairs.size(); ++i) {
+    const char c = pairs[i];
+    if (c == '"') quoted = !quoted;
+    if (quoted) continue;
+    if (c == '(' || c == '[' || c == '{') ++open;
+    if (c == ')' || c == ']' || c == '}') --open;
+    if (c == ',' && open <= 0) return i;
+  }
+  return quoted || open > 0 ? pairs.find(',') : std::string_view::npos;
+}
+
 Result<Choice> parse_component(std::string_view text, std::string_view family, Catalogue catalogue) {
   const std::size_t colon = text.find(':');
   const std::string_view name = text.substr(0, colon);
@@ -241,12 +268,13 @@ Result<Choice> parse_component(std::string_view text, std::string_view family, C
   if (colon != std::string_view::npos) {
     std::string_view rest = text.substr(colon + 1);
     while (true) {
-      const std::size_t comma = rest.find(',');
+      const std::size_t comma = end_of_pair(rest);
       const std::string_view item = rest.substr(0, comma);
       const std::size_t equals = item.find('=');
       if (equals == std::string_view::npos || equals == 0)
         return not_expected("key=value", item).at_field(name);
-      params.emplace_back(std::string(item.substr(0, equals)), std::string(item.substr(equals + 1)));
+      params.emplace_back(std::string(item.substr(0, equals)),
+                          std::string(unquoted(item.substr(equals + 1))));
       if (comma == std::string_view::npos) break;
       rest = rest.substr(comma + 1);
     }

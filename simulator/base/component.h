@@ -62,6 +62,9 @@ struct Descriptor {
   /// Of an allocator: what one block id (or one range of memory) spans, and so what has to go before it comes back.
   /// One sentence; empty in other families.
   std::string_view spans{};
+  /// Where the source, public code and this program say different things, and which is followed. Whole sentences; may
+  /// be empty.
+  std::string_view divergences{};
 };
 
 /// A component with a value for each of its parameters, in the order of the descriptor.
@@ -97,7 +100,12 @@ class Choice {
 
 using Catalogue = std::span<const Descriptor* const>;
 
-/// Parses `NAME[:key=value,...]` against a family. Unknown names and parameters, values of the wrong type or
+/// Where the first of `key=value,key=value` ends: at a comma that is neither in quotes nor in brackets, or npos. Where
+/// these do not close, every comma counts.
+std::size_t end_of_pair(std::string_view pairs);
+
+/// Parses `NAME[:key=value,...]` against a family. A value may stand in quotes, "..."; inside, and inside brackets,
+/// commas are part of it. Unknown names and parameters, values of the wrong type or
 /// out of range are errors whose text lists what exists; the error's field is "NAME" or "NAME:key".
 Result<Choice> parse_component(std::string_view text, std::string_view family, Catalogue catalogue);
 

@@ -85,7 +85,7 @@ std::uint64_t replay_rows(const Recording& recording, const Size& size, std::int
   const auto policy =
       parse_policy("h2o:hh=" + std::to_string(budget / 2) + ",recent=" + std::to_string(budget - budget / 2));
   auto rows = recording.open(0, 0);
-  LayerReplay replay(policy.value(), heads, 1, 1, true);
+  LayerReplay replay(policy.value(), {.query_heads = heads}, true);
   std::uint64_t digest = 14695981039346656037ULL;
   for (std::int64_t t = 0; t < size.tokens; ++t) {
     static_cast<void>(rows.value()->seek(t));

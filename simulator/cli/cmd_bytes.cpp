@@ -68,7 +68,7 @@ Result<Kept> kept_by(const std::string& text) {
   if (!parsed.ok()) return bad_input(parsed.error().to_string()).at_field("--policy");
   const attention::PolicyTraits traits = parsed.value().kind->traits(parsed.value().choice);
   Kept kept{.beside = attention::cell_metadata(parsed.value(), traits)};
-  if (traits.selects || parsed.value().choice.name() == "full") return kept;
+  if (traits.keeps_everything() || parsed.value().choice.name() == "full") return kept;
   if (traits.interval) {
     kept.tokens = traits.interval->sink + traits.interval->recent;
   } else if (traits.budget) {

@@ -10,6 +10,7 @@
 #include "simulator/cli/number_option.h"
 #include "simulator/cli/outputs.h"
 #include "simulator/io/attention_json.h"
+#include "simulator/io/policy_files.h"
 
 namespace kvplan::cli {
 namespace {
@@ -49,9 +50,9 @@ void write_params(JsonWriter& json, const attention::PolicyChoice& policy, std::
 
 void write_sets(JsonWriter& json, std::string_view key, const LayerReplay& replay) {
   json.key(key).begin_array();
-  for (std::int32_t unit = 0; unit < replay.units(); ++unit) {
+  for (std::int32_t set = 0; set < replay.sets(); ++set) {
     json.begin_array();
-    for (const std::int32_t position : replay.reported(unit)) json.value(position);
+    for (const std::int32_t position : replay.reported(set)) json.value(position);
     json.end_array();
   }
   json.end_array();
@@ -144,7 +145,8 @@ Status run_evict(const EvictOptions& options) {
   KVPLAN_TRY_DO(check_apart({options.input}, {options.json}));
   auto parsed = attention::parse_policy(options.policy);
   if (!parsed.ok()) return bad_input(parsed.error().to_string()).at_field("--policy");
-  const attention::PolicyChoice& policy = parsed.value();
+  attention::PolicyChoice& policy = parsed.value();
+  KVPLAN_TRY_DO(io::read_policy_files(policy));
   KVPLAN_TRY(const auto recording, io::open_attention(options.input));
   KVPLAN_TRY(const std::int32_t group, attention::group_of(policy, recording->info()));
 

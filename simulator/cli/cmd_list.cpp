@@ -120,6 +120,8 @@ void write_descriptor(JsonWriter& json, const Descriptor& d) {
   json.member("source", d.source);
   json.key("spans");
   d.spans.empty() ? json.null() : json.value(d.spans);
+  json.key("divergences");
+  d.divergences.empty() ? json.null() : json.value(d.divergences);
   json.key("params").begin_array();
   for (const Param& p : d.params) {
     json.begin_object().member("name", p.name).member("help", p.help).member("kind", kind_name(p.kind));
@@ -200,6 +202,7 @@ std::string descriptor_text(const Descriptor& d) {
   std::string out = std::string(d.name) + " (" + std::string(d.family) + ")\n";
   out += lines_of(d.summary, "  ") + lines_of("Source: " + std::string(d.source), "  ");
   if (!d.spans.empty()) out += lines_of(d.spans, "  ");
+  if (!d.divergences.empty()) out += lines_of(d.divergences, "  ");
   for (const Param& p : d.params) {
     out += "\n  " + std::string(p.name) +
            (p.fallback.empty() ? std::string("  (must be given)") : " = " + std::string(p.fallback)) + "\n";
@@ -331,6 +334,7 @@ struct ToPage {
   std::string operator()(const Descriptor& d) const {
     std::string out = paragraph(d.summary) + source(d.source);
     if (!d.spans.empty()) out += paragraph(d.spans);
+    if (!d.divergences.empty()) out += paragraph(d.divergences);
     for (const Param& p : d.params) {
       const std::string fallback =
           p.fallback.empty() ? "must be given" : "default `" + std::string(p.fallback) + "`";

@@ -39,6 +39,7 @@ Status write_text(const std::string& path, std::string_view text);
 using ByteSink = std::function<Status(std::string_view)>;
 Status write_pieces(const std::string& path, const std::function<Status(const ByteSink& sink)>& make);
 
+void add_budget(CLI::App& app, Outcome& outcome);
 void add_bytes(CLI::App& app, Outcome& outcome);
 void add_cache(CLI::App& app, Outcome& outcome);
 void add_calibration(CLI::App& app, Outcome& outcome);

@@ -222,7 +222,7 @@ std::string with_param(std::string_view component, std::string_view param, std::
   std::string_view rest = colon == std::string_view::npos ? std::string_view{} : component.substr(colon + 1);
   char separator = ':';
   while (!rest.empty()) {
-    const std::size_t comma = rest.find(',');
+    const std::size_t comma = end_of_pair(rest);
     const std::string_view item = rest.substr(0, comma);
     if (item.substr(0, item.find('=')) != param) {
       out.append(1, separator).append(item);
@@ -449,11 +449,17 @@ Status choose_rates(Scenario& s) {
 Status choose_eviction(Scenario& s) {
   KVPLAN_TRY(Choice choice, parse_component(s.text("eviction"), "eviction", family_descriptors("eviction")));
   if (choice.name() == "full") return Done{};
-  const attention::PolicyTraits traits = attention::policy_of(choice).kind->traits(choice);
+  const attention::PolicyChoice policy = attention::policy_of(choice);
+  KVPLAN_TRY_DO(attention::check_policy(policy));
+  const attention::PolicyTraits traits = policy.kind->traits(choice);
   const std::string name(choice.name());
-  if (traits.selects)
+  if (traits.keeps_everything())
     return bad_input("\"" + name + "\" keeps everything and reads a part: it frees nothing in a run, see " +
                      "`kvplan evict`")
+        .at_field("eviction");
+  if (traits.recorded)
+    return bad_input("\"" + name +
+                     "\" has sets of one layer of one sequence, not of a run: see `kvplan evict`")
         .at_field("eviction");
   if (traits.interval && traits.interval->recent < 1)
     return bad_input("expected a policy that keeps at least the newest token").at_field("eviction");

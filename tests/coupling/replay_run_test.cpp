@@ -93,8 +93,9 @@ void compare_with_token_level(const std::string& input, const std::string& polic
   const auto& info = recording->info();
   const std::int64_t heads = info.query_heads;
   const std::int64_t cell = std::int64_t{info.key_size + info.value_size} * info.cache_element_bytes;
-  const bool accumulates = policy.rfind("h2o", 0) == 0;
-  const std::int64_t metadata = accumulates ? 4 : 0;
+  const auto parsed = attention::parse_policy(policy);
+  ASSERT_TRUE(parsed.ok());
+  const std::int64_t metadata = parsed.value().kind->traits(parsed.value().choice).state_bytes_per_cell;
   const auto layout = result.value().replicas[0].layout;
   EXPECT_EQ(layout.token_bytes, heads * (cell + metadata));
   EXPECT_EQ(layout.quanta, 400 / kBlock - 1);
@@ -129,6 +130,15 @@ TEST(Replay, LedgerIsTheTokenLevelsOwnCount) {
   compare_with_token_level("E.json", "h2o:hh=4,recent=4", 8);
   compare_with_token_level("A.json", "tova:budget=8", 8);
   compare_with_token_level("E.json", "tova:budget=6", 20);
+  for (const char* policy :
+       {"snapkv:window=4,capacity=9", "ada-kv:window=4,capacity=9", "observed-attention:ratio=0.6",
+        "keyformer", "keyformer-gptj", "scissorhands:budget=12,recent=2,history=10",
+        "seed-threshold:threshold=0.1", "seed-proportional:budget=12", "seed-lfu:budget=8,theta=0.1",
+        "seed-lru:budget=8", "random:budget=8", "oracle-suffix:budget=8", "oracle-exact:budget=8",
+        "expr:score=accumulated/(1+age),budget=8"}) {
+    compare_with_token_level("A.json", policy, 20);
+    compare_with_token_level("E.json", policy, 7);
+  }
 }
 
 /// The recordings beside the short trace of tests/golden/replay are the golden inputs.

@@ -38,6 +38,43 @@ TEST(HandChecked, RetainedSetsAndMasses) {
        {{0, 1, 3, 4}, {0, 1, 4, 5}, {0, 1, 5, 6}, {0, 1, 6, 7}},
        {1.00, .86, .61, .53}},
       {"tova:budget=4", {{0, 1, 3, 4}, {0, 1, 3, 5}, {0, 3, 5, 6}, {0, 3, 5, 6}}, {1.00, .86, .48, .71}},
+      // Keys 2, recent 2 of a prompt of 4.
+      {"keyformer:kv_percent=100,recent_percent=50,tau_delta=0.5",
+       {{0, 1, 3, 4}, {0, 1, 4, 5}, {0, 1, 5, 6}, {0, 1, 6, 7}},
+       {1.00, .86, .61, .53}},
+      {"keyformer-gptj:kv_percent=100,recent_percent=50,tau_delta=0.5",
+       {{0, 1, 4}, {0, 1, 5}, {0, 1, 6}, {0, 1, 7}},
+       {1.00, .77, .40, .16}},
+      {"seed-threshold:importance=mean,threshold=0.12",
+       {{0, 1, 2, 3, 4}, {0, 1, 2, 3, 5}, {0, 1, 2, 3, 5, 6}, {0, 1, 2, 3, 5, 7}},
+       {1.00, 1.00, .79, .76}},
+      {"seed-threshold:importance=decay,gamma=0.5,threshold=0.12",
+       {{0, 1, 2, 3, 4}, {0, 1, 2, 3, 5}, {0, 2, 5, 6}, {0, 2, 5, 7}},
+       {1.00, 1.00, .79, .52}},
+      {"seed-threshold:importance=max,threshold=0.2",
+       {{0, 1, 2, 3, 4}, {0, 1, 2, 3, 5}, {0, 1, 2, 3, 5, 6}, {0, 1, 2, 3, 5, 7}},
+       {1.00, 1.00, .79, .76}},
+      {"seed-proportional:importance=max,budget=4,fraction=0.25",
+       {{0, 1, 2, 4}, {0, 1, 2, 5}, {0, 1, 2, 6}, {0, 1, 2, 7}},
+       {1.00, .91, .71, .18}},
+      {"seed-proportional:importance=mean,budget=4,fraction=0.25",
+       {{0, 1, 2, 4}, {0, 1, 2, 5}, {0, 2, 5, 6}, {0, 2, 5, 7}},
+       {1.00, .91, .71, .52}},
+      {"seed-proportional:importance=decay,gamma=0.5,budget=4,fraction=0.25",
+       {{0, 1, 3, 4}, {0, 1, 3, 5}, {0, 3, 5, 6}, {0, 3, 5, 7}},
+       {1.00, .86, .48, .71}},
+      {"scissorhands:budget=4,recent=1,history=4,drop=1",
+       {{0, 2, 3, 4}, {0, 2, 3, 5}, {0, 2, 5, 6}, {0, 2, 5, 7}},
+       {1.00, .96, .77, .52}},
+      {"random:budget=4,seed=7",
+       {{1, 2, 3, 4}, {1, 2, 3, 5}, {1, 2, 5, 6}, {1, 5, 6, 7}},
+       {1.00, .59, .71, .49}},
+      {"oracle-suffix:budget=4",
+       {{0, 2, 3, 4}, {2, 3, 4, 5}, {3, 4, 5, 6}, {4, 5, 6, 7}},
+       {1.00, .96, .90, .89}},
+      {"oracle-exact:budget=4",
+       {{0, 2, 3, 4}, {2, 3, 4, 5}, {3, 4, 5, 6}, {4, 5, 6, 7}},
+       {1.00, .96, .90, .89}},
   };
   const auto recording = recording_of({example()});
   for (const Expected& expected : table) {
@@ -49,7 +86,85 @@ TEST(HandChecked, RetainedSetsAndMasses) {
       EXPECT_EQ(found.retained[i], Sets{expected.retained[i]}) << "t " << i + 4;
       EXPECT_NEAR(found.mass[i][0], expected.mass[i], 1e-12) << "t " << i + 4;
     }
-    EXPECT_EQ(found.summary.peak_decode_entries, 5);
+    std::size_t most = 0;
+    for (std::size_t i = 0; i < 4; ++i)
+      most = std::max(most, (i == 0 ? found.after_prefill : found.retained[i - 1])[0].size());
+    EXPECT_EQ(found.summary.peak_decode_entries, static_cast<std::int64_t>(most) + 1);
+  }
+}
+
+/// They make room before the next token comes, so that a budget of 4 attends 4.
+TEST(HandChecked, LeastUsedMakesRoom) {
+  const auto recording = recording_of({example()});
+  const std::vector<Expected> table{{"seed-lfu:budget=4,theta=0.1",
+                                     {{0, 1, 2, 4}, {0, 1, 2, 5}, {0, 1, 2, 6}, {0, 1, 2, 7}},
+                                     {.79, .89, .53, .13}},
+                                    {"seed-lru:budget=4,theta=0.1",
+                                     {{1, 2, 3, 4}, {1, 3, 4, 5}, {3, 4, 5, 6}, {4, 5, 6, 7}},
+                                     {.81, .45, .59, .68}}};
+  for (const Expected& expected : table) {
+    SCOPED_TRACE(expected.policy);
+    const Outcome found = run_policy(*recording, expected.policy, 4);
+    for (std::size_t i = 0; i < 4; ++i) {
+      EXPECT_EQ(found.retained[i], Sets{expected.retained[i]}) << "t " << i + 4;
+      EXPECT_NEAR(found.mass[i][0], expected.mass[i], 1e-12) << "t " << i + 4;
+    }
+    EXPECT_EQ(found.summary.peak_entries, 4);
+  }
+}
+
+/// The masking simulation keeps everything and shows a part.
+TEST(HandChecked, WhatH2oMaskedShows) {
+  const Outcome found = run_policy(*recording_of({example()}), "h2o-masked:hh=2,recent=2", 4);
+  const std::vector<std::vector<std::int32_t>> shown{{0, 1, 4}, {0, 1, 5}, {0, 1, 6}, {0, 1, 7}};
+  const double mass[] = {1.00, .77, .40, .16};
+  for (std::size_t i = 0; i < 4; ++i) {
+    EXPECT_EQ(found.retained[i], Sets{shown[i]}) << "t " << i + 4;
+    EXPECT_NEAR(found.mass[i][0], mass[i], 1e-12) << "t " << i + 4;
+  }
+  EXPECT_EQ(found.summary.entries, 8);
+}
+
+TEST(HandChecked, ChosenWhenThePromptEnds) {
+  const auto recording = recording_of({example()});
+  const std::vector<std::pair<std::string, std::vector<std::int32_t>>> table{
+      {"snapkv:window=2,capacity=5,kernel=1", {2, 4, 5, 6, 7}},
+      {"snapkv:window=2,capacity=5,kernel=3", {3, 4, 5, 6, 7}},
+      {"snapkv:window=2,capacity=5,kernel=3,pooling=max", {3, 4, 5, 6, 7}},
+      {"snapkv:window=2,capacity=6,kernel=3,pooling=max", {2, 3, 4, 5, 6, 7}},  // positions 1 and 2 tie
+      {"snapkv:window=2,capacity=9", {0, 1, 2, 3, 4, 5, 6, 7}},
+      {"observed-attention:ratio=0.5", {0, 2, 4, 5}},
+  };
+  for (const auto& [policy, kept] : table) {
+    SCOPED_TRACE(policy);
+    EXPECT_EQ(run_policy(*recording, policy, 8).after_prefill, Sets{kept});
+  }
+}
+
+/// Two heads whose last prompt row votes .30 .05 .24 .20 .19 .10 and .55 .02 .18 ...
+TEST(HandChecked, AdaKvMovesBudgetBetweenHeads) {
+  Rows rows(2);
+  for (int h = 0; h < 2; ++h)
+    for (int t = 0; t < 6; ++t) {
+      rows[static_cast<std::size_t>(h)].emplace_back(static_cast<std::size_t>(t + 1));
+      rows[static_cast<std::size_t>(h)].back().back() = 1;
+    }
+  // Half of what the example says, so that a row sums to 1 with its own token.
+  rows[0].push_back({.15, .025, .12, .10, .095, .05, .46});
+  rows[1].push_back({.275, .01, .09, .06, .04, .025, .50});
+  const auto recording = recording_of({rows});
+  const auto kept = [&](const std::string& floor) {
+    return run_policy(*recording, "ada-kv:window=1,capacity=4,kernel=1,floor=" + floor, 7).after_prefill;
+  };
+  EXPECT_EQ(kept("0"), Sets({{0, 2, 3, 4, 6}, {0, 2, 6}}));
+  EXPECT_EQ(kept("0.2"), Sets({{0, 2, 3, 6}, {0, 2, 6}}));  // rounding loses one
+  EXPECT_EQ(kept("0.5"), Sets({{0, 2, 3, 6}, {0, 2, 6}}));
+}
+
+TEST(HandChecked, RefusesWhatCannotBe) {
+  for (const std::string policy : {"snapkv:capacity=8,window=9", "ada-kv:capacity=8,window=2,kernel=4"}) {
+    const auto parsed = parse_policy(policy);
+    EXPECT_FALSE(parsed.ok()) << policy;
   }
 }
 
@@ -67,8 +182,9 @@ TEST(HandChecked, AccumulatorsOfH2o) {
   auto rows = recording->open(0, 0);
   ASSERT_TRUE(rows.ok());
   // The policy alone, fed as the replay does.
-  const auto h2o = policy.value().kind->make(policy.value().choice);
-  Residents residents(1);
+  const auto h2o = policy.value().kind->make({.choice = policy.value().choice, .place = {.prompt = 4}});
+  std::vector<ResidentSet> sets{{.residents = Residents(1), .drop = {}}};
+  Residents& residents = sets[0].residents;
   const std::vector<std::vector<double>> after{{2.88, .49, .53, .10},
                                                {3.07, .90, .31, .15},
                                                {3.5467, .9465, .1733, .3488},
@@ -82,11 +198,12 @@ TEST(HandChecked, AccumulatorsOfH2o) {
       row.push_back(example()[0][static_cast<std::size_t>(t)][static_cast<std::size_t>(p)]);
       sum += row.back();
     }
-    h2o->update(residents, {.value = row, .divisor = sum});
+    const HeadRow head{.positions = residents.positions(), .weight = row, .divisor = sum};
+    h2o->update(0, residents, {&head, 1});
     if (t < 3) continue;
-    std::vector<std::int32_t> drop;
-    h2o->evict(residents, drop);
-    residents.drop(drop);
+    h2o->evict(sets);
+    residents.drop(sets[0].drop);
+    sets[0].drop.clear();
     const auto& expected = after[static_cast<std::size_t>(t - 3)];
     ASSERT_EQ(residents.column(0).size(), expected.size());
     for (std::size_t i = 0; i < expected.size(); ++i)

@@ -55,10 +55,7 @@ Outcome run_policy(const Recording& recording, const std::string& policy, std::i
   const EvaluationRequest request{.policy = parsed.value(), .prompt = prompt, .sequence = 0, .layer = layer};
   auto summary = evaluate(recording, request, [&](const LayerReplay& replay) -> Status {
     Sets sets;
-    for (std::int32_t unit = 0; unit < replay.units(); ++unit) {
-      const auto kept = replay.reported(unit);
-      sets.emplace_back(kept.begin(), kept.end());
-    }
+    for (std::int32_t set = 0; set < replay.sets(); ++set) sets.push_back(replay.reported(set));
     if (replay.tokens() == prompt) {
       out.after_prefill = sets;
       return Done{};

@@ -24,7 +24,7 @@ Rows random_rows(Random& random, int heads, int tokens, RowKind kind);
 /// The recording of one sequence, `layers` times the given heads (layers.size() layers).
 std::shared_ptr<const Recording> recording_of(const std::vector<Rows>& layers, int group = 1);
 
-using Sets = std::vector<std::vector<std::int32_t>>;  ///< [unit] positions
+using Sets = std::vector<std::vector<std::int32_t>>;  ///< [set] positions
 struct Outcome {
   Sets after_prefill;
   std::vector<Sets> retained;             ///< [decode step]

@@ -45,6 +45,17 @@ std::vector<std::string> bounded_policies(int budget) {
   return {"window:window=" + number(budget), streaming_text(budget), h2o_text(budget),
           h2o_text(budget) + ",score_rows=raw", "tova:budget=" + number(budget)};
 }
+/// Those and all others that never keep more than a budget.
+std::vector<std::string> all_bounded_policies(int budget) {
+  std::vector<std::string> out = bounded_policies(budget);
+  for (const char* policy :
+       {"scissorhands:recent=1,drop=1,budget=", "scissorhands:recent=1,history=5,budget=",
+        "seed-proportional:budget=", "seed-proportional:importance=decay,fraction=0.4,budget=",
+        "seed-lfu:theta=0.05,budget=", "seed-lru:theta=0.05,budget=", "random:sink=1,budget=",
+        "oracle-suffix:budget=", "expr:score=windowed/(1+age),window=4,budget="})
+    out.push_back(policy + number(budget));
+  return out;
+}
 bool contains(const std::vector<std::int32_t>& set, std::int32_t p) {
   return std::binary_search(set.begin(), set.end(), p);
 }
@@ -56,7 +67,7 @@ TEST(Invariant, SizesAndNesting) {
   for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
     const Draw d = draw(seed);
     const auto recording = recording_of({d.rows});
-    for (const std::string& policy : bounded_policies(d.budget)) {
+    for (const std::string& policy : all_bounded_policies(d.budget)) {
       SCOPED_TRACE("seed " + std::to_string(seed) + ", " + policy);
       const Outcome found = run_policy(*recording, policy, d.prompt);
       EXPECT_LE(found.summary.peak_decode_entries, d.budget + 1);
@@ -95,6 +106,33 @@ TEST(Invariant, ProtectedTokensStay) {
   }
 }
 
+/// Sizes of policies that act once, when the prompt ends, and of the one that hides.
+TEST(Invariant, SizesWhereOnlyThePromptIsCompressed) {
+  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    const Draw d = draw(seed);
+    const auto recording = recording_of({d.rows});
+    const Outcome snap =
+        run_policy(*recording, "snapkv:window=2,kernel=3,capacity=" + number(d.budget), d.prompt);
+    const Outcome ada =
+        run_policy(*recording, "ada-kv:window=1,floor=0,kernel=1,capacity=" + number(d.budget), d.prompt);
+    const Outcome masked = run_policy(*recording, "h2o-masked:hh=3,recent=2", d.prompt);
+    const auto most = static_cast<std::size_t>(std::min(d.budget, d.prompt));
+    for (std::size_t i = 0; i <= snap.retained.size(); ++i) {
+      std::size_t of_layer = 0;
+      for (std::size_t u = 0; u < snap.after_prefill.size(); ++u) {
+        const auto& kept = i == 0 ? snap.after_prefill : snap.retained[i - 1];
+        EXPECT_EQ(kept[u].size(), most + i);
+        of_layer += (i == 0 ? ada.after_prefill : ada.retained[i - 1])[u].size();
+        const auto shown = (i == 0 ? masked.after_prefill : masked.retained[i - 1])[u].size();
+        const std::size_t tokens = static_cast<std::size_t>(d.prompt) + i;
+        EXPECT_EQ(shown, tokens > 5 ? 4U : tokens);
+      }
+      EXPECT_EQ(of_layer, (most + i) * snap.after_prefill.size());  // with no floor nothing is rounded
+    }
+  }
+}
+
 TEST(Invariant, ThreeWaysToSayWindow) {
   for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
@@ -117,7 +155,7 @@ TEST(Invariant, BudgetOfEverythingIsFull) {
     const auto recording = recording_of({d.rows});
     const Outcome full = run_policy(*recording, "full", d.prompt);
     EXPECT_EQ(full.summary.bytes, full.summary.full_bytes);
-    for (const std::string& policy : bounded_policies(2 * d.tokens)) {
+    for (const std::string& policy : all_bounded_policies(2 * d.tokens)) {
       SCOPED_TRACE("seed " + std::to_string(seed) + ", " + policy);
       const Outcome found = run_policy(*recording, policy, d.prompt);
       EXPECT_EQ(found.summary.bytes - found.summary.metadata_bytes, full.summary.bytes);
@@ -130,28 +168,45 @@ TEST(Invariant, BudgetOfEverythingIsFull) {
   }
 }
 
+TEST(Invariant, KeyformerAtTemperatureOneIsH2o) {
+  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    const Draw d = draw(seed);
+    const auto recording = recording_of({d.rows});
+    const int kept = d.prompt * 60 / 100;
+    const int recent = kept * 30 / 100;
+    const Outcome keyformer = run_policy(*recording, "keyformer:tau_init=1,tau_delta=0", d.prompt);
+    const Outcome h2o =
+        run_policy(*recording, "h2o:hh=" + number(kept - recent) + ",recent=" + number(recent), d.prompt);
+    EXPECT_EQ(keyformer.retained, h2o.retained);
+  }
+}
+
 TEST(Invariant, H2oAddsOneForEveryRow) {
   for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     const Draw d = draw(seed);
     auto policy = parse_policy(h2o_text(d.budget));
     ASSERT_TRUE(policy.ok());
-    const auto h2o = policy.value().kind->make(policy.value().choice);
-    Residents residents(1);
+    const auto h2o =
+        policy.value().kind->make({.choice = policy.value().choice, .place = {.prompt = d.prompt}});
+    std::vector<ResidentSet> sets{{.residents = Residents(1), .drop = {}}};
+    Residents& residents = sets[0].residents;
     double lost = 0;
     for (std::int32_t t = 0; t < d.tokens; ++t) {
       residents.append(t);
       std::vector<double> row(static_cast<std::size_t>(residents.size()));
       const double sum = gather(d.rows[0][static_cast<std::size_t>(t)].data(), residents.positions(), row);
-      h2o->update(residents, {.value = row, .divisor = sum});
+      const HeadRow head{.positions = residents.positions(), .weight = row, .divisor = sum};
+      h2o->update(0, residents, {&head, 1});
       double held = 0;
       for (const double score : residents.column(0)) held += score;
       EXPECT_NEAR(held + lost, t + 1, 1e-9);
       if (t < d.prompt - 1) continue;
-      std::vector<std::int32_t> drop;
-      h2o->evict(residents, drop);
-      for (const std::int32_t i : drop) lost += residents.column(0)[static_cast<std::size_t>(i)];
-      residents.drop(drop);
+      h2o->evict(sets);
+      for (const std::int32_t i : sets[0].drop) lost += residents.column(0)[static_cast<std::size_t>(i)];
+      residents.drop(sets[0].drop);
+      sets[0].drop.clear();
     }
   }
 }
@@ -215,7 +270,7 @@ TEST(Invariant, TopKBoundsEveryPolicyThatReadsAsMuch) {
     const Outcome bound = run_policy(*recording, "oracle-topk:k=" + number(d.budget + 1), d.prompt);
     const int attended = std::max(d.budget, d.prompt) + 1;
     const Outcome wide = run_policy(*recording, "oracle-topk:k=" + number(attended), d.prompt);
-    for (const std::string& policy : bounded_policies(d.budget)) {
+    for (const std::string& policy : all_bounded_policies(d.budget)) {
       SCOPED_TRACE("seed " + std::to_string(seed) + ", " + policy);
       const Outcome found = run_policy(*recording, policy, d.prompt);
       for (std::size_t i = 0; i < found.mass.size(); ++i)
@@ -224,6 +279,38 @@ TEST(Invariant, TopKBoundsEveryPolicyThatReadsAsMuch) {
           EXPECT_LE(bound.mass[i][h], wide.mass[i][h] + 1e-12) << "step " << i;
         }
     }
+  }
+}
+
+/// With persistently heavy tokens, over many sequences.
+TEST(Invariant, AttentionBeatsTheLot) {
+  double lot = 0;
+  double h2o = 0;
+  double tova = 0;
+  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+    Random random(seed, "statistical");
+    const auto recording = recording_of({random_rows(random, 2, 120, RowKind::kSmooth)});
+    lot += *run_policy(*recording, "random:budget=16", 20).summary.mean_mass;
+    h2o += *run_policy(*recording, h2o_text(16), 20).summary.mean_mass;
+    tova += *run_policy(*recording, "tova:budget=16", 20).summary.mean_mass;
+  }
+  EXPECT_GT(h2o, lot);
+  EXPECT_GT(tova, lot);
+}
+
+TEST(Invariant, ThresholdsAtTheirEnds) {
+  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    const Draw d = draw(seed);
+    const auto recording = recording_of({d.rows});
+    const Outcome nothing = run_policy(*recording, "seed-threshold:threshold=0", d.prompt);
+    EXPECT_EQ(nothing.retained, run_policy(*recording, "full", d.prompt).retained);
+    // Rows as recorded do not depend on what was kept: a higher threshold keeps a part.
+    const Outcome low = run_policy(*recording, "seed-threshold:score_rows=raw,threshold=0.05", d.prompt);
+    const Outcome high = run_policy(*recording, "seed-threshold:score_rows=raw,threshold=0.1", d.prompt);
+    for (std::size_t i = 0; i < low.retained.size(); ++i)
+      for (std::size_t u = 0; u < low.retained[i].size(); ++u)
+        EXPECT_TRUE(subset(high.retained[i][u], low.retained[i][u])) << "step " << i;
   }
 }
 
@@ -294,6 +381,18 @@ TEST(Kernels, ExpIsExpAndFixed) {
   EXPECT_EQ(fixed_exp(0.0), 1.0);
   EXPECT_EQ(fixed_exp(-709.0), 0.0);
   EXPECT_EQ(fixed_exp(-1e300), 0.0);
+}
+
+TEST(Kernels, LogIsLogAndFixed) {
+  for (std::uint64_t seed = 1; seed <= 20000; ++seed) {
+    Random random(seed, "log");
+    const double x = std::exp(-700 * random.unit() * random.unit() * random.unit());
+    EXPECT_NEAR(fixed_log(x), std::log(x), 4e-16 * std::max(1.0, -std::log(x)))
+        << "seed " << seed << ", x " << x;
+  }
+  EXPECT_EQ(fixed_log(1.0), 0.0);
+  EXPECT_EQ(fixed_log(0.0), -INFINITY);
+  EXPECT_NEAR(fixed_log(0x1p-1074), std::log(0x1p-1074), 1e-12);
 }
 
 TEST(Kernels, SumsFollowTheirOrder) {

@@ -1,9 +1,8 @@
 #include "tests/unit/attention/naive.h"
 
 #include <algorithm>
-#include <map>
-#include <set>
-#include <utility>
+
+#include "tests/unit/attention/naive_sets.h"
 
 namespace kvplan::attention {
 namespace {
@@ -34,39 +33,19 @@ std::map<int, double> reduced_row(const Rows& rows, const NaivePolicy& policy, c
   return out;
 }
 
-/// The `count` best of `among`: higher score first, then newer.
-std::set<int> best(const std::map<int, double>& score, const std::set<int>& among, int count) {
-  std::vector<std::pair<double, int>> order;
-  for (const int p : among) order.emplace_back(score.count(p) != 0 ? score.at(p) : 0.0, p);
-  std::sort(order.rbegin(), order.rend());
-  std::set<int> out;
-  for (int i = 0; i < count && i < static_cast<int>(order.size()); ++i)
-    out.insert(order[static_cast<std::size_t>(i)].second);
-  return out;
-}
-
-std::set<int> newest(const std::set<int>& of, int count) {
-  std::set<int> out;
-  for (auto p = of.rbegin(); p != of.rend() && static_cast<int>(out.size()) < count; ++p) out.insert(*p);
-  return out;
-}
-
 void evict(Head& head, const NaivePolicy& policy) {
   const int n = static_cast<int>(head.kept.size());
   std::set<int> stay = head.kept;
   if (policy.kind == Kind::kInterval && n > policy.a + policy.b) {
-    stay = newest(head.kept, policy.b);
+    stay = naive_newest(head.kept, policy.b);
     int i = 0;
     for (auto p = head.kept.begin(); i < policy.a; ++p, ++i) stay.insert(*p);
   } else if (policy.kind == Kind::kH2o && n > policy.a + policy.b) {
-    const std::set<int> recent = newest(head.kept, policy.b);
-    std::set<int> rest;
-    std::set_difference(head.kept.begin(), head.kept.end(), recent.begin(), recent.end(),
-                        std::inserter(rest, rest.end()));
-    stay = best(head.score, rest, policy.a);
+    const std::set<int> recent = naive_newest(head.kept, policy.b);
+    stay = naive_best(head.score, naive_less(head.kept, recent), policy.a);
     stay.insert(recent.begin(), recent.end());
   } else if (policy.kind == Kind::kTova && n > policy.a) {
-    stay = best(head.score, head.kept, policy.a);
+    stay = naive_best(head.score, head.kept, policy.a);
   }
   for (const int p : head.kept)
     if (stay.count(p) == 0) head.score.erase(p);
@@ -89,7 +68,8 @@ Outcome run_naive(const Rows& rows, const NaivePolicy& policy, int prompt) {
       head.kept.insert(t);
       std::set<int> read = head.kept;
       if (policy.kind == Kind::kTopK && t >= prompt)
-        read = best(reduced_row(rows, policy, head.kept, u * heads, heads, t, false), head.kept, policy.a);
+        read =
+            naive_best(reduced_row(rows, policy, head.kept, u * heads, heads, t, false), head.kept, policy.a);
       for (int h = u * heads; h < (u + 1) * heads; ++h)
         for (const int p : read)
           masses[static_cast<std::size_t>(h)] +=

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "simulator/attention/interval.h"
+#include "simulator/attention/interval_policy.h"
 #include "simulator/attention/trajectory.h"
 #include "tests/unit/attention/inputs.h"
 
@@ -26,17 +26,25 @@ std::unique_ptr<Trajectory> make(const std::shared_ptr<const Recording>& recordi
   return std::move(made).value();
 }
 
-const char* const kPolicies[] = {
-    "full",          "window:window=5",          "streaming-llm:sink=2,recent=6", "h2o:hh=4,recent=3",
-    "tova:budget=7", "h2o:hh=2,recent=2,group=2"};
+const std::vector<std::string> kPolicies{"full",
+                                         "window:window=5",
+                                         "streaming-llm:sink=2,recent=6",
+                                         "h2o:hh=4,recent=3",
+                                         "tova:budget=7",
+                                         "h2o:hh=2,recent=2,group=2",
+                                         "snapkv:window=3,capacity=9",
+                                         "ada-kv:window=3,capacity=9",
+                                         "seed-lfu:budget=9,theta=0.1",
+                                         "random:budget=6",
+                                         "oracle-suffix:budget=8"};
 
 TEST(Trajectory, SaysWhatTheReplaySays) {
-  for (std::uint64_t seed = 1; seed <= 12; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 22; ++seed) {
     Random random(seed, "trajectory");
     const int tokens = 2 + static_cast<int>(random.below(600));
     const int prompt = 1 + static_cast<int>(random.below(static_cast<std::uint64_t>(tokens)));
     const auto recording = recording_of(random_layers(random, 2, 4, tokens));
-    const std::string policy = kPolicies[seed % 6];
+    const std::string policy = kPolicies[seed % kPolicies.size()];
     SCOPED_TRACE("seed " + std::to_string(seed) + ", " + policy + ", tokens " + std::to_string(tokens) +
                  ", prompt " + std::to_string(prompt));
     const auto trajectory = make(recording, prompt, policy);
@@ -104,7 +112,7 @@ TEST(Trajectory, DropsAreDifferences) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Random random(seed, "drops");
     const auto recording = recording_of(random_layers(random, 1, 2, 150));
-    const auto it = make(recording, 50, "h2o:hh=10,recent=10");
+    const auto it = make(recording, 50, seed % 2 == 0 ? "h2o:hh=10,recent=10" : "seed-lru:budget=20");
     ASSERT_TRUE(it->advance(149).ok());
     for (std::int32_t track = 0; track < 2; ++track) {
       std::vector<std::int32_t> before;

@@ -38,6 +38,30 @@ TEST(Component, ParsesAndKeepsDefaults) {
   EXPECT_EQ(choice.value().to_string(), "window:window=128,placement=holes");
 }
 
+TEST(Component, CommasInQuotesAndBrackets) {
+  static constexpr std::array<Param, 2> kParams{
+      Param{.name = "score", .help = "h", .kind = ParamKind::kText, .fallback = {}},
+      Param{.name = "file", .help = "h", .kind = ParamKind::kText, .fallback = "none"}};
+  static constexpr Descriptor kExpr{
+      .family = "eviction", .name = "expr", .summary = "s", .source = "kvplan", .params = kParams};
+  static constexpr std::array<const Descriptor*, 1> kOne{&kExpr};
+  const auto texts = [&](std::string_view text) {
+    const auto parsed = parse_component(text, "eviction", kOne);
+    if (!parsed.ok()) return "error: " + parsed.error().to_string();
+    return parsed.value().text("score") + " | " + parsed.value().text("file");
+  };
+  EXPECT_EQ(texts("expr:score=\"a, b\",file=f"), "a, b | f");
+  EXPECT_EQ(texts("expr:score=max(a,b),file=f"), "max(a,b) | f");
+  EXPECT_EQ(texts("expr:score=[[1,2],[3]]"), "[[1,2],[3]] | none");
+  EXPECT_EQ(texts("expr:score=a(b,file=f"), "a(b | f");  // it does not close
+  EXPECT_EQ(texts("expr:score=x\",file=f"), "x\" | f");
+  // What is written out is read back.
+  const auto parsed = parse_component("expr:score=\"a, b\"", "eviction", kOne);
+  ASSERT_TRUE(parsed.ok());
+  EXPECT_EQ(parsed.value().to_string(), "expr:score=\"a, b\",file=none");
+  EXPECT_EQ(texts(parsed.value().to_string()), "a, b | none");
+}
+
 TEST(Component, ErrorsNameThePlaceAndWhatExists) {
   EXPECT_EQ(error_of("windw"), "windw: unknown eviction \"windw\"; did you mean \"window\"? (known: window)");
   EXPECT_EQ(error_of("window:windw=1"),

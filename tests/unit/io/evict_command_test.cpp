@@ -55,6 +55,77 @@ class Command : public testing::Test {
   fs::path folder_;
 };
 
+/// What evict printed is a file that evict follows.
+TEST_F(Command, RecordedSetsAreFollowed) {
+  const std::string input = kGolden + "inputs/A.json";
+  ASSERT_EQ(run("evict " + input + " --policy tova:budget=6 --prefill 8 --json " + path("sets.json")).code,
+            0);
+  const Ended followed =
+      run("evict " + input + " --policy recorded:file=" + path("sets.json") + " --prefill 8 --json -");
+  ASSERT_EQ(followed.code, 0) << followed.err;
+  dom::parser parser;
+  dom::parser other;
+  const dom::element found = parser.parse(followed.out);
+  const dom::element expected = other.load(path("sets.json"));
+  EXPECT_EQ(std::string_view(found["policy"]), "recorded");
+  EXPECT_EQ(simdjson::minify(found["after_prefill"]), simdjson::minify(expected["after_prefill"]));
+  EXPECT_EQ(simdjson::minify(found["steps"]), simdjson::minify(expected["steps"]));
+  // Files that were made by others, and ones that do not fit.
+  EXPECT_EQ(
+      run("evict " + input + " --policy recorded:file=" + kGolden + "h2o_A.json --prefill 8 --json -").code,
+      0);
+  for (const std::string& wrong :
+       {"recorded:file=" + path("sets.json") + " --prefill 9",
+        std::string("recorded:file=nowhere.json --prefill 8"), "recorded:file=" + input + " --prefill 8"}) {
+    const Ended ended = run("evict " + input + " --json - --policy " + wrong);
+    EXPECT_EQ(ended.code, 2) << wrong;
+    EXPECT_EQ(ended.out, "") << wrong;
+    EXPECT_NE(ended.err.find("recorded:file"), std::string::npos) << ended.err;
+  }
+}
+
+TEST_F(Command, ExpressionsAsTheShellGivesThem) {
+  const std::string input = kGolden + "inputs/A.json";
+  const auto steps = [&](const std::string& policy) {
+    const Ended ended = run("evict " + input + " --policy " + policy + " --prefill 8 --json -");
+    EXPECT_EQ(ended.code, 0) << ended.err;
+    dom::parser parser;
+    return simdjson::minify(dom::element(parser.parse(ended.out))["steps"]);
+  };
+  const std::string h2o = steps("h2o:hh=4,recent=4");
+  EXPECT_EQ(steps("expr:score=\"accumulated\",budget=8,recent=4"), h2o);    // the shell takes the quotes
+  EXPECT_EQ(steps("'expr:score=\"accumulated\",budget=8,recent=4'"), h2o);  // and here it does not
+  EXPECT_EQ(steps("'expr:score=max(accumulated,0),budget=8,recent=4'"), h2o);
+  const Ended wrong = run("evict " + input + " --policy expr:score=acc,budget=8 --prefill 8 --json -");
+  EXPECT_EQ(wrong.code, 2);
+  EXPECT_NE(wrong.err.find("accumulated last windowed age"), std::string::npos) << wrong.err;
+}
+
+TEST_F(Command, BudgetPrintsWhatEachLayerRetains) {
+  const auto retained = [&](const std::string& policy, int layers) {
+    const Ended ended =
+        run("budget --policy '" + policy + "' --layers " + std::to_string(layers) + " --prompt 64 --json -");
+    EXPECT_EQ(ended.code, 0) << ended.err;
+    dom::parser parser;
+    return simdjson::minify(dom::element(parser.parse(ended.out))["retained"]);
+  };
+  EXPECT_EQ(retained("pyramidkv:capacity=12,window=4,beta=2", 4), "[16,14,12,10]");
+  EXPECT_EQ(retained("pyramidkv-paper:total=32,beta=2", 2), "[24,8]");  // 32 - 8, 32 / (2 * 2)
+  std::ofstream(path("scores.json")) << "[[0.4, 0.1], [0.3, 0.2]]";
+  EXPECT_EQ(retained("headkv:scores=" + path("scores.json") + ",capacity=10,window=0,beta=2", 2),
+            "[[13,7],[11,9]]");
+  EXPECT_EQ(retained("headkv:scores=[[0.4,0.1],[0.3,0.2]],capacity=10,window=0,beta=2", 2),
+            "[[13,7],[11,9]]");
+  const Ended missing =
+      run("budget --policy headkv:scores=nowhere.json,capacity=10 --layers 2 --prompt 9 --json -");
+  EXPECT_EQ(missing.code, 2);
+  EXPECT_EQ(missing.out, "");
+  EXPECT_NE(missing.err.find("headkv:scores"), std::string::npos) << missing.err;
+  EXPECT_NE(run("budget --policy pyramidkv:capacity=12,window=4,beta=2 --layers 4 --prompt 64")
+                .out.find("52 together"),
+            std::string::npos);
+}
+
 TEST_F(Command, JsonHasThePromisedKeys) {
   const Ended ended =
       run("evict " + kGolden + "inputs/A.json --policy h2o:hh=4,recent=4 --prefill 8 --json -");

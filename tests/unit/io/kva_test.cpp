@@ -233,7 +233,7 @@ std::string answers(const std::string& bytes) {
       const attention::EvaluationRequest request{
           .policy = policy.value(), .prompt = 3, .sequence = 0, .layer = layer};
       const auto done = attention::evaluate(*recording.value(), request, [&](const auto& replay) -> Status {
-        for (std::int32_t u = 0; u < replay.units(); ++u)
+        for (std::int32_t u = 0; u < replay.sets(); ++u)
           for (const auto p : replay.kept(u)) out += std::to_string(p) + " ";
         for (const double mass : replay.attended_mass()) out += std::to_string(mass) + " ";
         return Done{};

@@ -2,9 +2,12 @@
 // accumulates the weight it receives; the newest `recent` are protected, of the others the `hh` heaviest
 // stay.
 #include <memory>
+#include <vector>
 
 #include "simulator/attention/kernels.h"
 #include "simulator/attention/policy.h"
+#include "simulator/attention/reduce.h"
+#include "simulator/attention/score_rows.h"
 #include "simulator/attention/selection.h"
 
 namespace kvplan::attention {
@@ -12,27 +15,34 @@ namespace {
 
 constexpr int kScore = 0;
 
-class H2o final : public TokenPolicy {
+class H2o final : public SetPolicy {
  public:
-  H2o(std::int64_t heavy, std::int64_t recent) : heavy_(heavy), recent_(recent) {}
+  H2o(const LayerPlace& place, std::int64_t heavy, std::int64_t recent, Aggregate aggregate)
+      : heavy_(heavy),
+        recent_(recent),
+        reduce_(aggregate),
+        lowest_(static_cast<std::size_t>(place.stored_heads()), kUnknown) {}
 
-  void update(Residents& residents, const Weights& weights) override {
+  void update(std::int32_t set, Residents& residents, std::span<const HeadRow> heads) override {
+    const Weights weights = reduce_(heads);
     const auto score = residents.column(kScore);
+    auto& least = lowest_[static_cast<std::size_t>(set)];
     // The usual step: one came in, one must go. Then the pass that adds also finds the lowest.
-    one_too_many_ = residents.size() == heavy_ + recent_ + 1;
-    if (one_too_many_) {
-      lowest_ = accumulate_and_find_lowest(weights.value, weights.divisor, score,
-                                           static_cast<std::int32_t>(heavy_ + 1));
+    if (residents.size() == heavy_ + recent_ + 1) {
+      least = accumulate_and_find_lowest(weights.value, weights.divisor, score,
+                                         static_cast<std::int32_t>(heavy_ + 1));
     } else {
       accumulate(weights.value, weights.divisor, score);
+      least = kUnknown;
     }
   }
 
-  void evict(const Residents& residents, std::vector<std::int32_t>& drop) override {
+  void evict_set(std::int32_t set, const Residents& residents, std::vector<std::int32_t>& drop) override {
     const std::int64_t excess = residents.size() - heavy_ - recent_;
     if (excess <= 0) return;
-    if (one_too_many_ && excess == 1) {
-      drop.push_back(lowest_);
+    const std::int32_t least = lowest_[static_cast<std::size_t>(set)];
+    if (least != kUnknown && excess == 1) {
+      drop.push_back(least);
       return;
     }
     const auto candidates = static_cast<std::size_t>(residents.size() - recent_);
@@ -40,34 +50,32 @@ class H2o final : public TokenPolicy {
   }
 
  private:
+  static constexpr std::int32_t kUnknown = -1;
   std::int64_t heavy_;
   std::int64_t recent_;
-  bool one_too_many_{false};
-  std::int32_t lowest_{0};  ///< valid after an update with one_too_many_
+  Reducer reduce_;
+  std::vector<std::int32_t> lowest_;  ///< [set] found by the latest update where one is too many
 };
 
-constexpr std::array<std::string_view, 2> kScoreRows{"renorm", "raw"};
 constexpr std::array kParams{
     tokens_param("hh", "Tokens kept for their accumulated attention (heavy hitters)", 0),
     tokens_param("recent", "Newest tokens, always kept", 0),
-    Param{.name = "score_rows",
-          .help = "Weights that are summed: of the softmax over what is kept (renorm), or as recorded (raw)",
-          .kind = ParamKind::kText,
-          .fallback = "renorm",
-          .choices = kScoreRows},
+    kScoreRowsParam,
     kGroupParam,
     kAggParam,
     kPlacementParam};
 
 PolicyTraits traits(const Choice& choice) {
-  return {.rows = choice.text("score_rows") == "raw" ? RowUse::kRaw : RowUse::kRenorm,
-          .prompt = PromptRows::kAll,
+  return {.rows = score_rows_of(choice),
+          .prompt_rows = kAllRows,
+          .decode_rows = true,
           .columns = 1,
           .state_bytes_per_cell = 4,  // an fp32 accumulator beside each stored (head, token)
           .budget = choice.integer("hh") + choice.integer("recent")};
 }
-std::unique_ptr<TokenPolicy> make(const Choice& choice) {
-  return std::make_unique<H2o>(choice.integer("hh"), choice.integer("recent"));
+std::unique_ptr<LayerPolicy> make(const LayerInput& input) {
+  return std::make_unique<H2o>(input.place, input.choice.integer("hh"), input.choice.integer("recent"),
+                               aggregate_of(input.choice));
 }
 
 }  // namespace
@@ -78,7 +86,11 @@ const PolicyKind kH2o{
                    .name = "h2o",
                    .summary = "Keeps the newest tokens and those that received most attention so far",
                    .source = "arXiv 2306.14048; FMInference/H2O@ac75c2a h2o_hf/utils_real_drop",
-                   .params = kParams},
+                   .params = kParams,
+                   .divergences =
+                       "Four public forms differ: this one really drops tokens; h2o-masked hides them; "
+                       "the statistics of utils_lm_eval use later rows; FlexGen keeps n - 1 heavy and "
+                       "n + 1 recent tokens."},
     .golden_name = "h2o_real_drop",
     .traits = traits,
     .make = make};

@@ -4,33 +4,37 @@
 #include <memory>
 
 #include "simulator/attention/policy.h"
+#include "simulator/attention/reduce.h"
 #include "simulator/attention/selection.h"
 
 namespace kvplan::attention {
 namespace {
 
-class OracleTopK final : public TokenPolicy {
+class OracleTopK final : public LayerPolicy {
  public:
-  explicit OracleTopK(std::int64_t k) : k_(k) {}
-  void select(const Residents& residents, const Weights& weights,
+  OracleTopK(std::int64_t k, Aggregate aggregate) : k_(k), reduce_(aggregate) {}
+  void choose(const Residents& residents, std::span<const HeadRow> heads,
               std::vector<std::int32_t>& attended) override {
     const auto k = static_cast<std::int32_t>(std::min<std::int64_t>(k_, residents.size()));
-    highest(weights.value, k, attended);
+    highest(reduce_(heads).value, k, attended);
   }
-  void evict(const Residents& /*residents*/, std::vector<std::int32_t>& /*drop*/) override {}
+  void evict(std::span<ResidentSet> /*sets*/) override {}
 
  private:
   std::int64_t k_;
+  Reducer reduce_;
 };
 
 constexpr std::array kParams{tokens_param("k", "Tokens read by each query", 1), kGroupParam, kAggParam,
                              kPlacementParam};
 
 PolicyTraits traits(const Choice& /*choice*/) {
-  return {.rows = RowUse::kRaw, .selects = true, .interval = KeptInterval{.sink = 0, .recent = INT64_MAX}};
+  return {.rows = RowUse::kRaw,
+          .reads = Reads::kChosen,
+          .interval = KeptInterval{.sink = 0, .recent = INT64_MAX}};
 }
-std::unique_ptr<TokenPolicy> make(const Choice& choice) {
-  return std::make_unique<OracleTopK>(choice.integer("k"));
+std::unique_ptr<LayerPolicy> make(const LayerInput& input) {
+  return std::make_unique<OracleTopK>(input.choice.integer("k"), aggregate_of(input.choice));
 }
 
 }  // namespace

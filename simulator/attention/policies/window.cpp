@@ -1,7 +1,7 @@
 // Sliding window: keep the last W tokens.
 #include <memory>
 
-#include "simulator/attention/interval.h"
+#include "simulator/attention/interval_policy.h"
 #include "simulator/attention/policy.h"
 
 namespace kvplan::attention {
@@ -13,8 +13,8 @@ constexpr std::array kParams{tokens_param("window", "Newest tokens kept", 1), kG
 PolicyTraits traits(const Choice& choice) {
   return {.interval = KeptInterval{.sink = 0, .recent = choice.integer("window")}};
 }
-std::unique_ptr<TokenPolicy> make(const Choice& choice) {
-  return std::make_unique<IntervalPolicy>(*traits(choice).interval);
+std::unique_ptr<LayerPolicy> make(const LayerInput& input) {
+  return std::make_unique<IntervalPolicy>(*traits(input.choice).interval);
 }
 
 }  // namespace

@@ -3,7 +3,7 @@
 // their index in the cache, which a recording with absolute positions cannot show.
 #include <memory>
 
-#include "simulator/attention/interval.h"
+#include "simulator/attention/interval_policy.h"
 #include "simulator/attention/policy.h"
 
 namespace kvplan::attention {
@@ -16,8 +16,8 @@ constexpr std::array kParams{tokens_param("sink", "First tokens of the sequence,
 PolicyTraits traits(const Choice& choice) {
   return {.interval = KeptInterval{.sink = choice.integer("sink"), .recent = choice.integer("recent")}};
 }
-std::unique_ptr<TokenPolicy> make(const Choice& choice) {
-  return std::make_unique<IntervalPolicy>(*traits(choice).interval);
+std::unique_ptr<LayerPolicy> make(const LayerInput& input) {
+  return std::make_unique<IntervalPolicy>(*traits(input.choice).interval);
 }
 
 }  // namespace

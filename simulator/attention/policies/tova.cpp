@@ -4,6 +4,7 @@
 
 #include "simulator/attention/kernels.h"
 #include "simulator/attention/policy.h"
+#include "simulator/attention/reduce.h"
 #include "simulator/attention/selection.h"
 
 namespace kvplan::attention {
@@ -11,19 +12,21 @@ namespace {
 
 constexpr int kLastWeight = 0;
 
-class Tova final : public TokenPolicy {
+class Tova final : public SetPolicy {
  public:
-  explicit Tova(std::int64_t budget) : budget_(budget) {}
-  void update(Residents& residents, const Weights& weights) override {
+  Tova(std::int64_t budget, Aggregate aggregate) : budget_(budget), reduce_(aggregate) {}
+  void update(std::int32_t /*set*/, Residents& residents, std::span<const HeadRow> heads) override {
+    const Weights weights = reduce_(heads);
     assign_scaled(weights.value, weights.divisor, residents.column(kLastWeight));
   }
-  void evict(const Residents& residents, std::vector<std::int32_t>& drop) override {
+  void evict_set(std::int32_t /*set*/, const Residents& residents, std::vector<std::int32_t>& drop) override {
     const std::int64_t excess = residents.size() - budget_;
     if (excess > 0) lowest(residents.column(kLastWeight), static_cast<std::int32_t>(excess), drop);
   }
 
  private:
   std::int64_t budget_;
+  Reducer reduce_;
 };
 
 constexpr std::array kParams{tokens_param("budget", "Tokens kept by each layer", 1), kGroupParam, kAggParam,
@@ -31,13 +34,13 @@ constexpr std::array kParams{tokens_param("budget", "Tokens kept by each layer",
 
 PolicyTraits traits(const Choice& choice) {
   return {.scope = Scope::kLayer,
-          .rows = RowUse::kRenorm,
-          .prompt = PromptRows::kLast,
+          .prompt_rows = 1,
+          .decode_rows = true,
           .columns = 1,
           .budget = choice.integer("budget")};
 }
-std::unique_ptr<TokenPolicy> make(const Choice& choice) {
-  return std::make_unique<Tova>(choice.integer("budget"));
+std::unique_ptr<LayerPolicy> make(const LayerInput& input) {
+  return std::make_unique<Tova>(input.choice.integer("budget"), aggregate_of(input.choice));
 }
 
 }  // namespace

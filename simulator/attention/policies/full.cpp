@@ -5,9 +5,9 @@
 namespace kvplan::attention {
 namespace {
 
-class Full final : public TokenPolicy {
+class Full final : public LayerPolicy {
  public:
-  void evict(const Residents& /*residents*/, std::vector<std::int32_t>& /*drop*/) override {}
+  void evict(std::span<ResidentSet> /*sets*/) override {}
 };
 
 constexpr std::array kParams{kGroupParam, kAggParam, kPlacementParam};
@@ -15,7 +15,7 @@ constexpr std::array kParams{kGroupParam, kAggParam, kPlacementParam};
 PolicyTraits traits(const Choice& /*choice*/) {
   return {.interval = KeptInterval{.sink = 0, .recent = INT64_MAX}};
 }
-std::unique_ptr<TokenPolicy> make(const Choice& /*choice*/) {
+std::unique_ptr<LayerPolicy> make(const LayerInput& /*input*/) {
   return std::make_unique<Full>();
 }
 

@@ -16,10 +16,10 @@ constexpr bool keeps(KeptInterval keep, std::int64_t position, std::int64_t n) {
 }
 
 /// Drops what lies between the first `sink` and the last `recent` once more than sink + recent are resident.
-class IntervalPolicy final : public TokenPolicy {
+class IntervalPolicy final : public SetPolicy {
  public:
   explicit IntervalPolicy(KeptInterval keep) : keep_(keep) {}
-  void evict(const Residents& residents, std::vector<std::int32_t>& drop) override {
+  void evict_set(std::int32_t /*set*/, const Residents& residents, std::vector<std::int32_t>& drop) override {
     const std::int64_t n = residents.size();
     for (std::int64_t i = keep_.sink; i < n - keep_.recent; ++i) drop.push_back(static_cast<std::int32_t>(i));
   }

@@ -1,0 +1,33 @@
+// Least frequently or least recently used: a resident is used when a query gives it at least a share of its attention.
+#pragma once
+
+#include <array>
+
+#include "simulator/attention/policy.h"
+
+namespace kvplan::attention {
+
+inline constexpr std::array<std::string_view, 2> kAccessModes{"lfu", "lru"};
+
+constexpr std::array<Param, 6> access_params(std::string_view mode) {
+  return {tokens_param("budget", "Tokens kept, the newest included", 1),
+          Param{.name = "theta",
+                .help = "Weight from which on a token counts as used by a query",
+                .kind = ParamKind::kDecimal,
+                .fallback = "0.01",
+                .low = 0,
+                .high = 1},
+          Param{.name = "mode",
+                .help = "The one that goes: used least often (lfu), or longest ago (lru)",
+                .kind = ParamKind::kText,
+                .fallback = mode,
+                .choices = kAccessModes},
+          kGroupParam,
+          kAggParam,
+          kPlacementParam};
+}
+
+PolicyTraits access_traits(const Choice& choice);
+std::unique_ptr<LayerPolicy> make_access_policy(const LayerInput& input);
+
+}  // namespace kvplan::attention

@@ -1,0 +1,82 @@
+#include "simulator/attention/budget.h"
+
+#include <cmath>
+#include <string>
+
+#include "simulator/base/check.h"
+
+// One line per scheme; the order is that of lists.
+#define KVPLAN_BUDGETS(BUDGET) \
+  BUDGET(kPyramidKv)           \
+  BUDGET(kAdaKvPyramid)        \
+  BUDGET(kPyramidKvPaper)      \
+  BUDGET(kPyramidKvKvpress)    \
+  BUDGET(kSeedPyramidPower)    \
+  BUDGET(kSeedPyramidLinear)   \
+  BUDGET(kHeadKv)
+
+namespace kvplan::attention {
+
+#define KVPLAN_DECLARE(name) extern const BudgetKind name;
+KVPLAN_BUDGETS(KVPLAN_DECLARE)
+
+namespace {
+
+#define KVPLAN_KIND(name) &name,
+constexpr const BudgetKind* kKinds[]{KVPLAN_BUDGETS(KVPLAN_KIND)};
+#define KVPLAN_DESCRIPTOR(name) &name.descriptor,
+constexpr const Descriptor* kDescriptors[]{KVPLAN_BUDGETS(KVPLAN_DESCRIPTOR)};
+
+/// Rounded towards minus infinity.
+std::int64_t floor_divided(std::int64_t a, std::int64_t b) {
+  return a / b - (a % b != 0 && (a < 0) != (b < 0) ? 1 : 0);
+}
+
+}  // namespace
+
+std::span<const BudgetKind* const> budgets() {
+  return kKinds;
+}
+Catalogue budget_descriptors() {
+  return kDescriptors;
+}
+const BudgetKind& budget_of(const Choice& choice) {
+  for (const BudgetKind* kind : kKinds)
+    if (&kind->descriptor == &choice.descriptor()) return *kind;
+  check_failed("the choice was made from budget_descriptors()", __FILE__, __LINE__);
+}
+
+std::vector<std::int64_t> pyramid_schedule(std::int64_t base, double beta, std::int64_t most,
+                                           std::int64_t layers) {
+  auto least = static_cast<std::int64_t>(std::floor(static_cast<double>(base) / beta));
+  std::int64_t first = 2 * base - least;
+  if (first >= most) {
+    first = most;
+    least = 2 * base - first;
+  }
+  const std::int64_t step = floor_divided(first - least, layers - 1);
+  std::vector<std::int64_t> out;
+  for (std::int64_t layer = 0; layer < layers; ++layer) out.push_back(first - layer * step);
+  return out;
+}
+
+Retained by_layer(std::span<const double> tokens) {
+  Retained out;
+  for (const double each : tokens) out.tokens.push_back({each});
+  return out;
+}
+
+Status check_layers(const BudgetInput& input) {
+  if (input.layers > 1) return Done{};
+  return bad_input("expected at least 2 layers, between which the budget falls, found 1")
+      .at_field("--layers");
+}
+
+Status check_capacity(const Choice& choice) {
+  if (choice.integer("capacity") >= choice.integer("window")) return Done{};
+  return bad_input("expected at least the window of " + std::to_string(choice.integer("window")) +
+                   ", found " + std::to_string(choice.integer("capacity")))
+      .at_field(std::string(choice.name()) + ":capacity");
+}
+
+}  // namespace kvplan::attention

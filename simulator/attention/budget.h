@@ -1,0 +1,86 @@
+// Budgets: how many tokens of a prompt each layer (or each stored head) retains, by schemes that know only lengths
+// and fixed scores of heads. `kvplan budget` prints them.
+//
+// To add one: a file in budgets/ that defines a `BudgetKind`, and a line in budget.cpp.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "simulator/base/component.h"
+#include "simulator/base/result.h"
+
+namespace kvplan::attention {
+
+inline constexpr std::string_view kBudgetFamily = "budget";
+
+struct BudgetInput {
+  const Choice& choice;
+  std::int64_t layers;  ///< at least 1
+  std::int64_t prompt;  ///< tokens, at least 1
+  /// [layer][stored head], not negative: what a scheme that distributes by heads is told of them; else empty.
+  std::span<const std::vector<double>> scores{};
+};
+
+/// Tokens retained, windows included. Whole numbers but for schemes defined over real ones.
+struct Retained {
+  std::vector<std::vector<double>> tokens;  ///< [layer]: one number, or one for each stored head
+  bool by_head{false};
+};
+
+/// One member of the family.
+struct BudgetKind {
+  Descriptor descriptor;
+  bool takes_scores{false};  ///< has a parameter `scores`, a file or text with BudgetInput::scores
+  Result<Retained> (*retained)(const BudgetInput&);
+};
+
+/// Every member, in the order in which lists show them.
+std::span<const BudgetKind* const> budgets();
+Catalogue budget_descriptors();
+const BudgetKind& budget_of(const Choice& choice);
+
+/// What the pyramids of KVCache-Factory and Ada-KV share: capacities beside the window, linear over the layers. A step
+/// that does not divide is rounded down, so that the layers together may keep more than layers x capacity.
+std::vector<std::int64_t> pyramid_schedule(std::int64_t base, double beta, std::int64_t most,
+                                           std::int64_t layers);
+
+/// One number for each layer.
+Retained by_layer(std::span<const double> tokens);
+/// Errors: a scheme that is linear from the first to the last layer has no meaning with one layer; a capacity below
+/// the window (of choices that have both).
+Status check_layers(const BudgetInput& input);
+Status check_capacity(const Choice& choice);
+
+// Parameters that several schemes have.
+constexpr Param budget_tokens(std::string_view name, std::string_view help, std::string_view fallback = {}) {
+  return {.name = name, .help = help, .unit = Unit::kTokens, .fallback = fallback, .low = 0, .high = 1 << 30};
+}
+inline constexpr Param kBudgetCapacity =
+    budget_tokens("capacity", "Tokens that a layer or head retains on average, the window included");
+inline constexpr Param kBudgetWindow =
+    budget_tokens("window", "Last tokens of the prompt, always retained", "32");
+constexpr Param beta_param(std::string_view help, std::string_view fallback, double low) {
+  return {.name = "beta",
+          .help = help,
+          .kind = ParamKind::kDecimal,
+          .fallback = fallback,
+          .low = low,
+          .high = 1e9};
+}
+inline constexpr Param kPyramidBeta =
+    beta_param("The last layer has the base budget divided by this", "20", 1);
+constexpr Param ratio_param(std::string_view name, std::string_view help, std::string_view fallback) {
+  return {.name = name,
+          .help = help,
+          .kind = ParamKind::kDecimal,
+          .unit = Unit::kRatio,
+          .fallback = fallback,
+          .low = 0,
+          .high = 1};
+}
+
+}  // namespace kvplan::attention

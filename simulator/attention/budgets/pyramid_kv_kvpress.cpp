@@ -1,0 +1,51 @@
+#include <array>
+#include <cmath>
+
+#include "simulator/attention/budget.h"
+
+namespace kvplan::attention {
+namespace {
+
+constexpr std::array kParams{
+    ratio_param("ratio", "Share of the prompt that goes", {}),
+    budget_tokens("window", "Last tokens of the prompt, part of each layer's budget", "64"), kPyramidBeta};
+
+/// In doubles and rounded half to even, in the order of the original.
+Result<Retained> retained(const BudgetInput& input) {
+  KVPLAN_TRY_DO(check_layers(input));
+  const auto prompt = static_cast<double>(input.prompt);
+  const auto window = static_cast<double>(input.choice.integer("window"));
+  const double kept = prompt * (1.0 - input.choice.decimal("ratio"));
+  const double base = (window + kept) - window;
+  double least = base / input.choice.decimal("beta");
+  double most = base * 2 - least;
+  if (most >= prompt - window) {
+    most = prompt - window;
+    least = base * 2 - most;
+  }
+  std::vector<double> out(static_cast<std::size_t>(input.layers), std::nearbyint(kept));
+  if (prompt >= most && most >= least && least >= window) {
+    const double step = (most - least) / static_cast<double>(input.layers - 1);
+    for (std::size_t layer = 0; layer < out.size(); ++layer)
+      out[layer] = std::nearbyint(most - static_cast<double>(layer) * step);
+  }
+  return by_layer(out);
+}
+
+}  // namespace
+
+extern const BudgetKind kPyramidKvKvpress;
+const BudgetKind kPyramidKvKvpress{
+    .descriptor = {.family = kBudgetFamily,
+                   .name = "pyramidkv-kvpress",
+                   .summary =
+                       "A pyramid from a share of the prompt; the same in each layer where it would not fit",
+                   .source = "NVIDIA/kvpress@8bb29b9 kvpress/presses/pyramidkv_press.py",
+                   .params = kParams,
+                   .divergences =
+                       "Where the last layer would have less than the window every layer silently keeps "
+                       "the same, which is SnapKV: with beta 20 and window 64 at 4096 tokens that is so "
+                       "from a ratio of 0.69 on."},
+    .retained = retained};
+
+}  // namespace kvplan::attention

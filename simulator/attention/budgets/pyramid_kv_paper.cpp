@@ -1,0 +1,35 @@
+#include <array>
+
+#include "simulator/attention/budget.h"
+
+namespace kvplan::attention {
+namespace {
+
+constexpr std::array kParams{budget_tokens("total", "Tokens that all layers retain together"), kPyramidBeta};
+
+Result<Retained> retained(const BudgetInput& input) {
+  KVPLAN_TRY_DO(check_layers(input));
+  const auto total = static_cast<double>(input.choice.integer("total"));
+  const auto layers = static_cast<double>(input.layers);
+  const double last = total / (input.choice.decimal("beta") * layers);
+  const double first = 2 * total / layers - last;
+  std::vector<double> out;
+  for (std::int64_t layer = 0; layer < input.layers; ++layer)
+    out.push_back(first - (first - last) * static_cast<double>(layer) / (layers - 1));
+  return by_layer(out);
+}
+
+}  // namespace
+
+extern const BudgetKind kPyramidKvPaper;
+const BudgetKind kPyramidKvPaper{
+    .descriptor =
+        {.family = kBudgetFamily,
+         .name = "pyramidkv-paper",
+         .summary = "Falls linearly from the first layer to the last; the sum is exact, tokens are not whole",
+         .source = "arXiv 2406.02069 (the definition of the paper)",
+         .params = kParams,
+         .divergences = "Whatever the prompt's length: a shorter prompt is retained whole."},
+    .retained = retained};
+
+}  // namespace kvplan::attention

@@ -1,0 +1,47 @@
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "simulator/attention/budget.h"
+
+namespace kvplan::attention {
+namespace {
+
+constexpr std::array kParams{
+    budget_tokens("max_len", "Tokens that the first layer retains"),
+    ratio_param("alpha", "How far the base of the power falls by the last layer", "0.5"),
+    Param{.name = "beta",
+          .help = "Exponent",
+          .kind = ParamKind::kDecimal,
+          .fallback = "0.5",
+          .low = 0,
+          .high = 100},
+    budget_tokens("min_size", "No layer retains less", "16")};
+
+Result<Retained> retained(const BudgetInput& input) {
+  const auto longest = static_cast<double>(input.choice.integer("max_len"));
+  const auto least = static_cast<double>(input.choice.integer("min_size"));
+  std::vector<double> out;
+  for (std::int64_t layer = 0; layer < input.layers; ++layer) {
+    const double share =
+        1.0 - input.choice.decimal("alpha") * static_cast<double>(layer) / static_cast<double>(input.layers);
+    out.push_back(std::max(std::floor(longest * std::pow(share, input.choice.decimal("beta"))), least));
+  }
+  return by_layer(out);
+}
+
+}  // namespace
+
+extern const BudgetKind kSeedPyramidPower;
+const BudgetKind kSeedPyramidPower{
+    .descriptor = {.family = kBudgetFamily,
+                   .name = "seed-pyramid-power",
+                   .summary = "Falls by a power of the depth: max_len x (1 - alpha x layer / layers)^beta",
+                   .source = "kvplan's founding notes on KV caches (pyramid, power law)",
+                   .params = kParams,
+                   .divergences =
+                       "The notes call alpha 0.5 half of the memory; the mean over layers is 86 %. Whatever "
+                       "the prompt's length: a shorter prompt is retained whole."},
+    .retained = retained};
+
+}  // namespace kvplan::attention

@@ -1,0 +1,69 @@
+// Importance of a token over the rows during which it was resident, as three rules define it; kept in the columns
+// of its residents.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "simulator/attention/policy.h"
+#include "simulator/attention/reduce.h"
+#include "simulator/attention/score_rows.h"
+
+namespace kvplan::attention {
+
+inline constexpr std::array<std::string_view, 3> kImportances{"max", "mean", "decay"};
+inline constexpr Param kImportanceParam{
+    .name = "importance",
+    .help =
+        "Of the weights that a token received: the largest, their mean, or a mean in which older rows fade",
+    .kind = ParamKind::kText,
+    .fallback = "max",
+    .choices = kImportances};
+inline constexpr Param kGammaParam{.name = "gamma",
+                                   .help = "With decay: what a row counts after one more row",
+                                   .kind = ParamKind::kDecimal,
+                                   .fallback = "0.9",
+                                   .low = 0,
+                                   .high = 1};
+inline constexpr Param kProtectedRecentParam{.name = "recent",
+                                             .help = "Newest tokens that cannot go",
+                                             .unit = Unit::kTokens,
+                                             .fallback = "1",
+                                             .low = 0,
+                                             .high = kMaxTokens};
+inline constexpr Param kProtectedSinkParam{.name = "sink",
+                                           .help = "First tokens of the sequence that cannot go",
+                                           .unit = Unit::kTokens,
+                                           .fallback = "0",
+                                           .low = 0,
+                                           .high = kMaxTokens};
+
+class Importance {
+ public:
+  /// Of a choice whose descriptor has kImportanceParam and kGammaParam.
+  explicit Importance(const Choice& choice);
+  [[nodiscard]] int columns() const { return kind_ == Kind::kMax ? 1 : 2; }
+  [[nodiscard]] std::int64_t state_bytes() const { return std::int64_t{4} * columns(); }
+  /// The newest row came: residents have a weight each.
+  void update(Residents& residents, Weights weights) const;
+  /// Of each resident in [begin, end); valid until the next call.
+  std::span<const double> of(const Residents& residents, std::int32_t begin, std::int32_t end);
+
+ private:
+  enum class Kind : std::uint8_t { kMax, kMean, kDecay } kind_;
+  double gamma_;
+  std::vector<double> values_;
+};
+
+/// Indices of residents that may go.
+struct Candidates {
+  std::int32_t begin;
+  std::int32_t end;  ///< not below begin
+};
+/// All but the first `sink` tokens of the sequence and the newest `recent` residents.
+Candidates unprotected(const Residents& residents, std::int64_t sink, std::int64_t recent);
+
+}  // namespace kvplan::attention

@@ -1,0 +1,58 @@
+// What both forms of Keyformer share: parameters, budgets from the prompt's length, and scores that grow by the
+// row at a temperature which rises with every generated token. Without the noise of the original (Gumbel).
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+
+#include "simulator/attention/policy.h"
+#include "simulator/attention/reduce.h"
+#include "simulator/attention/temper.h"
+
+namespace kvplan::attention {
+
+constexpr Param percent_param(std::string_view name, std::string_view help, std::string_view fallback) {
+  return {
+      .name = name, .help = help, .kind = ParamKind::kDecimal, .fallback = fallback, .low = 0, .high = 100};
+}
+inline constexpr std::array kKeyformerParams{
+    percent_param("kv_percent", "Tokens kept, in percent of the prompt", "60"),
+    percent_param("recent_percent", "Of these the newest, in percent", "30"),
+    Param{.name = "tau_init",
+          .help = "Temperature of the prompt's rows",
+          .kind = ParamKind::kDecimal,
+          .fallback = "1",
+          .low = 1e-3,
+          .high = 1e3},
+    Param{.name = "tau_delta",
+          .help = "Added to the temperature with each generated token; the paper rises from 1 to 2 over all "
+                  "of them",
+          .kind = ParamKind::kDecimal,
+          .fallback = "0.01",
+          .low = 0,
+          .high = 1e3},
+    kGroupParam,
+    kAggParam,
+    kPlacementParam};
+
+class KeyformerScores {
+ public:
+  KeyformerScores(const Choice& choice, const LayerPlace& place);
+  /// Tokens kept for their score.
+  [[nodiscard]] std::int64_t keys() const { return keys_; }
+  [[nodiscard]] std::int64_t recent() const { return recent_; }
+  /// Adds the rows at the temperature of the newest resident to column 0.
+  void update(Residents& residents, std::span<const HeadRow> heads);
+
+ private:
+  std::int64_t prompt_;
+  std::int64_t keys_;
+  std::int64_t recent_;
+  double tau_init_;
+  double tau_delta_;
+  Temper temper_;
+  Reducer reduce_;
+};
+
+}  // namespace kvplan::attention

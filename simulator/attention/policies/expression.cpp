@@ -1,0 +1,179 @@
+// A policy that a user writes: keeps the tokens with the highest score, which is an expression of what is known of
+// them. Between its expressions are H2O (accumulated), TOVA (last, scope=layer) and the window (position).
+#include <algorithm>
+#include <deque>
+#include <memory>
+#include <utility>
+
+#include "simulator/attention/importance.h"
+#include "simulator/attention/kernels.h"
+#include "simulator/attention/policy.h"
+#include "simulator/attention/reduce.h"
+#include "simulator/attention/score_expression.h"
+#include "simulator/attention/score_rows.h"
+#include "simulator/attention/selection.h"
+
+namespace kvplan::attention {
+namespace {
+
+constexpr int kAccumulated = 0;
+constexpr int kLast = 1;
+constexpr int kColumns = 2;
+
+ScoreExpression expression_of(const Choice& choice) {
+  return ScoreExpression::make(choice.text("score")).value();
+}
+
+/// The latest rows of a set, for the sum over them.
+class LatestRows {
+ public:
+  void add(const Residents& residents, const Weights& weights, std::size_t window) {
+    if (rows_.size() == window) rows_.pop_front();
+    rows_.emplace_back();
+    rows_.back().first.assign(residents.positions().begin(), residents.positions().end());
+    for (const double value : weights.value) rows_.back().second.push_back(value / weights.divisor);
+  }
+  /// Of each resident, the oldest row first.
+  [[nodiscard]] std::vector<double> sums(const Residents& residents) const {
+    const auto positions = residents.positions();
+    std::vector<double> out(positions.size());
+    for (const auto& [at, weight] : rows_) {
+      std::size_t i = 0;
+      for (std::size_t r = 0; r < at.size(); ++r) {
+        while (i < positions.size() && positions[i] < at[r]) ++i;
+        if (i < positions.size() && positions[i] == at[r]) out[i] += weight[r];
+      }
+    }
+    return out;
+  }
+
+ private:
+  std::deque<std::pair<std::vector<std::int32_t>, std::vector<double>>> rows_;
+};
+
+class Expression final : public SetPolicy {
+ public:
+  explicit Expression(const LayerInput& input)
+      : score_(expression_of(input.choice)),
+        budget_(input.choice.integer("budget")),
+        recent_(input.choice.integer("recent")),
+        sink_(input.choice.integer("sink")),
+        window_(static_cast<std::size_t>(input.choice.integer("window"))),
+        reduce_(aggregate_of(input.choice)),
+        rows_(static_cast<std::size_t>(input.place.stored_heads())) {
+    score_.set(ScoreVariable::kPrompt, static_cast<double>(input.place.prompt));
+    score_.set(ScoreVariable::kLayer, static_cast<double>(input.place.layer));
+  }
+
+  void update(std::int32_t set, Residents& residents, std::span<const HeadRow> heads) override {
+    const Weights weights = reduce_(heads);
+    accumulate(weights.value, weights.divisor, residents.column(kAccumulated));
+    assign_scaled(weights.value, weights.divisor, residents.column(kLast));
+    if (score_.uses(ScoreVariable::kWindowed))
+      rows_[static_cast<std::size_t>(set)].add(residents, weights, window_);
+  }
+
+  void evict_set(std::int32_t set, const Residents& residents, std::vector<std::int32_t>& drop) override {
+    const Candidates may = unprotected(residents, sink_, recent_);
+    const auto goes =
+        static_cast<std::int32_t>(std::min<std::int64_t>(residents.size() - budget_, may.end - may.begin));
+    if (goes <= 0) return;
+    const auto positions = residents.positions();
+    std::vector<double> windowed;
+    if (score_.uses(ScoreVariable::kWindowed))
+      windowed = rows_[static_cast<std::size_t>(set)].sums(residents);
+    score_.set(ScoreVariable::kTokens, static_cast<double>(positions.back()) + 1);
+    score_.set(ScoreVariable::kHead, static_cast<double>(set));
+    scores_.clear();
+    for (std::int32_t index = may.begin; index < may.end; ++index) {
+      const auto i = static_cast<std::size_t>(index);
+      score_.set(ScoreVariable::kAccumulated, residents.column(kAccumulated)[i]);
+      score_.set(ScoreVariable::kLast, residents.column(kLast)[i]);
+      if (!windowed.empty()) score_.set(ScoreVariable::kWindowed, windowed[i]);
+      score_.set(ScoreVariable::kPosition, static_cast<double>(positions[i]));
+      score_.set(ScoreVariable::kAge, static_cast<double>(positions.back() - positions[i]));
+      scores_.push_back(score_.score());
+    }
+    lowest(scores_, goes, drop);
+    for (std::int32_t& index : drop) index += may.begin;
+  }
+
+ private:
+  ScoreExpression score_;
+  std::int64_t budget_;
+  std::int64_t recent_;
+  std::int64_t sink_;
+  std::size_t window_;
+  Reducer reduce_;
+  std::vector<LatestRows> rows_;  ///< [set]
+  std::vector<double> scores_;
+};
+
+constexpr std::array<std::string_view, 2> kScopes{"head", "layer"};
+constexpr Param protected_param(std::string_view name, std::string_view help) {
+  return {.name = name, .help = help, .unit = Unit::kTokens, .fallback = "0", .low = 0, .high = kMaxTokens};
+}
+constexpr std::array kParams{Param{.name = "score",
+                                   .help = "Expression of accumulated, last, windowed, age, position, "
+                                           "tokens, prompt, layer, head; in quotes "
+                                           "where it has commas. Highest stay",
+                                   .kind = ParamKind::kText,
+                                   .fallback = {}},
+                             tokens_param("budget", "Tokens kept", 1),
+                             protected_param("recent", "Newest tokens that cannot go"),
+                             protected_param("sink", "First tokens of the sequence that cannot go"),
+                             Param{.name = "window",
+                                   .help = "Latest rows that `windowed` sums",
+                                   .unit = Unit::kTokens,
+                                   .fallback = "32",
+                                   .low = 1,
+                                   .high = 65536},
+                             Param{.name = "scope",
+                                   .help = "Each stored head has its own set, or a layer has one",
+                                   .kind = ParamKind::kText,
+                                   .fallback = "head",
+                                   .choices = kScopes},
+                             kScoreRowsParam,
+                             kGroupParam,
+                             kAggParam,
+                             kPlacementParam};
+
+Status check(const Choice& choice) {
+  auto made = ScoreExpression::make(choice.text("score"));
+  if (made.ok()) return Done{};
+  return bad_input(made.error().to_string()).at_field("expr:score");
+}
+
+PolicyTraits traits(const Choice& choice) {
+  const ScoreExpression score = expression_of(choice);
+  const std::int64_t sums = (score.uses(ScoreVariable::kAccumulated) ? 1 : 0) +
+                            (score.uses(ScoreVariable::kWindowed) ? choice.integer("window") : 0);
+  PolicyTraits out{.scope = choice.text("scope") == "layer" ? Scope::kLayer : Scope::kStoredHead,
+                   .rows = score_rows_of(choice),
+                   .prompt_rows = kAllRows,
+                   .decode_rows = true,
+                   .columns = kColumns,
+                   .state_bytes_per_cell = 4 * sums};
+  if (choice.integer("recent") + choice.integer("sink") <= choice.integer("budget"))
+    out.budget = choice.integer("budget");
+  return out;
+}
+std::unique_ptr<LayerPolicy> make(const LayerInput& input) {
+  return std::make_unique<Expression>(input);
+}
+
+}  // namespace
+
+extern const PolicyKind kExpression;
+const PolicyKind kExpression{
+    .descriptor = {.family = kFamily,
+                   .name = "expr",
+                   .summary = "Your own: keeps the tokens with the highest score, which is an expression",
+                   .source = "kvplan; expressions by muParser 2.3",
+                   .params = kParams},
+    .golden_name = "expr",
+    .check = check,
+    .traits = traits,
+    .make = make};
+
+}  // namespace kvplan::attention

@@ -1,0 +1,76 @@
+// Observed attention: once, when the prompt ends, each token is scored by the attention it received, divided by
+// the number of queries that could see it; the best share stays, and generated tokens are only appended.
+#include <memory>
+
+#include "simulator/attention/policy.h"
+#include "simulator/attention/prompt_scores.h"
+#include "simulator/attention/reduce.h"
+#include "simulator/attention/selection.h"
+
+namespace kvplan::attention {
+namespace {
+
+class ObservedAttention final : public SetPolicy {
+ public:
+  ObservedAttention(const LayerPlace& place, double ratio, Aggregate aggregate)
+      : prompt_(place.prompt), group_(place.group), ratio_(ratio), aggregate_(aggregate), scores_(place) {}
+
+  void update(std::int32_t set, Residents& /*residents*/, std::span<const HeadRow> heads) override {
+    scores_.add(set, heads);
+  }
+
+  void evict_set(std::int32_t set, const Residents& residents, std::vector<std::int32_t>& drop) override {
+    if (!scores_.prompt_ends(residents)) return;
+    for (std::int32_t h = set * group_; h < (set + 1) * group_; ++h) {
+      std::int64_t queries = prompt_;
+      for (double& score : scores_.of_head(h)) score /= static_cast<double>(queries--);
+    }
+    // The share is taken in doubles and truncated, as the original does.
+    const auto keep = static_cast<std::int64_t>(static_cast<double>(prompt_) * (1.0 - ratio_));
+    lowest(scores_.of_set(set, prompt_, aggregate_), static_cast<std::int32_t>(prompt_ - keep), drop);
+    scores_.forget(set);
+  }
+
+ private:
+  std::int64_t prompt_;
+  std::int32_t group_;
+  double ratio_;
+  Aggregate aggregate_;
+  PromptScores scores_;
+};
+
+constexpr std::array kParams{Param{.name = "ratio",
+                                   .help = "Share of the prompt that goes: int(P * (1 - ratio)) tokens stay",
+                                   .kind = ParamKind::kDecimal,
+                                   .unit = Unit::kRatio,
+                                   .fallback = {},
+                                   .low = 0,
+                                   .high = 1},
+                             kGroupParam, kAggParam, kPlacementParam};
+
+PolicyTraits traits(const Choice& /*choice*/) {
+  return {.prompt_rows = kAllRows};
+}
+std::unique_ptr<LayerPolicy> make(const LayerInput& input) {
+  return std::make_unique<ObservedAttention>(input.place, input.choice.decimal("ratio"),
+                                             aggregate_of(input.choice));
+}
+
+}  // namespace
+
+extern const PolicyKind kObservedAttention;
+const PolicyKind kObservedAttention{
+    .descriptor = {.family = kFamily,
+                   .name = "observed-attention",
+                   .summary =
+                       "Keeps, once the prompt ends, the share of it that received most attention per query",
+                   .source = "NVIDIA/kvpress@8bb29b9 kvpress/presses/observed_attention_press.py",
+                   .params = kParams,
+                   .divergences =
+                       "kvpress calls it related to H2O, but it normalises by the number of queries that "
+                       "could see a token, protects no recent token and acts on the prompt only."},
+    .golden_name = "observed_attention",
+    .traits = traits,
+    .make = make};
+
+}  // namespace kvplan::attention

@@ -1,0 +1,88 @@
+// Drops the token that the rest of the sequence will attend to least: what a policy that knew the future could do
+// by a simple rule. Good, not the best; see oracle-exact.
+#include <algorithm>
+#include <memory>
+#include <vector>
+
+#include "simulator/attention/policy.h"
+#include "simulator/attention/reduce.h"
+#include "simulator/attention/selection.h"
+
+namespace kvplan::attention {
+namespace {
+
+__extension__ using Wide = __int128;
+
+/// In whole multiples of 2^-100, so that what is still to come is an exact difference. A mean over heads is taken as
+/// their sum: dividing all by one number changes no order, but would break ties.
+Wide fixed(double weight) {
+  return static_cast<Wide>(weight * 0x1p100);
+}
+double rounded(Wide sum) {
+  return static_cast<double>(sum) * 0x1p-100;
+}
+
+class OracleSuffix final : public SetPolicy {
+ public:
+  OracleSuffix(const LayerPlace& place, std::int64_t budget, Aggregate aggregate)
+      : budget_(budget), reduce_(aggregate), to_come_(static_cast<std::size_t>(place.stored_heads())) {}
+
+  void foresee(std::int32_t set, std::span<const HeadRow> heads) override {
+    const Weights weights = reduce_(heads);
+    auto& to_come = to_come_[static_cast<std::size_t>(set)];
+    to_come.resize(weights.value.size());
+    for (std::size_t i = 0; i < to_come.size(); ++i) to_come[i] += fixed(weights.value[i]);
+  }
+
+  void update(std::int32_t set, Residents& residents, std::span<const HeadRow> heads) override {
+    const Weights weights = reduce_(heads);
+    auto& to_come = to_come_[static_cast<std::size_t>(set)];
+    for (std::size_t i = 0; i < weights.value.size(); ++i)
+      to_come[static_cast<std::size_t>(residents.positions()[i])] -= fixed(weights.value[i]);
+  }
+
+  void evict_set(std::int32_t set, const Residents& residents, std::vector<std::int32_t>& drop) override {
+    const std::int64_t excess = residents.size() - budget_;
+    if (excess <= 0) return;
+    auto& to_come = to_come_[static_cast<std::size_t>(set)];
+    to_come.resize(std::max(to_come.size(), static_cast<std::size_t>(residents.positions().back()) + 1));
+    score_.clear();
+    for (const std::int32_t p : residents.positions())
+      score_.push_back(rounded(to_come[static_cast<std::size_t>(p)]));
+    lowest(score_, static_cast<std::int32_t>(excess), drop);
+  }
+
+ private:
+  std::int64_t budget_;
+  Reducer reduce_;
+  std::vector<std::vector<Wide>> to_come_;  ///< [stored head][position]
+  std::vector<double> score_;
+};
+
+constexpr std::array kParams{tokens_param("budget", "Tokens kept", 1), kGroupParam, kAggParam,
+                             kPlacementParam};
+
+PolicyTraits traits(const Choice& choice) {
+  return {.rows = RowUse::kRaw, .decode_rows = true, .foresight = true, .budget = choice.integer("budget")};
+}
+std::unique_ptr<LayerPolicy> make(const LayerInput& input) {
+  return std::make_unique<OracleSuffix>(input.place, input.choice.integer("budget"),
+                                        aggregate_of(input.choice));
+}
+
+}  // namespace
+
+extern const PolicyKind kOracleSuffix;
+const PolicyKind kOracleSuffix{
+    .descriptor = {.family = kFamily,
+                   .name = "oracle-suffix",
+                   .summary =
+                       "Knows the future: drops the token that all later queries together attend least",
+                   .source = "kvplan; greedy, in the manner of Belady (IBM Systems Journal 5(2), 1966)",
+                   .params = kParams,
+                   .divergences = "A policy without foresight may still keep more mass: the rule is greedy."},
+    .golden_name = "oracle_suffix",
+    .traits = traits,
+    .make = make};
+
+}  // namespace kvplan::attention

@@ -1,0 +1,96 @@
+// Drops tokens by lot: what a policy must beat. The stream of each stored head is its own and repeats.
+#include <algorithm>
+#include <memory>
+
+#include "simulator/attention/importance.h"
+#include "simulator/attention/policy.h"
+
+namespace kvplan::attention {
+namespace {
+
+constexpr std::uint64_t kGoldenGamma = 0x9E3779B97F4A7C15ULL;
+
+std::uint64_t split_mix(std::uint64_t& state) {
+  std::uint64_t z = state += kGoldenGamma;
+  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ULL;
+  z = (z ^ (z >> 27)) * 0x94D049BB133111EBULL;
+  return z ^ (z >> 31);
+}
+
+class RandomPolicy final : public SetPolicy {
+ public:
+  explicit RandomPolicy(const LayerInput& input)
+      : budget_(input.choice.integer("budget")),
+        recent_(input.choice.integer("recent")),
+        sink_(input.choice.integer("sink")) {
+    const std::int64_t given = input.choice.integer("layer");
+    const auto layer = static_cast<std::uint64_t>(given >= 0 ? given : input.place.layer);
+    const auto seed = static_cast<std::uint64_t>(input.choice.integer("seed"));
+    for (std::uint64_t head = 0; head < static_cast<std::uint64_t>(input.place.stored_heads()); ++head)
+      streams_.push_back(seed + kGoldenGamma * (1 + (layer << 20) + head));
+  }
+
+  void evict_set(std::int32_t set, const Residents& residents, std::vector<std::int32_t>& drop) override {
+    std::int64_t excess = residents.size() - budget_;
+    if (excess <= 0) return;
+    const Candidates may = unprotected(residents, sink_, recent_);
+    candidates_.clear();
+    for (std::int32_t i = may.begin; i < may.end; ++i) candidates_.push_back(i);
+    for (; excess > 0 && !candidates_.empty(); --excess) {
+      const double u =
+          static_cast<double>(split_mix(streams_[static_cast<std::size_t>(set)]) >> 11) * 0x1p-53;
+      const auto at = static_cast<std::ptrdiff_t>(u * static_cast<double>(candidates_.size()));
+      drop.push_back(candidates_[static_cast<std::size_t>(at)]);
+      candidates_.erase(candidates_.begin() + at);
+    }
+    std::sort(drop.begin(), drop.end());
+  }
+
+ private:
+  std::int64_t budget_;
+  std::int64_t recent_;
+  std::int64_t sink_;
+  std::vector<std::uint64_t> streams_;  ///< [stored head]
+  std::vector<std::int32_t> candidates_;
+};
+
+constexpr std::array kParams{
+    tokens_param("budget", "Tokens kept", 1),
+    Param{.name = "seed", .help = "Of the lots", .fallback = "0", .low = 0, .high = 9007199254740992.0},
+    Param{.name = "layer",
+          .help = "Layer whose lots are drawn; -1 is the layer that is decided",
+          .fallback = "-1",
+          .low = -1,
+          .high = 65535},
+    kProtectedRecentParam,
+    kProtectedSinkParam,
+    kGroupParam,
+    kAggParam,
+    kPlacementParam};
+
+PolicyTraits traits(const Choice& choice) {
+  PolicyTraits out;
+  if (choice.integer("recent") + choice.integer("sink") <= choice.integer("budget"))
+    out.budget = choice.integer("budget");
+  return out;
+}
+std::unique_ptr<LayerPolicy> make(const LayerInput& input) {
+  return std::make_unique<RandomPolicy>(input);
+}
+
+}  // namespace
+
+extern const PolicyKind kRandom;
+const PolicyKind kRandom{
+    .descriptor = {.family = kFamily,
+                   .name = "random",
+                   .summary = "Drops tokens by lot: what every other policy should beat",
+                   .source = "kvplan (SplitMix64, a stream for each layer and stored head)",
+                   .params = kParams,
+                   .divergences = "kvpress draws a number per head and token, once, when the "
+                                  "prompt ends."},
+    .golden_name = "random",
+    .traits = traits,
+    .make = make};
+
+}  // namespace kvplan::attention

@@ -1,0 +1,66 @@
+// Keeps what a file says: sets that another program chose, seen through the same measures as all others.
+#include <algorithm>
+#include <memory>
+
+#include "simulator/attention/policy.h"
+#include "simulator/attention/recorded_sets.h"
+
+namespace kvplan::attention {
+namespace {
+
+class Recorded final : public SetPolicy {
+ public:
+  Recorded(const LayerPlace& place, const RecordedSets& recorded)
+      : prompt_(place.prompt), recorded_(recorded) {}
+
+  void evict_set(std::int32_t set, const Residents& residents, std::vector<std::int32_t>& drop) override {
+    const auto positions = residents.positions();
+    const auto step = static_cast<std::size_t>(positions.back() + 1 - prompt_);
+    const auto& stays = recorded_.after[step][static_cast<std::size_t>(set)];
+    for (std::size_t i = 0; i < positions.size(); ++i)
+      if (!std::binary_search(stays.begin(), stays.end(), positions[i]))
+        drop.push_back(static_cast<std::int32_t>(i));
+  }
+
+ private:
+  std::int64_t prompt_;
+  const RecordedSets& recorded_;
+};
+
+constexpr std::array<std::string_view, 2> kScopes{"head", "layer"};
+constexpr std::array kParams{
+    Param{.name = "file",
+          .help = "Retained sets as JSON, with the keys that kvplan evict --json prints: "
+                  "prefill_len, after_prefill, steps",
+          .kind = ParamKind::kText,
+          .fallback = {},
+          .names_file = true},
+    Param{.name = "scope",
+          .help = "The file has a set for each stored head, or one for the layer",
+          .kind = ParamKind::kText,
+          .fallback = "head",
+          .choices = kScopes},
+    kGroupParam, kAggParam, kPlacementParam};
+
+PolicyTraits traits(const Choice& choice) {
+  return {.scope = choice.text("scope") == "layer" ? Scope::kLayer : Scope::kStoredHead, .recorded = true};
+}
+std::unique_ptr<LayerPolicy> make(const LayerInput& input) {
+  KVPLAN_CHECK(input.recorded != nullptr);
+  return std::make_unique<Recorded>(input.place, *input.recorded);
+}
+
+}  // namespace
+
+extern const PolicyKind kRecorded;
+const PolicyKind kRecorded{
+    .descriptor = {.family = kFamily,
+                   .name = "recorded",
+                   .summary = "Keeps what a file says: sets that another program chose",
+                   .source = "kvplan",
+                   .params = kParams},
+    .golden_name = "recorded",
+    .traits = traits,
+    .make = make};
+
+}  // namespace kvplan::attention

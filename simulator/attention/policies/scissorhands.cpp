@@ -1,0 +1,134 @@
+// Scissorhands: a row marks the tokens that get more than an even share of it; when the budget is passed, those with
+// the fewest marks in the latest rows go, several at a time.
+#include <algorithm>
+#include <deque>
+#include <memory>
+
+#include "simulator/attention/policy.h"
+#include "simulator/attention/reduce.h"
+#include "simulator/attention/selection.h"
+
+namespace kvplan::attention {
+namespace {
+
+constexpr int kMarks = 0;
+
+class Scissorhands final : public SetPolicy {
+ public:
+  Scissorhands(const LayerPlace& place, const Choice& choice, std::int64_t drop)
+      : budget_(choice.integer("budget")),
+        recent_(choice.integer("recent")),
+        history_(static_cast<std::size_t>(choice.integer("history"))),
+        drop_(drop),
+        reduce_(aggregate_of(choice)),
+        marked_(static_cast<std::size_t>(place.stored_heads())) {}
+
+  void update(std::int32_t set, Residents& residents, std::span<const HeadRow> heads) override {
+    const Weights weights = reduce_(heads);
+    auto& rows = marked_[static_cast<std::size_t>(set)];
+    if (rows.size() == history_) {
+      forget(residents, rows.front());
+      rows.pop_front();
+    }
+    rows.emplace_back();
+    const auto marks = residents.column(kMarks);
+    const double even = 1.0 / static_cast<double>(residents.size());
+    for (std::size_t i = 0; i < marks.size(); ++i) {
+      if (weights.value[i] / weights.divisor <= even) continue;
+      marks[i] += 1;
+      rows.back().push_back(residents.positions()[i]);
+    }
+  }
+
+  void evict_set(std::int32_t /*set*/, const Residents& residents, std::vector<std::int32_t>& drop) override {
+    const std::int64_t excess = residents.size() - budget_;
+    const std::int64_t may = std::max<std::int64_t>(residents.size() - recent_, 0);
+    if (excess <= 0 || may == 0) return;
+    const std::int64_t goes = std::min(may, (excess + drop_ - 1) / drop_ * drop_);
+    lowest(residents.column(kMarks).first(static_cast<std::size_t>(may)), static_cast<std::int32_t>(goes),
+           drop);
+  }
+
+ private:
+  /// Takes back what a row marked, of those that are still there.
+  static void forget(Residents& residents, const std::vector<std::int32_t>& marked) {
+    const auto positions = residents.positions();
+    const auto marks = residents.column(kMarks);
+    std::size_t i = 0;
+    for (const std::int32_t p : marked) {
+      while (i < positions.size() && positions[i] < p) ++i;
+      if (i < positions.size() && positions[i] == p) marks[i] -= 1;
+    }
+  }
+
+  std::int64_t budget_;
+  std::int64_t recent_;
+  std::size_t history_;
+  std::int64_t drop_;
+  Reducer reduce_;
+  std::vector<std::deque<std::vector<std::int32_t>>> marked_;  ///< [set][row] positions, oldest row first
+};
+
+constexpr std::array kParams{
+    tokens_param("budget", "Most tokens kept", 1),
+    Param{.name = "recent",
+          .help = "Newest tokens that cannot go",
+          .unit = Unit::kTokens,
+          .fallback = "10",
+          .low = 0,
+          .high = kMaxTokens},
+    Param{.name = "history",
+          .help = "Latest rows whose marks count",
+          .unit = Unit::kTokens,
+          .fallback = "400",
+          .low = 1,
+          .high = kMaxTokens},
+    Param{.name = "drop",
+          .help = "Tokens that go at a time; 0 is half of the budget, as in the paper",
+          .unit = Unit::kTokens,
+          .fallback = "0",
+          .low = 0,
+          .high = kMaxTokens},
+    kGroupParam,
+    kAggParam,
+    kPlacementParam};
+
+std::int64_t drop_of(const Choice& choice) {
+  const std::int64_t given = choice.integer("drop");
+  return given > 0 ? given : std::max<std::int64_t>(1, choice.integer("budget") / 2);
+}
+
+PolicyTraits traits(const Choice& choice) {
+  const std::int64_t history = choice.integer("history");
+  PolicyTraits out{.prompt_rows = history,
+                   .decode_rows = true,
+                   .columns = 1,
+                   .state_bytes_per_cell = (history + 7) / 8};  // a bit for each row
+  // Otherwise the number goes up and down; and what is protected may be more than the budget.
+  if (drop_of(choice) == 1 && choice.integer("recent") <= choice.integer("budget"))
+    out.budget = choice.integer("budget");
+  return out;
+}
+std::unique_ptr<LayerPolicy> make(const LayerInput& input) {
+  return std::make_unique<Scissorhands>(input.place, input.choice, drop_of(input.choice));
+}
+
+}  // namespace
+
+extern const PolicyKind kScissorhands;
+const PolicyKind kScissorhands{
+    .descriptor =
+        {.family = kFamily,
+         .name = "scissorhands",
+         .summary =
+             "Drops several tokens at a time, those that the latest rows marked least often as important",
+         .source = "arXiv 2305.17118 (paper only)",
+         .params = kParams,
+         .divergences =
+             "The printed Algorithm 2 contradicts itself; this is the reading under which important and "
+             "recent tokens survive. The paper gives later layers more; here each layer has the budget."},
+    .golden_name = "scissorhands",
+    .traits = traits,
+    .make = make};
+
+}  // namespace kvplan::attention

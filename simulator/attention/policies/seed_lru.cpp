@@ -1,0 +1,22 @@
+#include "simulator/attention/access_policy.h"
+
+namespace kvplan::attention {
+namespace {
+
+constexpr auto kParams = access_params("lru");
+
+}  // namespace
+
+extern const PolicyKind kSeedLru;
+const PolicyKind kSeedLru{
+    .descriptor = {.family = kFamily,
+                   .name = "seed-lru",
+                   .summary = "Drops the token that queries used longest ago, before the next one comes",
+                   .source = "kvplan's founding notes on KV caches (access counts)",
+                   .params = kParams,
+                   .divergences = "What the notes say in words; their code is seed-lfu."},
+    .golden_name = "seed_lfu_lru",
+    .traits = access_traits,
+    .make = make_access_policy};
+
+}  // namespace kvplan::attention

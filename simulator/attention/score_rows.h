@@ -1,0 +1,25 @@
+// The parameter `score_rows`, which several policies have: which weights their scores are made of.
+#pragma once
+
+#include <array>
+#include <string_view>
+
+#include "simulator/attention/policy.h"
+
+namespace kvplan::attention {
+
+inline constexpr std::array<std::string_view, 2> kScoreRows{"renorm", "raw"};
+inline constexpr Param kScoreRowsParam{
+    .name = "score_rows",
+    .help =
+        "Weights that scores are made of: of the softmax over what is kept (renorm), or as recorded (raw)",
+    .kind = ParamKind::kText,
+    .fallback = "renorm",
+    .choices = kScoreRows};
+
+/// Of a choice whose descriptor has kScoreRowsParam.
+inline RowUse score_rows_of(const Choice& choice) {
+  return choice.text(kScoreRowsParam.name) == "raw" ? RowUse::kRaw : RowUse::kRenorm;
+}
+
+}  // namespace kvplan::attention

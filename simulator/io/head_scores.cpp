@@ -1,0 +1,33 @@
+#include "simulator/io/head_scores.h"
+
+#include <simdjson.h>
+
+namespace kvplan::io {
+
+Result<std::vector<std::vector<double>>> read_head_scores(const std::string& file_or_text) {
+  namespace dom = simdjson::dom;
+  const bool is_text = file_or_text.starts_with('[');
+  dom::parser parser;
+  dom::element root;
+  const auto error = is_text ? parser.parse(file_or_text).get(root) : parser.load(file_or_text).get(root);
+  if (error != simdjson::SUCCESS)
+    return bad_input("expected a JSON file with a list for each layer, found: " +
+                     std::string(simdjson::error_message(error)));
+  dom::array layers;
+  if (root.get(layers) != simdjson::SUCCESS) return bad_input("expected a list for each layer");
+  std::vector<std::vector<double>> out;
+  for (const dom::element layer : layers) {
+    dom::array heads;
+    if (layer.get(heads) != simdjson::SUCCESS) return bad_input("expected a list of numbers for each layer");
+    out.emplace_back();
+    for (const dom::element head : heads) {
+      double score = 0;
+      if (head.get(score) != simdjson::SUCCESS || score < 0)
+        return bad_input("expected scores that are not negative");
+      out.back().push_back(score);
+    }
+  }
+  return out;
+}
+
+}  // namespace kvplan::io

@@ -1,0 +1,74 @@
+#include "simulator/io/policy_files.h"
+
+#include <simdjson.h>
+
+#include "simulator/attention/recorded_sets.h"
+
+namespace kvplan::io {
+namespace {
+
+namespace dom = simdjson::dom;
+
+Error in_file(const std::string& file, const std::string& what) {
+  return bad_input(what + " in " + file);
+}
+
+Result<attention::RecordedSets::Sets> sets_of(dom::element element) {
+  attention::RecordedSets::Sets out;
+  dom::array sets;
+  if (element.get(sets) != simdjson::SUCCESS) return bad_input("expected a list of sets");
+  for (const dom::element set : sets) {
+    dom::array positions;
+    if (set.get(positions) != simdjson::SUCCESS) return bad_input("expected a list of positions");
+    out.emplace_back();
+    for (const dom::element position : positions) {
+      std::int64_t value = 0;
+      if (position.get(value) != simdjson::SUCCESS || value < 0 || value >= INT32_MAX)
+        return bad_input("expected positions from 0");
+      out.back().push_back(static_cast<std::int32_t>(value));
+    }
+  }
+  return out;
+}
+
+Result<attention::RecordedSets> recorded_of(dom::element root) {
+  attention::RecordedSets out;
+  dom::element after;
+  dom::array steps;
+  if (root["prefill_len"].get(out.prompt) != simdjson::SUCCESS ||
+      root["after_prefill"].get(after) != simdjson::SUCCESS || root["steps"].get(steps) != simdjson::SUCCESS)
+    return bad_input("expected the keys prefill_len, after_prefill and steps");
+  KVPLAN_TRY(auto first, sets_of(after));
+  out.after.push_back(std::move(first));
+  std::int64_t t = out.prompt;
+  for (const dom::element step : steps) {
+    dom::element retained;
+    std::int64_t found = 0;
+    if (step["t"].get(found) != simdjson::SUCCESS || found != t ||
+        step["retained"].get(retained) != simdjson::SUCCESS)
+      return bad_input("expected step t = " + std::to_string(t) + " with its retained sets");
+    KVPLAN_TRY(auto sets, sets_of(retained));
+    out.after.push_back(std::move(sets));
+    ++t;
+  }
+  return out;
+}
+
+}  // namespace
+
+Status read_policy_files(attention::PolicyChoice& policy) {
+  if (!policy.kind->traits(policy.choice).recorded) return Done{};
+  const std::string& file = policy.choice.text("file");
+  const std::string field = std::string(policy.choice.name()) + ":file";
+  dom::parser parser;
+  dom::element root;
+  if (const auto error = parser.load(file).get(root); error != simdjson::SUCCESS)
+    return in_file(file, std::string("expected JSON, found: ") + simdjson::error_message(error))
+        .at_field(field);
+  auto recorded = recorded_of(root);
+  if (!recorded.ok()) return in_file(file, recorded.error().to_string()).at_field(field);
+  policy.recorded = std::make_shared<const attention::RecordedSets>(std::move(recorded).value());
+  return Done{};
+}
+
+}  // namespace kvplan::io

@@ -1,0 +1,13 @@
+// Files that token policies name.
+#pragma once
+
+#include "simulator/attention/catalogue.h"
+#include "simulator/base/result.h"
+
+namespace kvplan::io {
+
+/// Reads what a policy needs of files (`recorded:file=`); nothing where it needs none. Errors: not readable, not JSON,
+/// keys that are missing; the field is the parameter.
+Status read_policy_files(attention::PolicyChoice& policy);
+
+}  // namespace kvplan::io

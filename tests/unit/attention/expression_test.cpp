@@ -1,0 +1,155 @@
+// Policies that are written as expressions, and sets that come from elsewhere.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "simulator/attention/recorded_sets.h"
+#include "simulator/attention/score_expression.h"
+#include "tests/unit/attention/inputs.h"
+
+namespace kvplan::attention {
+namespace {
+
+void expect_same(const Recording& recording, std::int64_t prompt, const std::string& expression,
+                 const std::string& policy) {
+  SCOPED_TRACE(expression + " and " + policy);
+  const Outcome found = run_policy(recording, expression, prompt);
+  const Outcome expected = run_policy(recording, policy, prompt);
+  EXPECT_EQ(found.after_prefill, expected.after_prefill);
+  EXPECT_EQ(found.retained, expected.retained);
+  EXPECT_EQ(found.mass, expected.mass);
+}
+
+TEST(Expression, KnownPoliciesKeepIdenticalSets) {
+  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+    Random random(seed, "expression");
+    const int group = 1 + static_cast<int>(random.below(3));
+    const int tokens = 2 + static_cast<int>(random.below(80));
+    const auto prompt = static_cast<std::int64_t>(1 + random.below(static_cast<std::uint64_t>(tokens)));
+    const auto recording = recording_of(
+        {random_rows(random, group * 2, tokens, seed % 3 == 0 ? RowKind::kTies : RowKind::kSmooth)}, group);
+    const auto heavy = static_cast<std::int64_t>(random.below(12));
+    const auto recent = static_cast<std::int64_t>(1 + random.below(12));
+    const std::string sum = std::to_string(heavy + recent);
+    const std::string r = std::to_string(recent);
+    const std::string h = std::to_string(heavy);
+    const std::string agg = random.chance(1, 2) ? ",agg=max" : ",agg=mean";
+    SCOPED_TRACE("seed " + std::to_string(seed) + ", prompt " + std::to_string(prompt) + " of " +
+                 std::to_string(tokens) + agg);
+    expect_same(*recording, prompt, "expr:score=accumulated,budget=" + sum + ",recent=" + r + agg,
+                "h2o:hh=" + h + ",recent=" + r + agg);
+    expect_same(*recording, prompt,
+                "expr:score=accumulated,score_rows=raw,budget=" + sum + ",recent=" + r + agg,
+                "h2o:score_rows=raw,hh=" + h + ",recent=" + r + agg);
+    expect_same(*recording, prompt, "expr:score=last,scope=layer,budget=" + sum + agg,
+                "tova:budget=" + sum + agg);
+    expect_same(*recording, prompt, "expr:score=position,budget=" + sum, "window:window=" + sum);
+    expect_same(*recording, prompt, "expr:score=-age,budget=" + sum + ",sink=" + h,
+                "streaming-llm:sink=" + h + ",recent=" + r);
+    // All rows are what is accumulated, one row is the last; what is not a number is lowest, so that the oldest go.
+    expect_same(*recording, prompt, "expr:score=windowed,window=1000,budget=" + sum + agg,
+                "expr:score=accumulated,budget=" + sum + agg);
+    expect_same(*recording, prompt, "expr:score=windowed,window=1,budget=" + sum + agg,
+                "expr:score=last,budget=" + sum + agg);
+    expect_same(*recording, prompt, "expr:score=log(0-1),budget=" + sum, "window:window=" + sum);
+    expect_same(*recording, prompt,
+                "expr:score=\"max(position, 0) + 0*min(layer, head, tokens, prompt)\",budget=" + sum,
+                "window:window=" + sum);
+  }
+}
+
+TEST(Expression, WindowedIsTheSumOfTheLatestRows) {
+  for (std::uint64_t seed = 1; seed <= 30; ++seed) {
+    Random random(seed, "windowed");
+    const int tokens = 3 + static_cast<int>(random.below(40));
+    const int window = 1 + static_cast<int>(random.below(8));
+    const Rows rows = random_rows(random, 1, tokens, RowKind::kTies);
+    // With raw rows and a budget one short, the one that goes at the end is the lowest of plain column sums.
+    const Outcome found = run_policy(*recording_of({rows}),
+                                     "expr:score=windowed,score_rows=raw,window=" + std::to_string(window) +
+                                         ",budget=" + std::to_string(tokens - 1),
+                                     tokens);
+    int lowest = 0;
+    double least = INFINITY;
+    for (int p = 0; p < tokens; ++p) {
+      double sum = 0;
+      for (int t = std::max(p, tokens - window); t < tokens; ++t)
+        sum += rows[0][static_cast<std::size_t>(t)][static_cast<std::size_t>(p)];
+      if (sum < least) lowest = p;
+      least = std::min(least, sum);
+    }
+    const auto& kept = found.after_prefill[0];
+    EXPECT_FALSE(std::binary_search(kept.begin(), kept.end(), lowest)) << "seed " << seed;
+  }
+}
+
+TEST(Expression, Functions) {
+  auto made = ScoreExpression::make(
+      "exp(last) + log(age) + pow(last, 1.5) + sqrt(age) + abs(-last) + floor(age / 2)");
+  ASSERT_TRUE(made.ok()) << made.error().to_string();
+  auto& score = made.value();
+  EXPECT_TRUE(score.uses(ScoreVariable::kLast));
+  EXPECT_TRUE(score.uses(ScoreVariable::kAge));
+  EXPECT_FALSE(score.uses(ScoreVariable::kAccumulated));
+  score.set(ScoreVariable::kLast, 0.7);
+  score.set(ScoreVariable::kAge, 5);
+  const double expected = std::exp(0.7) + std::log(5.0) + std::pow(0.7, 1.5) + std::sqrt(5.0) + 0.7 + 2;
+  EXPECT_NEAR(score.score(), expected, 1e-14);
+}
+
+TEST(Expression, ErrorsSayWhatThereIs) {
+  for (const std::string text : {"", "acumulated", "last +", "last ^ 2", "1, 2", "sin(age)", "last = 3"}) {
+    const auto made = ScoreExpression::make(text);
+    EXPECT_FALSE(made.ok()) << text;
+  }
+  const auto parsed = parse_policy("expr:score=acumulated,budget=4");
+  ASSERT_FALSE(parsed.ok());
+  const std::string error = parsed.error().to_string();
+  EXPECT_NE(error.find("accumulated last windowed"), std::string::npos) << error;
+  EXPECT_NE(error.find("expr:score"), std::string::npos) << error;
+}
+
+RecordedSets three_steps() {
+  return {.prompt = 2, .after = {{{0, 1}}, {{0, 2}}, {{2, 3}}}};
+}
+
+TEST(Recorded, IsCheckedAgainstTheSequence) {
+  const LayerPlace place{.prompt = 2};
+  EXPECT_TRUE(check_recorded(three_steps(), place, 1, 4).ok());
+  EXPECT_FALSE(check_recorded(three_steps(), place, 2, 4).ok());
+  EXPECT_FALSE(check_recorded(three_steps(), place, 1, 5).ok());
+  EXPECT_FALSE(check_recorded(three_steps(), LayerPlace{.prompt = 1}, 1, 4).ok());
+  RecordedSets back = three_steps();
+  back.after[2] = {{1, 3}};  // 1 had gone
+  EXPECT_FALSE(check_recorded(back, place, 1, 4).ok());
+  RecordedSets early = three_steps();
+  early.after[0] = {{0, 2}};
+  EXPECT_FALSE(check_recorded(early, place, 1, 4).ok());
+  RecordedSets twice = three_steps();
+  twice.after[1] = {{2, 2}};
+  EXPECT_FALSE(check_recorded(twice, place, 1, 4).ok());
+}
+
+TEST(Recorded, NeedsItsSets) {
+  Random random(1, "recorded");
+  const auto recording = recording_of({random_rows(random, 1, 4, RowKind::kTies)});
+  auto policy = parse_policy("recorded:file=sets.json");
+  ASSERT_TRUE(policy.ok());
+  const auto run = [&] {
+    std::vector<Sets> seen;
+    const EvaluationRequest request{.policy = policy.value(), .prompt = 2};
+    auto done = evaluate(*recording, request, [&](const LayerReplay& replay) -> Status {
+      seen.push_back({replay.reported(0)});
+      return Done{};
+    });
+    return std::pair(done.ok(), seen);
+  };
+  EXPECT_FALSE(run().first);
+  policy.value().recorded = std::make_shared<const RecordedSets>(three_steps());
+  const auto [done, seen] = run();
+  EXPECT_TRUE(done);
+  EXPECT_EQ(seen, (std::vector<Sets>{{{0, 1}}, {{0, 2}}, {{2, 3}}}));
+}
+
+}  // namespace
+}  // namespace kvplan::attention
