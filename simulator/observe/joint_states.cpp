@@ -158,6 +158,7 @@ void JointStates::merge_available(std::int64_t until) {
   bool peaked = false;
   for (std::size_t i = 0; i < begins.size();) {
     const std::int64_t now = begins[i].ticks;
+    bool passes = false;  // memory is taken in passes only; before the first there is no peak
     for (; i < begins.size() && begins[i].ticks == now; ++i) {
       Track& track = *tracks_[static_cast<std::size_t>(begins[i].track)];
       const auto& entry = track.at(begins[i].entry);
@@ -166,9 +167,10 @@ void JointStates::merge_available(std::int64_t until) {
       track.taken = taken;
       running_ += entry.running - track.running;
       track.running = entry.running;
+      passes = passes || entry.running > 0;
     }
     max_running_ = std::max(max_running_, running_);
-    if (taken_ > most_taken_) {
+    if (passes && taken_ > most_taken_) {
       most_taken_ = taken_;
       peak_time_ = SimTime{Ticks{now}};
       peaked = true;
