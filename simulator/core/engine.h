@@ -12,6 +12,7 @@
 #include "simulator/core/course.h"
 #include "simulator/core/latency.h"
 #include "simulator/core/observer.h"
+#include "simulator/core/request_column.h"
 #include "simulator/core/workload.h"
 
 namespace kvplan::core {
@@ -61,7 +62,8 @@ struct ReplicaSetup {
   Allocator* allocator{nullptr};   ///< empty; with courses, one that finds nothing (no prefix cache)
   const LatencyModel* latency{nullptr};
   std::span<Observer* const> observers;
-  RunControl* control{nullptr};  ///< may be null
+  RunControl* control{nullptr};      ///< may be null
+  RequestColumns* columns{nullptr};  ///< of all replicas of the run; null: this one makes its own
 };
 
 /// Whether a request is served: it has tokens on both sides, fits max_model_len, and an empty pool could

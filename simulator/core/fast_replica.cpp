@@ -42,6 +42,9 @@ namespace {
 /// A stretch ends about here: what is kept to be told does not grow with the requests.
 constexpr std::int64_t kGrantsToldAtOnce = std::int64_t{1} << 14;
 
+/// Bits of RequestColumns::seen.
+constexpr std::uint8_t kAdmitted = 1, kGenerated = 2;
+
 class FastReplica final : public Replica, public BlockListener {
  public:
   explicit FastReplica(const ReplicaSetup& run)
@@ -55,9 +58,7 @@ class FastReplica final : public Replica, public BlockListener {
         ids_(run.allocator->layout().block_ids),
         quantum_(run.allocator->layout().quantum_tokens),
         phases_(std::max<std::int64_t>(run.allocator->growth_tokens(), 1)),
-        goal_(run.workload->input.size()),
-        generated_once_(run.workload->input.size(), false),
-        admitted_before_(run.workload->input.size(), false) {
+        columns_(run.columns != nullptr ? *run.columns : RequestColumns(run.workload->input.size())) {
     for (const Observer* observer : run.observers) {
       tell_publications_ = tell_publications_ || observer->wants_publications();
       stretches_ = stretches_ && observer->follows_stretches();
@@ -76,7 +77,7 @@ class FastReplica final : public Replica, public BlockListener {
     const bool accepted = is_served(workload_, r, run_.scheduler.max_model_len, allocator_);
     if (accepted) {
       const std::int32_t prompt = workload_.input[static_cast<std::size_t>(r)];
-      goal_[static_cast<std::size_t>(r)] = prompt;
+      columns_.goal[r] = prompt;
       known_tokens_ += prompt;
       waiting_.push_back(r);
     }
@@ -241,7 +242,7 @@ class FastReplica final : public Replica, public BlockListener {
     for (Observer* o : run_.observers)
       o->on_preempt(Release{r, written, allocator_.table_quanta(r), allocator_.table(r)});
     allocator_.release(r, written);
-    if (s.decoding) goal_[static_cast<std::size_t>(r)] = static_cast<std::int32_t>(written + 1);
+    if (s.decoding) columns_.goal[r] = static_cast<std::int32_t>(written + 1);
     leave(victim);
     if (run_.courses != nullptr) run_.courses->end(r);
     waiting_.push_front(r);
@@ -388,7 +389,7 @@ class FastReplica final : public Replica, public BlockListener {
     while (pass_.preempted == 0 && !waiting_.empty() && budget_ > 0 &&
            seats_.running() < run_.scheduler.max_seqs) {
       const RequestId r = waiting_.front();
-      const std::int64_t goal = goal_[static_cast<std::size_t>(r)];
+      const std::int64_t goal = columns_.goal[r];
       if (looked_up_ != r || looked_up_epoch_ != allocator_.lookup_epoch()) {
         found_ = allocator_.lookup(r, goal);
         looked_up_ = r;
@@ -411,8 +412,8 @@ class FastReplica final : public Replica, public BlockListener {
       const std::int64_t hit_blocks = found_.tokens / quantum_;
       const auto hits = allocator_.table(r).subspan(0, ids_ ? static_cast<std::size_t>(hit_blocks) : 0);
       for (Observer* o : run_.observers)
-        o->on_admit(Admission{r, admitted_before_[static_cast<std::size_t>(r)], found_.tokens, hits});
-      admitted_before_[static_cast<std::size_t>(r)] = true;
+        o->on_admit(Admission{r, (columns_.seen[r] & kAdmitted) != 0, found_.tokens, hits});
+      columns_.seen[r] |= kAdmitted;
       if (run_.courses != nullptr) {
         KVPLAN_TRY(s.course, run_.courses->begin(r, goal));
         for (Observer* o : run_.observers) o->on_course(r, *s.course);
@@ -554,8 +555,8 @@ class FastReplica final : public Replica, public BlockListener {
       s.computed += visit.tokens;
       if (s.computed < s.goal) return;
       ++known_tokens_;
-      if (!generated_once_[static_cast<std::size_t>(r)]) {
-        generated_once_[static_cast<std::size_t>(r)] = true;
+      if ((columns_.seen[r] & kGenerated) == 0) {
+        columns_.seen[r] |= kGenerated;
         for (Observer* o : run_.observers) o->on_first_token(now_, r);
       }
     }
@@ -652,10 +653,8 @@ class FastReplica final : public Replica, public BlockListener {
   };
   std::vector<Arrived> arrived_;  // since the planned steps began
   std::deque<RequestId> waiting_;
-  std::int64_t known_tokens_{0};       // prompt and generated, of all that run or wait
-  std::vector<std::int32_t> goal_;     // by request: tokens to compute at its next admission
-  std::vector<bool> generated_once_;   // by request
-  std::vector<bool> admitted_before_;  // by request
+  std::int64_t known_tokens_{0};  // prompt and generated, of all that run or wait
+  RequestColumns columns_;
 
   std::vector<Seat> prompts_;    // running, prompt in work, by rank
   Followers following_{seats_};  // decoding with a course

@@ -33,7 +33,7 @@ class GroupedAllocator final : public core::Allocator {
         groups_(static_cast<std::int64_t>(layout_.groups.size())),
         workload_(*request.workload),
         windows_(model::windows_of(layout_.groups)),
-        holder_of_(static_cast<std::size_t>(workload_.size()), -1) {
+        holder_of_(request.places()) {
     layout_.block_ids = request.block_ids;
   }
 
@@ -61,7 +61,7 @@ class GroupedAllocator final : public core::Allocator {
   bool admit(RequestId r, const core::Found& /*found*/, std::int64_t tokens) override {
     const std::int64_t blocks = ceil_div(tokens, layout_.quantum_tokens);
     if (blocks * groups_ > layout_.quanta - held_) return false;
-    std::int32_t& slot = holder_of_[static_cast<std::size_t>(r)];
+    std::int32_t& slot = holder_of_[r];
     KVPLAN_CHECK(slot < 0, r);
     if (idle_holders_.empty()) {
       idle_holders_.push_back(static_cast<std::int32_t>(holders_.size()));
@@ -125,18 +125,18 @@ class GroupedAllocator final : public core::Allocator {
     holder.table.clear();
     holder.tokens = holder.blocks = holder.held = 0;
     holder.gone = {};
-    std::int32_t& slot = holder_of_[static_cast<std::size_t>(r)];
+    std::int32_t& slot = holder_of_[r];
     idle_holders_.push_back(slot);
     slot = -1;
   }
-  void forget(RequestId r) override { KVPLAN_CHECK(holder_of_[static_cast<std::size_t>(r)] < 0, r); }
+  void forget(RequestId r) override { KVPLAN_CHECK(holder_of_[r] < 0, r); }
 
   std::span<const BlockId> table(RequestId r) const override {
-    const std::int32_t slot = holder_of_[static_cast<std::size_t>(r)];
+    const std::int32_t slot = holder_of_[r];
     return slot < 0 ? std::span<const BlockId>{} : holders_[static_cast<std::size_t>(slot)].table;
   }
   std::int64_t table_quanta(RequestId r) const override {
-    const std::int32_t slot = holder_of_[static_cast<std::size_t>(r)];
+    const std::int32_t slot = holder_of_[r];
     return slot < 0 ? 0 : holders_[static_cast<std::size_t>(slot)].blocks * groups_;
   }
 
@@ -150,7 +150,7 @@ class GroupedAllocator final : public core::Allocator {
   };
 
   Holder& existing(RequestId r) {
-    const std::int32_t slot = holder_of_[static_cast<std::size_t>(r)];
+    const std::int32_t slot = holder_of_[r];
     KVPLAN_CHECK(slot >= 0, r);
     return holders_[static_cast<std::size_t>(slot)];
   }
@@ -194,7 +194,7 @@ class GroupedAllocator final : public core::Allocator {
   std::int64_t groups_;
   const core::Workload& workload_;
   std::vector<model::WindowLayers> windows_;
-  std::vector<std::int32_t> holder_of_;  // by request, -1 = none
+  core::RequestColumn<std::int32_t> holder_of_;  // by request, -1 = none
   std::vector<Holder> holders_;
   std::vector<std::int32_t> idle_holders_;
   std::deque<BlockId> queue_;  // that came back

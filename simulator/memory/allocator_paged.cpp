@@ -99,7 +99,7 @@ class PagedAllocator final : public core::Allocator {
         prefix_cache_(request.prefix_cache),
         blocks_(1),  // the null block
         copies_{{0, 0}},
-        holder_of_(static_cast<std::size_t>(workload_.size()), -1),
+        holder_of_(request.places()),
         block_of_name_(prefix_cache_ ? static_cast<std::size_t>(names_.shared_count()) : 0),
         free_{layout.quanta} {}
 
@@ -251,7 +251,7 @@ class PagedAllocator final : public core::Allocator {
   }
 
   void forget(RequestId r) override {
-    std::int32_t& slot = holder_of_[static_cast<std::size_t>(r)];
+    std::int32_t& slot = holder_of_[r];
     if (slot < 0) return;
     Holder& holder = holders_[static_cast<std::size_t>(slot)];
     KVPLAN_CHECK(holder.blocks.empty(), r);
@@ -290,16 +290,16 @@ class PagedAllocator final : public core::Allocator {
   [[nodiscard]] const Block& at(BlockId b) const { return blocks_[static_cast<std::size_t>(b)]; }
 
   [[nodiscard]] const Holder* holder_or_null(RequestId r) const {
-    const std::int32_t slot = holder_of_[static_cast<std::size_t>(r)];
+    const std::int32_t slot = holder_of_[r];
     return slot < 0 ? nullptr : &holders_[static_cast<std::size_t>(slot)];
   }
   Holder& existing(RequestId r) {
-    const std::int32_t slot = holder_of_[static_cast<std::size_t>(r)];
+    const std::int32_t slot = holder_of_[r];
     KVPLAN_CHECK(slot >= 0, r);
     return holders_[static_cast<std::size_t>(slot)];
   }
   Holder& holder_for(RequestId r) {
-    std::int32_t& slot = holder_of_[static_cast<std::size_t>(r)];
+    std::int32_t& slot = holder_of_[r];
     if (slot < 0) {
       if (idle_holders_.empty()) {
         idle_holders_.push_back(static_cast<std::int32_t>(holders_.size()));
@@ -403,7 +403,7 @@ class PagedAllocator final : public core::Allocator {
       if (head == b) head = last_copy ? kNullBlock : next;
     } else if (!last_copy) {
       const auto r = static_cast<RequestId>((name & ~kOwnName) >> 32);
-      const std::int32_t slot = holder_of_[static_cast<std::size_t>(r)];
+      const std::int32_t slot = holder_of_[r];
       if (slot >= 0) {
         auto& heads = holders_[static_cast<std::size_t>(slot)].heads;
         const auto place = static_cast<std::size_t>(name & 0xFFFFFFFFU);
@@ -488,7 +488,7 @@ class PagedAllocator final : public core::Allocator {
   std::vector<Block> blocks_;   // by id, those that were ever handed out
   std::vector<Copies> copies_;  // likewise
   BlockQueue queue_;
-  std::vector<std::int32_t> holder_of_;  // by request, -1 = none
+  core::RequestColumn<std::int32_t> holder_of_;  // by request, -1 = none
   std::vector<Holder> holders_;
   std::vector<std::int32_t> idle_holders_;
   Zeros<BlockId> block_of_name_;  // oldest findable copy by shared name; the null block where there is none

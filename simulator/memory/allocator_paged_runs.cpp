@@ -70,7 +70,7 @@ class PagedRuns final : public core::Allocator {
       : layout_(layout),
         workload_(*request.workload),
         prefix_cache_(request.prefix_cache),
-        life_of_(static_cast<std::size_t>(workload_.size()), kNone) {
+        life_of_(request.places()) {
     push_nameless(layout.quanta);
   }
 
@@ -92,7 +92,7 @@ class PagedRuns final : public core::Allocator {
   Found lookup(RequestId r, std::int64_t num_tokens) override {
     found_.clear();
     looked_up_ = r;
-    const LifeId id = life_of_[static_cast<std::size_t>(r)];
+    const LifeId id = life_of_[r];
     if (id == kNone || life(id).runs == kNone) return {};
     const std::int64_t blocks = find_oldest(life(id), (num_tokens - 1) / layout_.quantum_tokens);
     return {.tokens = blocks * layout_.quantum_tokens, .idle = blocks};
@@ -176,18 +176,18 @@ class PagedRuns final : public core::Allocator {
   }
 
   void forget(RequestId r) override {
-    const LifeId id = life_of_[static_cast<std::size_t>(r)];
+    const LifeId id = life_of_[r];
     if (id == kNone) return;
     Life& l = life(id);
     KVPLAN_CHECK(!l.held, r);
-    life_of_[static_cast<std::size_t>(r)] = kNone;
+    life_of_[r] = kNone;
     l.forgotten = true;
     if (l.runs == kNone) idle_lives_.push_back(id);
   }
 
   std::span<const BlockId> table(RequestId /*request*/) const override { return {}; }
   std::int64_t table_quanta(RequestId r) const override {
-    const LifeId id = life_of_[static_cast<std::size_t>(r)];
+    const LifeId id = life_of_[r];
     return id == kNone ? 0 : lives_[static_cast<std::size_t>(id)].end;
   }
 
@@ -201,12 +201,12 @@ class PagedRuns final : public core::Allocator {
   Run& run(RunId id) { return runs_[static_cast<std::size_t>(id)]; }
   Life& life(LifeId id) { return lives_[static_cast<std::size_t>(id)]; }
   Life& existing(RequestId r) {
-    const LifeId id = life_of_[static_cast<std::size_t>(r)];
+    const LifeId id = life_of_[r];
     KVPLAN_CHECK(id != kNone && life(id).held, r);
     return life(id);
   }
   LifeId life_for(RequestId r) {
-    LifeId& id = life_of_[static_cast<std::size_t>(r)];
+    LifeId& id = life_of_[r];
     if (id != kNone) return id;
     if (idle_lives_.empty()) {
       idle_lives_.push_back(static_cast<LifeId>(lives_.size()));
@@ -476,10 +476,7 @@ class PagedRuns final : public core::Allocator {
     if (l.request == looked_up_) ++epoch_;
     cached_ += high - low;
     const RunId id = new_run();
-    run(id) = Run{.low = low,
-                  .high = high,
-                  .owner = life_of_[static_cast<std::size_t>(l.request)],
-                  .admission = admission};
+    run(id) = Run{.low = low, .high = high, .owner = life_of_[l.request], .admission = admission};
     join_owner(id);
     join_queue(id, back_);
     if (l.dropped && l.copies.empty())
@@ -502,7 +499,7 @@ class PagedRuns final : public core::Allocator {
   std::vector<Run> runs_;
   std::vector<RunId> idle_runs_;
   RunId front_{kNone}, back_{kNone};
-  std::vector<LifeId> life_of_;  // by request, kNone = never admitted or forgotten
+  core::RequestColumn<std::int32_t> life_of_;  // by request, kNone = never admitted or forgotten
   std::vector<Life> lives_;
   std::vector<LifeId> idle_lives_;
   std::int64_t free_{0};

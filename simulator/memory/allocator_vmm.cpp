@@ -45,12 +45,12 @@ template <class Slots>
 class VmmAllocator final : public core::Allocator {
  public:
   VmmAllocator(const MemoryLayout& layout, const PageCosts& costs, bool deferred,
-               const core::Workload& workload)
+               const core::Workload& workload, core::RequestColumn<std::int32_t> places)
       : layout_(layout),
         workload_(workload),
         costs_(costs),
         slots_(layout.quanta, deferred),
-        slot_of_(static_cast<std::size_t>(workload.size()), -1) {}
+        slot_of_(std::move(places)) {}
 
   const MemoryLayout& layout() const override { return layout_; }
   core::PoolCounts counts() const override {
@@ -105,13 +105,13 @@ class VmmAllocator final : public core::Allocator {
   }
   void forget(RequestId r) override { KVPLAN_CHECK(slot(r) < 0, r); }
   std::span<const BlockId> table(RequestId r) const override {
-    const std::int32_t slot = slot_of_[static_cast<std::size_t>(r)];
+    const std::int32_t slot = slot_of_[r];
     return slot < 0 ? std::span<const BlockId>{} : slots_.pages(slot);
   }
   std::int64_t table_quanta(RequestId r) const override { return static_cast<std::int64_t>(table(r).size()); }
 
  private:
-  std::int32_t& slot(RequestId r) { return slot_of_[static_cast<std::size_t>(r)]; }
+  std::int32_t& slot(RequestId r) { return slot_of_[r]; }
   void add(const PageCalls& calls, std::int64_t& ticks) const {
     const Wide more = Wide{calls.mapped} * costs_.map_ticks + Wide{calls.unmapped} * costs_.unmap_ticks;
     ticks = static_cast<std::int64_t>(std::min<Wide>(core::kLongestStepTicks, ticks + more));
@@ -121,7 +121,7 @@ class VmmAllocator final : public core::Allocator {
   const core::Workload& workload_;
   PageCosts costs_;
   Slots slots_;
-  std::vector<std::int32_t> slot_of_;  // by request
+  core::RequestColumn<std::int32_t> slot_of_;  // by request
   std::int64_t held_{0};
   std::int64_t delay_ticks_{0};   // waited for
   std::int64_t beside_ticks_{0};  // done while the step before computed, as far as that is long enough
@@ -291,7 +291,7 @@ Result<std::unique_ptr<core::Allocator>> make_vmm(const Choice& choice, const Al
   layout.costs = map_ticks > 0 || unmap_ticks > 0;
   return std::unique_ptr<core::Allocator>(std::make_unique<VmmAllocator<Slots>>(
       layout, PageCosts{map_ticks * pages, unmap_ticks * pages, choice.flag("overlap")},
-      choice.text("reclaim") == "deferred", *request.workload));
+      choice.text("reclaim") == "deferred", *request.workload, request.places()));
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 
 #include "simulator/base/component.h"
 #include "simulator/core/allocator.h"
+#include "simulator/core/request_column.h"
 #include "simulator/core/workload.h"
 #include "simulator/model/model_shape.h"
 
@@ -44,6 +45,13 @@ struct AllocatorRequest {
   /// (core::MemoryLayout::block_ids); every other answer stays the same.
   bool block_ids{true};
   std::int64_t max_model_len{262144};  ///< what reserve=max reserves
+  /// Of all replicas of the run; null: the allocator makes its own.
+  core::RequestColumns* columns{nullptr};
+
+  [[nodiscard]] core::RequestColumn<std::int32_t> places() const {
+    return columns != nullptr ? columns->place
+                              : core::RequestColumn<std::int32_t>(workload->input.size(), -1);
+  }
 };
 
 struct AllocatorEntry {

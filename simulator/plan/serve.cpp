@@ -21,7 +21,8 @@ memory::PoolSize pool_of(const RunSetup& setup) {
   return derived ? memory::PoolSize{.bytes = derived->rank().pool_bytes} : setup.scenario.pool;
 }
 
-Result<std::unique_ptr<core::Allocator>> make_allocator(const RunSetup& setup) {
+Result<std::unique_ptr<core::Allocator>> make_allocator(const RunSetup& setup,
+                                                        core::RequestColumns& columns) {
   const Scenario& s = setup.scenario;
   const memory::AllocatorRequest request{.workload = &setup.workload,
                                          .pool = pool_of(setup),
@@ -36,7 +37,8 @@ Result<std::unique_ptr<core::Allocator>> make_allocator(const RunSetup& setup) {
                                          .step_tokens = step_tokens(s),
                                          .prefix_cache = s.finds_prefixes(),
                                          .block_ids = !setup.options.extra_observers.empty(),
-                                         .max_model_len = s.engine.integer("max_model_len")};
+                                         .max_model_len = s.engine.integer("max_model_len"),
+                                         .columns = &columns};
   const auto& entry = memory::allocator_entry(s.allocator);
   if (entry.follows_windows && s.eviction && (s.keep.evicts() || setup.tokens.policy))
     return bad_input("the allocator \"" + std::string(s.allocator.name()) +
@@ -79,13 +81,13 @@ struct Part {
 /// All parts of a run; they stay where they are.
 class Fleet {
  public:
-  explicit Fleet(const RunSetup& setup) : setup_(setup) {}
+  explicit Fleet(const RunSetup& setup) : setup_(setup), columns_(setup.workload.input.size()) {}
 
   /// The memory of each replica.
   Status make_pools() {
     for (std::int64_t i = 0; i < setup_.scenario.replicas; ++i) {
       parts_.push_back(std::make_unique<Part>());
-      KVPLAN_TRY(parts_.back()->allocator, make_allocator(setup_));
+      KVPLAN_TRY(parts_.back()->allocator, make_allocator(setup_, columns_));
     }
     return Done{};
   }
@@ -105,7 +107,8 @@ class Fleet {
                                        .allocator = part->allocator.get(),
                                        .latency = setup_.latency.get(),
                                        .observers = part->observers,
-                                       .control = setup_.options.control};
+                                       .control = setup_.options.control,
+                                       .columns = &columns_};
       replicas_.push_back(setup_.options.step_by_step ? core::make_naive_replica(replica)
                                                       : core::make_fast_replica(replica));
     }
@@ -158,6 +161,7 @@ class Fleet {
   }
 
   const RunSetup& setup_;
+  core::RequestColumns columns_;
   std::vector<std::unique_ptr<Part>> parts_;
   std::vector<std::unique_ptr<core::Replica>> replicas_;
   SimTime end_{};
