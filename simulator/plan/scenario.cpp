@@ -260,12 +260,16 @@ Status check_value(const Field& field, std::string& text) {
   return Done{};
 }
 
-/// A `fleet` written in one text: replicas=N,router=NAME.
+/// A `fleet` written in one text: replicas=N,router=NAME. What follows `router=` and names none of a fleet's own paths
+/// is the router's: router=NAME:key=value,key=value.
 std::vector<Setting> spread_fleet(const Setting& setting) {
   std::vector<Setting> out;
   std::string_view rest = setting.text;
   while (!rest.empty()) {
-    const std::size_t comma = rest.find(',');
+    std::size_t comma = rest.find(',');
+    if (rest.starts_with("router="))
+      while (comma != std::string_view::npos && !rest.substr(comma + 1).starts_with("replicas="))
+        comma = rest.find(',', comma + 1);
     const std::string_view item = rest.substr(0, comma);
     const std::size_t equals = item.find('=');
     out.push_back({"fleet." + std::string(item.substr(0, equals)),

@@ -1,0 +1,146 @@
+// Several replicas on one clock: the fast ones do what the naive ones do, with every router and every latency from none
+// to long. (tests/oracle has the numbers from a second implementation, prefix-affine aside.)
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+#include <string>
+
+#include "simulator/base/random.h"
+#include "simulator/plan/report.h"
+#include "simulator/plan/run.h"
+#include "simulator/routing/least_of.h"
+#include "simulator/routing/routers.h"
+#include "tests/support/random_trace.h"
+
+namespace kvplan {
+namespace {
+
+/// Prompts that begin alike, bursts, turns that wait for each other, sessions.
+traces::Trace draw_trace(Random& random) {
+  traces::Trace trace = test::random_trace(random, {.requests = random.between(1, 50),
+                                                    .hash_block = 8,
+                                                    .most_input = 90,
+                                                    .most_output = 60,
+                                                    .most_gap_ms = random.chance(1, 2) ? 5 : 60});
+  const std::int64_t sessions = random.between(1, 6);
+  for (std::int64_t s = 0; s < sessions; ++s) trace.session_names.push_back(std::to_string(s));
+  const bool waits = random.chance(1, 2);
+  for (std::int64_t i = 0; i < trace.size(); ++i) {
+    trace.session.push_back(static_cast<std::int32_t>(random.between(0, sessions - 1)));
+    trace.think_ns.push_back(random.chance(1, 3) ? random.between(0, 3) * 4'000'000 : 0);
+    if (!waits || i == 0 || random.chance(1, 3)) continue;
+    trace.waits.request.push_back(static_cast<std::int32_t>(i));
+    trace.waits.before.push_back(
+        static_cast<std::int32_t>(random.between(std::max<std::int64_t>(0, i - 6), i - 1)));
+  }
+  trace.digest = "0123456789abcdef";
+  return trace;
+}
+
+plan::Scenario scenario_of(const std::vector<std::string>& texts) {
+  std::vector<plan::Setting> settings;
+  for (const std::string& text : texts) settings.push_back(plan::parse_setting(text).value());
+  auto scenario = plan::resolve(settings);
+  EXPECT_TRUE(scenario.ok()) << scenario.error().to_string();
+  return std::move(scenario).value();
+}
+
+plan::Scenario draw_scenario(Random& random, std::string_view router) {
+  const bool paged = random.chance(3, 4);
+  const std::int64_t block = random.chance(1, 2) ? 4 : 8;
+  std::vector<std::string> texts{
+      paged ? "memory.allocator=paged:block_tokens=" + std::to_string(block)
+            : std::string("memory.allocator=contiguous:fit=first,reserve=oracle"),
+      "memory.pool_tokens=" + std::to_string(random.between(150, 600)),
+      "engine=vllm-v1:token_budget=" + std::to_string(random.between(8, 200)) +
+          ",max_seqs=" + std::to_string(random.between(1, 20)),
+      "fleet=replicas=" + std::to_string(random.between(1, 6)) + ",router=" + std::string(router)};
+  // Steps of no time, of one length, and of lengths that hardly ever agree.
+  const std::array<const char*, 4> latencies{
+      "affine:base_ns=0,token_ns=0,context_ns=0", "affine:base_ns=4000000,token_ns=0,context_ns=0",
+      "affine:base_ns=1000000,token_ns=777.7,context_ns=3.3", "affine:base_ns=0,token_ns=0,context_ns=900"};
+  texts.push_back(std::string("latency=") + latencies[random.below(latencies.size())]);
+  if (random.chance(1, 4)) texts.emplace_back("eviction=window:window=24");
+  return scenario_of(texts);
+}
+
+std::string outputs(const plan::Scenario& scenario, const traces::Trace& trace, bool step_by_step) {
+  plan::RunOptions options;
+  options.step_by_step = step_by_step;
+  options.timeline_bins = 7;
+  options.request_memory = true;
+  const auto result = plan::run_scenario(scenario, trace, options);
+  if (!result.ok()) return result.error().to_string();
+  return plan::report_json(result.value()) + plan::requests_csv(result.value()) +
+         plan::timeline_csv(result.value());
+}
+
+TEST(Fleet, FastReplicasDoWhatNaiveOnesDoWithEveryRouter) {
+  const std::set<std::string> by_load{"least-loaded", "session-affine"};
+  for (const routing::RouterEntry* const entry : routing::routers()) {
+    const std::string name(entry->descriptor.name);
+    std::vector<std::string> texts{name};
+    if (by_load.count(name) > 0) texts = {name, name + ":by=tokens", name + ":by=blocks"};
+    if (name == "prefix-affine") texts.push_back(name + ":balance_abs=1,balance_rel=1");
+    for (const std::string& text : texts) {
+      Random random(11, text);
+      for (int i = 0; i < 100; ++i) {
+        SCOPED_TRACE(text + " " + std::to_string(i));
+        const traces::Trace trace = draw_trace(random);
+        const plan::Scenario scenario = draw_scenario(random, text);
+        ASSERT_EQ(outputs(scenario, trace, false), outputs(scenario, trace, true));
+      }
+    }
+  }
+}
+
+TEST(Fleet, PrefixAffineFollowsTheCacheUntilTheFleetIsOutOfBalance) {
+  // Two families of prompts, one after the other, with time between.
+  traces::Trace trace;
+  trace.prefix.block_tokens = 8;
+  trace.prefix.offsets.push_back(0);
+  for (std::uint32_t i = 0; i < 12; ++i) {
+    trace.arrival_ns.push_back(std::int64_t{i} * 1'000'000'000);
+    trace.input_tokens.push_back(16);
+    trace.output_tokens.push_back(1);
+    const std::uint32_t family = i % 2;
+    for (const std::uint32_t id : {10 * family, 10 * family + 1}) trace.prefix.ids.push_back(id);
+    trace.prefix.offsets.push_back(trace.prefix.ids.size());
+  }
+  trace.prefix.distinct = 12;
+  trace.digest = "0123456789abcdef";
+  const auto replicas_of = [&](const std::string& router) {
+    const plan::Scenario scenario =
+        scenario_of({"memory.allocator=paged:block_tokens=8", "memory.pool_tokens=200",
+                     "fleet=replicas=2,router=" + router, "latency=affine:base_ns=1000"});
+    return plan::run_scenario(scenario, trace, {}).value().replica_of;
+  };
+  // All go to replica 0: the second family finds nothing anywhere, and both are idle.
+  EXPECT_EQ(replicas_of("prefix-affine"), std::vector<std::int32_t>(12, 0));
+  EXPECT_EQ(replicas_of("round-robin"), (std::vector<std::int32_t>{0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1}));
+  // At one moment: the first goes to replica 0, the others of its family find nothing yet and go by load.
+  std::fill(trace.arrival_ns.begin(), trace.arrival_ns.end(), 0);
+  EXPECT_EQ(replicas_of("prefix-affine"), (std::vector<std::int32_t>{0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1}));
+  // Later ones go where their prompt is, until a replica has more than one request more than the other.
+  for (std::size_t i = 1; i < 12; ++i) trace.arrival_ns[i] = 500;
+  trace.arrival_ns[0] = 0;
+  EXPECT_EQ(replicas_of("prefix-affine:balance_abs=1,balance_rel=1")[2], 0);
+}
+
+TEST(Fleet, LeastOfIsTheFirstOfTheLeast) {
+  Random random(7, "least");
+  for (const std::int64_t members : {1, 2, 3, 5, 8, 13, 100}) {
+    routing::LeastOf least(members);
+    std::vector<std::int64_t> plain(static_cast<std::size_t>(members), 0);
+    for (int i = 0; i < 500; ++i) {
+      const std::uint64_t at = random.below(static_cast<std::uint64_t>(members));
+      plain[at] = static_cast<std::int64_t>(random.below(4));
+      least.set(static_cast<std::int64_t>(at), plain[at]);
+      ASSERT_EQ(least.least(), std::min_element(plain.begin(), plain.end()) - plain.begin());
+    }
+  }
+}
+
+}  // namespace
+}  // namespace kvplan
