@@ -21,6 +21,10 @@ CellUnits cell_units(const PolicyChoice& policy, std::int64_t layers, std::int64
   return {layers * stored_heads, metadata.of_token(1)};
 }
 
+CellUnits counted_units(const PolicyChoice& policy, std::int64_t stored_heads) {
+  return {1, cell_metadata(policy, policy.kind->traits(policy.choice)).of_token(stored_heads)};
+}
+
 Result<std::shared_ptr<const RecordedDrops>> RecordedDrops::make(std::shared_ptr<Trajectory> trajectory,
                                                                  std::int64_t final_tokens) {
   // Nothing is dropped after the last token.

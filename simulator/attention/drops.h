@@ -33,6 +33,10 @@ struct CellUnits {
 };
 CellUnits cell_units(const PolicyChoice& policy, std::int64_t layers, std::int64_t stored_heads);
 
+/// Of a policy that is counted (core/counted_course.h): all cells of a token are one unit. `stored_heads`: of all
+/// layers together.
+CellUnits counted_units(const PolicyChoice& policy, std::int64_t stored_heads);
+
 /// Of a recording. The trajectory is computed as far as the last token that can drop anything.
 class RecordedDrops final : public core::Drops {
  public:

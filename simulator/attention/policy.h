@@ -31,6 +31,7 @@
 #include "simulator/attention/residents.h"
 #include "simulator/base/component.h"
 #include "simulator/base/result.h"
+#include "simulator/core/counted_course.h"
 
 namespace kvplan::attention {
 
@@ -140,6 +141,7 @@ struct PolicyTraits {
   std::int64_t state_bytes_per_cell{0};    ///< metadata beside each stored (head, token) on the device
   std::optional<KeptInterval> interval{};  ///< set where the kept set is known from lengths alone
   std::optional<std::int64_t> budget{};    ///< else set where parameters say how many tokens stay, not which
+  std::optional<core::KeptCount> count{};  ///< set where lengths alone say how many stay, in every set alike
 
   /// Everything stays in the cache, and queries read a part of it: it frees nothing.
   [[nodiscard]] bool keeps_everything() const { return reads != Reads::kResidents; }
@@ -166,7 +168,7 @@ struct PolicyKind {
 inline constexpr std::string_view kFamily = "eviction";
 inline constexpr double kMaxTokens = 1 << 30;
 inline constexpr std::array<std::string_view, 2> kAggregates{"mean", "max"};
-inline constexpr std::array<std::string_view, 2> kPlacements{"holes", "reuse"};
+inline constexpr std::array<std::string_view, 3> kPlacements{"holes", "reuse", "compact"};
 
 // Parameters that every policy ends its list with.
 inline constexpr Param kGroupParam{
@@ -182,7 +184,9 @@ inline constexpr Param kAggParam{.name = "agg",
                                  .choices = kAggregates};
 inline constexpr Param kPlacementParam{
     .name = "placement",
-    .help = "Dropped cells stay until their block is dead (holes), or the next token takes the place (reuse)",
+    .help =
+        "Dropped cells stay until their block is dead (holes), the next token takes the place (reuse), or "
+        "survivors move together when a block's worth is dropped (compact)",
     .kind = ParamKind::kText,
     .fallback = "holes",
     .choices = kPlacements};

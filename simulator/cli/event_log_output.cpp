@@ -20,6 +20,12 @@ void EventLogOutput::attach(const plan::Scenario& scenario, const traces::Trace&
       return bad_input("an event log holds one replica, expected fleet.replicas=1, found " +
                        std::to_string(scenario.replicas))
           .at_field("--events");
+    if (scenario.evicts_by == plan::EvictsBy::kCounts)
+      return bad_input(
+                 "an event log tells cells by their tokens, expected placement=holes or reuse, found "
+                 "compact, "
+                 "where only their number is known")
+          .at_field("--events");
     JsonWriter json(0);
     json.begin_object();
     plan::write_scenario(json, scenario);

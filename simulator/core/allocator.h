@@ -210,6 +210,10 @@ class Allocator {
   virtual void let_go(RequestId request, std::span<const std::int32_t> /*logical_blocks*/) {
     KVPLAN_CHECK(false, request);
   }
+  /// The table is `quanta` long from now on: those behind come back, highest first. For requests with
+  /// placement=compact. REQUIRES: nothing is made findable, the table is longer. Never asked where memory comes back
+  /// as a whole.
+  virtual void cut_table(RequestId request, std::int64_t /*quanta*/) { KVPLAN_CHECK(false, request); }
   /// Everything comes back, the tail first. `written`: tokens that the request had written.
   virtual void release(RequestId request, std::int64_t written) = 0;
   /// The request has ended for good: nothing about it need be remembered. REQUIRES: released.
@@ -219,7 +223,7 @@ class Allocator {
   /// entry, the address in tokens; for tensors, of each the address and the length in quanta. Empty where blocks have
   /// no ids. Valid until the next call for this request.
   [[nodiscard]] virtual std::span<const BlockId> table(RequestId request) const = 0;
-  /// Quanta that the request holds or has let go: the length of its table in quanta.
+  /// Quanta that the request holds or has let go, unless they were cut off: the length of its table in quanta.
   [[nodiscard]] virtual std::int64_t table_quanta(RequestId request) const = 0;
   /// Tokens that the request's tensors are long. Asked only where the layout's form is kTensors.
   [[nodiscard]] virtual std::int64_t tensor_tokens(RequestId request) const {

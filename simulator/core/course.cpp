@@ -7,13 +7,51 @@
 #include "simulator/base/check.h"
 
 namespace kvplan::core {
+namespace {
+
+/// Of holes and reuse: looked up by tokens.
+class PlacedCourse final : public Course {
+ public:
+  PlacedCourse(const CourseShape& shape, std::shared_ptr<const Drops> drops);
+
+  [[nodiscard]] const Drops& drops() const override { return *drops_; }
+  [[nodiscard]] std::int64_t table_slots(std::int64_t n) const override {
+    return n <= shape_.prompt ? n : after_[at(n - 1)].slots_of_next;
+  }
+  [[nodiscard]] HeldCells granted(std::int64_t first, std::int64_t quanta) const override;
+  [[nodiscard]] HeldCells settled(std::int64_t n) const override { return after_[at(n)].settled; }
+  [[nodiscard]] HeldCells grant(std::int64_t n) const override;
+  [[nodiscard]] std::span<const std::int32_t> let_go(std::int64_t n) const override;
+  [[nodiscard]] HeldCells returned_cells(std::int64_t n) const override;
+  [[nodiscard]] std::int64_t alike_steps(std::int64_t n) const override { return after_[at(n)].alike; }
+
+ private:
+  class Holes;
+  class Reuse;
+  struct After {
+    HeldCells settled;
+    std::int64_t slots_of_next{0};
+    std::int32_t alike{1};
+    std::int32_t let_go_begin{0}, let_go_end{0};
+    std::int64_t grant_reserved{0}, grant_padding{0};  ///< the rest of a granted quantum is tail
+  };
+  [[nodiscard]] std::size_t at(std::int64_t n) const { return static_cast<std::size_t>(n - shape_.prompt); }
+  void find_alike_steps();
+
+  std::shared_ptr<const Drops> drops_;
+  std::vector<After> after_;  ///< [n - prompt]
+  std::vector<std::int32_t> let_go_;
+  std::int64_t awaited_behind_prompt_{0};  ///< cells behind the prompt in its last block that will be written
+  HeldCells range_;                        ///< contiguous: slots [0, final_tokens) when granted
+};
 
 // ---- holes ----
 
 /// Every track writes token n to slot n, so blocks differ only in how many of their cells are dropped.
-class Course::Holes {
+class PlacedCourse::Holes {
  public:
-  explicit Holes(Course& course) : c_(course), s_(course.shape_), tracks_(course.drops_->track_units()) {}
+  explicit Holes(PlacedCourse& course)
+      : c_(course), s_(course.shape_), tracks_(course.drops_->track_units()) {}
 
   void run() {
     const std::int64_t final_tokens = s_.final_tokens;
@@ -62,7 +100,7 @@ class Course::Holes {
     c_.after_.push_back(after);
   }
 
-  Course& c_;
+  PlacedCourse& c_;
   const CourseShape& s_;
   std::span<const std::int32_t> tracks_;
   std::int64_t dropped_{0};               ///< cells, so far
@@ -74,9 +112,9 @@ class Course::Holes {
 // ---- reuse ----
 
 /// First where every token goes, then in which state that leaves every cell.
-class Course::Reuse {
+class PlacedCourse::Reuse {
  public:
-  explicit Reuse(Course& course)
+  explicit Reuse(PlacedCourse& course)
       : c_(course),
         s_(course.shape_),
         units_(course.drops_->track_units()),
@@ -319,7 +357,7 @@ class Course::Reuse {
       change(block, t, 0, 0, -part(block, t).idle);
   }
 
-  Course& c_;
+  PlacedCourse& c_;
   const CourseShape& s_;
   std::span<const std::int32_t> units_;
   std::size_t tracks_;
@@ -335,27 +373,25 @@ class Course::Reuse {
   HeldCells now_;
 };
 
-// ---- Course ----
+// ---- both ----
 
-Course::Course(const CourseShape& shape, std::shared_ptr<const Drops> drops)
-    : shape_(shape), drops_(std::move(drops)) {
-  for (const std::int32_t units : drops_->track_units()) units_ += units;
+std::int64_t units_of(const Drops& drops) {
+  const auto tracks = drops.track_units();
+  return std::accumulate(tracks.begin(), tracks.end(), std::int64_t{0});
 }
 
-std::unique_ptr<const Course> Course::make(const CourseShape& shape, std::shared_ptr<const Drops> drops) {
-  KVPLAN_CHECK(1 <= shape.prompt && shape.prompt <= shape.final_tokens, shape.prompt, shape.final_tokens);
-  std::unique_ptr<Course> course(new Course(shape, std::move(drops)));
-  course->after_.reserve(static_cast<std::size_t>(shape.final_tokens - shape.prompt));
+PlacedCourse::PlacedCourse(const CourseShape& shape, std::shared_ptr<const Drops> drops)
+    : Course(shape, units_of(*drops)), drops_(std::move(drops)) {
+  after_.reserve(static_cast<std::size_t>(shape.final_tokens - shape.prompt));
   if (shape.placement == Placement::kReuse) {
-    Reuse(*course).run();
+    Reuse(*this).run();
   } else {
-    Holes(*course).run();
+    Holes(*this).run();
   }
-  course->find_alike_steps();
-  return course;
+  find_alike_steps();
 }
 
-HeldCells Course::granted(std::int64_t first, std::int64_t quanta) const {
+HeldCells PlacedCourse::granted(std::int64_t first, std::int64_t quanta) const {
   HeldCells cells;
   if (!shape_.returns_quanta) {
     cells = range_;
@@ -371,7 +407,7 @@ HeldCells Course::granted(std::int64_t first, std::int64_t quanta) const {
   return cells;
 }
 
-HeldCells Course::grant(std::int64_t n) const {
+HeldCells PlacedCourse::grant(std::int64_t n) const {
   const After& after = after_[at(n)];
   HeldCells cells;
   if (after.grant_reserved == 0) return cells;
@@ -381,21 +417,21 @@ HeldCells Course::grant(std::int64_t n) const {
   return cells;
 }
 
-std::span<const std::int32_t> Course::let_go(std::int64_t n) const {
+std::span<const std::int32_t> PlacedCourse::let_go(std::int64_t n) const {
   const After& after = after_[at(n)];
   return std::span<const std::int32_t>(let_go_).subspan(
       static_cast<std::size_t>(after.let_go_begin),
       static_cast<std::size_t>(after.let_go_end - after.let_go_begin));
 }
 
-HeldCells Course::let_go_cells(std::int64_t n) const {
+HeldCells PlacedCourse::returned_cells(std::int64_t n) const {
   HeldCells cells;
   const std::int64_t all = static_cast<std::int64_t>(let_go(n).size()) * shape_.quantum_tokens * units_;
   (shape_.placement == Placement::kHoles ? cells.hole : cells.internal) = all;
   return cells;
 }
 
-void Course::find_alike_steps() {
+void PlacedCourse::find_alike_steps() {
   const std::int64_t last = shape_.final_tokens - 1;
   const auto event = [&](std::int64_t n) { return !let_go(n).empty() || grant(n).sum() > 0; };
   const auto during = [&](std::int64_t n) { return settled(n) + grant(n); };
@@ -409,6 +445,14 @@ void Course::find_alike_steps() {
     if (n + 1 == last || event(n + 2) || growth(n + 1) != growth(n) || read(n + 1) != read(n)) continue;
     alike = after_[at(n + 1)].alike + 1;
   }
+}
+
+}  // namespace
+
+std::unique_ptr<const Course> Course::make(const CourseShape& shape, std::shared_ptr<const Drops> drops) {
+  KVPLAN_CHECK(1 <= shape.prompt && shape.prompt <= shape.final_tokens, shape.prompt, shape.final_tokens);
+  KVPLAN_CHECK(shape.placement != Placement::kCompact, shape.prompt);
+  return std::make_unique<PlacedCourse>(shape, std::move(drops));
 }
 
 }  // namespace kvplan::core

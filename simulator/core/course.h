@@ -13,8 +13,10 @@
 //   holes   token n is written to slot n of every unit; a dropped cell stays where it is
 //   reuse   in each track a token takes the lowest slot that is free in a block still held, else the lowest
 //           slot never used; a slot is free from the end of the step that dropped its token on
-// Either way a block comes back when it has neither a kept cell nor one that was never written, and its slots
+// With both a block comes back when it has neither a kept cell nor one that was never written, and its slots
 // are never used again. Contiguous memory returns nothing before the request ends.
+//   compact a token is written behind all others; when a block's worth of cells is dropped the survivors move
+//           together and the blocks behind them come back from the end of the table (counted_course.h)
 //
 // A course says what follows from this and from the recorded length alone, so all who act on it (engines,
 // ledger) agree; tests hold it against a walk over single cells, and replays against memory.
@@ -22,6 +24,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -63,7 +66,7 @@ class Drops {
   virtual void dropped(std::int32_t track, std::int64_t n, std::vector<std::int32_t>& positions) const = 0;
 };
 
-enum class Placement : std::uint8_t { kHoles, kReuse };
+enum class Placement : std::uint8_t { kHoles, kReuse, kCompact };
 
 /// What decides a course. REQUIRES: 1 <= prompt <= final_tokens.
 struct CourseShape {
@@ -74,62 +77,58 @@ struct CourseShape {
   Placement placement{Placement::kHoles};
 };
 
+/// The survivors of a request have moved, in order, into its first `quanta` quanta; those behind, up to
+/// `quanta_before`, come back from the end of its table.
+struct Compaction {
+  std::int64_t kept_tokens{0};  ///< all survivors, those that stay where they are too
+  std::int64_t quanta_before{0};
+  std::int64_t quanta{0};
+};
+
 class Course {
  public:
+  virtual ~Course() = default;
+  /// REQUIRES: the placement is holes or reuse (counted_course.h has the other).
   static std::unique_ptr<const Course> make(const CourseShape& shape, std::shared_ptr<const Drops> drops);
 
   [[nodiscard]] const CourseShape& shape() const { return shape_; }
-  [[nodiscard]] const Drops& drops() const { return *drops_; }
+  /// REQUIRES: the placement is not compact: then nothing says which tokens go, only how many.
+  [[nodiscard]] virtual const Drops& drops() const = 0;
   /// Cells of one token.
   [[nodiscard]] std::int64_t units() const { return units_; }
 
   /// Slots that the table must reach so that n tokens can be written: what `Allocator::grow` is asked for. Contiguous
   /// memory: those that are written once n tokens are.
-  [[nodiscard]] std::int64_t table_slots(std::int64_t n) const {
-    return n <= shape_.prompt ? n : after_[at(n - 1)].slots_of_next;
-  }
+  [[nodiscard]] virtual std::int64_t table_slots(std::int64_t n) const = 0;
   /// States of the quanta [first, first + quanta) granted while the prompt is in work; contiguous memory: of
   /// the whole range.
-  [[nodiscard]] HeldCells granted(std::int64_t first, std::int64_t quanta) const;
+  [[nodiscard]] virtual HeldCells granted(std::int64_t first, std::int64_t quanta) const = 0;
 
   // REQUIRES for all below: prompt <= n < final_tokens.
 
   /// All held cells after n tokens, when blocks have been let go.
-  [[nodiscard]] const HeldCells& settled(std::int64_t n) const { return after_[at(n)].settled; }
+  [[nodiscard]] virtual HeldCells settled(std::int64_t n) const = 0;
   /// Cells of the quantum that is granted so that token n can be written; none where it needs no quantum.
-  [[nodiscard]] HeldCells grant(std::int64_t n) const;
-  /// Logical blocks let go after n tokens, highest first.
-  [[nodiscard]] std::span<const std::int32_t> let_go(std::int64_t n) const;
-  /// States in which the cells of those blocks are until they are let go: all `hole`, or all `internal`.
-  [[nodiscard]] HeldCells let_go_cells(std::int64_t n) const;
+  [[nodiscard]] virtual HeldCells grant(std::int64_t n) const = 0;
+  /// Logical blocks let go after n tokens, highest first; their places in the table stay, empty.
+  [[nodiscard]] virtual std::span<const std::int32_t> let_go(std::int64_t /*n*/) const { return {}; }
+  /// Compact: what is moved after n tokens, and the blocks that come back by it.
+  [[nodiscard]] virtual std::optional<Compaction> compaction(std::int64_t /*n*/) const { return {}; }
+  /// Does any block come back after n tokens?
+  [[nodiscard]] bool returns_blocks(std::int64_t n) const { return !let_go(n).empty() || compaction(n); }
+  /// States in which the cells of all blocks that come back are until they do: all `hole`, or all `internal`.
+  [[nodiscard]] virtual HeldCells returned_cells(std::int64_t n) const = 0;
   /// Tokens whose cells are read by the next one: kept cells by units, rounded up.
   [[nodiscard]] std::int64_t kept_tokens(std::int64_t n) const { return ceil_div(settled(n).live, units_); }
   /// Steps from the one that writes token n on that are alike: in each of them all states and kept_tokens
-  /// change by what they change in the first, by at most one kept token, and nothing is granted or let go
+  /// change by what they change in the first, by at most one kept token, and nothing is granted or comes back
   /// before the last one's end. At least 1; none goes past the last token.
-  [[nodiscard]] std::int64_t alike_steps(std::int64_t n) const { return after_[at(n)].alike; }
+  [[nodiscard]] virtual std::int64_t alike_steps(std::int64_t n) const = 0;
 
- private:
-  class Holes;
-  class Reuse;
-  struct After {
-    HeldCells settled;
-    std::int64_t slots_of_next{0};
-    std::int32_t alike{1};
-    std::int32_t let_go_begin{0}, let_go_end{0};
-    std::int64_t grant_reserved{0}, grant_padding{0};  ///< the rest of a granted quantum is tail
-  };
-  Course(const CourseShape& shape, std::shared_ptr<const Drops> drops);
-  [[nodiscard]] std::size_t at(std::int64_t n) const { return static_cast<std::size_t>(n - shape_.prompt); }
-  void find_alike_steps();
-
+ protected:
+  Course(const CourseShape& shape, std::int64_t units) : shape_(shape), units_(units) {}
   CourseShape shape_;
-  std::shared_ptr<const Drops> drops_;
-  std::int64_t units_{0};
-  std::vector<After> after_;  ///< [n - prompt]
-  std::vector<std::int32_t> let_go_;
-  std::int64_t awaited_behind_prompt_{0};  ///< cells behind the prompt in its last block that will be written
-  HeldCells range_;                        ///< contiguous: slots [0, final_tokens) when granted
+  std::int64_t units_;
 };
 
 /// Where a run gets its courses: one per admission of each request.

@@ -196,7 +196,7 @@ class FastReplica final : public Replica, public BlockListener {
     pass_.pool = allocator_.counts();
     // Every pass makes progress, or the one after a pass that preempted everybody does: no livelock.
     KVPLAN_CHECK(pass_.load.requests > 0 || pass_.preempted > 0, pass_.running, pass_.waiting);
-    if (costs_ && pass_.load.requests > 0) pass_.delay = moves_.take_delay();
+    if (pass_.load.requests > 0) pass_.delay = moves_.take_delay(*run_.latency);
     for (Observer* o : run_.observers) o->on_pass_end(pass_);
     return Done{};
   }
@@ -519,7 +519,7 @@ class FastReplica final : public Replica, public BlockListener {
     for (const Seat seat : following_.members()) {
       const SeatState& s = at(seat);
       const std::int64_t held = tokens_held(s);
-      if (held == workload_.final_tokens(s.request) || !s.course->let_go(held).empty())
+      if (held == workload_.final_tokens(s.request) || s.course->returns_blocks(held))
         visits_.push_back({s.rank, seat, 0});
     }
     for (const auto& [seat, tokens] : in_step_) visits_.push_back({at(seat).rank, seat, tokens});
@@ -576,6 +576,7 @@ class FastReplica final : public Replica, public BlockListener {
     }
     if (!s.decoding) begin_decoding(visit.seat);
     if (s.course != nullptr) {
+      if (const auto moved = s.course->compaction(held)) moves_.compact(r, held, *moved);
       const auto blocks = s.course->let_go(held);
       if (blocks.empty()) return;
       allocator_.let_go(r, blocks);

@@ -84,6 +84,9 @@ class LatencyModel {
   /// The result has at least one step, and duration(k) equals step(load of step k) for each of them.
   [[nodiscard]] virtual StepSeries decode_series(const StepLoad& load, const LoadGrowth& growth,
                                                  std::int64_t max_steps) const = 0;
+  /// By how much moving so many bytes of one device's memory makes a step longer; nothing where the model knows no
+  /// bandwidth.
+  [[nodiscard]] virtual Ticks moving(std::int64_t /*bytes*/) const { return {}; }
 };
 
 }  // namespace kvplan::core

@@ -289,6 +289,10 @@ class NaiveReplica final : public Replica, public BlockListener {
       pass_.delay = allocator_.take_delay(copied_tokens_, computed_);
       copied_tokens_ = 0;
     }
+    if (!scheduled_.empty()) {
+      pass_.delay = pass_.delay + run_.latency->moving(compacted_tokens_ * allocator_.layout().token_bytes);
+      compacted_tokens_ = 0;
+    }
     for (Observer* o : run_.observers) o->on_pass_end(pass_);
     return Done{};
   }
@@ -341,6 +345,11 @@ class NaiveReplica final : public Replica, public BlockListener {
 
   void follow_course(RequestId r) {
     const State& s = state(r);
+    if (const auto moved = s.course->compaction(s.computed)) {
+      allocator_.cut_table(r, moved->quanta);
+      compacted_tokens_ += moved->kept_tokens;
+      for (Observer* o : run_.observers) o->on_compact(Compacted{r, s.computed, *moved});
+    }
     const auto blocks = s.course->let_go(s.computed);
     if (blocks.empty()) return;
     allocator_.let_go(r, blocks);
@@ -380,7 +389,8 @@ class NaiveReplica final : public Replica, public BlockListener {
   SimTime end_{};             // of the step in progress, or the latest one
   std::vector<Move> copies_;  // that end with the current step
   std::int64_t copied_tokens_{0};
-  Ticks computed_{};  // of the latest step, what placing added aside
+  std::int64_t compacted_tokens_{0};  // at the end of the latest step
+  Ticks computed_{};                  // of the latest step, what placing added aside
   Pass pass_{};
 };
 

@@ -12,7 +12,8 @@
 //                          the passes between them (see Stretch)
 //   on_copies_end          if the pass began copies (see Move)
 //   on_step_end            the last of those steps has ended; then, in scheduling order:
-//     on_first_token, on_drop or on_let_go, on_finish (with on_publish before a request gives blocks back)
+//     on_first_token, on_drop or on_let_go or on_compact, on_finish (with on_publish before a request gives blocks
+//     back)
 //   on_settled             what the step's end freed is free
 // and again. After the last request: on_end. A pass that preempts everybody is followed by no step but by another
 // pass at the same moment, which admits one of them to a memory that is empty; only where the room that a request
@@ -23,7 +24,8 @@
 // every further token after which it goes on: on_drop tells the first drop after an admission and, where
 // memory comes back in quanta, each later one that completes a quantum; the drops between follow from the
 // rule. A request with a course drops at on_step_end what the course says; on_let_go tells the blocks that
-// this frees. Fast and naive stepping give the same calls, except that runs of alike steps may be split.
+// this frees, on_compact what it moves. Fast and naive stepping give the same calls, except that runs of alike
+// steps may be split.
 //
 // Where quanta have no ids (MemoryLayout::block_ids) the spans of ids below are empty, `DecodeGrant::block`
 // is kNoBlock, and `Drop::released` has as many kNoBlock as quanta were let go.
@@ -108,6 +110,13 @@ struct LetGo {
   std::span<const std::int32_t> logical_blocks;
 };
 
+/// The survivors of a request move together at the end of the step in which it wrote its `written`th token.
+struct Compacted {
+  RequestId request;
+  std::int64_t written;
+  Compaction moved;
+};
+
 /// Blocks of a request come back because no window shows what is in them, before it is granted what it needs next: even
 /// if that is refused and it is preempted itself. Places in its table: group by group, of each the highest first.
 struct LeaveWindows {
@@ -129,8 +138,9 @@ struct Pass {
   bool refused;     ///< an allocation was refused for lack of memory (also if a preemption then made room)
   Refusal refusal;  ///< why the last one was; kNone if none was
   PoolCounts pool;
-  Ticks
-      delay;  ///< what placing adds to the step's duration (Allocator::take_delay); such a step is told alone
+  /// What placing (Allocator::take_delay), and what moved at the end of the step before (LatencyModel::moving), adds to
+  /// the step's duration; such a step is told alone.
+  Ticks delay;
 
   void refuse(Refusal why) {
     refused = true;
@@ -191,6 +201,7 @@ class Observer {
   virtual void on_first_token(SimTime /*time*/, RequestId /*request*/) {}
   virtual void on_drop(const Drop& /*drop*/) {}
   virtual void on_let_go(const LetGo& /*let_go*/) {}
+  virtual void on_compact(const Compacted& /*compacted*/) {}
   virtual void on_finish(SimTime /*time*/, const Release& /*release*/) {}
   /// Everything that the step's end freed is free.
   virtual void on_settled(SimTime /*time*/, const PoolCounts& /*pool*/) {}

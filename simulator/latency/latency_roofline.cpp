@@ -6,6 +6,7 @@
 //              FLOP/s; of experts those of one token
 //   reading:   all weights once (in their bits, or of the bytes that were loaded), those of all experts too, and the
 //              KV bytes of context and new tokens, over bytes/s
+// What is moved within memory between steps takes twice its bytes over bytes/s more.
 // The peaks are the data sheet's; what share of them kernels reach is a parameter, and an assumption until
 // measured.
 #include <algorithm>
@@ -21,8 +22,8 @@ namespace {
 
 class Roofline final : public core::LatencyModel {
  public:
-  Roofline(std::int64_t overhead, const AffineTicks& compute, const AffineTicks& read)
-      : overhead_(overhead), compute_(compute), read_(read) {}
+  Roofline(std::int64_t overhead, const AffineTicks& compute, const AffineTicks& read, double bytes_per_tick)
+      : overhead_(overhead), compute_(compute), read_(read), bytes_per_tick_(bytes_per_tick) {}
 
   [[nodiscard]] Ticks step(const core::StepLoad& load) const override {
     const std::int64_t longer = std::max(compute_.of(load).count, read_.of(load).count);
@@ -48,6 +49,12 @@ class Roofline final : public core::LatencyModel {
     if (catch_up > 0) steps = std::min(steps, lead / catch_up + 1);
     const Ticks first{std::min(overhead_ + std::max(compute.count, read.count), core::kLongestStepTicks)};
     return {first, Ticks{growth}, steps_below_cut(first, growth, steps)};
+  }
+
+  [[nodiscard]] Ticks moving(std::int64_t bytes) const override {
+    const double ticks = 2 * static_cast<double>(bytes) / bytes_per_tick_;
+    return {ticks < static_cast<double>(core::kLongestStepTicks) ? std::llround(ticks)
+                                                                 : core::kLongestStepTicks};
   }
 
  private:
@@ -77,6 +84,7 @@ class Roofline final : public core::LatencyModel {
   std::int64_t overhead_;
   AffineTicks compute_;
   AffineTicks read_;
+  double bytes_per_tick_;  // that kernels read and write together
 };
 
 constexpr std::array<Param, 5> kParams{{
@@ -143,7 +151,8 @@ Result<std::unique_ptr<core::LatencyModel>> make(const Choice& choice, const Lat
   read.share_windows(shape);
   const auto overhead = decimal_times_power_of_two(choice.text("overhead_ns"), 10);
   if (!overhead) return bad_input("expected a plain decimal number").at_field("roofline:overhead_ns");
-  return std::unique_ptr<core::LatencyModel>(std::make_unique<Roofline>(*overhead, compute, read));
+  return std::unique_ptr<core::LatencyModel>(
+      std::make_unique<Roofline>(*overhead, compute, read, bytes / kTicksPerSecond));
 }
 
 }  // namespace

@@ -235,6 +235,12 @@ class PagedAllocator final : public core::Allocator {
       let_go(std::exchange(holder.blocks[static_cast<std::size_t>(logical)], kNoBlock));
   }
 
+  void cut_table(RequestId r, std::int64_t quanta) override {
+    KVPLAN_CHECK(!prefix_cache_, r);
+    auto& blocks = existing(r).blocks;
+    for (; static_cast<std::int64_t>(blocks.size()) > quanta; blocks.pop_back()) let_go(blocks.back());
+  }
+
   void release(RequestId r, std::int64_t written) override {
     Holder& holder = existing(r);
     make_findable(holder, r, written);

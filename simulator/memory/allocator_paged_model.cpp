@@ -144,6 +144,14 @@ class PagedModel final : public core::Allocator {
     }
   }
 
+  void cut_table(RequestId r, std::int64_t quanta) override {
+    auto& blocks = holders_.at(r).blocks;
+    while (static_cast<std::int64_t>(blocks.size()) > quanta) {
+      let_go(blocks.back());
+      blocks.pop_back();
+    }
+  }
+
   void release(RequestId r, std::int64_t /*written*/) override {
     Holder& holder = holders_.at(r);
     for (auto b = holder.blocks.rbegin(); b != holder.blocks.rend(); ++b)

@@ -160,6 +160,13 @@ class PagedRuns final : public core::Allocator {
     push_nameless(blocks);
   }
 
+  void cut_table(RequestId r, std::int64_t quanta) override {
+    Life& l = existing(r);
+    KVPLAN_CHECK(!prefix_cache_ && l.scattered == 0 && quanta < l.end, r, quanta, l.end);
+    push_nameless(l.end - quanta);
+    l.end = quanta;
+  }
+
   void release(RequestId r, std::int64_t written) override {
     Life& l = existing(r);
     make_findable(l, written);

@@ -77,7 +77,7 @@ void CourseAccount::end_steps(std::int64_t steps, std::span<const RequestId> fin
       if (m.whole) dropped_cells_ += live_before + course.units() * tokens - held.live;
     } else {
       m.whole = true;
-      held = course.settled(m.written) + course.let_go_cells(m.written);
+      held = course.settled(m.written) + course.returned_cells(m.written);
       held.internal += m.beyond;
       dropped_cells_ += live_before + course.units() * tokens - held.live;
     }
@@ -88,7 +88,7 @@ void CourseAccount::end_steps(std::int64_t steps, std::span<const RequestId> fin
 void CourseAccount::let_go(RequestId r, std::int64_t written) {
   Member& m = member(r);
   KVPLAN_CHECK(m.written == written, r, written);
-  set(m, m.held - m.course->let_go_cells(written));
+  set(m, m.held - m.course->returned_cells(written));
 }
 
 void CourseAccount::leave(RequestId r) {

@@ -27,6 +27,7 @@ class CourseAccount {
   /// `steps` steps have ended: their tokens are written and, but for `finishing`, what the policy drops is
   /// dropped; blocks of which nothing is left are still held.
   void end_steps(std::int64_t steps, std::span<const RequestId> finishing);
+  /// All blocks that come back after `written` tokens have done so.
   void let_go(RequestId request, std::int64_t written);
   void leave(RequestId request);
 

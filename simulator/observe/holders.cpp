@@ -123,6 +123,12 @@ void Holders::on_let_go(const core::LetGo& let_go) {
   for (const std::int32_t block : let_go.logical_blocks) at(let_go.request).ids[place(block)] = kNoBlock;
 }
 
+void Holders::on_compact(const core::Compacted& compacted) {
+  Table& t = at(compacted.request);
+  t.quanta = compacted.moved.quanta;
+  t.ids.resize(place(t.quanta));
+}
+
 void Holders::leave(RequestId request) {
   Table& t = at(request);
   running_.erase(std::find(running_.begin(), running_.end(), request));

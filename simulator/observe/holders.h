@@ -66,6 +66,7 @@ class Holders final : public core::Observer {
   void on_step_end(SimTime time, std::span<const RequestId> finishing) override;
   void on_drop(const core::Drop& drop) override;
   void on_let_go(const core::LetGo& let_go) override;
+  void on_compact(const core::Compacted& compacted) override;
   void on_finish(SimTime /*time*/, const core::Release& release) override { leave(release.request); }
   void on_settled(SimTime time, const core::PoolCounts& pool) override;
   void on_publish(RequestId request, std::int64_t logical_block, BlockId block) override;

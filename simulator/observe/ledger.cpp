@@ -459,6 +459,14 @@ void Ledger::on_let_go(const core::LetGo& let_go) {
   set_courses();
 }
 
+void Ledger::on_compact(const core::Compacted& compacted) {
+  ++evictions_.compactions;
+  evictions_.compacted_tokens += compacted.moved.kept_tokens;
+  evictions_.blocks_let_go += compacted.moved.quanta_before - compacted.moved.quanta;
+  courses_->let_go(compacted.request, compacted.written);
+  set_courses();
+}
+
 // ---- windows ----
 
 void Ledger::on_leave_windows(const core::LeaveWindows& left) {

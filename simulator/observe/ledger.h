@@ -93,9 +93,12 @@ class LedgerSink {
 
 /// What eviction did, counted beside the ledger.
 struct EvictionCounts {
-  std::int64_t tokens{0};         ///< tokens dropped, each holder counted for itself; by cells, rounded down
-  std::int64_t blocks_let_go{0};  ///< blocks that requests let go because nothing in them was kept
+  std::int64_t tokens{0};  ///< tokens dropped, each holder counted for itself; by cells, rounded down
+  std::int64_t blocks_let_go{
+      0};  ///< blocks that requests let go because nothing in them was kept, any more or there
   std::int64_t hole_cells_peak{0};  ///< most counts in state hole during any step
+  std::int64_t compactions{0};
+  std::int64_t compacted_tokens{0};  ///< kept by requests when they were compacted
 };
 
 class Ledger final : public core::Observer {
@@ -132,6 +135,7 @@ class Ledger final : public core::Observer {
   void on_step_end(SimTime time, std::span<const RequestId> finishing) override;
   void on_drop(const core::Drop& drop) override;
   void on_let_go(const core::LetGo& let_go) override;
+  void on_compact(const core::Compacted& compacted) override;
   void on_finish(SimTime time, const core::Release& release) override;
   void on_settled(SimTime time, const core::PoolCounts& pool) override;
   void on_end(SimTime time) override;

@@ -225,7 +225,7 @@ void write_report(JsonWriter& json, const RunResult& r) {
   json.key("evictions").begin_object();
   json.member("tokens", r.evicted_tokens).member("blocks_freed", r.evicted_blocks);
   json.member("hole_bytes_peak", r.hole_bytes_peak);
-  json.member("compactions", 0).member("compaction_bytes", 0).end_object();
+  json.member("compactions", r.compactions).member("compaction_bytes", r.compaction_bytes).end_object();
   json.key("placement").begin_object();
   json.member("copies", r.placement.copies).member("copied_bytes", r.placement.copied_bytes);
   json.member("compactions", r.placement.compactions);

@@ -30,6 +30,10 @@ std::string why_no_prefixes(const Scenario& scenario, const TokenPlan& tokens) {
   if (!memory::allocator_entry(scenario.allocator).shares_prefixes)
     return "prefix_cache is ignored: the allocator \"" + std::string(scenario.allocator.name()) +
            "\" shares nothing between requests.";
+  if (tokens.count)
+    return "prefix_cache is ignored: placement=compact moves tokens out of the blocks in which others could "
+           "find "
+           "them.";
   if (tokens.recordings.empty())
     return "prefix_cache is ignored: placement=reuse writes into blocks that others could have found.";
   return "prefix_cache is ignored: a replayed policy has seen the attention of its recording's own prompt, "
@@ -161,6 +165,17 @@ Status add_placement(const ReplicaOutcome& o, PlacementSummary& sum) {
   return Done{};
 }
 
+/// Errors: more bytes than a number holds.
+Status add_evictions(const ReplicaOutcome& o, RunResult& result) {
+  const Wide moved = result.compaction_bytes + Wide{o.evictions.compacted_tokens} * o.layout.token_bytes;
+  if (moved > INT64_MAX) return bad_input("what compactions keep comes to more than 2^63 bytes");
+  result.evicted_tokens += o.evictions.tokens;
+  result.evicted_blocks += o.evictions.blocks_let_go;
+  result.compactions += o.evictions.compactions;
+  result.compaction_bytes = static_cast<std::int64_t>(moved);
+  return Done{};
+}
+
 Status add_replica(ReplicaOutcome& o, Ticks makespan, RunResult& result) {
   ReplicaResult r;
   r.layout = o.layout;
@@ -182,8 +197,7 @@ Status add_replica(ReplicaOutcome& o, Ticks makespan, RunResult& result) {
     r.mean_running = static_cast<double>(o.totals.running_ticks) / static_cast<double>(makespan.count);
   result.capacity_bytes += o.layout.capacity_bytes;
   KVPLAN_TRY_DO(add_placement(o, result.placement));
-  result.evicted_tokens += o.evictions.tokens;
-  result.evicted_blocks += o.evictions.blocks_let_go;
+  KVPLAN_TRY_DO(add_evictions(o, result));
   result.replicas.push_back(std::move(r));
   return Done{};
 }

@@ -100,6 +100,7 @@ struct RunResult {
       derivation;   ///< of the pool, a device's memory item by item; empty where it was given
   RankBytes ranks;  ///< of a replica
   std::int64_t evicted_tokens{0}, evicted_blocks{0}, hole_bytes_peak{0};
+  std::int64_t compactions{0}, compaction_bytes{0};  ///< of requests, with placement=compact
   PlacementSummary placement;
   std::optional<Coverage> coverage;                       ///< where the policy is replayed
   std::optional<double> slo_met_fraction, goodput_per_s;  ///< absent without targets

@@ -450,6 +450,25 @@ Status choose_rates(Scenario& s) {
   return Done{};
 }
 
+/// What placement=compact asks for. The lengths of a request have to say how many of its tokens stay.
+Status check_compact(const Scenario& s, std::string_view policy, const attention::PolicyTraits& traits) {
+  const std::string found = "placement=compact, found ";
+  if (s.allocator.name() != "paged")
+    return bad_input("expected the allocator \"paged\", whose blocks come back one by one, with " + found +
+                     "\"" + std::string(s.allocator.name()) + "\"")
+        .at_field("eviction");
+  if (!traits.count)
+    return bad_input(
+               "expected a policy of which lengths say how many tokens stay (window, streaming-llm, h2o, "
+               "tova, scissorhands with drop=1, snapkv) with " +
+               found + "\"" + std::string(policy) + "\"")
+        .at_field("eviction");
+  if (traits.count->budget < 1)
+    return bad_input("expected a policy that keeps at least one token with " + found + "none")
+        .at_field("eviction");
+  return Done{};
+}
+
 Status choose_eviction(Scenario& s) {
   KVPLAN_TRY(Choice choice, parse_component(s.text("eviction"), "eviction", family_descriptors("eviction")));
   if (choice.name() == "full") return Done{};
@@ -465,6 +484,12 @@ Status choose_eviction(Scenario& s) {
     return bad_input("\"" + name +
                      "\" has sets of one layer of one sequence, not of a run: see `kvplan evict`")
         .at_field("eviction");
+  if (choice.text("placement") == "compact") {
+    KVPLAN_TRY_DO(check_compact(s, name, traits));
+    s.evicts_by = EvictsBy::kCounts;
+    s.eviction = std::move(choice);
+    return Done{};
+  }
   if (traits.interval && traits.interval->recent < 1)
     return bad_input("expected a policy that keeps at least the newest token").at_field("eviction");
   if (!traits.interval) {

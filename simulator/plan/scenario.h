@@ -64,6 +64,7 @@ enum class EvictsBy : std::uint8_t {
   kNothing,     ///< everything stays
   kKeepRule,    ///< positions decide and holes are left: Scenario::keep
   kLengths,     ///< positions decide, cells are used again
+  kCounts,      ///< lengths say how many stay, survivors are moved together
   kRecordings,  ///< attention decides: workload.attention
 };
 
@@ -99,7 +100,8 @@ struct Scenario {
   [[nodiscard]] Origin origin(std::string_view path) const;
   /// True: requests follow courses (core/course.h), and nothing is found by its prefix.
   [[nodiscard]] bool follows_courses() const {
-    return evicts_by == EvictsBy::kLengths || evicts_by == EvictsBy::kRecordings;
+    return evicts_by == EvictsBy::kLengths || evicts_by == EvictsBy::kCounts ||
+           evicts_by == EvictsBy::kRecordings;
   }
   /// True: nothing is kept, and every step computes all tokens of its requests again.
   [[nodiscard]] bool keeps_nothing() const;

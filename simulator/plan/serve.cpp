@@ -195,7 +195,7 @@ Status watch(const RunSetup& setup, std::size_t replica, Part& part, Served& ser
   part.observers = {&*part.ledger, &part.records.emplace(served.records, setup.scenario.keeps_nothing())};
   if (setup.options.request_memory)
     part.observers.push_back(&part.held.emplace(served.held, layout.quantum_tokens));
-  if (layout.costs) part.observers.push_back(&part.placement);
+  if (layout.costs || setup.tokens.count) part.observers.push_back(&part.placement);
   for (const ObserverMaker& make : setup.options.extra_observers) {
     KVPLAN_TRY(core::Observer* const extra,
                make(static_cast<std::int64_t>(replica), setup.workload, *part.ledger, *part.allocator));

@@ -2,6 +2,7 @@
 
 #include "simulator/base/check.h"
 #include "simulator/memory/allocators.h"
+#include "simulator/model/ranks.h"
 
 namespace kvplan::plan {
 namespace {
@@ -114,20 +115,58 @@ Status add_scales(TokenPlan& plan) {
   return Done{};
 }
 
+/// Of a token on the rank that the run is of, over its layers.
+std::int64_t stored_heads_of_rank(const model::ModelShape& model, const RankBytes& rank) {
+  std::int64_t heads = 0;
+  std::int64_t first = 0;
+  for (const model::LayerRun& run : model.runs) {
+    const std::int64_t begin = std::max(first, rank.first_layer);
+    const std::int64_t end = std::min(first + run.layers, rank.first_layer + rank.layers);
+    const model::LayerCache share = model::share_of(run.cache, rank.tensor_ranks);
+    const std::int64_t stored = share.kind == model::CacheKind::kHeads ? share.heads : 1;
+    heads += stored * std::max<std::int64_t>(end - begin, 0);
+    first += run.layers;
+  }
+  return heads;
+}
+
+core::Placement placement_of(const Choice& eviction) {
+  const std::string& text = eviction.text("placement");
+  if (text == "compact") return core::Placement::kCompact;
+  return text == "reuse" ? core::Placement::kReuse : core::Placement::kHoles;
+}
+
+void note_counts(const TokenPlan& plan, const std::string& policy, bool replayed,
+                 std::vector<std::string>& warnings, std::vector<std::string>& assumptions) {
+  const attention::PolicyTraits traits = plan.policy->kind->traits(plan.policy->choice);
+  if (!traits.count->once && !traits.interval && !traits.budget)
+    warnings.push_back("eviction=" + policy + " is counted with " + std::to_string(traits.count->budget) +
+                       " tokens although it protects more.");
+  if (replayed) return;
+  assumptions.push_back(
+      "How many tokens eviction=" + policy +
+      " keeps is counted from lengths; which, and what that does to the quality of answers, is "
+      "unknown: recorded attention of " +
+      plan.model.name + " (workload.attention; kvplan evict, kvplan frontier) would tell it.");
+}
+
 }  // namespace
 
 Result<TokenPlan> make_token_plan(const Scenario& s, const RecordingOpener& open,
                                   const ModelOpener& open_model, std::vector<std::string>& warnings,
                                   std::vector<std::string>& assumptions) {
   TokenPlan plan;
-  const bool replayed = s.evicts_by == EvictsBy::kRecordings;
+  if (s.follows_courses()) plan.policy = attention::policy_of(*s.eviction);
+  if (s.evicts_by == EvictsBy::kCounts) plan.count = plan.policy->kind->traits(*s.eviction).count;
+  const bool replayed =
+      s.evicts_by == EvictsBy::kRecordings ||
+      (plan.count && !s.attention.empty() && !plan.policy->kind->traits(*s.eviction).interval);
   std::vector<Recorded> recordings;
   const bool has_model = s.model != nullptr || !s.model_file.empty();
   if (replayed || !has_model) {
     if (!open) return bad_input("recordings cannot be read here").at_field("workload.attention");
     KVPLAN_TRY(recordings, open_all(s.attention, open));
   }
-  if (s.follows_courses()) plan.policy = attention::policy_of(*s.eviction);
   if (has_model) {
     KVPLAN_TRY(plan.model, named_model(s, open_model, assumptions));
   } else {
@@ -144,9 +183,11 @@ Result<TokenPlan> make_token_plan(const Scenario& s, const RecordingOpener& open
                        " keeps does not depend on attention.");
   KVPLAN_TRY(plan.placed, place_model(s, plan.model, warnings, assumptions));
   if (plan.policy) {
-    plan.placement =
-        s.eviction->text("placement") == "reuse" ? core::Placement::kReuse : core::Placement::kHoles;
-    plan.units = attention::cell_units(*plan.policy, plan.model.layers, plan.model.kv_heads);
+    plan.placement = placement_of(*s.eviction);
+    plan.units = plan.count ? attention::counted_units(*plan.policy,
+                                                       stored_heads_of_rank(plan.model, plan.placed.bytes))
+                            : attention::cell_units(*plan.policy, plan.model.layers, plan.model.kv_heads);
+    if (plan.count) note_counts(plan, std::string(s.eviction->name()), replayed, warnings, assumptions);
   }
   KVPLAN_TRY_DO(add_scales(plan));
   if (!replayed) return plan;
@@ -194,6 +235,11 @@ Result<std::shared_ptr<const core::Drops>> RunCourses::drops(RequestId r, std::i
     return std::shared_ptr<const core::Drops>(std::make_shared<attention::IntervalDrops>(
         *keep, prompt, static_cast<std::int32_t>(plan_.units.per_token)));
   }
+  return recorded_drops(r, prompt, final_tokens);
+}
+
+Result<std::shared_ptr<const core::Drops>> RunCourses::recorded_drops(RequestId r, std::int64_t prompt,
+                                                                      std::int64_t final_tokens) {
   const std::size_t which = static_cast<std::size_t>(r) % plan_.recordings.size();
   const Recorded& recorded = plan_.recordings[which];
   used_[which] = true;
@@ -206,14 +252,38 @@ Result<std::shared_ptr<const core::Drops>> RunCourses::drops(RequestId r, std::i
   return std::shared_ptr<const core::Drops>(std::move(made));
 }
 
+/// A recording says which tokens go; as many have to stay as lengths say, in each track.
+Status RunCourses::check_counts(RequestId r, const core::CourseShape& shape, const core::KeptCount& count) {
+  KVPLAN_TRY(const auto dropped, recorded_drops(r, shape.prompt, shape.final_tokens));
+  std::vector<std::int32_t> gone;
+  for (std::size_t track = 0; track < dropped->track_units().size(); ++track) {
+    gone.clear();
+    for (std::int64_t n = shape.prompt; n < shape.final_tokens; ++n) {
+      dropped->dropped(static_cast<std::int32_t>(track), n, gone);
+      const std::int64_t kept = n - static_cast<std::int64_t>(gone.size());
+      if (kept == count.of(n, shape.prompt)) continue;
+      return bad_input("expected " + std::to_string(count.of(n, shape.prompt)) + " tokens kept of " +
+                       std::to_string(n) + " for placement=compact, found " + std::to_string(kept) +
+                       " for request " + std::to_string(r))
+          .at_field("workload.attention");
+    }
+  }
+  return Done{};
+}
+
 Result<const core::Course*> RunCourses::begin(RequestId r, std::int64_t prompt) {
   const core::CourseShape shape{.prompt = prompt,
                                 .final_tokens = workload_.final_tokens(r),
                                 .quantum_tokens = layout_.quantum_tokens,
                                 .returns_quanta = layout_.returns_quanta,
                                 .placement = plan_.placement};
-  KVPLAN_TRY(auto dropped, drops(r, prompt, shape.final_tokens));
   auto& course = courses_[static_cast<std::size_t>(r)];
+  if (plan_.count) {
+    if (!plan_.recordings.empty()) KVPLAN_TRY_DO(check_counts(r, shape, *plan_.count));
+    course = core::make_counted_course(shape, *plan_.count);
+    return course.get();
+  }
+  KVPLAN_TRY(auto dropped, drops(r, prompt, shape.final_tokens));
   course = core::Course::make(shape, std::move(dropped));
   return course.get();
 }

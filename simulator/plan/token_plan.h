@@ -1,11 +1,12 @@
 // The token policy of a run: what stays in the cache, which recordings drive which request, and what a cell
 // is.
 //
-// A policy whose kept tokens follow from lengths (window, streaming-llm) needs no recording; any other is
-// replayed: request i is driven by recording i mod n, the recordings being the sequences of the files of
-// workload.attention, in order. A recording drives a request only if it has the model's shape and is long
-// enough (prompt + output - 1 tokens); rows are never looped, stretched or tiled, so a request that none can
-// drive is an error.
+// A policy whose kept tokens follow from lengths (window, streaming-llm) needs no recording, nor does one of which
+// lengths say how many stay, with placement=compact: then it is counted, and which tokens stay changes nothing of a
+// run. With recordings, and any other policy always, it is replayed: request i is driven by recording i mod n, the
+// recordings being the sequences of the files of workload.attention, in order. A recording drives a request only if it
+// has the model's shape and is long enough (prompt + output - 1 tokens); rows are never looped, stretched or tiled, so
+// a request that none can drive is an error.
 #pragma once
 
 #include <functional>
@@ -40,7 +41,8 @@ struct TokenPlan {
   attention::CellUnits units;  ///< of one token; scales of the format are in their metadata
   std::optional<attention::PolicyChoice> policy;  ///< set: requests follow courses
   core::Placement placement{core::Placement::kHoles};
-  std::vector<Recorded> recordings;  ///< not empty: the policy is replayed on them
+  std::optional<core::KeptCount> count;  ///< set: the policy is counted
+  std::vector<Recorded> recordings;      ///< not empty: the policy is replayed on them
 
   [[nodiscard]] std::int64_t token_bytes() const {
     return placed.bytes.token_bytes - placed.bytes.scale_bytes + units.per_token * units.metadata_bytes;
@@ -72,6 +74,9 @@ class RunCourses final : public core::CourseSource {
  private:
   Result<std::shared_ptr<const core::Drops>> drops(RequestId request, std::int64_t prompt,
                                                    std::int64_t final_tokens);
+  Result<std::shared_ptr<const core::Drops>> recorded_drops(RequestId request, std::int64_t prompt,
+                                                            std::int64_t final_tokens);
+  Status check_counts(RequestId request, const core::CourseShape& shape, const core::KeptCount& count);
   const TokenPlan& plan_;
   const core::Workload& workload_;
   core::MemoryLayout layout_;

@@ -190,6 +190,11 @@ Table eviction_table(const RunResult& r) {
   Table table{.title = "Eviction", .columns = {""}, .rows = {}};
   table.rows.push_back({.label = "tokens dropped", .cells = {grouped(r.evicted_tokens)}});
   table.rows.push_back({.label = "blocks freed", .cells = {grouped(r.evicted_blocks)}});
+  if (r.compactions > 0) {
+    table.rows.push_back({.label = "compactions", .cells = {grouped(r.compactions)}});
+    table.rows.push_back(
+        {.label = "bytes kept by them", .cells = {bytes_text(static_cast<double>(r.compaction_bytes))}});
+  }
   if (r.coverage)
     table.rows.push_back({.label = "recordings that drove requests",
                           .cells = {grouped(r.coverage->used) + " of " + grouped(r.coverage->recordings)}});

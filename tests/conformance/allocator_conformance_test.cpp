@@ -258,6 +258,7 @@ void expect_equal_costs(Allocator& a, Allocator& b, std::map<RequestId, std::int
 
 TEST_P(AllocatorConformance, EqualsItsModelAndConserves) {
   std::int64_t let_go = 0;
+  std::int64_t cut = 0;
   std::int64_t moved = 0;
   std::int64_t left_windows = 0;
   bool in_groups = false;
@@ -351,7 +352,19 @@ TEST_P(AllocatorConformance, EqualsItsModelAndConserves) {
         }
         expect_equal(fast, model, 40, reads());
         continue;
-      } else if (courses && random.chance(1, 3)) {
+      } else if (courses && seed % 6 == 0 && random.chance(1, 3)) {  // a table is cut
+        const std::int64_t quanta = fast.table_quanta(r);
+        if (quanta < 2) continue;
+        const std::int64_t left = random.between(1, quanta - 1);
+        running[r].tokens = random.between((left - 1) * fast.layout().quantum_tokens + 1,
+                                           std::min(left * fast.layout().quantum_tokens, last));
+        cut += quanta - left;
+        fast.cut_table(r, left);
+        model.cut_table(r, left);
+        ASSERT_EQ(fast.table_quanta(r), left);
+        expect_equal(fast, model, 40, reads());
+        continue;
+      } else if (courses && seed % 6 != 0 && random.chance(1, 3)) {
         std::vector<std::int32_t> blocks;
         for (std::int32_t b = 0; b < running[r].tokens / fast.layout().quantum_tokens; ++b)
           if (random.chance(1, 3) && running[r].gone.insert(b).second) blocks.push_back(b);
@@ -436,6 +449,7 @@ TEST_P(AllocatorConformance, EqualsItsModelAndConserves) {
     ASSERT_EQ(fast.counts().held, 0);
     if (HasFatalFailure()) return;
   }
+  EXPECT_EQ(cut > 0, let_go > 0);
   EXPECT_EQ(let_go > 0, returns_quanta && !GetParam().prefix_cache && !in_groups);
   EXPECT_EQ(left_windows > 0, in_groups);
   // Ranges of one length leave no gap that is too short.

@@ -46,7 +46,7 @@ void compare(const CourseShape& shape, const std::shared_ptr<const core::Drops>&
     const auto told = course->let_go(n);
     ASSERT_EQ(gone, std::vector<std::int32_t>(told.begin(), told.end())) << n;
     ASSERT_TRUE(operator_equal(course->settled(n), walk.count(whole), "settled", n));
-    ASSERT_TRUE(operator_equal(course->settled(n) + course->let_go_cells(n), before, "before", n));
+    ASSERT_TRUE(operator_equal(course->settled(n) + course->returned_cells(n), before, "before", n));
     const std::int64_t had = walk.granted();
     Walk next = walk;
     const std::int64_t reach = next.write(n);

@@ -144,6 +144,26 @@ def random_waits(draw, count):
     return waits
 
 
+def take_compact(draw, paths, longest):
+    """In some cases with a paged pool another eviction: survivors are gathered."""
+    if not paths["memory.allocator"].startswith("paged") or draw.random() < 0.4:
+        return
+    budget = draw.choice([1, 2, 7, 15, 16, 17, 33, 64, draw.randint(1, longest), draw.randint(1, longest)])
+    heavy = draw.randint(0, budget)
+    votes = draw.randint(1, min(budget, 32))
+    paths["eviction"] = draw.choice(
+        [
+            f"h2o:hh={heavy},recent={budget - heavy}",
+            f"tova:budget={budget}",
+            f"scissorhands:budget={budget},drop=1,recent={votes}",
+            f"window:window={budget}",
+            f"streaming-llm:sink={heavy},recent={budget - heavy}",
+            f"snapkv:window={votes},capacity={budget}",
+        ]
+    )
+    paths["eviction"] += ",placement=compact"
+
+
 def random_case(seed, folder):
     """A small trace under pressure: pools of one to a few of its longest requests."""
     draw = random.Random(seed)
@@ -205,6 +225,7 @@ def random_case(seed, folder):
     elif kind < 0.6:
         sink = draw.choice([0, 1, 4, 5, 16, 33])
         paths["eviction"] = f"streaming-llm:sink={sink},recent={kept},placement=holes"
+    take_compact(random.Random(f"compact {seed}"), paths, longest)
     if draw.random() < 0.15:
         paths["fleet.replicas"] = draw.randint(2, 4)
     fleet = random.Random(f"fleet {seed}")

@@ -171,6 +171,75 @@ class PagedPool:
         return result
 
 
+class CompactPool:
+    """Blocks of requests whose survivors are gathered: every cell of a table by itself, kept or dropped.
+
+    A table is a list with True for a kept cell and False for a dropped one; its blocks are the first
+    ceil(len / size) ones, and those that are granted behind it for tokens still to write.
+    """
+
+    def __init__(self, parameters, walk):
+        self.p, self.size = parameters, parameters.block
+        self.evicted, self.found = 0, {}
+        self.tables = {}  # request -> [cells, blocks]
+        self.idle = parameters.quanta
+        self.compactions = self.compacted_cells = 0
+
+    def fits_ever(self, request):
+        return cdiv(request.final, self.size) <= self.p.quanta
+
+    def held(self):
+        return self.p.quanta - self.idle
+
+    def lookup(self, request):
+        return []
+
+    def allocate(self, request, new, hits=()):
+        cells, blocks = self.tables.get(request, ([], 0))
+        need = cdiv(len(cells) + new, self.size) - blocks
+        if need > self.idle:
+            return False
+        self.idle -= need
+        self.tables[request] = [cells, blocks + need]
+        return True
+
+    def free(self, request):
+        self.idle += self.tables.pop(request)[1]
+
+    def write(self, request, begin, end):
+        self.tables[request][0].extend([True] * (end - begin))
+
+    def keep(self, request, kept):
+        """Drops the oldest kept cells (which they are changes nothing) and compacts. Drops, blocks given back."""
+        cells, blocks = self.tables[request]
+        dropped = sum(cells) - kept
+        assert dropped >= 0
+        at = 0
+        for _ in range(dropped):
+            at = cells.index(True, at)
+            cells[at] = False
+        if len(cells) - kept < self.size:
+            return dropped, 0
+        left = cdiv(kept, self.size)
+        self.tables[request] = [[True] * kept, left]
+        self.idle += blocks - left
+        self.compactions += 1
+        self.compacted_cells += kept
+        return dropped, blocks - left
+
+    def states(self, refused):
+        sums = dict.fromkeys(CELL_STATES, 0)
+        for request, (cells, blocks) in self.tables.items():
+            kept, behind = sum(cells), blocks * self.size - len(cells)
+            awaited = min(behind, request.final - min(request.computed, request.final))
+            sums["live"] += kept
+            sums["hole"] += len(cells) - kept
+            sums["reserved"] += awaited
+            sums["tail"] += behind - awaited
+        sums["stranded" if refused else "free"] = self.idle * self.size
+        return sums
+
+
 class ContiguousPool:
     """One run of slots per request, reserved whole at the lowest address that fits."""
 

@@ -18,7 +18,8 @@ Rows of the JSONL may have `request_id`, `wait_for` (a list of such ids) and `de
 `session_id`, which a router may go by: a row that names nobody waits for the one before it in its session.
 
 Covered: engine vllm-v1, latency affine, allocators paged and contiguous (fit first), eviction none, window
-and streaming-llm with placement holes, several replicas with the routers round-robin, least-loaded,
+and streaming-llm with placement holes; these, h2o, tova, scissorhands with drop=1 and snapkv with placement
+compact, where only the numbers of kept tokens count; several replicas with the routers round-robin, least-loaded,
 session-affine and vllm-dp (oracle_fleet.py), sessions stated and open, a model with one kind of layer. The
 scheduler is that of vLLM v0.15.1 (v1/core/sched/scheduler.py) as far as it decides what a run shows.
 """
@@ -31,7 +32,7 @@ import sys
 from collections import deque
 from fractions import Fraction
 
-from oracle_pools import ContiguousPool, PagedPool, cdiv
+from oracle_pools import CompactPool, ContiguousPool, PagedPool, cdiv
 from oracle_fleet import run_fleet
 from oracle_turns import set_arrivals
 
@@ -43,6 +44,7 @@ COLUMNS = (
     "preemptions,computed_tokens,prefix_hit_tokens,replica"
 ).split(",")
 LLAMA_3_8B_TOKEN_BYTES = 131072  # 32 layers x 8 heads x (128 + 128) x 2 bytes, the model of a default run
+LLAMA_3_8B_STORED_HEADS = 32 * 8  # of a token, over its layers
 
 
 # ---------------------------------------------------------------------------------------------- parameters
@@ -65,7 +67,7 @@ class Parameters:
         paths = dict(paths)
         self.limit = paths.pop("workload.limit", None)
         self.rate_scale = Fraction(str(paths.pop("workload.rate_scale", "1")))
-        self.token_bytes = LLAMA_3_8B_TOKEN_BYTES
+        self.metadata_bytes = 0  # of a token, beside its keys and values
         self.sessions, loops = component(paths.pop("workload.sessions", "stated"))
         assert self.sessions in ("stated", "open"), self.sessions
         self.think_scale = Fraction(loops.pop("think_scale", "1"))
@@ -91,17 +93,21 @@ class Parameters:
         self.reserve = allocator.pop("reserve", "oracle")
         assert allocator.pop("fit", "first") == "first"
 
-        self.pool(paths)
-
         self.sink, self.recent = 0, None  # None: nothing is ever dropped
+        self.compact = None  # else (budget, is the prompt alone cut to it?)
         name, eviction = component(paths.pop("eviction", "none"))
-        assert eviction.pop("placement", "holes") == "holes"
-        if name == "window":
+        placement = eviction.pop("placement", "holes")
+        if placement == "compact":
+            self.counts(name, eviction)
+        elif name == "window":
             self.recent = int(eviction.pop("window"))
         elif name == "streaming-llm":
             self.sink, self.recent = int(eviction.pop("sink")), int(eviction.pop("recent"))
         else:
             assert name in ("none", "full"), name
+        assert placement in ("holes", "compact"), placement
+        self.token_bytes = LLAMA_3_8B_TOKEN_BYTES + self.metadata_bytes
+        self.pool(paths)
 
         self.replicas = int(paths.pop("fleet.replicas", 1))
         self.router, router = component(paths.pop("fleet.router", "round-robin"))
@@ -109,6 +115,32 @@ class Parameters:
         self.by = router.pop("by", "requests")
         left = {**paths, **loops, **engine, **latency, **allocator, **eviction, **router}
         assert not left, f"parameters that this implementation lacks: {left}"
+
+    def counts(self, name, eviction):
+        """Placement compact: how many tokens stay."""
+        assert self.allocator == "paged"
+        self.prefix_cache = False
+        number = lambda key: int(eviction.pop(key))
+        if name == "h2o":
+            self.compact = (number("hh") + number("recent"), False)
+            self.metadata_bytes = 4 * LLAMA_3_8B_STORED_HEADS
+        elif name == "tova":
+            self.compact = (number("budget"), False)
+        elif name == "scissorhands":
+            assert number("drop") == 1
+            self.compact = (number("budget"), False)
+            eviction.pop("recent", None)
+            rows = int(eviction.pop("history", 400))
+            self.metadata_bytes = cdiv(rows, 8) * LLAMA_3_8B_STORED_HEADS  # a bit for each row
+        elif name == "window":
+            self.compact = (number("window"), False)
+        elif name == "streaming-llm":
+            self.compact = (number("sink") + number("recent"), False)
+        else:
+            assert name == "snapkv", name
+            self.compact = (number("capacity"), True)
+            for key in ("window", "kernel", "pooling"):
+                eviction.pop(key, None)
 
     def pool(self, paths):
         """Capacity in bytes, quanta that requests can use, and bytes that no cell ever maps to."""
@@ -168,6 +200,7 @@ class Request:
         self.table = []  # block per B positions, None where the block was let go
         self.dropped = []  # a bit per dropped cell, per entry of the table
         self.kept = 0  # computed cells not dropped
+        self.cut = False  # placement compact: its prompt, or what is recomputed, has been whole
         self.drop_end = None  # cells from the sink up to here are dropped; None before the first real drop
         self.hashed = 0  # entries of the table whose hash is published
         self.slots = None  # contiguous: (address, size)
@@ -217,7 +250,8 @@ def read_trace(path):
 class Replica:
     def __init__(self, parameters, walk=False):
         self.p = parameters
-        self.pool = (PagedPool if parameters.allocator == "paged" else ContiguousPool)(parameters, walk)
+        pools = {"paged": PagedPool, "contiguous": ContiguousPool}
+        self.pool = (CompactPool if parameters.compact else pools[parameters.allocator])(parameters, walk)
         self.running, self.waiting = [], deque()
         self.scheduled, self.step_end = None, None  # of the step in progress
         self.requests = []  # sent here
@@ -336,9 +370,22 @@ class Replica:
                 self.pool.free(request)
                 request.let_go()
                 finished.append(request)
+            elif self.p.compact:
+                self.keep(request)
             elif self.p.recent is not None:
                 self.drop(request)
         return finished
+
+    def keep(self, request):
+        budget, once = self.p.compact
+        if not once:
+            request.kept = min(request.computed, budget)
+        elif not request.cut:  # the first token since its admission
+            request.kept = min(request.computed, budget)
+        request.cut = True
+        dropped, blocks = self.pool.keep(request, request.kept)
+        self.dropped += dropped
+        self.let_go += blocks
 
     def drop(self, request):
         begin = self.p.sink if request.drop_end is None else request.drop_end
@@ -398,6 +445,8 @@ def memory_and_batch(p, replicas, span):
             cells = {s: sum(now[2].get(s, 0) for now in nows) for s in STATES}
             running = sum(now[3] for now in nows)
             states = {s: c * quantum for s, c in cells.items()}
+            states["metadata"] = cells["live"] * p.metadata_bytes
+            states["live"] -= states["metadata"]
             states["padding"] = p.padding_bytes * len(replicas)
             assert sum(states.values()) == p.capacity_bytes * len(replicas), (states, p.capacity_bytes)
             available = states["cached"] + states["stranded"] + states["free"]
@@ -478,8 +527,9 @@ def report(p, requests, replicas):
             "tokens": sum(replica.dropped for replica in replicas),
             "blocks_freed": sum(replica.let_go for replica in replicas),
             "hole_bytes_peak": hole_peak,
-            "compactions": 0,
-            "compaction_bytes": 0,
+            "compactions": sum(getattr(replica.pool, "compactions", 0) for replica in replicas),
+            "compaction_bytes": sum(getattr(replica.pool, "compacted_cells", 0) for replica in replicas)
+            * p.token_bytes,
         },
         "replicas": [replica_report(p, replica, span) for replica in replicas],
     }

@@ -61,6 +61,10 @@ class Coverage final : public core::Observer {
   void on_let_go(const core::LetGo& gone) override {
     let_go += static_cast<std::int64_t>(gone.logical_blocks.size());
   }
+  void on_compact(const core::Compacted& compacted) override {
+    ++compactions;
+    let_go += compacted.moved.quanta_before - compacted.moved.quanta;
+  }
   void print() const {
     for (const auto& [name, count] :
          std::map<std::string, std::int64_t>{{"rejected", rejected},
@@ -77,6 +81,7 @@ class Coverage final : public core::Observer {
                                              {"ranges slid", slides},
                                              {"passes that left nobody", empty},
                                              {"blocks that left windows", left_windows},
+                                             {"compactions", compactions},
                                              {"blocks let go", let_go}})
       std::printf("%s %lld; ", name.c_str(), static_cast<long long>(count));
     std::printf("\n");
@@ -85,6 +90,7 @@ class Coverage final : public core::Observer {
   const core::Workload* workload{nullptr};    ///< of the run that is observed
   std::int64_t caused{0}, waited_in_time{0};  ///< arrivals after others: by their end, by their own time
   std::int64_t copies{0}, slides{0}, in_place{0};
+  std::int64_t compactions{0};
   std::int64_t left_windows{0};    ///< blocks
   std::int64_t empty{0};           ///< passes that preempted everybody
   std::int64_t in_stretches{0};    ///< blocks granted in stretches
@@ -170,6 +176,8 @@ inline std::string observe_run(
   put(ledger.evictions().tokens);
   put(ledger.evictions().blocks_let_go);
   put(ledger.evictions().hole_cells_peak);
+  put(ledger.evictions().compactions);
+  put(ledger.evictions().compacted_tokens);
   const observe::PlacementCounts& placed = placement.counts();
   for (const std::int64_t n :
        {placed.copies, placed.copied_tokens, placed.compactions, placed.slid_tokens, placed.delay.count})

@@ -71,7 +71,8 @@ PolicyTraits traits(const Choice& choice) {
           .decode_rows = true,
           .columns = 1,
           .state_bytes_per_cell = 4,  // an fp32 accumulator beside each stored (head, token)
-          .budget = choice.integer("hh") + choice.integer("recent")};
+          .budget = choice.integer("hh") + choice.integer("recent"),
+          .count = core::KeptCount{choice.integer("hh") + choice.integer("recent")}};
 }
 std::unique_ptr<LayerPolicy> make(const LayerInput& input) {
   return std::make_unique<H2o>(input.place, input.choice.integer("hh"), input.choice.integer("recent"),

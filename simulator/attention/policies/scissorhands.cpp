@@ -105,6 +105,7 @@ PolicyTraits traits(const Choice& choice) {
                    .columns = 1,
                    .state_bytes_per_cell = (history + 7) / 8};  // a bit for each row
   // Otherwise the number goes up and down; and what is protected may be more than the budget.
+  if (drop_of(choice) == 1) out.count = core::KeptCount{choice.integer("budget")};
   if (drop_of(choice) == 1 && choice.integer("recent") <= choice.integer("budget"))
     out.budget = choice.integer("budget");
   return out;

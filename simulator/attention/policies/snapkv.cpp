@@ -38,7 +38,8 @@ constexpr std::array kParams{kWindowParam, kCapacityParam, kKernelParam,   kPool
                              kGroupParam,  kAggParam,      kPlacementParam};
 
 PolicyTraits traits(const Choice& choice) {
-  return {.prompt_rows = choice.integer(kWindowParam.name)};
+  return {.prompt_rows = choice.integer(kWindowParam.name),
+          .count = core::KeptCount{.budget = choice.integer(kCapacityParam.name), .once = true}};
 }
 std::unique_ptr<LayerPolicy> make(const LayerInput& input) {
   return std::make_unique<SnapKv>(input.place, prompt_window_of(input.choice), aggregate_of(input.choice));

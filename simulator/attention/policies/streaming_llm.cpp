@@ -14,7 +14,8 @@ constexpr std::array kParams{tokens_param("sink", "First tokens of the sequence,
                              kPlacementParam};
 
 PolicyTraits traits(const Choice& choice) {
-  return {.interval = KeptInterval{.sink = choice.integer("sink"), .recent = choice.integer("recent")}};
+  const KeptInterval keep{.sink = choice.integer("sink"), .recent = choice.integer("recent")};
+  return {.interval = keep, .count = core::KeptCount{keep.sink + keep.recent}};
 }
 std::unique_ptr<LayerPolicy> make(const LayerInput& input) {
   return std::make_unique<IntervalPolicy>(*traits(input.choice).interval);

@@ -37,7 +37,8 @@ PolicyTraits traits(const Choice& choice) {
           .prompt_rows = 1,
           .decode_rows = true,
           .columns = 1,
-          .budget = choice.integer("budget")};
+          .budget = choice.integer("budget"),
+          .count = core::KeptCount{choice.integer("budget")}};
 }
 std::unique_ptr<LayerPolicy> make(const LayerInput& input) {
   return std::make_unique<Tova>(input.choice.integer("budget"), aggregate_of(input.choice));

@@ -11,7 +11,8 @@ constexpr std::array kParams{tokens_param("window", "Newest tokens kept", 1), kG
                              kPlacementParam};
 
 PolicyTraits traits(const Choice& choice) {
-  return {.interval = KeptInterval{.sink = 0, .recent = choice.integer("window")}};
+  const std::int64_t window = choice.integer("window");
+  return {.interval = KeptInterval{.sink = 0, .recent = window}, .count = core::KeptCount{window}};
 }
 std::unique_ptr<LayerPolicy> make(const LayerInput& input) {
   return std::make_unique<IntervalPolicy>(*traits(input.choice).interval);

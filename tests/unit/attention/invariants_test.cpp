@@ -106,6 +106,30 @@ TEST(Invariant, ProtectedTokensStay) {
   }
 }
 
+/// How many tokens stay, where the traits say that lengths tell it.
+TEST(Invariant, CountsFollowFromLengths) {
+  int counted = 0;
+  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+    const Draw d = draw(seed);
+    const auto recording = recording_of({d.rows});
+    std::vector<std::string> policies = all_bounded_policies(d.budget);
+    policies.push_back("snapkv:window=2,kernel=3,capacity=" + number(d.budget));
+    for (const std::string& policy : policies) {
+      SCOPED_TRACE("seed " + std::to_string(seed) + ", " + policy);
+      const auto parsed = parse_policy(policy);
+      const PolicyTraits traits = parsed.value().kind->traits(parsed.value().choice);
+      if (!traits.count) continue;
+      ++counted;
+      const Outcome found = run_policy(*recording, policy, d.prompt);
+      for (std::size_t i = 0; i <= found.retained.size(); ++i)
+        for (const auto& set : i == 0 ? found.after_prefill : found.retained[i - 1])
+          EXPECT_EQ(static_cast<std::int64_t>(set.size()),
+                    traits.count->of(d.prompt + static_cast<std::int64_t>(i), d.prompt));
+    }
+  }
+  EXPECT_GE(counted, 7 * static_cast<int>(kSeeds));
+}
+
 /// Sizes of policies that act once, when the prompt ends, and of the one that hides.
 TEST(Invariant, SizesWhereOnlyThePromptIsCompressed) {
   for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {

@@ -1,0 +1,213 @@
+// Courses that are counted against a table of cells that is walked, and runs of requests that follow them.
+#include "simulator/core/counted_course.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <vector>
+
+#include "tests/support/holder_tables.h"
+#include "tests/support/observed_run.h"
+
+namespace kvplan {
+namespace {
+
+using core::Course;
+using core::CourseShape;
+using core::HeldCells;
+using core::KeptCount;
+
+/// A table, cell by cell: true where the cell is kept.
+struct Table {
+  std::vector<bool> cells;
+  std::int64_t blocks{0};
+  std::int64_t compactions{0}, kept_by_them{0}, freed{0};
+
+  void write(std::int64_t block) {
+    cells.push_back(true);
+    blocks = std::max(blocks, ceil_div(static_cast<std::int64_t>(cells.size()), block));
+  }
+  void keep(std::int64_t kept, std::int64_t block) {
+    for (std::size_t i = 0; std::count(cells.begin(), cells.end(), true) > kept; ++i) cells[i] = false;
+    if (static_cast<std::int64_t>(cells.size()) - kept < block) return;
+    cells.assign(static_cast<std::size_t>(kept), true);
+    const std::int64_t left = ceil_div(kept, block);
+    freed += blocks - left;
+    blocks = left;
+    ++compactions;
+    kept_by_them += kept;
+  }
+  /// `awaited`: tokens that the request has still to write.
+  [[nodiscard]] HeldCells states(std::int64_t block, std::int64_t awaited) const {
+    HeldCells held;
+    for (const bool kept : cells) ++(kept ? held.live : held.hole);
+    for (auto i = static_cast<std::int64_t>(cells.size()); i < blocks * block; ++i)
+      ++(awaited-- > 0 ? held.reserved : held.tail);
+    return held;
+  }
+};
+
+void expect_same(const HeldCells& a, const HeldCells& b, std::int64_t n) {
+  EXPECT_EQ(a.live, b.live) << n;
+  EXPECT_EQ(a.reserved, b.reserved) << n;
+  EXPECT_EQ(a.hole, b.hole) << n;
+  EXPECT_EQ(a.tail, b.tail) << n;
+  EXPECT_EQ(a.padding + a.internal, 0) << n;
+}
+
+/// Tokens kept after n, told again.
+std::int64_t kept_after(const KeptCount& count, std::int64_t n, std::int64_t prompt) {
+  std::int64_t kept = std::min(prompt, count.budget);
+  for (std::int64_t i = prompt; i < n; ++i) kept = count.once ? kept + 1 : std::min(kept + 1, count.budget);
+  return kept;
+}
+
+void compare(const CourseShape& shape, const KeptCount& count, Table& table) {
+  const auto course = core::make_counted_course(shape, count);
+  const std::int64_t block = shape.quantum_tokens;
+  EXPECT_EQ(course->units(), 1);
+  table.blocks = ceil_div(shape.prompt, block);
+  expect_same(course->granted(0, table.blocks), table.states(block, shape.final_tokens), 0);
+  for (std::int64_t i = 0; i < shape.prompt; ++i) table.write(block);
+  for (std::int64_t n = shape.prompt; n < shape.final_tokens; ++n) {
+    ASSERT_EQ(course->table_slots(n), static_cast<std::int64_t>(table.cells.size()));
+    const Table before = table;
+    table.keep(kept_after(count, n, shape.prompt), block);
+    const auto moved = course->compaction(n);
+    ASSERT_EQ(moved.has_value(), table.compactions > before.compactions) << n;
+    ASSERT_EQ(course->returns_blocks(n), moved.has_value());
+    if (moved) {
+      EXPECT_EQ(moved->kept_tokens, table.kept_by_them - before.kept_by_them);
+      EXPECT_EQ(moved->quanta_before, before.blocks);
+      EXPECT_EQ(moved->quanta, table.blocks);
+    }
+    HeldCells back;
+    back.hole = (before.blocks - table.blocks) * block;
+    EXPECT_EQ(course->returned_cells(n), back);
+    expect_same(course->settled(n), table.states(block, shape.final_tokens - n), n);
+    EXPECT_EQ(course->kept_tokens(n), course->settled(n).live);
+    Table next = table;
+    next.write(block);
+    HeldCells granted;
+    if (next.blocks > table.blocks) {
+      granted.reserved = std::min(block, shape.final_tokens - n);
+      granted.tail = block - granted.reserved;
+    }
+    EXPECT_EQ(course->grant(n), granted) << n;
+    table = next;
+  }
+  // Alike steps are alike, as many as there are.
+  const auto during = [&](std::int64_t m) { return course->settled(m) + course->grant(m); };
+  for (std::int64_t n = shape.prompt; n < shape.final_tokens; ++n) {
+    std::int64_t steps = 1;
+    for (std::int64_t m = n + 1; m < shape.final_tokens; ++m, ++steps)
+      if (course->returns_blocks(m) || course->grant(m).sum() > 0 ||
+          during(m) - during(m - 1) != during(n + 1) - during(n))
+        break;
+    ASSERT_EQ(course->alike_steps(n), steps) << n;
+  }
+}
+
+TEST(CountedCourse, EqualsATableOfCells) {
+  std::int64_t compactions = 0;
+  for (std::uint64_t seed = 1; seed <= 3000; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Random random(seed, "counted courses");
+    CourseShape shape;
+    shape.placement = core::Placement::kCompact;
+    shape.prompt = random.between(1, 40);
+    shape.final_tokens = shape.prompt + random.between(0, 60);
+    shape.quantum_tokens = random.between(1, 9);
+    const KeptCount count{random.between(1, random.chance(1, 2) ? 12 : 70), random.chance(1, 3)};
+    Table table;
+    compare(shape, count, table);
+    if (HasFailure()) return;
+    compactions += table.compactions;
+  }
+  EXPECT_GT(compactions, 5000);
+}
+
+/// The example of simulator/docs/model.md.
+TEST(CountedCourse, ManualsExample) {
+  Table table;
+  compare({10, 15, 4, true, core::Placement::kCompact}, {5, false}, table);
+  EXPECT_EQ(table.compactions, 2);
+  EXPECT_EQ(table.kept_by_them, 10);
+  EXPECT_EQ(table.freed, 2);
+  const auto course = core::make_counted_course({10, 15, 4, true, core::Placement::kCompact}, {5, false});
+  EXPECT_EQ(course->settled(13).hole, 3);
+  EXPECT_EQ(course->settled(14).hole, 0);
+  EXPECT_EQ(course->settled(14).reserved, 1);
+  EXPECT_EQ(course->settled(14).tail, 2);
+}
+
+class Courses final : public core::CourseSource {
+ public:
+  Courses(const test::RandomCase& c, KeptCount count) : case_(c), count_(count) {}
+  Result<const Course*> begin(RequestId r, std::int64_t prompt) override {
+    const auto allocator = case_.make_allocator(false);
+    const CourseShape shape{prompt, case_.workload.final_tokens(r),
+                            allocator.value()->layout().quantum_tokens, true, core::Placement::kCompact};
+    EXPECT_EQ(in_use_.count(r), 0U);
+    return (in_use_[r] = core::make_counted_course(shape, count_)).get();
+  }
+  void end(RequestId r) override { EXPECT_EQ(in_use_.erase(r), 1U); }
+
+ private:
+  const test::RandomCase& case_;
+  KeptCount count_;
+  std::map<RequestId, std::unique_ptr<const Course>> in_use_;
+};
+
+struct Drawn {
+  std::unique_ptr<test::RandomCase> base;
+  KeptCount count;
+};
+/// Nothing where the case has no blocks.
+std::optional<Drawn> draw(std::uint64_t seed) {
+  Drawn out{test::draw_case(seed), {}};
+  test::RandomCase& c = *out.base;
+  if (c.allocator.rfind("paged", 0) != 0) return {};
+  c.keep = {};
+  c.prefix_cache = false;
+  c.workload.prefix = nullptr;
+  c.block_ids = seed % 2 == 0;
+  Random random(seed, "counted runs");
+  c.metadata_bytes = random.between(0, 2);
+  c.token_bytes = random.between(1, 3) + c.metadata_bytes;
+  if (random.chance(1, 5)) c.token_bytes *= 1 << 20;  // moving takes time, where a model says how much
+  out.count = {random.between(1, random.chance(1, 2) ? 20 : 150), random.chance(1, 4)};
+  return out;
+}
+
+TEST(CountedRuns, FastEqualsNaive) {
+  test::Coverage coverage;
+  for (std::uint64_t seed = 1; seed <= 600; ++seed) {
+    const auto c = draw(seed);
+    if (!c) continue;
+    SCOPED_TRACE("seed " + std::to_string(seed) + " " + c->base->allocator);
+    Courses naive(*c->base, c->count);
+    Courses fast(*c->base, c->count);
+    ASSERT_EQ(observe_run(*c->base, true, &naive), observe_run(*c->base, false, &fast, &coverage));
+  }
+  for (const std::int64_t count :
+       {coverage.preempted, coverage.refused, coverage.in_runs, coverage.let_go, coverage.compactions})
+    EXPECT_GT(count, 100);
+}
+
+TEST(CountedRuns, TablesOfHoldersAreTheLedgers) {
+  test::Seen seen;
+  for (std::uint64_t seed = 2; seed <= 120; seed += 2) {
+    const auto c = draw(seed);
+    if (!c) continue;
+    SCOPED_TRACE("seed " + std::to_string(seed) + " " + c->base->allocator);
+    Random random(seed, "holders");
+    test::check_tables(*c->base, random, seen, [&] { return std::make_unique<Courses>(*c->base, c->count); });
+    if (HasFatalFailure()) return;
+  }
+  EXPECT_GT(seen.rows[observe::HeldRow::Kind::kTable], 100);
+}
+
+}  // namespace
+}  // namespace kvplan
