@@ -15,6 +15,7 @@
 #include "simulator/cli/progress.h"
 #include "simulator/cli/scenario_input.h"
 #include "simulator/cli/sweep_output.h"
+#include "simulator/cli/vary_input.h"
 #include "simulator/io/attention_json.h"
 #include "simulator/io/measured_steps.h"
 #include "simulator/io/model_file.h"
@@ -112,10 +113,7 @@ sweep::SweepOptions options_of(const SweepFlags& flags, core::RunControl& contro
 Result<sweep::Sweep> prepare(const SweepFlags& flags, core::RunControl& control) {
   sweep::Request request;
   KVPLAN_TRY(request.shard, sweep::parse_shard(flags.shard));
-  for (const std::string& text : flags.varies) {
-    KVPLAN_TRY(plan::Vary vary, plan::parse_vary(text));
-    request.varies.push_back(std::move(vary));
-  }
+  KVPLAN_TRY(request.varies, read_varies(flags.varies));
   KVPLAN_TRY(request.settings, read_settings(flags.input));
   request.read_trace = [&](const plan::Scenario& scenario) {
     return read_trace_of(scenario, flags.input.import);
@@ -157,14 +155,7 @@ void add_sweep(CLI::App& app, Outcome& outcome) {
       app.add_subcommand("sweep", "Run all combinations of varied values, each a row of a database");
   auto flags = std::make_shared<SweepFlags>();
   add_scenario_options(*command, flags->input);
-  command
-      ->add_option(
-          "--vary", flags->varies,
-          "'PATH=VALUE;VALUE;...': values that a path takes in turn; A..B:STEP is a range of numbers; "
-          "several give all combinations")
-      ->take_all()
-      ->allow_extra_args(false)
-      ->required();
+  command->add_option("--vary", flags->varies, kVaryHelp)->take_all()->allow_extra_args(false)->required();
   command->add_option("--out", flags->out, "The database (SQLite) that is written; it must not be there yet")
       ->required();
   add_whole_number(*command, "--threads", flags->threads, {1, 1024},

@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <filesystem>
@@ -15,6 +16,7 @@
 
 #include "simulator/base/random.h"
 #include "simulator/sweep/sql.h"
+#include "tests/unit/report/xml.h"
 #include "tests/unit/traces/support.h"
 
 namespace kvplan::sweep {
@@ -117,6 +119,47 @@ TEST(SweepCommand, FiguresAreThoseOfTheReport) {
     }
   }
   EXPECT_GT(checked, 90);
+}
+
+TEST(SweepCommand, ThePageSaysWhatIsBestAndWhatFailed) {
+  const TemporaryFolder folder;
+  const auto lines = lines_of(sweep_csv(folder, "db", ""));
+  const Outcome made = run_kvplan("report " + folder.file("db") + " --html " + folder.file("page") +
+                                  " --csv " + folder.file("csv"));
+  ASSERT_EQ(made.exit_code, 0) << made.err;
+  EXPECT_EQ(lines_of(read_file(folder.file("csv"))), lines);
+  const std::string page = read_file(folder.file("page"));
+  const std::string text = report::testing::parse_xml(page).all_text();
+  const auto has = [&](const std::string& words) { return text.find(words) != std::string::npos; };
+  EXPECT_TRUE(has("A sweep of 24 cases"));
+  EXPECT_TRUE(has("24 are done, 8 of them failed."));
+  EXPECT_TRUE(has("20000, 30000, 40000, 50000"));
+  EXPECT_TRUE(has("8 cases: memory.allocator: block_tokens: expected a divisor"));
+  // Cases, failed and the rest by value: half of all have 8 seats, a third of them failed.
+  EXPECT_NE(page.find("<th scope=\"row\">8</th><td>12</td><td>4</td>"), std::string::npos);
+  // The least wait for a first token, and the first case that has it.
+  const auto cells = [](const std::string& line) {
+    std::vector<std::string> out;
+    std::istringstream in(line);
+    for (std::string cell; std::getline(in, cell, ',');) out.push_back(cell);
+    return out;
+  };
+  const auto names = cells(lines[0]);
+  const auto column =
+      static_cast<std::size_t>(std::find(names.begin(), names.end(), "latency_s.ttft.p99") - names.begin());
+  ASSERT_LT(column, names.size());
+  std::vector<std::string> first;
+  for (const std::string& line : lines) {
+    const auto row = cells(line);
+    if (row[1] != "done") continue;  // the header, and failed ones, which have quotes
+    if (first.empty() || std::stod(row[column]) < std::stod(first[column])) first = row;
+  }
+  const std::size_t best = page.find("<th scope=\"row\">latency_s.ttft.p99</th>");
+  ASSERT_NE(best, std::string::npos);
+  const std::string row = page.substr(best, page.find("</tr>", best) - best);
+  const std::string wanted =
+      "<td>" + first[0] + "</td><td>" + first[3] + "</td><td>" + first[4] + "</td><td>" + first[5] + "</td>";
+  EXPECT_NE(row.find(wanted), std::string::npos) << row;
 }
 
 /// Starts `kvplan`; nothing is printed.
@@ -303,6 +346,21 @@ TEST(SweepCommand, WhatIsWrongIsOneLine) {
   EXPECT_EQ(error("report " + folder.file("changed")),
             "kvplan: " + folder.file("changed") + ": expected a database of version 1, found version 2");
   EXPECT_EQ(folder.listing(), "changed db other");
+}
+
+TEST(SweepCommand, ValuesComeFromAFileToo) {
+  const TemporaryFolder folder;
+  write_file(folder.file("values"), "paged\n\n  contiguous:reserve=pow2 \nbuddy;paged:block_tokens=16\n");
+  const std::string start = "sweep " + kTrace + " --set workload.limit=20 --vary memory.allocator=";
+  ASSERT_EQ(run_kvplan(start + "@" + folder.file("values") + " --out " + folder.file("a")).exit_code, 0);
+  const std::string same = start + "'paged;contiguous:reserve=pow2;buddy;paged:block_tokens=16' --out ";
+  ASSERT_EQ(run_kvplan(same + folder.file("b")).exit_code, 0);
+  EXPECT_EQ(csv_of(folder.file("a")), csv_of(folder.file("b")));
+  write_file(folder.file("none"), "\n  \n");
+  EXPECT_EQ(run_kvplan(start + "@" + folder.file("none") + " --out " + folder.file("c")).err,
+            "kvplan: " + folder.file("none") + ": expected values, one a line\n");
+  EXPECT_EQ(run_kvplan(start + "@" + folder.file("nowhere") + " --out " + folder.file("c")).err,
+            "kvplan: " + folder.file("nowhere") + ": cannot open: No such file or directory\n");
 }
 
 TEST(SweepCommand, AnotherContentOfATraceIsAnotherSweep) {
