@@ -109,7 +109,7 @@ Result<Head> read_head(Sql& sql) {
                [&](const Statement& row) { head.settings.emplace_back(row.text(0), row.text(1)); }));
   KVPLAN_TRY_DO(
       each_row(sql, "SELECT axis, path, value FROM axes ORDER BY axis, place", [&](const Statement& row) {
-        if (row.whole(0) >= static_cast<std::int64_t>(head.varies.size()))
+        if (head.varies.empty() || row.whole(0) >= static_cast<std::int64_t>(head.varies.size()))
           head.varies.push_back({row.text(1), {}});
         head.varies.back().values.push_back(cell_text(row.cell(2)));
       }));

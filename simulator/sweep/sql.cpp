@@ -145,8 +145,10 @@ Error Sql::error() const {
       return say("in use by another process");
     case SQLITE_FULL:
       return say("cannot write: no space left");
-    case SQLITE_IOERR:
-      return say(with_reason("cannot read or write", system_error));
+    case SQLITE_IOERR: {
+      const bool write = sqlite3_extended_errcode(c) == SQLITE_IOERR_WRITE;
+      return say(with_reason(write ? "cannot write" : "cannot read or write", system_error));
+    }
     case SQLITE_CANTOPEN:
       return say(with_reason("cannot open", system_error));
     case SQLITE_READONLY:

@@ -184,13 +184,20 @@ Status run_sweep(const Sweep& sweep, Database& database, const SweepOptions& opt
     return std::optional<std::int64_t>();
   };
   batch.run = [&](std::int64_t number) { return run_case(sweep, options, number); };
-  batch.done = [&](const Outcome& outcome) -> Status {
-    KVPLAN_TRY_DO(database.add(outcome, sweep.cases().at(outcome.number)));
-    if (options.on_case) options.on_case();
-    return Clock::now() - kept >= kPeriod ? keep() : Status(Done{});
+  // What runs now ends where nothing can be kept any more.
+  const auto or_stop = [&](Status status) {
+    if (!status.ok() && options.control != nullptr) options.control->stop = true;
+    return status;
   };
-  batch.idle = keep;
+  batch.done = [&](const Outcome& outcome) -> Status {
+    KVPLAN_TRY_DO(or_stop(database.add(outcome, sweep.cases().at(outcome.number))));
+    if (options.on_case) options.on_case();
+    return Clock::now() - kept >= kPeriod ? or_stop(keep()) : Status(Done{});
+  };
+  batch.idle = [&] { return or_stop(keep()); };
   const Status status = run_batch(batch);
+  // A database that could not be written has undone its transaction.
+  if (!status.ok() && status.error().kind != ErrorKind::kInterrupted) return status;
   KVPLAN_TRY_DO(keep());
   return status;
 }

@@ -282,8 +282,10 @@ TEST(SweepCommand, AFullDiskIsOneLineAndWhatFitsStays) {
   ASSERT_TRUE(WIFEXITED(status));
   EXPECT_EQ(WEXITSTATUS(status), 2);
   const std::string err = read_file(folder.file("err"));
-  EXPECT_EQ(err.find("kvplan: " + name + ": cannot "), 0U) << err;
-  EXPECT_EQ(std::count(err.begin(), err.end(), '\n'), 1) << err;
+  // A write that ends within a page has no more to say than one that fails at its first byte.
+  const std::string said = "kvplan: " + name + ": cannot write";
+  EXPECT_TRUE(err == said + "\n" || err == said + ": no space left\n" || err == said + ": File too large\n")
+      << err;
   ASSERT_EQ(wait_for(start(many_cases(folder.file("whole")))), 0);
   auto resume = many_cases(name);
   resume.emplace_back("--resume");
