@@ -1,9 +1,9 @@
 # The libraries kvplan stands on, all from Debian 12 (`.ci/setup` installs them by name), and what is optional.
 #   linked as: Boost::headers (Boost.Graph) Protobuf::protobuf zstd::libzstd_shared ZLIB::ZLIB simdjson::simdjson
-#              CLI11::CLI11 muparser::muparser Threads::Threads GTest::gtest benchmark::benchmark
+#              CLI11::CLI11 muparser::muparser SQLite::SQLite3 Threads::Threads GTest::gtest benchmark::benchmark
 set(CMAKE_FIND_PACKAGE_PREFER_CONFIG OFF)
 set(THREADS_PREFER_PTHREAD_FLAG ON)
-foreach(package Threads Boost Protobuf zstd ZLIB simdjson CLI11 muparser)
+foreach(package Threads Boost Protobuf zstd ZLIB simdjson CLI11 muparser SQLite3)
   find_package(${package} QUIET)
   if(NOT ${package}_FOUND)
     list(APPEND missing ${package})

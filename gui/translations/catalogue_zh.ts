@@ -847,5 +847,333 @@
         <source>zero bytes</source>
         <translation>零点字节数</translation>
     </message>
+    <message>
+        <source>A request goes to the replica with least to do when it arrives.</source>
+        <translation>请求到达时交给负载最轻的副本。</translation>
+    </message>
+    <message>
+        <source>A request goes where 4 x waiting + running requests is least, as vLLM balances its data-parallel engines.</source>
+        <translation>请求交给“4 × 等待数 + 运行数”最小的副本，与 vLLM 平衡其数据并行引擎的做法相同。</translation>
+    </message>
+    <message>
+        <source>A request goes where most of its prompt is cached, of equal ones to the least loaded, unless the fleet is out of balance.</source>
+        <translation>请求交给已缓存其提示最多的副本，相同时交给负载最轻的；各副本失去平衡时只看负载。</translation>
+    </message>
+    <message>
+        <source>Added to the temperature with each generated token; the paper rises from 1 to 2 over all of them</source>
+        <translation>每生成一个 token 温度所加的值；论文在全部生成过程中从 1 升到 2</translation>
+    </message>
+    <message>
+        <source>And how many times as many</source>
+        <translation>并且是其多少倍</translation>
+    </message>
+    <message>
+        <source>Bound: no policy that evicts to this budget can keep more attention in total</source>
+        <translation>上界：任何淘汰到这一预算的策略，保留的注意力总量都不会更多</translation>
+    </message>
+    <message>
+        <source>Drops a share of the least important tokens whenever more than a budget are kept</source>
+        <translation>保留的 token 超过预算时，丢弃其中最不重要的一部分</translation>
+    </message>
+    <message>
+        <source>Drops several tokens at a time, those that the latest rows marked least often as important</source>
+        <translation>每次丢弃若干 token：最近各行最少标记为重要的那些</translation>
+    </message>
+    <message>
+        <source>Drops the token that queries used least often, before the next one comes</source>
+        <translation>在下一个 token 到来之前，丢弃查询使用次数最少的 token</translation>
+    </message>
+    <message>
+        <source>Drops the token that queries used longest ago, before the next one comes</source>
+        <translation>在下一个 token 到来之前，丢弃查询最久未使用的 token</translation>
+    </message>
+    <message>
+        <source>Drops tokens by lot: what every other policy should beat</source>
+        <translation>随机丢弃 token：其他策略都应当胜过它</translation>
+    </message>
+    <message>
+        <source>Drops tokens whose attention, by its maximum or mean, falls below a threshold</source>
+        <translation>丢弃注意力（取最大值或平均值）低于阈值的 token</translation>
+    </message>
+    <message>
+        <source>Each stored head has its own set, or a layer has one</source>
+        <translation>每个存储的头各有一个集合，或每层一个</translation>
+    </message>
+    <message>
+        <source>Expression of accumulated, last, windowed, age, position, tokens, prompt, layer, head; in quotes where it has commas. Highest stay</source>
+        <translation>由 accumulated、last、windowed、age、position、tokens、prompt、layer、head 组成的表达式；含逗号时加引号。得分最高者保留</translation>
+    </message>
+    <message>
+        <source>First tokens of the sequence that cannot go</source>
+        <translation>序列开头不可丢弃的 token 数</translation>
+    </message>
+    <message>
+        <source>H2O as its masking simulation runs it: frees nothing, so a run refuses it</source>
+        <translation>H2O 的掩码模拟形式：它不释放内存，所以运行会拒绝它</translation>
+    </message>
+    <message>
+        <source>Keeps the newest tokens and those with the most attention at a rising temperature</source>
+        <translation>保留最新的 token，以及在逐渐升高的温度下获得注意力最多的 token</translation>
+    </message>
+    <message>
+        <source>Keeps what a file says: sets that another program chose</source>
+        <translation>按文件所写保留：由其他程序选定的集合</translation>
+    </message>
+    <message>
+        <source>Keeps, once the prompt ends, its last tokens and those that these attend to most</source>
+        <translation>提示结束时，保留其最后的 token 以及它们最关注的 token</translation>
+    </message>
+    <message>
+        <source>Keeps, once the prompt ends, the share of it that received most attention per query</source>
+        <translation>提示结束时，保留其中平均每个查询所给注意力最多的一部分</translation>
+    </message>
+    <message>
+        <source>Keyformer as its public GPT-J code runs: keys are frozen when the prompt ends</source>
+        <translation>Keyformer 公开的 GPT-J 代码的做法：提示结束时键即固定</translation>
+    </message>
+    <message>
+        <source>Knows the future: drops the token that all later queries together attend least</source>
+        <translation>预知未来：丢弃此后所有查询合计关注最少的 token</translation>
+    </message>
+    <message>
+        <source>Last tokens of the prompt: always kept, and their rows are the score</source>
+        <translation>提示最后的 token：始终保留，得分取自它们的各行</translation>
+    </message>
+    <message>
+        <source>Latest rows that `windowed` sums</source>
+        <translation>`windowed` 所求和的最近行数</translation>
+    </message>
+    <message>
+        <source>Latest rows whose marks count</source>
+        <translation>其标记计入的最近行数</translation>
+    </message>
+    <message>
+        <source>Layer whose lots are drawn; -1 is the layer that is decided</source>
+        <translation>抽取哪一层的随机数；-1 为正在决定的那一层</translation>
+    </message>
+    <message>
+        <source>Load of a replica: requests that run or wait, their tokens so far, or blocks that they hold</source>
+        <translation>副本的负载：运行或等待的请求数、它们至今的 token 数，或它们占用的块数</translation>
+    </message>
+    <message>
+        <source>Most tokens kept</source>
+        <translation>最多保留的 token 数</translation>
+    </message>
+    <message>
+        <source>Neighbouring scores that are pooled; odd</source>
+        <translation>一起池化的相邻得分数；须为奇数</translation>
+    </message>
+    <message>
+        <source>Newest tokens that cannot go</source>
+        <translation>不可丢弃的最新 token 数</translation>
+    </message>
+    <message>
+        <source>Newest tokens that keep what they accumulated; one fewer is shown</source>
+        <translation>保持其累积值的最新 token 数；显示时少一个</translation>
+    </message>
+    <message>
+        <source>Of the lots</source>
+        <translation>随机数的种子</translation>
+    </message>
+    <message>
+        <source>Of the weights that a token received: the largest, their mean, or a mean in which older rows fade</source>
+        <translation>token 所得权重的最大值、平均值，或旧行逐渐衰减的平均值</translation>
+    </message>
+    <message>
+        <source>Of these the newest, in percent</source>
+        <translation>其中最新部分的百分比</translation>
+    </message>
+    <message>
+        <source>Pooled to their average or to their maximum</source>
+        <translation>池化取平均值或最大值</translation>
+    </message>
+    <message>
+        <source>Requests that the busiest replica may have more than the idlest before load alone decides</source>
+        <translation>最忙的副本可以比最闲的多多少个请求；超过后只看负载</translation>
+    </message>
+    <message>
+        <source>Retained sets as JSON, with the keys that kvplan evict --json prints: prefill_len, after_prefill, steps</source>
+        <translation>以 JSON 写成的保留集合，键名与 kvplan evict --json 的输出相同：prefill_len、after_prefill、steps</translation>
+    </message>
+    <message>
+        <source>Scores of a head count by how much of them its own best entries hold</source>
+        <translation>一个头的得分按其自身最佳项所占的比例计入</translation>
+    </message>
+    <message>
+        <source>Share of the budget that every head has for itself</source>
+        <translation>预算中每个头自有的份额</translation>
+    </message>
+    <message>
+        <source>Share of the prompt that goes: int(P * (1 - ratio)) tokens stay</source>
+        <translation>提示中丢弃的比例：保留 int(P * (1 - ratio)) 个 token</translation>
+    </message>
+    <message>
+        <source>Share of what is kept that goes at a time, at least one token</source>
+        <translation>每次丢弃所保留部分的比例，至少一个 token</translation>
+    </message>
+    <message>
+        <source>SnapKV whose budget moves to the heads of a layer that hold more of its best scores</source>
+        <translation>SnapKV，但预算移向同层中占有更多最佳得分的头</translation>
+    </message>
+    <message>
+        <source>Temperature of the prompt&apos;s rows</source>
+        <translation>提示各行的温度</translation>
+    </message>
+    <message>
+        <source>The file has a set for each stored head, or one for the layer</source>
+        <translation>文件中每个存储的头各有一个集合，或每层一个</translation>
+    </message>
+    <message>
+        <source>The first request of a session goes to the least loaded replica, the others go to the same one.</source>
+        <translation>会话的第一个请求交给负载最轻的副本，其余请求交给同一副本。</translation>
+    </message>
+    <message>
+        <source>The one that goes: used least often (lfu), or longest ago (lru)</source>
+        <translation>丢弃哪一个：使用次数最少（lfu），或最久未使用（lru）</translation>
+    </message>
+    <message>
+        <source>Tokens from which on a share of them goes</source>
+        <translation>达到多少 token 后丢弃其中一部分</translation>
+    </message>
+    <message>
+        <source>Tokens kept</source>
+        <translation>保留的 token 数</translation>
+    </message>
+    <message>
+        <source>Tokens kept, in percent of the prompt</source>
+        <translation>保留的 token 数，占提示的百分比</translation>
+    </message>
+    <message>
+        <source>Tokens kept, the newest included</source>
+        <translation>保留的 token 数，包含最新的</translation>
+    </message>
+    <message>
+        <source>Tokens of less importance go</source>
+        <translation>重要性低于此值的 token 被丢弃</translation>
+    </message>
+    <message>
+        <source>Tokens of the prompt that stay, the window included</source>
+        <translation>提示中保留的 token 数，包含窗口</translation>
+    </message>
+    <message>
+        <source>Tokens shown for their accumulated attention (heavy hitters)</source>
+        <translation>因累积注意力而显示的 token 数（高注意力）</translation>
+    </message>
+    <message>
+        <source>Tokens that go at a time; 0 is half of the budget, as in the paper</source>
+        <translation>每次丢弃的 token 数；0 表示预算的一半，与论文相同</translation>
+    </message>
+    <message>
+        <source>Weight from which on a token counts as used by a query</source>
+        <translation>权重达到多少时，token 视为被查询使用</translation>
+    </message>
+    <message>
+        <source>Weights that scores are made of: of the softmax over what is kept (renorm), or as recorded (raw)</source>
+        <translation>构成得分的权重：在保留部分上重新归一化（renorm），或按记录（raw）</translation>
+    </message>
+    <message>
+        <source>With decay: what a row counts after one more row</source>
+        <translation>衰减时：再过一行后该行的权重</translation>
+    </message>
+    <message>
+        <source>Your own: keeps the tokens with the highest score, which is an expression</source>
+        <translation>自定义：保留得分最高的 token，得分是一个表达式</translation>
+    </message>
+    <message>
+        <source>balance abs</source>
+        <translation>平衡差值</translation>
+    </message>
+    <message>
+        <source>balance rel</source>
+        <translation>平衡倍数</translation>
+    </message>
+    <message>
+        <source>by</source>
+        <translation>依据</translation>
+    </message>
+    <message>
+        <source>capacity</source>
+        <translation>容量</translation>
+    </message>
+    <message>
+        <source>drop</source>
+        <translation>丢弃数</translation>
+    </message>
+    <message>
+        <source>file</source>
+        <translation>文件</translation>
+    </message>
+    <message>
+        <source>floor</source>
+        <translation>下限</translation>
+    </message>
+    <message>
+        <source>fraction</source>
+        <translation>比例</translation>
+    </message>
+    <message>
+        <source>gamma</source>
+        <translation>衰减系数</translation>
+    </message>
+    <message>
+        <source>history</source>
+        <translation>历史行数</translation>
+    </message>
+    <message>
+        <source>importance</source>
+        <translation>重要性</translation>
+    </message>
+    <message>
+        <source>kernel</source>
+        <translation>核宽</translation>
+    </message>
+    <message>
+        <source>kv percent</source>
+        <translation>保留百分比</translation>
+    </message>
+    <message>
+        <source>layer</source>
+        <translation>层</translation>
+    </message>
+    <message>
+        <source>mode</source>
+        <translation>方式</translation>
+    </message>
+    <message>
+        <source>normalize</source>
+        <translation>归一化</translation>
+    </message>
+    <message>
+        <source>pooling</source>
+        <translation>池化</translation>
+    </message>
+    <message>
+        <source>recent percent</source>
+        <translation>最新百分比</translation>
+    </message>
+    <message>
+        <source>scope</source>
+        <translation>范围</translation>
+    </message>
+    <message>
+        <source>score</source>
+        <translation>得分</translation>
+    </message>
+    <message>
+        <source>tau delta</source>
+        <translation>温度增量</translation>
+    </message>
+    <message>
+        <source>tau init</source>
+        <translation>初始温度</translation>
+    </message>
+    <message>
+        <source>theta</source>
+        <translation>阈值参数</translation>
+    </message>
+    <message>
+        <source>threshold</source>
+        <translation>阈值</translation>
+    </message>
 </context>
 </TS>

@@ -10,6 +10,7 @@
 #include "simulator/cli/outputs.h"
 #include "simulator/cli/progress.h"
 #include "simulator/cli/scenario_input.h"
+#include "simulator/cli/vary_input.h"
 #include "simulator/io/attention_json.h"
 #include "simulator/io/measured_steps.h"
 #include "simulator/io/model_file.h"
@@ -57,11 +58,7 @@ Status run(const CompareFlags& flags) {
   const std::vector<std::string> output_paths{flags.json, flags.html};
   KVPLAN_TRY_DO(check_apart({flags.input.path}, output_paths));
   KVPLAN_TRY(const auto settings, read_settings(flags.input));
-  std::vector<plan::Vary> varies;
-  for (const std::string& text : flags.varies) {
-    KVPLAN_TRY(plan::Vary vary, plan::parse_vary(text));
-    varies.push_back(std::move(vary));
-  }
+  KVPLAN_TRY(const std::vector<plan::Vary> varies, read_varies(flags.varies));
   core::RunControl control;
   control.stop_asked = interrupted;
   std::optional<Progress> progress;
@@ -101,12 +98,7 @@ void add_compare(CLI::App& app, Outcome& outcome) {
       app.add_subcommand("compare", "Run variants of a scenario and print them side by side");
   auto flags = std::make_shared<CompareFlags>();
   add_scenario_options(*command, flags->input);
-  command
-      ->add_option("--vary", flags->varies,
-                   "'PATH=VALUE;VALUE;...': a variant for each value; several give all combinations")
-      ->take_all()
-      ->allow_extra_args(false)
-      ->required();
+  command->add_option("--vary", flags->varies, kVaryHelp)->take_all()->allow_extra_args(false)->required();
   add_whole_number(*command, "--threads", flags->threads, {1, 1024},
                    "Variants that run at once; the result does not depend on it");
   add_json_option(*command, flags->json, "the reports of all variants");

@@ -48,7 +48,10 @@ void add_convert(CLI::App& app, Outcome& outcome);
 void add_latency(CLI::App& app, Outcome& outcome);
 void add_list(CLI::App& app, Outcome& outcome);  // and explain
 void add_pool(CLI::App& app, Outcome& outcome);
+void add_merge(CLI::App& app, Outcome& outcome);
+void add_report(CLI::App& app, Outcome& outcome);
 void add_run(CLI::App& app, Outcome& outcome);
+void add_sweep(CLI::App& app, Outcome& outcome);
 void add_trace(CLI::App& app, Outcome& outcome);
 void add_evict(CLI::App& app, Outcome& outcome);
 void add_attention(CLI::App& app, Outcome& outcome);

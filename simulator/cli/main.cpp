@@ -79,6 +79,9 @@ int run(int argc, char** argv) {
   add_cache(app, outcome);
   add_run(app, outcome);
   add_compare(app, outcome);
+  add_sweep(app, outcome);
+  add_merge(app, outcome);
+  add_report(app, outcome);
   add_convert(app, outcome);
   add_list(app, outcome);
   add_pool(app, outcome);

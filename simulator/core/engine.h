@@ -64,6 +64,8 @@ struct ReplicaSetup {
   std::span<Observer* const> observers;
   RunControl* control{nullptr};      ///< may be null
   RequestColumns* columns{nullptr};  ///< of all replicas of the run; null: this one makes its own
+  /// Replica::cached_tokens() may be asked at any moment: no pass that takes blocks is planned ahead.
+  bool contents_asked{false};
 };
 
 /// Whether a request is served: it has tokens on both sides, fits max_model_len, and an empty pool could

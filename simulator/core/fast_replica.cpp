@@ -58,6 +58,7 @@ class FastReplica final : public Replica, public BlockListener {
         ids_(run.allocator->layout().block_ids),
         quantum_(run.allocator->layout().quantum_tokens),
         phases_(std::max<std::int64_t>(run.allocator->growth_tokens(), 1)),
+        stretches_(!run.contents_asked),
         columns_(run.columns != nullptr ? *run.columns : RequestColumns(run.workload->input.size())) {
     for (const Observer* observer : run.observers) {
       tell_publications_ = tell_publications_ || observer->wants_publications();
@@ -145,6 +146,7 @@ class FastReplica final : public Replica, public BlockListener {
     return load;
   }
   std::int64_t cached_tokens(RequestId r) const override {
+    KVPLAN_CHECK(run_.contents_asked, r);
     return allocator_.cached_tokens(r, workload_.input[static_cast<std::size_t>(r)]);
   }
 
@@ -639,7 +641,7 @@ class FastReplica final : public Replica, public BlockListener {
   PhaseLists phases_;
   SeatTable seats_;
   bool tell_publications_{false};
-  bool stretches_{true};  // all observers follow them
+  bool stretches_;  // all observers follow them, and nobody asks what is cached
 
   SimTime now_{};       // of the latest pass or step end
   SimTime last_end_{};  // of a step

@@ -59,6 +59,7 @@ class Replica {
   /// As it is at `now`, nothing changed by asking. REQUIRES: now <= step_end().
   [[nodiscard]] virtual Load load(SimTime now) const = 0;
   /// Leading tokens of the request's prompt that are cached here and would be found; asking leaves no trace.
+  /// REQUIRES: ReplicaSetup::contents_asked.
   [[nodiscard]] virtual std::int64_t cached_tokens(RequestId request) const = 0;
 };
 

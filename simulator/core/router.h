@@ -38,6 +38,8 @@ class Router {
   virtual void changed(std::int64_t /*replica*/, const FleetView& /*fleet*/) {}
   /// False: answers follow from the order of the requests alone, so that replicas need not be run together.
   [[nodiscard]] virtual bool reads_state() const { return true; }
+  /// False: it never asks what is cached.
+  [[nodiscard]] virtual bool reads_contents() const { return false; }
 };
 
 }  // namespace kvplan::core

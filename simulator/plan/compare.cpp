@@ -8,9 +8,6 @@
 #include <system_error>
 #include <thread>
 
-#include "simulator/base/check.h"
-#include "simulator/base/number_input.h"
-
 namespace kvplan::plan {
 namespace {
 
@@ -20,61 +17,6 @@ struct Job {
   const traces::Trace* trace{nullptr};
   bool timeline{false};
 };
-
-std::string_view without_spaces(std::string_view text) {
-  const std::size_t begin = text.find_first_not_of(' ');
-  if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(' ') - begin + 1);
-}
-
-Error at_vary(Error error) {
-  if (error.field.empty()) error.field = "--vary";
-  return error;
-}
-
-Result<std::vector<Variant>> combinations(const std::vector<Vary>& varies) {
-  std::int64_t count = 1;
-  for (std::size_t i = 0; i < varies.size(); ++i) {
-    for (std::size_t k = 0; k < i; ++k)
-      if (varies[k].path == varies[i].path)
-        return bad_input("expected each path once, found " + varies[i].path + " again").at_field("--vary");
-    count *= static_cast<std::int64_t>(varies[i].values.size());
-    if (count > kMostVariants)
-      return bad_input("expected at most " + std::to_string(kMostVariants) + " variants").at_field("--vary");
-  }
-  std::vector<Variant> variants(static_cast<std::size_t>(count));
-  for (std::size_t v = 0; v < variants.size(); ++v) {
-    std::size_t rest = v;
-    std::vector<std::pair<std::string, std::string>>& varied = variants[v].varied;
-    for (std::size_t i = varies.size(); i-- > 0; rest /= varies[i].values.size())
-      varied.emplace_back(varies[i].path, varies[i].values[rest % varies[i].values.size()]);
-    std::reverse(varied.begin(), varied.end());
-  }
-  return variants;
-}
-
-/// A value that cannot be read alone, nor in any variant, is a slip of the user; otherwise its variants carry
-/// their errors.
-Status check_values(const std::vector<Setting>& settings, const Comparison& comparison) {
-  for (const Vary& vary : comparison.varies) {
-    for (const std::string& value : vary.values) {
-      const std::pair<std::string, std::string> setting{vary.path, value};
-      const Variant* refused = nullptr;
-      bool read = false;
-      for (const Variant& variant : comparison.variants) {
-        if (std::find(variant.varied.begin(), variant.varied.end(), setting) == variant.varied.end())
-          continue;
-        if (!variant.error) read = true;
-        if (variant.error && refused == nullptr) refused = &variant;
-      }
-      if (read || refused == nullptr) continue;
-      std::vector<Setting> alone = settings;
-      alone.push_back({vary.path, value, {}, 0});
-      if (!resolve(alone).ok()) return at_vary(*refused->error);
-    }
-  }
-  return Done{};
-}
 
 RunOptions run_options(const Job& job, const CompareOptions& options) {
   RunOptions run;
@@ -144,26 +86,6 @@ void run_all(const std::vector<Job>& jobs, const CompareOptions& options, std::v
 
 }  // namespace
 
-Result<Vary> parse_vary(std::string_view text) {
-  const std::size_t equals = text.find('=');
-  if (equals == std::string_view::npos || equals == 0)
-    return not_expected("PATH=VALUE;VALUE;...", text).at_field("--vary");
-  Vary vary{std::string(text.substr(0, equals)), {}};
-  std::string_view rest = text.substr(equals + 1);
-  while (true) {
-    const std::size_t semicolon = rest.find(';');
-    std::string value(without_spaces(rest.substr(0, semicolon)));
-    if (value.empty())
-      return bad_input("expected a value between semicolons").at_field("--vary " + vary.path);
-    if (std::find(vary.values.begin(), vary.values.end(), value) != vary.values.end())
-      return bad_input("expected each value once, found " + found_text(value) + " again")
-          .at_field("--vary " + vary.path);
-    vary.values.push_back(std::move(value));
-    if (semicolon == std::string_view::npos) return vary;
-    rest = rest.substr(semicolon + 1);
-  }
-}
-
 std::string Variant::name() const {
   std::string out;
   for (const auto& [path, value] : varied) {
@@ -177,12 +99,15 @@ std::string Variant::name() const {
 Result<Comparison> compare(const std::vector<Setting>& settings, const std::vector<Vary>& varies,
                            const TraceReader& read_trace, const CompareOptions& options) {
   Comparison comparison{varies, {}};
-  KVPLAN_TRY(comparison.variants, combinations(varies));
+  KVPLAN_TRY(const Combinations combinations, Combinations::of(varies, kMostVariants));
+  comparison.variants.resize(static_cast<std::size_t>(combinations.count()));
   std::vector<Job> jobs(comparison.variants.size());
+  ValueCheck values(combinations);
   for (std::size_t i = 0; i < jobs.size(); ++i) {
-    std::vector<Setting> all = settings;
-    for (const auto& [path, value] : comparison.variants[i].varied) all.push_back({path, value, {}, 0});
-    Result<Scenario> scenario = resolve(all);
+    const auto number = static_cast<std::int64_t>(i);
+    comparison.variants[i].varied = combinations.at(number);
+    Result<Scenario> scenario = resolve(combinations.settings(settings, number));
+    values.told(number, scenario ? nullptr : &scenario.error());
     jobs[i].timeline = i < options.most_timelines;
     if (scenario) {
       jobs[i].scenario = std::move(scenario).value();
@@ -191,7 +116,7 @@ Result<Comparison> compare(const std::vector<Setting>& settings, const std::vect
     }
   }
   if (varies.empty() && comparison.variants[0].error) return *comparison.variants[0].error;
-  KVPLAN_TRY_DO(check_values(settings, comparison));
+  KVPLAN_TRY_DO(values.slips(settings));
   for (const Job& job : jobs)
     if (job.scenario && options.check) KVPLAN_TRY_DO(options.check(*job.scenario));
 

@@ -11,21 +11,13 @@
 #include <vector>
 
 #include "simulator/plan/run.h"
+#include "simulator/plan/vary.h"
 
 namespace kvplan::plan {
 
-/// One path with the values that it takes in turn.
-struct Vary {
-  std::string path;
-  std::vector<std::string> values;
-};
-
-/// `PATH=VALUE;VALUE;...`; spaces around values do not count. Errors: no path, an empty value, one twice.
-Result<Vary> parse_vary(std::string_view text);
-
 /// What a variant is and what became of it: a result, or why it could not run.
 struct Variant {
-  std::vector<std::pair<std::string, std::string>> varied;  ///< path and value, in the order of the varies
+  Varied varied;
   std::optional<RunResult> result;
   std::optional<Error> error;
 

@@ -4,6 +4,7 @@
 
 #include "simulator/base/check.h"
 #include "simulator/base/version.h"
+#include "simulator/plan/figures.h"
 #include "simulator/plan/summary.h"
 
 namespace kvplan::plan {
@@ -45,17 +46,9 @@ void write_component(JsonWriter& json, const Field& field, const std::string& te
   json.end_object();
 }
 
-void write_latency(JsonWriter& json, const char* name, const std::optional<LatencySummary>& s) {
-  const auto member = [&](const char* key, double LatencySummary::*field) {
-    json.key(key).value(s ? std::optional<double>((*s).*field) : std::nullopt);
-  };
-  json.key(name).begin_object();
-  member("mean", &LatencySummary::mean);
-  member("p50", &LatencySummary::p50);
-  member("p90", &LatencySummary::p90);
-  member("p95", &LatencySummary::p95);
-  member("p99", &LatencySummary::p99);
-  member("max", &LatencySummary::max);
+void write_group(JsonWriter& json, const RunResult& r, std::string_view group) {
+  json.key(group).begin_object();
+  write_figures(json, r, group);
   json.end_object();
 }
 
@@ -197,52 +190,19 @@ void write_report(JsonWriter& json, const RunResult& r) {
     for (const std::string& line : *lines) json.value(line);
     json.end_array();
   }
-  json.key("requests").begin_object();
-  json.member("arrived", r.arrived).member("completed", r.completed).member("rejected", r.rejected);
-  json.member("unfinished", r.unfinished).member("preempted", r.preempted).end_object();
-  json.member("preemptions", r.preemptions).member("iterations", r.iterations);
-  json.member("makespan_s", seconds(r.makespan));
-  json.key("tokens").begin_object();
-  json.member("input", r.input_tokens)
-      .member("output", r.output_tokens)
-      .member("computed", r.computed_tokens);
-  json.member("recomputed", r.recomputed_tokens).member("prefix_hit", r.prefix_hit_tokens);
-  json.member("rehit", r.rehit_tokens).end_object();
-  json.key("batch").begin_object();
-  json.member("mean_running", r.mean_running).member("max_running", r.max_running).end_object();
-  json.key("latency_s").begin_object();
-  write_latency(json, "ttft", r.ttft);
-  write_latency(json, "tpot", r.tpot);
-  write_latency(json, "e2e", r.e2e);
-  write_latency(json, "queue", r.queue);
-  json.end_object();
-  json.key("throughput").begin_object();
-  json.member("requests_per_s", r.requests_per_s)
-      .member("output_tokens_per_s", r.output_tokens_per_s)
-      .end_object();
+  write_group(json, r, "requests");
+  for (const char* figure : {"preemptions", "iterations", "makespan_s"}) write_figures(json, r, figure);
+  for (const char* group : {"tokens", "batch", "latency_s", "throughput"}) write_group(json, r, group);
   write_memory(json, r.capacity_bytes, r.memory);
   write_deployment(json, r);
-  json.key("evictions").begin_object();
-  json.member("tokens", r.evicted_tokens).member("blocks_freed", r.evicted_blocks);
-  json.member("hole_bytes_peak", r.hole_bytes_peak);
-  json.member("compactions", r.compactions).member("compaction_bytes", r.compaction_bytes).end_object();
-  json.key("placement").begin_object();
-  json.member("copies", r.placement.copies).member("copied_bytes", r.placement.copied_bytes);
-  json.member("compactions", r.placement.compactions);
-  json.member("compaction_bytes", r.placement.compaction_bytes);
-  json.member("delay_s", seconds(r.placement.delay));
-  json.member("delay_fraction", r.placement.delay_fraction).end_object();
-  json.key("coverage");
+  write_group(json, r, "evictions");
+  write_group(json, r, "placement");
   if (r.coverage) {
-    json.begin_object().member("recordings", r.coverage->recordings).member("used", r.coverage->used);
-    json.member("driven_requests", r.coverage->driven_requests);
-    json.member("driven_request_fraction", r.coverage->driven_request_fraction);
-    json.member("driven_byte_seconds_fraction", r.coverage->driven_byte_seconds_fraction).end_object();
+    write_group(json, r, "coverage");
   } else {
-    json.null();
+    json.key("coverage").null();
   }
-  json.key("slo").begin_object();
-  json.member("met_fraction", r.slo_met_fraction).member("goodput_per_s", r.goodput_per_s).end_object();
+  write_group(json, r, "slo");
   write_replicas(json, r);
 }
 

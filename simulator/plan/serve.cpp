@@ -94,21 +94,24 @@ class Fleet {
 
   [[nodiscard]] const std::vector<std::unique_ptr<Part>>& parts() const { return parts_; }
 
-  /// Ledgers with the sinks that each part has by now, and the replicas over them.
+  /// The router, ledgers with the sinks that each part has by now, and the replicas over them.
   void make_replicas() {
+    const Scenario& s = setup_.scenario;
+    router_ = routing::router_entry(s.router).make(s.router, setup_.workload, s.replicas);
     for (const auto& part : parts_) {
       const core::MemoryLayout& layout = part->allocator->layout();
       if (setup_.tokens.policy)
         part->courses.emplace(setup_.tokens, setup_.workload, layout, setup_.options.control);
       const core::ReplicaSetup replica{.workload = &setup_.workload,
-                                       .scheduler = scheduling::scheduler_params(setup_.scenario.engine),
-                                       .keep = setup_.scenario.keep,
+                                       .scheduler = scheduling::scheduler_params(s.engine),
+                                       .keep = s.keep,
                                        .courses = part->courses ? &*part->courses : nullptr,
                                        .allocator = part->allocator.get(),
                                        .latency = setup_.latency.get(),
                                        .observers = part->observers,
                                        .control = setup_.options.control,
-                                       .columns = &columns_};
+                                       .columns = &columns_,
+                                       .contents_asked = s.replicas > 1 && router_->reads_contents()};
       replicas_.push_back(setup_.options.step_by_step ? core::make_naive_replica(replica)
                                                       : core::make_fast_replica(replica));
     }
@@ -117,8 +120,6 @@ class Fleet {
   /// Serves all requests. `joint`: null where nothing of several replicas is wanted.
   Status run(std::vector<std::int32_t>& replica_of, observe::JointStates* joint) {
     const core::Workload& workload = setup_.workload;
-    const Scenario& s = setup_.scenario;
-    const auto router = routing::router_entry(s.router).make(s.router, workload, s.replicas);
     replica_of.assign(workload.input.size(), -1);
     core::ToldUntil told;
     if (joint != nullptr)
@@ -127,16 +128,15 @@ class Fleet {
         joint->merge(until);
         return waited;
       };
-    if (share_a_clock(setup_, *router)) {
+    if (share_a_clock(setup_, *router_)) {
       KVPLAN_TRY_DO(core::run_together({.workload = &workload,
                                         .replicas = replicas_,
-                                        .router = router.get(),
+                                        .router = router_.get(),
                                         .replica_of = &replica_of,
                                         .control = setup_.options.control,
                                         .told = told}));
     } else {
-      KVPLAN_TRY_DO(
-          core::run_apart(replicas_, workload, deal_out(*router, replica_of), setup_.options.control, told));
+      KVPLAN_TRY_DO(core::run_apart(replicas_, workload, deal_out(replica_of), setup_.options.control, told));
     }
     for (const auto& part : parts_) end_ = std::max(end_, part->ledger->end());
     for (const auto& part : parts_) part->ledger->extend_to(end_);
@@ -149,11 +149,11 @@ class Fleet {
 
  private:
   /// The requests of each replica, for a router that asks for no state.
-  std::vector<std::vector<RequestId>> deal_out(core::Router& router, std::vector<std::int32_t>& replica_of) {
+  std::vector<std::vector<RequestId>> deal_out(std::vector<std::int32_t>& replica_of) {
     std::vector<std::vector<RequestId>> shares(replicas_.size());
     const core::FleetView view(replicas_, SimTime{});
     for (const RequestId r : setup_.workload.order) {
-      const std::int64_t replica = router.route(r, view);
+      const std::int64_t replica = replicas_.size() > 1 ? router_->route(r, view) : 0;
       replica_of[static_cast<std::size_t>(r)] = static_cast<std::int32_t>(replica);
       shares[static_cast<std::size_t>(replica)].push_back(r);
     }
@@ -163,6 +163,7 @@ class Fleet {
   const RunSetup& setup_;
   core::RequestColumns columns_;
   std::vector<std::unique_ptr<Part>> parts_;
+  std::unique_ptr<core::Router> router_;
   std::vector<std::unique_ptr<core::Replica>> replicas_;
   SimTime end_{};
 };

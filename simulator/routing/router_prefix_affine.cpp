@@ -34,6 +34,7 @@ class PrefixAffine final : public core::Router {
         most - least > balance_abs_ && static_cast<double>(most) > balance_rel_ * static_cast<double>(least);
     return unbalanced ? idlest : best.replica;
   }
+  [[nodiscard]] bool reads_contents() const override { return true; }
 
  private:
   struct Candidate {

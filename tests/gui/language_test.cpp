@@ -69,7 +69,9 @@ bool has_english(QString text) {
   static const QRegularExpression kKept(QStringLiteral(
       "\\b(kvplan|token|tokens|TTFT|TPOT|KV|Qt|LGPL|Apache|CSV|JSONL?|Azure|Mooncake|kvt|kvs|kvr|csv|jsonl?|"
       "zst|gz|"
-      "Shift|Home|Esc|Left|Right|ns|ms|mod|holes|reuse|renorm|raw|NVIDIA|SXM|FLOP|GB|vLLM|"
+      "Shift|Home|Esc|Left|Right|ns|ms|mod|holes|reuse|compact|renorm|raw|NVIDIA|SXM|FLOP|GB|vLLM|"
+      "SnapKV|Keyformer|GPT|JSON|lfu|lru|accumulated|last|windowed|age|position|prompt|layer|head|int|ratio|"
+      "evict --json|prefill_len|after_prefill|steps|"
       "max_num_seqs|max_num_batched_tokens|long_prefill_token_threshold|num_gpu_blocks|live|reserved|hole|"
       "tail|"
       "padding|internal|cached|metadata|stranded|free|[KMGTP]iB)\\b"));

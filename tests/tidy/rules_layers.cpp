@@ -46,6 +46,9 @@ const std::vector<Layer>& layers() {
     below.emplace_back("simulator/kernels");
     level({"simulator/drivers", "simulator/plan"});
     table.push_back({"simulator/report", below});
+    below.emplace_back("simulator/report");
+    table.push_back({"simulator/sweep", below});
+    below.pop_back();
     // Protobuf and files begin here; traces know nothing of the simulator but `base` and `frame`.
     table.push_back({"simulator/frame", {"simulator/base"}});
     table.push_back({"traces/io", {"simulator/base", "simulator/frame", "traces/record"}});
@@ -54,7 +57,8 @@ const std::vector<Layer>& layers() {
     table.push_back({"traces/synth", {"simulator/base", "traces/record", "traces/io", "traces/import"}});
     below.insert(below.end(), {"simulator/frame", "traces/io"});
     level({"simulator/io"});
-    below.insert(below.end(), {"simulator/report", "traces/import", "traces/edit", "traces/synth"});
+    below.insert(below.end(),
+                 {"simulator/report", "simulator/sweep", "traces/import", "traces/edit", "traces/synth"});
     table.push_back({"simulator/cli", below});
     table.push_back({"simulator/bench", below});
     for (const auto* folder : {"gui/viewmodel", "gui/worker", "gui/view", "gui/app"}) level({folder});

@@ -22,7 +22,7 @@ TEST(Commands, HelpIsWhatTheOptionPrints) {
 TEST(Commands, UnknownOnesSayWhatThereIs) {
   EXPECT_EQ(run_kvplan("rnu t.csv").err,
             "kvplan: unknown command \"rnu\"; did you mean \"run\"? (known: bytes, cache, run, compare, "
-            "convert, list, "
+            "sweep, merge, report, convert, list, "
             "explain, pool, trace, evict, budget, attention, calibration, latency) (see --help)\n");
   const Outcome nested = run_kvplan("trace inof t.csv");
   EXPECT_EQ(nested.exit_code, 2);

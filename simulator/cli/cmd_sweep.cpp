@@ -1,0 +1,171 @@
+// kvplan sweep: one scenario in all combinations of varied values, each a row of a database.
+#include <CLI/CLI.hpp>
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+
+#include "simulator/cli/command.h"
+#include "simulator/cli/import_options.h"
+#include "simulator/cli/number_option.h"
+#include "simulator/cli/outputs.h"
+#include "simulator/cli/progress.h"
+#include "simulator/cli/scenario_input.h"
+#include "simulator/cli/sweep_output.h"
+#include "simulator/cli/vary_input.h"
+#include "simulator/io/attention_json.h"
+#include "simulator/io/measured_steps.h"
+#include "simulator/io/model_file.h"
+#include "simulator/report/number_text.h"
+#include "simulator/sweep/digest.h"
+#include "simulator/sweep/sweep.h"
+#include "traces/io/input.h"
+
+namespace kvplan::cli {
+namespace {
+
+struct SweepFlags {
+  ScenarioInput input;
+  std::vector<std::string> varies;
+  std::string out, shard{"1/1"};
+  int threads{1};
+  bool resume{false};
+};
+
+/// What files give, read once for each name whatever the number of cases and threads.
+template <class Value>
+class OpenedOnce {
+ public:
+  template <class Open>
+  Result<Value> open(const std::string& name, const Open& open) {
+    const std::lock_guard lock(mutex_);
+    auto found = opened_.find(name);
+    if (found == opened_.end()) found = opened_.emplace(name, open()).first;
+    return found->second;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<std::string, Result<Value>> opened_;
+};
+
+struct Opened {
+  OpenedOnce<std::shared_ptr<const attention::Recording>> recordings;
+  OpenedOnce<model::ModelShape> models;
+  OpenedOnce<plan::MeasuredSteps> steps;
+};
+
+Result<std::string> digest_of(const std::string& path) {
+  KVPLAN_TRY(const auto bytes, traces::open_bytes(path));
+  sweep::Digest digest;
+  std::array<char, 65536> room;
+  while (true) {
+    KVPLAN_TRY(const std::size_t got, bytes->read(room.data(), room.size()));
+    if (got == 0) return digest.text();
+    digest.add({room.data(), got});
+  }
+}
+
+/// Cases done of all, and when the rest will be, at the rate so far.
+class SweepProgress {
+ public:
+  SweepProgress(std::int64_t done, std::int64_t total)
+      : before_(done), done_(done), total_(total), progress_([this] { return line(); }) {}
+  void tell() { done_.fetch_add(1, std::memory_order_relaxed); }
+
+ private:
+  [[nodiscard]] std::string line() const {
+    const std::int64_t done = done_.load(std::memory_order_relaxed);
+    std::string text = progress_bar(done, total_) + " of " + report::grouped(total_) + " cases";
+    if (done == before_) return text;
+    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
+    const auto left = static_cast<double>(total_ - done);
+    return text + ", " + report::seconds_text(seconds * left / static_cast<double>(done - before_)) + " left";
+  }
+
+  std::chrono::steady_clock::time_point begin_{std::chrono::steady_clock::now()};
+  std::int64_t before_;
+  std::atomic<std::int64_t> done_;
+  std::int64_t total_;
+  Progress progress_;  // last: its thread reads the others
+};
+
+sweep::SweepOptions options_of(const SweepFlags& flags, core::RunControl& control, Opened& opened) {
+  sweep::SweepOptions options;
+  options.threads = flags.threads;
+  options.control = &control;
+  options.open_recording = [&opened](const std::string& path) {
+    return opened.recordings.open(path, [&] { return io::open_attention(path); });
+  };
+  options.open_model = [&opened](const std::string& path) {
+    return opened.models.open(path, [&] { return io::open_model(path); });
+  };
+  options.open_steps = [&opened](const std::string& path, std::string_view model) {
+    return opened.steps.open(path + '\n' + std::string(model),
+                             [&] { return io::open_measured_steps(path, model); });
+  };
+  return options;
+}
+
+Result<sweep::Sweep> prepare(const SweepFlags& flags, core::RunControl& control) {
+  sweep::Request request;
+  KVPLAN_TRY(request.shard, sweep::parse_shard(flags.shard));
+  KVPLAN_TRY(request.varies, read_varies(flags.varies));
+  KVPLAN_TRY(request.settings, read_settings(flags.input));
+  request.read_trace = [&](const plan::Scenario& scenario) {
+    return read_trace_of(scenario, flags.input.import);
+  };
+  request.files = files_of;
+  request.digest = digest_of;
+  request.check = [&](const plan::Scenario& scenario) {
+    return check_apart(files_of(scenario), {flags.out});
+  };
+  request.control = &control;
+  return sweep::Sweep::prepare(std::move(request));
+}
+
+Status run(const SweepFlags& flags) {
+  KVPLAN_TRY_DO(check_apart({flags.input.path}, {flags.out}));
+  KVPLAN_TRY_DO(check_database_name(flags.out, flags.resume));
+  core::RunControl control;
+  control.stop_asked = interrupted;
+  KVPLAN_TRY(const sweep::Sweep sweep, prepare(flags, control));
+  KVPLAN_TRY(sweep::Database database, flags.resume ? sweep::Database::resume(flags.out, sweep.head())
+                                                    : sweep::Database::create(flags.out, sweep.head()));
+  KVPLAN_TRY(const std::int64_t done, database.done());
+  Opened opened;
+  sweep::SweepOptions options = options_of(flags, control, opened);
+  std::optional<SweepProgress> progress;
+  progress.emplace(done, sweep.head().shard.share_of(sweep.head().cases));
+  options.on_case = [&] { progress->tell(); };
+  const Status status = sweep::run_sweep(sweep, database, options);
+  progress.reset();
+  KVPLAN_TRY_DO(status);
+  KVPLAN_TRY(const std::string text, database_text(database));
+  return write_text("-", text);
+}
+
+}  // namespace
+
+void add_sweep(CLI::App& app, Outcome& outcome) {
+  CLI::App* const command =
+      app.add_subcommand("sweep", "Run all combinations of varied values, each a row of a database");
+  auto flags = std::make_shared<SweepFlags>();
+  add_scenario_options(*command, flags->input);
+  command->add_option("--vary", flags->varies, kVaryHelp)->take_all()->allow_extra_args(false)->required();
+  command->add_option("--out", flags->out, "The database (SQLite) that is written; it must not be there yet")
+      ->required();
+  add_whole_number(*command, "--threads", flags->threads, {1, 1024},
+                   "Cases that run at once; the result does not depend on it");
+  command->add_option(
+      "--shard", flags->shard,
+      "K/N: only every N-th case from the K-th on, K from 1; kvplan merge joins the databases");
+  command->add_flag("--resume", flags->resume,
+                    "Go on with the database where it is there: what it has stays, only the rest is run");
+  run_as(*command, outcome, [flags] { return run(*flags); });
+}
+
+}  // namespace kvplan::cli

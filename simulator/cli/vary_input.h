@@ -1,0 +1,20 @@
+// --vary of a command: as plan/vary.h has it, or PATH=@FILE with the values in a file, one or several to a line.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "simulator/plan/vary.h"
+
+namespace kvplan::cli {
+
+/// For --help: how values are written.
+inline constexpr const char* kVaryHelp =
+    "'PATH=VALUE;VALUE;...': values that a path takes in turn; A..B:STEP is a range of numbers, PATH=@FILE "
+    "reads values "
+    "from a file, one a line; several --vary give all combinations";
+
+/// Lines of a file without values do not count. Errors: those of parse_vary, or of the file.
+Result<std::vector<plan::Vary>> read_varies(const std::vector<std::string>& texts);
+
+}  // namespace kvplan::cli

@@ -1,0 +1,34 @@
+// 64 bits over bytes (FNV-1a): tells whether the content of files and the values of cases are the same. Not against
+// forgery.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace kvplan::sweep {
+
+class Digest {
+ public:
+  /// How bytes are cut into pieces does not matter.
+  void add(std::string_view bytes) {
+    for (const char c : bytes) byte(static_cast<unsigned char>(c));
+  }
+  /// A text by itself: its end counts.
+  void add_text(std::string_view text) {
+    add(text);
+    byte(0);
+  }
+  /// 16 hex digits.
+  [[nodiscard]] std::string text() const {
+    std::string out;
+    for (int shift = 60; shift >= 0; shift -= 4) out += "0123456789abcdef"[(state_ >> shift) & 15];
+    return out;
+  }
+
+ private:
+  void byte(unsigned char value) { state_ = (state_ ^ value) * 0x100000001B3ULL; }
+  std::uint64_t state_{0xCBF29CE484222325ULL};
+};
+
+}  // namespace kvplan::sweep

@@ -1,0 +1,21 @@
+// What became of one case: its figures, or why it could not run.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "simulator/base/result.h"
+#include "simulator/plan/figures.h"
+
+namespace kvplan::sweep {
+
+struct Outcome {
+  std::int64_t number{0};  ///< of the case, from 0
+  std::optional<Error> error;
+  /// It got no memory; it may where nothing runs beside it.
+  bool starved{false};
+  std::vector<plan::FigureValue> figures;  ///< parallel to plan::figures(); empty with an error
+};
+
+}  // namespace kvplan::sweep

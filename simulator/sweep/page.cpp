@@ -1,0 +1,139 @@
+#include "simulator/sweep/page.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+
+#include "simulator/report/html.h"
+#include "simulator/report/markup.h"
+#include "simulator/report/number_text.h"
+
+namespace kvplan::sweep {
+namespace {
+
+/// What a planner asks first.
+constexpr std::array<std::string_view, 8> kAsked{
+    "slo.goodput_per_s",  "slo.met_fraction",          "throughput.output_tokens_per_s",
+    "latency_s.ttft.p99", "latency_s.tpot.p99",        "latency_s.e2e.p99",
+    "preemptions",        "memory.mean_fraction.live",
+};
+constexpr std::size_t kMostValuesShown = 60;  // of a path
+constexpr int kMostReasons = 20;
+
+std::string number_text(const FigureColumn& figure, const Cell& cell) {
+  const auto* const whole = std::get_if<std::int64_t>(&cell);
+  const auto* const real = std::get_if<double>(&cell);
+  if (whole == nullptr && real == nullptr) return "";
+  const double number = real != nullptr ? *real : static_cast<double>(*whole);
+  if (figure.unit == unit_name(Unit::kSeconds)) return report::seconds_text(number);
+  if (figure.unit == unit_name(Unit::kRatio)) return report::percent(number);
+  return report::rounded(number);
+}
+
+/// The figures asked for that some case has.
+Result<std::vector<FigureColumn>> shown_figures(Database& database) {
+  std::vector<FigureColumn> shown;
+  for (const std::string_view name : kAsked) {
+    for (const FigureColumn& figure : database.head().figures) {
+      if (figure.name != name) continue;
+      bool any = false;
+      KVPLAN_TRY_DO(database.query("SELECT 1 FROM cases WHERE " + quoted_name(name) + " IS NOT NULL LIMIT 1",
+                                   [&](const Database::Row&) { any = true; }));
+      if (any) shown.push_back(figure);
+    }
+  }
+  return shown;
+}
+
+report::Table varied_table(const Head& head) {
+  report::Table table{"What was varied", {""}, {}, false};
+  for (const plan::Vary& vary : head.varies) {
+    std::string text;
+    for (std::size_t i = 0; i < std::min(vary.values.size(), kMostValuesShown); ++i)
+      text += (i == 0 ? "" : ", ") + vary.values[i];
+    if (vary.values.size() > kMostValuesShown)
+      text += ", ... (" + report::grouped(static_cast<std::int64_t>(vary.values.size())) + " values)";
+    table.rows.push_back({vary.path, {text}});
+  }
+  return table;
+}
+
+/// For each figure of which less or more is better: the first case that has the best value.
+Result<report::Table> best_table(Database& database, const std::vector<FigureColumn>& figures) {
+  report::Table table{"The best case by", {"value", "case"}, {}, true};
+  std::string columns = "\"case\"";
+  for (const plan::Vary& vary : database.head().varies) {
+    table.columns.push_back(vary.path);
+    columns += ", " + quoted_name(vary.path);
+  }
+  for (const FigureColumn& figure : figures) {
+    if (figure.better.empty()) continue;
+    const std::string name = quoted_name(figure.name);
+    KVPLAN_TRY_DO(database.query("SELECT " + name + ", " + columns + " FROM cases WHERE " + name +
+                                     " IS NOT NULL ORDER BY " + name +
+                                     (figure.better == "lower" ? " ASC" : " DESC") + ", \"case\" LIMIT 1",
+                                 [&](const Database::Row& row) {
+                                   std::vector<std::string> cells{number_text(figure, row[0])};
+                                   for (std::size_t i = 1; i < row.size(); ++i)
+                                     cells.push_back(cell_text(row[i]));
+                                   table.rows.push_back({figure.name, std::move(cells)});
+                                 }));
+  }
+  return table;
+}
+
+/// Means over all cases with a value of the path.
+Result<report::Table> effect_table(Database& database, const plan::Vary& vary,
+                                   const std::vector<FigureColumn>& figures) {
+  report::Table table{"By " + vary.path + ": means over the cases", {"cases", "failed"}, {}, true};
+  std::string columns = quoted_name(vary.path) + ", count(*), count(error)";
+  for (const FigureColumn& figure : figures) {
+    table.columns.push_back(figure.name);
+    columns += ", avg(" + quoted_name(figure.name) + ")";
+  }
+  std::map<std::string, std::vector<std::string>> found;
+  KVPLAN_TRY_DO(database.query("SELECT " + columns + " FROM cases GROUP BY 1", [&](const Database::Row& row) {
+    std::vector<std::string> cells{cell_text(row[1]), cell_text(row[2])};
+    for (std::size_t i = 0; i < figures.size(); ++i) cells.push_back(number_text(figures[i], row[3 + i]));
+    found[cell_text(row[0])] = std::move(cells);
+  }));
+  for (const std::string& value : vary.values)
+    if (const auto at = found.find(value); at != found.end() && table.rows.size() < kMostValuesShown)
+      table.rows.push_back({value, at->second});
+  return table;
+}
+
+}  // namespace
+
+Result<std::string> sweep_page(Database& database, const std::string& command) {
+  const Head& head = database.head();
+  KVPLAN_TRY(const std::int64_t done, database.done());
+  KVPLAN_TRY(const std::int64_t failed, database.failed());
+  KVPLAN_TRY(const std::vector<FigureColumn> figures, shown_figures(database));
+  report::Markup html;
+  report::begin_page(html, "A sweep of " + report::grouped(head.cases) + " cases",
+                     report::grouped(done) + " are done, " + report::grouped(failed) + " of them failed.");
+  report::write_table(html, varied_table(head));
+  if (!figures.empty()) {
+    KVPLAN_TRY(const report::Table best, best_table(database, figures));
+    report::write_table(html, best);
+    for (const plan::Vary& vary : head.varies) {
+      if (vary.values.size() < 2) continue;
+      KVPLAN_TRY(const report::Table effect, effect_table(database, vary, figures));
+      report::write_table(html, effect);
+    }
+  }
+  std::vector<std::string> reasons;
+  KVPLAN_TRY_DO(
+      database.query("SELECT count(*), error FROM cases WHERE error IS NOT NULL GROUP BY error "
+                     "ORDER BY count(*) DESC, min(\"case\") LIMIT " +
+                         std::to_string(kMostReasons),
+                     [&](const Database::Row& row) {
+                       reasons.push_back(cell_text(row[0]) + " cases: " + cell_text(row[1]));
+                     }));
+  report::write_list(html, "Why cases failed", reasons);
+  report::end_page(html, command);
+  return html.take();
+}
+
+}  // namespace kvplan::sweep

@@ -1,0 +1,205 @@
+#include "simulator/sweep/sweep.h"
+
+#include <array>
+#include <chrono>
+#include <new>
+#include <stdexcept>
+
+#include "simulator/base/check.h"
+#include "simulator/base/version.h"
+#include "simulator/sweep/batch.h"
+#include "simulator/sweep/digest.h"
+
+namespace kvplan::sweep {
+namespace {
+
+bool stops(const core::RunControl* control) {
+  return control != nullptr && control->wants_stop();
+}
+
+void replace_all(std::string& text, const std::string& what, const std::string& by) {
+  for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + by.size()))
+    text.replace(at, what.size(), by);
+}
+
+/// The files of all cases, in the order in which they are first met.
+class Files {
+ public:
+  struct File {
+    std::string path;
+    std::optional<plan::Scenario> reader;  ///< of a trace
+  };
+  /// The number of a trace; one that is read in another way is another one.
+  std::size_t trace(const plan::Scenario& scenario) {
+    const auto [found, added] = traces_.try_emplace({scenario.trace, scenario.import}, files_.size());
+    if (added) files_.push_back({scenario.trace, scenario});
+    return found->second;
+  }
+  std::size_t other(const std::string& path) {
+    const auto [found, added] = others_.try_emplace(path, files_.size());
+    if (added) files_.push_back({path, std::nullopt});
+    return found->second;
+  }
+  [[nodiscard]] const std::vector<File>& all() const { return files_; }
+
+ private:
+  std::map<std::pair<std::string, traces::ImportOptions>, std::size_t> traces_;
+  std::map<std::string, std::size_t> others_;
+  std::vector<File> files_;
+};
+
+/// The values of a scenario with its files by number: where they lie does not count, what is in them is added later.
+void add_scenario(Digest& identity, const plan::Scenario& scenario, const std::vector<std::string>& paths,
+                  Files& files) {
+  std::vector<std::pair<std::string, std::string>> names{
+      {scenario.trace, '\x01' + std::to_string(files.trace(scenario))}};
+  for (const std::string& path : paths)
+    if (path != scenario.trace) names.emplace_back(path, '\x01' + std::to_string(files.other(path)));
+  for (std::string text : scenario.texts) {
+    for (const auto& [path, name] : names)
+      if (!path.empty()) replace_all(text, path, name);
+    identity.add_text(text);
+  }
+}
+
+plan::RunOptions run_options(const SweepOptions& options) {
+  plan::RunOptions run;
+  run.control = options.control;
+  run.open_recording = options.open_recording;
+  run.open_model = options.open_model;
+  run.open_steps = options.open_steps;
+  return run;
+}
+
+Outcome run_case(const Sweep& sweep, const SweepOptions& options, std::int64_t number) {
+  Outcome outcome{number, {}, false, {}};
+  if (stops(options.control)) {
+    outcome.error = interrupted_error();
+    return outcome;
+  }
+  try {
+    const Result<plan::Scenario> scenario = sweep.scenario(number);
+    if (!scenario) {
+      outcome.error = scenario.error();
+      return outcome;
+    }
+    const Result<plan::RunResult> result =
+        plan::run_scenario(scenario.value(), sweep.trace_of(scenario.value()), run_options(options));
+    if (!result) {
+      outcome.error = result.error();
+      return outcome;
+    }
+    for (const plan::Figure& figure : plan::figures())
+      outcome.figures.push_back(figure.value(result.value()));
+    return outcome;
+  } catch (const std::bad_alloc&) {
+  } catch (const std::length_error&) {
+  }
+  outcome.figures.clear();
+  outcome.error = bad_input("out of memory");
+  outcome.starved = true;
+  return outcome;
+}
+
+}  // namespace
+
+Result<Sweep> Sweep::prepare(Request request) {
+  Sweep sweep;
+  sweep.settings_ = std::move(request.settings);
+  KVPLAN_TRY(plan::Combinations cases, plan::Combinations::of(std::move(request.varies), kMostCases));
+  sweep.cases_ = std::make_shared<const plan::Combinations>(std::move(cases));
+  plan::ValueCheck values(*sweep.cases_);
+  Digest identity;
+  Files files;
+  for (std::int64_t i = 0; i < sweep.cases_->count(); ++i) {
+    if (stops(request.control)) return interrupted_error();
+    const Result<plan::Scenario> scenario = sweep.scenario(i);
+    values.told(i, scenario ? nullptr : &scenario.error());
+    if (!scenario) {
+      if (sweep.cases_->count() == 1) return scenario.error();
+      identity.add_text("cannot be read");
+      continue;
+    }
+    if (request.check) KVPLAN_TRY_DO(request.check(scenario.value()));
+    add_scenario(identity, scenario.value(), request.files(scenario.value()), files);
+  }
+  KVPLAN_TRY_DO(values.slips(sweep.settings_));
+
+  for (const Files::File& file : files.all()) {
+    std::string digest;
+    if (file.reader) {
+      KVPLAN_TRY(traces::Trace trace, request.read_trace(*file.reader));
+      digest = trace.digest;
+      sweep.traces_.emplace(TraceKey(file.path, file.reader->import), std::move(trace));
+    } else {
+      KVPLAN_TRY(digest, request.digest(file.path));
+    }
+    identity.add_text(digest);
+    sweep.head_.inputs.emplace_back(file.path, digest);
+  }
+  Head& head = sweep.head_;
+  head.program = "kvplan " + std::string(kVersion);
+  head.identity = identity.text();
+  head.cases = sweep.cases_->count();
+  head.shard = request.shard;
+  head.varies = sweep.cases_->varies();
+  for (const plan::Setting& setting : sweep.settings_) head.settings.emplace_back(setting.path, setting.text);
+  for (const plan::Figure& figure : plan::figures())
+    head.figures.push_back(
+        {figure.name, std::string(unit_name(figure.unit)), std::string(plan::better_name(figure.better))});
+  return sweep;
+}
+
+Result<plan::Scenario> Sweep::scenario(std::int64_t number) const {
+  return plan::resolve(cases_->settings(settings_, number));
+}
+
+const traces::Trace& Sweep::trace_of(const plan::Scenario& scenario) const {
+  const auto found = traces_.find(TraceKey(scenario.trace, scenario.import));
+  KVPLAN_CHECK(found != traces_.end());
+  return found->second;
+}
+
+Status run_sweep(const Sweep& sweep, Database& database, const SweepOptions& options) {
+  using Clock = std::chrono::steady_clock;
+  constexpr auto kPeriod = std::chrono::milliseconds(300);  // of transactions: what a kill repeats at most
+  Clock::time_point kept = Clock::now();
+  const auto keep = [&]() -> Status {
+    KVPLAN_TRY_DO(database.commit());
+    kept = Clock::now();
+    return Done{};
+  };
+  const Shard shard = database.head().shard;
+  std::int64_t at = shard.index - 1;
+  Batch batch;
+  batch.threads = options.threads;
+  batch.next = [&]() -> Result<std::optional<std::int64_t>> {
+    for (; at < sweep.cases().count(); at += shard.count) {
+      KVPLAN_TRY(const bool has, database.has(at));
+      if (has) continue;
+      const std::int64_t number = at;
+      at += shard.count;
+      return std::optional(number);
+    }
+    return std::optional<std::int64_t>();
+  };
+  batch.run = [&](std::int64_t number) { return run_case(sweep, options, number); };
+  // What runs now ends where nothing can be kept any more.
+  const auto or_stop = [&](Status status) {
+    if (!status.ok() && options.control != nullptr) options.control->stop = true;
+    return status;
+  };
+  batch.done = [&](const Outcome& outcome) -> Status {
+    KVPLAN_TRY_DO(or_stop(database.add(outcome, sweep.cases().at(outcome.number))));
+    if (options.on_case) options.on_case();
+    return Clock::now() - kept >= kPeriod ? or_stop(keep()) : Status(Done{});
+  };
+  batch.idle = [&] { return or_stop(keep()); };
+  const Status status = run_batch(batch);
+  // A database that could not be written has undone its transaction.
+  if (!status.ok() && status.error().kind != ErrorKind::kInterrupted) return status;
+  KVPLAN_TRY_DO(keep());
+  return status;
+}
+
+}  // namespace kvplan::sweep

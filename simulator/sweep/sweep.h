@@ -1,0 +1,75 @@
+// A sweep: one scenario in all combinations of varied values, each a row of a database.
+//
+// Life cycle: `prepare` reads every combination once, so that slips end it before anything runs, and opens the traces,
+// which all cases share; `run_sweep` runs what the database does not have yet.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "simulator/plan/compare.h"
+#include "simulator/plan/run.h"
+#include "simulator/plan/vary.h"
+#include "simulator/sweep/database.h"
+#include "simulator/sweep/shard.h"
+
+namespace kvplan::sweep {
+
+/// Most cases of one sweep.
+inline constexpr std::int64_t kMostCases = 10'000'000;
+
+/// What is swept, and how the world is read. The functions are called from the calling thread of `prepare`.
+struct Request {
+  std::vector<plan::Setting> settings;
+  std::vector<plan::Vary> varies;
+  Shard shard;
+  plan::TraceReader read_trace;  ///< once for each trace and way of reading it
+  /// The files that a run of a scenario reads, its trace among them.
+  std::function<std::vector<std::string>(const plan::Scenario&)> files;
+  /// Of the content of a file that is no trace.
+  std::function<Result<std::string>(const std::string& path)> digest;
+  /// Asked of each scenario that can be read, before any file is; an error ends the sweep.
+  std::function<Status(const plan::Scenario&)> check;
+  core::RunControl* control{nullptr};
+};
+
+class Sweep {
+ public:
+  /// Errors: a value that no combination can be read with, too many cases, a trace that cannot be read, interrupted.
+  static Result<Sweep> prepare(Request request);
+
+  /// For the database.
+  [[nodiscard]] const Head& head() const { return head_; }
+  [[nodiscard]] const plan::Combinations& cases() const { return *cases_; }
+  [[nodiscard]] Result<plan::Scenario> scenario(std::int64_t number) const;
+  /// REQUIRES: a scenario of one of the cases.
+  [[nodiscard]] const traces::Trace& trace_of(const plan::Scenario& scenario) const;
+
+ private:
+  using TraceKey = std::pair<std::string, traces::ImportOptions>;
+  std::vector<plan::Setting> settings_;
+  std::shared_ptr<const plan::Combinations> cases_;
+  std::map<TraceKey, traces::Trace> traces_;
+  Head head_;
+};
+
+struct SweepOptions {
+  int threads{1};  ///< runs at once; each holds a pool and the books of it
+  core::RunControl* control{nullptr};
+  // As RunOptions has them; called from several threads:
+  plan::RecordingOpener open_recording;
+  plan::ModelOpener open_model;
+  plan::StepsOpener open_steps;
+  /// Told in the calling thread of each case that is in the database. May be empty.
+  std::function<void()> on_case;
+};
+
+/// Runs the cases of the database's shard that it does not have. A case that cannot run is a row with its error.
+/// Errors: the database cannot be written, interrupted. What was done by then is kept.
+Status run_sweep(const Sweep& sweep, Database& database, const SweepOptions& options);
+
+}  // namespace kvplan::sweep

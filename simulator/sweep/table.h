@@ -1,0 +1,15 @@
+// The rows of a database as CSV, in the order of cases: a line with the names of the columns, then one for each case.
+// Fields with commas, quotes or line ends are in quotes (RFC 4180); what has no value is empty.
+#pragma once
+
+#include <functional>
+#include <string_view>
+
+#include "simulator/sweep/database.h"
+
+namespace kvplan::sweep {
+
+/// The same bytes for the same rows, in whatever order and by whatever processes they were added.
+Status write_csv(Database& database, const std::function<Status(std::string_view)>& sink);
+
+}  // namespace kvplan::sweep

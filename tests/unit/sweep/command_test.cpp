@@ -1,0 +1,389 @@
+// kvplan sweep, merge and report as commands: the CSV does not depend on threads, shards, kills or interruptions, its
+// figures are those of the reports, and what is wrong is said in one line.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <simdjson.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <filesystem>
+#include <set>
+#include <sstream>
+#include <thread>
+
+#include "simulator/base/random.h"
+#include "simulator/sweep/sql.h"
+#include "tests/unit/report/xml.h"
+#include "tests/unit/traces/support.h"
+
+namespace kvplan::sweep {
+namespace {
+
+using traces::testing::Outcome;
+using traces::testing::read_file;
+using traces::testing::run_kvplan;
+using traces::testing::TemporaryFolder;
+using traces::testing::write_file;
+
+const std::string kTrace = KVPLAN_SOURCE_DIR "/traces/samples/chat.kvt";
+/// 24 cases, of which those with blocks of 32 cannot run (the trace has hash blocks of 16).
+const std::string kCases = kTrace +
+                           " --set workload.limit=200 --vary 'memory.pool_tokens=20000..50000:10000'"
+                           " --vary 'memory.allocator=paged;paged:block_tokens=32;contiguous:reserve=pow2'"
+                           " --vary 'engine.max_seqs=8;64'";
+
+std::string csv_of(const std::string& database) {
+  const Outcome outcome = run_kvplan("report " + database + " --csv -");
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  return outcome.out;
+}
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) lines.push_back(line);
+  return lines;
+}
+
+std::string sweep_csv(const TemporaryFolder& folder, const std::string& name, const std::string& options) {
+  const Outcome outcome = run_kvplan("sweep " + kCases + " --out " + folder.file(name) + " " + options);
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  return csv_of(folder.file(name));
+}
+
+TEST(SweepCommand, TheSameBytesForThreadsAndShards) {
+  const TemporaryFolder folder;
+  const std::string one = sweep_csv(folder, "one", "");
+  const auto lines = lines_of(one);
+  ASSERT_EQ(lines.size(), 25U);
+  EXPECT_EQ(lines[0].find("case,status,error,memory.pool_tokens,memory.allocator,engine.max_seqs,"), 0U);
+  EXPECT_EQ(lines[1].find("0,done,,20000,paged,8,1500,200,"), 0U) << lines[1];
+  EXPECT_EQ(lines[3].find("2,failed,\"memory.allocator: block_tokens: expected a divisor"), 0U) << lines[3];
+  EXPECT_EQ(lines[24].find("23,done,,50000,contiguous:reserve=pow2,64,"), 0U);
+  for (const char* threads : {"2", "5"})
+    EXPECT_EQ(sweep_csv(folder, threads, std::string("--threads ") + threads), one);
+  std::string parts;
+  for (const char* k : {"4", "1", "5", "3", "2"}) {
+    const std::string name = std::string("part") + k;
+    const auto part = lines_of(sweep_csv(folder, name, std::string("--threads 2 --shard ") + k + "/5"));
+    EXPECT_EQ(part.size(), std::string(k) == "5" ? 5U : 6U);  // 24 cases, and the header
+    parts += " " + folder.file(name);
+  }
+  ASSERT_EQ(run_kvplan("merge" + parts + " --out " + folder.file("all")).exit_code, 0);
+  EXPECT_EQ(csv_of(folder.file("all")), one);
+  // A merge of some is gone on with.
+  const std::string some = folder.file("part2") + " " + folder.file("part4") + " " + folder.file("part2");
+  ASSERT_EQ(run_kvplan("merge " + some + " --out " + folder.file("some")).exit_code, 0);
+  const Outcome some_csv = run_kvplan("report " + folder.file("some") + " --csv -");
+  EXPECT_EQ(lines_of(some_csv.out).size(), 11U);
+  EXPECT_NE(some_csv.err.find("14 of 24 cases of the sweep are not in "), std::string::npos) << some_csv.err;
+  EXPECT_EQ(sweep_csv(folder, "some", "--resume"), one);
+  EXPECT_EQ(folder.listing(), "2 5 all one part1 part2 part3 part4 part5 some");
+}
+
+TEST(SweepCommand, FiguresAreThoseOfTheReport) {
+  const TemporaryFolder folder;
+  const auto lines = lines_of(sweep_csv(folder, "db", ""));
+  const auto cells = [&](std::size_t line) {
+    std::vector<std::string> out;
+    std::istringstream in(lines[line]);
+    for (std::string cell; std::getline(in, cell, ',');) out.push_back(cell);
+    return out;
+  };
+  const Outcome run = run_kvplan("run " + kTrace +
+                                 " --set workload.limit=200 --set memory.pool_tokens=30000 --set "
+                                 "engine.max_seqs=64 --json -");
+  simdjson::dom::parser parser;
+  const auto report = parser.parse(run.out);
+  const auto names = cells(0);
+  const auto values = cells(8);                // case 7
+  ASSERT_EQ(values.size(), names.size() - 1);  // the last is empty, without targets
+  ASSERT_EQ(values[0] + values[3] + values[5], "73000064");
+  int checked = 0;
+  for (std::size_t i = 6; i < values.size(); ++i) {
+    auto element = report.at_pointer("");
+    std::istringstream path(names[i]);
+    for (std::string key; std::getline(path, key, '.');) {
+      if (element.error() || element.is_null()) break;
+      element = element.at_key(key);
+    }
+    ASSERT_FALSE(element.error()) << names[i];
+    if (values[i].empty()) {
+      EXPECT_TRUE(element.is_null()) << names[i];
+    } else {
+      EXPECT_EQ(element.get_double().value(), std::stod(values[i])) << names[i];
+      ++checked;
+    }
+  }
+  EXPECT_GT(checked, 90);
+}
+
+TEST(SweepCommand, ThePageSaysWhatIsBestAndWhatFailed) {
+  const TemporaryFolder folder;
+  const auto lines = lines_of(sweep_csv(folder, "db", ""));
+  const Outcome made = run_kvplan("report " + folder.file("db") + " --html " + folder.file("page") +
+                                  " --csv " + folder.file("csv"));
+  ASSERT_EQ(made.exit_code, 0) << made.err;
+  EXPECT_EQ(lines_of(read_file(folder.file("csv"))), lines);
+  const std::string page = read_file(folder.file("page"));
+  const std::string text = report::testing::parse_xml(page).all_text();
+  const auto has = [&](const std::string& words) { return text.find(words) != std::string::npos; };
+  EXPECT_TRUE(has("A sweep of 24 cases"));
+  EXPECT_TRUE(has("24 are done, 8 of them failed."));
+  EXPECT_TRUE(has("20000, 30000, 40000, 50000"));
+  EXPECT_TRUE(has("8 cases: memory.allocator: block_tokens: expected a divisor"));
+  // Cases, failed and the rest by value: half of all have 8 seats, a third of them failed.
+  EXPECT_NE(page.find("<th scope=\"row\">8</th><td>12</td><td>4</td>"), std::string::npos);
+  // The least wait for a first token, and the first case that has it.
+  const auto cells = [](const std::string& line) {
+    std::vector<std::string> out;
+    std::istringstream in(line);
+    for (std::string cell; std::getline(in, cell, ',');) out.push_back(cell);
+    return out;
+  };
+  const auto names = cells(lines[0]);
+  const auto column =
+      static_cast<std::size_t>(std::find(names.begin(), names.end(), "latency_s.ttft.p99") - names.begin());
+  ASSERT_LT(column, names.size());
+  std::vector<std::string> first;
+  for (const std::string& line : lines) {
+    const auto row = cells(line);
+    if (row[1] != "done") continue;  // the header, and failed ones, which have quotes
+    if (first.empty() || std::stod(row[column]) < std::stod(first[column])) first = row;
+  }
+  const std::size_t best = page.find("<th scope=\"row\">latency_s.ttft.p99</th>");
+  ASSERT_NE(best, std::string::npos);
+  const std::string row = page.substr(best, page.find("</tr>", best) - best);
+  const std::string wanted =
+      "<td>" + first[0] + "</td><td>" + first[3] + "</td><td>" + first[4] + "</td><td>" + first[5] + "</td>";
+  EXPECT_NE(row.find(wanted), std::string::npos) << row;
+}
+
+/// Starts `kvplan`; nothing is printed.
+pid_t start(const std::vector<std::string>& arguments) {
+  const pid_t child = ::fork();
+  if (child != 0) return child;
+  ::alarm(60);
+  const int null = ::open("/dev/null", O_RDWR);
+  ::dup2(null, STDOUT_FILENO);
+  ::dup2(null, STDERR_FILENO);
+  std::vector<char*> argv{const_cast<char*>("kvplan")};
+  for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
+  argv.push_back(nullptr);
+  ::execv(KVPLAN_PROGRAM_DIR "/kvplan", argv.data());
+  ::_exit(99);
+}
+
+/// 300 cases of some milliseconds, times the number of seeds.
+std::vector<std::string> many_cases(const std::string& out, const std::string& seeds = "1") {
+  return {"sweep",     kTrace,
+          "--set",     "workload.limit=700",
+          "--vary",    "memory.pool_tokens=20000..49900:100",
+          "--vary",    "seed=1.." + seeds + ":1",
+          "--out",     out,
+          "--threads", "2"};
+}
+
+int wait_for(pid_t child) {
+  int status = 0;
+  EXPECT_EQ(::waitpid(child, &status, 0), child);
+  return WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+TEST(SweepCommand, NothingIsLostOrRepeatedAfterAKill) {
+  const TemporaryFolder folder;
+  ASSERT_EQ(wait_for(start(many_cases(folder.file("whole")))), 0);
+  const std::string whole = csv_of(folder.file("whole"));
+  const auto known = lines_of(whole);
+  ASSERT_EQ(known.size(), 301U);
+  const std::set<std::string> rows(known.begin(), known.end());
+
+  auto arguments = many_cases(folder.file("killed"));
+  arguments.emplace_back("--resume");
+  const char* const seed_text = std::getenv("KVPLAN_SEED");
+  const std::uint64_t seed = seed_text != nullptr ? std::stoull(seed_text) : 20261122;
+  SCOPED_TRACE("KVPLAN_SEED=" + std::to_string(seed));
+  Random random(seed);
+  std::size_t kept = 0;
+  int kills = 0;
+  while (true) {
+    const pid_t child = start(arguments);
+    if (kills < 20) {
+      std::this_thread::sleep_for(std::chrono::microseconds(random.below(kills < 10 ? 60'000 : 450'000)));
+      ::kill(child, SIGKILL);
+    }
+    const int code = wait_for(child);
+    if (code == 0) break;
+    ASSERT_EQ(code, -SIGKILL);
+    ++kills;
+    const Outcome report = run_kvplan("report " + folder.file("killed") + " --csv -");
+    if (report.exit_code != 0) {  // killed before there were tables
+      EXPECT_EQ(report.exit_code, 2);
+      EXPECT_EQ(kept, 0U);
+      continue;
+    }
+    const auto lines = lines_of(report.out);
+    EXPECT_GE(lines.size(), kept);
+    kept = lines.size();
+    EXPECT_EQ(std::set<std::string>(lines.begin(), lines.end()).size(), lines.size());
+    for (const std::string& line : lines) EXPECT_TRUE(rows.contains(line)) << line;
+  }
+  EXPECT_GE(kills, 10);
+  EXPECT_EQ(csv_of(folder.file("killed")), whole);
+  EXPECT_EQ(folder.listing(), "killed whole");
+}
+
+TEST(SweepCommand, ASignalKeepsWhatIsDone) {
+  const TemporaryFolder folder;
+  for (const int signal : {SIGTERM, SIGINT}) {
+    const std::string name = folder.file(std::to_string(signal));
+    const pid_t child = start(many_cases(name, "10"));
+    // Until there are some rows behind the tables.
+    std::error_code none;
+    while (!std::filesystem::exists(name) || std::filesystem::file_size(name, none) < 150'000)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    ::kill(child, signal);
+    ASSERT_EQ(wait_for(child), 3);
+    const std::size_t lines = lines_of(csv_of(name)).size();
+    EXPECT_GT(lines, 20U);
+    EXPECT_LT(lines, 3001U);
+  }
+}
+
+TEST(SweepCommand, TwoProcessesOnOneDatabase) {
+  const TemporaryFolder folder;
+  const std::string name = folder.file("db");
+  {
+    auto sql = Sql::open(name, Sql::Mode::kCreate);
+    ASSERT_TRUE(sql.ok());
+    ASSERT_TRUE(sql.value()->run("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE").ok());
+    const std::vector<std::string> commands{"sweep " + kCases + " --resume --out ", "report "};
+    for (const std::string& command : commands) {
+      const Outcome outcome = run_kvplan(command + name);
+      EXPECT_EQ(outcome.exit_code, 2);
+      EXPECT_EQ(outcome.err, "kvplan: " + name + ": in use by another process\n");
+    }
+  }
+  EXPECT_EQ(run_kvplan("sweep " + kCases + " --resume --out " + name).exit_code, 0);
+}
+
+TEST(SweepCommand, AFullDiskIsOneLineAndWhatFitsStays) {
+  const TemporaryFolder folder;
+  const std::string name = folder.file("db");
+  std::string arguments;
+  for (const std::string& argument : many_cases(name)) arguments += " '" + argument + "'";
+  // In units of 512 or 1024 bytes, as the shell has it.
+  const std::string command = "ulimit -f 200; '" KVPLAN_PROGRAM_DIR "/kvplan'" + arguments + " > '" +
+                              folder.file("out") + "' 2> '" + folder.file("err") + "'";
+  const int status = std::system(command.c_str());
+  ASSERT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 2);
+  const std::string err = read_file(folder.file("err"));
+  // A write that ends within a page has no more to say than one that fails at its first byte.
+  const std::string said = "kvplan: " + name + ": cannot write";
+  EXPECT_TRUE(err == said + "\n" || err == said + ": no space left\n" || err == said + ": File too large\n")
+      << err;
+  ASSERT_EQ(wait_for(start(many_cases(folder.file("whole")))), 0);
+  auto resume = many_cases(name);
+  resume.emplace_back("--resume");
+  ASSERT_EQ(wait_for(start(resume)), 0);
+  EXPECT_EQ(csv_of(name), csv_of(folder.file("whole")));
+}
+
+TEST(SweepCommand, WhatIsWrongIsOneLine) {
+  const TemporaryFolder folder;
+  const std::string db = folder.file("db");
+  const auto error = [](const std::string& arguments) {
+    const Outcome outcome = run_kvplan(arguments);
+    EXPECT_EQ(outcome.exit_code, 2) << arguments;
+    EXPECT_EQ(outcome.out, "") << arguments;
+    EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
+    return outcome.err.substr(0, outcome.err.size() - 1);
+  };
+  const std::string out = " --out " + db;
+  const std::string start = "kvplan: " + db + ": ";
+  EXPECT_EQ(error("sweep " + kTrace + " --vary memory.pool_tokens=" + out),
+            "kvplan: --vary memory.pool_tokens: expected a value between semicolons");
+  EXPECT_EQ(error("sweep " + kTrace + " --vary 'memory.pool_tokens=x;20000'" + out),
+            "kvplan: memory.pool_tokens: expected a whole number from 1 to 4611686018427387904, found \"x\"");
+  EXPECT_EQ(error("sweep " + kCases + " --shard 3/2" + out),
+            "kvplan: --shard: expected K/N with K from 1 to N, found \"3/2\"");
+  EXPECT_EQ(error("sweep " + kCases + " --out -"), "kvplan: -: expected a plain file for the database");
+  EXPECT_EQ(error("sweep " + kTrace + " --vary seed=0..20000000:1" + out).find("kvplan: --vary seed: "), 0U);
+  EXPECT_EQ(error("sweep " + kTrace + " --vary seed=1..4000:1 --vary engine.max_seqs=1..4000:1" + out),
+            "kvplan: --vary: expected at most 10000000 variants");
+  EXPECT_EQ(error("sweep " + kTrace + " --vary workload.trace=/none" + out),
+            "kvplan: /none: cannot open: No such file or directory");
+  EXPECT_EQ(folder.listing(), "");
+
+  ASSERT_EQ(run_kvplan("sweep " + kCases + out).exit_code, 0);
+  EXPECT_EQ(error("sweep " + kCases + out), start + "exists; --resume goes on with it");
+  EXPECT_EQ(error("sweep " + kCases + out + " --resume --shard 1/2"), start + "of shard 1/1, not 1/2");
+  EXPECT_EQ(error("sweep " + kCases + out + " --resume --set seed=7"),
+            start + "of another sweep: another scenario, or it reads other files");
+  EXPECT_EQ(error("sweep " + kTrace + " --vary seed=1" + out + " --resume"),
+            start + "of another sweep: other paths or values are varied");
+  EXPECT_EQ(error("sweep " + db + " --vary seed=1" + out).find("kvplan: " + db + ": "), 0U);
+  EXPECT_EQ(error("merge " + db + out),
+            start + "expected another file than the input, which it would replace");
+  EXPECT_EQ(error("report " + kTrace),
+            "kvplan: " + kTrace + ": expected a database of kvplan sweep, found another file");
+  EXPECT_EQ(error("report " + folder.file("none")),
+            "kvplan: " + folder.file("none") + ": cannot open: No such file or directory");
+
+  ASSERT_EQ(run_kvplan("sweep " + kTrace + " --vary seed=1 --out " + folder.file("other")).exit_code, 0);
+  EXPECT_EQ(error("merge " + db + " " + folder.file("other") + " --out " + folder.file("m")),
+            "kvplan: " + folder.file("other") + ": of another sweep: other paths or values are varied");
+  const auto change = [](const std::string& file, const std::string& text) {
+    ASSERT_TRUE(Sql::open(file, Sql::Mode::kRead).value()->run(text).ok());
+  };
+  std::filesystem::copy_file(db, folder.file("changed"));
+  change(folder.file("changed"), "UPDATE cases SET preemptions = 77 WHERE \"case\" = 6");
+  EXPECT_EQ(error("merge " + db + " " + folder.file("changed") + " --out " + folder.file("m")),
+            "kvplan: " + folder.file("changed") + ": case 6 differs from that of another database");
+  change(folder.file("changed"), "PRAGMA user_version = 2");
+  EXPECT_EQ(error("report " + folder.file("changed")),
+            "kvplan: " + folder.file("changed") + ": expected a database of version 1, found version 2");
+  EXPECT_EQ(folder.listing(), "changed db other");
+}
+
+TEST(SweepCommand, ValuesComeFromAFileToo) {
+  const TemporaryFolder folder;
+  write_file(folder.file("values"), "paged\n\n  contiguous:reserve=pow2 \nbuddy;paged:block_tokens=16\n");
+  const std::string start = "sweep " + kTrace + " --set workload.limit=20 --vary memory.allocator=";
+  ASSERT_EQ(run_kvplan(start + "@" + folder.file("values") + " --out " + folder.file("a")).exit_code, 0);
+  const std::string same = start + "'paged;contiguous:reserve=pow2;buddy;paged:block_tokens=16' --out ";
+  ASSERT_EQ(run_kvplan(same + folder.file("b")).exit_code, 0);
+  EXPECT_EQ(csv_of(folder.file("a")), csv_of(folder.file("b")));
+  write_file(folder.file("none"), "\n  \n");
+  EXPECT_EQ(run_kvplan(start + "@" + folder.file("none") + " --out " + folder.file("c")).err,
+            "kvplan: " + folder.file("none") + ": expected values, one a line\n");
+  EXPECT_EQ(run_kvplan(start + "@" + folder.file("nowhere") + " --out " + folder.file("c")).err,
+            "kvplan: " + folder.file("nowhere") + ": cannot open: No such file or directory\n");
+}
+
+TEST(SweepCommand, AnotherContentOfATraceIsAnotherSweep) {
+  const TemporaryFolder folder;
+  const std::string trace = folder.file("t.csv");
+  const std::string command = "sweep " + trace + " --vary 'memory.pool_tokens=100;200' --resume --out ";
+  write_file(trace, "arrival_ns,input_tokens,output_tokens\n0,10,10\n5,20,3\n");
+  ASSERT_EQ(run_kvplan(command + folder.file("db")).exit_code, 0);
+  // The same trace elsewhere is the same sweep.
+  write_file(folder.file("same.csv"), read_file(trace));
+  EXPECT_EQ(run_kvplan("sweep " + folder.file("same.csv") +
+                       " --vary 'memory.pool_tokens=100;200' --resume --out " + folder.file("db"))
+                .exit_code,
+            0);
+  write_file(trace, "arrival_ns,input_tokens,output_tokens\n0,10,10\n5,20,4\n");
+  const Outcome outcome = run_kvplan(command + folder.file("db"));
+  EXPECT_EQ(outcome.exit_code, 2);
+  EXPECT_NE(outcome.err.find(": of another sweep: " + trace + " has another content (digest "),
+            std::string::npos)
+      << outcome.err;
+}
+
+}  // namespace
+}  // namespace kvplan::sweep
