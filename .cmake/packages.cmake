@@ -3,6 +3,8 @@
 #              CLI11::CLI11 muparser::muparser SQLite::SQLite3 Threads::Threads GTest::gtest benchmark::benchmark
 set(CMAKE_FIND_PACKAGE_PREFER_CONFIG OFF)
 set(THREADS_PREFER_PTHREAD_FLAG ON)
+# Linked in: binding its symbols at every start costs more instructions than a small run.
+set(Protobuf_USE_STATIC_LIBS ON)
 foreach(package Threads Boost Protobuf zstd ZLIB simdjson CLI11 muparser SQLite3)
   find_package(${package} QUIET)
   if(NOT ${package}_FOUND)
