@@ -1175,5 +1175,85 @@
         <source>threshold</source>
         <translation>阈值</translation>
     </message>
+    <message>
+        <source>Prefill batches before decode batches, a radix tree of prefixes, admission by what running requests may still generate, retraction of those that generated least. Its pages are the allocator&apos;s blocks (SGLang&apos;s own default is 1).</source>
+        <translation>预填充批先于解码批，前缀放在基数树中，按运行中请求还可能生成的量准入，收回生成最少的请求。页即分配器的块（原系统默认为 1）。</translation>
+    </message>
+    <message>
+        <source>Who of the queue is asked first: who came first, or who has the longest cached prefix (schedule_policy)</source>
+        <translation>先询问队列中的哪一个：先到者，或已缓存前缀最长者</translation>
+    </message>
+    <message>
+        <source>Requests running at once at most</source>
+        <translation>同时运行的请求数上限</translation>
+    </message>
+    <message>
+        <source>Tokens of a prefill batch at most, which its first request may exceed</source>
+        <translation>预填充批的 token 数上限，批中第一个请求可以超过</translation>
+    </message>
+    <message>
+        <source>Tokens of a prefill batch at most, prompts are cut to it: whole blocks; 0 = no limit</source>
+        <translation>预填充批的 token 数上限，提示按它切分：须为整块；0 表示不限</translation>
+    </message>
+    <message>
+        <source>Equal prefixes are shared and found again, in a radix tree (false: disable_radix_cache)</source>
+        <translation>相同前缀在基数树中共享并可再次找到</translation>
+    </message>
+    <message>
+        <source>Requests whose prompt and output come within two tokens of this are rejected</source>
+        <translation>提示加输出与此值相差不到两个 token 的请求被拒绝</translation>
+    </message>
+    <message>
+        <source>Of what running requests may still generate so many times 0.7 is kept free at first</source>
+        <translation>运行中请求还可能生成的量，起初保留其中 0.7 倍乘以此值</translation>
+    </message>
+    <message>
+        <source>Decode steps in which that share falls to 14 percent of itself (SGLANG_NEW_TOKEN_RATIO_DECAY_STEPS)</source>
+        <translation>该比例降至自身百分之 14 所经的解码步数</translation>
+    </message>
+    <message>
+        <source>Tokens that a request counts as still generating at most (SGLANG_CLIP_MAX_NEW_TOKENS_ESTIMATION)</source>
+        <translation>一个请求按还将生成计入的 token 数上限</translation>
+    </message>
+    <message>
+        <source>Decode steps for which a retraction makes room (SGLANG_RETRACT_DECODE_STEPS)</source>
+        <translation>收回请求时为多少解码步腾出空间</translation>
+    </message>
+    <message>
+        <source>policy</source>
+        <translation>策略</translation>
+    </message>
+    <message>
+        <source>max running requests</source>
+        <translation>最多运行请求数</translation>
+    </message>
+    <message>
+        <source>max prefill tokens</source>
+        <translation>最多预填充 token 数</translation>
+    </message>
+    <message>
+        <source>chunked prefill size</source>
+        <translation>预填充分块大小</translation>
+    </message>
+    <message>
+        <source>context length</source>
+        <translation>上下文长度</translation>
+    </message>
+    <message>
+        <source>schedule conservativeness</source>
+        <translation>调度保守程度</translation>
+    </message>
+    <message>
+        <source>decay steps</source>
+        <translation>衰减步数</translation>
+    </message>
+    <message>
+        <source>clip tokens</source>
+        <translation>截断 token 数</translation>
+    </message>
+    <message>
+        <source>retract decode steps</source>
+        <translation>收回解码步数</translation>
+    </message>
 </context>
 </TS>

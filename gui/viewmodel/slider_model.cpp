@@ -92,7 +92,7 @@ SliderModel block_slider(const plan::Scenario& scenario, std::int64_t hash_block
   if (model.path.empty()) {
     model.explanation =
         Sliders::tr("The allocator \"%1\" has no blocks").arg(to_qstring(scenario.allocator.name()));
-  } else if (hash_block_tokens > 0 && scenario.engine.flag("prefix_cache")) {
+  } else if (hash_block_tokens > 0 && scenario.engine_traits().wants_prefixes) {
     std::erase_if(model.stops, [&](const std::string& text) {
       return hash_block_tokens % parse_integer(text).value() != 0;
     });
@@ -112,7 +112,8 @@ SliderModel budget_slider(const plan::Scenario& scenario) {
       if (!model.path.empty()) return model;
     }
   }
-  SliderModel model = param_slider("engine", scenario.engine, "token_budget", 64, 1 << 16, 4);
+  SliderModel model =
+      param_slider("engine", scenario.engine, scenario.engine_traits().step_tokens.param, 64, 1 << 16, 4);
   model.shown = Sliders::tr("%1 a step").arg(model.shown);
   return model;
 }

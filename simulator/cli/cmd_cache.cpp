@@ -123,7 +123,7 @@ void add_cache(CLI::App& app, Outcome& outcome) {
       app.add_subcommand("cache", "Run a prefix cache without time and write what it did");
   auto flags = std::make_shared<CacheFlags>();
   drivers::CacheOptions& options = flags->options;
-  core::SchedulerParams& scheduler = options.scheduler;
+  scheduling::vllm::Params& scheduler = options.scheduler;
   command->add_option("trace", flags->trace, "Trace: a .kvt or any importable file")->required();
   add_import_options(*command, flags->import);
   const ReplacementCommand replacement(*command);

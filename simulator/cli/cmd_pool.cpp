@@ -35,7 +35,7 @@ struct Answer {
 
   [[nodiscard]] const model::Pool& pool() const { return *placed.pool; }
   [[nodiscard]] const core::MemoryLayout& layout() const { return laid_out.layout; }
-  [[nodiscard]] std::int64_t max_model_len() const { return scenario.engine.integer("max_model_len"); }
+  [[nodiscard]] std::int64_t max_model_len() const { return scenario.engine_traits().request_tokens.value; }
   /// Blocks, not slots of one range.
   [[nodiscard]] bool has_blocks() const { return layout().returns_quanta; }
   /// As engines print it: blocks over those of a request of max_model_len.

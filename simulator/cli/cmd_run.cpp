@@ -78,6 +78,10 @@ Status run(const RunFlags& flags) {
   EventLogOutput events(flags.events);
   if (!flags.events.empty()) events.attach(scenario, trace, options);
   HoldersOutput holders;
+  if (!flags.holders.empty() && !scenario.engine_traits().leaves_a_log)
+    return bad_input("the memory of the engine \"" + std::string(scenario.engine.name()) +
+                     "\" is counted, not told block by block: nobody can say who holds which")
+        .at_field("--holders");
   if (!flags.holders.empty()) KVPLAN_TRY_DO(holders.attach(flags.holders_at, scenario.keep, options));
   const auto run_it = [&] {
     const Progress progress(control, plan::requests_to_serve(scenario, trace, options));

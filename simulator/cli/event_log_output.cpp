@@ -15,10 +15,14 @@ void EventLogOutput::attach(const plan::Scenario& scenario, const traces::Trace&
   options.extra_observers.push_back([this, &scenario, &trace](
                                         std::int64_t /*replica*/, const core::Workload& workload,
                                         const observe::Ledger& ledger,
-                                        const core::Allocator& allocator) -> Result<core::Observer*> {
+                                        const core::Memory& memory) -> Result<core::Observer*> {
     if (scenario.replicas > 1)
       return bad_input("an event log holds one replica, expected fleet.replicas=1, found " +
                        std::to_string(scenario.replicas))
+          .at_field("--events");
+    if (!scenario.engine_traits().leaves_a_log)
+      return bad_input("the memory of the engine \"" + std::string(scenario.engine.name()) +
+                       "\" is counted, not told block by block: no event log can be written")
           .at_field("--events");
     if (scenario.evicts_by == plan::EvictsBy::kCounts)
       return bad_input(
@@ -32,12 +36,12 @@ void EventLogOutput::attach(const plan::Scenario& scenario, const traces::Trace&
     json.end_object();
     io::EventLogOptions log;
     log.workload = &workload;
-    log.layout = allocator.layout();
-    log.null_block = allocator.layout().null_block;
+    log.layout = memory.layout();
+    log.null_block = memory.layout().null_block;
     log.prefix_cache = scenario.finds_prefixes();
     log.keep = scenario.keep;
     if (scenario.follows_courses()) {
-      log.track_units.assign(static_cast<std::size_t>(allocator.layout().cells_per_token), 1);
+      log.track_units.assign(static_cast<std::size_t>(memory.layout().cells_per_token), 1);
       log.reuse = scenario.eviction->text("placement") == "reuse";
     }
     log.allocator = scenario.allocator.to_string();

@@ -56,6 +56,9 @@ struct MemoryLayout {
   /// False: no quantum is ever held by two requests, and none has an id: tables are empty, and so are spans
   /// of ids; where a span's length says how many quanta were let go, each id in it is kNoBlock.
   bool block_ids{true};
+  /// True: prefixes lie in a tree of runs of tokens, and its quanta are nobody's: a table has only what a request has
+  /// beside it, and PoolCounts::shared what of the tree somebody holds. Then block_ids is false.
+  bool tree{false};
   TableForm form{TableForm::kTokens};
   // Where quanta are not of whole tokens (form is not kTokens; quantum_tokens is 1 and means nothing). Then
   // returns_quanta is false, no token policy is replayed, and core/table_bytes.h says what a table's bytes are for.
@@ -101,6 +104,7 @@ struct PoolCounts {
   std::int64_t free{0};    ///< not held, content forgotten
   std::int64_t cached{0};  ///< not held, content can still be found by a lookup
   std::int64_t held{0};
+  std::int64_t shared{0};          ///< of `held`: quanta of the tree (MemoryLayout::tree)
   std::int64_t distinct_names{0};  ///< contents that a lookup can find, held or not
   // Beside the sum:
   std::int64_t duplicates{0};   ///< cached, and a lookup of their content finds an older copy first
@@ -135,12 +139,21 @@ class BlockListener {
   virtual void on_reclaim(BlockId block) = 0;
 };
 
-class Allocator {
+/// What is asked of any memory, whoever places in it.
+class Memory {
  public:
-  virtual ~Allocator() = default;
-
+  virtual ~Memory() = default;
   [[nodiscard]] virtual const MemoryLayout& layout() const = 0;
   [[nodiscard]] virtual PoolCounts counts() const = 0;
+  /// Could it carry the request to its end if it were empty? Requests for which it could not are rejected on arrival.
+  [[nodiscard]] virtual bool fits_empty(RequestId request) const = 0;
+  /// Can its requests follow courses (course.h)?
+  [[nodiscard]] virtual bool follows_courses() const = 0;
+};
+
+class Allocator : public Memory {
+ public:
+  [[nodiscard]] bool follows_courses() const override { return growth_tokens() >= 0; }
   /// Tokens between two grants to a request that decodes: it needs room when it holds a multiple of this. It
   /// is then granted one quantum, and that succeeds as long as a quantum is free or cached. 0: everything is
   /// reserved at admission, `grow` always succeeds. Below 0: a request needs room when it holds `next_growth`
@@ -153,9 +166,6 @@ class Allocator {
     KVPLAN_CHECK(false, request);
     return 0;
   }
-  /// Could an empty pool carry the request to its end? Requests for which it could not are rejected on
-  /// arrival.
-  [[nodiscard]] virtual bool fits_empty(RequestId request) const = 0;
 
   /// Leading tokens found cached for a request that has to compute `num_tokens`; at most num_tokens - 1.
   [[nodiscard]] virtual Found lookup(RequestId request, std::int64_t num_tokens) = 0;

@@ -103,7 +103,7 @@ class Fleet {
       if (!at(replica).wants_pass()) continue;
       KVPLAN_TRY_DO(at(replica).pass(now));
       run_.router->changed(replica, FleetView(run_.replicas, now));
-      ends_.put({at(replica).step_end(), replica});
+      if (at(replica).step_end() != kNever) ends_.put({at(replica).step_end(), replica});
     }
     due_.clear();
     return Done{};
@@ -139,6 +139,7 @@ Status Solo::advance(SimTime until) {
       if (!replica_.wants_pass()) continue;  // they were rejected
       if (now_ >= until) return Done{};
       KVPLAN_TRY_DO(replica_.pass(now_));
+      if (replica_.step_end() == kNever) continue;  // nothing is left to run
     }
     SimTime end = replica_.step_end();
     while (arrivals_.next_time() <= end && arrivals_.next_time() < until) {

@@ -1,6 +1,5 @@
-// What the replicas of a serving engine are made from: vLLM V1's scheduler (vllm-project/vllm v0.15.1,
-// vllm/v1/core/sched/scheduler.py, FCFS, synchronous, no speculation) over an allocator and a latency model, in integer
-// time. replica.h says how a replica is advanced.
+// What the replicas of any serving engine are made from: requests, a latency model in integer time, and who is told.
+// replica.h says how a replica is advanced; its scheduler and its memory are the engine's (simulator/scheduling).
 #pragma once
 
 #include <atomic>
@@ -34,14 +33,6 @@ struct KeepRule {
   }
 };
 
-/// The scheduler's parameters, named as vLLM names them.
-struct SchedulerParams {
-  std::int64_t token_budget{8192};         ///< max_num_batched_tokens, >= 1
-  std::int64_t max_seqs{256};              ///< max_num_seqs, >= 1
-  std::int64_t long_prefill_threshold{0};  ///< long_prefill_token_threshold; 0 = off
-  std::int64_t max_model_len{262144};      ///< requests with L + O above it are rejected on arrival
-};
-
 /// Shared with whoever waits for the run: may ask it to stop and see how far it is.
 struct RunControl {
   std::atomic<bool> stop{false};
@@ -56,10 +47,8 @@ struct RunControl {
 /// Everything one replica needs.
 struct ReplicaSetup {
   const Workload* workload{nullptr};
-  SchedulerParams scheduler;
   KeepRule keep;
   CourseSource* courses{nullptr};  ///< null: `keep` says what stays. Else every request follows a course
-  Allocator* allocator{nullptr};   ///< empty; with courses, one that finds nothing (no prefix cache)
   const LatencyModel* latency{nullptr};
   std::span<Observer* const> observers;
   RunControl* control{nullptr};      ///< may be null
@@ -68,14 +57,13 @@ struct ReplicaSetup {
   bool contents_asked{false};
 };
 
-/// Whether a request is served: it has tokens on both sides, fits max_model_len, and an empty pool could
-/// carry it to its end. Others are rejected on arrival. (The naive replica has the rule a second time.)
-[[nodiscard]] inline bool is_served(const Workload& workload, RequestId request, std::int64_t max_model_len,
-                                    const Allocator& allocator) {
+/// Whether a request is served: it has tokens on both sides, no more than the engine takes, and an empty memory could
+/// carry it to its end. Others are rejected on arrival. (Naive replicas have the rule a second time.)
+[[nodiscard]] inline bool is_served(const Workload& workload, RequestId request, std::int64_t most_tokens,
+                                    const Memory& memory) {
   const auto i = static_cast<std::size_t>(request);
   return workload.input[i] > 0 && workload.output[i] > 0 &&
-         std::int64_t{workload.input[i]} + workload.output[i] <= max_model_len &&
-         allocator.fits_empty(request);
+         std::int64_t{workload.input[i]} + workload.output[i] <= most_tokens && memory.fits_empty(request);
 }
 
 /// Simulated times beyond this (2^62 ticks since the first arrival: 52 days) end a run with an error.

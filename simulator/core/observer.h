@@ -4,18 +4,18 @@
 // Order of calls, for one replica:
 //   on_arrival*            every arrival up to the moment of the pass (also while steps run; times ascend)
 //   on_pass_begin          the scheduler runs; from here to on_pass_end in the order in which it decides:
-//     on_preempt, on_leave_windows, on_move, on_admit, on_course, on_grant, on_decode_grants, on_chunk; between
-//     them, if some observer wants publications, on_publish and on_reclaim as blocks become findable and are
-//     given up
+//     on_preempt, on_leave_windows, on_move, on_admit, on_settle, on_course, on_grant, on_decode_grants,
+//     on_chunk; between them, if some observer wants publications, on_publish and on_reclaim as blocks become
+//     findable and are given up
 //   on_pass_end            the settled state of the pass
 //   on_steps               one step, or a run of alike decode steps (see Steps); or on_stretch: such runs with
 //                          the passes between them (see Stretch)
 //   on_copies_end          if the pass began copies (see Move)
 //   on_step_end            the last of those steps has ended; then, in scheduling order:
-//     on_first_token, on_drop or on_let_go or on_compact, on_finish (with on_publish before a request gives blocks
+//     on_first_token, on_drop or on_let_go, on_compact or on_settle, on_finish (with on_publish before a request gives blocks
 //     back)
 //   on_settled             what the step's end freed is free
-// and again. After the last request: on_end. A pass that preempts everybody is followed by no step but by another
+// and again. A pass after which nothing runs is followed by none of the rest. After the last request: on_end. A pass that preempts everybody is followed by no step but by another
 // pass at the same moment, which admits one of them to a memory that is empty; only where the room that a request
 // needs is more than one quantum can that be.
 //
@@ -87,7 +87,16 @@ struct Release {
   std::int64_t written;  ///< tokens it had written
   std::int64_t quanta;   ///< length of its table
   std::span<const BlockId>
-      table;  ///< blocks by logical block, kNoBlock where let go before; freed tail first
+      table;                ///< blocks by logical block, kNoBlock where let go before; freed tail first
+  std::int64_t in_tree{0};  ///< of `written`, the first ones: they stay in the tree (MemoryLayout::tree)
+};
+
+/// Written tokens [from, to) of a request, whole quanta, are the tree's from now on, or, where it had them already,
+/// come back. The request goes on and holds what the tree has of them.
+struct Settled {
+  RequestId request;
+  std::int64_t from;
+  std::int64_t to;
 };
 
 /// Cells [sink, begin) of a request are no longer kept. Before, they were dropped up to `begin_before`
@@ -202,6 +211,7 @@ class Observer {
   virtual void on_drop(const Drop& /*drop*/) {}
   virtual void on_let_go(const LetGo& /*let_go*/) {}
   virtual void on_compact(const Compacted& /*compacted*/) {}
+  virtual void on_settle(const Settled& /*settled*/) {}
   virtual void on_finish(SimTime /*time*/, const Release& /*release*/) {}
   /// Everything that the step's end freed is free.
   virtual void on_settled(SimTime /*time*/, const PoolCounts& /*pool*/) {}

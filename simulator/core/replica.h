@@ -5,10 +5,7 @@
 // nothing has been told or changed, so a request that arrives meanwhile can still shorten what is planned, and a router
 // can ask for the load without changing anything.
 //
-// Two implementations of the same scheduler give the same results:
-//   make_fast_replica   per-step work that does not grow with the batch; whole runs of decode steps are planned at once
-//   make_naive_replica  one request at a time, one step at a time: the readable definition
-// They share nothing but the interfaces of this folder. `kvplan run --step-by-step` selects the second.
+// Its members are the engines (simulator/scheduling): a scheduler each, with the memory that it works on.
 #pragma once
 
 #include <cstdint>
@@ -47,7 +44,8 @@ class Replica {
   /// A request arrives. False: it is rejected. The planned steps may end earlier from now on: with the one in progress.
   /// REQUIRES: times never go back; time <= step_end().
   virtual bool deliver(RequestId request, SimTime time) = 0;
-  /// The scheduler decides, and plans at least one step. Errors: time is up, a course that cannot be had.
+  /// The scheduler decides, and plans at least one step, unless nothing runs or waits any more (an engine may see only
+  /// then that its last requests have ended). Errors: time is up, a course that cannot be had.
   /// REQUIRES: wants_pass(), all arrivals up to `now` were delivered.
   virtual Status pass(SimTime now) = 0;
   /// The planned steps are done: tells them, their tokens and what their end frees. `ended`: requests that finished
@@ -62,9 +60,5 @@ class Replica {
   /// REQUIRES: ReplicaSetup::contents_asked.
   [[nodiscard]] virtual std::int64_t cached_tokens(RequestId request) const = 0;
 };
-
-/// `setup` and all that it names outlive the replica.
-std::unique_ptr<Replica> make_fast_replica(const ReplicaSetup& setup);
-std::unique_ptr<Replica> make_naive_replica(const ReplicaSetup& setup);
 
 }  // namespace kvplan::core

@@ -8,6 +8,7 @@
 #include "simulator/base/result.h"
 #include "simulator/core/engine.h"
 #include "simulator/scheduling/sglang/params.h"
+#include "simulator/scheduling/vllm/params.h"
 
 namespace kvplan::drivers {
 
@@ -20,7 +21,7 @@ struct CacheOptions {
   std::int64_t window{4096};               ///< tokens that a token of the second group sees, itself included
   std::optional<std::int64_t> chunk;       ///< tokens of a prompt that are placed at once, at most
   std::optional<std::int64_t> quantum_ms;  ///< milliseconds of trace time in one step
-  core::SchedulerParams scheduler;
+  scheduling::vllm::Params scheduler;
   /// But for what the other engine has too: its requests are scheduler.max_seqs, its chunks `chunk`.
   scheduling::sglang::Params sglang;
   bool (*stop_asked)(){nullptr};  ///< ends a run early, with an error of kind kInterrupted

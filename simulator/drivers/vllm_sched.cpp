@@ -6,6 +6,7 @@
 #include "simulator/core/clock.h"
 #include "simulator/drivers/csv_line.h"
 #include "simulator/drivers/vllm_pool.h"
+#include "simulator/scheduling/vllm/replicas.h"
 #include "simulator/workload/workload_builder.h"
 
 namespace kvplan::drivers {
@@ -155,15 +156,11 @@ Result<std::vector<SchedRequestRow>> run_vllm_sched(const traces::Trace& trace, 
   const std::array<core::Observer*, 1> observers{&rows};
   core::RunControl control;
   control.stop_asked = options.stop_asked;
-  const core::ReplicaSetup setup{.workload = &workload,
-                                 .scheduler = options.scheduler,
-                                 .keep = {},
-                                 .allocator = pool.get(),
-                                 .latency = &unit,
-                                 .observers = observers,
-                                 .control = &control};
-  const auto replica =
-      options.step_by_step ? core::make_naive_replica(setup) : core::make_fast_replica(setup);
+  const core::ReplicaSetup setup{
+      .workload = &workload, .keep = {}, .latency = &unit, .observers = observers, .control = &control};
+  const auto make =
+      options.step_by_step ? scheduling::vllm::make_naive_replica : scheduling::vllm::make_fast_replica;
+  const auto replica = make(setup, options.scheduler, *pool);
   KVPLAN_TRY_DO(core::run_alone(*replica, workload, workload.order, &control));
   return std::move(rows.rows);
 }

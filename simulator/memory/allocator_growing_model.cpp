@@ -14,7 +14,7 @@ using core::RangeMove;
 using core::RangePlacement;
 
 /// All that a call may change.
-struct Memory {
+struct SlotsModel {
   struct Range {
     std::int64_t first, slots;
   };
@@ -71,13 +71,13 @@ class GrowingModel final : public core::Allocator {
   bool admit(RequestId r, const core::Found& /*found*/, std::int64_t /*tokens*/) override {
     const std::int64_t length = rule_.at_first(to_compute_);
     asked_ = length;
-    return attempt([&](Memory& memory) { return take(memory, length, r); });
+    return attempt([&](SlotsModel& memory) { return take(memory, length, r); });
   }
   bool grow(RequestId r, std::int64_t tokens) override {
     const std::int64_t has = memory_.ranges.at(r).slots;
     asked_ =
         rule_.in_place ? tokens - has : rule_.least(has, tokens);  // the one follows, the other is copied to
-    return attempt([&](Memory& memory) { return grow_in(memory, r, tokens); });
+    return attempt([&](SlotsModel& memory) { return grow_in(memory, r, tokens); });
   }
   core::Refusal refusal() const override {
     const auto idle = std::count(memory_.slots.begin(), memory_.slots.end(), RequestId{-1});
@@ -98,7 +98,7 @@ class GrowingModel final : public core::Allocator {
     return {};
   }
   void release(RequestId r, std::int64_t /*written*/) override {
-    const Memory::Range range = memory_.ranges.at(r);
+    const SlotsModel::Range range = memory_.ranges.at(r);
     memory_.mark(range.first, range.slots, r, -1);
     memory_.ranges.erase(r);
     addresses_.erase(r);
@@ -120,7 +120,7 @@ class GrowingModel final : public core::Allocator {
     memory_.moves.clear();
     bool done = success(memory_);
     if (!done && rule_.compacts) {
-      Memory slid = memory_;
+      SlotsModel slid = memory_;
       slide(slid);
       done = success(slid);
       if (done) memory_ = std::move(slid);
@@ -131,8 +131,8 @@ class GrowingModel final : public core::Allocator {
   }
 
   /// False: nothing has changed.
-  bool grow_in(Memory& memory, RequestId r, std::int64_t tokens) const {
-    const Memory::Range old = memory.ranges.at(r);
+  bool grow_in(SlotsModel& memory, RequestId r, std::int64_t tokens) const {
+    const SlotsModel::Range old = memory.ranges.at(r);
     if (tokens <= old.slots) return true;
     const std::int64_t wanted = rule_.wanted(old.slots, tokens);
     std::int64_t length = old.slots;
@@ -143,7 +143,7 @@ class GrowingModel final : public core::Allocator {
       return true;
     }
     if (!take(memory, wanted, r) && !take(memory, rule_.least(old.slots, tokens), r)) return false;
-    const Memory::Range range = memory.ranges.at(r);
+    const SlotsModel::Range range = memory.ranges.at(r);
     memory.moves.push_back({r, static_cast<BlockId>(old.first), static_cast<BlockId>(range.first), old.slots,
                             range.slots, false});
     memory.copies.push_back(memory.moves.back());
@@ -151,7 +151,7 @@ class GrowingModel final : public core::Allocator {
   }
 
   /// The free range that the fit chooses, from the list of all. False: none is long enough.
-  bool take(Memory& memory, std::int64_t length, RequestId r) const {
+  bool take(SlotsModel& memory, std::int64_t length, RequestId r) const {
     std::vector<std::tuple<bool, std::int64_t, std::int64_t>> candidates;  // comes later, length, address
     for (std::int64_t begin = 0; begin < memory.size(); ++begin) {
       std::int64_t end = begin;
@@ -170,11 +170,11 @@ class GrowingModel final : public core::Allocator {
   }
 
   /// From the lowest slot up, each range goes down by single slots as long as the one below it is free.
-  static void slide(Memory& memory) {
+  static void slide(SlotsModel& memory) {
     for (std::int64_t i = 0; i < memory.size(); ++i) {
       const RequestId r = memory.slots[static_cast<std::size_t>(i)];
       if (r == -1 || memory.in_copy(r) || memory.ranges.at(r).first != i) continue;
-      Memory::Range& range = memory.ranges.at(r);
+      SlotsModel::Range& range = memory.ranges.at(r);
       while (range.first > 0 && memory.free(range.first - 1)) {
         --range.first;
         memory.mark(range.first, 1, -1, r);
@@ -190,7 +190,7 @@ class GrowingModel final : public core::Allocator {
   GrowthRule rule_;
   CopyCost copy_;
   const core::Workload& workload_;
-  Memory memory_;
+  SlotsModel memory_;
   std::map<RequestId, std::vector<BlockId>> addresses_;
   std::int64_t to_compute_{0};
   std::int64_t asked_{0};  ///< slots, by the latest call

@@ -95,6 +95,7 @@ void Ledger::check() const {
 }
 
 void Ledger::set_pool(const core::PoolCounts& pool) {
+  cell(State::kLive) += (pool.shared - told_pool_.shared) * quantum_counts_;  // all of the tree is written
   cell(State::kCached) = pool.cached * quantum_counts_;
   cell(State::kStranded) = refused_ ? pool.free * quantum_counts_ : 0;
   cell(State::kFree) = refused_ ? 0 : pool.free * quantum_counts_;
@@ -214,6 +215,7 @@ void Ledger::on_copies_end(SimTime /*time*/, std::span<const core::Move> copies,
 
 void Ledger::on_admit(const core::Admission& admission) {
   if (groups_) return groups_->enter(admission.request);
+  if (layout_.tree) return;  // what it found is the pool's to count
   if (alone_) {
     cell(State::kLive) += admission.hit_tokens;
     return;
@@ -289,7 +291,12 @@ void Ledger::give_back_alone(const core::Release& release) {
     --sliding_count_;
     --growing_blocks_;
   }
-  cell(State::kLive) -= (release.written - dropped) * token_counts_;
+  cell(State::kLive) -= (release.written - release.in_tree - dropped) * token_counts_;
+}
+
+void Ledger::on_settle(const core::Settled& settled) {
+  KVPLAN_CHECK(layout_.tree, settled.request);
+  cell(State::kLive) -= settled.to - settled.from;
 }
 
 void Ledger::on_preempt(const core::Release& release) {

@@ -136,6 +136,7 @@ class Ledger final : public core::Observer {
   void on_drop(const core::Drop& drop) override;
   void on_let_go(const core::LetGo& let_go) override;
   void on_compact(const core::Compacted& compacted) override;
+  void on_settle(const core::Settled& settled) override;
   void on_finish(SimTime time, const core::Release& release) override;
   void on_settled(SimTime time, const core::PoolCounts& pool) override;
   void on_end(SimTime time) override;

@@ -59,7 +59,7 @@ memory::AllocatorRequest request_of(const Scenario& s, const model::ModelShape& 
           .step_tokens = step_tokens(s),
           .prefix_cache = false,
           .block_ids = false,
-          .max_model_len = s.engine.integer("max_model_len")};
+          .max_model_len = s.engine_traits().request_tokens.value};
 }
 
 /// The question that derive_pool asks in tokens, in blocks: layers with a window do not hold all tokens.
@@ -67,19 +67,18 @@ Status check_longest(const Scenario& s, const model::ModelShape& shape, const Pl
                      std::vector<std::string>& warnings) {
   KVPLAN_TRY(const PoolLayout pool, lay_out_pool(s, shape, placed));
   if (!pool.longest_quanta || *pool.longest_quanta <= pool.all_quanta()) return Done{};
+  const scheduling::EngineLimit longest = s.engine_traits().request_tokens;
   warnings.push_back("The pool holds " + std::to_string(pool.all_quanta()) +
-                     " blocks, fewer than a request of max_model_len (" +
-                     std::to_string(s.engine.integer("max_model_len")) + ") may take (" +
-                     std::to_string(*pool.longest_quanta) + "): vLLM would not start.");
+                     " blocks, fewer than a request of " + std::string(longest.param) + " (" +
+                     std::to_string(longest.value) + ") may take (" + std::to_string(*pool.longest_quanta) +
+                     "): vLLM would not start.");
   return Done{};
 }
 
 }  // namespace
 
 std::int64_t step_tokens(const Scenario& s) {
-  const core::SchedulerParams limits = scheduling::scheduler_params(s.engine);
-  const std::int64_t threshold = limits.long_prefill_threshold;
-  return threshold > 0 ? std::min(threshold, limits.token_budget) : limits.token_budget;
+  return s.engine_traits().most_piece_tokens();
 }
 
 std::int64_t PoolLayout::tokens() const {

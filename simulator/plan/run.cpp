@@ -72,11 +72,12 @@ Result<RunSetup> prepare(const Scenario& scenario, const traces::Trace& trace, c
   RunSetup setup{scenario, options, {}, {}, {}};
   KVPLAN_TRY(setup.tokens, make_token_plan(scenario, options.open_recording, options.open_model,
                                            result.warnings, result.assumptions));
-  if (scenario.engine.flag("prefix_cache") && !scenario.finds_prefixes())
+  const scheduling::EngineTraits engine = scenario.engine_traits();
+  if (engine.wants_prefixes && !scenario.finds_prefixes())
     result.warnings.push_back(why_no_prefixes(scenario, setup.tokens));
-  if (scenario.keeps_nothing() && scenario.engine.integer("long_prefill_threshold") > 0)
-    result.warnings.emplace_back(
-        "long_prefill_threshold is ignored: where nothing is kept a prompt cannot be computed in pieces.");
+  if (scenario.keeps_nothing() && engine.piece_tokens.value > 0)
+    result.warnings.push_back(std::string(engine.piece_tokens.param) +
+                              " is ignored: where nothing is kept a prompt cannot be computed in pieces.");
   if (scenario.finds_prefixes() && !trace.prefix.present())
     result.assumptions.emplace_back(
         "The trace does not say which prompts begin alike: what is cached can be hit only by a request that "

@@ -122,7 +122,7 @@ struct MeasuredSteps {
 using StepsOpener = std::function<Result<MeasuredSteps>(const std::string& path, std::string_view model)>;
 
 using ObserverMaker = std::function<Result<core::Observer*>(std::int64_t replica, const core::Workload&,
-                                                            const observe::Ledger&, const core::Allocator&)>;
+                                                            const observe::Ledger&, const core::Memory&)>;
 
 struct RunOptions {
   bool step_by_step{false};

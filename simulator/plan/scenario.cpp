@@ -428,11 +428,11 @@ Status choose_deployment(Scenario& s) {
   d.workspace_bytes = integer_of(s, "deployment.workspace_bytes");
   d.context_bytes = integer_of(s, "deployment.context_bytes");
   d.graph_bytes = integer_of(s, "deployment.graph_bytes");
-  const core::SchedulerParams limits = scheduling::scheduler_params(s.engine);
-  d.step_tokens = limits.token_budget;
-  d.step_requests = limits.max_seqs;
+  const scheduling::EngineTraits engine = s.engine_traits();
+  d.step_tokens = engine.step_tokens.value;
+  d.step_requests = engine.running.value;
   // The rule's question counts every token in all layers.
-  if (!memory::allocator_entry(s.allocator).follows_windows) d.max_model_len = limits.max_model_len;
+  if (!memory::allocator_entry(s.allocator).follows_windows) d.max_model_len = engine.request_tokens.value;
   return Done{};
 }
 
@@ -548,13 +548,17 @@ Origin Scenario::origin(std::string_view path) const {
   return origins[field_index(path)];
 }
 
+scheduling::EngineTraits Scenario::engine_traits() const {
+  return scheduling::engine_traits(engine);
+}
+
 bool Scenario::keeps_nothing() const {
   return memory::allocator_entry(allocator).keeps_nothing;
 }
 
 bool Scenario::finds_prefixes() const {
-  return engine.flag("prefix_cache") && memory::allocator_entry(allocator).shares_prefixes &&
-         !follows_courses();
+  const scheduling::EngineTraits traits = engine_traits();
+  return traits.wants_prefixes && memory::allocator_entry(allocator).shares_prefixes && !follows_courses();
 }
 
 const std::string& Scenario::text(std::string_view path) const {
@@ -624,6 +628,11 @@ Result<Scenario> resolve(std::span<const Setting> settings) {
   KVPLAN_TRY_DO(choose_rates(s));
   if (const Status eviction = choose_eviction(s); !eviction.ok())
     return placed(eviction.error(), places[field_index("eviction")]);
+  if (s.evicts_by != EvictsBy::kNothing && !s.engine_traits().follows_policies)
+    return placed(bad_input("the engine \"" + std::string(s.engine.name()) +
+                            "\" follows no token policy: expected full, found " + s.text("eviction"))
+                      .at_field("eviction"),
+                  places[field_index("eviction")]);
   if (const Status kept = check_nothing_kept(s); !kept.ok())
     return placed(kept.error(), places[field_index(kept.error().field)]);
   if (const Status model = choose_model(s); !model.ok())

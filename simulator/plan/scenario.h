@@ -20,6 +20,7 @@
 #include "simulator/memory/allocators.h"
 #include "simulator/model/model_shape.h"
 #include "simulator/model/pool.h"
+#include "simulator/scheduling/engines.h"
 #include "simulator/workload/workload_builder.h"
 #include "traces/record/import_options.h"
 
@@ -103,6 +104,8 @@ struct Scenario {
     return evicts_by == EvictsBy::kLengths || evicts_by == EvictsBy::kCounts ||
            evicts_by == EvictsBy::kRecordings;
   }
+  /// What this scenario's engine takes and does, whatever its parameters are called.
+  [[nodiscard]] scheduling::EngineTraits engine_traits() const;
   /// True: nothing is kept, and every step computes all tokens of its requests again.
   [[nodiscard]] bool keeps_nothing() const;
   /// True: a request may find blocks of another's, or of its own earlier admission. Asked for by the engine,

@@ -21,8 +21,7 @@ memory::PoolSize pool_of(const RunSetup& setup) {
   return derived ? memory::PoolSize{.bytes = derived->rank().pool_bytes} : setup.scenario.pool;
 }
 
-Result<std::unique_ptr<core::Allocator>> make_allocator(const RunSetup& setup,
-                                                        core::RequestColumns& columns) {
+Result<std::unique_ptr<core::Memory>> make_memory(const RunSetup& setup, core::RequestColumns& columns) {
   const Scenario& s = setup.scenario;
   const memory::AllocatorRequest request{.workload = &setup.workload,
                                          .pool = pool_of(setup),
@@ -37,7 +36,7 @@ Result<std::unique_ptr<core::Allocator>> make_allocator(const RunSetup& setup,
                                          .step_tokens = step_tokens(s),
                                          .prefix_cache = s.finds_prefixes(),
                                          .block_ids = !setup.options.extra_observers.empty(),
-                                         .max_model_len = s.engine.integer("max_model_len"),
+                                         .max_model_len = s.engine_traits().request_tokens.value,
                                          .columns = &columns};
   const auto& entry = memory::allocator_entry(s.allocator);
   if (entry.follows_windows && s.eviction && (s.keep.evicts() || setup.tokens.policy))
@@ -45,25 +44,25 @@ Result<std::unique_ptr<core::Allocator>> make_allocator(const RunSetup& setup,
                      "\" keeps what the windows of layers show; it follows no token policy, found " +
                      std::string(s.eviction->name()))
         .at_field("eviction");
-  KVPLAN_TRY(auto allocator, setup.options.step_by_step ? entry.make_model(s.allocator, request)
-                                                        : entry.make(s.allocator, request));
-  if (setup.tokens.policy && allocator->layout().form != core::TableForm::kTokens)
+  KVPLAN_TRY(auto memory, scheduling::engine_entry(s.engine).make_memory(s.engine, s.allocator, request,
+                                                                         setup.options.step_by_step));
+  if (setup.tokens.policy && memory->layout().form != core::TableForm::kTokens)
     return bad_input(
                "the allocator \"" + std::string(s.allocator.name()) +
                "\" takes memory in bytes, not in cells of tokens: of token policies it serves window and "
                "streaming-llm with placement=holes")
         .at_field("eviction");
-  if (setup.tokens.policy && allocator->growth_tokens() < 0)
+  if (setup.tokens.policy && !memory->follows_courses())
     return bad_input(
                "expected memory that is granted in blocks or whole: \"" + std::string(s.allocator.name()) +
                "\" grows at places where a replayed policy, or one that uses cells again, is not followed")
         .at_field("memory.allocator");
-  return allocator;
+  return memory;
 }
 
 /// One replica with all that watches it.
 struct Part {
-  std::unique_ptr<core::Allocator> allocator;
+  std::unique_ptr<core::Memory> memory;
   observe::Peak peak;
   observe::Integrals integrals;
   std::optional<observe::Overlays> overlays;
@@ -87,7 +86,7 @@ class Fleet {
   Status make_pools() {
     for (std::int64_t i = 0; i < setup_.scenario.replicas; ++i) {
       parts_.push_back(std::make_unique<Part>());
-      KVPLAN_TRY(parts_.back()->allocator, make_allocator(setup_, columns_));
+      KVPLAN_TRY(parts_.back()->memory, make_memory(setup_, columns_));
     }
     return Done{};
   }
@@ -99,21 +98,19 @@ class Fleet {
     const Scenario& s = setup_.scenario;
     router_ = routing::router_entry(s.router).make(s.router, setup_.workload, s.replicas);
     for (const auto& part : parts_) {
-      const core::MemoryLayout& layout = part->allocator->layout();
+      const core::MemoryLayout& layout = part->memory->layout();
       if (setup_.tokens.policy)
         part->courses.emplace(setup_.tokens, setup_.workload, layout, setup_.options.control);
       const core::ReplicaSetup replica{.workload = &setup_.workload,
-                                       .scheduler = scheduling::scheduler_params(s.engine),
                                        .keep = s.keep,
                                        .courses = part->courses ? &*part->courses : nullptr,
-                                       .allocator = part->allocator.get(),
                                        .latency = setup_.latency.get(),
                                        .observers = part->observers,
                                        .control = setup_.options.control,
                                        .columns = &columns_,
                                        .contents_asked = s.replicas > 1 && router_->reads_contents()};
-      replicas_.push_back(setup_.options.step_by_step ? core::make_naive_replica(replica)
-                                                      : core::make_fast_replica(replica));
+      replicas_.push_back(scheduling::engine_entry(s.engine).make_replica(s.engine, replica, *part->memory,
+                                                                          setup_.options.step_by_step));
     }
   }
 
@@ -169,12 +166,12 @@ class Fleet {
 };
 
 /// The latest arrival at a time of its own that is not rejected: the run does not end before it.
-SimTime last_served_arrival(const RunSetup& setup, const core::Allocator& allocator) {
+SimTime last_served_arrival(const RunSetup& setup, const core::Memory& memory) {
   const core::Workload& workload = setup.workload;
-  const std::int64_t longest = setup.scenario.engine.integer("max_model_len");
+  const std::int64_t longest = setup.scenario.engine_traits().request_tokens.value;
   const auto last = std::find_if(workload.order.rbegin(), workload.order.rend(), [&](RequestId r) {
     const bool waits = workload.turns.present() && workload.turns.waits_for[static_cast<std::size_t>(r)] > 0;
-    return !waits && core::is_served(workload, r, longest, allocator);
+    return !waits && core::is_served(workload, r, longest, memory);
   });
   return last == workload.order.rend() ? SimTime{} : workload.arrival[static_cast<std::size_t>(*last)];
 }
@@ -182,13 +179,13 @@ SimTime last_served_arrival(const RunSetup& setup, const core::Allocator& alloca
 /// Everything that the report may ask of a replica.
 Status watch(const RunSetup& setup, std::size_t replica, Part& part, Served& served,
              observe::JointStates* joint) {
-  const core::MemoryLayout& layout = part.allocator->layout();
+  const core::MemoryLayout& layout = part.memory->layout();
   part.sinks = {&part.peak, &part.overlays.emplace(layout, part.peak)};
   if (!layout.groups.empty()) part.sinks.push_back(&part.kinds.emplace(layout, part.peak));
   if (joint != nullptr) part.sinks.push_back(&joint->sink_of(static_cast<std::int64_t>(replica)));
   if (joins_timeline(setup.scenario, setup.options)) {
     part.sinks.push_back(&part.timeline.emplace(
-        observe::Timeline::joined(setup.options.timeline_bins, last_served_arrival(setup, *part.allocator))));
+        observe::Timeline::joined(setup.options.timeline_bins, last_served_arrival(setup, *part.memory))));
   } else {
     part.sinks.push_back(&part.integrals);
   }
@@ -199,7 +196,7 @@ Status watch(const RunSetup& setup, std::size_t replica, Part& part, Served& ser
   if (layout.costs || setup.tokens.count) part.observers.push_back(&part.placement);
   for (const ObserverMaker& make : setup.options.extra_observers) {
     KVPLAN_TRY(core::Observer* const extra,
-               make(static_cast<std::int64_t>(replica), setup.workload, *part.ledger, *part.allocator));
+               make(static_cast<std::int64_t>(replica), setup.workload, *part.ledger, *part.memory));
     part.observers.push_back(extra);
   }
   return Done{};
@@ -218,7 +215,7 @@ Totals totals_of(const Part& part) {
 }
 
 std::int64_t idle_at_own_peak(const Part& part) {
-  const core::MemoryLayout& layout = part.allocator->layout();
+  const core::MemoryLayout& layout = part.memory->layout();
   if (!part.peak.seen()) return layout.quanta * layout.quantum_counts();
   std::int64_t idle = 0;
   for (const observe::State s : {observe::State::kCached, observe::State::kStranded, observe::State::kFree})
@@ -229,7 +226,7 @@ std::int64_t idle_at_own_peak(const Part& part) {
 /// `end`: of all replicas; `joint`: null where there is one.
 ReplicaOutcome outcome_of(Part& part, std::size_t replica, SimTime end, const observe::JointStates* joint) {
   ReplicaOutcome o;
-  o.layout = part.allocator->layout();
+  o.layout = part.memory->layout();
   o.end = part.ledger->end();
   if (part.timeline) part.timeline->end_at(o.end);
   o.totals = totals_of(part);
@@ -269,9 +266,9 @@ Result<Served> serve(const RunSetup& setup) {
   if (setup.options.request_memory) served.held.resize(setup.workload.input.size());
   Fleet fleet(setup);
   KVPLAN_TRY_DO(fleet.make_pools());
-  const core::Allocator& first = *fleet.parts().front()->allocator;
-  KVPLAN_TRY_DO(
-      check_recordings(setup.tokens, setup.workload, first, setup.scenario.engine.integer("max_model_len")));
+  const core::Memory& first = *fleet.parts().front()->memory;
+  KVPLAN_TRY_DO(check_recordings(setup.tokens, setup.workload, first,
+                                 setup.scenario.engine_traits().request_tokens.value));
   std::optional<observe::JointStates> several;
   observe::JointStates* joint = nullptr;
   if (setup.scenario.replicas > 1) joint = &several.emplace(setup.scenario.replicas, first.layout());
@@ -293,7 +290,7 @@ Status serve_timelines(const RunSetup& setup, Served& served) {
   KVPLAN_TRY_DO(fleet.make_pools());
   for (const auto& part : fleet.parts()) {
     part->sinks = {&part->timeline.emplace(served.end, setup.options.timeline_bins)};
-    part->ledger.emplace(setup.workload, part->allocator->layout(), setup.scenario.keep, part->sinks);
+    part->ledger.emplace(setup.workload, part->memory->layout(), setup.scenario.keep, part->sinks);
     part->observers = {&*part->ledger};
   }
   fleet.make_replicas();

@@ -28,7 +28,7 @@ bool may_hide_refusals(const RunResult& r) {
 }
 
 bool seats_ran_out(const RunResult& r) {
-  const std::int64_t seats = r.scenario.engine.integer("max_seqs");
+  const std::int64_t seats = r.scenario.engine_traits().running.value;
   return std::any_of(r.replicas.begin(), r.replicas.end(),
                      [&](const ReplicaResult& x) { return x.max_running >= seats; });
 }

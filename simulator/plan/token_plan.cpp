@@ -196,16 +196,15 @@ Result<TokenPlan> make_token_plan(const Scenario& s, const RecordingOpener& open
   return plan;
 }
 
-Status check_recordings(const TokenPlan& plan, const core::Workload& workload,
-                        const core::Allocator& allocator, std::int64_t max_model_len) {
+Status check_recordings(const TokenPlan& plan, const core::Workload& workload, const core::Memory& memory,
+                        std::int64_t most_tokens) {
   if (plan.recordings.empty()) return Done{};
   std::int64_t undriven = 0;
   std::string first;
   for (RequestId r = 0; r < workload.size(); ++r) {
     const auto i = static_cast<std::size_t>(r);
     const Recorded& recorded = plan.recordings[i % plan.recordings.size()];
-    if (workload.final_tokens(r) <= recorded.tokens ||
-        !core::is_served(workload, r, max_model_len, allocator))
+    if (workload.final_tokens(r) <= recorded.tokens || !core::is_served(workload, r, most_tokens, memory))
       continue;
     if (++undriven == 1)
       first = "request " + std::to_string(r) + " needs " + std::to_string(workload.final_tokens(r)) +

@@ -56,8 +56,8 @@ Result<TokenPlan> make_token_plan(const Scenario& scenario, const RecordingOpene
                                   std::vector<std::string>& assumptions);
 
 /// Can every request that the engine would accept be driven? The error names the first that cannot.
-Status check_recordings(const TokenPlan& plan, const core::Workload& workload,
-                        const core::Allocator& allocator, std::int64_t max_model_len);
+Status check_recordings(const TokenPlan& plan, const core::Workload& workload, const core::Memory& memory,
+                        std::int64_t most_tokens);
 
 /// The courses of one replica's run.
 class RunCourses final : public core::CourseSource {

@@ -18,6 +18,24 @@ RadixTree::Match RadixTree::match(const TokenSequence& sequence, std::int64_t to
   return {found.node, found.tokens};
 }
 
+std::int64_t RadixTree::peek(const TokenSequence& sequence, std::int64_t tokens) const {
+  TokenReader reader(sequence, tokens / page_tokens_ * page_tokens_);
+  NodeId node = kRoot;
+  std::int64_t found = 0;
+  while (reader.left() > 0) {
+    const NodeId child = child_of(node, reader);
+    if (child == kRoot) break;
+    const std::int64_t length = at(child).key.size();
+    std::int64_t common = common_prefix(TokenReader(at(child).key, length), reader);
+    common -= common % page_tokens_;
+    found += common;
+    if (common < length) break;
+    reader.skip(common);
+    node = child;
+  }
+  return found;
+}
+
 std::int64_t RadixTree::insert(const TokenSequence& sequence, std::int64_t tokens) {
   KVPLAN_CHECK(tokens % page_tokens_ == 0, tokens, page_tokens_);
   TokenReader reader(sequence, tokens);
@@ -73,6 +91,7 @@ void RadixTree::change_locks(NodeId node, std::int64_t by) {
     const bool was_free = n.locks == 0;
     if (idle_leaf(node)) idle_leaves_.erase(n.last_access);
     n.locks += by;
+    locked_ += by * n.key.size();
     KVPLAN_CHECK(n.locks >= 0, node);
     const bool is_free = n.locks == 0;
     if (idle_leaf(node)) idle_leaves_.emplace(n.last_access, node);
@@ -161,13 +180,14 @@ std::vector<RadixTree::NodeView> RadixTree::nodes() const {
 std::string RadixTree::violation() const {
   const auto all = nodes();
   std::vector<std::int64_t> children(nodes_.size(), 0);
-  std::int64_t evictable = 0, locked = 0, idle = 0;
+  std::int64_t evictable = 0, locked = 0, each_lock = 0, idle = 0;
   const auto wrong = [](const NodeView& node, const char* what) {
     return "node " + std::to_string(node.id) + " " + what;
   };
   for (const NodeView& node : all) {
     ++children[static_cast<std::size_t>(node.parent)];
     (node.locks == 0 ? evictable : locked) += node.key->size();
+    each_lock += node.locks * node.key->size();
     if (node.key->size() % page_tokens_ != 0) return wrong(node, "ends within a page");
     if (node.locks < 0) return wrong(node, "is unlocked more often than locked");
     if (node.parent != kRoot && at(node.parent).key.size() == 0) return wrong(node, "hangs below nothing");
@@ -190,6 +210,7 @@ std::string RadixTree::violation() const {
   };
   if (evictable != evictable_) return counted("evictable tokens", evictable_, evictable);
   if (locked != protected_) return counted("protected tokens", protected_, locked);
+  if (each_lock != locked_) return counted("locked tokens", locked_, each_lock);
   const auto listed = static_cast<std::int64_t>(idle_leaves_.size());
   if (listed != idle) return counted("idle leaves", listed, idle);
   return {};

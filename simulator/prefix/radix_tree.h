@@ -41,6 +41,8 @@ class RadixTree {
   /// The longest prefix of the first `tokens` tokens that is in the tree. Splits the node in which it ends. Less than
   /// a page: nothing is found and no clock is read.
   Match match(const TokenSequence& sequence, std::int64_t tokens);
+  /// How many tokens such a match would find; nothing is split or read.
+  [[nodiscard]] std::int64_t peek(const TokenSequence& sequence, std::int64_t tokens) const;
   /// Puts the first `tokens` tokens into the tree; returns how many of them were in it. What was not becomes one
   /// leaf. REQUIRES: whole pages.
   std::int64_t insert(const TokenSequence& sequence, std::int64_t tokens);
@@ -61,6 +63,8 @@ class RadixTree {
   /// Tokens of nodes that nobody has locked; of the others.
   [[nodiscard]] std::int64_t evictable_tokens() const { return evictable_; }
   [[nodiscard]] std::int64_t protected_tokens() const { return protected_; }
+  /// The latter, each as often as it is locked.
+  [[nodiscard]] std::int64_t locked_tokens() const { return locked_; }
 
   /// A node as tests and tools see it.
   struct NodeView {
@@ -110,7 +114,7 @@ class RadixTree {
   std::unordered_multimap<std::uint64_t, NodeId> children_;  // by parent and hash of the first page
   std::map<std::uint64_t, NodeId> idle_leaves_;              // by access time: what may be evicted
   std::uint64_t clock_{0};
-  std::int64_t evictable_{0}, protected_{0};
+  std::int64_t evictable_{0}, protected_{0}, locked_{0};
 };
 
 }  // namespace kvplan::prefix

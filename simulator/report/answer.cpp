@@ -79,8 +79,10 @@ std::string limit_words(const RunResult& r) {
                               : "requests waited for memory";
       break;
   }
-  if (plan::seats_ran_out(r))
-    out += "; a batch came to max_seqs (" + grouped(r.scenario.engine.integer("max_seqs")) + ")";
+  if (plan::seats_ran_out(r)) {
+    const scheduling::EngineLimit running = r.scenario.engine_traits().running;
+    out += "; a batch came to " + limit_text(running.param, running.value);
+  }
   return out;
 }
 
@@ -386,11 +388,11 @@ bool reserves_longest(const Choice& allocator) {
 std::string too_long_for_pool(const RunResult& r) {
   if (r.replicas.empty() || !reserves_longest(r.scenario.allocator)) return {};
   const core::MemoryLayout& layout = r.replicas[0].layout;
-  const std::int64_t longest = r.scenario.engine.integer("max_model_len");
+  const auto [longest, param] = r.scenario.engine_traits().request_tokens;
   const std::int64_t tokens = layout.capacity_bytes / layout.token_bytes;
   if (tokens == 0 || longest <= tokens) return {};
-  return "; max_model_len (" + grouped(longest) + " tokens) is more than the pool holds (" + grouped(tokens) +
-         ")";
+  return "; " + std::string(param) + " (" + grouped(longest) + " tokens) is more than the pool holds (" +
+         grouped(tokens) + ")";
 }
 
 /// Who is not held against the first, and why.

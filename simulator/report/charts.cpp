@@ -187,7 +187,7 @@ std::string batch_chart(const RunResult& r, const std::string& id) {
   for (const Line& line : kLines)
     most = std::max(most, largest(range ? bins.greatest[line.row] : bins.mean[line.row]).value_or(0));
   const double seats =
-      static_cast<double>(r.scenario.engine.integer("max_seqs")) * static_cast<double>(r.replicas.size());
+      static_cast<double>(r.scenario.engine_traits().running.value) * static_cast<double>(r.replicas.size());
   const bool show_seats = seats <= 1.5 * most;
   const double high = show_seats ? std::max(most, seats) : most;
 

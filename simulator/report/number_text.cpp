@@ -25,6 +25,10 @@ std::string grouped(std::int64_t number) {
   return with_groups(std::to_string(number));
 }
 
+std::string limit_text(std::string_view param, std::int64_t value) {
+  return std::string(param) + " (" + grouped(value) + ")";
+}
+
 std::string fixed(double number, int decimals) {
   std::array<char, 400> text{};
   const int size = std::snprintf(text.data(), text.size(), "%.*f", decimals, number);

@@ -10,6 +10,8 @@ namespace kvplan::report {
 
 /// 1234567 as "1,234,567".
 std::string grouped(std::int64_t number);
+/// A limit as its users know it: "max_seqs (256)".
+std::string limit_text(std::string_view param, std::int64_t value);
 /// With this many digits after the point, the part before it grouped.
 std::string fixed(double number, int decimals);
 /// Three significant digits as far as they stand after the point: 0.0123, 1.23, 45.6, 1,235.

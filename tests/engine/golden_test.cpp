@@ -95,7 +95,7 @@ struct Case {
   std::string name;
   std::int64_t block;
   std::int64_t blocks;
-  core::SchedulerParams scheduler;
+  scheduling::vllm::Params scheduler;
   bool prefix_cache{true};
 };
 

@@ -64,13 +64,9 @@ std::string diary(const core::Workload& workload, std::int64_t blocks, bool naiv
   Diary text(stretches);
   observe::Ledger ledger(workload, allocator->layout(), {}, {});
   const std::array<core::Observer*, 2> observers{&ledger, &text};
-  const core::ReplicaSetup run{.workload = &workload,
-                               .scheduler = {.max_seqs = seqs},
-                               .keep = {},
-                               .allocator = allocator.get(),
-                               .latency = latency.get(),
-                               .observers = observers};
-  EXPECT_TRUE(test::serve_alone(run, workload.order, naive).ok());
+  const core::ReplicaSetup run{
+      .workload = &workload, .keep = {}, .latency = latency.get(), .observers = observers};
+  EXPECT_TRUE(test::serve_alone(run, {.max_seqs = seqs}, *allocator, workload.order, naive).ok());
   return text.text;
 }
 

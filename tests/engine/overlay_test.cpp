@@ -95,7 +95,7 @@ TEST(Overlays, CacheAndSharingOfARealTrace) {
     plan::RunOptions options;
     options.extra_observers.push_back([&](std::int64_t /*replica*/, const core::Workload& workload,
                                           const observe::Ledger& ledger,
-                                          const core::Allocator& /*allocator*/) -> Result<core::Observer*> {
+                                          const core::Memory& /*memory*/) -> Result<core::Observer*> {
       check = std::make_unique<CheckedCache>(workload, ledger.layout(), 50);
       return check.get();
     });

@@ -29,13 +29,9 @@ std::vector<LedgerSpan> spans_of(const test::RandomCase& c) {
   Spans spans;
   observe::Ledger ledger(c.workload, allocator.value()->layout(), c.keep, {&spans});
   const std::array<core::Observer*, 1> observers{&ledger};
-  const core::ReplicaSetup run{.workload = &c.workload,
-                               .scheduler = c.scheduler,
-                               .keep = c.keep,
-                               .allocator = allocator.value().get(),
-                               .latency = c.latency.get(),
-                               .observers = observers};
-  EXPECT_TRUE(test::serve_alone(run, c.workload.order, false).ok());
+  const core::ReplicaSetup run{
+      .workload = &c.workload, .keep = c.keep, .latency = c.latency.get(), .observers = observers};
+  EXPECT_TRUE(test::serve_alone(run, c.scheduler, *allocator.value(), c.workload.order, false).ok());
   return spans.all;
 }
 

@@ -144,13 +144,11 @@ inline std::string observe_run(
     observers.push_back(coverage);
   }
   const core::ReplicaSetup run{.workload = &c.workload,
-                               .scheduler = c.scheduler,
                                .keep = c.keep,
                                .courses = courses,
-                               .allocator = allocator.value().get(),
                                .latency = c.latency.get(),
                                .observers = observers};
-  const Status status = serve_alone(run, c.workload.order, naive);
+  const Status status = serve_alone(run, c.scheduler, *allocator.value(), c.workload.order, naive);
   if (!status) return "error: " + status.error().to_string();
   std::string out;
   const auto put = [&](Wide value) {

@@ -14,6 +14,7 @@
 #include "simulator/latency/latencies.h"
 #include "simulator/memory/allocators.h"
 #include "simulator/modelfile/catalogue.h"
+#include "simulator/scheduling/vllm/params.h"
 #include "traces/record/trace.h"
 
 namespace kvplan::test {
@@ -21,7 +22,7 @@ namespace kvplan::test {
 struct RandomCase {
   core::Workload workload;
   traces::PrefixHashes prefix;
-  core::SchedulerParams scheduler;
+  scheduling::vllm::Params scheduler;
   core::KeepRule keep;
   std::unique_ptr<core::LatencyModel> latency;
   std::string allocator;  ///< component text

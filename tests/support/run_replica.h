@@ -4,13 +4,15 @@
 #include <span>
 
 #include "simulator/core/clock.h"
-#include "simulator/core/replica.h"
+#include "simulator/scheduling/vllm/replicas.h"
 
 namespace kvplan::test {
 
 /// Serves `requests` (as core::run_alone takes them).
-inline Status serve_alone(const core::ReplicaSetup& setup, std::span<const RequestId> requests, bool naive) {
-  const auto replica = naive ? core::make_naive_replica(setup) : core::make_fast_replica(setup);
+inline Status serve_alone(const core::ReplicaSetup& setup, const scheduling::vllm::Params& params,
+                          core::Allocator& allocator, std::span<const RequestId> requests, bool naive) {
+  const auto make = naive ? scheduling::vllm::make_naive_replica : scheduling::vllm::make_fast_replica;
+  const auto replica = make(setup, params, allocator);
   return core::run_alone(*replica, *setup.workload, requests, setup.control);
 }
 

@@ -36,9 +36,14 @@ const std::vector<Layer>& layers() {
     table.push_back({"simulator/prefix", {"simulator/base", "simulator/core"}});
     below.emplace_back("simulator/prefix");
     level({"simulator/attention", "simulator/latency", "simulator/memory", "simulator/observe",
-           "simulator/routing", "simulator/scheduling", "simulator/workload"});
+           "simulator/routing", "simulator/workload"});
+    // An engine's replicas know the memory that they were written for; which it gets, the family says.
+    table.push_back({"simulator/scheduling",
+                     {"simulator/base", "simulator/core", "simulator/memory", "simulator/prefix"}});
+    table.push_back({"simulator/scheduling/vllm", {"simulator/base", "simulator/core", "simulator/model"}});
     table.push_back(
         {"simulator/scheduling/sglang", {"simulator/base", "simulator/core", "simulator/prefix"}});
+    below.emplace_back("simulator/scheduling");
     // Models are told to the plan; what is below it takes shapes.
     table.push_back({"simulator/modelfile", {"simulator/base", "simulator/model"}});
     below.emplace_back("simulator/modelfile");

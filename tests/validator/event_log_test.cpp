@@ -23,8 +23,8 @@ using test::LogCase;
 using test::Stepping;
 
 TEST(EventLog, BytesDoNotDependOnTheStepperOnTheMicroTrace) {
-  const core::SchedulerParams wide{.token_budget = 2048, .max_seqs = 64};
-  core::SchedulerParams threshold = wide;
+  const scheduling::vllm::Params wide{.token_budget = 2048, .max_seqs = 64};
+  scheduling::vllm::Params threshold = wide;
   threshold.long_prefill_threshold = 300;
   const std::string paged = "paged:block_tokens=16";
   for (const LogCase& c : {

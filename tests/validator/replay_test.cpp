@@ -56,7 +56,8 @@ TEST(Replay, BytesAreEqualAtEveryEvent) {
 }
 
 TEST(Replay, BytesAreEqualOnTheMicroTrace) {
-  const core::SchedulerParams scheduler{.token_budget = 2048, .max_seqs = 64, .long_prefill_threshold = 300};
+  const scheduling::vllm::Params scheduler{
+      .token_budget = 2048, .max_seqs = 64, .long_prefill_threshold = 300};
   for (const LogCase& c : {
            LogCase{.name = "cached", .pool_blocks = 1024, .token_bytes = 131072, .scheduler = scheduler},
            LogCase{.name = "streaming", .pool_blocks = 1024, .scheduler = scheduler, .keep = {4, 100}},

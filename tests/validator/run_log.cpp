@@ -163,15 +163,15 @@ std::string log_of_run(const traces::Trace& trace, const LogCase& c, Stepping st
   LogCourses courses(workload, c.courses.value_or(core::Placement::kHoles));
   courses.layout = allocator.value()->layout();
   const core::ReplicaSetup run{.workload = &workload,
-                               .scheduler = c.scheduler,
                                .keep = c.keep,
                                .courses = c.courses ? &courses : nullptr,
-                               .allocator = allocator.value().get(),
                                .latency = c.unit_latency   ? static_cast<const core::LatencyModel*>(&unit)
                                           : c.bent_latency ? static_cast<const core::LatencyModel*>(&bent)
                                                            : &linear,
                                .observers = observers};
-  KVPLAN_CHECK(test::serve_alone(run, workload.order, stepping == Stepping::kNaive).ok());
+  KVPLAN_CHECK(
+      test::serve_alone(run, c.scheduler, *allocator.value(), workload.order, stepping == Stepping::kNaive)
+          .ok());
   KVPLAN_CHECK(writer.close().ok());
   return bytes;
 }
@@ -237,12 +237,12 @@ std::string write_log(const WholeLog& log) {
 }
 
 std::vector<LogCase> small_cases() {
-  const core::SchedulerParams small{.token_budget = 128, .max_seqs = 12, .max_model_len = 700};
-  core::SchedulerParams threshold = small;
+  const scheduling::vllm::Params small{.token_budget = 128, .max_seqs = 12, .max_model_len = 700};
+  scheduling::vllm::Params threshold = small;
   threshold.long_prefill_threshold = 24;
-  core::SchedulerParams trickle = small;
+  scheduling::vllm::Params trickle = small;
   trickle.token_budget = 14;
-  core::SchedulerParams roomy{.token_budget = 2048, .max_seqs = 64, .max_model_len = 700};
+  scheduling::vllm::Params roomy{.token_budget = 2048, .max_seqs = 64, .max_model_len = 700};
   const std::string paged = "paged:block_tokens=16", tiny = "paged:block_tokens=4",
                     ones = "paged:block_tokens=1";
   return {

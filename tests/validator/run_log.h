@@ -8,6 +8,7 @@
 
 #include "simulator/core/engine.h"
 #include "simulator/io/log/events.h"
+#include "simulator/scheduling/vllm/params.h"
 #include "traces/record/trace.h"
 
 namespace kvplan::test {
@@ -23,7 +24,7 @@ struct LogCase {
   bool windows_model{false};    ///< 7 layers of token_bytes each, 5 with one of two windows
   std::int64_t first_layer{0};  ///< of those: a stage that begins there
   bool prefix_cache{true};
-  core::SchedulerParams scheduler{};
+  scheduling::vllm::Params scheduler{};
   core::KeepRule keep{};
   /// Set: requests follow courses of random policies; no prefix cache, no keep rule.
   std::optional<core::Placement> courses{};

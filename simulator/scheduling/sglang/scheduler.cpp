@@ -58,8 +58,12 @@ bool Scheduler::form_prefill() {
   for (Request* const request : waiting_) {
     if (static_cast<std::int64_t>(batch.members().size()) >= places) full_ = true;
     if (full_) break;
+    const std::size_t members = batch.members().size();
     const PrefillBatch::Answer answer = batch.ask(*request);
-    if (answer == PrefillBatch::Answer::kNoToken) full_ = true;
+    if (answer == PrefillBatch::Answer::kNoToken) {
+      full_ = true;
+      decision_.refused = batch.members().size() == members;
+    }
     if (answer != PrefillBatch::Answer::kContinue) break;
   }
   if (batch.members().empty()) return false;
@@ -95,6 +99,7 @@ void Scheduler::decode() {
   if (make_decode_room(pool_, running_)) {
     ratio_.room_was_enough();
   } else {
+    decision_.refused = true;
     retract_some();
   }
   if (running_.size() < before) full_ = false;
@@ -120,13 +125,13 @@ std::span<const Outcome> Scheduler::end_step() {
   const bool prefill = decision_.kind == StepKind::kPrefill;
   const auto give_token = [&](Request& request) {
     ++request.generated;
+    outcomes_.push_back({request.id, request.ended(), request.generated == 1, prefill});
     if (request.ended()) {
       pool_.finish(request.held, request.tokens, request.written_tokens());
       request.tokens = {};
     } else if (prefill) {
       settle(pool_, request);
     }
-    outcomes_.push_back({request.id, request.ended()});
   };
   if (prefill) {
     for (Request* const request : batch_)

@@ -35,12 +35,15 @@ struct Decision {
   StepKind kind{StepKind::kIdle};
   std::vector<Share> batch;          ///< in SGLang's order
   std::vector<RequestId> retracted;  ///< before the others decode, in the order of the queue
+  bool refused{false};               ///< memory was too short: for whoever was asked to join, or to decode
 };
 
 /// What a step ended with for one request.
 struct Outcome {
   RequestId request{0};
-  bool ended{false};  ///< this was its last token
+  bool ended{false};      ///< this was its last token
+  bool first{false};      ///< this was its first, retracted or not
+  bool prefilled{false};  ///< its prefill ended with this step
 };
 
 class Scheduler {

@@ -80,7 +80,9 @@ class BothTrees {
   explicit BothTrees(std::int64_t page) : page_(page), fast(page), naive(static_cast<std::size_t>(page)) {}
 
   void match(const Tokens& tokens, bool lock) {
+    const std::int64_t peeked = fast.peek(sequence_of(tokens), static_cast<std::int64_t>(tokens.size()));
     const auto found = fast.match(sequence_of(tokens), static_cast<std::int64_t>(tokens.size()));
+    ASSERT_EQ(peeked, found.tokens);
     const auto expected = naive.match(tokens);
     ASSERT_EQ(found.tokens, expected.tokens);
     ASSERT_EQ(found.node == kRoot, expected.node == naive.root());

@@ -1,16 +1,19 @@
 // The replica one request and one step at a time. Written to be read beside the definition
 // (simulator/docs/model.md, events.md, and vLLM's scheduler): no aggregates, no shortcuts. It is the
 // yardstick for fast_replica.cpp and shares no helper with it.
+#include "simulator/scheduling/vllm/replicas.h"
+
 #include <algorithm>
 #include <deque>
 #include <tuple>
 #include <vector>
 
 #include "simulator/base/check.h"
-#include "simulator/core/replica.h"
 
-namespace kvplan::core {
+namespace kvplan::scheduling::vllm {
 namespace {
+
+using namespace core;
 
 /// A request that has been admitted at least once or waits.
 struct State {
@@ -25,13 +28,14 @@ struct State {
 
 class NaiveReplica final : public Replica, public BlockListener {
  public:
-  explicit NaiveReplica(const ReplicaSetup& run)
+  NaiveReplica(const ReplicaSetup& run, const Params& params, Allocator& allocator)
       : run_(run),
+        params_(params),
         workload_(*run.workload),
-        allocator_(*run.allocator),
-        keeps_(run.allocator->layout().form != TableForm::kNothing),
+        allocator_(allocator),
+        keeps_(allocator.layout().form != TableForm::kNothing),
         states_(static_cast<std::size_t>(workload_.size())),
-        windows_(model::windows_of(run.allocator->layout().groups)) {
+        windows_(model::windows_of(allocator.layout().groups)) {
     KVPLAN_CHECK(windows_.size() <= kMostWindows);
     for (const Observer* observer : run.observers) {
       if (observer->wants_publications()) allocator_.set_listener(this);
@@ -48,7 +52,7 @@ class NaiveReplica final : public Replica, public BlockListener {
     const auto i = static_cast<std::size_t>(r);
     const std::int64_t length = static_cast<std::int64_t>(workload_.input[i]) + workload_.output[i];
     const bool accepted = workload_.input[i] > 0 && workload_.output[i] > 0 &&
-                          length <= run_.scheduler.max_model_len && allocator_.fits_empty(r);
+                          length <= params_.max_model_len && allocator_.fits_empty(r);
     if (accepted) {
       state(r).num_tokens = workload_.input[i];
       waiting_.push_back(r);
@@ -225,7 +229,7 @@ class NaiveReplica final : public Replica, public BlockListener {
     pass_.time = now;
     scheduled_.clear();
     for (Observer* o : run_.observers) o->on_pass_begin(now);
-    std::int64_t budget = run_.scheduler.token_budget;
+    std::int64_t budget = params_.token_budget;
 
     for (std::size_t i = 0; i < running_.size(); ++i) {
       const RequestId r = running_[i];
@@ -253,7 +257,7 @@ class NaiveReplica final : public Replica, public BlockListener {
     }
 
     while (pass_.preempted == 0 && !waiting_.empty() && budget > 0 &&
-           static_cast<std::int64_t>(running_.size()) < run_.scheduler.max_seqs) {
+           static_cast<std::int64_t>(running_.size()) < params_.max_seqs) {
       const RequestId r = waiting_.front();
       State& s = state(r);
       const Found found = allocator_.lookup(r, s.num_tokens);
@@ -300,7 +304,7 @@ class NaiveReplica final : public Replica, public BlockListener {
   /// Tokens of a request's next piece. Where nothing is kept there is nothing that a later piece could go on from.
   [[nodiscard]] std::int64_t piece(std::int64_t wanted, std::int64_t budget) const {
     if (!keeps_) return wanted;
-    const std::int64_t threshold = run_.scheduler.long_prefill_threshold;
+    const std::int64_t threshold = params_.long_prefill_threshold;
     if (threshold > 0 && wanted > threshold) wanted = threshold;
     return wanted < budget ? wanted : budget;
   }
@@ -376,6 +380,7 @@ class NaiveReplica final : public Replica, public BlockListener {
   }
 
   const ReplicaSetup run_;
+  const Params params_;
   const Workload& workload_;
   Allocator& allocator_;
   bool keeps_;  // false: every step computes everything again
@@ -396,8 +401,9 @@ class NaiveReplica final : public Replica, public BlockListener {
 
 }  // namespace
 
-std::unique_ptr<Replica> make_naive_replica(const ReplicaSetup& setup) {
-  return std::make_unique<NaiveReplica>(setup);
+std::unique_ptr<core::Replica> make_naive_replica(const core::ReplicaSetup& setup, const Params& params,
+                                                  core::Allocator& allocator) {
+  return std::make_unique<NaiveReplica>(setup, params, allocator);
 }
 
-}  // namespace kvplan::core
+}  // namespace kvplan::scheduling::vllm

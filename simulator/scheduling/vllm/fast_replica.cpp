@@ -1,27 +1,7 @@
-// The replica without per-request work in every step.
-//
-// Lockstep: in a step every decoding request gains one token, so one counter `step_` stands for all of them: a decoding
-// request holds step_ + offset tokens. Batch size and context sum are aggregates; a request's place in the cycle
-// is (-offset) mod growth, and the requests of one place form a list in admission order, so a pass visits only those
-// that need a block (or fill one) now. What ends or changes at a known step waits in a queue.
-//
-// Runs: when a pass admitted nothing, preempted nothing and no prompt is in work, the following passes are like it
-// until the first of: a request ends or begins to drop cells, needs a block, or lets one go after a drop; one arrives;
-// the latency model's series bends. All those steps are planned, and told, at once. Why this is exact: inside a run
-// nothing is freed, granted or made findable, so a head of the queue that was refused stays refused.
-//
-// Stretches: where the queue has nobody to admit, a pass that only grants blocks to decoding requests is as predictable
-// as one that grants none. As long as blocks are left such passes are planned with the run, and done and told with it
-// when it ends, if every observer follows that.
-//
-// Every decoding request gets its token in every pass, whatever the prompts in work take: a request is admitted while
-// budget is left, so all wishes but the youngest's fit it, and wishes never grow. The pass checks that.
-//
-// Where room runs out at no fixed distance, or windows leave blocks behind (Allocator::next_growth), such passes wait
-// in a queue of their own. A pass whose placing costs time, or begins copies, is like no other: its step is told alone.
-//
-// With courses (course.h) what a request needs and keeps is looked up, not derived: its blocks come and go as it says.
-// Such requests are visited once per pass, in admission order; a run ends with the shortest of their runs.
+// The replica without per-request work in every step. README.md says how, and why it is exact: lockstep, runs and
+// stretches of decode steps, what waits in queues.
+#include "simulator/scheduling/vllm/replicas.h"
+
 #include <algorithm>
 #include <deque>
 #include <vector>
@@ -32,12 +12,13 @@
 #include "simulator/core/followers.h"
 #include "simulator/core/letting_go.h"
 #include "simulator/core/pass_moves.h"
-#include "simulator/core/replica.h"
 #include "simulator/core/seats.h"
 #include "simulator/core/window_sums.h"
 
-namespace kvplan::core {
+namespace kvplan::scheduling::vllm {
 namespace {
+
+using namespace core;
 
 /// A stretch ends about here: what is kept to be told does not grow with the requests.
 constexpr std::int64_t kGrantsToldAtOnce = std::int64_t{1} << 14;
@@ -47,17 +28,18 @@ constexpr std::uint8_t kAdmitted = 1, kGenerated = 2;
 
 class FastReplica final : public Replica, public BlockListener {
  public:
-  explicit FastReplica(const ReplicaSetup& run)
+  FastReplica(const ReplicaSetup& run, const Params& params, Allocator& allocator)
       : run_(run),
+        params_(params),
         workload_(*run.workload),
-        allocator_(*run.allocator),
-        grows_(run.allocator->growth_tokens() > 0),
-        grows_anywhere_(run.allocator->growth_tokens() < 0),
-        keeps_(run.allocator->layout().form != TableForm::kNothing),
-        costs_(run.allocator->layout().costs),
-        ids_(run.allocator->layout().block_ids),
-        quantum_(run.allocator->layout().quantum_tokens),
-        phases_(std::max<std::int64_t>(run.allocator->growth_tokens(), 1)),
+        allocator_(allocator),
+        grows_(allocator.growth_tokens() > 0),
+        grows_anywhere_(allocator.growth_tokens() < 0),
+        keeps_(allocator.layout().form != TableForm::kNothing),
+        costs_(allocator.layout().costs),
+        ids_(allocator.layout().block_ids),
+        quantum_(allocator.layout().quantum_tokens),
+        phases_(std::max<std::int64_t>(allocator.growth_tokens(), 1)),
         stretches_(!run.contents_asked),
         columns_(run.columns != nullptr ? *run.columns : RequestColumns(run.workload->input.size())) {
     for (const Observer* observer : run.observers) {
@@ -75,7 +57,7 @@ class FastReplica final : public Replica, public BlockListener {
   bool wants_pass() const override { return !planned_ && (seats_.running() > 0 || !waiting_.empty()); }
 
   bool deliver(RequestId r, SimTime time) override {
-    const bool accepted = is_served(workload_, r, run_.scheduler.max_model_len, allocator_);
+    const bool accepted = is_served(workload_, r, params_.max_model_len, allocator_);
     if (accepted) {
       const std::int32_t prompt = workload_.input[static_cast<std::size_t>(r)];
       columns_.goal[r] = prompt;
@@ -189,7 +171,7 @@ class FastReplica final : public Replica, public BlockListener {
     decode_grants_.clear();
     first_victim_rank_ = seats_.next_rank();
     for (Observer* o : run_.observers) o->on_pass_begin(now_);
-    budget_ = run_.scheduler.token_budget;
+    budget_ = params_.token_budget;
     schedule_running();
     tell_decode_grants();
     KVPLAN_TRY_DO(admit_waiting());
@@ -205,7 +187,7 @@ class FastReplica final : public Replica, public BlockListener {
 
   [[nodiscard]] std::int64_t piece(std::int64_t wanted, std::int64_t budget) const {
     if (!keeps_) return wanted;
-    const std::int64_t threshold = run_.scheduler.long_prefill_threshold;
+    const std::int64_t threshold = params_.long_prefill_threshold;
     if (threshold > 0 && wanted > threshold) wanted = threshold;
     return std::min(wanted, budget);
   }
@@ -388,8 +370,7 @@ class FastReplica final : public Replica, public BlockListener {
   }
 
   Status admit_waiting() {
-    while (pass_.preempted == 0 && !waiting_.empty() && budget_ > 0 &&
-           seats_.running() < run_.scheduler.max_seqs) {
+    while (pass_.preempted == 0 && !waiting_.empty() && budget_ > 0 && seats_.running() < params_.max_seqs) {
       const RequestId r = waiting_.front();
       const std::int64_t goal = columns_.goal[r];
       if (looked_up_ != r || looked_up_epoch_ != allocator_.lookup_epoch()) {
@@ -439,7 +420,7 @@ class FastReplica final : public Replica, public BlockListener {
   /// at: what is granted may take the place of content that it would find.
   [[nodiscard]] bool only_grants_follow() const {
     return stretches_ && grows_ && !costs_ && alike() && following_.empty() && sums_.sliding == 0 &&
-           (waiting_.empty() || budget_ == 0 || seats_.running() == run_.scheduler.max_seqs);
+           (waiting_.empty() || budget_ == 0 || seats_.running() == params_.max_seqs);
   }
 
   /// Steps of a stretch before the first pass that would be short of blocks, or after which there is enough to tell.
@@ -630,6 +611,7 @@ class FastReplica final : public Replica, public BlockListener {
   }
 
   const ReplicaSetup run_;
+  const Params params_;
   const Workload& workload_;
   Allocator& allocator_;
   bool grows_;           // decoding requests are granted quanta as they go, each after as many tokens
@@ -691,8 +673,9 @@ class FastReplica final : public Replica, public BlockListener {
 
 }  // namespace
 
-std::unique_ptr<Replica> make_fast_replica(const ReplicaSetup& setup) {
-  return std::make_unique<FastReplica>(setup);
+std::unique_ptr<core::Replica> make_fast_replica(const core::ReplicaSetup& setup, const Params& params,
+                                                 core::Allocator& allocator) {
+  return std::make_unique<FastReplica>(setup, params, allocator);
 }
 
-}  // namespace kvplan::core
+}  // namespace kvplan::scheduling::vllm

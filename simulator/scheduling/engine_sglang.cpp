@@ -1,0 +1,170 @@
+// SGLang's scheduler and radix cache (simulator/scheduling/sglang). Its pages are as long as the blocks of the
+// allocator, which must be `paged`.
+#include <array>
+
+#include "simulator/base/check.h"
+#include "simulator/prefix/request_tokens.h"
+#include "simulator/scheduling/engines.h"
+#include "simulator/scheduling/sglang/replica.h"
+
+namespace kvplan::scheduling {
+namespace {
+
+constexpr std::array<std::string_view, 2> kPolicies{"fcfs", "lpm"};
+
+constexpr std::array<Param, 10> kParams{{
+    {.name = "policy",
+     .help = "Who of the queue is asked first: who came first, or who has the longest cached prefix "
+             "(schedule_policy)",
+     .kind = ParamKind::kText,
+     .fallback = "fcfs",
+     .choices = kPolicies},
+    {.name = "max_running_requests",
+     .help = "Requests running at once at most",
+     .unit = Unit::kRequests,
+     .fallback = "256",
+     .low = 1,
+     .high = 1 << 24},
+    {.name = "max_prefill_tokens",
+     .help = "Tokens of a prefill batch at most, which its first request may exceed",
+     .unit = Unit::kTokens,
+     .fallback = "16384",
+     .low = 1,
+     .high = 1 << 30},
+    {.name = "chunked_prefill_size",
+     .help = "Tokens of a prefill batch at most, prompts are cut to it: whole blocks; 0 = no limit",
+     .unit = Unit::kTokens,
+     .fallback = "8192",
+     .low = 0,
+     .high = 1 << 30},
+    {.name = "prefix_cache",
+     .help = "Equal prefixes are shared and found again, in a radix tree (false: disable_radix_cache)",
+     .kind = ParamKind::kFlag,
+     .fallback = "true"},
+    {.name = "context_length",
+     .help = "Requests whose prompt and output come within two tokens of this are rejected",
+     .unit = Unit::kTokens,
+     .fallback = "262144",
+     .low = 8,
+     .high = 1 << 30},
+    {.name = "schedule_conservativeness",
+     .help = "Of what running requests may still generate so many times 0.7 is kept free at first",
+     .kind = ParamKind::kDecimal,
+     .unit = Unit::kRatio,
+     .fallback = "1",
+     .low = 0,
+     .high = 100},
+    {.name = "decay_steps",
+     .help = "Decode steps in which that share falls to 14 percent of itself "
+             "(SGLANG_NEW_TOKEN_RATIO_DECAY_STEPS)",
+     .fallback = "600",
+     .low = 1,
+     .high = 1 << 30},
+    {.name = "clip_tokens",
+     .help = "Tokens that a request counts as still generating at most "
+             "(SGLANG_CLIP_MAX_NEW_TOKENS_ESTIMATION)",
+     .unit = Unit::kTokens,
+     .fallback = "4096",
+     .low = 1,
+     .high = 1 << 30},
+    {.name = "retract_decode_steps",
+     .help = "Decode steps for which a retraction makes room (SGLANG_RETRACT_DECODE_STEPS)",
+     .fallback = "20",
+     .low = 0,
+     .high = 1 << 20},
+}};
+
+sglang::Params params_of(const Choice& engine) {
+  sglang::Params params;
+  params.order =
+      engine.text("policy") == "lpm" ? sglang::QueueOrder::kLongestPrefix : sglang::QueueOrder::kArrival;
+  params.max_running = engine.integer("max_running_requests");
+  params.max_prefill_tokens = engine.integer("max_prefill_tokens");
+  if (engine.integer("chunked_prefill_size") > 0)
+    params.chunk_tokens = engine.integer("chunked_prefill_size");
+  params.conservativeness = engine.decimal("schedule_conservativeness");
+  params.decay_steps = engine.integer("decay_steps");
+  params.clip_tokens = engine.integer("clip_tokens");
+  params.retract_decode_steps = engine.integer("retract_decode_steps");
+  return params;
+}
+
+EngineTraits traits(const Choice& engine) {
+  return {.request_tokens = {engine.integer("context_length") - 2, "context_length"},
+          .running = {engine.integer("max_running_requests"), "max_running_requests"},
+          .step_tokens = {engine.integer("max_prefill_tokens"), "max_prefill_tokens"},
+          .piece_tokens = {engine.integer("chunked_prefill_size"), "chunked_prefill_size"},
+          .wants_prefixes = engine.flag("prefix_cache"),
+          .follows_policies = false,
+          .leaves_a_log = false};
+}
+
+/// Slots of whole pages. SGLang pads nothing: its slot 0 lies beside the pool.
+Result<core::MemoryLayout> layout_of(std::int64_t page_tokens, const memory::AllocatorRequest& request) {
+  core::MemoryLayout layout;
+  layout.quantum_tokens = page_tokens;
+  layout.token_bytes = request.token_bytes;
+  layout.metadata_bytes = request.metadata_bytes;
+  layout.block_ids = false;
+  layout.tree = true;
+  Wide capacity = request.pool.bytes;
+  if (request.pool.blocks >= 0) capacity = Wide{request.pool.blocks} * layout.quantum_bytes();
+  if (request.pool.tokens >= 0) capacity = Wide{request.pool.tokens} * request.token_bytes;
+  constexpr std::int64_t kLeastTokens = 8, kMostPages = std::int64_t{1} << 40;
+  if (capacity > (Wide{1} << 62) || capacity / layout.quantum_bytes() > kMostPages)
+    return bad_input("expected a pool of at most 2^40 pages and 2^62 bytes").at_field("memory");
+  layout.capacity_bytes = static_cast<std::int64_t>(capacity);
+  layout.quanta = layout.capacity_bytes / layout.quantum_bytes();
+  if (layout.quanta * page_tokens < kLeastTokens)
+    return bad_input("expected room for at least 8 tokens in whole blocks, found " +
+                     std::to_string(layout.quanta) + " blocks of " + std::to_string(page_tokens))
+        .at_field("memory");
+  return layout;
+}
+
+Result<std::unique_ptr<core::Memory>> make_memory(const Choice& engine, const Choice& allocator,
+                                                  const memory::AllocatorRequest& request, bool /*naive*/) {
+  if (allocator.name() != "paged")
+    return bad_input("expected paged, on which the engine sglang lays its tree, found " +
+                     std::string(allocator.name()))
+        .at_field("memory.allocator");
+  const std::int64_t page = allocator.integer("block_tokens");
+  if (const std::int64_t chunk = engine.integer("chunked_prefill_size"); chunk % page != 0)
+    return bad_input("expected a multiple of the block of " + std::to_string(page) + " tokens, found " +
+                     std::to_string(chunk))
+        .at_field("engine: chunked_prefill_size");
+  const traces::PrefixHashes* const prefix = request.workload->prefix;
+  if (prefix != nullptr && prefix->present() && prefix->block_tokens > prefix::kMostHashBlock)
+    return bad_input("expected hash blocks of at most 2^31 tokens, found " +
+                     std::to_string(prefix->block_tokens))
+        .at_field("workload.trace");
+  KVPLAN_TRY(const core::MemoryLayout layout, layout_of(page, request));
+  return std::unique_ptr<core::Memory>(std::make_unique<sglang::RadixMemory>(
+      *request.workload, layout, engine.integer("context_length"), request.prefix_cache));
+}
+
+std::unique_ptr<core::Replica> make_replica(const Choice& engine, const core::ReplicaSetup& setup,
+                                            core::Memory& memory, bool /*naive*/) {
+  auto* const radix = dynamic_cast<sglang::RadixMemory*>(&memory);
+  KVPLAN_CHECK(radix != nullptr);
+  return sglang::make_replica(setup, params_of(engine), *radix);
+}
+
+}  // namespace
+
+extern const EngineEntry kSglangEngine;
+const EngineEntry kSglangEngine{
+    .descriptor = {.family = "engine",
+                   .name = "sglang",
+                   .summary =
+                       "Prefill batches before decode batches, a radix tree of prefixes, admission by what "
+                       "running requests may still generate, retraction of those that generated least. "
+                       "Its pages are the allocator's blocks (SGLang's own default is 1).",
+                   .source =
+                       "sgl-project/sglang v0.5.5 (0c006b8809): python/sglang/srt/managers/scheduler.py",
+                   .params = kParams},
+    .traits = traits,
+    .make_memory = make_memory,
+    .make_replica = make_replica};
+
+}  // namespace kvplan::scheduling

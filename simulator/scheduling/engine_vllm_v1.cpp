@@ -1,0 +1,89 @@
+// vLLM V1's scheduler over any allocator (simulator/scheduling/vllm).
+#include <array>
+
+#include "simulator/base/check.h"
+#include "simulator/scheduling/engines.h"
+#include "simulator/scheduling/vllm/replicas.h"
+
+namespace kvplan::scheduling {
+namespace {
+
+constexpr std::array<Param, 5> kParams{{
+    {.name = "token_budget",
+     .help = "Tokens computed in one step at most (max_num_batched_tokens)",
+     .unit = Unit::kTokens,
+     .fallback = "8192",
+     .low = 1,
+     .high = 1 << 30},
+    {.name = "max_seqs",
+     .help = "Requests running at once at most (max_num_seqs)",
+     .unit = Unit::kRequests,
+     .fallback = "256",
+     .low = 1,
+     .high = 1 << 24},
+    {.name = "long_prefill_threshold",
+     .help = "Tokens of one prompt in one step at most; 0 = no limit (long_prefill_token_threshold)",
+     .unit = Unit::kTokens,
+     .fallback = "0",
+     .low = 0,
+     .high = 1 << 30},
+    {.name = "prefix_cache",
+     .help = "Blocks with equal content and prefix are shared and found again",
+     .kind = ParamKind::kFlag,
+     .fallback = "true"},
+    {.name = "max_model_len",
+     .help = "Requests whose prompt and output exceed this are rejected",
+     .unit = Unit::kTokens,
+     .fallback = "262144",
+     .low = 1,
+     .high = 1 << 30},
+}};
+
+vllm::Params params_of(const Choice& engine) {
+  return {.token_budget = engine.integer("token_budget"),
+          .max_seqs = engine.integer("max_seqs"),
+          .long_prefill_threshold = engine.integer("long_prefill_threshold"),
+          .max_model_len = engine.integer("max_model_len")};
+}
+
+EngineTraits traits(const Choice& engine) {
+  const vllm::Params params = params_of(engine);
+  return {.request_tokens = {params.max_model_len, "max_model_len"},
+          .running = {params.max_seqs, "max_seqs"},
+          .step_tokens = {params.token_budget, "token_budget"},
+          .piece_tokens = {params.long_prefill_threshold, "long_prefill_threshold"},
+          .wants_prefixes = engine.flag("prefix_cache")};
+}
+
+Result<std::unique_ptr<core::Memory>> make_memory(const Choice& /*engine*/, const Choice& allocator,
+                                                  const memory::AllocatorRequest& request, bool naive) {
+  const memory::AllocatorEntry& entry = memory::allocator_entry(allocator);
+  KVPLAN_TRY(std::unique_ptr<core::Memory> memory,
+             naive ? entry.make_model(allocator, request) : entry.make(allocator, request));
+  return memory;
+}
+
+std::unique_ptr<core::Replica> make_replica(const Choice& engine, const core::ReplicaSetup& setup,
+                                            core::Memory& memory, bool naive) {
+  auto* const allocator = dynamic_cast<core::Allocator*>(&memory);
+  KVPLAN_CHECK(allocator != nullptr);
+  const auto make = naive ? vllm::make_naive_replica : vllm::make_fast_replica;
+  return make(setup, params_of(engine), *allocator);
+}
+
+}  // namespace
+
+extern const EngineEntry kVllmV1Engine;
+const EngineEntry kVllmV1Engine{
+    .descriptor = {.family = "engine",
+                   .name = "vllm-v1",
+                   .summary = "Continuous batching with chunked prefill, prefix caching and preemption by "
+                              "recompute, first come first "
+                              "served.",
+                   .source = "vllm-project/vllm v0.15.1 (1892993): vllm/v1/core/sched/scheduler.py",
+                   .params = kParams},
+    .traits = traits,
+    .make_memory = make_memory,
+    .make_replica = make_replica};
+
+}  // namespace kvplan::scheduling

@@ -1,0 +1,30 @@
+#include "simulator/scheduling/sglang/radix_memory.h"
+
+#include <algorithm>
+
+namespace kvplan::scheduling::sglang {
+
+core::PoolCounts RadixMemory::counts() const {
+  const std::int64_t page = layout_.quantum_tokens;
+  const prefix::RadixTree& tree = pool_.tree();
+  core::PoolCounts counts;
+  counts.free = pool_.available_tokens() / page;
+  counts.cached = pool_.evictable_tokens() / page;
+  counts.held = layout_.quanta - counts.free - counts.cached;
+  counts.shared = tree.protected_tokens() / page;
+  counts.distinct_names = (tree.protected_tokens() + tree.evictable_tokens()) / page;
+  counts.sharers = (tree.locked_tokens() - tree.protected_tokens()) / page;
+  return counts;
+}
+
+std::int64_t RadixMemory::most_tokens() const {
+  return std::min(context_tokens_, pool_.capacity_tokens()) - 1;
+}
+
+bool RadixMemory::fits_empty(RequestId request) const {
+  const auto i = static_cast<std::size_t>(request);
+  const std::int64_t prompt = workload_.input[i];
+  return prompt < most_tokens() - kSparedTokens && prompt + workload_.output[i] < most_tokens();
+}
+
+}  // namespace kvplan::scheduling::sglang

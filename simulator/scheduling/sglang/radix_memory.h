@@ -1,0 +1,47 @@
+// SGLang's memory as the rest of the program sees it: capacity and counts of a prefix::RadixPool.
+//
+// A quantum is a page. What requests hold of the tree is shared, what they hold beside it is their own; pages are
+// counted, not told apart.
+#pragma once
+
+#include <cstdint>
+
+#include "simulator/core/allocator.h"
+#include "simulator/core/workload.h"
+#include "simulator/prefix/radix_pool.h"
+
+namespace kvplan::scheduling::sglang {
+
+/// Requests with so many prompt tokens less than most_tokens, or fewer, are rejected (tokenizer_manager.py and
+/// scheduler.py: five are spared, and one).
+inline constexpr std::int64_t kSparedTokens = 5;
+
+class RadixMemory final : public core::Memory {
+ public:
+  /// `layout`: of whole tokens, its quantum the page, no null block. `context_tokens`: of the model (context_length).
+  /// The workload outlives it.
+  RadixMemory(const core::Workload& workload, const core::MemoryLayout& layout, std::int64_t context_tokens,
+              bool prefix_cache)
+      : workload_(workload),
+        layout_(layout),
+        context_tokens_(context_tokens),
+        pool_(layout.quantum_tokens, layout.quanta * layout.quantum_tokens, prefix_cache) {}
+
+  [[nodiscard]] const core::MemoryLayout& layout() const override { return layout_; }
+  [[nodiscard]] core::PoolCounts counts() const override;
+  [[nodiscard]] bool fits_empty(RequestId request) const override;
+  [[nodiscard]] bool follows_courses() const override { return false; }
+
+  [[nodiscard]] prefix::RadixPool& pool() { return pool_; }
+  [[nodiscard]] const prefix::RadixPool& pool() const { return pool_; }
+  /// Tokens of a request, prompt and output, are fewer than this.
+  [[nodiscard]] std::int64_t most_tokens() const;
+
+ private:
+  const core::Workload& workload_;
+  core::MemoryLayout layout_;
+  std::int64_t context_tokens_;
+  prefix::RadixPool pool_;
+};
+
+}  // namespace kvplan::scheduling::sglang

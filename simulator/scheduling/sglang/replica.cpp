@@ -1,0 +1,251 @@
+#include "simulator/scheduling/sglang/replica.h"
+
+#include <algorithm>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "simulator/base/check.h"
+#include "simulator/core/decode_load.h"
+#include "simulator/prefix/request_tokens.h"
+#include "simulator/scheduling/sglang/scheduler.h"
+
+namespace kvplan::scheduling::sglang {
+namespace {
+
+using namespace core;
+
+class SglangReplica final : public Replica {
+ public:
+  SglangReplica(const ReplicaSetup& run, const Params& params, RadixMemory& memory)
+      : run_(run),
+        workload_(*run.workload),
+        memory_(memory),
+        page_(memory.layout().quantum_tokens),
+        scheduler_(params, memory.pool()) {
+    KVPLAN_CHECK(!run.keep.evicts() && run.courses == nullptr);
+    KVPLAN_CHECK(!params.chunk_tokens || *params.chunk_tokens % page_ == 0, page_);
+  }
+
+  SimTime step_end() const override { return in_step_ ? end_ : kNever; }
+  SimTime told_until() const override { return in_step_ ? pass_.time : kNever; }
+  /// Also when its last requests have ended: the scheduler sees that in a step of its own.
+  bool wants_pass() const override { return !in_step_ && (unfinished_ > 0 || scheduler_.running() > 0); }
+
+  bool deliver(RequestId r, SimTime time) override {
+    const auto i = static_cast<std::size_t>(r);
+    const bool accepted = workload_.input[i] > 0 && workload_.output[i] > 0 && memory_.fits_empty(r);
+    if (accepted) join(r);
+    if (in_step_) {
+      arrived_.emplace_back(time, r, accepted);
+    } else {
+      for (Observer* o : run_.observers) o->on_arrival(time, r, accepted);
+    }
+    return accepted;
+  }
+
+  Status pass(SimTime now) override {
+    while (true) {
+      const StepKind kind = decide(now);
+      if (kind != StepKind::kIdle) break;
+      if (scheduler_.waiting().empty()) return Done{};
+      if (idle_before_) return stuck(scheduler_.waiting().front()->id);
+      idle_before_ = true;
+    }
+    idle_before_ = false;
+    if (pass_.load.tokens == 0) return stuck(scheduler_.chunked()->id);
+    const Ticks duration = run_.latency->step(pass_.load);
+    if (duration.count > kLastTick - now.since_start.count) return time_is_up();
+    end_ = now + duration;
+    in_step_ = true;
+    return Done{};
+  }
+
+  void end_steps(std::vector<RequestId>& ended) override {
+    in_step_ = false;
+    const StepSeries one{end_ - pass_.time, Ticks{0}, 1};
+    for (Observer* o : run_.observers) o->on_steps(Steps{pass_, one, end_});
+    for (const auto& [time, r, accepted] : arrived_)
+      for (Observer* o : run_.observers) o->on_arrival(time, r, accepted);
+    arrived_.clear();
+    const auto outcomes = scheduler_.end_step();
+    finishing_.clear();
+    for (const Outcome& outcome : outcomes)
+      if (outcome.ended) finishing_.push_back(outcome.request);
+    for (Observer* o : run_.observers) o->on_step_end(end_, finishing_);
+    for (const Outcome& outcome : outcomes) settle_outcome(outcome, ended);
+    for (Observer* o : run_.observers) o->on_settled(end_, memory_.counts());
+  }
+
+  void end() override {
+    for (Observer* o : run_.observers) o->on_end(end_);
+  }
+
+  Load load(SimTime /*now*/) const override {
+    const auto waiting = static_cast<std::int64_t>(scheduler_.waiting().size());
+    return {.running = unfinished_ - waiting,
+            .waiting = waiting,
+            .tokens = known_tokens_,
+            .blocks = memory_.counts().held};
+  }
+  std::int64_t cached_tokens(RequestId r) const override {
+    if (!memory_.pool().prefix_cache()) return 0;
+    const std::int64_t prompt = workload_.input[static_cast<std::size_t>(r)];
+    return memory_.pool().tree().peek(prefix::request_tokens(workload_, r), prompt - 1);
+  }
+
+ private:
+  /// Of a request that runs.
+  struct Own {
+    std::int64_t written{0};  ///< tokens in the cache, or when the step ends
+    std::int64_t in_tree{0};  ///< of them, the first: they are the tree's; whole pages
+  };
+
+  void join(RequestId r) {
+    const auto i = static_cast<std::size_t>(r);
+    const std::int64_t prompt = workload_.input[i], output = workload_.output[i];
+    const std::int64_t stated = workload_.max_tokens.empty() ? -1 : workload_.max_tokens[i];
+    Request request;
+    request.id = r;
+    request.prompt_tokens = prompt;
+    request.output_tokens = output;
+    request.max_new = std::min(std::max(stated, output), memory_.most_tokens() - prompt - 1);
+    request.tokens = prefix::request_tokens(workload_, r);
+    scheduler_.join(std::move(request));
+    ++unfinished_;
+    known_tokens_ += prompt;
+  }
+
+  StepKind decide(SimTime now) {
+    pass_ = Pass{};
+    pass_.time = now;
+    for (Observer* o : run_.observers) o->on_pass_begin(now);
+    const Request* const chunked = scheduler_.chunked();
+    const std::int64_t prefilled = chunked != nullptr ? chunked->fill_tokens : 0;
+    const RequestId chunked_id = chunked != nullptr ? chunked->id : -1;
+    const Decision& decision = scheduler_.begin_step();
+    if (chunked_id >= 0) tell_settled(chunked_id, prefilled);
+    if (decision.refused) pass_.refuse(Refusal::kTooShort);
+    for (const RequestId r : decision.retracted) tell_retracted(r);
+    if (decision.kind == StepKind::kDecode) {
+      schedule_decodes(decision);
+    } else {
+      for (const Share& share : decision.batch) schedule_piece(share);
+    }
+    pass_.waiting = static_cast<std::int64_t>(scheduler_.waiting().size());
+    pass_.running = unfinished_ - pass_.waiting;
+    pass_.pool = memory_.counts();
+    for (Observer* o : run_.observers) o->on_pass_end(pass_);
+    return decision.kind;
+  }
+
+  void tell_retracted(RequestId r) {
+    const Own own = own_.at(r);
+    own_.erase(r);
+    ++pass_.preempted;
+    for (Observer* o : run_.observers)
+      o->on_preempt(Release{r, own.written, ceil_div(own.written, page_), {}, own.in_tree});
+  }
+
+  void schedule_piece(const Share& share) {
+    const RequestId r = share.request;
+    if (share.admitted) {
+      own_[r] = {share.hit_tokens, share.hit_tokens};
+      bool& before = admitted_[r];
+      for (Observer* o : run_.observers) o->on_admit(Admission{r, before, share.hit_tokens, {}});
+      before = true;
+    }
+    Own& own = own_.at(r);
+    const std::int64_t from = own.written, to = from + share.tokens;
+    const std::int64_t first = ceil_div(from, page_), pages = ceil_div(to, page_) - first;
+    if (pages > 0)
+      for (Observer* o : run_.observers) o->on_grant(Grant{r, first, pages, {}});
+    for (Observer* o : run_.observers) o->on_chunk(Chunk{r, from, share.tokens});
+    add_piece(pass_, from, share.tokens);
+    const Request* const chunked = scheduler_.chunked();
+    if (chunked == nullptr || chunked->id != r) ++pass_.sampled;
+    own.written = to;
+  }
+
+  void schedule_decodes(const Decision& decision) {
+    grants_.clear();
+    for (const Share& share : decision.batch) {
+      Own& own = own_.at(share.request);
+      if (own.written % page_ == 0) grants_.push_back({share.request, kNoBlock, own.written / page_});
+      pass_.load.context_tokens += own.written;
+      ++own.written;
+    }
+    if (!grants_.empty())
+      for (Observer* o : run_.observers) o->on_decode_grants(grants_);
+    const auto requests = static_cast<std::int64_t>(decision.batch.size());
+    pass_.load.requests = requests;
+    pass_.load.tokens = requests;
+    pass_.load.add_pairs(Wide{pass_.load.context_tokens} + requests);
+    pass_.growth = LoadGrowth::of_contexts(requests);
+    pass_.decoding = requests;
+    pass_.sampled = requests;
+  }
+
+  /// Its first `tokens` tokens have been put into the tree, as far as they are whole pages.
+  void tell_settled(RequestId r, std::int64_t tokens) {
+    if (!memory_.pool().prefix_cache()) return;
+    Own& own = own_.at(r);
+    const std::int64_t whole = tokens / page_ * page_;
+    if (whole > own.in_tree)
+      for (Observer* o : run_.observers) o->on_settle(Settled{r, own.in_tree, whole});
+    own.in_tree = whole;
+  }
+
+  void settle_outcome(const Outcome& outcome, std::vector<RequestId>& ended) {
+    const RequestId r = outcome.request;
+    const auto i = static_cast<std::size_t>(r);
+    ++known_tokens_;
+    if (outcome.first)
+      for (Observer* o : run_.observers) o->on_first_token(end_, r);
+    if (!outcome.ended) {
+      if (outcome.prefilled) tell_settled(r, own_.at(r).written);
+      return;
+    }
+    const Own own = own_.at(r);
+    for (Observer* o : run_.observers)
+      o->on_finish(end_, Release{r, own.written, ceil_div(own.written, page_), {}, own.in_tree});
+    own_.erase(r);
+    admitted_.erase(r);
+    --unfinished_;
+    known_tokens_ -= std::int64_t{workload_.input[i]} + workload_.output[i];
+    ended.push_back(r);
+    if (run_.control != nullptr) run_.control->requests_done.fetch_add(1, std::memory_order_relaxed);
+  }
+
+  /// Cannot be, with chunks of whole pages and requests that an empty memory carries.
+  [[nodiscard]] static Error stuck(RequestId r) {
+    return bad_input("request " + std::to_string(r) + " waits forever, as with SGLang: no step can take it");
+  }
+
+  const ReplicaSetup run_;
+  const Workload& workload_;
+  RadixMemory& memory_;
+  std::int64_t page_;
+  Scheduler scheduler_;
+  std::unordered_map<RequestId, Own> own_;        // of those that hold memory
+  std::unordered_map<RequestId, bool> admitted_;  // before, of those that have not ended
+  std::int64_t unfinished_{0};
+  std::int64_t known_tokens_{0};  // prompt and generated, of all that run or wait
+  bool in_step_{false};
+  bool idle_before_{false};
+  SimTime end_{};  // of the step in progress, or the latest one
+  Pass pass_{};
+  std::vector<DecodeGrant> grants_;
+  std::vector<RequestId> finishing_;
+  std::vector<std::tuple<SimTime, RequestId, bool>> arrived_;  // during the step in progress; accepted?
+};
+
+}  // namespace
+
+std::unique_ptr<core::Replica> make_replica(const core::ReplicaSetup& setup, const Params& params,
+                                            RadixMemory& memory) {
+  return std::make_unique<SglangReplica>(setup, params, memory);
+}
+
+}  // namespace kvplan::scheduling::sglang

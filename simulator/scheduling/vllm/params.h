@@ -1,0 +1,16 @@
+// Settings of vLLM's scheduler, with its defaults (vllm-project/vllm v0.15.1: vllm/config/scheduler.py). The names on
+// the right are vLLM's; those of the command line and of scenarios are the members'.
+#pragma once
+
+#include <cstdint>
+
+namespace kvplan::scheduling::vllm {
+
+struct Params {
+  std::int64_t token_budget{8192};         ///< max_num_batched_tokens, >= 1
+  std::int64_t max_seqs{256};              ///< max_num_seqs, >= 1
+  std::int64_t long_prefill_threshold{0};  ///< long_prefill_token_threshold; 0 = off
+  std::int64_t max_model_len{262144};      ///< requests with L + O above it are rejected on arrival
+};
+
+}  // namespace kvplan::scheduling::vllm

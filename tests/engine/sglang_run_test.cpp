@@ -1,0 +1,206 @@
+// SGLang's engine in runs: in steps of one tick it does what the scheduler's recorded driver does, and the ledger,
+// which counts what requests hold beside the tree, agrees with the pool at every moment.
+#include <gtest/gtest.h>
+
+#include <array>
+
+#include "simulator/core/clock.h"
+#include "simulator/drivers/sglang_sched.h"
+#include "simulator/observe/ledger.h"
+#include "simulator/observe/requests.h"
+#include "simulator/plan/report.h"
+#include "simulator/plan/run.h"
+#include "simulator/scheduling/sglang/replica.h"
+#include "simulator/workload/workload_builder.h"
+#include "tests/support/random_trace.h"
+
+namespace kvplan {
+namespace {
+
+using observe::index;
+using observe::State;
+using scheduling::sglang::QueueOrder;
+using scheduling::sglang::RadixMemory;
+
+class UnitSteps final : public core::LatencyModel {
+ public:
+  [[nodiscard]] Ticks step(const core::StepLoad& /*load*/) const override { return Ticks{1}; }
+  [[nodiscard]] core::StepSeries decode_series(const core::StepLoad& /*load*/,
+                                               const core::LoadGrowth& /*growth*/,
+                                               std::int64_t /*max_steps*/) const override {
+    return {Ticks{1}, Ticks{0}, 1};
+  }
+};
+
+/// Holds the ledger against the pool.
+class Watch final : public core::Observer {
+ public:
+  Watch(const observe::Ledger& ledger, const RadixMemory& memory) : ledger_(ledger), memory_(memory) {}
+  void on_pass_end(const core::Pass& pass) override {
+    compare();
+    stranded += ledger_.cells()[index(State::kStranded)] > 0 ? 1 : 0;
+    shared += pass.pool.sharers > 0 ? 1 : 0;
+  }
+  void on_settled(SimTime /*time*/, const core::PoolCounts& /*pool*/) override {
+    compare();
+    EXPECT_EQ(memory_.pool().tree().violation(), "");
+  }
+  std::int64_t stranded{0}, shared{0};
+
+ private:
+  void compare() const {
+    const observe::StateCounts cells = ledger_.cells();
+    EXPECT_EQ(cells[index(State::kCached)], memory_.pool().evictable_tokens());
+    EXPECT_EQ(cells[index(State::kFree)] + cells[index(State::kStranded)], memory_.pool().available_tokens());
+    EXPECT_GE(cells[index(State::kLive)], memory_.pool().tree().protected_tokens());
+    EXPECT_EQ(cells[index(State::kHole)] + cells[index(State::kInternal)], 0);
+  }
+  const observe::Ledger& ledger_;
+  const RadixMemory& memory_;
+};
+
+struct Case {
+  traces::Trace trace;
+  drivers::CacheOptions options;
+};
+
+/// Everybody is served, to the end that the trace states; chunks are of whole pages.
+Case draw(Random& random) {
+  Case c;
+  c.trace = test::random_trace(random, {.requests = random.between(1, 60),
+                                        .hash_block = random.chance(1, 8) ? 0 : random.between(3, 12),
+                                        .most_input = random.between(5, 120),
+                                        .most_output = random.between(1, 40),
+                                        .most_gap_ms = random.between(10, 2000)});
+  drivers::CacheOptions& options = c.options;
+  options.block_tokens = random.chance(1, 3) ? 1 : random.between(1, 9);
+  options.pool_tokens = options.block_tokens + random.between(170, random.chance(1, 2) ? 260 : 900);
+  options.prefix_cache = random.chance(3, 4);
+  options.quantum_ms = random.between(1, 100);
+  if (random.chance(1, 2)) options.chunk = options.block_tokens * random.between(1, 12);
+  options.scheduler.max_seqs = random.between(1, 12);
+  options.sglang.order = random.chance(1, 2) ? QueueOrder::kLongestPrefix : QueueOrder::kArrival;
+  options.sglang.max_prefill_tokens = random.chance(1, 2) ? 16384 : random.between(1, 100);
+  options.sglang.conservativeness = static_cast<double>(random.between(0, 20)) / 10;
+  options.sglang.decay_steps = random.between(1, 60);
+  options.sglang.clip_tokens = random.chance(1, 2) ? 4096 : random.between(1, 20);
+  options.sglang.retract_decode_steps = random.between(0, 30);
+  return c;
+}
+
+scheduling::sglang::Params params_of(const drivers::CacheOptions& options) {
+  scheduling::sglang::Params params = options.sglang;
+  params.max_running = options.scheduler.max_seqs;
+  params.chunk_tokens = options.chunk;
+  return params;
+}
+
+TEST(SglangRun, InUnitStepsItDoesWhatTheDriverDoes) {
+  std::int64_t compared = 0, retracted = 0, hits = 0, stranded = 0, shared = 0;
+  for (std::uint64_t seed = 0; seed < 400; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Random random(seed, "sglang run");
+    const Case c = draw(random);
+    bool idled = false;  // a step of the driver, of no time in a run
+    const auto rows = drivers::run_sglang_sched(c.trace, c.options, [&](const drivers::SglangStepRow& row) {
+      idled = idled || (row.kind == scheduling::sglang::StepKind::kIdle && row.waiting > 0);
+    });
+    ASSERT_TRUE(rows.ok()) << rows.error().to_string();
+
+    const core::Workload workload = workload::build_step_workload(c.trace, *c.options.quantum_ms);
+    core::MemoryLayout layout;
+    layout.quantum_tokens = c.options.block_tokens;
+    layout.capacity_bytes = c.options.pool_tokens;
+    layout.quanta = c.options.pool_tokens / c.options.block_tokens;
+    layout.block_ids = false;
+    layout.tree = true;
+    RadixMemory memory(workload, layout, 262144, c.options.prefix_cache);
+    observe::Ledger ledger(workload, layout, {}, {});
+    Watch watch(ledger, memory);
+    std::vector<observe::RequestRecord> records(workload.input.size());
+    observe::RequestRecords requests(records, false);
+    const UnitSteps unit;
+    const std::array<core::Observer*, 3> observers{&ledger, &watch, &requests};
+    const core::ReplicaSetup setup{
+        .workload = &workload, .keep = {}, .latency = &unit, .observers = observers};
+    const auto replica = scheduling::sglang::make_replica(setup, params_of(c.options), memory);
+    ASSERT_TRUE(core::run_alone(*replica, workload, workload.order, nullptr).ok());
+    ASSERT_EQ(memory.counts().held, 0);
+    stranded += watch.stranded;
+    shared += watch.shared;
+    for (const observe::RequestRecord& r : records) ASSERT_EQ(r.status, observe::RequestStatus::kCompleted);
+    if (idled) continue;
+    ++compared;
+    for (std::size_t i = 0; i < records.size(); ++i) {
+      SCOPED_TRACE("request " + std::to_string(i));
+      const observe::RequestRecord& r = records[i];
+      const drivers::SglangRequestRow& row = rows.value()[i];
+      ASSERT_EQ(r.first_scheduled.since_start.count, row.first_sched_step);
+      ASSERT_EQ(r.first_token.since_start.count, row.first_token_step + 1);
+      ASSERT_EQ(r.finish.since_start.count, row.finish_step + 1);
+      ASSERT_EQ(r.prefix_hit_tokens, row.first_hit_tokens);
+      ASSERT_EQ(r.prefix_hit_tokens + r.rehit_tokens, row.all_hit_tokens);
+      ASSERT_EQ(r.preemptions, row.retractions);
+      ASSERT_EQ(r.computed_tokens, row.prefill_tokens + row.decode_steps);
+      retracted += row.retractions;
+      hits += row.all_hit_tokens;
+    }
+  }
+  EXPECT_GT(compared, 200);
+  for (const std::int64_t count : {retracted, hits, stranded, shared}) EXPECT_GT(count, 0);
+}
+
+plan::Scenario scenario_of(const std::vector<std::string>& texts) {
+  std::vector<plan::Setting> settings;
+  for (const std::string& text : texts) settings.push_back(plan::parse_setting(text).value());
+  auto scenario = plan::resolve(settings);
+  EXPECT_TRUE(scenario.ok()) << scenario.error().to_string();
+  return std::move(scenario).value();
+}
+
+TEST(SglangRun, FleetsServeEverybodyWithEveryRouter) {
+  for (const char* router : {"round-robin", "least-loaded:by=blocks", "vllm-dp", "prefix-affine"}) {
+    SCOPED_TRACE(router);
+    Random random(3, router);
+    traces::Trace trace = test::random_trace(
+        random, {.requests = 80, .hash_block = 8, .most_input = 90, .most_output = 30, .most_gap_ms = 20});
+    trace.digest = "0123456789abcdef";
+    const plan::Scenario scenario = scenario_of(
+        {"engine=sglang:policy=lpm,chunked_prefill_size=64", "memory.allocator=paged:block_tokens=4",
+         "memory.pool_tokens=300", "fleet=replicas=3,router=" + std::string(router)});
+    plan::RunOptions options;
+    options.timeline_bins = 5;
+    options.request_memory = true;
+    const auto first = plan::run_scenario(scenario, trace, options);
+    ASSERT_TRUE(first.ok()) << first.error().to_string();
+    EXPECT_EQ(first.value().completed, 80);
+    EXPECT_GT(first.value().prefix_hit_tokens, 0);
+    const auto again = plan::run_scenario(scenario, trace, options);
+    EXPECT_EQ(plan::report_json(first.value()), plan::report_json(again.value()));
+    EXPECT_EQ(plan::timeline_csv(first.value()), plan::timeline_csv(again.value()));
+  }
+}
+
+TEST(SglangRun, WhatItCannotServeIsRefusedWithItsField) {
+  const auto refusal = [](const std::vector<std::string>& texts) {
+    std::vector<plan::Setting> settings{plan::parse_setting("engine=sglang").value()};
+    for (const std::string& text : texts) settings.push_back(plan::parse_setting(text).value());
+    const auto scenario = plan::resolve(settings);
+    if (!scenario.ok()) return scenario.error().to_string();
+    traces::Trace trace;
+    trace.arrival_ns = {0};
+    trace.input_tokens = {10};
+    trace.output_tokens = {2};
+    const auto result = plan::run_scenario(scenario.value(), trace, {});
+    return result.ok() ? std::string() : result.error().to_string();
+  };
+  EXPECT_EQ(refusal({}), "");
+  EXPECT_NE(refusal({"eviction=window:window=64"}).find("eviction: "), std::string::npos);
+  EXPECT_NE(refusal({"memory.allocator=contiguous"}).find("memory.allocator: "), std::string::npos);
+  EXPECT_NE(refusal({"engine=sglang:chunked_prefill_size=100"}).find("chunked_prefill_size: "),
+            std::string::npos);
+  EXPECT_NE(refusal({"memory.pool_tokens=6"}).find("memory: "), std::string::npos);
+}
+
+}  // namespace
+}  // namespace kvplan
