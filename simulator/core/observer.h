@@ -12,12 +12,12 @@
 //                          the passes between them (see Stretch)
 //   on_copies_end          if the pass began copies (see Move)
 //   on_step_end            the last of those steps has ended; then, in scheduling order:
-//     on_first_token, on_drop or on_let_go, on_compact or on_settle, on_finish (with on_publish before a request gives blocks
-//     back)
+//     on_first_token, on_drop or on_let_go, on_compact or on_settle, on_finish (with on_publish before a request
+//     gives blocks back)
 //   on_settled             what the step's end freed is free
-// and again. A pass after which nothing runs is followed by none of the rest. After the last request: on_end. A pass that preempts everybody is followed by no step but by another
-// pass at the same moment, which admits one of them to a memory that is empty; only where the room that a request
-// needs is more than one quantum can that be.
+// and again. A pass after which nothing runs is followed by none of the rest. After the last request: on_end. A pass
+// that preempts everybody is followed by no step but by another pass at the same moment, which admits one of them to
+// a memory that is empty; only where the room that a request needs is more than one quantum can that be.
 //
 // A token scheduled in a step is written when the step ends. Requests that decode write one token in every
 // step. A request that has dropped cells drops its oldest unprotected cell with
