@@ -40,6 +40,14 @@ class DecodeTimes {
 
   /// Nothing where no table says anything. REQUIRES: positive members, a window or 0, q_heads a multiple of kv_heads.
   [[nodiscard]] std::optional<SourcedTime> operator()(const DecodeCall& call) const;
+  /// The same over the cached tokens of a sequence, whatever the call says of them.
+  [[nodiscard]] std::optional<TimeCurve> curve(const DecodeCall& call) const;
+  /// What the tables measured of batches and lengths, all of them together.
+  struct Reach {
+    std::int64_t batch{0}, first_length{0}, last_length{0};
+  };
+  /// REQUIRES: not empty().
+  [[nodiscard]] Reach reach() const;
 
  private:
   struct Table {
@@ -47,11 +55,12 @@ class DecodeTimes {
     double kv_elem_bytes;
     FilledGrid grid;
   };
-  using Time = std::optional<SourcedTime>;
+  using Curve = std::optional<TimeCurve>;
 
   [[nodiscard]] const Table* own_table(const DecodeCall& call, std::int64_t window) const;
   [[nodiscard]] const Table* nearest_table(const DecodeCall& call) const;
-  [[nodiscard]] Time in_own(const Table& table, const DecodeCall& call) const;
+  [[nodiscard]] Curve in_own(const Table& table, const DecodeCall& call) const;
+  static Curve in_near(const Table& table, const DecodeCall& call);
 
   std::vector<Table> tables_;
   std::string version_;
