@@ -37,6 +37,7 @@ const std::vector<Layer>& layers() {
     below.emplace_back("simulator/prefix");
     level({"simulator/attention", "simulator/latency", "simulator/memory", "simulator/observe",
            "simulator/routing", "simulator/scheduling", "simulator/workload"});
+    table.push_back({"simulator/topology", {"simulator/base", "simulator/model"}});
     table.push_back(
         {"simulator/scheduling/sglang", {"simulator/base", "simulator/core", "simulator/prefix"}});
     // Models are told to the plan; what is below it takes shapes.
