@@ -37,6 +37,10 @@ const std::vector<Layer>& layers() {
     below.emplace_back("simulator/prefix");
     level({"simulator/attention", "simulator/latency", "simulator/memory", "simulator/observe",
            "simulator/routing", "simulator/scheduling", "simulator/workload"});
+    // Parts of step times: the only ones below the plan that know kernels and links.
+    table.push_back(
+        {"simulator/latency/parts",
+         {"simulator/base", "simulator/model", "simulator/core", "simulator/kernels", "simulator/topology"}});
     table.push_back({"simulator/topology", {"simulator/base", "simulator/model"}});
     table.push_back(
         {"simulator/scheduling/sglang", {"simulator/base", "simulator/core", "simulator/prefix"}});
