@@ -36,6 +36,12 @@ std::string ms_text(Wide ticks) {
   return std::to_string(us / 1000) + "." + std::string(3 - rest.size(), '0') + rest + " ms";
 }
 
+/// Of any layer, keys and values by head: what tables are of.
+bool has_heads(const model::ModelShape& shape) {
+  return std::any_of(shape.runs.begin(), shape.runs.end(),
+                     [](const model::LayerRun& run) { return run.cache.kind == model::CacheKind::kHeads; });
+}
+
 struct Parts {
   WeightsPart weights;
   LinksPart links;
@@ -51,6 +57,7 @@ class Composed final : public core::LatencyModel {
       : parts_(std::move(parts)),
         device_(shape.device.name),
         engine_(std::move(engine)),
+        latent_(!has_heads(shape.model)),
         experts_(shape.model.weight_shape.experts) {}
 
   [[nodiscard]] Ticks step(const core::StepLoad& load) const override {
@@ -91,8 +98,8 @@ class Composed final : public core::LatencyModel {
   [[nodiscard]] std::string attention_sentence() const {
     const kernels::DecodeTimes& tables = parts_.attention->tables();
     if (tables.empty())
-      return "Decode attention is a roofline of the figures of " + device_ + ": no table has kernels of " +
-             engine_ + " on it.";
+      return "Decode attention is a roofline of the figures of " + device_ + ": no table has " +
+             (latent_ ? "kernels for latent vectors." : "kernels of " + engine_ + " on it.");
     std::string kernels;
     for (const std::string& name : tables.kernels()) kernels += (kernels.empty() ? "" : ", ") + name;
     const kernels::DecodeTimes::Reach reach = tables.reach();
@@ -153,6 +160,7 @@ class Composed final : public core::LatencyModel {
 
   Parts parts_;
   std::string device_, engine_;
+  bool latent_;
   std::int64_t experts_;
 };
 
@@ -212,7 +220,9 @@ constexpr std::array<Param, 11> kParams{{
      .high = 1e13},
 }};
 
-kernels::DecodeTimes tables_for(const Choice& choice, const model::DeviceShape& device) {
+kernels::DecodeTimes tables_for(const Choice& choice, const model::DeviceShape& device,
+                                const model::ModelShape& model) {
+  if (!has_heads(model)) return {{}, {}};
   kernels::TableNames names{device.aliases, choice.text("engine"), choice.text("engine_version")};
   names.gpu.push_back(device.name);
   if (names.engine_version == kNewest) names.engine_version.clear();
@@ -240,7 +250,7 @@ Result<std::unique_ptr<core::LatencyModel>> make(const Choice& choice, const Lat
                                      .node_devices = choice.integer("node_devices"),
                                      .network_bytes_per_s = std::llround(choice.decimal("network"))}));
   const double attention = choice.decimal("attention_efficiency");
-  kernels::DecodeTimes tables = tables_for(choice, shape.device);
+  kernels::DecodeTimes tables = tables_for(choice, shape.device, shape.model);
   if (!tables.empty())
     parts.without_tables = std::make_unique<AttentionPart>(shape, kernels::DecodeTimes({}, {}), attention);
   parts.attention = std::make_unique<AttentionPart>(shape, std::move(tables), attention);

@@ -2,6 +2,10 @@
 // beside runs step by step.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
+#include <thread>
+
 #include "simulator/base/random.h"
 #include "simulator/latency/latencies.h"
 #include "simulator/modelfile/catalogue.h"
@@ -90,6 +94,9 @@ TEST(Composed, SaysWhatItIsMadeOf) {
       bare[0],
       "Decode attention is a roofline of the figures of h100-sxm: no table has kernels of sglang on it.");
   EXPECT_EQ(bare[2].find("without tables"), std::string::npos);
+  EXPECT_EQ(
+      made("composed", "deepseek-v3")->assumptions()[0],
+      "Decode attention is a roofline of the figures of h100-sxm: no table has kernels for latent vectors.");
   const auto other = made("composed:engine_version=0.11.0", "llama-3-8b")->assumptions();
   EXPECT_NE(other[2].find("(extrapolated)"), std::string::npos) << "tables of another version";
 }
@@ -150,6 +157,43 @@ TEST(Composed, RunsInClosedFormAreRunsStepByStep) {
     completed += fast.find("\"completed\"") != std::string::npos ? 1 : 0;
   }
   EXPECT_GT(completed, 40);
+}
+
+TEST(Composed, ARunRepeatsIt) {
+  Random random(2, "composed report");
+  const traces::Trace trace = drawn_trace(random);
+  const auto result = plan::run_scenario(
+      scenario_of({"model=gpt-oss-20b", "deployment.device=L40S", "deployment.tp=2", "latency=composed"}),
+      trace, {});
+  ASSERT_TRUE(result.ok()) << result.error().to_string();
+  const auto says = [&](std::string_view begin) {
+    const auto& lines = result.value().assumptions;
+    return std::any_of(lines.begin(), lines.end(),
+                       [&](const std::string& line) { return line.starts_with(begin); });
+  };
+  EXPECT_TRUE(says("Decode attention is that of vllm 0.24.0 on l40s"));
+  EXPECT_TRUE(says("Ranks sum their shares in rings at 32e9 bytes/s over PCIe"));
+  EXPECT_TRUE(says("A decode step of 32 requests"));
+  EXPECT_TRUE(says("Weights are counted with 16 bits each"));
+  EXPECT_FALSE(says("Step times are a roofline"));
+  EXPECT_FALSE(says("Every step reads the weights of all experts"));
+}
+
+/// Curves are made when they are first asked for; who asks first does not matter.
+TEST(Composed, ManyThreadsAskAtOnce) {
+  const auto alone = made("composed", "llama-3-8b");
+  const auto shared = made("composed", "llama-3-8b");
+  std::vector<std::vector<Ticks>> found(4);
+  std::vector<std::thread> threads;
+  for (std::vector<Ticks>& mine : found)
+    threads.emplace_back([&shared, &mine] {
+      for (std::int64_t requests = 1; requests <= 60; ++requests)
+        mine.push_back(shared->step(decoding(requests, 700)));
+    });
+  for (std::thread& thread : threads) thread.join();
+  for (const std::vector<Ticks>& mine : found)
+    for (std::int64_t requests = 1; requests <= 60; ++requests)
+      ASSERT_EQ(mine[static_cast<std::size_t>(requests - 1)], alone->step(decoding(requests, 700)));
 }
 
 TEST(Composed, NeedsADevice) {
