@@ -72,10 +72,15 @@ DecodeTimes::DecodeTimes(std::span<const KernelTable> tables, const TableNames& 
   for (const KernelTable& table : tables) {
     if (!asked(table) || table.engine_version != version_) continue;
     tables_.push_back(
-        {table.head_dim, table.window, table.kv_elem_bytes, FilledGrid(table.grid, table.window)});
+        {table.head_dim, table.window, table.kv_elem_bytes, table.grid, std::make_unique<Filled>()});
     if (std::find(kernels_.begin(), kernels_.end(), table.kernel) == kernels_.end())
       kernels_.push_back(table.kernel);
   }
+}
+
+const FilledGrid& DecodeTimes::Table::grid() const {
+  std::call_once(filled->once, [this] { filled->grid.emplace(measured, window); });
+  return *filled->grid;
 }
 
 const DecodeTimes::Table* DecodeTimes::own_table(const DecodeCall& call, std::int64_t window) const {
@@ -98,11 +103,11 @@ const DecodeTimes::Table* DecodeTimes::nearest_table(const DecodeCall& call) con
 }
 
 DecodeTimes::Curve DecodeTimes::in_own(const Table& table, const DecodeCall& call) const {
-  Curve curve = curve_in(table.grid, call);
-  const std::int64_t first = table.grid.axes().lengths.front();
+  Curve curve = curve_in(table.grid(), call);
+  const std::int64_t first = table.measured.axes().lengths.front();
   const Table* const whole = own_table(call, 0);
   if (!curve || table.window == 0 || first > table.window || whole == nullptr) return curve;
-  const Curve part = curve_in(whole->grid, call);
+  const Curve part = curve_in(whole->grid(), call);
   if (!part) return curve;
   const auto at_first = static_cast<double>(first);
   const double full_us = (*curve)(at_first).us, of_us = (*part)(at_first).us;
@@ -117,7 +122,7 @@ DecodeTimes::Curve DecodeTimes::in_own(const Table& table, const DecodeCall& cal
 }
 
 DecodeTimes::Curve DecodeTimes::in_near(const Table& table, const DecodeCall& call) {
-  Curve curve = curve_in(table.grid, call);
+  Curve curve = curve_in(table.grid(), call);
   if (!curve) return curve;
   const double factor = static_cast<double>(call.head_dim) * call.kv_elem_bytes /
                         (static_cast<double>(table.head_dim) * table.kv_elem_bytes);
@@ -148,7 +153,7 @@ std::optional<SourcedTime> DecodeTimes::operator()(const DecodeCall& call) const
 DecodeTimes::Reach DecodeTimes::reach() const {
   Reach out;
   for (const Table& table : tables_) {
-    const GridAxes& axes = table.grid.axes();
+    const GridAxes& axes = table.measured.axes();
     out.batch = std::max(out.batch, axes.batches.back());
     out.first_length =
         out.first_length == 0 ? axes.lengths.front() : std::min(out.first_length, axes.lengths.front());

@@ -7,6 +7,8 @@
 //                     with as many bytes in each sequence and head; a window shows min(window, tokens). Extrapolated
 #pragma once
 
+#include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <vector>
@@ -28,7 +30,7 @@ struct TableNames {
 class DecodeTimes {
  public:
   /// Those of `tables` that are asked for; where none has this version of the engine, those of the last version that
-  /// there is. Keeps no reference.
+  /// there is. Keeps no reference. May be asked by several threads.
   DecodeTimes(std::span<const KernelTable> tables, const TableNames& names);
 
   /// No table: nothing can be asked.
@@ -50,10 +52,18 @@ class DecodeTimes {
   [[nodiscard]] Reach reach() const;
 
  private:
+  /// Filled when it is first asked for: most tables never are.
+  struct Filled {
+    std::once_flag once;
+    std::optional<FilledGrid> grid;
+  };
   struct Table {
     std::int64_t head_dim, window;
     double kv_elem_bytes;
-    FilledGrid grid;
+    MeasuredGrid measured;
+    std::unique_ptr<Filled> filled;
+
+    [[nodiscard]] const FilledGrid& grid() const;
   };
   using Curve = std::optional<TimeCurve>;
 
