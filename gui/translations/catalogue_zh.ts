@@ -1255,5 +1255,81 @@
         <source>retract decode steps</source>
         <translation>收回解码步数</translation>
     </message>
+    <message>
+        <source>Weights, measured decode attention, prompts, links between ranks and starts of kernels, one after the other.</source>
+        <translation>权重、实测的解码注意力、提示、进程间链路与内核启动的时间依次相加。</translation>
+    </message>
+    <message>
+        <source>Whose kernels decode attention is looked up for</source>
+        <translation>解码注意力查表时采用哪个引擎的内核</translation>
+    </message>
+    <message>
+        <source>Version of these kernels, or newest: the last one that was measured</source>
+        <translation>这些内核的版本；默认取最近一次实测的版本</translation>
+    </message>
+    <message>
+        <source>Share of the device&apos;s bandwidth at which weights are read</source>
+        <translation>读取权重时达到的设备带宽比例</translation>
+    </message>
+    <message>
+        <source>Share of the peak FLOP/s that matrix products reach</source>
+        <translation>矩阵乘法达到的峰值 FLOP/s 比例</translation>
+    </message>
+    <message>
+        <source>Share of the peak FLOP/s that attention of prompts reaches</source>
+        <translation>提示的注意力达到的峰值 FLOP/s 比例</translation>
+    </message>
+    <message>
+        <source>Share of the links&apos; rates that ranks reach with each other</source>
+        <translation>进程之间传输达到的链路速率比例</translation>
+    </message>
+    <message>
+        <source>Time of each exchange between ranks beside what links take</source>
+        <translation>进程间每次交换在链路传输之外的时间</translation>
+    </message>
+    <message>
+        <source>Time of each kernel beside its work</source>
+        <translation>每个内核在计算之外的时间</translation>
+    </message>
+    <message>
+        <source>Time of every step beside its kernels: scheduling, sampling</source>
+        <translation>每步在内核之外的时间：调度、采样</translation>
+    </message>
+    <message>
+        <source>Devices of one node, which reach each other without the network</source>
+        <translation>一个节点的设备数，节点内互通不经过网络</translation>
+    </message>
+    <message>
+        <source>Network between nodes for each device, each way, bytes/s (default: InfiniBand NDR)</source>
+        <translation>节点间网络，每台设备每个方向每秒的字节数（默认：50 GB/s）</translation>
+    </message>
+    <message>
+        <source>engine version</source>
+        <translation>引擎版本</translation>
+    </message>
+    <message>
+        <source>attention efficiency</source>
+        <translation>注意力效率</translation>
+    </message>
+    <message>
+        <source>link efficiency</source>
+        <translation>链路效率</translation>
+    </message>
+    <message>
+        <source>collective ns</source>
+        <translation>集合通信 ns</translation>
+    </message>
+    <message>
+        <source>kernel ns</source>
+        <translation>内核 ns</translation>
+    </message>
+    <message>
+        <source>node devices</source>
+        <translation>节点设备数</translation>
+    </message>
+    <message>
+        <source>network</source>
+        <translation>网络</translation>
+    </message>
 </context>
 </TS>

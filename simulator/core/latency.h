@@ -5,6 +5,8 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <string>
+#include <vector>
 
 #include "simulator/base/units.h"
 #include "simulator/core/step_series.h"
@@ -87,6 +89,8 @@ class LatencyModel {
   /// By how much moving so many bytes of one device's memory makes a step longer; nothing where the model knows no
   /// bandwidth.
   [[nodiscard]] virtual Ticks moving(std::int64_t /*bytes*/) const { return {}; }
+  /// Of what the durations are made and how that is known, for a report; whole sentences.
+  [[nodiscard]] virtual std::vector<std::string> assumptions() const { return {}; }
 };
 
 }  // namespace kvplan::core

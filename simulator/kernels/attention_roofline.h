@@ -23,4 +23,14 @@ namespace kvplan::kernels {
 /// Always kRoofline.
 SourcedTime attention_roofline(const DecodeCall& call, const model::DeviceShape& device);
 
+/// Layers that keep one latent vector with a rotary part for all query heads (model/model_shape.h), computed as it is
+/// kept: scores over both parts, values over the latent one (DeepSeek-V2, arXiv 2405.04434, section 2.1.2).
+struct LatentCall {
+  std::int64_t batch{1}, kv_len{1}, q_heads{1};
+  std::int64_t latent_size{512}, rope_size{64};
+  std::int64_t window{0};
+  double kv_elem_bytes{2};
+};
+SourcedTime latent_roofline(const LatentCall& call, const model::DeviceShape& device);
+
 }  // namespace kvplan::kernels

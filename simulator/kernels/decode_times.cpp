@@ -6,8 +6,6 @@
 namespace kvplan::kernels {
 namespace {
 
-using Time = std::optional<SourcedTime>;
-
 bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }
@@ -29,11 +27,22 @@ double ratio(double a, double b) {
   return std::max(a, b) / std::min(a, b);
 }
 
-Time read(const FilledGrid& grid, const DecodeCall& call, double length) {
+std::optional<TimeCurve> curve_in(const FilledGrid& grid, const DecodeCall& call) {
   const GridHeads heads{call.kv_heads, call.q_heads / call.kv_heads};
-  const auto curve = GridReader(grid).curve(static_cast<double>(call.batch), heads);
-  if (!curve) return std::nullopt;
-  return (*curve)(length);
+  return GridReader(grid).curve(static_cast<double>(call.batch), heads);
+}
+
+/// No knot, nor what is between two, is surer than extrapolated.
+void extrapolate(TimeCurve& curve) {
+  for (Knot& knot : curve.knots) knot.source = std::max(knot.source, TimeSource::kExtrapolated);
+}
+
+/// Level behind `at`.
+void end_at(TimeCurve& curve, double at) {
+  const SourcedTime last = curve(at);
+  while (curve.knots.back().at >= at && curve.knots.size() > 1) curve.knots.pop_back();
+  if (curve.knots.back().at < at) curve.knots.push_back({at, last.us, last.source});
+  curve.rise = 0;
 }
 
 }  // namespace
@@ -63,10 +72,15 @@ DecodeTimes::DecodeTimes(std::span<const KernelTable> tables, const TableNames& 
   for (const KernelTable& table : tables) {
     if (!asked(table) || table.engine_version != version_) continue;
     tables_.push_back(
-        {table.head_dim, table.window, table.kv_elem_bytes, FilledGrid(table.grid, table.window)});
+        {table.head_dim, table.window, table.kv_elem_bytes, table.grid, std::make_unique<Filled>()});
     if (std::find(kernels_.begin(), kernels_.end(), table.kernel) == kernels_.end())
       kernels_.push_back(table.kernel);
   }
+}
+
+const FilledGrid& DecodeTimes::Table::grid() const {
+  std::call_once(filled->once, [this] { filled->grid.emplace(measured, window); });
+  return *filled->grid;
 }
 
 const DecodeTimes::Table* DecodeTimes::own_table(const DecodeCall& call, std::int64_t window) const {
@@ -88,31 +102,64 @@ const DecodeTimes::Table* DecodeTimes::nearest_table(const DecodeCall& call) con
   return nearest;
 }
 
-Time DecodeTimes::in_own(const Table& table, const DecodeCall& call) const {
-  const auto length = static_cast<double>(call.kv_len);
-  const std::int64_t first = table.grid.axes().lengths.front();
+DecodeTimes::Curve DecodeTimes::in_own(const Table& table, const DecodeCall& call) const {
+  Curve curve = curve_in(table.grid(), call);
+  const std::int64_t first = table.measured.axes().lengths.front();
   const Table* const whole = own_table(call, 0);
-  if (table.window == 0 || call.kv_len >= first || first > table.window || whole == nullptr)
-    return read(table.grid, call, length);
-  const Time full = read(table.grid, call, static_cast<double>(first));
-  const Time part = read(whole->grid, call, length);
-  const Time of = read(whole->grid, call, static_cast<double>(first));
-  if (!full || !part || !of) return full;
-  return SourcedTime{full->us * (part->us / of->us), TimeSource::kExtrapolated};
+  if (!curve || table.window == 0 || first > table.window || whole == nullptr) return curve;
+  const Curve part = curve_in(whole->grid(), call);
+  if (!part) return curve;
+  const auto at_first = static_cast<double>(first);
+  const double full_us = (*curve)(at_first).us, of_us = (*part)(at_first).us;
+  TimeCurve out;
+  for (const Knot& knot : part->knots)
+    if (knot.at < at_first)
+      out.knots.push_back({knot.at, full_us * (knot.us / of_us), TimeSource::kExtrapolated});
+  for (const Knot& knot : curve->knots)
+    if (knot.at >= at_first) out.knots.push_back(knot);
+  out.rise = curve->rise;
+  return out;
 }
 
-Time DecodeTimes::operator()(const DecodeCall& call) const {
-  Time time;
+DecodeTimes::Curve DecodeTimes::in_near(const Table& table, const DecodeCall& call) {
+  Curve curve = curve_in(table.grid(), call);
+  if (!curve) return curve;
+  const double factor = static_cast<double>(call.head_dim) * call.kv_elem_bytes /
+                        (static_cast<double>(table.head_dim) * table.kv_elem_bytes);
+  for (Knot& knot : curve->knots) knot.at /= factor;
+  curve->rise *= factor;
+  extrapolate(*curve);
+  if (call.window > 0) end_at(*curve, static_cast<double>(call.window));
+  return curve;
+}
+
+std::optional<TimeCurve> DecodeTimes::curve(const DecodeCall& call) const {
+  Curve curve;
   if (const Table* const own = own_table(call, call.window)) {
-    time = in_own(*own, call);
+    curve = in_own(*own, call);
   } else if (const Table* const near = nearest_table(call)) {
-    const std::int64_t seen = call.window > 0 ? std::min(call.kv_len, call.window) : call.kv_len;
-    const double bytes = static_cast<double>(seen * call.head_dim) * call.kv_elem_bytes;
-    time = read(near->grid, call, bytes / (static_cast<double>(near->head_dim) * near->kv_elem_bytes));
-    if (time) time = time->but_no_surer_than(TimeSource::kExtrapolated);
+    curve = in_near(*near, call);
   }
-  if (time && other_version_) time = time->but_no_surer_than(TimeSource::kExtrapolated);
-  return time;
+  if (curve && other_version_) extrapolate(*curve);
+  return curve;
+}
+
+std::optional<SourcedTime> DecodeTimes::operator()(const DecodeCall& call) const {
+  const auto times = curve(call);
+  if (!times) return std::nullopt;
+  return (*times)(static_cast<double>(call.kv_len));
+}
+
+DecodeTimes::Reach DecodeTimes::reach() const {
+  Reach out;
+  for (const Table& table : tables_) {
+    const GridAxes& axes = table.measured.axes();
+    out.batch = std::max(out.batch, axes.batches.back());
+    out.first_length =
+        out.first_length == 0 ? axes.lengths.front() : std::min(out.first_length, axes.lengths.front());
+    out.last_length = std::max(out.last_length, axes.lengths.back());
+  }
+  return out;
 }
 
 }  // namespace kvplan::kernels

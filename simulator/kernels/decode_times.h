@@ -7,6 +7,8 @@
 //                     with as many bytes in each sequence and head; a window shows min(window, tokens). Extrapolated
 #pragma once
 
+#include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <vector>
@@ -28,7 +30,7 @@ struct TableNames {
 class DecodeTimes {
  public:
   /// Those of `tables` that are asked for; where none has this version of the engine, those of the last version that
-  /// there is. Keeps no reference.
+  /// there is. Keeps no reference. May be asked by several threads.
   DecodeTimes(std::span<const KernelTable> tables, const TableNames& names);
 
   /// No table: nothing can be asked.
@@ -40,18 +42,35 @@ class DecodeTimes {
 
   /// Nothing where no table says anything. REQUIRES: positive members, a window or 0, q_heads a multiple of kv_heads.
   [[nodiscard]] std::optional<SourcedTime> operator()(const DecodeCall& call) const;
+  /// The same over the cached tokens of a sequence, whatever the call says of them.
+  [[nodiscard]] std::optional<TimeCurve> curve(const DecodeCall& call) const;
+  /// What the tables measured of batches and lengths, all of them together.
+  struct Reach {
+    std::int64_t batch{0}, first_length{0}, last_length{0};
+  };
+  /// REQUIRES: not empty().
+  [[nodiscard]] Reach reach() const;
 
  private:
+  /// Filled when it is first asked for: most tables never are.
+  struct Filled {
+    std::once_flag once;
+    std::optional<FilledGrid> grid;
+  };
   struct Table {
     std::int64_t head_dim, window;
     double kv_elem_bytes;
-    FilledGrid grid;
+    MeasuredGrid measured;
+    std::unique_ptr<Filled> filled;
+
+    [[nodiscard]] const FilledGrid& grid() const;
   };
-  using Time = std::optional<SourcedTime>;
+  using Curve = std::optional<TimeCurve>;
 
   [[nodiscard]] const Table* own_table(const DecodeCall& call, std::int64_t window) const;
   [[nodiscard]] const Table* nearest_table(const DecodeCall& call) const;
-  [[nodiscard]] Time in_own(const Table& table, const DecodeCall& call) const;
+  [[nodiscard]] Curve in_own(const Table& table, const DecodeCall& call) const;
+  static Curve in_near(const Table& table, const DecodeCall& call);
 
   std::vector<Table> tables_;
   std::string version_;

@@ -6,6 +6,7 @@
 #define KVPLAN_LATENCIES(MEMBER) \
   MEMBER(kAffineLatency)         \
   MEMBER(kCalibratedLatency)     \
+  MEMBER(kComposedLatency)       \
   MEMBER(kRooflineLatency)
 
 namespace kvplan::latency {

@@ -10,6 +10,7 @@
 #include "simulator/base/component.h"
 #include "simulator/core/latency.h"
 #include "simulator/latency/step_table.h"
+#include "simulator/model/device.h"
 #include "simulator/model/model_shape.h"
 
 namespace kvplan::latency {
@@ -22,6 +23,8 @@ struct LatencyRequest {
   std::int64_t weight_bits{16};
   std::optional<std::int64_t> weights_bytes{};  ///< of a rank, as loaded, whatever the bits
   const StepTable* measured{nullptr};           ///< of the file that the choice names, where it names one
+  const model::DeviceShape* device{nullptr};    ///< of every rank, where it is known
+  bool follows_windows{false};  ///< layers with a window read what it shows; else every token that is held
 
   /// On one rank, in the model's own elements.
   static LatencyRequest one_rank(const model::ModelShape& model) {
@@ -35,6 +38,7 @@ struct LatencyEntry {
   Result<std::unique_ptr<core::LatencyModel>> (*make)(const Choice&, const LatencyRequest&);
   /// A sentence for the report where the model assumes what nobody measured; else empty.
   std::string_view assumption{};
+  bool counts_weights{false};  ///< weights decide, by their number and bits
 };
 
 std::span<const LatencyEntry* const> latencies();

@@ -168,6 +168,7 @@ const LatencyEntry kRooflineLatency{
     .make = make,
     .assumption =
         "Step times are a roofline with assumed efficiencies, not measured: compare policies, do not "
-        "quote latencies."};
+        "quote latencies.",
+    .counts_weights = true};
 
 }  // namespace kvplan::latency

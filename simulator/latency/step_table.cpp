@@ -2,22 +2,14 @@
 
 #include <algorithm>
 #include <array>
-#include <limits>
 
 #include "simulator/core/latency.h"
 
 namespace kvplan::latency {
 namespace {
 
-constexpr std::int64_t kNoEnd = std::numeric_limits<std::int64_t>::max();
-
 std::int64_t cut(Wide ticks) {
   return ticks > core::kLongestStepTicks ? core::kLongestStepTicks : static_cast<std::int64_t>(ticks);
-}
-
-std::int64_t floor_div(Wide a, std::int64_t b) {
-  const Wide quotient = a / b;
-  return static_cast<std::int64_t>(quotient - (quotient * b > a ? 1 : 0));
 }
 
 /// The two neighbours of a place among ascending ones: equal where there is but one that counts.
@@ -74,34 +66,22 @@ Result<StepTable> StepTable::make(std::vector<MeasuredStep> steps) {
   return table;
 }
 
-StepTable::Piece StepTable::piece_between(const Knot& low, const Knot& high, std::int64_t context) {
-  const std::int64_t span = high.context - low.context;
-  const std::int64_t slope = floor_div(Wide{high.ticks} - low.ticks, span);
-  // So many tokens before the second knot add one tick more.
-  const auto steeper = static_cast<std::int64_t>(Wide{high.ticks} - low.ticks - Wide{slope} * span);
-  const std::int64_t bend = high.context - steeper;
-  if (context < bend || steeper == 0) return {low.context, bend, low.ticks, slope};
-  return {bend, high.context, static_cast<std::int64_t>(low.ticks + Wide{slope} * (bend - low.context)),
-          slope + 1};
-}
-
 std::int64_t StepTable::ask(const Curve& curve, Ask what, std::int64_t context) {
-  const std::vector<Knot>& knots = curve.knots;
-  const Knot& last = knots.back();
-  if (what == Ask::kLastSlope || context > last.context) {
+  const std::vector<TickKnot>& knots = curve.knots;
+  const TickKnot& last = knots.back();
+  if (what == Ask::kLastSlope || context > last.at) {
     std::int64_t slope = 0;
     if (knots.size() > 1) {
-      const Knot& before = knots[knots.size() - 2];
-      slope = std::max<std::int64_t>(
-          0, floor_div(Wide{last.ticks} - before.ticks, last.context - before.context));
+      const TickKnot& before = knots[knots.size() - 2];
+      slope = std::max<std::int64_t>(0, floor_div(Wide{last.ticks} - before.ticks, last.at - before.at));
     }
     if (what == Ask::kLastSlope) return slope;
-    return cut(last.ticks + Wide{slope} * (context - last.context));
+    return cut(last.ticks + Wide{slope} * (context - last.at));
   }
-  const auto [low, high] = between(knots, context, [](const Knot& k) { return k.context; });
+  const auto [low, high] = between(knots, context, [](const TickKnot& k) { return k.at; });
   if (low == high) return knots[low].ticks;
   const Piece p = piece_between(knots[low], knots[high], context);
-  return static_cast<std::int64_t>(p.at_begin + Wide{p.slope} * (context - p.begin));
+  return static_cast<std::int64_t>(p.ticks(context));
 }
 
 std::int64_t StepTable::ask(const Row& row, Ask what, std::int64_t prompt, std::int64_t context) {
@@ -129,9 +109,9 @@ StepTable::Piece StepTable::piece(std::int64_t sequences, std::int64_t computed,
   std::int64_t behind = kNoEnd;
   const auto look = [&](const Curve& curve) {
     const auto above = std::upper_bound(curve.knots.begin(), curve.knots.end(), context,
-                                        [](std::int64_t c, const Knot& k) { return c < k.context; });
-    if (above != curve.knots.end()) behind = std::min(behind, above->context);
-    if (above != curve.knots.begin()) before = std::max(before, (above - 1)->context);
+                                        [](std::int64_t c, const TickKnot& k) { return c < k.at; });
+    if (above != curve.knots.end()) behind = std::min(behind, above->at);
+    if (above != curve.knots.begin()) before = std::max(before, (above - 1)->at);
   };
   const auto rows = between(rows_, sequences, [](const Row& r) { return r.sequences; });
   for (const std::size_t r : {rows.low, rows.high}) {

@@ -21,6 +21,7 @@
 
 #include "simulator/base/result.h"
 #include "simulator/base/units.h"
+#include "simulator/latency/parts/tick_curve.h"
 
 namespace kvplan::latency {
 
@@ -36,22 +37,15 @@ class StepTable {
   /// Of several alike the middle one counts, of two the shorter. Errors: no steps; one that cannot be.
   static Result<StepTable> make(std::vector<MeasuredStep> steps);
 
-  /// Contexts [begin, end] within which each token adds `slope` ticks to `at_begin`.
-  struct Piece {
-    std::int64_t begin{0}, end{0};
-    std::int64_t at_begin{0};  ///< ticks
-    std::int64_t slope{0};     ///< ticks; below 0 only where measured durations fall
-  };
+  /// Over contexts.
+  using Piece = TickPiece;
   /// The piece around a context. REQUIRES: sequences >= 1, computed >= sequences, context >= 0.
   [[nodiscard]] Piece piece(std::int64_t sequences, std::int64_t computed, std::int64_t context) const;
 
  private:
-  struct Knot {
-    std::int64_t context, ticks;
-  };
   struct Curve {
     std::int64_t prompt;
-    std::vector<Knot> knots;  ///< ascending, at least one
+    std::vector<TickKnot> knots;  ///< over contexts, ascending, at least one
   };
   struct Row {
     std::int64_t sequences;
@@ -60,7 +54,6 @@ class StepTable {
   /// What is asked of one curve: its duration at a context, or the slope behind its last knot.
   enum class Ask : std::uint8_t { kTicks, kLastSlope };
 
-  static Piece piece_between(const Knot& low, const Knot& high, std::int64_t context);
   static std::int64_t ask(const Curve& curve, Ask what, std::int64_t context);
   static std::int64_t ask(const Row& row, Ask what, std::int64_t prompt, std::int64_t context);
   [[nodiscard]] std::int64_t ask(Ask what, std::int64_t sequences, std::int64_t prompt,

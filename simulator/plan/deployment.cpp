@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "simulator/base/check.h"
+#include "simulator/latency/latencies.h"
 #include "simulator/memory/allocators.h"
 #include "simulator/memory/grouped_pool.h"
 #include "simulator/model/footprint.h"
@@ -151,7 +152,7 @@ Result<Placement> place_model(const Scenario& s, const model::ModelShape& shape,
   for (const model::StageFootprint& each : all.stages) out.step_token_bytes += each.bytes_per_token;
   if (out.pool && memory::allocator_entry(s.allocator).follows_windows)
     KVPLAN_TRY_DO(check_longest(s, shape, out, warnings));
-  if (d.counts_other_weights(shape) && (s.derives_pool || s.latency.name() == "roofline"))
+  if (d.counts_other_weights(shape) && (s.derives_pool || latency::latency_entry(s.latency).counts_weights))
     assumptions.push_back("Weights are counted with " + std::to_string(d.bits_of(shape)) +
                           " bits each; the model is published with " +
                           std::to_string(*shape.published_weight_bits) + " (deployment.weight_bits).");

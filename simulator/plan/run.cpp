@@ -43,12 +43,15 @@ std::string why_no_prefixes(const Scenario& scenario, const TokenPlan& tokens) {
 Result<std::unique_ptr<core::LatencyModel>> make_latency(const Scenario& scenario, const TokenPlan& tokens,
                                                          const RunOptions& options,
                                                          std::vector<std::string>& assumptions) {
-  latency::LatencyRequest request{.model = tokens.model,
-                                  .tensor_ranks = scenario.deployment.tensor_ranks,
-                                  .stages = scenario.deployment.stages,
-                                  .token_bytes = tokens.placed.step_token_bytes,
-                                  .weight_bits = scenario.deployment.bits_of(tokens.model),
-                                  .weights_bytes = scenario.deployment.weights_bytes};
+  latency::LatencyRequest request{
+      .model = tokens.model,
+      .tensor_ranks = scenario.deployment.tensor_ranks,
+      .stages = scenario.deployment.stages,
+      .token_bytes = tokens.placed.step_token_bytes,
+      .weight_bits = scenario.deployment.bits_of(tokens.model),
+      .weights_bytes = scenario.deployment.weights_bytes,
+      .device = scenario.deployment.device,
+      .follows_windows = memory::allocator_entry(scenario.allocator).follows_windows};
   std::optional<MeasuredSteps> measured;
   if (scenario.latency.name() == "calibrated" && options.open_steps) {
     KVPLAN_TRY(measured, options.open_steps(scenario.latency.text("file"), tokens.model.name));
@@ -63,7 +66,9 @@ Result<std::unique_ptr<core::LatencyModel>> make_latency(const Scenario& scenari
           "that was "
           "measured is taken to read what windows show.");
   }
-  return latency::latency_entry(scenario.latency).make(scenario.latency, request);
+  KVPLAN_TRY(auto made, latency::latency_entry(scenario.latency).make(scenario.latency, request));
+  for (std::string& sentence : made->assumptions()) assumptions.push_back(std::move(sentence));
+  return made;
 }
 
 Result<RunSetup> prepare(const Scenario& scenario, const traces::Trace& trace, const RunOptions& options,

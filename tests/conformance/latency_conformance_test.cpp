@@ -6,6 +6,7 @@
 #include "simulator/latency/latencies.h"
 #include "simulator/model/ranks.h"
 #include "simulator/modelfile/catalogue.h"
+#include "simulator/modelfile/device_catalogue.h"
 
 namespace kvplan {
 namespace {
@@ -60,6 +61,8 @@ TEST(LatencyConformance, SeriesGiveEachStepItsOwnDuration) {
       latency::LatencyRequest request =
           latency::LatencyRequest::one_rank(model::models()[random.below(model::models().size())]);
       request.measured = &measured;
+      request.device = &model::devices()[random.below(model::devices().size())];
+      request.follows_windows = random.chance(1, 2);
       const auto made = entry->make(choice, request);
       if (!made.ok()) continue;  // coefficients beyond ticks: an error, not a series
       const core::LatencyModel& latency = *made.value();

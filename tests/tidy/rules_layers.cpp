@@ -41,6 +41,11 @@ const std::vector<Layer>& layers() {
     table.push_back({"simulator/scheduling",
                      {"simulator/base", "simulator/core", "simulator/memory", "simulator/prefix"}});
     table.push_back({"simulator/scheduling/vllm", {"simulator/base", "simulator/core", "simulator/model"}});
+    // Parts of step times: the only ones below the plan that know kernels and links.
+    table.push_back(
+        {"simulator/latency/parts",
+         {"simulator/base", "simulator/model", "simulator/core", "simulator/kernels", "simulator/topology"}});
+    table.push_back({"simulator/topology", {"simulator/base", "simulator/model"}});
     table.push_back(
         {"simulator/scheduling/sglang", {"simulator/base", "simulator/core", "simulator/prefix"}});
     below.emplace_back("simulator/scheduling");

@@ -1,0 +1,284 @@
+// A step lasts what its parts last, one after the other, on one rank of each stage:
+//
+//   weights    parts/weights_part.h    reading or multiplying, whichever is longer; experts by batch
+//   attention  parts/attention_part.h  measured kernels where there are tables, and prompts
+//   links      parts/links_part.h      what tensor-parallel ranks and stages send each other
+//   starts     a time for each kernel of a layer beside attention (9: norms, four products, rotary embedding, cache
+//              write, activation, as in vllm-project/vllm v0.15.1, model_executor/models/llama.py; 3 more with
+//              experts: router, choice, sum), and one for each step
+//
+// In a run of decode steps only attention changes, along straight pieces; where it bends a series ends.
+#include <algorithm>
+#include <array>
+
+#include "simulator/latency/affine_ticks.h"
+#include "simulator/latency/latencies.h"
+#include "simulator/latency/parts/attention_part.h"
+#include "simulator/latency/parts/links_part.h"
+#include "simulator/latency/parts/weights_part.h"
+
+namespace kvplan::latency {
+namespace {
+
+constexpr std::int64_t kKernels = 9, kExpertKernels = 3;
+
+/// The step that a report tells as an example.
+constexpr std::int64_t kExampleRequests = 32, kExampleTokens = 2048;
+
+Ticks cut(Wide ticks) {
+  return {ticks > core::kLongestStepTicks ? core::kLongestStepTicks : static_cast<std::int64_t>(ticks)};
+}
+
+/// Milliseconds with three decimals.
+std::string ms_text(Wide ticks) {
+  const std::int64_t us = ns_floor(cut(ticks)) / 1000;
+  std::string rest = std::to_string(us % 1000);
+  return std::to_string(us / 1000) + "." + std::string(3 - rest.size(), '0') + rest + " ms";
+}
+
+/// Of any layer, keys and values by head: what tables are of.
+bool has_heads(const model::ModelShape& shape) {
+  return std::any_of(shape.runs.begin(), shape.runs.end(),
+                     [](const model::LayerRun& run) { return run.cache.kind == model::CacheKind::kHeads; });
+}
+
+struct Parts {
+  WeightsPart weights;
+  LinksPart links;
+  std::unique_ptr<AttentionPart> attention;
+  std::unique_ptr<AttentionPart> without_tables;  ///< null where there are none
+  std::int64_t starts{0};                         ///< ticks
+  double moved_bytes_per_tick{0};
+};
+
+class Composed final : public core::LatencyModel {
+ public:
+  Composed(Parts parts, const StepShape& shape, std::string engine)
+      : parts_(std::move(parts)),
+        device_(shape.device.name),
+        engine_(std::move(engine)),
+        latent_(!has_heads(shape.model)),
+        experts_(shape.model.weight_shape.experts) {}
+
+  [[nodiscard]] Ticks step(const core::StepLoad& load) const override {
+    return cut(beside_attention(load) + parts_.attention->ticks(load));
+  }
+
+  /// Step by step where more tokens are computed in each (nothing is kept), and where measured times fall.
+  [[nodiscard]] core::StepSeries decode_series(const core::StepLoad& load, const core::LoadGrowth& more,
+                                               std::int64_t max_steps) const override {
+    const Ticks first = step(load);
+    if (more.tokens != 0 || more.pairs_growth != 0 || more.attention_pairs != more.context_tokens)
+      return {first, Ticks{0}, 1};
+    const AttentionPart::Stretch stretch = parts_.attention->stretch(load, more, max_steps);
+    if (stretch.growth < 0 || stretch.growth > core::kLongestStepTicks) return {first, Ticks{0}, 1};
+    const auto growth = static_cast<std::int64_t>(stretch.growth);
+    return {first, Ticks{growth}, steps_below_cut(first, growth, stretch.steps)};
+  }
+
+  [[nodiscard]] Ticks moving(std::int64_t bytes) const override {
+    const double ticks = 2 * static_cast<double>(bytes) / parts_.moved_bytes_per_tick;
+    return {ticks < static_cast<double>(core::kLongestStepTicks) ? std::llround(ticks)
+                                                                 : core::kLongestStepTicks};
+  }
+
+  [[nodiscard]] std::vector<std::string> assumptions() const override {
+    std::vector<std::string> out{attention_sentence(), rest_sentence()};
+    if (const std::string sent = links_sentence(); !sent.empty()) out.push_back(sent);
+    out.push_back(example_sentence());
+    return out;
+  }
+
+ private:
+  [[nodiscard]] Wide beside_attention(const core::StepLoad& load) const {
+    return parts_.starts + parts_.weights.ticks(load.tokens, load.requests) +
+           parts_.links.ticks(load.tokens, load.requests);
+  }
+
+  [[nodiscard]] std::string attention_sentence() const {
+    const kernels::DecodeTimes& tables = parts_.attention->tables();
+    if (tables.empty())
+      return "Decode attention is a roofline of the figures of " + device_ + ": no table has " +
+             (latent_ ? "kernels for latent vectors." : "kernels of " + engine_ + " on it.");
+    std::string kernels;
+    for (const std::string& name : tables.kernels()) kernels += (kernels.empty() ? "" : ", ") + name;
+    const kernels::DecodeTimes::Reach reach = tables.reach();
+    return "Decode attention is that of " + engine_ + " " + tables.engine_version() + " on " + device_ +
+           " (" + kernels + "; NVIDIA AIConfigurator): measured up to " + std::to_string(reach.batch) +
+           " requests, from " + std::to_string(reach.first_length) + " to " +
+           std::to_string(reach.last_length) +
+           " tokens of each, interpolated between these calls and extrapolated beyond. Requests of different "
+           "lengths count by their tokens together.";
+  }
+
+  [[nodiscard]] std::string rest_sentence() const {
+    std::string text =
+        "Matrix products, attention of prompts and starts of kernels are computed from the figures of " +
+        device_ + " with assumed efficiencies and times, not measured.";
+    if (experts_ > 0)
+      text +=
+          " Of each layer's " + std::to_string(experts_) +
+          " experts a step reads those that its tokens choose, evenly and apart from each other (assumed).";
+    return text;
+  }
+
+  [[nodiscard]] std::string links_sentence() const {
+    const std::string& within = parts_.links.within_stage();
+    const std::string& between = parts_.links.between_stages();
+    std::string text;
+    if (!within.empty()) text = "Ranks sum their shares in rings at " + within;
+    if (!between.empty())
+      text += (text.empty() ? "Stages send each other " : ", stages send each other ") +
+              std::string("hidden states at ") + between + ", and the next step waits for the last stage";
+    if (!text.empty())
+      text +=
+          "; links have published rates of which an assumed share is reached, and the latencies of NCCL's "
+          "tuning table.";
+    return text;
+  }
+
+  [[nodiscard]] std::string example_sentence() const {
+    const std::int64_t context = kExampleRequests * (kExampleTokens - 1);
+    const core::StepLoad load{.requests = kExampleRequests,
+                              .tokens = kExampleRequests,
+                              .context_tokens = context,
+                              .attention_pairs = context + kExampleRequests};
+    std::string text =
+        "A decode step of " + std::to_string(kExampleRequests) + " requests with " +
+        std::to_string(kExampleTokens) + " tokens each takes " + ms_text(step(load).count) + ": weights " +
+        ms_text(parts_.weights.ticks(load.tokens, load.requests)) + " (roofline), attention " +
+        ms_text(parts_.attention->decode_ticks(load)) + " (" +
+        std::string(kernels::source_name(parts_.attention->source(kExampleRequests, kExampleTokens))) + ")";
+    if (!parts_.links.within_stage().empty() || !parts_.links.between_stages().empty())
+      text += ", links " + ms_text(parts_.links.ticks(load.tokens, load.requests)) + " (assumed)";
+    text += ", starts " + ms_text(parts_.starts) + " (assumed)";
+    if (parts_.without_tables)
+      text += "; without tables it would be " +
+              ms_text(beside_attention(load) + parts_.without_tables->ticks(load));
+    return text + ".";
+  }
+
+  Parts parts_;
+  std::string device_, engine_;
+  bool latent_;
+  std::int64_t experts_;
+};
+
+constexpr std::array<std::string_view, 3> kEngines{"vllm", "sglang", "trtllm"};
+constexpr std::string_view kNewest = "newest";
+
+constexpr Param share_of_peak(std::string_view name, std::string_view help, std::string_view fallback) {
+  return {.name = name,
+          .help = help,
+          .kind = ParamKind::kDecimal,
+          .unit = Unit::kRatio,
+          .fallback = fallback,
+          .low = 0.001,
+          .high = 1,
+          .choices = {}};
+}
+constexpr Param time_of(std::string_view name, std::string_view help, std::string_view fallback) {
+  return {.name = name,
+          .help = help,
+          .kind = ParamKind::kDecimal,
+          .unit = Unit::kNs,
+          .fallback = fallback,
+          .low = 0,
+          .high = 1e9,
+          .choices = {}};
+}
+
+constexpr std::array<Param, 11> kParams{{
+    {.name = "engine",
+     .help = "Whose kernels decode attention is looked up for",
+     .kind = ParamKind::kText,
+     .fallback = "vllm",
+     .choices = kEngines},
+    {.name = "engine_version",
+     .help = "Version of these kernels, or newest: the last one that was measured",
+     .kind = ParamKind::kText,
+     .fallback = kNewest},
+    share_of_peak("memory_efficiency", "Share of the device's bandwidth at which weights are read", "0.9"),
+    share_of_peak("compute_efficiency", "Share of the peak FLOP/s that matrix products reach", "0.6"),
+    share_of_peak("attention_efficiency", "Share of the peak FLOP/s that attention of prompts reaches",
+                  "0.6"),
+    share_of_peak("link_efficiency", "Share of the links' rates that ranks reach with each other", "0.8"),
+    time_of("collective_ns", "Time of each exchange between ranks beside what links take", "3600"),
+    time_of("kernel_ns", "Time of each kernel beside its work", "2000"),
+    time_of("overhead_ns", "Time of every step beside its kernels: scheduling, sampling", "500000"),
+    {.name = "node_devices",
+     .help = "Devices of one node, which reach each other without the network",
+     .fallback = "8",
+     .low = 1,
+     .high = 1024},
+    {.name = "network",
+     .help = "Network between nodes for each device, each way, bytes/s (default: InfiniBand NDR)",
+     .kind = ParamKind::kDecimal,
+     .unit = Unit::kBytesPerSecond,
+     .fallback = "50e9",
+     .low = 1e6,
+     .high = 1e13},
+}};
+
+kernels::DecodeTimes tables_for(const Choice& choice, const model::DeviceShape& device,
+                                const model::ModelShape& model) {
+  if (!has_heads(model)) return {{}, {}};
+  kernels::TableNames names{device.aliases, choice.text("engine"), choice.text("engine_version")};
+  names.gpu.push_back(device.name);
+  if (names.engine_version == kNewest) names.engine_version.clear();
+  return {kernels::kernel_tables(), names};
+}
+
+Result<std::unique_ptr<core::LatencyModel>> make(const Choice& choice, const LatencyRequest& request) {
+  if (request.device == nullptr)
+    return bad_input("expected deployment.device: step times are composed from a device's figures")
+        .at_field("latency");
+  const StepShape shape{.model = request.model,
+                        .device = *request.device,
+                        .tensor_ranks = request.tensor_ranks,
+                        .stages = request.stages,
+                        .token_bytes = request.token_bytes,
+                        .weight_bits = request.weight_bits,
+                        .weights_bytes = request.weights_bytes,
+                        .follows_windows = request.follows_windows};
+  Parts parts;
+  KVPLAN_TRY(parts.weights, WeightsPart::make(shape, {choice.decimal("compute_efficiency"),
+                                                      choice.decimal("memory_efficiency")}));
+  KVPLAN_TRY(parts.links,
+             LinksPart::make(shape, {.efficiency = choice.decimal("link_efficiency"),
+                                     .collective_ns = choice.decimal("collective_ns"),
+                                     .node_devices = choice.integer("node_devices"),
+                                     .network_bytes_per_s = std::llround(choice.decimal("network"))}));
+  const double attention = choice.decimal("attention_efficiency");
+  kernels::DecodeTimes tables = tables_for(choice, shape.device, shape.model);
+  if (!tables.empty())
+    parts.without_tables = std::make_unique<AttentionPart>(shape, kernels::DecodeTimes({}, {}), attention);
+  parts.attention = std::make_unique<AttentionPart>(shape, std::move(tables), attention);
+  const std::int64_t kernels = kKernels + (request.model.weight_shape.experts > 0 ? kExpertKernels : 0);
+  parts.starts =
+      std::llround((choice.decimal("overhead_ns") +
+                    choice.decimal("kernel_ns") * static_cast<double>(kernels * request.model.layers)) *
+                   static_cast<double>(kTicksPerNs));
+  parts.moved_bytes_per_tick =
+      shape.figure(model::DeviceFigure::kBandwidth) * choice.decimal("memory_efficiency") / kTicksPerSecond;
+  return std::unique_ptr<core::LatencyModel>(
+      std::make_unique<Composed>(std::move(parts), shape, choice.text("engine")));
+}
+
+}  // namespace
+
+extern const LatencyEntry kComposedLatency;
+const LatencyEntry kComposedLatency{
+    .descriptor =
+        {.family = "latency",
+         .name = "composed",
+         .summary =
+             "Weights, measured decode attention, prompts, links between ranks and starts of kernels, one "
+             "after the other.",
+         .source =
+             "kvplan; NVIDIA AIConfigurator 095f58a5 (decode attention); NVIDIA NCCL 01afd20 (latencies)",
+         .params = kParams},
+    .make = make,
+    .counts_weights = true};
+
+}  // namespace kvplan::latency

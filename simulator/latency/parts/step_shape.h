@@ -1,0 +1,44 @@
+// What a step works on and with: the model on its ranks, and the device of each. For the parts of a composed step.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <optional>
+
+#include "simulator/base/units.h"
+#include "simulator/model/device.h"
+#include "simulator/model/model_shape.h"
+
+namespace kvplan::latency {
+
+struct StepShape {
+  const model::ModelShape& model;
+  const model::DeviceShape& device;
+  std::int64_t tensor_ranks{1}, stages{1};
+  std::int64_t token_bytes{0};  ///< keys and values of a token, on one rank of each stage together
+  std::int64_t weight_bits{16};
+  std::optional<std::int64_t> weights_bytes{};  ///< of a rank, as loaded, whatever the bits
+  bool follows_windows{false};                  ///< layers with a window read what it shows; else everything
+
+  [[nodiscard]] double figure(model::DeviceFigure name) const {
+    return static_cast<double>(device.at(name).value);
+  }
+};
+
+inline constexpr double kTicksPerSecond = 1e9 * static_cast<double>(kTicksPerNs);
+inline constexpr double kTicksPerUs = 1e3 * static_cast<double>(kTicksPerNs);
+
+/// Activations, and what ranks send each other, are of half precision.
+inline constexpr std::int64_t kActivationBytes = 2;
+
+/// A duration of each of many alike, in 2^-16 ticks, so that a sum over many is as exact as its terms are known.
+struct FineTicks {
+  std::int64_t count{0};
+
+  /// Rounded once. REQUIRES: ticks >= 0, below 2^46.
+  static FineTicks of(double ticks) { return {std::llround(ticks * 65536.0)}; }
+  /// Of so many, rounded down to a tick.
+  [[nodiscard]] Wide times(std::int64_t many) const { return Wide{count} * many >> 16; }
+};
+
+}  // namespace kvplan::latency

@@ -1,0 +1,206 @@
+// The latency model `composed` as a whole: known truths, what it says of itself, and runs that are told in closed form
+// beside runs step by step.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <thread>
+
+#include "simulator/base/random.h"
+#include "simulator/latency/latencies.h"
+#include "simulator/modelfile/catalogue.h"
+#include "simulator/modelfile/device_catalogue.h"
+#include "simulator/plan/report.h"
+#include "simulator/plan/run.h"
+#include "tests/support/random_trace.h"
+
+namespace kvplan {
+namespace {
+
+std::unique_ptr<core::LatencyModel> made(const std::string& text, std::string_view name,
+                                         std::string_view device = "H100", std::int64_t ranks = 1) {
+  const Choice choice = parse_component(text, "latency", latency::latency_descriptors()).value();
+  const model::ModelShape& shape = *model::find_model(name).value();
+  latency::LatencyRequest request = latency::LatencyRequest::one_rank(shape);
+  request.tensor_ranks = ranks;
+  request.token_bytes /= ranks;
+  request.device = model::find_device(device).value();
+  return latency::latency_entry(choice).make(choice, request).value();
+}
+
+core::StepLoad decoding(std::int64_t requests, std::int64_t length) {
+  const std::int64_t context = requests * (length - 1);
+  return {.requests = requests,
+          .tokens = requests,
+          .context_tokens = context,
+          .attention_pairs = context + requests};
+}
+
+double ms(Ticks ticks) {
+  return 1e3 * seconds(ticks);
+}
+
+const std::string kBare = "composed:overhead_ns=0,kernel_ns=0,memory_efficiency=1";
+
+TEST(Composed, OneRequestOfAnEightBillionModelTakesAboutItsWeights) {
+  // 7.5e9 weights are read with 2 bytes each at 3.35e12 bytes/s: 4.48 ms. Attention adds 32 short kernels.
+  const double weights = 2e3 * (8030261248.0 - 128256.0 * 4096) / 3.35e12;
+  const double step = ms(made(kBare, "llama-3-8b")->step(decoding(1, 1024)));
+  EXPECT_GT(step, weights);
+  EXPECT_LT(step, 1.12 * weights);
+  EXPECT_LT(ms(made("composed", "llama-3-8b")->step(decoding(1, 1024))), 1.5 * weights);
+}
+
+TEST(Composed, EightRanksPayForTalking) {
+  for (const std::string_view device : {"H100", "L40S"}) {
+    const core::StepLoad load = decoding(64, 2048);
+    const double one = ms(made(kBare, "llama-3-70b", device)->step(load));
+    const double eight = ms(made(kBare, "llama-3-70b", device, 8)->step(load));
+    const double silent =
+        ms(made(kBare + ",collective_ns=0,link_efficiency=1", "llama-3-70b", device, 8)->step(load));
+    EXPECT_GT(eight, one / 8);
+    EXPECT_GT(silent, one / 8) << "links take time even at their rates";
+    EXPECT_LT(silent, eight);
+    EXPECT_LT(eight, one) << "and are worth it";
+  }
+}
+
+TEST(Composed, NeverFallsWithTokens) {
+  const auto model = made("composed", "qwen3-30b-a3b");
+  Ticks before{};
+  for (std::int64_t requests = 1; requests <= 512; requests *= 2) {
+    const Ticks now = model->step(decoding(requests, 4096));
+    EXPECT_GT(now, before);
+    before = now;
+  }
+}
+
+TEST(Composed, MovesBytesTwiceOverTheMemory) {
+  EXPECT_NEAR(ms(made("composed", "llama-3-8b")->moving(3'350'000'000)), 2 / 0.9, 1e-6);
+}
+
+TEST(Composed, SaysWhatItIsMadeOf) {
+  const auto lines = made("composed", "llama-3-8b", "H100", 8)->assumptions();
+  ASSERT_EQ(lines.size(), 4U);
+  EXPECT_EQ(lines[0].find("Decode attention is that of vllm 0.24.0 on h100-sxm (vllm_flash_attn_fa3"), 0U)
+      << lines[0];
+  EXPECT_NE(lines[1].find("assumed"), std::string::npos);
+  EXPECT_NE(lines[2].find("450e9 bytes/s over NVLink"), std::string::npos);
+  EXPECT_NE(lines[3].find("attention 0.588 ms (table)"), std::string::npos) << lines[3];
+  EXPECT_NE(lines[3].find("; without tables it would be "), std::string::npos) << lines[3];
+  const auto bare = made("composed:engine=sglang", "llama-3-8b")->assumptions();
+  ASSERT_EQ(bare.size(), 3U) << "one rank sends nothing";
+  EXPECT_EQ(
+      bare[0],
+      "Decode attention is a roofline of the figures of h100-sxm: no table has kernels of sglang on it.");
+  EXPECT_EQ(bare[2].find("without tables"), std::string::npos);
+  EXPECT_EQ(
+      made("composed", "deepseek-v3")->assumptions()[0],
+      "Decode attention is a roofline of the figures of h100-sxm: no table has kernels for latent vectors.");
+  const auto other = made("composed:engine_version=0.11.0", "llama-3-8b")->assumptions();
+  EXPECT_NE(other[2].find("(extrapolated)"), std::string::npos) << "tables of another version";
+}
+
+plan::Scenario scenario_of(const std::vector<std::string>& texts) {
+  std::vector<plan::Setting> settings;
+  for (const std::string& text : texts) settings.push_back(plan::parse_setting(text).value());
+  auto scenario = plan::resolve(settings);
+  EXPECT_TRUE(scenario.ok()) << scenario.error().to_string();
+  return std::move(scenario).value();
+}
+
+std::string outputs(const plan::Scenario& scenario, const traces::Trace& trace, bool step_by_step) {
+  plan::RunOptions options;
+  options.step_by_step = step_by_step;
+  options.timeline_bins = 5;
+  const auto result = plan::run_scenario(scenario, trace, options);
+  if (!result.ok()) return result.error().to_string();
+  return plan::report_json(result.value()) + plan::requests_csv(result.value()) +
+         plan::timeline_csv(result.value());
+}
+
+/// Long answers, so that contexts pass many knots of the tables.
+traces::Trace drawn_trace(Random& random) {
+  traces::Trace trace = test::random_trace(random, {.requests = random.between(1, 30),
+                                                    .hash_block = random.chance(1, 2) ? 0 : 16,
+                                                    .most_input = random.chance(1, 2) ? 6000 : 300,
+                                                    .most_output = random.chance(1, 2) ? 900 : 100,
+                                                    .most_gap_ms = random.chance(1, 2) ? 5 : 200});
+  trace.digest = "0123456789abcdef";
+  return trace;
+}
+
+TEST(Composed, RunsInClosedFormAreRunsStepByStep) {
+  constexpr std::array<const char*, 5> kModels{"llama-3-8b", "gpt-oss-20b", "mixtral-8x7b", "gemma-3-27b",
+                                               "deepseek-v2"};
+  constexpr std::array<const char*, 4> kDevices{"H100", "L40S", "B200", "mi300x"};
+  constexpr std::array<const char*, 4> kMemory{"paged", "grouped", "contiguous", "no-cache"};
+  std::int64_t completed = 0;
+  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+    Random random(seed, "composed runs");
+    const traces::Trace trace = drawn_trace(random);
+    const std::string memory = kMemory[random.below(seed % 8 == 0 ? 4 : 3)];
+    std::vector<std::string> texts{
+        std::string("model=") + kModels[random.below(kModels.size())],
+        std::string("deployment.device=") + kDevices[random.below(kDevices.size())],
+        "deployment.tp=" + std::to_string(random.chance(1, 2) ? 1 : 4),
+        "deployment.pp=" + std::to_string(random.chance(2, 3) ? 1 : 2),
+        "memory.allocator=" + memory,
+        "memory.pool_tokens=" + std::to_string(random.between(7000, 60'000)),
+        "fleet.replicas=" + std::to_string(random.between(1, 2)),
+        random.chance(1, 3) ? "latency=composed:overhead_ns=1000.3,kernel_ns=0.7" : "latency=composed"};
+    if (memory == "paged" && random.chance(1, 4)) texts.emplace_back("eviction=window:window=512");
+    SCOPED_TRACE("seed " + std::to_string(seed) + " " + texts[0] + " " + texts[1] + " " + memory);
+    const plan::Scenario scenario = scenario_of(texts);
+    const std::string fast = outputs(scenario, trace, false);
+    ASSERT_EQ(fast, outputs(scenario, trace, true));
+    completed += fast.find("\"completed\"") != std::string::npos ? 1 : 0;
+  }
+  EXPECT_GT(completed, 40);
+}
+
+TEST(Composed, ARunRepeatsIt) {
+  Random random(2, "composed report");
+  const traces::Trace trace = drawn_trace(random);
+  const auto result = plan::run_scenario(
+      scenario_of({"model=gpt-oss-20b", "deployment.device=L40S", "deployment.tp=2", "latency=composed"}),
+      trace, {});
+  ASSERT_TRUE(result.ok()) << result.error().to_string();
+  const auto says = [&](std::string_view begin) {
+    const auto& lines = result.value().assumptions;
+    return std::any_of(lines.begin(), lines.end(),
+                       [&](const std::string& line) { return line.starts_with(begin); });
+  };
+  EXPECT_TRUE(says("Decode attention is that of vllm 0.24.0 on l40s"));
+  EXPECT_TRUE(says("Ranks sum their shares in rings at 32e9 bytes/s over PCIe"));
+  EXPECT_TRUE(says("A decode step of 32 requests"));
+  EXPECT_TRUE(says("Weights are counted with 16 bits each"));
+  EXPECT_FALSE(says("Step times are a roofline"));
+  EXPECT_FALSE(says("Every step reads the weights of all experts"));
+}
+
+/// Curves are made when they are first asked for; who asks first does not matter.
+TEST(Composed, ManyThreadsAskAtOnce) {
+  const auto alone = made("composed", "llama-3-8b");
+  const auto shared = made("composed", "llama-3-8b");
+  std::vector<std::vector<Ticks>> found(4);
+  std::vector<std::thread> threads;
+  for (std::vector<Ticks>& mine : found)
+    threads.emplace_back([&shared, &mine] {
+      for (std::int64_t requests = 1; requests <= 60; ++requests)
+        mine.push_back(shared->step(decoding(requests, 700)));
+    });
+  for (std::thread& thread : threads) thread.join();
+  for (const std::vector<Ticks>& mine : found)
+    for (std::int64_t requests = 1; requests <= 60; ++requests)
+      ASSERT_EQ(mine[static_cast<std::size_t>(requests - 1)], alone->step(decoding(requests, 700)));
+}
+
+TEST(Composed, NeedsADevice) {
+  Random random(1, "composed device");
+  EXPECT_EQ(outputs(scenario_of({"latency=composed"}), drawn_trace(random), false),
+            "latency: expected deployment.device: step times are composed from a device's figures");
+}
+
+}  // namespace
+}  // namespace kvplan
