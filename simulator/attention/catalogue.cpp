@@ -22,6 +22,7 @@
   POLICY(kDuoAttention)               \
   POLICY(kRazorAttention)             \
   POLICY(kSeedPyramidSelect)          \
+  POLICY(kSeedDynamic)                \
   POLICY(kSeedThreshold)              \
   POLICY(kSeedProportional)           \
   POLICY(kSeedLfu)                    \

@@ -156,6 +156,71 @@ class HalfAndHalf final : public NaiveLayer {
   std::vector<NaiveRow> last_;
 };
 
+class Changing final : public NaiveLayer {
+ public:
+  Changing(const NaiveSpec& spec, const NaivePlace& place)
+      : NaiveLayer(place), spec_(spec), seen_(static_cast<std::size_t>(sets())), masses_(seen_.size()) {}
+  void see(int set, int t, const std::vector<NaiveRow>& heads) override {
+    seen_[static_cast<std::size_t>(set)].push_back(reduce(heads));
+    if (t < place_.prompt) return;
+    double mass = 0;
+    for (const NaiveRow& row : heads)
+      for (const auto& [p, weight] : row) mass += weight;
+    masses_[static_cast<std::size_t>(set)].push_back(mass / static_cast<double>(heads.size()));
+  }
+  NaiveSets stay(int t, const NaiveSets& kept) override {
+    NaiveSets out = kept;
+    for (std::size_t s = 0; s < out.size(); ++s) {
+      const int excess = static_cast<int>(out[s].size()) - budget(s, t);
+      const std::set<int> may = naive_less(naive_less(out[s], naive_newest(out[s], spec_.whole("recent"))),
+                                           naive_range(0, spec_.whole("sink")));
+      NaiveRow score;
+      for (const int p : may) score[p] = importance(s, p);
+      const int stays = static_cast<int>(may.size()) - std::max(0, excess);
+      out[s] = naive_less(out[s], naive_less(may, naive_best(score, may, std::max(0, stays))));
+    }
+    return out;
+  }
+
+ private:
+  int budget(std::size_t s, int t) const {
+    if (spec_.text("by") == "phase") return t < place_.prompt ? spec_.whole("budget") : spec_.whole("later");
+    if (spec_.text("by") == "length") {
+      const double share = std::floor(spec_.number("share") * (t + 1));
+      return static_cast<int>(
+          std::min<double>(spec_.whole("most"), std::max<double>(spec_.whole("least"), share)));
+    }
+    double budget = spec_.whole("budget");
+    double mean = 0;
+    for (std::size_t step = 0; step < masses_[s].size(); ++step) {
+      mean = step == 0 ? masses_[s][0] : 0.9 * mean + 0.1 * masses_[s][step];
+      if ((step + 1) % static_cast<std::size_t>(spec_.whole("every")) != 0) continue;
+      if (mean < spec_.number("low")) {
+        budget = std::min<double>(spec_.whole("most"), std::ceil(1.25 * budget));
+      } else if (mean > spec_.number("high")) {
+        budget = std::max<double>(spec_.whole("least"), std::floor(0.9 * budget));
+      }
+    }
+    return static_cast<int>(budget);
+  }
+  double importance(std::size_t s, int p) const {
+    double most = 0;
+    double sum = 0;
+    double count = 0;
+    for (const NaiveRow& row : seen_[s]) {
+      if (row.count(p) == 0) continue;
+      most = std::max(most, row.at(p));
+      const double gamma = spec_.text("importance") == "decay" ? spec_.number("gamma") : 1.0;
+      sum = gamma * sum + row.at(p);
+      count = gamma * count + 1;
+    }
+    return spec_.text("importance") == "max" ? most : sum / count;
+  }
+  NaiveSpec spec_;
+  std::vector<std::vector<NaiveRow>> seen_;  ///< [set][row]
+  std::vector<std::vector<double>> masses_;  ///< [set][decode step]
+};
+
 }  // namespace
 
 std::unique_ptr<NaiveLayer> naive_late_policy(const NaiveSpec& spec, const NaivePlace& place) {
@@ -163,6 +228,7 @@ std::unique_ptr<NaiveLayer> naive_late_policy(const NaiveSpec& spec, const Naive
   if (spec.name == "finch") return std::make_unique<Question>(spec, place);
   if (spec.name == "fastgen") return std::make_unique<Chooser>(spec, place);
   if (spec.name == "seed-pyramid-select") return std::make_unique<HalfAndHalf>(spec, place);
+  if (spec.name == "seed-dynamic") return std::make_unique<Changing>(spec, place);
   return nullptr;
 }
 

@@ -70,6 +70,11 @@ std::string parameters(const std::string& name, Draw& draw) {
     return "recovery=0." + draw.from(31, 96) + ",special=" + draw.from(1, 3) +
            ",punctuation=" + draw.one_of({"none", "5", "9;12;4"}) + ",frequent=0." + draw.from(0, 5) +
            "1,local=0." + draw.from(0, 5) + "1";
+  if (name == "seed-dynamic")
+    return "budget=" + draw.whole(1) + ",by=" + draw.one_of({"mass", "phase", "length"}) +
+           ",least=" + draw.from(1, 5) + ",most=" + draw.from(5, 40) + ",low=0." + draw.from(3, 5) +
+           "1,high=0." + draw.from(6, 9) + "1,every=" + draw.from(1, 4) + ",later=" + draw.whole(1) +
+           ",share=0." + draw.from(1, 8) + "3" + importance_text(draw, "");
   if (name == "seed-pyramid-select")
     return "budget=" + draw.whole(1) + ",importance=" + draw.one_of({"weight", "prefix"});
   ADD_FAILURE() << "no parameters for " << name;
@@ -116,7 +121,8 @@ INSTANTIATE_TEST_SUITE_P(Policies, AgainstNaiveLayer,
                          testing::Values("observed-attention", "snapkv", "ada-kv", "h2o-masked", "keyformer",
                                          "keyformer-gptj", "seed-threshold", "seed-proportional",
                                          "scissorhands", "seed-lfu", "seed-lru", "random", "oracle-suffix",
-                                         "seed-ring", "finch", "fastgen", "seed-pyramid-select"),
+                                         "seed-ring", "finch", "fastgen", "seed-pyramid-select",
+                                         "seed-dynamic"),
                          [](const auto& tested) {
                            std::string name = tested.param;
                            std::replace(name.begin(), name.end(), '-', '_');
