@@ -23,6 +23,10 @@
   POLICY(kRazorAttention)             \
   POLICY(kSeedPyramidSelect)          \
   POLICY(kSeedDynamic)                \
+  POLICY(kKeyNorm)                    \
+  POLICY(kKeyDiff)                    \
+  POLICY(kLagKv)                      \
+  POLICY(kRKv)                        \
   POLICY(kSeedThreshold)              \
   POLICY(kSeedProportional)           \
   POLICY(kSeedLfu)                    \

@@ -171,6 +171,32 @@ TEST_F(Command, BudgetsComposeWithPolicies) {
   }
 }
 
+/// Results of methods that move positions say so; tables of heads come as text or as a file.
+TEST_F(Command, WhatAResultIsWithout) {
+  const std::string input = "evict " + kGolden + "inputs/A.json --prefill 8 --json - --policy ";
+  for (const char* policy : {"streaming-llm:sink=2,recent=4", "finch:window=4"}) {
+    const Ended ended = run(input + policy);
+    EXPECT_EQ(ended.code, 0) << ended.err;
+    EXPECT_NE(ended.out.find("Position-frozen"), std::string::npos) << policy;
+  }
+  EXPECT_EQ(run(input + "window:window=4").out.find("Position-frozen"), std::string::npos);
+  std::ofstream(path("gates.json")) << "[[0.4]]";
+  const Ended text = run(input + "duo-attention:gates=[[0.4]],sink=1,recent=3");
+  const Ended file = run(input + "duo-attention:gates=" + path("gates.json") + ",sink=1,recent=3");
+  ASSERT_EQ(text.code, 0) << text.err;
+  dom::parser one;
+  dom::parser two;
+  EXPECT_EQ(simdjson::minify(dom::element(one.parse(text.out))["steps"]),
+            simdjson::minify(dom::element(two.parse(file.out))["steps"]));
+  const Ended missing = run(input + "duo-attention:gates=nowhere.json");
+  EXPECT_EQ(missing.code, 2);
+  EXPECT_NE(missing.err.find("duo-attention:gates"), std::string::npos) << missing.err;
+  const Ended rows = run(input + "knorm:budget=4");
+  EXPECT_EQ(rows.code, 2);
+  EXPECT_NE(rows.err.find("decides by keys, which this recording does not have"), std::string::npos)
+      << rows.err;
+}
+
 TEST_F(Command, JsonHasThePromisedKeys) {
   const Ended ended =
       run("evict " + kGolden + "inputs/A.json --policy h2o:hh=4,recent=4 --prefill 8 --json -");
