@@ -1331,5 +1331,301 @@
         <source>network</source>
         <translation>网络</translation>
     </message>
+    <message>
+        <source>A sliding window whose newest tokens are written, and oldest dropped, in chunks</source>
+        <translation>滑动窗口：最新的 token 成块写入，最旧的成块丢弃</translation>
+    </message>
+    <message>
+        <source>Tokens that the ring holds</source>
+        <translation>环形缓冲区容纳的 token 数</translation>
+    </message>
+    <message>
+        <source>Tokens written at a time, counted from the first of the sequence</source>
+        <translation>每次写入的 token 数，从序列第一个 token 起计</translation>
+    </message>
+    <message>
+        <source>chunk</source>
+        <translation>块</translation>
+    </message>
+    <message>
+        <source>Keeps, once the prompt ends, the question and the context that it attends to most</source>
+        <translation>提示结束时，保留问题以及问题最关注的上下文</translation>
+    </message>
+    <message>
+        <source>Tokens of the question, which ends the prompt</source>
+        <translation>问题的 token 数，问题位于提示末尾</translation>
+    </message>
+    <message>
+        <source>Share of the prompt that goes</source>
+        <translation>提示中被丢弃的比例</translation>
+    </message>
+    <message>
+        <source>SnapKV whose capacity falls from the first layer to the last</source>
+        <translation>容量从第一层到最后一层递减的 SnapKV</translation>
+    </message>
+    <message>
+        <source>The last layer has the base budget divided by this</source>
+        <translation>最后一层的预算是基本预算除以此数</translation>
+    </message>
+    <message>
+        <source>Heads with high learned gates keep everything, the others first and newest tokens</source>
+        <translation>门控值高的头保留全部，其余的头只保留最前和最新的 token</translation>
+    </message>
+    <message>
+        <source>Learned gate of each stored head: a JSON file with a list for each layer, or the lists themselves</source>
+        <translation>每个存储头学到的门控值：每层一个列表的 JSON 文件，或列表本身</translation>
+    </message>
+    <message>
+        <source>Share of all heads of the model that keep first and newest tokens only</source>
+        <translation>模型所有头中只保留最前和最新 token 的比例</translation>
+    </message>
+    <message>
+        <source>First tokens that these heads keep</source>
+        <translation>这些头保留的最前 token 数</translation>
+    </message>
+    <message>
+        <source>Newest tokens that these heads keep</source>
+        <translation>这些头保留的最新 token 数</translation>
+    </message>
+    <message>
+        <source>gates</source>
+        <translation>门控值</translation>
+    </message>
+    <message>
+        <source>sparsity</source>
+        <translation>稀疏度</translation>
+    </message>
+    <message>
+        <source>Induction and echo heads keep everything, the others first and newest tokens</source>
+        <translation>归纳头和回声头保留全部，其余的头只保留最前和最新的 token</translation>
+    </message>
+    <message>
+        <source>How much each stored head attends to the token after an earlier one of its kind: a JSON file with a list for each layer, or the lists themselves</source>
+        <translation>每个存储头对先前同类 token 之后那个 token 的关注程度：每层一个列表的 JSON 文件，或列表本身</translation>
+    </message>
+    <message>
+        <source>How much each stored head attends to earlier tokens of the same kind, likewise</source>
+        <translation>每个存储头对先前同类 token 的关注程度，格式相同</translation>
+    </message>
+    <message>
+        <source>Share of all heads that keep everything for their induction</source>
+        <translation>因归纳而保留全部的头的比例</translation>
+    </message>
+    <message>
+        <source>Share of all heads that keep everything for their echo</source>
+        <translation>因回声而保留全部的头的比例</translation>
+    </message>
+    <message>
+        <source>First tokens that the other heads keep</source>
+        <translation>其余的头保留的最前 token 数</translation>
+    </message>
+    <message>
+        <source>Newest tokens that the other heads keep</source>
+        <translation>其余的头保留的最新 token 数</translation>
+    </message>
+    <message>
+        <source>induction</source>
+        <translation>归纳</translation>
+    </message>
+    <message>
+        <source>echo</source>
+        <translation>回声</translation>
+    </message>
+    <message>
+        <source>induction share</source>
+        <translation>归纳比例</translation>
+    </message>
+    <message>
+        <source>echo share</source>
+        <translation>回声比例</translation>
+    </message>
+    <message>
+        <source>Each head takes the cheapest of five rules that keeps enough of the prompt&apos;s attention</source>
+        <translation>每个头在五条规则中取能保住足够提示注意力的最省的一条</translation>
+    </message>
+    <message>
+        <source>Share of the prompt&apos;s attention that a head&apos;s rule has to keep</source>
+        <translation>头的规则须保住的提示注意力比例</translation>
+    </message>
+    <message>
+        <source>First tokens, which are special: every rule keeps them</source>
+        <translation>最前的特殊 token：每条规则都保留</translation>
+    </message>
+    <message>
+        <source>Positions of punctuation in the prompt, as 1;5;9</source>
+        <translation>提示中标点的位置，如 1;5;9</translation>
+    </message>
+    <message>
+        <source>Tokens kept for their attention, as a share of the prompt</source>
+        <translation>因注意力而保留的 token，占提示的比例</translation>
+    </message>
+    <message>
+        <source>Newest tokens kept, as a share of the prompt</source>
+        <translation>保留的最新 token，占提示的比例</translation>
+    </message>
+    <message>
+        <source>recovery</source>
+        <translation>保住比例</translation>
+    </message>
+    <message>
+        <source>special</source>
+        <translation>特殊</translation>
+    </message>
+    <message>
+        <source>punctuation</source>
+        <translation>标点</translation>
+    </message>
+    <message>
+        <source>frequent</source>
+        <translation>高关注</translation>
+    </message>
+    <message>
+        <source>local</source>
+        <translation>近处</translation>
+    </message>
+    <message>
+        <source>Half of the budget is newest tokens, half those most important to the last query</source>
+        <translation>预算一半给最新的 token，一半给最后一个查询最看重的 token</translation>
+    </message>
+    <message>
+        <source>Tokens kept, half of them for being newest</source>
+        <translation>保留的 token 数，其中一半因为最新</translation>
+    </message>
+    <message>
+        <source>Weight in the last row, or that weight by all weights up to the token (prefix)</source>
+        <translation>最后一行中的权重，或该权重除以到该 token 为止的权重之和</translation>
+    </message>
+    <message>
+        <source>A budget that follows the attention seen, the phase or the length</source>
+        <translation>随所见注意力、阶段或长度变化的预算</translation>
+    </message>
+    <message>
+        <source>Tokens kept at first</source>
+        <translation>最初保留的 token 数</translation>
+    </message>
+    <message>
+        <source>The budget follows the attention seen (mass), the phase, or the length of the sequence</source>
+        <translation>预算随所见注意力、阶段或序列长度变化</translation>
+    </message>
+    <message>
+        <source>The budget does not fall below</source>
+        <translation>预算的下限</translation>
+    </message>
+    <message>
+        <source>The budget does not rise above</source>
+        <translation>预算的上限</translation>
+    </message>
+    <message>
+        <source>By mass: below this share of attention the budget grows by a quarter</source>
+        <translation>按注意力：低于此比例时预算增加四分之一</translation>
+    </message>
+    <message>
+        <source>By mass: above this share of attention the budget shrinks by a tenth</source>
+        <translation>按注意力：高于此比例时预算减少十分之一</translation>
+    </message>
+    <message>
+        <source>By mass: generated tokens between two looks</source>
+        <translation>按注意力：两次检查之间生成的 token 数</translation>
+    </message>
+    <message>
+        <source>By phase: tokens kept once the first token was generated</source>
+        <translation>按阶段：生成第一个 token 之后保留的 token 数</translation>
+    </message>
+    <message>
+        <source>By length: share of all tokens so far that is kept</source>
+        <translation>按长度：保留的 token 占至今全部 token 的比例</translation>
+    </message>
+    <message>
+        <source>least</source>
+        <translation>下限</translation>
+    </message>
+    <message>
+        <source>most</source>
+        <translation>上限</translation>
+    </message>
+    <message>
+        <source>low</source>
+        <translation>低</translation>
+    </message>
+    <message>
+        <source>high</source>
+        <translation>高</translation>
+    </message>
+    <message>
+        <source>every</source>
+        <translation>间隔</translation>
+    </message>
+    <message>
+        <source>later</source>
+        <translation>之后</translation>
+    </message>
+    <message>
+        <source>share</source>
+        <translation>比例</translation>
+    </message>
+    <message>
+        <source>Keeps the tokens with the shortest keys; needs recorded keys</source>
+        <translation>保留键最短的 token；需要记录键</translation>
+    </message>
+    <message>
+        <source>Keeps the keys that differ most from the mean direction; needs recorded keys</source>
+        <translation>保留与平均方向差别最大的键；需要记录键</translation>
+    </message>
+    <message>
+        <source>Keeps tokens whose keys and values stand out from the next partition; needs both recorded</source>
+        <translation>保留键和值相对下一分区突出的 token；需要记录两者</translation>
+    </message>
+    <message>
+        <source>Keeps what the latest queries need and what does not repeat other keys; needs recorded keys</source>
+        <translation>保留最近查询需要、且不与其他键重复的 token；需要记录键</translation>
+    </message>
+    <message>
+        <source>Tokens generated between two selections; 0 selects once, when the prompt ends</source>
+        <translation>两次选择之间生成的 token 数；0 表示只在提示结束时选择一次</translation>
+    </message>
+    <message>
+        <source>First tokens, which stay before others</source>
+        <translation>优先保留的最前 token 数</translation>
+    </message>
+    <message>
+        <source>Tokens of a partition</source>
+        <translation>一个分区的 token 数</translation>
+    </message>
+    <message>
+        <source>lag</source>
+        <translation>分区</translation>
+    </message>
+    <message>
+        <source>Newest tokens: always kept, and their queries say what is important</source>
+        <translation>最新的 token：总是保留，其查询决定哪些重要</translation>
+    </message>
+    <message>
+        <source>Neighbouring scores of which the largest counts; odd</source>
+        <translation>取最大值的相邻分数个数；奇数</translation>
+    </message>
+    <message>
+        <source>Tokens generated between two selections</source>
+        <translation>两次选择之间生成的 token 数</translation>
+    </message>
+    <message>
+        <source>What importance counts; redundancy counts the rest of 1</source>
+        <translation>重要性所占的份量；其余归冗余</translation>
+    </message>
+    <message>
+        <source>lambda</source>
+        <translation>权衡</translation>
+    </message>
+    <message>
+        <source>Each layer passes on the tokens that the prompt&apos;s end attends to; deeper layers store fewer</source>
+        <translation>每层只传下提示末尾所关注的 token；越深的层存储越少</translation>
+    </message>
+    <message>
+        <source>Share of its context that the last layer passes on; the first passes all</source>
+        <translation>最后一层传下的上下文比例；第一层全部传下</translation>
+    </message>
+    <message>
+        <source>beta</source>
+        <translation>β 除数</translation>
+    </message>
 </context>
 </TS>

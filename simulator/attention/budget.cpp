@@ -1,5 +1,6 @@
 #include "simulator/attention/budget.h"
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 
@@ -7,12 +8,17 @@
 
 // One line per scheme; the order is that of lists.
 #define KVPLAN_BUDGETS(BUDGET) \
+  BUDGET(kUniform)             \
   BUDGET(kPyramidKv)           \
   BUDGET(kAdaKvPyramid)        \
   BUDGET(kPyramidKvPaper)      \
   BUDGET(kPyramidKvKvpress)    \
   BUDGET(kSeedPyramidPower)    \
   BUDGET(kSeedPyramidLinear)   \
+  BUDGET(kSeedPyramidTable)    \
+  BUDGET(kWarmUp)              \
+  BUDGET(kSqueeze)             \
+  BUDGET(kD2o)                 \
   BUDGET(kHeadKv)
 
 namespace kvplan::attention {
@@ -57,6 +63,16 @@ std::vector<std::int64_t> pyramid_schedule(std::int64_t base, double beta, std::
   const std::int64_t step = floor_divided(first - least, layers - 1);
   std::vector<std::int64_t> out;
   for (std::int64_t layer = 0; layer < layers; ++layer) out.push_back(first - layer * step);
+  return out;
+}
+
+std::vector<std::int64_t> pyramid_retained(std::int64_t capacity, std::int64_t window, double beta,
+                                           std::int64_t prompt, std::int64_t layers) {
+  const std::int64_t base = capacity - window;
+  if (layers == 1 || prompt < capacity || prompt < 2 * base)
+    return std::vector<std::int64_t>(static_cast<std::size_t>(layers), std::min(prompt, capacity));
+  std::vector<std::int64_t> out = pyramid_schedule(base, beta, prompt - window, layers);
+  for (std::int64_t& tokens : out) tokens += window;
   return out;
 }
 

@@ -29,6 +29,9 @@ struct BudgetInput {
 struct Retained {
   std::vector<std::vector<double>> tokens;  ///< [layer]: one number, or one for each stored head
   bool by_head{false};
+  std::vector<bool> whole{};  ///< [layer] left alone: retains its prompt and all that follows; empty: none is
+
+  [[nodiscard]] bool leaves_alone(std::size_t layer) const { return !whole.empty() && whole[layer]; }
 };
 
 /// One member of the family.
@@ -47,6 +50,11 @@ const BudgetKind& budget_of(const Choice& choice);
 /// that does not divide is rounded down, so that the layers together may keep more than layers x capacity.
 std::vector<std::int64_t> pyramid_schedule(std::int64_t base, double beta, std::int64_t most,
                                            std::int64_t layers);
+
+/// What each layer of a model retains of a prompt in the public code of PyramidKV, windows included. With one layer it
+/// is the capacity. REQUIRES: capacity >= window; all but the window at least 1.
+std::vector<std::int64_t> pyramid_retained(std::int64_t capacity, std::int64_t window, double beta,
+                                           std::int64_t prompt, std::int64_t layers);
 
 /// One number for each layer.
 Retained by_layer(std::span<const double> tokens);

@@ -4,6 +4,7 @@
 #define KVPLAN_TOKEN_POLICIES(POLICY) \
   POLICY(kFull)                       \
   POLICY(kWindow)                     \
+  POLICY(kSeedRing)                   \
   POLICY(kStreamingLlm)               \
   POLICY(kH2o)                        \
   POLICY(kH2oMasked)                  \
@@ -13,7 +14,19 @@
   POLICY(kScissorhands)               \
   POLICY(kObservedAttention)          \
   POLICY(kSnapKv)                     \
+  POLICY(kPyramidKvPolicy)            \
   POLICY(kAdaKv)                      \
+  POLICY(kPyramidInfer)               \
+  POLICY(kFinch)                      \
+  POLICY(kFastGen)                    \
+  POLICY(kDuoAttention)               \
+  POLICY(kRazorAttention)             \
+  POLICY(kSeedPyramidSelect)          \
+  POLICY(kSeedDynamic)                \
+  POLICY(kKeyNorm)                    \
+  POLICY(kKeyDiff)                    \
+  POLICY(kLagKv)                      \
+  POLICY(kRKv)                        \
   POLICY(kSeedThreshold)              \
   POLICY(kSeedProportional)           \
   POLICY(kSeedLfu)                    \

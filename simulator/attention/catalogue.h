@@ -4,6 +4,7 @@
 #include <memory>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "simulator/attention/policy.h"
 
@@ -19,7 +20,9 @@ struct PolicyChoice {
   const PolicyKind* kind;
   Choice choice;
   std::shared_ptr<const RecordedSets>
-      recorded{};  ///< what its file says, once it was read (PolicyTraits::recorded)
+      recorded{};                   ///< what its file says, once it was read (PolicyTraits::recorded)
+  std::vector<HeadTable> tables{};  ///< what its files say of heads (PolicyTraits::head_tables)
+  std::vector<Choice> by_head{};    ///< set where each stored head has a budget of its own (budgeted.h)
 };
 /// What the policy refuses although its ranges allow it.
 Status check_policy(const PolicyChoice& policy);

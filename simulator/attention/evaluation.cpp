@@ -94,7 +94,7 @@ class Totals {
   std::int64_t errors_{0};
 };
 
-void note_assumptions(const RecordingInfo& info, EvaluationSummary& out) {
+void note_assumptions(const RecordingInfo& info, const PolicyChoice& policy, EvaluationSummary& out) {
   if (info.sizes_assumed)
     out.assumptions.push_back("The recording does not say how large a key is: bytes assume " +
                               std::to_string(info.key_size) + " + " + std::to_string(info.value_size) +
@@ -104,6 +104,10 @@ void note_assumptions(const RecordingInfo& info, EvaluationSummary& out) {
     out.assumptions.emplace_back(
         "Only the largest weights of each row were recorded: the rest of its mass is taken as spread evenly "
         "over the other tokens.");
+  if (policy.kind->traits(policy.choice).moves_positions)
+    out.assumptions.push_back(
+        "Position-frozen: the original of " + std::string(policy.choice.name()) +
+        " gives the keys that stay new positions, and its logits with them; here they have those recorded.");
 }
 
 }  // namespace
@@ -114,6 +118,7 @@ Result<EvaluationSummary> evaluate(const Recording& recording, const EvaluationR
   const RecordingInfo& info = recording.info();
   EvaluationSummary out;
   KVPLAN_TRY(out.group, group_of(request.policy, info));
+  KVPLAN_TRY_DO(check_tensors(request.policy, info, out.group));
   out.stored_heads = info.query_heads / out.group;
   KVPLAN_TRY(const auto rows, recording.open(request.sequence, request.layer));
   const LayerPlace place{.layer = request.layer,
@@ -134,7 +139,7 @@ Result<EvaluationSummary> evaluate(const Recording& recording, const EvaluationR
     if (t >= request.prompt - 1) KVPLAN_TRY_DO(observer(replay));
   }
   totals.finish(replay, out);
-  note_assumptions(info, out);
+  note_assumptions(info, request.policy, out);
   return out;
 }
 

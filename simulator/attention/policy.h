@@ -28,6 +28,7 @@
 #include <span>
 #include <vector>
 
+#include "simulator/attention/recording.h"
 #include "simulator/attention/residents.h"
 #include "simulator/base/component.h"
 #include "simulator/base/result.h"
@@ -69,6 +70,9 @@ class LayerPolicy {
   /// 0: before the first token (PolicyTraits::foresight): the recorded rows of a set's query heads at a decode step to
   /// come, over all tokens 0 .. t. Asked for every decode step in order, for every set.
   virtual void foresee(std::int32_t /*set*/, std::span<const HeadRow> /*heads*/) {}
+  /// 0: before the first token (PolicyTraits::lower_layers): for each layer below this one, first to last, the recorded
+  /// rows of all query heads at the prompt's tokens, first to last, over all tokens 0 .. t.
+  virtual void lower_layer(std::int32_t /*layer*/, std::span<const HeadRow> /*heads*/) {}
   /// 1: before the next token is appended (PolicyTraits::makes_room): fills `drop` of the sets as `evict` does.
   virtual void make_room(std::span<ResidentSet> /*sets*/) {}
   /// 2: what the next query of this head may see before its softmax (Reads::kShown): indices into its set's residents,
@@ -77,6 +81,9 @@ class LayerPolicy {
   /// 2: of what its rows say the query reads only a part (Reads::kChosen): appends indices of residents, ascending.
   virtual void choose(const Residents& /*residents*/, std::span<const HeadRow> /*heads*/,
                       std::vector<std::int32_t>& /*attended*/) {}
+  /// 3: before the updates of a token whose rows are read (PolicyTraits::keys, values): where keys, values and logits
+  /// of the layer are, as far as that token. Valid until the step ends.
+  virtual void tensors(const LayerRows& /*rows*/) {}
   /// 3: the rows of the query heads of one set. May write the columns of `residents`.
   virtual void update(std::int32_t /*set*/, Residents& /*residents*/, std::span<const HeadRow> /*heads*/) {}
   /// 4: fills `drop` of each set, which comes empty: indices of the residents that go, ascending and distinct.
@@ -134,9 +141,14 @@ struct PolicyTraits {
   bool decode_rows{false};      ///< `update` is given the rows of decode steps
   int columns{0};               ///< numbers per resident (Residents::column)
   Reads reads{Reads::kResidents};
-  bool makes_room{false};                  ///< evicts before it appends, while the prompt is fed too
-  bool recorded{false};                    ///< follows RecordedSets, which a reader of files gives it
-  bool foresight{false};                   ///< a bound: decides by rows to come
+  bool makes_room{false};       ///< evicts before it appends, while the prompt is fed too
+  bool recorded{false};         ///< follows RecordedSets, which a reader of files gives it
+  bool head_tables{false};      ///< its parameters that name files are HeadTables, given to it likewise
+  bool keys{false};             ///< decides by recorded keys
+  bool values{false};           ///< decides by recorded values
+  bool lower_layers{false};     ///< what its layer stores depends on the layers below
+  bool foresight{false};        ///< a bound: decides by rows to come
+  bool moves_positions{false};  ///< the original gives kept keys new positions; here they stay
   std::int64_t max_foreseen{INT64_MAX};    ///< of such a one: decode steps x tokens that it can work on
   std::int64_t state_bytes_per_cell{0};    ///< metadata beside each stored (head, token) on the device
   std::optional<KeptInterval> interval{};  ///< set where the kept set is known from lengths alone
@@ -148,18 +160,29 @@ struct PolicyTraits {
 };
 
 struct RecordedSets;
+/// A number for each stored head of a model: [layer][stored head].
+using HeadTable = std::vector<std::vector<double>>;
 
 /// What a policy is made from.
 struct LayerInput {
   const Choice& choice;
   LayerPlace place;
   const RecordedSets* recorded{nullptr};  ///< PolicyTraits::recorded; outlives the policy
+  std::span<const HeadTable> tables{};    ///< PolicyTraits::head_tables, in the order of the parameters
+};
+
+/// Which parameter is the number of tokens that stay, so that a budget from outside can take its place (budgeted.h).
+struct BudgetParam {
+  std::string_view param{};   ///< empty: the policy takes no number of tokens
+  std::string_view beside{};  ///< the budget is this parameter and `param` together; may be empty
+  bool of_prompt{false};  ///< it counts tokens of the prompt alone: one as large as the prompt drops nothing
 };
 
 /// One member of the family: its descriptor, what it is called in golden files, its traits and its maker.
 struct PolicyKind {
   Descriptor descriptor;
   std::string_view golden_name;
+  BudgetParam budget{};
   Status (*check)(const Choice&) = nullptr;  ///< what ranges cannot say of parameters; may be null
   PolicyTraits (*traits)(const Choice&);
   std::unique_ptr<LayerPolicy> (*make)(const LayerInput&);

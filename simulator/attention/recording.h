@@ -6,6 +6,7 @@
 // `seek` makes the rows of one token available for all heads, and is the only call that can fail.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -64,6 +65,19 @@ struct ValueView {
   std::int32_t size{0};
 };
 
+/// Keys of one KV head, channel after channel: channel c of token t is data[c * stride + t]. data is null where none
+/// were recorded.
+struct KeyView {
+  const float* data{nullptr};
+  std::size_t stride{0};
+  std::int32_t size{0};
+
+  [[nodiscard]] double at(std::int32_t token, std::int32_t channel) const {
+    return static_cast<double>(
+        data[static_cast<std::size_t>(channel) * stride + static_cast<std::size_t>(token)]);
+  }
+};
+
 /// A reader of one layer of one sequence.
 class LayerRows {
  public:
@@ -74,6 +88,8 @@ class LayerRows {
   [[nodiscard]] virtual RowView row(std::int32_t head) const = 0;
   /// Values that query head `head` reads, valid for the life of the reader.
   [[nodiscard]] virtual ValueView values(std::int32_t /*head*/) const { return {}; }
+  /// Keys that query head `head` reads, after position encoding; valid as `values` are.
+  [[nodiscard]] virtual KeyView keys(std::int32_t /*head*/) const { return {}; }
 };
 
 class Recording {

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "simulator/attention/budgeted.h"
 #include "simulator/attention/kernels.h"
 #include "simulator/attention/output_error.h"
 #include "simulator/attention/recorded_sets.h"
@@ -24,6 +25,29 @@ void prefetch(const T* row, std::span<const std::int32_t> positions) {
   for (const std::int32_t p : positions) __builtin_prefetch(row + p);
 }
 
+Status check_tables(const PolicyChoice& policy, const LayerPlace& place) {
+  const std::string name(policy.choice.name());
+  std::size_t next = 0;
+  for (const Param& param : policy.choice.descriptor().params) {
+    if (!param.names_file) continue;
+    const std::string field = name + ":" + std::string(param.name);
+    if (next == policy.tables.size())
+      return bad_input("expected its numbers to be read first, see `kvplan evict`").at_field(field);
+    const HeadTable& table = policy.tables[next++];
+    if (static_cast<std::int64_t>(table.size()) != place.layers)
+      return bad_input("expected a list for each of " + std::to_string(place.layers) + " layers, found " +
+                       std::to_string(table.size()))
+          .at_field(field);
+    for (std::size_t layer = 0; layer < table.size(); ++layer)
+      if (static_cast<std::int64_t>(table[layer].size()) != place.stored_heads())
+        return bad_input("expected a number for each of " + std::to_string(place.stored_heads()) +
+                         " stored heads in layer " + std::to_string(layer) + ", found " +
+                         std::to_string(table[layer].size()))
+            .at_field(field);
+  }
+  return Done{};
+}
+
 }  // namespace
 
 Result<std::int32_t> group_of(const PolicyChoice& policy, const RecordingInfo& info) {
@@ -36,8 +60,28 @@ Result<std::int32_t> group_of(const PolicyChoice& policy, const RecordingInfo& i
   return static_cast<std::int32_t>(group);
 }
 
+Status check_tensors(const PolicyChoice& policy, const RecordingInfo& info, std::int32_t group) {
+  const PolicyTraits traits = policy.kind->traits(policy.choice);
+  if (!traits.keys && !traits.values) return Done{};
+  const std::string name(policy.choice.name());
+  const auto missing = [&](const char* what) {
+    return bad_input("decides by " + std::string(what) + ", which this recording does not have (" +
+                     (info.form == RecordedForm::kTensors ? "queries and keys" : "attention rows") +
+                     " only): expected a .kva file of queries, keys and values")
+        .at_field(name);
+  };
+  if (traits.keys && info.form != RecordedForm::kTensors) return missing("keys");
+  if (traits.values && !info.has_values) return missing("values");
+  if (info.group % group != 0)
+    return bad_input("expected a divisor of the " + std::to_string(info.group) +
+                     " query heads that share a recorded key, found " + std::to_string(group))
+        .at_field(name + ":group");
+  return Done{};
+}
+
 Status check_recorded_for(const PolicyChoice& policy, const LayerPlace& place, std::int64_t tokens) {
   const PolicyTraits traits = policy.kind->traits(policy.choice);
+  if (traits.head_tables) return check_tables(policy, place);
   if (!traits.recorded) return Done{};
   if (policy.recorded == nullptr)
     return bad_input("expected its sets to be read from its file first, see `kvplan evict`")
@@ -53,7 +97,7 @@ LayerReplay::LayerReplay(const PolicyChoice& policy, const LayerPlace& place, bo
       heads_(static_cast<std::size_t>(traits_.scope == Scope::kLayer ? place.query_heads : place.group)) {
   KVPLAN_CHECK(place.group >= 1 && place.query_heads % place.group == 0 && place.prompt >= 1,
                place.query_heads, place.group, place.prompt);
-  policy_ = policy.kind->make({.choice = policy.choice, .place = place, .recorded = policy.recorded.get()});
+  policy_ = make_policy(policy, place);
   by_set_ = policy_->by_set();
   const auto query_heads = static_cast<std::size_t>(place.query_heads);
   for (std::size_t first = 0; first < query_heads; first += heads_) {
@@ -99,6 +143,7 @@ std::vector<std::int32_t> LayerReplay::reported(std::int32_t set) const {
 
 Status LayerReplay::foresee(const Recording& recording, std::int32_t sequence) {
   KVPLAN_CHECK(tokens_ == 0, tokens_);
+  if (traits_.lower_layers) KVPLAN_TRY_DO(show_lower_layers(recording, sequence));
   if (!traits_.foresight) return Done{};
   const std::int64_t tokens = recording.info().sequences[static_cast<std::size_t>(sequence)].tokens;
   if (tokens - place_.prompt > traits_.max_foreseen / tokens)
@@ -123,6 +168,27 @@ Status LayerReplay::foresee(const Recording& recording, std::int32_t sequence) {
   return Done{};
 }
 
+Status LayerReplay::show_lower_layers(const Recording& recording, std::int32_t sequence) {
+  std::vector<std::int32_t> all(static_cast<std::size_t>(place_.prompt));
+  std::iota(all.begin(), all.end(), 0);
+  const auto query_heads = static_cast<std::size_t>(place_.query_heads);
+  std::vector<std::vector<double>> weight(query_heads, std::vector<double>(all.size()));
+  std::vector<HeadRow> heads(query_heads);
+  for (std::int32_t layer = 0; layer < place_.layer; ++layer) {
+    KVPLAN_TRY(const auto rows, recording.open(sequence, layer));
+    for (std::int64_t t = 0; t < place_.prompt; ++t) {
+      KVPLAN_TRY_DO(rows->seek(t));
+      const auto seen = std::span<const std::int32_t>(all).first(static_cast<std::size_t>(t + 1));
+      for (std::size_t h = 0; h < query_heads; ++h) {
+        gather_row(rows->row(static_cast<std::int32_t>(h)), seen, weight[h]);
+        heads[h] = {.positions = seen, .weight = std::span(weight[h]).first(seen.size())};
+      }
+      policy_->lower_layer(layer, heads);
+    }
+  }
+  return Done{};
+}
+
 void LayerReplay::step(const LayerRows* rows) {
   const bool reads = needs_rows(tokens_);
   KVPLAN_CHECK(rows != nullptr || !reads, tokens_);
@@ -133,6 +199,7 @@ void LayerReplay::step(const LayerRows* rows) {
     for (std::size_t s = 0; s < sets_.size(); ++s) drop_marked(s);
   }
   const bool evicts = tokens_ >= place_.prompt - 1;
+  if (reads && (traits_.keys || traits_.values)) policy_->tensors(*rows);
   for (std::size_t s = 0; s < sets_.size(); ++s) {
     if (reads && s + 1 < sets_.size()) ask_ahead(s + 1, *rows);
     sets_[s].residents.append(static_cast<std::int32_t>(tokens_));

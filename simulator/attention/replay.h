@@ -18,8 +18,13 @@ namespace kvplan::attention {
 /// Query heads per stored head for this policy on this recording; an error where they do not divide.
 Result<std::int32_t> group_of(const PolicyChoice& policy, const RecordingInfo& info);
 
-/// Of a policy that follows recorded sets: an error where they were not read or do not fit a layer of so many tokens.
+/// Of a policy that follows files, with recorded sets or tables of heads: an error where they were not read or do not
+/// fit a layer of so many tokens.
 Status check_recorded_for(const PolicyChoice& policy, const LayerPlace& place, std::int64_t tokens);
+
+/// Of a policy that decides by keys or values: an error where the recording has none, or stores them for fewer query
+/// heads together than the policy does.
+Status check_tensors(const PolicyChoice& policy, const RecordingInfo& info, std::int32_t group);
 
 class LayerReplay {
  public:
@@ -28,8 +33,9 @@ class LayerReplay {
   /// check_recorded_for asks. The policy's recorded sets outlive this.
   LayerReplay(const PolicyChoice& policy, const LayerPlace& place, bool measure);
 
-  /// Shows the decode rows of the sequence to a policy that decides by them (PolicyTraits::foresight), else does
-  /// nothing. Before the first `step`. Errors: more rows than the policy can work on, rows that cannot be read.
+  /// Shows the decode rows of the sequence to a policy that decides by them (PolicyTraits::foresight), and the layers
+  /// below to one whose layer depends on them (lower_layers). Before the first `step`. Errors: more rows than the
+  /// policy can work on, rows that cannot be read.
   Status foresee(const Recording& recording, std::int32_t sequence);
 
   /// True if `step` for token t reads rows.
@@ -66,6 +72,7 @@ class LayerReplay {
     std::vector<std::int32_t> chosen;   ///< positions that the last query read (Reads::kChosen)
     std::vector<std::int32_t> dropped;  ///< positions
   };
+  Status show_lower_layers(const Recording& recording, std::int32_t sequence);
   [[nodiscard]] bool decoding() const { return tokens_ >= place_.prompt; }
   void ask_ahead(std::size_t set, const LayerRows& rows) const;
   void attend(std::size_t set, const LayerRows& rows);

@@ -45,6 +45,9 @@ class TensorRows final : public LayerRows {
     if (in_.values.empty()) return {};
     return {.data = in_.values[kv_head(head)].data(), .size = in_.value_size};
   }
+  [[nodiscard]] KeyView keys(std::int32_t head) const override {
+    return {.data = transposed_[kv_head(head)].data(), .stride = padded_, .size = in_.key_size};
+  }
 
  private:
   [[nodiscard]] std::size_t kv_head(std::int32_t head) const {

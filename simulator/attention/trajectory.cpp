@@ -40,6 +40,7 @@ Result<std::unique_ptr<Trajectory>> Trajectory::make(std::shared_ptr<const Recor
                      " tokens, the recorded length, found " + std::to_string(prompt))
         .at_field("prompt");
   KVPLAN_TRY(const std::int32_t group, group_of(policy, info));
+  KVPLAN_TRY_DO(check_tensors(policy, info, group));
   const LayerPlace place{
       .layers = info.layers, .query_heads = info.query_heads, .group = group, .prompt = prompt};
   KVPLAN_TRY_DO(check_recorded_for(policy, place, tokens));

@@ -8,7 +8,7 @@
 #include "simulator/base/json_writer.h"
 #include "simulator/cli/command.h"
 #include "simulator/cli/number_option.h"
-#include "simulator/io/head_scores.h"
+#include "simulator/io/budget_files.h"
 
 namespace kvplan::cli {
 namespace {
@@ -78,17 +78,7 @@ Status run_budget(const BudgetOptions& options) {
   auto parsed = parse_component(options.policy, attention::kBudgetFamily, attention::budget_descriptors());
   if (!parsed.ok()) return bad_input(parsed.error().to_string()).at_field("--policy");
   const Choice& choice = parsed.value();
-  const attention::BudgetKind& kind = attention::budget_of(choice);
-  std::vector<std::vector<double>> scores;
-  if (kind.takes_scores) {
-    auto read = io::read_head_scores(choice.text("scores"));
-    if (!read.ok())
-      return bad_input(read.error().to_string()).at_field(std::string(choice.name()) + ":scores");
-    scores = std::move(read).value();
-  }
-  KVPLAN_TRY(const Retained retained,
-             kind.retained(
-                 {.choice = choice, .layers = options.layers, .prompt = options.prompt, .scores = scores}));
+  KVPLAN_TRY(const Retained retained, io::retained_of(choice, options.layers, options.prompt));
   if (options.json.empty()) return write_text("-", retained_text(options, choice, retained));
   return write_text(options.json, retained_json(options, choice, retained));
 }

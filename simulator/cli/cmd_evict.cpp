@@ -1,15 +1,16 @@
 // kvplan evict: what a token policy keeps of recorded attention.
 #include <CLI/CLI.hpp>
-#include <cstdio>
 #include <memory>
+#include <optional>
+#include <utility>
 
-#include "simulator/attention/catalogue.h"
-#include "simulator/attention/evaluation.h"
-#include "simulator/base/json_writer.h"
+#include "simulator/attention/budgeted.h"
 #include "simulator/cli/command.h"
+#include "simulator/cli/evict_output.h"
 #include "simulator/cli/number_option.h"
 #include "simulator/cli/outputs.h"
 #include "simulator/io/attention_json.h"
+#include "simulator/io/budget_files.h"
 #include "simulator/io/policy_files.h"
 
 namespace kvplan::cli {
@@ -18,169 +19,125 @@ namespace {
 using attention::EvaluationSummary;
 using attention::LayerReplay;
 
-struct EvictOptions {
-  std::string input;
-  std::string policy;
-  std::string json;
-  std::int64_t prefill{0};
-  std::int32_t sequence{0};
-  std::int32_t layer{0};
+/// A policy, where it is asked, and what a budget scheme gives it.
+struct Asked {
+  attention::PolicyChoice policy;
+  std::shared_ptr<const attention::Recording> recording;
+  std::int32_t group{1};
+  std::optional<Choice> budget;
+  attention::Grants grants;  ///< by `budget`
 };
 
-void write_params(JsonWriter& json, const attention::PolicyChoice& policy, std::int32_t group) {
-  json.key("params").begin_object();
-  const auto params = policy.choice.descriptor().params;
-  for (std::size_t i = 0; i < params.size(); ++i) {
-    const std::string& text = policy.choice.values()[i].text;
-    json.key(params[i].name);
-    if (params[i].name == attention::kGroupParam.name) {
-      json.value(group);
-    } else if (params[i].kind == ParamKind::kInteger) {
-      json.value(policy.choice.integer(params[i].name));
-    } else if (params[i].kind == ParamKind::kDecimal) {
-      json.value(policy.choice.decimal(params[i].name));
-    } else if (params[i].kind == ParamKind::kFlag) {
-      json.value(policy.choice.flag(params[i].name));
-    } else {
-      json.value(text);
-    }
+Result<Asked> asked(const EvictOptions& options) {
+  Asked out;
+  auto parsed = attention::parse_policy(options.policy);
+  if (!parsed.ok()) return bad_input(parsed.error().to_string()).at_field("--policy");
+  out.policy = std::move(parsed).value();
+  if (!options.budget.empty()) {
+    auto budget = parse_component(options.budget, attention::kBudgetFamily, attention::budget_descriptors());
+    if (!budget.ok()) return bad_input(budget.error().to_string()).at_field("--budget");
+    out.budget = std::move(budget).value();
   }
-  json.end_object();
-}
-
-void write_sets(JsonWriter& json, std::string_view key, const LayerReplay& replay) {
-  json.key(key).begin_array();
-  for (std::int32_t set = 0; set < replay.sets(); ++set) {
-    json.begin_array();
-    for (const std::int32_t position : replay.reported(set)) json.value(position);
-    json.end_array();
+  KVPLAN_TRY_DO(io::read_policy_files(out.policy));
+  KVPLAN_TRY(out.recording, io::open_attention(options.input));
+  const attention::RecordingInfo& info = out.recording->info();
+  KVPLAN_TRY(out.group, attention::group_of(out.policy, info));
+  if (out.budget) {
+    KVPLAN_TRY(const auto retained, io::retained_of(*out.budget, info.layers, options.prefill));
+    out.grants = attention::grants_of(retained);
   }
-  json.end_array();
-}
-
-void write_numbers(JsonWriter& json, std::string_view key, std::span<const double> numbers) {
-  json.key(key).begin_array();
-  for (const double number : numbers) json.value(number);
-  json.end_array();
-}
-
-void write_summary(JsonWriter& json, const EvaluationSummary& s) {
-  json.key("summary").begin_object();
-  json.member("steps", s.steps).member("group", s.group).member("stored_heads", s.stored_heads);
-  json.member("bytes", s.bytes).member("metadata_bytes", s.metadata_bytes);
-  json.member("full_bytes", s.full_bytes).member("peak_bytes", s.peak_bytes);
-  json.member("entries", s.entries).member("peak_entries", s.peak_entries);
-  json.member("peak_decode_entries", s.peak_decode_entries);
-  json.member("mean_attended_mass", s.mean_mass).member("min_attended_mass", s.min_mass);
-  json.key("output_error");
-  if (s.mean_output_error) {
-    json.begin_object().member("mean", s.mean_output_error).member("max", s.max_output_error).end_object();
-  } else {
-    json.null();
-  }
-  json.key("assumptions").begin_array();
-  for (const std::string& assumption : s.assumptions) json.value(assumption);
-  json.end_array().end_object();
-}
-
-std::string number(double value, int decimals) {
-  char text[64];
-  std::snprintf(text, sizeof(text), "%.*f", decimals, value);
-  return text;
-}
-
-std::string line(const char* what, const std::string& kept, const std::string& full,
-                 const std::string& share) {
-  char text[160];
-  std::snprintf(text, sizeof(text), "  %-16s %14s %14s %9s", what, kept.c_str(), full.c_str(), share.c_str());
-  std::string out = text;
-  out.erase(out.find_last_not_of(' ') + 1);
-  return out += '\n';
-}
-
-std::string percent(double part, double whole) {
-  return whole > 0 ? number(100 * part / whole, 1) + " %" : "-";
-}
-
-std::string summary_text(const EvictOptions& options, const attention::PolicyChoice& policy,
-                         const EvaluationSummary& s) {
-  const std::int64_t tokens = options.prefill + s.steps;
-  std::string out = policy.choice.to_string() + "\n" + options.input + ", sequence " +
-                    std::to_string(options.sequence) + ", layer " + std::to_string(options.layer) + ": " +
-                    std::to_string(tokens) + " tokens, of them " + std::to_string(options.prefill) +
-                    " prompt; " + std::to_string(s.stored_heads) +
-                    (s.stored_heads == 1 ? " stored head\n\n" : " stored heads\n\n");
-  const auto kept = static_cast<double>(s.entries);
-  const auto all = static_cast<double>(tokens * s.stored_heads);
-  out += line("after last token", "kept", "full cache", "share");
-  out +=
-      line("cells", std::to_string(s.entries), std::to_string(tokens * s.stored_heads), percent(kept, all));
-  out += line("bytes", std::to_string(s.bytes), std::to_string(s.full_bytes),
-              percent(static_cast<double>(s.bytes), static_cast<double>(s.full_bytes)));
-  out += line("peak bytes", std::to_string(s.peak_bytes), "", "");
-  out += line("peak per head", std::to_string(s.peak_entries), std::to_string(tokens), "");
-  if (s.mean_mass) {
-    out += "\n" +
-           line("attended mass", "mean " + number(*s.mean_mass, 4), "least " + number(*s.min_mass, 4), "");
-    if (s.mean_output_error)
-      out += line("output error", "mean " + number(*s.mean_output_error, 4),
-                  "most " + number(*s.max_output_error, 4), "");
-    // A policy may keep everything and attend to a part of it.
-    const bool whole = s.entries == tokens * s.stored_heads;
-    out += whole ? "\nThe cache stays whole; what a decode query attends to is "
-                 : "\nThe cache ends at " +
-                       percent(static_cast<double>(s.bytes), static_cast<double>(s.full_bytes)) +
-                       " of the full one. A decode query still sees ";
-    out += number(100 * *s.mean_mass, 1) + " % of its attention on average; the worst case is query head " +
-           std::to_string(s.min_mass_head) + " at token " + std::to_string(s.min_mass_t) + ", with " +
-           number(100 * *s.min_mass, 1) + " %.\n";
-  } else {
-    out += "\nThe whole sequence is prompt: there is no decode step whose attention could be measured.\n";
-  }
-  for (const std::string& assumption : s.assumptions) out += "Note: " + assumption + "\n";
   return out;
+}
+
+/// The policy of one layer. An error of the budget names its layer.
+Result<attention::PolicyChoice> policy_at(const Asked& asked, const EvictOptions& options,
+                                          std::int32_t layer) {
+  if (!asked.budget || layer >= asked.recording->info().layers) return asked.policy;
+  const attention::RecordingInfo& info = asked.recording->info();
+  auto out = attention::with_budget(asked.policy, asked.grants.tokens[static_cast<std::size_t>(layer)],
+                                    asked.grants.by_head,
+                                    {.layer = layer,
+                                     .layers = info.layers,
+                                     .query_heads = info.query_heads,
+                                     .group = asked.group,
+                                     .prompt = options.prefill});
+  if (out.ok()) return out;
+  return bad_input("layer " + std::to_string(layer) + ": " + out.error().message).at_field(out.error().field);
+}
+
+/// Writes `after_prefill` and `steps` where JSON is wanted.
+Result<EvaluationSummary> evaluate_layer(const Asked& asked, const EvictOptions& options, std::int32_t layer,
+                                         JsonWriter* json) {
+  KVPLAN_TRY(const auto policy, policy_at(asked, options, layer));
+  bool in_steps = false;
+  KVPLAN_TRY(EvaluationSummary summary,
+             attention::evaluate(
+                 *asked.recording,
+                 {.policy = policy, .prompt = options.prefill, .sequence = options.sequence, .layer = layer},
+                 [&](const LayerReplay& replay) -> Status {
+                   if (interrupted()) return interrupted_error();
+                   if (json == nullptr) return Done{};
+                   if (in_steps) {
+                     write_step(*json, replay);
+                     return Done{};
+                   }
+                   write_sets(*json, "after_prefill", replay);
+                   json->key("steps").begin_array();
+                   in_steps = true;
+                   return Done{};
+                 }));
+  if (json != nullptr) json->end_array();
+  return summary;
+}
+
+Status run_layers(const Asked& asked, const EvictOptions& options, JsonWriter* json) {
+  std::vector<LayerOutcome> layers;
+  if (json != nullptr) json->key("layers").begin_array();
+  for (std::int32_t layer = 0; layer < asked.recording->info().layers; ++layer) {
+    const auto index = static_cast<std::size_t>(layer);
+    if (json != nullptr) {
+      json->begin_object().member("layer", layer);
+      if (asked.budget) {
+        json->key("budget");
+        write_grant(*json, asked.grants, index);
+      }
+    }
+    KVPLAN_TRY(auto summary, evaluate_layer(asked, options, layer, json));
+    if (json != nullptr) {
+      write_summary(*json, summary);
+      json->end_object();
+    }
+    layers.push_back({index, std::move(summary)});
+  }
+  if (json == nullptr)
+    return write_text("-",
+                      layers_text(options, asked.policy, asked.budget ? &asked.grants : nullptr, layers));
+  json->end_array();
+  write_layers_summary(*json, layers);
+  return Done{};
 }
 
 Status run_evict(const EvictOptions& options) {
   KVPLAN_TRY_DO(check_apart({options.input}, {options.json}));
-  auto parsed = attention::parse_policy(options.policy);
-  if (!parsed.ok()) return bad_input(parsed.error().to_string()).at_field("--policy");
-  attention::PolicyChoice& policy = parsed.value();
-  KVPLAN_TRY_DO(io::read_policy_files(policy));
-  KVPLAN_TRY(const auto recording, io::open_attention(options.input));
-  KVPLAN_TRY(const std::int32_t group, attention::group_of(policy, recording->info()));
-
-  JsonWriter json(0);
-  json.begin_object().member("policy", policy.kind->golden_name);
-  write_params(json, policy, group);
-  json.member("prefill_len", options.prefill).member("input", options.input);
-  json.member("sequence", options.sequence).member("layer", options.layer);
-  const attention::EvaluationRequest request{
-      .policy = policy, .prompt = options.prefill, .sequence = options.sequence, .layer = options.layer};
-  const bool steps_wanted = !options.json.empty();
-  bool in_steps = false;
-  KVPLAN_TRY(const EvaluationSummary summary,
-             attention::evaluate(*recording, request, [&](const LayerReplay& replay) -> Status {
-               if (interrupted()) return interrupted_error();
-               if (!steps_wanted) return Done{};
-               if (!in_steps) {
-                 write_sets(json, "after_prefill", replay);
-                 json.key("steps").begin_array();
-                 in_steps = true;
-                 return Done{};
-               }
-               json.begin_object().member("t", replay.tokens() - 1);
-               write_sets(json, "retained", replay);
-               write_numbers(json, "attended_mass", replay.attended_mass());
-               if (!replay.output_error().empty()) write_numbers(json, "output_error", replay.output_error());
-               json.end_object();
-               return Done{};
-             }));
-  if (!steps_wanted) return write_text("-", summary_text(options, policy, summary));
-  json.end_array();
-  write_summary(json, summary);
-  json.member("version", KVPLAN_VERSION).end_object();
-  return write_text(options.json, json.take());
+  KVPLAN_TRY(const Asked asked_for, asked(options));
+  JsonWriter writer(0);
+  JsonWriter* const json = options.json.empty() ? nullptr : &writer;
+  writer.begin_object().member("policy", asked_for.policy.kind->golden_name);
+  write_params(writer, asked_for.policy, asked_for.group);
+  if (asked_for.budget) writer.member("budget", asked_for.budget->to_string());
+  writer.member("prefill_len", options.prefill).member("input", options.input);
+  writer.member("sequence", options.sequence);
+  if (!options.one_layer) {
+    KVPLAN_TRY_DO(run_layers(asked_for, options, json));
+  } else {
+    writer.member("layer", options.layer);
+    KVPLAN_TRY(const EvaluationSummary summary, evaluate_layer(asked_for, options, options.layer, json));
+    if (json == nullptr) return write_text("-", summary_text(options, asked_for.policy, summary));
+    write_summary(writer, summary);
+  }
+  if (json == nullptr) return Done{};
+  writer.member("version", KVPLAN_VERSION).end_object();
+  return write_text(options.json, writer.take());
 }
 
 std::string policy_help() {
@@ -207,9 +164,20 @@ void add_evict(CLI::App& app, Outcome& outcome) {
       ->required()
       ->default_str("");
   add_whole_number(*command, "--sequence", options->sequence, {0, INT32_MAX}, "Sequence of the recording");
-  add_whole_number(*command, "--layer", options->layer, {0, INT32_MAX}, "Layer of the recording");
+  CLI::Option* const layer =
+      add_whole_number(*command, "--layer", options->layer, {0, INT32_MAX}, "Layer of the recording");
+  CLI::Option* const budget = command->add_option(
+      "--budget", options->budget,
+      "Budget scheme of all layers as NAME[:key=value,...] (kvplan list budget): it takes the place of the "
+      "policy's number of tokens");
+  CLI::Option* const all = command->add_flag("--all-layers", options->all_layers,
+                                             "Every layer of the recording, one after another");
+  all->excludes(layer);
   add_json_option(*command, options->json, "every step");
-  run_as(*command, outcome, [options] { return run_evict(*options); });
+  run_as(*command, outcome, [options, layer, budget] {
+    options->one_layer = !options->all_layers && (budget->empty() || !layer->empty());
+    return run_evict(*options);
+  });
 }
 
 }  // namespace kvplan::cli

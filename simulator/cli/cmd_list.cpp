@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "simulator/attention/budget.h"
 #include "simulator/base/json_writer.h"
 #include "simulator/base/suggest.h"
 #include "simulator/cli/command.h"
@@ -36,9 +37,11 @@ constexpr std::string_view kModel = "model";
 constexpr std::string_view kKvFormat = "format";
 constexpr std::string_view kDevice = "device";
 constexpr std::string_view kReplacement = "replacement";
+using attention::kBudgetFamily;
 
 std::vector<std::string_view> all_families() {
   std::vector<std::string_view> out(plan::families().begin(), plan::families().end());
+  out.push_back(kBudgetFamily);
   out.push_back(kReplacement);
   out.push_back(kModel);
   out.push_back(kDevice);
@@ -299,6 +302,8 @@ template <class Each>
 void each_of(std::string_view family, Each each) {
   for (const Descriptor* d : plan::family_descriptors(family)) each(d->name, d->summary, *d);
   for (const Descriptor* d : traces::synth_descriptors(family)) each(d->name, d->summary, *d);
+  if (family == kBudgetFamily)
+    for (const Descriptor* d : attention::budget_descriptors()) each(d->name, d->summary, *d);
   if (family == kReplacement)
     for (const Descriptor* d : replacement::replacement_descriptors()) each(d->name, d->summary, *d);
   if (family == kScenario)
@@ -380,6 +385,7 @@ constexpr std::string_view kMadeBy =
 std::string family_use(std::string_view family) {
   if (family == kScenario) return "Paths of a scenario, for files and `--set`.";
   if (family == kKvFormat) return "Given at `format` of a scenario, and as `kvplan bytes --format`.";
+  if (family == kBudgetFamily) return "Given at `kvplan budget --policy` and `kvplan evict --budget`.";
   if (family == kReplacement) return "Given at `kvplan cache --replacement`.";
   if (family == kDevice) return "Given at `deployment.device` of a scenario, and as `kvplan pool --device`.";
   const auto synth = traces::synth_families();

@@ -84,6 +84,11 @@ class RowLayer final : public attention::LayerRows {
     const auto after =
         std::upper_bound(chunks.begin(), chunks.end(), t,
                          [](std::int64_t at, const auto& entry) { return at < entry.first_token; });
+    if (chunks.empty())
+      return bad_input("was not recorded; the other heads of this layer were")
+          .at_file(plan_.source.file->name())
+          .at_field("layer " + std::to_string(plan_.entries.front().layer) + ", query head " +
+                    std::to_string(head));
     if (after == chunks.begin() || t >= (after - 1)->first_token + (after - 1)->tokens)
       return bad_input("row " + std::to_string(t) + " of query head " + std::to_string(head) +
                        " was not recorded, and the policy needs it")
@@ -219,6 +224,10 @@ Result<std::vector<float>> read_tensor(const LayerPlan& plan, ChunkPart part, st
     }
     next += entry.tokens;
   }
+  if (next == 0)
+    return bad_input("were not recorded; other parts of this layer were")
+        .at_file(plan.source.file->name())
+        .at_field("layer " + std::to_string(plan.entries.front().layer) + ", " + what);
   if (next != plan.tokens)
     return bad_input("expected all " + std::to_string(plan.tokens) + " tokens, token " +
                      std::to_string(next) + " is missing")

@@ -3,6 +3,7 @@
 #include <simdjson.h>
 
 #include "simulator/attention/recorded_sets.h"
+#include "simulator/io/head_scores.h"
 
 namespace kvplan::io {
 namespace {
@@ -54,10 +55,25 @@ Result<attention::RecordedSets> recorded_of(dom::element root) {
   return out;
 }
 
+Status read_tables(attention::PolicyChoice& policy) {
+  policy.tables.clear();
+  for (const Param& param : policy.choice.descriptor().params) {
+    if (!param.names_file) continue;
+    auto read = read_head_scores(policy.choice.text(param.name));
+    if (!read.ok())
+      return bad_input(read.error().to_string())
+          .at_field(std::string(policy.choice.name()) + ":" + std::string(param.name));
+    policy.tables.push_back(std::move(read).value());
+  }
+  return Done{};
+}
+
 }  // namespace
 
 Status read_policy_files(attention::PolicyChoice& policy) {
-  if (!policy.kind->traits(policy.choice).recorded) return Done{};
+  const attention::PolicyTraits traits = policy.kind->traits(policy.choice);
+  if (traits.head_tables) return read_tables(policy);
+  if (!traits.recorded) return Done{};
   const std::string& file = policy.choice.text("file");
   const std::string field = std::string(policy.choice.name()) + ":file";
   dom::parser parser;

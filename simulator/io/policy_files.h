@@ -6,8 +6,8 @@
 
 namespace kvplan::io {
 
-/// Reads what a policy needs of files (`recorded:file=`); nothing where it needs none. Errors: not readable, not JSON,
-/// keys that are missing; the field is the parameter.
+/// Reads what a policy needs of files (`recorded:file=`, tables of heads); nothing where it needs none. Errors: not
+/// readable, not JSON, keys that are missing; the field is the parameter.
 Status read_policy_files(attention::PolicyChoice& policy);
 
 }  // namespace kvplan::io

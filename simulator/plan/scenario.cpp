@@ -484,6 +484,9 @@ Status choose_eviction(Scenario& s) {
     return bad_input("\"" + name +
                      "\" has sets of one layer of one sequence, not of a run: see `kvplan evict`")
         .at_field("eviction");
+  if (traits.head_tables)
+    return bad_input("\"" + name + "\" reads tables of heads, which a run does not: see `kvplan evict`")
+        .at_field("eviction");
   if (choice.text("placement") == "compact") {
     KVPLAN_TRY_DO(check_compact(s, name, traits));
     s.evicts_by = EvictsBy::kCounts;

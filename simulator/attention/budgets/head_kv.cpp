@@ -13,7 +13,7 @@ constexpr std::array kParams{
         .help =
             "Importance of each stored head: a JSON file with a list for each layer, or the lists themselves",
         .kind = ParamKind::kText,
-          .fallback = {},
+        .fallback = {},
         .names_file = true},
     kBudgetCapacity, kBudgetWindow,
     beta_param("Share of the budget that is distributed: one part in so many", "1.005", 1)};

@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <array>
 
 #include "simulator/attention/budget.h"
@@ -11,16 +10,11 @@ constexpr std::array kParams{kBudgetCapacity, kBudgetWindow, kPyramidBeta};
 Result<Retained> retained(const BudgetInput& input) {
   KVPLAN_TRY_DO(check_layers(input));
   KVPLAN_TRY_DO(check_capacity(input.choice));
-  const std::int64_t capacity = input.choice.integer("capacity");
-  const std::int64_t window = input.choice.integer("window");
-  const std::int64_t base = capacity - window;
-  std::vector<double> out(static_cast<std::size_t>(input.layers),
-                          static_cast<double>(std::min(input.prompt, capacity)));
-  if (input.prompt < capacity || input.prompt < 2 * base) return by_layer(out);
-  const auto schedule =
-      pyramid_schedule(base, input.choice.decimal("beta"), input.prompt - window, input.layers);
-  for (std::size_t layer = 0; layer < out.size(); ++layer)
-    out[layer] = static_cast<double>(schedule[layer] + window);
+  std::vector<double> out;
+  for (const std::int64_t tokens :
+       pyramid_retained(input.choice.integer("capacity"), input.choice.integer("window"),
+                        input.choice.decimal("beta"), input.prompt, input.layers))
+    out.push_back(static_cast<double>(tokens));
   return by_layer(out);
 }
 

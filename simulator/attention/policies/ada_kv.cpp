@@ -148,6 +148,7 @@ const PolicyKind kAdaKv{
              "kept, since the original does so. KVCache-Factory normalises by default, Ada-KV does not; "
              "kvpress masks instead of freeing."},
     .golden_name = "adakv",
+    .budget = {.param = "capacity", .of_prompt = true},
     .check = check_prompt_window,
     .traits = traits,
     .make = make};

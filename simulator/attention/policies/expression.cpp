@@ -172,6 +172,7 @@ const PolicyKind kExpression{
                    .source = "kvplan; expressions by muParser 2.3",
                    .params = kParams},
     .golden_name = "expr",
+    .budget = {.param = "budget"},
     .check = check,
     .traits = traits,
     .make = make};

@@ -93,6 +93,7 @@ const PolicyKind kH2o{
                        "the statistics of utils_lm_eval use later rows; FlexGen keeps n - 1 heavy and "
                        "n + 1 recent tokens."},
     .golden_name = "h2o_real_drop",
+    .budget = {.param = "hh", .beside = "recent"},
     .traits = traits,
     .make = make};
 

@@ -101,6 +101,7 @@ const PolicyKind kH2oMasked{
              "Shows hh + recent - 1 old tokens where h2o keeps hh + recent, and hides the token that leaves "
              "the recent ones for one step, after which it may return."},
     .golden_name = "h2o_masked",
+    .budget = {.param = "hh", .beside = "recent"},
     .traits = traits,
     .make = make};
 

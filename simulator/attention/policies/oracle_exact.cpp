@@ -83,6 +83,7 @@ const PolicyKind kOracleExact{
                        "A policy that reads again what it left out is not bound by it; see oracle-topk. "
                        "With groups it bounds the reduced rows, not each query head."},
     .golden_name = "oracle_exact",
+    .budget = {.param = "budget"},
     .traits = traits,
     .make = make};
 

@@ -82,6 +82,7 @@ const PolicyKind kOracleSuffix{
                    .params = kParams,
                    .divergences = "A policy without foresight may still keep more mass: the rule is greedy."},
     .golden_name = "oracle_suffix",
+    .budget = {.param = "budget"},
     .traits = traits,
     .make = make};
 

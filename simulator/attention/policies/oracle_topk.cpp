@@ -50,6 +50,7 @@ const PolicyKind kOracleTopK{
          .source = "kvplan",
          .params = kParams},
     .golden_name = "oracle_topk",
+    .budget = {.param = "k"},
     .traits = traits,
     .make = make};
 

@@ -90,6 +90,7 @@ const PolicyKind kRandom{
                    .divergences = "kvpress draws a number per head and token, once, when the "
                                   "prompt ends."},
     .golden_name = "random",
+    .budget = {.param = "budget"},
     .traits = traits,
     .make = make};
 

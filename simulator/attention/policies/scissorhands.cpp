@@ -129,6 +129,7 @@ const PolicyKind kScissorhands{
              "The printed Algorithm 2 contradicts itself; this is the reading under which important and "
              "recent tokens survive. The paper gives later layers more; here each layer has the budget."},
     .golden_name = "scissorhands",
+    .budget = {.param = "budget"},
     .traits = traits,
     .make = make};
 

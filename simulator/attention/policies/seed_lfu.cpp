@@ -18,6 +18,7 @@ const PolicyKind kSeedLfu{
                        "The notes call it H2O and least recently used; its code counts uses, so it is this. "
                        "Without rows a token is used only when it comes, and this is first in, first out."},
     .golden_name = "seed_lfu_lru",
+    .budget = {.param = "budget"},
     .traits = access_traits,
     .make = make_access_policy};
 

@@ -16,6 +16,7 @@ const PolicyKind kSeedLru{
                    .params = kParams,
                    .divergences = "What the notes say in words; their code is seed-lfu."},
     .golden_name = "seed_lfu_lru",
+    .budget = {.param = "budget"},
     .traits = access_traits,
     .make = make_access_policy};
 

@@ -85,6 +85,7 @@ const PolicyKind kSeedProportional{
                    .params = kParams,
                    .divergences = "The notes protect no token; here the newest is protected."},
     .golden_name = "seed_proportional",
+    .budget = {.param = "budget"},
     .traits = traits,
     .make = make};
 

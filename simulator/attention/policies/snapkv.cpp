@@ -60,6 +60,7 @@ const PolicyKind kSnapKv{
              "group and keeps int(P * (1 - ratio)). Max pooling makes exact ties, which published runs "
              "leave to their library; here the newer token stays."},
     .golden_name = "snapkv",
+    .budget = {.param = "capacity", .of_prompt = true},
     .check = check_prompt_window,
     .traits = traits,
     .make = make};

@@ -15,7 +15,7 @@ constexpr std::array kParams{tokens_param("sink", "First tokens of the sequence,
 
 PolicyTraits traits(const Choice& choice) {
   const KeptInterval keep{.sink = choice.integer("sink"), .recent = choice.integer("recent")};
-  return {.interval = keep, .count = core::KeptCount{keep.sink + keep.recent}};
+  return {.moves_positions = true, .interval = keep, .count = core::KeptCount{keep.sink + keep.recent}};
 }
 std::unique_ptr<LayerPolicy> make(const LayerInput& input) {
   return std::make_unique<IntervalPolicy>(*traits(input.choice).interval);
@@ -31,6 +31,7 @@ const PolicyKind kStreamingLlm{
                    .source = "arXiv 2309.17453; mit-han-lab/streaming-llm@2e50426 streaming_llm/kv_cache.py",
                    .params = kParams},
     .golden_name = "streaming",
+    .budget = {.param = "recent", .beside = "sink"},
     .traits = traits,
     .make = make};
 

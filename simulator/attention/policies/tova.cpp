@@ -54,6 +54,7 @@ const PolicyKind kTova{
                    .source = "arXiv 2401.06104; schwartz-lab-NLP/TOVA@9c7d09b src/tova_cache.py",
                    .params = kParams},
     .golden_name = "tova",
+    .budget = {.param = "budget"},
     .traits = traits,
     .make = make};
 

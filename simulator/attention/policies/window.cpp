@@ -28,6 +28,7 @@ const PolicyKind kWindow{
                    .source = "arXiv 2004.05150 (sliding window attention)",
                    .params = kParams},
     .golden_name = "window",
+    .budget = {.param = "window"},
     .traits = traits,
     .make = make};
 

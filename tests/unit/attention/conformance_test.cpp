@@ -6,6 +6,7 @@
 
 #include "simulator/attention/trajectory.h"
 #include "tests/unit/attention/inputs.h"
+#include "tests/unit/attention/tensor_input.h"
 
 namespace kvplan::attention {
 namespace {
@@ -74,8 +75,12 @@ TEST_P(Conformance, KeepsOnlyWhatItHadAndRepeatsItself) {
     const int tokens = 2 + static_cast<int>(random.below(50));
     const auto prompt = static_cast<std::int64_t>(1 + random.below(static_cast<std::uint64_t>(tokens)));
     const RowKind rows = random.chance(1, 2) ? RowKind::kTies : RowKind::kSmooth;
-    const auto recording = recording_of({random_rows(random, heads, tokens, rows)});
+    std::shared_ptr<const Recording> recording = recording_of({random_rows(random, heads, tokens, rows)});
     const std::string text = legal_text(GetParam()->descriptor, random);
+    const PolicyTraits traits = GetParam()->traits(parse_policy(text).value().choice);
+    if (traits.keys || traits.values)
+      recording =
+          std::make_shared<TensorRecording>(random_tensors(random, heads, 1, tokens, rows == RowKind::kTies));
     SCOPED_TRACE("seed " + std::to_string(seed) + ": " + text + ", prompt " + std::to_string(prompt) +
                  " of " + std::to_string(tokens));
     const Outcome found = run_policy(*recording, text, prompt);

@@ -47,6 +47,7 @@ Outcome run_naive_layer(const Rows& rows, const NaiveSpec& spec, int prompt) {
   auto policy = naive_prompt_policy(spec, place);
   if (policy == nullptr) policy = naive_decode_policy(spec, place);
   if (policy == nullptr) policy = naive_budget_policy(spec, place);
+  if (policy == nullptr) policy = naive_late_policy(spec, place);
   Outcome out;
   if (policy == nullptr) {
     ADD_FAILURE() << "no naive form of " << spec.name;

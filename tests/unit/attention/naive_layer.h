@@ -57,6 +57,7 @@ class NaiveLayer {
 /// Nothing where the name is not one of these policies.
 std::unique_ptr<NaiveLayer> naive_prompt_policy(const NaiveSpec& spec, const NaivePlace& place);
 std::unique_ptr<NaiveLayer> naive_decode_policy(const NaiveSpec& spec, const NaivePlace& place);
+std::unique_ptr<NaiveLayer> naive_late_policy(const NaiveSpec& spec, const NaivePlace& place);
 std::unique_ptr<NaiveLayer> naive_budget_policy(const NaiveSpec& spec, const NaivePlace& place);
 
 /// Sets and masses as run_policy gives them (no errors, no summary).

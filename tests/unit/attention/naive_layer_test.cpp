@@ -32,10 +32,10 @@ std::string window_text(Draw& draw) {
          ",kernel=" + draw.one_of({"1", "3", "5", "9"}) + ",pooling=" + draw.one_of({"avg", "max"});
 }
 
-std::string importance_text(Draw& draw) {
+std::string importance_text(Draw& draw, const std::string& rows) {
   return ",importance=" + draw.one_of({"max", "mean", "decay"}) + ",gamma=" + draw.tenths(0, 10) +
          ",recent=" + draw.from(0, 3) + ",sink=" + draw.from(0, 3) +
-         ",score_rows=" + draw.one_of({"renorm", "raw"});
+         (rows.empty() ? "" : ",score_rows=" + rows);
 }
 
 std::string parameters(const std::string& name, Draw& draw) {
@@ -49,9 +49,11 @@ std::string parameters(const std::string& name, Draw& draw) {
     return "kv_percent=" + draw.from(0, 100) + ",recent_percent=" + draw.from(0, 100) +
            ",tau_init=" + draw.tenths(5, 20) + ",tau_delta=" + draw.tenths(0, 2);
   if (name == "seed-threshold")
-    return "threshold=" + draw.one_of({"0", "0.01", "0.05", "0.1", "0.3"}) + importance_text(draw);
+    return "threshold=" + draw.one_of({"0", "0.01", "0.05", "0.1", "0.3"}) +
+           importance_text(draw, draw.one_of({"renorm", "raw"}));
   if (name == "seed-proportional")
-    return "budget=" + draw.whole(1) + ",fraction=" + draw.tenths(0, 10) + importance_text(draw);
+    return "budget=" + draw.whole(1) + ",fraction=" + draw.tenths(0, 10) +
+           importance_text(draw, draw.one_of({"renorm", "raw"}));
   if (name == "scissorhands")
     return "budget=" + draw.whole(1) + ",recent=" + draw.from(0, 6) + ",history=" + draw.from(1, 20) +
            ",drop=" + draw.from(1, 5);
@@ -62,6 +64,19 @@ std::string parameters(const std::string& name, Draw& draw) {
     return "budget=" + draw.whole(1) + ",seed=" + draw.from(0, 1 << 30) + ",layer=" + draw.from(0, 80) +
            ",recent=" + draw.from(0, 3) + ",sink=" + draw.from(0, 3);
   if (name == "oracle-suffix") return "budget=" + draw.whole(1);
+  if (name == "seed-ring") return "window=" + draw.whole(1) + ",chunk=" + draw.from(1, 9);
+  if (name == "finch") return "window=" + draw.from(1, 12) + ",ratio=" + draw.tenths(0, 10);
+  if (name == "fastgen")
+    return "recovery=0." + draw.from(31, 96) + ",special=" + draw.from(1, 3) +
+           ",punctuation=" + draw.one_of({"none", "5", "9;12;4"}) + ",frequent=0." + draw.from(0, 5) +
+           "1,local=0." + draw.from(0, 5) + "1";
+  if (name == "seed-dynamic")
+    return "budget=" + draw.whole(1) + ",by=" + draw.one_of({"mass", "phase", "length"}) +
+           ",least=" + draw.from(1, 5) + ",most=" + draw.from(5, 40) + ",low=0." + draw.from(3, 5) +
+           "1,high=0." + draw.from(6, 9) + "1,every=" + draw.from(1, 4) + ",later=" + draw.whole(1) +
+           ",share=0." + draw.from(1, 8) + "3" + importance_text(draw, "");
+  if (name == "seed-pyramid-select")
+    return "budget=" + draw.whole(1) + ",importance=" + draw.one_of({"weight", "prefix"});
   ADD_FAILURE() << "no parameters for " << name;
   return "";
 }
@@ -105,7 +120,9 @@ TEST_P(AgainstNaiveLayer, RowsFullOfTies) {
 INSTANTIATE_TEST_SUITE_P(Policies, AgainstNaiveLayer,
                          testing::Values("observed-attention", "snapkv", "ada-kv", "h2o-masked", "keyformer",
                                          "keyformer-gptj", "seed-threshold", "seed-proportional",
-                                         "scissorhands", "seed-lfu", "seed-lru", "random", "oracle-suffix"),
+                                         "scissorhands", "seed-lfu", "seed-lru", "random", "oracle-suffix",
+                                         "seed-ring", "finch", "fastgen", "seed-pyramid-select",
+                                         "seed-dynamic"),
                          [](const auto& tested) {
                            std::string name = tested.param;
                            std::replace(name.begin(), name.end(), '-', '_');

@@ -126,6 +126,77 @@ TEST_F(Command, BudgetPrintsWhatEachLayerRetains) {
             std::string::npos);
 }
 
+/// A budget scheme takes the place of the policy's own number, layer by layer.
+TEST_F(Command, BudgetsComposeWithPolicies) {
+  const std::string input = kGolden + "inputs/A.json --prefill 8";
+  dom::parser one;
+  dom::parser two;
+  const Ended own = run("evict " + input + " --policy h2o:hh=4,recent=4 --json -");
+  const Ended all =
+      run("evict " + input + " --policy h2o:hh=9,recent=4 --budget uniform:capacity=8 --json -");
+  ASSERT_EQ(all.code, 0) << all.err;
+  const dom::element expected = one.parse(own.out);
+  const dom::element found = two.parse(all.out);
+  EXPECT_EQ(std::string_view(found["budget"]), "uniform:capacity=8");
+  const auto layers = dom::array(found["layers"]);
+  ASSERT_EQ(layers.size(), 1U);
+  EXPECT_EQ(std::int64_t(layers.at(0)["budget"]), 8);
+  for (const char* key : {"after_prefill", "steps", "summary"})
+    EXPECT_EQ(simdjson::minify(layers.at(0)[key]), simdjson::minify(expected[key])) << key;
+  EXPECT_EQ(std::int64_t(found["summary"]["bytes"]), std::int64_t(expected["summary"]["bytes"]));
+  EXPECT_EQ(double(found["summary"]["mean_attended_mass"]),
+            double(expected["summary"]["mean_attended_mass"]));
+  // One layer of it has the keys of a result without a budget.
+  const Ended one_layer =
+      run("evict " + input + " --policy h2o:hh=9,recent=4 --budget uniform:capacity=8 --layer 0 --json -");
+  dom::parser three;
+  EXPECT_EQ(simdjson::minify(dom::element(three.parse(one_layer.out))["steps"]),
+            simdjson::minify(expected["steps"]));
+  const Ended text = run("evict " + input + " --policy tova:budget=5 --all-layers");
+  EXPECT_EQ(text.code, 0) << text.err;
+  EXPECT_NE(text.out.find("layer        cells"), std::string::npos) << text.out;
+  const std::array<std::pair<std::string, std::string>, 5> wrong{{
+      {"--policy full --budget uniform:capacity=8", "--budget: layer 0: \"full\" takes no number of tokens"},
+      {"--policy h2o:hh=1,recent=9 --budget uniform:capacity=8",
+       "--budget: layer 0: expected at least 9 tokens"},
+      {"--policy tova:budget=5 --budget uniforn:capacity=8", "did you mean \"uniform\""},
+      {"--policy tova:budget=5 --budget headkv:scores=[[1]],capacity=8,window=0", "decides for a layer"},
+      {"--policy tova:budget=5 --all-layers --layer 0", "--layer"},
+  }};
+  for (const auto& [arguments, expected_text] : wrong) {
+    const Ended ended = run("evict " + input + " " + arguments + " --json " + path("out.json"));
+    EXPECT_EQ(ended.code, 2) << arguments;
+    EXPECT_NE(ended.err.find(expected_text), std::string::npos) << ended.err;
+    EXPECT_FALSE(fs::exists(path("out.json")));
+  }
+}
+
+/// Results of methods that move positions say so; tables of heads come as text or as a file.
+TEST_F(Command, WhatAResultIsWithout) {
+  const std::string input = "evict " + kGolden + "inputs/A.json --prefill 8 --json - --policy ";
+  for (const char* policy : {"streaming-llm:sink=2,recent=4", "finch:window=4"}) {
+    const Ended ended = run(input + policy);
+    EXPECT_EQ(ended.code, 0) << ended.err;
+    EXPECT_NE(ended.out.find("Position-frozen"), std::string::npos) << policy;
+  }
+  EXPECT_EQ(run(input + "window:window=4").out.find("Position-frozen"), std::string::npos);
+  std::ofstream(path("gates.json")) << "[[0.4]]";
+  const Ended text = run(input + "duo-attention:gates=[[0.4]],sink=1,recent=3");
+  const Ended file = run(input + "duo-attention:gates=" + path("gates.json") + ",sink=1,recent=3");
+  ASSERT_EQ(text.code, 0) << text.err;
+  dom::parser one;
+  dom::parser two;
+  EXPECT_EQ(simdjson::minify(dom::element(one.parse(text.out))["steps"]),
+            simdjson::minify(dom::element(two.parse(file.out))["steps"]));
+  const Ended missing = run(input + "duo-attention:gates=nowhere.json");
+  EXPECT_EQ(missing.code, 2);
+  EXPECT_NE(missing.err.find("duo-attention:gates"), std::string::npos) << missing.err;
+  const Ended rows = run(input + "knorm:budget=4");
+  EXPECT_EQ(rows.code, 2);
+  EXPECT_NE(rows.err.find("decides by keys, which this recording does not have"), std::string::npos)
+      << rows.err;
+}
+
 TEST_F(Command, JsonHasThePromisedKeys) {
   const Ended ended =
       run("evict " + kGolden + "inputs/A.json --policy h2o:hh=4,recent=4 --prefill 8 --json -");

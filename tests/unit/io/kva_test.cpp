@@ -301,6 +301,30 @@ TEST(Kva, BadNumbersAreNamed) {
             "x.kva: row 2 of query head 0 was not recorded, and the policy needs it");
 }
 
+/// A head that is missing is an error of that head, when a policy asks for its layer; others are read.
+TEST(Kva, MissingHeadsAreNamed) {
+  std::string bytes;
+  attention::RecordingInfo info;
+  info.layers = 2;
+  info.query_heads = 2;
+  info.kv_heads = 2;
+  info.sequences.push_back({"", 2, 0});
+  auto writer = KvaWriter::make(info, Codec::kStored, into(bytes));
+  ASSERT_TRUE(writer.ok());
+  const std::vector<double> rows{1, .5, .5};
+  ASSERT_TRUE(writer.value()->dense_rows({.sequence = 0, .layer = 0, .head = 0}, 0, rows).ok());
+  for (const std::int32_t head : {0, 1})
+    ASSERT_TRUE(writer.value()->dense_rows({.sequence = 0, .layer = 1, .head = head}, 0, rows).ok());
+  ASSERT_TRUE(writer.value()->finish().ok());
+  const auto recording = open_bytes(bytes);
+  ASSERT_TRUE(recording.ok());
+  const Status missing = recording.value()->open(0, 0).value()->seek(0);
+  ASSERT_FALSE(missing.ok());
+  EXPECT_EQ(missing.error().to_string(),
+            "x.kva: layer 0, query head 1: was not recorded; the other heads of this layer were");
+  EXPECT_TRUE(recording.value()->open(0, 1).value()->seek(1).ok());
+}
+
 TEST(Kva, ImpossibleHeadersAreRefused) {
   const auto error_of = [](const attention::RecordingInfo& info) {
     std::string bytes;

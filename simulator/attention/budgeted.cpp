@@ -1,0 +1,106 @@
+#include "simulator/attention/budgeted.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <utility>
+
+namespace kvplan::attention {
+namespace {
+
+/// Stored heads that decide by the same rule with different budgets.
+class ByHead final : public SetPolicy {
+ public:
+  explicit ByHead(std::vector<std::unique_ptr<LayerPolicy>> heads) : heads_(std::move(heads)) {}
+  void foresee(std::int32_t set, std::span<const HeadRow> heads) override { of(set).foresee(set, heads); }
+  void tensors(const LayerRows& rows) override {
+    for (const auto& head : heads_) head->tensors(rows);
+  }
+  void update(std::int32_t set, Residents& residents, std::span<const HeadRow> heads) override {
+    of(set).update(set, residents, heads);
+  }
+  void evict_set(std::int32_t set, const Residents& residents, std::vector<std::int32_t>& drop) override {
+    of(set).by_set()->evict_set(set, residents, drop);
+  }
+
+ private:
+  LayerPolicy& of(std::int32_t set) { return *heads_[static_cast<std::size_t>(set)]; }
+  std::vector<std::unique_ptr<LayerPolicy>> heads_;
+};
+
+Error refused(const std::string& what) {
+  return bad_input(what).at_field("--budget");
+}
+
+Result<Choice> with_tokens(const PolicyChoice& policy, std::int64_t tokens, std::int64_t prompt) {
+  const BudgetParam& budget = policy.kind->budget;
+  if (budget.of_prompt && tokens >= prompt) tokens = static_cast<std::int64_t>(kMaxTokens);
+  const std::int64_t beside = budget.beside.empty() ? 0 : policy.choice.integer(budget.beside);
+  const auto params = policy.choice.descriptor().params;
+  auto values = policy.choice.values();
+  for (std::size_t i = 0; i < params.size(); ++i) {
+    if (params[i].name != budget.param) continue;
+    const auto low = static_cast<std::int64_t>(params[i].low);
+    if (tokens - beside < low)
+      return refused("expected at least " + std::to_string(low + beside) + " tokens for \"" +
+                     std::string(policy.choice.name()) + "\", found " + std::to_string(tokens));
+    values[i] = {.text = std::to_string(tokens - beside), .given = true};
+  }
+  Choice out(&policy.choice.descriptor(), std::move(values));
+  const Status fits = policy.kind->check == nullptr ? Status(Done{}) : policy.kind->check(out);
+  if (!fits.ok())
+    return refused("gives " + std::to_string(tokens) + " tokens, and " + fits.error().to_string());
+  return out;
+}
+
+}  // namespace
+
+Grants grants_of(const Retained& retained) {
+  Grants out{.tokens = {}, .by_head = retained.by_head};
+  for (std::size_t layer = 0; layer < retained.tokens.size(); ++layer) {
+    out.tokens.emplace_back();
+    for (const double tokens : retained.tokens[layer])
+      out.tokens.back().push_back(static_cast<std::int64_t>(
+          retained.leaves_alone(layer) ? kMaxTokens : std::clamp(std::floor(tokens), 0.0, kMaxTokens)));
+  }
+  return out;
+}
+
+Result<PolicyChoice> with_budget(const PolicyChoice& policy, std::span<const std::int64_t> tokens,
+                                 bool by_head, const LayerPlace& place) {
+  const std::string name(policy.choice.name());
+  if (policy.kind->budget.param.empty())
+    return refused("\"" + name + "\" takes no number of tokens that a budget could give");
+  PolicyChoice out = policy;
+  if (!by_head) {
+    KVPLAN_TRY(out.choice, with_tokens(policy, tokens.front(), place.prompt));
+    return out;
+  }
+  if (static_cast<std::int64_t>(tokens.size()) != place.stored_heads())
+    return refused("expected a budget for each of " + std::to_string(place.stored_heads()) +
+                   " stored heads, found " + std::to_string(tokens.size()));
+  const PolicyTraits traits = policy.kind->traits(policy.choice);
+  const bool apart = traits.scope == Scope::kStoredHead && !traits.makes_room && !traits.keeps_everything() &&
+                     policy.kind->make({.choice = policy.choice, .place = place})->by_set() != nullptr;
+  if (!apart)
+    return refused("\"" + name + "\" decides for a layer: expected a budget by layers, not by heads");
+  for (const std::int64_t each : tokens) {
+    KVPLAN_TRY(Choice choice, with_tokens(policy, each, place.prompt));
+    out.by_head.push_back(std::move(choice));
+  }
+  return out;
+}
+
+std::unique_ptr<LayerPolicy> make_policy(const PolicyChoice& policy, const LayerPlace& place) {
+  const auto made = [&](const Choice& choice) {
+    return policy.kind->make(
+        {.choice = choice, .place = place, .recorded = policy.recorded.get(), .tables = policy.tables});
+  };
+  if (policy.by_head.empty()) return made(policy.choice);
+  std::vector<std::unique_ptr<LayerPolicy>> heads;
+  for (const Choice& choice : policy.by_head) heads.push_back(made(choice));
+  KVPLAN_CHECK(static_cast<std::int64_t>(heads.size()) == place.stored_heads(), heads.size());
+  return std::make_unique<ByHead>(std::move(heads));
+}
+
+}  // namespace kvplan::attention

@@ -1,0 +1,36 @@
+// A policy whose budget comes from outside: what a scheme (budget.h) grants a layer, or each stored head of it, takes
+// the place of the parameter that says how many tokens stay (PolicyKind::budget).
+//
+// A scheme counts the tokens of a prompt. A policy that drops while decoding holds that number from then on; so where
+// a scheme retains a prompt whole because it is short, the layer goes on with as many tokens as the prompt had. Where
+// it leaves a layer alone (Retained::whole) nothing is ever dropped.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "simulator/attention/budget.h"
+#include "simulator/attention/catalogue.h"
+
+namespace kvplan::attention {
+
+/// Tokens of each layer: one number, or one for each stored head.
+struct Grants {
+  std::vector<std::vector<std::int64_t>> tokens;
+  bool by_head{false};
+};
+
+/// Whole numbers of what a scheme retains, rounded down; a layer that is left alone has kMaxTokens.
+Grants grants_of(const Retained& retained);
+
+/// `policy` with this budget, for a layer at `place`. Errors (field --budget): the policy takes no number of tokens;
+/// it has one set for the layer or distributes by itself, and the budget is by heads; fewer tokens than it protects.
+Result<PolicyChoice> with_budget(const PolicyChoice& policy, std::span<const std::int64_t> tokens,
+                                 bool by_head, const LayerPlace& place);
+
+/// The policy of a layer: made by its kind or, where PolicyChoice::by_head is set, one of these for each stored head.
+std::unique_ptr<LayerPolicy> make_policy(const PolicyChoice& policy, const LayerPlace& place);
+
+}  // namespace kvplan::attention

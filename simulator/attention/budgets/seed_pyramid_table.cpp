@@ -1,0 +1,52 @@
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+
+#include "simulator/attention/budget.h"
+
+namespace kvplan::attention {
+namespace {
+
+constexpr std::array kParams{budget_tokens("max_len", "Tokens that the first layer retains"),
+                             budget_tokens("min_size", "No layer retains less", "16")};
+
+/// Layer, and hundredths of max_len. Linear in between; the last one holds for all later layers.
+constexpr std::array<std::pair<std::int64_t, std::int64_t>, 7> kAnchors{
+    {{0, 100}, {5, 90}, {10, 80}, {20, 60}, {30, 40}, {40, 25}, {50, 15}}};
+
+/// floor(tokens x share of this layer), in whole numbers.
+std::int64_t share_of(std::int64_t layer, std::int64_t tokens) {
+  for (std::size_t i = 1; i < kAnchors.size(); ++i) {
+    const auto [from, high] = kAnchors[i - 1];
+    const auto [to, low] = kAnchors[i];
+    if (layer > to) continue;
+    const std::int64_t span = to - from;
+    return tokens * (high * span - (high - low) * (layer - from)) / (100 * span);
+  }
+  return tokens * kAnchors.back().second / 100;
+}
+
+Result<Retained> retained(const BudgetInput& input) {
+  std::vector<double> out;
+  for (std::int64_t layer = 0; layer < input.layers; ++layer)
+    out.push_back(static_cast<double>(
+        std::max(share_of(layer, input.choice.integer("max_len")), input.choice.integer("min_size"))));
+  return by_layer(out);
+}
+
+}  // namespace
+
+extern const BudgetKind kSeedPyramidTable;
+const BudgetKind kSeedPyramidTable{
+    .descriptor = {.family = kBudgetFamily,
+                   .name = "seed-pyramid-table",
+                   .summary = "Falls by a table of layers: whole at layer 0, 15 % from layer 50 on",
+                   .source = "kvplan's founding notes on KV caches (pyramid, figure of section 3.2)",
+                   .params = kParams,
+                   .divergences =
+                       "No formula of the notes yields this table. It counts layers, so that a model of 32 "
+                       "ends at 37 %. Whatever the prompt's length: a shorter prompt is retained whole."},
+    .retained = retained};
+
+}  // namespace kvplan::attention

@@ -1,0 +1,102 @@
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <numeric>
+#include <string>
+
+#include "simulator/attention/budget.h"
+
+namespace kvplan::attention {
+namespace {
+
+constexpr std::array kParams{
+    Param{.name = "scores",
+          .help = "Similarity of what enters and leaves attention: a JSON file with a list of one number for "
+                  "each layer, or the lists themselves",
+          .kind = ParamKind::kText,
+          .fallback = {},
+          .names_file = true},
+    ratio_param("share", "Share of the prompt that layers retain on average", "0.21"),
+    ratio_param("low", "Share of the prompt that the most similar layers retain", "0.08")};
+
+/// Sum of squares around the mean of sorted values [begin, end).
+double spread(const std::vector<double>& sorted, std::size_t begin, std::size_t end) {
+  double mean = 0;
+  for (std::size_t i = begin; i < end; ++i) mean += sorted[i];
+  mean /= static_cast<double>(end - begin);
+  double sum = 0;
+  for (std::size_t i = begin; i < end; ++i) sum += (sorted[i] - mean) * (sorted[i] - mean);
+  return sum;
+}
+
+/// How many of the sorted values are in the highest of the three groups with the least spread; the first such three.
+std::size_t highest_of_three(const std::vector<double>& sorted) {
+  double least = std::numeric_limits<double>::infinity();
+  std::size_t count = 0;
+  for (std::size_t i = 1; i + 1 < sorted.size(); ++i)
+    for (std::size_t j = i + 1; j < sorted.size(); ++j) {
+      const double sum = spread(sorted, 0, i) + spread(sorted, i, j) + spread(sorted, j, sorted.size());
+      if (sum >= least) continue;
+      least = sum;
+      count = sorted.size() - j;
+    }
+  return count;
+}
+
+Result<Retained> retained(const BudgetInput& input) {
+  std::vector<double> similarity;
+  for (const auto& layer : input.scores) {
+    if (layer.size() != 1)
+      return bad_input("expected one number for each layer, found " + std::to_string(layer.size()))
+          .at_field("squeeze:scores");
+    similarity.push_back(layer[0]);
+  }
+  const auto layers = static_cast<std::size_t>(input.layers);
+  if (similarity.size() != layers)
+    return bad_input("expected a list for each of " + std::to_string(layers) + " layers, found " +
+                     std::to_string(similarity.size()))
+        .at_field("squeeze:scores");
+  if (layers < 3)
+    return bad_input("expected at least 3 layers, which are grouped, found " + std::to_string(layers))
+        .at_field("--layers");
+  // By similarity; among equal ones the later layer counts as more similar.
+  std::vector<std::size_t> order(layers);
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return similarity[a] < similarity[b]; });
+  std::vector<double> sorted;
+  for (const std::size_t layer : order) sorted.push_back(similarity[layer]);
+  const std::size_t similar = highest_of_three(sorted);
+  const double low = input.choice.decimal("low");
+  const double high =
+      (static_cast<double>(layers) * input.choice.decimal("share") - static_cast<double>(similar) * low) /
+      static_cast<double>(layers - similar);
+  if (high < 0)
+    return bad_input("leaves nothing for the other layers: expected at most share x layers / " +
+                     std::to_string(similar) + " similar layers")
+        .at_field("squeeze:low");
+  std::vector<double> out(layers);
+  for (std::size_t i = 0; i < layers; ++i) {
+    const double share = i + similar >= layers ? low : high;
+    out[order[i]] = std::min(1.0, share) * static_cast<double>(input.prompt);
+  }
+  return by_layer(out);
+}
+
+}  // namespace
+
+extern const BudgetKind kSqueeze;
+const BudgetKind kSqueeze{
+    .descriptor = {.family = kBudgetFamily,
+                   .name = "squeeze",
+                   .summary = "Takes from layers whose attention changes little and gives to the others",
+                   .source = "hetailang/SqueezeAttention@a1933d1",
+                   .params = kParams,
+                   .divergences =
+                       "The original groups layers by a k-means that starts by chance; here the three "
+                       "groups are those of least spread. Its code multiplies by a fixed 8000 tokens; here "
+                       "it is the prompt. No layer retains more than its prompt."},
+    .takes_scores = true,
+    .retained = retained};
+
+}  // namespace kvplan::attention

@@ -1,0 +1,28 @@
+#include <array>
+
+#include "simulator/attention/budget.h"
+
+namespace kvplan::attention {
+namespace {
+
+constexpr std::array kParams{budget_tokens("capacity", "Tokens that each layer retains")};
+
+Result<Retained> retained(const BudgetInput& input) {
+  const std::vector<double> each(static_cast<std::size_t>(input.layers),
+                                 static_cast<double>(input.choice.integer("capacity")));
+  return by_layer(each);
+}
+
+}  // namespace
+
+extern const BudgetKind kUniform;
+const BudgetKind kUniform{
+    .descriptor = {.family = kBudgetFamily,
+                   .name = "uniform",
+                   .summary = "The same in every layer",
+                   .source = "kvplan",
+                   .params = kParams,
+                   .divergences = "Whatever the prompt's length: a shorter prompt is retained whole."},
+    .retained = retained};
+
+}  // namespace kvplan::attention

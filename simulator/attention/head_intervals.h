@@ -1,0 +1,28 @@
+// Policies that keep everything in some stored heads and sinks with a window in the others.
+#pragma once
+
+#include <utility>
+#include <vector>
+
+#include "simulator/attention/interval_policy.h"
+
+namespace kvplan::attention {
+
+class HeadIntervals final : public SetPolicy {
+ public:
+  /// `whole`: [stored head] keeps everything.
+  HeadIntervals(std::vector<bool> whole, KeptInterval others) : whole_(std::move(whole)), others_(others) {}
+  void evict_set(std::int32_t set, const Residents& residents, std::vector<std::int32_t>& drop) override {
+    if (!whole_[static_cast<std::size_t>(set)]) others_.evict_set(set, residents, drop);
+  }
+
+ private:
+  std::vector<bool> whole_;
+  IntervalPolicy others_;
+};
+
+constexpr Param head_table_param(std::string_view name, std::string_view help) {
+  return {.name = name, .help = help, .kind = ParamKind::kText, .fallback = {}, .names_file = true};
+}
+
+}  // namespace kvplan::attention

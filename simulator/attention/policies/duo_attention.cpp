@@ -1,0 +1,87 @@
+// DuoAttention: each stored head has a learned gate. Heads with high gates keep everything, the others first and
+// newest tokens only.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <vector>
+
+#include "simulator/attention/head_intervals.h"
+#include "simulator/attention/policy.h"
+
+namespace kvplan::attention {
+namespace {
+
+/// The gate from which on a head keeps everything: a quantile of all gates, linear between two of them.
+double threshold_of(const HeadTable& gates, double sparsity) {
+  if (sparsity >= 1) return std::numeric_limits<double>::infinity();
+  std::vector<double> all;
+  for (const auto& layer : gates)
+    for (const double gate : layer) all.push_back(std::clamp(gate, 0.0, 1.0));
+  std::sort(all.begin(), all.end());
+  const double at = sparsity * static_cast<double>(all.size() - 1);
+  const auto below = static_cast<std::size_t>(std::floor(at));
+  if (below + 1 == all.size()) return all.back();
+  return all[below] + (all[below + 1] - all[below]) * (at - std::floor(at));
+}
+
+constexpr std::array kParams{
+    head_table_param("gates",
+                     "Learned gate of each stored head: a JSON file with a list for each layer, or the "
+                     "lists themselves"),
+    Param{.name = "sparsity",
+          .help = "Share of all heads of the model that keep first and newest tokens only",
+          .kind = ParamKind::kDecimal,
+          .unit = Unit::kRatio,
+          .fallback = "0.5",
+          .low = 0,
+          .high = 1},
+    Param{.name = "sink",
+          .help = "First tokens that these heads keep",
+          .unit = Unit::kTokens,
+          .fallback = "64",
+          .low = 0,
+          .high = kMaxTokens},
+    Param{.name = "recent",
+          .help = "Newest tokens that these heads keep",
+          .unit = Unit::kTokens,
+          .fallback = "256",
+          .low = 1,
+          .high = kMaxTokens},
+    kGroupParam,
+    kAggParam,
+    kPlacementParam};
+
+PolicyTraits traits(const Choice& /*choice*/) {
+  return {.head_tables = true};
+}
+std::unique_ptr<LayerPolicy> make(const LayerInput& input) {
+  const HeadTable& gates = input.tables[0];
+  const double threshold = threshold_of(gates, input.choice.decimal("sparsity"));
+  std::vector<bool> whole;
+  for (const double gate : gates[static_cast<std::size_t>(input.place.layer)])
+    whole.push_back(std::clamp(gate, 0.0, 1.0) >= threshold);
+  return std::make_unique<HeadIntervals>(
+      std::move(whole),
+      KeptInterval{.sink = input.choice.integer("sink"), .recent = input.choice.integer("recent")});
+}
+
+}  // namespace
+
+extern const PolicyKind kDuoAttention;
+const PolicyKind kDuoAttention{
+    .descriptor =
+        {.family = kFamily,
+         .name = "duo-attention",
+         .summary = "Heads with high learned gates keep everything, the others first and newest tokens",
+         .source = "arXiv 2410.10819 (DuoAttention)",
+         .params = kParams,
+         .divergences =
+             "The original breaks ties among gates with random noise; here heads at the threshold all keep "
+             "everything. kvpress masks instead of freeing."},
+    .golden_name = "duo_attention",
+    .traits = traits,
+    .make = make};
+
+}  // namespace kvplan::attention

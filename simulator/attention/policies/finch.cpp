@@ -1,0 +1,99 @@
+// FINCH: once, when the prompt ends, the question at its end votes for the context before it. The vote of a query is
+// multiplied by how many tokens it sees, so that early and late queries count alike.
+#include <algorithm>
+#include <array>
+#include <memory>
+
+#include "simulator/attention/policy.h"
+#include "simulator/attention/prompt_scores.h"
+#include "simulator/attention/reduce.h"
+#include "simulator/attention/selection.h"
+
+namespace kvplan::attention {
+namespace {
+
+class Finch final : public SetPolicy {
+ public:
+  Finch(const LayerPlace& place, const Choice& choice)
+      : prompt_(place.prompt),
+        question_(std::min(choice.integer("window"), place.prompt)),
+        keep_(std::max<std::int64_t>(1, static_cast<std::int64_t>(static_cast<double>(place.prompt) *
+                                                                  (1.0 - choice.decimal("ratio"))))),
+        aggregate_(aggregate_of(choice)),
+        scores_(place) {}
+
+  void update(std::int32_t set, Residents& /*residents*/, std::span<const HeadRow> heads) override {
+    weighted_.resize(heads.size());
+    rows_.assign(heads.begin(), heads.end());
+    for (std::size_t h = 0; h < heads.size(); ++h) {
+      weighted_[h].assign(heads[h].weight.begin(), heads[h].weight.end());
+      const auto seen = static_cast<double>(heads[h].weight.size());
+      for (double& weight : weighted_[h]) weight = weight / heads[h].divisor * seen;
+      rows_[h].weight = weighted_[h];
+      rows_[h].divisor = 1.0;
+    }
+    scores_.add(set, rows_);
+  }
+
+  void evict_set(std::int32_t set, const Residents& residents, std::vector<std::int32_t>& drop) override {
+    if (!scores_.prompt_ends(residents)) return;
+    const std::int64_t context = prompt_ - question_;
+    const auto votes = scores_.of_set(set, context, aggregate_);
+    scores_.forget(set);
+    lowest(votes, static_cast<std::int32_t>(std::min(context, prompt_ - keep_)), drop);
+    // The question outweighs the context; what does not even hold the question keeps its newest tokens.
+    for (std::int64_t i = context; i < prompt_ - keep_; ++i) drop.push_back(static_cast<std::int32_t>(i));
+  }
+
+ private:
+  std::int64_t prompt_;
+  std::int64_t question_;
+  std::int64_t keep_;
+  Aggregate aggregate_;
+  PromptScores scores_;
+  std::vector<std::vector<double>> weighted_;
+  std::vector<HeadRow> rows_;
+};
+
+constexpr std::array kParams{Param{.name = "window",
+                                   .help = "Tokens of the question, which ends the prompt",
+                                   .unit = Unit::kTokens,
+                                   .fallback = {},
+                                   .low = 1,
+                                   .high = kMaxTokens},
+                             Param{.name = "ratio",
+                                   .help = "Share of the prompt that goes",
+                                   .kind = ParamKind::kDecimal,
+                                   .unit = Unit::kRatio,
+                                   .fallback = "0.5",
+                                   .low = 0,
+                                   .high = 1},
+                             kGroupParam, kAggParam, kPlacementParam};
+
+PolicyTraits traits(const Choice& choice) {
+  return {.prompt_rows = choice.integer("window"), .moves_positions = true};
+}
+std::unique_ptr<LayerPolicy> make(const LayerInput& input) {
+  return std::make_unique<Finch>(input.place, input.choice);
+}
+
+}  // namespace
+
+extern const PolicyKind kFinch;
+const PolicyKind kFinch{
+    .descriptor =
+        {.family = kFamily,
+         .name = "finch",
+         .summary = "Keeps, once the prompt ends, the question and the context that it attends to most",
+         .source =
+             "FINCH (TACL 2024, 10.1162/tacl_a_00716); NVIDIA/kvpress@8bb29b9 kvpress/presses/finch_press.py",
+         .params = kParams,
+         .divergences =
+             "kvpress multiplies the row of the query at position t by t, one fewer than the tokens it sees; "
+             "here it is all of them. It finds the question by a delimiter; here its length is given. Both "
+             "rotate the keys that stay to new positions."},
+    .golden_name = "finch",
+    .traits = traits,
+    .make = make};
+
+}  // namespace kvplan::attention

@@ -1,0 +1,90 @@
+// RazorAttention: heads that find what was said before (induction and echo heads) keep everything, the others first
+// and newest tokens.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <memory>
+#include <vector>
+
+#include "simulator/attention/head_intervals.h"
+#include "simulator/attention/policy.h"
+
+namespace kvplan::attention {
+namespace {
+
+/// Marks the `share` of all heads with the highest scores, rounded up; among equal ones the earlier head.
+void mark_highest(const HeadTable& scores, double share, std::int32_t layer, std::vector<bool>& whole) {
+  struct Entry {
+    double score;
+    std::size_t layer;
+    std::size_t head;
+  };
+  std::vector<Entry> all;
+  for (std::size_t l = 0; l < scores.size(); ++l)
+    for (std::size_t h = 0; h < scores[l].size(); ++h) all.push_back({scores[l][h], l, h});
+  std::stable_sort(all.begin(), all.end(), [](const Entry& a, const Entry& b) { return a.score > b.score; });
+  const auto count = static_cast<std::size_t>(std::ceil(share * static_cast<double>(all.size())));
+  for (std::size_t i = 0; i < count; ++i)
+    if (all[i].layer == static_cast<std::size_t>(layer)) whole[all[i].head] = true;
+}
+
+constexpr Param share_param(std::string_view name, std::string_view help, std::string_view fallback) {
+  return {.name = name,
+          .help = help,
+          .kind = ParamKind::kDecimal,
+          .unit = Unit::kRatio,
+          .fallback = fallback,
+          .low = 0,
+          .high = 1};
+}
+
+constexpr std::array kParams{
+    head_table_param("induction",
+                     "How much each stored head attends to the token after an earlier one of its "
+                     "kind: a JSON file with a list for each layer, or the lists themselves"),
+    head_table_param("echo",
+                     "How much each stored head attends to earlier tokens of the same kind, likewise"),
+    share_param("induction_share", "Share of all heads that keep everything for their induction", "0.14"),
+    share_param("echo_share", "Share of all heads that keep everything for their echo", "0.01"),
+    Param{.name = "sink",
+          .help = "First tokens that the other heads keep",
+          .unit = Unit::kTokens,
+          .fallback = "4",
+          .low = 0,
+          .high = kMaxTokens},
+    tokens_param("recent", "Newest tokens that the other heads keep", 1),
+    kGroupParam,
+    kAggParam,
+    kPlacementParam};
+
+PolicyTraits traits(const Choice& /*choice*/) {
+  return {.head_tables = true};
+}
+std::unique_ptr<LayerPolicy> make(const LayerInput& input) {
+  std::vector<bool> whole(static_cast<std::size_t>(input.place.stored_heads()));
+  mark_highest(input.tables[0], input.choice.decimal("induction_share"), input.place.layer, whole);
+  mark_highest(input.tables[1], input.choice.decimal("echo_share"), input.place.layer, whole);
+  return std::make_unique<HeadIntervals>(
+      std::move(whole),
+      KeptInterval{.sink = input.choice.integer("sink"), .recent = input.choice.integer("recent")});
+}
+
+}  // namespace
+
+extern const PolicyKind kRazorAttention;
+const PolicyKind kRazorAttention{
+    .descriptor = {.family = kFamily,
+                   .name = "razor-attention",
+                   .summary = "Induction and echo heads keep everything, the others first and newest tokens",
+                   .source = "arXiv 2407.15891 (paper only)",
+                   .params = kParams,
+                   .divergences = "The paper gives each of the other heads one more token, the mean of the "
+                                  "keys and values that it "
+                                  "dropped; it is no token of the sequence, so that sets, masses and bytes "
+                                  "here are without it. The "
+                                  "paper's window is a fifth of the prompt, at least 4000 tokens."},
+    .golden_name = "razor_attention",
+    .traits = traits,
+    .make = make};
+
+}  // namespace kvplan::attention

@@ -1,0 +1,61 @@
+// The ring buffer that kvplan's founding notes call H2O: a sliding window whose tokens are written in chunks. Tokens
+// wait beside the ring until their chunk is whole; then it takes the place of the oldest ones.
+#include <array>
+#include <memory>
+
+#include "simulator/attention/policy.h"
+
+namespace kvplan::attention {
+namespace {
+
+class SeedRing final : public SetPolicy {
+ public:
+  SeedRing(std::int64_t window, std::int64_t chunk) : window_(window), chunk_(chunk) {}
+  void evict_set(std::int32_t /*set*/, const Residents& residents, std::vector<std::int32_t>& drop) override {
+    const auto positions = residents.positions();
+    const std::int64_t written = (std::int64_t{positions.back()} + 1) / chunk_ * chunk_;
+    for (std::int32_t i = 0; positions[static_cast<std::size_t>(i)] < written - window_; ++i)
+      drop.push_back(i);
+  }
+
+ private:
+  std::int64_t window_;
+  std::int64_t chunk_;
+};
+
+constexpr std::array kParams{tokens_param("window", "Tokens that the ring holds", 1),
+                             Param{.name = "chunk",
+                                   .help = "Tokens written at a time, counted from the first of the sequence",
+                                   .unit = Unit::kTokens,
+                                   .fallback = "32",
+                                   .low = 1,
+                                   .high = kMaxTokens},
+                             kGroupParam, kAggParam, kPlacementParam};
+
+PolicyTraits traits(const Choice& /*choice*/) {
+  return {};
+}
+std::unique_ptr<LayerPolicy> make(const LayerInput& input) {
+  return std::make_unique<SeedRing>(input.choice.integer("window"), input.choice.integer("chunk"));
+}
+
+}  // namespace
+
+extern const PolicyKind kSeedRing;
+const PolicyKind kSeedRing{
+    .descriptor = {.family = kFamily,
+                   .name = "seed-ring",
+                   .summary =
+                       "A sliding window whose newest tokens are written, and oldest dropped, in chunks",
+                   .source = "kvplan's founding notes on KV caches, section 3 (there called H2O)",
+                   .params = kParams,
+                   .divergences =
+                       "The code of the notes lets unwritten places take part in the softmax as zero keys, "
+                       "does not wrap a chunk at the ring's end, and lets keys of a chunk see later ones; "
+                       "this is what its text says. With chunk=1 it is the window."},
+    .golden_name = "seed_ring",
+    .budget = {.param = "window"},
+    .traits = traits,
+    .make = make};
+
+}  // namespace kvplan::attention

@@ -1,0 +1,53 @@
+// Policies that score tokens by their recorded keys or values alone: they keep a number of tokens when the prompt ends
+// and, if asked, again and again while decoding.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "simulator/attention/policy.h"
+
+namespace kvplan::attention {
+
+class TensorScore : public SetPolicy {
+ public:
+  /// Of a choice whose descriptor has kBudgetParam and kEveryParam.
+  explicit TensorScore(const LayerInput& input);
+  void tensors(const LayerRows& rows) final { rows_ = &rows; }
+  void evict_set(std::int32_t set, const Residents& residents, std::vector<std::int32_t>& drop) final;
+
+ protected:
+  /// Of one stored head: one score for each position; the lowest go. No NaN. REQUIRES: out.size() == positions.size().
+  virtual void score(KeyView keys, ValueView values, std::span<const std::int32_t> positions,
+                     std::span<double> out) = 0;
+
+ private:
+  LayerPlace place_;
+  std::int64_t budget_;
+  std::int64_t every_;
+  const LayerRows* rows_{nullptr};
+  std::vector<double> scores_;
+};
+
+inline constexpr Param kTensorBudgetParam = tokens_param("budget", "Tokens kept", 1);
+inline constexpr Param kEveryParam{
+    .name = "every",
+    .help = "Tokens generated between two selections; 0 selects once, when the prompt ends",
+    .unit = Unit::kTokens,
+    .fallback = "0",
+    .low = 0,
+    .high = kMaxTokens};
+
+/// Rows are not used, but reading them is what brings tensors along.
+inline PolicyTraits tensor_traits(const Choice& choice, bool values) {
+  return {.prompt_rows = 1,
+          .decode_rows = choice.integer("every") > 0,
+          .keys = true,
+          .values = values,
+          .count = choice.integer("every") == 0
+                       ? std::optional(core::KeptCount{.budget = choice.integer("budget"), .once = true})
+                       : std::nullopt};
+}
+
+}  // namespace kvplan::attention

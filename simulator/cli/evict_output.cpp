@@ -1,0 +1,223 @@
+#include "simulator/cli/evict_output.h"
+
+#include <algorithm>
+#include <cstdio>
+
+namespace kvplan::cli {
+
+using attention::EvaluationSummary;
+using attention::LayerReplay;
+
+namespace {
+
+void write_numbers(JsonWriter& json, std::string_view key, std::span<const double> numbers) {
+  json.key(key).begin_array();
+  for (const double number : numbers) json.value(number);
+  json.end_array();
+}
+
+std::string number(double value, int decimals) {
+  char text[64];
+  std::snprintf(text, sizeof(text), "%.*f", decimals, value);
+  return text;
+}
+
+std::string line(const char* what, const std::string& kept, const std::string& full,
+                 const std::string& share) {
+  char text[160];
+  std::snprintf(text, sizeof(text), "  %-16s %14s %14s %9s", what, kept.c_str(), full.c_str(), share.c_str());
+  std::string out = text;
+  out.erase(out.find_last_not_of(' ') + 1);
+  return out += '\n';
+}
+
+std::string percent(double part, double whole) {
+  return whole > 0 ? number(100 * part / whole, 1) + " %" : "-";
+}
+
+}  // namespace
+
+void write_params(JsonWriter& json, const attention::PolicyChoice& policy, std::int32_t group) {
+  json.key("params").begin_object();
+  const auto params = policy.choice.descriptor().params;
+  for (std::size_t i = 0; i < params.size(); ++i) {
+    const std::string& text = policy.choice.values()[i].text;
+    json.key(params[i].name);
+    if (params[i].name == attention::kGroupParam.name) {
+      json.value(group);
+    } else if (params[i].kind == ParamKind::kInteger) {
+      json.value(policy.choice.integer(params[i].name));
+    } else if (params[i].kind == ParamKind::kDecimal) {
+      json.value(policy.choice.decimal(params[i].name));
+    } else if (params[i].kind == ParamKind::kFlag) {
+      json.value(policy.choice.flag(params[i].name));
+    } else {
+      json.value(text);
+    }
+  }
+  json.end_object();
+}
+
+void write_sets(JsonWriter& json, std::string_view key, const LayerReplay& replay) {
+  json.key(key).begin_array();
+  for (std::int32_t set = 0; set < replay.sets(); ++set) {
+    json.begin_array();
+    for (const std::int32_t position : replay.reported(set)) json.value(position);
+    json.end_array();
+  }
+  json.end_array();
+}
+
+void write_step(JsonWriter& json, const LayerReplay& replay) {
+  json.begin_object().member("t", replay.tokens() - 1);
+  write_sets(json, "retained", replay);
+  write_numbers(json, "attended_mass", replay.attended_mass());
+  if (!replay.output_error().empty()) write_numbers(json, "output_error", replay.output_error());
+  json.end_object();
+}
+
+void write_summary(JsonWriter& json, const EvaluationSummary& s) {
+  json.key("summary").begin_object();
+  json.member("steps", s.steps).member("group", s.group).member("stored_heads", s.stored_heads);
+  json.member("bytes", s.bytes).member("metadata_bytes", s.metadata_bytes);
+  json.member("full_bytes", s.full_bytes).member("peak_bytes", s.peak_bytes);
+  json.member("entries", s.entries).member("peak_entries", s.peak_entries);
+  json.member("peak_decode_entries", s.peak_decode_entries);
+  json.member("mean_attended_mass", s.mean_mass).member("min_attended_mass", s.min_mass);
+  json.key("output_error");
+  if (s.mean_output_error) {
+    json.begin_object().member("mean", s.mean_output_error).member("max", s.max_output_error).end_object();
+  } else {
+    json.null();
+  }
+  json.key("assumptions").begin_array();
+  for (const std::string& assumption : s.assumptions) json.value(assumption);
+  json.end_array().end_object();
+}
+
+void write_grant(JsonWriter& json, const attention::Grants& grants, std::size_t layer) {
+  if (!grants.by_head) {
+    json.value(grants.tokens[layer].front());
+    return;
+  }
+  json.begin_array();
+  for (const std::int64_t tokens : grants.tokens[layer]) json.value(tokens);
+  json.end_array();
+}
+
+std::string summary_text(const EvictOptions& options, const attention::PolicyChoice& policy,
+                         const EvaluationSummary& s) {
+  const std::int64_t tokens = options.prefill + s.steps;
+  std::string out = policy.choice.to_string() + "\n" + options.input + ", sequence " +
+                    std::to_string(options.sequence) + ", layer " + std::to_string(options.layer) + ": " +
+                    std::to_string(tokens) + " tokens, of them " + std::to_string(options.prefill) +
+                    " prompt; " + std::to_string(s.stored_heads) +
+                    (s.stored_heads == 1 ? " stored head\n\n" : " stored heads\n\n");
+  const auto kept = static_cast<double>(s.entries);
+  const auto all = static_cast<double>(tokens * s.stored_heads);
+  out += line("after last token", "kept", "full cache", "share");
+  out +=
+      line("cells", std::to_string(s.entries), std::to_string(tokens * s.stored_heads), percent(kept, all));
+  out += line("bytes", std::to_string(s.bytes), std::to_string(s.full_bytes),
+              percent(static_cast<double>(s.bytes), static_cast<double>(s.full_bytes)));
+  out += line("peak bytes", std::to_string(s.peak_bytes), "", "");
+  out += line("peak per head", std::to_string(s.peak_entries), std::to_string(tokens), "");
+  if (s.mean_mass) {
+    out += "\n" +
+           line("attended mass", "mean " + number(*s.mean_mass, 4), "least " + number(*s.min_mass, 4), "");
+    if (s.mean_output_error)
+      out += line("output error", "mean " + number(*s.mean_output_error, 4),
+                  "most " + number(*s.max_output_error, 4), "");
+    // A policy may keep everything and attend to a part of it.
+    const bool whole = s.entries == tokens * s.stored_heads;
+    out += whole ? "\nThe cache stays whole; what a decode query attends to is "
+                 : "\nThe cache ends at " +
+                       percent(static_cast<double>(s.bytes), static_cast<double>(s.full_bytes)) +
+                       " of the full one. A decode query still sees ";
+    out += number(100 * *s.mean_mass, 1) + " % of its attention on average; the worst case is query head " +
+           std::to_string(s.min_mass_head) + " at token " + std::to_string(s.min_mass_t) + ", with " +
+           number(100 * *s.min_mass, 1) + " %.\n";
+  } else {
+    out += "\nThe whole sequence is prompt: there is no decode step whose attention could be measured.\n";
+  }
+  for (const std::string& assumption : s.assumptions) out += "Note: " + assumption + "\n";
+  return out;
+}
+
+namespace {
+
+/// Of all layers: sums of bytes and cells, masses over all steps and query heads of all of them.
+EvaluationSummary together(const std::vector<LayerOutcome>& layers) {
+  EvaluationSummary out = layers.front().summary;
+  double mass = 0;
+  for (const LayerOutcome& each : layers) {
+    const EvaluationSummary& s = each.summary;
+    mass += s.mean_mass.value_or(0.0);
+    if (&each == &layers.front()) continue;
+    out.bytes += s.bytes;
+    out.metadata_bytes += s.metadata_bytes;
+    out.full_bytes += s.full_bytes;
+    out.peak_bytes += s.peak_bytes;
+    out.entries += s.entries;
+    out.peak_entries = std::max(out.peak_entries, s.peak_entries);
+    out.peak_decode_entries = std::max(out.peak_decode_entries, s.peak_decode_entries);
+    if (s.min_mass && *s.min_mass < out.min_mass.value_or(2.0)) out.min_mass = s.min_mass;
+  }
+  if (out.mean_mass) out.mean_mass = mass / static_cast<double>(layers.size());
+  return out;
+}
+
+std::string grant_text(const attention::Grants& grants, std::size_t layer) {
+  std::string out;
+  for (const std::int64_t tokens : grants.tokens[layer])
+    out += (out.empty() ? "" : " ") +
+           (tokens >= static_cast<std::int64_t>(attention::kMaxTokens) ? "all" : std::to_string(tokens));
+  return out;
+}
+
+}  // namespace
+
+std::string layers_text(const EvictOptions& options, const attention::PolicyChoice& policy,
+                        const attention::Grants* grants, const std::vector<LayerOutcome>& layers) {
+  const EvaluationSummary all = together(layers);
+  const std::int64_t tokens = options.prefill + all.steps;
+  std::string out = policy.choice.to_string() + "\n";
+  if (grants != nullptr) out += "budget " + options.budget + "\n";
+  out += options.input + ", sequence " + std::to_string(options.sequence) + ": " + std::to_string(tokens) +
+         " tokens, of them " + std::to_string(options.prefill) + " prompt; " +
+         std::to_string(all.stored_heads) + (all.stored_heads == 1 ? " stored head" : " stored heads") +
+         " in each layer\n\n";
+  char text[200];
+  std::snprintf(text, sizeof(text), "%5s %12s %14s %9s %9s %9s%s\n", "layer", "cells", "bytes", "of full",
+                "mass", "least", grants != nullptr ? "  budget" : "");
+  out += text;
+  const auto row = [&](const std::string& name, const EvaluationSummary& s, const std::string& budget) {
+    std::snprintf(text, sizeof(text), "%5s %12s %14s %9s %9s %9s", name.c_str(),
+                  std::to_string(s.entries).c_str(), std::to_string(s.bytes).c_str(),
+                  percent(static_cast<double>(s.bytes), static_cast<double>(s.full_bytes)).c_str(),
+                  s.mean_mass ? number(*s.mean_mass, 4).c_str() : "-",
+                  s.min_mass ? number(*s.min_mass, 4).c_str() : "-");
+    out += text + (budget.empty() ? "" : "  " + budget) + "\n";
+  };
+  for (const LayerOutcome& each : layers)
+    row(std::to_string(each.layer), each.summary,
+        grants != nullptr ? grant_text(*grants, each.layer) : std::string());
+  row("all", all, "");
+  out += "\n";
+  for (const std::string& assumption : all.assumptions) out += "Note: " + assumption + "\n";
+  return out;
+}
+
+void write_layers_summary(JsonWriter& json, const std::vector<LayerOutcome>& layers) {
+  const EvaluationSummary s = together(layers);
+  json.key("summary").begin_object();
+  json.member("layers", static_cast<std::int64_t>(layers.size())).member("bytes", s.bytes);
+  json.member("metadata_bytes", s.metadata_bytes).member("full_bytes", s.full_bytes);
+  json.member("entries", s.entries).member("peak_entries", s.peak_entries);
+  json.member("mean_attended_mass", s.mean_mass).member("min_attended_mass", s.min_mass);
+  json.key("assumptions").begin_array();
+  for (const std::string& assumption : s.assumptions) json.value(assumption);
+  json.end_array().end_object();
+}
+
+}  // namespace kvplan::cli

@@ -1,0 +1,47 @@
+// What `kvplan evict` prints: its JSON, and tables for people.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "simulator/attention/budgeted.h"
+#include "simulator/attention/evaluation.h"
+#include "simulator/base/json_writer.h"
+
+namespace kvplan::cli {
+
+struct EvictOptions {
+  std::string input;
+  std::string policy;
+  std::string budget;  ///< empty: the policy's own
+  std::string json;
+  std::int64_t prefill{0};
+  std::int32_t sequence{0};
+  std::int32_t layer{0};
+  bool all_layers{false};  ///< asked for
+  bool one_layer{true};    ///< only `layer`; otherwise all of them
+};
+
+void write_params(JsonWriter& json, const attention::PolicyChoice& policy, std::int32_t group);
+void write_sets(JsonWriter& json, std::string_view key, const attention::LayerReplay& replay);
+void write_step(JsonWriter& json, const attention::LayerReplay& replay);
+void write_summary(JsonWriter& json, const attention::EvaluationSummary& summary);
+/// One number, or one for each stored head.
+void write_grant(JsonWriter& json, const attention::Grants& grants, std::size_t layer);
+
+std::string summary_text(const EvictOptions& options, const attention::PolicyChoice& policy,
+                         const attention::EvaluationSummary& summary);
+
+/// One layer of several.
+struct LayerOutcome {
+  std::size_t layer{0};
+  attention::EvaluationSummary summary;
+};
+/// `grants` may be null: the policy's own budget.
+std::string layers_text(const EvictOptions& options, const attention::PolicyChoice& policy,
+                        const attention::Grants* grants, const std::vector<LayerOutcome>& layers);
+void write_layers_summary(JsonWriter& json, const std::vector<LayerOutcome>& layers);
+
+}  // namespace kvplan::cli

@@ -1,0 +1,187 @@
+// Policies that tell layers or heads apart by what they are given, not by rows: tables of heads, falling capacities.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "simulator/attention/budgeted.h"
+#include "tests/unit/attention/inputs.h"
+
+namespace kvplan::attention {
+namespace {
+
+/// Sets of one layer after the last token; empty after an error.
+Sets last_sets(const Recording& recording, const PolicyChoice& policy, std::int64_t prompt,
+               std::int32_t layer) {
+  Sets out;
+  const auto done = evaluate(recording, {.policy = policy, .prompt = prompt, .layer = layer},
+                             [&](const LayerReplay& replay) -> Status {
+                               out.clear();
+                               for (std::int32_t s = 0; s < replay.sets(); ++s)
+                                 out.push_back(replay.reported(s));
+                               return Done{};
+                             });
+  EXPECT_TRUE(done.ok()) << (done.ok() ? "" : done.error().to_string());
+  return out;
+}
+
+PolicyChoice with_tables(const std::string& text, std::vector<HeadTable> tables) {
+  PolicyChoice policy = parse_policy(text).value();
+  policy.tables = std::move(tables);
+  return policy;
+}
+
+HeadTable random_table(Random& random, std::size_t layers, std::size_t heads, bool ties) {
+  HeadTable out(layers, std::vector<double>(heads));
+  for (auto& layer : out)
+    for (double& each : layer) each = ties ? static_cast<double>(random.below(4)) / 4 : random.unit();
+  return out;
+}
+
+struct Case {
+  std::shared_ptr<const Recording> recording;
+  std::size_t layers;
+  std::size_t heads;
+  std::int64_t prompt;
+};
+Case random_case(Random& random) {
+  Case out{.recording = nullptr, .layers = 1 + random.below(3), .heads = 1 + random.below(4), .prompt = 0};
+  const int tokens = 20 + static_cast<int>(random.below(20));
+  std::vector<Rows> layers;
+  for (std::size_t l = 0; l < out.layers; ++l)
+    layers.push_back(random_rows(random, static_cast<int>(out.heads), tokens, RowKind::kSmooth));
+  out.recording = recording_of(layers);
+  out.prompt = 1 + static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(tokens)));
+  return out;
+}
+
+void expect_whole_or_interval(const Case& it, const PolicyChoice& policy, std::int32_t layer,
+                              const std::vector<bool>& whole) {
+  const Sets found = last_sets(*it.recording, policy, it.prompt, layer);
+  const Sets others =
+      last_sets(*it.recording, parse_policy("streaming-llm:sink=2,recent=5").value(), it.prompt, layer);
+  const Sets all = last_sets(*it.recording, parse_policy("full").value(), it.prompt, layer);
+  for (std::size_t h = 0; h < whole.size(); ++h) EXPECT_EQ(found[h], whole[h] ? all[h] : others[h]) << h;
+}
+
+/// A head keeps everything unless fewer than `sparsity` of the way up the sorted gates it stands.
+TEST(DuoAttention, HeadsFromTheQuantileOnKeepEverything) {
+  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+    Random random(seed, "duo");
+    const Case it = random_case(random);
+    const HeadTable gates = random_table(random, it.layers, it.heads, seed % 2 == 0);
+    const double sparsity = static_cast<double>(random.below(11)) / 10;
+    const PolicyChoice policy =
+        with_tables("duo-attention:gates=here,sink=2,recent=5,sparsity=" + std::to_string(sparsity), {gates});
+    std::vector<double> sorted;
+    for (const auto& layer : gates) sorted.insert(sorted.end(), layer.begin(), layer.end());
+    std::sort(sorted.begin(), sorted.end());
+    const double at = sparsity * static_cast<double>(sorted.size() - 1);
+    const auto low = static_cast<std::size_t>(at);
+    const double part = at - static_cast<double>(low);
+    const double threshold = part > 0 ? sorted[low] + (sorted[low + 1] - sorted[low]) * part : sorted[low];
+    for (std::size_t layer = 0; layer < it.layers; ++layer) {
+      std::vector<bool> whole;
+      for (const double gate : gates[layer]) whole.push_back(sparsity < 1 && gate >= threshold);
+      SCOPED_TRACE("seed " + std::to_string(seed) + ", layer " + std::to_string(layer));
+      expect_whole_or_interval(it, policy, static_cast<std::int32_t>(layer), whole);
+    }
+  }
+}
+
+TEST(RazorAttention, BestHeadsOfEachKindKeepEverything) {
+  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+    Random random(seed, "razor");
+    const Case it = random_case(random);
+    const std::vector<HeadTable> tables{random_table(random, it.layers, it.heads, seed % 2 == 0),
+                                        random_table(random, it.layers, it.heads, seed % 2 == 0)};
+    const std::int64_t induction = random.between(0, 10);
+    const std::int64_t echo = random.between(0, 10);
+    const PolicyChoice policy =
+        with_tables("razor-attention:induction=here,echo=here,sink=2,recent=5,induction_share=" +
+                        std::to_string(static_cast<double>(induction) / 10) +
+                        ",echo_share=" + std::to_string(static_cast<double>(echo) / 10),
+                    tables);
+    // A head is among the best ceil(share x all) unless as many are better, or as good and earlier.
+    const auto best = [&](const HeadTable& table, std::int64_t tenths, std::size_t l, std::size_t h) {
+      std::int64_t before = 0;
+      for (std::size_t i = 0; i < it.layers; ++i)
+        for (std::size_t j = 0; j < it.heads; ++j)
+          if (table[i][j] > table[l][h] || (table[i][j] == table[l][h] && std::pair(i, j) < std::pair(l, h)))
+            ++before;
+      const auto all = static_cast<std::int64_t>(it.layers * it.heads);
+      return before < (tenths * all + 9) / 10;
+    };
+    for (std::size_t layer = 0; layer < it.layers; ++layer) {
+      std::vector<bool> whole;
+      for (std::size_t h = 0; h < it.heads; ++h)
+        whole.push_back(best(tables[0], induction, layer, h) || best(tables[1], echo, layer, h));
+      SCOPED_TRACE("seed " + std::to_string(seed) + ", layer " + std::to_string(layer));
+      expect_whole_or_interval(it, policy, static_cast<std::int32_t>(layer), whole);
+    }
+  }
+}
+
+TEST(HeadTables, HaveTheModelsShape) {
+  const auto recording = recording_of({Rows{{{1}, {.5, .5}}}});
+  const auto error = [&](std::vector<HeadTable> tables) {
+    const auto found = evaluate(
+        *recording, {.policy = with_tables("duo-attention:gates=here", std::move(tables)), .prompt = 1},
+        [](const LayerReplay&) -> Status { return Done{}; });
+    return found.ok() ? std::string() : found.error().to_string();
+  };
+  EXPECT_EQ(error({{{0.5}}}), "");
+  EXPECT_NE(error({}).find("duo-attention:gates: expected its numbers to be read first"), std::string::npos);
+  EXPECT_NE(error({{{0.5}, {0.5}}}).find("each of 1 layers, found 2"), std::string::npos);
+  EXPECT_NE(error({{{0.5, 0.5}}}).find("each of 1 stored heads in layer 0, found 2"), std::string::npos);
+}
+
+/// With the budget of its layer, SnapKV is PyramidKV.
+TEST(PyramidKv, IsSnapKvWithTheBudgetOfItsLayer) {
+  for (std::uint64_t seed = 1; seed <= 30; ++seed) {
+    Random random(seed, "pyramid policy");
+    const int tokens = 30 + static_cast<int>(random.below(30));
+    std::vector<Rows> rows;
+    const std::int64_t layers = random.between(2, 4);
+    for (std::int64_t l = 0; l < layers; ++l)
+      rows.push_back(random_rows(random, 2, tokens, RowKind::kSmooth));
+    const auto recording = recording_of(rows);
+    const std::int64_t prompt = random.between(1, tokens);
+    const std::string shape = "window=" + std::to_string(random.between(1, 4)) +
+                              ",capacity=" + std::to_string(random.between(5, 20));
+    const std::string beta = ",beta=" + std::to_string(random.between(1, 6));
+    const auto policy = parse_policy("pyramidkv:" + shape + beta);
+    ASSERT_TRUE(policy.ok());
+    const auto budget = parse_component("pyramidkv:" + shape + beta, kBudgetFamily, budget_descriptors());
+    ASSERT_TRUE(budget.ok());
+    const auto retained =
+        budget_of(budget.value()).retained({.choice = budget.value(), .layers = layers, .prompt = prompt});
+    ASSERT_TRUE(retained.ok());
+    const Grants grants = grants_of(retained.value());
+    const LayerPlace place{.query_heads = 2, .group = 1, .prompt = prompt};
+    for (std::int64_t layer = 0; layer < layers; ++layer) {
+      SCOPED_TRACE("seed " + std::to_string(seed) + ", layer " + std::to_string(layer));
+      const auto& tokens_of = grants.tokens[static_cast<std::size_t>(layer)];
+      // A prompt below the window is kept whole by both.
+      if (tokens_of[0] < prompt) {
+        const auto snap = with_budget(parse_policy("snapkv:" + shape).value(), tokens_of, false, place);
+        ASSERT_TRUE(snap.ok()) << snap.error().to_string();
+        EXPECT_EQ(last_sets(*recording, policy.value(), prompt, static_cast<std::int32_t>(layer)),
+                  last_sets(*recording, snap.value(), prompt, static_cast<std::int32_t>(layer)));
+      } else {
+        EXPECT_EQ(
+            last_sets(*recording, policy.value(), prompt, static_cast<std::int32_t>(layer)),
+            last_sets(*recording, parse_policy("full").value(), prompt, static_cast<std::int32_t>(layer)));
+      }
+    }
+  }
+}
+
+TEST(FastGen, PositionsAreRead) {
+  EXPECT_TRUE(parse_policy("fastgen:punctuation=3;1;2").ok());
+  for (const char* wrong : {"fastgen:punctuation=1;", "fastgen:punctuation=x", "fastgen:punctuation=-1",
+                            "fastgen:punctuation=1 2"})
+    EXPECT_FALSE(parse_policy(wrong).ok()) << wrong;
+}
+
+}  // namespace
+}  // namespace kvplan::attention
