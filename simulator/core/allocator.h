@@ -5,7 +5,8 @@
 // places and remembers who holds what. Running out of room is an ordinary answer (`false`, and nothing has
 // changed).
 //
-// One instance serves one replica. It is told nothing about time and keeps no statistics.
+// One instance serves one replica. It is told nothing about time, unless it asks for that (`clock`), and keeps no
+// statistics.
 #pragma once
 
 #include <cstdint>
@@ -127,6 +128,8 @@ struct RangeMove {
   friend bool operator==(const RangeMove&, const RangeMove&) = default;
 };
 
+class Observer;
+
 /// Told of contents that become findable or are given up. For event logs; a run without one has no listener.
 class BlockListener {
  public:
@@ -230,6 +233,10 @@ class Allocator {
     KVPLAN_CHECK(false, request);
     return 0;
   }
+
+  /// Null: it need not know the time. Else an observer that must be among the replica's; of the allocator, and lives as
+  /// long.
+  [[nodiscard]] virtual Observer* clock() { return nullptr; }
 
   void set_listener(BlockListener* listener) { listener_ = listener; }
 
