@@ -36,6 +36,7 @@ Result<std::unique_ptr<core::Allocator>> make_allocator(const RunSetup& setup,
                                          .layers = setup.tokens.placed.bytes.layers,
                                          .step_tokens = step_tokens(s),
                                          .prefix_cache = s.finds_prefixes(),
+                                         .replacement = s.replaces_by_policy() ? &s.replacement : nullptr,
                                          .block_ids = !setup.options.extra_observers.empty(),
                                          .max_model_len = s.engine.integer("max_model_len"),
                                          .columns = &columns};
@@ -99,6 +100,7 @@ class Fleet {
     const Scenario& s = setup_.scenario;
     router_ = routing::router_entry(s.router).make(s.router, setup_.workload, s.replicas);
     for (const auto& part : parts_) {
+      if (core::Observer* const clock = part->allocator->clock()) part->observers.push_back(clock);
       const core::MemoryLayout& layout = part->allocator->layout();
       if (setup_.tokens.policy)
         part->courses.emplace(setup_.tokens, setup_.workload, layout, setup_.options.control);
