@@ -1627,5 +1627,237 @@
         <source>beta</source>
         <translation>β 除数</translation>
     </message>
+    <message>
+        <source>A block lives for a time; where room is needed earlier, the one whose time ends first goes.</source>
+        <translation>块存活一段时间；若更早需要空间，则时间最先到期的块被让出。</translation>
+    </message>
+    <message>
+        <source>A hand walks a FIFO list from old to new, spares what was used since it last came by, and takes the first that was not.</source>
+        <translation>指针沿先进先出列表从旧到新移动，放过上次经过后用过的块，取走第一个未用过的块。</translation>
+    </message>
+    <message>
+        <source>A small FIFO queue for new blocks, a main one with second chances, and a memory of what left the small one.</source>
+        <translation>新块进入小的先进先出队列，主队列给予第二次机会，并记住离开小队列的块。</translation>
+    </message>
+    <message>
+        <source>A use of a cached block leases it for a time; the block whose lease ends or ended first goes.</source>
+        <translation>使用已缓存的块会租用它一段时间；租期最先结束的块被让出。</translation>
+    </message>
+    <message>
+        <source>Blocks remembered after the FIFO queue, as a multiple of the cache</source>
+        <translation>离开先进先出队列后仍被记住的块，为缓存的倍数</translation>
+    </message>
+    <message>
+        <source>Blocks remembered after they went, as a multiple of the cache</source>
+        <translation>被让出后仍被记住的块，为缓存的倍数</translation>
+    </message>
+    <message>
+        <source>Blocks remembered, as a multiple of the cache</source>
+        <translation>被记住的块，为缓存的倍数</translation>
+    </message>
+    <message>
+        <source>Blocks that each expert&apos;s history remembers, as a multiple of the cache</source>
+        <translation>每个专家的历史所记住的块，为缓存的倍数</translation>
+    </message>
+    <message>
+        <source>Blocks used again are protected up to a share; the least recent of the others goes.</source>
+        <translation>再次用过的块在一定份额内受保护；其余块中最久未用的被让出。</translation>
+    </message>
+    <message>
+        <source>Blocks whose uses are remembered after they went, as a multiple of the cache</source>
+        <translation>被让出后其使用仍被记住的块，为缓存的倍数</translation>
+    </message>
+    <message>
+        <source>Cost of a block without context, in blocks of context attended to</source>
+        <translation>无上下文的块的代价，以所关注的上下文块数计</translation>
+    </message>
+    <message>
+        <source>First come, first out, with a second chance for what was used meanwhile.</source>
+        <translation>先来先出，其间用过的块有第二次机会。</translation>
+    </message>
+    <message>
+        <source>Greedy dual by the cost of computing a block again: a flat part and one for each block before it.</source>
+        <translation>按重新计算一块的代价做贪心对偶：固定部分，加上其前每块一份。</translation>
+    </message>
+    <message>
+        <source>How fast weights follow</source>
+        <translation>权重跟随的快慢</translation>
+    </message>
+    <message>
+        <source>LRU or LFU names what goes, drawn by weights that fall when what was named comes back.</source>
+        <translation>由最近最少使用或最不经常使用指定让出的块，按权重抽取；被指定的块回来时其权重下降。</translation>
+    </message>
+    <message>
+        <source>Latest reuse times of each category, and latest stays, that are looked at</source>
+        <translation>所考察的每类最近的重用时间与最近的停留时间的个数</translation>
+    </message>
+    <message>
+        <source>Most of the cache belongs to blocks with a short time between their last two uses; others pass through a queue.</source>
+        <translation>缓存大部分属于最近两次使用间隔短的块；其余块经过一个队列。</translation>
+    </message>
+    <message>
+        <source>New blocks pass a small LRU window and stay after it only if used more often lately than what they replace.</source>
+        <translation>新块先经过小的最近最少使用窗口，之后只有近来比被替换者用得更多才留下。</translation>
+    </message>
+    <message>
+        <source>New blocks pass through a FIFO queue; what comes back while it is remembered goes to an LRU list.</source>
+        <translation>新块经过先进先出队列；在被记住期间回来的块进入最近最少使用列表。</translation>
+    </message>
+    <message>
+        <source>Of the draws</source>
+        <translation>抽取所用</translation>
+    </message>
+    <message>
+        <source>Runs only: the idle block that was let go first is handed out, cached or not, as vLLM does.</source>
+        <translation>仅用于运行：最先被放开的空闲块先被发出，无论是否已缓存，与 vLLM 相同。</translation>
+    </message>
+    <message>
+        <source>Share of the cache above which the FIFO queue gives blocks up</source>
+        <translation>先进先出队列超过此份额时让出块（占缓存的比例）</translation>
+    </message>
+    <message>
+        <source>Share of the cache for blocks with long times between uses; at least one block</source>
+        <translation>留给使用间隔长的块的缓存份额；至少一块</translation>
+    </message>
+    <message>
+        <source>Share of the cache for the small queue</source>
+        <translation>小队列的缓存份额</translation>
+    </message>
+    <message>
+        <source>Share of the cache for the window; at least one block</source>
+        <translation>窗口的缓存份额；至少一块</translation>
+    </message>
+    <message>
+        <source>Share of the cache that protected blocks may take</source>
+        <translation>受保护的块可占的缓存份额</translation>
+    </message>
+    <message>
+        <source>Share of the rest that protected blocks may take</source>
+        <translation>受保护的块可占其余部分的份额</translation>
+    </message>
+    <message>
+        <source>The block that came first goes.</source>
+        <translation>最先到来的块被让出。</translation>
+    </message>
+    <message>
+        <source>The block that is least likely to be used again within the time for which a block stays goes, by category of request.</source>
+        <translation>按请求类别，在块的停留时间内最不可能再被使用的块被让出。</translation>
+    </message>
+    <message>
+        <source>The block that was not used for longest goes.</source>
+        <translation>最久未用的块被让出。</translation>
+    </message>
+    <message>
+        <source>The block that was used least often since it came goes; of equals the one that reached its count first.</source>
+        <translation>到来后使用次数最少的块被让出；次数相同时取最先达到该次数的块。</translation>
+    </message>
+    <message>
+        <source>The block whose K-th last use is longest ago goes; those with fewer uses go before.</source>
+        <translation>倒数第 K 次使用最久远的块被让出；使用次数更少的块先被让出。</translation>
+    </message>
+    <message>
+        <source>The least of priority = L + uses goes, and L becomes its priority.</source>
+        <translation>优先级 = L + 使用次数，最小者被让出，L 变为其优先级。</translation>
+    </message>
+    <message>
+        <source>The offline optimum: the cached block whose next use is farthest goes.</source>
+        <translation>离线最优：下次使用最远的已缓存块被让出。</translation>
+    </message>
+    <message>
+        <source>Time for which a block lives</source>
+        <translation>块存活的时间</translation>
+    </message>
+    <message>
+        <source>Time of a lease</source>
+        <translation>租期</translation>
+    </message>
+    <message>
+        <source>Two LRU lists, of blocks used once and of blocks used again, whose shares follow what is asked for again.</source>
+        <translation>两个最近最少使用列表，分别为用过一次和再次用过的块，其份额随被再次请求的块变化。</translation>
+    </message>
+    <message>
+        <source>Uses in the small queue that let a block move to the main one</source>
+        <translation>块在小队列中用过多少次可移入主队列</translation>
+    </message>
+    <message>
+        <source>Uses that are looked back</source>
+        <translation>回看的使用次数</translation>
+    </message>
+    <message>
+        <source>Whether a block that comes may stay outside if its next use is farthest; else it always comes in</source>
+        <translation>到来的块若下次使用最远，是否可留在外面；否则总是进入</translation>
+    </message>
+    <message>
+        <source>Whether the cost counts as often as a block was used since it came</source>
+        <translation>代价是否乘以块到来后的使用次数</translation>
+    </message>
+    <message>
+        <source>Whether the time begins anew at each use</source>
+        <translation>每次使用时是否重新计时</translation>
+    </message>
+    <message>
+        <source>Which cached block of the pool is given up for another, where prefixes are found again; ignored, with a warning, where they are not</source>
+        <translation>在能再次找到前缀时，池中哪个已缓存的块让位给另一块；不能时忽略并给出警告</translation>
+    </message>
+    <message>
+        <source>bypass</source>
+        <translation>绕过</translation>
+    </message>
+    <message>
+        <source>count uses</source>
+        <translation>计入使用次数</translation>
+    </message>
+    <message>
+        <source>fill main</source>
+        <translation>填充主队列</translation>
+    </message>
+    <message>
+        <source>flat</source>
+        <translation>固定部分</translation>
+    </message>
+    <message>
+        <source>ghost</source>
+        <translation>记忆</translation>
+    </message>
+    <message>
+        <source>in</source>
+        <translation>入队份额</translation>
+    </message>
+    <message>
+        <source>lease s</source>
+        <translation>租期（秒）</translation>
+    </message>
+    <message>
+        <source>life s</source>
+        <translation>存活（秒）</translation>
+    </message>
+    <message>
+        <source>out</source>
+        <translation>出队记忆</translation>
+    </message>
+    <message>
+        <source>promote uses</source>
+        <translation>晋升次数</translation>
+    </message>
+    <message>
+        <source>protected</source>
+        <translation>受保护</translation>
+    </message>
+    <message>
+        <source>rate</source>
+        <translation>速率</translation>
+    </message>
+    <message>
+        <source>renew</source>
+        <translation>重新计时</translation>
+    </message>
+    <message>
+        <source>replacement</source>
+        <translation>替换</translation>
+    </message>
+    <message>
+        <source>small</source>
+        <translation>小队列</translation>
+    </message>
 </context>
 </TS>

@@ -150,7 +150,7 @@ int run(const traces::Trace& trace, bool small) {
   for (const std::int64_t share : {100, 10}) {
     const std::int64_t capacity = std::max<std::int64_t>(1, refs.distinct / share);
     for (const ReplacementEntry* entry : replacements())
-      good = policy_row(refs, *entry, capacity, rounds) && good;
+      if (entry->replay != nullptr) good = policy_row(refs, *entry, capacity, rounds) && good;
     good = curve_row(refs, capacity, rounds) && good;
   }
   References first = refs;

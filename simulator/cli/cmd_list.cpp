@@ -15,7 +15,6 @@
 #include "simulator/modelfile/catalogue.h"
 #include "simulator/modelfile/device_catalogue.h"
 #include "simulator/plan/scenario.h"
-#include "simulator/replacement/replacements.h"
 #include "simulator/report/number_text.h"
 #include "simulator/report/text.h"
 #include "traces/import/importer.h"
@@ -42,7 +41,6 @@ using attention::kBudgetFamily;
 std::vector<std::string_view> all_families() {
   std::vector<std::string_view> out(plan::families().begin(), plan::families().end());
   out.push_back(kBudgetFamily);
-  out.push_back(kReplacement);
   out.push_back(kModel);
   out.push_back(kDevice);
   out.push_back(kScenario);
@@ -304,8 +302,6 @@ void each_of(std::string_view family, Each each) {
   for (const Descriptor* d : traces::synth_descriptors(family)) each(d->name, d->summary, *d);
   if (family == kBudgetFamily)
     for (const Descriptor* d : attention::budget_descriptors()) each(d->name, d->summary, *d);
-  if (family == kReplacement)
-    for (const Descriptor* d : replacement::replacement_descriptors()) each(d->name, d->summary, *d);
   if (family == kScenario)
     for (const plan::Field& field : plan::scenario_fields()) each(field.path, field.help, field);
   if (family == kModel)
@@ -386,7 +382,8 @@ std::string family_use(std::string_view family) {
   if (family == kScenario) return "Paths of a scenario, for files and `--set`.";
   if (family == kKvFormat) return "Given at `format` of a scenario, and as `kvplan bytes --format`.";
   if (family == kBudgetFamily) return "Given at `kvplan budget --policy` and `kvplan evict --budget`.";
-  if (family == kReplacement) return "Given at `kvplan cache --replacement`.";
+  if (family == kReplacement)
+    return "Given at `memory.replacement` of a scenario, and at `kvplan cache --replacement`.";
   if (family == kDevice) return "Given at `deployment.device` of a scenario, and as `kvplan pool --device`.";
   const auto synth = traces::synth_families();
   if (std::find(synth.begin(), synth.end(), family) != synth.end())

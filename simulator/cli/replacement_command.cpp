@@ -78,6 +78,12 @@ Result<std::vector<Choice>> choices_of(const std::string& text) {
   for (const std::string& name : names) {
     auto choice = parse_component(name, "replacement", replacement::replacement_descriptors());
     if (!choice.ok()) return bad_input(choice.error().to_string()).at_field("--replacement");
+    if (replacement::replacement_entry(choice.value()).replay == nullptr)
+      return bad_input(
+                 "\"" + name +
+                 "\" is a pool's own way to hand out blocks, which are held and let go in runs alone: see "
+                 "memory.replacement of `kvplan run`, or `kvplan cache --driver`")
+          .at_field("--replacement");
     choices.push_back(std::move(choice).value());
   }
   return choices;

@@ -5,7 +5,8 @@
 // places and remembers who holds what. Running out of room is an ordinary answer (`false`, and nothing has
 // changed).
 //
-// One instance serves one replica. It is told nothing about time and keeps no statistics.
+// One instance serves one replica. It is told nothing about time, unless it asks for that (`clock`), and keeps no
+// statistics.
 #pragma once
 
 #include <cstdint>
@@ -131,6 +132,8 @@ struct RangeMove {
   friend bool operator==(const RangeMove&, const RangeMove&) = default;
 };
 
+class Observer;
+
 /// Told of contents that become findable or are given up. For event logs; a run without one has no listener.
 class BlockListener {
  public:
@@ -149,6 +152,9 @@ class Memory {
   [[nodiscard]] virtual bool fits_empty(RequestId request) const = 0;
   /// Can its requests follow courses (course.h)?
   [[nodiscard]] virtual bool follows_courses() const = 0;
+  /// Null: it need not know the time. Else an observer that must be among the replica's; of the memory, and lives as
+  /// long.
+  [[nodiscard]] virtual Observer* clock() { return nullptr; }
 };
 
 class Allocator : public Memory {

@@ -6,6 +6,7 @@
 //   and can be hit until it is handed out again; copies of one content stay side by side, the oldest is found
 //   first;
 // - block 0 is the null block.
+// With a replacement policy (memory.replacement) other blocks are handed out: idle_blocks.h says which.
 //
 // Costs per block, not per token, and no hashing: contents have dense names (core/workload.h), so the table
 // from name to block is an array. A content that is unique to its request can only be found by that request
@@ -20,6 +21,7 @@
 
 #include "simulator/base/check.h"
 #include "simulator/base/zeros.h"
+#include "simulator/memory/idle_blocks.h"
 #include "simulator/memory/paged_pool.h"
 #include "simulator/memory/prefix_reach.h"
 
@@ -36,72 +38,25 @@ constexpr std::int64_t kMostBlocks = std::int64_t{1}
                                      << 25;  // some 50 bytes of our own memory each, once used
 constexpr int kAhead = 8;                    // blocks fetched before they are let go
 
-/// First in, first out, with removal from the middle: a ring of ids in which a removed one leaves a gap.
-/// Walking an array keeps the processor's loads independent, which a linked list does not.
-class BlockQueue {
- public:
-  /// Adds at the back. `place_of(id)` is where the id's place is kept: what `remove` needs.
-  template <class PlaceOf>
-  void push(BlockId b, PlaceOf place_of) {
-    if (back_ - front_ == ring_.size()) make_room(place_of);
-    place_of(b) = static_cast<std::uint32_t>(back_ & mask_);
-    ring_[back_++ & mask_] = b;
-    ++ids_;
-  }
-  void remove(std::uint32_t place) {
-    ring_[place] = kNoBlock;
-    --ids_;
-  }
-  /// The front. REQUIRES: something is in it.
-  BlockId pop() {
-    while (true) {
-      const BlockId b = std::exchange(ring_[front_++ & mask_], kNoBlock);
-      if (b == kNoBlock) continue;  // was taken out of the middle
-      --ids_;
-      return b;
-    }
-  }
-  /// An id near the front, for fetching ahead; 0 where there is none.
-  [[nodiscard]] BlockId ahead(std::uint64_t distance) const {
-    return std::max<BlockId>(ring_[(front_ + distance) & mask_], 0);
-  }
-
- private:
-  /// Keeps the order and drops the gaps, in a ring that is at most half full.
-  template <class PlaceOf>
-  void make_room(PlaceOf place_of) {
-    std::vector<BlockId> ring(std::bit_ceil(std::max<std::size_t>(2 * ids_, 64)), kNoBlock);
-    std::size_t to = 0;
-    for (std::uint64_t from = front_; from != back_; ++from) {
-      const BlockId b = ring_[from & mask_];
-      if (b == kNoBlock) continue;
-      place_of(b) = static_cast<std::uint32_t>(to);
-      ring[to++] = b;
-    }
-    ring_ = std::move(ring);
-    mask_ = ring_.size() - 1;
-    front_ = 0;
-    back_ = to;
-  }
-
-  std::vector<BlockId> ring_{kNoBlock};
-  std::uint64_t mask_{0};
-  std::uint64_t front_{0}, back_{0};
-  std::size_t ids_{0};
-};
-
+/// `Idle` has the blocks that nobody holds, and says which of them is handed out: one of the classes of idle_blocks.h.
+template <class Idle>
 class PagedAllocator final : public core::Allocator {
  public:
-  PagedAllocator(const MemoryLayout& layout, const AllocatorRequest& request)
+  /// `idle`: what Idle is made from.
+  template <class... MadeFrom>
+  PagedAllocator(const MemoryLayout& layout, const AllocatorRequest& request, MadeFrom&&... idle)
       : layout_(layout),
         workload_(*request.workload),
         names_(workload_, layout.quantum_tokens),
         prefix_cache_(request.prefix_cache),
         blocks_(1),  // the null block
         copies_{{0, 0}},
+        idle_(std::forward<MadeFrom>(idle)...),
         holder_of_(request.places()),
         block_of_name_(prefix_cache_ ? static_cast<std::size_t>(names_.shared_count()) : 0),
-        free_{layout.quanta} {}
+        free_{layout.quanta} {
+    if constexpr (Idle::kByContent) follow_prefixes();  // any content may go before those that follow it
+  }
 
   const MemoryLayout& layout() const override { return layout_; }
   PoolCounts counts() const override {
@@ -125,6 +80,7 @@ class PagedAllocator final : public core::Allocator {
     ++lookup_stamp_;
     Found found;
     if (!prefix_cache_) return found;
+    if constexpr (Idle::kByContent) expire(r, num_tokens);
     const std::int64_t most = (num_tokens - 1) / layout_.quantum_tokens;
     const std::int64_t shared = std::min(names_.shared_blocks(r), most);
     const std::int64_t row = names_.row_length();
@@ -179,11 +135,12 @@ class PagedAllocator final : public core::Allocator {
     for (const BlockId b : found_) {
       Block& block = at(b);
       if (block.refs++ == 0) {
-        queue_.remove(block.place);
+        idle_.remove(b, block.place);
         leave_cache(block);
       } else {
         ++sharers_;
       }
+      if constexpr (Idle::kByContent) idle_.hit(b, r, static_cast<std::int64_t>(holder.blocks.size()));
       holder.blocks.push_back(b);
     }
     holder.published = hits;
@@ -199,9 +156,10 @@ class PagedAllocator final : public core::Allocator {
         ceil_div(tokens, layout_.quantum_tokens) - static_cast<std::int64_t>(holder.blocks.size());
     if (fresh > free_ + cached_) return false;
     // A decoding request asks when its table is full; what filled in earlier steps has been findable since
-    // then, so it must be so before anything is handed out. Where somebody listens, `publish` came in time.
+    // then, so it must be so before anything is handed out. Where somebody listens, `publish` came in time: a policy's
+    // clock always does.
     const std::int64_t room = static_cast<std::int64_t>(holder.blocks.size()) * layout_.quantum_tokens;
-    if (listener_ == nullptr && tokens == room + 1) make_findable(holder, r, room);
+    if (!Idle::kByContent && listener_ == nullptr && tokens == room + 1) make_findable(holder, r, room);
     take(holder, fresh);
     return true;
   }
@@ -220,7 +178,7 @@ class PagedAllocator final : public core::Allocator {
       BlockId& block = holder.blocks[static_cast<std::size_t>(b)];
       if (block == kNoBlock) break;  // everything below was let go before
       remember(holder, r, b, block);
-      let_go(block);
+      let_go(block, r, b);
       block = kNoBlock;
       dropped.first = b;
       ++dropped.count;
@@ -232,13 +190,14 @@ class PagedAllocator final : public core::Allocator {
     KVPLAN_CHECK(!prefix_cache_, r);
     Holder& holder = existing(r);
     for (const std::int32_t logical : logical_blocks)
-      let_go(std::exchange(holder.blocks[static_cast<std::size_t>(logical)], kNoBlock));
+      let_go(std::exchange(holder.blocks[static_cast<std::size_t>(logical)], kNoBlock), r, logical);
   }
 
   void cut_table(RequestId r, std::int64_t quanta) override {
     KVPLAN_CHECK(!prefix_cache_, r);
     auto& blocks = existing(r).blocks;
-    for (; static_cast<std::int64_t>(blocks.size()) > quanta; blocks.pop_back()) let_go(blocks.back());
+    for (; static_cast<std::int64_t>(blocks.size()) > quanta; blocks.pop_back())
+      let_go(blocks.back(), r, static_cast<std::int64_t>(blocks.size()) - 1);
   }
 
   void release(RequestId r, std::int64_t written) override {
@@ -251,12 +210,13 @@ class PagedAllocator final : public core::Allocator {
         __builtin_prefetch(&at(holder.blocks[static_cast<std::size_t>(b - kAhead)]), 1);
       if (block == kNoBlock) continue;
       if (comes_back) remember(holder, r, b, block);
-      let_go(block);
+      let_go(block, r, b);
     }
     holder.blocks.clear();
   }
 
   void forget(RequestId r) override {
+    if constexpr (Idle::kByContent) idle_.forget(r);
     std::int32_t& slot = holder_of_[r];
     if (slot < 0) return;
     Holder& holder = holders_[static_cast<std::size_t>(slot)];
@@ -271,11 +231,15 @@ class PagedAllocator final : public core::Allocator {
     return holder == nullptr ? std::span<const BlockId>{} : holder->blocks;
   }
   std::int64_t table_quanta(RequestId r) const override { return static_cast<std::int64_t>(table(r).size()); }
+  core::Observer* clock() override {
+    if constexpr (Idle::kByContent) return idle_.clock();
+    return nullptr;
+  }
 
  private:
   struct Block {
     std::uint64_t name{kNoName};
-    std::uint32_t place{0};  // in the queue, while nobody holds it
+    std::uint32_t place{0};  // among the idle ones, while nobody holds it
     std::int32_t refs{0};
     std::uint32_t stamp{0};  // lookup that found it last
     bool oldest{false};      // of the copies of its content: the one that lookups find
@@ -284,6 +248,13 @@ class PagedAllocator final : public core::Allocator {
   /// theirs.
   struct Copies {
     BlockId prev, next;
+  };
+  /// A lookup, and the epoch after it.
+  struct Asked {
+    RequestId request{-1};
+    std::int64_t num_tokens{0};
+    std::uint64_t epoch{0};
+    bool operator==(const Asked&) const = default;
   };
   struct Holder {
     std::vector<BlockId> blocks;  // by logical block; kNoBlock where let go
@@ -317,15 +288,16 @@ class PagedAllocator final : public core::Allocator {
     return holders_[static_cast<std::size_t>(slot)];
   }
 
-  /// Hands out the front of the queue. REQUIRES: it is that long.
+  /// Hands out idle blocks. REQUIRES: there are so many.
   void take(Holder& holder, std::int64_t count) {
+    if (Idle::kByContent && count > 0) ++epoch_;
     for (; count > 0; --count) {
       if (static_cast<std::int64_t>(blocks_.size()) <= layout_.quanta) {
         holder.blocks.push_back(take_new());
         continue;
       }
-      __builtin_prefetch(&at(queue_.ahead(kAhead)));
-      const BlockId b = queue_.pop();
+      __builtin_prefetch(&at(idle_.ahead(kAhead)));
+      const BlockId b = idle_.take();
       Block& block = at(b);
       if (block.name != kNoName) {
         leave_cache(block);
@@ -348,20 +320,46 @@ class PagedAllocator final : public core::Allocator {
     return b;
   }
 
-  void let_go(BlockId b) {
+  void let_go(BlockId b, [[maybe_unused]] RequestId r, [[maybe_unused]] std::int64_t logical) {
     Block& block = at(b);
     KVPLAN_CHECK(block.refs > 0, b);
-    if (block.stamp == lookup_stamp_) ++epoch_;
+    if (Idle::kByContent || block.stamp == lookup_stamp_) ++epoch_;
     if (--block.refs > 0) {
       --sharers_;
       return;
     }
-    queue_.push(b, [&](BlockId id) -> std::uint32_t& { return at(id).place; });
+    if constexpr (Idle::kByContent) {
+      block.name == kNoName ? idle_.add_empty(b) : idle_.add_cached(b, is_only_copy(b), r, logical);
+    } else {
+      idle_.add(b, [&](BlockId id) -> std::uint32_t& { return at(id).place; });
+    }
     if (block.name == kNoName) {
       ++free_;
     } else {
       enter_cache(block);
     }
+  }
+
+  [[nodiscard]] bool is_only_copy(BlockId b) const { return copies_[static_cast<std::size_t>(b)].next == b; }
+
+  /// What a policy gives up by time alone. A request that waits at the head is not asked again for that: as long as
+  /// nothing else changes, it finds what it found. So nothing depends on how often it is looked up.
+  void expire(RequestId r, std::int64_t num_tokens) {
+    if (asked_ == Asked{r, num_tokens, epoch_}) return;
+    idle_.expire([&](BlockId b) {
+      for (bool last = false; !last;) {  // all copies, the oldest first
+        const BlockId next = copies_[static_cast<std::size_t>(b)].next;
+        last = is_only_copy(b);
+        Block& block = at(b);
+        idle_.leave_spares(b);
+        leave_cache(block);
+        give_up_name(b, block);
+        ++free_;
+        idle_.add_empty(b);
+        b = next;
+      }
+    });
+    asked_ = {r, num_tokens, epoch_};
   }
 
   /// Its content can be found and nobody holds it.
@@ -416,10 +414,13 @@ class PagedAllocator final : public core::Allocator {
         if (place < heads.size() && heads[place] == b) heads[place] = next;
       }
     }
+    if constexpr (Idle::kByContent) idle_.lose_copy(b, last_copy ? kNoBlock : next);
     if (last_copy) return;
     copies_[static_cast<std::size_t>(ring.prev)].next = next;
     copies_[static_cast<std::size_t>(next)].prev = ring.prev;
     ring = {b, b};
+    if constexpr (Idle::kByContent)
+      if (is_only_copy(next) && at(next).refs == 0) idle_.leave_spares(next);
   }
 
   /// Oldest findable copy of a request's own content, kNoBlock if there is none.
@@ -464,11 +465,13 @@ class PagedAllocator final : public core::Allocator {
     if (static_cast<std::uint64_t>(name) == missing_name_) ++epoch_;
     add_copy(block, static_cast<std::uint64_t>(name), head == kNullBlock ? kNoBlock : head);
     if (head == kNullBlock) head = block;
+    if constexpr (Idle::kByContent) idle_.publish_shared(block, name, r, logical);
     if (listener_ != nullptr) listener_->on_publish(r, logical, block);
   }
 
   void publish_own(const Holder& holder, RequestId r, std::int64_t logical, BlockId block) {
     add_copy(block, own_name(r, logical), own_copy(holder, r, logical));
+    if constexpr (Idle::kByContent) idle_.publish_own(block, r, logical);
     if (listener_ != nullptr) listener_->on_publish(r, logical, block);
   }
 
@@ -476,6 +479,10 @@ class PagedAllocator final : public core::Allocator {
   void add_copy(BlockId block, std::uint64_t name, BlockId oldest) {
     at(block).name = name;
     at(block).oldest = oldest == kNoBlock;
+    if constexpr (Idle::kByContent) {
+      ++epoch_;
+      if (oldest != kNoBlock && is_only_copy(oldest) && at(oldest).refs == 0) idle_.join_spares(oldest);
+    }
     if (oldest == kNoBlock) {
       ++distinct_;
       if (reach_) reach_->appear(name);
@@ -493,7 +500,7 @@ class PagedAllocator final : public core::Allocator {
   bool prefix_cache_;
   std::vector<Block> blocks_;   // by id, those that were ever handed out
   std::vector<Copies> copies_;  // likewise
-  BlockQueue queue_;
+  Idle idle_;
   core::RequestColumn<std::int32_t> holder_of_;  // by request, -1 = none
   std::vector<Holder> holders_;
   std::vector<std::int32_t> idle_holders_;
@@ -508,6 +515,7 @@ class PagedAllocator final : public core::Allocator {
   std::uint64_t missing_name_{kNoName};
   std::uint32_t lookup_stamp_{0};
   std::uint64_t epoch_{0};
+  Asked asked_;
 };
 
 constexpr std::array<Param, 1> kParams{{
@@ -566,8 +574,15 @@ Result<std::unique_ptr<core::Allocator>> make_paged(const Choice& choice, const 
   KVPLAN_TRY(const MemoryLayout layout, paged_layout(choice.integer("block_tokens"), request));
   const traces::PrefixHashes* const hashes = request.workload->prefix;
   const bool shares = request.prefix_cache && hashes != nullptr && hashes->present();
+  if (replaces_by_policy(request)) {
+    KVPLAN_TRY(auto policy, make_pool_policy(layout, request));
+    const std::int64_t shared_names =
+        core::ContentNames(*request.workload, layout.quantum_tokens).shared_count();
+    return std::unique_ptr<core::Allocator>(
+        std::make_unique<PagedAllocator<BlocksByPolicy>>(layout, request, std::move(policy), shared_names));
+  }
   if (!request.block_ids && !shares) return make_paged_runs(layout, request);
-  return std::unique_ptr<core::Allocator>(std::make_unique<PagedAllocator>(layout, request));
+  return std::unique_ptr<core::Allocator>(std::make_unique<PagedAllocator<BlocksInQueue>>(layout, request));
 }
 
 extern const AllocatorEntry kPagedAllocator;

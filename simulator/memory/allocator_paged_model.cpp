@@ -1,14 +1,17 @@
 // Plain model of the paged allocator: a linked list and a hash table from the standard library, one block at
 // a time. It follows vllm-project/vllm v0.15.1, vllm/v1/core/block_pool.py and
 // single_type_kv_cache_manager.py, operation by operation, and shares nothing with allocator_paged.cpp but
-// the layout arithmetic, and the tree of contents, which tests/engine/overlay_test.cpp counts in its own way.
+// the layout arithmetic, the tree of contents, which tests/engine/overlay_test.cpp counts in its own way, and the
+// replacement policies, each of which has a model of its own in tests/unit/replacement.
 #include <algorithm>
 #include <list>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
 #include "simulator/base/check.h"
 #include "simulator/memory/paged_pool.h"
+#include "simulator/memory/pool_policy.h"
 #include "simulator/memory/prefix_reach.h"
 
 namespace kvplan::memory {
@@ -20,11 +23,13 @@ using core::PoolCounts;
 
 class PagedModel final : public core::Allocator {
  public:
-  PagedModel(const MemoryLayout& layout, const AllocatorRequest& request)
+  /// `policy`: none, and the queue alone says which block is handed out.
+  PagedModel(const MemoryLayout& layout, const AllocatorRequest& request, std::optional<PoolPolicy> policy)
       : layout_(layout),
         workload_(*request.workload),
         names_(workload_, layout.quantum_tokens),
         prefix_cache_(request.prefix_cache),
+        policy_(std::move(policy)),
         refs_(static_cast<std::size_t>(layout.quanta) + 1, 0),
         name_of_(refs_.size()),
         place_of_(1) {
@@ -54,6 +59,7 @@ class PagedModel final : public core::Allocator {
   Found lookup(RequestId r, std::int64_t num_tokens) override {
     found_.clear();
     Found found;
+    if (policy_) expire(r, num_tokens);
     if (prefix_cache_) {
       for (std::int64_t b = 0; b < (num_tokens - 1) / layout_.quantum_tokens; ++b) {
         const auto hit = table_.find(name(r, b));
@@ -88,6 +94,7 @@ class PagedModel final : public core::Allocator {
         --cached_;
         ++held_;
       }
+      if (policy_) (*policy_)->touch(use(b, r, static_cast<std::int64_t>(holder.blocks.size())));
       holder.blocks.push_back(b);
     }
     holder.published = static_cast<std::int64_t>(found_.size());
@@ -114,6 +121,7 @@ class PagedModel final : public core::Allocator {
       auto& copies = table_[name_of_[at(b)].name];
       if (copies.empty()) reach_.appear(number(name_of_[at(b)].name));
       copies.push_back(b);  // it is held
+      if (policy_) tell_published(b, r, holder.published);
       if (listener_ != nullptr) listener_->on_publish(r, holder.published, b);
       ++epoch_;
     }
@@ -128,7 +136,7 @@ class PagedModel final : public core::Allocator {
       BlockId& block = holder.blocks[static_cast<std::size_t>(b)];
       if (block == kNoBlock) break;  // let go before, as was everything between it and the protected head
       if (!all_dropped(b, sink, begin, written)) continue;
-      let_go(block);
+      let_go(block, r, b);
       block = kNoBlock;
       dropped.first = b;
       ++dropped.count;
@@ -139,7 +147,7 @@ class PagedModel final : public core::Allocator {
   void let_go(RequestId r, std::span<const std::int32_t> logical_blocks) override {
     for (const std::int32_t logical : logical_blocks) {
       BlockId& block = holders_.at(r).blocks.at(static_cast<std::size_t>(logical));
-      let_go(block);
+      let_go(block, r, logical);
       block = kNoBlock;
     }
   }
@@ -147,15 +155,15 @@ class PagedModel final : public core::Allocator {
   void cut_table(RequestId r, std::int64_t quanta) override {
     auto& blocks = holders_.at(r).blocks;
     while (static_cast<std::int64_t>(blocks.size()) > quanta) {
-      let_go(blocks.back());
+      let_go(blocks.back(), r, static_cast<std::int64_t>(blocks.size()) - 1);
       blocks.pop_back();
     }
   }
 
   void release(RequestId r, std::int64_t /*written*/) override {
     Holder& holder = holders_.at(r);
-    for (auto b = holder.blocks.rbegin(); b != holder.blocks.rend(); ++b)
-      if (*b != kNoBlock) let_go(*b);
+    for (std::size_t b = holder.blocks.size(); b-- > 0;)
+      if (holder.blocks[b] != kNoBlock) let_go(holder.blocks[b], r, static_cast<std::int64_t>(b));
     holder = Holder{};
   }
 
@@ -166,6 +174,7 @@ class PagedModel final : public core::Allocator {
     return holder == holders_.end() ? std::span<const BlockId>{} : holder->second.blocks;
   }
   std::int64_t table_quanta(RequestId r) const override { return static_cast<std::int64_t>(table(r).size()); }
+  core::Observer* clock() override { return policy_ ? &clock_ : nullptr; }
 
  private:
   /// A shared name (request = -1, number = the name), or the place of a block of one request.
@@ -229,30 +238,45 @@ class PagedModel final : public core::Allocator {
 
   void take(Holder& holder, std::int64_t count) {
     for (std::int64_t i = 0; i < count; ++i) {
-      const BlockId b = free_queue_.front();
-      free_queue_.pop_front();
-      if (name_of_[at(b)].known) {
-        const Name name = name_of_[at(b)].name;
-        with_copies(name, [&] {
-          auto& copies = table_.at(name);
-          std::erase(copies, b);
-          if (!copies.empty()) return;
-          table_.erase(name);
-          reach_.vanish(number(name));
-        });
-        name_of_[at(b)].known = false;
-        --cached_;
-        if (listener_ != nullptr) listener_->on_reclaim(b);
-        ++epoch_;
-      }
+      const BlockId b = next_block();
+      free_queue_.erase(place_of_[at(b)]);
+      if (name_of_[at(b)].known) give_up_name(b);
       refs_[at(b)] = 1;
       ++held_;
       ++references_;
+      ++epoch_;
       holder.blocks.push_back(b);
     }
   }
 
-  void let_go(BlockId b) {
+  /// Of the blocks that nobody holds the one that is handed out.
+  BlockId next_block() {
+    if (!policy_) return free_queue_.front();
+    for (const BlockId b : free_queue_)
+      if (!name_of_[at(b)].known) return b;
+    for (const BlockId b : free_queue_)
+      if (table_.at(name_of_[at(b)].name).size() > 1) return b;
+    const replacement::Id victim = (*policy_)->evict({.time_ns = clock_.now_ns()},
+                                                     [this](replacement::Id id) { return nobody_holds(id); });
+    return table_.at(contents_.at(victim)).front();
+  }
+
+  /// The block is idle: nothing can be found in it any more.
+  void give_up_name(BlockId b) {
+    const Name name = name_of_[at(b)].name;
+    with_copies(name, [&] {
+      auto& copies = table_.at(name);
+      std::erase(copies, b);
+      if (!copies.empty()) return;
+      table_.erase(name);
+      reach_.vanish(number(name));
+    });
+    name_of_[at(b)].known = false;
+    --cached_;
+    if (listener_ != nullptr) listener_->on_reclaim(b);
+  }
+
+  void let_go(BlockId b, RequestId r, std::int64_t logical) {
     KVPLAN_CHECK(refs_[at(b)] > 0, b);
     --references_;
     if (name_of_[at(b)].known) {
@@ -264,14 +288,62 @@ class PagedModel final : public core::Allocator {
       place_of_[at(b)] = free_queue_.insert(free_queue_.end(), b);
       --held_;
       if (name_of_[at(b)].known) ++cached_;
+      if (policy_ && name_of_[at(b)].known && nobody_holds(content_of(b)))
+        (*policy_)->let_go(use(b, r, logical));
     }
     ++epoch_;
+  }
+
+  // ---- with a policy (pool_policy.h) ----
+
+  /// The number of the content that is published in the block.
+  replacement::Id content_of(BlockId b) {
+    const Name name = name_of_[at(b)].name;
+    const auto [place, first] = number_of_.try_emplace(name, static_cast<replacement::Id>(number_of_.size()));
+    if (first) {
+      contents_.push_back(name);
+      (*policy_)->grow(place->second + 1);
+    }
+    return place->second;
+  }
+  replacement::Use use(BlockId b, RequestId r, std::int64_t logical) {
+    return policy_->use(content_of(b), r, logical, clock_.now_ns());
+  }
+  [[nodiscard]] bool nobody_holds(replacement::Id content) const {
+    const auto& copies = table_.at(contents_[content]);
+    return std::all_of(copies.begin(), copies.end(), [&](BlockId b) { return refs_[at(b)] == 0; });
+  }
+  void tell_published(BlockId b, RequestId r, std::int64_t logical) {
+    const replacement::Use published = use(b, r, logical);
+    const bool another = table_.at(name_of_[at(b)].name).size() > 1;
+    another ? (*policy_)->touch(published) : (*policy_)->insert(published);
+  }
+
+  /// Asked again in vain, a request finds what it found.
+  void expire(RequestId r, std::int64_t num_tokens) {
+    if (asked_request_ == r && asked_tokens_ == num_tokens && asked_epoch_ == epoch_) return;
+    std::vector<replacement::Id> gone;
+    (*policy_)->expire(
+        clock_.now_ns(), [this](replacement::Id id) { return nobody_holds(id); },
+        [&](replacement::Id id) { gone.push_back(id); });
+    for (const replacement::Id id : gone) {
+      const std::vector<BlockId> copies = table_.at(contents_[id]);
+      for (const BlockId b : copies) {
+        give_up_name(b);
+        free_queue_.splice(free_queue_.end(), free_queue_, place_of_[at(b)]);
+      }
+    }
+    asked_request_ = r;
+    asked_tokens_ = num_tokens;
+    asked_epoch_ = epoch_;
   }
 
   MemoryLayout layout_;
   const core::Workload& workload_;
   core::ContentNames names_;
   bool prefix_cache_;
+  std::optional<PoolPolicy> policy_;
+  PoolClock clock_;
   std::list<BlockId> free_queue_;
   std::vector<std::int64_t> refs_;
   std::vector<NameOfBlock> name_of_;
@@ -286,6 +358,11 @@ class PagedModel final : public core::Allocator {
   std::unordered_map<RequestId, Holder> holders_;
   std::vector<BlockId> found_;
   std::uint64_t epoch_{0};
+  std::unordered_map<Name, replacement::Id, HashName> number_of_;  // of contents that were ever published
+  std::vector<Name> contents_;                                     // by number
+  RequestId asked_request_{-1};                                    // of the latest lookup
+  std::int64_t asked_tokens_{0};
+  std::uint64_t asked_epoch_{0};
 };
 
 }  // namespace
@@ -293,7 +370,11 @@ class PagedModel final : public core::Allocator {
 Result<std::unique_ptr<core::Allocator>> make_paged_model(const Choice& choice,
                                                           const AllocatorRequest& request) {
   KVPLAN_TRY(const MemoryLayout layout, paged_layout(choice.integer("block_tokens"), request));
-  return std::unique_ptr<core::Allocator>(std::make_unique<PagedModel>(layout, request));
+  std::optional<PoolPolicy> policy;
+  if (replaces_by_policy(request)) {
+    KVPLAN_TRY(policy, make_pool_policy(layout, request));
+  }
+  return std::unique_ptr<core::Allocator>(std::make_unique<PagedModel>(layout, request, std::move(policy)));
 }
 
 }  // namespace kvplan::memory

@@ -41,6 +41,9 @@ struct AllocatorRequest {
   /// Most tokens of a request that one step computes.
   std::int64_t step_tokens{INT32_MAX};
   bool prefix_cache{true};
+  /// Of family "replacement", a member that pools can use: which cached block is given up (pool_policy.h). Null: the
+  /// member's own way. Means nothing to members that share no prefixes.
+  const Choice* replacement{nullptr};
   /// False: nobody will ask which blocks a request holds. A member may then keep its books without ids
   /// (core::MemoryLayout::block_ids); every other answer stays the same.
   bool block_ids{true};

@@ -10,7 +10,10 @@ constexpr std::uint64_t kRoot = ~std::uint64_t{0};
 }  // namespace
 
 PrefixReach::PrefixReach(const core::Workload& workload, const core::ContentNames& names)
-    : workload_(workload), names_(names) {
+    : workload_(workload),
+      names_(names),
+      nodes_(1),  // none
+      shared_(static_cast<std::size_t>(names.shared_count())) {
   const std::int64_t row = names_.row_length();
   row_before_.assign(static_cast<std::size_t>(names_.shared_count() / row), -1);
   for (RequestId r = 0; r < static_cast<RequestId>(workload_.size()); ++r)
@@ -33,50 +36,77 @@ std::uint64_t PrefixReach::before(std::uint64_t name) const {
   return static_cast<std::uint64_t>(names_.shared_name(r, block - 1));
 }
 
+PrefixReach::Slot& PrefixReach::slot_of(std::uint64_t name) {
+  return (name & kOwnName) == 0 ? shared_[static_cast<std::size_t>(name)] : own_[name];
+}
+
+PrefixReach::Slot PrefixReach::make(std::uint64_t name) {
+  Slot& slot = slot_of(name);
+  if (slot != 0) return slot;
+  if (unused_.empty()) {
+    unused_.push_back(static_cast<Slot>(nodes_.size()));
+    nodes_.emplace_back();
+  }
+  slot = unused_.back();
+  unused_.pop_back();
+  at(slot) = Node{.name = name};
+  return slot;
+}
+
+void PrefixReach::remove(Slot slot) {
+  const std::uint64_t name = at(slot).name;
+  if ((name & kOwnName) == 0) {
+    shared_[static_cast<std::size_t>(name)] = 0;
+  } else {
+    own_.erase(name);
+  }
+  unused_.push_back(slot);
+}
+
 void PrefixReach::appear(std::uint64_t name) {
-  const std::uint64_t parent = before(name);
-  Node& above = nodes_[parent];
-  const bool reached = parent == kRoot || above.reached;
-  above.children.push_back(name);
-  const std::size_t place = above.children.size() - 1;
-  Node& node = nodes_[name];  // `above` is not used any more: the table may have moved
+  const Slot parent = make(before(name));
+  const Slot slot = make(name);
+  Node& node = at(slot);
+  Node& above = at(parent);
   KVPLAN_CHECK(!node.there, static_cast<std::int64_t>(name));
   node.there = true;
-  node.place = place;
-  if (reached) set_reached(name, true);
+  node.parent = parent;
+  node.previous = 0;
+  node.next = above.first_child;
+  if (node.next != 0) at(node.next).previous = slot;
+  above.first_child = slot;
+  if (above.name == kRoot || above.reached) set_reached(slot, true);
 }
 
 void PrefixReach::vanish(std::uint64_t name) {
-  Node& node = nodes_.at(name);
+  const Slot slot = slot_of(name);
+  Node& node = at(slot);
   KVPLAN_CHECK(node.there && node.cached == 0, node.cached);
-  if (node.reached) set_reached(name, false);
+  if (node.reached) set_reached(slot, false);
   node.there = false;
-  const std::uint64_t parent = before(name);
-  Node& above = nodes_.at(parent);
-  const std::uint64_t last = above.children.back();
-  above.children[node.place] = last;
-  nodes_.at(last).place = node.place;
-  above.children.pop_back();
-  if (above.children.empty() && !above.there && parent != kRoot) nodes_.erase(parent);
-  if (node.children.empty()) nodes_.erase(name);
+  Node& above = at(node.parent);
+  (node.previous == 0 ? above.first_child : at(node.previous).next) = node.next;
+  if (node.next != 0) at(node.next).previous = node.previous;
+  if (above.first_child == 0 && !above.there && above.name != kRoot) remove(node.parent);
+  if (node.first_child == 0) remove(slot);
 }
 
 void PrefixReach::add_cached(std::uint64_t name, std::int64_t copies) {
-  Node& node = nodes_.at(name);
+  Node& node = at(slot_of(name));
   node.cached += copies;
   if (!node.reached) unreachable_ += copies;
 }
 
 /// The content and all that is there behind it without a gap.
-void PrefixReach::set_reached(std::uint64_t name, bool reached) {
-  to_visit_.assign(1, name);
+void PrefixReach::set_reached(Slot slot, bool reached) {
+  to_visit_.assign(1, slot);
   while (!to_visit_.empty()) {
-    Node& node = nodes_.at(to_visit_.back());
+    Node& node = at(to_visit_.back());
     to_visit_.pop_back();
-    KVPLAN_CHECK(node.there && node.reached != reached, static_cast<std::int64_t>(name));
+    KVPLAN_CHECK(node.there && node.reached != reached, static_cast<std::int64_t>(node.name));
     node.reached = reached;
     unreachable_ += reached ? -node.cached : node.cached;
-    to_visit_.insert(to_visit_.end(), node.children.begin(), node.children.end());
+    for (Slot child = node.first_child; child != 0; child = at(child).next) to_visit_.push_back(child);
   }
 }
 

@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "simulator/base/zeros.h"
 #include "simulator/core/workload.h"
 
 namespace kvplan::memory {
@@ -35,23 +36,34 @@ class PrefixReach {
   [[nodiscard]] std::int64_t unreachable() const { return unreachable_; }
 
  private:
+  using Slot = std::uint32_t;  // of a node; 0 stands for none
+  /// Of a content that is there, or that one which is there follows.
   struct Node {
+    std::uint64_t name{0};
+    std::int64_t cached{0};
+    Slot parent{0}, first_child{0};
+    Slot next{0}, previous{0};  // children of one parent that are there
     bool there{false};
     bool reached{false};
-    std::int64_t cached{0};
-    std::size_t place{0};                   ///< among its parent's children
-    std::vector<std::uint64_t> children{};  ///< that are there
   };
 
+  Node& at(Slot slot) { return nodes_[slot]; }
   /// The name before it in its prompt; kRoot for a first one.
   [[nodiscard]] std::uint64_t before(std::uint64_t name) const;
-  void set_reached(std::uint64_t name, bool reached);
+  Slot& slot_of(std::uint64_t name);
+  /// Its node, made where there is none.
+  Slot make(std::uint64_t name);
+  void remove(Slot slot);
+  void set_reached(Slot slot, bool reached);
 
   const core::Workload& workload_;
   const core::ContentNames& names_;
   std::vector<std::int64_t> row_before_;  ///< by row of shared names: the row before it, -1 = none
-  std::unordered_map<std::uint64_t, Node> nodes_;
-  std::vector<std::uint64_t> to_visit_;
+  std::vector<Node> nodes_;
+  std::vector<Slot> unused_;
+  Zeros<Slot> shared_;                           ///< by name
+  std::unordered_map<std::uint64_t, Slot> own_;  ///< other names, and the root
+  std::vector<Slot> to_visit_;
   std::int64_t unreachable_{0};
 };
 

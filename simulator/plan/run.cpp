@@ -25,6 +25,14 @@ bool needs_second_run(const Scenario& scenario, const RunOptions& options) {
   return options.timeline_bins > 0 && !joins_timeline(scenario, options);
 }
 
+/// REQUIRES: a policy is asked for and nothing is found by its prefix.
+std::string why_no_replacement(const Scenario& scenario) {
+  return "memory.replacement is ignored: with " +
+         std::string(scenario.engine.flag("prefix_cache") ? "no prefixes found again"
+                                                          : "prefix_cache=false") +
+         " nothing is cached that \"" + std::string(scenario.replacement.name()) + "\" could give up.";
+}
+
 /// REQUIRES: prefix caching is asked for and does not happen.
 std::string why_no_prefixes(const Scenario& scenario, const TokenPlan& tokens) {
   if (!memory::allocator_entry(scenario.allocator).shares_prefixes)
@@ -80,6 +88,8 @@ Result<RunSetup> prepare(const Scenario& scenario, const traces::Trace& trace, c
   const scheduling::EngineTraits engine = scenario.engine_traits();
   if (engine.wants_prefixes && !scenario.finds_prefixes())
     result.warnings.push_back(why_no_prefixes(scenario, setup.tokens));
+  if (scenario.replaces_by_policy() && !scenario.finds_prefixes())
+    result.warnings.push_back(why_no_replacement(scenario));
   if (scenario.keeps_nothing() && engine.piece_tokens.value > 0)
     result.warnings.push_back(std::string(engine.piece_tokens.param) +
                               " is ignored: where nothing is kept a prompt cannot be computed in pieces.");

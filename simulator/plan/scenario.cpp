@@ -14,6 +14,7 @@
 #include "simulator/model/pool_rule.h"
 #include "simulator/modelfile/catalogue.h"
 #include "simulator/modelfile/device_catalogue.h"
+#include "simulator/replacement/replacements.h"
 #include "simulator/routing/routers.h"
 #include "simulator/scheduling/engines.h"
 #include "simulator/workload/sessions.h"
@@ -35,7 +36,7 @@ constexpr Field known_bytes(std::string_view path, std::string_view help) {
           .high = std::int64_t{1} << 50};
 }
 
-constexpr std::array<Field, 33> kFields{{
+constexpr std::array<Field, 34> kFields{{
     {.path = "workload.trace", .help = "Trace file: a .kvt or any importable file"},
     {.path = "workload.format", .help = "Importer of the trace's file, instead of what its content says"},
     {.path = "workload.map",
@@ -148,6 +149,13 @@ constexpr std::array<Field, 33> kFields{{
      .kind = FieldKind::kComponent,
      .fallback = "paged",
      .family = "allocator"},
+    {.path = "memory.replacement",
+     .help =
+         "Which cached block of the pool is given up for another, where prefixes are found again; ignored, "
+         "with a warning, where they are not",
+     .kind = FieldKind::kComponent,
+     .fallback = "vllm-queue",
+     .family = "replacement"},
     {.path = "engine",
      .help = "Scheduler and its limits",
      .kind = FieldKind::kComponent,
@@ -188,8 +196,8 @@ constexpr std::array<Field, 33> kFields{{
      .unit = Unit::kSeconds},
 }};
 
-constexpr std::array<std::string_view, 8> kFamilies{"sessions", "allocator", "engine", "latency",
-                                                    "router",   "eviction",  "format", "pool-rule"};
+constexpr std::array<std::string_view, 9> kFamilies{
+    "sessions", "allocator", "engine", "latency", "router", "eviction", "format", "pool-rule", "replacement"};
 
 std::size_t field_index(std::string_view path) {
   for (std::size_t i = 0; i < kFields.size(); ++i)
@@ -512,6 +520,31 @@ Status choose_eviction(Scenario& s) {
   return Done{};
 }
 
+/// In a run nobody knows when a content is used again: that depends on what is given up.
+Status check_replacement(const Scenario& s) {
+  if (replacement::serves_pools(replacement::replacement_entry(s.replacement))) return Done{};
+  return bad_input(
+      "\"" + std::string(s.replacement.name()) +
+      "\" has to know the future, which in a run depends on what is given up: it is offline only, see "
+      "`kvplan cache --replacement`");
+}
+
+/// An engine may decide by itself what others leave to policies.
+Status check_engine_follows(const Scenario& s) {
+  const scheduling::EngineTraits traits = s.engine_traits();
+  const auto refused = [&](std::string_view what, std::string_view path, std::string_view expected) {
+    return bad_input("the engine \"" + std::string(s.engine.name()) + "\" " + std::string(what) +
+                     ": expected " + std::string(expected) + ", found " + s.text(path))
+        .at_field(std::string(path));
+  };
+  if (s.evicts_by != EvictsBy::kNothing && !traits.follows_policies)
+    return refused("follows no token policy", "eviction", "full");
+  if (s.replaces_by_policy() && !traits.replaces_by_policy)
+    return refused("has an order of its own in which cached blocks are given up", "memory.replacement",
+                   "the default");
+  return Done{};
+}
+
 /// What is said of keys and values that are kept has no meaning where none are.
 Status check_nothing_kept(const Scenario& s) {
   if (!s.keeps_nothing()) return Done{};
@@ -544,6 +577,7 @@ Catalogue family_descriptors(std::string_view family) {
   if (family == "eviction") return attention::policy_descriptors();
   if (family == "format") return model::format_descriptors();
   if (family == "pool-rule") return model::pool_rule_descriptors();
+  if (family == "replacement") return replacement::replacement_descriptors();
   return {};
 }
 
@@ -562,6 +596,10 @@ bool Scenario::keeps_nothing() const {
 bool Scenario::finds_prefixes() const {
   const scheduling::EngineTraits traits = engine_traits();
   return traits.wants_prefixes && memory::allocator_entry(allocator).shares_prefixes && !follows_courses();
+}
+
+bool Scenario::replaces_by_policy() const {
+  return replacement::replacement_entry(replacement).make != nullptr;
 }
 
 const std::string& Scenario::text(std::string_view path) const {
@@ -623,6 +661,9 @@ Result<Scenario> resolve(std::span<const Setting> settings) {
   };
   KVPLAN_TRY(s.sessions, component("workload.sessions", "sessions"));
   KVPLAN_TRY(s.allocator, component("memory.allocator", "allocator"));
+  KVPLAN_TRY(s.replacement, component("memory.replacement", "replacement"));
+  if (const Status online = check_replacement(s); !online.ok())
+    return placed(online.error(), places[field_index("memory.replacement")]);
   KVPLAN_TRY(s.engine, component("engine", "engine"));
   KVPLAN_TRY(s.latency, component("latency", "latency"));
   KVPLAN_TRY(s.router, component("fleet.router", "router"));
@@ -631,11 +672,8 @@ Result<Scenario> resolve(std::span<const Setting> settings) {
   KVPLAN_TRY_DO(choose_rates(s));
   if (const Status eviction = choose_eviction(s); !eviction.ok())
     return placed(eviction.error(), places[field_index("eviction")]);
-  if (s.evicts_by != EvictsBy::kNothing && !s.engine_traits().follows_policies)
-    return placed(bad_input("the engine \"" + std::string(s.engine.name()) +
-                            "\" follows no token policy: expected full, found " + s.text("eviction"))
-                      .at_field("eviction"),
-                  places[field_index("eviction")]);
+  if (const Status followed = check_engine_follows(s); !followed.ok())
+    return placed(followed.error(), places[field_index(followed.error().field)]);
   if (const Status kept = check_nothing_kept(s); !kept.ok())
     return placed(kept.error(), places[field_index(kept.error().field)]);
   if (const Status model = choose_model(s); !model.ok())

@@ -42,7 +42,7 @@ struct Field {
 /// All paths, in the order in which a resolved scenario is printed.
 std::span<const Field> scenario_fields();
 /// Descriptors of one family: "sessions", "allocator", "engine", "latency", "router", "eviction", "format",
-/// "pool-rule".
+/// "pool-rule", "replacement".
 Catalogue family_descriptors(std::string_view family);
 /// All families, in the order of `list`.
 std::span<const std::string_view> families();
@@ -89,7 +89,7 @@ struct Scenario {
   model::Deployment deployment;
   bool derives_pool{false};  ///< from the deployment and the model, when it is run; `pool` is empty then
   memory::PoolSize pool;
-  Choice allocator, engine, latency, router;
+  Choice allocator, replacement, engine, latency, router;
   std::optional<Choice> eviction;
   EvictsBy evicts_by{EvictsBy::kNothing};
   core::KeepRule keep;
@@ -111,6 +111,8 @@ struct Scenario {
   /// True: a request may find blocks of another's, or of its own earlier admission. Asked for by the engine,
   /// offered by the allocator, and not in the way of the token policy.
   [[nodiscard]] bool finds_prefixes() const;
+  /// True: memory.replacement names a policy; false: the pool hands out blocks its own way.
+  [[nodiscard]] bool replaces_by_policy() const;
   /// Of a parameter of the component in field i.
   [[nodiscard]] Origin param_origin(std::size_t i, std::string_view param) const;
 };

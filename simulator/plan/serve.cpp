@@ -35,6 +35,7 @@ Result<std::unique_ptr<core::Memory>> make_memory(const RunSetup& setup, core::R
                                          .layers = setup.tokens.placed.bytes.layers,
                                          .step_tokens = step_tokens(s),
                                          .prefix_cache = s.finds_prefixes(),
+                                         .replacement = s.replaces_by_policy() ? &s.replacement : nullptr,
                                          .block_ids = !setup.options.extra_observers.empty(),
                                          .max_model_len = s.engine_traits().request_tokens.value,
                                          .columns = &columns};
@@ -98,6 +99,7 @@ class Fleet {
     const Scenario& s = setup_.scenario;
     router_ = routing::router_entry(s.router).make(s.router, setup_.workload, s.replicas);
     for (const auto& part : parts_) {
+      if (core::Observer* const clock = part->memory->clock()) part->observers.push_back(clock);
       const core::MemoryLayout& layout = part->memory->layout();
       if (setup_.tokens.policy)
         part->courses.emplace(setup_.tokens, setup_.workload, layout, setup_.options.control);

@@ -21,6 +21,7 @@
   MEMBER(kSieve)                    \
   MEMBER(kSlru)                     \
   MEMBER(kTtl)                      \
+  MEMBER(kVllmQueue)                \
   MEMBER(kWTinyLfu)                 \
   MEMBER(kWorkloadAware)
 

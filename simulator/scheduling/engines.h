@@ -25,14 +25,15 @@ struct EngineLimit {
 
 /// What the rest of the program may want to know of an engine as it is set up.
 struct EngineTraits {
-  EngineLimit request_tokens;    ///< prompt and output of a request; longer ones are rejected
-  EngineLimit running;           ///< requests at once
-  EngineLimit step_tokens;       ///< computed in one step; its value may be beyond any prompt
-  EngineLimit piece_tokens;      ///< of one prompt in one step; the value 0: as many as a step
-  bool wants_prefixes{false};    ///< equal prefixes are to be found again
-  bool index_of_its_own{false};  ///< it finds them whatever the allocator is
-  bool follows_policies{true};   ///< token policies, windows of layers and courses
-  bool leaves_a_log{true};       ///< observers are told which block is whose
+  EngineLimit request_tokens;     ///< prompt and output of a request; longer ones are rejected
+  EngineLimit running;            ///< requests at once
+  EngineLimit step_tokens;        ///< computed in one step; its value may be beyond any prompt
+  EngineLimit piece_tokens;       ///< of one prompt in one step; the value 0: as many as a step
+  bool wants_prefixes{false};     ///< equal prefixes are to be found again
+  bool index_of_its_own{false};   ///< it finds them whatever the allocator is
+  bool replaces_by_policy{true};  ///< memory.replacement says which cached block is given up
+  bool follows_policies{true};    ///< token policies, windows of layers and courses
+  bool leaves_a_log{true};        ///< observers are told which block is whose
 
   /// Most tokens of one prompt in one step.
   [[nodiscard]] std::int64_t most_piece_tokens() const {

@@ -6,10 +6,13 @@
 #include <algorithm>
 #include <cstdlib>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "simulator/base/random.h"
+#include "simulator/core/observer.h"
 #include "simulator/memory/allocators.h"
+#include "simulator/replacement/replacements.h"
 #include "traces/record/trace.h"
 
 namespace kvplan::memory {
@@ -48,7 +51,8 @@ const memory::AllocatorEntry& entry_of(const Choice& choice) {
 struct Setting {
   std::string component;
   bool prefix_cache;
-  bool block_ids;  ///< false: no content is shared, and nobody asks for ids
+  bool block_ids;             ///< false: no content is shared, and nobody asks for ids
+  std::string replacement{};  ///< empty: the pool's own way
 };
 
 /// Every combination of the choices of text parameters, and small and odd values of whole numbers.
@@ -91,6 +95,13 @@ std::vector<Setting> settings() {
         out.push_back({variant, false, block_ids});
         if (entry->shares_prefixes) out.push_back({variant, true, block_ids});
       }
+    }
+    if (!entry->shares_prefixes) continue;
+    for (const replacement::ReplacementEntry* policy : replacement::replacements()) {
+      if (policy->make == nullptr) continue;
+      for (const char* const block : {":block_tokens=1", ":block_tokens=3"})
+        out.push_back({name + block, true, true, std::string(policy->descriptor.name)});
+      out.push_back({name + ":block_tokens=2", true, false, std::string(policy->descriptor.name)});
     }
   }
   return out;
@@ -145,6 +156,7 @@ struct World {
   std::int64_t layers{0};  ///< of a model whose layers lie in groups
   model::ModelShape shape;
   traces::PrefixHashes prefix;
+  std::vector<std::int32_t> tenants;
   std::unique_ptr<Allocator> fast, model;
 
   World(const Setting& setting, Random& random) {
@@ -179,6 +191,14 @@ struct World {
     prefix.distinct = 3 * 61;
     if (setting.block_ids) workload.prefix = &prefix;
     const memory::AllocatorEntry& entry = entry_of(choice);
+    std::optional<Choice> policy;
+    if (!setting.replacement.empty()) {
+      policy =
+          parse_component(setting.replacement, "replacement", replacement::replacement_descriptors()).value();
+      for (std::size_t i = 0; i < workload.input.size(); ++i)
+        tenants.push_back(static_cast<std::int32_t>(random.below(4)) - 1);
+      workload.tenant = tenants;
+    }
     const memory::AllocatorRequest request{
         .workload = &workload,
         .pool = {.tokens = std::max<std::int64_t>(scale == 8 ? 400 : 160, 12 * quantum)},
@@ -188,6 +208,7 @@ struct World {
         .model = layers > 0 || (scale > 0 && random.chance(3, 4)) ? &shape : nullptr,
         .step_tokens = grouped ? 30 : INT32_MAX,
         .prefix_cache = setting.prefix_cache,
+        .replacement = policy ? &*policy : nullptr,
         .block_ids = setting.block_ids,
         .max_model_len = 95};
     fast = entry.make(choice, request).value();
@@ -261,6 +282,7 @@ TEST_P(AllocatorConformance, EqualsItsModelAndConserves) {
   std::int64_t cut = 0;
   std::int64_t moved = 0;
   std::int64_t left_windows = 0;
+  std::int64_t expired = 0;
   bool in_groups = false;
   bool returns_quanta = false;
   bool costs = false;
@@ -280,6 +302,8 @@ TEST_P(AllocatorConformance, EqualsItsModelAndConserves) {
               layers > 0 ? world.token_bytes / world.layers * layers : world.token_bytes);
     ASSERT_EQ(fast.layout().cells_per_token, layers > 0 ? layers : 2);
     ASSERT_EQ(fast.layout().metadata_bytes, 1);
+    ASSERT_EQ(fast.clock() != nullptr, !GetParam().replacement.empty());
+    ASSERT_EQ(model.clock() != nullptr, !GetParam().replacement.empty());
     const bool groups = in_groups = !fast.layout().groups.empty();
     const bool windows = !model::windows_of(fast.layout().groups).empty();
     struct Life {
@@ -305,7 +329,12 @@ TEST_P(AllocatorConformance, EqualsItsModelAndConserves) {
     std::map<RequestId, std::int64_t> come_back;  // tokens that those who were preempted have to compute
     // Few requests come back often: what they find has been made by several of their admissions.
     const std::uint64_t requests = seed % 2 == 0 ? 40 : 9;
+    std::int64_t seconds = 0;
     for (int operation = 0; operation < 300; ++operation) {
+      // At the pace at which what lives for a time goes: now and then, and seldom all of it.
+      seconds += GetParam().replacement.empty() ? 0 : random.between(0, 20);
+      for (Allocator* a : {&fast, &model})
+        if (a->clock() != nullptr) a->clock()->on_pass_begin(SimTime{Ticks{seconds * 1'000'000'000 * 1024}});
       const auto r = static_cast<RequestId>(random.below(requests));
       if (ended.count(r) != 0 || !fast.fits_empty(r)) {
         ASSERT_EQ(fast.fits_empty(r), model.fits_empty(r));
@@ -317,13 +346,20 @@ TEST_P(AllocatorConformance, EqualsItsModelAndConserves) {
       if (running.count(r) == 0) {  // admission, with some of its prompt
         const std::int64_t goal =
             std::max<std::int64_t>(world.workload.input[static_cast<std::size_t>(r)], come_back[r]);
-        const core::PoolCounts before = fast.counts();
+        core::PoolCounts before = fast.counts();
         const core::Found found = fast.lookup(r, goal);
         const core::Found expected = model.lookup(r, goal);
         ASSERT_EQ(found.tokens, expected.tokens);
         ASSERT_EQ(found.idle, expected.idle);
         ASSERT_LT(found.tokens, goal);
-        ASSERT_EQ(fast.counts(), before);
+        if (GetParam().replacement.empty()) {
+          ASSERT_EQ(fast.counts(), before);
+        } else {  // what lives for a time may have gone
+          ASSERT_EQ(fast.counts(), model.counts());
+          ASSERT_EQ(fast.counts().held, before.held);
+          expired += before.cached - fast.counts().cached;
+          before = fast.counts();
+        }
         const std::int64_t tokens = found.tokens + random.between(1, goal - found.tokens);
         const bool admitted = fast.admit(r, found, tokens);
         ASSERT_EQ(admitted, model.admit(r, expected, tokens));
@@ -452,6 +488,7 @@ TEST_P(AllocatorConformance, EqualsItsModelAndConserves) {
   EXPECT_EQ(cut > 0, let_go > 0);
   EXPECT_EQ(let_go > 0, returns_quanta && !GetParam().prefix_cache && !in_groups);
   EXPECT_EQ(left_windows > 0, in_groups);
+  EXPECT_EQ(expired > 0, GetParam().replacement == "ttl");
   // Ranges of one length leave no gap that is too short.
   if (!returns_quanta && GetParam().component.find("reserve=max") == std::string::npos) {
     EXPECT_EQ((ranges ? moved : waited.count) > 0, costs);
@@ -460,9 +497,10 @@ TEST_P(AllocatorConformance, EqualsItsModelAndConserves) {
 
 INSTANTIATE_TEST_SUITE_P(Catalogue, AllocatorConformance, testing::ValuesIn(settings()),
                          [](const auto& suite) {
-                           std::string name = suite.param.component +
-                                              (suite.param.prefix_cache ? "_cached" : "_plain") +
-                                              (suite.param.block_ids ? "" : "_without_ids");
+                           std::string name =
+                               suite.param.component + (suite.param.prefix_cache ? "_cached" : "_plain") +
+                               (suite.param.replacement.empty() ? "" : "_") + suite.param.replacement +
+                               (suite.param.block_ids ? "" : "_without_ids");
                            for (char& c : name)
                              if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
                            return name;

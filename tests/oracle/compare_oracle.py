@@ -226,6 +226,9 @@ def random_case(seed, folder):
         sink = draw.choice([0, 1, 4, 5, 16, 33])
         paths["eviction"] = f"streaming-llm:sink={sink},recent={kept},placement=holes"
     take_compact(random.Random(f"compact {seed}"), paths, longest)
+    choose = random.Random(f"replacement {seed}")
+    if paths["memory.allocator"].startswith("paged") and choose.random() < 0.4:
+        paths["memory.replacement"] = choose.choice(["lru", "fifo", "lfu", "vllm-queue"])
     if draw.random() < 0.15:
         paths["fleet.replicas"] = draw.randint(2, 4)
     fleet = random.Random(f"fleet {seed}")

@@ -1,7 +1,8 @@
 """Pools of the oracle: who holds which block or run of slots, and what every cell of the pool is.
 
 The paged pool follows vLLM's (v1/core/block_pool.py, v0.15.1): free blocks in one queue, hashes published
-when a block is allocated to be filled, blocks released tail first to the back. Beside it one bit per cell
+when a block is allocated to be filled, blocks released tail first to the back; or, with memory.replacement lru,
+fifo or lfu, empty blocks first, then further copies, then by rank. Beside it one bit per cell
 says what has been written and, per holder, what has been dropped; the states are read off these bits.
 """
 
@@ -32,6 +33,8 @@ class PagedPool:
         self.found = {}  # key -> blocks in order of publication
         self.chain = {}  # (key before, content) -> key
         self.evicted = 0
+        self.turn = 0  # of what happens to contents
+        self.came, self.used, self.uses, self.last_counted = {}, {}, {}, {}  # by key
         self.touched = set(self.blocks)
         self.shares = dict.fromkeys(self.blocks, ())
         self.sums = dict.fromkeys(("live", "reserved", "hole", "tail", "internal", "cached", "unhashed"), 0)
@@ -68,9 +71,11 @@ class PagedPool:
         for block in hits:
             self.queue.pop(block, None)
             self.hold(request, block)
+            self.use(block.key)
         request.hashed += len(hits)
         for _ in range(need):
-            block, _ = self.queue.popitem(last=False)
+            block = self.next_block()
+            del self.queue[block]
             if block.key is not None:
                 self.forget(block)
             block.written = 0
@@ -82,9 +87,36 @@ class PagedPool:
                     block = request.table[number]
                     assert block.key is None
                     block.key = key
+                    self.use(key)
                     self.found.setdefault(key, OrderedDict())[block] = None
             request.hashed = full
         return True
+
+    def next_block(self):
+        """Of the blocks that nobody holds the one that is handed out."""
+        if self.p.replacement == "vllm-queue":
+            return next(iter(self.queue))
+        for block in self.queue:
+            if block.key is None:
+                return block
+        for block in self.queue:
+            if len(self.found[block.key]) > 1:
+                return block
+        ranks = {
+            "lru": lambda key: self.used[key],
+            "fifo": lambda key: self.came[key],
+            "lfu": lambda key: (self.uses[key], self.last_counted[key]),
+        }
+        return min(self.queue, key=lambda block: ranks[self.p.replacement](block.key))
+
+    def use(self, key):
+        """It is hit, or published: for the first time, again after it was gone, or once more."""
+        self.turn += 1
+        if key not in self.found:
+            self.came[key] = self.turn
+            self.uses[key] = 0
+        self.uses[key] += 1
+        self.used[key] = self.last_counted[key] = self.turn
 
     def hold(self, request, block):
         block.holders[request] = len(request.table)
@@ -107,6 +139,9 @@ class PagedPool:
         self.touched.add(block)
         if not block.holders:
             self.queue[block] = None
+            if block.key is not None and all(not copy.holders for copy in self.found[block.key]):
+                self.turn += 1
+                self.used[block.key] = self.turn  # until now
 
     def free(self, request):
         for number in reversed(range(len(request.table))):

@@ -17,11 +17,12 @@ PARAMETERS is an object of scenario paths and their values, written as after `--
 Rows of the JSONL may have `request_id`, `wait_for` (a list of such ids) and `delay` (ms): closed loops. And
 `session_id`, which a router may go by: a row that names nobody waits for the one before it in its session.
 
-Covered: engine vllm-v1, latency affine, allocators paged and contiguous (fit first), eviction none, window
-and streaming-llm with placement holes; these, h2o, tova, scissorhands with drop=1 and snapkv with placement
-compact, where only the numbers of kept tokens count; several replicas with the routers round-robin, least-loaded,
-session-affine and vllm-dp (oracle_fleet.py), sessions stated and open, a model with one kind of layer. The
-scheduler is that of vLLM v0.15.1 (v1/core/sched/scheduler.py) as far as it decides what a run shows.
+Covered: engine vllm-v1, latency affine, allocators paged (replacement vllm-queue, lru, fifo and lfu) and
+contiguous (fit first), eviction none, window and streaming-llm with placement holes; these, h2o, tova, scissorhands
+with drop=1 and snapkv with placement compact, where only the numbers of kept tokens count; several replicas with the
+routers round-robin, least-loaded, session-affine and vllm-dp (oracle_fleet.py), sessions stated and open, a model
+with one kind of layer. The scheduler is that of vLLM v0.15.1 (v1/core/sched/scheduler.py) as far as it decides what
+a run shows.
 """
 
 import csv
@@ -90,6 +91,8 @@ class Parameters:
         self.allocator, allocator = component(paths.pop("memory.allocator"))
         assert self.allocator in ("paged", "contiguous"), self.allocator
         self.block = int(allocator.pop("block_tokens", 16)) if self.allocator == "paged" else 1
+        self.replacement = paths.pop("memory.replacement", "vllm-queue")
+        assert self.replacement in ("vllm-queue", "lru", "fifo", "lfu"), self.replacement
         self.reserve = allocator.pop("reserve", "oracle")
         assert allocator.pop("fit", "first") == "first"
 

@@ -143,6 +143,7 @@ inline std::string observe_run(
     coverage->workload = &c.workload;
     observers.push_back(coverage);
   }
+  if (core::Observer* const clock = allocator.value()->clock()) observers.push_back(clock);
   const core::ReplicaSetup run{.workload = &c.workload,
                                .keep = c.keep,
                                .courses = courses,

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,7 @@
 #include "simulator/latency/latencies.h"
 #include "simulator/memory/allocators.h"
 #include "simulator/modelfile/catalogue.h"
+#include "simulator/replacement/replacements.h"
 #include "simulator/scheduling/vllm/params.h"
 #include "traces/record/trace.h"
 
@@ -34,7 +36,8 @@ struct RandomCase {
   std::int64_t tensor_ranks{1}, first_layer{0}, layers{-1};
   std::int64_t step_tokens{INT32_MAX};  ///< that the allocator is told
   bool prefix_cache{true};
-  bool block_ids{true};  ///< false: the allocator that serves may keep its books without
+  std::string replacement;  ///< component text; empty: the pool's own way
+  bool block_ids{true};     ///< false: the allocator that serves may keep its books without
 
   /// Requests will follow courses: no memory that grows where it pleases; ranges that slide instead.
   void take_courses() {
@@ -43,6 +46,10 @@ struct RandomCase {
   [[nodiscard]] Result<std::unique_ptr<core::Allocator>> make_allocator(bool slow) const {
     KVPLAN_TRY(const Choice choice, parse_component(allocator, "allocator", memory::allocator_descriptors()));
     const memory::AllocatorEntry& entry = memory::allocator_entry(choice);
+    std::optional<Choice> policy;
+    if (!replacement.empty()) {
+      KVPLAN_TRY(policy, parse_component(replacement, "replacement", replacement::replacement_descriptors()));
+    }
     const memory::AllocatorRequest request{.workload = &workload,
                                            .pool = pool,
                                            .token_bytes = token_bytes,
@@ -55,6 +62,7 @@ struct RandomCase {
                                            .layers = layers,
                                            .step_tokens = step_tokens,
                                            .prefix_cache = prefix_cache && entry.shares_prefixes,
+                                           .replacement = policy ? &*policy : nullptr,
                                            .block_ids = block_ids,
                                            .max_model_len = scheduler.max_model_len};
     return slow ? entry.make_model(choice, request) : entry.make(choice, request);

@@ -33,6 +33,9 @@ TEST(EndToEnd, LogsOfTheSampleReplayEqual) {
   for (const std::string& start :
        {sample + "--set memory.pool_tokens=16000",
         sample + "--set memory.pool_tokens=30000 --set eviction=streaming-llm:sink=5,recent=200",
+        sample + "--set memory.pool_tokens=16000 --set memory.replacement=s3fifo",
+        sample + "--set memory.pool_tokens=16000 --set memory.replacement=ttl:life_s=2 " +
+            "--set eviction=streaming-llm:sink=5,recent=200",
         sample + "--set memory.pool_tokens=60000 --set memory.allocator=contiguous:reserve=pow2 " +
             "--set eviction=window:window=64",
         sample + "--set memory.pool_tokens=16000 --set memory.allocator=growing:slack=20,factor=1.5",

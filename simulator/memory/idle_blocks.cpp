@@ -1,0 +1,108 @@
+#include "simulator/memory/idle_blocks.h"
+
+#include "simulator/base/check.h"
+
+namespace kvplan::memory {
+
+using replacement::Use;
+
+BlocksByPolicy::BlocksByPolicy(PoolPolicy policy, std::int64_t shared_names)
+    : policy_(std::move(policy)),
+      nobody_holds_([this](Id content) { return held_copies_[content] == 0; }),
+      numbered_below_(0),
+      shared_contents_(static_cast<std::size_t>(shared_names)) {}
+
+BlocksByPolicy::Id& BlocksByPolicy::content_of(BlockId b) {
+  const auto i = static_cast<std::size_t>(b);
+  if (i >= content_of_.size()) {
+    content_of_.resize(i + 1, kUnnumbered);
+    turn_of_.resize(i + 1, 0);
+  }
+  return content_of_[i];
+}
+
+void BlocksByPolicy::add_cached(BlockId b, bool only_copy, RequestId request, std::int64_t logical_block) {
+  const Id content = content_of(b);
+  turn_of_[static_cast<std::size_t>(b)] = ++turn_;
+  if (!only_copy) join_spares(b);
+  if (--held_copies_[content] == 0)
+    policy_->let_go(policy_.use(content, request, logical_block, clock_.now_ns()));
+}
+
+void BlocksByPolicy::remove(BlockId b, std::uint32_t /*place*/) {
+  leave_spares(b);
+  ++held_copies_[content_of(b)];
+}
+
+void BlocksByPolicy::hit(BlockId b, RequestId request, std::int64_t logical_block) {
+  policy_->touch(policy_.use(content_of(b), request, logical_block, clock_.now_ns()));
+}
+
+BlockId BlocksByPolicy::take() {
+  if (!empty_.empty()) {
+    const BlockId b = empty_.front();
+    empty_.pop_front();
+    return b;
+  }
+  if (!spare_.empty()) {
+    const BlockId b = spare_.begin()->second;
+    spare_.erase(spare_.begin());
+    return b;
+  }
+  const Use unknown{.time_ns = clock_.now_ns()};
+  const Id victim = policy_->evict(unknown, nobody_holds_);
+  KVPLAN_CHECK(victim != replacement::kNoId, policy_->size());
+  return oldest_copy_[victim];
+}
+
+BlocksByPolicy::Id BlocksByPolicy::number_next() {
+  const auto content = static_cast<Id>(held_copies_.size());
+  held_copies_.push_back(0);
+  oldest_copy_.push_back(kNoBlock);
+  if (content >= numbered_below_) {  // seldom: what it keeps by number doubles
+    numbered_below_ = static_cast<Id>(std::min<std::uint64_t>(
+        std::max<std::uint64_t>(2 * std::uint64_t{content}, 1024), replacement::kMostIds));
+    policy_->grow(numbered_below_);
+  }
+  return content;
+}
+
+void BlocksByPolicy::publish_shared(BlockId b, std::int64_t name, RequestId request,
+                                    std::int64_t logical_block) {
+  Id& number = shared_contents_[static_cast<std::size_t>(name)];
+  if (number == 0) number = number_next() + 1;
+  publish(b, number - 1, request, logical_block);
+}
+
+void BlocksByPolicy::publish_own(BlockId b, RequestId request, std::int64_t logical_block) {
+  auto& own = own_contents_[request];
+  const auto place = static_cast<std::size_t>(logical_block);
+  if (own.size() <= place) own.resize(place + 1, kUnnumbered);
+  if (own[place] == kUnnumbered) own[place] = number_next();
+  publish(b, own[place], request, logical_block);
+}
+
+void BlocksByPolicy::publish(BlockId b, Id content, RequestId request, std::int64_t logical_block) {
+  content_of(b) = content;
+  ++held_copies_[content];
+  const Use use = policy_.use(content, request, logical_block, clock_.now_ns());
+  if (oldest_copy_[content] == kNoBlock) {
+    oldest_copy_[content] = b;
+    policy_->insert(use);
+  } else {
+    policy_->touch(use);
+  }
+}
+
+void BlocksByPolicy::lose_copy(BlockId b, BlockId next) {
+  BlockId& oldest = oldest_copy_[content_of(b)];
+  if (oldest == b) oldest = next;
+}
+
+void BlocksByPolicy::expire(const std::function<void(BlockId)>& give_up) {
+  expired_.clear();
+  policy_->expire(clock_.now_ns(), nobody_holds_, [this](Id content) { expired_.push_back(content); });
+  for (const Id content : expired_) give_up(oldest_copy_[content]);
+}
+
+}  // namespace kvplan::memory

@@ -1,0 +1,37 @@
+#include "simulator/memory/pool_policy.h"
+
+#include <algorithm>
+
+#include "simulator/replacement/replacements.h"
+
+namespace kvplan::memory {
+namespace {
+
+/// Contents that could ever be published, or some number beyond `most`.
+std::int64_t contents_of(const AllocatorRequest& request, std::int64_t block_tokens, std::int64_t most) {
+  const core::Workload& workload = *request.workload;
+  std::int64_t contents = core::ContentNames(workload, block_tokens).shared_count();
+  for (RequestId r = 0; r < static_cast<RequestId>(workload.size()) && contents <= most; ++r)
+    contents += std::max<std::int64_t>(workload.final_tokens(r), 0) / block_tokens;
+  return contents;
+}
+
+}  // namespace
+
+Result<PoolPolicy> make_pool_policy(const core::MemoryLayout& layout, const AllocatorRequest& request) {
+  const core::Workload& workload = *request.workload;
+  if (contents_of(request, layout.quantum_tokens, replacement::kMostIds) > replacement::kMostIds)
+    return bad_input("expected at most " + std::to_string(replacement::kMostIds) +
+                     " different contents of blocks, found more")
+        .at_field("memory.replacement");
+  replacement::Room room{.ids = static_cast<replacement::Id>(layout.quanta), .capacity = layout.quanta};
+  if (!workload.tenant.empty())
+    room.categories = static_cast<std::uint32_t>(
+        std::max(*std::max_element(workload.tenant.begin(), workload.tenant.end()), -1) + 2);
+  const replacement::ReplacementEntry& entry = replacement::replacement_entry(*request.replacement);
+  auto policy = entry.make(*request.replacement, room);
+  if (!policy.ok()) return std::move(policy).error().at_field("memory.replacement");
+  return PoolPolicy(std::move(policy).value(), workload);
+}
+
+}  // namespace kvplan::memory
