@@ -28,8 +28,8 @@ bool needs_second_run(const Scenario& scenario, const RunOptions& options) {
 /// REQUIRES: a policy is asked for and nothing is found by its prefix.
 std::string why_no_replacement(const Scenario& scenario) {
   return "memory.replacement is ignored: with " +
-         std::string(scenario.engine.flag("prefix_cache") ? "no prefixes found again"
-                                                          : "prefix_cache=false") +
+         std::string(scenario.engine_traits().wants_prefixes ? "no prefixes found again"
+                                                             : "prefix_cache=false") +
          " nothing is cached that \"" + std::string(scenario.replacement.name()) + "\" could give up.";
 }
 

@@ -171,6 +171,18 @@ TEST(TidyRules, Headers) {
   EXPECT_TRUE(check_headers({{"a.cpp", "using namespace std::literals;\n"}}).empty());
 }
 
+TEST(TidyRules, EnginesKeepTheirParametersAndNames) {
+  const std::string reads = "auto a = s.engine.integer(\"max_seqs\");\n";
+  EXPECT_EQ(places(check_engines({{"simulator/plan/a.cpp", "\n" + reads}})),
+            Places{"simulator/plan/a.cpp:2"});
+  EXPECT_TRUE(check_engines({{"simulator/scheduling/a.cpp", reads}, {"tests/a.cpp", reads}}).empty());
+  EXPECT_TRUE(
+      check_engines({{"simulator/plan/a.cpp", "auto a = s.engine_traits().running.value;\n"}}).empty());
+  const std::string named = "if (name == \"sglang\") {}  // \"vllm-v1\"\n";
+  EXPECT_EQ(places(check_engines({{"simulator/report/a.cpp", named}})), Places{"simulator/report/a.cpp:1"});
+  EXPECT_TRUE(check_engines({{"simulator/cli/a.cpp", named}}).empty());
+}
+
 TEST(TidyRules, LinksInProseLeadSomewhere) {
   const std::string text =
       "[a](simulator/README.md) [b](simulator/README.md#part) [c](simulator) [d](https://example.org/)\n";

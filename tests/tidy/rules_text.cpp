@@ -165,6 +165,24 @@ Findings check_calls(const Tree& tree) {
   return findings;
 }
 
+Findings check_engines(const Tree& tree) {
+  static const std::regex kParameter(R"re(\bengine\s*\.\s*(integer|decimal|flag|text)\s*\()re");
+  static const std::regex kName(R"re("(vllm-v1|sglang)")re");
+  const auto within = [](const File& file, std::string_view folder) {
+    return file.path.compare(0, folder.size(), folder) == 0;
+  };
+  Findings findings;
+  for (const auto& file : tree) {
+    if (!is_cpp(file.path) || in_tests(file.path) || within(file, "simulator/scheduling/")) continue;
+    const std::string code = without_comments(file.text, false);
+    find_lines(file, code, kParameter, "parameters of engines are their own: ask EngineTraits", findings);
+    for (const std::string_view folder :
+         {"simulator/core/", "simulator/observe/", "simulator/report/", "gui/"})
+      if (within(file, folder)) find_lines(file, code, kName, "engines have no names here", findings);
+  }
+  return findings;
+}
+
 Findings check_lines(const Tree& tree) {
   constexpr std::ptrdiff_t kMostCharacters = 120;
   Findings findings;

@@ -71,7 +71,8 @@ INSTANTIATE_TEST_SUITE_P(Rules, Tidy,
                                          Rule{"libraries", check_libraries}, Rule{"calls", check_calls},
                                          Rule{"lines", check_lines}, Rule{"marks", check_marks},
                                          Rule{"sizes", check_sizes}, Rule{"headers", check_headers},
-                                         Rule{"prose", check_prose}, Rule{"readme", check_readme}),
+                                         Rule{"engines", check_engines}, Rule{"prose", check_prose},
+                                         Rule{"readme", check_readme}),
                          [](const auto& rule) { return std::string(rule.param.name); });
 
 }  // namespace
