@@ -186,8 +186,8 @@ std::string batch_chart(const RunResult& r, const std::string& id) {
   double most = 1;
   for (const Line& line : kLines)
     most = std::max(most, largest(range ? bins.greatest[line.row] : bins.mean[line.row]).value_or(0));
-  const double seats =
-      static_cast<double>(r.scenario.engine_traits().running.value) * static_cast<double>(r.replicas.size());
+  const scheduling::EngineLimit running = r.scenario.engine_traits().running;
+  const double seats = static_cast<double>(running.value) * static_cast<double>(r.replicas.size());
   const bool show_seats = seats <= 1.5 * most;
   const double high = show_seats ? std::max(most, seats) : most;
 
@@ -223,7 +223,8 @@ std::string batch_chart(const RunResult& r, const std::string& id) {
   part_labels(labels, 14, plot.top, plot.bottom - 2);
   for (std::size_t i = 0; i < labels.size(); ++i)
     svg.leaf("text",
-             i < kLines.size() ? kLines[i].name : "max_seqs " + grouped(static_cast<std::int64_t>(seats)),
+             i < kLines.size() ? kLines[i].name
+                               : std::string(running.param) + " " + grouped(static_cast<std::int64_t>(seats)),
              {{"class", i < kLines.size() ? "name " + std::string(kLines[i].style, 2) : "name"},
               {"x", coordinate(plot.right + 8)},
               {"y", coordinate(labels[i] + 4)}});

@@ -106,7 +106,9 @@ std::vector<std::string> meaning_of(const RunResult& r) {
   if (r.rejected > 0)
     out.push_back(
         (r.rejected == 1 ? std::string("One request was") : grouped(r.rejected) + " requests were") +
-        " rejected on arrival: empty, longer than max_model_len, or more than the whole pool holds.");
+        " rejected on arrival: empty, longer than " +
+        std::string(r.scenario.engine_traits().request_tokens.param) +
+        ", or more than the whole pool holds.");
   if (r.slo_met_fraction) out.push_back(percent(*r.slo_met_fraction) + " of the requests met all targets.");
   return out;
 }

@@ -180,6 +180,8 @@ TEST(TidyRules, EnginesKeepTheirParametersAndNames) {
       check_engines({{"simulator/plan/a.cpp", "auto a = s.engine_traits().running.value;\n"}}).empty());
   const std::string named = "if (name == \"sglang\") {}  // \"vllm-v1\"\n";
   EXPECT_EQ(places(check_engines({{"simulator/report/a.cpp", named}})), Places{"simulator/report/a.cpp:1"});
+  const std::string told = "auto a = \"longer than max_model_len\";\n";
+  EXPECT_EQ(places(check_engines({{"simulator/report/a.cpp", told}})), Places{"simulator/report/a.cpp:1"});
   EXPECT_TRUE(check_engines({{"simulator/cli/a.cpp", named}}).empty());
 }
 

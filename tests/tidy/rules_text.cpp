@@ -167,7 +167,8 @@ Findings check_calls(const Tree& tree) {
 
 Findings check_engines(const Tree& tree) {
   static const std::regex kParameter(R"re(\bengine\s*\.\s*(integer|decimal|flag|text)\s*\()re");
-  static const std::regex kName(R"re("(vllm-v1|sglang)")re");
+  static const std::regex kName(
+      R"re("(vllm-v1|sglang)"|"[^"]*\b(max_model_len|max_seqs|token_budget)\b[^"]*")re");
   const auto within = [](const File& file, std::string_view folder) {
     return file.path.compare(0, folder.size(), folder) == 0;
   };
