@@ -23,7 +23,10 @@ void Scheduler::join(Request request) {
 }
 
 const Decision& Scheduler::begin_step() {
-  decision_ = {};
+  decision_.kind = StepKind::kIdle;
+  decision_.batch.clear();
+  decision_.retracted.clear();
+  decision_.refused = false;
   outcomes_.clear();
   take_over_prefill();
   if (!form_prefill()) decode();
