@@ -145,10 +145,10 @@ Result<std::unique_ptr<core::Memory>> make_memory(const Choice& engine, const Ch
 }
 
 std::unique_ptr<core::Replica> make_replica(const Choice& engine, const core::ReplicaSetup& setup,
-                                            core::Memory& memory, bool /*naive*/) {
+                                            core::Memory& memory, bool naive) {
   auto* const radix = dynamic_cast<sglang::RadixMemory*>(&memory);
   KVPLAN_CHECK(radix != nullptr);
-  return sglang::make_replica(setup, params_of(engine), *radix);
+  return sglang::make_replica(setup, params_of(engine), *radix, naive);
 }
 
 }  // namespace

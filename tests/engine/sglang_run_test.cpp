@@ -123,7 +123,8 @@ TEST(SglangRun, InUnitStepsItDoesWhatTheDriverDoes) {
     const std::array<core::Observer*, 3> observers{&ledger, &watch, &requests};
     const core::ReplicaSetup setup{
         .workload = &workload, .keep = {}, .latency = &unit, .observers = observers};
-    const auto replica = scheduling::sglang::make_replica(setup, params_of(c.options), memory);
+    const auto replica =
+        scheduling::sglang::make_replica(setup, params_of(c.options), memory, random.chance(1, 2));
     ASSERT_TRUE(core::run_alone(*replica, workload, workload.order, nullptr).ok());
     ASSERT_EQ(memory.counts().held, 0);
     stranded += watch.stranded;
@@ -158,6 +159,12 @@ plan::Scenario scenario_of(const std::vector<std::string>& texts) {
   return std::move(scenario).value();
 }
 
+std::string outputs(const Result<plan::RunResult>& result) {
+  if (!result.ok()) return result.error().to_string();
+  return plan::report_json(result.value()) + plan::requests_csv(result.value()) +
+         plan::timeline_csv(result.value());
+}
+
 TEST(SglangRun, FleetsServeEverybodyWithEveryRouter) {
   for (const char* router : {"round-robin", "least-loaded:by=blocks", "vllm-dp", "prefix-affine"}) {
     SCOPED_TRACE(router);
@@ -175,9 +182,48 @@ TEST(SglangRun, FleetsServeEverybodyWithEveryRouter) {
     ASSERT_TRUE(first.ok()) << first.error().to_string();
     EXPECT_EQ(first.value().completed, 80);
     EXPECT_GT(first.value().prefix_hit_tokens, 0);
+    options.step_by_step = true;
     const auto again = plan::run_scenario(scenario, trace, options);
-    EXPECT_EQ(plan::report_json(first.value()), plan::report_json(again.value()));
-    EXPECT_EQ(plan::timeline_csv(first.value()), plan::timeline_csv(again.value()));
+    EXPECT_EQ(outputs(first), outputs(again));
+  }
+}
+
+TEST(SglangRun, RunsOfStepsChangeNothing) {
+  for (std::uint64_t seed = 0; seed < 300; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Random random(seed, "sglang runs");
+    traces::Trace trace = test::random_trace(random, {.requests = random.between(1, 50),
+                                                      .hash_block = 8,
+                                                      .most_input = 90,
+                                                      .most_output = random.between(1, 60),
+                                                      .most_gap_ms = random.chance(1, 2) ? 5 : 60});
+    trace.digest = "0123456789abcdef";
+    const std::int64_t block = random.chance(1, 3) ? 1 : random.between(2, 9);
+    const std::array<const char*, 4> latencies{
+        "affine:base_ns=0,token_ns=0,context_ns=0", "affine:base_ns=4000000,token_ns=0,context_ns=0",
+        "affine:base_ns=1000000,token_ns=777.7,context_ns=3.3", "affine:base_ns=0,token_ns=0,context_ns=900"};
+    const std::array<const char*, 4> routers{"round-robin", "least-loaded:by=tokens",
+                                             "least-loaded:by=blocks",
+                                             "prefix-affine:balance_abs=1,balance_rel=1"};
+    const plan::Scenario scenario =
+        scenario_of({"engine=sglang:policy=" + std::string(random.chance(1, 2) ? "lpm" : "fcfs") +
+                         ",chunked_prefill_size=" + std::to_string(block * random.between(0, 12)) +
+                         ",max_running_requests=" + std::to_string(random.between(1, 12)) +
+                         ",decay_steps=" + std::to_string(random.between(1, 60)) +
+                         ",schedule_conservativeness=0." + std::to_string(random.between(0, 9)) +
+                         ",prefix_cache=" + (random.chance(3, 4) ? "true" : "false"),
+                     "memory.allocator=paged:block_tokens=" + std::to_string(block),
+                     "memory.pool_tokens=" + std::to_string(random.between(170, 600)),
+                     "latency=" + std::string(latencies[random.below(latencies.size())]),
+                     "fleet=replicas=" + std::to_string(random.between(1, 3)) +
+                         ",router=" + routers[random.below(routers.size())]});
+    plan::RunOptions options;
+    options.timeline_bins = 7;
+    options.request_memory = true;
+    const auto fast = plan::run_scenario(scenario, trace, options);
+    options.step_by_step = true;
+    const auto naive = plan::run_scenario(scenario, trace, options);
+    ASSERT_EQ(outputs(fast), outputs(naive));
   }
 }
 

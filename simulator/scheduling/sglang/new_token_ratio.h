@@ -20,8 +20,11 @@ class NewTokenRatio {
 
   [[nodiscard]] double value() const { return value_; }
   void nothing_ran() { value_ = initial_; }
-  /// A decode step for which there was room.
-  void room_was_enough() { value_ = std::max(value_ - decay_, least_); }
+  /// Decode steps for which there was room.
+  void room_was_enough(std::int64_t steps = 1) {
+    for (std::int64_t step = 0; step < steps && value_ != least_; ++step)
+      value_ = std::max(value_ - decay_, least_);
+  }
   /// Retracted, until `requests` were left, with so many tokens generated and allowed.
   void retracted(std::int64_t generated, std::int64_t max_new, std::int64_t requests,
                  std::int64_t retract_decode_steps) {

@@ -1,6 +1,7 @@
 #include "simulator/scheduling/sglang/replica.h"
 
 #include <algorithm>
+#include <numeric>
 #include <tuple>
 #include <unordered_map>
 #include <utility>
@@ -18,13 +19,16 @@ using namespace core;
 
 class SglangReplica final : public Replica {
  public:
-  SglangReplica(const ReplicaSetup& run, const Params& params, RadixMemory& memory)
-      : run_(run),
+  SglangReplica(const ReplicaSetup& run, const Params& params, RadixMemory& memory, bool naive)
+      : runs_(!naive),
+        run_(run),
         workload_(*run.workload),
         memory_(memory),
         page_(memory.layout().quantum_tokens),
         scheduler_(params, memory.pool()) {
     KVPLAN_CHECK(!run.keep.evicts() && run.courses == nullptr);
+    // What is planned ahead takes pages, and is told at once.
+    for (const Observer* observer : run.observers) runs_ = runs_ && observer->follows_stretches();
     KVPLAN_CHECK(!params.chunk_tokens || *params.chunk_tokens % page_ == 0, page_);
   }
 
@@ -37,11 +41,13 @@ class SglangReplica final : public Replica {
     const auto i = static_cast<std::size_t>(r);
     const bool accepted = workload_.input[i] > 0 && workload_.output[i] > 0 && memory_.fits_empty(r);
     if (accepted) join(r);
-    if (in_step_) {
-      arrived_.emplace_back(time, r, accepted);
-    } else {
+    if (!in_step_) {
       for (Observer* o : run_.observers) o->on_arrival(time, r, accepted);
+      return accepted;
     }
+    arrived_.emplace_back(time, r, accepted);
+    const std::int64_t steps = steps_to_reach(series_, (time - pass_.time).count);
+    if (steps < series_.steps) plan(steps);
     return accepted;
   }
 
@@ -55,17 +61,14 @@ class SglangReplica final : public Replica {
     }
     idle_before_ = false;
     if (pass_.load.tokens == 0) return stuck(scheduler_.chunked()->id);
-    const Ticks duration = run_.latency->step(pass_.load);
-    if (duration.count > kLastTick - now.since_start.count) return time_is_up();
-    end_ = now + duration;
-    in_step_ = true;
-    return Done{};
+    series_ = choose_series();
+    in_step_ = plan(series_.steps) || plan(1);
+    return in_step_ ? Status(Done{}) : time_is_up();
   }
 
   void end_steps(std::vector<RequestId>& ended) override {
     in_step_ = false;
-    const StepSeries one{end_ - pass_.time, Ticks{0}, 1};
-    for (Observer* o : run_.observers) o->on_steps(Steps{pass_, one, end_});
+    tell_steps();
     for (const auto& [time, r, accepted] : arrived_)
       for (Observer* o : run_.observers) o->on_arrival(time, r, accepted);
     arrived_.clear();
@@ -82,12 +85,20 @@ class SglangReplica final : public Replica {
     for (Observer* o : run_.observers) o->on_end(end_);
   }
 
-  Load load(SimTime /*now*/) const override {
+  Load load(SimTime now) const override {
     const auto waiting = static_cast<std::int64_t>(scheduler_.waiting().size());
-    return {.running = unfinished_ - waiting,
-            .waiting = waiting,
-            .tokens = known_tokens_,
-            .blocks = memory_.counts().held};
+    Load load{.running = unfinished_ - waiting,
+              .waiting = waiting,
+              .tokens = known_tokens_,
+              .blocks = memory_.counts().held};
+    if (!in_step_ || series_.steps == 1 || now == pass_.time) return load;
+    // A token counts from the end of its step; a pass between steps comes after whatever else happens at its moment.
+    const std::int64_t distance = (now - pass_.time).count;
+    load.tokens += steps_ended(series_, distance) * pass_.decoding;
+    const std::int64_t passes = steps_ended(series_, distance - 1);
+    for (const Decoding& d : decoding_)
+      load.blocks += ceil_div(d.written + passes, page_) - ceil_div(d.written, page_);
+    return load;
   }
   std::int64_t cached_tokens(RequestId r) const override {
     if (!memory_.pool().prefix_cache()) return 0;
@@ -101,6 +112,72 @@ class SglangReplica final : public Replica {
     std::int64_t written{0};  ///< tokens in the cache, or when the step ends
     std::int64_t in_tree{0};  ///< of them, the first: they are the tree's; whole pages
   };
+  struct Decoding {
+    RequestId request{0};
+    std::int64_t written{0};  ///< tokens in the cache when the first planned step ends
+  };
+
+  /// So many of the steps of `series_` are planned. False: they would end too late.
+  bool plan(std::int64_t steps) {
+    const Wide span = series_.span(steps);
+    if (span > kLastTick - pass_.time.since_start.count) return false;
+    series_.steps = steps;
+    end_ = pass_.time + Ticks{static_cast<std::int64_t>(span)};
+    return true;
+  }
+
+  [[nodiscard]] StepSeries choose_series() const {
+    const std::int64_t most = runs_ && !pass_.refused ? scheduler_.alike_steps(kPagesToldAtOnce) : 1;
+    if (most == 1) return {run_.latency->step(pass_.load), Ticks{0}, 1};
+    StepSeries series = run_.latency->decode_series(pass_.load, pass_.growth, most);
+    if (series.first.count == 0) series.steps = 1;  // others may act at this tick between such steps
+    return series;
+  }
+
+  /// By the step, counted from this one and modulo the page, before which a request needs a page: those of step s are
+  /// by_page_[page_begins_[s], page_begins_[s + 1]), in the order of the batch.
+  void sort_by_page() {
+    const auto step_of = [&](const Decoding& d) {
+      return static_cast<std::size_t>((page_ - (d.written - 1) % page_) % page_);
+    };
+    page_begins_.assign(static_cast<std::size_t>(page_) + 2, 0);
+    for (const Decoding& d : decoding_) ++page_begins_[step_of(d) + 2];
+    std::partial_sum(page_begins_.begin(), page_begins_.end(), page_begins_.begin());
+    by_page_.resize(decoding_.size());
+    for (const Decoding& d : decoding_)
+      by_page_[static_cast<std::size_t>(page_begins_[step_of(d) + 1]++)] = d;
+  }
+
+  /// The planned steps, up to the end of the last: with those after the first, what their passes took.
+  void tell_steps() {
+    const std::int64_t steps = series_.steps;
+    passes_.clear();
+    grants_.clear();
+    PoolCounts pool = pass_.pool;
+    if (steps > 1) sort_by_page();
+    for (std::int64_t step = 1; step < steps; ++step) {
+      const auto residue = static_cast<std::size_t>(step % page_);
+      const std::int64_t taken = page_begins_[residue + 1] - page_begins_[residue];
+      if (taken == 0) continue;
+      for (std::int64_t i = page_begins_[residue]; i < page_begins_[residue + 1]; ++i) {
+        const Decoding& d = by_page_[static_cast<std::size_t>(i)];
+        grants_.push_back({d.request, kNoBlock, (d.written - 1 + step) / page_});
+      }
+      pool.free -= taken;
+      pool.held += taken;
+      passes_.push_back({step, taken, pool});
+    }
+    if (steps > 1) {
+      scheduler_.decode_on(steps);
+      for (const Decoding& d : decoding_) own_.at(d.request).written += steps - 1;
+      known_tokens_ += (steps - 1) * pass_.decoding;
+    }
+    if (passes_.empty()) {
+      for (Observer* o : run_.observers) o->on_steps(Steps{pass_, series_, end_});
+    } else {
+      for (Observer* o : run_.observers) o->on_stretch(Stretch{pass_, series_, passes_, grants_, end_});
+    }
+  }
 
   void join(RequestId r) {
     const auto i = static_cast<std::size_t>(r);
@@ -120,6 +197,7 @@ class SglangReplica final : public Replica {
   StepKind decide(SimTime now) {
     pass_ = Pass{};
     pass_.time = now;
+    decoding_.clear();
     for (Observer* o : run_.observers) o->on_pass_begin(now);
     const Request* const chunked = scheduler_.chunked();
     const std::int64_t prefilled = chunked != nullptr ? chunked->fill_tokens : 0;
@@ -175,6 +253,7 @@ class SglangReplica final : public Replica {
       if (own.written % page_ == 0) grants_.push_back({share.request, kNoBlock, own.written / page_});
       pass_.load.context_tokens += own.written;
       ++own.written;
+      decoding_.push_back({share.request, own.written});
     }
     if (!grants_.empty())
       for (Observer* o : run_.observers) o->on_decode_grants(grants_);
@@ -223,6 +302,10 @@ class SglangReplica final : public Replica {
     return bad_input("request " + std::to_string(r) + " waits forever, as with SGLang: no step can take it");
   }
 
+  /// A run of steps ends about here: what is kept to be told does not grow with the requests.
+  static constexpr std::int64_t kPagesToldAtOnce = std::int64_t{1} << 14;
+
+  bool runs_;  // alike steps are planned and told at once
   const ReplicaSetup run_;
   const Workload& workload_;
   RadixMemory& memory_;
@@ -234,9 +317,14 @@ class SglangReplica final : public Replica {
   std::int64_t known_tokens_{0};  // prompt and generated, of all that run or wait
   bool in_step_{false};
   bool idle_before_{false};
-  SimTime end_{};  // of the step in progress, or the latest one
+  StepSeries series_;  // what is planned
+  SimTime end_{};      // of that, or of the latest step
   Pass pass_{};
+  std::vector<Decoding> decoding_;  // in this step, in its order
+  std::vector<Decoding> by_page_;   // the same, as sort_by_page leaves them
+  std::vector<std::int64_t> page_begins_;
   std::vector<DecodeGrant> grants_;
+  std::vector<GrantingPass> passes_;  // of the run that is about to be told
   std::vector<RequestId> finishing_;
   std::vector<std::tuple<SimTime, RequestId, bool>> arrived_;  // during the step in progress; accepted?
 };
@@ -244,8 +332,8 @@ class SglangReplica final : public Replica {
 }  // namespace
 
 std::unique_ptr<core::Replica> make_replica(const core::ReplicaSetup& setup, const Params& params,
-                                            RadixMemory& memory) {
-  return std::make_unique<SglangReplica>(setup, params, memory);
+                                            RadixMemory& memory, bool naive) {
+  return std::make_unique<SglangReplica>(setup, params, memory, naive);
 }
 
 }  // namespace kvplan::scheduling::sglang

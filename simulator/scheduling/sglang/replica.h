@@ -15,8 +15,9 @@ namespace kvplan::scheduling::sglang {
 
 /// `setup` and all that it names, and the memory, outlive the replica. It follows no keep rule and no courses. What a
 /// request may generate (max_new) is what the trace says its client allows, but at least what it does generate.
-/// REQUIRES: chunks of whole pages; the memory is empty.
+/// `naive`: one step at a time; else runs of decode steps that nothing interrupts are planned and told at once, with
+/// the same results. REQUIRES: chunks of whole pages; the memory is empty.
 std::unique_ptr<core::Replica> make_replica(const core::ReplicaSetup& setup, const Params& params,
-                                            RadixMemory& memory);
+                                            RadixMemory& memory, bool naive);
 
 }  // namespace kvplan::scheduling::sglang

@@ -28,7 +28,9 @@ struct Request {
   }
   /// Output tokens that it may still ask for.
   [[nodiscard]] std::int64_t left_tokens() const { return max_new - generated; }
-  [[nodiscard]] bool ended() const { return generated > 0 && generated >= std::min(output_tokens, max_new); }
+  [[nodiscard]] bool ended() const { return generated > 0 && generated >= last_token(); }
+  /// Output tokens when it ends.
+  [[nodiscard]] std::int64_t last_token() const { return std::min(output_tokens, max_new); }
 };
 
 }  // namespace kvplan::scheduling::sglang

@@ -1,5 +1,6 @@
 #include "simulator/scheduling/sglang/scheduler.h"
 
+#include <algorithm>
 #include <numeric>
 #include <utility>
 
@@ -122,6 +123,38 @@ void Scheduler::retract_some() {
     max_new += request->max_new;
   }
   ratio_.retracted(generated, max_new, running(), params_.retract_decode_steps);
+}
+
+std::int64_t Scheduler::alike_steps(std::int64_t most_pages) const {
+  const bool asks_nobody = chunked_ == nullptr && (waiting_.empty() || full_);
+  if (decision_.kind != StepKind::kDecode || !asks_nobody) return 1;
+  const std::int64_t page = pool_.page_tokens();
+  std::int64_t steps = INT64_MAX;
+  std::vector<std::int64_t> beginning(static_cast<std::size_t>(page),
+                                      0);  // by tokens written, modulo the page
+  for (const Request* request : running_) {
+    steps = std::min(steps, request->last_token() - request->generated);
+    ++beginning[static_cast<std::size_t>(request->written_tokens() % page)];
+  }
+  // Before each step there must be a page for every request, needed or not: else SGLang evicts.
+  std::int64_t available = pool_.available_tokens(), pages = 0;
+  for (std::int64_t step = 1; step < steps; ++step) {
+    if (available < running() * page || pages > most_pages) return step;
+    const std::int64_t taken = beginning[static_cast<std::size_t>((page - step % page) % page)];
+    available -= taken * page;
+    pages += taken;
+  }
+  return steps;
+}
+
+void Scheduler::decode_on(std::int64_t steps) {
+  for (Request* const request : running_) {
+    // A step has slots for the token that it writes, which is the last one generated before it.
+    const std::int64_t written = request->written_tokens() + 1;
+    pool_.extend(written, written + steps - 1);
+    request->generated += steps - 1;
+  }
+  ratio_.room_was_enough(steps - 1);
 }
 
 std::span<const Outcome> Scheduler::end_step() {

@@ -60,6 +60,14 @@ class Scheduler {
   /// Those who got a token, in the order of the batch. Good until the next step begins. REQUIRES: a step has begun.
   std::span<const Outcome> end_step();
 
+  /// After begin_step: so many steps in a row, the one that has begun included, are alike as long as nobody joins: the
+  /// same requests decode, nobody else is asked, nothing is evicted, and nobody ends before the last of them. At least
+  /// 1; at most `most_pages` pages are taken after the first.
+  [[nodiscard]] std::int64_t alike_steps(std::int64_t most_pages) const;
+  /// As if end_step and begin_step had been called `steps` - 1 times: the last of such steps has begun. REQUIRES:
+  /// 1 <= steps <= alike_steps().
+  void decode_on(std::int64_t steps);
+
   /// What they are between begin_step and end_step, and after it.
   [[nodiscard]] const std::deque<Request*>& waiting() const { return waiting_; }
   /// How often the queue changed otherwise than at its end.
