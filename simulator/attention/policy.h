@@ -214,6 +214,16 @@ inline constexpr Param kPlacementParam{
     .fallback = "holes",
     .choices = kPlacements};
 
+/// A share from 0 to 1.
+constexpr Param share_param(std::string_view name, std::string_view help, std::string_view fallback) {
+  return {.name = name,
+          .help = help,
+          .kind = ParamKind::kDecimal,
+          .unit = Unit::kRatio,
+          .fallback = fallback,
+          .low = 0,
+          .high = 1};
+}
 /// A whole number of tokens from `low` up, without a default.
 constexpr Param tokens_param(std::string_view name, std::string_view help, double low) {
   return {.name = name, .help = help, .unit = Unit::kTokens, .fallback = {}, .low = low, .high = kMaxTokens};

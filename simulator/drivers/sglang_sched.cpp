@@ -87,12 +87,12 @@ class Run {
     return workload_.arrival[static_cast<std::size_t>(r)].since_start.count;
   }
   [[nodiscard]] std::int64_t most_tokens() const {
-    return std::min(kSglangMostTokens, pool_.capacity_tokens() - 1);
+    return scheduling::sglang::most_tokens(scheduling::sglang::kLongestContext, pool_.capacity_tokens());
   }
   [[nodiscard]] bool accepts(RequestId r) const {
     const auto i = static_cast<std::size_t>(r);
     return workload_.input[i] >= 1 && workload_.output[i] >= 1 &&
-           workload_.input[i] < most_tokens() - kSglangSpareTokens;
+           workload_.input[i] < most_tokens() - scheduling::sglang::kSparedTokens;
   }
 
   bool join(std::int64_t step) {

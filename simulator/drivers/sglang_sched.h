@@ -13,11 +13,6 @@
 
 namespace kvplan::drivers {
 
-/// SGLang's own limit of a request where nothing else is given: its longest context less one token.
-inline constexpr std::int64_t kSglangMostTokens = 262'143;
-/// A prompt that leaves no more than so many tokens of that, or of the pool, is rejected.
-inline constexpr std::int64_t kSglangSpareTokens = 5;
-
 /// One request, in file order. Steps are numbers of the integer clock; -1 where it never came to that.
 struct SglangRequestRow {
   std::int64_t max_new_tokens{0};     ///< what it may generate, as admission sees it

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdint>
 
 #include "simulator/base/units.h"
@@ -62,6 +63,13 @@ struct AffineTicks {
     return ticks > core::kLongestStepTicks ? core::kLongestStepTicks : static_cast<std::int64_t>(ticks);
   }
 };
+
+/// What is moved within memory is read once and written once, at so many bytes a tick.
+inline Ticks moving_ticks(std::int64_t bytes, double bytes_per_tick) {
+  const double ticks = 2 * static_cast<double>(bytes) / bytes_per_tick;
+  return {ticks < static_cast<double>(core::kLongestStepTicks) ? std::llround(ticks)
+                                                               : core::kLongestStepTicks};
+}
 
 /// The longest prefix of the series in which no step reaches the cut, at least one step.
 inline std::int64_t steps_below_cut(Ticks first, std::int64_t growth, std::int64_t most) {

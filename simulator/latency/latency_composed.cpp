@@ -77,9 +77,7 @@ class Composed final : public core::LatencyModel {
   }
 
   [[nodiscard]] Ticks moving(std::int64_t bytes) const override {
-    const double ticks = 2 * static_cast<double>(bytes) / parts_.moved_bytes_per_tick;
-    return {ticks < static_cast<double>(core::kLongestStepTicks) ? std::llround(ticks)
-                                                                 : core::kLongestStepTicks};
+    return moving_ticks(bytes, parts_.moved_bytes_per_tick);
   }
 
   [[nodiscard]] std::vector<std::string> assumptions() const override {

@@ -52,9 +52,7 @@ class Roofline final : public core::LatencyModel {
   }
 
   [[nodiscard]] Ticks moving(std::int64_t bytes) const override {
-    const double ticks = 2 * static_cast<double>(bytes) / bytes_per_tick_;
-    return {ticks < static_cast<double>(core::kLongestStepTicks) ? std::llround(ticks)
-                                                                 : core::kLongestStepTicks};
+    return moving_ticks(bytes, bytes_per_tick_);
   }
 
  private:

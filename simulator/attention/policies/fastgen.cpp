@@ -129,16 +129,6 @@ class FastGen final : public SetPolicy {
   std::vector<std::int32_t> chosen_;
 };
 
-constexpr Param share_param(std::string_view name, std::string_view help, std::string_view fallback) {
-  return {.name = name,
-          .help = help,
-          .kind = ParamKind::kDecimal,
-          .unit = Unit::kRatio,
-          .fallback = fallback,
-          .low = 0,
-          .high = 1};
-}
-
 constexpr std::array kParams{
     share_param("recovery", "Share of the prompt's attention that a head's rule has to keep", "0.95"),
     Param{.name = "special",

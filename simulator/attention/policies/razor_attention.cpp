@@ -28,16 +28,6 @@ void mark_highest(const HeadTable& scores, double share, std::int32_t layer, std
     if (all[i].layer == static_cast<std::size_t>(layer)) whole[all[i].head] = true;
 }
 
-constexpr Param share_param(std::string_view name, std::string_view help, std::string_view fallback) {
-  return {.name = name,
-          .help = help,
-          .kind = ParamKind::kDecimal,
-          .unit = Unit::kRatio,
-          .fallback = fallback,
-          .low = 0,
-          .high = 1};
-}
-
 constexpr std::array kParams{
     head_table_param("induction",
                      "How much each stored head attends to the token after an earlier one of its "

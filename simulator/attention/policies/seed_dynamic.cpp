@@ -96,16 +96,6 @@ constexpr Param tokens_with(std::string_view name, std::string_view help, std::s
   return {
       .name = name, .help = help, .unit = Unit::kTokens, .fallback = fallback, .low = 1, .high = kMaxTokens};
 }
-constexpr Param share_with(std::string_view name, std::string_view help, std::string_view fallback) {
-  return {.name = name,
-          .help = help,
-          .kind = ParamKind::kDecimal,
-          .unit = Unit::kRatio,
-          .fallback = fallback,
-          .low = 0,
-          .high = 1};
-}
-
 constexpr std::array kParams{
     tokens_param("budget", "Tokens kept at first", 1),
     Param{.name = "by",
@@ -115,11 +105,11 @@ constexpr std::array kParams{
           .choices = kCauses},
     tokens_with("least", "The budget does not fall below", "1"),
     tokens_with("most", "The budget does not rise above", "1073741824"),
-    share_with("low", "By mass: below this share of attention the budget grows by a quarter", "0.8"),
-    share_with("high", "By mass: above this share of attention the budget shrinks by a tenth", "0.95"),
+    share_param("low", "By mass: below this share of attention the budget grows by a quarter", "0.8"),
+    share_param("high", "By mass: above this share of attention the budget shrinks by a tenth", "0.95"),
     tokens_with("every", "By mass: generated tokens between two looks", "64"),
     tokens_with("later", "By phase: tokens kept once the first token was generated", "1024"),
-    share_with("share", "By length: share of all tokens so far that is kept", "0.5"),
+    share_param("share", "By length: share of all tokens so far that is kept", "0.5"),
     kImportanceParam,
     kProtectedRecentParam,
     kProtectedSinkParam,

@@ -2,6 +2,7 @@
 // python/sglang/srt/server_args.py, environ.py, managers/schedule_policy.py).
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 
@@ -25,5 +26,14 @@ struct Params {
   std::int64_t clip_tokens{4096};  ///< SGLANG_CLIP_MAX_NEW_TOKENS_ESTIMATION
   std::int64_t retract_decode_steps{20};  ///< SGLANG_RETRACT_DECODE_STEPS
 };
+
+/// SGLang's longest context where nothing else is given (context_length of the models it was recorded with).
+inline constexpr std::int64_t kLongestContext = 262'144;
+/// Tokens of a request, prompt and output, come to less than this.
+constexpr std::int64_t most_tokens(std::int64_t context_tokens, std::int64_t pool_tokens) {
+  return std::min(context_tokens, pool_tokens) - 1;
+}
+/// A prompt that leaves no more than so many tokens of that is rejected.
+inline constexpr std::int64_t kSparedTokens = 5;
 
 }  // namespace kvplan::scheduling::sglang

@@ -1,7 +1,5 @@
 #include "simulator/scheduling/sglang/radix_memory.h"
 
-#include <algorithm>
-
 namespace kvplan::scheduling::sglang {
 
 core::PoolCounts RadixMemory::counts() const {
@@ -15,10 +13,6 @@ core::PoolCounts RadixMemory::counts() const {
   counts.distinct_names = (tree.protected_tokens() + tree.evictable_tokens()) / page;
   counts.sharers = (tree.locked_tokens() - tree.protected_tokens()) / page;
   return counts;
-}
-
-std::int64_t RadixMemory::most_tokens() const {
-  return std::min(context_tokens_, pool_.capacity_tokens()) - 1;
 }
 
 bool RadixMemory::fits_empty(RequestId request) const {

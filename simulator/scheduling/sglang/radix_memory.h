@@ -9,12 +9,9 @@
 #include "simulator/core/allocator.h"
 #include "simulator/core/workload.h"
 #include "simulator/prefix/radix_pool.h"
+#include "simulator/scheduling/sglang/params.h"
 
 namespace kvplan::scheduling::sglang {
-
-/// Requests with so many prompt tokens less than most_tokens, or fewer, are rejected (tokenizer_manager.py and
-/// scheduler.py: five are spared, and one).
-inline constexpr std::int64_t kSparedTokens = 5;
 
 class RadixMemory final : public core::Memory {
  public:
@@ -34,8 +31,10 @@ class RadixMemory final : public core::Memory {
 
   [[nodiscard]] prefix::RadixPool& pool() { return pool_; }
   [[nodiscard]] const prefix::RadixPool& pool() const { return pool_; }
-  /// Tokens of a request, prompt and output, are fewer than this.
-  [[nodiscard]] std::int64_t most_tokens() const;
+  /// Tokens of a request, prompt and output, come to less than this.
+  [[nodiscard]] std::int64_t most_tokens() const {
+    return sglang::most_tokens(context_tokens_, pool_.capacity_tokens());
+  }
 
  private:
   const core::Workload& workload_;
