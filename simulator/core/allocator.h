@@ -188,6 +188,14 @@ class Allocator : public Memory {
   /// Makes room for `tokens` in all. REQUIRES: the request is admitted; tokens is what it will hold after
   /// this step.
   [[nodiscard]] virtual bool grow(RequestId request, std::int64_t tokens) = 0;
+  /// The same for requests that decode and whose tables are full, one quantum each, in this order. REQUIRES: as many
+  /// quanta are free or cached.
+  virtual void grow_full(std::span<const RequestId> requests) {
+    for (const RequestId r : requests) {
+      const bool grown = grow(r, table_quanta(r) * growth_tokens() + 1);
+      KVPLAN_CHECK(grown, r);
+    }
+  }
   /// Blocks of the request come back that hold nothing which a window still shows, now that `computed` tokens are
   /// written: group by group, of each the highest first. Their places in the table, in this order; valid until the
   /// next call. Asked before every `grow` where layout().groups have windows, and done even if that is refused.

@@ -135,6 +135,17 @@ class PagedRuns final : public core::Allocator {
     return true;
   }
 
+  void grow_full(std::span<const RequestId> requests) override {
+    for (const RequestId r : requests) {
+      Life& l = existing(r);
+      make_findable(l, l.end * layout_.quantum_tokens);
+      ++l.end;
+    }
+    const auto fresh = static_cast<std::int64_t>(requests.size());
+    KVPLAN_CHECK(fresh <= free_ + cached_, fresh, free_, cached_);
+    take(fresh);
+  }
+
   void publish(RequestId r, std::int64_t tokens) override { make_findable(existing(r), tokens); }
 
   Dropped drop(RequestId r, std::int64_t sink, std::int64_t begin, std::int64_t written) override {

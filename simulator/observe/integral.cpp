@@ -35,10 +35,26 @@ void Integrals::on_span(const LedgerSpan& span) {
   }
 }
 
+void Integrals::on_stretch(const LedgerStretch& stretch) {
+  on_span(stretch.span);
+  for (const LedgerGrants& pass : stretch.passes) {
+    states_[index(State::kReserved)].add(pass.reserved, pass.time);
+    if (pass.tail != 0) states_[index(State::kTail)].add(pass.tail, pass.time);
+    if (pass.internal != 0) states_[index(State::kInternal)].add(pass.internal, pass.time);
+    if (pass.cached != 0) states_[index(State::kCached)].add(pass.cached, pass.time);
+    if (pass.free != 0) states_[index(State::kFree)].add(pass.free, pass.time);
+  }
+}
+
 std::array<Wide, kStates> Integrals::cell_ticks() const {
   std::array<Wide, kStates> sums{};
   for (std::size_t s = 0; s < kStates; ++s) sums[s] = states_[s].until(end_);
   return sums;
+}
+
+/// Each pass leaves less than the one before.
+void Peak::on_stretch(const LedgerStretch& stretch) {
+  on_pass(stretch.passes.back().time, stretch.cells_after_passes(), stretch.span.running);
 }
 
 void Peak::on_pass(SimTime time, const StateCounts& cells, std::int64_t /*running*/) {

@@ -42,11 +42,14 @@ struct Jumps {
   std::int64_t value{0};
   Wide moments{0};
 
-  /// From `now` on it is `next`. REQUIRES: moments ascend.
+  /// A jump at `now`. Jumps may be told in any order before `until` is asked.
+  void add(std::int64_t change, SimTime now) {
+    moments += Wide{change} * now.since_start.count;
+    value += change;
+  }
+  /// From `now` on it is `next`. REQUIRES: no jump after `now` was told.
   void jump_to(std::int64_t next, SimTime now) {
-    if (next == value) return;
-    moments += Wide{next - value} * now.since_start.count;
-    value = next;
+    if (next != value) add(next - value, now);
   }
   /// Its integral from 0 to `end`. REQUIRES: it has not jumped after that.
   [[nodiscard]] Wide until(SimTime end) const { return Wide{value} * end.since_start.count - moments; }
@@ -56,6 +59,7 @@ struct Jumps {
 class Integrals final : public LedgerSink {
  public:
   void on_span(const LedgerSpan& span) override;
+  void on_stretch(const LedgerStretch& stretch) override;
 
   [[nodiscard]] std::array<Wide, kStates> cell_ticks() const;
   [[nodiscard]] Wide running_ticks() const { return running_.until(end_); }
@@ -74,6 +78,7 @@ class Integrals final : public LedgerSink {
 class Peak final : public LedgerSink {
  public:
   void on_span(const LedgerSpan& /*span*/) override {}
+  void on_stretch(const LedgerStretch& stretch) override;
   void on_pass(SimTime time, const StateCounts& cells, std::int64_t running) override;
 
   [[nodiscard]] bool seen() const { return least_available_ >= 0; }

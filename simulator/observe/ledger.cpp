@@ -100,8 +100,7 @@ void Ledger::set_pool(const core::PoolCounts& pool) {
   cell(State::kStranded) = refused_ ? pool.free * quantum_counts_ : 0;
   cell(State::kFree) = refused_ ? 0 : pool.free * quantum_counts_;
   check();
-  const bool alike = pool.duplicates == told_pool_.duplicates && pool.unreachable == told_pool_.unreachable &&
-                     pool.sharers == told_pool_.sharers && refusal_ == told_refusal_;
+  const bool alike = same_beside_states(pool, told_pool_) && refusal_ == told_refusal_;
   told_pool_ = pool;
   if (alike) return;
   told_refusal_ = refusal_;
@@ -110,22 +109,24 @@ void Ledger::set_pool(const core::PoolCounts& pool) {
 
 // ---- what is not written ----
 
-/// Cells of positions [from, to) of a request's table come (+1) or go (-1) unwritten: those before its final
-/// token will be written; behind it, what shares the last needed quantum is tail and the rest
-/// over-reservation.
-void Ledger::add_unwritten(RequestId request, std::int64_t from, std::int64_t to, int sign) {
-  if (from >= to) return;
+/// Of cells [from, to) of a request's table that are not written: those before its final token will be; behind it, what
+/// shares the last needed quantum is tail and the rest over-reservation.
+inline Ledger::Unwritten Ledger::unwritten(RequestId request, std::int64_t from, std::int64_t to) const {
   const std::int64_t final_tokens = workload_.final_tokens(request);
-  if (to <= final_tokens) {
-    cell(State::kReserved) += sign * (to - from);
-    return;
-  }
+  if (to <= final_tokens) return {to - from, 0, 0};
   const std::int64_t needed_end = ceil_div(final_tokens, layout_.quantum_tokens) * layout_.quantum_tokens;
   const std::int64_t writable_end = std::clamp(final_tokens, from, to);
   const std::int64_t tail_end = std::clamp(needed_end, writable_end, to);
-  cell(State::kReserved) += sign * (writable_end - from);
-  cell(State::kTail) += sign * (tail_end - writable_end);
-  cell(State::kInternal) += sign * (to - tail_end);
+  return {writable_end - from, tail_end - writable_end, to - tail_end};
+}
+
+/// Cells of positions [from, to) of a request's table come (+1) or go (-1) unwritten.
+void Ledger::add_unwritten(RequestId request, std::int64_t from, std::int64_t to, int sign) {
+  if (from >= to) return;
+  const Unwritten cells = unwritten(request, from, to);
+  cell(State::kReserved) += sign * cells.reserved;
+  cell(State::kTail) += sign * cells.tail;
+  cell(State::kInternal) += sign * cells.internal;
 }
 
 /// Bytes of a table of so many quanta come or go, all unwritten.
@@ -136,6 +137,14 @@ void Ledger::add_table(RequestId request, std::int64_t quanta, int sign) {
   cell(State::kTail) += sign * bytes.tail;
   cell(State::kInternal) += sign * bytes.internal;
   cell(State::kPadding) += sign * bytes.padding;
+}
+
+/// A block that nobody held has one holder.
+inline void Ledger::hold_fresh(BlockId block) {
+  reach(refs_, block);
+  if (keep_.evicts()) reach(erosion_, block);
+  KVPLAN_CHECK(refs_[at(block)] == 0, block, refs_[at(block)]);
+  refs_[at(block)] = 1;
 }
 
 void Ledger::on_grant(const core::Grant& grant) {
@@ -152,14 +161,8 @@ void Ledger::on_grant(const core::Grant& grant) {
     add_table(grant.request, grant.first_block, -1);
     return add_table(grant.request, grant.first_block + grant.quanta, 1);
   }
-  if (!alone_) {
-    for (const BlockId block : grant.blocks) {
-      reach(refs_, block);
-      if (keep_.evicts()) reach(erosion_, block);
-      KVPLAN_CHECK(refs_[at(block)] == 0, block, refs_[at(block)]);
-      refs_[at(block)] = 1;
-    }
-  }
+  if (!alone_)
+    for (const BlockId block : grant.blocks) hold_fresh(block);
   add_unwritten(grant.request, grant.first_block * layout_.quantum_tokens,
                 (grant.first_block + grant.quanta) * layout_.quantum_tokens, 1);
 }
@@ -171,12 +174,7 @@ void Ledger::on_decode_grants(std::span<const core::DecodeGrant> grants) {
       set_courses();
       continue;
     }
-    if (!alone_) {
-      reach(refs_, grant.block);
-      if (keep_.evicts()) reach(erosion_, grant.block);
-      KVPLAN_CHECK(refs_[at(grant.block)] == 0, grant.block, refs_[at(grant.block)]);
-      refs_[at(grant.block)] = 1;
-    }
+    if (!alone_) hold_fresh(grant.block);
     const std::int64_t from = grant.logical_block * layout_.quantum_tokens;
     add_unwritten(grant.request, from, from + layout_.quantum_tokens, 1);
   }
@@ -379,33 +377,75 @@ void Ledger::on_steps(const core::Steps& steps) {
 void Ledger::on_stretch(const core::Stretch& stretch) {
   KVPLAN_CHECK(!courses_ && sliding_count_ == 0 && !refused_ && token_counts_ == 1, sliding_count_);
   const std::int64_t written = stretch.pass.load.tokens;
+  const std::int64_t steps = stretch.series.steps;
   StateCounts growth{};
   growth[index(State::kLive)] = written;
   growth[index(State::kReserved)] = -written;
-  growth = told(growth);
-  std::int64_t step = 0;
-  const auto run_until = [&](std::int64_t end) {
-    const SimTime now = stretch.pass.time + Ticks{static_cast<std::int64_t>(stretch.series.span(end))};
-    const LedgerSpan span{told_until_, now,     stretch.series.part(step, end - step), told_now(), growth,
-                          running_,    waiting_};
-    for (LedgerSink* sink : sinks_) sink->on_span(span);
-    cell(State::kLive) += written * (end - step);
-    cell(State::kReserved) -= written * (end - step);
-    told_until_ = now;
-    step = end;
-  };
-  auto grants = stretch.grants;
-  for (const core::GrantingPass& pass : stretch.passes) {
-    run_until(pass.step);
-    const auto now = static_cast<std::size_t>(pass.grants);
-    on_decode_grants(grants.first(now));
-    grants = grants.subspan(now);
-    set_pool(pass.pool);
-    const StateCounts& counts = told_now();
-    for (LedgerSink* sink : sinks_) sink->on_pass(told_until_, counts, running_);
+  LedgerStretch told{
+      .span = {stretch.pass.time, stretch.end, stretch.series, told_now(), growth, running_, waiting_},
+      .passes = {},
+      .granted = stretch.passes,
+      .pool_changes = false,
+      .pool_before = told_pool_,
+      .refusal = refusal_};
+  if (!told_as_kept_) told.span.growth = this->told(growth);
+  const std::int64_t unit = told_as_kept_ ? 1 : own_bytes_;
+  stretch_passes_.resize(stretch.passes.size());
+  const core::PoolCounts* before = &told.pool_before;
+  LedgerGrants sum{};
+  std::size_t next_grant = 0;
+  for (std::size_t i = 0; i < stretch.passes.size(); ++i) {
+    const core::GrantingPass& pass = stretch.passes[i];
+    const auto count = static_cast<std::size_t>(pass.grants);
+    LedgerGrants grants = grants_of(stretch.grants.subspan(next_grant, count));
+    next_grant += count;
+    grants.cached = (pass.pool.cached - before->cached) * quantum_counts_;
+    grants.free = (pass.pool.free - before->free) * quantum_counts_;
+    // All that is checked at a pass. The rest only falls or only grows: the end of the stretch speaks for it.
+    KVPLAN_CHECK(cell(State::kReserved) + sum.reserved >= written * pass.step, pass.step, written);
+    KVPLAN_CHECK(grants.reserved + grants.tail + grants.internal + grants.cached + grants.free == 0,
+                 grants.reserved, grants.cached, grants.free);
+    sum.reserved += grants.reserved;
+    sum.tail += grants.tail;
+    sum.internal += grants.internal;
+    told.pool_changes = told.pool_changes || !same_beside_states(pass.pool, *before);
+    before = &pass.pool;
+    const Ticks since{static_cast<std::int64_t>(stretch.series.span(pass.step))};
+    stretch_passes_[i] = {.time = stretch.pass.time + since,
+                          .step = pass.step,
+                          .reserved = grants.reserved * unit,
+                          .tail = grants.tail * unit,
+                          .internal = grants.internal * unit,
+                          .cached = grants.cached * unit,
+                          .free = grants.free * unit};
   }
-  run_until(stretch.series.steps);
-  steps_in_progress_ = stretch.series.steps - step;
+  cell(State::kLive) += written * steps;
+  cell(State::kReserved) += sum.reserved - written * steps;
+  cell(State::kTail) += sum.tail;
+  cell(State::kInternal) += sum.internal;
+  cell(State::kCached) += (before->cached - told_pool_.cached) * quantum_counts_;
+  cell(State::kFree) += (before->free - told_pool_.free) * quantum_counts_;
+  KVPLAN_CHECK(before->shared == told_pool_.shared, before->shared, told_pool_.shared);
+  told_pool_ = *before;
+  check();
+  told.passes = stretch_passes_;
+  for (LedgerSink* sink : sinks_) sink->on_stretch(told);
+  told_until_ = stretch.end;
+  steps_in_progress_ = steps;
+}
+
+/// What becomes of the blocks that one pass grants.
+LedgerGrants Ledger::grants_of(std::span<const core::DecodeGrant> grants) {
+  LedgerGrants sum{};
+  for (const core::DecodeGrant& grant : grants) {
+    if (!alone_) hold_fresh(grant.block);
+    const std::int64_t from = grant.logical_block * layout_.quantum_tokens;
+    const Unwritten cells = unwritten(grant.request, from, from + layout_.quantum_tokens);
+    sum.reserved += cells.reserved;
+    sum.tail += cells.tail;
+    sum.internal += cells.internal;
+  }
+  return sum;
 }
 
 void Ledger::on_step_end(SimTime /*time*/, std::span<const RequestId> finishing) {

@@ -25,71 +25,9 @@
 #include "simulator/core/observer.h"
 #include "simulator/observe/course_account.h"
 #include "simulator/observe/group_account.h"
+#include "simulator/observe/ledger_sink.h"
 
 namespace kvplan::observe {
-
-/// The states, in the order in which they are decided: a byte is in the first that matches
-/// (simulator/docs/model.md).
-enum class State : std::uint8_t {
-  kMetadata,  ///< table, map, accumulator placed in the pool, or scale of a live cell
-  kLive,      ///< held, written, and kept by some holder
-  kReserved,  ///< a holder will write its cell
-  kHole,      ///< written, dropped by all holders, not rewritable before its quantum is released
-  kTail,      ///< will never be written, beside a cell of live, reserved or hole in the same quantum
-  kPadding,   ///< no cell maps to it: null block, remainders
-  kInternal,  ///< any other held byte: over-reservation
-  kCached,    ///< not held, content can still be found by a lookup
-  kStranded,  ///< not held, and the latest scheduling pass refused an allocation for lack of memory
-  kFree,      ///< the rest
-};
-inline constexpr std::size_t kStates = 10;
-using StateCounts = std::array<std::int64_t, kStates>;
-constexpr std::size_t index(State state) {
-  return static_cast<std::size_t>(state);
-}
-
-/// Names as reports spell them, in the order of `State`.
-inline constexpr std::array<std::string_view, kStates> kStateNames{
-    "metadata", "live", "reserved", "hole", "tail", "padding", "internal", "cached", "stranded", "free"};
-
-/// The states of what requests hold: all but the last three.
-inline constexpr std::array<std::size_t, 7> kHeldStates{0, 1, 2, 3, 4, 5, 6};
-static_assert(kStateNames[6] == "internal" && kStateNames[7] == "cached");
-
-/// `series.steps` steps from `begin` to `end`; during step k (0-based) state s holds cells[s] + k * growth[s] counts,
-/// each of them layout().count_bytes() bytes. Padding outside the quanta is not in cells: see
-/// Ledger::layout().
-struct LedgerSpan {
-  SimTime begin, end;
-  core::StepSeries series;
-  StateCounts cells;
-  StateCounts growth;
-  std::int64_t running;
-  std::int64_t waiting;
-};
-
-class LedgerSink {
- public:
-  virtual ~LedgerSink() = default;
-  /// Spans come in order, without gaps, from the first arrival of the trace to the end of the run.
-  virtual void on_span(const LedgerSpan& span) = 0;
-  /// The pool as it is from `time` on, for the spans and passes that are told next; told when what it says beside the
-  /// states changes (duplicates, unreachable, sharers), or `refusal`: of the latest pass, what idle memory is stranded
-  /// by. Not told before the first change: then nothing is shared or cached, and all of it is free.
-  virtual void on_pool(SimTime /*time*/, const core::PoolCounts& /*pool*/, core::Refusal /*refusal*/) {}
-  /// Where layers lie in groups (core::MemoryLayout::groups): of the span or pass that is told next, the states that
-  /// requests hold by kind of group, in the order of model::kinds_of, and what each step adds. Summed over the kinds
-  /// they are those of the span or pass.
-  virtual void on_kinds(std::span<const StateCounts> /*held*/, std::span<const StateCounts> /*growth*/) {}
-  /// The settled state after a scheduling pass.
-  virtual void on_pass(SimTime /*time*/, const StateCounts& /*cells*/, std::int64_t /*running*/) {}
-  /// The settled state after steps, when nothing is held: what the span will say that begins there, if no pass is due
-  /// at once. That span is told when it ends. Told to those who want it.
-  virtual void on_nothing_held(SimTime /*time*/, const StateCounts& /*cells*/) {}
-  [[nodiscard]] virtual bool wants_nothing_held() const { return false; }
-  /// The settled state after the last request.
-  virtual void on_end(SimTime /*time*/, const StateCounts& /*cells*/) {}
-};
 
 /// What eviction did, counted beside the ledger.
 struct EvictionCounts {
@@ -166,7 +104,14 @@ class Ledger final : public core::Observer {
   [[nodiscard]] std::int64_t dropped_to(RequestId r) const {
     return clock_ + sliders_[static_cast<std::size_t>(r)].base;
   }
+  /// Cells that are not written, by what will become of them.
+  struct Unwritten {
+    std::int64_t reserved, tail, internal;
+  };
+  [[nodiscard]] Unwritten unwritten(RequestId request, std::int64_t from, std::int64_t to) const;
   void add_unwritten(RequestId request, std::int64_t from, std::int64_t to, int sign);
+  void hold_fresh(BlockId block);
+  LedgerGrants grants_of(std::span<const core::DecodeGrant> grants);
   void add_table(RequestId request, std::int64_t quanta, int sign);
   void give_back(const core::Release& release);
   void give_back_alone(const core::Release& release);
@@ -210,6 +155,7 @@ class Ledger final : public core::Observer {
   StateCounts cells_{};                       ///< see told()
   StateCounts told_{};                        // of told_now()
   bool told_as_kept_{false};
+  std::vector<LedgerGrants> stretch_passes_;  // of on_stretch
   core::PoolCounts told_pool_{};
   core::Refusal told_refusal_{core::Refusal::kNone};
   EvictionCounts evictions_;

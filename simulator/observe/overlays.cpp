@@ -44,6 +44,13 @@ void Overlays::on_span(const LedgerSpan& span) {
     fragmented_ticks_ += Wide{(span.end - span.begin).count} * span.cells[index(State::kStranded)];
 }
 
+/// Nothing is stranded in it, and its last pass is the only one that can be the peak (Peak::on_stretch).
+void Overlays::on_stretch(const LedgerStretch& stretch) {
+  stretch.tell_pools(
+      [&](SimTime time, const core::PoolCounts& pool) { on_pool(time, pool, stretch.refusal); });
+  if (peak_.is_latest()) at_peak_ = overlays_of(stretch.cells_after_passes(), pool_, refusal_, quantum_);
+}
+
 void Overlays::on_pass(SimTime /*time*/, const StateCounts& cells, std::int64_t /*running*/) {
   if (peak_.is_latest()) at_peak_ = overlays_of(cells, pool_, refusal_, quantum_);
 }

@@ -432,14 +432,12 @@ class FastReplica final : public Replica, public BlockListener {
   /// Does what the passes between the planned steps do.
   void grant_ahead() {
     for (std::int64_t k = phases_.steps_to_members(step_); k > 0 && k < series_.steps;) {
-      const std::size_t before = decode_grants_.size();
-      for (Seat seat = phases_.first(step_ + k); seat != kNoSeat; seat = at(seat).phase_next) {
-        const RequestId r = at(seat).request;
-        const bool grown = allocator_.grow(r, step_ + k + at(seat).offset + 1);
-        KVPLAN_CHECK(grown, r);
-        decode_grants_.push_back(newest_grant(r));
-      }
-      const auto grants = static_cast<std::int64_t>(decode_grants_.size() - before);
+      full_.clear();
+      for (Seat seat = phases_.first(step_ + k); seat != kNoSeat; seat = at(seat).phase_next)
+        full_.push_back(at(seat).request);
+      allocator_.grow_full(full_);
+      for (const RequestId r : full_) decode_grants_.push_back(newest_grant(r));
+      const auto grants = static_cast<std::int64_t>(full_.size());
       granting_passes_.push_back({k, grants, allocator_.counts()});
       k += phases_.steps_to_members(step_ + k);
     }
@@ -662,6 +660,7 @@ class FastReplica final : public Replica, public BlockListener {
   };
   std::vector<InStep> in_step_;  // prompts with a piece in this step, by rank
   std::vector<DecodeGrant> decode_grants_;
+  std::vector<RequestId> full_;                // of one pass of it: those whose tables are full
   std::vector<GrantingPass> granting_passes_;  // of the stretch that is about to be told
   std::vector<Visit> visits_;
   std::vector<RequestId> finishing_;
