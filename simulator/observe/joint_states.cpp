@@ -17,59 +17,91 @@ std::int64_t available(const StateCounts& cells) {
 /// What one replica has told and what of it is merged.
 class JointStates::Track final : public LedgerSink {
  public:
-  Track(std::int64_t& waiting, const core::MemoryLayout& layout)
-      : waiting_(waiting), quantum_(layout.quantum_counts()), has_kinds_(!layout.groups.empty()) {
-    const std::size_t kinds = model::kinds_of(layout.groups).size();
-    at_peak.kinds.resize(kinds);
+  explicit Track(const core::MemoryLayout& layout)
+      : quantum_(layout.quantum_counts()),
+        whole_(layout.quanta * quantum_),
+        kinds_(layout.groups.empty() ? 0 : model::kinds_of(layout.groups).size()),
+        latest_kinds_(2 * kinds_) {
+    at_peak.kinds.resize(model::kinds_of(layout.groups).size());
     // Before anything is told everything is free.
     Entry nothing{};
-    nothing.cells[index(State::kFree)] = layout.quanta * quantum_;
-    if (has_kinds_) nothing.kinds.resize(2 * kinds);
-    entries_.push_back(std::move(nothing));
+    nothing.cells[index(State::kFree)] = whole_;
+    entries_.push_back(nothing);
+    entry_kinds_ = latest_kinds_;
+    points_.push_back({0, 0, 0});
   }
 
-  /// From `begin` on; in step k of `series` each state has growth more than in the step before.
+  /// What counts for the sums, from then on.
+  struct Point {
+    std::int64_t ticks;
+    std::int64_t taken;
+    std::int64_t running;
+  };
+  struct BesideStates {
+    std::int64_t duplicates, unreachable, sharers;
+  };
+  /// From `begin` on; in step k of `series` each state has growth more than in the step before, beside what `passes`
+  /// passes move.
   struct Entry {
     SimTime begin;
     core::StepSeries series;
     StateCounts cells, growth;
-    std::int64_t running;
-    std::int64_t duplicates, unreachable, sharers;
+    BesideStates beside;
     core::Refusal refusal;
-    std::vector<StateCounts> kinds;  ///< held, then growth; empty where layers lie in no groups
+    std::size_t passes;
   };
 
   void on_pool(SimTime /*time*/, const core::PoolCounts& pool, core::Refusal refusal) override {
-    pool_ = pool;
+    beside_ = beside(pool);
     refusal_ = refusal;
   }
   void on_kinds(std::span<const StateCounts> held, std::span<const StateCounts> growth) override {
-    kinds_.assign(held.begin(), held.end());
-    kinds_.insert(kinds_.end(), growth.begin(), growth.end());
+    latest_kinds_.assign(held.begin(), held.end());
+    latest_kinds_.insert(latest_kinds_.end(), growth.begin(), growth.end());
   }
   void on_span(const LedgerSpan& span) override {
-    if (idle_since_ != span.begin || span.running != 0) put(span);
+    if (idle_since_ != span.begin || span.running != 0) put(span, 0);
+  }
+  void on_stretch(const LedgerStretch& stretch) override {
+    put(stretch.span, stretch.passes.size());
+    std::int64_t taken = points_.back().taken;
+    for (std::size_t i = 0; i < stretch.passes.size(); ++i) {
+      const LedgerGrants& pass = stretch.passes[i];
+      passes_.push_back({pass, beside(stretch.granted[i].pool)});
+      taken -= pass.cached + pass.free;
+      points_.push_back({pass.time.since_start.count, taken, stretch.span.running});
+    }
+    beside_ = passes_.back().beside;
   }
   /// The others' sums are looked at before the idle span ends, and is told.
   void on_nothing_held(SimTime time, const StateCounts& cells) override {
     idle_since_ = time;
-    put({time, time, {}, cells, {}, 0, 0});
+    put({time, time, {}, cells, {}, 0, 0}, 0);
   }
 
   [[nodiscard]] bool wants_nothing_held() const override { return true; }
 
-  [[nodiscard]] std::int64_t size() const { return static_cast<std::int64_t>(entries_.size()); }
-  [[nodiscard]] const Entry& at(std::int64_t i) const { return entries_[static_cast<std::size_t>(i)]; }
-  /// Entries before `latest` are merged and over; it is what counts until the next one begins.
-  void forget_before(std::int64_t latest) {
-    entries_.erase(entries_.begin(), entries_.begin() + static_cast<std::ptrdiff_t>(latest));
-    hole_entry = std::max<std::int64_t>(hole_entry - latest, 0);
-  }
-  /// The latest entry that begins by then.
-  [[nodiscard]] std::int64_t entry_at(SimTime moment) const {
-    const auto behind = std::upper_bound(entries_.begin(), entries_.end(), moment,
-                                         [](SimTime time, const Entry& e) { return time < e.begin; });
-    return behind - entries_.begin() - 1;
+  /// The first is merged and what counts, the others wait.
+  [[nodiscard]] const std::vector<Point>& points() const { return points_; }
+  [[nodiscard]] std::int64_t entries() const { return static_cast<std::int64_t>(entries_.size()); }
+  [[nodiscard]] const Entry& entry(std::int64_t i) const { return entries_[static_cast<std::size_t>(i)]; }
+
+  /// All that begins before is merged; the latest of it is what counts.
+  void forget_before(SimTime until) {
+    const auto erase_first = [](auto& from, std::size_t count) {
+      from.erase(from.begin(), from.begin() + static_cast<std::ptrdiff_t>(count));
+    };
+    std::size_t point = points_.size() - 1;
+    while (point > 0 && points_[point].ticks >= until.since_start.count) --point;
+    erase_first(points_, point);
+    std::size_t latest = entries_.size() - 1;
+    while (latest > 0 && entries_[latest].begin >= until) --latest;
+    std::size_t passes = 0;
+    for (std::size_t i = 0; i < latest; ++i) passes += entries_[i].passes;
+    erase_first(passes_, passes);
+    erase_first(entries_, latest);
+    erase_first(entry_kinds_, latest * 2 * kinds_);
+    hole_entry = std::max<std::int64_t>(hole_entry - static_cast<std::int64_t>(latest), 0);
   }
 
   struct AtPeak {
@@ -77,46 +109,67 @@ class JointStates::Track final : public LedgerSink {
     OverlayCounts overlays{};
     std::vector<StateCounts> kinds;
   };
+  /// The state at that moment, which has been told.
   void remember(SimTime moment) {
-    const Entry& e = at(entry_at(moment));
+    std::size_t i = 0, pass = 0;
+    for (; i + 1 < entries_.size() && entries_[i + 1].begin <= moment; ++i) pass += entries_[i].passes;
+    const Entry& e = entries_[i];
     const std::int64_t step = core::step_at(e.series, (moment - e.begin).count);
-    for (std::size_t s = 0; s < kStates; ++s) at_peak.cells[s] = e.cells[s] + step * e.growth[s];
-    const std::size_t kinds = e.kinds.size() / 2;
-    for (std::size_t k = 0; k < kinds; ++k)
+    at_peak.cells = e.cells;
+    for (std::size_t s = 0; s < kStates; ++s) at_peak.cells[s] += step * e.growth[s];
+    BesideStates beside = e.beside;
+    for (const std::size_t end = pass + e.passes; pass < end && passes_[pass].grants.time <= moment; ++pass) {
+      add_grants(at_peak.cells, passes_[pass].grants);
+      beside = passes_[pass].beside;
+    }
+    const StateCounts* const kinds = entry_kinds_.data() + i * 2 * kinds_;
+    for (std::size_t k = 0; k < kinds_; ++k)
       for (std::size_t s = 0; s < kStates; ++s)
-        at_peak.kinds[k][s] = e.kinds[k][s] + step * e.kinds[kinds + k][s];
+        at_peak.kinds[k][s] = kinds[k][s] + step * kinds[kinds_ + k][s];
     const core::PoolCounts pool{
-        .duplicates = e.duplicates, .unreachable = e.unreachable, .sharers = e.sharers};
-    at_peak.overlays = overlays_of(e.cells, pool, e.refusal, quantum_);
+        .duplicates = beside.duplicates, .unreachable = beside.unreachable, .sharers = beside.sharers};
+    at_peak.overlays = overlays_of(at_peak.cells, pool, e.refusal, quantum_);
   }
 
   AtPeak at_peak;
-  bool any_holes{false};              // so far
-  std::int64_t taken{0}, running{0};  // as of what is merged
+  bool any_holes{false};  // so far
   std::int64_t hole_entry{0}, hole_step{0}, holes{0};
   bool waits_for_holes{false};  // it is in the queue of holes
 
  private:
-  void put(const LedgerSpan& span) {
-    any_holes = any_holes || span.cells[index(State::kHole)] != 0 || span.growth[index(State::kHole)] != 0;
-    entries_.push_back({span.begin, span.series, span.cells, span.growth, span.running, pool_.duplicates,
-                        pool_.unreachable, pool_.sharers, refusal_, kinds_});
-    ++waiting_;
+  struct Passed {
+    LedgerGrants grants;
+    BesideStates beside;
+  };
+
+  static BesideStates beside(const core::PoolCounts& pool) {
+    return {pool.duplicates, pool.unreachable, pool.sharers};
   }
 
-  std::int64_t& waiting_;
+  void put(const LedgerSpan& span, std::size_t passes) {
+    any_holes = any_holes || span.cells[index(State::kHole)] != 0 || span.growth[index(State::kHole)] != 0;
+    entries_.push_back({span.begin, span.series, span.cells, span.growth, beside_, refusal_, passes});
+    entry_kinds_.insert(entry_kinds_.end(), latest_kinds_.begin(), latest_kinds_.end());
+    const std::int64_t taken = whole_ - available(span.cells);
+    if (taken != points_.back().taken || span.running != points_.back().running)
+      points_.push_back({span.begin.since_start.count, taken, span.running});
+  }
+
   std::int64_t quantum_;
-  bool has_kinds_;
-  core::PoolCounts pool_{};
+  std::int64_t whole_;  // counts that are available before anything runs
+  std::size_t kinds_;
+  BesideStates beside_{};
   core::Refusal refusal_{core::Refusal::kNone};
-  std::vector<StateCounts> kinds_;
-  std::optional<SimTime> idle_since_;  // nothing was held then; told already
-  std::deque<Entry> entries_;          // the first is what counts, the others wait
+  std::vector<StateCounts> latest_kinds_;  // held, then growth; empty where layers lie in no groups
+  std::optional<SimTime> idle_since_;      // nothing was held then; told already
+  std::vector<Point> points_;
+  std::vector<Entry> entries_;  // the first is what counts, the others wait
+  std::vector<StateCounts> entry_kinds_;
+  std::vector<Passed> passes_;  // of all entries, one behind the other
 };
 
-JointStates::JointStates(std::int64_t replicas, const core::MemoryLayout& layout)
-    : whole_(layout.quanta * layout.quantum_counts()) {
-  for (std::int64_t i = 0; i < replicas; ++i) tracks_.push_back(std::make_unique<Track>(waiting_, layout));
+JointStates::JointStates(std::int64_t replicas, const core::MemoryLayout& layout) {
+  for (std::int64_t i = 0; i < replicas; ++i) tracks_.push_back(std::make_unique<Track>(layout));
 }
 JointStates::~JointStates() = default;
 
@@ -133,70 +186,116 @@ const std::vector<StateCounts>& JointStates::peak_kinds(std::int64_t replica) co
   return tracks_[static_cast<std::size_t>(replica)]->at_peak.kinds;
 }
 
+std::int64_t JointStates::waiting() const {
+  std::size_t points = 0;
+  for (const auto& track : tracks_) points += track->points().size() - 1;
+  return static_cast<std::int64_t>(points);
+}
+
 void JointStates::merge(SimTime until) {
   if (std::any_of(tracks_.begin(), tracks_.end(), [](const auto& track) { return track->any_holes; }))
     merge_holes(until.since_start.count);
+  const SimTime peak_before = peak_time_;
+  const std::int64_t most_before = most_taken_;
   merge_available(until.since_start.count);
+  if (peak_time_ != peak_before || most_taken_ != most_before)
+    for (const auto& track : tracks_) track->remember(peak_time_);
+  for (const auto& track : tracks_) track->forget_before(until);
 }
 
+// Most of the time the sum is nowhere near its greatest so far. So time is cut into slices, and in each the greatest of
+// every replica by itself is found first: where even these together are no more than what was seen before, nothing need
+// be put in order.
+
 void JointStates::merge_available(std::int64_t until) {
-  /// An entry that begins.
-  struct Begin {
-    std::int64_t ticks;
-    std::int32_t track;
-    std::int64_t entry;
-    bool operator<(const Begin& other) const {
-      if (ticks != other.ticks) return ticks < other.ticks;
-      return track != other.track ? track < other.track : entry < other.entry;
-    }
-  };
-  std::vector<Begin> begins;
-  for (std::size_t t = 0; t < tracks_.size(); ++t)
-    for (std::int64_t e = 1; e < tracks_[t]->size() && tracks_[t]->at(e).begin.since_start.count < until; ++e)
-      begins.push_back({tracks_[t]->at(e).begin.since_start.count, static_cast<std::int32_t>(t), e});
-  std::sort(begins.begin(), begins.end());
-  bool peaked = false;
-  for (std::size_t i = 0; i < begins.size();) {
-    const std::int64_t now = begins[i].ticks;
-    bool passes = false;  // memory is taken in passes only; before the first there is no peak
-    for (; i < begins.size() && begins[i].ticks == now; ++i) {
-      Track& track = *tracks_[static_cast<std::size_t>(begins[i].track)];
-      const auto& entry = track.at(begins[i].entry);
-      const std::int64_t taken = whole_ - available(entry.cells);
-      taken_ += taken - track.taken;
-      track.taken = taken;
-      running_ += entry.running - track.running;
-      track.running = entry.running;
-      passes = passes || entry.running > 0;
-    }
-    max_running_ = std::max(max_running_, running_);
-    if (passes && taken_ > most_taken_) {
-      most_taken_ = taken_;
-      peak_time_ = SimTime{Ticks{now}};
-      peaked = true;
+  std::int64_t begin = INT64_MAX, end = 0, waiting = 0;
+  for (const auto& track : tracks_) {
+    const auto& points = track->points();
+    for (std::size_t i = 1; i < points.size() && points[i].ticks < until; ++i) {
+      begin = std::min(begin, points[i].ticks);
+      end = std::max(end, points[i].ticks + 1);
+      ++waiting;
     }
   }
-  if (peaked)
-    for (const auto& track : tracks_) track->remember(peak_time_);
-  waiting_ -= static_cast<std::int64_t>(begins.size());
-  // Each replica's latest entry goes on counting; holes are merged as far.
-  std::vector<std::int64_t> latest(tracks_.size(), 0);
-  for (const Begin& begin : begins) latest[static_cast<std::size_t>(begin.track)] = begin.entry;
-  for (std::size_t t = 0; t < tracks_.size(); ++t) tracks_[t]->forget_before(latest[t]);
+  if (waiting == 0) return;
+  constexpr std::int64_t kMostSlices = 64;
+  const auto replicas = static_cast<std::int64_t>(tracks_.size());
+  const std::int64_t slices = std::clamp(waiting / replicas, std::int64_t{1}, kMostSlices);
+  const std::int64_t width = ceil_div(end - begin, slices);
+
+  std::vector<Sums> most(static_cast<std::size_t>(slices), Sums{0, 0});
+  for (const auto& track : tracks_) {
+    const auto& points = track->points();
+    std::size_t i = 0;
+    for (std::size_t slice = 0; slice < most.size(); ++slice) {
+      const std::int64_t slice_end = begin + static_cast<std::int64_t>(slice + 1) * width;
+      Sums own{points[i].taken, points[i].running};
+      while (i + 1 < points.size() && points[i + 1].ticks < std::min(slice_end, until)) {
+        ++i;
+        own = {std::max(own.taken, points[i].taken), std::max(own.running, points[i].running)};
+      }
+      most[slice] = {most[slice].taken + own.taken, most[slice].running + own.running};
+    }
+  }
+
+  std::vector<std::size_t> merged(tracks_.size(), 0);  // by track: the latest point that counts
+  for (std::size_t slice = 0; slice < most.size(); ++slice) {
+    const std::int64_t slice_end = std::min(begin + static_cast<std::int64_t>(slice + 1) * width, until);
+    if (most[slice].taken > most_taken_ || most[slice].running > max_running_) {
+      merge_slice(slice_end, merged);
+      continue;
+    }
+    for (std::size_t t = 0; t < tracks_.size(); ++t) {
+      const auto& points = tracks_[t]->points();
+      const std::size_t first = merged[t];
+      while (merged[t] + 1 < points.size() && points[merged[t] + 1].ticks < slice_end) ++merged[t];
+      now_.taken += points[merged[t]].taken - points[first].taken;
+      now_.running += points[merged[t]].running - points[first].running;
+    }
+  }
+}
+
+/// Points before `end`, in their order.
+void JointStates::merge_slice(std::int64_t end, std::vector<std::size_t>& merged) {
+  order_.clear();
+  for (std::size_t t = 0; t < tracks_.size(); ++t) {
+    const auto& points = tracks_[t]->points();
+    for (std::size_t i = merged[t] + 1; i < points.size() && points[i].ticks < end; ++i)
+      order_.push_back({points[i].ticks, static_cast<std::int32_t>(t), static_cast<std::int32_t>(i)});
+  }
+  std::sort(order_.begin(), order_.end());
+  for (std::size_t i = 0; i < order_.size();) {
+    const std::int64_t now = order_[i].ticks;
+    bool passes = false;  // memory is taken in passes only; before the first there is no peak
+    for (; i < order_.size() && order_[i].ticks == now; ++i) {
+      const auto t = static_cast<std::size_t>(order_[i].track);
+      const auto& points = tracks_[t]->points();
+      const auto& before = points[merged[t]];
+      merged[t] = static_cast<std::size_t>(order_[i].point);
+      now_.taken += points[merged[t]].taken - before.taken;
+      now_.running += points[merged[t]].running - before.running;
+      passes = passes || points[merged[t]].running > 0;
+    }
+    max_running_ = std::max(max_running_, now_.running);
+    if (passes && now_.taken > most_taken_) {
+      most_taken_ = now_.taken;
+      peak_time_ = SimTime{Ticks{now}};
+    }
+  }
 }
 
 void JointStates::merge_holes(std::int64_t until) {
   const auto hole = index(State::kHole);
   const auto queue = [&](std::size_t t) {  // the moment at which its holes change next
     Track& track = *tracks_[t];
-    const auto& entry = track.at(track.hole_entry);
+    const auto& entry = track.entry(track.hole_entry);
     if (entry.growth[hole] != 0 && track.hole_step + 1 < entry.series.steps) {
       const Wide ticks = Wide{entry.begin.since_start.count} + entry.series.span(track.hole_step + 1);
       holes_next_.push({static_cast<std::int64_t>(ticks), static_cast<std::int32_t>(t)});
       track.waits_for_holes = true;
-    } else if (track.hole_entry + 1 < track.size()) {
+    } else if (track.hole_entry + 1 < track.entries()) {
       holes_next_.push(
-          {track.at(track.hole_entry + 1).begin.since_start.count, static_cast<std::int32_t>(t)});
+          {track.entry(track.hole_entry + 1).begin.since_start.count, static_cast<std::int32_t>(t)});
       track.waits_for_holes = true;
     }
   };
@@ -209,14 +308,14 @@ void JointStates::merge_holes(std::int64_t until) {
       holes_next_.pop();
       Track& track = *tracks_[t];
       track.waits_for_holes = false;
-      const auto& before = track.at(track.hole_entry);
+      const auto& before = track.entry(track.hole_entry);
       if (before.growth[hole] != 0 && track.hole_step + 1 < before.series.steps) {
         ++track.hole_step;
       } else {
         ++track.hole_entry;
         track.hole_step = 0;
       }
-      const auto& entry = track.at(track.hole_entry);
+      const auto& entry = track.entry(track.hole_entry);
       const std::int64_t holes = entry.cells[hole] + track.hole_step * entry.growth[hole];
       holes_ += holes - track.holes;
       track.holes = holes;

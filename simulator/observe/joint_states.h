@@ -3,10 +3,9 @@
 //
 // Each replica tells what it does by itself, and not in step with the others: its spans wait here until nothing that
 // happened before can come any more, and are then merged in the order of time. At one moment all replicas' passes
-// count before sums are looked at. Memory is that of the spans that wait.
+// count before sums are looked at. Memory is that of the spans that wait. Each replica may tell on a thread of its own.
 #pragma once
 
-#include <deque>
 #include <memory>
 #include <queue>
 #include <vector>
@@ -26,8 +25,8 @@ class JointStates {
 
   /// Where the replica's ledger tells its spans; valid as long as this.
   [[nodiscard]] LedgerSink& sink_of(std::int64_t replica);
-  /// Spans that wait.
-  [[nodiscard]] std::int64_t waiting() const { return waiting_; }
+  /// How many changes wait.
+  [[nodiscard]] std::int64_t waiting() const;
   /// Merges what begins before `until`. REQUIRES: every replica has told all of that.
   void merge(SimTime until);
 
@@ -55,13 +54,27 @@ class JointStates {
   };
   using Moments = std::priority_queue<Moment, std::vector<Moment>, std::greater<>>;
 
+  /// Of all replicas.
+  struct Sums {
+    std::int64_t taken, running;
+  };
+  struct PointAt {
+    std::int64_t ticks;
+    std::int32_t track, point;
+    bool operator<(const PointAt& other) const {
+      if (ticks != other.ticks) return ticks < other.ticks;
+      return track != other.track ? track < other.track : point < other.point;
+    }
+  };
+
   void merge_available(std::int64_t until);
+  void merge_slice(std::int64_t end, std::vector<std::size_t>& merged);
   void merge_holes(std::int64_t until);
 
-  std::int64_t whole_;  // counts that are available before anything runs
   std::vector<std::unique_ptr<Track>> tracks_;
-  std::int64_t waiting_{0};
-  std::int64_t taken_{0}, running_{0}, most_taken_{INT64_MIN}, max_running_{0};
+  Sums now_{0, 0};  // as of what is merged
+  std::int64_t most_taken_{INT64_MIN}, max_running_{0};
+  std::vector<PointAt> order_;  // of one slice
   SimTime peak_time_{};
   Moments holes_next_;
   std::int64_t holes_{0}, most_holes_{0};
