@@ -2,6 +2,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
+#include <thread>
 
 #include "simulator/cli/command.h"
 #include "simulator/cli/event_log_output.h"
@@ -30,6 +31,7 @@ struct RunFlags {
   ScenarioInput input;
   std::string json, report, requests, timeline, html, events, holders, holders_at;
   std::int64_t timeline_bins{kTimelineBins};
+  int threads{static_cast<int>(std::clamp(std::thread::hardware_concurrency(), 1U, 1024U))};
   bool step_by_step{false};
 };
 
@@ -71,6 +73,7 @@ Status run(const RunFlags& flags) {
   options.step_by_step = flags.step_by_step;
   if (!flags.timeline.empty() || !flags.html.empty()) options.timeline_bins = flags.timeline_bins;
   options.request_memory = !flags.requests.empty();
+  options.threads = flags.threads;
   options.control = &control;
   options.open_recording = io::open_attention;
   options.open_model = io::open_model;
@@ -128,6 +131,10 @@ void add_run(CLI::App& app, Outcome& outcome) {
   command->add_option("--html", flags->html, "Write one HTML page with tables and charts");
   add_whole_number(*command, "--timeline-bins", flags->timeline_bins, {1, 1'000'000},
                    "Bins of the timeline and of the charts over time");
+  add_whole_number(*command, "--threads", {1, 1024},
+                   "Threads for replicas that nothing joins; the result does not depend on it",
+                   "all of the machine",
+                   [flags](std::int64_t threads) { flags->threads = static_cast<int>(threads); });
   command->add_flag("--step-by-step", flags->step_by_step,
                     "Use the naive engine: slower, with the same result");
   run_as(*command, outcome, [flags] { return run(*flags); });

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "simulator/base/check.h"
+#include "simulator/base/threads.h"
 #include "simulator/core/arrivals.h"
 #include "simulator/core/least_first.h"
 
@@ -163,11 +164,12 @@ Status run_alone(Replica& replica, const Workload& workload, std::span<const Req
 }
 
 Status run_apart(std::span<const std::unique_ptr<Replica>> replicas, const Workload& workload,
-                 std::span<const std::vector<RequestId>> requests, RunControl* control,
-                 const ToldUntil& told) {
+                 std::span<const std::vector<RequestId>> requests, RunControl* control, const ToldUntil& told,
+                 int threads) {
   std::vector<Solo> solos;
   for (std::size_t i = 0; i < replicas.size(); ++i)
     solos.emplace_back(*replicas[i], workload, requests[i], control);
+  std::vector<Status> advanced(solos.size(), Done{});
   // All advance through one window of time after the other, as wide as what waits to be merged stays small.
   constexpr std::int64_t kFewToldAtOnce = std::int64_t{1} << 14;
   std::int64_t width = told ? std::int64_t{1} << 40 : INT64_MAX;  // at first 1.1 s
@@ -176,8 +178,9 @@ Status run_apart(std::span<const std::unique_ptr<Replica>> replicas, const Workl
     until = last ? kNever : until + Ticks{width};
     SimTime all_told = until;
     bool done = true;
+    on_threads(threads, solos.size(), [&](std::size_t i) { advanced[i] = solos[i].advance(until); });
     for (std::size_t i = 0; i < solos.size(); ++i) {
-      KVPLAN_TRY_DO(solos[i].advance(until));
+      KVPLAN_TRY_DO(std::move(advanced[i]));
       all_told = std::min(all_told, replicas[i]->told_until());
       done = done && solos[i].done();
     }

@@ -55,10 +55,11 @@ Status run_alone(Replica& replica, const Workload& workload, std::span<const Req
 using ToldUntil = std::function<std::int64_t(SimTime)>;
 
 /// Replicas whose requests do not depend on each other, each with its own: `requests`, by replica, as Solo takes them.
-/// `told` may be empty. Errors: as Solo::advance.
+/// `told` may be empty. Each replica is advanced by one of `threads` threads at a time, so what replicas share must
+/// bear that. The result does not depend on their number. Errors: as Solo::advance.
 Status run_apart(std::span<const std::unique_ptr<Replica>> replicas, const Workload& workload,
-                 std::span<const std::vector<RequestId>> requests, RunControl* control,
-                 const ToldUntil& told);
+                 std::span<const std::vector<RequestId>> requests, RunControl* control, const ToldUntil& told,
+                 int threads);
 
 /// Replicas on one clock.
 struct FleetRun {

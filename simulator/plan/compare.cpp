@@ -1,12 +1,11 @@
 #include "simulator/plan/compare.h"
 
 #include <algorithm>
-#include <atomic>
 #include <map>
 #include <new>
 #include <stdexcept>
-#include <system_error>
-#include <thread>
+
+#include "simulator/base/threads.h"
 
 namespace kvplan::plan {
 namespace {
@@ -61,26 +60,14 @@ bool stopped(const CompareOptions& options) {
 }
 
 void run_all(const std::vector<Job>& jobs, const CompareOptions& options, std::vector<Variant>& variants) {
-  std::atomic<std::size_t> next{0};
   std::vector<char> starved(jobs.size(), 0);  // a byte each: every thread writes its own
-  const auto work = [&] {
-    for (std::size_t i = next.fetch_add(1); i < jobs.size(); i = next.fetch_add(1)) {
-      if (stopped(options)) return;
-      if (jobs[i].scenario && !run_guarded(jobs[i], options, variants[i])) starved[i] = 1;
-    }
-  };
-  const auto threads = std::min(static_cast<std::size_t>(std::max(options.threads, 1)), jobs.size());
-  std::vector<std::thread> others;
-  try {
-    for (std::size_t t = 1; t < threads; ++t) others.emplace_back(work);
-  } catch (const std::system_error&) {  // as many threads as the system gives: the results are the same
-  } catch (const std::bad_alloc&) {
-  }
-  work();
-  for (std::thread& thread : others) thread.join();
+  on_threads(options.threads, jobs.size(), [&](std::size_t i) {
+    if (stopped(options)) return;
+    if (jobs[i].scenario && !run_guarded(jobs[i], options, variants[i])) starved[i] = 1;
+  });
   // Each run holds a pool. What did not fit beside others may fit alone, as with one thread: the result does not
   // depend on their number.
-  for (std::size_t i = 0; i < jobs.size() && !others.empty() && !stopped(options); ++i)
+  for (std::size_t i = 0; i < jobs.size() && options.threads > 1 && !stopped(options); ++i)
     if (starved[i] != 0) run_guarded(jobs[i], options, variants[i]);
 }
 

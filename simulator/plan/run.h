@@ -131,6 +131,8 @@ struct RunOptions {
   /// replica needs one run.
   bool timeline_joined{false};
   bool request_memory{false};  ///< what each request held
+  /// Replicas that nothing joins run on so many threads. The result does not depend on it.
+  int threads{1};
   core::RunControl* control{nullptr};
   /// Reads the recordings of workload.attention; needed where the policy is replayed.
   RecordingOpener open_recording;

@@ -78,6 +78,11 @@ struct Part {
   std::optional<RunCourses> courses;
 };
 
+/// Observers of others, and courses that are opened as they are needed, are not made for several threads.
+int threads_to_use(const RunSetup& setup) {
+  return setup.options.extra_observers.empty() && !setup.tokens.policy ? setup.options.threads : 1;
+}
+
 /// All parts of a run; they stay where they are.
 class Fleet {
  public:
@@ -135,7 +140,8 @@ class Fleet {
                                         .control = setup_.options.control,
                                         .told = told}));
     } else {
-      KVPLAN_TRY_DO(core::run_apart(replicas_, workload, deal_out(replica_of), setup_.options.control, told));
+      KVPLAN_TRY_DO(core::run_apart(replicas_, workload, deal_out(replica_of), setup_.options.control, told,
+                                    threads_to_use(setup_)));
     }
     for (const auto& part : parts_) end_ = std::max(end_, part->ledger->end());
     for (const auto& part : parts_) part->ledger->extend_to(end_);

@@ -65,9 +65,11 @@ plan::Scenario draw_scenario(Random& random, std::string_view router) {
   return scenario_of(texts);
 }
 
-std::string outputs(const plan::Scenario& scenario, const traces::Trace& trace, bool step_by_step) {
+std::string outputs(const plan::Scenario& scenario, const traces::Trace& trace, bool step_by_step,
+                    int threads = 1) {
   plan::RunOptions options;
   options.step_by_step = step_by_step;
+  options.threads = threads;
   options.timeline_bins = 7;
   options.request_memory = true;
   const auto result = plan::run_scenario(scenario, trace, options);
@@ -92,6 +94,16 @@ TEST(Fleet, FastReplicasDoWhatNaiveOnesDoWithEveryRouter) {
         ASSERT_EQ(outputs(scenario, trace, false), outputs(scenario, trace, true));
       }
     }
+  }
+}
+
+TEST(Fleet, ReplicasThatNothingJoinsDoTheSameOnAnyNumberOfThreads) {
+  Random random(20261123);
+  for (int round = 0; round < 60; ++round) {
+    const traces::Trace trace = draw_trace(random);
+    const plan::Scenario scenario = draw_scenario(random, "round-robin");
+    const std::string alone = outputs(scenario, trace, false);
+    for (const int threads : {2, 3, 16}) ASSERT_EQ(outputs(scenario, trace, false, threads), alone) << round;
   }
 }
 
