@@ -1,4 +1,4 @@
-// kvplan sweep: one scenario in all combinations of varied values, each a row of a database.
+// kvplan sweep: one scenario in combinations of varied values, each a row of a database.
 #include <CLI/CLI.hpp>
 #include <array>
 #include <atomic>
@@ -8,6 +8,7 @@
 #include <mutex>
 #include <optional>
 
+#include "simulator/cli/cases_input.h"
 #include "simulator/cli/command.h"
 #include "simulator/cli/import_options.h"
 #include "simulator/cli/number_option.h"
@@ -15,7 +16,6 @@
 #include "simulator/cli/progress.h"
 #include "simulator/cli/scenario_input.h"
 #include "simulator/cli/sweep_output.h"
-#include "simulator/cli/vary_input.h"
 #include "simulator/io/attention_json.h"
 #include "simulator/io/measured_steps.h"
 #include "simulator/io/model_file.h"
@@ -29,7 +29,7 @@ namespace {
 
 struct SweepFlags {
   ScenarioInput input;
-  std::vector<std::string> varies;
+  CasesInput cases;
   std::string out, shard{"1/1"};
   int threads{1};
   bool resume{false};
@@ -113,7 +113,9 @@ sweep::SweepOptions options_of(const SweepFlags& flags, core::RunControl& contro
 Result<sweep::Sweep> prepare(const SweepFlags& flags, core::RunControl& control) {
   sweep::Request request;
   KVPLAN_TRY(request.shard, sweep::parse_shard(flags.shard));
-  KVPLAN_TRY(request.varies, read_varies(flags.varies));
+  KVPLAN_TRY(plan::Combinations cases, read_cases(flags.cases));
+  request.cases = std::make_shared<const plan::Combinations>(std::move(cases));
+  request.chosen = chosen_text(flags.cases);
   KVPLAN_TRY(request.settings, read_settings(flags.input));
   request.read_trace = [&](const plan::Scenario& scenario) {
     return read_trace_of(scenario, flags.input.import);
@@ -128,7 +130,7 @@ Result<sweep::Sweep> prepare(const SweepFlags& flags, core::RunControl& control)
 }
 
 Status run(const SweepFlags& flags) {
-  KVPLAN_TRY_DO(check_apart({flags.input.path}, {flags.out}));
+  KVPLAN_TRY_DO(check_apart({flags.input.path, flags.cases.file}, {flags.out}));
   KVPLAN_TRY_DO(check_database_name(flags.out, flags.resume));
   core::RunControl control;
   control.stop_asked = interrupted;
@@ -152,10 +154,10 @@ Status run(const SweepFlags& flags) {
 
 void add_sweep(CLI::App& app, Outcome& outcome) {
   CLI::App* const command =
-      app.add_subcommand("sweep", "Run all combinations of varied values, each a row of a database");
+      app.add_subcommand("sweep", "Run combinations of varied values, each a row of a database");
   auto flags = std::make_shared<SweepFlags>();
   add_scenario_options(*command, flags->input);
-  command->add_option("--vary", flags->varies, kVaryHelp)->take_all()->allow_extra_args(false)->required();
+  add_cases_options(*command, flags->cases);
   command->add_option("--out", flags->out, "The database (SQLite) that is written; it must not be there yet")
       ->required();
   add_whole_number(*command, "--threads", flags->threads, {1, 1024},

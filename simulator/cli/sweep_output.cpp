@@ -25,6 +25,7 @@ Result<std::string> database_text(sweep::Database& database) {
                      report::grouped(head.shard.share_of(head.cases)) + " cases";
   if (!whole) text += " of shard " + head.shard.text();
   text += failed == 0 ? "" : ", " + report::grouped(failed) + " of them failed";
+  if (!head.chosen.empty()) text += "; " + head.chosen;
   text += "\n";
   for (const plan::Vary& vary : head.varies) {
     text += "  " + vary.path + ": " + vary.values.front();

@@ -64,6 +64,7 @@ Status write_head(Sql& sql, const Head& head) {
                        {{"program", head.program},
                         {"identity", head.identity},
                         {"cases", head.cases},
+                        {"chosen", head.chosen},
                         {"shard", head.shard.index},
                         {"shards", head.shard.count}}));
   std::vector<std::vector<Cell>> settings, axes, inputs, figures;
@@ -101,6 +102,7 @@ Result<Head> read_head(Sql& sql) {
     if (name == "program") head.program = row.text(1);
     if (name == "identity") head.identity = row.text(1);
     if (name == "cases") head.cases = row.whole(1);
+    if (name == "chosen") head.chosen = row.text(1);
     if (name == "shard") head.shard.index = row.whole(1);
     if (name == "shards") head.shard.count = row.whole(1);
   }));

@@ -106,8 +106,7 @@ Outcome run_case(const Sweep& sweep, const SweepOptions& options, std::int64_t n
 Result<Sweep> Sweep::prepare(Request request) {
   Sweep sweep;
   sweep.settings_ = std::move(request.settings);
-  KVPLAN_TRY(plan::Combinations cases, plan::Combinations::of(std::move(request.varies), kMostCases));
-  sweep.cases_ = std::make_shared<const plan::Combinations>(std::move(cases));
+  sweep.cases_ = std::move(request.cases);
   plan::ValueCheck values(*sweep.cases_);
   Digest identity;
   Files files;
@@ -141,6 +140,7 @@ Result<Sweep> Sweep::prepare(Request request) {
   head.program = "kvplan " + std::string(kVersion);
   head.identity = identity.text();
   head.cases = sweep.cases_->count();
+  head.chosen = std::move(request.chosen);
   head.shard = request.shard;
   head.varies = sweep.cases_->varies();
   for (const plan::Setting& setting : sweep.settings_) head.settings.emplace_back(setting.path, setting.text);

@@ -1,4 +1,5 @@
-// A sweep: one scenario in all combinations of varied values, each a row of a database.
+// A sweep: one scenario in combinations of varied values (all of them, some drawn by chance, or listed ones), each a
+// row of a database.
 //
 // Life cycle: `prepare` reads every combination once, so that slips end it before anything runs, and opens the traces,
 // which all cases share; `run_sweep` runs what the database does not have yet.
@@ -25,7 +26,8 @@ inline constexpr std::int64_t kMostCases = 10'000'000;
 /// What is swept, and how the world is read. The functions are called from the calling thread of `prepare`.
 struct Request {
   std::vector<plan::Setting> settings;
-  std::vector<plan::Vary> varies;
+  std::shared_ptr<const plan::Combinations> cases;
+  std::string chosen;  ///< how the cases were: "all combinations", ...; for people
   Shard shard;
   plan::TraceReader read_trace;  ///< once for each trace and way of reading it
   /// The files that a run of a scenario reads, its trace among them.
@@ -39,7 +41,7 @@ struct Request {
 
 class Sweep {
  public:
-  /// Errors: a value that no combination can be read with, too many cases, a trace that cannot be read, interrupted.
+  /// Errors: a value that no combination can be read with, a trace that cannot be read, interrupted.
   static Result<Sweep> prepare(Request request);
 
   /// For the database.
