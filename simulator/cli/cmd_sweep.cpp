@@ -141,7 +141,7 @@ Status run(const SweepFlags& flags) {
   Opened opened;
   sweep::SweepOptions options = options_of(flags, control, opened);
   std::optional<SweepProgress> progress;
-  progress.emplace(done, sweep.head().shard.share_of(sweep.head().cases));
+  progress.emplace(done, sweep.head().share);
   options.on_case = [&] { progress->tell(); };
   const Status status = sweep::run_sweep(sweep, database, options);
   progress.reset();
@@ -162,9 +162,10 @@ void add_sweep(CLI::App& app, Outcome& outcome) {
       ->required();
   add_whole_number(*command, "--threads", flags->threads, {1, 1024},
                    "Cases that run at once; the result does not depend on it");
-  command->add_option(
-      "--shard", flags->shard,
-      "K/N: only every N-th case from the K-th on, K from 1; kvplan merge joins the databases");
+  command->add_option("--shard", flags->shard,
+                      "K/N: only the K-th of N shares of the cases, K from 1, that cost about the same CPU "
+                      "time; kvplan merge joins "
+                      "the databases");
   command->add_flag("--resume", flags->resume,
                     "Go on with the database where it is there: what it has stays, only the rest is run");
   run_as(*command, outcome, [flags] { return run(*flags); });

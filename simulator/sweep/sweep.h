@@ -47,6 +47,10 @@ class Sweep {
   /// For the database.
   [[nodiscard]] const Head& head() const { return head_; }
   [[nodiscard]] const plan::Combinations& cases() const { return *cases_; }
+  /// The i-th case of the shard, i from 0 to head().share.
+  [[nodiscard]] std::int64_t case_of_share(std::int64_t i) const {
+    return head_.shard.count == 1 ? i : share_[static_cast<std::size_t>(i)];
+  }
   [[nodiscard]] Result<plan::Scenario> scenario(std::int64_t number) const;
   /// REQUIRES: a scenario of one of the cases.
   [[nodiscard]] const traces::Trace& trace_of(const plan::Scenario& scenario) const;
@@ -56,6 +60,7 @@ class Sweep {
   std::vector<plan::Setting> settings_;
   std::shared_ptr<const plan::Combinations> cases_;
   std::map<TraceKey, traces::Trace> traces_;
+  std::vector<std::int64_t> share_;  // cases of the shard; empty where there is one shard
   Head head_;
 };
 
@@ -70,8 +75,8 @@ struct SweepOptions {
   std::function<void()> on_case;
 };
 
-/// Runs the cases of the database's shard that it does not have. A case that cannot run is a row with its error.
-/// Errors: the database cannot be written, interrupted. What was done by then is kept.
+/// Runs the cases of the shard that the database does not have. A case that cannot run is a row with its error. Errors:
+/// the database cannot be written, interrupted. What was done by then is kept. REQUIRES: the database is of this shard.
 Status run_sweep(const Sweep& sweep, Database& database, const SweepOptions& options);
 
 }  // namespace kvplan::sweep

@@ -66,12 +66,16 @@ TEST(SweepCommand, TheSameBytesForThreadsAndShards) {
   for (const char* threads : {"2", "5"})
     EXPECT_EQ(sweep_csv(folder, threads, std::string("--threads ") + threads), one);
   std::string parts;
+  std::size_t cases = 0;
   for (const char* k : {"4", "1", "5", "3", "2"}) {
     const std::string name = std::string("part") + k;
     const auto part = lines_of(sweep_csv(folder, name, std::string("--threads 2 --shard ") + k + "/5"));
-    EXPECT_EQ(part.size(), std::string(k) == "5" ? 5U : 6U);  // 24 cases, and the header
+    EXPECT_LE(part.size(), 6U);  // 24 cases of much the same cost, and the header
+    EXPECT_GE(part.size(), 5U);
+    cases += part.size() - 1;
     parts += " " + folder.file(name);
   }
+  EXPECT_EQ(cases, 24U);
   ASSERT_EQ(run_kvplan("merge" + parts + " --out " + folder.file("all")).exit_code, 0);
   EXPECT_EQ(csv_of(folder.file("all")), one);
   // A merge of some is gone on with.
