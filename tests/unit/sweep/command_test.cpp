@@ -166,6 +166,58 @@ TEST(SweepCommand, ThePageSaysWhatIsBestAndWhatFailed) {
   EXPECT_NE(row.find(wanted), std::string::npos) << row;
 }
 
+TEST(SweepCommand, TheReportAnswersWhatIsAsked) {
+  const TemporaryFolder folder;
+  sweep_csv(folder, "db", "");
+  const std::string asked = "report " + folder.file("db") +
+                            " --pareto memory.pool_tokens:lower,latency_s.ttft.p99 --heat "
+                            "preemptions,memory.pool_tokens,engine.max_seqs"
+                            " --effects latency_s.ttft.p99,preemptions";
+  const Outcome text = run_kvplan(asked);
+  ASSERT_EQ(text.exit_code, 0) << text.err;
+  for (const char* words :
+       {"The Pareto front: ", " of 16 cases, of lower memory.pool_tokens, lower latency_s.ttft.p99",
+        "Mean preemptions by memory.pool_tokens (across) and engine.max_seqs (down)",
+        "latency_s.ttft.p99 by memory.allocator: ", "preemptions by engine.max_seqs: "})
+    EXPECT_NE(text.out.find(words), std::string::npos) << words << text.out;
+  const Outcome files =
+      run_kvplan(asked + " --csv " + folder.file("csv") + " --html " + folder.file("page") +
+                 " --pareto-csv " + folder.file("front") + " --heat-csv " + folder.file("heat") +
+                 " --heat-svg " + folder.file("svg") + " --effects-csv -");
+  ASSERT_EQ(files.exit_code, 0) << files.err;
+  EXPECT_EQ(read_file(folder.file("csv")), csv_of(folder.file("db")));  // as ever
+  EXPECT_EQ(files.out.find(
+                "figure,path,value,cases,mean,difference\nlatency_s.ttft.p99,memory.pool_tokens,20000,4,"),
+            0U);
+  EXPECT_EQ(lines_of(files.out).size(), 1U + 2 * (4 + 3 + 2));
+  EXPECT_EQ(lines_of(read_file(folder.file("heat"))).size(), 9U);
+  EXPECT_EQ(lines_of(read_file(folder.file("front")))[0],
+            "case,memory.pool_tokens,memory.allocator,engine.max_seqs,latency_s.ttft.p99");
+  const auto svg = report::testing::parse_xml(read_file(folder.file("svg")));
+  EXPECT_EQ(svg.with("stroke-width", "1").size() + svg.with("stroke-width", "2.5").size(), 8U);
+  const std::string page = report::testing::parse_xml(read_file(folder.file("page"))).all_text();
+  for (const char* words :
+       {"The Pareto front: ", "Mean preemptions by memory.pool_tokens and engine.max_seqs",
+        "preemptions by memory.allocator: ", "Cases: all combinations."})
+    EXPECT_NE(page.find(words), std::string::npos) << words;
+  const auto error = [&](const std::string& options) {
+    const Outcome outcome = run_kvplan("report " + folder.file("db") + options);
+    EXPECT_EQ(outcome.exit_code, 2);
+    EXPECT_EQ(outcome.out, "");
+    EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
+    return outcome.err;
+  };
+  EXPECT_EQ(error(" --pareto preemptions"), "kvplan: --pareto: expected two figures or more\n");
+  EXPECT_EQ(error(" --heat preemptions,memory.pool_tokens"),
+            "kvplan: --heat: expected FIGURE,PATH,PATH, found \"preemptions,memory.pool_tokens\"\n");
+  EXPECT_EQ(error(" --effects preemption.p99"),
+            "kvplan: --effects: expected a figure or a varied path (latency_s.ttft.p99, latency_s.tpot.p99, "
+            "latency_s.e2e.p99, latency_s.queue.p99), found \"preemption.p99\"\n");
+  EXPECT_NE(error(" --pareto-csv " + folder.file("x")).find("--pareto"), std::string::npos);
+  EXPECT_EQ(error(" --csv - --html -"), "kvplan: expected at most one output on standard output\n");
+  EXPECT_EQ(folder.listing(), "csv db front heat page svg");
+}
+
 /// Starts `kvplan`; nothing is printed.
 pid_t start(const std::vector<std::string>& arguments) {
   const pid_t child = ::fork();
