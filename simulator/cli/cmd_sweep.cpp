@@ -11,6 +11,7 @@
 #include "simulator/cli/cases_input.h"
 #include "simulator/cli/command.h"
 #include "simulator/cli/import_options.h"
+#include "simulator/cli/job_output.h"
 #include "simulator/cli/number_option.h"
 #include "simulator/cli/outputs.h"
 #include "simulator/cli/progress.h"
@@ -33,6 +34,7 @@ struct SweepFlags {
   std::string out, shard{"1/1"};
   int threads{1};
   bool resume{false};
+  JobInput jobs;
 };
 
 /// What files give, read once for each name whatever the number of cases and threads.
@@ -129,12 +131,16 @@ Result<sweep::Sweep> prepare(const SweepFlags& flags, core::RunControl& control)
   return sweep::Sweep::prepare(std::move(request));
 }
 
-Status run(const SweepFlags& flags) {
-  KVPLAN_TRY_DO(check_apart({flags.input.path, flags.cases.file}, {flags.out}));
+Status run(const SweepFlags& flags, const CLI::App& command) {
+  if (flags.jobs.shards > 0 && !flags.jobs.any())
+    return bad_input("expected --sbatch or --kubernetes with --shards");
+  KVPLAN_TRY_DO(check_apart({flags.input.path, flags.cases.file},
+                            {flags.out, flags.jobs.sbatch, flags.jobs.kubernetes}));
   KVPLAN_TRY_DO(check_database_name(flags.out, flags.resume));
   core::RunControl control;
   control.stop_asked = interrupted;
   KVPLAN_TRY(const sweep::Sweep sweep, prepare(flags, control));
+  if (flags.jobs.any()) return write_jobs(command, flags.jobs, flags.out, flags.threads);
   KVPLAN_TRY(sweep::Database database, flags.resume ? sweep::Database::resume(flags.out, sweep.head())
                                                     : sweep::Database::create(flags.out, sweep.head()));
   KVPLAN_TRY(const std::int64_t done, database.done());
@@ -168,7 +174,8 @@ void add_sweep(CLI::App& app, Outcome& outcome) {
                       "the databases");
   command->add_flag("--resume", flags->resume,
                     "Go on with the database where it is there: what it has stays, only the rest is run");
-  run_as(*command, outcome, [flags] { return run(*flags); });
+  add_job_options(*command, flags->jobs);
+  run_as(*command, outcome, [flags, command] { return run(*flags, *command); });
 }
 
 }  // namespace kvplan::cli
