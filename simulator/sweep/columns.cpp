@@ -86,31 +86,28 @@ Result<plan::Vary> find_path(const Head& head, std::string_view name) {
   return not_expected("a varied path (" + known + ")", name);
 }
 
-Result<std::vector<Point>> read_points(Database& database, const std::vector<NumberColumn>& columns) {
+Status each_point(Database& database, const std::vector<NumberColumn>& columns,
+                  const std::vector<std::string>& paths, const std::function<void(Point&)>& told) {
   std::string names, there;
   for (const NumberColumn& column : columns) {
     names += ", " + quoted_name(column.name);
     there += " AND " + quoted_name(column.name) + " IS NOT NULL";
   }
-  const std::size_t paths = database.head().varies.size();
-  for (const plan::Vary& vary : database.head().varies) names += ", " + quoted_name(vary.path);
-  std::vector<Point> points;
-  KVPLAN_TRY_DO(database.query(
-      "SELECT \"case\"" + names + " FROM cases WHERE error IS NULL" + there + " ORDER BY \"case\"",
-      [&](const Database::Row& row) {
-        Point point;
-        point.number = std::get<std::int64_t>(row[0]);
-        for (std::size_t i = 0; i < columns.size(); ++i) {
-          const auto* const whole = std::get_if<std::int64_t>(&row[1 + i]);
-          const auto* const real = std::get_if<double>(&row[1 + i]);
-          if (whole == nullptr && real == nullptr) return;
-          point.values.push_back(whole != nullptr ? static_cast<double>(*whole) : *real);
-        }
-        for (std::size_t i = 0; i < paths; ++i)
-          point.varied.push_back(cell_text(row[1 + columns.size() + i]));
-        points.push_back(std::move(point));
-      }));
-  return points;
+  for (const std::string& path : paths) names += ", " + quoted_name(path);
+  const auto tell = [&](const Database::Row& row) {
+    Point point;
+    point.number = std::get<std::int64_t>(row[0]);
+    for (std::size_t i = 1; i <= columns.size(); ++i) {
+      const auto* const whole = std::get_if<std::int64_t>(&row[i]);
+      const auto* const real = std::get_if<double>(&row[i]);
+      if (whole == nullptr && real == nullptr) return;
+      point.values.push_back(whole != nullptr ? static_cast<double>(*whole) : *real);
+    }
+    for (std::size_t i = 1 + columns.size(); i < row.size(); ++i) point.varied.push_back(cell_text(row[i]));
+    told(point);
+  };
+  return database.query(
+      "SELECT \"case\"" + names + " FROM cases WHERE error IS NULL" + there + " ORDER BY \"case\"", tell);
 }
 
 std::string value_text(std::string_view unit, double value) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,10 +31,12 @@ Result<plan::Vary> find_path(const Head& head, std::string_view name);
 struct Point {
   std::int64_t number{0};
   std::vector<double> values;       ///< parallel to the columns
-  std::vector<std::string> varied;  ///< texts, parallel to the varied paths of the database
+  std::vector<std::string> varied;  ///< texts, parallel to the paths that were asked for
 };
-/// The cases that have a value in each of the columns, in order.
-Result<std::vector<Point>> read_points(Database& database, const std::vector<NumberColumn>& columns);
+/// Told of the cases that have a value in each of the columns, in order; none is held. `paths`: varied ones whose
+/// values are wanted too.
+Status each_point(Database& database, const std::vector<NumberColumn>& columns,
+                  const std::vector<std::string>& paths, const std::function<void(Point&)>& told);
 
 /// As people read it.
 std::string value_text(std::string_view unit, double value);

@@ -10,25 +10,26 @@
 namespace kvplan::sweep {
 namespace {
 
-Effect effect_of(const std::vector<Point>& points, std::size_t path, const Groups& groups, double overall) {
+/// An effect while its cases are told.
+struct Sums {
+  Groups groups;
+  std::vector<double> sums;
+  std::vector<std::int64_t> cases;
+};
+
+Effect effect_of(const Sums& sums, double overall) {
   Effect effect;
-  effect.path = groups.path;
-  std::vector<double> sums(groups.labels.size());
-  for (const std::string& label : groups.labels) effect.levels.push_back({label, 0, {}, {}});
-  for (const Point& point : points) {
-    const auto group = groups.of.find(point.varied[path]);
-    if (group == groups.of.end()) continue;
-    sums[group->second] += point.values[0];
-    ++effect.levels[group->second].cases;
-  }
+  effect.path = sums.groups.path;
   std::optional<double> least, greatest;
-  for (std::size_t i = 0; i < sums.size(); ++i) {
-    Level& level = effect.levels[i];
-    if (level.cases == 0) continue;
-    level.mean = sums[i] / static_cast<double>(level.cases);
-    level.difference = *level.mean - overall;
-    least = std::min(least.value_or(*level.mean), *level.mean);
-    greatest = std::max(greatest.value_or(*level.mean), *level.mean);
+  for (std::size_t i = 0; i < sums.sums.size(); ++i) {
+    Level level{sums.groups.labels[i], sums.cases[i], {}, {}};
+    if (level.cases > 0) {
+      level.mean = sums.sums[i] / static_cast<double>(level.cases);
+      level.difference = *level.mean - overall;
+      least = std::min(least.value_or(*level.mean), *level.mean);
+      greatest = std::max(greatest.value_or(*level.mean), *level.mean);
+    }
+    effect.levels.push_back(std::move(level));
   }
   if (least) effect.spread = *greatest - *least;
   return effect;
@@ -44,18 +45,31 @@ std::string difference_text(const Effects& effects, double difference) {
 Result<Effects> effects_of(Database& database, const NumberColumn& figure) {
   Effects effects;
   effects.figure = figure;
-  KVPLAN_TRY(const std::vector<Point> points, read_points(database, {figure}));
-  effects.cases = static_cast<std::int64_t>(points.size());
-  if (points.empty()) return effects;
-  double sum = 0;
-  for (const Point& point : points) sum += point.values[0];
-  effects.mean = sum / static_cast<double>(points.size());
-  const std::vector<plan::Vary>& varies = database.head().varies;
-  for (std::size_t path = 0; path < varies.size(); ++path) {
-    if (varies[path].values.size() < 2) continue;
-    const Result<Groups> groups = groups_of(varies[path], kMostLevels, kLevelRanges);
-    if (groups) effects.effects.push_back(effect_of(points, path, groups.value(), *effects.mean));
+  std::vector<Sums> all;
+  std::vector<std::string> paths;
+  for (const plan::Vary& vary : database.head().varies) {
+    if (vary.values.size() < 2) continue;
+    Result<Groups> groups = groups_of(vary, kMostLevels, kLevelRanges);
+    if (!groups) continue;
+    const std::size_t levels = groups.value().labels.size();
+    all.push_back(
+        {std::move(groups).value(), std::vector<double>(levels), std::vector<std::int64_t>(levels)});
+    paths.push_back(vary.path);
   }
+  double sum = 0;
+  KVPLAN_TRY_DO(each_point(database, {figure}, paths, [&](const Point& point) {
+    sum += point.values[0];
+    ++effects.cases;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      const auto group = all[i].groups.of.find(point.varied[i]);
+      if (group == all[i].groups.of.end()) continue;
+      all[i].sums[group->second] += point.values[0];
+      ++all[i].cases[group->second];
+    }
+  }));
+  if (effects.cases == 0) return effects;
+  effects.mean = sum / static_cast<double>(effects.cases);
+  for (const Sums& sums : all) effects.effects.push_back(effect_of(sums, *effects.mean));
   return effects;
 }
 

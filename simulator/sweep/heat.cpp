@@ -25,21 +25,15 @@ Result<HeatMap> heat_map(Database& database, std::string_view text) {
   map.rows = rows.labels;
   map.cells.resize(map.columns.size() * map.rows.size());
 
-  std::size_t x = 0, y = 0;
-  for (std::size_t i = 0; i < head.varies.size(); ++i) {
-    if (head.varies[i].path == across.path) x = i;
-    if (head.varies[i].path == down.path) y = i;
-  }
-  KVPLAN_TRY(const std::vector<Point> points, read_points(database, {map.figure}));
   std::vector<double> sums(map.cells.size());
-  for (const Point& point : points) {
-    const auto column = columns.of.find(point.varied[x]);
-    const auto row = rows.of.find(point.varied[y]);
-    if (column == columns.of.end() || row == rows.of.end()) continue;
+  KVPLAN_TRY_DO(each_point(database, {map.figure}, {map.across, map.down}, [&](const Point& point) {
+    const auto column = columns.of.find(point.varied[0]);
+    const auto row = rows.of.find(point.varied[1]);
+    if (column == columns.of.end() || row == rows.of.end()) return;
     const std::size_t cell = row->second * map.columns.size() + column->second;
     sums[cell] += point.values[0];
     ++map.cells[cell].cases;
-  }
+  }));
   for (std::size_t i = 0; i < sums.size(); ++i)
     if (map.cells[i].cases > 0) map.cells[i].mean = sums[i] / static_cast<double>(map.cells[i].cases);
   return map;

@@ -66,15 +66,15 @@ Result<report::Table> best_table(Database& database, const std::vector<FigureCol
   for (const FigureColumn& figure : figures) {
     if (figure.better.empty()) continue;
     const std::string name = quoted_name(figure.name);
-    KVPLAN_TRY_DO(database.query("SELECT " + name + ", " + columns + " FROM cases WHERE " + name +
-                                     " IS NOT NULL ORDER BY " + name +
-                                     (figure.better == "lower" ? " ASC" : " DESC") + ", \"case\" LIMIT 1",
-                                 [&](const Database::Row& row) {
-                                   std::vector<std::string> cells{number_text(figure, row[0])};
-                                   for (std::size_t i = 1; i < row.size(); ++i)
-                                     cells.push_back(cell_text(row[i]));
-                                   table.rows.push_back({figure.name, std::move(cells)});
-                                 }));
+    std::string query = "SELECT ";
+    query.append(name).append(", ").append(columns).append(" FROM cases WHERE ").append(name);
+    query.append(" IS NOT NULL ORDER BY ").append(name).append(figure.better == "lower" ? " ASC" : " DESC");
+    query.append(", \"case\" LIMIT 1");
+    KVPLAN_TRY_DO(database.query(query, [&](const Database::Row& row) {
+      std::vector<std::string> cells{number_text(figure, row[0])};
+      for (std::size_t i = 1; i < row.size(); ++i) cells.push_back(cell_text(row[i]));
+      table.rows.push_back({figure.name, std::move(cells)});
+    }));
   }
   return table;
 }

@@ -9,6 +9,8 @@
 namespace kvplan::sweep {
 namespace {
 
+constexpr std::size_t kRoom = 65'536;
+
 /// Less is better in each place.
 std::vector<double> as_costs(const Point& point, const std::vector<NumberColumn>& columns) {
   std::vector<double> costs = point.values;
@@ -61,9 +63,22 @@ Result<Front> pareto_front(Database& database, const std::vector<NumberColumn>& 
   Front front;
   front.columns = columns;
   for (const plan::Vary& vary : database.head().varies) front.paths.push_back(vary.path);
-  KVPLAN_TRY(std::vector<Point> points, read_points(database, columns));
-  front.compared = static_cast<std::int64_t>(points.size());
-  front.points = undominated(std::move(points), columns);
+  std::size_t room = kRoom;  // points that are held before the beaten ones among them go
+  KVPLAN_TRY_DO(each_point(database, columns, {}, [&](Point& point) {
+    ++front.compared;
+    front.points.push_back(std::move(point));
+    if (front.points.size() < room) return;
+    front.points = undominated(std::move(front.points), columns);
+    room = std::max(kRoom, 2 * front.points.size());
+  }));
+  front.points = undominated(std::move(front.points), columns);
+  constexpr std::size_t kFirstPath = 3;  // of a row
+  for (Point& point : front.points) {
+    KVPLAN_TRY(const auto row, database.row(point.number));
+    KVPLAN_CHECK(row && row->size() >= kFirstPath + front.paths.size());
+    for (std::size_t i = 0; i < front.paths.size(); ++i)
+      point.varied.push_back(cell_text((*row)[kFirstPath + i]));
+  }
   return front;
 }
 

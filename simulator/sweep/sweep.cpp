@@ -233,7 +233,7 @@ Status run_sweep(const Sweep& sweep, Database& database, const SweepOptions& opt
     return Clock::now() - kept >= kPeriod ? or_stop(keep()) : Status(Done{});
   };
   batch.idle = [&] { return or_stop(keep()); };
-  const Status status = run_batch(batch);
+  Status status = run_batch(batch);
   // A database that could not be written has undone its transaction.
   if (!status.ok() && status.error().kind != ErrorKind::kInterrupted) return status;
   KVPLAN_TRY_DO(keep());

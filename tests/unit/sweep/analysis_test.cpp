@@ -273,6 +273,38 @@ TEST(Pareto, OfADatabase) {
   }
 }
 
+TEST(Pareto, MoreCasesThanAreHeld) {
+  const test::TemporaryFolder folder;
+  Head head;
+  head.varies = {{"size", {"1"}}};
+  head.figures = {{"time", "s", "lower"}, {"rate", "", "higher"}};
+  head.cases = head.share = 150'000;
+  auto made = Database::create(folder.file("db"), head);
+  ASSERT_TRUE(made.ok());
+  Random random(9, "cases");
+  std::vector<Point> points;
+  for (std::int64_t number = 0; number < head.cases; ++number) {
+    // Near a line on which nobody beats another, so that the front is long.
+    const double time = random.unit();
+    points.push_back({number, {time, time - 1e-5 * random.unit()}, {}});
+    ASSERT_TRUE(made.value()
+                    .add({number, std::string("done"), Cell(), std::int64_t{1}, points.back().values[0],
+                          points.back().values[1]})
+                    .ok());
+  }
+  ASSERT_TRUE(made.value().commit().ok());
+  const auto columns = parse_columns(head, "time,rate").value();
+  const auto front = pareto_front(made.value(), columns);
+  ASSERT_TRUE(front.ok());
+  const std::vector<Point> wanted = undominated(points, columns);
+  ASSERT_GT(wanted.size(), 5'000U);
+  ASSERT_EQ(front.value().points.size(), wanted.size());
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    EXPECT_EQ(front.value().points[i].number, wanted[i].number);
+    EXPECT_EQ(front.value().points[i].varied, std::vector<std::string>{"1"});
+  }
+}
+
 TEST(Analyses, WhatIsWrong) {
   Made made(1);
   Database database = made.database();
