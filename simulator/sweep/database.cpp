@@ -127,6 +127,7 @@ Result<Head> read_head(Sql& sql) {
       }));
   if (head.shard.count < 1 || head.shard.index < 1 || head.shard.index > head.shard.count || head.cases < 1)
     return bad_input("the database is damaged").at_file(sql.path());
+  if (head.shard.count == 1) head.share = head.cases;  // older databases do not say so
   return head;
 }
 

@@ -404,6 +404,18 @@ TEST(SweepCommand, WhatIsWrongIsOneLine) {
   EXPECT_EQ(error("report " + folder.file("changed")),
             "kvplan: " + folder.file("changed") + ": expected a database of version 1, found version 2");
   EXPECT_EQ(folder.listing(), "changed db other");
+
+  // A shard that was dealt out otherwise is another one; a database without what came later is read.
+  const std::string shard = "sweep " + kCases + " --shard 2/3 --resume --out " + folder.file("shard");
+  ASSERT_EQ(run_kvplan(shard).exit_code, 0);
+  ASSERT_EQ(run_kvplan(shard).exit_code, 0);
+  change(folder.file("shard"), "UPDATE sweep SET value = 'in turn' WHERE name = 'dealt'");
+  EXPECT_EQ(error(shard),
+            "kvplan: " + folder.file("shard") +
+                ": of a shard that another rule dealt out (in turn); this is least loaded by cost 1");
+  change(db, "DELETE FROM sweep WHERE name IN ('chosen', 'share', 'dealt')");
+  EXPECT_EQ(lines_of(csv_of(db)).size(), 25U);
+  EXPECT_EQ(run_kvplan("report " + db).out.find(db + ": 24 of 24 cases, 8 of them failed\n"), 0U);
 }
 
 TEST(SweepCommand, ValuesComeFromAFileToo) {
