@@ -1,4 +1,4 @@
-// kvplan sweep: one scenario in all combinations of varied values, each a row of a database.
+// kvplan sweep: one scenario in combinations of varied values, each a row of a database.
 #include <CLI/CLI.hpp>
 #include <array>
 #include <atomic>
@@ -8,14 +8,15 @@
 #include <mutex>
 #include <optional>
 
+#include "simulator/cli/cases_input.h"
 #include "simulator/cli/command.h"
 #include "simulator/cli/import_options.h"
+#include "simulator/cli/job_output.h"
 #include "simulator/cli/number_option.h"
 #include "simulator/cli/outputs.h"
 #include "simulator/cli/progress.h"
 #include "simulator/cli/scenario_input.h"
 #include "simulator/cli/sweep_output.h"
-#include "simulator/cli/vary_input.h"
 #include "simulator/io/attention_json.h"
 #include "simulator/io/measured_steps.h"
 #include "simulator/io/model_file.h"
@@ -29,10 +30,11 @@ namespace {
 
 struct SweepFlags {
   ScenarioInput input;
-  std::vector<std::string> varies;
+  CasesInput cases;
   std::string out, shard{"1/1"};
   int threads{1};
   bool resume{false};
+  JobInput jobs;
 };
 
 /// What files give, read once for each name whatever the number of cases and threads.
@@ -113,7 +115,9 @@ sweep::SweepOptions options_of(const SweepFlags& flags, core::RunControl& contro
 Result<sweep::Sweep> prepare(const SweepFlags& flags, core::RunControl& control) {
   sweep::Request request;
   KVPLAN_TRY(request.shard, sweep::parse_shard(flags.shard));
-  KVPLAN_TRY(request.varies, read_varies(flags.varies));
+  KVPLAN_TRY(plan::Combinations cases, read_cases(flags.cases));
+  request.cases = std::make_shared<const plan::Combinations>(std::move(cases));
+  request.chosen = chosen_text(flags.cases);
   KVPLAN_TRY(request.settings, read_settings(flags.input));
   request.read_trace = [&](const plan::Scenario& scenario) {
     return read_trace_of(scenario, flags.input.import);
@@ -127,19 +131,23 @@ Result<sweep::Sweep> prepare(const SweepFlags& flags, core::RunControl& control)
   return sweep::Sweep::prepare(std::move(request));
 }
 
-Status run(const SweepFlags& flags) {
-  KVPLAN_TRY_DO(check_apart({flags.input.path}, {flags.out}));
+Status run(const SweepFlags& flags, const CLI::App& command) {
+  if (flags.jobs.shards > 0 && !flags.jobs.any())
+    return bad_input("expected --sbatch or --kubernetes with --shards");
+  KVPLAN_TRY_DO(check_apart({flags.input.path, flags.cases.file},
+                            {flags.out, flags.jobs.sbatch, flags.jobs.kubernetes}));
   KVPLAN_TRY_DO(check_database_name(flags.out, flags.resume));
   core::RunControl control;
   control.stop_asked = interrupted;
   KVPLAN_TRY(const sweep::Sweep sweep, prepare(flags, control));
+  if (flags.jobs.any()) return write_jobs(command, flags.jobs, flags.out, flags.threads);
   KVPLAN_TRY(sweep::Database database, flags.resume ? sweep::Database::resume(flags.out, sweep.head())
                                                     : sweep::Database::create(flags.out, sweep.head()));
   KVPLAN_TRY(const std::int64_t done, database.done());
   Opened opened;
   sweep::SweepOptions options = options_of(flags, control, opened);
   std::optional<SweepProgress> progress;
-  progress.emplace(done, sweep.head().shard.share_of(sweep.head().cases));
+  progress.emplace(done, sweep.head().share);
   options.on_case = [&] { progress->tell(); };
   const Status status = sweep::run_sweep(sweep, database, options);
   progress.reset();
@@ -152,20 +160,22 @@ Status run(const SweepFlags& flags) {
 
 void add_sweep(CLI::App& app, Outcome& outcome) {
   CLI::App* const command =
-      app.add_subcommand("sweep", "Run all combinations of varied values, each a row of a database");
+      app.add_subcommand("sweep", "Run combinations of varied values, each a row of a database");
   auto flags = std::make_shared<SweepFlags>();
   add_scenario_options(*command, flags->input);
-  command->add_option("--vary", flags->varies, kVaryHelp)->take_all()->allow_extra_args(false)->required();
+  add_cases_options(*command, flags->cases);
   command->add_option("--out", flags->out, "The database (SQLite) that is written; it must not be there yet")
       ->required();
   add_whole_number(*command, "--threads", flags->threads, {1, 1024},
                    "Cases that run at once; the result does not depend on it");
-  command->add_option(
-      "--shard", flags->shard,
-      "K/N: only every N-th case from the K-th on, K from 1; kvplan merge joins the databases");
+  command->add_option("--shard", flags->shard,
+                      "K/N: only the K-th of N shares of the cases, K from 1, that cost about the same CPU "
+                      "time; kvplan merge joins "
+                      "the databases");
   command->add_flag("--resume", flags->resume,
                     "Go on with the database where it is there: what it has stays, only the rest is run");
-  run_as(*command, outcome, [flags] { return run(*flags); });
+  add_job_options(*command, flags->jobs);
+  run_as(*command, outcome, [flags, command] { return run(*flags, *command); });
 }
 
 }  // namespace kvplan::cli

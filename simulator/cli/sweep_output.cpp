@@ -21,10 +21,11 @@ Result<std::string> database_text(sweep::Database& database) {
   KVPLAN_TRY(const std::int64_t done, database.done());
   KVPLAN_TRY(const std::int64_t failed, database.failed());
   const bool whole = head.shard.count == 1;
-  std::string text = database.path() + ": " + report::grouped(done) + " of " +
-                     report::grouped(head.shard.share_of(head.cases)) + " cases";
+  std::string text =
+      database.path() + ": " + report::grouped(done) + " of " + report::grouped(head.share) + " cases";
   if (!whole) text += " of shard " + head.shard.text();
   text += failed == 0 ? "" : ", " + report::grouped(failed) + " of them failed";
+  if (!head.chosen.empty()) text += "; " + head.chosen;
   text += "\n";
   for (const plan::Vary& vary : head.varies) {
     text += "  " + vary.path + ": " + vary.values.front();

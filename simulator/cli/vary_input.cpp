@@ -3,9 +3,7 @@
 #include "traces/io/input.h"
 
 namespace kvplan::cli {
-namespace {
 
-/// PATH=@FILE as PATH=VALUE;VALUE;...
 Result<std::string> with_values(const std::string& text) {
   const std::size_t at = text.find("=@");
   if (at == std::string::npos || at != text.find('=')) return text;
@@ -18,8 +16,6 @@ Result<std::string> with_values(const std::string& text) {
   if (values.empty()) return bad_input("expected values, one a line").at_file(text.substr(at + 2));
   return text.substr(0, at + 1) + values;
 }
-
-}  // namespace
 
 Result<std::vector<plan::Vary>> read_varies(const std::vector<std::string>& texts) {
   std::vector<plan::Vary> varies;

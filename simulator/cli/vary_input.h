@@ -14,6 +14,8 @@ inline constexpr const char* kVaryHelp =
     "reads values "
     "from a file, one a line; several --vary give all combinations";
 
+/// PATH=@FILE as PATH=VALUE;VALUE;...; what is written otherwise stays. Errors: of the file.
+Result<std::string> with_values(const std::string& text);
 /// Lines of a file without values do not count. Errors: those of parse_vary, or of the file.
 Result<std::vector<plan::Vary>> read_varies(const std::vector<std::string>& texts);
 

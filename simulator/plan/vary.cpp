@@ -6,6 +6,7 @@
 
 #include "simulator/base/check.h"
 #include "simulator/base/number_input.h"
+#include "simulator/plan/plain_decimal.h"
 
 namespace kvplan::plan {
 namespace {
@@ -14,40 +15,6 @@ std::string_view without_spaces(std::string_view text) {
   const std::size_t begin = text.find_first_not_of(' ');
   if (begin == std::string_view::npos) return {};
   return text.substr(begin, text.find_last_not_of(' ') - begin + 1);
-}
-
-/// Digits with at most one point between them, and nothing else.
-bool is_plain_decimal(std::string_view text) {
-  const auto digits = static_cast<std::size_t>(
-      std::count_if(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; }));
-  const auto points = static_cast<std::size_t>(std::count(text.begin(), text.end(), '.'));
-  return digits > 0 && points <= 1 && digits + points == text.size() && text.front() != '.' &&
-         text.back() != '.';
-}
-
-std::size_t decimals_of(std::string_view text) {
-  const std::size_t point = text.find('.');
-  return point == std::string_view::npos ? 0 : text.size() - point - 1;
-}
-
-/// A plain decimal in units of 10^-decimals.
-std::optional<std::int64_t> scaled(std::string_view text, std::size_t decimals) {
-  std::string digits;
-  for (const char c : text)
-    if (c != '.') digits += c;
-  digits.append(decimals - decimals_of(text), '0');
-  return parse_integer(digits);
-}
-
-/// Without zeros at the end behind the point.
-std::string decimal_text(std::int64_t value, std::size_t decimals) {
-  std::string text = std::to_string(value);
-  if (decimals == 0) return text;
-  if (text.size() <= decimals) text.insert(0, decimals + 1 - text.size(), '0');
-  text.insert(text.size() - decimals, ".");
-  text.erase(text.find_last_not_of('0') + 1);
-  if (text.back() == '.') text.pop_back();
-  return text;
 }
 
 /// The values that one text between semicolons stands for.
@@ -63,9 +30,9 @@ Result<std::vector<std::string>> values_of(std::string_view text) {
   if (!std::all_of(parts.begin(), parts.end(), is_plain_decimal)) return not_expected("A..B:STEP", text);
   std::size_t decimals = 0;
   for (const std::string_view part : parts) decimals = std::max(decimals, decimals_of(part));
-  const auto begin = scaled(parts[0], decimals);
-  const auto end = scaled(parts[1], decimals);
-  const auto step = scaled(parts[2], decimals);
+  const auto begin = scaled_decimal(parts[0], decimals);
+  const auto end = scaled_decimal(parts[1], decimals);
+  const auto step = scaled_decimal(parts[2], decimals);
   if (!begin || !end || !step) return not_expected("a range of numbers that fit 63 bits", text);
   if (*step == 0 || *begin > *end) return not_expected("A..B:STEP with A up to B and a step above 0", text);
   const std::int64_t more = (*end - *begin) / *step;
@@ -110,25 +77,49 @@ Result<Vary> parse_vary(std::string_view text) {
   }
 }
 
+namespace {
+
+Status check_paths_differ(const std::vector<Vary>& varies) {
+  std::set<std::string_view> seen;
+  for (const Vary& vary : varies)
+    if (!seen.insert(vary.path).second)
+      return bad_input("expected each path once, found " + vary.path + " again").at_field("--vary");
+  return Done{};
+}
+
+}  // namespace
+
 Result<Combinations> Combinations::of(std::vector<Vary> varies, std::int64_t most) {
+  KVPLAN_TRY_DO(check_paths_differ(varies));
   Combinations all(std::move(varies));
-  for (std::size_t i = 0; i < all.varies_.size(); ++i) {
-    for (std::size_t k = 0; k < i; ++k)
-      if (all.varies_[k].path == all.varies_[i].path)
-        return bad_input("expected each path once, found " + all.varies_[i].path + " again")
-            .at_field("--vary");
-    KVPLAN_CHECK(!all.varies_[i].values.empty());
-    all.count_ *= static_cast<std::int64_t>(all.varies_[i].values.size());
+  for (const Vary& vary : all.varies_) {
+    KVPLAN_CHECK(!vary.values.empty());
+    all.count_ *= static_cast<std::int64_t>(vary.values.size());
     if (all.count_ > most)
       return bad_input("expected at most " + std::to_string(most) + " variants").at_field("--vary");
   }
   return all;
 }
 
+Result<Combinations> Combinations::chosen(std::vector<Vary> varies, std::vector<std::uint32_t> places) {
+  KVPLAN_TRY_DO(check_paths_differ(varies));
+  KVPLAN_CHECK(!varies.empty() && !places.empty() && places.size() % varies.size() == 0);
+  for (std::size_t i = 0; i < places.size(); ++i)
+    KVPLAN_CHECK(places[i] < varies[i % varies.size()].values.size());
+  Combinations some(std::move(varies));
+  some.count_ = static_cast<std::int64_t>(places.size() / some.varies_.size());
+  some.chosen_ = std::move(places);
+  return some;
+}
+
 std::vector<std::size_t> Combinations::places(std::int64_t number) const {
   KVPLAN_CHECK(number >= 0 && number < count_);
   std::vector<std::size_t> places(varies_.size());
   auto rest = static_cast<std::size_t>(number);
+  if (!chosen_.empty()) {
+    for (std::size_t i = 0; i < places.size(); ++i) places[i] = chosen_[rest * places.size() + i];
+    return places;
+  }
   for (std::size_t i = varies_.size(); i-- > 0; rest /= varies_[i].values.size())
     places[i] = rest % varies_[i].values.size();
   return places;

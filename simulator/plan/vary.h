@@ -1,4 +1,4 @@
-// Paths of a scenario that take several values in turn: how they are written, and all their combinations.
+// Paths of a scenario that take several values in turn: how they are written, and all their combinations, or some.
 //
 //   PATH=VALUE;VALUE;...     values, parted by semicolons since components contain commas
 //   PATH=A..B:STEP           A, A + STEP, ... up to B, in decimals; may stand among values
@@ -30,12 +30,15 @@ Result<Vary> parse_vary(std::string_view text);
 /// Path and value, in the order of the paths.
 using Varied = std::vector<std::pair<std::string, std::string>>;
 
-/// All combinations of the values, numbered from 0, the last path changing fastest. Made when they are asked for, so
-/// any number takes no memory.
+/// Combinations of the values, numbered from 0. All of them, the last path changing fastest: made when they are asked
+/// for, so any number takes no memory. Or chosen ones, in the order in which they were chosen.
 class Combinations {
  public:
   /// Errors: a path twice, more than `most` combinations. No path at all is one combination.
   static Result<Combinations> of(std::vector<Vary> varies, std::int64_t most);
+  /// `places`: combination after combination, for each path the place of its value. Errors: a path twice. REQUIRES: a
+  /// path, and a combination.
+  static Result<Combinations> chosen(std::vector<Vary> varies, std::vector<std::uint32_t> places);
 
   [[nodiscard]] std::int64_t count() const { return count_; }
   [[nodiscard]] const std::vector<Vary>& varies() const { return varies_; }
@@ -49,6 +52,7 @@ class Combinations {
  private:
   explicit Combinations(std::vector<Vary> varies) : varies_(std::move(varies)) {}
   std::vector<Vary> varies_;
+  std::vector<std::uint32_t> chosen_;  // empty: all
   std::int64_t count_{1};
 };
 

@@ -64,8 +64,11 @@ Status write_head(Sql& sql, const Head& head) {
                        {{"program", head.program},
                         {"identity", head.identity},
                         {"cases", head.cases},
+                        {"chosen", head.chosen},
                         {"shard", head.shard.index},
-                        {"shards", head.shard.count}}));
+                        {"shards", head.shard.count},
+                        {"share", head.share},
+                        {"dealt", head.dealt}}));
   std::vector<std::vector<Cell>> settings, axes, inputs, figures;
   const auto position = [](const auto& rows) { return static_cast<std::int64_t>(rows.size()); };
   for (const auto& [path, text] : head.settings) settings.push_back({position(settings), path, text});
@@ -101,8 +104,11 @@ Result<Head> read_head(Sql& sql) {
     if (name == "program") head.program = row.text(1);
     if (name == "identity") head.identity = row.text(1);
     if (name == "cases") head.cases = row.whole(1);
+    if (name == "chosen") head.chosen = row.text(1);
     if (name == "shard") head.shard.index = row.whole(1);
     if (name == "shards") head.shard.count = row.whole(1);
+    if (name == "share") head.share = row.whole(1);
+    if (name == "dealt") head.dealt = row.text(1);
   }));
   KVPLAN_TRY_DO(
       each_row(sql, "SELECT path, value FROM settings ORDER BY position",
@@ -121,6 +127,7 @@ Result<Head> read_head(Sql& sql) {
       }));
   if (head.shard.count < 1 || head.shard.index < 1 || head.shard.index > head.shard.count || head.cases < 1)
     return bad_input("the database is damaged").at_file(sql.path());
+  if (head.shard.count == 1) head.share = head.cases;  // older databases do not say so
   return head;
 }
 
@@ -175,6 +182,8 @@ std::optional<std::string> difference(const Head& found, const Head& wanted, boo
     return "of another sweep: another scenario, or it reads other files";
   if (shards_too && !(found.shard == wanted.shard))
     return "of shard " + found.shard.text() + ", not " + wanted.shard.text();
+  if (shards_too && found.dealt != wanted.dealt)
+    return "of a shard that another rule dealt out (" + found.dealt + "); this is " + wanted.dealt;
   return std::nullopt;
 }
 

@@ -34,7 +34,10 @@ struct Head {
   std::string program;   ///< name and version
   std::string identity;  ///< 16 hex digits over all cases and the content of what they read
   std::int64_t cases{0};
+  std::string chosen;  ///< how the cases were, for people; empty in older databases
   Shard shard;
+  std::int64_t share{0};  ///< cases of the shard
+  std::string dealt;      ///< by which rule (cost.h); empty where there is one shard
   std::vector<std::pair<std::string, std::string>> settings;  ///< of all cases, as given: path and text
   std::vector<plan::Vary> varies;
   std::vector<std::pair<std::string, std::string>> inputs;  ///< path and digest

@@ -58,6 +58,8 @@ Status merge_into(std::vector<Database>& databases, const std::string& path,
                   const std::function<bool()>& stop) {
   Head head = databases.front().head();
   head.shard = {};
+  head.share = head.cases;
+  head.dealt.clear();
   KVPLAN_TRY(Database merged, Database::create(path, head));
   for (Database& database : databases) KVPLAN_TRY_DO(add_rows(database, merged, stop));
   return merged.commit();

@@ -24,10 +24,7 @@ std::string number_text(const FigureColumn& figure, const Cell& cell) {
   const auto* const whole = std::get_if<std::int64_t>(&cell);
   const auto* const real = std::get_if<double>(&cell);
   if (whole == nullptr && real == nullptr) return "";
-  const double number = real != nullptr ? *real : static_cast<double>(*whole);
-  if (figure.unit == unit_name(Unit::kSeconds)) return report::seconds_text(number);
-  if (figure.unit == unit_name(Unit::kRatio)) return report::percent(number);
-  return report::rounded(number);
+  return value_text(figure.unit, real != nullptr ? *real : static_cast<double>(*whole));
 }
 
 /// The figures asked for that some case has.
@@ -69,15 +66,15 @@ Result<report::Table> best_table(Database& database, const std::vector<FigureCol
   for (const FigureColumn& figure : figures) {
     if (figure.better.empty()) continue;
     const std::string name = quoted_name(figure.name);
-    KVPLAN_TRY_DO(database.query("SELECT " + name + ", " + columns + " FROM cases WHERE " + name +
-                                     " IS NOT NULL ORDER BY " + name +
-                                     (figure.better == "lower" ? " ASC" : " DESC") + ", \"case\" LIMIT 1",
-                                 [&](const Database::Row& row) {
-                                   std::vector<std::string> cells{number_text(figure, row[0])};
-                                   for (std::size_t i = 1; i < row.size(); ++i)
-                                     cells.push_back(cell_text(row[i]));
-                                   table.rows.push_back({figure.name, std::move(cells)});
-                                 }));
+    std::string query = "SELECT ";
+    query.append(name).append(", ").append(columns).append(" FROM cases WHERE ").append(name);
+    query.append(" IS NOT NULL ORDER BY ").append(name).append(figure.better == "lower" ? " ASC" : " DESC");
+    query.append(", \"case\" LIMIT 1");
+    KVPLAN_TRY_DO(database.query(query, [&](const Database::Row& row) {
+      std::vector<std::string> cells{number_text(figure, row[0])};
+      for (std::size_t i = 1; i < row.size(); ++i) cells.push_back(cell_text(row[i]));
+      table.rows.push_back({figure.name, std::move(cells)});
+    }));
   }
   return table;
 }
@@ -103,20 +100,35 @@ Result<report::Table> effect_table(Database& database, const plan::Vary& vary,
   return table;
 }
 
+void write_analyses(report::Markup& html, const Analyses& analyses) {
+  if (analyses.front) report::write_table(html, front_table(*analyses.front));
+  for (std::size_t i = 0; i < analyses.heat_maps.size(); ++i) {
+    const HeatMap& map = analyses.heat_maps[i];
+    report::write_chart(html, "Mean " + map.figure.name + " by " + map.across + " and " + map.down,
+                        heat_chart(map, "heat" + std::to_string(i)));
+  }
+  for (const Effects& effects : analyses.effects)
+    for (const report::Table& table : effect_tables(effects)) report::write_table(html, table);
+}
+
 }  // namespace
 
-Result<std::string> sweep_page(Database& database, const std::string& command) {
+Result<std::string> sweep_page(Database& database, const Analyses& analyses, const std::string& command) {
   const Head& head = database.head();
   KVPLAN_TRY(const std::int64_t done, database.done());
   KVPLAN_TRY(const std::int64_t failed, database.failed());
   KVPLAN_TRY(const std::vector<FigureColumn> figures, shown_figures(database));
   report::Markup html;
   report::begin_page(html, "A sweep of " + report::grouped(head.cases) + " cases",
-                     report::grouped(done) + " are done, " + report::grouped(failed) + " of them failed.");
+                     report::grouped(done) + " are done, " + report::grouped(failed) + " of them failed." +
+                         (head.chosen.empty() ? "" : " Cases: " + head.chosen + "."));
   report::write_table(html, varied_table(head));
   if (!figures.empty()) {
     KVPLAN_TRY(const report::Table best, best_table(database, figures));
     report::write_table(html, best);
+  }
+  write_analyses(html, analyses);
+  if (!figures.empty()) {
     for (const plan::Vary& vary : head.varies) {
       if (vary.values.size() < 2) continue;
       KVPLAN_TRY(const report::Table effect, effect_table(database, vary, figures));

@@ -1,14 +1,27 @@
 // The database of a sweep as one HTML page that stands alone (report/html.h): what was varied, the best case for each
-// of some figures, the mean of these figures by the value of each path, and why cases failed.
+// of some figures, what was asked for (fronts, heat maps, effects), the mean of these figures by the value of each
+// path, and why cases failed.
 #pragma once
 
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "simulator/sweep/database.h"
+#include "simulator/sweep/effects.h"
+#include "simulator/sweep/heat.h"
+#include "simulator/sweep/pareto.h"
 
 namespace kvplan::sweep {
 
+/// What was asked of a database.
+struct Analyses {
+  std::optional<Front> front;
+  std::vector<HeatMap> heat_maps;
+  std::vector<Effects> effects;
+};
+
 /// `command` is the line that makes this page again.
-Result<std::string> sweep_page(Database& database, const std::string& command);
+Result<std::string> sweep_page(Database& database, const Analyses& analyses, const std::string& command);
 
 }  // namespace kvplan::sweep

@@ -1,4 +1,4 @@
-// A share of the cases: the K-th of every N, so that what neighbours cost is dealt out evenly.
+// A share of the cases: the K-th of N (deal.h says which cases that is).
 #pragma once
 
 #include <cstdint>
@@ -13,9 +13,6 @@ struct Shard {
   std::int64_t index{1};  ///< K, from 1 to count
   std::int64_t count{1};  ///< N
   bool operator==(const Shard&) const = default;
-  [[nodiscard]] bool has(std::int64_t number) const { return number % count == index - 1; }
-  /// How many of so many cases.
-  [[nodiscard]] std::int64_t share_of(std::int64_t cases) const { return (cases - index + count) / count; }
   [[nodiscard]] std::string text() const { return std::to_string(index) + "/" + std::to_string(count); }
 };
 

@@ -8,6 +8,8 @@
 #include "simulator/base/check.h"
 #include "simulator/base/version.h"
 #include "simulator/sweep/batch.h"
+#include "simulator/sweep/cost.h"
+#include "simulator/sweep/deal.h"
 #include "simulator/sweep/digest.h"
 
 namespace kvplan::sweep {
@@ -46,6 +48,32 @@ class Files {
   std::map<std::pair<std::string, traces::ImportOptions>, std::size_t> traces_;
   std::map<std::string, std::size_t> others_;
   std::vector<File> files_;
+};
+
+/// What cases cost: of each only which of the different costs it has.
+class Costs {
+ public:
+  /// Nothing: the case cannot be read.
+  void add(const std::optional<std::pair<std::size_t, CostTerms>>& trace_and_terms) {
+    const auto [found, added] =
+        known_.try_emplace(trace_and_terms, static_cast<std::uint32_t>(known_.size()));
+    kinds_.push_back(found->second);
+  }
+  /// `traces`: by the numbers that were given.
+  std::vector<std::int64_t> costs(const std::map<std::size_t, const traces::Trace*>& traces) const {
+    std::vector<std::int64_t> of_kind(known_.size(), 1);
+    for (const auto& [trace_and_terms, kind] : known_)
+      if (trace_and_terms)
+        of_kind[kind] = estimated_cost_us(trace_and_terms->second, *traces.at(trace_and_terms->first));
+    std::vector<std::int64_t> costs;
+    costs.reserve(kinds_.size());
+    for (const std::uint32_t kind : kinds_) costs.push_back(of_kind[kind]);
+    return costs;
+  }
+
+ private:
+  std::map<std::optional<std::pair<std::size_t, CostTerms>>, std::uint32_t> known_;
+  std::vector<std::uint32_t> kinds_;
 };
 
 /// The values of a scenario with its files by number: where they lie does not count, what is in them is added later.
@@ -106,11 +134,12 @@ Outcome run_case(const Sweep& sweep, const SweepOptions& options, std::int64_t n
 Result<Sweep> Sweep::prepare(Request request) {
   Sweep sweep;
   sweep.settings_ = std::move(request.settings);
-  KVPLAN_TRY(plan::Combinations cases, plan::Combinations::of(std::move(request.varies), kMostCases));
-  sweep.cases_ = std::make_shared<const plan::Combinations>(std::move(cases));
+  sweep.cases_ = std::move(request.cases);
   plan::ValueCheck values(*sweep.cases_);
   Digest identity;
   Files files;
+  Costs costs;
+  const bool deals = request.shard.count > 1;
   for (std::int64_t i = 0; i < sweep.cases_->count(); ++i) {
     if (stops(request.control)) return interrupted_error();
     const Result<plan::Scenario> scenario = sweep.scenario(i);
@@ -118,19 +147,24 @@ Result<Sweep> Sweep::prepare(Request request) {
     if (!scenario) {
       if (sweep.cases_->count() == 1) return scenario.error();
       identity.add_text("cannot be read");
+      if (deals) costs.add(std::nullopt);
       continue;
     }
     if (request.check) KVPLAN_TRY_DO(request.check(scenario.value()));
     add_scenario(identity, scenario.value(), request.files(scenario.value()), files);
+    if (deals) costs.add(std::pair(files.trace(scenario.value()), cost_terms(scenario.value())));
   }
   KVPLAN_TRY_DO(values.slips(sweep.settings_));
 
-  for (const Files::File& file : files.all()) {
+  std::map<std::size_t, const traces::Trace*> traces;  // by number
+  for (std::size_t number = 0; number < files.all().size(); ++number) {
+    const Files::File& file = files.all()[number];
     std::string digest;
     if (file.reader) {
       KVPLAN_TRY(traces::Trace trace, request.read_trace(*file.reader));
       digest = trace.digest;
-      sweep.traces_.emplace(TraceKey(file.path, file.reader->import), std::move(trace));
+      const auto held = sweep.traces_.emplace(TraceKey(file.path, file.reader->import), std::move(trace));
+      traces.emplace(number, &held.first->second);
     } else {
       KVPLAN_TRY(digest, request.digest(file.path));
     }
@@ -141,7 +175,14 @@ Result<Sweep> Sweep::prepare(Request request) {
   head.program = "kvplan " + std::string(kVersion);
   head.identity = identity.text();
   head.cases = sweep.cases_->count();
+  head.chosen = std::move(request.chosen);
   head.shard = request.shard;
+  head.share = head.cases;
+  if (deals) {
+    sweep.share_ = dealt_to(head.shard, costs.costs(traces));
+    head.share = static_cast<std::int64_t>(sweep.share_.size());
+    head.dealt = kDealingRule;
+  }
   head.varies = sweep.cases_->varies();
   for (const plan::Setting& setting : sweep.settings_) head.settings.emplace_back(setting.path, setting.text);
   for (const plan::Figure& figure : plan::figures())
@@ -169,17 +210,14 @@ Status run_sweep(const Sweep& sweep, Database& database, const SweepOptions& opt
     kept = Clock::now();
     return Done{};
   };
-  const Shard shard = database.head().shard;
-  std::int64_t at = shard.index - 1;
+  std::int64_t at = 0;
   Batch batch;
   batch.threads = options.threads;
   batch.next = [&]() -> Result<std::optional<std::int64_t>> {
-    for (; at < sweep.cases().count(); at += shard.count) {
-      KVPLAN_TRY(const bool has, database.has(at));
-      if (has) continue;
-      const std::int64_t number = at;
-      at += shard.count;
-      return std::optional(number);
+    while (at < sweep.head().share) {
+      const std::int64_t number = sweep.case_of_share(at++);
+      KVPLAN_TRY(const bool has, database.has(number));
+      if (!has) return std::optional(number);
     }
     return std::optional<std::int64_t>();
   };
@@ -195,7 +233,7 @@ Status run_sweep(const Sweep& sweep, Database& database, const SweepOptions& opt
     return Clock::now() - kept >= kPeriod ? or_stop(keep()) : Status(Done{});
   };
   batch.idle = [&] { return or_stop(keep()); };
-  const Status status = run_batch(batch);
+  Status status = run_batch(batch);
   // A database that could not be written has undone its transaction.
   if (!status.ok() && status.error().kind != ErrorKind::kInterrupted) return status;
   KVPLAN_TRY_DO(keep());

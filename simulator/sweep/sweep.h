@@ -1,4 +1,5 @@
-// A sweep: one scenario in all combinations of varied values, each a row of a database.
+// A sweep: one scenario in combinations of varied values (all of them, some drawn by chance, or listed ones), each a
+// row of a database.
 //
 // Life cycle: `prepare` reads every combination once, so that slips end it before anything runs, and opens the traces,
 // which all cases share; `run_sweep` runs what the database does not have yet.
@@ -25,7 +26,8 @@ inline constexpr std::int64_t kMostCases = 10'000'000;
 /// What is swept, and how the world is read. The functions are called from the calling thread of `prepare`.
 struct Request {
   std::vector<plan::Setting> settings;
-  std::vector<plan::Vary> varies;
+  std::shared_ptr<const plan::Combinations> cases;
+  std::string chosen;  ///< how the cases were: "all combinations", ...; for people
   Shard shard;
   plan::TraceReader read_trace;  ///< once for each trace and way of reading it
   /// The files that a run of a scenario reads, its trace among them.
@@ -39,12 +41,16 @@ struct Request {
 
 class Sweep {
  public:
-  /// Errors: a value that no combination can be read with, too many cases, a trace that cannot be read, interrupted.
+  /// Errors: a value that no combination can be read with, a trace that cannot be read, interrupted.
   static Result<Sweep> prepare(Request request);
 
   /// For the database.
   [[nodiscard]] const Head& head() const { return head_; }
   [[nodiscard]] const plan::Combinations& cases() const { return *cases_; }
+  /// The i-th case of the shard, i from 0 to head().share.
+  [[nodiscard]] std::int64_t case_of_share(std::int64_t i) const {
+    return head_.shard.count == 1 ? i : share_[static_cast<std::size_t>(i)];
+  }
   [[nodiscard]] Result<plan::Scenario> scenario(std::int64_t number) const;
   /// REQUIRES: a scenario of one of the cases.
   [[nodiscard]] const traces::Trace& trace_of(const plan::Scenario& scenario) const;
@@ -54,6 +60,7 @@ class Sweep {
   std::vector<plan::Setting> settings_;
   std::shared_ptr<const plan::Combinations> cases_;
   std::map<TraceKey, traces::Trace> traces_;
+  std::vector<std::int64_t> share_;  // cases of the shard; empty where there is one shard
   Head head_;
 };
 
@@ -68,8 +75,8 @@ struct SweepOptions {
   std::function<void()> on_case;
 };
 
-/// Runs the cases of the database's shard that it does not have. A case that cannot run is a row with its error.
-/// Errors: the database cannot be written, interrupted. What was done by then is kept.
+/// Runs the cases of the shard that the database does not have. A case that cannot run is a row with its error. Errors:
+/// the database cannot be written, interrupted. What was done by then is kept. REQUIRES: the database is of this shard.
 Status run_sweep(const Sweep& sweep, Database& database, const SweepOptions& options);
 
 }  // namespace kvplan::sweep

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <string>
 #include <string_view>
 
 #include "simulator/sweep/database.h"
@@ -11,5 +12,8 @@ namespace kvplan::sweep {
 
 /// The same bytes for the same rows, in whatever order and by whatever processes they were added.
 Status write_csv(Database& database, const std::function<Status(std::string_view)>& sink);
+
+/// One more field of a line, after a comma unless the line is empty.
+void append_csv_field(std::string& line, const std::string& text);
 
 }  // namespace kvplan::sweep

@@ -1,0 +1,128 @@
+#include "simulator/cli/cases_input.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <map>
+
+#include "simulator/base/number_input.h"
+#include "simulator/cli/number_option.h"
+#include "simulator/cli/vary_input.h"
+#include "simulator/sweep/draw.h"
+#include "simulator/sweep/sweep.h"
+#include "traces/import/csv_line.h"
+#include "traces/io/input.h"
+
+namespace kvplan::cli {
+namespace {
+
+/// A CSV file with a column for each path and a line for each case.
+class CaseLines {
+ public:
+  Status read(const std::string& path) {
+    KVPLAN_TRY(const auto file, traces::Input::open(path));
+    const auto at = [&](Error error) { return std::move(error).at_file(path).at_line(file->line_number()); };
+    for (std::string_view line; file->next_line(line);) {
+      if (line.find_first_not_of(' ') == std::string_view::npos) continue;
+      if (std::count(line.begin(), line.end(), '"') % 2 != 0)
+        return at(bad_input("a quoted field does not end"));
+      const std::vector<std::string> fields = traces::split_csv(line, ',');
+      const Status status = varies_.empty() ? add_paths(fields) : add_case(fields);
+      if (!status.ok()) return at(status.error());
+    }
+    if (file->failed()) return file->error();
+    if (places_.empty())
+      return bad_input("expected a line with paths, and a line for each case").at_file(path);
+    return Done{};
+  }
+  Result<plan::Combinations> cases() {
+    return plan::Combinations::chosen(std::move(varies_), std::move(places_));
+  }
+
+ private:
+  static std::string without_spaces(const std::string& text) {
+    const std::size_t begin = text.find_first_not_of(' ');
+    return begin == std::string::npos ? "" : text.substr(begin, text.find_last_not_of(' ') - begin + 1);
+  }
+  Status add_paths(const std::vector<std::string>& fields) {
+    if (fields.size() > traces::kMaxColumns) return bad_input("expected fewer columns");
+    for (const std::string& field : fields) {
+      std::string path = without_spaces(field);
+      if (path.empty()) return bad_input("expected a path as the name of each column");
+      for (const plan::Vary& vary : varies_)
+        if (vary.path == path) return bad_input("expected each path once, found " + path + " again");
+      varies_.push_back({std::move(path), {}});
+    }
+    known_.resize(fields.size());
+    return Done{};
+  }
+  Status add_case(const std::vector<std::string>& fields) {
+    if (fields.size() != varies_.size())
+      return bad_input("expected " + std::to_string(varies_.size()) + " values, found " +
+                       std::to_string(fields.size()));
+    if (places_.size() / varies_.size() == static_cast<std::size_t>(sweep::kMostCases))
+      return bad_input("expected at most " + std::to_string(sweep::kMostCases) + " cases");
+    for (std::size_t i = 0; i < fields.size(); ++i) {
+      std::string value = without_spaces(fields[i]);
+      if (value.empty()) return bad_input("expected a value").at_field(varies_[i].path);
+      std::vector<std::string>& values = varies_[i].values;
+      const auto [found, added] = known_[i].try_emplace(value, static_cast<std::uint32_t>(values.size()));
+      if (added) values.push_back(std::move(value));
+      places_.push_back(found->second);
+    }
+    return Done{};
+  }
+
+  std::vector<plan::Vary> varies_;
+  std::vector<std::map<std::string, std::uint32_t>> known_;  // the place of each value
+  std::vector<std::uint32_t> places_;
+};
+
+}  // namespace
+
+void add_cases_options(CLI::App& command, CasesInput& input) {
+  CLI::Option* const vary = command.add_option("--vary", input.varies, kVaryHelp)->take_all();
+  vary->allow_extra_args(false);
+  CLI::Option* const random = add_whole_number(
+      command, "--random", {1, sweep::kMostCases},
+      "Not all combinations but so many that are drawn by chance, each once; then a path may also take "
+      "--vary PATH=A..B, any number from A to B with as many decimals as they have, or PATH=A..B:log, the "
+      "same on a logarithmic scale",
+      "", [&input](std::int64_t value) { input.random = value; });
+  random->needs(vary);
+  add_whole_number(command, "--seed", input.seed, {0, INT64_MAX},
+                   "Of --random: the same seed draws the same cases, on any machine")
+      ->needs(random);
+  command
+      .add_option("--cases", input.file,
+                  "Instead of --vary: a CSV file with a column for each path and a line for each case")
+      ->excludes(vary)
+      ->excludes(random);
+}
+
+Result<plan::Combinations> read_cases(const CasesInput& input) {
+  if (!input.file.empty()) {
+    CaseLines lines;
+    KVPLAN_TRY_DO(lines.read(input.file));
+    return lines.cases();
+  }
+  if (input.varies.empty()) return bad_input("expected --vary or --cases");
+  if (input.random == 0) {
+    KVPLAN_TRY(std::vector<plan::Vary> varies, read_varies(input.varies));
+    return plan::Combinations::of(std::move(varies), sweep::kMostCases);
+  }
+  std::vector<sweep::Spread> spreads;
+  for (const std::string& text : input.varies) {
+    KVPLAN_TRY(const std::string whole, with_values(text));
+    KVPLAN_TRY(sweep::Spread spread, sweep::parse_spread(whole));
+    spreads.push_back(std::move(spread));
+  }
+  return sweep::draw_cases(spreads, input.random, static_cast<std::uint64_t>(input.seed));
+}
+
+std::string chosen_text(const CasesInput& input) {
+  if (!input.file.empty()) return "lines of a file";
+  if (input.random == 0) return "all combinations";
+  return "drawn with seed " + std::to_string(input.seed);
+}
+
+}  // namespace kvplan::cli

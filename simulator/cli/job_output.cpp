@@ -1,0 +1,88 @@
+#include "simulator/cli/job_output.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <string_view>
+#include <vector>
+
+#include "simulator/cli/number_option.h"
+#include "simulator/cli/outputs.h"
+#include "simulator/sweep/job.h"
+
+namespace kvplan::cli {
+namespace {
+
+/// What a task says for itself, or what is about the job.
+constexpr std::array<std::string_view, 9> kOwn{"--out",        "--shard",  "--threads",
+                                               "--resume",     "--shards", "--sbatch",
+                                               "--kubernetes", "--image",  "--claim"};
+
+/// The options that were given, as they can be given again.
+std::vector<std::string> arguments_of(const CLI::App& command) {
+  std::vector<std::string> positionals, options;
+  for (const CLI::Option* option : command.get_options()) {
+    if (option->count() == 0) continue;
+    const std::string name = option->get_name();
+    if (std::find(kOwn.begin(), kOwn.end(), name) != kOwn.end()) continue;
+    for (const std::string& value : option->results()) {
+      if (!option->nonpositional()) {
+        positionals.push_back(value);
+        continue;
+      }
+      options.push_back(name);
+      if (option->get_expected_min() > 0) options.push_back(value);
+    }
+  }
+  positionals.insert(positionals.end(), options.begin(), options.end());
+  return positionals;
+}
+
+/// This program by a name that does not depend on where it is called.
+std::string own_path() {
+  std::error_code error;
+  const auto path = std::filesystem::read_symlink("/proc/self/exe", error);
+  return error ? "kvplan" : path.string();
+}
+
+}  // namespace
+
+void add_job_options(CLI::App& command, JobInput& input) {
+  CLI::Option* const shards = add_whole_number(command, "--shards", {1, 100'000},
+                                               "Of --sbatch and --kubernetes: how many tasks share the cases",
+                                               "", [&input](std::int64_t value) { input.shards = value; });
+  CLI::Option* const sbatch = command.add_option(
+      "--sbatch", input.sbatch,
+      "Run nothing; write a script for Slurm's sbatch, an array with a task for each shard");
+  sbatch->needs(shards);
+  CLI::Option* const kubernetes =
+      command.add_option("--kubernetes", input.kubernetes,
+                         "Run nothing; write a manifest of an indexed Job, an index for each shard");
+  kubernetes->needs(shards);
+  CLI::Option* const image =
+      command.add_option("--image", input.image, "Of --kubernetes: an image that has kvplan and a shell");
+  CLI::Option* const claim =
+      command.add_option("--claim", input.claim,
+                         "Of --kubernetes: the PersistentVolumeClaim in which inputs are and databases come");
+  image->needs(kubernetes);
+  claim->needs(kubernetes);
+  kubernetes->needs(image)->needs(claim);
+}
+
+Status write_jobs(const CLI::App& command, const JobInput& input, const std::string& out,
+                  std::int64_t threads) {
+  sweep::Job job{own_path(), arguments_of(command), out, input.shards, threads};
+  for (const std::string* name : {&out, &input.image, &input.claim})
+    if (std::any_of(name->begin(), name->end(), [](char c) { return static_cast<unsigned char>(c) < 32; }))
+      return bad_input("expected a name without control characters");
+  Outputs outputs;
+  KVPLAN_TRY_DO(outputs.add(input.sbatch, sweep::slurm_script(job)));
+  if (!input.kubernetes.empty()) {
+    job.program = "kvplan";
+    KVPLAN_TRY_DO(outputs.add(input.kubernetes, sweep::kubernetes_manifest(job, {input.image, input.claim})));
+  }
+  return outputs.commit();
+}
+
+}  // namespace kvplan::cli

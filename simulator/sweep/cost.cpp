@@ -1,0 +1,119 @@
+#include "simulator/sweep/cost.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+namespace kvplan::sweep {
+namespace {
+
+struct Price {
+  std::int64_t fixed_ns{0}, request_ns{0}, block_ns{0};
+};
+
+/// What a case costs whatever it is of: reading the scenario, requests that come and go, blocks that are counted.
+constexpr Price kAny{1'000'000, 2'000, 8};
+// What comes on top (README.md has the measurement):
+constexpr Price kFindsPrefixes{0, 1'000, 0};
+constexpr std::int64_t kHashedBlockNs = 70;  // a content is looked up and published for each block
+constexpr Price kTreeOfPrefixes{0, 6'000, 0};
+constexpr Price kReplacesByPolicy{0, 0, 950};    // lists of a policy are kept block by block
+constexpr Price kReplica{100'000, 0, 0};         // each, where there are several
+constexpr Price kFleet{0, 8'000, 0};             // replicas that a router looks at
+constexpr Price kKeepRule{0, 0, 170};            // dropped cells by positions
+constexpr Price kCourse{0, 0, 370};              // every request follows a course
+constexpr Price kRecordings{0, 2'000'000, 370};  // and a policy is replayed
+/// Members whose price differs from that of their family.
+struct Member {
+  std::string_view family, name;
+  Price more;
+};
+constexpr std::array<Member, 9> kMembers{{
+    {"allocator", "caching", {0, 8'000, 0}},          // tensors of each request, from a list of segments
+    {"latency", "composed", {10'000'000, 4'000, 0}},  // tables of measured kernels are read
+    {"replacement", "lru", {0, 0, -400}},
+    {"replacement", "sieve", {0, 0, -550}},
+    {"replacement", "slru", {0, 0, -450}},
+    {"replacement", "ttl", {0, 0, -400}},
+    {"replacement", "s3fifo", {0, 0, 150}},
+    {"replacement", "lfu", {0, 0, 800}},
+    {"replacement", "lirs", {0, 0, 17'000}},
+}};
+
+std::int64_t block_tokens_of(const Choice& allocator) {
+  for (const Param& param : allocator.descriptor().params)
+    if (param.name == "block_tokens" && param.kind == ParamKind::kInteger)
+      return std::max<std::int64_t>(1, allocator.integer("block_tokens"));
+  return 16;
+}
+
+/// a x b, at most `most`. REQUIRES: none is negative.
+std::int64_t times(std::int64_t a, std::int64_t b, std::int64_t most) {
+  return b > 0 && a > most / b ? most : std::min(most, a * b);
+}
+
+}  // namespace
+
+CostTerms cost_terms(const plan::Scenario& scenario) {
+  CostTerms terms;
+  std::int64_t block_ns = 0;
+  const auto add = [&](const Price& price, std::int64_t times = 1) {
+    terms.fixed_ns += times * price.fixed_ns;
+    terms.request_ns += times * price.request_ns;
+    block_ns += times * price.block_ns;
+  };
+  const auto add_member = [&](const Choice& choice) {
+    for (const Member& member : kMembers)
+      if (member.family == choice.descriptor().family && member.name == choice.name()) add(member.more);
+  };
+  add(kAny);
+  add_member(scenario.allocator);
+  add_member(scenario.latency);
+  // A tree holds prefixes in long pieces, where others hold a content for each block.
+  const bool tree = scenario.engine.name() == "sglang";
+  const bool finds_blocks = !tree && scenario.finds_prefixes();
+  if (tree) add(kTreeOfPrefixes);
+  if (finds_blocks) add(kFindsPrefixes);
+  if (finds_blocks && scenario.replaces_by_policy()) {
+    add(kReplacesByPolicy);
+    add_member(scenario.replacement);
+  }
+  if (scenario.replicas > 1) {
+    add(kReplica, scenario.replicas);
+    add(kFleet);
+  }
+  switch (scenario.evicts_by) {
+    case plan::EvictsBy::kNothing:
+      break;
+    case plan::EvictsBy::kKeepRule:
+      add(kKeepRule);
+      break;
+    case plan::EvictsBy::kLengths:
+    case plan::EvictsBy::kCounts:
+      add(kCourse);
+      break;
+    case plan::EvictsBy::kRecordings:
+      add(kRecordings);
+      break;
+  }
+  const std::int64_t block_tokens = block_tokens_of(scenario.allocator);
+  terms.token_ps = block_ns * 1000 / block_tokens;
+  if (finds_blocks) terms.hashed_token_ps = kHashedBlockNs * 1000 / block_tokens;
+  terms.limit = scenario.limit;
+  return terms;
+}
+
+std::int64_t estimated_cost_us(const CostTerms& terms, const traces::Trace& trace) {
+  const std::int64_t requests = terms.limit < 0 ? trace.size() : std::min(terms.limit, trace.size());
+  std::int64_t tokens = 0;
+  for (std::int64_t i = 0; i < requests; ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    tokens += std::int64_t{trace.input_tokens[at]} + trace.output_tokens[at];
+  }
+  const std::int64_t token_ps = terms.token_ps + (trace.prefix.present() ? terms.hashed_token_ps : 0);
+  const std::int64_t us = terms.fixed_ns / 1000 + times(requests, terms.request_ns, kMostCost * 1000) / 1000 +
+                          times(tokens, token_ps, kMostCost * 1'000'000) / 1'000'000;
+  return std::clamp<std::int64_t>(us, 1, kMostCost);
+}
+
+}  // namespace kvplan::sweep

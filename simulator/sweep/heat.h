@@ -1,0 +1,52 @@
+// A figure over two varied paths: its mean over the cases at each pair of values.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "simulator/report/content.h"
+#include "simulator/sweep/columns.h"
+
+namespace kvplan::sweep {
+
+struct HeatCell {
+  std::int64_t cases{0};
+  std::optional<double> mean;  ///< absent without a case
+};
+
+struct HeatMap {
+  NumberColumn figure;
+  std::string across, down;                ///< the paths
+  std::vector<std::string> columns, rows;  ///< their values, or ranges of them (groups.h)
+  std::vector<HeatCell> cells;             ///< row after row
+  [[nodiscard]] const HeatCell& at(std::size_t row, std::size_t column) const {
+    return cells[row * columns.size() + column];
+  }
+};
+
+/// Values of a path that are told apart, at most.
+inline constexpr std::size_t kMostHeatValues = 16;
+/// Ranges of numbers, where there are more.
+inline constexpr std::size_t kHeatRanges = 8;
+
+/// `text`: FIGURE,PATH,PATH, the first path across. Means are sums in the order of cases, divided once. Errors: it is
+/// something else, one path twice, a path with too many values that are no numbers.
+Result<HeatMap> heat_map(Database& database, std::string_view text);
+
+/// A row for each value down.
+report::Table heat_table(const HeatMap& map);
+/// A line for each cell with cases: the values of both paths, cases, mean.
+std::string heat_csv(const HeatMap& map);
+
+/// An SVG element (report/charts.h): a field for each cell, darker for more, with the mean in it in black or white,
+/// whichever is easier to read; a dashed field where there is no case; a thick edge around the best one.
+std::string heat_chart(const HeatMap& map, const std::string& id);
+
+/// The colour of a share from 0 to 1: red, green and blue from 0 to 255. Its luminance falls all the way.
+struct Colour {
+  int red, green, blue;
+};
+Colour heat_colour(double share);
+
+}  // namespace kvplan::sweep
