@@ -35,6 +35,7 @@ class Lirs {
     const Id id = use.id;
     if (kind_[id] == kLir) {
       stack_.renew(0, id);
+      queues_.renew(kLirs, id);
       prune();
     } else if (stack_.linked(id)) {
       queues_.remove(id);
@@ -59,6 +60,7 @@ class Lirs {
     stack_.push(0, id);
     if (lirs_ < params_.lir_blocks) {
       kind_[id] = kLir;
+      queues_.push(kLirs, id);
       ++lirs_;
       return;
     }
@@ -84,11 +86,8 @@ class Lirs {
 
   void erase(Id id) {
     --size_;
-    if (kind_[id] == kLir) {
-      --lirs_;
-    } else {
-      queues_.remove(id);
-    }
+    if (kind_[id] == kLir) --lirs_;
+    queues_.remove(id);
     kind_[id] = kAbsent;
     if (stack_.linked(id)) stack_.remove(id);
     prune();
@@ -98,18 +97,19 @@ class Lirs {
  private:
   // The last: in S, and it was remembered when it was asked for.
   static constexpr std::uint8_t kAbsent = 0, kLir = 1, kHir = 2, kRemembered = 3, kRecalled = 4;
-  static constexpr std::uint32_t kQueue = 0,
-                                 kHistory = 1;  // resident HIR blocks; remembered ones, as they went
+  // Resident HIR blocks; remembered ones, as they went; LIR blocks in the order that they have in S.
+  static constexpr std::uint32_t kQueue = 0, kHistory = 1, kLirs = 2;
 
   /// REQUIRES: it is the youngest of the stack and in no queue.
   void make_lir(Id id) {
     kind_[id] = kLir;
+    queues_.push(kLirs, id);
     ++lirs_;
     if (lirs_ > params_.lir_blocks) {
       const Id oldest = stack_.oldest(0);
       stack_.remove(oldest);
       kind_[oldest] = kHir;
-      queues_.push(kQueue, oldest);
+      queues_.renew(kQueue, oldest);
       --lirs_;
     }
     prune();
@@ -140,17 +140,14 @@ class Lirs {
   /// Only where no HIR block may go: the oldest LIR block that may.
   template <class May>
   Id evict_lir(const May& may) {
-    for (Id id = stack_.oldest(0); id != kNoId; id = stack_.younger(id)) {
-      if (kind_[id] != kLir || !may(id)) continue;
-      erase(id);
-      return id;
-    }
-    return kNoId;
+    const Id victim = queues_.first(kLirs, may);
+    if (victim != kNoId) erase(victim);
+    return victim;
   }
 
   Params params_;
   Links<1> stack_;
-  Links<2> queues_;
+  Links<3> queues_;
   std::vector<std::uint8_t> kind_;
   std::int64_t size_{0}, lirs_{0}, remembered_{0};
 };
