@@ -157,22 +157,21 @@ class Memory {
   [[nodiscard]] virtual Observer* clock() { return nullptr; }
 };
 
-class Allocator : public Memory {
- public:
-  [[nodiscard]] bool follows_courses() const override { return growth_tokens() >= 0; }
-  /// Tokens between two grants to a request that decodes: it needs room when it holds a multiple of this. It
-  /// is then granted one quantum, and that succeeds as long as a quantum is free or cached. 0: everything is
-  /// reserved at admission, `grow` always succeeds. Below 0: a request needs room when it holds `next_growth`
-  /// tokens, is granted any number of quanta, none too, and may be refused whatever is free. Not for courses.
-  [[nodiscard]] virtual std::int64_t growth_tokens() const = 0;
-  /// Where growth_tokens() is below 0: the tokens that the request can hold as it is; where there are windows, if
-  /// that is less, those with which one of its blocks leaves a window, or it begins to hold as many as a window
-  /// shows. Changes by its own `grow` and `leave_windows` only. REQUIRES: admitted.
-  [[nodiscard]] virtual std::int64_t next_growth(RequestId request) const {
-    KVPLAN_CHECK(false, request);
-    return 0;
-  }
+/// What of a request is where.
+struct BlockTable {
+  /// By logical block; kNoBlock where a block was let go. For contiguous memory one entry, the address in tokens; for
+  /// tensors, of each the address and the length in quanta. Empty where blocks have no ids. Valid until the next call
+  /// for this request.
+  std::span<const BlockId> ids;
+  std::int64_t quanta{0};         ///< that the request holds or has let go, unless they were cut off
+  std::int64_t tensor_tokens{0};  ///< that its tensors are long, where the layout's form is kTensors
+};
 
+// Parts of an allocator that only some have. Each belongs to one allocator and lives as long.
+
+/// The index of contents: finds what is cached, for the request that computed it or for others.
+class Contents {
+ public:
   /// Leading tokens found cached for a request that has to compute `num_tokens`; at most num_tokens - 1.
   [[nodiscard]] virtual Found lookup(RequestId request, std::int64_t num_tokens) = 0;
   /// What such a lookup would find; leaves no trace. For whoever chooses among replicas.
@@ -182,83 +181,123 @@ class Allocator : public Memory {
   /// Changes whenever the answer of the latest lookup may have changed, so that a refused head of the queue
   /// need not be looked up at every pass.
   [[nodiscard]] virtual std::uint64_t lookup_epoch() const = 0;
-  /// Takes what the latest lookup found and makes room for `tokens` in all. REQUIRES: the latest lookup was
-  /// for this request and its epoch still holds; tokens > found.tokens.
-  [[nodiscard]] virtual bool admit(RequestId request, const Found& found, std::int64_t tokens) = 0;
-  /// Makes room for `tokens` in all. REQUIRES: the request is admitted; tokens is what it will hold after
-  /// this step.
-  [[nodiscard]] virtual bool grow(RequestId request, std::int64_t tokens) = 0;
-  /// The same for requests that decode and whose tables are full, one quantum each, in this order. REQUIRES: as many
-  /// quanta are free or cached.
-  virtual void grow_full(std::span<const RequestId> requests) {
-    for (const RequestId r : requests) {
-      const bool grown = grow(r, table_quanta(r) * growth_tokens() + 1);
-      KVPLAN_CHECK(grown, r);
-    }
-  }
+  /// Makes whole blocks of the first `tokens` tokens findable (they are full, or will be when this step
+  /// ends).
+  virtual void publish(RequestId request, std::int64_t tokens) = 0;
+  /// The request has ended for good: nothing about it need be remembered. REQUIRES: released.
+  virtual void forget(RequestId request) = 0;
+
+  void set_listener(BlockListener* listener) { listener_ = listener; }
+
+ protected:
+  ~Contents() = default;
+  BlockListener* listener_{nullptr};
+};
+
+/// Blocks come back from requests that go on, because cells in them were dropped. Allocators without this keep them
+/// until the request gives everything back.
+class BlockReturns {
+ public:
+  /// Quanta that came back: the logical blocks [first, first + count).
+  struct Dropped {
+    std::int64_t first{0};
+    std::int64_t count{0};
+  };
+  /// The cells [sink, begin) of the request's `written` cells are no longer kept; quanta that have neither a
+  /// kept nor an unwritten cell come back, highest first. Blocks that fill from now on are not made findable
+  /// until release.
+  virtual Dropped drop(RequestId request, std::int64_t sink, std::int64_t begin, std::int64_t written) = 0;
+  /// These logical blocks come back, in this order. For requests that follow a course. REQUIRES: the request
+  /// holds them; nothing is made findable.
+  virtual void let_go(RequestId request, std::span<const std::int32_t> logical_blocks) = 0;
+  /// The table is `quanta` long from now on: those behind come back, highest first. For requests with
+  /// placement=compact. REQUIRES: nothing is made findable, the table is longer.
+  virtual void cut_table(RequestId request, std::int64_t quanta) = 0;
+
+ protected:
+  ~BlockReturns() = default;
+};
+
+/// Layers with windows let blocks go that no window shows any more.
+class WindowReturns {
+ public:
   /// Blocks of the request come back that hold nothing which a window still shows, now that `computed` tokens are
   /// written: group by group, of each the highest first. Their places in the table, in this order; valid until the
-  /// next call. Asked before every `grow` where layout().groups have windows, and done even if that is refused.
-  virtual std::span<const std::int32_t> leave_windows(RequestId request, std::int64_t /*computed*/) {
-    KVPLAN_CHECK(false, request);
-    return {};
-  }
-  /// Why the latest `admit` or `grow` said no; asked at once. As it stands here for memory of which every idle quantum
-  /// serves everybody.
-  [[nodiscard]] virtual Refusal refusal() const { return Refusal::kTooShort; }
+  /// next call. Asked before every `grow`, and done even if that is refused.
+  virtual std::span<const std::int32_t> leave_windows(RequestId request, std::int64_t computed) = 0;
+
+ protected:
+  ~WindowReturns() = default;
+};
+
+/// Placing moves ranges or takes time.
+class Placing {
+ public:
   /// What the latest `admit` or `grow` moved to make room, in the order in which it did; nothing if it made none.
-  /// Asked only where the layout costs. Valid until the next call.
+  /// Valid until the next call.
   [[nodiscard]] virtual std::span<const RangeMove> moves() const { return {}; }
   /// The step has ended in which moves (those that do not slide) were copied: the ranges that they came from come
   /// back. Called only after such moves.
   virtual void end_copies() {}
   /// By how much what was done since the last call makes the next step later: `copied_tokens` tokens were moved, and
-  /// whatever else takes time. Asked once in every pass that computes something, only where the layout costs.
-  /// `computed`: how long the step before took without what placing added to it, 0 where there was none: what an
-  /// allocator does beside a step is hidden by at most that.
-  [[nodiscard]] virtual Ticks take_delay(std::int64_t /*copied_tokens*/, Ticks /*computed*/) { return {}; }
-  /// Makes whole blocks of the first `tokens` tokens findable (they are full, or will be when this step
-  /// ends).
-  virtual void publish(RequestId request, std::int64_t tokens) = 0;
-  /// The cells [sink, begin) of the request's `written` cells are no longer kept; quanta that have neither a
-  /// kept nor an unwritten cell come back, highest first. Blocks that fill from now on are not made findable
-  /// until release. Returns the number of quanta let go; they are the logical blocks [returned.first,
-  /// returned.first + count).
-  struct Dropped {
-    std::int64_t first{0};
-    std::int64_t count{0};
-  };
-  virtual Dropped drop(RequestId request, std::int64_t sink, std::int64_t begin, std::int64_t written) = 0;
-  /// These logical blocks come back, in this order. For requests that follow a course. REQUIRES: the request
-  /// holds them; nothing is made findable. Never asked where memory comes back as a whole.
-  virtual void let_go(RequestId request, std::span<const std::int32_t> /*logical_blocks*/) {
-    KVPLAN_CHECK(false, request);
-  }
-  /// The table is `quanta` long from now on: those behind come back, highest first. For requests with
-  /// placement=compact. REQUIRES: nothing is made findable, the table is longer. Never asked where memory comes back
-  /// as a whole.
-  virtual void cut_table(RequestId request, std::int64_t /*quanta*/) { KVPLAN_CHECK(false, request); }
+  /// whatever else takes time. Asked once in every pass that computes something. `computed`: how long the step before
+  /// took without what placing added to it, 0 where there was none: what an allocator does beside a step is hidden by
+  /// at most that.
+  [[nodiscard]] virtual Ticks take_delay(std::int64_t copied_tokens, Ticks computed) = 0;
+
+ protected:
+  ~Placing() = default;
+};
+
+/// What requests are served from. Eight questions that every allocator answers, those of Memory among them; what only
+/// some do is a part that is there or null.
+class Allocator : public Memory {
+ public:
+  [[nodiscard]] bool follows_courses() const override { return growth_tokens() >= 0; }
+  /// Tokens between two grants to a request that decodes: it needs room when it holds a multiple of this. It
+  /// is then granted one quantum, and that succeeds as long as a quantum is free or cached. 0: everything is
+  /// reserved at admission, `grow` always succeeds. Below 0: a request needs room when it holds `next_growth`
+  /// tokens, is granted any number of quanta, none too, and may be refused whatever is free. Not for courses.
+  [[nodiscard]] virtual std::int64_t growth_tokens() const = 0;
+  /// Takes what the latest lookup found and makes room for `tokens` in all. `goal`: tokens that the request holds when
+  /// it has computed all that it must before it samples a token, at least `tokens`. REQUIRES: `found` is empty, or of
+  /// the latest lookup, which was for this request, and its epoch still holds; tokens > found.tokens.
+  [[nodiscard]] virtual bool admit(RequestId request, const Found& found, std::int64_t tokens,
+                                   std::int64_t goal) = 0;
+  /// Makes room for `tokens` in all. REQUIRES: the request is admitted; tokens is what it will hold after
+  /// this step.
+  [[nodiscard]] virtual bool grow(RequestId request, std::int64_t tokens) = 0;
   /// Everything comes back, the tail first. `written`: tokens that the request had written.
   virtual void release(RequestId request, std::int64_t written) = 0;
-  /// The request has ended for good: nothing about it need be remembered. REQUIRES: released.
-  virtual void forget(RequestId request) = 0;
+  /// Empty for a request that is not admitted.
+  [[nodiscard]] virtual BlockTable table(RequestId request) const = 0;
 
-  /// Block ids of the request by logical block; kNoBlock where a block was let go. For contiguous memory one
-  /// entry, the address in tokens; for tensors, of each the address and the length in quanta. Empty where blocks have
-  /// no ids. Valid until the next call for this request.
-  [[nodiscard]] virtual std::span<const BlockId> table(RequestId request) const = 0;
-  /// Quanta that the request holds or has let go, unless they were cut off: the length of its table in quanta.
-  [[nodiscard]] virtual std::int64_t table_quanta(RequestId request) const = 0;
-  /// Tokens that the request's tensors are long. Asked only where the layout's form is kTensors.
-  [[nodiscard]] virtual std::int64_t tensor_tokens(RequestId request) const {
+  /// `grow` for requests that decode and whose tables are full, one quantum each, in this order. REQUIRES: as many
+  /// quanta are free or cached.
+  virtual void grow_full(std::span<const RequestId> requests) {
+    for (const RequestId r : requests) {
+      const bool grown = grow(r, table(r).quanta * growth_tokens() + 1);
+      KVPLAN_CHECK(grown, r);
+    }
+  }
+  /// Where growth_tokens() is below 0: the tokens that the request can hold as it is; where there are windows, if
+  /// that is less, those with which one of its blocks leaves a window, or it begins to hold as many as a window
+  /// shows. Changes by its own `grow` and `leave_windows` only. REQUIRES: admitted.
+  [[nodiscard]] virtual std::int64_t next_growth(RequestId request) const {
     KVPLAN_CHECK(false, request);
     return 0;
   }
+  /// Why the latest `admit` or `grow` said no; asked at once. As it stands here for memory of which every idle quantum
+  /// serves everybody.
+  [[nodiscard]] virtual Refusal refusal() const { return Refusal::kTooShort; }
 
-  void set_listener(BlockListener* listener) { listener_ = listener; }
+  // Null where it has no such part.
 
- protected:
-  BlockListener* listener_{nullptr};
+  [[nodiscard]] virtual Contents* contents() { return nullptr; }
+  [[nodiscard]] virtual BlockReturns* block_returns() { return nullptr; }
+  [[nodiscard]] virtual WindowReturns* window_returns() { return nullptr; }
+  /// There where layout().costs.
+  [[nodiscard]] virtual Placing* placing() { return nullptr; }
 };
 
 }  // namespace kvplan::core

@@ -14,17 +14,17 @@ class LettingGo {
  public:
   /// All quanta below `end` at a request's first drop; later the one that ends there.
   void remember(const Allocator& allocator, RequestId request, bool first, std::int64_t end) {
-    const std::int64_t last = std::min(end, allocator.table_quanta(request));
+    const BlockTable table = allocator.table(request);
+    const std::int64_t last = std::min(end, table.quanta);
     begin_ = first ? 0 : std::max<std::int64_t>(last - 1, 0);
     if (allocator.layout().block_ids) {
-      const auto table = allocator.table(request);
-      ids_.assign(table.begin() + begin_, table.begin() + last);
+      ids_.assign(table.ids.begin() + begin_, table.ids.begin() + last);
     } else {
       ids_.assign(static_cast<std::size_t>(last - begin_), kNoBlock);
     }
   }
   /// Of those, the ones that went.
-  [[nodiscard]] std::span<const BlockId> blocks(const Allocator::Dropped& gone) const {
+  [[nodiscard]] std::span<const BlockId> blocks(const BlockReturns::Dropped& gone) const {
     if (gone.count == 0) return {};
     return std::span<const BlockId>(ids_).subspan(static_cast<std::size_t>(gone.first - begin_),
                                                   static_cast<std::size_t>(gone.count));

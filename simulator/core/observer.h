@@ -147,7 +147,7 @@ struct Pass {
   bool refused;     ///< an allocation was refused for lack of memory (also if a preemption then made room)
   Refusal refusal;  ///< why the last one was; kNone if none was
   PoolCounts pool;
-  /// What placing (Allocator::take_delay), and what moved at the end of the step before (LatencyModel::moving), adds to
+  /// What placing (Placing::take_delay), and what moved at the end of the step before (LatencyModel::moving), adds to
   /// the step's duration; such a step is told alone.
   Ticks delay;
 

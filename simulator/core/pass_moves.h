@@ -1,4 +1,4 @@
-// The fast engine's account of what placing costs in one pass: ranges that move (Allocator::moves), copies that end
+// The fast engine's account of what placing costs in one pass: ranges that move (Placing::moves), copies that end
 // with the step, survivors that moved together when the step before ended, time that the step takes longer.
 #pragma once
 
@@ -25,7 +25,7 @@ class PassMoves {
   }
   /// The survivors of a request, which has written so many tokens, move together.
   void compact(RequestId request, std::int64_t written, const Compaction& moved) {
-    allocator_.cut_table(request, moved.quanta);
+    allocator_.block_returns()->cut_table(request, moved.quanta);
     compacted_tokens_ += moved.kept_tokens;
     for (Observer* o : observers_) o->on_compact(Compacted{request, written, moved});
   }
@@ -37,7 +37,7 @@ class PassMoves {
   /// By how much the step of this pass takes longer. REQUIRES: it computes something.
   Ticks take_delay(const LatencyModel& latency) {
     Ticks delay;
-    if (costs_) delay = allocator_.take_delay(std::exchange(tokens_, 0), computed_);
+    if (costs_) delay = allocator_.placing()->take_delay(std::exchange(tokens_, 0), computed_);
     if (compacted_tokens_ == 0) return delay;
     return delay + latency.moving(std::exchange(compacted_tokens_, 0) * allocator_.layout().token_bytes);
   }
@@ -46,7 +46,7 @@ class PassMoves {
   /// The step has ended. True: copies have, and what they came from is free.
   bool end(SimTime now) {
     if (copies_.empty()) return false;
-    allocator_.end_copies();
+    allocator_.placing()->end_copies();
     for (Observer* o : observers_) o->on_copies_end(now, copies_, allocator_.counts());
     copies_.clear();
     return true;

@@ -28,7 +28,7 @@ class WindowSums {
   /// Before a request that holds `held` tokens is granted what it needs next.
   void leave_blocks(RequestId request, std::int64_t held) {
     if (windows_.empty()) return;
-    const auto entries = allocator_.leave_windows(request, held);
+    const auto entries = allocator_.window_returns()->leave_windows(request, held);
     if (entries.empty()) return;
     for (Observer* o : observers_) o->on_leave_windows(LeaveWindows{request, held, entries});
   }

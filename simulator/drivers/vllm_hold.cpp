@@ -20,8 +20,8 @@ constexpr std::int64_t kHoldQuantumMs = 100;
 class Holders {
  public:
   Holders(core::Allocator& pool, const core::Workload& workload, std::int64_t block_tokens)
-      : pool_(pool), workload_(workload), block_tokens_(block_tokens) {
-    pool.set_listener(&reclaimed_);
+      : pool_(pool), contents_(contents_of(pool)), workload_(workload), block_tokens_(block_tokens) {
+    contents_.set_listener(&reclaimed_);
   }
 
   void join(RequestId r) { queue_.push_back(r); }
@@ -37,7 +37,7 @@ class Holders {
     for (const RequestId r : ending->second) {
       // Of its output no content was ever published, as if it had written only its prompt.
       pool_.release(r, workload_.input[static_cast<std::size_t>(r)]);
-      pool_.forget(r);
+      contents_.forget(r);
       --live_;
     }
     ends_.erase(ending);
@@ -49,17 +49,17 @@ class Holders {
       const RequestId r = queue_.front();
       const auto i = static_cast<std::size_t>(r);
       const std::int64_t length = workload_.input[i];
-      const core::Found found = pool_.lookup(r, length);
-      if (!pool_.admit(r, found, workload_.final_tokens(r))) return;
-      pool_.publish(r, length);
+      const core::Found found = contents_.lookup(r, length);
+      if (!pool_.admit(r, found, workload_.final_tokens(r), workload_.final_tokens(r))) return;
+      contents_.publish(r, length);
       ++live_;
       HoldRow row{.request = r, .fits = true, .admit_step = step, .end_step = step + workload_.output[i]};
       ends_[row.end_step].push_back(r);
       row.hit_tokens = found.tokens;
-      row.table_len = pool_.table_quanta(r);
+      row.table_len = pool_.table(r).quanta;
       row.new_blocks = row.table_len - found.tokens / block_tokens_;
       row.evicted = reclaimed_.take();
-      row.table_crc32 = table_crc32(pool_.table(r));
+      row.table_crc32 = table_crc32(pool_.table(r).ids);
       row.free_blocks_after_admit = pool_.counts().free + pool_.counts().cached;
       row.live_after_admit = live_;
       sink(row);
@@ -68,6 +68,7 @@ class Holders {
 
  private:
   core::Allocator& pool_;
+  core::Contents& contents_;
   const core::Workload& workload_;
   std::int64_t block_tokens_;
   ReclaimCounter reclaimed_;

@@ -3,6 +3,7 @@
 #include <array>
 #include <string>
 
+#include "simulator/base/check.h"
 #include "simulator/drivers/id_crc.h"
 #include "simulator/memory/allocators.h"
 
@@ -38,6 +39,12 @@ std::uint32_t table_crc32(std::span<const BlockId> table, std::uint32_t before) 
   for (const BlockId block : table)
     before = id_crc32(before, static_cast<std::uint32_t>(block == kNoBlock ? 0 : block));
   return before;
+}
+
+core::Contents& contents_of(core::Allocator& pool) {
+  core::Contents* const contents = pool.contents();
+  KVPLAN_CHECK(contents != nullptr, pool.layout().quanta);
+  return *contents;
 }
 
 }  // namespace kvplan::drivers

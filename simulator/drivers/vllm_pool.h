@@ -22,6 +22,9 @@ Status check_block(const core::Workload& workload, const CacheOptions& options);
 Result<std::unique_ptr<core::Allocator>> make_vllm_pool(const core::Workload& workload,
                                                         const CacheOptions& options);
 
+/// Paged memory always has it.
+core::Contents& contents_of(core::Allocator& pool);
+
 /// Counts blocks whose content is given up.
 class ReclaimCounter final : public core::BlockListener {
  public:

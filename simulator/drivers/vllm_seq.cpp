@@ -13,29 +13,30 @@ namespace {
 /// Steps (1) to (4) of the definition for one request.
 SeqRow serve_alone(core::Allocator& pool, ReclaimCounter& reclaimed, const core::Workload& workload,
                    RequestId r, std::int64_t block) {
+  core::Contents& contents = contents_of(pool);
   SeqRow row{};
   row.request = r;
   const auto length = static_cast<std::int64_t>(workload.input[static_cast<std::size_t>(r)]);
-  const core::Found found = pool.lookup(r, length);
-  KVPLAN_CHECK(pool.admit(r, found, length), r);
-  pool.publish(r, length);
+  const core::Found found = contents.lookup(r, length);
+  KVPLAN_CHECK(pool.admit(r, found, length, length), r);
+  contents.publish(r, length);
   row.fits = true;
   row.hit_tokens = found.tokens;
-  row.new_blocks_prefill = pool.table_quanta(r) - found.tokens / block;
+  row.new_blocks_prefill = pool.table(r).quanta - found.tokens / block;
   row.evicted_prefill = reclaimed.take();
-  const std::int64_t after_prefill = pool.table_quanta(r);
+  const std::int64_t after_prefill = pool.table(r).quanta;
   for (std::int64_t tokens = length + 1; tokens <= workload.final_tokens(r); ++tokens) {
     // A decode step changes nothing unless a block is needed or filled.
     if (tokens % block != 0 && (tokens - 1) % block != 0) continue;
     KVPLAN_CHECK(pool.grow(r, tokens), r, tokens);
-    pool.publish(r, tokens);
+    contents.publish(r, tokens);
   }
-  row.new_blocks_decode = pool.table_quanta(r) - after_prefill;
+  row.new_blocks_decode = pool.table(r).quanta - after_prefill;
   row.evicted_decode = reclaimed.take();
-  row.table_len = pool.table_quanta(r);
-  row.table_crc32 = table_crc32(pool.table(r));
+  row.table_len = pool.table(r).quanta;
+  row.table_crc32 = table_crc32(pool.table(r).ids);
   pool.release(r, workload.final_tokens(r));
-  pool.forget(r);
+  contents.forget(r);
   row.cached_hashes_after = pool.counts().distinct_names;
   row.free_blocks_after = pool.counts().free + pool.counts().cached;
   return row;
@@ -74,7 +75,7 @@ Status run_vllm_seq(const traces::Trace& trace, const CacheOptions& options,
   const core::Workload workload = workload::build_step_workload(trace, kSchedQuantumMs);
   KVPLAN_TRY(const auto pool, make_vllm_pool(workload, options));
   ReclaimCounter reclaimed;
-  pool->set_listener(&reclaimed);
+  contents_of(*pool).set_listener(&reclaimed);
   for (RequestId r = 0; r < workload.size(); ++r) {
     if (options.stop_asked != nullptr && options.stop_asked()) return interrupted_error();
     const auto i = static_cast<std::size_t>(r);

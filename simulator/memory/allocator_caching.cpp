@@ -62,10 +62,8 @@ class CachingAllocator final : public core::Allocator {
     }
     return known->second;
   }
-  core::Found lookup(RequestId /*r*/, std::int64_t /*num_tokens*/) override { return {}; }
-  std::uint64_t lookup_epoch() const override { return 0; }
 
-  bool admit(RequestId r, const core::Found& /*found*/, std::int64_t tokens) override {
+  bool admit(RequestId r, const core::Found& /*found*/, std::int64_t tokens, std::int64_t /*goal*/) override {
     const std::int64_t length = tensor_tokens(r);
     KVPLAN_CHECK(tokens <= length && tables_.count(r) == 0, tokens, length);
     // As long as nothing has changed the answer is the same.
@@ -93,11 +91,6 @@ class CachingAllocator final : public core::Allocator {
     return true;
   }
   core::Refusal refusal() const override { return refusal_; }
-  void publish(RequestId /*r*/, std::int64_t /*tokens*/) override {}
-  Dropped drop(RequestId /*r*/, std::int64_t /*sink*/, std::int64_t /*begin*/,
-               std::int64_t /*written*/) override {
-    return {};
-  }
   void release(RequestId r, std::int64_t /*written*/) override {
     const auto holder = tables_.find(r);
     for (std::size_t i = 0; i < holder->second.table.size(); i += 2)
@@ -106,20 +99,17 @@ class CachingAllocator final : public core::Allocator {
     tables_.erase(holder);
     refused_tokens_ = -1;
   }
-  void forget(RequestId r) override { KVPLAN_CHECK(tables_.count(r) == 0, r); }
-  std::span<const BlockId> table(RequestId r) const override {
+  core::BlockTable table(RequestId r) const override {
     const auto holder = tables_.find(r);
-    return holder == tables_.end() ? std::span<const BlockId>{} : holder->second.table;
-  }
-  std::int64_t table_quanta(RequestId r) const override {
-    const auto holder = tables_.find(r);
-    return holder == tables_.end() ? 0 : holder->second.quanta;
-  }
-  std::int64_t tensor_tokens(RequestId r) const override {
-    return reserved_tokens(setup_.reserve, workload_, r, max_model_len_);
+    if (holder == tables_.end()) return {{}, 0, tensor_tokens(r)};
+    return {holder->second.table, holder->second.quanta, tensor_tokens(r)};
   }
 
  private:
+  std::int64_t tensor_tokens(RequestId r) const {
+    return reserved_tokens(setup_.reserve, workload_, r, max_model_len_);
+  }
+
   struct Holder {
     std::vector<BlockId> table;  // of each tensor the address and the length of its block, in units
     std::int64_t quanta{0};

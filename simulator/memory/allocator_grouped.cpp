@@ -25,7 +25,7 @@ using core::MemoryLayout;
 
 constexpr std::int64_t kMostBlocks = std::int64_t{1} << 25;  // a few bytes of our own memory each
 
-class GroupedAllocator final : public core::Allocator {
+class GroupedAllocator final : public core::Allocator, public core::WindowReturns {
  public:
   GroupedAllocator(const GroupedParts& parts, const AllocatorRequest& request)
       : parts_(parts),
@@ -41,6 +41,7 @@ class GroupedAllocator final : public core::Allocator {
   core::PoolCounts counts() const override {
     return {.free = layout_.quanta - held_, .cached = 0, .held = held_, .distinct_names = 0};
   }
+  core::WindowReturns* window_returns() override { return this; }
   std::int64_t growth_tokens() const override { return -1; }
   std::int64_t next_growth(RequestId r) const override {
     const Holder& holder = existing(r);
@@ -55,10 +56,8 @@ class GroupedAllocator final : public core::Allocator {
   bool fits_empty(RequestId r) const override {
     return parts_.most_blocks(workload_.final_tokens(r)) <= layout_.quanta;
   }
-  core::Found lookup(RequestId /*r*/, std::int64_t /*num_tokens*/) override { return {}; }
-  std::uint64_t lookup_epoch() const override { return 0; }
 
-  bool admit(RequestId r, const core::Found& /*found*/, std::int64_t tokens) override {
+  bool admit(RequestId r, const core::Found& /*found*/, std::int64_t tokens, std::int64_t /*goal*/) override {
     const std::int64_t blocks = ceil_div(tokens, layout_.quantum_tokens);
     if (blocks * groups_ > layout_.quanta - held_) return false;
     std::int32_t& slot = holder_of_[r];
@@ -104,13 +103,6 @@ class GroupedAllocator final : public core::Allocator {
     return left_;
   }
 
-  void publish(RequestId /*r*/, std::int64_t /*tokens*/) override {}
-  Dropped drop(RequestId r, std::int64_t /*sink*/, std::int64_t /*begin*/,
-               std::int64_t /*written*/) override {
-    KVPLAN_CHECK(false, r);
-    return {};
-  }
-
   void release(RequestId r, std::int64_t /*written*/) override {
     Holder& holder = existing(r);
     held_ -= holder.held;
@@ -129,15 +121,12 @@ class GroupedAllocator final : public core::Allocator {
     idle_holders_.push_back(slot);
     slot = -1;
   }
-  void forget(RequestId r) override { KVPLAN_CHECK(holder_of_[r] < 0, r); }
 
-  std::span<const BlockId> table(RequestId r) const override {
+  core::BlockTable table(RequestId r) const override {
     const std::int32_t slot = holder_of_[r];
-    return slot < 0 ? std::span<const BlockId>{} : holders_[static_cast<std::size_t>(slot)].table;
-  }
-  std::int64_t table_quanta(RequestId r) const override {
-    const std::int32_t slot = holder_of_[r];
-    return slot < 0 ? 0 : holders_[static_cast<std::size_t>(slot)].blocks * groups_;
+    if (slot < 0) return {};
+    const Holder& holder = holders_[static_cast<std::size_t>(slot)];
+    return {holder.table, holder.blocks * groups_};
   }
 
  private:

@@ -10,7 +10,7 @@
 namespace kvplan::memory {
 namespace {
 
-class GroupedModel final : public core::Allocator {
+class GroupedModel final : public core::Allocator, public core::WindowReturns {
  public:
   GroupedModel(const GroupedParts& parts, const AllocatorRequest& request)
       : parts_(parts), workload_(*request.workload) {
@@ -22,6 +22,7 @@ class GroupedModel final : public core::Allocator {
     const auto free = static_cast<std::int64_t>(free_.size());
     return {.free = free, .cached = 0, .held = parts_.layout.quanta - free, .distinct_names = 0};
   }
+  core::WindowReturns* window_returns() override { return this; }
   std::int64_t growth_tokens() const override { return -1; }
   /// Tried token by token.
   std::int64_t next_growth(RequestId r) const override {
@@ -32,10 +33,8 @@ class GroupedModel final : public core::Allocator {
   bool fits_empty(RequestId r) const override {
     return parts_.most_blocks(workload_.final_tokens(r)) <= parts_.layout.quanta;
   }
-  core::Found lookup(RequestId /*r*/, std::int64_t /*num_tokens*/) override { return {}; }
-  std::uint64_t lookup_epoch() const override { return 0; }
 
-  bool admit(RequestId r, const core::Found& /*found*/, std::int64_t tokens) override {
+  bool admit(RequestId r, const core::Found& /*found*/, std::int64_t tokens, std::int64_t /*goal*/) override {
     Tables fresh{0, std::vector<std::vector<BlockId>>(groups().size()), {}};
     if (missing(fresh, tokens) > static_cast<std::int64_t>(free_.size())) return false;
     fill(tables_[r] = fresh, tokens);
@@ -65,24 +64,17 @@ class GroupedModel final : public core::Allocator {
     return left_;
   }
 
-  void publish(RequestId /*r*/, std::int64_t /*tokens*/) override {}
-  Dropped drop(RequestId r, std::int64_t /*sink*/, std::int64_t /*begin*/,
-               std::int64_t /*written*/) override {
-    KVPLAN_CHECK(false, r);
-    return {};
-  }
   void release(RequestId r, std::int64_t /*written*/) override {
     for (const auto& blocks : tables_.at(r).groups)
       for (auto b = blocks.rbegin(); b != blocks.rend(); ++b)
         if (*b != kNoBlock) free_.push_back(*b);
     tables_.erase(r);
   }
-  void forget(RequestId r) override { KVPLAN_CHECK(tables_.count(r) == 0, r); }
-  std::span<const BlockId> table(RequestId r) const override {
+  core::BlockTable table(RequestId r) const override {
     const auto tables = tables_.find(r);
-    return tables == tables_.end() ? std::span<const BlockId>{} : tables->second.interleaved;
+    if (tables == tables_.end()) return {};
+    return {tables->second.interleaved, static_cast<std::int64_t>(tables->second.interleaved.size())};
   }
-  std::int64_t table_quanta(RequestId r) const override { return static_cast<std::int64_t>(table(r).size()); }
 
  private:
   struct Tables {

@@ -22,7 +22,7 @@ namespace {
 
 using core::RangeMove;
 
-class GrowingAllocator final : public core::Allocator {
+class GrowingAllocator final : public core::Allocator, public core::Placing {
  public:
   GrowingAllocator(const GrowingParts& parts, const AllocatorRequest& request)
       : layout_(parts.layout),
@@ -35,21 +35,17 @@ class GrowingAllocator final : public core::Allocator {
   core::PoolCounts counts() const override {
     return {.free = layout_.quanta - held_, .cached = 0, .held = held_, .distinct_names = 0};
   }
+  core::Placing* placing() override { return this; }
   std::int64_t growth_tokens() const override { return -1; }
   std::int64_t next_growth(RequestId r) const override { return holders_.at(r).slots; }
   bool fits_empty(RequestId r) const override {
     return rule_.fits(workload_.input[static_cast<std::size_t>(r)], workload_.final_tokens(r),
                       layout_.quanta);
   }
-  core::Found lookup(RequestId /*r*/, std::int64_t num_tokens) override {
-    to_compute_ = num_tokens;
-    return {};
-  }
-  std::uint64_t lookup_epoch() const override { return 0; }
 
-  bool admit(RequestId r, const core::Found& /*found*/, std::int64_t tokens) override {
+  bool admit(RequestId r, const core::Found& /*found*/, std::int64_t tokens, std::int64_t goal) override {
     moves_.clear();
-    const std::int64_t slots = rule_.at_first(to_compute_);
+    const std::int64_t slots = rule_.at_first(goal);
     KVPLAN_CHECK(tokens <= slots, tokens, slots);
     std::int64_t address = free_.take(slots);
     if (address < 0 && rule_.compacts && idle() >= slots && after_sliding(nullptr).longest >= slots) {
@@ -93,11 +89,6 @@ class GrowingAllocator final : public core::Allocator {
     return copy_.of(copied_tokens);
   }
 
-  void publish(RequestId /*r*/, std::int64_t /*tokens*/) override {}
-  Dropped drop(RequestId /*r*/, std::int64_t /*sink*/, std::int64_t /*begin*/,
-               std::int64_t /*written*/) override {
-    return {};
-  }
   void release(RequestId r, std::int64_t /*written*/) override {
     KVPLAN_CHECK(!in_copy(r), r);
     const auto holder = holders_.find(r);
@@ -105,14 +96,10 @@ class GrowingAllocator final : public core::Allocator {
     free_.give_back(holder->second.address.front(), holder->second.slots);
     holders_.erase(holder);
   }
-  void forget(RequestId r) override { KVPLAN_CHECK(holders_.count(r) == 0, r); }
-  std::span<const BlockId> table(RequestId r) const override {
+  core::BlockTable table(RequestId r) const override {
     const auto holder = holders_.find(r);
-    return holder == holders_.end() ? std::span<const BlockId>{} : holder->second.address;
-  }
-  std::int64_t table_quanta(RequestId r) const override {
-    const auto holder = holders_.find(r);
-    return holder == holders_.end() ? 0 : holder->second.slots;
+    if (holder == holders_.end()) return {};
+    return {holder->second.address, holder->second.slots};
   }
 
  private:
@@ -225,7 +212,6 @@ class GrowingAllocator final : public core::Allocator {
   std::map<RequestId, Holder> holders_;
   std::vector<RangeMove> moves_;   // of the latest call
   std::vector<RangeMove> copies_;  // that are not done
-  std::int64_t to_compute_{0};     // of the latest lookup
   core::Refusal refusal_{core::Refusal::kNone};
 };
 

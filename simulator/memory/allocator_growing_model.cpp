@@ -42,7 +42,7 @@ struct SlotsModel {
   }
 };
 
-class GrowingModel final : public core::Allocator {
+class GrowingModel final : public core::Allocator, public core::Placing {
  public:
   GrowingModel(const GrowingParts& parts, const AllocatorRequest& request)
       : layout_(parts.layout), rule_(parts.rule), copy_(parts.copy), workload_(*request.workload) {
@@ -56,20 +56,16 @@ class GrowingModel final : public core::Allocator {
     for (const RangeMove& copy : memory_.copies) held += copy.from_slots;
     return {.free = layout_.quanta - held, .cached = 0, .held = held, .distinct_names = 0};
   }
+  core::Placing* placing() override { return this; }
   std::int64_t growth_tokens() const override { return -1; }
   std::int64_t next_growth(RequestId r) const override { return memory_.ranges.at(r).slots; }
   bool fits_empty(RequestId r) const override {
     return rule_.fits(workload_.input[static_cast<std::size_t>(r)], workload_.final_tokens(r),
                       layout_.quanta);
   }
-  core::Found lookup(RequestId /*r*/, std::int64_t num_tokens) override {
-    to_compute_ = num_tokens;
-    return {};
-  }
-  std::uint64_t lookup_epoch() const override { return 0; }
 
-  bool admit(RequestId r, const core::Found& /*found*/, std::int64_t /*tokens*/) override {
-    const std::int64_t length = rule_.at_first(to_compute_);
+  bool admit(RequestId r, const core::Found& /*found*/, std::int64_t /*tokens*/, std::int64_t goal) override {
+    const std::int64_t length = rule_.at_first(goal);
     asked_ = length;
     return attempt([&](SlotsModel& memory) { return take(memory, length, r); });
   }
@@ -92,25 +88,16 @@ class GrowingModel final : public core::Allocator {
     return copy_.of(copied_tokens);
   }
 
-  void publish(RequestId /*r*/, std::int64_t /*tokens*/) override {}
-  Dropped drop(RequestId /*r*/, std::int64_t /*sink*/, std::int64_t /*begin*/,
-               std::int64_t /*written*/) override {
-    return {};
-  }
   void release(RequestId r, std::int64_t /*written*/) override {
     const SlotsModel::Range range = memory_.ranges.at(r);
     memory_.mark(range.first, range.slots, r, -1);
     memory_.ranges.erase(r);
     addresses_.erase(r);
   }
-  void forget(RequestId r) override { KVPLAN_CHECK(memory_.ranges.count(r) == 0, r); }
-  std::span<const BlockId> table(RequestId r) const override {
-    const auto found = addresses_.find(r);
-    return found == addresses_.end() ? std::span<const BlockId>{} : found->second;
-  }
-  std::int64_t table_quanta(RequestId r) const override {
+  core::BlockTable table(RequestId r) const override {
     const auto found = memory_.ranges.find(r);
-    return found == memory_.ranges.end() ? 0 : found->second.slots;
+    if (found == memory_.ranges.end()) return {};
+    return {addresses_.at(r), found->second.slots};
   }
 
  private:
@@ -192,7 +179,6 @@ class GrowingModel final : public core::Allocator {
   const core::Workload& workload_;
   SlotsModel memory_;
   std::map<RequestId, std::vector<BlockId>> addresses_;
-  std::int64_t to_compute_{0};
   std::int64_t asked_{0};  ///< slots, by the latest call
 };
 

@@ -23,19 +23,13 @@ class NoCache final : public core::Allocator {
   }
   std::int64_t growth_tokens() const override { return 0; }
   bool fits_empty(RequestId /*r*/) const override { return true; }
-  core::Found lookup(RequestId /*r*/, std::int64_t /*num_tokens*/) override { return {}; }
-  std::uint64_t lookup_epoch() const override { return 0; }
-  bool admit(RequestId /*r*/, const core::Found& /*found*/, std::int64_t /*tokens*/) override { return true; }
-  bool grow(RequestId /*r*/, std::int64_t /*tokens*/) override { return true; }
-  void publish(RequestId /*r*/, std::int64_t /*tokens*/) override {}
-  Dropped drop(RequestId /*r*/, std::int64_t /*sink*/, std::int64_t /*begin*/,
-               std::int64_t /*written*/) override {
-    return {};
+  bool admit(RequestId /*r*/, const core::Found& /*found*/, std::int64_t /*tokens*/,
+             std::int64_t /*goal*/) override {
+    return true;
   }
+  bool grow(RequestId /*r*/, std::int64_t /*tokens*/) override { return true; }
   void release(RequestId /*r*/, std::int64_t /*written*/) override {}
-  void forget(RequestId /*r*/) override {}
-  std::span<const BlockId> table(RequestId /*r*/) const override { return {}; }
-  std::int64_t table_quanta(RequestId /*r*/) const override { return 0; }
+  core::BlockTable table(RequestId /*r*/) const override { return {}; }
 
  private:
   core::MemoryLayout layout_;

@@ -40,7 +40,7 @@ constexpr int kAhead = 8;                    // blocks fetched before they are l
 
 /// `Idle` has the blocks that nobody holds, and says which of them is handed out: one of the classes of idle_blocks.h.
 template <class Idle>
-class PagedAllocator final : public core::Allocator {
+class PagedAllocator final : public core::Allocator, public core::Contents, public core::BlockReturns {
  public:
   /// `idle`: what Idle is made from.
   template <class... MadeFrom>
@@ -68,6 +68,8 @@ class PagedAllocator final : public core::Allocator {
             .unreachable = reach_ ? reach_->unreachable() : 0,
             .sharers = sharers_};
   }
+  core::Contents* contents() override { return this; }
+  core::BlockReturns* block_returns() override { return this; }
   std::int64_t growth_tokens() const override { return layout_.quantum_tokens; }
   bool fits_empty(RequestId r) const override {
     return ceil_div(workload_.final_tokens(r), layout_.quantum_tokens) <= layout_.quanta;
@@ -125,7 +127,7 @@ class PagedAllocator final : public core::Allocator {
     return b * layout_.quantum_tokens;
   }
 
-  bool admit(RequestId r, const Found& found, std::int64_t tokens) override {
+  bool admit(RequestId r, const Found& found, std::int64_t tokens, std::int64_t /*goal*/) override {
     const auto hits = static_cast<std::int64_t>(found_.size());
     const std::int64_t fresh = ceil_div(tokens, layout_.quantum_tokens) - hits;
     if (fresh + found.idle > free_ + cached_) return false;
@@ -226,11 +228,11 @@ class PagedAllocator final : public core::Allocator {
     slot = -1;
   }
 
-  std::span<const BlockId> table(RequestId r) const override {
+  core::BlockTable table(RequestId r) const override {
     const Holder* holder = holder_or_null(r);
-    return holder == nullptr ? std::span<const BlockId>{} : holder->blocks;
+    if (holder == nullptr) return {};
+    return {holder->blocks, static_cast<std::int64_t>(holder->blocks.size())};
   }
-  std::int64_t table_quanta(RequestId r) const override { return static_cast<std::int64_t>(table(r).size()); }
   core::Observer* clock() override {
     if constexpr (Idle::kByContent) return idle_.clock();
     return nullptr;

@@ -21,7 +21,7 @@ using core::Found;
 using core::MemoryLayout;
 using core::PoolCounts;
 
-class PagedModel final : public core::Allocator {
+class PagedModel final : public core::Allocator, public core::Contents, public core::BlockReturns {
  public:
   /// `policy`: none, and the queue alone says which block is handed out.
   PagedModel(const MemoryLayout& layout, const AllocatorRequest& request, std::optional<PoolPolicy> policy)
@@ -50,6 +50,8 @@ class PagedModel final : public core::Allocator {
             .sharers = references_ - held_};
   }
 
+  core::Contents* contents() override { return this; }
+  core::BlockReturns* block_returns() override { return this; }
   std::int64_t growth_tokens() const override { return layout_.quantum_tokens; }
 
   bool fits_empty(RequestId r) const override {
@@ -81,7 +83,7 @@ class PagedModel final : public core::Allocator {
 
   std::uint64_t lookup_epoch() const override { return epoch_; }
 
-  bool admit(RequestId r, const Found& found, std::int64_t tokens) override {
+  bool admit(RequestId r, const Found& found, std::int64_t tokens, std::int64_t /*goal*/) override {
     const std::int64_t fresh =
         ceil_div(tokens, layout_.quantum_tokens) - static_cast<std::int64_t>(found_.size());
     if (fresh + found.idle > static_cast<std::int64_t>(free_queue_.size())) return false;
@@ -169,11 +171,11 @@ class PagedModel final : public core::Allocator {
 
   void forget(RequestId r) override { holders_.erase(r); }
 
-  std::span<const BlockId> table(RequestId r) const override {
+  core::BlockTable table(RequestId r) const override {
     const auto holder = holders_.find(r);
-    return holder == holders_.end() ? std::span<const BlockId>{} : holder->second.blocks;
+    if (holder == holders_.end()) return {};
+    return {holder->second.blocks, static_cast<std::int64_t>(holder->second.blocks.size())};
   }
-  std::int64_t table_quanta(RequestId r) const override { return static_cast<std::int64_t>(table(r).size()); }
   core::Observer* clock() override { return policy_ ? &clock_ : nullptr; }
 
  private:

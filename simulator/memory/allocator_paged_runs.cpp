@@ -64,7 +64,7 @@ struct Life {
   std::int64_t unreachable{0};
 };
 
-class PagedRuns final : public core::Allocator {
+class PagedRuns final : public core::Allocator, public core::Contents, public core::BlockReturns {
  public:
   PagedRuns(const MemoryLayout& layout, const AllocatorRequest& request)
       : layout_(layout),
@@ -83,6 +83,8 @@ class PagedRuns final : public core::Allocator {
             .duplicates = duplicates_,
             .unreachable = unreachable_};
   }
+  core::Contents* contents() override { return this; }
+  core::BlockReturns* block_returns() override { return this; }
   std::int64_t growth_tokens() const override { return layout_.quantum_tokens; }
   bool fits_empty(RequestId r) const override {
     return ceil_div(workload_.final_tokens(r), layout_.quantum_tokens) <= layout_.quanta;
@@ -98,7 +100,7 @@ class PagedRuns final : public core::Allocator {
     return {.tokens = blocks * layout_.quantum_tokens, .idle = blocks};
   }
 
-  bool admit(RequestId r, const Found& found, std::int64_t tokens) override {
+  bool admit(RequestId r, const Found& found, std::int64_t tokens, std::int64_t /*goal*/) override {
     const std::int64_t fresh = ceil_div(tokens, layout_.quantum_tokens) - found.idle;
     if (fresh + found.idle > free_ + cached_) return false;
     const LifeId id = life_for(r);
@@ -203,10 +205,10 @@ class PagedRuns final : public core::Allocator {
     if (l.runs == kNone) idle_lives_.push_back(id);
   }
 
-  std::span<const BlockId> table(RequestId /*request*/) const override { return {}; }
-  std::int64_t table_quanta(RequestId r) const override {
+  core::BlockTable table(RequestId r) const override {
     const LifeId id = life_of_[r];
-    return id == kNone ? 0 : lives_[static_cast<std::size_t>(id)].end;
+    if (id == kNone) return {};
+    return {{}, lives_[static_cast<std::size_t>(id)].end};
   }
 
  private:

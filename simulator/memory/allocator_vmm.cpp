@@ -42,7 +42,7 @@ struct PageCosts {
 };
 
 template <class Slots>
-class VmmAllocator final : public core::Allocator {
+class VmmAllocator final : public core::Allocator, public core::Placing {
  public:
   VmmAllocator(const MemoryLayout& layout, const PageCosts& costs, bool deferred,
                const core::Workload& workload, core::RequestColumn<std::int32_t> places)
@@ -56,15 +56,14 @@ class VmmAllocator final : public core::Allocator {
   core::PoolCounts counts() const override {
     return {.free = layout_.quanta - held_, .cached = 0, .held = held_, .distinct_names = 0};
   }
+  core::Placing* placing() override { return layout_.costs ? this : nullptr; }
   std::int64_t growth_tokens() const override { return -1; }
-  std::int64_t next_growth(RequestId r) const override { return core::tokens_over(layout_, table_quanta(r)); }
+  std::int64_t next_growth(RequestId r) const override { return core::tokens_over(layout_, table(r).quanta); }
   bool fits_empty(RequestId r) const override {
     return core::pages_under(layout_, workload_.final_tokens(r)) <= layout_.quanta;
   }
-  core::Found lookup(RequestId /*r*/, std::int64_t /*num_tokens*/) override { return {}; }
-  std::uint64_t lookup_epoch() const override { return 0; }
 
-  bool admit(RequestId r, const core::Found& /*found*/, std::int64_t tokens) override {
+  bool admit(RequestId r, const core::Found& /*found*/, std::int64_t tokens, std::int64_t /*goal*/) override {
     KVPLAN_CHECK(slot(r) < 0, r);
     const std::int64_t quanta = core::pages_under(layout_, tokens);
     if (held_ + quanta > layout_.quanta) return false;
@@ -76,7 +75,7 @@ class VmmAllocator final : public core::Allocator {
     return true;
   }
   bool grow(RequestId r, std::int64_t tokens) override {
-    const std::int64_t had = table_quanta(r);
+    const std::int64_t had = table(r).quanta;
     const std::int64_t quanta = core::pages_under(layout_, tokens);
     if (quanta <= had) return true;
     if (held_ + quanta - had > layout_.quanta) return false;
@@ -92,23 +91,18 @@ class VmmAllocator final : public core::Allocator {
     const std::int64_t left = std::max<std::int64_t>(std::exchange(beside_ticks_, 0) - computed.count, 0);
     return {std::min(std::exchange(delay_ticks_, 0) + left, core::kLongestStepTicks)};
   }
-  void publish(RequestId /*r*/, std::int64_t /*tokens*/) override {}
-  Dropped drop(RequestId /*r*/, std::int64_t /*sink*/, std::int64_t /*begin*/,
-               std::int64_t /*written*/) override {
-    return {};
-  }
   void release(RequestId r, std::int64_t /*written*/) override {
-    held_ -= table_quanta(r);
+    held_ -= table(r).quanta;
     PageCalls calls;
     slots_.give_back(std::exchange(slot(r), -1), calls);
     add(calls, costs_.overlap ? beside_ticks_ : delay_ticks_);
   }
-  void forget(RequestId r) override { KVPLAN_CHECK(slot(r) < 0, r); }
-  std::span<const BlockId> table(RequestId r) const override {
+  core::BlockTable table(RequestId r) const override {
     const std::int32_t slot = slot_of_[r];
-    return slot < 0 ? std::span<const BlockId>{} : slots_.pages(slot);
+    if (slot < 0) return {};
+    const std::span<const BlockId> pages = slots_.pages(slot);
+    return {pages, static_cast<std::int64_t>(pages.size())};
   }
-  std::int64_t table_quanta(RequestId r) const override { return static_cast<std::int64_t>(table(r).size()); }
 
  private:
   std::int32_t& slot(RequestId r) { return slot_of_[r]; }

@@ -35,7 +35,7 @@ inline std::int64_t reserved_tokens(std::string_view reserve, const core::Worklo
 
 /// A reservation made once, at first admission, in one range. What is left to members and their models is which slots
 /// are free, where a range goes, and how ranges slide: the lowest first, each as far down as it can.
-class OneRangeAllocator : public core::Allocator {
+class OneRangeAllocator : public core::Allocator, public core::Placing {
  public:
   /// `compaction`: what it costs; none where ranges stay.
   OneRangeAllocator(const core::MemoryLayout& layout, std::string_view reserve,
@@ -52,12 +52,11 @@ class OneRangeAllocator : public core::Allocator {
   core::PoolCounts counts() const override {
     return {.free = layout_.quanta - held_, .cached = 0, .held = held_, .distinct_names = 0};
   }
+  core::Placing* placing() override { return compaction_ ? this : nullptr; }
   std::int64_t growth_tokens() const override { return 0; }
   bool fits_empty(RequestId r) const override { return granted(reservation(r)) <= most_in_a_row(); }
-  core::Found lookup(RequestId /*r*/, std::int64_t /*num_tokens*/) override { return {}; }
-  std::uint64_t lookup_epoch() const override { return 0; }
 
-  bool admit(RequestId r, const core::Found& /*found*/, std::int64_t tokens) override {
+  bool admit(RequestId r, const core::Found& /*found*/, std::int64_t tokens, std::int64_t /*goal*/) override {
     const std::int64_t slots = granted(reservation(r));
     KVPLAN_CHECK(tokens <= slots, tokens, slots);
     moves_.clear();
@@ -86,25 +85,16 @@ class OneRangeAllocator : public core::Allocator {
   Ticks take_delay(std::int64_t copied_tokens, Ticks /*computed*/) override {
     return compaction_->of(copied_tokens);
   }
-  void publish(RequestId /*r*/, std::int64_t /*tokens*/) override {}
-  Dropped drop(RequestId /*r*/, std::int64_t /*sink*/, std::int64_t /*begin*/,
-               std::int64_t /*written*/) override {
-    return {};
-  }
   void release(RequestId r, std::int64_t /*written*/) override {
     const auto holder = holders_.find(r);
     held_ -= holder->second.slots;
     put_back(holder->second.address.front(), holder->second.slots);
     holders_.erase(holder);
   }
-  void forget(RequestId r) override { KVPLAN_CHECK(holders_.count(r) == 0, r); }
-  std::span<const BlockId> table(RequestId r) const override {
+  core::BlockTable table(RequestId r) const override {
     const auto holder = holders_.find(r);
-    return holder == holders_.end() ? std::span<const BlockId>{} : holder->second.address;
-  }
-  std::int64_t table_quanta(RequestId r) const override {
-    const auto holder = holders_.find(r);
-    return holder == holders_.end() ? 0 : holder->second.slots;
+    if (holder == holders_.end()) return {};
+    return {holder->second.address, holder->second.slots};
   }
 
  protected:

@@ -13,6 +13,7 @@
 #include "simulator/core/observer.h"
 #include "simulator/memory/allocators.h"
 #include "simulator/replacement/replacements.h"
+#include "tests/support/allocator_parts.h"
 #include "traces/record/trace.h"
 
 namespace kvplan::memory {
@@ -223,17 +224,19 @@ void expect_equal(const Allocator& a, const Allocator& b, std::int64_t requests,
   std::set<BlockId> held;
   std::int64_t contiguous_held = 0;
   for (RequestId r = 0; r < requests; ++r) {
-    const auto x = a.table(r);
-    const auto y = b.table(r);
+    const core::BlockTable table = a.table(r);
+    const auto x = table.ids;
+    const auto y = b.table(r).ids;
     if (a.layout().block_ids) {
       ASSERT_TRUE(std::equal(x.begin(), x.end(), y.begin(), y.end())) << "table of request " << r;
     } else {
       ASSERT_TRUE(x.empty());
     }
-    ASSERT_EQ(a.table_quanta(r), b.table_quanta(r));
+    ASSERT_EQ(table.quanta, b.table(r).quanta);
+    ASSERT_EQ(table.tensor_tokens, b.table(r).tensor_tokens);
     for (const BlockId block : y)
       if (block != kNoBlock) held.insert(block);
-    contiguous_held += a.table_quanta(r);
+    contiguous_held += table.quanta;
   }
   // Counted from the tables: a block is held if some table names it.
   ASSERT_EQ(a.counts().held,
@@ -242,17 +245,19 @@ void expect_equal(const Allocator& a, const Allocator& b, std::int64_t requests,
 
 Ticks equal_delay(Allocator& a, Allocator& b, std::int64_t moved_tokens) {
   const Ticks computed{moved_tokens % 3 * 1'000'000};
-  const Ticks delay = a.take_delay(moved_tokens, computed);
-  EXPECT_EQ(delay, b.take_delay(moved_tokens, computed));
-  EXPECT_EQ(a.take_delay(0, computed), b.take_delay(0, computed));
+  const Ticks delay = test::take_delay(a, moved_tokens, computed);
+  EXPECT_EQ(delay, test::take_delay(b, moved_tokens, computed));
+  EXPECT_EQ(test::take_delay(a, 0, computed), test::take_delay(b, 0, computed));
   return delay;
 }
 
 /// What costs is told alike: moves, and time that grows with what is moved; just time where ranges do not move. Adds
 /// what copies read to `copying`.
 void expect_equal_costs(Allocator& a, Allocator& b, std::map<RequestId, std::int64_t>& copying) {
-  const auto x = a.moves();
-  const auto y = b.moves();
+  ASSERT_EQ(a.placing() != nullptr, a.layout().costs);
+  ASSERT_EQ(b.placing() != nullptr, b.layout().costs);
+  const auto x = test::moves(a);
+  const auto y = test::moves(b);
   ASSERT_TRUE(std::equal(x.begin(), x.end(), y.begin(), y.end()));
   if (!a.layout().costs || a.layout().form != core::TableForm::kTokens) {
     ASSERT_TRUE(x.empty());
@@ -269,8 +274,8 @@ void expect_equal_costs(Allocator& a, Allocator& b, std::map<RequestId, std::int
     if (!move.slides) copying[move.request] = move.from_slots;
   }
   for (const auto& [r, move] : latest) {
-    ASSERT_EQ(a.table(r).front(), move.to);
-    ASSERT_GE(a.table_quanta(r), move.slots);  // more where it grew in place after that
+    ASSERT_EQ(a.table(r).ids.front(), move.to);
+    ASSERT_GE(a.table(r).quanta, move.slots);  // more where it grew in place after that
   }
   const auto tokens = static_cast<std::int64_t>(x.size()) * 7;
   const Ticks delay = equal_delay(a, b, tokens);
@@ -306,6 +311,11 @@ TEST_P(AllocatorConformance, EqualsItsModelAndConserves) {
     ASSERT_EQ(model.clock() != nullptr, !GetParam().replacement.empty());
     const bool groups = in_groups = !fast.layout().groups.empty();
     const bool windows = !model::windows_of(fast.layout().groups).empty();
+    for (Allocator* a : {&fast, &model}) {
+      ASSERT_EQ(a->contents() != nullptr, returns_quanta && !groups);
+      ASSERT_EQ(a->block_returns() != nullptr, returns_quanta && !groups);
+      ASSERT_EQ(a->window_returns() != nullptr, groups);
+    }
     struct Life {
       std::int64_t tokens;
       std::set<std::int32_t> gone;  // let go as a course says
@@ -321,8 +331,8 @@ TEST_P(AllocatorConformance, EqualsItsModelAndConserves) {
     };
     const auto end_copies = [&] {
       if (copying.empty()) return;
-      fast.end_copies();
-      model.end_copies();
+      test::end_copies(fast);
+      test::end_copies(model);
       copying.clear();
     };
     std::set<RequestId> ended;
@@ -347,8 +357,8 @@ TEST_P(AllocatorConformance, EqualsItsModelAndConserves) {
         const std::int64_t goal =
             std::max<std::int64_t>(world.workload.input[static_cast<std::size_t>(r)], come_back[r]);
         core::PoolCounts before = fast.counts();
-        const core::Found found = fast.lookup(r, goal);
-        const core::Found expected = model.lookup(r, goal);
+        const core::Found found = test::lookup(fast, r, goal);
+        const core::Found expected = test::lookup(model, r, goal);
         ASSERT_EQ(found.tokens, expected.tokens);
         ASSERT_EQ(found.idle, expected.idle);
         ASSERT_LT(found.tokens, goal);
@@ -361,8 +371,8 @@ TEST_P(AllocatorConformance, EqualsItsModelAndConserves) {
           before = fast.counts();
         }
         const std::int64_t tokens = found.tokens + random.between(1, goal - found.tokens);
-        const bool admitted = fast.admit(r, found, tokens);
-        ASSERT_EQ(admitted, model.admit(r, expected, tokens));
+        const bool admitted = fast.admit(r, found, tokens, goal);
+        ASSERT_EQ(admitted, model.admit(r, expected, tokens, goal));
         if (!admitted) {
           ASSERT_EQ(fast.counts(), before);
           ASSERT_EQ(fast.refusal(), model.refusal());
@@ -373,7 +383,7 @@ TEST_P(AllocatorConformance, EqualsItsModelAndConserves) {
           continue;
         }
         expect_equal_costs(fast, model, copying);
-        moved += static_cast<std::int64_t>(fast.moves().size());
+        moved += static_cast<std::int64_t>(test::moves(fast).size());
         running[r] = {tokens, {}};
       } else if (random.chance(1, 6)) {  // end or preemption
         const std::int64_t written = running[r].tokens;
@@ -382,22 +392,22 @@ TEST_P(AllocatorConformance, EqualsItsModelAndConserves) {
         running.erase(r);
         come_back[r] = written + 1;
         if (written == last) {
-          fast.forget(r);
-          model.forget(r);
+          test::forget(fast, r);
+          test::forget(model, r);
           ended.insert(r);
         }
         expect_equal(fast, model, 40, reads());
         continue;
       } else if (courses && seed % 6 == 0 && random.chance(1, 3)) {  // a table is cut
-        const std::int64_t quanta = fast.table_quanta(r);
+        const std::int64_t quanta = fast.table(r).quanta;
         if (quanta < 2) continue;
         const std::int64_t left = random.between(1, quanta - 1);
         running[r].tokens = random.between((left - 1) * fast.layout().quantum_tokens + 1,
                                            std::min(left * fast.layout().quantum_tokens, last));
         cut += quanta - left;
-        fast.cut_table(r, left);
-        model.cut_table(r, left);
-        ASSERT_EQ(fast.table_quanta(r), left);
+        fast.block_returns()->cut_table(r, left);
+        model.block_returns()->cut_table(r, left);
+        ASSERT_EQ(fast.table(r).quanta, left);
         expect_equal(fast, model, 40, reads());
         continue;
       } else if (courses && seed % 6 != 0 && random.chance(1, 3)) {
@@ -406,8 +416,8 @@ TEST_P(AllocatorConformance, EqualsItsModelAndConserves) {
           if (random.chance(1, 3) && running[r].gone.insert(b).second) blocks.push_back(b);
         if (random.chance(1, 2)) std::reverse(blocks.begin(), blocks.end());
         let_go += static_cast<std::int64_t>(blocks.size());
-        fast.let_go(r, blocks);
-        model.let_go(r, blocks);
+        fast.block_returns()->let_go(r, blocks);
+        model.block_returns()->let_go(r, blocks);
         expect_equal(fast, model, 40, reads());
         continue;
       } else if (!courses && !groups && random.chance(1, 6)) {
@@ -415,8 +425,8 @@ TEST_P(AllocatorConformance, EqualsItsModelAndConserves) {
         const std::int64_t begin = running[r].tokens - random.between(1, 9);
         if (begin <= sink) continue;
         // Sinks are the same for a request's whole life.
-        const auto a = fast.drop(r, 5, std::max<std::int64_t>(begin, 5), running[r].tokens);
-        const auto b = model.drop(r, 5, std::max<std::int64_t>(begin, 5), running[r].tokens);
+        const auto a = test::drop(fast, r, 5, std::max<std::int64_t>(begin, 5), running[r].tokens);
+        const auto b = test::drop(model, r, 5, std::max<std::int64_t>(begin, 5), running[r].tokens);
         ASSERT_EQ(a.count, b.count);
         if (a.count > 0) {
           ASSERT_EQ(a.first, b.first);
@@ -429,15 +439,15 @@ TEST_P(AllocatorConformance, EqualsItsModelAndConserves) {
         if (tokens == running[r].tokens) continue;
         if (windows) {
           const bool due = fast.next_growth(r) == running[r].tokens;
-          const auto left = fast.leave_windows(r, running[r].tokens);
-          const auto expected = model.leave_windows(r, running[r].tokens);
+          const auto left = fast.window_returns()->leave_windows(r, running[r].tokens);
+          const auto expected = model.window_returns()->leave_windows(r, running[r].tokens);
           ASSERT_TRUE(std::equal(left.begin(), left.end(), expected.begin(), expected.end()));
           ASSERT_TRUE(due || left.empty());  // it said when
           left_windows += static_cast<std::int64_t>(left.size());
           expect_equal(fast, model, 40, reads());
         }
         const core::PoolCounts before = fast.counts();
-        const std::int64_t quanta = fast.table_quanta(r);
+        const std::int64_t quanta = fast.table(r).quanta;
         const std::int64_t next_growth = fast.growth_tokens() < 0 ? fast.next_growth(r) : 0;
         const bool grown = fast.grow(r, tokens);
         ASSERT_EQ(grown, model.grow(r, tokens));
@@ -447,18 +457,18 @@ TEST_P(AllocatorConformance, EqualsItsModelAndConserves) {
           const bool due =
               fast.growth_tokens() > 0 && running[r].tokens == quanta * fast.layout().quantum_tokens;
           ASSERT_EQ(grown, !due || before.free + before.cached > 0);
-          ASSERT_EQ(fast.table_quanta(r), quanta + (due && grown ? 1 : 0));
+          ASSERT_EQ(fast.table(r).quanta, quanta + (due && grown ? 1 : 0));
         }
         if (!grown) {
           ASSERT_EQ(fast.counts(), before);
-          ASSERT_EQ(fast.table_quanta(r), quanta);
+          ASSERT_EQ(fast.table(r).quanta, quanta);
           ASSERT_EQ(fast.refusal(), model.refusal());
           ASSERT_NE(fast.refusal(), core::Refusal::kNone);
           continue;
         }
         if (fast.growth_tokens() < 0) {
           if (fast.layout().form == core::TableForm::kTokens && !groups) {
-            ASSERT_EQ(fast.next_growth(r), fast.table_quanta(r));
+            ASSERT_EQ(fast.next_growth(r), fast.table(r).quanta);
           }
           ASSERT_EQ(fast.next_growth(r), model.next_growth(r));
           ASSERT_GE(fast.next_growth(r), tokens);
@@ -467,11 +477,11 @@ TEST_P(AllocatorConformance, EqualsItsModelAndConserves) {
           }
         }
         expect_equal_costs(fast, model, copying);
-        moved += static_cast<std::int64_t>(fast.moves().size());
+        moved += static_cast<std::int64_t>(test::moves(fast).size());
         running[r].tokens = tokens;
       }
-      fast.publish(r, running[r].tokens);
-      model.publish(r, running[r].tokens);
+      test::publish(fast, r, running[r].tokens);
+      test::publish(model, r, running[r].tokens);
       expect_equal(fast, model, 40, reads());
       if (HasFatalFailure()) return;
     }
@@ -531,10 +541,10 @@ TEST(PagedCopies, HitInTheMiddleOfAYoungerCopy) {
     ASSERT_EQ(fast->layout().block_ids, block_ids);
     const auto live = [&](RequestId r, std::int64_t goal, std::int64_t found, std::int64_t tokens) {
       for (Allocator* a : {fast.get(), model.get()}) {
-        const core::Found hits = a->lookup(r, goal);
+        const core::Found hits = a->contents()->lookup(r, goal);
         EXPECT_EQ(hits.tokens, found);
-        ASSERT_TRUE(a->admit(r, hits, tokens));
-        a->publish(r, tokens);
+        ASSERT_TRUE(a->admit(r, hits, tokens, goal));
+        a->contents()->publish(r, tokens);
       }
     };
     const auto release = [&](RequestId r, std::int64_t written) {
@@ -552,7 +562,7 @@ TEST(PagedCopies, HitInTheMiddleOfAYoungerCopy) {
     for (std::int64_t tokens = 2; tokens <= 22; ++tokens) {  // hands out the queue, block by block
       for (Allocator* a : {fast.get(), model.get()}) {
         ASSERT_TRUE(a->grow(2, tokens));
-        a->publish(2, tokens);
+        a->contents()->publish(2, tokens);
       }
       ASSERT_EQ(fast->counts(), model->counts()) << tokens;
     }

@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "simulator/plan/run.h"
+#include "tests/support/allocator_parts.h"
 #include "tests/support/cache_walker.h"
 #include "tests/support/observed_run.h"
 #include "traces/import/open_trace.h"
@@ -133,8 +134,8 @@ struct Bench {
   /// kNone: admitted.
   Refusal admit(RequestId r) {
     const std::int64_t tokens = workload.input[static_cast<std::size_t>(r)];
-    const bool done = fast->admit(r, fast->lookup(r, tokens), tokens);
-    EXPECT_EQ(done, model->admit(r, model->lookup(r, tokens), tokens));
+    const bool done = fast->admit(r, test::lookup(*fast, r, tokens), tokens, tokens);
+    EXPECT_EQ(done, model->admit(r, test::lookup(*model, r, tokens), tokens, tokens));
     return answer(done);
   }
   Refusal grow(RequestId r, std::int64_t tokens) {

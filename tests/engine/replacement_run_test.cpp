@@ -175,16 +175,16 @@ struct Bench {
   BlockId admit(RequestId r) {
     const std::int64_t tokens = workload.input[static_cast<std::size_t>(r)];
     for (auto& pool : pools) {
-      EXPECT_TRUE(pool->admit(r, pool->lookup(r, tokens), tokens)) << r;
-      pool->publish(r, tokens);
+      EXPECT_TRUE(pool->admit(r, pool->contents()->lookup(r, tokens), tokens, tokens)) << r;
+      pool->contents()->publish(r, tokens);
     }
-    EXPECT_EQ(pools[0]->table(r).back(), pools[1]->table(r).back()) << r;
-    return pools[1]->table(r).back();
+    EXPECT_EQ(pools[0]->table(r).ids.back(), pools[1]->table(r).ids.back()) << r;
+    return pools[1]->table(r).ids.back();
   }
   void end(RequestId r) {
     for (auto& pool : pools) {
       pool->release(r, workload.input[static_cast<std::size_t>(r)]);
-      pool->forget(r);
+      pool->contents()->forget(r);
     }
   }
   core::PoolCounts counts() {
@@ -193,8 +193,8 @@ struct Bench {
   }
   /// Leading tokens that are there.
   std::int64_t cached(RequestId r) {
-    EXPECT_EQ(pools[0]->cached_tokens(r, 5), pools[1]->cached_tokens(r, 5));
-    return pools[1]->cached_tokens(r, 5);
+    EXPECT_EQ(pools[0]->contents()->cached_tokens(r, 5), pools[1]->contents()->cached_tokens(r, 5));
+    return pools[1]->contents()->cached_tokens(r, 5);
   }
   core::Workload workload;
   traces::PrefixHashes prefix;
@@ -271,8 +271,8 @@ TEST(Replacement, WhatLivesForATimeGoesWhenSomebodyLooks) {
   Bench b("ttl:life_s=10", 4, {{4, 0}, {5, 0}, {5, 0}, {4, 1}});
   const auto seconds = [&](std::int64_t s) { b.set_time(s * 1'000'000'000); };
   const auto found = [&](RequestId r) {
-    const core::Found a = b.pools[0]->lookup(r, 5);
-    EXPECT_EQ(a.tokens, b.pools[1]->lookup(r, 5).tokens);
+    const core::Found a = b.pools[0]->contents()->lookup(r, 5);
+    EXPECT_EQ(a.tokens, b.pools[1]->contents()->lookup(r, 5).tokens);
     return a.tokens;
   };
   seconds(1);

@@ -36,6 +36,8 @@ class FastReplica final : public Replica, public BlockListener {
         grows_(allocator.growth_tokens() > 0),
         grows_anywhere_(allocator.growth_tokens() < 0),
         keeps_(allocator.layout().form != TableForm::kNothing),
+        contents_(allocator.contents()),
+        returns_(allocator.block_returns()),
         costs_(allocator.layout().costs),
         ids_(allocator.layout().block_ids),
         quantum_(allocator.layout().quantum_tokens),
@@ -46,11 +48,14 @@ class FastReplica final : public Replica, public BlockListener {
       tell_publications_ = tell_publications_ || observer->wants_publications();
       stretches_ = stretches_ && observer->follows_stretches();
     }
-    if (tell_publications_) allocator_.set_listener(this);
+    tell_publications_ = tell_publications_ && contents_ != nullptr;
+    if (tell_publications_) contents_->set_listener(this);
     if (costs_) seat_of_.resize(run.workload->input.size(), kNoSeat);
     KVPLAN_CHECK(!grows_anywhere_ || run.courses == nullptr);
   }
-  ~FastReplica() override { allocator_.set_listener(nullptr); }
+  ~FastReplica() override {
+    if (contents_ != nullptr) contents_->set_listener(nullptr);
+  }
 
   SimTime step_end() const override { return planned_ ? end_ : kNever; }
   SimTime told_until() const override { return planned_ ? now_ : kNever; }
@@ -129,7 +134,8 @@ class FastReplica final : public Replica, public BlockListener {
   }
   std::int64_t cached_tokens(RequestId r) const override {
     KVPLAN_CHECK(run_.contents_asked, r);
-    return allocator_.cached_tokens(r, workload_.input[static_cast<std::size_t>(r)]);
+    return contents_ == nullptr ? 0
+                                : contents_->cached_tokens(r, workload_.input[static_cast<std::size_t>(r)]);
   }
 
   void on_publish(RequestId request, std::int64_t logical_block, BlockId block) override {
@@ -210,7 +216,7 @@ class FastReplica final : public Replica, public BlockListener {
   /// What the allocator moved so that its latest answer could be yes.
   void tell_moves() {
     if (!costs_) return;
-    for (const RangeMove& range : allocator_.moves()) {
+    for (const RangeMove& range : allocator_.placing()->moves()) {
       const SeatState& s = at(seat_of_[static_cast<std::size_t>(range.request)]);
       const std::int64_t held = tokens_held(s);
       moves_.tell(range, s.course == nullptr ? held : s.course->table_slots(held));
@@ -223,8 +229,8 @@ class FastReplica final : public Replica, public BlockListener {
     const RequestId r = s.request;
     const std::int64_t rank = s.rank;
     const std::int64_t written = tokens_held(s);
-    for (Observer* o : run_.observers)
-      o->on_preempt(Release{r, written, allocator_.table_quanta(r), allocator_.table(r)});
+    const BlockTable table = allocator_.table(r);
+    for (Observer* o : run_.observers) o->on_preempt(Release{r, written, table.quanta, table.ids});
     allocator_.release(r, written);
     if (s.decoding) columns_.goal[r] = static_cast<std::int32_t>(written + 1);
     leave(victim);
@@ -280,7 +286,7 @@ class FastReplica final : public Replica, public BlockListener {
       }
       if (seat == fill) {
         tell_decode_grants();
-        allocator_.publish(at(seat).request, tokens_held(at(seat)) + 1);
+        contents_->publish(at(seat).request, tokens_held(at(seat)) + 1);
         fill = at(seat).phase_next;
       }
     }
@@ -301,7 +307,7 @@ class FastReplica final : public Replica, public BlockListener {
   /// False: the request itself was preempted, and nobody is left behind it.
   bool grow_range(Seat seat) {
     const RequestId r = at(seat).request;
-    const std::int64_t before = allocator_.table_quanta(r);
+    const std::int64_t before = allocator_.table(r).quanta;
     if (!make_room(seat, tokens_held(at(seat)) + 1)) return false;
     if (!moves_.copied_latest(r)) tell_grant(r, before);
     windows_.fill(at(seat), tokens_held(at(seat)));
@@ -328,7 +334,8 @@ class FastReplica final : public Replica, public BlockListener {
   }
 
   [[nodiscard]] DecodeGrant newest_grant(RequestId r) const {
-    return {r, ids_ ? allocator_.table(r).back() : kNoBlock, allocator_.table_quanta(r) - 1};
+    const BlockTable table = allocator_.table(r);
+    return {r, ids_ ? table.ids.back() : kNoBlock, table.quanta - 1};
   }
 
   void tell_decode_grants() {
@@ -340,7 +347,7 @@ class FastReplica final : public Replica, public BlockListener {
   bool schedule_prompt(Seat seat, std::int64_t tokens) {
     tell_decode_grants();
     const RequestId r = at(seat).request;
-    const std::int64_t before = allocator_.table_quanta(r);
+    const std::int64_t before = allocator_.table(r).quanta;
     if (!make_room(seat, at(seat).computed + tokens)) return false;
     tell_grant(r, before);
     add_chunk(seat, tokens);
@@ -348,20 +355,20 @@ class FastReplica final : public Replica, public BlockListener {
   }
 
   void tell_grant(RequestId r, std::int64_t before) {
-    const std::int64_t after = allocator_.table_quanta(r);
+    const BlockTable table = allocator_.table(r);
+    const std::int64_t after = table.quanta;
     if (after == before) return;
-    auto blocks = allocator_.table(r);
+    auto blocks = table.ids;
     if (ids_ && allocator_.layout().table_by_quanta())
       blocks = blocks.subspan(static_cast<std::size_t>(before));
-    const bool tensors = allocator_.layout().form == TableForm::kTensors;
-    const Grant grant{r, before, after - before, blocks, tensors ? allocator_.tensor_tokens(r) : 0};
+    const Grant grant{r, before, after - before, blocks, table.tensor_tokens};
     for (Observer* o : run_.observers) o->on_grant(grant);
   }
 
   /// A piece of a prompt is scheduled: its full blocks can be found from now on.
   void add_chunk(Seat seat, std::int64_t tokens) {
     const SeatState& s = at(seat);
-    allocator_.publish(s.request, s.computed + tokens);
+    if (contents_ != nullptr) contents_->publish(s.request, s.computed + tokens);
     in_step_.push_back({seat, tokens});
     add_piece(pass_, s.computed, tokens);
     windows_.add_chunk(pass_.load, s.computed, tokens);
@@ -373,13 +380,13 @@ class FastReplica final : public Replica, public BlockListener {
     while (pass_.preempted == 0 && !waiting_.empty() && budget_ > 0 && seats_.running() < params_.max_seqs) {
       const RequestId r = waiting_.front();
       const std::int64_t goal = columns_.goal[r];
-      if (looked_up_ != r || looked_up_epoch_ != allocator_.lookup_epoch()) {
-        found_ = allocator_.lookup(r, goal);
+      if (contents_ != nullptr && (looked_up_ != r || looked_up_epoch_ != contents_->lookup_epoch())) {
+        found_ = contents_->lookup(r, goal);
         looked_up_ = r;
-        looked_up_epoch_ = allocator_.lookup_epoch();
+        looked_up_epoch_ = contents_->lookup_epoch();
       }
       const std::int64_t tokens = piece(goal - found_.tokens, budget_);
-      if (!allocator_.admit(r, found_, found_.tokens + tokens)) {
+      if (!allocator_.admit(r, found_, found_.tokens + tokens, goal)) {
         pass_.refuse(allocator_.refusal());
         return Done{};
       }
@@ -393,7 +400,7 @@ class FastReplica final : public Replica, public BlockListener {
       s.goal = goal;
       prompts_.push_back(seat);
       const std::int64_t hit_blocks = found_.tokens / quantum_;
-      const auto hits = allocator_.table(r).subspan(0, ids_ ? static_cast<std::size_t>(hit_blocks) : 0);
+      const auto hits = allocator_.table(r).ids.subspan(0, ids_ ? static_cast<std::size_t>(hit_blocks) : 0);
       for (Observer* o : run_.observers)
         o->on_admit(Admission{r, (columns_.seen[r] & kAdmitted) != 0, found_.tokens, hits});
       columns_.seen[r] |= kAdmitted;
@@ -543,10 +550,10 @@ class FastReplica final : public Replica, public BlockListener {
     }
     const std::int64_t held = tokens_held(s);
     if (held == workload_.final_tokens(r)) {
-      for (Observer* o : run_.observers)
-        o->on_finish(now_, Release{r, held, allocator_.table_quanta(r), allocator_.table(r)});
+      const BlockTable table = allocator_.table(r);
+      for (Observer* o : run_.observers) o->on_finish(now_, Release{r, held, table.quanta, table.ids});
       allocator_.release(r, held);
-      allocator_.forget(r);
+      if (contents_ != nullptr) contents_->forget(r);
       leave(visit.seat);
       if (run_.courses != nullptr) run_.courses->end(r);
       const auto i = static_cast<std::size_t>(r);
@@ -560,7 +567,7 @@ class FastReplica final : public Replica, public BlockListener {
       if (const auto moved = s.course->compaction(held)) moves_.compact(r, held, *moved);
       const auto blocks = s.course->let_go(held);
       if (blocks.empty()) return;
-      allocator_.let_go(r, blocks);
+      returns_->let_go(r, blocks);
       for (Observer* o : run_.observers) o->on_let_go(LetGo{r, held, blocks});
       return;
     }
@@ -592,7 +599,8 @@ class FastReplica final : public Replica, public BlockListener {
     KVPLAN_CHECK(first || (grows_ && begin % quantum_ == 0), begin, quantum_);
     const std::int64_t begin_before = first ? run_.keep.sink : begin - 1;
     letting_go_.remember(allocator_, s.request, first, begin / quantum_);
-    const Allocator::Dropped gone = allocator_.drop(s.request, run_.keep.sink, begin, held);
+    BlockReturns::Dropped gone;
+    if (returns_ != nullptr) gone = returns_->drop(s.request, run_.keep.sink, begin, held);
     if (first) {
       phases_.leave(seats_, seat);
       s.sliding = true;
@@ -602,7 +610,7 @@ class FastReplica final : public Replica, public BlockListener {
       expect(seat);
       if (grows_anywhere_) expect_growth(seat);
     }
-    const auto table = ids_ ? allocator_.table(s.request) : std::span<const BlockId>{};
+    const auto table = allocator_.table(s.request).ids;
     const Drop drop{s.request,  run_.keep.sink,           begin_before, begin,
                     gone.first, letting_go_.blocks(gone), table};
     for (Observer* o : run_.observers) o->on_drop(drop);
@@ -615,8 +623,10 @@ class FastReplica final : public Replica, public BlockListener {
   bool grows_;           // decoding requests are granted quanta as they go, each after as many tokens
   bool grows_anywhere_;  // or when their allocator says
   bool keeps_;           // false: every step computes everything again
-  bool costs_;           // placing moves ranges or takes time
-  bool ids_;             // blocks have ids
+  Contents* contents_;   // may be null, as the next one
+  BlockReturns* returns_;
+  bool costs_;  // placing moves ranges or takes time
+  bool ids_;    // blocks have ids
   std::int64_t quantum_;
   PhaseLists phases_;
   SeatTable seats_;

@@ -38,10 +38,13 @@ class NaiveReplica final : public Replica, public BlockListener {
         windows_(model::windows_of(allocator.layout().groups)) {
     KVPLAN_CHECK(windows_.size() <= kMostWindows);
     for (const Observer* observer : run.observers) {
-      if (observer->wants_publications()) allocator_.set_listener(this);
+      if (observer->wants_publications() && allocator_.contents() != nullptr)
+        allocator_.contents()->set_listener(this);
     }
   }
-  ~NaiveReplica() override { allocator_.set_listener(nullptr); }
+  ~NaiveReplica() override {
+    if (allocator_.contents() != nullptr) allocator_.contents()->set_listener(nullptr);
+  }
 
   SimTime step_end() const override { return in_step_ ? end_ : kNever; }
   SimTime told_until() const override { return in_step_ ? pass_.time : kNever; }
@@ -101,7 +104,8 @@ class NaiveReplica final : public Replica, public BlockListener {
     return load;
   }
   std::int64_t cached_tokens(RequestId r) const override {
-    return allocator_.cached_tokens(r, workload_.input[static_cast<std::size_t>(r)]);
+    Contents* const contents = allocator_.contents();
+    return contents == nullptr ? 0 : contents->cached_tokens(r, workload_.input[static_cast<std::size_t>(r)]);
   }
 
   void on_publish(RequestId request, std::int64_t logical_block, BlockId block) override {
@@ -122,8 +126,8 @@ class NaiveReplica final : public Replica, public BlockListener {
   /// What the allocator moved so that its latest answer could be yes. True: the range of `r` was copied to grow.
   bool tell_moves(RequestId r) {
     bool grown = false;
-    if (!allocator_.layout().costs) return grown;
-    for (const RangeMove& range : allocator_.moves()) {
+    if (allocator_.placing() == nullptr) return grown;
+    for (const RangeMove& range : allocator_.placing()->moves()) {
       const Move move{range, slots(state(range.request), state(range.request).computed)};
       for (Observer* o : run_.observers) o->on_move(move);
       copied_tokens_ += move.copied;
@@ -133,43 +137,49 @@ class NaiveReplica final : public Replica, public BlockListener {
     return grown;
   }
 
+  Found lookup(RequestId r, std::int64_t tokens) {
+    return allocator_.contents() == nullptr ? Found{} : allocator_.contents()->lookup(r, tokens);
+  }
+  void publish(RequestId r, std::int64_t tokens) {
+    if (allocator_.contents() != nullptr) allocator_.contents()->publish(r, tokens);
+  }
+
   void leave_windows(RequestId r) {
     if (windows_.empty()) return;
     const std::int64_t computed = state(r).computed;
-    const auto entries = allocator_.leave_windows(r, computed);
+    const auto entries = allocator_.window_returns()->leave_windows(r, computed);
     if (entries.empty()) return;
     for (Observer* o : run_.observers) o->on_leave_windows(LeaveWindows{r, computed, entries});
   }
 
   void end_copies(SimTime end) {
     if (copies_.empty()) return;
-    allocator_.end_copies();
+    allocator_.placing()->end_copies();
     for (Observer* o : run_.observers) o->on_copies_end(end, copies_, allocator_.counts());
     copies_.clear();
   }
 
   void tell_grant(RequestId r, std::int64_t before, bool decoding) {
-    const std::int64_t after = allocator_.table_quanta(r);
+    const BlockTable table = allocator_.table(r);
+    const std::int64_t after = table.quanta;
     if (after == before) return;
-    const auto blocks = allocator_.table(r);
-    const auto fresh =
-        allocator_.layout().table_by_quanta() ? blocks.subspan(static_cast<std::size_t>(before)) : blocks;
+    const auto fresh = allocator_.layout().table_by_quanta()
+                           ? table.ids.subspan(static_cast<std::size_t>(before))
+                           : table.ids;
     if (decoding) {
       KVPLAN_CHECK(after == before + 1, after, before);
       const DecodeGrant grant{r, fresh.front(), before};
       for (Observer* o : run_.observers) o->on_decode_grants({&grant, 1});
     } else {
-      const bool tensors = allocator_.layout().form == TableForm::kTensors;
-      const Grant grant{r, before, after - before, fresh, tensors ? allocator_.tensor_tokens(r) : 0};
+      const Grant grant{r, before, after - before, fresh, table.tensor_tokens};
       for (Observer* o : run_.observers) o->on_grant(grant);
     }
   }
 
   void preempt(RequestId victim) {
     State& s = state(victim);
-    const auto table = allocator_.table(victim);
-    for (Observer* o : run_.observers)
-      o->on_preempt(Release{victim, s.computed, allocator_.table_quanta(victim), table});
+    const BlockTable table = allocator_.table(victim);
+    for (Observer* o : run_.observers) o->on_preempt(Release{victim, s.computed, table.quanta, table.ids});
     allocator_.release(victim, s.computed);
     end_course(victim);
     s.computed = 0;
@@ -237,7 +247,7 @@ class NaiveReplica final : public Replica, public BlockListener {
       if (budget == 0) break;
       const std::int64_t tokens = piece(s.num_tokens - s.computed, budget);
       leave_windows(r);
-      const std::int64_t before = allocator_.table_quanta(r);
+      const std::int64_t before = allocator_.table(r).quanta;
       bool placed = true;
       while (!allocator_.grow(r, slots(s, s.computed + tokens))) {
         pass_.refuse(allocator_.refusal());
@@ -251,7 +261,7 @@ class NaiveReplica final : public Replica, public BlockListener {
       }
       if (!placed) break;  // the victim was the last of the list, so nothing is left to schedule
       if (!tell_moves(r)) tell_grant(r, before, s.prompt_done && allocator_.growth_tokens() > 0);
-      allocator_.publish(r, s.computed + tokens);
+      publish(r, s.computed + tokens);
       add_scheduled(r, tokens, s.prompt_done);
       budget -= tokens;
     }
@@ -260,16 +270,16 @@ class NaiveReplica final : public Replica, public BlockListener {
            static_cast<std::int64_t>(running_.size()) < params_.max_seqs) {
       const RequestId r = waiting_.front();
       State& s = state(r);
-      const Found found = allocator_.lookup(r, s.num_tokens);
+      const Found found = lookup(r, s.num_tokens);
       const std::int64_t tokens = piece(s.num_tokens - found.tokens, budget);
-      if (!allocator_.admit(r, found, found.tokens + tokens)) {
+      if (!allocator_.admit(r, found, found.tokens + tokens, s.num_tokens)) {
         pass_.refuse(allocator_.refusal());
         break;
       }
       tell_moves(r);
       waiting_.pop_front();
       running_.push_back(r);
-      const auto table = allocator_.table(r);
+      const auto table = allocator_.table(r).ids;
       const std::int64_t hit_blocks = found.tokens / allocator_.layout().quantum_tokens;
       for (Observer* o : run_.observers)
         o->on_admit(Admission{r, s.admitted_before, found.tokens,
@@ -279,7 +289,7 @@ class NaiveReplica final : public Replica, public BlockListener {
       s.prompt_done = false;
       s.computed = found.tokens;
       tell_grant(r, hit_blocks, false);
-      allocator_.publish(r, s.computed + tokens);
+      publish(r, s.computed + tokens);
       add_scheduled(r, tokens, false);
       budget -= std::min(tokens, budget);
     }
@@ -289,8 +299,8 @@ class NaiveReplica final : public Replica, public BlockListener {
     pass_.pool = allocator_.counts();
     // Every pass makes progress, or the one after a pass that preempted everybody does: no livelock.
     KVPLAN_CHECK(pass_.load.requests > 0 || pass_.preempted > 0, pass_.running, pass_.waiting);
-    if (allocator_.layout().costs && !scheduled_.empty()) {
-      pass_.delay = allocator_.take_delay(copied_tokens_, computed_);
+    if (allocator_.placing() != nullptr && !scheduled_.empty()) {
+      pass_.delay = allocator_.placing()->take_delay(copied_tokens_, computed_);
       copied_tokens_ = 0;
     }
     if (!scheduled_.empty()) {
@@ -337,11 +347,11 @@ class NaiveReplica final : public Replica, public BlockListener {
   }
 
   void finish(SimTime end, RequestId r) {
-    const auto table = allocator_.table(r);
+    const BlockTable table = allocator_.table(r);
     for (Observer* o : run_.observers)
-      o->on_finish(end, Release{r, state(r).computed, allocator_.table_quanta(r), table});
+      o->on_finish(end, Release{r, state(r).computed, table.quanta, table.ids});
     allocator_.release(r, state(r).computed);
-    allocator_.forget(r);
+    if (allocator_.contents() != nullptr) allocator_.contents()->forget(r);
     end_course(r);
     std::erase(running_, r);
     if (run_.control != nullptr) run_.control->requests_done.fetch_add(1, std::memory_order_relaxed);
@@ -350,13 +360,13 @@ class NaiveReplica final : public Replica, public BlockListener {
   void follow_course(RequestId r) {
     const State& s = state(r);
     if (const auto moved = s.course->compaction(s.computed)) {
-      allocator_.cut_table(r, moved->quanta);
+      allocator_.block_returns()->cut_table(r, moved->quanta);
       compacted_tokens_ += moved->kept_tokens;
       for (Observer* o : run_.observers) o->on_compact(Compacted{r, s.computed, *moved});
     }
     const auto blocks = s.course->let_go(s.computed);
     if (blocks.empty()) return;
-    allocator_.let_go(r, blocks);
+    allocator_.block_returns()->let_go(r, blocks);
     for (Observer* o : run_.observers) o->on_let_go(LetGo{r, s.computed, blocks});
   }
 
@@ -367,16 +377,18 @@ class NaiveReplica final : public Replica, public BlockListener {
     const std::int64_t begin = s.computed - keep.recent;
     const bool first = s.dropped_to < 0;
     const std::int64_t begin_before = first ? keep.sink : s.dropped_to;
-    const auto table = allocator_.table(r);
+    const auto table = allocator_.table(r).ids;
     const std::vector<BlockId> before(table.begin(), table.end());
-    const Allocator::Dropped gone = allocator_.drop(r, keep.sink, begin, s.computed);
+    BlockReturns::Dropped gone;
+    if (BlockReturns* const returns = allocator_.block_returns())
+      gone = returns->drop(r, keep.sink, begin, s.computed);
     s.dropped_to = begin;
     const MemoryLayout& layout = allocator_.layout();
     if (!first && (!layout.returns_quanta || begin % layout.quantum_tokens != 0)) return;
     const std::span<const BlockId> released = std::span<const BlockId>(before).subspan(
         static_cast<std::size_t>(gone.first), static_cast<std::size_t>(gone.count));
     for (Observer* o : run_.observers)
-      o->on_drop(Drop{r, keep.sink, begin_before, begin, gone.first, released, allocator_.table(r)});
+      o->on_drop(Drop{r, keep.sink, begin_before, begin, gone.first, released, allocator_.table(r).ids});
   }
 
   const ReplicaSetup run_;

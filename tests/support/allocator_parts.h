@@ -1,0 +1,32 @@
+// What tests ask of an allocator, whether it has the part that does it or not.
+#pragma once
+
+#include "simulator/core/allocator.h"
+
+namespace kvplan::test {
+
+inline core::Found lookup(core::Allocator& a, RequestId request, std::int64_t num_tokens) {
+  return a.contents() == nullptr ? core::Found{} : a.contents()->lookup(request, num_tokens);
+}
+inline void publish(core::Allocator& a, RequestId request, std::int64_t tokens) {
+  if (a.contents() != nullptr) a.contents()->publish(request, tokens);
+}
+inline void forget(core::Allocator& a, RequestId request) {
+  if (a.contents() != nullptr) a.contents()->forget(request);
+}
+inline core::BlockReturns::Dropped drop(core::Allocator& a, RequestId request, std::int64_t sink,
+                                        std::int64_t begin, std::int64_t written) {
+  if (a.block_returns() == nullptr) return {};
+  return a.block_returns()->drop(request, sink, begin, written);
+}
+inline std::span<const core::RangeMove> moves(core::Allocator& a) {
+  return a.placing() == nullptr ? std::span<const core::RangeMove>{} : a.placing()->moves();
+}
+inline void end_copies(core::Allocator& a) {
+  if (a.placing() != nullptr) a.placing()->end_copies();
+}
+inline Ticks take_delay(core::Allocator& a, std::int64_t copied_tokens, Ticks computed) {
+  return a.placing() == nullptr ? Ticks{} : a.placing()->take_delay(copied_tokens, computed);
+}
+
+}  // namespace kvplan::test
