@@ -539,7 +539,7 @@ Status check_engine_follows(const Scenario& s) {
   };
   if (s.evicts_by != EvictsBy::kNothing && !traits.follows_policies)
     return refused("follows no token policy", "eviction", "full");
-  if (s.replaces_by_policy() && !traits.replaces_by_policy)
+  if (s.replaces_by_policy() && traits.index_of_its_own)
     return refused("has an order of its own in which cached blocks are given up", "memory.replacement",
                    "the default");
   return Done{};

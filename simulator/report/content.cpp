@@ -20,11 +20,14 @@ std::string or_none(const std::optional<double>& value, std::string (*text)(doub
 
 Table scenario_table(const plan::Scenario& scenario) {
   Table table{.title = "Scenario", .columns = {"", "value"}, .rows = {}, .numbers = false};
+  const bool own_order = scenario.engine_traits().index_of_its_own;
   for (const plan::Origin origin : {plan::Origin::kGiven, plan::Origin::kDefault}) {
     for (std::size_t i = 0; i < scenario.texts.size(); ++i) {
       if (scenario.texts[i].empty() || scenario.origins[i] != origin) continue;
+      const std::string_view path = plan::scenario_fields()[i].path;
+      if (path == "memory.replacement" && own_order) continue;  // nobody asks for it
       table.rows.push_back(
-          {.label = std::string(plan::scenario_fields()[i].path),
+          {.label = std::string(path),
            .cells = {origin == plan::Origin::kGiven ? "given" : "default", scenario.texts[i]}});
     }
   }

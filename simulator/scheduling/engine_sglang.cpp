@@ -95,7 +95,7 @@ EngineTraits traits(const Choice& engine) {
           .step_tokens = {engine.integer("max_prefill_tokens"), "max_prefill_tokens"},
           .piece_tokens = {engine.integer("chunked_prefill_size"), "chunked_prefill_size"},
           .wants_prefixes = engine.flag("prefix_cache"),
-          .replaces_by_policy = false,
+          .index_of_its_own = true,
           .follows_policies = false,
           .leaves_a_log = false};
 }

@@ -29,11 +29,10 @@ struct EngineTraits {
   EngineLimit running;            ///< requests at once
   EngineLimit step_tokens;        ///< computed in one step; its value may be beyond any prompt
   EngineLimit piece_tokens;       ///< of one prompt in one step; the value 0: as many as a step
-  bool wants_prefixes{false};     ///< equal prefixes are to be found again
-  bool index_of_its_own{false};   ///< it finds them whatever the allocator is
-  bool replaces_by_policy{true};  ///< memory.replacement says which cached block is given up
-  bool follows_policies{true};    ///< token policies, windows of layers and courses
-  bool leaves_a_log{true};        ///< observers are told which block is whose
+  bool wants_prefixes{false};    ///< equal prefixes are to be found again
+  bool index_of_its_own{false};  ///< finds them in a tree of its own, with its own order in which contents go
+  bool follows_policies{true};   ///< token policies, windows of layers and courses
+  bool leaves_a_log{true};       ///< observers are told which block is whose
 
   /// Most tokens of one prompt in one step.
   [[nodiscard]] std::int64_t most_piece_tokens() const {

@@ -70,7 +70,7 @@ CostTerms cost_terms(const plan::Scenario& scenario) {
   add_member(scenario.allocator);
   add_member(scenario.latency);
   // A tree holds prefixes in long pieces, where others hold a content for each block.
-  const bool tree = scenario.engine.name() == "sglang";
+  const bool tree = scenario.engine_traits().index_of_its_own;
   const bool finds_blocks = !tree && scenario.finds_prefixes();
   if (tree) add(kTreeOfPrefixes);
   if (finds_blocks) add(kFindsPrefixes);
