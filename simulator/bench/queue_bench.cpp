@@ -53,17 +53,17 @@ bool due_steps(std::int64_t pending, std::int64_t operations, int rounds) {
   const auto put_all = [&](auto&& put) {
     for (std::int32_t i = 0; i < pending; ++i) put(waits[static_cast<std::size_t>(operations + i)], i);
   };
-  SeatTable seats;
-  for (std::int32_t i = 0; i < pending; ++i) seats.open(i);
+  SlotTable slots;
+  for (std::int32_t i = 0; i < pending; ++i) slots.open(i);
   const auto ours = [&] {
-    DueSteps due(seats);
-    put_all([&](std::int64_t step, Seat seat) { due.expect(step, seat); });
+    DueSteps due(slots);
+    put_all([&](std::int64_t step, Slot slot) { due.expect(step, slot); });
     std::uint64_t digest = bench::kDigestBegin;
     for (std::int64_t i = 0; i < operations; ++i) {
       const std::int64_t step = due.next().value_or(-1);
-      const Seat seat = due.take();
-      digest = mix(digest, static_cast<std::uint64_t>(step) << 32 | static_cast<std::uint32_t>(seat));
-      due.expect(step + waits[static_cast<std::size_t>(i)], seat);
+      const Slot slot = due.take();
+      digest = mix(digest, static_cast<std::uint64_t>(step) << 32 | static_cast<std::uint32_t>(slot));
+      due.expect(step + waits[static_cast<std::size_t>(i)], slot);
     }
     return digest;
   };

@@ -6,25 +6,25 @@
 
 namespace kvplan::core {
 
-void Followers::enter(Seat seat) {
+void Followers::enter(Slot slot) {
   // A long prompt may become whole after those of younger requests.
   const auto place = std::find_if(members_.begin(), members_.end(),
-                                  [&](Seat other) { return at(other).rank > at(seat).rank; });
-  members_.insert(place, seat);
+                                  [&](Slot other) { return at(other).rank > at(slot).rank; });
+  members_.insert(place, slot);
 }
 
 void Followers::gather_grants(std::int64_t step) {
   grants_.clear();
   next_ = 0;
-  for (const Seat seat : members_)
-    if (at(seat).course->grant(step + at(seat).offset).sum() > 0) grants_.push_back(seat);
+  for (const Slot slot : members_)
+    if (at(slot).course->grant(step + at(slot).offset).sum() > 0) grants_.push_back(slot);
 }
 
 Followers::Context Followers::context(std::int64_t step) const {
   Context context{0, 0};
-  for (const Seat seat : members_) {
-    const Course& course = *at(seat).course;
-    const std::int64_t held = step + at(seat).offset;
+  for (const Slot slot : members_) {
+    const Course& course = *at(slot).course;
+    const std::int64_t held = step + at(slot).offset;
     context.kept_tokens += course.kept_tokens(held);
     if (course.alike_steps(held) > 1)
       context.growth += course.kept_tokens(held + 1) - course.kept_tokens(held);
@@ -34,8 +34,8 @@ Followers::Context Followers::context(std::int64_t step) const {
 
 std::int64_t Followers::alike_steps(std::int64_t step) const {
   std::int64_t most = INT64_MAX;
-  for (const Seat seat : members_)
-    most = std::min(most, at(seat).course->alike_steps(step + at(seat).offset));
+  for (const Slot slot : members_)
+    most = std::min(most, at(slot).course->alike_steps(step + at(slot).offset));
   return most;
 }
 

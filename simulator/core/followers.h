@@ -6,23 +6,23 @@
 #include <span>
 #include <vector>
 
-#include "simulator/core/seats.h"
+#include "simulator/core/running_slots.h"
 
 namespace kvplan::core {
 
 class Followers {
  public:
-  explicit Followers(const SeatTable& seats) : seats_(seats) {}
+  explicit Followers(const SlotTable& slots) : slots_(slots) {}
 
   [[nodiscard]] bool empty() const { return members_.empty(); }
-  /// REQUIRES: the seat decodes and has a course.
-  void enter(Seat seat);
-  void leave(Seat seat) { std::erase(members_, seat); }
+  /// REQUIRES: the slot decodes and has a course.
+  void enter(Slot slot);
+  void leave(Slot slot) { std::erase(members_, slot); }
 
   /// Gathers those whose next token needs a quantum at `step`, which next_grant() then hands out.
   void gather_grants(std::int64_t step);
-  /// kNoSeat: there is none left.
-  Seat next_grant() { return next_ < grants_.size() ? grants_[next_++] : kNoSeat; }
+  /// kNoSlot: there is none left.
+  Slot next_grant() { return next_ < grants_.size() ? grants_[next_++] : kNoSlot; }
 
   struct Context {
     std::int64_t kept_tokens;  ///< in this step
@@ -32,14 +32,14 @@ class Followers {
   /// Steps from `step` on that are alike for all of them; INT64_MAX if there are none.
   [[nodiscard]] std::int64_t alike_steps(std::int64_t step) const;
 
-  [[nodiscard]] std::span<const Seat> members() const { return members_; }
+  [[nodiscard]] std::span<const Slot> members() const { return members_; }
 
  private:
-  [[nodiscard]] const SeatState& at(Seat seat) const { return seats_[seat]; }
+  [[nodiscard]] const SlotState& at(Slot slot) const { return slots_[slot]; }
 
-  const SeatTable& seats_;
-  std::vector<Seat> members_;
-  std::vector<Seat> grants_;
+  const SlotTable& slots_;
+  std::vector<Slot> members_;
+  std::vector<Slot> grants_;
   std::size_t next_{0};  // of them
 };
 

@@ -1,4 +1,4 @@
-#include "simulator/core/seats.h"
+#include "simulator/core/running_slots.h"
 
 #include <bit>
 
@@ -25,38 +25,38 @@ std::int64_t first_set(const std::vector<std::uint64_t>& bits, std::int64_t from
 
 }  // namespace
 
-Seat SeatTable::open(RequestId request) {
+Slot SlotTable::open(RequestId request) {
   if (free_.empty()) {
-    free_.push_back(static_cast<Seat>(seats_.size()));
-    seats_.emplace_back();
+    free_.push_back(static_cast<Slot>(slots_.size()));
+    slots_.emplace_back();
   }
-  const Seat seat = free_.back();
+  const Slot slot = free_.back();
   free_.pop_back();
-  SeatState& s = (*this)[seat];
+  SlotState& s = (*this)[slot];
   const std::uint32_t generation = s.generation;
-  s = SeatState{};
+  s = SlotState{};
   s.generation = generation;
   s.request = request;
   s.rank = next_rank_++;
   s.run_prev = tail_;
-  (tail_ == kNoSeat ? head_ : (*this)[tail_].run_next) = seat;
-  tail_ = seat;
+  (tail_ == kNoSlot ? head_ : (*this)[tail_].run_next) = slot;
+  tail_ = slot;
   ++running_;
-  return seat;
+  return slot;
 }
 
-void SeatTable::close(Seat seat) {
-  SeatState& s = (*this)[seat];
-  (s.run_prev == kNoSeat ? head_ : (*this)[s.run_prev].run_next) = s.run_next;
-  (s.run_next == kNoSeat ? tail_ : (*this)[s.run_next].run_prev) = s.run_prev;
+void SlotTable::close(Slot slot) {
+  SlotState& s = (*this)[slot];
+  (s.run_prev == kNoSlot ? head_ : (*this)[s.run_prev].run_next) = s.run_next;
+  (s.run_next == kNoSlot ? tail_ : (*this)[s.run_next].run_prev) = s.run_prev;
   ++s.generation;
   --running_;
-  free_.push_back(seat);
+  free_.push_back(slot);
 }
 
 PhaseLists::PhaseLists(std::int64_t period)
     : period_(period),
-      head_(static_cast<std::size_t>(period), kNoSeat),
+      head_(static_cast<std::size_t>(period), kNoSlot),
       tail_(head_),
       count_(head_.size(), 0),
       sliding_(head_.size(), 0),
@@ -79,29 +79,29 @@ std::int64_t PhaseLists::steps_to_more(std::int64_t step, std::int64_t room, std
   return most;
 }
 
-void PhaseLists::enter(SeatTable& seats, Seat seat) {
-  SeatState& s = seats[seat];
+void PhaseLists::enter(SlotTable& slots, Slot slot) {
+  SlotState& s = slots[slot];
   s.phase = static_cast<std::int32_t>(phase_of(-s.offset));
   const auto p = static_cast<std::size_t>(s.phase);
   // Almost always the youngest; prompts under a threshold may end out of order.
-  Seat before = tail_[p];
-  while (before != kNoSeat && seats[before].rank > s.rank) before = seats[before].phase_prev;
+  Slot before = tail_[p];
+  while (before != kNoSlot && slots[before].rank > s.rank) before = slots[before].phase_prev;
   s.phase_prev = before;
-  s.phase_next = before == kNoSeat ? head_[p] : seats[before].phase_next;
-  (before == kNoSeat ? head_[p] : seats[before].phase_next) = seat;
-  (s.phase_next == kNoSeat ? tail_[p] : seats[s.phase_next].phase_prev) = seat;
+  s.phase_next = before == kNoSlot ? head_[p] : slots[before].phase_next;
+  (before == kNoSlot ? head_[p] : slots[before].phase_next) = slot;
+  (s.phase_next == kNoSlot ? tail_[p] : slots[s.phase_next].phase_prev) = slot;
   set_bit(filled_, p, true);
   ++count_[p];
   ++all_;
   if (s.sliding) count_sliding(p, 1);
 }
 
-void PhaseLists::leave(SeatTable& seats, Seat seat) {
-  const SeatState& s = seats[seat];
+void PhaseLists::leave(SlotTable& slots, Slot slot) {
+  const SlotState& s = slots[slot];
   const auto p = static_cast<std::size_t>(s.phase);
-  (s.phase_prev == kNoSeat ? head_[p] : seats[s.phase_prev].phase_next) = s.phase_next;
-  (s.phase_next == kNoSeat ? tail_[p] : seats[s.phase_next].phase_prev) = s.phase_prev;
-  set_bit(filled_, p, head_[p] != kNoSeat);
+  (s.phase_prev == kNoSlot ? head_[p] : slots[s.phase_prev].phase_next) = s.phase_next;
+  (s.phase_next == kNoSlot ? tail_[p] : slots[s.phase_next].phase_prev) = s.phase_prev;
+  set_bit(filled_, p, head_[p] != kNoSlot);
   --count_[p];
   --all_;
   if (s.sliding) count_sliding(p, -1);

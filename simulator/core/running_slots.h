@@ -1,7 +1,7 @@
 // Book-keeping of the fast engine: the running list, and its decoding members by their place in the block
 // cycle.
 //
-// A seat is the place of one running request. Seats form the running list in order of admission. While a
+// A running slot is the place of one running request. Slots form the running list in order of admission. While a
 // request decodes it holds (step + offset) tokens, so it needs a block at the steps that are (-offset) modulo
 // the block: its phase. The members of each phase form a list, again in order of admission, and bit sets say
 // which lists have members, so that the next step at which anything is needed is found without a walk.
@@ -15,19 +15,19 @@
 namespace kvplan::core {
 
 class Course;
-using Seat = std::int32_t;
-inline constexpr Seat kNoSeat = -1;
+using Slot = std::int32_t;
+inline constexpr Slot kNoSlot = -1;
 
-struct SeatState {
+struct SlotState {
   RequestId request{0};
   std::int64_t rank{0};      ///< order of admission
   std::int64_t offset{0};    ///< decoding: tokens held = step + offset
   std::int64_t computed{0};  ///< before that: tokens held
   std::int64_t goal{0};      ///< before that: tokens to compute until a token is sampled
   std::int32_t phase{-1};
-  std::uint32_t generation{0};  ///< counts the seat's uses: tells stale references
-  Seat run_prev{kNoSeat}, run_next{kNoSeat};
-  Seat phase_prev{kNoSeat}, phase_next{kNoSeat};
+  std::uint32_t generation{0};  ///< counts the slot's uses: tells stale references
+  Slot run_prev{kNoSlot}, run_next{kNoSlot};
+  Slot phase_prev{kNoSlot}, phase_next{kNoSlot};
   bool decoding{false};
   bool sliding{false};  ///< has dropped a cell: loses one with every token
   std::int32_t windows_full{
@@ -35,28 +35,28 @@ struct SeatState {
   const Course* course{nullptr};
 };
 
-class SeatTable {
+class SlotTable {
  public:
-  SeatState& operator[](Seat seat) { return seats_[static_cast<std::size_t>(seat)]; }
-  const SeatState& operator[](Seat seat) const { return seats_[static_cast<std::size_t>(seat)]; }
-  [[nodiscard]] Seat youngest() const { return tail_; }
-  /// Of two seats, either of which may be none, the one that was admitted first.
-  [[nodiscard]] Seat eldest(Seat a, Seat b) const {
-    if (a == kNoSeat || b == kNoSeat) return a == kNoSeat ? b : a;
+  SlotState& operator[](Slot slot) { return slots_[static_cast<std::size_t>(slot)]; }
+  const SlotState& operator[](Slot slot) const { return slots_[static_cast<std::size_t>(slot)]; }
+  [[nodiscard]] Slot youngest() const { return tail_; }
+  /// Of two slots, either of which may be none, the one that was admitted first.
+  [[nodiscard]] Slot eldest(Slot a, Slot b) const {
+    if (a == kNoSlot || b == kNoSlot) return a == kNoSlot ? b : a;
     return (*this)[a].rank <= (*this)[b].rank ? a : b;
   }
   [[nodiscard]] std::int64_t running() const { return running_; }
   [[nodiscard]] std::int64_t next_rank() const { return next_rank_; }
 
-  /// A seat at the end of the running list. References to seats are invalid afterwards.
-  Seat open(RequestId request);
-  /// Leaves the running list; the seat may be opened again. REQUIRES: it is in no phase list.
-  void close(Seat seat);
+  /// A slot at the end of the running list. References to slots are invalid afterwards.
+  Slot open(RequestId request);
+  /// Leaves the running list; the slot may be opened again. REQUIRES: it is in no phase list.
+  void close(Slot slot);
 
  private:
-  std::vector<SeatState> seats_;
-  std::vector<Seat> free_;
-  Seat head_{kNoSeat}, tail_{kNoSeat};
+  std::vector<SlotState> slots_;
+  std::vector<Slot> free_;
+  Slot head_{kNoSlot}, tail_{kNoSlot};
   std::int64_t running_{0};
   std::int64_t next_rank_{0};
 };
@@ -71,7 +71,7 @@ class PhaseLists {
     return (period_ & (period_ - 1)) == 0 ? step & (period_ - 1) : ((step % period_) + period_) % period_;
   }
   /// First member, by admission, of those that hold a multiple of the period at `step`.
-  [[nodiscard]] Seat first(std::int64_t step) const {
+  [[nodiscard]] Slot first(std::int64_t step) const {
     return head_[static_cast<std::size_t>(phase_of(step))];
   }
   /// How many those are.
@@ -82,8 +82,8 @@ class PhaseLists {
   [[nodiscard]] std::int64_t members_within(std::int64_t step, std::int64_t steps) const;
   /// Steps behind `step` until more than `room` members have come, at most `most`. REQUIRES: there are members.
   [[nodiscard]] std::int64_t steps_to_more(std::int64_t step, std::int64_t room, std::int64_t most) const;
-  void enter(SeatTable& seats, Seat seat);
-  void leave(SeatTable& seats, Seat seat);
+  void enter(SlotTable& slots, Slot slot);
+  void leave(SlotTable& slots, Slot slot);
 
   /// Steps from `step` to the next later one whose list has a member, at most the period; 0 if all are empty.
   [[nodiscard]] std::int64_t steps_to_members(std::int64_t step) const { return next(filled_, step); }
@@ -96,7 +96,7 @@ class PhaseLists {
   void count_sliding(std::size_t phase, std::int32_t by);
 
   std::int64_t period_;
-  std::vector<Seat> head_, tail_;
+  std::vector<Slot> head_, tail_;
   std::vector<std::int32_t> count_;    // members of each list
   std::int64_t all_{0};                // and of all
   std::vector<std::int32_t> sliding_;  // sliding members of each list

@@ -12,7 +12,7 @@
 #include "simulator/base/check.h"
 #include "simulator/core/latency.h"
 #include "simulator/core/observer.h"
-#include "simulator/core/seats.h"
+#include "simulator/core/running_slots.h"
 #include "simulator/model/layer_groups.h"
 
 namespace kvplan::core {
@@ -34,17 +34,17 @@ class WindowSums {
   }
   /// A decoding request that now holds `held` tokens may hold as many as more of the windows show: from then on each
   /// step leaves one more unseen. To be told when it begins to decode, and whenever it comes to that.
-  void fill(SeatState& seat, std::int64_t held) {
-    for (auto w = static_cast<std::size_t>(seat.windows_full);
+  void fill(SlotState& slot, std::int64_t held) {
+    for (auto w = static_cast<std::size_t>(slot.windows_full);
          w < windows_.size() && held >= windows_[w].window - 1; ++w) {
       sums_[w] += unseen(w, held);
       ++growth_[w];
-      ++seat.windows_full;
+      ++slot.windows_full;
     }
   }
   /// It decodes no more.
-  void leave(const SeatState& seat, std::int64_t held) {
-    for (std::size_t w = 0; w < static_cast<std::size_t>(seat.windows_full); ++w) {
+  void leave(const SlotState& slot, std::int64_t held) {
+    for (std::size_t w = 0; w < static_cast<std::size_t>(slot.windows_full); ++w) {
       sums_[w] -= unseen(w, held);
       --growth_[w];
     }

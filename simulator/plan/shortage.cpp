@@ -27,10 +27,10 @@ bool may_hide_refusals(const RunResult& r) {
   return least_idle(r) < quanta * layout.quantum_bytes();
 }
 
-bool seats_ran_out(const RunResult& r) {
-  const std::int64_t seats = r.scenario.engine_traits().running.value;
+bool running_slots_ran_out(const RunResult& r) {
+  const std::int64_t slots = r.scenario.engine_traits().running.value;
   return std::any_of(r.replicas.begin(), r.replicas.end(),
-                     [&](const ReplicaResult& x) { return x.max_running >= seats; });
+                     [&](const ReplicaResult& x) { return x.max_running >= slots; });
 }
 
 Shortage shortage_of(const RunResult& r) {

@@ -29,6 +29,6 @@ std::int64_t least_idle(const RunResult& result);
 bool may_hide_refusals(const RunResult& result);
 
 /// True if a batch of some replica came to the engine's max_seqs.
-bool seats_ran_out(const RunResult& result);
+bool running_slots_ran_out(const RunResult& result);
 
 }  // namespace kvplan::plan

@@ -79,7 +79,7 @@ std::string limit_words(const RunResult& r) {
                               : "requests waited for memory";
       break;
   }
-  if (plan::seats_ran_out(r)) {
+  if (plan::running_slots_ran_out(r)) {
     const scheduling::EngineLimit running = r.scenario.engine_traits().running;
     out += "; a batch came to " + limit_text(running.param, running.value);
   }

@@ -187,9 +187,9 @@ std::string batch_chart(const RunResult& r, const std::string& id) {
   for (const Line& line : kLines)
     most = std::max(most, largest(range ? bins.greatest[line.row] : bins.mean[line.row]).value_or(0));
   const scheduling::EngineLimit running = r.scenario.engine_traits().running;
-  const double seats = static_cast<double>(running.value) * static_cast<double>(r.replicas.size());
-  const bool show_seats = seats <= 1.5 * most;
-  const double high = show_seats ? std::max(most, seats) : most;
+  const double slots = static_cast<double>(running.value) * static_cast<double>(r.replicas.size());
+  const bool show_slots = slots <= 1.5 * most;
+  const double high = show_slots ? std::max(most, slots) : most;
 
   Markup svg;
   begin_chart(svg, id, kWidth, plot.bottom + 48, "Running and waiting requests over time",
@@ -212,19 +212,19 @@ std::string batch_chart(const RunResult& r, const std::string& id) {
         .line_break();
     labels.push_back(y.at(bins.mean[line.row].back()));
   }
-  if (show_seats) {
+  if (show_slots) {
     svg.empty("line", {{"class", "target"},
                        {"x1", coordinate(plot.left)},
                        {"x2", coordinate(plot.right)},
-                       {"y1", coordinate(y.at(seats))},
-                       {"y2", coordinate(y.at(seats))}});
-    labels.push_back(y.at(seats));
+                       {"y1", coordinate(y.at(slots))},
+                       {"y2", coordinate(y.at(slots))}});
+    labels.push_back(y.at(slots));
   }
   part_labels(labels, 14, plot.top, plot.bottom - 2);
   for (std::size_t i = 0; i < labels.size(); ++i)
     svg.leaf("text",
              i < kLines.size() ? kLines[i].name
-                               : std::string(running.param) + " " + grouped(static_cast<std::int64_t>(seats)),
+                               : std::string(running.param) + " " + grouped(static_cast<std::int64_t>(slots)),
              {{"class", i < kLines.size() ? "name " + std::string(kLines[i].style, 2) : "name"},
               {"x", coordinate(plot.right + 8)},
               {"y", coordinate(labels[i] + 4)}});

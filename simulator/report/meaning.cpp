@@ -66,21 +66,22 @@ std::string limit_sentence(const RunResult& r) {
   const double stranded = r.memory->mean_fraction[index(State::kStranded)];
   const scheduling::EngineLimit running = r.scenario.engine_traits().running;
   const std::string limit = limit_text(running.param, running.value);
-  const bool seated = plan::seats_ran_out(r);
+  const bool full = plan::running_slots_ran_out(r);
   if (r.preemptions > 0 || stranded > 0 || least_idle(r) == 0)
     return memory_sentence(r, stranded) +
-           (seated ? " Seats ran out too: a batch reached " + limit + "." : std::string());
+           (full ? " Running slots ran out too: a batch reached " + limit + "." : std::string());
   if (may_hide_refusals(r)) {
     std::string out =
-        seated ? "Seats limit: a batch reached " + limit + ". " : "No batch came to " + limit + ". ";
+        full ? "Running slots limit: a batch reached " + limit + ". " : "No batch came to " + limit + ". ";
     return out + "Nothing was preempted, but at the peak" + of_a_replica(r) + " only " +
            bytes_text(static_cast<double>(least_idle(r))) +
            " was idle, so that an admission may have waited for memory.";
   }
-  if (seated)
-    return "Seats limit, not memory: a batch reached " + limit +
+  if (full)
+    return "Running slots limit, not memory: a batch reached " + limit +
            ", nothing was preempted and no request was refused memory.";
-  return "Neither memory nor seats ran out: nothing was preempted, no request was refused memory, and no "
+  return "Neither memory nor running slots ran out: nothing was preempted, no request was refused memory, "
+         "and no "
          "batch came to " +
          limit + "; a request waits for the step under way or for the token budget alone.";
 }

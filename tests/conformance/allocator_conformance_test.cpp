@@ -351,7 +351,7 @@ TEST_P(AllocatorConformance, EqualsItsModelAndConserves) {
         continue;
       }
       const std::int64_t last = world.workload.final_tokens(r);
-      // The step ends; nobody leaves or grows further before his copy has.
+      // The step ends; nobody leaves or grows further before its copy has.
       if (copying.count(r) != 0 || random.chance(1, 4)) end_copies();
       if (running.count(r) == 0) {  // admission, with some of its prompt
         const std::int64_t goal =

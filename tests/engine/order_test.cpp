@@ -143,9 +143,9 @@ TEST(Order, StretchesGoOnAcrossPassesThatOnlyGrant) {
   EXPECT_EQ(shortage.substr(0, shortage.find("preempt")),
             "arrive0@0 arrive1@0 pass@0 admit0 admit1 steps1 end@1024 first0 first1 pass@1024 steps4 "
             "end@5120 pass@5120 ");
-  // Whoever waits, but for a seat, cannot be admitted: it goes on.
-  const std::string seats = diary(requests({{0, 4, 12}, {0, 4, 2}}), 10, false, 1, true);
-  EXPECT_NE(seats.find("stretch11[1 after 4, 6 left; 1 after 8, 5 left; ]"), std::string::npos) << seats;
+  // Whoever waits, but for a slot, cannot be admitted: it goes on.
+  const std::string slots = diary(requests({{0, 4, 12}, {0, 4, 2}}), 10, false, 1, true);
+  EXPECT_NE(slots.find("stretch11[1 after 4, 6 left; 1 after 8, 5 left; ]"), std::string::npos) << slots;
 }
 
 TEST(Order, RejectedRequestsAreToldAndForgotten) {

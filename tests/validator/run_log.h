@@ -53,7 +53,7 @@ struct WholeLog {
 WholeLog read_log(const std::string& bytes);
 std::string write_log(const WholeLog& log);
 
-/// Paged with and without prefix caching, a threshold, few seats, contiguous with each reservation, window and
+/// Paged with and without prefix caching, a threshold, few running slots, contiguous with each reservation, window and
 /// streaming-llm on both, courses with holes and with reuse on both, ranges that slide, grow and are copied, groups
 /// of layers: from roomy to one that preempts all the time. For random_trace.
 std::vector<LogCase> small_cases();

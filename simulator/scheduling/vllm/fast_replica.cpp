@@ -12,7 +12,7 @@
 #include "simulator/core/followers.h"
 #include "simulator/core/letting_go.h"
 #include "simulator/core/pass_moves.h"
-#include "simulator/core/seats.h"
+#include "simulator/core/running_slots.h"
 #include "simulator/core/window_sums.h"
 
 namespace kvplan::scheduling::vllm {
@@ -50,7 +50,7 @@ class FastReplica final : public Replica, public BlockListener {
     }
     tell_publications_ = tell_publications_ && contents_ != nullptr;
     if (tell_publications_) contents_->set_listener(this);
-    if (costs_) seat_of_.resize(run.workload->input.size(), kNoSeat);
+    if (costs_) slot_of_.resize(run.workload->input.size(), kNoSlot);
     KVPLAN_CHECK(!grows_anywhere_ || run.courses == nullptr);
   }
   ~FastReplica() override {
@@ -59,7 +59,7 @@ class FastReplica final : public Replica, public BlockListener {
 
   SimTime step_end() const override { return planned_ ? end_ : kNever; }
   SimTime told_until() const override { return planned_ ? now_ : kNever; }
-  bool wants_pass() const override { return !planned_ && (seats_.running() > 0 || !waiting_.empty()); }
+  bool wants_pass() const override { return !planned_ && (slots_.running() > 0 || !waiting_.empty()); }
 
   bool deliver(RequestId r, SimTime time) override {
     const bool accepted = is_served(workload_, r, params_.max_model_len, allocator_);
@@ -115,12 +115,12 @@ class FastReplica final : public Replica, public BlockListener {
   }
 
   void end() override {
-    KVPLAN_CHECK(!planned_ && !wants_pass(), seats_.running());
+    KVPLAN_CHECK(!planned_ && !wants_pass(), slots_.running());
     for (Observer* o : run_.observers) o->on_end(last_end_);
   }
 
   Load load(SimTime now) const override {
-    Load load{.running = seats_.running(),
+    Load load{.running = slots_.running(),
               .waiting = static_cast<std::int64_t>(waiting_.size()),
               .tokens = known_tokens_,
               .blocks = pass_.pool.held};
@@ -146,26 +146,26 @@ class FastReplica final : public Replica, public BlockListener {
   }
 
  private:
-  SeatState& at(Seat s) { return seats_[s]; }
-  [[nodiscard]] const SeatState& at(Seat s) const { return seats_[s]; }
-  [[nodiscard]] std::int64_t tokens_held(const SeatState& s) const {
+  SlotState& at(Slot s) { return slots_[s]; }
+  [[nodiscard]] const SlotState& at(Slot s) const { return slots_[s]; }
+  [[nodiscard]] std::int64_t tokens_held(const SlotState& s) const {
     return s.decoding ? step_ + s.offset : s.computed;
   }
 
-  void leave(Seat seat) {
-    const SeatState& s = at(seat);
+  void leave(Slot slot) {
+    const SlotState& s = at(slot);
     if (s.decoding && s.course != nullptr) {
-      following_.leave(seat);
+      following_.leave(slot);
       --sums_.requests;
     } else if (s.decoding) {
-      phases_.leave(seats_, seat);
+      phases_.leave(slots_, slot);
       const std::int64_t held = tokens_held(s);
       sums_.leave(held, s.sliding ? run_.keep.sink + run_.keep.recent : held, s.sliding);
       windows_.leave(s, held);
     } else {
-      std::erase(prompts_, seat);
+      std::erase(prompts_, slot);
     }
-    seats_.close(seat);
+    slots_.close(slot);
   }
 
   // ---- a pass ----
@@ -175,13 +175,13 @@ class FastReplica final : public Replica, public BlockListener {
     pass_.time = now_;
     in_step_.clear();
     decode_grants_.clear();
-    first_victim_rank_ = seats_.next_rank();
+    first_victim_rank_ = slots_.next_rank();
     for (Observer* o : run_.observers) o->on_pass_begin(now_);
     budget_ = params_.token_budget;
     schedule_running();
     tell_decode_grants();
     KVPLAN_TRY_DO(admit_waiting());
-    pass_.running = seats_.running();
+    pass_.running = slots_.running();
     pass_.waiting = static_cast<std::int64_t>(waiting_.size());
     pass_.pool = allocator_.counts();
     // Every pass makes progress, or the one after a pass that preempted everybody does: no livelock.
@@ -200,14 +200,14 @@ class FastReplica final : public Replica, public BlockListener {
 
   /// Room for `tokens` tokens of a running request; preempts the youngest until there is. False: it was the
   /// victim.
-  bool make_room(Seat seat, std::int64_t tokens) {
-    const RequestId r = at(seat).request;
-    windows_.leave_blocks(r, tokens_held(at(seat)));
+  bool make_room(Slot slot, std::int64_t tokens) {
+    const RequestId r = at(slot).request;
+    windows_.leave_blocks(r, tokens_held(at(slot)));
     while (!allocator_.grow(r, tokens)) {
       pass_.refuse(allocator_.refusal());
-      const Seat victim = seats_.youngest();
+      const Slot victim = slots_.youngest();
       preempt(victim);
-      if (victim == seat) return false;
+      if (victim == slot) return false;
     }
     tell_moves();
     return true;
@@ -217,15 +217,15 @@ class FastReplica final : public Replica, public BlockListener {
   void tell_moves() {
     if (!costs_) return;
     for (const RangeMove& range : allocator_.placing()->moves()) {
-      const SeatState& s = at(seat_of_[static_cast<std::size_t>(range.request)]);
+      const SlotState& s = at(slot_of_[static_cast<std::size_t>(range.request)]);
       const std::int64_t held = tokens_held(s);
       moves_.tell(range, s.course == nullptr ? held : s.course->table_slots(held));
     }
   }
 
-  void preempt(Seat victim) {
+  void preempt(Slot victim) {
     tell_decode_grants();
-    const SeatState& s = at(victim);
+    const SlotState& s = at(victim);
     const RequestId r = s.request;
     const std::int64_t rank = s.rank;
     const std::int64_t written = tokens_held(s);
@@ -243,8 +243,8 @@ class FastReplica final : public Replica, public BlockListener {
   /// Visits, in admission order, those that need a block now, those whose block fills now (if somebody wants to
   /// know at once), and the prompts in work. All other decoding requests are scheduled without a visit.
   void schedule_running() {
-    Seat need = kNoSeat;
-    Seat fill = kNoSeat;
+    Slot need = kNoSlot;
+    Slot fill = kNoSlot;
     if (grows_) {
       need = phases_.first(step_);
       if (tell_publications_) fill = phases_.first(step_ + 1);
@@ -259,35 +259,35 @@ class FastReplica final : public Replica, public BlockListener {
     std::size_t next_prompt = 0;
     std::int64_t prompt_tokens = 0;
     while (true) {
-      const Seat prompt = next_prompt < prompts_.size() ? prompts_[next_prompt] : kNoSeat;
+      const Slot prompt = next_prompt < prompts_.size() ? prompts_[next_prompt] : kNoSlot;
       // Preemption takes the youngest: if the one to visit is gone, so is everyone behind it.
-      if (need != kNoSeat && at(need).rank >= first_victim_rank_) need = kNoSeat;
-      if (fill != kNoSeat && at(fill).rank >= first_victim_rank_) fill = kNoSeat;
-      const Seat seat = seats_.eldest(seats_.eldest(need, fill), prompt);
-      if (seat == kNoSeat) break;
-      if (seat == prompt) {
+      if (need != kNoSlot && at(need).rank >= first_victim_rank_) need = kNoSlot;
+      if (fill != kNoSlot && at(fill).rank >= first_victim_rank_) fill = kNoSlot;
+      const Slot slot = slots_.eldest(slots_.eldest(need, fill), prompt);
+      if (slot == kNoSlot) break;
+      if (slot == prompt) {
         ++next_prompt;
         const std::int64_t left = budget_ - decoding_before - prompt_tokens;
-        const std::int64_t wish = piece(at(seat).goal - at(seat).computed, INT64_MAX);
-        KVPLAN_CHECK(left >= 0 && (wish <= left || seat == seats_.youngest()), wish, left);
+        const std::int64_t wish = piece(at(slot).goal - at(slot).computed, INT64_MAX);
+        KVPLAN_CHECK(left >= 0 && (wish <= left || slot == slots_.youngest()), wish, left);
         const std::int64_t tokens = std::min(wish, left);
         if (tokens == 0) continue;
-        if (!schedule_prompt(seat, tokens)) break;
+        if (!schedule_prompt(slot, tokens)) break;
         prompt_tokens += tokens;
         continue;
       }
-      const bool needs_block = seat == need;
+      const bool needs_block = slot == need;
       if (grows_anywhere_) {
-        if (!grow_range(seat)) break;
+        if (!grow_range(slot)) break;
         need = next_to_grow();
       } else if (needs_block) {
-        if (!grant_decode_block(seat)) break;
-        need = run_.courses != nullptr ? following_.next_grant() : at(seat).phase_next;
+        if (!grant_decode_block(slot)) break;
+        need = run_.courses != nullptr ? following_.next_grant() : at(slot).phase_next;
       }
-      if (seat == fill) {
+      if (slot == fill) {
         tell_decode_grants();
-        contents_->publish(at(seat).request, tokens_held(at(seat)) + 1);
-        fill = at(seat).phase_next;
+        contents_->publish(at(slot).request, tokens_held(at(slot)) + 1);
+        fill = at(slot).phase_next;
       }
     }
     if (run_.courses != nullptr) {
@@ -302,32 +302,32 @@ class FastReplica final : public Replica, public BlockListener {
     budget_ -= sums_.requests + prompt_tokens;
   }
 
-  Seat next_to_grow() { return growths_.due(step_) ? growths_.take() : kNoSeat; }
+  Slot next_to_grow() { return growths_.due(step_) ? growths_.take() : kNoSlot; }
 
   /// False: the request itself was preempted, and nobody is left behind it.
-  bool grow_range(Seat seat) {
-    const RequestId r = at(seat).request;
+  bool grow_range(Slot slot) {
+    const RequestId r = at(slot).request;
     const std::int64_t before = allocator_.table(r).quanta;
-    if (!make_room(seat, tokens_held(at(seat)) + 1)) return false;
+    if (!make_room(slot, tokens_held(at(slot)) + 1)) return false;
     if (!moves_.copied_latest(r)) tell_grant(r, before);
-    windows_.fill(at(seat), tokens_held(at(seat)));
-    expect_growth(seat);
+    windows_.fill(at(slot), tokens_held(at(slot)));
+    expect_growth(slot);
     return true;
   }
 
   /// REQUIRES: grows_anywhere_, decoding.
-  void expect_growth(Seat seat) {
-    const SeatState& s = at(seat);
+  void expect_growth(Slot slot) {
+    const SlotState& s = at(slot);
     const std::int64_t tokens = allocator_.next_growth(s.request);
-    if (tokens < workload_.final_tokens(s.request)) growths_.expect(tokens - s.offset, seat);
+    if (tokens < workload_.final_tokens(s.request)) growths_.expect(tokens - s.offset, slot);
   }
 
   /// False: the request itself was preempted, and nobody is left behind it.
-  bool grant_decode_block(Seat seat) {
-    const RequestId r = at(seat).request;
-    const std::int64_t held = tokens_held(at(seat));
-    const Course* const course = at(seat).course;
-    if (!make_room(seat, course == nullptr ? held + 1 : course->table_slots(held + 1))) return false;
+  bool grant_decode_block(Slot slot) {
+    const RequestId r = at(slot).request;
+    const std::int64_t held = tokens_held(at(slot));
+    const Course* const course = at(slot).course;
+    if (!make_room(slot, course == nullptr ? held + 1 : course->table_slots(held + 1))) return false;
     decode_grants_.push_back(newest_grant(r));
     if (tell_publications_) tell_decode_grants();  // between the reclaims that they caused
     return true;
@@ -344,13 +344,13 @@ class FastReplica final : public Replica, public BlockListener {
     decode_grants_.clear();
   }
 
-  bool schedule_prompt(Seat seat, std::int64_t tokens) {
+  bool schedule_prompt(Slot slot, std::int64_t tokens) {
     tell_decode_grants();
-    const RequestId r = at(seat).request;
+    const RequestId r = at(slot).request;
     const std::int64_t before = allocator_.table(r).quanta;
-    if (!make_room(seat, at(seat).computed + tokens)) return false;
+    if (!make_room(slot, at(slot).computed + tokens)) return false;
     tell_grant(r, before);
-    add_chunk(seat, tokens);
+    add_chunk(slot, tokens);
     return true;
   }
 
@@ -366,10 +366,10 @@ class FastReplica final : public Replica, public BlockListener {
   }
 
   /// A piece of a prompt is scheduled: its full blocks can be found from now on.
-  void add_chunk(Seat seat, std::int64_t tokens) {
-    const SeatState& s = at(seat);
+  void add_chunk(Slot slot, std::int64_t tokens) {
+    const SlotState& s = at(slot);
     if (contents_ != nullptr) contents_->publish(s.request, s.computed + tokens);
-    in_step_.push_back({seat, tokens});
+    in_step_.push_back({slot, tokens});
     add_piece(pass_, s.computed, tokens);
     windows_.add_chunk(pass_.load, s.computed, tokens);
     if (s.computed + tokens == s.goal) ++pass_.sampled;
@@ -377,7 +377,7 @@ class FastReplica final : public Replica, public BlockListener {
   }
 
   Status admit_waiting() {
-    while (pass_.preempted == 0 && !waiting_.empty() && budget_ > 0 && seats_.running() < params_.max_seqs) {
+    while (pass_.preempted == 0 && !waiting_.empty() && budget_ > 0 && slots_.running() < params_.max_seqs) {
       const RequestId r = waiting_.front();
       const std::int64_t goal = columns_.goal[r];
       if (contents_ != nullptr && (looked_up_ != r || looked_up_epoch_ != contents_->lookup_epoch())) {
@@ -393,12 +393,12 @@ class FastReplica final : public Replica, public BlockListener {
       tell_moves();
       looked_up_ = -1;
       waiting_.pop_front();
-      const Seat seat = seats_.open(r);
-      if (costs_) seat_of_[static_cast<std::size_t>(r)] = seat;
-      SeatState& s = at(seat);
+      const Slot slot = slots_.open(r);
+      if (costs_) slot_of_[static_cast<std::size_t>(r)] = slot;
+      SlotState& s = at(slot);
       s.computed = found_.tokens;
       s.goal = goal;
-      prompts_.push_back(seat);
+      prompts_.push_back(slot);
       const std::int64_t hit_blocks = found_.tokens / quantum_;
       const auto hits = allocator_.table(r).ids.subspan(0, ids_ ? static_cast<std::size_t>(hit_blocks) : 0);
       for (Observer* o : run_.observers)
@@ -409,7 +409,7 @@ class FastReplica final : public Replica, public BlockListener {
         for (Observer* o : run_.observers) o->on_course(r, *s.course);
       }
       tell_grant(r, hit_blocks);
-      add_chunk(seat, tokens);
+      add_chunk(slot, tokens);
       budget_ -= std::min(tokens, budget_);
     }
     return Done{};
@@ -427,7 +427,7 @@ class FastReplica final : public Replica, public BlockListener {
   /// at: what is granted may take the place of content that it would find.
   [[nodiscard]] bool only_grants_follow() const {
     return stretches_ && grows_ && !costs_ && alike() && following_.empty() && sums_.sliding == 0 &&
-           (waiting_.empty() || budget_ == 0 || seats_.running() == params_.max_seqs);
+           (waiting_.empty() || budget_ == 0 || slots_.running() == params_.max_seqs);
   }
 
   /// Steps of a stretch before the first pass that would be short of blocks, or after which there is enough to tell.
@@ -440,8 +440,8 @@ class FastReplica final : public Replica, public BlockListener {
   void grant_ahead() {
     for (std::int64_t k = phases_.steps_to_members(step_); k > 0 && k < series_.steps;) {
       full_.clear();
-      for (Seat seat = phases_.first(step_ + k); seat != kNoSeat; seat = at(seat).phase_next)
-        full_.push_back(at(seat).request);
+      for (Slot slot = phases_.first(step_ + k); slot != kNoSlot; slot = at(slot).phase_next)
+        full_.push_back(at(slot).request);
       allocator_.grow_full(full_);
       for (const RequestId r : full_) decode_grants_.push_back(newest_grant(r));
       const auto grants = static_cast<std::int64_t>(full_.size());
@@ -483,16 +483,16 @@ class FastReplica final : public Replica, public BlockListener {
   // ---- the end of a step ----
 
   /// When this decoding request must be looked at: at its end, or when it drops its first cell.
-  void expect(Seat seat) {
-    const SeatState& s = at(seat);
+  void expect(Slot slot) {
+    const SlotState& s = at(slot);
     std::int64_t tokens = workload_.final_tokens(s.request);
     if (run_.keep.evicts() && !s.sliding) tokens = std::min(tokens, run_.keep.sink + run_.keep.recent + 1);
-    dues_.expect(tokens - s.offset, seat);
+    dues_.expect(tokens - s.offset, slot);
   }
 
   struct Visit {
     std::int64_t rank;
-    Seat seat;
+    Slot slot;
     std::int64_t tokens;  ///< of its prompt in this step; 0 for decoding requests
     bool operator<(const Visit& other) const { return rank < other.rank; }
   };
@@ -504,29 +504,29 @@ class FastReplica final : public Replica, public BlockListener {
     sums_.run(steps);
     windows_.run(steps);
     visits_.clear();
-    for (const Seat seat : following_.members()) {
-      const SeatState& s = at(seat);
+    for (const Slot slot : following_.members()) {
+      const SlotState& s = at(slot);
       const std::int64_t held = tokens_held(s);
       if (held == workload_.final_tokens(s.request) || s.course->returns_blocks(held))
-        visits_.push_back({s.rank, seat, 0});
+        visits_.push_back({s.rank, slot, 0});
     }
-    for (const auto& [seat, tokens] : in_step_) visits_.push_back({at(seat).rank, seat, tokens});
+    for (const auto& [slot, tokens] : in_step_) visits_.push_back({at(slot).rank, slot, tokens});
     while (dues_.due(step_)) {
-      const Seat seat = dues_.take();
-      visits_.push_back({at(seat).rank, seat, 0});
+      const Slot slot = dues_.take();
+      visits_.push_back({at(slot).rank, slot, 0});
     }
     if (sums_.sliding > 0 && grows_) {
       // Their tokens less `recent` are a multiple of the block: the drop that is due completes one.
-      for (Seat seat = phases_.first(step_ - run_.keep.recent); seat != kNoSeat; seat = at(seat).phase_next) {
-        if (!at(seat).sliding || tokens_held(at(seat)) == workload_.final_tokens(at(seat).request)) continue;
-        visits_.push_back({at(seat).rank, seat, 0});
+      for (Slot slot = phases_.first(step_ - run_.keep.recent); slot != kNoSlot; slot = at(slot).phase_next) {
+        if (!at(slot).sliding || tokens_held(at(slot)) == workload_.final_tokens(at(slot).request)) continue;
+        visits_.push_back({at(slot).rank, slot, 0});
       }
     }
     if (visits_.size() > 1) std::sort(visits_.begin(), visits_.end());
 
     finishing_.clear();
     for (const Visit& visit : visits_) {
-      const SeatState& s = at(visit.seat);
+      const SlotState& s = at(visit.slot);
       const std::int64_t held = s.decoding ? tokens_held(s) : s.computed + visit.tokens;
       if (held == workload_.final_tokens(s.request)) finishing_.push_back(s.request);
     }
@@ -537,7 +537,7 @@ class FastReplica final : public Replica, public BlockListener {
   }
 
   void settle(const Visit& visit, std::vector<RequestId>& ended) {
-    SeatState& s = at(visit.seat);
+    SlotState& s = at(visit.slot);
     const RequestId r = s.request;
     if (!s.decoding) {
       s.computed += visit.tokens;
@@ -554,7 +554,7 @@ class FastReplica final : public Replica, public BlockListener {
       for (Observer* o : run_.observers) o->on_finish(now_, Release{r, held, table.quanta, table.ids});
       allocator_.release(r, held);
       if (contents_ != nullptr) contents_->forget(r);
-      leave(visit.seat);
+      leave(visit.slot);
       if (run_.courses != nullptr) run_.courses->end(r);
       const auto i = static_cast<std::size_t>(r);
       known_tokens_ -= std::int64_t{workload_.input[i]} + workload_.output[i];
@@ -562,7 +562,7 @@ class FastReplica final : public Replica, public BlockListener {
       if (run_.control != nullptr) run_.control->requests_done.fetch_add(1, std::memory_order_relaxed);
       return;
     }
-    if (!s.decoding) begin_decoding(visit.seat);
+    if (!s.decoding) begin_decoding(visit.slot);
     if (s.course != nullptr) {
       if (const auto moved = s.course->compaction(held)) moves_.compact(r, held, *moved);
       const auto blocks = s.course->let_go(held);
@@ -571,29 +571,29 @@ class FastReplica final : public Replica, public BlockListener {
       for (Observer* o : run_.observers) o->on_let_go(LetGo{r, held, blocks});
       return;
     }
-    if (run_.keep.evicts() && held > run_.keep.sink + run_.keep.recent) drop(visit.seat, held);
+    if (run_.keep.evicts() && held > run_.keep.sink + run_.keep.recent) drop(visit.slot, held);
   }
 
-  void begin_decoding(Seat seat) {
-    SeatState& s = at(seat);
-    std::erase(prompts_, seat);
+  void begin_decoding(Slot slot) {
+    SlotState& s = at(slot);
+    std::erase(prompts_, slot);
     s.offset = s.computed - step_;
     s.decoding = true;
     ++sums_.requests;
     if (s.course != nullptr) {
-      following_.enter(seat);
+      following_.enter(slot);
       return;
     }
     sums_.grow(s.computed);
-    phases_.enter(seats_, seat);
+    phases_.enter(slots_, slot);
     windows_.fill(s, s.computed);
-    if (grows_anywhere_) expect_growth(seat);
-    if (!run_.keep.evicts() || s.computed <= run_.keep.sink + run_.keep.recent) expect(seat);
+    if (grows_anywhere_) expect_growth(slot);
+    if (!run_.keep.evicts() || s.computed <= run_.keep.sink + run_.keep.recent) expect(slot);
   }
 
   /// REQUIRES: it drops its first cell since its admission, or one that completes a quantum.
-  void drop(Seat seat, std::int64_t held) {
-    SeatState& s = at(seat);
+  void drop(Slot slot, std::int64_t held) {
+    SlotState& s = at(slot);
     const std::int64_t begin = held - run_.keep.recent;
     const bool first = !s.sliding;
     KVPLAN_CHECK(first || (grows_ && begin % quantum_ == 0), begin, quantum_);
@@ -602,13 +602,13 @@ class FastReplica final : public Replica, public BlockListener {
     BlockReturns::Dropped gone;
     if (returns_ != nullptr) gone = returns_->drop(s.request, run_.keep.sink, begin, held);
     if (first) {
-      phases_.leave(seats_, seat);
+      phases_.leave(slots_, slot);
       s.sliding = true;
       sums_.slide(held - (run_.keep.sink + run_.keep.recent));
       ++s.generation;
-      phases_.enter(seats_, seat);
-      expect(seat);
-      if (grows_anywhere_) expect_growth(seat);
+      phases_.enter(slots_, slot);
+      expect(slot);
+      if (grows_anywhere_) expect_growth(slot);
     }
     const auto table = allocator_.table(s.request).ids;
     const Drop drop{s.request,  run_.keep.sink,           begin_before, begin,
@@ -629,7 +629,7 @@ class FastReplica final : public Replica, public BlockListener {
   bool ids_;    // blocks have ids
   std::int64_t quantum_;
   PhaseLists phases_;
-  SeatTable seats_;
+  SlotTable slots_;
   bool tell_publications_{false};
   bool stretches_;  // all observers follow them, and nobody asks what is cached
 
@@ -649,23 +649,23 @@ class FastReplica final : public Replica, public BlockListener {
   std::int64_t known_tokens_{0};  // prompt and generated, of all that run or wait
   RequestColumns columns_;
 
-  std::vector<Seat> prompts_;    // running, prompt in work, by rank
-  Followers following_{seats_};  // decoding with a course
+  std::vector<Slot> prompts_;    // running, prompt in work, by rank
+  Followers following_{slots_};  // decoding with a course
 
   std::int64_t step_{0};
   DecodeSums sums_{.squared = !keeps_};
   WindowSums windows_{allocator_, run_.observers};
-  DueSteps dues_{seats_};
-  DueSteps growths_{seats_};  // before which step they need room
+  DueSteps dues_{slots_};
+  DueSteps growths_{slots_};  // before which step they need room
 
-  std::vector<Seat> seat_of_;  // by request, where placing costs
+  std::vector<Slot> slot_of_;  // by request, where placing costs
   PassMoves moves_{allocator_, run_.observers};
 
   Pass pass_{};
   std::int64_t budget_{0};
   std::int64_t first_victim_rank_{0};  // of the youngest-first victims of this pass, the eldest
   struct InStep {
-    Seat seat;
+    Slot slot;
     std::int64_t tokens;
   };
   std::vector<InStep> in_step_;  // prompts with a piece in this step, by rank

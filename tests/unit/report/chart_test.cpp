@@ -113,7 +113,7 @@ TEST(Charts, LinesAreMeansWithTheirRange) {
   const plan::RunResult result = result_of(small_settings(), small_trace(), kBins);
   const Element svg = parse_xml(batch_chart(result, "b"));
   const auto& bins = result.replicas[0].timeline;
-  double most = 6;  // seats are drawn: they are within half again of the largest value
+  double most = 6;  // running slots are drawn: they are within half again of the largest value
   for (const auto& bin : bins) most = std::max({most, static_cast<double>(bin.greatest[kStates + 1])});
   for (const auto& [style, row] : {std::pair{"l0", kStates}, std::pair{"l1 dashed", kStates + 1}}) {
     const auto line = svg.with("class", std::string("line ") + style);

@@ -144,17 +144,18 @@ TEST(ReportText, SentencesFollowFromTheNumbers) {
   auto settings = small_settings();
   settings.push_back({"memory.pool_blocks", "4000", {}, 0});
   settings.push_back({"engine.max_seqs", "2", {}, 0});
-  const plan::RunResult seats = result_of(settings, small_trace(), 0);
-  ASSERT_EQ(seats.preemptions, 0);
-  EXPECT_TRUE(any_has(meaning_of(seats), "Seats limit, not memory: a batch reached max_seqs (2)"));
+  const plan::RunResult full = result_of(settings, small_trace(), 0);
+  ASSERT_EQ(full.preemptions, 0);
+  EXPECT_TRUE(any_has(meaning_of(full), "Running slots limit, not memory: a batch reached max_seqs (2)"));
   // The trace names no prefixes: only those who were preempted find anything.
-  EXPECT_TRUE(any_has(seats.assumptions, "does not say which prompts begin alike"));
-  EXPECT_TRUE(any_has(meaning_of(seats), "is idle and holds what nobody asked for again"));
+  EXPECT_TRUE(any_has(full.assumptions, "does not say which prompts begin alike"));
+  EXPECT_TRUE(any_has(meaning_of(full), "is idle and holds what nobody asked for again"));
   ASSERT_GT(tight.rehit_tokens, 0);
   EXPECT_TRUE(any_has(meaning_of(tight), "is idle but may be hit again"));
 
   settings.push_back({"engine.max_seqs", "200", {}, 0});
-  EXPECT_TRUE(any_has(meaning_of(result_of(settings, small_trace(), 0)), "Neither memory nor seats ran out"));
+  EXPECT_TRUE(
+      any_has(meaning_of(result_of(settings, small_trace(), 0)), "Neither memory nor running slots ran out"));
 
   // Two at once, in a pool with no more than a third request's room: with cached blocks a refusal may not
   // show.
