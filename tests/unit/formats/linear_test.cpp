@@ -8,9 +8,13 @@
 #include "simulator/formats/clusters.h"
 #include "simulator/formats/linear.h"
 #include "simulator/formats/small_floats.h"
+#include "tests/unit/formats/nearest.h"
 
 namespace kvplan::formats {
 namespace {
+
+using test::nearest_code;
+using test::values_of;
 
 Matrix random_matrix(Random& random, std::size_t rows, std::size_t columns) {
   Matrix out(rows, columns);
@@ -140,19 +144,6 @@ TEST(FormatLinear, ClustersAreNearestAndMeans) {
   }
 }
 
-/// All values of a small type, from its codes.
-std::vector<double> values_of(const SmallFloat& type) {
-  std::vector<double> out;
-  for (int exponent = 0; exponent < (1 << type.exponent_bits); ++exponent)
-    for (int mantissa = 0; mantissa < (1 << type.mantissa_bits); ++mantissa) {
-      const double value = exponent == 0 ? std::ldexp(mantissa, 1 - type.bias - type.mantissa_bits)
-                                         : std::ldexp(mantissa + (1 << type.mantissa_bits),
-                                                      exponent - type.bias - type.mantissa_bits);
-      if (value <= type.largest) out.push_back(value);
-    }
-  return out;
-}
-
 /// The nearest of all values, the even code among two.
 TEST(FormatSmallFloats, RoundToTheNearestValue) {
   Random random(21);
@@ -167,14 +158,7 @@ TEST(FormatSmallFloats, RoundToTheNearestValue) {
       numbers.push_back(std::ldexp(random.unit(), static_cast<int>(random.between(-30, 20))));
     numbers.insert(numbers.end(), {type.largest * 1.04, type.largest * 1.3, 1e30, 5e-324});
     for (const double number : numbers) {
-      const auto above =
-          static_cast<std::size_t>(std::lower_bound(values.begin(), values.end(), number) - values.begin());
-      std::size_t code = std::min(above, values.size() - 1);
-      if (above > 0 && above < values.size()) {
-        const double low = number - values[above - 1];
-        const double high = values[above] - number;
-        code = low < high || (low == high && above % 2 == 1) ? above - 1 : above;
-      }
+      const std::size_t code = nearest_code(values, number);
       const Rounded found = round_to(type, number);
       EXPECT_EQ(found.value, values[code]) << number;
       EXPECT_EQ(found.code, code) << number;
