@@ -1,5 +1,5 @@
-// Quantised formats by their definitions, slowly: what all tokens come back as, from the recorded numbers and the length
-// of the prompt, computed from scratch for each moment.
+// Quantised formats by their definitions, slowly: what all tokens come back as, from the recorded numbers and the
+// length of the prompt, computed from scratch for each moment.
 #pragma once
 
 #include <cstdint>
