@@ -18,7 +18,10 @@
   MEMBER(kSvd)                 \
   MEMBER(kLayered)             \
   MEMBER(kEigen)               \
-  MEMBER(kKmeans)
+  MEMBER(kKmeans)              \
+  MEMBER(kShortInt8)           \
+  MEMBER(kShortInt4)           \
+  MEMBER(kShortFp4)
 
 namespace kvplan::formats {
 
@@ -35,6 +38,7 @@ Catalogue format_descriptors() {
 Result<FormatChoice> parse_format(std::string_view text) {
   KVPLAN_TRY(Choice choice, parse_component(text, kFamily, format_descriptors()));
   const FormatKind& kind = family().member(choice);
+  if (kind.stands_for != nullptr) return parse_format(kind.stands_for(choice));
   return FormatChoice{&kind, std::move(choice)};
 }
 

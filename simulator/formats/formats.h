@@ -21,15 +21,18 @@ enum class Exactness : std::uint8_t {
 
 struct FormatKind {
   Descriptor descriptor;
-  std::string_view golden_name;  ///< what reports and golden files call it
+  std::string_view golden_name{};  ///< what reports and golden files call it; empty of a short name
   Exactness exactness{Exactness::kExact};
   /// What ranges cannot say of parameters, for such a layer and a prompt of so many tokens; may be null. The error's
   /// field is "NAME:parameter".
   Status (*check)(const Choice&, const Shape&, std::int64_t prompt) = nullptr;
-  /// REQUIRES: `check` found nothing.
-  std::unique_ptr<Codec> (*make)(const Choice&, const Shape&);
+  /// REQUIRES: `check` found nothing. Null of a short name.
+  std::unique_ptr<Codec> (*make)(const Choice&, const Shape&) = nullptr;
+  /// Of a short name: the format that it stands for, as a user would write it.
+  std::string (*stands_for)(const Choice&) = nullptr;
 };
 
+/// Every member, short names included.
 std::span<const FormatKind* const> formats();
 Catalogue format_descriptors();
 
@@ -37,7 +40,7 @@ struct FormatChoice {
   const FormatKind* kind{nullptr};
   Choice choice;
 };
-/// Parses `NAME[:key=value,...]`; errors as parse_component.
+/// Parses `NAME[:key=value,...]`; of a short name comes what it stands for. Errors as parse_component.
 Result<FormatChoice> parse_format(std::string_view text);
 /// `check` of the format, where it has one.
 Status check_format(const FormatChoice& format, const Shape& shape, std::int64_t prompt);

@@ -123,6 +123,28 @@ TEST(FormatCommand, FollowsAPolicyThatDropsWhileDecoding) {
   }
 }
 
+/// A short name takes the bytes that `kvplan bytes` tells of it, but for the scales beside the cache.
+TEST(FormatCommand, ShortNamesTakeTheBytesOfKvplanBytes) {
+  const TemporaryFolder folder;
+  write_file(
+      folder.file("config.json"),
+      R"({"model_type":"llama","num_hidden_layers":1,"num_attention_heads":4,"num_key_value_heads":2,)"
+      R"("head_dim":32,"hidden_size":128,"intermediate_size":256,"vocab_size":100,"torch_dtype":"float16"})");
+  dom::parser a;
+  dom::parser b;
+  for (const std::string format : {"int8", "int8:group=16", "int4", "int4:group=8", "fp4"}) {
+    const auto found = run_kvplan("format " + kInputs + "A.json --prefill 100 --json - --format " + format);
+    const auto bytes = run_kvplan("bytes --model " + folder.file("config.json") +
+                                  " --tokens 160 --json - --format " + format);
+    ASSERT_EQ(found.exit_code, 0) << found.err;
+    ASSERT_EQ(bytes.exit_code, 0) << bytes.err;
+    const std::int64_t stored = a.parse(found.out)["summary"]["final_bytes"];
+    const std::int64_t told = b.parse(bytes.out)["total_bytes"];
+    const bool beside = format == "int8" || format == "fp4";
+    EXPECT_EQ(stored, told + (beside ? 8 : 0)) << format;
+  }
+}
+
 /// Exit code 2, one line, with these words.
 void expect_refused(const std::string& arguments, const std::vector<std::string>& words) {
   const auto ran = run_kvplan(arguments);

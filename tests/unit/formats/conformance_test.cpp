@@ -27,7 +27,10 @@ const std::map<std::string, std::vector<std::string>>& small_params() {
       {"layered", {":window=6,rank=2", ":window=6,rank=3,keep_recent=2,factor_v=true"}},
       {"eigen",
        {":rank=5,rank_v=7", ":rank=4,rank_v=3,basis=kq", ":rank=4,rank_v=3,method=random,oversample=2"}},
-      {"kmeans", {":clusters=3,recent=2,sinks=1", ":clusters=4,recent=0,sinks=0,form=seed"}}};
+      {"kmeans", {":clusters=3,recent=2,sinks=1", ":clusters=4,recent=0,sinks=0,form=seed"}},
+      {"int8", {"", ":group=16"}},
+      {"int4", {"", ":group=0"}},
+      {"fp4", {""}}};
   return kParams;
 }
 
