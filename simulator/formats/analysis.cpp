@@ -7,6 +7,7 @@
 #include "simulator/attention/tensor_rows.h"
 #include "simulator/base/real.h"
 #include "simulator/formats/linear.h"
+#include "simulator/formats/loops.h"
 
 namespace kvplan::formats {
 namespace {
@@ -84,8 +85,7 @@ class HeadSums {
     for (std::size_t r = 0; r < n; ++r) {
       const double weight = row_[r];
       if (weight == 0) continue;
-      double* to = products_.row(r).data();
-      for (std::size_t c = 0; c <= r; ++c) to[c] += weight * row_[c];
+      add_scaled(weight, row_.data(), products_.row(r).data(), r + 1);
     }
   }
 

@@ -44,7 +44,7 @@ struct AttentionStructure {
   std::optional<double> mean_relative_entropy;  ///< over ln(t + 1), rows t >= 1
   std::optional<double> sink_mass;              ///< mean of weights of tokens 0 .. 3, rows t >= 4
 };
-inline constexpr std::int64_t kMostRankTokens = 4096;
+inline constexpr std::int64_t kMostRankTokens = 2048;
 
 /// The founding notes' monitor: bytes in 4-byte numbers, and its estimate channels / tokens of that.
 struct Monitor {

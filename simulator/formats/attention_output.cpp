@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "simulator/attention/kernels.h"
+#include "simulator/formats/loops.h"
 
 namespace kvplan::formats {
 namespace {
@@ -59,19 +60,14 @@ void AttentionOutput::compare_head(std::int64_t t, std::int32_t query_head, cons
   const auto size = static_cast<std::size_t>(in_.value_size);
   const float* recorded = in_.values[static_cast<std::size_t>(head)].data();
   std::vector<double> full(size);
-  for (std::int64_t i = 0; i <= t; ++i) {
-    const double weight = row.f64[i];
-    const float* value = recorded + static_cast<std::size_t>(i) * size;
-    for (std::size_t c = 0; c < size; ++c) full[c] += weight * static_cast<double>(value[c]);
-  }
+  for (std::int64_t i = 0; i <= t; ++i)
+    add_scaled(row.f64[i], recorded + static_cast<std::size_t>(i) * size, full.data(), size);
   const double sum = attention::exp_from_max(logits);
   attention::assign_scaled(logits, sum, logits);
   const Plane& values = codec.plane(Side::kValues, head);
   std::vector<double> part(size);
-  for (std::size_t i = 0; i < logits.size(); ++i) {
-    const auto value = values.stored(static_cast<std::int32_t>(i));
-    for (std::size_t c = 0; c < size; ++c) part[c] += logits[i] * value[c];
-  }
+  for (std::size_t i = 0; i < logits.size(); ++i)
+    add_scaled(logits[i], values.stored(static_cast<std::int32_t>(i)).data(), part.data(), size);
   double off = 0;
   double whole = 0;
   for (std::size_t c = 0; c < size; ++c) {

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "simulator/base/check.h"
+#include "simulator/formats/loops.h"
 
 namespace kvplan::formats {
 namespace {
@@ -13,18 +14,12 @@ namespace {
 constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
 
 double dot(std::span<const double> a, std::span<const double> b) {
-  // Four running sums, so that the processor need not wait for each addition; the order is fixed all the same.
-  double sums[4] = {0, 0, 0, 0};
-  std::size_t i = 0;
-  for (; i + 4 <= a.size(); i += 4)
-    for (std::size_t lane = 0; lane < 4; ++lane) sums[lane] += a[i + lane] * b[i + lane];
-  for (; i < a.size(); ++i) sums[0] += a[i] * b[i];
-  return (sums[0] + sums[1]) + (sums[2] + sums[3]);
+  return formats::dot(a.data(), b.data(), a.size());
 }
 
 /// y += factor * x.
 void add_scaled(double factor, std::span<const double> x, std::span<double> y) {
-  for (std::size_t i = 0; i < x.size(); ++i) y[i] += factor * x[i];
+  formats::add_scaled(factor, x.data(), y.data(), x.size());
 }
 
 Matrix transposed(const Matrix& matrix) {
@@ -62,30 +57,33 @@ Matrix triangle_columns(Matrix columns) {
 void orthogonalise(Matrix& work, Matrix& turned) {
   constexpr int kMostSweeps = 60;
   const std::size_t n = work.rows;
+  // What rounding leaves of the product of two orthogonal rows.
+  const double small = kEpsilon * std::sqrt(static_cast<double>(work.columns));
+  std::vector<double> squares(n);
+  // Rows that are no more than rounding errors of the others need not be told apart.
+  const double noise = 16 * kEpsilon * kEpsilon * dot(work.data, work.data);
   for (int sweep = 0; sweep < kMostSweeps; ++sweep) {
     bool rotated = false;
+    // Squares of lengths are followed through a sweep, and taken afresh for each.
+    for (std::size_t i = 0; i < n; ++i) squares[i] = dot(work.row(i), work.row(i));
     for (std::size_t p = 0; p + 1 < n; ++p) {
       for (std::size_t q = p + 1; q < n; ++q) {
         const auto a = work.row(p);
         const auto b = work.row(q);
-        const double aa = dot(a, a);
-        const double bb = dot(b, b);
+        const double aa = squares[p];
+        const double bb = squares[q];
+        if (aa <= noise && bb <= noise) continue;
         const double ab = dot(a, b);
-        if (std::fabs(ab) <= kEpsilon * std::sqrt(aa) * std::sqrt(bb)) continue;
+        if (std::fabs(ab) <= small * std::sqrt(aa) * std::sqrt(bb)) continue;
         rotated = true;
         const double zeta = (bb - aa) / (2 * ab);
         const double tangent = (zeta >= 0 ? 1.0 : -1.0) / (std::fabs(zeta) + std::sqrt(1 + zeta * zeta));
         const double cosine = 1 / std::sqrt(1 + tangent * tangent);
         const double sine = cosine * tangent;
-        const auto turn = [&](std::span<double> x, std::span<double> y) {
-          for (std::size_t i = 0; i < x.size(); ++i) {
-            const double old = x[i];
-            x[i] = cosine * old - sine * y[i];
-            y[i] = sine * old + cosine * y[i];
-          }
-        };
-        turn(a, b);
-        turn(turned.row(p), turned.row(q));
+        squares[p] = std::max(aa - tangent * ab, 0.0);
+        squares[q] = bb + tangent * ab;
+        rotate(cosine, sine, a.data(), b.data(), a.size());
+        rotate(cosine, sine, turned.row(p).data(), turned.row(q).data(), turned.columns);
       }
     }
     if (!rotated) return;
@@ -178,9 +176,7 @@ Tridiagonal tridiagonal(Matrix& a) {
     add_scaled(-dot(p, x) / square, x, p);
     for (std::size_t r = 0; r < k; ++r) {
       const auto row = a.row(r).first(r + 1);
-      const double x_r = x[r];
-      const double w_r = p[r];
-      for (std::size_t c = 0; c <= r; ++c) row[c] -= x_r * p[c] + w_r * x[c];
+      subtract_two(x[r], p.data(), p[r], x.data(), row.data(), r + 1);
     }
   }
   out.diagonal[0] = a.at(0, 0);
