@@ -14,11 +14,21 @@ constexpr std::array kParams{
           .unit = Unit::kTokens,
           .fallback = "16",
           .low = 1,
-          .high = kMostTokens}};
+          .high = kMostTokens},
+    Param{
+        .name = "compression_ratio",
+        .help =
+            "Above 0 it takes the place of rank: channels times (1 - compression_ratio), cut off, at least 1",
+        .kind = ParamKind::kDecimal,
+        .unit = Unit::kRatio,
+        .fallback = "0",
+        .low = 0,
+        .high = 1}};
 
 class Svd final : public LowRankCodec {
  public:
-  Svd(const Shape& shape, std::int64_t rank, std::int64_t update)
+  /// `rank`: of keys and of values.
+  Svd(const Shape& shape, std::array<std::int64_t, 2> rank, std::int64_t update)
       : LowRankCodec(shape), rank_(rank), update_(update) {
     for (auto& of_side : ranks_) of_side.resize(static_cast<std::size_t>(shape.kv_heads));
   }
@@ -47,17 +57,23 @@ class Svd final : public LowRankCodec {
         Plane& plane = plane_of(side, h);
         if (plane.exact_tokens() < least) continue;
         ranks_[static_cast<std::size_t>(side)][static_cast<std::size_t>(h)] =
-            truncate(plane, 0, plane.tokens(), rank_);
+            truncate(plane, 0, plane.tokens(), rank_[static_cast<std::size_t>(side)]);
       }
   }
 
-  std::int64_t rank_;
+  std::array<std::int64_t, 2> rank_;
   std::int64_t update_;
   std::array<std::vector<std::int64_t>, 2> ranks_;  ///< [side][KV head] of the latest factors
 };
 
 std::unique_ptr<Codec> make(const Choice& choice, const Shape& shape) {
-  return std::make_unique<Svd>(shape, choice.integer("rank"), choice.integer("update"));
+  const double share = choice.decimal("compression_ratio");
+  std::array<std::int64_t, 2> rank{};
+  for (const Side side : kSides)
+    rank[static_cast<std::size_t>(side)] =
+        share > 0 ? std::max<std::int64_t>(static_cast<std::int64_t>((1 - share) * shape.size(side)), 1)
+                  : choice.integer("rank");
+  return std::make_unique<Svd>(shape, rank, choice.integer("update"));
 }
 
 }  // namespace
