@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "simulator/attention/tensor_recording.h"
-#include "simulator/io/kva_frames.h"
 #include "simulator/io/kva_limits.h"
 
 namespace kvplan::io {
@@ -60,14 +59,14 @@ struct Layout {
 
 class Reader {
  public:
-  Reader(dom::object object, std::string path, Layout layout)
-      : object_(object), path_(std::move(path)), layout_(layout) {}
+  Reader(dom::object object, std::string path, Layout layout, const FileOpener& open)
+      : object_(object), path_(std::move(path)), layout_(layout), open_(open) {}
 
   /// [head][token * channels + channel]
   Result<std::vector<std::vector<float>>> tensor(std::string_view name, std::int64_t heads) const {
     KVPLAN_TRY(const std::string file, text_at(object_, "files", name));
     const std::string at = (std::filesystem::path(path_).parent_path() / file).string();
-    KVPLAN_TRY(const auto source, open_random_access(at));
+    KVPLAN_TRY(const auto source, open_(at));
     const std::int64_t numbers = heads * layout_.tokens * layout_.channels;
     if (source->size() != numbers * 4)
       return bad_input("expected " + std::to_string(numbers * 4) + " bytes: " + std::to_string(heads) +
@@ -106,6 +105,7 @@ class Reader {
   dom::object object_;
   std::string path_;
   Layout layout_;
+  const FileOpener& open_;
 };
 
 Result<Layout> layout_of(dom::object object) {
@@ -123,8 +123,8 @@ Result<Layout> layout_of(dom::object object) {
   return out;
 }
 
-Result<std::shared_ptr<const attention::Recording>> recording_of(dom::object object,
-                                                                 const std::string& path) {
+Result<std::shared_ptr<const attention::Recording>> recording_of(dom::object object, const std::string& path,
+                                                                 const FileOpener& open) {
   KVPLAN_TRY(const Layout layout, layout_of(object));
   attention::RecordingInfo info;
   info.cache_element_bytes = 2;
@@ -134,7 +134,7 @@ Result<std::shared_ptr<const attention::Recording>> recording_of(dom::object obj
   if (object["prefill_len"].get(prompt) == simdjson::SUCCESS) {
     KVPLAN_TRY(info.sequences.front().prompt_tokens, whole(object, "prefill_len", layout.tokens));
   }
-  const Reader reader(object, path, layout);
+  const Reader reader(object, path, layout, open);
   LayerTensors tensors{.tokens = layout.tokens,
                        .query_heads = static_cast<std::int32_t>(layout.query_heads),
                        .kv_heads = static_cast<std::int32_t>(layout.kv_heads),
@@ -163,11 +163,17 @@ bool is_tensor_json(std::string_view text) {
 
 Result<std::shared_ptr<const attention::Recording>> parse_tensor_json(std::string_view text,
                                                                       const std::string& path) {
+  return parse_tensor_json(text, path, open_random_access);
+}
+
+Result<std::shared_ptr<const attention::Recording>> parse_tensor_json(std::string_view text,
+                                                                      const std::string& path,
+                                                                      const FileOpener& open) {
   dom::parser parser;
   dom::object object;
   if (parser.parse(simdjson::padded_string(text)).get_object().get(object) != simdjson::SUCCESS)
     return bad_input("expected a JSON object").at_file(path);
-  auto out = recording_of(object, path);
+  auto out = recording_of(object, path, open);
   if (out.ok() || !out.error().file.empty()) return out;
   return std::move(out).error().at_file(path);
 }

@@ -5,11 +5,13 @@
 // hexadecimal digits. "prefill_len" says how many of the tokens are the prompt. Other keys are ignored.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
 
 #include "simulator/attention/recording.h"
+#include "simulator/io/kva_frames.h"
 
 namespace kvplan::io {
 
@@ -20,5 +22,10 @@ bool is_tensor_json(std::string_view text);
 /// Errors: keys that are missing or out of range, files of another length or digest, numbers that are not finite.
 Result<std::shared_ptr<const attention::Recording>> parse_tensor_json(std::string_view text,
                                                                       const std::string& path);
+/// The same with files that `open` gives for paths.
+using FileOpener = std::function<Result<std::shared_ptr<const RandomAccess>>(const std::string&)>;
+Result<std::shared_ptr<const attention::Recording>> parse_tensor_json(std::string_view text,
+                                                                      const std::string& path,
+                                                                      const FileOpener& open);
 
 }  // namespace kvplan::io
