@@ -59,7 +59,13 @@ inline double dot(const double* a, const double* b, std::size_t count) {
     load(b + i + 4, y);
     high += x * y;
   }
-  for (std::size_t k = 0; i < count; ++i, ++k) (k < 4 ? low[k] : high[k - 4]) += a[i] * b[i];
+  for (std::size_t k = 0; i < count; ++i, ++k) {
+    if (k < 4) {
+      low[k] += a[i] * b[i];
+    } else {
+      high[k - 4] += a[i] * b[i];
+    }
+  }
   return ((low[0] + low[1]) + (low[2] + low[3])) + ((high[0] + high[1]) + (high[2] + high[3]));
 }
 

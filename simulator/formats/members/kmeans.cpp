@@ -50,6 +50,11 @@ struct ClusterOptions {
   bool paired;
 };
 
+/// Bits that tell one of so many centres.
+std::int64_t label_bits(std::int64_t centres) {
+  return static_cast<std::int64_t>(std::bit_width(static_cast<std::uint64_t>(centres - 1)));
+}
+
 class Kmeans final : public Codec {
  public:
   Kmeans(const Shape& shape, const ClusterOptions& options)
@@ -74,8 +79,7 @@ class Kmeans final : public Codec {
     } else {
       const std::int64_t centres = centres_.front();
       out.centroids = centres * size * 2;
-      if (centres > 0)
-        out.index = (clustered * std::bit_width(static_cast<std::uint64_t>(centres - 1)) + 7) / 8;
+      if (centres > 0) out.index = (clustered * label_bits(centres) + 7) / 8;
     }
     return out;
   }
