@@ -2215,5 +2215,17 @@
         <source>Short for nvfp4</source>
         <translation>上面 4 位浮点格式的简称</translation>
     </message>
+    <message>
+        <source>Codes of a learnt table, keys by channel and values by token, with outliers exactly</source>
+        <translation>编码取自学得的数表，键按通道、值按 token，离群值保持精确</translation>
+    </message>
+    <message>
+        <source>Share of the elements of a key&apos;s channel in the prompt, or of a value, that lie beyond the thresholds: half of them above, half below</source>
+        <translation>提示中键的一个通道或一个值里超出阈值的元素比例：一半在上，一半在下</translation>
+    </message>
+    <message>
+        <source>Most rounds of Lloyd&apos;s method for the table</source>
+        <translation>求数表时劳埃德方法的最多轮数</translation>
+    </message>
 </context>
 </TS>

@@ -12,6 +12,7 @@
   MEMBER(kNvfp4)               \
   MEMBER(kMxfp4)               \
   MEMBER(kKivi)                \
+  MEMBER(kKvquant)             \
   MEMBER(kGear)                \
   MEMBER(kMixed)               \
   MEMBER(kSparse)              \

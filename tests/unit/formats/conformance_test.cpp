@@ -20,6 +20,7 @@ const std::map<std::string, std::vector<std::string>>& small_params() {
       {"nvfp4", {""}},
       {"mxfp4", {""}},
       {"kivi", {":group=4,residual=8", ":group=2,residual=2,bits=4"}},
+      {"kvquant", {"", ":bits=2,outliers=0.4"}},
       {"gear", {":group=4,residual=8,outliers=0.3", ":group=2,residual=6,rank=0"}},
       {"mixed", {":recent=4,middle=6", ":recent=0,middle=3,group=8"}},
       {"sparse", {":density=0.3"}},
@@ -314,6 +315,34 @@ TEST(FormatGear, CorrectsWhatIntegersLose) {
       EXPECT_EQ(stored[at][c], most);
     }
   }
+}
+
+/// 3 bits and 1 % of outliers: 3.3 bits an element and a little, as the paper counts them.
+TEST(FormatKvquant, TakesTheBitsOfThePaper) {
+  const Shape shape{.query_heads = 1, .kv_heads = 1, .key_size = 128, .value_size = 400};
+  Random random(2);
+  const std::int64_t tokens = 1000;
+  Layer layer = random_layer(random, shape, tokens);
+  for (auto* side : {&layer.keys, &layer.values})
+    for (Vector& row : side->front())
+      for (double& v : row) v = random.unit() - 0.5;
+  const auto codec = codec_of("kvquant:iterations=3", shape, tokens);
+  append(*codec, layer, 0, tokens);
+  codec->end_prompt({.tokens = tokens, .heads = layer.queries});
+  // A key's channel has 1000 numbers, of them 5 and 5 beyond; a value 400, of them 2 and 2.
+  const Regions keys = codec->regions(Side::kKeys);
+  EXPECT_EQ(keys.codes, 128 * tokens * 3 / 8);
+  EXPECT_EQ(keys.exact, 2 * 10 * 128);
+  EXPECT_EQ(keys.index, 2 * 10 * 128 + 4 * tokens);
+  EXPECT_EQ(keys.scales + keys.zeros, 4 * 128);
+  EXPECT_EQ(keys.centroids, 2 * 8);
+  const Regions values = codec->regions(Side::kValues);
+  EXPECT_EQ(values.exact, 2 * 4 * tokens);
+  EXPECT_EQ(values.scales + values.zeros, 4 * tokens);
+  const double bits = 8.0 * static_cast<double>(values.total()) / (400.0 * static_cast<double>(tokens));
+  EXPECT_NEAR(bits, 3 + 0.01 * 32 + 2 * 32.0 / 400, 1e-3);
+  // Between the thresholds nothing is further off than the widest gap of a table of eight.
+  EXPECT_LT(error_of(*codec, layer, Side::kValues), 0.06 * std::sqrt(400.0 * static_cast<double>(tokens)));
 }
 
 /// The example of the founding notes' manager: the size falls on a line from max_len to ratio max_len, cut off.
