@@ -121,9 +121,10 @@ void add_format(CLI::App& app, Outcome& outcome) {
                    "Tokens of the prompt; the others are decode steps")
       ->required()
       ->default_str("");
-  command->add_option(
-      "--probe", options->probes,
-      "K|V,HEAD,POSITION,CHANNEL: show this element, its code and its scale; may be given often");
+  command
+      ->add_option("--probe", options->probes,
+                   "K|V,HEAD,POSITION,CHANNEL: show this element, its code and its scale; may be given often")
+      ->allow_extra_args(false);
   add_whole_number(*command, "--sequence", options->sequence, {0, INT32_MAX}, "Sequence of the recording");
   add_whole_number(*command, "--layer", options->layer, {0, INT32_MAX}, "Layer of the recording");
   add_json_option(*command, options->json, "every step");

@@ -36,7 +36,7 @@ TensorSpectrum tensor_spectrum(const std::vector<float>& tensor, std::int32_t ch
                                double& margin) {
   Matrix rows(tensor.size() / static_cast<std::size_t>(channels), static_cast<std::size_t>(channels));
   for (std::size_t i = 0; i < tensor.size(); ++i) rows.data[i] = static_cast<double>(tensor[i]);
-  const std::vector<double> values = right_singular(std::move(rows)).values;
+  const std::vector<double> values = right_singular(rows).values;
   std::vector<double> squares;
   double all = 0;
   for (const double value : values) {

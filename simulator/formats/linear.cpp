@@ -92,7 +92,7 @@ void orthogonalise(Matrix& work, Matrix& turned) {
 
 }  // namespace
 
-RightSingular right_singular(Matrix matrix) {
+RightSingular right_singular(const Matrix& matrix) {
   const std::size_t kept = std::min(matrix.rows, matrix.columns);
   // Columns as rows. With more columns than rows nothing is reflected.
   Matrix work = transposed(matrix);

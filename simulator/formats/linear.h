@@ -33,7 +33,7 @@ struct RightSingular {
 };
 /// Householder reflections to a triangle, then one-sided Jacobi rotations of its columns; small singular values are as
 /// exact, relative to the greatest, as large ones. The time is that of rows x columns^2 plus some columns^3.
-RightSingular right_singular(Matrix matrix);
+RightSingular right_singular(const Matrix& matrix);
 
 /// Rows that span what the rows of `matrix` span, orthonormal; one row for each row of `matrix` that is not in the span
 /// of those before it (to 1e-12 of its length).

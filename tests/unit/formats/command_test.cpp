@@ -77,6 +77,9 @@ TEST(FormatCommand, BothKindsOfInputGiveTheSame) {
   EXPECT_EQ(run_kvplan("evict " + json + " --policy tova:budget=4 --prefill 7 --json -").exit_code, 0)
       << "the same file is a recording for the other commands";
   EXPECT_EQ(run_kvplan("attention info " + json).exit_code, 0);
+  EXPECT_EQ(run_kvplan("format --format full --prefill 7 --probe K,0,1,2 --probe V,1,3,4 " + json).exit_code,
+            0)
+      << "the input may come last";
 }
 
 TEST(FormatCommand, SaysWhatItDid) {
