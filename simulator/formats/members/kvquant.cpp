@@ -91,8 +91,9 @@ class Kvquant final : public QuantisedCodec {
   void learn_channels(std::int32_t head) {
     const Plane& keys = plane(Side::kKeys, head);
     for (std::size_t c = 0; c < static_cast<std::size_t>(keys.size()); ++c) {
-      std::vector<double> numbers;
-      for (std::int32_t i = 0; i < keys.tokens(); ++i) numbers.push_back(keys.stored(i)[c]);
+      std::vector<double> numbers(static_cast<std::size_t>(keys.tokens()));
+      for (std::size_t i = 0; i < numbers.size(); ++i)
+        numbers[i] = keys.stored(static_cast<std::int32_t>(i))[c];
       ranges_[static_cast<std::size_t>(head)].push_back(
           numbers.empty() ? Range{.scale = 0, .zero = 0, .low = 0, .high = 0} : range_of(std::move(numbers)));
     }
