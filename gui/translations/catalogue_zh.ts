@@ -1859,5 +1859,373 @@
         <source>small</source>
         <translation>小队列</translation>
     </message>
+    <message>
+        <source>2 bytes an element, nothing is lost</source>
+        <translation>每元素 2 字节，没有损失</translation>
+    </message>
+    <message>
+        <source>Symmetric integers, one 4-byte scale for all heads and tokens of an append</source>
+        <translation>对称整数，一次追加的所有头和 token 共用一个 4 字节缩放因子</translation>
+    </message>
+    <message>
+        <source>bits</source>
+        <translation>位数</translation>
+    </message>
+    <message>
+        <source>Bits of a code</source>
+        <translation>一个编码的位数</translation>
+    </message>
+    <message>
+        <source>scale</source>
+        <translation>缩放因子</translation>
+    </message>
+    <message>
+        <source>One for each append (chunk), that of the prompt for ever (static), or the greatest so far, for which all codes are computed again when it grows (running)</source>
+        <translation>每次追加各一个，或一直用提示的那个，或用至今最大的一个：它变大时所有编码重新计算</translation>
+    </message>
+    <message>
+        <source>rounding</source>
+        <translation>舍入</translation>
+    </message>
+    <message>
+        <source>To the nearest code, halves to the even one, or cut off towards zero</source>
+        <translation>舍入到最近的编码、恰在中间取偶数，或向零截断</translation>
+    </message>
+    <message>
+        <source>Integers with a 2-byte scale and zero point for each token, or for each group of its channels</source>
+        <translation>整数，每个 token 或其每组通道各有 2 字节的缩放因子和零点</translation>
+    </message>
+    <message>
+        <source>Channels of a token that share a scale; 0: all of its head</source>
+        <translation>一个 token 中共用一个缩放因子的通道数；0 表示整个头</translation>
+    </message>
+    <message>
+        <source>symmetric</source>
+        <translation>对称</translation>
+    </message>
+    <message>
+        <source>Codes around zero, without zero points; otherwise between the least and the greatest number</source>
+        <translation>编码以零为中心，没有零点；否则在最小数与最大数之间</translation>
+    </message>
+    <message>
+        <source>Integers with a 2-byte scale and zero point for each channel of a group of tokens; tokens are exact until their group is whole</source>
+        <translation>整数，一组 token 的每个通道各有 2 字节的缩放因子和零点；组满之前 token 保持精确</translation>
+    </message>
+    <message>
+        <source>Tokens of a channel that share a scale</source>
+        <translation>一个通道中共用一个缩放因子的 token 数</translation>
+    </message>
+    <message>
+        <source>1 byte of floating point an element, with a scale of 1 or of the prompt&apos;s greatest number</source>
+        <translation>每元素 1 字节浮点数，缩放因子为 1 或取自提示中最大的数</translation>
+    </message>
+    <message>
+        <source>type</source>
+        <translation>类型</translation>
+    </message>
+    <message>
+        <source>4 bits of exponent and 3 of mantissa, or 5 and 2</source>
+        <translation>指数 4 位、尾数 3 位，或 5 位和 2 位</translation>
+    </message>
+    <message>
+        <source>1, or the greatest number of the prompt over the type&apos;s greatest, for ever</source>
+        <translation>固定为 1，或提示中最大的数除以该类型的最大数</translation>
+    </message>
+    <message>
+        <source>What has a scale: the keys (the values) of all heads together, or each head</source>
+        <translation>谁有一个缩放因子：所有头的键（值）合在一起，或每个头</translation>
+    </message>
+    <message>
+        <source>4 bits of floating point an element, a 1-byte scale for each 16 channels of a token, and one of the prompt&apos;s greatest number</source>
+        <translation>每元素 4 位浮点数，一个 token 每 16 个通道有 1 字节缩放因子，另有一个取自提示中最大的数</translation>
+    </message>
+    <message>
+        <source>4 bits of floating point an element, a power of two as the 1-byte scale of each 32 channels of a token</source>
+        <translation>每元素 4 位浮点数，一个 token 每 32 个通道以 2 的幂作 1 字节缩放因子</translation>
+    </message>
+    <message>
+        <source>Keys in few bits by channel, values by token; the newest tokens stay exact</source>
+        <translation>键按通道、值按 token 用很少的位数；最新的 token 保持精确</translation>
+    </message>
+    <message>
+        <source>Tokens of a key&apos;s channel that share a scale, and channels of a value</source>
+        <translation>键的一个通道中共用一个缩放因子的 token 数，以及值的通道数</translation>
+    </message>
+    <message>
+        <source>residual</source>
+        <translation>精确部分</translation>
+    </message>
+    <message>
+        <source>Keys that are encoded together, and newest values that stay exact</source>
+        <translation>一起编码的键数，以及保持精确的最新值数</translation>
+    </message>
+    <message>
+        <source>Integers, a correction of low rank for what they lose, and extreme elements exactly</source>
+        <translation>整数，加上对其损失的低秩修正，极端元素保持精确</translation>
+    </message>
+    <message>
+        <source>Exact tokens that are encoded together, as a chunk</source>
+        <translation>作为一块一起编码的精确 token 数</translation>
+    </message>
+    <message>
+        <source>rank</source>
+        <translation>秩</translation>
+    </message>
+    <message>
+        <source>Rank of the correction of a chunk</source>
+        <translation>一块的修正的秩</translation>
+    </message>
+    <message>
+        <source>outliers</source>
+        <translation>离群值</translation>
+    </message>
+    <message>
+        <source>Share of the elements of a key&apos;s channel, or of a value, that stay exact: half of them the largest, half the smallest</source>
+        <translation>键的一个通道或一个值中保持精确的元素比例：一半为最大的，一半为最小的</translation>
+    </message>
+    <message>
+        <source>The newest tokens exactly, those before them in integers, all older ones in fewer bits</source>
+        <translation>最新的 token 精确，之前的用整数，更旧的用更少的位数</translation>
+    </message>
+    <message>
+        <source>Newest tokens, which stay exact</source>
+        <translation>保持精确的最新 token 数</translation>
+    </message>
+    <message>
+        <source>middle</source>
+        <translation>中间段</translation>
+    </message>
+    <message>
+        <source>Tokens before these, in middle_bits</source>
+        <translation>在它们之前、用中间位数的 token 数</translation>
+    </message>
+    <message>
+        <source>Bits of a code of all older tokens</source>
+        <translation>所有更旧 token 的编码位数</translation>
+    </message>
+    <message>
+        <source>middle bits</source>
+        <translation>中间位数</translation>
+    </message>
+    <message>
+        <source>Bits of a code of the tokens between</source>
+        <translation>中间 token 的编码位数</translation>
+    </message>
+    <message>
+        <source>Of each key and value the largest elements, with a list or bitmap of where they were</source>
+        <translation>每个键和值只留最大的元素，并用列表或位图记下位置</translation>
+    </message>
+    <message>
+        <source>density</source>
+        <translation>密度</translation>
+    </message>
+    <message>
+        <source>Share of the elements of a vector that stay, rounded up</source>
+        <translation>一个向量中留下的元素比例，向上取整</translation>
+    </message>
+    <message>
+        <source>The founding notes&apos; quantised pyramid: the last tokens, fewer in higher layers, in truncated integers with a scale for each append</source>
+        <translation>最初笔记中的量化金字塔：最后的 token，层越高越少，用截断的整数，每次追加一个缩放因子</translation>
+    </message>
+    <message>
+        <source>The layer, counted from 0</source>
+        <translation>层号，从 0 数起</translation>
+    </message>
+    <message>
+        <source>layers</source>
+        <translation>层数</translation>
+    </message>
+    <message>
+        <source>Layers of the model</source>
+        <translation>模型的层数</translation>
+    </message>
+    <message>
+        <source>max len</source>
+        <translation>最大长度</translation>
+    </message>
+    <message>
+        <source>Tokens that the first layer keeps</source>
+        <translation>第一层保留的 token 数</translation>
+    </message>
+    <message>
+        <source>Share of these that the last layer keeps; layers between are on a line</source>
+        <translation>最后一层保留其中的比例；中间各层按直线变化</translation>
+    </message>
+    <message>
+        <source>min size</source>
+        <translation>最小数量</translation>
+    </message>
+    <message>
+        <source>Tokens that every layer keeps</source>
+        <translation>每层都保留的 token 数</translation>
+    </message>
+    <message>
+        <source>All tokens but the newest few in factors U, S, V of a fixed rank</source>
+        <translation>除最新的几个外，所有 token 用固定秩的三个因子存放</translation>
+    </message>
+    <message>
+        <source>Rank of the factors</source>
+        <translation>因子的秩</translation>
+    </message>
+    <message>
+        <source>update</source>
+        <translation>更新间隔</translation>
+    </message>
+    <message>
+        <source>Exact tokens after which everything is factored again</source>
+        <translation>精确 token 达到这个数时全部重新分解</translation>
+    </message>
+    <message>
+        <source>compression ratio</source>
+        <translation>压缩率</translation>
+    </message>
+    <message>
+        <source>Above 0 it takes the place of rank: channels times (1 - compression_ratio), cut off, at least 1</source>
+        <translation>大于 0 时代替秩：通道数乘以（1 减压缩率），截断取整，至少为 1</translation>
+    </message>
+    <message>
+        <source>The newest tokens exactly; the oldest of them become chunks of low rank</source>
+        <translation>最新的 token 精确；其中最旧的成为低秩块</translation>
+    </message>
+    <message>
+        <source>Exact tokens that may wait before a chunk is made</source>
+        <translation>成块之前可以等待的精确 token 数</translation>
+    </message>
+    <message>
+        <source>Rank of a chunk</source>
+        <translation>一块的秩</translation>
+    </message>
+    <message>
+        <source>keep recent</source>
+        <translation>保留最新</translation>
+    </message>
+    <message>
+        <source>Newest tokens that stay exact when a chunk is made</source>
+        <translation>成块时保持精确的最新 token 数</translation>
+    </message>
+    <message>
+        <source>factor v</source>
+        <translation>分解值</translation>
+    </message>
+    <message>
+        <source>Values of a chunk become factors too; otherwise they stay exact</source>
+        <translation>一块的值也分解为因子；否则保持精确</translation>
+    </message>
+    <message>
+        <source>Coordinates in a basis that is learnt from the prompt and then stays</source>
+        <translation>在一组基中的坐标；基从提示学得，之后不变</translation>
+    </message>
+    <message>
+        <source>Vectors of the basis of keys</source>
+        <translation>键的基的向量数</translation>
+    </message>
+    <message>
+        <source>rank v</source>
+        <translation>值的秩</translation>
+    </message>
+    <message>
+        <source>Vectors of the basis of values</source>
+        <translation>值的基的向量数</translation>
+    </message>
+    <message>
+        <source>basis</source>
+        <translation>基</translation>
+    </message>
+    <message>
+        <source>The basis of keys is learnt from keys, or from keys and queries</source>
+        <translation>键的基从键学得，或从键和查询学得</translation>
+    </message>
+    <message>
+        <source>method</source>
+        <translation>方法</translation>
+    </message>
+    <message>
+        <source>Eigenvectors of the sum of outer products, or the span of its product with random signs</source>
+        <translation>外积之和的特征向量，或其与随机符号之积张成的空间</translation>
+    </message>
+    <message>
+        <source>oversample</source>
+        <translation>过采样</translation>
+    </message>
+    <message>
+        <source>Vectors more than the rank, of a random basis</source>
+        <translation>随机基比秩多出的向量数</translation>
+    </message>
+    <message>
+        <source>Of the random signs</source>
+        <translation>随机符号的种子</translation>
+    </message>
+    <message>
+        <source>Tokens of the prompt as the centres of their clusters; first, last and later ones exact</source>
+        <translation>提示中的 token 以其簇的中心代替；开头、末尾和之后的保持精确</translation>
+    </message>
+    <message>
+        <source>clusters</source>
+        <translation>簇</translation>
+    </message>
+    <message>
+        <source>Clusters</source>
+        <translation>簇的数目</translation>
+    </message>
+    <message>
+        <source>iterations</source>
+        <translation>迭代次数</translation>
+    </message>
+    <message>
+        <source>Most rounds of Lloyd&apos;s method</source>
+        <translation>劳埃德方法的最多轮数</translation>
+    </message>
+    <message>
+        <source>Last tokens of the prompt that stay exact</source>
+        <translation>提示末尾保持精确的 token 数</translation>
+    </message>
+    <message>
+        <source>sinks</source>
+        <translation>汇聚</translation>
+    </message>
+    <message>
+        <source>First tokens that stay exact</source>
+        <translation>开头保持精确的 token 数</translation>
+    </message>
+    <message>
+        <source>Of the first centres</source>
+        <translation>最初中心的种子</translation>
+    </message>
+    <message>
+        <source>form</source>
+        <translation>形式</translation>
+    </message>
+    <message>
+        <source>Keys of each head, each centre with the mean of its values (paired), or keys of all heads together and values apart (seed: the founding notes)</source>
+        <translation>每个头的键，每个中心带其值的平均；或所有头的键合在一起、值另行聚类（最初的笔记）</translation>
+    </message>
+    <message>
+        <source>Short for int-tensor with the prompt&apos;s scale; with a group, for symmetric int-token</source>
+        <translation>整张量整数加提示缩放因子的简称；给出分组时为按 token 的对称整数</translation>
+    </message>
+    <message>
+        <source>Channels of a token that share a scale, a divisor of a head&apos;s; 0: one scale for everything</source>
+        <translation>一个 token 中共用一个缩放因子的通道数，须整除头的通道数；0 表示全部共用一个</translation>
+    </message>
+    <message>
+        <source>Short for int-token of 4 bits; without a group, for int-tensor with the prompt&apos;s scale</source>
+        <translation>按 token 的 4 位整数的简称；不分组时为整张量整数加提示缩放因子</translation>
+    </message>
+    <message>
+        <source>Short for nvfp4</source>
+        <translation>上面 4 位浮点格式的简称</translation>
+    </message>
+    <message>
+        <source>Codes of a learnt table, keys by channel and values by token, with outliers exactly</source>
+        <translation>编码取自学得的数表，键按通道、值按 token，离群值保持精确</translation>
+    </message>
+    <message>
+        <source>Share of the elements of a key&apos;s channel in the prompt, or of a value, that lie beyond the thresholds: half of them above, half below</source>
+        <translation>提示中键的一个通道或一个值里超出阈值的元素比例：一半在上，一半在下</translation>
+    </message>
+    <message>
+        <source>Most rounds of Lloyd&apos;s method for the table</source>
+        <translation>求数表时劳埃德方法的最多轮数</translation>
+    </message>
 </context>
 </TS>

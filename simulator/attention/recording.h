@@ -78,6 +78,8 @@ struct KeyView {
   }
 };
 
+struct LayerTensors;  // tensor_rows.h
+
 /// A reader of one layer of one sequence.
 class LayerRows {
  public:
@@ -100,6 +102,8 @@ class Recording {
   /// cannot be read. May be called from several threads.
   [[nodiscard]] virtual Result<std::unique_ptr<LayerRows>> open(std::int32_t sequence,
                                                                 std::int32_t layer) const = 0;
+  /// The tensors of a layer themselves, in memory. An error where rows were recorded, and those of `open`.
+  [[nodiscard]] virtual Result<LayerTensors> tensors(std::int32_t sequence, std::int32_t layer) const;
 };
 
 }  // namespace kvplan::attention

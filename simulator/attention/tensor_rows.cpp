@@ -112,6 +112,10 @@ class TensorRows final : public LayerRows {
 
 }  // namespace
 
+Result<LayerTensors> Recording::tensors(std::int32_t /*sequence*/, std::int32_t /*layer*/) const {
+  return bad_input("expected queries and keys, found attention rows");
+}
+
 std::unique_ptr<LayerRows> rows_from_tensors(LayerTensors tensors) {
   return std::make_unique<TensorRows>(std::move(tensors));
 }

@@ -1,4 +1,4 @@
-// kvplan attention info|convert: look at recordings of attention, store rows as .kva.
+// kvplan attention info|analyse|convert: look at recordings of attention, store rows as .kva.
 #include <CLI/CLI.hpp>
 #include <memory>
 
@@ -8,6 +8,7 @@
 #include "simulator/cli/command.h"
 #include "simulator/cli/number_option.h"
 #include "simulator/cli/outputs.h"
+#include "simulator/formats/analysis.h"
 #include "simulator/io/attention_json.h"
 #include "simulator/io/kva_writer.h"
 #include "traces/io/output.h"
@@ -91,6 +92,116 @@ Status run_info(const InfoOptions& options) {
   return write_text(options.json, info_json(recording->info()));
 }
 
+struct AnalyseOptions {
+  std::string input;
+  std::string json;
+  formats::AnalysisRequest request;
+};
+
+void write_spectrum(JsonWriter& json, const std::optional<formats::Spectrum>& spectrum) {
+  json.key("effective_rank");
+  spectrum ? json.value(spectrum->effective_rank) : json.null();
+  json.key("stable_rank");
+  spectrum ? json.value(spectrum->stable_rank) : json.null();
+}
+
+void write_tensors(JsonWriter& json, std::string_view key,
+                   const std::vector<formats::TensorSpectrum>& heads) {
+  json.key(key);
+  if (heads.empty()) {
+    json.null();
+    return;
+  }
+  json.begin_array();
+  for (const formats::TensorSpectrum& head : heads) {
+    json.begin_object();
+    write_spectrum(json, head.spectrum);
+    json.key("singular_values").begin_array();
+    for (const double value : head.singular_values) json.value(value);
+    json.end_array().key("spectral_tail").begin_object();
+    for (const auto& tail : head.tails) json.member(std::to_string(tail.rank), tail.relative);
+    json.end_object().end_object();
+  }
+  json.end_array();
+}
+
+std::string analysis_json(const AnalyseOptions& options, const formats::Analysis& found) {
+  JsonWriter json(0);
+  json.begin_object().key("params").begin_object();
+  json.member("energy", options.request.energy).member("threshold", options.request.threshold).end_object();
+  json.member("input", options.input);
+  json.member("sequence", options.request.sequence).member("layer", options.request.layer);
+  json.member("class", "tolerance");
+  write_tensors(json, "K", found.tensors[0]);
+  write_tensors(json, "V", found.tensors[1]);
+  json.key("attention").begin_array();
+  for (const formats::AttentionStructure& head : found.attention) {
+    json.begin_object();
+    write_spectrum(json, head.spectrum);
+    json.member("sparsity_full", head.sparsity_full).member("sparsity_causal", head.sparsity_causal);
+    json.member("mean_entropy", head.mean_entropy)
+        .member("mean_relative_entropy", head.mean_relative_entropy);
+    json.member("sink_mass", head.sink_mass).end_object();
+  }
+  json.end_array().key("monitor");
+  if (found.monitor) {
+    json.begin_object().member("original_bytes_fp32", found.monitor->original_bytes);
+    json.member("seed_estimate_bytes", found.monitor->estimate_bytes);
+    json.member("seed_ratio", found.monitor->ratio).end_object();
+  } else {
+    json.null();
+  }
+  json.member("min_margin", found.min_margin).end_object();
+  return json.take();
+}
+
+std::string analysis_text(const AnalyseOptions& options, const formats::Analysis& found) {
+  char text[160];
+  std::string out;
+  for (std::size_t side = 0; side < 2; ++side)
+    for (std::size_t h = 0; h < found.tensors[side].size(); ++h) {
+      const formats::TensorSpectrum& head = found.tensors[side][h];
+      std::snprintf(text, sizeof(text), "%s of head %zu: effective rank %lld, stable rank %.3f",
+                    side == 0 ? "keys" : "values", h, static_cast<long long>(head.spectrum.effective_rank),
+                    head.spectrum.stable_rank);
+      out += text;
+      for (const auto& tail : head.tails) {
+        std::snprintf(text, sizeof(text), ", error of rank %lld %.3f", static_cast<long long>(tail.rank),
+                      tail.relative);
+        out += text;
+      }
+      out += "\n";
+    }
+  std::snprintf(text, sizeof(text), "%s%5s %9s %9s %9s %9s %9s\n", out.empty() ? "" : "\n", "head", "rank",
+                "sparse", "entropy", "of most", "sinks");
+  out += text;
+  for (std::size_t h = 0; h < found.attention.size(); ++h) {
+    const formats::AttentionStructure& head = found.attention[h];
+    std::snprintf(text, sizeof(text), "%5zu %9s %8.1f%% %9.3f %9.3f %9.3f\n", h,
+                  head.spectrum ? std::to_string(head.spectrum->effective_rank).c_str() : "-",
+                  100 * head.sparsity_causal, head.mean_entropy, head.mean_relative_entropy.value_or(0),
+                  head.sink_mass.value_or(0));
+    out += text;
+  }
+  std::snprintf(text, sizeof(text), "\nRanks hold %s of the energy; sparse: causal weights at or below %s.\n",
+                shortest(options.request.energy).c_str(), shortest(options.request.threshold).c_str());
+  out += text;
+  if (!found.attention.empty() && !found.attention.front().spectrum)
+    out += "Ranks of attention are computed up to " + std::to_string(formats::kMostRankTokens) + " tokens.\n";
+  return out;
+}
+
+Status run_analyse(const AnalyseOptions& options) {
+  KVPLAN_TRY_DO(check_apart({options.input}, {options.json}));
+  KVPLAN_TRY(const auto recording, io::open_attention(options.input));
+  KVPLAN_TRY(const formats::Analysis found, formats::analyse(*recording, options.request, []() -> Status {
+               if (interrupted()) return interrupted_error();
+               return Done{};
+             }));
+  if (options.json.empty()) return write_text("-", analysis_text(options, found));
+  return write_text(options.json, analysis_json(options, found));
+}
+
 struct ConvertOptions {
   std::string input;
   std::string output;
@@ -129,6 +240,22 @@ void add_attention(CLI::App& app, Outcome& outcome) {
   show->add_option("INPUT", info->input, "A .kva recording, or attention rows as JSON")->required();
   add_json_option(*show, info->json, "the result");
   run_as(*show, outcome, [info] { return run_info(*info); });
+
+  auto analyse = std::make_shared<AnalyseOptions>();
+  CLI::App* const look = attention->add_subcommand(
+      "analyse", "Ranks of keys, values and attention of a layer; sparsity, entropy and sinks of its rows");
+  look->add_option("INPUT", analyse->input,
+                   "A .kva recording, attention rows as JSON, or a JSON that names raw tensors")
+      ->required();
+  add_number(*look, "--energy", analyse->request.energy, {0, 1},
+             "Share of squares that an effective rank holds");
+  add_number(*look, "--threshold", analyse->request.threshold, {0, 1},
+             "Weights at or below it count as zeros");
+  add_whole_number(*look, "--sequence", analyse->request.sequence, {0, INT32_MAX},
+                   "Sequence of the recording");
+  add_whole_number(*look, "--layer", analyse->request.layer, {0, INT32_MAX}, "Layer of the recording");
+  add_json_option(*look, analyse->json, "the result");
+  run_as(*look, outcome, [analyse] { return run_analyse(*analyse); });
 
   auto convert = std::make_shared<ConvertOptions>();
   CLI::App* const store = attention->add_subcommand("convert", "Store attention rows as .kva");

@@ -12,6 +12,7 @@
 #include "simulator/cli/markdown.h"
 #include "simulator/cli/outputs.h"
 #include "simulator/cli/progress.h"
+#include "simulator/formats/formats.h"
 #include "simulator/modelfile/catalogue.h"
 #include "simulator/modelfile/device_catalogue.h"
 #include "simulator/plan/scenario.h"
@@ -36,11 +37,13 @@ constexpr std::string_view kModel = "model";
 constexpr std::string_view kKvFormat = "format";
 constexpr std::string_view kDevice = "device";
 constexpr std::string_view kReplacement = "replacement";
+constexpr std::string_view kCodec = formats::kFamily;
 using attention::kBudgetFamily;
 
 std::vector<std::string_view> all_families() {
   std::vector<std::string_view> out(plan::families().begin(), plan::families().end());
   out.push_back(kBudgetFamily);
+  out.push_back(kCodec);
   out.push_back(kModel);
   out.push_back(kDevice);
   out.push_back(kScenario);
@@ -302,6 +305,8 @@ void each_of(std::string_view family, Each each) {
   for (const Descriptor* d : traces::synth_descriptors(family)) each(d->name, d->summary, *d);
   if (family == kBudgetFamily)
     for (const Descriptor* d : attention::budget_descriptors()) each(d->name, d->summary, *d);
+  if (family == kCodec)
+    for (const Descriptor* d : formats::format_descriptors()) each(d->name, d->summary, *d);
   if (family == kScenario)
     for (const plan::Field& field : plan::scenario_fields()) each(field.path, field.help, field);
   if (family == kModel)
@@ -382,6 +387,7 @@ std::string family_use(std::string_view family) {
   if (family == kScenario) return "Paths of a scenario, for files and `--set`.";
   if (family == kKvFormat) return "Given at `format` of a scenario, and as `kvplan bytes --format`.";
   if (family == kBudgetFamily) return "Given at `kvplan budget --policy` and `kvplan evict --budget`.";
+  if (family == kCodec) return "Given at `kvplan format --format`.";
   if (family == kReplacement)
     return "Given at `memory.replacement` of a scenario, and at `kvplan cache --replacement`.";
   if (family == kDevice) return "Given at `deployment.device` of a scenario, and as `kvplan pool --device`.";

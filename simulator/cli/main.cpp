@@ -88,6 +88,7 @@ int run(int argc, char** argv) {
   add_trace(app, outcome);
   add_evict(app, outcome);
   add_budget(app, outcome);
+  add_format(app, outcome);
   add_attention(app, outcome);
   add_calibration(app, outcome);
   add_latency(app, outcome);

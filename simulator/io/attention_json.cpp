@@ -13,6 +13,7 @@
 #include "simulator/io/kva_limits.h"
 #include "simulator/io/kva_reader.h"
 #include "simulator/io/row_check.h"
+#include "simulator/io/tensor_json.h"
 #include "traces/io/input.h"
 
 namespace kvplan::io {
@@ -22,6 +23,7 @@ namespace od = simdjson::ondemand;
 using attention::HeadRows;
 
 constexpr std::int64_t kMaxJsonBytes = std::int64_t{1} << 30;
+constexpr std::int64_t kMaxTensorJsonBytes = std::int64_t{1} << 20;
 constexpr std::size_t kMaxUnpackedBytes = std::size_t{256} << 20;
 constexpr std::int32_t kAssumedSize = 128;
 constexpr std::int32_t kAssumedElementBytes = 2;
@@ -223,6 +225,8 @@ Result<std::shared_ptr<const attention::Recording>> open_attention(const std::st
     return bad_input("JSON inputs are at most 1 GiB; store longer recordings as .kva").at_file(path);
   std::string all(static_cast<std::size_t>(file->size()), '\0');
   KVPLAN_TRY_DO(file->read(0, all.data(), file->size()));
+  // The JSON that names raw files is small.
+  if (file->size() <= kMaxTensorJsonBytes && is_tensor_json(all)) return parse_tensor_json(all, path);
   return parse_attention_json(all, path);
 }
 

@@ -16,8 +16,8 @@ namespace kvplan::io {
 Result<std::shared_ptr<const attention::Recording>> parse_attention_json(std::string_view text,
                                                                          const std::string& name);
 
-/// A .kva file or the JSON form, told apart by content. Files compressed with gzip or zstd are unpacked in memory,
-/// up to 256 MiB.
+/// A .kva file, the JSON form or the JSON that names raw tensors (tensor_json.h), told apart by content. Files
+/// compressed with gzip or zstd are unpacked in memory, up to 256 MiB.
 Result<std::shared_ptr<const attention::Recording>> open_attention(const std::string& path);
 
 }  // namespace kvplan::io

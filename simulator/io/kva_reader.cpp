@@ -170,6 +170,24 @@ class KvaRecording final : public attention::Recording {
 
   [[nodiscard]] Result<std::unique_ptr<attention::LayerRows>> open(std::int32_t sequence,
                                                                    std::int32_t layer) const override {
+    KVPLAN_TRY(const LayerPlan plan, plan_of(sequence, layer));
+    if (info_.form != RecordedForm::kTensors) return open_row_layer(plan);
+    KVPLAN_TRY(attention::LayerTensors tensors, read_tensor_layer(plan));
+    return attention::rows_from_tensors(std::move(tensors));
+  }
+
+  [[nodiscard]] Result<attention::LayerTensors> tensors(std::int32_t sequence,
+                                                        std::int32_t layer) const override {
+    if (info_.form != RecordedForm::kTensors) {
+      auto refused = Recording::tensors(sequence, layer);
+      return std::move(refused).error().at_file(source_.file->name());
+    }
+    KVPLAN_TRY(const LayerPlan plan, plan_of(sequence, layer));
+    return read_tensor_layer(plan);
+  }
+
+ private:
+  [[nodiscard]] Result<LayerPlan> plan_of(std::int32_t sequence, std::int32_t layer) const {
     const auto place = std::pair(static_cast<std::uint32_t>(sequence), static_cast<std::uint32_t>(layer));
     const auto of_layer = [](const ChunkEntry& entry) { return std::pair(entry.sequence, entry.layer); };
     const auto begin =
@@ -182,15 +200,13 @@ class KvaRecording final : public attention::Recording {
       return bad_input("layer " + std::to_string(layer) + " of sequence " + std::to_string(sequence) +
                        " was not recorded")
           .at_file(source_.file->name());
-    const LayerPlan plan{.source = source_,
-                         .info = &info_,
-                         .entries = std::span<const ChunkEntry>(begin, end),
-                         .tokens = info_.sequences[static_cast<std::size_t>(sequence)].tokens,
-                         .max_bytes = max_layer_bytes_};
-    return info_.form == RecordedForm::kTensors ? open_tensor_layer(plan) : open_row_layer(plan);
+    return LayerPlan{.source = source_,
+                     .info = &info_,
+                     .entries = std::span<const ChunkEntry>(begin, end),
+                     .tokens = info_.sequences[static_cast<std::size_t>(sequence)].tokens,
+                     .max_bytes = max_layer_bytes_};
   }
 
- private:
   ChunkSource source_;
   attention::RecordingInfo info_;
   std::vector<ChunkEntry> entries_;

@@ -246,7 +246,7 @@ Result<std::unique_ptr<attention::LayerRows>> open_row_layer(const LayerPlan& pl
   return std::unique_ptr<attention::LayerRows>(std::make_unique<RowLayer>(plan, std::move(heads)));
 }
 
-Result<std::unique_ptr<attention::LayerRows>> open_tensor_layer(const LayerPlan& plan) {
+Result<attention::LayerTensors> read_tensor_layer(const LayerPlan& plan) {
   const attention::RecordingInfo& info = *plan.info;
   const std::int64_t row_bytes = 16 * (plan.tokens + 32);  // logits and weights of one query
   const std::int64_t bytes =
@@ -275,7 +275,7 @@ Result<std::unique_ptr<attention::LayerRows>> open_tensor_layer(const LayerPlan&
   KVPLAN_TRY_DO(read_all(ChunkPart::kQueries, info.query_heads, tensors.queries));
   KVPLAN_TRY_DO(read_all(ChunkPart::kKeys, info.kv_heads, tensors.keys));
   if (info.has_values) KVPLAN_TRY_DO(read_all(ChunkPart::kValues, info.kv_heads, tensors.values));
-  return attention::rows_from_tensors(std::move(tensors));
+  return tensors;
 }
 
 }  // namespace kvplan::io

@@ -6,6 +6,7 @@
 #include <span>
 
 #include "simulator/attention/recording.h"
+#include "simulator/attention/tensor_rows.h"
 #include "simulator/io/kva_chunks.h"
 
 namespace kvplan::io {
@@ -21,6 +22,6 @@ struct LayerPlan {
 /// Rows, dense or as top entries: at most one decoded chunk per query head in memory.
 Result<std::unique_ptr<attention::LayerRows>> open_row_layer(const LayerPlan& plan);
 /// Tensors: all of the layer's in memory. An error where a token of any head is missing.
-Result<std::unique_ptr<attention::LayerRows>> open_tensor_layer(const LayerPlan& plan);
+Result<attention::LayerTensors> read_tensor_layer(const LayerPlan& plan);
 
 }  // namespace kvplan::io

@@ -37,6 +37,7 @@ const std::vector<Layer>& layers() {
     below.emplace_back("simulator/prefix");
     level({"simulator/attention", "simulator/latency", "simulator/memory", "simulator/observe",
            "simulator/routing", "simulator/workload"});
+    table.push_back({"simulator/formats", {"simulator/base", "simulator/core", "simulator/attention"}});
     // An engine's replicas know the memory that they were written for; which it gets, the family says.
     table.push_back({"simulator/scheduling",
                      {"simulator/base", "simulator/core", "simulator/memory", "simulator/prefix"}});
@@ -67,8 +68,8 @@ const std::vector<Layer>& layers() {
     table.push_back({"traces/synth", {"simulator/base", "traces/record", "traces/io", "traces/import"}});
     below.insert(below.end(), {"simulator/frame", "traces/io"});
     level({"simulator/io"});
-    below.insert(below.end(),
-                 {"simulator/report", "simulator/sweep", "traces/import", "traces/edit", "traces/synth"});
+    below.insert(below.end(), {"simulator/formats", "simulator/report", "simulator/sweep", "traces/import",
+                               "traces/edit", "traces/synth"});
     table.push_back({"simulator/cli", below});
     table.push_back({"simulator/bench", below});
     for (const auto* folder : {"gui/viewmodel", "gui/worker", "gui/view", "gui/app"}) level({folder});

@@ -1,0 +1,27 @@
+// A recording of one layer of one sequence as tensors in memory.
+#pragma once
+
+#include <memory>
+
+#include "simulator/attention/recording.h"
+#include "simulator/attention/tensor_rows.h"
+
+namespace kvplan::attention {
+
+class TensorRecording final : public Recording {
+ public:
+  /// `info` as it will be told; its form, counts of heads, sizes and tokens become those of the tensors. REQUIRES:
+  /// sizes as the fields of `tensors` say, all finite, at most one sequence in `info`.
+  TensorRecording(RecordingInfo info, LayerTensors tensors);
+  [[nodiscard]] const RecordingInfo& info() const override { return info_; }
+  /// Layer 0 of sequence 0 is all there is.
+  [[nodiscard]] Result<std::unique_ptr<LayerRows>> open(std::int32_t sequence,
+                                                        std::int32_t layer) const override;
+  [[nodiscard]] Result<LayerTensors> tensors(std::int32_t sequence, std::int32_t layer) const override;
+
+ private:
+  RecordingInfo info_;
+  LayerTensors tensors_;
+};
+
+}  // namespace kvplan::attention

@@ -1,0 +1,134 @@
+// kvplan format: bytes and errors of a KV-cache format over recorded queries, keys and values.
+#include <CLI/CLI.hpp>
+#include <charconv>
+#include <memory>
+#include <vector>
+
+#include "simulator/cli/command.h"
+#include "simulator/cli/format_output.h"
+#include "simulator/cli/number_option.h"
+#include "simulator/cli/outputs.h"
+#include "simulator/formats/evaluation.h"
+#include "simulator/io/attention_json.h"
+#include "simulator/io/policy_files.h"
+
+namespace kvplan::cli {
+namespace {
+
+struct FormatOptions {
+  std::string input;
+  std::string format;
+  std::string evict;
+  std::vector<std::string> probes;
+  std::string json;
+  std::int64_t prefill{0};
+  std::int32_t sequence{0};
+  std::int32_t layer{0};
+};
+
+Result<formats::Probe> probe_of(const std::string& text) {
+  std::vector<std::string> parts{""};
+  for (const char c : text) {
+    if (c == ',') {
+      parts.emplace_back();
+    } else {
+      parts.back() += c;
+    }
+  }
+  formats::Probe out;
+  std::array<std::int64_t, 3> numbers{};
+  bool good = parts.size() == 4 && (parts[0] == "K" || parts[0] == "V");
+  for (std::size_t i = 0; good && i < numbers.size(); ++i) {
+    const auto read = read_whole_number(parts[i + 1], {0, INT32_MAX});
+    good = read.ok();
+    if (good) numbers[i] = read.value();
+  }
+  if (!good) return not_expected("K|V,HEAD,POSITION,CHANNEL", text).at_field("--probe");
+  out.side = parts[0] == "K" ? formats::Side::kKeys : formats::Side::kValues;
+  out.head = static_cast<std::int32_t>(numbers[0]);
+  out.position = numbers[1];
+  out.channel = static_cast<std::int32_t>(numbers[2]);
+  return out;
+}
+
+Result<formats::EvaluationRequest> request_of(const FormatOptions& options) {
+  formats::EvaluationRequest out;
+  out.prompt = options.prefill;
+  out.sequence = options.sequence;
+  out.layer = options.layer;
+  auto format = formats::parse_format(options.format);
+  if (!format.ok()) return bad_input(format.error().to_string()).at_field("--format");
+  out.format = std::move(format).value();
+  if (!options.evict.empty()) {
+    auto policy = attention::parse_policy(options.evict);
+    if (!policy.ok()) return bad_input(policy.error().to_string()).at_field("--evict");
+    out.evict = std::move(policy).value();
+    KVPLAN_TRY_DO(io::read_policy_files(*out.evict));
+  }
+  for (const std::string& text : options.probes) {
+    KVPLAN_TRY(const formats::Probe probe, probe_of(text));
+    out.probes.push_back(probe);
+  }
+  return out;
+}
+
+Status run_format(const FormatOptions& options) {
+  KVPLAN_TRY_DO(check_apart({options.input}, {options.json}));
+  KVPLAN_TRY(const formats::EvaluationRequest request, request_of(options));
+  KVPLAN_TRY(const auto recording, io::open_attention(options.input));
+  auto found = formats::evaluate(*recording, request, []() -> Status {
+    if (interrupted()) return interrupted_error();
+    return Done{};
+  });
+  if (!found.ok()) {
+    Error error = std::move(found).error();
+    if (error.file.empty() && error.kind == ErrorKind::kBadInput) error.file = options.input;
+    return error;
+  }
+  if (options.json.empty()) return write_text("-", format_text(request, found.value(), options.input));
+  return write_text(options.json,
+                    format_json(request, found.value(), options.input, recording->info().group));
+}
+
+std::string format_help() {
+  std::string out = "Format as NAME[:key=value,...]:";
+  for (const formats::FormatKind* kind : formats::formats()) {
+    out.append(" ").append(kind->descriptor.name);
+    char separator = ':';
+    for (const Param& param : kind->descriptor.params) {
+      out.append(1, separator).append(param.name).append("=").append(param.fallback);
+      separator = ',';
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+void add_format(CLI::App& app, Outcome& outcome) {
+  auto options = std::make_shared<FormatOptions>();
+  CLI::App* const command = app.add_subcommand(
+      "format", "What a KV-cache format stores of recorded keys and values, and how far attention moves");
+  command
+      ->add_option("INPUT", options->input,
+                   "A .kva recording with queries, keys and values, or a JSON that names raw files of them")
+      ->required();
+  command->add_option("--format", options->format, format_help())->required();
+  command->add_option(
+      "--evict", options->evict,
+      "Token policy as NAME[:key=value,...] (kvplan list eviction): the format stores what it keeps");
+  add_whole_number(*command, "--prefill", options->prefill, {1, INT32_MAX},
+                   "Tokens of the prompt; the others are decode steps")
+      ->required()
+      ->default_str("");
+  command
+      ->add_option("--probe", options->probes,
+                   "K|V,HEAD,POSITION,CHANNEL: show this element, its code and its scale; may be given often")
+      ->allow_extra_args(false);
+  add_whole_number(*command, "--sequence", options->sequence, {0, INT32_MAX}, "Sequence of the recording");
+  add_whole_number(*command, "--layer", options->layer, {0, INT32_MAX}, "Layer of the recording");
+  add_json_option(*command, options->json, "every step");
+  run_as(*command, outcome, [options] { return run_format(*options); });
+}
+
+}  // namespace kvplan::cli

@@ -1,0 +1,16 @@
+// What `kvplan format` prints: its JSON, and a table for people.
+#pragma once
+
+#include <string>
+
+#include "simulator/formats/evaluation.h"
+
+namespace kvplan::cli {
+
+/// The keys of the golden files from `format` to `summary`, and more. `group`: query heads per KV head.
+std::string format_json(const formats::EvaluationRequest& request, const formats::Evaluation& found,
+                        const std::string& input, std::int32_t group);
+std::string format_text(const formats::EvaluationRequest& request, const formats::Evaluation& found,
+                        const std::string& input);
+
+}  // namespace kvplan::cli

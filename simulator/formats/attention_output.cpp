@@ -1,0 +1,96 @@
+#include "simulator/formats/attention_output.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include "simulator/attention/kernels.h"
+#include "simulator/formats/loops.h"
+
+namespace kvplan::formats {
+namespace {
+
+constexpr std::size_t kTile = 8;  ///< tokens per inner loop
+
+}  // namespace
+
+AttentionOutput::AttentionOutput(const attention::LayerTensors& tensors)
+    : in_(tensors),
+      rows_(attention::rows_from_tensors(tensors)),
+      logits_(static_cast<std::size_t>(tensors.query_heads / tensors.kv_heads)),
+      output_error_(static_cast<std::size_t>(tensors.query_heads)),
+      logit_error_(output_error_.size()) {}
+
+/// Products are added in the order in which the rows of the full cache add them, so that equal keys give equal logits.
+void AttentionOutput::stored_logits(std::int64_t t, std::int32_t head, const Plane& keys) {
+  const auto size = static_cast<std::size_t>(keys.size());
+  const auto count = static_cast<std::size_t>(keys.tokens());
+  for (auto& logits : logits_) logits.resize((count + kTile - 1) / kTile * kTile);
+  std::vector<double> tile(size * kTile);
+  for (std::size_t begin = 0; begin < count; begin += kTile) {
+    for (std::size_t i = 0; i < kTile && begin + i < count; ++i) {
+      const auto key = keys.stored(static_cast<std::int32_t>(begin + i));
+      for (std::size_t c = 0; c < size; ++c) tile[c * kTile + i] = key[c];
+    }
+    for (std::size_t q = 0; q < logits_.size(); ++q) {
+      const auto of_head = static_cast<std::size_t>(head) * logits_.size() + q;
+      const float* query = in_.queries[of_head].data() + static_cast<std::size_t>(t) * size;
+      std::array<double, kTile> sums{};
+      for (std::size_t c = 0; c < size; ++c) {
+        const auto x = static_cast<double>(query[c]);
+        for (std::size_t i = 0; i < kTile; ++i) sums[i] += x * tile[c * kTile + i];
+      }
+      for (std::size_t i = 0; i < kTile; ++i) logits_[q][begin + i] = sums[i] * in_.scale;
+    }
+  }
+  for (auto& logits : logits_) logits.resize(count);
+}
+
+void AttentionOutput::compare_head(std::int64_t t, std::int32_t query_head, const Codec& codec,
+                                   std::vector<double>& logits) {
+  const std::int32_t head = query_head / codec.shape().group();
+  const auto positions = codec.positions(head);
+  const attention::RowView row = rows_->row(query_head);
+  double& logit_error = logit_error_[static_cast<std::size_t>(query_head)];
+  logit_error = 0;
+  for (std::size_t i = 0; i < positions.size(); ++i)
+    logit_error = std::max(logit_error, std::fabs(row.logits[positions[i]] - logits[i]));
+
+  const auto size = static_cast<std::size_t>(in_.value_size);
+  const float* recorded = in_.values[static_cast<std::size_t>(head)].data();
+  std::vector<double> full(size);
+  for (std::int64_t i = 0; i <= t; ++i)
+    add_scaled(row.f64[i], recorded + static_cast<std::size_t>(i) * size, full.data(), size);
+  const double sum = attention::exp_from_max(logits);
+  attention::assign_scaled(logits, sum, logits);
+  const Plane& values = codec.plane(Side::kValues, head);
+  std::vector<double> part(size);
+  for (std::size_t i = 0; i < logits.size(); ++i)
+    add_scaled(logits[i], values.stored(static_cast<std::int32_t>(i)).data(), part.data(), size);
+  double off = 0;
+  double whole = 0;
+  for (std::size_t c = 0; c < size; ++c) {
+    off += (full[c] - part[c]) * (full[c] - part[c]);
+    whole += full[c] * full[c];
+  }
+  double& error = output_error_[static_cast<std::size_t>(query_head)];
+  if (whole > 0) {
+    error = std::sqrt(off) / std::sqrt(whole);
+  } else {
+    error = off > 0 ? std::numeric_limits<double>::infinity() : 0.0;
+  }
+}
+
+void AttentionOutput::compare(std::int64_t t, const Codec& codec) {
+  const Status sought = rows_->seek(t);
+  KVPLAN_CHECK(sought.ok());  // tensors in memory
+  const std::int32_t group = codec.shape().group();
+  for (std::int32_t head = 0; head < codec.shape().kv_heads; ++head) {
+    stored_logits(t, head, codec.plane(Side::kKeys, head));
+    for (std::int32_t q = 0; q < group; ++q)
+      compare_head(t, head * group + q, codec, logits_[static_cast<std::size_t>(q)]);
+  }
+}
+
+}  // namespace kvplan::formats

@@ -1,0 +1,38 @@
+// The attention output of one query over what a codec stores, and over everything as it was recorded.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "simulator/attention/recording.h"
+#include "simulator/attention/tensor_rows.h"
+#include "simulator/formats/codec.h"
+
+namespace kvplan::formats {
+
+class AttentionOutput {
+ public:
+  /// The tensors outlive this. Logits and rows of the full cache are computed in blocks of queries.
+  explicit AttentionOutput(const attention::LayerTensors& tensors);
+
+  /// Errors of the query of token t over what is stored. REQUIRES: t >= the last one; t < tokens; each head stores at
+  /// least one token.
+  void compare(std::int64_t t, const Codec& codec);
+  /// [query head], of the latest `compare`.
+  [[nodiscard]] const std::vector<double>& output_error() const { return output_error_; }
+  [[nodiscard]] const std::vector<double>& logit_error() const { return logit_error_; }
+  /// Rows of the full cache, at the token that was compared last.
+  [[nodiscard]] attention::LayerRows& rows() { return *rows_; }
+
+ private:
+  void stored_logits(std::int64_t t, std::int32_t head, const Plane& keys);
+  void compare_head(std::int64_t t, std::int32_t query_head, const Codec& codec, std::vector<double>& logits);
+
+  const attention::LayerTensors& in_;
+  std::unique_ptr<attention::LayerRows> rows_;
+  std::vector<std::vector<double>> logits_;  ///< [query head of a KV head][token index]
+  std::vector<double> output_error_;
+  std::vector<double> logit_error_;
+};
+
+}  // namespace kvplan::formats

@@ -1,0 +1,144 @@
+// A format of the KV cache as a codec: what is stored of each token of one layer, what comes back when it is read, and
+// the bytes that this takes.
+//
+// Life cycle: one codec per layer. `append` the prompt in one call (fewer tokens where a token policy kept fewer), then
+// `end_prompt`; then for each generated token `append`, read (its query attends), `end_step`. `drop` takes tokens away
+// between these calls. A format either encodes when it appends, so that the token's own query already reads what is
+// stored, or keeps new tokens exactly and encodes in `end_prompt` and `end_step`.
+//
+// A token's index is its place among the tokens that a head stores, oldest first; its position is its place in the
+// sequence. Heads may store different tokens, keys and values of a head store the same ones. Arithmetic is that of IEEE
+// doubles in a fixed order: the same bits on every machine.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "simulator/formats/plane.h"
+
+namespace kvplan::formats {
+
+enum class Side : std::uint8_t { kKeys, kValues };
+inline constexpr std::array<Side, 2> kSides{Side::kKeys, Side::kValues};
+
+/// One layer. Query head h reads KV head h / (query_heads / kv_heads).
+struct Shape {
+  std::int32_t query_heads{1};
+  std::int32_t kv_heads{1};
+  std::int32_t key_size{1};
+  std::int32_t value_size{1};
+
+  [[nodiscard]] std::int32_t size(Side side) const { return side == Side::kKeys ? key_size : value_size; }
+  [[nodiscard]] std::int32_t group() const { return query_heads / kv_heads; }
+};
+
+/// Bytes of the keys or of the values of a layer, by what they hold. An exact element counts 2 bytes.
+struct Regions {
+  std::int64_t codes{0};
+  std::int64_t scales{0};
+  std::int64_t zeros{0};
+  std::int64_t index{0};      ///< which elements are kept, which cluster, how large it is
+  std::int64_t factors{0};    ///< of low rank
+  std::int64_t centroids{0};  ///< codebooks: the vectors that stand for clusters
+  std::int64_t exact{0};
+
+  [[nodiscard]] std::int64_t total() const {
+    return codes + scales + zeros + index + factors + centroids + exact;
+  }
+};
+
+/// How one stored element is coded. What a format does not have is empty.
+struct Coded {
+  std::optional<std::int64_t> code;
+  std::optional<double> scale;  ///< the number that multiplies the code's value
+  std::optional<double> zero;
+};
+
+/// What stands in `Plane::codes`, and what a code's checksum is over.
+enum class CodeForm : std::uint8_t {
+  kNone,      ///< no codes: factors, exact tokens
+  kElements,  ///< one byte for each element
+  kSigned,    ///< the same, in two's complement
+  kLabels,    ///< one number for each token: its block
+};
+
+/// Tokens of one append of one KV head.
+struct HeadTokens {
+  std::span<const std::int64_t> positions;  ///< ascending, after all that are stored
+  std::span<const double> keys;             ///< [token * key_size + channel]
+  std::span<const double> values;
+};
+
+/// Queries of all tokens of the prompt, which some formats learn from.
+struct PromptQueries {
+  std::int64_t tokens{0};
+  std::span<const std::vector<float>>
+      heads;  ///< [query head][token * key_size + channel], at least the prompt's
+};
+
+class Codec {
+ public:
+  /// The planes of both sides have these groups of channels (Plane::group).
+  Codec(const Shape& shape, std::int32_t key_group, std::int32_t value_group);
+  virtual ~Codec() = default;
+  Codec(const Codec&) = delete;
+  Codec& operator=(const Codec&) = delete;
+
+  /// REQUIRES: an entry for each KV head; the first call is the prompt.
+  void append(std::span<const HeadTokens> heads);
+  /// Once, after the prompt was appended.
+  void end_prompt(const PromptQueries& queries) { on_prompt_end(queries); }
+  /// After the query of an appended token has read.
+  void end_step() { on_step_end(); }
+  /// REQUIRES: indices ascending and distinct.
+  void drop(std::int32_t head, std::span<const std::int32_t> indices);
+
+  [[nodiscard]] const Shape& shape() const { return shape_; }
+  [[nodiscard]] std::span<const std::int64_t> positions(std::int32_t head) const {
+    return positions_[static_cast<std::size_t>(head)];
+  }
+  /// What is read: `stored` of any token of it.
+  [[nodiscard]] const Plane& plane(Side side, std::int32_t head) const {
+    return planes_[static_cast<std::size_t>(side)][static_cast<std::size_t>(head)];
+  }
+  /// Bytes of all KV heads.
+  [[nodiscard]] virtual Regions regions(Side side) const = 0;
+  [[nodiscard]] std::int64_t total_bytes() const {
+    return regions(Side::kKeys).total() + regions(Side::kValues).total();
+  }
+  [[nodiscard]] virtual CodeForm code_form() const = 0;
+  [[nodiscard]] virtual Coded coded(Side side, std::int32_t head, std::int32_t index,
+                                    std::int32_t channel) const;
+
+ protected:
+  /// The newest tokens of each head, from `fresh` on, were appended exactly.
+  virtual void on_append() {}
+  virtual void on_prompt_end(const PromptQueries& /*queries*/) {}
+  virtual void on_step_end() {}
+  /// Before these tokens of a head go.
+  virtual void on_drop(std::int32_t /*head*/, std::span<const std::int32_t> /*indices*/) {}
+
+  [[nodiscard]] Plane& plane_of(Side side, std::int32_t head) {
+    return planes_[static_cast<std::size_t>(side)][static_cast<std::size_t>(head)];
+  }
+  [[nodiscard]] std::span<Plane> planes(Side side) { return planes_[static_cast<std::size_t>(side)]; }
+  [[nodiscard]] std::span<const Plane> planes(Side side) const {
+    return planes_[static_cast<std::size_t>(side)];
+  }
+  /// Index of the first token of the latest append.
+  [[nodiscard]] std::int32_t fresh(std::int32_t head) const { return fresh_[static_cast<std::size_t>(head)]; }
+  /// True during the append of the prompt, and until it has ended.
+  [[nodiscard]] bool in_prompt() const { return appends_ == 1; }
+
+ private:
+  Shape shape_;
+  std::array<std::vector<Plane>, 2> planes_;          ///< [side][KV head]
+  std::vector<std::vector<std::int64_t>> positions_;  ///< [KV head]
+  std::vector<std::int32_t> fresh_;
+  std::int64_t appends_{0};
+};
+
+}  // namespace kvplan::formats

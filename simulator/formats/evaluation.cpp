@@ -1,0 +1,322 @@
+#include "simulator/formats/evaluation.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <string>
+
+#include "simulator/formats/attention_output.h"
+#include "simulator/formats/eviction.h"
+#include "simulator/formats/small_floats.h"
+
+namespace kvplan::formats {
+namespace {
+
+using attention::LayerTensors;
+
+/// FNV-1a, 64 bits.
+class Digest {
+ public:
+  void add(std::uint64_t number, int bytes) {
+    for (int i = 0; i < bytes; ++i) hash_ = (hash_ ^ ((number >> (8 * i)) & 0xFF)) * 0x100000001B3ULL;
+  }
+  [[nodiscard]] std::uint64_t value() const { return hash_; }
+
+ private:
+  std::uint64_t hash_{0xCBF29CE484222325ULL};
+};
+
+std::string_view side_name(Side side) {
+  return side == Side::kKeys ? "keys" : "values";
+}
+
+const std::vector<float>& recorded(const LayerTensors& in, Side side, std::int32_t head) {
+  return (side == Side::kKeys ? in.keys : in.values)[static_cast<std::size_t>(head)];
+}
+
+Status check_numbers(const LayerTensors& in) {
+  for (const Side side : kSides) {
+    const auto size = static_cast<std::size_t>(side == Side::kKeys ? in.key_size : in.value_size);
+    for (std::int32_t h = 0; h < in.kv_heads; ++h) {
+      const auto& tensor = recorded(in, side, h);
+      for (std::size_t i = 0; i < tensor.size(); ++i)
+        if (!(std::fabs(static_cast<double>(tensor[i])) <= kBinary16.largest))
+          return bad_input("expected a number of at most 65504 in size, which 2 bytes can hold")
+              .at_field(std::string(side_name(side)) + " of head " + std::to_string(h) + ", token " +
+                        std::to_string(i / size) + ", channel " + std::to_string(i % size));
+    }
+  }
+  return Done{};
+}
+
+Status check_place(const attention::RecordingInfo& info, const EvaluationRequest& request) {
+  const auto below = [](std::string_view field, std::int64_t value, std::size_t limit) -> Status {
+    if (value >= 0 && value < static_cast<std::int64_t>(limit)) return Done{};
+    return bad_input("expected 0 to " + std::to_string(limit - 1) + ", found " + std::to_string(value))
+        .at_field(field);
+  };
+  KVPLAN_TRY_DO(below("sequence", request.sequence, info.sequences.size()));
+  KVPLAN_TRY_DO(below("layer", request.layer, static_cast<std::size_t>(info.layers)));
+  const std::int64_t tokens = info.sequences[static_cast<std::size_t>(request.sequence)].tokens;
+  if (request.prompt < 1 || request.prompt > tokens)
+    return bad_input("expected 1 to the " + std::to_string(tokens) + " tokens that were recorded, found " +
+                     std::to_string(request.prompt))
+        .at_field("prefill");
+  if (info.form != attention::RecordedForm::kTensors || !info.has_values)
+    return bad_input(info.form == attention::RecordedForm::kTensors
+                         ? "holds queries and keys without values, which formats need too"
+                         : "holds attention rows; formats need queries, keys and values");
+  for (std::size_t i = 0; i < request.probes.size(); ++i) {
+    const Probe& probe = request.probes[i];
+    const std::int32_t size = probe.side == Side::kKeys ? info.key_size : info.value_size;
+    const std::string field = "probe " + std::to_string(i + 1);
+    KVPLAN_TRY_DO(below(field + ": head", probe.head, static_cast<std::size_t>(info.kv_heads)));
+    KVPLAN_TRY_DO(below(field + ": position", probe.position, static_cast<std::size_t>(tokens)));
+    KVPLAN_TRY_DO(below(field + ": channel", probe.channel, static_cast<std::size_t>(size)));
+  }
+  return Done{};
+}
+
+class Run {
+ public:
+  Run(const LayerTensors& in, const EvaluationRequest& request, std::unique_ptr<Eviction> eviction)
+      : in_(in),
+        request_(request),
+        eviction_(std::move(eviction)),
+        output_(in),
+        shape_{.query_heads = in.query_heads,
+               .kv_heads = in.kv_heads,
+               .key_size = in.key_size,
+               .value_size = in.value_size},
+        codec_(request.format.kind->make(request.format.choice, shape_)) {}
+
+  Result<Evaluation> all(const Pause& pause) {
+    KVPLAN_TRY_DO(prompt(pause));
+    for (std::int64_t t = request_.prompt; t < in_.tokens; ++t) {
+      KVPLAN_TRY_DO(pause());
+      KVPLAN_TRY_DO(step(t));
+    }
+    out_.checkpoints[1] = checkpoint(in_.tokens);
+    finish();
+    return std::move(out_);
+  }
+
+ private:
+  void append(std::int32_t head, std::span<const std::int64_t> positions) {
+    auto& rows = appended_[static_cast<std::size_t>(head)];
+    rows.positions.assign(positions.begin(), positions.end());
+    for (const Side side : kSides) {
+      auto& to = side == Side::kKeys ? rows.keys : rows.values;
+      const auto size = static_cast<std::ptrdiff_t>(shape_.size(side));
+      to.clear();
+      for (const std::int64_t position : positions) {
+        const auto from = recorded(in_, side, head).begin() + static_cast<std::ptrdiff_t>(position) * size;
+        to.insert(to.end(), from, from + size);
+      }
+    }
+  }
+  void commit() {
+    std::vector<HeadTokens> heads;
+    heads.reserve(appended_.size());
+    for (const Rows& rows : appended_) heads.push_back({rows.positions, rows.keys, rows.values});
+    codec_->append(heads);
+  }
+
+  Status prompt(const Pause& pause) {
+    appended_.resize(static_cast<std::size_t>(in_.kv_heads));
+    if (eviction_ != nullptr)
+      for (std::int64_t t = 0; t < request_.prompt; ++t) {
+        KVPLAN_TRY_DO(pause());
+        KVPLAN_TRY_DO(eviction_->step(output_.rows()));
+      }
+    for (std::int32_t h = 0; h < in_.kv_heads; ++h) {
+      std::vector<std::int64_t> positions;
+      if (eviction_ != nullptr) {
+        positions.assign(eviction_->kept(h).begin(), eviction_->kept(h).end());
+      } else {
+        for (std::int64_t t = 0; t < request_.prompt; ++t) positions.push_back(t);
+      }
+      append(h, positions);
+      out_.retained.push_back(std::move(positions));
+    }
+    commit();
+    codec_->end_prompt({.tokens = request_.prompt, .heads = in_.queries});
+    out_.after_prompt = bytes();
+    out_.summary.peak_bytes = out_.after_prompt.total();
+    out_.checkpoints[0] = checkpoint(request_.prompt);
+    return Done{};
+  }
+
+  Status step(std::int64_t t) {
+    if (eviction_ != nullptr && eviction_->makes_room()) {
+      KVPLAN_TRY_DO(eviction_->step(output_.rows()));
+      drop();
+    }
+    for (std::int32_t h = 0; h < in_.kv_heads; ++h) append(h, std::span(&t, 1));
+    commit();
+    StepResult result{
+        .t = t, .bytes = {}, .total_at_attend = bytes().total(), .output_error = {}, .logit_error = {}};
+    output_.compare(t, *codec_);
+    result.output_error = output_.output_error();
+    result.logit_error = output_.logit_error();
+    codec_->end_step();
+    if (eviction_ != nullptr && !eviction_->makes_room()) {
+      KVPLAN_TRY_DO(eviction_->step(output_.rows()));
+      drop();
+    }
+    result.bytes = bytes();
+    out_.summary.peak_bytes =
+        std::max({out_.summary.peak_bytes, result.total_at_attend, result.bytes.total()});
+    out_.steps.push_back(std::move(result));
+    return Done{};
+  }
+
+  /// What the policy's last step dropped, as far as the format still stores it.
+  void drop() {
+    for (std::int32_t h = 0; h < in_.kv_heads; ++h) {
+      const auto positions = codec_->positions(h);
+      std::vector<std::int32_t> indices;
+      for (const std::int32_t position : eviction_->dropped(h)) {
+        const auto at = std::lower_bound(positions.begin(), positions.end(), position);
+        if (at != positions.end() && *at == position)
+          indices.push_back(static_cast<std::int32_t>(at - positions.begin()));
+      }
+      codec_->drop(h, indices);
+    }
+  }
+
+  [[nodiscard]] LayerBytes bytes() const {
+    return {.keys = codec_->regions(Side::kKeys), .values = codec_->regions(Side::kValues)};
+  }
+
+  [[nodiscard]] HeadState state(Side side, std::int32_t head) const {
+    const Plane& plane = codec_->plane(side, head);
+    const auto positions = codec_->positions(head);
+    const auto size = static_cast<std::size_t>(plane.size());
+    const auto& exact = recorded(in_, side, head);
+    const CodeForm form = codec_->code_form();
+    HeadState out;
+    out.tokens = plane.tokens();
+    if (!positions.empty()) out.first_position = positions.front();
+    Digest stored;
+    Digest codes;
+    double sum = 0;
+    double square = 0;
+    double whole = 0;
+    for (std::int32_t i = 0; i < plane.tokens(); ++i) {
+      const auto values = plane.stored(i);
+      const float* x = exact.data() + static_cast<std::size_t>(positions[static_cast<std::size_t>(i)]) * size;
+      for (std::size_t c = 0; c < size; ++c) {
+        const auto was = static_cast<double>(x[c]);
+        const double error = std::fabs(was - values[c]);
+        out.max_abs_error = std::max(out.max_abs_error, error);
+        sum += error;
+        square += error * error;
+        whole += was * was;
+        stored.add(std::bit_cast<std::uint64_t>(values[c] + 0.0), 8);  // -0 + 0 is +0
+      }
+      if (form == CodeForm::kNone || plane.block(i) == Plane::kExact) continue;
+      ++out.encoded;
+      if (form == CodeForm::kLabels) {
+        codes.add(static_cast<std::uint32_t>(plane.block(i)), 4);
+      } else {
+        for (const std::uint8_t code : plane.codes(i)) codes.add(code, 1);
+      }
+    }
+    if (out.tokens > 0)
+      out.mean_abs_error = sum / (static_cast<double>(out.tokens) * static_cast<double>(size));
+    if (square > 0) out.relative_frobenius = std::sqrt(square) / std::sqrt(whole);
+    if (request_.format.kind->exactness == Exactness::kExact) out.stored_digest = stored.value();
+    if (out.encoded > 0) out.codes_digest = codes.value();
+    return out;
+  }
+
+  [[nodiscard]] std::optional<ProbeResult> show(const Probe& probe) const {
+    const auto positions = codec_->positions(probe.head);
+    const auto at = std::lower_bound(positions.begin(), positions.end(), probe.position);
+    if (at == positions.end() || *at != probe.position) return std::nullopt;
+    const auto index = static_cast<std::int32_t>(at - positions.begin());
+    const Plane& plane = codec_->plane(probe.side, probe.head);
+    const auto channel = static_cast<std::size_t>(probe.channel);
+    const auto element =
+        static_cast<std::size_t>(probe.position) * static_cast<std::size_t>(plane.size()) + channel;
+    return ProbeResult{.probe = probe,
+                       .recorded = static_cast<double>(recorded(in_, probe.side, probe.head)[element]),
+                       .stored = plane.stored(index)[channel],
+                       .coded = codec_->coded(probe.side, probe.head, index, probe.channel)};
+  }
+
+  [[nodiscard]] Checkpoint checkpoint(std::int64_t tokens) const {
+    Checkpoint out;
+    out.tokens = tokens;
+    for (const Side side : kSides)
+      for (std::int32_t h = 0; h < in_.kv_heads; ++h)
+        out.heads[static_cast<std::size_t>(side)].push_back(state(side, h));
+    for (const Probe& probe : request_.probes) out.probes.push_back(show(probe));
+    return out;
+  }
+
+  void finish() {
+    EvaluationSummary& s = out_.summary;
+    s.final_bytes = bytes().total();
+    s.full_bytes = std::int64_t{2} * in_.kv_heads * in_.tokens * (in_.key_size + in_.value_size);
+    std::int64_t tokens = 0;
+    for (std::int32_t h = 0; h < in_.kv_heads; ++h) {
+      tokens += codec_->plane(Side::kKeys, h).tokens();
+      for (const Side side : kSides) s.stored_writes += codec_->plane(side, h).writes();
+    }
+    if (tokens > 0)
+      s.bytes_per_stored_token = static_cast<double>(s.final_bytes) /
+                                 (static_cast<double>(tokens) / static_cast<double>(in_.kv_heads));
+    double sum = 0;
+    for (const StepResult& step : out_.steps) {
+      for (const double error : step.output_error) {
+        sum += error;
+        s.max_output_error = std::max(s.max_output_error.value_or(0), error);
+      }
+      for (const double error : step.logit_error)
+        s.max_logit_error = std::max(s.max_logit_error.value_or(0), error);
+    }
+    if (!out_.steps.empty())
+      s.mean_output_error =
+          sum / (static_cast<double>(out_.steps.size()) * static_cast<double>(in_.query_heads));
+  }
+
+  struct Rows {
+    std::vector<std::int64_t> positions;
+    std::vector<double> keys;
+    std::vector<double> values;
+  };
+
+  const LayerTensors& in_;
+  const EvaluationRequest& request_;
+  std::unique_ptr<Eviction> eviction_;  ///< may be null
+  AttentionOutput output_;
+  Shape shape_;
+  std::unique_ptr<Codec> codec_;
+  std::vector<Rows> appended_;  ///< [KV head]
+  Evaluation out_;
+};
+
+}  // namespace
+
+Result<Evaluation> evaluate(const attention::Recording& recording, const EvaluationRequest& request,
+                            const Pause& pause) {
+  KVPLAN_TRY_DO(check_place(recording.info(), request));
+  KVPLAN_TRY(const LayerTensors tensors, recording.tensors(request.sequence, request.layer));
+  KVPLAN_TRY_DO(check_format(request.format,
+                             {.query_heads = tensors.query_heads,
+                              .kv_heads = tensors.kv_heads,
+                              .key_size = tensors.key_size,
+                              .value_size = tensors.value_size},
+                             request.prompt));
+  KVPLAN_TRY_DO(check_numbers(tensors));
+  std::unique_ptr<Eviction> eviction;
+  if (request.evict) {
+    KVPLAN_TRY(eviction,
+               Eviction::make(recording, *request.evict, request.prompt, request.sequence, request.layer));
+  }
+  return Run(tensors, request, std::move(eviction)).all(pause);
+}
+
+}  // namespace kvplan::formats

@@ -1,0 +1,109 @@
+// Runs a format over recorded queries, keys and values of one layer: bytes after every step, what comes back, and how
+// far the attention output moves.
+//
+// The step model, for tokens of the prompt P and t = P, P + 1, ...:
+//   prompt   its tokens are appended in one call (those that the token policy keeps), then the prompt ends
+//   1 append token t
+//   2 attend the query of t reads all that is stored, t included
+//   3 step   the format encodes; the token policy drops
+// Errors compare with a cache that keeps everything exactly. Its outputs are computed once for each query.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "simulator/attention/catalogue.h"
+#include "simulator/attention/recording.h"
+#include "simulator/attention/tensor_rows.h"
+#include "simulator/formats/formats.h"
+
+namespace kvplan::formats {
+
+/// One element to be shown.
+struct Probe {
+  Side side{Side::kKeys};
+  std::int32_t head{0};  ///< KV head
+  std::int64_t position{0};
+  std::int32_t channel{0};
+};
+
+struct EvaluationRequest {
+  FormatChoice format{};
+  std::optional<attention::PolicyChoice> evict{};
+  std::int64_t prompt{1};
+  std::int32_t sequence{0};
+  std::int32_t layer{0};
+  std::vector<Probe> probes{};
+};
+
+/// Of one layer, all KV heads.
+struct LayerBytes {
+  Regions keys;
+  Regions values;
+  [[nodiscard]] std::int64_t total() const { return keys.total() + values.total(); }
+};
+
+struct StepResult {
+  std::int64_t t{0};
+  LayerBytes bytes;                  ///< after the step
+  std::int64_t total_at_attend{0};   ///< while its query reads
+  std::vector<double> output_error;  ///< [query head] |o - o'| / |o|
+  std::vector<double> logit_error;   ///< [query head] greatest |q (k - k')| * scale over what is stored
+};
+
+/// What is stored of the keys or values of one KV head, compared with what was recorded.
+struct HeadState {
+  std::int64_t tokens{0};
+  std::int64_t first_position{-1};             ///< -1: no tokens
+  std::int64_t encoded{0};                     ///< tokens that have codes
+  std::optional<std::uint64_t> stored_digest;  ///< FNV-1a 64 of what comes back; of exact formats
+  std::optional<std::uint64_t> codes_digest;   ///< FNV-1a 64 of the codes
+  double max_abs_error{0};
+  double mean_abs_error{0};
+  double relative_frobenius{0};
+};
+
+struct ProbeResult {
+  Probe probe;
+  double recorded{0};
+  double stored{0};
+  Coded coded;
+};
+
+struct Checkpoint {
+  std::int64_t tokens{0};                          ///< appended so far
+  std::array<std::vector<HeadState>, 2> heads;     ///< [side][KV head]
+  std::vector<std::optional<ProbeResult>> probes;  ///< empty where the token is not stored
+};
+
+struct EvaluationSummary {
+  std::int64_t final_bytes{0};
+  std::int64_t full_bytes{0};  ///< everything exactly
+  double bytes_per_stored_token{0};
+  std::int64_t peak_bytes{0};               ///< from the end of the prompt on
+  std::int64_t stored_writes{0};            ///< tokens of a head's keys or values written after their append
+  std::optional<double> mean_output_error;  ///< nothing without decode steps
+  std::optional<double> max_output_error;
+  std::optional<double> max_logit_error;
+};
+
+struct Evaluation {
+  LayerBytes after_prompt;
+  std::vector<std::vector<std::int64_t>> retained;  ///< [KV head] positions after the prompt
+  std::vector<StepResult> steps;
+  std::array<Checkpoint, 2> checkpoints;  ///< after the prompt, after the last step
+  EvaluationSummary summary;
+};
+
+/// Asked between steps; an error ends the run.
+using Pause = std::function<Status()>;
+
+/// Errors: no tensors or no values, a prompt outside 1 .. recorded tokens, parameters that do not fit the layer,
+/// numbers beyond binary16, a policy that stores other heads than the recording or drops nothing, probes outside.
+Result<Evaluation> evaluate(const attention::Recording& recording, const EvaluationRequest& request,
+                            const Pause& pause);
+
+}  // namespace kvplan::formats

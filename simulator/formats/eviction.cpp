@@ -1,0 +1,41 @@
+#include "simulator/formats/eviction.h"
+
+#include <string>
+
+namespace kvplan::formats {
+
+Result<std::unique_ptr<Eviction>> Eviction::make(const attention::Recording& recording,
+                                                 const attention::PolicyChoice& policy, std::int64_t prompt,
+                                                 std::int32_t sequence, std::int32_t layer) {
+  const attention::RecordingInfo& info = recording.info();
+  KVPLAN_TRY(const std::int32_t group, attention::group_of(policy, info));
+  const std::string name(policy.choice.name());
+  if (group != info.query_heads / info.kv_heads)
+    return bad_input("expected the recording's " + std::to_string(info.query_heads / info.kv_heads) +
+                     " query heads per stored head, found " + std::to_string(group))
+        .at_field(name + ":group");
+  if (policy.kind->traits(policy.choice).keeps_everything())
+    return bad_input("keeps every token and reads a part of them: it drops nothing before a format")
+        .at_field(name);
+  KVPLAN_TRY_DO(attention::check_tensors(policy, info, group));
+  const attention::LayerPlace place{.layer = layer,
+                                    .layers = info.layers,
+                                    .query_heads = info.query_heads,
+                                    .group = group,
+                                    .prompt = prompt};
+  const std::int64_t tokens = info.sequences[static_cast<std::size_t>(sequence)].tokens;
+  KVPLAN_TRY_DO(attention::check_recorded_for(policy, place, tokens));
+  std::unique_ptr<Eviction> out(new Eviction(policy, place));
+  KVPLAN_TRY_DO(out->replay_.foresee(recording, sequence));
+  return out;
+}
+
+Status Eviction::step(attention::LayerRows& rows) {
+  const std::int64_t t = replay_.tokens();
+  const bool reads = replay_.needs_rows(t);
+  if (reads) KVPLAN_TRY_DO(rows.seek(t));
+  replay_.step(reads ? &rows : nullptr);
+  return Done{};
+}
+
+}  // namespace kvplan::formats

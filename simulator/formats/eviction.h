@@ -1,0 +1,41 @@
+// A token policy beside a format: which tokens of a layer stay, per KV head, decided by the recorded queries and keys.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "simulator/attention/catalogue.h"
+#include "simulator/attention/recording.h"
+#include "simulator/attention/replay.h"
+
+namespace kvplan::formats {
+
+class Eviction {
+ public:
+  /// Errors: a policy that stores other heads than the recording, that drops nothing, or that the recording cannot
+  /// drive.
+  static Result<std::unique_ptr<Eviction>> make(const attention::Recording& recording,
+                                                const attention::PolicyChoice& policy, std::int64_t prompt,
+                                                std::int32_t sequence, std::int32_t layer);
+
+  /// Processes the next token; `rows` may be at an earlier one.
+  Status step(attention::LayerRows& rows);
+  /// Positions of a KV head that are kept; that the last step dropped.
+  [[nodiscard]] std::span<const std::int32_t> kept(std::int32_t head) const {
+    return replay_.kept(set_of(head));
+  }
+  [[nodiscard]] std::span<const std::int32_t> dropped(std::int32_t head) const {
+    return replay_.dropped(set_of(head));
+  }
+  /// Makes room before a token is appended, rather than after it has attended.
+  [[nodiscard]] bool makes_room() const { return replay_.traits().makes_room; }
+
+ private:
+  Eviction(const attention::PolicyChoice& policy, const attention::LayerPlace& place)
+      : replay_(policy, place, false) {}
+  [[nodiscard]] std::int32_t set_of(std::int32_t head) const { return replay_.sets() == 1 ? 0 : head; }
+
+  attention::LayerReplay replay_;
+};
+
+}  // namespace kvplan::formats

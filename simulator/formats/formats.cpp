@@ -1,0 +1,70 @@
+#include "simulator/formats/formats.h"
+
+#include "simulator/base/family.h"
+
+// One line per member; the order is that of `kvplan list codec`.
+#define KVPLAN_FORMATS(MEMBER) \
+  MEMBER(kFullFormat)          \
+  MEMBER(kIntTensor)           \
+  MEMBER(kIntToken)            \
+  MEMBER(kIntChannel)          \
+  MEMBER(kFp8)                 \
+  MEMBER(kNvfp4)               \
+  MEMBER(kMxfp4)               \
+  MEMBER(kKivi)                \
+  MEMBER(kKvquant)             \
+  MEMBER(kGear)                \
+  MEMBER(kMixed)               \
+  MEMBER(kSparse)              \
+  MEMBER(kPyramidInt8)         \
+  MEMBER(kSvd)                 \
+  MEMBER(kLayered)             \
+  MEMBER(kEigen)               \
+  MEMBER(kKmeans)              \
+  MEMBER(kShortInt8)           \
+  MEMBER(kShortInt4)           \
+  MEMBER(kShortFp4)
+
+namespace kvplan::formats {
+
+KVPLAN_FAMILY(FormatKind, KVPLAN_FORMATS)
+
+std::span<const FormatKind* const> formats() {
+  return family().members();
+}
+
+Catalogue format_descriptors() {
+  return family().descriptors();
+}
+
+Result<FormatChoice> parse_format(std::string_view text) {
+  KVPLAN_TRY(Choice choice, parse_component(text, kFamily, format_descriptors()));
+  const FormatKind& kind = family().member(choice);
+  if (kind.stands_for != nullptr) return parse_format(kind.stands_for(choice));
+  return FormatChoice{&kind, std::move(choice)};
+}
+
+Status check_format(const FormatChoice& format, const Shape& shape, std::int64_t prompt) {
+  return format.kind->check == nullptr ? Status(Done{}) : format.kind->check(format.choice, shape, prompt);
+}
+
+Error wrong_param(const Choice& choice, std::string_view param, const std::string& what) {
+  for (std::size_t i = 0; i < choice.values().size(); ++i)
+    if (choice.descriptor().params[i].name == param)
+      return bad_input("expected " + what + ", found " + choice.values()[i].text)
+          .at_field(std::string(choice.name()) + ":" + std::string(param));
+  check_failed("the format has this parameter", __FILE__, __LINE__);
+}
+
+Status check_group(const Choice& choice, std::string_view param, const Shape& shape) {
+  const std::int64_t group = choice.integer(param);
+  if (group == 0) return Done{};
+  for (const Side side : kSides)
+    if (shape.size(side) % group != 0)
+      return wrong_param(choice, param,
+                         "a divisor of the " + std::to_string(shape.size(side)) + " channels of a " +
+                             (side == Side::kKeys ? "key" : "value"));
+  return Done{};
+}
+
+}  // namespace kvplan::formats

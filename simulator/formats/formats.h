@@ -1,0 +1,70 @@
+// The family of formats as codecs: a member is one file in members/ with a `FormatKind` and one line in formats.cpp.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "simulator/base/component.h"
+#include "simulator/formats/codec.h"
+
+namespace kvplan::formats {
+
+inline constexpr std::string_view kFamily = "codec";
+
+/// How results of two implementations compare.
+enum class Exactness : std::uint8_t {
+  kExact,      ///< codes and stored numbers are equal bit by bit
+  kTolerance,  ///< stored numbers depend on the order of operations in their last digits
+};
+
+struct FormatKind {
+  Descriptor descriptor;
+  std::string_view golden_name{};  ///< what reports and golden files call it; empty of a short name
+  Exactness exactness{Exactness::kExact};
+  /// What ranges cannot say of parameters, for such a layer and a prompt of so many tokens; may be null. The error's
+  /// field is "NAME:parameter".
+  Status (*check)(const Choice&, const Shape&, std::int64_t prompt) = nullptr;
+  /// REQUIRES: `check` found nothing. Null of a short name.
+  std::unique_ptr<Codec> (*make)(const Choice&, const Shape&) = nullptr;
+  /// Of a short name: the format that it stands for, as a user would write it.
+  std::string (*stands_for)(const Choice&) = nullptr;
+};
+
+/// Every member, short names included.
+std::span<const FormatKind* const> formats();
+Catalogue format_descriptors();
+
+struct FormatChoice {
+  const FormatKind* kind{nullptr};
+  Choice choice;
+};
+/// Parses `NAME[:key=value,...]`; of a short name comes what it stands for. Errors as parse_component.
+Result<FormatChoice> parse_format(std::string_view text);
+/// `check` of the format, where it has one.
+Status check_format(const FormatChoice& format, const Shape& shape, std::int64_t prompt);
+
+// What members share.
+
+/// "expected WHAT, found N" at "NAME:parameter".
+Error wrong_param(const Choice& choice, std::string_view param, const std::string& what);
+/// Groups of channels: 0 stands for the whole vector, others divide keys and values.
+Status check_group(const Choice& choice, std::string_view param, const Shape& shape);
+/// The group of a side: `group`, or the whole vector.
+constexpr std::int32_t group_of(std::int64_t group, std::int32_t size) {
+  return group == 0 ? size : static_cast<std::int32_t>(group);
+}
+inline constexpr double kMostChannels = 65536;
+inline constexpr double kMostTokens = 1 << 30;
+
+constexpr Param bits_param(std::string_view help, std::string_view fallback) {
+  return {.name = "bits", .help = help, .fallback = fallback, .low = 2, .high = 8};
+}
+inline constexpr Param kGroupParam{.name = "group",
+                                   .help = "Channels of a token that share a scale; 0: all of its head",
+                                   .fallback = "0",
+                                   .low = 0,
+                                   .high = kMostChannels};
+
+}  // namespace kvplan::formats

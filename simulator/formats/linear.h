@@ -1,0 +1,49 @@
+// Linear algebra in a fixed order of operations, from additions, multiplications, divisions and square roots alone,
+// which IEEE 754 rounds alike on every machine: no library decides a last digit.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace kvplan::formats {
+
+/// Rows one after the other.
+struct Matrix {
+  std::size_t rows{0};
+  std::size_t columns{0};
+  std::vector<double> data;
+
+  Matrix() = default;
+  Matrix(std::size_t r, std::size_t c) : rows(r), columns(c), data(r * c) {}
+  [[nodiscard]] double& at(std::size_t r, std::size_t c) { return data[r * columns + c]; }
+  [[nodiscard]] double at(std::size_t r, std::size_t c) const { return data[r * columns + c]; }
+  [[nodiscard]] std::span<double> row(std::size_t r) { return std::span(data).subspan(r * columns, columns); }
+  [[nodiscard]] std::span<const double> row(std::size_t r) const {
+    return std::span(data).subspan(r * columns, columns);
+  }
+};
+
+/// Of a matrix M: its singular values, greatest first, and the right singular vectors as rows. `vectors` has
+/// min(rows, columns) rows.
+struct RightSingular {
+  std::vector<double> values;
+  Matrix vectors;
+};
+/// Householder reflections to a triangle, then one-sided Jacobi rotations of its columns; small singular values are as
+/// exact, relative to the greatest, as large ones. The time is that of rows x columns^2 plus some columns^3.
+RightSingular right_singular(const Matrix& matrix);
+
+/// Rows that span what the rows of `matrix` span, orthonormal; one row for each row of `matrix` that is not in the span
+/// of those before it (to 1e-12 of its length).
+Matrix orthonormal_rows(Matrix matrix);
+
+/// x becomes its projection onto the span of the basis' first `count` rows, which are orthonormal.
+void project(const Matrix& basis, std::size_t count, std::span<double> x);
+
+/// Eigenvalues of a symmetric matrix, greatest first: Householder's tridiagonal form, then QL steps with implicit
+/// shifts. Errors are a few last digits of the greatest one. REQUIRES: square, symmetric (the lower half is read).
+std::vector<double> symmetric_eigenvalues(Matrix matrix);
+
+}  // namespace kvplan::formats

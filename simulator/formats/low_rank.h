@@ -1,0 +1,29 @@
+// What the formats of low rank share: bytes of factors, and truncation. Factors are kept as the numbers that come back,
+// in doubles, and count 2 bytes each.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "simulator/formats/codec.h"
+#include "simulator/formats/linear.h"
+
+namespace kvplan::formats {
+
+class LowRankCodec : public Codec {
+ public:
+  explicit LowRankCodec(const Shape& shape) : Codec(shape, 0, 0) {}
+  [[nodiscard]] CodeForm code_form() const override { return CodeForm::kNone; }
+
+ protected:
+  static constexpr std::int64_t kBytes = 2;  ///< of one number of a factor
+  /// Tokens [begin, end) of a plane as rows.
+  static Matrix rows_of(const Plane& plane, std::int32_t begin, std::int32_t end);
+  /// Tokens [begin, end) become their best approximation of this rank, in a new block. Returns the rank:
+  /// min(rank, tokens, channels).
+  static std::int64_t truncate(Plane& plane, std::int32_t begin, std::int32_t end, std::int64_t rank);
+  /// Bytes of the exact tokens of a side.
+  [[nodiscard]] std::int64_t exact_bytes(Side side) const;
+};
+
+}  // namespace kvplan::formats

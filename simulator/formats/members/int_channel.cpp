@@ -1,0 +1,62 @@
+// Integers with a scale for each channel of a group of tokens; a group is encoded when it is whole.
+#include <array>
+
+#include "simulator/formats/formats.h"
+#include "simulator/formats/quantised.h"
+
+namespace kvplan::formats {
+namespace {
+
+constexpr std::array kParams{bits_param("Bits of a code", "8"),
+                             Param{.name = "group",
+                                   .help = "Tokens of a channel that share a scale",
+                                   .unit = Unit::kTokens,
+                                   .fallback = "32",
+                                   .low = 1,
+                                   .high = kMostTokens}};
+
+class IntChannel final : public QuantisedCodec {
+ public:
+  IntChannel(const Shape& shape, int bits, std::int32_t group)
+      : QuantisedCodec(shape, {.key_group = 1, .value_group = 1}), bits_(bits), group_(group) {}
+
+ protected:
+  void on_prompt_end(const PromptQueries& /*queries*/) override { encode(); }
+  void on_step_end() override { encode(); }
+
+ private:
+  void encode() {
+    for (const Side side : kSides)
+      for (Plane& plane : planes(side)) {
+        std::int32_t exact = tail(plane);
+        for (; exact >= group_; exact -= group_) {
+          const std::int32_t begin = plane.tokens() - exact;
+          encode_channels(plane, begin, begin + group_, bits_);
+        }
+      }
+  }
+
+  int bits_;
+  std::int32_t group_;
+};
+
+std::unique_ptr<Codec> make(const Choice& choice, const Shape& shape) {
+  return std::make_unique<IntChannel>(shape, static_cast<int>(choice.integer("bits")),
+                                      static_cast<std::int32_t>(choice.integer("group")));
+}
+
+}  // namespace
+
+extern const FormatKind kIntChannel;
+const FormatKind kIntChannel{
+    .descriptor = {.family = kFamily,
+                   .name = "int-channel",
+                   .summary =
+                       "Integers with a 2-byte scale and zero point for each channel of a group of tokens; "
+                       "tokens are exact until their group is whole",
+                   .source = "kvplan",
+                   .params = kParams},
+    .golden_name = "int_channel",
+    .make = make};
+
+}  // namespace kvplan::formats

@@ -1,0 +1,86 @@
+// KIVI: keys by channel, values by token, and the newest tokens exactly.
+#include <array>
+
+#include "simulator/formats/formats.h"
+#include "simulator/formats/quantised.h"
+
+namespace kvplan::formats {
+namespace {
+
+constexpr std::array kParams{
+    bits_param("Bits of a code", "2"),
+    Param{.name = "group",
+          .help = "Tokens of a key's channel that share a scale, and channels of a value",
+          .fallback = "32",
+          .low = 1,
+          .high = kMostChannels},
+    Param{.name = "residual",
+          .help = "Keys that are encoded together, and newest values that stay exact",
+          .unit = Unit::kTokens,
+          .fallback = "128",
+          .low = 1,
+          .high = kMostTokens}};
+
+class Kivi final : public QuantisedCodec {
+ public:
+  Kivi(const Shape& shape, int bits, std::int32_t group, std::int32_t residual)
+      : QuantisedCodec(shape, {.key_group = 1, .value_group = group}),
+        bits_(bits),
+        group_(group),
+        residual_(residual) {}
+
+ protected:
+  void on_prompt_end(const PromptQueries& /*queries*/) override { encode(); }
+  void on_step_end() override { encode(); }
+
+ private:
+  void encode() {
+    for (Plane& keys : planes(Side::kKeys)) {
+      const std::int32_t exact = tail(keys);
+      const std::int32_t begin = keys.tokens() - exact;
+      const std::int32_t end = begin + exact / residual_ * residual_;
+      for (std::int32_t i = begin; i < end; i += group_) encode_channels(keys, i, i + group_, bits_);
+    }
+    for (Plane& values : planes(Side::kValues))
+      for (std::int32_t i = values.tokens() - tail(values); i + residual_ < values.tokens(); ++i)
+        encode_token(values, i, bits_);
+  }
+
+  int bits_;
+  std::int32_t group_;
+  std::int32_t residual_;
+};
+
+Status check(const Choice& choice, const Shape& shape, std::int64_t /*prompt*/) {
+  const std::int64_t group = choice.integer("group");
+  if (choice.integer("residual") % group != 0)
+    return wrong_param(choice, "residual", "a multiple of group = " + std::to_string(group));
+  if (shape.value_size % group != 0)
+    return wrong_param(choice, "group",
+                       "a divisor of the " + std::to_string(shape.value_size) + " channels of a value");
+  return Done{};
+}
+
+std::unique_ptr<Codec> make(const Choice& choice, const Shape& shape) {
+  return std::make_unique<Kivi>(shape, static_cast<int>(choice.integer("bits")),
+                                static_cast<std::int32_t>(choice.integer("group")),
+                                static_cast<std::int32_t>(choice.integer("residual")));
+}
+
+}  // namespace
+
+extern const FormatKind kKivi;
+const FormatKind kKivi{
+    .descriptor = {.family = kFamily,
+                   .name = "kivi",
+                   .summary = "Keys in few bits by channel, values by token; the newest tokens stay exact",
+                   .source = "arXiv 2402.02750; jy-yuan/KIVI@876b4d2 models/llama_kivi.py, quant/new_pack.py",
+                   .params = kParams,
+                   .divergences =
+                       "In a group of equal numbers the original divides zero by zero; here they come back "
+                       "as they were."},
+    .golden_name = "kivi",
+    .check = check,
+    .make = make};
+
+}  // namespace kvplan::formats

@@ -1,0 +1,213 @@
+// KVQuant: codes that stand for numbers of a learnt table, keys between thresholds of their channel, values between
+// those of their token; what lies beyond stays exact.
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "simulator/formats/clusters.h"
+#include "simulator/formats/formats.h"
+#include "simulator/formats/quantised.h"
+#include "simulator/formats/small_floats.h"
+
+namespace kvplan::formats {
+namespace {
+
+constexpr std::array kParams{
+    bits_param("Bits of a code", "3"),
+    Param{.name = "outliers",
+          .help =
+              "Share of the elements of a key's channel in the prompt, or of a value, that lie beyond the "
+              "thresholds: half of them above, half below",
+          .kind = ParamKind::kDecimal,
+          .unit = Unit::kRatio,
+          .fallback = "0.01",
+          .low = 0,
+          .high = 0.5},
+    Param{.name = "iterations",
+          .help = "Most rounds of Lloyd's method for the table",
+          .fallback = "20",
+          .low = 1,
+          .high = 1000}};
+
+/// Numbers between these become codes: those at zero - scale and zero + scale are -1 and 1.
+struct Range {
+  double scale;
+  double zero;
+  double low;
+  double high;
+};
+
+class Kvquant final : public QuantisedCodec {
+ public:
+  Kvquant(const Shape& shape, int bits, double outliers, std::int64_t iterations)
+      : QuantisedCodec(shape, {.key_group = 1, .value_group = shape.value_size}),
+        bits_(bits),
+        outliers_(outliers),
+        iterations_(iterations) {
+    for (auto& of_side : taken_) of_side.resize(static_cast<std::size_t>(shape.kv_heads));
+    ranges_.resize(static_cast<std::size_t>(shape.kv_heads));
+  }
+
+  [[nodiscard]] Regions regions(Side side) const override {
+    constexpr std::int64_t kPointerBytes = 4;  // where the outliers of a token begin
+    Regions out = QuantisedCodec::regions(side);
+    for (const auto& of_head : taken_[static_cast<std::size_t>(side)]) {
+      for (const std::int64_t taken : of_head) {
+        out.exact += 2 * taken;
+        out.index += 2 * taken;
+      }
+      if (outliers_ > 0) out.index += kPointerBytes * static_cast<std::int64_t>(of_head.size());
+    }
+    out.centroids = 2 * static_cast<std::int64_t>(tables_[static_cast<std::size_t>(side)].size());
+    return out;
+  }
+
+ protected:
+  void on_append() override {
+    if (!in_prompt()) encode();
+  }
+  void on_prompt_end(const PromptQueries& /*queries*/) override {
+    for (std::int32_t h = 0; h < shape().kv_heads; ++h) learn_channels(h);
+    for (const Side side : kSides) learn_table(side);
+    encode();
+  }
+  void on_drop(std::int32_t head, std::span<const std::int32_t> indices) override {
+    for (const Side side : kSides) {
+      auto& taken = taken_[static_cast<std::size_t>(side)][static_cast<std::size_t>(head)];
+      for (auto at = indices.rbegin(); at != indices.rend(); ++at) taken.erase(taken.begin() + *at);
+    }
+  }
+
+ private:
+  /// Of some numbers, all but the extreme ones.
+  [[nodiscard]] Range range_of(std::vector<double> numbers) const {
+    std::sort(numbers.begin(), numbers.end());
+    const auto beyond = static_cast<std::size_t>(outliers_ / 2 * static_cast<double>(numbers.size()));
+    const double low = numbers[beyond];
+    const double high = numbers[numbers.size() - 1 - beyond];
+    return {.scale = to_half((high - low) / 2), .zero = to_half((high + low) / 2), .low = low, .high = high};
+  }
+
+  void learn_channels(std::int32_t head) {
+    const Plane& keys = plane(Side::kKeys, head);
+    for (std::size_t c = 0; c < static_cast<std::size_t>(keys.size()); ++c) {
+      std::vector<double> numbers(static_cast<std::size_t>(keys.tokens()));
+      for (std::size_t i = 0; i < numbers.size(); ++i)
+        numbers[i] = keys.stored(static_cast<std::int32_t>(i))[c];
+      ranges_[static_cast<std::size_t>(head)].push_back(
+          numbers.empty() ? Range{.scale = 0, .zero = 0, .low = 0, .high = 0} : range_of(std::move(numbers)));
+    }
+  }
+
+  /// Ranges of the channels of token i: of a key those of the prompt, of a value its own.
+  [[nodiscard]] std::vector<Range> ranges_of(Side side, std::int32_t head, std::int32_t i) const {
+    if (side == Side::kKeys) return ranges_[static_cast<std::size_t>(head)];
+    const auto x = plane(side, head).stored(i);
+    return std::vector<Range>(x.size(), range_of({x.begin(), x.end()}));
+  }
+
+  [[nodiscard]] static bool beyond(const Range& range, double x) { return x < range.low || x > range.high; }
+  [[nodiscard]] static double relative(const Range& range, double x) {
+    return range.scale > 0 ? (x - range.zero) / range.scale : 0.0;
+  }
+
+  /// The numbers that codes stand for: clusters of what the prompt has between its thresholds, all heads together.
+  void learn_table(Side side) {
+    Matrix points;
+    points.columns = 1;
+    for (std::int32_t h = 0; h < shape().kv_heads; ++h)
+      for (std::int32_t i = 0; i < plane(side, h).tokens(); ++i) {
+        const auto ranges = ranges_of(side, h, i);
+        const auto x = plane(side, h).stored(i);
+        for (std::size_t c = 0; c < x.size(); ++c)
+          if (!beyond(ranges[c], x[c])) points.data.push_back(relative(ranges[c], x[c]));
+      }
+    points.rows = points.data.size();
+    auto& table = tables_[static_cast<std::size_t>(side)];
+    if (points.rows > 0)
+      table = cluster(points, std::int64_t{1} << bits_, iterations_, Random(static_cast<std::uint64_t>(side)))
+                  .centres.data;
+    std::sort(table.begin(), table.end());
+  }
+
+  /// All exact tokens.
+  void encode() {
+    for (const Side side : kSides)
+      for (std::int32_t h = 0; h < shape().kv_heads; ++h) {
+        Plane& plane = plane_of(side, h);
+        if (tables_[static_cast<std::size_t>(side)].empty()) continue;
+        if (side == Side::kKeys && plane.blocks() == 0)
+          begin_keys(plane, ranges_[static_cast<std::size_t>(h)]);
+        for (std::int32_t i = plane.tokens() - tail(plane); i < plane.tokens(); ++i) encode_one(side, h, i);
+      }
+  }
+
+  void begin_keys(Plane& plane, const std::vector<Range>& ranges) const {
+    const std::int32_t block = plane.begin_block(std::int64_t{plane.size()} * bits_);
+    for (std::size_t c = 0; c < ranges.size(); ++c) {
+      plane.scales(block)[c] = ranges[c].scale;
+      plane.zeros(block)[c] = ranges[c].zero;
+    }
+  }
+
+  void encode_one(Side side, std::int32_t head, std::int32_t i) {
+    Plane& plane = plane_of(side, head);
+    const auto& table = tables_[static_cast<std::size_t>(side)];
+    const auto ranges = ranges_of(side, head, i);
+    std::int32_t block = 0;
+    if (side == Side::kValues) {
+      block = plane.begin_block(std::int64_t{plane.size()} * bits_);
+      plane.scales(block)[0] = ranges.front().scale;
+      plane.zeros(block)[0] = ranges.front().zero;
+    }
+    std::int64_t taken = 0;
+    for (std::size_t c = 0; c < ranges.size(); ++c) {
+      double& x = plane.stored(i)[c];
+      const double at = relative(ranges[c], x);
+      std::size_t best = 0;
+      for (std::size_t k = 1; k < table.size(); ++k)
+        if (std::fabs(at - table[k]) < std::fabs(at - table[best])) best = k;
+      plane.codes(i)[c] = static_cast<std::uint8_t>(best);
+      if (beyond(ranges[c], x)) {
+        ++taken;
+      } else {
+        x = table[best] * ranges[c].scale + ranges[c].zero;
+      }
+    }
+    plane.join(i, block);
+    taken_[static_cast<std::size_t>(side)][static_cast<std::size_t>(head)].push_back(taken);
+  }
+
+  int bits_;
+  double outliers_;
+  std::int64_t iterations_;
+  std::vector<std::vector<Range>> ranges_;                       ///< [KV head][channel] of keys
+  std::array<std::vector<double>, 2> tables_;                    ///< [side][code]
+  std::array<std::vector<std::vector<std::int64_t>>, 2> taken_;  ///< [side][KV head][token] exact elements
+};
+
+std::unique_ptr<Codec> make(const Choice& choice, const Shape& shape) {
+  return std::make_unique<Kvquant>(shape, static_cast<int>(choice.integer("bits")),
+                                   choice.decimal("outliers"), choice.integer("iterations"));
+}
+
+}  // namespace
+
+extern const FormatKind kKvquant;
+const FormatKind kKvquant{
+    .descriptor =
+        {.family = kFamily,
+         .name = "kvquant",
+         .summary = "Codes of a learnt table, keys by channel and values by token, with outliers exactly",
+         .source = "arXiv 2401.18079; SqueezeAILab/KVQuant@57a2383 quant/kvquant",
+         .params = kParams,
+         .divergences =
+             "The original learns thresholds and tables offline, from calibration data and weighted by "
+             "Fisher "
+             "information, on keys before position encoding; here they are learnt from the sequence's own "
+             "prompt, unweighted, on keys as they were recorded."},
+    .golden_name = "kvquant",
+    .exactness = Exactness::kTolerance,
+    .make = make};
+
+}  // namespace kvplan::formats

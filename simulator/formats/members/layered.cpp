@@ -1,0 +1,111 @@
+// Layered cache: the newest tokens exactly; when they are too many, the oldest of them become a chunk of low rank.
+#include <array>
+
+#include "simulator/formats/formats.h"
+#include "simulator/formats/low_rank.h"
+
+namespace kvplan::formats {
+namespace {
+
+constexpr std::array kParams{
+    Param{.name = "window",
+          .help = "Exact tokens that may wait before a chunk is made",
+          .unit = Unit::kTokens,
+          .fallback = "128",
+          .low = 0,
+          .high = kMostTokens},
+    Param{.name = "rank", .help = "Rank of a chunk", .fallback = "32", .low = 1, .high = kMostChannels},
+    Param{.name = "keep_recent",
+          .help = "Newest tokens that stay exact when a chunk is made",
+          .unit = Unit::kTokens,
+          .fallback = "0",
+          .low = 0,
+          .high = kMostTokens},
+    Param{.name = "factor_v",
+          .help = "Values of a chunk become factors too; otherwise they stay exact",
+          .kind = ParamKind::kFlag,
+          .fallback = "false"}};
+
+struct Windows {
+  std::int64_t window;
+  std::int64_t rank;
+  std::int64_t keep_recent;
+  bool factor_values;
+};
+
+class Layered final : public LowRankCodec {
+ public:
+  Layered(const Shape& shape, const Windows& windows) : LowRankCodec(shape), windows_(windows) {
+    for (auto& of_side : ranks_) of_side.resize(static_cast<std::size_t>(shape.kv_heads));
+  }
+
+  [[nodiscard]] Regions regions(Side side) const override {
+    Regions out;
+    out.exact = exact_bytes(side);
+    for (std::int32_t h = 0; h < shape().kv_heads; ++h) {
+      const Plane& plane = this->plane(side, h);
+      const auto& ranks = ranks_[static_cast<std::size_t>(side)][static_cast<std::size_t>(h)];
+      for (std::int32_t chunk = 0; chunk < plane.blocks(); ++chunk)
+        if (plane.members(chunk) > 0)
+          out.factors +=
+              ranks[static_cast<std::size_t>(chunk)] * (plane.members(chunk) + plane.size() + 1) * kBytes;
+    }
+    return out;
+  }
+
+ protected:
+  void on_prompt_end(const PromptQueries& /*queries*/) override { make_chunks(); }
+  void on_step_end() override { make_chunks(); }
+
+ private:
+  void make_chunks() {
+    for (std::int32_t h = 0; h < shape().kv_heads; ++h) {
+      // Keys say what is pending: values may stay exact.
+      const Plane& keys = plane(Side::kKeys, h);
+      const std::int64_t pending = keys.exact_tokens();
+      if (pending <= windows_.window) continue;
+      const auto begin = static_cast<std::int32_t>(keys.tokens() - pending);
+      const auto end = static_cast<std::int32_t>(keys.tokens() - windows_.keep_recent);
+      for (const Side side : kSides) {
+        if (side == Side::kValues && !windows_.factor_values) continue;
+        ranks_[static_cast<std::size_t>(side)][static_cast<std::size_t>(h)].push_back(
+            truncate(plane_of(side, h), begin, end, windows_.rank));
+      }
+    }
+  }
+
+  Windows windows_;
+  std::array<std::vector<std::vector<std::int64_t>>, 2> ranks_;  ///< [side][KV head][chunk]
+};
+
+Status check(const Choice& choice, const Shape& /*shape*/, std::int64_t /*prompt*/) {
+  if (choice.integer("keep_recent") > choice.integer("window"))
+    return wrong_param(choice, "keep_recent", "at most window = " + std::to_string(choice.integer("window")));
+  return Done{};
+}
+
+std::unique_ptr<Codec> make(const Choice& choice, const Shape& shape) {
+  return std::make_unique<Layered>(shape, Windows{.window = choice.integer("window"),
+                                                  .rank = choice.integer("rank"),
+                                                  .keep_recent = choice.integer("keep_recent"),
+                                                  .factor_values = choice.flag("factor_v")});
+}
+
+}  // namespace
+
+extern const FormatKind kLayered;
+const FormatKind kLayered{
+    .descriptor = {.family = kFamily,
+                   .name = "layered",
+                   .summary = "The newest tokens exactly; the oldest of them become chunks of low rank",
+                   .source = "kvplan's founding notes on KV caches (layered cache)",
+                   .params = kParams,
+                   .divergences =
+                       "The notes keep the values of a chunk uncompressed and nothing exact right after one "
+                       "is made; factor_v and keep_recent change that."},
+    .golden_name = "layered",
+    .exactness = Exactness::kTolerance,
+    .check = check,
+    .make = make};
+
+}  // namespace kvplan::formats

@@ -1,0 +1,90 @@
+// A window whose size falls with the layer, of symmetric integers with a scale for each append.
+#include <algorithm>
+
+#include "simulator/formats/tensor_quantised.h"
+
+namespace kvplan::formats {
+namespace {
+
+constexpr std::array kParams{
+    bits_param("Bits of a code", "8"),
+    rounding_param("trunc"),
+    kScaleParam,
+    Param{.name = "layer", .help = "The layer, counted from 0", .fallback = "0", .low = 0, .high = 4095},
+    Param{.name = "layers", .help = "Layers of the model", .fallback = "32", .low = 1, .high = 4096},
+    Param{.name = "max_len",
+          .help = "Tokens that the first layer keeps",
+          .unit = Unit::kTokens,
+          .fallback = "2048",
+          .low = 1,
+          .high = kMostTokens},
+    Param{.name = "ratio",
+          .help = "Share of these that the last layer keeps; layers between are on a line",
+          .kind = ParamKind::kDecimal,
+          .unit = Unit::kRatio,
+          .fallback = "0.5",
+          .low = 0,
+          .high = 1},
+    Param{.name = "min_size",
+          .help = "Tokens that every layer keeps",
+          .unit = Unit::kTokens,
+          .fallback = "64",
+          .low = 1,
+          .high = kMostTokens}};
+
+class PyramidInt8 final : public TensorQuantised {
+ public:
+  PyramidInt8(const Shape& shape, const TensorQuantiser& quantiser, std::int32_t window)
+      : TensorQuantised(shape, quantiser), window_(window) {}
+
+ protected:
+  void on_prompt_end(const PromptQueries& /*queries*/) override { crop(); }
+  void on_step_end() override { crop(); }
+
+ private:
+  void crop() {
+    for (std::int32_t h = 0; h < shape().kv_heads; ++h) {
+      std::vector<std::int32_t> old;
+      for (std::int32_t i = 0; i + window_ < plane(Side::kKeys, h).tokens(); ++i) old.push_back(i);
+      drop(h, old);
+    }
+  }
+
+  std::int32_t window_;
+};
+
+Status check(const Choice& choice, const Shape& /*shape*/, std::int64_t /*prompt*/) {
+  if (choice.integer("layer") >= choice.integer("layers"))
+    return wrong_param(choice, "layer", "less than layers = " + std::to_string(choice.integer("layers")));
+  return Done{};
+}
+
+std::unique_ptr<Codec> make(const Choice& choice, const Shape& shape) {
+  const auto most = static_cast<double>(choice.integer("max_len"));
+  const auto layer = static_cast<double>(choice.integer("layer"));
+  const auto last = static_cast<double>(std::max<std::int64_t>(choice.integer("layers") - 1, 1));
+  // In this order of operations, cut off.
+  const double share = 1.0 - (1.0 - choice.decimal("ratio")) * (layer / last);
+  const auto size = std::max(static_cast<std::int64_t>(most * share), choice.integer("min_size"));
+  return std::make_unique<PyramidInt8>(shape, tensor_quantiser_of(choice), static_cast<std::int32_t>(size));
+}
+
+}  // namespace
+
+extern const FormatKind kPyramidInt8;
+const FormatKind kPyramidInt8{
+    .descriptor = {.family = kFamily,
+                   .name = "pyramid-int8",
+                   .summary =
+                       "The founding notes' quantised pyramid: the last tokens, fewer in higher layers, in "
+                       "truncated integers with a scale for each append",
+                   .source = "kvplan's founding notes on KV caches (QuantizedPyramid)",
+                   .params = kParams,
+                   .divergences =
+                       "A size of n is attended with n + 1 tokens, as of all windows here: the notes crop "
+                       "before they append."},
+    .golden_name = "pyramid_int8",
+    .check = check,
+    .make = make};
+
+}  // namespace kvplan::formats

@@ -1,0 +1,57 @@
+// The names that `kvplan bytes` and scenarios have for numbers of bits, each for the codec that takes those bytes.
+#include <array>
+
+#include "simulator/formats/formats.h"
+
+namespace kvplan::formats {
+namespace {
+
+constexpr Param group_param(std::string_view fallback) {
+  return {
+      .name = "group",
+      .help = "Channels of a token that share a scale, a divisor of a head's; 0: one scale for everything",
+      .fallback = fallback,
+      .low = 0,
+      .high = kMostChannels};
+}
+constexpr std::array kInt8Params{group_param("0")};
+constexpr std::array kInt4Params{group_param("32")};
+
+std::string integers(const Choice& choice, std::string_view bits, std::string_view symmetric) {
+  const std::int64_t group = choice.integer("group");
+  if (group == 0) return "int-tensor:scale=static,bits=" + std::string(bits);
+  return "int-token:bits=" + std::string(bits) + ",group=" + std::to_string(group) +
+         ",symmetric=" + std::string(symmetric);
+}
+
+}  // namespace
+
+extern const FormatKind kShortInt8;
+const FormatKind kShortInt8{
+    .descriptor = {.family = kFamily,
+                   .name = "int8",
+                   .summary =
+                       "Short for int-tensor with the prompt's scale; with a group, for symmetric int-token",
+                   .source = "kvplan",
+                   .params = kInt8Params},
+    .stands_for = [](const Choice& choice) { return integers(choice, "8", "true"); }};
+
+extern const FormatKind kShortInt4;
+const FormatKind kShortInt4{
+    .descriptor =
+        {.family = kFamily,
+         .name = "int4",
+         .summary = "Short for int-token of 4 bits; without a group, for int-tensor with the prompt's scale",
+         .source = "kvplan",
+         .params = kInt4Params},
+    .stands_for = [](const Choice& choice) { return integers(choice, "4", "false"); }};
+
+extern const FormatKind kShortFp4;
+const FormatKind kShortFp4{.descriptor = {.family = kFamily,
+                                          .name = "fp4",
+                                          .summary = "Short for nvfp4",
+                                          .source = "kvplan",
+                                          .params = {}},
+                           .stands_for = [](const Choice& /*choice*/) { return std::string("nvfp4"); }};
+
+}  // namespace kvplan::formats

@@ -1,0 +1,84 @@
+// Of each key and value the elements that are largest in size; the others come back as zeros.
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <numeric>
+
+#include "simulator/formats/formats.h"
+#include "simulator/formats/quantised.h"
+
+namespace kvplan::formats {
+namespace {
+
+constexpr std::array kParams{Param{.name = "density",
+                                   .help = "Share of the elements of a vector that stay, rounded up",
+                                   .kind = ParamKind::kDecimal,
+                                   .unit = Unit::kRatio,
+                                   .fallback = "0.5",
+                                   .low = 0,
+                                   .high = 1}};
+
+class Sparse final : public QuantisedCodec {
+ public:
+  Sparse(const Shape& shape, double density)
+      : QuantisedCodec(shape, {.scale_bytes = 0, .zero_bytes = 0}), density_(density) {}
+
+  [[nodiscard]] Regions regions(Side side) const override {
+    Regions out = QuantisedCodec::regions(side);
+    const std::int64_t size = shape().size(side);
+    const auto id_bits = static_cast<std::int64_t>(std::bit_width(static_cast<std::uint64_t>(size - 1)));
+    const std::int64_t bytes = (std::min(kept(size) * id_bits, size) + 7) / 8;  // a list or a bitmap
+    for (const Plane& plane : planes(side)) out.index += plane.tokens() * bytes;
+    return out;
+  }
+
+ protected:
+  void on_append() override {
+    for (const Side side : kSides)
+      for (std::int32_t h = 0; h < shape().kv_heads; ++h) {
+        Plane& plane = plane_of(side, h);
+        if (in_prompt()) plane.begin_block(16 * kept(plane.size()));
+        for (std::int32_t i = fresh(h); i < plane.tokens(); ++i) encode(plane, i);
+      }
+  }
+
+ private:
+  [[nodiscard]] std::int64_t kept(std::int64_t size) const {
+    return static_cast<std::int64_t>(std::ceil(density_ * static_cast<double>(size)));
+  }
+  void encode(Plane& plane, std::int32_t i) const {
+    const auto x = plane.stored(i);
+    std::vector<std::size_t> order(x.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::stable_sort(order.begin(), order.end(),
+                     [&](std::size_t a, std::size_t b) { return std::fabs(x[a]) > std::fabs(x[b]); });
+    const auto most = static_cast<std::size_t>(kept(plane.size()));
+    for (std::size_t rank = 0; rank < order.size(); ++rank) {
+      plane.codes(i)[order[rank]] = rank < most ? 1 : 0;
+      if (rank >= most) x[order[rank]] = 0;
+    }
+    plane.join(i, 0);
+  }
+
+  double density_;
+};
+
+std::unique_ptr<Codec> make(const Choice& choice, const Shape& shape) {
+  return std::make_unique<Sparse>(shape, choice.decimal("density"));
+}
+
+}  // namespace
+
+extern const FormatKind kSparse;
+const FormatKind kSparse{
+    .descriptor = {.family = kFamily,
+                   .name = "sparse",
+                   .summary =
+                       "Of each key and value the largest elements, with a list or bitmap of where they were",
+                   .source = "kvplan's founding notes on KV caches (sparsification)",
+                   .params = kParams},
+    .golden_name = "sparse",
+    .make = make};
+
+}  // namespace kvplan::formats

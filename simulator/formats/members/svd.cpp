@@ -1,0 +1,95 @@
+// Online SVD: all tokens but the newest few in factors of a fixed rank, factored again when the few are enough.
+#include <array>
+
+#include "simulator/formats/formats.h"
+#include "simulator/formats/low_rank.h"
+
+namespace kvplan::formats {
+namespace {
+
+constexpr std::array kParams{
+    Param{.name = "rank", .help = "Rank of the factors", .fallback = "32", .low = 1, .high = kMostChannels},
+    Param{.name = "update",
+          .help = "Exact tokens after which everything is factored again",
+          .unit = Unit::kTokens,
+          .fallback = "16",
+          .low = 1,
+          .high = kMostTokens},
+    Param{
+        .name = "compression_ratio",
+        .help =
+            "Above 0 it takes the place of rank: channels times (1 - compression_ratio), cut off, at least 1",
+        .kind = ParamKind::kDecimal,
+        .unit = Unit::kRatio,
+        .fallback = "0",
+        .low = 0,
+        .high = 1}};
+
+class Svd final : public LowRankCodec {
+ public:
+  /// `rank`: of keys and of values.
+  Svd(const Shape& shape, std::array<std::int64_t, 2> rank, std::int64_t update)
+      : LowRankCodec(shape), rank_(rank), update_(update) {
+    for (auto& of_side : ranks_) of_side.resize(static_cast<std::size_t>(shape.kv_heads));
+  }
+
+  [[nodiscard]] Regions regions(Side side) const override {
+    Regions out;
+    out.exact = exact_bytes(side);
+    for (std::int32_t h = 0; h < shape().kv_heads; ++h) {
+      const Plane& plane = this->plane(side, h);
+      const std::int64_t factored = plane.tokens() - plane.exact_tokens();
+      const std::int64_t rank = ranks_[static_cast<std::size_t>(side)][static_cast<std::size_t>(h)];
+      if (factored > 0) out.factors += rank * (factored + plane.size() + 1) * kBytes;
+    }
+    return out;
+  }
+
+ protected:
+  void on_prompt_end(const PromptQueries& /*queries*/) override { factor(1); }
+  void on_step_end() override { factor(update_); }
+
+ private:
+  /// Heads with at least so many exact tokens.
+  void factor(std::int64_t least) {
+    for (const Side side : kSides)
+      for (std::int32_t h = 0; h < shape().kv_heads; ++h) {
+        Plane& plane = plane_of(side, h);
+        if (plane.exact_tokens() < least) continue;
+        ranks_[static_cast<std::size_t>(side)][static_cast<std::size_t>(h)] =
+            truncate(plane, 0, plane.tokens(), rank_[static_cast<std::size_t>(side)]);
+      }
+  }
+
+  std::array<std::int64_t, 2> rank_;
+  std::int64_t update_;
+  std::array<std::vector<std::int64_t>, 2> ranks_;  ///< [side][KV head] of the latest factors
+};
+
+std::unique_ptr<Codec> make(const Choice& choice, const Shape& shape) {
+  const double share = choice.decimal("compression_ratio");
+  std::array<std::int64_t, 2> rank{};
+  for (const Side side : kSides)
+    rank[static_cast<std::size_t>(side)] =
+        share > 0 ? std::max<std::int64_t>(static_cast<std::int64_t>((1 - share) * shape.size(side)), 1)
+                  : choice.integer("rank");
+  return std::make_unique<Svd>(shape, rank, choice.integer("update"));
+}
+
+}  // namespace
+
+extern const FormatKind kSvd;
+const FormatKind kSvd{
+    .descriptor = {.family = kFamily,
+                   .name = "svd",
+                   .summary = "All tokens but the newest few in factors U, S, V of a fixed rank",
+                   .source = "kvplan's founding notes on KV caches (online SVD)",
+                   .params = kParams,
+                   .divergences =
+                       "The notes' code keeps the dense product, and never factors the tokens that are "
+                       "pending; this follows their text."},
+    .golden_name = "svd",
+    .exactness = Exactness::kTolerance,
+    .make = make};
+
+}  // namespace kvplan::formats

@@ -1,0 +1,63 @@
+// Symmetric integers with one scale for the tokens of an append: the formats `int-tensor` and `pyramid-int8`.
+#pragma once
+
+#include <array>
+#include <string_view>
+
+#include "simulator/formats/formats.h"
+#include "simulator/formats/quantised.h"
+
+namespace kvplan::formats {
+
+/// Of which tokens the scale is.
+enum class ScaleOf : std::uint8_t {
+  kChunk,    ///< each append has its own
+  kStatic,   ///< that of the prompt for ever
+  kRunning,  ///< the greatest so far: when it grows, all codes are computed again
+};
+
+struct TensorQuantiser {
+  int bits{8};
+  ScaleOf scale{ScaleOf::kChunk};
+  Rounding rounding{Rounding::kEven};
+};
+
+/// The tensor is the keys (or the values) of all KV heads of the tokens of one append. Block k of a plane is append k,
+/// or block 0 is everything.
+class TensorQuantised : public QuantisedCodec {
+ public:
+  TensorQuantised(const Shape& shape, const TensorQuantiser& quantiser);
+  [[nodiscard]] Regions regions(Side side) const override;
+
+ protected:
+  void on_append() override;
+
+ private:
+  void encode(Side side);
+  void rescale(Side side, double scale);
+  [[nodiscard]] double fresh_scale(Side side) const;
+
+  TensorQuantiser quantiser_;
+};
+
+// Its parameters.
+inline constexpr std::array<std::string_view, 3> kScaleChoices{"chunk", "static", "running"};
+inline constexpr std::array<std::string_view, 2> kRoundings{"even", "trunc"};
+inline constexpr Param kScaleParam{.name = "scale",
+                                   .help =
+                                       "One for each append (chunk), that of the prompt for ever (static), "
+                                       "or the greatest so far, for which "
+                                       "all codes are computed again when it grows (running)",
+                                   .kind = ParamKind::kText,
+                                   .fallback = "chunk",
+                                   .choices = kScaleChoices};
+constexpr Param rounding_param(std::string_view fallback) {
+  return {.name = "rounding",
+          .help = "To the nearest code, halves to the even one, or cut off towards zero",
+          .kind = ParamKind::kText,
+          .fallback = fallback,
+          .choices = kRoundings};
+}
+TensorQuantiser tensor_quantiser_of(const Choice& choice);
+
+}  // namespace kvplan::formats

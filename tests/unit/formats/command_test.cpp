@@ -1,0 +1,236 @@
+// kvplan format: inputs of both kinds, evictions, and what is refused, in one line that names the field.
+#include <gtest/gtest.h>
+#include <simdjson.h>
+
+#include <cstring>
+#include <limits>
+
+#include "tests/unit/io/kva_samples.h"
+#include "tests/unit/traces/support.h"
+
+namespace kvplan::formats {
+namespace {
+
+namespace dom = simdjson::dom;
+using traces::testing::read_file;
+using traces::testing::run_kvplan;
+using traces::testing::TemporaryFolder;
+using traces::testing::write_file;
+
+const std::string kInputs = std::string(KVPLAN_SOURCE_DIR) + "/tests/golden/formats/inputs/";
+
+/// A small layer as a JSON with raw files: 4 query heads on 2, 8 channels, 12 tokens.
+class Files {
+ public:
+  explicit Files(const TemporaryFolder& folder) : folder_(folder) {
+    auto sample = io::tensor_sample(3, 12, attention::Element::kF16);
+    for (auto& head : sample.values) head.resize(12 * 8, 0.5F);  // as many channels as keys have
+    sample.info.value_size = 8;
+    queries = sample.queries;
+    keys = sample.keys;
+    values = sample.values;
+    kva = io::kva_of(sample, io::Codec::kZstd);
+  }
+  /// Writes all of them; returns the path of the JSON.
+  std::string write(const std::string& more = "") const {
+    tensor("q", queries);
+    tensor("k", keys);
+    tensor("v", values);
+    write_file(folder_.file("x.kva"), kva);
+    write_file(folder_.file("x.json"),
+               R"({"query_heads":4,"kv_heads":2,"head_dim":8,"T":12,"files":{"Q":"q","K":"k","V":"v"})" +
+                   more + "}");
+    return folder_.file("x.json");
+  }
+
+  std::vector<std::vector<float>> queries, keys, values;
+  std::string kva;
+
+ private:
+  void tensor(const std::string& name, const std::vector<std::vector<float>>& heads) const {
+    std::string bytes;
+    for (const auto& head : heads) bytes.append(reinterpret_cast<const char*>(head.data()), head.size() * 4);
+    write_file(folder_.file(name), bytes);
+  }
+  const TemporaryFolder& folder_;
+};
+
+TEST(FormatCommand, BothKindsOfInputGiveTheSame) {
+  const TemporaryFolder folder;
+  const Files files(folder);
+  const std::string json = files.write();
+  dom::parser a;
+  dom::parser b;
+  for (const std::string format : {"int-token:group=4", "kivi:group=4,residual=4", "svd:rank=3,update=2",
+                                   "kmeans:recent=2,clusters=3"}) {
+    const std::string rest = " --format " + format + " --prefill 7 --probe V,1,5,2 --json -";
+    const auto raw = run_kvplan("format " + json + rest);
+    const auto kva = run_kvplan("format " + folder.file("x.kva") + rest);
+    ASSERT_EQ(raw.exit_code, 0) << raw.err;
+    ASSERT_EQ(kva.exit_code, 0) << kva.err;
+    const dom::element one = a.parse(raw.out);
+    const dom::element two = b.parse(kva.out);
+    for (const char* key : {"params", "after_prefill", "steps", "checkpoints", "summary"})
+      EXPECT_EQ(simdjson::minify(one[key]), simdjson::minify(two[key])) << format << " " << key;
+    EXPECT_EQ(dom::array(one["steps"]).size(), 5U);
+  }
+  EXPECT_EQ(run_kvplan("evict " + json + " --policy tova:budget=4 --prefill 7 --json -").exit_code, 0)
+      << "the same file is a recording for the other commands";
+  EXPECT_EQ(run_kvplan("attention info " + json).exit_code, 0);
+  EXPECT_EQ(run_kvplan("format --format full --prefill 7 --probe K,0,1,2 --probe V,1,3,4 " + json).exit_code,
+            0)
+      << "the input may come last";
+}
+
+TEST(FormatCommand, SaysWhatItDid) {
+  const auto text =
+      run_kvplan("format " + kInputs + "A.json --format kivi:bits=4,group=8,residual=40 --prefill 100");
+  ASSERT_EQ(text.exit_code, 0) << text.err;
+  for (const char* part :
+       {"kivi:bits=4,group=8,residual=40", "160 tokens, of them 100 prompt", "codes", "output error"})
+    EXPECT_NE(text.out.find(part), std::string::npos) << part;
+  const auto whole = run_kvplan("format " + kInputs + "A.json --format full --prefill 160 --json -");
+  ASSERT_EQ(whole.exit_code, 0) << whole.err;
+  dom::parser parser;
+  const dom::element found = parser.parse(whole.out);
+  EXPECT_EQ(dom::array(found["steps"]).size(), 0U);
+  EXPECT_TRUE(found["summary"]["mean_output_error"].is_null());
+  const auto help = run_kvplan("format --help");
+  EXPECT_NE(help.out.find("kivi:bits=2,group=32,residual=128"), std::string::npos);
+}
+
+/// With a policy that goes on dropping, a format that encodes when it appends stores what the policy keeps.
+TEST(FormatCommand, FollowsAPolicyThatDropsWhileDecoding) {
+  const std::string input = kInputs + "A.json";
+  const std::string policy = "h2o:hh=10,recent=14";
+  const auto kept = run_kvplan("evict " + input + " --policy " + policy + " --prefill 100 --json -");
+  const auto found = run_kvplan("format " + input + " --format int-token:bits=4,group=8 --evict " + policy +
+                                " --prefill 100 --json -");
+  ASSERT_EQ(kept.exit_code, 0) << kept.err;
+  ASSERT_EQ(found.exit_code, 0) << found.err;
+  dom::parser a;
+  dom::parser b;
+  const dom::element sets = a.parse(kept.out);
+  const dom::element format = b.parse(found.out);
+  EXPECT_EQ(simdjson::minify(format["after_prefill"]["retained"]), simdjson::minify(sets["after_prefill"]));
+  // 24 tokens in 2 heads: 16 bytes of codes for 32 channels, 4 groups with a scale and a zero point of 2 bytes.
+  constexpr std::int64_t kOfToken = 16 + 4 * 4;
+  for (const dom::element step : dom::array(format["steps"])) {
+    EXPECT_EQ(std::int64_t(step["bytes"].at(14)), 24 * 2 * 2 * kOfToken);
+    EXPECT_EQ(std::int64_t(step["total_at_attend"]), 25 * 2 * 2 * kOfToken);
+  }
+  for (const char* other : {"tova:budget=24", "seed-lru:budget=24", "window:window=24"}) {
+    const auto ran = run_kvplan("format " + input + " --format kivi:group=8,residual=8 --evict " + other +
+                                " --prefill 100 --json -");
+    EXPECT_EQ(ran.exit_code, 0) << other << ran.err;
+  }
+}
+
+/// A short name takes the bytes that `kvplan bytes` tells of it, but for the scales beside the cache.
+TEST(FormatCommand, ShortNamesTakeTheBytesOfKvplanBytes) {
+  const TemporaryFolder folder;
+  write_file(
+      folder.file("config.json"),
+      R"({"model_type":"llama","num_hidden_layers":1,"num_attention_heads":4,"num_key_value_heads":2,)"
+      R"("head_dim":32,"hidden_size":128,"intermediate_size":256,"vocab_size":100,"torch_dtype":"float16"})");
+  dom::parser a;
+  dom::parser b;
+  for (const std::string format : {"int8", "int8:group=16", "int4", "int4:group=8", "fp4"}) {
+    const auto found = run_kvplan("format " + kInputs + "A.json --prefill 100 --json - --format " + format);
+    const auto bytes = run_kvplan("bytes --model " + folder.file("config.json") +
+                                  " --tokens 160 --json - --format " + format);
+    ASSERT_EQ(found.exit_code, 0) << found.err;
+    ASSERT_EQ(bytes.exit_code, 0) << bytes.err;
+    const std::int64_t stored = a.parse(found.out)["summary"]["final_bytes"];
+    const std::int64_t told = b.parse(bytes.out)["total_bytes"];
+    const bool beside = format == "int8" || format == "fp4";
+    EXPECT_EQ(stored, told + (beside ? 8 : 0)) << format;
+  }
+}
+
+/// Exit code 2, one line, with these words.
+void expect_refused(const std::string& arguments, const std::vector<std::string>& words) {
+  const auto ran = run_kvplan(arguments);
+  EXPECT_EQ(ran.exit_code, 2) << arguments;
+  EXPECT_TRUE(ran.out.empty()) << arguments;
+  EXPECT_EQ(std::count(ran.err.begin(), ran.err.end(), '\n'), 1) << ran.err;
+  for (const std::string& word : words)
+    EXPECT_NE(ran.err.find(word), std::string::npos) << arguments << ": " << ran.err;
+}
+
+TEST(FormatCommand, RefusesParametersThatDoNotFit) {
+  const std::string input = "format " + kInputs + "A.json --prefill 100 --json - ";
+  expect_refused(input + "--format int-tokn", {"--format", "int-token"});
+  expect_refused(input + "--format int-token:bit=4", {"--format", "int-token", "\"bit\"", "bits"});
+  expect_refused(input + "--format int-token:bits=9", {"int-token:bits", "2 to 8"});
+  expect_refused(input + "--format int-token:group=5",
+                 {"int-token:group", "divisor of the 32 channels", "5"});
+  expect_refused(input + "--format kivi:group=8,residual=20", {"kivi:residual", "multiple of group = 8"});
+  expect_refused(input + "--format kivi:group=12,residual=24", {"kivi:group", "32 channels"});
+  expect_refused(input + "--format mixed:group=7", {"mixed:group"});
+  expect_refused(input + "--format layered:window=4,keep_recent=5",
+                 {"layered:keep_recent", "at most window = 4"});
+  expect_refused(input + "--format kmeans:recent=90,sinks=10",
+                 {"kmeans:recent", "less than the prompt's 100"});
+  expect_refused(input + "--format pyramid-int8:layer=8,layers=8",
+                 {"pyramid-int8:layer", "less than layers = 8"});
+  expect_refused(input + "--format full --evict oracle-topk:k=5", {"oracle-topk", "keeps every token"});
+  expect_refused(input + "--format full --evict snapkv:window=8,capacity=20,group=1",
+                 {"snapkv:group", "2 query heads"});
+  expect_refused(input + "--format full --evict snapkv:capacity=2", {"--evict", "snapkv:capacity"});
+  for (const char* probe : {"K,0,5", "Q,0,5,1", "K,0,5,x", "K,-1,5,1", ""})
+    expect_refused(input + "--format full --probe '" + probe + "'", {"--probe"});
+  expect_refused(input + "--format full --probe K,2,5,1", {"probe 1: head", "0 to 1"});
+  expect_refused(input + "--format full --probe K,1,160,1", {"probe 1: position", "0 to 159"});
+  expect_refused(input + "--format full --probe K,1,5,1 --probe V,0,5,32", {"probe 2: channel", "0 to 31"});
+  expect_refused("format " + kInputs + "A.json --format full --prefill 161", {"prefill", "160"});
+  expect_refused("format " + kInputs + "A.json --format full --prefill 0", {"--prefill"});
+  expect_refused("format " + kInputs + "A.json --format full --prefill 9 --layer 1", {"layer", "0 to 0"});
+  expect_refused("format " + kInputs + "A.json --format full --prefill 9 --json " + kInputs + "A.json",
+                 {"another file than the input"});
+  expect_refused("format " + std::string(KVPLAN_SOURCE_DIR) +
+                     "/tests/golden/policies/inputs/A.json --format full --prefill 9",
+                 {"A.json", "attention rows"});
+}
+
+TEST(FormatCommand, RefusesDamagedTensors) {
+  const TemporaryFolder folder;
+  Files files(folder);
+  const std::string run = "format " + folder.file("x.json") + " --prefill 7 --format ";
+  files.write();
+  expect_refused(run + "nvfp4", {"nvfp4", "multiple of 16", "8"});
+  expect_refused(run + "mxfp4", {"mxfp4", "multiple of 32", "8"});
+  files.write(R"(,"fnv":{"Q":"0000000000000000"})");
+  expect_refused(run + "full", {"fnv.Q", "0000000000000000"});
+  files.write(R"(,"prefill_len":13)");
+  expect_refused(run + "full", {"prefill_len", "1 to 12"});
+  files.keys[1][9] = std::numeric_limits<float>::quiet_NaN();
+  files.write();
+  expect_refused(run + "full", {"files.K", "finite", "byte " + std::to_string((12 * 8 + 9) * 4)});
+  files.keys[1][9] = 70000;
+  files.write();
+  expect_refused(run + "full", {"keys of head 1, token 1, channel 1", "65504"});
+  files.keys[1].pop_back();
+  files.write();
+  expect_refused(run + "full", {"files.K", "expected 768 bytes", "764"});
+  const auto rewrite = [&](const std::string& json) { write_file(folder.file("x.json"), json); };
+  rewrite(R"({"query_heads":4,"kv_heads":2,"head_dim":8,"T":12,"files":{"Q":"q","K":"k"}})");
+  expect_refused(run + "full", {"files.K"});
+  rewrite(R"({"query_heads":4,"kv_heads":2,"head_dim":8,"T":12,"files":{"Q":"q"}})");
+  expect_refused(run + "full", {"files.K", "is missing"});
+  rewrite(R"({"query_heads":4,"kv_heads":2,"head_dim":8,"T":12,"files":{"Q":"nowhere"}})");
+  expect_refused(run + "full", {"nowhere"});
+  rewrite(R"({"query_heads":4,"kv_heads":3,"head_dim":8,"T":12,"files":{}})");
+  expect_refused(run + "full", {"kv_heads", "divisor"});
+  rewrite(R"({"query_heads":4,"kv_heads":2,"head_dim":0,"T":12,"files":{}})");
+  expect_refused(run + "full", {"head_dim"});
+  rewrite(R"({"query_heads":4,"kv_heads":2,"T":12,"files":{}})");
+  expect_refused(run + "full", {"head_dim", "is missing"});
+  rewrite(R"({"query_heads":1024,"kv_heads":1024,"head_dim":65536,"T":1048576,"files":{}})");
+  expect_refused(run + "full", {"4 GiB"});
+  rewrite(R"({"query_heads":4,"kv_heads":2,"head_dim":8,"T":12,"files":7})");
+  expect_refused(run + "full", {"files", "an object"});
+}
+
+}  // namespace
+}  // namespace kvplan::formats

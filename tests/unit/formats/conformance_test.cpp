@@ -1,0 +1,372 @@
+// What is true of every format of the catalogue; a new one joins by being in it, with parameters for small layers.
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "simulator/formats/linear.h"
+#include "tests/unit/formats/support.h"
+
+namespace kvplan::formats::test {
+namespace {
+
+/// Parameters that do something on layers of a few dozen tokens.
+const std::map<std::string, std::vector<std::string>>& small_params() {
+  static const std::map<std::string, std::vector<std::string>> kParams{
+      {"full", {""}},
+      {"int-tensor", {":scale=chunk", ":scale=static,bits=4", ":scale=running,bits=5"}},
+      {"int-token", {"", ":bits=3,group=8,symmetric=true"}},
+      {"int-channel", {":group=4", ":group=1,bits=2"}},
+      {"fp8", {"", ":type=e5m2,scale=amax,per=head"}},
+      {"nvfp4", {""}},
+      {"mxfp4", {""}},
+      {"kivi", {":group=4,residual=8", ":group=2,residual=2,bits=4"}},
+      {"kvquant", {"", ":bits=2,outliers=0.4"}},
+      {"gear", {":group=4,residual=8,outliers=0.3", ":group=2,residual=6,rank=0"}},
+      {"mixed", {":recent=4,middle=6", ":recent=0,middle=3,group=8"}},
+      {"sparse", {":density=0.3"}},
+      {"pyramid-int8", {":max_len=12,min_size=4,layer=3,layers=5"}},
+      {"svd", {":rank=3,update=4"}},
+      {"layered", {":window=6,rank=2", ":window=6,rank=3,keep_recent=2,factor_v=true"}},
+      {"eigen",
+       {":rank=5,rank_v=7", ":rank=4,rank_v=3,basis=kq", ":rank=4,rank_v=3,method=random,oversample=2"}},
+      {"kmeans", {":clusters=3,recent=2,sinks=1", ":clusters=4,recent=0,sinks=0,form=seed"}},
+      {"int8", {"", ":group=16"}},
+      {"int4", {"", ":group=0"}},
+      {"fp4", {""}}};
+  return kParams;
+}
+
+std::vector<std::string> all_texts() {
+  std::vector<std::string> out;
+  for (const auto& [name, params] : small_params())
+    for (const std::string& each : params) out.push_back(name + each);
+  return out;
+}
+
+TEST(FormatCatalogue, EveryMemberIsTestedHere) {
+  std::set<std::string> names;
+  for (const FormatKind* kind : formats()) {
+    EXPECT_TRUE(names.insert(std::string(kind->descriptor.name)).second);
+    EXPECT_TRUE(small_params().contains(std::string(kind->descriptor.name))) << kind->descriptor.name;
+    EXPECT_EQ(kind->descriptor.family, kFamily);
+  }
+  EXPECT_EQ(names.size(), small_params().size());
+}
+
+/// What a head stores, by position.
+struct Seen {
+  Vector stored;
+  std::int64_t version;
+};
+using Snapshot = std::map<std::tuple<Side, std::int32_t, std::int64_t>, Seen>;
+
+Snapshot snapshot(const Codec& codec) {
+  Snapshot out;
+  for (const Side side : kSides)
+    for (std::int32_t h = 0; h < codec.shape().kv_heads; ++h)
+      for (std::int32_t i = 0; i < codec.plane(side, h).tokens(); ++i) {
+        const auto x = codec.plane(side, h).stored(i);
+        out[{side, h, codec.positions(h)[static_cast<std::size_t>(i)]}] = {{x.begin(), x.end()},
+                                                                           codec.plane(side, h).version(i)};
+      }
+  return out;
+}
+
+class FormatConformance : public testing::TestWithParam<std::string> {
+ protected:
+  static void check_invariants(const Codec& codec, const Layer& layer) {
+    for (const Side side : kSides) {
+      const Regions bytes = codec.regions(side);
+      std::int64_t exact = 0;
+      for (std::int32_t h = 0; h < codec.shape().kv_heads; ++h) {
+        const Plane& plane = codec.plane(side, h);
+        const auto positions = codec.positions(h);
+        ASSERT_EQ(static_cast<std::size_t>(plane.tokens()), positions.size());
+        for (std::int32_t i = 0; i < plane.tokens(); ++i) {
+          const auto position = static_cast<std::size_t>(positions[static_cast<std::size_t>(i)]);
+          if (i > 0) {
+            ASSERT_LT(positions[static_cast<std::size_t>(i) - 1], positions[static_cast<std::size_t>(i)]);
+          }
+          if (plane.block(i) != Plane::kExact) continue;
+          ++exact;
+          const Vector& recorded = layer.side(side)[static_cast<std::size_t>(h)][position];
+          ASSERT_TRUE(std::equal(recorded.begin(), recorded.end(), plane.stored(i).begin()));
+          const Coded coded = codec.coded(side, h, i, 0);
+          ASSERT_FALSE(coded.code || coded.scale || coded.zero);
+        }
+      }
+      // Beside exact tokens some formats keep exact elements, with an index of their places.
+      ASSERT_GE(bytes.exact, exact * codec.shape().size(side) * 2);
+      if (bytes.index == 0) {
+        ASSERT_EQ(bytes.exact, exact * codec.shape().size(side) * 2);
+      }
+      for (const std::int64_t region :
+           {bytes.codes, bytes.scales, bytes.zeros, bytes.index, bytes.factors, bytes.centroids})
+        ASSERT_GE(region, 0);
+    }
+  }
+
+  /// Whatever comes back differently was written.
+  static void check_versions(const Snapshot& before, const Snapshot& after) {
+    for (const auto& [key, seen] : before) {
+      const auto now = after.find(key);
+      if (now == after.end()) continue;
+      ASSERT_GE(now->second.version, seen.version);
+      if (now->second.stored != seen.stored) {
+        ASSERT_GT(now->second.version, seen.version);
+      }
+    }
+  }
+
+  /// Some tokens of each head go, the others stay as they are, and no region grows.
+  static void drop_some(Random& random, Codec& codec) {
+    const Snapshot before = snapshot(codec);
+    const std::array<Regions, 2> bytes{codec.regions(Side::kKeys), codec.regions(Side::kValues)};
+    std::size_t dropped = 0;
+    for (std::int32_t h = 0; h < codec.shape().kv_heads; ++h) {
+      std::vector<std::int32_t> indices;
+      for (std::int32_t i = 0; i + 1 < codec.plane(Side::kKeys, h).tokens(); ++i)
+        if (random.chance(1, 6)) indices.push_back(i);
+      codec.drop(h, indices);
+      dropped += 2 * indices.size();
+    }
+    const Snapshot after = snapshot(codec);
+    ASSERT_EQ(before.size(), after.size() + dropped);
+    for (const auto& [key, seen] : after) {
+      ASSERT_EQ(seen.stored, before.at(key).stored);
+      ASSERT_EQ(seen.version, before.at(key).version);
+    }
+    for (const Side side : kSides) {
+      const Regions now = codec.regions(side);
+      const Regions& was = bytes[static_cast<std::size_t>(side)];
+      EXPECT_LE(now.codes, was.codes);
+      EXPECT_LE(now.scales, was.scales);
+      EXPECT_LE(now.zeros, was.zeros);
+      EXPECT_LE(now.index, was.index);
+      EXPECT_LE(now.factors, was.factors);
+      EXPECT_LE(now.centroids, was.centroids);
+      EXPECT_LE(now.exact, was.exact);
+    }
+  }
+
+  static Snapshot run(std::uint64_t seed, const std::string& text, bool drops) {
+    Random random(seed, "conformance");
+    const auto heads = static_cast<std::int32_t>(random.between(1, 3));
+    const Shape shape{.query_heads = 2 * heads, .kv_heads = heads, .key_size = 32, .value_size = 64};
+    const std::int64_t prompt = random.between(4, 24);
+    const std::int64_t tokens = prompt + random.between(1, 24);
+    const Layer layer = random_layer(random, shape, tokens);
+    const auto codec = codec_of(text, shape, prompt);
+    append(*codec, layer, 0, prompt);
+    codec->end_prompt({.tokens = prompt, .heads = layer.queries});
+    check_invariants(*codec, layer);
+    for (std::int64_t t = prompt; t < tokens; ++t) {
+      const Snapshot before = snapshot(*codec);
+      append(*codec, layer, t, t + 1);
+      check_versions(before, snapshot(*codec));
+      const Snapshot attended = snapshot(*codec);
+      codec->end_step();
+      check_versions(attended, snapshot(*codec));
+      if (drops && random.chance(1, 3)) drop_some(random, *codec);
+      check_invariants(*codec, layer);
+      if (HasFatalFailure()) break;
+    }
+    return snapshot(*codec);
+  }
+};
+
+TEST_P(FormatConformance, StepsAndDropsKeepTheRules) {
+  for (std::uint64_t seed = 0; seed < 12; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    run(seed, GetParam(), seed % 2 == 1);
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST_P(FormatConformance, TheSameRunGivesTheSameBits) {
+  const Snapshot first = run(7, GetParam(), true);
+  const Snapshot second = run(7, GetParam(), true);
+  ASSERT_EQ(first.size(), second.size());
+  for (const auto& [key, seen] : first) EXPECT_EQ(seen.stored, second.at(key).stored);
+}
+
+INSTANTIATE_TEST_SUITE_P(Formats, FormatConformance, testing::ValuesIn(all_texts()),
+                         [](const auto& parameter) {
+                           std::string name = parameter.param;
+                           for (char& c : name)
+                             if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
+                           return name;
+                         });
+
+/// The square of the error of a truncation is the sum of the squares of the singular values that it leaves out, which
+/// are eigenvalues of the sum of outer products.
+TEST(FormatLowRank, ErrorsAreThoseOfEckartAndYoung) {
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    Random random(seed, "eckart");
+    const Shape shape{.query_heads = 1, .kv_heads = 1, .key_size = 12, .value_size = 7};
+    const std::int64_t prompt = random.between(1, 40);
+    const std::int64_t rank = random.between(1, 9);
+    const Layer layer = random_layer(random, shape, prompt);
+    const std::string ranks = std::to_string(rank);
+    for (const std::string& text : {"svd:rank=" + ranks, "layered:window=0,factor_v=true,rank=" + ranks,
+                                    "eigen:rank=" + ranks + ",rank_v=" + ranks}) {
+      const auto codec = codec_of(text, shape, prompt);
+      append(*codec, layer, 0, prompt);
+      codec->end_prompt({.tokens = prompt, .heads = layer.queries});
+      for (const Side side : kSides) {
+        const Rows& rows = layer.side(side).front();
+        const std::size_t size = rows.front().size();
+        Matrix products(size, size);
+        double all = 0;
+        for (const Vector& row : rows)
+          for (std::size_t i = 0; i < size; ++i) {
+            all += row[i] * row[i];
+            for (std::size_t j = 0; j <= i; ++j) products.at(i, j) += row[i] * row[j];
+          }
+        const auto squares = symmetric_eigenvalues(products);
+        double expected = 0;
+        for (auto r = static_cast<std::size_t>(rank); r < squares.size(); ++r) expected += squares[r];
+        double found = 0;
+        const Rows stored = stored_rows(codec->plane(side, 0));
+        for (std::size_t i = 0; i < rows.size(); ++i)
+          for (std::size_t c = 0; c < size; ++c)
+            found += (rows[i][c] - stored[i][c]) * (rows[i][c] - stored[i][c]);
+        EXPECT_NEAR(found, expected, 1e-11 * (all + 1)) << text << " seed " << seed;
+        const std::int64_t kept = std::min<std::int64_t>({rank, prompt, static_cast<std::int64_t>(size)});
+        const std::int64_t numbers = text.starts_with("eigen")
+                                         ? std::min<std::int64_t>(rank, static_cast<std::int64_t>(size)) *
+                                               (prompt + static_cast<std::int64_t>(size))
+                                         : kept * (prompt + static_cast<std::int64_t>(size) + 1);
+        EXPECT_EQ(codec->regions(side).factors, 2 * numbers) << text;
+      }
+    }
+  }
+}
+
+/// A share of 20, 40 and 60 % less leaves 102, 76 and 51 of 128 channels, as the founding notes' table has them.
+TEST(FormatLowRank, AShareOfChannelsIsARank) {
+  const Shape shape{.query_heads = 1, .kv_heads = 1, .key_size = 128, .value_size = 64};
+  Random random(4);
+  const Layer layer = random_layer(random, shape, 130);
+  for (const auto& [share, rank] :
+       std::map<std::string, std::int64_t>{{"0.2", 102}, {"0.4", 76}, {"0.6", 51}}) {
+    const auto codec = codec_of("svd:compression_ratio=" + share, shape, 130);
+    append(*codec, layer, 0, 130);
+    codec->end_prompt({.tokens = 130, .heads = layer.queries});
+    EXPECT_EQ(codec->regions(Side::kKeys).factors, 2 * rank * (130 + 128 + 1));
+    EXPECT_EQ(codec->regions(Side::kValues).factors, 2 * (rank / 2) * (130 + 64 + 1));
+  }
+}
+
+double error_of(const Codec& codec, const Layer& layer, Side side) {
+  const Rows stored = stored_rows(codec.plane(side, 0));
+  double out = 0;
+  for (std::size_t i = 0; i < stored.size(); ++i)
+    for (std::size_t c = 0; c < stored[i].size(); ++c) {
+      const double lost = layer.side(side).front()[i][c] - stored[i][c];
+      out += lost * lost;
+    }
+  return std::sqrt(out);
+}
+
+/// Without a correction it is KIVI over whole chunks; each rank takes error away, the whole rank all of it.
+TEST(FormatGear, CorrectsWhatIntegersLose) {
+  const Shape shape{.query_heads = 1, .kv_heads = 1, .key_size = 8, .value_size = 8};
+  for (std::uint64_t seed = 0; seed < 10; ++seed) {
+    Random random(seed, "gear");
+    const Layer layer = random_layer(random, shape, 16);
+    const auto run = [&](const std::string& text) {
+      auto codec = codec_of(text, shape, 16);
+      append(*codec, layer, 0, 16);
+      codec->end_prompt({.tokens = 16, .heads = layer.queries});
+      return codec;
+    };
+    const auto kivi = run("kivi:group=4,residual=16,bits=2");
+    std::array<double, 2> before{1e9, 1e9};
+    for (int rank = 0; rank <= 8; ++rank) {
+      const auto gear = run("gear:group=4,residual=16,bits=2,outliers=0,rank=" + std::to_string(rank));
+      if (rank == 0) {
+        EXPECT_EQ(stored_rows(gear->plane(Side::kKeys, 0)), stored_rows(kivi->plane(Side::kKeys, 0)));
+      }
+      for (const Side side : kSides) {
+        double& last = before[static_cast<std::size_t>(side)];
+        const double now = error_of(*gear, layer, side);
+        EXPECT_LE(now, last + 1e-12);
+        last = now;
+        EXPECT_EQ(gear->regions(side).factors, 2 * rank * (16 + 8));
+      }
+    }
+    EXPECT_LT(before[0], 1e-10);
+    EXPECT_LT(before[1], 1e-10);
+    // Half of 0.5 x 16 of a key's channel at either end, and of 0.5 x 8 of a value, come back as they were.
+    const auto sparse = run("gear:group=4,residual=16,bits=2,outliers=0.5,rank=0");
+    EXPECT_EQ(sparse->regions(Side::kKeys).index, 8 * 8 * 2);
+    EXPECT_EQ(sparse->regions(Side::kKeys).exact, 8 * 8 * 2);
+    EXPECT_EQ(sparse->regions(Side::kValues).index, 16 * 4 * 2);
+    const Rows stored = stored_rows(sparse->plane(Side::kKeys, 0));
+    for (std::size_t c = 0; c < 8; ++c) {
+      double most = -1e9;
+      std::size_t at = 0;
+      for (std::size_t i = 0; i < 16; ++i)
+        if (layer.keys[0][i][c] > most) {
+          most = layer.keys[0][i][c];
+          at = i;
+        }
+      EXPECT_EQ(stored[at][c], most);
+    }
+  }
+}
+
+/// 3 bits and 1 % of outliers: 3.3 bits an element and a little, as the paper counts them.
+TEST(FormatKvquant, TakesTheBitsOfThePaper) {
+  const Shape shape{.query_heads = 1, .kv_heads = 1, .key_size = 128, .value_size = 400};
+  Random random(2);
+  const std::int64_t tokens = 1000;
+  Layer layer = random_layer(random, shape, tokens);
+  for (auto* side : {&layer.keys, &layer.values})
+    for (Vector& row : side->front())
+      for (double& v : row) v = random.unit() - 0.5;
+  const auto codec = codec_of("kvquant:iterations=3", shape, tokens);
+  append(*codec, layer, 0, tokens);
+  codec->end_prompt({.tokens = tokens, .heads = layer.queries});
+  // A key's channel has 1000 numbers, of them 5 and 5 beyond; a value 400, of them 2 and 2.
+  const Regions keys = codec->regions(Side::kKeys);
+  EXPECT_EQ(keys.codes, 128 * tokens * 3 / 8);
+  EXPECT_EQ(keys.exact, 2 * 10 * 128);
+  EXPECT_EQ(keys.index, 2 * 10 * 128 + 4 * tokens);
+  EXPECT_EQ(keys.scales + keys.zeros, 4 * 128);
+  EXPECT_EQ(keys.centroids, 2 * 8);
+  const Regions values = codec->regions(Side::kValues);
+  EXPECT_EQ(values.exact, 2 * 4 * tokens);
+  EXPECT_EQ(values.scales + values.zeros, 4 * tokens);
+  const double bits = 8.0 * static_cast<double>(values.total()) / (400.0 * static_cast<double>(tokens));
+  EXPECT_NEAR(bits, 3 + 0.01 * 32 + 2 * 32.0 / 400, 1e-3);
+  // Between the thresholds nothing is further off than the widest gap of a table of eight.
+  EXPECT_LT(error_of(*codec, layer, Side::kValues), 0.06 * std::sqrt(400.0 * static_cast<double>(tokens)));
+}
+
+/// The example of the founding notes' manager: the size falls on a line from max_len to ratio max_len, cut off.
+TEST(FormatPyramid, KeepsTheLastTokens) {
+  const Shape shape{.query_heads = 1, .kv_heads = 1, .key_size = 4, .value_size = 4};
+  Random random(1);
+  const Layer layer = random_layer(random, shape, 30);
+  for (const auto& [number, size] :
+       std::map<int, std::int32_t>{{0, 20}, {1, 17}, {2, 15}, {3, 12}, {4, 11}}) {
+    const auto codec = codec_of(
+        "pyramid-int8:max_len=20,ratio=0.5,layers=5,min_size=11,layer=" + std::to_string(number), shape, 10);
+    append(*codec, layer, 0, 10);
+    codec->end_prompt({.tokens = 10, .heads = layer.queries});
+    EXPECT_EQ(codec->plane(Side::kKeys, 0).tokens(), std::min(10, size));
+    for (std::int64_t t = 10; t < 30; ++t) {
+      append(*codec, layer, t, t + 1);
+      EXPECT_LE(codec->plane(Side::kKeys, 0).tokens(), size + 1);
+      codec->end_step();
+    }
+    EXPECT_EQ(codec->plane(Side::kValues, 0).tokens(), size);
+    EXPECT_EQ(codec->positions(0).front(), 30 - size);
+    EXPECT_EQ(codec->regions(Side::kKeys).scales, 4 * size) << "each of them was an append";
+  }
+}
+
+}  // namespace
+}  // namespace kvplan::formats::test

@@ -1,0 +1,33 @@
+// Quantised formats by their definitions, slowly: what all tokens come back as, from the recorded numbers and the
+// length of the prompt, computed from scratch for each moment.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "simulator/formats/codec.h"
+
+namespace kvplan::formats::test {
+
+using Vector = std::vector<double>;
+using Rows = std::vector<Vector>;  ///< [token][channel]
+
+struct NaiveInput {
+  std::string format;
+  std::map<std::string, std::string> params;
+  std::vector<Rows> heads;  ///< [KV head] recorded numbers of one side, all tokens so far
+  std::int64_t prompt{1};
+  bool keys{true};
+};
+
+struct NaiveState {
+  std::vector<Rows> stored;  ///< [KV head], of the tokens that are left, oldest first
+  Regions bytes;
+};
+
+/// After the step of the newest token (or the prompt's end). REQUIRES: the format is exact, not `pyramid-int8`.
+NaiveState naive_state(const NaiveInput& input);
+
+}  // namespace kvplan::formats::test

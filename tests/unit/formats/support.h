@@ -1,0 +1,85 @@
+// Random layers and codecs fed with them.
+#pragma once
+
+#include <cmath>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "simulator/base/random.h"
+#include "simulator/formats/formats.h"
+#include "tests/unit/formats/naive.h"
+#include "tests/unit/formats/nearest.h"
+
+namespace kvplan::formats::test {
+
+/// Keys and values of a layer: binary16 numbers, some of them zero, some far out.
+struct Layer {
+  Shape shape;
+  std::vector<Rows> keys;                   ///< [KV head]
+  std::vector<Rows> values;                 ///< [KV head]
+  std::vector<std::vector<float>> queries;  ///< [query head]
+
+  [[nodiscard]] const std::vector<Rows>& side(Side which) const {
+    return which == Side::kKeys ? keys : values;
+  }
+};
+
+inline Layer random_layer(Random& random, const Shape& shape, std::int64_t tokens) {
+  static const std::vector<double> kHalves = values_of(kBinary16);
+  Layer out{.shape = shape, .keys = {}, .values = {}, .queries = {}};
+  const auto number = [&] {
+    if (random.chance(1, 20)) return 0.0;
+    const double size = random.chance(1, 50) ? 30 : 2;
+    return nearest(kHalves, size * (2 * random.unit() - 1));
+  };
+  for (const Side side : kSides)
+    for (std::int32_t h = 0; h < shape.kv_heads; ++h) {
+      Rows rows(static_cast<std::size_t>(tokens), Vector(static_cast<std::size_t>(shape.size(side))));
+      const bool constant = random.chance(1, 8);
+      for (Vector& row : rows)
+        for (double& v : row) v = constant ? 0.25 : number();
+      (side == Side::kKeys ? out.keys : out.values).push_back(std::move(rows));
+    }
+  for (std::int32_t q = 0; q < shape.query_heads; ++q) {
+    out.queries.emplace_back();
+    for (std::int64_t i = 0; i < tokens * shape.key_size; ++i)
+      out.queries.back().push_back(static_cast<float>(number()));
+  }
+  return out;
+}
+
+/// Appends tokens [begin, end) of every head.
+inline void append(Codec& codec, const Layer& layer, std::int64_t begin, std::int64_t end) {
+  struct Flat {
+    std::vector<std::int64_t> positions;
+    std::vector<double> keys, values;
+  };
+  std::vector<Flat> flat(layer.keys.size());
+  std::vector<HeadTokens> heads;
+  for (std::size_t h = 0; h < flat.size(); ++h) {
+    for (auto t = static_cast<std::size_t>(begin); t < static_cast<std::size_t>(end); ++t) {
+      flat[h].positions.push_back(static_cast<std::int64_t>(t));
+      flat[h].keys.insert(flat[h].keys.end(), layer.keys[h][t].begin(), layer.keys[h][t].end());
+      flat[h].values.insert(flat[h].values.end(), layer.values[h][t].begin(), layer.values[h][t].end());
+    }
+    heads.push_back({flat[h].positions, flat[h].keys, flat[h].values});
+  }
+  codec.append(heads);
+}
+
+inline std::unique_ptr<Codec> codec_of(const std::string& text, const Shape& shape, std::int64_t prompt) {
+  auto format = parse_format(text);
+  KVPLAN_CHECK(format.ok());
+  KVPLAN_CHECK(check_format(format.value(), shape, prompt).ok());
+  return format.value().kind->make(format.value().choice, shape);
+}
+
+inline Rows stored_rows(const Plane& plane) {
+  Rows out;
+  for (std::int32_t i = 0; i < plane.tokens(); ++i)
+    out.emplace_back(plane.stored(i).begin(), plane.stored(i).end());
+  return out;
+}
+
+}  // namespace kvplan::formats::test
