@@ -25,10 +25,10 @@ struct EngineLimit {
 
 /// What the rest of the program may want to know of an engine as it is set up.
 struct EngineTraits {
-  EngineLimit request_tokens;     ///< prompt and output of a request; longer ones are rejected
-  EngineLimit running;            ///< requests at once
-  EngineLimit step_tokens;        ///< computed in one step; its value may be beyond any prompt
-  EngineLimit piece_tokens;       ///< of one prompt in one step; the value 0: as many as a step
+  EngineLimit request_tokens;    ///< prompt and output of a request; longer ones are rejected
+  EngineLimit running;           ///< requests at once
+  EngineLimit step_tokens;       ///< computed in one step; its value may be beyond any prompt
+  EngineLimit piece_tokens;      ///< of one prompt in one step; the value 0: as many as a step
   bool wants_prefixes{false};    ///< equal prefixes are to be found again
   bool index_of_its_own{false};  ///< finds them in a tree of its own, with its own order in which contents go
   bool follows_policies{true};   ///< token policies, windows of layers and courses
