@@ -46,7 +46,8 @@ Findings check_marks(const Tree& tree);
 Findings check_sizes(const Tree& tree);
 /// Headers are guarded and open no namespace to whoever includes them.
 Findings check_headers(const Tree& tree);
-/// Relative links in Markdown lead to a file or folder of the tree.
+/// Relative links in Markdown lead to a file or folder of the tree, and files named in code marks with a folder that is
+/// there (from the root, from simulator or from the page) are there.
 Findings check_prose(const Tree& tree);
 /// README's first two `sh` blocks are one line each: install, build and run the sample; install, build and
 /// test. The second ends in the command in which .ci/run ends, and what they name in the tree is there.

@@ -56,6 +56,9 @@ std::string last_line(const std::string& text) {
 
 Findings check_prose(const Tree& tree) {
   static const std::regex kLink(R"re(\]\(([^)#\s]+)(#[^)]*)?\))re");
+  // A file in code marks, in a folder; names of other projects have folders that are not here, placeholders capitals.
+  static const std::regex kFile(
+      R"re(`([a-z0-9_]+)(/[a-z0-9_./]+\.(h|cpp|md|sh|py|txt|proto|json|csv|ts))`)re");
   const auto places = places_of(tree);
   Findings findings;
   for (const auto& file : tree) {
@@ -69,6 +72,16 @@ Findings check_prose(const Tree& tree) {
         std::string path = (folder / target).lexically_normal();
         while (path.ends_with('/')) path.pop_back();
         if (!places.contains(path)) findings.push_back({file.path, number, target + " is not in the tree"});
+      }
+      for (Matches match(line.begin(), line.end(), kFile), end; match != end; ++match) {
+        bool folder_is_here = false, file_is_here = false;
+        for (const auto& root : {std::filesystem::path(), std::filesystem::path("simulator"), folder}) {
+          const std::string first = (*match)[1], rest = (*match)[2];
+          folder_is_here = folder_is_here || places.contains((root / first).lexically_normal());
+          file_is_here = file_is_here || places.contains((root / (first + rest)).lexically_normal());
+        }
+        if (folder_is_here && !file_is_here)
+          findings.push_back({file.path, number, std::string((*match)[0]) + " is not in the tree"});
       }
     });
   }

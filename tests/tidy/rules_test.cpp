@@ -195,6 +195,18 @@ TEST(TidyRules, LinksInProseLeadSomewhere) {
             Places{"simulator/README.md:1"});
 }
 
+TEST(TidyRules, FilesNamedInProseAreThere) {
+  const auto findings = [](const std::string& page, const std::string& text) {
+    return places(check_prose({{page, text}, {"simulator/core/clock.h", ""}, {"traces/io/bytes.h", ""}}));
+  };
+  const std::string here =
+      "`core/clock.h` `simulator/core/clock.h` `traces/io/bytes.h` `other/engine.py` `core/NAME.h`\n";
+  EXPECT_EQ(findings("simulator/README.md", here), Places{});
+  EXPECT_EQ(findings("traces/README.md", "`io/bytes.h` `core/clock.h`\n"), Places{});
+  EXPECT_EQ(findings("simulator/README.md", "\n`core/gone.h`\n"), Places{"simulator/README.md:2"});
+  EXPECT_EQ(findings("traces/README.md", "`io/gone.h`\n"), Places{"traces/README.md:1"});
+}
+
 TEST(TidyRules, ReadmeCommands) {
   const auto sh = [](const std::string& command) { return "```sh\n" + command + "\n```\n"; };
   const std::string first =
