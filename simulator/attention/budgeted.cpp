@@ -53,6 +53,17 @@ Result<Choice> with_tokens(const PolicyChoice& policy, std::int64_t tokens, std:
   return out;
 }
 
+/// True if `key=value,...` has this key.
+bool gives(std::string_view pairs, std::string_view key) {
+  for (;;) {
+    const std::size_t end = end_of_pair(pairs);
+    const std::string_view pair = pairs.substr(0, end);
+    if (pair.substr(0, pair.find('=')) == key) return true;
+    if (end == std::string_view::npos) return false;
+    pairs.remove_prefix(end + 1);
+  }
+}
+
 }  // namespace
 
 Grants grants_of(const Retained& retained) {
@@ -88,6 +99,37 @@ Result<PolicyChoice> with_budget(const PolicyChoice& policy, std::span<const std
     KVPLAN_TRY(Choice choice, with_tokens(policy, each, place.prompt));
     out.by_head.push_back(std::move(choice));
   }
+  return out;
+}
+
+std::string with_budget_params(std::string_view text, std::int64_t tokens) {
+  const std::size_t colon = text.find(':');
+  const std::string_view name = text.substr(0, colon);
+  const auto all = policies();
+  const auto kind = std::find_if(all.begin(), all.end(),
+                                 [name](const PolicyKind* each) { return each->descriptor.name == name; });
+  std::string out(text);
+  if (kind == all.end() || (*kind)->budget.param.empty()) return out;
+  const BudgetParam& budget = (*kind)->budget;
+  const std::string_view pairs =
+      colon == std::string_view::npos ? std::string_view() : text.substr(colon + 1);
+  char separator = pairs.empty() ? ':' : ',';
+  if (colon != std::string_view::npos && pairs.empty()) out.pop_back();
+  const auto add = [&](std::string_view param, std::int64_t value) {
+    if (param.empty() || gives(pairs, param)) return;
+    out.append(1, separator).append(param).append("=").append(std::to_string(value));
+    separator = ',';
+  };
+  const std::int64_t beside = budget.beside.empty() ? 0 : std::min(budget.usual_beside, tokens / 2);
+  add(budget.beside, beside);
+  add(budget.param, tokens - beside);
+  return out;
+}
+
+std::string policies_with_budget() {
+  std::string out;
+  for (const PolicyKind* kind : policies())
+    if (!kind->budget.param.empty()) out.append(out.empty() ? "" : ", ").append(kind->descriptor.name);
   return out;
 }
 

@@ -9,6 +9,8 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "simulator/attention/budget.h"
@@ -29,6 +31,12 @@ Grants grants_of(const Retained& retained);
 /// it has one set for the layer or distributes by itself, and the budget is by heads; fewer tokens than it protects.
 Result<PolicyChoice> with_budget(const PolicyChoice& policy, std::span<const std::int64_t> tokens,
                                  bool by_head, const LayerPlace& place);
+
+/// `text` with the parameters of the budget that it does not give, for so many tokens: of 8, `h2o` becomes
+/// `h2o:recent=4,hh=4`. A text that gives them, or a policy without a budget, comes back as it is.
+std::string with_budget_params(std::string_view text, std::int64_t tokens);
+/// Names of the policies that take a budget, parted by commas.
+std::string policies_with_budget();
 
 /// The policy of a layer: made by its kind or, where PolicyChoice::by_head is set, one of these for each stored head.
 std::unique_ptr<LayerPolicy> make_policy(const PolicyChoice& policy, const LayerPlace& place);

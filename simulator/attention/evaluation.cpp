@@ -1,6 +1,7 @@
 #include "simulator/attention/evaluation.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "simulator/attention/cell_metadata.h"
 
@@ -22,7 +23,7 @@ CellBytes cell_bytes(const PolicyChoice& policy, const PolicyTraits& traits, con
           .beside = cell_metadata(policy, traits)};
 }
 
-Status check_place(const Recording& recording, const EvaluationRequest& request) {
+Status check_place(const Recording& recording, const LayerRun& request) {
   const RecordingInfo& info = recording.info();
   const auto sequences = static_cast<std::int64_t>(info.sequences.size());
   const auto within = [](std::string_view what, std::int64_t value, std::int64_t low,
@@ -110,37 +111,77 @@ void note_assumptions(const RecordingInfo& info, const PolicyChoice& policy, Eva
         " gives the keys that stay new positions, and its logits with them; here they have those recorded.");
 }
 
+/// One policy of a run, and what is known of it so far.
+struct Lane {
+  LayerReplay replay;
+  Totals totals;
+  EvaluationSummary summary;
+};
+
+Result<Lane> lane_of(const Recording& recording, const LayerRun& run, const PolicyChoice& policy) {
+  const RecordingInfo& info = recording.info();
+  EvaluationSummary summary;
+  KVPLAN_TRY(summary.group, group_of(policy, info));
+  KVPLAN_TRY_DO(check_tensors(policy, info, summary.group));
+  summary.stored_heads = info.query_heads / summary.group;
+  const LayerPlace place{.layer = run.layer,
+                         .layers = info.layers,
+                         .query_heads = info.query_heads,
+                         .group = summary.group,
+                         .prompt = run.prompt};
+  const std::int64_t tokens = info.sequences[static_cast<std::size_t>(run.sequence)].tokens;
+  KVPLAN_TRY_DO(check_recorded_for(policy, place, tokens));
+  LayerReplay replay(policy, place, true);
+  KVPLAN_TRY_DO(replay.foresee(recording, run.sequence));
+  const Totals totals(cell_bytes(policy, replay.traits(), info), summary.stored_heads);
+  return Lane{.replay = std::move(replay), .totals = totals, .summary = std::move(summary)};
+}
+
 }  // namespace
+
+Result<std::vector<EvaluationSummary>> evaluate_together(const Recording& recording, const LayerRun& run,
+                                                         std::span<const PolicyChoice> policies,
+                                                         const TogetherObserver& observer) {
+  KVPLAN_TRY_DO(check_place(recording, run));
+  const RecordingInfo& info = recording.info();
+  std::vector<LayerReplay> replays;
+  std::vector<Totals> totals;
+  std::vector<EvaluationSummary> out;
+  for (const PolicyChoice& policy : policies) {
+    KVPLAN_TRY(Lane lane, lane_of(recording, run, policy));
+    replays.push_back(std::move(lane.replay));
+    totals.push_back(lane.totals);
+    out.push_back(std::move(lane.summary));
+  }
+  KVPLAN_TRY(const auto rows, recording.open(run.sequence, run.layer));
+  const std::int64_t tokens = info.sequences[static_cast<std::size_t>(run.sequence)].tokens;
+  for (std::int64_t t = 0; t < tokens; ++t) {
+    const bool reads = std::any_of(replays.begin(), replays.end(),
+                                   [t](const LayerReplay& replay) { return replay.needs_rows(t); });
+    if (reads) KVPLAN_TRY_DO(rows->seek(t));
+    for (std::size_t i = 0; i < replays.size(); ++i) {
+      replays[i].step(reads ? rows.get() : nullptr);
+      totals[i].add(replays[i], t >= run.prompt, out[i]);
+    }
+    if (t >= run.prompt - 1) KVPLAN_TRY_DO(observer(replays, *rows));
+  }
+  for (std::size_t i = 0; i < replays.size(); ++i) {
+    totals[i].finish(replays[i], out[i]);
+    note_assumptions(info, policies[i], out[i]);
+  }
+  return out;
+}
 
 Result<EvaluationSummary> evaluate(const Recording& recording, const EvaluationRequest& request,
                                    const EvaluationObserver& observer) {
-  KVPLAN_TRY_DO(check_place(recording, request));
-  const RecordingInfo& info = recording.info();
-  EvaluationSummary out;
-  KVPLAN_TRY(out.group, group_of(request.policy, info));
-  KVPLAN_TRY_DO(check_tensors(request.policy, info, out.group));
-  out.stored_heads = info.query_heads / out.group;
-  KVPLAN_TRY(const auto rows, recording.open(request.sequence, request.layer));
-  const LayerPlace place{.layer = request.layer,
-                         .layers = info.layers,
-                         .query_heads = info.query_heads,
-                         .group = out.group,
-                         .prompt = request.prompt};
-  const std::int64_t tokens = info.sequences[static_cast<std::size_t>(request.sequence)].tokens;
-  KVPLAN_TRY_DO(check_recorded_for(request.policy, place, tokens));
-  LayerReplay replay(request.policy, place, true);
-  KVPLAN_TRY_DO(replay.foresee(recording, request.sequence));
-  Totals totals(cell_bytes(request.policy, replay.traits(), info), out.stored_heads);
-  for (std::int64_t t = 0; t < tokens; ++t) {
-    const bool reads = replay.needs_rows(t);
-    if (reads) KVPLAN_TRY_DO(rows->seek(t));
-    replay.step(reads ? rows.get() : nullptr);
-    totals.add(replay, t >= request.prompt, out);
-    if (t >= request.prompt - 1) KVPLAN_TRY_DO(observer(replay));
-  }
-  totals.finish(replay, out);
-  note_assumptions(info, request.policy, out);
-  return out;
+  KVPLAN_TRY(auto all,
+             evaluate_together(
+                 recording, {.prompt = request.prompt, .sequence = request.sequence, .layer = request.layer},
+                 std::span(&request.policy, 1),
+                 [&](std::span<const LayerReplay> replays, const LayerRows& /*rows*/) -> Status {
+                   return observer(replays.front());
+                 }));
+  return std::move(all.front());
 }
 
 }  // namespace kvplan::attention

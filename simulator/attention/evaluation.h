@@ -48,4 +48,19 @@ using EvaluationObserver = std::function<Status(const LayerReplay& replay)>;
 Result<EvaluationSummary> evaluate(const Recording& recording, const EvaluationRequest& request,
                                    const EvaluationObserver& observer);
 
+/// Where several policies are run.
+struct LayerRun {
+  std::int64_t prompt{1};
+  std::int32_t sequence{0};
+  std::int32_t layer{0};
+};
+/// Called as an EvaluationObserver is, with the replay of each policy; after a decode step `rows` stands at its token.
+using TogetherObserver = std::function<Status(std::span<const LayerReplay> replays, const LayerRows& rows)>;
+
+/// Runs policies beside each other: the rows are read once for all of them, token by token. The summaries are those of
+/// `evaluate`, as are the errors; an error of one policy ends the run.
+Result<std::vector<EvaluationSummary>> evaluate_together(const Recording& recording, const LayerRun& run,
+                                                         std::span<const PolicyChoice> policies,
+                                                         const TogetherObserver& observer);
+
 }  // namespace kvplan::attention

@@ -107,7 +107,10 @@ LayerReplay::LayerReplay(const PolicyChoice& policy, const LayerPlace& place, bo
   }
   rows_.resize(heads_);
   shown_.resize(heads_);
-  if (measure_) mass_.resize(query_heads);
+  if (measure_) {
+    mass_.resize(query_heads);
+    read_.resize(query_heads);
+  }
 }
 
 bool LayerReplay::needs_rows(std::int64_t t) const {
@@ -258,7 +261,10 @@ std::span<const HeadRow> LayerReplay::gather_rows(std::size_t set, const LayerRo
     out.positions = seen(set, h);
     const std::span<double> weight(gathered_.data() + h * n, out.positions.size());
     const double sum = gather_row(row, out.positions, weight);
-    if (measure_) mass_[static_cast<std::size_t>(query_head)] = sum;
+    if (measure_) {
+      mass_[static_cast<std::size_t>(query_head)] = sum;
+      read_[static_cast<std::size_t>(query_head)] = static_cast<std::int64_t>(out.positions.size());
+    }
     out.weight = weight;
     out.divisor = traits_.rows == RowUse::kRenorm ? divisor_of(out, row, sum, weight) : 1.0;
   }
@@ -287,6 +293,7 @@ void LayerReplay::choose(std::size_t set, std::span<const HeadRow> heads, const 
   for (std::size_t h = 0; h < heads_; ++h) {
     const std::int32_t query_head = beside.first_head + static_cast<std::int32_t>(h);
     mass_[static_cast<std::size_t>(query_head)] = gather_row(rows.row(query_head), beside.chosen, scratch_);
+    read_[static_cast<std::size_t>(query_head)] = static_cast<std::int64_t>(beside.chosen.size());
   }
 }
 

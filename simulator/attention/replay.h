@@ -63,6 +63,8 @@ class LayerReplay {
   /// attended, and |o - o'| / |o| of the attention output (empty where there are no values).
   [[nodiscard]] std::span<const double> attended_mass() const { return mass_; }
   [[nodiscard]] std::span<const double> output_error() const { return error_; }
+  /// Per query head, of the last decode step (only with `measure`): tokens that it attended, itself included.
+  [[nodiscard]] std::span<const std::int64_t> read_entries() const { return read_; }
 
  private:
   /// What is beside a set of residents.
@@ -95,6 +97,7 @@ class LayerReplay {
   std::vector<Beside> beside_;  ///< [set]
   std::vector<double> mass_;
   std::vector<double> error_;
+  std::vector<std::int64_t> read_;
   std::vector<double> gathered_;                  ///< [heads of a set][residents]
   std::vector<HeadRow> rows_;                     ///< [heads of a set]
   std::vector<std::vector<std::int32_t>> shown_;  ///< [heads of a set] positions (Reads::kShown)

@@ -54,6 +54,7 @@ void add_run(CLI::App& app, Outcome& outcome);
 void add_sweep(CLI::App& app, Outcome& outcome);
 void add_trace(CLI::App& app, Outcome& outcome);
 void add_format(CLI::App& app, Outcome& outcome);
+void add_frontier(CLI::App& app, Outcome& outcome);
 void add_evict(CLI::App& app, Outcome& outcome);
 void add_attention(CLI::App& app, Outcome& outcome);
 

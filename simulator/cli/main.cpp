@@ -89,6 +89,7 @@ int run(int argc, char** argv) {
   add_evict(app, outcome);
   add_budget(app, outcome);
   add_format(app, outcome);
+  add_frontier(app, outcome);
   add_attention(app, outcome);
   add_calibration(app, outcome);
   add_latency(app, outcome);

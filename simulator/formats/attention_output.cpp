@@ -20,7 +20,8 @@ AttentionOutput::AttentionOutput(const attention::LayerTensors& tensors)
       rows_(attention::rows_from_tensors(tensors)),
       logits_(static_cast<std::size_t>(tensors.query_heads / tensors.kv_heads)),
       output_error_(static_cast<std::size_t>(tensors.query_heads)),
-      logit_error_(output_error_.size()) {}
+      logit_error_(output_error_.size()),
+      mass_(output_error_.size()) {}
 
 /// Products are added in the order in which the rows of the full cache add them, so that equal keys give equal logits.
 void AttentionOutput::stored_logits(std::int64_t t, std::int32_t head, const Plane& keys) {
@@ -56,6 +57,10 @@ void AttentionOutput::compare_head(std::int64_t t, std::int32_t query_head, cons
   logit_error = 0;
   for (std::size_t i = 0; i < positions.size(); ++i)
     logit_error = std::max(logit_error, std::fabs(row.logits[positions[i]] - logits[i]));
+
+  gathered_.resize(positions.size());
+  const std::vector<std::int32_t> stored(positions.begin(), positions.end());
+  mass_[static_cast<std::size_t>(query_head)] = attention::gather(row.f64, stored, gathered_);
 
   const auto size = static_cast<std::size_t>(in_.value_size);
   const float* recorded = in_.values[static_cast<std::size_t>(head)].data();

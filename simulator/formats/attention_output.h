@@ -21,6 +21,8 @@ class AttentionOutput {
   /// [query head], of the latest `compare`.
   [[nodiscard]] const std::vector<double>& output_error() const { return output_error_; }
   [[nodiscard]] const std::vector<double>& logit_error() const { return logit_error_; }
+  /// [query head], of the latest `compare`: the full cache's weights, summed over the tokens that are stored.
+  [[nodiscard]] const std::vector<double>& attended_mass() const { return mass_; }
   /// Rows of the full cache, at the token that was compared last.
   [[nodiscard]] attention::LayerRows& rows() { return *rows_; }
 
@@ -33,6 +35,8 @@ class AttentionOutput {
   std::vector<std::vector<double>> logits_;  ///< [query head of a KV head][token index]
   std::vector<double> output_error_;
   std::vector<double> logit_error_;
+  std::vector<double> mass_;
+  std::vector<double> gathered_;
 };
 
 }  // namespace kvplan::formats

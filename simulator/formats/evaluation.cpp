@@ -154,10 +154,15 @@ class Run {
     }
     for (std::int32_t h = 0; h < in_.kv_heads; ++h) append(h, std::span(&t, 1));
     commit();
-    StepResult result{
-        .t = t, .bytes = {}, .total_at_attend = bytes().total(), .output_error = {}, .logit_error = {}};
+    StepResult result{.t = t,
+                      .bytes = {},
+                      .total_at_attend = bytes().total(),
+                      .output_error = {},
+                      .attended_mass = {},
+                      .logit_error = {}};
     output_.compare(t, *codec_);
     result.output_error = output_.output_error();
+    result.attended_mass = output_.attended_mass();
     result.logit_error = output_.logit_error();
     codec_->end_step();
     if (eviction_ != nullptr && !eviction_->makes_room()) {

@@ -48,10 +48,11 @@ struct LayerBytes {
 
 struct StepResult {
   std::int64_t t{0};
-  LayerBytes bytes;                  ///< after the step
-  std::int64_t total_at_attend{0};   ///< while its query reads
-  std::vector<double> output_error;  ///< [query head] |o - o'| / |o|
-  std::vector<double> logit_error;   ///< [query head] greatest |q (k - k')| * scale over what is stored
+  LayerBytes bytes;                   ///< after the step
+  std::int64_t total_at_attend{0};    ///< while its query reads
+  std::vector<double> output_error;   ///< [query head] |o - o'| / |o|
+  std::vector<double> attended_mass;  ///< [query head] of the full cache's weights, over what is stored
+  std::vector<double> logit_error;    ///< [query head] greatest |q (k - k')| * scale over what is stored
 };
 
 /// What is stored of the keys or values of one KV head, compared with what was recorded.

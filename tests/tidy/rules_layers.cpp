@@ -59,6 +59,8 @@ const std::vector<Layer>& layers() {
     table.push_back({"simulator/report", below});
     below.emplace_back("simulator/report");
     table.push_back({"simulator/sweep", below});
+    table.push_back({"simulator/frontier",
+                     {"simulator/base", "simulator/attention", "simulator/formats", "simulator/report"}});
     below.pop_back();
     // Protobuf and files begin here; traces know nothing of the simulator but `base` and `frame`.
     table.push_back({"simulator/frame", {"simulator/base"}});
@@ -68,8 +70,8 @@ const std::vector<Layer>& layers() {
     table.push_back({"traces/synth", {"simulator/base", "traces/record", "traces/io", "traces/import"}});
     below.insert(below.end(), {"simulator/frame", "traces/io"});
     level({"simulator/io"});
-    below.insert(below.end(), {"simulator/formats", "simulator/report", "simulator/sweep", "traces/import",
-                               "traces/edit", "traces/synth"});
+    below.insert(below.end(), {"simulator/formats", "simulator/frontier", "simulator/report",
+                               "simulator/sweep", "traces/import", "traces/edit", "traces/synth"});
     table.push_back({"simulator/cli", below});
     table.push_back({"simulator/bench", below});
     for (const auto* folder : {"gui/viewmodel", "gui/worker", "gui/view", "gui/app"}) level({folder});

@@ -31,7 +31,7 @@ const PolicyKind kStreamingLlm{
                    .source = "arXiv 2309.17453; mit-han-lab/streaming-llm@2e50426 streaming_llm/kv_cache.py",
                    .params = kParams},
     .golden_name = "streaming",
-    .budget = {.param = "recent", .beside = "sink"},
+    .budget = {.param = "recent", .beside = "sink", .usual_beside = 4},
     .traits = traits,
     .make = make};
 

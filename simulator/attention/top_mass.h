@@ -1,0 +1,26 @@
+// The most attention that a query can give to k tokens: the sum of the k greatest weights of its recorded row. It is a
+// bound on mass for everything that reads k tokens of this row, and no bound on how far the output moves.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "simulator/attention/recording.h"
+
+namespace kvplan::attention {
+
+/// Memory of one row to the next.
+class TopMass {
+ public:
+  /// out[i]: the sum of the entries[i] greatest of row[0, tokens), added as a replay adds an attended mass; more
+  /// entries than tokens are all of them. REQUIRES: entries descending, at least 1; out as long.
+  void sums(RowView row, std::int64_t tokens, std::span<const std::int64_t> entries, std::span<double> out);
+
+ private:
+  std::vector<std::int32_t> positions_;  ///< ascending: what is left of the row
+  std::vector<double> weights_;          ///< of these
+  std::vector<std::int32_t> chosen_;
+};
+
+}  // namespace kvplan::attention

@@ -1,0 +1,136 @@
+// kvplan frontier: policies, budgets and formats side by side over bytes per token, and the bound on mass.
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <memory>
+
+#include "simulator/attention/budgeted.h"
+#include "simulator/cli/command.h"
+#include "simulator/cli/frontier_output.h"
+#include "simulator/cli/number_option.h"
+#include "simulator/cli/outputs.h"
+#include "simulator/frontier/page.h"
+#include "simulator/io/attention_json.h"
+#include "simulator/io/policy_files.h"
+#include "simulator/report/number_text.h"
+
+namespace kvplan::cli {
+namespace {
+
+struct FrontierFlags {
+  std::vector<std::string> inputs;
+  std::string policies, budgets, formats{"full"}, json, csv, html;
+  std::int64_t prompt{0};
+  std::int32_t layer{-1};
+};
+
+std::string command_line(const FrontierFlags& flags) {
+  std::string out = "kvplan frontier";
+  for (const std::string& input : flags.inputs) out += " " + report::shell_quoted(input);
+  out += " --policies " + report::shell_quoted(flags.policies) + " --budgets " + flags.budgets;
+  out += " --formats " + report::shell_quoted(flags.formats);
+  if (flags.prompt > 0) out += " --prefill " + std::to_string(flags.prompt);
+  if (flags.layer >= 0) out += " --layer " + std::to_string(flags.layer);
+  return out + " --html " + report::shell_quoted(flags.html);
+}
+
+Result<std::vector<std::int64_t>> budgets_of(const std::string& text) {
+  std::vector<std::int64_t> out;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    const auto read = read_whole_number(text.substr(begin, end - begin), {1, std::int64_t{1} << 30});
+    if (!read.ok()) return bad_input(read.error().message).at_field("--budgets");
+    if (std::find(out.begin(), out.end(), read.value()) != out.end())
+      return bad_input(std::to_string(read.value()) + " is given twice").at_field("--budgets");
+    out.push_back(read.value());
+    begin = end + 1;
+  }
+  return out;
+}
+
+Status run(const FrontierFlags& flags) {
+  const std::vector<std::string> outputs_asked{flags.json, flags.csv, flags.html};
+  if (std::count(outputs_asked.begin(), outputs_asked.end(), "-") > 1)
+    return bad_input("expected at most one output on standard output");
+  KVPLAN_TRY_DO(check_apart(flags.inputs, outputs_asked));
+  frontier::Request request;
+  KVPLAN_TRY(const auto budgets, budgets_of(flags.budgets));
+  KVPLAN_TRY(request.lanes, frontier::lanes_of(flags.policies, budgets));
+  KVPLAN_TRY(request.storages, frontier::storages_of(flags.formats));
+  for (frontier::Lane& lane : request.lanes) KVPLAN_TRY_DO(io::read_policy_files(lane.policy));
+  request.prompt = flags.prompt;
+  if (flags.layer >= 0) request.layer = flags.layer;
+  for (const std::string& path : flags.inputs) {
+    KVPLAN_TRY(auto recording, io::open_attention(path));
+    for (const frontier::Lane& lane : request.lanes) {
+      const auto group = attention::group_of(lane.policy, recording->info());
+      if (!group.ok()) return Error(group.error()).at_file(path);
+    }
+    request.inputs.push_back({path, std::move(recording)});
+  }
+  KVPLAN_TRY(const frontier::Frontier found, frontier::run(request, []() -> Status {
+               if (interrupted()) return interrupted_error();
+               return Done{};
+             }));
+  Outputs outputs;
+  if (!flags.json.empty()) KVPLAN_TRY_DO(outputs.add(flags.json, frontier_json(request, found)));
+  if (!flags.csv.empty()) KVPLAN_TRY_DO(outputs.add(flags.csv, frontier_csv(request, found)));
+  if (!flags.html.empty())
+    KVPLAN_TRY_DO(outputs.add(flags.html, frontier::page(request, found, command_line(flags))));
+  KVPLAN_TRY_DO(outputs.commit());
+  if (std::count(outputs_asked.begin(), outputs_asked.end(), "-") > 0) {
+    print_warnings(found.assumptions);
+    return Done{};
+  }
+  return write_text("-", frontier_text(request, found));
+}
+
+}  // namespace
+
+void add_frontier(CLI::App& app, Outcome& outcome) {
+  auto flags = std::make_shared<FrontierFlags>();
+  CLI::App* const command = app.add_subcommand(
+      "frontier",
+      "What budgets buy: attended mass and output error of policies and formats over bytes per token");
+  command
+      ->add_option(
+          "INPUT", flags->inputs,
+          "Recordings as evict takes them. All their sequences and layers are pooled: each query head at "
+          "each decode step counts alike")
+      ->required();
+  command
+      ->add_option(
+          "--policies", flags->policies,
+          "'NAME[:key=value,...];...': each runs with every budget. What makes its budget may be left out "
+          "(h2o: half is recent; streaming-llm: 4 sinks). full and recorded:file=F run as they are. Take "
+          "a budget: " +
+              attention::policies_with_budget())
+      ->required();
+  command
+      ->add_option(
+          "--budgets", flags->budgets,
+          "N[,N...]: tokens that each stored head of each layer retains; of snapkv and ada-kv those of the "
+          "prompt, what is generated comes on top")
+      ->required();
+  command
+      ->add_option(
+          "--formats", flags->formats,
+          "'NAME[:key=value,...];...' (kvplan list codec): each stores what the policy keeps; full has "
+          "the recording's own element size")
+      ->capture_default_str();
+  add_whole_number(*command, "--prefill", flags->prompt, {1, INT32_MAX},
+                   "Tokens of the prompt. Default: as recorded, else the first half of a sequence")
+      ->default_str("");
+  add_whole_number(*command, "--layer", flags->layer, {0, INT32_MAX}, "This layer alone")->default_str("");
+  add_json_option(*command, flags->json, "points, and the oracle: the most mass of so many entries");
+  command->add_option("--csv", flags->csv, "One line per point: FILE, or - for standard output");
+  command->add_option("--html", flags->html, "Write one HTML page: a chart and tables");
+  command->footer(
+      "bytes_per_token: stored after the last token, of all layers, with the policy's metadata, over all "
+      "tokens of "
+      "the sequences. mass_mean: per query head and decode step. oracle: the most mass that any choice of so "
+      "many "
+      "entries has, anew at every step; a bound on mass, not on error.");
+  run_as(*command, outcome, [flags] { return run(*flags); });
+}
+
+}  // namespace kvplan::cli

@@ -1,0 +1,170 @@
+// Points and bounds against lists that are written out, sorted and averaged, on random recordings.
+#include "simulator/frontier/frontier.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "tests/unit/attention/inputs.h"
+#include "tests/unit/attention/tensor_input.h"
+
+namespace kvplan::frontier {
+namespace {
+
+using attention::Outcome;
+using attention::Recording;
+
+Status go_on() {
+  return Done{};
+}
+
+std::vector<Storage> full() {
+  return storages_of("full").value();
+}
+
+double mean(const std::vector<double>& numbers) {
+  return std::accumulate(numbers.begin(), numbers.end(), 0.0) / static_cast<double>(numbers.size());
+}
+
+void append(std::vector<double>& to, const std::vector<std::vector<double>>& steps) {
+  for (const auto& step : steps) to.insert(to.end(), step.begin(), step.end());
+}
+
+/// The recordings' own rows of decode steps, each sorted from the greatest weight on.
+std::vector<std::vector<double>> sorted_rows(const Recording& recording, std::int64_t prompt) {
+  std::vector<std::vector<double>> out;
+  for (std::int32_t layer = 0; layer < recording.info().layers; ++layer) {
+    const auto rows = recording.open(0, layer).value();
+    for (std::int64_t t = prompt; t < recording.info().sequences[0].tokens; ++t) {
+      EXPECT_TRUE(rows->seek(t).ok());
+      for (std::int32_t h = 0; h < recording.info().query_heads; ++h) {
+        out.emplace_back(rows->row(h).f64, rows->row(h).f64 + t + 1);
+        std::sort(out.back().begin(), out.back().end(), std::greater<>());
+      }
+    }
+  }
+  return out;
+}
+
+TEST(Frontier, PoolsWhatEachPolicyDoesAlone) {
+  for (std::uint64_t seed = 1; seed <= 30; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Random random(seed, "frontier");
+    const bool tensors = random.chance(1, 2);
+    const std::int64_t prompt = 9;
+    Request request{.inputs = {}, .lanes = {}, .storages = full(), .prompt = prompt};
+    for (const char* name : {"one", "two"}) {
+      const auto tokens = 12 + static_cast<int>(random.below(30));
+      if (tensors) {
+        request.inputs.push_back({name, std::make_shared<attention::TensorRecording>(
+                                            attention::random_tensors(random, 2, 2, tokens, false))});
+      } else {
+        const auto kind = random.chance(1, 2) ? attention::RowKind::kTies : attention::RowKind::kSmooth;
+        request.inputs.push_back(
+            {name, attention::recording_of({attention::random_rows(random, 4, tokens, kind),
+                                            attention::random_rows(random, 4, tokens, kind)},
+                                           2)});
+      }
+    }
+    const std::vector<std::int64_t> budgets{8, 1 + static_cast<std::int64_t>(random.below(5)) + 8, 40};
+    request.lanes =
+        lanes_of("h2o;window;tova;snapkv:window=3;seed-lfu;h2o-masked;random;streaming-llm;full;oracle-topk",
+                 budgets)
+            .value();
+    const auto ran = run(request, go_on);
+    ASSERT_TRUE(ran.ok()) << ran.error().to_string();
+    const Frontier& found = ran.value();
+    ASSERT_EQ(found.points.size(), request.lanes.size());
+    EXPECT_EQ(found.sequences, 2);
+
+    std::vector<std::vector<double>> rows;
+    for (const Input& input : request.inputs)
+      for (auto& row : sorted_rows(*input.recording, prompt)) rows.push_back(std::move(row));
+    const auto most = [&](std::int64_t entries) {
+      std::vector<double> sums;
+      for (const auto& row : rows) {
+        const auto count = std::min<std::ptrdiff_t>(static_cast<std::ptrdiff_t>(row.size()), entries);
+        sums.push_back(std::accumulate(row.begin(), row.begin() + count, 0.0));
+      }
+      return mean(sums);
+    };
+    for (const OraclePoint& point : found.oracle)
+      EXPECT_NEAR(point.mass_mean.value(), most(point.entries), 1e-12) << point.entries;
+
+    for (const Point& point : found.points) {
+      const std::string policy = request.lanes[point.lane].policy.choice.to_string();
+      SCOPED_TRACE(policy);
+      std::vector<double> masses;
+      std::vector<double> errors;
+      std::int64_t bytes = 0;
+      std::int64_t tokens = 0;
+      for (const Input& input : request.inputs) {
+        tokens += input.recording->info().sequences[0].tokens;
+        for (int layer = 0; layer < input.recording->info().layers; ++layer) {
+          const Outcome alone = attention::run_policy(*input.recording, policy, prompt, layer);
+          append(masses, alone.mass);
+          append(errors, alone.error);
+          bytes += alone.summary.bytes;
+        }
+      }
+      EXPECT_NEAR(point.mass_mean.value(), mean(masses), 1e-12);
+      EXPECT_EQ(point.mass_min.value(), *std::min_element(masses.begin(), masses.end()));
+      EXPECT_DOUBLE_EQ(point.bytes_per_token, static_cast<double>(bytes) / static_cast<double>(tokens));
+      EXPECT_EQ(point.error_mean.has_value(), tensors);
+      if (tensors) {
+        EXPECT_NEAR(point.error_mean.value(), mean(errors), 1e-12);
+        std::sort(errors.begin(), errors.end());
+        std::size_t rank = 1;
+        while (100 * rank < 95 * errors.size()) ++rank;
+        EXPECT_EQ(point.error_p95.value(), errors[rank - 1]);
+      }
+      // The bound at equal entries: step by step, and on the line.
+      EXPECT_LE(*point.mass_mean, *point.oracle_mass_mean + 1e-12);
+      EXPECT_LE(*point.mass_mean, most(point.entries_max) + 1e-12);
+      const auto on_line =
+          std::find_if(found.oracle.begin(), found.oracle.end(),
+                       [&](const OraclePoint& each) { return each.entries >= point.entries_max; });
+      ASSERT_NE(on_line, found.oracle.end()) << "the line reaches as far as any policy";
+      EXPECT_LE(*point.mass_mean, *on_line->mass_mean + 1e-12);
+    }
+  }
+}
+
+TEST(Frontier, ABudgetBeyondTheSequenceIsTheFullCache) {
+  Random random(5, "frontier");
+  Request request{.inputs = {{"x", attention::recording_of({attention::random_rows(
+                                       random, 2, 20, attention::RowKind::kSmooth)})}},
+                  .lanes = lanes_of("full;tova;snapkv:window=2", std::vector<std::int64_t>{30}).value(),
+                  .storages = full()};
+  const Frontier found = run(request, go_on).value();
+  for (const Point& point : found.points) {
+    EXPECT_EQ(point.bytes_per_token, found.full_bytes_per_token);
+    EXPECT_NEAR(*point.mass_mean, 1, 1e-12);
+    EXPECT_EQ(*point.mass_mean, *point.oracle_mass_mean) << "the same numbers, added alike";
+  }
+  EXPECT_NE(found.assumptions.front().find("first half"), std::string::npos);
+}
+
+TEST(Frontier, WithoutDecodeStepsThereAreBytesAlone) {
+  Random random(6, "frontier");
+  Request request{.inputs = {{"x", attention::recording_of({attention::random_rows(
+                                       random, 1, 20, attention::RowKind::kSmooth)})}},
+                  .lanes = lanes_of("window", std::vector<std::int64_t>{5}).value(),
+                  .storages = full(),
+                  .prompt = 20};
+  const Frontier found = run(request, go_on).value();
+  EXPECT_DOUBLE_EQ(found.points[0].bytes_per_token, found.full_bytes_per_token / 4);
+  EXPECT_FALSE(found.points[0].mass_mean || found.points[0].mass_min || found.points[0].error_mean ||
+               found.points[0].error_p95 || found.points[0].oracle_mass_mean || found.oracle[0].mass_mean);
+}
+
+TEST(Frontier, ComponentsAreSplitOutsideQuotesAndBrackets) {
+  EXPECT_EQ(split_components("a; b:x=\"1;2\",y=(3;4) ;c").value(),
+            (std::vector<std::string>{"a", "b:x=\"1;2\",y=(3;4)", "c"}));
+  EXPECT_FALSE(split_components("a;;b").ok());
+  EXPECT_FALSE(split_components("").ok());
+}
+
+}  // namespace
+}  // namespace kvplan::frontier
