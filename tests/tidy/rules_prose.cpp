@@ -56,7 +56,7 @@ std::string last_line(const std::string& text) {
 
 Findings check_prose(const Tree& tree) {
   static const std::regex kLink(R"re(\]\(([^)#\s]+)(#[^)]*)?\))re");
-  // A file in code marks, in a folder; names of other projects have folders that are not here, placeholders capitals.
+  // A file in code marks, in a folder; names of other projects have folders that are not here, made-up ones capitals.
   static const std::regex kFile(
       R"re(`([a-z0-9_]+)(/[a-z0-9_./]+\.(h|cpp|md|sh|py|txt|proto|json|csv|ts))`)re");
   const auto places = places_of(tree);
