@@ -18,7 +18,7 @@
 namespace kvplan::sweep {
 
 /// Changes whenever the same cases would be dealt out otherwise: shards of one sweep are dealt by one rule.
-inline constexpr const char* kDealingRule = "least loaded by cost 1";
+inline constexpr const char* kDealingRule = "least loaded by cost 2";
 
 /// The part of a cost that the scenario decides.
 struct CostTerms {
