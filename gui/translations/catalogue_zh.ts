@@ -728,6 +728,10 @@
         <translation>一块的 token 数；一块跨所有层和头</translation>
     </message>
     <message>
+        <source>A request has one table for all layers, as in vLLM, or one for each layer or each stored head, so that blocks come back where a token policy keeps less; each block then has 4 bytes more for its entry</source>
+        <translation>一个请求有一张跨所有层的块表（如 vLLM），或每层、每个存储头各一张，使 token 策略保留较少处的块得以归还；此时每块多 4 字节作表项</translation>
+    </message>
+    <message>
         <source>Tokens of one block; a block spans the layers of one group and all their heads</source>
         <translation>一块的 token 数；一块跨一组层及其全部头</translation>
     </message>

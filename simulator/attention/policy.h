@@ -189,6 +189,10 @@ struct PolicyKind {
   Status (*check)(const Choice&) = nullptr;  ///< what ranges cannot say of parameters; may be null
   PolicyTraits (*traits)(const Choice&);
   std::unique_ptr<LayerPolicy> (*make)(const LayerInput&);
+  /// Where lengths alone say how many tokens stay, but not as many in every layer: of each of `layers` layers, for a
+  /// prompt of so many tokens. Null elsewhere; then PolicyTraits::count may be set.
+  std::vector<core::KeptCount> (*layer_counts)(const Choice&, std::int64_t prompt,
+                                               std::int64_t layers) = nullptr;
 };
 
 inline constexpr std::string_view kFamily = "eviction";

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cmath>
 #include <optional>
+#include <utility>
 
 #include "simulator/base/json_writer.h"
 #include "simulator/base/number_input.h"
@@ -149,12 +150,22 @@ bool Choice::given(std::string_view param) const {
   return at(param).given;
 }
 
+bool Choice::says(std::string_view param) const {
+  const auto& params = descriptor_->params;
+  const auto of = std::find_if(params.begin(), params.end(), [&](const Param& p) { return p.name == param; });
+  KVPLAN_CHECK(of != params.end());
+  return !of->default_unsaid || at(param).text != of->fallback;
+}
+
 std::string Choice::to_string() const {
   std::string out(descriptor_->name);
+  char separator = ':';
   for (std::size_t i = 0; i < values_.size(); ++i) {
-    out += i == 0 ? ':' : ',';
+    const Param& param = descriptor_->params[i];
     const std::string& text = values_[i].text;
-    out.append(descriptor_->params[i].name).append("=");
+    if (!says(param.name)) continue;
+    out += std::exchange(separator, ',');
+    out.append(param.name).append("=");
     text.find(',') == std::string::npos ? out.append(text) : out.append("\"").append(text).append("\"");
   }
   return out;

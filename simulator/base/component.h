@@ -51,6 +51,9 @@ struct Param {
   double high{0};                               ///< inclusive
   std::span<const std::string_view> choices{};  ///< for kText
   bool names_file{false};  ///< for kText: a path, in a scenario file counted from its folder
+  /// What is written of a choice leaves out the default (Choice::says), so that texts and files from before there was
+  /// such a parameter stay as they are.
+  bool default_unsaid{false};
 };
 
 struct Descriptor {
@@ -88,8 +91,11 @@ class Choice {
   [[nodiscard]] const std::string& text(std::string_view param) const;
   [[nodiscard]] bool flag(std::string_view param) const;
   [[nodiscard]] bool given(std::string_view param) const;
+  /// Does the parameter belong into what is written of the choice? Of any kind.
+  [[nodiscard]] bool says(std::string_view param) const;
 
-  /// `NAME:key=value,...` with every parameter, defaults included; `NAME` where there are none.
+  /// `NAME:key=value,...` with every parameter, defaults included but where they are unsaid; `NAME` where there are
+  /// none.
   [[nodiscard]] std::string to_string() const;
 
  private:

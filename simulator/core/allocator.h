@@ -73,10 +73,16 @@ struct MemoryLayout {
   std::vector<model::LayerGroup> groups{};
   /// Cells of one token's place that a token policy tells apart (see course.h); divides token_bytes.
   std::int64_t cells_per_token{1};
+  /// Tables of a request, each of whose blocks is of so many of a token's cells less; divides cells_per_token. More
+  /// than one only where every request follows a course; then block_ids is false, and the entry of logical block b of
+  /// table t is b * tables + t.
+  std::int64_t tables{1};
+  std::int64_t entry_bytes{0};     ///< kTokens: of a quantum, beside its cells: its entry in a table
   std::int64_t metadata_bytes{0};  ///< of each cell, beside keys and values: the policy's, scales
 
   [[nodiscard]] std::int64_t quantum_bytes() const {
-    return form == TableForm::kTokens ? quantum_tokens * token_bytes : odd_quantum_bytes;
+    return form == TableForm::kTokens ? quantum_tokens * (token_bytes / tables) + entry_bytes
+                                      : odd_quantum_bytes;
   }
   /// True: a table has an entry for each quantum. False: an address, or a pair (address, quanta) for each tensor.
   [[nodiscard]] bool table_by_quanta() const { return returns_quanta || form == TableForm::kPages; }
@@ -265,7 +271,7 @@ class Allocator : public Memory {
   [[nodiscard]] virtual bool admit(RequestId request, const Found& found, std::int64_t tokens,
                                    std::int64_t goal) = 0;
   /// Makes room for `tokens` in all. REQUIRES: the request is admitted; tokens is what it will hold after
-  /// this step.
+  /// this step, or the slots that its course needs for them (Course::table_slots).
   [[nodiscard]] virtual bool grow(RequestId request, std::int64_t tokens) = 0;
   /// Everything comes back, the tail first. `written`: tokens that the request had written.
   virtual void release(RequestId request, std::int64_t written) = 0;

@@ -9,11 +9,17 @@ namespace {
 
 class CountedCourse final : public Course {
  public:
-  CountedCourse(const CourseShape& shape, const KeptCount& kept)
-      : Course(shape, 1), kept_(kept), block_(shape.quantum_tokens) {
-    const std::int64_t dropped = shape.prompt - kept.of(shape.prompt, shape.prompt);
+  CountedCourse(const CourseShape& shape, const std::vector<CountedUnits>& units)
+      : Course(shape, 0), block_(shape.quantum_tokens) {
+    for (const auto& [kept, count] : units) {
+      kept_ = units_ == 0 || kept.budget > kept_.budget ? kept : kept_;
+      units_ += count;
+    }
+    for (const auto& [kept, count] : units)
+      fewer_ += count * (kept_.of(shape.prompt, shape.prompt) - kept.of(shape.prompt, shape.prompt));
+    const std::int64_t dropped = shape.prompt - kept_.of(shape.prompt, shape.prompt);
     compacts_prompt_ = dropped >= block_;
-    round_from_ = compacts_prompt_ ? shape.prompt : kept.budget;
+    round_from_ = compacts_prompt_ ? shape.prompt : kept_.budget;
   }
 
   [[nodiscard]] const Drops& drops() const override {
@@ -28,8 +34,8 @@ class CountedCourse final : public Course {
   [[nodiscard]] HeldCells settled(std::int64_t n) const override {
     const std::int64_t cells = table(n);
     HeldCells held = unwritten(quanta(cells) * block_ - cells, shape_.final_tokens - n);
-    held.live = kept_.of(n, shape_.prompt);
-    held.hole = cells - held.live;
+    held.live = kept_cells(n);
+    held.hole = units_ * cells - held.live;
     return held;
   }
   [[nodiscard]] HeldCells grant(std::int64_t n) const override {
@@ -39,11 +45,12 @@ class CountedCourse final : public Course {
   [[nodiscard]] std::optional<Compaction> compaction(std::int64_t n) const override {
     const std::int64_t written = table_slots(n);
     if (table(n) == written) return {};
-    return Compaction{table(n), quanta(written), quanta(table(n))};
+    return Compaction{kept_cells(n), quanta(written), quanta(table(n))};
   }
   [[nodiscard]] HeldCells returned_cells(std::int64_t n) const override {
     HeldCells cells;
-    if (const auto moved = compaction(n)) cells.hole = (moved->quanta_before - moved->quanta) * block_;
+    if (const auto moved = compaction(n))
+      cells.hole = (moved->quanta_before - moved->quanta) * block_ * units_;
     return cells;
   }
   [[nodiscard]] std::int64_t alike_steps(std::int64_t n) const override {
@@ -57,11 +64,15 @@ class CountedCourse final : public Course {
  private:
   [[nodiscard]] std::int64_t quanta(std::int64_t cells) const { return ceil_div(cells, block_); }
   /// `cells` cells behind what is written, for a request that will write `awaited` tokens.
-  static HeldCells unwritten(std::int64_t cells, std::int64_t awaited) {
+  [[nodiscard]] HeldCells unwritten(std::int64_t cells, std::int64_t awaited) const {
     HeldCells held;
-    held.reserved = std::min(cells, awaited);
-    held.tail = cells - held.reserved;
+    held.reserved = units_ * std::min(cells, awaited);
+    held.tail = units_ * cells - held.reserved;
     return held;
+  }
+  /// Of all units after n tokens. REQUIRES: n >= prompt.
+  [[nodiscard]] std::int64_t kept_cells(std::int64_t n) const {
+    return units_ * kept_.of(n, shape_.prompt) - fewer_;
   }
   /// Cells of the table after n tokens, compacted if that is due. REQUIRES: n >= prompt.
   [[nodiscard]] std::int64_t table(std::int64_t n) const {
@@ -69,7 +80,8 @@ class CountedCourse final : public Course {
     return n < round_from_ ? n : kept_.budget + (n - round_from_) % block_;
   }
 
-  KeptCount kept_;
+  KeptCount kept_;         ///< of the units that keep most
+  std::int64_t fewer_{0};  ///< cells that the others keep less, all together
   std::int64_t block_;
   bool compacts_prompt_;
   std::int64_t round_from_;  ///< tokens after which the table is the budget long, for the first time or again
@@ -77,11 +89,14 @@ class CountedCourse final : public Course {
 
 }  // namespace
 
-std::unique_ptr<const Course> make_counted_course(const CourseShape& shape, const KeptCount& kept) {
+std::unique_ptr<const Course> make_counted_course(const CourseShape& shape,
+                                                  const std::vector<CountedUnits>& units) {
   KVPLAN_CHECK(1 <= shape.prompt && shape.prompt <= shape.final_tokens, shape.prompt, shape.final_tokens);
-  KVPLAN_CHECK(shape.placement == Placement::kCompact && shape.returns_quanta && kept.budget >= 1,
-               kept.budget);
-  return std::make_unique<CountedCourse>(shape, kept);
+  KVPLAN_CHECK(shape.placement == Placement::kCompact && shape.returns_quanta && !units.empty(),
+               shape.prompt);
+  for (const auto& [kept, count] : units)
+    KVPLAN_CHECK(kept.budget >= 1 && count >= 1 && (units.size() == 1 || kept.once), kept.budget, count);
+  return std::make_unique<CountedCourse>(shape, units);
 }
 
 }  // namespace kvplan::core

@@ -6,7 +6,9 @@
 // table = kept, and the blocks behind the first ceil(kept / block) come back. Every step writes one token, so the
 // table goes round: from kept up to a block more, and back.
 //
-// Which tokens go changes nothing of this, so all cells of a token are one unit.
+// Which tokens go changes nothing of this, so all cells of a token are one unit, but where some layers keep more than
+// others: then the one that keeps most decides what the table does, for all layers write a token to the same cell of
+// it, and what the others keep less is holes.
 #pragma once
 
 #include "simulator/core/course.h"
@@ -23,9 +25,17 @@ struct KeptCount {
     if (once) return (prompt < budget ? prompt : budget) + (n - prompt);
     return n < budget ? n : budget;
   }
+  friend bool operator==(const KeptCount&, const KeptCount&) = default;
 };
 
-/// REQUIRES: placement is compact, memory returns quanta.
-std::unique_ptr<const Course> make_counted_course(const CourseShape& shape, const KeptCount& kept);
+/// So many units that keep alike.
+struct CountedUnits {
+  KeptCount kept;
+  std::int64_t units{1};
+};
+
+/// REQUIRES: placement is compact, memory returns quanta; several only of those that are cut once.
+std::unique_ptr<const Course> make_counted_course(const CourseShape& shape,
+                                                  const std::vector<CountedUnits>& units);
 
 }  // namespace kvplan::core

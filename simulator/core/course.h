@@ -3,7 +3,7 @@
 //
 // A cell is one slot of one unit; a unit is what the policy treats alike: a (layer, stored head) pair, a
 // whole layer, or all of them at once. Units that drop the same positions share a track. A block id spans all
-// units.
+// units of a table; a request has one table, or one for each layer or stored head (course_of_tables.h).
 //
 // "After n tokens" is the end of the step that wrote token n - 1, counted from 0. Nothing is dropped before
 // the prompt (or what is recomputed: the tokens that an admission has to compute before it samples one) is
@@ -78,9 +78,10 @@ struct CourseShape {
 };
 
 /// The survivors of a request have moved, in order, into its first `quanta` quanta; those behind, up to
-/// `quanta_before`, come back from the end of its table.
+/// `quanta_before`, come back from the end of its table. Of several tables the quanta are those of all, and the
+/// survivors those of the tables that gave some back.
 struct Compaction {
-  std::int64_t kept_tokens{0};  ///< all survivors, those that stay where they are too
+  std::int64_t kept_cells{0};  ///< all survivors, those that stay where they are too
   std::int64_t quanta_before{0};
   std::int64_t quanta{0};
 };
@@ -98,7 +99,7 @@ class Course {
   [[nodiscard]] std::int64_t units() const { return units_; }
 
   /// Slots that the table must reach so that n tokens can be written: what `Allocator::grow` is asked for. Contiguous
-  /// memory: those that are written once n tokens are.
+  /// memory: those that are written once n tokens are. Of several tables: those of their quanta, summed.
   [[nodiscard]] virtual std::int64_t table_slots(std::int64_t n) const = 0;
   /// States of the quanta [first, first + quanta) granted while the prompt is in work; contiguous memory: of
   /// the whole range.

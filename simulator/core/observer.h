@@ -66,11 +66,12 @@ struct Move {
   std::int64_t copied;  ///< leading slots whose content goes along: those that were written
 };
 
-/// A fresh block for a request that decodes.
+/// A fresh block for a request that decodes; of several tables (MemoryLayout::tables) one for each that needs it.
 struct DecodeGrant {
   RequestId request;
   BlockId block;
   std::int64_t logical_block;
+  std::int64_t quanta{1};
 };
 
 /// A piece of a prompt (or of what is recomputed): tokens [computed, computed + tokens) are computed in this

@@ -26,7 +26,7 @@ class PassMoves {
   /// The survivors of a request, which has written so many tokens, move together.
   void compact(RequestId request, std::int64_t written, const Compaction& moved) {
     allocator_.block_returns()->cut_table(request, moved.quanta);
-    compacted_tokens_ += moved.kept_tokens;
+    compacted_cells_ += moved.kept_cells;
     for (Observer* o : observers_) o->on_compact(Compacted{request, written, moved});
   }
   [[nodiscard]] bool copying() const { return !copies_.empty(); }
@@ -38,8 +38,8 @@ class PassMoves {
   Ticks take_delay(const LatencyModel& latency) {
     Ticks delay;
     if (costs_) delay = allocator_.placing()->take_delay(std::exchange(tokens_, 0), computed_);
-    if (compacted_tokens_ == 0) return delay;
-    return delay + latency.moving(std::exchange(compacted_tokens_, 0) * allocator_.layout().token_bytes);
+    if (compacted_cells_ == 0) return delay;
+    return delay + latency.moving(std::exchange(compacted_cells_, 0) * allocator_.layout().cell_bytes());
   }
   /// So long does the last of the steps that come now compute.
   void computes(Ticks step) { computed_ = step; }
@@ -58,7 +58,7 @@ class PassMoves {
   bool costs_;
   std::vector<Move> copies_;
   std::int64_t tokens_{0};
-  std::int64_t compacted_tokens_{0};  // since the latest pass that computed something
+  std::int64_t compacted_cells_{0};  // since the latest pass that computed something
   Ticks computed_;
 };
 

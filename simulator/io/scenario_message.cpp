@@ -75,6 +75,7 @@ void fill_component(const Choice& choice, const plan::Scenario& scenario, std::s
                     v1::Component& component) {
   component.set_name(std::string(choice.name()));
   for (const Param& param : choice.descriptor().params) {
+    if (!choice.says(param.name)) continue;
     v1::Parameter& out = *component.add_parameters();
     out.set_name(std::string(param.name));
     out.set_origin(origin_of(scenario.param_origin(field, param.name)));

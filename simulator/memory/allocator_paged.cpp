@@ -520,7 +520,8 @@ class PagedAllocator final : public core::Allocator, public core::Contents, publ
   Asked asked_;
 };
 
-constexpr std::array<Param, 1> kParams{{
+constexpr std::array<std::string_view, 3> kTables{"all", "layer", "head"};
+constexpr std::array<Param, 2> kParams{{
     {.name = "block_tokens",
      .help = "Tokens of one block; a block spans all layers and heads",
      .kind = ParamKind::kInteger,
@@ -529,7 +530,24 @@ constexpr std::array<Param, 1> kParams{{
      .low = 1,
      .high = 65536,
      .choices = {}},
+    {.name = "table",
+     .help =
+         "A request has one table for all layers, as in vLLM, or one for each layer or each stored head, so "
+         "that "
+         "blocks come back where a token policy keeps less; each block then has 4 bytes more for its entry",
+     .kind = ParamKind::kText,
+     .fallback = "all",
+     .choices = kTables,
+     .default_unsaid = true},
 }};
+
+constexpr std::int64_t kEntryBytes = 4;  // a block's number, as in vLLM's block tables
+
+TablePer table_per(const Choice& choice) {
+  const std::string& per = choice.text("table");
+  if (per == "layer") return TablePer::kLayer;
+  return per == "head" ? TablePer::kHead : TablePer::kRequest;
+}
 
 }  // namespace
 
@@ -559,6 +577,11 @@ Result<core::MemoryLayout> paged_layout(std::int64_t block_tokens, const Allocat
     blocks = request.pool.bytes / layout.quantum_bytes();
     capacity = request.pool.bytes;
   }
+  if (request.tables > 1 && capacity <= (Wide{1} << 62)) {  // as many bytes, in blocks of one table
+    layout.tables = request.tables;
+    layout.entry_bytes = kEntryBytes;
+    blocks = static_cast<std::int64_t>(capacity) / layout.quantum_bytes();
+  }
   if (capacity > (Wide{1} << 62) || blocks > kMostBlocks)
     return bad_input("expected a pool of at most 2^25 blocks and 2^62 bytes, found " +
                      std::to_string(blocks) + " blocks")
@@ -574,6 +597,7 @@ Result<core::MemoryLayout> paged_layout(std::int64_t block_tokens, const Allocat
 
 Result<std::unique_ptr<core::Allocator>> make_paged(const Choice& choice, const AllocatorRequest& request) {
   KVPLAN_TRY(const MemoryLayout layout, paged_layout(choice.integer("block_tokens"), request));
+  if (layout.tables > 1) return make_paged_tables(layout, request);
   const traces::PrefixHashes* const hashes = request.workload->prefix;
   const bool shares = request.prefix_cache && hashes != nullptr && hashes->present();
   if (replaces_by_policy(request)) {
@@ -595,11 +619,12 @@ const AllocatorEntry kPagedAllocator{
                               "caching as in vLLM V1.",
                    .source = "vllm-project/vllm v0.15.1 (1892993): vllm/v1/core/block_pool.py",
                    .params = kParams,
-                   .spans = "One block id spans `block_tokens` tokens in all layers and stored heads: a "
-                            "block comes back when nobody "
-                            "keeps any of its cells."},
+                   .spans = "One block id spans `block_tokens` tokens in all layers and stored heads (with "
+                            "`table=layer` or `head`, of one of them): a block comes back when nobody keeps "
+                            "any of its cells."},
     .make = make_paged,
     .make_model = make_paged_model,
-    .shares_prefixes = true};
+    .shares_prefixes = true,
+    .table_per = table_per};
 
 }  // namespace kvplan::memory

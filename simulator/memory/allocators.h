@@ -31,6 +31,7 @@ struct AllocatorRequest {
   std::int64_t token_bytes{1};      ///< of one token's place, metadata included
   std::int64_t cells_per_token{1};  ///< see core::MemoryLayout
   std::int64_t metadata_bytes{0};   ///< see core::MemoryLayout
+  std::int64_t tables{1};           ///< see core::MemoryLayout; of members with a parameter `table`
   /// Whose keys and values they are; null: nothing is known but token_bytes. The memory is that of one of
   /// `tensor_ranks` ranks of a stage with `layers` layers (below 0: all from there on), in a format (null: the model's
   /// own elements).
@@ -57,6 +58,9 @@ struct AllocatorRequest {
   }
 };
 
+/// What each table of a request is of.
+enum class TablePer : std::uint8_t { kRequest, kLayer, kHead };
+
 struct AllocatorEntry {
   Descriptor descriptor;
   /// The allocator that serves. Errors: a pool that this member cannot be given, or that is too small to
@@ -70,6 +74,8 @@ struct AllocatorEntry {
   bool keeps_nothing{false};
   /// True: layers with a window hold what it shows, not every token.
   bool follows_windows{false};
+  /// Tables that the choice asks for; null: one.
+  TablePer (*table_per)(const Choice&) = nullptr;
 };
 
 /// All members, by name.

@@ -32,12 +32,14 @@ void CourseAccount::grant_prompt(RequestId r, std::int64_t first, std::int64_t q
   const core::CourseShape& shape = m.course->shape();
   if (!shape.returns_quanta) m.beyond = m.course->units() * (quanta - shape.final_tokens);
   set(m, m.held + m.course->granted(first, quanta));
+  add_quanta(m, quanta);
 }
 
-void CourseAccount::grant_next(RequestId r) {
+void CourseAccount::grant_next(RequestId r, std::int64_t quanta) {
   Member& m = member(r);
   KVPLAN_CHECK(m.whole, r);
   set(m, m.held + m.course->grant(m.written));
+  add_quanta(m, quanta);
 }
 
 void CourseAccount::chunk(RequestId r, std::int64_t tokens) {
@@ -85,14 +87,16 @@ void CourseAccount::end_steps(std::int64_t steps, std::span<const RequestId> fin
   }
 }
 
-void CourseAccount::let_go(RequestId r, std::int64_t written) {
+void CourseAccount::let_go(RequestId r, std::int64_t written, std::int64_t quanta) {
   Member& m = member(r);
   KVPLAN_CHECK(m.written == written, r, written);
   set(m, m.held - m.course->returned_cells(written));
+  add_quanta(m, -quanta);
 }
 
 void CourseAccount::leave(RequestId r) {
   set(member(r), {});
+  add_quanta(member(r), -member(r).quanta);
   member(r).course = nullptr;
   std::erase(inside_, r);
 }

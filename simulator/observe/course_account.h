@@ -19,22 +19,25 @@ class CourseAccount {
   void enter(RequestId request, const core::Course& course);
   /// Quanta [first, first + quanta) of a prompt's table.
   void grant_prompt(RequestId request, std::int64_t first, std::int64_t quanta);
-  /// The quantum for the next token of a request whose prompt is whole.
-  void grant_next(RequestId request);
+  /// What the next token of a request whose prompt is whole needs: a quantum, or several of several tables.
+  void grant_next(RequestId request, std::int64_t quanta);
   void chunk(RequestId request, std::int64_t tokens);
   /// What one more of a run of alike steps changes. REQUIRES: nothing but such requests ran.
   [[nodiscard]] core::HeldCells growth() const;
   /// `steps` steps have ended: their tokens are written and, but for `finishing`, what the policy drops is
   /// dropped; blocks of which nothing is left are still held.
   void end_steps(std::int64_t steps, std::span<const RequestId> finishing);
-  /// All blocks that come back after `written` tokens have done so.
-  void let_go(RequestId request, std::int64_t written);
+  /// All blocks that come back after `written` tokens, so many, have done so.
+  void let_go(RequestId request, std::int64_t written, std::int64_t quanta);
   void leave(RequestId request);
 
   /// Of all members.
   [[nodiscard]] const core::HeldCells& held() const { return held_; }
   /// Of one. REQUIRES: it is a member.
   [[nodiscard]] const core::HeldCells& held(RequestId request) const { return member(request).held; }
+  /// Quanta that all members hold; and one.
+  [[nodiscard]] std::int64_t quanta() const { return quanta_; }
+  [[nodiscard]] std::int64_t quanta(RequestId request) const { return member(request).quanta; }
   /// Cells dropped so far.
   [[nodiscard]] std::int64_t dropped_cells() const { return dropped_cells_; }
 
@@ -42,6 +45,7 @@ class CourseAccount {
   struct Member {
     const core::Course* course{nullptr};
     core::HeldCells held;
+    std::int64_t quanta{0};
     std::int64_t written{0};
     std::int64_t chunk{0};   ///< of the step in progress
     std::int64_t beyond{0};  ///< contiguous memory: cells behind what it will ever write
@@ -51,12 +55,17 @@ class CourseAccount {
   Member& member(RequestId r) { return members_[static_cast<std::size_t>(r)]; }
   [[nodiscard]] const Member& member(RequestId r) const { return members_[static_cast<std::size_t>(r)]; }
   void set(Member& m, const core::HeldCells& held);
+  void add_quanta(Member& m, std::int64_t quanta) {
+    m.quanta += quanta;
+    quanta_ += quanta;
+  }
   /// The cells of its last written tokens, nothing dropped.
   static void write(core::HeldCells& held, const core::Course& course, std::int64_t tokens);
 
   std::vector<Member> members_;  ///< by request
   std::vector<RequestId> inside_;
   core::HeldCells held_;
+  std::int64_t quanta_{0};
   std::int64_t dropped_cells_{0};
 };
 

@@ -55,37 +55,6 @@ Ledger::Ledger(const core::Workload& workload, const core::MemoryLayout& layout,
   check();
 }
 
-void Ledger::find_how_told() {
-  const bool nothing_beside = layout_.metadata_bytes == 0 || layout_.form == core::TableForm::kNothing;
-  told_as_kept_ = by_cell() || (nothing_beside && own_bytes_ == layout_.count_bytes());
-  check_bytes_ = by_cell() ? layout_.count_bytes() : own_bytes_;
-  quantum_counts_ = by_cell() || layout_.form != core::TableForm::kTokens ? layout_.quantum_counts()
-                                                                          : layout_.quantum_tokens;
-}
-
-StateCounts Ledger::told(const StateCounts& counts) const {
-  if (told_as_kept_) return counts;
-  StateCounts out{};
-  for (std::size_t s = 0; s < kStates; ++s) out[s] = counts[s] * own_bytes_;
-  out[index(State::kMetadata)] = counts[index(State::kLive)] / token_counts_ * layout_.metadata_bytes;
-  out[index(State::kLive)] -= out[index(State::kMetadata)];
-  return out;
-}
-
-StateCounts Ledger::bytes() const {
-  StateCounts bytes = told(cells_);
-  for (std::int64_t& state : bytes) state *= layout_.count_bytes();
-  bytes[index(State::kPadding)] += layout_.padding_bytes();
-  return bytes;
-}
-
-StateCounts Ledger::course_bytes(RequestId request) const {
-  KVPLAN_CHECK(courses_, request);
-  StateCounts bytes = counts_of(courses_->held(request));
-  for (std::int64_t& state : bytes) state *= layout_.count_bytes();
-  return bytes;
-}
-
 void Ledger::check() const {
   const std::int64_t cells = std::apply([](auto... state) { return (state + ...); }, cells_);
   const std::int64_t signs = std::apply([](auto... state) { return (state | ...); }, cells_);
@@ -170,7 +139,7 @@ void Ledger::on_grant(const core::Grant& grant) {
 void Ledger::on_decode_grants(std::span<const core::DecodeGrant> grants) {
   for (const core::DecodeGrant& grant : grants) {
     if (courses_) {
-      courses_->grant_next(grant.request);
+      courses_->grant_next(grant.request, grant.quanta);
       set_courses();
       continue;
     }
@@ -464,20 +433,6 @@ void Ledger::extend_to(SimTime time) {
 
 // ---- courses ----
 
-StateCounts Ledger::counts_of(const core::HeldCells& cells) const {
-  const std::int64_t metadata = layout_.metadata_bytes / layout_.count_bytes();
-  const std::int64_t cell = layout_.cell_bytes() / layout_.count_bytes();
-  StateCounts counts{};
-  counts[index(State::kMetadata)] = cells.live * metadata;
-  counts[index(State::kLive)] = cells.live * (cell - metadata);
-  counts[index(State::kReserved)] = cells.reserved * cell;
-  counts[index(State::kHole)] = cells.hole * cell;
-  counts[index(State::kTail)] = cells.tail * cell;
-  counts[index(State::kPadding)] = cells.padding * cell;
-  counts[index(State::kInternal)] = cells.internal * cell;
-  return counts;
-}
-
 void Ledger::set_held(const core::HeldCells& cells) {
   const StateCounts held = counts_of(cells);
   for (const State s : {State::kMetadata, State::kLive, State::kReserved, State::kHole, State::kTail,
@@ -502,15 +457,16 @@ void Ledger::on_chunk(const core::Chunk& chunk) {
 
 void Ledger::on_let_go(const core::LetGo& let_go) {
   evictions_.blocks_let_go += static_cast<std::int64_t>(let_go.logical_blocks.size());
-  courses_->let_go(let_go.request, let_go.written);
+  courses_->let_go(let_go.request, let_go.written, static_cast<std::int64_t>(let_go.logical_blocks.size()));
   set_courses();
 }
 
 void Ledger::on_compact(const core::Compacted& compacted) {
   ++evictions_.compactions;
-  evictions_.compacted_tokens += compacted.moved.kept_tokens;
+  evictions_.compacted_cells += compacted.moved.kept_cells;
   evictions_.blocks_let_go += compacted.moved.quanta_before - compacted.moved.quanta;
-  courses_->let_go(compacted.request, compacted.written);
+  courses_->let_go(compacted.request, compacted.written,
+                   compacted.moved.quanta_before - compacted.moved.quanta);
   set_courses();
 }
 

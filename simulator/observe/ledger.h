@@ -38,7 +38,7 @@ struct EvictionCounts {
       0};  ///< blocks that requests let go because nothing in them was kept, any more or there
   std::int64_t hole_cells_peak{0};  ///< most counts in state hole during any step
   std::int64_t compactions{0};
-  std::int64_t compacted_tokens{0};  ///< kept by requests when they were compacted
+  std::int64_t compacted_cells{0};  ///< kept by requests when they were compacted
 };
 
 class Ledger final : public core::Observer {
@@ -133,7 +133,7 @@ class Ledger final : public core::Observer {
   void set_pool(const core::PoolCounts& pool);
   [[nodiscard]] StateCounts counts_of(const core::HeldCells& cells) const;
   /// Whether what is counted here is bytes of cells as they are told, in states that an account has.
-  [[nodiscard]] bool by_cell() const { return courses_ || groups_; }
+  [[nodiscard]] bool by_cell() const { return courses_ || groups_ || layout_.tables > 1; }
   /// Counts as sinks are told them. Unless it is by cell, what is counted here is places of tokens; where
   /// something lies beside each token (scales), a live place is told as bytes of two states.
   [[nodiscard]] StateCounts told(const StateCounts& counts) const;
@@ -141,7 +141,7 @@ class Ledger final : public core::Observer {
   const StateCounts& told_now() { return told_as_kept_ ? cells_ : told_ = told(cells_); }
   /// Whether counts are told as they are kept here: anew when requests turn out to follow courses.
   void find_how_told();
-  void set_courses() { set_held(courses_->held()); }
+  void set_courses();
   void set_groups();
   void tell_kinds(const GroupAccount::ByKind& held, const GroupAccount::ByKind& growth) const;
   StateCounts run_groups(std::int64_t steps);

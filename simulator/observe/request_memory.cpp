@@ -20,7 +20,7 @@ void RequestMemory::on_admit(const core::Admission& admission) {
 }
 
 void RequestMemory::on_decode_grants(std::span<const core::DecodeGrant> grants) {
-  for (const core::DecodeGrant& grant : grants) add(grant.request, 1);
+  for (const core::DecodeGrant& grant : grants) add(grant.request, grant.quanta);
 }
 
 void RequestMemory::on_move(const core::Move& move) {

@@ -32,6 +32,7 @@ void write_component(JsonWriter& json, const Field& field, const std::string& te
   const Choice choice = parse_component(text, field.family, family_descriptors(field.family)).value();
   json.begin_object().member("name", choice.name());
   for (const Param& param : choice.descriptor().params) {
+    if (!choice.says(param.name)) continue;
     json.key(param.name);
     if (param.kind == ParamKind::kInteger) {
       json.value(choice.integer(param.name));

@@ -38,7 +38,7 @@ std::string why_no_prefixes(const Scenario& scenario, const TokenPlan& tokens) {
   if (!memory::allocator_entry(scenario.allocator).shares_prefixes)
     return "prefix_cache is ignored: the allocator \"" + std::string(scenario.allocator.name()) +
            "\" shares nothing between requests.";
-  if (tokens.count)
+  if (tokens.counted)
     return "prefix_cache is ignored: placement=compact moves tokens out of the blocks in which others could "
            "find "
            "them.";
@@ -183,7 +183,7 @@ Status add_placement(const ReplicaOutcome& o, PlacementSummary& sum) {
 
 /// Errors: more bytes than a number holds.
 Status add_evictions(const ReplicaOutcome& o, RunResult& result) {
-  const Wide moved = result.compaction_bytes + Wide{o.evictions.compacted_tokens} * o.layout.token_bytes;
+  const Wide moved = result.compaction_bytes + Wide{o.evictions.compacted_cells} * o.layout.cell_bytes();
   if (moved > INT64_MAX) return bad_input("what compactions keep comes to more than 2^63 bytes");
   result.evicted_tokens += o.evictions.tokens;
   result.evicted_blocks += o.evictions.blocks_let_go;

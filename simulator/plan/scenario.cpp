@@ -459,17 +459,19 @@ Status choose_rates(Scenario& s) {
 }
 
 /// What placement=compact asks for. The lengths of a request have to say how many of its tokens stay.
-Status check_compact(const Scenario& s, std::string_view policy, const attention::PolicyTraits& traits) {
+Status check_compact(const Scenario& s, const attention::PolicyKind& kind,
+                     const attention::PolicyTraits& traits) {
   const std::string found = "placement=compact, found ";
   if (s.allocator.name() != "paged")
     return bad_input("expected the allocator \"paged\", whose blocks come back one by one, with " + found +
                      "\"" + std::string(s.allocator.name()) + "\"")
         .at_field("eviction");
+  if (kind.layer_counts != nullptr) return Done{};
   if (!traits.count)
     return bad_input(
                "expected a policy of which lengths say how many tokens stay (window, streaming-llm, h2o, "
-               "tova, scissorhands with drop=1, snapkv) with " +
-               found + "\"" + std::string(policy) + "\"")
+               "tova, scissorhands with drop=1, snapkv, pyramidkv) with " +
+               found + "\"" + std::string(kind.descriptor.name) + "\"")
         .at_field("eviction");
   if (traits.count->budget < 1)
     return bad_input("expected a policy that keeps at least one token with " + found + "none")
@@ -496,7 +498,7 @@ Status choose_eviction(Scenario& s) {
     return bad_input("\"" + name + "\" reads tables of heads, which a run does not: see `kvplan evict`")
         .at_field("eviction");
   if (choice.text("placement") == "compact") {
-    KVPLAN_TRY_DO(check_compact(s, name, traits));
+    KVPLAN_TRY_DO(check_compact(s, *policy.kind, traits));
     s.evicts_by = EvictsBy::kCounts;
     s.eviction = std::move(choice);
     return Done{};
@@ -619,7 +621,9 @@ void each_origin(const Scenario& scenario, const std::function<void(std::string_
     const Choice choice =
         parse_component(scenario.texts[i], kFields[i].family, family_descriptors(kFields[i].family)).value();
     for (const Param& param : choice.descriptor().params)
-      told(std::string(kFields[i].path).append(".").append(param.name), scenario.param_origin(i, param.name));
+      if (choice.says(param.name))
+        told(std::string(kFields[i].path).append(".").append(param.name),
+             scenario.param_origin(i, param.name));
   }
 }
 

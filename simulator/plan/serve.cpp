@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "simulator/core/clock.h"
+#include "simulator/plan/run_courses.h"
 #include "simulator/routing/routers.h"
 #include "simulator/scheduling/engines.h"
 
@@ -28,6 +29,7 @@ Result<std::unique_ptr<core::Memory>> make_memory(const RunSetup& setup, core::R
                                          .token_bytes = setup.tokens.token_bytes(),
                                          .cells_per_token = setup.tokens.units.per_token,
                                          .metadata_bytes = setup.tokens.units.metadata_bytes,
+                                         .tables = setup.tokens.tables,
                                          .model = &setup.tokens.model,
                                          .format = s.deployment.format ? &*s.deployment.format : nullptr,
                                          .tensor_ranks = s.deployment.tensor_ranks,
@@ -201,7 +203,11 @@ Status watch(const RunSetup& setup, std::size_t replica, Part& part, Served& ser
   part.observers = {&*part.ledger, &part.records.emplace(served.records, setup.scenario.keeps_nothing())};
   if (setup.options.request_memory)
     part.observers.push_back(&part.held.emplace(served.held, layout.quantum_tokens));
-  if (layout.costs || setup.tokens.count) part.observers.push_back(&part.placement);
+  if (layout.costs || setup.tokens.counted) part.observers.push_back(&part.placement);
+  if (layout.tables > 1 && !setup.options.extra_observers.empty())
+    return bad_input("the blocks of " + std::to_string(layout.tables) +
+                     " tables a request are counted, not told one by one: expected table=all")
+        .at_field("memory.allocator");
   for (const ObserverMaker& make : setup.options.extra_observers) {
     KVPLAN_TRY(core::Observer* const extra,
                make(static_cast<std::int64_t>(replica), setup.workload, *part.ledger, *part.memory));

@@ -1,15 +1,12 @@
 #include "simulator/plan/token_plan.h"
 
+#include "simulator/attention/cell_metadata.h"
 #include "simulator/base/check.h"
 #include "simulator/memory/allocators.h"
 #include "simulator/model/ranks.h"
 
 namespace kvplan::plan {
 namespace {
-
-/// Trajectories that no running request follows are kept up to this, for those to come.
-constexpr std::int64_t kTrajectoryBytes = std::int64_t{256} << 20;
-constexpr std::int64_t kStretch = 256;  // tokens of a trajectory between two looks at whether to stop
 
 Result<std::vector<Recorded>> open_all(const std::vector<std::string>& paths, const RecordingOpener& open) {
   std::vector<Recorded> out;
@@ -97,15 +94,28 @@ Result<model::ModelShape> named_model(const Scenario& s, const ModelOpener& open
   return shape;
 }
 
-/// Scales of the format lie beside the cells that the policy tells apart. What a policy decides by layer or head, it
-/// decides on whole models: ranks that kept different tokens would not be alike.
+/// What a policy decides by layer or head, it decides on whole models: ranks that kept different tokens, or another
+/// number of them, would not be alike.
+Status check_ranks(const TokenPlan& plan) {
+  if (!plan.policy) return Done{};
+  const RankBytes& bytes = plan.placed.bytes;
+  const std::string name(plan.policy->choice.name());
+  const bool by_layer = plan.policy->kind->layer_counts != nullptr;
+  if (plan.counted && by_layer && bytes.stages > 1)
+    return bad_input("expected one stage (deployment.pp=1), since \"" + name +
+                     "\" keeps another number of tokens in each layer")
+        .at_field("deployment");
+  const bool alike = plan.counted || plan.policy->kind->traits(plan.policy->choice).interval;
+  if (alike || plan.units.per_token == 1 || bytes.ranks() == 1) return Done{};
+  return bad_input("expected one rank (deployment.tp=1, deployment.pp=1), since \"" + name +
+                   "\" keeps other tokens in each layer or head")
+      .at_field("deployment");
+}
+
+/// Scales of the format lie beside the cells that the policy tells apart.
 Status add_scales(TokenPlan& plan) {
   const RankBytes& bytes = plan.placed.bytes;
   const std::int64_t cells = plan.units.per_token;
-  if (cells > 1 && bytes.ranks() > 1)
-    return bad_input("expected one rank (deployment.tp=1, deployment.pp=1), since \"" +
-                     std::string(plan.policy->choice.name()) + "\" keeps other tokens in each layer or head")
-        .at_field("deployment");
   if (bytes.scale_bytes % cells != 0 || (bytes.token_bytes - bytes.scale_bytes) % cells != 0)
     return bad_input("expected a format whose " + std::to_string(bytes.token_bytes) +
                      " bytes a token are the same for each of the " + std::to_string(cells) +
@@ -130,6 +140,37 @@ std::int64_t stored_heads_of_rank(const model::ModelShape& model, const RankByte
   return heads;
 }
 
+/// Tables of a request, and the cells of a token that they or the policy tell apart.
+Status set_units(TokenPlan& plan, memory::TablePer per) {
+  using memory::TablePer;
+  const RankBytes& rank = plan.placed.bytes;
+  const attention::PolicyKind& kind = *plan.policy->kind;
+  const attention::CellMetadata metadata = cell_metadata(*plan.policy, kind.traits(plan.policy->choice));
+  const std::int64_t heads = stored_heads_of_rank(plan.model, rank);
+  const auto all_alike = [&](const std::string& why) -> Status {
+    const model::LayerCache& first = plan.model.runs.front().cache;
+    for (const model::LayerRun& run : plan.model.runs)
+      if (run.cache.kind != first.kind || run.cache.elements() != first.elements() ||
+          run.cache.heads != first.heads)
+        return bad_input("expected a model whose layers all keep as much of a token, since " + why +
+                         ", found " + std::to_string(first.elements()) + " and " +
+                         std::to_string(run.cache.elements()) + " elements")
+            .at_field("model");
+    return Done{};
+  };
+  plan.units = plan.counted ? attention::counted_units(*plan.policy, heads)
+                            : attention::cell_units(*plan.policy, plan.model.layers, plan.model.kv_heads);
+  if (plan.counted && kind.layer_counts != nullptr) {
+    KVPLAN_TRY_DO(all_alike("\"" + std::string(kind.descriptor.name) + "\" keeps another number in each"));
+    plan.units = {rank.layers, metadata.of_token(heads / rank.layers)};
+  }
+  if (per == TablePer::kRequest) return Done{};
+  KVPLAN_TRY_DO(all_alike("each has tables of its own (memory.allocator.table)"));
+  plan.tables = per == TablePer::kLayer ? rank.layers : heads;
+  if (plan.units.per_token < plan.tables) plan.units = {plan.tables, metadata.of_token(heads / plan.tables)};
+  return Done{};
+}
+
 core::Placement placement_of(const Choice& eviction) {
   const std::string& text = eviction.text("placement");
   if (text == "compact") return core::Placement::kCompact;
@@ -139,7 +180,7 @@ core::Placement placement_of(const Choice& eviction) {
 void note_counts(const TokenPlan& plan, const std::string& policy, bool replayed,
                  std::vector<std::string>& warnings, std::vector<std::string>& assumptions) {
   const attention::PolicyTraits traits = plan.policy->kind->traits(plan.policy->choice);
-  if (!traits.count->once && !traits.interval && !traits.budget)
+  if (traits.count && !traits.count->once && !traits.interval && !traits.budget)
     warnings.push_back("eviction=" + policy + " is counted with " + std::to_string(traits.count->budget) +
                        " tokens although it protects more.");
   if (replayed) return;
@@ -150,6 +191,17 @@ void note_counts(const TokenPlan& plan, const std::string& policy, bool replayed
       plan.model.name + " (workload.attention; kvplan evict, kvplan frontier) would tell it.");
 }
 
+void note_tables(const TokenPlan& plan, memory::TablePer per, std::vector<std::string>& assumptions) {
+  if (plan.tables > 1)
+    assumptions.push_back("A request has " + std::to_string(plan.tables) + " tables, one for each " +
+                          (per == memory::TablePer::kLayer ? "layer" : "stored head of each layer") +
+                          " on a rank: a block is of one of them, and its entry in the table is metadata.");
+  else if (plan.counted && plan.policy->kind->layer_counts != nullptr)
+    assumptions.emplace_back(
+        "A block spans all layers, so it stays as long as the layer that keeps most needs it: what the others keep "
+        "less are holes. Tables by layer (memory.allocator=paged:table=layer) would free them.");
+}
+
 }  // namespace
 
 Result<TokenPlan> make_token_plan(const Scenario& s, const RecordingOpener& open,
@@ -157,10 +209,10 @@ Result<TokenPlan> make_token_plan(const Scenario& s, const RecordingOpener& open
                                   std::vector<std::string>& assumptions) {
   TokenPlan plan;
   if (s.follows_courses()) plan.policy = attention::policy_of(*s.eviction);
-  if (s.evicts_by == EvictsBy::kCounts) plan.count = plan.policy->kind->traits(*s.eviction).count;
+  plan.counted = s.evicts_by == EvictsBy::kCounts;
   const bool replayed =
       s.evicts_by == EvictsBy::kRecordings ||
-      (plan.count && !s.attention.empty() && !plan.policy->kind->traits(*s.eviction).interval);
+      (plan.counted && !s.attention.empty() && !plan.policy->kind->traits(*s.eviction).interval);
   std::vector<Recorded> recordings;
   const bool has_model = s.model != nullptr || !s.model_file.empty();
   if (replayed || !has_model) {
@@ -182,18 +234,41 @@ Result<TokenPlan> make_token_plan(const Scenario& s, const RecordingOpener& open
                        std::string(s.eviction ? s.eviction->name() : "full") +
                        " keeps does not depend on attention.");
   KVPLAN_TRY(plan.placed, place_model(s, plan.model, warnings, assumptions));
+  const auto table_per = memory::allocator_entry(s.allocator).table_per;
+  const memory::TablePer per = table_per == nullptr ? memory::TablePer::kRequest : table_per(s.allocator);
+  if (!plan.policy && per != memory::TablePer::kRequest)
+    assumptions.emplace_back(
+        "Nothing drops tokens of one layer or head alone, so all tables of a request "
+        "(memory.allocator.table) are "
+        "alike: they are counted as one.");
   if (plan.policy) {
     plan.placement = placement_of(*s.eviction);
-    plan.units = plan.count ? attention::counted_units(*plan.policy,
-                                                       stored_heads_of_rank(plan.model, plan.placed.bytes))
-                            : attention::cell_units(*plan.policy, plan.model.layers, plan.model.kv_heads);
-    if (plan.count) note_counts(plan, std::string(s.eviction->name()), replayed, warnings, assumptions);
+    KVPLAN_TRY_DO(set_units(plan, per));
+    note_tables(plan, per, assumptions);
+    if (plan.counted) note_counts(plan, std::string(s.eviction->name()), replayed, warnings, assumptions);
   }
+  KVPLAN_TRY_DO(check_ranks(plan));
   KVPLAN_TRY_DO(add_scales(plan));
   if (!replayed) return plan;
   for (const Recorded& recorded : recordings) KVPLAN_TRY_DO(check_shape(recorded, plan.model, *plan.policy));
   plan.recordings = std::move(recordings);
   return plan;
+}
+
+std::vector<core::CountedUnits> counted_units_of(const TokenPlan& plan, std::int64_t prompt) {
+  KVPLAN_CHECK(plan.counted, prompt);
+  const attention::PolicyKind& kind = *plan.policy->kind;
+  const Choice& choice = plan.policy->choice;
+  if (kind.layer_counts == nullptr) return {{*kind.traits(choice).count, plan.units.per_token}};
+  const RankBytes& rank = plan.placed.bytes;
+  const std::vector<core::KeptCount> all = kind.layer_counts(choice, prompt, plan.model.layers);
+  std::vector<core::CountedUnits> out;
+  for (std::int64_t l = rank.first_layer; l < rank.first_layer + rank.layers; ++l) {
+    const core::KeptCount& kept = all[static_cast<std::size_t>(l)];
+    if (out.empty() || out.back().kept != kept) out.push_back({kept, 0});
+    out.back().units += plan.units.per_token / rank.layers;
+  }
+  return out;
 }
 
 Status check_recordings(const TokenPlan& plan, const core::Workload& workload, const core::Memory& memory,
@@ -214,81 +289,6 @@ Status check_recordings(const TokenPlan& plan, const core::Workload& workload, c
   return bad_input("expected recordings that are long enough: " + first +
                    (undriven > 1 ? "; so it is for " + std::to_string(undriven) + " requests" : ""))
       .at_field("workload.attention");
-}
-
-RunCourses::RunCourses(const TokenPlan& plan, const core::Workload& workload,
-                       const core::MemoryLayout& layout, const core::RunControl* control)
-    : plan_(plan),
-      workload_(workload),
-      layout_(layout),
-      control_(control),
-      store_(kTrajectoryBytes),
-      courses_(static_cast<std::size_t>(workload.size())),
-      used_(plan.recordings.size(), false) {}
-
-Result<std::shared_ptr<const core::Drops>> RunCourses::drops(RequestId r, std::int64_t prompt,
-                                                             std::int64_t final_tokens) {
-  if (plan_.recordings.empty()) {
-    const auto keep = plan_.policy->kind->traits(plan_.policy->choice).interval;
-    KVPLAN_CHECK(keep.has_value(), r);
-    return std::shared_ptr<const core::Drops>(std::make_shared<attention::IntervalDrops>(
-        *keep, prompt, static_cast<std::int32_t>(plan_.units.per_token)));
-  }
-  return recorded_drops(r, prompt, final_tokens);
-}
-
-Result<std::shared_ptr<const core::Drops>> RunCourses::recorded_drops(RequestId r, std::int64_t prompt,
-                                                                      std::int64_t final_tokens) {
-  const std::size_t which = static_cast<std::size_t>(r) % plan_.recordings.size();
-  const Recorded& recorded = plan_.recordings[which];
-  used_[which] = true;
-  KVPLAN_TRY(auto trajectory, store_.get(recorded.recording, recorded.sequence, prompt, *plan_.policy));
-  for (std::int64_t t = kStretch; t < final_tokens - 1; t += kStretch) {
-    if (control_ != nullptr && control_->wants_stop()) return interrupted_error();
-    KVPLAN_TRY_DO(trajectory->advance(t));
-  }
-  KVPLAN_TRY(auto made, attention::RecordedDrops::make(std::move(trajectory), final_tokens));
-  return std::shared_ptr<const core::Drops>(std::move(made));
-}
-
-/// A recording says which tokens go; as many have to stay as lengths say, in each track.
-Status RunCourses::check_counts(RequestId r, const core::CourseShape& shape, const core::KeptCount& count) {
-  KVPLAN_TRY(const auto dropped, recorded_drops(r, shape.prompt, shape.final_tokens));
-  std::vector<std::int32_t> gone;
-  for (std::size_t track = 0; track < dropped->track_units().size(); ++track) {
-    gone.clear();
-    for (std::int64_t n = shape.prompt; n < shape.final_tokens; ++n) {
-      dropped->dropped(static_cast<std::int32_t>(track), n, gone);
-      const std::int64_t kept = n - static_cast<std::int64_t>(gone.size());
-      if (kept == count.of(n, shape.prompt)) continue;
-      return bad_input("expected " + std::to_string(count.of(n, shape.prompt)) + " tokens kept of " +
-                       std::to_string(n) + " for placement=compact, found " + std::to_string(kept) +
-                       " for request " + std::to_string(r))
-          .at_field("workload.attention");
-    }
-  }
-  return Done{};
-}
-
-Result<const core::Course*> RunCourses::begin(RequestId r, std::int64_t prompt) {
-  const core::CourseShape shape{.prompt = prompt,
-                                .final_tokens = workload_.final_tokens(r),
-                                .quantum_tokens = layout_.quantum_tokens,
-                                .returns_quanta = layout_.returns_quanta,
-                                .placement = plan_.placement};
-  auto& course = courses_[static_cast<std::size_t>(r)];
-  if (plan_.count) {
-    if (!plan_.recordings.empty()) KVPLAN_TRY_DO(check_counts(r, shape, *plan_.count));
-    course = core::make_counted_course(shape, *plan_.count);
-    return course.get();
-  }
-  KVPLAN_TRY(auto dropped, drops(r, prompt, shape.final_tokens));
-  course = core::Course::make(shape, std::move(dropped));
-  return course.get();
-}
-
-void RunCourses::end(RequestId r) {
-  courses_[static_cast<std::size_t>(r)].reset();
 }
 
 }  // namespace kvplan::plan

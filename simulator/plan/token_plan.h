@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "simulator/attention/drops.h"
+#include "simulator/core/counted_course.h"
 #include "simulator/plan/deployment.h"
 #include "simulator/plan/scenario.h"
 
@@ -41,8 +42,9 @@ struct TokenPlan {
   attention::CellUnits units;  ///< of one token; scales of the format are in their metadata
   std::optional<attention::PolicyChoice> policy;  ///< set: requests follow courses
   core::Placement placement{core::Placement::kHoles};
-  std::optional<core::KeptCount> count;  ///< set: the policy is counted
-  std::vector<Recorded> recordings;      ///< not empty: the policy is replayed on them
+  bool counted{false};               ///< lengths say how many tokens stay, survivors are moved together
+  std::int64_t tables{1};            ///< of a request; units.per_token is a multiple
+  std::vector<Recorded> recordings;  ///< not empty: the policy is replayed on them
 
   [[nodiscard]] std::int64_t token_bytes() const {
     return placed.bytes.token_bytes - placed.bytes.scale_bytes + units.per_token * units.metadata_bytes;
@@ -55,35 +57,12 @@ Result<TokenPlan> make_token_plan(const Scenario& scenario, const RecordingOpene
                                   const ModelOpener& open_model, std::vector<std::string>& warnings,
                                   std::vector<std::string>& assumptions);
 
+/// How many tokens of a request stay, of each of its cells in order, neighbours that keep alike together.
+/// REQUIRES: plan.counted. `prompt`: as core::KeptCount has it.
+std::vector<core::CountedUnits> counted_units_of(const TokenPlan& plan, std::int64_t prompt);
+
 /// Can every request that the engine would accept be driven? The error names the first that cannot.
 Status check_recordings(const TokenPlan& plan, const core::Workload& workload, const core::Memory& memory,
                         std::int64_t most_tokens);
-
-/// The courses of one replica's run.
-class RunCourses final : public core::CourseSource {
- public:
-  /// All outlive it. `control` may be null; a wish to stop is seen between stretches of a trajectory too.
-  RunCourses(const TokenPlan& plan, const core::Workload& workload, const core::MemoryLayout& layout,
-             const core::RunControl* control);
-
-  Result<const core::Course*> begin(RequestId request, std::int64_t prompt) override;
-  void end(RequestId request) override;
-  /// Which of the plan's recordings have driven a request.
-  [[nodiscard]] const std::vector<bool>& used() const { return used_; }
-
- private:
-  Result<std::shared_ptr<const core::Drops>> drops(RequestId request, std::int64_t prompt,
-                                                   std::int64_t final_tokens);
-  Result<std::shared_ptr<const core::Drops>> recorded_drops(RequestId request, std::int64_t prompt,
-                                                            std::int64_t final_tokens);
-  Status check_counts(RequestId request, const core::CourseShape& shape, const core::KeptCount& count);
-  const TokenPlan& plan_;
-  const core::Workload& workload_;
-  core::MemoryLayout layout_;
-  const core::RunControl* control_;
-  attention::TrajectoryStore store_;
-  std::vector<std::unique_ptr<const core::Course>> courses_;  ///< by request
-  std::vector<bool> used_;
-};
 
 }  // namespace kvplan::plan

@@ -64,7 +64,7 @@ std::int64_t kept_after(const KeptCount& count, std::int64_t n, std::int64_t pro
 }
 
 void compare(const CourseShape& shape, const KeptCount& count, Table& table) {
-  const auto course = core::make_counted_course(shape, count);
+  const auto course = core::make_counted_course(shape, {{count, 1}});
   const std::int64_t block = shape.quantum_tokens;
   EXPECT_EQ(course->units(), 1);
   table.blocks = ceil_div(shape.prompt, block);
@@ -78,7 +78,7 @@ void compare(const CourseShape& shape, const KeptCount& count, Table& table) {
     ASSERT_EQ(moved.has_value(), table.compactions > before.compactions) << n;
     ASSERT_EQ(course->returns_blocks(n), moved.has_value());
     if (moved) {
-      EXPECT_EQ(moved->kept_tokens, table.kept_by_them - before.kept_by_them);
+      EXPECT_EQ(moved->kept_cells, table.kept_by_them - before.kept_by_them);
       EXPECT_EQ(moved->quanta_before, before.blocks);
       EXPECT_EQ(moved->quanta, table.blocks);
     }
@@ -135,7 +135,8 @@ TEST(CountedCourse, ManualsExample) {
   EXPECT_EQ(table.compactions, 2);
   EXPECT_EQ(table.kept_by_them, 10);
   EXPECT_EQ(table.freed, 2);
-  const auto course = core::make_counted_course({10, 15, 4, true, core::Placement::kCompact}, {5, false});
+  const auto course =
+      core::make_counted_course({10, 15, 4, true, core::Placement::kCompact}, {{{5, false}, 1}});
   EXPECT_EQ(course->settled(13).hole, 3);
   EXPECT_EQ(course->settled(14).hole, 0);
   EXPECT_EQ(course->settled(14).reserved, 1);
@@ -150,7 +151,7 @@ class Courses final : public core::CourseSource {
     const CourseShape shape{prompt, case_.workload.final_tokens(r),
                             allocator.value()->layout().quantum_tokens, true, core::Placement::kCompact};
     EXPECT_EQ(in_use_.count(r), 0U);
-    return (in_use_[r] = core::make_counted_course(shape, count_)).get();
+    return (in_use_[r] = core::make_counted_course(shape, {{count_, 1}})).get();
   }
   void end(RequestId r) override { EXPECT_EQ(in_use_.erase(r), 1U); }
 

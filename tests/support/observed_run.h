@@ -176,7 +176,7 @@ inline std::string observe_run(
   put(ledger.evictions().blocks_let_go);
   put(ledger.evictions().hole_cells_peak);
   put(ledger.evictions().compactions);
-  put(ledger.evictions().compacted_tokens);
+  put(ledger.evictions().compacted_cells);
   const observe::PlacementCounts& placed = placement.counts();
   for (const std::int64_t n :
        {placed.copies, placed.copied_tokens, placed.compactions, placed.slid_tokens, placed.delay.count})

@@ -21,15 +21,29 @@ PolicyTraits traits(const Choice& choice) {
   return {.prompt_rows = choice.integer(kWindowParam.name)};
 }
 
+/// The public code's capacities, windows included; kMaxTokens where a prompt is retained whole, which may be shorter
+/// than the window.
+std::vector<std::int64_t> capacities(const Choice& given, std::int64_t prompt, std::int64_t layers) {
+  std::vector<std::int64_t> out =
+      pyramid_retained(given.integer(kCapacityParam.name), given.integer(kWindowParam.name),
+                       given.decimal(kPyramidBeta.name), prompt, layers);
+  for (std::int64_t& tokens : out)
+    if (tokens >= prompt) tokens = static_cast<std::int64_t>(kMaxTokens);
+  return out;
+}
+
+std::vector<core::KeptCount> layer_counts(const Choice& choice, std::int64_t prompt, std::int64_t layers) {
+  std::vector<core::KeptCount> out;
+  for (const std::int64_t tokens : capacities(choice, prompt, layers))
+    out.push_back({.budget = tokens, .once = true});
+  return out;
+}
+
 /// The choice of SnapKV with what this layer has.
 Choice snapkv_choice(const LayerInput& input) {
   const Choice& given = input.choice;
-  const std::int64_t retained = pyramid_retained(
-      given.integer(kCapacityParam.name), given.integer(kWindowParam.name), given.decimal(kPyramidBeta.name),
-      input.place.prompt, input.place.layers)[static_cast<std::size_t>(input.place.layer)];
-  // A prompt that is retained whole may be shorter than the window.
   const std::int64_t tokens =
-      retained < input.place.prompt ? retained : static_cast<std::int64_t>(kMaxTokens);
+      capacities(given, input.place.prompt, input.place.layers)[static_cast<std::size_t>(input.place.layer)];
   std::vector<Choice::Value> values;
   for (const Param& param : kSnapKv.descriptor.params)
     values.push_back(
@@ -61,6 +75,7 @@ const PolicyKind kPyramidKvPolicy{
     .golden_name = "pyramidkv",
     .check = check_prompt_window,
     .traits = traits,
-    .make = make};
+    .make = make,
+    .layer_counts = layer_counts};
 
 }  // namespace kvplan::attention

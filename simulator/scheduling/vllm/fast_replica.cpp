@@ -41,6 +41,7 @@ class FastReplica final : public Replica, public BlockListener {
         costs_(allocator.layout().costs),
         ids_(allocator.layout().block_ids),
         quantum_(allocator.layout().quantum_tokens),
+        tables_(allocator.layout().tables),
         phases_(std::max<std::int64_t>(allocator.growth_tokens(), 1)),
         stretches_(!run.contents_asked),
         columns_(run.columns != nullptr ? *run.columns : RequestColumns(run.workload->input.size())) {
@@ -152,6 +153,11 @@ class FastReplica final : public Replica, public BlockListener {
     return s.decoding ? step_ + s.offset : s.computed;
   }
 
+  /// What a table must reach for so many tokens.
+  [[nodiscard]] static std::int64_t slots_of(const SlotState& s, std::int64_t tokens) {
+    return s.course == nullptr ? tokens : s.course->table_slots(tokens);
+  }
+
   void leave(Slot slot) {
     const SlotState& s = at(slot);
     if (s.decoding && s.course != nullptr) {
@@ -219,7 +225,7 @@ class FastReplica final : public Replica, public BlockListener {
     for (const RangeMove& range : allocator_.placing()->moves()) {
       const SlotState& s = at(slot_of_[static_cast<std::size_t>(range.request)]);
       const std::int64_t held = tokens_held(s);
-      moves_.tell(range, s.course == nullptr ? held : s.course->table_slots(held));
+      moves_.tell(range, slots_of(s, held));
     }
   }
 
@@ -325,17 +331,16 @@ class FastReplica final : public Replica, public BlockListener {
   /// False: the request itself was preempted, and nobody is left behind it.
   bool grant_decode_block(Slot slot) {
     const RequestId r = at(slot).request;
-    const std::int64_t held = tokens_held(at(slot));
-    const Course* const course = at(slot).course;
-    if (!make_room(slot, course == nullptr ? held + 1 : course->table_slots(held + 1))) return false;
-    decode_grants_.push_back(newest_grant(r));
+    const std::int64_t before = tables_ > 1 ? allocator_.table(r).quanta : 0;
+    if (!make_room(slot, slots_of(at(slot), tokens_held(at(slot)) + 1))) return false;
+    decode_grants_.push_back(newest_grant(r, tables_ > 1 ? allocator_.table(r).quanta - before : 1));
     if (tell_publications_) tell_decode_grants();  // between the reclaims that they caused
     return true;
   }
 
-  [[nodiscard]] DecodeGrant newest_grant(RequestId r) const {
+  [[nodiscard]] DecodeGrant newest_grant(RequestId r, std::int64_t quanta = 1) const {
     const BlockTable table = allocator_.table(r);
-    return {r, ids_ ? table.ids.back() : kNoBlock, table.quanta - 1};
+    return {r, ids_ ? table.ids.back() : kNoBlock, table.quanta - quanta, quanta};
   }
 
   void tell_decode_grants() {
@@ -348,7 +353,7 @@ class FastReplica final : public Replica, public BlockListener {
     tell_decode_grants();
     const RequestId r = at(slot).request;
     const std::int64_t before = allocator_.table(r).quanta;
-    if (!make_room(slot, at(slot).computed + tokens)) return false;
+    if (!make_room(slot, slots_of(at(slot), at(slot).computed + tokens))) return false;
     tell_grant(r, before);
     add_chunk(slot, tokens);
     return true;
@@ -628,6 +633,7 @@ class FastReplica final : public Replica, public BlockListener {
   bool costs_;  // placing moves ranges or takes time
   bool ids_;    // blocks have ids
   std::int64_t quantum_;
+  std::int64_t tables_;  // of a request
   PhaseLists phases_;
   SlotTable slots_;
   bool tell_publications_{false};

@@ -163,12 +163,12 @@ class NaiveReplica final : public Replica, public BlockListener {
     const BlockTable table = allocator_.table(r);
     const std::int64_t after = table.quanta;
     if (after == before) return;
-    const auto fresh = allocator_.layout().table_by_quanta()
+    const auto fresh = allocator_.layout().table_by_quanta() && allocator_.layout().tables == 1
                            ? table.ids.subspan(static_cast<std::size_t>(before))
                            : table.ids;
     if (decoding) {
-      KVPLAN_CHECK(after == before + 1, after, before);
-      const DecodeGrant grant{r, fresh.front(), before};
+      KVPLAN_CHECK(after == before + 1 || allocator_.layout().tables > 1, after, before);
+      const DecodeGrant grant{r, fresh.empty() ? kNoBlock : fresh.front(), before, after - before};
       for (Observer* o : run_.observers) o->on_decode_grants({&grant, 1});
     } else {
       const Grant grant{r, before, after - before, fresh, table.tensor_tokens};
@@ -304,8 +304,8 @@ class NaiveReplica final : public Replica, public BlockListener {
       copied_tokens_ = 0;
     }
     if (!scheduled_.empty()) {
-      pass_.delay = pass_.delay + run_.latency->moving(compacted_tokens_ * allocator_.layout().token_bytes);
-      compacted_tokens_ = 0;
+      pass_.delay = pass_.delay + run_.latency->moving(compacted_cells_ * allocator_.layout().cell_bytes());
+      compacted_cells_ = 0;
     }
     for (Observer* o : run_.observers) o->on_pass_end(pass_);
     return Done{};
@@ -361,7 +361,7 @@ class NaiveReplica final : public Replica, public BlockListener {
     const State& s = state(r);
     if (const auto moved = s.course->compaction(s.computed)) {
       allocator_.block_returns()->cut_table(r, moved->quanta);
-      compacted_tokens_ += moved->kept_tokens;
+      compacted_cells_ += moved->kept_cells;
       for (Observer* o : run_.observers) o->on_compact(Compacted{r, s.computed, *moved});
     }
     const auto blocks = s.course->let_go(s.computed);
@@ -406,8 +406,8 @@ class NaiveReplica final : public Replica, public BlockListener {
   SimTime end_{};             // of the step in progress, or the latest one
   std::vector<Move> copies_;  // that end with the current step
   std::int64_t copied_tokens_{0};
-  std::int64_t compacted_tokens_{0};  // at the end of the latest step
-  Ticks computed_{};                  // of the latest step, what placing added aside
+  std::int64_t compacted_cells_{0};  // at the end of the latest step
+  Ticks computed_{};                 // of the latest step, what placing added aside
   Pass pass_{};
 };
 

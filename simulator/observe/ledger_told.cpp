@@ -1,0 +1,59 @@
+// How the ledger tells what it counts: which of its counts stand for bytes of which states.
+#include "simulator/base/check.h"
+#include "simulator/observe/ledger.h"
+
+namespace kvplan::observe {
+
+void Ledger::find_how_told() {
+  const bool nothing_beside = layout_.metadata_bytes == 0 || layout_.form == core::TableForm::kNothing;
+  told_as_kept_ = by_cell() || (nothing_beside && own_bytes_ == layout_.count_bytes());
+  check_bytes_ = by_cell() ? layout_.count_bytes() : own_bytes_;
+  quantum_counts_ = by_cell() || layout_.form != core::TableForm::kTokens ? layout_.quantum_counts()
+                                                                          : layout_.quantum_tokens;
+}
+
+StateCounts Ledger::told(const StateCounts& counts) const {
+  if (told_as_kept_) return counts;
+  StateCounts out{};
+  for (std::size_t s = 0; s < kStates; ++s) out[s] = counts[s] * own_bytes_;
+  out[index(State::kMetadata)] = counts[index(State::kLive)] / token_counts_ * layout_.metadata_bytes;
+  out[index(State::kLive)] -= out[index(State::kMetadata)];
+  return out;
+}
+
+StateCounts Ledger::bytes() const {
+  StateCounts bytes = told(cells_);
+  for (std::int64_t& state : bytes) state *= layout_.count_bytes();
+  bytes[index(State::kPadding)] += layout_.padding_bytes();
+  return bytes;
+}
+
+StateCounts Ledger::course_bytes(RequestId request) const {
+  KVPLAN_CHECK(courses_, request);
+  StateCounts bytes = counts_of(courses_->held(request));
+  bytes[index(State::kMetadata)] += courses_->quanta(request) * layout_.entry_bytes;
+  for (std::int64_t& state : bytes) state *= layout_.count_bytes();
+  return bytes;
+}
+
+StateCounts Ledger::counts_of(const core::HeldCells& cells) const {
+  const std::int64_t metadata = layout_.metadata_bytes / layout_.count_bytes();
+  const std::int64_t cell = layout_.cell_bytes() / layout_.count_bytes();
+  StateCounts counts{};
+  counts[index(State::kMetadata)] = cells.live * metadata;
+  counts[index(State::kLive)] = cells.live * (cell - metadata);
+  counts[index(State::kReserved)] = cells.reserved * cell;
+  counts[index(State::kHole)] = cells.hole * cell;
+  counts[index(State::kTail)] = cells.tail * cell;
+  counts[index(State::kPadding)] = cells.padding * cell;
+  counts[index(State::kInternal)] = cells.internal * cell;
+  return counts;
+}
+
+/// Entries of tables are beside the cells: of every quantum that is held.
+void Ledger::set_courses() {
+  set_held(courses_->held());
+  cell(State::kMetadata) += courses_->quanta() * layout_.entry_bytes;
+}
+
+}  // namespace kvplan::observe

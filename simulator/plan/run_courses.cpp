@@ -1,0 +1,130 @@
+#include "simulator/plan/run_courses.h"
+
+#include <algorithm>
+
+#include "simulator/base/check.h"
+#include "simulator/core/counted_course.h"
+#include "simulator/core/course_of_tables.h"
+
+namespace kvplan::plan {
+namespace {
+
+/// Trajectories that no running request follows are kept up to this, for those to come.
+constexpr std::int64_t kTrajectoryBytes = std::int64_t{256} << 20;
+constexpr std::int64_t kStretch = 256;  // tokens of a trajectory between two looks at whether to stop
+
+}  // namespace
+
+RunCourses::RunCourses(const TokenPlan& plan, const core::Workload& workload,
+                       const core::MemoryLayout& layout, const core::RunControl* control)
+    : plan_(plan),
+      workload_(workload),
+      layout_(layout),
+      control_(control),
+      store_(kTrajectoryBytes),
+      courses_(static_cast<std::size_t>(workload.size())),
+      used_(plan.recordings.size(), false) {}
+
+Result<std::shared_ptr<const core::Drops>> RunCourses::drops(RequestId r, std::int64_t prompt,
+                                                             std::int64_t final_tokens) {
+  if (plan_.recordings.empty()) {
+    const auto keep = plan_.policy->kind->traits(plan_.policy->choice).interval;
+    KVPLAN_CHECK(keep.has_value(), r);
+    return std::shared_ptr<const core::Drops>(std::make_shared<attention::IntervalDrops>(
+        *keep, prompt, static_cast<std::int32_t>(plan_.units.per_token)));
+  }
+  return recorded_drops(r, prompt, final_tokens);
+}
+
+Result<std::shared_ptr<const core::Drops>> RunCourses::recorded_drops(RequestId r, std::int64_t prompt,
+                                                                      std::int64_t final_tokens) {
+  const std::size_t which = static_cast<std::size_t>(r) % plan_.recordings.size();
+  const Recorded& recorded = plan_.recordings[which];
+  used_[which] = true;
+  KVPLAN_TRY(auto trajectory, store_.get(recorded.recording, recorded.sequence, prompt, *plan_.policy));
+  for (std::int64_t t = kStretch; t < final_tokens - 1; t += kStretch) {
+    if (control_ != nullptr && control_->wants_stop()) return interrupted_error();
+    KVPLAN_TRY_DO(trajectory->advance(t));
+  }
+  KVPLAN_TRY(auto made, attention::RecordedDrops::make(std::move(trajectory), final_tokens));
+  return std::shared_ptr<const core::Drops>(std::move(made));
+}
+
+/// A recording says which tokens go; as many have to stay as lengths say, in each track.
+Status RunCourses::check_counts(RequestId r, const core::CourseShape& shape) {
+  KVPLAN_TRY(const auto dropped, recorded_drops(r, shape.prompt, shape.final_tokens));
+  const auto tracks = static_cast<std::int64_t>(dropped->track_units().size());
+  std::vector<std::int32_t> gone;
+  std::int64_t cells = 0;
+  std::int64_t track = 0;
+  for (const auto& [count, units] : counted_units_of(plan_, shape.prompt)) {
+    cells += units;
+    for (; track * plan_.units.per_token < cells * tracks; ++track) {
+      gone.clear();
+      for (std::int64_t n = shape.prompt; n < shape.final_tokens; ++n) {
+        dropped->dropped(static_cast<std::int32_t>(track), n, gone);
+        const std::int64_t kept = n - static_cast<std::int64_t>(gone.size());
+        if (kept == count.of(n, shape.prompt)) continue;
+        return bad_input("expected " + std::to_string(count.of(n, shape.prompt)) + " tokens kept of " +
+                         std::to_string(n) + " for placement=compact, found " + std::to_string(kept) +
+                         " for request " + std::to_string(r))
+            .at_field("workload.attention");
+      }
+    }
+  }
+  return Done{};
+}
+
+std::unique_ptr<const core::Course> RunCourses::counted_course(const core::CourseShape& shape) const {
+  const std::vector<core::CountedUnits> units = counted_units_of(plan_, shape.prompt);
+  if (plan_.tables == 1) return core::make_counted_course(shape, units);
+  KVPLAN_CHECK(plan_.tables == plan_.units.per_token, plan_.tables, plan_.units.per_token);
+  std::vector<core::AlikeTables> tables;
+  tables.reserve(units.size());
+  for (const auto& [count, cells] : units)
+    tables.push_back({core::make_counted_course(shape, {{count, 1}}), cells});
+  return core::make_course_of_tables(std::move(tables));
+}
+
+/// Tracks lie by layer, in each by stored head; one may be of several tables, or a table of several tracks.
+std::unique_ptr<const core::Course> RunCourses::placed_course(
+    const core::CourseShape& shape, std::shared_ptr<const core::Drops> drops) const {
+  if (plan_.tables == 1) return core::Course::make(shape, std::move(drops));
+  const auto tracks = static_cast<std::int64_t>(drops->track_units().size());
+  const std::int64_t parts = std::min(tracks, plan_.tables);
+  const std::int64_t cells = plan_.units.per_token / plan_.tables;  // of a table
+  const std::int64_t in_part = tracks / parts;                      // tracks of each of its tables
+  KVPLAN_CHECK(tracks % parts == 0 && plan_.tables % parts == 0 && cells % in_part == 0, tracks, plan_.tables,
+               cells);
+  std::vector<core::AlikeTables> tables;
+  for (std::int64_t part = 0; part < parts; ++part) {
+    auto of_table = std::make_shared<core::DropsOfTable>(drops, static_cast<std::int32_t>(part * in_part),
+                                                         static_cast<std::int32_t>(in_part),
+                                                         static_cast<std::int32_t>(cells / in_part));
+    tables.push_back({core::Course::make(shape, std::move(of_table)), plan_.tables / parts});
+  }
+  return core::make_course_of_tables(std::move(tables));
+}
+
+Result<const core::Course*> RunCourses::begin(RequestId r, std::int64_t prompt) {
+  const core::CourseShape shape{.prompt = prompt,
+                                .final_tokens = workload_.final_tokens(r),
+                                .quantum_tokens = layout_.quantum_tokens,
+                                .returns_quanta = layout_.returns_quanta,
+                                .placement = plan_.placement};
+  auto& course = courses_[static_cast<std::size_t>(r)];
+  if (plan_.counted) {
+    if (!plan_.recordings.empty()) KVPLAN_TRY_DO(check_counts(r, shape));
+    course = counted_course(shape);
+    return course.get();
+  }
+  KVPLAN_TRY(auto dropped, drops(r, prompt, shape.final_tokens));
+  course = placed_course(shape, std::move(dropped));
+  return course.get();
+}
+
+void RunCourses::end(RequestId r) {
+  courses_[static_cast<std::size_t>(r)].reset();
+}
+
+}  // namespace kvplan::plan

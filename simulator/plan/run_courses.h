@@ -1,0 +1,43 @@
+// The courses of a run's requests: what its token policy does to each, from lengths or recordings.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "simulator/attention/drops.h"
+#include "simulator/core/course.h"
+#include "simulator/plan/token_plan.h"
+
+namespace kvplan::plan {
+
+/// The courses of one replica's run.
+class RunCourses final : public core::CourseSource {
+ public:
+  /// All outlive it. `control` may be null; a wish to stop is seen between stretches of a trajectory too.
+  RunCourses(const TokenPlan& plan, const core::Workload& workload, const core::MemoryLayout& layout,
+             const core::RunControl* control);
+
+  Result<const core::Course*> begin(RequestId request, std::int64_t prompt) override;
+  void end(RequestId request) override;
+  /// Which of the plan's recordings have driven a request.
+  [[nodiscard]] const std::vector<bool>& used() const { return used_; }
+
+ private:
+  Result<std::shared_ptr<const core::Drops>> drops(RequestId request, std::int64_t prompt,
+                                                   std::int64_t final_tokens);
+  Result<std::shared_ptr<const core::Drops>> recorded_drops(RequestId request, std::int64_t prompt,
+                                                            std::int64_t final_tokens);
+  std::unique_ptr<const core::Course> counted_course(const core::CourseShape& shape) const;
+  [[nodiscard]] std::unique_ptr<const core::Course> placed_course(
+      const core::CourseShape& shape, std::shared_ptr<const core::Drops> drops) const;
+  Status check_counts(RequestId request, const core::CourseShape& shape);
+  const TokenPlan& plan_;
+  const core::Workload& workload_;
+  core::MemoryLayout layout_;
+  const core::RunControl* control_;
+  attention::TrajectoryStore store_;
+  std::vector<std::unique_ptr<const core::Course>> courses_;  ///< by request
+  std::vector<bool> used_;
+};
+
+}  // namespace kvplan::plan

@@ -1,0 +1,212 @@
+// Runs whose requests have a table for each layer or stored head (memory.allocator paged:table=...).
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "simulator/attention/budget.h"
+#include "simulator/attention/memory_recording.h"
+#include "simulator/base/random.h"
+#include "simulator/observe/ledger_sink.h"
+#include "simulator/plan/report.h"
+#include "simulator/plan/run.h"
+#include "tests/unit/attention/inputs.h"
+
+namespace kvplan {
+namespace {
+
+using Values = std::vector<std::pair<std::string, std::string>>;
+
+constexpr int kLayers = 4, kHeads = 3;
+
+Result<plan::Scenario> resolved(const Values& values) {
+  std::vector<plan::Setting> settings;
+  for (const auto& [path, text] : values) settings.push_back({path, text, {}, 0});
+  return plan::resolve(settings);
+}
+
+traces::Trace trace_of(std::int64_t requests, std::int64_t longest) {
+  Random random(17, "trace for tables");
+  traces::Trace trace;
+  for (std::int64_t i = 0; i < requests; ++i) {
+    const auto input = static_cast<std::int32_t>(random.between(1, longest - 1));
+    trace.arrival_ns.push_back(i * 300'000);
+    trace.input_tokens.push_back(input);
+    trace.output_tokens.push_back(static_cast<std::int32_t>(random.between(1, longest + 1 - input)));
+  }
+  trace.digest = "test";
+  return trace;
+}
+
+plan::RunOptions options() {
+  Random random(5, "tables");
+  std::vector<attention::Rows> rows;
+  for (int i = 0; i < kLayers; ++i)
+    rows.push_back(attention::random_rows(random, kHeads, 150, attention::RowKind::kSmooth));
+  const auto recording = attention::recording_of(rows);
+  plan::RunOptions options;
+  options.request_memory = true;
+  options.timeline_bins = 13;
+  options.open_recording = [recording](const std::string& /*path*/) {
+    return Result<std::shared_ptr<const attention::Recording>>(recording);
+  };
+  const auto& info = recording->info();
+  const std::int64_t size = info.key_size;
+  options.open_model = [size, bytes = info.cache_element_bytes](const std::string& /*path*/) {
+    return Result<model::ModelShape>(
+        model::ModelShape{.name = "small",
+                          .source = "test",
+                          .layers = kLayers,
+                          .hidden = kHeads * size,
+                          .query_heads = kHeads,
+                          .kv_heads = kHeads,
+                          .element_bytes = bytes,
+                          .runs = {{kLayers, {.heads = kHeads, .key_size = size, .value_size = size}}},
+                          .weight_shape = {.feed_forward = 12 * size, .key_size = size, .value_size = size}});
+  };
+  return options;
+}
+
+Values scenario_with(const std::string& eviction, const std::string& table, const std::string& pool) {
+  return {{"model", "small/config.json"},
+          {"eviction", eviction},
+          {"memory.pool_tokens", pool},
+          {"memory.allocator", "paged:block_tokens=8,table=" + table},
+          {"latency", "roofline:bandwidth=1e9,flops=1e11,memory_efficiency=1"},
+          {"engine", "vllm-v1:token_budget=64,max_seqs=12,max_model_len=300"}};
+}
+
+plan::RunResult run(Values values, bool recorded, bool naive, const traces::Trace& trace) {
+  if (recorded) values.emplace_back("workload.attention", "r.kva");
+  auto how = options();
+  how.step_by_step = naive;
+  const auto scenario = resolved(values);
+  EXPECT_TRUE(scenario.ok()) << scenario.error().to_string();
+  auto result = plan::run_scenario(scenario.value(), trace, how);
+  EXPECT_TRUE(result.ok()) << result.error().to_string();
+  return std::move(result.value());
+}
+
+/// All figures; what a run says about itself aside.
+std::string figures(plan::RunResult r) {
+  r.scenario = resolved({}).value();
+  r.warnings.clear();
+  r.assumptions.clear();
+  r.coverage.reset();
+  return plan::report_json(r) + plan::requests_csv(r) + plan::timeline_csv(r);
+}
+
+std::int64_t at(const observe::StateCounts& counts, observe::State state) {
+  return counts[observe::index(state)];
+}
+
+struct Case {
+  const char* policy;
+  bool recorded;
+};
+constexpr Case kCases[]{
+    {"pyramidkv:window=4,capacity=40,beta=5,placement=compact", false},
+    {"pyramidkv:window=4,capacity=40,beta=5,placement=compact", true},
+    {"h2o:hh=10,recent=12,placement=compact", false},
+    {"snapkv:window=4,capacity=30,placement=compact", false},
+    {"window:window=25,placement=reuse", false},
+    {"h2o:hh=10,recent=12,placement=holes", true},
+    {"h2o:hh=10,recent=12,placement=reuse", true},
+    {"tova:budget=20,placement=reuse", true},
+    {"ada-kv:window=4,capacity=30,placement=holes", true},
+    {"pyramidkv:window=4,capacity=40,beta=5,placement=holes", true},
+};
+
+TEST(TablesRuns, FastEqualsNaive) {
+  const auto trace = trace_of(40, 150);
+  std::int64_t preemptions = 0;
+  std::int64_t returned = 0;
+  for (const Case& c : kCases)
+    for (const char* table : {"all", "layer", "head"}) {
+      SCOPED_TRACE(std::string(c.policy) + " " + table + (c.recorded ? " recorded" : ""));
+      const Values values = scenario_with(c.policy, table, "400");
+      const auto fast = run(values, c.recorded, false, trace);
+      const auto naive = run(values, c.recorded, true, trace);
+      EXPECT_EQ(fast.completed, 40);
+      EXPECT_EQ(plan::report_json(fast), plan::report_json(naive));
+      EXPECT_EQ(figures(fast), figures(naive));
+      preemptions += fast.preemptions;
+      returned += fast.evicted_blocks;
+    }
+  EXPECT_GT(preemptions, 100);
+  EXPECT_GT(returned, 1000);
+}
+
+/// What a recording says of counted policies changes nothing but what is known of quality.
+TEST(TablesRuns, CountedIsReplayed) {
+  const auto trace = trace_of(30, 150);
+  for (const char* policy : {"pyramidkv:window=4,capacity=40,beta=5,placement=compact",
+                             "snapkv:window=4,capacity=30,placement=compact"})
+    for (const char* table : {"all", "layer", "head"}) {
+      const Values values = scenario_with(policy, table, "500");
+      EXPECT_EQ(figures(run(values, false, false, trace)), figures(run(values, true, false, trace)))
+          << policy << " " << table;
+    }
+}
+
+/// Where all layers keep alike, tables of their own change nothing but what their entries take.
+TEST(TablesRuns, AlikeLayersNeedNoTables) {
+  const auto trace = trace_of(30, 150);
+  for (const char* policy :
+       {"snapkv:window=4,capacity=30,placement=compact", "h2o:hh=6,recent=9,placement=compact"}) {
+    SCOPED_TRACE(policy);
+    const auto one = run(scenario_with(policy, "all", "4000"), false, false, trace);
+    for (const auto& [table, tables] : {std::pair{"layer", kLayers}, std::pair{"head", kLayers * kHeads}}) {
+      const auto many = run(scenario_with(policy, table, "4000"), false, false, trace);
+      EXPECT_EQ(many.makespan.count, one.makespan.count);
+      EXPECT_EQ(many.compactions, one.compactions);
+      EXPECT_EQ(many.compaction_bytes, one.compaction_bytes);
+      EXPECT_EQ(many.evicted_blocks, one.evicted_blocks * tables);
+      const auto& layout = many.replicas[0].layout;
+      EXPECT_EQ(layout.tables, tables);
+      EXPECT_EQ(layout.quantum_bytes(), 8 * layout.token_bytes / tables + 4);
+      for (const auto state : {observe::State::kReserved, observe::State::kHole, observe::State::kTail})
+        EXPECT_EQ(at(many.memory->peak_bytes, state), at(one.memory->peak_bytes, state));
+      const std::int64_t held = layout.quanta - (at(many.memory->peak_bytes, observe::State::kFree) +
+                                                 at(many.memory->peak_bytes, observe::State::kStranded)) /
+                                                    layout.quantum_bytes();
+      EXPECT_EQ(at(many.memory->peak_bytes, observe::State::kMetadata) -
+                    at(one.memory->peak_bytes, observe::State::kMetadata),
+                4 * held);
+    }
+  }
+}
+
+/// One request, by hand: after the prompt each layer holds the blocks of its own capacity.
+TEST(TablesRuns, PyramidHoldsWhatEachLayerKeeps) {
+  traces::Trace trace = trace_of(1, 60);
+  trace.input_tokens = {120};
+  trace.output_tokens = {2};
+  const std::string policy = "pyramidkv:window=4,capacity=40,beta=5,placement=compact";
+  const auto retained = attention::pyramid_retained(40, 4, 5, 120, kLayers);
+  ASSERT_GT(retained.front(), retained.back());
+  const auto many = run(scenario_with(policy, "layer", "4000"), false, false, trace);
+  const auto one = run(scenario_with(policy, "all", "4000"), false, false, trace);
+  std::int64_t blocks = 0;
+  for (const std::int64_t tokens : retained) blocks += ceil_div(tokens, 8);
+  EXPECT_EQ(many.evicted_blocks, kLayers * 15 - blocks);
+  EXPECT_EQ(one.evicted_blocks, 15 - ceil_div(retained.front(), 8));
+  const std::int64_t kept = std::accumulate(retained.begin(), retained.end(), std::int64_t{0});
+  EXPECT_EQ(many.compaction_bytes, kept * many.replicas[0].layout.cell_bytes());
+  EXPECT_EQ(one.compaction_bytes, kept * one.replicas[0].layout.cell_bytes());
+}
+
+TEST(TablesRuns, WithoutPolicyTablesAreCountedAsOne) {
+  const auto trace = trace_of(10, 100);
+  Values values = scenario_with("full", "all", "1000");
+  const auto one = run(values, false, false, trace);
+  values = scenario_with("full", "head", "1000");
+  const auto many = run(values, false, false, trace);
+  EXPECT_EQ(figures(one), figures(many));
+  EXPECT_TRUE(std::any_of(many.assumptions.begin(), many.assumptions.end(), [](const std::string& s) {
+    return s.find("they are counted as one") != std::string::npos;
+  }));
+}
+
+}  // namespace
+}  // namespace kvplan
