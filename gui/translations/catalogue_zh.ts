@@ -624,6 +624,10 @@
         <translation>加载之前已占用：设备上下文、通信；不给则假定 512 MiB</translation>
     </message>
     <message>
+        <source>table</source>
+        <translation>块表</translation>
+    </message>
+    <message>
         <source>targets</source>
         <translation>目标</translation>
     </message>
@@ -1118,6 +1122,14 @@
     <message>
         <source>gamma</source>
         <translation>衰减系数</translation>
+    </message>
+    <message>
+        <source>hir</source>
+        <translation>跨距短块的份额</translation>
+    </message>
+    <message>
+        <source>Whether a cache that nothing left yet takes blocks into the main queue once the small one has its share (libCacheSim 0.3.5)</source>
+        <translation>在尚未有块离开之前，小队列满其份额后，新块是否进入主队列</translation>
     </message>
     <message>
         <source>history</source>
