@@ -18,25 +18,23 @@ struct CellBytes {
   }
 };
 
-CellBytes cell_bytes(const PolicyChoice& policy, const PolicyTraits& traits, const RecordingInfo& info) {
-  return {.cell = std::int64_t{info.key_size + info.value_size} * info.cache_element_bytes,
+CellBytes cell_bytes(const PolicyChoice& policy, const PolicyTraits& traits, const LayerInfo& layer,
+                     std::int32_t element_bytes) {
+  return {.cell = std::int64_t{layer.key_size + layer.value_size} * element_bytes,
           .beside = cell_metadata(policy, traits)};
 }
 
 Status check_place(const Recording& recording, const LayerRun& request) {
-  const RecordingInfo& info = recording.info();
-  const auto sequences = static_cast<std::int64_t>(info.sequences.size());
-  const auto within = [](std::string_view what, std::int64_t value, std::int64_t low,
-                         std::int64_t high) -> Status {
-    if (value >= low && value <= high) return Done{};
-    return bad_input("expected " + std::to_string(low) + " to " + std::to_string(high) +
-                     " for this recording, found " + std::to_string(value))
-        .at_field(what);
-  };
-  KVPLAN_TRY_DO(within("--sequence", request.sequence, 0, sequences - 1));
-  KVPLAN_TRY_DO(within("--layer", request.layer, 0, info.layers - 1));
-  return within("--prefill", request.prompt, 1,
-                info.sequences[static_cast<std::size_t>(request.sequence)].tokens);
+  KVPLAN_TRY_DO(check_recorded_layer(recording, request.sequence, request.layer));
+  const std::int64_t tokens = recording.tokens(request.sequence, request.layer);
+  if (request.prompt < 1 || request.prompt > tokens)
+    return bad_input("expected 1 to " + std::to_string(tokens) + " for this recording, found " +
+                     std::to_string(request.prompt))
+        .at_field("--prefill");
+  if (recording.info().layer(request.layer).has_rows()) return Done{};
+  return bad_input("layer " + std::to_string(request.layer) +
+                   " has neither attention rows nor queries with keys, from which they are computed")
+      .at_field("--layer");
 }
 
 /// Sums over the run.
@@ -95,13 +93,54 @@ class Totals {
   std::int64_t errors_{0};
 };
 
-void note_assumptions(const RecordingInfo& info, const PolicyChoice& policy, EvaluationSummary& out) {
+/// Counts what is retained of each class of tokens.
+class ClassCounts {
+ public:
+  ClassCounts(std::vector<std::uint8_t> classes, std::size_t count)
+      : classes_(std::move(classes)), fed_(count), kept_(count) {}
+  [[nodiscard]] static std::vector<ClassShare> none_yet(const RecordingInfo& info) {
+    std::vector<ClassShare> out;
+    for (const std::string& name : info.token_classes) out.push_back({.name = name});
+    return out;
+  }
+
+  [[nodiscard]] bool any() const { return !classes_.empty(); }
+  void feed(std::int64_t t) {
+    if (any()) ++fed_[classes_[static_cast<std::size_t>(t)]];
+  }
+  void add(const LayerReplay& replay, std::int32_t stored_heads, std::vector<ClassShare>& out) {
+    for (std::int32_t s = 0; s < replay.sets(); ++s) {
+      std::fill(kept_.begin(), kept_.end(), 0);
+      for (const std::int32_t position : replay.reported(s))
+        ++kept_[classes_[static_cast<std::size_t>(position)]];
+      const std::int64_t heads = stored_heads / replay.sets();
+      for (std::size_t c = 0; c < fed_.size(); ++c) {
+        if (fed_[c] == 0) continue;
+        out[c].shares +=
+            static_cast<double>(heads) * static_cast<double>(kept_[c]) / static_cast<double>(fed_[c]);
+        out[c].states += heads;
+      }
+    }
+  }
+
+ private:
+  std::vector<std::uint8_t> classes_;  ///< [token]
+  std::vector<std::int64_t> fed_;      ///< [class]
+  std::vector<std::int64_t> kept_;
+};
+
+void note_assumptions(const RecordingInfo& info, const LayerInfo& layer, const PolicyChoice& policy,
+                      EvaluationSummary& out) {
   if (info.sizes_assumed)
     out.assumptions.push_back("The recording does not say how large a key is: bytes assume " +
-                              std::to_string(info.key_size) + " + " + std::to_string(info.value_size) +
+                              std::to_string(layer.key_size) + " + " + std::to_string(layer.value_size) +
                               " elements of " + std::to_string(info.cache_element_bytes) +
                               " bytes per stored head and token.");
-  if (info.form == RecordedForm::kTopEntries)
+  if (layer.query_heads < layer.model_query_heads)
+    out.assumptions.push_back("Of layer " + std::to_string(layer.layer) + " only KV heads " +
+                              ranges_text(layer.recorded_kv_heads) +
+                              " were recorded: heads are counted among them, and bytes are theirs.");
+  if (layer.parts.has(Part::kTopRows))
     out.assumptions.emplace_back(
         "Only the largest weights of each row were recorded: the rest of its mass is taken as spread evenly "
         "over the other tokens.");
@@ -121,19 +160,21 @@ struct Lane {
 Result<Lane> lane_of(const Recording& recording, const LayerRun& run, const PolicyChoice& policy) {
   const RecordingInfo& info = recording.info();
   EvaluationSummary summary;
-  KVPLAN_TRY(summary.group, group_of(policy, info));
-  KVPLAN_TRY_DO(check_tensors(policy, info, summary.group));
-  summary.stored_heads = info.query_heads / summary.group;
+  const LayerInfo layer = info.layer(run.layer);
+  KVPLAN_TRY(summary.group, group_of(policy, layer));
+  KVPLAN_TRY_DO(check_tensors(policy, layer, summary.group));
+  summary.stored_heads = layer.query_heads / summary.group;
   const LayerPlace place{.layer = run.layer,
                          .layers = info.layers,
-                         .query_heads = info.query_heads,
+                         .query_heads = layer.query_heads,
                          .group = summary.group,
                          .prompt = run.prompt};
-  const std::int64_t tokens = info.sequences[static_cast<std::size_t>(run.sequence)].tokens;
+  const std::int64_t tokens = recording.tokens(run.sequence, run.layer);
   KVPLAN_TRY_DO(check_recorded_for(policy, place, tokens));
   LayerReplay replay(policy, place, true);
   KVPLAN_TRY_DO(replay.foresee(recording, run.sequence));
-  const Totals totals(cell_bytes(policy, replay.traits(), info), summary.stored_heads);
+  const Totals totals(cell_bytes(policy, replay.traits(), layer, info.cache_element_bytes),
+                      summary.stored_heads);
   return Lane{.replay = std::move(replay), .totals = totals, .summary = std::move(summary)};
 }
 
@@ -144,6 +185,7 @@ Result<std::vector<EvaluationSummary>> evaluate_together(const Recording& record
                                                          const TogetherObserver& observer) {
   KVPLAN_TRY_DO(check_place(recording, run));
   const RecordingInfo& info = recording.info();
+  const LayerInfo layer = info.layer(run.layer);
   std::vector<LayerReplay> replays;
   std::vector<Totals> totals;
   std::vector<EvaluationSummary> out;
@@ -154,20 +196,26 @@ Result<std::vector<EvaluationSummary>> evaluate_together(const Recording& record
     out.push_back(std::move(lane.summary));
   }
   KVPLAN_TRY(const auto rows, recording.open(run.sequence, run.layer));
-  const std::int64_t tokens = info.sequences[static_cast<std::size_t>(run.sequence)].tokens;
+  KVPLAN_TRY(auto of_tokens, recording.token_classes(run.sequence));
+  ClassCounts classes(std::move(of_tokens), info.token_classes.size());
+  if (classes.any())
+    for (EvaluationSummary& summary : out) summary.classes = ClassCounts::none_yet(info);
+  const std::int64_t tokens = recording.tokens(run.sequence, run.layer);
   for (std::int64_t t = 0; t < tokens; ++t) {
     const bool reads = std::any_of(replays.begin(), replays.end(),
                                    [t](const LayerReplay& replay) { return replay.needs_rows(t); });
     if (reads) KVPLAN_TRY_DO(rows->seek(t));
+    classes.feed(t);
     for (std::size_t i = 0; i < replays.size(); ++i) {
       replays[i].step(reads ? rows.get() : nullptr);
       totals[i].add(replays[i], t >= run.prompt, out[i]);
+      if (classes.any() && t >= run.prompt - 1) classes.add(replays[i], out[i].stored_heads, out[i].classes);
     }
     if (t >= run.prompt - 1) KVPLAN_TRY_DO(observer(replays, *rows));
   }
   for (std::size_t i = 0; i < replays.size(); ++i) {
     totals[i].finish(replays[i], out[i]);
-    note_assumptions(info, policies[i], out[i]);
+    note_assumptions(info, layer, policies[i], out[i]);
   }
   return out;
 }

@@ -5,6 +5,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "simulator/attention/recording.h"
@@ -17,6 +18,22 @@ struct EvaluationRequest {
   std::int64_t prompt{1};  ///< rows 0 .. prompt-1 are the prompt, the others decode steps
   std::int32_t sequence{0};
   std::int32_t layer{0};
+};
+
+/// The class whose tokens were planted to be asked for later.
+inline constexpr std::string_view kNeedleClass = "needle";
+
+/// How much of a class of tokens is retained: the share of those fed so far, after the prompt and after every decode
+/// step, in each stored head; states without a token of the class do not count. Of a policy whose queries read a part
+/// of what is kept, the part counts as retained (LayerReplay::reported).
+struct ClassShare {
+  std::string name{};
+  double shares{0};        ///< summed
+  std::int64_t states{0};  ///< so many
+
+  [[nodiscard]] std::optional<double> mean() const {
+    return states == 0 ? std::nullopt : std::optional(shares / static_cast<double>(states));
+  }
 };
 
 /// Bytes are of one layer of one sequence: cells of keys and values, and the policy's metadata beside them.
@@ -37,6 +54,7 @@ struct EvaluationSummary {
   std::int32_t min_mass_head{-1};
   std::optional<double> mean_output_error;  ///< over steps and query heads; nothing without values
   std::optional<double> max_output_error;
+  std::vector<ClassShare> classes;       ///< [token class of the recording]; empty where it has none
   std::vector<std::string> assumptions;  ///< whole sentences
 };
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "simulator/attention/kernels.h"
+#include "simulator/attention/tensor_rows.h"
 
 namespace kvplan::attention {
 namespace {
@@ -29,9 +30,10 @@ double relative_output_error(RowView row, std::int64_t tokens, std::span<const s
   double sum = 0;
   if (row.logits != nullptr && !attended.empty()) {
     gather(row.logits, attended, weights);
-    sum = exp_from_max(weights);
+    sum = exp_with_sink(weights, row.sink_logit).sum;
   } else {
     for (std::size_t i = 0; i < attended.size(); ++i) sum += weights[i] = weight_at(row, attended[i]);
+    sum += row.sink;
   }
   const auto size = static_cast<std::size_t>(values.size);
   std::vector<double> full(size);

@@ -9,8 +9,8 @@
 namespace kvplan::attention {
 
 /// |o - o'| / |o| (Euclidean) with o = sum of a_i v_i over tokens [0, tokens), and o' the same over
-/// `attended` with the weights divided by their sum. 0 where o is zero and o' too; infinite where only o is
-/// zero. REQUIRES: `attended` ascending, below `tokens`; values.data set.
+/// `attended` with the weights divided by their sum and the sink's, which is never dropped. 0 where o is zero and o'
+/// too; infinite where only o is zero. REQUIRES: `attended` ascending, below `tokens`; values.data set.
 double relative_output_error(RowView row, std::int64_t tokens, std::span<const std::int32_t> attended,
                              ValueView values);
 

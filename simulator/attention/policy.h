@@ -54,6 +54,7 @@ struct HeadRow {
   std::span<const std::int32_t> positions;  ///< ascending
   std::span<const double> weight;
   double divisor{1.0};
+  double sink{0};  ///< weight of the sink beside `weight`; it is no token and is part of the divisor
 };
 
 /// One set of residents, and the indices of those that go.
@@ -146,6 +147,9 @@ struct PolicyTraits {
   bool recorded{false};         ///< follows RecordedSets, which a reader of files gives it
   bool head_tables{false};      ///< its parameters that name files are HeadTables, given to it likewise
   bool keys{false};             ///< decides by recorded keys
+  bool queries{false};          ///< decides by recorded queries too, or by logits
+  bool value_norms{false};      ///< decides by lengths of values; recorded values say them too
+  bool output_weights{false};   ///< decides by recorded output weights
   bool values{false};           ///< decides by recorded values
   bool lower_layers{false};     ///< what its layer stores depends on the layers below
   bool foresight{false};        ///< a bound: decides by rows to come

@@ -8,10 +8,15 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
+#include <limits>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "simulator/attention/rotary.h"
 #include "simulator/base/result.h"
 
 namespace kvplan::attention {
@@ -20,6 +25,7 @@ struct SequenceInfo {
   std::string name;
   std::int64_t tokens{0};         ///< recorded length: rows of tokens 0 .. tokens-1 (or fewer: first_row)
   std::int64_t prompt_tokens{0};  ///< how the recorder split it; 0 = not stated
+  bool complete{true};            ///< false: recording broke off; `tokens` is that of the longest layer
 };
 
 enum class RecordedForm : std::uint8_t {
@@ -29,7 +35,86 @@ enum class RecordedForm : std::uint8_t {
 };
 
 /// How one number was stored.
-enum class Element : std::uint8_t { kF64, kF32, kF16, kBf16 };
+enum class Element : std::uint8_t { kF64, kF32, kF16, kBf16, kU8, kU32 };
+
+/// What a recording may hold side by side; numbered as in .kva files.
+enum class Part : std::uint8_t {
+  kRows = 1,
+  kQueries = 2,
+  kKeys = 3,
+  kValues = 4,
+  kTopRows = 5,
+  kValueNorms = 6,
+  kLayerInputs = 7,
+  kOutputWeights = 8,
+  kTokenClasses = 9,
+  kPositions = 10,
+};
+inline constexpr std::uint32_t kLastPart = 10;
+
+/// What people call a part ("top rows").
+std::string_view part_name(Part part);
+
+class PartSet {
+ public:
+  PartSet() = default;
+  PartSet(std::initializer_list<Part> parts) {
+    for (const Part part : parts) add(part);
+  }
+  void add(Part part) { bits_ |= 1U << static_cast<unsigned>(part); }
+  void remove(Part part) { bits_ &= ~(1U << static_cast<unsigned>(part)); }
+  [[nodiscard]] bool has(Part part) const { return (bits_ >> static_cast<unsigned>(part) & 1U) != 0; }
+  [[nodiscard]] bool empty() const { return bits_ == 0; }
+  bool operator==(const PartSet&) const = default;
+
+ private:
+  std::uint32_t bits_{0};
+};
+
+/// A part of a file, and how its numbers are stored.
+struct StoredPart {
+  Part part;
+  Element element;
+  bool operator==(const StoredPart&) const = default;
+};
+
+/// A recorded layer. Heads are counted among the recorded ones, 0, 1, ...
+struct LayerInfo {
+  std::int32_t layer{0};        ///< its number in the model
+  std::int32_t query_heads{1};  ///< recorded
+  std::int32_t kv_heads{1};     ///< recorded; divides query_heads
+  std::int32_t group{1};        ///< query heads per stored head, unless a policy is told otherwise
+  std::int32_t key_size{0};
+  std::int32_t value_size{0};
+  PartSet parts;
+  double logit_scale{1.0};
+  std::int64_t window{0};  ///< the query of token t sees tokens t - window + 1 .. t; 0 = all up to t
+  double soft_cap{0};      ///< logits are c * tanh(logits / c); 0 = none
+  std::vector<double>
+      sink_logits;  ///< [query head of the model's layer] one more logit, of no token; empty = none
+  std::vector<double>
+      bias_slopes;  ///< [query head of the model's layer] times (p_i - p_t) is added; empty = none
+  std::optional<Rotary> rotary;                 ///< how queries and keys were rotated
+  std::int32_t model_query_heads{1};            ///< of this layer in the model
+  std::int32_t model_kv_heads{1};               ///< likewise
+  std::vector<std::int32_t> recorded_kv_heads;  ///< their numbers in the model, ascending; empty = all
+
+  [[nodiscard]] std::int32_t model_kv_head(std::int32_t recorded) const {
+    return recorded_kv_heads.empty() ? recorded : recorded_kv_heads[static_cast<std::size_t>(recorded)];
+  }
+  [[nodiscard]] std::int32_t model_query_head(std::int32_t recorded) const {
+    const std::int32_t of_head = query_heads / kv_heads;
+    return model_kv_head(recorded / of_head) * of_head + recorded % of_head;
+  }
+  /// The first token that the query of token t sees.
+  [[nodiscard]] std::int64_t first_seen(std::int64_t t) const {
+    return window > 0 && t >= window ? t - window + 1 : 0;
+  }
+  /// True if there are rows to replay, recorded or computed.
+  [[nodiscard]] bool has_rows() const {
+    return parts.has(Part::kRows) || parts.has(Part::kTopRows) || parts.has(Part::kQueries);
+  }
+};
 
 /// What a recording says about itself. Counts are at least 1 except where noted.
 struct RecordingInfo {
@@ -45,18 +130,42 @@ struct RecordingInfo {
   RecordedForm form{RecordedForm::kDenseRows};
   Element element{Element::kF64};
   double logit_scale{1.0};  ///< kTensors: logits are logit_scale * (q . k)
-  bool has_values{false};   ///< kTensors with V: output errors can be computed
+  bool has_values{false};   ///< V of every recorded layer: output errors can be computed
   std::string positions;    ///< how positions were encoded, in words
   std::string source;       ///< model, data, licence: where the recording is from
   std::string recorded_by;  ///< program, version and settings
   std::vector<SequenceInfo> sequences;
+
+  int version{1};                  ///< of the file's format
+  std::vector<StoredPart> stored;  ///< version 2
+  /// The recorded layers, ascending; empty: all `layers`, alike, as the fields above say.
+  std::vector<LayerInfo> recorded_layers;
+  std::int32_t hidden_size{0};             ///< 0 = not stated
+  std::optional<Rotary> rotary;            ///< of most layers
+  std::vector<std::string> token_classes;  ///< name of class 0, 1, ...
+  std::string recorder;                    ///< program that wrote it
+  std::string recorder_version;
+  std::string machine;
+  std::string model_digest;
+  std::string cut;  ///< one line if the file broke off: where, and how much is whole; else empty
+
+  [[nodiscard]] bool has_layer(std::int32_t number) const;
+  /// REQUIRES: has_layer(number).
+  [[nodiscard]] LayerInfo layer(std::int32_t number) const;
+  /// Ascending.
+  [[nodiscard]] std::vector<std::int32_t> layer_numbers() const;
 };
+
+/// "0 to 3, 7"; of ascending numbers.
+std::string ranges_text(const std::vector<std::int32_t>& numbers);
 
 /// One causal row: weights of tokens 0 .. t for the query of t. Exactly one of f64 and f32 is set.
 struct RowView {
   const double* f64{nullptr};
   const float* f32{nullptr};
   const double* logits{nullptr};  ///< set where rows are computed: exact softmax over any subset is possible
+  double sink{0};                 ///< weight of the sink, which is no token and is never dropped
+  double sink_logit{-std::numeric_limits<double>::infinity()};  ///< beside `logits`
 };
 
 /// Values of one KV head, token after token; data is null where none were recorded.
@@ -88,10 +197,14 @@ class LayerRows {
   virtual Status seek(std::int64_t t) = 0;
   /// The row of query head `head` of the token last sought; valid until the next `seek`.
   [[nodiscard]] virtual RowView row(std::int32_t head) const = 0;
+  /// The same row as output errors are measured by: computed where queries and keys stand beside recorded rows.
+  [[nodiscard]] virtual RowView exact_row(std::int32_t head) const { return row(head); }
   /// Values that query head `head` reads, valid for the life of the reader.
   [[nodiscard]] virtual ValueView values(std::int32_t /*head*/) const { return {}; }
   /// Keys that query head `head` reads, after position encoding; valid as `values` are.
   [[nodiscard]] virtual KeyView keys(std::int32_t /*head*/) const { return {}; }
+  /// What else was recorded of the layer; its `keys` are empty, they are above. Null where there are rows alone.
+  [[nodiscard]] virtual const LayerTensors* beside() const { return nullptr; }
 };
 
 class Recording {
@@ -102,8 +215,24 @@ class Recording {
   /// cannot be read. May be called from several threads.
   [[nodiscard]] virtual Result<std::unique_ptr<LayerRows>> open(std::int32_t sequence,
                                                                 std::int32_t layer) const = 0;
-  /// The tensors of a layer themselves, in memory. An error where rows were recorded, and those of `open`.
+  /// The tensors of a layer themselves, in memory. An error where there are no queries and keys, and those of `open`.
   [[nodiscard]] virtual Result<LayerTensors> tensors(std::int32_t sequence, std::int32_t layer) const;
+  /// Tokens of this layer of this sequence; 0 where it was not recorded. Less than the sequence's where recording broke
+  /// off.
+  [[nodiscard]] virtual std::int64_t tokens(std::int32_t sequence, std::int32_t layer) const;
+  /// Numbers of one part of one head (its number in the model), token after token, as they were stored. An error where
+  /// there are none, and of rows.
+  [[nodiscard]] virtual Result<std::vector<float>> numbers(std::int32_t sequence, std::int32_t layer,
+                                                           Part part, std::int32_t head) const;
+  /// The class of each token (RecordingInfo::token_classes); empty where there are none.
+  [[nodiscard]] virtual Result<std::vector<std::uint8_t>> token_classes(std::int32_t sequence) const;
 };
+
+/// An error with field "--sequence" or "--layer" unless that layer of that sequence was recorded, at least a token of
+/// it; it says which were.
+Status check_recorded_layer(const Recording& recording, std::int32_t sequence, std::int32_t layer);
+
+/// Tokens that all layers of the model have of this sequence.
+std::int64_t tokens_of_all_layers(const Recording& recording, std::int32_t sequence);
 
 }  // namespace kvplan::attention

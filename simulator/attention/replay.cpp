@@ -10,6 +10,7 @@
 #include "simulator/attention/kernels.h"
 #include "simulator/attention/output_error.h"
 #include "simulator/attention/recorded_sets.h"
+#include "simulator/attention/tensor_rows.h"
 
 namespace kvplan::attention {
 namespace {
@@ -50,30 +51,58 @@ Status check_tables(const PolicyChoice& policy, const LayerPlace& place) {
 
 }  // namespace
 
-Result<std::int32_t> group_of(const PolicyChoice& policy, const RecordingInfo& info) {
+Result<std::int32_t> group_of(const PolicyChoice& policy, const LayerInfo& layer) {
   const std::int64_t given = policy.choice.integer("group");
-  const std::int64_t group = given == 0 ? info.group : given;
-  if (info.query_heads % group != 0)
-    return bad_input("expected a divisor of the recording's " + std::to_string(info.query_heads) +
+  const std::int64_t group = given == 0 ? layer.group : given;
+  if (layer.query_heads % group != 0)
+    return bad_input("expected a divisor of the recording's " + std::to_string(layer.query_heads) +
                      " query heads, found " + std::to_string(group))
         .at_field(std::string(policy.choice.name()) + ":group");
   return static_cast<std::int32_t>(group);
 }
 
-Status check_tensors(const PolicyChoice& policy, const RecordingInfo& info, std::int32_t group) {
+Result<std::int32_t> group_of(const PolicyChoice& policy, const RecordingInfo& info) {
+  std::int32_t first = 0;
+  for (const std::int32_t number : info.layer_numbers()) {
+    KVPLAN_TRY(const std::int32_t group, group_of(policy, info.layer(number)));
+    if (first == 0) first = group;
+  }
+  return first;
+}
+
+namespace {
+
+/// "queries and keys and values": what a layer has of what policies decide by.
+std::string found_text(const LayerInfo& layer) {
+  std::string out;
+  if (layer.parts.has(Part::kRows) || layer.parts.has(Part::kTopRows)) out = "attention rows";
+  for (const Part part :
+       {Part::kQueries, Part::kKeys, Part::kValues, Part::kValueNorms, Part::kOutputWeights})
+    if (layer.parts.has(part)) out += (out.empty() ? "" : " and ") + std::string(part_name(part));
+  return out;
+}
+
+}  // namespace
+
+Status check_tensors(const PolicyChoice& policy, const LayerInfo& layer, std::int32_t group) {
   const PolicyTraits traits = policy.kind->traits(policy.choice);
-  if (!traits.keys && !traits.values) return Done{};
   const std::string name(policy.choice.name());
-  const auto missing = [&](const char* what) {
+  const auto has = [&](Part part) { return layer.parts.has(part); };
+  const auto missing = [&](std::string_view what) {
     return bad_input("decides by " + std::string(what) + ", which this recording does not have (" +
-                     (info.form == RecordedForm::kTensors ? "queries and keys" : "attention rows") +
-                     " only): expected a .kva file of queries, keys and values")
+                     found_text(layer) + " only): expected a .kva file of queries, keys and values" +
+                     (traits.output_weights ? ", with output weights" : ""))
         .at_field(name);
   };
-  if (traits.keys && info.form != RecordedForm::kTensors) return missing("keys");
-  if (traits.values && !info.has_values) return missing("values");
-  if (info.group % group != 0)
-    return bad_input("expected a divisor of the " + std::to_string(info.group) +
+  if (traits.keys && !has(Part::kKeys)) return missing("keys");
+  if (traits.queries && !has(Part::kQueries)) return missing("queries");
+  if (traits.values && !has(Part::kValues)) return missing("values");
+  if (traits.value_norms && !has(Part::kValueNorms) && !has(Part::kValues)) return missing("value norms");
+  if (traits.output_weights && !has(Part::kOutputWeights)) return missing("output weights");
+  const bool any =
+      traits.keys || traits.queries || traits.values || traits.value_norms || traits.output_weights;
+  if (any && layer.group % group != 0)
+    return bad_input("expected a divisor of the " + std::to_string(layer.group) +
                      " query heads that share a recorded key, found " + std::to_string(group))
         .at_field(name + ":group");
   return Done{};
@@ -94,6 +123,8 @@ LayerReplay::LayerReplay(const PolicyChoice& policy, const LayerPlace& place, bo
     : traits_(policy.kind->traits(policy.choice)),
       place_(place),
       measure_(measure),
+      reads_tensors_(traits_.keys || traits_.queries || traits_.values || traits_.value_norms ||
+                     traits_.output_weights),
       heads_(static_cast<std::size_t>(traits_.scope == Scope::kLayer ? place.query_heads : place.group)) {
   KVPLAN_CHECK(place.group >= 1 && place.query_heads % place.group == 0 && place.prompt >= 1,
                place.query_heads, place.group, place.prompt);
@@ -148,7 +179,7 @@ Status LayerReplay::foresee(const Recording& recording, std::int32_t sequence) {
   KVPLAN_CHECK(tokens_ == 0, tokens_);
   if (traits_.lower_layers) KVPLAN_TRY_DO(show_lower_layers(recording, sequence));
   if (!traits_.foresight) return Done{};
-  const std::int64_t tokens = recording.info().sequences[static_cast<std::size_t>(sequence)].tokens;
+  const std::int64_t tokens = recording.tokens(sequence, place_.layer);
   if (tokens - place_.prompt > traits_.max_foreseen / tokens)
     return bad_input("this bound looks at all rows to come at once: expected at most " +
                      std::to_string(traits_.max_foreseen) + " (decode steps x tokens), found " +
@@ -171,6 +202,18 @@ Status LayerReplay::foresee(const Recording& recording, std::int32_t sequence) {
   return Done{};
 }
 
+Status LayerReplay::check_lower_layer(const Recording& recording, std::int32_t sequence,
+                                      std::int32_t layer) const {
+  const std::string what = "layer " + std::to_string(layer) + ", on which layer " +
+                           std::to_string(place_.layer) + " depends under this policy, ";
+  if (recording.tokens(sequence, layer) < place_.prompt)
+    return bad_input(what + "was not recorded over the whole prompt");
+  const std::int32_t heads = recording.info().layer(layer).query_heads;
+  if (heads == place_.query_heads) return Done{};
+  return bad_input(what + "has " + std::to_string(heads) + " query heads, expected " +
+                   std::to_string(place_.query_heads));
+}
+
 Status LayerReplay::show_lower_layers(const Recording& recording, std::int32_t sequence) {
   std::vector<std::int32_t> all(static_cast<std::size_t>(place_.prompt));
   std::iota(all.begin(), all.end(), 0);
@@ -178,6 +221,7 @@ Status LayerReplay::show_lower_layers(const Recording& recording, std::int32_t s
   std::vector<std::vector<double>> weight(query_heads, std::vector<double>(all.size()));
   std::vector<HeadRow> heads(query_heads);
   for (std::int32_t layer = 0; layer < place_.layer; ++layer) {
+    KVPLAN_TRY_DO(check_lower_layer(recording, sequence, layer));
     KVPLAN_TRY(const auto rows, recording.open(sequence, layer));
     for (std::int64_t t = 0; t < place_.prompt; ++t) {
       KVPLAN_TRY_DO(rows->seek(t));
@@ -202,7 +246,7 @@ void LayerReplay::step(const LayerRows* rows) {
     for (std::size_t s = 0; s < sets_.size(); ++s) drop_marked(s);
   }
   const bool evicts = tokens_ >= place_.prompt - 1;
-  if (reads && (traits_.keys || traits_.values)) policy_->tensors(*rows);
+  if (reads && reads_tensors_) policy_->tensors(*rows);
   for (std::size_t s = 0; s < sets_.size(); ++s) {
     if (reads && s + 1 < sets_.size()) ask_ahead(s + 1, *rows);
     sets_[s].residents.append(static_cast<std::int32_t>(tokens_));
@@ -266,18 +310,21 @@ std::span<const HeadRow> LayerReplay::gather_rows(std::size_t set, const LayerRo
       read_[static_cast<std::size_t>(query_head)] = static_cast<std::int64_t>(out.positions.size());
     }
     out.weight = weight;
+    out.sink = row.sink;
     out.divisor = traits_.rows == RowUse::kRenorm ? divisor_of(out, row, sum, weight) : 1.0;
   }
   return rows_;
 }
 
-/// The sum that renormalises a gathered row. Where what is seen holds so little of the row that its numbers
-/// have lost their digits (or all are zero), the softmax is taken anew from the logits, if there are any.
-double LayerReplay::divisor_of(const HeadRow& seen, RowView row, double sum, std::span<double> weight) {
-  if (sum >= 1e-280) return sum;
+/// The sum that renormalises a gathered row, the sink's share in it. Where what is seen holds so little of the row that
+/// its numbers have lost their digits (or all are zero), the softmax is taken anew from the logits, if there are any.
+double LayerReplay::divisor_of(HeadRow& seen, RowView row, double sum, std::span<double> weight) {
+  if (sum + row.sink >= 1e-280) return sum + row.sink;
   if (row.logits == nullptr) return sum > 0 ? sum : 1.0;
   gather(row.logits, seen.positions, weight);
-  return exp_from_max(weight);
+  const SoftmaxSum all = exp_with_sink(weight, row.sink_logit);
+  seen.sink = all.sink_share;
+  return all.sum > 0 ? all.sum : 1.0;
 }
 
 void LayerReplay::choose(std::size_t set, std::span<const HeadRow> heads, const LayerRows& rows) {
@@ -306,7 +353,7 @@ void LayerReplay::measure_errors(std::size_t set, std::span<const HeadRow> heads
     const std::span<const std::int32_t> attended =
         traits_.reads == Reads::kChosen ? std::span<const std::int32_t>(beside.chosen) : heads[h].positions;
     error_[static_cast<std::size_t>(query_head)] =
-        relative_output_error(rows.row(query_head), tokens_ + 1, attended, rows.values(query_head));
+        relative_output_error(rows.exact_row(query_head), tokens_ + 1, attended, rows.values(query_head));
   }
 }
 

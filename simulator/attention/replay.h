@@ -15,16 +15,18 @@
 
 namespace kvplan::attention {
 
-/// Query heads per stored head for this policy on this recording; an error where they do not divide.
+/// Query heads per stored head for this policy on this layer; an error where they do not divide.
+Result<std::int32_t> group_of(const PolicyChoice& policy, const LayerInfo& layer);
+/// On the first recorded layer; an error where they do not divide on any of them.
 Result<std::int32_t> group_of(const PolicyChoice& policy, const RecordingInfo& info);
 
 /// Of a policy that follows files, with recorded sets or tables of heads: an error where they were not read or do not
 /// fit a layer of so many tokens.
 Status check_recorded_for(const PolicyChoice& policy, const LayerPlace& place, std::int64_t tokens);
 
-/// Of a policy that decides by keys or values: an error where the recording has none, or stores them for fewer query
-/// heads together than the policy does.
-Status check_tensors(const PolicyChoice& policy, const RecordingInfo& info, std::int32_t group);
+/// Of a policy that decides by keys, queries or values: an error where the layer has none, or stores them for fewer
+/// query heads together than the policy does.
+Status check_tensors(const PolicyChoice& policy, const LayerInfo& layer, std::int32_t group);
 
 class LayerReplay {
  public:
@@ -75,13 +77,15 @@ class LayerReplay {
     std::vector<std::int32_t> dropped;  ///< positions
   };
   Status show_lower_layers(const Recording& recording, std::int32_t sequence);
+  [[nodiscard]] Status check_lower_layer(const Recording& recording, std::int32_t sequence,
+                                         std::int32_t layer) const;
   [[nodiscard]] bool decoding() const { return tokens_ >= place_.prompt; }
   void ask_ahead(std::size_t set, const LayerRows& rows) const;
   void attend(std::size_t set, const LayerRows& rows);
   /// The row of each of the set's heads over what it sees, gathered; masses for the report.
   std::span<const HeadRow> gather_rows(std::size_t set, const LayerRows& rows);
   std::span<const std::int32_t> seen(std::size_t set, std::size_t head);
-  static double divisor_of(const HeadRow& seen, RowView row, double sum, std::span<double> weight);
+  static double divisor_of(HeadRow& seen, RowView row, double sum, std::span<double> weight);
   void choose(std::size_t set, std::span<const HeadRow> heads, const LayerRows& rows);
   void measure_errors(std::size_t set, std::span<const HeadRow> heads, const LayerRows& rows);
   void drop_marked(std::size_t set);
@@ -89,6 +93,7 @@ class LayerReplay {
   PolicyTraits traits_;
   LayerPlace place_;
   bool measure_;
+  bool reads_tensors_;
   std::size_t heads_;  ///< query heads of a set
   std::unique_ptr<LayerPolicy> policy_;
   SetPolicy* by_set_;  ///< the policy, if its sets decide for themselves

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "simulator/attention/kernels.h"
+#include "simulator/attention/tensor_rows.h"
 
 namespace kvplan::attention {
 namespace {
@@ -21,7 +22,11 @@ std::span<const HeadRow> Temper::operator()(std::span<const HeadRow> heads, doub
     auto& to = weights_[h];
     to.resize(from.size());
     for (std::size_t i = 0; i < from.size(); ++i) to[i] = from[i] > 0 ? fixed_log(from[i]) / tau : kLogOfZero;
-    rows_[h].divisor = exp_from_max(to);
+    const double sink = heads[h].sink;
+    const SoftmaxSum all =
+        exp_with_sink(to, sink > 0 ? fixed_log(sink) / tau : -std::numeric_limits<double>::infinity());
+    rows_[h].divisor = all.sum;
+    rows_[h].sink = all.sink_share;
     rows_[h].weight = to;
   }
   return rows_;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "simulator/attention/kernels.h"
+#include "simulator/base/real.h"
 
 namespace kvplan::attention {
 namespace {
@@ -12,6 +13,7 @@ namespace {
 constexpr std::int64_t kMaxBlock = 8;  ///< queries computed together: each key is read once for all of them
 constexpr std::size_t kTile = 32;      ///< tokens per inner loop: 8 x 32 sums stay in the first cache
 constexpr std::int64_t kBlockBytes = std::int64_t{64} << 20;
+constexpr double kUnseen = -std::numeric_limits<double>::infinity();
 
 class TensorRows final : public LayerRows {
  public:
@@ -23,14 +25,15 @@ class TensorRows final : public LayerRows {
       transposed_.push_back(transpose(keys));
       keys = {};
     }
-    const std::size_t rows = static_cast<std::size_t>(block_ * in_.query_heads) * padded_;
-    logits_.resize(rows);
-    weights_.resize(rows);
   }
 
   Status seek(std::int64_t t) override {
     KVPLAN_CHECK(t >= 0 && t < in_.tokens, t, in_.tokens);
     if (t < first_ || t >= first_ + block_) {
+      const std::size_t rows = static_cast<std::size_t>(block_ * in_.query_heads) * padded_;
+      logits_.resize(rows);
+      weights_.resize(rows);
+      sinks_.resize(static_cast<std::size_t>(block_ * in_.query_heads));
       first_ = t;
       for (std::int32_t h = 0; h < in_.query_heads; ++h) compute(h);
     }
@@ -39,15 +42,21 @@ class TensorRows final : public LayerRows {
   }
   [[nodiscard]] RowView row(std::int32_t head) const override {
     const std::size_t at = offset(head, t_ - first_);
-    return {.f64 = weights_.data() + at, .f32 = nullptr, .logits = logits_.data() + at};
+    return {.f64 = weights_.data() + at,
+            .f32 = nullptr,
+            .logits = logits_.data() + at,
+            .sink = sinks_[static_cast<std::size_t>(head * block_ + t_ - first_)],
+            .sink_logit = in_.sink_logit(head)};
   }
   [[nodiscard]] ValueView values(std::int32_t head) const override {
     if (in_.values.empty()) return {};
     return {.data = in_.values[kv_head(head)].data(), .size = in_.value_size};
   }
   [[nodiscard]] KeyView keys(std::int32_t head) const override {
+    if (transposed_.empty()) return {};
     return {.data = transposed_[kv_head(head)].data(), .stride = padded_, .size = in_.key_size};
   }
+  [[nodiscard]] const LayerTensors* beside() const override { return &in_; }
 
  private:
   [[nodiscard]] std::size_t kv_head(std::int32_t head) const {
@@ -75,8 +84,9 @@ class TensorRows final : public LayerRows {
       const double* logits = logits_.data() + offset(head, q);
       const std::span<double> row(weights_.data() + offset(head, q), n);
       std::copy_n(logits, n, row.begin());
-      const double sum = exp_from_max(row);
-      assign_scaled(row, sum, row);
+      const SoftmaxSum all = exp_with_sink(row, in_.sink_logit(head));
+      assign_scaled(row, all.sum, row);
+      sinks_[static_cast<std::size_t>(head * block_ + q)] = all.sink_share / all.sum;
     }
   }
 
@@ -97,6 +107,12 @@ class TensorRows final : public LayerRows {
     for (std::int64_t q = 0; q < count; ++q) {
       double* out = logits_.data() + offset(head, q) + tile;
       for (std::size_t i = 0; i < kTile; ++i) out[i] = sums[static_cast<std::size_t>(q)][i] * in_.scale;
+      if (in_.plain_logits()) continue;
+      const auto seen = std::min<std::int64_t>(static_cast<std::int64_t>(tile + kTile), first_ + q + 1);
+      for (auto i = static_cast<std::int64_t>(tile); i < seen; ++i) {
+        double& logit = out[i - static_cast<std::int64_t>(tile)];
+        logit = in_.logit(head, first_ + q, i, logit);
+      }
     }
   }
 
@@ -106,18 +122,70 @@ class TensorRows final : public LayerRows {
   std::vector<std::vector<float>> transposed_;  ///< [KV head][c * padded_ + token]
   std::vector<double> logits_;                  ///< [query head][token in block][padded_]
   std::vector<double> weights_;
+  std::vector<double> sinks_;  ///< [query head][token in block]
   std::int64_t first_{-kMaxBlock};
+  std::int64_t t_{0};
+};
+
+class RowsBesideTensors final : public LayerRows {
+ public:
+  RowsBesideTensors(std::unique_ptr<LayerRows> rows, LayerTensors tensors)
+      : rows_(std::move(rows)), computes_(!tensors.queries.empty()), tensors_(std::move(tensors)) {}
+
+  Status seek(std::int64_t t) override {
+    t_ = t;
+    return rows_->seek(t);
+  }
+  [[nodiscard]] RowView row(std::int32_t head) const override { return rows_->row(head); }
+  [[nodiscard]] RowView exact_row(std::int32_t head) const override {
+    if (!computes_) return rows_->row(head);
+    const Status sought = tensors_.seek(t_);
+    KVPLAN_CHECK(sought.ok());  // tensors in memory
+    return tensors_.row(head);
+  }
+  [[nodiscard]] ValueView values(std::int32_t head) const override { return tensors_.values(head); }
+  [[nodiscard]] KeyView keys(std::int32_t head) const override { return tensors_.keys(head); }
+  [[nodiscard]] const LayerTensors* beside() const override { return tensors_.beside(); }
+
+ private:
+  std::unique_ptr<LayerRows> rows_;
+  bool computes_;
+  mutable TensorRows tensors_;  ///< computes when it is first asked about a token
   std::int64_t t_{0};
 };
 
 }  // namespace
 
-Result<LayerTensors> Recording::tensors(std::int32_t /*sequence*/, std::int32_t /*layer*/) const {
-  return bad_input("expected queries and keys, found attention rows");
+double LayerTensors::logit(std::int32_t query_head, std::int64_t t, std::int64_t i, double product) const {
+  if (i < first_seen(t)) return kUnseen;
+  double out = product;
+  if (soft_cap > 0) out = soft_cap * hyperbolic_tangent(out / soft_cap);
+  if (!bias_slopes.empty())
+    out += bias_slopes[static_cast<std::size_t>(query_head)] * static_cast<double>(position(i) - position(t));
+  return out;
+}
+
+SoftmaxSum exp_with_sink(std::span<double> logits, double sink) {
+  if (sink == kUnseen) {
+    if (!logits.empty() && *std::max_element(logits.begin(), logits.end()) > kUnseen)
+      return {.sum = exp_from_max(logits), .sink_share = 0};
+    std::fill(logits.begin(), logits.end(), 0.0);
+    return {};
+  }
+  if (logits.empty()) return {.sum = 1, .sink_share = 1};
+  const double most = std::max(sink, *std::max_element(logits.begin(), logits.end()));
+  for (double& logit : logits) logit = fixed_exp(logit - most);
+  const double share = fixed_exp(sink - most);
+  return {.sum = sum_in_lanes(logits) + share, .sink_share = share};
 }
 
 std::unique_ptr<LayerRows> rows_from_tensors(LayerTensors tensors) {
+  KVPLAN_CHECK(!tensors.queries.empty());
   return std::make_unique<TensorRows>(std::move(tensors));
+}
+
+std::unique_ptr<LayerRows> rows_beside_tensors(std::unique_ptr<LayerRows> rows, LayerTensors tensors) {
+  return std::make_unique<RowsBesideTensors>(std::move(rows), std::move(tensors));
 }
 
 }  // namespace kvplan::attention

@@ -24,6 +24,22 @@ std::string key_of(const PolicyChoice& policy) {
   return key;
 }
 
+/// A serving run needs every layer, all of the same heads.
+Status check_all_layers(const Recording& recording, std::int32_t sequence) {
+  const RecordingInfo& info = recording.info();
+  for (std::int32_t number = 0; number < info.layers; ++number) {
+    KVPLAN_TRY_DO(check_recorded_layer(recording, sequence, number));
+    const LayerInfo layer = info.layer(number);
+    const std::string what = "layer " + std::to_string(number);
+    if (layer.query_heads != info.layer(0).query_heads || layer.kv_heads != info.layer(0).kv_heads ||
+        layer.query_heads != layer.model_query_heads)
+      return bad_input("expected all heads, and as many in every layer").at_field(what);
+    if (!layer.has_rows())
+      return bad_input("has neither attention rows nor queries with keys").at_field(what);
+  }
+  return Done{};
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Trajectory>> Trajectory::make(std::shared_ptr<const Recording> recording,
@@ -34,15 +50,17 @@ Result<std::unique_ptr<Trajectory>> Trajectory::make(std::shared_ptr<const Recor
   if (sequence < 0 || sequence >= sequences)
     return bad_input("expected 0 to " + std::to_string(sequences - 1) + ", found " + std::to_string(sequence))
         .at_field("sequence");
-  const std::int64_t tokens = info.sequences[static_cast<std::size_t>(sequence)].tokens;
+  KVPLAN_TRY_DO(check_all_layers(*recording, sequence));
+  const LayerInfo layer = info.layer(0);
+  const std::int64_t tokens = tokens_of_all_layers(*recording, sequence);
   if (prompt < 1 || prompt > tokens)
     return bad_input("expected a prompt of 1 to " + std::to_string(tokens) +
                      " tokens, the recorded length, found " + std::to_string(prompt))
         .at_field("prompt");
   KVPLAN_TRY(const std::int32_t group, group_of(policy, info));
-  KVPLAN_TRY_DO(check_tensors(policy, info, group));
+  for (std::int32_t l = 0; l < info.layers; ++l) KVPLAN_TRY_DO(check_tensors(policy, info.layer(l), group));
   const LayerPlace place{
-      .layers = info.layers, .query_heads = info.query_heads, .group = group, .prompt = prompt};
+      .layers = info.layers, .query_heads = layer.query_heads, .group = group, .prompt = prompt};
   KVPLAN_TRY_DO(check_recorded_for(policy, place, tokens));
   return std::unique_ptr<Trajectory>(
       new Trajectory(std::move(recording), sequence, prompt, std::move(policy), group));
@@ -54,10 +72,10 @@ Trajectory::Trajectory(std::shared_ptr<const Recording> recording, std::int32_t 
       sequence_(sequence),
       prompt_(prompt),
       policy_(std::move(policy)),
-      tokens_(recording_->info().sequences[static_cast<std::size_t>(sequence)].tokens),
+      tokens_(tokens_of_all_layers(*recording_, sequence)),
       layers_(recording_->info().layers),
-      stored_heads_(recording_->info().query_heads / group) {
-  const std::int32_t query_heads = recording_->info().query_heads;
+      stored_heads_(recording_->info().layer(0).query_heads / group) {
+  const std::int32_t query_heads = recording_->info().layer(0).query_heads;
   const PolicyTraits traits = policy_.kind->traits(policy_.choice);
   positional_ = traits.interval.has_value();
   for (std::int32_t layer = 0; layer < (positional_ ? 1 : layers_); ++layer) {

@@ -47,4 +47,40 @@ double power(double base, double exponent) {
   return exponential(natural_log(base) * exponent);
 }
 
+double hyperbolic_tangent(double x) {
+  const double size = std::fabs(x);
+  if (size > 22) return x > 0 ? 1 : -1;
+  if (size > 0.5) {
+    const double shrunk = exponential(-2 * size);
+    return std::copysign((1 - shrunk) / (1 + shrunk), x);
+  }
+  // Lambert's fraction x / (1 + x^2 / (3 + x^2 / (5 + ...))).
+  double below = 19;
+  for (int k = 17; k >= 1; k -= 2) below = k + x * x / below;
+  return x / below;
+}
+
+SineCosine sine_cosine(double x) {
+  constexpr double kMostAngle = 0x1p50;
+  KVPLAN_CHECK(std::fabs(x) <= kMostAngle);
+  // pi / 2 in three parts: the first two have 33 bits, so that their products with small counts are exact.
+  constexpr double kQuarter = 0x1.921fb544p0;
+  constexpr double kQuarterMore = 0x1.0b4611a6p-34;
+  constexpr double kQuarterRest = 0x1.3198a2e037073p-69;
+  constexpr double kQuartersInOne = 0x1.45f306dc9c883p-1;  // 2 / pi
+  const double quarters = std::floor(x * kQuartersInOne + 0.5);
+  const double rest = ((x - quarters * kQuarter) - quarters * kQuarterMore) - quarters * kQuarterRest;
+  const double square = rest * rest;  // |rest| < 0.79
+  double sine = 1;
+  for (int k = 18; k >= 2; k -= 2) sine = 1 - sine * square / (k * (k + 1));
+  sine *= rest;
+  double cosine = 1;
+  for (int k = 19; k >= 1; k -= 2) cosine = 1 - cosine * square / (k * (k + 1));
+  const double turn = quarters - 4 * std::floor(quarters / 4);
+  if (turn == 1) return {.sine = cosine, .cosine = -sine};
+  if (turn == 2) return {.sine = -sine, .cosine = -cosine};
+  if (turn == 3) return {.sine = -cosine, .cosine = sine};
+  return {.sine = sine, .cosine = cosine};
+}
+
 }  // namespace kvplan

@@ -13,5 +13,15 @@ double natural_log(double x);
 double exponential(double x);
 /// REQUIRES: base is positive and finite, exponent is finite.
 double power(double base, double exponent);
+/// Hyperbolic tangent.
+double hyperbolic_tangent(double x);
+
+struct SineCosine {
+  double sine{0};
+  double cosine{1};
+};
+/// Of an angle in radians. The error grows with the angle: about 2e-16 times the greater of 1 and |x|.
+/// REQUIRES: |x| <= 2^50.
+SineCosine sine_cosine(double x);
 
 }  // namespace kvplan

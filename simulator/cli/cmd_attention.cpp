@@ -8,8 +8,9 @@
 #include "simulator/cli/command.h"
 #include "simulator/cli/number_option.h"
 #include "simulator/cli/outputs.h"
+#include "simulator/cli/recording_input.h"
+#include "simulator/cli/recording_output.h"
 #include "simulator/formats/analysis.h"
-#include "simulator/io/attention_json.h"
 #include "simulator/io/kva_writer.h"
 #include "traces/io/output.h"
 
@@ -18,78 +19,17 @@ namespace {
 
 using attention::Element;
 using attention::RecordedForm;
-using attention::RecordingInfo;
-
-std::string_view form_name(RecordedForm form) {
-  if (form == RecordedForm::kDenseRows) return "dense rows";
-  return form == RecordedForm::kTopEntries ? "top entries" : "tensors";
-}
-std::string_view element_name(Element element) {
-  constexpr std::string_view kNames[] = {"f64", "f32", "f16", "bf16"};
-  return kNames[static_cast<std::size_t>(element)];
-}
 
 struct InfoOptions {
   std::string input;
   std::string json;
 };
 
-std::string info_json(const RecordingInfo& info) {
-  JsonWriter json;
-  json.begin_object().key("model").begin_object();
-  json.member("name", info.model).member("layers", info.layers).member("query_heads", info.query_heads);
-  json.member("kv_heads", info.kv_heads).member("key_size", info.key_size);
-  json.member("value_size", info.value_size).member("cache_element_bytes", info.cache_element_bytes);
-  json.member("sizes_assumed", info.sizes_assumed).end_object();
-  json.member("form", form_name(info.form)).member("element", element_name(info.element));
-  json.member("has_values", info.has_values).member("positions", info.positions);
-  json.member("source", info.source).member("recorded_by", info.recorded_by);
-  json.key("sequences").begin_array();
-  for (const auto& sequence : info.sequences)
-    json.begin_object()
-        .member("name", sequence.name)
-        .member("tokens", sequence.tokens)
-        .member("prompt_tokens", sequence.prompt_tokens)
-        .end_object();
-  json.end_array().end_object();
-  return json.take();
-}
-
-/// Text of a file, harmless to a terminal.
-std::string printable(std::string text) {
-  for (char& c : text)
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) c = '?';
-  return text;
-}
-
-std::string info_text(const RecordingInfo& info) {
-  constexpr std::size_t kShown = 20;
-  std::string out = "model      " + (info.model.empty() ? "not named" : printable(info.model)) + ", " +
-                    std::to_string(info.layers) + " layers, " + std::to_string(info.query_heads) +
-                    " query heads on " + std::to_string(info.kv_heads) + " KV heads\n";
-  out += "stored as  " + std::string(form_name(info.form)) + ", " + std::string(element_name(info.element)) +
-         (info.has_values ? ", with values" : "") + "\n";
-  const auto add = [&](std::string_view what, const std::string& text) {
-    if (!text.empty()) out.append(what).append(printable(text)).append("\n");
-  };
-  add("positions  ", info.positions);
-  add("source     ", info.source);
-  add("recorded   ", info.recorded_by);
-  out += "sequences  " + std::to_string(info.sequences.size()) + "\n";
-  for (std::size_t i = 0; i < info.sequences.size() && i < kShown; ++i) {
-    const auto& sequence = info.sequences[i];
-    out += "  " + std::to_string(i) + ": " + std::to_string(sequence.tokens) + " tokens";
-    if (sequence.prompt_tokens > 0) out += ", of them " + std::to_string(sequence.prompt_tokens) + " prompt";
-    out += (sequence.name.empty() ? "" : " (" + printable(sequence.name) + ")") + "\n";
-  }
-  return out;
-}
-
 Status run_info(const InfoOptions& options) {
   KVPLAN_TRY_DO(check_apart({options.input}, {options.json}));
-  KVPLAN_TRY(const auto recording, io::open_attention(options.input));
-  if (options.json.empty()) return write_text("-", info_text(recording->info()));
-  return write_text(options.json, info_json(recording->info()));
+  KVPLAN_TRY(const auto recording, open_recording(options.input));
+  if (options.json.empty()) return write_text("-", recording_text(*recording));
+  return write_text(options.json, recording_json(*recording));
 }
 
 struct AnalyseOptions {
@@ -193,7 +133,7 @@ std::string analysis_text(const AnalyseOptions& options, const formats::Analysis
 
 Status run_analyse(const AnalyseOptions& options) {
   KVPLAN_TRY_DO(check_apart({options.input}, {options.json}));
-  KVPLAN_TRY(const auto recording, io::open_attention(options.input));
+  KVPLAN_TRY(const auto recording, open_recording(options.input));
   KVPLAN_TRY(const formats::Analysis found, formats::analyse(*recording, options.request, []() -> Status {
                if (interrupted()) return interrupted_error();
                return Done{};
@@ -215,7 +155,10 @@ Status run_convert(const ConvertOptions& options) {
   std::size_t element = 0;
   while (element < 3 && kElements[element] != options.element) ++element;
   if (element == 3) return not_expected("f64, f32 or f16", options.element).at_field("--element");
-  KVPLAN_TRY(const auto recording, io::open_attention(options.input));
+  KVPLAN_TRY(const auto recording, open_recording(options.input));
+  if (recording->info().version > 1)
+    return bad_input("is of version 2, which holds more than the rows that are stored here")
+        .at_file(options.input);
   if (recording->info().form == RecordedForm::kTensors)
     return bad_input("holds tensors, from which rows are exact: there is nothing to convert")
         .at_file(options.input);

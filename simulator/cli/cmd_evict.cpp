@@ -9,7 +9,7 @@
 #include "simulator/cli/evict_output.h"
 #include "simulator/cli/number_option.h"
 #include "simulator/cli/outputs.h"
-#include "simulator/io/attention_json.h"
+#include "simulator/cli/recording_input.h"
 #include "simulator/io/budget_files.h"
 #include "simulator/io/policy_files.h"
 
@@ -39,7 +39,7 @@ Result<Asked> asked(const EvictOptions& options) {
     out.budget = std::move(budget).value();
   }
   KVPLAN_TRY_DO(io::read_policy_files(out.policy));
-  KVPLAN_TRY(out.recording, io::open_attention(options.input));
+  KVPLAN_TRY(out.recording, open_recording(options.input));
   const attention::RecordingInfo& info = out.recording->info();
   KVPLAN_TRY(out.group, attention::group_of(out.policy, info));
   if (out.budget) {
@@ -54,12 +54,15 @@ Result<attention::PolicyChoice> policy_at(const Asked& asked, const EvictOptions
                                           std::int32_t layer) {
   if (!asked.budget || layer >= asked.recording->info().layers) return asked.policy;
   const attention::RecordingInfo& info = asked.recording->info();
+  if (!info.has_layer(layer)) return asked.policy;
+  const attention::LayerInfo of = info.layer(layer);
+  KVPLAN_TRY(const std::int32_t group, attention::group_of(asked.policy, of));
   auto out = attention::with_budget(asked.policy, asked.grants.tokens[static_cast<std::size_t>(layer)],
                                     asked.grants.by_head,
                                     {.layer = layer,
                                      .layers = info.layers,
-                                     .query_heads = info.query_heads,
-                                     .group = asked.group,
+                                     .query_heads = of.query_heads,
+                                     .group = group,
                                      .prompt = options.prefill});
   if (out.ok()) return out;
   return bad_input("layer " + std::to_string(layer) + ": " + out.error().message).at_field(out.error().field);
@@ -90,10 +93,21 @@ Result<EvaluationSummary> evaluate_layer(const Asked& asked, const EvictOptions&
   return summary;
 }
 
+/// Those that were recorded of the sequence; of a sequence that is not there any, which the evaluation then says.
+std::vector<std::int32_t> layers_of(const Asked& asked, const EvictOptions& options) {
+  const attention::RecordingInfo& info = asked.recording->info();
+  std::vector<std::int32_t> out;
+  for (const std::int32_t layer : info.layer_numbers())
+    if (options.sequence >= static_cast<std::int64_t>(info.sequences.size()) ||
+        asked.recording->tokens(options.sequence, layer) > 0)
+      out.push_back(layer);
+  return out.empty() ? std::vector<std::int32_t>{0} : out;
+}
+
 Status run_layers(const Asked& asked, const EvictOptions& options, JsonWriter* json) {
   std::vector<LayerOutcome> layers;
   if (json != nullptr) json->key("layers").begin_array();
-  for (std::int32_t layer = 0; layer < asked.recording->info().layers; ++layer) {
+  for (const std::int32_t layer : layers_of(asked, options)) {
     const auto index = static_cast<std::size_t>(layer);
     if (json != nullptr) {
       json->begin_object().member("layer", layer);

@@ -8,8 +8,8 @@
 #include "simulator/cli/format_output.h"
 #include "simulator/cli/number_option.h"
 #include "simulator/cli/outputs.h"
+#include "simulator/cli/recording_input.h"
 #include "simulator/formats/evaluation.h"
-#include "simulator/io/attention_json.h"
 #include "simulator/io/policy_files.h"
 
 namespace kvplan::cli {
@@ -75,7 +75,7 @@ Result<formats::EvaluationRequest> request_of(const FormatOptions& options) {
 Status run_format(const FormatOptions& options) {
   KVPLAN_TRY_DO(check_apart({options.input}, {options.json}));
   KVPLAN_TRY(const formats::EvaluationRequest request, request_of(options));
-  KVPLAN_TRY(const auto recording, io::open_attention(options.input));
+  KVPLAN_TRY(const auto recording, open_recording(options.input));
   auto found = formats::evaluate(*recording, request, []() -> Status {
     if (interrupted()) return interrupted_error();
     return Done{};
@@ -86,8 +86,8 @@ Status run_format(const FormatOptions& options) {
     return error;
   }
   if (options.json.empty()) return write_text("-", format_text(request, found.value(), options.input));
-  return write_text(options.json,
-                    format_json(request, found.value(), options.input, recording->info().group));
+  return write_text(options.json, format_json(request, found.value(), options.input,
+                                              recording->info().layer(options.layer).group));
 }
 
 std::string format_help() {

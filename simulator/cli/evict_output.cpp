@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "simulator/base/utf8.h"
+
 namespace kvplan::cli {
 
 using attention::EvaluationSummary;
@@ -29,6 +31,17 @@ std::string line(const char* what, const std::string& kept, const std::string& f
   std::string out = text;
   out.erase(out.find_last_not_of(' ') + 1);
   return out += '\n';
+}
+
+/// Shares of each class of tokens, and the needles' by itself.
+void write_classes(JsonWriter& json, const std::vector<attention::ClassShare>& classes) {
+  std::optional<double> needles;
+  json.key("retained_by_class").begin_object();
+  for (const attention::ClassShare& share : classes) {
+    json.member(share.name, share.mean());
+    if (share.name == attention::kNeedleClass) needles = share.mean();
+  }
+  json.end_object().member("needle_recall", needles);
 }
 
 std::string percent(double part, double whole) {
@@ -90,6 +103,7 @@ void write_summary(JsonWriter& json, const EvaluationSummary& s) {
   } else {
     json.null();
   }
+  if (!s.classes.empty()) write_classes(json, s.classes);
   json.key("assumptions").begin_array();
   for (const std::string& assumption : s.assumptions) json.value(assumption);
   json.end_array().end_object();
@@ -122,6 +136,10 @@ std::string summary_text(const EvictOptions& options, const attention::PolicyCho
               percent(static_cast<double>(s.bytes), static_cast<double>(s.full_bytes)));
   out += line("peak bytes", std::to_string(s.peak_bytes), "", "");
   out += line("peak per head", std::to_string(s.peak_entries), std::to_string(tokens), "");
+  for (const attention::ClassShare& share : s.classes)
+    if (share.mean())
+      out += "  Tokens of class " + printable(share.name) + ": " + number(100 * *share.mean(), 1) +
+             " % retained on average.\n";
   if (s.mean_mass) {
     out += "\n" +
            line("attended mass", "mean " + number(*s.mean_mass, 4), "least " + number(*s.min_mass, 4), "");
@@ -215,6 +233,7 @@ void write_layers_summary(JsonWriter& json, const std::vector<LayerOutcome>& lay
   json.member("metadata_bytes", s.metadata_bytes).member("full_bytes", s.full_bytes);
   json.member("entries", s.entries).member("peak_entries", s.peak_entries);
   json.member("mean_attended_mass", s.mean_mass).member("min_attended_mass", s.min_mass);
+  if (!s.classes.empty()) write_classes(json, s.classes);
   json.key("assumptions").begin_array();
   for (const std::string& assumption : s.assumptions) json.value(assumption);
   json.end_array().end_object();

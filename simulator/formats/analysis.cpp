@@ -118,14 +118,16 @@ class HeadSums {
   double margin_{1};
 };
 
-Status check_place(const attention::RecordingInfo& info, const AnalysisRequest& request) {
+Status check_place(const attention::Recording& recording, const AnalysisRequest& request) {
+  const attention::RecordingInfo& info = recording.info();
   const auto below = [](std::string_view field, std::int64_t value, std::int64_t limit) -> Status {
     if (value < limit) return Done{};
     return bad_input("expected 0 to " + std::to_string(limit - 1) + ", found " + std::to_string(value))
         .at_field(field);
   };
   KVPLAN_TRY_DO(below("--sequence", request.sequence, static_cast<std::int64_t>(info.sequences.size())));
-  return below("--layer", request.layer, info.layers);
+  KVPLAN_TRY_DO(below("--layer", request.layer, info.layers));
+  return attention::check_recorded_layer(recording, request.sequence, request.layer);
 }
 
 Status analyse_tensors(const attention::LayerTensors& in, const AnalysisRequest& request,
@@ -151,17 +153,18 @@ Status analyse_tensors(const attention::LayerTensors& in, const AnalysisRequest&
 
 Result<Analysis> analyse(const attention::Recording& recording, const AnalysisRequest& request,
                          const std::function<Status()>& pause) {
-  const attention::RecordingInfo& info = recording.info();
-  KVPLAN_TRY_DO(check_place(info, request));
+  KVPLAN_TRY_DO(check_place(recording, request));
+  const attention::LayerInfo layer = recording.info().layer(request.layer);
   Analysis out;
   out.min_margin = 1;
-  if (info.form == attention::RecordedForm::kTensors) {
+  if (layer.parts.has(attention::Part::kQueries)) {
     KVPLAN_TRY(const attention::LayerTensors tensors, recording.tensors(request.sequence, request.layer));
     KVPLAN_TRY_DO(analyse_tensors(tensors, request, pause, out));
   }
-  const std::int64_t tokens = info.sequences[static_cast<std::size_t>(request.sequence)].tokens;
+  if (!layer.has_rows()) return out;
+  const std::int64_t tokens = recording.tokens(request.sequence, request.layer);
   // One head after the other: a head's sums are as large as its square of tokens.
-  for (std::int32_t h = 0; h < info.query_heads; ++h) {
+  for (std::int32_t h = 0; h < layer.query_heads; ++h) {
     KVPLAN_TRY(const auto rows, recording.open(request.sequence, request.layer));
     HeadSums sums(tokens, request.threshold);
     for (std::int64_t t = 0; t < tokens; ++t) {

@@ -24,7 +24,9 @@ AttentionOutput::AttentionOutput(const attention::LayerTensors& tensors)
       mass_(output_error_.size()) {}
 
 /// Products are added in the order in which the rows of the full cache add them, so that equal keys give equal logits.
-void AttentionOutput::stored_logits(std::int64_t t, std::int32_t head, const Plane& keys) {
+void AttentionOutput::stored_logits(std::int64_t t, std::int32_t head, const Codec& codec) {
+  const Plane& keys = codec.plane(Side::kKeys, head);
+  const auto positions = codec.positions(head);
   const auto size = static_cast<std::size_t>(keys.size());
   const auto count = static_cast<std::size_t>(keys.tokens());
   for (auto& logits : logits_) logits.resize((count + kTile - 1) / kTile * kTile);
@@ -45,7 +47,13 @@ void AttentionOutput::stored_logits(std::int64_t t, std::int32_t head, const Pla
       for (std::size_t i = 0; i < kTile; ++i) logits_[q][begin + i] = sums[i] * in_.scale;
     }
   }
-  for (auto& logits : logits_) logits.resize(count);
+  for (std::size_t q = 0; q < logits_.size(); ++q) {
+    logits_[q].resize(count);
+    if (in_.plain_logits()) continue;
+    const auto query_head = static_cast<std::int32_t>(static_cast<std::size_t>(head) * logits_.size() + q);
+    for (std::size_t i = 0; i < count; ++i)
+      logits_[q][i] = in_.logit(query_head, t, positions[i], logits_[q][i]);
+  }
 }
 
 void AttentionOutput::compare_head(std::int64_t t, std::int32_t query_head, const Codec& codec,
@@ -56,7 +64,8 @@ void AttentionOutput::compare_head(std::int64_t t, std::int32_t query_head, cons
   double& logit_error = logit_error_[static_cast<std::size_t>(query_head)];
   logit_error = 0;
   for (std::size_t i = 0; i < positions.size(); ++i)
-    logit_error = std::max(logit_error, std::fabs(row.logits[positions[i]] - logits[i]));
+    if (positions[i] >= in_.first_seen(t))
+      logit_error = std::max(logit_error, std::fabs(row.logits[positions[i]] - logits[i]));
 
   gathered_.resize(positions.size());
   const std::vector<std::int32_t> stored(positions.begin(), positions.end());
@@ -67,8 +76,8 @@ void AttentionOutput::compare_head(std::int64_t t, std::int32_t query_head, cons
   std::vector<double> full(size);
   for (std::int64_t i = 0; i <= t; ++i)
     add_scaled(row.f64[i], recorded + static_cast<std::size_t>(i) * size, full.data(), size);
-  const double sum = attention::exp_from_max(logits);
-  attention::assign_scaled(logits, sum, logits);
+  const double sum = attention::exp_with_sink(logits, in_.sink_logit(query_head)).sum;
+  if (sum > 0) attention::assign_scaled(logits, sum, logits);
   const Plane& values = codec.plane(Side::kValues, head);
   std::vector<double> part(size);
   for (std::size_t i = 0; i < logits.size(); ++i)
@@ -92,7 +101,7 @@ void AttentionOutput::compare(std::int64_t t, const Codec& codec) {
   KVPLAN_CHECK(sought.ok());  // tensors in memory
   const std::int32_t group = codec.shape().group();
   for (std::int32_t head = 0; head < codec.shape().kv_heads; ++head) {
-    stored_logits(t, head, codec.plane(Side::kKeys, head));
+    stored_logits(t, head, codec);
     for (std::int32_t q = 0; q < group; ++q)
       compare_head(t, head * group + q, codec, logits_[static_cast<std::size_t>(q)]);
   }

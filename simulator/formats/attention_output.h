@@ -27,7 +27,7 @@ class AttentionOutput {
   [[nodiscard]] attention::LayerRows& rows() { return *rows_; }
 
  private:
-  void stored_logits(std::int64_t t, std::int32_t head, const Plane& keys);
+  void stored_logits(std::int64_t t, std::int32_t head, const Codec& codec);
   void compare_head(std::int64_t t, std::int32_t query_head, const Codec& codec, std::vector<double>& logits);
 
   const attention::LayerTensors& in_;

@@ -49,7 +49,8 @@ Status check_numbers(const LayerTensors& in) {
   return Done{};
 }
 
-Status check_place(const attention::RecordingInfo& info, const EvaluationRequest& request) {
+Status check_place(const attention::Recording& recording, const EvaluationRequest& request) {
+  const attention::RecordingInfo& info = recording.info();
   const auto below = [](std::string_view field, std::int64_t value, std::size_t limit) -> Status {
     if (value >= 0 && value < static_cast<std::int64_t>(limit)) return Done{};
     return bad_input("expected 0 to " + std::to_string(limit - 1) + ", found " + std::to_string(value))
@@ -57,20 +58,22 @@ Status check_place(const attention::RecordingInfo& info, const EvaluationRequest
   };
   KVPLAN_TRY_DO(below("sequence", request.sequence, info.sequences.size()));
   KVPLAN_TRY_DO(below("layer", request.layer, static_cast<std::size_t>(info.layers)));
-  const std::int64_t tokens = info.sequences[static_cast<std::size_t>(request.sequence)].tokens;
+  KVPLAN_TRY_DO(attention::check_recorded_layer(recording, request.sequence, request.layer));
+  const attention::LayerInfo layer = info.layer(request.layer);
+  const std::int64_t tokens = recording.tokens(request.sequence, request.layer);
   if (request.prompt < 1 || request.prompt > tokens)
     return bad_input("expected 1 to the " + std::to_string(tokens) + " tokens that were recorded, found " +
                      std::to_string(request.prompt))
         .at_field("prefill");
-  if (info.form != attention::RecordedForm::kTensors || !info.has_values)
-    return bad_input(info.form == attention::RecordedForm::kTensors
-                         ? "holds queries and keys without values, which formats need too"
-                         : "holds attention rows; formats need queries, keys and values");
+  const bool queries = layer.parts.has(attention::Part::kQueries);
+  if (!queries || !layer.parts.has(attention::Part::kValues))
+    return bad_input(queries ? "holds queries and keys without values, which formats need too"
+                             : "holds attention rows; formats need queries, keys and values");
   for (std::size_t i = 0; i < request.probes.size(); ++i) {
     const Probe& probe = request.probes[i];
-    const std::int32_t size = probe.side == Side::kKeys ? info.key_size : info.value_size;
+    const std::int32_t size = probe.side == Side::kKeys ? layer.key_size : layer.value_size;
     const std::string field = "probe " + std::to_string(i + 1);
-    KVPLAN_TRY_DO(below(field + ": head", probe.head, static_cast<std::size_t>(info.kv_heads)));
+    KVPLAN_TRY_DO(below(field + ": head", probe.head, static_cast<std::size_t>(layer.kv_heads)));
     KVPLAN_TRY_DO(below(field + ": position", probe.position, static_cast<std::size_t>(tokens)));
     KVPLAN_TRY_DO(below(field + ": channel", probe.channel, static_cast<std::size_t>(size)));
   }
@@ -79,10 +82,13 @@ Status check_place(const attention::RecordingInfo& info, const EvaluationRequest
 
 class Run {
  public:
-  Run(const LayerTensors& in, const EvaluationRequest& request, std::unique_ptr<Eviction> eviction)
+  /// `rows` drive the policy; without them those of the tensors do.
+  Run(const LayerTensors& in, const EvaluationRequest& request, std::unique_ptr<Eviction> eviction,
+      std::unique_ptr<attention::LayerRows> rows)
       : in_(in),
         request_(request),
         eviction_(std::move(eviction)),
+        rows_(std::move(rows)),
         output_(in),
         shape_{.query_heads = in.query_heads,
                .kv_heads = in.kv_heads,
@@ -127,7 +133,7 @@ class Run {
     if (eviction_ != nullptr)
       for (std::int64_t t = 0; t < request_.prompt; ++t) {
         KVPLAN_TRY_DO(pause());
-        KVPLAN_TRY_DO(eviction_->step(output_.rows()));
+        KVPLAN_TRY_DO(eviction_->step(rows_ != nullptr ? *rows_ : output_.rows()));
       }
     for (std::int32_t h = 0; h < in_.kv_heads; ++h) {
       std::vector<std::int64_t> positions;
@@ -149,7 +155,7 @@ class Run {
 
   Status step(std::int64_t t) {
     if (eviction_ != nullptr && eviction_->makes_room()) {
-      KVPLAN_TRY_DO(eviction_->step(output_.rows()));
+      KVPLAN_TRY_DO(eviction_->step(rows_ != nullptr ? *rows_ : output_.rows()));
       drop();
     }
     for (std::int32_t h = 0; h < in_.kv_heads; ++h) append(h, std::span(&t, 1));
@@ -166,7 +172,7 @@ class Run {
     result.logit_error = output_.logit_error();
     codec_->end_step();
     if (eviction_ != nullptr && !eviction_->makes_room()) {
-      KVPLAN_TRY_DO(eviction_->step(output_.rows()));
+      KVPLAN_TRY_DO(eviction_->step(rows_ != nullptr ? *rows_ : output_.rows()));
       drop();
     }
     result.bytes = bytes();
@@ -295,7 +301,8 @@ class Run {
 
   const LayerTensors& in_;
   const EvaluationRequest& request_;
-  std::unique_ptr<Eviction> eviction_;  ///< may be null
+  std::unique_ptr<Eviction> eviction_;          ///< may be null
+  std::unique_ptr<attention::LayerRows> rows_;  ///< may be null
   AttentionOutput output_;
   Shape shape_;
   std::unique_ptr<Codec> codec_;
@@ -307,7 +314,7 @@ class Run {
 
 Result<Evaluation> evaluate(const attention::Recording& recording, const EvaluationRequest& request,
                             const Pause& pause) {
-  KVPLAN_TRY_DO(check_place(recording.info(), request));
+  KVPLAN_TRY_DO(check_place(recording, request));
   KVPLAN_TRY(const LayerTensors tensors, recording.tensors(request.sequence, request.layer));
   KVPLAN_TRY_DO(check_format(request.format,
                              {.query_heads = tensors.query_heads,
@@ -317,11 +324,16 @@ Result<Evaluation> evaluate(const attention::Recording& recording, const Evaluat
                              request.prompt));
   KVPLAN_TRY_DO(check_numbers(tensors));
   std::unique_ptr<Eviction> eviction;
+  std::unique_ptr<attention::LayerRows> rows;
   if (request.evict) {
     KVPLAN_TRY(eviction,
                Eviction::make(recording, *request.evict, request.prompt, request.sequence, request.layer));
+    const attention::PartSet parts = recording.info().layer(request.layer).parts;
+    if (parts.has(attention::Part::kRows) || parts.has(attention::Part::kTopRows)) {
+      KVPLAN_TRY(rows, recording.open(request.sequence, request.layer));
+    }
   }
-  return Run(tensors, request, std::move(eviction)).all(pause);
+  return Run(tensors, request, std::move(eviction), std::move(rows)).all(pause);
 }
 
 }  // namespace kvplan::formats

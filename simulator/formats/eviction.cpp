@@ -7,7 +7,7 @@ namespace kvplan::formats {
 Result<std::unique_ptr<Eviction>> Eviction::make(const attention::Recording& recording,
                                                  const attention::PolicyChoice& policy, std::int64_t prompt,
                                                  std::int32_t sequence, std::int32_t layer) {
-  const attention::RecordingInfo& info = recording.info();
+  const attention::LayerInfo info = recording.info().layer(layer);
   KVPLAN_TRY(const std::int32_t group, attention::group_of(policy, info));
   const std::string name(policy.choice.name());
   if (group != info.query_heads / info.kv_heads)
@@ -19,11 +19,11 @@ Result<std::unique_ptr<Eviction>> Eviction::make(const attention::Recording& rec
         .at_field(name);
   KVPLAN_TRY_DO(attention::check_tensors(policy, info, group));
   const attention::LayerPlace place{.layer = layer,
-                                    .layers = info.layers,
+                                    .layers = recording.info().layers,
                                     .query_heads = info.query_heads,
                                     .group = group,
                                     .prompt = prompt};
-  const std::int64_t tokens = info.sequences[static_cast<std::size_t>(sequence)].tokens;
+  const std::int64_t tokens = recording.tokens(sequence, layer);
   KVPLAN_TRY_DO(attention::check_recorded_for(policy, place, tokens));
   std::unique_ptr<Eviction> out(new Eviction(policy, place));
   KVPLAN_TRY_DO(out->replay_.foresee(recording, sequence));

@@ -1,12 +1,16 @@
 #include "simulator/frontier/frontier.h"
 
 #include <algorithm>
+#include <atomic>
+#include <map>
+#include <mutex>
 #include <set>
 #include <utility>
 
 #include "simulator/attention/budgeted.h"
 #include "simulator/attention/evaluation.h"
 #include "simulator/attention/top_mass.h"
+#include "simulator/base/threads.h"
 #include "simulator/formats/evaluation.h"
 #include "simulator/frontier/samples.h"
 
@@ -18,16 +22,25 @@ using attention::LayerReplay;
 using attention::PolicyChoice;
 using attention::RecordingInfo;
 
-/// One sequence of one input.
-struct Sequence {
+/// One layer of one sequence of one input: what a thread works on at a time.
+struct Piece {
   const Input* input{nullptr};
-  std::int32_t index{0};
+  std::int32_t sequence{0};
+  std::int32_t layer{0};
   std::int64_t tokens{0};
   std::int64_t prompt{0};
+  std::size_t cluster{0};  ///< the number of the sequence among all
 };
 
 struct Sums {
   explicit Sums(std::int64_t samples) : p95(samples) {}
+  void add(const Sums& other) {
+    bytes += other.bytes;
+    metadata_bytes += other.metadata_bytes;
+    mass.add(other.mass);
+    error.add(other.error);
+    p95.add(other.p95);
+  }
   std::int64_t bytes{0};
   std::int64_t metadata_bytes{0};
   Mean mass;
@@ -36,132 +49,101 @@ struct Sums {
 };
 
 struct LaneSums {
+  void add(const LaneSums& other) {
+    entries.add(other.entries);
+    bound.add(other.bound);
+    entries_max = std::max(entries_max, other.entries_max);
+    needles += other.needles;
+    needle_states += other.needle_states;
+  }
   Mean entries;
   Mean bound;
   std::int64_t entries_max{0};
+  double needles{0};  ///< shares, summed
+  std::int64_t needle_states{0};
 };
 
-class Run {
+void note(std::vector<std::string>& notes, const std::string& sentence) {
+  if (std::find(notes.begin(), notes.end(), sentence) == notes.end()) notes.push_back(sentence);
+}
+
+/// What all pieces are asked.
+struct Plan {
+  const Request& request;
+  const Pause& pause;
+  std::vector<Piece> pieces{};
+  bool all_values{true};
+  std::int64_t samples{0};             ///< query heads x decode steps x layers
+  std::vector<std::int64_t> wanted{};  ///< entries, descending
+};
+
+/// What was found on some pieces.
+struct Found {
+  explicit Found(const Plan& plan)
+      : lanes(plan.request.lanes.size()),
+        points(plan.request.lanes.size() * plan.request.storages.size(), Sums(plan.samples)),
+        oracle(plan.wanted.size()) {}
+  void add(const Found& other) {
+    full_bytes += other.full_bytes;
+    for (std::size_t i = 0; i < lanes.size(); ++i) lanes[i].add(other.lanes[i]);
+    for (std::size_t i = 0; i < points.size(); ++i) points[i].add(other.points[i]);
+    for (std::size_t i = 0; i < oracle.size(); ++i) oracle[i].add(other.oracle[i]);
+    for (const std::string& sentence : other.notes) note(notes, sentence);
+  }
+  std::int64_t full_bytes{0};
+  std::vector<LaneSums> lanes;
+  std::vector<Sums> points;  ///< [lane][storage]
+  std::vector<Mean> oracle;  ///< [wanted]
+  std::vector<std::string> notes;
+};
+
+/// Runs one piece.
+class PieceRun {
  public:
-  Run(const Request& request, const Pause& pause) : request_(request), pause_(pause) {}
+  PieceRun(const Plan& plan, const Piece& piece)
+      : plan_(plan), request_(plan.request), piece_(piece), found_(plan) {}
 
-  Result<Frontier> all() {
-    KVPLAN_TRY_DO(place_sequences());
-    lanes_.resize(request_.lanes.size());
-    points_.assign(request_.lanes.size() * request_.storages.size(), Sums(samples_));
-    wanted_ = wanted_entries();
-    oracle_.resize(wanted_.size());
-    for (const Sequence& sequence : sequences_) {
-      auto done = of_sequence(sequence);
-      if (done.ok()) continue;
-      Error error = std::move(done).error();
-      if (error.file.empty() && error.kind == ErrorKind::kBadInput) error.file = sequence.input->name;
-      return error;
-    }
-    return finish();
-  }
-
- private:
-  Status place_sequences() {
-    bool any_values = false;
-    for (const Input& input : request_.inputs) {
-      const RecordingInfo& info = input.recording->info();
-      all_values_ = all_values_ && info.has_values;
-      any_values = any_values || info.has_values;
-      if (request_.layer && *request_.layer >= info.layers)
-        return bad_input("expected 0 to " + std::to_string(info.layers - 1) + " for this recording, found " +
-                         std::to_string(*request_.layer))
-            .at_file(input.name)
-            .at_field("--layer");
-      for (std::size_t i = 0; i < info.sequences.size(); ++i) {
-        const attention::SequenceInfo& is = info.sequences[i];
-        std::int64_t prompt = request_.prompt > 0 ? request_.prompt : is.prompt_tokens;
-        if (prompt == 0) {
-          prompt = std::max<std::int64_t>(1, is.tokens / 2);
-          note(
-              "A recording does not say where the prompt ends: the first half of each of its sequences is "
-              "taken as "
-              "prompt (--prefill decides otherwise).");
-        }
-        if (prompt > is.tokens)
-          return bad_input("expected at most the " + std::to_string(is.tokens) + " tokens of sequence " +
-                           std::to_string(i) + ", found " + std::to_string(prompt))
-              .at_file(input.name)
-              .at_field("--prefill");
-        sequences_.push_back({&input, static_cast<std::int32_t>(i), is.tokens, prompt});
-        samples_ += (is.tokens - prompt) * info.query_heads * layers_of(info);
-        tokens_ += is.tokens;
-      }
-    }
-    if (any_values && !all_values_)
-      note("Some recordings have no values, so no output error is given of all together.");
-    return Done{};
-  }
-
-  [[nodiscard]] std::int32_t layers_of(const RecordingInfo& info) const {
-    return request_.layer ? 1 : info.layers;
-  }
-
-  void note(const std::string& sentence) {
-    if (std::find(notes_.begin(), notes_.end(), sentence) == notes_.end()) notes_.push_back(sentence);
-  }
-
-  /// Descending, as TopMass wants them.
-  [[nodiscard]] std::vector<std::int64_t> wanted_entries() const {
-    std::set<std::int64_t, std::greater<>> out;
-    std::int64_t longest = 0;
-    std::int64_t most_steps = 0;
-    for (const Sequence& s : sequences_) {
-      longest = std::max(longest, s.tokens);
-      most_steps = std::max(most_steps, s.tokens - s.prompt);
-    }
-    out.insert(longest);
-    for (const Lane& lane : request_.lanes) {
-      if (!lane.budget) continue;
-      out.insert({*lane.budget, *lane.budget + 1});
-      if (lane.policy.kind->budget.of_prompt) out.insert(std::min(longest, *lane.budget + most_steps));
-    }
-    return {out.begin(), out.end()};
-  }
-
-  Result<PolicyChoice> policy_at(const Lane& lane, const Sequence& sequence) const {
-    if (!lane.budget) return lane.policy;
-    return attention::with_budget(lane.policy, std::span(&*lane.budget, 1), false,
-                                  {.prompt = sequence.prompt});
-  }
-
-  Status of_sequence(const Sequence& sequence) {
-    const attention::Recording& recording = *sequence.input->recording;
+  Result<Found> all() {
+    const attention::Recording& recording = *piece_.input->recording;
     const RecordingInfo& info = recording.info();
     std::vector<PolicyChoice> policies;
     for (const Lane& lane : request_.lanes) {
-      KVPLAN_TRY(PolicyChoice policy, policy_at(lane, sequence));
+      KVPLAN_TRY(PolicyChoice policy, policy_at(lane));
       policies.push_back(std::move(policy));
     }
-    const std::int32_t first = request_.layer.value_or(0);
-    for (std::int32_t layer = first; layer < first + layers_of(info); ++layer) {
-      KVPLAN_TRY(
-          const auto summaries,
-          attention::evaluate_together(
-              recording, {.prompt = sequence.prompt, .sequence = sequence.index, .layer = layer}, policies,
-              [&](std::span<const LayerReplay> replays, const attention::LayerRows& rows) -> Status {
-                KVPLAN_TRY_DO(pause_());
-                if (replays.front().tokens() > sequence.prompt) add_step(replays, rows);
-                return Done{};
-              }));
-      full_bytes_ += full_bytes(info, sequence);
-      for (std::size_t l = 0; l < policies.size(); ++l) {
-        for (const std::string& assumption : summaries[l].assumptions) note(assumption);
-        for (std::size_t s = 0; s < request_.storages.size(); ++s)
-          KVPLAN_TRY_DO(add_layer({l, s}, policies[l], sequence, layer, summaries[l]));
-      }
+    KVPLAN_TRY(
+        const auto summaries,
+        attention::evaluate_together(
+            recording, {.prompt = piece_.prompt, .sequence = piece_.sequence, .layer = piece_.layer},
+            policies, [&](std::span<const LayerReplay> replays, const attention::LayerRows& rows) -> Status {
+              KVPLAN_TRY_DO(plan_.pause());
+              if (replays.front().tokens() > piece_.prompt) add_step(replays, rows);
+              return Done{};
+            }));
+    const attention::LayerInfo layer = info.layer(piece_.layer);
+    found_.full_bytes = piece_.tokens * (layer.query_heads / layer.group) *
+                        std::int64_t{layer.key_size + layer.value_size} * info.cache_element_bytes;
+    for (std::size_t l = 0; l < policies.size(); ++l) {
+      for (const std::string& assumption : summaries[l].assumptions) note(found_.notes, assumption);
+      add_needles(summaries[l], found_.lanes[l]);
+      for (std::size_t s = 0; s < request_.storages.size(); ++s)
+        KVPLAN_TRY_DO(add_layer({l, s}, policies[l], summaries[l]));
     }
-    return Done{};
+    return std::move(found_);
   }
 
-  [[nodiscard]] static std::int64_t full_bytes(const RecordingInfo& info, const Sequence& sequence) {
-    return sequence.tokens * (info.query_heads / info.group) * std::int64_t{info.key_size + info.value_size} *
-           info.cache_element_bytes;
+ private:
+  Result<PolicyChoice> policy_at(const Lane& lane) const {
+    if (!lane.budget) return lane.policy;
+    return attention::with_budget(lane.policy, std::span(&*lane.budget, 1), false, {.prompt = piece_.prompt});
+  }
+
+  static void add_needles(const EvaluationSummary& summary, LaneSums& to) {
+    for (const attention::ClassShare& share : summary.classes) {
+      if (share.name != attention::kNeedleClass) continue;
+      to.needles += share.shares;
+      to.needle_states += share.states;
+    }
   }
 
   /// Masses, errors and bounds of one decode step.
@@ -169,7 +151,7 @@ class Run {
     const std::int64_t tokens = replays.front().tokens();
     const std::size_t heads = replays.front().attended_mass().size();
     for (std::size_t h = 0; h < heads; ++h) {
-      asked_.assign(wanted_.begin(), wanted_.end());
+      asked_.assign(plan_.wanted.begin(), plan_.wanted.end());
       for (const LayerReplay& replay : replays)
         asked_.push_back(std::max<std::int64_t>(1, replay.read_entries()[h]));
       std::sort(asked_.begin(), asked_.end(), std::greater<>());
@@ -180,12 +162,12 @@ class Run {
         const auto at = std::lower_bound(asked_.begin(), asked_.end(), entries, std::greater<>());
         return most_[static_cast<std::size_t>(at - asked_.begin())];
       };
-      for (std::size_t i = 0; i < wanted_.size(); ++i) oracle_[i].add(most_of(wanted_[i]));
+      for (std::size_t i = 0; i < plan_.wanted.size(); ++i) found_.oracle[i].add(most_of(plan_.wanted[i]));
       for (std::size_t l = 0; l < replays.size(); ++l) {
         const std::int64_t entries = replays[l].read_entries()[h];
-        lanes_[l].entries.add(static_cast<double>(entries));
-        lanes_[l].entries_max = std::max(lanes_[l].entries_max, entries);
-        lanes_[l].bound.add(entries == 0 ? 0.0 : most_of(entries));
+        found_.lanes[l].entries.add(static_cast<double>(entries));
+        found_.lanes[l].entries_max = std::max(found_.lanes[l].entries_max, entries);
+        found_.lanes[l].bound.add(entries == 0 ? 0.0 : most_of(entries));
       }
     }
     for (std::size_t l = 0; l < replays.size(); ++l)
@@ -196,7 +178,7 @@ class Run {
 
   void add_samples(Sums& to, std::span<const double> masses, std::span<const double> errors) const {
     for (const double mass : masses) to.mass.add(mass);
-    if (!all_values_) return;
+    if (!plan_.all_values) return;
     for (const double error : errors) {
       to.error.add(error);
       to.p95.add(error);
@@ -206,11 +188,10 @@ class Run {
   struct At {
     std::size_t lane, storage;
   };
-  Sums& sums(At at) { return points_[at.lane * request_.storages.size() + at.storage]; }
+  Sums& sums(At at) { return found_.points[at.lane * request_.storages.size() + at.storage]; }
 
-  /// Bytes of a layer after its last token; of a format, its masses and errors too.
-  Status add_layer(At at, const PolicyChoice& policy, const Sequence& sequence, std::int32_t layer,
-                   const EvaluationSummary& kept) {
+  /// Bytes of the layer after its last token; of a format, its masses and errors too.
+  Status add_layer(At at, const PolicyChoice& policy, const EvaluationSummary& kept) {
     Sums& to = sums(at);
     to.metadata_bytes += kept.metadata_bytes;
     const Storage& storage = request_.storages[at.storage];
@@ -220,62 +201,221 @@ class Run {
     }
     formats::EvaluationRequest request{.format = *storage.format,
                                        .evict = policy,
-                                       .prompt = sequence.prompt,
-                                       .sequence = sequence.index,
-                                       .layer = layer,
+                                       .prompt = piece_.prompt,
+                                       .sequence = piece_.sequence,
+                                       .layer = piece_.layer,
                                        .probes = {}};
     KVPLAN_TRY(const formats::Evaluation found,
-               formats::evaluate(*sequence.input->recording, request, pause_));
+               formats::evaluate(*piece_.input->recording, request, plan_.pause));
     to.bytes += found.summary.final_bytes + kept.metadata_bytes;
     for (const formats::StepResult& step : found.steps)
       add_samples(to, step.attended_mass, step.output_error);
     return Done{};
   }
 
-  Frontier finish() {
-    Frontier out;
-    const auto tokens = static_cast<double>(tokens_);
-    for (std::size_t l = 0; l < request_.lanes.size(); ++l)
-      for (std::size_t s = 0; s < request_.storages.size(); ++s) {
-        const Sums& from = sums({l, s});
-        const LaneSums& lane = lanes_[l];
-        out.points.push_back({.lane = l,
-                              .storage = s,
-                              .bytes_per_token = static_cast<double>(from.bytes) / tokens,
-                              .metadata_bytes_per_token = static_cast<double>(from.metadata_bytes) / tokens,
-                              .mass_mean = from.mass.mean(),
-                              .mass_min = from.mass.least(),
-                              .error_mean = from.error.mean(),
-                              .error_p95 = from.p95.value(),
-                              .sequences = static_cast<std::int64_t>(sequences_.size()),
-                              .entries_mean = lane.entries.mean(),
-                              .entries_max = lane.entries_max,
-                              .oracle_mass_mean = lane.bound.mean()});
-      }
-    for (std::size_t i = wanted_.size(); i-- > 0;) out.oracle.push_back({wanted_[i], oracle_[i].mean()});
-    out.sequences = static_cast<std::int64_t>(sequences_.size());
-    out.full_bytes_per_token = static_cast<double>(full_bytes_) / tokens;
-    if (samples_ == 0)
-      note("The sequences are all prompt: there is no decode step whose attention could be measured.");
-    out.assumptions = std::move(notes_);
-    return out;
-  }
-
+  const Plan& plan_;
   const Request& request_;
-  const Pause& pause_;
-  std::vector<Sequence> sequences_;
-  bool all_values_{true};
-  std::int64_t samples_{0};  ///< query heads x decode steps x layers
-  std::int64_t tokens_{0};
-  std::int64_t full_bytes_{0};
-  std::vector<LaneSums> lanes_;
-  std::vector<Sums> points_;          ///< [lane][storage]
-  std::vector<std::int64_t> wanted_;  ///< entries, descending
-  std::vector<Mean> oracle_;          ///< [wanted]
+  const Piece& piece_;
+  Found found_;
   attention::TopMass top_;
   std::vector<std::int64_t> asked_;  ///< of one row, descending
   std::vector<double> most_;         ///< [asked]
+};
+
+class Run {
+ public:
+  Run(const Request& request, const Pause& pause) : plan_{.request = request, .pause = pause} {}
+
+  Result<Frontier> all() {
+    for (const Input& input : plan_.request.inputs) {
+      auto placed = place(input);
+      if (!placed.ok()) return std::move(placed).error().at_file(input.name);
+    }
+    if (plan_.pieces.empty())
+      return bad_input("no layer of any sequence has rows to replay")
+          .at_file(plan_.request.inputs.front().name);
+    if (any_values_ && !plan_.all_values)
+      note(notes_, "Some recordings have no values, so no output error is given of all together.");
+    plan_.wanted = wanted_entries();
+    total_.emplace(plan_);
+    total_->notes = std::move(notes_);
+    clusters_.resize(plan_.request.lanes.size() * plan_.request.storages.size());
+    on_threads(plan_.request.threads, plan_.pieces.size(), [this](std::size_t i) { work(i); });
+    if (failed_) return std::move(*failed_);
+    close_cluster();
+    return finish();
+  }
+
+ private:
+  Status place(const Input& input) {
+    const attention::Recording& recording = *input.recording;
+    const RecordingInfo& info = recording.info();
+    if (plan_.request.layer && *plan_.request.layer >= info.layers)
+      return bad_input("expected 0 to " + std::to_string(info.layers - 1) + " for this recording, found " +
+                       std::to_string(*plan_.request.layer))
+          .at_field("--layer");
+    for (std::size_t i = 0; i < info.sequences.size(); ++i) {
+      const attention::SequenceInfo& is = info.sequences[i];
+      std::int64_t prompt = plan_.request.prompt > 0 ? plan_.request.prompt : is.prompt_tokens;
+      if (prompt == 0) {
+        prompt = std::max<std::int64_t>(1, is.tokens / 2);
+        note(notes_,
+             "A recording does not say where the prompt ends: the first half of each of its sequences is "
+             "taken as prompt (--prefill decides otherwise).");
+      }
+      if (prompt > is.tokens && is.complete)
+        return bad_input("expected at most the " + std::to_string(is.tokens) + " tokens of sequence " +
+                         std::to_string(i) + ", found " + std::to_string(prompt))
+            .at_field("--prefill");
+      KVPLAN_TRY_DO(place_layers(input, static_cast<std::int32_t>(i), prompt));
+    }
+    return Done{};
+  }
+
+  Status place_layers(const Input& input, std::int32_t sequence, std::int64_t prompt) {
+    const attention::Recording& recording = *input.recording;
+    const RecordingInfo& info = recording.info();
+    const auto& only = plan_.request.layer;
+    if (only && info.sequences.size() == 1)
+      KVPLAN_TRY_DO(attention::check_recorded_layer(recording, sequence, *only));
+    const std::size_t before = plan_.pieces.size();
+    std::int32_t left_out = 0;
+    for (const std::int32_t number : info.layer_numbers()) {
+      if (only && *only != number) continue;
+      const attention::LayerInfo layer = info.layer(number);
+      const std::int64_t tokens = recording.tokens(sequence, number);
+      if (tokens == 0 || tokens < prompt || !layer.has_rows()) {
+        ++left_out;
+        continue;
+      }
+      plan_.pieces.push_back({&input, sequence, number, tokens, prompt, sequences_});
+      plan_.samples += (tokens - prompt) * layer.query_heads;
+      plan_.all_values = plan_.all_values && layer.parts.has(attention::Part::kValues);
+      any_values_ = any_values_ || layer.parts.has(attention::Part::kValues);
+    }
+    if (left_out > 0)
+      note(notes_,
+           "Of some sequences layers were not recorded, or broke off inside the prompt: they are left "
+           "out.");
+    if (plan_.pieces.size() == before) return Done{};
+    ++sequences_;
+    tokens_ += info.sequences[static_cast<std::size_t>(sequence)].tokens;
+    return Done{};
+  }
+
+  /// Descending, as TopMass wants them.
+  [[nodiscard]] std::vector<std::int64_t> wanted_entries() const {
+    std::set<std::int64_t, std::greater<>> out;
+    std::int64_t longest = 0;
+    std::int64_t most_steps = 0;
+    for (const Piece& piece : plan_.pieces) {
+      longest = std::max(longest, piece.tokens);
+      most_steps = std::max(most_steps, piece.tokens - piece.prompt);
+    }
+    out.insert(longest);
+    for (const Lane& lane : plan_.request.lanes) {
+      if (!lane.budget) continue;
+      out.insert({*lane.budget, *lane.budget + 1});
+      if (lane.policy.kind->budget.of_prompt) out.insert(std::min(longest, *lane.budget + most_steps));
+    }
+    return {out.begin(), out.end()};
+  }
+
+  /// On any thread. Pieces begin in order, so the first of those that fail always runs.
+  void work(std::size_t i) {
+    if (stop_.load()) return;
+    auto found = PieceRun(plan_, plan_.pieces[i]).all();
+    const std::lock_guard lock(mutex_);
+    if (!found.ok()) {
+      stop_.store(true);
+      if (failed_ && failed_piece_ < i) return;
+      failed_ = std::move(found).error();
+      failed_piece_ = i;
+      if (failed_->file.empty() && failed_->kind == ErrorKind::kBadInput)
+        failed_->file = plan_.pieces[i].input->name;
+      return;
+    }
+    waiting_.emplace(i, std::move(found).value());
+    for (auto next = waiting_.find(merged_); next != waiting_.end(); next = waiting_.find(merged_)) {
+      merge(next->second);
+      waiting_.erase(next);
+    }
+  }
+
+  /// In the order of pieces.
+  void merge(const Found& found) {
+    const std::size_t cluster = plan_.pieces[merged_].cluster;
+    if (cluster != open_cluster_) close_cluster();
+    open_cluster_ = cluster;
+    ++merged_;
+    for (std::size_t p = 0; p < clusters_.size(); ++p) clusters_[p].mass.add(found.points[p].mass);
+    total_->add(found);
+  }
+
+  /// The masses of a sequence are whole.
+  void close_cluster() {
+    for (PointClusters& point : clusters_) {
+      point.error.add(point.mass.sum(), point.mass.count());
+      point.mass = {};
+    }
+  }
+
+  Frontier finish() {
+    Frontier out;
+    const auto tokens = static_cast<double>(tokens_);
+    const std::size_t storages = plan_.request.storages.size();
+    for (std::size_t p = 0; p < clusters_.size(); ++p) {
+      const Sums& from = total_->points[p];
+      const LaneSums& lane = total_->lanes[p / storages];
+      Point point{.lane = p / storages,
+                  .storage = p % storages,
+                  .bytes_per_token = static_cast<double>(from.bytes) / tokens,
+                  .metadata_bytes_per_token = static_cast<double>(from.metadata_bytes) / tokens,
+                  .mass_mean = from.mass.mean(),
+                  .mass_min = from.mass.least(),
+                  .error_mean = from.error.mean(),
+                  .error_p95 = from.p95.value(),
+                  .sequences = static_cast<std::int64_t>(sequences_),
+                  .entries_mean = lane.entries.mean(),
+                  .entries_max = lane.entries_max,
+                  .oracle_mass_mean = lane.bound.mean(),
+                  .mass_standard_error = clusters_[p].error.value(),
+                  .needle_recall = {}};
+      if (lane.needle_states > 0)
+        point.needle_recall = lane.needles / static_cast<double>(lane.needle_states);
+      out.points.push_back(point);
+    }
+    for (std::size_t i = plan_.wanted.size(); i-- > 0;)
+      out.oracle.push_back({plan_.wanted[i], total_->oracle[i].mean()});
+    out.sequences = static_cast<std::int64_t>(sequences_);
+    out.full_bytes_per_token = static_cast<double>(total_->full_bytes) / tokens;
+    if (plan_.samples == 0)
+      note(total_->notes,
+           "The sequences are all prompt: there is no decode step whose attention could be measured.");
+    out.assumptions = std::move(total_->notes);
+    return out;
+  }
+
+  struct PointClusters {
+    Mean mass;  ///< of the sequence that is being merged
+    ClusterError error;
+  };
+
+  Plan plan_;
+  bool any_values_{false};
+  std::size_t sequences_{0};
+  std::int64_t tokens_{0};
   std::vector<std::string> notes_;
+
+  std::mutex mutex_;  ///< over what follows
+  std::atomic<bool> stop_{false};
+  std::optional<Error> failed_;
+  std::size_t failed_piece_{0};
+  std::map<std::size_t, Found> waiting_;  ///< until all before them came
+  std::size_t merged_{0};
+  std::size_t open_cluster_{0};
+  std::vector<PointClusters> clusters_;  ///< [lane][storage]
+  std::optional<Found> total_;
 };
 
 }  // namespace

@@ -9,7 +9,9 @@
 // Errors compare the attention output with that of the full cache. Masses are sums of the full cache's weights; how a
 // format rounds does not show in them.
 //
-// All policies and budgets run on one pass of the rows of a layer. Formats run one after another.
+// All policies and budgets run on one pass of the rows of a layer. Formats run one after another. Layers of sequences
+// are worked on beside each other by several threads; what they found is added up in the order of inputs, sequences
+// and layers, so any number of threads gives the same bits.
 #pragma once
 
 #include <cstdint>
@@ -35,6 +37,7 @@ struct Request {
   std::vector<Storage> storages;
   std::int64_t prompt{0};  ///< tokens; 0: what each sequence says of itself, else its first half
   std::optional<std::int32_t> layer{};
+  int threads{1};
 };
 
 struct Point {
@@ -51,6 +54,10 @@ struct Point {
   std::int64_t entries_max{0};
   /// The most mass that any choice of as many entries has, at each step and query head as many as were attended there.
   std::optional<double> oracle_mass_mean;
+  /// Of mass_mean, with sequences as what was drawn (samples.h); nothing of fewer than two.
+  std::optional<double> mass_standard_error;
+  /// Share of the tokens of class `needle` that is retained (attention/evaluation.h); nothing where there are none.
+  std::optional<double> needle_recall;
 };
 
 /// The most mass that any choice of so many entries per query head has, at every decode step anew. A bound on mass, not
@@ -68,12 +75,14 @@ struct Frontier {
   std::vector<std::string> assumptions;  ///< whole sentences, each once
 };
 
-/// Asked between steps; an error ends the run.
+/// Asked between steps, by any of the threads; an error ends the run.
 using Pause = std::function<Status()>;
 
 /// The oracle's entries: each budget N and N + 1, which a policy attends that drops after it has attended; what a
 /// policy attends at most that retains N of the prompt and all that follows; and the longest sequence.
-/// Errors, with the input's name: a prompt longer than a sequence, a policy or format that the recording cannot drive.
+/// Layers that were not recorded are left out, as are those of a recording that broke off inside the prompt; the
+/// assumptions say so. Errors, with the input's name: a prompt longer than a sequence, a policy or format that the
+/// recording cannot drive, nothing to pool.
 Result<Frontier> run(const Request& request, const Pause& pause);
 
 }  // namespace kvplan::frontier

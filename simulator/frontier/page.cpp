@@ -50,7 +50,18 @@ std::vector<report::Table> tables(const Request& request, const Frontier& found)
   report::Table oracle{.title = "The most mass of any choice of entries", .columns = {"mass"}, .rows = {}};
   for (const OraclePoint& point : found.oracle)
     oracle.rows.push_back({.label = report::grouped(point.entries), .cells = {or_none(point.mass_mean)}});
-  return {std::move(points), std::move(oracle)};
+  std::vector<report::Table> out{std::move(points), std::move(oracle)};
+  report::Table needles{
+      .title = "Planted needles that are retained", .columns = {"budget", "recall"}, .rows = {}};
+  for (const Point& point : found.points) {
+    if (point.storage > 0 || !point.needle_recall) continue;
+    const Lane& lane = request.lanes[point.lane];
+    needles.rows.push_back(
+        {.label = lane.text,
+         .cells = {lane.budget ? report::grouped(*lane.budget) : "-", or_none(point.needle_recall)}});
+  }
+  if (!needles.rows.empty()) out.push_back(std::move(needles));
+  return out;
 }
 
 std::vector<std::string> explanations(const Frontier& found) {

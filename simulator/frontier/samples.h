@@ -17,7 +17,15 @@ class Mean {
     least_ = count_ == 0 ? number : std::min(least_, number);
     ++count_;
   }
+  /// The numbers of `other` behind those here.
+  void add(const Mean& other) {
+    if (other.count_ == 0) return;
+    sum_ += other.sum_;
+    least_ = count_ == 0 ? other.least_ : std::min(least_, other.least_);
+    count_ += other.count_;
+  }
   [[nodiscard]] std::int64_t count() const { return count_; }
+  [[nodiscard]] double sum() const { return sum_; }
   [[nodiscard]] std::optional<double> mean() const {
     if (count_ == 0) return std::nullopt;
     return sum_ / static_cast<double>(count_);
@@ -40,6 +48,21 @@ class Percentile95 {
       : room_(static_cast<std::size_t>(announced - (announced * 19 + 19) / 20 + 1)), announced_(announced) {}
   void add(double number) {
     ++count_;
+    keep(number);
+  }
+  /// The numbers of `other`, which has the same announcement.
+  void add(const Percentile95& other) {
+    count_ += other.count_;
+    for (const double number : other.greatest_) keep(number);
+  }
+  /// Nothing before all of them came.
+  [[nodiscard]] std::optional<double> value() const {
+    if (count_ == 0 || count_ != announced_) return std::nullopt;
+    return greatest_.front();
+  }
+
+ private:
+  void keep(double number) {
     if (greatest_.size() < room_) {
       greatest_.push_back(number);
       std::push_heap(greatest_.begin(), greatest_.end(), std::greater<>());
@@ -49,17 +72,28 @@ class Percentile95 {
       std::push_heap(greatest_.begin(), greatest_.end(), std::greater<>());
     }
   }
-  /// Nothing before all of them came.
-  [[nodiscard]] std::optional<double> value() const {
-    if (count_ == 0 || count_ != announced_) return std::nullopt;
-    return greatest_.front();
-  }
 
- private:
   std::size_t room_;
   std::int64_t announced_;
   std::int64_t count_{0};
   std::vector<double> greatest_;  ///< a heap, the least of them first
+};
+
+/// The standard error of a pooled mean, sum of all y over sum of all n, whose numbers come in clusters that were drawn
+/// independently (sequences): of cluster i y_i is the sum and n_i the count. With R the mean and k clusters it is
+/// sqrt(k / (k - 1) * sum of (y_i - R n_i)^2) / (sum of n_i); Cochran, Sampling Techniques, 3rd edition, 6.4 and 9A.
+class ClusterError {
+ public:
+  void add(double sum, std::int64_t count);
+  /// Nothing of fewer than two clusters that have numbers.
+  [[nodiscard]] std::optional<double> value() const;
+
+ private:
+  struct Cluster {
+    double sum;
+    double count;
+  };
+  std::vector<Cluster> clusters_;
 };
 
 }  // namespace kvplan::frontier

@@ -8,18 +8,16 @@
 
 #include "simulator/attention/recording.h"
 #include "simulator/io/kva_frames.h"
+#include "simulator/io/kva_shape.h"
 
 namespace kvplan::io {
-
-/// As AttentionPart in proto/attention.proto.
-enum class ChunkPart : std::uint32_t { kRows = 1, kQueries = 2, kKeys = 3, kValues = 4 };
 
 /// A line of the index, checked against the header.
 struct ChunkEntry {
   std::uint32_t sequence;
   std::uint32_t layer;
-  std::uint32_t head;
-  ChunkPart part;
+  std::uint32_t head;  ///< its number in the model
+  attention::Part part;
   std::int64_t first_token;
   std::int64_t tokens;
   std::int64_t offset;
@@ -39,10 +37,9 @@ struct RawSize {
   std::int64_t least;
   std::int64_t most;
 };
-RawSize raw_size(const attention::RecordingInfo& info, const ChunkEntry& entry);
+RawSize raw_size(const KvaShape& shape, const ChunkEntry& entry);
 
 /// Reads, checks and decompresses. Errors name file and byte.
-Result<std::string> read_chunk(const ChunkSource& source, const attention::RecordingInfo& info,
-                               const ChunkEntry& entry);
+Result<std::string> read_chunk(const ChunkSource& source, const KvaShape& shape, const ChunkEntry& entry);
 
 }  // namespace kvplan::io

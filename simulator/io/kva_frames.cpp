@@ -5,11 +5,13 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <utility>
 
 #include "simulator/frame/frame.h"
+#include "simulator/io/byte_planes.h"
 
 namespace kvplan::io {
 namespace {
@@ -79,8 +81,8 @@ std::shared_ptr<const RandomAccess> random_access_of(std::string bytes, const st
 }
 
 std::string_view letters(FrameKind kind) {
-  if (kind == FrameKind::kHeader) return "HEAD";
-  return kind == FrameKind::kChunk ? "CHNK" : "INDX";
+  constexpr std::string_view kLetters[] = {"HEAD", "SEQN", "CHNK", "INDX"};
+  return kLetters[static_cast<std::size_t>(kind)];
 }
 
 std::string frame(FrameKind kind, std::string_view payload) {
@@ -125,6 +127,32 @@ Result<std::string> read_frame(const RandomAccess& file, FrameKind kind, std::in
   return payload;
 }
 
+Result<std::optional<AnyFrame>> read_whole_frame(const RandomAccess& file, std::int64_t offset,
+                                                 std::int64_t end, bool check_sums) {
+  std::optional<AnyFrame> none;
+  if (offset > end - kFrameHeaderBytes) return none;
+  std::string header(static_cast<std::size_t>(kFrameHeaderBytes), '\0');
+  KVPLAN_TRY_DO(file.read(offset, header.data(), kFrameHeaderBytes));
+  const auto length = frame::get_u64(std::string_view(header).substr(8));
+  const std::int64_t room = std::min(end - offset - kFrameHeaderBytes, kMaxPayloadBytes);
+  if (length > static_cast<std::uint64_t>(room)) return none;
+  AnyFrame out{.kind = header.substr(0, 4),
+               .payload = std::string(static_cast<std::size_t>(length), '\0'),
+               .bytes = kFrameHeaderBytes + static_cast<std::int64_t>(length)};
+  KVPLAN_TRY_DO(file.read(offset + kFrameHeaderBytes, out.payload.data(), static_cast<std::int64_t>(length)));
+  if (check_sums && frame_sum(header, out.payload) != frame::get_u32(std::string_view(header).substr(4)))
+    return none;
+  return std::optional(std::move(out));
+}
+
+Result<bool> has_trailer(const RandomAccess& file) {
+  const auto size = static_cast<std::int64_t>(kKvaEndMagic.size());
+  if (file.size() < static_cast<std::int64_t>(kKvaMagic.size()) + kTrailerBytes) return false;
+  std::string bytes(kKvaEndMagic.size(), '\0');
+  KVPLAN_TRY_DO(file.read(file.size() - size, bytes.data(), size));
+  return bytes == kKvaEndMagic;
+}
+
 Result<std::int64_t> read_trailer(const RandomAccess& file, bool check_sums) {
   const std::int64_t at = file.size() - kTrailerBytes;
   const auto wrong = [&](std::string message) {
@@ -142,9 +170,9 @@ Result<std::int64_t> read_trailer(const RandomAccess& file, bool check_sums) {
   return static_cast<std::int64_t>(offset);
 }
 
-std::string compress(std::string_view raw, Codec codec) {
-  if (codec == Codec::kStored) return std::string(raw);
-  if (codec == Codec::kZstd) return frame::compress(raw);
+namespace {
+
+std::string with_zlib(std::string_view raw) {
   uLongf size = compressBound(static_cast<uLong>(raw.size()));
   std::string out(size, '\0');
   KVPLAN_CHECK(::compress(reinterpret_cast<Bytef*>(out.data()), &size,
@@ -154,32 +182,52 @@ std::string compress(std::string_view raw, Codec codec) {
   return out;
 }
 
-Result<std::string> decompress(std::string_view data, Codec codec, std::int64_t raw_bytes) {
+Status from_zlib(std::string_view data, std::string& out) {
+  auto room = static_cast<uLongf>(out.size());
+  auto used = static_cast<uLong>(data.size());
+  if (::uncompress2(reinterpret_cast<Bytef*>(out.data()), &room, reinterpret_cast<const Bytef*>(data.data()),
+                    &used) != Z_OK ||
+      used != data.size())
+    return bad_input("zlib: damaged data or more than was announced");
+  if (room == out.size()) return Done{};
+  return bad_input("expected " + std::to_string(out.size()) + " bytes of data, found " +
+                   std::to_string(room));
+}
+
+bool has_planes(Codec codec) {
+  return codec == Codec::kPlanesZstd || codec == Codec::kPlanesZlib;
+}
+
+}  // namespace
+
+std::string compress(std::string_view raw, Codec codec, std::int64_t width) {
+  if (codec == Codec::kStored) return std::string(raw);
+  if (codec == Codec::kZstd) return frame::compress(raw);
+  if (codec == Codec::kZlib) return with_zlib(raw);
+  const std::string planes = to_planes(raw, width);
+  return codec == Codec::kPlanesZstd ? frame::compress(planes) : with_zlib(planes);
+}
+
+Result<std::string> decompress(std::string_view data, Codec codec, std::int64_t raw_bytes,
+                               std::int64_t width) {
   KVPLAN_CHECK(raw_bytes >= 0 && raw_bytes <= kMaxChunkBytes, raw_bytes);
-  std::string out(static_cast<std::size_t>(raw_bytes), '\0');
-  std::size_t size = 0;
-  if (codec == Codec::kStored) {
-    size = data.size();
-    if (size == out.size()) out = data;
-  } else if (codec == Codec::kZstd) {
-    KVPLAN_TRY_DO(frame::decompress(data, out));
-    size = out.size();
-  } else if (codec == Codec::kZlib) {
-    uLongf room = static_cast<uLongf>(raw_bytes);
-    auto used = static_cast<uLong>(data.size());
-    if (::uncompress2(reinterpret_cast<Bytef*>(out.data()), &room,
-                      reinterpret_cast<const Bytef*>(data.data()), &used) != Z_OK ||
-        used != data.size())
-      return bad_input("zlib: damaged data or more than was announced");
-    size = room;
-  } else {
+  const Codec last = width == 0 ? Codec::kZlib : Codec::kPlanesZlib;
+  if (codec > last)
     return bad_input("unknown codec " + std::to_string(static_cast<std::uint32_t>(codec)) +
-                     " (known: 0 stored, 1 zstd, 2 zlib)");
-  }
-  if (size != out.size())
+                     " (known: 0 stored, 1 zstd, 2 zlib" +
+                     (width == 0 ? ")" : ", 3 planes and zstd, 4 planes and zlib)"));
+  if (codec == Codec::kStored) {
+    if (data.size() == static_cast<std::size_t>(raw_bytes)) return std::string(data);
     return bad_input("expected " + std::to_string(raw_bytes) + " bytes of data, found " +
-                     std::to_string(size));
-  return out;
+                     std::to_string(data.size()));
+  }
+  std::string out(static_cast<std::size_t>(raw_bytes), '\0');
+  if (codec == Codec::kZstd || codec == Codec::kPlanesZstd) {
+    KVPLAN_TRY_DO(frame::decompress(data, out));
+  } else {
+    KVPLAN_TRY_DO(from_zlib(data, out));
+  }
+  return has_planes(codec) ? from_planes(out, width) : std::move(out);
 }
 
 }  // namespace kvplan::io

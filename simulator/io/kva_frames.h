@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,10 +22,11 @@ inline constexpr std::int64_t kTrailerBytes = 20;
 inline constexpr std::int64_t kMaxChunkBytes = std::int64_t{16} << 20;
 inline constexpr std::int64_t kMaxPayloadBytes = std::int64_t{1} << 30;
 
-enum class FrameKind : std::uint8_t { kHeader, kChunk, kIndex };
+enum class FrameKind : std::uint8_t { kHeader, kSequence, kChunk, kIndex };
 /// The four letters by which a file names the kind.
 std::string_view letters(FrameKind kind);
-enum class Codec : std::uint32_t { kStored = 0, kZstd = 1, kZlib = 2 };
+/// The last two put the bytes of numbers in planes first (byte_planes.h); version 2 only.
+enum class Codec : std::uint32_t { kStored = 0, kZstd = 1, kZlib = 2, kPlanesZstd = 3, kPlanesZlib = 4 };
 
 /// Bytes that can be read at any offset, by several threads.
 class RandomAccess {
@@ -53,11 +55,27 @@ std::string trailer(std::int64_t index_offset);
 /// leaves the file or exceeds `most`, a checksum that does not match.
 Result<std::string> read_frame(const RandomAccess& file, FrameKind kind, std::int64_t offset,
                                std::int64_t end, std::int64_t most, bool check_sums);
+
+/// A frame of any kind. Its payload is left out where nobody asks for it.
+struct AnyFrame {
+  std::string kind;  ///< four letters
+  std::string payload;
+  std::int64_t bytes{0};  ///< of all of it, header included
+};
+/// The frame at `offset` if all of it stands before `end` and its checksum is right; else nothing. An error only where
+/// the system refuses to read.
+Result<std::optional<AnyFrame>> read_whole_frame(const RandomAccess& file, std::int64_t offset,
+                                                 std::int64_t end, bool check_sums);
+/// True if the file ends as a finished one does.
+Result<bool> has_trailer(const RandomAccess& file);
 /// Offset of the index frame, from the trailer.
 Result<std::int64_t> read_trailer(const RandomAccess& file, bool check_sums);
 
-std::string compress(std::string_view raw, Codec codec);
-/// Exactly `raw_bytes` bytes, or what is wrong. REQUIRES: raw_bytes <= kMaxChunkBytes.
-Result<std::string> decompress(std::string_view data, Codec codec, std::int64_t raw_bytes);
+/// `width`: bytes of a number, for the codecs with planes. REQUIRES: width >= 1.
+std::string compress(std::string_view raw, Codec codec, std::int64_t width);
+/// Exactly `raw_bytes` bytes, or what is wrong. With width 0 codecs with planes are unknown, as in version 1.
+/// REQUIRES: raw_bytes <= kMaxChunkBytes.
+Result<std::string> decompress(std::string_view data, Codec codec, std::int64_t raw_bytes,
+                               std::int64_t width);
 
 }  // namespace kvplan::io

@@ -1,4 +1,4 @@
-// Numbers that version 1 of the .kva format fixes, for its reader and its writer.
+// Numbers that the .kva format fixes, for its reader and its writer.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +9,7 @@ namespace kvplan::io {
 
 /// Greatest length of a sequence.
 inline constexpr std::int64_t kMaxTokens = std::int64_t{1} << 20;
+inline constexpr std::int64_t kMaxSequences = std::int64_t{1} << 20;
 
 std::int64_t element_bytes(attention::Element element);
 
@@ -16,5 +17,11 @@ std::int64_t element_bytes(attention::Element element);
 constexpr std::int64_t weights_in_rows(std::int64_t first, std::int64_t count) {
   return count * (first + 1) + count * (count - 1) / 2;
 }
+
+/// Checks the limits on what a file says about itself in its header; the error's field names the number. Of version 2
+/// sequences are not in the header: check_sequence.
+Status check_kva_limits(const attention::RecordingInfo& info);
+/// A sequence of version 2. Of one that is not complete the length is not looked at.
+Status check_sequence(const attention::SequenceInfo& sequence, std::size_t number);
 
 }  // namespace kvplan::io

@@ -1,8 +1,9 @@
-// Reads attention recordings (.kva version 1; byte level: ATTENTION_FORMAT.md).
+// Reads attention recordings (.kva versions 1 and 2; byte level: ATTENTION_FORMAT.md).
 //
-// Opening reads the header and the index; chunks are read when a layer's reader comes to them, each checked
-// (checksum, sizes, finite numbers, rows that sum to no more than one). Memory: the index, and for an open
-// layer one chunk per query head, or its tensors; a limit on the latter is part of the options.
+// Opening reads the header and the index; of a file that broke off all of its frames. Chunks are read when a layer's
+// reader comes to them, each checked (checksum, sizes, finite numbers, rows that sum to no more than one). Memory:
+// the index, and for an open layer one chunk per query head, or its tensors; a limit on the latter is part of the
+// options.
 #pragma once
 
 #include <cstdint>

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "simulator/attention/tensor_rows.h"
+#include "simulator/io/kva_contents.h"
 #include "simulator/io/kva_limits.h"
 #include "simulator/io/number_formats.h"
 #include "simulator/io/row_check.h"
@@ -15,7 +16,7 @@ namespace kvplan::io {
 namespace {
 
 using attention::Element;
-using attention::RecordedForm;
+using attention::Part;
 
 template <class T>
 T load_raw(const char* from) {
@@ -49,6 +50,7 @@ struct DecodedRows {
   std::string raw;                  ///< top entries, as stored
   std::vector<std::int64_t> begin;  ///< top entries: where each row begins in raw
   std::vector<double> spread;       ///< top entries: the current row made dense
+  double sink{0};                   ///< of the current row, where the layer has sinks
   [[nodiscard]] bool holds(std::int64_t t) const { return t >= first && t < first + count; }
   [[nodiscard]] std::int64_t bytes() const {
     return static_cast<std::int64_t>(8 * (f64.size() + begin.size() + spread.size()) + 4 * f32.size() +
@@ -58,27 +60,49 @@ struct DecodedRows {
 
 class RowLayer final : public attention::LayerRows {
  public:
-  RowLayer(LayerPlan plan, std::vector<std::span<const ChunkEntry>> heads)
-      : plan_(std::move(plan)), heads_(std::move(heads)), decoded_(heads_.size()) {}
+  RowLayer(LayerPlan plan, std::vector<std::span<const ChunkEntry>> heads, Part part)
+      : plan_(std::move(plan)),
+        heads_(std::move(heads)),
+        element_(*plan_.shape->element(part)),
+        top_(plan_.shape->lists_top(part)),
+        decoded_(heads_.size()) {}
 
   Status seek(std::int64_t t) override {
     for (std::size_t h = 0; h < heads_.size(); ++h) {
       if (!decoded_[h].holds(t)) KVPLAN_TRY_DO(load(h, t));
-      if (plan_.info->form == RecordedForm::kTopEntries) spread_row(decoded_[h], t);
+      if (top_) spread_row(decoded_[h], t);
     }
     t_ = t;
+    if (!plan_.layer.sink_logits.empty())
+      for (std::size_t h = 0; h < heads_.size(); ++h)
+        decoded_[h].sink = missing(static_cast<std::int32_t>(h));
     return Done{};
   }
 
   [[nodiscard]] attention::RowView row(std::int32_t head) const override {
     const DecodedRows& rows = decoded_[static_cast<std::size_t>(head)];
-    if (!rows.spread.empty()) return {.f64 = rows.spread.data(), .f32 = nullptr, .logits = nullptr};
+    attention::RowView out{.sink = rows.sink};
     const std::int64_t at = weights_in_rows(rows.first, t_ - rows.first);
-    if (!rows.f64.empty()) return {.f64 = rows.f64.data() + at, .f32 = nullptr, .logits = nullptr};
-    return {.f64 = nullptr, .f32 = rows.f32.data() + at, .logits = nullptr};
+    if (!rows.spread.empty()) {
+      out.f64 = rows.spread.data();
+    } else if (!rows.f64.empty()) {
+      out.f64 = rows.f64.data() + at;
+    } else {
+      out.f32 = rows.f32.data() + at;
+    }
+    return out;
   }
 
  private:
+  /// What a row lacks to 1.
+  [[nodiscard]] double missing(std::int32_t head) const {
+    const attention::RowView view = row(head);
+    double sum = 0;
+    for (std::int64_t i = plan_.layer.first_seen(t_); i <= t_; ++i)
+      sum += view.f64 != nullptr ? view.f64[i] : static_cast<double>(view.f32[i]);
+    return std::max(0.0, 1 - sum);
+  }
+
   Status load(std::size_t head, std::int64_t t) {
     const auto chunks = heads_[head];
     const auto after =
@@ -88,7 +112,7 @@ class RowLayer final : public attention::LayerRows {
       return bad_input("was not recorded; the other heads of this layer were")
           .at_file(plan_.source.file->name())
           .at_field("layer " + std::to_string(plan_.entries.front().layer) + ", query head " +
-                    std::to_string(head));
+                    std::to_string(plan_.layer.model_query_head(static_cast<std::int32_t>(head))));
     if (after == chunks.begin() || t >= (after - 1)->first_token + (after - 1)->tokens)
       return bad_input("row " + std::to_string(t) + " of query head " + std::to_string(head) +
                        " was not recorded, and the policy needs it")
@@ -97,15 +121,13 @@ class RowLayer final : public attention::LayerRows {
     DecodedRows& rows = decoded_[head];
     held_bytes_ -= rows.bytes();
     rows = {};
-    KVPLAN_TRY(std::string raw, read_chunk(plan_.source, *plan_.info, entry));
-    auto status = plan_.info->form == RecordedForm::kDenseRows ? decode_dense(entry, raw, rows)
-                                                               : decode_top(entry, std::move(raw), rows);
+    KVPLAN_TRY(std::string raw, read_chunk(plan_.source, *plan_.shape, entry));
+    auto status = top_ ? decode_top(entry, std::move(raw), rows) : decode_dense(entry, raw, rows);
     if (!status.ok()) {
       rows = {};
       return std::move(status).error().at_file(plan_.source.file->name()).at_byte(entry.offset);
     }
-    if (plan_.info->form == RecordedForm::kTopEntries)
-      rows.spread.resize(static_cast<std::size_t>(entry.first_token + entry.tokens));
+    if (top_) rows.spread.resize(static_cast<std::size_t>(entry.first_token + entry.tokens));
     held_bytes_ += rows.bytes();
     if (held_bytes_ > plan_.max_bytes) {
       rows = {};
@@ -116,8 +138,12 @@ class RowLayer final : public attention::LayerRows {
     return Done{};
   }
 
+  [[nodiscard]] RowRule row_rule(std::int64_t t) const {
+    return {.first_seen = plan_.layer.first_seen(t), .has_sink = !plan_.layer.sink_logits.empty()};
+  }
+
   Status decode_dense(const ChunkEntry& entry, const std::string& raw, DecodedRows& out) const {
-    const Element element = plan_.info->element;
+    const Element element = element_;
     const auto width = static_cast<std::size_t>(element_bytes(element));
     const std::size_t count = raw.size() / width;
     if (element == Element::kF64) {
@@ -133,15 +159,17 @@ class RowLayer final : public attention::LayerRows {
     std::size_t begin = 0;
     for (std::int64_t t = entry.first_token; t < entry.first_token + entry.tokens; ++t) {
       const auto length = static_cast<std::size_t>(t + 1);
-      KVPLAN_TRY_DO(out.f64.empty() ? check_row(std::span<const float>(out.f32).subspan(begin, length), t)
-                                    : check_row(std::span<const double>(out.f64).subspan(begin, length), t));
+      const RowRule rule = row_rule(t);
+      KVPLAN_TRY_DO(out.f64.empty()
+                        ? check_row(std::span<const float>(out.f32).subspan(begin, length), t, rule)
+                        : check_row(std::span<const double>(out.f64).subspan(begin, length), t, rule));
       begin += length;
     }
     return Done{};
   }
 
   Status decode_top(const ChunkEntry& entry, std::string raw, DecodedRows& out) const {
-    const Element element = plan_.info->element;
+    const Element element = element_;
     const auto width = element_bytes(element);
     const auto size = static_cast<std::int64_t>(raw.size());
     std::int64_t at = 0;
@@ -156,15 +184,17 @@ class RowLayer final : public attention::LayerRows {
         return wrong(t, "claims " + std::to_string(count) + " entries, more than the row or the chunk has");
       std::vector<double> values{load_number(raw.data() + at + 4, element)};
       const char* positions = raw.data() + at + 4 + width;
-      std::int64_t before = -1;
+      const std::int64_t seen = t + 1 - plan_.layer.first_seen(t);
+      std::int64_t before = plan_.layer.first_seen(t) - 1;
       for (std::int64_t i = 0; i < count; ++i) {
         const std::int64_t position = load_raw<std::uint32_t>(positions + 4 * i);
         if (position <= before || position > t) return wrong(t, "positions are not ascending up to the row");
         before = position;
         values.push_back(load_number(positions + 4 * count + width * i, element));
       }
-      KVPLAN_TRY_DO(check_row(std::span<const double>(values), t));
-      if (count == t + 1 && values.front() != 0) return wrong(t, "a rest although every entry is listed");
+      KVPLAN_TRY_DO(check_row(std::span<const double>(values), t,
+                              {.first_seen = 0, .has_sink = !plan_.layer.sink_logits.empty()}));
+      if (count == seen && values.front() != 0) return wrong(t, "a rest although every entry is listed");
       at += 4 + width + count * (4 + width);
     }
     if (at != size) return wrong(entry.first_token + entry.tokens - 1, "bytes are left after the last row");
@@ -174,13 +204,16 @@ class RowLayer final : public attention::LayerRows {
 
   /// The rest's mass evenly over what is not listed, then the listed weights.
   void spread_row(DecodedRows& rows, std::int64_t t) const {
-    const Element element = plan_.info->element;
+    const Element element = element_;
     const auto width = element_bytes(element);
     const char* at = rows.raw.data() + rows.begin[static_cast<std::size_t>(t - rows.first)];
     const std::int64_t count = load_raw<std::uint32_t>(at);
     const double rest = load_number(at + 4, element);
-    const double each = count <= t ? rest / static_cast<double>(t + 1 - count) : 0.0;
-    std::fill_n(rows.spread.begin(), t + 1, each);
+    const std::int64_t begin = plan_.layer.first_seen(t);
+    const std::int64_t seen = t + 1 - begin;
+    const double each = count < seen ? rest / static_cast<double>(seen - count) : 0.0;
+    std::fill_n(rows.spread.begin(), begin, 0.0);
+    std::fill_n(rows.spread.begin() + begin, seen, each);
     const char* positions = at + 4 + width;
     for (std::int64_t i = 0; i < count; ++i)
       rows.spread[load_raw<std::uint32_t>(positions + 4 * i)] =
@@ -189,92 +222,158 @@ class RowLayer final : public attention::LayerRows {
 
   LayerPlan plan_;
   std::vector<std::span<const ChunkEntry>> heads_;  ///< chunks of each query head
+  Element element_;
+  bool top_;  ///< rows list their largest weights
   std::vector<DecodedRows> decoded_;
   std::int64_t held_bytes_{0};  ///< by decoded_
   std::int64_t t_{0};
 };
 
-/// The chunks of one part and head; empty where there are none.
-std::span<const ChunkEntry> chunks_of(const LayerPlan& plan, ChunkPart part, std::uint32_t head) {
-  const auto in_stream = [&](const ChunkEntry& entry) { return entry.part == part && entry.head == head; };
-  const auto begin = std::find_if(plan.entries.begin(), plan.entries.end(), in_stream);
-  const auto end = std::find_if_not(begin, plan.entries.end(), in_stream);
-  return std::span<const ChunkEntry>(begin, end);
+/// Calls add(raw) with the bytes of one part and head, token after token, up to the plan's tokens (of output weights
+/// all of them).
+template <class Add>
+Status for_chunks(const LayerPlan& plan, Part part, std::uint32_t head, const Add& add) {
+  const std::string what = std::string(part_name(part)) + " of head " + std::to_string(head);
+  const bool weights = part == Part::kOutputWeights;
+  const std::int64_t wanted = weights ? plan.layer.value_size : plan.tokens;
+  const auto of_token =
+      static_cast<std::size_t>(plan.shape->numbers(part, plan.layer.layer) * plan.shape->element_bytes(part));
+  std::int64_t next = 0;
+  const auto from = weights ? plan.weights : of_sequence(part) ? plan.sequence : plan.entries;
+  for (const ChunkEntry& entry : stream_of(from, part, head)) {
+    if (entry.first_token != next || next >= wanted) break;
+    KVPLAN_TRY(const std::string raw, read_chunk(plan.source, *plan.shape, entry));
+    const auto taken = static_cast<std::size_t>(std::min(entry.tokens, wanted - next));
+    auto added = add(std::string_view(raw).substr(0, taken * of_token));
+    if (!added.ok())
+      return std::move(added).error().at_file(plan.source.file->name()).at_byte(entry.offset).at_field(what);
+    next += static_cast<std::int64_t>(taken);
+  }
+  if (next == wanted) return Done{};
+  const bool of_layer = !of_sequence(part);
+  const std::string place =
+      of_layer ? "layer " + std::to_string(plan.layer.layer) + ", " + what : std::string(part_name(part));
+  if (next == 0)
+    return bad_input(of_layer ? "were not recorded; other parts of this layer were"
+                              : "were not recorded of this sequence")
+        .at_file(plan.source.file->name())
+        .at_field(place);
+  return bad_input("expected all " + std::to_string(wanted) + (weights ? " rows, row " : " tokens, token ") +
+                   std::to_string(next) + " is missing")
+      .at_file(plan.source.file->name())
+      .at_field(plan.shape->version() == 1 ? what : place);
 }
 
-/// All tokens of one tensor of one head.
-Result<std::vector<float>> read_tensor(const LayerPlan& plan, ChunkPart part, std::uint32_t head) {
-  static constexpr const char* kNames[] = {"", "rows", "queries", "keys", "values"};
-  const std::string what =
-      std::string(kNames[static_cast<std::size_t>(part)]) + " of head " + std::to_string(head);
-  const Element element = plan.info->element;
-  const auto width = static_cast<std::size_t>(element_bytes(element));
-  std::vector<float> out;
-  std::int64_t next = 0;
-  for (const ChunkEntry& entry : chunks_of(plan, part, head)) {
-    if (entry.first_token != next) break;
-    KVPLAN_TRY(const std::string raw, read_chunk(plan.source, *plan.info, entry));
-    for (std::size_t at = 0; at < raw.size(); at += width) {
-      out.push_back(load_float(raw.data() + at, element));
-      if (!std::isfinite(out.back()))
-        return bad_input("expected finite numbers")
-            .at_file(plan.source.file->name())
-            .at_byte(entry.offset)
-            .at_field(what);
-    }
-    next += entry.tokens;
-  }
-  if (next == 0)
-    return bad_input("were not recorded; other parts of this layer were")
-        .at_file(plan.source.file->name())
-        .at_field("layer " + std::to_string(plan.entries.front().layer) + ", " + what);
-  if (next != plan.tokens)
-    return bad_input("expected all " + std::to_string(plan.tokens) + " tokens, token " +
-                     std::to_string(next) + " is missing")
-        .at_file(plan.source.file->name())
-        .at_field(what);
+/// Bytes in memory of all that read_tensor_layer reads.
+std::int64_t tensor_bytes(const LayerPlan& plan) {
+  const attention::LayerInfo& layer = plan.layer;
+  const auto has = [&](Part part) { return std::int64_t{layer.parts.has(part) ? 1 : 0}; };
+  const std::int64_t row_bytes = 16 * (plan.tokens + 32);  // logits and weights of one query
+  const std::int64_t numbers = has(Part::kQueries) * layer.query_heads * layer.key_size +
+                               has(Part::kKeys) * layer.kv_heads * layer.key_size * 2 +
+                               has(Part::kValues) * layer.kv_heads * layer.value_size +
+                               has(Part::kValueNorms) * layer.kv_heads;
+  return plan.tokens * 4 * numbers + has(Part::kQueries) * row_bytes * layer.query_heads +
+         has(Part::kOutputWeights) * 4 * layer.query_heads * layer.value_size *
+             plan.shape->numbers(Part::kOutputWeights, layer.layer);
+}
+
+/// Those of the recorded heads.
+std::vector<double> of_recorded(const std::vector<double>& all, const attention::LayerInfo& layer) {
+  std::vector<double> out;
+  for (std::int32_t h = 0; h < layer.query_heads && !all.empty(); ++h)
+    out.push_back(all[static_cast<std::size_t>(layer.model_query_head(h))]);
   return out;
 }
 
 }  // namespace
 
 Result<std::unique_ptr<attention::LayerRows>> open_row_layer(const LayerPlan& plan) {
+  const Part part = plan.shape->element(Part::kRows) ? Part::kRows : Part::kTopRows;
   std::vector<std::span<const ChunkEntry>> heads;
-  heads.reserve(static_cast<std::size_t>(plan.info->query_heads));
-  for (std::int32_t h = 0; h < plan.info->query_heads; ++h)
-    heads.push_back(chunks_of(plan, ChunkPart::kRows, static_cast<std::uint32_t>(h)));
-  return std::unique_ptr<attention::LayerRows>(std::make_unique<RowLayer>(plan, std::move(heads)));
+  for (const std::int32_t head : plan.shape->recorded_heads(part, plan.layer))
+    heads.push_back(stream_of(plan.entries, part, static_cast<std::uint32_t>(head)));
+  return std::unique_ptr<attention::LayerRows>(std::make_unique<RowLayer>(plan, std::move(heads), part));
+}
+
+Result<std::vector<float>> read_numbers(const LayerPlan& plan, Part part, std::uint32_t head) {
+  const Element element = *plan.shape->element(part);
+  const auto width = static_cast<std::size_t>(element_bytes(element));
+  std::vector<float> out;
+  KVPLAN_TRY_DO(for_chunks(plan, part, head, [&](std::string_view raw) -> Status {
+    for (std::size_t at = 0; at < raw.size(); at += width) {
+      out.push_back(load_float(raw.data() + at, element));
+      if (!std::isfinite(out.back())) return bad_input("expected finite numbers");
+      if (part == Part::kValueNorms && out.back() < 0) return bad_input("expected lengths from 0 on");
+    }
+    return Done{};
+  }));
+  return out;
+}
+
+Result<std::vector<std::uint8_t>> read_classes(const LayerPlan& plan, std::int64_t classes) {
+  std::vector<std::uint8_t> out;
+  KVPLAN_TRY_DO(for_chunks(plan, Part::kTokenClasses, 0, [&](std::string_view raw) -> Status {
+    for (const char byte : raw) {
+      out.push_back(static_cast<std::uint8_t>(byte));
+      if (out.back() >= classes)
+        return bad_input("expected a class below " + std::to_string(classes) + ", found " +
+                         std::to_string(out.back()));
+    }
+    return Done{};
+  }));
+  return out;
+}
+
+Result<std::vector<std::uint32_t>> read_positions(const LayerPlan& plan) {
+  std::vector<std::uint32_t> out;
+  KVPLAN_TRY_DO(for_chunks(plan, Part::kPositions, 0, [&](std::string_view raw) -> Status {
+    for (std::size_t at = 0; at < raw.size(); at += 4) {
+      out.push_back(load_raw<std::uint32_t>(raw.data() + at));
+      if (out.back() > INT32_MAX)
+        return bad_input("expected at most 2147483647, found " + std::to_string(out.back()));
+    }
+    return Done{};
+  }));
+  return out;
 }
 
 Result<attention::LayerTensors> read_tensor_layer(const LayerPlan& plan) {
-  const attention::RecordingInfo& info = *plan.info;
-  const std::int64_t row_bytes = 16 * (plan.tokens + 32);  // logits and weights of one query
-  const std::int64_t bytes =
-      plan.tokens * 4 *
-          (std::int64_t{info.query_heads} * info.key_size + std::int64_t{info.kv_heads} * info.key_size * 2 +
-           (info.has_values ? std::int64_t{info.kv_heads} * info.value_size : 0)) +
-      row_bytes * info.query_heads;
+  const attention::LayerInfo& layer = plan.layer;
+  const std::int64_t bytes = tensor_bytes(plan);
   if (bytes > plan.max_bytes) return too_large(plan, bytes);
   attention::LayerTensors tensors{.tokens = plan.tokens,
-                                  .query_heads = info.query_heads,
-                                  .kv_heads = info.kv_heads,
-                                  .key_size = info.key_size,
-                                  .value_size = info.value_size,
-                                  .scale = info.logit_scale,
+                                  .query_heads = layer.query_heads,
+                                  .kv_heads = layer.kv_heads,
+                                  .key_size = layer.key_size,
+                                  .value_size = layer.value_size,
+                                  .scale = layer.logit_scale,
                                   .queries = {},
                                   .keys = {},
-                                  .values = {}};
-  const auto read_all = [&](ChunkPart part, std::int32_t heads,
-                            std::vector<std::vector<float>>& to) -> Status {
-    for (std::int32_t h = 0; h < heads; ++h) {
-      KVPLAN_TRY(std::vector<float> tensor, read_tensor(plan, part, static_cast<std::uint32_t>(h)));
+                                  .values = {},
+                                  .window = layer.window,
+                                  .soft_cap = layer.soft_cap,
+                                  .sink_logits = of_recorded(layer.sink_logits, layer),
+                                  .bias_slopes = of_recorded(layer.bias_slopes, layer),
+                                  .rotary = layer.rotary};
+  const auto read_all = [&](Part part, std::vector<std::vector<float>>& to) -> Status {
+    if (!layer.parts.has(part)) return Done{};
+    for (const std::int32_t head : plan.shape->recorded_heads(part, layer)) {
+      KVPLAN_TRY(std::vector<float> tensor, read_numbers(plan, part, static_cast<std::uint32_t>(head)));
       to.push_back(std::move(tensor));
     }
     return Done{};
   };
-  KVPLAN_TRY_DO(read_all(ChunkPart::kQueries, info.query_heads, tensors.queries));
-  KVPLAN_TRY_DO(read_all(ChunkPart::kKeys, info.kv_heads, tensors.keys));
-  if (info.has_values) KVPLAN_TRY_DO(read_all(ChunkPart::kValues, info.kv_heads, tensors.values));
+  KVPLAN_TRY_DO(read_all(Part::kQueries, tensors.queries));
+  KVPLAN_TRY_DO(read_all(Part::kKeys, tensors.keys));
+  KVPLAN_TRY_DO(read_all(Part::kValues, tensors.values));
+  KVPLAN_TRY_DO(read_all(Part::kValueNorms, tensors.value_norms));
+  KVPLAN_TRY_DO(read_all(Part::kOutputWeights, tensors.output_weights));
+  if (!tensors.output_weights.empty())
+    tensors.hidden_size = static_cast<std::int32_t>(plan.shape->numbers(Part::kOutputWeights, layer.layer));
+  if (plan.shape->element(Part::kPositions)) {
+    KVPLAN_TRY(tensors.positions, read_positions(plan));
+  }
   return tensors;
 }
 

@@ -1,19 +1,23 @@
 #include "simulator/io/kva_writer.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <tuple>
 #include <utility>
 
 #include "proto/attention.pb.h"
 #include "simulator/attention/selection.h"
+#include "simulator/io/kva_header.h"
 #include "simulator/io/kva_limits.h"
+#include "simulator/io/kva_shape.h"
 #include "simulator/io/number_formats.h"
 
 namespace kvplan::io {
 namespace {
 
 using attention::Element;
+using attention::Part;
 using attention::RecordedForm;
 
 /// Chunks are cut at about this size: large enough to compress, small enough that a reader can hold one for
@@ -37,64 +41,24 @@ void append_number(std::string& out, Element element, double value) {
       return append_raw(out, f16_from_float(static_cast<float>(value)));
     case Element::kBf16:
       return append_raw(out, bf16_from_float(static_cast<float>(value)));
+    case Element::kU8:
+      return append_raw(out, static_cast<std::uint8_t>(value));
+    case Element::kU32:
+      return append_raw(out, static_cast<std::uint32_t>(value));
   }
 }
 
-v1::AttentionElement wire(Element element) {
+bool finite(Element element, double value) {
   switch (element) {
-    case Element::kF64:
-      return v1::ATTENTION_ELEMENT_F64;
     case Element::kF32:
-      return v1::ATTENTION_ELEMENT_F32;
+      return std::isfinite(static_cast<float>(value));
     case Element::kF16:
-      return v1::ATTENTION_ELEMENT_F16;
+      return std::isfinite(float_from_f16(f16_from_float(static_cast<float>(value))));
     case Element::kBf16:
-      return v1::ATTENTION_ELEMENT_BF16;
+      return std::isfinite(float_from_bf16(bf16_from_float(static_cast<float>(value))));
+    default:
+      return std::isfinite(value);
   }
-  return v1::ATTENTION_ELEMENT_UNSPECIFIED;
-}
-
-v1::AttentionForm wire(RecordedForm form) {
-  switch (form) {
-    case RecordedForm::kDenseRows:
-      return v1::ATTENTION_FORM_DENSE_ROWS;
-    case RecordedForm::kTopEntries:
-      return v1::ATTENTION_FORM_TOP_ENTRIES;
-    case RecordedForm::kTensors:
-      return v1::ATTENTION_FORM_TENSORS;
-  }
-  return v1::ATTENTION_FORM_UNSPECIFIED;
-}
-
-v1::AttentionHeader header_of(const attention::RecordingInfo& info) {
-  v1::AttentionHeader header;
-  header.set_version(1);
-  auto& model = *header.mutable_model();
-  model.set_name(info.model);
-  const auto number = [](std::int32_t value) { return static_cast<std::uint32_t>(value); };
-  model.set_layers(number(info.layers));
-  model.set_query_heads(number(info.query_heads));
-  model.set_kv_heads(number(info.kv_heads));
-  // Assumed sizes are no facts about the recording.
-  if (!info.sizes_assumed) {
-    model.set_key_size(number(info.key_size));
-    model.set_value_size(number(info.value_size));
-    model.set_cache_element_bytes(number(info.cache_element_bytes));
-  }
-  header.set_form(wire(info.form));
-  header.set_element(wire(info.element));
-  if (info.form == RecordedForm::kTensors) header.set_logit_scale(info.logit_scale);
-  header.set_has_values(info.has_values);
-  header.set_positions(info.positions);
-  header.set_source(info.source);
-  header.set_recorded_by(info.recorded_by);
-  for (const auto& sequence : info.sequences) {
-    auto& out = *header.add_sequences();
-    out.set_name(sequence.name);
-    out.set_tokens(static_cast<std::uint32_t>(sequence.tokens));
-    out.set_prompt_tokens(static_cast<std::uint32_t>(sequence.prompt_tokens));
-  }
-  return header;
 }
 
 }  // namespace
@@ -110,8 +74,11 @@ struct KvaWriter::State {
       return std::tuple(place.sequence, place.layer, part, place.head, first);
     }
   };
+  State(const attention::RecordingInfo& of, Codec with, ByteSink to)
+      : info(of), shape(of), codec(with), sink(std::move(to)) {}
   attention::RecordingInfo info;
-  Codec codec{Codec::kZstd};
+  KvaShape shape;
+  Codec codec;
   ByteSink sink;
   std::int64_t offset{0};
   std::vector<Entry> entries;
@@ -121,19 +88,35 @@ struct KvaWriter::State {
     return sink(bytes);
   }
 
-  Status chunk(PartPlace place, v1::AttentionPart part, std::int64_t first, std::int64_t tokens,
-               std::string_view raw) {
+  /// Rows of the form that the file has.
+  [[nodiscard]] Part rows_part(bool top) const {
+    if (info.version > 1) return top ? Part::kTopRows : Part::kRows;
+    KVPLAN_CHECK((info.form == RecordedForm::kTopEntries) == top);
+    return Part::kRows;
+  }
+  [[nodiscard]] Element element(Part part) const {
+    const auto found = shape.element(part);
+    KVPLAN_CHECK(found.has_value(), static_cast<int>(part));
+    return *found;
+  }
+
+  Status sequence_frame(std::size_t number) {
+    const auto message = message_of(info.sequences[number], static_cast<std::int32_t>(number));
+    return put(frame(FrameKind::kSequence, message.SerializeAsString()));
+  }
+
+  Status chunk(PartPlace place, Part part, std::int64_t first, std::int64_t tokens, std::string_view raw) {
     KVPLAN_CHECK(tokens > 0 && static_cast<std::int64_t>(raw.size()) <= kMaxChunkBytes, tokens);
     v1::AttentionChunk chunk;
     chunk.set_sequence(static_cast<std::uint32_t>(place.sequence));
     chunk.set_layer(static_cast<std::uint32_t>(place.layer));
     chunk.set_head(static_cast<std::uint32_t>(place.head));
-    chunk.set_part(part);
+    chunk.set_part(static_cast<v1::AttentionPart>(part));
     chunk.set_first_token(static_cast<std::uint32_t>(first));
     chunk.set_tokens(static_cast<std::uint32_t>(tokens));
     chunk.set_codec(static_cast<v1::AttentionCodec>(codec));
     chunk.set_raw_bytes(raw.size());
-    chunk.set_data(compress(raw, codec));
+    chunk.set_data(compress(raw, codec, shape.element_bytes(part)));
     entries.push_back({place, static_cast<std::uint32_t>(part), first, tokens, offset});
     return put(frame(FrameKind::kChunk, chunk.SerializeAsString()));
   }
@@ -145,29 +128,29 @@ KvaWriter::~KvaWriter() = default;
 Result<std::unique_ptr<KvaWriter>> KvaWriter::make(const attention::RecordingInfo& info, Codec codec,
                                                    ByteSink sink) {
   KVPLAN_TRY_DO(check_kva_limits(info));
-  auto state = std::make_unique<State>();
-  state->info = info;
-  state->codec = codec;
-  state->sink = std::move(sink);
+  KVPLAN_CHECK(info.version > 1 || codec <= Codec::kZlib);
+  auto state = std::make_unique<State>(info, codec, std::move(sink));
+  if (info.version > 1) state->info.sequences.clear();
   KVPLAN_TRY_DO(state->put(kKvaMagic));
   KVPLAN_TRY_DO(state->put(frame(FrameKind::kHeader, header_of(info).SerializeAsString())));
   return std::unique_ptr<KvaWriter>(new KvaWriter(std::move(state)));
 }
 
 Status KvaWriter::dense_rows(PartPlace place, std::int64_t first, std::span<const double> weights) {
-  KVPLAN_CHECK(state_->info.form == RecordedForm::kDenseRows);
+  const Part part = state_->rows_part(false);
+  const Element element = state_->element(part);
   std::string raw;
   std::int64_t begin = first;
   std::int64_t t = first;
   while (!weights.empty()) {
     const auto length = static_cast<std::size_t>(t + 1);
     KVPLAN_CHECK(weights.size() >= length, t);
-    for (const double weight : weights.first(length)) append_number(raw, state_->info.element, weight);
+    for (const double weight : weights.first(length)) append_number(raw, element, weight);
     weights = weights.subspan(length);
     ++t;
-    const std::int64_t next = (t + 1) * element_bytes(state_->info.element);
+    const std::int64_t next = (t + 1) * element_bytes(element);
     if (weights.empty() || static_cast<std::int64_t>(raw.size()) + next > kChunkBytes) {
-      KVPLAN_TRY_DO(state_->chunk(place, v1::ATTENTION_PART_ROWS, begin, t - begin, raw));
+      KVPLAN_TRY_DO(state_->chunk(place, part, begin, t - begin, raw));
       raw.clear();
       begin = t;
     }
@@ -176,8 +159,8 @@ Status KvaWriter::dense_rows(PartPlace place, std::int64_t first, std::span<cons
 }
 
 Status KvaWriter::top_rows(PartPlace place, std::int64_t first, std::span<const TopRow> rows) {
-  KVPLAN_CHECK(state_->info.form == RecordedForm::kTopEntries);
-  const Element element = state_->info.element;
+  const Part part = state_->rows_part(true);
+  const Element element = state_->element(part);
   std::string raw;
   std::int64_t begin = first;
   for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -190,7 +173,7 @@ Status KvaWriter::top_rows(PartPlace place, std::int64_t first, std::span<const 
     const std::int64_t next = first + static_cast<std::int64_t>(i) + 1;
     const std::int64_t most = 12 + (next + 1) * 12;
     if (i + 1 == rows.size() || static_cast<std::int64_t>(raw.size()) + most > kChunkBytes) {
-      KVPLAN_TRY_DO(state_->chunk(place, v1::ATTENTION_PART_ROWS, begin, next - begin, raw));
+      KVPLAN_TRY_DO(state_->chunk(place, part, begin, next - begin, raw));
       raw.clear();
       begin = next;
     }
@@ -200,24 +183,69 @@ Status KvaWriter::top_rows(PartPlace place, std::int64_t first, std::span<const 
 
 Status KvaWriter::tensor(PartPlace place, TensorPart part, std::span<const float> elements) {
   KVPLAN_CHECK(state_->info.form == RecordedForm::kTensors);
-  const auto size =
-      static_cast<std::size_t>(part == TensorPart::kValues ? state_->info.value_size : state_->info.key_size);
-  KVPLAN_CHECK(elements.size() % size == 0);
-  const auto token_bytes = static_cast<std::int64_t>(size) * element_bytes(state_->info.element);
+  const Part wired = part == TensorPart::kQueries ? Part::kQueries
+                     : part == TensorPart::kKeys  ? Part::kKeys
+                                                  : Part::kValues;
+  return write_numbers(place, wired, 0, elements);
+}
+
+Status KvaWriter::numbers(PartPlace place, Part part, std::int64_t first, std::span<const float> elements) {
+  const Element element = state_->element(part);
+  for (const float value : elements)
+    if (!finite(element, static_cast<double>(value)))
+      return bad_input("expected finite numbers that fit the element").at_field(part_name(part));
+  return write_numbers(place, part, first, elements);
+}
+
+Status KvaWriter::write_numbers(PartPlace place, Part part, std::int64_t first,
+                                std::span<const float> elements) {
+  const Element element = state_->element(part);
+  const auto size = static_cast<std::size_t>(state_->shape.numbers(part, place.layer));
+  KVPLAN_CHECK(size > 0 && elements.size() % size == 0);
+  const auto token_bytes = static_cast<std::int64_t>(size) * element_bytes(element);
   const auto step = static_cast<std::size_t>(std::max<std::int64_t>(1, kChunkBytes / token_bytes));
-  const v1::AttentionPart wired = part == TensorPart::kQueries ? v1::ATTENTION_PART_QUERIES
-                                  : part == TensorPart::kKeys  ? v1::ATTENTION_PART_KEYS
-                                                               : v1::ATTENTION_PART_VALUES;
   const std::size_t tokens = elements.size() / size;
   for (std::size_t begin = 0; begin < tokens; begin += step) {
     const std::size_t count = std::min(step, tokens - begin);
     std::string raw;
     for (const float value : elements.subspan(begin * size, count * size))
-      append_number(raw, state_->info.element, static_cast<double>(value));
-    KVPLAN_TRY_DO(
-        state_->chunk(place, wired, static_cast<std::int64_t>(begin), static_cast<std::int64_t>(count), raw));
+      append_number(raw, element, static_cast<double>(value));
+    KVPLAN_TRY_DO(state_->chunk(place, part, first + static_cast<std::int64_t>(begin),
+                                static_cast<std::int64_t>(count), raw));
   }
   return Done{};
+}
+
+Status KvaWriter::token_classes(std::int32_t sequence, std::int64_t first,
+                                std::span<const std::uint8_t> classes) {
+  const std::string raw(classes.begin(), classes.end());
+  return state_->chunk({.sequence = sequence}, Part::kTokenClasses, first,
+                       static_cast<std::int64_t>(classes.size()), raw);
+}
+
+Status KvaWriter::positions(std::int32_t sequence, std::int64_t first,
+                            std::span<const std::uint32_t> positions) {
+  std::string raw;
+  for (const std::uint32_t position : positions) append_raw(raw, position);
+  return state_->chunk({.sequence = sequence}, Part::kPositions, first,
+                       static_cast<std::int64_t>(positions.size()), raw);
+}
+
+Result<std::int32_t> KvaWriter::begin_sequence(const std::string& name, std::int64_t prompt_tokens) {
+  KVPLAN_CHECK(state_->info.version > 1);
+  auto& sequences = state_->info.sequences;
+  sequences.push_back({.name = name, .tokens = 0, .prompt_tokens = prompt_tokens, .complete = false});
+  KVPLAN_TRY_DO(check_sequence(sequences.back(), sequences.size() - 1));
+  KVPLAN_TRY_DO(state_->sequence_frame(sequences.size() - 1));
+  return static_cast<std::int32_t>(sequences.size()) - 1;
+}
+
+Status KvaWriter::end_sequence(std::int32_t number, std::int64_t tokens) {
+  auto& sequence = state_->info.sequences[static_cast<std::size_t>(number)];
+  sequence.tokens = tokens;
+  sequence.complete = true;
+  KVPLAN_TRY_DO(check_sequence(sequence, static_cast<std::size_t>(number)));
+  return state_->sequence_frame(static_cast<std::size_t>(number));
 }
 
 Status KvaWriter::finish() {
@@ -233,6 +261,9 @@ Status KvaWriter::finish() {
     index.add_tokens(static_cast<std::uint32_t>(entry.tokens));
     index.add_offset(static_cast<std::uint64_t>(entry.offset));
   }
+  if (state_->info.version > 1)
+    for (std::size_t i = 0; i < state_->info.sequences.size(); ++i)
+      *index.add_sequences() = message_of(state_->info.sequences[i], static_cast<std::int32_t>(i));
   const std::int64_t at = state_->offset;
   KVPLAN_TRY_DO(state_->put(frame(FrameKind::kIndex, index.SerializeAsString())));
   return state_->put(trailer(at));
@@ -289,7 +320,7 @@ Status write_head(KvaWriter& writer, attention::LayerRows& rows, PartPlace place
 Status write_kva(const attention::Recording& recording, Element element, std::int64_t top, Codec codec,
                  const ByteSink& sink) {
   attention::RecordingInfo info = recording.info();
-  KVPLAN_CHECK(info.form != RecordedForm::kTensors);
+  KVPLAN_CHECK(info.version == 1 && info.form != RecordedForm::kTensors);
   info.element = element;
   if (top > 0) info.form = RecordedForm::kTopEntries;
   KVPLAN_TRY(const auto writer, KvaWriter::make(info, codec, sink));

@@ -8,21 +8,38 @@
 namespace kvplan::plan {
 namespace {
 
-Result<std::vector<Recorded>> open_all(const std::vector<std::string>& paths, const RecordingOpener& open) {
+Result<std::vector<Recorded>> open_all(const std::vector<std::string>& paths, const RecordingOpener& open,
+                                       std::vector<std::string>& warnings) {
   std::vector<Recorded> out;
   for (const std::string& path : paths) {
     KVPLAN_TRY(const auto recording, open(path));
     const auto& sequences = recording->info().sequences;
-    for (std::size_t i = 0; i < sequences.size(); ++i)
-      out.push_back({recording, static_cast<std::int32_t>(i), sequences[i].tokens,
-                     sequences.size() == 1 ? path : path + ", sequence " + std::to_string(i)});
+    if (!recording->info().cut.empty()) warnings.push_back(path + ": " + recording->info().cut + ".");
+    for (std::size_t i = 0; i < sequences.size(); ++i) {
+      const auto number = static_cast<std::int32_t>(i);
+      const std::int64_t tokens = attention::tokens_of_all_layers(*recording, number);
+      if (tokens > 0)
+        out.push_back({recording, number, tokens,
+                       sequences.size() == 1 ? path : path + ", sequence " + std::to_string(i)});
+    }
   }
+  if (out.empty())
+    return bad_input("expected a recording of all layers of its model").at_field("workload.attention");
   return out;
 }
 
 /// The shape that a recording was made of. What it does not say is assumed, and matters to step times alone.
-Result<model::ModelShape> model_of(const attention::RecordingInfo& info, std::int64_t stored_heads,
+Result<model::ModelShape> model_of(const attention::RecordingInfo& recorded, std::int64_t stored_heads,
                                    std::vector<std::string>& assumptions) {
+  const attention::LayerInfo info = recorded.layer(0);
+  for (const std::int32_t number : recorded.layer_numbers()) {
+    const attention::LayerInfo other = recorded.layer(number);
+    if (other.query_heads != info.query_heads || other.kv_heads != info.kv_heads ||
+        other.key_size != info.key_size || other.value_size != info.value_size)
+      return bad_input("expected layers of one shape, found another in layer " + std::to_string(number) +
+                       "; name the model")
+          .at_field("workload.attention");
+  }
   if (info.key_size != info.value_size)
     return bad_input("expected keys and values of one size, found " + std::to_string(info.key_size) +
                      " and " + std::to_string(info.value_size) + " elements")
@@ -31,19 +48,19 @@ Result<model::ModelShape> model_of(const attention::RecordingInfo& info, std::in
   model::ModelShape shape{
       .name = "recording",
       .source = "workload.attention",
-      .layers = info.layers,
+      .layers = recorded.layers,
       .hidden = std::int64_t{info.query_heads} * size,
       .query_heads = info.query_heads,
       .kv_heads = stored_heads,
-      .element_bytes = info.cache_element_bytes,
-      .runs = {{info.layers, {.heads = stored_heads, .key_size = size, .value_size = size}}},
+      .element_bytes = recorded.cache_element_bytes,
+      .runs = {{recorded.layers, {.heads = stored_heads, .key_size = size, .value_size = size}}},
       .weight_shape = {
           .feed_forward = std::int64_t{4} * info.query_heads * size, .key_size = size, .value_size = size}};
-  std::string text = "The model is that of the recordings: " + std::to_string(info.layers) +
-                     (info.layers == 1 ? " layer of " : " layers of ") + std::to_string(stored_heads) +
+  std::string text = "The model is that of the recordings: " + std::to_string(recorded.layers) +
+                     (recorded.layers == 1 ? " layer of " : " layers of ") + std::to_string(stored_heads) +
                      (stored_heads == 1 ? " stored head" : " stored heads") + ", " +
                      std::to_string(shape.kv_token_bytes()) + " bytes a token";
-  if (info.sizes_assumed) text += " (the sizes of keys and elements are assumed, not recorded)";
+  if (recorded.sizes_assumed) text += " (the sizes of keys and elements are assumed, not recorded)";
   assumptions.push_back(text + ".");
   return shape;
 }
@@ -57,9 +74,12 @@ Status check_shape(const Recorded& recorded, const model::ModelShape& model,
                    const attention::PolicyChoice& policy) {
   const attention::RecordingInfo& info = recorded.recording->info();
   KVPLAN_TRY(const std::int32_t group, attention::group_of(policy, info));
-  const std::int64_t heads = info.query_heads / group;
-  const std::int64_t bytes =
-      std::int64_t{info.layers} * heads * (info.key_size + info.value_size) * info.cache_element_bytes;
+  const std::int64_t heads = info.layer(0).query_heads / group;
+  std::int64_t bytes = 0;
+  for (const std::int32_t number : info.layer_numbers()) {
+    const attention::LayerInfo layer = info.layer(number);
+    bytes += heads * (layer.key_size + layer.value_size) * info.cache_element_bytes;
+  }
   const bool same = info.layers == model.layers && heads == model.kv_heads &&
                     (info.sizes_assumed || bytes == model.kv_token_bytes());
   if (same) return Done{};
@@ -198,7 +218,8 @@ void note_tables(const TokenPlan& plan, memory::TablePer per, std::vector<std::s
                           " on a rank: a block is of one of them, and its entry in the table is metadata.");
   else if (plan.counted && plan.policy->kind->layer_counts != nullptr)
     assumptions.emplace_back(
-        "A block spans all layers, so it stays as long as the layer that keeps most needs it: what the others keep "
+        "A block spans all layers, so it stays as long as the layer that keeps most needs it: what the "
+        "others keep "
         "less are holes. Tables by layer (memory.allocator=paged:table=layer) would free them.");
 }
 
@@ -217,17 +238,17 @@ Result<TokenPlan> make_token_plan(const Scenario& s, const RecordingOpener& open
   const bool has_model = s.model != nullptr || !s.model_file.empty();
   if (replayed || !has_model) {
     if (!open) return bad_input("recordings cannot be read here").at_field("workload.attention");
-    KVPLAN_TRY(recordings, open_all(s.attention, open));
+    KVPLAN_TRY(recordings, open_all(s.attention, open, warnings));
   }
   if (has_model) {
     KVPLAN_TRY(plan.model, named_model(s, open_model, assumptions));
   } else {
     const attention::RecordingInfo& info = recordings.front().recording->info();
-    std::int32_t group = info.group;
+    std::int32_t group = info.layer(0).group;
     if (replayed) {
       KVPLAN_TRY(group, attention::group_of(*plan.policy, info));
     }
-    KVPLAN_TRY(plan.model, model_of(info, info.query_heads / group, assumptions));
+    KVPLAN_TRY(plan.model, model_of(info, info.layer(0).query_heads / group, assumptions));
   }
   if (!s.attention.empty() && !replayed)
     warnings.push_back("workload.attention drives no request: what eviction=" +

@@ -3,6 +3,7 @@
 #include <cstdlib>
 
 #include "simulator/attention/evaluation.h"
+#include "simulator/attention/tensor_rows.h"
 #include "simulator/io/kva_reader.h"
 #include "simulator/io/kva_writer.h"
 #include "tests/fuzz/fuzz.h"
@@ -26,9 +27,22 @@ void replay(const attention::Recording& recording, std::int32_t layer) {
   const auto done = attention::evaluate(recording, request, [](const auto& state) -> Status {
     for (const double mass : state.attended_mass())
       if (!(mass >= 0 && mass <= 1.02)) std::abort();
+    for (const double error : state.output_error())
+      if (!(error >= 0)) std::abort();
     return Done{};
   });
   static_cast<void>(done.ok());
+}
+
+/// What version 2 may hold beside rows.
+void read_parts(const attention::Recording& recording, std::int32_t layer) {
+  static_cast<void>(recording.tensors(0, layer).ok());
+  for (std::uint32_t part = 2; part <= attention::kLastPart; ++part)
+    static_cast<void>(recording.numbers(0, layer, static_cast<attention::Part>(part), 0).ok());
+  const auto classes = recording.token_classes(0);
+  if (!classes.ok()) return;
+  for (const std::uint8_t each : classes.value())
+    if (each >= recording.info().token_classes.size()) std::abort();
 }
 
 io::ByteSink into(std::string& bytes) {
@@ -73,6 +87,61 @@ std::string tensors_file(attention::Element element, io::Codec codec) {
   return bytes;
 }
 
+attention::RecordingInfo mixed_info() {
+  using attention::Element;
+  using attention::Part;
+  attention::RecordingInfo info;
+  info.version = 2;
+  info.layers = 2;
+  info.query_heads = 2;
+  info.key_size = info.value_size = 2;
+  info.hidden_size = 3;
+  info.token_classes = {"user", "needle"};
+  info.rotary = attention::Rotary{.dims = 2, .inverse_frequencies = {}};
+  info.stored = {{Part::kRows, Element::kF32},          {Part::kQueries, Element::kF16},
+                 {Part::kKeys, Element::kBf16},         {Part::kValues, Element::kF32},
+                 {Part::kValueNorms, Element::kF32},    {Part::kLayerInputs, Element::kF32},
+                 {Part::kOutputWeights, Element::kF32}, {Part::kTokenClasses, Element::kU8},
+                 {Part::kPositions, Element::kU32}};
+  attention::LayerInfo layer = info.layer(0);
+  layer.layer = 1;
+  layer.group = 2;
+  layer.parts = {Part::kRows,       Part::kQueries,     Part::kKeys,         Part::kValues,
+                 Part::kValueNorms, Part::kLayerInputs, Part::kOutputWeights};
+  layer.window = 2;
+  layer.soft_cap = 3;
+  layer.sink_logits = {0, 1};
+  layer.bias_slopes = {0.5, 0.25};
+  info.recorded_layers.push_back(layer);
+  return info;
+}
+
+/// A file of version 2 with every part, finished or not.
+std::string mixed_file(io::Codec codec, bool finished) {
+  using attention::Part;
+  std::string bytes;
+  auto made = io::KvaWriter::make(mixed_info(), codec, into(bytes));
+  if (!made.ok()) std::abort();
+  io::KvaWriter& out = *made.value();
+  const std::vector<float> numbers{1, 0, .5F, -1, 2, .25F};
+  bool good = out.begin_sequence("s", 1).ok();
+  const std::vector<double> rows{.5, .25, .5, 0, .5, .25};
+  for (const std::int32_t head : {0, 1}) {
+    good = good && out.numbers({0, 1, head}, Part::kOutputWeights, 0, numbers).ok();
+    good = good && out.dense_rows({0, 1, head}, 0, rows).ok();
+    good = good && out.numbers({0, 1, head}, Part::kQueries, 0, numbers).ok();
+  }
+  for (const Part part : {Part::kKeys, Part::kValues})
+    good = good && out.numbers({0, 1, 0}, part, 0, numbers).ok();
+  good = good && out.numbers({0, 1, 0}, Part::kValueNorms, 0, std::vector<float>{1, 2, .5F}).ok();
+  good = good && out.numbers({0, 1, 0}, Part::kLayerInputs, 0, std::vector<float>(9, 1)).ok();
+  good = good && out.token_classes(0, 0, std::vector<std::uint8_t>{0, 1, 0}).ok();
+  good = good && out.positions(0, 0, std::vector<std::uint32_t>{3, 4, 5}).ok();
+  if (finished) good = good && out.end_sequence(0, 3).ok() && out.finish().ok();
+  if (!good) std::abort();
+  return bytes;
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -87,8 +156,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       continue;
     }
     const attention::RecordingInfo& info = recording.value()->info();
+    if (info.cut.find('\n') != std::string::npos) std::abort();
     if (info.sequences[0].tokens > kMostTokens) continue;
-    for (std::int32_t layer = 0; layer < info.layers && layer < 4; ++layer) replay(*recording.value(), layer);
+    for (std::int32_t layer = 0; layer < info.layers && layer < 4; ++layer) {
+      replay(*recording.value(), layer);
+      if (info.version > 1) read_parts(*recording.value(), layer);
+    }
   }
   return 0;
 }
@@ -101,5 +174,8 @@ std::vector<std::string> fuzz_seeds() {
           rows_file(RecordedForm::kTopEntries, Element::kF32, io::Codec::kStored),
           rows_file(RecordedForm::kTopEntries, Element::kF64, io::Codec::kZlib),
           tensors_file(Element::kBf16, io::Codec::kStored),
-          tensors_file(Element::kF32, io::Codec::kZstd)};
+          tensors_file(Element::kF32, io::Codec::kZstd),
+          mixed_file(io::Codec::kStored, true),
+          mixed_file(io::Codec::kPlanesZstd, true),
+          mixed_file(io::Codec::kStored, false)};
 }

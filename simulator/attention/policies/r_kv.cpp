@@ -13,6 +13,7 @@
 #include "simulator/attention/policy.h"
 #include "simulator/attention/prompt_scores.h"
 #include "simulator/attention/selection.h"
+#include "simulator/attention/tensor_rows.h"
 
 namespace kvplan::attention {
 namespace {
@@ -41,7 +42,7 @@ class RKv final : public SetPolicy {
     auto& logits = rows.back().logits;
     logits.assign(positions.size(), -std::numeric_limits<double>::infinity());
     for (std::size_t h = 0; h < heads.size(); ++h) {
-      const double* row = rows_->row(set * place_.group + static_cast<std::int32_t>(h)).logits;
+      const double* row = rows_->exact_row(set * place_.group + static_cast<std::int32_t>(h)).logits;
       for (std::size_t i = 0; i < positions.size(); ++i) logits[i] = std::max(logits[i], row[positions[i]]);
     }
   }
@@ -77,7 +78,8 @@ class RKv final : public SetPolicy {
         while (each.positions[at] != old[i]) ++at;
         row[i] = each.logits[at];
       }
-      const double sum = exp_from_max(row);
+      const double sum = exp_with_sink(row, -std::numeric_limits<double>::infinity()).sum;
+      if (sum == 0) continue;  // all lie before this query's window
       for (std::size_t i = 0; i < old.size(); ++i) out[i] += row[i] / sum;
     }
     for (double& each : out) each /= static_cast<double>(rows.size());
@@ -164,7 +166,7 @@ Status check(const Choice& choice) {
 }
 
 PolicyTraits traits(const Choice& choice) {
-  return {.prompt_rows = choice.integer("window"), .decode_rows = true, .keys = true};
+  return {.prompt_rows = choice.integer("window"), .decode_rows = true, .keys = true, .queries = true};
 }
 std::unique_ptr<LayerPolicy> make(const LayerInput& input) {
   return std::make_unique<RKv>(input);

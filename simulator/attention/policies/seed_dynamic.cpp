@@ -38,7 +38,7 @@ class SeedDynamic final : public SetPolicy {
     for (HeadRow& row : rows_) {
       const double sum = sum_in_lanes(row.weight);
       mass += sum;
-      row.divisor = sum > 0 ? sum : 1.0;
+      row.divisor = sum + row.sink > 0 ? sum + row.sink : 1.0;
     }
     importance_.update(residents, reduce_(rows_));
     if (residents.positions().back() >= prompt_)

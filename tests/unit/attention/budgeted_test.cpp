@@ -144,7 +144,9 @@ TEST(Budgeted, EveryPolicyTakesWhatItIsGranted) {
   Random random(1, "budgeted");
   const int heads = 4;
   const auto rows = recording_of({random_rows(random, heads, 40, RowKind::kSmooth)}, 2);
-  const auto tensors = std::make_shared<TensorRecording>(random_tensors(random, 2, 2, 40, false));
+  LayerTensors made = random_tensors(random, 2, 2, 40, false);
+  add_output_weights(random, 3, made);
+  const auto tensors = std::make_shared<TensorRecording>(std::move(made));
   int policies_tried = 0;
   for (const PolicyKind* kind : policies()) {
     if (kind->budget.param.empty()) continue;
@@ -156,9 +158,9 @@ TEST(Budgeted, EveryPolicyTakesWhatItIsGranted) {
     const std::string window = kind->budget.param == "capacity" || name == "r-kv" ? "window=3," : "";
     const auto policy = parse_policy(begin + window + std::string(kind->budget.param) + "=38");
     ASSERT_TRUE(policy.ok()) << policy.error().to_string();
-    const bool by_keys = kind->traits(policy.value().choice).keys;
+    const PolicyTraits traits = kind->traits(policy.value().choice);
     const std::shared_ptr<const Recording> recording =
-        by_keys ? std::shared_ptr<const Recording>(tensors) : rows;
+        traits.keys || traits.values ? std::shared_ptr<const Recording>(tensors) : rows;
     const std::int64_t beside =
         kind->budget.beside.empty() ? 0 : policy.value().choice.integer(kind->budget.beside);
     const LayerPlace place{.query_heads = heads, .group = 2, .prompt = 20};

@@ -78,9 +78,11 @@ TEST_P(Conformance, KeepsOnlyWhatItHadAndRepeatsItself) {
     std::shared_ptr<const Recording> recording = recording_of({random_rows(random, heads, tokens, rows)});
     const std::string text = legal_text(GetParam()->descriptor, random);
     const PolicyTraits traits = GetParam()->traits(parse_policy(text).value().choice);
-    if (traits.keys || traits.values)
-      recording =
-          std::make_shared<TensorRecording>(random_tensors(random, heads, 1, tokens, rows == RowKind::kTies));
+    if (traits.keys || traits.values) {
+      LayerTensors tensors = random_tensors(random, heads, 1, tokens, rows == RowKind::kTies);
+      if (traits.output_weights) add_output_weights(random, 3, tensors);
+      recording = std::make_shared<TensorRecording>(std::move(tensors));
+    }
     SCOPED_TRACE("seed " + std::to_string(seed) + ": " + text + ", prompt " + std::to_string(prompt) +
                  " of " + std::to_string(tokens));
     const Outcome found = run_policy(*recording, text, prompt);

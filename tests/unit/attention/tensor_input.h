@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <utility>
 
 #include "simulator/attention/recording.h"
 #include "simulator/attention/tensor_rows.h"
@@ -23,6 +24,10 @@ class TensorRecording final : public Recording {
     info_.logit_scale = tensors_.scale;
     info_.has_values = !tensors_.values.empty();
     info_.sequences.push_back({.name = "random", .tokens = tensors_.tokens});
+    if (tensors_.output_weights.empty()) return;
+    LayerInfo layer = info_.layer(0);
+    layer.parts.add(Part::kOutputWeights);
+    info_.recorded_layers.push_back(std::move(layer));
   }
   [[nodiscard]] const RecordingInfo& info() const override { return info_; }
   [[nodiscard]] Result<std::unique_ptr<LayerRows>> open(std::int32_t /*sequence*/,
@@ -30,6 +35,10 @@ class TensorRecording final : public Recording {
     return rows_from_tensors(tensors_);
   }
   [[nodiscard]] const LayerTensors& tensors() const { return tensors_; }
+  [[nodiscard]] Result<LayerTensors> tensors(std::int32_t /*sequence*/,
+                                             std::int32_t /*layer*/) const override {
+    return tensors_;
+  }
 
  private:
   LayerTensors tensors_;
@@ -60,6 +69,16 @@ inline LayerTensors random_tensors(Random& random, std::int32_t kv_heads, std::i
   fill(out.kv_heads, out.key_size, out.keys);
   fill(out.kv_heads, out.value_size, out.values);
   return out;
+}
+
+/// Output weights of a layer of `hidden` elements.
+inline void add_output_weights(Random& random, std::int32_t hidden, LayerTensors& to) {
+  to.hidden_size = hidden;
+  for (std::int32_t h = 0; h < to.query_heads; ++h) {
+    to.output_weights.emplace_back();
+    for (std::int32_t i = 0; i < to.value_size * hidden; ++i)
+      to.output_weights.back().push_back(static_cast<float>(2 * random.unit() - 1));
+  }
 }
 
 }  // namespace kvplan::attention

@@ -159,6 +159,127 @@ TEST(Frontier, WithoutDecodeStepsThereAreBytesAlone) {
                found.points[0].error_p95 || found.points[0].oracle_mass_mean || found.oracle[0].mass_mean);
 }
 
+/// A recording with a class for each token: 0 is `user`, 1 is `needle`.
+class Classed final : public Recording {
+ public:
+  Classed(std::shared_ptr<const Recording> inner, std::vector<std::uint8_t> classes)
+      : inner_(std::move(inner)), info_(inner_->info()), classes_(std::move(classes)) {
+    info_.token_classes = {"user", "needle"};
+  }
+  [[nodiscard]] const attention::RecordingInfo& info() const override { return info_; }
+  [[nodiscard]] Result<std::unique_ptr<attention::LayerRows>> open(std::int32_t sequence,
+                                                                   std::int32_t layer) const override {
+    return inner_->open(sequence, layer);
+  }
+  [[nodiscard]] Result<std::vector<std::uint8_t>> token_classes(std::int32_t /*sequence*/) const override {
+    return classes_;
+  }
+
+ private:
+  std::shared_ptr<const Recording> inner_;
+  attention::RecordingInfo info_;
+  std::vector<std::uint8_t> classes_;
+};
+
+TEST(Frontier, NeedleRecallIsTheShareOfNeedlesKept) {
+  Random random(9, "needles");
+  constexpr int kTokens = 30;
+  constexpr int kPrompt = 12;
+  std::vector<std::uint8_t> classes(kTokens);
+  for (const std::size_t needle : {3U, 4U, 15U}) classes[needle] = 1;
+  const auto recording = std::make_shared<Classed>(
+      attention::recording_of({attention::random_rows(random, 2, kTokens, attention::RowKind::kSmooth),
+                               attention::random_rows(random, 2, kTokens, attention::RowKind::kSmooth)}),
+      classes);
+  const Request request{
+      .inputs = {{"x", recording}},
+      .lanes = lanes_of("window;h2o;oracle-topk;full", std::vector<std::int64_t>{8}).value(),
+      .storages = full(),
+      .prompt = kPrompt};
+  const Frontier found = run(request, go_on).value();
+  for (const Point& point : found.points) {
+    const std::string policy = request.lanes[point.lane].policy.choice.to_string();
+    SCOPED_TRACE(policy);
+    std::vector<double> shares;
+    for (int layer = 0; layer < 2; ++layer) {
+      const Outcome alone = attention::run_policy(*recording, policy, kPrompt, layer);
+      for (int t = kPrompt - 1; t < kTokens; ++t) {
+        const attention::Sets& sets =
+            t < kPrompt ? alone.after_prefill : alone.retained[static_cast<std::size_t>(t - kPrompt)];
+        for (const auto& set : sets) {
+          double kept = 0;
+          for (const std::int32_t position : set) kept += classes[static_cast<std::size_t>(position)];
+          shares.push_back(kept / (t < 15 ? 2 : 3));
+        }
+      }
+    }
+    ASSERT_TRUE(point.needle_recall.has_value());
+    EXPECT_NEAR(*point.needle_recall, mean(shares), 1e-12);
+    EXPECT_FALSE(point.mass_standard_error.has_value()) << "of one sequence there is no error";
+  }
+  EXPECT_EQ(*found.points[3].needle_recall, 1.0);
+}
+
+TEST(Frontier, AnyNumberOfThreadsGivesTheSameBits) {
+  Random random(10, "threads");
+  Request request{.inputs = {},
+                  .lanes = lanes_of("h2o;tova;window;random", std::vector<std::int64_t>{4, 9}).value(),
+                  .storages = storages_of("full;int8").value(),
+                  .prompt = 6};
+  for (int i = 0; i < 7; ++i)
+    request.inputs.push_back({"input " + std::to_string(i),
+                              std::make_shared<attention::TensorRecording>(attention::random_tensors(
+                                  random, 2, 2, 8 + static_cast<std::int64_t>(random.below(40)), false))});
+  const Frontier alone = run(request, go_on).value();
+  for (const int threads : {2, 3, 16}) {
+    request.threads = threads;
+    const Frontier found = run(request, go_on).value();
+    ASSERT_EQ(found.points.size(), alone.points.size());
+    for (std::size_t i = 0; i < found.points.size(); ++i) {
+      const Point& a = found.points[i];
+      const Point& b = alone.points[i];
+      EXPECT_EQ(a.bytes_per_token, b.bytes_per_token);
+      EXPECT_EQ(a.mass_mean, b.mass_mean);
+      EXPECT_EQ(a.mass_min, b.mass_min);
+      EXPECT_EQ(a.error_mean, b.error_mean);
+      EXPECT_EQ(a.error_p95, b.error_p95);
+      EXPECT_EQ(a.entries_mean, b.entries_mean);
+      EXPECT_EQ(a.oracle_mass_mean, b.oracle_mass_mean);
+      EXPECT_EQ(a.mass_standard_error, b.mass_standard_error);
+      EXPECT_TRUE(a.mass_standard_error.has_value());
+    }
+    ASSERT_EQ(found.oracle.size(), alone.oracle.size());
+    for (std::size_t i = 0; i < found.oracle.size(); ++i)
+      EXPECT_EQ(found.oracle[i].mass_mean, alone.oracle[i].mass_mean);
+    EXPECT_EQ(found.assumptions, alone.assumptions);
+  }
+}
+
+/// Whatever fails later on another thread, the error is that of the first input that has one.
+TEST(Frontier, TheFirstErrorIsTold) {
+  Random random(11, "errors");
+  Request request{.inputs = {},
+                  .lanes = lanes_of("knorm", std::vector<std::int64_t>{4}).value(),
+                  .storages = full(),
+                  .prompt = 3,
+                  .threads = 4};
+  for (int i = 0; i < 8; ++i) {
+    if (i < 3) {
+      request.inputs.push_back({"good", std::make_shared<attention::TensorRecording>(
+                                            attention::random_tensors(random, 1, 1, 200, false))});
+    } else {
+      request.inputs.push_back(
+          {"rows " + std::to_string(i),
+           attention::recording_of({attention::random_rows(random, 1, 9, attention::RowKind::kSmooth)})});
+    }
+  }
+  for (int round = 0; round < 20; ++round) {
+    const auto failed = run(request, go_on);
+    ASSERT_FALSE(failed.ok());
+    EXPECT_EQ(failed.error().file, "rows 3");
+  }
+}
+
 TEST(Frontier, ComponentsAreSplitOutsideQuotesAndBrackets) {
   EXPECT_EQ(split_components("a; b:x=\"1;2\",y=(3;4) ;c").value(),
             (std::vector<std::string>{"a", "b:x=\"1;2\",y=(3;4)", "c"}));

@@ -1,0 +1,13 @@
+// What a recording of attention holds, for people and as JSON: kvplan attention info.
+#pragma once
+
+#include <string>
+
+#include "simulator/attention/recording.h"
+
+namespace kvplan::cli {
+
+std::string recording_json(const attention::Recording& recording);
+std::string recording_text(const attention::Recording& recording);
+
+}  // namespace kvplan::cli

@@ -1,0 +1,48 @@
+// Files of version 2 with random parts, and a second reader of such files that walks their frames and nothing else.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "simulator/base/random.h"
+#include "simulator/io/kva_writer.h"
+
+namespace kvplan::io {
+
+/// Sequence, layer, part, head (numbers of the model).
+using Stream = std::tuple<std::int32_t, std::int32_t, attention::Part, std::int32_t>;
+
+struct FullSample {
+  attention::RecordingInfo info;                              ///< with the sequences
+  std::map<Stream, std::vector<float>> numbers;               ///< rounded to the element
+  std::map<Stream, std::vector<std::vector<double>>> rows;    ///< [t][i], rounded; of top rows all weights
+  std::map<std::int32_t, std::vector<std::uint8_t>> classes;  ///< [sequence]
+  std::map<std::int32_t, std::vector<std::uint32_t>> positions;
+};
+
+/// Random shapes and parts, up to 3 layers and `sequences` sequences of about `tokens` tokens.
+FullSample full_sample(Random& random, int sequences, int tokens);
+/// Every part of every layer, fixed shapes.
+attention::RecordingInfo everything(int layers);
+/// Fills a sample whose `info` is set.
+void fill_sample(FullSample& sample, Random& random);
+
+/// Tokens come `block` at a time, as a recorder would write them. `finish`: with index and trailer.
+std::string kva2_of(const FullSample& sample, Codec codec, std::int64_t block, bool finish = true);
+
+/// What the frames up to `length` of a file say, read without an index.
+struct WalkedFile {
+  std::map<Stream, std::map<std::int64_t, std::string>> chunks;     ///< [first token] raw bytes
+  std::map<Stream, std::int64_t> ends;                              ///< token behind the last chunk
+  std::map<std::int32_t, std::pair<std::int64_t, bool>> sequences;  ///< [number] tokens, complete
+  std::int64_t end{0};                                              ///< of the last whole frame
+};
+WalkedFile walk_file(const std::string& bytes);
+
+/// A file of raw frames: (letters, payload), then the index if it is not empty.
+std::string framed(const std::vector<std::pair<FrameKind, std::string>>& frames);
+
+}  // namespace kvplan::io
