@@ -932,6 +932,42 @@
         <translation>提示结束时，保留其最后的 token 以及它们最关注的 token</translation>
     </message>
     <message>
+        <source>future</source>
+        <translation>未来位置数</translation>
+    </message>
+    <message>
+        <source>epsilon</source>
+        <translation>附加项</translation>
+    </message>
+    <message>
+        <source>Keeps, once the prompt ends, what queries to come are expected to attend to; needs recorded queries and keys with their rotation, and values or their norms</source>
+        <translation>提示结束时，保留预期未来查询会关注的 token；需要记录的查询与键及其旋转，以及值或值的范数</translation>
+    </message>
+    <message>
+        <source>First tokens, which stay before others and do not count</source>
+        <translation>最前的 token：先于其他保留，且不计数</translation>
+    </message>
+    <message>
+        <source>Positions to come over which the rotation is averaged</source>
+        <translation>对多少个未来位置的旋转取平均</translation>
+    </message>
+    <message>
+        <source>Added to the expected attention before it is multiplied with the length of the value</source>
+        <translation>在与值的长度相乘之前，加到预期注意力上的量</translation>
+    </message>
+    <message>
+        <source>As snapkv, but a part of what stays is chosen by attention times what a value adds to the layer's output; needs recorded values and output weights</source>
+        <translation>与“窗口投票”策略相同，但保留的一部分按注意力乘以值对层输出的贡献来选；需要记录的值与输出权重</translation>
+    </message>
+    <message>
+        <source>What votes alone choose, of the tokens before the window that stay</source>
+        <translation>窗口之前保留的 token 中，仅由投票选出的份额</translation>
+    </message>
+    <message>
+        <source>Added to a token's mean vote before it is multiplied</source>
+        <translation>在相乘之前，加到 token 平均票数上的量</translation>
+    </message>
+    <message>
         <source>Keeps, once the prompt ends, the share of it that received most attention per query</source>
         <translation>提示结束时，保留其中平均每个查询所给注意力最多的一部分</translation>
     </message>

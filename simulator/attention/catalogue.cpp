@@ -27,6 +27,8 @@
   POLICY(kKeyDiff)                    \
   POLICY(kLagKv)                      \
   POLICY(kRKv)                        \
+  POLICY(kExpectedAttention)          \
+  POLICY(kCriticalKv)                 \
   POLICY(kSeedThreshold)              \
   POLICY(kSeedProportional)           \
   POLICY(kSeedLfu)                    \
