@@ -29,11 +29,13 @@ class Readme(FolderTest):
 
     def test_examples(self):
         blocks = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
-        self.assertEqual(len(blocks), 2)
+        self.assertEqual(len(blocks), 3)
+        names = {}
         with contextlib.redirect_stdout(io.StringIO()) as out:
             for block in blocks:
-                names = {}
-                exec(block, names)
+                alone = {}
+                exec(block, alone)
+                names.update(alone, rows=alone.get("rows", names.get("rows")))
         self.assertIn(info("traces/samples/chat.kvt")["digest"], out.getvalue())
         self.assertEqual(info("short.kvt")["output_tokens"]["max"], 100)
         self.assertEqual(names["rows"].shape, (128, 128))

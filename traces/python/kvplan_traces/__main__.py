@@ -25,7 +25,8 @@ def info(path):
     else:
         with AttentionReader(path) as reader:
             reader.check()
-            figures = {**dataclasses.asdict(reader.header), "recorded": reader.recorded()}
+            figures = {**dataclasses.asdict(reader.header), "recorded": reader.recorded(), "cut_at": reader.cut_at,
+                       "sequences": [dataclasses.asdict(one) for one in reader.sequences]}
     print(json.dumps(figures, indent=2))
 
 
@@ -41,10 +42,10 @@ def convert(source, target, element="f64"):
 
 def dump(path, layer="0"):
     with AttentionReader(path) as reader:
-        model = reader.header.model
-        rows = [[row.tolist() for _, row in reader.rows(0, int(layer), head)] for head in range(model.query_heads)]
-    json.dump({"query_heads": model.query_heads, "kv_heads": model.kv_heads, "T": reader.header.sequences[0].tokens,
-               "rows": rows}, sys.stdout)
+        facts = reader.layer(int(layer))
+        rows = [[row.tolist() for _, row in reader.rows(0, int(layer), head)] for head in range(facts.query_heads)]
+        json.dump({"query_heads": facts.query_heads, "kv_heads": facts.kv_heads, "T": reader.tokens(0, int(layer)),
+                   "rows": rows}, sys.stdout)
 
 
 def synth(target, *numbers):

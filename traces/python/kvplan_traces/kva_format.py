@@ -1,4 +1,5 @@
-"""What simulator/io/ATTENTION_FORMAT.md fixes for readers and writers of .kva: frames, limits, numbers, rows."""
+"""What simulator/io/ATTENTION_FORMAT.md fixes for both versions of .kva, frames, limits, numbers and rows, and the
+header of version 1."""
 
 import math
 import struct
@@ -9,7 +10,6 @@ import numpy as np
 
 from .errors import FormatError, expect
 
-VERSION = 1
 MAGIC = b"\x89KVA\r\n\x1a\n"
 END_MAGIC = b"KVA-END\n"
 FRAME_BYTES = 16
@@ -24,14 +24,14 @@ FORMS = {"rows": 1, "top": 2, "tensors": 3}
 ELEMENTS = {"f64": 1, "f32": 2, "f16": 3, "bf16": 4}
 PARTS = {"rows": 1, "queries": 2, "keys": 3, "values": 4}
 CODECS = {"stored": 0, "zstd": 1, "zlib": 2}
-WIDTHS = {"f64": 8, "f32": 4, "f16": 2, "bf16": 2}
-_TYPES = {"f64": "<f8", "f32": "<f4", "f16": "<f2", "bf16": "<u2"}
+WIDTHS = {"f64": 8, "f32": 4, "f16": 2, "bf16": 2, "u8": 1, "u32": 4}
+_TYPES = {"f64": "<f8", "f32": "<f4", "f16": "<f2", "bf16": "<u2", "u8": "u1", "u32": "<u4"}
 INDEX_COLUMNS = ("sequence", "layer", "head", "part", "first_token", "tokens", "offset")
 
 
 @dataclass
 class AttentionModel:
-    """Shape of the recorded model. Sizes of 0 mean: not stated (rows only)."""
+    """Shape of the recorded model. Sizes of 0 mean: not stated. `hidden_size` is of version 2."""
 
     name: str = ""
     layers: int = 1
@@ -40,20 +40,24 @@ class AttentionModel:
     key_size: int = 0
     value_size: int = 0
     cache_element_bytes: int = 0
+    hidden_size: int = 0
 
 
 @dataclass
 class AttentionSequence:
+    """`complete` is False of a sequence of version 2 that was cut; what is whole of it, a reader's `tokens` says."""
+
     name: str = ""
     tokens: int = 0
     prompt_tokens: int = 0
+    complete: bool = True
 
 
 @dataclass
 class AttentionHeader:
-    """`form` is "rows", "top" (the largest weights of each row, and the mass of the others) or "tensors"; `element`
-    one of f64, f32, f16 (rows, top) or f32, f16, bf16 (tensors). Row t of tensors is softmax(`logit_scale` * q_t . k).
-    """
+    """Of version 1. `form` is "rows", "top" (the largest weights of each row, and the mass of the others) or
+    "tensors"; `element` one of f64, f32, f16 (rows, top) or f32, f16, bf16 (tensors). Row t of tensors is
+    softmax(`logit_scale` * q_t . k)."""
 
     model: AttentionModel
     sequences: list
@@ -72,18 +76,18 @@ class AttentionHeader:
         legal = ("f32", "f16", "bf16") if tensors else ("f64", "f32", "f16")
         expect(self.element in legal, f"expected one of {', '.join(legal)}, found {self.element!r}", "element")
         model = self.model
-        _within("model.layers", model.layers, 1, 4096)
-        _within("model.query_heads", model.query_heads, 1, 1024)
-        _within("model.kv_heads", model.kv_heads, 1, model.query_heads)
+        within("model.layers", model.layers, 1, 4096)
+        within("model.query_heads", model.query_heads, 1, 1024)
+        within("model.kv_heads", model.kv_heads, 1, model.query_heads)
         expect(model.query_heads % model.kv_heads == 0,
                f"expected a divisor of {model.query_heads} query heads, found {model.kv_heads}", "model.kv_heads")
-        _within("model.key_size", model.key_size, int(tensors), 65536)
-        _within("model.value_size", model.value_size, int(tensors and self.has_values), 65536)
-        _within("model.cache_element_bytes", model.cache_element_bytes, 0, 16)
-        _within("sequences", len(self.sequences), 1, MOST_SEQUENCES)
+        within("model.key_size", model.key_size, int(tensors), 65536)
+        within("model.value_size", model.value_size, int(tensors and self.has_values), 65536)
+        within("model.cache_element_bytes", model.cache_element_bytes, 0, 16)
+        within("sequences", len(self.sequences), 1, MOST_SEQUENCES)
         for i, sequence in enumerate(self.sequences):
-            _within(f"sequences[{i}].tokens", sequence.tokens, 1, 1 << 20)
-            _within(f"sequences[{i}].prompt_tokens", sequence.prompt_tokens, 0, sequence.tokens)
+            within(f"sequences[{i}].tokens", sequence.tokens, 1, 1 << 20)
+            within(f"sequences[{i}].prompt_tokens", sequence.prompt_tokens, 0, sequence.tokens)
         expect(not tensors or 0 < self.logit_scale <= 1e6, "expected a number above 0 and at most 1e6", "logit_scale")
 
     def heads(self, part):
@@ -93,7 +97,7 @@ class AttentionHeader:
         return self.model.query_heads if part in ("rows", "queries") else self.model.kv_heads
 
 
-def _within(field, value, low, high):
+def within(field, value, low, high):
     expect(isinstance(value, int) and low <= value <= high, f"expected {low} to {high}, found {value!r}", field)
 
 
@@ -134,8 +138,11 @@ def to_bytes(element, values):
 
 
 def from_bytes(element, raw):
-    """float64 of f64, float32 of all others: exact either way. What is not finite is left to the caller."""
+    """float64 of f64, int64 of whole numbers, float32 of all others: exact each way. What is not finite is left to the
+    caller."""
     values = np.frombuffer(raw, _TYPES[element])
+    if element in ("u8", "u32"):
+        return values.astype(np.int64)
     with np.errstate(invalid="ignore"):
         if element == "bf16":
             return (values.astype("<u4") << 16).view("<f4").astype(np.float32, copy=False)

@@ -1,4 +1,4 @@
-"""Writes .kva, after simulator/io/ATTENTION_FORMAT.md."""
+"""Writes .kva version 1, after simulator/io/ATTENTION_FORMAT.md."""
 
 import dataclasses
 import struct
@@ -9,7 +9,7 @@ import numpy as np
 from . import kva_format as kva
 from . import storage, wire
 from .errors import expect, located
-from .kva import streams_of
+from .kva_index import Version1
 
 CHUNK_BYTES = 1 << 20
 
@@ -126,7 +126,7 @@ class AttentionWriter:
     def _finish(self):
         index = np.array(sorted(self._index, key=lambda entry: (*entry[:2], entry[3], entry[2], entry[4])), np.int64)
         index = index.reshape(-1, len(kva.INDEX_COLUMNS))
-        streams = streams_of(self.header, index)
+        streams = Version1(self.header, index.copy()).streams
         if self.header.form == "tensors":
             for sequence, layer in {place[:2] for place in streams}:
                 for part, number in kva.PARTS.items():
@@ -149,7 +149,7 @@ def _header_bytes(header):
         wire.message(10, wire.blob(1, one.name) + wire.number(2, one.tokens) + wire.number(3, one.prompt_tokens))
         for one in header.sequences)
     return b"".join([
-        wire.number(1, kva.VERSION), wire.message(2, shape), wire.number(3, kva.FORMS[header.form]),
+        wire.number(1, 1), wire.message(2, shape), wire.number(3, kva.FORMS[header.form]),
         wire.number(4, kva.ELEMENTS[header.element]), wire.double(5, header.logit_scale),
         wire.number(6, header.has_values),
         wire.blob(7, header.positions), wire.blob(8, header.source), wire.blob(9, header.recorded_by), sequences])

@@ -84,7 +84,7 @@ class Message:
             if form in (VARINT, BYTES):
                 self._fields.setdefault(number, []).append(value)
             elif form == FIXED64:
-                self._fixed[number] = value
+                self._fixed.setdefault(number, []).append(value)
 
     def uint32(self, number):
         return self.uint64(number) & _MASK32
@@ -96,7 +96,13 @@ class Message:
         return self.uint64(number) != 0
 
     def double(self, number):
-        return struct.unpack("<d", self._fixed.get(number, bytes(8)))[0]
+        return struct.unpack("<d", self._fixed.get(number, [bytes(8)])[-1])[0]
+
+    def doubles(self, number):
+        """All entries of a repeated double: packed ones, or those that stand alone."""
+        data = b"".join(self.blobs(number)) or b"".join(self._fixed.get(number, ()))
+        expect(len(data) % 8 == 0, "expected whole numbers in the column")
+        return struct.unpack(f"<{len(data) // 8}d", data)
 
     def blob(self, number):
         return (self.blobs(number) or [b""])[-1]
@@ -185,6 +191,10 @@ def number(field, value):
 
 def double(field, value):
     return varint(field << 3 | FIXED64) + struct.pack("<d", value) if value else b""
+
+
+def doubles(field, values):
+    return blob(field, struct.pack(f"<{len(values)}d", *values))
 
 
 def message(field, data):

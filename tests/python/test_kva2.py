@@ -1,0 +1,297 @@
+"""Version 2 of .kva: written as tokens come, read back, cut at any byte; and what the program finds in it."""
+
+import json
+import unittest
+
+import numpy as np
+
+from support import FolderTest, cases, kvplan
+from kvplan_traces import (AttentionLayer, AttentionModel, AttentionReader, AttentionRotary, FormatError,
+                           RecordingHeader, RecordingWriter, kva2_format)
+
+MODEL = AttentionModel("tiny", layers=3, query_heads=4, kv_heads=2, key_size=8, value_size=6, cache_element_bytes=2,
+                       hidden_size=10)
+ALL = {"queries": "f32", "keys": "f32", "values": "f16", "value_norms": "f32", "layer_inputs": "bf16",
+       "output_weights": "f32", "token_classes": "u8", "positions": "u32"}
+# A plain layer, a window with a soft cap, and biases with sinks of which one KV head is recorded.
+LAYERS = [AttentionLayer(0, rotary=AttentionRotary("halves", 8, base=1e4)),
+          AttentionLayer(1, window=7, soft_cap=1.5, logit_scale=0.7),
+          AttentionLayer(2, sink_logits=(0.5, -1.0, 2.0, 0.0), bias_slopes=(0.5, 0.25, 0.125, 0.0625),
+                         recorded_kv_heads=(1,))]
+
+
+def header(parts=None, layers=None, **more):
+    more = {"logit_scale": 0.4, "token_classes": ("text", "needle"), "source": "a test", "recorder": "tests/python",
+            **more}
+    return RecordingHeader(MODEL, parts or dict(ALL), list(layers or LAYERS), **more)
+
+
+def slow_row(facts, head, queries, keys, t):
+    """One row by the formula of the page, number by number."""
+    weights = np.zeros(t + 1)
+    total = 0.0
+    for i in range(t + 1):
+        if facts.window and i <= t - facts.window:
+            continue
+        s = facts.logit_scale * float(np.dot(queries[t].astype(float), keys[i].astype(float)))
+        s = facts.soft_cap * np.tanh(s / facts.soft_cap) if facts.soft_cap else s
+        s += facts.bias_slopes[head] * (i - t) if facts.bias_slopes else 0
+        weights[i] = np.exp(s)
+        total += weights[i]
+    return weights / (total + (np.exp(facts.sink_logits[head]) if facts.sink_logits else 0))
+
+
+class Made:
+    """A recording of random numbers, and what went into it."""
+
+    def __init__(self, path, lengths=(30, 17), codec="planes-zlib", seed=1, steps=(11, 3), kind=None, ends=True):
+        g = np.random.default_rng(seed)
+        self.header, self.sent, self.lengths = kind or header(), {}, lengths
+        with RecordingWriter(path, self.header, codec) as out:
+            for sequence, tokens in enumerate(lengths):
+                self.assert_equal(out.begin(f"number {sequence}", prompt_tokens=min(9, tokens)), sequence)
+                at = 0
+                while at < tokens:
+                    count = min(int(g.choice(steps)), tokens - at)
+                    self._tokens(g, out, sequence, at, count)
+                    at += count
+                    out.flush()
+                if ends or sequence + 1 < len(lengths):
+                    out.end(sequence)
+        self.sent = {place: np.concatenate(pieces) for place, pieces in self.sent.items()}
+
+    @staticmethod
+    def assert_equal(a, b):
+        assert a == b, (a, b)
+
+    def _tokens(self, g, out, sequence, at, count):
+        for part in self.header.parts:
+            if part in kva2_format.OF_SEQUENCE:
+                numbers = g.integers(0, 2, count) if part == "token_classes" else np.arange(at, at + count)
+                self._send(out, sequence, 0, part, 0, numbers)
+        for one in self.header.layers:
+            facts = self.header.layer(one.layer)
+            for part in facts.parts:
+                for head in facts.heads(part):
+                    if part == "output_weights":
+                        if sequence == at == 0:
+                            self._send(out, 0, one.layer, part, head, g.normal(size=(6, 10)).astype(np.float32))
+                    else:
+                        size = (count, facts.size(part))
+                        self._send(out, sequence, one.layer, part, head, g.normal(size=size).astype(np.float16))
+
+    def _send(self, out, sequence, layer, part, head, numbers):
+        out.append(sequence, layer, part, head, numbers)
+        self.sent.setdefault((sequence, layer, part, head), []).append(np.asarray(numbers))
+
+
+class Version2(FolderTest):
+    def test_every_part_and_codec(self):
+        for codec in kva2_format.CODECS:
+            with self.subTest(codec):
+                made = Made(self.path("x.kva"), codec=codec)
+                with AttentionReader(self.path("x.kva")) as reader:
+                    reader.check()
+                    self.same(reader, made)
+                    self.assertIsNone(reader.cut_at)
+                    self.assertEqual([one.complete for one in reader.sequences], [True, True])
+                    self.assertEqual(reader.header.layers, made.header.layers)
+                    self.assertEqual(reader.header, made.header)
+        self.assertEqual([path.name for path in self.folder.iterdir()], ["x.kva"])
+
+    def same(self, reader, made):
+        asks = {"queries": reader.queries, "keys": reader.keys, "values": reader.values}
+        for (sequence, layer, part, head), sent in made.sent.items():
+            if part in asks:
+                found = asks[part](sequence, layer, head)
+            elif part == "value_norms":
+                found = reader.value_norms(sequence, layer, head)[:, None]
+            elif part == "layer_inputs":
+                # bfloat16 keeps 8 bits of the mantissa
+                np.testing.assert_allclose(reader.layer_inputs(sequence, layer), sent, rtol=2.0**-8)
+                continue
+            elif part == "output_weights":
+                found = reader.output_weights(layer, head)
+            else:
+                found = getattr(reader, part)(sequence)
+            self.assertEqual(found.tolist(), sent.tolist(), (sequence, layer, part, head))
+
+    def test_rows_are_computed_by_the_facts_of_their_layer(self):
+        made = Made(self.path("x.kva"))
+        with AttentionReader(self.path("x.kva")) as reader:
+            for sequence in (0, 1):
+                for layer, head in ((0, 1), (1, 0), (1, 3), (2, 2), (2, 3)):
+                    facts = reader.layer(layer)
+                    queries = made.sent[sequence, layer, "queries", head]
+                    keys = made.sent[sequence, layer, "keys", head // 2]
+                    rows = dict(reader.rows(sequence, layer, head))
+                    self.assertEqual(len(rows), made.lengths[sequence])
+                    for t, row in rows.items():
+                        np.testing.assert_allclose(row, slow_row(facts, head, queries, keys, t), atol=1e-12)
+            with self.assertRaisesRegex(FormatError, "head 1 of layer 2 was not recorded"):
+                list(reader.rows(0, 2, 1))
+            with self.assertRaisesRegex(FormatError, "layer 3 was not recorded"):
+                reader.layer(3)
+
+    def test_recorded_rows(self):
+        g = np.random.default_rng(4)
+        whole = np.tril(g.random((20, 20)))
+        whole = [row[: t + 1] / row.sum() for t, row in enumerate(whole)]
+        for part, element in (("rows", "f64"), ("top_rows", "f64")):
+            kind = header({part: element}, [AttentionLayer(0), AttentionLayer(1, window=4)])
+            with RecordingWriter(self.path(f"{part}.kva"), kind) as out:
+                out.begin()
+                for head in range(4):
+                    lines = whole[5:] if part == "rows" else [self.listed(row) for row in whole[5:]]
+                    out.append(0, 0, part, head, lines[:6], first=5)
+                    out.append(0, 0, part, head, lines[6:])
+                out.end(0)
+            with AttentionReader(self.path(f"{part}.kva")) as reader:
+                reader.check()
+                rows = dict(reader.rows(0, 0, 2))
+                self.assertEqual(sorted(rows), list(range(5, 20)))
+                for t, row in rows.items():
+                    if part == "rows":
+                        self.assertEqual(row.tolist(), whole[t].tolist())
+                    else:
+                        places, weights, rest = self.listed(whole[t])
+                        self.assertEqual(row[places].tolist(), weights.tolist())
+                        np.testing.assert_allclose(np.delete(row, places), rest / max(t + 1 - len(places), 1))
+
+    @staticmethod
+    def listed(row):
+        places = np.sort(np.argsort(-row)[:3])
+        return places, row[places], float(np.delete(row, places).sum()) if len(row) > 3 else 0.0
+
+    def test_a_file_cut_anywhere_keeps_what_was_whole(self):
+        made = Made(self.path("x.kva"))
+        data = self.path("x.kva").read_bytes()
+        before = 0
+        places = np.random.default_rng(7).integers(0, len(data), cases(150))
+        for at in sorted({0, 7, 9, len(data) - 1, len(data) - 21, *places.tolist()}):
+            self.path("cut.kva").write_bytes(data[:at])
+            try:
+                reader = AttentionReader(self.path("cut.kva"))
+            except FormatError as error:
+                self.assertLess(at, 700, str(error))  # inside the magic and the header
+                continue
+            with reader:
+                reader.check()
+                self.assertLessEqual(reader.cut_at, at)
+                here = self.whole_tokens(reader, made)
+                self.assertGreaterEqual(here, before)
+                before = here
+        self.assertEqual(before, sum(made.lengths) * 2)
+
+    def whole_tokens(self, reader, made):
+        """Tokens that are there of layers 0 and 1, each of them what was sent."""
+        total = 0
+        for sequence in range(len(reader.sequences)):
+            for layer in (0, 1):
+                if (sequence, layer) in reader.recorded():
+                    tokens = reader.tokens(sequence, layer)
+                    total += tokens
+                    if tokens:
+                        found = reader.keys(sequence, layer, 1)
+                        self.assertEqual(found.tolist(), made.sent[sequence, layer, "keys", 1][:tokens].tolist())
+                        self.assertEqual(len(list(reader.rows(sequence, layer, 0))), tokens)
+        return total
+
+    def test_a_finished_file_with_an_unfinished_sequence(self):
+        Made(self.path("x.kva"), ends=False)
+        with AttentionReader(self.path("x.kva")) as reader:
+            reader.check()
+            self.assertIsNone(reader.cut_at)
+            self.assertEqual([one.complete for one in reader.sequences], [True, False])
+            self.assertEqual([reader.tokens(0), reader.tokens(1)], [30, 17])
+
+    def test_damage_is_refused_not_repaired(self):
+        Made(self.path("x.kva"))
+        data = bytearray(self.path("x.kva").read_bytes())
+        for at in np.random.default_rng(8).integers(8, len(data) - 20, 60).tolist():
+            data[at] ^= 4
+            self.path("x.kva").write_bytes(data)
+            with self.assertRaisesRegex(FormatError, "^.*x.kva: [^\n]*$"):
+                with AttentionReader(self.path("x.kva")) as reader:
+                    reader.check()
+            data[at] ^= 4
+
+    def test_the_program_finds_the_same(self):
+        made = Made(self.path("x.kva"))
+        code, _, error = kvplan("attention", "info", self.path("x.kva"))
+        if code and "version" in error:
+            self.skipTest("this kvplan reads version 1 alone")
+        for sequence, layer in ((0, 0), (1, 0), (0, 1)):
+            out = self.run_kvplan("evict", self.path("x.kva"), "--policy", "oracle-topk:k=3,group=1", "--prefill", 1,
+                                  "--layer", layer, "--sequence", sequence, "--json", "-")
+            found = [step["attended_mass"] for step in json.loads(out)["steps"]]
+            facts = made.header.layer(layer)
+            for t, masses in enumerate(found, 1):
+                for head, mass in enumerate(masses):
+                    row = slow_row(facts, head, made.sent[sequence, layer, "queries", head],
+                                   made.sent[sequence, layer, "keys", head // 2], t)
+                    self.assertAlmostEqual(mass, np.sort(row)[-3:].sum(), places=6)
+        data = self.path("x.kva").read_bytes()
+        self.path("cut.kva").write_bytes(data[: len(data) * 2 // 3])
+        code, _, error = kvplan("evict", self.path("cut.kva"), "--policy", "window:window=4", "--prefill", 4)
+        self.assertEqual(code, 0, error)
+        with AttentionReader(self.path("cut.kva")) as reader:
+            self.assertIn(str(reader.cut_at), error)
+
+
+class Writing(FolderTest):
+    def refused(self, message, write, kind=None):
+        with self.assertRaisesRegex(FormatError, message):
+            with RecordingWriter(self.path("x.kva"), kind or header(), overwrite=True) as out:
+                out.begin()
+                write(out)
+        self.assertEqual([path.name for path in self.folder.iterdir()], ["x.kva.part"])
+
+    def test_what_no_reader_takes(self):
+        ones = np.ones
+        self.refused("keys: expected an array", lambda out: out.append(0, 0, "keys", 0, ones((3, 7))))
+        self.refused("sequence 0: layer 1: keys of head 1: expected finite numbers that fit f32",
+                     lambda out: out.append(0, 1, "keys", 1, np.full((2, 8), np.nan)))
+        self.refused("fit f16", lambda out: out.append(0, 0, "values", 0, np.full((2, 6), 1e5)))
+        self.refused("layer 2: head 0: expected a head", lambda out: out.append(0, 2, "keys", 0, ones((2, 8))))
+        self.refused("layer 7: expected a layer", lambda out: out.append(0, 7, "keys", 0, ones((2, 8))))
+        self.refused("part: expected one of .* found 'rows'", lambda out: out.append(0, 0, "rows", 0, [[1]]))
+        self.refused("keys: expected token 0, found 3", lambda out: out.append(0, 0, "keys", 0, ones((2, 8)), first=3))
+        self.refused("token_classes: expected 0 to 1", lambda out: out.append(0, 0, "token_classes", 0, [2]))
+        self.refused("sequence: expected 0 to 0, found 1", lambda out: out.append(1, 0, "keys", 0, ones((2, 8))))
+        self.refused("sequence 0: layer 0: queries: expected all 2 tokens of head 0, found 0",
+                     lambda out: [out.append(0, 0, "keys", 0, ones((2, 8))), out.end(0)])
+        rows = header({"rows": "f32"}, [AttentionLayer(1, window=2)])
+        self.refused("rows of head 0: row 2: expected 0 outside the window",
+                     lambda out: out.append(0, 1, "rows", 0, [[1], [0, 1], [0.5, 0, 0.5]]), rows)
+        self.refused("row 1: expected weights from 0 on", lambda out: out.append(0, 1, "rows", 0, [[1], [2, 1]]), rows)
+
+    def test_headers(self):
+        for message, kind in (("parts: expected rows or top rows", header({"rows": "f32", "top_rows": "f32"})),
+                              ("parts: expected keys beside queries", header({"queries": "f32"})),
+                              ("parts.keys: expected one of f32, f16, bf16", header({"keys": "f64"})),
+                              ("layers: expected at least one", RecordingHeader(MODEL, {"keys": "f32"}, [])),
+                              (r"layers\[1\].layer: expected 1 to 2", header(layers=[LAYERS[0], LAYERS[0]])),
+                              (r"layers\[0\].logit_scale: expected a number above 0", header(logit_scale=0.0)),
+                              (r"layers\[0\].sink_logits: expected 4", header(layers=[AttentionLayer(
+                                  0, sink_logits=(1.0,))])),
+                              (r"layers\[0\].rotary.dims: expected an even number", header(layers=[AttentionLayer(
+                                  0, rotary=AttentionRotary("halves", 10, 1e4))])),
+                              (r"layers\[0\].recorded_kv_heads", header(layers=[AttentionLayer(
+                                  0, recorded_kv_heads=(1, 0))])),
+                              ("token_classes: expected the names", header(token_classes=()))):
+            with self.assertRaisesRegex(FormatError, message):
+                RecordingWriter(self.path("x.kva"), kind)
+        self.assertEqual(list(self.folder.iterdir()), [])
+
+    def test_a_recording_that_was_cut_is_not_lost(self):
+        with self.assertRaises(ZeroDivisionError):
+            with RecordingWriter(self.path("x.kva"), header()) as out:
+                out.begin()
+                raise ZeroDivisionError
+        with self.assertRaisesRegex(FileExistsError, "x.kva.part: there is a recording that was cut"):
+            RecordingWriter(self.path("x.kva"), header())
+
+
+if __name__ == "__main__":
+    unittest.main()

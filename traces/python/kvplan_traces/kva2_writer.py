@@ -1,0 +1,250 @@
+"""Writes .kva version 2 as tokens come, after simulator/io/ATTENTION_FORMAT.md."""
+
+import os
+import struct
+import zlib
+from array import array
+
+import numpy as np
+
+from . import kva2_format as kva2
+from . import kva_format as kva
+from . import storage, wire
+from .errors import FormatError, expect, located
+
+CHUNK_BYTES = 1 << 20
+PART_SUFFIX = ".part"
+
+
+class RecordingWriter:
+    """Use as a context manager: PATH appears when the block ends without an exception. Until then, and if the process
+    is killed or the disk is full, what was written is in PATH.part, which every reader of .kva takes as far as it is
+    whole. Lengths need not be known before. Raises FormatError and OSError.
+
+        with RecordingWriter("run.kva", header) as out:
+            sequence = out.begin("chat", prompt_tokens=40)
+            out.append(sequence, layer, "keys", head, array)     # [tokens, key_size], the next tokens of that head
+            out.flush()                                          # what was appended survives a kill of the process
+            out.end(sequence)
+
+    `codec` is "planes-zlib", "planes-zstd", or one of version 1. All heads of a layer are to have the same tokens when
+    a sequence ends; rows, which may be missing, begin where `first` says. A PATH.part that is there is an error, or
+    with `overwrite` lost.
+    """
+
+    def __init__(self, path, header, codec="planes-zlib", overwrite=False):
+        header.check()
+        expect(codec in kva2.CODECS, f"expected one of {', '.join(kva2.CODECS)}, found {codec!r}", "codec")
+        self.path, self.header, self.sequences = os.fspath(path), header, []
+        self.part_path = self.path + PART_SUFFIX
+        self._codec, self._index, self._reach, self._done = codec, array("q"), {}, False
+        if not overwrite and os.path.exists(self.part_path):
+            raise FileExistsError(f"{self.part_path}: there is a recording that was cut: rename or remove it")
+        self._file = open(self.part_path, "wb")
+        self._at = 0
+        self._write(kva.MAGIC + kva.frame(b"HEAD", kva2.encode(header)))
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, *_):
+        if kind is None:
+            self.close()
+        else:
+            self.abandon()
+
+    def begin(self, name="", prompt_tokens=0):
+        """A new sequence; its number."""
+        expect(len(self.sequences) < kva.MOST_SEQUENCES, f"expected at most {kva.MOST_SEQUENCES}", "sequences")
+        kva.within("prompt_tokens", prompt_tokens, 0, 1 << 20)
+        self.sequences.append(kva.AttentionSequence(name, 0, prompt_tokens, complete=False))
+        self._sequence(len(self.sequences) - 1)
+        return len(self.sequences) - 1
+
+    def append(self, sequence, layer, part, head, tokens, first=None):
+        """The next tokens of a part: an array [tokens, size] or, of one number each, [tokens]; of rows a list of
+        arrays; of top rows a list of (positions, weights, rest)."""
+        with located(self.part_path):
+            self._place(sequence, layer, part, head)
+            encode = {"rows": self._dense, "top_rows": self._listed}.get(part)
+            place = (sequence, layer, head, kva2.PARTS[part])
+            reach = self._reach.get(place, 0)
+            begin = reach if first is None else first
+            expect(begin == reach or part in kva2.ROWS and begin > reach, f"expected token {reach}, found {begin}",
+                   part)
+            facts = self.header.layer(layer)
+            if encode:
+                lines = (encode(facts, t, row) for t, row in enumerate(tokens, begin))
+            else:
+                lines = self._tokens(facts, part, np.asarray(tokens))
+            self._cut(place, part, begin, lines)
+
+    def end(self, sequence, tokens=None):
+        """The sequence is whole, with so many tokens (None: as many as came): FormatError if it is not."""
+        with located(self.part_path):
+            one = self._unfinished(sequence)
+            reached = {place: reach for place, reach in self._reach.items()
+                       if place[0] == sequence and place[3] != kva2.PARTS["output_weights"]}
+            most = max(reached.values(), default=0)
+            one.tokens = most if tokens is None else tokens
+            kva.within("tokens", one.tokens, max(most, 1), 1 << 20)
+            kva.within("prompt_tokens", one.prompt_tokens, 0, one.tokens)
+            self._expect_whole(sequence, one.tokens, reached)
+            one.complete = True
+            self._sequence(sequence)
+            for place in reached:
+                del self._reach[place]
+        self.flush()
+
+    def flush(self):
+        self._file.flush()
+
+    def close(self):
+        """Index and trailer, and the name. A sequence that was not ended stays one that is not complete."""
+        if self._done:
+            return
+        try:
+            with located(self.part_path):
+                expect(self.sequences, "expected at least one", "sequences")
+            table = np.frombuffer(self._index, np.int64).reshape(-1, len(kva.INDEX_COLUMNS))
+            table = table[np.lexsort((table[:, 4], table[:, 2], table[:, 3], table[:, 1], table[:, 0]))]
+            columns = [wire.blob(i + 1, wire.packed(column)) for i, column in enumerate(table.T)]
+            columns += [wire.message(8, kva2.sequence_bytes(i, one)) for i, one in enumerate(self.sequences)]
+            at = self._at
+            self._write(kva.frame(b"INDX", b"".join(columns)) + kva.trailer(at))
+            self._file.flush()
+            os.fsync(self._file.fileno())
+        except BaseException:
+            self.abandon()
+            raise
+        self._file.close()
+        os.replace(self.part_path, self.path)
+        self._done = True
+
+    def abandon(self):
+        """No more is written; PATH.part stays as it is."""
+        if not self._done:
+            self._done = True
+            try:
+                self._file.close()
+            except OSError:
+                pass  # what could not be written was told before
+
+    def _write(self, data):
+        self._file.write(data)
+        self._at += len(data)
+
+    def _sequence(self, number):
+        payload = kva2.sequence_bytes(number, self.sequences[number])
+        expect(len(payload) <= kva2.MOST_SEQUENCE_BYTES, "expected a shorter name", "name")
+        self._write(kva.frame(b"SEQN", payload))
+
+    def _unfinished(self, sequence):
+        kva.check_below("sequence", sequence, len(self.sequences))
+        expect(not self.sequences[sequence].complete, f"sequence {sequence} has ended", "sequence")
+        return self.sequences[sequence]
+
+    def _place(self, sequence, layer, part, head):
+        expect(part in self.header.parts, f"expected one of {', '.join(self.header.parts)}, found {part!r}", "part")
+        if part == "output_weights":
+            expect(sequence == 0 and self.sequences, "expected 0", "sequence")
+        else:
+            self._unfinished(sequence)
+        if part in kva2.OF_SEQUENCE:
+            expect(layer == 0 and head == 0, "expected layer 0 and head 0", part)
+            return
+        facts = self.header.layer(layer)
+        expect(facts is not None, "expected a layer of the header", f"layer {layer}")
+        expect(head in facts.heads(part), f"expected a head that has {part}", f"layer {layer}: head {head}")
+
+    def _tokens(self, facts, part, numbers):
+        size = 1 if part in kva2.OF_SEQUENCE else facts.size(part)
+        numbers = numbers[:, None] if numbers.ndim == 1 else numbers
+        expect(numbers.ndim == 2 and numbers.shape[1] == size, f"expected an array [tokens, {size}]", part)
+        if part in kva2.OF_SEQUENCE:
+            most = len(self.header.token_classes) - 1 if part == "token_classes" else kva2.MOST_POSITION
+            expect(np.all((numbers >= 0) & (numbers <= most)), f"expected 0 to {most}", part)
+        return numbers
+
+    def _dense(self, facts, t, row):
+        row = np.asarray(row)
+        expect(row.shape == (t + 1,), f"expected {t + 1} weights", f"row {t}")
+        seen = max(0, t + 1 - facts.window) if facts.window else 0
+        expect(not np.any(row[:seen]), "expected 0 outside the window", f"row {t}")
+        raw = kva.to_bytes(self.header.parts["rows"], row)
+        self._check_row("rows", t, raw)
+        return raw
+
+    def _listed(self, facts, t, row):
+        positions, weights, rest = row
+        positions, weights = np.asarray(positions, np.int64), np.asarray(weights, np.float64)
+        seen = max(0, t + 1 - facts.window) if facts.window else 0
+        expect(len(positions) == len(weights) and np.all(np.diff(positions, prepend=seen - 1, append=t + 1) > 0),
+               f"expected ascending positions from {seen} to {t} and a weight for each", f"row {t}")
+        expect(len(positions) <= t - seen or rest == 0, "expected no rest where every entry is listed", f"row {t}")
+        element = self.header.parts["top_rows"]
+        numbers = kva.to_bytes(element, np.concatenate(([rest], weights)))
+        self._check_row("top_rows", t, numbers)
+        width = kva.WIDTHS[element]
+        return struct.pack("<I", len(positions)) + numbers[:width] + positions.astype("<u4").tobytes() + numbers[width:]
+
+    def _check_row(self, part, t, raw):
+        weights = kva.from_bytes(self.header.parts[part], raw)
+        kva.check_rows(weights, np.array([0, len(weights)]), t)
+
+    def _cut(self, place, part, first, lines):
+        """Chunks of about a megabyte. Numbers become bytes a chunk at a time, rows one by one."""
+        element = self.header.parts[part]
+        with located(self.part_path):
+            try:
+                if isinstance(lines, np.ndarray):
+                    step = max(1, CHUNK_BYTES // (lines.shape[1] * kva.WIDTHS[element]))
+                    for at in range(0, len(lines), step):
+                        some = lines[at : at + step]
+                        self._chunk(place, part, first + at, len(some), kva.to_bytes(element, some))
+                    return
+                parts, size = [], 0
+                for raw in lines:
+                    if parts and size + len(raw) > CHUNK_BYTES:
+                        self._chunk(place, part, first, len(parts), b"".join(parts))
+                        first, parts, size = first + len(parts), [], 0
+                    parts.append(raw)
+                    size += len(raw)
+                if parts:
+                    self._chunk(place, part, first, len(parts), b"".join(parts))
+            except FormatError as error:
+                sequence, layer, head, _ = place
+                where = f"sequence {sequence}: layer {layer}: {part} of head {head}"
+                error.field = where if error.field is None else f"{where}: {error.field}"
+                raise
+
+    def _chunk(self, place, part, first, tokens, raw):
+        last = first + tokens
+        most = self.header.layer(place[1]).value_size if part == "output_weights" else 1 << 20
+        expect(last <= most, f"expected at most {most} tokens, found {last}")
+        name, data = self._codec, raw
+        if name.startswith("planes"):
+            data = kva2.to_planes(raw, kva.WIDTHS[self.header.parts[part]])
+        if name != "stored":
+            data = storage.zstd_bytes(data) if name.endswith("zstd") else zlib.compress(data)
+        if name != "stored" and len(data) >= len(raw):
+            name, data = "stored", raw
+        fields = [wire.number(i + 1, value)
+                  for i, value in enumerate((*place, first, tokens, kva2.CODECS[name], len(raw)))]
+        self._index.extend((*place, first, tokens, self._at))
+        self._reach[place] = last
+        self._write(kva.frame(b"CHNK", b"".join(fields) + wire.blob(9, data)))
+
+    def _expect_whole(self, sequence, tokens, reached):
+        """Every layer that is there has every part of every head, from 0 to the end (rows: what there is)."""
+        for layer in sorted({place[1] for place in reached if kva2.NAMES[place[3]] not in kva2.OF_SEQUENCE}):
+            facts = self.header.layer(layer)
+            for part in facts.parts:
+                for head in facts.heads(part) if part not in (*kva2.ROWS, "output_weights") else ():
+                    found = reached.get((sequence, layer, head, kva2.PARTS[part]), 0)
+                    expect(found == tokens, f"expected all {tokens} tokens of head {head}, found {found}",
+                           f"sequence {sequence}: layer {layer}: {part}")
+        for part in kva2.OF_SEQUENCE:
+            if part in self.header.parts:
+                found = reached.get((sequence, 0, 0, kva2.PARTS[part]), 0)
+                expect(found == tokens, f"expected all {tokens} tokens, found {found}", f"sequence {sequence}: {part}")

@@ -1,0 +1,89 @@
+"""What kvplan prints, as pandas frames; and sets of a policy of one's own, for `recorded:file=`. Needs pandas.
+
+    evict = read("evict.json")                   # of kvplan evict --json
+    retained_frame(evict), mass_frame(evict)     # what was kept, and how much attention each query head still saw
+    report_frame("run.json")                     # of run, compare, cache, frontier --json: a row per run or point
+    report_frame("sweep.csv")                    # any table that kvplan writes
+    write_sets("sets.json", prefill_len=64, after_prefill=[[0, 1, 63]], steps={64: [[0, 1, 64]]})
+
+Figures are named by their keys joined with dots (`latency_s.ttft.p99`), as the columns of a sweep are.
+"""
+
+import json
+import os
+
+import numpy as np
+import pandas as pd
+
+from .errors import expect, located
+
+# Where the rows of a result are: the lists of compare, frontier, cache.
+_LISTS = ("variants", "points", "results")
+
+
+def read(source):
+    """The JSON that a file holds; a result that has been read is given back."""
+    if isinstance(source, dict):
+        return source
+    with open(source, encoding="utf-8") as file, located(os.fspath(source)):
+        try:
+            found = json.load(file)
+        except ValueError as error:
+            expect(False, f"expected JSON: {error}")
+        expect(isinstance(found, dict), "expected the JSON of a result")
+        return found
+
+
+def report_frame(source):
+    """A row per run, variant or point, a column for each figure (numbers, texts and truths; lists are left out). Of a
+    .csv its table."""
+    if not isinstance(source, dict) and os.fspath(source).endswith((".csv", ".csv.gz", ".csv.zst")):
+        return pd.read_csv(source).convert_dtypes(convert_string=False)
+    result = read(source)
+    rows = next((result[name] for name in _LISTS if isinstance(result.get(name), list)), [result])
+    return pd.DataFrame([dict(_figures("", row)) for row in rows])
+
+
+def retained_frame(source):
+    """A row per layer, step and stored set of `kvplan evict`: `layer`, `t`, `head`, `retained` (positions), `entries`.
+    The prompt's end has the t of its last token."""
+    rows = []
+    for layer, part, prompt in _layers(source):
+        steps = [{"t": prompt - 1, "retained": part["after_prefill"]}, *part["steps"]]
+        rows += [(layer, step["t"], head, np.asarray(kept, np.int64), len(kept))
+                 for step in steps for head, kept in enumerate(step["retained"])]
+    return pd.DataFrame(rows, columns=["layer", "t", "head", "retained", "entries"])
+
+
+def mass_frame(source):
+    """A row per layer, step and query head: `layer`, `t`, `head`, `attended_mass`."""
+    rows = [(layer, step["t"], head, mass) for layer, part, _ in _layers(source) for step in part["steps"]
+            for head, mass in enumerate(step["attended_mass"])]
+    return pd.DataFrame(rows, columns=["layer", "t", "head", "attended_mass"])
+
+
+def write_sets(path, prefill_len, after_prefill, steps):
+    """Sets of one's own for `kvplan evict --policy recorded:file=PATH`: a list of positions per stored set at the
+    prompt's end, and {t: the same after step t}."""
+    as_lists = lambda sets: [[int(position) for position in one] for one in sets]  # noqa: E731
+    data = {"prefill_len": prefill_len, "after_prefill": as_lists(after_prefill),
+            "steps": [{"t": int(t), "retained": as_lists(steps[t])} for t in sorted(steps)]}
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump(data, file)
+
+
+def _layers(source):
+    """(layer, what was kept of it, tokens of the prompt) of one layer, or of all of them."""
+    result = read(source)
+    expect("prefill_len" in result and ("steps" in result or "layers" in result),
+           "expected what kvplan evict --json prints", "steps")
+    for part in result.get("layers") or [result]:
+        yield part["layer"], part, result["prefill_len"]
+
+
+def _figures(name, value):
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield from _figures(f"{name}.{key}" if name else key, inner)
+    elif not isinstance(value, list):
+        yield name, value
