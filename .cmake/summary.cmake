@@ -27,6 +27,7 @@ kvplan_say_optional("CUDA backend" CUDA validator
 kvplan_say_optional("tests" TESTS tests "")
 kvplan_say_optional("benchmarks" BENCH simulator "")
 kvplan_say_optional("tests in Python" PYTHON tests "(${KVPLAN_PYTHON3})")
+kvplan_say_optional("tests with PyTorch" RECORDER tests "(${KVPLAN_TORCH_PYTHON})")
 if(KVPLAN_FUZZ)
   kvplan_say("libFuzzer" "on")
 endif()

@@ -10,7 +10,6 @@
 #include <string_view>
 #include <vector>
 
-#include "simulator/attention/params.h"
 #include "simulator/base/component.h"
 #include "simulator/base/result.h"
 
@@ -65,10 +64,13 @@ Status check_layers(const BudgetInput& input);
 Status check_capacity(const Choice& choice);
 
 // Parameters that several schemes have.
+constexpr Param budget_tokens(std::string_view name, std::string_view help, std::string_view fallback = {}) {
+  return {.name = name, .help = help, .unit = Unit::kTokens, .fallback = fallback, .low = 0, .high = 1 << 30};
+}
 inline constexpr Param kBudgetCapacity =
-    tokens_param("capacity", "Tokens that a layer or head retains on average, the window included", 0);
+    budget_tokens("capacity", "Tokens that a layer or head retains on average, the window included");
 inline constexpr Param kBudgetWindow =
-    tokens_param("window", "Last tokens of the prompt, always retained", 0, "32");
+    budget_tokens("window", "Last tokens of the prompt, always retained", "32");
 constexpr Param beta_param(std::string_view help, std::string_view fallback, double low) {
   return {.name = "beta",
           .help = help,
@@ -79,5 +81,14 @@ constexpr Param beta_param(std::string_view help, std::string_view fallback, dou
 }
 inline constexpr Param kPyramidBeta =
     beta_param("The last layer has the base budget divided by this", "20", 1);
+constexpr Param ratio_param(std::string_view name, std::string_view help, std::string_view fallback) {
+  return {.name = name,
+          .help = help,
+          .kind = ParamKind::kDecimal,
+          .unit = Unit::kRatio,
+          .fallback = fallback,
+          .low = 0,
+          .high = 1};
+}
 
 }  // namespace kvplan::attention

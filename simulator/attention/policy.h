@@ -28,7 +28,6 @@
 #include <span>
 #include <vector>
 
-#include "simulator/attention/params.h"
 #include "simulator/attention/recording.h"
 #include "simulator/attention/residents.h"
 #include "simulator/base/component.h"
@@ -200,6 +199,7 @@ struct PolicyKind {
 };
 
 inline constexpr std::string_view kFamily = "eviction";
+inline constexpr double kMaxTokens = 1 << 30;
 inline constexpr std::array<std::string_view, 2> kAggregates{"mean", "max"};
 inline constexpr std::array<std::string_view, 3> kPlacements{"holes", "reuse", "compact"};
 
@@ -223,5 +223,20 @@ inline constexpr Param kPlacementParam{
     .kind = ParamKind::kText,
     .fallback = "holes",
     .choices = kPlacements};
+
+/// A share from 0 to 1.
+constexpr Param share_param(std::string_view name, std::string_view help, std::string_view fallback) {
+  return {.name = name,
+          .help = help,
+          .kind = ParamKind::kDecimal,
+          .unit = Unit::kRatio,
+          .fallback = fallback,
+          .low = 0,
+          .high = 1};
+}
+/// A whole number of tokens from `low` up, without a default.
+constexpr Param tokens_param(std::string_view name, std::string_view help, double low) {
+  return {.name = name, .help = help, .unit = Unit::kTokens, .fallback = {}, .low = low, .high = kMaxTokens};
+}
 
 }  // namespace kvplan::attention

@@ -22,10 +22,6 @@ class LowRankCodec : public Codec {
   /// Tokens [begin, end) become their best approximation of this rank, in a new block. Returns the rank:
   /// min(rank, tokens, channels).
   static std::int64_t truncate(Plane& plane, std::int32_t begin, std::int32_t end, std::int64_t rank);
-  /// Bytes of so many tokens as a product of this rank: left vectors, right vectors, singular values.
-  static constexpr std::int64_t factor_bytes(std::int64_t rank, std::int64_t tokens, std::int64_t size) {
-    return rank * (tokens + size + 1) * kBytes;
-  }
   /// Bytes of the exact tokens of a side.
   [[nodiscard]] std::int64_t exact_bytes(Side side) const;
 };

@@ -57,14 +57,4 @@ std::int32_t QuantisedCodec::tail(const Plane& plane) {
   return plane.tokens() - begin;
 }
 
-Status check_token_groups(const Choice& choice, const Shape& shape, std::int64_t /*prompt*/) {
-  const std::int64_t group = choice.integer("group");
-  if (choice.integer("residual") % group != 0)
-    return wrong_param(choice, "residual", "a multiple of group = " + std::to_string(group));
-  if (shape.value_size % group != 0)
-    return wrong_param(choice, "group",
-                       "a divisor of the " + std::to_string(shape.value_size) + " channels of a value");
-  return Done{};
-}
-
 }  // namespace kvplan::formats

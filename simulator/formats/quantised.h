@@ -1,10 +1,7 @@
 // What the quantised formats share: bytes by counting blocks, and how an element is coded.
 #pragma once
 
-#include <string_view>
-
 #include "simulator/formats/codec.h"
-#include "simulator/formats/formats.h"
 #include "simulator/formats/quantisers.h"
 
 namespace kvplan::formats {
@@ -39,24 +36,5 @@ class QuantisedCodec : public Codec {
  private:
   Layout layout_;
 };
-
-// What formats share that encode keys by channel, some tokens at a time, and values by token.
-
-inline constexpr Param kTokenGroupParam{
-    .name = "group",
-    .help = "Tokens of a key's channel that share a scale, and channels of a value",
-    .fallback = "32",
-    .low = 1,
-    .high = kMostChannels};
-constexpr Param residual_param(std::string_view help) {
-  return {.name = "residual",
-          .help = help,
-          .unit = Unit::kTokens,
-          .fallback = "128",
-          .low = 1,
-          .high = kMostTokens};
-}
-/// Whole groups of tokens are encoded, and whole groups of a value's channels.
-Status check_token_groups(const Choice& choice, const Shape& shape, std::int64_t prompt);
 
 }  // namespace kvplan::formats

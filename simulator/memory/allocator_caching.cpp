@@ -101,7 +101,7 @@ class CachingAllocator final : public core::Allocator {
   }
   core::BlockTable table(RequestId r) const override {
     const auto holder = tables_.find(r);
-    if (holder == tables_.end()) return {};
+    if (holder == tables_.end()) return {{}, 0, tensor_tokens(r)};
     return {holder->second.table, holder->second.quanta, tensor_tokens(r)};
   }
 

@@ -350,17 +350,17 @@ void Ledger::on_stretch(const core::Stretch& stretch) {
   StateCounts growth{};
   growth[index(State::kLive)] = written;
   growth[index(State::kReserved)] = -written;
-  LedgerStretch summary{
+  LedgerStretch told{
       .span = {stretch.pass.time, stretch.end, stretch.series, told_now(), growth, running_, waiting_},
       .passes = {},
       .granted = stretch.passes,
       .pool_changes = false,
       .pool_before = told_pool_,
       .refusal = refusal_};
-  if (!told_as_kept_) summary.span.growth = told(growth);
+  if (!told_as_kept_) told.span.growth = this->told(growth);
   const std::int64_t unit = told_as_kept_ ? 1 : own_bytes_;
   stretch_passes_.resize(stretch.passes.size());
-  const core::PoolCounts* before = &summary.pool_before;
+  const core::PoolCounts* before = &told.pool_before;
   LedgerGrants sum{};
   std::size_t next_grant = 0;
   for (std::size_t i = 0; i < stretch.passes.size(); ++i) {
@@ -377,7 +377,7 @@ void Ledger::on_stretch(const core::Stretch& stretch) {
     sum.reserved += grants.reserved;
     sum.tail += grants.tail;
     sum.internal += grants.internal;
-    summary.pool_changes = summary.pool_changes || !same_beside_states(pass.pool, *before);
+    told.pool_changes = told.pool_changes || !same_beside_states(pass.pool, *before);
     before = &pass.pool;
     const Ticks since{static_cast<std::int64_t>(stretch.series.span(pass.step))};
     stretch_passes_[i] = {.time = stretch.pass.time + since,
@@ -397,8 +397,8 @@ void Ledger::on_stretch(const core::Stretch& stretch) {
   KVPLAN_CHECK(before->shared == told_pool_.shared, before->shared, told_pool_.shared);
   told_pool_ = *before;
   check();
-  summary.passes = stretch_passes_;
-  for (LedgerSink* sink : sinks_) sink->on_stretch(summary);
+  told.passes = stretch_passes_;
+  for (LedgerSink* sink : sinks_) sink->on_stretch(told);
   told_until_ = stretch.end;
   steps_in_progress_ = steps;
 }

@@ -4,9 +4,7 @@
 // `cached`, `stranded` and `free` are the pool's own counts. No state is a remainder, so the sum being the
 // capacity is a check of two separate accounts against each other. It is made at construction, at the end of
 // every pass and of every step, and when what a step's end frees is free (on_settled); a difference stops the
-// program. Of decode steps that are told at once (on_stretch) each pass is checked to move bytes without making
-// or losing any, and to have reserved what is written; all states are compared at the last step's end. What a
-// new state has to touch: simulator/docs/model.md, "The ledger".
+// program. What a new state has to touch: simulator/docs/model.md, "The ledger".
 //
 // It counts in tokens' places or, where a token policy tells cells of a token apart (requests follow
 // courses, or layers lie in groups) and where quanta are not of whole tokens, in bytes:

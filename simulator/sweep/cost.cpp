@@ -28,7 +28,7 @@ struct Member {
   std::string_view family, name;
   Price more;
 };
-constexpr std::array<Member, 8> kMembers{{
+constexpr std::array<Member, 9> kMembers{{
     {"allocator", "caching", {0, 8'000, 0}},          // tensors of each request, from a list of segments
     {"latency", "composed", {10'000'000, 4'000, 0}},  // tables of measured kernels are read
     {"replacement", "lru", {0, 0, -400}},
@@ -37,6 +37,7 @@ constexpr std::array<Member, 8> kMembers{{
     {"replacement", "ttl", {0, 0, -400}},
     {"replacement", "s3fifo", {0, 0, 150}},
     {"replacement", "lfu", {0, 0, 800}},
+    {"replacement", "lirs", {0, 0, 17'000}},
 }};
 
 std::int64_t block_tokens_of(const Choice& allocator) {

@@ -18,7 +18,7 @@
 namespace kvplan::sweep {
 
 /// Changes whenever the same cases would be dealt out otherwise: shards of one sweep are dealt by one rule.
-inline constexpr const char* kDealingRule = "least loaded by cost 2";
+inline constexpr const char* kDealingRule = "least loaded by cost 1";
 
 /// The part of a cost that the scenario decides.
 struct CostTerms {

@@ -15,8 +15,8 @@ constexpr std::array kParams{
           .kind = ParamKind::kText,
           .fallback = {},
           .names_file = true},
-    share_param("hh_ratio", "Share of the prompt kept for its attention, on average over the layers", "0.1"),
-    share_param("recent_ratio", "Share of the prompt kept for being newest, on average over the layers",
+    ratio_param("hh_ratio", "Share of the prompt kept for its attention, on average over the layers", "0.1"),
+    ratio_param("recent_ratio", "Share of the prompt kept for being newest, on average over the layers",
                 "0.1")};
 
 constexpr double kTiny = 1e-6;  // beside a difference that may be zero, as in the original

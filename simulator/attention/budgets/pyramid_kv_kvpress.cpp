@@ -7,8 +7,8 @@ namespace kvplan::attention {
 namespace {
 
 constexpr std::array kParams{
-    share_param("ratio", "Share of the prompt that goes", {}),
-    tokens_param("window", "Last tokens of the prompt, part of each layer's budget", 0, "64"), kPyramidBeta};
+    ratio_param("ratio", "Share of the prompt that goes", {}),
+    budget_tokens("window", "Last tokens of the prompt, part of each layer's budget", "64"), kPyramidBeta};
 
 /// In doubles and rounded half to even, in the order of the original.
 Result<Retained> retained(const BudgetInput& input) {

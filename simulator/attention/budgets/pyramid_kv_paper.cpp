@@ -5,8 +5,7 @@
 namespace kvplan::attention {
 namespace {
 
-constexpr std::array kParams{tokens_param("total", "Tokens that all layers retain together", 0),
-                             kPyramidBeta};
+constexpr std::array kParams{budget_tokens("total", "Tokens that all layers retain together"), kPyramidBeta};
 
 Result<Retained> retained(const BudgetInput& input) {
   KVPLAN_TRY_DO(check_layers(input));

@@ -8,10 +8,10 @@ namespace kvplan::attention {
 namespace {
 
 constexpr std::array kParams{
-    tokens_param("max_len", "Tokens that the first layer retains", 0),
-    share_param("ratio", "Share of these that the last layer retains", "0.5"),
-    share_param("warmup", "Share of the layers, from the first, that retain max_len", "0"),
-    tokens_param("min_size", "No layer retains less", 0, "64")};
+    budget_tokens("max_len", "Tokens that the first layer retains"),
+    ratio_param("ratio", "Share of these that the last layer retains", "0.5"),
+    ratio_param("warmup", "Share of the layers, from the first, that retain max_len", "0"),
+    budget_tokens("min_size", "No layer retains less", "64")};
 
 Result<Retained> retained(const BudgetInput& input) {
   KVPLAN_TRY_DO(check_layers(input));

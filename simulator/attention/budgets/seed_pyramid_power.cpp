@@ -8,15 +8,15 @@ namespace kvplan::attention {
 namespace {
 
 constexpr std::array kParams{
-    tokens_param("max_len", "Tokens that the first layer retains", 0),
-    share_param("alpha", "How far the base of the power falls by the last layer", "0.5"),
+    budget_tokens("max_len", "Tokens that the first layer retains"),
+    ratio_param("alpha", "How far the base of the power falls by the last layer", "0.5"),
     Param{.name = "beta",
           .help = "Exponent",
           .kind = ParamKind::kDecimal,
           .fallback = "0.5",
           .low = 0,
           .high = 100},
-    tokens_param("min_size", "No layer retains less", 0, "16")};
+    budget_tokens("min_size", "No layer retains less", "16")};
 
 Result<Retained> retained(const BudgetInput& input) {
   const auto longest = static_cast<double>(input.choice.integer("max_len"));

@@ -8,8 +8,8 @@
 namespace kvplan::attention {
 namespace {
 
-constexpr std::array kParams{tokens_param("max_len", "Tokens that the first layer retains", 0),
-                             tokens_param("min_size", "No layer retains less", 0, "16")};
+constexpr std::array kParams{budget_tokens("max_len", "Tokens that the first layer retains"),
+                             budget_tokens("min_size", "No layer retains less", "16")};
 
 /// Layer, and hundredths of max_len. Linear in between; the last one holds for all later layers.
 constexpr std::array<std::pair<std::int64_t, std::int64_t>, 7> kAnchors{

@@ -16,8 +16,8 @@ constexpr std::array kParams{
           .kind = ParamKind::kText,
           .fallback = {},
           .names_file = true},
-    share_param("share", "Share of the prompt that layers retain on average", "0.21"),
-    share_param("low", "Share of the prompt that the most similar layers retain", "0.08")};
+    ratio_param("share", "Share of the prompt that layers retain on average", "0.21"),
+    ratio_param("low", "Share of the prompt that the most similar layers retain", "0.08")};
 
 /// Sum of squares around the mean of sorted values [begin, end).
 double spread(const std::vector<double>& sorted, std::size_t begin, std::size_t end) {

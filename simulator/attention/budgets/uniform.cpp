@@ -5,7 +5,7 @@
 namespace kvplan::attention {
 namespace {
 
-constexpr std::array kParams{tokens_param("capacity", "Tokens that each layer retains", 0)};
+constexpr std::array kParams{budget_tokens("capacity", "Tokens that each layer retains")};
 
 Result<Retained> retained(const BudgetInput& input) {
   const std::vector<double> each(static_cast<std::size_t>(input.layers),

@@ -8,7 +8,7 @@ namespace kvplan::attention {
 namespace {
 
 constexpr std::array kParams{
-    share_param("ratio", "Share of the layers, from the first, that keep everything", "0.1"),
+    ratio_param("ratio", "Share of the layers, from the first, that keep everything", "0.1"),
     Param{.name = "budget",
           .help = "Scheme of all layers, of which the later ones take their part; in quotes",
           .kind = ParamKind::kText,

@@ -12,8 +12,18 @@ namespace kvplan::formats {
 namespace {
 
 constexpr std::array kParams{
-    bits_param("Bits of a code", "2"), kTokenGroupParam,
-    residual_param("Exact tokens that are encoded together, as a chunk"),
+    bits_param("Bits of a code", "2"),
+    Param{.name = "group",
+          .help = "Tokens of a key's channel that share a scale, and channels of a value",
+          .fallback = "32",
+          .low = 1,
+          .high = kMostChannels},
+    Param{.name = "residual",
+          .help = "Exact tokens that are encoded together, as a chunk",
+          .unit = Unit::kTokens,
+          .fallback = "128",
+          .low = 1,
+          .high = kMostTokens},
     Param{.name = "rank",
           .help = "Rank of the correction of a chunk",
           .fallback = "4",
@@ -178,6 +188,16 @@ class Gear final : public QuantisedCodec {
   std::array<std::vector<Beside>, 2> beside_;  ///< [side][KV head]
 };
 
+Status check(const Choice& choice, const Shape& shape, std::int64_t /*prompt*/) {
+  const std::int64_t group = choice.integer("group");
+  if (choice.integer("residual") % group != 0)
+    return wrong_param(choice, "residual", "a multiple of group = " + std::to_string(group));
+  if (shape.value_size % group != 0)
+    return wrong_param(choice, "group",
+                       "a divisor of the " + std::to_string(shape.value_size) + " channels of a value");
+  return Done{};
+}
+
 std::unique_ptr<Codec> make(const Choice& choice, const Shape& shape) {
   return std::make_unique<Gear>(shape,
                                 GearOptions{.bits = static_cast<int>(choice.integer("bits")),
@@ -203,7 +223,7 @@ const FormatKind kGear{
              "its place."},
     .golden_name = "gear",
     .exactness = Exactness::kTolerance,
-    .check = check_token_groups,
+    .check = check,
     .make = make};
 
 }  // namespace kvplan::formats

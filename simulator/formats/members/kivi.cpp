@@ -8,8 +8,18 @@ namespace kvplan::formats {
 namespace {
 
 constexpr std::array kParams{
-    bits_param("Bits of a code", "2"), kTokenGroupParam,
-    residual_param("Keys that are encoded together, and newest values that stay exact")};
+    bits_param("Bits of a code", "2"),
+    Param{.name = "group",
+          .help = "Tokens of a key's channel that share a scale, and channels of a value",
+          .fallback = "32",
+          .low = 1,
+          .high = kMostChannels},
+    Param{.name = "residual",
+          .help = "Keys that are encoded together, and newest values that stay exact",
+          .unit = Unit::kTokens,
+          .fallback = "128",
+          .low = 1,
+          .high = kMostTokens}};
 
 class Kivi final : public QuantisedCodec {
  public:
@@ -41,6 +51,16 @@ class Kivi final : public QuantisedCodec {
   std::int32_t residual_;
 };
 
+Status check(const Choice& choice, const Shape& shape, std::int64_t /*prompt*/) {
+  const std::int64_t group = choice.integer("group");
+  if (choice.integer("residual") % group != 0)
+    return wrong_param(choice, "residual", "a multiple of group = " + std::to_string(group));
+  if (shape.value_size % group != 0)
+    return wrong_param(choice, "group",
+                       "a divisor of the " + std::to_string(shape.value_size) + " channels of a value");
+  return Done{};
+}
+
 std::unique_ptr<Codec> make(const Choice& choice, const Shape& shape) {
   return std::make_unique<Kivi>(shape, static_cast<int>(choice.integer("bits")),
                                 static_cast<std::int32_t>(choice.integer("group")),
@@ -60,7 +80,7 @@ const FormatKind kKivi{
                        "In a group of equal numbers the original divides zero by zero; here they come back "
                        "as they were."},
     .golden_name = "kivi",
-    .check = check_token_groups,
+    .check = check,
     .make = make};
 
 }  // namespace kvplan::formats

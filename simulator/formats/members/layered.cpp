@@ -48,7 +48,7 @@ class Layered final : public LowRankCodec {
       for (std::int32_t chunk = 0; chunk < plane.blocks(); ++chunk)
         if (plane.members(chunk) > 0)
           out.factors +=
-              factor_bytes(ranks[static_cast<std::size_t>(chunk)], plane.members(chunk), plane.size());
+              ranks[static_cast<std::size_t>(chunk)] * (plane.members(chunk) + plane.size() + 1) * kBytes;
     }
     return out;
   }

@@ -40,7 +40,7 @@ class Svd final : public LowRankCodec {
       const Plane& plane = this->plane(side, h);
       const std::int64_t factored = plane.tokens() - plane.exact_tokens();
       const std::int64_t rank = ranks_[static_cast<std::size_t>(side)][static_cast<std::size_t>(h)];
-      if (factored > 0) out.factors += factor_bytes(rank, factored, plane.size());
+      if (factored > 0) out.factors += rank * (factored + plane.size() + 1) * kBytes;
     }
     return out;
   }

@@ -106,7 +106,7 @@ TEST(Cost, DoesNotOverflow) {
   for (std::int32_t& tokens : trace.input_tokens) tokens = 999'900;
   const auto dear =
       terms_of({{"memory.replacement", "lirs", {}, 0}, {"memory.allocator", "paged:block_tokens=1", {}, 0}});
-  EXPECT_EQ(estimated_cost_us(dear, trace), 1000 + 3000 * 3 + std::int64_t{1'000'000} * 3000 * 958 / 1000);
+  EXPECT_EQ(estimated_cost_us(dear, trace), 1000 + 3000 * 3 + std::int64_t{1'000'000} * 3000 * 17'958 / 1000);
   CostTerms terms = dear;
   terms.token_ps = INT64_MAX / 4;
   EXPECT_EQ(estimated_cost_us(terms, trace), kMostCost);

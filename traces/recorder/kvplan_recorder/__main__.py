@@ -1,0 +1,174 @@
+"""kvplan-record: runs prompts through a Hugging Face model and writes what its attention saw as .kva."""
+
+import argparse
+import os
+import sys
+import time
+
+EXIT_BAD, EXIT_STOPPED = 2, 3
+
+
+def parse(arguments):
+    parser = argparse.ArgumentParser(prog="kvplan-record", description=__doc__.split(": ", 1)[1])
+    add = parser.add_argument
+    add("model", help="name or folder of a Hugging Face model")
+    add("prompts", help="a JSON object on each line: text, ids or random_tokens; max_new_tokens, spans (prompts.py)")
+    add("-o", "--out", required=True, metavar="FILE.kva")
+    add("--parts", default="queries,keys,values", help="of rows, queries, keys, values, top_rows, value_norms, "
+        "layer_inputs, output_weights (default: %(default)s)")
+    add("--layers", metavar="0,2-5", help="layers to record (default: all)")
+    add("--kv-heads", metavar="0,2-5", help="KV heads to record, each with its query heads (default: all)")
+    add("--row-tokens", metavar="FIRST:LAST", help="rows FIRST .. LAST-1 alone, of rows and top_rows")
+    add("--top", type=int, default=16, help="weights of a top row (default: %(default)s)")
+    add("--element", choices=("f32", "f16", "bf16"), help="of what is no rows (default: as computed)")
+    add("--row-element", choices=("f64", "f32", "f16"), help="of rows (default: f32)")
+    add("--max-prompt-tokens", type=int, default=0, metavar="N", help="the first N tokens of a prompt alone")
+    add("--max-new-tokens", type=int, default=0, metavar="N", help="tokens to generate where a prompt does not say")
+    add("--temperature", type=float, default=0.0, help="0: the likeliest token (default)")
+    add("--top-k", type=int, default=0, help="draw among so many of the likeliest (0: all)")
+    add("--seed", type=int, default=0, help="of what is drawn, random weights included")
+    add("--ignore-end", action="store_true", help="go on behind the model's token for the end of a text")
+    add("--prefill-tokens", type=int, default=0, metavar="N", help="feed prompts in parts of N tokens: less memory")
+    add("--flush-tokens", type=int, default=256, metavar="N", help="write after so many tokens (default: %(default)s)")
+    add("--dtype", choices=("f32", "f16", "bf16"), help="how weights are held (default: as stored)")
+    add("--device", default="cpu", help="cpu (default), cuda, ...")
+    add("--threads", type=int, default=0)
+    add("--random", action="store_true", help="random weights: the model's config.json is enough")
+    add("--rotary", choices=("measured", "unstated"), default="measured",
+        help="how keys are rotated: measured on the model, or left out")
+    add("--no-verify", action="store_true", help="do not compare the model's rows with those of the file's facts")
+    add("--no-digest", action="store_true", help="do not state a digest of the weights")
+    add("--name", default="", help="of the model, in the file")
+    add("--source", default="", help="texts and licences, in the file")
+    add("--overwrite", action="store_true", help="replace FILE.kva.part, a recording that was cut")
+    add("--quiet", action="store_true", help="no progress")
+    return parser.parse_args(arguments)
+
+
+def numbers(option, text):
+    """{0, 2, 3, 4, 5} of 0,2-5; None of None."""
+    from .errors import RecorderError
+    if text is None:
+        return None
+    out = set()
+    for piece in text.split(","):
+        first, _, last = piece.partition("-")
+        if not first.isdigit() or last and not last.isdigit() or int(last or first) < int(first):
+            raise RecorderError(f"{option}: expected numbers as 0,2-5, found {text}")
+        out.update(range(int(first), int(last or first) + 1))
+    return sorted(out)
+
+
+class Progress:
+    """A line on standard error, twice a second."""
+
+    def __init__(self, quiet, writer, count):
+        self._quiet, self._writer, self._count = quiet, writer, count
+        self._begin = self._last = time.monotonic()
+
+    def of(self, number, name):
+        def tell(tokens, total):
+            now = time.monotonic()
+            if not self._quiet and (now - self._last > 0.5 or tokens == total):
+                self._last = now
+                size = os.path.getsize(self._writer.part_path) / 1e6
+                print(f"kvplan-record: sequence {number + 1} of {self._count} ({name}): {tokens} of {total} tokens, "
+                      f"{size:.1f} MB, {now - self._begin:.0f} s", file=sys.stderr)
+        return tell
+
+
+def record(given):
+    import torch
+
+    from .errors import RecorderError
+    from .load import load
+    from .prompts import NEW, classes_of, read
+    from .recorder import Recorder
+
+    if given.threads:
+        torch.set_num_threads(given.threads)
+    asked = read(given.prompts)
+    model, tokenizer = load(given.model, given.dtype, given.device, given.random, given.seed)
+    vocabulary = model.get_input_embeddings().num_embeddings
+    tokenized = [one.tokens(tokenizer, vocabulary, given.max_prompt_tokens) for one in asked]
+    names = classes_of(asked, tokenized)
+    rows = None
+    if given.row_tokens:
+        first, _, last = given.row_tokens.partition(":")
+        if not (first or "0").isdigit() or not (last or "0").isdigit():
+            raise RecorderError(f"--row-tokens: expected FIRST:LAST, found {given.row_tokens}")
+        rows = (int(first or 0), int(last or 1 << 20))
+    parts = tuple(given.parts.split(","))
+    elements = {part: given.row_element if part in ("rows", "top_rows") else given.element for part in parts}
+    ends = model.generation_config.eos_token_id
+    stop = () if given.ignore_end or ends is None else tuple(ends) if isinstance(ends, list) else (ends,)
+    settings = f"temperature {given.temperature}, top_k {given.top_k}, seed {given.seed}"
+    with Recorder(model, given.out, parts=parts, layers=numbers("--layers", given.layers),
+                  kv_heads=numbers("--kv-heads", given.kv_heads), elements=elements, row_tokens=rows, top=given.top,
+                  token_classes=names, prefill_tokens=given.prefill_tokens, flush_tokens=given.flush_tokens,
+                  verify=not given.no_verify, rotary=given.rotary, name=given.name, source=given.source,
+                  recorded_by=settings, digest=not given.no_digest, overwrite=given.overwrite) as recorder:
+        progress = Progress(given.quiet, recorder.writer, len(asked))
+        told = []
+        for number, (one, (ids, classes)) in enumerate(zip(asked, tokenized)):
+            options = {"max_new_tokens": given.max_new_tokens, "temperature": given.temperature, "top_k": given.top_k,
+                       "seed": given.seed + number, **one.options}
+            if options.get("prompt_tokens", 0) > len(ids):
+                raise RecorderError(f"{one.name}: prompt_tokens: expected at most {len(ids)}")
+            if names:
+                options.update(classes=[names.index(name) for name in classes], new_class=names.index(NEW))
+            new = recorder.record(ids, name=one.name, stop=stop, progress=progress.of(number, one.name), **options)
+            told.append((one, new))
+    if tokenizer is not None and not given.quiet:
+        for one, new in told:
+            if new:
+                print(f"{one.name}: {tokenizer.decode(new)!r}")
+
+
+def main(arguments):
+    given = parse(arguments)
+    part = f"{given.out}.part"
+    before = when(part)
+    try:
+        record(given)
+        return 0
+    except KeyboardInterrupt:
+        problem, code = "stopped", EXIT_STOPPED
+    except ImportError as error:
+        problem, code = f"{error}: pip install torch transformers, and traces/python", EXIT_BAD
+    except MemoryError:
+        problem, code = "out of memory: --prefill-tokens takes less", EXIT_BAD
+    except Exception as error:  # one line of whatever the libraries say; what is unexpected says what kind it is
+        from .errors import RecorderError
+        known = isinstance(error, (RecorderError, OSError, ValueError))
+        said = (str(error).strip().splitlines() or [""])[0]
+        problem, code = said if known else f"{type(error).__name__}: {said}", EXIT_BAD
+    print(f"kvplan-record: {problem}{whole(part) if when(part) != before else ''}", file=sys.stderr)
+    return code
+
+
+def when(part):
+    return os.stat(part).st_mtime_ns if os.path.exists(part) else None
+
+
+def whole(part):
+    """What is left of a recording that was cut, in words."""
+    from kvplan_traces import AttentionReader, FormatError
+    if not os.path.exists(part):
+        return ""
+    try:
+        with AttentionReader(part) as reader:
+            complete = sum(one.complete for one in reader.sequences)
+            tokens = [reader.tokens(i) for i in range(len(reader.sequences))]
+        return (f"; {part} has {complete} whole sequences, and {tokens[-1]} tokens of the next"
+                if complete < len(tokens) else f"; {part} has {complete} whole sequences")
+    except (FormatError, OSError):
+        return ""
+
+
+def run():
+    sys.exit(main(sys.argv[1:]))
+
+
+if __name__ == "__main__":
+    run()

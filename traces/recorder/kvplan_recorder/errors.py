@@ -1,0 +1,2 @@
+class RecorderError(Exception):
+    """What cannot be recorded, in one line."""

@@ -1,0 +1,134 @@
+"""Prompts out of a file, a JSON object on each line:
+
+    {"text": "Once upon a time", "max_new_tokens": 64}
+    {"name": "chat", "text": [["system", "Be brief.\\n"], ["user", "Why?\\n"]]}
+    {"text": "... The key is 7. ...", "spans": [["needle", 4, 18]]}
+    {"ids": [1, 17, 29], "prompt_tokens": 2}
+    {"random_tokens": 512, "seed": 3}
+
+`text` is a text, or pieces with a class each; `spans` gives classes to ranges of its characters. A token has the class
+of its last character; what has none is "text", what the model adds is "assistant". `ids` are tokens as they are,
+`random_tokens` so many drawn by chance. `prompt_tokens` says that a given text is a prompt and what follows it. Also
+`temperature`, `top_k` and `seed`, in place of the command's.
+"""
+
+import json
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from .errors import RecorderError
+
+TEXT, NEW = "text", "assistant"
+_SOURCES = ("text", "ids", "random_tokens")
+_OPTIONS = ("name", "spans", "prompt_tokens", "max_new_tokens", "temperature", "top_k", "seed")
+
+
+@dataclass
+class Prompt:
+    """`spans`: (class, begin, end) over characters of `text`; later ones stand above earlier ones."""
+
+    name: str
+    text: str = None
+    ids: list = None
+    random_tokens: int = 0
+    spans: list = field(default_factory=list)
+    options: dict = field(default_factory=dict)
+
+    def tokens(self, tokenizer, vocabulary, most=0):
+        """(ids, class of each): the first `most` of them, 0 = all."""
+        spans = []
+        if self.text is not None:
+            if tokenizer is None:
+                raise RecorderError(f"{self.name}: the model has no tokenizer: give ids or random_tokens")
+            coded = tokenizer(self.text, return_offsets_mapping=bool(self.spans), truncation=False, verbose=False)
+            ids, spans = coded["input_ids"], coded.get("offset_mapping") or []
+        elif self.ids is not None:
+            ids = self.ids
+        else:
+            seed = self.options.get("seed", 0)
+            ids = np.random.default_rng(seed).integers(0, vocabulary, self.random_tokens).tolist()
+        classes = [TEXT] * len(ids)
+        for t, (begin, end) in enumerate(spans):
+            for name, first, last in self.spans if end > begin else ():
+                if first < end <= last:
+                    classes[t] = name
+        cut = most or len(ids)
+        return ids[:cut], classes[:cut]
+
+
+def read(path):
+    """All prompts of a file. RecorderError with the line."""
+    prompts = []
+    with open(path, encoding="utf-8") as file:
+        for number, line in enumerate(file, 1):
+            if line.strip():
+                try:
+                    prompts.append(_prompt(json.loads(line), f"{len(prompts)}"))
+                except (ValueError, TypeError, RecorderError) as error:
+                    raise RecorderError(f"{path}: line {number}: {error}") from None
+    if not prompts:
+        raise RecorderError(f"{path}: expected a prompt, a JSON object on each line")
+    return prompts
+
+
+def classes_of(prompts, tokenized):
+    """Names of all classes, [] where nobody gave any."""
+    if not any(prompt.spans for prompt in prompts):
+        return []
+    return list(dict.fromkeys([TEXT, NEW, *(name for _, classes in tokenized for name in classes)]))
+
+
+def _prompt(data, number):
+    _expect(isinstance(data, dict), "expected an object")
+    unknown = [key for key in data if key not in (*_SOURCES, *_OPTIONS)]
+    _expect(not unknown, f"expected {', '.join((*_SOURCES, *_OPTIONS))}; found {', '.join(unknown)}")
+    given = [key for key in _SOURCES if key in data]
+    _expect(len(given) == 1, f"expected one of {', '.join(_SOURCES)}")
+    prompt = Prompt(str(data.get("name", number)))
+    if given[0] == "text":
+        prompt.text, prompt.spans = _pieces(data["text"])
+    elif given[0] == "ids":
+        prompt.ids = data["ids"]
+        _expect(isinstance(prompt.ids, list) and prompt.ids and all(type(one) is int for one in prompt.ids),
+                "ids: expected a list of whole numbers")
+    else:
+        prompt.random_tokens = _whole("random_tokens", data["random_tokens"], 1)
+    for span in data.get("spans", ()):
+        _expect(prompt.text is not None and isinstance(span, list) and len(span) == 3 and isinstance(span[0], str),
+                'spans: expected ["class", begin, end] over a text')
+        begin, end = _whole("spans", span[1], 0), _whole("spans", span[2], 0)
+        _expect(begin < end <= len(prompt.text), f"spans: expected a range inside {len(prompt.text)} characters")
+        prompt.spans.append((span[0], begin, end))
+    prompt.options = {key: data[key] for key in _OPTIONS[2:] if key in data}
+    for key, value in prompt.options.items():
+        if key != "temperature":
+            _whole(key, value, 0)
+        _expect(key != "temperature" or isinstance(value, (int, float)) and value >= 0,
+                "temperature: expected a number from 0 on")
+    return prompt
+
+
+def _pieces(text):
+    if isinstance(text, str):
+        _expect(text, "text: expected some")
+        return text, []
+    _expect(isinstance(text, list) and text and all(
+        isinstance(piece, list) and len(piece) == 2 and all(isinstance(part, str) for part in piece) for piece in text),
+        'text: expected a text, or pieces ["class", "text"]')
+    spans, at = [], 0
+    for name, piece in text:
+        if piece:
+            spans.append((name, at, at + len(piece)))
+        at += len(piece)
+    return "".join(piece for _, piece in text), spans
+
+
+def _whole(field_name, value, least):
+    _expect(type(value) is int and value >= least, f"{field_name}: expected a whole number from {least} on")
+    return value
+
+
+def _expect(condition, problem):
+    if not condition:
+        raise RecorderError(problem)

@@ -1,0 +1,292 @@
+"""One recording: facts asked, file begun, sequences run through the model and written as their tokens come.
+
+What a step gives is kept until `flush_tokens` tokens of a layer have come, then written; of a prompt that is longer a
+layer is written as soon as it is computed. So memory is bounded by that many tokens, or by one layer of a prompt (of a
+part of it, with `prefill_tokens`).
+"""
+
+import hashlib
+import inspect
+import pathlib
+import platform
+
+import numpy as np
+import torch
+import transformers
+from kvplan_traces import AttentionLayer, AttentionModel, RecordingHeader, RecordingWriter
+from kvplan_traces.kva import enumerate_rows
+
+from .errors import RecorderError
+from .facts import ask
+from .hook import listening
+
+PARTS = ("rows", "queries", "keys", "values", "top_rows", "value_norms", "layer_inputs", "output_weights")
+_OF_ROWS = ("rows", "top_rows")
+_ELEMENTS = {torch.float32: "f32", torch.float16: "f16", torch.bfloat16: "bf16"}
+# Rows that the model computed and rows computed from what is recorded: the half of the summed difference.
+_FAR = {torch.float32: 1e-3, torch.float16: 0.05, torch.bfloat16: 0.1}
+
+
+class Recorder:
+    """Use as a context manager; PATH is whole when the block ends, PATH.part before (RecordingWriter).
+
+        with Recorder(model, "run.kva", parts=("queries", "keys", "values")) as recorder:
+            new = recorder.record(ids, name="first", max_new_tokens=64)
+
+    `layers` and `kv_heads` choose (None: all; a KV head comes with all query heads that read it), `elements` says
+    {part: element}, `row_tokens` is (first, last) of the rows that are kept, `top` how many weights of a top row,
+    `token_classes` the names of classes, `prefill_tokens` cuts a prompt into parts that long (0: whole). `verify`
+    compares some rows of each layer with those computed from the tensors and stops where they differ.
+    `rotary="unstated"` says nothing of how keys are rotated. Raises RecorderError, FormatError, OSError.
+    """
+
+    def __init__(self, model, path, *, parts=("queries", "keys", "values"), layers=None, kv_heads=None, elements=None,
+                 row_tokens=None, top=16, token_classes=(), prefill_tokens=0, flush_tokens=256, verify=True,
+                 rotary="measured", name="", source="", recorded_by="", digest=True, codec="planes-zlib",
+                 overwrite=False):
+        unknown = [part for part in parts if part not in PARTS]
+        if unknown or not parts:
+            raise RecorderError(f"parts: expected some of {', '.join(PARTS)}, found {', '.join(unknown) or 'none'}")
+        self.model, self.parts = model.eval(), tuple(sorted(set(parts), key=PARTS.index))
+        self.top, self.row_tokens = top, row_tokens or (0, 1 << 20)
+        self._prefill, self._flush, self._verify = prefill_tokens, max(flush_tokens, 1), verify
+        self._classes = tuple(token_classes)
+        known = ask(model, rotary=rotary == "measured")
+        chosen = range(1 << 20) if layers is None else layers
+        self.layers = [layer for layer in known if layer.number in chosen]
+        missing = [] if layers is None else sorted(set(layers) - {layer.number for layer in known})
+        if missing or not self.layers:
+            raise RecorderError(f"layers: expected some of 0 to {known[-1].number}, found {missing or 'none'}")
+        header = self._header(known, kv_heads, dict(elements or {}))
+        header.positions = "rotation not stated" if rotary != "measured" else ""
+        header.recorder, header.machine = "kvplan-record", machine_of(model)
+        header.recorder_version = f"0.1.0, torch {torch.__version__}, transformers {transformers.__version__}"
+        header.source, header.recorded_by = source, recorded_by
+        header.model.name = name or getattr(model.config, "_name_or_path", "") or type(model).__name__
+        if digest:
+            header.model_digest = digest_of(model)
+        self.header = header
+        self._facts = {layer.number: header.layer(layer.number) for layer in self.layers}
+        self._limited = "logits_to_keep" in inspect.signature(model.forward).parameters
+        self.writer = RecordingWriter(path, header, codec, overwrite)
+        self._sequence, self._kept, self._from, self._checked = None, {}, {}, set()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, *_):
+        (self.writer.close if kind is None else self.writer.abandon)()
+
+    def record(self, ids, name="", prompt_tokens=None, max_new_tokens=0, classes=None, new_class=0, stop=(),
+               temperature=0.0, top_k=0, seed=0, progress=None):
+        """Runs a sequence; the new token ids. `ids`: the prompt, or a text whose first `prompt_tokens` are the prompt.
+        New tokens are the likeliest ones, or with a `temperature` drawn. The last new token is not fed to the model
+        again, so it is not in the file. `progress(tokens, all)` is called after each step."""
+        ids = torch.as_tensor(ids, dtype=torch.long, device=self.model.get_input_embeddings().weight.device)
+        if ids.ndim != 1 or not len(ids):
+            raise RecorderError("expected a prompt of at least one token")
+        vocabulary = self.model.get_input_embeddings().num_embeddings
+        if int(ids.min()) < 0 or int(ids.max()) >= vocabulary:
+            raise RecorderError(f"expected token ids 0 to {vocabulary - 1}: the prompt is of another tokenizer")
+        if self._classes and (classes is None or len(classes) != len(ids)):
+            raise RecorderError(f"expected a class for each of the {len(ids)} tokens of the prompt")
+        self._sequence = self.writer.begin(name, len(ids) if prompt_tokens is None else prompt_tokens)
+        self._kept = {layer.number: {} for layer in self.layers}
+        self._from, self._checked = {layer.number: 0 for layer in self.layers}, set()
+        if self._sequence == 0:
+            self._write_output_weights()
+        draw = torch.Generator().manual_seed(seed)
+        cache = transformers.DynamicCache()
+        hooks = [layer.module.register_forward_pre_hook(self._inputs, with_kwargs=True) for layer in self.layers
+                 if "layer_inputs" in self.parts]
+        new, done, total = [], 0, len(ids) + max(max_new_tokens - 1, 0)
+        try:
+            with torch.no_grad(), listening(self.model, self._hear):
+                steps = list(ids.split(self._prefill or len(ids)))
+                while steps:
+                    step = steps.pop(0)
+                    more = {"logits_to_keep": 1} if self._limited else {}
+                    logits = self.model(input_ids=step[None], past_key_values=cache, use_cache=True, **more).logits
+                    self._write_classes(done, len(step), classes, new_class)
+                    done += len(step)
+                    self._write(least=self._flush)
+                    if not steps and len(new) < max_new_tokens:
+                        new.append(_choose(logits[0, -1], temperature, top_k, draw))
+                        if new[-1] not in stop and len(new) < max_new_tokens:
+                            steps.append(torch.tensor([new[-1]], device=ids.device))
+                    if progress:
+                        progress(done, total)
+        finally:
+            for hook in hooks:
+                hook.remove()
+        self._write(least=1)
+        self.writer.end(self._sequence, done)
+        self._sequence = None
+        return new
+
+    def _header(self, known, kv_heads, elements):
+        first = known[0]
+        shape = ("query_heads", "kv_heads", "key_size", "value_size")
+        kind = next(self.model.parameters()).dtype
+        hidden = getattr(self.model.config.get_text_config(), "hidden_size", 0)
+        model = AttentionModel(layers=known[-1].number + 1, cache_element_bytes=torch.finfo(kind).bits // 8,
+                               hidden_size=hidden, **{name: getattr(first, name) for name in shape})
+        stored = {part: elements.get(part) or ("f32" if part in _OF_ROWS else _ELEMENTS.get(kind, "f32"))
+                  for part in self.parts}
+        if self._classes:
+            stored["token_classes"] = "u8"
+        entries = []
+        for layer in self.layers:
+            heads = [head for head in kv_heads or () if head < layer.kv_heads]
+            if kv_heads is not None and not heads:
+                raise RecorderError(f"kv_heads: layer {layer.number} has 0 to {layer.kv_heads - 1}")
+            own = {name: getattr(layer, name) for name in shape if getattr(layer, name) != getattr(first, name)}
+            entries.append(AttentionLayer(
+                layer.number, logit_scale=layer.logit_scale, window=layer.window, soft_cap=layer.soft_cap,
+                sink_logits=layer.sink_logits, bias_slopes=layer.bias_slopes, rotary=layer.rotary,
+                recorded_kv_heads=tuple(heads), **own))
+        return RecordingHeader(model, stored, entries, token_classes=self._classes)
+
+    def _hear(self, module, query, key, value, mask, weights, kwargs):
+        """One layer's part of a step; of a sequence, in the order of its tokens."""
+        number, count = module.layer_idx, query.shape[2]
+        facts = self._facts.get(number)
+        if facts is None:
+            return
+        kept = self._kept[number]
+        keep = lambda part, array: kept.setdefault(part, []).append(array)  # noqa: E731
+        heads = list(facts.recorded_kv_heads)
+        if "queries" in facts.parts:
+            keep("queries", _numbers(query[0, list(facts.heads("queries"))]))
+        for part, of in (("keys", key), ("values", value)):
+            if part in facts.parts:
+                keep(part, _numbers(of[0, heads, -count:]))
+        if "value_norms" in facts.parts:
+            keep("value_norms", _numbers(value[0, heads, -count:].float().norm(dim=-1, keepdim=True)))
+        if self._verify and weights is not None and (number, count > 1) not in self._checked:
+            self._checked.add((number, count > 1))
+            self._compare(facts, number, query, key, weights)
+        for part in _OF_ROWS:
+            if part in facts.parts:
+                self._write_rows(part, facts, number, key.shape[2] - count, weights)
+        if sum(piece.shape[1] for piece in next(iter(kept.values()), ())) >= max(self._flush, 2) and count > 1:
+            if "layer_inputs" not in facts.parts or "layer_inputs" in kept:
+                self._write_layer(number)
+
+    def _inputs(self, module, args, kwargs):
+        states = kwargs.get("hidden_states", args[0] if args else None)
+        if self._sequence is not None and states is not None:
+            self._kept[module.layer_idx].setdefault("layer_inputs", []).append(_numbers(states))
+
+    def _compare(self, facts, number, query, key, weights):
+        """The model's own rows against those that a reader will compute."""
+        total, count = key.shape[2], query.shape[2]
+        queries = np.zeros((total, query.shape[-1]))
+        worst = 0.0
+        for head in range(query.shape[1]):
+            queries[total - count :] = _numbers(query[0, head]).astype(np.float64)
+            keys = _numbers(key[0, head // facts.group]).astype(np.float64)
+            for t in sorted({total - count, total - count // 2 - 1, total - 1}):
+                ((_, row),) = enumerate_rows(facts, head, queries, keys, np.arange(total, dtype=np.float64), t, t + 1)
+                own = _numbers(weights[0, head, t - total]).astype(np.float64)
+                worst = max(worst, 0.5 * np.abs(own[: t + 1] - row).sum() + own[t + 1 :].sum())
+        if worst > _FAR.get(query.dtype, 0.1):  # a NaN is left to the writer, which says where it is
+            raise RecorderError(f"layer {number} attends otherwise than by scale, window, soft cap, bias and sinks: "
+                                f"rows differ by {worst:.2g} of their mass; record its rows, with --no-verify")
+
+    def _write_rows(self, part, facts, number, first, weights):
+        low, high = self.row_tokens
+        begin, end = max(low, first), min(high, first + weights.shape[2])
+        if begin >= end:
+            return
+        for head in facts.heads(part):
+            rows = _numbers(weights[0, head, begin - first : end - first]).astype(np.float64)
+            lines = [row[: t + 1] for t, row in enumerate(rows, begin)]
+            if part == "top_rows":
+                lines = [_largest(row, self.top, facts.window) for row in lines]
+            gap = {"first": begin} if begin == low else {}
+            self.writer.append(self._sequence, number, part, head, lines, **gap)
+
+    def _write(self, least):
+        """What has been kept, where so many tokens have come; in the file it outlives this process."""
+        for number, kept in self._kept.items():
+            if kept and sum(piece.shape[1] for piece in next(iter(kept.values()))) >= least:
+                self._write_layer(number)
+        self.writer.flush()
+
+    def _write_layer(self, number):
+        facts = self._facts[number]
+        for part, pieces in self._kept[number].items():
+            array = np.concatenate(pieces, axis=1)
+            for head, one in zip(facts.heads(part), array):
+                self.writer.append(self._sequence, number, part, head, one)
+        self._kept[number] = {}
+
+    def _write_classes(self, first, count, classes, new_class):
+        if self._classes:
+            some = [int(classes[t]) if t < len(classes) else new_class for t in range(first, first + count)]
+            self.writer.append(self._sequence, 0, "token_classes", 0, some)
+
+    def _write_output_weights(self):
+        for layer in self.layers if "output_weights" in self.parts else ():
+            facts = self._facts[layer.number]
+            weight = _output_weight(layer, facts)
+            for head in facts.heads("output_weights"):
+                rows = weight[:, head * facts.value_size : (head + 1) * facts.value_size].T
+                self.writer.append(0, layer.number, "output_weights", head, rows)
+
+
+def _numbers(tensor):
+    return tensor.detach().to("cpu", torch.float32 if tensor.dtype == torch.bfloat16 else None).numpy()
+
+
+def _largest(row, count, window):
+    """(positions, weights, rest) of the `count` largest weights of a row."""
+    seen = max(0, len(row) - window) if window else 0
+    if len(row) - seen <= count:
+        places = np.arange(seen, len(row))
+    else:
+        places = np.sort(np.argpartition(-row, count)[:count])
+    rest = float(np.delete(row, places).sum()) if len(row) - seen > count else 0.0
+    return places, row[places], rest
+
+
+def _output_weight(layer, facts):
+    """[hidden, query heads * value_size] of the layer's output projection."""
+    for name in ("o_proj", "dense", "out_proj", "c_proj", "wo"):
+        found = getattr(layer.module, name, None)
+        if found is not None and getattr(found, "weight", None) is not None:
+            weight = _numbers(found.weight)
+            weight = weight.T if isinstance(found, transformers.pytorch_utils.Conv1D) else weight
+            if weight.shape == (facts.hidden_size, facts.query_heads * facts.value_size):
+                return weight
+    raise RecorderError(f"layer {layer.number} has no output projection that is known; leave output_weights out")
+
+
+def _choose(logits, temperature, top_k, draw):
+    logits = logits.float().cpu()
+    if not temperature:
+        return int(logits.argmax())
+    if top_k:
+        logits[logits < logits.topk(min(top_k, len(logits))).values[-1]] = -torch.inf
+    return int(torch.multinomial((logits / temperature).softmax(-1), 1, generator=draw))
+
+
+def digest_of(model):
+    """SHA-256 over names, types, shapes and bytes of all parameters, in the order of their names."""
+    digest = hashlib.sha256()
+    for name, tensor in sorted(model.named_parameters()):
+        digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}\n".encode())
+        digest.update(tensor.detach().cpu().contiguous().view(-1).view(torch.uint8).numpy())
+    return f"sha256:{digest.hexdigest()}"
+
+
+def machine_of(model):
+    device = next(model.parameters()).device
+    if device.type == "cuda":
+        return torch.cuda.get_device_name(device)
+    try:
+        lines = pathlib.Path("/proc/cpuinfo").read_text(encoding="ascii", errors="replace").splitlines()
+        return next(line.split(":", 1)[1].strip() for line in lines if line.startswith("model name"))
+    except (OSError, StopIteration):
+        return platform.processor() or platform.machine()
