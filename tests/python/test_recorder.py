@@ -48,7 +48,13 @@ MODELS = {
     "Gemma3Text": {"head_dim": 8, "sliding_window": 8, "query_pre_attn_scalar": 8,
                    "layer_types": ["sliding_attention", "full_attention", "sliding_attention"]},
     "GPTNeoX": {}, "GptOss": {"head_dim": 8, "sliding_window": 8, "num_local_experts": 4, "num_experts_per_tok": 2},
+    "Cohere": {}, "SmolLM3": {"no_rope_layers": [1, 1, 0], "pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 1},
+    "DeepseekV3": {"num_key_value_heads": 4, "kv_lora_rank": 16, "q_lora_rank": 16, "qk_rope_head_dim": 4,
+                   "qk_nope_head_dim": 8, "v_head_dim": 6, "n_routed_experts": 4, "n_group": 2, "topk_group": 1,
+                   "num_experts_per_tok": 2, "moe_intermediate_size": 16, "first_k_dense_replace": 1},
 }
+# Layout, first element and number of rotated elements of layer 0.
+ROTATED = {"GPTNeoX": ("halves", 0, 2), "Cohere": ("interleaved", 0, 8), "DeepseekV3": ("halves", 8, 4)}
 WINDOWS = {"Mistral": [8, 8, 8], "Gemma2": [8, 0, 8], "Gemma3Text": [8, 0, 8], "GptOss": [8, 0, 8]}
 
 
@@ -149,8 +155,9 @@ class Models(Recording):
                     facts = reader.layer(0)
                     self.assertEqual(facts.soft_cap, 2.0 if kind == "Gemma2" else 0.0)
                     self.assertEqual(len(facts.sink_logits), QUERY_HEADS if kind == "GptOss" else 0)
-                    self.assertEqual(facts.rotary.dims, 2 if kind == "GPTNeoX" else 8)
-                    self.assertEqual(facts.rotary.layout, "halves")
+                    self.assertEqual((facts.rotary.layout, facts.rotary.first, facts.rotary.dims),
+                                     ROTATED.get(kind, ("halves", 0, 8)))
+                    self.assertEqual(reader.layer(2).rotary.dims == 0, kind == "SmolLM3")
 
     def test_the_program_computes_the_same_rows(self):
         for kind in MODELS:
@@ -163,7 +170,7 @@ class Models(Recording):
 
     def test_rotation_can_be_undone(self):
         """Keys of one token at two positions are the same once they are turned back by what the file says."""
-        for kind in ("Llama", "GPTNeoX", "Gemma3Text", "GptOss"):
+        for kind in ("Llama", "GPTNeoX", "Gemma3Text", "GptOss", "Cohere", "DeepseekV3"):
             with self.subTest(kind):
                 self.record(model_of(kind), [7] * 9)
                 with AttentionReader(self.path("x.kva")) as reader:
@@ -172,9 +179,12 @@ class Models(Recording):
                 half = rotary.dims // 2
                 angles = np.arange(9)[:, None] * (
                     given if given.size else rotary.base ** (-2 * np.arange(half) / rotary.dims))
-                a, b = keys[:, :half], keys[:, half : 2 * half]
-                back = np.concatenate((a * np.cos(angles) + b * np.sin(angles), b * np.cos(angles) - a * np.sin(angles),
-                                       keys[:, 2 * half :]), axis=1)
+                turned = rotary.first + np.arange(rotary.dims)
+                first, second = ((turned[:half], turned[half:]) if rotary.layout == "halves" else
+                                 (turned[::2], turned[1::2]))
+                a, b, back = keys[:, first], keys[:, second], keys.copy()
+                back[:, first] = a * np.cos(angles) + b * np.sin(angles)
+                back[:, second] = b * np.cos(angles) - a * np.sin(angles)
                 np.testing.assert_allclose(back, np.broadcast_to(back[:1], back.shape), atol=1e-5)
 
     def test_half_precision(self):

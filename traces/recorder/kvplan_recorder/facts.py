@@ -111,29 +111,32 @@ def _rotation(layer, tables, before, moved):
     best = []
     for table, amplitude, base in tables:
         dims = 2 * len(table)
-        if dims <= layer.key_size:
+        # The rotated part is the first of a key (NeoX, GLM), or the last (DeepSeek).
+        for first in sorted({0, layer.key_size - dims}) if dims <= layer.key_size else ():
             for layout in ("halves", "interleaved"):
-                turned = _turn(before, torch.from_numpy(table) * SHIFT, layout)
-                best.append(((turned - moved).norm().item(), len(best), layout, table, amplitude, base))
+                turned = _turn(before, torch.from_numpy(table) * SHIFT, layout, first)
+                best.append(((turned - moved).norm().item(), len(best), layout, first, table, amplitude, base))
     if best:
-        distance, _, layout, table, amplitude, base = min(best)
+        distance, _, layout, first, table, amplitude, base = min(best)
         if near(moved, before) and (before - moved).norm().item() <= distance:
             return AttentionRotary()
         if distance <= 3e-2 * moved.norm():
             given = () if base else tuple(table.tolist())
-            return AttentionRotary(layout, 2 * len(table), base, 0.0, given, 0.0 if amplitude == 1 else amplitude)
+            return AttentionRotary(layout, 2 * len(table), base, 0.0, given, 0.0 if amplitude == 1 else amplitude,
+                                   first)
     elif not any("rotary" in type(module).__name__.lower() for module in layer.module.modules()):
         return AttentionRotary()
     raise RecorderError(f"layer {layer.number} rotates keys in a way that none of the model's tables explains; "
                         "--rotary unstated records it all the same")
 
 
-def _turn(keys, angles, layout):
-    dims = 2 * len(angles)
+def _turn(keys, angles, layout, first):
+    end = first + 2 * len(angles)
+    half = first + len(angles)
     cos, sin = angles.cos(), angles.sin()
     out = keys.clone()
-    a, b = ((slice(0, dims // 2), slice(dims // 2, dims)) if layout == "halves" else
-            (slice(0, dims, 2), slice(1, dims, 2)))
+    a, b = ((slice(first, half), slice(half, end)) if layout == "halves" else
+            (slice(first, end, 2), slice(first + 1, end, 2)))
     out[..., a] = keys[..., a] * cos - keys[..., b] * sin
     out[..., b] = keys[..., b] * cos + keys[..., a] * sin
     return out
