@@ -1,13 +1,15 @@
 """Version 2 of .kva: written as tokens come, read back, cut at any byte; and what the program finds in it."""
 
 import json
+import random
+import struct
 import unittest
 
 import numpy as np
 
 from support import FolderTest, cases, kvplan
 from kvplan_traces import (AttentionLayer, AttentionModel, AttentionReader, AttentionRotary, FormatError,
-                           RecordingHeader, RecordingWriter, kva2_format)
+                           RecordingHeader, RecordingWriter, kva2_format, kva_format)
 
 MODEL = AttentionModel("tiny", layers=3, query_heads=4, kv_heads=2, key_size=8, value_size=6, cache_element_bytes=2,
                        hidden_size=10)
@@ -215,6 +217,41 @@ class Version2(FolderTest):
                 with AttentionReader(self.path("x.kva")) as reader:
                     reader.check()
             data[at] ^= 4
+
+    def test_changed_messages_are_read_or_refused(self):
+        """Checksums are right, what they cover is not: a reading, or one line."""
+        Made(self.path("x.kva"), lengths=(9, 5))
+        data = self.path("x.kva").read_bytes()
+        r, refused = random.Random(5), 0
+        for _ in range(cases(400)):
+            self.path("x.kva").write_bytes(self.changed(r, data))
+            try:
+                with AttentionReader(self.path("x.kva")) as reader:
+                    reader.check()
+            except FormatError as error:
+                self.assertRegex(str(error), "^[^\n]*x.kva: [^\n]*$")
+                refused += 1
+        self.assertGreater(refused, 50)
+
+    @staticmethod
+    def changed(r, data):
+        """A frame's message with some bytes changed, put in or left out; with a trailer or cut behind it."""
+        frames, at = [], 8
+        while data[at : at + 4] in (b"HEAD", b"SEQN", b"CHNK", b"INDX"):
+            (length,) = struct.unpack("<Q", data[at + 8 : at + 16])
+            frames.append([data[at : at + 4], bytearray(data[at + 16 : at + 16 + length])])
+            at += 16 + length
+        message = r.choice([r.choice(frames), frames[0], frames[-1]])[1]
+        for _ in range(r.choice([1, 1, 2, 5])):
+            place = r.randrange(len(message))
+            some = r.choice([b"", bytes([r.randrange(256)]), bytes([message[place] ^ 1 << r.randrange(8)]),
+                             bytes([message[place], r.randrange(256)])])
+            message[place : place + 1] = some
+        out, index = kva_format.MAGIC, 0
+        for kind, payload in frames:
+            index = len(out)
+            out += kva_format.frame(kind, bytes(payload))
+        return out if r.random() < 0.3 else out + kva_format.trailer(index)
 
     def test_the_program_finds_the_same(self):
         made = Made(self.path("x.kva"))

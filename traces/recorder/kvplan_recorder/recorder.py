@@ -62,7 +62,7 @@ class Recorder:
         header.recorder, header.machine = "kvplan-record", machine_of(model)
         header.recorder_version = f"0.1.0, torch {torch.__version__}, transformers {transformers.__version__}"
         header.source, header.recorded_by = source, recorded_by
-        header.model.name = name or getattr(model.config, "_name_or_path", "") or type(model).__name__
+        header.model.name = name or name_of(model)
         if digest:
             header.model_digest = digest_of(model)
         self.header = header
@@ -279,6 +279,14 @@ def digest_of(model):
         digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}\n".encode())
         digest.update(tensor.detach().cpu().contiguous().view(-1).view(torch.uint8).numpy())
     return f"sha256:{digest.hexdigest()}"
+
+
+def name_of(model):
+    """As it was asked for; of a folder its last part alone, else the class."""
+    given = getattr(model.config, "_name_or_path", "")
+    if given and pathlib.Path(given).exists():
+        given = pathlib.Path(given).resolve().name
+    return given or type(model).__name__
 
 
 def machine_of(model):
