@@ -187,6 +187,15 @@ class Models(Recording):
                 back[:, second] = b * np.cos(angles) - a * np.sin(angles)
                 np.testing.assert_allclose(back, np.broadcast_to(back[:1], back.shape), atol=1e-5)
 
+    def test_rotation_that_changes_with_the_length(self):
+        rope = {"rope_type": "dynamic", "factor": 2.0, "rope_theta": 1e4}
+        with self.assertRaisesRegex(RecorderError, "frequencies of dynamic rotation change with the length"):
+            self.record(model_of("Llama", rope_parameters=rope), prompt_of())
+        self.record(model_of("Llama", rope_parameters=rope), prompt_of(), rotary="unstated")
+        with AttentionReader(self.path("x.kva")) as reader:
+            self.assertIsNone(reader.layer(0).rotary)
+            self.assertEqual(reader.header.positions, "rotation not stated")
+
     def test_half_precision(self):
         model = model_of("Llama").to(torch.bfloat16)
         self.record(model, prompt_of())

@@ -13,6 +13,7 @@ from .errors import RecorderError
 from .hook import first_line, listening
 
 TOKENS, SHIFT = 6, 5
+_BASES = ("rope_theta", "rotary_emb_base", "rope_local_base_freq")
 
 
 class Layer:
@@ -59,6 +60,10 @@ def ask(model, rotary=True):
         if not all(torch.isfinite(one[layer.number]).all() for one in keys):
             raise RecorderError(f"layer {layer.number} computes keys that are no finite numbers")
     if rotary:
+        changing = {"dynamic", "longrope"} & set(_settings(model.config.to_dict(), ("rope_type",)))
+        if changing:
+            raise RecorderError(f"frequencies of {changing.pop()} rotation change with the length of a text; "
+                                "--rotary unstated records keys all the same")
         tables = _tables(model)
         for layer in found:
             layer.rotary = _rotation(layer, tables, keys[0][layer.number], keys[1][layer.number])
@@ -83,7 +88,7 @@ def _slopes(mask, heads, number):
 
 def _tables(model):
     """(inverse frequencies, amplitude, base or 0) of every table that the model holds."""
-    bases = sorted(set(_rope_bases(model.config.to_dict())))
+    bases = sorted(set(map(float, _settings(model.config.to_dict(), _BASES))))
     out = []
     for module in model.modules():
         for name, table in module.named_buffers(recurse=False):
@@ -97,12 +102,13 @@ def _tables(model):
     return out
 
 
-def _rope_bases(config):
+def _settings(config, names):
+    """What a configuration says under these names, however deep."""
     for key, value in config.items():
         if isinstance(value, dict):
-            yield from _rope_bases(value)
-        elif key in ("rope_theta", "rotary_emb_base", "rope_local_base_freq") and value:
-            yield float(value)
+            yield from _settings(value, names)
+        elif key in names and value:
+            yield value
 
 
 def _rotation(layer, tables, before, moved):
