@@ -405,6 +405,13 @@ class Command(Recording):
             self.assertEqual((code, said.count("\n")), (2, 1), said)
             self.assertIn(message, said)
 
+    def test_of_nothing_nothing_is_left(self):
+        self.prompts({"ids": [1, 2, 97]})
+        code, said = self.run_child("--quiet")
+        self.assertEqual((code, said), (2, "kvplan-record: expected token ids 0 to 96: the prompt is of another "
+                                           "tokenizer\n"))
+        self.assertEqual(list(self.folder.glob("*.kva*")), [])
+
     def test_a_model_that_is_none(self):
         self.prompts({"ids": [1]})
         with redirect_stderr(io.StringIO()) as said, redirect_stdout(io.StringIO()):

@@ -152,7 +152,7 @@ def when(part):
 
 
 def whole(part):
-    """What is left of a recording that was cut, in words."""
+    """What is left of a recording that was cut, in words; where that is nothing, the file goes."""
     from kvplan_traces import AttentionReader, FormatError
     if not os.path.exists(part):
         return ""
@@ -160,6 +160,9 @@ def whole(part):
         with AttentionReader(part) as reader:
             complete = sum(one.complete for one in reader.sequences)
             tokens = [reader.tokens(i) for i in range(len(reader.sequences))]
+        if not any(tokens):
+            os.unlink(part)
+            return ""
         return (f"; {part} has {complete} whole sequences, and {tokens[-1]} tokens of the next"
                 if complete < len(tokens) else f"; {part} has {complete} whole sequences")
     except (FormatError, OSError):
