@@ -7,7 +7,7 @@ import unittest
 
 import numpy as np
 
-from support import FolderTest, cases, kvplan
+from support import ROOT, FolderTest, cases, kvplan
 from kvplan_traces import (AttentionLayer, AttentionModel, AttentionReader, AttentionRotary, FormatError,
                            RecordingHeader, RecordingWriter, kva2_format, kva_format)
 
@@ -274,6 +274,28 @@ class Version2(FolderTest):
         self.assertEqual(code, 0, error)
         with AttentionReader(self.path("cut.kva")) as reader:
             self.assertIn(str(reader.cut_at), error)
+
+
+class Sample(unittest.TestCase):
+    """traces/samples/tiny_llama.kva is what its page says."""
+
+    def test_it_is_whole_and_small(self):
+        path = ROOT / "traces/samples/tiny_llama.kva"
+        self.assertLess(path.stat().st_size, 20_000_000)
+        with AttentionReader(path) as reader:
+            reader.check()
+            self.assertIsNone(reader.cut_at)
+            self.assertEqual(len(reader.recorded()), len(reader.sequences) * 6)
+            self.assertEqual(len(reader.sequences), 8)
+            self.assertTrue(all(one.complete and one.prompt_tokens for one in reader.sequences))
+            self.assertEqual(reader.header.parts, {"queries": "f16", "keys": "f16", "values": "f16",
+                                                   "token_classes": "u8"})
+            self.assertIn("public domain", reader.header.source)
+            needle = reader.header.token_classes.index("needle")
+            for sequence, one in enumerate(reader.sequences):
+                self.assertEqual(needle in reader.token_classes(sequence), one.name.startswith("needle"), one.name)
+                rows = reader.matrix(sequence, 5, 7)
+                np.testing.assert_allclose(rows.sum(axis=1), 1, atol=1e-12)
 
 
 class Writing(FolderTest):
