@@ -79,8 +79,9 @@ class Made:
                         if sequence == at == 0:
                             self._send(out, 0, one.layer, part, head, g.normal(size=(6, 10)).astype(np.float32))
                     else:
-                        size = (count, facts.size(part))
-                        self._send(out, sequence, one.layer, part, head, g.normal(size=size).astype(np.float16))
+                        numbers = g.normal(size=(count, facts.size(part)))
+                        numbers = np.abs(numbers) if part == "value_norms" else numbers
+                        self._send(out, sequence, one.layer, part, head, numbers.astype(np.float16))
 
     def _send(self, out, sequence, layer, part, head, numbers):
         out.append(sequence, layer, part, head, numbers)

@@ -253,6 +253,7 @@ class AttentionReader(FramedFile):
                 expect(len(raw) == count * size * self._width(part), f"expected {count} tokens", part)
                 numbers = kva.from_bytes(self._element(part), raw)
                 expect(np.all(np.isfinite(numbers)), "expected finite numbers", part)
+                expect(part != "value_norms" or np.all(numbers >= 0), "expected lengths from 0 on", part)
                 pieces.append(numbers.reshape(count, size))
         out = np.concatenate(pieces)
         # Chunks do not overlap: as many tokens as there are to be are all of them.

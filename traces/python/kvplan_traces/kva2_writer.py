@@ -76,6 +76,7 @@ class RecordingWriter:
             if encode:
                 lines = (encode(facts, t, row) for t, row in enumerate(tokens, begin))
             else:
+                expect(part != "value_norms" or not np.any(np.asarray(tokens) < 0), "expected lengths from 0 on", part)
                 lines = self._tokens(facts, part, np.asarray(tokens))
             self._cut(place, part, begin, lines)
 
