@@ -932,6 +932,14 @@
         <translation>提示结束时，保留其最后的 token 以及它们最关注的 token</translation>
     </message>
     <message>
+        <source>reads</source>
+        <translation>注意力读取范围</translation>
+    </message>
+    <message>
+        <source>What attention reads where a token policy dropped tokens: those that are kept, by a kernel that is told which; or all of the blocks that are held, masked, as vLLM's own kernels read every token of a table up to its length (csrc/attention/attention_kernels.cuh)</source>
+        <translation>token 策略丢弃 token 后，注意力读取的范围：仅保留的（内核知道是哪些），或仍被占用的块中的全部并加掩码，如原内核那样读取块表长度之内的每个 token</translation>
+    </message>
+    <message>
         <source>future</source>
         <translation>未来位置数</translation>
     </message>

@@ -436,7 +436,7 @@ void PlacedCourse::find_alike_steps() {
   const auto event = [&](std::int64_t n) { return !let_go(n).empty() || grant(n).sum() > 0; };
   const auto during = [&](std::int64_t n) { return settled(n) + grant(n); };
   const auto growth = [&](std::int64_t n) { return during(n + 1) - during(n); };
-  const auto read = [&](std::int64_t n) { return kept_tokens(n + 1) - kept_tokens(n); };
+  const auto read = [&](std::int64_t n) { return read_tokens(n + 1) - read_tokens(n); };
   for (std::int64_t n = last; n >= shape_.prompt; --n) {
     std::int32_t& alike = after_[at(n)].alike;
     alike = 1;

@@ -75,6 +75,7 @@ struct CourseShape {
   std::int64_t quantum_tokens{1};
   bool returns_quanta{true};  ///< false: contiguous memory, a range granted once
   Placement placement{Placement::kHoles};
+  bool reads_holes{false};  ///< does attention read what was dropped, as long as it is held?
 };
 
 /// The survivors of a request have moved, in order, into its first `quanta` quanta; those behind, up to
@@ -119,10 +120,14 @@ class Course {
   [[nodiscard]] bool returns_blocks(std::int64_t n) const { return !let_go(n).empty() || compaction(n); }
   /// States in which the cells of all blocks that come back are until they do: all `hole`, or all `internal`.
   [[nodiscard]] virtual HeldCells returned_cells(std::int64_t n) const = 0;
-  /// Tokens whose cells are read by the next one: kept cells by units, rounded up.
-  [[nodiscard]] std::int64_t kept_tokens(std::int64_t n) const { return ceil_div(settled(n).live, units_); }
-  /// Steps from the one that writes token n on that are alike: in each of them all states and kept_tokens
-  /// change by what they change in the first, by at most one kept token, and nothing is granted or comes back
+  /// Tokens whose cells are read by the next one: kept cells, with `reads_holes` holes too, by units, rounded up. A
+  /// dropped cell that a later token will take (placement reuse) is not read.
+  [[nodiscard]] std::int64_t read_tokens(std::int64_t n) const {
+    const HeldCells cells = settled(n);
+    return ceil_div(cells.live + (shape_.reads_holes ? cells.hole : 0), units_);
+  }
+  /// Steps from the one that writes token n on that are alike: in each of them all states and read_tokens
+  /// change by what they change in the first, by at most one token read, and nothing is granted or comes back
   /// before the last one's end. At least 1; none goes past the last token.
   [[nodiscard]] virtual std::int64_t alike_steps(std::int64_t n) const = 0;
 

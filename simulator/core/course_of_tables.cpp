@@ -154,7 +154,7 @@ class CourseOfTables final : public Course {
     for (std::int64_t n = shape_.final_tokens - 1; n >= shape_.prompt; --n) {
       if (lines_[place(n + 1)].event) event = n + 1;
       std::int64_t steps = 1;
-      const auto more = [&](std::int64_t k) { return kept_tokens(n + k) - kept_tokens(n + k - 1); };
+      const auto more = [&](std::int64_t k) { return read_tokens(n + k) - read_tokens(n + k - 1); };
       while (steps < event - n && more(1) >= 0 && more(1) <= 1 && more(steps) == more(1)) ++steps;
       after_[place(n)].alike = steps;
     }

@@ -2,8 +2,10 @@
 // fast engine.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
+#include "simulator/core/engine.h"
 #include "simulator/core/latency.h"
 #include "simulator/core/observer.h"
 
@@ -21,13 +23,36 @@ constexpr Wide square(std::int64_t tokens) {
   return Wide{tokens} * tokens;
 }
 
+/// What attention reads of a request that slides: of `held` tokens, before or after the drop that follows the last of
+/// them.
+struct SlidingReads {
+  KeepRule keep;
+  bool holes{false};               ///< dropped tokens are read until their quantum comes back
+  std::int64_t quantum_tokens{0};  ///< 0: nothing comes back before the end
+
+  [[nodiscard]] std::int64_t after_drop(std::int64_t held) const { return read(held, held - keep.recent); }
+  [[nodiscard]] std::int64_t before_drop(std::int64_t held) const {
+    return read(held, held - keep.recent - 1);
+  }
+
+ private:
+  /// When the cells [sink, begin) are dropped.
+  [[nodiscard]] std::int64_t read(std::int64_t held, std::int64_t begin) const {
+    if (!holes) return keep.sink + keep.recent;
+    if (quantum_tokens == 0) return held;
+    const std::int64_t quanta = begin / quantum_tokens - ceil_div(keep.sink, quantum_tokens);
+    return held - std::max<std::int64_t>(quanta, 0) * quantum_tokens;
+  }
+};
+
 /// Of requests that decode, before the step. `requests` counts all of them; the rest is of those without a course, or
 /// is taken from courses in every pass.
 struct DecodeSums {
   std::int64_t requests{0};
   std::int64_t growing{0};  ///< those whose context grows with every step
   std::int64_t sliding{0};  ///< those that lose a cell with every token
-  std::int64_t context{0};  ///< tokens that are kept
+  std::int64_t context{0};  ///< tokens that are read
+  SlidingReads reads{};     ///< with holes who slides grows too
   bool squared{false};      ///< are squares wanted: where nothing is kept, and so nobody slides
   Wide squares{0};          ///< of each one's tokens
 
@@ -37,16 +62,23 @@ struct DecodeSums {
     context += tokens;
     if (squared) squares += square(tokens);
   }
-  /// A growing one begins to drop, at first so many.
-  void slide(std::int64_t dropped) {
+  /// A growing one that holds so many begins to drop.
+  void slide(std::int64_t held) {
     ++sliding;
-    --growing;
-    context -= dropped;
+    if (!reads.holes) --growing;
+    context -= held - reads.after_drop(held);
   }
-  void leave(std::int64_t tokens, std::int64_t kept, bool slides) {
+  /// One that slides and holds so many dropped one more, which completed a quantum.
+  void let_go(std::int64_t held) {
+    if (reads.holes) context -= reads.before_drop(held) - reads.after_drop(held);
+  }
+  /// `ends`: nothing was dropped after its last token.
+  void leave(std::int64_t tokens, bool slides, bool ends) {
+    const std::int64_t read = !slides ? tokens : ends ? reads.before_drop(tokens) : reads.after_drop(tokens);
     --requests;
-    --(slides ? sliding : growing);
-    context -= kept;
+    if (slides) --sliding;
+    if (!slides || reads.holes) --growing;
+    context -= read;
     if (squared) squares -= square(tokens);
   }
   void run(std::int64_t steps) {
@@ -55,7 +87,7 @@ struct DecodeSums {
   }
 };
 
-/// Each computes one token and reads what is kept of those before.
+/// Each computes one token and reads what is there of those before.
 inline void add_decoding(Pass& pass, const DecodeSums& sums) {
   pass.load.requests += sums.requests;
   pass.load.tokens += sums.requests;

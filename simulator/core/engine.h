@@ -49,6 +49,7 @@ struct ReplicaSetup {
   const Workload* workload{nullptr};
   KeepRule keep;
   CourseSource* courses{nullptr};  ///< null: `keep` says what stays. Else every request follows a course
+  bool reads_holes{false};         ///< attention reads dropped tokens, too, as long as they are held
   const LatencyModel* latency{nullptr};
   std::span<Observer* const> observers;
   RunControl* control{nullptr};      ///< may be null

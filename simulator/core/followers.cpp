@@ -25,9 +25,9 @@ Followers::Context Followers::context(std::int64_t step) const {
   for (const Slot slot : members_) {
     const Course& course = *at(slot).course;
     const std::int64_t held = step + at(slot).offset;
-    context.kept_tokens += course.kept_tokens(held);
+    context.tokens += course.read_tokens(held);
     if (course.alike_steps(held) > 1)
-      context.growth += course.kept_tokens(held + 1) - course.kept_tokens(held);
+      context.growth += course.read_tokens(held + 1) - course.read_tokens(held);
   }
   return context;
 }

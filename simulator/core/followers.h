@@ -1,5 +1,5 @@
 // The fast engine's decoding requests that follow courses (course.h), in admission order. What they need and
-// keep is looked up in their courses, not derived: they are visited once per pass.
+// read is looked up in their courses, not derived: they are visited once per pass.
 #pragma once
 
 #include <cstdint>
@@ -25,8 +25,8 @@ class Followers {
   Slot next_grant() { return next_ < grants_.size() ? grants_[next_++] : kNoSlot; }
 
   struct Context {
-    std::int64_t kept_tokens;  ///< in this step
-    std::int64_t growth;       ///< from each step to the next, as long as steps are alike
+    std::int64_t tokens;  ///< read in this step
+    std::int64_t growth;  ///< from each step to the next, as long as steps are alike
   };
   [[nodiscard]] Context context(std::int64_t step) const;
   /// Steps from `step` on that are alike for all of them; INT64_MAX if there are none.

@@ -34,9 +34,10 @@ struct UnseenLoad {
 struct StepLoad {
   std::int64_t requests{0};  ///< requests with at least one token in the step
   std::int64_t tokens{0};    ///< tokens computed
-  std::int64_t context_tokens{
-      0};  ///< sum over those requests of tokens computed before the step and still kept
-  /// Sum over those requests of (tokens in the step) x (kept tokens before it) + n(n+1)/2 for its own n
+  /// Sum over those requests of tokens computed before the step that attention reads: those that are kept, and with
+  /// ReplicaSetup::reads_holes dropped ones whose block is held.
+  std::int64_t context_tokens{0};
+  /// Sum over those requests of (tokens in the step) x (tokens read before it) + n(n+1)/2 for its own n
   /// tokens: query-key pairs of causal attention. In a decode step: context_tokens + requests. What does not fit
   /// is cut to kMostAttentionPairs.
   std::int64_t attention_pairs{0};
@@ -44,9 +45,9 @@ struct StepLoad {
   /// tokens that have left a window: then kernels read them too.
   std::array<UnseenLoad, kMostWindows> unseen{};
 
-  /// What is kept of n tokens and computed of them in this step: all pairs of a request.
-  static constexpr Wide pairs(Wide kept, Wide computed) {
-    return computed * kept + computed * (computed + 1) / 2;
+  /// What is read of n tokens and computed of them in this step: all pairs of a request.
+  static constexpr Wide pairs(Wide read, Wide computed) {
+    return computed * read + computed * (computed + 1) / 2;
   }
   void add_pairs(Wide more);
 };
@@ -66,7 +67,7 @@ struct LoadGrowth {
   std::array<std::int64_t, kMostWindows> unseen{};
   friend bool operator==(const LoadGrowth&, const LoadGrowth&) = default;
 
-  /// Every request reads what was kept: contexts and pairs grow alike.
+  /// Every request reads what was stored: contexts and pairs grow alike.
   static constexpr LoadGrowth of_contexts(std::int64_t tokens) {
     return {.context_tokens = tokens, .attention_pairs = tokens};
   }

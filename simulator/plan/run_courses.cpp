@@ -111,7 +111,8 @@ Result<const core::Course*> RunCourses::begin(RequestId r, std::int64_t prompt) 
                                 .final_tokens = workload_.final_tokens(r),
                                 .quantum_tokens = layout_.quantum_tokens,
                                 .returns_quanta = layout_.returns_quanta,
-                                .placement = plan_.placement};
+                                .placement = plan_.placement,
+                                .reads_holes = plan_.reads_holes};
   auto& course = courses_[static_cast<std::size_t>(r)];
   if (plan_.counted) {
     if (!plan_.recordings.empty()) KVPLAN_TRY_DO(check_counts(r, shape));

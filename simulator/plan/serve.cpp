@@ -113,6 +113,7 @@ class Fleet {
       const core::ReplicaSetup replica{.workload = &setup_.workload,
                                        .keep = s.keep,
                                        .courses = part->courses ? &*part->courses : nullptr,
+                                       .reads_holes = s.engine_traits().reads_holes,
                                        .latency = setup_.latency.get(),
                                        .observers = part->observers,
                                        .control = setup_.options.control,

@@ -264,6 +264,7 @@ Result<TokenPlan> make_token_plan(const Scenario& s, const RecordingOpener& open
         "alike: they are counted as one.");
   if (plan.policy) {
     plan.placement = placement_of(*s.eviction);
+    plan.reads_holes = s.engine_traits().reads_holes;
     KVPLAN_TRY_DO(set_units(plan, per));
     note_tables(plan, per, assumptions);
     if (plan.counted) note_counts(plan, std::string(s.eviction->name()), replayed, warnings, assumptions);

@@ -43,6 +43,7 @@ struct TokenPlan {
   std::optional<attention::PolicyChoice> policy;  ///< set: requests follow courses
   core::Placement placement{core::Placement::kHoles};
   bool counted{false};               ///< lengths say how many tokens stay, survivors are moved together
+  bool reads_holes{false};           ///< attention reads what was dropped, as long as it is held
   std::int64_t tables{1};            ///< of a request; units.per_token is a multiple
   std::vector<Recorded> recordings;  ///< not empty: the policy is replayed on them
 

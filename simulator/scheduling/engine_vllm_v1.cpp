@@ -8,7 +8,10 @@
 namespace kvplan::scheduling {
 namespace {
 
-constexpr std::array<Param, 5> kParams{{
+constexpr std::string_view kHeld = "held";
+constexpr std::array<std::string_view, 2> kReads{"kept", kHeld};
+
+constexpr std::array<Param, 6> kParams{{
     {.name = "token_budget",
      .help = "Tokens computed in one step at most (max_num_batched_tokens)",
      .unit = Unit::kTokens,
@@ -37,6 +40,17 @@ constexpr std::array<Param, 5> kParams{{
      .fallback = "262144",
      .low = 1,
      .high = 1 << 30},
+    {.name = "reads",
+     .help =
+         "What attention reads where a token policy dropped tokens: those that are kept, by a kernel that "
+         "is told which; "
+         "or all of the blocks that are held, masked, as vLLM's own kernels read every token of a table up "
+         "to its length "
+         "(csrc/attention/attention_kernels.cuh)",
+     .kind = ParamKind::kText,
+     .fallback = "kept",
+     .choices = kReads,
+     .default_unsaid = true},
 }};
 
 vllm::Params params_of(const Choice& engine) {
@@ -52,7 +66,8 @@ EngineTraits traits(const Choice& engine) {
           .running = {params.max_seqs, "max_seqs"},
           .step_tokens = {params.token_budget, "token_budget"},
           .piece_tokens = {params.long_prefill_threshold, "long_prefill_threshold"},
-          .wants_prefixes = engine.flag("prefix_cache")};
+          .wants_prefixes = engine.flag("prefix_cache"),
+          .reads_holes = engine.text("reads") == kHeld};
 }
 
 Result<std::unique_ptr<core::Memory>> make_memory(const Choice& /*engine*/, const Choice& allocator,

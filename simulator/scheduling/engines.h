@@ -32,6 +32,7 @@ struct EngineTraits {
   bool wants_prefixes{false};    ///< equal prefixes are to be found again
   bool index_of_its_own{false};  ///< finds them in a tree of its own, with its own order in which contents go
   bool follows_policies{true};   ///< token policies, windows of layers and courses
+  bool reads_holes{false};       ///< attention reads what a policy dropped, as long as it is held
   bool leaves_a_log{true};       ///< observers are told which block is whose
 
   /// Most tokens of one prompt in one step.

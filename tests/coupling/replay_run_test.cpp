@@ -233,7 +233,7 @@ TEST(Replay, EqualsFootprintBlockByBlock) {
         drops = attention::RecordedDrops::make(trajectory.value(), final_tokens).value();
       }
       const core::CourseShape shape{prompt, final_tokens, layout.quantum_tokens, layout.returns_quanta,
-                                    placement};
+                                    placement, reads_holes};
       courses[r] = core::Course::make(shape, drops);
       return courses[r].get();
     }
@@ -244,6 +244,7 @@ TEST(Replay, EqualsFootprintBlockByBlock) {
     attention::PolicyChoice policy;
     core::MemoryLayout layout;
     core::Placement placement{};
+    bool reads_holes{false};
     attention::TrajectoryStore store{1 << 20};
     std::map<RequestId, std::unique_ptr<const core::Course>> courses;
   };
@@ -267,6 +268,7 @@ TEST(Replay, EqualsFootprintBlockByBlock) {
         source.workload = &c->workload;
         source.layout = c->make_allocator(false).value()->layout();
         source.placement = placement;
+        source.reads_holes = c->reads_holes;
         if (replay) source.recording = recording;
         runs_by[replay ? 1 : 0] = test::observe_run(*c, false, &source);
       }

@@ -74,6 +74,8 @@ void compare(const CourseShape& shape, const Singles& singles, const Course& who
       length += table.length;
     }
     ASSERT_EQ(whole.settled(n), settled) << n;
+    ASSERT_EQ(whole.read_tokens(n),
+              ceil_div(shape.reads_holes ? settled.live + settled.hole : settled.live, whole.units()));
     ASSERT_EQ(whole.settled(n) + whole.returned_cells(n), before) << n;
     ASSERT_EQ(whole.settled(n) + whole.grant(n), during) << n;
     const auto told = whole.let_go(n);
@@ -105,7 +107,7 @@ void compare(const CourseShape& shape, const Singles& singles, const Course& who
       ASSERT_FALSE(whole.returns_blocks(n + k)) << n;
       ASSERT_EQ(whole.grant(n + k).sum(), 0) << n;
       ASSERT_EQ(during(n + k) - during(n + k - 1), during(n + 1) - during(n)) << n;
-      const auto more = [&](std::int64_t m) { return whole.kept_tokens(m) - whole.kept_tokens(m - 1); };
+      const auto more = [&](std::int64_t m) { return whole.read_tokens(m) - whole.read_tokens(m - 1); };
       ASSERT_EQ(more(n + k), more(n + 1)) << n;
       ASSERT_TRUE(more(n + k) == 0 || more(n + k) == 1) << n;
     }
@@ -122,6 +124,7 @@ TEST(CourseOfTables, IsTheSumOfItsTables) {
     shape.prompt = random.between(1, 40);
     shape.final_tokens = shape.prompt + random.between(0, 50);
     shape.quantum_tokens = random.between(1, 9);
+    shape.reads_holes = seed % 2 == 0;
     shape.placement = random.chance(1, 2) ? Placement::kHoles : Placement::kReuse;
     Singles singles;
     std::vector<AlikeTables> parts;
@@ -151,6 +154,7 @@ TEST(CourseOfTables, CountsEachLayer) {
     shape.prompt = random.between(1, 60);
     shape.final_tokens = shape.prompt + random.between(0, 60);
     shape.quantum_tokens = random.between(1, 9);
+    shape.reads_holes = seed % 2 == 0;
     shape.placement = Placement::kCompact;
     Singles singles;
     std::vector<AlikeTables> parts;
@@ -177,6 +181,7 @@ TEST(CountedCourse, OfLayersMovesAsTheLongest) {
     shape.prompt = random.between(1, 60);
     shape.final_tokens = shape.prompt + random.between(1, 40);
     shape.quantum_tokens = random.between(1, 9);
+    shape.reads_holes = seed % 2 == 0;
     shape.placement = Placement::kCompact;
     std::vector<core::CountedUnits> units;
     std::int64_t most = 0;

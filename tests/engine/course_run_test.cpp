@@ -30,8 +30,12 @@ class Courses final : public core::CourseSource {
   Result<const Course*> begin(RequestId r, std::int64_t prompt) override {
     const auto allocator = case_.make_allocator(false);
     const core::MemoryLayout& layout = allocator.value()->layout();
-    const CourseShape shape{prompt, case_.workload.final_tokens(r), layout.quantum_tokens,
-                            layout.returns_quanta, placement_};
+    const CourseShape shape{prompt,
+                            case_.workload.final_tokens(r),
+                            layout.quantum_tokens,
+                            layout.returns_quanta,
+                            placement_,
+                            case_.reads_holes};
     EXPECT_EQ(in_use_.count(r), 0U);
     return (in_use_[r] = Course::make(shape, make_(r, prompt))).get();
   }

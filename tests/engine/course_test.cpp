@@ -46,6 +46,10 @@ void compare(const CourseShape& shape, const std::shared_ptr<const core::Drops>&
     const auto told = course->let_go(n);
     ASSERT_EQ(gone, std::vector<std::int32_t>(told.begin(), told.end())) << n;
     ASSERT_TRUE(operator_equal(course->settled(n), walk.count(whole), "settled", n));
+    const HeldCells now = walk.count(whole);
+    ASSERT_EQ(course->read_tokens(n),
+              ceil_div(shape.reads_holes ? now.live + now.hole : now.live, course->units()))
+        << n;
     ASSERT_TRUE(operator_equal(course->settled(n) + course->returned_cells(n), before, "before", n));
     const std::int64_t had = walk.granted();
     Walk next = walk;
@@ -68,8 +72,8 @@ void compare(const CourseShape& shape, const std::shared_ptr<const core::Drops>&
       ASSERT_TRUE(course->let_go(n + k).empty());
       ASSERT_EQ(course->grant(n + k).sum(), 0);
       ASSERT_EQ(during(n + k) - during(n + k - 1), during(n + 1) - during(n));
-      ASSERT_EQ(course->kept_tokens(n + k) - course->kept_tokens(n + k - 1),
-                course->kept_tokens(n + 1) - course->kept_tokens(n));
+      ASSERT_EQ(course->read_tokens(n + k) - course->read_tokens(n + k - 1),
+                course->read_tokens(n + 1) - course->read_tokens(n));
     }
   }
 }
@@ -85,6 +89,7 @@ TEST(Course, EqualsAWalkOverCells) {
     shape.returns_quanta = random.chance(3, 4);
     shape.quantum_tokens = shape.returns_quanta ? random.between(1, 9) : 1;
     shape.placement = random.chance(1, 2) ? Placement::kHoles : Placement::kReuse;
+    shape.reads_holes = seed % 2 == 0;
     const auto drops =
         std::make_shared<test::RandomDrops>(random, shape.prompt, shape.final_tokens, random.chance(1, 2));
     compare(shape, drops);

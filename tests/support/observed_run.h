@@ -147,6 +147,7 @@ inline std::string observe_run(
   const core::ReplicaSetup run{.workload = &c.workload,
                                .keep = c.keep,
                                .courses = courses,
+                               .reads_holes = c.reads_holes,
                                .latency = c.latency.get(),
                                .observers = observers};
   const Status status = serve_alone(run, c.scheduler, *allocator.value(), c.workload.order, naive);

@@ -26,6 +26,7 @@ struct RandomCase {
   traces::PrefixHashes prefix;
   scheduling::vllm::Params scheduler;
   core::KeepRule keep;
+  bool reads_holes{false};
   std::unique_ptr<core::LatencyModel> latency;
   std::string allocator;  ///< component text
   memory::PoolSize pool;
@@ -165,6 +166,7 @@ inline std::unique_ptr<RandomCase> draw_case(std::uint64_t seed) {
   Random random(seed, "differential");
   auto result = std::make_unique<RandomCase>();
   RandomCase& c = *result;
+  c.reads_holes = seed % 3 == 0;
   const auto requests = random.between(1, random.chance(1, 4) ? 120 : 24);
   const std::int64_t longest = random.chance(1, 3) ? 400 : 90;
   const std::int64_t gap = random.chance(1, 3) ? 0 : random.between(1, 4000) * 1000;

@@ -53,6 +53,7 @@ class FastReplica final : public Replica, public BlockListener {
     if (tell_publications_) contents_->set_listener(this);
     if (costs_) slot_of_.resize(run.workload->input.size(), kNoSlot);
     KVPLAN_CHECK(!grows_anywhere_ || run.courses == nullptr);
+    sums_.reads = {run.keep, run.reads_holes, returns_ != nullptr ? quantum_ : 0};
   }
   ~FastReplica() override {
     if (contents_ != nullptr) contents_->set_listener(nullptr);
@@ -166,7 +167,7 @@ class FastReplica final : public Replica, public BlockListener {
     } else if (s.decoding) {
       phases_.leave(slots_, slot);
       const std::int64_t held = tokens_held(s);
-      sums_.leave(held, s.sliding ? run_.keep.sink + run_.keep.recent : held, s.sliding);
+      sums_.leave(held, s.sliding, held == workload_.final_tokens(s.request));
       windows_.leave(s, held);
     } else {
       std::erase(prompts_, slot);
@@ -298,7 +299,7 @@ class FastReplica final : public Replica, public BlockListener {
     }
     if (run_.courses != nullptr) {
       const Followers::Context context = following_.context(step_);
-      sums_.context = context.kept_tokens;
+      sums_.context = context.tokens;
       sums_.growing = context.growth;
     }
     pass_.decoding += sums_.requests;
@@ -609,11 +610,13 @@ class FastReplica final : public Replica, public BlockListener {
     if (first) {
       phases_.leave(slots_, slot);
       s.sliding = true;
-      sums_.slide(held - (run_.keep.sink + run_.keep.recent));
+      sums_.slide(held);
       ++s.generation;
       phases_.enter(slots_, slot);
       expect(slot);
       if (grows_anywhere_) expect_growth(slot);
+    } else {
+      sums_.let_go(held);
     }
     const auto table = allocator_.table(s.request).ids;
     const Drop drop{s.request,  run_.keep.sink,           begin_before, begin,

@@ -21,6 +21,7 @@ struct State {
   std::int64_t num_tokens{0};  ///< prompt and tokens generated so far
   std::int64_t generated{0};
   std::int64_t dropped_to{-1};  ///< cells [sink, dropped_to) are gone; -1 = nothing dropped since admission
+  std::int64_t quanta_gone{0};  ///< of its table, since admission
   bool admitted_before{false};
   bool prompt_done{false};  ///< the prompt (or what is recomputed) is whole since the latest admission
   const Course* course{nullptr};
@@ -184,6 +185,7 @@ class NaiveReplica final : public Replica, public BlockListener {
     end_course(victim);
     s.computed = 0;
     s.dropped_to = -1;
+    s.quanta_gone = 0;
     waiting_.push_front(victim);
     ++pass_.preempted;
   }
@@ -192,14 +194,15 @@ class NaiveReplica final : public Replica, public BlockListener {
   void add_scheduled(RequestId r, std::int64_t tokens, bool decoding) {
     const State& s = state(r);
     scheduled_.push_back({r, tokens});
-    std::int64_t kept = s.dropped_to < 0 ? s.computed : run_.keep.kept(s.computed);
-    if (s.course != nullptr && s.prompt_done) kept = s.course->kept_tokens(s.computed);
-    if (!keeps_) kept = 0;
+    std::int64_t read = s.dropped_to < 0 ? s.computed : run_.keep.kept(s.computed);
+    if (run_.reads_holes) read = s.computed - s.quanta_gone * allocator_.layout().quantum_tokens;
+    if (s.course != nullptr && s.prompt_done) read = s.course->read_tokens(s.computed);
+    if (!keeps_) read = 0;
     const std::int64_t work = keeps_ ? tokens : s.computed + tokens;
     pass_.load.requests += 1;
     pass_.load.tokens += work;
-    pass_.load.context_tokens += kept;
-    pass_.load.add_pairs(StepLoad::pairs(kept, work));
+    pass_.load.context_tokens += read;
+    pass_.load.add_pairs(StepLoad::pairs(read, work));
     for (std::size_t w = 0; w < windows_.size(); ++w) {
       // A token sees itself and those before it, as many as the window shows.
       const auto unseen = [&](std::int64_t position) {
@@ -383,6 +386,7 @@ class NaiveReplica final : public Replica, public BlockListener {
     if (BlockReturns* const returns = allocator_.block_returns())
       gone = returns->drop(r, keep.sink, begin, s.computed);
     s.dropped_to = begin;
+    s.quanta_gone += gone.count;
     const MemoryLayout& layout = allocator_.layout();
     if (!first && (!layout.returns_quanta || begin % layout.quantum_tokens != 0)) return;
     const std::span<const BlockId> released = std::span<const BlockId>(before).subspan(

@@ -236,7 +236,7 @@ TEST(HandChecked, CellsWithReuse) {
   // of which one is always about to be written.
   for (std::int64_t n = 4; n < 8; ++n) {
     EXPECT_EQ(course->settled(n), (core::HeldCells{.live = 4, .reserved = 1, .tail = 3})) << n;
-    EXPECT_EQ(course->kept_tokens(n), 4);
+    EXPECT_EQ(course->read_tokens(n), 4);
     EXPECT_EQ(course->table_slots(n + 1), 8);
   }
 }
