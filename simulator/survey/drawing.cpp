@@ -111,6 +111,7 @@ double draw_bar(Markup& svg, double left, double top, double step) {
                        {"y", coordinate(top)},
                        {"width", coordinate(step)},
                        {"height", "12"},
+                       {"shape-rendering", "crispEdges"},
                        {"fill", report::hex(heat_colour(static_cast<double>(i) / (kSteps - 1)))}});
   return left + step * kSteps;
 }
@@ -202,10 +203,12 @@ void draw(Markup& svg, const AttentionMap& map) {
                        {"d", path}})
         .line_break();
   const double bottom = kTop + kAttentionSide;
-  for (const double share : {0.0, 0.25, 0.5, 0.75, 1.0}) {
-    const std::string token = report::grouped(std::llround(share * static_cast<double>(map.tokens)));
-    text(svg, token, kLeft + kAttentionSide * share, kTop - 8, share < 1 ? "middle" : "end");
-    text(svg, token, kLeft - 8, kTop + kAttentionSide * share + (share == 0 ? 10 : 4), "end");
+  const auto covered = static_cast<double>(static_cast<std::int64_t>(map.cells.size()) * map.tokens_per_cell);
+  for (int quarter = 0; quarter <= 4; ++quarter) {
+    const std::int64_t token = map.tokens * quarter / 4;
+    const double at = kAttentionSide * static_cast<double>(token) / covered;
+    text(svg, report::grouped(token), kLeft + at, kTop - 8, quarter < 4 ? "middle" : "end");
+    text(svg, report::grouped(token), kLeft - 8, kTop + at + (quarter == 0 ? 10 : 4), "end");
   }
   const double end = draw_bar(svg, kLeft, bottom + 14, kAttentionSide / 20);
   for (int power = 0; power < 5; ++power)

@@ -38,6 +38,12 @@ std::span<const FigureKind> figure_kinds() {
        "share that had one in the first."},
       {kPivotalShare, "pivotal_share", "Persistence by chance", "share", kShare, false, false,
        "Share of the tokens of the first half with a weight above 1 / (t + 1) in any row of that half."},
+      {kMeanPersistence, "mean_persistence", "Persistence of means", "share", kShare, false, true,
+       "Of the tokens of the first half with a mean weight above the mean of 1 / (t + 1) in the second "
+       "half's "
+       "rows, the share for which that holds in the first half's."},
+      {kMeanPivotalShare, "mean_pivotal_share", "Persistence of means by chance", "share", kShare, false,
+       false, "Share of the tokens of the first half for which it holds in that half's rows."},
       {kHeadsOverlap, "heads_overlap", "Heavy tokens shared with other heads", "share", kShare, false, true,
        "Share of a head's heavy tokens that are heavy in another query head of the layer, mean over the "
        "others; about a tenth by chance."},

@@ -79,6 +79,11 @@ enum class Figure : std::uint8_t {
   kPersistence,
   /// The share of the m tokens that is pivotal in the first half: what kPersistence would be by chance.
   kPivotalShare,
+  /// The same with means for single rows, which on long halves tells more apart: token i < m is pivotal in a half if
+  /// the sum of w(t, i) over the rows t >= i of the half is greater than the sum of 1 / (t + 1) over these rows.
+  kMeanPersistence,
+  /// The share of the m tokens that is so in the first half: what kMeanPersistence would be by chance.
+  kMeanPivotalShare,
   /// Mean over the other query heads of the layer of (heavy tokens in common) / (heavy tokens). By chance it is
   /// (heavy tokens) / N, about a tenth. Absent of a lone head.
   kHeadsOverlap,

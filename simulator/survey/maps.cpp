@@ -54,8 +54,10 @@ std::string chance_text(const Survey& survey) {
   return "; " + field_text(Scale::kShare, *survey.overlap_by_chance) + " % by chance.";
 }
 
+/// What shares all with itself is no news, and would take the scale's upper end.
 Map overlap_map(const Survey& survey, std::string key, std::string title, std::string what,
-                std::vector<std::string> names, const PooledSquare& cells) {
+                std::vector<std::string> names, PooledSquare cells) {
+  for (std::size_t i = 0; i < cells.size(); ++i) cells[i][i].reset();
   return {.key = std::move(key),
           .title = std::move(title),
           .unit = "%",
@@ -64,7 +66,7 @@ Map overlap_map(const Survey& survey, std::string key, std::string title, std::s
           .across = what,
           .rows = names,
           .columns = names,
-          .cells = cells,
+          .cells = std::move(cells),
           .definition = std::string(kOverlap) + chance_text(survey)};
 }
 
@@ -97,6 +99,8 @@ const std::vector<TableKind>& table_kinds() {
         {kHeadsOverlap, "shared"},
         {kPersistence, "persist"},
         {kPivotalShare, "by chance"},
+        {kMeanPersistence, "of means"},
+        {kMeanPivotalShare, "by chance"},
         {kKeyNormCorrelation, "key norm"}}},
       {"Keys, mean over KV heads",
        {{kKeyRank, "rank"},

@@ -9,6 +9,7 @@ namespace kvplan::survey {
 RowSums::RowSums(std::int64_t tokens)
     : tokens_(tokens), got_(static_cast<std::size_t>(far_tokens(tokens)), 0.0) {
   for (auto& half : pivotal_) half.assign(static_cast<std::size_t>(tokens / 2), false);
+  for (auto& half : excess_) half.assign(static_cast<std::size_t>(tokens / 2), 0.0);
 }
 
 void RowSums::add(std::int64_t t, const attention::RowView& view) {
@@ -26,11 +27,36 @@ void RowSums::add(std::int64_t t, const attention::RowView& view) {
   if (t >= 1) relative_ += entropy / natural_log(static_cast<double>(n));
   if (t >= kSinks)
     for (std::size_t i = 0; i < static_cast<std::size_t>(kSinks); ++i) sinks_ += row_[i];
-  std::vector<bool>& pivotal = pivotal_[t < tokens_ / 2 ? 0 : 1];
-  const double even = 1 / static_cast<double>(n);
-  for (std::size_t i = 0; i < std::min(n, pivotal.size()); ++i)
-    if (row_[i] > even) pivotal[i] = true;
+  add_pivotal(t);
   if (t >= kLateRow) add_late(t);
+}
+
+void RowSums::add_pivotal(std::int64_t t) {
+  const std::size_t half = t < tokens_ / 2 ? 0 : 1;
+  const double even = 1 / static_cast<double>(row_.size());
+  for (std::size_t i = 0; i < std::min(row_.size(), pivotal_[half].size()); ++i) {
+    if (row_[i] > even) pivotal_[half][i] = true;
+    excess_[half][i] += row_[i] - even;
+  }
+}
+
+void RowSums::finish_pivotal(Values& out) const {
+  const auto put = [&out](const auto& is_pivotal, std::size_t tokens, Figure persistence, Figure chance) {
+    std::int64_t first = 0;
+    std::int64_t second = 0;
+    std::int64_t both = 0;
+    for (std::size_t i = 0; i < tokens; ++i) {
+      first += is_pivotal(0, i) ? 1 : 0;
+      second += is_pivotal(1, i) ? 1 : 0;
+      both += is_pivotal(0, i) && is_pivotal(1, i) ? 1 : 0;
+    }
+    if (second > 0) out[index(persistence)] = static_cast<double>(both) / static_cast<double>(second);
+    if (tokens > 0) out[index(chance)] = static_cast<double>(first) / static_cast<double>(tokens);
+  };
+  put([this](std::size_t half, std::size_t i) -> bool { return pivotal_[half][i]; }, pivotal_[0].size(),
+      Figure::kPersistence, Figure::kPivotalShare);
+  put([this](std::size_t half, std::size_t i) { return excess_[half][i] > 0; }, excess_[0].size(),
+      Figure::kMeanPersistence, Figure::kMeanPivotalShare);
 }
 
 void RowSums::add_late(std::int64_t t) {
@@ -72,16 +98,7 @@ void RowSums::finish(const std::vector<std::int32_t>& heavy, Values& out) const 
   if (tokens_ > 1) set(Figure::kRelativeEntropy, relative_ / (n - 1));
   set(Figure::kEffectiveTokens, effective_ / n);
   if (tokens_ > kSinks) set(Figure::kSinkMass, sinks_ / (n - static_cast<double>(kSinks)));
-  std::int64_t second = 0;
-  std::int64_t both = 0;
-  for (std::size_t i = 0; i < pivotal_[1].size(); ++i) {
-    second += pivotal_[1][i] ? 1 : 0;
-    both += pivotal_[0][i] && pivotal_[1][i] ? 1 : 0;
-  }
-  if (second > 0) set(Figure::kPersistence, static_cast<double>(both) / static_cast<double>(second));
-  if (!pivotal_[0].empty())
-    set(Figure::kPivotalShare, static_cast<double>(std::count(pivotal_[0].begin(), pivotal_[0].end(), true)) /
-                                   static_cast<double>(pivotal_[0].size()));
+  finish_pivotal(out);
   if (tokens_ <= kLateRow) return;
   const double late = n - static_cast<double>(kLateRow);
   set(Figure::kFirstMass, first_ / late);

@@ -15,7 +15,7 @@ namespace kvplan::survey {
 /// A value for each figure, or none.
 using Values = std::array<std::optional<double>, kFigures>;
 
-/// Memory: a number, and some bits, per token.
+/// Memory: some numbers per token.
 class RowSums {
  public:
   explicit RowSums(std::int64_t tokens);
@@ -27,6 +27,8 @@ class RowSums {
   void finish(const std::vector<std::int32_t>& heavy, Values& out) const;
 
  private:
+  void add_pivotal(std::int64_t t);
+  void finish_pivotal(Values& out) const;
   void add_late(std::int64_t t);
   /// Tokens with half and nine tenths of the row's sum, over its tokens.
   void add_shares(double all);
@@ -37,7 +39,8 @@ class RowSums {
   double entropy_{0}, relative_{0}, effective_{0};
   double first_{0}, sinks_{0}, near_{0}, even_{0}, half_{0}, most_{0};
   std::vector<double> got_;
-  std::array<std::vector<bool>, 2> pivotal_;  ///< [half][token of the first half]
+  std::array<std::vector<bool>, 2> pivotal_;   ///< [half][token of the first half]: in any row
+  std::array<std::vector<double>, 2> excess_;  ///< likewise: sums of w - 1 / (t + 1)
 };
 
 /// How many rows got(i) sums over, for token i = 1 .. T - 17.

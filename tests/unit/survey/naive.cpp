@@ -65,6 +65,16 @@ std::map<int, Got> got_of(const std::vector<Matrix>& heads) {
   return out;
 }
 
+bool is_pivotal_on_the_mean(const Matrix& rows, int token, int from, int to) {
+  double weights = 0;
+  double even = 0;
+  for (int t = std::max(from, token); t < to; ++t) {
+    weights += rows[std::size_t(t)][std::size_t(token)];
+    even += 1.0 / (t + 1);
+  }
+  return weights > even + 1e-12;
+}
+
 bool is_pivotal(const Matrix& rows, int token, int from, int to) {
   for (int t = std::max(from, token); t < to; ++t)
     if (rows[std::size_t(t)][std::size_t(token)] > 1.0 / (t + 1)) return true;
@@ -215,18 +225,22 @@ NaiveFigures naive_row_figures(const Matrix& rows) {
     if (set.contains(token)) heavy += got.sum;
   }
   if (all > 0) put("heavy_share", heavy / all);
-  int first = 0;
-  int second = 0;
-  int both = 0;
-  for (int i = 0; i < tokens / 2; ++i) {
-    const bool early = is_pivotal(rows, i, 0, tokens / 2);
-    const bool late = is_pivotal(rows, i, tokens / 2, tokens);
-    first += early ? 1 : 0;
-    second += late ? 1 : 0;
-    both += early && late ? 1 : 0;
+  for (const bool of_means : {false, true}) {
+    const auto pivotal = of_means ? is_pivotal_on_the_mean : is_pivotal;
+    int first = 0;
+    int second = 0;
+    int both = 0;
+    for (int i = 0; i < tokens / 2; ++i) {
+      const bool early = pivotal(rows, i, 0, tokens / 2);
+      const bool late = pivotal(rows, i, tokens / 2, tokens);
+      first += early ? 1 : 0;
+      second += late ? 1 : 0;
+      both += early && late ? 1 : 0;
+    }
+    if (second > 0) put(of_means ? "mean_persistence" : "persistence", static_cast<double>(both) / second);
+    if (tokens >= 2)
+      put(of_means ? "mean_pivotal_share" : "pivotal_share", static_cast<double>(first) / (tokens / 2));
   }
-  if (second > 0) put("persistence", static_cast<double>(both) / second);
-  if (tokens >= 2) put("pivotal_share", static_cast<double>(first) / (tokens / 2));
   return out;
 }
 

@@ -203,11 +203,12 @@ TEST(Survey, RefusesSequencesThatAreNotThere) {
 
 /// One row of 3 tokens after another, by hand: of tokens 0 and 1 of the first half, 0 is pivotal in both.
 TEST(Survey, PersistenceByHand) {
-  const attention::Rows rows{{{1}, {.6, .4}, {.2, .5, .3}, {.4, .1, .2, .3}}};
+  const attention::Rows rows{{{1}, {.6, .4}, {.2, .5, .3}, {.4, .05, .25, .3}}};
   const Survey found = survey_of(*attention::recording_of({rows}));
   const auto value = [&](Figure figure) { return found.layers[0].figures[index(figure)][0]; };
   EXPECT_EQ(value(Figure::kPersistence), 0.5) << "0 in row 3, 1 in row 2; before, 0 in row 1 alone";
   EXPECT_EQ(value(Figure::kPivotalShare), 0.5);
+  EXPECT_EQ(value(Figure::kMeanPersistence), 1.0) << "0 alone: .2 + .4 against 1/3 + 1/4; 1 has .55";
   EXPECT_EQ(value(Figure::kSparsityFull), 1 - 10.0 / 16);
   EXPECT_FALSE(value(Figure::kSinkMass).has_value());
 }
