@@ -24,6 +24,7 @@ endforeach()
 kvplan_say_optional("kvplan-gui" GUI gui "(Qt ${Qt6_VERSION})")
 kvplan_say_optional("CUDA backend" CUDA validator
   "(nvcc ${CMAKE_CUDA_COMPILER_VERSION}, architectures ${CMAKE_CUDA_ARCHITECTURES})")
+kvplan_say_optional("PNG" PNG simulator "(librsvg ${KVPLAN_RSVG_librsvg-2.0_VERSION})")
 kvplan_say_optional("tests" TESTS tests "")
 kvplan_say_optional("benchmarks" BENCH simulator "")
 kvplan_say_optional("tests in Python" PYTHON tests "(${KVPLAN_PYTHON3})")

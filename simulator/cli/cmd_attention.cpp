@@ -1,10 +1,11 @@
-// kvplan attention info|analyse|convert: look at recordings of attention, store rows as .kva.
+// kvplan attention info|analyse|plot|convert: look at recordings of attention, store rows as .kva.
 #include <CLI/CLI.hpp>
 #include <memory>
 
 #include "simulator/attention/recording.h"
 #include "simulator/base/json_writer.h"
 #include "simulator/base/number_input.h"
+#include "simulator/cli/attention_plot_command.h"
 #include "simulator/cli/command.h"
 #include "simulator/cli/number_option.h"
 #include "simulator/cli/outputs.h"
@@ -175,7 +176,8 @@ Status run_convert(const ConvertOptions& options) {
 }  // namespace
 
 void add_attention(CLI::App& app, Outcome& outcome) {
-  CLI::App* const attention = app.add_subcommand("attention", "Inspect and convert recordings of attention");
+  CLI::App* const attention =
+      app.add_subcommand("attention", "Inspect, plot and convert recordings of attention");
   attention->require_subcommand(1);
 
   auto info = std::make_shared<InfoOptions>();
@@ -199,6 +201,8 @@ void add_attention(CLI::App& app, Outcome& outcome) {
   add_whole_number(*look, "--layer", analyse->request.layer, {0, INT32_MAX}, "Layer of the recording");
   add_json_option(*look, analyse->json, "the result");
   run_as(*look, outcome, [analyse] { return run_analyse(*analyse); });
+
+  add_attention_plot(*attention, outcome);
 
   auto convert = std::make_shared<ConvertOptions>();
   CLI::App* const store = attention->add_subcommand("convert", "Store attention rows as .kva");

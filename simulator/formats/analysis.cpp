@@ -32,8 +32,8 @@ Spectrum spectrum_of(const std::vector<double>& squares, double energy, double& 
   return out;
 }
 
-TensorSpectrum tensor_spectrum(const std::vector<float>& tensor, std::int32_t channels, double energy,
-                               double& margin) {
+TensorSpectrum spectrum_with_margin(const std::vector<float>& tensor, std::int32_t channels, double energy,
+                                    double& margin) {
   Matrix rows(tensor.size() / static_cast<std::size_t>(channels), static_cast<std::size_t>(channels));
   for (std::size_t i = 0; i < tensor.size(); ++i) rows.data[i] = static_cast<double>(tensor[i]);
   const std::vector<double> values = right_singular(rows).values;
@@ -136,8 +136,8 @@ Status analyse_tensors(const attention::LayerTensors& in, const AnalysisRequest&
     const auto& heads = side == 0 ? in.keys : in.values;
     for (const auto& head : heads) {
       KVPLAN_TRY_DO(pause());
-      out.tensors[side].push_back(
-          tensor_spectrum(head, side == 0 ? in.key_size : in.value_size, request.energy, out.min_margin));
+      out.tensors[side].push_back(spectrum_with_margin(head, side == 0 ? in.key_size : in.value_size,
+                                                       request.energy, out.min_margin));
     }
   }
   if (in.values.empty()) return Done{};
@@ -150,6 +150,11 @@ Status analyse_tensors(const attention::LayerTensors& in, const AnalysisRequest&
 }
 
 }  // namespace
+
+TensorSpectrum tensor_spectrum(const std::vector<float>& tensor, std::int32_t channels, double energy) {
+  double margin = 1;
+  return spectrum_with_margin(tensor, channels, energy, margin);
+}
 
 Result<Analysis> analyse(const attention::Recording& recording, const AnalysisRequest& request,
                          const std::function<Status()>& pause) {

@@ -35,6 +35,9 @@ struct TensorSpectrum {
   std::vector<Tail> tails;  ///< at an eighth, a quarter and half of the channels
 };
 
+/// Of the keys or values of one KV head, token after token. REQUIRES: whole tokens, at least one.
+TensorSpectrum tensor_spectrum(const std::vector<float>& tensor, std::int32_t channels, double energy);
+
 /// Rows of a query head, tokens x tokens, zeros above the diagonal.
 struct AttentionStructure {
   std::optional<Spectrum> spectrum;             ///< empty beyond kMostRankTokens

@@ -1,5 +1,6 @@
 // The look of charts, and the chart of shares that comparisons use.
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "simulator/report/chart_frame.h"
@@ -11,12 +12,56 @@ namespace kvplan::report {
 using observe::kStateNames;
 using observe::State;
 
+namespace {
+
+struct Variable {
+  std::string_view name, light, dark;
+};
+constexpr std::array<Variable, 5> kVariables{{{"--ink", "#1a1a1a", "#e8e8e8"},
+                                              {"--quiet", "#595959", "#a8a8a8"},
+                                              {"--paper", "#ffffff", "#1e1e1e"},
+                                              {"--grid", "#dddddd", "#3a3a3a"},
+                                              {"--edge", "#333333", "#1e1e1e"}}};
+
+/// ";--ink:#1a1a1a;..."
+std::string declarations(Theme theme) {
+  std::string out;
+  for (const Variable& variable : kVariables)
+    out.append(";")
+        .append(variable.name)
+        .append(":")
+        .append(theme == Theme::kDark ? variable.dark : variable.light);
+  return out;
+}
+
+}  // namespace
+
+std::string in_theme(std::string_view svg, Theme theme) {
+  constexpr std::string_view kBegin = "var(";
+  std::string out;
+  while (true) {
+    const std::size_t begin = svg.find(kBegin);
+    out += svg.substr(0, begin);
+    if (begin == std::string_view::npos) return out;
+    svg.remove_prefix(begin + kBegin.size());
+    const std::size_t end = std::min(svg.find(')'), svg.size());
+    const auto known = std::find_if(kVariables.begin(), kVariables.end(), [&](const Variable& variable) {
+      return variable.name == svg.substr(0, end);
+    });
+    if (known == kVariables.end()) {
+      out += kBegin;  // words of a title, or a variable of somebody else
+      continue;
+    }
+    out += theme == Theme::kDark ? known->dark : known->light;
+    svg.remove_prefix(std::min(end + 1, svg.size()));
+  }
+}
+
 std::string chart_css() {
   std::string css =
-      ":root{color-scheme:light dark;--ink:#1a1a1a;--quiet:#595959;--paper:#ffffff;--grid:#dddddd;"
-      "--edge:#333333}\n"
-      "@media (prefers-color-scheme:dark){:root{--ink:#e8e8e8;--quiet:#a8a8a8;--paper:#1e1e1e;--grid:#3a3a3a;"
-      "--edge:#1e1e1e}}\n"
+      ":root{color-scheme:light dark" + declarations(Theme::kLight) +
+      "}\n@media (prefers-color-scheme:dark){:root{" + declarations(Theme::kDark).substr(1) +
+      "}}\n"
       ".chart{display:block;width:100%;max-width:860px;height:auto;font:12px system-ui,sans-serif}\n"
       ".chart text{fill:var(--ink)}.chart .axis{fill:var(--quiet)}.chart "
       ".grid,.chart .strip{stroke:var(--grid);stroke-opacity:.7}\n"

@@ -3,7 +3,9 @@
 // unique.
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "simulator/plan/run.h"
@@ -34,6 +36,10 @@ struct ShareRow {
 };
 /// One stacked bar per row: mean shares of the states.
 std::string share_chart(const std::vector<ShareRow>& rows, const std::string& id);
+
+enum class Theme : std::uint8_t { kLight, kDark };
+/// The same with every variable of chart_css replaced by its colour in a theme, for readers that know no variables.
+std::string in_theme(std::string_view svg, Theme theme);
 
 /// A chart as a file of its own.
 std::string svg_document(const std::string& chart);

@@ -43,10 +43,4 @@ std::string heat_csv(const HeatMap& map);
 /// whichever is easier to read; a dashed field where there is no case; a thick edge around the best one.
 std::string heat_chart(const HeatMap& map, const std::string& id);
 
-/// The colour of a share from 0 to 1: red, green and blue from 0 to 255. Its luminance falls all the way.
-struct Colour {
-  int red, green, blue;
-};
-Colour heat_colour(double share);
-
 }  // namespace kvplan::sweep

@@ -1,16 +1,19 @@
 // The drawing of a heat map.
 #include <algorithm>
-#include <array>
-#include <cmath>
 
 #include "simulator/report/chart_frame.h"
+#include "simulator/report/heat_colours.h"
 #include "simulator/report/number_text.h"
 #include "simulator/sweep/heat.h"
 
 namespace kvplan::sweep {
 namespace {
 
+using report::Colour;
 using report::coordinate;
+using report::heat_colour;
+using report::hex;
+using report::ink_on;
 
 constexpr double kCharacter = 6.6;  // mean width of a character at 12 px
 constexpr double kRow = 26;
@@ -22,28 +25,6 @@ std::string short_label(const std::string& label) {
   std::size_t end = kLongestLabel - 1;
   while (end > 0 && (static_cast<unsigned char>(label[end]) & 0xC0) == 0x80) --end;
   return label.substr(0, end) + "…";
-}
-
-/// Of sRGB as WCAG 2 defines it: 0 is black, 1 is white.
-double luminance(const Colour& colour) {
-  const auto linear = [](int channel) {
-    const double c = channel / 255.0;
-    return c <= 0.04045 ? c / 12.92 : std::pow((c + 0.055) / 1.055, 2.4);
-  };
-  return 0.2126 * linear(colour.red) + 0.7152 * linear(colour.green) + 0.0722 * linear(colour.blue);
-}
-
-std::string hex(const Colour& colour) {
-  std::string text = "#";
-  for (const int channel : {colour.red, colour.green, colour.blue})
-    for (const int digit : {channel / 16, channel % 16}) text += "0123456789abcdef"[digit];
-  return text;
-}
-
-/// Black on light colours, white on dark ones: whichever has the greater contrast.
-std::string ink_on(const Colour& colour) {
-  const double l = luminance(colour);
-  return (l + 0.05) / 0.05 >= 1.05 / (l + 0.05) ? "#000000" : "#ffffff";
 }
 
 struct Range {
@@ -122,18 +103,6 @@ void draw_scale(report::Markup& svg, const HeatMap& map, const Range& range, dou
 }
 
 }  // namespace
-
-Colour heat_colour(double share) {
-  // Pale sand, sky, deep blue: apart for every kind of colour vision, since they differ in lightness.
-  constexpr std::array<std::array<double, 3>, 3> kStops{{{246, 238, 214}, {86, 180, 233}, {8, 48, 98}}};
-  const double place = std::clamp(share, 0.0, 1.0) * 2;
-  const std::size_t from = place < 1 ? 0 : 1;
-  const double rest = place - static_cast<double>(from);
-  const auto channel = [&](std::size_t i) {
-    return static_cast<int>(std::lround(kStops[from][i] + (kStops[from + 1][i] - kStops[from][i]) * rest));
-  };
-  return {channel(0), channel(1), channel(2)};
-}
 
 std::string heat_chart(const HeatMap& map, const std::string& id) {
   std::size_t longest = 4, widest = 6;

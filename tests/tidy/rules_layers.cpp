@@ -61,17 +61,21 @@ const std::vector<Layer>& layers() {
     table.push_back({"simulator/sweep", below});
     table.push_back({"simulator/frontier",
                      {"simulator/base", "simulator/attention", "simulator/formats", "simulator/report"}});
+    table.push_back({"simulator/survey",
+                     {"simulator/base", "simulator/attention", "simulator/formats", "simulator/report"}});
     below.pop_back();
     // Protobuf and files begin here; traces know nothing of the simulator but `base` and `frame`.
     table.push_back({"simulator/frame", {"simulator/base"}});
+    table.push_back({"simulator/picture", {"simulator/base"}});
     table.push_back({"traces/io", {"simulator/base", "simulator/frame", "traces/record"}});
     table.push_back({"traces/import", {"simulator/base", "traces/record", "traces/io"}});
     table.push_back({"traces/edit", {"simulator/base", "traces/record"}});
     table.push_back({"traces/synth", {"simulator/base", "traces/record", "traces/io", "traces/import"}});
     below.insert(below.end(), {"simulator/frame", "traces/io"});
     level({"simulator/io"});
-    below.insert(below.end(), {"simulator/formats", "simulator/frontier", "simulator/report",
-                               "simulator/sweep", "traces/import", "traces/edit", "traces/synth"});
+    below.insert(below.end(),
+                 {"simulator/formats", "simulator/frontier", "simulator/picture", "simulator/report",
+                  "simulator/survey", "simulator/sweep", "traces/import", "traces/edit", "traces/synth"});
     table.push_back({"simulator/cli", below});
     table.push_back({"simulator/bench", below});
     for (const auto* folder : {"gui/viewmodel", "gui/worker", "gui/view", "gui/app"}) level({folder});

@@ -112,6 +112,9 @@ TEST(TidyRules, LibrariesStayWhereTheyBelong) {
   EXPECT_FALSE(found("validator/a.cu", "#include <cub/cub.cuh>"));
   EXPECT_TRUE(found("simulator/cli/a.cpp", "#include <QString>"));
   EXPECT_FALSE(found("gui/a.h", "#include <QString>"));
+  EXPECT_TRUE(found("simulator/survey/a.cpp", "#include <librsvg/rsvg.h>"));
+  EXPECT_FALSE(found("simulator/picture/a.cpp", "#include <cairo.h>"));
+  EXPECT_TRUE(found("simulator/picture/a.h", "#include <cairo.h>"));
   EXPECT_TRUE(found("traces/io/a.h", "#include <zstd.h>"));
   EXPECT_FALSE(found("traces/io/a.cpp", "#include <zstd.h>"));
   EXPECT_TRUE(found("simulator/core/a.cpp", "#include <fstream>"));

@@ -124,6 +124,10 @@ Findings check_libraries(const Tree& tree) {
          false,
          "CUDA stays in validator/"},
         {include("Q[A-Z]"), {"gui/"}, false, "Qt stays in gui/"},
+        {include("(librsvg/|cairo|glib)"),
+         {"simulator/picture/"},
+         true,
+         "librsvg stays in simulator/picture"},
         {include("(CLI/|simdjson|zstd|zlib|sqlite)"), {}, true, "a heavy header: only for .cpp files"},
     };
   }();

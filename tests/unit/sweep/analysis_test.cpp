@@ -9,6 +9,7 @@
 
 #include "simulator/base/random.h"
 #include "simulator/report/charts.h"
+#include "simulator/report/heat_colours.h"
 #include "simulator/sweep/effects.h"
 #include "simulator/sweep/groups.h"
 #include "simulator/sweep/heat.h"
@@ -338,7 +339,7 @@ double luminance(int red, int green, int blue) {
 TEST(Heat, ColoursGetDarker) {
   double before = 1;
   for (int i = 0; i <= 100; ++i) {
-    const Colour colour = heat_colour(i / 100.0);
+    const report::Colour colour = report::heat_colour(i / 100.0);
     const double now = luminance(colour.red, colour.green, colour.blue);
     EXPECT_LT(now, before) << i;
     before = now;

@@ -1,0 +1,16 @@
+# Sets KVPLAN_HAVE_PNG and, with it, the target kvplan_librsvg: headers alone. simulator/picture loads the library when
+# a picture is asked for.
+set(usable OFF)
+if(NOT KVPLAN_PNG STREQUAL "OFF")
+  find_package(PkgConfig QUIET)
+  if(PkgConfig_FOUND)
+    pkg_check_modules(KVPLAN_RSVG QUIET librsvg-2.0>=2.46 cairo)
+    set(usable ${KVPLAN_RSVG_FOUND})
+  endif()
+endif()
+kvplan_optional(PNG "${KVPLAN_PNG}" usable "librsvg was not found: .ci/setup all installs it")
+if(KVPLAN_HAVE_PNG)
+  add_library(kvplan_librsvg INTERFACE)
+  target_include_directories(kvplan_librsvg SYSTEM INTERFACE ${KVPLAN_RSVG_INCLUDE_DIRS})
+  target_compile_definitions(kvplan_librsvg INTERFACE KVPLAN_HAVE_PNG)
+endif()

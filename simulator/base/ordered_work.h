@@ -1,0 +1,50 @@
+// Pieces of work on several threads, whose results are taken in the order of the pieces: sums of floating-point numbers
+// then have the same bits on any number of threads.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <utility>
+
+#include "simulator/base/result.h"
+#include "simulator/base/threads.h"
+
+namespace kvplan {
+
+/// Calls work(i) once for every i in [0, pieces) on up to `threads` threads, and take(i, result) in the order of i, one
+/// at a time, on any of them. A result waits in memory until all before it came. After an error no piece begins; the
+/// error of the least i that failed is returned, and it is the same on any number of threads.
+template <class Found>
+Status work_in_order(int threads, std::size_t pieces, const std::function<Result<Found>(std::size_t)>& work,
+                     const std::function<void(std::size_t, Found&&)>& take) {
+  std::atomic<bool> stop{false};
+  std::mutex mutex;  // over what follows
+  std::optional<std::pair<std::size_t, Error>> failed;
+  std::map<std::size_t, Found> waiting;
+  std::size_t taken = 0;
+  on_threads(threads, pieces, [&](std::size_t i) {
+    // Pieces begin in order, so the first of those that fail always runs.
+    if (stop.load()) return;
+    Result<Found> found = work(i);
+    const std::lock_guard lock(mutex);
+    if (!found.ok()) {
+      stop.store(true);
+      if (!failed || i < failed->first) failed.emplace(i, std::move(found).error());
+      return;
+    }
+    waiting.emplace(i, std::move(found).value());
+    for (auto next = waiting.find(taken); next != waiting.end(); next = waiting.find(taken)) {
+      take(taken, std::move(next->second));
+      waiting.erase(next);
+      ++taken;
+    }
+  });
+  if (failed) return std::move(failed->second);
+  return Done{};
+}
+
+}  // namespace kvplan

@@ -1,0 +1,11 @@
+// kvplan attention plot: a survey of a recording as tables, maps and numbers (simulator/survey).
+#pragma once
+
+#include "simulator/cli/command.h"
+
+namespace kvplan::cli {
+
+/// `attention`: the command whose sub-command it becomes.
+void add_attention_plot(CLI::App& attention, Outcome& outcome);
+
+}  // namespace kvplan::cli

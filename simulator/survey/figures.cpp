@@ -1,0 +1,82 @@
+#include "simulator/survey/figures.h"
+
+#include <array>
+
+namespace kvplan::survey {
+
+std::span<const FigureKind> figure_kinds() {
+  using enum Figure;
+  using enum Scale;
+  static constexpr std::array<FigureKind, kFigures> kKinds{{
+      {kSparsityFull, "sparsity_full", "Sparsity of the full square", "share", kShare, false, false,
+       "Share of the T x T weights that is at most 0.01; zeros above the diagonal count."},
+      {kSparsityCausal, "sparsity_causal", "Sparsity", "share", kShare, false, true,
+       "Share of the weights on and below the diagonal that is at most 0.01. Beyond 100 tokens even rows are "
+       "sparse, too."},
+      {kEntropy, "entropy", "Entropy", "nats", kNumber, false, true, "Mean entropy of all rows."},
+      {kRelativeEntropy, "relative_entropy", "Relative entropy", "share", kShare, false, true,
+       "Mean over rows t >= 1 of entropy over ln(t + 1); 100 % is an even row."},
+      {kEffectiveTokens, "effective_tokens", "Effective tokens", "tokens", kNumber, false, true,
+       "Mean over all rows of exp(entropy): so many tokens with even weights have the same entropy."},
+      {kFirstMass, "first_mass", "Mass on the first token", "share", kShare, false, true,
+       "Mean over rows t >= 64 of the weight of token 0."},
+      {kSinkMass, "sink_mass", "Mass on the first 4 tokens", "share", kShare, false, true,
+       "Mean over rows t >= 4 of the weights of tokens 0 to 3."},
+      {kNearMass, "near_mass", "Mass on the last 16 tokens", "share", kShare, false, true,
+       "Mean over rows t >= 64 of the weights of tokens t - 15 to t."},
+      {kNearEven, "near_even", "The same of even rows", "share", kShare, false, false,
+       "Mean over rows t >= 64 of 16 / (t + 1)."},
+      {kHalfShare, "half_share", "Tokens with half of a row", "share", kShare, false, true,
+       "Mean over rows t >= 64 of the least share of the tokens with half of the row's mass."},
+      {kMostShare, "most_share", "Tokens with 90 % of a row", "share", kShare, false, true,
+       "Mean over rows t >= 64 of the least share of the tokens with nine tenths of the row's mass."},
+      {kHeavyShare, "heavy_share", "Heavy tokens' share", "share", kShare, false, true,
+       "Share of the attention to far tokens (rows t >= 64, tokens 1 to t - 16) that goes to the tenth of "
+       "tokens 1 to T - 17 that gets most of it."},
+      {kPersistence, "persistence", "Persistence", "share", kShare, false, true,
+       "Of the tokens of the first half with a weight above 1 / (t + 1) in any row of the second half, the "
+       "share that had one in the first."},
+      {kPivotalShare, "pivotal_share", "Persistence by chance", "share", kShare, false, false,
+       "Share of the tokens of the first half with a weight above 1 / (t + 1) in any row of that half."},
+      {kMeanPersistence, "mean_persistence", "Persistence of means", "share", kShare, false, true,
+       "Of the tokens of the first half with a mean weight above the mean of 1 / (t + 1) in the second "
+       "half's "
+       "rows, the share for which that holds in the first half's."},
+      {kMeanPivotalShare, "mean_pivotal_share", "Persistence of means by chance", "share", kShare, false,
+       false, "Share of the tokens of the first half for which it holds in that half's rows."},
+      {kHeadsOverlap, "heads_overlap", "Heavy tokens shared with other heads", "share", kShare, false, true,
+       "Share of a head's heavy tokens that are heavy in another query head of the layer, mean over the "
+       "others; about a tenth by chance."},
+      {kKeyNormCorrelation, "key_norm_correlation", "Key norm and attention", "rank correlation", kNumber,
+       false, true,
+       "Spearman's correlation over tokens 1 to T - 17 of |k| with the mean attention that the token gets "
+       "while far; below 0 where small keys get much."},
+      {kKeyRank, "key_effective_rank", "Effective rank of keys", "channels", kNumber, true, true,
+       "Least rank that holds 99 % of the squares."},
+      {kKeyStableRank, "key_stable_rank", "Stable rank of keys", "channels", kNumber, true, true,
+       "All squares over the greatest singular value's."},
+      {kKeyTailEighth, "key_tail_eighth", "Keys beyond an eighth of the channels", "share", kShare, true,
+       false, "Relative error of the best matrix with rank d / 8."},
+      {kKeyTailQuarter, "key_tail_quarter", "Keys beyond a quarter of the channels", "share", kShare, true,
+       true, "Relative error of the best matrix with rank d / 4."},
+      {kKeyTailHalf, "key_tail_half", "Keys beyond half of the channels", "share", kShare, true, false,
+       "Relative error of the best matrix with rank d / 2."},
+      {kValueRank, "value_effective_rank", "Effective rank of values", "channels", kNumber, true, true,
+       "Least rank that holds 99 % of the squares."},
+      {kValueStableRank, "value_stable_rank", "Stable rank of values", "channels", kNumber, true, true,
+       "All squares over the greatest singular value's."},
+      {kValueTailEighth, "value_tail_eighth", "Values beyond an eighth of the channels", "share", kShare,
+       true, false, "Relative error of the best matrix with rank d / 8."},
+      {kValueTailQuarter, "value_tail_quarter", "Values beyond a quarter of the channels", "share", kShare,
+       true, true, "Relative error of the best matrix with rank d / 4."},
+      {kValueTailHalf, "value_tail_half", "Values beyond half of the channels", "share", kShare, true, false,
+       "Relative error of the best matrix with rank d / 2."},
+      {kKeyCosine, "key_cosine_next", "Keys against the next layer", "cosine", kNumber, true, true,
+       "Mean over tokens of the cosine of a key with that of the same KV head one layer on."},
+      {kValueCosine, "value_cosine_next", "Values against the next layer", "cosine", kNumber, true, true,
+       "Mean over tokens of the cosine of a value with that of the same KV head one layer on."},
+  }};
+  return kKinds;
+}
+
+}  // namespace kvplan::survey

@@ -1,0 +1,194 @@
+#include "simulator/survey/layer_figures.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "simulator/attention/tensor_rows.h"
+#include "simulator/formats/analysis.h"
+#include "simulator/survey/heavy.h"
+#include "simulator/survey/row_sums.h"
+
+namespace kvplan::survey {
+namespace {
+
+using attention::LayerInfo;
+using attention::LayerTensors;
+using attention::Part;
+using Heads = std::vector<std::vector<float>>;  ///< [KV head][token * size + c]
+
+void set_spectrum(const formats::TensorSpectrum& found, Figure rank, Values& out) {
+  std::size_t at = index(rank);
+  out[at++] = static_cast<double>(found.spectrum.effective_rank);
+  out[at++] = found.spectrum.stable_rank;
+  for (const auto& tail : found.tails) out[at++] = tail.relative;
+}
+
+std::optional<double> mean_cosine(const std::vector<float>& a, const std::vector<float>& b,
+                                  std::size_t size) {
+  double sum = 0;
+  std::int64_t count = 0;
+  for (std::size_t begin = 0; begin + size <= std::min(a.size(), b.size()); begin += size) {
+    double products = 0;
+    double squares_a = 0;
+    double squares_b = 0;
+    for (std::size_t c = begin; c < begin + size; ++c) {
+      const auto x = static_cast<double>(a[c]);
+      const auto y = static_cast<double>(b[c]);
+      products += x * y;
+      squares_a += x * x;
+      squares_b += y * y;
+    }
+    if (squares_a == 0 || squares_b == 0) continue;
+    sum += products / (std::sqrt(squares_a) * std::sqrt(squares_b));
+    ++count;
+  }
+  if (count == 0) return std::nullopt;
+  return sum / static_cast<double>(count);
+}
+
+class LayerWork {
+ public:
+  LayerWork(const attention::Recording& recording, const Place& at, const std::function<Status()>& pause)
+      : recording_(recording),
+        at_(at),
+        pause_(pause),
+        layer_(recording.info().layer(at.layer)),
+        tokens_(recording.tokens(at.sequence, at.layer)) {}
+
+  Result<LayerFigures> all() {
+    out_.tokens = tokens_;
+    if (layer_.has_rows()) KVPLAN_TRY_DO(rows());
+    // Keys stand beside queries; values may be missing.
+    if (layer_.parts.has(Part::kQueries)) KVPLAN_TRY_DO(tensors());
+    return std::move(out_);
+  }
+
+ private:
+  Status rows() {
+    KVPLAN_TRY(const auto reader, recording_.open(at_.sequence, at_.layer));
+    const auto heads = static_cast<std::size_t>(layer_.query_heads);
+    std::vector<RowSums> sums(heads, RowSums(tokens_));
+    for (std::int64_t t = 0; t < tokens_; ++t) {
+      KVPLAN_TRY_DO(pause_());
+      KVPLAN_TRY_DO(reader->seek(t));
+      for (std::size_t h = 0; h < heads; ++h) sums[h].add(t, reader->row(static_cast<std::int32_t>(h)));
+    }
+    const std::int64_t count = heavy_tokens(far_tokens(tokens_));
+    std::vector<std::vector<std::int32_t>> heavy;
+    std::vector<double> of_layer(static_cast<std::size_t>(far_tokens(tokens_)), 0.0);
+    for (const RowSums& head : sums) {
+      heavy.push_back(greatest_of(head.got(), count));
+      for (std::size_t i = 0; i < of_layer.size(); ++i) of_layer[i] += head.got()[i];
+    }
+    out_.heavy = greatest_of(of_layer, count);
+    std::vector<Values> values(heads);
+    for (std::size_t h = 0; h < heads; ++h) sums[h].finish(heavy[h], values[h]);
+    if (count > 0) overlaps(heavy, count, values);
+    for (std::size_t h = 0; h < heads; ++h) got_.push_back(sums[h].got());
+    keep(values, false);
+    return Done{};
+  }
+
+  void overlaps(const std::vector<std::vector<std::int32_t>>& heavy, std::int64_t count,
+                std::vector<Values>& values) {
+    const std::size_t heads = heavy.size();
+    out_.head_overlap.assign(heads, std::vector<double>(heads, 1.0));
+    for (std::size_t a = 0; a < heads; ++a) {
+      double others = 0;
+      for (std::size_t b = 0; b < heads; ++b) {
+        const double share = static_cast<double>(in_common(heavy[a], heavy[b])) / static_cast<double>(count);
+        out_.head_overlap[a][b] = share;
+        if (a != b) others += share;
+      }
+      if (heads > 1) values[a][index(Figure::kHeadsOverlap)] = others / static_cast<double>(heads - 1);
+    }
+  }
+
+  Status tensors() {
+    KVPLAN_TRY(const LayerTensors here, recording_.tensors(at_.sequence, at_.layer));
+    std::vector<Values> values(here.keys.size());
+    for (std::size_t h = 0; h < here.keys.size(); ++h) {
+      KVPLAN_TRY_DO(pause_());
+      set_spectrum(formats::tensor_spectrum(here.keys[h], here.key_size, kEnergy), Figure::kKeyRank,
+                   values[h]);
+      if (here.values.empty()) continue;
+      KVPLAN_TRY_DO(pause_());
+      set_spectrum(formats::tensor_spectrum(here.values[h], here.value_size, kEnergy), Figure::kValueRank,
+                   values[h]);
+    }
+    KVPLAN_TRY_DO(against_next(here, values));
+    keep(values, true);
+    norms(here);
+    return Done{};
+  }
+
+  Status against_next(const LayerTensors& here, std::vector<Values>& values) {
+    const std::int32_t next = at_.layer + 1;
+    const auto& info = recording_.info();
+    if (next >= info.layers || !info.has_layer(next) || recording_.tokens(at_.sequence, next) == 0)
+      return Done{};
+    const LayerInfo other = info.layer(next);
+    if (!other.parts.has(Part::kQueries) || other.kv_heads != layer_.kv_heads ||
+        other.recorded_kv_heads != layer_.recorded_kv_heads)
+      return Done{};
+    KVPLAN_TRY(const LayerTensors there, recording_.tensors(at_.sequence, next));
+    const auto compare = [&](const Heads& a, const Heads& b, std::int32_t size, std::int32_t other_size,
+                             Figure figure) {
+      if (a.empty() || b.empty() || size != other_size) return;
+      for (std::size_t h = 0; h < values.size(); ++h)
+        values[h][index(figure)] = mean_cosine(a[h], b[h], static_cast<std::size_t>(size));
+    };
+    compare(here.keys, there.keys, here.key_size, there.key_size, Figure::kKeyCosine);
+    compare(here.values, there.values, here.value_size, there.value_size, Figure::kValueCosine);
+    return Done{};
+  }
+
+  /// Correlations of key norms with what tokens got.
+  void norms(const LayerTensors& here) {
+    if (got_.empty() || got_.front().empty()) return;
+    auto& to = out_.figures[index(Figure::kKeyNormCorrelation)];
+    const std::size_t of_stored = got_.size() / here.keys.size();
+    const auto size = static_cast<std::size_t>(here.key_size);
+    for (std::size_t h = 0; h < got_.size(); ++h) {
+      const std::vector<float>& keys = here.keys[h / of_stored];
+      std::vector<double> norm(got_[h].size());
+      std::vector<double> mean(got_[h].size());
+      for (std::size_t i = 0; i < norm.size(); ++i) {
+        double squares = 0;
+        for (std::size_t c = (i + 1) * size; c < (i + 2) * size; ++c)
+          squares += static_cast<double>(keys[c]) * static_cast<double>(keys[c]);
+        norm[i] = std::sqrt(squares);
+        mean[i] =
+            got_[h][i] / static_cast<double>(rows_of_far_token(tokens_, static_cast<std::int64_t>(i) + 1));
+      }
+      to[h] = rank_correlation(norm, mean);
+    }
+  }
+
+  /// The values of heads into columns of figures.
+  void keep(const std::vector<Values>& values, bool of_kv_heads) {
+    for (const FigureKind& kind : figure_kinds()) {
+      if (kind.of_kv_head != of_kv_heads) continue;
+      auto& to = out_.figures[index(kind.figure)];
+      for (const Values& head : values) to.push_back(head[index(kind.figure)]);
+    }
+  }
+
+  const attention::Recording& recording_;
+  const Place& at_;
+  const std::function<Status()>& pause_;
+  LayerInfo layer_;
+  std::int64_t tokens_;
+  std::vector<std::vector<double>> got_;  ///< [query head][token - 1]
+  LayerFigures out_;
+};
+
+}  // namespace
+
+Result<LayerFigures> layer_figures(const attention::Recording& recording, const Place& at,
+                                   const std::function<Status()>& pause) {
+  return LayerWork(recording, at, pause).all();
+}
+
+}  // namespace kvplan::survey

@@ -1,0 +1,204 @@
+#include "simulator/survey/maps.h"
+
+#include <algorithm>
+#include <span>
+
+#include "simulator/report/number_text.h"
+
+namespace kvplan::survey {
+namespace {
+
+constexpr std::string_view kOverlap =
+    "Share of the heavy tokens of the one that are heavy in the other, mean over sequences";
+
+bool any_value(const std::vector<std::vector<Pooled>>& cells) {
+  return std::any_of(cells.begin(), cells.end(), [](const auto& row) {
+    return std::any_of(row.begin(), row.end(), [](const Pooled& value) { return value.has_value(); });
+  });
+}
+
+std::vector<std::string> numbered(std::size_t count) {
+  std::vector<std::string> out;
+  for (std::size_t i = 0; i < count; ++i) out.push_back(std::to_string(i));
+  return out;
+}
+
+std::vector<std::string> layer_labels(const Survey& survey) {
+  std::vector<std::string> out;
+  for (const LayerSurvey& layer : survey.layers) out.push_back(std::to_string(layer.layer));
+  return out;
+}
+
+Map map_of(const Survey& survey, const FigureKind& kind) {
+  Map out{.key = std::string(kind.key),
+          .title = std::string(kind.title),
+          .unit = kind.scale == Scale::kShare ? "%" : std::string(kind.unit),
+          .scale = kind.scale,
+          .down = "layer",
+          .across = kind.of_kv_head ? "KV head" : "query head",
+          .rows = layer_labels(survey),
+          .columns = {},
+          .cells = {},
+          .definition = std::string(kind.definition)};
+  std::size_t widest = 0;
+  for (const LayerSurvey& layer : survey.layers) {
+    out.cells.push_back(layer.figures[index(kind.figure)]);
+    widest = std::max(widest, out.cells.back().size());
+  }
+  out.columns = numbered(widest);
+  return out;
+}
+
+std::string chance_text(const Survey& survey) {
+  if (!survey.overlap_by_chance) return ".";
+  return "; " + field_text(Scale::kShare, *survey.overlap_by_chance) + " % by chance.";
+}
+
+/// What shares all with itself is no news, and would take the scale's upper end.
+Map overlap_map(const Survey& survey, std::string key, std::string title, std::string what,
+                std::vector<std::string> names, PooledSquare cells) {
+  for (std::size_t i = 0; i < cells.size(); ++i) cells[i][i].reset();
+  return {.key = std::move(key),
+          .title = std::move(title),
+          .unit = "%",
+          .scale = Scale::kShare,
+          .down = what,
+          .across = what,
+          .rows = names,
+          .columns = names,
+          .cells = std::move(cells),
+          .definition = std::string(kOverlap) + chance_text(survey)};
+}
+
+struct TableKind {
+  std::string_view title;
+  struct Column {
+    Figure figure;
+    std::string_view heading;
+  };
+  std::vector<Column> columns;
+};
+
+const std::vector<TableKind>& table_kinds() {
+  using enum Figure;
+  static const std::vector<TableKind> kTables{
+      {"Where attention goes, mean over query heads",
+       {{kSparsityFull, "full"},
+        {kSparsityCausal, "sparse"},
+        {kEntropy, "entropy"},
+        {kRelativeEntropy, "relative"},
+        {kEffectiveTokens, "tokens"},
+        {kFirstMass, "first"},
+        {kSinkMass, "sinks"},
+        {kNearMass, "near"},
+        {kNearEven, "even"},
+        {kHalfShare, "half"},
+        {kMostShare, "most"}}},
+      {"Heavy tokens, mean over query heads",
+       {{kHeavyShare, "heavy"},
+        {kHeadsOverlap, "shared"},
+        {kPersistence, "persist"},
+        {kPivotalShare, "by chance"},
+        {kMeanPersistence, "of means"},
+        {kMeanPivotalShare, "by chance"},
+        {kKeyNormCorrelation, "key norm"}}},
+      {"Keys, mean over KV heads",
+       {{kKeyRank, "rank"},
+        {kKeyStableRank, "stable"},
+        {kKeyTailEighth, "tail d/8"},
+        {kKeyTailQuarter, "tail d/4"},
+        {kKeyTailHalf, "tail d/2"},
+        {kKeyCosine, "cos next"}}},
+      {"Values, mean over KV heads",
+       {{kValueRank, "rank"},
+        {kValueStableRank, "stable"},
+        {kValueTailEighth, "tail d/8"},
+        {kValueTailQuarter, "tail d/4"},
+        {kValueTailHalf, "tail d/2"},
+        {kValueCosine, "cos next"}}},
+  };
+  return kTables;
+}
+
+std::string with_unit(Scale scale, const Pooled& value) {
+  if (!value) return "-";
+  return field_text(scale, *value) + (scale == Scale::kShare ? " %" : "");
+}
+
+}  // namespace
+
+std::string field_text(Scale scale, double value) {
+  if (scale == Scale::kShare) return report::fixed(100 * value, 1);
+  return report::fixed(value, value < 10 && value > -10 ? 2 : 1);
+}
+
+std::vector<Map> maps_of(const Survey& survey, std::int32_t overlap_layer) {
+  std::vector<Map> out;
+  for (const FigureKind& kind : figure_kinds()) {
+    if (!kind.drawn) continue;
+    Map map = map_of(survey, kind);
+    if (any_value(map.cells)) out.push_back(std::move(map));
+  }
+  if (survey.layers.size() > 1 && any_value(survey.layer_overlap))
+    out.push_back(overlap_map(survey, "layer_overlap", "Heavy tokens shared by layers", "layer",
+                              layer_labels(survey), survey.layer_overlap));
+  for (const LayerSurvey& layer : survey.layers)
+    if (layer.layer == overlap_layer && layer.head_overlap.size() > 1 && any_value(layer.head_overlap))
+      out.push_back(overlap_map(survey, "head_overlap",
+                                "Heavy tokens shared by heads of layer " + std::to_string(overlap_layer),
+                                "query head", numbered(layer.head_overlap.size()), layer.head_overlap));
+  return out;
+}
+
+std::vector<report::Table> tables(const Survey& survey) {
+  std::vector<report::Table> out;
+  for (const TableKind& kind : table_kinds()) {
+    report::Table table{.title = std::string(kind.title), .columns = {}, .rows = {}};
+    bool any = false;
+    for (const auto& column : kind.columns) table.columns.emplace_back(column.heading);
+    for (const LayerSurvey& layer : survey.layers) {
+      report::Row row{.label = "layer " + std::to_string(layer.layer), .cells = {}};
+      for (const auto& column : kind.columns) {
+        const Pooled mean = layer.mean(column.figure);
+        any = any || mean.has_value();
+        row.cells.push_back(with_unit(kind_of(column.figure).scale, mean));
+      }
+      table.rows.push_back(std::move(row));
+    }
+    if (any) out.push_back(std::move(table));
+  }
+  if (survey.layers.size() < 2 || !any_value(survey.layer_overlap)) return out;
+  report::Table overlap{
+      .title = "Heavy tokens shared by layers", .columns = layer_labels(survey), .rows = {}};
+  for (std::size_t l = 0; l < survey.layers.size(); ++l) {
+    report::Row row{.label = "layer " + overlap.columns[l], .cells = {}};
+    for (const Pooled& value : survey.layer_overlap[l]) row.cells.push_back(with_unit(Scale::kShare, value));
+    overlap.rows.push_back(std::move(row));
+  }
+  out.push_back(std::move(overlap));
+  return out;
+}
+
+std::vector<std::string> explanations(const Survey& survey) {
+  const auto count = static_cast<std::int64_t>(survey.sequences.size());
+  std::vector<std::string> out{"Each figure is one of a head in a sequence; it is the mean over " +
+                               report::grouped(count) +
+                               (count == 1 ? " sequence" : " sequences, each counting alike") + " (" +
+                               report::grouped(survey.tokens) + " tokens)."};
+  for (const TableKind& table : table_kinds())
+    for (const auto& column : table.columns) {
+      const FigureKind& kind = kind_of(column.figure);
+      const bool any = std::any_of(survey.layers.begin(), survey.layers.end(), [&](const LayerSurvey& layer) {
+        return layer.mean(column.figure).has_value();
+      });
+      if (any)
+        out.push_back(std::string(kind.title) + " (" + std::string(column.heading) +
+                      "): " + std::string(kind.definition));
+    }
+  if (survey.overlap_by_chance)
+    out.push_back("Heavy tokens shared by layers: " + std::string(kOverlap) + chance_text(survey));
+  out.insert(out.end(), survey.notes.begin(), survey.notes.end());
+  return out;
+}
+
+}  // namespace kvplan::survey

@@ -1,0 +1,43 @@
+// A survey as maps: a field for each layer and head, or for each pair of layers or heads.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "simulator/report/content.h"
+#include "simulator/survey/attention_map.h"
+#include "simulator/survey/survey.h"
+
+namespace kvplan::survey {
+
+/// What may be plotted: the maps, and the attention of one head.
+struct Plots {
+  const Survey& survey;
+  const std::optional<AttentionMap>& attention;
+};
+
+struct Map {
+  std::string key;  ///< of the figure; "layer_overlap", "head_overlap"
+  std::string title;
+  std::string unit;  ///< as it is drawn: "%", "tokens", ...
+  Scale scale{Scale::kNumber};
+  std::string down, across;  ///< what rows and columns are
+  std::vector<std::string> rows, columns;
+  std::vector<std::vector<Pooled>> cells;  ///< [row][column]; rows may be shorter: there is nothing there
+  std::string definition;
+};
+
+/// Every drawn figure that has a value, the overlap of layers, and of the heads of `overlap_layer` (its number).
+/// Figures that no sequence has are left out.
+std::vector<Map> maps_of(const Survey& survey, std::int32_t overlap_layer);
+
+/// A number of a map as it is written in its fields, without unit.
+std::string field_text(Scale scale, double value);
+
+/// Means over the heads of each layer, all figures, and the overlap of layers.
+std::vector<report::Table> tables(const Survey& survey);
+/// What was pooled, and what each figure is.
+std::vector<std::string> explanations(const Survey& survey);
+
+}  // namespace kvplan::survey

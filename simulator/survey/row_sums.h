@@ -1,0 +1,49 @@
+// The rows of one query head of one layer in one sequence, added up in one pass: the figures of query heads that need
+// nothing but rows (figures.h).
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "simulator/attention/recording.h"
+#include "simulator/survey/figures.h"
+
+namespace kvplan::survey {
+
+/// A value for each figure, or none.
+using Values = std::array<std::optional<double>, kFigures>;
+
+/// Memory: some numbers per token.
+class RowSums {
+ public:
+  explicit RowSums(std::int64_t tokens);
+  /// Row t; each row once, in order.
+  void add(std::int64_t t, const attention::RowView& row);
+  /// got(i) of tokens i = 1 .. T - 17; empty where no row is late.
+  [[nodiscard]] const std::vector<double>& got() const { return got_; }
+  /// The figures of rows into `out`. Of the heavy tokens: their places in `got`.
+  void finish(const std::vector<std::int32_t>& heavy, Values& out) const;
+
+ private:
+  void add_pivotal(std::int64_t t);
+  void finish_pivotal(Values& out) const;
+  void add_late(std::int64_t t);
+  /// Tokens with half and nine tenths of the row's sum, over its tokens.
+  void add_shares(double all);
+
+  std::int64_t tokens_;
+  std::vector<double> row_, sorted_;
+  std::int64_t above_{0};
+  double entropy_{0}, relative_{0}, effective_{0};
+  double first_{0}, sinks_{0}, near_{0}, even_{0}, half_{0}, most_{0};
+  std::vector<double> got_;
+  std::array<std::vector<bool>, 2> pivotal_;   ///< [half][token of the first half]: in any row
+  std::array<std::vector<double>, 2> excess_;  ///< likewise: sums of w - 1 / (t + 1)
+};
+
+/// How many rows got(i) sums over, for token i = 1 .. T - 17.
+std::int64_t rows_of_far_token(std::int64_t tokens, std::int64_t token);
+
+}  // namespace kvplan::survey

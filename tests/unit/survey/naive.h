@@ -1,0 +1,33 @@
+// Every figure of a survey once more, slowly and from its definition (simulator/survey/figures.h), on whole matrices.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "simulator/attention/tensor_rows.h"
+
+namespace kvplan::survey {
+
+using Matrix = std::vector<std::vector<double>>;  ///< rows
+
+/// One layer of one sequence.
+struct NaiveLayer {
+  std::vector<Matrix> heads;                       ///< [query head][t][0 .. t]; empty where there are no rows
+  std::optional<attention::LayerTensors> tensors;  ///< queries, keys, perhaps values
+};
+
+/// By key of the figure; what is absent is not in it.
+using NaiveFigures = std::map<std::string, double>;
+
+NaiveFigures naive_row_figures(const Matrix& rows);
+/// Heavy tokens of the sum of some heads' rows; empty where no row is late.
+std::set<int> naive_heavy(const std::vector<Matrix>& heads);
+/// All of query head h of a layer.
+NaiveFigures naive_query_head(const NaiveLayer& layer, std::size_t h);
+/// All of KV head h; `next` is the layer behind it, if there is one.
+NaiveFigures naive_kv_head(const NaiveLayer& layer, const NaiveLayer* next, std::size_t h);
+
+}  // namespace kvplan::survey

@@ -1,0 +1,229 @@
+// Surveys beside their slow definitions, on random recordings; threads, what is missing, what is refused.
+#include "simulator/survey/survey.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <map>
+
+#include "simulator/survey/heavy.h"
+#include "tests/unit/attention/inputs.h"
+#include "tests/unit/survey/recordings.h"
+
+namespace kvplan::survey {
+namespace {
+
+const Pause kNoPause = [] { return Status(Done{}); };
+
+Survey survey_of(const attention::Recording& recording, std::vector<std::int32_t> sequences = {},
+                 int threads = 1) {
+  auto found =
+      run({.recording = &recording, .sequences = std::move(sequences), .threads = threads}, kNoPause);
+  EXPECT_TRUE(found.ok()) << found.error().to_string();
+  return std::move(found).value();
+}
+
+void expect_near(const Pooled& found, const std::optional<double>& wanted, const std::string& what) {
+  ASSERT_EQ(found.has_value(), wanted.has_value()) << what;
+  if (!found) return;
+  // The slow definition takes roots of eigenvalues, so a tail of nothing is 1e-8 there.
+  const double most = what.find("_tail_") == std::string::npos ? 1e-9 : 1e-7;
+  EXPECT_NEAR(*found, *wanted, most * std::max(1.0, std::fabs(*wanted))) << what;
+}
+
+/// Means over sequences.
+class Means {
+ public:
+  void add(const std::string& key, double value) {
+    sums_[key].first += value;
+    ++sums_[key].second;
+  }
+  [[nodiscard]] std::optional<double> of(const std::string& key) const {
+    const auto at = sums_.find(key);
+    if (at == sums_.end()) return std::nullopt;
+    return at->second.first / at->second.second;
+  }
+
+ private:
+  std::map<std::string, std::pair<double, int>> sums_;
+};
+
+std::string place(std::size_t layer, std::string_view key, std::size_t a, std::size_t b = 0) {
+  return std::to_string(layer) + " " + std::string(key) + " " + std::to_string(a) + " " + std::to_string(b);
+}
+
+double shared(const std::set<int>& a, const std::set<int>& b) {
+  double common = 0;
+  for (const int token : a) common += b.contains(token) ? 1 : 0;
+  return common / static_cast<double>(a.size());
+}
+
+/// All figures and overlaps of the recording's sequences.
+Means naive_means(const attention::Recording& recording, const std::vector<std::int32_t>& sequences) {
+  Means out;
+  const auto layers = static_cast<std::size_t>(recording.info().layers);
+  for (const std::int32_t sequence : sequences) {
+    std::vector<NaiveLayer> all;
+    for (std::size_t l = 0; l < layers; ++l)
+      all.push_back(naive_of(recording, sequence, static_cast<std::int32_t>(l)));
+    for (std::size_t l = 0; l < layers; ++l) {
+      if (all[l].heads.front().empty()) continue;
+      for (std::size_t h = 0; h < all[l].heads.size(); ++h) {
+        for (const auto& [key, value] : naive_query_head(all[l], h)) out.add(place(l, key, h), value);
+        for (std::size_t other = 0; other < all[l].heads.size(); ++other)
+          if (const auto mine = naive_heavy({all[l].heads[h]}); !mine.empty())
+            out.add(place(l, "heads", h, other), shared(mine, naive_heavy({all[l].heads[other]})));
+      }
+      for (std::size_t h = 0; all[l].tensors && h < all[l].tensors->keys.size(); ++h) {
+        const bool next = l + 1 < layers && !all[l + 1].heads.front().empty();
+        for (const auto& [key, value] : naive_kv_head(all[l], next ? &all[l + 1] : nullptr, h))
+          out.add(place(l, key, h), value);
+      }
+      for (std::size_t other = 0; other < layers; ++other)
+        if (const auto mine = naive_heavy(all[l].heads);
+            !mine.empty() && all[other].heads.front().size() == all[l].heads.front().size())
+          out.add(place(l, "layers", other), shared(mine, naive_heavy(all[other].heads)));
+    }
+  }
+  return out;
+}
+
+void expect_all(const Survey& survey, const attention::Recording& recording,
+                const std::vector<std::int32_t>& sequences) {
+  const Means wanted = naive_means(recording, sequences);
+  for (std::size_t l = 0; l < survey.layers.size(); ++l) {
+    const LayerSurvey& layer = survey.layers[l];
+    for (const FigureKind& kind : figure_kinds())
+      for (std::size_t h = 0; h < layer.figures[index(kind.figure)].size(); ++h)
+        expect_near(layer.figures[index(kind.figure)][h], wanted.of(place(l, kind.key, h)),
+                    place(l, kind.key, h));
+    for (std::size_t a = 0; a < layer.head_overlap.size(); ++a)
+      for (std::size_t b = 0; b < layer.head_overlap.size(); ++b)
+        expect_near(layer.head_overlap[a][b], wanted.of(place(l, "heads", a, b)), place(l, "heads", a, b));
+    for (std::size_t b = 0; b < survey.layers.size(); ++b)
+      expect_near(survey.layer_overlap[l][b], wanted.of(place(l, "layers", b)), place(l, "layers", b));
+  }
+}
+
+TEST(Survey, IsThatOfTheSlowDefinitionsOnTensors) {
+  const auto seed = static_cast<std::uint64_t>(20261123);
+  for (std::uint64_t i = 0; i < 12; ++i) {
+    SCOPED_TRACE(i);
+    Random random(seed + i, "survey");
+    std::vector<std::int64_t> tokens;
+    for (std::int64_t n = random.between(1, 3); n > 0; --n)
+      tokens.push_back(random.chance(1, 3) ? random.between(1, 70) : random.between(60, 150));
+    const auto recording =
+        random_recording(random, tokens, static_cast<std::size_t>(random.between(1, 3)), i % 3 == 0);
+    std::vector<std::int32_t> all;
+    for (std::size_t s = 0; s < tokens.size(); ++s) all.push_back(static_cast<std::int32_t>(s));
+    expect_all(survey_of(recording), recording, all);
+    expect_all(survey_of(recording, {all.back()}), recording, {all.back()});
+  }
+}
+
+TEST(Survey, IsThatOfTheSlowDefinitionsOnRows) {
+  for (const auto kind : {attention::RowKind::kSmooth, attention::RowKind::kTies})
+    for (const int tokens : {1, 2, 4, 5, 17, 64, 65, 66, 75, 140}) {
+      SCOPED_TRACE(tokens);
+      Random random(static_cast<std::uint64_t>(tokens), "rows");
+      const auto recording = attention::recording_of(
+          {attention::random_rows(random, 3, tokens, kind), attention::random_rows(random, 3, tokens, kind)});
+      const Survey found = survey_of(*recording);
+      expect_all(found, *recording, {0});
+      EXPECT_TRUE(found.layers[0].figures[index(Figure::kKeyRank)].empty());
+      EXPECT_EQ(found.layers[0].figures[index(Figure::kHeavyShare)][0].has_value(), tokens > 64);
+    }
+}
+
+TEST(Survey, IsTheSameOnAnyNumberOfThreads) {
+  Random random(5, "threads");
+  const auto recording = random_recording(random, {90, 30, 120, 70, 66}, 3, false);
+  const Survey one = survey_of(recording);
+  for (const int threads : {2, 5, 16}) {
+    const Survey many = survey_of(recording, {}, threads);
+    for (std::size_t l = 0; l < one.layers.size(); ++l) {
+      EXPECT_EQ(many.layers[l].figures, one.layers[l].figures) << "bit by bit";
+      EXPECT_EQ(many.layers[l].head_overlap, one.layers[l].head_overlap);
+    }
+    EXPECT_EQ(many.layer_overlap, one.layer_overlap);
+    EXPECT_EQ(many.overlap_by_chance, one.overlap_by_chance);
+  }
+}
+
+TEST(Survey, OfACutRecordingHasWhatIsThere) {
+  Random random(6, "cut");
+  const auto tensors = [&](std::int64_t tokens) {
+    attention::LayerTensors out = attention::random_tensors(random, 1, 2, tokens, false);
+    while (out.key_size != 4 || out.value_size != 3)
+      out = attention::random_tensors(random, 1, 2, tokens, false);
+    return out;
+  };
+  std::vector<std::vector<attention::LayerTensors>> layers{
+      {tensors(100), tensors(100), tensors(80), tensors(0)}};
+  const ManyTensors recording(std::move(layers));
+  const Survey found = survey_of(recording);
+  expect_all(found, recording, {0});
+  EXPECT_EQ(found.layers[3].sequences, 0);
+  EXPECT_FALSE(found.layers[3].figures[index(Figure::kEntropy)][0].has_value());
+  EXPECT_FALSE(found.layer_overlap[0][2].has_value()) << "other tokens";
+  EXPECT_TRUE(found.layer_overlap[0][1].has_value());
+  ASSERT_EQ(found.notes.size(), 1U);
+  EXPECT_NE(found.notes[0].find("1 layers of sequences"), std::string::npos);
+}
+
+TEST(Survey, SaysWhatTheRecordingDoesNotHave) {
+  Random random(7, "notes");
+  const auto rows =
+      attention::recording_of({attention::random_rows(random, 2, 30, attention::RowKind::kSmooth)});
+  const Survey of_rows = survey_of(*rows);
+  ASSERT_EQ(of_rows.notes.size(), 2U);
+  EXPECT_NE(of_rows.notes[0].find("no queries and keys"), std::string::npos);
+  EXPECT_NE(of_rows.notes[1].find("at most 64 tokens"), std::string::npos);
+  attention::LayerTensors tensors = attention::random_tensors(random, 1, 1, 70, false);
+  tensors.values.clear();
+  const Survey no_values = survey_of(ManyTensors({{tensors}}));
+  ASSERT_EQ(no_values.notes.size(), 1U);
+  EXPECT_NE(no_values.notes[0].find("no values"), std::string::npos);
+  EXPECT_TRUE(no_values.layers[0].figures[index(Figure::kKeyRank)][0].has_value());
+  EXPECT_FALSE(no_values.layers[0].figures[index(Figure::kValueRank)][0].has_value());
+}
+
+TEST(Survey, RefusesSequencesThatAreNotThere) {
+  Random random(8, "refuse");
+  const auto rows =
+      attention::recording_of({attention::random_rows(random, 1, 9, attention::RowKind::kSmooth)});
+  const auto found = run({.recording = rows.get(), .sequences = {1}}, kNoPause);
+  ASSERT_FALSE(found.ok());
+  EXPECT_EQ(found.error().field, "--sequences");
+  const auto stopped = run({.recording = rows.get()}, [] { return Status(interrupted_error()); });
+  ASSERT_FALSE(stopped.ok());
+  EXPECT_EQ(stopped.error().kind, ErrorKind::kInterrupted);
+}
+
+/// One row of 3 tokens after another, by hand: of tokens 0 and 1 of the first half, 0 is pivotal in both.
+TEST(Survey, PersistenceByHand) {
+  const attention::Rows rows{{{1}, {.6, .4}, {.2, .5, .3}, {.4, .05, .25, .3}}};
+  const Survey found = survey_of(*attention::recording_of({rows}));
+  const auto value = [&](Figure figure) { return found.layers[0].figures[index(figure)][0]; };
+  EXPECT_EQ(value(Figure::kPersistence), 0.5) << "0 in row 3, 1 in row 2; before, 0 in row 1 alone";
+  EXPECT_EQ(value(Figure::kPivotalShare), 0.5);
+  EXPECT_EQ(value(Figure::kMeanPersistence), 1.0) << "0 alone: .2 + .4 against 1/3 + 1/4; 1 has .55";
+  EXPECT_EQ(value(Figure::kSparsityFull), 1 - 10.0 / 16);
+  EXPECT_FALSE(value(Figure::kSinkMass).has_value());
+}
+
+TEST(Survey, RankCorrelationByHand) {
+  const std::vector<double> up{1, 2, 3, 9};
+  const std::vector<double> down{4, 3, 2, -7};
+  const std::vector<double> ties{1, 1, 5, 5};
+  EXPECT_EQ(rank_correlation(up, up), 1.0);
+  EXPECT_EQ(rank_correlation(up, down), -1.0);
+  EXPECT_NEAR(*rank_correlation(up, ties), 4 / std::sqrt(5.0 * 4), 1e-15);
+  EXPECT_FALSE(rank_correlation(up, std::vector<double>{2, 2, 2, 2}).has_value());
+  EXPECT_EQ(greatest_of(ties, 3), (std::vector<std::int32_t>{1, 2, 3})) << "of equals the newer one";
+  EXPECT_EQ(in_common(std::vector<std::int32_t>{1, 4, 9}, std::vector<std::int32_t>{0, 4, 5, 9}), 2);
+}
+
+}  // namespace
+}  // namespace kvplan::survey
