@@ -13,6 +13,7 @@
 #include <cstring>
 
 #include "gui/app/options.h"
+#include "gui/view/icon.h"
 #include "gui/view/main_window.h"
 #include "gui/view/timeline_view.h"
 #include "gui/viewmodel/formatting.h"
@@ -123,6 +124,8 @@ int run(int argc, char** argv) {
   QApplication::setApplicationName(QStringLiteral("kvplan-gui"));
   QApplication::setOrganizationName(QStringLiteral("kvplan"));
   QApplication::setApplicationVersion(to_qstring(kVersion));
+  QApplication::setDesktopFileName(QStringLiteral("kvplan-gui"));
+  QApplication::setWindowIcon(program_icon());
   QSettings::setDefaultFormat(QSettings::IniFormat);
   install_timeline_accessibility();
   return options.value().task == Task::kScreenshot ? take_screenshot(options.value())

@@ -508,6 +508,10 @@ Esc：清除游标和标记，或取消拖动
         <translation>此报告没有时间线。
 使用 %1 可写入时间线。</translation>
     </message>
+    <message>
+        <source>Open the Sa&amp;mple</source>
+        <translation>打开示例(&amp;M)</translation>
+    </message>
 </context>
 <context>
     <name>kvplan::gui::MessageBar</name>

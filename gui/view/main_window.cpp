@@ -2,6 +2,7 @@
 
 #include <QClipboard>
 #include <QCloseEvent>
+#include <QCoreApplication>
 #include <QDockWidget>
 #include <QEvent>
 #include <QFileInfo>
@@ -25,6 +26,7 @@
 #include "gui/view/timeline_table.h"
 #include "gui/view/timeline_view.h"
 #include "gui/viewmodel/formatting.h"
+#include "gui/viewmodel/sample.h"
 
 namespace kvplan::gui {
 namespace {
@@ -40,6 +42,7 @@ constexpr std::int64_t kLeastBins = 256;
 constexpr std::int64_t kBinsOfDrag = 2048;
 constexpr std::int64_t kZoomOfDrag = 16;  // from this zoom on all columns are wanted at once
 constexpr int kRest = 400;                // ms
+constexpr int kOfferBelow = 190;          // logical pixels: half of it from the middle to the offer
 
 }  // namespace
 
@@ -79,6 +82,7 @@ MainWindow::~MainWindow() {
 void MainWindow::make_panels() {
   messages_ = new MessageBar(this);
   timeline_ = new TimelineView(this);
+  make_offer();
   table_ = new QTableView(this);
   table_model_ = new TimelineTable(this);
   table_->setModel(table_model_);
@@ -123,6 +127,19 @@ void MainWindow::make_panels() {
   setCorner(Qt::BottomLeftCorner, Qt::LeftDockWidgetArea);
   resizeDocks({scenario_dock_}, {300}, Qt::Horizontal);
   show_scenario();
+}
+
+void MainWindow::make_offer() {
+  offer_ = new QPushButton(timeline_);
+  offer_->setObjectName(QStringLiteral("offer"));
+  connect(offer_, &QPushButton::clicked, this, &MainWindow::open_sample);
+  // In the middle and below the text, without a say in how small the chart may be.
+  auto* column = new QVBoxLayout(timeline_);
+  column->setSizeConstraint(QLayout::SetNoConstraint);
+  column->addStretch();
+  column->addSpacing(kOfferBelow);
+  column->addWidget(offer_, 0, Qt::AlignHCenter);
+  column->addStretch();
 }
 
 void MainWindow::make_status() {
@@ -322,6 +339,10 @@ void MainWindow::allow_what_is_open() {
   sliders_->setEnabled(trace_ != nullptr);
   form_->set_read_only(report_ != nullptr);
   timeline_->set_empty_text(empty_text());
+  const bool sample = !sample_file(QCoreApplication::applicationDirPath()).isEmpty();
+  sample_->setEnabled(sample);
+  offer_->setText(without_mnemonic(sample_->text()));
+  offer_->setVisible(sample && !trace_ && !report_);
 }
 
 QString MainWindow::empty_text() const {

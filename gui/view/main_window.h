@@ -83,6 +83,7 @@ class MainWindow final : public QMainWindow {
 
  private:
   void make_panels();
+  void make_offer();
   void make_status();
   void make_menus();
   void make_file_menu();
@@ -95,6 +96,7 @@ class MainWindow final : public QMainWindow {
   QAction* add_action(QMenu* menu, const QString& text, const QKeySequence& keys, const char* name,
                       std::function<void()> what);
   void choose_files(const QString& title, const QString& kinds);
+  void open_sample();
   void save_session_again();
   void save_session_as();
   void fill_recent_menu();
@@ -156,8 +158,10 @@ class MainWindow final : public QMainWindow {
   QPushButton* cancel_{nullptr};
   QDockWidget* scenario_dock_{nullptr};
   QDockWidget* what_if_dock_{nullptr};
-  QObject* commands_{nullptr};  // owns the actions of the menus, which are made anew in another language
+  QObject* commands_{nullptr};   // owns the actions of the menus, which are made anew in another language
+  QPushButton* offer_{nullptr};  // of the sample, in the empty window
   QMenu* recent_{nullptr};
+  QAction* sample_{nullptr};
   QAction* save_{nullptr};
   QAction* save_as_{nullptr};
   QAction* run_again_{nullptr};

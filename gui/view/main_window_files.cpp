@@ -1,5 +1,6 @@
 // Files of the window: opening, sessions, and what was opened lately.
 #include <QAction>
+#include <QCoreApplication>
 #include <QDragEnterEvent>
 #include <QFileDialog>
 #include <QFileInfo>
@@ -13,6 +14,7 @@
 #include "gui/view/timeline_view.h"
 #include "gui/viewmodel/formatting.h"
 #include "gui/viewmodel/recent_files.h"
+#include "gui/viewmodel/sample.h"
 #include "traces/io/output.h"
 
 namespace kvplan::gui {
@@ -49,6 +51,10 @@ void MainWindow::open(const QStringList& paths) {
 
 void MainWindow::choose_files(const QString& title, const QString& kinds) {
   open(QFileDialog::getOpenFileNames(this, title, usual_folder(), kinds));
+}
+
+void MainWindow::open_sample() {
+  open({sample_file(QCoreApplication::applicationDirPath())});
 }
 
 void MainWindow::remember_opened(const Opened& opened) {

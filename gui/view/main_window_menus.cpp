@@ -55,6 +55,7 @@ void MainWindow::make_file_menu() {
   });
   add_action(file, tr("Open S&ession…"), {}, "open-session",
              [this] { choose_files(tr("Open a session"), tr("Sessions (*.json)")); });
+  sample_ = add_action(file, tr("Open the Sa&mple"), {}, "open-sample", [this] { open_sample(); });
   recent_ = file->addMenu(tr("Open &Recent"));
   recent_->setObjectName(QStringLiteral("recent"));
   recent_->setToolTipsVisible(true);
