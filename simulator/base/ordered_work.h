@@ -16,24 +16,25 @@
 namespace kvplan {
 
 /// Calls work(i) once for every i in [0, pieces) on up to `threads` threads, and take(i, result) in the order of i, one
-/// at a time, on any of them. A result waits in memory until all before it came. After an error no piece begins; the
-/// error of the least i that failed is returned, and it is the same on any number of threads.
+/// at a time, on any of them. A result waits in memory until all before it came. After an error no piece behind it
+/// begins; the error of the least i that fails is returned, and it is the same on any number of threads.
 template <class Found>
 Status work_in_order(int threads, std::size_t pieces, const std::function<Result<Found>(std::size_t)>& work,
                      const std::function<void(std::size_t, Found&&)>& take) {
-  std::atomic<bool> stop{false};
-  std::mutex mutex;  // over what follows
-  std::optional<std::pair<std::size_t, Error>> failed;
+  std::atomic<std::size_t> first_failed{pieces};  // written under the mutex
+  std::mutex mutex;                               // over what follows
+  std::optional<Error> failed;
   std::map<std::size_t, Found> waiting;
   std::size_t taken = 0;
   on_threads(threads, pieces, [&](std::size_t i) {
-    // Pieces begin in order, so the first of those that fail always runs.
-    if (stop.load()) return;
+    // Pieces before one that failed still run: one of them may be the first that fails.
+    if (i > first_failed.load()) return;
     Result<Found> found = work(i);
     const std::lock_guard lock(mutex);
     if (!found.ok()) {
-      stop.store(true);
-      if (!failed || i < failed->first) failed.emplace(i, std::move(found).error());
+      if (i > first_failed.load()) return;
+      first_failed.store(i);
+      failed = std::move(found).error();
       return;
     }
     waiting.emplace(i, std::move(found).value());
@@ -43,7 +44,7 @@ Status work_in_order(int threads, std::size_t pieces, const std::function<Result
       ++taken;
     }
   });
-  if (failed) return std::move(failed->second);
+  if (failed) return std::move(*failed);
   return Done{};
 }
 

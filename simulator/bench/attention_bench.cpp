@@ -1,6 +1,8 @@
 // Token-level replay from recorded rows, against only reading the rows (the machine's limit) and against the
 // obvious implementation. Prints ratios, CPU time per (step, head), and a digest that must not change.
 //   attention_bench [--small]     --small: a second of work, run by the tests
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <cinttypes>
 #include <cstdio>
@@ -172,6 +174,10 @@ int run(const Size& size) {
                 budget, digest, 1e9 * p.median, 1e9 * p.low, 1e9 * p.high, 1e9 * r.median,
                 gigabytes / (r.median * steps), 1e9 * n.median, p.median / r.median, n.median / p.median);
   }
+  rusage used{};
+  ::getrusage(RUSAGE_SELF, &used);
+  std::printf("peak memory %.2f GB, of it rows %.2f GB\n", 1.024e-6 * static_cast<double>(used.ru_maxrss),
+              gigabytes);
   return all == 1 ? 3 : 0;  // keeps the reading from being optimised away
 }
 
@@ -182,6 +188,6 @@ int main(int argc, char** argv) {
   const bool small = argc > 1 && std::strcmp(argv[1], "--small") == 0;
   const kvplan::attention::Size size =
       small ? kvplan::attention::Size{.heads = 2, .tokens = 600, .budgets = {64}, .repetitions = 1}
-            : kvplan::attention::Size{.heads = 8, .tokens = 4096, .budgets = {512, 1024}, .repetitions = 5};
+            : kvplan::attention::Size{.heads = 32, .tokens = 4096, .budgets = {512, 1024}, .repetitions = 5};
   return kvplan::attention::run(size);
 }

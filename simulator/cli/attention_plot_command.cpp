@@ -18,7 +18,7 @@ namespace kvplan::cli {
 namespace {
 
 struct PlotFlags {
-  std::string input, output, json, sequences, maps, theme{"light"};
+  std::string input, output, json, sequences, maps, theme;
   std::int32_t sequence{-1}, layer{-1}, head{-1};
   int threads{static_cast<int>(std::clamp(std::thread::hardware_concurrency(), 1U, 1024U))};
 
@@ -139,11 +139,27 @@ Result<std::string> drawn(const PlotFlags& flags, Form form, const survey::Plots
   return png;
 }
 
+/// Options that nothing would come of.
+Status check_used(const PlotFlags& flags, Form form) {
+  if (!flags.theme.empty()) {
+    if (flags.theme != "light" && flags.theme != "dark")
+      return not_expected("light or dark", flags.theme).at_field("--theme");
+    if (form != Form::kPng) return bad_input("is of pictures: expected -o FILE.png").at_field("--theme");
+  }
+  if (!flags.maps.empty() && (form == Form::kNone || form == Form::kCsv))
+    return bad_input("is of drawings: expected -o FILE.svg, .html or .png").at_field("--maps");
+  if (form != Form::kNone || !flags.json.empty()) return Done{};
+  constexpr std::string_view kNeeds =
+      "is of the head whose attention is drawn: expected -o FILE or --json FILE";
+  if (flags.sequence >= 0) return bad_input(std::string(kNeeds)).at_field("--sequence");
+  if (flags.head >= 0) return bad_input(std::string(kNeeds)).at_field("--head");
+  return Done{};
+}
+
 Status run_plot(const PlotFlags& flags) {
   KVPLAN_TRY_DO(check_apart({flags.input}, {flags.json, flags.output}));
   KVPLAN_TRY(const Form form, form_of(flags.output));
-  if (flags.theme != "light" && flags.theme != "dark")
-    return not_expected("light or dark", flags.theme).at_field("--theme");
+  KVPLAN_TRY_DO(check_used(flags, form));
   survey::Request request{.sequences = {}, .threads = flags.threads};
   KVPLAN_TRY(request.sequences, sequences_of(flags.sequences));
   KVPLAN_TRY(const auto recording, open_recording(flags.input));
@@ -176,7 +192,7 @@ Status run_plot(const PlotFlags& flags) {
     print_warnings(found.notes);
     return Done{};
   }
-  return write_text("-", plot_text(plots));
+  return write_text("-", plot_text(plots, flags.layer >= 0 ? std::optional(flags.layer) : std::nullopt));
 }
 
 }  // namespace
@@ -200,8 +216,10 @@ void add_attention_plot(CLI::App& attention, Outcome& outcome) {
   add_whole_number(*command, "--sequence", flags->sequence, {0, INT32_MAX},
                    "Of the head whose attention is drawn. Default: the first that is pooled")
       ->default_str("");
-  add_whole_number(*command, "--layer", flags->layer, {0, INT32_MAX},
-                   "Likewise, and of the map of overlaps between heads. Default: the first with rows")
+  add_whole_number(
+      *command, "--layer", flags->layer, {0, INT32_MAX},
+      "Likewise, and of the map of overlaps between heads; as text: tables of its heads. Default: the "
+      "first with rows")
       ->default_str("");
   add_whole_number(*command, "--head", flags->head, {0, INT32_MAX},
                    "Likewise: a query head among the recorded ones. Default: 0")

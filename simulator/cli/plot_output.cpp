@@ -155,10 +155,14 @@ std::string plot_csv(const survey::Plots& plots) {
   return out;
 }
 
-std::string plot_text(const survey::Plots& plots) {
+std::string plot_text(const survey::Plots& plots, std::optional<std::int32_t> layer) {
   constexpr std::size_t kWidth = 120;
   std::string out;
-  for (const report::Table& table : survey::tables(plots.survey))
+  std::vector<report::Table> tables = survey::tables(plots.survey);
+  for (const LayerSurvey& each : plots.survey.layers)
+    if (each.layer == layer)
+      for (report::Table& table : survey::head_tables(each)) tables.push_back(std::move(table));
+  for (const report::Table& table : tables)
     out += (out.empty() ? "" : "\n") + report::table_text(table, kWidth);
   out += "\n";
   for (const std::string& sentence : survey::explanations(plots.survey))

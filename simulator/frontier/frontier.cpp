@@ -1,16 +1,13 @@
 #include "simulator/frontier/frontier.h"
 
 #include <algorithm>
-#include <atomic>
-#include <map>
-#include <mutex>
 #include <set>
 #include <utility>
 
 #include "simulator/attention/budgeted.h"
 #include "simulator/attention/evaluation.h"
 #include "simulator/attention/top_mass.h"
-#include "simulator/base/threads.h"
+#include "simulator/base/ordered_work.h"
 #include "simulator/formats/evaluation.h"
 #include "simulator/frontier/samples.h"
 
@@ -240,8 +237,9 @@ class Run {
     total_.emplace(plan_);
     total_->notes = std::move(notes_);
     clusters_.resize(plan_.request.lanes.size() * plan_.request.storages.size());
-    on_threads(plan_.request.threads, plan_.pieces.size(), [this](std::size_t i) { work(i); });
-    if (failed_) return std::move(*failed_);
+    KVPLAN_TRY_DO(work_in_order<Found>(
+        plan_.request.threads, plan_.pieces.size(), [this](std::size_t i) { return work(i); },
+        [this](std::size_t i, Found&& found) { merge(i, found); }));
     close_cluster();
     return finish();
   }
@@ -321,33 +319,19 @@ class Run {
     return {out.begin(), out.end()};
   }
 
-  /// On any thread. Pieces begin in order, so the first of those that fail always runs.
-  void work(std::size_t i) {
-    if (stop_.load()) return;
-    auto found = PieceRun(plan_, plan_.pieces[i]).all();
-    const std::lock_guard lock(mutex_);
-    if (!found.ok()) {
-      stop_.store(true);
-      if (failed_ && failed_piece_ < i) return;
-      failed_ = std::move(found).error();
-      failed_piece_ = i;
-      if (failed_->file.empty() && failed_->kind == ErrorKind::kBadInput)
-        failed_->file = plan_.pieces[i].input->name;
-      return;
-    }
-    waiting_.emplace(i, std::move(found).value());
-    for (auto next = waiting_.find(merged_); next != waiting_.end(); next = waiting_.find(merged_)) {
-      merge(next->second);
-      waiting_.erase(next);
-    }
+  /// On any thread.
+  Result<Found> work(std::size_t i) const {
+    const Piece& piece = plan_.pieces[i];
+    auto found = PieceRun(plan_, piece).all();
+    if (found.ok() || !found.error().file.empty() || found.error().kind != ErrorKind::kBadInput) return found;
+    return std::move(found).error().at_file(piece.input->name);
   }
 
   /// In the order of pieces.
-  void merge(const Found& found) {
-    const std::size_t cluster = plan_.pieces[merged_].cluster;
+  void merge(std::size_t i, const Found& found) {
+    const std::size_t cluster = plan_.pieces[i].cluster;
     if (cluster != open_cluster_) close_cluster();
     open_cluster_ = cluster;
-    ++merged_;
     for (std::size_t p = 0; p < clusters_.size(); ++p) clusters_[p].mass.add(found.points[p].mass);
     total_->add(found);
   }
@@ -407,12 +391,6 @@ class Run {
   std::int64_t tokens_{0};
   std::vector<std::string> notes_;
 
-  std::mutex mutex_;  ///< over what follows
-  std::atomic<bool> stop_{false};
-  std::optional<Error> failed_;
-  std::size_t failed_piece_{0};
-  std::map<std::size_t, Found> waiting_;  ///< until all before them came
-  std::size_t merged_{0};
   std::size_t open_cluster_{0};
   std::vector<PointClusters> clusters_;  ///< [lane][storage]
   std::optional<Found> total_;

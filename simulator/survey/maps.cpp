@@ -1,6 +1,7 @@
 #include "simulator/survey/maps.h"
 
 #include <algorithm>
+#include <functional>
 #include <span>
 
 #include "simulator/report/number_text.h"
@@ -71,7 +72,7 @@ Map overlap_map(const Survey& survey, std::string key, std::string title, std::s
 }
 
 struct TableKind {
-  std::string_view title;
+  std::string_view title, heads;
   struct Column {
     Figure figure;
     std::string_view heading;
@@ -82,7 +83,8 @@ struct TableKind {
 const std::vector<TableKind>& table_kinds() {
   using enum Figure;
   static const std::vector<TableKind> kTables{
-      {"Where attention goes, mean over query heads",
+      {"Where attention goes",
+       "query heads",
        {{kSparsityFull, "full"},
         {kSparsityCausal, "sparse"},
         {kEntropy, "entropy"},
@@ -94,7 +96,8 @@ const std::vector<TableKind>& table_kinds() {
         {kNearEven, "even"},
         {kHalfShare, "half"},
         {kMostShare, "most"}}},
-      {"Heavy tokens, mean over query heads",
+      {"Heavy tokens",
+       "query heads",
        {{kHeavyShare, "heavy"},
         {kHeadsOverlap, "shared"},
         {kPersistence, "persist"},
@@ -102,14 +105,16 @@ const std::vector<TableKind>& table_kinds() {
         {kMeanPersistence, "of means"},
         {kMeanPivotalShare, "by chance"},
         {kKeyNormCorrelation, "key norm"}}},
-      {"Keys, mean over KV heads",
+      {"Keys",
+       "KV heads",
        {{kKeyRank, "rank"},
         {kKeyStableRank, "stable"},
         {kKeyTailEighth, "tail d/8"},
         {kKeyTailQuarter, "tail d/4"},
         {kKeyTailHalf, "tail d/2"},
         {kKeyCosine, "cos next"}}},
-      {"Values, mean over KV heads",
+      {"Values",
+       "KV heads",
        {{kValueRank, "rank"},
         {kValueStableRank, "stable"},
         {kValueTailEighth, "tail d/8"},
@@ -123,6 +128,24 @@ const std::vector<TableKind>& table_kinds() {
 std::string with_unit(Scale scale, const Pooled& value) {
   if (!value) return "-";
   return field_text(scale, *value) + (scale == Scale::kShare ? " %" : "");
+}
+
+report::Table empty_table(const TableKind& kind, std::string title) {
+  report::Table out{.title = std::move(title), .columns = {}, .rows = {}};
+  for (const auto& column : kind.columns) out.columns.emplace_back(column.heading);
+  return out;
+}
+
+/// `any` becomes true if there is a value.
+report::Row row_of(std::string label, const TableKind& kind, bool& any,
+                   const std::function<Pooled(Figure)>& value_of) {
+  report::Row out{.label = std::move(label), .cells = {}};
+  for (const auto& column : kind.columns) {
+    const Pooled value = value_of(column.figure);
+    any = any || value.has_value();
+    out.cells.push_back(with_unit(kind_of(column.figure).scale, value));
+  }
+  return out;
 }
 
 }  // namespace
@@ -150,21 +173,29 @@ std::vector<Map> maps_of(const Survey& survey, std::int32_t overlap_layer) {
   return out;
 }
 
+std::vector<report::Table> head_tables(const LayerSurvey& layer) {
+  std::vector<report::Table> out;
+  for (const TableKind& kind : table_kinds()) {
+    report::Table table =
+        empty_table(kind, std::string(kind.title) + ", heads of layer " + std::to_string(layer.layer));
+    bool any = false;
+    for (std::size_t h = 0; h < layer.figures[index(kind.columns.front().figure)].size(); ++h)
+      table.rows.push_back(row_of("head " + std::to_string(h), kind, any,
+                                  [&](Figure figure) { return layer.figures[index(figure)][h]; }));
+    if (any) out.push_back(std::move(table));
+  }
+  return out;
+}
+
 std::vector<report::Table> tables(const Survey& survey) {
   std::vector<report::Table> out;
   for (const TableKind& kind : table_kinds()) {
-    report::Table table{.title = std::string(kind.title), .columns = {}, .rows = {}};
+    report::Table table =
+        empty_table(kind, std::string(kind.title) + ", mean over " + std::string(kind.heads));
     bool any = false;
-    for (const auto& column : kind.columns) table.columns.emplace_back(column.heading);
-    for (const LayerSurvey& layer : survey.layers) {
-      report::Row row{.label = "layer " + std::to_string(layer.layer), .cells = {}};
-      for (const auto& column : kind.columns) {
-        const Pooled mean = layer.mean(column.figure);
-        any = any || mean.has_value();
-        row.cells.push_back(with_unit(kind_of(column.figure).scale, mean));
-      }
-      table.rows.push_back(std::move(row));
-    }
+    for (const LayerSurvey& layer : survey.layers)
+      table.rows.push_back(row_of("layer " + std::to_string(layer.layer), kind, any,
+                                  [&](Figure figure) { return layer.mean(figure); }));
     if (any) out.push_back(std::move(table));
   }
   if (survey.layers.size() < 2 || !any_value(survey.layer_overlap)) return out;

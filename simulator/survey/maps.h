@@ -37,6 +37,8 @@ std::string field_text(Scale scale, double value);
 
 /// Means over the heads of each layer, all figures, and the overlap of layers.
 std::vector<report::Table> tables(const Survey& survey);
+/// The same figures of each head of one layer.
+std::vector<report::Table> head_tables(const LayerSurvey& layer);
 /// What was pooled, and what each figure is.
 std::vector<std::string> explanations(const Survey& survey);
 

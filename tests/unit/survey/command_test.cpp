@@ -202,6 +202,11 @@ TEST(AttentionPlot, PrintsTables) {
   for (const char* word :
        {"Where attention goes", "Heavy tokens", "Keys, mean over KV heads", "layer 0", "Each figure is one"})
     EXPECT_NE(ran.out.find(word), std::string::npos) << word;
+  EXPECT_EQ(ran.out.find("heads of layer"), std::string::npos);
+  const auto heads = run_kvplan("attention plot " + kTensors + " --layer 0");
+  ASSERT_EQ(heads.exit_code, 0) << heads.err;
+  EXPECT_NE(heads.out.find("Heavy tokens, heads of layer 0"), std::string::npos);
+  EXPECT_NE(heads.out.find("head 1"), std::string::npos);
 }
 
 TEST(AttentionPlot, AnyNumberOfThreadsGivesTheSameBytes) {
@@ -222,11 +227,15 @@ TEST(AttentionPlot, RefusesWhatItCannotDo) {
   refused("-o " + folder.file("x.gif"), ".svg, .html, .csv or .png");
   refused("--sequences 0,7", "expected 0 to 0, found 7");
   refused("--sequences 0,0", "given twice");
-  refused("--sequence 3", "expected 0 to 0");
+  refused("--sequence 3 -o " + folder.file("x.svg"), "expected 0 to 0");
   refused("--layer 5", "--layer");
-  refused("--head 99", "--head");
+  refused("--head 99 -o " + folder.file("x.svg"), "--head: expected 0 to ");
   refused("--maps entropie -o " + folder.file("x.svg"), "heads_overlap");
   refused("--theme blue", "light or dark");
+  refused("--theme dark -o " + folder.file("x.svg"), "FILE.png");
+  refused("--maps entropy -o " + folder.file("x.csv"), "is of drawings");
+  refused("--head 1", "--head: is of the head whose attention is drawn");
+  refused("--sequence 0", "--sequence: is of the head");
   EXPECT_EQ(folder.listing(), "");
 }
 
