@@ -2,10 +2,13 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <cstdlib>
 #include <new>
+#include <optional>
 #include <stdexcept>
 #include <system_error>
 
+#include "simulator/base/json_writer.h"
 #include "traces/io/output.h"
 
 namespace kvplan::cli {
@@ -26,9 +29,24 @@ Status guarded(const std::function<Status()>& body) {
 
 }  // namespace
 
+void print_error(const Error& error, std::string_view hint) {
+  const char* const form = std::getenv("KVPLAN_ERRORS");
+  if (form == nullptr || std::string_view(form) != "json") {
+    std::fprintf(stderr, "kvplan: %s%s\n", error.to_string().c_str(), std::string(hint).c_str());
+    return;
+  }
+  const auto text = [](const std::string& part) { return part.empty() ? std::nullopt : std::optional(part); };
+  JsonWriter json(0);
+  json.begin_object().member("error", error.message).member("file", text(error.file));
+  json.member("line", error.line > 0 ? std::optional(error.line) : std::nullopt);
+  json.member("byte", error.byte >= 0 ? std::optional(error.byte) : std::nullopt);
+  json.member("field", text(error.field)).member("exit_code", static_cast<int>(error.kind)).end_object();
+  std::fputs(json.take().c_str(), stderr);
+}
+
 void report(const Status& status, Outcome& outcome) {
   if (status.ok()) return;
-  std::fprintf(stderr, "kvplan: %s\n", status.error().to_string().c_str());
+  print_error(status.error());
   outcome.exit_code = static_cast<int>(status.error().kind);
 }
 

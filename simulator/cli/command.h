@@ -22,6 +22,11 @@ struct Outcome {
   int exit_code{0};
 };
 
+/// One line on standard error: "kvplan: " and the error in words. Where the environment has KVPLAN_ERRORS=json, for
+/// programs that call this one, the line is a JSON object instead: `error` in words without the place, `file`, `line`,
+/// `byte`, `field` (null where not known) and `exit_code`. `hint` is for people only.
+void print_error(const Error& error, std::string_view hint = {});
+
 /// Prints the error of a status, if it has one, and takes its exit code.
 void report(const Status& status, Outcome& outcome);
 

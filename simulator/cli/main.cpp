@@ -64,7 +64,7 @@ void refuse_empty_values(CLI::App& app) {
 
 int fail(std::string message) {
   std::replace(message.begin(), message.end(), '\n', ' ');
-  std::fprintf(stderr, "kvplan: %s (see --help)\n", bad_input(message).to_string().c_str());
+  print_error(bad_input(message), " (see --help)");
   return static_cast<int>(ErrorKind::kBadInput);
 }
 
@@ -74,6 +74,8 @@ int run(int argc, char** argv) {
       "kvplan"};
   app.set_version_flag("--version", "kvplan " + std::string(kVersion));
   app.require_subcommand(1);
+  app.footer(
+      "With KVPLAN_ERRORS=json in the environment an error is a line of JSON, for programs that read it.");
   Outcome outcome;
   add_bytes(app, outcome);
   add_cache(app, outcome);

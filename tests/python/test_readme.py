@@ -29,7 +29,7 @@ class Readme(FolderTest):
 
     def test_examples(self):
         blocks = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
-        self.assertEqual(len(blocks), 3)
+        self.assertEqual(len(blocks), 4)
         names = {}
         with contextlib.redirect_stdout(io.StringIO()) as out:
             for block in blocks:
@@ -39,6 +39,8 @@ class Readme(FolderTest):
         self.assertIn(info("traces/samples/chat.kvt")["digest"], out.getvalue())
         self.assertEqual(info("short.kvt")["output_tokens"]["max"], 100)
         self.assertEqual(names["rows"].shape, (128, 128))
+        self.assertIn("memory.pool_tokens | expected a whole number", out.getvalue())
+        self.assertEqual((len(names["two"]), len(names["many"]), names["kept"]["entries"].max()), (2, 6, 16))
         code, _, error = kvplan("evict", "run.kva", "--policy", "window:window=8", "--prefill", 32, "--layer", 1)
         self.assertEqual(code, 0, error)
 

@@ -1,6 +1,9 @@
 // Words that are commands, and words that are none.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstdlib>
+
 #include "tests/unit/traces/support.h"
 
 namespace kvplan::cli {
@@ -30,6 +33,35 @@ TEST(Commands, UnknownOnesSayWhatThereIs) {
   EXPECT_NE(nested.err.find("unknown command \"inof\"; did you mean \"info\"?"), std::string::npos)
       << nested.err;
   EXPECT_EQ(run_kvplan("help rnu").exit_code, 2);
+}
+
+TEST(Commands, ErrorsAreJsonForProgramsThatAskForIt) {
+  const traces::testing::TemporaryFolder folder;
+  const std::string file = folder.file("a: \"b\".json");
+  traces::testing::write_file(file, "{\"model\": \"llama-3-8b\",\n \"seed\": \"x\"}");
+  const auto said = [&](const std::string& arguments) {
+    ::setenv("KVPLAN_ERRORS", "json", 1);
+    const Outcome ended = run_kvplan(arguments);
+    ::unsetenv("KVPLAN_ERRORS");
+    EXPECT_EQ(ended.exit_code, 2);
+    EXPECT_TRUE(ended.out.empty());
+    return ended.err;
+  };
+  const std::string of_file = said("run '" + file + "'");
+  EXPECT_NE(of_file.find(R"("error":"expected a whole number)"), std::string::npos) << of_file;
+  EXPECT_NE(of_file.find(R"("file":")" + folder.path() +
+                         R"(/a: \"b\".json","line":2,"byte":null,"field":"seed","exit_code":2})"),
+            std::string::npos)
+      << of_file;
+  EXPECT_EQ(std::count(of_file.begin(), of_file.end(), '\n'), 1);
+  const std::string no_place = R"("line":null,"byte":null,"field":null,"exit_code":2})";
+  EXPECT_EQ(said("run nowhere"),
+            R"({"error":"cannot open: No such file or directory","file":"nowhere",)" + no_place + "\n");
+  EXPECT_EQ(said("run --nope x"),
+            R"({"error":"The following argument was not expected: --nope","file":null,)" + no_place + "\n");
+  ::setenv("KVPLAN_ERRORS", "words", 1);
+  EXPECT_EQ(run_kvplan("run nowhere").err, "kvplan: nowhere: cannot open: No such file or directory\n");
+  ::unsetenv("KVPLAN_ERRORS");
 }
 
 }  // namespace
