@@ -359,16 +359,22 @@ std::optional<std::int64_t> integer_of(const Scenario& s, std::string_view path)
   return parse_integer(s.text(path));
 }
 
-/// Exactly one size of the pool counts; the default gives way to any that was given.
+/// Exactly one size of the pool counts: of the command line rather than of a file, any rather than the default.
 Status choose_pool(Scenario& s, const Places& places) {
   constexpr std::array<std::string_view, 3> kPools{"memory.pool_bytes", "memory.pool_tokens",
                                                    "memory.pool_blocks"};
+  const auto is_given = [&](std::size_t i) { return s.origins[i] == Origin::kGiven && !s.texts[i].empty(); };
+  const bool replaced = std::any_of(kPools.begin(), kPools.end(), [&](std::string_view path) {
+    const std::size_t i = field_index(path);
+    return is_given(i) && places[i].file.empty();
+  });
   std::string given;
   const Setting* last = nullptr;
   int count = 0;
   for (const auto path : kPools) {
     const std::size_t i = field_index(path);
-    if (s.origins[i] != Origin::kGiven || s.texts[i].empty()) continue;
+    if (replaced && !places[i].file.empty()) s.texts[i].clear();
+    if (!is_given(i)) continue;
     ++count;
     if (last == nullptr || places[i].file.empty() || places[i].line > last->line) last = &places[i];
     given += given.empty() ? std::string(path) : " and " + std::string(path);

@@ -67,6 +67,31 @@ TEST(ScenarioErrors, WrongTypesAndValues) {
                ":2: memory: expected one size of the pool, found memory.pool_tokens and memory.pool_blocks");
 }
 
+/// A size of the pool on the command line replaces the one of the file, whichever they are; two there are one too many.
+TEST(ScenarioErrors, APoolOfTheCommandLineReplacesTheFiles) {
+  const TemporaryFolder folder;
+  const std::string path = folder.file("s.json");
+  write_file(path, R"({"workload": {"trace": ")" + std::string(kMicroTrace) +
+                       R"("}, "memory": {"pool_tokens": 4096}})");
+  const auto report = [&](const std::string& command) {
+    const Outcome ran = run_kvplan("run " + command + " --json -");
+    EXPECT_EQ(ran.exit_code, 0) << ran.err;
+    return ran.out;
+  };
+  const std::string trace = "'" + std::string(kMicroTrace) + "'";
+  const std::string file = "'" + path + "'";
+  for (const std::string size : {"pool_blocks=100", "pool_tokens=1600", "pool_bytes=209715200"}) {
+    const std::string set = " --set memory." + size;
+    EXPECT_EQ(report(file + set), report(trace + set)) << size;
+  }
+  const Outcome two =
+      run_kvplan("run " + file + " --set memory.pool_blocks=100 --set memory.pool_bytes=209715200");
+  EXPECT_EQ(two.exit_code, 2);
+  EXPECT_NE(two.err.find("expected one size of the pool, found memory.pool_bytes and memory.pool_blocks"),
+            std::string::npos)
+      << two.err;
+}
+
 TEST(ScenarioErrors, AReportIsCalledAReport) {
   expect_error("{\n\"scenario\": {\"model\": \"llama-3-8b\"},\n\"warnings\": []}",
                ":2: expected a scenario, found a report");
