@@ -6,32 +6,22 @@
 
 #include "simulator/base/json_writer.h"
 #include "simulator/base/units.h"
+#include "simulator/plan/scenario_files.h"
 
 namespace kvplan::gui {
 namespace {
 
 constexpr std::int64_t kMostNs = std::int64_t{1} << 52;
 
-std::string beside(const std::string& trace, const std::string& session) {
+std::string beside(const std::string& file, const std::string& session) {
   namespace fs = std::filesystem;
   std::error_code error;
-  const fs::path whole = fs::absolute(trace, error).lexically_normal();
+  const fs::path whole = fs::absolute(file, error).lexically_normal();
   const fs::path folder = fs::absolute(session, error).lexically_normal().parent_path();
-  if (error) return trace;
+  if (error) return file;
   const fs::path relative = whole.lexically_relative(folder);
   const bool below = !relative.empty() && *relative.begin() != "..";
   return (below ? relative : whole).generic_string();
-}
-
-/// The same for each of FILE[,FILE...].
-std::string all_beside(const std::string& files, const std::string& session) {
-  std::string out;
-  for (std::size_t begin = 0; begin <= files.size();) {
-    const std::size_t comma = std::min(files.find(',', begin), files.size());
-    out.append(begin == 0 ? "" : ",").append(beside(files.substr(begin, comma - begin), session));
-    begin = comma + 1;
-  }
-  return out;
 }
 
 /// Whole numbers as numbers, everything else as text.
@@ -109,12 +99,12 @@ std::string session_text(const std::vector<plan::Setting>& settings, const Sessi
       if (!group.empty()) json.key(group).begin_object();
     }
     json.key(dot == std::string_view::npos ? field.path : field.path.substr(dot + 1));
-    if (field.path == "workload.trace") {
-      json.value(beside(given->text, path));
-    } else if (field.path == "workload.attention") {
-      json.value(all_beside(given->text, path));
+    const std::string text = plan::with_files_moved(
+        field.path, given->text, [&](const std::string& file) { return beside(file, path); });
+    if (field.kind == plan::FieldKind::kText) {
+      json.value(text);
     } else {
-      write_value(json, given->text);
+      write_value(json, text);
     }
   }
   if (!group.empty()) json.end_object();

@@ -21,8 +21,8 @@ struct SessionView {
   bool table{false};
 };
 
-/// The text of a session in the file `path`. The trace is named relative to the file's folder where it lies
-/// in it or below, otherwise from the root, so that both can be moved together.
+/// The text of a session in the file `path`. Files that settings name (trace, recordings, model, calibration) are named
+/// relative to its folder where they lie in it or below, otherwise from the root, so that all can be moved together.
 std::string session_text(const std::vector<plan::Setting>& settings, const SessionView& view,
                          const std::string& path);
 

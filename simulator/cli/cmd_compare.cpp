@@ -15,6 +15,7 @@
 #include "simulator/io/measured_steps.h"
 #include "simulator/io/model_file.h"
 #include "simulator/plan/compare.h"
+#include "simulator/plan/scenario_files.h"
 #include "simulator/report/comparison.h"
 #include "simulator/report/number_text.h"
 
@@ -71,7 +72,7 @@ Status run(const CompareFlags& flags) {
   options.open_steps = io::open_measured_steps;
   options.on_begin = [&](std::int64_t requests) { progress.emplace(control, requests); };
   options.check = [&](const plan::Scenario& scenario) {
-    return check_apart(files_of(scenario), output_paths);
+    return check_apart(plan::files_of(scenario), output_paths);
   };
   const auto read = [&](const plan::Scenario& scenario) {
     return read_trace_of(scenario, flags.input.import);

@@ -18,6 +18,7 @@
 #include "simulator/io/report_file.h"
 #include "simulator/plan/report.h"
 #include "simulator/plan/run.h"
+#include "simulator/plan/scenario_files.h"
 #include "simulator/report/html.h"
 #include "simulator/report/number_text.h"
 #include "simulator/report/text.h"
@@ -61,7 +62,7 @@ Status run(const RunFlags& flags) {
   KVPLAN_TRY_DO(check_outputs(flags));
   KVPLAN_TRY(const auto settings, read_settings(flags.input));
   KVPLAN_TRY(const plan::Scenario scenario, plan::resolve(settings));
-  std::vector<std::string> inputs = files_of(scenario);
+  std::vector<std::string> inputs = plan::files_of(scenario);
   inputs.push_back(flags.input.path);
   KVPLAN_TRY_DO(check_apart(inputs, {flags.json, flags.requests, flags.timeline, flags.html, flags.events,
                                      flags.report, flags.holders}));

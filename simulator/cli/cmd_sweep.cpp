@@ -20,6 +20,7 @@
 #include "simulator/io/attention_json.h"
 #include "simulator/io/measured_steps.h"
 #include "simulator/io/model_file.h"
+#include "simulator/plan/scenario_files.h"
 #include "simulator/report/number_text.h"
 #include "simulator/sweep/digest.h"
 #include "simulator/sweep/sweep.h"
@@ -122,10 +123,10 @@ Result<sweep::Sweep> prepare(const SweepFlags& flags, core::RunControl& control)
   request.read_trace = [&](const plan::Scenario& scenario) {
     return read_trace_of(scenario, flags.input.import);
   };
-  request.files = files_of;
+  request.files = plan::files_of;
   request.digest = digest_of;
   request.check = [&](const plan::Scenario& scenario) {
-    return check_apart(files_of(scenario), {flags.out});
+    return check_apart(plan::files_of(scenario), {flags.out});
   };
   request.control = &control;
   return sweep::Sweep::prepare(std::move(request));

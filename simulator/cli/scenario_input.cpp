@@ -62,25 +62,6 @@ Result<std::vector<plan::Setting>> read_settings(const ScenarioInput& input) {
   return settings;
 }
 
-namespace {
-
-/// Those that parameters of a component name.
-void add_files(const Choice& choice, std::vector<std::string>& files) {
-  for (const Param& param : choice.descriptor().params)
-    if (param.names_file && !choice.text(param.name).empty()) files.push_back(choice.text(param.name));
-}
-
-}  // namespace
-
-std::vector<std::string> files_of(const plan::Scenario& scenario) {
-  std::vector<std::string> files = scenario.attention;
-  files.push_back(scenario.trace);
-  if (!scenario.model_file.empty()) files.push_back(scenario.model_file);
-  add_files(scenario.latency, files);
-  if (scenario.eviction) add_files(*scenario.eviction, files);
-  return files;
-}
-
 Result<traces::Trace> read_trace_of(const plan::Scenario& scenario, const traces::ImportOptions& flags) {
   if (scenario.trace.empty())
     return bad_input("names no trace; give --set workload.trace=FILE").at_field("workload.trace");

@@ -32,9 +32,6 @@ bool is_scenario(traces::Input& file);
 /// of the import, then --set.
 Result<std::vector<plan::Setting>> read_settings(const ScenarioInput& input);
 
-/// The files that a run of it reads.
-std::vector<std::string> files_of(const plan::Scenario& scenario);
-
 /// The trace of a scenario. `flags` are the options of the import that were given as such. Errors: none is named, or
 /// it cannot be read; what the scenario says of the import is blamed by its path.
 Result<traces::Trace> read_trace_of(const plan::Scenario& scenario, const traces::ImportOptions& flags);

@@ -203,6 +203,29 @@ TEST_F(GuiSession, TextIsAScenario) {
   EXPECT_FALSE(view_of(R"({"seed": 3})", "s.json").value());
 }
 
+TEST_F(GuiSession, EveryFileOfASettingIsFoundFromElsewhere) {
+  const std::vector<plan::Setting> settings{{"workload.trace", "/data/sessions/7", {}, 0},
+                                            {"workload.attention", "/data/a.kva,/data/sessions/b.kva", {}, 0},
+                                            {"model", "/data/sessions/own/config.json", {}, 0},
+                                            {"latency", "calibrated:file=/data/measured.json", {}, 0}};
+  const std::string text = session_text(settings, {}, "/data/sessions/s.json");
+  EXPECT_NE(text.find(R"("trace": "7")"), std::string::npos) << text;
+  EXPECT_NE(text.find(R"("attention": "/data/a.kva,b.kva")"), std::string::npos) << text;
+  EXPECT_NE(text.find(R"("model": "own/config.json")"), std::string::npos) << text;
+  // Read as a file of that folder, each is what it was; so it is where the session was saved from elsewhere.
+  traces::Input input(traces::open_memory(text, "s.json").value(), "/data/sessions/s.json");
+  const auto read = io::read_scenario(input);
+  ASSERT_TRUE(read.ok()) << read.error().to_string();
+  ASSERT_EQ(read.value().size(), settings.size());
+  for (std::size_t i = 0; i < settings.size(); ++i) EXPECT_EQ(read.value()[i].text, settings[i].text);
+  const std::string here = std::filesystem::current_path().string();
+  const std::string saved =
+      session_text({{"latency", "calibrated:file=m.json", {}, 0}, {"model", "./x/config.json", {}, 0}}, {},
+                   "/data/s.json");
+  EXPECT_NE(saved.find(R"("latency": "calibrated:file=)" + here + R"(/m.json")"), std::string::npos) << saved;
+  EXPECT_NE(saved.find(R"("model": ")" + here + R"(/x/config.json")"), std::string::npos) << saved;
+}
+
 TEST_F(GuiSession, WhatIsWrongWithAFileIsOneLine) {
   const auto window = make_window();
   const ResultPtr shown = window->result();
