@@ -1,79 +1,17 @@
 #include "simulator/io/report_result.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "proto/report.pb.h"
 #include "simulator/io/report_body.h"
+#include "simulator/io/report_numbers.h"
 #include "simulator/io/report_timeline.h"
 #include "simulator/io/scenario_message.h"
 
 namespace kvplan::io {
 namespace {
 
-constexpr std::int64_t kMostNs = std::int64_t{1} << 52;
-constexpr std::int64_t kMostBytes = std::int64_t{1} << 56;  // with the above: sums over time fit 128 bits
 using RowPlaces = std::array<std::size_t, observe::kTimelineRows>;
-
-/// A number that may be missing: finite and not negative.
-Result<std::optional<double>> number(bool present, double value, const char* key) {
-  if (!present) return std::optional<double>{};
-  if (!std::isfinite(value) || value < 0)
-    return bad_input("expected a number that is not negative").at_field(key);
-  return std::optional(value);
-}
-
-Result<std::optional<plan::LatencySummary>> latency(const v1::LatencyStatistics& from, const char* key) {
-  if (!from.has_p50()) return std::optional<plan::LatencySummary>{};
-  plan::LatencySummary to{from.mean(), from.p50(), from.p90(), from.p95(), from.p99(), from.max()};
-  for (const double value : {to.mean, to.p50, to.p90, to.p95, to.p99, to.max}) {
-    KVPLAN_TRY([[maybe_unused]] const auto checked, number(true, value, key));
-  }
-  return std::optional(to);
-}
-
-Status read_numbers(const v1::Report& from, plan::RunResult& run) {
-  run.trace_digest = from.trace().digest();
-  run.trace_requests = from.trace().requests();
-  run.warnings.assign(from.warnings().begin(), from.warnings().end());
-  run.assumptions.assign(from.assumptions().begin(), from.assumptions().end());
-  run.arrived = from.requests().arrived();
-  run.completed = from.requests().completed();
-  run.rejected = from.requests().rejected();
-  run.unfinished = from.requests().unfinished();
-  run.preempted = from.requests().preempted();
-  run.preemptions = from.preemptions();
-  run.iterations = from.iterations();
-  run.input_tokens = from.tokens().input();
-  run.output_tokens = from.tokens().output();
-  run.computed_tokens = from.tokens().computed();
-  run.recomputed_tokens = from.tokens().recomputed();
-  run.prefix_hit_tokens = from.tokens().prefix_hit();
-  run.rehit_tokens = from.tokens().rehit();
-  run.max_running = from.batch().max_running();
-  run.capacity_bytes = from.memory().capacity_bytes();
-  if (run.capacity_bytes < 0 || run.capacity_bytes > kMostBytes)
-    return bad_input("expected 0 to 2^56 bytes").at_field("memory.capacity_bytes");
-  KVPLAN_TRY(const auto makespan_s, number(from.has_makespan_s(), from.makespan_s(), "makespan_s"));
-  if (makespan_s.value_or(0) > static_cast<double>(kMostNs) * 1e-9)
-    return bad_input("expected at most 2^52 ns").at_field("makespan_s");
-  run.makespan = ticks_from_ns(std::llround(makespan_s.value_or(0) * 1e9));
-  const v1::ReportBatch& batch = from.batch();
-  KVPLAN_TRY(run.mean_running, number(batch.has_mean_running(), batch.mean_running(), "batch.mean_running"));
-  const v1::ReportThroughput& rates = from.throughput();
-  KVPLAN_TRY(run.requests_per_s,
-             number(rates.has_requests_per_s(), rates.requests_per_s(), "throughput.requests_per_s"));
-  KVPLAN_TRY(run.output_tokens_per_s, number(rates.has_output_tokens_per_s(), rates.output_tokens_per_s(),
-                                             "throughput.output_tokens_per_s"));
-  KVPLAN_TRY(run.ttft, latency(from.latency_s().ttft(), "latency_s.ttft"));
-  KVPLAN_TRY(run.tpot, latency(from.latency_s().tpot(), "latency_s.tpot"));
-  KVPLAN_TRY(run.e2e, latency(from.latency_s().e2e(), "latency_s.e2e"));
-  KVPLAN_TRY(run.queue, latency(from.latency_s().queue(), "latency_s.queue"));
-  const v1::ReportTargets& slo = from.slo();
-  KVPLAN_TRY(run.slo_met_fraction, number(slo.has_met_fraction(), slo.met_fraction(), "slo.met_fraction"));
-  KVPLAN_TRY(run.goodput_per_s, number(slo.has_goodput_per_s(), slo.goodput_per_s(), "slo.goodput_per_s"));
-  return Done{};
-}
 
 Result<ReportedRun> run_of(const v1::Report& message) {
   ReportedRun out;
@@ -100,7 +38,7 @@ Result<plan::BinNumbers> numbers_of(const NamedBin& from, const RowPlaces& place
   plan::BinNumbers to;
   to.begin_ns = from.begin_ns;
   to.end_ns = from.end_ns;
-  if (to.begin_ns < 0 || to.end_ns > kMostNs) return bad_input("expected times from 0 to 2^52 ns");
+  if (to.begin_ns < 0 || to.end_ns > kMostReportedNs) return bad_input("expected times from 0 to 2^52 ns");
   for (std::size_t row = 0; row < places.size(); ++row) {
     to.mean[row] = from.mean[places[row]];
     to.least[row] = from.least[places[row]];

@@ -13,8 +13,7 @@
 namespace kvplan::io {
 
 struct ReportedRun {
-  /// Without what a report has not: anything by request, and by replica. Times are those of the file, seconds
-  /// in floating point, brought to ticks.
+  /// Without what a report has not: anything by request, and timelines. Written again, it is the same report.
   plan::RunResult run;
   std::vector<plan::Setting> settings;  ///< of its scenario, with their origins
 };

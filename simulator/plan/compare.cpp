@@ -36,9 +36,7 @@ void run_job(const Job& job, const CompareOptions& options, Variant& variant) {
   }
   variant.result = std::move(result).value();
   if (options.keep_requests) return;
-  variant.result->records = {};
-  variant.result->input = {};
-  variant.result->output = {};
+  forget_requests(*variant.result);
 }
 
 /// False: there was not enough memory.

@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "simulator/base/check.h"
-#include "simulator/plan/summary.h"
 
 namespace kvplan::plan {
 namespace {
@@ -136,8 +135,8 @@ void add_deployment(Builder& build) {
   ranks("token_bytes", Unit::kBytes, &RankBytes::token_bytes);
   ranks("all_token_bytes", Unit::kBytes, &RankBytes::all_token_bytes);
   ranks("replicated_token_bytes", Unit::kBytes, &RankBytes::replicated_token_bytes);
-  build.add("deployment.replicated_mean_bytes", Unit::kBytes, neither, replicated_mean_bytes)
-      .add("deployment.replicated_peak_bytes", Unit::kBytes, neither, replicated_peak_bytes);
+  build.add("deployment.replicated_mean_bytes", Unit::kBytes, neither, &RunResult::replicated_mean_bytes)
+      .add("deployment.replicated_peak_bytes", Unit::kBytes, neither, &RunResult::replicated_peak_bytes);
 }
 
 void add_policies(Builder& build) {

@@ -5,7 +5,6 @@
 #include "simulator/base/check.h"
 #include "simulator/base/version.h"
 #include "simulator/plan/figures.h"
-#include "simulator/plan/summary.h"
 
 namespace kvplan::plan {
 namespace {
@@ -111,8 +110,8 @@ void write_deployment(JsonWriter& json, const RunResult& r) {
   json.member("stage", r.ranks.stage).member("token_bytes", r.ranks.token_bytes);
   json.member("all_token_bytes", r.ranks.all_token_bytes);
   json.member("replicated_token_bytes", r.ranks.replicated_token_bytes);
-  json.member("replicated_mean_bytes", replicated_mean_bytes(r));
-  json.member("replicated_peak_bytes", replicated_peak_bytes(r));
+  json.member("replicated_mean_bytes", r.replicated_mean_bytes);
+  json.member("replicated_peak_bytes", r.replicated_peak_bytes);
   json.key("derivation").begin_array();
   for (const model::PoolItem& item : r.derivation) {
     json.begin_object().member("name", item.name).member("part", model::pool_part_name(item.part));
@@ -222,6 +221,7 @@ std::string requests_csv(const RunResult& result) {
       "preemptions,"
       "computed_tokens,prefix_hit_tokens,held_byte_s,peak_held_bytes,replica\n";
   out.reserve(result.records.size() * 120);
+  if (result.records.empty()) return out;
   const Wide quantum_bytes = result.replicas.front().layout.quantum_bytes();
   for (std::size_t i = 0; i < result.records.size(); ++i) {
     const observe::RequestRecord& r = result.records[i];

@@ -7,6 +7,7 @@
 #include "simulator/latency/latencies.h"
 #include "simulator/observe/integral.h"
 #include "simulator/observe/placement.h"
+#include "simulator/plan/run_courses.h"
 #include "simulator/plan/serve.h"
 #include "simulator/plan/summary.h"
 #include "simulator/routing/routers.h"
@@ -82,7 +83,7 @@ Result<std::unique_ptr<core::LatencyModel>> make_latency(const Scenario& scenari
 Result<RunSetup> prepare(const Scenario& scenario, const traces::Trace& trace, const RunOptions& options,
                          RunResult& result) {
   if (trace.size() > INT32_MAX) return bad_input("expected at most 2^31 requests").at_field("workload.trace");
-  RunSetup setup{scenario, options, {}, {}, {}};
+  RunSetup setup{scenario, options, {}, {}, {}, {}};
   KVPLAN_TRY(setup.tokens, make_token_plan(scenario, options.open_recording, options.open_model,
                                            result.warnings, result.assumptions));
   const scheduling::EngineTraits engine = scenario.engine_traits();
@@ -103,6 +104,8 @@ Result<RunSetup> prepare(const Scenario& scenario, const traces::Trace& trace, c
   KVPLAN_TRY(setup.workload, workload::build_workload(trace, scenario.rate_scale, scenario.limit));
   if (!scenario.finds_prefixes()) setup.workload.prefix = nullptr;
   KVPLAN_TRY(setup.latency, make_latency(scenario, setup.tokens, options, result.assumptions));
+  if (setup.tokens.policy)
+    setup.trajectories = std::make_unique<attention::TrajectoryStore>(kTrajectoryBytes);
   KVPLAN_TRY(const workload::LoopCounts loops,
              workload::close_loops(trace, workload::session_rule(scenario.sessions), scenario.rate_scale,
                                    setup.workload));
@@ -234,6 +237,15 @@ void count_requests(RunResult& result) {
 
 }  // namespace
 
+void forget_requests(RunResult& result) {
+  // An empty list assigned would keep the memory.
+  std::vector<observe::RequestRecord>().swap(result.records);
+  std::vector<std::int32_t>().swap(result.replica_of);
+  std::vector<observe::RequestHeld>().swap(result.held);
+  std::vector<std::int32_t>().swap(result.input);
+  std::vector<std::int32_t>().swap(result.output);
+}
+
 std::int64_t requests_to_serve(const Scenario& scenario, const traces::Trace& trace,
                                const RunOptions& options) {
   const std::int64_t requests = scenario.limit < 0 ? trace.size() : std::min(scenario.limit, trace.size());
@@ -261,6 +273,7 @@ Result<RunResult> run_scenario(const Scenario& scenario, const traces::Trace& tr
   if (setup.tokens.placed.pool) result.derivation = setup.tokens.placed.pool->items;
   if (!setup.tokens.recordings.empty()) result.coverage = coverage_of(setup, served, result);
   sum_replicas(result);
+  count_replicated(result);
   return result;
 }
 

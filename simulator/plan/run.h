@@ -99,6 +99,10 @@ struct RunResult {
   std::vector<model::PoolItem>
       derivation;   ///< of the pool, a device's memory item by item; empty where it was given
   RankBytes ranks;  ///< of a replica
+  /// Bytes of live tokens that tensor parallelism stores again, on all ranks together: beside the states. Absent where
+  /// no time passed, or nothing ran.
+  std::optional<double> replicated_mean_bytes;
+  std::optional<std::int64_t> replicated_peak_bytes;
   std::int64_t evicted_tokens{0}, evicted_blocks{0}, hole_bytes_peak{0};
   std::int64_t compactions{0}, compaction_bytes{0};  ///< of requests, with placement=compact
   PlacementSummary placement;
@@ -112,6 +116,9 @@ struct RunResult {
       held;  ///< in quanta of the replicas, which are alike; empty unless asked for
   std::vector<std::int32_t> input, output;
 };
+
+/// Frees what is by request, which tables of requests alone show: what is left does not grow with their number.
+void forget_requests(RunResult& result);
 
 /// Durations of whole steps as they were measured.
 struct MeasuredSteps {

@@ -9,19 +9,18 @@
 namespace kvplan::plan {
 namespace {
 
-/// Trajectories that no running request follows are kept up to this, for those to come.
-constexpr std::int64_t kTrajectoryBytes = std::int64_t{256} << 20;
 constexpr std::int64_t kStretch = 256;  // tokens of a trajectory between two looks at whether to stop
 
 }  // namespace
 
 RunCourses::RunCourses(const TokenPlan& plan, const core::Workload& workload,
-                       const core::MemoryLayout& layout, const core::RunControl* control)
+                       const core::MemoryLayout& layout, attention::TrajectoryStore& trajectories,
+                       const core::RunControl* control)
     : plan_(plan),
       workload_(workload),
       layout_(layout),
       control_(control),
-      store_(kTrajectoryBytes),
+      trajectories_(trajectories),
       courses_(static_cast<std::size_t>(workload.size())),
       used_(plan.recordings.size(), false) {}
 
@@ -41,7 +40,8 @@ Result<std::shared_ptr<const core::Drops>> RunCourses::recorded_drops(RequestId 
   const std::size_t which = static_cast<std::size_t>(r) % plan_.recordings.size();
   const Recorded& recorded = plan_.recordings[which];
   used_[which] = true;
-  KVPLAN_TRY(auto trajectory, store_.get(recorded.recording, recorded.sequence, prompt, *plan_.policy));
+  KVPLAN_TRY(auto trajectory,
+             trajectories_.get(recorded.recording, recorded.sequence, prompt, *plan_.policy));
   for (std::int64_t t = kStretch; t < final_tokens - 1; t += kStretch) {
     if (control_ != nullptr && control_->wants_stop()) return interrupted_error();
     KVPLAN_TRY_DO(trajectory->advance(t));

@@ -10,12 +10,16 @@
 
 namespace kvplan::plan {
 
+/// Trajectories that no running request follows are kept up to this, for those to come.
+inline constexpr std::int64_t kTrajectoryBytes = std::int64_t{256} << 20;
+
 /// The courses of one replica's run.
 class RunCourses final : public core::CourseSource {
  public:
-  /// All outlive it. `control` may be null; a wish to stop is seen between stretches of a trajectory too.
+  /// All outlive it; replicas of one run share `trajectories`. `control` may be null; a wish to stop is seen between
+  /// stretches of a trajectory too.
   RunCourses(const TokenPlan& plan, const core::Workload& workload, const core::MemoryLayout& layout,
-             const core::RunControl* control);
+             attention::TrajectoryStore& trajectories, const core::RunControl* control);
 
   Result<const core::Course*> begin(RequestId request, std::int64_t prompt) override;
   void end(RequestId request) override;
@@ -35,7 +39,7 @@ class RunCourses final : public core::CourseSource {
   const core::Workload& workload_;
   core::MemoryLayout layout_;
   const core::RunControl* control_;
-  attention::TrajectoryStore store_;
+  attention::TrajectoryStore& trajectories_;
   std::vector<std::unique_ptr<const core::Course>> courses_;  ///< by request
   std::vector<bool> used_;
 };

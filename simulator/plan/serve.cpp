@@ -109,7 +109,8 @@ class Fleet {
       if (core::Observer* const clock = part->memory->clock()) part->observers.push_back(clock);
       const core::MemoryLayout& layout = part->memory->layout();
       if (setup_.tokens.policy)
-        part->courses.emplace(setup_.tokens, setup_.workload, layout, setup_.options.control);
+        part->courses.emplace(setup_.tokens, setup_.workload, layout, *setup_.trajectories,
+                              setup_.options.control);
       const core::ReplicaSetup replica{.workload = &setup_.workload,
                                        .keep = s.keep,
                                        .courses = part->courses ? &*part->courses : nullptr,

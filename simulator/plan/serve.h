@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "simulator/attention/trajectory.h"
 #include "simulator/core/latency.h"
 #include "simulator/core/workload.h"
 #include "simulator/observe/integral.h"
@@ -23,6 +24,8 @@ struct RunSetup {
   core::Workload workload;
   TokenPlan tokens;
   std::unique_ptr<core::LatencyModel> latency;
+  /// Of all replicas, and of the second run where there is one. For one thread.
+  std::unique_ptr<attention::TrajectoryStore> trajectories;
 };
 
 /// Sums over a replica's whole run.

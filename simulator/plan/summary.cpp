@@ -135,18 +135,17 @@ MemorySummary summarize_memory(const core::MemoryLayout& layout, const MemoryCou
   return m;
 }
 
-std::optional<double> replicated_mean_bytes(const RunResult& r) {
-  if (!r.memory || !r.memory->timed) return std::nullopt;
-  const double tokens = r.memory->mean_bytes[index(observe::State::kLive)] /
-                        static_cast<double>(r.ranks.token_bytes - r.ranks.scale_bytes);
-  return tokens * static_cast<double>(r.ranks.replicated_token_bytes);
-}
-
-std::optional<std::int64_t> replicated_peak_bytes(const RunResult& r) {
-  if (!r.memory) return std::nullopt;
-  const Wide live = r.memory->peak_bytes[index(observe::State::kLive)];
-  return static_cast<std::int64_t>(live * r.ranks.replicated_token_bytes /
-                                   (r.ranks.token_bytes - r.ranks.scale_bytes));
+void count_replicated(RunResult& result) {
+  if (!result.memory) return;
+  const MemorySummary& memory = *result.memory;
+  const auto live = index(observe::State::kLive);
+  const std::int64_t kept_bytes = result.ranks.token_bytes - result.ranks.scale_bytes;
+  const std::int64_t again = result.ranks.replicated_token_bytes;
+  if (memory.timed)
+    result.replicated_mean_bytes =
+        memory.mean_bytes[live] / static_cast<double>(kept_bytes) * static_cast<double>(again);
+  result.replicated_peak_bytes =
+      static_cast<std::int64_t>(Wide{memory.peak_bytes[live]} * again / kept_bytes);
 }
 
 void sum_replicas(RunResult& result) {

@@ -32,9 +32,7 @@ MemorySummary summarize_memory(const core::MemoryLayout& layout, const MemoryCou
 /// Memory, batch and throughput of the fleet from those of its replicas and the makespan.
 void sum_replicas(RunResult& result);
 
-/// Bytes of live tokens that tensor parallelism stores again, on all ranks together: beside the states. Absent where no
-/// time passed, or nothing ran.
-std::optional<double> replicated_mean_bytes(const RunResult& result);
-std::optional<std::int64_t> replicated_peak_bytes(const RunResult& result);
+/// Fills what tensor parallelism stores again. REQUIRES: ranks and memory are there.
+void count_replicated(RunResult& result);
 
 }  // namespace kvplan::plan

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "simulator/plan/summary.h"
 #include "simulator/report/number_text.h"
 
 namespace kvplan::report {
@@ -185,7 +184,7 @@ Table rank_table(const RunResult& r) {
   row("bytes a token on a rank", grouped(r.ranks.token_bytes));
   row("on all ranks", grouped(r.ranks.all_token_bytes));
   row("of it stored again", grouped(r.ranks.replicated_token_bytes));
-  row("live bytes stored again, mean", or_none(plan::replicated_mean_bytes(r), bytes_text));
+  row("live bytes stored again, mean", or_none(r.replicated_mean_bytes, bytes_text));
   return table;
 }
 

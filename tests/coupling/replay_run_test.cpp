@@ -232,7 +232,7 @@ TEST(Replay, EqualsFootprintBlockByBlock) {
         EXPECT_TRUE(trajectory.ok());
         drops = attention::RecordedDrops::make(trajectory.value(), final_tokens).value();
       }
-      const core::CourseShape shape{prompt, final_tokens, layout.quantum_tokens, layout.returns_quanta,
+      const core::CourseShape shape{prompt,    final_tokens, layout.quantum_tokens, layout.returns_quanta,
                                     placement, reads_holes};
       courses[r] = core::Course::make(shape, drops);
       return courses[r].get();
@@ -303,6 +303,43 @@ TEST(Replay, RecordingsTakeTurns) {
   EXPECT_EQ(result.value().coverage->used, 2);
   EXPECT_EQ(result.value().coverage->driven_requests, 2);
   EXPECT_EQ(*result.value().coverage->driven_request_fraction, 1);
+}
+
+/// Counts how often a layer is opened.
+class Opened final : public attention::Recording {
+ public:
+  explicit Opened(std::shared_ptr<const attention::Recording> whole) : whole_(std::move(whole)) {}
+  [[nodiscard]] const attention::RecordingInfo& info() const override { return whole_->info(); }
+  [[nodiscard]] Result<std::unique_ptr<attention::LayerRows>> open(std::int32_t sequence,
+                                                                   std::int32_t layer) const override {
+    ++times;
+    return whole_->open(sequence, layer);
+  }
+  mutable int times{0};
+
+ private:
+  std::shared_ptr<const attention::Recording> whole_;
+};
+
+TEST(Replay, ReplicasShareWhatARecordingSays) {
+  // Eight requests of one prompt, driven by one recording.
+  const auto trace = trace_of(std::vector<std::array<std::int32_t, 2>>(8, {30, 21}), 0);
+  const auto times = [&](const char* replicas, std::int64_t bins) {
+    const auto recording = std::make_shared<Opened>(random_recording(2, 3, 50));
+    const auto scenario = scenario_of({{"workload.attention", "r.kva"},
+                                       {"eviction", "h2o:hh=4,recent=4"},
+                                       {"fleet.replicas", replicas},
+                                       {"memory.pool_tokens", "4000"}});
+    plan::RunOptions options = options_with(recording);
+    options.timeline_bins = bins;  // of an exact number: a second run
+    const auto result = plan::run_scenario(scenario, trace, options);
+    EXPECT_TRUE(result.ok());
+    return recording->times;
+  };
+  const int alone = times("1", 0);
+  EXPECT_GT(alone, 0);
+  EXPECT_EQ(times("4", 0), alone);
+  EXPECT_EQ(times("4", 10), alone);
 }
 
 std::string error_of(std::vector<std::pair<std::string, std::string>> values, const traces::Trace& trace,

@@ -5,9 +5,12 @@
 
 #include "proto/document.pb.h"
 #include "proto/report.pb.h"
+#include "simulator/io/attention_json.h"
 #include "simulator/io/report_message.h"
 #include "simulator/io/report_result.h"
 #include "simulator/io/report_timeline.h"
+#include "simulator/plan/answer.h"
+#include "simulator/plan/figures.h"
 #include "tests/unit/io/document_support.h"
 #include "tests/unit/report/cases.h"
 
@@ -94,6 +97,66 @@ TEST(ReportedRun, HasTheNumbersAndBinsOfTheRun) {
     }
 }
 
+/// Read back and written again, a report is what it was; so is what people are shown of it.
+void expect_complete(const std::vector<plan::Setting>& more, const traces::Trace& trace,
+                     const std::shared_ptr<const attention::Recording>& recording = nullptr) {
+  auto settings = report::testing::small_settings();
+  std::string called;
+  for (const plan::Setting& setting : more) {
+    settings.push_back(setting);
+    called += setting.path + "=" + setting.text + " ";
+  }
+  SCOPED_TRACE(called);
+  plan::RunOptions options;
+  options.open_recording = [&](const std::string&) -> Result<std::shared_ptr<const attention::Recording>> {
+    return recording;
+  };
+  const auto ran = plan::run_scenario(report::testing::scenario_of(settings), trace, options);
+  ASSERT_TRUE(ran.ok()) << ran.error().to_string();
+  const plan::RunResult& run = ran.value();
+  for (const std::string& file : {plan::report_json(run), testing::report_bytes(run, false)}) {
+    Bins none;
+    const auto stored = read(file, none);
+    ASSERT_TRUE(stored.ok()) << stored.error().to_string();
+    EXPECT_EQ(plan::report_json(stored.value().run), plan::report_json(run));
+    EXPECT_EQ(plan::gpus_of(stored.value().run), plan::gpus_of(run));
+    EXPECT_EQ(plan::requests_csv(stored.value().run).find('\n') + 1,
+              plan::requests_csv(stored.value().run).size());
+    for (const plan::Figure& figure : plan::figures())
+      EXPECT_EQ(figure.value(stored.value().run), figure.value(run)) << figure.name;
+  }
+}
+
+TEST(ReportedRun, IsCompleteOnReadingBack) {
+  using Settings = std::vector<plan::Setting>;
+  const auto set = [](const char* path, const char* text) { return plan::Setting{path, text, {}, 0}; };
+  const traces::Trace trace = report::testing::small_trace();
+  const plan::Setting none = set("memory.pool_blocks", "none");
+  const plan::Setting latency = set("latency", "affine:base_ns=1234567,token_ns=333.3,context_ns=0.7");
+  for (const Settings& more : {
+           Settings{},
+           Settings{set("fleet.replicas", "3"), latency},
+           Settings{set("engine", "sglang"), latency},
+           Settings{set("memory.allocator", "contiguous:fit=best,reserve=pow2"), none,
+                    set("memory.pool_tokens", "500")},
+           Settings{set("memory.allocator", "growing"), none, set("memory.pool_tokens", "500"), latency},
+           Settings{set("memory.allocator", "no-cache"), none, set("memory.pool_bytes", "100000000")},
+           Settings{set("model", "gemma-3-27b"), set("memory.allocator", "grouped"), latency},
+           Settings{set("eviction", "window:window=7,placement=holes"), set("format", "int8")},
+           Settings{set("eviction", "h2o:hh=4,recent=4,placement=compact"), latency},
+           Settings{set("model", "llama-3-70b"), set("deployment.device", "h100-sxm"), none,
+                    set("deployment.tp", "8"), set("deployment.pp", "2"), set("targets.ttft_s", "0.5"),
+                    set("targets.tpot_s", "0.05")},
+           Settings{set("model", "llama-3-8b"), set("deployment.tp", "16"), set("format", "int4")},
+           Settings{set("workload.limit", "0")},
+       })
+    expect_complete(more, trace);
+  expect_complete({set("workload.attention", "r.kva"), set("eviction", "tova:budget=6"),
+                   set("model", "recording"), set("workload.limit", "2")},
+                  trace,
+                  io::open_attention(KVPLAN_SOURCE_DIR "/tests/golden/policies/inputs/A.json").value());
+}
+
 TEST(ReportedRun, EveryTruncationIsOneLine) {
   const std::string bytes = testing::report_bytes(sample(2, 3), true);
   EXPECT_EQ(error_of(bytes), "no error");
@@ -138,6 +201,17 @@ TEST(ReportedRun, NumbersThatNoRunHasAreErrors) {
       "latency_s.ttft");
   has(error([](auto& report, auto&) { report.mutable_memory()->set_capacity_bytes(INT64_MAX); }),
       "memory.capacity_bytes");
+  has(error([](auto& report, auto&) { report.mutable_memory()->mutable_mean_bytes()->set_live(-1); }),
+      "memory.mean_bytes");
+  has(error([](auto& report, auto&) {
+        report.mutable_replicas(0)->mutable_memory()->mutable_peak()->mutable_bytes()->set_free(-1);
+      }),
+      "replicas.memory.peak.bytes");
+  has(error([](auto& report, auto&) { report.mutable_deployment()->set_tensor_parallel(INT64_MAX); }),
+      "deployment.tensor_parallel");
+  has(error([](auto& report, auto&) { report.mutable_placement()->set_delay_s(kNan); }), "placement.delay_s");
+  has(error([](auto& report, auto&) { report.mutable_deployment()->add_derivation()->set_part("gone"); }),
+      "deployment.derivation.part");
   has(error([](auto& report, auto&) { report.mutable_scenario()->mutable_engine()->set_name("none-such"); }),
       "none-such");
   has(error([](auto&, auto& chunk) { chunk.mutable_rows(1)->set_mean(0, kNan); }), "row \"live\"");

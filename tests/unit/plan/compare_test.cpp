@@ -66,6 +66,18 @@ TEST(Compare, SameBytesForAnyNumberOfThreads) {
   }
 }
 
+TEST(Compare, NothingIsKeptByRequest) {
+  const auto comparison = compare_small(kTwo, 2);
+  ASSERT_TRUE(comparison.ok());
+  for (const Variant& variant : comparison.value().variants) {
+    EXPECT_EQ(variant.result->records.capacity() + variant.result->replica_of.capacity() +
+                  variant.result->held.capacity() + variant.result->input.capacity() +
+                  variant.result->output.capacity(),
+              0U);
+    EXPECT_EQ(requests_csv(*variant.result).find('\n') + 1, requests_csv(*variant.result).size());
+  }
+}
+
 TEST(Compare, AVariantThatCannotRunIsARowWithItsReason) {
   // Contiguous memory has no blocks: an error of the pool, found when the run begins.
   const auto comparison = compare_small({"memory.allocator=paged;contiguous"}, 2);

@@ -1,0 +1,271 @@
+#include "simulator/io/report_numbers.h"
+
+#include <array>
+#include <cmath>
+
+#include "proto/report.pb.h"
+#include "simulator/model/footprint.h"
+
+namespace kvplan::io {
+namespace {
+
+using observe::kOverlays;
+using observe::kStates;
+
+constexpr std::int64_t kMostBytes = std::int64_t{1} << 56;  // with times: sums fit 128 bits
+
+Error wrong(const std::string& expected, const std::string& key) {
+  return bad_input("expected " + expected).at_field(key);
+}
+
+/// A number that may be missing: finite and not negative.
+Result<std::optional<double>> number(bool present, double value, const std::string& key) {
+  if (!present) return std::optional<double>{};
+  if (!std::isfinite(value) || value < 0) return wrong("a number that is not negative", key);
+  return std::optional(value);
+}
+
+Result<std::int64_t> bytes(std::int64_t value, const std::string& key) {
+  if (value < 0 || value > kMostBytes) return wrong("0 to 2^56 bytes", key);
+  return value;
+}
+
+/// Seconds as ticks. A file has the nearest double of a whole number of ticks; several such numbers may be near, all
+/// written alike.
+Result<Ticks> ticks(bool present, double value, const std::string& key) {
+  KVPLAN_TRY(const auto seconds_told, number(present, value, key));
+  const double told = seconds_told.value_or(0);
+  if (told > static_cast<double>(kMostReportedNs) * 1e-9) return wrong("at most 2^52 ns", key);
+  const std::int64_t near = std::llround(told * (1e9 * static_cast<double>(kTicksPerNs)));
+  for (std::int64_t off = 0; off <= 1024; ++off)
+    for (const std::int64_t count : {near + off, near - off})
+      if (seconds(Ticks{count}) == told) return Ticks{count};
+  return Ticks{near};
+}
+
+Result<std::optional<plan::LatencySummary>> latency(const v1::LatencyStatistics& from,
+                                                    const std::string& key) {
+  if (!from.has_p50()) return std::optional<plan::LatencySummary>{};
+  plan::LatencySummary to{from.mean(), from.p50(), from.p90(), from.p95(), from.p99(), from.max()};
+  for (const double value : {to.mean, to.p50, to.p90, to.p95, to.p99, to.max}) {
+    KVPLAN_TRY([[maybe_unused]] const auto checked, number(true, value, key));
+  }
+  return std::optional(to);
+}
+
+// Numbers of states and overlays, in the order of observe::State and observe::kOverlayNames.
+
+std::array<double, kStates> states(const v1::StateNumbers& m) {
+  return {m.metadata(), m.live(),     m.reserved(), m.hole(),     m.tail(),
+          m.padding(),  m.internal(), m.cached(),   m.stranded(), m.free()};
+}
+observe::StateCounts states(const v1::StateBytes& m) {
+  return {m.metadata(), m.live(),     m.reserved(), m.hole(),     m.tail(),
+          m.padding(),  m.internal(), m.cached(),   m.stranded(), m.free()};
+}
+std::array<double, kOverlays> overlays(const v1::OverlayNumbers& m) {
+  return {m.available(),        m.stranded_too_short(), m.stranded_fragmented(),
+          m.cached_duplicate(), m.cached_unreachable(), m.saved_by_sharing()};
+}
+observe::OverlayCounts overlays(const v1::OverlayBytes& m) {
+  return {m.available(),        m.stranded_too_short(), m.stranded_fragmented(),
+          m.cached_duplicate(), m.cached_unreachable(), m.saved_by_sharing()};
+}
+template <class Numbers, class To>
+void held(const Numbers& m, To& to) {
+  const std::array values{m.metadata(), m.live(),    m.reserved(), m.hole(),
+                          m.tail(),     m.padding(), m.internal()};
+  static_assert(observe::kHeldStates.size() == values.size());
+  for (std::size_t i = 0; i < values.size(); ++i) to[observe::kHeldStates[i]] = values[i];
+}
+
+template <class Numbers>
+Status check_numbers(const Numbers& numbers, const std::string& key) {
+  for (const auto value : numbers) {
+    KVPLAN_TRY([[maybe_unused]] const auto real, number(true, static_cast<double>(value), key));
+    if (static_cast<double>(value) > static_cast<double>(kMostBytes)) return wrong("at most 2^56 bytes", key);
+  }
+  return Done{};
+}
+
+Result<plan::KindMemory> kind_of(const v1::LayerGroupMemory& from, const std::string& key) {
+  plan::KindMemory kind;
+  kind.kind = {.window = from.window_tokens(), .groups = from.groups(), .layers = from.layers()};
+  held(from.mean_bytes(), kind.mean_bytes);
+  held(from.peak_bytes(), kind.peak_bytes);
+  KVPLAN_TRY_DO(check_numbers(kind.mean_bytes, key));
+  KVPLAN_TRY_DO(check_numbers(kind.peak_bytes, key));
+  return kind;
+}
+
+/// Nothing where nothing ever ran.
+Result<std::optional<plan::MemorySummary>> memory(const v1::ReportMemory& from, const std::string& key) {
+  KVPLAN_TRY(const std::int64_t capacity, bytes(from.capacity_bytes(), key + ".capacity_bytes"));
+  if (!from.peak().has_time_s()) return std::optional<plan::MemorySummary>{};
+  plan::MemorySummary to;
+  to.capacity_bytes = capacity;
+  to.timed = from.mean_bytes().has_live();
+  to.mean_bytes = states(from.mean_bytes());
+  to.mean_fraction = states(from.mean_fraction());
+  KVPLAN_TRY(const auto peak, number(true, from.peak().time_s(), key + ".peak.time_s"));
+  to.peak_time_s = *peak;
+  to.peak_bytes = states(from.peak().bytes());
+  to.mean_overlay_bytes = overlays(from.overlays().mean_bytes());
+  to.peak_overlay_bytes = overlays(from.overlays().peak_bytes());
+  KVPLAN_TRY_DO(check_numbers(to.mean_bytes, key + ".mean_bytes"));
+  KVPLAN_TRY_DO(check_numbers(to.mean_fraction, key + ".mean_fraction"));
+  KVPLAN_TRY_DO(check_numbers(to.peak_bytes, key + ".peak.bytes"));
+  KVPLAN_TRY_DO(check_numbers(to.mean_overlay_bytes, key + ".overlays.mean_bytes"));
+  KVPLAN_TRY_DO(check_numbers(to.peak_overlay_bytes, key + ".overlays.peak_bytes"));
+  for (const v1::LayerGroupMemory& kind : from.layer_groups()) {
+    KVPLAN_TRY(plan::KindMemory read, kind_of(kind, key + ".layer_groups"));
+    to.kinds.push_back(read);
+  }
+  return std::optional(std::move(to));
+}
+
+/// The member of a list of names.
+template <class Enum, std::size_t N>
+Result<Enum> named(const std::array<Enum, N>& all, std::string_view (*name)(Enum), const std::string& found,
+                   const char* key) {
+  std::string names;
+  for (const Enum one : all) {
+    if (name(one) == found) return one;
+    names.append(names.empty() ? "" : ", ").append(name(one));
+  }
+  return wrong("one of " + names + ", found \"" + found.substr(0, 40) + "\"", key);
+}
+
+Status read_deployment(const v1::ReportDeployment& from, plan::RunResult& run) {
+  plan::RankBytes& ranks = run.ranks;
+  if (from.tensor_parallel() < 1 || from.tensor_parallel() > model::kMostRanks)
+    return wrong("1 to 65,536 ranks", "deployment.tensor_parallel");
+  if (from.pipeline_parallel() < 1 || from.pipeline_parallel() > 4096)
+    return wrong("1 to 4,096 stages", "deployment.pipeline_parallel");
+  ranks.tensor_ranks = from.tensor_parallel();
+  ranks.stages = from.pipeline_parallel();
+  ranks.stage = from.stage();
+  KVPLAN_TRY(ranks.token_bytes, bytes(from.token_bytes(), "deployment.token_bytes"));
+  KVPLAN_TRY(ranks.all_token_bytes, bytes(from.all_token_bytes(), "deployment.all_token_bytes"));
+  KVPLAN_TRY(ranks.replicated_token_bytes,
+             bytes(from.replicated_token_bytes(), "deployment.replicated_token_bytes"));
+  KVPLAN_TRY(run.replicated_mean_bytes, number(from.has_replicated_mean_bytes(), from.replicated_mean_bytes(),
+                                               "deployment.replicated_mean_bytes"));
+  if (from.has_replicated_peak_bytes()) run.replicated_peak_bytes = from.replicated_peak_bytes();
+  using model::Mark;
+  using model::PoolPart;
+  constexpr std::array kParts{PoolPart::kTotal, PoolPart::kTaken, PoolPart::kWithin, PoolPart::kPool};
+  constexpr std::array kMarks{Mark::kMeasured, Mark::kPublished, Mark::kAssumed, Mark::kComputed,
+                              Mark::kGiven};
+  for (const v1::ReportPoolItem& item : from.derivation()) {
+    model::PoolItem to{.name = item.name(), .bytes = item.bytes(), .source = item.source()};
+    KVPLAN_TRY(to.part, named(kParts, model::pool_part_name, item.part(), "deployment.derivation.part"));
+    KVPLAN_TRY(to.mark, named(kMarks, model::mark_name, item.mark(), "deployment.derivation.mark"));
+    run.derivation.push_back(std::move(to));
+  }
+  return Done{};
+}
+
+Status read_policies(const v1::Report& from, plan::RunResult& run) {
+  run.evicted_tokens = from.evictions().tokens();
+  run.evicted_blocks = from.evictions().blocks_freed();
+  run.hole_bytes_peak = from.evictions().hole_bytes_peak();
+  run.compactions = from.evictions().compactions();
+  run.compaction_bytes = from.evictions().compaction_bytes();
+  const v1::ReportPlacement& placed = from.placement();
+  run.placement.copies = placed.copies();
+  run.placement.copied_bytes = placed.copied_bytes();
+  run.placement.compactions = placed.compactions();
+  run.placement.compaction_bytes = placed.compaction_bytes();
+  KVPLAN_TRY(run.placement.delay, ticks(placed.has_delay_s(), placed.delay_s(), "placement.delay_s"));
+  KVPLAN_TRY(run.placement.delay_fraction,
+             number(placed.has_delay_fraction(), placed.delay_fraction(), "placement.delay_fraction"));
+  if (!from.has_coverage()) return Done{};
+  const v1::ReportCoverage& covered = from.coverage();
+  plan::Coverage to{.recordings = covered.recordings(),
+                    .used = covered.used(),
+                    .driven_requests = covered.driven_requests(),
+                    .driven_request_fraction = {},
+                    .driven_byte_seconds_fraction = {}};
+  KVPLAN_TRY(to.driven_request_fraction,
+             number(covered.has_driven_request_fraction(), covered.driven_request_fraction(),
+                    "coverage.driven_request_fraction"));
+  KVPLAN_TRY(to.driven_byte_seconds_fraction,
+             number(covered.has_driven_byte_seconds_fraction(), covered.driven_byte_seconds_fraction(),
+                    "coverage.driven_byte_seconds_fraction"));
+  run.coverage = to;
+  return Done{};
+}
+
+Result<plan::ReplicaResult> replica_of(const v1::ReportReplica& from) {
+  plan::ReplicaResult to;
+  to.requests = from.requests();
+  to.completed = from.completed();
+  to.preemptions = from.preemptions();
+  to.iterations = from.iterations();
+  KVPLAN_TRY(to.mean_running, number(from.batch().has_mean_running(), from.batch().mean_running(),
+                                     "replicas.batch.mean_running"));
+  to.max_running = from.batch().max_running();
+  to.layout.quantum_tokens = from.quantum_tokens();
+  to.layout.quanta = from.quanta();
+  KVPLAN_TRY(to.layout.token_bytes, bytes(from.token_bytes(), "replicas.token_bytes"));
+  KVPLAN_TRY(to.layout.metadata_bytes,
+             bytes(from.metadata_bytes_per_token(), "replicas.metadata_bytes_per_token"));
+  KVPLAN_TRY(to.memory, memory(from.memory(), "replicas.memory"));
+  to.layout.capacity_bytes = from.memory().capacity_bytes();
+  return to;
+}
+
+Status read_requests(const v1::Report& from, plan::RunResult& run) {
+  run.trace_digest = from.trace().digest();
+  run.trace_requests = from.trace().requests();
+  run.warnings.assign(from.warnings().begin(), from.warnings().end());
+  run.assumptions.assign(from.assumptions().begin(), from.assumptions().end());
+  run.arrived = from.requests().arrived();
+  run.completed = from.requests().completed();
+  run.rejected = from.requests().rejected();
+  run.unfinished = from.requests().unfinished();
+  run.preempted = from.requests().preempted();
+  run.preemptions = from.preemptions();
+  run.iterations = from.iterations();
+  run.input_tokens = from.tokens().input();
+  run.output_tokens = from.tokens().output();
+  run.computed_tokens = from.tokens().computed();
+  run.recomputed_tokens = from.tokens().recomputed();
+  run.prefix_hit_tokens = from.tokens().prefix_hit();
+  run.rehit_tokens = from.tokens().rehit();
+  run.max_running = from.batch().max_running();
+  KVPLAN_TRY(run.makespan, ticks(from.has_makespan_s(), from.makespan_s(), "makespan_s"));
+  const v1::ReportBatch& batch = from.batch();
+  KVPLAN_TRY(run.mean_running, number(batch.has_mean_running(), batch.mean_running(), "batch.mean_running"));
+  const v1::ReportThroughput& rates = from.throughput();
+  KVPLAN_TRY(run.requests_per_s,
+             number(rates.has_requests_per_s(), rates.requests_per_s(), "throughput.requests_per_s"));
+  KVPLAN_TRY(run.output_tokens_per_s, number(rates.has_output_tokens_per_s(), rates.output_tokens_per_s(),
+                                             "throughput.output_tokens_per_s"));
+  KVPLAN_TRY(run.ttft, latency(from.latency_s().ttft(), "latency_s.ttft"));
+  KVPLAN_TRY(run.tpot, latency(from.latency_s().tpot(), "latency_s.tpot"));
+  KVPLAN_TRY(run.e2e, latency(from.latency_s().e2e(), "latency_s.e2e"));
+  KVPLAN_TRY(run.queue, latency(from.latency_s().queue(), "latency_s.queue"));
+  const v1::ReportTargets& slo = from.slo();
+  KVPLAN_TRY(run.slo_met_fraction, number(slo.has_met_fraction(), slo.met_fraction(), "slo.met_fraction"));
+  KVPLAN_TRY(run.goodput_per_s, number(slo.has_goodput_per_s(), slo.goodput_per_s(), "slo.goodput_per_s"));
+  return Done{};
+}
+
+}  // namespace
+
+Status read_numbers(const v1::Report& report, plan::RunResult& run) {
+  KVPLAN_TRY_DO(read_requests(report, run));
+  KVPLAN_TRY(run.memory, memory(report.memory(), "memory"));
+  run.capacity_bytes = report.memory().capacity_bytes();
+  KVPLAN_TRY_DO(read_deployment(report.deployment(), run));
+  KVPLAN_TRY_DO(read_policies(report, run));
+  for (const v1::ReportReplica& replica : report.replicas()) {
+    KVPLAN_TRY(plan::ReplicaResult to, replica_of(replica));
+    run.replicas.push_back(std::move(to));
+  }
+  return Done{};
+}
+
+}  // namespace kvplan::io
