@@ -211,6 +211,19 @@
         <translation>一个副本的 KV 内存</translation>
     </message>
     <message>
+        <source>KV memory of one replica, from what %1 has room for: known once it has run</source>
+        <translation>一个副本的 KV 内存，取 %1 放得下的大小：运行一次后可知</translation>
+    </message>
+    <message>
+        <source>KV memory of one replica, from what %1 has room for; a size of your own once moved</source>
+        <translation>一个副本的 KV 内存，取 %1 放得下的大小；移动后即为自定大小</translation>
+    </message>
+    <message>
+        <source>%1, %2</source>
+        <comment>size of memory, device</comment>
+        <translation>%1，%2</translation>
+    </message>
+    <message>
         <source>The allocator &quot;%1&quot; has no blocks</source>
         <translation>分配器“%1”没有块</translation>
     </message>

@@ -196,11 +196,19 @@ void MainWindow::show_refusal(const Error& error) {
   messages_->show_error(to_qstring(error.to_string()));
   form_->show_error(error);
   // Handles go back to what holds; an entry of the form stays, to be mended.
-  sliders_->show_scenario(document_.scenario(), trace_ ? trace_->trace.prefix.block_tokens : 0);
+  show_sliders();
+}
+
+void MainWindow::show_sliders() {
+  SliderFacts facts;
+  if (trace_) facts.hash_block_tokens = trace_->trace.prefix.block_tokens;
+  if (result_ && result_->run.scenario.derives_pool && !result_->run.replicas.empty())
+    facts.derived_pool_bytes = result_->run.replicas.front().layout.capacity_bytes;
+  sliders_->show_scenario(document_.scenario(), facts);
 }
 
 void MainWindow::show_scenario() {
-  sliders_->show_scenario(document_.scenario(), trace_ ? trace_->trace.prefix.block_tokens : 0);
+  show_sliders();
   form_->clear_error();
   form_->refresh();
 }
@@ -262,6 +270,7 @@ void MainWindow::show_result(const ResultPtr& result) {
   timeline_->set_data(result->timeline);
   if (wanted_view_) show_view(*wanted_view_);
   wanted_view_.reset();
+  if (document_.scenario().derives_pool) show_sliders();  // now it is known how much
   show_numbers();
   Q_EMIT result_shown();
 }

@@ -106,6 +106,7 @@ class MainWindow final : public QMainWindow {
   void show_view(const SessionView& view);
   void show_refusal(const Error& error);
   void show_scenario();
+  void show_sliders();
   void request_run(bool discrete);
   /// Reads the trace as the scenario of now says.
   void read_again();

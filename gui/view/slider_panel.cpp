@@ -89,10 +89,10 @@ QSlider* SliderPanel::slider(SliderKind kind) const {
   return rows_[static_cast<std::size_t>(kind)].slider;
 }
 
-void SliderPanel::show_scenario(const plan::Scenario& scenario, std::int64_t hash_block_tokens) {
+void SliderPanel::show_scenario(const plan::Scenario& scenario, const SliderFacts& facts) {
   for (std::size_t i = 0; i < kSliders; ++i) {
     Row& row = rows_[i];
-    row.model = slider_model(static_cast<SliderKind>(i), scenario, hash_block_tokens);
+    row.model = slider_model(static_cast<SliderKind>(i), scenario, facts);
     const bool usable = !row.model.path.empty() && row.model.stops.size() > 1;
     const QSignalBlocker quiet(row.slider);
     row.slider->setEnabled(usable);

@@ -22,7 +22,7 @@ class SliderPanel final : public QWidget {
   explicit SliderPanel(QWidget* parent = nullptr);
 
   /// Moves handles and ranges to the scenario; sends nothing.
-  void show_scenario(const plan::Scenario& scenario, std::int64_t hash_block_tokens);
+  void show_scenario(const plan::Scenario& scenario, const SliderFacts& facts);
   [[nodiscard]] QSlider* slider(SliderKind kind) const;
 
  Q_SIGNALS:

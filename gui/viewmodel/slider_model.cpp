@@ -31,6 +31,14 @@ std::vector<std::string> doubling_stops(std::int64_t low, std::int64_t high, int
   }
 }
 
+/// From 256 MiB to 2 TiB.
+std::vector<std::string> pool_byte_stops() {
+  std::vector<std::string> stops;
+  for (const std::string& mib : doubling_stops(256, std::int64_t{1} << 21, 8))
+    stops.push_back(std::to_string(parse_integer(mib).value() << 20));
+  return stops;
+}
+
 double number(const std::string& text) {
   const auto fraction = parse_fraction(text);
   return fraction.ok() ? static_cast<double>(fraction.value().numerator) /
@@ -50,7 +58,28 @@ SliderModel load_slider(const plan::Scenario& scenario) {
   return model;
 }
 
-SliderModel pool_slider(const plan::Scenario& scenario) {
+/// A pool that follows from the device stands where it came out. Moved, its size is given from then on.
+SliderModel derived_pool_slider(const plan::Scenario& scenario, std::int64_t bytes) {
+  const QString device = to_qstring(scenario.text("deployment.device"));
+  SliderModel model;
+  if (bytes == 0) {
+    model.explanation =
+        Sliders::tr("KV memory of one replica, from what %1 has room for: known once it has run").arg(device);
+    return model;
+  }
+  model.path = "memory.pool_bytes";
+  model.stops = pool_byte_stops();
+  model.text = std::to_string(bytes);
+  model.shown =
+      Sliders::tr("%1, %2", "size of memory, device").arg(format_bytes(static_cast<double>(bytes)), device);
+  model.explanation =
+      Sliders::tr("KV memory of one replica, from what %1 has room for; a size of your own once moved")
+          .arg(device);
+  return model;
+}
+
+SliderModel pool_slider(const plan::Scenario& scenario, std::int64_t derived_pool_bytes) {
+  if (scenario.derives_pool) return derived_pool_slider(scenario, derived_pool_bytes);
   SliderModel model;
   if (scenario.pool.blocks >= 0) {
     model.path = "memory.pool_blocks";
@@ -62,10 +91,8 @@ SliderModel pool_slider(const plan::Scenario& scenario) {
     model.shown = Sliders::tr("%1 tokens").arg(format_number(static_cast<double>(scenario.pool.tokens)));
   } else {
     model.path = "memory.pool_bytes";
-    for (const std::string& mib : doubling_stops(256, std::int64_t{1} << 21, 8))
-      model.stops.push_back(std::to_string(parse_integer(mib).value() << 20));
-    model.shown = scenario.derives_pool ? to_qstring(scenario.text("deployment.device"))
-                                        : format_bytes(static_cast<double>(scenario.pool.bytes));
+    model.stops = pool_byte_stops();
+    model.shown = format_bytes(static_cast<double>(scenario.pool.bytes));
   }
   model.text = scenario.text(model.path);
   model.explanation = Sliders::tr("KV memory of one replica");
@@ -128,14 +155,14 @@ int SliderModel::position() const {
   return static_cast<int>(nearest - stops.begin());
 }
 
-SliderModel slider_model(SliderKind kind, const plan::Scenario& scenario, std::int64_t hash_block_tokens) {
+SliderModel slider_model(SliderKind kind, const plan::Scenario& scenario, const SliderFacts& facts) {
   switch (kind) {
     case SliderKind::kLoad:
       return load_slider(scenario);
     case SliderKind::kPool:
-      return pool_slider(scenario);
+      return pool_slider(scenario, facts.derived_pool_bytes);
     case SliderKind::kBlock:
-      return block_slider(scenario, hash_block_tokens);
+      return block_slider(scenario, facts.hash_block_tokens);
     case SliderKind::kBudget:
       break;
   }

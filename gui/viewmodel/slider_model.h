@@ -29,7 +29,13 @@ struct SliderModel {
   [[nodiscard]] int position() const;
 };
 
-/// `hash_block_tokens`: of the trace, 0 where it has none; blocks must divide it.
-SliderModel slider_model(SliderKind kind, const plan::Scenario& scenario, std::int64_t hash_block_tokens);
+/// What a slider must know that the scenario does not say.
+struct SliderFacts {
+  std::int64_t hash_block_tokens{0};  ///< of the trace, 0 where it has none; blocks must divide it
+  /// Of the pool that was derived from device and model when the scenario ran; 0: it did not run yet, or derives none.
+  std::int64_t derived_pool_bytes{0};
+};
+
+SliderModel slider_model(SliderKind kind, const plan::Scenario& scenario, const SliderFacts& facts);
 
 }  // namespace kvplan::gui

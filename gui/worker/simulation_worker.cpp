@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <ctime>
+#include <new>
+#include <stdexcept>
 
 #include "simulator/io/attention_json.h"
 #include "simulator/io/measured_steps.h"
@@ -29,10 +31,9 @@ plan::RunOptions run_options(std::int64_t bins, core::RunControl& control) {
 
 /// Frees what only tables of requests and files need.
 void keep_what_is_shown(plan::RunResult& run) {
-  run.records = {};
-  run.input = {};
-  run.output = {};
-  for (plan::ReplicaResult& replica : run.replicas) replica.timeline = {};
+  plan::forget_requests(run);
+  for (plan::ReplicaResult& replica : run.replicas)
+    std::vector<observe::TimelineBin>().swap(replica.timeline);
 }
 
 }  // namespace
@@ -131,8 +132,18 @@ void SimulationWorker::work() {
                                                                run_options(job->bins, *control))
                                      : 0;
     }
-    perform(*job, *control, *reading);
+    perform_guarded(*job, *control, *reading);
   }
+}
+
+void SimulationWorker::perform_guarded(const Job& job, core::RunControl& control, ReadProgress& reading) {
+  try {
+    return perform(job, control, reading);
+  } catch (const std::bad_alloc&) {
+  } catch (const std::length_error&) {
+  }
+  // What it had is free again, so that there is room to say so. The window shows what it showed.
+  fail(job.generation, bad_input("out of memory"));
 }
 
 void SimulationWorker::perform(const Job& job, core::RunControl& control, ReadProgress& reading) {

@@ -87,6 +87,8 @@ class SimulationWorker final : public QObject {
   Generation wish(Job job, bool discrete);
   void work();
   void perform(const Job& job, core::RunControl& control, ReadProgress& reading);
+  /// The same; a job for which there is not enough memory fails, and nothing else.
+  void perform_guarded(const Job& job, core::RunControl& control, ReadProgress& reading);
   /// Of any thread: `call` will be made on the window's thread, and ends a job.
   void answer(std::function<void()> call);
   /// Of the window's thread, once for every answer: makes the oldest call that waits.

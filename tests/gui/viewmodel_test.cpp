@@ -4,6 +4,7 @@
 #include <QFile>
 #include <QLocale>
 #include <QTemporaryDir>
+#include <cmath>
 #include <set>
 
 #include "gui/viewmodel/colours.h"
@@ -278,7 +279,7 @@ TEST(GuiSliders, EveryStopIsAValueOfTheScenario) {
          {"memory.pool_bytes=1073741824", "memory.pool_tokens=70000", "memory.pool_blocks=5000"}) {
       const plan::Scenario scenario = scenario_of({std::string("eviction=") + eviction, pool});
       for (std::size_t kind = 0; kind < kSliders; ++kind) {
-        const SliderModel model = slider_model(static_cast<SliderKind>(kind), scenario, 512);
+        const SliderModel model = slider_model(static_cast<SliderKind>(kind), scenario, {512, 0});
         ASSERT_FALSE(model.path.empty());
         std::set<std::string> once;
         for (const std::string& stop : model.stops) {
@@ -287,7 +288,7 @@ TEST(GuiSliders, EveryStopIsAValueOfTheScenario) {
           std::vector<plan::Setting> base{{"eviction", eviction, {}, 0}};
           ASSERT_TRUE(document.load(base).ok());
           ASSERT_TRUE(document.set(model.path, stop).ok()) << model.path << "=" << stop;
-          const auto again = slider_model(static_cast<SliderKind>(kind), document.scenario(), 512);
+          const auto again = slider_model(static_cast<SliderKind>(kind), document.scenario(), {512, 0});
           EXPECT_EQ(again.stops.at(static_cast<std::size_t>(again.position())), stop) << model.path;
         }
       }
@@ -295,10 +296,28 @@ TEST(GuiSliders, EveryStopIsAValueOfTheScenario) {
   }
 }
 
+TEST(GuiSliders, ADerivedPoolStandsWhereItCameOut) {
+  const plan::Scenario derived = scenario_of({"deployment.device=h100-sxm", "model=llama-3-8b"});
+  ASSERT_TRUE(derived.derives_pool);
+  const SliderModel before = slider_model(SliderKind::kPool, derived, {});
+  EXPECT_TRUE(before.path.empty()) << "nothing to move as long as nobody knows from where";
+  EXPECT_FALSE(before.explanation.isEmpty());
+  const auto run = plan::run_scenario(derived, micro_trace()->trace, {}).value();
+  const std::int64_t bytes = run.replicas.front().layout.capacity_bytes;
+  ASSERT_GT(bytes, std::int64_t{40} << 30);
+  const SliderModel after = slider_model(SliderKind::kPool, derived, {0, bytes});
+  EXPECT_EQ(after.path, "memory.pool_bytes");
+  EXPECT_EQ(after.text, std::to_string(bytes));
+  const auto stop = parse_integer(after.stops.at(static_cast<std::size_t>(after.position()))).value();
+  EXPECT_LT(std::abs(std::log2(static_cast<double>(stop) / static_cast<double>(bytes))), 1.0 / 15);
+  EXPECT_TRUE(after.shown.contains(QStringLiteral("h100-sxm"))) << after.shown.toStdString();
+}
+
 TEST(GuiSliders, BlocksDivideTheHashBlockAndContiguousHasNone) {
-  const SliderModel blocks = slider_model(SliderKind::kBlock, scenario_of({}), 48);
+  const SliderModel blocks = slider_model(SliderKind::kBlock, scenario_of({}), {48, 0});
   EXPECT_EQ(blocks.stops, (std::vector<std::string>{"1", "2", "4", "8", "16"}));
-  EXPECT_TRUE(slider_model(SliderKind::kBlock, scenario_of({"memory.allocator=contiguous"}), 0).path.empty());
+  EXPECT_TRUE(
+      slider_model(SliderKind::kBlock, scenario_of({"memory.allocator=contiguous"}), {}).path.empty());
 }
 
 }  // namespace

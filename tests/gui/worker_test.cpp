@@ -1,5 +1,7 @@
 // The worker: newest wish wins, cancelling is answered, results are those of the library.
 #include <gtest/gtest.h>
+#include <malloc.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -89,6 +91,43 @@ TEST(GuiWorker, MayGoWhileItWorks) {
   auto worker = std::make_unique<SimulationWorker>();
   worker->run(scenario_of({}), long_trace(), 64, false);
   worker.reset();  // ends the run and waits for it: the test ends at all
+}
+
+/// No more address space than the process has now, for as long as it lives. What is large is asked of the system, not
+/// taken from what other tests gave back.
+class NoMoreMemory {
+ public:
+  NoMoreMemory() {
+    EXPECT_EQ(::mallopt(M_MMAP_THRESHOLD, 1 << 16), 1);
+    EXPECT_EQ(::getrlimit(RLIMIT_AS, &before_), 0);
+    const rlimit limit{1, before_.rlim_max};
+    EXPECT_EQ(::setrlimit(RLIMIT_AS, &limit), 0);
+  }
+  ~NoMoreMemory() { EXPECT_EQ(::setrlimit(RLIMIT_AS, &before_), 0); }
+  NoMoreMemory(const NoMoreMemory&) = delete;
+  NoMoreMemory& operator=(const NoMoreMemory&) = delete;
+
+ private:
+  rlimit before_{};
+};
+
+TEST(GuiWorker, AJobWithoutMemoryFailsAndTheNextOneRuns) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "a sanitizer needs address space of its own";
+#endif
+  SimulationWorker worker;
+  Answers answers(worker);
+  const TracePtr trace = long_trace();
+  {
+    const NoMoreMemory full;
+    worker.run(scenario_of({"fleet.replicas=4096"}), trace, 64, true);
+    ASSERT_TRUE(wait_for([&] { return !worker.busy(); }));
+  }
+  ASSERT_EQ(answers.errors.size(), 1U);
+  EXPECT_EQ(answers.errors[0].second.to_string(), "out of memory");
+  worker.run(scenario_of({}), micro_trace(), 64, true);
+  ASSERT_TRUE(wait_for([&] { return !worker.busy(); }));
+  EXPECT_EQ(answers.results.size(), 1U);
 }
 
 TEST(GuiWorker, OpensTracesAndSaysWhatIsWrongWithOthers) {
