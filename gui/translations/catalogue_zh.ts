@@ -264,8 +264,8 @@
         <translation>KV 内存如何分配</translation>
     </message>
     <message>
-        <source>How long a step takes</source>
-        <translation>每步用时多长</translation>
+        <source>How long a step takes; where nobody says, composed with deployment.device if attention of the model was measured on it</source>
+        <translation>一步用时多长；未指定时，若模型的注意力在所选设备上测量过，则由各部分合成</translation>
     </message>
     <message>
         <source>How many times as long a full range becomes where there is room</source>

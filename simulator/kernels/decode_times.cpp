@@ -144,6 +144,10 @@ std::optional<TimeCurve> DecodeTimes::curve(const DecodeCall& call) const {
   return curve;
 }
 
+bool DecodeTimes::has_head_size(std::int64_t head_dim) const {
+  return std::any_of(tables_.begin(), tables_.end(), [&](const Table& t) { return t.head_dim == head_dim; });
+}
+
 std::optional<SourcedTime> DecodeTimes::operator()(const DecodeCall& call) const {
   const auto times = curve(call);
   if (!times) return std::nullopt;

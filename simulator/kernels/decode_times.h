@@ -37,6 +37,8 @@ class DecodeTimes {
   [[nodiscard]] bool empty() const { return tables_.empty(); }
   /// Of the tables; empty where there is none.
   [[nodiscard]] const std::string& engine_version() const { return version_; }
+  /// Does a table have heads of this size?
+  [[nodiscard]] bool has_head_size(std::int64_t head_dim) const;
   /// Names of kernels in the tables, each once.
   [[nodiscard]] const std::vector<std::string>& kernels() const { return kernels_; }
 

@@ -25,4 +25,12 @@ const LatencyEntry& latency_entry(const Choice& choice) {
   return family().member(choice);
 }
 
+std::string latency_text_for(const LatencyWish& wish) {
+  for (const LatencyEntry* entry : latencies()) {
+    std::string text = entry->text_for == nullptr ? std::string() : entry->text_for(wish);
+    if (!text.empty()) return text;
+  }
+  return {};
+}
+
 }  // namespace kvplan::latency

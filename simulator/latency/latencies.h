@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "simulator/base/component.h"
@@ -32,6 +33,13 @@ struct LatencyRequest {
   }
 };
 
+/// What somebody runs who does not say how step times are made.
+struct LatencyWish {
+  const model::DeviceShape& device;         ///< of every rank
+  const model::ModelShape* model{nullptr};  ///< null: it is not known yet
+  std::string_view kernels{};               ///< of the engine (scheduling::EngineTraits)
+};
+
 struct LatencyEntry {
   Descriptor descriptor;
   /// Errors: coefficients that do not fit once rounded to ticks; a model that does not say what is needed of it.
@@ -39,11 +47,16 @@ struct LatencyEntry {
   /// A sentence for the report where the model assumes what nobody measured; else empty.
   std::string_view assumption{};
   bool counts_weights{false};  ///< weights decide, by their number and bits
+  /// The text of the choice of this member that is taken where nobody says how step times are made; empty where another
+  /// has to do. Null: never.
+  std::string (*text_for)(const LatencyWish&){nullptr};
 };
 
 std::span<const LatencyEntry* const> latencies();
 Catalogue latency_descriptors();
 /// REQUIRES: the choice is of family "latency".
 const LatencyEntry& latency_entry(const Choice& choice);
+/// That of the first member that has one; empty: none has.
+std::string latency_text_for(const LatencyWish& wish);
 
 }  // namespace kvplan::latency

@@ -218,13 +218,33 @@ constexpr std::array<Param, 11> kParams{{
      .high = 1e13},
 }};
 
+kernels::DecodeTimes tables_on(const model::DeviceShape& device, const std::string& engine,
+                               const std::string& version) {
+  kernels::TableNames names{device.aliases, engine, version};
+  names.gpu.push_back(device.name);
+  return {kernels::kernel_tables(), names};
+}
+
 kernels::DecodeTimes tables_for(const Choice& choice, const model::DeviceShape& device,
                                 const model::ModelShape& model) {
   if (!has_heads(model)) return {{}, {}};
-  kernels::TableNames names{device.aliases, choice.text("engine"), choice.text("engine_version")};
-  names.gpu.push_back(device.name);
-  if (names.engine_version == kNewest) names.engine_version.clear();
-  return {kernels::kernel_tables(), names};
+  const std::string& version = choice.text("engine_version");
+  return tables_on(device, choice.text("engine"), version == kNewest ? std::string() : version);
+}
+
+/// Kernels were measured on the device, and with heads of the model's size. Of a model that is not known yet the device
+/// counts alone. Numbers of ranks do not: else more of them could change what a step is made of.
+std::string text_for(const LatencyWish& wish) {
+  const std::string engine(wish.kernels);
+  const kernels::DecodeTimes tables = tables_on(wish.device, engine, {});
+  if (tables.empty()) return {};
+  const auto covered = [&](const model::LayerRun& run) {
+    return run.cache.kind == model::CacheKind::kHeads &&
+           tables.has_head_size((run.cache.key_size + run.cache.value_size) / 2);
+  };
+  if (wish.model != nullptr && !std::all_of(wish.model->runs.begin(), wish.model->runs.end(), covered))
+    return {};
+  return engine == kEngines.front() ? "composed" : "composed:engine=" + engine;
 }
 
 Result<std::unique_ptr<core::LatencyModel>> make(const Choice& choice, const LatencyRequest& request) {
@@ -277,6 +297,7 @@ const LatencyEntry kComposedLatency{
              "kvplan; NVIDIA AIConfigurator 095f58a5 (decode attention); NVIDIA NCCL 01afd20 (latencies)",
          .params = kParams},
     .make = make,
-    .counts_weights = true};
+    .counts_weights = true,
+    .text_for = text_for};
 
 }  // namespace kvplan::latency

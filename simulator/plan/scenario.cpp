@@ -9,7 +9,6 @@
 #include "simulator/base/number_input.h"
 #include "simulator/base/suggest.h"
 #include "simulator/latency/latencies.h"
-#include "simulator/model/footprint.h"
 #include "simulator/model/kv_format.h"
 #include "simulator/model/pool_rule.h"
 #include "simulator/modelfile/catalogue.h"
@@ -22,186 +21,14 @@
 namespace kvplan::plan {
 namespace {
 
-constexpr std::int64_t kMost = std::int64_t{1} << 62;
-
 constexpr std::string_view kModelOfRecordings = "recording";
-
-/// A rank's memory of one kind that somebody knows; more than any device has.
-constexpr Field known_bytes(std::string_view path, std::string_view help) {
-  return {.path = path,
-          .help = help,
-          .kind = FieldKind::kInteger,
-          .unit = Unit::kBytes,
-          .low = 0,
-          .high = std::int64_t{1} << 50};
-}
-
-constexpr std::array<Field, 34> kFields{{
-    {.path = "workload.trace", .help = "Trace file: a .kvt or any importable file"},
-    {.path = "workload.format", .help = "Importer of the trace's file, instead of what its content says"},
-    {.path = "workload.map",
-     .help =
-         "Columns of the trace's file if it is another table: "
-         "arrival=COLUMN[:s|ms|us|ns|iso],input=COLUMN,output=COLUMN[,...]; times are seconds unless a unit "
-         "is given"},
-    {.path = "workload.block_tokens",
-     .help = "Tokens of one prefix id in the trace's file, where its format leaves that open",
-     .kind = FieldKind::kInteger,
-     .unit = Unit::kTokens,
-     .low = 1,
-     .high = std::int64_t{1} << 20},
-    {.path = "workload.rate_scale",
-     .help = "Requests arrive this many times as fast (p/q or decimal)",
-     .kind = FieldKind::kFraction,
-     .unit = Unit::kRatio,
-     .fallback = "1"},
-    {.path = "workload.sessions",
-     .help = "When turns of recorded sessions arrive",
-     .kind = FieldKind::kComponent,
-     .fallback = "stated",
-     .family = "sessions"},
-    {.path = "workload.limit",
-     .help = "Only the first n requests",
-     .kind = FieldKind::kInteger,
-     .unit = Unit::kRequests,
-     .low = 0,
-     .high = kMost},
-    {.path = "workload.attention",
-     .help =
-         "Recordings FILE[,FILE...] (.kva): request i is driven by recording i mod n, where the policy asks"},
-    {.path = "model",
-     .help =
-         "Name of the served model, or path of a Hugging Face config.json; \"recording\" takes the shape of "
-         "workload.attention",
-     .fallback = "llama-3-8b"},
-    {.path = "seed",
-     .help = "Seed of what a run draws by chance; today that is nothing",
-     .kind = FieldKind::kInteger,
-     .fallback = "0",
-     .low = 0,
-     .high = INT64_MAX},
-    {.path = "format",
-     .help = "In how many bytes the cache keeps keys and values; none is another name of native",
-     .kind = FieldKind::kComponent,
-     .fallback = "native",
-     .family = "format"},
-    {.path = "deployment.device",
-     .help =
-         "Device of every rank (kvplan list device): its memory decides the pool where none is given, its "
-         "bandwidth and FLOP/s the roofline"},
-    {.path = "deployment.tp",
-     .help = "Tensor-parallel ranks: each has a share of the heads",
-     .kind = FieldKind::kInteger,
-     .fallback = "1",
-     .low = 1,
-     .high = model::kMostRanks},
-    {.path = "deployment.pp",
-     .help = "Pipeline stages: each has some of the layers",
-     .kind = FieldKind::kInteger,
-     .fallback = "1",
-     .low = 1,
-     .high = 4096},
-    {.path = "deployment.pool_rule",
-     .help = "How the engine decides what the KV cache gets of a device's memory",
-     .kind = FieldKind::kComponent,
-     .fallback = "vllm-v1",
-     .family = "pool-rule"},
-    {.path = "deployment.weight_bits",
-     .help = "Bits of a weight; without it as many as the model's elements have, scales are not counted",
-     .kind = FieldKind::kInteger,
-     .low = 1,
-     .high = 64},
-    known_bytes("deployment.weights_bytes",
-                "Weights of a rank as loaded, instead of the model's parameters times their bits"),
-    known_bytes("deployment.activation_bytes",
-                "Peak of the engine's own memory in a step, weights aside; without it assumed by the limits "
-                "of a step"),
-    known_bytes("deployment.workspace_bytes",
-                "What libraries take beside that while the engine loads and profiles; without it 128 MiB are "
-                "assumed"),
-    known_bytes(
-        "deployment.context_bytes",
-        "Taken before anything is loaded: device context, communication; without it 512 MiB are assumed"),
-    known_bytes("deployment.graph_bytes",
-                "Graphs that are captured after the pool is made; without it 512 MiB are assumed"),
-    {.path = "memory.pool_bytes",
-     .help =
-         "KV memory of one replica; the default is what an 80 GB device may have left beside an 8 B model",
-     .kind = FieldKind::kInteger,
-     .unit = Unit::kBytes,
-     .fallback = "51539607552",
-     .low = 1,
-     .high = kMost},
-    {.path = "memory.pool_tokens",
-     .help = "The same in tokens",
-     .kind = FieldKind::kInteger,
-     .unit = Unit::kTokens,
-     .low = 1,
-     .high = kMost},
-    {.path = "memory.pool_blocks",
-     .help = "The same in blocks, the null block included (num_gpu_blocks)",
-     .kind = FieldKind::kInteger,
-     .unit = Unit::kBlocks,
-     .low = 1,
-     .high = kMost},
-    {.path = "memory.allocator",
-     .help = "How KV memory is allotted",
-     .kind = FieldKind::kComponent,
-     .fallback = "paged",
-     .family = "allocator"},
-    {.path = "memory.replacement",
-     .help =
-         "Which cached block of the pool is given up for another, where prefixes are found again; ignored, "
-         "with a warning, where they are not",
-     .kind = FieldKind::kComponent,
-     .fallback = "vllm-queue",
-     .family = "replacement"},
-    {.path = "engine",
-     .help = "Scheduler and its limits",
-     .kind = FieldKind::kComponent,
-     .fallback = "vllm-v1",
-     .family = "engine"},
-    {.path = "latency",
-     .help = "How long a step takes",
-     .kind = FieldKind::kComponent,
-     .fallback = "roofline",
-     .family = "latency"},
-    {.path = "fleet.replicas",
-     .help = "Engines that share the requests",
-     .kind = FieldKind::kInteger,
-     .fallback = "1",
-     .low = 1,
-     .high = 4096},
-    {.path = "fleet.router",
-     .help = "Which replica serves a request",
-     .kind = FieldKind::kComponent,
-     .fallback = "round-robin",
-     .family = "router"},
-    {.path = "eviction",
-     .help = "Which tokens stay in the cache; none is another name of full",
-     .kind = FieldKind::kComponent,
-     .fallback = "full",
-     .family = "eviction"},
-    {.path = "targets.ttft_s",
-     .help = "Time to first token that should be met",
-     .kind = FieldKind::kSeconds,
-     .unit = Unit::kSeconds},
-    {.path = "targets.tpot_s",
-     .help = "Time per output token that should be met",
-     .kind = FieldKind::kSeconds,
-     .unit = Unit::kSeconds},
-    {.path = "targets.e2e_s",
-     .help = "Time to last token that should be met",
-     .kind = FieldKind::kSeconds,
-     .unit = Unit::kSeconds},
-}};
 
 constexpr std::array<std::string_view, 9> kFamilies{
     "sessions", "allocator", "engine", "latency", "router", "eviction", "format", "pool-rule", "replacement"};
 
 std::size_t field_index(std::string_view path) {
-  for (std::size_t i = 0; i < kFields.size(); ++i)
-    if (kFields[i].path == path) return i;
+  for (std::size_t i = 0; i < scenario_fields().size(); ++i)
+    if (scenario_fields()[i].path == path) return i;
   check_failed("scenario has this field", __FILE__, __LINE__);
 }
 
@@ -213,11 +40,12 @@ struct Place {
 
 Result<Place> place_of(std::string_view path) {
   std::vector<std::string_view> known;
-  for (std::size_t i = 0; i < kFields.size(); ++i) {
-    known.push_back(kFields[i].path);
-    if (kFields[i].path == path) return Place{i, {}};
-    const std::string prefix = std::string(kFields[i].path) + ".";
-    if (kFields[i].kind == FieldKind::kComponent && path.substr(0, prefix.size()) == prefix)
+  for (std::size_t i = 0; i < scenario_fields().size(); ++i) {
+    const Field& field = scenario_fields()[i];
+    known.push_back(field.path);
+    if (field.path == path) return Place{i, {}};
+    const std::string prefix = std::string(field.path) + ".";
+    if (field.kind == FieldKind::kComponent && path.substr(0, prefix.size()) == prefix)
       return Place{i, path.substr(prefix.size())};
   }
   return bad_input(unknown_name("scenario path", path, known));
@@ -303,7 +131,7 @@ Error placed(Error error, const Setting& setting) {
 }
 
 /// Where each field was last given, for errors that show only once all are known.
-using Places = std::array<Setting, kFields.size()>;
+using Places = std::vector<Setting>;
 
 /// Which parameters of a component somebody has chosen: those of its latest text, and those set alone since.
 void note_given_params(const Setting& setting, std::string_view param, std::string_view text,
@@ -334,23 +162,24 @@ Status apply(const Setting& setting, Scenario& scenario, Places& places) {
   const Result<Place> place = place_of(setting.path);
   if (!place) return Error(place.error()).at_file(setting.file).at_line(setting.line);
   const std::size_t i = place.value().field;
-  places[i] = {std::string(kFields[i].path), {}, setting.file, setting.line};
+  const Field& field = scenario_fields()[i];
+  places[i] = {std::string(field.path), {}, setting.file, setting.line};
   std::string text = setting.text;
   if (!place.value().param.empty()) text = with_param(scenario.texts[i], place.value().param, text);
   // "none" takes a default away: no eviction, no limit, no target.
-  if (text == "none" && kFields[i].path == "eviction") text = "full";
-  if (text == "none" && kFields[i].path == "format") text = "native";
-  if (text == "none" && kFields[i].fallback.empty() && kFields[i].kind != FieldKind::kText) {
+  if (text == "none" && field.path == "eviction") text = "full";
+  if (text == "none" && field.path == "format") text = "native";
+  if (text == "none" && field.fallback.empty() && field.kind != FieldKind::kText) {
     scenario.texts[i].clear();
     scenario.origins[i] = setting.origin;
     return Done{};
   }
   const std::string written = text;
-  const Status good = check_value(kFields[i], text);
+  const Status good = check_value(field, text);
   if (!good) return placed(good.error(), setting);
   scenario.texts[i] = text;
   scenario.origins[i] = setting.origin;
-  if (kFields[i].kind == FieldKind::kComponent)
+  if (field.kind == FieldKind::kComponent)
     note_given_params(setting, place.value().param, written, scenario.given_params[i]);
   return Done{};
 }
@@ -450,10 +279,22 @@ Status choose_deployment(Scenario& s) {
   return Done{};
 }
 
-/// What the roofline is not told, it takes from the device.
-Status choose_rates(Scenario& s) {
-  if (s.deployment.device == nullptr || s.latency.name() != "roofline") return Done{};
+/// Where nobody says how step times are made (`said`), they are made as the device and model allow. What the roofline
+/// is not told, it takes from the device. REQUIRES: the model is chosen.
+Status choose_latency(Scenario& s, bool said) {
+  if (s.deployment.device == nullptr) return Done{};
   const std::size_t field = field_index("latency");
+  if (!said && (s.model != nullptr || !s.model_file.empty())) {
+    const std::string text = latency::latency_text_for(
+        {.device = *s.deployment.device, .model = s.model, .kernels = s.engine_traits().kernels});
+    if (!text.empty()) {
+      s.texts[field] = text;
+      KVPLAN_TRY(s.latency, parse_component(text, "latency", family_descriptors("latency")));
+      s.texts[field] = s.latency.to_string();
+      return Done{};
+    }
+  }
+  if (s.latency.name() != "roofline") return Done{};
   for (const auto& [param, figure] : {std::pair{"flops", model::DeviceFigure::kBf16Flops},
                                       std::pair{"bandwidth", model::DeviceFigure::kBandwidth}}) {
     if (s.param_origin(field, param) == Origin::kGiven) continue;
@@ -569,9 +410,6 @@ Status check_nothing_kept(const Scenario& s) {
 
 }  // namespace
 
-std::span<const Field> scenario_fields() {
-  return kFields;
-}
 std::span<const std::string_view> families() {
   return kFamilies;
 }
@@ -620,16 +458,16 @@ Origin Scenario::param_origin(std::size_t i, std::string_view param) const {
 }
 
 void each_origin(const Scenario& scenario, const std::function<void(std::string_view, Origin)>& told) {
-  for (std::size_t i = 0; i < kFields.size(); ++i) {
+  for (std::size_t i = 0; i < scenario_fields().size(); ++i) {
     if (scenario.texts[i].empty()) continue;
-    told(kFields[i].path, scenario.origins[i]);
-    if (kFields[i].kind != FieldKind::kComponent) continue;
+    const Field& field = scenario_fields()[i];
+    told(field.path, scenario.origins[i]);
+    if (field.kind != FieldKind::kComponent) continue;
     const Choice choice =
-        parse_component(scenario.texts[i], kFields[i].family, family_descriptors(kFields[i].family)).value();
+        parse_component(scenario.texts[i], field.family, family_descriptors(field.family)).value();
     for (const Param& param : choice.descriptor().params)
       if (choice.says(param.name))
-        told(std::string(kFields[i].path).append(".").append(param.name),
-             scenario.param_origin(i, param.name));
+        told(std::string(field.path).append(".").append(param.name), scenario.param_origin(i, param.name));
   }
 }
 
@@ -642,14 +480,14 @@ Result<Setting> parse_setting(std::string_view text) {
 
 Result<Scenario> resolve(std::span<const Setting> settings) {
   Scenario s;
-  for (const Field& field : kFields) {
+  for (const Field& field : scenario_fields()) {
     std::string text(field.fallback);
     if (!text.empty()) KVPLAN_CHECK(check_value(field, text).ok());
     s.texts.push_back(text);
     s.origins.push_back(Origin::kDefault);
     s.given_params.emplace_back();
   }
-  Places places;
+  Places places(scenario_fields().size());
   for (const Setting& setting : settings) {
     if (setting.path != "fleet") {
       KVPLAN_TRY_DO(apply(setting, s, places));
@@ -679,7 +517,6 @@ Result<Scenario> resolve(std::span<const Setting> settings) {
   KVPLAN_TRY(s.router, component("fleet.router", "router"));
   if (const Status deployment = choose_deployment(s); !deployment.ok())
     return placed(deployment.error(), places[field_index("deployment.device")]);
-  KVPLAN_TRY_DO(choose_rates(s));
   if (const Status eviction = choose_eviction(s); !eviction.ok())
     return placed(eviction.error(), places[field_index("eviction")]);
   if (const Status followed = check_engine_follows(s); !followed.ok())
@@ -688,6 +525,7 @@ Result<Scenario> resolve(std::span<const Setting> settings) {
     return placed(kept.error(), places[field_index(kept.error().field)]);
   if (const Status model = choose_model(s); !model.ok())
     return placed(model.error(), places[field_index("model")]);
+  KVPLAN_TRY_DO(choose_latency(s, !places[field_index("latency")].path.empty()));
   s.replicas = integer_of(s, "fleet.replicas").value_or(1);
   s.target_ttft_s = parse_decimal(s.text("targets.ttft_s"));
   s.target_tpot_s = parse_decimal(s.text("targets.tpot_s"));

@@ -178,6 +178,24 @@ std::vector<std::string> notes(const Comparison& comparison,
   return out;
 }
 
+/// Nobody chose it, but variants' step times are made in different ways, so that they differ by more than what was
+/// varied.
+std::string ways_of_step_times(const Comparison& comparison) {
+  std::vector<std::string> ways;
+  for (const Variant& variant : comparison.variants) {
+    if (!variant.result) continue;
+    const plan::Scenario& scenario = variant.result->scenario;
+    std::string name(scenario.latency.name());
+    if (scenario.origin("latency") != plan::Origin::kDefault) return {};
+    if (std::find(ways.begin(), ways.end(), name) == ways.end()) ways.push_back(std::move(name));
+  }
+  if (ways.size() < 2) return {};
+  std::string names;
+  for (const std::string& way : ways) names += (names.empty() ? "" : " and ") + way;
+  return "Step times are made in different ways (" + names +
+         "), as devices and models allow: give latency to compare variants by what was varied alone.";
+}
+
 std::string title_of(const Comparison& comparison) {
   const auto count = static_cast<std::int64_t>(comparison.variants.size());
   return grouped(count) + (count == 1 ? " variant" : " variants") + " of one scenario";
@@ -211,6 +229,7 @@ std::vector<std::string> comparison_warnings(const Comparison& comparison) {
   std::vector<std::string> out;
   for (const std::string& failure : failures(comparison)) out.push_back("could not run: " + failure);
   for (const std::string& warning : notes(comparison, &RunResult::warnings)) out.push_back(warning);
+  if (std::string ways = ways_of_step_times(comparison); !ways.empty()) out.push_back(std::move(ways));
   return out;
 }
 

@@ -97,7 +97,8 @@ EngineTraits traits(const Choice& engine) {
           .wants_prefixes = engine.flag("prefix_cache"),
           .index_of_its_own = true,
           .follows_policies = false,
-          .leaves_a_log = false};
+          .leaves_a_log = false,
+          .kernels = "sglang"};
 }
 
 /// Slots of whole pages. SGLang pads nothing: its slot 0 lies beside the pool.

@@ -67,7 +67,8 @@ EngineTraits traits(const Choice& engine) {
           .step_tokens = {params.token_budget, "token_budget"},
           .piece_tokens = {params.long_prefill_threshold, "long_prefill_threshold"},
           .wants_prefixes = engine.flag("prefix_cache"),
-          .reads_holes = engine.text("reads") == kHeld};
+          .reads_holes = engine.text("reads") == kHeld,
+          .kernels = "vllm"};
 }
 
 Result<std::unique_ptr<core::Memory>> make_memory(const Choice& /*engine*/, const Choice& allocator,

@@ -34,6 +34,7 @@ struct EngineTraits {
   bool follows_policies{true};   ///< token policies, windows of layers and courses
   bool reads_holes{false};       ///< attention reads what a policy dropped, as long as it is held
   bool leaves_a_log{true};       ///< observers are told which block is whose
+  std::string_view kernels{};    ///< the name under which times of its kernels are measured
 
   /// Most tokens of one prompt in one step.
   [[nodiscard]] std::int64_t most_piece_tokens() const {

@@ -196,6 +196,35 @@ TEST(Composed, ManyThreadsAskAtOnce) {
       ASSERT_EQ(mine[static_cast<std::size_t>(requests - 1)], alone->step(decoding(requests, 700)));
 }
 
+TEST(Composed, IsTheDefaultWhereTablesCoverDeviceAndModel) {
+  const auto taken = [](std::vector<std::string> sets) {
+    return std::string(scenario_of(sets).latency.to_string());
+  };
+  const auto begins = [&](std::vector<std::string> sets, std::string_view with) {
+    const std::string text = taken(sets);
+    EXPECT_TRUE(text.starts_with(with)) << sets.front() << ": " << text;
+  };
+  begins({"model=llama-3-8b"}, "roofline");
+  begins({"model=llama-3-8b", "deployment.device=h100-sxm"}, "composed:engine=vllm");
+  // However many ranks share the heads, a step is made in the same way.
+  for (const char* ranks : {"deployment.tp=1", "deployment.tp=2", "deployment.tp=8"})
+    begins({"model=llama-2-7b", "deployment.device=h100-sxm", ranks}, "composed:");
+  begins({"model=llama-3-8b", "deployment.device=mi300x"}, "roofline:");
+  begins({"model=gpt-oss-20b", "deployment.device=h100-sxm"}, "roofline:");  // heads of 64 elements
+  begins({"model=deepseek-v3", "deployment.device=h200-sxm"}, "roofline:");  // latent vectors
+  begins({"model=./config.json", "deployment.device=h100-sxm"}, "composed:");
+  begins({"engine=sglang", "deployment.device=h200-sxm"}, "composed:engine=sglang");
+  begins({"engine=sglang", "deployment.device=h100-sxm"}, "roofline:");
+  // Whoever says something is obeyed, a report of before that says it as a default too.
+  begins({"latency=roofline", "deployment.device=h100-sxm"}, "roofline:");
+  std::vector<plan::Setting> stored{{"deployment.device", "h100-sxm", {}, 0}, {"latency", "roofline", {}, 0}};
+  stored.back().origin = plan::Origin::kDefault;
+  EXPECT_EQ(plan::resolve(stored).value().latency.name(), "roofline");
+  const plan::Scenario told = scenario_of({"deployment.device=h100-sxm"});
+  EXPECT_EQ(told.origin("latency"), plan::Origin::kDefault);
+  EXPECT_EQ(told.text("latency"), told.latency.to_string());
+}
+
 TEST(Composed, NeedsADevice) {
   Random random(1, "composed device");
   EXPECT_EQ(outputs(scenario_of({"latency=composed"}), drawn_trace(random), false),

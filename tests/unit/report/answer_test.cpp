@@ -403,6 +403,26 @@ TEST(Answer, NotesNameTheirVariants) {
   EXPECT_NE(text.find("  all but seed=6: Others.\n"), std::string::npos);
 }
 
+TEST(Answer, SaysWhereStepTimesAreMadeInDifferentWays) {
+  auto comparison = comparison_of("deployment.device", {{"h100-sxm", {}}, {"mi300x", {}}});
+  const auto resolved = [](const char* device, const char* latency) {
+    std::vector<plan::Setting> settings{{"deployment.device", device, {}, 0}};
+    if (latency != nullptr) settings.push_back({"latency", latency, {}, 0});
+    return testing::scenario_of(settings);
+  };
+  comparison.variants[0].result->scenario = resolved("h100-sxm", nullptr);
+  comparison.variants[1].result->scenario = resolved("mi300x", nullptr);
+  EXPECT_EQ(comparison_warnings(comparison),
+            std::vector<std::string>{
+                "Step times are made in different ways (composed and roofline), as devices and models allow: "
+                "give latency to compare variants by what was varied alone."});
+  comparison.variants[1].result->scenario = resolved("a100-sxm-80", nullptr);
+  EXPECT_TRUE(comparison_warnings(comparison).empty());
+  comparison.variants[0].result->scenario = resolved("h100-sxm", "composed");
+  comparison.variants[1].result->scenario = resolved("mi300x", "roofline");
+  EXPECT_TRUE(comparison_warnings(comparison).empty()) << "somebody wanted it so";
+}
+
 TEST(Answer, ThoseThatCouldNotRunAreCounted) {
   auto comparison = comparison_of("eviction", {{"none", {}}, {"a", {}}, {"b", {}}});
   comparison.variants[1].result.reset();

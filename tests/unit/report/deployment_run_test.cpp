@@ -146,8 +146,9 @@ TEST(DeploymentRun, GivenPoolsAndNoDeviceAreAsEver) {
   const Answer same(run_of(" --set format=bf16"));
   for (const char* part : {"/memory", "/latency_s", "/tokens", "/throughput", "/deployment", "/replicas"})
     EXPECT_EQ(plain.json(part), same.json(part)) << part;
-  // The default roofline is an H100's: a device changes only the pool.
-  const Answer device(run_of(" --set deployment.device=h100-sxm --set memory.pool_bytes=51539607552"));
+  // The default roofline is an H100's: beside it a device changes only the pool.
+  const Answer device(
+      run_of(" --set deployment.device=h100-sxm --set memory.pool_bytes=51539607552 --set latency=roofline"));
   for (const char* part : {"/memory", "/latency_s", "/tokens", "/throughput", "/deployment", "/replicas"})
     EXPECT_EQ(plain.json(part), device.json(part)) << part;
   EXPECT_EQ(device.json("/scenario/latency/bandwidth"), "3350000000000");
