@@ -122,7 +122,10 @@ void add_run(CLI::App& app, Outcome& outcome) {
                       "Write the report in binary form (.kvr), with the timeline where --timeline is given");
   command->add_option("--requests", flags->requests, "Write one CSV line per request");
   command->add_option("--timeline", flags->timeline, "Write the ledger over time as CSV");
-  command->add_option("--events", flags->events, "Write the event log, for kvplan-validate replay");
+  command->add_option(
+      "--events", flags->events,
+      "Write the event log, for kvplan-validate replay; of one replica, of an engine whose blocks have "
+      "numbers (not sglang)");
   command->add_option(
       "--holders", flags->holders,
       "Write who holds what at one moment as CSV: each block or range, its requests, its bytes by "

@@ -7,51 +7,59 @@
 
 namespace kvplan::cli {
 
+namespace {
+
+/// What a cell of the log is. Where it is known which tokens go, survivors that move do so track by track: as many
+/// cells as the policy tells apart, even if the run need not tell them apart. Else all that counts alike is one.
+void tell_courses(const plan::TokenPlan& tokens, io::EventLogOptions& log) {
+  log.reuse = tokens.placement == core::Placement::kReuse;
+  log.compacts = tokens.counted;
+  const std::int64_t cells = log.layout.cells_per_token;
+  const std::int64_t tracks = plan::known_tracks(tokens);
+  const std::int64_t metadata_bytes = log.layout.metadata_bytes * cells;
+  log.counted = tracks == 0 || log.layout.token_bytes % tracks != 0 || metadata_bytes % tracks != 0;
+  log.track_units.assign(static_cast<std::size_t>(log.counted ? cells : tracks), 1);
+  log.layout.metadata_bytes = metadata_bytes / static_cast<std::int64_t>(log.track_units.size());
+}
+
+}  // namespace
+
 EventLogOutput::EventLogOutput(std::string path) : path_(std::move(path)) {}
 EventLogOutput::~EventLogOutput() = default;
 
 void EventLogOutput::attach(const plan::Scenario& scenario, const traces::Trace& trace,
                             plan::RunOptions& options) {
-  options.extra_observers.push_back([this, &scenario, &trace](
-                                        std::int64_t /*replica*/, const core::Workload& workload,
-                                        const observe::Ledger& ledger,
-                                        const core::Memory& memory) -> Result<core::Observer*> {
-    if (scenario.replicas > 1)
-      return bad_input("an event log holds one replica, expected fleet.replicas=1, found " +
-                       std::to_string(scenario.replicas))
-          .at_field("--events");
-    if (!scenario.engine_traits().leaves_a_log)
-      return bad_input("the memory of the engine \"" + std::string(scenario.engine.name()) +
-                       "\" is counted, not told block by block: no event log can be written")
-          .at_field("--events");
-    if (scenario.evicts_by == plan::EvictsBy::kCounts)
-      return bad_input(
-                 "an event log tells cells by their tokens, expected placement=holes or reuse, found "
-                 "compact, "
-                 "where only their number is known")
-          .at_field("--events");
-    JsonWriter json(0);
-    json.begin_object();
-    plan::write_scenario(json, scenario);
-    json.end_object();
-    io::EventLogOptions log;
-    log.workload = &workload;
-    log.layout = memory.layout();
-    log.null_block = memory.layout().null_block;
-    log.prefix_cache = scenario.finds_prefixes();
-    log.keep = scenario.keep;
-    if (scenario.follows_courses()) {
-      log.track_units.assign(static_cast<std::size_t>(memory.layout().cells_per_token), 1);
-      log.reuse = scenario.eviction->text("placement") == "reuse";
-    }
-    log.allocator = scenario.allocator.to_string();
-    log.scenario = json.take();
-    log.trace_digest = trace.digest;
-    log.writer = "kvplan " + std::string(kVersion);
-    const auto totals = [&ledger] { return ledger.bytes(); };  // the log's order of states is the ledger's
-    KVPLAN_TRY(writer_, io::EventLogWriter::create(path_, log, totals));
-    return static_cast<core::Observer*>(writer_.get());
-  });
+  options.extra_observers.push_back(
+      [this, &scenario, &trace](const plan::Watched& watched) -> Result<core::Observer*> {
+        if (scenario.replicas > 1)
+          return bad_input("an event log holds one replica, expected fleet.replicas=1, found " +
+                           std::to_string(scenario.replicas))
+              .at_field("--events");
+        if (!scenario.engine_traits().leaves_a_log)
+          return bad_input("the memory of the engine \"" + std::string(scenario.engine.name()) +
+                           "\" is counted, not told block by block: no event log can be written")
+              .at_field("--events");
+        JsonWriter json(0);
+        json.begin_object();
+        plan::write_scenario(json, scenario);
+        json.end_object();
+        io::EventLogOptions log;
+        log.workload = &watched.workload;
+        log.layout = watched.memory.layout();
+        log.null_block = log.layout.null_block;
+        log.prefix_cache = scenario.finds_prefixes();
+        log.keep = scenario.keep;
+        if (scenario.follows_courses()) tell_courses(watched.tokens, log);
+        log.allocator = scenario.allocator.to_string();
+        log.scenario = json.take();
+        log.trace_digest = trace.digest;
+        log.writer = "kvplan " + std::string(kVersion);
+        const auto totals = [&ledger = watched.ledger] {
+          return ledger.bytes();
+        };  // the log's order of states is the ledger's
+        KVPLAN_TRY(writer_, io::EventLogWriter::create(path_, log, totals));
+        return static_cast<core::Observer*>(writer_.get());
+      });
 }
 
 Status EventLogOutput::close() {

@@ -17,11 +17,9 @@ Status HoldersOutput::attach(const std::string& at_s, const core::KeepRule& keep
         .at_field("--holders-at");
   options.step_by_step = true;
   options.extra_observers.push_back([this, keep, moment = SimTime{Ticks{*ticks}}](
-                                        std::int64_t replica, const core::Workload& workload,
-                                        const observe::Ledger& ledger,
-                                        const core::Memory& /*memory*/) -> Result<core::Observer*> {
-    KVPLAN_CHECK(replica == static_cast<std::int64_t>(holders_.size()), replica);
-    holders_.push_back(std::make_unique<observe::Holders>(workload, ledger, keep, moment));
+                                        const plan::Watched& watched) -> Result<core::Observer*> {
+    KVPLAN_CHECK(watched.replica == static_cast<std::int64_t>(holders_.size()), watched.replica);
+    holders_.push_back(std::make_unique<observe::Holders>(watched.workload, watched.ledger, keep, moment));
     return static_cast<core::Observer*>(holders_.back().get());
   });
   return Done{};

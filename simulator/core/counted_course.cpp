@@ -1,6 +1,7 @@
 #include "simulator/core/counted_course.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "simulator/base/check.h"
 
@@ -9,8 +10,9 @@ namespace {
 
 class CountedCourse final : public Course {
  public:
-  CountedCourse(const CourseShape& shape, const std::vector<CountedUnits>& units)
-      : Course(shape, 0), block_(shape.quantum_tokens) {
+  CountedCourse(const CourseShape& shape, const std::vector<CountedUnits>& units,
+                std::shared_ptr<const Drops> drops)
+      : Course(shape, 0), counts_(units), drops_(std::move(drops)), block_(shape.quantum_tokens) {
     for (const auto& [kept, count] : units) {
       kept_ = units_ == 0 || kept.budget > kept_.budget ? kept : kept_;
       units_ += count;
@@ -22,22 +24,15 @@ class CountedCourse final : public Course {
     round_from_ = compacts_prompt_ ? shape.prompt : kept_.budget;
   }
 
-  [[nodiscard]] const Drops& drops() const override {
-    check_failed("a counted course does not know which tokens go", __FILE__, __LINE__);
-  }
+  [[nodiscard]] const Drops* drops() const override { return drops_.get(); }
+  [[nodiscard]] std::span<const CountedUnits> counts() const override { return counts_; }
   [[nodiscard]] std::int64_t table_slots(std::int64_t n) const override {
     return n <= shape_.prompt ? n : table(n - 1) + 1;
   }
   [[nodiscard]] HeldCells granted(std::int64_t first, std::int64_t quanta) const override {
     return unwritten(quanta * block_, shape_.final_tokens - first * block_);
   }
-  [[nodiscard]] HeldCells settled(std::int64_t n) const override {
-    const std::int64_t cells = table(n);
-    HeldCells held = unwritten(quanta(cells) * block_ - cells, shape_.final_tokens - n);
-    held.live = kept_cells(n);
-    held.hole = units_ * cells - held.live;
-    return held;
-  }
+  [[nodiscard]] HeldCells settled(std::int64_t n) const override { return with_table(table(n), n); }
   [[nodiscard]] HeldCells grant(std::int64_t n) const override {
     if (table(n) % block_ != 0) return {};
     return unwritten(block_, shape_.final_tokens - n);
@@ -48,10 +43,8 @@ class CountedCourse final : public Course {
     return Compaction{kept_cells(n), quanta(written), quanta(table(n))};
   }
   [[nodiscard]] HeldCells returned_cells(std::int64_t n) const override {
-    HeldCells cells;
-    if (const auto moved = compaction(n))
-      cells.hole = (moved->quanta_before - moved->quanta) * block_ * units_;
-    return cells;
+    const std::int64_t written = table_slots(n);
+    return table(n) == written ? HeldCells{} : with_table(written, n) - settled(n);
   }
   [[nodiscard]] std::int64_t alike_steps(std::int64_t n) const override {
     // Until the table is at the end of its last block, is compacted, or begins to hold dropped cells.
@@ -63,6 +56,13 @@ class CountedCourse final : public Course {
 
  private:
   [[nodiscard]] std::int64_t quanta(std::int64_t cells) const { return ceil_div(cells, block_); }
+  /// All held cells after n tokens while so many cells of the table are in use.
+  [[nodiscard]] HeldCells with_table(std::int64_t cells, std::int64_t n) const {
+    HeldCells held = unwritten(quanta(cells) * block_ - cells, shape_.final_tokens - n);
+    held.live = kept_cells(n);
+    held.hole = units_ * cells - held.live;
+    return held;
+  }
   /// `cells` cells behind what is written, for a request that will write `awaited` tokens.
   [[nodiscard]] HeldCells unwritten(std::int64_t cells, std::int64_t awaited) const {
     HeldCells held;
@@ -80,8 +80,10 @@ class CountedCourse final : public Course {
     return n < round_from_ ? n : kept_.budget + (n - round_from_) % block_;
   }
 
-  KeptCount kept_;         ///< of the units that keep most
-  std::int64_t fewer_{0};  ///< cells that the others keep less, all together
+  std::vector<CountedUnits> counts_;
+  std::shared_ptr<const Drops> drops_;  ///< may be null
+  KeptCount kept_;                      ///< of the units that keep most
+  std::int64_t fewer_{0};               ///< cells that the others keep less, all together
   std::int64_t block_;
   bool compacts_prompt_;
   std::int64_t round_from_;  ///< tokens after which the table is the budget long, for the first time or again
@@ -90,13 +92,14 @@ class CountedCourse final : public Course {
 }  // namespace
 
 std::unique_ptr<const Course> make_counted_course(const CourseShape& shape,
-                                                  const std::vector<CountedUnits>& units) {
+                                                  const std::vector<CountedUnits>& units,
+                                                  std::shared_ptr<const Drops> drops) {
   KVPLAN_CHECK(1 <= shape.prompt && shape.prompt <= shape.final_tokens, shape.prompt, shape.final_tokens);
   KVPLAN_CHECK(shape.placement == Placement::kCompact && shape.returns_quanta && !units.empty(),
                shape.prompt);
   for (const auto& [kept, count] : units)
     KVPLAN_CHECK(kept.budget >= 1 && count >= 1 && (units.size() == 1 || kept.once), kept.budget, count);
-  return std::make_unique<CountedCourse>(shape, units);
+  return std::make_unique<CountedCourse>(shape, units, std::move(drops));
 }
 
 }  // namespace kvplan::core

@@ -15,27 +15,10 @@
 
 namespace kvplan::core {
 
-/// How many tokens stay, `prompt` being those that an admission computes before it samples one.
-struct KeptCount {
-  std::int64_t budget{1};  ///< >= 1
-  bool once{false};        ///< only the prompt is cut; whatever comes later stays
-
-  /// Of n tokens. REQUIRES: n >= prompt.
-  [[nodiscard]] std::int64_t of(std::int64_t n, std::int64_t prompt) const {
-    if (once) return (prompt < budget ? prompt : budget) + (n - prompt);
-    return n < budget ? n : budget;
-  }
-  friend bool operator==(const KeptCount&, const KeptCount&) = default;
-};
-
-/// So many units that keep alike.
-struct CountedUnits {
-  KeptCount kept;
-  std::int64_t units{1};
-};
-
-/// REQUIRES: placement is compact, memory returns quanta; several only of those that are cut once.
+/// `drops`: which tokens go, where somebody knows; changes no figure. REQUIRES: placement is compact, memory returns
+/// quanta; several units only of those that are cut once; the drops, if there are any, keep as many tokens.
 std::unique_ptr<const Course> make_counted_course(const CourseShape& shape,
-                                                  const std::vector<CountedUnits>& units);
+                                                  const std::vector<CountedUnits>& units,
+                                                  std::shared_ptr<const Drops> drops = nullptr);
 
 }  // namespace kvplan::core

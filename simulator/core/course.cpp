@@ -14,7 +14,7 @@ class PlacedCourse final : public Course {
  public:
   PlacedCourse(const CourseShape& shape, std::shared_ptr<const Drops> drops);
 
-  [[nodiscard]] const Drops& drops() const override { return *drops_; }
+  [[nodiscard]] const Drops* drops() const override { return drops_.get(); }
   [[nodiscard]] std::int64_t table_slots(std::int64_t n) const override {
     return n <= shape_.prompt ? n : after_[at(n - 1)].slots_of_next;
   }

@@ -66,6 +66,25 @@ class Drops {
   virtual void dropped(std::int32_t track, std::int64_t n, std::vector<std::int32_t>& positions) const = 0;
 };
 
+/// How many tokens stay where nobody knows which; `prompt`: those that an admission computes before it samples one.
+struct KeptCount {
+  std::int64_t budget{1};  ///< >= 1
+  bool once{false};        ///< only the prompt is cut; whatever comes later stays
+
+  /// Of n tokens. REQUIRES: n >= prompt.
+  [[nodiscard]] std::int64_t of(std::int64_t n, std::int64_t prompt) const {
+    if (once) return (prompt < budget ? prompt : budget) + (n - prompt);
+    return n < budget ? n : budget;
+  }
+  friend bool operator==(const KeptCount&, const KeptCount&) = default;
+};
+
+/// So many units that keep alike.
+struct CountedUnits {
+  KeptCount kept;
+  std::int64_t units{1};
+};
+
 enum class Placement : std::uint8_t { kHoles, kReuse, kCompact };
 
 /// What decides a course. REQUIRES: 1 <= prompt <= final_tokens.
@@ -87,6 +106,8 @@ struct Compaction {
   std::int64_t quanta{0};
 };
 
+struct TableRun;
+
 class Course {
  public:
   virtual ~Course() = default;
@@ -94,8 +115,12 @@ class Course {
   static std::unique_ptr<const Course> make(const CourseShape& shape, std::shared_ptr<const Drops> drops);
 
   [[nodiscard]] const CourseShape& shape() const { return shape_; }
-  /// REQUIRES: the placement is not compact: then nothing says which tokens go, only how many.
-  [[nodiscard]] virtual const Drops& drops() const = 0;
+  /// Which tokens go. Null: only their number is known (counts), or each table of several has its own.
+  [[nodiscard]] virtual const Drops* drops() const { return nullptr; }
+  /// Tables of the request in order, neighbours that follow one course together (course_of_tables.h).
+  [[nodiscard]] virtual std::vector<TableRun> tables() const;
+  /// How many tokens stay, of all units in order, neighbours that keep alike together. Empty: only drops() says it.
+  [[nodiscard]] virtual std::span<const CountedUnits> counts() const { return {}; }
   /// Cells of one token.
   [[nodiscard]] std::int64_t units() const { return units_; }
 
@@ -118,7 +143,9 @@ class Course {
   [[nodiscard]] virtual std::optional<Compaction> compaction(std::int64_t /*n*/) const { return {}; }
   /// Does any block come back after n tokens?
   [[nodiscard]] bool returns_blocks(std::int64_t n) const { return !let_go(n).empty() || compaction(n); }
-  /// States in which the cells of all blocks that come back are until they do: all `hole`, or all `internal`.
+  /// By what all held cells are more than settled(n) at the end of that step, before any block comes back. Where
+  /// nothing moves these are the cells of the blocks that do: all `hole`, or all `internal`. Where survivors move, what
+  /// is dropped is `hole` until then, and cells behind it are awaited that are not afterwards: a state may be less.
   [[nodiscard]] virtual HeldCells returned_cells(std::int64_t n) const = 0;
   /// Tokens whose cells are read by the next one: kept cells, with `reads_holes` holes too, by units, rounded up. A
   /// dropped cell that a later token will take (placement reuse) is not read.
@@ -136,6 +163,15 @@ class Course {
   CourseShape shape_;
   std::int64_t units_;
 };
+
+/// So many tables in a row, each of which follows this course; valid as long as the course that was asked.
+struct TableRun {
+  const Course* course{nullptr};
+  std::int64_t tables{1};
+};
+inline std::vector<TableRun> Course::tables() const {
+  return {{this, 1}};
+}
 
 /// Where a run gets its courses: one per admission of each request.
 class CourseSource {

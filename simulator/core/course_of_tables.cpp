@@ -51,8 +51,10 @@ class CourseOfTables final : public Course {
     lines_.clear();
   }
 
-  [[nodiscard]] const Drops& drops() const override {
-    check_failed("each table of a request has drops of its own", __FILE__, __LINE__);
+  [[nodiscard]] std::vector<TableRun> tables() const override {
+    std::vector<TableRun> runs;
+    for (const AlikeTables& part : parts_) runs.push_back({part.course.get(), part.tables});
+    return runs;
   }
   [[nodiscard]] std::int64_t table_slots(std::int64_t n) const override {
     return n <= shape_.prompt ? tables_ * quanta_of(n) * shape_.quantum_tokens : at(n - 1).slots_of_next;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
 #include <utility>
 
 #include "simulator/base/check.h"
@@ -39,6 +40,14 @@ log::TableForm form_of(core::TableForm form) {
       break;
   }
   return log::TableForm::kNothing;
+}
+
+/// Cells of a request that it keeps when it has written so many tokens; nothing goes with its last one.
+std::int64_t cells_kept(const core::Course& course, std::int64_t written) {
+  const core::CourseShape& shape = course.shape();
+  const std::int64_t last = std::min(written, shape.final_tokens - 1);
+  if (last < shape.prompt) return course.units() * written;
+  return course.settled(last).live + course.units() * (written - last);
 }
 
 }  // namespace
@@ -130,6 +139,9 @@ EventLogWriter::EventLogWriter(log::Encoder::Sink sink, const EventLogOptions& o
       returns_quanta_(options.layout.returns_quanta),
       by_quanta_(options.layout.table_by_quanta()),
       track_units_(options.track_units),
+      counted_(options.counted),
+      cells_of_cell_(std::accumulate(track_units_.begin(), track_units_.end(), std::int64_t{0}) /
+                     options.layout.cells_per_token),
       keep_(options.keep),
       totals_(std::move(totals)),
       steps_(std::make_unique<Steps>(*this)) {
@@ -155,6 +167,8 @@ EventLogWriter::EventLogWriter(log::Encoder::Sink sink, const EventLogOptions& o
                                       .page_bytes = options.layout.page_bytes,
                                       .rows = rows,
                                       .groups = groups,
+                                      .compacts = options.compacts,
+                                      .counted = options.counted,
                                       .allocator = options.allocator,
                                       .scenario = options.scenario,
                                       .trace_digest = options.trace_digest});
@@ -239,6 +253,12 @@ log::Claims EventLogWriter::kept_at_the_end(RequestId r, std::int64_t written, b
   const auto found = courses_.find(r);
   if (found == courses_.end()) return claims;
   const core::Course& course = *found->second;
+  if (counted_) {
+    claims.has_kept_cells = true;
+    claims.kept_cells = cells_kept(course, written);
+    courses_.erase(found);
+    return claims;
+  }
   const auto tracks = static_cast<std::int64_t>(track_units_.size());
   std::vector<std::int32_t> positions;
   claims.has_kept = true;
@@ -248,16 +268,47 @@ log::Claims EventLogWriter::kept_at_the_end(RequestId r, std::int64_t written, b
     positions.clear();
     const std::int64_t last = std::min(written, course.shape().final_tokens - 1);
     for (std::int64_t n = course.shape().prompt; n <= last; ++n)
-      course.drops().dropped(static_cast<std::int32_t>(track), n, positions);
+      course.drops()->dropped(static_cast<std::int32_t>(track), n, positions);
     for (const std::int32_t token : positions) claims.kept_digest -= log::kept_term(token, track, tracks);
   }
   courses_.erase(found);
   return claims;
 }
 
+/// Runs of equal counts of what goes, from the end of the prompt on.
+void EventLogWriter::write_counts(RequestId r, const core::Course& course) {
+  const core::CourseShape& shape = course.shape();
+  log::Counts fact{r, {}};
+  std::int64_t numbers = 0;
+  const auto flush = [&] {
+    if (!fact.alike.empty()) write(std::exchange(fact, {r, {}}));
+    numbers = 0;
+  };
+  for (const core::CountedUnits& units : course.counts()) {
+    log::AlikeTracks alike{static_cast<std::int32_t>(units.units), {}};
+    std::int64_t gone = 0;
+    for (std::int64_t n = shape.prompt; n < shape.final_tokens; ++n) {
+      const std::int64_t more = n - units.kept.of(n, shape.prompt) - gone;
+      gone += more;
+      if (alike.runs.empty() || alike.runs[alike.runs.size() - 2] != more) {
+        alike.runs.push_back(static_cast<std::int32_t>(more));
+        alike.runs.push_back(0);
+      }
+      ++alike.runs.back();
+    }
+    const auto length = static_cast<std::int64_t>(1 + alike.runs.size());
+    if (alike.runs.empty()) continue;  // it ends with its first token
+    if (numbers + length > log::kMostListed) flush();
+    numbers += length;
+    fact.alike.push_back(std::move(alike));
+  }
+  flush();
+}
+
 void EventLogWriter::on_course(RequestId r, const core::Course& course) {
   courses_[r] = &course;
-  const auto units = course.drops().track_units();
+  if (counted_) return write_counts(r, course);
+  const auto units = course.drops()->track_units();
   KVPLAN_CHECK(std::equal(units.begin(), units.end(), track_units_.begin(), track_units_.end()), r);
   std::vector<std::int32_t> numbers, positions;
   const auto flush = [&](std::size_t least) {  // as many whole facts as there are; the rest when least is 1
@@ -274,7 +325,7 @@ void EventLogWriter::on_course(RequestId r, const core::Course& course) {
   for (std::int64_t n = course.shape().prompt; n < course.shape().final_tokens; ++n) {
     for (std::size_t track = 0; track < units.size(); ++track) {
       positions.clear();
-      course.drops().dropped(static_cast<std::int32_t>(track), n, positions);
+      course.drops()->dropped(static_cast<std::int32_t>(track), n, positions);
       numbers.push_back(static_cast<std::int32_t>(positions.size()));
       numbers.insert(numbers.end(), positions.begin(), positions.end());
     }
@@ -285,6 +336,14 @@ void EventLogWriter::on_course(RequestId r, const core::Course& course) {
 
 void EventLogWriter::on_let_go(const core::LetGo& let_go) {
   write_let_go(let_go.request, let_go.logical_blocks);
+}
+
+void EventLogWriter::on_compact(const core::Compacted& compacted) {
+  const core::Compaction& moved = compacted.moved;
+  const core::Course& course = *courses_.at(compacted.request);
+  // Where the next token goes is behind the last survivor.
+  write(log::Compact{compacted.request, course.table_slots(compacted.written + 1) - 1,
+                     moved.kept_cells * cells_of_cell_, moved.quanta_before - moved.quanta});
 }
 
 void EventLogWriter::on_leave_windows(const core::LeaveWindows& left) {

@@ -33,6 +33,8 @@ struct EventLogOptions {
   /// Where requests follow courses: cells of one token in each track, of all courses of the run.
   std::vector<std::int32_t> track_units{};
   bool reuse{false};        ///< placement of the courses
+  bool compacts{false};     ///< placement of the courses: survivors move together
+  bool counted{false};      ///< nobody knows which tokens go, only how many
   std::string allocator{};  ///< as in the scenario, all parameters
   std::string scenario{};   ///< resolved
   std::string trace_digest{};
@@ -72,6 +74,7 @@ class EventLogWriter final : public core::Observer {
   void on_first_token(SimTime time, RequestId request) override;
   void on_drop(const core::Drop& drop) override;
   void on_let_go(const core::LetGo& let_go) override;
+  void on_compact(const core::Compacted& compacted) override;
   void on_leave_windows(const core::LeaveWindows& left) override;
   void on_finish(SimTime time, const core::Release& release) override;
   void on_settled(SimTime time, const core::PoolCounts& pool) override;
@@ -90,6 +93,7 @@ class EventLogWriter final : public core::Observer {
   [[nodiscard]] event_log::Claims totals_now() const;
   /// Of a request that leaves the running list.
   event_log::Claims kept_at_the_end(RequestId request, std::int64_t written, bool finished);
+  void write_counts(RequestId request, const core::Course& course);
   [[nodiscard]] event_log::ContentKey key(RequestId request, std::int64_t logical_block) const;
   void write_let_go(RequestId request, std::span<const std::int32_t> blocks);
   void write_grant(RequestId request, std::int64_t first_block, std::int64_t quanta,
@@ -102,6 +106,8 @@ class EventLogWriter final : public core::Observer {
   bool returns_quanta_;
   bool by_quanta_;  ///< a grant names a place for each quantum
   std::vector<std::int32_t> track_units_;
+  bool counted_;
+  std::int64_t cells_of_cell_;  ///< cells of the log in one of the run, where requests follow courses
   core::KeepRule keep_;
   std::unordered_map<RequestId, const core::Course*> courses_;  ///< of running requests
   std::unordered_set<RequestId> sliding_;                       ///< running, have dropped tokens by the rule

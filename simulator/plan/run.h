@@ -128,8 +128,15 @@ struct MeasuredSteps {
 /// Reads the steps of a model from a calibration by its path; called from any thread.
 using StepsOpener = std::function<Result<MeasuredSteps>(const std::string& path, std::string_view model)>;
 
-using ObserverMaker = std::function<Result<core::Observer*>(std::int64_t replica, const core::Workload&,
-                                                            const observe::Ledger&, const core::Memory&)>;
+/// The replica that an observer is asked for; all of it outlives the run.
+struct Watched {
+  std::int64_t replica;
+  const core::Workload& workload;
+  const observe::Ledger& ledger;
+  const core::Memory& memory;
+  const TokenPlan& tokens;
+};
+using ObserverMaker = std::function<Result<core::Observer*>(const Watched&)>;
 
 struct RunOptions {
   bool step_by_step{false};

@@ -50,10 +50,20 @@ Result<std::shared_ptr<const core::Drops>> RunCourses::recorded_drops(RequestId 
   return std::shared_ptr<const core::Drops>(std::move(made));
 }
 
+/// Which tokens go, as far as that is known of a policy that is counted.
+Result<std::shared_ptr<const core::Drops>> RunCourses::counted_drops(RequestId r,
+                                                                     const core::CourseShape& shape) {
+  const bool by_position = plan_.policy->kind->traits(plan_.policy->choice).interval.has_value();
+  if (plan_.recordings.empty() && !by_position) return std::shared_ptr<const core::Drops>();
+  KVPLAN_TRY(auto dropped, drops(r, shape.prompt, shape.final_tokens));
+  if (!plan_.recordings.empty()) KVPLAN_TRY_DO(check_counts(r, shape, *dropped));
+  return dropped;
+}
+
 /// A recording says which tokens go; as many have to stay as lengths say, in each track.
-Status RunCourses::check_counts(RequestId r, const core::CourseShape& shape) {
-  KVPLAN_TRY(const auto dropped, recorded_drops(r, shape.prompt, shape.final_tokens));
-  const auto tracks = static_cast<std::int64_t>(dropped->track_units().size());
+Status RunCourses::check_counts(RequestId r, const core::CourseShape& shape,
+                                const core::Drops& dropped) const {
+  const auto tracks = static_cast<std::int64_t>(dropped.track_units().size());
   std::vector<std::int32_t> gone;
   std::int64_t cells = 0;
   std::int64_t track = 0;
@@ -62,7 +72,7 @@ Status RunCourses::check_counts(RequestId r, const core::CourseShape& shape) {
     for (; track * plan_.units.per_token < cells * tracks; ++track) {
       gone.clear();
       for (std::int64_t n = shape.prompt; n < shape.final_tokens; ++n) {
-        dropped->dropped(static_cast<std::int32_t>(track), n, gone);
+        dropped.dropped(static_cast<std::int32_t>(track), n, gone);
         const std::int64_t kept = n - static_cast<std::int64_t>(gone.size());
         if (kept == count.of(n, shape.prompt)) continue;
         return bad_input("expected " + std::to_string(count.of(n, shape.prompt)) + " tokens kept of " +
@@ -75,9 +85,10 @@ Status RunCourses::check_counts(RequestId r, const core::CourseShape& shape) {
   return Done{};
 }
 
-std::unique_ptr<const core::Course> RunCourses::counted_course(const core::CourseShape& shape) const {
+std::unique_ptr<const core::Course> RunCourses::counted_course(
+    const core::CourseShape& shape, std::shared_ptr<const core::Drops> drops) const {
   const std::vector<core::CountedUnits> units = counted_units_of(plan_, shape.prompt);
-  if (plan_.tables == 1) return core::make_counted_course(shape, units);
+  if (plan_.tables == 1) return core::make_counted_course(shape, units, std::move(drops));
   KVPLAN_CHECK(plan_.tables == plan_.units.per_token, plan_.tables, plan_.units.per_token);
   std::vector<core::AlikeTables> tables;
   tables.reserve(units.size());
@@ -115,8 +126,8 @@ Result<const core::Course*> RunCourses::begin(RequestId r, std::int64_t prompt) 
                                 .reads_holes = plan_.reads_holes};
   auto& course = courses_[static_cast<std::size_t>(r)];
   if (plan_.counted) {
-    if (!plan_.recordings.empty()) KVPLAN_TRY_DO(check_counts(r, shape));
-    course = counted_course(shape);
+    KVPLAN_TRY(auto dropped, counted_drops(r, shape));
+    course = counted_course(shape, std::move(dropped));
     return course.get();
   }
   KVPLAN_TRY(auto dropped, drops(r, prompt, shape.final_tokens));

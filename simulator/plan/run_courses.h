@@ -31,10 +31,12 @@ class RunCourses final : public core::CourseSource {
                                                    std::int64_t final_tokens);
   Result<std::shared_ptr<const core::Drops>> recorded_drops(RequestId request, std::int64_t prompt,
                                                             std::int64_t final_tokens);
-  std::unique_ptr<const core::Course> counted_course(const core::CourseShape& shape) const;
+  [[nodiscard]] std::unique_ptr<const core::Course> counted_course(
+      const core::CourseShape& shape, std::shared_ptr<const core::Drops> drops) const;
   [[nodiscard]] std::unique_ptr<const core::Course> placed_course(
       const core::CourseShape& shape, std::shared_ptr<const core::Drops> drops) const;
-  Status check_counts(RequestId request, const core::CourseShape& shape);
+  Result<std::shared_ptr<const core::Drops>> counted_drops(RequestId request, const core::CourseShape& shape);
+  Status check_counts(RequestId request, const core::CourseShape& shape, const core::Drops& drops) const;
   const TokenPlan& plan_;
   const core::Workload& workload_;
   core::MemoryLayout layout_;

@@ -211,8 +211,8 @@ Status watch(const RunSetup& setup, std::size_t replica, Part& part, Served& ser
                      " tables a request are counted, not told one by one: expected table=all")
         .at_field("memory.allocator");
   for (const ObserverMaker& make : setup.options.extra_observers) {
-    KVPLAN_TRY(core::Observer* const extra,
-               make(static_cast<std::int64_t>(replica), setup.workload, *part.ledger, *part.memory));
+    KVPLAN_TRY(core::Observer* const extra, make({static_cast<std::int64_t>(replica), setup.workload,
+                                                  *part.ledger, *part.memory, setup.tokens}));
     part.observers.push_back(extra);
   }
   return Done{};

@@ -293,6 +293,12 @@ std::vector<core::CountedUnits> counted_units_of(const TokenPlan& plan, std::int
   return out;
 }
 
+std::int64_t known_tracks(const TokenPlan& plan) {
+  if (!plan.counted || plan.policy->kind->traits(plan.policy->choice).interval) return plan.units.per_token;
+  if (plan.recordings.empty() || plan.placed.bytes.ranks() > 1) return 0;
+  return attention::cell_units(*plan.policy, plan.model.layers, plan.model.kv_heads).per_token;
+}
+
 Status check_recordings(const TokenPlan& plan, const core::Workload& workload, const core::Memory& memory,
                         std::int64_t most_tokens) {
   if (plan.recordings.empty()) return Done{};

@@ -62,6 +62,10 @@ Result<TokenPlan> make_token_plan(const Scenario& scenario, const RecordingOpene
 /// REQUIRES: plan.counted. `prompt`: as core::KeptCount has it.
 std::vector<core::CountedUnits> counted_units_of(const TokenPlan& plan, std::int64_t prompt);
 
+/// Sets of cells of a token, each of which drops the same tokens, where it is known which tokens go; 0 where only their
+/// number is, or where a rank has some of them. REQUIRES: requests follow courses.
+std::int64_t known_tracks(const TokenPlan& plan);
+
 /// Can every request that the engine would accept be driven? The error names the first that cannot.
 Status check_recordings(const TokenPlan& plan, const core::Workload& workload, const core::Memory& memory,
                         std::int64_t most_tokens);

@@ -83,9 +83,8 @@ void compare_with_token_level(const std::string& input, const std::string& polic
   std::optional<Settled> settled;
   auto options = options_with(recording);
   options.step_by_step = true;  // a span for each token
-  options.extra_observers.push_back([&](std::int64_t, const core::Workload&, const observe::Ledger& ledger,
-                                        const core::Memory&) -> Result<core::Observer*> {
-    return static_cast<core::Observer*>(&settled.emplace(ledger, prompt));
+  options.extra_observers.push_back([&](const plan::Watched& watched) -> Result<core::Observer*> {
+    return static_cast<core::Observer*>(&settled.emplace(watched.ledger, prompt));
   });
   const auto result = plan::run_scenario(scenario, trace, options);
   ASSERT_TRUE(result.ok()) << result.error().to_string();

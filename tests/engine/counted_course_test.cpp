@@ -28,8 +28,10 @@ struct Table {
     cells.push_back(true);
     blocks = std::max(blocks, ceil_div(static_cast<std::int64_t>(cells.size()), block));
   }
-  void keep(std::int64_t kept, std::int64_t block) {
+  void drop_to(std::int64_t kept) {
     for (std::size_t i = 0; std::count(cells.begin(), cells.end(), true) > kept; ++i) cells[i] = false;
+  }
+  void move_together(std::int64_t kept, std::int64_t block) {
     if (static_cast<std::int64_t>(cells.size()) - kept < block) return;
     cells.assign(static_cast<std::size_t>(kept), true);
     const std::int64_t left = ceil_div(kept, block);
@@ -72,8 +74,10 @@ void compare(const CourseShape& shape, const KeptCount& count, Table& table) {
   for (std::int64_t i = 0; i < shape.prompt; ++i) table.write(block);
   for (std::int64_t n = shape.prompt; n < shape.final_tokens; ++n) {
     ASSERT_EQ(course->table_slots(n), static_cast<std::int64_t>(table.cells.size()));
+    const std::int64_t kept = kept_after(count, n, shape.prompt);
+    table.drop_to(kept);
     const Table before = table;
-    table.keep(kept_after(count, n, shape.prompt), block);
+    table.move_together(kept, block);
     const auto moved = course->compaction(n);
     ASSERT_EQ(moved.has_value(), table.compactions > before.compactions) << n;
     ASSERT_EQ(course->returns_blocks(n), moved.has_value());
@@ -82,9 +86,8 @@ void compare(const CourseShape& shape, const KeptCount& count, Table& table) {
       EXPECT_EQ(moved->quanta_before, before.blocks);
       EXPECT_EQ(moved->quanta, table.blocks);
     }
-    HeldCells back;
-    back.hole = (before.blocks - table.blocks) * block;
-    EXPECT_EQ(course->returned_cells(n), back);
+    expect_same(course->settled(n) + course->returned_cells(n), before.states(block, shape.final_tokens - n),
+                n);
     expect_same(course->settled(n), table.states(block, shape.final_tokens - n), n);
     // What is held and written is the table.
     EXPECT_EQ(course->read_tokens(n),

@@ -56,14 +56,14 @@ class Recount final : public core::Observer {
       : layout_(layout), ledger_(ledger) {}
 
   void on_course(RequestId r, const Course& course) override {
-    auto whole = std::make_shared<test::Walk>(course.shape(), course.drops());
+    auto whole = std::make_shared<test::Walk>(course.shape(), *course.drops());
     whole->prompt();
     for (std::int64_t n = course.shape().prompt; n < course.shape().final_tokens; ++n) {
       whole->drop(n);
       whole->let_go();
       whole->write(n);
     }
-    running_.emplace(r, Member{&course, test::Walk(course.shape(), course.drops()), whole, 0, 0, 0});
+    running_.emplace(r, Member{&course, test::Walk(course.shape(), *course.drops()), whole, 0, 0, 0});
   }
   void on_grant(const core::Grant& g) override {
     Member& m = running_.at(g.request);

@@ -94,10 +94,8 @@ TEST(Overlays, CacheAndSharingOfARealTrace) {
       settings.push_back(plan::parse_setting(text).value());
     std::unique_ptr<CheckedCache> check;
     plan::RunOptions options;
-    options.extra_observers.push_back([&](std::int64_t /*replica*/, const core::Workload& workload,
-                                          const observe::Ledger& ledger,
-                                          const core::Memory& /*memory*/) -> Result<core::Observer*> {
-      check = std::make_unique<CheckedCache>(workload, ledger.layout(), 50);
+    options.extra_observers.push_back([&](const plan::Watched& watched) -> Result<core::Observer*> {
+      check = std::make_unique<CheckedCache>(watched.workload, watched.ledger.layout(), 50);
       return check.get();
     });
     const auto result = plan::run_scenario(plan::resolve(settings).value(), trace, options);

@@ -30,6 +30,7 @@ TEST(EndToEnd, LogsOfTheSampleReplayEqual) {
                              "--set workload.attention=" + KVPLAN_SOURCE_DIR + "/tests/golden/replay/A.kva," +
                              KVPLAN_SOURCE_DIR +
                              "/tests/golden/replay/E.kva --set memory.allocator=paged:block_tokens=4 ";
+  const std::string counted = sample + "--set workload.limit=80 --set memory.pool_tokens=6000 --set ";
   for (const std::string& start :
        {sample + "--set memory.pool_tokens=16000",
         sample + "--set memory.pool_tokens=30000 --set eviction=streaming-llm:sink=5,recent=200",
@@ -57,6 +58,21 @@ TEST(EndToEnd, LogsOfTheSampleReplayEqual) {
         replay + "--set format=int4", replay + "--set eviction.placement=reuse",
         replay + "--set eviction=tova:budget=20 --set memory.allocator=contiguous",
         golden + "--set eviction=h2o:hh=4,recent=4",
+        // Survivors that move together: counted, known from lengths, known from recordings.
+        counted + "eviction=h2o:hh=100,recent=100,placement=compact",
+        counted + "eviction=h2o:hh=100,recent=100,placement=compact --set deployment.tp=4 --set format=int4",
+        counted + "eviction=tova:budget=90,placement=compact --set latency=roofline",
+        counted + "eviction=scissorhands:budget=64,drop=1,placement=compact",
+        counted + "eviction=snapkv:window=32,capacity=200,placement=compact",
+        counted + "eviction=pyramidkv:window=8,capacity=128,beta=10,placement=compact",
+        counted + "eviction=window:window=64,placement=compact",
+        counted + "eviction=streaming-llm:sink=4,recent=60,placement=compact",
+        replay + "--set eviction.placement=compact",
+        replay + "--set eviction.placement=compact --set format=int4",
+        replay + "--set eviction=tova:budget=20,placement=compact",
+        replay + "--set eviction=pyramidkv:window=4,capacity=16,beta=5,placement=compact",
+        golden + "--set eviction=h2o:hh=4,recent=4,placement=compact",
+        golden + "--set eviction=scissorhands:budget=8,drop=1,recent=2,placement=compact",
         golden + "--set eviction=h2o:hh=6,recent=3,placement=reuse"}) {
     SCOPED_TRACE(start);
     const std::string fast = folder + "/fast.kve";

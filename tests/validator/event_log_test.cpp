@@ -11,6 +11,9 @@
 #include <sstream>
 #include <utility>
 
+#include "proto/event_log.pb.h"
+#include "simulator/base/check.h"
+#include "simulator/frame/frame.h"
 #include "simulator/io/event_log_writer.h"
 #include "simulator/io/log/frame.h"
 #include "simulator/io/log/reader.h"
@@ -100,6 +103,7 @@ event_log::Fact least_fact() {
   if (auto* chunk = std::get_if<event_log::Chunk>(&fact)) chunk->tokens = 1;
   if (auto* run = std::get_if<event_log::StepRun>(&fact)) run->steps = 1;
   if (auto* move = std::get_if<event_log::Move>(&fact)) move->slots = 1;
+  if (auto* counts = std::get_if<event_log::Counts>(&fact)) counts->alike = {{1, {0, 1}}};
   return fact;
 }
 
@@ -241,6 +245,85 @@ TEST(EventLog, HeadersOfGroups) {
       error_with([](Header& h) { h.groups.front().layers = 1000; }).find("token_bytes: expected a multiple"),
       std::string::npos);
   EXPECT_NE(error_with([](Header& h) { h.prefix_cache = true; }).find("groups: expected blocks of tokens"),
+            std::string::npos);
+}
+
+const LogCase& case_named(const std::vector<LogCase>& cases, const std::string& name) {
+  const auto found =
+      std::find_if(cases.begin(), cases.end(), [&](const LogCase& c) { return c.name == name; });
+  KVPLAN_CHECK(found != cases.end());
+  return *found;
+}
+
+/// The message of the first frame.
+v1::EventLogHeader header_message(const std::string& bytes) {
+  const std::string_view head = std::string_view(bytes).substr(event_log::kMagic.size(), frame::kHeadBytes);
+  const frame::Head first = frame::parse_head(head);
+  const std::string_view stored =
+      std::string_view(bytes).substr(event_log::kMagic.size() + frame::kHeadBytes, first.stored_bytes);
+  std::string message;
+  v1::EventLogHeader header;
+  EXPECT_TRUE(frame::unpack(first, stored, message).ok());
+  EXPECT_TRUE(header.ParseFromString(message));
+  return header;
+}
+
+TEST(EventLog, AVersionIsTheFirstThatHasWhatTheLogSays) {
+  const auto cases = test::small_cases();
+  for (const auto& [name, version] :
+       std::vector<std::pair<const char*, std::uint32_t>>{{"paged_cached", 1},
+                                                          {"window", 1},
+                                                          {"courses_reuse", 1},
+                                                          {"growing", 1},
+                                                          {"pages", 2},
+                                                          {"tensors", 2},
+                                                          {"nothing", 3},
+                                                          {"groups", 4},
+                                                          {"counted", 5},
+                                                          {"moved_layers", 5}}) {
+    const std::string bytes =
+        test::log_of_run(test::random_trace(5), case_named(cases, name), Stepping::kFast);
+    v1::EventLogHeader header = header_message(bytes);
+    EXPECT_EQ(header.version(), version) << name;
+    header.set_version(event_log::kVersion + 1);
+    const std::string later =
+        std::string(event_log::kMagic) + frame::make(event_log::kHead, header.SerializeAsString());
+    EXPECT_EQ(error_of(later), "a.kve: byte 8: version: expected 1 to 5, found 6");
+  }
+}
+
+TEST(EventLog, HeadersAndFactsOfSurvivorsThatMove) {
+  const auto cases = test::small_cases();
+  const auto log = test::read_log(
+      test::log_of_run(test::random_trace(5), case_named(cases, "counted_layers"), Stepping::kFast));
+  EXPECT_TRUE(log.header.compacts && log.header.counted);
+  EXPECT_EQ(log.header.track_units, (std::vector<std::int32_t>{1, 1, 1, 1, 1}));
+  const auto error_with = [&](auto change) {
+    auto changed = log;
+    change(changed);
+    return error_of(test::write_log(changed));
+  };
+  using test::WholeLog;
+  EXPECT_EQ(error_with([](WholeLog&) {}), "");
+  const std::string refused =
+      "a.kve: byte 8: compacts: expected courses in blocks, without reuse, where survivors move together";
+  EXPECT_EQ(error_with([](WholeLog& l) { l.header.reuse = true; }), refused);
+  EXPECT_EQ(error_with([](WholeLog& l) { l.header.track_units.clear(); }), refused);
+  EXPECT_EQ(error_with([](WholeLog& l) { l.header.compacts = false; }), refused);
+  const auto with_counts = [&](event_log::AlikeTracks alike) {
+    return error_with([&](WholeLog& l) { l.records[0].fact = event_log::Counts{0, {std::move(alike)}}; });
+  };
+  EXPECT_EQ(with_counts({1, {0, 1}}), "");
+  const auto refuses = [](const std::string& error, const std::string& why) {
+    EXPECT_NE(error.find("facts[0].counts.alike." + why), std::string::npos) << error;
+  };
+  refuses(with_counts({0, {0, 1}}), "tracks: expected 1 to 16384, found 0");
+  refuses(with_counts({1, {0, 1, 5}}), "runs: expected 0 to 0, found 1");
+  refuses(with_counts({1, {0, 0}}), "runs: expected 1 to 2147483647, found 0");
+  refuses(with_counts({1, {-1, 3}}), "runs: expected 0 to 2147483647, found -1");
+  EXPECT_NE(error_with([&](WholeLog& l) {
+              l.records[0].fact = event_log::Compact{0, -1, 0, 0};
+            }).find("facts[0].compact.slots: expected 0 to 2147483648, found -1"),
             std::string::npos);
 }
 

@@ -231,8 +231,49 @@ bool other_metadata(WholeLog& log, Random& /*random*/, std::string& what) {
   return true;
 }
 bool other_placement(WholeLog& log, Random& /*random*/, std::string& what) {
-  if (log.header.track_units.empty()) return false;
+  if (log.header.track_units.empty() || log.header.compacts) return false;
   log.header.reuse = !log.header.reuse;
+  what = "header";
+  return true;
+}
+
+// ---- survivors that move together ----
+
+/// A number of a Counts fact of a request that is followed to its end.
+bool another_count_of_a_course(WholeLog& log, Random& random, std::string& what) {
+  std::vector<std::int32_t*> found;
+  std::map<RequestId, std::vector<Counts*>> open;
+  for (Record& record : log.records) {
+    if (auto* counts = std::get_if<Counts>(&record.fact)) open[counts->request].push_back(counts);
+    if (const auto* preempt = std::get_if<Preempt>(&record.fact)) open.erase(preempt->request);
+    if (const auto* finish = std::get_if<Finish>(&record.fact))
+      for (Counts* counts : open[finish->request])
+        for (AlikeTracks& alike : counts->alike)
+          for (std::int32_t& number : alike.runs) found.push_back(&number);
+  }
+  if (found.empty()) return false;
+  const std::size_t i = random.below(found.size());
+  what = "number " + std::to_string(i);
+  one_off(*found[i], random);
+  return true;
+}
+bool other_tracks_alike(WholeLog& log, Random& random, std::string& what) {
+  return on_a<Counts>(log, random, what, kAny,
+                      [&](Counts& f) { one_off(f.alike[random.below(f.alike.size())].tracks, random); });
+}
+bool other_number_kept(WholeLog& log, Random& random, std::string& what) {
+  const auto i = pick(log.records, random, [](const Record& r) { return r.claims.has_kept_cells; });
+  if (i < 0) return false;
+  what = "record " + std::to_string(i);
+  auto& claims = log.records[static_cast<std::size_t>(i)].claims;
+  random.chance(1, 2) ? one_off(claims.kept_cells, random) : static_cast<void>(claims.has_kept_cells = false);
+  return true;
+}
+bool do_not_move(WholeLog& log, Random& random, std::string& what) {
+  const bool moves =
+      pick(log.records, random, [](const Record& r) { return std::holds_alternative<Compact>(r.fact); }) >= 0;
+  if (!moves) return false;
+  log.header.compacts = log.header.counted = false;
   what = "header";
   return true;
 }
@@ -315,7 +356,7 @@ bool another_window(WholeLog& log, Random& random, std::string& what) {
   return true;
 }
 
-constexpr std::array<Mutation, 65> kMutations{{
+constexpr std::array<Mutation, 75> kMutations{{
     {"lose a fact", lose_a_fact},
     {"repeat a fact", repeat_a_fact},
     {"lose a finish", lose<Finish>},
@@ -369,6 +410,16 @@ constexpr std::array<Mutation, 65> kMutations{{
     {"other metadata", other_metadata},
     {"other placement", other_placement},
     {"another window", another_window},
+    {"lose counts", lose<Counts>},
+    {"another count of a course", another_count_of_a_course},
+    {"other tracks alike", other_tracks_alike},
+    {"lose a compaction", lose<Compact>},
+    {"swap compactions", swap_requests<Compact>},
+    {"survivors elsewhere", shift<&Compact::slots, Compact>},
+    {"another number of survivors", shift<&Compact::cells, Compact>},
+    {"another number of blocks behind survivors", shift<&Compact::released, Compact>},
+    {"other number kept", other_number_kept},
+    {"do not move", do_not_move},
     {"hit what nobody published", hit_what_nobody_published},
     {"hit another content", hit_another_content},
     {"hit another publication", hit_another_publication},

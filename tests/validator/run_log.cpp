@@ -8,6 +8,7 @@
 
 #include "simulator/base/check.h"
 #include "simulator/base/random.h"
+#include "simulator/core/counted_course.h"
 #include "simulator/io/event_log_writer.h"
 #include "simulator/io/log/encoder.h"
 #include "simulator/io/log/reader.h"
@@ -15,6 +16,7 @@
 #include "simulator/observe/ledger.h"
 #include "simulator/workload/workload_builder.h"
 #include "tests/support/golden.h"
+#include "tests/support/kept_drops.h"
 #include "tests/support/random_drops.h"
 #include "tests/support/run_replica.h"
 
@@ -68,8 +70,7 @@ class BentSteps final : public core::LatencyModel {
 /// Courses whose drops are a function of the request and its prompt.
 class LogCourses final : public core::CourseSource {
  public:
-  LogCourses(const core::Workload& workload, core::Placement placement)
-      : workload_(workload), placement_(placement) {}
+  LogCourses(const core::Workload& workload, const LogCase& c) : workload_(workload), case_(c) {}
   [[nodiscard]] static std::shared_ptr<const RandomDrops> drops(RequestId r, std::int64_t prompt,
                                                                 std::int64_t final_tokens) {
     Random tracks(3, "log tracks");
@@ -78,8 +79,14 @@ class LogCourses final : public core::CourseSource {
   }
   Result<const core::Course*> begin(RequestId r, std::int64_t prompt) override {
     const std::int64_t final_tokens = workload_.final_tokens(r);
-    const core::CourseShape shape{prompt, final_tokens, layout.quantum_tokens, layout.returns_quanta,
-                                  placement_};
+    core::CourseShape shape{prompt, final_tokens, layout.quantum_tokens, layout.returns_quanta,
+                            case_.courses.value_or(core::Placement::kCompact)};
+    if (!case_.courses) {
+      Random own(static_cast<std::uint64_t>(r), "kept in a log");
+      std::shared_ptr<const core::Drops> known;
+      if (case_.tells_tokens) known = std::make_shared<KeptDrops>(own, prompt, final_tokens, case_.counted);
+      return (running_[r] = core::make_counted_course(shape, case_.counted, std::move(known))).get();
+    }
     return (running_[r] = core::Course::make(shape, drops(r, prompt, final_tokens))).get();
   }
   void end(RequestId r) override { running_.erase(r); }
@@ -87,7 +94,7 @@ class LogCourses final : public core::CourseSource {
 
  private:
   const core::Workload& workload_;
-  core::Placement placement_;
+  const LogCase& case_;
   std::map<RequestId, std::unique_ptr<const core::Course>> running_;
 };
 
@@ -98,11 +105,16 @@ std::string log_of_run(const traces::Trace& trace, const LogCase& c, Stepping st
                               : kvplan::workload::build_workload(trace, {}, -1);
   KVPLAN_CHECK(built.ok());
   core::Workload workload = std::move(built).value();
-  if (c.courses) workload.prefix = nullptr;
-  const auto sample = LogCourses::drops(0, 1, 1);
-  const std::vector<std::int32_t> track_units(sample->track_units().begin(), sample->track_units().end());
-  std::int64_t cells = 1;
-  if (c.courses) cells = std::accumulate(track_units.begin(), track_units.end(), std::int64_t{0});
+  const bool follows = c.courses || !c.counted.empty();
+  if (follows) workload.prefix = nullptr;
+  std::vector<std::int32_t> track_units;
+  for (const auto& [kept, units] : c.counted) track_units.insert(track_units.end(), units, 1);
+  if (c.courses) {
+    const auto sample = LogCourses::drops(0, 1, 1);
+    track_units.assign(sample->track_units().begin(), sample->track_units().end());
+  }
+  const std::int64_t cells =
+      follows ? std::accumulate(track_units.begin(), track_units.end(), std::int64_t{0}) : 1;
   const model::ModelShape mixed{
       .name = "mixed",
       .source = "made up",
@@ -132,7 +144,7 @@ std::string log_of_run(const traces::Trace& trace, const LogCase& c, Stepping st
                                  : nullptr,
       .first_layer = c.first_layer,
       .step_tokens = c.scheduler.token_budget,
-      .prefix_cache = c.prefix_cache && entry.shares_prefixes && !c.courses,
+      .prefix_cache = c.prefix_cache && entry.shares_prefixes && !follows,
       .max_model_len = c.scheduler.max_model_len};
   const auto make = stepping == Stepping::kNaive ? entry.make_model : entry.make;
   const auto allocator = make(choice.value(), request);
@@ -143,8 +155,10 @@ std::string log_of_run(const traces::Trace& trace, const LogCase& c, Stepping st
                                     .layout = allocator.value()->layout(),
                                     .prefix_cache = request.prefix_cache,
                                     .keep = c.keep,
-                                    .track_units = c.courses ? track_units : std::vector<std::int32_t>{},
+                                    .track_units = track_units,
                                     .reuse = c.courses == core::Placement::kReuse,
+                                    .compacts = !c.counted.empty(),
+                                    .counted = !c.counted.empty() && !c.tells_tokens,
                                     .allocator = choice.value().to_string(),
                                     .scenario = "{}",
                                     .trace_digest = "0123456789abcdef",
@@ -160,11 +174,11 @@ std::string log_of_run(const traces::Trace& trace, const LogCase& c, Stepping st
   const LinearSteps linear;
   const BentSteps bent;
   const std::array<core::Observer*, 2> observers{&ledger, &writer};
-  LogCourses courses(workload, c.courses.value_or(core::Placement::kHoles));
+  LogCourses courses(workload, c);
   courses.layout = allocator.value()->layout();
   const core::ReplicaSetup run{.workload = &workload,
                                .keep = c.keep,
-                               .courses = c.courses ? &courses : nullptr,
+                               .courses = follows ? &courses : nullptr,
                                .latency = c.unit_latency   ? static_cast<const core::LatencyModel*>(&unit)
                                           : c.bent_latency ? static_cast<const core::LatencyModel*>(&bent)
                                                            : &linear,
@@ -388,6 +402,53 @@ std::vector<LogCase> small_cases() {
        .pool_tokens = 900,
        .scheduler = small,
        .courses = core::Placement::kHoles},
+      {.name = "counted",
+       .allocator = paged,
+       .pool_blocks = 48,
+       .token_bytes = 5,
+       .scheduler = small,
+       .counted = {{{.budget = 21}, 1}},
+       .metadata_bytes = 3},
+      {.name = "counted_tight",
+       .allocator = tiny,
+       .pool_blocks = 110,
+       .scheduler = trickle,
+       .counted = {{{.budget = 9}, 1}},
+       .bent_latency = true},
+      {.name = "counted_ones",
+       .allocator = ones,
+       .pool_tokens = 500,
+       .scheduler = small,
+       .counted = {{{.budget = 1}, 1}}},
+      {.name = "counted_once",
+       .allocator = tiny,
+       .pool_blocks = 130,
+       .scheduler = threshold,
+       .counted = {{{.budget = 30, .once = true}, 1}}},
+      {.name = "counted_layers",
+       .allocator = paged,
+       .pool_blocks = 48,
+       .token_bytes = 3,
+       .scheduler = small,
+       .counted = {{{.budget = 50, .once = true}, 2},
+                   {{.budget = 11, .once = true}, 1},
+                   {{.budget = 24, .once = true}, 2}},
+       .metadata_bytes = 1},
+      {.name = "moved",
+       .allocator = tiny,
+       .pool_blocks = 110,
+       .token_bytes = 5,
+       .scheduler = small,
+       .counted = {{{.budget = 22}, 3}},
+       .tells_tokens = true,
+       .metadata_bytes = 2},
+      {.name = "moved_layers",
+       .allocator = "paged:block_tokens=7",
+       .pool_blocks = 90,
+       .scheduler = small,
+       .counted = {{{.budget = 40, .once = true}, 1}, {{.budget = 13, .once = true}, 2}},
+       .tells_tokens = true,
+       .bent_latency = true},
       {.name = "nothing", .allocator = "no-cache", .pool_tokens = 900, .token_bytes = 7, .scheduler = small},
       {.name = "nothing_bent",
        .allocator = "no-cache",

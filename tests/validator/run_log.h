@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "simulator/core/course.h"
 #include "simulator/core/engine.h"
 #include "simulator/io/log/events.h"
 #include "simulator/scheduling/vllm/params.h"
@@ -28,6 +29,9 @@ struct LogCase {
   core::KeepRule keep{};
   /// Set: requests follow courses of random policies; no prefix cache, no keep rule.
   std::optional<core::Placement> courses{};
+  /// Not empty: survivors move together, of units that keep so many; no prefix cache, no keep rule.
+  std::vector<core::CountedUnits> counted{};
+  bool tells_tokens{false};  ///< of those: it is known which tokens go
   std::int64_t metadata_bytes{0};
   bool bent_latency{false};  ///< step times that grow in jumps, told in short series
   bool unit_latency{false};  ///< every step lasts one tick: the clock of the recorded engines
@@ -54,7 +58,8 @@ WholeLog read_log(const std::string& bytes);
 std::string write_log(const WholeLog& log);
 
 /// Paged with and without prefix caching, a threshold, few running slots, contiguous with each reservation, window and
-/// streaming-llm on both, courses with holes and with reuse on both, ranges that slide, grow and are copied, groups
+/// streaming-llm on both, courses with holes and with reuse on both, with
+/// survivors that move together, counted and by token, ranges that slide, grow and are copied, groups
 /// of layers: from roomy to one that preempts all the time. For random_trace.
 std::vector<LogCase> small_cases();
 

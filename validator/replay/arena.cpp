@@ -175,6 +175,7 @@ Status Arena::take(Request& r, const std::vector<event_log::ContentKey>& keys) {
   Pieces pieces;
   for (const std::int64_t q : taken) pieces.push_back(piece_of(q));
   const auto grant = [&] {
+    if (header_.compacts && r.table.empty()) r.range_generation = ++generations_;
     free_.resize(free_.size() - taken.size());
     for (std::size_t i = 0; i < taken.size(); ++i) {
       Quantum& quantum = quanta_[static_cast<std::size_t>(taken[i])];

@@ -17,6 +17,7 @@
 #include "simulator/io/log/events.h"
 #include "validator/replay/backend.h"
 #include "validator/replay/course.h"
+#include "validator/replay/gathered.h"
 #include "validator/replay/range_places.h"
 
 namespace kvplan::validator {
@@ -33,19 +34,20 @@ struct Request {
   std::int64_t input{0}, output{0};
   std::int64_t rank{-1};  ///< of its latest admission
   bool running{false}, waiting{false};
-  bool whole{false};               ///< prompt, or what is recomputed, is written
-  bool first_token{false};         ///< told
-  std::int64_t target{0};          ///< tokens to write until the next token comes out
-  std::int64_t written{0};         ///< tokens in memory, found ones included
-  std::int64_t published{0};       ///< leading blocks that can be found
-  std::unique_ptr<Course> course;  ///< since its admission, where requests follow courses
-  bool sliding{false};             ///< has dropped cells since its admission
+  bool whole{false};                   ///< prompt, or what is recomputed, is written
+  bool first_token{false};             ///< told
+  std::int64_t target{0};              ///< tokens to write until the next token comes out
+  std::int64_t written{0};             ///< tokens in memory, found ones included
+  std::int64_t published{0};           ///< leading blocks that can be found
+  std::unique_ptr<Course> course;      ///< since its admission, where requests follow courses
+  std::unique_ptr<Gathered> gathered;  ///< instead, where survivors move together
+  bool sliding{false};                 ///< has dropped cells since its admission
   std::int64_t sink{0}, begin{0};
   std::vector<std::int64_t> table;               ///< quanta by logical block; kGone: let go
   std::int64_t range_first{-1}, range_cells{0};  ///< all of it
   std::vector<RangePart> range_parts;            ///< by token
   std::int64_t range_place{-1};                  ///< the simulator's address
-  std::uint64_t range_generation{0};
+  std::uint64_t range_generation{0};             ///< of its range, or where survivors move of its table
   // Of the pass and step in progress:
   std::int64_t chunk{0};
   std::int64_t stage{0};  ///< what was told of it in this pass; see Replay::Impl::in_order
@@ -125,6 +127,11 @@ class Arena {
     std::int64_t from, to;
   };
   Status follow(const std::vector<Followed>& all, const std::function<void()>& change);
+  /// The same where survivors move together: what each writes next is behind what it has.
+  Status follow_gathered(const std::vector<Followed>& all, const std::function<void()>& change);
+  /// The survivors of the request move together. What is behind them in the last block that it keeps is poisoned, and
+  /// the blocks behind that go back, highest first.
+  Status gather(Request& request);
 
   /// Called when a quantum is poisoned and free again.
   std::function<void(Quantum&)> on_free;
@@ -164,6 +171,9 @@ class Arena {
   void add_quantum_views(const Request& request, std::int64_t first_slot, std::int64_t slots,
                          std::int64_t first_place, std::uint64_t content);
   [[nodiscard]] std::int64_t cell_of(std::int64_t place, std::int64_t track) const;
+  // arena_gathered.cpp
+  [[nodiscard]] std::int64_t place_of(const Request& request, std::int64_t slot) const;
+  [[nodiscard]] Pieces table_pieces(const Request& request) const;
   void poison(std::int64_t first_place, std::int64_t count);
   Result<CellCounts> recount(const Pieces& pieces);
   Status change(const Pieces& before, const std::function<void()>& f, const Pieces& after);

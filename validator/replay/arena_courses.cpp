@@ -30,8 +30,12 @@ void Arena::add_track_views(const Piece& piece) {
     const Quantum& quantum = quanta_[static_cast<std::size_t>(piece.first_cell / q)];
     if (!quantum.holders.empty()) {
       const Holder& holder = quantum.holders.front();
-      return add_quantum_views(requests_.at(holder.request), holder.logical * q, q, piece.first_cell,
-                               content_of(quantum.key, quantum.generation));
+      const Request& r = requests_.at(holder.request);
+      // What moves from block to block is the request's, not the block's.
+      const std::uint64_t content = header_.compacts
+                                        ? content_of(event_log::own_key(r.id, 0), r.range_generation)
+                                        : content_of(quantum.key, quantum.generation);
+      return add_quantum_views(r, holder.logical * q, q, piece.first_cell, content);
     }
   } else if (piece.request >= 0) {
     const Request& r = requests_.at(piece.request);
@@ -50,7 +54,9 @@ void Arena::add_track_views(const Piece& piece) {
 /// A view for each track of one held quantum.
 void Arena::add_quantum_views(const Request& r, std::int64_t first_slot, std::int64_t slots,
                               std::int64_t first_place, std::uint64_t content) {
-  KVPLAN_CHECK(r.course != nullptr && r.course->complete(), r.id);
+  KVPLAN_CHECK(header_.compacts ? r.gathered != nullptr && r.gathered->told().complete()
+                                : r.course != nullptr && r.course->complete(),
+               r.id);
   std::int64_t tracks_used = 0;
   const std::size_t first_view = views_.size();
   std::vector<bool> uses;
@@ -61,7 +67,8 @@ void Arena::add_quantum_views(const Request& r, std::int64_t first_slot, std::in
     view.rewritable = header_.reuse ? 1 : 0;
     bool used = false;
     for (std::int64_t slot = first_slot; slot < first_slot + slots; ++slot) {
-      const Mark mark = r.course->mark(track, slot, r.written);
+      const Mark mark =
+          header_.compacts ? r.gathered->mark(track, slot) : r.course->mark(track, slot, r.written);
       used = used || mark.awaited != 0 || (mark.offset >= 0 && (mark.kept != 0 || !header_.reuse));
       marks_.push_back(mark);
     }

@@ -1,54 +1,21 @@
 #include "validator/replay/course.h"
 
 #include <algorithm>
-#include <climits>
 #include <functional>
 #include <queue>
 
 #include "simulator/io/log/events.h"
 
 namespace kvplan::validator {
-namespace {
 
-constexpr std::int32_t kNever = INT32_MAX;
-
-}  // namespace
-
-Course::Course(const Shape& shape) : s_(shape), n_(shape.prompt) {
-  tracks_.resize(at(s_.tracks));
-  for (Track& track : tracks_) {
-    track.gone_at.assign(at(s_.final_tokens), kNever);
-    track.begin.push_back(0);
-  }
-  if (s_.prompt == s_.final_tokens) place();
+Course::Course(const Shape& shape) : s_(shape), told_(shape.prompt, shape.final_tokens, shape.tracks) {
+  if (told_.complete()) place();
 }
 
 std::string Course::add(std::span<const std::int32_t> numbers) {
-  for (const std::int32_t number : numbers) {
-    if (complete_) return "drops after its last token";
-    Track& track = tracks_[at(track_)];
-    if (left_ < 0) {
-      left_ = number;
-      latest_ = -1;
-      if (left_ > n_) return "drops " + std::to_string(number) + " of " + std::to_string(n_) + " tokens";
-    } else {
-      if (number <= latest_ || number >= n_)
-        return "drops token " + std::to_string(number) + " out of order when " + std::to_string(n_) +
-               " are written";
-      if (track.gone_at[at(number)] != kNever) return "drops token " + std::to_string(number) + " twice";
-      track.gone_at[at(number)] = static_cast<std::int32_t>(n_);
-      track.drops.push_back(number);
-      latest_ = number;
-      --left_;
-    }
-    if (left_ > 0) continue;
-    left_ = -1;
-    track.begin.push_back(static_cast<std::int32_t>(track.drops.size()));
-    if (++track_ < s_.tracks) continue;
-    track_ = 0;
-    if (++n_ == s_.final_tokens) place();
-  }
-  return {};
+  std::string wrong = told_.add(numbers);
+  if (wrong.empty() && told_.complete()) place();
+  return wrong;
 }
 
 /// Token by token: what goes, what is left over, where the next one is written.
@@ -60,6 +27,7 @@ void Course::place() {
   std::vector<std::int32_t> next(at(s_.tracks), 0);
   std::vector<std::int64_t> kept(at(blocks), 0), used(at(blocks), 0);  // cells of all tracks
   std::vector<bool> went(at(blocks), false);
+  tracks_.resize(at(s_.tracks));
   for (Track& track : tracks_) track.slot.resize(at(s_.final_tokens));
   const auto write = [&](std::int64_t t, std::int64_t token) {
     Lowest& places = free[at(t)];
@@ -80,9 +48,8 @@ void Course::place() {
   for (std::int64_t n = s_.prompt; n < s_.final_tokens; ++n) {
     auto& over = let_go_.emplace_back();
     for (std::int64_t t = 0; t < s_.tracks; ++t) {
-      const Track& track = tracks_[at(t)];
-      for (std::int32_t i = track.begin[at(n - s_.prompt)]; i < track.begin[at(n - s_.prompt + 1)]; ++i) {
-        const std::int32_t slot = track.slot[at(track.drops[at(i)])];
+      for (const std::int32_t token : told_.tokens(t, n)) {
+        const std::int32_t slot = tracks_[at(t)].slot[at(token)];
         if (s_.reuse) free[at(t)].push(slot);
         const std::int64_t block = slot / q;
         if (--kept[at(block)] == 0 && used[at(block)] == s_.tracks * q && s_.returns_quanta)
@@ -127,7 +94,7 @@ Mark Course::mark(std::int64_t t, std::int64_t slot, std::int64_t n) const {
   if (next == first) return mark;
   const std::int32_t token = *std::prev(next);
   mark.offset = token * s_.tracks + t;
-  mark.kept = track.gone_at[at(token)] > n ? 1 : 0;
+  mark.kept = s_.prompt == s_.final_tokens || told_.kept(t, token, n) ? 1 : 0;
   return mark;
 }
 

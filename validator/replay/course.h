@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "validator/replay/cells.h"
+#include "validator/replay/told_drops.h"
 
 namespace kvplan::validator {
 
@@ -53,14 +54,9 @@ class Course {
 
   Shape s_;
   bool complete_{false};
-  // While it is read:
-  std::int64_t n_{0}, track_{0}, left_{-1};  ///< positions left of the list in work; -1: its count comes next
-  std::int32_t latest_{-1};
+  ToldDrops told_;
   /// Of one track. A place is 4 bytes in each list.
   struct Track {
-    std::vector<std::int32_t> gone_at;   ///< [token] tokens written when it goes
-    std::vector<std::int32_t> drops;     ///< tokens in order of going
-    std::vector<std::int32_t> begin;     ///< [n - prompt] into drops; one more at the end
     std::vector<std::int32_t> slot;      ///< [token]
     std::vector<std::int32_t> written;   ///< tokens by slot, ascending within each
     std::vector<std::int32_t> first_of;  ///< [slot] into written; one more at the end

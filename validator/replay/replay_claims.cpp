@@ -77,7 +77,18 @@ void Replay::Impl::claim_kept(const log::Record& record) {
   const Request* const r = preempt == nullptr && finish == nullptr
                                ? nullptr
                                : running(preempt != nullptr ? preempt->request : finish->request);
-  const bool due = r != nullptr && (r->sliding || follows_courses());
+  const bool counted_due = r != nullptr && header_.counted;
+  if (counted_due != record.claims.has_kept_cells) {
+    ++report_.count_mismatches;
+    return note(counted_due ? "no number of kept cells is claimed"
+                            : "a number of kept cells is claimed where none is due");
+  }
+  if (counted_due && r->gathered != nullptr && record.claims.kept_cells != cells_kept(*r)) {
+    ++report_.count_mismatches;
+    note("request " + std::to_string(r->id) + " keeps " + std::to_string(cells_kept(*r)) + " cells, not " +
+         std::to_string(record.claims.kept_cells));
+  }
+  const bool due = r != nullptr && !header_.counted && (r->sliding || follows_courses());
   if (due != record.claims.has_kept) {
     ++report_.count_mismatches;
     return note(due ? "no kept tokens are claimed" : "kept tokens are claimed where none are due");
@@ -87,6 +98,9 @@ void Replay::Impl::claim_kept(const log::Record& record) {
   if (r->sliding) {
     for (std::int64_t token = 0; token < r->written; ++token)
       if (token < r->sink || token >= r->begin) kept += log::kept_term(token, 0, 1);
+  } else if (r->gathered != nullptr) {
+    if (!r->gathered->told().complete()) return;  // the fact itself is refused
+    kept = r->gathered->kept_digest();
   } else {
     if (r->course == nullptr || !r->course->complete()) return;  // the fact itself is refused
     kept = r->course->kept_digest(r->written);

@@ -11,25 +11,53 @@ constexpr std::int64_t kMostCourseCells = std::int64_t{1} << 26;
 
 Status Replay::Impl::on(const log::Course& f) {
   Request* const r = running(f.request);
-  if (phase_ != Phase::kPass || r == nullptr || !follows_courses())
-    return contradict(f.request, "has a course, but does not run or none are followed here");
-  if (r->stage != kAdmitted && r->stage != kCoursed)
-    return contradict(f.request, "has a course at another time than its admission");
-  if (!in_order(*r, kCoursed)) return contradict(f.request, "is told of out of order");
+  KVPLAN_TRY_DO(told_in_turn(r, f.request));
+  if (stopped()) return Done{};
+  if (header_.counted) return contradict(f.request, "has a course where tokens are only counted");
   KVPLAN_TRY_DO(begin_course(*r));
   if (stopped()) return Done{};
-  const std::string wrong = r->course->add(f.drops);
+  const std::string wrong = r->course ? r->course->add(f.drops) : r->gathered->told().add(f.drops);
   return wrong.empty() ? Status(Done{}) : contradict(f.request, wrong);
 }
 
+Status Replay::Impl::on(const log::Counts& f) {
+  Request* const r = running(f.request);
+  KVPLAN_TRY_DO(told_in_turn(r, f.request));
+  if (stopped()) return Done{};
+  if (!header_.counted) return contradict(f.request, "has counts where tokens have courses");
+  KVPLAN_TRY_DO(begin_course(*r));
+  if (stopped()) return Done{};
+  for (const log::AlikeTracks& alike : f.alike) {
+    const std::string wrong = r->gathered->told().add_counts(alike.tracks, alike.runs);
+    if (!wrong.empty()) return contradict(f.request, wrong);
+  }
+  return Done{};
+}
+
+/// What a request drops is told when it is admitted.
+Status Replay::Impl::told_in_turn(const Request* r, RequestId id) {
+  if (phase_ != Phase::kPass || r == nullptr || !follows_courses())
+    return contradict(id, "has a course, but does not run or none are followed here");
+  if (r->stage != kAdmitted && r->stage != kCoursed)
+    return contradict(id, "has a course at another time than its admission");
+  if (!in_order(requests_.at(id), kCoursed)) return contradict(id, "is told of out of order");
+  return Done{};
+}
+
 Status Replay::Impl::begin_course(Request& r) {
-  if (r.course != nullptr) return Done{};
+  if (r.course != nullptr || r.gathered != nullptr) return Done{};
+  const auto tracks = static_cast<std::int64_t>(header_.track_units.size());
   if (r.final_tokens() > arena_.places()) return contradict(r.id, "needs more tokens than memory has places");
-  if (r.final_tokens() > kMostCourseCells / static_cast<std::int64_t>(header_.track_units.size()))
+  if (r.final_tokens() > kMostCourseCells / tracks)
     return contradict(r.id, "follows a course of more than 2^26 cells");
+  if (header_.compacts) {
+    r.gathered =
+        std::make_unique<Gathered>(Gathered::Shape{r.target, r.final_tokens(), header_.quantum_tokens, tracks,
+                                                   header_.counted, static_cast<std::uint64_t>(r.id)});
+    return Done{};
+  }
   r.course = std::make_unique<Course>(Course::Shape{r.target, r.final_tokens(), header_.quantum_tokens,
-                                                    static_cast<std::int64_t>(header_.track_units.size()),
-                                                    header_.returns_quanta, header_.reuse});
+                                                    tracks, header_.returns_quanta, header_.reuse});
   return Done{};
 }
 
@@ -40,11 +68,13 @@ Status Replay::Impl::check_course(Request& r) {
   if (r.target == r.final_tokens()) KVPLAN_TRY_DO(begin_course(r));
   if (stopped()) return Done{};
   if (r.course != nullptr && r.course->complete()) return Done{};
+  if (r.gathered != nullptr && r.gathered->told().complete()) return Done{};
   return contradict(r.id, "follows a course that is not told to its end");
 }
 
 /// Are the places of its next tokens there, in every track?
 Status Replay::Impl::check_course_room(const Request& r, std::int64_t tokens) {
+  if (header_.compacts) return check_gathered_room(r, tokens);
   if (r.written + tokens > r.final_tokens()) return contradict(r.id, "writes more tokens than it will have");
   const std::int64_t q = header_.quantum_tokens;
   for (std::int64_t token = r.written; token < r.written + tokens; ++token) {
@@ -63,6 +93,11 @@ Status Replay::Impl::check_course_room(const Request& r, std::int64_t tokens) {
 
 /// Nothing may be due before the last of the steps that end now.
 Status Replay::Impl::check_let_go_between(const Request& r, std::int64_t tokens) {
+  for (std::int64_t n = r.written + 1; r.gathered != nullptr && n < r.written + tokens; ++n)
+    if (r.gathered->due(n))
+      return contradict(
+          r.id, "does not move its survivors together when " + std::to_string(n) + " tokens are written");
+  if (r.gathered != nullptr) return Done{};
   for (std::int64_t n = r.written + 1; r.whole && n < r.written + tokens; ++n)
     if (!r.course->let_go(n).empty())
       return contradict(
@@ -71,6 +106,7 @@ Status Replay::Impl::check_let_go_between(const Request& r, std::int64_t tokens)
 }
 
 bool Replay::Impl::owes_blocks(const Request& r) const {
+  if (r.gathered != nullptr) return r.wrote && r.whole && !r.ends && r.gathered->due(r.written);
   return r.course != nullptr && r.wrote && r.whole && !r.ends &&
          r.let_go_told < r.course->let_go(r.written).size();
 }

@@ -46,6 +46,8 @@ class Replay::Impl {
   Status on(const log::Course& f);
   Status on(const log::LetGo& f);
   Status on(const log::Move& f);
+  Status on(const log::Counts& f);
+  Status on(const log::Compact& f);
 
  private:
   /// Where in a pass and its steps the log is; says which facts may follow.
@@ -85,6 +87,11 @@ class Replay::Impl {
   Status check_course_room(const Request& request, std::int64_t tokens);
   Status check_let_go_between(const Request& request, std::int64_t tokens);
   [[nodiscard]] bool owes_blocks(const Request& request) const;
+
+  // replay_gathered.cpp
+  Status told_in_turn(const Request* request, RequestId id);
+  Status check_gathered_room(const Request& request, std::int64_t tokens);
+  [[nodiscard]] std::int64_t cells_kept(const Request& request) const;
 
   // replay_steps.cpp
   [[nodiscard]] std::int64_t tokens_in_step(const Request& request) const;

@@ -17,6 +17,7 @@ void Replay::Impl::leave(Request& r) {
   std::erase(running_, r.id);
   r.running = false;
   r.course.reset();
+  r.gathered.reset();
 }
 
 Status Replay::Impl::give_all_back(Request& r) {

@@ -105,7 +105,8 @@ Status Replay::Impl::on(const log::StepEnd& f) {
     std::vector<Arena::Followed> followed;
     followed.reserve(all.size());
     for (const Arena::Progress& p : all) followed.push_back({p.request, p.from, p.to});
-    KVPLAN_TRY_DO(arena_.follow(followed, go_on));
+    KVPLAN_TRY_DO(header_.compacts ? arena_.follow_gathered(followed, go_on)
+                                   : arena_.follow(followed, go_on));
   } else {
     KVPLAN_TRY_DO(progress(all, go_on));
   }
@@ -232,6 +233,8 @@ Status Replay::Impl::on(const log::Settled& f) {
     const Request& r = requests_.at(id);
     if (r.ends) return contradict(id, "has all its tokens, but keeps its memory");
     if (r.owes_first_token) return contradict(id, "has a first token that is not told");
+    if (r.gathered != nullptr && owes_blocks(r))
+      return contradict(id, "does not move its survivors together");
     if (r.owes_drop || owes_blocks(r)) return contradict(id, "keeps blocks of which it keeps nothing");
   }
   work_left_ = !running_.empty() || waiting_ > 0;

@@ -37,6 +37,22 @@ class Ranges {
   Error wrong_{.message = {}, .file = {}, .field = {}};
 };
 
+Fact decode_counts(const pb::Counts& m, Ranges& ranges) {
+  Counts out{ranges.request(m.request(), "counts.request"), {}};
+  std::int64_t numbers = 0;
+  for (const pb::AlikeTracks& alike : m.alike()) {
+    numbers += 1 + alike.runs_size();
+    ranges.in(alike.runs_size() % 2, 0, 0, "counts.alike.runs");
+    for (int i = 0; i < alike.runs_size(); ++i)
+      ranges.in(alike.runs(i), i % 2, INT32_MAX, "counts.alike.runs");
+    out.alike.push_back(
+        {static_cast<std::int32_t>(ranges.in(alike.tracks(), 1, kMostTracks, "counts.alike.tracks")),
+         {alike.runs().begin(), alike.runs().end()}});
+  }
+  ranges.no_more_than(kMostListed, numbers, "counts.alike");
+  return out;
+}
+
 Fact decode_memory(const pb::Fact& fact, Ranges& ranges) {
   switch (fact.kind_case()) {
     case pb::Fact::kPreempt:
@@ -90,6 +106,15 @@ Fact decode_memory(const pb::Fact& fact, Ranges& ranges) {
       for (const std::int32_t b : m.logical_blocks()) ranges.in(b, 0, INT32_MAX, "let_go.logical_blocks");
       return LetGo{ranges.request(m.request(), "let_go.request"),
                    {m.logical_blocks().begin(), m.logical_blocks().end()}};
+    }
+    case pb::Fact::kCounts:
+      return decode_counts(fact.counts(), ranges);
+    case pb::Fact::kCompact: {
+      const auto& m = fact.compact();
+      return Compact{ranges.request(m.request(), "compact.request"),
+                     ranges.tokens(m.slots(), "compact.slots"),
+                     ranges.in(m.cells(), 0, kMostTime, "compact.cells"),
+                     ranges.in(m.released(), 0, kMostQuanta, "compact.released")};
     }
     default:
       ranges.refuse("expected a fact of a known kind, found " + std::to_string(fact.kind_case()), "kind");
@@ -153,6 +178,10 @@ Status check_tracks(const Header& header, std::int64_t units) {
     return bad_input("expected at most the " + std::to_string(header.token_bytes) +
                      " bytes of a token, found " + std::to_string(header.metadata_bytes))
         .at_field("metadata_bytes");
+  if ((header.compacts && (units == 0 || !header.returns_quanta || header.reuse)) ||
+      (header.counted && !header.compacts))
+    return bad_input("expected courses in blocks, without reuse, where survivors move together")
+        .at_field("compacts");
   if (units == 0) return Done{};
   if (header.token_bytes % units != 0 || header.token_bytes / units < header.metadata_bytes)
     return bad_input("expected a multiple of the " + std::to_string(units) +
@@ -249,6 +278,8 @@ Result<Header> decode_header(const pb::EventLogHeader& m) {
   for (const pb::LayerGroup& group : m.groups())
     header.groups.push_back({ranges.in(group.layers(), 0, kMostLayers, "groups.layers"),
                              ranges.in(group.window(), 0, kMostTokens, "groups.window")});
+  header.compacts = m.compacts();
+  header.counted = m.counted();
   header.allocator = m.allocator();
   header.scenario = m.scenario();
   header.trace_digest = m.trace_digest();
@@ -284,6 +315,8 @@ Result<Record> decode_record(const pb::Fact& fact, const pb::Claim* claim) {
     }
     claims.has_kept = claim->has_kept_digest();
     claims.kept_digest = claim->kept_digest();
+    claims.has_kept_cells = claim->has_kept_cells();
+    claims.kept_cells = ranges.in(claim->kept_cells(), 0, kMostTime, "claim.kept_cells");
     claims.running = ranges.in(claim->running(), 0, INT32_MAX, "claim.running");
     claims.waiting = ranges.in(claim->waiting(), 0, INT32_MAX, "claim.waiting");
   }

@@ -96,6 +96,22 @@ struct ToMessage {
     m.set_slots(f.slots);
     m.set_slides(f.slides);
   }
+  void operator()(const Counts& f) const {
+    auto& m = *out.mutable_counts();
+    m.set_request(f.request);
+    for (const AlikeTracks& alike : f.alike) {
+      auto& tracks = *m.add_alike();
+      tracks.set_tracks(alike.tracks);
+      tracks.mutable_runs()->Add(alike.runs.begin(), alike.runs.end());
+    }
+  }
+  void operator()(const Compact& f) const {
+    auto& m = *out.mutable_compact();
+    m.set_request(f.request);
+    m.set_slots(f.slots);
+    m.set_cells(f.cells);
+    m.set_released(f.released);
+  }
   void operator()(const LetGo& f) const {
     out.mutable_let_go()->set_request(f.request);
     out.mutable_let_go()->mutable_logical_blocks()->Add(f.logical_blocks.begin(), f.logical_blocks.end());
@@ -109,6 +125,8 @@ std::size_t units(const Record& record) {
   if (const auto* end = std::get_if<StepEnd>(&record.fact)) count += end->finishing.size();
   if (const auto* course = std::get_if<Course>(&record.fact)) count += course->drops.size();
   if (const auto* gone = std::get_if<LetGo>(&record.fact)) count += gone->logical_blocks.size();
+  if (const auto* counts = std::get_if<Counts>(&record.fact))
+    for (const AlikeTracks& alike : counts->alike) count += 1 + alike.runs.size();
   return count;
 }
 
@@ -148,8 +166,10 @@ struct Encoder::State {
 namespace {
 
 /// The first that has it.
-std::uint32_t version_of(TableForm form) {
-  switch (form) {
+std::uint32_t version_of(const Header& header) {
+  if (header.compacts) return 5;
+  if (!header.groups.empty()) return 4;
+  switch (header.table_form) {
     case TableForm::kTokens:
       return 1;
     case TableForm::kNothing:
@@ -168,7 +188,7 @@ Encoder::~Encoder() = default;
 
 Status Encoder::begin(const Header& header) {
   pb::EventLogHeader m;
-  m.set_version(header.groups.empty() ? version_of(header.table_form) : kVersion);
+  m.set_version(version_of(header));
   m.set_writer(header.writer);
   m.set_quantum_tokens(header.quantum_tokens);
   m.set_token_bytes(header.token_bytes);
@@ -194,6 +214,8 @@ Status Encoder::begin(const Header& header) {
     out.set_layers(group.layers);
     out.set_window(group.window);
   }
+  m.set_compacts(header.compacts);
+  m.set_counted(header.counted);
   m.set_allocator(header.allocator);
   m.set_scenario(header.scenario);
   m.set_trace_digest(header.trace_digest);
@@ -215,6 +237,7 @@ Status Encoder::add(const Record& record) {
       claim.mutable_totals()->Add(record.claims.totals.begin(), record.claims.totals.end());
     claim.set_running(record.claims.running);
     claim.set_waiting(record.claims.waiting);
+    if (record.claims.has_kept_cells) claim.set_kept_cells(record.claims.kept_cells);
     if (record.claims.has_kept) claim.set_kept_digest(record.claims.kept_digest);
     ++s.claims;
   }

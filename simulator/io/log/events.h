@@ -15,7 +15,7 @@
 
 namespace kvplan::event_log {
 
-inline constexpr std::uint32_t kVersion = 4;
+inline constexpr std::uint32_t kVersion = 5;
 inline constexpr std::size_t kStates = 10;
 /// metadata, live, reserved, hole, tail, padding, internal, cached, stranded, free.
 using Totals = std::array<std::int64_t, kStates>;
@@ -69,6 +69,8 @@ struct Header {
   std::int64_t page_bytes{0};         ///< kPages
   std::vector<TokenRow> rows{};
   std::vector<LayerGroup> groups{};  ///< not empty: a block is of one of them
+  bool compacts{false};              ///< courses whose survivors move together
+  bool counted{false};               ///< of those, only how many tokens go is known
   std::string allocator;
   std::string scenario;
   std::string trace_digest;
@@ -181,13 +183,30 @@ struct Move {
   bool slides;          ///< false: copied in the step, both ranges held until it ends
 };
 
-using Fact = std::variant<Arrival, PassBegin, Preempt, Reclaim, Admit, Grant, Publish, Chunk, PassEnd,
-                          StepRun, StepEnd, FirstToken, Drop, Finish, Settled, End, Course, LetGo, Move>;
+/// Neighbouring tracks of which as many tokens go.
+struct AlikeTracks {
+  std::int32_t tracks;
+  std::vector<std::int32_t> runs;  ///< pairs: so many go, after each of so many n
+};
+struct Counts {
+  RequestId request;
+  std::vector<AlikeTracks> alike;
+};
+struct Compact {
+  RequestId request;
+  std::int64_t slots;     ///< of the table from now on
+  std::int64_t cells;     ///< kept, of all tracks
+  std::int64_t released;  ///< blocks
+};
+
+using Fact =
+    std::variant<Arrival, PassBegin, Preempt, Reclaim, Admit, Grant, Publish, Chunk, PassEnd, StepRun,
+                 StepEnd, FirstToken, Drop, Finish, Settled, End, Course, LetGo, Move, Counts, Compact>;
 /// Short names, in the order of `Fact`.
 inline constexpr std::array<const char*, std::variant_size_v<Fact>> kFactNames{
-    "arrival", "pass_begin", "preempt", "reclaim",  "admit",       "grant", "publish",
-    "chunk",   "pass_end",   "steps",   "step_end", "first_token", "drop",  "finish",
-    "settled", "end",        "course",  "let_go",   "move"};
+    "arrival", "pass_begin", "preempt", "reclaim",  "admit",       "grant",  "publish",
+    "chunk",   "pass_end",   "steps",   "step_end", "first_token", "drop",   "finish",
+    "settled", "end",        "course",  "let_go",   "move",        "counts", "compact"};
 
 /// What the simulator says about the moment after a fact.
 struct Claims {
@@ -198,7 +217,10 @@ struct Claims {
   bool has_kept{false};
   std::uint64_t kept_digest{0};  ///< of Preempt and Finish, where a course is followed or tokens were dropped
 
-  [[nodiscard]] bool any() const { return has_totals || has_kept || !places.empty(); }
+  bool has_kept_cells{false};
+  std::int64_t kept_cells{0};  ///< of the same two, where it is counted
+
+  [[nodiscard]] bool any() const { return has_totals || has_kept || has_kept_cells || !places.empty(); }
 };
 
 struct Record {

@@ -1,0 +1,110 @@
+#include "validator/replay/gathered.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "simulator/io/log/events.h"
+
+namespace kvplan::validator {
+
+Gathered::Gathered(const Shape& shape)
+    : s_(shape),
+      told_(shape.prompt, shape.final_tokens, shape.tracks),
+      cells_(at(shape.tracks)),
+      slot_of_(at(shape.tracks)) {
+  if (!s_.counted)
+    for (auto& slots : slot_of_) slots.resize(at(s_.final_tokens));
+}
+
+std::int64_t Gathered::most_kept(std::int64_t n) const {
+  if (n < s_.prompt || n >= s_.final_tokens) return slots_ + n - written_;  // nothing goes
+  std::int64_t least_gone = n;
+  for (std::int64_t t = 0; t < s_.tracks; ++t) least_gone = std::min(least_gone, told_.gone(t, n));
+  return n - least_gone;
+}
+
+Mark Gathered::mark(std::int64_t track, std::int64_t slot) const {
+  if (slot >= slots_) return {-1, 0, slot - slots_ < s_.final_tokens - written_ ? 1 : 0};
+  const Cell& cell = cells_[at(track)][at(slot)];
+  return {cell.token * s_.tracks + track, cell.kept ? 1 : 0, 0};
+}
+
+std::int64_t Gathered::kept(std::int64_t track) const {
+  const auto& cells = cells_[at(track)];
+  return std::count_if(cells.begin(), cells.end(), [](const Cell& cell) { return cell.kept; });
+}
+
+std::uint64_t Gathered::kept_digest() const {
+  std::uint64_t sum = 0;
+  for (std::int64_t t = 0; t < s_.tracks; ++t)
+    for (const Cell& cell : cells_[at(t)])
+      if (cell.kept) sum += event_log::kept_term(cell.token, t, s_.tracks);
+  return sum;
+}
+
+void Gathered::write() {
+  for (std::int64_t t = 0; t < s_.tracks; ++t) {
+    cells_[at(t)].push_back({static_cast<std::int32_t>(written_), true});
+    if (!s_.counted) slot_of_[at(t)][at(written_)] = static_cast<std::int32_t>(slots_);
+  }
+  ++written_;
+  ++slots_;
+}
+
+void Gathered::drop() {
+  for (std::int64_t t = 0; t < s_.tracks; ++t) {
+    if (s_.counted) {
+      const std::int64_t before = written_ > s_.prompt ? told_.gone(t, written_ - 1) : 0;
+      drop_some(t, told_.gone(t, written_) - before);
+      continue;
+    }
+    for (const std::int32_t token : told_.tokens(t, written_))
+      cells_[at(t)][at(slot_of_[at(t)][at(token)])].kept = false;
+  }
+}
+
+/// Any of those that are kept, each as likely.
+void Gathered::drop_some(std::int64_t track, std::int64_t count) {
+  if (count == 0) return;
+  std::vector<std::int32_t> left;
+  auto& cells = cells_[at(track)];
+  for (std::int64_t slot = 0; slot < slots_; ++slot)
+    if (cells[at(slot)].kept) left.push_back(static_cast<std::int32_t>(slot));
+  for (; count > 0; --count) {
+    const std::uint64_t drawn = mix(mix(s_.seed + static_cast<std::uint64_t>(track)) +
+                                    static_cast<std::uint64_t>(written_ * s_.final_tokens + count));
+    std::swap(left[drawn % left.size()], left.back());
+    cells[at(left.back())].kept = false;
+    left.pop_back();
+  }
+}
+
+std::vector<Gathered::Stretch> Gathered::gather() {
+  std::vector<Stretch> moves;
+  const std::int64_t slots = slots_kept();
+  for (std::int64_t t = 0; t < s_.tracks; ++t) {
+    auto& cells = cells_[at(t)];
+    std::int64_t to = 0;
+    for (std::int64_t from = 0; from < slots_; ++from) {
+      if (!cells[at(from)].kept) continue;
+      cells[at(to)] = cells[at(from)];
+      if (!s_.counted) slot_of_[at(t)][at(cells[at(to)].token)] = static_cast<std::int32_t>(to);
+      const bool goes_on = !moves.empty() && moves.back().track == t &&
+                           moves.back().from + moves.back().cells == from &&
+                           moves.back().to + moves.back().cells == to;
+      if (goes_on) {
+        ++moves.back().cells;
+      } else if (from != to) {
+        moves.push_back({t, from, to, 1});
+      }
+      ++to;
+    }
+    // What was left behind is still there, and nobody's.
+    for (std::int64_t slot = to; slot < slots; ++slot) cells[at(slot)].kept = false;
+    cells.resize(at(slots));
+  }
+  slots_ = slots;
+  return moves;
+}
+
+}  // namespace kvplan::validator

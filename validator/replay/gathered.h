@@ -1,0 +1,76 @@
+// The table of a request whose survivors move together, cell by cell, as it is now: which token each cell holds, and
+// whether it is kept. Where a log tells how many tokens go and not which, some are chosen here: any will do, since all
+// that is counted is how many are left. The rule of placement is written here a second time
+// (simulator/io/log/FORMAT.md has it in words).
+//
+// Life cycle: made at an admission, told its drops (`told`) until they are complete; then step by step `write`, `drop`
+// for each number of tokens after which it goes on, and `gather` where that is due.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "validator/replay/cells.h"
+#include "validator/replay/told_drops.h"
+
+namespace kvplan::validator {
+
+class Gathered {
+ public:
+  struct Shape {
+    std::int64_t prompt, final_tokens;  ///< of this admission; 1 <= prompt <= final_tokens
+    std::int64_t quantum_tokens;
+    std::int64_t tracks;
+    bool counted;        ///< Counts facts, not Course facts
+    std::uint64_t seed;  ///< of what is chosen here
+  };
+  explicit Gathered(const Shape& shape);
+
+  [[nodiscard]] ToldDrops& told() { return told_; }
+  [[nodiscard]] const Shape& shape() const { return s_; }
+
+  // REQUIRES for all below: told() is complete.
+
+  /// Cells of the table that were written since survivors last moved, and survivors: [0, slots).
+  [[nodiscard]] std::int64_t slots() const { return slots_; }
+  /// How long it will be when survivors have moved: what the track that keeps most keeps.
+  [[nodiscard]] std::int64_t slots_kept() const { return most_kept(written_); }
+  /// Do survivors have to move when n tokens are written? REQUIRES: n >= tokens written; none moved in between.
+  [[nodiscard]] bool due(std::int64_t n) const {
+    return n >= s_.prompt && n < s_.final_tokens && slots_ + n - written_ - most_kept(n) >= s_.quantum_tokens;
+  }
+  /// What is expected in a slot of a track.
+  [[nodiscard]] Mark mark(std::int64_t track, std::int64_t slot) const;
+  /// Kept cells of a track; the digest of those of all, as claims have it.
+  [[nodiscard]] std::int64_t kept(std::int64_t track) const;
+  [[nodiscard]] std::uint64_t kept_digest() const;
+
+  /// The next token is written, to slot `slots()` of every track.
+  void write();
+  /// What goes now is dropped. REQUIRES: prompt <= tokens written < final_tokens.
+  void drop();
+  /// Cells [from, from + cells) of a track go to [to, to + cells); to < from.
+  struct Stretch {
+    std::int64_t track, from, to, cells;
+  };
+  /// Survivors move together; the stretches in the order in which they can be moved one after the other.
+  std::vector<Stretch> gather();
+
+ private:
+  static std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
+  struct Cell {
+    std::int32_t token;
+    bool kept;
+  };
+  [[nodiscard]] std::int64_t most_kept(std::int64_t n) const;
+  void drop_some(std::int64_t track, std::int64_t count);
+
+  Shape s_;
+  ToldDrops told_;
+  std::int64_t written_{0};
+  std::int64_t slots_{0};
+  std::vector<std::vector<Cell>> cells_;            ///< [track][slot]
+  std::vector<std::vector<std::int32_t>> slot_of_;  ///< [track][token], of kept tokens
+};
+
+}  // namespace kvplan::validator
