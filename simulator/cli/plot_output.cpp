@@ -94,6 +94,7 @@ std::string plot_json(const PlotInput& input, const survey::Plots& plots) {
   JsonWriter json(0);
   json.begin_object().member("input", input.name).key("params").begin_object();
   json.member("threshold", survey::kThreshold).member("energy", survey::kEnergy);
+  json.member("rank_tokens", found.rank_tokens);
   json.member("late_row", survey::kLateRow).member("near_tokens", survey::kNear);
   json.member("sink_tokens", survey::kSinks).member("heavy_one_of", survey::kHeavyOf).end_object();
   json.key("sequences").begin_array();

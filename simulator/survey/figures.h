@@ -35,6 +35,8 @@ inline constexpr std::int64_t kSinks = 4;
 inline constexpr std::int64_t kHeavyOf = 10;
 inline constexpr double kThreshold = 0.01;
 inline constexpr double kEnergy = 0.99;
+/// Ranks of attention maps are computed of sequences of at most so many tokens, unless told otherwise.
+inline constexpr std::int64_t kRankTokens = 512;
 
 /// Tokens that are far in some late row: 1 .. far_tokens(T); 0 where there is no late row.
 constexpr std::int64_t far_tokens(std::int64_t tokens) {
@@ -92,10 +94,28 @@ enum class Figure : std::uint8_t {
   /// 2406.11430.
   kKeyNormCorrelation,
 
+  // Of query heads; A is the matrix of T x T weights w(t, i), 0 for i > t, with singular values s_1 >= s_2 >= ...
+  // Absent of sequences with more tokens than were asked for (survey.h): the time grows with T^3.
+
+  /// The least r with s_1^2 + ... + s_r^2 >= 0.99 of all squares: the energy of A is that of r directions. Founding
+  /// notes.
+  kMapRank,
+  /// The least r with s_1 + ... + s_r >= 0.99 (s_1 + ... + s_T), as the code of Eigen Attention counts, arXiv
+  /// 2408.05646.
+  kMapValueRank,
+  /// |A|_F^2 / |A|_2^2: all squares / s_1^2.
+  kMapStableRank,
+  /// sqrt of the share of squares beyond rank floor(T / 8), the relative error of the best matrix of that rank.
+  kMapTailEighth,
+  kMapTailQuarter,
+  kMapTailHalf,
+
   // Of KV heads; matrices of T tokens by d channels with singular values s_1 >= s_2 >= ...
 
   /// Of k: the least r with s_1^2 + ... + s_r^2 >= 0.99 of all squares.
   kKeyRank,
+  /// Of k: the least r with s_1 + ... + s_r >= 0.99 of their sum.
+  kKeyValueRank,
   /// Of k: all squares / s_1^2.
   kKeyStableRank,
   /// Of k: sqrt of the share of squares beyond rank d / 8, the relative error of the best matrix of that rank.
@@ -103,6 +123,7 @@ enum class Figure : std::uint8_t {
   kKeyTailQuarter,
   kKeyTailHalf,
   kValueRank,
+  kValueValueRank,
   kValueStableRank,
   kValueTailEighth,
   kValueTailQuarter,

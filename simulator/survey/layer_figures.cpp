@@ -17,9 +17,11 @@ using attention::LayerTensors;
 using attention::Part;
 using Heads = std::vector<std::vector<float>>;  ///< [KV head][token * size + c]
 
+/// Into `rank` and the figures behind it.
 void set_spectrum(const formats::TensorSpectrum& found, Figure rank, Values& out) {
   std::size_t at = index(rank);
   out[at++] = static_cast<double>(found.spectrum.effective_rank);
+  out[at++] = static_cast<double>(found.spectrum.value_rank);
   out[at++] = found.spectrum.stable_rank;
   for (const auto& tail : found.tails) out[at++] = tail.relative;
 }
@@ -49,12 +51,14 @@ std::optional<double> mean_cosine(const std::vector<float>& a, const std::vector
 
 class LayerWork {
  public:
-  LayerWork(const attention::Recording& recording, const Place& at, const std::function<Status()>& pause)
+  LayerWork(const attention::Recording& recording, const LayerRequest& request,
+            const std::function<Status()>& pause)
       : recording_(recording),
-        at_(at),
+        request_(request),
+        at_(request.at),
         pause_(pause),
-        layer_(recording.info().layer(at.layer)),
-        tokens_(recording.tokens(at.sequence, at.layer)) {}
+        layer_(recording.info().layer(at_.layer)),
+        tokens_(recording.tokens(at_.sequence, at_.layer)) {}
 
   Result<LayerFigures> all() {
     out_.tokens = tokens_;
@@ -86,7 +90,34 @@ class LayerWork {
     for (std::size_t h = 0; h < heads; ++h) sums[h].finish(heavy[h], values[h]);
     if (count > 0) overlaps(heavy, count, values);
     for (std::size_t h = 0; h < heads; ++h) got_.push_back(sums[h].got());
+    if (tokens_ <= request_.rank_tokens) KVPLAN_TRY_DO(ranks(values));
     keep(values, false);
+    return Done{};
+  }
+
+  /// Some heads at a time: each takes memory for tokens^2 numbers.
+  Status ranks(std::vector<Values>& values) {
+    constexpr std::int64_t kMostNumbers = std::int64_t{1} << 24;
+    const auto at_once =
+        static_cast<std::size_t>(std::max<std::int64_t>(1, kMostNumbers / (tokens_ * tokens_)));
+    std::vector<double> weights;
+    for (std::size_t first = 0; first < values.size(); first += at_once) {
+      const std::size_t end = std::min(values.size(), first + at_once);
+      KVPLAN_TRY(const auto reader, recording_.open(at_.sequence, at_.layer));
+      std::vector<formats::RowsSpectrum> heads(end - first, formats::RowsSpectrum(tokens_));
+      for (std::int64_t t = 0; t < tokens_; ++t) {
+        KVPLAN_TRY_DO(pause_());
+        KVPLAN_TRY_DO(reader->seek(t));
+        for (std::size_t h = first; h < end; ++h) {
+          copy_row(reader->row(static_cast<std::int32_t>(h)), t, weights);
+          heads[h - first].add(weights);
+        }
+      }
+      for (std::size_t h = first; h < end; ++h) {
+        KVPLAN_TRY_DO(pause_());
+        set_spectrum(heads[h - first].finish(kEnergy), Figure::kMapRank, values[h]);
+      }
+    }
     return Done{};
   }
 
@@ -176,6 +207,7 @@ class LayerWork {
   }
 
   const attention::Recording& recording_;
+  const LayerRequest& request_;
   const Place& at_;
   const std::function<Status()>& pause_;
   LayerInfo layer_;
@@ -186,9 +218,9 @@ class LayerWork {
 
 }  // namespace
 
-Result<LayerFigures> layer_figures(const attention::Recording& recording, const Place& at,
+Result<LayerFigures> layer_figures(const attention::Recording& recording, const LayerRequest& request,
                                    const std::function<Status()>& pause) {
-  return LayerWork(recording, at, pause).all();
+  return LayerWork(recording, request, pause).all();
 }
 
 }  // namespace kvplan::survey

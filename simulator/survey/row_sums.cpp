@@ -12,11 +12,16 @@ RowSums::RowSums(std::int64_t tokens)
   for (auto& half : excess_) half.assign(static_cast<std::size_t>(tokens / 2), 0.0);
 }
 
-void RowSums::add(std::int64_t t, const attention::RowView& view) {
+void copy_row(const attention::RowView& row, std::int64_t t, std::vector<double>& out) {
   const auto n = static_cast<std::size_t>(t) + 1;
-  row_.resize(n);
+  out.resize(n);
   for (std::size_t i = 0; i < n; ++i)
-    row_[i] = view.f64 != nullptr ? view.f64[i] : static_cast<double>(view.f32[i]);
+    out[i] = row.f64 != nullptr ? row.f64[i] : static_cast<double>(row.f32[i]);
+}
+
+void RowSums::add(std::int64_t t, const attention::RowView& view) {
+  copy_row(view, t, row_);
+  const std::size_t n = row_.size();
   double entropy = 0;
   for (const double weight : row_) {
     if (weight > kThreshold) ++above_;

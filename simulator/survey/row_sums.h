@@ -43,6 +43,9 @@ class RowSums {
   std::array<std::vector<double>, 2> excess_;  ///< likewise: sums of w - 1 / (t + 1)
 };
 
+/// Weights of tokens 0 .. t as doubles.
+void copy_row(const attention::RowView& row, std::int64_t t, std::vector<double>& out);
+
 /// How many rows got(i) sums over, for token i = 1 .. T - 17.
 std::int64_t rows_of_far_token(std::int64_t tokens, std::int64_t token);
 

@@ -61,6 +61,7 @@ class Run {
 
   Result<Survey> all() {
     KVPLAN_TRY_DO(choose_sequences());
+    out_.rank_tokens = request_.rank_tokens;
     out_.layers.resize(layers_.size());
     sums_.resize(layers_.size());
     layer_overlap_ = mean_square(layers_.size());
@@ -72,7 +73,10 @@ class Run {
     KVPLAN_TRY_DO(work_in_order<LayerFigures>(
         request_.threads, pieces_.size(),
         [this](std::size_t i) {
-          return layer_figures(*request_.recording, {pieces_[i].sequence, layers_[pieces_[i].layer]}, pause_);
+          return layer_figures(
+              *request_.recording,
+              {.at = {pieces_[i].sequence, layers_[pieces_[i].layer]}, .rank_tokens = request_.rank_tokens},
+              pause_);
         },
         [this](std::size_t i, LayerFigures&& found) { add(pieces_[i], std::move(found)); }));
     close_sequence();
@@ -182,6 +186,7 @@ class Run {
     if (layers_.size() < static_cast<std::size_t>(info_.layers))
       out_.notes.push_back("Recorded were layers " + attention::ranges_text(layers_) + " of " +
                            std::to_string(info_.layers) + ".");
+    say_what_has_no_ranks();
     std::int64_t short_ones = 0;
     for (const std::int32_t sequence : out_.sequences)
       short_ones += info_.sequences[static_cast<std::size_t>(sequence)].tokens <= kLateRow ? 1 : 0;
@@ -193,6 +198,19 @@ class Run {
     if (missing > 0)
       out_.notes.push_back("Of " + std::to_string(missing) +
                            " layers of sequences nothing was recorded: they are left out.");
+  }
+
+  void say_what_has_no_ranks() {
+    const auto pieces =
+        static_cast<std::int64_t>(std::count_if(pieces_.begin(), pieces_.end(), [this](const Piece& piece) {
+          const std::int32_t number = layers_[piece.layer];
+          return info_.layer(number).has_rows() &&
+                 request_.recording->tokens(piece.sequence, number) > request_.rank_tokens;
+        }));
+    if (pieces == 0) return;
+    out_.notes.push_back("Ranks of attention are of sequences with at most " +
+                         std::to_string(request_.rank_tokens) + " tokens: " + std::to_string(pieces) +
+                         " layers of longer ones have no part in them (--rank-tokens).");
   }
 
   struct Heavy {

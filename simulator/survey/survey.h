@@ -22,6 +22,8 @@ struct Request {
   const attention::Recording* recording{nullptr};
   std::vector<std::int32_t> sequences{};  ///< ascending; empty = all
   int threads{1};
+  /// Ranks of attention maps are computed of sequences of at most so many tokens; 0 = of none.
+  std::int64_t rank_tokens{kRankTokens};
 };
 
 /// The mean over the sequences that have a value, each counting alike.
@@ -41,7 +43,8 @@ struct LayerSurvey {
 
 struct Survey {
   std::vector<std::int32_t> sequences;
-  std::int64_t tokens{0};  ///< of these sequences
+  std::int64_t tokens{0};       ///< of these sequences
+  std::int64_t rank_tokens{0};  ///< as it was asked for
   std::vector<LayerSurvey> layers;
   /// [place in layers][place in layers]: heavy tokens of a layer that are heavy in the other, over their number.
   PooledSquare layer_overlap;

@@ -120,6 +120,8 @@ TEST(AttentionPlot, OfOneSequenceIsWhatAnalyseSays) {
                                             {"sparsity_causal", "sparsity_causal"},
                                             {"entropy", "mean_entropy"},
                                             {"relative_entropy", "mean_relative_entropy"},
+                                            {"map_effective_rank", "effective_rank"},
+                                            {"map_stable_rank", "stable_rank"},
                                             {"sink_mass", "sink_mass"}})
       EXPECT_NEAR(double(heads[key].at(h)), double(head[of_analyse]), 1e-12) << key;
     ++h;
@@ -207,6 +209,14 @@ TEST(AttentionPlot, PrintsTables) {
   ASSERT_EQ(heads.exit_code, 0) << heads.err;
   EXPECT_NE(heads.out.find("Heavy tokens, heads of layer 0"), std::string::npos);
   EXPECT_NE(heads.out.find("head 1"), std::string::npos);
+}
+
+TEST(AttentionPlot, RanksOfAttentionAreOfShortSequences) {
+  const auto none = run_kvplan("attention plot " + kTensors + " --rank-tokens 0 --json -");
+  ASSERT_EQ(none.exit_code, 0) << none.err;
+  EXPECT_NE(none.out.find(R"("map_effective_rank":[null)"), std::string::npos);
+  EXPECT_NE(none.err.find("--rank-tokens"), std::string::npos) << none.err;
+  EXPECT_EQ(run_kvplan("attention plot " + kTensors + " --rank-tokens 2049").exit_code, 2);
 }
 
 TEST(AttentionPlot, AnyNumberOfThreadsGivesTheSameBytes) {

@@ -12,6 +12,8 @@
 namespace kvplan::survey {
 
 using Matrix = std::vector<std::vector<double>>;  ///< rows
+/// Ranks of attention maps of at most so many tokens: what is slow here takes the cube of them.
+inline constexpr int kNaiveRankTokens = 80;
 
 /// One layer of one sequence.
 struct NaiveLayer {

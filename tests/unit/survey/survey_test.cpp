@@ -17,8 +17,11 @@ const Pause kNoPause = [] { return Status(Done{}); };
 
 Survey survey_of(const attention::Recording& recording, std::vector<std::int32_t> sequences = {},
                  int threads = 1) {
-  auto found =
-      run({.recording = &recording, .sequences = std::move(sequences), .threads = threads}, kNoPause);
+  auto found = run({.recording = &recording,
+                    .sequences = std::move(sequences),
+                    .threads = threads,
+                    .rank_tokens = kNaiveRankTokens},
+                   kNoPause);
   EXPECT_TRUE(found.ok()) << found.error().to_string();
   return std::move(found).value();
 }
@@ -26,7 +29,7 @@ Survey survey_of(const attention::Recording& recording, std::vector<std::int32_t
 void expect_near(const Pooled& found, const std::optional<double>& wanted, const std::string& what) {
   ASSERT_EQ(found.has_value(), wanted.has_value()) << what;
   if (!found) return;
-  // The slow definition takes roots of eigenvalues, so a tail of nothing is 1e-8 there.
+  // Of attention maps roots of eigenvalues are taken, so a tail of nothing is 1e-8.
   const double most = what.find("_tail_") == std::string::npos ? 1e-9 : 1e-7;
   EXPECT_NEAR(*found, *wanted, most * std::max(1.0, std::fabs(*wanted))) << what;
 }
@@ -168,8 +171,9 @@ TEST(Survey, OfACutRecordingHasWhatIsThere) {
   EXPECT_FALSE(found.layers[3].figures[index(Figure::kEntropy)][0].has_value());
   EXPECT_FALSE(found.layer_overlap[0][2].has_value()) << "other tokens";
   EXPECT_TRUE(found.layer_overlap[0][1].has_value());
-  ASSERT_EQ(found.notes.size(), 1U);
-  EXPECT_NE(found.notes[0].find("1 layers of sequences"), std::string::npos);
+  ASSERT_EQ(found.notes.size(), 2U);
+  EXPECT_NE(found.notes[0].find("2 layers of longer ones"), std::string::npos);
+  EXPECT_NE(found.notes[1].find("1 layers of sequences"), std::string::npos);
 }
 
 TEST(Survey, SaysWhatTheRecordingDoesNotHave) {
@@ -199,6 +203,39 @@ TEST(Survey, RefusesSequencesThatAreNotThere) {
   const auto stopped = run({.recording = rows.get()}, [] { return Status(interrupted_error()); });
   ASSERT_FALSE(stopped.ok());
   EXPECT_EQ(stopped.error().kind, ErrorKind::kInterrupted);
+}
+
+/// Rows (1), (1/2, 1/2): squares of singular values are those roots of x^2 - 1.5 x + 0.25 = 0, 1.309 and 0.191.
+TEST(Survey, RanksOfAttentionByHand) {
+  const auto one = attention::recording_of({{{{1}, {.5, .5}}}});
+  const Survey found = survey_of(*one);
+  const auto value = [&](Figure figure) { return *found.layers[0].figures[index(figure)][0]; };
+  EXPECT_EQ(value(Figure::kMapRank), 2);
+  EXPECT_EQ(value(Figure::kMapValueRank), 2);
+  EXPECT_NEAR(value(Figure::kMapStableRank), 1.5 / ((1.5 + std::sqrt(1.25)) / 2), 1e-14);
+  EXPECT_NEAR(value(Figure::kMapTailHalf), std::sqrt((1.5 - std::sqrt(1.25)) / 2 / 1.5), 1e-7);
+  // Ten rows that see the first token alone are one direction.
+  attention::Rows::value_type sink;
+  for (std::size_t t = 0; t < 10; ++t) {
+    sink.emplace_back(t + 1, 0.0);
+    sink.back()[0] = 1;
+  }
+  const Survey of_sink = survey_of(*attention::recording_of({{sink}}));
+  for (const Figure rank : {Figure::kMapRank, Figure::kMapValueRank, Figure::kMapStableRank})
+    EXPECT_EQ(of_sink.layers[0].figures[index(rank)][0], 1.0);
+}
+
+TEST(Survey, RanksAreOfSequencesThatAreShortEnough) {
+  Random random(9, "ranks");
+  const auto recording = random_recording(random, {81, 80}, 1, false);
+  const Survey found = survey_of(recording);
+  EXPECT_EQ(found.rank_tokens, 80);
+  EXPECT_TRUE(found.layers[0].figures[index(Figure::kMapRank)][0].has_value());
+  ASSERT_EQ(found.notes.size(), 1U);
+  EXPECT_NE(found.notes[0].find("at most 80 tokens: 1 layers of longer ones"), std::string::npos);
+  const Survey none = survey_of(recording, {0});
+  EXPECT_FALSE(none.layers[0].figures[index(Figure::kMapRank)][0].has_value());
+  EXPECT_TRUE(none.layers[0].figures[index(Figure::kKeyRank)][0].has_value());
 }
 
 /// One row of 3 tokens after another, by hand: of tokens 0 and 1 of the first half, 0 is pivotal in both.
