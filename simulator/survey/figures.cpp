@@ -95,4 +95,34 @@ std::span<const FigureKind> figure_kinds() {
   return kKinds;
 }
 
+std::span<const CurveKind> curve_kinds() {
+  static constexpr std::array<CurveKind, kCurves> kKinds{{
+      {Curve::kTopMass, "top_mass", "Mass of the greatest weights", "tokens", false,
+       "Mean over rows t >= 64 of the sum of the row's so many greatest weights: the most that any choice of "
+       "so "
+       "many tokens holds."},
+      {Curve::kKeyAngles, "key_angles", "Angles of keys to the next layer", "degrees", true,
+       "Share of the tokens whose key and that of the same KV head one layer on are at such an angle, in "
+       "steps of "
+       "15 degrees."},
+      {Curve::kValueAngles, "value_angles", "Angles of values to the next layer", "degrees", true,
+       "Share of the tokens whose value and that of the same KV head one layer on are at such an angle, in "
+       "steps "
+       "of 15 degrees."},
+  }};
+  return kKinds;
+}
+
+std::vector<std::int64_t> top_mass_points(std::int64_t tokens) {
+  std::vector<std::int64_t> out{1};
+  while (out.back() < tokens) out.push_back(2 * out.back());
+  return out;
+}
+
+std::vector<std::int64_t> angle_points() {
+  std::vector<std::int64_t> out;
+  for (std::int64_t step = 1; step <= kAngleSteps; ++step) out.push_back(step * kStepDegrees);
+  return out;
+}
+
 }  // namespace kvplan::survey

@@ -25,6 +25,7 @@
 #include <cstdint>
 #include <span>
 #include <string_view>
+#include <vector>
 
 namespace kvplan::survey {
 
@@ -138,6 +139,31 @@ constexpr std::size_t index(Figure figure) {
   return static_cast<std::size_t>(figure);
 }
 
+/// Figures that are no single number but one at each of several points.
+enum class Curve : std::uint8_t {
+  /// Of query heads, at k = 1, 2, 4, ... up to the first power of two that is no less than the longest sequence: mean
+  /// over the late rows of the sum of the min(k, t + 1) greatest weights. No choice of k tokens for a row holds more:
+  /// it is the mass of oracle-topk:group=1,k=K with a prompt of 64 tokens.
+  kTopMass,
+  /// Of KV heads, in twelve steps of 15 degrees: share of the tokens whose angle between k(i) here and k(i) of the same
+  /// KV head one layer on is in the step (its lower end included; 180 degrees are in the last). Tokens and layers are
+  /// left out as for kKeyCosine. MiniCache merges two layers where angles are small and keeps tokens with large ones,
+  /// arXiv 2405.14366.
+  kKeyAngles,
+  kValueAngles,
+};
+inline constexpr std::size_t kCurves = static_cast<std::size_t>(Curve::kValueAngles) + 1;
+constexpr std::size_t index(Curve curve) {
+  return static_cast<std::size_t>(curve);
+}
+inline constexpr std::int64_t kAngleSteps = 12;
+inline constexpr std::int64_t kStepDegrees = 15;
+
+/// Points of kTopMass for sequences of at most so many tokens, ascending: 1 alone for one token.
+std::vector<std::int64_t> top_mass_points(std::int64_t tokens);
+/// Upper ends of the steps of angles, in degrees.
+std::vector<std::int64_t> angle_points();
+
 /// How a figure's numbers are written for people.
 enum class Scale : std::uint8_t {
   kShare,   ///< 0 to 1, written in percent
@@ -154,6 +180,16 @@ struct FigureKind {
   bool drawn;                   ///< false: beside another figure in tables, no map of its own
   std::string_view definition;  ///< one sentence
 };
+
+struct CurveKind {
+  Curve curve;
+  std::string_view key, title;
+  std::string_view along;  ///< what points are: tokens, degrees
+  bool of_kv_head;
+  std::string_view definition;  ///< one sentence
+};
+/// In the order of Curve.
+std::span<const CurveKind> curve_kinds();
 
 /// In the order of Figure.
 std::span<const FigureKind> figure_kinds();

@@ -15,6 +15,8 @@ namespace kvplan::survey {
 struct LayerFigures {
   std::int64_t tokens{0};
   std::array<std::vector<std::optional<double>>, kFigures> figures;  ///< [figure][query head, or KV head]
+  /// [curve][query head, or KV head][point]; empty where there is none. Points of kTopMass are those of `tokens`.
+  std::array<std::vector<std::vector<double>>, kCurves> curves;
   /// [query head][query head]: heavy tokens in common over heavy tokens; empty where no row is late.
   std::vector<std::vector<double>> head_overlap;
   std::vector<std::int32_t> heavy;  ///< of the layer: places among tokens 1 .. T - 17; ascending

@@ -34,11 +34,15 @@ struct LayerSurvey {
   std::int32_t layer{0};      ///< its number in the model
   std::int32_t sequences{0};  ///< with at least a token of the layer
   std::array<std::vector<Pooled>, kFigures>
-      figures;                ///< [figure][query head, or KV head]; empty: not recorded
+      figures;  ///< [figure][query head, or KV head]; empty: not recorded
+  /// [curve][query head, or KV head][point of Survey::points]; no heads: not recorded; no points: no sequence has it
+  std::array<std::vector<std::vector<Pooled>>, kCurves> curves;
   PooledSquare head_overlap;  ///< [query head][query head] heavy tokens in common; empty: not recorded
 
   /// Over the heads that have a value, each alike.
   [[nodiscard]] Pooled mean(Figure figure) const;
+  /// The same at each of so many points.
+  [[nodiscard]] std::vector<Pooled> mean(Curve curve, std::size_t points) const;
 };
 
 struct Survey {
@@ -46,6 +50,7 @@ struct Survey {
   std::int64_t tokens{0};       ///< of these sequences
   std::int64_t rank_tokens{0};  ///< as it was asked for
   std::vector<LayerSurvey> layers;
+  std::array<std::vector<std::int64_t>, kCurves> points;  ///< of each curve, ascending
   /// [place in layers][place in layers]: heavy tokens of a layer that are heavy in the other, over their number.
   PooledSquare layer_overlap;
   Pooled overlap_by_chance;        ///< of sets as large: (heavy tokens) / (T - 17)

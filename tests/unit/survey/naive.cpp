@@ -208,6 +208,33 @@ std::set<int> naive_heavy(const std::vector<Matrix>& heads) {
   return out;
 }
 
+std::optional<double> naive_top_mass(const Matrix& rows, int k) {
+  return over_rows(rows, 64, [&](int t) {
+    std::vector<double> row = rows[std::size_t(t)];
+    std::sort(row.begin(), row.end(), std::greater<>());
+    row.resize(std::min(row.size(), std::size_t(k)));
+    return sum_of(row);
+  });
+}
+
+std::vector<double> naive_angles(const std::vector<float>& a, const std::vector<float>& b, int size) {
+  std::vector<double> out(12, 0.0);
+  int count = 0;
+  for (int t = 0; t < static_cast<int>(std::min(a.size(), b.size())) / size; ++t) {
+    const auto x = vector_of(a, size, t);
+    const auto y = vector_of(b, size, t);
+    if (product(x, x) == 0 || product(y, y) == 0) continue;
+    const double cosine = product(x, y) / std::sqrt(product(x, x) * product(y, y));
+    const double degrees = std::acos(std::clamp(cosine, -1.0, 1.0)) * 180 / std::acos(-1.0);
+    // An angle on an end of a step is above it, whatever its last digits came to.
+    ++out[std::min<std::size_t>(11, static_cast<std::size_t>((degrees + 1e-9) / 15))];
+    ++count;
+  }
+  if (count == 0) return {};
+  for (double& share : out) share /= count;
+  return out;
+}
+
 NaiveFigures naive_row_figures(const Matrix& rows) {
   NaiveFigures out;
   const auto put = [&](const char* key, std::optional<double> value) {

@@ -61,6 +61,21 @@ double shared(const std::set<int>& a, const std::set<int>& b) {
   return common / static_cast<double>(a.size());
 }
 
+void add_angles(const NaiveLayer& layer, const NaiveLayer& next, std::size_t l, std::size_t h, Means& out) {
+  const auto add = [&](const char* key, const auto& tensor_of, int size) {
+    const auto angles = naive_angles(tensor_of(*layer.tensors), tensor_of(*next.tensors), size);
+    for (std::size_t step = 0; step < angles.size(); ++step)
+      out.add(place(l, key, h, 15 * (step + 1)), angles[step]);
+  };
+  using Tensors = attention::LayerTensors;
+  add(
+      "key_angles", [h](const Tensors& from) -> auto& { return from.keys[h]; }, layer.tensors->key_size);
+  if (layer.tensors->values.empty()) return;
+  add(
+      "value_angles", [h](const Tensors& from) -> auto& { return from.values[h]; },
+      layer.tensors->value_size);
+}
+
 /// All figures and overlaps of the recording's sequences.
 Means naive_means(const attention::Recording& recording, const std::vector<std::int32_t>& sequences) {
   Means out;
@@ -73,6 +88,9 @@ Means naive_means(const attention::Recording& recording, const std::vector<std::
       if (all[l].heads.front().empty()) continue;
       for (std::size_t h = 0; h < all[l].heads.size(); ++h) {
         for (const auto& [key, value] : naive_query_head(all[l], h)) out.add(place(l, key, h), value);
+        for (int k = 1; k <= 256; k *= 2)
+          if (const auto mass = naive_top_mass(all[l].heads[h], k))
+            out.add(place(l, "top_mass", h, k), *mass);
         for (std::size_t other = 0; other < all[l].heads.size(); ++other)
           if (const auto mine = naive_heavy({all[l].heads[h]}); !mine.empty())
             out.add(place(l, "heads", h, other), shared(mine, naive_heavy({all[l].heads[other]})));
@@ -81,6 +99,7 @@ Means naive_means(const attention::Recording& recording, const std::vector<std::
         const bool next = l + 1 < layers && !all[l + 1].heads.front().empty();
         for (const auto& [key, value] : naive_kv_head(all[l], next ? &all[l + 1] : nullptr, h))
           out.add(place(l, key, h), value);
+        if (next) add_angles(all[l], all[l + 1], l, h, out);
       }
       for (std::size_t other = 0; other < layers; ++other)
         if (const auto mine = naive_heavy(all[l].heads);
@@ -100,6 +119,14 @@ void expect_all(const Survey& survey, const attention::Recording& recording,
       for (std::size_t h = 0; h < layer.figures[index(kind.figure)].size(); ++h)
         expect_near(layer.figures[index(kind.figure)][h], wanted.of(place(l, kind.key, h)),
                     place(l, kind.key, h));
+    for (const CurveKind& kind : curve_kinds()) {
+      const auto& points = survey.points[index(kind.curve)];
+      for (std::size_t h = 0; h < layer.curves[index(kind.curve)].size(); ++h)
+        for (std::size_t p = 0; p < points.size(); ++p) {
+          const std::string what = place(l, kind.key, h, static_cast<std::size_t>(points[p]));
+          expect_near(layer.curves[index(kind.curve)][h][p], wanted.of(what), what);
+        }
+    }
     for (std::size_t a = 0; a < layer.head_overlap.size(); ++a)
       for (std::size_t b = 0; b < layer.head_overlap.size(); ++b)
         expect_near(layer.head_overlap[a][b], wanted.of(place(l, "heads", a, b)), place(l, "heads", a, b));
@@ -147,6 +174,7 @@ TEST(Survey, IsTheSameOnAnyNumberOfThreads) {
     const Survey many = survey_of(recording, {}, threads);
     for (std::size_t l = 0; l < one.layers.size(); ++l) {
       EXPECT_EQ(many.layers[l].figures, one.layers[l].figures) << "bit by bit";
+      EXPECT_EQ(many.layers[l].curves, one.layers[l].curves);
       EXPECT_EQ(many.layers[l].head_overlap, one.layers[l].head_overlap);
     }
     EXPECT_EQ(many.layer_overlap, one.layer_overlap);
@@ -223,6 +251,41 @@ TEST(Survey, RanksOfAttentionByHand) {
   const Survey of_sink = survey_of(*attention::recording_of({{sink}}));
   for (const Figure rank : {Figure::kMapRank, Figure::kMapValueRank, Figure::kMapStableRank})
     EXPECT_EQ(of_sink.layers[0].figures[index(rank)][0], 1.0);
+}
+
+/// A key (1, 0) against others on the ends of steps: 0, 45 and 90 degrees, and straight back.
+TEST(Survey, AnglesByHand) {
+  const auto layer = [](std::vector<float> keys) {
+    attention::LayerTensors out;
+    out.tokens = static_cast<std::int64_t>(keys.size()) / 2;
+    out.key_size = 2;
+    out.queries = {std::vector<float>(keys.size(), 0.0F)};
+    out.keys = {std::move(keys)};
+    return out;
+  };
+  const ManyTensors recording(
+      {{layer({1, 0, 1, 0, 1, 0, 1, 0, 0, 0}), layer({9, 0, 3, 3, 0, -2, -5, 0, 1, 1})}});
+  const Survey found = survey_of(recording);
+  std::vector<Pooled> wanted(12, 0.0);
+  for (const std::size_t step : {0U, 3U, 6U, 11U}) wanted[step] = 0.25;
+  EXPECT_EQ(found.layers[0].curves[index(Curve::kKeyAngles)][0], wanted) << "the fifth has no length";
+  EXPECT_EQ(found.layers[1].curves[index(Curve::kKeyAngles)][0], std::vector<Pooled>(12)) << "no next layer";
+  EXPECT_EQ(found.points[index(Curve::kKeyAngles)],
+            (std::vector<std::int64_t>{15, 30, 45, 60, 75, 90, 105, 120, 135, 150, 165, 180}));
+  EXPECT_EQ(found.points[index(Curve::kTopMass)], (std::vector<std::int64_t>{1, 2, 4, 8}));
+}
+
+/// The greatest weights that any choice could hold grow with their number, up to all of a row.
+TEST(Survey, TopMassGrowsToTheWholeRow) {
+  Random random(10, "top");
+  const auto recording = random_recording(random, {130, 70}, 1, false);
+  const Survey found = survey_of(recording);
+  EXPECT_EQ(found.points[index(Curve::kTopMass)].back(), 256);
+  for (const auto& head : found.layers[0].curves[index(Curve::kTopMass)]) {
+    EXPECT_TRUE(std::is_sorted(head.begin(), head.end()));
+    EXPECT_NEAR(*head.back(), 1, 1e-12);
+    EXPECT_LT(*head.front(), 1);
+  }
 }
 
 TEST(Survey, RanksAreOfSequencesThatAreShortEnough) {
