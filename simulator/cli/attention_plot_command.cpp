@@ -9,6 +9,7 @@
 #include "simulator/cli/outputs.h"
 #include "simulator/cli/plot_output.h"
 #include "simulator/cli/recording_input.h"
+#include "simulator/formats/analysis.h"
 #include "simulator/picture/png.h"
 #include "simulator/report/charts.h"
 #include "simulator/report/number_text.h"
@@ -20,6 +21,7 @@ namespace {
 struct PlotFlags {
   std::string input, output, json, sequences, maps, theme;
   std::int32_t sequence{-1}, layer{-1}, head{-1};
+  std::int64_t rank_tokens{survey::kRankTokens};
   int threads{static_cast<int>(std::clamp(std::thread::hardware_concurrency(), 1U, 1024U))};
 
   [[nodiscard]] bool asks_for_a_head() const { return sequence >= 0 || layer >= 0 || head >= 0; }
@@ -113,6 +115,7 @@ std::string command_line(const PlotFlags& flags) {
     if (value >= 0) out += " " + std::string(name) + " " + std::to_string(value);
   };
   if (!flags.sequences.empty()) out += " --sequences " + flags.sequences;
+  if (flags.rank_tokens != survey::kRankTokens) out += " --rank-tokens " + std::to_string(flags.rank_tokens);
   number("--sequence", flags.sequence);
   number("--layer", flags.layer);
   number("--head", flags.head);
@@ -160,7 +163,7 @@ Status run_plot(const PlotFlags& flags) {
   KVPLAN_TRY_DO(check_apart({flags.input}, {flags.json, flags.output}));
   KVPLAN_TRY(const Form form, form_of(flags.output));
   KVPLAN_TRY_DO(check_used(flags, form));
-  survey::Request request{.sequences = {}, .threads = flags.threads};
+  survey::Request request{.sequences = {}, .threads = flags.threads, .rank_tokens = flags.rank_tokens};
   KVPLAN_TRY(request.sequences, sequences_of(flags.sequences));
   KVPLAN_TRY(const auto recording, open_recording(flags.input));
   request.recording = recording.get();
@@ -231,6 +234,10 @@ void add_attention_plot(CLI::App& attention, Outcome& outcome) {
       ->add_option("--theme", flags->theme,
                    "Of a .png: light or dark. SVG and HTML follow the reader's setting")
       ->capture_default_str();
+  add_whole_number(
+      *command, "--rank-tokens", flags->rank_tokens, {0, formats::kMostRankTokens},
+      "Ranks of attention maps are computed of sequences of at most so many tokens: the time grows "
+      "with their cube. 0: of none");
   add_whole_number(*command, "--threads", {1, 1024},
                    "Layers of sequences that are worked on at once; the result does not depend on it",
                    "all of the machine",

@@ -39,6 +39,16 @@ void write_figures(JsonWriter& json, const LayerSurvey& layer, bool of_kv_heads)
   json.end_object();
 }
 
+void write_curves(JsonWriter& json, const LayerSurvey& layer, bool of_kv_heads) {
+  json.begin_object();
+  for (const survey::CurveKind& kind : survey::curve_kinds())
+    if (kind.of_kv_head == of_kv_heads) {
+      json.key(kind.key);
+      write_square(json, layer.curves[survey::index(kind.curve)]);
+    }
+  json.end_object();
+}
+
 void write_layers(JsonWriter& json, const PlotInput& input, const survey::Survey& found) {
   json.key("layers").begin_array();
   for (const LayerSurvey& layer : found.layers) {
@@ -49,6 +59,10 @@ void write_layers(JsonWriter& json, const PlotInput& input, const survey::Survey
     write_figures(json, layer, false);
     json.key("kv_head_figures");
     write_figures(json, layer, true);
+    json.key("query_head_curves");
+    write_curves(json, layer, false);
+    json.key("kv_head_curves");
+    write_curves(json, layer, true);
     json.key("head_overlap");
     write_square(json, layer.head_overlap);
     json.end_object();
@@ -76,15 +90,31 @@ void write_attention(JsonWriter& json, const std::optional<survey::AttentionMap>
 /// One line of CSV. Numbers below 0 are left empty.
 struct Cell {
   std::string_view figure;
-  std::int64_t layer{-1}, head{-1}, other_layer{-1}, other_head{-1}, query{-1}, token{-1};
+  std::int64_t layer{-1}, head{-1}, other_layer{-1}, other_head{-1}, query{-1}, token{-1}, point{-1};
 };
 
 void write_line(std::string& out, const Cell& cell, const Pooled& value) {
   out += cell.figure;
   for (const std::int64_t number :
-       {cell.layer, cell.head, cell.other_layer, cell.other_head, cell.query, cell.token})
+       {cell.layer, cell.head, cell.other_layer, cell.other_head, cell.query, cell.token, cell.point})
     out += "," + (number < 0 ? "" : std::to_string(number));
   out += "," + (value ? shortest(*value) : "") + "\n";
+}
+
+/// Points are those of the JSON: tokens, or the upper end of a step of degrees.
+void write_curve_lines(std::string& out, const survey::Survey& found, const LayerSurvey& layer) {
+  for (const survey::CurveKind& kind : survey::curve_kinds()) {
+    const auto& points = found.points[survey::index(kind.curve)];
+    const auto& heads = layer.curves[survey::index(kind.curve)];
+    for (std::size_t h = 0; h < heads.size(); ++h)
+      for (std::size_t p = 0; p < points.size(); ++p)
+        write_line(out,
+                   {.figure = kind.key,
+                    .layer = layer.layer,
+                    .head = static_cast<std::int64_t>(h),
+                    .point = points[p]},
+                   heads[h][p]);
+  }
 }
 
 }  // namespace
@@ -94,6 +124,7 @@ std::string plot_json(const PlotInput& input, const survey::Plots& plots) {
   JsonWriter json(0);
   json.begin_object().member("input", input.name).key("params").begin_object();
   json.member("threshold", survey::kThreshold).member("energy", survey::kEnergy);
+  json.member("rank_tokens", found.rank_tokens);
   json.member("late_row", survey::kLateRow).member("near_tokens", survey::kNear);
   json.member("sink_tokens", survey::kSinks).member("heavy_one_of", survey::kHeavyOf).end_object();
   json.key("sequences").begin_array();
@@ -110,6 +141,14 @@ std::string plot_json(const PlotInput& input, const survey::Plots& plots) {
     json.member("per", kind.of_kv_head ? "kv_head" : "query_head");
     json.member("definition", kind.definition).end_object();
   }
+  json.end_array().key("curves").begin_array();
+  for (const survey::CurveKind& kind : survey::curve_kinds()) {
+    json.begin_object().member("key", kind.key).member("title", kind.title).member("unit", "share");
+    json.member("along", kind.along).member("per", kind.of_kv_head ? "kv_head" : "query_head");
+    json.member("definition", kind.definition).key("points").begin_array();
+    for (const std::int64_t point : found.points[survey::index(kind.curve)]) json.value(point);
+    json.end_array().end_object();
+  }
   json.end_array().key("notes").begin_array();
   for (const std::string& note : found.notes) json.value(note);
   json.end_array().member("version", kVersion).end_object();
@@ -117,7 +156,7 @@ std::string plot_json(const PlotInput& input, const survey::Plots& plots) {
 }
 
 std::string plot_csv(const survey::Plots& plots) {
-  std::string out = "figure,layer,head,other_layer,other_head,query,token,value\n";
+  std::string out = "figure,layer,head,other_layer,other_head,query,token,point,value\n";
   for (const LayerSurvey& layer : plots.survey.layers) {
     for (const FigureKind& kind : survey::figure_kinds()) {
       const auto& values = layer.figures[survey::index(kind.figure)];
@@ -125,6 +164,7 @@ std::string plot_csv(const survey::Plots& plots) {
         write_line(out, {.figure = kind.key, .layer = layer.layer, .head = static_cast<std::int64_t>(h)},
                    values[h]);
     }
+    write_curve_lines(out, plots.survey, layer);
     for (std::size_t a = 0; a < layer.head_overlap.size(); ++a)
       for (std::size_t b = 0; b < layer.head_overlap[a].size(); ++b)
         write_line(out,
@@ -161,7 +201,7 @@ std::string plot_text(const survey::Plots& plots, std::optional<std::int32_t> la
   std::vector<report::Table> tables = survey::tables(plots.survey);
   for (const LayerSurvey& each : plots.survey.layers)
     if (each.layer == layer)
-      for (report::Table& table : survey::head_tables(each)) tables.push_back(std::move(table));
+      for (report::Table& table : survey::head_tables(plots.survey, each)) tables.push_back(std::move(table));
   for (const report::Table& table : tables)
     out += (out.empty() ? "" : "\n") + report::table_text(table, kWidth);
   out += "\n";

@@ -14,40 +14,40 @@ namespace {
 
 constexpr std::int64_t kSinks = 4;
 
-/// Ranks from squares of singular values, greatest first.
-Spectrum spectrum_of(const std::vector<double>& squares, double energy, double& margin) {
+/// Of singular values and their squares, greatest first.
+Spectrum ranks_of(const std::vector<double>& values, const std::vector<double>& squares, double energy) {
   double all = 0;
+  double all_values = 0;
   for (const double square : squares) all += square;
+  for (const double value : values) all_values += value;
   Spectrum out;
   if (all == 0) return out;
   out.stable_rank = all / squares.front();
   double sum = 0;
+  double values_sum = 0;
   for (std::size_t r = 0; r < squares.size(); ++r) {
+    const bool last = r + 1 == squares.size();
     sum += squares[r];
+    values_sum += values[r];
     const double share = sum / all;
-    margin = std::min(margin, std::fabs(share - energy));
-    if (out.effective_rank == 0 && (share >= energy || r + 1 == squares.size()))
+    out.margin = std::min(out.margin, std::fabs(share - energy));
+    if (out.effective_rank == 0 && (share >= energy || last))
       out.effective_rank = static_cast<std::int64_t>(r) + 1;
+    if (out.value_rank == 0 && (values_sum / all_values >= energy || last))
+      out.value_rank = static_cast<std::int64_t>(r) + 1;
   }
   return out;
 }
 
-TensorSpectrum spectrum_with_margin(const std::vector<float>& tensor, std::int32_t channels, double energy,
-                                    double& margin) {
-  Matrix rows(tensor.size() / static_cast<std::size_t>(channels), static_cast<std::size_t>(channels));
-  for (std::size_t i = 0; i < tensor.size(); ++i) rows.data[i] = static_cast<double>(tensor[i]);
-  const std::vector<double> values = right_singular(rows).values;
-  std::vector<double> squares;
-  double all = 0;
-  for (const double value : values) {
-    squares.push_back(value * value);
-    all += squares.back();
-  }
+TensorSpectrum spectrum_of(const std::vector<double>& values, const std::vector<double>& squares,
+                           std::int64_t columns, double energy) {
   TensorSpectrum out;
-  out.spectrum = spectrum_of(squares, energy, margin);
+  out.spectrum = ranks_of(values, squares, energy);
   out.singular_values.assign(
       values.begin(), values.begin() + static_cast<std::ptrdiff_t>(std::min<std::size_t>(4, values.size())));
-  for (const std::int64_t rank : {channels / 8, channels / 4, channels / 2}) {
+  double all = 0;
+  for (const double square : squares) all += square;
+  for (const std::int64_t rank : {columns / 8, columns / 4, columns / 2}) {
     double beyond = 0;
     for (auto i = static_cast<std::size_t>(rank); i < squares.size(); ++i) beyond += squares[i];
     out.tails.push_back({.rank = rank, .relative = all > 0 ? std::sqrt(beyond / all) : 0.0});
@@ -59,9 +59,7 @@ TensorSpectrum spectrum_with_margin(const std::vector<float>& tensor, std::int32
 class HeadSums {
  public:
   HeadSums(std::int64_t tokens, double threshold) : tokens_(tokens), threshold_(threshold) {
-    // Squares of singular values are the eigenvalues of the sum of outer products of rows.
-    if (tokens <= kMostRankTokens)
-      products_ = Matrix(static_cast<std::size_t>(tokens), static_cast<std::size_t>(tokens));
+    if (tokens <= kMostRankTokens) spectrum_.emplace(tokens);
   }
 
   void add(std::int64_t t, const attention::RowView& view) {
@@ -81,12 +79,7 @@ class HeadSums {
     entropy_ += entropy;
     if (t >= 1) relative_ += entropy / natural_log(static_cast<double>(n));
     if (t >= kSinks) sinks_ += sinks;
-    if (products_.rows == 0) return;
-    for (std::size_t r = 0; r < n; ++r) {
-      const double weight = row_[r];
-      if (weight == 0) continue;
-      add_scaled(weight, row_.data(), products_.row(r).data(), r + 1);
-    }
+    if (spectrum_) spectrum_->add(row_);
   }
 
   AttentionStructure finish(double energy, double& margin) {
@@ -99,17 +92,16 @@ class HeadSums {
     if (tokens_ > 1) out.mean_relative_entropy = relative_ / (n - 1);
     if (tokens_ > kSinks) out.sink_mass = sinks_ / (n - static_cast<double>(kSinks));
     margin = std::min(margin, margin_);
-    if (products_.rows == 0) return out;
-    std::vector<double> squares = symmetric_eigenvalues(std::move(products_));
-    for (double& square : squares) square = std::max(square, 0.0);  // rounding leaves some below
-    out.spectrum = spectrum_of(squares, energy, margin);
+    if (!spectrum_) return out;
+    out.spectrum = spectrum_->finish(energy).spectrum;
+    margin = std::min(margin, out.spectrum->margin);
     return out;
   }
 
  private:
   std::int64_t tokens_;
   double threshold_;
-  Matrix products_;  ///< lower half; empty where there are too many tokens
+  std::optional<RowsSpectrum> spectrum_;  ///< empty where there are too many tokens
   std::vector<double> row_;
   std::int64_t above_{0};
   double entropy_{0};
@@ -136,8 +128,9 @@ Status analyse_tensors(const attention::LayerTensors& in, const AnalysisRequest&
     const auto& heads = side == 0 ? in.keys : in.values;
     for (const auto& head : heads) {
       KVPLAN_TRY_DO(pause());
-      out.tensors[side].push_back(spectrum_with_margin(head, side == 0 ? in.key_size : in.value_size,
-                                                       request.energy, out.min_margin));
+      out.tensors[side].push_back(
+          tensor_spectrum(head, side == 0 ? in.key_size : in.value_size, request.energy));
+      out.min_margin = std::min(out.min_margin, out.tensors[side].back().spectrum.margin);
     }
   }
   if (in.values.empty()) return Done{};
@@ -152,8 +145,28 @@ Status analyse_tensors(const attention::LayerTensors& in, const AnalysisRequest&
 }  // namespace
 
 TensorSpectrum tensor_spectrum(const std::vector<float>& tensor, std::int32_t channels, double energy) {
-  double margin = 1;
-  return spectrum_with_margin(tensor, channels, energy, margin);
+  Matrix rows(tensor.size() / static_cast<std::size_t>(channels), static_cast<std::size_t>(channels));
+  for (std::size_t i = 0; i < tensor.size(); ++i) rows.data[i] = static_cast<double>(tensor[i]);
+  const std::vector<double> values = right_singular(rows).values;
+  std::vector<double> squares;
+  for (const double value : values) squares.push_back(value * value);
+  return spectrum_of(values, squares, channels, energy);
+}
+
+void RowsSpectrum::add(std::span<const double> row) {
+  for (std::size_t r = 0; r < row.size(); ++r)
+    if (row[r] != 0) add_scaled(row[r], row.data(), products_.row(r).data(), r + 1);
+}
+
+TensorSpectrum RowsSpectrum::finish(double energy) {
+  const auto tokens = static_cast<std::int64_t>(products_.rows);
+  std::vector<double> squares = symmetric_eigenvalues(std::move(products_));
+  std::vector<double> values;
+  for (double& square : squares) {
+    square = std::max(square, 0.0);  // rounding leaves some below
+    values.push_back(std::sqrt(square));
+  }
+  return spectrum_of(values, squares, tokens, energy);
 }
 
 Result<Analysis> analyse(const attention::Recording& recording, const AnalysisRequest& request,

@@ -5,9 +5,11 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "simulator/attention/recording.h"
+#include "simulator/formats/linear.h"
 
 namespace kvplan::formats {
 
@@ -21,10 +23,12 @@ struct AnalysisRequest {
 /// Of a matrix with singular values s_1 >= s_2 >= ...
 struct Spectrum {
   std::int64_t effective_rank{0};  ///< least r with s_1^2 + ... + s_r^2 >= energy * (all squares)
+  std::int64_t value_rank{0};      ///< least r with s_1 + ... + s_r >= energy * (their sum)
   double stable_rank{0};           ///< all squares / s_1^2; 0 of a zero matrix
+  double margin{1};                ///< least distance of a cumulative share of squares from the energy
 };
 
-/// Keys or values of a KV head, tokens x channels.
+/// Keys or values of a KV head, tokens x channels; or the rows of a query head, tokens x tokens.
 struct TensorSpectrum {
   Spectrum spectrum;
   std::vector<double> singular_values;  ///< the first four at most
@@ -32,11 +36,26 @@ struct TensorSpectrum {
     std::int64_t rank{0};
     double relative{0};  ///< sqrt of the share of squares beyond the rank: the least error of that rank
   };
-  std::vector<Tail> tails;  ///< at an eighth, a quarter and half of the channels
+  std::vector<Tail> tails;  ///< at an eighth, a quarter and half of the columns
 };
 
 /// Of the keys or values of one KV head, token after token. REQUIRES: whole tokens, at least one.
 TensorSpectrum tensor_spectrum(const std::vector<float>& tensor, std::int32_t channels, double energy);
+
+/// The rows of one query head as a matrix of tokens x tokens, zeros above the diagonal; squares of its singular values
+/// are the eigenvalues of the sum of outer products of rows. Memory: tokens^2 numbers; the time grows with their cube.
+class RowsSpectrum {
+ public:
+  explicit RowsSpectrum(std::int64_t tokens)
+      : products_(static_cast<std::size_t>(tokens), static_cast<std::size_t>(tokens)) {}
+  /// Rows 0, 1, ... with as many weights as they have tokens.
+  void add(std::span<const double> row);
+  /// Once, after all rows.
+  TensorSpectrum finish(double energy);
+
+ private:
+  Matrix products_;  ///< lower half
+};
 
 /// Rows of a query head, tokens x tokens, zeros above the diagonal.
 struct AttentionStructure {

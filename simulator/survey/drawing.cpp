@@ -57,6 +57,7 @@ double cell_width(const Map& map) {
   for (const auto& row : map.cells)
     for (const Pooled& value : row)
       if (value) widest = std::max(widest, field_text(map.scale, *value).size());
+  for (const std::string& name : map.columns) widest = std::max(widest, name.size());
   return 10 + kCharacter * static_cast<double>(widest);
 }
 

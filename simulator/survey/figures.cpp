@@ -51,8 +51,22 @@ std::span<const FigureKind> figure_kinds() {
        false, true,
        "Spearman's correlation over tokens 1 to T - 17 of |k| with the mean attention that the token gets "
        "while far; below 0 where small keys get much."},
+      {kMapRank, "map_effective_rank", "Effective rank of attention", "tokens", kNumber, false, true,
+       "Least rank that holds 99 % of the squares of the T x T weights."},
+      {kMapValueRank, "map_value_rank", "The same by singular values", "tokens", kNumber, false, false,
+       "Least rank that holds 99 % of the sum of the singular values."},
+      {kMapStableRank, "map_stable_rank", "Stable rank of attention", "tokens", kNumber, false, true,
+       "All squares over the greatest singular value's."},
+      {kMapTailEighth, "map_tail_eighth", "Attention beyond rank T / 8", "share", kShare, false, false,
+       "Relative error of the best matrix with rank T / 8."},
+      {kMapTailQuarter, "map_tail_quarter", "Attention beyond rank T / 4", "share", kShare, false, true,
+       "Relative error of the best matrix with rank T / 4."},
+      {kMapTailHalf, "map_tail_half", "Attention beyond rank T / 2", "share", kShare, false, false,
+       "Relative error of the best matrix with rank T / 2."},
       {kKeyRank, "key_effective_rank", "Effective rank of keys", "channels", kNumber, true, true,
        "Least rank that holds 99 % of the squares."},
+      {kKeyValueRank, "key_value_rank", "The same by singular values", "channels", kNumber, true, false,
+       "Least rank that holds 99 % of the sum of the singular values."},
       {kKeyStableRank, "key_stable_rank", "Stable rank of keys", "channels", kNumber, true, true,
        "All squares over the greatest singular value's."},
       {kKeyTailEighth, "key_tail_eighth", "Keys beyond an eighth of the channels", "share", kShare, true,
@@ -63,6 +77,8 @@ std::span<const FigureKind> figure_kinds() {
        "Relative error of the best matrix with rank d / 2."},
       {kValueRank, "value_effective_rank", "Effective rank of values", "channels", kNumber, true, true,
        "Least rank that holds 99 % of the squares."},
+      {kValueValueRank, "value_value_rank", "The same by singular values", "channels", kNumber, true, false,
+       "Least rank that holds 99 % of the sum of the singular values."},
       {kValueStableRank, "value_stable_rank", "Stable rank of values", "channels", kNumber, true, true,
        "All squares over the greatest singular value's."},
       {kValueTailEighth, "value_tail_eighth", "Values beyond an eighth of the channels", "share", kShare,
@@ -77,6 +93,36 @@ std::span<const FigureKind> figure_kinds() {
        "Mean over tokens of the cosine of a value with that of the same KV head one layer on."},
   }};
   return kKinds;
+}
+
+std::span<const CurveKind> curve_kinds() {
+  static constexpr std::array<CurveKind, kCurves> kKinds{{
+      {Curve::kTopMass, "top_mass", "Mass of the greatest weights", "tokens", false,
+       "Mean over rows t >= 64 of the sum of the row's so many greatest weights: the most that any choice of "
+       "so "
+       "many tokens holds."},
+      {Curve::kKeyAngles, "key_angles", "Angles of keys to the next layer", "degrees", true,
+       "Share of the tokens whose key and that of the same KV head one layer on are at such an angle, in "
+       "steps of "
+       "15 degrees."},
+      {Curve::kValueAngles, "value_angles", "Angles of values to the next layer", "degrees", true,
+       "Share of the tokens whose value and that of the same KV head one layer on are at such an angle, in "
+       "steps "
+       "of 15 degrees."},
+  }};
+  return kKinds;
+}
+
+std::vector<std::int64_t> top_mass_points(std::int64_t tokens) {
+  std::vector<std::int64_t> out{1};
+  while (out.back() < tokens) out.push_back(2 * out.back());
+  return out;
+}
+
+std::vector<std::int64_t> angle_points() {
+  std::vector<std::int64_t> out;
+  for (std::int64_t step = 1; step <= kAngleSteps; ++step) out.push_back(step * kStepDegrees);
+  return out;
 }
 
 }  // namespace kvplan::survey

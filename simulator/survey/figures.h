@@ -25,6 +25,7 @@
 #include <cstdint>
 #include <span>
 #include <string_view>
+#include <vector>
 
 namespace kvplan::survey {
 
@@ -35,6 +36,8 @@ inline constexpr std::int64_t kSinks = 4;
 inline constexpr std::int64_t kHeavyOf = 10;
 inline constexpr double kThreshold = 0.01;
 inline constexpr double kEnergy = 0.99;
+/// Ranks of attention maps are computed of sequences of at most so many tokens, unless told otherwise.
+inline constexpr std::int64_t kRankTokens = 512;
 
 /// Tokens that are far in some late row: 1 .. far_tokens(T); 0 where there is no late row.
 constexpr std::int64_t far_tokens(std::int64_t tokens) {
@@ -92,10 +95,28 @@ enum class Figure : std::uint8_t {
   /// 2406.11430.
   kKeyNormCorrelation,
 
+  // Of query heads; A is the matrix of T x T weights w(t, i), 0 for i > t, with singular values s_1 >= s_2 >= ...
+  // Absent of sequences with more tokens than were asked for (survey.h): the time grows with T^3.
+
+  /// The least r with s_1^2 + ... + s_r^2 >= 0.99 of all squares: the energy of A is that of r directions. Founding
+  /// notes.
+  kMapRank,
+  /// The least r with s_1 + ... + s_r >= 0.99 (s_1 + ... + s_T), as the code of Eigen Attention counts, arXiv
+  /// 2408.05646.
+  kMapValueRank,
+  /// |A|_F^2 / |A|_2^2: all squares / s_1^2.
+  kMapStableRank,
+  /// sqrt of the share of squares beyond rank floor(T / 8), the relative error of the best matrix of that rank.
+  kMapTailEighth,
+  kMapTailQuarter,
+  kMapTailHalf,
+
   // Of KV heads; matrices of T tokens by d channels with singular values s_1 >= s_2 >= ...
 
   /// Of k: the least r with s_1^2 + ... + s_r^2 >= 0.99 of all squares.
   kKeyRank,
+  /// Of k: the least r with s_1 + ... + s_r >= 0.99 of their sum.
+  kKeyValueRank,
   /// Of k: all squares / s_1^2.
   kKeyStableRank,
   /// Of k: sqrt of the share of squares beyond rank d / 8, the relative error of the best matrix of that rank.
@@ -103,6 +124,7 @@ enum class Figure : std::uint8_t {
   kKeyTailQuarter,
   kKeyTailHalf,
   kValueRank,
+  kValueValueRank,
   kValueStableRank,
   kValueTailEighth,
   kValueTailQuarter,
@@ -116,6 +138,31 @@ inline constexpr std::size_t kFigures = static_cast<std::size_t>(Figure::kValueC
 constexpr std::size_t index(Figure figure) {
   return static_cast<std::size_t>(figure);
 }
+
+/// Figures that are no single number but one at each of several points.
+enum class Curve : std::uint8_t {
+  /// Of query heads, at k = 1, 2, 4, ... up to the first power of two that is no less than the longest sequence: mean
+  /// over the late rows of the sum of the min(k, t + 1) greatest weights. No choice of k tokens for a row holds more:
+  /// it is the mass of oracle-topk:group=1,k=K with a prompt of 64 tokens.
+  kTopMass,
+  /// Of KV heads, in twelve steps of 15 degrees: share of the tokens whose angle between k(i) here and k(i) of the same
+  /// KV head one layer on is in the step (its lower end included; 180 degrees are in the last). Tokens and layers are
+  /// left out as for kKeyCosine. MiniCache merges two layers where angles are small and keeps tokens with large ones,
+  /// arXiv 2405.14366.
+  kKeyAngles,
+  kValueAngles,
+};
+inline constexpr std::size_t kCurves = static_cast<std::size_t>(Curve::kValueAngles) + 1;
+constexpr std::size_t index(Curve curve) {
+  return static_cast<std::size_t>(curve);
+}
+inline constexpr std::int64_t kAngleSteps = 12;
+inline constexpr std::int64_t kStepDegrees = 15;
+
+/// Points of kTopMass for sequences of at most so many tokens, ascending: 1 alone for one token.
+std::vector<std::int64_t> top_mass_points(std::int64_t tokens);
+/// Upper ends of the steps of angles, in degrees.
+std::vector<std::int64_t> angle_points();
 
 /// How a figure's numbers are written for people.
 enum class Scale : std::uint8_t {
@@ -133,6 +180,16 @@ struct FigureKind {
   bool drawn;                   ///< false: beside another figure in tables, no map of its own
   std::string_view definition;  ///< one sentence
 };
+
+struct CurveKind {
+  Curve curve;
+  std::string_view key, title;
+  std::string_view along;  ///< what points are: tokens, degrees
+  bool of_kv_head;
+  std::string_view definition;  ///< one sentence
+};
+/// In the order of Curve.
+std::span<const CurveKind> curve_kinds();
 
 /// In the order of Figure.
 std::span<const FigureKind> figure_kinds();

@@ -17,17 +17,44 @@ using attention::LayerTensors;
 using attention::Part;
 using Heads = std::vector<std::vector<float>>;  ///< [KV head][token * size + c]
 
+/// Into `rank` and the figures behind it.
 void set_spectrum(const formats::TensorSpectrum& found, Figure rank, Values& out) {
   std::size_t at = index(rank);
   out[at++] = static_cast<double>(found.spectrum.effective_rank);
+  out[at++] = static_cast<double>(found.spectrum.value_rank);
   out[at++] = found.spectrum.stable_rank;
   for (const auto& tail : found.tails) out[at++] = tail.relative;
 }
 
-std::optional<double> mean_cosine(const std::vector<float>& a, const std::vector<float>& b,
-                                  std::size_t size) {
-  double sum = 0;
-  std::int64_t count = 0;
+/// The step of the angle whose cosine is product / sqrt(squares). Steps are told apart by squares of cosines: for small
+/// whole numbers those of 30, 45, 60, 90, ... degrees are exact.
+std::size_t angle_step(double product, double squares) {
+  // cos^2 of 15, 30, ... degrees; negative where the cosine is.
+  constexpr std::array<double, kAngleSteps - 1> kEnds{
+      0.93301270189221932,  0.75,  0.5,  0.25,  0.06698729810778068, 0.0,
+      -0.06698729810778068, -0.25, -0.5, -0.75, -0.93301270189221932};
+  const double signed_square = product * std::fabs(product);
+  std::size_t step = 0;
+  while (step < kEnds.size() && signed_square <= kEnds[step] * squares) ++step;
+  return step;
+}
+
+/// How alike two layers' keys or values of a KV head are, over tokens with a length in both.
+struct Likeness {
+  double cosines{0};  ///< summed
+  std::int64_t count{0};
+  std::array<std::int64_t, kAngleSteps> steps{};
+
+  [[nodiscard]] std::vector<double> shares() const {
+    std::vector<double> out;
+    for (const std::int64_t step : steps)
+      out.push_back(static_cast<double>(step) / static_cast<double>(count));
+    return out;
+  }
+};
+
+Likeness likeness_of(const std::vector<float>& a, const std::vector<float>& b, std::size_t size) {
+  Likeness out;
   for (std::size_t begin = 0; begin + size <= std::min(a.size(), b.size()); begin += size) {
     double products = 0;
     double squares_a = 0;
@@ -40,21 +67,23 @@ std::optional<double> mean_cosine(const std::vector<float>& a, const std::vector
       squares_b += y * y;
     }
     if (squares_a == 0 || squares_b == 0) continue;
-    sum += products / (std::sqrt(squares_a) * std::sqrt(squares_b));
-    ++count;
+    out.cosines += products / (std::sqrt(squares_a) * std::sqrt(squares_b));
+    ++out.count;
+    ++out.steps[angle_step(products, squares_a * squares_b)];
   }
-  if (count == 0) return std::nullopt;
-  return sum / static_cast<double>(count);
+  return out;
 }
 
 class LayerWork {
  public:
-  LayerWork(const attention::Recording& recording, const Place& at, const std::function<Status()>& pause)
+  LayerWork(const attention::Recording& recording, const LayerRequest& request,
+            const std::function<Status()>& pause)
       : recording_(recording),
-        at_(at),
+        request_(request),
+        at_(request.at),
         pause_(pause),
-        layer_(recording.info().layer(at.layer)),
-        tokens_(recording.tokens(at.sequence, at.layer)) {}
+        layer_(recording.info().layer(at_.layer)),
+        tokens_(recording.tokens(at_.sequence, at_.layer)) {}
 
   Result<LayerFigures> all() {
     out_.tokens = tokens_;
@@ -85,8 +114,38 @@ class LayerWork {
     std::vector<Values> values(heads);
     for (std::size_t h = 0; h < heads; ++h) sums[h].finish(heavy[h], values[h]);
     if (count > 0) overlaps(heavy, count, values);
-    for (std::size_t h = 0; h < heads; ++h) got_.push_back(sums[h].got());
+    for (std::size_t h = 0; h < heads; ++h) {
+      got_.push_back(sums[h].got());
+      out_.curves[index(Curve::kTopMass)].push_back(sums[h].top_mass());
+    }
+    if (tokens_ <= request_.rank_tokens) KVPLAN_TRY_DO(ranks(values));
     keep(values, false);
+    return Done{};
+  }
+
+  /// Some heads at a time: each takes memory for tokens^2 numbers.
+  Status ranks(std::vector<Values>& values) {
+    constexpr std::int64_t kMostNumbers = std::int64_t{1} << 24;
+    const auto at_once =
+        static_cast<std::size_t>(std::max<std::int64_t>(1, kMostNumbers / (tokens_ * tokens_)));
+    std::vector<double> weights;
+    for (std::size_t first = 0; first < values.size(); first += at_once) {
+      const std::size_t end = std::min(values.size(), first + at_once);
+      KVPLAN_TRY(const auto reader, recording_.open(at_.sequence, at_.layer));
+      std::vector<formats::RowsSpectrum> heads(end - first, formats::RowsSpectrum(tokens_));
+      for (std::int64_t t = 0; t < tokens_; ++t) {
+        KVPLAN_TRY_DO(pause_());
+        KVPLAN_TRY_DO(reader->seek(t));
+        for (std::size_t h = first; h < end; ++h) {
+          copy_row(reader->row(static_cast<std::int32_t>(h)), t, weights);
+          heads[h - first].add(weights);
+        }
+      }
+      for (std::size_t h = first; h < end; ++h) {
+        KVPLAN_TRY_DO(pause_());
+        set_spectrum(heads[h - first].finish(kEnergy), Figure::kMapRank, values[h]);
+      }
+    }
     return Done{};
   }
 
@@ -134,13 +193,19 @@ class LayerWork {
       return Done{};
     KVPLAN_TRY(const LayerTensors there, recording_.tensors(at_.sequence, next));
     const auto compare = [&](const Heads& a, const Heads& b, std::int32_t size, std::int32_t other_size,
-                             Figure figure) {
+                             Figure figure, Curve angles) {
       if (a.empty() || b.empty() || size != other_size) return;
-      for (std::size_t h = 0; h < values.size(); ++h)
-        values[h][index(figure)] = mean_cosine(a[h], b[h], static_cast<std::size_t>(size));
+      for (std::size_t h = 0; h < values.size(); ++h) {
+        const Likeness found = likeness_of(a[h], b[h], static_cast<std::size_t>(size));
+        auto& curve = out_.curves[index(angles)].emplace_back();
+        if (found.count == 0) continue;
+        values[h][index(figure)] = found.cosines / static_cast<double>(found.count);
+        curve = found.shares();
+      }
     };
-    compare(here.keys, there.keys, here.key_size, there.key_size, Figure::kKeyCosine);
-    compare(here.values, there.values, here.value_size, there.value_size, Figure::kValueCosine);
+    compare(here.keys, there.keys, here.key_size, there.key_size, Figure::kKeyCosine, Curve::kKeyAngles);
+    compare(here.values, there.values, here.value_size, there.value_size, Figure::kValueCosine,
+            Curve::kValueAngles);
     return Done{};
   }
 
@@ -176,6 +241,7 @@ class LayerWork {
   }
 
   const attention::Recording& recording_;
+  const LayerRequest& request_;
   const Place& at_;
   const std::function<Status()>& pause_;
   LayerInfo layer_;
@@ -186,9 +252,9 @@ class LayerWork {
 
 }  // namespace
 
-Result<LayerFigures> layer_figures(const attention::Recording& recording, const Place& at,
+Result<LayerFigures> layer_figures(const attention::Recording& recording, const LayerRequest& request,
                                    const std::function<Status()>& pause) {
-  return LayerWork(recording, at, pause).all();
+  return LayerWork(recording, request, pause).all();
 }
 
 }  // namespace kvplan::survey

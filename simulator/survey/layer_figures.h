@@ -15,6 +15,8 @@ namespace kvplan::survey {
 struct LayerFigures {
   std::int64_t tokens{0};
   std::array<std::vector<std::optional<double>>, kFigures> figures;  ///< [figure][query head, or KV head]
+  /// [curve][query head, or KV head][point]; empty where there is none. Points of kTopMass are those of `tokens`.
+  std::array<std::vector<std::vector<double>>, kCurves> curves;
   /// [query head][query head]: heavy tokens in common over heavy tokens; empty where no row is late.
   std::vector<std::vector<double>> head_overlap;
   std::vector<std::int32_t> heavy;  ///< of the layer: places among tokens 1 .. T - 17; ascending
@@ -25,10 +27,16 @@ struct Place {
   std::int32_t layer{0};
 };
 
-/// One pass over the rows, and the tensors of the layer and of the next one, where they were recorded. `pause` is asked
-/// now and then; its error ends the work. Memory: those tensors, and some numbers per token and head. REQUIRES: at
+struct LayerRequest {
+  Place at;
+  std::int64_t rank_tokens{kRankTokens};  ///< ranks of attention maps of at most so many tokens
+};
+
+/// One pass over the rows, and the tensors of the layer and of the next one, where they were recorded; more passes for
+/// ranks of attention maps. `pause` is asked now and then; its error ends the work. Memory: those tensors, some numbers
+/// per token and head, and for ranks 128 MiB or the squares of the tokens of one head, whichever is more. REQUIRES: at
 /// least a token of the layer was recorded.
-Result<LayerFigures> layer_figures(const attention::Recording& recording, const Place& at,
+Result<LayerFigures> layer_figures(const attention::Recording& recording, const LayerRequest& request,
                                    const std::function<Status()>& pause);
 
 }  // namespace kvplan::survey

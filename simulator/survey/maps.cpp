@@ -50,6 +50,34 @@ Map map_of(const Survey& survey, const FigureKind& kind) {
   return out;
 }
 
+/// What a point of a curve is called: so many tokens, or a step of degrees.
+std::string point_text(Curve curve, std::int64_t point) {
+  if (curve == Curve::kTopMass) return std::to_string(point);
+  return std::to_string(point - kStepDegrees) + "-" + std::to_string(point);
+}
+
+std::vector<std::string> point_labels(const Survey& survey, Curve curve) {
+  std::vector<std::string> out;
+  for (const std::int64_t point : survey.points[index(curve)]) out.push_back(point_text(curve, point));
+  return out;
+}
+
+Map curve_map(const Survey& survey, const CurveKind& kind) {
+  Map out{.key = std::string(kind.key),
+          .title = std::string(kind.title),
+          .unit = "%",
+          .scale = Scale::kShare,
+          .down = "layer",
+          .across = std::string(kind.along),
+          .rows = layer_labels(survey),
+          .columns = point_labels(survey, kind.curve),
+          .cells = {},
+          .definition = std::string(kind.definition) + " Mean over heads."};
+  for (const LayerSurvey& layer : survey.layers)
+    out.cells.push_back(layer.mean(kind.curve, out.columns.size()));
+  return out;
+}
+
 std::string chance_text(const Survey& survey) {
   if (!survey.overlap_by_chance) return ".";
   return "; " + field_text(Scale::kShare, *survey.overlap_by_chance) + " % by chance.";
@@ -105,9 +133,18 @@ const std::vector<TableKind>& table_kinds() {
         {kMeanPersistence, "of means"},
         {kMeanPivotalShare, "by chance"},
         {kKeyNormCorrelation, "key norm"}}},
+      {"Attention as a matrix",
+       "query heads",
+       {{kMapRank, "rank"},
+        {kMapValueRank, "by values"},
+        {kMapStableRank, "stable"},
+        {kMapTailEighth, "tail T/8"},
+        {kMapTailQuarter, "tail T/4"},
+        {kMapTailHalf, "tail T/2"}}},
       {"Keys",
        "KV heads",
        {{kKeyRank, "rank"},
+        {kKeyValueRank, "by values"},
         {kKeyStableRank, "stable"},
         {kKeyTailEighth, "tail d/8"},
         {kKeyTailQuarter, "tail d/4"},
@@ -116,6 +153,7 @@ const std::vector<TableKind>& table_kinds() {
       {"Values",
        "KV heads",
        {{kValueRank, "rank"},
+        {kValueValueRank, "by values"},
         {kValueStableRank, "stable"},
         {kValueTailEighth, "tail d/8"},
         {kValueTailQuarter, "tail d/4"},
@@ -155,11 +193,40 @@ std::string field_text(Scale scale, double value) {
   return report::fixed(value, value < 10 && value > -10 ? 2 : 1);
 }
 
+namespace {
+
+/// A curve as a table; nothing where it has no value.
+void add_curve_table(const std::string& title, const std::vector<std::string>& points,
+                     const std::vector<std::pair<std::string, std::vector<Pooled>>>& curves,
+                     std::vector<report::Table>& to) {
+  report::Table table{.title = title, .columns = points, .rows = {}};
+  bool any = false;
+  for (const auto& [label, curve] : curves) {
+    report::Row row{.label = label, .cells = {}};
+    for (const Pooled& value : curve) {
+      any = any || value.has_value();
+      row.cells.push_back(with_unit(Scale::kShare, value));
+    }
+    table.rows.push_back(std::move(row));
+  }
+  if (any) to.push_back(std::move(table));
+}
+
+std::string curve_title(const CurveKind& kind) {
+  return std::string(kind.title) + " (" + std::string(kind.along) + ")";
+}
+
+}  // namespace
+
 std::vector<Map> maps_of(const Survey& survey, std::int32_t overlap_layer) {
   std::vector<Map> out;
   for (const FigureKind& kind : figure_kinds()) {
     if (!kind.drawn) continue;
     Map map = map_of(survey, kind);
+    if (any_value(map.cells)) out.push_back(std::move(map));
+  }
+  for (const CurveKind& kind : curve_kinds()) {
+    Map map = curve_map(survey, kind);
     if (any_value(map.cells)) out.push_back(std::move(map));
   }
   if (survey.layers.size() > 1 && any_value(survey.layer_overlap))
@@ -173,7 +240,7 @@ std::vector<Map> maps_of(const Survey& survey, std::int32_t overlap_layer) {
   return out;
 }
 
-std::vector<report::Table> head_tables(const LayerSurvey& layer) {
+std::vector<report::Table> head_tables(const Survey& survey, const LayerSurvey& layer) {
   std::vector<report::Table> out;
   for (const TableKind& kind : table_kinds()) {
     report::Table table =
@@ -183,6 +250,13 @@ std::vector<report::Table> head_tables(const LayerSurvey& layer) {
       table.rows.push_back(row_of("head " + std::to_string(h), kind, any,
                                   [&](Figure figure) { return layer.figures[index(figure)][h]; }));
     if (any) out.push_back(std::move(table));
+  }
+  for (const CurveKind& kind : curve_kinds()) {
+    std::vector<std::pair<std::string, std::vector<Pooled>>> curves;
+    for (const auto& head : layer.curves[index(kind.curve)])
+      curves.emplace_back("head " + std::to_string(curves.size()), head);
+    add_curve_table(curve_title(kind) + ", heads of layer " + std::to_string(layer.layer),
+                    point_labels(survey, kind.curve), curves, out);
   }
   return out;
 }
@@ -197,6 +271,14 @@ std::vector<report::Table> tables(const Survey& survey) {
       table.rows.push_back(row_of("layer " + std::to_string(layer.layer), kind, any,
                                   [&](Figure figure) { return layer.mean(figure); }));
     if (any) out.push_back(std::move(table));
+  }
+  for (const CurveKind& kind : curve_kinds()) {
+    const std::vector<std::string> points = point_labels(survey, kind.curve);
+    std::vector<std::pair<std::string, std::vector<Pooled>>> curves;
+    for (const LayerSurvey& layer : survey.layers)
+      curves.emplace_back("layer " + std::to_string(layer.layer), layer.mean(kind.curve, points.size()));
+    add_curve_table(curve_title(kind) + ", mean over " + (kind.of_kv_head ? "KV heads" : "query heads"),
+                    points, curves, out);
   }
   if (survey.layers.size() < 2 || !any_value(survey.layer_overlap)) return out;
   report::Table overlap{
@@ -226,6 +308,9 @@ std::vector<std::string> explanations(const Survey& survey) {
         out.push_back(std::string(kind.title) + " (" + std::string(column.heading) +
                       "): " + std::string(kind.definition));
     }
+  for (const CurveKind& kind : curve_kinds())
+    if (any_value(curve_map(survey, kind).cells))
+      out.push_back(curve_title(kind) + ": " + std::string(kind.definition));
   if (survey.overlap_by_chance)
     out.push_back("Heavy tokens shared by layers: " + std::string(kOverlap) + chance_text(survey));
   out.insert(out.end(), survey.notes.begin(), survey.notes.end());

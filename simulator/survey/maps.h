@@ -1,4 +1,5 @@
-// A survey as maps: a field for each layer and head, or for each pair of layers or heads.
+// A survey as maps: a field for each layer and head, for each pair of layers or heads, or for each layer and point of a
+// curve.
 #pragma once
 
 #include <optional>
@@ -18,7 +19,7 @@ struct Plots {
 };
 
 struct Map {
-  std::string key;  ///< of the figure; "layer_overlap", "head_overlap"
+  std::string key;  ///< of the figure or curve; "layer_overlap" ...
   std::string title;
   std::string unit;  ///< as it is drawn: "%", "tokens", ...
   Scale scale{Scale::kNumber};
@@ -28,8 +29,8 @@ struct Map {
   std::string definition;
 };
 
-/// Every drawn figure that has a value, the overlap of layers, and of the heads of `overlap_layer` (its number).
-/// Figures that no sequence has are left out.
+/// Every drawn figure and curve that has a value, the overlap of layers, and of the heads of `overlap_layer` (its
+/// number). Figures that no sequence has are left out.
 std::vector<Map> maps_of(const Survey& survey, std::int32_t overlap_layer);
 
 /// A number of a map as it is written in its fields, without unit.
@@ -37,8 +38,8 @@ std::string field_text(Scale scale, double value);
 
 /// Means over the heads of each layer, all figures, and the overlap of layers.
 std::vector<report::Table> tables(const Survey& survey);
-/// The same figures of each head of one layer.
-std::vector<report::Table> head_tables(const LayerSurvey& layer);
+/// The same figures of each head of one of its layers.
+std::vector<report::Table> head_tables(const Survey& survey, const LayerSurvey& layer);
 /// What was pooled, and what each figure is.
 std::vector<std::string> explanations(const Survey& survey);
 

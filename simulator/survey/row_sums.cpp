@@ -7,16 +7,26 @@
 namespace kvplan::survey {
 
 RowSums::RowSums(std::int64_t tokens)
-    : tokens_(tokens), got_(static_cast<std::size_t>(far_tokens(tokens)), 0.0) {
+    : tokens_(tokens),
+      got_(static_cast<std::size_t>(far_tokens(tokens)), 0.0),
+      points_(top_mass_points(tokens)),
+      top_(points_.size(), 0.0),
+      held_(points_.size()) {
+  std::reverse(points_.begin(), points_.end());
   for (auto& half : pivotal_) half.assign(static_cast<std::size_t>(tokens / 2), false);
   for (auto& half : excess_) half.assign(static_cast<std::size_t>(tokens / 2), 0.0);
 }
 
-void RowSums::add(std::int64_t t, const attention::RowView& view) {
+void copy_row(const attention::RowView& row, std::int64_t t, std::vector<double>& out) {
   const auto n = static_cast<std::size_t>(t) + 1;
-  row_.resize(n);
+  out.resize(n);
   for (std::size_t i = 0; i < n; ++i)
-    row_[i] = view.f64 != nullptr ? view.f64[i] : static_cast<double>(view.f32[i]);
+    out[i] = row.f64 != nullptr ? row.f64[i] : static_cast<double>(row.f32[i]);
+}
+
+void RowSums::add(std::int64_t t, const attention::RowView& view) {
+  copy_row(view, t, row_);
+  const std::size_t n = row_.size();
   double entropy = 0;
   for (const double weight : row_) {
     if (weight > kThreshold) ++above_;
@@ -28,7 +38,7 @@ void RowSums::add(std::int64_t t, const attention::RowView& view) {
   if (t >= kSinks)
     for (std::size_t i = 0; i < static_cast<std::size_t>(kSinks); ++i) sinks_ += row_[i];
   add_pivotal(t);
-  if (t >= kLateRow) add_late(t);
+  if (t >= kLateRow) add_late(t, view);
 }
 
 void RowSums::add_pivotal(std::int64_t t) {
@@ -59,7 +69,7 @@ void RowSums::finish_pivotal(Values& out) const {
       Figure::kMeanPersistence, Figure::kMeanPivotalShare);
 }
 
-void RowSums::add_late(std::int64_t t) {
+void RowSums::add_late(std::int64_t t, const attention::RowView& view) {
   const auto n = static_cast<std::size_t>(t) + 1;
   first_ += row_.front();
   even_ += static_cast<double>(kNear) / static_cast<double>(n);
@@ -69,6 +79,8 @@ void RowSums::add_late(std::int64_t t) {
   double all = 0;
   for (const double weight : row_) all += weight;
   add_shares(all);
+  top_mass_.sums(view, t + 1, points_, held_);
+  for (std::size_t p = 0; p < top_.size(); ++p) top_[p] += held_[p];
   for (std::size_t i = 1; i <= static_cast<std::size_t>(t - kNear); ++i) got_[i - 1] += row_[i];
 }
 
@@ -111,6 +123,14 @@ void RowSums::finish(const std::vector<std::int32_t>& heavy, Values& out) const 
   double most = 0;
   for (const std::int32_t place : heavy) most += got_[static_cast<std::size_t>(place)];
   if (all > 0) set(Figure::kHeavyShare, most / all);
+}
+
+std::vector<double> RowSums::top_mass() const {
+  std::vector<double> out;
+  if (tokens_ <= kLateRow) return out;
+  for (std::size_t p = top_.size(); p-- > 0;)
+    out.push_back(top_[p] / static_cast<double>(tokens_ - kLateRow));
+  return out;
 }
 
 std::int64_t rows_of_far_token(std::int64_t tokens, std::int64_t token) {

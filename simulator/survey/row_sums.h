@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "simulator/attention/recording.h"
+#include "simulator/attention/top_mass.h"
 #include "simulator/survey/figures.h"
 
 namespace kvplan::survey {
@@ -25,11 +26,13 @@ class RowSums {
   [[nodiscard]] const std::vector<double>& got() const { return got_; }
   /// The figures of rows into `out`. Of the heavy tokens: their places in `got`.
   void finish(const std::vector<std::int32_t>& heavy, Values& out) const;
+  /// Curve::kTopMass at top_mass_points of the tokens; empty where no row is late.
+  [[nodiscard]] std::vector<double> top_mass() const;
 
  private:
   void add_pivotal(std::int64_t t);
   void finish_pivotal(Values& out) const;
-  void add_late(std::int64_t t);
+  void add_late(std::int64_t t, const attention::RowView& view);
   /// Tokens with half and nine tenths of the row's sum, over its tokens.
   void add_shares(double all);
 
@@ -39,9 +42,15 @@ class RowSums {
   double entropy_{0}, relative_{0}, effective_{0};
   double first_{0}, sinks_{0}, near_{0}, even_{0}, half_{0}, most_{0};
   std::vector<double> got_;
+  std::vector<std::int64_t> points_;  ///< of top_mass, descending
+  std::vector<double> top_, held_;    ///< [point] sum over late rows; of one row
+  attention::TopMass top_mass_;
   std::array<std::vector<bool>, 2> pivotal_;   ///< [half][token of the first half]: in any row
   std::array<std::vector<double>, 2> excess_;  ///< likewise: sums of w - 1 / (t + 1)
 };
+
+/// Weights of tokens 0 .. t as doubles.
+void copy_row(const attention::RowView& row, std::int64_t t, std::vector<double>& out);
 
 /// How many rows got(i) sums over, for token i = 1 .. T - 17.
 std::int64_t rows_of_far_token(std::int64_t tokens, std::int64_t token);

@@ -51,6 +51,7 @@ PooledSquare values_of(const MeanSquare& means) {
 struct LayerSums {
   std::int32_t sequences{0};
   std::array<std::vector<Mean>, kFigures> figures;
+  std::array<MeanSquare, kCurves> curves;  ///< [curve][head][point]
   MeanSquare head_overlap;
 };
 
@@ -61,9 +62,11 @@ class Run {
 
   Result<Survey> all() {
     KVPLAN_TRY_DO(choose_sequences());
+    out_.rank_tokens = request_.rank_tokens;
     out_.layers.resize(layers_.size());
     sums_.resize(layers_.size());
     layer_overlap_ = mean_square(layers_.size());
+    set_points();
     for (std::size_t l = 0; l < layers_.size(); ++l) prepare(l);
     for (const std::int32_t sequence : out_.sequences)
       for (std::size_t l = 0; l < layers_.size(); ++l)
@@ -72,7 +75,10 @@ class Run {
     KVPLAN_TRY_DO(work_in_order<LayerFigures>(
         request_.threads, pieces_.size(),
         [this](std::size_t i) {
-          return layer_figures(*request_.recording, {pieces_[i].sequence, layers_[pieces_[i].layer]}, pause_);
+          return layer_figures(
+              *request_.recording,
+              {.at = {pieces_[i].sequence, layers_[pieces_[i].layer]}, .rank_tokens = request_.rank_tokens},
+              pause_);
         },
         [this](std::size_t i, LayerFigures&& found) { add(pieces_[i], std::move(found)); }));
     close_sequence();
@@ -101,6 +107,16 @@ class Run {
     return Done{};
   }
 
+  void set_points() {
+    std::int64_t longest = 1;
+    for (const std::int32_t sequence : out_.sequences)
+      for (const std::int32_t number : layers_)
+        longest = std::max(longest, request_.recording->tokens(sequence, number));
+    for (const CurveKind& kind : curve_kinds())
+      out_.points[index(kind.curve)] =
+          kind.curve == Curve::kTopMass ? top_mass_points(longest) : angle_points();
+  }
+
   void prepare(std::size_t l) {
     const LayerInfo layer = info_.layer(layers_[l]);
     out_.layers[l].layer = layers_[l];
@@ -109,6 +125,12 @@ class Run {
       if (kind.of_kv_head ? !tensors : !layer.has_rows()) continue;
       sums_[l].figures[index(kind.figure)].resize(
           static_cast<std::size_t>(kind.of_kv_head ? layer.kv_heads : layer.query_heads));
+    }
+    for (const CurveKind& kind : curve_kinds()) {
+      if (kind.of_kv_head ? !tensors : !layer.has_rows()) continue;
+      sums_[l].curves[index(kind.curve)].assign(
+          static_cast<std::size_t>(kind.of_kv_head ? layer.kv_heads : layer.query_heads),
+          std::vector<Mean>(out_.points[index(kind.curve)].size()));
     }
     if (layer.has_rows()) sums_[l].head_overlap = mean_square(static_cast<std::size_t>(layer.query_heads));
   }
@@ -121,6 +143,12 @@ class Run {
     ++to.sequences;
     for (std::size_t f = 0; f < kFigures; ++f)
       for (std::size_t h = 0; h < found.figures[f].size(); ++h) to.figures[f][h].add(found.figures[f][h]);
+    // Beyond its own points a sequence's top mass is that of all of its tokens.
+    for (std::size_t c = 0; c < kCurves; ++c)
+      for (std::size_t h = 0; h < found.curves[c].size(); ++h)
+        if (const std::vector<double>& curve = found.curves[c][h]; !curve.empty())
+          for (std::size_t p = 0; p < to.curves[c][h].size(); ++p)
+            to.curves[c][h][p].add(curve[std::min(p, curve.size() - 1)]);
     for (std::size_t a = 0; a < found.head_overlap.size(); ++a)
       for (std::size_t b = 0; b < found.head_overlap.size(); ++b)
         to.head_overlap[a][b].add(found.head_overlap[a][b]);
@@ -143,6 +171,7 @@ class Run {
     for (std::size_t l = 0; l < layers_.size(); ++l) {
       out_.layers[l].sequences = sums_[l].sequences;
       for (std::size_t f = 0; f < kFigures; ++f) out_.layers[l].figures[f] = values_of(sums_[l].figures[f]);
+      for (std::size_t c = 0; c < kCurves; ++c) out_.layers[l].curves[c] = values_of(sums_[l].curves[c]);
       out_.layers[l].head_overlap = values_of(sums_[l].head_overlap);
     }
     out_.layer_overlap = values_of(layer_overlap_);
@@ -182,6 +211,7 @@ class Run {
     if (layers_.size() < static_cast<std::size_t>(info_.layers))
       out_.notes.push_back("Recorded were layers " + attention::ranges_text(layers_) + " of " +
                            std::to_string(info_.layers) + ".");
+    say_what_has_no_ranks();
     std::int64_t short_ones = 0;
     for (const std::int32_t sequence : out_.sequences)
       short_ones += info_.sequences[static_cast<std::size_t>(sequence)].tokens <= kLateRow ? 1 : 0;
@@ -193,6 +223,19 @@ class Run {
     if (missing > 0)
       out_.notes.push_back("Of " + std::to_string(missing) +
                            " layers of sequences nothing was recorded: they are left out.");
+  }
+
+  void say_what_has_no_ranks() {
+    const auto pieces =
+        static_cast<std::int64_t>(std::count_if(pieces_.begin(), pieces_.end(), [this](const Piece& piece) {
+          const std::int32_t number = layers_[piece.layer];
+          return info_.layer(number).has_rows() &&
+                 request_.recording->tokens(piece.sequence, number) > request_.rank_tokens;
+        }));
+    if (pieces == 0) return;
+    out_.notes.push_back("Ranks of attention are of sequences with at most " +
+                         std::to_string(request_.rank_tokens) + " tokens: " + std::to_string(pieces) +
+                         " layers of longer ones have no part in them (--rank-tokens).");
   }
 
   struct Heavy {
@@ -220,6 +263,13 @@ Pooled LayerSurvey::mean(Figure figure) const {
   Mean out;
   for (const Pooled& value : figures[index(figure)]) out.add(value);
   return out.value();
+}
+
+std::vector<Pooled> LayerSurvey::mean(Curve curve, std::size_t points) const {
+  std::vector<Mean> out(points);
+  for (const auto& head : curves[index(curve)])
+    for (std::size_t p = 0; p < points; ++p) out[p].add(head[p]);
+  return values_of(out);
 }
 
 Result<Survey> run(const Request& request, const Pause& pause) {

@@ -22,6 +22,8 @@ struct Request {
   const attention::Recording* recording{nullptr};
   std::vector<std::int32_t> sequences{};  ///< ascending; empty = all
   int threads{1};
+  /// Ranks of attention maps are computed of sequences of at most so many tokens; 0 = of none.
+  std::int64_t rank_tokens{kRankTokens};
 };
 
 /// The mean over the sequences that have a value, each counting alike.
@@ -32,17 +34,23 @@ struct LayerSurvey {
   std::int32_t layer{0};      ///< its number in the model
   std::int32_t sequences{0};  ///< with at least a token of the layer
   std::array<std::vector<Pooled>, kFigures>
-      figures;                ///< [figure][query head, or KV head]; empty: not recorded
+      figures;  ///< [figure][query head, or KV head]; empty: not recorded
+  /// [curve][query head, or KV head][point of Survey::points]; no heads: not recorded; no points: no sequence has it
+  std::array<std::vector<std::vector<Pooled>>, kCurves> curves;
   PooledSquare head_overlap;  ///< [query head][query head] heavy tokens in common; empty: not recorded
 
   /// Over the heads that have a value, each alike.
   [[nodiscard]] Pooled mean(Figure figure) const;
+  /// The same at each of so many points.
+  [[nodiscard]] std::vector<Pooled> mean(Curve curve, std::size_t points) const;
 };
 
 struct Survey {
   std::vector<std::int32_t> sequences;
-  std::int64_t tokens{0};  ///< of these sequences
+  std::int64_t tokens{0};       ///< of these sequences
+  std::int64_t rank_tokens{0};  ///< as it was asked for
   std::vector<LayerSurvey> layers;
+  std::array<std::vector<std::int64_t>, kCurves> points;  ///< of each curve, ascending
   /// [place in layers][place in layers]: heavy tokens of a layer that are heavy in the other, over their number.
   PooledSquare layer_overlap;
   Pooled overlap_by_chance;        ///< of sets as large: (heavy tokens) / (T - 17)

@@ -32,7 +32,7 @@ std::map<std::string, std::string> lines_of(const std::string& csv) {
   std::istringstream in(csv);
   std::string line;
   std::getline(in, line);
-  EXPECT_EQ(line, "figure,layer,head,other_layer,other_head,query,token,value");
+  EXPECT_EQ(line, "figure,layer,head,other_layer,other_head,query,token,point,value");
   while (std::getline(in, line)) {
     const std::size_t comma = line.rfind(',');
     EXPECT_TRUE(out.emplace(line.substr(0, comma), line.substr(comma + 1)).second) << line;
@@ -57,15 +57,28 @@ void expect_same_numbers(dom::element json, std::map<std::string, std::string> c
         if (values.is_null()) continue;
         int head = 0;
         for (const dom::element value : dom::array(values))
-          take(std::string(key) + "," + layers.back() + "," + std::to_string(head++) + ",,,,", value);
+          take(std::string(key) + "," + layers.back() + "," + std::to_string(head++) + ",,,,,", value);
       }
+    for (const dom::element curve : dom::array(json["curves"])) {
+      const auto key = std::string(std::string_view(curve["key"]));
+      const char* side = std::string_view(curve["per"]) == "kv_head" ? "kv_head_curves" : "query_head_curves";
+      if (layer[side][key].is_null()) continue;
+      int head = 0;
+      for (const dom::element values : dom::array(layer[side][key])) {
+        const std::string before = key + "," + layers.back() + "," + std::to_string(head++) + ",,,,,";
+        std::size_t p = 0;
+        for (const dom::element value : dom::array(values))
+          take(before + text(curve["points"].at(p++)), value);
+        EXPECT_EQ(p, dom::array(curve["points"]).size());
+      }
+    }
     int a = 0;
     if (!layer["head_overlap"].is_null())
       for (const dom::element row : dom::array(layer["head_overlap"])) {
         int b = 0;
         for (const dom::element value : dom::array(row))
           take("head_overlap," + layers.back() + "," + std::to_string(a) + "," + layers.back() + "," +
-                   std::to_string(b++) + ",,",
+                   std::to_string(b++) + ",,,",
                value);
         ++a;
       }
@@ -74,10 +87,10 @@ void expect_same_numbers(dom::element json, std::map<std::string, std::string> c
   for (const dom::element row : dom::array(json["layer_overlap"])) {
     std::size_t b = 0;
     for (const dom::element value : dom::array(row))
-      take("layer_overlap," + layers[a] + ",," + layers[b++] + ",,,", value);
+      take("layer_overlap," + layers[a] + ",," + layers[b++] + ",,,,", value);
     ++a;
   }
-  take("overlap_by_chance,,,,,,", json["overlap_by_chance"]);
+  take("overlap_by_chance,,,,,,,", json["overlap_by_chance"]);
   const dom::element map = json["attention_map"];
   const std::int64_t per = std::int64_t(map["tokens_per_cell"]);
   std::int64_t r = 0;
@@ -85,7 +98,7 @@ void expect_same_numbers(dom::element json, std::map<std::string, std::string> c
     std::int64_t c = 0;
     for (const dom::element value : dom::array(row))
       take("attention_map," + text(map["layer"]) + "," + text(map["head"]) + ",,," + std::to_string(r * per) +
-               "," + std::to_string(c++ * per),
+               "," + std::to_string(c++ * per) + ",",
            value);
     ++r;
   }
@@ -120,6 +133,8 @@ TEST(AttentionPlot, OfOneSequenceIsWhatAnalyseSays) {
                                             {"sparsity_causal", "sparsity_causal"},
                                             {"entropy", "mean_entropy"},
                                             {"relative_entropy", "mean_relative_entropy"},
+                                            {"map_effective_rank", "effective_rank"},
+                                            {"map_stable_rank", "stable_rank"},
                                             {"sink_mass", "sink_mass"}})
       EXPECT_NEAR(double(heads[key].at(h)), double(head[of_analyse]), 1e-12) << key;
     ++h;
@@ -138,6 +153,26 @@ TEST(AttentionPlot, OfOneSequenceIsWhatAnalyseSays) {
     }
   }
   EXPECT_GT(h, 0U);
+}
+
+/// What no choice can beat is what the oracle's replay holds, head by head.
+TEST(AttentionPlot, TopMassIsThatOfTheOracle) {
+  const std::string sample = std::string(KVPLAN_SOURCE_DIR) + "/traces/samples/tiny_llama.kva";
+  const auto plot = run_kvplan("attention plot " + sample + " --sequences 7 --json -");
+  ASSERT_EQ(plot.exit_code, 0) << plot.err;
+  dom::parser a;
+  const dom::element heads = a.parse(plot.out)["layers"].at(2)["query_head_curves"]["top_mass"];
+  for (const std::size_t point : {0U, 3U, 5U}) {
+    const auto evict =
+        run_kvplan("evict " + sample + " --sequence 7 --layer 2 --prefill 64 --policy oracle-topk:" +
+                   "group=1,k=" + std::to_string(1 << point) + " --json -");
+    ASSERT_EQ(evict.exit_code, 0) << evict.err;
+    dom::parser b;
+    double sum = 0;
+    for (const dom::element head : dom::array(heads)) sum += double(head.at(point));
+    EXPECT_NEAR(sum / static_cast<double>(dom::array(heads).size()),
+                double(b.parse(evict.out)["summary"]["mean_attended_mass"]), 1e-12);
+  }
 }
 
 TEST(AttentionPlot, PicturesAreWellFormed) {
@@ -207,6 +242,14 @@ TEST(AttentionPlot, PrintsTables) {
   ASSERT_EQ(heads.exit_code, 0) << heads.err;
   EXPECT_NE(heads.out.find("Heavy tokens, heads of layer 0"), std::string::npos);
   EXPECT_NE(heads.out.find("head 1"), std::string::npos);
+}
+
+TEST(AttentionPlot, RanksOfAttentionAreOfShortSequences) {
+  const auto none = run_kvplan("attention plot " + kTensors + " --rank-tokens 0 --json -");
+  ASSERT_EQ(none.exit_code, 0) << none.err;
+  EXPECT_NE(none.out.find(R"("map_effective_rank":[null)"), std::string::npos);
+  EXPECT_NE(none.err.find("--rank-tokens"), std::string::npos) << none.err;
+  EXPECT_EQ(run_kvplan("attention plot " + kTensors + " --rank-tokens 2049").exit_code, 2);
 }
 
 TEST(AttentionPlot, AnyNumberOfThreadsGivesTheSameBytes) {

@@ -116,57 +116,69 @@ double product(const std::vector<double>& a, const std::vector<double>& b) {
   return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
 }
 
-/// Eigenvalues of a small symmetric matrix by Jacobi's rotations, greatest first.
-std::vector<double> eigenvalues(Matrix m) {
-  const std::size_t n = m.size();
-  for (int sweep = 0; sweep < 60; ++sweep)
+/// Singular values of a matrix by Jacobi's rotations of its columns, greatest first.
+std::vector<double> singular_values(const Matrix& rows) {
+  const std::size_t n = rows.front().size();
+  Matrix columns(n, std::vector<double>(rows.size()));
+  for (std::size_t r = 0; r < rows.size(); ++r)
+    for (std::size_t c = 0; c < n; ++c) columns[c][r] = rows[r][c];
+  bool turned = true;
+  for (int sweep = 0; turned && sweep < 60; ++sweep) {
+    turned = false;
     for (std::size_t p = 0; p < n; ++p)
       for (std::size_t q = p + 1; q < n; ++q) {
-        if (m[p][q] == 0) continue;
-        const double angle = 0.5 * std::atan2(2 * m[p][q], m[q][q] - m[p][p]);
+        const double pq = product(columns[p], columns[q]);
+        const double pp = product(columns[p], columns[p]);
+        const double qq = product(columns[q], columns[q]);
+        if (std::fabs(pq) <= 1e-15 * std::sqrt(pp * qq)) continue;
+        turned = true;
+        const double angle = 0.5 * std::atan2(2 * pq, qq - pp);
         const double c = std::cos(angle);
         const double s = std::sin(angle);
-        for (std::size_t k = 0; k < n; ++k) {
-          const double a = m[k][p];
-          const double b = m[k][q];
-          m[k][p] = c * a - s * b;
-          m[k][q] = s * a + c * b;
-        }
-        for (std::size_t k = 0; k < n; ++k) {
-          const double a = m[p][k];
-          const double b = m[q][k];
-          m[p][k] = c * a - s * b;
-          m[q][k] = s * a + c * b;
+        for (std::size_t r = 0; r < rows.size(); ++r) {
+          const double x = columns[p][r];
+          const double y = columns[q][r];
+          columns[p][r] = c * x - s * y;
+          columns[q][r] = s * x + c * y;
         }
       }
+  }
   std::vector<double> out;
-  for (std::size_t i = 0; i < n; ++i) out.push_back(std::max(0.0, m[i][i]));
+  for (const auto& column : columns) out.push_back(std::sqrt(product(column, column)));
   std::sort(out.begin(), out.end(), std::greater<>());
   return out;
 }
 
-void add_ranks(const std::string& side, const std::vector<float>& tensor, int size, NaiveFigures& out) {
-  Matrix squares(std::size_t(size), std::vector<double>(std::size_t(size), 0.0));
-  for (int t = 0; t < static_cast<int>(tensor.size()) / size; ++t) {
-    const auto x = vector_of(tensor, size, t);
-    for (std::size_t a = 0; a < x.size(); ++a)
-      for (std::size_t b = 0; b < x.size(); ++b) squares[a][b] += x[a] * x[b];
-  }
-  const auto found = eigenvalues(squares);
-  const double all = sum_of(found);
-  double sum = 0;
-  int rank = 0;
-  while (all > 0 && sum < 0.99 * all) sum += found[std::size_t(rank++)];
-  out[side + "_effective_rank"] = rank;
-  out[side + "_stable_rank"] = all > 0 ? all / found.front() : 0;
-  const auto tail = [&](int from) {
+void add_ranks(const std::string& side, const Matrix& matrix, NaiveFigures& out) {
+  const auto values = singular_values(matrix);
+  std::vector<double> squares;
+  for (const double value : values) squares.push_back(value * value);
+  const auto rank_of_sums = [](const std::vector<double>& parts) {
+    const double all = sum_of(parts);
+    double sum = 0;
+    int rank = 0;
+    while (all > 0 && sum < 0.99 * all) sum += parts[std::size_t(rank++)];
+    return rank;
+  };
+  const double all = sum_of(squares);
+  out[side + "_effective_rank"] = rank_of_sums(squares);
+  out[side + "_value_rank"] = rank_of_sums(values);
+  out[side + "_stable_rank"] = all > 0 ? all / squares.front() : 0;
+  const auto tail = [&](std::size_t from) {
     double beyond = 0;
-    for (std::size_t i = std::size_t(from); i < found.size(); ++i) beyond += found[i];
+    for (std::size_t i = from; i < squares.size(); ++i) beyond += squares[i];
     return all > 0 ? std::sqrt(beyond / all) : 0;
   };
-  out[side + "_tail_eighth"] = tail(size / 8);
-  out[side + "_tail_quarter"] = tail(size / 4);
-  out[side + "_tail_half"] = tail(size / 2);
+  const std::size_t columns = matrix.front().size();
+  out[side + "_tail_eighth"] = tail(columns / 8);
+  out[side + "_tail_quarter"] = tail(columns / 4);
+  out[side + "_tail_half"] = tail(columns / 2);
+}
+
+Matrix matrix_of(const std::vector<float>& tensor, int size) {
+  Matrix out;
+  for (int t = 0; t < static_cast<int>(tensor.size()) / size; ++t) out.push_back(vector_of(tensor, size, t));
+  return out;
 }
 
 void add_cosine(const std::string& key, const std::vector<float>& a, const std::vector<float>& b, int size,
@@ -193,6 +205,33 @@ std::set<int> naive_heavy(const std::vector<Matrix>& heads) {
   std::set<int> out;
   const std::size_t count = got.empty() ? 0 : std::max<std::size_t>(1, got.size() / 10);
   for (std::size_t i = 0; i < count; ++i) out.insert(order[order.size() - 1 - i].second);
+  return out;
+}
+
+std::optional<double> naive_top_mass(const Matrix& rows, int k) {
+  return over_rows(rows, 64, [&](int t) {
+    std::vector<double> row = rows[std::size_t(t)];
+    std::sort(row.begin(), row.end(), std::greater<>());
+    row.resize(std::min(row.size(), std::size_t(k)));
+    return sum_of(row);
+  });
+}
+
+std::vector<double> naive_angles(const std::vector<float>& a, const std::vector<float>& b, int size) {
+  std::vector<double> out(12, 0.0);
+  int count = 0;
+  for (int t = 0; t < static_cast<int>(std::min(a.size(), b.size())) / size; ++t) {
+    const auto x = vector_of(a, size, t);
+    const auto y = vector_of(b, size, t);
+    if (product(x, x) == 0 || product(y, y) == 0) continue;
+    const double cosine = product(x, y) / std::sqrt(product(x, x) * product(y, y));
+    const double degrees = std::acos(std::clamp(cosine, -1.0, 1.0)) * 180 / std::acos(-1.0);
+    // An angle on an end of a step is above it, whatever its last digits came to.
+    ++out[std::min<std::size_t>(11, static_cast<std::size_t>((degrees + 1e-9) / 15))];
+    ++count;
+  }
+  if (count == 0) return {};
+  for (double& share : out) share /= count;
   return out;
 }
 
@@ -246,6 +285,11 @@ NaiveFigures naive_row_figures(const Matrix& rows) {
 
 NaiveFigures naive_query_head(const NaiveLayer& layer, std::size_t h) {
   NaiveFigures out = naive_row_figures(layer.heads[h]);
+  if (size_of(layer.heads[h]) <= kNaiveRankTokens) {
+    Matrix square = layer.heads[h];
+    for (auto& row : square) row.resize(square.size(), 0.0);
+    add_ranks("map", square, out);
+  }
   const auto mine = naive_heavy({layer.heads[h]});
   if (layer.heads.size() > 1 && !mine.empty()) {
     double sum = 0;
@@ -279,8 +323,8 @@ NaiveFigures naive_query_head(const NaiveLayer& layer, std::size_t h) {
 NaiveFigures naive_kv_head(const NaiveLayer& layer, const NaiveLayer* next, std::size_t h) {
   NaiveFigures out;
   const attention::LayerTensors& here = *layer.tensors;
-  add_ranks("key", here.keys[h], here.key_size, out);
-  if (!here.values.empty()) add_ranks("value", here.values[h], here.value_size, out);
+  add_ranks("key", matrix_of(here.keys[h], here.key_size), out);
+  if (!here.values.empty()) add_ranks("value", matrix_of(here.values[h], here.value_size), out);
   if (next == nullptr || !next->tensors || next->tensors->keys.size() != here.keys.size()) return out;
   const attention::LayerTensors& there = *next->tensors;
   if (there.key_size == here.key_size)

@@ -12,6 +12,8 @@
 namespace kvplan::survey {
 
 using Matrix = std::vector<std::vector<double>>;  ///< rows
+/// Ranks of attention maps of at most so many tokens: what is slow here takes the cube of them.
+inline constexpr int kNaiveRankTokens = 80;
 
 /// One layer of one sequence.
 struct NaiveLayer {
@@ -23,6 +25,10 @@ struct NaiveLayer {
 using NaiveFigures = std::map<std::string, double>;
 
 NaiveFigures naive_row_figures(const Matrix& rows);
+/// Mean over late rows of the k greatest weights; nothing where no row is late.
+std::optional<double> naive_top_mass(const Matrix& rows, int k);
+/// Shares of angles in steps of 15 degrees between two layers' keys, or values, of one KV head; empty where none is.
+std::vector<double> naive_angles(const std::vector<float>& a, const std::vector<float>& b, int size);
 /// Heavy tokens of the sum of some heads' rows; empty where no row is late.
 std::set<int> naive_heavy(const std::vector<Matrix>& heads);
 /// All of query head h of a layer.

@@ -17,8 +17,11 @@ const Pause kNoPause = [] { return Status(Done{}); };
 
 Survey survey_of(const attention::Recording& recording, std::vector<std::int32_t> sequences = {},
                  int threads = 1) {
-  auto found =
-      run({.recording = &recording, .sequences = std::move(sequences), .threads = threads}, kNoPause);
+  auto found = run({.recording = &recording,
+                    .sequences = std::move(sequences),
+                    .threads = threads,
+                    .rank_tokens = kNaiveRankTokens},
+                   kNoPause);
   EXPECT_TRUE(found.ok()) << found.error().to_string();
   return std::move(found).value();
 }
@@ -26,7 +29,7 @@ Survey survey_of(const attention::Recording& recording, std::vector<std::int32_t
 void expect_near(const Pooled& found, const std::optional<double>& wanted, const std::string& what) {
   ASSERT_EQ(found.has_value(), wanted.has_value()) << what;
   if (!found) return;
-  // The slow definition takes roots of eigenvalues, so a tail of nothing is 1e-8 there.
+  // Of attention maps roots of eigenvalues are taken, so a tail of nothing is 1e-8.
   const double most = what.find("_tail_") == std::string::npos ? 1e-9 : 1e-7;
   EXPECT_NEAR(*found, *wanted, most * std::max(1.0, std::fabs(*wanted))) << what;
 }
@@ -58,6 +61,21 @@ double shared(const std::set<int>& a, const std::set<int>& b) {
   return common / static_cast<double>(a.size());
 }
 
+void add_angles(const NaiveLayer& layer, const NaiveLayer& next, std::size_t l, std::size_t h, Means& out) {
+  const auto add = [&](const char* key, const auto& tensor_of, int size) {
+    const auto angles = naive_angles(tensor_of(*layer.tensors), tensor_of(*next.tensors), size);
+    for (std::size_t step = 0; step < angles.size(); ++step)
+      out.add(place(l, key, h, 15 * (step + 1)), angles[step]);
+  };
+  using Tensors = attention::LayerTensors;
+  add(
+      "key_angles", [h](const Tensors& from) -> auto& { return from.keys[h]; }, layer.tensors->key_size);
+  if (layer.tensors->values.empty()) return;
+  add(
+      "value_angles", [h](const Tensors& from) -> auto& { return from.values[h]; },
+      layer.tensors->value_size);
+}
+
 /// All figures and overlaps of the recording's sequences.
 Means naive_means(const attention::Recording& recording, const std::vector<std::int32_t>& sequences) {
   Means out;
@@ -70,6 +88,9 @@ Means naive_means(const attention::Recording& recording, const std::vector<std::
       if (all[l].heads.front().empty()) continue;
       for (std::size_t h = 0; h < all[l].heads.size(); ++h) {
         for (const auto& [key, value] : naive_query_head(all[l], h)) out.add(place(l, key, h), value);
+        for (int k = 1; k <= 256; k *= 2)
+          if (const auto mass = naive_top_mass(all[l].heads[h], k))
+            out.add(place(l, "top_mass", h, k), *mass);
         for (std::size_t other = 0; other < all[l].heads.size(); ++other)
           if (const auto mine = naive_heavy({all[l].heads[h]}); !mine.empty())
             out.add(place(l, "heads", h, other), shared(mine, naive_heavy({all[l].heads[other]})));
@@ -78,6 +99,7 @@ Means naive_means(const attention::Recording& recording, const std::vector<std::
         const bool next = l + 1 < layers && !all[l + 1].heads.front().empty();
         for (const auto& [key, value] : naive_kv_head(all[l], next ? &all[l + 1] : nullptr, h))
           out.add(place(l, key, h), value);
+        if (next) add_angles(all[l], all[l + 1], l, h, out);
       }
       for (std::size_t other = 0; other < layers; ++other)
         if (const auto mine = naive_heavy(all[l].heads);
@@ -97,6 +119,14 @@ void expect_all(const Survey& survey, const attention::Recording& recording,
       for (std::size_t h = 0; h < layer.figures[index(kind.figure)].size(); ++h)
         expect_near(layer.figures[index(kind.figure)][h], wanted.of(place(l, kind.key, h)),
                     place(l, kind.key, h));
+    for (const CurveKind& kind : curve_kinds()) {
+      const auto& points = survey.points[index(kind.curve)];
+      for (std::size_t h = 0; h < layer.curves[index(kind.curve)].size(); ++h)
+        for (std::size_t p = 0; p < points.size(); ++p) {
+          const std::string what = place(l, kind.key, h, static_cast<std::size_t>(points[p]));
+          expect_near(layer.curves[index(kind.curve)][h][p], wanted.of(what), what);
+        }
+    }
     for (std::size_t a = 0; a < layer.head_overlap.size(); ++a)
       for (std::size_t b = 0; b < layer.head_overlap.size(); ++b)
         expect_near(layer.head_overlap[a][b], wanted.of(place(l, "heads", a, b)), place(l, "heads", a, b));
@@ -144,6 +174,7 @@ TEST(Survey, IsTheSameOnAnyNumberOfThreads) {
     const Survey many = survey_of(recording, {}, threads);
     for (std::size_t l = 0; l < one.layers.size(); ++l) {
       EXPECT_EQ(many.layers[l].figures, one.layers[l].figures) << "bit by bit";
+      EXPECT_EQ(many.layers[l].curves, one.layers[l].curves);
       EXPECT_EQ(many.layers[l].head_overlap, one.layers[l].head_overlap);
     }
     EXPECT_EQ(many.layer_overlap, one.layer_overlap);
@@ -168,8 +199,9 @@ TEST(Survey, OfACutRecordingHasWhatIsThere) {
   EXPECT_FALSE(found.layers[3].figures[index(Figure::kEntropy)][0].has_value());
   EXPECT_FALSE(found.layer_overlap[0][2].has_value()) << "other tokens";
   EXPECT_TRUE(found.layer_overlap[0][1].has_value());
-  ASSERT_EQ(found.notes.size(), 1U);
-  EXPECT_NE(found.notes[0].find("1 layers of sequences"), std::string::npos);
+  ASSERT_EQ(found.notes.size(), 2U);
+  EXPECT_NE(found.notes[0].find("2 layers of longer ones"), std::string::npos);
+  EXPECT_NE(found.notes[1].find("1 layers of sequences"), std::string::npos);
 }
 
 TEST(Survey, SaysWhatTheRecordingDoesNotHave) {
@@ -199,6 +231,74 @@ TEST(Survey, RefusesSequencesThatAreNotThere) {
   const auto stopped = run({.recording = rows.get()}, [] { return Status(interrupted_error()); });
   ASSERT_FALSE(stopped.ok());
   EXPECT_EQ(stopped.error().kind, ErrorKind::kInterrupted);
+}
+
+/// Rows (1), (1/2, 1/2): squares of singular values are those roots of x^2 - 1.5 x + 0.25 = 0, 1.309 and 0.191.
+TEST(Survey, RanksOfAttentionByHand) {
+  const auto one = attention::recording_of({{{{1}, {.5, .5}}}});
+  const Survey found = survey_of(*one);
+  const auto value = [&](Figure figure) { return *found.layers[0].figures[index(figure)][0]; };
+  EXPECT_EQ(value(Figure::kMapRank), 2);
+  EXPECT_EQ(value(Figure::kMapValueRank), 2);
+  EXPECT_NEAR(value(Figure::kMapStableRank), 1.5 / ((1.5 + std::sqrt(1.25)) / 2), 1e-14);
+  EXPECT_NEAR(value(Figure::kMapTailHalf), std::sqrt((1.5 - std::sqrt(1.25)) / 2 / 1.5), 1e-7);
+  // Ten rows that see the first token alone are one direction.
+  attention::Rows::value_type sink;
+  for (std::size_t t = 0; t < 10; ++t) {
+    sink.emplace_back(t + 1, 0.0);
+    sink.back()[0] = 1;
+  }
+  const Survey of_sink = survey_of(*attention::recording_of({{sink}}));
+  for (const Figure rank : {Figure::kMapRank, Figure::kMapValueRank, Figure::kMapStableRank})
+    EXPECT_EQ(of_sink.layers[0].figures[index(rank)][0], 1.0);
+}
+
+/// A key (1, 0) against others on the ends of steps: 0, 45 and 90 degrees, and straight back.
+TEST(Survey, AnglesByHand) {
+  const auto layer = [](std::vector<float> keys) {
+    attention::LayerTensors out;
+    out.tokens = static_cast<std::int64_t>(keys.size()) / 2;
+    out.key_size = 2;
+    out.queries = {std::vector<float>(keys.size(), 0.0F)};
+    out.keys = {std::move(keys)};
+    return out;
+  };
+  const ManyTensors recording(
+      {{layer({1, 0, 1, 0, 1, 0, 1, 0, 0, 0}), layer({9, 0, 3, 3, 0, -2, -5, 0, 1, 1})}});
+  const Survey found = survey_of(recording);
+  std::vector<Pooled> wanted(12, 0.0);
+  for (const std::size_t step : {0U, 3U, 6U, 11U}) wanted[step] = 0.25;
+  EXPECT_EQ(found.layers[0].curves[index(Curve::kKeyAngles)][0], wanted) << "the fifth has no length";
+  EXPECT_EQ(found.layers[1].curves[index(Curve::kKeyAngles)][0], std::vector<Pooled>(12)) << "no next layer";
+  EXPECT_EQ(found.points[index(Curve::kKeyAngles)],
+            (std::vector<std::int64_t>{15, 30, 45, 60, 75, 90, 105, 120, 135, 150, 165, 180}));
+  EXPECT_EQ(found.points[index(Curve::kTopMass)], (std::vector<std::int64_t>{1, 2, 4, 8}));
+}
+
+/// The greatest weights that any choice could hold grow with their number, up to all of a row.
+TEST(Survey, TopMassGrowsToTheWholeRow) {
+  Random random(10, "top");
+  const auto recording = random_recording(random, {130, 70}, 1, false);
+  const Survey found = survey_of(recording);
+  EXPECT_EQ(found.points[index(Curve::kTopMass)].back(), 256);
+  for (const auto& head : found.layers[0].curves[index(Curve::kTopMass)]) {
+    EXPECT_TRUE(std::is_sorted(head.begin(), head.end()));
+    EXPECT_NEAR(*head.back(), 1, 1e-12);
+    EXPECT_LT(*head.front(), 1);
+  }
+}
+
+TEST(Survey, RanksAreOfSequencesThatAreShortEnough) {
+  Random random(9, "ranks");
+  const auto recording = random_recording(random, {81, 80}, 1, false);
+  const Survey found = survey_of(recording);
+  EXPECT_EQ(found.rank_tokens, 80);
+  EXPECT_TRUE(found.layers[0].figures[index(Figure::kMapRank)][0].has_value());
+  ASSERT_EQ(found.notes.size(), 1U);
+  EXPECT_NE(found.notes[0].find("at most 80 tokens: 1 layers of longer ones"), std::string::npos);
+  const Survey none = survey_of(recording, {0});
+  EXPECT_FALSE(none.layers[0].figures[index(Figure::kMapRank)][0].has_value());
+  EXPECT_TRUE(none.layers[0].figures[index(Figure::kKeyRank)][0].has_value());
 }
 
 /// One row of 3 tokens after another, by hand: of tokens 0 and 1 of the first half, 0 is pivotal in both.
