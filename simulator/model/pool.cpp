@@ -6,6 +6,7 @@
 #include <cstdio>
 
 #include "simulator/base/check.h"
+#include "simulator/base/json_writer.h"
 #include "simulator/base/units.h"
 #include "simulator/model/footprint.h"
 #include "simulator/model/pool_rule.h"
@@ -15,6 +16,7 @@ namespace kvplan::model {
 namespace {
 
 constexpr std::int64_t kMostTensorRanks = 1024;  // that an error proposes
+constexpr const char* kLeftByRule = "left by the rule";
 
 std::string gib_text(std::int64_t bytes) {
   std::array<char, 48> text{};
@@ -71,7 +73,7 @@ std::vector<PoolItem> items_of(const Deployment& d, const Amounts& a, const Pool
   add("weights", PoolPart::kTaken, a.weights);
   if (!split.activations_aside) add("activations", PoolPart::kTaken, a.activations);
   if (!split.workspace_aside) add("workspace", PoolPart::kTaken, a.workspace);
-  add("left by the rule", PoolPart::kTaken, {split.aside, Mark::kComputed, rule});
+  add(kLeftByRule, PoolPart::kTaken, {split.aside, Mark::kComputed, rule});
   if (split.context_aside) add("context", PoolPart::kWithin, a.context);
   if (split.activations_aside) add("activations", PoolPart::kWithin, a.activations);
   if (split.workspace_aside) add("workspace", PoolPart::kWithin, a.workspace);
@@ -115,58 +117,113 @@ Result<Pool> split_all(const ModelShape& shape, const Deployment& d) {
   return pool;
 }
 
-/// What has to fit into the share that the rule leaves, and does not.
-void warn_of_overflow(Pool& pool) {
-  std::int64_t within = 0, aside = 0;
-  for (const PoolItem& item : pool.items) {
-    if (item.part == PoolPart::kWithin) within += item.bytes;
-    if (item.name == "left by the rule") aside = item.bytes;
+/// Bytes of the items of one part.
+std::int64_t bytes_of(const Pool& pool, PoolPart part) {
+  std::int64_t sum = 0;
+  for (const PoolItem& item : pool.items)
+    if (item.part == part) sum += item.bytes;
+  return sum;
+}
+
+std::int64_t left_by_rule(const Pool& pool) {
+  const auto left = std::find_if(pool.items.begin(), pool.items.end(),
+                                 [](const PoolItem& item) { return item.name == kLeftByRule; });
+  return left->bytes;
+}
+
+/// A share of the rule, in hundredths, with which all that has to fit beside it does, and which leaves a pool.
+std::vector<std::string> smaller_shares(const ModelShape& shape, const Deployment& d) {
+  const Param& share = d.pool_rule.descriptor().params.front();
+  Deployment smaller = d;
+  for (auto hundredths = static_cast<std::int64_t>(d.pool_rule.decimal(share.name) * 100); hundredths >= 1;
+       --hundredths) {
+    const std::string value = shortest(static_cast<double>(hundredths) / 100);
+    const std::string name(d.pool_rule.name());
+    smaller.pool_rule = parse_component(name + ":" + std::string(share.name) + "=" + value, "pool-rule",
+                                        pool_rule_descriptors())
+                            .value();
+    const Result<Pool> pool = split_all(shape, smaller);
+    if (!pool.ok() || pool.value().rank().pool_bytes < pool.value().rank().bytes_per_token) return {};
+    if (bytes_of(pool.value(), PoolPart::kWithin) <= left_by_rule(pool.value()))
+      return {"deployment.pool_rule." + std::string(share.name) + "=" + value};
   }
+  return {};
+}
+
+/// What has to fit into the share that the rule leaves, and does not.
+void note_overflow(const ModelShape& shape, const Deployment& d, Pool& pool) {
+  const std::int64_t within = bytes_of(pool, PoolPart::kWithin);
+  const std::int64_t aside = left_by_rule(pool);
   if (within <= aside) return;
+  pool.obstacles.push_back({.obstacle = kStartMemory,
+                            .need = within,
+                            .have = aside,
+                            .unit = Unit::kBytes,
+                            .remedies = smaller_shares(shape, d)});
   pool.warnings.push_back("The pool rule leaves " + gib_text(aside) + ", and what has to fit there takes " +
                           gib_text(within) + ": the engine would run out of memory when it starts.");
 }
 
-bool has_room(const ModelShape& shape, const Deployment& d) {
-  const Result<Pool> pool = split_all(shape, d);
-  return pool.ok() && pool.value().rank().pool_bytes >= pool.value().rank().bytes_per_token;
+std::int64_t tokens_of(const Pool& pool) {
+  return pool.rank().pool_bytes / pool.rank().bytes_per_token;
 }
 
-/// What would have room in place of this: "deployment.tp=16", "deployment.weight_bits=8".
-std::vector<std::string> with_room(const ModelShape& shape, const Deployment& d) {
-  std::vector<std::string> out;
-  if (d.weights_bytes) return out;
+bool has_room(const ModelShape& shape, const Deployment& d, std::int64_t tokens) {
+  const Result<Pool> pool = split_all(shape, d);
+  return pool.ok() && pool.value().rank().pool_bytes >= 0 && tokens_of(pool.value()) >= tokens;
+}
+
+/// The next power of two of tensor ranks with which so many tokens have room; nothing where no number has.
+std::vector<std::string> more_ranks(const ModelShape& shape, const Deployment& d, std::int64_t tokens) {
+  if (d.weights_bytes) return {};  // what they are with other ranks is not known
   Deployment wider = d;
   do {
     wider.tensor_ranks =
         static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(wider.tensor_ranks) + 1));
-  } while (wider.tensor_ranks <= kMostTensorRanks && !has_room(shape, wider));
-  if (wider.tensor_ranks <= kMostTensorRanks)
-    out.push_back("deployment.tp=" + std::to_string(wider.tensor_ranks));
-  if (d.weight_bits) return out;
+  } while (wider.tensor_ranks <= kMostTensorRanks && !has_room(shape, wider, tokens));
+  if (wider.tensor_ranks > kMostTensorRanks) return {};
+  return {"deployment.tp=" + std::to_string(wider.tensor_ranks)};
+}
+
+/// What would have room in place of this: "deployment.tp=16", "deployment.weight_bits=8".
+std::vector<std::string> with_room(const ModelShape& shape, const Deployment& d) {
+  std::vector<std::string> out = more_ranks(shape, d, 1);
+  if (d.weights_bytes || d.weight_bits) return out;
   Deployment lighter = d;
   for (const std::int64_t bits : {8, 4}) {
     lighter.weight_bits = bits;
-    if (bits >= d.bits_of(shape) || !has_room(shape, lighter)) continue;
+    if (bits >= d.bits_of(shape) || !has_room(shape, lighter, 1)) continue;
     out.push_back("deployment.weight_bits=" + std::to_string(bits));
-    if (shape.published_weight_bits == bits) out.back() += " (as the model is published)";
     break;
   }
   return out;
 }
 
+/// Nothing where there is room for a token.
+std::optional<Obstacle> no_room(const ModelShape& shape, const Deployment& d, const Pool& pool) {
+  const StagePool& rank = pool.rank();
+  if (rank.pool_bytes >= rank.bytes_per_token) return std::nullopt;
+  const std::int64_t have = d.device->at(DeviceFigure::kUsableBytes).value - left_by_rule(pool);
+  return Obstacle{.obstacle = kNoRoom,
+                  .need = have - rank.pool_bytes + rank.bytes_per_token,
+                  .have = have,
+                  .unit = Unit::kBytes,
+                  .remedies = with_room(shape, d)};
+}
+
 /// The weights leave no room: by how much, and what would do.
-Error does_not_fit(const ModelShape& shape, const Deployment& d, const Pool& pool) {
+Error does_not_fit(const ModelShape& shape, const Deployment& d, const Pool& pool, const Obstacle& obstacle) {
   std::string text = "expected room for KV cache on " + d.device->name + ": weights take " +
-                     gib_text(pool.rank().weights_bytes) + " of a rank, and " +
-                     gib_text(pool.rank().bytes_per_token - pool.rank().pool_bytes) + " are missing";
-  const std::vector<std::string> ways = with_room(shape, d);
-  if (!ways.empty()) {
-    text += "; " + ways[0] + " would fit";
-    if (ways.size() > 1) text += ", and so would " + ways[1];
-  } else if (!d.weights_bytes) {
-    text += "; no number of ranks would fit";
+                     gib_text(pool.rank().weights_bytes) + " of a rank; with buffers and one token " +
+                     gib_text(obstacle.need) + " are needed, " + gib_text(obstacle.have) +
+                     " are there, and " + gib_text(obstacle.need - obstacle.have) + " are missing";
+  const std::vector<std::string>& ways = obstacle.remedies;
+  for (std::size_t i = 0; i < ways.size(); ++i) {
+    text += i == 0 ? "; " + ways[0] + " would fit" : ", and so would " + ways[i];
+    if (ways[i] == "deployment.weight_bits=" + std::to_string(shape.published_weight_bits.value_or(0)))
+      text += " (as the model is published)";
   }
+  if (ways.empty() && !d.weights_bytes) text += "; no number of ranks would fit";
   return bad_input(text).at_field("deployment");
 }
 
@@ -186,16 +243,36 @@ std::string_view pool_part_name(PoolPart part) {
   return {};
 }
 
+Result<std::optional<Obstacle>> lack_of_room(const ModelShape& shape, const Deployment& d) {
+  KVPLAN_CHECK(d.device != nullptr);
+  KVPLAN_TRY(const Pool pool, split_all(shape, d));
+  return no_room(shape, d, pool);
+}
+
+std::vector<std::string> remedies_of_length(const ModelShape& shape, const Deployment& d,
+                                            std::int64_t longest, std::int64_t tokens) {
+  std::vector<std::string> out;
+  if (tokens > 0) out.push_back(d.longest_path + "=" + std::to_string(tokens));
+  for (std::string& ranks : more_ranks(shape, d, longest)) out.push_back(std::move(ranks));
+  return out;
+}
+
 Result<Pool> derive_pool(const ModelShape& shape, const Deployment& d) {
   KVPLAN_CHECK(d.device != nullptr);
   KVPLAN_TRY(Pool pool, split_all(shape, d));
-  const StagePool& rank = pool.rank();
-  if (rank.pool_bytes < rank.bytes_per_token) return does_not_fit(shape, d, pool);
-  warn_of_overflow(pool);
-  if (d.max_model_len > 0 && rank.pool_bytes / rank.bytes_per_token < d.max_model_len)
-    pool.warnings.push_back("The pool holds " + std::to_string(rank.pool_bytes / rank.bytes_per_token) +
+  if (const auto obstacle = no_room(shape, d, pool)) return does_not_fit(shape, d, pool, *obstacle);
+  note_overflow(shape, d, pool);
+  const std::int64_t tokens = tokens_of(pool);
+  if (d.max_model_len > 0 && tokens < d.max_model_len) {
+    pool.obstacles.push_back({.obstacle = kLongestRequest,
+                              .need = d.max_model_len,
+                              .have = tokens,
+                              .unit = Unit::kTokens,
+                              .remedies = remedies_of_length(shape, d, d.max_model_len, tokens)});
+    pool.warnings.push_back("The pool holds " + std::to_string(tokens) +
                             " tokens, fewer than a request of max_model_len (" +
                             std::to_string(d.max_model_len) + "): vLLM would not start.");
+  }
   return pool;
 }
 

@@ -10,6 +10,7 @@
 #include "simulator/base/result.h"
 #include "simulator/model/device.h"
 #include "simulator/model/model_shape.h"
+#include "simulator/model/obstacle.h"
 
 namespace kvplan::model {
 
@@ -27,6 +28,7 @@ struct Deployment {
   std::int64_t step_tokens{8192};   ///< the most tokens of a step: activations are assumed by it
   std::int64_t step_requests{256};  ///< the most requests of a step, likewise
   std::int64_t max_model_len{0};    ///< one request of it has to fit; 0: nobody asks
+  std::string longest_path{"engine.max_model_len"};  ///< of the scenario, that sets this limit
 
   [[nodiscard]] std::int64_t bits_of(const ModelShape& shape) const {
     return weight_bits.value_or(8 * shape.element_bytes);
@@ -70,6 +72,7 @@ struct Pool {
   std::size_t deciding{0};  ///< the first stage whose pool holds fewest tokens: all others are cut to it
   bool null_block{false};
   std::vector<std::string> warnings;
+  std::vector<Obstacle> obstacles;  ///< of an engine's start, beside kNoRoom
 
   [[nodiscard]] const StagePool& rank() const { return stages[deciding]; }
   /// Blocks that engines report, the null block included.
@@ -77,6 +80,13 @@ struct Pool {
     return rank().pool_bytes / block_tokens / rank().bytes_per_token;
   }
 };
+
+/// Whether weights and buffers leave no room. Errors: as derive_pool, but for this one. REQUIRES: as derive_pool.
+Result<std::optional<Obstacle>> lack_of_room(const ModelShape& shape, const Deployment& deployment);
+
+/// What would take kLongestRequest away: fewer tokens than the pool holds (`tokens`), or more ranks.
+std::vector<std::string> remedies_of_length(const ModelShape& shape, const Deployment& deployment,
+                                            std::int64_t longest, std::int64_t tokens);
 
 /// Errors: more stages than layers, a format for other layers, a model whose weights are not known, and where weights
 /// and all else leave no room: what is missing, and how many ranks, or bits of a weight, would

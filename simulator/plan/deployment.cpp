@@ -63,12 +63,33 @@ memory::AllocatorRequest request_of(const Scenario& s, const model::ModelShape& 
           .max_model_len = s.engine_traits().request_tokens.value};
 }
 
+/// The longest request that fits, where layers lie in groups: as a setting.
+std::vector<std::string> shorter_request(const Scenario& s, const model::ModelShape& shape,
+                                         const Placement& placed, const PoolLayout& pool) {
+  const core::Workload nobody;
+  const memory::AllocatorRequest request = request_of(s, shape, placed, nobody);
+  const auto parts = memory::grouped_parts(s.allocator, request);
+  if (!parts.ok()) return {};
+  std::int64_t fits = 0, too_long = request.max_model_len;
+  while (fits + 1 < too_long) {
+    const std::int64_t tokens = fits + (too_long - fits) / 2;
+    (parts.value().most_blocks(tokens) <= pool.all_quanta() ? fits : too_long) = tokens;
+  }
+  if (fits == 0) return {};
+  return {s.deployment.longest_path + "=" + std::to_string(fits)};
+}
+
 /// The question that derive_pool asks in tokens, in blocks: layers with a window do not hold all tokens.
-Status check_longest(const Scenario& s, const model::ModelShape& shape, const Placement& placed,
+Status check_longest(const Scenario& s, const model::ModelShape& shape, Placement& placed,
                      std::vector<std::string>& warnings) {
   KVPLAN_TRY(const PoolLayout pool, lay_out_pool(s, shape, placed));
   if (!pool.longest_quanta || *pool.longest_quanta <= pool.all_quanta()) return Done{};
   const scheduling::EngineLimit longest = s.engine_traits().request_tokens;
+  placed.obstacles.push_back({.obstacle = model::kLongestRequest,
+                              .need = *pool.longest_quanta,
+                              .have = pool.all_quanta(),
+                              .unit = Unit::kBlocks,
+                              .remedies = shorter_request(s, shape, placed, pool)});
   warnings.push_back("The pool holds " + std::to_string(pool.all_quanta()) +
                      " blocks, fewer than a request of " + std::string(longest.param) + " (" +
                      std::to_string(longest.value) + ") may take (" + std::to_string(*pool.longest_quanta) +
@@ -136,6 +157,7 @@ Result<Placement> place_model(const Scenario& s, const model::ModelShape& shape,
     stage = out.pool->deciding;
     note_pool(s, *out.pool, assumptions);
     warnings.insert(warnings.end(), out.pool->warnings.begin(), out.pool->warnings.end());
+    out.obstacles = out.pool->obstacles;
   } else {
     warnings.insert(warnings.end(), all.warnings.begin(), all.warnings.end());
   }
@@ -158,6 +180,17 @@ Result<Placement> place_model(const Scenario& s, const model::ModelShape& shape,
                           std::to_string(*shape.published_weight_bits) + " (deployment.weight_bits).");
   note_ranks(s, out.bytes, assumptions);
   return out;
+}
+
+Result<std::optional<std::vector<model::Obstacle>>> obstacles_of(const Scenario& s,
+                                                                 const model::ModelShape& shape) {
+  using Obstacles = std::optional<std::vector<model::Obstacle>>;
+  if (!s.derives_pool) return Obstacles{};
+  KVPLAN_TRY(const auto no_room, model::lack_of_room(shape, s.deployment));
+  if (no_room) return Obstacles{{*no_room}};
+  std::vector<std::string> warnings, assumptions;
+  KVPLAN_TRY(const Placement placed, place_model(s, shape, warnings, assumptions));
+  return Obstacles{placed.obstacles};
 }
 
 }  // namespace kvplan::plan

@@ -32,12 +32,19 @@ struct Placement {
   RankBytes bytes;
   std::int64_t step_token_bytes{0};  ///< of a token on the ranks that a step passes, one of each stage
   std::optional<model::Pool> pool;   ///< where it is derived
+  std::vector<model::Obstacle> obstacles{};  ///< of the engine's start; none where the pool is given
 };
 
 /// Errors: as model::derive_pool; and where the pool is given, more stages than layers, or a format for other layers.
 /// Appends what is odd and what is assumed.
 Result<Placement> place_model(const Scenario& scenario, const model::ModelShape& shape,
                               std::vector<std::string>& warnings, std::vector<std::string>& assumptions);
+
+/// What keeps the engine from starting, without a run: weights and buffers without room for KV cache, what has to fit
+/// beside, a longest request that the pool does not hold. Absent where the pool is given: nobody said what it is a part
+/// of. Errors: those of place_model that are none of these.
+Result<std::optional<std::vector<model::Obstacle>>> obstacles_of(const Scenario& scenario,
+                                                                 const model::ModelShape& shape);
 
 /// Most tokens of a request that one step computes.
 std::int64_t step_tokens(const Scenario& scenario);

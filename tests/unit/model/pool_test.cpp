@@ -255,10 +255,10 @@ TEST(Pool, ErrorsSayWhatWouldFit) {
     return pool.ok() ? std::string("fits") : pool.error().to_string();
   };
   const DeviceShape& h100 = *find_device("h100-sxm").value();
-  EXPECT_EQ(
-      error("llama-3-70b", on(h100, "vllm-v1")),
-      "deployment: expected room for KV cache on h100-sxm: weights take 131.42 GiB of a rank, and 62.16 GiB "
-      "are missing; deployment.tp=2 would fit, and so would deployment.weight_bits=8");
+  EXPECT_EQ(error("llama-3-70b", on(h100, "vllm-v1")),
+            "deployment: expected room for KV cache on h100-sxm: weights take 131.42 GiB of a rank; with "
+            "buffers and one token 133.35 GiB are needed, 71.19 GiB are there, and 62.16 GiB are missing; "
+            "deployment.tp=2 would fit, and so would deployment.weight_bits=8");
   Deployment given = on(h100, "vllm-v1");
   given.weight_bits = 16;
   EXPECT_NE(error("llama-3-70b", given).find("; deployment.tp=2 would fit"), std::string::npos);
