@@ -1,5 +1,4 @@
-// Plain model of the paged pool with several tables: every block is a number in a set, every table entry says which one
-// it has.
+// Plain model of the paged pool with several tables: every block is a number in a set, and is free or of one request.
 #include <map>
 #include <set>
 #include <vector>
@@ -35,26 +34,26 @@ class TablesModel final : public core::Allocator, public core::BlockReturns {
     std::int64_t blocks = 0;
     for (std::int64_t token = 0; token < tokens; token += layout_.quantum_tokens) blocks += layout_.tables;
     if (blocks > static_cast<std::int64_t>(free_.size())) return false;
-    reach(table_of_[r], blocks);
+    reach(tables_of_[r], blocks);
     return true;
   }
   bool grow(RequestId r, std::int64_t slots) override {
-    std::vector<std::int64_t>& table = table_of_.at(r);
-    const auto length = static_cast<std::int64_t>(table.size());
-    std::int64_t wanted = length;
+    Tables& tables = tables_of_.at(r);
+    std::int64_t wanted = tables.length;
     while (wanted * layout_.quantum_tokens < slots) ++wanted;
-    if (wanted - length > static_cast<std::int64_t>(free_.size())) return false;
-    reach(table, wanted);
+    if (wanted - tables.length > static_cast<std::int64_t>(free_.size())) return false;
+    reach(tables, wanted);
     return true;
   }
   void release(RequestId r, std::int64_t /*written*/) override {
-    cut(table_of_.at(r), 0);
-    table_of_.erase(r);
+    Tables& tables = tables_of_.at(r);
+    while (!tables.blocks.empty()) give_back(tables);
+    tables_of_.erase(r);
   }
   core::BlockTable table(RequestId r) const override {
-    const auto found = table_of_.find(r);
-    if (found == table_of_.end()) return {};
-    return {{}, static_cast<std::int64_t>(found->second.size())};
+    const auto found = tables_of_.find(r);
+    if (found == tables_of_.end()) return {};
+    return {{}, found->second.length};
   }
   Dropped drop(RequestId r, std::int64_t /*sink*/, std::int64_t /*begin*/,
                std::int64_t /*written*/) override {
@@ -62,34 +61,40 @@ class TablesModel final : public core::Allocator, public core::BlockReturns {
     return {};
   }
   void let_go(RequestId r, std::span<const std::int32_t> entries) override {
-    for (const std::int32_t entry : entries) give_back(table_of_.at(r).at(static_cast<std::size_t>(entry)));
+    Tables& tables = tables_of_.at(r);
+    for (const std::int32_t entry : entries) {
+      KVPLAN_CHECK(tables.let_go.insert(entry).second, r, entry);
+      give_back(tables);
+    }
   }
-  void cut_table(RequestId r, std::int64_t quanta) override { cut(table_of_.at(r), quanta); }
+  void cut_table(RequestId r, std::int64_t quanta) override {
+    Tables& tables = tables_of_.at(r);
+    for (; tables.length > quanta; --tables.length) give_back(tables);
+  }
 
  private:
-  static constexpr std::int64_t kGone = -1;
+  /// Of one request. Tables may be of different lengths, which nobody says: which block is whose is not known.
+  struct Tables {
+    std::vector<std::int64_t> blocks;  // that it holds
+    std::int64_t length{0};            // of all tables, blocks let go counted too
+    std::set<std::int32_t> let_go;     // entries
+  };
 
-  void reach(std::vector<std::int64_t>& table, std::int64_t length) {
-    while (static_cast<std::int64_t>(table.size()) < length) {
-      table.push_back(*free_.begin());
+  void reach(Tables& tables, std::int64_t length) {
+    for (; tables.length < length; ++tables.length) {
+      tables.blocks.push_back(*free_.begin());
       free_.erase(free_.begin());
     }
   }
-  void cut(std::vector<std::int64_t>& table, std::int64_t length) {
-    while (static_cast<std::int64_t>(table.size()) > length) {
-      if (table.back() != kGone) give_back(table.back());
-      table.pop_back();
-    }
-  }
-  void give_back(std::int64_t& block) {
-    KVPLAN_CHECK(block != kGone && free_.insert(block).second, block);
-    block = kGone;
+  void give_back(Tables& tables) {
+    KVPLAN_CHECK(!tables.blocks.empty() && free_.insert(tables.blocks.back()).second, tables.length);
+    tables.blocks.pop_back();
   }
 
   core::MemoryLayout layout_;
   const core::Workload& workload_;
   std::set<std::int64_t> free_;
-  std::map<RequestId, std::vector<std::int64_t>> table_of_;
+  std::map<RequestId, Tables> tables_of_;
 };
 
 }  // namespace

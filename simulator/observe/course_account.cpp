@@ -90,7 +90,10 @@ void CourseAccount::end_steps(std::int64_t steps, std::span<const RequestId> fin
 void CourseAccount::let_go(RequestId r, std::int64_t written, std::int64_t quanta) {
   Member& m = member(r);
   KVPLAN_CHECK(m.written == written, r, written);
-  set(m, m.held - m.course->returned_cells(written));
+  // Of several tables some may move survivors and others let blocks go: the first of both tells what both leave.
+  HeldCells held = m.course->settled(written);
+  held.internal += m.beyond;
+  set(m, held);
   add_quanta(m, -quanta);
 }
 

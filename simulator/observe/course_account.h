@@ -27,7 +27,8 @@ class CourseAccount {
   /// `steps` steps have ended: their tokens are written and, but for `finishing`, what the policy drops is
   /// dropped; blocks of which nothing is left are still held.
   void end_steps(std::int64_t steps, std::span<const RequestId> finishing);
-  /// All blocks that come back after `written` tokens, so many, have done so.
+  /// Blocks that come back after `written` tokens, so many, have done so: all of them, or those that are let go and
+  /// those that moved survivors leave, one after the other.
   void let_go(RequestId request, std::int64_t written, std::int64_t quanta);
   void leave(RequestId request);
 

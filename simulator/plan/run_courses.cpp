@@ -60,7 +60,7 @@ Result<std::shared_ptr<const core::Drops>> RunCourses::counted_drops(RequestId r
   return dropped;
 }
 
-/// A recording says which tokens go; as many have to stay as lengths say, in each track.
+/// A recording says which tokens go; as many have to stay as lengths say, in each track that the policy decides about.
 Status RunCourses::check_counts(RequestId r, const core::CourseShape& shape,
                                 const core::Drops& dropped) const {
   const auto tracks = static_cast<std::int64_t>(dropped.track_units().size());
@@ -70,6 +70,8 @@ Status RunCourses::check_counts(RequestId r, const core::CourseShape& shape,
   for (const auto& [count, units] : counted_units_of(plan_, shape.prompt)) {
     cells += units;
     for (; track * plan_.units.per_token < cells * tracks; ++track) {
+      const auto layers = static_cast<std::int64_t>(plan_.windows.size());
+      if (layers > 0 && plan_.windows[static_cast<std::size_t>(track * layers / tracks)] > 0) continue;
       gone.clear();
       for (std::int64_t n = shape.prompt; n < shape.final_tokens; ++n) {
         dropped.dropped(static_cast<std::int32_t>(track), n, gone);
@@ -85,16 +87,52 @@ Status RunCourses::check_counts(RequestId r, const core::CourseShape& shape,
   return Done{};
 }
 
+/// The course of a table whose layer sees a window of so many tokens: the next token is one of them. What it leaves
+/// behind lies before what stays, so that nothing need be moved.
+std::unique_ptr<const core::Course> RunCourses::window_course(core::CourseShape shape,
+                                                              std::int64_t window) const {
+  shape.placement = core::Placement::kHoles;
+  const auto cells = static_cast<std::int32_t>(plan_.units.per_token / plan_.tables);
+  return core::Course::make(shape, std::make_shared<attention::IntervalDrops>(
+                                       attention::KeptInterval{0, window - 1}, shape.prompt, cells));
+}
+
+/// Each table in its place; neighbours that follow one course are made once. `policy_course`: of table t, `same_course`:
+/// do tables t - 1 and t follow one?
+template <class Make, class Same>
+std::unique_ptr<const core::Course> RunCourses::course_of_tables(const core::CourseShape& shape,
+                                                                 Make policy_course, Same same_course) const {
+  const auto layers = static_cast<std::int64_t>(plan_.windows.size());
+  const auto window = [&](std::int64_t t) {
+    return layers == 0 ? 0 : plan_.windows[static_cast<std::size_t>(t * layers / plan_.tables)];
+  };
+  std::vector<core::AlikeTables> tables;
+  for (std::int64_t t = 0; t < plan_.tables; ++t) {
+    const std::int64_t shown = window(t);
+    if (t > 0 && shown == window(t - 1) && (shown > 0 || same_course(t))) {
+      ++tables.back().tables;
+    } else {
+      tables.push_back({shown > 0 ? window_course(shape, shown) : policy_course(t), 1});
+    }
+  }
+  return core::make_course_of_tables(std::move(tables));
+}
+
 std::unique_ptr<const core::Course> RunCourses::counted_course(
     const core::CourseShape& shape, std::shared_ptr<const core::Drops> drops) const {
   const std::vector<core::CountedUnits> units = counted_units_of(plan_, shape.prompt);
   if (plan_.tables == 1) return core::make_counted_course(shape, units, std::move(drops));
   KVPLAN_CHECK(plan_.tables == plan_.units.per_token, plan_.tables, plan_.units.per_token);
-  std::vector<core::AlikeTables> tables;
-  tables.reserve(units.size());
+  std::vector<core::KeptCount> counts;  // by table
   for (const auto& [count, cells] : units)
-    tables.push_back({core::make_counted_course(shape, {{count, 1}}), cells});
-  return core::make_course_of_tables(std::move(tables));
+    counts.insert(counts.end(), static_cast<std::size_t>(cells), count);
+  const auto count = [&](std::int64_t t) { return counts[static_cast<std::size_t>(t)]; };
+  return course_of_tables(
+      shape,
+      [&](std::int64_t t) {
+        return core::make_counted_course(shape, {{count(t), 1}});
+      },
+      [&](std::int64_t t) { return count(t) == count(t - 1); });
 }
 
 /// Tracks lie by layer, in each by stored head; one may be of several tables, or a table of several tracks.
@@ -107,14 +145,16 @@ std::unique_ptr<const core::Course> RunCourses::placed_course(
   const std::int64_t in_part = tracks / parts;                      // tracks of each of its tables
   KVPLAN_CHECK(tracks % parts == 0 && plan_.tables % parts == 0 && cells % in_part == 0, tracks, plan_.tables,
                cells);
-  std::vector<core::AlikeTables> tables;
-  for (std::int64_t part = 0; part < parts; ++part) {
-    auto of_table = std::make_shared<core::DropsOfTable>(drops, static_cast<std::int32_t>(part * in_part),
-                                                         static_cast<std::int32_t>(in_part),
-                                                         static_cast<std::int32_t>(cells / in_part));
-    tables.push_back({core::Course::make(shape, std::move(of_table)), plan_.tables / parts});
-  }
-  return core::make_course_of_tables(std::move(tables));
+  const auto part = [&](std::int64_t t) { return t * parts / plan_.tables; };
+  return course_of_tables(
+      shape,
+      [&](std::int64_t t) {
+        return core::Course::make(
+            shape, std::make_shared<core::DropsOfTable>(drops, static_cast<std::int32_t>(part(t) * in_part),
+                                                        static_cast<std::int32_t>(in_part),
+                                                        static_cast<std::int32_t>(cells / in_part)));
+      },
+      [&](std::int64_t t) { return part(t) == part(t - 1); });
 }
 
 Result<const core::Course*> RunCourses::begin(RequestId r, std::int64_t prompt) {

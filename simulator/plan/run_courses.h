@@ -31,6 +31,12 @@ class RunCourses final : public core::CourseSource {
                                                    std::int64_t final_tokens);
   Result<std::shared_ptr<const core::Drops>> recorded_drops(RequestId request, std::int64_t prompt,
                                                             std::int64_t final_tokens);
+  [[nodiscard]] std::unique_ptr<const core::Course> window_course(core::CourseShape shape,
+                                                                  std::int64_t window) const;
+  template <class Make, class Same>
+  [[nodiscard]] std::unique_ptr<const core::Course> course_of_tables(const core::CourseShape& shape,
+                                                                     Make policy_course,
+                                                                     Same same_course) const;
   [[nodiscard]] std::unique_ptr<const core::Course> counted_course(
       const core::CourseShape& shape, std::shared_ptr<const core::Drops> drops) const;
   [[nodiscard]] std::unique_ptr<const core::Course> placed_course(

@@ -1,5 +1,7 @@
 #include "simulator/plan/token_plan.h"
 
+#include <algorithm>
+
 #include "simulator/attention/cell_metadata.h"
 #include "simulator/base/check.h"
 #include "simulator/memory/allocators.h"
@@ -91,7 +93,7 @@ Status check_shape(const Recorded& recorded, const model::ModelShape& model,
 }
 
 /// The model that the scenario names, by name or file.
-Result<model::ModelShape> named_model(const Scenario& s, const ModelOpener& open,
+Result<model::ModelShape> named_model(const Scenario& s, bool follows_windows, const ModelOpener& open,
                                       std::vector<std::string>& assumptions) {
   model::ModelShape shape;
   if (s.model != nullptr) {
@@ -107,7 +109,10 @@ Result<model::ModelShape> named_model(const Scenario& s, const ModelOpener& open
       windows > 0 && !memory::allocator_entry(s.allocator).follows_windows)
     assumptions.push_back(
         std::to_string(windows) + " of the model's " + std::to_string(shape.layers) +
-        " layers see only a window: this run holds and reads every token in them all the same.");
+        (follows_windows
+             ? " layers see only a window: they keep what it shows, and hold and read the whole prompt until "
+               "it is computed; the token policy decides about the others."
+             : " layers see only a window: this run holds and reads every token in them all the same."));
   if (shape.weight_shape.experts > 0 && s.latency.name() == "roofline")
     assumptions.emplace_back("Every step reads the weights of all experts, however few tokens it has.");
   assumptions.insert(assumptions.end(), shape.notes.begin(), shape.notes.end());
@@ -160,6 +165,17 @@ std::int64_t stored_heads_of_rank(const model::ModelShape& model, const RankByte
   return heads;
 }
 
+/// By layer, 0 where it sees everything; empty where all do.
+std::vector<std::int64_t> windows_of_rank(const model::ModelShape& model, const RankBytes& rank) {
+  std::vector<std::int64_t> all;
+  for (const model::LayerRun& run : model.runs)
+    all.insert(all.end(), static_cast<std::size_t>(run.layers), run.cache.window);
+  std::vector<std::int64_t> windows(all.begin() + rank.first_layer,
+                                    all.begin() + rank.first_layer + rank.layers);
+  const bool none = std::all_of(windows.begin(), windows.end(), [](std::int64_t w) { return w == 0; });
+  return none ? std::vector<std::int64_t>{} : windows;
+}
+
 /// Tables of a request, and the cells of a token that they or the policy tell apart.
 Status set_units(TokenPlan& plan, memory::TablePer per) {
   using memory::TablePer;
@@ -187,6 +203,7 @@ Status set_units(TokenPlan& plan, memory::TablePer per) {
   if (per == TablePer::kRequest) return Done{};
   KVPLAN_TRY_DO(all_alike("each has tables of its own (memory.allocator.table)"));
   plan.tables = per == TablePer::kLayer ? rank.layers : heads;
+  plan.windows = windows_of_rank(plan.model, rank);
   if (plan.units.per_token < plan.tables) plan.units = {plan.tables, metadata.of_token(heads / plan.tables)};
   return Done{};
 }
@@ -234,6 +251,8 @@ Result<TokenPlan> make_token_plan(const Scenario& s, const RecordingOpener& open
   const bool replayed =
       s.evicts_by == EvictsBy::kRecordings ||
       (plan.counted && !s.attention.empty() && !plan.policy->kind->traits(*s.eviction).interval);
+  const auto table_per = memory::allocator_entry(s.allocator).table_per;
+  const memory::TablePer per = table_per == nullptr ? memory::TablePer::kRequest : table_per(s.allocator);
   std::vector<Recorded> recordings;
   const bool has_model = s.model != nullptr || !s.model_file.empty();
   if (replayed || !has_model) {
@@ -241,7 +260,8 @@ Result<TokenPlan> make_token_plan(const Scenario& s, const RecordingOpener& open
     KVPLAN_TRY(recordings, open_all(s.attention, open, warnings));
   }
   if (has_model) {
-    KVPLAN_TRY(plan.model, named_model(s, open_model, assumptions));
+    const bool follows_windows = plan.policy && per != memory::TablePer::kRequest;
+    KVPLAN_TRY(plan.model, named_model(s, follows_windows, open_model, assumptions));
   } else {
     const attention::RecordingInfo& info = recordings.front().recording->info();
     std::int32_t group = info.layer(0).group;
@@ -255,8 +275,6 @@ Result<TokenPlan> make_token_plan(const Scenario& s, const RecordingOpener& open
                        std::string(s.eviction ? s.eviction->name() : "full") +
                        " keeps does not depend on attention.");
   KVPLAN_TRY(plan.placed, place_model(s, plan.model, warnings, assumptions));
-  const auto table_per = memory::allocator_entry(s.allocator).table_per;
-  const memory::TablePer per = table_per == nullptr ? memory::TablePer::kRequest : table_per(s.allocator);
   if (!plan.policy && per != memory::TablePer::kRequest)
     assumptions.emplace_back(
         "Nothing drops tokens of one layer or head alone, so all tables of a request "

@@ -7,6 +7,9 @@
 // recordings being the sequences of the files of workload.attention, in order. A recording drives a request only if it
 // has the model's shape and is long enough (prompt + output - 1 tokens); rows are never looped, stretched or tiled, so
 // a request that none can drive is an error.
+//
+// Where tables are of layers or heads and layers of the model have windows, those layers keep what their window shows,
+// once the prompt is whole, and the policy decides about the others.
 #pragma once
 
 #include <functional>
@@ -42,9 +45,13 @@ struct TokenPlan {
   attention::CellUnits units;  ///< of one token; scales of the format are in their metadata
   std::optional<attention::PolicyChoice> policy;  ///< set: requests follow courses
   core::Placement placement{core::Placement::kHoles};
-  bool counted{false};               ///< lengths say how many tokens stay, survivors are moved together
-  bool reads_holes{false};           ///< attention reads what was dropped, as long as it is held
-  std::int64_t tables{1};            ///< of a request; units.per_token is a multiple
+  bool counted{false};      ///< lengths say how many tokens stay, survivors are moved together
+  bool reads_holes{false};  ///< attention reads what was dropped, as long as it is held
+  std::int64_t tables{1};   ///< of a request; units.per_token is a multiple
+  /// Of each layer of the rank, what it sees: 0 everything, and the policy says what stays; else so many tokens, which
+  /// stay whatever the policy says. Empty: all layers follow the policy. Not empty only where tables are of layers or
+  /// heads.
+  std::vector<std::int64_t> windows;
   std::vector<Recorded> recordings;  ///< not empty: the policy is replayed on them
 
   [[nodiscard]] std::int64_t token_bytes() const {

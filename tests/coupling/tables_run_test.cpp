@@ -38,7 +38,8 @@ traces::Trace trace_of(std::int64_t requests, std::int64_t longest) {
   return trace;
 }
 
-plan::RunOptions options() {
+/// `windows`: of each layer, 0 for none.
+plan::RunOptions options(const std::vector<std::int64_t>& windows = std::vector<std::int64_t>(kLayers, 0)) {
   Random random(5, "tables");
   std::vector<attention::Rows> rows;
   for (int i = 0; i < kLayers; ++i)
@@ -52,7 +53,10 @@ plan::RunOptions options() {
   };
   const auto& info = recording->info();
   const std::int64_t size = info.key_size;
-  options.open_model = [size, bytes = info.cache_element_bytes](const std::string& /*path*/) {
+  std::vector<model::LayerRun> runs;
+  for (const std::int64_t window : windows)
+    runs.push_back({1, {.heads = kHeads, .key_size = size, .value_size = size, .window = window}});
+  options.open_model = [size, runs, bytes = info.cache_element_bytes](const std::string& /*path*/) {
     return Result<model::ModelShape>(
         model::ModelShape{.name = "small",
                           .source = "test",
@@ -61,7 +65,7 @@ plan::RunOptions options() {
                           .query_heads = kHeads,
                           .kv_heads = kHeads,
                           .element_bytes = bytes,
-                          .runs = {{kLayers, {.heads = kHeads, .key_size = size, .value_size = size}}},
+                          .runs = runs,
                           .weight_shape = {.feed_forward = 12 * size, .key_size = size, .value_size = size}});
   };
   return options;
@@ -76,9 +80,9 @@ Values scenario_with(const std::string& eviction, const std::string& table, cons
           {"engine", "vllm-v1:token_budget=64,max_seqs=12,max_model_len=300"}};
 }
 
-plan::RunResult run(Values values, bool recorded, bool naive, const traces::Trace& trace) {
+plan::RunResult run(Values values, bool recorded, bool naive, const traces::Trace& trace,
+                    plan::RunOptions how = options()) {
   if (recorded) values.emplace_back("workload.attention", "r.kva");
-  auto how = options();
   how.step_by_step = naive;
   const auto scenario = resolved(values);
   EXPECT_TRUE(scenario.ok()) << scenario.error().to_string();
@@ -135,6 +139,81 @@ TEST(TablesRuns, FastEqualsNaive) {
     }
   EXPECT_GT(preemptions, 100);
   EXPECT_GT(returned, 1000);
+}
+
+/// Layers with windows keep what these show, the policy decides about the others: both ways of stepping.
+TEST(TablesRuns, WindowsBesideAPolicyFastEqualsNaive) {
+  const auto trace = trace_of(40, 150);
+  const auto hybrid = options({12, 40, 0, 12});
+  std::int64_t returned = 0;
+  for (const Case& c : kCases)
+    for (const char* table : {"layer", "head"}) {
+      SCOPED_TRACE(std::string(c.policy) + " " + table + (c.recorded ? " recorded" : ""));
+      const Values values = scenario_with(c.policy, table, "400");
+      const auto fast = run(values, c.recorded, false, trace, hybrid);
+      const auto naive = run(values, c.recorded, true, trace, hybrid);
+      EXPECT_EQ(fast.completed, 40);
+      EXPECT_EQ(figures(fast), figures(naive));
+      returned += fast.evicted_blocks;
+    }
+  EXPECT_GT(returned, 1000);
+}
+
+TEST(TablesRuns, WindowsThatShowEverythingChangeNothing) {
+  const auto trace = trace_of(30, 150);
+  const auto wide = options({400, 0, 300, 0});
+  for (const Case& c : kCases) {
+    if (std::string(c.policy).find("compact") == std::string::npos) continue;
+    // The policy decides about layers 1 and 3 alone: with windows so wide the others keep everything.
+    const auto some = run(scenario_with(c.policy, "layer", "3000"), c.recorded, false, trace, wide);
+    const auto all = run(scenario_with(c.policy, "layer", "3000"), c.recorded, false, trace);
+    EXPECT_LT(some.evicted_tokens, all.evicted_tokens) << c.policy;
+    EXPECT_GT(some.evicted_tokens, 0) << c.policy;
+  }
+}
+
+/// One request, counted by hand: after n tokens a layer with a window of W has the last W - 1, one without what the
+/// policy keeps. The pool is as large as what is held at the peak, in blocks of one layer.
+TEST(TablesRuns, WindowsBesideAPolicyByHand) {
+  traces::Trace one;
+  one.arrival_ns = {0};
+  one.input_tokens = {64};
+  one.output_tokens = {80};
+  one.digest = "test";
+  const std::vector<std::int64_t> windows{12, 0, 0, 33};
+  const auto with = [&](const char* policy, std::int64_t (*kept)(std::int64_t)) {
+    const auto result = run(scenario_with(policy, "layer", "3000"), false, false, one, options(windows));
+    // Live cells over time: the prompt in one step, then a step a token, each of its own length; so sums are compared
+    // by way of what requests dropped, which has no time in it.
+    std::int64_t dropped = 0;
+    std::int64_t before = 4 * 64;
+    for (std::int64_t n = 64; n < 143; ++n) {  // drops follow each token but the last
+      std::int64_t live = 0;
+      for (const std::int64_t window : windows) live += window > 0 ? std::min(n, window - 1) : kept(n);
+      dropped += before - live;
+      before = live + 4;
+    }
+    EXPECT_EQ(result.evicted_tokens, dropped / 4) << policy;
+    EXPECT_EQ(result.completed, 1);
+  };
+  with("h2o:hh=10,recent=12,placement=compact", [](std::int64_t n) { return std::min<std::int64_t>(n, 22); });
+  with("snapkv:window=4,capacity=30,placement=compact", [](std::int64_t n) { return 30 + (n - 64); });
+  with("window:window=25,placement=reuse", [](std::int64_t n) { return std::min<std::int64_t>(n, 25); });
+}
+
+/// Where every layer has a window, the policy has nothing to decide.
+TEST(TablesRuns, WindowsEverywhereLeaveThePolicyNothing) {
+  const auto trace = trace_of(30, 150);
+  const auto windows = options({20, 20, 20, 20});
+  const auto h2o = run(scenario_with("h2o:hh=10,recent=12,placement=compact", "layer", "4000"), false, false,
+                       trace, windows);
+  auto result = run(scenario_with("snapkv:window=4,capacity=30,placement=compact", "layer", "4000"), false,
+                    false, trace, windows);
+  EXPECT_EQ(result.evicted_tokens, h2o.evicted_tokens);
+  EXPECT_EQ(result.evicted_blocks, h2o.evicted_blocks);
+  EXPECT_EQ(result.compactions, 0);
+  EXPECT_EQ(h2o.compactions, 0);
+  EXPECT_EQ(plan::requests_csv(result).substr(0, 400).find("rejected"), std::string::npos);
 }
 
 /// What a recording says of counted policies changes nothing but what is known of quality.

@@ -170,6 +170,45 @@ TEST(CourseOfTables, CountsEachLayer) {
   EXPECT_GT(returned, 1000);
 }
 
+/// Some tables let blocks go, the survivors of others move.
+TEST(CourseOfTables, MixesPlacements) {
+  std::int64_t returned = 0;
+  std::int64_t both = 0;
+  for (std::uint64_t seed = 1; seed <= 500; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Random random(seed, "tables of two placements");
+    CourseShape shape;
+    shape.prompt = random.between(1, 60);
+    shape.final_tokens = shape.prompt + random.between(0, 60);
+    shape.quantum_tokens = random.between(1, 9);
+    shape.reads_holes = seed % 2 == 0;
+    Singles singles;
+    std::vector<AlikeTables> parts;
+    for (std::int64_t part = random.between(2, 5); part > 0; --part) {
+      const auto count = random.between(1, 3);
+      if (random.chance(1, 2)) {
+        shape.placement = Placement::kHoles;
+        const auto drops =
+            std::make_shared<test::RandomDrops>(random, shape.prompt, shape.final_tokens, true);
+        for (std::int64_t i = 0; i < count; ++i) singles.push_back(Course::make(shape, drops));
+        parts.push_back({Course::make(shape, drops), count});
+      } else {
+        shape.placement = Placement::kCompact;
+        const std::vector<core::CountedUnits> units{{{random.between(1, 70), random.chance(1, 2)}, 1}};
+        for (std::int64_t i = 0; i < count; ++i) singles.push_back(core::make_counted_course(shape, units));
+        parts.push_back({core::make_counted_course(shape, units), count});
+      }
+    }
+    const auto whole = core::make_course_of_tables(std::move(parts));
+    compare(shape, singles, *whole, returned);
+    if (HasFatalFailure()) return;
+    for (std::int64_t n = shape.prompt; n < shape.final_tokens; ++n)
+      both += !whole->let_go(n).empty() && whole->compaction(n) ? 1 : 0;
+  }
+  EXPECT_GT(returned, 1000);
+  EXPECT_GT(both, 50);
+}
+
 /// One table for layers that keep different numbers: all write to the cell behind the longest, so it moves as that one
 /// alone would, and what the others keep less is holes.
 TEST(CountedCourse, OfLayersMovesAsTheLongest) {
