@@ -67,17 +67,38 @@ KVPLAN_BODY void pick(const float* row, const std::int32_t* p, Quad& quad) {
   quad = __builtin_convertvector(narrow, Quad);
 }
 
+/// Four neighbours.
+KVPLAN_BODY void widen(const double* from, Quad& quad) {
+  std::memcpy(&quad, from, sizeof(quad));
+}
+KVPLAN_BODY void widen(const float* from, Quad& quad) {
+  QuadFloat narrow;
+  std::memcpy(&narrow, from, sizeof(narrow));
+  quad = __builtin_convertvector(narrow, Quad);
+}
+
 template <class T>
 KVPLAN_BODY double gather_body(const T* row, std::span<const std::int32_t> positions, double* w) {
   const std::size_t n = positions.size();
   const std::int32_t* p = positions.data();
+  const std::size_t gaps = consecutive_from(positions);
   Lanes lanes;
   std::size_t i = 0;
-  for (; i + 8 <= n; i += 8) {
+  for (; i < gaps && i + 8 <= n; i += 8) {
     Quad a;
     Quad b;
     pick(row, p + i, a);
     pick(row, p + i + 4, b);
+    store(w + i, a);
+    store(w + i + 4, b);
+    lanes.add(a, b);
+  }
+  // From here on the places in the row are neighbours, too: no need to look them up.
+  for (const T* from = row + (i < n ? p[i] : 0); i + 8 <= n; i += 8, from += 8) {
+    Quad a;
+    Quad b;
+    widen(from, a);
+    widen(from + 4, b);
     store(w + i, a);
     store(w + i + 4, b);
     lanes.add(a, b);
@@ -212,6 +233,26 @@ KVPLAN_BODY void exp_body(std::span<double> values, double most) {
   }
 }
 
+/// The first place of `wanted`, which is there. Sixteen are asked about at once, one by one where one of them is it.
+KVPLAN_BODY std::int32_t first_equal_body(const double* values, std::size_t n, double wanted) {
+  const Quad w{wanted, wanted, wanted, wanted};
+  std::size_t i = 0;
+  for (; i + 16 <= n; i += 16) {
+    Quad a;
+    Quad b;
+    Quad c;
+    Quad d;
+    load(values + i, a);
+    load(values + i + 4, b);
+    load(values + i + 8, c);
+    load(values + i + 12, d);
+    const auto any = ((a == w) | (b == w)) | ((c == w) | (d == w));
+    if (((any[0] | any[1]) | (any[2] | any[3])) != 0) break;
+  }
+  while (values[i] != wanted) ++i;
+  return static_cast<std::int32_t>(i);
+}
+
 // The two compilations of each loop.
 template <class T>
 KVPLAN_WIDE double gather_wide(const T* row, std::span<const std::int32_t> positions, double* w) {
@@ -227,17 +268,33 @@ KVPLAN_WIDE void accumulate_wide(const double* value, double divisor, double* sc
 KVPLAN_WIDE double accumulate_least_wide(const double* value, double divisor, double* score, std::size_t n) {
   return accumulate_least_body(value, divisor, score, n);
 }
+KVPLAN_WIDE std::int32_t first_equal_wide(const double* values, std::size_t n, double wanted) {
+  return first_equal_body(values, n, wanted);
+}
 KVPLAN_WIDE void exp_wide(std::span<double> values, double most) {
   exp_body(values, most);
 }
 
-std::int32_t first_equal(const double* values, double wanted) {
-  std::int32_t index = 0;
-  while (values[index] != wanted) ++index;
-  return index;
+std::int32_t first_equal(const double* values, std::size_t n, double wanted) {
+  return wide_registers() ? first_equal_wide(values, n, wanted) : first_equal_body(values, n, wanted);
 }
 
 }  // namespace
+
+std::size_t consecutive_from(std::span<const std::int32_t> positions) {
+  std::size_t begin = 0;
+  std::size_t end = positions.empty() ? 0 : positions.size() - 1;  // the last one is its own neighbour
+  while (begin < end) {
+    const std::size_t middle = begin + (end - begin) / 2;
+    const auto behind = static_cast<std::int64_t>(positions.size() - 1 - middle);
+    if (positions.back() - positions[middle] == behind) {
+      end = middle;
+    } else {
+      begin = middle + 1;
+    }
+  }
+  return end;
+}
 
 double gather(const double* row, std::span<const std::int32_t> positions, std::span<double> out) {
   return wide_registers() ? gather_wide(row, positions, out.data()) : gather_body(row, positions, out.data());
@@ -267,7 +324,7 @@ std::int32_t accumulate_and_find_lowest(std::span<const double> value, double di
   } else {
     accumulate_body(value.data(), divisor, score.data(), n, score.size());
   }
-  return first_equal(score.data(), least);
+  return first_equal(score.data(), n, least);
 }
 
 void assign_scaled(std::span<const double> value, double divisor, std::span<double> score) {
@@ -276,7 +333,7 @@ void assign_scaled(std::span<const double> value, double divisor, std::span<doub
 
 std::int32_t first_lowest(std::span<const double> values) {
   KVPLAN_CHECK(!values.empty());
-  return first_equal(values.data(), extreme_body(values, false));
+  return first_equal(values.data(), values.size(), extreme_body(values, false));
 }
 
 double fixed_exp(double x) {

@@ -14,6 +14,9 @@ namespace kvplan::attention {
 double gather(const double* row, std::span<const std::int32_t> positions, std::span<double> out);
 double gather(const float* row, std::span<const std::int32_t> positions, std::span<double> out);
 
+/// The least index from which on positions follow each other without a gap; 0 of none. REQUIRES: ascending.
+std::size_t consecutive_from(std::span<const std::int32_t> positions);
+
 /// The same sum of what is already there.
 double sum_in_lanes(std::span<const double> values);
 

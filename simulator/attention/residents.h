@@ -1,13 +1,14 @@
 // The tokens that one stored head holds, packed: ascending positions and, beside each, the numbers that the
 // policy keeps about it (accumulated score, last score, ...). Packed arrays, because replaying a policy is
-// limited by memory: one step reads these arrays once and gathers from the attention row.
+// limited by memory: one step reads these arrays once and gathers from the attention row. What is dropped leaves by
+// the nearer end: a budget mostly drops one of the older half, so few numbers move.
 #pragma once
 
 #include <cstdint>
-#include <cstring>
 #include <span>
 #include <vector>
 
+#include "simulator/attention/sliding_column.h"
 #include "simulator/base/check.h"
 
 namespace kvplan::attention {
@@ -19,10 +20,12 @@ class Residents {
 
   [[nodiscard]] std::int32_t size() const { return static_cast<std::int32_t>(positions_.size()); }
   /// Absolute 0-based positions, ascending.
-  [[nodiscard]] std::span<const std::int32_t> positions() const { return positions_; }
+  [[nodiscard]] std::span<const std::int32_t> positions() const { return positions_.all(); }
   /// The policy's number `c` about each resident; 0 when a token is appended.
-  [[nodiscard]] std::span<double> column(int c) { return columns_[static_cast<std::size_t>(c)]; }
-  [[nodiscard]] std::span<const double> column(int c) const { return columns_[static_cast<std::size_t>(c)]; }
+  [[nodiscard]] std::span<double> column(int c) { return columns_[static_cast<std::size_t>(c)].all(); }
+  [[nodiscard]] std::span<const double> column(int c) const {
+    return columns_[static_cast<std::size_t>(c)].all();
+  }
 
   /// REQUIRES: `position` is greater than every resident's.
   void append(std::int32_t position) {
@@ -35,25 +38,13 @@ class Residents {
   void drop(std::span<const std::int32_t> indices) {
     if (indices.empty()) return;
     KVPLAN_CHECK(indices.front() >= 0 && indices.back() < size(), indices.front(), indices.back(), size());
-    close_gaps(positions_, indices);
-    for (auto& column : columns_) close_gaps(column, indices);
+    positions_.drop(indices);
+    for (auto& column : columns_) column.drop(indices);
   }
 
  private:
-  template <class T>
-  static void close_gaps(std::vector<T>& values, std::span<const std::int32_t> gone) {
-    auto to = static_cast<std::size_t>(gone.front());
-    for (std::size_t g = 0; g < gone.size(); ++g) {
-      const auto from = static_cast<std::size_t>(gone[g]) + 1;
-      const std::size_t end = g + 1 < gone.size() ? static_cast<std::size_t>(gone[g + 1]) : values.size();
-      std::memmove(values.data() + to, values.data() + from, (end - from) * sizeof(T));
-      to += end - from;
-    }
-    values.resize(to);
-  }
-
-  std::vector<std::int32_t> positions_;
-  std::vector<std::vector<double>> columns_;
+  SlidingColumn<std::int32_t> positions_;
+  std::vector<SlidingColumn<double>> columns_;
 };
 
 }  // namespace kvplan::attention

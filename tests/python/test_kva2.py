@@ -1,6 +1,7 @@
 """Version 2 of .kva: written as tokens come, read back, cut at any byte; and what the program finds in it."""
 
 import json
+import os
 import random
 import struct
 import unittest
@@ -9,7 +10,7 @@ import numpy as np
 
 from support import ROOT, FolderTest, cases, kvplan
 from kvplan_traces import (AttentionLayer, AttentionModel, AttentionReader, AttentionRotary, FormatError,
-                           RecordingHeader, RecordingWriter, kva2_format, kva_format)
+                           RecordingHeader, RecordingWriter, kva2_format, kva_format, storage)
 
 MODEL = AttentionModel("tiny", layers=3, query_heads=4, kv_heads=2, key_size=8, value_size=6, cache_element_bytes=2,
                        hidden_size=10)
@@ -343,6 +344,15 @@ class Writing(FolderTest):
             with self.assertRaisesRegex(FormatError, message):
                 RecordingWriter(self.path("x.kva"), kind)
         self.assertEqual(list(self.folder.iterdir()), [])
+
+    def test_nothing_but_files_is_replaced(self):
+        os.mkfifo(self.path("pipe"))
+        self.path("folder").mkdir()
+        for name in ("pipe", "folder"):
+            for write in (lambda path: RecordingWriter(path, header()), storage.OutputFile):
+                with self.assertRaisesRegex(FileExistsError, f"{name}: expected a regular file, or none"):
+                    write(self.path(name))
+        self.assertEqual(sorted(one.name for one in self.folder.iterdir()), ["folder", "pipe"])
 
     def test_a_recording_that_was_cut_is_not_lost(self):
         with self.assertRaises(ZeroDivisionError):

@@ -399,11 +399,58 @@ class Command(Recording):
                               ('{"ids": [1], "colour": 1}', "found colour"), ('{"ids": ["a"]}', "whole numbers"),
                               ('{"text": "w1", "spans": [["x", 0, 9]]}', "a range inside 2 characters"),
                               ('{"ids": [1], "prompt_tokens": 3}', "prompt_tokens: expected at most 1"),
-                              ('{"ids": [1], "temperature": -1}', "temperature: expected a number")):
+                              ('{"ids": [1], "temperature": -1}', "temperature: expected 0, or a number"),
+                              ('{"ids": [1], "temperature": 1e-320}', "temperature: expected 0, or a number"),
+                              ('{"ids": [1], "temperature": NaN}', "temperature: expected 0, or a number"),
+                              ('{"ids": [1%s]}' % ("0" * 30), "ids: expected a whole number"),
+                              ('{"random_tokens": 1000000000000}', "random_tokens: expected a whole number from 1 to"),
+                              ('{"ids": [1], "max_new_tokens": 1048577}', "max_new_tokens: expected a whole number"),
+                              ('{"ids": [1], "seed": 1%s}' % ("0" * 30), "seed: expected a whole number"),
+                              ('{"ids": [1], "name": "\\ud800"}', "name: expected a text in UTF-8"),
+                              ("[" * 100000, "line 2: expected less deep lists")):
             self.path("prompts.jsonl").write_text('{"ids": [1]}\n' + line)
             code, said = self.run_child("--quiet", "--overwrite")
             self.assertEqual((code, said.count("\n")), (2, 1), said)
             self.assertIn(message, said)
+
+    def test_prompts_that_are_no_text(self):
+        self.path("prompts.jsonl").write_bytes(b"\xff\xfe\x00")
+        code, said = self.run_child("--quiet")
+        self.assertEqual((code, said.count("\n")), (2, 1), said)
+        self.assertIn("prompts.jsonl: line 1: 'utf-8' codec", said)
+
+    def test_only_recordings_are_replaced(self):
+        text = self.prompts({"ids": [1]}).read_text()
+        self.path("folder").mkdir()
+        os.mkfifo(self.path("pipe"))
+        for out, message in (("prompts.jsonl", "is there and no recording"), ("folder", "is a folder"),
+                             ("model/config.json", "is there and no recording"), ("pipe", "is there and no recording")):
+            code, said = self.run_child("--quiet", out=out)
+            self.assertEqual((code, said.count("\n")), (2, 1), said)
+            self.assertIn(message, said)
+        self.assertEqual(self.path("prompts.jsonl").read_text(), text)
+        self.assertEqual(list(self.folder.glob("*.part")), [])
+        for _ in range(2):
+            self.assertEqual(self.run_child("--quiet"), (0, ""))
+        with self.assertRaisesRegex(FileExistsError, "expected a regular file, or none"):
+            Recorder(model_of("Llama"), self.path("pipe"))
+
+    def test_options_out_of_range(self):
+        self.prompts({"ids": [1]})
+        for options, message in ((("--layers", "0-9999999999"), "--layers: expected numbers below 4096"),
+                                 (("--layers", "0-"), "--layers: expected numbers as 0,2-5"),
+                                 (("--kv-heads", "5000"), "--kv-heads: expected numbers below 4096"),
+                                 (("--top", 0), "--top: expected a whole number from 1 to"),
+                                 (("--flush-tokens", -5), "--flush-tokens: expected"),
+                                 (("--prefill-tokens", -1), "--prefill-tokens: expected"),
+                                 (("--max-new-tokens", -3), "--max-new-tokens: expected"),
+                                 (("--seed", -5), "--seed: expected"), (("--top-k", -1), "--top-k: expected"),
+                                 (("--temperature", "nan"), "--temperature: expected 0, or a number"),
+                                 (("--row-tokens", "5:2"), "--row-tokens: expected FIRST:LAST")):
+            code, said = self.run_child("--quiet", *options)
+            self.assertEqual((code, said.count("\n")), (2, 1), said)
+            self.assertIn(message, said)
+        self.assertEqual(list(self.folder.glob("*.kva*")), [])
 
     def test_of_nothing_nothing_is_left(self):
         self.prompts({"ids": [1, 2, 97]})
@@ -463,7 +510,7 @@ class Command(Recording):
             code, said = self.run_child(*arguments, "--quiet", "--overwrite",
                                         before=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)))
             self.assertEqual((code, said.count("\n")), (2, 1), said)
-            self.assertRegex(said, "^kvplan-record: .*File too large.*; .*x.kva.part has [0-9] whole sequences")
+            self.assertRegex(said, "^kvplan-record: .*x.kva.part: File too large; .*x.kva.part has [0-9] whole")
             tokens, complete = self.expect_begin_of(self.path("x.kva.part"), self.path("whole.kva"))
             self.assertGreater(tokens, 0)
             self.assertIn(f"has {complete} whole", said)

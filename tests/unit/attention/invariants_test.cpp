@@ -440,10 +440,74 @@ TEST(Kernels, SumsFollowTheirOrder) {
   }
 }
 
+/// Positions with gaps, then neighbours, at any place; of both kinds of rows.
+TEST(Kernels, GatherTakesNeighboursAsTheyAre) {
+  for (std::uint64_t seed = 1; seed <= 400; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Random random(seed, "gather");
+    const auto scattered = static_cast<std::int32_t>(random.below(40));
+    const auto together = static_cast<std::int32_t>(random.below(40));
+    std::vector<std::int32_t> positions;
+    std::int32_t at = 0;
+    for (std::int32_t i = 0; i < scattered; ++i)
+      positions.push_back(at += 1 + static_cast<std::int32_t>(random.below(3)));
+    for (std::int32_t i = 0; i < together; ++i) positions.push_back(++at);
+    std::size_t begin = positions.empty() ? 0 : positions.size() - 1;
+    while (begin > 0 && positions[begin - 1] + 1 == positions[begin]) --begin;
+    EXPECT_EQ(consecutive_from(positions), begin);
+    std::vector<double> row(static_cast<std::size_t>(at) + 1);
+    for (double& x : row)
+      x = static_cast<double>(
+          static_cast<float>(std::ldexp(random.unit(), static_cast<int>(random.below(30)))));
+    const std::vector<float> narrow(row.begin(), row.end());
+    std::vector<double> wanted;
+    for (const std::int32_t p : positions) wanted.push_back(row[static_cast<std::size_t>(p)]);
+    std::vector<double> out(positions.size());
+    std::vector<double> of_narrow(positions.size());
+    EXPECT_EQ(gather(row.data(), positions, out), sum_in_lanes(wanted));
+    EXPECT_EQ(gather(narrow.data(), positions, of_narrow), sum_in_lanes(wanted));
+    EXPECT_EQ(out, wanted);
+    EXPECT_EQ(of_narrow, wanted);
+  }
+}
+
+/// Residents beside plain vectors: appended, dropped alone and together, from both ends.
+TEST(Residents, AreWhatAVectorWouldHold) {
+  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Random random(seed, "residents");
+    Residents residents(2);
+    std::vector<std::int32_t> positions;
+    std::vector<double> numbers[2];
+    for (std::int32_t t = 0; t < 300; ++t) {
+      residents.append(t);
+      positions.push_back(t);
+      for (int c = 0; c < 2; ++c) {
+        residents.column(c).back() = random.unit();
+        numbers[c].push_back(residents.column(c).back());
+      }
+      std::vector<std::int32_t> gone;
+      const auto size = static_cast<std::int32_t>(positions.size());
+      if (seed % 2 == 0 && size > 20)
+        gone = {static_cast<std::int32_t>(random.below(static_cast<std::uint64_t>(size)))};
+      if (seed % 2 == 1 && random.chance(1, 10))
+        for (std::int32_t i = 0; i < size; ++i)
+          if (random.chance(1, 4)) gone.push_back(i);
+      residents.drop(gone);
+      for (std::size_t g = gone.size(); g-- > 0;) {
+        positions.erase(positions.begin() + gone[g]);
+        for (auto& column : numbers) column.erase(column.begin() + gone[g]);
+      }
+      ASSERT_TRUE(std::ranges::equal(residents.positions(), positions)) << t;
+      for (int c = 0; c < 2; ++c) ASSERT_TRUE(std::ranges::equal(residents.column(c), numbers[c])) << t;
+    }
+  }
+}
+
 TEST(Kernels, LowestIsTheFirstAmongEquals) {
   for (std::uint64_t seed = 1; seed <= 500; ++seed) {
     Random random(seed, "lowest");
-    const std::size_t n = 1 + random.below(30);
+    const std::size_t n = 1 + random.below(70);
     std::vector<double> score(n);
     std::vector<double> value(n);
     for (auto& x : score) x = static_cast<double>(random.below(4));

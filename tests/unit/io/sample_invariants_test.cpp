@@ -340,6 +340,30 @@ TEST(SampleInvariant, AttentionBeatsTheLotOnTheMean) {
   EXPECT_GT(tova, lot);
 }
 
+/// 10: without noise and at temperature 1 Keyformer scores as H2O does.
+TEST(SampleInvariant, KeyformerAtTemperatureOneIsH2o) {
+  constexpr int kKept = kPrompt * 60 / 100;
+  constexpr int kRecent = kKept * 30 / 100;
+  each_case([](const LayerOf& recording) {
+    const auto rows = attention::recording_of({recording.rows()});
+    EXPECT_EQ(outcome(*rows, "keyformer:tau_init=1,tau_delta=0").retained,
+              outcome(*rows, "h2o:hh=" + number(kKept - kRecent) + ",recent=" + number(kRecent)).retained);
+  });
+}
+
+/// 11: of rows as they were recorded a higher threshold keeps a part; one of 0 keeps everything.
+TEST(SampleInvariant, ThresholdsAreNested) {
+  each_case([](const LayerOf& recording) {
+    EXPECT_EQ(outcome(recording, "seed-threshold:threshold=0").retained, outcome(recording, "full").retained);
+    const Outcome low = outcome(recording, "seed-threshold:score_rows=raw,threshold=0.005");
+    const Outcome high = outcome(recording, "seed-threshold:score_rows=raw,threshold=0.02");
+    for (std::size_t i = 0; i < low.retained.size(); ++i)
+      for (std::size_t set = 0; set < low.retained[i].size(); ++set)
+        ASSERT_TRUE(std::includes(low.retained[i][set].begin(), low.retained[i][set].end(),
+                                  high.retained[i][set].begin(), high.retained[i][set].end()));
+  });
+}
+
 double length(const std::vector<double>& x) {
   double squares = 0;
   for (const double each : x) squares += each * each;

@@ -38,6 +38,8 @@ class RecordingWriter:
         self.path, self.header, self.sequences = os.fspath(path), header, []
         self.part_path = self.path + PART_SUFFIX
         self._codec, self._index, self._reach, self._done = codec, array("q"), {}, False
+        storage.check_replaceable(self.path)
+        storage.check_replaceable(self.part_path)
         if not overwrite and os.path.exists(self.part_path):
             raise FileExistsError(f"{self.part_path}: there is a recording that was cut: rename or remove it")
         self._file = open(self.part_path, "wb")

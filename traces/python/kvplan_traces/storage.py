@@ -95,11 +95,18 @@ def unpacked(file):
     return out
 
 
+def check_replaceable(path):
+    """OSError where what is written under this name would not take the place of a file, or of nothing."""
+    if os.path.lexists(path) and not os.path.isfile(path):
+        raise FileExistsError(f"{os.fspath(path)}: expected a regular file, or none")
+
+
 class OutputFile:
     """A file that appears under its name when `commit` is called, and never half-written."""
 
     def __init__(self, path):
         self.path = os.fspath(path)
+        check_replaceable(self.path)
         folder = os.path.dirname(os.path.abspath(self.path))
         self._file = tempfile.NamedTemporaryFile(dir=folder, prefix=".kvplan-", delete=False)
 

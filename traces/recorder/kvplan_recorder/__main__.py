@@ -6,6 +6,12 @@ import sys
 import time
 
 EXIT_BAD, EXIT_STOPPED = 2, 3
+# Layers and heads of any model that the format can hold; and what else is counted.
+_MOST_PLACES = 4096
+_RANGES = {"top": (1, 1 << 20), "max_prompt_tokens": (0, 1 << 20), "max_new_tokens": (0, 1 << 20),
+           "prefill_tokens": (0, 1 << 20), "flush_tokens": (1, 1 << 20), "top_k": (0, 1 << 31),
+           "threads": (0, 1024), "seed": (0, (1 << 62))}
+_MAGIC = b"\x89KVA\r\n\x1a\n"
 
 
 def parse(arguments):
@@ -52,11 +58,34 @@ def numbers(option, text):
         return None
     out = set()
     for piece in text.split(","):
-        first, _, last = piece.partition("-")
-        if not first.isdigit() or last and not last.isdigit() or int(last or first) < int(first):
+        first, dash, last = piece.partition("-")
+        if not first.isdecimal() or dash and not last.isdecimal() or int(last or first) < int(first):
             raise RecorderError(f"{option}: expected numbers as 0,2-5, found {text}")
+        if int(last or first) >= _MOST_PLACES:
+            raise RecorderError(f"{option}: expected numbers below {_MOST_PLACES}, found {piece}")
         out.update(range(int(first), int(last or first) + 1))
     return sorted(out)
+
+
+def check_given(given):
+    """What has a wrong value, before a model is loaded."""
+    from .errors import RecorderError
+    from .prompts import check_temperature
+    for name, (least, most) in _RANGES.items():
+        if not least <= getattr(given, name) <= most:
+            raise RecorderError(f"--{name.replace('_', '-')}: expected a whole number from {least} to {most}, "
+                                f"found {getattr(given, name)}")
+    check_temperature("--temperature", given.temperature)
+    # The recording takes the place of what has its name: a recording may go, a text or a model may not.
+    if os.path.isdir(given.out):
+        raise RecorderError(f"{given.out}: is a folder, expected a file")
+    if os.path.lexists(given.out):
+        begin = b""
+        if os.path.isfile(given.out):
+            with open(given.out, "rb") as file:
+                begin = file.read(len(_MAGIC))
+        if begin != _MAGIC:
+            raise RecorderError(f"{given.out}: is there and no recording: it would be replaced")
 
 
 class Progress:
@@ -78,6 +107,7 @@ class Progress:
 
 
 def record(given):
+    check_given(given)
     import torch
 
     from .errors import RecorderError
@@ -95,7 +125,7 @@ def record(given):
     rows = None
     if given.row_tokens:
         first, _, last = given.row_tokens.partition(":")
-        if not (first or "0").isdigit() or not (last or "0").isdigit():
+        if not (first or "0").isdecimal() or not (last or "0").isdecimal() or last and int(last) <= int(first or 0):
             raise RecorderError(f"--row-tokens: expected FIRST:LAST, found {given.row_tokens}")
         rows = (int(first or 0), int(last or 1 << 20))
     parts = tuple(given.parts.split(","))
@@ -142,6 +172,8 @@ def main(arguments):
         from .errors import RecorderError
         known = isinstance(error, (RecorderError, OSError, ValueError))
         said = (str(error).strip().splitlines() or [""])[0]
+        if isinstance(error, OSError) and error.strerror:  # a full disk does not say which file it is about
+            said = f"{error.filename or part}: {error.strerror}"
         problem, code = said if known else f"{type(error).__name__}: {said}", EXIT_BAD
     print(f"kvplan-record: {problem}{whole(part) if when(part) != before else ''}", file=sys.stderr)
     return code

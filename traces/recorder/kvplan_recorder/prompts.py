@@ -22,6 +22,9 @@ from .errors import RecorderError
 TEXT, NEW = "text", "assistant"
 _SOURCES = ("text", "ids", "random_tokens")
 _OPTIONS = ("name", "spans", "prompt_tokens", "max_new_tokens", "temperature", "top_k", "seed")
+# Tokens of a sequence, as the file's format has them; what fits PyTorch's whole numbers.
+MOST_TOKENS, MOST_NUMBER = 1 << 20, (1 << 63) - 1
+_LEAST_TEMPERATURE = 1e-6
 
 
 @dataclass
@@ -60,11 +63,13 @@ class Prompt:
 def read(path):
     """All prompts of a file. RecorderError with the line."""
     prompts = []
-    with open(path, encoding="utf-8") as file:
+    with open(path, "rb") as file:
         for number, line in enumerate(file, 1):
             if line.strip():
                 try:
-                    prompts.append(_prompt(json.loads(line), f"{len(prompts)}"))
+                    prompts.append(_prompt(json.loads(line.decode()), f"{len(prompts)}"))
+                except RecursionError:
+                    raise RecorderError(f"{path}: line {number}: expected less deep lists") from None
                 except (ValueError, TypeError, RecorderError) as error:
                     raise RecorderError(f"{path}: line {number}: {error}") from None
     if not prompts:
@@ -86,14 +91,18 @@ def _prompt(data, number):
     given = [key for key in _SOURCES if key in data]
     _expect(len(given) == 1, f"expected one of {', '.join(_SOURCES)}")
     prompt = Prompt(str(data.get("name", number)))
+    _expect(prompt.name.encode(errors="replace").decode() == prompt.name, "name: expected a text in UTF-8")
     if given[0] == "text":
         prompt.text, prompt.spans = _pieces(data["text"])
     elif given[0] == "ids":
         prompt.ids = data["ids"]
         _expect(isinstance(prompt.ids, list) and prompt.ids and all(type(one) is int for one in prompt.ids),
                 "ids: expected a list of whole numbers")
+        for one in prompt.ids:
+            _whole("ids", one, 0)
+        _whole("ids: their number", len(prompt.ids), 1, MOST_TOKENS)
     else:
-        prompt.random_tokens = _whole("random_tokens", data["random_tokens"], 1)
+        prompt.random_tokens = _whole("random_tokens", data["random_tokens"], 1, MOST_TOKENS)
     for span in data.get("spans", ()):
         _expect(prompt.text is not None and isinstance(span, list) and len(span) == 3 and isinstance(span[0], str),
                 'spans: expected ["class", begin, end] over a text')
@@ -102,11 +111,17 @@ def _prompt(data, number):
         prompt.spans.append((span[0], begin, end))
     prompt.options = {key: data[key] for key in _OPTIONS[2:] if key in data}
     for key, value in prompt.options.items():
-        if key != "temperature":
-            _whole(key, value, 0)
-        _expect(key != "temperature" or isinstance(value, (int, float)) and value >= 0,
-                "temperature: expected a number from 0 on")
+        if key == "temperature":
+            check_temperature(key, value)
+        else:
+            _whole(key, value, 0, MOST_TOKENS if key == "max_new_tokens" else MOST_NUMBER)
     return prompt
+
+
+def check_temperature(name, value):
+    """RecorderError of what logits cannot be divided by; 0 stands for the likeliest token."""
+    _expect(type(value) in (int, float) and (value == 0 or _LEAST_TEMPERATURE <= value < float("inf")),
+            f"{name}: expected 0, or a number from {_LEAST_TEMPERATURE} on")
 
 
 def _pieces(text):
@@ -124,8 +139,9 @@ def _pieces(text):
     return "".join(piece for _, piece in text), spans
 
 
-def _whole(field_name, value, least):
-    _expect(type(value) is int and value >= least, f"{field_name}: expected a whole number from {least} on")
+def _whole(field_name, value, least, most=MOST_NUMBER):
+    _expect(type(value) is int and least <= value <= most,
+            f"{field_name}: expected a whole number from {least} " + ("on" if most == MOST_NUMBER else f"to {most}"))
     return value
 
 

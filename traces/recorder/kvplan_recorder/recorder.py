@@ -19,6 +19,7 @@ from kvplan_traces.kva import enumerate_rows
 from .errors import RecorderError
 from .facts import ask
 from .hook import listening
+from .prompts import MOST_TOKENS
 
 PARTS = ("rows", "queries", "keys", "values", "top_rows", "value_norms", "layer_inputs", "output_weights")
 _OF_ROWS = ("rows", "top_rows")
@@ -88,6 +89,8 @@ class Recorder:
         vocabulary = self.model.get_input_embeddings().num_embeddings
         if int(ids.min()) < 0 or int(ids.max()) >= vocabulary:
             raise RecorderError(f"expected token ids 0 to {vocabulary - 1}: the prompt is of another tokenizer")
+        if len(ids) + max_new_tokens > MOST_TOKENS:
+            raise RecorderError(f"expected at most {MOST_TOKENS} tokens, found {len(ids)} and {max_new_tokens} new")
         if self._classes and (classes is None or len(classes) != len(ids)):
             raise RecorderError(f"expected a class for each of the {len(ids)} tokens of the prompt")
         self._sequence = self.writer.begin(name, len(ids) if prompt_tokens is None else prompt_tokens)
