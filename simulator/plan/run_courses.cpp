@@ -92,8 +92,21 @@ std::unique_ptr<const core::Course> RunCourses::counted_course(
   KVPLAN_CHECK(plan_.tables == plan_.units.per_token, plan_.tables, plan_.units.per_token);
   std::vector<core::AlikeTables> tables;
   tables.reserve(units.size());
-  for (const auto& [count, cells] : units)
-    tables.push_back({core::make_counted_course(shape, {{count, 1}}), cells});
+  const auto tracks = drops == nullptr ? 0 : static_cast<std::int64_t>(drops->track_units().size());
+  for (const auto& [count, cells] : units) {
+    if (tracks <= 1) {
+      auto all = tracks == 0 ? nullptr : std::make_shared<core::DropsOfTable>(drops, 0, 1, 1);
+      tables.push_back({core::make_counted_course(shape, {{count, 1}}, std::move(all)), cells});
+      continue;
+    }
+    for (std::int64_t cell = 0; cell < cells; ++cell) {  // each drops tokens of its own
+      const std::int64_t in_table = std::max<std::int64_t>(tracks / plan_.tables, 1);
+      const std::int64_t first = static_cast<std::int64_t>(tables.size()) * tracks / plan_.tables;
+      auto own = std::make_shared<core::DropsOfTable>(drops, static_cast<std::int32_t>(first),
+                                                      static_cast<std::int32_t>(in_table), 1);
+      tables.push_back({core::make_counted_course(shape, {{count, 1}}, std::move(own)), 1});
+    }
+  }
   return core::make_course_of_tables(std::move(tables));
 }
 
