@@ -39,6 +39,12 @@ void EventLogOutput::attach(const plan::Scenario& scenario, const traces::Trace&
           return bad_input("the memory of the engine \"" + std::string(scenario.engine.name()) +
                            "\" is counted, not told block by block: no event log can be written")
               .at_field("--events");
+        if (!watched.tokens.windows.empty())
+          return bad_input(
+                     "a log has one placement for all tables of a request, but layers with windows drop in "
+                     "place beside a policy: expected memory.allocator=paged:table=all, or a model without "
+                     "windows")
+              .at_field("--events");
         JsonWriter json(0);
         json.begin_object();
         plan::write_scenario(json, scenario);

@@ -18,6 +18,10 @@ Status HoldersOutput::attach(const std::string& at_s, const core::KeepRule& keep
   options.step_by_step = true;
   options.extra_observers.push_back([this, keep, moment = SimTime{Ticks{*ticks}}](
                                         const plan::Watched& watched) -> Result<core::Observer*> {
+    if (const std::int64_t tables = watched.memory.layout().tables; tables > 1)
+      return bad_input("the blocks of " + std::to_string(tables) +
+                       " tables a request are counted, not told one by one: expected table=all")
+          .at_field("memory.allocator");
     KVPLAN_CHECK(watched.replica == static_cast<std::int64_t>(holders_.size()), watched.replica);
     holders_.push_back(std::make_unique<observe::Holders>(watched.workload, watched.ledger, keep, moment));
     return static_cast<core::Observer*>(holders_.back().get());

@@ -50,6 +50,44 @@ std::int64_t cells_kept(const core::Course& course, std::int64_t written) {
   return course.settled(last).live + course.units() * (written - last);
 }
 
+/// A track of what goes, in which drops it is.
+struct TrackOf {
+  const core::Drops* drops;
+  std::int32_t track;
+};
+
+/// Of all tables of a request, in order.
+std::vector<TrackOf> tracks_of(const core::Course& course) {
+  std::vector<TrackOf> out;
+  for (const core::TableRun& run : course.tables())
+    for (std::int64_t t = 0; t < run.tables; ++t)
+      for (std::size_t track = 0; track < run.course->drops()->track_units().size(); ++track)
+        out.push_back({run.course->drops(), static_cast<std::int32_t>(track)});
+  return out;
+}
+
+/// Calls `put(figures, first table, tables)` for tables that have figures, neighbours with equal ones together.
+template <class FiguresOf, class Put>
+void by_table(const core::Course& course, FiguresOf figures_of, Put put) {
+  using Figures = std::array<std::int64_t, 3>;
+  std::optional<Figures> open;
+  std::int32_t begin = 0;
+  std::int32_t end = 0;
+  const auto close = [&] {
+    if (open) put(*open, begin, end - begin);
+  };
+  for (const core::TableRun& run : course.tables()) {
+    const std::optional<Figures> figures = figures_of(*run.course);
+    if (figures != open) {
+      close();
+      open = figures;
+      begin = end;
+    }
+    end += static_cast<std::int32_t>(run.tables);
+  }
+  close();
+}
+
 }  // namespace
 
 /// A run of alike steps that may still go on, and the records after it that are dropped if it does.
@@ -140,6 +178,8 @@ EventLogWriter::EventLogWriter(log::Encoder::Sink sink, const EventLogOptions& o
       by_quanta_(options.layout.table_by_quanta()),
       track_units_(options.track_units),
       counted_(options.counted),
+      quantum_tokens_(options.layout.quantum_tokens),
+      tables_(options.layout.tables),
       cells_of_cell_(std::accumulate(track_units_.begin(), track_units_.end(), std::int64_t{0}) /
                      options.layout.cells_per_token),
       keep_(options.keep),
@@ -169,6 +209,9 @@ EventLogWriter::EventLogWriter(log::Encoder::Sink sink, const EventLogOptions& o
                                       .groups = groups,
                                       .compacts = options.compacts,
                                       .counted = options.counted,
+                                      .tables = options.layout.tables,
+                                      .entry_bytes = options.layout.entry_bytes,
+                                      .unnumbered = options.layout.tables > 1,
                                       .allocator = options.allocator,
                                       .scenario = options.scenario,
                                       .trace_digest = options.trace_digest});
@@ -253,22 +296,24 @@ log::Claims EventLogWriter::kept_at_the_end(RequestId r, std::int64_t written, b
   const auto found = courses_.find(r);
   if (found == courses_.end()) return claims;
   const core::Course& course = *found->second;
+  written_.erase(r);
   if (counted_) {
     claims.has_kept_cells = true;
     claims.kept_cells = cells_kept(course, written);
     courses_.erase(found);
     return claims;
   }
-  const auto tracks = static_cast<std::int64_t>(track_units_.size());
+  const std::vector<TrackOf> all = tracks_of(course);
+  const auto tracks = static_cast<std::int64_t>(all.size());
   std::vector<std::int32_t> positions;
   claims.has_kept = true;
   for (std::int64_t track = 0; track < tracks; ++track) {
+    const TrackOf& of = all[static_cast<std::size_t>(track)];
     for (std::int64_t token = 0; token < written; ++token)
       claims.kept_digest += log::kept_term(token, track, tracks);
     positions.clear();
     const std::int64_t last = std::min(written, course.shape().final_tokens - 1);
-    for (std::int64_t n = course.shape().prompt; n <= last; ++n)
-      course.drops()->dropped(static_cast<std::int32_t>(track), n, positions);
+    for (std::int64_t n = course.shape().prompt; n <= last; ++n) of.drops->dropped(of.track, n, positions);
     for (const std::int32_t token : positions) claims.kept_digest -= log::kept_term(token, track, tracks);
   }
   courses_.erase(found);
@@ -284,8 +329,8 @@ void EventLogWriter::write_counts(RequestId r, const core::Course& course) {
     if (!fact.alike.empty()) write(std::exchange(fact, {r, {}}));
     numbers = 0;
   };
-  for (const core::CountedUnits& units : course.counts()) {
-    log::AlikeTracks alike{static_cast<std::int32_t>(units.units), {}};
+  const auto add = [&](const core::CountedUnits& units, std::int64_t tables) {
+    log::AlikeTracks alike{static_cast<std::int32_t>(units.units * tables), {}};
     std::int64_t gone = 0;
     for (std::int64_t n = shape.prompt; n < shape.final_tokens; ++n) {
       const std::int64_t more = n - units.kept.of(n, shape.prompt) - gone;
@@ -296,20 +341,29 @@ void EventLogWriter::write_counts(RequestId r, const core::Course& course) {
       }
       ++alike.runs.back();
     }
+    if (alike.runs.empty()) return;  // it ends with its first token
     const auto length = static_cast<std::int64_t>(1 + alike.runs.size());
-    if (alike.runs.empty()) continue;  // it ends with its first token
     if (numbers + length > log::kMostListed) flush();
     numbers += length;
     fact.alike.push_back(std::move(alike));
+  };
+  for (const core::TableRun& run : course.tables()) {
+    KVPLAN_CHECK(run.tables == 1 || run.course->counts().size() == 1, run.tables);
+    for (const core::CountedUnits& units : run.course->counts()) add(units, run.tables);
   }
   flush();
 }
 
 void EventLogWriter::on_course(RequestId r, const core::Course& course) {
   courses_[r] = &course;
+  if (tables_ > 1) written_[r] = {};
   if (counted_) return write_counts(r, course);
-  const auto units = course.drops()->track_units();
-  KVPLAN_CHECK(std::equal(units.begin(), units.end(), track_units_.begin(), track_units_.end()), r);
+  const std::vector<TrackOf> tracks = tracks_of(course);
+  KVPLAN_CHECK(std::equal(tracks.begin(), tracks.end(), track_units_.begin(), track_units_.end(),
+                          [](const TrackOf& of, std::int32_t units) {
+                            return of.drops->track_units()[static_cast<std::size_t>(of.track)] == units;
+                          }),
+               r);
   std::vector<std::int32_t> numbers, positions;
   const auto flush = [&](std::size_t least) {  // as many whole facts as there are; the rest when least is 1
     std::size_t begin = 0;
@@ -323,9 +377,9 @@ void EventLogWriter::on_course(RequestId r, const core::Course& course) {
     numbers.erase(numbers.begin(), numbers.begin() + static_cast<std::ptrdiff_t>(begin));
   };
   for (std::int64_t n = course.shape().prompt; n < course.shape().final_tokens; ++n) {
-    for (std::size_t track = 0; track < units.size(); ++track) {
+    for (const TrackOf& of : tracks) {
       positions.clear();
-      course.drops()->dropped(static_cast<std::int32_t>(track), n, positions);
+      of.drops->dropped(of.track, n, positions);
       numbers.push_back(static_cast<std::int32_t>(positions.size()));
       numbers.insert(numbers.end(), positions.begin(), positions.end());
     }
@@ -335,15 +389,44 @@ void EventLogWriter::on_course(RequestId r, const core::Course& course) {
 }
 
 void EventLogWriter::on_let_go(const core::LetGo& let_go) {
-  write_let_go(let_go.request, let_go.logical_blocks);
+  if (tables_ == 1) return write_let_go(let_go.request, let_go.logical_blocks);
+  std::vector<std::int32_t> entries(let_go.logical_blocks.begin(), let_go.logical_blocks.end());
+  std::sort(entries.begin(), entries.end(), [&](std::int32_t a, std::int32_t b) {
+    return a % tables_ != b % tables_ ? a % tables_ < b % tables_ : a > b;
+  });
+  write_let_go(let_go.request, entries);
 }
 
 void EventLogWriter::on_compact(const core::Compacted& compacted) {
-  const core::Compaction& moved = compacted.moved;
-  const core::Course& course = *courses_.at(compacted.request);
-  // Where the next token goes is behind the last survivor.
-  write(log::Compact{compacted.request, course.table_slots(compacted.written + 1) - 1,
-                     moved.kept_cells * cells_of_cell_, moved.quanta_before - moved.quanta});
+  const std::int64_t n = compacted.written;
+  by_table(
+      *courses_.at(compacted.request),
+      [&](const core::Course& course) -> std::optional<std::array<std::int64_t, 3>> {
+        const auto moved = course.compaction(n);
+        if (!moved) return {};
+        // Where the next token goes is behind the last survivor.
+        return {{course.table_slots(n + 1) - 1, moved->kept_cells * cells_of_cell_,
+                 moved->quanta_before - moved->quanta}};
+      },
+      [&](const std::array<std::int64_t, 3>& moved, std::int32_t first, std::int32_t tables) {
+        log::Compact fact{compacted.request, moved[0], moved[1], moved[2], first, tables};
+        if (tables_ == 1) fact.tables = 0;
+        write(fact);
+      });
+}
+
+/// A block for each table that needs one for the next token.
+void EventLogWriter::grant_tables(RequestId r) {
+  const std::int64_t n = written_.at(r).tokens;
+  by_table(
+      *courses_.at(r),
+      [&](const core::Course& course) -> std::optional<std::array<std::int64_t, 3>> {
+        if (course.grant(n).sum() == 0) return {};
+        return {{ceil_div(course.table_slots(n + 1), quantum_tokens_) - 1, 0, 0}};
+      },
+      [&](const std::array<std::int64_t, 3>& block, std::int32_t first, std::int32_t tables) {
+        write(log::Grant{r, block[0], 1, {}, 0, first, tables});
+      });
 }
 
 void EventLogWriter::on_leave_windows(const core::LeaveWindows& left) {
@@ -391,16 +474,29 @@ void EventLogWriter::on_move(const core::Move& move) {
 }
 
 void EventLogWriter::on_grant(const core::Grant& grant) {
+  if (tables_ > 1)  // they are alike while the prompt is in work
+    return write(log::Grant{grant.request,
+                            grant.first_block / tables_,
+                            grant.quanta / tables_,
+                            {},
+                            0,
+                            0,
+                            static_cast<std::int32_t>(tables_)});
   write_grant(grant.request, grant.first_block, grant.quanta, grant.blocks, grant.tensor_tokens);
 }
 
 void EventLogWriter::on_decode_grants(std::span<const core::DecodeGrant> grants) {
   for (const core::DecodeGrant& grant : grants)
-    write_grant(grant.request, grant.logical_block, 1, {&grant.block, 1}, 0);
+    if (tables_ > 1) {
+      grant_tables(grant.request);
+    } else {
+      write_grant(grant.request, grant.logical_block, 1, {&grant.block, 1}, 0);
+    }
 }
 
 void EventLogWriter::on_chunk(const core::Chunk& chunk) {
   mixed_batch_ = true;
+  if (tables_ > 1) written_.at(chunk.request).chunk = chunk.tokens;
   write(log::Chunk{chunk.request, chunk.computed, chunk.tokens});
 }
 
@@ -414,6 +510,7 @@ void EventLogWriter::on_pass_end(const core::Pass& pass) {
 }
 
 void EventLogWriter::on_steps(const core::Steps& steps) {
+  steps_in_progress_ = steps.series.steps;
   if (!mixed_batch_ && steps_->may_go_on()) {
     steps_->append(steps.series);
   } else {
@@ -424,6 +521,11 @@ void EventLogWriter::on_steps(const core::Steps& steps) {
 // ---- the end of a step ----
 
 void EventLogWriter::on_step_end(SimTime time, std::span<const RequestId> finishing) {
+  for (auto& [r, written] : written_) {
+    if (written.chunk == 0 && written.tokens >= courses_.at(r)->shape().prompt)
+      written.tokens += steps_in_progress_;
+    written.tokens += std::exchange(written.chunk, 0);
+  }
   if (!finishing.empty()) steps_->release();
   steps_->hold({log::StepEnd{time.since_start.count, {finishing.begin(), finishing.end()}}, totals_now()});
 }

@@ -93,6 +93,12 @@ class EventLogWriter final : public core::Observer {
   [[nodiscard]] event_log::Claims totals_now() const;
   /// Of a request that leaves the running list.
   event_log::Claims kept_at_the_end(RequestId request, std::int64_t written, bool finished);
+  /// Of requests with several tables, which alone are followed for it.
+  struct Written {
+    std::int64_t tokens{0};
+    std::int64_t chunk{0};  ///< of the step in progress
+  };
+  void grant_tables(RequestId request);
   void write_counts(RequestId request, const core::Course& course);
   [[nodiscard]] event_log::ContentKey key(RequestId request, std::int64_t logical_block) const;
   void write_let_go(RequestId request, std::span<const std::int32_t> blocks);
@@ -107,11 +113,14 @@ class EventLogWriter final : public core::Observer {
   bool by_quanta_;  ///< a grant names a place for each quantum
   std::vector<std::int32_t> track_units_;
   bool counted_;
+  std::int64_t quantum_tokens_, tables_;  ///< of a request
   std::int64_t cells_of_cell_;  ///< cells of the log in one of the run, where requests follow courses
   core::KeepRule keep_;
   std::unordered_map<RequestId, const core::Course*> courses_;  ///< of running requests
-  std::unordered_set<RequestId> sliding_;                       ///< running, have dropped tokens by the rule
-  std::optional<core::ContentNames> names_;                     ///< only where prefixes are shared
+  std::unordered_map<RequestId, Written> written_;              ///< running, where there are several
+  std::int64_t steps_in_progress_{0};
+  std::unordered_set<RequestId> sliding_;    ///< running, have dropped tokens by the rule
+  std::optional<core::ContentNames> names_;  ///< only where prefixes are shared
   TotalsNow totals_;
   std::unique_ptr<Steps> steps_;
   std::vector<std::int64_t> publication_of_;  ///< by block id; -1: its content is not published

@@ -127,12 +127,19 @@ std::unique_ptr<const core::Course> RunCourses::counted_course(
   for (const auto& [count, cells] : units)
     counts.insert(counts.end(), static_cast<std::size_t>(cells), count);
   const auto count = [&](std::int64_t t) { return counts[static_cast<std::size_t>(t)]; };
+  const auto tracks = drops == nullptr ? 0 : static_cast<std::int64_t>(drops->track_units().size());
+  const auto gone = [&](std::int64_t t) -> std::shared_ptr<const core::Drops> {
+    if (tracks == 0) return nullptr;
+    return std::make_shared<core::DropsOfTable>(
+        drops, static_cast<std::int32_t>(t * tracks / plan_.tables),
+        static_cast<std::int32_t>(std::max<std::int64_t>(tracks / plan_.tables, 1)), 1);
+  };
   return course_of_tables(
       shape,
       [&](std::int64_t t) {
-        return core::make_counted_course(shape, {{count(t), 1}});
+        return core::make_counted_course(shape, {{count(t), 1}}, gone(t));
       },
-      [&](std::int64_t t) { return count(t) == count(t - 1); });
+      [&](std::int64_t t) { return tracks <= 1 && count(t) == count(t - 1); });  // else each drops its own
 }
 
 /// Tracks lie by layer, in each by stored head; one may be of several tables, or a table of several tracks.

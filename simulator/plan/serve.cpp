@@ -206,10 +206,6 @@ Status watch(const RunSetup& setup, std::size_t replica, Part& part, Served& ser
   if (setup.options.request_memory)
     part.observers.push_back(&part.held.emplace(served.held, layout.quantum_tokens));
   if (layout.costs || setup.tokens.counted) part.observers.push_back(&part.placement);
-  if (layout.tables > 1 && !setup.options.extra_observers.empty())
-    return bad_input("the blocks of " + std::to_string(layout.tables) +
-                     " tables a request are counted, not told one by one: expected table=all")
-        .at_field("memory.allocator");
   for (const ObserverMaker& make : setup.options.extra_observers) {
     KVPLAN_TRY(core::Observer* const extra, make({static_cast<std::int64_t>(replica), setup.workload,
                                                   *part.ledger, *part.memory, setup.tokens}));

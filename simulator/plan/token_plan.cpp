@@ -314,7 +314,8 @@ std::vector<core::CountedUnits> counted_units_of(const TokenPlan& plan, std::int
 std::int64_t known_tracks(const TokenPlan& plan) {
   if (!plan.counted || plan.policy->kind->traits(plan.policy->choice).interval) return plan.units.per_token;
   if (plan.recordings.empty() || plan.placed.bytes.ranks() > 1) return 0;
-  return attention::cell_units(*plan.policy, plan.model.layers, plan.model.kv_heads).per_token;
+  return std::max(plan.tables,
+                  attention::cell_units(*plan.policy, plan.model.layers, plan.model.kv_heads).per_token);
 }
 
 Status check_recordings(const TokenPlan& plan, const core::Workload& workload, const core::Memory& memory,

@@ -31,6 +31,9 @@ TEST(EndToEnd, LogsOfTheSampleReplayEqual) {
                              KVPLAN_SOURCE_DIR +
                              "/tests/golden/replay/E.kva --set memory.allocator=paged:block_tokens=4 ";
   const std::string counted = sample + "--set workload.limit=80 --set memory.pool_tokens=6000 --set ";
+  const std::string few = sample + "--set workload.limit=12 --set memory.pool_tokens=3000 --set ";
+  const std::string by_layer = "--set memory.allocator=paged:block_tokens=8,table=layer";
+  const std::string by_head = "--set memory.allocator=paged:block_tokens=8,table=head";
   for (const std::string& start :
        {sample + "--set memory.pool_tokens=16000",
         sample + "--set memory.pool_tokens=30000 --set eviction=streaming-llm:sink=5,recent=200",
@@ -73,6 +76,15 @@ TEST(EndToEnd, LogsOfTheSampleReplayEqual) {
         replay + "--set eviction=pyramidkv:window=4,capacity=16,beta=5,placement=compact",
         golden + "--set eviction=h2o:hh=4,recent=4,placement=compact",
         golden + "--set eviction=scissorhands:budget=8,drop=1,recent=2,placement=compact",
+        // Several tables: by layer and by head, counted and by token.
+        few + "eviction=pyramidkv:window=8,capacity=128,beta=10,placement=compact " + by_layer,
+        few + "eviction=h2o:hh=100,recent=100,placement=compact " + by_layer,
+        few + "eviction=window:window=64,placement=compact " + by_layer,
+        few + "eviction=window:window=64,placement=reuse " + by_layer, replay + by_layer,
+        replay + "--set eviction.placement=reuse " + by_head,
+        replay + "--set eviction.placement=compact " + by_head,
+        replay + "--set eviction=tova:budget=20,placement=compact " + by_head,
+        replay + "--set eviction=ada-kv:window=4,capacity=20,placement=holes " + by_head,
         golden + "--set eviction=h2o:hh=6,recent=3,placement=reuse"}) {
     SCOPED_TRACE(start);
     const std::string fast = folder + "/fast.kve";

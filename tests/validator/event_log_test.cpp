@@ -280,7 +280,11 @@ TEST(EventLog, AVersionIsTheFirstThatHasWhatTheLogSays) {
                                                           {"nothing", 3},
                                                           {"groups", 4},
                                                           {"counted", 5},
-                                                          {"moved_layers", 5}}) {
+                                                          {"moved_layers", 5},
+                                                          {"tables_holes", 6},
+                                                          {"tables_reuse", 6},
+                                                          {"tables_alike", 6},
+                                                          {"tables_moved", 6}}) {
     const std::string bytes =
         test::log_of_run(test::random_trace(5), case_named(cases, name), Stepping::kFast);
     v1::EventLogHeader header = header_message(bytes);
@@ -288,7 +292,7 @@ TEST(EventLog, AVersionIsTheFirstThatHasWhatTheLogSays) {
     header.set_version(event_log::kVersion + 1);
     const std::string later =
         std::string(event_log::kMagic) + frame::make(event_log::kHead, header.SerializeAsString());
-    EXPECT_EQ(error_of(later), "a.kve: byte 8: version: expected 1 to 5, found 6");
+    EXPECT_EQ(error_of(later), "a.kve: byte 8: version: expected 1 to 6, found 7");
   }
 }
 
@@ -324,6 +328,35 @@ TEST(EventLog, HeadersAndFactsOfSurvivorsThatMove) {
   EXPECT_NE(error_with([&](WholeLog& l) {
               l.records[0].fact = event_log::Compact{0, -1, 0, 0};
             }).find("facts[0].compact.slots: expected 0 to 2147483648, found -1"),
+            std::string::npos);
+}
+
+TEST(EventLog, HeadersOfSeveralTables) {
+  const auto cases = test::small_cases();
+  const auto log = test::read_log(
+      test::log_of_run(test::random_trace(5), case_named(cases, "tables_counted"), Stepping::kFast));
+  EXPECT_EQ(log.header.tables, 5);
+  EXPECT_EQ(log.header.entry_bytes, 4);
+  const auto error_with = [&](auto change) {
+    auto changed = log;
+    change(changed.header);
+    return error_of(test::write_log(changed));
+  };
+  using event_log::Header;
+  EXPECT_EQ(error_with([](Header&) {}), "");
+  const std::string refused =
+      "a.kve: byte 8: tables: expected courses in blocks, and as many tracks of each of the ";
+  EXPECT_EQ(error_with([](Header& h) { h.tables = 3; }), refused + "3 tables");
+  EXPECT_EQ(error_with([](Header& h) {
+              h.track_units.back() = 2;
+              h.token_bytes *= 6;
+              h.capacity_bytes *= 6;
+            }),
+            refused + "5 tables");
+  EXPECT_EQ(error_with([](Header& h) { h.tables = 1; }),
+            "a.kve: byte 8: tables: expected blocks with ids and nothing beside their cells, where a request "
+            "has one table");
+  EXPECT_NE(error_with([](Header& h) { h.entry_bytes = 1 << 20; }).find("capacity_bytes: expected room"),
             std::string::npos);
 }
 

@@ -269,6 +269,12 @@ bool other_number_kept(WholeLog& log, Random& random, std::string& what) {
   random.chance(1, 2) ? one_off(claims.kept_cells, random) : static_cast<void>(claims.has_kept_cells = false);
   return true;
 }
+bool other_entry(WholeLog& log, Random& random, std::string& what) {
+  if (log.header.tables == 1) return false;
+  one_off(log.header.entry_bytes, random);
+  what = "header";
+  return true;
+}
 bool do_not_move(WholeLog& log, Random& random, std::string& what) {
   const bool moves =
       pick(log.records, random, [](const Record& r) { return std::holds_alternative<Compact>(r.fact); }) >= 0;
@@ -356,7 +362,7 @@ bool another_window(WholeLog& log, Random& random, std::string& what) {
   return true;
 }
 
-constexpr std::array<Mutation, 75> kMutations{{
+constexpr std::array<Mutation, 80> kMutations{{
     {"lose a fact", lose_a_fact},
     {"repeat a fact", repeat_a_fact},
     {"lose a finish", lose<Finish>},
@@ -419,6 +425,11 @@ constexpr std::array<Mutation, 75> kMutations{{
     {"another number of survivors", shift<&Compact::cells, Compact>},
     {"another number of blocks behind survivors", shift<&Compact::released, Compact>},
     {"other number kept", other_number_kept},
+    {"survivors of another table", shift<&Compact::first_table, Compact>},
+    {"survivors of other tables", shift<&Compact::tables, Compact>},
+    {"a grant to another table", shift<&Grant::first_table, Grant>},
+    {"a grant to other tables", shift<&Grant::tables, Grant>},
+    {"another entry", other_entry},
     {"do not move", do_not_move},
     {"hit what nobody published", hit_what_nobody_published},
     {"hit another content", hit_another_content},

@@ -9,6 +9,7 @@
 #include "simulator/base/check.h"
 #include "simulator/base/random.h"
 #include "simulator/core/counted_course.h"
+#include "simulator/core/course_of_tables.h"
 #include "simulator/io/event_log_writer.h"
 #include "simulator/io/log/encoder.h"
 #include "simulator/io/log/reader.h"
@@ -78,21 +79,38 @@ class LogCourses final : public core::CourseSource {
     return std::make_shared<RandomDrops>(tracks, own, prompt, final_tokens, r % 2 == 0);
   }
   Result<const core::Course*> begin(RequestId r, std::int64_t prompt) override {
-    const std::int64_t final_tokens = workload_.final_tokens(r);
-    core::CourseShape shape{prompt, final_tokens, layout.quantum_tokens, layout.returns_quanta,
-                            case_.courses.value_or(core::Placement::kCompact)};
-    if (!case_.courses) {
-      Random own(static_cast<std::uint64_t>(r), "kept in a log");
-      std::shared_ptr<const core::Drops> known;
-      if (case_.tells_tokens) known = std::make_shared<KeptDrops>(own, prompt, final_tokens, case_.counted);
-      return (running_[r] = core::make_counted_course(shape, case_.counted, std::move(known))).get();
-    }
-    return (running_[r] = core::Course::make(shape, drops(r, prompt, final_tokens))).get();
+    const core::CourseShape shape{prompt, workload_.final_tokens(r), layout.quantum_tokens,
+                                  layout.returns_quanta, case_.courses.value_or(core::Placement::kCompact)};
+    return (running_[r] = case_.courses ? placed(r, shape) : counted(r, shape)).get();
   }
   void end(RequestId r) override { running_.erase(r); }
   core::MemoryLayout layout;
 
  private:
+  using Made = std::unique_ptr<const core::Course>;
+  [[nodiscard]] Made placed(RequestId r, const core::CourseShape& shape) const {
+    const auto drops_of = [&](std::int64_t table) {
+      return drops(r + static_cast<RequestId>(1000 * table), shape.prompt, shape.final_tokens);
+    };
+    if (case_.tables == 1) return core::Course::make(shape, drops_of(0));
+    std::vector<core::AlikeTables> tables;  // the last two are alike
+    for (std::int64_t t = 0; t + 1 < case_.tables; ++t)
+      tables.push_back({core::Course::make(shape, drops_of(t)), t + 2 < case_.tables ? 1 : 2});
+    return core::make_course_of_tables(std::move(tables));
+  }
+  [[nodiscard]] Made counted(RequestId r, const core::CourseShape& shape) const {
+    Random random(static_cast<std::uint64_t>(r), "kept in a log");
+    const auto known = [&](const std::vector<core::CountedUnits>& units) {
+      return case_.tells_tokens ? std::make_shared<KeptDrops>(random, shape.prompt, shape.final_tokens, units)
+                                : nullptr;
+    };
+    if (case_.tables == 1) return core::make_counted_course(shape, case_.counted, known(case_.counted));
+    std::vector<core::AlikeTables> tables;
+    for (const auto& [kept, units] : case_.counted)
+      tables.push_back({core::make_counted_course(shape, {{kept, 1}}, known({{kept, 1}})), units});
+    return core::make_course_of_tables(std::move(tables));
+  }
+
   const core::Workload& workload_;
   const LogCase& case_;
   std::map<RequestId, std::unique_ptr<const core::Course>> running_;
@@ -111,7 +129,8 @@ std::string log_of_run(const traces::Trace& trace, const LogCase& c, Stepping st
   for (const auto& [kept, units] : c.counted) track_units.insert(track_units.end(), units, 1);
   if (c.courses) {
     const auto sample = LogCourses::drops(0, 1, 1);
-    track_units.assign(sample->track_units().begin(), sample->track_units().end());
+    for (std::int64_t t = 0; t < c.tables; ++t)
+      track_units.insert(track_units.end(), sample->track_units().begin(), sample->track_units().end());
   }
   const std::int64_t cells =
       follows ? std::accumulate(track_units.begin(), track_units.end(), std::int64_t{0}) : 1;
@@ -139,6 +158,7 @@ std::string log_of_run(const traces::Trace& trace, const LogCase& c, Stepping st
                          : (c.token_bytes + c.metadata_bytes) * (c.windows_model ? 7 - c.first_layer : cells),
       .cells_per_token = cells,
       .metadata_bytes = c.metadata_bytes * (c.windows_model ? 7 - c.first_layer : 1),
+      .tables = c.tables,
       .model = c.mixed_model     ? &mixed
                : c.windows_model ? &windows
                                  : nullptr,
@@ -448,6 +468,45 @@ std::vector<LogCase> small_cases() {
        .scheduler = small,
        .counted = {{{.budget = 40, .once = true}, 1}, {{.budget = 13, .once = true}, 2}},
        .tells_tokens = true,
+       .bent_latency = true},
+      {.name = "tables_holes",
+       .allocator = tiny,
+       .pool_blocks = 130,
+       .token_bytes = 5,
+       .scheduler = small,
+       .courses = core::Placement::kHoles,
+       .tables = 4,
+       .metadata_bytes = 3},
+      {.name = "tables_reuse",
+       .allocator = tiny,
+       .pool_blocks = 130,
+       .scheduler = trickle,
+       .courses = core::Placement::kReuse,
+       .tables = 3,
+       .bent_latency = true},
+      {.name = "tables_counted",
+       .allocator = tiny,
+       .pool_blocks = 130,
+       .token_bytes = 3,
+       .scheduler = small,
+       .counted = {{{.budget = 50, .once = true}, 2},
+                   {{.budget = 11, .once = true}, 1},
+                   {{.budget = 24, .once = true}, 2}},
+       .tables = 5,
+       .metadata_bytes = 1},
+      {.name = "tables_alike",
+       .allocator = "paged:block_tokens=5",
+       .pool_blocks = 110,
+       .scheduler = threshold,
+       .counted = {{{.budget = 17}, 3}},
+       .tables = 3},
+      {.name = "tables_moved",
+       .allocator = "paged:block_tokens=7",
+       .pool_blocks = 80,
+       .scheduler = small,
+       .counted = {{{.budget = 40, .once = true}, 1}, {{.budget = 13, .once = true}, 2}},
+       .tells_tokens = true,
+       .tables = 3,
        .bent_latency = true},
       {.name = "nothing", .allocator = "no-cache", .pool_tokens = 900, .token_bytes = 7, .scheduler = small},
       {.name = "nothing_bent",

@@ -32,6 +32,7 @@ struct LogCase {
   /// Not empty: survivors move together, of units that keep so many; no prefix cache, no keep rule.
   std::vector<core::CountedUnits> counted{};
   bool tells_tokens{false};  ///< of those: it is known which tokens go
+  std::int64_t tables{1};    ///< of a request; where it is counted, as many as there are units
   std::int64_t metadata_bytes{0};
   bool bent_latency{false};  ///< step times that grow in jumps, told in short series
   bool unit_latency{false};  ///< every step lasts one tick: the clock of the recorded engines

@@ -17,12 +17,13 @@ Arena::Arena(const event_log::Header& header, Backend& backend, Requests& reques
     : header_(header),
       backend_(backend),
       requests_(requests),
-      tracks_(std::max<std::int64_t>(static_cast<std::int64_t>(header.track_units.size()), 1)) {}
+      tracks_(std::max<std::int64_t>(header.tracks_of_table(), 1)) {}
 
 Status Arena::reserve() {
   KVPLAN_TRY_DO(backend_.reserve(cells()));
   counts_.free = places();
-  for (const std::int32_t units : header_.track_units) counts_.free += places() * units;
+  for (std::int64_t track = 0; track < header_.tracks_of_table(); ++track)
+    counts_.free += places() * header_.track_units[static_cast<std::size_t>(track)];
   if (!header_.track_units.empty()) counts_.free -= places();
   if (groups() > 0) counts_.free *= header_.block_layers();
   if (header_.returns_quanta) {
@@ -175,7 +176,7 @@ Status Arena::take(Request& r, const std::vector<event_log::ContentKey>& keys) {
   Pieces pieces;
   for (const std::int64_t q : taken) pieces.push_back(piece_of(q));
   const auto grant = [&] {
-    if (header_.compacts && r.table.empty()) r.range_generation = ++generations_;
+    begin_table(r);
     free_.resize(free_.size() - taken.size());
     for (std::size_t i = 0; i < taken.size(); ++i) {
       Quantum& quantum = quanta_[static_cast<std::size_t>(taken[i])];

@@ -43,7 +43,9 @@ struct Request {
   std::unique_ptr<Gathered> gathered;  ///< instead, where survivors move together
   bool sliding{false};                 ///< has dropped cells since its admission
   std::int64_t sink{0}, begin{0};
-  std::vector<std::int64_t> table;               ///< quanta by logical block; kGone: let go
+  /// Quanta by entry, block b of table t at b x tables + t; kGone: let go, or not granted yet to this one of several.
+  std::vector<std::int64_t> table;
+  std::vector<std::int64_t> lengths;             ///< of several tables: blocks, those let go too
   std::int64_t range_first{-1}, range_cells{0};  ///< all of it
   std::vector<RangePart> range_parts;            ///< by token
   std::int64_t range_place{-1};                  ///< the simulator's address
@@ -92,6 +94,8 @@ class Arena {
 
   // Paged. `take` appends to the request's table. REQUIRES: that many are free.
   Status take(Request& request, const std::vector<event_log::ContentKey>& keys);
+  /// For these entries of the tables of a request that has several. REQUIRES: that many are free.
+  Status take_entries(Request& request, const std::vector<std::int64_t>& entries);
   Status share(Request& request, const std::vector<std::int64_t>& quanta);
   /// Lets go of the logical blocks [first, first + count) of the request.
   Status let_go(Request& request, std::int64_t first, std::int64_t count);
@@ -129,9 +133,9 @@ class Arena {
   Status follow(const std::vector<Followed>& all, const std::function<void()>& change);
   /// The same where survivors move together: what each writes next is behind what it has.
   Status follow_gathered(const std::vector<Followed>& all, const std::function<void()>& change);
-  /// The survivors of the request move together. What is behind them in the last block that it keeps is poisoned, and
-  /// the blocks behind that go back, highest first.
-  Status gather(Request& request);
+  /// The survivors of a table of the request move together. What is behind them in the last block that it keeps is
+  /// poisoned, and the blocks behind that go back, highest first.
+  Status gather(Request& request, std::int64_t table);
 
   /// Called when a quantum is poisoned and free again.
   std::function<void(Quantum&)> on_free;
@@ -168,12 +172,13 @@ class Arena {
   [[nodiscard]] std::int64_t groups() const { return static_cast<std::int64_t>(header_.groups.size()); }
   // arena_courses.cpp
   void add_track_views(const Piece& piece);
-  void add_quantum_views(const Request& request, std::int64_t first_slot, std::int64_t slots,
-                         std::int64_t first_place, std::uint64_t content);
+  void add_quantum_views(const Request& request, std::int64_t first_track, std::int64_t first_slot,
+                         std::int64_t slots, std::int64_t first_place, std::uint64_t content);
   [[nodiscard]] std::int64_t cell_of(std::int64_t place, std::int64_t track) const;
   // arena_gathered.cpp
-  [[nodiscard]] std::int64_t place_of(const Request& request, std::int64_t slot) const;
+  [[nodiscard]] std::int64_t place_of(const Request& request, std::int64_t table, std::int64_t slot) const;
   [[nodiscard]] Pieces table_pieces(const Request& request) const;
+  void begin_table(Request& request);
   void poison(std::int64_t first_place, std::int64_t count);
   Result<CellCounts> recount(const Pieces& pieces);
   Status change(const Pieces& before, const std::function<void()>& f, const Pieces& after);
@@ -182,7 +187,7 @@ class Arena {
   const event_log::Header& header_;
   Backend& backend_;
   Requests& requests_;
-  std::int64_t tracks_;
+  std::int64_t tracks_;  ///< of a table
   CellCounts counts_;
   std::vector<Quantum> quanta_;
   std::vector<std::int64_t> free_;

@@ -35,13 +35,15 @@ void Arena::add_track_views(const Piece& piece) {
       const std::uint64_t content = header_.compacts
                                         ? content_of(event_log::own_key(r.id, 0), r.range_generation)
                                         : content_of(quantum.key, quantum.generation);
-      return add_quantum_views(r, holder.logical * q, q, piece.first_cell, content);
+      const std::int64_t table = holder.logical % header_.tables;
+      return add_quantum_views(r, table * tracks_, holder.logical / header_.tables * q, q, piece.first_cell,
+                               content);
     }
   } else if (piece.request >= 0) {
     const Request& r = requests_.at(piece.request);
     const std::uint64_t content = content_of(event_log::own_key(r.id, 0), r.range_generation);
     for (std::int64_t i = 0; i < piece.cells; ++i)  // every slot is a quantum
-      add_quantum_views(r, piece.first_token + i, 1, piece.first_cell + i, content);
+      add_quantum_views(r, 0, piece.first_token + i, 1, piece.first_cell + i, content);
     return;
   }
   for (std::int64_t track = 0; track < tracks_; ++track) {
@@ -52,8 +54,8 @@ void Arena::add_track_views(const Piece& piece) {
 }
 
 /// A view for each track of one held quantum.
-void Arena::add_quantum_views(const Request& r, std::int64_t first_slot, std::int64_t slots,
-                              std::int64_t first_place, std::uint64_t content) {
+void Arena::add_quantum_views(const Request& r, std::int64_t first_track, std::int64_t first_slot,
+                              std::int64_t slots, std::int64_t first_place, std::uint64_t content) {
   KVPLAN_CHECK(header_.compacts ? r.gathered != nullptr && r.gathered->told().complete()
                                 : r.course != nullptr && r.course->complete(),
                r.id);
@@ -67,8 +69,8 @@ void Arena::add_quantum_views(const Request& r, std::int64_t first_slot, std::in
     view.rewritable = header_.reuse ? 1 : 0;
     bool used = false;
     for (std::int64_t slot = first_slot; slot < first_slot + slots; ++slot) {
-      const Mark mark =
-          header_.compacts ? r.gathered->mark(track, slot) : r.course->mark(track, slot, r.written);
+      const Mark mark = header_.compacts ? r.gathered->mark(first_track + track, slot)
+                                         : r.course->mark(first_track + track, slot, r.written);
       used = used || mark.awaited != 0 || (mark.offset >= 0 && (mark.kept != 0 || !header_.reuse));
       marks_.push_back(mark);
     }
@@ -92,23 +94,24 @@ Status Arena::follow(const std::vector<Followed>& all, const std::function<void(
   }
   const auto step = [&] {
     for (const Followed& p : all) {
-      for (std::int64_t track = 0; track < tracks_; ++track) {
+      const std::int64_t all_tracks = tracks_ * header_.tables;
+      for (std::int64_t of_all = 0; of_all < all_tracks; ++of_all) {
+        const std::int64_t track = of_all % tracks_;
         std::map<std::int64_t, std::int64_t> latest;  // slot -> token: writes must not overlap
         for (std::int64_t token = p.from; token < p.to; ++token)
-          latest[p.request->course->slot(track, token)] = token;
+          latest[p.request->course->slot(of_all, token)] = token;
         for (const auto& [slot, token] : latest) {
           const Request& r = *p.request;
-          const std::int64_t offset = token * tracks_ + track;
+          const std::int64_t offset = token * all_tracks + of_all;
           if (!header_.returns_quanta) {
             writes_.push_back({cell_of(r.range_first + slot, track), 1,
                                content_of(event_log::own_key(r.id, 0), r.range_generation), offset, 0});
             continue;
           }
-          const std::int64_t q = header_.quantum_tokens;
-          const std::int64_t place = r.table[static_cast<std::size_t>(slot / q)];
-          const Quantum& written = quantum(place);
-          writes_.push_back({cell_of(place * q + slot % q, track), 1,
-                             content_of(written.key, written.generation), offset, 0});
+          const std::int64_t place = place_of(r, of_all / tracks_, slot);
+          const Quantum& written = quantum(place / header_.quantum_tokens);
+          writes_.push_back(
+              {cell_of(place, track), 1, content_of(written.key, written.generation), offset, 0});
         }
       }
     }

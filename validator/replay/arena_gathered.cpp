@@ -1,20 +1,50 @@
 // Memory where the survivors of a request move together: the stamps of its tokens go from cell to cell.
 #include <algorithm>
 
+#include "simulator/base/check.h"
 #include "validator/replay/arena.h"
 
 namespace kvplan::validator {
 
-/// Where a slot of the request's table is.
-std::int64_t Arena::place_of(const Request& r, std::int64_t slot) const {
+/// Where a slot of a table of the request is.
+std::int64_t Arena::place_of(const Request& r, std::int64_t table, std::int64_t slot) const {
   const std::int64_t q = header_.quantum_tokens;
-  return r.table[static_cast<std::size_t>(slot / q)] * q + slot % q;
+  return r.table[static_cast<std::size_t>(slot / q * header_.tables + table)] * q + slot % q;
 }
 
 Arena::Pieces Arena::table_pieces(const Request& r) const {
   Pieces pieces;
-  for (const std::int64_t quantum : r.table) pieces.push_back(piece_of(quantum));
+  for (const std::int64_t quantum : r.table)
+    if (quantum != kGone) pieces.push_back(piece_of(quantum));
   return pieces;
+}
+
+/// Before it is granted its first quantum.
+void Arena::begin_table(Request& r) {
+  if (header_.compacts && r.table.empty()) r.range_generation = ++generations_;
+}
+
+Status Arena::take_entries(Request& r, const std::vector<std::int64_t>& entries) {
+  KVPLAN_CHECK(entries.size() <= free_.size());
+  const std::vector<std::int64_t> taken(free_.end() - static_cast<std::ptrdiff_t>(entries.size()),
+                                        free_.end());
+  Pieces pieces;
+  for (const std::int64_t q : taken) pieces.push_back(piece_of(q));
+  const auto grant = [&] {
+    begin_table(r);
+    free_.resize(free_.size() - taken.size());
+    for (std::size_t i = 0; i < taken.size(); ++i) {
+      const auto entry = static_cast<std::size_t>(entries[i]);
+      Quantum& quantum = quanta_[static_cast<std::size_t>(taken[i])];
+      quantum.key = event_log::own_key(r.id, entries[i]);
+      quantum.generation = ++generations_;
+      quantum.owner = r.id;
+      quantum.holders.push_back({r.id, entries[i]});
+      if (entry >= r.table.size()) r.table.resize(entry + 1, kGone);
+      r.table[entry] = taken[i];
+    }
+  };
+  return change(pieces, grant, pieces);
 }
 
 Status Arena::follow_gathered(const std::vector<Followed>& all, const std::function<void()>& f) {
@@ -26,9 +56,12 @@ Status Arena::follow_gathered(const std::vector<Followed>& all, const std::funct
       Request& r = *p.request;
       const std::uint64_t content = content_of(event_log::own_key(r.id, 0), r.range_generation);
       for (std::int64_t token = p.from; token < p.to; ++token) {
-        for (std::int64_t track = 0; track < tracks_; ++track)
-          writes_.push_back(
-              {cell_of(place_of(r, r.gathered->slots()), track), 1, content, token * tracks_ + track, 0});
+        const std::int64_t all_tracks = tracks_ * header_.tables;
+        for (std::int64_t of_all = 0; of_all < all_tracks; ++of_all) {
+          const std::int64_t table = of_all / tracks_;
+          writes_.push_back({cell_of(place_of(r, table, r.gathered->slots(table)), of_all % tracks_), 1,
+                             content, token * all_tracks + of_all, 0});
+        }
         r.gathered->write();
         const std::int64_t n = token + 1;
         if (n >= r.gathered->shape().prompt && n < r.final_tokens()) r.gathered->drop();
@@ -39,32 +72,38 @@ Status Arena::follow_gathered(const std::vector<Followed>& all, const std::funct
   return change(pieces, step, pieces);
 }
 
-Status Arena::gather(Request& r) {
+Status Arena::gather(Request& r, std::int64_t table) {
   const std::int64_t q = header_.quantum_tokens;
   const Pieces pieces = table_pieces(r);
   const auto move = [&] {
-    const std::int64_t before = r.gathered->slots();
-    for (const Gathered::Stretch& all : r.gathered->gather()) {
+    const std::int64_t before = r.gathered->slots(table);
+    for (const Gathered::Stretch& all : r.gathered->gather(table)) {
+      const std::int64_t track = all.track % tracks_;
       for (std::int64_t done = 0; done < all.cells;) {  // blocks need not lie side by side
         const std::int64_t from = all.from + done;
         const std::int64_t to = all.to + done;
         const std::int64_t cells = std::min({all.cells - done, q - from % q, q - to % q});
         shifts_.push_back(
-            {cell_of(place_of(r, from), all.track), cell_of(place_of(r, to), all.track), cells});
+            {cell_of(place_of(r, table, from), track), cell_of(place_of(r, table, to), track), cells});
         done += cells;
       }
     }
-    const std::int64_t slots = r.gathered->slots();
+    const std::int64_t slots = r.gathered->slots(table);
     const std::int64_t blocks = ceil_div(slots, q);
     for (std::int64_t slot = slots; slot < std::min(before, blocks * q); ++slot)
       for (std::int64_t track = 0; track < tracks_; ++track)
-        writes_.push_back({cell_of(place_of(r, slot), track), 1, 0, 0, 1});
-    for (auto b = static_cast<std::int64_t>(r.table.size()) - 1; b >= blocks; --b) {
-      Quantum& held = quantum(r.table.back());
+        writes_.push_back({cell_of(place_of(r, table, slot), track), 1, 0, 0, 1});
+    const auto entries = static_cast<std::int64_t>(r.table.size());
+    for (std::int64_t b = (entries - 1 - table) / header_.tables; b >= blocks; --b) {
+      std::int64_t& place = r.table[static_cast<std::size_t>(b * header_.tables + table)];
+      if (place == kGone) continue;
+      Quantum& held = quantum(place);
       std::erase_if(held.holders, [&](const Holder& h) { return h.request == r.id; });
-      release(held, r.table.back());
-      r.table.pop_back();
+      release(held, place);
+      place = kGone;
     }
+    while (!r.table.empty() && r.table.back() == kGone) r.table.pop_back();
+    if (!r.lengths.empty()) r.lengths[static_cast<std::size_t>(table)] = blocks;
   };
   return change(pieces, move, pieces);
 }

@@ -25,22 +25,25 @@ void Course::place() {
   const std::int64_t blocks = (s_.final_tokens + q - 1) / q;
   std::vector<Lowest> free(at(s_.tracks));  // may name slots of blocks that went back
   std::vector<std::int32_t> next(at(s_.tracks), 0);
-  std::vector<std::int64_t> kept(at(blocks), 0), used(at(blocks), 0);  // cells of all tracks
-  std::vector<bool> went(at(blocks), false);
+  const std::int64_t each = s_.tracks / s_.tables;
+  const auto entry_of = [&](std::int64_t t, std::int64_t slot) { return slot / q * s_.tables + t / each; };
+  // By entry, cells of all tracks:
+  std::vector<std::int64_t> kept(at(blocks * s_.tables), 0), used(at(blocks * s_.tables), 0);
+  std::vector<bool> went(at(blocks * s_.tables), false);
   tracks_.resize(at(s_.tracks));
   for (Track& track : tracks_) track.slot.resize(at(s_.final_tokens));
   const auto write = [&](std::int64_t t, std::int64_t token) {
     Lowest& places = free[at(t)];
-    while (!places.empty() && went[at(places.top() / q)]) places.pop();
+    while (!places.empty() && went[at(entry_of(t, places.top()))]) places.pop();
     std::int32_t slot = next[at(t)];
     if (s_.reuse && !places.empty()) {
       slot = places.top();
       places.pop();
     } else {
       ++next[at(t)];
-      ++used[at(slot / q)];
+      ++used[at(entry_of(t, slot))];
     }
-    ++kept[at(slot / q)];
+    ++kept[at(entry_of(t, slot))];
     tracks_[at(t)].slot[at(token)] = slot;
   };
   for (std::int64_t token = 0; token < s_.prompt; ++token)
@@ -51,13 +54,15 @@ void Course::place() {
       for (const std::int32_t token : told_.tokens(t, n)) {
         const std::int32_t slot = tracks_[at(t)].slot[at(token)];
         if (s_.reuse) free[at(t)].push(slot);
-        const std::int64_t block = slot / q;
-        if (--kept[at(block)] == 0 && used[at(block)] == s_.tracks * q && s_.returns_quanta)
-          over.push_back(static_cast<std::int32_t>(block));
+        const std::int64_t entry = entry_of(t, slot);
+        if (--kept[at(entry)] == 0 && used[at(entry)] == each * q && s_.returns_quanta)
+          over.push_back(static_cast<std::int32_t>(entry));
       }
     }
-    std::sort(over.rbegin(), over.rend());
-    for (const std::int32_t block : over) went[at(block)] = true;
+    std::sort(over.begin(), over.end(), [&](std::int32_t a, std::int32_t b) {
+      return a % s_.tables != b % s_.tables ? a % s_.tables < b % s_.tables : a > b;
+    });
+    for (const std::int32_t entry : over) went[at(entry)] = true;
     for (std::int64_t t = 0; t < s_.tracks; ++t) write(t, n);
   }
   for (Track& track : tracks_) sort_by_slot(track);

@@ -21,7 +21,8 @@ class Course {
   struct Shape {
     std::int64_t prompt, final_tokens;  ///< of this admission; 1 <= prompt <= final_tokens
     std::int64_t quantum_tokens;
-    std::int64_t tracks;
+    std::int64_t tracks;  ///< of all tables: those of the first one, then as many of the next, ...
+    std::int64_t tables;
     bool returns_quanta;
     bool reuse;
   };
@@ -43,7 +44,8 @@ class Course {
   [[nodiscard]] Mark mark(std::int64_t track, std::int64_t slot, std::int64_t n) const;
   /// The digest of what is kept after n tokens, as claims have it.
   [[nodiscard]] std::uint64_t kept_digest(std::int64_t n) const;
-  /// Logical blocks that go back after n tokens, highest first.
+  /// Entries that go back after n tokens, block b of table t being b x tables + t: table by table, of each the highest
+  /// first.
   [[nodiscard]] const std::vector<std::int32_t>& let_go(std::int64_t n) const {
     return let_go_[at(n - s_.prompt)];
   }

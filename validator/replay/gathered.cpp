@@ -10,21 +10,24 @@ namespace kvplan::validator {
 Gathered::Gathered(const Shape& shape)
     : s_(shape),
       told_(shape.prompt, shape.final_tokens, shape.tracks),
+      slots_(at(shape.tables), 0),
       cells_(at(shape.tracks)),
       slot_of_(at(shape.tracks)) {
   if (!s_.counted)
     for (auto& slots : slot_of_) slots.resize(at(s_.final_tokens));
 }
 
-std::int64_t Gathered::most_kept(std::int64_t n) const {
-  if (n < s_.prompt || n >= s_.final_tokens) return slots_ + n - written_;  // nothing goes
+std::int64_t Gathered::most_kept(std::int64_t table, std::int64_t n) const {
+  if (n < s_.prompt || n >= s_.final_tokens) return slots(table) + n - written_;  // nothing goes
   std::int64_t least_gone = n;
-  for (std::int64_t t = 0; t < s_.tracks; ++t) least_gone = std::min(least_gone, told_.gone(t, n));
+  for (std::int64_t t = first_track(table); t < first_track(table + 1); ++t)
+    least_gone = std::min(least_gone, told_.gone(t, n));
   return n - least_gone;
 }
 
 Mark Gathered::mark(std::int64_t track, std::int64_t slot) const {
-  if (slot >= slots_) return {-1, 0, slot - slots_ < s_.final_tokens - written_ ? 1 : 0};
+  const std::int64_t behind = slot - slots(table_of(track));
+  if (behind >= 0) return {-1, 0, behind < s_.final_tokens - written_ ? 1 : 0};
   const Cell& cell = cells_[at(track)][at(slot)];
   return {cell.token * s_.tracks + track, cell.kept ? 1 : 0, 0};
 }
@@ -45,10 +48,10 @@ std::uint64_t Gathered::kept_digest() const {
 void Gathered::write() {
   for (std::int64_t t = 0; t < s_.tracks; ++t) {
     cells_[at(t)].push_back({static_cast<std::int32_t>(written_), true});
-    if (!s_.counted) slot_of_[at(t)][at(written_)] = static_cast<std::int32_t>(slots_);
+    if (!s_.counted) slot_of_[at(t)][at(written_)] = static_cast<std::int32_t>(slots(table_of(t)));
   }
   ++written_;
-  ++slots_;
+  for (std::int64_t& slots : slots_) ++slots;
 }
 
 void Gathered::drop() {
@@ -68,7 +71,7 @@ void Gathered::drop_some(std::int64_t track, std::int64_t count) {
   if (count == 0) return;
   std::vector<std::int32_t> left;
   auto& cells = cells_[at(track)];
-  for (std::int64_t slot = 0; slot < slots_; ++slot)
+  for (std::int64_t slot = 0; slot < slots(table_of(track)); ++slot)
     if (cells[at(slot)].kept) left.push_back(static_cast<std::int32_t>(slot));
   for (; count > 0; --count) {
     const std::uint64_t drawn = mix(mix(s_.seed + static_cast<std::uint64_t>(track)) +
@@ -79,13 +82,13 @@ void Gathered::drop_some(std::int64_t track, std::int64_t count) {
   }
 }
 
-std::vector<Gathered::Stretch> Gathered::gather() {
+std::vector<Gathered::Stretch> Gathered::gather(std::int64_t table) {
   std::vector<Stretch> moves;
-  const std::int64_t slots = slots_kept();
-  for (std::int64_t t = 0; t < s_.tracks; ++t) {
+  const std::int64_t slots = slots_kept(table);
+  for (std::int64_t t = first_track(table); t < first_track(table + 1); ++t) {
     auto& cells = cells_[at(t)];
     std::int64_t to = 0;
-    for (std::int64_t from = 0; from < slots_; ++from) {
+    for (std::int64_t from = 0; from < slots_[at(table)]; ++from) {
       if (!cells[at(from)].kept) continue;
       cells[at(to)] = cells[at(from)];
       if (!s_.counted) slot_of_[at(t)][at(cells[at(to)].token)] = static_cast<std::int32_t>(to);
@@ -103,7 +106,7 @@ std::vector<Gathered::Stretch> Gathered::gather() {
     for (std::int64_t slot = to; slot < slots; ++slot) cells[at(slot)].kept = false;
     cells.resize(at(slots));
   }
-  slots_ = slots;
+  slots_[at(table)] = slots;
   return moves;
 }
 

@@ -14,7 +14,7 @@ Result<std::unique_ptr<Replay>> Replay::create(const log::Header& header, Backen
                      std::to_string(ByteArena::cells_of(header)) +
                      " pieces that rows and pages are whole numbers of")
         .at_field("quanta");
-  const auto tracks = std::max<std::int64_t>(static_cast<std::int64_t>(header.track_units.size()), 1);
+  const std::int64_t tracks = std::max<std::int64_t>(header.tracks_of_table(), 1);
   const std::int64_t room = options.most_cells / header.quantum_tokens / tracks;
   if (header.table_form == log::TableForm::kTokens && header.quanta > room)
     return bad_input("expected a memory of at most " + std::to_string(options.most_cells) + " cells, found " +

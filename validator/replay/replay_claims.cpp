@@ -20,10 +20,12 @@ log::Totals Replay::Impl::totals(const CellCounts& cells) const {
   for (const std::int32_t u : header_.track_units) units += u;
   KVPLAN_CHECK(units > 0);  // the reader takes no course without tracks
   const std::int64_t bytes = header_.token_bytes / units;
-  const std::int64_t padding =
-      header_.capacity_bytes - arena_.places() * header_.token_bytes + cells.padding * bytes;
-  const std::int64_t idle = cells.free * bytes;
-  return {cells.live * header_.metadata_bytes,
+  const std::int64_t quanta_bytes =
+      arena_.places() * (header_.token_bytes / header_.tables) + header_.quanta * header_.entry_bytes;
+  const std::int64_t padding = header_.capacity_bytes - quanta_bytes + cells.padding * bytes;
+  const std::int64_t idle = cells.free * bytes + arena_.free_quanta() * header_.entry_bytes;
+  const std::int64_t entries = header_.entry_bytes == 0 ? 0 : header_.quanta - arena_.free_quanta();
+  return {cells.live * header_.metadata_bytes + entries * header_.entry_bytes,
           cells.live * (bytes - header_.metadata_bytes),
           cells.reserved * bytes,
           cells.hole * bytes,
@@ -123,7 +125,8 @@ Status Replay::Impl::claim_places(const log::Record& record) {
   const auto* const move = std::get_if<log::Move>(&record.fact);
   std::size_t due = move != nullptr ? 1 : 0;
   if (admit != nullptr) due = admit->hit_keys.size();
-  if (grant != nullptr) due = header_.returns_quanta ? static_cast<std::size_t>(grant->quanta) : 1;
+  if (grant != nullptr && !header_.unnumbered)
+    due = header_.returns_quanta ? static_cast<std::size_t>(grant->quanta) : 1;
   if (places.size() != due) {
     ++report_.place_mismatches;
     note("expected " + std::to_string(due) + " places, found " + std::to_string(places.size()));

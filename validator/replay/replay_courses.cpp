@@ -51,13 +51,14 @@ Status Replay::Impl::begin_course(Request& r) {
   if (r.final_tokens() > kMostCourseCells / tracks)
     return contradict(r.id, "follows a course of more than 2^26 cells");
   if (header_.compacts) {
-    r.gathered =
-        std::make_unique<Gathered>(Gathered::Shape{r.target, r.final_tokens(), header_.quantum_tokens, tracks,
-                                                   header_.counted, static_cast<std::uint64_t>(r.id)});
+    r.gathered = std::make_unique<Gathered>(
+        Gathered::Shape{r.target, r.final_tokens(), header_.quantum_tokens, tracks, header_.tables,
+                        header_.counted, static_cast<std::uint64_t>(r.id)});
     return Done{};
   }
-  r.course = std::make_unique<Course>(Course::Shape{r.target, r.final_tokens(), header_.quantum_tokens,
-                                                    tracks, header_.returns_quanta, header_.reuse});
+  r.course =
+      std::make_unique<Course>(Course::Shape{r.target, r.final_tokens(), header_.quantum_tokens, tracks,
+                                             header_.tables, header_.returns_quanta, header_.reuse});
   return Done{};
 }
 
@@ -80,8 +81,9 @@ Status Replay::Impl::check_course_room(const Request& r, std::int64_t tokens) {
   for (std::int64_t token = r.written; token < r.written + tokens; ++token) {
     for (std::int64_t track = 0; track < r.course->shape().tracks; ++track) {
       const std::int64_t slot = r.course->slot(track, token);
-      const bool there = header_.returns_quanta ? slot / q < static_cast<std::int64_t>(r.table.size()) &&
-                                                      r.table[static_cast<std::size_t>(slot / q)] != kGone
+      const std::int64_t entry = slot / q * header_.tables + track / header_.tracks_of_table();
+      const bool there = header_.returns_quanta ? entry < static_cast<std::int64_t>(r.table.size()) &&
+                                                      r.table[static_cast<std::size_t>(entry)] != kGone
                                                 : slot < r.range_cells;
       if (!there)
         return contradict(r.id, "writes token " + std::to_string(token) + " to slot " + std::to_string(slot) +
@@ -94,7 +96,7 @@ Status Replay::Impl::check_course_room(const Request& r, std::int64_t tokens) {
 /// Nothing may be due before the last of the steps that end now.
 Status Replay::Impl::check_let_go_between(const Request& r, std::int64_t tokens) {
   for (std::int64_t n = r.written + 1; r.gathered != nullptr && n < r.written + tokens; ++n)
-    if (r.gathered->due(n))
+    if (r.gathered->any_due(n))
       return contradict(
           r.id, "does not move its survivors together when " + std::to_string(n) + " tokens are written");
   if (r.gathered != nullptr) return Done{};
@@ -106,7 +108,7 @@ Status Replay::Impl::check_let_go_between(const Request& r, std::int64_t tokens)
 }
 
 bool Replay::Impl::owes_blocks(const Request& r) const {
-  if (r.gathered != nullptr) return r.wrote && r.whole && !r.ends && r.gathered->due(r.written);
+  if (r.gathered != nullptr) return r.wrote && r.whole && !r.ends && r.gathered->any_due(r.written);
   return r.course != nullptr && r.wrote && r.whole && !r.ends &&
          r.let_go_told < r.course->let_go(r.written).size();
 }

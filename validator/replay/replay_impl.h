@@ -91,6 +91,11 @@ class Replay::Impl {
   // replay_gathered.cpp
   Status told_in_turn(const Request* request, RequestId id);
   Status check_gathered_room(const Request& request, std::int64_t tokens);
+  Status compact_table(Request& request, std::int64_t table, const log::Compact& f);
+  Status grant_tables(Request& request, const log::Grant& f);
+  [[nodiscard]] bool names_tables(std::int32_t first, std::int32_t tables) const;
+  [[nodiscard]] std::int64_t blocks_of(const Request& request, std::int64_t table) const;
+  [[nodiscard]] std::int64_t cells_kept(const Request& request, std::int64_t from, std::int64_t to) const;
   [[nodiscard]] std::int64_t cells_kept(const Request& request) const;
 
   // replay_steps.cpp

@@ -41,6 +41,7 @@ Status Replay::Impl::give_all_back(Request& r) {
     KVPLAN_TRY_DO(arena_.give_range_back(r));
   }
   r.table.clear();
+  r.lengths.clear();
   return Done{};
 }
 
@@ -165,6 +166,9 @@ Status Replay::Impl::on(const log::Grant& f) {
   KVPLAN_TRY_DO(check_course(*r));
   if (stopped()) return Done{};
   if (!in_order(*r, kGranted)) return contradict(f.request, "is told of out of order");
+  if (!names_tables(f.first_table, f.tables))
+    return contradict(f.request, "is granted memory for other tables than it has");
+  if (header_.tables > 1) return grant_tables(*r, f);
   if (bytes_) return grant_bytes(*r, f);
   if (!header_.returns_quanta) return grant_range(*r, f);
   KVPLAN_TRY_DO(check_left(*r, r->written));

@@ -77,7 +77,9 @@ Fact decode_memory(const pb::Fact& fact, Ranges& ranges) {
                    ranges.in(m.first_block(), 0, kMostQuanta, "grant.first_block"),
                    m.quanta(),
                    {m.shared_keys().begin(), m.shared_keys().end()},
-                   ranges.tokens(m.tensor_tokens(), "grant.tensor_tokens")};
+                   ranges.tokens(m.tensor_tokens(), "grant.tensor_tokens"),
+                   static_cast<std::int32_t>(ranges.in(m.first_table(), 0, kMostTracks, "grant.first_table")),
+                   static_cast<std::int32_t>(ranges.in(m.tables(), 0, kMostTracks, "grant.tables"))};
     }
     case pb::Fact::kMove:
       return Move{ranges.request(fact.move().request(), "move.request"),
@@ -111,10 +113,13 @@ Fact decode_memory(const pb::Fact& fact, Ranges& ranges) {
       return decode_counts(fact.counts(), ranges);
     case pb::Fact::kCompact: {
       const auto& m = fact.compact();
-      return Compact{ranges.request(m.request(), "compact.request"),
-                     ranges.tokens(m.slots(), "compact.slots"),
-                     ranges.in(m.cells(), 0, kMostTime, "compact.cells"),
-                     ranges.in(m.released(), 0, kMostQuanta, "compact.released")};
+      return Compact{
+          ranges.request(m.request(), "compact.request"),
+          ranges.tokens(m.slots(), "compact.slots"),
+          ranges.in(m.cells(), 0, kMostTime, "compact.cells"),
+          ranges.in(m.released(), 0, kMostQuanta, "compact.released"),
+          static_cast<std::int32_t>(ranges.in(m.first_table(), 0, kMostTracks, "compact.first_table")),
+          static_cast<std::int32_t>(ranges.in(m.tables(), 0, kMostTracks, "compact.tables"))};
     }
     default:
       ranges.refuse("expected a fact of a known kind, found " + std::to_string(fact.kind_case()), "kind");
@@ -191,6 +196,25 @@ Status check_tracks(const Header& header, std::int64_t units) {
   if (header.prefix_cache)
     return bad_input("expected no prefix cache where requests follow courses").at_field("prefix_cache");
   return Done{};
+}
+
+/// Whether requests can have so many tables.
+Status check_tables(const Header& header) {
+  if (header.tables == 1) {
+    if (header.entry_bytes == 0 && !header.unnumbered) return Done{};
+    return bad_input("expected blocks with ids and nothing beside their cells, where a request has one table")
+        .at_field("tables");
+  }
+  const auto tracks = static_cast<std::int64_t>(header.track_units.size());
+  bool alike = header.returns_quanta && tracks > 0 && tracks % header.tables == 0 &&
+               header.token_bytes % header.tables == 0;
+  for (std::int64_t t = header.tracks_of_table(); alike && t < tracks; ++t)
+    alike = header.track_units[static_cast<std::size_t>(t)] ==
+            header.track_units[static_cast<std::size_t>(t - header.tracks_of_table())];
+  if (alike) return Done{};
+  return bad_input("expected courses in blocks, and as many tracks of each of the " +
+                   std::to_string(header.tables) + " tables")
+      .at_field("tables");
 }
 
 /// Whether quanta that are not of whole tokens can be what the header says.
@@ -280,14 +304,19 @@ Result<Header> decode_header(const pb::EventLogHeader& m) {
                              ranges.in(group.window(), 0, kMostTokens, "groups.window")});
   header.compacts = m.compacts();
   header.counted = m.counted();
+  header.tables = std::max<std::int64_t>(ranges.in(m.tables(), 0, kMostTracks, "tables"), 1);
+  header.entry_bytes = ranges.in(m.entry_bytes(), 0, kMostRowBytes, "entry_bytes");
+  header.unnumbered = m.unnumbered();
   header.allocator = m.allocator();
   header.scenario = m.scenario();
   header.trace_digest = m.trace_digest();
   KVPLAN_TRY_DO(ranges.give(Done{}));
   KVPLAN_TRY_DO(check_rows(header));
   KVPLAN_TRY_DO(check_groups(header));
-  const Wide cells = Wide{header.quanta} * header.quantum_tokens;
-  if (!odd && cells > header.capacity_bytes / header.token_bytes)
+  KVPLAN_TRY_DO(check_tables(header));
+  const Wide quantum_bytes =
+      Wide{header.quantum_tokens} * (header.token_bytes / header.tables) + header.entry_bytes;
+  if (!odd && header.quanta > header.capacity_bytes / quantum_bytes)
     return bad_input("expected room for all quanta, found " + std::to_string(header.capacity_bytes) +
                      " bytes")
         .at_field("capacity_bytes");

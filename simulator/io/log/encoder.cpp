@@ -44,6 +44,8 @@ struct ToMessage {
     m.set_quanta(f.quanta);
     m.mutable_shared_keys()->Add(f.shared_keys.begin(), f.shared_keys.end());
     m.set_tensor_tokens(f.tensor_tokens);
+    m.set_first_table(f.first_table);
+    m.set_tables(f.tables);
   }
   void operator()(const Publish& f) const {
     auto& m = *out.mutable_publish();
@@ -111,6 +113,8 @@ struct ToMessage {
     m.set_slots(f.slots);
     m.set_cells(f.cells);
     m.set_released(f.released);
+    m.set_first_table(f.first_table);
+    m.set_tables(f.tables);
   }
   void operator()(const LetGo& f) const {
     out.mutable_let_go()->set_request(f.request);
@@ -167,6 +171,7 @@ namespace {
 
 /// The first that has it.
 std::uint32_t version_of(const Header& header) {
+  if (header.tables > 1) return 6;
   if (header.compacts) return 5;
   if (!header.groups.empty()) return 4;
   switch (header.table_form) {
@@ -216,6 +221,9 @@ Status Encoder::begin(const Header& header) {
   }
   m.set_compacts(header.compacts);
   m.set_counted(header.counted);
+  m.set_tables(header.tables > 1 ? header.tables : 0);
+  m.set_entry_bytes(header.entry_bytes);
+  m.set_unnumbered(header.unnumbered);
   m.set_allocator(header.allocator);
   m.set_scenario(header.scenario);
   m.set_trace_digest(header.trace_digest);

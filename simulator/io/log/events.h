@@ -15,7 +15,7 @@
 
 namespace kvplan::event_log {
 
-inline constexpr std::uint32_t kVersion = 5;
+inline constexpr std::uint32_t kVersion = 6;
 inline constexpr std::size_t kStates = 10;
 /// metadata, live, reserved, hole, tail, padding, internal, cached, stranded, free.
 using Totals = std::array<std::int64_t, kStates>;
@@ -71,10 +71,16 @@ struct Header {
   std::vector<LayerGroup> groups{};  ///< not empty: a block is of one of them
   bool compacts{false};              ///< courses whose survivors move together
   bool counted{false};               ///< of those, only how many tokens go is known
+  std::int64_t tables{1};            ///< of a request
+  std::int64_t entry_bytes{0};       ///< of a block of several tables
+  bool unnumbered{false};            ///< blocks have no ids
   std::string allocator;
   std::string scenario;
   std::string trace_digest;
 
+  [[nodiscard]] std::int64_t tracks_of_table() const {
+    return static_cast<std::int64_t>(track_units.size()) / tables;
+  }
   /// Layers that a block has room for, where there are groups.
   [[nodiscard]] std::int64_t block_layers() const {
     std::int64_t most = 0;
@@ -118,6 +124,8 @@ struct Grant {
   std::int64_t first_block, quanta;
   std::vector<ContentKey> shared_keys;  ///< of the leading quanta
   std::int64_t tensor_tokens{0};        ///< kTensors: how long each tensor is
+  std::int32_t first_table{0};  ///< of several: so many from this one on, each of which is granted these
+  std::int32_t tables{0};
 };
 struct Publish {
   RequestId request;
@@ -194,9 +202,11 @@ struct Counts {
 };
 struct Compact {
   RequestId request;
-  std::int64_t slots;     ///< of the table from now on
-  std::int64_t cells;     ///< kept, of all tracks
-  std::int64_t released;  ///< blocks
+  std::int64_t slots;           ///< of the table from now on
+  std::int64_t cells;           ///< kept, of all tracks
+  std::int64_t released;        ///< blocks
+  std::int32_t first_table{0};  ///< of several: so many from this one on, all this of each
+  std::int32_t tables{0};
 };
 
 using Fact =
