@@ -32,6 +32,35 @@ Result<std::optional<plan::LatencySummary>> latency(const v1::LatencyStatistics&
   return std::optional(to);
 }
 
+/// The keys "fits" and "saturation".
+Status read_fits(const v1::Report& from, plan::RunResult& run) {
+  constexpr double kMostDrainS = 1e6;  // some days more than time can hold
+  const v1::ReportFits& fits = from.fits();
+  if (fits.has_starts()) run.starts = fits.starts();
+  if (fits.has_unhindered()) run.unhindered = fits.unhindered();
+  for (const v1::ReportObstacle& each : fits.obstacles()) {
+    model::Obstacle& obstacle = run.obstacles.emplace_back();
+    obstacle.obstacle = each.obstacle();
+    obstacle.need = each.need();
+    obstacle.have = each.have();
+    for (const Unit unit : {Unit::kBytes, Unit::kTokens, Unit::kBlocks})
+      if (unit_name(unit) == each.unit()) obstacle.unit = unit;
+    obstacle.remedies.assign(each.remedies().begin(), each.remedies().end());
+  }
+  const v1::ReportSaturation& s = from.saturation();
+  if (!s.has_drain_s()) return Done{};
+  KVPLAN_TRY(const auto drain_s, number(true, s.drain_s(), "saturation.drain_s"));
+  if (*drain_s > kMostDrainS) return bad_input("expected at most 1e6 s").at_field("saturation.drain_s");
+  if (s.backlog_at_end_of_arrivals_requests() < 0)
+    return bad_input("expected a number that is not negative")
+        .at_field("saturation.backlog_at_end_of_arrivals_requests");
+  plan::Saturation& out = run.saturation.emplace();
+  if (s.has_saturated()) out.saturated = s.saturated();
+  out.backlog = s.backlog_at_end_of_arrivals_requests();
+  out.drain = ticks_from_ns(std::llround(*drain_s * 1e9));
+  return Done{};
+}
+
 Status read_numbers(const v1::Report& from, plan::RunResult& run) {
   run.trace_digest = from.trace().digest();
   run.trace_requests = from.trace().requests();
@@ -72,6 +101,17 @@ Status read_numbers(const v1::Report& from, plan::RunResult& run) {
   const v1::ReportTargets& slo = from.slo();
   KVPLAN_TRY(run.slo_met_fraction, number(slo.has_met_fraction(), slo.met_fraction(), "slo.met_fraction"));
   KVPLAN_TRY(run.goodput_per_s, number(slo.has_goodput_per_s(), slo.goodput_per_s(), "slo.goodput_per_s"));
+  if (slo.has_met()) run.slo_met = slo.met();
+  return read_fits(from, run);
+}
+
+/// What was priced, as far as a report says it.
+Status read_cost(const v1::Report& from, plan::RunResult& run) {
+  constexpr std::int64_t kMostNodes = std::int64_t{1} << 31;
+  if (!from.has_nodes() || !from.has_cost_per_hour()) return Done{};
+  if (from.nodes() < 0 || from.nodes() > kMostNodes) return bad_input("expected 0 to 2^31").at_field("nodes");
+  KVPLAN_TRY(const auto per_hour, number(true, from.cost_per_hour(), "cost_per_hour"));
+  run.cost = plan::Cost{from.nodes(), *per_hour, from.currency(), {}};
   return Done{};
 }
 
@@ -80,6 +120,7 @@ Result<ReportedRun> run_of(const v1::Report& message) {
   KVPLAN_TRY(out.settings, settings_of(message.scenario()));
   KVPLAN_TRY(out.run.scenario, plan::resolve(out.settings));
   KVPLAN_TRY_DO(read_numbers(message, out.run));
+  KVPLAN_TRY_DO(read_cost(message, out.run));
   return out;
 }
 
