@@ -696,6 +696,34 @@
         <translation>步内读取的每个上下文 token 的时间</translation>
     </message>
     <message>
+        <source>from s</source>
+        <translation>开始时间</translation>
+    </message>
+    <message>
+        <source>to s</source>
+        <translation>结束时间</translation>
+    </message>
+    <message>
+        <source>prices</source>
+        <translation>价格</translation>
+    </message>
+    <message>
+        <source>Price list (JSON) of devices: what a run costs</source>
+        <translation>设备价格表（JSON）：一次运行的费用</translation>
+    </message>
+    <message>
+        <source>Latencies and targets are of requests that arrive from here on, since the first arrival</source>
+        <translation>延迟与目标只计此时及以后到达的请求，自首个请求到达起算</translation>
+    </message>
+    <message>
+        <source>Latencies and targets are of requests that arrive before this, since the first arrival</source>
+        <translation>延迟与目标只计此时之前到达的请求，自首个请求到达起算</translation>
+    </message>
+    <message>
+        <source>Share of the arrived requests that has to meet all targets</source>
+        <translation>到达的请求中须满足全部目标的比例</translation>
+    </message>
+    <message>
         <source>Time to first token that should be met</source>
         <translation>首个 token 应达到的时间</translation>
     </message>

@@ -8,6 +8,7 @@
 #include "simulator/io/attention_json.h"
 #include "simulator/io/measured_steps.h"
 #include "simulator/io/model_file.h"
+#include "simulator/io/price_file.h"
 
 namespace kvplan::gui {
 namespace {
@@ -26,6 +27,7 @@ plan::RunOptions run_options(std::int64_t bins, core::RunControl& control) {
   options.open_recording = io::open_attention;
   options.open_model = io::open_model;
   options.open_steps = io::open_measured_steps;
+  options.open_prices = io::open_prices;
   return options;
 }
 

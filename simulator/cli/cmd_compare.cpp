@@ -14,6 +14,7 @@
 #include "simulator/io/attention_json.h"
 #include "simulator/io/measured_steps.h"
 #include "simulator/io/model_file.h"
+#include "simulator/io/price_file.h"
 #include "simulator/plan/compare.h"
 #include "simulator/plan/scenario_files.h"
 #include "simulator/report/comparison.h"
@@ -33,9 +34,7 @@ struct CompareFlags {
 };
 
 std::string command_line(const CompareFlags& flags) {
-  std::string out =
-      "kvplan compare " + report::shell_quoted(flags.input.path) + import_flags(flags.input.import);
-  for (const std::string& set : flags.input.sets) out += " --set " + report::shell_quoted(set);
+  std::string out = "kvplan compare " + report::shell_quoted(flags.input.path) + scenario_flags(flags.input);
   for (const std::string& vary : flags.varies) out += " --vary " + report::shell_quoted(vary);
   return out + " --html " + report::shell_quoted(flags.html);
 }
@@ -70,6 +69,7 @@ Status run(const CompareFlags& flags) {
   options.open_recording = io::open_attention;
   options.open_model = io::open_model;
   options.open_steps = io::open_measured_steps;
+  options.open_prices = io::open_prices;
   options.on_begin = [&](std::int64_t requests) { progress.emplace(control, requests); };
   options.check = [&](const plan::Scenario& scenario) {
     return check_apart(plan::files_of(scenario), output_paths);

@@ -109,6 +109,8 @@ std::string accepts(const plan::Field& field) {
   std::string out(kind_name(field.kind));
   if (field.kind == plan::FieldKind::kInteger)
     out = "whole number, " + std::to_string(field.low) + " to " + std::to_string(field.high);
+  if (field.kind == plan::FieldKind::kFraction && field.high > 0)
+    out += " above 0, at most " + std::to_string(field.high);
   if (field.unit != Unit::kNone && field.kind != plan::FieldKind::kSeconds)
     out.append(", ").append(unit_name(field.unit));
   return out;

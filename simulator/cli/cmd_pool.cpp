@@ -12,6 +12,7 @@
 #include "simulator/io/model_file.h"
 #include "simulator/model/footprint.h"
 #include "simulator/plan/deployment.h"
+#include "simulator/plan/report.h"
 #include "simulator/report/content.h"
 #include "simulator/report/number_text.h"
 #include "simulator/report/text.h"
@@ -83,7 +84,9 @@ std::string answer_json(const Answer& answer, const std::vector<std::string>& wa
   }
   json.end_array().key("warnings").begin_array();
   for (const std::string& warning : warnings) json.value(warning);
-  json.end_array().member("version", kVersion).end_object();
+  json.end_array().member("version", kVersion).key("obstacles").begin_array();
+  for (const model::Obstacle& each : answer.placed.obstacles) plan::write_obstacle(json, each);
+  json.end_array().end_object();
   return json.take();
 }
 

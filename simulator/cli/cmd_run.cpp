@@ -15,6 +15,7 @@
 #include "simulator/io/attention_json.h"
 #include "simulator/io/measured_steps.h"
 #include "simulator/io/model_file.h"
+#include "simulator/io/price_file.h"
 #include "simulator/io/report_file.h"
 #include "simulator/plan/report.h"
 #include "simulator/plan/run.h"
@@ -52,8 +53,7 @@ Status check_outputs(const RunFlags& flags) {
 }
 
 std::string command_line(const RunFlags& flags) {
-  std::string out = "kvplan run " + report::shell_quoted(flags.input.path) + import_flags(flags.input.import);
-  for (const std::string& set : flags.input.sets) out += " --set " + report::shell_quoted(set);
+  std::string out = "kvplan run " + report::shell_quoted(flags.input.path) + scenario_flags(flags.input);
   if (flags.timeline_bins != kTimelineBins) out += " --timeline-bins " + std::to_string(flags.timeline_bins);
   return out + " --html " + report::shell_quoted(flags.html);
 }
@@ -79,6 +79,7 @@ Status run(const RunFlags& flags) {
   options.open_recording = io::open_attention;
   options.open_model = io::open_model;
   options.open_steps = io::open_measured_steps;
+  options.open_prices = io::open_prices;
   EventLogOutput events(flags.events);
   if (!flags.events.empty()) events.attach(scenario, trace, options);
   HoldersOutput holders;

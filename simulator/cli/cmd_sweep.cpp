@@ -20,6 +20,7 @@
 #include "simulator/io/attention_json.h"
 #include "simulator/io/measured_steps.h"
 #include "simulator/io/model_file.h"
+#include "simulator/io/price_file.h"
 #include "simulator/plan/scenario_files.h"
 #include "simulator/report/number_text.h"
 #include "simulator/sweep/digest.h"
@@ -59,6 +60,7 @@ struct Opened {
   OpenedOnce<std::shared_ptr<const attention::Recording>> recordings;
   OpenedOnce<model::ModelShape> models;
   OpenedOnce<plan::MeasuredSteps> steps;
+  OpenedOnce<plan::PriceList> prices;
 };
 
 Result<std::string> digest_of(const std::string& path) {
@@ -109,6 +111,9 @@ sweep::SweepOptions options_of(const SweepFlags& flags, core::RunControl& contro
   options.open_steps = [&opened](const std::string& path, std::string_view model) {
     return opened.steps.open(path + '\n' + std::string(model),
                              [&] { return io::open_measured_steps(path, model); });
+  };
+  options.open_prices = [&opened](const std::string& path) {
+    return opened.prices.open(path, [&] { return io::open_prices(path); });
   };
   return options;
 }

@@ -6,6 +6,7 @@
 #include "simulator/cli/import_options.h"
 #include "simulator/cli/trace_input.h"
 #include "simulator/io/scenario_file.h"
+#include "simulator/report/number_text.h"
 #include "traces/import/importer.h"
 #include "traces/io/input.h"
 #include "traces/io/kvt.h"
@@ -17,6 +18,9 @@ void add_scenario_options(CLI::App& command, ScenarioInput& input) {
   command.add_option("--set", input.sets, "PATH=VALUE: change one value of the scenario; may be repeated")
       ->take_all()
       ->allow_extra_args(false);
+  command.add_option(
+      "--prices", input.prices,
+      "Price list (JSON, simulator/io/PRICE_FORMAT.md): what a run costs; as --set prices=FILE");
   add_import_options(command, input.import);
 }
 
@@ -59,7 +63,15 @@ Result<std::vector<plan::Setting>> read_settings(const ScenarioInput& input) {
     KVPLAN_TRY(plan::Setting setting, plan::parse_setting(text));
     settings.push_back(std::move(setting));
   }
+  if (!input.prices.empty()) settings.push_back({"prices", input.prices, {}, 0});
   return settings;
+}
+
+std::string scenario_flags(const ScenarioInput& input) {
+  std::string out = import_flags(input.import);
+  for (const std::string& set : input.sets) out += " --set " + report::shell_quoted(set);
+  if (!input.prices.empty()) out += " --prices " + report::shell_quoted(input.prices);
+  return out;
 }
 
 Result<traces::Trace> read_trace_of(const plan::Scenario& scenario, const traces::ImportOptions& flags) {

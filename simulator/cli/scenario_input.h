@@ -18,9 +18,10 @@ struct ScenarioInput {
   std::string path;               ///< scenario file or trace
   traces::ImportOptions import;   ///< of the trace
   std::vector<std::string> sets;  ///< PATH=VALUE
+  std::string prices;             ///< path of a price list
 };
 
-/// `input`, `--set` and those of import_options.h. The place must live as long as the command.
+/// `input`, `--set`, `--prices` and those of import_options.h. The place must live as long as the command.
 void add_scenario_options(CLI::App& command, ScenarioInput& input);
 
 /// True if the file is a scenario, or was meant as one: by its name (.json, .kvs) or since it begins with {,
@@ -29,8 +30,11 @@ void add_scenario_options(CLI::App& command, ScenarioInput& input);
 bool is_scenario(traces::Input& file);
 
 /// Settings in the order in which they count: the file's (or the bare trace as workload.trace), then the options
-/// of the import, then --set.
+/// of the import, then --set, then --prices.
 Result<std::vector<plan::Setting>> read_settings(const ScenarioInput& input);
+
+/// What of it was given beside the file, as options of a command line with a space before each.
+std::string scenario_flags(const ScenarioInput& input);
 
 /// The trace of a scenario. `flags` are the options of the import that were given as such. Errors: none is named, or
 /// it cannot be read; what the scenario says of the import is blamed by its path.

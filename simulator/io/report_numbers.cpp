@@ -197,6 +197,41 @@ Status read_policies(const v1::Report& from, plan::RunResult& run) {
   return Done{};
 }
 
+Status read_fits(const v1::ReportFits& from, plan::RunResult& run) {
+  if (from.has_starts()) run.starts = from.starts();
+  if (from.has_unhindered()) run.unhindered = from.unhindered();
+  constexpr std::array kUnits{Unit::kBytes, Unit::kTokens, Unit::kBlocks};
+  for (const v1::ReportObstacle& each : from.obstacles()) {
+    model::Obstacle& obstacle = run.obstacles.emplace_back();
+    obstacle.obstacle = each.obstacle();
+    obstacle.need = each.need();
+    obstacle.have = each.have();
+    KVPLAN_TRY(obstacle.unit, named(kUnits, unit_name, each.unit(), "fits.obstacles.unit"));
+    obstacle.remedies.assign(each.remedies().begin(), each.remedies().end());
+  }
+  return Done{};
+}
+
+Status read_saturation(const v1::ReportSaturation& from, plan::RunResult& run) {
+  if (!from.has_drain_s()) return Done{};
+  plan::Saturation& to = run.saturation.emplace();
+  if (from.has_saturated()) to.saturated = from.saturated();
+  to.backlog = from.backlog_at_end_of_arrivals_requests();
+  if (to.backlog < 0)
+    return wrong("a number that is not negative", "saturation.backlog_at_end_of_arrivals_requests");
+  KVPLAN_TRY(to.drain, ticks(true, from.drain_s(), "saturation.drain_s"));
+  return Done{};
+}
+
+/// What was priced, as far as a report says it.
+Status read_cost(const v1::Report& from, plan::RunResult& run) {
+  if (!from.has_nodes() || !from.has_cost_per_hour()) return Done{};
+  if (from.nodes() < 0 || from.nodes() > std::int64_t{1} << 31) return wrong("0 to 2^31", "nodes");
+  KVPLAN_TRY(const auto per_hour, number(true, from.cost_per_hour(), "cost_per_hour"));
+  run.cost = plan::Cost{from.nodes(), *per_hour, from.currency(), {}};
+  return Done{};
+}
+
 Result<plan::ReplicaResult> replica_of(const v1::ReportReplica& from) {
   plan::ReplicaResult to;
   to.requests = from.requests();
@@ -250,6 +285,7 @@ Status read_requests(const v1::Report& from, plan::RunResult& run) {
   const v1::ReportTargets& slo = from.slo();
   KVPLAN_TRY(run.slo_met_fraction, number(slo.has_met_fraction(), slo.met_fraction(), "slo.met_fraction"));
   KVPLAN_TRY(run.goodput_per_s, number(slo.has_goodput_per_s(), slo.goodput_per_s(), "slo.goodput_per_s"));
+  if (slo.has_met()) run.slo_met = slo.met();
   return Done{};
 }
 
@@ -265,7 +301,9 @@ Status read_numbers(const v1::Report& report, plan::RunResult& run) {
     KVPLAN_TRY(plan::ReplicaResult to, replica_of(replica));
     run.replicas.push_back(std::move(to));
   }
-  return Done{};
+  KVPLAN_TRY_DO(read_fits(report.fits(), run));
+  KVPLAN_TRY_DO(read_saturation(report.saturation(), run));
+  return read_cost(report, run);
 }
 
 }  // namespace kvplan::io

@@ -148,10 +148,6 @@ bool same_memory(const RunResult& a, const RunResult& b) {
   return a.capacity_bytes == b.capacity_bytes && same_texts(a, b, kPaths, true);
 }
 
-std::int64_t gpus_of(const RunResult& r) {
-  return r.ranks.ranks() * r.scenario.replicas;
-}
-
 bool same_hardware(const RunResult& a, const RunResult& b) {
   constexpr std::array<std::string_view, 4> kPaths{"deployment.device", "deployment.tp", "deployment.pp",
                                                    "fleet.replicas"};

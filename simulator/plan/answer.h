@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "simulator/plan/compare.h"
+#include "simulator/plan/summary.h"
 
 namespace kvplan::plan {
 
@@ -46,9 +47,6 @@ bool same_load(const RunResult& a, const RunResult& b);
 /// The same memory, and all else the same but how it is given out and what is kept in it: allocator, token policy,
 /// format. Only then it is a merit that more requests run at once: at one load, a slower server has more of them too.
 bool same_memory(const RunResult& a, const RunResult& b);
-
-/// Ranks of all replicas, each a device of its own.
-std::int64_t gpus_of(const RunResult& result);
 
 /// The same number of the same devices, divided in the same way.
 bool same_hardware(const RunResult& a, const RunResult& b);

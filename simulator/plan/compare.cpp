@@ -25,6 +25,7 @@ RunOptions run_options(const Job& job, const CompareOptions& options) {
   run.open_recording = options.open_recording;
   run.open_model = options.open_model;
   run.open_steps = options.open_steps;
+  run.open_prices = options.open_prices;
   return run;
 }
 

@@ -44,6 +44,7 @@ struct CompareOptions {
   RecordingOpener open_recording;  ///< as RunOptions has it; called from several threads
   ModelOpener open_model;          ///< likewise
   StepsOpener open_steps;          ///< likewise
+  PricesOpener open_prices;        ///< likewise
   /// Asked of the scenario of each variant before anything is read; an error ends the comparison. May be
   /// empty.
   std::function<Status(const Scenario&)> check;

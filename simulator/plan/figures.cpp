@@ -167,7 +167,34 @@ void add_policies(Builder& build) {
   covered("driven_request_fraction", Unit::kRatio, &Coverage::driven_request_fraction);
   covered("driven_byte_seconds_fraction", Unit::kRatio, &Coverage::driven_byte_seconds_fraction);
   build.add("slo.met_fraction", Unit::kRatio, Better::kHigher, &RunResult::slo_met_fraction)
-      .add("slo.goodput_per_s", Unit::kNone, Better::kHigher, &RunResult::goodput_per_s);
+      .add("slo.goodput_per_s", Unit::kNone, Better::kHigher, &RunResult::goodput_per_s)
+      .add("slo.met", Unit::kNone, Better::kHigher, &RunResult::slo_met);
+}
+
+void add_fits(Builder& build) {
+  const auto higher = Better::kHigher;
+  build.add("fits.starts", Unit::kNone, higher, &RunResult::starts)
+      .add("fits.unhindered", Unit::kNone, higher, &RunResult::unhindered)
+      .add("fits.targets", Unit::kNone, higher, &RunResult::slo_met);
+  const auto saturation = [&](const char* name, Unit unit, auto get) {
+    build.add(std::string("saturation.") + name, unit, Better::kLower, [get](const RunResult& r) {
+      return r.saturation ? value_of(get(*r.saturation)) : FigureValue();
+    });
+  };
+  saturation("saturated", Unit::kNone, [](const Saturation& s) { return s.saturated; });
+  saturation("backlog_at_end_of_arrivals_requests", Unit::kRequests,
+             [](const Saturation& s) { return s.backlog; });
+  saturation("drain_s", Unit::kSeconds, [](const Saturation& s) { return seconds(s.drain); });
+}
+
+void add_cost(Builder& build) {
+  const auto lower = Better::kLower;
+  build.add("gpus", Unit::kNone, lower, gpus_of)
+      .add("nodes", Unit::kNone, lower,
+           [](const RunResult& r) { return r.cost ? std::optional(r.cost->nodes) : std::nullopt; })
+      .add("cost_per_hour", Unit::kNone, lower,
+           [](const RunResult& r) { return r.cost ? std::optional(r.cost->per_hour) : std::nullopt; })
+      .add("cost_per_million_output_tokens", Unit::kNone, lower, cost_per_million_output_tokens);
 }
 
 void write_value(JsonWriter& json, const FigureValue& value) {
@@ -175,6 +202,8 @@ void write_value(JsonWriter& json, const FigureValue& value) {
     json.value(*whole);
   } else if (const auto* real = std::get_if<double>(&value)) {
     json.value(*real);
+  } else if (const auto* holds = std::get_if<bool>(&value)) {
+    json.value(*holds);
   } else {
     json.null();
   }
@@ -195,6 +224,8 @@ std::span<const Figure> figures() {
     add_memory(build);
     add_deployment(build);
     add_policies(build);
+    add_fits(build);
+    add_cost(build);
     return list;
   }();
   return kAll;

@@ -15,8 +15,8 @@
 
 namespace kvplan::plan {
 
-/// Nothing (null in reports), a count, or a real number.
-using FigureValue = std::variant<std::monostate, std::int64_t, double>;
+/// Nothing (null in reports), a count, a real number, or whether something holds (0 or 1 in columns of sweeps).
+using FigureValue = std::variant<std::monostate, std::int64_t, double, bool>;
 
 /// Which of two values one would rather have, all else equal.
 enum class Better : std::uint8_t { kNeither, kLower, kHigher };

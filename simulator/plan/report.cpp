@@ -138,6 +138,14 @@ void write_replicas(JsonWriter& json, const RunResult& r) {
   json.end_array();
 }
 
+void write_fits(JsonWriter& json, const RunResult& r) {
+  json.key("fits").begin_object();
+  write_figures(json, r, "fits");
+  json.key("obstacles").begin_array();
+  for (const model::Obstacle& each : r.obstacles) write_obstacle(json, each);
+  json.end_array().end_object();
+}
+
 constexpr double kTicksPerSecond = 1024e9;
 
 void append(std::string& out, std::int64_t number) {
@@ -176,6 +184,13 @@ void write_scenario(JsonWriter& json, const Scenario& scenario) {
   json.end_object();
 }
 
+void write_obstacle(JsonWriter& json, const model::Obstacle& each) {
+  json.begin_object().member("obstacle", each.obstacle).member("need", each.need);
+  json.member("have", each.have).member("unit", unit_name(each.unit)).key("remedies").begin_array();
+  for (const std::string& setting : each.remedies) json.value(setting);
+  json.end_array().end_object();
+}
+
 void write_report(JsonWriter& json, const RunResult& r) {
   write_scenario(json, r.scenario);
   json.member("seed", static_cast<std::int64_t>(r.scenario.seed)).member("version", kVersion);
@@ -204,6 +219,12 @@ void write_report(JsonWriter& json, const RunResult& r) {
   }
   write_group(json, r, "slo");
   write_replicas(json, r);
+  write_fits(json, r);
+  write_group(json, r, "saturation");
+  for (const char* figure : {"gpus", "nodes", "cost_per_hour", "cost_per_million_output_tokens"})
+    write_figures(json, r, figure);
+  json.key("currency");
+  r.cost ? json.value(r.cost->currency) : json.null();
 }
 
 std::string report_json(const RunResult& result) {

@@ -15,6 +15,9 @@ namespace kvplan::plan {
 /// of each value (members "scenario" and "scenario_origins" of an object that is open).
 void write_scenario(JsonWriter& json, const Scenario& scenario);
 
+/// An obstacle of an engine's start, as reports have it, as an object.
+void write_obstacle(JsonWriter& json, const model::Obstacle& obstacle);
+
 /// All members of a report into an object that is open.
 void write_report(JsonWriter& json, const RunResult& result);
 /// The whole document.

@@ -80,10 +80,25 @@ Result<std::unique_ptr<core::LatencyModel>> make_latency(const Scenario& scenari
   return made;
 }
 
+/// Nothing without a price list.
+Result<std::optional<Cost>> find_cost(const Scenario& scenario, const RunOptions& options) {
+  if (scenario.prices.empty()) return std::optional<Cost>{};
+  if (!options.open_prices) return bad_input("price lists cannot be read here").at_field("prices");
+  if (scenario.deployment.device == nullptr)
+    return bad_input("expected deployment.device, whose price is asked for").at_field("prices");
+  KVPLAN_TRY(const PriceList prices, options.open_prices(scenario.prices));
+  const model::Deployment& d = scenario.deployment;
+  auto cost = cost_of(prices, d.device->name, d.tensor_ranks * d.stages * scenario.replicas);
+  if (cost.ok()) return std::optional(std::move(cost).value());
+  return Error(cost.error()).at_file(scenario.prices);
+}
+
 Result<RunSetup> prepare(const Scenario& scenario, const traces::Trace& trace, const RunOptions& options,
                          RunResult& result) {
   if (trace.size() > INT32_MAX) return bad_input("expected at most 2^31 requests").at_field("workload.trace");
   RunSetup setup{scenario, options, {}, {}, {}, {}};
+  KVPLAN_TRY(result.cost, find_cost(scenario, options));
+  if (result.cost) result.assumptions.push_back(result.cost->sentence);
   KVPLAN_TRY(setup.tokens, make_token_plan(scenario, options.open_recording, options.open_model,
                                            result.warnings, result.assumptions));
   const scheduling::EngineTraits engine = scenario.engine_traits();
@@ -270,6 +285,9 @@ Result<RunResult> run_scenario(const Scenario& scenario, const traces::Trace& tr
                                       static_cast<double>(result.makespan.count) /
                                       static_cast<double>(served.replicas.size());
   result.ranks = setup.tokens.placed.bytes;
+  result.obstacles = setup.tokens.placed.obstacles;
+  if (scenario.derives_pool) result.starts = result.obstacles.empty();
+  if (result.arrived > 0) result.unhindered = result.rejected == 0 && result.preemptions == 0;
   if (setup.tokens.placed.pool) result.derivation = setup.tokens.placed.pool->items;
   if (!setup.tokens.recordings.empty()) result.coverage = coverage_of(setup, served, result);
   sum_replicas(result);

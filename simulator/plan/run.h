@@ -17,6 +17,7 @@
 #include "simulator/observe/request_memory.h"
 #include "simulator/observe/requests.h"
 #include "simulator/observe/timeline.h"
+#include "simulator/plan/prices.h"
 #include "simulator/plan/scenario.h"
 #include "simulator/plan/token_plan.h"
 
@@ -78,6 +79,24 @@ struct Coverage {
   std::optional<double> driven_byte_seconds_fraction;  ///< of the bytes x time that requests held
 };
 
+/// Whether requests came faster than they were served. Of all requests that were not rejected; a backlog is those that
+/// have arrived and have not been scheduled once.
+struct Saturation {
+  /// Until all of the backlog at the last arrival had been scheduled it took more than 1 / kSaturatedShareOf of the
+  /// time from the first arrival to the last. Absent where all arrived at one time: there is no rate.
+  ///
+  /// Why this rule: where requests come at r times the rate that is served, the backlog grows by (r - 1) of what is
+  /// served, and takes (r - 1) times as long as it grew until it is gone, whatever the length of the trace. Below that
+  /// rate a request waits for steps and slots alone, which does not grow with the trace. The time that the last
+  /// requests are served for does not count: they take it at any rate.
+  std::optional<bool> saturated;
+  std::int64_t backlog{0};  ///< right after the passes of the last arrival's moment
+  Ticks drain;              ///< from the last arrival until all of that was scheduled
+};
+/// Requests that come at most a twentieth faster than they are served count as served: a burst at the end of a trace
+/// looks like that.
+inline constexpr std::int64_t kSaturatedShareOf = 20;
+
 struct RunResult {
   Scenario scenario;
   std::string trace_digest;
@@ -108,7 +127,14 @@ struct RunResult {
   PlacementSummary placement;
   std::optional<Coverage> coverage;                       ///< where the policy is replayed
   std::optional<double> slo_met_fraction, goodput_per_s;  ///< absent without targets
+  std::optional<bool> slo_met;  ///< the share is at least Scenario::target_fraction; absent likewise
   std::vector<ReplicaResult> replicas;
+  // Three meanings of "fits"; the third is slo_met:
+  std::optional<bool> starts;              ///< there are no obstacles; absent where the pool was given
+  std::vector<model::Obstacle> obstacles;  ///< of the engine's start (plan/deployment.h)
+  std::optional<bool> unhindered;        ///< nothing was rejected or preempted; absent where nothing arrived
+  std::optional<Saturation> saturation;  ///< absent where no request was accepted
+  std::optional<Cost> cost;              ///< absent without a price list
   // By request:
   std::vector<observe::RequestRecord> records;
   std::vector<std::int32_t> replica_of;  ///< that served it; -1: it did not arrive
@@ -154,6 +180,8 @@ struct RunOptions {
   ModelOpener open_model;
   /// Reads the calibration that `latency` names; needed where it names one.
   StepsOpener open_steps;
+  /// Reads the price list that `prices` names; needed where it names one.
+  PricesOpener open_prices;
   /// More observers for a replica (an event log), each asked for before it runs; the caller owns them and keeps
   /// them until the run has ended. They may ask the ledger for its totals at any event.
   std::vector<ObserverMaker> extra_observers;

@@ -78,7 +78,9 @@ Status check_value(const Field& field, std::string& text) {
       return Done{};
     }
     case FieldKind::kFraction: {
-      KVPLAN_TRY([[maybe_unused]] const Fraction fraction, parse_fraction(text));
+      KVPLAN_TRY(const Fraction fraction, parse_fraction(text));
+      if (field.high > 0 && Wide{fraction.numerator} > Wide{field.high} * fraction.denominator)
+        return not_expected("a fraction above 0, at most " + std::to_string(field.high), text);
       return Done{};
     }
     case FieldKind::kSeconds: {
@@ -274,6 +276,7 @@ Status choose_deployment(Scenario& s) {
   const scheduling::EngineTraits engine = s.engine_traits();
   d.step_tokens = engine.step_tokens.value;
   d.step_requests = engine.running.value;
+  d.longest_path = "engine." + std::string(engine.request_tokens.param);
   // The rule's question counts every token in all layers.
   if (!memory::allocator_entry(s.allocator).follows_windows) d.max_model_len = engine.request_tokens.value;
   return Done{};
@@ -530,6 +533,14 @@ Result<Scenario> resolve(std::span<const Setting> settings) {
   s.target_ttft_s = parse_decimal(s.text("targets.ttft_s"));
   s.target_tpot_s = parse_decimal(s.text("targets.tpot_s"));
   s.target_e2e_s = parse_decimal(s.text("targets.e2e_s"));
+  s.target_from_s = parse_decimal(s.text("targets.from_s"));
+  s.target_to_s = parse_decimal(s.text("targets.to_s"));
+  if (s.target_from_s && s.target_to_s && *s.target_from_s >= *s.target_to_s)
+    return placed(bad_input("expected more than targets.from_s (" + s.text("targets.from_s") + "), found " +
+                            s.text("targets.to_s")),
+                  places[field_index("targets.to_s")]);
+  s.prices = s.text("prices");
+  KVPLAN_TRY(s.target_fraction, parse_fraction(s.text("targets.fraction")));
   return s;
 }
 

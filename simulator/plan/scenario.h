@@ -35,7 +35,7 @@ struct Field {
   FieldKind kind{FieldKind::kText};
   Unit unit{Unit::kNone};
   std::string_view fallback{};   ///< empty: no value
-  std::int64_t low{0}, high{0};  ///< kInteger, both included
+  std::int64_t low{0}, high{0};  ///< kInteger, both included; kFraction: at most `high`, 0 = no limit
   std::string_view family{};     ///< kComponent
 };
 
@@ -85,6 +85,7 @@ struct Scenario {
   std::uint64_t seed{0};
   std::vector<std::string> attention;       ///< paths of workload.attention
   const model::ModelShape* model{nullptr};  ///< null: that of model_file, or else of the recordings
+  std::string prices;                       ///< path of a price list; empty: none
   std::string model_file;                   ///< path of a config.json; read when it is run
   model::Deployment deployment;
   bool derives_pool{false};  ///< from the deployment and the model, when it is run; `pool` is empty then
@@ -95,6 +96,10 @@ struct Scenario {
   core::KeepRule keep;
   std::int64_t replicas{1};
   std::optional<double> target_ttft_s, target_tpot_s, target_e2e_s;
+  /// Only requests that arrive from the one on and before the other count for latencies and targets; since the first
+  /// arrival.
+  std::optional<double> target_from_s, target_to_s;
+  Fraction target_fraction{1, 1};  ///< of the arrived requests, that has to meet them; at most 1
 
   /// Of a field's path. REQUIRES: there is such a field.
   [[nodiscard]] const std::string& text(std::string_view path) const;
@@ -103,6 +108,11 @@ struct Scenario {
   [[nodiscard]] bool follows_courses() const {
     return evicts_by == EvictsBy::kLengths || evicts_by == EvictsBy::kCounts ||
            evicts_by == EvictsBy::kRecordings;
+  }
+  [[nodiscard]] bool has_targets() const { return target_ttft_s || target_tpot_s || target_e2e_s; }
+  /// Of a time in seconds since the first arrival.
+  [[nodiscard]] bool in_window(double arrival_s) const {
+    return arrival_s >= target_from_s.value_or(0) && (!target_to_s || arrival_s < *target_to_s);
   }
   /// What this scenario's engine takes and does, whatever its parameters are called.
   [[nodiscard]] scheduling::EngineTraits engine_traits() const;

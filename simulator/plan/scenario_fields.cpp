@@ -19,7 +19,7 @@ constexpr Field known_bytes(std::string_view path, std::string_view help) {
           .high = std::int64_t{1} << 50};
 }
 
-constexpr std::array<Field, 34> kFields{{
+constexpr std::array<Field, 38> kFields{{
     {.path = "workload.trace", .help = "Trace file: a .kvt or any importable file"},
     {.path = "workload.format", .help = "Importer of the trace's file, instead of what its content says"},
     {.path = "workload.map",
@@ -179,6 +179,21 @@ constexpr std::array<Field, 34> kFields{{
      .help = "Time to last token that should be met",
      .kind = FieldKind::kSeconds,
      .unit = Unit::kSeconds},
+    {.path = "targets.fraction",
+     .help = "Share of the arrived requests that has to meet all targets",
+     .kind = FieldKind::kFraction,
+     .unit = Unit::kRatio,
+     .fallback = "0.99",
+     .high = 1},
+    {.path = "targets.from_s",
+     .help = "Latencies and targets are of requests that arrive from here on, since the first arrival",
+     .kind = FieldKind::kSeconds,
+     .unit = Unit::kSeconds},
+    {.path = "targets.to_s",
+     .help = "Latencies and targets are of requests that arrive before this, since the first arrival",
+     .kind = FieldKind::kSeconds,
+     .unit = Unit::kSeconds},
+    {.path = "prices", .help = "Price list (JSON) of devices: what a run costs"},
 }};
 
 }  // namespace

@@ -12,7 +12,7 @@ enum class Names : std::uint8_t { kNothing, kFile, kFiles };
 
 Names names(std::string_view path, std::string_view text) {
   if (path == "model") return model::names_model_file(text) ? Names::kFile : Names::kNothing;
-  if (path == "workload.trace") return Names::kFile;
+  if (path == "workload.trace" || path == "prices") return Names::kFile;
   return path == "workload.attention" ? Names::kFiles : Names::kNothing;
 }
 

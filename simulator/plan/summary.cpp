@@ -45,16 +45,37 @@ std::optional<LatencySummary> summarize(std::vector<double> values) {
   return s;
 }
 
+std::optional<Saturation> saturation_of(const std::vector<RequestRecord>& records) {
+  std::optional<SimTime> first, last;
+  for (const RequestRecord& r : records) {
+    if (r.status == RequestStatus::kNotArrived || r.status == RequestStatus::kRejected) continue;
+    first = first ? std::min(*first, r.arrival) : r.arrival;
+    last = last ? std::max(*last, r.arrival) : r.arrival;
+  }
+  if (!last) return std::nullopt;
+  Saturation out;
+  for (const RequestRecord& r : records) {
+    if (!r.scheduled || r.first_scheduled <= *last) continue;
+    ++out.backlog;
+    out.drain = std::max(out.drain, r.first_scheduled - *last);
+  }
+  const Ticks span = *last - *first;
+  if (span.count > 0) out.saturated = Wide{out.drain.count} * kSaturatedShareOf > span.count;
+  return out;
+}
+
 }  // namespace
 
 void summarize_requests(const core::Workload& workload, std::vector<RequestRecord> records,
                         const Scenario& scenario, RunResult& result) {
   std::vector<double> ttft, tpot, e2e, queue;
-  std::int64_t met = 0;
+  std::int64_t asked = 0, met = 0;  // of the window
   for (std::size_t i = 0; i < records.size(); ++i) {
     const RequestRecord& r = records[i];
     if (r.status == RequestStatus::kNotArrived) continue;
     ++result.arrived;
+    const bool counts = scenario.in_window(seconds(r.arrival.since_start));
+    asked += counts ? 1 : 0;
     if (r.scheduled)
       result.largest_request_tokens =
           std::max(result.largest_request_tokens, std::int64_t{workload.input[i]} + workload.output[i]);
@@ -70,6 +91,7 @@ void summarize_requests(const core::Workload& workload, std::vector<RequestRecor
     result.output_tokens += workload.output[i];
     result.recomputed_tokens +=
         r.computed_tokens - (workload.final_tokens(static_cast<RequestId>(i)) - r.prefix_hit_tokens);
+    if (!counts) continue;
     const double first = seconds(r.first_token - r.arrival);
     const double last = seconds(r.finish - r.arrival);
     queue.push_back(seconds(r.first_scheduled - r.arrival));
@@ -89,11 +111,14 @@ void summarize_requests(const core::Workload& workload, std::vector<RequestRecor
   result.tpot = summarize(std::move(tpot));
   result.e2e = summarize(std::move(e2e));
   result.queue = summarize(std::move(queue));
-  if ((scenario.target_ttft_s || scenario.target_tpot_s || scenario.target_e2e_s) && result.arrived > 0) {
+  if (scenario.has_targets() && asked > 0) {
     // Of all that arrived: a request that was rejected met nothing.
-    result.slo_met_fraction = static_cast<double>(met) / static_cast<double>(result.arrived);
-    result.goodput_per_s = static_cast<double>(met);  // divided by the makespan once that is known
+    result.slo_met_fraction = static_cast<double>(met) / static_cast<double>(asked);
+    result.goodput_per_s = static_cast<double>(met);  // divided by the time once that is known
+    const Fraction& enough = scenario.target_fraction;
+    result.slo_met = Wide{met} * enough.denominator >= Wide{asked} * enough.numerator;
   }
+  result.saturation = saturation_of(records);
   result.records = std::move(records);
 }
 
@@ -148,13 +173,27 @@ void count_replicated(RunResult& result) {
       static_cast<std::int64_t>(Wide{memory.peak_bytes[live]} * again / kept_bytes);
 }
 
+std::int64_t gpus_of(const RunResult& r) {
+  return r.ranks.ranks() * r.scenario.replicas;
+}
+
+std::optional<double> cost_per_million_output_tokens(const RunResult& r) {
+  constexpr double kSecondsPerHour = 3600;
+  if (!r.cost || !r.output_tokens_per_s || *r.output_tokens_per_s <= 0) return std::nullopt;
+  return r.cost->per_hour / (*r.output_tokens_per_s * kSecondsPerHour) * 1e6;
+}
+
 void sum_replicas(RunResult& result) {
   const bool timed = result.makespan.count > 0;
   if (timed) {
     const double span_s = seconds(result.makespan);
     result.requests_per_s = static_cast<double>(result.completed) / span_s;
     result.output_tokens_per_s = static_cast<double>(result.output_tokens) / span_s;
-    if (result.goodput_per_s) *result.goodput_per_s /= span_s;
+    const Scenario& s = result.scenario;
+    const double window_s = std::min(s.target_to_s.value_or(span_s), span_s) -
+                            s.target_from_s.value_or(0);  // as far as the run goes
+    if (window_s <= 0) result.goodput_per_s.reset();
+    if (result.goodput_per_s) *result.goodput_per_s /= window_s;
   } else {
     result.goodput_per_s.reset();
   }

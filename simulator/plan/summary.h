@@ -35,4 +35,12 @@ void sum_replicas(RunResult& result);
 /// Fills what tensor parallelism stores again. REQUIRES: ranks and memory are there.
 void count_replicated(RunResult& result);
 
+/// Ranks of all replicas, each a device of its own.
+std::int64_t gpus_of(const RunResult& result);
+
+/// What the deployment costs while it makes a million output tokens, at the mean rate of the run: the cost of an hour
+/// through the output tokens of completed requests in an hour of [0, makespan], times a million. Absent without prices,
+/// and where no time passed or no token was made.
+std::optional<double> cost_per_million_output_tokens(const RunResult& result);
+
 }  // namespace kvplan::plan

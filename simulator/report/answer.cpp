@@ -20,8 +20,6 @@ using plan::Shortage;
 constexpr std::size_t kMostSentences = 12;
 /// A loss below this share is not named.
 constexpr double kWorthWords = 0.01;
-/// Targets count as met where so many of the requests meet all of them.
-constexpr double kEnoughMet = 0.99;
 /// Values nearer than this are told as equal.
 constexpr double kTie = 0.005;
 
@@ -255,11 +253,42 @@ std::string throughput_sentence(const View& view) {
          " against " + rounded(pair->other_value) + " tokens per second" + ".";
 }
 
+bool is_saturated(const RunResult& r) {
+  return r.saturation && r.saturation->saturated.value_or(false);
+}
+
+/// Who is not served as fast as requests come: their latencies say nothing.
+std::string saturation_sentence(const View& view) {
+  std::vector<std::size_t> those;
+  for (std::size_t v = 0; v < view.comparison.variants.size(); ++v)
+    if (view.comparison.variants[v].result && is_saturated(view.result(v))) those.push_back(v);
+  if (those.empty()) return {};
+  const auto backlog = [&](std::size_t v) { return view.result(v).saturation->backlog; };
+  const std::size_t worst = *std::max_element(
+      those.begin(), those.end(), [&](std::size_t a, std::size_t b) { return backlog(a) < backlog(b); });
+  const auto ran = std::count_if(view.comparison.variants.begin(), view.comparison.variants.end(),
+                                 [](const plan::Variant& v) { return v.result.has_value(); });
+  std::string whom = "With " + view.name(worst);
+  if (static_cast<std::ptrdiff_t>(those.size()) == ran)
+    whom = "With each";
+  else if (those.size() > 1)
+    whom = "With " + grouped(static_cast<std::int64_t>(those.size())) + " of the variants";
+  const plan::Saturation& s = *view.result(worst).saturation;
+  return whom + " requests come faster than they are served" +
+         (those.size() > 1 ? "; most so with " + view.name(worst) : std::string()) + ": " +
+         count_words(s.backlog, "request waits", "requests wait") +
+         " when the last one comes, and it takes " + seconds_text(seconds(s.drain)) +
+         " until they have begun. Latencies there grow with the trace.";
+}
+
 std::string wait_sentence(const View& view) {
-  const auto pair = best_and_other(view, plan::answer_metric("ttft_p99_s"));
+  std::vector<std::size_t> steady = view.same;
+  std::erase_if(steady, [&](std::size_t v) { return is_saturated(view.result(v)); });
+  const auto pair = best_and_other(view, plan::answer_metric("ttft_p99_s"), steady);
   if (!pair) return {};
+  const std::string each = steady.size() < view.same.size() ? "each of the others" : "each";
   if (tied(pair->best_value, pair->other_value))
-    return "The first token takes as long with each: " + seconds_text(pair->best_value) +
+    return "The first token takes as long with " + each + ": " + seconds_text(pair->best_value) +
            " at the 99th percentile.";
   std::string out = "The first token takes " + seconds_text(pair->best_value) +
                     " at the 99th percentile with " + best_words(view, *pair) + " and " +
@@ -354,18 +383,45 @@ std::string fewest_gpus_sentence(const View& view) {
     least = std::min(least, gpus);
     most = std::max(most, gpus);
     if (!best || met(v) > met(*best)) best = v;
-    if (met(v) < kEnoughMet) continue;
+    if (!view.result(v).slo_met.value_or(false)) continue;
     const std::int64_t so_far = fewest ? plan::gpus_of(view.result(*fewest)) : INT64_MAX;
     if (gpus < so_far || (gpus == so_far && met(v) > met(*fewest))) fewest = v;
   }
   if (!best || least == most) return {};
-  const std::string enough = fixed(kEnoughMet * 100, 0) + " % of the requests meet all targets";
+  const std::string enough =
+      fraction_text(view.result(*best).scenario.target_fraction) + " of the requests meet all targets";
   if (!fewest && met(*best) == 0) return "With no variant tried does any request meet all targets.";
   if (!fewest)
     return "With no variant tried " + enough + "; most do with " + gpu_words(view, *best) + ": " +
            percent(met(*best)) + ".";
   return "Of those tried, " + view.name(*fewest) + " takes the fewest GPUs with which at least " + enough +
          ": " + grouped(plan::gpus_of(view.result(*fewest))) + " (" + percent(met(*fewest)) + " do).";
+}
+
+/// Of variants with targets, prices and the same load, the cheapest that meets them often enough.
+std::string cheapest_sentence(const View& view) {
+  std::optional<std::size_t> cheapest;
+  bool differ = false;
+  const auto per_hour = [&](std::size_t v) { return view.result(v).cost->per_hour; };
+  std::optional<std::size_t> first;
+  for (std::size_t v = 0; v < view.comparison.variants.size(); ++v) {
+    if (!view.comparison.variants[v].result || !view.result(v).cost || !view.result(v).slo_met) continue;
+    const RunResult& r = view.result(v);
+    if (!plan::same_load(r, view.result(view.base))) return {};
+    if (!first) first = v;
+    if (r.cost->currency != view.result(*first).cost->currency) return {};
+    differ = differ || per_hour(v) != per_hour(*first);
+    if (*r.slo_met && (!cheapest || per_hour(v) < per_hour(*cheapest))) cheapest = v;
+  }
+  if (!cheapest || !differ) return {};
+  const RunResult& r = view.result(*cheapest);
+  std::string out = "Of those tried, " + view.name(*cheapest) + " costs least where at least " +
+                    fraction_text(r.scenario.target_fraction) +
+                    " of the requests meet all targets: " + rounded(r.cost->per_hour) + " " +
+                    r.cost->currency + " an hour";
+  if (const auto million = plan::cost_per_million_output_tokens(r))
+    out += ", " + rounded(*million) + " a million output tokens";
+  return out + ".";
 }
 
 std::string work_words(const RunResult& r) {
@@ -535,11 +591,13 @@ std::vector<std::string> answer_sentences(const Comparison& comparison) {
     const bool targets = plan::answer_metric("goodput_per_s").value(view.result(view.base)).has_value();
     const auto add_speed = [&] {
       add(throughput_sentence(view));
+      add(saturation_sentence(view));
       add(wait_sentence(view));
     };
     if (buys) {  // what is asked is what to buy; then what became of the memory
       add(goodput_sentence(view));
       add(fewest_gpus_sentence(view));
+      add(cheapest_sentence(view));
       if (!targets) add_speed();
       add(per_gpu_sentence(view));
     }

@@ -127,6 +127,21 @@ std::optional<Table> gpu_table(const Comparison& comparison, const VariantNames&
   return table;
 }
 
+/// What variants cost. Empty without prices.
+std::optional<Table> cost_table(const Comparison& comparison, const VariantNames& names) {
+  Table table{.title = "Cost", .columns = {"nodes", "an hour", "a million output tokens", ""}, .rows = {}};
+  for (const Variant& variant : comparison.variants) {
+    if (!variant.result || !variant.result->cost) continue;
+    const RunResult& r = *variant.result;
+    table.rows.push_back(
+        {.label = names.label(index_of(comparison, variant)),
+         .cells = {grouped(r.cost->nodes), rounded(r.cost->per_hour),
+                   or_none(plan::cost_per_million_output_tokens(r), rounded), r.cost->currency}});
+  }
+  if (table.rows.empty()) return std::nullopt;
+  return table;
+}
+
 std::vector<std::string> failures(const Comparison& comparison) {
   const VariantNames names(comparison);
   std::vector<std::string> out;
@@ -222,6 +237,7 @@ std::vector<Table> comparison_tables(const Comparison& comparison) {
   tables.push_back(memory_table(comparison, names));
   tables.push_back(service_table(comparison, names));
   if (auto gpus = gpu_table(comparison, names)) tables.push_back(std::move(*gpus));
+  if (auto cost = cost_table(comparison, names)) tables.push_back(std::move(*cost));
   return tables;
 }
 
@@ -249,9 +265,11 @@ std::string comparison_json(const Comparison& comparison) {
     for (const auto& [path, value] : variant.varied) json.member(path, value);
     json.end_object().key("error");
     variant.error ? json.value(variant.error->to_string()) : json.null();
-    json.key("gpus");
-    variant.result ? json.value(plan::gpus_of(*variant.result)) : json.null();
-    if (variant.result) plan::write_report(json, *variant.result);
+    if (variant.result) {
+      plan::write_report(json, *variant.result);
+    } else {
+      json.key("gpus").null();
+    }
     json.end_object();
   }
   json.end_array().end_object();

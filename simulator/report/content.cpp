@@ -56,7 +56,7 @@ Table requests_table(const RunResult& r) {
 
 Table latency_table(const RunResult& r) {
   const plan::Scenario& s = r.scenario;
-  const bool targets = s.target_ttft_s || s.target_tpot_s || s.target_e2e_s;
+  const bool targets = s.has_targets();
   Table table{.title = "Latency", .columns = {"mean", "p50", "p90", "p95", "p99", "max"}, .rows = {}};
   if (targets) table.columns.emplace_back("target");
   const auto row = [&](const char* label, const std::optional<plan::LatencySummary>& l,
@@ -92,6 +92,44 @@ Table throughput_table(const RunResult& r) {
     row("requests that met the targets", percent(*r.slo_met_fraction));
     row("goodput per second", or_none(r.goodput_per_s, rounded));
   }
+  return table;
+}
+
+std::string truth(const std::optional<bool>& holds) {
+  return !holds ? kNone : *holds ? "yes" : "no";
+}
+
+/// The three meanings of "fits", and whether the load can be served at all.
+Table fits_table(const RunResult& r) {
+  Table table{.title = "What fits", .columns = {""}, .rows = {}};
+  if (r.starts)
+    table.rows.push_back({.label = "the engine starts",
+                          .cells = {truth(r.starts)},
+                          .note = "weights, buffers and a longest request fit"});
+  table.rows.push_back(
+      {.label = "unhindered", .cells = {truth(r.unhindered)}, .note = "nothing rejected or preempted"});
+  if (r.slo_met)
+    table.rows.push_back({.label = "targets hold",
+                          .cells = {truth(r.slo_met)},
+                          .note = "for at least " + fraction_text(r.scenario.target_fraction)});
+  if (r.saturation && r.saturation->saturated)
+    table.rows.push_back({.label = "saturated",
+                          .cells = {truth(r.saturation->saturated)},
+                          .note = "requests come faster than they are served"});
+  return table;
+}
+
+/// REQUIRES: there are prices.
+Table cost_table(const RunResult& r) {
+  Table table{.title = "Cost", .columns = {""}, .rows = {}};
+  const auto row = [&](const char* label, std::string text) {
+    table.rows.push_back({.label = label, .cells = {std::move(text)}});
+  };
+  row("GPUs", grouped(plan::gpus_of(r)));
+  row("nodes, spare ones included", grouped(r.cost->nodes));
+  row(("an hour, " + r.cost->currency).c_str(), rounded(r.cost->per_hour));
+  row(("a million output tokens, " + r.cost->currency).c_str(),
+      or_none(plan::cost_per_million_output_tokens(r), rounded));
   return table;
 }
 
@@ -302,7 +340,9 @@ Content run_content(const RunResult& r) {
                   std::string(r.scenario.text("model")) + ", " +
                   (r.scenario.replicas == 1 ? "one replica" : grouped(r.scenario.replicas) + " replicas");
   content.scenario = scenario_table(r.scenario);
-  content.tables = {requests_table(r), latency_table(r), throughput_table(r), memory_table(r)};
+  content.tables = {requests_table(r), latency_table(r), throughput_table(r), fits_table(r)};
+  if (r.cost) content.tables.push_back(cost_table(r));
+  content.tables.push_back(memory_table(r));
   if (Table beside = overlay_table(r); !beside.rows.empty()) content.tables.push_back(std::move(beside));
   if (Table groups = layer_group_table(r); !groups.rows.empty()) content.tables.push_back(std::move(groups));
   if (!r.derivation.empty())

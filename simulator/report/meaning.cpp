@@ -86,6 +86,24 @@ std::string limit_sentence(const RunResult& r) {
          limit + "; a request waits for the step under way or for the token budget alone.";
 }
 
+/// REQUIRES: it is saturated.
+std::string saturation_sentence(const RunResult& r) {
+  const plan::Saturation& s = *r.saturation;
+  return "Requests came faster than they were served: when the last one arrived " +
+         counted(s.backlog, "request was", "requests were") + " waiting, and it took another " +
+         seconds_text(seconds(s.drain)) +
+         " until the last of them began. Latencies tell how long requests came, not how the service is: "
+         "they grow with the trace.";
+}
+
+/// REQUIRES: there are targets.
+std::string targets_sentence(const RunResult& r) {
+  std::string out = percent(*r.slo_met_fraction) + " of the requests met all targets";
+  if (!r.slo_met) return out + ".";
+  out += ", and at least " + fraction_text(r.scenario.target_fraction) + " have to: the targets ";
+  return out + (*r.slo_met ? "hold." : "do not hold.");
+}
+
 }  // namespace
 
 std::vector<std::string> meaning_of(const RunResult& r) {
@@ -110,7 +128,8 @@ std::vector<std::string> meaning_of(const RunResult& r) {
         " rejected on arrival: empty, longer than " +
         std::string(r.scenario.engine_traits().request_tokens.param) +
         ", or more than the whole pool holds.");
-  if (r.slo_met_fraction) out.push_back(percent(*r.slo_met_fraction) + " of the requests met all targets.");
+  if (r.saturation && r.saturation->saturated.value_or(false)) out.push_back(saturation_sentence(r));
+  if (r.slo_met_fraction) out.push_back(targets_sentence(r));
   return out;
 }
 

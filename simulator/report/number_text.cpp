@@ -51,6 +51,14 @@ std::string percent(double fraction) {
   return fixed(fraction * 100, 2) + " %";
 }
 
+std::string fraction_text(const Fraction& fraction) {
+  const std::int64_t percents = 100 * fraction.numerator;  // both parts are below 2^31
+  int decimals = 0;
+  for (std::int64_t scale = 1; decimals < 2 && percents * scale % fraction.denominator != 0; scale *= 10)
+    ++decimals;
+  return fixed(static_cast<double>(percents) / static_cast<double>(fraction.denominator), decimals) + " %";
+}
+
 std::string bytes_text(double bytes) {
   static constexpr std::array<const char*, 5> kUnits{" B", " KiB", " MiB", " GiB", " TiB"};
   std::size_t unit = 0;

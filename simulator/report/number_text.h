@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "simulator/base/fraction.h"
+
 namespace kvplan::report {
 
 /// 1234567 as "1,234,567".
@@ -18,6 +20,8 @@ std::string fixed(double number, int decimals);
 std::string rounded(double number);
 /// 0.1234 as "12.34 %"; what would round to 0.00 and is not zero is "<0.01 %".
 std::string percent(double fraction);
+/// 99/100 as "99 %", 199/200 as "99.5 %": with at most two digits after the point, and no more than it takes.
+std::string fraction_text(const Fraction& fraction);
 /// In B, KiB, MiB, GiB or TiB: "48.0 GiB".
 std::string bytes_text(double bytes);
 /// In µs, ms or s: "12.3 ms", "3,501 s". Zero is "0 s".

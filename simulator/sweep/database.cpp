@@ -22,6 +22,7 @@ Cell cell_of(const std::string& text) {
 Cell cell_of(const plan::FigureValue& value) {
   if (const auto* whole = std::get_if<std::int64_t>(&value)) return *whole;
   if (const auto* real = std::get_if<double>(&value)) return *real;
+  if (const auto* holds = std::get_if<bool>(&value)) return std::int64_t{*holds};
   return std::monostate{};
 }
 
@@ -282,7 +283,7 @@ Status Database::add(const Outcome& outcome, const plan::Varied& varied) {
           outcome.error ? Cell(outcome.error->to_string()) : Cell()};
   for (const auto& [path, value] : varied) row.push_back(cell_of(value));
   for (std::size_t i = 0; i < head_.figures.size(); ++i)
-    row.push_back(outcome.error ? Cell() : cell_of(outcome.figures[i]));
+    row.push_back(outcome.figures.empty() ? Cell() : cell_of(outcome.figures[i]));
   return add(row);
 }
 

@@ -15,7 +15,9 @@ struct Outcome {
   std::optional<Error> error;
   /// It got no memory; it may where nothing runs beside it.
   bool starved{false};
-  std::vector<plan::FigureValue> figures;  ///< parallel to plan::figures(); empty with an error
+  std::vector<plan::FigureValue>
+      figures;  ///< parallel to plan::figures(). With an error they are empty, or only
+                ///< fits.starts has a value: the engine would not start
 };
 
 }  // namespace kvplan::sweep

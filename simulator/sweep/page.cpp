@@ -12,10 +12,16 @@ namespace kvplan::sweep {
 namespace {
 
 /// What a planner asks first.
-constexpr std::array<std::string_view, 8> kAsked{
-    "slo.goodput_per_s",  "slo.met_fraction",          "throughput.output_tokens_per_s",
-    "latency_s.ttft.p99", "latency_s.tpot.p99",        "latency_s.e2e.p99",
-    "preemptions",        "memory.mean_fraction.live",
+constexpr std::array<std::string_view, 9> kAsked{
+    "slo.goodput_per_s",
+    "slo.met_fraction",
+    "cost_per_million_output_tokens",
+    "throughput.output_tokens_per_s",
+    "latency_s.ttft.p99",
+    "latency_s.tpot.p99",
+    "latency_s.e2e.p99",
+    "preemptions",
+    "memory.mean_fraction.live",
 };
 constexpr std::size_t kMostValuesShown = 60;  // of a path
 constexpr int kMostReasons = 20;

@@ -7,6 +7,7 @@
 
 #include "simulator/base/check.h"
 #include "simulator/base/version.h"
+#include "simulator/plan/deployment.h"
 #include "simulator/sweep/batch.h"
 #include "simulator/sweep/cost.h"
 #include "simulator/sweep/deal.h"
@@ -96,7 +97,26 @@ plan::RunOptions run_options(const SweepOptions& options) {
   run.open_recording = options.open_recording;
   run.open_model = options.open_model;
   run.open_steps = options.open_steps;
+  run.open_prices = options.open_prices;
   return run;
+}
+
+/// Figures of a case that could not run since its engine would not start: that, and nothing else. Empty where it is
+/// another reason.
+std::vector<plan::FigureValue> figures_of_failed(const plan::Scenario& scenario,
+                                                 const SweepOptions& options) {
+  if (!scenario.derives_pool || (scenario.model == nullptr && scenario.model_file.empty())) return {};
+  if (scenario.model == nullptr && !options.open_model) return {};
+  const Result<model::ModelShape> shape = scenario.model != nullptr
+                                              ? Result<model::ModelShape>(*scenario.model)
+                                              : options.open_model(scenario.model_file);
+  if (!shape.ok()) return {};
+  const auto obstacles = plan::obstacles_of(scenario, shape.value());
+  if (!obstacles.ok() || !obstacles.value() || obstacles.value()->empty()) return {};
+  std::vector<plan::FigureValue> figures;
+  for (const plan::Figure& figure : plan::figures())
+    figures.push_back(figure.name == "fits.starts" ? plan::FigureValue(false) : plan::FigureValue());
+  return figures;
 }
 
 Outcome run_case(const Sweep& sweep, const SweepOptions& options, std::int64_t number) {
@@ -115,6 +135,7 @@ Outcome run_case(const Sweep& sweep, const SweepOptions& options, std::int64_t n
         plan::run_scenario(scenario.value(), sweep.trace_of(scenario.value()), run_options(options));
     if (!result) {
       outcome.error = result.error();
+      outcome.figures = figures_of_failed(scenario.value(), options);
       return outcome;
     }
     for (const plan::Figure& figure : plan::figures())

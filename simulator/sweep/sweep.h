@@ -71,6 +71,7 @@ struct SweepOptions {
   plan::RecordingOpener open_recording;
   plan::ModelOpener open_model;
   plan::StepsOpener open_steps;
+  plan::PricesOpener open_prices;
   /// Told in the calling thread of each case that is in the database. May be empty.
   std::function<void()> on_case;
 };

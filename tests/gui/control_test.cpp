@@ -282,8 +282,8 @@ TEST(GuiKeyboard, WhatHasTheFocusIsScrolledIntoView) {
   const auto window = make_window();
   auto* const scroll = window->form()->findChild<QScrollArea*>();
   ASSERT_NE(scroll, nullptr);
-  QWidget* const last = window->form()->editor(QStringLiteral("targets.e2e_s"));
-  QWidget* const before_last = window->form()->editor(QStringLiteral("targets.tpot_s"));
+  QWidget* const last = window->form()->editor(QStringLiteral("prices"));
+  QWidget* const before_last = window->form()->editor(QStringLiteral("targets.to_s"));
   scroll->ensureVisible(0, 0);
   EXPECT_TRUE(last->visibleRegion().isEmpty());
   before_last->setFocus(Qt::TabFocusReason);

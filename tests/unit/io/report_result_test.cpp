@@ -58,6 +58,14 @@ void expect_numbers(const plan::RunResult& read, const plan::RunResult& run) {
   EXPECT_EQ(read.mean_running, run.mean_running);
   EXPECT_EQ(read.output_tokens_per_s, run.output_tokens_per_s);
   EXPECT_EQ(read.slo_met_fraction, run.slo_met_fraction);
+  EXPECT_EQ(read.slo_met, run.slo_met);
+  EXPECT_EQ(read.starts, run.starts);
+  EXPECT_EQ(read.obstacles, run.obstacles);
+  EXPECT_EQ(read.unhindered, run.unhindered);
+  ASSERT_TRUE(read.saturation && run.saturation);
+  EXPECT_EQ(read.saturation->saturated, run.saturation->saturated);
+  EXPECT_EQ(read.saturation->backlog, run.saturation->backlog);
+  EXPECT_NEAR(seconds(read.saturation->drain), seconds(run.saturation->drain), 1e-9);
   EXPECT_EQ(read.capacity_bytes, run.capacity_bytes);
   EXPECT_EQ(read.warnings, run.warnings);
   EXPECT_NEAR(seconds(read.makespan), seconds(run.makespan), 1e-9);
@@ -155,6 +163,24 @@ TEST(ReportedRun, IsCompleteOnReadingBack) {
                    set("model", "recording"), set("workload.limit", "2")},
                   trace,
                   io::open_attention(KVPLAN_SOURCE_DIR "/tests/golden/policies/inputs/A.json").value());
+}
+
+TEST(ReportedRun, HasObstaclesAndCost) {
+  plan::RunResult run = sample(1, 0);
+  run.starts = false;
+  run.obstacles = {{model::kNoRoom, 30, 20, Unit::kBytes, {"deployment.tp=2", "deployment.weight_bits=8"}},
+                   {model::kLongestRequest, 10, 9, Unit::kBlocks, {}}};
+  run.cost = plan::Cost{7, 12.5, "USD", {}};
+  Bins none;
+  for (const std::string& text : {plan::report_json(run), testing::report_bytes(run, false)}) {
+    const auto reported = read(text, none);
+    ASSERT_TRUE(reported.ok()) << reported.error().to_string();
+    expect_numbers(reported.value().run, run);
+    ASSERT_TRUE(reported.value().run.cost.has_value());
+    EXPECT_EQ(reported.value().run.cost->nodes, 7);
+    EXPECT_EQ(reported.value().run.cost->per_hour, 12.5);
+    EXPECT_EQ(reported.value().run.cost->currency, "USD");
+  }
 }
 
 TEST(ReportedRun, EveryTruncationIsOneLine) {

@@ -306,6 +306,7 @@ Comparison fleets_of(const std::vector<std::tuple<std::int64_t, Made, double>>& 
     if (met < 0) continue;
     r.slo_met_fraction = met;
     r.goodput_per_s = 8 * met;
+    r.slo_met = met >= 0.99;  // the default of targets.fraction
   }
   return comparison;
 }

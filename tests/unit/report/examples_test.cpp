@@ -24,7 +24,7 @@ TEST(Examples, EachRunsAndIsOnThePage) {
   const std::string page = read_file(kFolder + "/README.md");
   int scenarios = 0;
   for (const auto& entry : std::filesystem::directory_iterator(kFolder)) {
-    if (entry.path().extension() != ".json") continue;
+    if (entry.path().extension() != ".json" || entry.path().filename() == "prices.json") continue;
     ++scenarios;
     const std::string name = entry.path().filename();
     const Outcome outcome = run_example(name);

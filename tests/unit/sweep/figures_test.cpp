@@ -12,12 +12,13 @@ namespace {
 std::string text_of(const FigureValue& value) {
   if (const auto* whole = std::get_if<std::int64_t>(&value)) return std::to_string(*whole);
   if (const auto* real = std::get_if<double>(&value)) return shortest(*real);
+  if (const auto* holds = std::get_if<bool>(&value)) return *holds ? "true" : "false";
   return "null";
 }
 
 using Flat = std::vector<std::pair<std::string, std::string>>;
 
-/// Numbers and nulls by their keys; arrays and texts are left out.
+/// Numbers, truths and nulls by their keys; arrays and texts are left out.
 void flatten(const simdjson::dom::element& element, const std::string& name, Flat& out) {
   using simdjson::dom::element_type;
   switch (element.type()) {
@@ -32,6 +33,9 @@ void flatten(const simdjson::dom::element& element, const std::string& name, Fla
       break;
     case element_type::DOUBLE:
       out.emplace_back(name, shortest(element.get_double().value()));
+      break;
+    case element_type::BOOL:
+      out.emplace_back(name, element.get_bool().value() ? "true" : "false");
       break;
     case element_type::NULL_VALUE:
       out.emplace_back(name, "null");
