@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "simulator/base/check.h"
+#include "simulator/plan/summary.h"
 
 namespace kvplan::plan {
 namespace {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "simulator/plan/summary.h"
 #include "simulator/report/number_text.h"
 
 namespace kvplan::report {
