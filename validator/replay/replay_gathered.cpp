@@ -37,7 +37,7 @@ std::int64_t Replay::Impl::cells_kept(const Request& r) const {
 /// Which tables does a fact speak of? Their number is told only where there are several.
 bool Replay::Impl::names_tables(std::int32_t first, std::int32_t tables) const {
   if (header_.tables == 1) return first == 0 && tables == 0;
-  return tables >= 1 && std::int64_t{first} + tables <= header_.tables;
+  return first >= 0 && tables >= 1 && std::int64_t{first} + tables <= header_.tables;
 }
 
 Status Replay::Impl::grant_tables(Request& r, const log::Grant& f) {
