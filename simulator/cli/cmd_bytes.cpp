@@ -1,11 +1,15 @@
 // kvplan bytes: what the KV cache of one sequence takes, by layer, rank and format.
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cmath>
+#include <map>
 #include <memory>
 
-#include "simulator/attention/catalogue.h"
-#include "simulator/attention/cell_metadata.h"
 #include "simulator/base/json_writer.h"
+#include "simulator/base/suggest.h"
+#include "simulator/cli/codec_bytes.h"
 #include "simulator/cli/command.h"
+#include "simulator/cli/format_regions.h"
 #include "simulator/cli/number_option.h"
 #include "simulator/cli/outputs.h"
 #include "simulator/cli/progress.h"
@@ -33,7 +37,10 @@ struct BytesOptions {
   std::int64_t tensor_ranks{1};
   std::int64_t stages{1};
   std::int64_t tokens{0};
+  std::int64_t prompt{-1};  ///< -1: all tokens
   std::int64_t block_tokens{16};
+
+  [[nodiscard]] std::int64_t prompt_tokens() const { return prompt < 0 ? tokens : prompt; }
 };
 
 /// Layers of the fullest rank that are alike, wherever they stand.
@@ -42,62 +49,80 @@ struct Group {
   LayerFootprint each;
 };
 
+bool alike(const LayerFootprint& a, const LayerFootprint& b) {
+  return a.cache == b.cache && a.tokens == b.tokens && a.bytes == b.bytes;
+}
+
 std::vector<Group> groups_of(const Footprint& all) {
   const StageFootprint& stage = all.stages[all.fullest];
   std::vector<Group> out;
   for (std::int64_t i = stage.first_layer; i < stage.first_layer + stage.layers; ++i) {
     const LayerFootprint& layer = all.layers[static_cast<std::size_t>(i)];
     std::size_t at = 0;
-    while (at < out.size() && out[at].each.cache != layer.cache) ++at;
+    while (at < out.size() && !alike(out[at].each, layer)) ++at;
     if (at == out.size()) out.push_back({0, layer});
     ++out[at].layers;
   }
   return out;
 }
 
-/// What a policy leaves of a sequence, and keeps beside it.
-struct Kept {
-  std::optional<std::int64_t> tokens{};  ///< at most, of each layer or head; absent: all
-  attention::CellMetadata beside{};
-};
-
-/// How many tokens stay, where lengths and parameters say it.
-Result<Kept> kept_by(const std::string& text) {
-  if (text.empty() || text == "none") return Kept{};
-  auto parsed = attention::parse_policy(text);
-  if (!parsed.ok()) return bad_input(parsed.error().to_string()).at_field("--policy");
-  const attention::PolicyTraits traits = parsed.value().kind->traits(parsed.value().choice);
-  Kept kept{.beside = attention::cell_metadata(parsed.value(), traits)};
-  if (traits.keeps_everything() || parsed.value().choice.name() == "full") return kept;
-  if (traits.interval) {
-    kept.tokens = traits.interval->sink + traits.interval->recent;
-  } else if (traits.budget) {
-    kept.tokens = traits.budget;
-  } else {
-    return bad_input("expected a policy whose parameters say how many tokens stay; how many \"" +
-                     std::string(parsed.value().choice.name()) +
-                     "\" keeps depends on attention: `kvplan evict` counts its bytes")
-        .at_field("--policy");
-  }
-  return kept;
-}
-
 struct Answer {
   model::ModelShape shape;
   Choice format;
   Footprint all;
+  std::optional<CodecSum> codec{};  ///< of the fullest stage, where the format is a codec
 
   [[nodiscard]] const StageFootprint& rank() const { return all.stages[all.fullest]; }
+  /// Of layers [first, first + layers), where tokens of a codec take different bytes: the mean of the stored ones.
+  [[nodiscard]] double mean_token_bytes(std::int64_t first, std::int64_t layers) const {
+    std::map<std::int64_t, std::int64_t> bytes;  // by tokens stored, so that one rounding is all
+    for (std::int64_t i = first; i < first + layers; ++i) {
+      const LayerFootprint& layer = all.layers[static_cast<std::size_t>(i)];
+      bytes[layer.tokens] += layer.bytes;
+    }
+    double out = 0;
+    for (const auto& [tokens, together] : bytes)
+      out += static_cast<double>(together) / static_cast<double>(tokens);
+    return out;
+  }
+  [[nodiscard]] double mean_token_bytes(const StageFootprint& stage) const {
+    return mean_token_bytes(stage.first_layer, stage.layers);
+  }
+  [[nodiscard]] double mean_token_bytes(const Group& group) const {
+    return static_cast<double>(group.layers * group.each.bytes) / static_cast<double>(group.each.tokens);
+  }
 };
 
-void write_group(JsonWriter& json, const Group& group) {
+/// A whole number, or the mean of a codec's tokens.
+template <class Of>
+void write_token_bytes(JsonWriter& json, const Answer& answer, std::int64_t bytes, const Of& of) {
+  json.key("bytes_per_token");
+  answer.codec ? json.value(answer.mean_token_bytes(of)) : json.value(bytes);
+}
+
+void write_codec(JsonWriter& json, const BytesOptions& options, const CodecSum& sum) {
+  json.member("prompt_tokens", options.prompt_tokens());
+  json.member("generated_tokens", options.tokens - options.prompt_tokens());
+  json.key("regions").begin_object();
+  for (const formats::Side side : formats::kSides) {
+    json.key(side_name(side)).begin_object();
+    for (const NamedRegion& region : kRegions) json.member(region.name, sum.bytes.of(side).*region.bytes);
+    json.end_object();
+  }
+  json.end_object().member("policy_bytes", sum.beside_bytes).key("metadata").begin_array();
+  for (const NamedRegion& region : kRegions)
+    if (region.metadata) json.value(region.name);
+  json.value("policy_bytes").end_array();
+}
+
+void write_group(JsonWriter& json, const Answer& answer, const Group& group) {
   const model::LayerCache& cache = group.each.cache;
   json.begin_object().member("layers", group.layers);
   json.member("kind", cache.kind == CacheKind::kHeads ? "heads" : "latent");
   json.member("heads", cache.heads).member("key_size", cache.key_size).member("value_size", cache.value_size);
   json.member("latent_size", cache.latent_size).member("rope_size", cache.rope_size);
   json.member("window", cache.window).member("tokens", group.each.tokens);
-  json.member("bytes_per_token", group.layers * group.each.bytes_per_token);
+  write_token_bytes(json, answer, group.layers * group.each.bytes_per_token, group);
   json.member("bytes", group.layers * group.each.bytes);
   json.member("metadata_bytes", group.layers * group.each.metadata_bytes).end_object();
 }
@@ -110,25 +135,29 @@ std::string answer_json(const BytesOptions& options, const Answer& answer) {
   options.policy.empty() ? json.null() : json.value(options.policy);
   json.member("tokens", options.tokens);
   json.member("tensor_parallel", options.tensor_ranks).member("pipeline_parallel", options.stages);
-  json.member("bytes_per_token", rank.bytes_per_token).member("total_bytes", rank.bytes);
-  json.member("metadata_bytes", rank.metadata_bytes);
-  json.member("block_tokens", options.block_tokens);
-  json.member("block_bytes", options.block_tokens * rank.bytes_per_token);
+  write_token_bytes(json, answer, rank.bytes_per_token, rank);
+  json.member("total_bytes", rank.bytes).member("metadata_bytes", rank.metadata_bytes);
+  if (answer.codec) write_codec(json, options, *answer.codec);
+  json.member("block_tokens", options.block_tokens).key("block_bytes");
+  answer.codec ? json.null() : json.value(options.block_tokens * rank.bytes_per_token);
   json.member("bytes_per_token_by_heads", answer.shape.unshared_token_bytes());
   json.key("per_layer").begin_array();
   for (std::int64_t i = rank.first_layer; i < rank.first_layer + rank.layers; ++i)
     json.value(answer.all.layers[static_cast<std::size_t>(i)].bytes);
   json.end_array().key("groups").begin_array();
-  for (const Group& group : groups_of(answer.all)) write_group(json, group);
+  for (const Group& group : groups_of(answer.all)) write_group(json, answer, group);
   json.end_array().key("stages").begin_array();
   for (const StageFootprint& stage : answer.all.stages) {
     json.begin_object().member("first_layer", stage.first_layer).member("layers", stage.layers);
-    json.member("bytes_per_token", stage.bytes_per_token).member("total_bytes", stage.bytes);
-    json.member("metadata_bytes", stage.metadata_bytes).end_object();
+    write_token_bytes(json, answer, stage.bytes_per_token, stage);
+    json.member("total_bytes", stage.bytes).member("metadata_bytes", stage.metadata_bytes).end_object();
   }
   json.end_array().key("cluster").begin_object();
   json.member("ranks", options.tensor_ranks * options.stages);
-  json.member("bytes_per_token", answer.all.cluster_bytes_per_token);
+  json.key("bytes_per_token");
+  answer.codec ? json.value(static_cast<double>(options.tensor_ranks) *
+                            answer.mean_token_bytes(0, answer.shape.layers))
+               : json.value(answer.all.cluster_bytes_per_token);
   json.member("total_bytes", answer.all.cluster_bytes);
   json.member("replicated_bytes", answer.all.replicated_bytes).end_object();
   json.key("warnings").begin_array();
@@ -152,34 +181,61 @@ std::string sized(std::int64_t bytes) {
   return grouped(bytes) + " (" + report::bytes_text(static_cast<double>(bytes)) + ")";
 }
 
+std::string mean_text(double bytes) {
+  return bytes == std::floor(bytes) ? report::fixed(bytes, 0) : report::fixed(bytes, 2);
+}
+
+/// What the bytes of a codec hold.
+std::string regions_text(const CodecSum& sum) {
+  report::Table table{.title = "What they hold", .columns = {"keys", "values", ""}, .rows = {}};
+  for (const NamedRegion& region : kRegions) {
+    const std::int64_t keys = sum.bytes.keys.*region.bytes;
+    const std::int64_t values = sum.bytes.values.*region.bytes;
+    if (keys + values > 0)
+      table.rows.push_back(
+          {.label = region.name, .cells = {sized(keys), sized(values), region.metadata ? "metadata" : ""}});
+  }
+  if (sum.beside_bytes > 0)
+    table.rows.push_back({.label = "of the policy", .cells = {sized(sum.beside_bytes), "", "metadata"}});
+  return report::table_text(table, output_width());
+}
+
 std::string answer_text(const BytesOptions& options, const Answer& answer) {
   const StageFootprint& rank = answer.rank();
   const bool many = options.tensor_ranks * options.stages > 1;
+  const std::int64_t generated = options.tokens - options.prompt_tokens();
+  const auto a_token = [&](std::int64_t bytes, const auto& of) {
+    return answer.codec ? mean_text(answer.mean_token_bytes(of)) : grouped(bytes);
+  };
   report::Table table{
       .title = answer.shape.name + ", " + answer.format.to_string() + ", " + grouped(options.tokens) +
                (options.tokens == 1 ? " token" : " tokens") +
+               (generated > 0 && answer.codec ? " (" + grouped(generated) + " of them generated)"
+                                              : std::string()) +
                (many ? ": the fullest of " + grouped(options.tensor_ranks * options.stages) + " ranks"
                      : std::string()),
       .columns = {"bytes a token", "tokens held", "bytes"},
       .rows = {}};
   for (const Group& group : groups_of(answer.all))
     table.rows.push_back({.label = group_label(group),
-                          .cells = {grouped(group.layers * group.each.bytes_per_token),
+                          .cells = {a_token(group.layers * group.each.bytes_per_token, group),
                                     grouped(group.each.tokens), sized(group.layers * group.each.bytes)}});
   table.rows.push_back(
-      {.label = "together", .cells = {grouped(rank.bytes_per_token), "", sized(rank.bytes)}});
+      {.label = "together", .cells = {a_token(rank.bytes_per_token, rank), "", sized(rank.bytes)}});
   if (rank.metadata_bytes > 0)
     table.rows.push_back({.label = "of it metadata", .cells = {"", "", sized(rank.metadata_bytes)}});
   if (many) {
-    table.rows.push_back(
-        {.label = "all ranks",
-         .cells = {grouped(answer.all.cluster_bytes_per_token), "", sized(answer.all.cluster_bytes)}});
+    table.rows.push_back({.label = "all ranks",
+                          .cells = {answer.codec ? "" : grouped(answer.all.cluster_bytes_per_token), "",
+                                    sized(answer.all.cluster_bytes)}});
     table.rows.push_back(
         {.label = "of it stored again", .cells = {"", "", sized(answer.all.replicated_bytes)}});
   }
   std::string out = report::table_text(table, output_width());
-  out += "\nA block of " + grouped(options.block_tokens) + " tokens takes " +
-         sized(options.block_tokens * rank.bytes_per_token) + (many ? " on that rank.\n" : ".\n");
+  if (answer.codec) out += "\n" + regions_text(*answer.codec);
+  if (!answer.codec)
+    out += "\nA block of " + grouped(options.block_tokens) + " tokens takes " +
+           sized(options.block_tokens * rank.bytes_per_token) + (many ? " on that rank.\n" : ".\n");
   if (options.stages > 1) {
     out += "Layers of the stages:";
     for (const StageFootprint& stage : answer.all.stages) out.append(" ").append(grouped(stage.layers));
@@ -191,8 +247,102 @@ std::string answer_text(const BytesOptions& options, const Answer& answer) {
   return out;
 }
 
+/// Names of both families; those in both are of the family "format".
+const std::vector<const Descriptor*>& all_formats() {
+  static const std::vector<const Descriptor*> kAll = [] {
+    const Catalogue elements = model::format_descriptors();
+    std::vector<const Descriptor*> out(elements.begin(), elements.end());
+    for (const Descriptor* codec : formats::format_descriptors())
+      if (std::none_of(elements.begin(), elements.end(),
+                       [&](const Descriptor* d) { return d->name == codec->name; }))
+        out.push_back(codec);
+    return out;
+  }();
+  return kAll;
+}
+
+/// Of a format whose elements take a number of bits.
+Status count_elements(const BytesOptions& options, Answer& answer) {
+  KVPLAN_TRY(const KeptTokens kept, kept_by(options.policy, options.prompt_tokens(), answer.shape.layers));
+  if (kept.counts.size() > 1)
+    return bad_input(
+               "keeps another number of tokens in each layer, which formats of the family codec take (full: "
+               "2 bytes "
+               "an element)")
+        .at_field("--policy");
+  const attention::CellMetadata& beside = kept.beside;
+  model::FootprintRequest request{.format = answer.format,
+                                  .tensor_ranks = options.tensor_ranks,
+                                  .stages = options.stages,
+                                  .tokens = options.tokens,
+                                  .beside_head_bytes = beside.state + (beside.one_map ? 0 : beside.positions),
+                                  .beside_layer_bytes = beside.one_map ? beside.positions : 0};
+  if (!kept.counts.empty()) request.kept = kept.counts.front().of(options.tokens, options.prompt_tokens());
+  KVPLAN_TRY(answer.all, model::footprint(answer.shape, request));
+  return Done{};
+}
+
+/// Of a codec.
+Status count_codec(const BytesOptions& options, formats::FormatChoice format, Answer& answer) {
+  answer.format = format.choice;
+  if (options.prompt_tokens() < 1)
+    return bad_input("expected at least 1: formats of the family codec begin with a prompt")
+        .at_field(options.prompt < 0 ? "--tokens" : "--prompt");
+  KVPLAN_TRY(KeptTokens kept, kept_by(options.policy, options.prompt_tokens(), answer.shape.layers));
+  const CodecRequest request{.format = std::move(format),
+                             .kept = std::move(kept),
+                             .prompt = options.prompt_tokens(),
+                             .generated = options.tokens - options.prompt_tokens(),
+                             .layers = answer.shape.layers};
+  const auto held = [&](const model::LayerCache& cache, std::int64_t number) -> Result<model::HeldBytes> {
+    KVPLAN_TRY(const CodecLayer layer, codec_layer(request, cache, number));
+    return model::HeldBytes{.tokens = layer.tokens,
+                            .bytes = layer.bytes.total() + layer.beside_bytes,
+                            .metadata_bytes = layer.metadata_bytes()};
+  };
+  KVPLAN_TRY(answer.all, model::footprint(answer.shape, {.tensor_ranks = options.tensor_ranks,
+                                                         .stages = options.stages,
+                                                         .tokens = options.tokens,
+                                                         .held = held}));
+  const StageFootprint& rank = answer.rank();
+  answer.codec.emplace();
+  for (std::int64_t i = rank.first_layer; i < rank.first_layer + rank.layers; ++i) {
+    KVPLAN_TRY(const CodecLayer layer,
+               codec_layer(request, answer.all.layers[static_cast<std::size_t>(i)].cache, i));
+    add(*answer.codec, layer);
+  }
+  return Done{};
+}
+
+/// What the family "format" takes is counted by it; whatever else a codec is.
+Status count(const BytesOptions& options, Answer& answer) {
+  const Catalogue elements = model::format_descriptors();
+  auto format = parse_component(options.format, "format", elements);
+  if (format.ok()) {
+    answer.format = std::move(format).value();
+    return count_elements(options, answer);
+  }
+  auto codec = formats::parse_format(options.format);
+  if (codec.ok()) return count_codec(options, std::move(codec).value(), answer);
+  const std::string name = options.format.substr(0, options.format.find(':'));
+  const auto names = [&](Catalogue family) {
+    return std::any_of(family.begin(), family.end(), [&](const Descriptor* d) { return d->name == name; });
+  };
+  const Catalogue codecs = formats::format_descriptors();
+  if (names(elements)) return bad_input(format.error().to_string()).at_field("--format");
+  if (names(codecs)) return bad_input(codec.error().to_string()).at_field("--format");
+  std::vector<std::string_view> known;
+  for (const Descriptor* d : all_formats()) known.push_back(d->name);
+  return bad_input(bad_input(unknown_name("format", name, known)).at_field(name).to_string())
+      .at_field("--format");
+}
+
 Status run_bytes(const BytesOptions& options) {
   if (model::names_model_file(options.model)) KVPLAN_TRY_DO(check_apart({options.model}, {options.json}));
+  if (options.prompt > options.tokens)
+    return bad_input("expected at most --tokens (" + std::to_string(options.tokens) + "), found " +
+                     std::to_string(options.prompt))
+        .at_field("--prompt");
   Answer answer;
   auto shape = io::open_model(options.model);
   if (!shape.ok()) {
@@ -201,28 +351,16 @@ Status run_bytes(const BytesOptions& options) {
     return error;
   }
   answer.shape = std::move(shape).value();
-  auto format = parse_component(options.format, "format", model::format_descriptors());
-  if (!format.ok()) return bad_input(format.error().to_string()).at_field("--format");
-  answer.format = std::move(format).value();
-  KVPLAN_TRY(const Kept kept, kept_by(options.policy));
-  const attention::CellMetadata& beside = kept.beside;
-  KVPLAN_TRY(answer.all,
-             model::footprint(answer.shape,
-                              {.format = answer.format,
-                               .tensor_ranks = options.tensor_ranks,
-                               .stages = options.stages,
-                               .tokens = options.tokens,
-                               .kept = kept.tokens,
-                               .beside_head_bytes = beside.state + (beside.one_map ? 0 : beside.positions),
-                               .beside_layer_bytes = beside.one_map ? beside.positions : 0}));
+  KVPLAN_TRY_DO(count(options, answer));
   print_warnings(answer.all.warnings);
   if (options.json.empty()) return write_text("-", answer_text(options, answer));
   return write_text(options.json, answer_json(options, answer));
 }
 
 std::string format_help() {
-  std::string out = "Bytes of an element, NAME[:key=value,...] (kvplan list format):";
-  for (const Descriptor* format : model::format_descriptors()) out.append(" ").append(format->name);
+  std::string out =
+      "What an element takes, or how tokens are stored: NAME[:key=value,...] (kvplan list format, codec):";
+  for (const Descriptor* format : all_formats()) out.append(" ").append(format->name);
   return out;
 }
 
@@ -241,6 +379,9 @@ void add_bytes(CLI::App& app, Outcome& outcome) {
                    "Tokens of the sequence")
       ->required()
       ->default_str("");
+  add_whole_number(*command, "--prompt", {0, std::int64_t{1} << 40},
+                   "Tokens of these that came as the prompt; the others were generated one by one", "all",
+                   [options](std::int64_t value) { options->prompt = value; });
   add_whole_number(*command, "--tp", options->tensor_ranks, {1, model::kMostRanks},
                    "Tensor-parallel ranks; figures are of one rank");
   add_whole_number(*command, "--pp", options->stages, {1, 4096},

@@ -389,7 +389,8 @@ std::string family_use(std::string_view family) {
   if (family == kScenario) return "Paths of a scenario, for files and `--set`.";
   if (family == kKvFormat) return "Given at `format` of a scenario, and as `kvplan bytes --format`.";
   if (family == kBudgetFamily) return "Given at `kvplan budget --policy` and `kvplan evict --budget`.";
-  if (family == kCodec) return "Given at `kvplan format --format` and `kvplan frontier --formats`.";
+  if (family == kCodec)
+    return "Given at `kvplan format --format`, `kvplan bytes --format` and `kvplan frontier --formats`.";
   if (family == kReplacement)
     return "Given at `memory.replacement` of a scenario, and at `kvplan cache --replacement`.";
   if (family == kDevice) return "Given at `deployment.device` of a scenario, and as `kvplan pool --device`.";

@@ -5,6 +5,7 @@
 
 #include "simulator/base/json_writer.h"
 #include "simulator/cli/evict_output.h"
+#include "simulator/cli/format_regions.h"
 
 namespace kvplan::cli {
 namespace {
@@ -15,28 +16,8 @@ using formats::EvaluationRequest;
 using formats::HeadState;
 using formats::kSides;
 using formats::LayerBytes;
-using formats::Regions;
 using formats::Side;
 using formats::StepResult;
-
-struct Region {
-  const char* name;
-  std::int64_t Regions::*bytes;
-};
-constexpr std::array<Region, 7> kRegions{{{"codes", &Regions::codes},
-                                          {"scales", &Regions::scales},
-                                          {"zeros", &Regions::zeros},
-                                          {"index", &Regions::index},
-                                          {"factors", &Regions::factors},
-                                          {"centroids", &Regions::centroids},
-                                          {"exact", &Regions::exact}}};
-
-const Regions& side_of(const LayerBytes& bytes, Side side) {
-  return side == Side::kKeys ? bytes.keys : bytes.values;
-}
-const char* side_name(Side side) {
-  return side == Side::kKeys ? "K" : "V";
-}
 
 void write_format_params(JsonWriter& json, const Choice& choice) {
   json.key("params").begin_object();
@@ -70,14 +51,14 @@ void write_evict(JsonWriter& json, const EvaluationRequest& request, std::int32_
 void write_columns(JsonWriter& json) {
   json.key("byte_columns").begin_array();
   for (const char* side : {"k_", "v_"})
-    for (const Region& region : kRegions) json.value(std::string(side) + region.name);
+    for (const NamedRegion& region : kRegions) json.value(std::string(side) + region.name);
   json.value("total").end_array();
 }
 
 void write_bytes(JsonWriter& json, const LayerBytes& bytes) {
   json.key("bytes").begin_array();
   for (const Side side : kSides)
-    for (const Region& region : kRegions) json.value(side_of(bytes, side).*region.bytes);
+    for (const NamedRegion& region : kRegions) json.value(bytes.of(side).*region.bytes);
   json.value(bytes.total()).end_array();
 }
 
@@ -211,7 +192,7 @@ std::string format_text(const EvaluationRequest& request, const Evaluation& foun
   };
   const LayerBytes& bytes = found.steps.empty() ? found.after_prompt : found.steps.back().bytes;
   row("after last token", {"keys", "values", "of full cache"});
-  for (const Region& region : kRegions) {
+  for (const NamedRegion& region : kRegions) {
     const std::int64_t keys = bytes.keys.*region.bytes;
     const std::int64_t values = bytes.values.*region.bytes;
     if (keys + values > 0)

@@ -50,6 +50,14 @@ struct Regions {
   }
 };
 
+/// Of one layer, all KV heads.
+struct LayerBytes {
+  Regions keys;
+  Regions values;
+  [[nodiscard]] const Regions& of(Side side) const { return side == Side::kKeys ? keys : values; }
+  [[nodiscard]] std::int64_t total() const { return keys.total() + values.total(); }
+};
+
 /// How one stored element is coded. What a format does not have is empty.
 struct Coded {
   std::optional<std::int64_t> code;

@@ -39,13 +39,6 @@ struct EvaluationRequest {
   std::vector<Probe> probes{};
 };
 
-/// Of one layer, all KV heads.
-struct LayerBytes {
-  Regions keys;
-  Regions values;
-  [[nodiscard]] std::int64_t total() const { return keys.total() + values.total(); }
-};
-
 struct StepResult {
   std::int64_t t{0};
   LayerBytes bytes;                   ///< after the step

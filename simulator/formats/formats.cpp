@@ -1,5 +1,7 @@
 #include "simulator/formats/formats.h"
 
+#include <algorithm>
+
 #include "simulator/base/family.h"
 
 // One line per member; the order is that of `kvplan list codec`.
@@ -44,8 +46,35 @@ Result<FormatChoice> parse_format(std::string_view text) {
   return FormatChoice{&kind, std::move(choice)};
 }
 
+FormatChoice of_layer(const FormatChoice& format, std::int64_t layer, std::int64_t layers) {
+  if (format.kind->of_layer == nullptr) return format;
+  return {format.kind, format.kind->of_layer(format.choice, layer, layers)};
+}
+
 Status check_format(const FormatChoice& format, const Shape& shape, std::int64_t prompt) {
   return format.kind->check == nullptr ? Status(Done{}) : format.kind->check(format.choice, shape, prompt);
+}
+
+Result<LayerBytes> bytes_from_lengths(const FormatChoice& format, const Shape& shape,
+                                      const Lengths& lengths) {
+  const LengthRule& rule = format.kind->lengths;
+  const auto refused = [&](const std::string& why) {
+    return bad_input(why).at_field(std::string(format.choice.name()));
+  };
+  if (rule.regions == nullptr)
+    return refused("its bytes do not follow from lengths: " + std::string(rule.numbers_decide) +
+                   "; `kvplan format` counts them on a recording");
+  if (lengths.dropped > 0 && (rule.by_count == nullptr || !rule.by_count(format.choice)))
+    return refused(
+        "its bytes depend on which tokens went while it decoded, lengths say only how many; "
+        "`kvplan format --evict` counts them on a recording");
+  const auto of = [&](Side side) { return rule.regions(format.choice, shape, lengths, side); };
+  return LayerBytes{.keys = of(Side::kKeys), .values = of(Side::kValues)};
+}
+
+std::int64_t stored_tokens(const FormatChoice& format, const Lengths& lengths) {
+  const auto keeps = format.kind->lengths.keeps;
+  return keeps == nullptr ? lengths.stored() : std::min(lengths.stored(), keeps(format.choice));
 }
 
 Error wrong_param(const Choice& choice, std::string_view param, const std::string& what) {

@@ -8,6 +8,7 @@
 
 #include "simulator/base/component.h"
 #include "simulator/formats/codec.h"
+#include "simulator/formats/lengths.h"
 
 namespace kvplan::formats {
 
@@ -28,6 +29,10 @@ struct FormatKind {
   Status (*check)(const Choice&, const Shape&, std::int64_t prompt) = nullptr;
   /// REQUIRES: `check` found nothing. Null of a short name.
   std::unique_ptr<Codec> (*make)(const Choice&, const Shape&) = nullptr;
+  LengthRule lengths{};
+  /// Where parameters say which layer it is: the choice for layer `layer` of `layers`, as far as they were not given.
+  /// Null where layers are alike.
+  Choice (*of_layer)(const Choice&, std::int64_t layer, std::int64_t layers) = nullptr;
   /// Of a short name: the format that it stands for, as a user would write it.
   std::string (*stands_for)(const Choice&) = nullptr;
 };
@@ -42,8 +47,15 @@ struct FormatChoice {
 };
 /// Parses `NAME[:key=value,...]`; of a short name comes what it stands for. Errors as parse_component.
 Result<FormatChoice> parse_format(std::string_view text);
+/// The format in one layer of a model.
+FormatChoice of_layer(const FormatChoice& format, std::int64_t layer, std::int64_t layers);
 /// `check` of the format, where it has one.
 Status check_format(const FormatChoice& format, const Shape& shape, std::int64_t prompt);
+/// What a layer takes after the last step, from lengths alone. REQUIRES: check_format found nothing. Errors (field:
+/// the format's name): numbers decide, or which of the tokens went.
+Result<LayerBytes> bytes_from_lengths(const FormatChoice& format, const Shape& shape, const Lengths& lengths);
+/// Tokens of a head that it stores then.
+std::int64_t stored_tokens(const FormatChoice& format, const Lengths& lengths);
 
 // What members share.
 

@@ -30,6 +30,12 @@ void FourBit::on_append() {
     }
 }
 
+Regions four_bit_bytes(const Shape& shape, const Lengths& lengths, Side side, std::int32_t block) {
+  Regions out = split_bytes(shape, side, {.coded = lengths.stored()}, 4);
+  out.scales = shape.kv_heads * lengths.stored() * (shape.size(side) / block);
+  return out;
+}
+
 Status check_blocks(const Choice& choice, const Shape& shape, std::int32_t block) {
   for (const Side side : kSides)
     if (shape.size(side) % block != 0)

@@ -21,6 +21,9 @@ class FourBit : public QuantisedCodec {
   [[nodiscard]] virtual double scale_of(Side side, std::span<const double> channels) const = 0;
 };
 
+/// Half a byte an element and a byte for each block of channels of each token.
+Regions four_bit_bytes(const Shape& shape, const Lengths& lengths, Side side, std::int32_t block);
+
 /// Errors: a key or value that is no multiple of `block` channels.
 Status check_blocks(const Choice& choice, const Shape& shape, std::int32_t block);
 

@@ -26,4 +26,9 @@ class LowRankCodec : public Codec {
   [[nodiscard]] std::int64_t exact_bytes(Side side) const;
 };
 
+/// Of tokens x channels numbers in factors of at most this rank: U, V and the numbers between, 2 bytes each.
+constexpr std::int64_t low_rank_bytes(std::int64_t rank, std::int64_t tokens, std::int64_t channels) {
+  return std::min({rank, tokens, channels}) * (tokens + channels + 1) * 2;
+}
+
 }  // namespace kvplan::formats

@@ -90,6 +90,16 @@ void TensorQuantised::on_append() {
   for (const Side side : kSides) encode(side);
 }
 
+Regions tensor_bytes(const TensorQuantiser& quantiser, const Shape& shape, const NewestTokens& tokens,
+                     Side side) {
+  Regions out = split_bytes(shape, side, {.coded = tokens.newest}, quantiser.bits);
+  const std::int64_t of_steps = std::min(tokens.newest, tokens.generated);
+  const std::int64_t of_prompt = tokens.newest > tokens.generated ? 1 : 0;
+  const std::int64_t shared = tokens.newest > 0 ? 1 : 0;
+  out.scales = (quantiser.scale == ScaleOf::kChunk ? of_steps + of_prompt : shared) * kScaleBytes;
+  return out;
+}
+
 TensorQuantiser tensor_quantiser_of(const Choice& choice) {
   const std::string& scale = choice.text(kScaleParam.name);
   return {.bits = static_cast<int>(choice.integer("bits")),

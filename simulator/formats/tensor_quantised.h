@@ -40,6 +40,16 @@ class TensorQuantised : public QuantisedCodec {
   TensorQuantiser quantiser_;
 };
 
+/// The newest tokens of a head, of which so many at most were appended one by one after the prompt.
+struct NewestTokens {
+  std::int64_t newest{1};
+  std::int64_t generated{0};
+};
+/// Of a layer that stores the newest tokens: codes, and a scale for all heads of each append that has one of them left
+/// (of all appends together where they share it).
+Regions tensor_bytes(const TensorQuantiser& quantiser, const Shape& shape, const NewestTokens& tokens,
+                     Side side);
+
 // Its parameters.
 inline constexpr std::array<std::string_view, 3> kScaleChoices{"chunk", "static", "running"};
 inline constexpr std::array<std::string_view, 2> kRoundings{"even", "trunc"};

@@ -32,6 +32,26 @@ Error too_many() {
   return bad_input("expected a sequence of at most 2^62 bytes over all ranks").at_field("--tokens");
 }
 
+/// Adds the layers of the shape as `held` tells them, and gives the bytes of the whole model stored once.
+Result<Wide> add_held_layers(const ModelShape& shape, const FootprintRequest& request, Footprint& out) {
+  Wide once = 0, cluster = 0;
+  for (const LayerRun& run : shape.runs)
+    for (std::int64_t i = 0; i < run.layers; ++i) {
+      const auto number = static_cast<std::int64_t>(out.layers.size());
+      LayerFootprint layer{.cache = share_of(run.cache, request.tensor_ranks)};
+      KVPLAN_TRY(const HeldBytes whole, request.held(run.cache, number));
+      KVPLAN_TRY(const HeldBytes held, request.held(layer.cache, number));
+      layer.tokens = held.tokens;
+      layer.bytes = held.bytes;
+      layer.metadata_bytes = held.metadata_bytes;
+      once += whole.bytes;
+      cluster += Wide{held.bytes} * request.tensor_ranks;
+      if (cluster > kMostBytes) return too_many();
+      out.layers.push_back(layer);
+    }
+  return once;
+}
+
 /// Adds the layers of the shape, and gives the bytes of the whole model stored once.
 Result<Wide> add_layers(const ModelShape& shape, const FootprintRequest& request, Footprint& out) {
   Wide once = 0, cluster = 0, once_per_token = 0;
@@ -84,7 +104,8 @@ Result<Footprint> footprint(const ModelShape& shape, const FootprintRequest& req
                      std::to_string(shape.layers) + "), found " + std::to_string(request.stages))
         .at_field("--pp");
   Footprint out;
-  KVPLAN_TRY(const Wide once, add_layers(shape, request, out));
+  KVPLAN_TRY(const Wide once,
+             request.held ? add_held_layers(shape, request, out) : add_layers(shape, request, out));
   add_stages(shape, request, out);
   const Wide again = Wide{out.cluster_bytes} - once;
   out.replicated_bytes = static_cast<std::int64_t>(std::max(again, Wide{0}));

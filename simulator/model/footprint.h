@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,6 +16,13 @@ namespace kvplan::model {
 
 inline constexpr std::int64_t kMostRanks = 65536;
 
+/// What a layer, or a rank's share of it, takes of a sequence.
+struct HeldBytes {
+  std::int64_t tokens{0};
+  std::int64_t bytes{0};
+  std::int64_t metadata_bytes{0};  ///< a part of `bytes`
+};
+
 struct FootprintRequest {
   std::optional<Choice> format{};  ///< of family "format"; absent: the model's own elements
   std::int64_t tensor_ranks{1};
@@ -24,6 +32,10 @@ struct FootprintRequest {
   // What that policy keeps beside each token, as metadata:
   std::int64_t beside_head_bytes{0};   ///< by stored head of a layer
   std::int64_t beside_layer_bytes{0};  ///< by layer
+
+  /// Where tokens of a layer take different bytes: what layer i of the model takes, in place of `format`, `kept` and
+  /// `beside_...`. Bytes of a token are 0 then.
+  std::function<Result<HeldBytes>(const LayerCache&, std::int64_t)> held{};
 };
 
 /// A layer on one rank.
@@ -56,7 +68,7 @@ struct Footprint {
   std::vector<std::string> warnings;
 };
 
-/// Errors: more stages than layers, a format for other layers, more bytes than 2^62.
+/// Errors: more stages than layers, a format for other layers, more bytes than 2^62, those of `held`.
 Result<Footprint> footprint(const ModelShape& shape, const FootprintRequest& request);
 
 }  // namespace kvplan::model

@@ -56,6 +56,12 @@ Random stream(std::uint64_t seed, std::uint64_t i) {
   return Random(seed + 0x9E3779B97F4A7C15ULL * (1 + i));
 }
 
+/// Vectors of a basis.
+std::int64_t vectors_of(const BasisOptions& options, const Shape& shape, Side side) {
+  const std::int64_t rank = side == Side::kKeys ? options.rank : options.rank_v;
+  return std::min<std::int64_t>(rank + (options.random ? options.oversample : 0), shape.size(side));
+}
+
 class Eigen final : public LowRankCodec {
  public:
   Eigen(const Shape& shape, const BasisOptions& options) : LowRankCodec(shape), options_(options) {
@@ -84,10 +90,7 @@ class Eigen final : public LowRankCodec {
   }
 
  private:
-  [[nodiscard]] std::int64_t vectors(Side side) const {
-    const std::int64_t rank = side == Side::kKeys ? options_.rank : options_.rank_v;
-    return std::min<std::int64_t>(rank + (options_.random ? options_.oversample : 0), shape().size(side));
-  }
+  [[nodiscard]] std::int64_t vectors(Side side) const { return vectors_of(options_, shape(), side); }
 
   /// All rows that the basis is learnt from.
   [[nodiscard]] Matrix rows(Side side, std::int32_t head, const PromptQueries& queries) const {
@@ -150,14 +153,25 @@ class Eigen final : public LowRankCodec {
   std::array<std::vector<Matrix>, 2> bases_;  ///< [side][KV head], vectors as rows
 };
 
+BasisOptions options_of(const Choice& choice) {
+  return {.rank = choice.integer("rank"),
+          .rank_v = choice.integer("rank_v"),
+          .queries = choice.text("basis") == "kq",
+          .random = choice.text("method") == "random",
+          .oversample = choice.integer("oversample"),
+          .seed = static_cast<std::uint64_t>(choice.integer("seed"))};
+}
+
 std::unique_ptr<Codec> make(const Choice& choice, const Shape& shape) {
-  return std::make_unique<Eigen>(shape,
-                                 BasisOptions{.rank = choice.integer("rank"),
-                                              .rank_v = choice.integer("rank_v"),
-                                              .queries = choice.text("basis") == "kq",
-                                              .random = choice.text("method") == "random",
-                                              .oversample = choice.integer("oversample"),
-                                              .seed = static_cast<std::uint64_t>(choice.integer("seed"))});
+  return std::make_unique<Eigen>(shape, options_of(choice));
+}
+
+/// A basis, and for each token as many coordinates as it has vectors.
+Regions bytes_of(const Choice& choice, const Shape& shape, const Lengths& lengths, Side side) {
+  const std::int64_t vectors = vectors_of(options_of(choice), shape, side);
+  Regions out;
+  out.factors = shape.kv_heads * vectors * (lengths.stored() + shape.size(side)) * 2;
+  return out;
 }
 
 }  // namespace
@@ -176,6 +190,7 @@ const FormatKind kEigen{
              "basis is of channels, and values have their own."},
     .golden_name = "eigen",
     .exactness = Exactness::kTolerance,
-    .make = make};
+    .make = make,
+    .lengths = {.regions = bytes_of, .by_count = always_by_count}};
 
 }  // namespace kvplan::formats

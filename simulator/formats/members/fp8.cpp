@@ -100,6 +100,14 @@ std::unique_ptr<Codec> make(const Choice& choice, const Shape& shape) {
                                            .per_head = choice.text("per") == "head"});
 }
 
+/// A byte an element; scales of 4 bytes where there are any, however many tokens.
+Regions bytes_of(const Choice& choice, const Shape& shape, const Lengths& lengths, Side side) {
+  Regions out = split_bytes(shape, side, {.coded = lengths.stored()}, 8);
+  const std::int64_t scales = choice.text("per") == "head" ? shape.kv_heads : 1;
+  out.scales = choice.text("scale") == "amax" ? scales * 4 : 0;
+  return out;
+}
+
 }  // namespace
 
 extern const FormatKind kFp8;
@@ -113,6 +121,7 @@ const FormatKind kFp8{
                    .divergences = "Numbers that are too large become the greatest one, in both types; "
                                   "the specification leaves that open for E5M2, which has infinities."},
     .golden_name = "fp8",
-    .make = make};
+    .make = make,
+    .lengths = {.regions = bytes_of, .by_count = always_by_count}};
 
 }  // namespace kvplan::formats

@@ -14,6 +14,11 @@ std::unique_ptr<Codec> make(const Choice& /*choice*/, const Shape& shape) {
   return std::make_unique<Full>(shape);
 }
 
+/// 2 bytes an element.
+Regions bytes_of(const Choice& /*choice*/, const Shape& shape, const Lengths& lengths, Side side) {
+  return split_bytes(shape, side, {.exact = lengths.stored()}, 0);
+}
+
 }  // namespace
 
 extern const FormatKind kFullFormat;
@@ -23,6 +28,7 @@ const FormatKind kFullFormat{.descriptor = {.family = kFamily,
                                             .source = "kvplan",
                                             .params = {}},
                              .golden_name = "full",
-                             .make = make};
+                             .make = make,
+                             .lengths = {.regions = bytes_of, .by_count = always_by_count}};
 
 }  // namespace kvplan::formats

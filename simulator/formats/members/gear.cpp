@@ -47,6 +47,11 @@ struct GearOptions {
   double outliers;
 };
 
+/// Extreme elements at either end of so many.
+std::size_t half_of_outliers(double outliers, std::size_t elements) {
+  return static_cast<std::size_t>(outliers / 2 * static_cast<double>(elements));
+}
+
 class Gear final : public QuantisedCodec {
  public:
   Gear(const Shape& shape, const GearOptions& options)
@@ -125,7 +130,7 @@ class Gear final : public QuantisedCodec {
 
   /// The extreme numbers of a line become the mean of all its numbers; returns where they were.
   void take_outliers(Matrix& chunk, const Line& line, std::vector<std::size_t>& taken) const {
-    const auto half = static_cast<std::size_t>(options_.outliers / 2 * static_cast<double>(line.count));
+    const auto half = half_of_outliers(options_.outliers, line.count);
     if (half == 0) return;
     std::vector<std::size_t> order(line.count);
     double sum = 0;
@@ -198,13 +203,48 @@ Status check(const Choice& choice, const Shape& shape, std::int64_t /*prompt*/) 
   return Done{};
 }
 
+GearOptions options_of(const Choice& choice) {
+  return {.bits = static_cast<int>(choice.integer("bits")),
+          .group = static_cast<std::int32_t>(choice.integer("group")),
+          .residual = static_cast<std::int32_t>(choice.integer("residual")),
+          .rank = choice.integer("rank"),
+          .outliers = choice.decimal("outliers")};
+}
+
 std::unique_ptr<Codec> make(const Choice& choice, const Shape& shape) {
-  return std::make_unique<Gear>(shape,
-                                GearOptions{.bits = static_cast<int>(choice.integer("bits")),
-                                            .group = static_cast<std::int32_t>(choice.integer("group")),
-                                            .residual = static_cast<std::int32_t>(choice.integer("residual")),
-                                            .rank = choice.integer("rank"),
-                                            .outliers = choice.decimal("outliers")});
+  return std::make_unique<Gear>(shape, options_of(choice));
+}
+
+/// Outliers of a line of so many elements: both ends, which meet where they are all.
+std::int64_t outliers_of(double share, std::int64_t elements) {
+  const auto half = static_cast<std::int64_t>(half_of_outliers(share, static_cast<std::size_t>(elements)));
+  return std::min(2 * half, elements);
+}
+
+/// What so many chunks of so many tokens have beside their codes: factors of the correction, and outliers of a key's
+/// channel (of a value) with 2 bytes for each place.
+void add_chunks(Regions& out, const GearOptions& options, const Shape& shape, Side side, std::int64_t chunks,
+                std::int64_t tokens) {
+  const std::int64_t size = shape.size(side);
+  const std::int64_t rank = std::min({options.rank, tokens, size});
+  const std::int64_t outliers = side == Side::kKeys ? size * outliers_of(options.outliers, tokens)
+                                                    : tokens * outliers_of(options.outliers, size);
+  out.factors += shape.kv_heads * chunks * rank * (tokens + size) * 2;
+  out.exact += shape.kv_heads * chunks * outliers * 2;
+  out.index += shape.kv_heads * chunks * outliers * 2;
+}
+
+/// Integers as KIVI's keys and values, but whole residuals of both; the prompt's are one chunk, later ones one each.
+Regions bytes_of(const Choice& choice, const Shape& shape, const Lengths& lengths, Side side) {
+  const GearOptions options = options_of(choice);
+  const std::int64_t of_prompt = lengths.prompt / options.residual * options.residual;
+  const std::int64_t coded = lengths.stored() / options.residual * options.residual;
+  Regions out = split_bytes(shape, side, {.coded = coded, .exact = lengths.stored() - coded}, options.bits);
+  out.scales = shape.kv_heads * coded * shape.size(side) / options.group * 2;
+  out.zeros = out.scales;
+  if (of_prompt > 0) add_chunks(out, options, shape, side, 1, of_prompt);
+  add_chunks(out, options, shape, side, (coded - of_prompt) / options.residual, options.residual);
+  return out;
 }
 
 }  // namespace
@@ -224,6 +264,7 @@ const FormatKind kGear{
     .golden_name = "gear",
     .exactness = Exactness::kTolerance,
     .check = check,
-    .make = make};
+    .make = make,
+    .lengths = {.regions = bytes_of}};
 
 }  // namespace kvplan::formats

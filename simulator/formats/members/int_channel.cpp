@@ -45,6 +45,17 @@ std::unique_ptr<Codec> make(const Choice& choice, const Shape& shape) {
                                       static_cast<std::int32_t>(choice.integer("group")));
 }
 
+/// Whole groups of tokens, each with a scale and a zero point of 2 bytes a channel; what is left over is exact.
+Regions bytes_of(const Choice& choice, const Shape& shape, const Lengths& lengths, Side side) {
+  const std::int64_t groups = lengths.stored() / choice.integer("group");
+  const std::int64_t coded = groups * choice.integer("group");
+  Regions out =
+      split_bytes(shape, side, {.coded = coded, .exact = lengths.stored() - coded}, choice.integer("bits"));
+  out.scales = shape.kv_heads * groups * shape.size(side) * 2;
+  out.zeros = out.scales;
+  return out;
+}
+
 }  // namespace
 
 extern const FormatKind kIntChannel;
@@ -57,6 +68,7 @@ const FormatKind kIntChannel{
                    .source = "kvplan",
                    .params = kParams},
     .golden_name = "int_channel",
-    .make = make};
+    .make = make,
+    .lengths = {.regions = bytes_of}};
 
 }  // namespace kvplan::formats

@@ -10,6 +10,16 @@ std::unique_ptr<Codec> make(const Choice& choice, const Shape& shape) {
   return std::make_unique<TensorQuantised>(shape, tensor_quantiser_of(choice));
 }
 
+Regions bytes_of(const Choice& choice, const Shape& shape, const Lengths& lengths, Side side) {
+  return tensor_bytes(tensor_quantiser_of(choice), shape,
+                      {.newest = lengths.stored(), .generated = lengths.generated}, side);
+}
+
+/// Where each append has a scale, that of the prompt stays until all of its tokens are gone.
+bool by_count(const Choice& choice) {
+  return tensor_quantiser_of(choice).scale != ScaleOf::kChunk;
+}
+
 }  // namespace
 
 extern const FormatKind kIntTensor;
@@ -20,6 +30,7 @@ const FormatKind kIntTensor{
                    .source = "kvplan",
                    .params = kParams},
     .golden_name = "int_tensor",
-    .make = make};
+    .make = make,
+    .lengths = {.regions = bytes_of, .by_count = by_count}};
 
 }  // namespace kvplan::formats

@@ -60,6 +60,16 @@ std::unique_ptr<Codec> make(const Choice& choice, const Shape& shape) {
   return std::make_unique<IntToken>(shape, layout, static_cast<int>(choice.integer("bits")));
 }
 
+/// A scale and, unless codes are symmetric, a zero point of 2 bytes for each group of channels of each token.
+Regions bytes_of(const Choice& choice, const Shape& shape, const Lengths& lengths, Side side) {
+  Regions out = split_bytes(shape, side, {.coded = lengths.stored()}, choice.integer("bits"));
+  const std::int32_t size = shape.size(side);
+  const std::int32_t groups = size / group_of(choice.integer(kGroupParam.name), size);
+  out.scales = shape.kv_heads * lengths.stored() * groups * 2;
+  out.zeros = choice.flag("symmetric") ? 0 : out.scales;
+  return out;
+}
+
 }  // namespace
 
 extern const FormatKind kIntToken;
@@ -73,6 +83,7 @@ const FormatKind kIntToken{
                    .params = kParams},
     .golden_name = "int_token",
     .check = check,
-    .make = make};
+    .make = make,
+    .lengths = {.regions = bytes_of, .by_count = always_by_count}};
 
 }  // namespace kvplan::formats

@@ -1,4 +1,5 @@
 // KIVI: keys by channel, values by token, and the newest tokens exactly.
+#include <algorithm>
 #include <array>
 
 #include "simulator/formats/formats.h"
@@ -67,6 +68,20 @@ std::unique_ptr<Codec> make(const Choice& choice, const Shape& shape) {
                                 static_cast<std::int32_t>(choice.integer("residual")));
 }
 
+/// Keys: whole residuals, a scale and a zero point of 2 bytes for each channel of each group of tokens. Values: all
+/// but the last residual, with these for each group of channels of each token.
+Regions bytes_of(const Choice& choice, const Shape& shape, const Lengths& lengths, Side side) {
+  const std::int64_t group = choice.integer("group");
+  const std::int64_t residual = choice.integer("residual");
+  const std::int64_t coded = side == Side::kKeys ? lengths.stored() / residual * residual
+                                                 : std::max<std::int64_t>(lengths.stored() - residual, 0);
+  Regions out =
+      split_bytes(shape, side, {.coded = coded, .exact = lengths.stored() - coded}, choice.integer("bits"));
+  out.scales = shape.kv_heads * coded * shape.size(side) / group * 2;
+  out.zeros = out.scales;
+  return out;
+}
+
 }  // namespace
 
 extern const FormatKind kKivi;
@@ -81,6 +96,7 @@ const FormatKind kKivi{
                        "as they were."},
     .golden_name = "kivi",
     .check = check,
-    .make = make};
+    .make = make,
+    .lengths = {.regions = bytes_of}};
 
 }  // namespace kvplan::formats

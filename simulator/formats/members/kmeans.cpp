@@ -50,6 +50,8 @@ struct ClusterOptions {
   bool paired;
 };
 
+constexpr std::int64_t kSizeBytes = 4;  ///< how many tokens a cluster has
+
 /// Bits that tell one of so many centres.
 std::int64_t label_bits(std::int64_t centres) {
   return static_cast<std::int64_t>(std::bit_width(static_cast<std::uint64_t>(centres - 1)));
@@ -69,7 +71,6 @@ class Kmeans final : public Codec {
       out.exact += plane.exact_tokens() * plane.size() * 2;
       clustered += plane.tokens() - plane.exact_tokens();
     }
-    constexpr std::int64_t kSizeBytes = 4;
     const std::int64_t size = shape().size(side);
     if (options_.paired) {
       for (const std::int64_t centres : centres_) {
@@ -178,14 +179,35 @@ Status check(const Choice& choice, const Shape& /*shape*/, std::int64_t prompt) 
   return Done{};
 }
 
+ClusterOptions options_of(const Choice& choice) {
+  return {.clusters = choice.integer("clusters"),
+          .iterations = choice.integer("iterations"),
+          .recent = static_cast<std::int32_t>(choice.integer("recent")),
+          .sinks = static_cast<std::int32_t>(choice.integer("sinks")),
+          .seed = static_cast<std::uint64_t>(choice.integer("seed")),
+          .paired = choice.text("form") == "paired"};
+}
+
 std::unique_ptr<Codec> make(const Choice& choice, const Shape& shape) {
-  return std::make_unique<Kmeans>(
-      shape, ClusterOptions{.clusters = choice.integer("clusters"),
-                            .iterations = choice.integer("iterations"),
-                            .recent = static_cast<std::int32_t>(choice.integer("recent")),
-                            .sinks = static_cast<std::int32_t>(choice.integer("sinks")),
-                            .seed = static_cast<std::uint64_t>(choice.integer("seed")),
-                            .paired = choice.text("form") == "paired"});
+  return std::make_unique<Kmeans>(shape, options_of(choice));
+}
+
+/// Centres of the prompt's tokens between the first and the last ones, with their sizes or labels; the other tokens
+/// are exact.
+Regions bytes_of(const Choice& choice, const Shape& shape, const Lengths& lengths, Side side) {
+  const ClusterOptions options = options_of(choice);
+  const std::int64_t clustered = std::max<std::int64_t>(lengths.prompt - options.sinks - options.recent, 0);
+  const std::int64_t tables = options.paired ? shape.kv_heads : 1;
+  const std::int64_t points = clustered * shape.kv_heads / tables;  // of one table
+  const std::int64_t centres = std::min(options.clusters, points);
+  Regions out = split_bytes(shape, side, {.exact = lengths.stored() - clustered}, 0);
+  out.centroids = tables * centres * shape.size(side) * 2;
+  if (options.paired) {
+    if (side == Side::kKeys) out.index = tables * centres * kSizeBytes;
+  } else if (centres > 0) {
+    out.index = (points * label_bits(centres) + 7) / 8;
+  }
+  return out;
 }
 
 }  // namespace
@@ -204,6 +226,7 @@ const FormatKind kKmeans{
     .golden_name = "kmeans",
     .exactness = Exactness::kTolerance,
     .check = check,
-    .make = make};
+    .make = make,
+    .lengths = {.regions = bytes_of}};
 
 }  // namespace kvplan::formats

@@ -208,6 +208,8 @@ const FormatKind kKvquant{
              "prompt, unweighted, on keys as they were recorded."},
     .golden_name = "kvquant",
     .exactness = Exactness::kTolerance,
-    .make = make};
+    .make = make,
+    .lengths = {.numbers_decide =
+                    "which elements lie beyond the thresholds, and are kept exactly, is up to the numbers"}};
 
 }  // namespace kvplan::formats

@@ -84,11 +84,32 @@ Status check(const Choice& choice, const Shape& /*shape*/, std::int64_t /*prompt
   return Done{};
 }
 
+Windows windows_of(const Choice& choice) {
+  return {.window = choice.integer("window"),
+          .rank = choice.integer("rank"),
+          .keep_recent = choice.integer("keep_recent"),
+          .factor_values = choice.flag("factor_v")};
+}
+
 std::unique_ptr<Codec> make(const Choice& choice, const Shape& shape) {
-  return std::make_unique<Layered>(shape, Windows{.window = choice.integer("window"),
-                                                  .rank = choice.integer("rank"),
-                                                  .keep_recent = choice.integer("keep_recent"),
-                                                  .factor_values = choice.flag("factor_v")});
+  return std::make_unique<Layered>(shape, windows_of(choice));
+}
+
+/// A chunk of the prompt, if it is longer than the window; from then on one whenever a token is too many, all of them
+/// alike.
+Regions bytes_of(const Choice& choice, const Shape& shape, const Lengths& lengths, Side side) {
+  const Windows w = windows_of(choice);
+  if (side == Side::kValues && !w.factor_values)
+    return split_bytes(shape, side, {.exact = lengths.stored()}, 0);
+  const std::int64_t first = lengths.prompt > w.window ? lengths.prompt - w.keep_recent : 0;
+  const std::int64_t later = w.window + 1 - w.keep_recent;
+  const std::int64_t pending = lengths.stored() - first;
+  const std::int64_t chunks = pending > w.window ? (pending - w.window - 1) / later + 1 : 0;
+  const std::int64_t size = shape.size(side);
+  Regions out = split_bytes(shape, side, {.exact = pending - chunks * later}, 0);
+  if (first > 0) out.factors += shape.kv_heads * low_rank_bytes(w.rank, first, size);
+  out.factors += shape.kv_heads * chunks * low_rank_bytes(w.rank, later, size);
+  return out;
 }
 
 }  // namespace
@@ -106,6 +127,7 @@ const FormatKind kLayered{
     .golden_name = "layered",
     .exactness = Exactness::kTolerance,
     .check = check,
-    .make = make};
+    .make = make,
+    .lengths = {.regions = bytes_of}};
 
 }  // namespace kvplan::formats

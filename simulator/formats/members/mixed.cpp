@@ -87,6 +87,21 @@ std::unique_ptr<Codec> make(const Choice& choice, const Shape& shape) {
             .middle_bits = static_cast<int>(choice.integer("middle_bits"))});
 }
 
+/// Tiers by age; every token outside the newest has a scale and a zero point of 2 bytes for each group of channels.
+Regions bytes_of(const Choice& choice, const Shape& shape, const Lengths& lengths, Side side) {
+  const std::int64_t recent = std::min(lengths.stored(), choice.integer("recent"));
+  const std::int64_t middle = std::min(lengths.stored() - recent, choice.integer("middle"));
+  const std::int64_t old = lengths.stored() - recent - middle;
+  const std::int64_t size = shape.size(side);
+  const std::int64_t bits = old * choice.integer("bits") + middle * choice.integer("middle_bits");
+  Regions out = split_bytes(shape, side, {.exact = recent}, 0);
+  out.codes = (shape.kv_heads * size * bits + 7) / 8;
+  out.scales = shape.kv_heads * (middle + old) *
+               (size / group_of(choice.integer(kGroupParam.name), shape.size(side))) * 2;
+  out.zeros = out.scales;
+  return out;
+}
+
 }  // namespace
 
 extern const FormatKind kMixed;
@@ -101,6 +116,7 @@ const FormatKind kMixed{
                         "intervals and need no tags."},
     .golden_name = "mixed",
     .check = check,
-    .make = make};
+    .make = make,
+    .lengths = {.regions = bytes_of}};
 
 }  // namespace kvplan::formats

@@ -32,6 +32,10 @@ std::unique_ptr<Codec> make(const Choice& /*choice*/, const Shape& shape) {
   return std::make_unique<Mxfp4>(shape);
 }
 
+Regions bytes_of(const Choice& /*choice*/, const Shape& shape, const Lengths& lengths, Side side) {
+  return four_bit_bytes(shape, lengths, side, kBlock);
+}
+
 }  // namespace
 
 extern const FormatKind kMxfp4;
@@ -45,6 +49,7 @@ const FormatKind kMxfp4{
                    .params = {}},
     .golden_name = "mxfp4",
     .check = check,
-    .make = make};
+    .make = make,
+    .lengths = {.regions = bytes_of, .by_count = always_by_count}};
 
 }  // namespace kvplan::formats

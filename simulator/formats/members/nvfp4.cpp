@@ -47,6 +47,12 @@ std::unique_ptr<Codec> make(const Choice& /*choice*/, const Shape& shape) {
   return std::make_unique<Nvfp4>(shape);
 }
 
+Regions bytes_of(const Choice& /*choice*/, const Shape& shape, const Lengths& lengths, Side side) {
+  Regions out = four_bit_bytes(shape, lengths, side, kBlock);
+  out.scales += 4;
+  return out;
+}
+
 }  // namespace
 
 extern const FormatKind kNvfp4;
@@ -61,6 +67,7 @@ const FormatKind kNvfp4{
                    .params = {}},
     .golden_name = "nvfp4",
     .check = check,
-    .make = make};
+    .make = make,
+    .lengths = {.regions = bytes_of, .by_count = always_by_count}};
 
 }  // namespace kvplan::formats

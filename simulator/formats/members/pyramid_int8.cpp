@@ -59,14 +59,36 @@ Status check(const Choice& choice, const Shape& /*shape*/, std::int64_t /*prompt
   return Done{};
 }
 
-std::unique_ptr<Codec> make(const Choice& choice, const Shape& shape) {
+/// Tokens that the layer keeps.
+std::int64_t window_of(const Choice& choice) {
   const auto most = static_cast<double>(choice.integer("max_len"));
   const auto layer = static_cast<double>(choice.integer("layer"));
   const auto last = static_cast<double>(std::max<std::int64_t>(choice.integer("layers") - 1, 1));
   // In this order of operations, cut off.
   const double share = 1.0 - (1.0 - choice.decimal("ratio")) * (layer / last);
-  const auto size = std::max(static_cast<std::int64_t>(most * share), choice.integer("min_size"));
-  return std::make_unique<PyramidInt8>(shape, tensor_quantiser_of(choice), static_cast<std::int32_t>(size));
+  return std::max(static_cast<std::int64_t>(most * share), choice.integer("min_size"));
+}
+
+std::unique_ptr<Codec> make(const Choice& choice, const Shape& shape) {
+  return std::make_unique<PyramidInt8>(shape, tensor_quantiser_of(choice),
+                                       static_cast<std::int32_t>(window_of(choice)));
+}
+
+Choice of_layer(const Choice& choice, std::int64_t layer, std::int64_t layers) {
+  if (choice.given("layer") || choice.given("layers")) return choice;
+  auto values = choice.values();
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const std::string_view param = choice.descriptor().params[i].name;
+    if (param == "layer") values[i].text = std::to_string(layer);
+    if (param == "layers") values[i].text = std::to_string(layers);
+  }
+  return Choice(&choice.descriptor(), std::move(values));
+}
+
+Regions bytes_of(const Choice& choice, const Shape& shape, const Lengths& lengths, Side side) {
+  return tensor_bytes(
+      tensor_quantiser_of(choice), shape,
+      {.newest = std::min(lengths.stored(), window_of(choice)), .generated = lengths.generated}, side);
 }
 
 }  // namespace
@@ -85,6 +107,8 @@ const FormatKind kPyramidInt8{
                        "before they append."},
     .golden_name = "pyramid_int8",
     .check = check,
-    .make = make};
+    .make = make,
+    .lengths = {.regions = bytes_of, .keeps = window_of},
+    .of_layer = of_layer};
 
 }  // namespace kvplan::formats

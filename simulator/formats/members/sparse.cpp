@@ -19,6 +19,17 @@ constexpr std::array kParams{Param{.name = "density",
                                    .low = 0,
                                    .high = 1}};
 
+/// Elements of a vector that stay.
+std::int64_t kept_of(double density, std::int64_t size) {
+  return static_cast<std::int64_t>(std::ceil(density * static_cast<double>(size)));
+}
+
+/// Bytes that say which of its elements stay: a list or a bitmap.
+std::int64_t index_bytes(std::int64_t kept, std::int64_t size) {
+  const auto id_bits = static_cast<std::int64_t>(std::bit_width(static_cast<std::uint64_t>(size - 1)));
+  return (std::min(kept * id_bits, size) + 7) / 8;
+}
+
 class Sparse final : public QuantisedCodec {
  public:
   Sparse(const Shape& shape, double density)
@@ -27,9 +38,8 @@ class Sparse final : public QuantisedCodec {
   [[nodiscard]] Regions regions(Side side) const override {
     Regions out = QuantisedCodec::regions(side);
     const std::int64_t size = shape().size(side);
-    const auto id_bits = static_cast<std::int64_t>(std::bit_width(static_cast<std::uint64_t>(size - 1)));
-    const std::int64_t bytes = (std::min(kept(size) * id_bits, size) + 7) / 8;  // a list or a bitmap
-    for (const Plane& plane : planes(side)) out.index += plane.tokens() * bytes;
+    for (const Plane& plane : planes(side))
+      out.index += plane.tokens() * index_bytes(kept_of(density_, size), size);
     return out;
   }
 
@@ -38,22 +48,19 @@ class Sparse final : public QuantisedCodec {
     for (const Side side : kSides)
       for (std::int32_t h = 0; h < shape().kv_heads; ++h) {
         Plane& plane = plane_of(side, h);
-        if (in_prompt()) plane.begin_block(16 * kept(plane.size()));
+        if (in_prompt()) plane.begin_block(16 * kept_of(density_, plane.size()));
         for (std::int32_t i = fresh(h); i < plane.tokens(); ++i) encode(plane, i);
       }
   }
 
  private:
-  [[nodiscard]] std::int64_t kept(std::int64_t size) const {
-    return static_cast<std::int64_t>(std::ceil(density_ * static_cast<double>(size)));
-  }
   void encode(Plane& plane, std::int32_t i) const {
     const auto x = plane.stored(i);
     std::vector<std::size_t> order(x.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::stable_sort(order.begin(), order.end(),
                      [&](std::size_t a, std::size_t b) { return std::fabs(x[a]) > std::fabs(x[b]); });
-    const auto most = static_cast<std::size_t>(kept(plane.size()));
+    const auto most = static_cast<std::size_t>(kept_of(density_, plane.size()));
     for (std::size_t rank = 0; rank < order.size(); ++rank) {
       plane.codes(i)[order[rank]] = rank < most ? 1 : 0;
       if (rank >= most) x[order[rank]] = 0;
@@ -68,6 +75,17 @@ std::unique_ptr<Codec> make(const Choice& choice, const Shape& shape) {
   return std::make_unique<Sparse>(shape, choice.decimal("density"));
 }
 
+/// Of each vector the elements that stay, 2 bytes each, and which they are.
+Regions bytes_of(const Choice& choice, const Shape& shape, const Lengths& lengths, Side side) {
+  const std::int64_t size = shape.size(side);
+  const std::int64_t kept = kept_of(choice.decimal("density"), size);
+  const std::int64_t vectors = shape.kv_heads * lengths.stored();
+  Regions out;
+  out.codes = vectors * kept * 2;
+  out.index = vectors * index_bytes(kept, size);
+  return out;
+}
+
 }  // namespace
 
 extern const FormatKind kSparse;
@@ -79,6 +97,7 @@ const FormatKind kSparse{
                    .source = "kvplan's founding notes on KV caches (sparsification)",
                    .params = kParams},
     .golden_name = "sparse",
-    .make = make};
+    .make = make,
+    .lengths = {.regions = bytes_of, .by_count = always_by_count}};
 
 }  // namespace kvplan::formats

@@ -66,14 +66,28 @@ class Svd final : public LowRankCodec {
   std::array<std::vector<std::int64_t>, 2> ranks_;  ///< [side][KV head] of the latest factors
 };
 
-std::unique_ptr<Codec> make(const Choice& choice, const Shape& shape) {
+/// The rank that parameters ask for, of keys or of values.
+std::int64_t rank_of(const Choice& choice, std::int32_t size) {
   const double share = choice.decimal("compression_ratio");
-  std::array<std::int64_t, 2> rank{};
-  for (const Side side : kSides)
-    rank[static_cast<std::size_t>(side)] =
-        share > 0 ? std::max<std::int64_t>(static_cast<std::int64_t>((1 - share) * shape.size(side)), 1)
-                  : choice.integer("rank");
-  return std::make_unique<Svd>(shape, rank, choice.integer("update"));
+  if (share == 0) return choice.integer("rank");
+  return std::max<std::int64_t>(static_cast<std::int64_t>((1 - share) * size), 1);
+}
+
+std::unique_ptr<Codec> make(const Choice& choice, const Shape& shape) {
+  return std::make_unique<Svd>(shape,
+                               std::array{rank_of(choice, shape.key_size), rank_of(choice, shape.value_size)},
+                               choice.integer("update"));
+}
+
+/// The prompt and whole updates in factors, U and V and the numbers between; what is left over is exact.
+Regions bytes_of(const Choice& choice, const Shape& shape, const Lengths& lengths, Side side) {
+  const std::int64_t update = choice.integer("update");
+  const std::int64_t pending = lengths.generated % update;
+  const std::int64_t factored = lengths.stored() - pending;
+  const std::int64_t size = shape.size(side);
+  Regions out = split_bytes(shape, side, {.exact = pending}, 0);
+  out.factors = shape.kv_heads * low_rank_bytes(rank_of(choice, shape.size(side)), factored, size);
+  return out;
 }
 
 }  // namespace
@@ -90,6 +104,7 @@ const FormatKind kSvd{
                        "pending; this follows their text."},
     .golden_name = "svd",
     .exactness = Exactness::kTolerance,
-    .make = make};
+    .make = make,
+    .lengths = {.regions = bytes_of}};
 
 }  // namespace kvplan::formats

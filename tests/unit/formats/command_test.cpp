@@ -148,6 +148,48 @@ TEST(FormatCommand, ShortNamesTakeTheBytesOfKvplanBytes) {
   }
 }
 
+/// Lengths say what encoding counts: in every region, with a policy that cuts the prompt or one that goes on dropping.
+TEST(FormatCommand, CodecsTakeTheBytesOfKvplanBytes) {
+  const TemporaryFolder folder;
+  write_file(
+      folder.file("config.json"),
+      R"({"model_type":"llama","num_hidden_layers":1,"num_attention_heads":4,"num_key_value_heads":2,)"
+      R"("head_dim":32,"hidden_size":128,"intermediate_size":256,"vocab_size":100,"torch_dtype":"float16"})");
+  dom::parser a;
+  dom::parser b;
+  for (const auto& [format, policy] : std::vector<std::pair<std::string, std::string>>{
+           {"full", ""},
+           {"kivi:group=16,residual=32", ""},
+           {"kivi:group=16,residual=32", "snapkv:window=8,capacity=50"},
+           {"svd:rank=8,update=16", "snapkv:window=8,capacity=50"},
+           {"gear:group=16,residual=32", ""},
+           {"layered:window=20,rank=4,factor_v=true", ""},
+           {"eigen:rank=8,rank_v=6", "h2o:hh=10,recent=14"},
+           {"kmeans:clusters=9", ""},
+           {"pyramid-int8:max_len=40,layers=1", ""},
+           {"mixed:recent=16,middle=32", ""},
+           {"fp8:scale=amax,per=head", "window:window=30"},
+           {"sparse:density=0.3", "streaming-llm:sink=4,recent=30"},
+           {"nvfp4", "tova:budget=24"}}) {
+    SCOPED_TRACE(format + " " + policy);
+    const auto found = run_kvplan("format " + kInputs + "A.json --prefill 100 --json - --format " + format +
+                                  (policy.empty() ? "" : " --evict " + policy));
+    const auto told = run_kvplan("bytes --model " + folder.file("config.json") +
+                                 " --tokens 160 --prompt 100 --json - --format " + format +
+                                 (policy.empty() ? "" : " --policy " + policy));
+    ASSERT_EQ(found.exit_code, 0) << found.err;
+    ASSERT_EQ(told.exit_code, 0) << told.err;
+    const dom::element last = a.parse(found.out)["steps"].at(59)["bytes"];
+    const dom::element bytes = b.parse(told.out);
+    std::string regions;
+    for (const char* side : {"K", "V"})
+      for (const auto& [name, number] : dom::object(bytes["regions"][side]))
+        regions += simdjson::minify(number) + ",";
+    const std::int64_t total = std::int64_t(bytes["total_bytes"]) - std::int64_t(bytes["policy_bytes"]);
+    EXPECT_EQ("[" + regions + std::to_string(total) + "]", simdjson::minify(last));
+  }
+}
+
 /// Exit code 2, one line, with these words.
 void expect_refused(const std::string& arguments, const std::vector<std::string>& words) {
   const auto ran = run_kvplan(arguments);

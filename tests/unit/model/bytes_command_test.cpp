@@ -3,7 +3,9 @@
 
 #include <simdjson.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <vector>
 
 #include "tests/unit/traces/support.h"
 
@@ -97,6 +99,129 @@ TEST(CliBytes, BudgetsOfPolicies) {
             [](dom::element root) { EXPECT_EQ(number(root, "/metadata_bytes"), 100 * 32 * 4); });
 }
 
+double decimal(dom::element root, const char* pointer) {
+  double out = -1;
+  EXPECT_EQ(root.at_pointer(pointer).get_double().get(out), simdjson::SUCCESS) << pointer;
+  return out;
+}
+
+/// 32 layers of 8 heads of 128 channels. Of 1000 keys 7 x 128 are coded, of as many values all but 128.
+TEST(CliBytes, RegionsOfCodecs) {
+  with_json("--model llama-3-8b --tokens 1000 --prompt 900 --format kivi", [](dom::element root) {
+    constexpr std::int64_t kChannels = 32 * 8 * 128;
+    EXPECT_EQ(number(root, "/regions/K/codes"), kChannels * 896 / 4);
+    EXPECT_EQ(number(root, "/regions/K/scales"), kChannels * 896 / 32 * 2);
+    EXPECT_EQ(number(root, "/regions/K/zeros"), kChannels * 896 / 32 * 2);
+    EXPECT_EQ(number(root, "/regions/K/exact"), kChannels * 104 * 2);
+    EXPECT_EQ(number(root, "/regions/V/codes"), kChannels * 872 / 4);
+    EXPECT_EQ(number(root, "/regions/V/scales"), kChannels * 872 / 32 * 2);
+    EXPECT_EQ(number(root, "/regions/V/zeros"), kChannels * 872 / 32 * 2);
+    EXPECT_EQ(number(root, "/regions/V/exact"), kChannels * 128 * 2);
+    EXPECT_EQ(number(root, "/regions/V/index"), 0);
+    EXPECT_EQ(number(root, "/total_bytes"), 36929536);
+    EXPECT_EQ(decimal(root, "/bytes_per_token"), 36929.536);
+    EXPECT_EQ(number(root, "/metadata_bytes"), kChannels * (896 + 872) / 32 * 4);
+    EXPECT_EQ(sum(root, "per_layer", 32), 36929536);
+    EXPECT_EQ(number(root, "/prompt_tokens"), 900);
+    EXPECT_EQ(number(root, "/generated_tokens"), 100);
+    EXPECT_TRUE(root["block_bytes"].is_null());
+  });
+  // The prompt is one append, later tokens one each: 4 bytes of scale for keys and for values.
+  with_json("--model llama-3-8b --tokens 100 --prompt 60 --format int-tensor",
+            [](dom::element root) { EXPECT_EQ(number(root, "/metadata_bytes"), 32 * 2 * 41 * 4); });
+  with_json("--model llama-3-8b --tokens 100 --format int-tensor",
+            [](dom::element root) { EXPECT_EQ(number(root, "/metadata_bytes"), 32 * 2 * 4); });
+}
+
+TEST(CliBytes, TheFamilyFormatComesFirst) {
+  for (const char* name : {"bf16", "fp16", "fp4", "fp8", "int4", "int8", "native"})
+    with_json(std::string("--model llama-3-8b --tokens 10 --format ") + name, [](dom::element root) {
+      dom::element regions;
+      EXPECT_EQ(root["regions"].get(regions), simdjson::NO_SUCH_FIELD);
+    });
+  with_json("--model llama-3-8b --tokens 10 --format fp8:scale=amax", [](dom::element root) {
+    EXPECT_EQ(number(root, "/regions/K/scales"), 32 * 4);
+    EXPECT_EQ(number(root, "/total_bytes"), 10 * 65536 + 32 * 8);
+  });
+}
+
+TEST(CliBytes, CodecsOnRanks) {
+  // A rank's tensor has a scale of its own; 2 of 8 heads each.
+  with_json("--model llama-3-8b --tokens 10 --tp 4 --format int-tensor:scale=static", [](dom::element root) {
+    EXPECT_EQ(number(root, "/total_bytes"), 10 * 65536 / 4 + 32 * 8);
+    EXPECT_EQ(number(root, "/cluster/total_bytes"), 10 * 65536 + 4 * 32 * 8);
+    EXPECT_EQ(number(root, "/cluster/replicated_bytes"), 3 * 32 * 8);
+  });
+  with_json("--model llama-3-70b --tokens 100 --tp 16 --pp 4 --format int-token", [](dom::element root) {
+    EXPECT_EQ(number(root, "/total_bytes"), 100 * 20 * 2 * (128 + 4));
+    EXPECT_EQ(2 * number(root, "/cluster/replicated_bytes"), number(root, "/cluster/total_bytes"));
+    EXPECT_EQ(decimal(root, "/bytes_per_token"), 20 * 2 * (128 + 4));
+    EXPECT_EQ(decimal(root, "/cluster/bytes_per_token"), 16 * 80 * 2 * (128 + 4));
+    EXPECT_EQ(sum(root, "per_layer", 20), number(root, "/total_bytes"));
+  });
+}
+
+/// 2048 tokens in the first of 32 layers, half of them in the last; integers of 8 bits and a scale of the prompt's.
+TEST(CliBytes, ACodecMayDifferByLayer) {
+  const std::string start = "--model llama-3-8b --tokens 4000 --format pyramid-int8:scale=static";
+  with_json(start, [](dom::element root) {
+    EXPECT_EQ(number(root, "/per_layer/0"), 2048 * 8 * 2 * 128 + 8);
+    EXPECT_EQ(number(root, "/per_layer/31"), 1024 * 8 * 2 * 128 + 8);
+    EXPECT_EQ(number(root, "/groups/0/layers"), 1);
+    EXPECT_EQ(number(root, "/groups/0/tokens"), 2048);
+    EXPECT_EQ(sum(root, "per_layer", 32), number(root, "/total_bytes"));
+  });
+  with_json(start + ",layer=31,layers=32", [](dom::element root) {
+    EXPECT_EQ(number(root, "/total_bytes"), 32 * (1024 * 8 * 2 * 128 + 8)) << "as it was given";
+  });
+  with_json("--model llama-3-8b --tokens 1000 --format full --policy pyramidkv:capacity=128,window=8",
+            [](dom::element root) {
+              EXPECT_GT(number(root, "/per_layer/0"), number(root, "/per_layer/31"));
+              EXPECT_EQ(number(root, "/per_layer/0"), number(root, "/groups/0/tokens") * 4096);
+            });
+}
+
+TEST(CliBytes, PoliciesBeforeCodecs) {
+  // The prompt is cut to 200 tokens; 64 come after it.
+  with_json(
+      "--model llama-3-8b --tokens 1064 --prompt 1000 --policy snapkv:capacity=200,window=32 --format kivi",
+      [](dom::element cut) {
+        const std::int64_t total = number(cut, "/total_bytes");
+        with_json("--model llama-3-8b --tokens 264 --prompt 200 --format kivi",
+                  [&](dom::element root) { EXPECT_EQ(number(root, "/total_bytes"), total); });
+      });
+  with_json("--model llama-3-8b --tokens 1064 --prompt 1000 --policy snapkv:capacity=200,window=32",
+            [](dom::element root) { EXPECT_EQ(number(root, "/total_bytes"), 264 * 131072); });
+  with_json("--model llama-3-8b --tokens 1000 --policy h2o:hh=15,recent=5 --format int-token",
+            [](dom::element root) {
+              EXPECT_EQ(number(root, "/total_bytes"), 20 * 32 * 8 * (2 * (128 + 4) + 4));
+              EXPECT_EQ(number(root, "/policy_bytes"), 20 * 32 * 8 * 4);
+              EXPECT_EQ(number(root, "/metadata_bytes"), 20 * 32 * 8 * (2 * 4 + 4));
+            });
+  // A window of 1024 in 52 of 62 layers.
+  with_json("--model gemma-3-27b --tokens 5000 --format int-token", [](dom::element root) {
+    EXPECT_EQ(number(root, "/total_bytes"), (52 * 1024 + 10 * 5000) * 16 * 2 * (128 + 4));
+    EXPECT_EQ(decimal(root, "/bytes_per_token"), 62 * 16 * 2 * (128 + 4));
+  });
+  // Windows and budgets that cut the prompt alone: what stays of it is encoded.
+  with_json("--model gemma-3-27b --tokens 5000 --format kivi", [](dom::element root) {
+    EXPECT_EQ(number(root, "/groups/0/tokens"), 1024);
+    EXPECT_EQ(number(root, "/regions/K/codes"), (52 * 1024 + 10 * 4992) * 16 * 128 / 4);
+  });
+  with_json("--model llama-3-8b --tokens 1000 --format kivi --policy window:window=256",
+            [](dom::element root) { EXPECT_EQ(number(root, "/regions/K/codes"), 32 * 8 * 128 * 256 / 4); });
+}
+
+TEST(CliBytes, TextOfACodec) {
+  const Outcome outcome = run_kvplan("bytes --model llama-3-8b --tokens 1000 --prompt 900 --format kivi");
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  for (const char* part : {"1,000 tokens (100 of them generated)", "36,929.54", "36,929,536 (35.2 MiB)",
+                           "What they hold", "codes", "scales", "exact", "metadata"})
+    EXPECT_NE(outcome.out.find(part), std::string::npos) << part;
+  EXPECT_EQ(outcome.out.find("A block of"), std::string::npos) << "its tokens take different bytes";
+  EXPECT_EQ(outcome.out.find("centroids"), std::string::npos) << "it has none";
+}
+
 TEST(CliBytes, TextSaysWhatEachGroupTakes) {
   const Outcome outcome = run_kvplan("bytes --model gemma-3-27b --tokens 5000");
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
@@ -130,6 +255,43 @@ TEST(CliBytes, ErrorsAreOneLine) {
   EXPECT_EQ(error("--model llama-3-8b --format fp8_ds_mla --tokens 1"),
             "kvplan: fp8_ds_mla: expected a model with a latent vector of 512 and 64 rotary elements\n");
   EXPECT_NE(error("--model llama-3-8b").find("--tokens is required"), std::string::npos);
+}
+
+TEST(CliBytes, RefusalsOfCodecsSayWhatWouldTell) {
+  const TemporaryFolder folder;
+  write_file(folder.file("config.json"), kConfig);
+  const auto error = [](const std::string& arguments, const std::vector<std::string>& words) {
+    const Outcome outcome = run_kvplan("bytes " + arguments);
+    EXPECT_EQ(outcome.exit_code, 2) << arguments;
+    EXPECT_EQ(outcome.out, "");
+    EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
+    for (const std::string& word : words)
+      EXPECT_NE(outcome.err.find(word), std::string::npos) << arguments << ": " << outcome.err;
+  };
+  const std::string llama = "--model llama-3-8b --tokens 1000 ";
+  error(llama + "--format kvquant",
+        {"kvquant: ", "do not follow from lengths", "thresholds", "`kvplan format`"});
+  error(llama + "--prompt 900 --format kivi --policy h2o:hh=15,recent=5",
+        {"kivi: ", "which tokens went", "`kvplan format --evict`"});
+  error(llama + "--policy pyramidkv:capacity=128,window=8", {"--policy: ", "each layer", "family codec"});
+  error("--model gemma-3-27b --tokens 5000 --prompt 4900 --format kivi",
+        {"kivi: ", "window of 1024 tokens", "which tokens"});
+  error("--model deepseek-v3 --tokens 10 --format kivi", {"kivi: ", "latent vector", "kvplan list format"});
+  error("--model " + folder.file("config.json") + " --tokens 10 --format kivi",
+        {"kivi:group: ", "divisor of the 8 channels", "32"});
+  error("--model " + folder.file("config.json") + " --tokens 10 --format nvfp4",
+        {"nvfp4: ", "multiple of 16"});
+  error("--model llama-3-8b --tokens 20 --format kmeans", {"kmeans:recent", "the prompt's 20 tokens"});
+  error("--model llama-3-8b --tokens 0 --format kivi", {"--tokens: ", "at least 1"});
+  error(llama + "--prompt 0 --format kivi", {"--prompt: ", "at least 1"});
+  error(llama + "--prompt 1001 --format kivi", {"--prompt: ", "at most --tokens (1000)", "1001"});
+  error(llama + "--format kivy", {"--format: kivy: unknown format", "did you mean \"kivi\""});
+  error(llama + "--format kivi:bit=2", {"--format: kivi: unknown parameter \"bit\""});
+  error(llama + "--format int8:bits=2", {"--format: int8: unknown parameter \"bits\""});
+  write_file(folder.file("wide.json"),
+             R"({"num_hidden_layers":1,"hidden_size":262144,"num_attention_heads":4096})");
+  error("--model " + folder.file("wide.json") + " --tokens 1099511627776 --format full",
+        {"--tokens: ", "2^56 elements"});
 }
 
 TEST(ModelByPath, RunsCountFromTheScenariosFolder) {

@@ -1,0 +1,110 @@
+#include "simulator/cli/codec_bytes.h"
+
+#include <algorithm>
+
+#include "simulator/base/units.h"
+#include "simulator/cli/format_regions.h"
+
+namespace kvplan::cli {
+namespace {
+
+using formats::kSides;
+using formats::Lengths;
+using formats::Shape;
+using formats::Side;
+
+/// What is stored of the sequence: first what the policy keeps, then what the layer's window shows of it.
+Lengths lengths_of(const CodecRequest& request, const model::LayerCache& cache, std::int64_t number) {
+  Lengths out{.prompt = request.prompt, .generated = request.generated};
+  const auto keep_newest = [&](std::int64_t most) {
+    out.prompt = std::min(out.prompt, most);
+    out.dropped = std::max<std::int64_t>(out.appended() - most, 0);
+  };
+  const auto& counts = request.kept.counts;
+  if (!counts.empty()) {
+    const core::KeptCount& count = counts[counts.size() == 1 ? 0 : static_cast<std::size_t>(number)];
+    if (count.once) {
+      out.prompt = std::min(out.prompt, count.budget);
+    } else {
+      keep_newest(count.budget);
+    }
+  }
+  if (cache.window > 0 && out.stored() > cache.window) keep_newest(cache.window);
+  return out;
+}
+
+}  // namespace
+
+Result<KeptTokens> kept_by(const std::string& policy, std::int64_t prompt, std::int64_t layers) {
+  if (policy.empty() || policy == "none") return KeptTokens{};
+  auto parsed = attention::parse_policy(policy);
+  if (!parsed.ok()) return bad_input(parsed.error().to_string()).at_field("--policy");
+  const attention::PolicyKind& kind = *parsed.value().kind;
+  const Choice& choice = parsed.value().choice;
+  const attention::PolicyTraits traits = kind.traits(choice);
+  KeptTokens kept{.beside = attention::cell_metadata(parsed.value(), traits)};
+  if (traits.keeps_everything() || choice.name() == "full") return kept;
+  if (kind.layer_counts != nullptr) {
+    kept.counts = kind.layer_counts(choice, prompt, layers);
+  } else if (traits.count) {
+    kept.counts = {*traits.count};
+  } else if (traits.interval) {
+    kept.counts = {{.budget = traits.interval->sink + traits.interval->recent}};
+  } else if (traits.budget) {
+    kept.counts = {{.budget = *traits.budget}};
+  } else {
+    return bad_input("expected a policy whose parameters say how many tokens stay; how many \"" +
+                     std::string(choice.name()) +
+                     "\" keeps depends on attention: `kvplan evict` counts its bytes")
+        .at_field("--policy");
+  }
+  return kept;
+}
+
+std::int64_t CodecLayer::metadata_bytes() const {
+  std::int64_t out = beside_bytes;
+  for (const Side side : kSides)
+    for (const NamedRegion& region : kRegions)
+      if (region.metadata) out += bytes.of(side).*region.bytes;
+  return out;
+}
+
+Result<CodecLayer> codec_layer(const CodecRequest& request, const model::LayerCache& cache,
+                               std::int64_t number) {
+  const std::string name(request.format.choice.name());
+  if (cache.kind == model::CacheKind::kLatent)
+    return bad_input(
+               "expected a model that stores keys and values by head; this one stores a latent vector, whose "
+               "formats are those of `kvplan list format`")
+        .at_field(name);
+  const Lengths lengths = lengths_of(request, cache, number);
+  constexpr Wide kMostElements = Wide{1} << 56;
+  if (Wide{cache.elements()} * lengths.appended() > kMostElements)
+    return bad_input("expected a sequence of at most 2^56 elements a layer").at_field("--tokens");
+  const auto heads = static_cast<std::int32_t>(cache.heads);
+  const Shape shape{.query_heads = heads,
+                    .kv_heads = heads,
+                    .key_size = static_cast<std::int32_t>(cache.key_size),
+                    .value_size = static_cast<std::int32_t>(cache.value_size)};
+  const formats::FormatChoice format = formats::of_layer(request.format, number, request.layers);
+  KVPLAN_TRY_DO(formats::check_format(format, shape, lengths.prompt));
+  auto bytes = formats::bytes_from_lengths(format, shape, lengths);
+  if (!bytes.ok() && lengths.dropped > 0 && cache.window > 0 && request.kept.counts.empty())
+    return bad_input("the model's window of " + std::to_string(cache.window) +
+                     " tokens drops older ones, and " + bytes.error().message)
+        .at_field(name);
+  KVPLAN_TRY(const formats::LayerBytes stored, std::move(bytes));
+  const attention::CellMetadata& beside = request.kept.beside;
+  const std::int64_t tokens = formats::stored_tokens(format, lengths);
+  return CodecLayer{.tokens = tokens, .bytes = stored, .beside_bytes = tokens * beside.of_token(cache.heads)};
+}
+
+void add(CodecSum& sum, const CodecLayer& layer) {
+  for (const NamedRegion& region : kRegions) {
+    sum.bytes.keys.*region.bytes += layer.bytes.keys.*region.bytes;
+    sum.bytes.values.*region.bytes += layer.bytes.values.*region.bytes;
+  }
+  sum.beside_bytes += layer.beside_bytes;
+}
+
+}  // namespace kvplan::cli

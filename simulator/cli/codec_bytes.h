@@ -1,0 +1,53 @@
+// What layers of a model take where their keys and values are stored in a format of the family "codec", from lengths
+// alone.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "simulator/attention/catalogue.h"
+#include "simulator/attention/cell_metadata.h"
+#include "simulator/core/counted_course.h"
+#include "simulator/formats/formats.h"
+#include "simulator/model/footprint.h"
+
+namespace kvplan::cli {
+
+/// What a policy leaves of a sequence, and keeps beside it.
+struct KeptTokens {
+  std::vector<core::KeptCount> counts{};  ///< of each layer, or one for all; none: everything stays
+  attention::CellMetadata beside{};
+};
+/// How many tokens stay of a prompt and of what follows it, where lengths and parameters say it. An empty text is no
+/// policy. Errors (field "--policy"): it depends on attention.
+Result<KeptTokens> kept_by(const std::string& policy, std::int64_t prompt, std::int64_t layers);
+
+/// Of one layer, or of a rank's share of it.
+struct CodecLayer {
+  std::int64_t tokens{0};  ///< stored
+  formats::LayerBytes bytes;
+  std::int64_t beside_bytes{0};  ///< what the policy keeps
+
+  [[nodiscard]] std::int64_t metadata_bytes() const;
+};
+
+struct CodecRequest {
+  formats::FormatChoice format;
+  KeptTokens kept;
+  std::int64_t prompt{1};
+  std::int64_t generated{0};
+  std::int64_t layers{1};  ///< of the model
+};
+/// Layer `number` of the model. Errors: latent vectors, parameters that do not fit its heads, bytes that do not follow
+/// from lengths, more than 2^56 elements.
+Result<CodecLayer> codec_layer(const CodecRequest& request, const model::LayerCache& cache,
+                               std::int64_t number);
+
+/// Of so many layers.
+struct CodecSum {
+  formats::LayerBytes bytes;
+  std::int64_t beside_bytes{0};
+};
+void add(CodecSum& sum, const CodecLayer& layer);
+
+}  // namespace kvplan::cli

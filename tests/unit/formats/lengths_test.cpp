@@ -1,0 +1,354 @@
+// Bytes from lengths alone are those that codecs count while they encode, in every region.
+#include <gtest/gtest.h>
+#include <simdjson.h>
+
+#include <filesystem>
+#include <functional>
+#include <set>
+#include <sstream>
+
+#include "tests/unit/formats/support.h"
+
+namespace kvplan::formats::test {
+namespace {
+
+namespace dom = simdjson::dom;
+
+constexpr std::array<std::int64_t Regions::*, 7> kColumns{
+    &Regions::codes,   &Regions::scales,    &Regions::zeros, &Regions::index,
+    &Regions::factors, &Regions::centroids, &Regions::exact};
+
+std::string text_of(const Regions& bytes) {
+  std::string out;
+  for (const auto column : kColumns) out += std::to_string(bytes.*column) + " ";
+  return out;
+}
+
+FormatChoice choice_of(const std::string& text) {
+  auto format = parse_format(text);
+  KVPLAN_CHECK(format.ok());
+  return std::move(format).value();
+}
+
+/// Text, and numbers of channels that it divides.
+struct Draw {
+  std::string text;
+  std::int64_t divisor{1};
+};
+using Drawing = std::function<Draw(Random&)>;
+
+/// Random parameters of each member, for layers of a few dozen tokens.
+const std::map<std::string, Drawing>& drawings() {
+  const auto n = [](Random& r, std::int64_t low, std::int64_t high) {
+    return std::to_string(r.between(low, high));
+  };
+  const auto share = [](Random& r) { return std::to_string(r.between(0, 100)) + "e-2"; };
+  const auto one_of = [](Random& r, const std::vector<std::string>& of) {
+    return of[static_cast<std::size_t>(r.between(0, static_cast<std::int64_t>(of.size()) - 1))];
+  };
+  const auto scale = [=](Random& r) { return ",scale=" + one_of(r, {"chunk", "static", "running"}); };
+  const auto in_groups = [](Random& r, const std::string& before, const std::string& after) {
+    const std::int64_t group = r.between(0, 6);
+    return Draw{before + "group=" + std::to_string(group) + after, std::max<std::int64_t>(group, 1)};
+  };
+  /// `group` and a residual of whole groups.
+  const auto residuals = [](Random& r, const std::string& before) {
+    const std::int64_t group = r.between(1, 6);
+    return Draw{
+        before + ",group=" + std::to_string(group) + ",residual=" + std::to_string(group * r.between(1, 4)),
+        group};
+  };
+  static const std::map<std::string, Drawing> kDrawings{
+      {"full", [](Random&) { return Draw{"full"}; }},
+      {"int-tensor", [=](Random& r) { return Draw{"int-tensor:bits=" + n(r, 2, 8) + scale(r)}; }},
+      {"int-token",
+       [=](Random& r) {
+         return in_groups(r, "int-token:bits=" + n(r, 2, 8) + ",", r.chance(1, 2) ? ",symmetric=true" : "");
+       }},
+      {"int-channel",
+       [=](Random& r) { return Draw{"int-channel:bits=" + n(r, 2, 8) + ",group=" + n(r, 1, 9)}; }},
+      {"fp8",
+       [=](Random& r) {
+         return Draw{"fp8:type=" + one_of(r, {"e4m3", "e5m2"}) + ",scale=" + one_of(r, {"one", "amax"}) +
+                     ",per=" + one_of(r, {"tensor", "head"})};
+       }},
+      {"nvfp4",
+       [](Random&) {
+         return Draw{"nvfp4", 16};
+       }},
+      {"mxfp4",
+       [](Random&) {
+         return Draw{"mxfp4", 32};
+       }},
+      {"kivi", [=](Random& r) { return residuals(r, "kivi:bits=" + n(r, 2, 8)); }},
+      {"kvquant", [](Random&) { return Draw{"kvquant:bits=2,iterations=1,outliers=0.4"}; }},
+      {"gear",
+       [=](Random& r) {
+         return residuals(r, "gear:bits=" + n(r, 2, 8) + ",rank=" + n(r, 0, 7) + ",outliers=" + share(r));
+       }},
+      {"mixed",
+       [=](Random& r) {
+         return in_groups(r,
+                          "mixed:recent=" + n(r, 0, 9) + ",middle=" + n(r, 0, 9) + ",bits=" + n(r, 2, 8) +
+                              ",middle_bits=" + n(r, 2, 8) + ",",
+                          "");
+       }},
+      {"sparse", [=](Random& r) { return Draw{"sparse:density=" + share(r)}; }},
+      {"pyramid-int8",
+       [=](Random& r) {
+         return Draw{"pyramid-int8:max_len=" + n(r, 1, 40) + ",min_size=" + n(r, 1, 9) + ",layers=5,layer=" +
+                     n(r, 0, 4) + ",ratio=" + share(r) + ",bits=" + n(r, 2, 8) + scale(r)};
+       }},
+      {"svd",
+       [=](Random& r) {
+         return Draw{"svd:rank=" + n(r, 1, 9) + ",update=" + n(r, 1, 9) +
+                     (r.chance(1, 3) ? ",compression_ratio=" + share(r) : std::string())};
+       }},
+      {"layered",
+       [=](Random& r) {
+         const std::int64_t window = r.between(0, 9);
+         return Draw{"layered:window=" + std::to_string(window) + ",keep_recent=" + n(r, 0, window) +
+                     ",rank=" + n(r, 1, 9) + (r.chance(1, 2) ? ",factor_v=true" : "")};
+       }},
+      {"eigen",
+       [=](Random& r) {
+         return Draw{"eigen:rank=" + n(r, 1, 9) + ",rank_v=" + n(r, 1, 9) +
+                     ",basis=" + one_of(r, {"k", "kq"}) + ",method=" + one_of(r, {"exact", "random"}) +
+                     ",oversample=" + n(r, 0, 4)};
+       }},
+      {"kmeans",
+       [=](Random& r) {
+         return Draw{"kmeans:iterations=1,clusters=" + n(r, 1, 9) + ",recent=" + n(r, 0, 6) +
+                     ",sinks=" + n(r, 0, 3) + ",form=" + one_of(r, {"paired", "seed"})};
+       }},
+      {"int8", [=](Random& r) { return in_groups(r, "int8:", ""); }},
+      {"int4", [=](Random& r) { return in_groups(r, "int4:", ""); }},
+      {"fp4", [](Random&) {
+         return Draw{"fp4", 16};
+       }}};
+  return kDrawings;
+}
+
+TEST(FormatLengths, EveryMemberHasARule) {
+  std::set<std::string> names;
+  for (const FormatKind* kind : formats()) {
+    const std::string name(kind->descriptor.name);
+    names.insert(name);
+    EXPECT_TRUE(drawings().contains(name)) << name;
+    if (kind->stands_for != nullptr) continue;
+    EXPECT_NE(kind->lengths.regions == nullptr, kind->lengths.numbers_decide.empty()) << name;
+  }
+  EXPECT_EQ(names.size(), drawings().size());
+}
+
+class FormatLengthsOf : public testing::TestWithParam<std::string> {
+ protected:
+  /// A random layer with a codec that has appended its prompt.
+  struct Started {
+    FormatChoice format;
+    std::string text;
+    Layer layer;
+    std::int64_t prompt{1};
+    std::int64_t tokens{1};
+    std::unique_ptr<Codec> codec;
+
+    void step(std::int64_t t) const {
+      append(*codec, layer, t, t + 1);
+      codec->end_step();
+    }
+  };
+
+  static Started start(std::uint64_t seed) {
+    Random random(seed, "lengths");
+    for (;;) {
+      const Draw draw = drawings().at(GetParam())(random);
+      const auto heads = static_cast<std::int32_t>(random.between(1, 2));
+      const auto size = [&] {
+        return static_cast<std::int32_t>(draw.divisor *
+                                         random.between(1, std::max<std::int64_t>(12 / draw.divisor, 2)));
+      };
+      const Shape shape{
+          .query_heads = 2 * heads, .kv_heads = heads, .key_size = size(), .value_size = size()};
+      Started out{.format = choice_of(draw.text), .text = draw.text, .layer = {}, .codec = {}};
+      out.prompt = random.between(1, 30);
+      out.tokens = out.prompt + random.between(0, 40);
+      if (!check_format(out.format, shape, out.prompt).ok()) continue;
+      out.layer = random_layer(random, shape, out.tokens);
+      out.codec = out.format.kind->make(out.format.choice, shape);
+      append(*out.codec, out.layer, 0, out.prompt);
+      out.codec->end_prompt({.tokens = out.prompt, .heads = out.layer.queries});
+      return out;
+    }
+  }
+
+  static void expect_equal(const Started& run, const Lengths& lengths) {
+    const auto found = bytes_from_lengths(run.format, run.layer.shape, lengths);
+    ASSERT_TRUE(found.ok()) << found.error().to_string();
+    for (const Side side : kSides)
+      ASSERT_EQ(text_of(found.value().of(side)), text_of(run.codec->regions(side)))
+          << run.text << (side == Side::kKeys ? " keys" : " values") << ", prompt " << lengths.prompt
+          << ", generated " << lengths.generated << ", dropped " << lengths.dropped;
+  }
+
+  static bool counted(const FormatChoice& format) {
+    return format.kind->lengths.by_count != nullptr && format.kind->lengths.by_count(format.choice);
+  }
+
+  /// As many tokens of each head, whichever: `random` chooses them. Returns how many.
+  static std::int64_t drop(Random& random, const Started& run, std::int64_t most) {
+    const std::int64_t count = std::min<std::int64_t>(most, run.codec->plane(Side::kKeys, 0).tokens() - 1);
+    for (std::int32_t h = 0; h < run.layer.shape.kv_heads; ++h) {
+      std::set<std::int32_t> gone;
+      while (static_cast<std::int64_t>(gone.size()) < count)
+        gone.insert(
+            static_cast<std::int32_t>(random.between(0, run.codec->plane(Side::kKeys, h).tokens() - 1)));
+      const std::vector<std::int32_t> indices(gone.begin(), gone.end());
+      run.codec->drop(h, indices);
+    }
+    return count;
+  }
+};
+
+TEST_P(FormatLengthsOf, EveryRegionAfterThePromptAndAfterEachStep) {
+  if (choice_of(GetParam()).kind->lengths.regions == nullptr) {
+    // The same lengths, and other bytes: numbers do decide.
+    std::set<std::int64_t> totals;
+    for (std::uint64_t seed = 0; seed < 20; ++seed) {
+      Random random(seed);
+      const Shape shape{.query_heads = 1, .kv_heads = 1, .key_size = 8, .value_size = 8};
+      const Layer layer = random_layer(random, shape, 20);
+      const auto codec = codec_of(drawings().at(GetParam())(random).text, shape, 20);
+      append(*codec, layer, 0, 20);
+      codec->end_prompt({.tokens = 20, .heads = layer.queries});
+      totals.insert(codec->total_bytes());
+    }
+    EXPECT_GT(totals.size(), 1U);
+    const auto found = bytes_from_lengths(choice_of(GetParam()), {}, {});
+    ASSERT_FALSE(found.ok());
+    EXPECT_NE(found.error().to_string().find("do not follow from lengths"), std::string::npos);
+    return;
+  }
+  for (std::uint64_t seed = 0; seed < 40; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    const Started run = start(seed);
+    expect_equal(run, {.prompt = run.prompt});
+    for (std::int64_t t = run.prompt; t < run.tokens && !HasFatalFailure(); ++t) {
+      run.step(t);
+      expect_equal(run, {.prompt = run.prompt, .generated = t + 1 - run.prompt});
+    }
+    if (HasFatalFailure()) return;
+  }
+}
+
+/// Where any tokens may go, the count says it all; elsewhere runs that dropped as many take other bytes.
+TEST_P(FormatLengthsOf, WhatIsLeftAfterDrops) {
+  if (choice_of(GetParam()).kind->lengths.regions == nullptr) return;
+  std::size_t refused = 0;
+  std::size_t different = 0;
+  for (std::uint64_t seed = 0; seed < 40; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    const Started run = start(seed);
+    Random random(seed, "drops");
+    Lengths lengths{.prompt = run.prompt};
+    for (std::int64_t t = run.prompt; t < run.tokens; ++t) {
+      run.step(t);
+      ++lengths.generated;
+      if (!counted(run.format) && t + 1 < run.tokens) continue;
+      lengths.dropped += drop(random, run, random.between(0, 3));
+      if (!counted(run.format)) break;
+      expect_equal(run, lengths);
+      if (HasFatalFailure()) return;
+    }
+    if (counted(run.format) || lengths.dropped == 0) continue;
+    const auto found = bytes_from_lengths(run.format, run.layer.shape, lengths);
+    ASSERT_FALSE(found.ok());
+    EXPECT_EQ(found.error().field, run.format.choice.name());
+    ++refused;
+    const Started again = start(seed);
+    for (std::int64_t t = run.prompt; t < run.tokens; ++t) again.step(t);
+    Random other(seed, "other drops");
+    drop(other, again, lengths.dropped);
+    if (again.codec->total_bytes() != run.codec->total_bytes()) ++different;
+  }
+  if (refused > 0) {
+    EXPECT_GT(different, 0U) << "a format that need not be refused";
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Formats, FormatLengthsOf, testing::ValuesIn([] {
+                           std::vector<std::string> names;
+                           for (const auto& [name, drawing] : drawings()) names.push_back(name);
+                           return names;
+                         }()),
+                         [](const auto& parameter) {
+                           std::string name = parameter.param;
+                           std::replace(name.begin(), name.end(), '-', '_');
+                           return name;
+                         });
+
+const std::string kGolden = std::string(KVPLAN_SOURCE_DIR) + "/tests/golden/formats/";
+
+std::string component(dom::element golden) {
+  std::ostringstream out;
+  std::string name{std::string_view(golden["format"])};
+  std::replace(name.begin(), name.end(), '_', '-');
+  out << name;
+  char separator = ':';
+  for (const auto& [key, value] : dom::object(golden["params"])) {
+    out << separator << key << '=';
+    if (value.is_string()) {
+      out << std::string_view(value);
+    } else {
+      out << simdjson::minify(value);
+    }
+    separator = ',';
+  }
+  return out.str();
+}
+
+/// The columns of both sides and their total.
+std::string columns(const LayerBytes& bytes) {
+  return text_of(bytes.keys) + text_of(bytes.values) + std::to_string(bytes.total());
+}
+std::string columns(dom::element golden) {
+  std::string out;
+  for (const dom::element number : dom::array(golden))
+    out += (out.empty() ? "" : " ") + simdjson::minify(number);
+  return out;
+}
+
+/// SnapKV cuts the prompt and leaves later tokens alone: lengths say it.
+TEST(FormatLengths, BytesOfTheGoldenCases) {
+  std::size_t cases = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(kGolden + "cases")) {
+    if (entry.path().stem().string().starts_with("analysis")) continue;
+    SCOPED_TRACE(entry.path().stem().string());
+    dom::parser golden_parser;
+    dom::parser input_parser;
+    const dom::element golden = golden_parser.load(entry.path().string());
+    const dom::element input = input_parser.load(kGolden + std::string(std::string_view(golden["input"])));
+    const auto number = [&](const char* key) { return static_cast<std::int32_t>(std::int64_t(input[key])); };
+    const Shape shape{.query_heads = number("query_heads"),
+                      .kv_heads = number("kv_heads"),
+                      .key_size = number("head_dim"),
+                      .value_size = number("head_dim")};
+    const FormatChoice format = choice_of(component(golden));
+    Lengths lengths{.prompt = golden["prefill_len"]};
+    if (!golden["evict"].is_null())
+      lengths.prompt = std::min<std::int64_t>(lengths.prompt, golden["evict"]["params"]["capacity"]);
+    const auto told = [&] {
+      const auto found = bytes_from_lengths(format, shape, lengths);
+      return found.ok() ? columns(found.value()) : found.error().to_string();
+    };
+    EXPECT_EQ(told(), columns(golden["after_prefill"]["bytes"]));
+    for (const dom::element step : dom::array(golden["steps"])) {
+      ++lengths.generated;
+      ASSERT_EQ(told(), columns(step["bytes"])) << "t = " << std::int64_t(step["t"]);
+    }
+    ++cases;
+  }
+  EXPECT_EQ(cases, 33U);
+}
+
+}  // namespace
+}  // namespace kvplan::formats::test
