@@ -341,7 +341,7 @@ bool a_place_that_is_held(WholeLog& log, Random& random, std::string& what) {
     const Record& record = log.records[i];
     if (std::holds_alternative<PassBegin>(record.fact) || std::holds_alternative<Preempt>(record.fact))
       held = -1;
-    if (!std::holds_alternative<Grant>(record.fact)) continue;
+    if (!std::holds_alternative<Grant>(record.fact) || record.claims.places.empty()) continue;
     if (held >= 0) found.emplace_back(i, held);
     held = record.claims.places.front();
   }

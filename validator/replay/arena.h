@@ -177,7 +177,7 @@ class Arena {
   [[nodiscard]] std::int64_t cell_of(std::int64_t place, std::int64_t track) const;
   // arena_gathered.cpp
   [[nodiscard]] std::int64_t place_of(const Request& request, std::int64_t table, std::int64_t slot) const;
-  [[nodiscard]] Pieces table_pieces(const Request& request) const;
+  [[nodiscard]] Pieces table_pieces(const Request& request, std::int64_t table) const;
   void begin_table(Request& request);
   void poison(std::int64_t first_place, std::int64_t count);
   Result<CellCounts> recount(const Pieces& pieces);

@@ -12,10 +12,12 @@ std::int64_t Arena::place_of(const Request& r, std::int64_t table, std::int64_t 
   return r.table[static_cast<std::size_t>(slot / q * header_.tables + table)] * q + slot % q;
 }
 
-Arena::Pieces Arena::table_pieces(const Request& r) const {
+Arena::Pieces Arena::table_pieces(const Request& r, std::int64_t table) const {
   Pieces pieces;
-  for (const std::int64_t quantum : r.table)
-    if (quantum != kGone) pieces.push_back(piece_of(quantum));
+  const auto entries = static_cast<std::int64_t>(r.table.size());
+  for (std::int64_t entry = table; entry < entries; entry += header_.tables)
+    if (const std::int64_t quantum = r.table[static_cast<std::size_t>(entry)]; quantum != kGone)
+      pieces.push_back(piece_of(quantum));
   return pieces;
 }
 
@@ -47,25 +49,34 @@ Status Arena::take_entries(Request& r, const std::vector<std::int64_t>& entries)
   return change(pieces, grant, pieces);
 }
 
+/// Nothing changes but where tokens are written and where some go: what is awaited behind them stays awaited.
 Status Arena::follow_gathered(const std::vector<Followed>& all, const std::function<void()>& f) {
+  ++change_;
+  const std::int64_t q = header_.quantum_tokens;
   Pieces pieces;
-  for (const Followed& p : all)
-    for (const Piece& piece : table_pieces(*p.request)) pieces.push_back(piece);
+  for (const Followed& p : all) {
+    Gathered& cells = *p.request->gathered;
+    for (std::int64_t table = 0; table < header_.tables; ++table) {
+      const std::int64_t end = ceil_div(cells.slots(table) + p.to - p.from, q);
+      for (std::int64_t b = cells.slots(table) / q; b < end; ++b)
+        add_piece(*p.request, b * header_.tables + table, pieces);
+    }
+    for (const Gathered::Place& place : cells.plan(p.to - p.from))
+      add_piece(*p.request, place.slot / q * header_.tables + place.track / tracks_, pieces);
+  }
   const auto step = [&] {
     for (const Followed& p : all) {
-      Request& r = *p.request;
+      const Request& r = *p.request;
       const std::uint64_t content = content_of(event_log::own_key(r.id, 0), r.range_generation);
+      const std::int64_t all_tracks = tracks_ * header_.tables;
       for (std::int64_t token = p.from; token < p.to; ++token) {
-        const std::int64_t all_tracks = tracks_ * header_.tables;
         for (std::int64_t of_all = 0; of_all < all_tracks; ++of_all) {
           const std::int64_t table = of_all / tracks_;
-          writes_.push_back({cell_of(place_of(r, table, r.gathered->slots(table)), of_all % tracks_), 1,
-                             content, token * all_tracks + of_all, 0});
+          const std::int64_t place = place_of(r, table, r.gathered->slots(table) + token - p.from);
+          writes_.push_back({cell_of(place, of_all % tracks_), 1, content, token * all_tracks + of_all, 0});
         }
-        r.gathered->write();
-        const std::int64_t n = token + 1;
-        if (n >= r.gathered->shape().prompt && n < r.final_tokens()) r.gathered->drop();
       }
+      r.gathered->commit();
     }
     f();
   };
@@ -74,7 +85,7 @@ Status Arena::follow_gathered(const std::vector<Followed>& all, const std::funct
 
 Status Arena::gather(Request& r, std::int64_t table) {
   const std::int64_t q = header_.quantum_tokens;
-  const Pieces pieces = table_pieces(r);
+  const Pieces pieces = table_pieces(r, table);
   const auto move = [&] {
     const std::int64_t before = r.gathered->slots(table);
     for (const Gathered::Stretch& all : r.gathered->gather(table)) {

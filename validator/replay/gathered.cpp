@@ -45,41 +45,57 @@ std::uint64_t Gathered::kept_digest() const {
   return sum;
 }
 
-void Gathered::write() {
-  for (std::int64_t t = 0; t < s_.tracks; ++t) {
-    cells_[at(t)].push_back({static_cast<std::int32_t>(written_), true});
-    if (!s_.counted) slot_of_[at(t)][at(written_)] = static_cast<std::int32_t>(slots(table_of(t)));
-  }
-  ++written_;
-  for (std::int64_t& slots : slots_) ++slots;
-}
-
-void Gathered::drop() {
+const std::vector<Gathered::Place>& Gathered::plan(std::int64_t tokens) {
+  dropping_.clear();
+  planned_ = tokens;
   for (std::int64_t t = 0; t < s_.tracks; ++t) {
     if (s_.counted) {
-      const std::int64_t before = written_ > s_.prompt ? told_.gone(t, written_ - 1) : 0;
-      drop_some(t, told_.gone(t, written_) - before);
+      plan_some(t, tokens);
       continue;
     }
-    for (const std::int32_t token : told_.tokens(t, written_))
-      cells_[at(t)][at(slot_of_[at(t)][at(token)])].kept = false;
+    const std::int64_t behind = slots(table_of(t)) - written_;
+    for (std::int64_t n = written_ + 1; n <= written_ + tokens; ++n) {
+      if (n < s_.prompt || n >= s_.final_tokens) continue;
+      for (const std::int32_t token : told_.tokens(t, n))
+        dropping_.push_back({t, token < written_ ? slot_of_[at(t)][at(token)] : token + behind});
+    }
   }
+  return dropping_;
 }
 
 /// Any of those that are kept, each as likely.
-void Gathered::drop_some(std::int64_t track, std::int64_t count) {
-  if (count == 0) return;
-  std::vector<std::int32_t> left;
-  auto& cells = cells_[at(track)];
-  for (std::int64_t slot = 0; slot < slots(table_of(track)); ++slot)
-    if (cells[at(slot)].kept) left.push_back(static_cast<std::int32_t>(slot));
-  for (; count > 0; --count) {
-    const std::uint64_t drawn = mix(mix(s_.seed + static_cast<std::uint64_t>(track)) +
-                                    static_cast<std::uint64_t>(written_ * s_.final_tokens + count));
-    std::swap(left[drawn % left.size()], left.back());
-    cells[at(left.back())].kept = false;
-    left.pop_back();
+void Gathered::plan_some(std::int64_t track, std::int64_t tokens) {
+  const auto gone = [&](std::int64_t n) {
+    return n < s_.prompt ? 0 : told_.gone(track, std::min(n, s_.final_tokens - 1));
+  };
+  if (s_.prompt == s_.final_tokens || gone(written_ + tokens) == gone(written_)) return;
+  std::vector<std::int64_t> left;
+  const auto& cells = cells_[at(track)];
+  const std::int64_t end = slots(table_of(track));
+  for (std::int64_t slot = 0; slot < end; ++slot)
+    if (cells[at(slot)].kept) left.push_back(slot);
+  for (std::int64_t n = written_ + 1; n <= written_ + tokens; ++n) {
+    left.push_back(end + n - 1 - written_);
+    for (std::int64_t count = gone(n) - gone(n - 1); count > 0; --count) {
+      const std::uint64_t drawn = mix(mix(s_.seed + static_cast<std::uint64_t>(track)) +
+                                      static_cast<std::uint64_t>(n * s_.final_tokens + count));
+      std::swap(left[drawn % left.size()], left.back());
+      dropping_.push_back({track, left.back()});
+      left.pop_back();
+    }
   }
+}
+
+void Gathered::commit() {
+  for (std::int64_t i = 0; i < planned_; ++i) {
+    for (std::int64_t t = 0; t < s_.tracks; ++t) {
+      cells_[at(t)].push_back({static_cast<std::int32_t>(written_), true});
+      if (!s_.counted) slot_of_[at(t)][at(written_)] = static_cast<std::int32_t>(slots(table_of(t)));
+    }
+    ++written_;
+    for (std::int64_t& slots : slots_) ++slots;
+  }
+  for (const Place& place : dropping_) cells_[at(place.track)][at(place.slot)].kept = false;
 }
 
 std::vector<Gathered::Stretch> Gathered::gather(std::int64_t table) {

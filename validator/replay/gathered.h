@@ -3,8 +3,8 @@
 // all that is counted is how many are left. The rule of placement is written here a second time
 // (simulator/io/log/FORMAT.md has it in words).
 //
-// Life cycle: made at an admission, told its drops (`told`) until they are complete; then step by step `write`, `drop`
-// for each number of tokens after which it goes on, and `gather` where that is due.
+// Life cycle: made at an admission, told its drops (`told`) until they are complete; then step by step `plan` and
+// `commit`, and `gather` where that is due.
 #pragma once
 
 #include <cstdint>
@@ -54,10 +54,14 @@ class Gathered {
   [[nodiscard]] std::int64_t kept(std::int64_t track) const;
   [[nodiscard]] std::uint64_t kept_digest() const;
 
-  /// The next token is written, to slot `slots` of every track of each table.
-  void write();
-  /// What goes now is dropped. REQUIRES: prompt <= tokens written < final_tokens.
-  void drop();
+  struct Place {
+    std::int64_t track, slot;
+  };
+  /// What goes when the next so many tokens are written, each to the slot behind those in use of every track, and after
+  /// each of them what goes then. Changes nothing yet. REQUIRES: no survivors have to move in between.
+  const std::vector<Place>& plan(std::int64_t tokens);
+  /// Does what was planned.
+  void commit();
   /// Cells [from, from + cells) of a track go to [to, to + cells); to < from.
   struct Stretch {
     std::int64_t track, from, to, cells;
@@ -74,11 +78,13 @@ class Gathered {
   [[nodiscard]] std::int64_t most_kept(std::int64_t table, std::int64_t n) const;
   [[nodiscard]] std::int64_t first_track(std::int64_t table) const { return table * (s_.tracks / s_.tables); }
   [[nodiscard]] std::int64_t table_of(std::int64_t track) const { return track / (s_.tracks / s_.tables); }
-  void drop_some(std::int64_t track, std::int64_t count);
+  void plan_some(std::int64_t track, std::int64_t tokens);
 
   Shape s_;
   ToldDrops told_;
   std::int64_t written_{0};
+  std::int64_t planned_{0};                         ///< tokens
+  std::vector<Place> dropping_;                     ///< by the plan
   std::vector<std::int64_t> slots_;                 ///< [table]
   std::vector<std::vector<Cell>> cells_;            ///< [track][slot]
   std::vector<std::vector<std::int32_t>> slot_of_;  ///< [track][token], of kept tokens
