@@ -97,8 +97,8 @@ std::unique_ptr<const core::Course> RunCourses::window_course(core::CourseShape 
                                        attention::KeptInterval{0, window - 1}, shape.prompt, cells));
 }
 
-/// Each table in its place; neighbours that follow one course are made once. `policy_course`: of table t, `same_course`:
-/// do tables t - 1 and t follow one?
+/// Each table in its place; neighbours that follow one course are made once. `policy_course`: of table t;
+/// `same_course`: do tables t - 1 and t follow one?
 template <class Make, class Same>
 std::unique_ptr<const core::Course> RunCourses::course_of_tables(const core::CourseShape& shape,
                                                                  Make policy_course, Same same_course) const {

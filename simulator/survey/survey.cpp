@@ -71,7 +71,8 @@ class Run {
     for (const std::int32_t sequence : out_.sequences)
       for (std::size_t l = 0; l < layers_.size(); ++l)
         if (request_.recording->tokens(sequence, layers_[l]) > 0) pieces_.push_back({sequence, l});
-    if (pieces_.empty()) return bad_input("holds no layer of the chosen sequences");
+    if (pieces_.empty())
+      return bad_input("no layer of the chosen sequences was recorded").at_field("--sequences");
     KVPLAN_TRY_DO(work_in_order<LayerFigures>(
         request_.threads, pieces_.size(),
         [this](std::size_t i) {

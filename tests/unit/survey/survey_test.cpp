@@ -228,6 +228,11 @@ TEST(Survey, RefusesSequencesThatAreNotThere) {
   const auto found = run({.recording = rows.get(), .sequences = {1}}, kNoPause);
   ASSERT_FALSE(found.ok());
   EXPECT_EQ(found.error().field, "--sequences");
+  using Layers = std::vector<attention::LayerTensors>;
+  const ManyTensors nothing(std::vector<Layers>(1, Layers(1)));
+  const auto empty = run({.recording = &nothing}, kNoPause);
+  ASSERT_FALSE(empty.ok());
+  EXPECT_EQ(empty.error().to_string(), "--sequences: no layer of the chosen sequences was recorded");
   const auto stopped = run({.recording = rows.get()}, [] { return Status(interrupted_error()); });
   ASSERT_FALSE(stopped.ok());
   EXPECT_EQ(stopped.error().kind, ErrorKind::kInterrupted);

@@ -118,7 +118,9 @@ TEST(SweepCommand, FiguresAreThoseOfTheReport) {
     if (values[i].empty()) {
       EXPECT_TRUE(element.is_null()) << names[i];
     } else {
-      EXPECT_EQ(element.get_double().value(), std::stod(values[i])) << names[i];
+      const double told =
+          element.is_bool() ? static_cast<double>(element.get_bool().value()) : element.get_double().value();
+      EXPECT_EQ(told, std::stod(values[i])) << names[i];
       ++checked;
     }
   }

@@ -94,7 +94,8 @@ Outcome run_program(const std::string& program, const std::string& arguments, in
   const TemporaryFolder folder;
   const std::string limit =
       KVPLAN_LIMIT_MEMORY != 0 ? "ulimit -v " + std::to_string(megabytes * 1024) + "; " : "";
-  const std::string command = limit + "'" KVPLAN_PROGRAM_DIR "/" + program + "' " + arguments + " > '" +
+  const std::string path = program.starts_with('/') ? program : KVPLAN_PROGRAM_DIR "/" + program;
+  const std::string command = limit + "'" + path + "' " + arguments + " > '" +
                               (standard_output.empty() ? folder.file("out") : standard_output) + "' 2> '" +
                               folder.file("err") + "'";
   const int status = std::system(command.c_str());

@@ -67,8 +67,8 @@ struct Outcome {
   std::string out;
   std::string err;
 };
-/// Runs `PROGRAM ARGUMENTS` (one of this project's) with a shell that limits memory (address space) to
-/// `megabytes`. Its standard output may go to another file.
+/// Runs `PROGRAM ARGUMENTS` (one of this project's, or by its whole path) with a shell that limits memory (address
+/// space) to `megabytes`. Its standard output may go to another file.
 Outcome run_program(const std::string& program, const std::string& arguments, int megabytes = 2048,
                     const std::string& standard_output = {});
 Outcome run_kvplan(const std::string& arguments, int megabytes = 2048);
