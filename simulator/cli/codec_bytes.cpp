@@ -78,6 +78,9 @@ Result<CodecLayer> codec_layer(const CodecRequest& request, const model::LayerCa
                "formats are those of `kvplan list format`")
         .at_field(name);
   const Lengths lengths = lengths_of(request, cache, number);
+  if (lengths.prompt < 1)
+    return bad_input("expected a policy that keeps at least one token for a format of the family codec")
+        .at_field("--policy");
   constexpr Wide kMostElements = Wide{1} << 56;
   if (Wide{cache.elements()} * lengths.appended() > kMostElements)
     return bad_input("expected a sequence of at most 2^56 elements a layer").at_field("--tokens");

@@ -38,8 +38,8 @@ struct CodecRequest {
   std::int64_t generated{0};
   std::int64_t layers{1};  ///< of the model
 };
-/// Layer `number` of the model. Errors: latent vectors, parameters that do not fit its heads, bytes that do not follow
-/// from lengths, more than 2^56 elements.
+/// Layer `number` of the model. Errors: latent vectors, a policy that keeps nothing, parameters that do not fit its
+/// heads, bytes that do not follow from lengths, more than 2^56 elements.
 Result<CodecLayer> codec_layer(const CodecRequest& request, const model::LayerCache& cache,
                                std::int64_t number);
 

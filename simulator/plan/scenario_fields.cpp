@@ -146,8 +146,7 @@ constexpr std::array<Field, 38> kFields{{
      .family = "engine"},
     {.path = "latency",
      .help = "How long a step takes; where nobody says, composed with deployment.device if attention of the "
-             "model was "
-             "measured on it",
+             "model was measured on it",
      .kind = FieldKind::kComponent,
      .fallback = "roofline",
      .family = "latency"},

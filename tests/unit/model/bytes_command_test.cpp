@@ -269,6 +269,7 @@ TEST(CliBytes, RefusalsOfCodecsSayWhatWouldTell) {
       EXPECT_NE(outcome.err.find(word), std::string::npos) << arguments << ": " << outcome.err;
   };
   const std::string llama = "--model llama-3-8b --tokens 1000 ";
+  error(llama + "--format kivi --policy streaming-llm:sink=0,recent=0", {"--policy: ", "at least one token"});
   error(llama + "--format kvquant",
         {"kvquant: ", "do not follow from lengths", "thresholds", "`kvplan format`"});
   error(llama + "--prompt 900 --format kivi --policy h2o:hh=15,recent=5",
