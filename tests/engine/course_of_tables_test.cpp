@@ -23,6 +23,13 @@ using core::Placement;
 /// Tables one by one; those of a whole make them again.
 using Singles = std::vector<std::unique_ptr<const Course>>;
 
+/// So many alike tables, one by one and together.
+template <class Make>
+void add_alike(std::int64_t count, Make make, Singles& singles, std::vector<AlikeTables>& parts) {
+  for (std::int64_t i = 0; i < count; ++i) singles.push_back(make());
+  parts.push_back({make(), count});
+}
+
 /// Which entries of each table are held, and how long it is.
 struct Entries {
   std::set<std::int64_t> held;
@@ -132,8 +139,8 @@ TEST(CourseOfTables, IsTheSumOfItsTables) {
       const auto drops =
           std::make_shared<test::RandomDrops>(random, shape.prompt, shape.final_tokens, random.chance(1, 2));
       const auto count = random.between(1, 3);
-      for (std::int64_t i = 0; i < count; ++i) singles.push_back(Course::make(shape, drops));
-      parts.push_back({Course::make(shape, drops), count});
+      add_alike(
+          count, [&] { return Course::make(shape, drops); }, singles, parts);
     }
     const auto whole = core::make_course_of_tables(std::move(parts));
     compare(shape, singles, *whole, returned);
@@ -161,8 +168,8 @@ TEST(CourseOfTables, CountsEachLayer) {
     for (std::int64_t part = random.between(1, 4); part > 0; --part) {
       const std::vector<core::CountedUnits> units{{{random.between(1, 70), random.chance(1, 2)}, 1}};
       const auto count = random.between(1, 3);
-      for (std::int64_t i = 0; i < count; ++i) singles.push_back(core::make_counted_course(shape, units));
-      parts.push_back({core::make_counted_course(shape, units), count});
+      add_alike(
+          count, [&] { return core::make_counted_course(shape, units); }, singles, parts);
     }
     compare(shape, singles, *core::make_course_of_tables(std::move(parts)), returned);
     if (HasFatalFailure()) return;
@@ -190,13 +197,13 @@ TEST(CourseOfTables, MixesPlacements) {
         shape.placement = Placement::kHoles;
         const auto drops =
             std::make_shared<test::RandomDrops>(random, shape.prompt, shape.final_tokens, true);
-        for (std::int64_t i = 0; i < count; ++i) singles.push_back(Course::make(shape, drops));
-        parts.push_back({Course::make(shape, drops), count});
+        add_alike(
+            count, [&] { return Course::make(shape, drops); }, singles, parts);
       } else {
         shape.placement = Placement::kCompact;
         const std::vector<core::CountedUnits> units{{{random.between(1, 70), random.chance(1, 2)}, 1}};
-        for (std::int64_t i = 0; i < count; ++i) singles.push_back(core::make_counted_course(shape, units));
-        parts.push_back({core::make_counted_course(shape, units), count});
+        add_alike(
+            count, [&] { return core::make_counted_course(shape, units); }, singles, parts);
       }
     }
     const auto whole = core::make_course_of_tables(std::move(parts));

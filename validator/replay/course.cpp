@@ -66,7 +66,6 @@ void Course::place() {
     for (std::int64_t t = 0; t < s_.tracks; ++t) write(t, n);
   }
   for (Track& track : tracks_) sort_by_slot(track);
-  complete_ = true;
 }
 
 void Course::sort_by_slot(Track& track) const {

@@ -30,7 +30,7 @@ class Course {
 
   /// The next numbers of its facts. Returns what is wrong with them, or nothing.
   std::string add(std::span<const std::int32_t> numbers);
-  [[nodiscard]] bool complete() const { return complete_; }
+  [[nodiscard]] bool complete() const { return told_.complete(); }
 
   // REQUIRES for all below: complete.
   [[nodiscard]] const Shape& shape() const { return s_; }
@@ -55,7 +55,6 @@ class Course {
   void place();
 
   Shape s_;
-  bool complete_{false};
   ToldDrops told_;
   /// Of one track. A place is 4 bytes in each list.
   struct Track {

@@ -126,13 +126,15 @@ TEST(FormatCommand, FollowsAPolicyThatDropsWhileDecoding) {
   }
 }
 
+/// A model of one layer with the heads of the inputs.
+constexpr const char* kConfig =
+    R"({"model_type":"llama","num_hidden_layers":1,"num_attention_heads":4,"num_key_value_heads":2,)"
+    R"("head_dim":32,"hidden_size":128,"intermediate_size":256,"vocab_size":100,"torch_dtype":"float16"})";
+
 /// A short name takes the bytes that `kvplan bytes` tells of it, but for the scales beside the cache.
 TEST(FormatCommand, ShortNamesTakeTheBytesOfKvplanBytes) {
   const TemporaryFolder folder;
-  write_file(
-      folder.file("config.json"),
-      R"({"model_type":"llama","num_hidden_layers":1,"num_attention_heads":4,"num_key_value_heads":2,)"
-      R"("head_dim":32,"hidden_size":128,"intermediate_size":256,"vocab_size":100,"torch_dtype":"float16"})");
+  write_file(folder.file("config.json"), kConfig);
   dom::parser a;
   dom::parser b;
   for (const std::string format : {"int8", "int8:group=16", "int4", "int4:group=8", "fp4"}) {
@@ -151,10 +153,7 @@ TEST(FormatCommand, ShortNamesTakeTheBytesOfKvplanBytes) {
 /// Lengths say what encoding counts: in every region, with a policy that cuts the prompt or one that goes on dropping.
 TEST(FormatCommand, CodecsTakeTheBytesOfKvplanBytes) {
   const TemporaryFolder folder;
-  write_file(
-      folder.file("config.json"),
-      R"({"model_type":"llama","num_hidden_layers":1,"num_attention_heads":4,"num_key_value_heads":2,)"
-      R"("head_dim":32,"hidden_size":128,"intermediate_size":256,"vocab_size":100,"torch_dtype":"float16"})");
+  write_file(folder.file("config.json"), kConfig);
   dom::parser a;
   dom::parser b;
   for (const auto& [format, policy] : std::vector<std::pair<std::string, std::string>>{
