@@ -21,8 +21,8 @@ using validator::Report;
 
 class HandMade : public testing::TestWithParam<decltype(&test::hand_made_log)> {};
 INSTANTIATE_TEST_SUITE_P(Logs, HandMade,
-                         testing::Values(test::hand_made_log, test::hand_made_course_log, test::hand_made_compact_log,
-                                         test::hand_made_move_log));
+                         testing::Values(test::hand_made_log, test::hand_made_course_log,
+                                         test::hand_made_compact_log, test::hand_made_move_log));
 
 TEST_P(HandMade, CountsAsWorkedOut) {
   const auto [header, records] = GetParam()();
