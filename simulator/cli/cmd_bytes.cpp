@@ -9,10 +9,10 @@
 #include "simulator/base/suggest.h"
 #include "simulator/cli/codec_bytes.h"
 #include "simulator/cli/command.h"
-#include "simulator/cli/format_regions.h"
 #include "simulator/cli/number_option.h"
 #include "simulator/cli/outputs.h"
 #include "simulator/cli/progress.h"
+#include "simulator/formats/region_names.h"
 #include "simulator/io/model_file.h"
 #include "simulator/model/footprint.h"
 #include "simulator/model/kv_format.h"
@@ -105,12 +105,13 @@ void write_codec(JsonWriter& json, const BytesOptions& options, const CodecSum& 
   json.member("generated_tokens", options.tokens - options.prompt_tokens());
   json.key("regions").begin_object();
   for (const formats::Side side : formats::kSides) {
-    json.key(side_name(side)).begin_object();
-    for (const NamedRegion& region : kRegions) json.member(region.name, sum.bytes.of(side).*region.bytes);
+    json.key(formats::side_letter(side)).begin_object();
+    for (const formats::NamedRegion& region : formats::kRegions)
+      json.member(region.name, sum.bytes.of(side).*region.bytes);
     json.end_object();
   }
   json.end_object().member("policy_bytes", sum.beside_bytes).key("metadata").begin_array();
-  for (const NamedRegion& region : kRegions)
+  for (const formats::NamedRegion& region : formats::kRegions)
     if (region.metadata) json.value(region.name);
   json.value("policy_bytes").end_array();
 }
@@ -188,7 +189,7 @@ std::string mean_text(double bytes) {
 /// What the bytes of a codec hold.
 std::string regions_text(const CodecSum& sum) {
   report::Table table{.title = "What they hold", .columns = {"keys", "values", ""}, .rows = {}};
-  for (const NamedRegion& region : kRegions) {
+  for (const formats::NamedRegion& region : formats::kRegions) {
     const std::int64_t keys = sum.bytes.keys.*region.bytes;
     const std::int64_t values = sum.bytes.values.*region.bytes;
     if (keys + values > 0)

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "simulator/base/units.h"
-#include "simulator/cli/format_regions.h"
+#include "simulator/formats/region_names.h"
 
 namespace kvplan::cli {
 namespace {
@@ -64,7 +64,7 @@ Result<KeptTokens> kept_by(const std::string& policy, std::int64_t prompt, std::
 std::int64_t CodecLayer::metadata_bytes() const {
   std::int64_t out = beside_bytes;
   for (const Side side : kSides)
-    for (const NamedRegion& region : kRegions)
+    for (const formats::NamedRegion& region : formats::kRegions)
       if (region.metadata) out += bytes.of(side).*region.bytes;
   return out;
 }
@@ -103,7 +103,7 @@ Result<CodecLayer> codec_layer(const CodecRequest& request, const model::LayerCa
 }
 
 void add(CodecSum& sum, const CodecLayer& layer) {
-  for (const NamedRegion& region : kRegions) {
+  for (const formats::NamedRegion& region : formats::kRegions) {
     sum.bytes.keys.*region.bytes += layer.bytes.keys.*region.bytes;
     sum.bytes.values.*region.bytes += layer.bytes.values.*region.bytes;
   }

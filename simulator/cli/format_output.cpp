@@ -5,7 +5,7 @@
 
 #include "simulator/base/json_writer.h"
 #include "simulator/cli/evict_output.h"
-#include "simulator/cli/format_regions.h"
+#include "simulator/formats/region_names.h"
 
 namespace kvplan::cli {
 namespace {
@@ -51,14 +51,14 @@ void write_evict(JsonWriter& json, const EvaluationRequest& request, std::int32_
 void write_columns(JsonWriter& json) {
   json.key("byte_columns").begin_array();
   for (const char* side : {"k_", "v_"})
-    for (const NamedRegion& region : kRegions) json.value(std::string(side) + region.name);
+    for (const formats::NamedRegion& region : formats::kRegions) json.value(std::string(side) + region.name);
   json.value("total").end_array();
 }
 
 void write_bytes(JsonWriter& json, const LayerBytes& bytes) {
   json.key("bytes").begin_array();
   for (const Side side : kSides)
-    for (const NamedRegion& region : kRegions) json.value(bytes.of(side).*region.bytes);
+    for (const formats::NamedRegion& region : formats::kRegions) json.value(bytes.of(side).*region.bytes);
   json.value(bytes.total()).end_array();
 }
 
@@ -93,7 +93,7 @@ void write_checkpoint(JsonWriter& json, const Checkpoint& checkpoint, bool after
   json.begin_object().key("after");
   after_prompt ? json.value("prefill") : json.value(checkpoint.tokens - 1);
   for (const Side side : kSides) {
-    json.key(side_name(side)).begin_array();
+    json.key(formats::side_letter(side)).begin_array();
     for (const HeadState& state : checkpoint.heads[static_cast<std::size_t>(side)]) write_state(json, state);
     json.end_array();
   }
@@ -103,7 +103,7 @@ void write_checkpoint(JsonWriter& json, const Checkpoint& checkpoint, bool after
       json.null();
       continue;
     }
-    json.begin_array().value(side_name(probe->probe.side)).value(probe->probe.head);
+    json.begin_array().value(formats::side_letter(probe->probe.side)).value(probe->probe.head);
     json.value(probe->probe.position).value(probe->probe.channel);
     json.value(probe->recorded).value(probe->stored);
     json.value(probe->coded.code).value(probe->coded.scale).value(probe->coded.zero).end_array();
@@ -192,7 +192,7 @@ std::string format_text(const EvaluationRequest& request, const Evaluation& foun
   };
   const LayerBytes& bytes = found.steps.empty() ? found.after_prompt : found.steps.back().bytes;
   row("after last token", {"keys", "values", "of full cache"});
-  for (const NamedRegion& region : kRegions) {
+  for (const formats::NamedRegion& region : formats::kRegions) {
     const std::int64_t keys = bytes.keys.*region.bytes;
     const std::int64_t values = bytes.values.*region.bytes;
     if (keys + values > 0)

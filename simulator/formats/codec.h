@@ -33,6 +33,7 @@ struct Shape {
 
   [[nodiscard]] std::int32_t size(Side side) const { return side == Side::kKeys ? key_size : value_size; }
   [[nodiscard]] std::int32_t group() const { return query_heads / kv_heads; }
+  friend bool operator==(const Shape&, const Shape&) = default;
 };
 
 /// Bytes of the keys or of the values of a layer, by what they hold. An exact element counts 2 bytes.

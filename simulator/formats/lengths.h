@@ -30,12 +30,18 @@ struct LengthRule {
   std::int64_t (*keeps)(const Choice&) = nullptr;
   /// True where every token takes the same bytes, whichever they are, so that any may have gone. Null: nowhere.
   bool (*by_count)(const Choice&) = nullptr;
+  /// True where a token is stored for good as it is appended and takes the same bytes whatever else is there, so that
+  /// blocks hold so many tokens as of any other width. Null: nowhere.
+  bool (*at_once)(const Choice&) = nullptr;
 };
 
 // What members share.
 
-/// `by_count` of a format whose tokens are alike with all parameters.
+/// `by_count`, and `at_once`, of a format of which that is so with all parameters.
 inline bool always_by_count(const Choice& /*choice*/) {
+  return true;
+}
+inline bool always_at_once(const Choice& /*choice*/) {
   return true;
 }
 

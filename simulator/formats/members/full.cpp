@@ -29,6 +29,6 @@ const FormatKind kFullFormat{.descriptor = {.family = kFamily,
                                             .params = {}},
                              .golden_name = "full",
                              .make = make,
-                             .lengths = {.regions = bytes_of, .by_count = always_by_count}};
+                             .lengths = {.regions = bytes_of, .by_count = always_by_count, .at_once = always_at_once}};
 
 }  // namespace kvplan::formats

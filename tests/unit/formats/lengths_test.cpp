@@ -275,6 +275,37 @@ TEST_P(FormatLengthsOf, WhatIsLeftAfterDrops) {
   }
 }
 
+/// Where tokens are stored at once, n of them take n times the bytes of one, and nothing changes when the prompt ends;
+/// of every other format one of both is untrue for some layer.
+TEST_P(FormatLengthsOf, TokensStoredAtOnceAreAlike) {
+  if (choice_of(GetParam()).kind->lengths.regions == nullptr) return;
+  std::size_t alike = 0, claimed = 0;
+  for (std::uint64_t seed = 0; seed < 40; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    const Started run = start(seed);
+    const auto bytes_of = [&](std::int64_t tokens) {
+      return bytes_from_lengths(run.format, run.layer.shape, {.prompt = tokens}).value().total();
+    };
+    const auto codec = run.format.kind->make(run.format.choice, run.layer.shape);
+    append(*codec, run.layer, 0, run.prompt);
+    const std::int64_t appended = codec->total_bytes();
+    codec->end_prompt({.tokens = run.prompt, .heads = run.layer.queries});
+    const bool stays = appended == codec->total_bytes();
+    // Elements of a part of a byte are packed over the tokens of a layer: eight tokens take whole bytes.
+    const bool linear = bytes_of(8 * run.prompt) == run.prompt * bytes_of(8);
+    const auto at_once = run.format.kind->lengths.at_once;
+    if (at_once != nullptr && at_once(run.format.choice)) {
+      ++claimed;
+      EXPECT_TRUE(stays && linear) << run.text;
+    } else if (stays && linear) {
+      ++alike;
+    }
+  }
+  if (claimed < 40U) {
+    EXPECT_LT(alike, 40U - claimed) << "stored at once, and nobody says so";
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Formats, FormatLengthsOf, testing::ValuesIn([] {
                            std::vector<std::string> names;
                            for (const auto& [name, drawing] : drawings()) names.push_back(name);

@@ -1,0 +1,27 @@
+// The regions of a format's bytes, as results name them, and which of them are beside what is stored.
+#pragma once
+
+#include <array>
+
+#include "simulator/formats/codec.h"
+
+namespace kvplan::formats {
+
+struct NamedRegion {
+  const char* name;
+  std::int64_t Regions::*bytes;
+  bool metadata;  ///< beside what is stored of elements: scales, zero points, places, codebooks
+};
+inline constexpr std::array<NamedRegion, 7> kRegions{{{"codes", &Regions::codes, false},
+                                                      {"scales", &Regions::scales, true},
+                                                      {"zeros", &Regions::zeros, true},
+                                                      {"index", &Regions::index, true},
+                                                      {"factors", &Regions::factors, false},
+                                                      {"centroids", &Regions::centroids, true},
+                                                      {"exact", &Regions::exact, false}}};
+
+inline const char* side_letter(Side side) {
+  return side == Side::kKeys ? "K" : "V";
+}
+
+}  // namespace kvplan::formats
