@@ -17,6 +17,8 @@
 // are never used again. Contiguous memory returns nothing before the request ends.
 //   compact a token is written behind all others; when a block's worth of cells is dropped the survivors move
 //           together and the blocks behind them come back from the end of the table (counted_course.h)
+// Where tokens are encoded in a format whose bytes depend on what else is stored, cells are bytes, and what a request
+// holds follows from those (encoded_course.h).
 //
 // A course says what follows from this and from the recorded length alone, so all who act on it (engines,
 // ledger) agree; tests hold it against a walk over single cells, and replays against memory.
@@ -33,16 +35,19 @@
 
 namespace kvplan::core {
 
-/// Cells of one request by state (see observe/ledger.h; metadata goes with live).
+/// Cells of one request by state (see observe/ledger.h). What the layout has beside every live cell goes with live;
+/// `metadata` are cells that hold nothing else, of requests whose tokens are encoded (encoded_course.h).
 struct HeldCells {
-  std::int64_t live{0}, reserved{0}, hole{0}, tail{0}, padding{0}, internal{0};
+  std::int64_t live{0}, reserved{0}, hole{0}, tail{0}, padding{0}, internal{0}, metadata{0};
 
   HeldCells& operator+=(const HeldCells& b) { return add(b, 1); }
   HeldCells& operator-=(const HeldCells& b) { return add(b, -1); }
   friend HeldCells operator+(HeldCells a, const HeldCells& b) { return a += b; }
   friend HeldCells operator-(HeldCells a, const HeldCells& b) { return a -= b; }
   friend bool operator==(const HeldCells&, const HeldCells&) = default;
-  [[nodiscard]] std::int64_t sum() const { return live + reserved + hole + tail + padding + internal; }
+  [[nodiscard]] std::int64_t sum() const {
+    return live + reserved + hole + tail + padding + internal + metadata;
+  }
 
  private:
   HeldCells& add(const HeldCells& b, std::int64_t sign) {
@@ -52,6 +57,7 @@ struct HeldCells {
     tail += sign * b.tail;
     padding += sign * b.padding;
     internal += sign * b.internal;
+    metadata += sign * b.metadata;
     return *this;
   }
 };
@@ -101,7 +107,8 @@ struct CourseShape {
 /// `quanta_before`, come back from the end of its table. Of several tables the quanta are those of all, and the
 /// survivors those of the tables that gave some back.
 struct Compaction {
-  std::int64_t kept_cells{0};  ///< all survivors, those that stay where they are too
+  /// All survivors, those that stay where they are too. 0: none has moved, what is stored takes less since it is encoded.
+  std::int64_t kept_cells{0};
   std::int64_t quanta_before{0};
   std::int64_t quanta{0};
 };
@@ -135,11 +142,12 @@ class Course {
 
   /// All held cells after n tokens, when blocks have been let go.
   [[nodiscard]] virtual HeldCells settled(std::int64_t n) const = 0;
-  /// Cells of the quantum that is granted so that token n can be written; none where it needs no quantum.
+  /// Cells of the quantum that is granted so that token n can be written, or of those of several tables, or of what is
+  /// encoded at the end of that step; none where it needs no quantum.
   [[nodiscard]] virtual HeldCells grant(std::int64_t n) const = 0;
   /// Logical blocks let go after n tokens, highest first; their places in the table stay, empty.
   [[nodiscard]] virtual std::span<const std::int32_t> let_go(std::int64_t /*n*/) const { return {}; }
-  /// Compact: what is moved after n tokens, and the blocks that come back by it.
+  /// Compact, encoded: what is moved after n tokens, and the blocks that come back by it.
   [[nodiscard]] virtual std::optional<Compaction> compaction(std::int64_t /*n*/) const { return {}; }
   /// Does any block come back after n tokens?
   [[nodiscard]] bool returns_blocks(std::int64_t n) const { return !let_go(n).empty() || compaction(n); }
@@ -148,10 +156,15 @@ class Course {
   /// is dropped is `hole` until then, and cells behind it are awaited that are not afterwards: a state may be less.
   [[nodiscard]] virtual HeldCells returned_cells(std::int64_t n) const = 0;
   /// Tokens whose cells are read by the next one: kept cells, with `reads_holes` holes too, by units, rounded up. A
-  /// dropped cell that a later token will take (placement reuse) is not read.
+  /// dropped cell that a later token will take (placement reuse) is not read. Of encoded tokens: as many as would take
+  /// the bytes that are read.
   [[nodiscard]] std::int64_t read_tokens(std::int64_t n) const {
     const HeldCells cells = settled(n);
-    return ceil_div(cells.live + (shape_.reads_holes ? cells.hole : 0), units_);
+    return ceil_div(cells.live + cells.metadata + (shape_.reads_holes ? cells.hole : 0), units_);
+  }
+  /// Cells dropped by the end of the step that wrote token n - 1.
+  [[nodiscard]] virtual std::int64_t dropped_cells(std::int64_t n) const {
+    return units_ * n - settled(n).live;
   }
   /// Steps from the one that writes token n on that are alike: in each of them all states and read_tokens
   /// change by what they change in the first, by at most one token read, and nothing is granted or comes back

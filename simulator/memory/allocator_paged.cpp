@@ -597,7 +597,7 @@ Result<core::MemoryLayout> paged_layout(std::int64_t block_tokens, const Allocat
 
 Result<std::unique_ptr<core::Allocator>> make_paged(const Choice& choice, const AllocatorRequest& request) {
   KVPLAN_TRY(const MemoryLayout layout, paged_layout(choice.integer("block_tokens"), request));
-  if (layout.tables > 1) return make_paged_tables(layout, request);
+  if (layout.tables > 1 || request.quanta_beyond > 0) return make_paged_tables(layout, request);
   const traces::PrefixHashes* const hashes = request.workload->prefix;
   const bool shares = request.prefix_cache && hashes != nullptr && hashes->present();
   if (replaces_by_policy(request)) {

@@ -372,7 +372,7 @@ class PagedModel final : public core::Allocator, public core::Contents, public c
 Result<std::unique_ptr<core::Allocator>> make_paged_model(const Choice& choice,
                                                           const AllocatorRequest& request) {
   KVPLAN_TRY(const MemoryLayout layout, paged_layout(choice.integer("block_tokens"), request));
-  if (layout.tables > 1) return make_paged_tables_model(layout, request);
+  if (layout.tables > 1 || request.quanta_beyond > 0) return make_paged_tables_model(layout, request);
   std::optional<PoolPolicy> policy;
   if (replaces_by_policy(request)) {
     KVPLAN_TRY(policy, make_pool_policy(layout, request));

@@ -1,5 +1,6 @@
-// The paged pool where a request has a table for each layer or for each stored head (MemoryLayout::tables). Blocks are
-// then smaller, and come back table by table as courses say. Nothing tells one block from another, so they are counted.
+// The paged pool where a request has a table for each layer or for each stored head (MemoryLayout::tables), whose blocks
+// are smaller and come back table by table as courses say; and where blocks hold encoded bytes, several of which may be
+// granted with a token. Nothing tells one block from another, so they are counted.
 #include <vector>
 
 #include "simulator/base/check.h"
@@ -11,7 +12,10 @@ namespace {
 class TablesAllocator final : public core::Allocator, public core::BlockReturns {
  public:
   TablesAllocator(const core::MemoryLayout& layout, const AllocatorRequest& request)
-      : layout_(layout), workload_(*request.workload), holder_of_(request.places()) {
+      : layout_(layout),
+        workload_(*request.workload),
+        beyond_(request.quanta_beyond),
+        holder_of_(request.places()) {
     layout_.block_ids = false;
   }
 
@@ -22,7 +26,7 @@ class TablesAllocator final : public core::Allocator, public core::BlockReturns 
   core::BlockReturns* block_returns() override { return this; }
   std::int64_t growth_tokens() const override { return layout_.quantum_tokens; }
   bool fits_empty(RequestId r) const override {
-    return all_tables(workload_.final_tokens(r)) <= layout_.quanta;
+    return all_tables(workload_.final_tokens(r)) + beyond_ <= layout_.quanta;
   }
 
   bool admit(RequestId r, const core::Found& found, std::int64_t tokens, std::int64_t /*goal*/) override {
@@ -102,6 +106,7 @@ class TablesAllocator final : public core::Allocator, public core::BlockReturns 
 
   core::MemoryLayout layout_;
   const core::Workload& workload_;
+  std::int64_t beyond_;
   core::RequestColumn<std::int32_t> holder_of_;  // by request, -1 = none
   std::vector<Holder> holders_;
   std::vector<std::int32_t> idle_holders_;

@@ -12,7 +12,7 @@ namespace {
 class TablesModel final : public core::Allocator, public core::BlockReturns {
  public:
   TablesModel(const core::MemoryLayout& layout, const AllocatorRequest& request)
-      : layout_(layout), workload_(*request.workload) {
+      : layout_(layout), workload_(*request.workload), beyond_(request.quanta_beyond) {
     layout_.block_ids = false;
     for (std::int64_t b = 0; b < layout_.quanta; ++b) free_.insert(free_.end(), b);
   }
@@ -25,7 +25,7 @@ class TablesModel final : public core::Allocator, public core::BlockReturns {
   core::BlockReturns* block_returns() override { return this; }
   std::int64_t growth_tokens() const override { return layout_.quantum_tokens; }
   bool fits_empty(RequestId r) const override {
-    std::int64_t blocks = 0;
+    std::int64_t blocks = beyond_;
     for (std::int64_t token = 0; token < workload_.final_tokens(r); token += layout_.quantum_tokens)
       blocks += layout_.tables;
     return blocks <= layout_.quanta;
@@ -93,6 +93,7 @@ class TablesModel final : public core::Allocator, public core::BlockReturns {
 
   core::MemoryLayout layout_;
   const core::Workload& workload_;
+  std::int64_t beyond_;
   std::set<std::int64_t> free_;
   std::map<RequestId, Tables> tables_of_;
 };

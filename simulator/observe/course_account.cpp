@@ -65,7 +65,7 @@ void CourseAccount::end_steps(std::int64_t steps, std::span<const RequestId> fin
     const std::int64_t tokens = m.whole ? steps : std::exchange(m.chunk, 0);
     if (tokens == 0) continue;
     const Course& course = *m.course;
-    const std::int64_t live_before = m.held.live;
+    const std::int64_t before = m.whole ? course.dropped_cells(m.written) : 0;
     m.written += tokens;
     HeldCells held = m.held;
     if (m.written < course.shape().prompt || m.finishing) {
@@ -73,15 +73,15 @@ void CourseAccount::end_steps(std::int64_t steps, std::span<const RequestId> fin
         held = course.settled(m.written - 1) + course.grant(m.written - 1);
         held.internal += m.beyond;
         write(held, course, 1);
+        dropped_cells_ += course.dropped_cells(m.written - 1) - before;
       } else {
         write(held, course, tokens);
       }
-      if (m.whole) dropped_cells_ += live_before + course.units() * tokens - held.live;
     } else {
       m.whole = true;
       held = course.settled(m.written) + course.returned_cells(m.written);
       held.internal += m.beyond;
-      dropped_cells_ += live_before + course.units() * tokens - held.live;
+      dropped_cells_ += course.dropped_cells(m.written) - before;
     }
     set(m, held);
   }

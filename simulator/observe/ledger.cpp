@@ -462,11 +462,13 @@ void Ledger::on_let_go(const core::LetGo& let_go) {
 }
 
 void Ledger::on_compact(const core::Compacted& compacted) {
-  ++evictions_.compactions;
-  evictions_.compacted_cells += compacted.moved.kept_cells;
-  evictions_.blocks_let_go += compacted.moved.quanta_before - compacted.moved.quanta;
-  courses_->let_go(compacted.request, compacted.written,
-                   compacted.moved.quanta_before - compacted.moved.quanta);
+  const std::int64_t blocks = compacted.moved.quanta_before - compacted.moved.quanta;
+  if (compacted.moved.kept_cells > 0) {
+    ++evictions_.compactions;
+    evictions_.compacted_cells += compacted.moved.kept_cells;
+    evictions_.blocks_let_go += blocks;
+  }
+  courses_->let_go(compacted.request, compacted.written, blocks);
   set_courses();
 }
 

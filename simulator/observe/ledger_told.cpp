@@ -40,7 +40,7 @@ StateCounts Ledger::counts_of(const core::HeldCells& cells) const {
   const std::int64_t metadata = layout_.metadata_bytes / layout_.count_bytes();
   const std::int64_t cell = layout_.cell_bytes() / layout_.count_bytes();
   StateCounts counts{};
-  counts[index(State::kMetadata)] = cells.live * metadata;
+  counts[index(State::kMetadata)] = cells.live * metadata + cells.metadata * cell;
   counts[index(State::kLive)] = cells.live * (cell - metadata);
   counts[index(State::kReserved)] = cells.reserved * cell;
   counts[index(State::kHole)] = cells.hole * cell;

@@ -41,7 +41,7 @@ class FastReplica final : public Replica, public BlockListener {
         costs_(allocator.layout().costs),
         ids_(allocator.layout().block_ids),
         quantum_(allocator.layout().quantum_tokens),
-        tables_(allocator.layout().tables),
+        several_(run.courses != nullptr && !ids_),
         phases_(std::max<std::int64_t>(allocator.growth_tokens(), 1)),
         stretches_(!run.contents_asked),
         columns_(run.columns != nullptr ? *run.columns : RequestColumns(run.workload->input.size())) {
@@ -332,9 +332,9 @@ class FastReplica final : public Replica, public BlockListener {
   /// False: the request itself was preempted, and nobody is left behind it.
   bool grant_decode_block(Slot slot) {
     const RequestId r = at(slot).request;
-    const std::int64_t before = tables_ > 1 ? allocator_.table(r).quanta : 0;
+    const std::int64_t before = several_ ? allocator_.table(r).quanta : 0;
     if (!make_room(slot, slots_of(at(slot), tokens_held(at(slot)) + 1))) return false;
-    decode_grants_.push_back(newest_grant(r, tables_ > 1 ? allocator_.table(r).quanta - before : 1));
+    decode_grants_.push_back(newest_grant(r, several_ ? allocator_.table(r).quanta - before : 1));
     if (tell_publications_) tell_decode_grants();  // between the reclaims that they caused
     return true;
   }
@@ -636,7 +636,7 @@ class FastReplica final : public Replica, public BlockListener {
   bool costs_;  // placing moves ranges or takes time
   bool ids_;    // blocks have ids
   std::int64_t quantum_;
-  std::int64_t tables_;  // of a request
+  bool several_;  // quanta may be granted to a request that decodes
   PhaseLists phases_;
   SlotTable slots_;
   bool tell_publications_{false};

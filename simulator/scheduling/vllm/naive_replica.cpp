@@ -164,11 +164,11 @@ class NaiveReplica final : public Replica, public BlockListener {
     const BlockTable table = allocator_.table(r);
     const std::int64_t after = table.quanta;
     if (after == before) return;
-    const auto fresh = allocator_.layout().table_by_quanta() && allocator_.layout().tables == 1
+    const auto fresh = allocator_.layout().table_by_quanta() && allocator_.layout().block_ids
                            ? table.ids.subspan(static_cast<std::size_t>(before))
                            : table.ids;
     if (decoding) {
-      KVPLAN_CHECK(after == before + 1 || allocator_.layout().tables > 1, after, before);
+      KVPLAN_CHECK(after == before + 1 || !allocator_.layout().block_ids, after, before);
       const DecodeGrant grant{r, fresh.empty() ? kNoBlock : fresh.front(), before, after - before};
       for (Observer* o : run_.observers) o->on_decode_grants({&grant, 1});
     } else {
