@@ -292,8 +292,8 @@
         <translation>轨迹文件的导入格式，代替按内容判断</translation>
     </message>
     <message>
-        <source>In how many bytes the cache keeps keys and values; none is another name of native</source>
-        <translation>缓存用多少字节保存键和值</translation>
+        <source>In what the cache keeps keys and values: so many bytes a token, or as a codec encodes them; none is another name of native</source>
+        <translation>缓存以何种方式保存键和值：每个 token 固定字节数，或由编码方式决定</translation>
     </message>
     <message>
         <source>in place</source>

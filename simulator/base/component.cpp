@@ -213,7 +213,6 @@ Result<Choice> make_choice(std::string_view name, std::span<const std::pair<std:
   std::vector<std::string_view> names;
   const Descriptor* found = nullptr;
   for (const Descriptor* descriptor : catalogue) {
-    if (descriptor->family != family) continue;
     names.push_back(descriptor->name);
     if (descriptor->name == name) found = descriptor;
   }

@@ -300,10 +300,12 @@ std::string importer_text(const traces::Importer& importer) {
          lines_of("Source: " + std::string(importer.source), "  ");
 }
 
-/// Tells `what` of each member of a family: (name, summary) for text, or writes it.
+/// Tells `what` of each member of a family: (name, summary) for text, or writes it. What a scenario takes of other
+/// families, too (codecs as its format), is told with those.
 template <class Each>
 void each_of(std::string_view family, Each each) {
-  for (const Descriptor* d : plan::family_descriptors(family)) each(d->name, d->summary, *d);
+  for (const Descriptor* d : plan::family_descriptors(family))
+    if (d->family == family) each(d->name, d->summary, *d);
   for (const Descriptor* d : traces::synth_descriptors(family)) each(d->name, d->summary, *d);
   if (family == kBudgetFamily)
     for (const Descriptor* d : attention::budget_descriptors()) each(d->name, d->summary, *d);
@@ -387,10 +389,15 @@ constexpr std::string_view kMadeBy =
 /// Where a member of the family is named.
 std::string family_use(std::string_view family) {
   if (family == kScenario) return "Paths of a scenario, for files and `--set`.";
-  if (family == kKvFormat) return "Given at `format` of a scenario, and as `kvplan bytes --format`.";
+  if (family == kKvFormat)
+    return "Given at `format` of a scenario, and as `kvplan bytes --format`. A scenario's format may be a "
+           "codec, too "
+           "(codec.md).";
   if (family == kBudgetFamily) return "Given at `kvplan budget --policy` and `kvplan evict --budget`.";
   if (family == kCodec)
-    return "Given at `kvplan format --format`, `kvplan bytes --format` and `kvplan frontier --formats`.";
+    return "Given at `kvplan format --format`, `kvplan bytes --format` and `kvplan frontier --formats`; and "
+           "at `format` of "
+           "a scenario, but for `kvquant` and names that the family format has, too.";
   if (family == kReplacement)
     return "Given at `memory.replacement` of a scenario, and at `kvplan cache --replacement`.";
   if (family == kDevice) return "Given at `deployment.device` of a scenario, and as `kvplan pool --device`.";

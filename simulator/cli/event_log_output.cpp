@@ -45,6 +45,13 @@ void EventLogOutput::attach(const plan::Scenario& scenario, const traces::Trace&
                      "place beside a policy: expected memory.allocator=paged:table=all, or a model without "
                      "windows")
               .at_field("--events");
+        if (!watched.tokens.encoded.empty())
+          return bad_input(
+                     "a log has places of tokens, and encoded ones have none: expected a format that stores "
+                     "every "
+                     "token at once, found " +
+                     scenario.text("format"))
+              .at_field("--events");
         JsonWriter json(0);
         json.begin_object();
         plan::write_scenario(json, scenario);

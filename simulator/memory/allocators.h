@@ -13,6 +13,7 @@
 #include "simulator/core/allocator.h"
 #include "simulator/core/request_column.h"
 #include "simulator/core/workload.h"
+#include "simulator/model/kv_format.h"
 #include "simulator/model/model_shape.h"
 
 namespace kvplan::memory {
@@ -39,7 +40,7 @@ struct AllocatorRequest {
   /// `tensor_ranks` ranks of a stage with `layers` layers (below 0: all from there on), in a format (null: the model's
   /// own elements).
   const model::ModelShape* model{nullptr};
-  const Choice* format{nullptr};
+  const model::KvFormat* format{nullptr};
   std::int64_t tensor_ranks{1};
   std::int64_t first_layer{0}, layers{-1};
   /// Most tokens of a request that one step computes.

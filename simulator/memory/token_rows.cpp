@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "simulator/model/kv_format.h"
 #include "simulator/model/ranks.h"
 
 namespace kvplan::memory {
@@ -22,7 +21,7 @@ void add(std::vector<TensorRows>& rows, std::int64_t row_bytes, std::int64_t ten
 Result<std::int64_t> row_bytes(const AllocatorRequest& request, const model::LayerCache& cache) {
   const std::int64_t element = request.model->element_bytes;
   if (request.format == nullptr) return cache.elements() * element;
-  KVPLAN_TRY(const model::TokenBytes bytes, model::token_bytes(*request.format, cache, element));
+  KVPLAN_TRY(const model::TokenBytes bytes, request.format->bytes(cache, element));
   return bytes.total();
 }
 

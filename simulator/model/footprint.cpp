@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "simulator/base/units.h"
-#include "simulator/model/kv_format.h"
 #include "simulator/model/ranks.h"
 
 namespace kvplan::model {
@@ -21,7 +20,7 @@ Result<TokenBytes> bytes_of(const ModelShape& shape, const FootprintRequest& req
                             const LayerCache& cache) {
   TokenBytes bytes{cache.elements() * shape.element_bytes, 0};
   if (request.format) {
-    KVPLAN_TRY(bytes, token_bytes(*request.format, cache, shape.element_bytes));
+    KVPLAN_TRY(bytes, request.format->bytes(cache, shape.element_bytes));
   }
   const std::int64_t heads = cache.kind == CacheKind::kHeads ? cache.heads : 1;
   bytes.metadata += heads * request.beside_head_bytes + request.beside_layer_bytes;

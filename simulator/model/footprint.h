@@ -10,6 +10,7 @@
 
 #include "simulator/base/component.h"
 #include "simulator/base/result.h"
+#include "simulator/model/kv_format.h"
 #include "simulator/model/model_shape.h"
 
 namespace kvplan::model {
@@ -24,7 +25,7 @@ struct HeldBytes {
 };
 
 struct FootprintRequest {
-  std::optional<Choice> format{};  ///< of family "format"; absent: the model's own elements
+  std::optional<KvFormat> format{};  ///< absent: the model's own elements
   std::int64_t tensor_ranks{1};
   std::int64_t stages{1};
   std::int64_t tokens{0};              ///< of the sequence

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 
 #include "simulator/base/component.h"
 #include "simulator/model/model_shape.h"
@@ -26,5 +27,18 @@ Catalogue format_descriptors();
 /// `element_bytes` is what the model's own elements take, for "native". REQUIRES: a choice of family "format". Errors:
 /// the format is not for such layers.
 Result<TokenBytes> token_bytes(const Choice& format, const LayerCache& cache, std::int64_t element_bytes = 2);
+
+/// A format of which every token of a layer takes as many bytes: of family "format", or of another that brings its rule.
+struct KvFormat {
+  Choice choice;
+  /// As token_bytes.
+  Result<TokenBytes> (*rule)(const Choice&, const LayerCache&, std::int64_t element_bytes);
+
+  // NOLINTNEXTLINE(google-explicit-constructor): a choice of family "format" is one.
+  KvFormat(Choice of, decltype(rule) by = token_bytes) : choice(std::move(of)), rule(by) {}
+  [[nodiscard]] Result<TokenBytes> bytes(const LayerCache& cache, std::int64_t element_bytes) const {
+    return rule(choice, cache, element_bytes);
+  }
+};
 
 }  // namespace kvplan::model

@@ -9,6 +9,7 @@
 #include "simulator/base/component.h"
 #include "simulator/base/result.h"
 #include "simulator/model/device.h"
+#include "simulator/model/kv_format.h"
 #include "simulator/model/model_shape.h"
 #include "simulator/model/obstacle.h"
 
@@ -19,7 +20,7 @@ struct Deployment {
   const DeviceShape* device{nullptr};  ///< null: none
   std::int64_t tensor_ranks{1};
   std::int64_t stages{1};
-  std::optional<Choice> format{};             ///< of the cache; absent: the model's own elements
+  std::optional<KvFormat> format{};           ///< of the cache; absent: the model's own elements
   Choice pool_rule;                           ///< of family "pool-rule"
   std::optional<std::int64_t> weight_bits{};  ///< absent: those of the model's elements
   // Bytes of a rank that somebody knows:

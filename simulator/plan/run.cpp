@@ -39,6 +39,10 @@ std::string why_no_prefixes(const Scenario& scenario, const TokenPlan& tokens) {
   if (!memory::allocator_entry(scenario.allocator).shares_prefixes)
     return "prefix_cache is ignored: the allocator \"" + std::string(scenario.allocator.name()) +
            "\" shares nothing between requests.";
+  if (!tokens.encoded.empty())
+    return "prefix_cache is ignored: blocks hold encoded bytes of all that a request stores, in which others "
+           "find "
+           "nothing.";
   if (tokens.counted)
     return "prefix_cache is ignored: placement=compact moves tokens out of the blocks in which others could "
            "find "
@@ -119,7 +123,7 @@ Result<RunSetup> prepare(const Scenario& scenario, const traces::Trace& trace, c
   KVPLAN_TRY(setup.workload, workload::build_workload(trace, scenario.rate_scale, scenario.limit));
   if (!scenario.finds_prefixes()) setup.workload.prefix = nullptr;
   KVPLAN_TRY(setup.latency, make_latency(scenario, setup.tokens, options, result.assumptions));
-  if (setup.tokens.policy)
+  if (setup.tokens.follows_courses())
     setup.trajectories = std::make_unique<attention::TrajectoryStore>(kTrajectoryBytes);
   KVPLAN_TRY(const workload::LoopCounts loops,
              workload::close_loops(trace, workload::session_rule(scenario.sessions), scenario.rate_scale,

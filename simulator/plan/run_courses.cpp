@@ -172,6 +172,11 @@ Result<const core::Course*> RunCourses::begin(RequestId r, std::int64_t prompt) 
                                 .placement = plan_.placement,
                                 .reads_holes = plan_.reads_holes};
   auto& course = courses_[static_cast<std::size_t>(r)];
+  if (!plan_.encoded.empty()) {
+    course = core::make_encoded_course(
+        shape, encoded_tokens(plan_.encoded, prompt, shape.final_tokens, kept_of_prompt(plan_, prompt)));
+    return course.get();
+  }
   if (plan_.counted) {
     KVPLAN_TRY(auto dropped, counted_drops(r, shape));
     course = counted_course(shape, std::move(dropped));

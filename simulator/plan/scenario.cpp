@@ -9,10 +9,10 @@
 #include "simulator/base/number_input.h"
 #include "simulator/base/suggest.h"
 #include "simulator/latency/latencies.h"
-#include "simulator/model/kv_format.h"
 #include "simulator/model/pool_rule.h"
 #include "simulator/modelfile/catalogue.h"
 #include "simulator/modelfile/device_catalogue.h"
+#include "simulator/plan/run_format.h"
 #include "simulator/replacement/replacements.h"
 #include "simulator/routing/routers.h"
 #include "simulator/scheduling/engines.h"
@@ -264,7 +264,10 @@ Status choose_deployment(Scenario& s) {
   }
   d.tensor_ranks = integer_of(s, "deployment.tp").value_or(1);
   d.stages = integer_of(s, "deployment.pp").value_or(1);
-  KVPLAN_TRY(d.format, parse_component(s.text("format"), "format", family_descriptors("format")));
+  KVPLAN_TRY(Choice format, parse_component(s.text("format"), "format", family_descriptors("format")));
+  RunFormat stored = run_format(std::move(format));
+  d.format = std::move(stored.of_token);
+  s.encoded = std::move(stored.encoded);
   KVPLAN_TRY(d.pool_rule,
              parse_component(s.text("deployment.pool_rule"), "pool-rule", family_descriptors("pool-rule")));
   d.weight_bits = integer_of(s, "deployment.weight_bits");
@@ -406,9 +409,41 @@ Status check_nothing_kept(const Scenario& s) {
         .at_field(std::string(path));
   };
   if (s.evicts_by != EvictsBy::kNothing) return refused("policy could drop", "eviction", "full");
-  if (s.deployment.format && s.deployment.format->name() != "native")
+  if (s.encoded || (s.deployment.format && s.deployment.format->choice.name() != "native"))
     return refused("format could store", "format", "native");
   return Done{};
+}
+
+/// What tokens take that are encoded later depends on all that a request stores.
+Status check_encoded(const Scenario& s) {
+  if (!s.encoded) return Done{};
+  const std::string stored =
+      "\"" + std::string(s.encoded->choice.name()) + "\" encodes tokens when their prompt is whole";
+  const memory::AllocatorEntry& allocator = memory::allocator_entry(s.allocator);
+  const bool one_table =
+      allocator.table_per == nullptr || allocator.table_per(s.allocator) == memory::TablePer::kRequest;
+  if (s.allocator.name() != "paged" || !one_table)
+    return bad_input(stored +
+                     ", and blocks that this empties come back: expected the allocator \"paged\" with one "
+                     "table for a request, found " +
+                     s.allocator.to_string())
+        .at_field("memory.allocator");
+  if (!s.engine_traits().follows_policies)
+    return bad_input(stored + ": the engine \"" + std::string(s.engine.name()) +
+                     "\" serves formats that store every token at once, expected one of them")
+        .at_field("format");
+  if (s.evicts_by == EvictsBy::kNothing) return Done{};
+  if (s.evicts_by == EvictsBy::kCounts) {
+    const attention::PolicyChoice policy = attention::policy_of(*s.eviction);
+    const auto count = policy.kind->traits(policy.choice).count;
+    if (policy.kind->layer_counts != nullptr || (count && count->once)) return Done{};
+  }
+  return bad_input(
+             stored +
+             ", and what a layer takes afterwards depends on which tokens went: expected eviction=full, "
+             "or a policy that cuts the prompt alone with placement=compact (snapkv, pyramidkv), found " +
+             s.eviction->to_string())
+      .at_field("eviction");
 }
 
 }  // namespace
@@ -424,7 +459,7 @@ Catalogue family_descriptors(std::string_view family) {
   if (family == "latency") return latency::latency_descriptors();
   if (family == "router") return routing::router_descriptors();
   if (family == "eviction") return attention::policy_descriptors();
-  if (family == "format") return model::format_descriptors();
+  if (family == "format") return run_formats();
   if (family == "pool-rule") return model::pool_rule_descriptors();
   if (family == "replacement") return replacement::replacement_descriptors();
   return {};
@@ -526,6 +561,8 @@ Result<Scenario> resolve(std::span<const Setting> settings) {
     return placed(followed.error(), places[field_index(followed.error().field)]);
   if (const Status kept = check_nothing_kept(s); !kept.ok())
     return placed(kept.error(), places[field_index(kept.error().field)]);
+  if (const Status encoded = check_encoded(s); !encoded.ok())
+    return placed(encoded.error(), places[field_index(encoded.error().field)]);
   if (const Status model = choose_model(s); !model.ok())
     return placed(model.error(), places[field_index("model")]);
   KVPLAN_TRY_DO(choose_latency(s, !places[field_index("latency")].path.empty()));

@@ -17,6 +17,7 @@
 #include "simulator/base/component.h"
 #include "simulator/base/result.h"
 #include "simulator/core/engine.h"
+#include "simulator/formats/formats.h"
 #include "simulator/memory/allocators.h"
 #include "simulator/model/model_shape.h"
 #include "simulator/model/pool.h"
@@ -87,7 +88,9 @@ struct Scenario {
   const model::ModelShape* model{nullptr};  ///< null: that of model_file, or else of the recordings
   std::string prices;                       ///< path of a price list; empty: none
   std::string model_file;                   ///< path of a config.json; read when it is run
-  model::Deployment deployment;
+  model::Deployment deployment;  ///< its format: of a token's place
+  /// How tokens are encoded when their prompt is whole, where `format` names such a codec.
+  std::optional<formats::FormatChoice> encoded;
   bool derives_pool{false};  ///< from the deployment and the model, when it is run; `pool` is empty then
   memory::PoolSize pool;
   Choice allocator, replacement, engine, latency, router;
@@ -107,7 +110,7 @@ struct Scenario {
   /// True: requests follow courses (core/course.h), and nothing is found by its prefix.
   [[nodiscard]] bool follows_courses() const {
     return evicts_by == EvictsBy::kLengths || evicts_by == EvictsBy::kCounts ||
-           evicts_by == EvictsBy::kRecordings;
+           evicts_by == EvictsBy::kRecordings || encoded;
   }
   [[nodiscard]] bool has_targets() const { return target_ttft_s || target_tpot_s || target_e2e_s; }
   /// Of a time in seconds since the first arrival.

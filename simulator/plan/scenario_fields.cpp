@@ -64,7 +64,9 @@ constexpr std::array<Field, 38> kFields{{
      .low = 0,
      .high = INT64_MAX},
     {.path = "format",
-     .help = "In how many bytes the cache keeps keys and values; none is another name of native",
+     .help = "In what the cache keeps keys and values: so many bytes a token, or as a codec encodes them; "
+             "none is "
+             "another name of native",
      .kind = FieldKind::kComponent,
      .fallback = "native",
      .family = "format"},

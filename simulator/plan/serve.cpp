@@ -30,6 +30,8 @@ Result<std::unique_ptr<core::Memory>> make_memory(const RunSetup& setup, core::R
                                          .cells_per_token = setup.tokens.units.per_token,
                                          .metadata_bytes = setup.tokens.units.metadata_bytes,
                                          .tables = setup.tokens.tables,
+                                         .quanta_beyond =
+                                             setup.tokens.encoded.empty() ? 0 : core::kEncodedBlocksBeyond,
                                          .model = &setup.tokens.model,
                                          .format = s.deployment.format ? &*s.deployment.format : nullptr,
                                          .tensor_ranks = s.deployment.tensor_ranks,
@@ -55,7 +57,7 @@ Result<std::unique_ptr<core::Memory>> make_memory(const RunSetup& setup, core::R
                "\" takes memory in bytes, not in cells of tokens: of token policies it serves window and "
                "streaming-llm with placement=holes")
         .at_field("eviction");
-  if (setup.tokens.policy && !memory->follows_courses())
+  if (setup.tokens.follows_courses() && !memory->follows_courses())
     return bad_input(
                "expected memory that is granted in blocks or whole: \"" + std::string(s.allocator.name()) +
                "\" grows at places where a replayed policy, or one that uses cells again, is not followed")
@@ -108,7 +110,7 @@ class Fleet {
     for (const auto& part : parts_) {
       if (core::Observer* const clock = part->memory->clock()) part->observers.push_back(clock);
       const core::MemoryLayout& layout = part->memory->layout();
-      if (setup_.tokens.policy)
+      if (setup_.tokens.follows_courses())
         part->courses.emplace(setup_.tokens, setup_.workload, layout, *setup_.trajectories,
                               setup_.options.control);
       const core::ReplicaSetup replica{.workload = &setup_.workload,

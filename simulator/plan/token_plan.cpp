@@ -240,13 +240,34 @@ void note_tables(const TokenPlan& plan, memory::TablePer per, std::vector<std::s
         "less are holes. Tables by layer (memory.allocator=paged:table=layer) would free them.");
 }
 
+/// A cell is a byte of the rank from here on.
+Status set_encoded(TokenPlan& plan, const formats::FormatChoice& format,
+                   std::vector<std::string>& assumptions) {
+  constexpr std::int64_t kExample = 4096;  // tokens
+  const RankBytes& rank = plan.placed.bytes;
+  if (plan.units.metadata_bytes > 0)
+    return bad_input("expected a policy that keeps nothing beside a token, found " +
+                     std::to_string(plan.units.per_token * plan.units.metadata_bytes) + " bytes")
+        .at_field("eviction");
+  KVPLAN_TRY(plan.encoded,
+             encoded_layers(format, plan.model, rank.tensor_ranks, rank.first_layer, rank.layers));
+  plan.units = {rank.token_bytes, 0};
+  const core::StoredBytes example = encoded_tokens(plan.encoded, kExample, kExample + 1).stored.front();
+  assumptions.push_back("Tokens are exact until their prompt is whole, then stored as " +
+                        format.choice.to_string() + ": a prompt of 4096 tokens takes " +
+                        std::to_string(example.total()) + " bytes on a rank instead of " +
+                        std::to_string(kExample * rank.token_bytes) +
+                        ". Encoding takes no time of its own; steps read the bytes that are stored.");
+  return Done{};
+}
+
 }  // namespace
 
 Result<TokenPlan> make_token_plan(const Scenario& s, const RecordingOpener& open,
                                   const ModelOpener& open_model, std::vector<std::string>& warnings,
                                   std::vector<std::string>& assumptions) {
   TokenPlan plan;
-  if (s.follows_courses()) plan.policy = attention::policy_of(*s.eviction);
+  if (s.follows_courses() && s.eviction) plan.policy = attention::policy_of(*s.eviction);
   plan.counted = s.evicts_by == EvictsBy::kCounts;
   const bool replayed =
       s.evicts_by == EvictsBy::kRecordings ||
@@ -289,6 +310,7 @@ Result<TokenPlan> make_token_plan(const Scenario& s, const RecordingOpener& open
   }
   KVPLAN_TRY_DO(check_ranks(plan));
   KVPLAN_TRY_DO(add_scales(plan));
+  if (s.encoded) KVPLAN_TRY_DO(set_encoded(plan, *s.encoded, assumptions));
   if (!replayed) return plan;
   for (const Recorded& recorded : recordings) KVPLAN_TRY_DO(check_shape(recorded, plan.model, *plan.policy));
   plan.recordings = std::move(recordings);
@@ -308,6 +330,19 @@ std::vector<core::CountedUnits> counted_units_of(const TokenPlan& plan, std::int
     if (out.empty() || out.back().kept != kept) out.push_back({kept, 0});
     out.back().units += plan.units.per_token / rank.layers;
   }
+  return out;
+}
+
+std::vector<std::int64_t> kept_of_prompt(const TokenPlan& plan, std::int64_t prompt) {
+  if (!plan.policy) return {};
+  const attention::PolicyKind& kind = *plan.policy->kind;
+  const Choice& choice = plan.policy->choice;
+  if (kind.layer_counts == nullptr) return {kind.traits(choice).count->of(prompt, prompt)};
+  const std::vector<core::KeptCount> all = kind.layer_counts(choice, prompt, plan.model.layers);
+  const RankBytes& rank = plan.placed.bytes;
+  std::vector<std::int64_t> out;
+  for (std::int64_t l = rank.first_layer; l < rank.first_layer + rank.layers; ++l)
+    out.push_back(all[static_cast<std::size_t>(l)].of(prompt, prompt));
   return out;
 }
 

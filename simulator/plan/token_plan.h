@@ -21,6 +21,7 @@
 #include "simulator/attention/drops.h"
 #include "simulator/core/counted_course.h"
 #include "simulator/plan/deployment.h"
+#include "simulator/plan/run_format.h"
 #include "simulator/plan/scenario.h"
 
 namespace kvplan::plan {
@@ -43,17 +44,21 @@ struct TokenPlan {
   model::ModelShape model;
   Placement placed;            ///< of the model on its ranks
   attention::CellUnits units;  ///< of one token; scales of the format are in their metadata
-  std::optional<attention::PolicyChoice> policy;  ///< set: requests follow courses
+  std::optional<attention::PolicyChoice> policy;  ///< set: requests follow courses, as with `encoded`
   core::Placement placement{core::Placement::kHoles};
   bool counted{false};      ///< lengths say how many tokens stay, survivors are moved together
   bool reads_holes{false};  ///< attention reads what was dropped, as long as it is held
   std::int64_t tables{1};   ///< of a request; units.per_token is a multiple
+  /// Not empty: requests follow courses, tokens are encoded when their prompt is whole, and a cell is a byte. A policy,
+  /// if there is one, cuts the prompt alone.
+  std::vector<EncodedLayers> encoded;
   /// Of each layer of the rank, what it sees: 0 everything, and the policy says what stays; else so many tokens, which
   /// stay whatever the policy says. Empty: all layers follow the policy. Not empty only where tables are of layers or
   /// heads.
   std::vector<std::int64_t> windows;
   std::vector<Recorded> recordings;  ///< not empty: the policy is replayed on them
 
+  [[nodiscard]] bool follows_courses() const { return policy || !encoded.empty(); }
   [[nodiscard]] std::int64_t token_bytes() const {
     return placed.bytes.token_bytes - placed.bytes.scale_bytes + units.per_token * units.metadata_bytes;
   }
@@ -68,6 +73,10 @@ Result<TokenPlan> make_token_plan(const Scenario& scenario, const RecordingOpene
 /// How many tokens of a request stay, of each of its cells in order, neighbours that keep alike together.
 /// REQUIRES: plan.counted. `prompt`: as core::KeptCount has it.
 std::vector<core::CountedUnits> counted_units_of(const TokenPlan& plan, std::int64_t prompt);
+
+/// Tokens of such a prompt that stay, by layer of the rank or one for all; empty: all.
+/// REQUIRES: tokens are encoded.
+std::vector<std::int64_t> kept_of_prompt(const TokenPlan& plan, std::int64_t prompt);
 
 /// Sets of cells of a token, each of which drops the same tokens, where it is known which tokens go; 0 where only their
 /// number is, or where a rank has some of them. REQUIRES: requests follow courses.

@@ -15,7 +15,7 @@ struct ByteCase {
   std::unique_ptr<RandomCase> run;
   model::ModelShape shape;
   std::vector<std::int64_t> rows;  ///< bytes of a token in each tensor that is made
-  std::shared_ptr<const Choice> format{};
+  std::shared_ptr<const model::KvFormat> format{};
   std::int64_t scale_bytes{0};  ///< of a token
 };
 
@@ -30,7 +30,7 @@ inline void draw_part(Random& random, ByteCase& c) {
     const std::int64_t group = random.between(1, 12);
     const bool four = random.chance(1, 2);
     bits = {four ? 4 : 8, group, 3};
-    c.format = std::make_shared<const Choice>(
+    c.format = std::make_shared<const model::KvFormat>(
         parse_component(
             (four ? "int4:group=" : "int8:group=") + std::to_string(group) + ",scale_bytes=2,zero_bytes=1",
             "format", model::format_descriptors())

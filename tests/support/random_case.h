@@ -34,7 +34,7 @@ struct RandomCase {
   std::int64_t cells_per_token{1}, metadata_bytes{0};  ///< for courses
   std::int64_t quanta_beyond{0};                       ///< likewise
   std::shared_ptr<const model::ModelShape> model;      ///< null: the allocator is told none
-  const Choice* format{nullptr};                       ///< these as memory::AllocatorRequest has them
+  const model::KvFormat* format{nullptr};              ///< these as memory::AllocatorRequest has them
   std::int64_t tensor_ranks{1}, first_layer{0}, layers{-1};
   std::int64_t step_tokens{INT32_MAX};  ///< that the allocator is told
   bool prefix_cache{true};

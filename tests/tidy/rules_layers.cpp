@@ -38,6 +38,7 @@ const std::vector<Layer>& layers() {
     level({"simulator/attention", "simulator/latency", "simulator/memory", "simulator/observe",
            "simulator/routing", "simulator/workload"});
     table.push_back({"simulator/formats", {"simulator/base", "simulator/core", "simulator/attention"}});
+    below.emplace_back("simulator/formats");
     // An engine's replicas know the memory that they were written for; which it gets, the family says.
     table.push_back({"simulator/scheduling",
                      {"simulator/base", "simulator/core", "simulator/memory", "simulator/prefix"}});

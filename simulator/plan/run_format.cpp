@@ -1,0 +1,160 @@
+#include "simulator/plan/run_format.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "simulator/base/check.h"
+#include "simulator/formats/region_names.h"
+#include "simulator/model/ranks.h"
+
+namespace kvplan::plan {
+namespace {
+
+constexpr std::int64_t kExactBytes = 2;  // of an element, in every codec
+
+/// Null: no codec has this descriptor.
+const formats::FormatKind* codec_of(const Descriptor& descriptor) {
+  for (const formats::FormatKind* kind : formats::formats())
+    if (&kind->descriptor == &descriptor) return kind;
+  return nullptr;
+}
+
+formats::Shape shape_of(const model::LayerCache& cache) {
+  const auto heads = static_cast<std::int32_t>(cache.heads);
+  return {.query_heads = heads,
+          .kv_heads = heads,
+          .key_size = static_cast<std::int32_t>(cache.key_size),
+          .value_size = static_cast<std::int32_t>(cache.value_size)};
+}
+
+Error at_format(const Error& error) {
+  return Error(error).at_field("format: " + error.field);
+}
+
+Status check_layer(const formats::FormatChoice& format, const model::LayerCache& cache) {
+  if (cache.kind == model::CacheKind::kLatent)
+    return bad_input("expected a model that stores keys and values by head; this one stores a latent vector")
+        .at_field("format: " + std::string(format.choice.name()));
+  const Status good =
+      formats::check_format(format, shape_of(cache), static_cast<std::int64_t>(formats::kMostTokens) * 2);
+  return good.ok() ? good : Status(at_format(good.error()));
+}
+
+/// The `rule` of codecs that store tokens at once.
+Result<model::TokenBytes> bytes_at_once(const Choice& choice, const model::LayerCache& cache,
+                                        std::int64_t /*element_bytes*/) {
+  const formats::FormatChoice format{codec_of(choice.descriptor()), choice};
+  const Status good = check_layer(format, cache);
+  if (!good.ok()) return good.error();
+  KVPLAN_TRY(const formats::LayerBytes bytes,
+             formats::bytes_from_lengths(format, shape_of(cache), {.prompt = 1}));
+  model::TokenBytes out{bytes.total(), 0};
+  for (const formats::Side side : formats::kSides)
+    for (const formats::NamedRegion& region : formats::kRegions)
+      if (region.metadata) out.metadata += bytes.of(side).*region.bytes;
+  out.elements -= out.metadata;
+  return out;
+}
+
+void add(core::StoredBytes& sum, const formats::Regions& bytes, std::int64_t layers) {
+  const std::int64_t metadata = bytes.scales + bytes.zeros + bytes.index + bytes.centroids;
+  sum.coded += layers * (bytes.codes + bytes.factors);
+  sum.metadata += layers * metadata;
+  sum.exact += layers * bytes.exact;
+}
+
+}  // namespace
+
+Catalogue run_formats() {
+  static const std::vector<const Descriptor*> kAll = [] {
+    const Catalogue elements = model::format_descriptors();
+    std::vector<const Descriptor*> all(elements.begin(), elements.end());
+    for (const formats::FormatKind* kind : formats::formats()) {
+      const bool named = std::any_of(elements.begin(), elements.end(),
+                                     [&](const Descriptor* d) { return d->name == kind->descriptor.name; });
+      if (!named && kind->lengths.regions != nullptr) all.push_back(&kind->descriptor);
+    }
+    return all;
+  }();
+  return kAll;
+}
+
+RunFormat run_format(Choice choice) {
+  const formats::FormatKind* const kind = codec_of(choice.descriptor());
+  if (kind == nullptr) return {.of_token = std::move(choice)};
+  if (kind->lengths.at_once != nullptr && kind->lengths.at_once(choice))
+    return {.of_token = {std::move(choice), bytes_at_once}};
+  Choice native = parse_component("native", "format", model::format_descriptors()).value();
+  return {.of_token = std::move(native), .encoded = formats::FormatChoice{kind, std::move(choice)}};
+}
+
+Result<std::vector<EncodedLayers>> encoded_layers(const formats::FormatChoice& format,
+                                                  const model::ModelShape& model, std::int64_t tensor_ranks,
+                                                  std::int64_t first, std::int64_t layers) {
+  if (model.element_bytes != kExactBytes)
+    return bad_input("expected a model whose elements take 2 bytes, as an exact element of \"" +
+                     std::string(format.choice.name()) + "\" does, found " +
+                     std::to_string(model.element_bytes))
+        .at_field("format");
+  std::vector<EncodedLayers> out;
+  std::int64_t number = 0;
+  for (const model::LayerRun& run : model.runs) {
+    const model::LayerCache share = model::share_of(run.cache, tensor_ranks);
+    for (std::int64_t i = 0; i < run.layers; ++i, ++number) {
+      if (number < first || number >= first + layers) continue;
+      EncodedLayers layer{.format = formats::of_layer(format, number, model.layers),
+                          .shape = shape_of(share)};
+      if (!out.empty() && out.back().shape == layer.shape &&
+          out.back().format.choice.to_string() == layer.format.choice.to_string()) {
+        ++out.back().layers;
+        continue;
+      }
+      KVPLAN_TRY_DO(check_layer(layer.format, share));
+      out.push_back(std::move(layer));
+    }
+  }
+  return out;
+}
+
+core::EncodedTokens encoded_tokens(std::span<const EncodedLayers> layers, std::int64_t prompt,
+                                   std::int64_t final_tokens, std::span<const std::int64_t> kept) {
+  struct Part {
+    const EncodedLayers* of;
+    std::int64_t layers;
+    std::int64_t prompt;       // tokens of it that stay
+    std::int64_t token_bytes;  // of an exact token in all of these layers
+  };
+  std::vector<Part> parts;
+  core::EncodedTokens out{.token_bytes = 0};
+  std::size_t number = 0;
+  for (const EncodedLayers& of : layers) {
+    const std::int64_t layer_bytes =
+        kExactBytes * of.shape.kv_heads * (of.shape.key_size + of.shape.value_size);
+    for (std::int64_t i = 0; i < of.layers; ++i, ++number) {
+      const std::int64_t stays =
+          kept.empty() ? prompt : std::min(prompt, kept[kept.size() == 1 ? 0 : number]);
+      if (parts.empty() || parts.back().of != &of || parts.back().prompt != stays)
+        parts.push_back({&of, 0, stays, 0});
+      ++parts.back().layers;
+      parts.back().token_bytes += layer_bytes;
+      out.token_bytes += layer_bytes;
+      out.dropped_cells += (prompt - stays) * layer_bytes;
+    }
+  }
+  out.stored.resize(static_cast<std::size_t>(final_tokens - prompt));
+  for (std::size_t i = 0; i < out.stored.size(); ++i) {
+    core::StoredBytes& sum = out.stored[i];
+    std::int64_t exact = 0;
+    for (const Part& part : parts) {
+      const formats::Lengths lengths{.prompt = part.prompt, .generated = static_cast<std::int64_t>(i)};
+      const formats::LayerBytes bytes =
+          formats::bytes_from_lengths(part.of->format, part.of->shape, lengths).value();
+      for (const formats::Side side : formats::kSides) add(sum, bytes.of(side), part.layers);
+      exact += part.token_bytes * lengths.stored();
+    }
+    if (sum.total() > exact) sum = {.exact = exact};
+  }
+  return out;
+}
+
+}  // namespace kvplan::plan

@@ -1,0 +1,47 @@
+// In what a run stores keys and values: `format` of a scenario. It names a member of the family "format", or a codec
+// (simulator/formats) whose bytes follow from lengths. A codec that stores each token at once, all alike, is a width of
+// tokens like any other: everything else of a run works with it. Of any other the bytes depend on what else is stored,
+// and requests follow courses (core/encoded_course.h).
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "simulator/core/encoded_course.h"
+#include "simulator/formats/formats.h"
+#include "simulator/model/kv_format.h"
+#include "simulator/model/model_shape.h"
+
+namespace kvplan::plan {
+
+struct RunFormat {
+  model::KvFormat of_token;  ///< of a token's place: exact where tokens are encoded later
+  std::optional<formats::FormatChoice> encoded{};  ///< how they are
+};
+
+/// What `format` can name: the family "format", and codecs that have other names and whose bytes follow from lengths.
+Catalogue run_formats();
+/// REQUIRES: a choice among run_formats().
+RunFormat run_format(Choice choice);
+
+/// Neighbouring layers of a rank that encode alike.
+struct EncodedLayers {
+  formats::FormatChoice format;
+  formats::Shape shape;
+  std::int64_t layers{1};
+};
+
+/// The layers [first, first + layers) of a model on one of `tensor_ranks` ranks.
+/// Errors (field: format): a model with a latent vector, or whose own elements are not of 2 bytes, which an exact
+/// element of a codec takes; parameters that do not suit its heads.
+Result<std::vector<EncodedLayers>> encoded_layers(const formats::FormatChoice& format,
+                                                  const model::ModelShape& model, std::int64_t tensor_ranks,
+                                                  std::int64_t first, std::int64_t layers);
+
+/// What a request of such lengths stores after its prompt and after each later step. While that would take more than
+/// the same tokens do exactly, they stay exact. `kept`: tokens of the prompt that a policy keeps, by layer of the rank
+/// or one for all; empty: all of them. REQUIRES: the bytes follow from these lengths.
+core::EncodedTokens encoded_tokens(std::span<const EncodedLayers> layers, std::int64_t prompt,
+                                   std::int64_t final_tokens, std::span<const std::int64_t> kept = {});
+
+}  // namespace kvplan::plan

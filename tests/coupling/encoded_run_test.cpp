@@ -1,0 +1,235 @@
+// Runs whose tokens are encoded: fast and step by step are one run, what is stored is what codecs store, and a format
+// that stores tokens at once is a width of tokens.
+#include <gtest/gtest.h>
+
+#include "simulator/plan/report.h"
+#include "simulator/plan/run.h"
+#include "tests/support/random_trace.h"
+#include "tests/unit/formats/support.h"
+
+namespace kvplan {
+namespace {
+
+using Values = std::vector<std::pair<std::string, std::string>>;
+
+constexpr std::int64_t kLayers = 4;
+constexpr std::int64_t kHeads = 2;
+constexpr std::int64_t kSize = 32;  // of a key and of a value
+
+Result<plan::Scenario> resolved(const Values& values) {
+  std::vector<plan::Setting> settings;
+  for (const auto& [path, text] : values) settings.push_back({path, text, {}, 0});
+  return plan::resolve(settings);
+}
+
+plan::RunOptions options() {
+  plan::RunOptions options;
+  options.request_memory = true;
+  options.timeline_bins = 13;
+  options.open_model = [](const std::string& /*path*/) {
+    return Result<model::ModelShape>(
+        model::ModelShape{.name = "small",
+                          .source = "test",
+                          .layers = kLayers,
+                          .hidden = kHeads * kSize,
+                          .query_heads = kHeads,
+                          .kv_heads = kHeads,
+                          .element_bytes = 2,
+                          .runs = {{kLayers, {.heads = kHeads, .key_size = kSize, .value_size = kSize}}},
+                          .weight_shape = {.feed_forward = 12, .key_size = kSize, .value_size = kSize}});
+  };
+  return options;
+}
+
+Values scenario_with(const std::string& format) {
+  return {{"model", "small/config.json"},
+          {"format", format},
+          {"memory.allocator", "paged:block_tokens=4"},
+          {"latency", "affine:base_ns=90000,token_ns=100,context_ns=10"},
+          {"engine", "vllm-v1:token_budget=64,max_seqs=12,max_model_len=300,prefix_cache=false"}};
+}
+
+/// All figures; what a run says about itself aside.
+std::string figures(plan::RunResult r) {
+  r.scenario = resolved({}).value();
+  r.warnings.clear();
+  r.assumptions.clear();
+  return plan::report_json(r) + plan::requests_csv(r) + plan::timeline_csv(r);
+}
+
+const std::vector<std::string> kEncoded{"int-tensor",
+                                        "int-tensor:scale=running",
+                                        "int-channel:group=8",
+                                        "nvfp4",
+                                        "kivi:group=8,residual=16",
+                                        "gear:group=8,residual=8,rank=2",
+                                        "mixed:recent=5,middle=9",
+                                        "pyramid-int8",
+                                        "svd:rank=2",
+                                        "layered:window=9,keep_recent=4,rank=2",
+                                        "eigen",
+                                        "kmeans:clusters=3,recent=2,sinks=1"};
+
+plan::RunResult run(const Values& values, const traces::Trace& trace, const plan::RunOptions& how) {
+  const auto scenario = resolved(values);
+  KVPLAN_CHECK(scenario.ok());
+  auto result = plan::run_scenario(scenario.value(), trace, how);
+  EXPECT_TRUE(result.ok()) << result.error().to_string();
+  return std::move(result).value();
+}
+
+TEST(EncodedRuns, FastAndStepByStepAreOneRun) {
+  Random random(7, "encoded runs");
+  std::int64_t preemptions = 0, compactions = 0;
+  for (const std::string& format : kEncoded) {
+    for (const char* eviction : {"full", "snapkv:window=4,capacity=20,placement=compact",
+                                 "pyramidkv:window=4,capacity=20,placement=compact"}) {
+      SCOPED_TRACE(format + " " + eviction);
+      const traces::Trace trace =
+          test::random_trace(random, {.requests = 60, .hash_block = 0, .most_output = 90});
+      Values values = scenario_with(format);
+      values.emplace_back("eviction", eviction);
+      values.emplace_back("memory.pool_tokens", "120");
+      plan::RunOptions how = options();
+      const plan::RunResult fast = run(values, trace, how);
+      EXPECT_EQ(fast.completed + fast.rejected, fast.arrived);
+      EXPECT_GT(fast.completed, 30);
+      how.step_by_step = true;
+      EXPECT_EQ(figures(fast), figures(run(values, trace, how)));
+      preemptions += fast.preemptions;
+      compactions += fast.compactions;
+      if (std::string(eviction) == "full") {
+        EXPECT_EQ(fast.compactions + fast.evicted_tokens, 0) << "nothing is dropped";
+      }
+    }
+  }
+  EXPECT_GT(preemptions, 100);
+  EXPECT_GT(compactions, 100);
+}
+
+/// Asks the ledger at the end of every step.
+class Stored final : public core::Observer {
+ public:
+  explicit Stored(const observe::Ledger& ledger) : ledger_(ledger) {}
+  void on_finish(SimTime /*time*/, const core::Release& /*release*/) override { ended_ = true; }
+  void on_settled(SimTime /*time*/, const core::PoolCounts& /*pool*/) override {
+    if (ended_) return;
+    const observe::StateCounts bytes = ledger_.bytes();
+    live.push_back(bytes[index(observe::State::kLive)]);
+    metadata.push_back(bytes[index(observe::State::kMetadata)]);
+  }
+  std::vector<std::int64_t> live, metadata;  ///< after each step
+
+ private:
+  const observe::Ledger& ledger_;
+  bool ended_{false};
+};
+
+/// One request alone: what the ledger has after its prompt and after each token is what a codec has that encoded random
+/// numbers, layer by layer; or what exact tokens take, where that is less.
+TEST(EncodedRuns, WhatIsStoredIsWhatCodecsStore) {
+  constexpr std::int64_t kRow = kHeads * 2 * kSize * 2;  // bytes of an exact token in a layer
+  Random random(8, "stored");
+  std::int64_t encoded = 0;
+  for (const std::string& format : kEncoded) {
+    SCOPED_TRACE(format);
+    traces::Trace trace;
+    trace.arrival_ns = {0};
+    trace.input_tokens = {static_cast<std::int32_t>(random.between(20, 50))};
+    trace.output_tokens = {40};
+    trace.digest = "one";
+    Values values = scenario_with(format);
+    values.emplace_back("memory.pool_tokens", "400");
+    plan::RunOptions how = options();
+    how.timeline_bins = 0;
+    how.step_by_step = true;
+    std::unique_ptr<Stored> stored;
+    how.extra_observers.push_back([&](const plan::Watched& watched) -> Result<core::Observer*> {
+      stored = std::make_unique<Stored>(watched.ledger);
+      return static_cast<core::Observer*>(stored.get());
+    });
+    run(values, trace, how);
+    ASSERT_EQ(stored->live.size(), 39U);
+
+    const std::int64_t prompt = trace.input_tokens[0];
+    const formats::Shape shape{
+        .query_heads = kHeads, .kv_heads = kHeads, .key_size = kSize, .value_size = kSize};
+    const auto choice = formats::parse_format(format).value();
+    const formats::test::Layer layer = formats::test::random_layer(random, shape, prompt + 40);
+    std::vector<std::unique_ptr<formats::Codec>> codecs;
+    for (std::int64_t l = 0; l < kLayers; ++l) {
+      const auto of = formats::of_layer(choice, l, kLayers);
+      codecs.push_back(of.kind->make(of.choice, shape));
+      formats::test::append(*codecs.back(), layer, 0, prompt);
+      codecs.back()->end_prompt({.tokens = prompt, .heads = layer.queries});
+    }
+    for (std::size_t i = 0; i < stored->live.size(); ++i) {
+      std::int64_t total = 0, beside = 0;
+      for (const auto& codec : codecs) {
+        total += codec->total_bytes();
+        for (const formats::Side side : formats::kSides) {
+          const formats::Regions bytes = codec->regions(side);
+          beside += bytes.scales + bytes.zeros + bytes.index + bytes.centroids;
+        }
+      }
+      const std::int64_t tokens = prompt + static_cast<std::int64_t>(i);
+      const bool smaller = total <= tokens * kRow * kLayers;
+      ASSERT_EQ(stored->live[i] + stored->metadata[i], smaller ? total : tokens * kRow * kLayers) << i;
+      ASSERT_EQ(stored->metadata[i], smaller ? beside : 0) << i;
+      encoded += smaller ? 1 : 0;
+      for (const auto& codec : codecs) {
+        formats::test::append(*codec, layer, tokens, tokens + 1);
+        codec->end_step();
+      }
+    }
+  }
+  EXPECT_GT(encoded, 300);
+}
+
+/// Codecs that store tokens at once are members of the family "format" under another name.
+TEST(EncodedRuns, WhatIsStoredAtOnceIsAWidth) {
+  Random random(9, "at once");
+  const traces::Trace trace = test::random_trace(random, {.requests = 80, .hash_block = 4});
+  for (const auto& [codec, width] : std::vector<std::pair<std::string, std::string>>{
+           {"full", "bf16"},
+           {"int-token:bits=4,group=8", "int4:group=8,scale_bytes=2,zero_bytes=2"},
+           {"int-token:bits=8,symmetric=true", "int8:group=32,scale_bytes=2,zero_bytes=0"},
+           {"mxfp4", "fp4:group=32,scale_bytes=1,zero_bytes=0"}}) {
+    SCOPED_TRACE(codec);
+    const auto of = [&](const std::string& format) {
+      Values values = scenario_with(format);
+      values.emplace_back("engine.prefix_cache", "true");
+      values.emplace_back("memory.pool_bytes", "120000");
+      return run(values, trace, options());
+    };
+    const plan::RunResult a = of(codec);
+    EXPECT_EQ(figures(a), figures(of(width)));
+    EXPECT_GT(a.prefix_hit_tokens, 0);
+  }
+}
+
+TEST(EncodedRuns, WhatCannotBeIsSaid) {
+  const auto error = [](Values more) {
+    Values values = scenario_with("kivi:group=8,residual=16");
+    values.emplace_back("memory.pool_tokens", "400");
+    values.insert(values.end(), more.begin(), more.end());
+    const auto scenario = resolved(values);
+    if (!scenario.ok()) return scenario.error().to_string();
+    const auto result = plan::run_scenario(scenario.value(), {}, options());
+    return result.ok() ? std::string() : result.error().to_string();
+  };
+  EXPECT_EQ(error({}), "");
+  for (const auto& [more, found] : std::vector<std::pair<Values, std::string>>{
+           {{{"memory.allocator", "contiguous"}}, "expected the allocator \"paged\" with one table"},
+           {{{"memory.allocator", "paged:table=layer"}}, "expected the allocator \"paged\" with one table"},
+           {{{"engine", "sglang"}}, "serves formats that store every token at once"},
+           {{{"eviction", "window:window=9"}}, "depends on which tokens went"},
+           {{{"eviction", "h2o:hh=4,recent=4,placement=compact"}}, "depends on which tokens went"},
+           {{{"format", "kivi:group=24,residual=24"}}, "kivi:group: expected a divisor of the 32 channels"},
+           {{{"format", "kvquant"}}, "unknown format \"kvquant\""}}) {
+    EXPECT_NE(error(more).find(found), std::string::npos) << found << ": " << error(more);
+  }
+}
+
+}  // namespace
+}  // namespace kvplan
