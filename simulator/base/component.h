@@ -110,8 +110,8 @@ using Catalogue = std::span<const Descriptor* const>;
 /// these do not close, every comma counts.
 std::size_t end_of_pair(std::string_view pairs);
 
-/// Parses `NAME[:key=value,...]` against a catalogue, which errors call `family`. A value may stand in quotes, "..."; inside, and inside brackets,
-/// commas are part of it. Unknown names and parameters, values of the wrong type or
+/// Parses `NAME[:key=value,...]` against a catalogue, which errors call `family`. A value may stand in quotes, "...";
+/// inside, and inside brackets, commas are part of it. Unknown names and parameters, values of the wrong type or
 /// out of range are errors whose text lists what exists; the error's field is "NAME" or "NAME:key".
 Result<Choice> parse_component(std::string_view text, std::string_view family, Catalogue catalogue);
 

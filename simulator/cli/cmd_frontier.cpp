@@ -104,8 +104,8 @@ void add_frontier(CLI::App& app, Outcome& outcome) {
       ->add_option(
           "--policies", flags->policies,
           "'NAME[:key=value,...];...': each runs with every budget. What makes its budget may be left out "
-          "(h2o: half is recent; streaming-llm: 4 sinks). full and recorded:file=F run as they are. Take "
-          "a budget: " +
+          "(h2o: half is recent; streaming-llm: 4 sinks). Others run as they are, with parameters (full, "
+          "recorded:file=F, pyramidkv:capacity=N). Take a budget: " +
               attention::policies_with_budget())
       ->required();
   command

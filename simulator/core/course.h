@@ -107,7 +107,7 @@ struct CourseShape {
 /// `quanta_before`, come back from the end of its table. Of several tables the quanta are those of all, and the
 /// survivors those of the tables that gave some back.
 struct Compaction {
-  /// All survivors, those that stay where they are too. 0: none has moved, what is stored takes less since it is encoded.
+  /// All survivors, those that stay where they are too. 0: none has moved, what is stored takes less when encoded.
   std::int64_t kept_cells{0};
   std::int64_t quanta_before{0};
   std::int64_t quanta{0};

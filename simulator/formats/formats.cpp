@@ -7,6 +7,7 @@
 // One line per member; the order is that of `kvplan list codec`.
 #define KVPLAN_FORMATS(MEMBER) \
   MEMBER(kFullFormat)          \
+  MEMBER(kBf16Format)          \
   MEMBER(kIntTensor)           \
   MEMBER(kIntToken)            \
   MEMBER(kIntChannel)          \

@@ -1,16 +1,12 @@
 #include "simulator/frontier/lanes.h"
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 #include "simulator/attention/budgeted.h"
 
 namespace kvplan::frontier {
 namespace {
-
-/// Policies whose kept set has no size to choose.
-constexpr std::array<std::string_view, 2> kAsTheyAre{"full", "recorded"};
 
 std::string_view name_of(std::string_view text) {
   return text.substr(0, text.find(':'));
@@ -75,9 +71,11 @@ Result<std::vector<Lane>> lanes_of(std::string_view policies, std::span<const st
       continue;
     }
     KVPLAN_TRY(attention::PolicyChoice policy, parsed(text));
-    if (std::find(kAsTheyAre.begin(), kAsTheyAre.end(), name) == kAsTheyAre.end())
-      return bad_input("\"" + std::string(name) + "\" takes no budget; those that do: " +
-                       attention::policies_with_budget() + "; as they are: full, recorded")
+    if (name != "full" && text.find(':') == std::string::npos)
+      return bad_input(
+                 "\"" + std::string(name) +
+                 "\" takes no budget: give its parameters, and it runs as it is; those that take one: " +
+                 attention::policies_with_budget())
           .at_field("--policies");
     out.push_back({.policy = std::move(policy), .budget = {}, .text = text});
   }

@@ -20,7 +20,8 @@ Result<std::unique_ptr<core::Allocator>> make_paged_model(const Choice& choice,
 /// request.
 std::unique_ptr<core::Allocator> make_paged_runs(core::MemoryLayout layout, const AllocatorRequest& request);
 
-/// What both give where layout.tables > 1, or a request may hold blocks beyond those of its tokens: the pool of allocator_paged_tables.cpp, and its model.
+/// What both give where layout.tables > 1, or a request may hold blocks beyond those of its tokens: the pool of
+/// allocator_paged_tables.cpp, and its model.
 std::unique_ptr<core::Allocator> make_paged_tables(const core::MemoryLayout& layout,
                                                    const AllocatorRequest& request);
 std::unique_ptr<core::Allocator> make_paged_tables_model(const core::MemoryLayout& layout,

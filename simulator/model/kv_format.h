@@ -28,7 +28,7 @@ Catalogue format_descriptors();
 /// the format is not for such layers.
 Result<TokenBytes> token_bytes(const Choice& format, const LayerCache& cache, std::int64_t element_bytes = 2);
 
-/// A format of which every token of a layer takes as many bytes: of family "format", or of another that brings its rule.
+/// A format of which every token of a layer takes as many bytes: of family "format", or one that brings its rule.
 struct KvFormat {
   Choice choice;
   /// As token_bytes.

@@ -10,8 +10,6 @@
 namespace kvplan::plan {
 namespace {
 
-constexpr std::int64_t kExactBytes = 2;  // of an element, in every codec
-
 /// Null: no codec has this descriptor.
 const formats::FormatKind* codec_of(const Descriptor& descriptor) {
   for (const formats::FormatKind* kind : formats::formats())
@@ -91,11 +89,6 @@ RunFormat run_format(Choice choice) {
 Result<std::vector<EncodedLayers>> encoded_layers(const formats::FormatChoice& format,
                                                   const model::ModelShape& model, std::int64_t tensor_ranks,
                                                   std::int64_t first, std::int64_t layers) {
-  if (model.element_bytes != kExactBytes)
-    return bad_input("expected a model whose elements take 2 bytes, as an exact element of \"" +
-                     std::string(format.choice.name()) + "\" does, found " +
-                     std::to_string(model.element_bytes))
-        .at_field("format");
   std::vector<EncodedLayers> out;
   std::int64_t number = 0;
   for (const model::LayerRun& run : model.runs) {
@@ -103,7 +96,8 @@ Result<std::vector<EncodedLayers>> encoded_layers(const formats::FormatChoice& f
     for (std::int64_t i = 0; i < run.layers; ++i, ++number) {
       if (number < first || number >= first + layers) continue;
       EncodedLayers layer{.format = formats::of_layer(format, number, model.layers),
-                          .shape = shape_of(share)};
+                          .shape = shape_of(share),
+                          .element_bytes = model.element_bytes};
       if (!out.empty() && out.back().shape == layer.shape &&
           out.back().format.choice.to_string() == layer.format.choice.to_string()) {
         ++out.back().layers;
@@ -129,7 +123,7 @@ core::EncodedTokens encoded_tokens(std::span<const EncodedLayers> layers, std::i
   std::size_t number = 0;
   for (const EncodedLayers& of : layers) {
     const std::int64_t layer_bytes =
-        kExactBytes * of.shape.kv_heads * (of.shape.key_size + of.shape.value_size);
+        of.element_bytes * of.shape.kv_heads * (of.shape.key_size + of.shape.value_size);
     for (std::int64_t i = 0; i < of.layers; ++i, ++number) {
       const std::int64_t stays =
           kept.empty() ? prompt : std::min(prompt, kept[kept.size() == 1 ? 0 : number]);

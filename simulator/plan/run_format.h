@@ -28,12 +28,12 @@ RunFormat run_format(Choice choice);
 struct EncodedLayers {
   formats::FormatChoice format;
   formats::Shape shape;
+  std::int64_t element_bytes{2};  ///< of the model's own elements: what tokens take until they are encoded
   std::int64_t layers{1};
 };
 
 /// The layers [first, first + layers) of a model on one of `tensor_ranks` ranks.
-/// Errors (field: format): a model with a latent vector, or whose own elements are not of 2 bytes, which an exact
-/// element of a codec takes; parameters that do not suit its heads.
+/// Errors (field: format): a model with a latent vector; parameters that do not suit its heads.
 Result<std::vector<EncodedLayers>> encoded_layers(const formats::FormatChoice& format,
                                                   const model::ModelShape& model, std::int64_t tensor_ranks,
                                                   std::int64_t first, std::int64_t layers);

@@ -67,27 +67,29 @@ Result<model::ModelShape> model_of(const attention::RecordingInfo& recorded, std
   return shape;
 }
 
-std::string shape_text(std::int64_t layers, std::int64_t heads, std::int64_t bytes) {
-  return std::to_string(layers) + " x " + std::to_string(heads) + " stored heads, " + std::to_string(bytes) +
-         " bytes a token";
+std::string shape_text(std::int64_t layers, std::int64_t heads, std::int64_t elements) {
+  return std::to_string(layers) + " x " + std::to_string(heads) + " stored heads, " +
+         std::to_string(elements) + " elements a token";
 }
+
+/// Which tokens stay does not depend on the bytes of an element, which may have been others when it was recorded.
 
 Status check_shape(const Recorded& recorded, const model::ModelShape& model,
                    const attention::PolicyChoice& policy) {
   const attention::RecordingInfo& info = recorded.recording->info();
   KVPLAN_TRY(const std::int32_t group, attention::group_of(policy, info));
   const std::int64_t heads = info.layer(0).query_heads / group;
-  std::int64_t bytes = 0;
+  std::int64_t elements = 0;
   for (const std::int32_t number : info.layer_numbers()) {
     const attention::LayerInfo layer = info.layer(number);
-    bytes += heads * (layer.key_size + layer.value_size) * info.cache_element_bytes;
+    elements += heads * (layer.key_size + layer.value_size);
   }
-  const bool same = info.layers == model.layers && heads == model.kv_heads &&
-                    (info.sizes_assumed || bytes == model.kv_token_bytes());
+  const std::int64_t expected = model.kv_token_bytes() / model.element_bytes;
+  const bool same =
+      info.layers == model.layers && heads == model.kv_heads && (info.sizes_assumed || elements == expected);
   if (same) return Done{};
-  return bad_input("expected the model's shape (" +
-                   shape_text(model.layers, model.kv_heads, model.kv_token_bytes()) + "), found " +
-                   shape_text(info.layers, heads, bytes) + " in " + recorded.name +
+  return bad_input("expected the model's shape (" + shape_text(model.layers, model.kv_heads, expected) +
+                   "), found " + shape_text(info.layers, heads, elements) + " in " + recorded.name +
                    "; model=recording takes the recordings' own")
       .at_field("workload.attention");
 }

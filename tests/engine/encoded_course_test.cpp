@@ -1,5 +1,5 @@
-// Courses of requests whose tokens are encoded (core/encoded_course.h): against blocks that are filled byte by byte, and
-// in runs, fast against naive.
+// Courses of requests whose tokens are encoded (core/encoded_course.h): against blocks that are filled byte by byte,
+// and in runs, fast against naive.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -177,8 +177,8 @@ TEST(EncodedCourse, EqualsBlocksFilledByteByByte) {
     EXPECT_GT(count, 100);
 }
 
-/// Tokens of 8 bytes in blocks of 2, groups of 4 encoded in 2 bytes each and a scale of 2 for all of them: a prompt of 9
-/// in 5 blocks becomes 2 x (8 + 2) bytes in 2 blocks, and a token of 8 with room for the next in one more.
+/// Tokens of 8 bytes in blocks of 2, groups of 4 encoded in 2 bytes each and a scale of 2 for all of them: a prompt of
+/// 9 in 5 blocks becomes 2 x (8 + 2) bytes in 2 blocks, and a token of 8 with room for the next in one more.
 TEST(EncodedCourse, WorkedByHand) {
   CourseShape shape;
   shape.placement = core::Placement::kCompact;

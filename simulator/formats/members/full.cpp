@@ -22,13 +22,27 @@ Regions bytes_of(const Choice& /*choice*/, const Shape& shape, const Lengths& le
 }  // namespace
 
 extern const FormatKind kFullFormat;
-const FormatKind kFullFormat{.descriptor = {.family = kFamily,
-                                            .name = "full",
-                                            .summary = "2 bytes an element, nothing is lost",
-                                            .source = "kvplan",
-                                            .params = {}},
-                             .golden_name = "full",
-                             .make = make,
-                             .lengths = {.regions = bytes_of, .by_count = always_by_count, .at_once = always_at_once}};
+const FormatKind kFullFormat{
+    .descriptor = {.family = kFamily,
+                   .name = "full",
+                   .summary = "2 bytes an element, nothing is lost",
+                   .source = "kvplan",
+                   .params = {}},
+    .golden_name = "full",
+    .make = make,
+    .lengths = {.regions = bytes_of, .by_count = always_by_count, .at_once = always_at_once}};
+
+/// Where `full` stands for a recording's own elements (kvplan frontier), 2 bytes of each need a name.
+extern const FormatKind kBf16Format;
+const FormatKind kBf16Format{
+    .descriptor = {.family = kFamily,
+                   .name = "bf16",
+                   .summary = "2 bytes an element whatever a recording's own elements take; "
+                              "what they hold is not rounded",
+                   .source = "kvplan",
+                   .params = {}},
+    .golden_name = "bf16",
+    .make = make,
+    .lengths = {.regions = bytes_of, .by_count = always_by_count, .at_once = always_at_once}};
 
 }  // namespace kvplan::formats

@@ -13,6 +13,7 @@ namespace {
 const std::map<std::string, std::vector<std::string>>& small_params() {
   static const std::map<std::string, std::vector<std::string>> kParams{
       {"full", {""}},
+      {"bf16", {""}},
       {"int-tensor", {":scale=chunk", ":scale=static,bits=4", ":scale=running,bits=5"}},
       {"int-token", {"", ":bits=3,group=8,symmetric=true"}},
       {"int-channel", {":group=4", ":group=1,bits=2"}},

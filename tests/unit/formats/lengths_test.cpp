@@ -60,6 +60,7 @@ const std::map<std::string, Drawing>& drawings() {
   };
   static const std::map<std::string, Drawing> kDrawings{
       {"full", [](Random&) { return Draw{"full"}; }},
+      {"bf16", [](Random&) { return Draw{"bf16"}; }},
       {"int-tensor", [=](Random& r) { return Draw{"int-tensor:bits=" + n(r, 2, 8) + scale(r)}; }},
       {"int-token",
        [=](Random& r) {

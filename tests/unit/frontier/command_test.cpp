@@ -35,7 +35,9 @@ TEST(FrontierCommand, MassesAreThoseOfTheGoldenCases) {
                                 {"lfu_A", "seed-lfu:theta=0.1", "8"},
                                 {"proportional_A_max", "seed-proportional:importance=max,fraction=0.1", "16"},
                                 {"scissorhands_A", "scissorhands:recent=2,history=10,drop=4", "12"},
-                                {"snapkv_A_kernel1", "snapkv:window=4,kernel=1,pooling=max", "12"}};
+                                {"snapkv_A_kernel1", "snapkv:window=4,kernel=1,pooling=max", "12"},
+                                // takes no budget: it runs as it is
+                                {"threshold_A_max", "seed-threshold:importance=max,threshold=0.15", "1"}};
   for (const Case& each : cases) {
     SCOPED_TRACE(each.file);
     dom::parser a;
@@ -176,6 +178,8 @@ TEST(FrontierCommand, RefusesWhatItCannotDo) {
   };
   const std::string rows = kRows + " --json - ";
   refused(rows + "--policies keyformer --budgets 8", {"--policies", "keyformer", "window", "tova", "snapkv"});
+  refused(rows + "--policies duo-attention:gates=x.csv --budgets 8",
+          {"duo-attention:gates", "reading the file"});
   refused(rows + "--policies 'h2o;nothing' --budgets 8", {"--policies", "nothing"});
   refused(rows + "--policies 'h2o;' --budgets 8", {"--policies", "found nothing"});
   refused(rows + "--policies h2o:bad=1 --budgets 8", {"--policies", "bad"});

@@ -254,6 +254,7 @@ TEST(CliList, HasEveryComponentAndExplainEveryParameter) {
   for (const auto family : plan::families()) {
     const Outcome one = run_kvplan("list " + std::string(family));
     for (const Descriptor* d : plan::family_descriptors(family)) {
+      if (d->family != family) continue;  // a scenario's format may be a codec, which is listed as such
       const std::string name(d->name);
       EXPECT_NE(text.out.find("\n  " + name), std::string::npos) << name;
       EXPECT_NE(one.out.find("\n  " + name), std::string::npos) << name;
