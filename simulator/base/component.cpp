@@ -128,17 +128,23 @@ std::optional<std::int64_t> decimal_times_power_of_two(std::string_view text, in
   return static_cast<std::int64_t>(value);
 }
 
-const Choice::Value& Choice::at(std::string_view param) const {
+Choice::Choice(const Descriptor* descriptor, std::vector<Value> values)
+    : descriptor_(descriptor), values_(std::move(values)) {
+  for (const Value& value : values_)
+    numbers_.push_back({parse_integer(value.text), parse_decimal(value.text)});
+}
+
+std::size_t Choice::place(std::string_view param) const {
   for (std::size_t i = 0; i < descriptor_->params.size(); ++i)
-    if (descriptor_->params[i].name == param) return values_[i];
+    if (descriptor_->params[i].name == param) return i;
   check_failed("component has this parameter", __FILE__, __LINE__);
 }
 
 std::int64_t Choice::integer(std::string_view param) const {
-  return parse_integer(at(param).text).value();
+  return numbers_[place(param)].integer.value();
 }
 double Choice::decimal(std::string_view param) const {
-  return parse_decimal(at(param).text).value();
+  return numbers_[place(param)].decimal.value();
 }
 const std::string& Choice::text(std::string_view param) const {
   return at(param).text;

@@ -78,8 +78,7 @@ class Choice {
     bool given{false};
   };
   Choice() = default;
-  Choice(const Descriptor* descriptor, std::vector<Value> values)
-      : descriptor_(descriptor), values_(std::move(values)) {}
+  Choice(const Descriptor* descriptor, std::vector<Value> values);
 
   [[nodiscard]] const Descriptor& descriptor() const { return *descriptor_; }
   [[nodiscard]] std::string_view name() const { return descriptor_->name; }
@@ -99,9 +98,16 @@ class Choice {
   [[nodiscard]] std::string to_string() const;
 
  private:
-  [[nodiscard]] const Value& at(std::string_view param) const;
+  /// What a value says as a number, if it does. Asked often enough not to be read from the text each time.
+  struct Number {
+    std::optional<std::int64_t> integer;
+    std::optional<double> decimal;
+  };
+  [[nodiscard]] std::size_t place(std::string_view param) const;
+  [[nodiscard]] const Value& at(std::string_view param) const { return values_[place(param)]; }
   const Descriptor* descriptor_{nullptr};
   std::vector<Value> values_;
+  std::vector<Number> numbers_;  ///< parallel to values_
 };
 
 using Catalogue = std::span<const Descriptor* const>;
