@@ -588,6 +588,11 @@ class Command(Recording):
             self.assertGreater(tokens, 0)
             self.assertIn(f"has {complete} whole", said)
             self.assertFalse(self.path("x.kva").exists())
+        self.path("x.kva.part").unlink()
+        code, said = self.run_child(*arguments, "--quiet",
+                                    before=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (200, 200)))
+        self.assertEqual((code, said.count("\n")), (2, 1), said)  # no room for the header: nothing is left of it
+        self.assertEqual([path.name for path in self.folder.glob("x.kva*")], [])
 
     def test_weights_that_are_no_numbers(self):
         model = model_of("Llama")
@@ -612,6 +617,20 @@ class Command(Recording):
         self.assertEqual((code, said.count("\n")), (2, 1), said)
         self.assertIn("x.kva.part: there is a recording that was cut", said)
         self.assertEqual(self.path("x.kva.part").read_bytes(), b"dear")
+
+    def test_what_another_writes_is_left_alone(self):
+        """A second recording of the same name is refused while the first, without a token yet, is being written."""
+        self.prompts({"ids": [1, 2]})
+        with Recorder(model_of("Llama"), self.path("x.kva")) as first:
+            begin = self.path("x.kva.part").read_bytes()
+            for options in ((), ("--row-tokens", "5"), ("--max-prompt-tokens", 1, "--parts", "hats")):
+                os.utime(self.path("x.kva.part"))
+                code, said = self.run_child("--quiet", *options)
+                self.assertEqual((code, said.count("\n")), (2, 1), said)
+                self.assertEqual(self.path("x.kva.part").read_bytes(), begin)
+            first.record(prompt_of())
+        with AttentionReader(self.path("x.kva")) as reader:
+            reader.check()
 
 
 class Page(FolderTest):

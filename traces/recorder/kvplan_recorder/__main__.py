@@ -185,6 +185,7 @@ def record(given):
                   verify=not given.no_verify, rotary=given.rotary, name=given.name, source=given.source,
                   recorded_by=settings, digest=not given.no_digest, overwrite=given.overwrite,
                   beyond_context=given.beyond_context) as recorder:
+        given.began = True  # what is at PATH.part is ours, not what another leaves or writes there
         progress = Progress(given.quiet, recorder.writer, len(asked))
         told = []
         try:
@@ -206,7 +207,7 @@ def record(given):
 def main(arguments):
     given = parse(arguments)
     part = f"{given.out}.part"
-    before = when(part)
+    given.began = False
     try:
         record(given)
         return 0
@@ -223,12 +224,8 @@ def main(arguments):
         if isinstance(error, OSError) and error.strerror:  # a full disk does not say which file it is about
             said = f"{error.filename or part}: {error.strerror}"
         problem, code = said if known else f"{type(error).__name__}: {said}", EXIT_BAD
-    print(f"kvplan-record: {problem}{whole(part) if when(part) != before else ''}", file=sys.stderr)
+    print(f"kvplan-record: {problem}{whole(part) if given.began else ''}", file=sys.stderr)
     return code
-
-
-def when(part):
-    return os.stat(part).st_mtime_ns if os.path.exists(part) else None
 
 
 def whole(part):
