@@ -298,6 +298,27 @@ class Version2(FolderTest):
             self.assertIn(f"x.kva: {message}", error)
 
 
+    def test_recordings_of_several_models(self):
+        """They are pooled, and a sentence says that they are of different models: by shape, or by digest."""
+        def of(name, digest, layer):
+            kind = header({"queries": "f32", "keys": "f32"}, [layer], token_classes=(), model_digest=digest)
+            with RecordingWriter(self.path(name), kind) as out:
+                out.begin("a", 4)
+                for part, heads in (("queries", 4), ("keys", 2)):
+                    for head in range(heads):
+                        out.append(0, layer.layer, part, head, np.ones((9, 8)))
+                out.end(0)
+            return self.path(name)
+
+        a, same, other, unknown = (of(f"{i}.kva", digest, AttentionLayer(0))
+                                   for i, digest in enumerate(("sha256:1", "sha256:1", "sha256:2", "")))
+        shaped = ROOT / "simulator/examples/replay/attention.kva"
+        for inputs, several in (((a, same), False), ((a, unknown, same), False), ((a, other), True),
+                                ((unknown, a, other), True), ((a, shaped), True)):
+            out = self.run_kvplan("frontier", *inputs, "--policies", "h2o", "--budgets", "4").decode()
+            self.assertEqual("of different models" in out, several, inputs)
+
+
 class Sample(unittest.TestCase):
     """traces/samples/tiny_llama.kva is what its page says."""
 
