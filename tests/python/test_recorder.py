@@ -360,6 +360,31 @@ class Parts(Recording):
         self.assertNotEqual(drawn[0], drawn[2])
 
 
+    def test_memory_does_not_grow_with_the_recording(self):
+        """Of a forked child, whose peak begins with what is there: 40 sequences take what the first one took."""
+        model = model_of("Llama", hidden_size=256)
+        peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10  # noqa: E731
+        process = os.fork()
+        if process:
+            _, status = os.waitpid(process, 0)
+            self.assertEqual(os.waitstatus_to_exitcode(status), 0)
+            first, last, written = json.loads(self.path("peaks").read_text())
+            self.assertGreater(written, 50)
+            self.assertLess(last - first, written // 3, "MiB")
+            return
+        try:
+            with Recorder(model, self.path("x.kva"), codec="stored", prefill_tokens=64) as recorder:
+                peaks = []
+                for i in range(40):
+                    recorder.record(prompt_of(i, 250))
+                    peaks.append(peak())
+            written = self.path("x.kva").stat().st_size >> 20
+            self.path("peaks").write_text(json.dumps([peaks[0], peaks[-1], written]))
+            os._exit(0)
+        finally:
+            os._exit(99)
+
+
 class Command(Recording):
     """kvplan-record as a whole. It runs in a forked child: PyTorch takes seconds to import."""
 
