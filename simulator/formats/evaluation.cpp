@@ -65,10 +65,11 @@ Status check_place(const attention::Recording& recording, const EvaluationReques
     return bad_input("expected 1 to the " + std::to_string(tokens) + " tokens that were recorded, found " +
                      std::to_string(request.prompt))
         .at_field("prefill");
-  const bool queries = layer.parts.has(attention::Part::kQueries);
-  if (!queries || !layer.parts.has(attention::Part::kValues))
-    return bad_input(queries ? "holds queries and keys without values, which formats need too"
-                             : "holds attention rows; formats need queries, keys and values");
+  if (!layer.has_rows()) return bad_input("holds no queries; formats need queries, keys and values");
+  if (!layer.parts.has(attention::Part::kQueries))
+    return bad_input("holds attention rows; formats need queries, keys and values");
+  if (!layer.parts.has(attention::Part::kValues))
+    return bad_input("holds queries and keys without values, which formats need too");
   for (std::size_t i = 0; i < request.probes.size(); ++i) {
     const Probe& probe = request.probes[i];
     const std::int32_t size = probe.side == Side::kKeys ? layer.key_size : layer.value_size;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <set>
+#include <string_view>
+#include <tuple>
 #include <utility>
 
 #include "simulator/attention/budgeted.h"
@@ -62,6 +64,22 @@ struct LaneSums {
 
 void note(std::vector<std::string>& notes, const std::string& sentence) {
   if (std::find(notes.begin(), notes.end(), sentence) == notes.end()) notes.push_back(sentence);
+}
+
+/// By their shapes, and by the digests of their weights where these were recorded.
+bool several_models(const std::vector<Input>& inputs) {
+  const auto shape = [](const Input& input) {
+    const RecordingInfo& info = input.recording->info();
+    return std::tuple(info.layers, info.query_heads, info.kv_heads, info.key_size, info.value_size);
+  };
+  std::string_view digest;
+  for (const Input& input : inputs) {
+    const std::string_view own = input.recording->info().model_digest;
+    if (shape(input) != shape(inputs.front()) || (!digest.empty() && !own.empty() && own != digest))
+      return true;
+    if (!own.empty()) digest = own;
+  }
+  return false;
 }
 
 /// What all pieces are asked.
@@ -231,6 +249,9 @@ class Run {
     if (plan_.pieces.empty())
       return bad_input("no layer of any sequence has rows to replay")
           .at_file(plan_.request.inputs.front().name);
+    if (several_models(plan_.request.inputs))
+      note(notes_,
+           "The recordings are of different models: bytes, masses and errors are means over all of them.");
     if (any_values_ && !plan_.all_values)
       note(notes_, "Some recordings have no values, so no output error is given of all together.");
     plan_.wanted = wanted_entries();

@@ -114,8 +114,9 @@ class RowLayer final : public attention::LayerRows {
           .at_field("layer " + std::to_string(plan_.entries.front().layer) + ", query head " +
                     std::to_string(plan_.layer.model_query_head(static_cast<std::int32_t>(head))));
     if (after == chunks.begin() || t >= (after - 1)->first_token + (after - 1)->tokens)
-      return bad_input("row " + std::to_string(t) + " of query head " + std::to_string(head) +
-                       " was not recorded, and the policy needs it")
+      return bad_input("row " + std::to_string(t) + " of query head " +
+                       std::to_string(plan_.layer.model_query_head(static_cast<std::int32_t>(head))) +
+                       " is asked for and was not recorded")
           .at_file(plan_.source.file->name());
     const ChunkEntry& entry = *(after - 1);
     DecodedRows& rows = decoded_[head];

@@ -278,6 +278,47 @@ class Version2(FolderTest):
             self.assertIn(str(reader.cut_at), error)
 
 
+    def test_the_program_says_what_is_missing(self):
+        """By the numbers of the model's heads, whatever subset is recorded."""
+        rows = header({"rows": "f32"}, [AttentionLayer(1, recorded_kv_heads=(1,))])
+        keys = header({"keys": "f32", "values": "f32"}, [AttentionLayer(0)])
+        for kind, send, command, message in (
+                (rows, lambda out: [out.append(0, 1, "rows", head, [[0.25] * 4], first=3) for head in (2, 3)],
+                 ("attention", "analyse", "--layer", 1), "row 0 of query head 2 is asked for and was not recorded"),
+                (keys, lambda out: [out.append(0, 0, part, head, np.ones((4, 8 if part == "keys" else 6)))
+                                    for part in ("keys", "values") for head in (0, 1)],
+                 ("format", "--format", "int8", "--prefill", 2), "holds no queries; formats need queries, keys and")):
+            kind.token_classes = ()
+            with RecordingWriter(self.path("x.kva"), kind) as out:
+                out.begin("a", 2)
+                send(out)
+                out.end(0)
+            code, _, error = kvplan(*command, self.path("x.kva"))
+            self.assertEqual((code, error.count("\n")), (2, 1), error)
+            self.assertIn(f"x.kva: {message}", error)
+
+
+    def test_recordings_of_several_models(self):
+        """They are pooled, and a sentence says that they are of different models: by shape, or by digest."""
+        def of(name, digest, layer):
+            kind = header({"queries": "f32", "keys": "f32"}, [layer], token_classes=(), model_digest=digest)
+            with RecordingWriter(self.path(name), kind) as out:
+                out.begin("a", 4)
+                for part, heads in (("queries", 4), ("keys", 2)):
+                    for head in range(heads):
+                        out.append(0, layer.layer, part, head, np.ones((9, 8)))
+                out.end(0)
+            return self.path(name)
+
+        a, same, other, unknown = (of(f"{i}.kva", digest, AttentionLayer(0))
+                                   for i, digest in enumerate(("sha256:1", "sha256:1", "sha256:2", "")))
+        shaped = ROOT / "simulator/examples/replay/attention.kva"
+        for inputs, several in (((a, same), False), ((a, unknown, same), False), ((a, other), True),
+                                ((unknown, a, other), True), ((a, shaped), True)):
+            out = self.run_kvplan("frontier", *inputs, "--policies", "h2o", "--budgets", "4").decode()
+            self.assertEqual("of different models" in out, several, inputs)
+
+
 class Sample(unittest.TestCase):
     """traces/samples/tiny_llama.kva is what its page says."""
 

@@ -11,6 +11,7 @@ import json
 import os
 import resource
 import signal
+import subprocess
 import sys
 import time
 import unittest
@@ -18,7 +19,7 @@ from contextlib import redirect_stderr, redirect_stdout
 
 import numpy as np
 
-from support import ROOT, FolderTest, kvplan
+from support import KVPLAN, ROOT, FolderTest, kvplan
 from kvplan_traces import AttentionReader
 
 if any(importlib.util.find_spec(name) is None for name in ("torch", "transformers")):
@@ -34,7 +35,8 @@ import transformers  # noqa: E402
 from transformers.models.llama import modeling_llama  # noqa: E402
 
 from kvplan_recorder import Recorder, RecorderError, hook  # noqa: E402
-from kvplan_recorder.__main__ import main  # noqa: E402
+from kvplan_recorder.__main__ import Progress, main  # noqa: E402
+from kvplan_recorder.limits import context_of  # noqa: E402
 
 torch.set_num_threads(1)
 transformers.logging.set_verbosity_error()
@@ -196,6 +198,25 @@ class Models(Recording):
             self.assertIsNone(reader.layer(0).rotary)
             self.assertEqual(reader.header.positions, "rotation not stated")
 
+    def test_contexts(self):
+        """What a model says; YaRN laid over a model makes it longer, and some say nothing."""
+        yarn = {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 64, "rope_theta": 1e4}
+        for kind, shape, tokens in (("Llama", {"max_position_embeddings": 64}, 64), ("GPT2", {"n_positions": 96}, 96),
+                                    ("Qwen2", {"max_position_embeddings": 64, "rope_parameters": yarn}, 256),
+                                    ("GptOss", {"max_position_embeddings": 512, "rope_parameters": yarn}, 512),
+                                    ("Gemma3", {"text_config": {"max_position_embeddings": 80}}, 80),
+                                    ("Bloom", {}, 0), ("Llama", {"max_position_embeddings": 0}, 0)):
+            self.assertEqual(context_of(getattr(transformers, f"{kind}Config")(**shape)), tokens, kind)
+        model = model_of("Llama", max_position_embeddings=TOKENS)
+        self.record(model, prompt_of(), new=1)
+        with self.assertRaisesRegex(RecorderError, "^prompt: 40 tokens and 2 new ones, expected at most the 40 of"):
+            self.record(model, prompt_of(), new=2)
+        self.record(model, prompt_of(), new=2, beyond_context=True)
+        self.record(model_of("Llama", max_position_embeddings=0), prompt_of(), new=2)
+        learnt = transformers.GPT2Config(vocab_size=VOCABULARY, n_positions=32, n_embd=32, n_layer=2, n_head=4)
+        with self.assertRaisesRegex(RecorderError, "^prompt: the model cannot take tokens 0 to 39: "):
+            self.record(transformers.AutoModelForCausalLM.from_config(learnt), prompt_of(), beyond_context=True)
+
     def test_half_precision(self):
         model = model_of("Llama").to(torch.bfloat16)
         self.record(model, prompt_of())
@@ -339,6 +360,31 @@ class Parts(Recording):
         self.assertNotEqual(drawn[0], drawn[2])
 
 
+    def test_memory_does_not_grow_with_the_recording(self):
+        """Of a forked child, whose peak begins with what is there: 40 sequences take what the first one took."""
+        model = model_of("Llama", hidden_size=256)
+        peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10  # noqa: E731
+        process = os.fork()
+        if process:
+            _, status = os.waitpid(process, 0)
+            self.assertEqual(os.waitstatus_to_exitcode(status), 0)
+            first, last, written = json.loads(self.path("peaks").read_text())
+            self.assertGreater(written, 50)
+            self.assertLess(last - first, written // 3, "MiB")
+            return
+        try:
+            with Recorder(model, self.path("x.kva"), codec="stored", prefill_tokens=64) as recorder:
+                peaks = []
+                for i in range(40):
+                    recorder.record(prompt_of(i, 250))
+                    peaks.append(peak())
+            written = self.path("x.kva").stat().st_size >> 20
+            self.path("peaks").write_text(json.dumps([peaks[0], peaks[-1], written]))
+            os._exit(0)
+        finally:
+            os._exit(99)
+
+
 class Command(Recording):
     """kvplan-record as a whole. It runs in a forked child: PyTorch takes seconds to import."""
 
@@ -446,18 +492,70 @@ class Command(Recording):
                                  (("--max-new-tokens", -3), "--max-new-tokens: expected"),
                                  (("--seed", -5), "--seed: expected"), (("--top-k", -1), "--top-k: expected"),
                                  (("--temperature", "nan"), "--temperature: expected 0, or a number"),
-                                 (("--row-tokens", "5:2"), "--row-tokens: expected FIRST:LAST")):
+                                 (("--row-tokens", "5:2"), "--row-tokens: expected FIRST:LAST"),
+                                 (("--row-tokens", "5"), "--row-tokens: expected FIRST:LAST"),
+                                 (("--kv-heads", "0,2"), "kv_heads: expected some of 0 to 1, found [2]")):
             code, said = self.run_child("--quiet", *options)
             self.assertEqual((code, said.count("\n")), (2, 1), said)
             self.assertIn(message, said)
         self.assertEqual(list(self.folder.glob("*.kva*")), [])
 
+    def test_prompts_longer_than_the_context(self):
+        """The model's context is 256 tokens; the last new token is never fed, so it takes no place."""
+        self.prompts({"random_tokens": 250, "max_new_tokens": 7}, {"name": "long", "random_tokens": 250})
+        code, said = self.run_child("--max-new-tokens", 8)
+        self.assertEqual((code, said), (
+            2, "kvplan-record: prompt 2 (long): 250 tokens and 8 new ones, expected at most the 256 of the model's "
+               "context; --max-prompt-tokens cuts it, --beyond-context records all of it\n"))
+        self.assertEqual(list(self.folder.glob("*.kva*")), [])
+        for options, tokens, noted in ((("--max-prompt-tokens", 249), 249 + 7, ""),
+                                       (("--beyond-context",), 250 + 7, ", beyond the context of 256 tokens")):
+            code, said = self.run_child("--quiet", "--max-new-tokens", 8, *options)
+            self.assertEqual((code, said), (0, ""))
+            with AttentionReader(self.path("x.kva")) as reader:
+                self.assertEqual(reader.sequences[1].tokens, tokens)
+                self.assertEqual(reader.header.recorded_by, f"temperature 0.0, top_k 0, seed 0{noted}")
+        self.prompts({"random_tokens": 257})
+        code, said = self.run_child()
+        self.assertEqual(code, 2)
+        self.assertIn("prompt 1 (0): 257 tokens, expected at most the 256 of", said)
+
     def test_of_nothing_nothing_is_left(self):
         self.prompts({"ids": [1, 2, 97]})
         code, said = self.run_child("--quiet")
-        self.assertEqual((code, said), (2, "kvplan-record: expected token ids 0 to 96: the prompt is of another "
-                                           "tokenizer\n"))
+        self.assertEqual((code, said), (2, "kvplan-record: prompt 1 (0): expected token ids 0 to 96: it is of "
+                                           "another tokenizer\n"))
         self.assertEqual(list(self.folder.glob("*.kva*")), [])
+        self.prompts({"ids": [1]}, {"name": "blank", "text": " \n"})  # found before the first prompt is recorded
+        code, said = self.run_child("--quiet")
+        self.assertEqual((code, said), (2, "kvplan-record: prompt 2 (blank): expected at least one token\n"))
+        self.assertEqual(list(self.folder.glob("*.kva*")), [])
+
+    def test_progress(self):
+        """On a terminal a line is written over, and closed when the sequence ends or something else is to be said."""
+        class Writer:
+            part_path = self.prompts({})
+
+        class Screen(io.StringIO):
+            def isatty(self):
+                return True
+
+        for screen, expected in ((Screen, ["", "x): 5 of 9", "x): 9 of 9", "y): 5 of 9"]),
+                                 (io.StringIO, ["x): 9 of 9"])):
+            with redirect_stderr(screen()) as said:
+                progress = Progress(False, Writer, 2)
+                for number, name, steps in ((0, "x", (5, 9)), (1, "y", (5,))):
+                    tell = progress.of(number, name)
+                    for tokens in steps:
+                        progress._last -= 1
+                        tell(tokens, 9)
+                progress.end()
+            lines = said.getvalue().replace("\n", "\r").split("\r")
+            self.assertEqual(said.getvalue()[-1], "\n")
+            found = [line for line in lines if line]
+            self.assertEqual(len(found), len([one for one in expected if one]), said.getvalue())
+            for line, part in zip(found, [one for one in expected if one]):
+                self.assertIn(part, line)
 
     def test_a_model_that_is_none(self):
         self.prompts({"ids": [1]})
@@ -515,6 +613,11 @@ class Command(Recording):
             self.assertGreater(tokens, 0)
             self.assertIn(f"has {complete} whole", said)
             self.assertFalse(self.path("x.kva").exists())
+        self.path("x.kva.part").unlink()
+        code, said = self.run_child(*arguments, "--quiet",
+                                    before=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (200, 200)))
+        self.assertEqual((code, said.count("\n")), (2, 1), said)  # no room for the header: nothing is left of it
+        self.assertEqual([path.name for path in self.folder.glob("x.kva*")], [])
 
     def test_weights_that_are_no_numbers(self):
         model = model_of("Llama")
@@ -525,7 +628,7 @@ class Command(Recording):
         code, said = self.run_child("--quiet")
         self.assertEqual((code, said.count("\n")), (2, 1), said)
         self.assertRegex(said, "sequence 1: layer 0: queries of head 0: expected finite numbers that fit f32; "
-                               ".*x.kva.part has 1 whole sequences, and 0 tokens of the next")
+                               ".*x.kva.part has 1 whole sequence, and 0 tokens of the next")
         with torch.no_grad():
             model.model.layers[1].self_attn.k_proj.weight[3] = float("nan")
         model.save_pretrained(self.model)
@@ -539,6 +642,49 @@ class Command(Recording):
         self.assertEqual((code, said.count("\n")), (2, 1), said)
         self.assertIn("x.kva.part: there is a recording that was cut", said)
         self.assertEqual(self.path("x.kva.part").read_bytes(), b"dear")
+
+    def test_what_another_writes_is_left_alone(self):
+        """A second recording of the same name is refused while the first, without a token yet, is being written."""
+        self.prompts({"ids": [1, 2]})
+        with Recorder(model_of("Llama"), self.path("x.kva")) as first:
+            begin = self.path("x.kva.part").read_bytes()
+            for options in ((), ("--row-tokens", "5"), ("--max-prompt-tokens", 1, "--parts", "hats")):
+                os.utime(self.path("x.kva.part"))
+                code, said = self.run_child("--quiet", *options)
+                self.assertEqual((code, said.count("\n")), (2, 1), said)
+                self.assertEqual(self.path("x.kva.part").read_bytes(), begin)
+            first.record(prompt_of())
+        with AttentionReader(self.path("x.kva")) as reader:
+            reader.check()
+
+
+class Page(FolderTest):
+    """The commands of traces/recorder/README.md, from the training on: in a folder of the test's, on made-up texts, of
+    this environment, and with one step of training in place of minutes."""
+
+    def test_commands_end_in_a_frontier(self):
+        page = (ROOT / "traces/recorder/README.md").read_text()
+        block = page.split("## From nothing to a frontier")[1].split("```")[1].strip()
+        commands = [command for line in block.splitlines() for command in line.split(" && ")]
+        self.assertEqual([command.split()[0].split("/")[-1] for command in commands],
+                         ["python3", "pip", "python", "python", "python", "kvplan-record", "kvplan"])
+        texts = self.path("own/texts")
+        texts.mkdir(parents=True)
+        draw = np.random.default_rng(3)
+        words = ["".join(draw.choice(list("abcdefgh"), draw.integers(3, 7))) for _ in range(900)]
+        (texts / "made_up.txt").write_text(" ".join(draw.choice(words, 40_000)))
+        recorder = f"env PYTHONPATH={ROOT}/traces/python:{ROOT}/traces/recorder {sys.executable} -B -m kvplan_recorder"
+        for command in commands[3:]:
+            for said, meant in (("own/env/bin/kvplan-record", recorder), ("own/env/bin/python", sys.executable),
+                                (" traces/", f" {ROOT}/traces/"), ("build/bin/kvplan", KVPLAN),
+                                ("--minutes 10", "--minutes 0 --steps 1 --threads 1")):
+                command = command.replace(said, meant)
+            done = subprocess.run(command, shell=True, cwd=self.folder, stdout=subprocess.PIPE,
+                                  stderr=subprocess.PIPE, text=True)
+            self.assertEqual(done.returncode, 0, f"{command}: {done.stderr}")
+            self.assertNotIn("indexing errors", done.stderr)
+        self.assertIn("Planted needles that are retained", done.stdout)
+        self.assertIn("<html", self.path("own/frontier.html").read_text())
 
 
 if __name__ == "__main__":

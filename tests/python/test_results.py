@@ -52,6 +52,16 @@ class Results(FolderTest):
         self.assertEqual(str(frame["first_token_ns"].dtype), "Int64")  # empty where a request never came to that
         self.assertTrue(frame["first_token_ns"].isna().any())
 
+    def test_what_attention_looks_like(self):
+        table, told = self.path("plot.csv"), self.path("plot.json")
+        recording = ROOT / "simulator/examples/replay/attention.kva"
+        self.run_kvplan("attention", "plot", recording, "-o", table, "--json", told)
+        frame = results.report_frame(table)
+        entropy = frame[(frame["figure"] == "entropy") & (frame["layer"] == 1) & frame["head"].notna()]
+        said = json.loads(told.read_text())["layers"][1]["query_head_figures"]["entropy"]
+        self.assertEqual(entropy["head"].tolist(), [0, 1, 2, 3])
+        self.assertEqual(entropy["value"].tolist(), said)
+
     def test_sets_of_ones_own(self):
         prompt, tokens = 8, json.loads(ROWS.read_text())["T"]
         sets = self.path("sets.json")

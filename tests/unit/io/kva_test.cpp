@@ -297,8 +297,7 @@ TEST(Kva, BadNumbersAreNamed) {
             "x.kva: byte 42: row 2: expected weights that sum to 1, found a sum of 2.7");
   EXPECT_EQ(rows_error({1, .5, .5, 0, 0, 0}),
             "x.kva: byte 42: row 2: expected weights that sum to 1, found a sum of 0");
-  EXPECT_EQ(rows_error({1, .5, .5}),
-            "x.kva: row 2 of query head 0 was not recorded, and the policy needs it");
+  EXPECT_EQ(rows_error({1, .5, .5}), "x.kva: row 2 of query head 0 is asked for and was not recorded");
 }
 
 /// A head that is missing is an error of that head, when a policy asks for its layer; others are read.

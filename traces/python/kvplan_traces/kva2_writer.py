@@ -42,9 +42,15 @@ class RecordingWriter:
         storage.check_replaceable(self.part_path)
         if not overwrite and os.path.exists(self.part_path):
             raise FileExistsError(f"{self.part_path}: there is a recording that was cut: rename or remove it")
-        self._file = open(self.part_path, "wb")
-        self._at = 0
-        self._write(kva.MAGIC + kva.frame(b"HEAD", kva2.encode(header)))
+        begin = kva.MAGIC + kva.frame(b"HEAD", kva2.encode(header))
+        self._file = open(self.part_path, "wb" if overwrite else "xb")
+        self._at, self._begin_bytes = 0, len(begin)
+        try:
+            self._write(begin)
+            self.flush()
+        except BaseException:
+            self.abandon()
+            raise
 
     def __enter__(self):
         return self
@@ -125,13 +131,15 @@ class RecordingWriter:
         self._done = True
 
     def abandon(self):
-        """No more is written; PATH.part stays as it is."""
+        """No more is written. PATH.part stays as it is; without a whole header nothing can be read of it: it goes."""
         if not self._done:
             self._done = True
             try:
                 self._file.close()
             except OSError:
                 pass  # what could not be written was told before
+            if os.path.getsize(self.part_path) < self._begin_bytes:
+                os.unlink(self.part_path)
 
     def _write(self, data):
         self._file.write(data)

@@ -38,7 +38,7 @@ def report_frame(source):
     """A row per run, variant or point, a column for each figure (numbers, texts and truths; lists are left out). Of a
     .csv its table."""
     if not isinstance(source, dict) and os.fspath(source).endswith((".csv", ".csv.gz", ".csv.zst")):
-        return pd.read_csv(source).convert_dtypes(convert_string=False)
+        return pd.read_csv(source, float_precision="round_trip").convert_dtypes(convert_string=False)
     result = read(source)
     rows = next((result[name] for name in _LISTS if isinstance(result.get(name), list)), [result])
     return pd.DataFrame([dict(_figures("", row)) for row in rows])

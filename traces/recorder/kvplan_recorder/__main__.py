@@ -2,6 +2,7 @@
 
 import argparse
 import os
+import shutil
 import sys
 import time
 
@@ -30,6 +31,8 @@ def parse(arguments):
     add("--row-element", choices=("f64", "f32", "f16"), help="of rows (default: f32)")
     add("--max-prompt-tokens", type=int, default=0, metavar="N", help="the first N tokens of a prompt alone")
     add("--max-new-tokens", type=int, default=0, metavar="N", help="tokens to generate where a prompt does not say")
+    add("--beyond-context", action="store_true",
+        help="record prompts that are longer than the model's context, too (default: they are refused)")
     add("--temperature", type=float, default=0.0, help="0: the likeliest token (default)")
     add("--top-k", type=int, default=0, help="draw among so many of the likeliest (0: all)")
     add("--seed", type=int, default=0, help="of what is drawn, random weights included")
@@ -67,6 +70,20 @@ def numbers(option, text):
     return sorted(out)
 
 
+def row_range(text):
+    """(5, 9) of 5:9, either may be left out; None of None."""
+    from .errors import RecorderError
+    if text is None:
+        return None
+    first, colon, last = text.partition(":")
+    if not colon or not (first or "0").isdecimal() or not (last or "0").isdecimal():
+        raise RecorderError(f"--row-tokens: expected FIRST:LAST, found {text}")
+    rows = (int(first or 0), int(last or 1 << 20))
+    if rows[0] >= rows[1]:
+        raise RecorderError(f"--row-tokens: expected FIRST:LAST with FIRST below LAST, found {text}")
+    return rows
+
+
 def check_given(given):
     """What has a wrong value, before a model is loaded."""
     from .errors import RecorderError
@@ -76,6 +93,9 @@ def check_given(given):
             raise RecorderError(f"--{name.replace('_', '-')}: expected a whole number from {least} to {most}, "
                                 f"found {getattr(given, name)}")
     check_temperature("--temperature", given.temperature)
+    numbers("--layers", given.layers)
+    numbers("--kv-heads", given.kv_heads)
+    row_range(given.row_tokens)
     # The recording takes the place of what has its name: a recording may go, a text or a model may not.
     if os.path.isdir(given.out):
         raise RecorderError(f"{given.out}: is a folder, expected a file")
@@ -88,22 +108,52 @@ def check_given(given):
             raise RecorderError(f"{given.out}: is there and no recording: it would be replaced")
 
 
+def check_prompts(given, asked, tokenized, model):
+    """Refuses what cannot be recorded before anything is. What the file says among its settings of prompts that are
+    longer than the model's context, where these are wanted."""
+    from .limits import ContextError, check_prompt, context_of
+    vocabulary, context = model.get_input_embeddings().num_embeddings, context_of(model.config)
+    beyond = ""
+    for number, (one, (ids, _)) in enumerate(zip(asked, tokenized), 1):
+        new = one.options.get("max_new_tokens", given.max_new_tokens)
+        try:
+            check_prompt(f"prompt {number} ({one.name})", ids, one.options.get("prompt_tokens"), new, vocabulary,
+                         context)
+        except ContextError as error:
+            if not given.beyond_context:
+                raise ContextError(f"{error}; --max-prompt-tokens cuts it, --beyond-context records all of it"
+                                   ) from None
+            beyond = f", beyond the context of {context} tokens"
+    return beyond
+
+
 class Progress:
-    """A line on standard error, twice a second."""
+    """A line on standard error: on a terminal one that is written over, else a new one every few seconds."""
 
     def __init__(self, quiet, writer, count):
         self._quiet, self._writer, self._count = quiet, writer, count
         self._begin = self._last = time.monotonic()
+        self._terminal, self._open = sys.stderr.isatty(), False
 
     def of(self, number, name):
         def tell(tokens, total):
-            now = time.monotonic()
-            if not self._quiet and (now - self._last > 0.5 or tokens == total):
-                self._last = now
-                size = os.path.getsize(self._writer.part_path) / 1e6
-                print(f"kvplan-record: sequence {number + 1} of {self._count} ({name}): {tokens} of {total} tokens, "
-                      f"{size:.1f} MB, {now - self._begin:.0f} s", file=sys.stderr)
+            now, ends = time.monotonic(), tokens == total
+            if self._quiet or not ends and now - self._last < (0.5 if self._terminal else 5):
+                return
+            self._last = now
+            size = os.path.getsize(self._writer.part_path) / 1e6
+            line = (f"kvplan-record: sequence {number + 1} of {self._count} ({name}): {tokens} of {total} tokens, "
+                    f"{size:.1f} MB, {now - self._begin:.0f} s")
+            if self._terminal:
+                line = f"\r{line[: shutil.get_terminal_size().columns - 1]}\x1b[K"
+            self._open = self._terminal and not ends
+            print(line, end="" if self._open else "\n", file=sys.stderr, flush=True)
         return tell
+
+    def end(self):
+        """What is said next, an error perhaps, begins a line."""
+        if self._open:
+            print(file=sys.stderr)
 
 
 def record(given):
@@ -121,34 +171,33 @@ def record(given):
     model, tokenizer = load(given.model, given.dtype, given.device, given.random, given.seed)
     vocabulary = model.get_input_embeddings().num_embeddings
     tokenized = [one.tokens(tokenizer, vocabulary, given.max_prompt_tokens) for one in asked]
+    beyond = check_prompts(given, asked, tokenized, model)
     names = classes_of(asked, tokenized)
-    rows = None
-    if given.row_tokens:
-        first, _, last = given.row_tokens.partition(":")
-        if not (first or "0").isdecimal() or not (last or "0").isdecimal() or last and int(last) <= int(first or 0):
-            raise RecorderError(f"--row-tokens: expected FIRST:LAST, found {given.row_tokens}")
-        rows = (int(first or 0), int(last or 1 << 20))
     parts = tuple(given.parts.split(","))
     elements = {part: given.row_element if part in ("rows", "top_rows") else given.element for part in parts}
     ends = model.generation_config.eos_token_id
     stop = () if given.ignore_end or ends is None else tuple(ends) if isinstance(ends, list) else (ends,)
-    settings = f"temperature {given.temperature}, top_k {given.top_k}, seed {given.seed}"
+    settings = f"temperature {given.temperature}, top_k {given.top_k}, seed {given.seed}{beyond}"
     with Recorder(model, given.out, parts=parts, layers=numbers("--layers", given.layers),
-                  kv_heads=numbers("--kv-heads", given.kv_heads), elements=elements, row_tokens=rows, top=given.top,
+                  kv_heads=numbers("--kv-heads", given.kv_heads), elements=elements,
+                  row_tokens=row_range(given.row_tokens), top=given.top,
                   token_classes=names, prefill_tokens=given.prefill_tokens, flush_tokens=given.flush_tokens,
                   verify=not given.no_verify, rotary=given.rotary, name=given.name, source=given.source,
-                  recorded_by=settings, digest=not given.no_digest, overwrite=given.overwrite) as recorder:
+                  recorded_by=settings, digest=not given.no_digest, overwrite=given.overwrite,
+                  beyond_context=given.beyond_context) as recorder:
+        given.began = True  # what is at PATH.part is ours, not what another leaves or writes there
         progress = Progress(given.quiet, recorder.writer, len(asked))
         told = []
-        for number, (one, (ids, classes)) in enumerate(zip(asked, tokenized)):
-            options = {"max_new_tokens": given.max_new_tokens, "temperature": given.temperature, "top_k": given.top_k,
-                       "seed": given.seed + number, **one.options}
-            if options.get("prompt_tokens", 0) > len(ids):
-                raise RecorderError(f"{one.name}: prompt_tokens: expected at most {len(ids)}")
-            if names:
-                options.update(classes=[names.index(name) for name in classes], new_class=names.index(NEW))
-            new = recorder.record(ids, name=one.name, stop=stop, progress=progress.of(number, one.name), **options)
-            told.append((one, new))
+        try:
+            for number, (one, (ids, classes)) in enumerate(zip(asked, tokenized)):
+                options = {"max_new_tokens": given.max_new_tokens, "temperature": given.temperature,
+                           "top_k": given.top_k, "seed": given.seed + number, **one.options}
+                if names:
+                    options.update(classes=[names.index(name) for name in classes], new_class=names.index(NEW))
+                new = recorder.record(ids, name=one.name, stop=stop, progress=progress.of(number, one.name), **options)
+                told.append((one, new))
+        finally:
+            progress.end()
     if tokenizer is not None and not given.quiet:
         for one, new in told:
             if new:
@@ -158,7 +207,7 @@ def record(given):
 def main(arguments):
     given = parse(arguments)
     part = f"{given.out}.part"
-    before = when(part)
+    given.began = False
     try:
         record(given)
         return 0
@@ -175,12 +224,8 @@ def main(arguments):
         if isinstance(error, OSError) and error.strerror:  # a full disk does not say which file it is about
             said = f"{error.filename or part}: {error.strerror}"
         problem, code = said if known else f"{type(error).__name__}: {said}", EXIT_BAD
-    print(f"kvplan-record: {problem}{whole(part) if when(part) != before else ''}", file=sys.stderr)
+    print(f"kvplan-record: {problem}{whole(part) if given.began else ''}", file=sys.stderr)
     return code
-
-
-def when(part):
-    return os.stat(part).st_mtime_ns if os.path.exists(part) else None
 
 
 def whole(part):
@@ -195,8 +240,8 @@ def whole(part):
         if not any(tokens):
             os.unlink(part)
             return ""
-        return (f"; {part} has {complete} whole sequences, and {tokens[-1]} tokens of the next"
-                if complete < len(tokens) else f"; {part} has {complete} whole sequences")
+        sequences = f"{part} has {complete} whole sequence{'' if complete == 1 else 's'}"
+        return f"; {sequences}, and {tokens[-1]} tokens of the next" if complete < len(tokens) else f"; {sequences}"
     except (FormatError, OSError):
         return ""
 

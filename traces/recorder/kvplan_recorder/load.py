@@ -2,6 +2,7 @@
 
 import pathlib
 
+import huggingface_hub
 import torch
 import transformers
 
@@ -15,6 +16,7 @@ def load(name, kind=None, device="cpu", random=False, seed=0):
     """(model, tokenizer or None). `kind` of TYPES: how weights are held, None as they are stored."""
     transformers.logging.set_verbosity_error()
     transformers.logging.disable_progress_bar()
+    huggingface_hub.logging.set_verbosity_error()  # what it tries again; what fails is told at the end
     try:
         if random:
             path = pathlib.Path(name)

@@ -18,8 +18,8 @@ from kvplan_traces.kva import enumerate_rows
 
 from .errors import RecorderError
 from .facts import ask
-from .hook import listening
-from .prompts import MOST_TOKENS
+from .hook import first_line, listening
+from .limits import check_prompt, context_of
 
 PARTS = ("rows", "queries", "keys", "values", "top_rows", "value_norms", "layer_inputs", "output_weights")
 _OF_ROWS = ("rows", "top_rows")
@@ -38,13 +38,14 @@ class Recorder:
     {part: element}, `row_tokens` is (first, last) of the rows that are kept, `top` how many weights of a top row,
     `token_classes` the names of classes, `prefill_tokens` cuts a prompt into parts that long (0: whole). `verify`
     compares some rows of each layer with those computed from the tensors and stops where they differ.
-    `rotary="unstated"` says nothing of how keys are rotated. Raises RecorderError, FormatError, OSError.
+    `rotary="unstated"` says nothing of how keys are rotated. A sequence longer than the model's context is refused, but
+    with `beyond_context`. Raises RecorderError, FormatError, OSError.
     """
 
     def __init__(self, model, path, *, parts=("queries", "keys", "values"), layers=None, kv_heads=None, elements=None,
                  row_tokens=None, top=16, token_classes=(), prefill_tokens=0, flush_tokens=256, verify=True,
                  rotary="measured", name="", source="", recorded_by="", digest=True, codec="planes-zlib",
-                 overwrite=False):
+                 overwrite=False, beyond_context=False):
         unknown = [part for part in parts if part not in PARTS]
         if unknown or not parts:
             raise RecorderError(f"parts: expected some of {', '.join(PARTS)}, found {', '.join(unknown) or 'none'}")
@@ -52,12 +53,17 @@ class Recorder:
         self.top, self.row_tokens = top, row_tokens or (0, 1 << 20)
         self._prefill, self._flush, self._verify = prefill_tokens, max(flush_tokens, 1), verify
         self._classes = tuple(token_classes)
+        self._context = 0 if beyond_context else context_of(model.config)
         known = ask(model, rotary=rotary == "measured")
         chosen = range(1 << 20) if layers is None else layers
         self.layers = [layer for layer in known if layer.number in chosen]
         missing = [] if layers is None else sorted(set(layers) - {layer.number for layer in known})
         if missing or not self.layers:
             raise RecorderError(f"layers: expected some of 0 to {known[-1].number}, found {missing or 'none'}")
+        missing = sorted(set(kv_heads or ()) - {head for layer in self.layers for head in range(layer.kv_heads)})
+        if missing:
+            most = max(layer.kv_heads for layer in self.layers)
+            raise RecorderError(f"kv_heads: expected some of 0 to {most - 1}, found {missing}")
         header = self._header(known, kv_heads, dict(elements or {}))
         header.positions = "rotation not stated" if rotary != "measured" else ""
         header.recorder, header.machine = "kvplan-record", machine_of(model)
@@ -83,14 +89,13 @@ class Recorder:
         """Runs a sequence; the new token ids. `ids`: the prompt, or a text whose first `prompt_tokens` are the prompt.
         New tokens are the likeliest ones, or with a `temperature` drawn. The last new token is not fed to the model
         again, so it is not in the file. `progress(tokens, all)` is called after each step."""
-        ids = torch.as_tensor(ids, dtype=torch.long, device=self.model.get_input_embeddings().weight.device)
-        if ids.ndim != 1 or not len(ids):
-            raise RecorderError("expected a prompt of at least one token")
-        vocabulary = self.model.get_input_embeddings().num_embeddings
-        if int(ids.min()) < 0 or int(ids.max()) >= vocabulary:
-            raise RecorderError(f"expected token ids 0 to {vocabulary - 1}: the prompt is of another tokenizer")
-        if len(ids) + max_new_tokens > MOST_TOKENS:
-            raise RecorderError(f"expected at most {MOST_TOKENS} tokens, found {len(ids)} and {max_new_tokens} new")
+        ids = torch.as_tensor(ids, dtype=torch.long)
+        if ids.ndim != 1:
+            raise RecorderError("expected a list of token ids")
+        embeddings = self.model.get_input_embeddings()
+        check_prompt(name or "prompt", ids.tolist(), prompt_tokens, max_new_tokens, embeddings.num_embeddings,
+                     self._context)
+        ids = ids.to(embeddings.weight.device)
         if self._classes and (classes is None or len(classes) != len(ids)):
             raise RecorderError(f"expected a class for each of the {len(ids)} tokens of the prompt")
         self._sequence = self.writer.begin(name, len(ids) if prompt_tokens is None else prompt_tokens)
@@ -109,7 +114,11 @@ class Recorder:
                 while steps:
                     step = steps.pop(0)
                     more = {"logits_to_keep": 1} if self._limited else {}
-                    logits = self.model(input_ids=step[None], past_key_values=cache, use_cache=True, **more).logits
+                    try:
+                        logits = self.model(input_ids=step[None], past_key_values=cache, use_cache=True, **more).logits
+                    except IndexError as error:  # positions that are learnt end somewhere
+                        raise RecorderError(f"{name or 'prompt'}: the model cannot take tokens {done} to "
+                                            f"{done + len(step) - 1}: {first_line(error)}") from None
                     self._write_classes(done, len(step), classes, new_class)
                     done += len(step)
                     self._write(least=self._flush)

@@ -145,6 +145,8 @@ def main(arguments):
     given = parse(arguments)
     torch.set_num_threads(given.threads)
     torch.use_deterministic_algorithms(True)
+    transformers.logging.set_verbosity_error()  # of texts longer than the context: they are cut into windows here
+    transformers.logging.disable_progress_bar()
     given.out.mkdir(parents=True, exist_ok=True)
     folder = given.out / "model"
     tokenizer = (transformers.AutoTokenizer.from_pretrained(folder) if (folder / "tokenizer.json").exists()
