@@ -4,9 +4,10 @@
 #include <cmath>
 
 #include "simulator/plan/shortage.h"
+#include "simulator/report/answer_gpus.h"
+#include "simulator/report/answer_view.h"
 #include "simulator/report/content.h"
 #include "simulator/report/number_text.h"
-#include "simulator/report/variant_names.h"
 
 namespace kvplan::report {
 namespace {
@@ -20,9 +21,6 @@ using plan::Shortage;
 constexpr std::size_t kMostSentences = 12;
 /// A loss below this share is not named.
 constexpr double kWorthWords = 0.01;
-/// Values nearer than this are told as equal.
-constexpr double kTie = 0.005;
-
 std::string share_text(double share) {
   return share >= 0.01 ? fixed(share * 100, 1) + " %" : percent(share);
 }
@@ -53,14 +51,6 @@ std::string loss_words(State state, bool term) {
   }
 }
 
-std::string count_words(std::int64_t number, const char* one, const char* many) {
-  return grouped(number) + " " + (number == 1 ? one : many);
-}
-
-bool tied(double a, double b) {
-  return std::fabs(a - b) <= kTie * std::max(std::fabs(a), std::fabs(b));
-}
-
 std::string limit_words(const RunResult& r) {
   std::string out;
   switch (plan::shortage_of(r)) {
@@ -82,64 +72,6 @@ std::string limit_words(const RunResult& r) {
     out += "; a batch came to " + limit_text(running.param, running.value);
   }
   return out;
-}
-
-/// A comparison with what every sentence asks for.
-struct View {
-  explicit View(const Comparison& c) : comparison(c), names(c), base(plan::baseline_of(c)) {
-    for (std::size_t v = 0; v < c.variants.size(); ++v) {
-      if (!c.variants[v].result) continue;
-      const RunResult& r = result(v);
-      if (r.completed > 0) ++served;
-      (plan::same_work(r, result(base)) && r.completed > 0 ? same : apart).push_back(v);
-    }
-  }
-  [[nodiscard]] const RunResult& result(std::size_t v) const { return *comparison.variants[v].result; }
-  [[nodiscard]] std::string name(std::size_t v) const { return names.in_words(v); }
-  [[nodiscard]] std::string start(std::size_t v) const { return names.at_start(v); }
-  /// True if some that ran is not `alike` the first.
-  [[nodiscard]] bool differs_in(bool (*alike)(const RunResult&, const RunResult&)) const {
-    return std::any_of(comparison.variants.begin(), comparison.variants.end(),
-                       [&](const plan::Variant& v) { return v.result && !alike(*v.result, result(base)); });
-  }
-
-  const Comparison& comparison;
-  VariantNames names;
-  std::size_t base;
-  std::vector<std::size_t> same;   ///< did the same work as the first that ran, itself included
-  std::vector<std::size_t> apart;  ///< did not
-  std::size_t served{0};           ///< variants that completed a request
-};
-
-/// The best variant at a metric (of several that tie the first) and the one that it is held against.
-struct Pair {
-  std::size_t best, other;
-  double best_value, other_value;
-  std::int64_t alike{0};  ///< variants that tie with the best, itself aside
-};
-
-/// Among `variants`. None where fewer than two have the figure.
-std::optional<Pair> best_and_other(const View& view, const plan::Metric& metric,
-                                   const std::vector<std::size_t>& variants) {
-  std::vector<std::pair<double, std::size_t>> values;
-  for (const std::size_t v : variants)
-    if (const auto value = metric.value(view.result(v))) values.emplace_back(*value, v);
-  if (values.size() < 2) return std::nullopt;
-  const auto better = [&](const auto& a, const auto& b) {
-    return metric.less_is_better ? a.first < b.first : a.first > b.first;
-  };
-  const double best = std::min_element(values.begin(), values.end(), better)->first;
-  const auto worst = std::max_element(values.begin(), values.end(), better);
-  const auto is_best = [&](const auto& value) { return tied(value.first, best); };
-  const auto named = std::find_if(values.begin(), values.end(), is_best);
-  const auto& other = named == values.begin() ? *worst : values.front();
-  return Pair{named->second, other.second, named->first, other.first,
-              std::count_if(values.begin(), values.end(), is_best) - 1};
-}
-
-/// Among those of the same work.
-std::optional<Pair> best_and_other(const View& view, const plan::Metric& metric) {
-  return best_and_other(view, metric, view.same);
 }
 
 /// The best with those that tie with it: "paged (and 2 others within half a percent)".
@@ -346,56 +278,6 @@ std::string goodput_sentence(const View& view) {
   return "Requests that meet all targets: " + rounded(pair->best_value) + " per second with " +
          best_words(view, *pair) + ", " + rounded(pair->other_value) + " with " + view.name(pair->other) +
          ".";
-}
-
-/// "replicas=2 (8 GPUs)", "replicas=2 (8 GPUs; 1 other within half a percent)".
-std::string gpu_words(const View& view, std::size_t v, std::int64_t alike = 0) {
-  return view.name(v) + " (" + count_words(plan::gpus_of(view.result(v)), "GPU", "GPUs") +
-         (alike > 0 ? "; " + count_words(alike, "other", "others") + " within half a percent" : "") + ")";
-}
-
-/// What each device gives, where their number differs.
-std::string per_gpu_sentence(const View& view) {
-  const auto pair_of = [&](const char* metric) { return best_and_other(view, plan::answer_metric(metric)); };
-  const auto gpus = pair_of("gpus");
-  if (!gpus || gpus->best_value == gpus->other_value) return {};
-  const auto good = pair_of("goodput_per_s_per_gpu");
-  const auto pair = good ? good : pair_of("output_tokens_per_s_per_gpu");
-  if (!pair || pair->best_value <= 0) return {};
-  const char* const what = good ? " requests that meet all targets" : " output tokens";
-  if (tied(pair->best_value, pair->other_value))
-    return "A GPU gives as much with each: " + rounded(pair->best_value) + what +
-           " per second, within half a percent.";
-  return "A GPU gives most with " + gpu_words(view, pair->best, pair->alike) + ": " +
-         rounded(pair->best_value) + what + " per second, against " + rounded(pair->other_value) + " with " +
-         gpu_words(view, pair->other) + ".";
-}
-
-/// Of variants with targets and the same load, that with the fewest devices which meets them often enough.
-std::string fewest_gpus_sentence(const View& view) {
-  std::optional<std::size_t> fewest, best;
-  std::int64_t least = INT64_MAX, most = 0;
-  const auto met = [&](std::size_t v) { return *view.result(v).slo_met_fraction; };
-  for (std::size_t v = 0; v < view.comparison.variants.size(); ++v) {
-    if (!view.comparison.variants[v].result || !view.result(v).slo_met_fraction) continue;
-    if (!plan::same_load(view.result(v), view.result(view.base))) return {};
-    const std::int64_t gpus = plan::gpus_of(view.result(v));
-    least = std::min(least, gpus);
-    most = std::max(most, gpus);
-    if (!best || met(v) > met(*best)) best = v;
-    if (!view.result(v).slo_met.value_or(false)) continue;
-    const std::int64_t so_far = fewest ? plan::gpus_of(view.result(*fewest)) : INT64_MAX;
-    if (gpus < so_far || (gpus == so_far && met(v) > met(*fewest))) fewest = v;
-  }
-  if (!best || least == most) return {};
-  const std::string enough =
-      fraction_text(view.result(*best).scenario.target_fraction) + " of the requests meet all targets";
-  if (!fewest && met(*best) == 0) return "With no variant tried does any request meet all targets.";
-  if (!fewest)
-    return "With no variant tried " + enough + "; most do with " + gpu_words(view, *best) + ": " +
-           percent(met(*best)) + ".";
-  return "Of those tried, " + view.name(*fewest) + " takes the fewest GPUs with which at least " + enough +
-         ": " + grouped(plan::gpus_of(view.result(*fewest))) + " (" + percent(met(*fewest)) + " do).";
 }
 
 /// Of variants with targets, prices and the same load, the cheapest that meets them often enough.

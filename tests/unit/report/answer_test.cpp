@@ -366,6 +366,38 @@ TEST(Answer, TheFewestGpusThatMeetTheTargetsAreNamed) {
     EXPECT_EQ(sentence.find("fewest"), std::string::npos) << sentence;
 }
 
+/// Four of one kind are not more than two of another.
+TEST(Answer, DevicesOfDifferentKindsAreNotCountedAgainstEachOther) {
+  const auto sentences = [](double one, double two, double four) {
+    Comparison fleets = fleets_of({{1, {}, one}, {2, {}, two}, {4, {}, four}});
+    for (const std::size_t v : {std::size_t{1}, std::size_t{2}}) {
+      auto settings = testing::small_settings();
+      settings.push_back({"fleet.replicas", std::to_string(2 * v), {}, 0});
+      settings.push_back({"deployment.device", "l40s", {}, 0});
+      fleets.variants[v].result->scenario = testing::scenario_of(settings);
+    }
+    auto settings = testing::small_settings();
+    settings.push_back({"deployment.device", "h100-sxm", {}, 0});
+    fleets.variants[0].result->scenario = testing::scenario_of(settings);
+    return answer_sentences(fleets);
+  };
+  const std::string each =
+      "The fewest GPUs of each kind tried with which at least 99 % of the requests meet all targets: ";
+  EXPECT_EQ(sentences(1, 0.5, 1)[1],
+            each + "h100-sxm, 4 with replicas=1 (100.00 % do); l40s, 16 with replicas=4 (100.00 % do).");
+  EXPECT_EQ(
+      sentences(0.995, 0.5, 0.75)[1],
+      each + "h100-sxm, 4 with replicas=1 (99.50 % do); l40s, none (most do with replicas=4, 75.00 %).");
+  EXPECT_EQ(
+      sentences(1, 0.5, 1)[2],
+      "A GPU gives most with replicas=1 (4 GPUs of kind h100-sxm): 2.00 requests that meet all targets per "
+      "second, against 0.500 with replicas=4 (16 GPUs of kind l40s).");
+  EXPECT_EQ(
+      sentences(0.5, 0.6, 0.9)[1],
+      "With no variant tried 99 % of the requests meet all targets; most do with replicas=4 (16 GPUs of kind "
+      "l40s): 90.00 %.");
+}
+
 TEST(Answer, ReplicasAreShortEachOfItsOwnMemory) {
   std::vector<plan::Setting> settings = testing::small_settings();
   settings[0].text = "4000";

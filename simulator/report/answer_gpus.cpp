@@ -1,0 +1,105 @@
+#include "simulator/report/answer_gpus.h"
+
+namespace kvplan::report {
+namespace {
+
+/// The name of a run's devices; empty where it has none.
+std::string kind_of(const View& view, std::size_t v) {
+  const model::DeviceShape* const device = view.result(v).scenario.deployment.device;
+  return device == nullptr ? std::string() : std::string(device->name);
+}
+
+/// Of the variants that ran, in their order.
+std::vector<std::string> kinds_of(const View& view) {
+  std::vector<std::string> kinds;
+  for (std::size_t v = 0; v < view.comparison.variants.size(); ++v)
+    if (view.comparison.variants[v].result &&
+        std::find(kinds.begin(), kinds.end(), kind_of(view, v)) == kinds.end())
+      kinds.push_back(kind_of(view, v));
+  return kinds;
+}
+
+/// "replicas=2 (8 GPUs)", "replicas=2 (8 GPUs; 1 other within half a percent)"; where variants have devices of several
+/// kinds, "replicas=2 (8 GPUs of kind l40s)".
+std::string gpu_words(const View& view, std::size_t v, std::int64_t alike = 0) {
+  const bool tell = kinds_of(view).size() > 1 && !kind_of(view, v).empty();
+  return view.name(v) + " (" + count_words(plan::gpus_of(view.result(v)), "GPU", "GPUs") +
+         (tell ? " of kind " + kind_of(view, v) : "") +
+         (alike > 0 ? "; " + count_words(alike, "other", "others") + " within half a percent" : "") + ")";
+}
+
+/// Of variants with targets, those with the fewest devices that meet them often enough.
+struct Fewest {
+  std::optional<std::size_t> meets;        ///< that one
+  std::optional<std::size_t> best;         ///< which meets them most often
+  std::int64_t least{INT64_MAX}, most{0};  ///< devices
+};
+
+/// Among variants with devices of this kind; any where it is null.
+Fewest fewest_of(const View& view, const std::string* kind) {
+  Fewest out;
+  const auto met = [&](std::size_t v) { return *view.result(v).slo_met_fraction; };
+  for (std::size_t v = 0; v < view.comparison.variants.size(); ++v) {
+    if (!view.comparison.variants[v].result || !view.result(v).slo_met_fraction) continue;
+    if (kind != nullptr && kind_of(view, v) != *kind) continue;
+    const std::int64_t gpus = plan::gpus_of(view.result(v));
+    out.least = std::min(out.least, gpus);
+    out.most = std::max(out.most, gpus);
+    if (!out.best || met(v) > met(*out.best)) out.best = v;
+    if (!view.result(v).slo_met.value_or(false)) continue;
+    const std::int64_t so_far = out.meets ? plan::gpus_of(view.result(*out.meets)) : INT64_MAX;
+    if (gpus < so_far || (gpus == so_far && met(v) > met(*out.meets))) out.meets = v;
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string per_gpu_sentence(const View& view) {
+  const auto pair_of = [&](const char* metric) { return best_and_other(view, plan::answer_metric(metric)); };
+  const auto gpus = pair_of("gpus");
+  if (!gpus || gpus->best_value == gpus->other_value) return {};
+  const auto good = pair_of("goodput_per_s_per_gpu");
+  const auto pair = good ? good : pair_of("output_tokens_per_s_per_gpu");
+  if (!pair || pair->best_value <= 0) return {};
+  const char* const what = good ? " requests that meet all targets" : " output tokens";
+  if (tied(pair->best_value, pair->other_value))
+    return "A GPU gives as much with each: " + rounded(pair->best_value) + what +
+           " per second, within half a percent.";
+  return "A GPU gives most with " + gpu_words(view, pair->best, pair->alike) + ": " +
+         rounded(pair->best_value) + what + " per second, against " + rounded(pair->other_value) + " with " +
+         gpu_words(view, pair->other) + ".";
+}
+
+std::string fewest_gpus_sentence(const View& view) {
+  for (std::size_t v = 0; v < view.comparison.variants.size(); ++v)
+    if (view.comparison.variants[v].result && view.result(v).slo_met_fraction &&
+        !plan::same_load(view.result(v), view.result(view.base)))
+      return {};
+  const Fewest all = fewest_of(view, nullptr);
+  const std::vector<std::string> kinds = kinds_of(view);
+  if (!all.best || (all.least == all.most && kinds.size() == 1)) return {};
+  const auto met = [&](std::size_t v) { return percent(*view.result(v).slo_met_fraction); };
+  const std::string enough =
+      fraction_text(view.result(*all.best).scenario.target_fraction) + " of the requests meet all targets";
+  if (!all.meets && *view.result(*all.best).slo_met_fraction == 0)
+    return "With no variant tried does any request meet all targets.";
+  if (!all.meets)
+    return "With no variant tried " + enough + "; most do with " + gpu_words(view, *all.best) + ": " +
+           met(*all.best) + ".";
+  if (kinds.size() == 1)
+    return "Of those tried, " + view.name(*all.meets) + " takes the fewest GPUs with which at least " +
+           enough + ": " + grouped(plan::gpus_of(view.result(*all.meets))) + " (" + met(*all.meets) + " do).";
+  std::string out = "The fewest GPUs of each kind tried with which at least " + enough + ":";
+  for (std::size_t k = 0; k < kinds.size(); ++k) {
+    const Fewest of_kind = fewest_of(view, &kinds[k]);
+    if (!of_kind.best) continue;
+    out += (out.back() == ':' ? " " : "; ") + kinds[k] + ", ";
+    out += of_kind.meets ? grouped(plan::gpus_of(view.result(*of_kind.meets))) + " with " +
+                               view.name(*of_kind.meets) + " (" + met(*of_kind.meets) + " do)"
+                         : "none (most do with " + view.name(*of_kind.best) + ", " + met(*of_kind.best) + ")";
+  }
+  return out + ".";
+}
+
+}  // namespace kvplan::report
