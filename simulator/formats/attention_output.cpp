@@ -19,6 +19,7 @@ AttentionOutput::AttentionOutput(const attention::LayerTensors& tensors)
     : in_(tensors),
       rows_(attention::rows_from_tensors(tensors)),
       logits_(static_cast<std::size_t>(tensors.query_heads / tensors.kv_heads)),
+      full_(static_cast<std::size_t>(tensors.query_heads)),
       output_error_(static_cast<std::size_t>(tensors.query_heads)),
       logit_error_(output_error_.size()),
       mass_(output_error_.size()) {}
@@ -72,10 +73,7 @@ void AttentionOutput::compare_head(std::int64_t t, std::int32_t query_head, cons
   mass_[static_cast<std::size_t>(query_head)] = attention::gather(row.f64, stored, gathered_);
 
   const auto size = static_cast<std::size_t>(in_.value_size);
-  const float* recorded = in_.values[static_cast<std::size_t>(head)].data();
-  std::vector<double> full(size);
-  for (std::int64_t i = 0; i <= t; ++i)
-    add_scaled(row.f64[i], recorded + static_cast<std::size_t>(i) * size, full.data(), size);
+  const std::vector<double>& full = full_[static_cast<std::size_t>(query_head)];
   const double sum = attention::exp_with_sink(logits, in_.sink_logit(query_head)).sum;
   if (sum > 0) attention::assign_scaled(logits, sum, logits);
   const Plane& values = codec.plane(Side::kValues, head);
@@ -96,9 +94,24 @@ void AttentionOutput::compare_head(std::int64_t t, std::int32_t query_head, cons
   }
 }
 
-void AttentionOutput::compare(std::int64_t t, const Codec& codec) {
+/// Rows and outputs of the full cache at token t.
+void AttentionOutput::seek(std::int64_t t) {
+  if (t == at_) return;
   const Status sought = rows_->seek(t);
   KVPLAN_CHECK(sought.ok());  // tensors in memory
+  at_ = t;
+  const auto size = static_cast<std::size_t>(in_.value_size);
+  for (std::size_t q = 0; q < full_.size(); ++q) {
+    const attention::RowView row = rows_->row(static_cast<std::int32_t>(q));
+    const float* recorded = in_.values[q / logits_.size()].data();
+    full_[q].assign(size, 0);
+    for (std::int64_t i = 0; i <= t; ++i)
+      add_scaled(row.f64[i], recorded + static_cast<std::size_t>(i) * size, full_[q].data(), size);
+  }
+}
+
+void AttentionOutput::compare(std::int64_t t, const Codec& codec) {
+  seek(t);
   const std::int32_t group = codec.shape().group();
   for (std::int32_t head = 0; head < codec.shape().kv_heads; ++head) {
     stored_logits(t, head, codec);

@@ -15,8 +15,8 @@ class AttentionOutput {
   /// The tensors outlive this. Logits and rows of the full cache are computed in blocks of queries.
   explicit AttentionOutput(const attention::LayerTensors& tensors);
 
-  /// Errors of the query of token t over what is stored. REQUIRES: t >= the last one; t < tokens; each head stores at
-  /// least one token.
+  /// Errors of the query of token t over what is stored. What the full cache gives is computed once for any number of
+  /// codecs. REQUIRES: t >= the last one; t < tokens; each head stores at least one token.
   void compare(std::int64_t t, const Codec& codec);
   /// [query head], of the latest `compare`.
   [[nodiscard]] const std::vector<double>& output_error() const { return output_error_; }
@@ -27,12 +27,15 @@ class AttentionOutput {
   [[nodiscard]] attention::LayerRows& rows() { return *rows_; }
 
  private:
+  void seek(std::int64_t t);
   void stored_logits(std::int64_t t, std::int32_t head, const Codec& codec);
   void compare_head(std::int64_t t, std::int32_t query_head, const Codec& codec, std::vector<double>& logits);
 
   const attention::LayerTensors& in_;
   std::unique_ptr<attention::LayerRows> rows_;
   std::vector<std::vector<double>> logits_;  ///< [query head of a KV head][token index]
+  std::int64_t at_{-1};                      ///< whose outputs of the full cache these are
+  std::vector<std::vector<double>> full_;    ///< [query head][channel]
   std::vector<double> output_error_;
   std::vector<double> logit_error_;
   std::vector<double> mass_;

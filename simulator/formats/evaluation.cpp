@@ -81,30 +81,98 @@ Status check_place(const attention::Recording& recording, const EvaluationReques
   return Done{};
 }
 
+/// What all requests of a layer have in common.
+struct Shared {
+  explicit Shared(const LayerTensors& tensors) : in(tensors), output(tensors) {}
+  /// That drive policies.
+  attention::LayerRows& rows() { return recorded != nullptr ? *recorded : output.rows(); }
+
+  const LayerTensors& in;
+  AttentionOutput output;
+  std::unique_ptr<attention::LayerRows>
+      recorded;  ///< rows as they were recorded, where a policy is to see those
+};
+
 class Run {
  public:
-  /// `rows` drive the policy; without them those of the tensors do.
-  Run(const LayerTensors& in, const EvaluationRequest& request, std::unique_ptr<Eviction> eviction,
-      std::unique_ptr<attention::LayerRows> rows)
-      : in_(in),
+  Run(Shared& shared, const EvaluationRequest& request, std::unique_ptr<Eviction> eviction)
+      : shared_(shared),
+        in_(shared.in),
         request_(request),
         eviction_(std::move(eviction)),
-        rows_(std::move(rows)),
-        output_(in),
-        shape_{.query_heads = in.query_heads,
-               .kv_heads = in.kv_heads,
-               .key_size = in.key_size,
-               .value_size = in.value_size},
+        shape_{.query_heads = in_.query_heads,
+               .kv_heads = in_.kv_heads,
+               .key_size = in_.key_size,
+               .value_size = in_.value_size},
         codec_(request.format.kind->make(request.format.choice, shape_)) {}
 
-  Result<Evaluation> all(const Pause& pause) {
-    KVPLAN_TRY_DO(prompt(pause));
-    for (std::int64_t t = request_.prompt; t < in_.tokens; ++t) {
-      KVPLAN_TRY_DO(pause());
-      KVPLAN_TRY_DO(step(t));
+  /// The next token of the prompt.
+  Status decide() { return eviction_ == nullptr ? Status(Done{}) : eviction_->step(shared_.rows()); }
+
+  void end_prompt() {
+    appended_.resize(static_cast<std::size_t>(in_.kv_heads));
+    for (std::int32_t h = 0; h < in_.kv_heads; ++h) {
+      std::vector<std::int64_t> positions;
+      if (eviction_ != nullptr) {
+        positions.assign(eviction_->kept(h).begin(), eviction_->kept(h).end());
+      } else {
+        for (std::int64_t t = 0; t < request_.prompt; ++t) positions.push_back(t);
+      }
+      append(h, positions);
+      out_.retained.push_back(std::move(positions));
     }
+    commit();
+    codec_->end_prompt({.tokens = request_.prompt, .heads = in_.queries});
+    out_.after_prompt = bytes();
+    out_.summary.peak_bytes = out_.after_prompt.total();
+    out_.checkpoints[0] = checkpoint(request_.prompt);
+  }
+
+  Result<StepResult> step(std::int64_t t) {
+    if (eviction_ != nullptr && eviction_->makes_room()) {
+      KVPLAN_TRY_DO(eviction_->step(shared_.rows()));
+      drop();
+    }
+    for (std::int32_t h = 0; h < in_.kv_heads; ++h) append(h, std::span(&t, 1));
+    commit();
+    AttentionOutput& output = shared_.output;
+    const std::int64_t at_attend = bytes().total();
+    output.compare(t, *codec_);
+    StepResult result{.t = t,
+                      .bytes = {},
+                      .total_at_attend = at_attend,
+                      .output_error = output.output_error(),
+                      .attended_mass = output.attended_mass(),
+                      .logit_error = output.logit_error()};
+    codec_->end_step();
+    if (eviction_ != nullptr && !eviction_->makes_room()) {
+      KVPLAN_TRY_DO(eviction_->step(shared_.rows()));
+      drop();
+    }
+    result.bytes = bytes();
+    out_.summary.peak_bytes =
+        std::max({out_.summary.peak_bytes, result.total_at_attend, result.bytes.total()});
+    add(result);
+    return result;
+  }
+
+  void keep(StepResult step) { out_.steps.push_back(std::move(step)); }
+
+  Evaluation finish() {
     out_.checkpoints[1] = checkpoint(in_.tokens);
-    finish();
+    EvaluationSummary& s = out_.summary;
+    s.final_bytes = bytes().total();
+    s.full_bytes = std::int64_t{2} * in_.kv_heads * in_.tokens * (in_.key_size + in_.value_size);
+    std::int64_t tokens = 0;
+    for (std::int32_t h = 0; h < in_.kv_heads; ++h) {
+      tokens += codec_->plane(Side::kKeys, h).tokens();
+      for (const Side side : kSides) s.stored_writes += codec_->plane(side, h).writes();
+    }
+    if (tokens > 0)
+      s.bytes_per_stored_token = static_cast<double>(s.final_bytes) /
+                                 (static_cast<double>(tokens) / static_cast<double>(in_.kv_heads));
+    if (steps_ > 0)
+      s.mean_output_error = error_sum_ / (static_cast<double>(steps_) * static_cast<double>(in_.query_heads));
     return std::move(out_);
   }
 
@@ -129,58 +197,15 @@ class Run {
     codec_->append(heads);
   }
 
-  Status prompt(const Pause& pause) {
-    appended_.resize(static_cast<std::size_t>(in_.kv_heads));
-    if (eviction_ != nullptr)
-      for (std::int64_t t = 0; t < request_.prompt; ++t) {
-        KVPLAN_TRY_DO(pause());
-        KVPLAN_TRY_DO(eviction_->step(rows_ != nullptr ? *rows_ : output_.rows()));
-      }
-    for (std::int32_t h = 0; h < in_.kv_heads; ++h) {
-      std::vector<std::int64_t> positions;
-      if (eviction_ != nullptr) {
-        positions.assign(eviction_->kept(h).begin(), eviction_->kept(h).end());
-      } else {
-        for (std::int64_t t = 0; t < request_.prompt; ++t) positions.push_back(t);
-      }
-      append(h, positions);
-      out_.retained.push_back(std::move(positions));
+  void add(const StepResult& step) {
+    EvaluationSummary& s = out_.summary;
+    ++steps_;
+    for (const double error : step.output_error) {
+      error_sum_ += error;
+      s.max_output_error = std::max(s.max_output_error.value_or(0), error);
     }
-    commit();
-    codec_->end_prompt({.tokens = request_.prompt, .heads = in_.queries});
-    out_.after_prompt = bytes();
-    out_.summary.peak_bytes = out_.after_prompt.total();
-    out_.checkpoints[0] = checkpoint(request_.prompt);
-    return Done{};
-  }
-
-  Status step(std::int64_t t) {
-    if (eviction_ != nullptr && eviction_->makes_room()) {
-      KVPLAN_TRY_DO(eviction_->step(rows_ != nullptr ? *rows_ : output_.rows()));
-      drop();
-    }
-    for (std::int32_t h = 0; h < in_.kv_heads; ++h) append(h, std::span(&t, 1));
-    commit();
-    StepResult result{.t = t,
-                      .bytes = {},
-                      .total_at_attend = bytes().total(),
-                      .output_error = {},
-                      .attended_mass = {},
-                      .logit_error = {}};
-    output_.compare(t, *codec_);
-    result.output_error = output_.output_error();
-    result.attended_mass = output_.attended_mass();
-    result.logit_error = output_.logit_error();
-    codec_->end_step();
-    if (eviction_ != nullptr && !eviction_->makes_room()) {
-      KVPLAN_TRY_DO(eviction_->step(rows_ != nullptr ? *rows_ : output_.rows()));
-      drop();
-    }
-    result.bytes = bytes();
-    out_.summary.peak_bytes =
-        std::max({out_.summary.peak_bytes, result.total_at_attend, result.bytes.total()});
-    out_.steps.push_back(std::move(result));
-    return Done{};
+    for (const double error : step.logit_error)
+      s.max_logit_error = std::max(s.max_logit_error.value_or(0), error);
   }
 
   /// What the policy's last step dropped, as far as the format still stores it.
@@ -268,73 +293,88 @@ class Run {
     return out;
   }
 
-  void finish() {
-    EvaluationSummary& s = out_.summary;
-    s.final_bytes = bytes().total();
-    s.full_bytes = std::int64_t{2} * in_.kv_heads * in_.tokens * (in_.key_size + in_.value_size);
-    std::int64_t tokens = 0;
-    for (std::int32_t h = 0; h < in_.kv_heads; ++h) {
-      tokens += codec_->plane(Side::kKeys, h).tokens();
-      for (const Side side : kSides) s.stored_writes += codec_->plane(side, h).writes();
-    }
-    if (tokens > 0)
-      s.bytes_per_stored_token = static_cast<double>(s.final_bytes) /
-                                 (static_cast<double>(tokens) / static_cast<double>(in_.kv_heads));
-    double sum = 0;
-    for (const StepResult& step : out_.steps) {
-      for (const double error : step.output_error) {
-        sum += error;
-        s.max_output_error = std::max(s.max_output_error.value_or(0), error);
-      }
-      for (const double error : step.logit_error)
-        s.max_logit_error = std::max(s.max_logit_error.value_or(0), error);
-    }
-    if (!out_.steps.empty())
-      s.mean_output_error =
-          sum / (static_cast<double>(out_.steps.size()) * static_cast<double>(in_.query_heads));
-  }
-
   struct Rows {
     std::vector<std::int64_t> positions;
     std::vector<double> keys;
     std::vector<double> values;
   };
 
+  Shared& shared_;
   const LayerTensors& in_;
   const EvaluationRequest& request_;
-  std::unique_ptr<Eviction> eviction_;          ///< may be null
-  std::unique_ptr<attention::LayerRows> rows_;  ///< may be null
-  AttentionOutput output_;
+  std::unique_ptr<Eviction> eviction_;  ///< may be null
   Shape shape_;
   std::unique_ptr<Codec> codec_;
   std::vector<Rows> appended_;  ///< [KV head]
   Evaluation out_;
+  std::int64_t steps_{0};
+  double error_sum_{0};
 };
 
 }  // namespace
 
-Result<Evaluation> evaluate(const attention::Recording& recording, const EvaluationRequest& request,
-                            const Pause& pause) {
-  KVPLAN_TRY_DO(check_place(recording, request));
-  KVPLAN_TRY(const LayerTensors tensors, recording.tensors(request.sequence, request.layer));
-  KVPLAN_TRY_DO(check_format(request.format,
-                             {.query_heads = tensors.query_heads,
-                              .kv_heads = tensors.kv_heads,
-                              .key_size = tensors.key_size,
-                              .value_size = tensors.value_size},
-                             request.prompt));
+Result<std::vector<Evaluation>> evaluate_together(const attention::Recording& recording,
+                                                  std::span<const EvaluationRequest> requests,
+                                                  const StepSink& told, const Pause& pause) {
+  KVPLAN_CHECK(!requests.empty());
+  const EvaluationRequest& place = requests.front();
+  for (const EvaluationRequest& request : requests) {
+    KVPLAN_CHECK(
+        request.prompt == place.prompt && request.sequence == place.sequence && request.layer == place.layer,
+        request.prompt, request.sequence, request.layer);
+    KVPLAN_TRY_DO(check_place(recording, request));
+  }
+  KVPLAN_TRY(const LayerTensors tensors, recording.tensors(place.sequence, place.layer));
+  for (const EvaluationRequest& request : requests)
+    KVPLAN_TRY_DO(check_format(request.format,
+                               {.query_heads = tensors.query_heads,
+                                .kv_heads = tensors.kv_heads,
+                                .key_size = tensors.key_size,
+                                .value_size = tensors.value_size},
+                               place.prompt));
   KVPLAN_TRY_DO(check_numbers(tensors));
-  std::unique_ptr<Eviction> eviction;
-  std::unique_ptr<attention::LayerRows> rows;
-  if (request.evict) {
-    KVPLAN_TRY(eviction,
-               Eviction::make(recording, *request.evict, request.prompt, request.sequence, request.layer));
-    const attention::PartSet parts = recording.info().layer(request.layer).parts;
-    if (parts.has(attention::Part::kRows) || parts.has(attention::Part::kTopRows)) {
-      KVPLAN_TRY(rows, recording.open(request.sequence, request.layer));
+  Shared shared(tensors);
+  std::vector<Run> runs;
+  runs.reserve(requests.size());
+  bool evicts = false;
+  for (const EvaluationRequest& request : requests) {
+    std::unique_ptr<Eviction> eviction;
+    if (request.evict) {
+      KVPLAN_TRY(eviction,
+                 Eviction::make(recording, *request.evict, place.prompt, place.sequence, place.layer));
+      evicts = true;
+    }
+    runs.emplace_back(shared, request, std::move(eviction));
+  }
+  const attention::PartSet parts = recording.info().layer(place.layer).parts;
+  if (evicts && (parts.has(attention::Part::kRows) || parts.has(attention::Part::kTopRows))) {
+    KVPLAN_TRY(shared.recorded, recording.open(place.sequence, place.layer));
+  }
+  for (std::int64_t t = 0; evicts && t < place.prompt; ++t) {
+    KVPLAN_TRY_DO(pause());
+    for (Run& run : runs) KVPLAN_TRY_DO(run.decide());
+  }
+  for (Run& run : runs) run.end_prompt();
+  for (std::int64_t t = place.prompt; t < tensors.tokens; ++t) {
+    KVPLAN_TRY_DO(pause());
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+      KVPLAN_TRY(StepResult step, runs[i].step(t));
+      if (told) {
+        told(i, step);
+      } else {
+        runs[i].keep(std::move(step));
+      }
     }
   }
-  return Run(tensors, request, std::move(eviction), std::move(rows)).all(pause);
+  std::vector<Evaluation> out;
+  for (Run& run : runs) out.push_back(run.finish());
+  return out;
+}
+
+Result<Evaluation> evaluate(const attention::Recording& recording, const EvaluationRequest& request,
+                            const Pause& pause) {
+  KVPLAN_TRY(auto found, evaluate_together(recording, std::span(&request, 1), nullptr, pause));
+  return std::move(found.front());
 }
 
 }  // namespace kvplan::formats

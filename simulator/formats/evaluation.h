@@ -95,6 +95,16 @@ struct Evaluation {
 /// Asked between steps; an error ends the run.
 using Pause = std::function<Status()>;
 
+/// Told of each decode step of each request, in the order of tokens; of one token in the order of requests.
+using StepSink = std::function<void(std::size_t request, const StepResult& step)>;
+
+/// Several formats and policies over one layer in one pass: what the full cache gives is computed once. REQUIRES: the
+/// requests are of one prompt, sequence and layer. `told`: gets the steps, which the evaluations then do not keep. Errors
+/// as below, of the first request that has one.
+Result<std::vector<Evaluation>> evaluate_together(const attention::Recording& recording,
+                                                  std::span<const EvaluationRequest> requests,
+                                                  const StepSink& told, const Pause& pause);
+
 /// Errors: no tensors or no values, a prompt outside 1 .. recorded tokens, parameters that do not fit the layer,
 /// numbers beyond binary16, a policy that stores other heads than the recording or drops nothing, probes outside.
 Result<Evaluation> evaluate(const attention::Recording& recording, const EvaluationRequest& request,

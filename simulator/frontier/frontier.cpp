@@ -141,9 +141,13 @@ class PieceRun {
     for (std::size_t l = 0; l < policies.size(); ++l) {
       for (const std::string& assumption : summaries[l].assumptions) note(found_.notes, assumption);
       add_needles(summaries[l], found_.lanes[l]);
-      for (std::size_t s = 0; s < request_.storages.size(); ++s)
-        KVPLAN_TRY_DO(add_layer({l, s}, policies[l], summaries[l]));
+      for (std::size_t s = 0; s < request_.storages.size(); ++s) {
+        Sums& to = sums({l, s});
+        to.metadata_bytes += summaries[l].metadata_bytes;
+        to.bytes += request_.storages[s].format ? summaries[l].metadata_bytes : summaries[l].bytes;
+      }
     }
+    KVPLAN_TRY_DO(add_formats(policies));
     return std::move(found_);
   }
 
@@ -205,26 +209,28 @@ class PieceRun {
   };
   Sums& sums(At at) { return found_.points[at.lane * request_.storages.size() + at.storage]; }
 
-  /// Bytes of the layer after its last token; of a format, its masses and errors too.
-  Status add_layer(At at, const PolicyChoice& policy, const EvaluationSummary& kept) {
-    Sums& to = sums(at);
-    to.metadata_bytes += kept.metadata_bytes;
-    const Storage& storage = request_.storages[at.storage];
-    if (!storage.format) {
-      to.bytes += kept.bytes;
-      return Done{};
-    }
-    formats::EvaluationRequest request{.format = *storage.format,
-                                       .evict = policy,
-                                       .prompt = piece_.prompt,
-                                       .sequence = piece_.sequence,
-                                       .layer = piece_.layer,
-                                       .probes = {}};
-    KVPLAN_TRY(const formats::Evaluation found,
-               formats::evaluate(*piece_.input->recording, request, plan_.pause));
-    to.bytes += found.summary.final_bytes + kept.metadata_bytes;
-    for (const formats::StepResult& step : found.steps)
-      add_samples(to, step.attended_mass, step.output_error);
+  /// Of all formats behind all policies at once: bytes of the layer after its last token, masses and errors.
+  Status add_formats(const std::vector<PolicyChoice>& policies) {
+    std::vector<formats::EvaluationRequest> requests;
+    std::vector<At> at;
+    for (std::size_t l = 0; l < policies.size(); ++l)
+      for (std::size_t s = 0; s < request_.storages.size(); ++s) {
+        if (!request_.storages[s].format) continue;
+        at.push_back({l, s});
+        requests.push_back({.format = *request_.storages[s].format,
+                            .evict = policies[l],
+                            .prompt = piece_.prompt,
+                            .sequence = piece_.sequence,
+                            .layer = piece_.layer});
+      }
+    if (requests.empty()) return Done{};
+    KVPLAN_TRY(const auto found, formats::evaluate_together(
+                                     *piece_.input->recording, requests,
+                                     [&](std::size_t i, const formats::StepResult& step) {
+                                       add_samples(sums(at[i]), step.attended_mass, step.output_error);
+                                     },
+                                     plan_.pause));
+    for (std::size_t i = 0; i < found.size(); ++i) sums(at[i]).bytes += found[i].summary.final_bytes;
     return Done{};
   }
 
