@@ -10,6 +10,7 @@
   MEMBER(kQuest)               \
   MEMBER(kInfiniGen)           \
   MEMBER(kClusterKv)           \
+  MEMBER(kRetroInfer)          \
   MEMBER(kRetrievalHeads)      \
   MEMBER(kOracle)
 

@@ -7,6 +7,7 @@
 #include "simulator/attention/kernels.h"
 #include "simulator/attention/output_error.h"
 #include "simulator/attention/selection.h"
+#include "simulator/readers/estimated_output.h"
 
 namespace kvplan::readers {
 namespace {
@@ -102,7 +103,7 @@ class LayerRun {
       for (std::size_t q = first; q < first + group; ++q) {
         const ReadSet& set = sets_[q];
         KVPLAN_CHECK(!set.empty() && set.front() >= in_.first_seen(t) && set.back() <= t, t);
-        measure(t, static_cast<std::int32_t>(q), set, tally);
+        measure(t, static_cast<std::int32_t>(q), set, reader.estimates(static_cast<std::int32_t>(q)), tally);
         tally.read_apart.add(bytes_of(set, head, reader));
       }
       const ReadSet together = union_of(std::span(sets_).subspan(first, group));
@@ -126,7 +127,8 @@ class LayerRun {
   }
 
   /// One query head.
-  void measure(std::int64_t t, std::int32_t query_head, const ReadSet& set, Tally& to) {
+  void measure(std::int64_t t, std::int32_t query_head, const ReadSet& set,
+               std::span<const Estimate> estimates, Tally& to) {
     const RowView row = rows_->row(query_head);
     const std::int64_t first = in_.first_seen(t);
     best_.clear();
@@ -141,8 +143,11 @@ class LayerRun {
     one.tokens = static_cast<std::int64_t>(set.size());
     if (!in_.values.empty()) {
       one.error_samples = 1;
-      one.error = one.error_most = attention::relative_output_error(
-          outputs_[static_cast<std::size_t>(query_head)], row, set, rows_->values(query_head));
+      const std::span<const double> output = outputs_[static_cast<std::size_t>(query_head)];
+      const attention::ValueView values = rows_->values(query_head);
+      one.error = estimates.empty() ? attention::relative_output_error(output, row, set, values)
+                                    : estimated_output_error(output, row, set, estimates, values);
+      one.error_most = one.error;
     }
     to.add(one);
   }

@@ -47,6 +47,13 @@ struct ReaderInput {
 /// Positions that a query head reads, ascending.
 using ReadSet = std::vector<std::int32_t>;
 
+/// Tokens that are not read, but take part in the softmax as if each had this logit.
+struct Estimate {
+  double tokens{0};
+  double logit{0};
+  std::span<const double> values{};  ///< their values, summed; empty where none were recorded
+};
+
 class LayerReader {
  public:
   virtual ~LayerReader() = default;
@@ -54,6 +61,8 @@ class LayerReader {
   virtual void append(std::int64_t /*t*/) {}
   /// Step 2: fills `sets` [query head], which come empty. `rows` stands at t; only a bound may look at its weights.
   virtual void read(std::int64_t t, const attention::LayerRows& rows, std::span<ReadSet> sets) = 0;
+  /// Of the latest `read`: what stands for tokens outside the head's set; valid until the next call.
+  [[nodiscard]] virtual std::span<const Estimate> estimates(std::int32_t /*query_head*/) const { return {}; }
   /// Metadata that is kept beside the cache of a stored head, after the latest `append`.
   [[nodiscard]] virtual std::int64_t kept_metadata_bytes(std::int32_t /*head*/) const { return 0; }
   /// Metadata of a stored head that the latest `read` went through, whole, for any of its query heads.

@@ -130,8 +130,8 @@ class ClusterKv final : public LayerReader {
       const Random draws(static_cast<std::uint64_t>(choice_.integer("seed")),
                          "clusterkv layer " + std::to_string(layer_) + " head " + std::to_string(h) +
                              " token " + std::to_string(clustered_end_));
-      clusters_[static_cast<std::size_t>(h)].push_back(
-          cluster_keys(in_, h, clustered_end_, end, count, choice_.integer("iterations"), draws));
+      clusters_[static_cast<std::size_t>(h)].push_back(cluster_keys(
+          in_, h, clustered_end_, end, count, choice_.integer("iterations"), Nearest::kCosine, draws));
     }
     clustered_end_ = end;
   }

@@ -94,6 +94,26 @@ TEST(ReaderExamples, ClusterKvTakesWholeClustersAndTheOldestOfTheLast) {
       << "the prompt fits";
 }
 
+TEST(ReaderExamples, RetroInferEstimatesTheSecondCluster) {
+  // Clusters {1, 3}, {2, 4} with centres (4.5, 0), (0, 4.5): the second is read, the first has logit 4.5 twice.
+  const LayerTensors in = tensors({{1, 1}, {4, 0}, {0, 4}, {5, 0}, {0, 5}, {1, 0}}, {{1, 2}});
+  const std::string reader = "retro-infer:sinks=1,recent=0,cluster_tokens=2";
+  const Tally tally = tally_of(reader + ",estimate=0.5", in);
+  EXPECT_EQ(last_read(reader, in).sets[0], (ReadSet{0, 2, 4, 5}));
+  EXPECT_EQ(tally.read.metadata, (2 * 2 + 1 * (1 + 1)) * 2);
+  EXPECT_EQ(last_read(reader, in).kept_metadata[0], 2 * (2 + 1 + 1) * 2);
+  // Products 3, 4, 8, 5, 10, 1 of values 1 to 6.
+  const double read = std::exp(3.0) + std::exp(8.0) + std::exp(10.0) + std::exp(1.0);
+  const double all = read + std::exp(4.0) + std::exp(5.0);
+  const double of_read = std::exp(3.0) + 3 * std::exp(8.0) + 5 * std::exp(10.0) + 6 * std::exp(1.0);
+  const double output = (of_read + 2 * std::exp(4.0) + 4 * std::exp(5.0)) / all;
+  const double guessed = (of_read + (2 + 4) * std::exp(4.5)) / (read + 2 * std::exp(4.5));
+  EXPECT_NEAR(tally.error, std::fabs(guessed - output) / output, 1e-12);
+  EXPECT_NEAR(tally.mass, read / all, 1e-14);
+  const Tally without = tally_of(reader + ",estimate=0", in);
+  EXPECT_NEAR(without.error, std::fabs(of_read / read - output) / output, 1e-12);
+}
+
 TEST(ReaderExamples, ATokenIsFetchedOnceForAStoredHead) {
   // Query heads that want different tokens, then the same one.
   const LayerTensors apart = tensors(kKeys, {{1, 0}, {-1, 0}});

@@ -1,5 +1,6 @@
 #include "tests/unit/readers/naive.h"
 
+#include <array>
 #include <cmath>
 #include <limits>
 #include <map>
@@ -231,9 +232,9 @@ double squared_distance(const Vector& a, const Vector& b) {
   return out;
 }
 
-/// k-means++ and Lloyd's rounds; the centres.
+/// k-means++ and Lloyd's rounds; the centres, and in `before` the one of each point.
 std::vector<Vector> centres_of(const std::vector<Vector>& points, std::int64_t count, std::int64_t rounds,
-                               Random draws) {
+                               Random draws, std::map<std::size_t, std::size_t>& before) {
   std::vector<std::size_t> chosen;
   while (chosen.size() < std::min(points.size(), static_cast<std::size_t>(count))) {
     const double u = draws.unit();
@@ -260,7 +261,7 @@ std::vector<Vector> centres_of(const std::vector<Vector>& points, std::int64_t c
   }
   std::vector<Vector> centres;
   for (const std::size_t k : chosen) centres.push_back(points[k]);
-  std::map<std::size_t, std::size_t> before;
+  before.clear();
   for (std::int64_t round = 0; round < rounds; ++round) {
     std::map<std::size_t, std::size_t> label;
     for (std::size_t i = 0; i < points.size(); ++i) {
@@ -300,7 +301,8 @@ void add_clusters(const Layer& at, std::int32_t head, std::int64_t begin, std::i
                      "clusterkv layer " + std::to_string(at.number) + " head " + std::to_string(head) +
                          " token " + std::to_string(begin));
   std::vector<NaiveCluster> found;
-  for (Vector& centre : centres_of(points, count, at.choice.integer("iterations"), draws))
+  std::map<std::size_t, std::size_t> label;
+  for (Vector& centre : centres_of(points, count, at.choice.integer("iterations"), draws, label))
     found.push_back({.centre = std::move(centre), .members = {}});
   for (std::int64_t i = begin; i < end; ++i) {
     const Vector key = at.key(head, i);
@@ -366,6 +368,95 @@ NaiveRead clusterkv(const Layer& at) {
   return out;
 }
 
+NaiveRead retro_infer(const Layer& at) {
+  NaiveRead out;
+  out.sets = at.everything();
+  out.estimated.resize(out.sets.size());
+  const Choice& choice = at.choice;
+  const std::int64_t sinks = std::min(choice.integer("sinks"), at.prompt);
+  const std::int64_t of_each = choice.integer("cluster_tokens");
+  const std::int64_t recent = choice.integer("recent");
+  const std::int64_t update = choice.integer("update");
+  // Ranges that are clustered at step t, with their numbers of clusters.
+  std::vector<std::array<std::int64_t, 3>> ranges;
+  std::int64_t end = sinks;
+  if (at.prompt - recent > end) {
+    ranges.push_back({end, at.prompt - recent, std::max<std::int64_t>(1, at.prompt / of_each)});
+    end = at.prompt - recent;
+  }
+  for (std::int64_t now = at.prompt; now <= at.t; ++now)
+    if (now - end == recent + update) {
+      ranges.push_back({end, end + update, std::max<std::int64_t>(1, update / of_each)});
+      end += update;
+    }
+  for (std::int32_t h = 0; h < at.in.kv_heads; ++h) {
+    std::int64_t centres = 0;
+    std::vector<NaiveCluster> clusters;
+    for (const auto& [from, to, count] : ranges) {
+      std::vector<Vector> points;
+      for (std::int64_t i = from; i < to; ++i) points.push_back(at.key(h, i));
+      const Random draws(static_cast<std::uint64_t>(choice.integer("seed")),
+                         "retro-infer layer " + std::to_string(at.number) + " head " + std::to_string(h) +
+                             " token " + std::to_string(from));
+      std::map<std::size_t, std::size_t> label;
+      const auto found = centres_of(points, count, choice.integer("iterations"), draws, label);
+      centres += static_cast<std::int64_t>(found.size());
+      for (std::size_t k = 0; k < found.size(); ++k) {
+        NaiveCluster one{.centre = found[k], .members = {}};
+        for (const auto& [point, of] : label)
+          if (of == k)
+            one.members.push_back(static_cast<std::int32_t>(from) + static_cast<std::int32_t>(point));
+        if (!one.members.empty()) clusters.push_back(std::move(one));
+      }
+    }
+    const std::int64_t bytes = kElementBytes;
+    out.kept_metadata.push_back(centres * bytes * (at.in.key_size + at.in.value_size + 1));
+    auto wanted = static_cast<std::int64_t>(choice.decimal("retrieve") * static_cast<double>(centres));
+    if (choice.integer("budget") > 0) wanted = choice.integer("budget") / of_each;
+    wanted = std::max<std::int64_t>(1, wanted);
+    if (static_cast<std::int64_t>(clusters.size()) <= wanted) {
+      out.read_metadata.push_back(0);
+      continue;
+    }
+    const auto estimated =
+        std::min(static_cast<std::int64_t>(choice.decimal("estimate") * static_cast<double>(centres)),
+                 static_cast<std::int64_t>(clusters.size()) - wanted);
+    out.read_metadata.push_back(bytes * (centres * at.in.key_size + estimated * (at.in.value_size + 1)));
+    std::vector<double> score(clusters.size());
+    for (std::int32_t q = h * at.group(); q < (h + 1) * at.group(); ++q) {
+      Vector weight;
+      for (const NaiveCluster& each : clusters) {
+        double logit = product(at.query(q, at.t), each.centre) * at.in.scale;
+        if (at.in.soft_cap > 0) logit = at.in.soft_cap * std::tanh(logit / at.in.soft_cap);
+        weight.push_back(logit);
+      }
+      const double most = *std::max_element(weight.begin(), weight.end());
+      for (double& w : weight) w = std::exp(w - most);
+      const double sum = std::accumulate(weight.begin(), weight.end(), 0.0);
+      for (std::size_t k = 0; k < score.size(); ++k) score[k] += weight[k] / sum;
+    }
+    std::set<std::int32_t> read;
+    std::vector<std::set<std::int32_t>> guessed;
+    at.add_seen(0, sinks, read);
+    at.add_seen(end, at.t + 1, read);
+    for (std::int64_t i = 0; i < wanted + estimated; ++i) {
+      const auto best = std::max_element(score.begin(), score.end());
+      *best = -1;
+      const auto& members = clusters[static_cast<std::size_t>(best - score.begin())].members;
+      if (i < wanted) {
+        read.insert(members.begin(), members.end());
+      } else {
+        guessed.emplace_back(members.begin(), members.end());
+      }
+    }
+    for (std::int32_t q = h * at.group(); q < (h + 1) * at.group(); ++q) {
+      out.sets[static_cast<std::size_t>(q)] = read;
+      out.estimated[static_cast<std::size_t>(q)] = guessed;
+    }
+  }
+  return out;
+}
+
 NaiveRead retrieval_heads(const Layer& at, const attention::HeadTable& gates) {
   NaiveRead out;
   std::multiset<double> all;
@@ -424,27 +515,42 @@ NaiveRow naive_row(const LayerTensors& in, std::int32_t query_head, std::int64_t
 }
 
 double naive_error(const LayerTensors& in, std::int32_t query_head, std::int64_t t,
-                   const std::set<std::int32_t>& set) {
+                   const std::set<std::int32_t>& set, const std::vector<std::set<std::int32_t>>& estimated) {
   const NaiveRow row = naive_row(in, query_head, t);
-  const std::int32_t head = query_head / (in.query_heads / in.kv_heads);
-  double of_tokens = 0;
-  double of_set = 0;
-  for (std::size_t i = 0; i < row.weights.size(); ++i) {
-    of_tokens += row.weights[i];
-    if (set.count(static_cast<std::int32_t>(i)) == 1) of_set += row.weights[i];
+  const auto head = static_cast<std::size_t>(query_head / (in.query_heads / in.kv_heads));
+  // Weights of the full row's scale: what is estimated has that of the mean of its keys.
+  std::map<std::int32_t, double> weights;
+  for (const std::int32_t i : set) weights[i] = row.weights[static_cast<std::size_t>(i)];
+  for (const auto& cluster : estimated) {
+    double logit = 0;
+    for (std::int32_t c = 0; c < in.key_size; ++c) {
+      double mean = 0;
+      for (const std::int32_t i : cluster)
+        mean += slice(in.keys[head], i, in.key_size)[static_cast<std::size_t>(c)] /
+                static_cast<double>(cluster.size());
+      logit += mean * slice(in.queries[static_cast<std::size_t>(query_head)], t,
+                            in.key_size)[static_cast<std::size_t>(c)];
+    }
+    logit *= in.scale;
+    if (in.soft_cap > 0) logit = in.soft_cap * std::tanh(logit / in.soft_cap);
+    const auto own = static_cast<std::size_t>(t);
+    for (const std::int32_t i : cluster) weights[i] = row.weights[own] * std::exp(logit - row.logits[own]);
   }
-  const double sink = in.sink_logits.empty() ? 0 : 1 - of_tokens;
+  double sum = 1;  // the sink's weight
+  for (const double weight : row.weights) sum -= weight;
+  if (in.sink_logits.empty()) sum = 0;
+  for (const auto& [i, weight] : weights) sum += weight;
   double off = 0;
   double whole = 0;
   for (std::int32_t c = 0; c < in.value_size; ++c) {
+    const auto value = [&](std::int32_t i) {
+      return slice(in.values[head], i, in.value_size)[static_cast<std::size_t>(c)];
+    };
     double full = 0;
     double part = 0;
-    for (std::size_t i = 0; i < row.weights.size(); ++i) {
-      const double value = slice(in.values[static_cast<std::size_t>(head)], static_cast<std::int64_t>(i),
-                                 in.value_size)[static_cast<std::size_t>(c)];
-      full += row.weights[i] * value;
-      if (set.count(static_cast<std::int32_t>(i)) == 1) part += row.weights[i] / (of_set + sink) * value;
-    }
+    for (std::size_t i = 0; i < row.weights.size(); ++i)
+      full += row.weights[i] * value(static_cast<std::int32_t>(i));
+    for (const auto& [i, weight] : weights) part += weight / sum * value(i);
     off += (full - part) * (full - part);
     whole += full * full;
   }
@@ -460,6 +566,7 @@ NaiveRead naive_read(const Lane& lane, const LayerTensors& in, std::int32_t laye
   if (name == "quest") return quest(at);
   if (name == "infinigen") return infinigen(at);
   if (name == "clusterkv") return clusterkv(at);
+  if (name == "retro-infer") return retro_infer(at);
   if (name == "retrieval-heads") {
     out = retrieval_heads(at, lane.reader.tables.at(0));
   } else if (name == "oracle") {

@@ -15,9 +15,11 @@ struct NaiveRead {
   std::vector<std::int64_t> read_metadata;   ///< [stored head] bytes that any query head's choice takes
   /// Positions that bring 4 bytes of metadata when they are read.
   std::set<std::int32_t> listed;
+  /// [query head] sets of tokens that are not read and share the logit of the mean of their keys; may be empty.
+  std::vector<std::vector<std::set<std::int32_t>>> estimated;
 };
 
-/// Of `quest`, `infinigen`, `clusterkv`, `retrieval-heads`, `oracle` and `full`.
+/// Of every member of the family.
 NaiveRead naive_read(const Lane& lane, const LayerTensors& in, std::int32_t layer, std::int64_t prompt,
                      std::int64_t t);
 
@@ -28,6 +30,7 @@ struct NaiveRow {
 };
 NaiveRow naive_row(const LayerTensors& in, std::int32_t query_head, std::int64_t t);
 double naive_error(const LayerTensors& in, std::int32_t query_head, std::int64_t t,
-                   const std::set<std::int32_t>& set);
+                   const std::set<std::int32_t>& set,
+                   const std::vector<std::set<std::int32_t>>& estimated = {});
 
 }  // namespace kvplan::readers::testing

@@ -56,14 +56,14 @@ class Layers final : public attention::Recording {
   attention::RecordingInfo info_;
 };
 
-/// Random tensors of this shape; now and then with a window, a soft cap, sinks.
-inline LayerTensors random_layer(Random& random, const LayerTensors& shape, std::int64_t tokens,
-                                 bool coarse) {
+/// Random tensors of this shape; now and then with a window (if there may be one), a soft cap, sinks.
+inline LayerTensors random_layer(Random& random, const LayerTensors& shape, std::int64_t tokens, bool coarse,
+                                 bool windows) {
   for (;;) {
     LayerTensors out =
         attention::random_tensors(random, shape.kv_heads, shape.query_heads / shape.kv_heads, tokens, coarse);
     if (out.key_size != shape.key_size || out.value_size != shape.value_size) continue;
-    if (random.chance(1, 4)) out.window = random.between(1, tokens);
+    if (windows && random.chance(1, 4)) out.window = random.between(1, tokens);
     if (random.chance(1, 4)) out.soft_cap = 1.5;
     if (random.chance(1, 4))
       for (std::int32_t h = 0; h < out.query_heads; ++h) out.sink_logits.push_back(2 * random.unit() - 1);
@@ -72,14 +72,15 @@ inline LayerTensors random_layer(Random& random, const LayerTensors& shape, std:
 }
 
 inline Layers random_recording(Random& random, const std::vector<std::int64_t>& tokens, std::size_t layers,
-                               bool coarse) {
+                               bool coarse, bool windows = true) {
   const auto kv_heads = static_cast<std::int32_t>(random.between(1, 2));
   const auto group = static_cast<std::int32_t>(random.between(1, 3));
   const LayerTensors shape = attention::random_tensors(random, kv_heads, group, 1, coarse);
   std::vector<std::vector<LayerTensors>> all;
   for (const std::int64_t count : tokens) {
     all.emplace_back();
-    while (all.back().size() < layers) all.back().push_back(random_layer(random, shape, count, coarse));
+    while (all.back().size() < layers)
+      all.back().push_back(random_layer(random, shape, count, coarse, windows));
   }
   return Layers(std::move(all));
 }
