@@ -122,7 +122,7 @@ const ReaderKind kQuest{
          .summary =
              "Reads the pages whose keys could have the greatest product with the query, by the least and "
              "greatest of each channel",
-         .source = "arXiv 2406.10774 (Quest), mit-han-lab/Quest@01c1623",
+         .source = "arXiv 2406.10774 (Quest), mit-han-lab/Quest@24c9c6f (evaluation), @ade6f7c (kernels)",
          .params = kParams,
          .divergences =
              "The original's evaluation takes the top max(3, budget / page) pages and may leave out the page "
