@@ -1,6 +1,7 @@
 // Policies that keep everything in some stored heads and sinks with a window in the others.
 #pragma once
 
+#include <cstdint>
 #include <utility>
 #include <vector>
 
@@ -20,6 +21,12 @@ class HeadIntervals final : public SetPolicy {
   std::vector<bool> whole_;
   IntervalPolicy others_;
 };
+
+/// The gate of a stored head, cut to 0 .. 1. REQUIRES: the table has it.
+double gate_of(const HeadTable& gates, std::int32_t layer, std::int32_t head);
+/// The gate from which on a head keeps everything: a quantile of all gates, linear between two of them; above all of
+/// them for a share of 1.
+double gate_threshold(const HeadTable& gates, double sparsity);
 
 constexpr Param head_table_param(std::string_view name, std::string_view help) {
   return {.name = name, .help = help, .kind = ParamKind::kText, .fallback = {}, .names_file = true};

@@ -24,8 +24,19 @@ double weight_at(RowView row, std::int64_t i) {
 
 }  // namespace
 
+std::vector<double> attention_output(RowView row, std::int64_t tokens, ValueView values) {
+  std::vector<double> out(static_cast<std::size_t>(values.size));
+  for (std::int64_t i = 0; i < tokens; ++i) add_scaled(weight_at(row, i), values.data + i * values.size, out);
+  return out;
+}
+
 double relative_output_error(RowView row, std::int64_t tokens, std::span<const std::int32_t> attended,
                              ValueView values) {
+  return relative_output_error(attention_output(row, tokens, values), row, attended, values);
+}
+
+double relative_output_error(std::span<const double> output, RowView row,
+                             std::span<const std::int32_t> attended, ValueView values) {
   std::vector<double> weights(attended.size());
   double sum = 0;
   if (row.logits != nullptr && !attended.empty()) {
@@ -35,18 +46,14 @@ double relative_output_error(RowView row, std::int64_t tokens, std::span<const s
     for (std::size_t i = 0; i < attended.size(); ++i) sum += weights[i] = weight_at(row, attended[i]);
     sum += row.sink;
   }
-  const auto size = static_cast<std::size_t>(values.size);
-  std::vector<double> full(size);
-  std::vector<double> part(size);
-  for (std::int64_t i = 0; i < tokens; ++i)
-    add_scaled(weight_at(row, i), values.data + i * values.size, full);
+  std::vector<double> part(output.size());
   for (std::size_t i = 0; i < attended.size(); ++i)
     if (sum > 0) add_scaled(weights[i] / sum, values.data + std::int64_t{attended[i]} * values.size, part);
   double off = 0;
   double whole = 0;
-  for (std::size_t c = 0; c < size; ++c) {
-    off += (full[c] - part[c]) * (full[c] - part[c]);
-    whole += full[c] * full[c];
+  for (std::size_t c = 0; c < output.size(); ++c) {
+    off += (output[c] - part[c]) * (output[c] - part[c]);
+    whole += output[c] * output[c];
   }
   if (whole > 0) return std::sqrt(off) / std::sqrt(whole);
   return off > 0 ? std::numeric_limits<double>::infinity() : 0.0;

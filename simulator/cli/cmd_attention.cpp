@@ -1,4 +1,4 @@
-// kvplan attention info|analyse|plot|convert: look at recordings of attention, store rows as .kva.
+// kvplan attention info|analyse|plot|read|convert: look at recordings of attention, store rows as .kva.
 #include <CLI/CLI.hpp>
 #include <memory>
 
@@ -6,6 +6,7 @@
 #include "simulator/base/json_writer.h"
 #include "simulator/base/number_input.h"
 #include "simulator/cli/attention_plot_command.h"
+#include "simulator/cli/attention_read_command.h"
 #include "simulator/cli/command.h"
 #include "simulator/cli/number_option.h"
 #include "simulator/cli/outputs.h"
@@ -176,8 +177,8 @@ Status run_convert(const ConvertOptions& options) {
 }  // namespace
 
 void add_attention(CLI::App& app, Outcome& outcome) {
-  CLI::App* const attention =
-      app.add_subcommand("attention", "Inspect, plot and convert recordings of attention");
+  CLI::App* const attention = app.add_subcommand(
+      "attention", "Inspect, plot and convert recordings of attention, and read parts of them");
   attention->require_subcommand(1);
 
   auto info = std::make_shared<InfoOptions>();
@@ -203,6 +204,7 @@ void add_attention(CLI::App& app, Outcome& outcome) {
   run_as(*look, outcome, [analyse] { return run_analyse(*analyse); });
 
   add_attention_plot(*attention, outcome);
+  add_attention_read(*attention, outcome);
 
   auto convert = std::make_shared<ConvertOptions>();
   CLI::App* const store = attention->add_subcommand("convert", "Store attention rows as .kva");

@@ -35,27 +35,13 @@ std::string command_line(const FrontierFlags& flags) {
   return out + " --html " + report::shell_quoted(flags.html);
 }
 
-Result<std::vector<std::int64_t>> budgets_of(const std::string& text) {
-  std::vector<std::int64_t> out;
-  for (std::size_t begin = 0; begin <= text.size();) {
-    const std::size_t end = std::min(text.find(',', begin), text.size());
-    const auto read = read_whole_number(text.substr(begin, end - begin), {1, std::int64_t{1} << 30});
-    if (!read.ok()) return bad_input(read.error().message).at_field("--budgets");
-    if (std::find(out.begin(), out.end(), read.value()) != out.end())
-      return bad_input(std::to_string(read.value()) + " is given twice").at_field("--budgets");
-    out.push_back(read.value());
-    begin = end + 1;
-  }
-  return out;
-}
-
 Status run(const FrontierFlags& flags) {
   const std::vector<std::string> outputs_asked{flags.json, flags.csv, flags.html};
   if (std::count(outputs_asked.begin(), outputs_asked.end(), "-") > 1)
     return bad_input("expected at most one output on standard output");
   KVPLAN_TRY_DO(check_apart(flags.inputs, outputs_asked));
   frontier::Request request;
-  KVPLAN_TRY(const auto budgets, budgets_of(flags.budgets));
+  KVPLAN_TRY(const auto budgets, different_numbers(flags.budgets, {1, std::int64_t{1} << 30}, "--budgets"));
   KVPLAN_TRY(request.lanes, frontier::lanes_of(flags.policies, budgets));
   KVPLAN_TRY(request.storages, frontier::storages_of(flags.formats));
   for (frontier::Lane& lane : request.lanes) KVPLAN_TRY_DO(io::read_policy_files(lane.policy));

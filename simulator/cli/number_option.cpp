@@ -1,6 +1,7 @@
 #include "simulator/cli/number_option.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 
 #include "simulator/base/json_writer.h"
 
@@ -42,6 +43,21 @@ CLI::Option* add_number(CLI::App& command, const std::string& name, double& to, 
     KVPLAN_TRY(to, read_number(text, range));
     return Done{};
   });
+}
+
+Result<std::vector<std::int64_t>> different_numbers(const std::string& text, WholeRange range,
+                                                    std::string_view field) {
+  std::vector<std::int64_t> out;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    const auto read = read_whole_number(text.substr(begin, end - begin), range);
+    if (!read.ok()) return bad_input(read.error().message).at_field(field);
+    if (std::find(out.begin(), out.end(), read.value()) != out.end())
+      return bad_input(std::to_string(read.value()) + " is given twice").at_field(field);
+    out.push_back(read.value());
+    begin = end + 1;
+  }
+  return out;
 }
 
 }  // namespace kvplan::cli

@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "simulator/base/number_input.h"
 
@@ -32,5 +34,10 @@ CLI::Option* add_whole_number(CLI::App& command, const std::string& name, Intege
 
 CLI::Option* add_number(CLI::App& command, const std::string& name, double& to, NumberRange range,
                         const std::string& help);
+
+/// "N[,N...]": whole numbers, each once, as they stand. Errors, with this field: not numbers, outside the range, one
+/// that is given twice.
+Result<std::vector<std::int64_t>> different_numbers(const std::string& text, WholeRange range,
+                                                    std::string_view field);
 
 }  // namespace kvplan::cli

@@ -1,9 +1,6 @@
 // DuoAttention: each stored head has a learned gate. Heads with high gates keep everything, the others first and
 // newest tokens only.
-#include <algorithm>
 #include <array>
-#include <cmath>
-#include <limits>
 #include <memory>
 #include <vector>
 
@@ -12,19 +9,6 @@
 
 namespace kvplan::attention {
 namespace {
-
-/// The gate from which on a head keeps everything: a quantile of all gates, linear between two of them.
-double threshold_of(const HeadTable& gates, double sparsity) {
-  if (sparsity >= 1) return std::numeric_limits<double>::infinity();
-  std::vector<double> all;
-  for (const auto& layer : gates)
-    for (const double gate : layer) all.push_back(std::clamp(gate, 0.0, 1.0));
-  std::sort(all.begin(), all.end());
-  const double at = sparsity * static_cast<double>(all.size() - 1);
-  const auto below = static_cast<std::size_t>(std::floor(at));
-  if (below + 1 == all.size()) return all.back();
-  return all[below] + (all[below + 1] - all[below]) * (at - std::floor(at));
-}
 
 constexpr std::array kParams{
     head_table_param("gates",
@@ -58,10 +42,10 @@ PolicyTraits traits(const Choice& /*choice*/) {
 }
 std::unique_ptr<LayerPolicy> make(const LayerInput& input) {
   const HeadTable& gates = input.tables[0];
-  const double threshold = threshold_of(gates, input.choice.decimal("sparsity"));
+  const double threshold = gate_threshold(gates, input.choice.decimal("sparsity"));
   std::vector<bool> whole;
-  for (const double gate : gates[static_cast<std::size_t>(input.place.layer)])
-    whole.push_back(std::clamp(gate, 0.0, 1.0) >= threshold);
+  for (std::int32_t head = 0; head < input.place.stored_heads(); ++head)
+    whole.push_back(gate_of(gates, input.place.layer, head) >= threshold);
   return std::make_unique<HeadIntervals>(
       std::move(whole),
       KeptInterval{.sink = input.choice.integer("sink"), .recent = input.choice.integer("recent")});

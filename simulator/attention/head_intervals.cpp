@@ -1,0 +1,25 @@
+#include "simulator/attention/head_intervals.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace kvplan::attention {
+
+double gate_of(const HeadTable& gates, std::int32_t layer, std::int32_t head) {
+  return std::clamp(gates[static_cast<std::size_t>(layer)][static_cast<std::size_t>(head)], 0.0, 1.0);
+}
+
+double gate_threshold(const HeadTable& gates, double sparsity) {
+  if (sparsity >= 1) return std::numeric_limits<double>::infinity();
+  std::vector<double> all;
+  for (const auto& layer : gates)
+    for (const double gate : layer) all.push_back(std::clamp(gate, 0.0, 1.0));
+  std::sort(all.begin(), all.end());
+  const double at = sparsity * static_cast<double>(all.size() - 1);
+  const auto below = static_cast<std::size_t>(std::floor(at));
+  if (below + 1 == all.size()) return all.back();
+  return all[below] + (all[below + 1] - all[below]) * (at - std::floor(at));
+}
+
+}  // namespace kvplan::attention

@@ -1,0 +1,136 @@
+#include "simulator/cli/attention_read_command.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <memory>
+#include <thread>
+
+#include "simulator/cli/number_option.h"
+#include "simulator/cli/outputs.h"
+#include "simulator/cli/read_output.h"
+#include "simulator/cli/recording_input.h"
+#include "simulator/frontier/lanes.h"
+#include "simulator/io/head_scores.h"
+#include "simulator/readers/evaluation.h"
+
+namespace kvplan::cli {
+namespace {
+
+struct ReadFlags {
+  std::string input, readers, budgets, json, csv;
+  std::int64_t prompt{0};
+  std::int32_t sequence{-1}, layer{-1};
+  int threads{static_cast<int>(std::clamp(std::thread::hardware_concurrency(), 1U, 1024U))};
+};
+
+Status read_tables(readers::ReaderChoice& reader) {
+  for (const Param& param : reader.choice.descriptor().params) {
+    if (!param.names_file) continue;
+    auto table = io::read_head_scores(reader.choice.text(param.name));
+    if (!table.ok())
+      return bad_input(table.error().to_string())
+          .at_field(std::string(reader.choice.name()) + ":" + std::string(param.name));
+    reader.tables.push_back(std::move(table).value());
+  }
+  return Done{};
+}
+
+Result<readers::Lane> lane_of(const std::string& text, std::optional<std::int64_t> budget) {
+  auto reader = readers::parse_reader(text, budget);
+  if (!reader.ok()) return bad_input(reader.error().to_string()).at_field("--reader");
+  KVPLAN_TRY_DO(read_tables(reader.value()));
+  if (reader.value().kind->budget.empty()) budget.reset();
+  return readers::Lane{.reader = std::move(reader).value(), .budget = budget};
+}
+
+/// Each reader with each budget; those that take none once.
+Result<std::vector<readers::Lane>> lanes_of(const ReadFlags& flags) {
+  auto texts = frontier::split_components(flags.readers);
+  if (!texts.ok()) return std::move(texts).error().at_field("--reader");
+  std::vector<std::optional<std::int64_t>> budgets{std::nullopt};
+  if (!flags.budgets.empty()) {
+    KVPLAN_TRY(const auto numbers, different_numbers(flags.budgets, {1, std::int64_t{1} << 30}, "--budgets"));
+    budgets.assign(numbers.begin(), numbers.end());
+  }
+  std::vector<readers::Lane> out;
+  for (const std::string& text : texts.value())
+    for (const auto& budget : budgets) {
+      KVPLAN_TRY(readers::Lane lane, lane_of(text, budget));
+      const bool once = !lane.budget.has_value();
+      out.push_back(std::move(lane));
+      if (once) break;
+    }
+  return out;
+}
+
+Status run(const ReadFlags& flags) {
+  if (flags.json == "-" && flags.csv == "-")
+    return bad_input("expected at most one output on standard output");
+  KVPLAN_TRY_DO(check_apart({flags.input}, {flags.json, flags.csv}));
+  readers::Request request;
+  KVPLAN_TRY(request.lanes, lanes_of(flags));
+  request.prompt = flags.prompt;
+  request.threads = flags.threads;
+  request.keep_records = !flags.csv.empty();
+  if (flags.sequence >= 0) request.sequence = flags.sequence;
+  if (flags.layer >= 0) request.layer = flags.layer;
+  KVPLAN_TRY(const auto recording, open_recording(flags.input));
+  auto found = readers::evaluate(*recording, request, []() -> Status {
+    if (interrupted()) return interrupted_error();
+    return Done{};
+  });
+  if (!found.ok()) {
+    const bool of_file = found.error().field.empty() && found.error().file.empty() &&
+                         found.error().kind == ErrorKind::kBadInput;
+    return of_file ? std::move(found).error().at_file(flags.input) : std::move(found).error();
+  }
+  Outputs outputs;
+  if (!flags.json.empty())
+    KVPLAN_TRY_DO(outputs.add(flags.json, read_json(flags.input, request, found.value())));
+  if (!flags.csv.empty()) KVPLAN_TRY_DO(outputs.add(flags.csv, read_csv(request, found.value())));
+  KVPLAN_TRY_DO(outputs.commit());
+  if (flags.json == "-" || flags.csv == "-") {
+    print_warnings(found.value().assumptions);
+    return Done{};
+  }
+  return write_text("-", read_text(request, found.value()));
+}
+
+}  // namespace
+
+void add_attention_read(CLI::App& attention, Outcome& outcome) {
+  auto flags = std::make_shared<ReadFlags>();
+  CLI::App* const command = attention.add_subcommand(
+      "read", "Readers that keep everything and read a part: attention, output error and bytes read");
+  command->add_option("INPUT", flags->input, "A .kva recording with queries and keys; with values for errors")
+      ->required();
+  command
+      ->add_option("--reader", flags->readers,
+                   "'NAME[:key=value,...];...' (kvplan list reader), side by side")
+      ->required();
+  command->add_option("--budgets", flags->budgets,
+                      "N[,N...]: each reader that takes a budget runs with each of these");
+  add_whole_number(*command, "--prefill", flags->prompt, {1, INT32_MAX},
+                   "Tokens of the prompt. Default: as recorded, else the first half of a sequence")
+      ->default_str("");
+  add_whole_number(*command, "--sequence", flags->sequence, {0, INT32_MAX}, "This sequence alone")
+      ->default_str("");
+  add_whole_number(*command, "--layer", flags->layer, {0, INT32_MAX}, "This layer alone")->default_str("");
+  add_whole_number(*command, "--threads", {1, 1024},
+                   "Layers of sequences that are worked on at once; the result does not depend on it",
+                   "all of the machine",
+                   [flags](std::int64_t threads) { flags->threads = static_cast<int>(threads); });
+  add_json_option(*command, flags->json, "readers, with their summary, layers, heads and steps");
+  command->add_option(
+      "--csv", flags->csv,
+      "One line per reader, sequence, layer, step and stored head: FILE, or - for standard output");
+  command->footer(
+      "bytes_read: a token is fetched once for a stored head, whichever of its query heads read it; "
+      "bytes_read_by_query_heads: each of them fetches for itself. Metadata is that by which a reader "
+      "chooses: "
+      "bounds of pages, parts of keys, centres of clusters. Nothing is dropped, and all of it lies in one "
+      "memory.");
+  run_as(*command, outcome, [flags] { return run(*flags); });
+}
+
+}  // namespace kvplan::cli

@@ -1,0 +1,16 @@
+// What `kvplan attention read` prints: JSON, CSV and a table.
+#pragma once
+
+#include <string>
+
+#include "simulator/readers/evaluation.h"
+
+namespace kvplan::cli {
+
+std::string read_json(const std::string& input, const readers::Request& request,
+                      const readers::Evaluation& found);
+/// One line for each reader, sequence, layer, decode step and stored head. REQUIRES: Request::keep_records.
+std::string read_csv(const readers::Request& request, const readers::Evaluation& found);
+std::string read_text(const readers::Request& request, const readers::Evaluation& found);
+
+}  // namespace kvplan::cli

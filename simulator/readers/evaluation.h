@@ -1,0 +1,93 @@
+// Runs readers on the queries, keys and values of a recording: what each query reads, what of its attention that is,
+// how far its output moves, and the bytes.
+//
+// Every layer of every sequence counts, and in it each query head at each decode step alike. All readers go through one
+// pass of a layer's rows. Threads take layers of sequences; what they find is added up in the order of sequences and
+// layers, so any number of threads gives the same bits.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "simulator/attention/recording.h"
+#include "simulator/readers/catalogue.h"
+#include "simulator/readers/tally.h"
+
+namespace kvplan::readers {
+
+/// A reader as it was asked for.
+struct Lane {
+  ReaderChoice reader;
+  std::optional<std::int64_t> budget{};  ///< from outside
+};
+
+struct Request {
+  std::vector<Lane> lanes;
+  std::int64_t prompt{0};  ///< tokens; 0: what each sequence says of itself, else its first half
+  std::optional<std::int32_t> sequence{};
+  std::optional<std::int32_t> layer{};
+  int threads{1};
+  bool keep_records{false};  ///< fill Result::records
+};
+
+/// One stored head at one step.
+struct Record {
+  std::int32_t sequence{0};
+  std::int32_t layer{0};
+  std::int32_t head{0};  ///< among the recorded ones
+  std::int64_t t{0};
+  Tally tally;
+};
+
+struct HeadResult {
+  std::int32_t layer{0};
+  std::int32_t head{0};
+  Tally tally;
+};
+
+struct LayerResult {
+  std::int32_t layer{0};
+  bool dense{false};  ///< it reads everything, as the first layers of a reader do
+  std::int64_t steps{0};
+  Tally tally;
+};
+
+struct StepResult {
+  std::int32_t sequence{0};
+  std::int64_t t{0};
+  Tally tally;  ///< of all layers
+};
+
+/// What one reader did.
+struct LaneResult {
+  Tally total;
+  std::vector<LayerResult> layers;  ///< ascending
+  std::vector<HeadResult> heads;    ///< likewise, then by head
+  std::vector<StepResult> steps;    ///< by sequence, then by t
+  std::vector<Record> records;      ///< by sequence, layer, t, head (Request::keep_records)
+  /// After the last token of each sequence, summed over sequences and layers.
+  std::int64_t kept_bytes{0};
+  std::int64_t kept_metadata_bytes{0};
+};
+
+struct Evaluation {
+  std::vector<LaneResult> lanes;  ///< as asked
+  std::int64_t sequences{0};
+  std::int64_t tokens{0};                ///< of these
+  std::int64_t steps{0};                 ///< decode steps of these
+  std::vector<std::string> assumptions;  ///< whole sentences, each once
+};
+
+/// Asked between steps, by any of the threads; an error ends the run.
+using Pause = std::function<Status()>;
+
+/// Layers that were not recorded are left out, as are those that broke off inside the prompt; an assumption says so.
+/// Errors: a sequence or layer that is not there, a prompt longer than a sequence, a layer without queries and keys, a
+/// reader that the layer cannot drive.
+Result<Evaluation> evaluate(const attention::Recording& recording, const Request& request,
+                            const Pause& pause);
+
+}  // namespace kvplan::readers

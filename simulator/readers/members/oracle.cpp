@@ -1,0 +1,54 @@
+// The tokens of the greatest weights of each row: no other set of as many has more mass.
+#include <algorithm>
+#include <array>
+
+#include "simulator/attention/selection.h"
+#include "simulator/readers/reader.h"
+
+namespace kvplan::readers {
+namespace {
+
+constexpr std::array kParams{attention::tokens_param("budget", "Tokens that each query head reads", 1)};
+
+class Oracle final : public LayerReader {
+ public:
+  Oracle(const attention::LayerTensors& tensors, std::int64_t budget) : in_(tensors), budget_(budget) {}
+  void read(std::int64_t t, const attention::LayerRows& rows, std::span<ReadSet> sets) override {
+    const std::int64_t first = in_.first_seen(t);
+    const std::int64_t seen = t + 1 - first;
+    for (std::size_t h = 0; h < sets.size(); ++h) {
+      const attention::RowView row = rows.row(static_cast<std::int32_t>(h));
+      attention::highest(std::span(row.f64 + first, static_cast<std::size_t>(seen)),
+                         static_cast<std::int32_t>(std::min(budget_, seen)), sets[h]);
+      for (std::int32_t& position : sets[h]) position += static_cast<std::int32_t>(first);
+    }
+  }
+
+ private:
+  const attention::LayerTensors& in_;
+  std::int64_t budget_;
+};
+
+std::unique_ptr<LayerReader> make(const ReaderInput& input) {
+  return std::make_unique<Oracle>(input.tensors, input.choice.integer("budget"));
+}
+
+}  // namespace
+
+extern const ReaderKind kOracle;
+const ReaderKind kOracle{
+    .descriptor = {.family = kFamily,
+                   .name = "oracle",
+                   .summary =
+                       "Reads the tokens to which the query gives the greatest weights: the most mass of any "
+                       "set as large",
+                   .source = "kvplan (a bound)",
+                   .params = kParams,
+                   .divergences =
+                       "It knows the row before it reads. It bounds mass, not the error of the output; "
+                       "no metadata is counted for it."},
+    .budget = "budget",
+    .ranks_products = false,
+    .make = make};
+
+}  // namespace kvplan::readers

@@ -1,0 +1,144 @@
+// Quest: pages are ranked by the most that the query's product with any key inside can be.
+#include <algorithm>
+#include <array>
+#include <string>
+
+#include "simulator/attention/selection.h"
+#include "simulator/readers/page_bounds.h"
+#include "simulator/readers/reader.h"
+
+namespace kvplan::readers {
+namespace {
+
+constexpr std::array<std::string_view, 2> kForms{"evaluation", "kernels"};
+constexpr std::array kParams{
+    attention::tokens_param("budget", "Tokens of the pages that each query head reads; whole pages are read",
+                            1),
+    Param{.name = "page",
+          .help = "Tokens of a page",
+          .unit = Unit::kTokens,
+          .fallback = "16",
+          .low = 1,
+          .high = attention::kMaxTokens},
+    Param{
+        .name = "form",
+        .help =
+            "At least three pages, none of them by right (evaluation), or the newest page always, inside the "
+            "budget (kernels)",
+        .kind = ParamKind::kText,
+        .fallback = "evaluation",
+        .choices = kForms},
+    kShareParam, dense_layers_param("2")};
+
+constexpr std::int64_t kLeastPages = 3;  ///< of the form `evaluation`
+
+class Quest final : public LayerReader {
+ public:
+  explicit Quest(const ReaderInput& input)
+      : in_(input.tensors),
+        page_(input.choice.integer("page")),
+        kernels_(input.choice.text("form") == "kernels"),
+        share_(input.choice.text("share")),
+        bound_bytes_(2 * input.tensors.key_size * input.element_bytes),
+        bounds_(static_cast<std::size_t>(in_.kv_heads), PageBounds(page_, in_.key_size)) {
+    const std::int64_t pages = input.choice.integer("budget") / page_;
+    budget_ = kernels_ ? pages : std::max(kLeastPages, pages);
+    for (std::int64_t t = 0; t < input.prompt; ++t) append(t);
+  }
+
+  void append(std::int64_t t) override {
+    for (std::int32_t h = 0; h < in_.kv_heads; ++h)
+      bounds_[static_cast<std::size_t>(h)].add(key_of(in_, h, t));
+  }
+
+  void read(std::int64_t t, const attention::LayerRows& /*rows*/, std::span<ReadSet> sets) override {
+    const std::int64_t first = in_.first_seen(t) / page_;
+    const std::int64_t pages = bounds_.front().pages() - first;
+    ranked_ = 0;
+    if (pages <= budget_) {
+      for (ReadSet& set : sets) append_range(in_.first_seen(t), t + 1, set);
+      return;
+    }
+    ranked_ = kernels_ ? pages - 1 : pages;
+    const std::int32_t group = group_of(in_);
+    std::vector<std::vector<double>> scores;
+    std::vector<std::int32_t> chosen;
+    for (std::int32_t h = 0; h < in_.kv_heads; ++h) {
+      scores.assign(static_cast<std::size_t>(group), {});
+      for (std::int32_t q = 0; q < group; ++q)
+        for (std::int64_t p = first; p < first + ranked_; ++p)
+          scores[static_cast<std::size_t>(q)].push_back(
+              bounds_[static_cast<std::size_t>(h)].bound(p, query_of(in_, h * group + q, t)));
+      share_scores(share_, scores);
+      for (std::int32_t q = 0; q < group; ++q) {
+        const auto& of_head = scores[scores.size() == 1 ? 0 : static_cast<std::size_t>(q)];
+        chosen.clear();
+        attention::highest(of_head, static_cast<std::int32_t>(kernels_ ? budget_ - 1 : budget_), chosen);
+        if (kernels_) chosen.push_back(static_cast<std::int32_t>(ranked_));
+        ReadSet& set = sets[static_cast<std::size_t>(h * group + q)];
+        for (const std::int32_t p : chosen)
+          append_range(std::max(in_.first_seen(t), (first + p) * page_),
+                       std::min(t + 1, (first + p + 1) * page_), set);
+      }
+    }
+  }
+
+  [[nodiscard]] std::int64_t kept_metadata_bytes(std::int32_t head) const override {
+    return bounds_[static_cast<std::size_t>(head)].pages() * bound_bytes_;
+  }
+  [[nodiscard]] std::int64_t read_metadata_bytes(std::int32_t /*head*/) const override {
+    return ranked_ * bound_bytes_;
+  }
+
+ private:
+  const attention::LayerTensors& in_;
+  std::int64_t page_;
+  bool kernels_;
+  std::string share_;
+  std::int64_t bound_bytes_;        ///< of a page
+  std::vector<PageBounds> bounds_;  ///< [stored head]
+  std::int64_t budget_{0};          ///< pages
+  std::int64_t ranked_{0};          ///< pages, in the latest step
+};
+
+Status check(const ReaderInput& input) {
+  if (input.choice.text("form") == "kernels" && input.choice.integer("budget") < input.choice.integer("page"))
+    return wrong_param(input.choice, "budget",
+                       "at least a page of " + std::to_string(input.choice.integer("page")) + " tokens");
+  return Done{};
+}
+
+std::unique_ptr<LayerReader> make(const ReaderInput& input) {
+  return std::make_unique<Quest>(input);
+}
+
+}  // namespace
+
+extern const ReaderKind kQuest;
+const ReaderKind kQuest{
+    .descriptor =
+        {.family = kFamily,
+         .name = "quest",
+         .summary =
+             "Reads the pages whose keys could have the greatest product with the query, by the least and "
+             "greatest of each channel",
+         .source = "arXiv 2406.10774 (Quest), mit-han-lab/Quest@24c9c6f (evaluation), @ade6f7c (kernels)",
+         .params = kParams,
+         .divergences =
+             "The original's evaluation takes the top max(3, budget / page) pages and may leave out the page "
+             "of the "
+             "query itself; its kernels always read the newest page and count it. The evaluation first caps "
+             "the "
+             "budget at the tokens there are, so without a limit it still leaves a page out where these do "
+             "not fill "
+             "their last one; here a budget of all pages reads all. The kernels keep bounds in the dense "
+             "layers "
+             "too, and read none where all pages fit; here dense layers keep none, and no form reads bounds "
+             "where "
+             "nothing is ranked. Ranking for all query heads of a stored head together (share) is kvplan's."},
+    .budget = "budget",
+    .dense_layers = true,
+    .check = check,
+    .make = make};
+
+}  // namespace kvplan::readers

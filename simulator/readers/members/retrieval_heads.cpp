@@ -1,0 +1,103 @@
+// Retrieval heads: heads with high gates read everything, the others first and newest tokens. Nothing is dropped.
+#include <array>
+#include <string>
+
+#include "simulator/attention/head_intervals.h"
+#include "simulator/readers/reader.h"
+
+namespace kvplan::readers {
+namespace {
+
+constexpr std::array kParams{
+    attention::head_table_param(
+        "gates",
+        "Gate or score of each stored head: a JSON file with a list for each layer, or the "
+        "lists themselves"),
+    attention::share_param("sparsity",
+                           "Share of all heads of the model that read first and newest tokens only", "0.5"),
+    Param{.name = "sink",
+          .help = "First tokens that these heads read",
+          .unit = Unit::kTokens,
+          .fallback = "64",
+          .low = 0,
+          .high = attention::kMaxTokens},
+    Param{.name = "recent",
+          .help = "Newest tokens that these heads read",
+          .unit = Unit::kTokens,
+          .fallback = "256",
+          .low = 1,
+          .high = attention::kMaxTokens}};
+
+class RetrievalHeads final : public LayerReader {
+ public:
+  explicit RetrievalHeads(const ReaderInput& input)
+      : in_(input.tensors), sink_(input.choice.integer("sink")), recent_(input.choice.integer("recent")) {
+    const attention::HeadTable& gates = input.tables[0];
+    const double threshold = attention::gate_threshold(gates, input.choice.decimal("sparsity"));
+    for (std::int32_t h = 0; h < in_.kv_heads; ++h)
+      whole_.push_back(attention::gate_of(gates, input.layer.layer, input.layer.model_kv_head(h)) >=
+                       threshold);
+  }
+
+  void read(std::int64_t t, const attention::LayerRows& /*rows*/, std::span<ReadSet> sets) override {
+    const std::int64_t first = in_.first_seen(t);
+    for (std::size_t q = 0; q < sets.size(); ++q) {
+      const std::size_t head = q / static_cast<std::size_t>(group_of(in_));
+      if (whole_[head]) {
+        append_range(first, t + 1, sets[q]);
+        continue;
+      }
+      const std::int64_t newest = std::max(first, t + 1 - recent_);
+      append_range(first, std::min(sink_, newest), sets[q]);
+      append_range(newest, t + 1, sets[q]);
+    }
+  }
+
+ private:
+  const attention::LayerTensors& in_;
+  std::int64_t sink_;
+  std::int64_t recent_;
+  std::vector<bool> whole_;  ///< [stored head]
+};
+
+Status check(const ReaderInput& input) {
+  const attention::HeadTable& gates = input.tables[0];
+  const auto layer = static_cast<std::size_t>(input.layer.layer);
+  const std::string field = std::string(input.choice.name()) + ":gates";
+  if (layer >= gates.size())
+    return bad_input("expected a list for layer " + std::to_string(layer) + " too, found " +
+                     std::to_string(gates.size()) + " lists")
+        .at_field(field);
+  if (gates[layer].size() != static_cast<std::size_t>(input.layer.model_kv_heads))
+    return bad_input("expected a number for each of " + std::to_string(input.layer.model_kv_heads) +
+                     " stored heads in layer " + std::to_string(layer) + ", found " +
+                     std::to_string(gates[layer].size()))
+        .at_field(field);
+  return Done{};
+}
+
+std::unique_ptr<LayerReader> make(const ReaderInput& input) {
+  return std::make_unique<RetrievalHeads>(input);
+}
+
+}  // namespace
+
+extern const ReaderKind kRetrievalHeads;
+const ReaderKind kRetrievalHeads{
+    .descriptor =
+        {.family = kFamily,
+         .name = "retrieval-heads",
+         .summary =
+             "Heads with high gates read everything, the others first and newest tokens; nothing is dropped",
+         .source = "arXiv 2410.10819 (DuoAttention)",
+         .params = kParams,
+         .divergences = "The original drops what the other heads do not read: that is the policy "
+                        "duo-attention of the family "
+                        "eviction. This reader keeps it, so that only the bytes that are read fall. Heads at "
+                        "the threshold all "
+                        "read everything; the original breaks such ties with random noise."},
+    .ranks_products = false,
+    .check = check,
+    .make = make};
+
+}  // namespace kvplan::readers

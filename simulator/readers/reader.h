@@ -1,0 +1,137 @@
+// A reader keeps everything in the KV cache of a layer and chooses, for each query, the part that it reads.
+//
+// The step model, for a prompt of P tokens and t = P, P + 1, ...:
+//   prompt   attends everything; then the reader is made, with the keys of tokens 0 .. P-1 in the cache
+//   1 append t joins the cache, and the reader's metadata with it
+//   2 read   each query head of t is given a set of tokens; only these take part in its softmax
+// A set holds no token that the layer's window hides. It need not hold t: of some readers it does not.
+//
+// What is fetched. A query head fetches the keys and values of its set, a token once for a stored head where several
+// of its query heads read it; beside these a reader fetches metadata by which it chose (bounds of pages, centres of
+// clusters, parts of keys). Nothing here says where the rest lies: leaving it in another memory needs a tier, which is
+// not modelled.
+//
+// Arithmetic is that of doubles in a fixed order, the products of a query and a key added as rows are computed
+// (attention/tensor_rows.h): the same bits on every machine.
+//
+// To add a reader: one file in members/ that defines a `ReaderKind`, one line in catalogue.cpp.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "simulator/attention/policy.h"
+#include "simulator/attention/recording.h"
+#include "simulator/attention/tensor_rows.h"
+#include "simulator/base/component.h"
+#include "simulator/base/result.h"
+
+namespace kvplan::readers {
+
+inline constexpr std::string_view kFamily = "reader";
+
+/// What a reader of one layer of one sequence is made from. All of it outlives the reader.
+struct ReaderInput {
+  const Choice& choice;
+  const attention::LayerTensors& tensors;
+  const attention::LayerInfo& layer;
+  std::int64_t prompt{1};
+  std::int64_t element_bytes{2};                   ///< of one element in the model's cache
+  std::span<const attention::HeadTable> tables{};  ///< of the parameters that name files, in their order
+};
+
+/// Positions that a query head reads, ascending.
+using ReadSet = std::vector<std::int32_t>;
+
+/// Tokens that are not read, but take part in the softmax as if each had this logit.
+struct Estimate {
+  double tokens{0};
+  double logit{0};
+  std::span<const double> values{};  ///< their values, summed; empty where none were recorded
+};
+
+class LayerReader {
+ public:
+  virtual ~LayerReader() = default;
+  /// Step 1. REQUIRES: t = prompt, prompt + 1, ...
+  virtual void append(std::int64_t /*t*/) {}
+  /// Step 2: fills `sets` [query head], which come empty. `rows` stands at t; only a bound may look at its weights.
+  virtual void read(std::int64_t t, const attention::LayerRows& rows, std::span<ReadSet> sets) = 0;
+  /// Of the latest `read`: what stands for tokens outside the head's set; valid until the next call.
+  [[nodiscard]] virtual std::span<const Estimate> estimates(std::int32_t /*query_head*/) const { return {}; }
+  /// Metadata that is kept beside the cache of a stored head, after the latest `append`.
+  [[nodiscard]] virtual std::int64_t kept_metadata_bytes(std::int32_t /*head*/) const { return 0; }
+  /// Metadata of a stored head that the latest `read` went through, whole, for any of its query heads.
+  [[nodiscard]] virtual std::int64_t read_metadata_bytes(std::int32_t /*head*/) const { return 0; }
+  /// Metadata that is fetched with each token that is read (its place in a list).
+  [[nodiscard]] virtual std::int64_t entry_bytes(std::int32_t /*position*/) const { return 0; }
+};
+
+/// One member of the family.
+struct ReaderKind {
+  Descriptor descriptor;
+  /// The parameter that says how many tokens a query head reads, so that budgets from outside take its place; empty:
+  /// there is none.
+  std::string_view budget{};
+  /// It chooses by products of queries and keys, which is no choice where a layer adds a bias by position.
+  bool ranks_products{true};
+  /// Its parameter `dense_layers` counts layers of the model, from the first, that read everything and keep no
+  /// metadata.
+  bool dense_layers{false};
+  Status (*check)(const ReaderInput&) = nullptr;  ///< what ranges cannot say of parameters; may be null
+  std::unique_ptr<LayerReader> (*make)(const ReaderInput&);
+};
+
+// What members share.
+
+/// Query heads per stored head.
+inline std::int32_t group_of(const attention::LayerTensors& tensors) {
+  return tensors.query_heads / tensors.kv_heads;
+}
+/// The query of token t, key_size elements.
+inline std::span<const float> query_of(const attention::LayerTensors& tensors, std::int32_t query_head,
+                                       std::int64_t t) {
+  const auto size = static_cast<std::size_t>(tensors.key_size);
+  return std::span(tensors.queries[static_cast<std::size_t>(query_head)])
+      .subspan(static_cast<std::size_t>(t) * size, size);
+}
+inline std::span<const float> key_of(const attention::LayerTensors& tensors, std::int32_t head,
+                                     std::int64_t t) {
+  const auto size = static_cast<std::size_t>(tensors.key_size);
+  return std::span(tensors.keys[static_cast<std::size_t>(head)])
+      .subspan(static_cast<std::size_t>(t) * size, size);
+}
+/// Appends begin .. end-1.
+inline void append_range(std::int64_t begin, std::int64_t end, ReadSet& to) {
+  for (std::int64_t i = begin; i < end; ++i) to.push_back(static_cast<std::int32_t>(i));
+}
+
+/// Scores of the query heads of a stored head, [query head of it][item], become one where `share` says so ("mean" or
+/// "max"): then there is one list. With "none" they stay.
+void share_scores(std::string_view share, std::vector<std::vector<double>>& scores);
+
+/// "expected WHAT, found N" at "NAME:parameter"; of a whole number.
+Error wrong_param(const Choice& choice, std::string_view param, const std::string& what);
+
+inline constexpr std::array<std::string_view, 3> kShares{"none", "mean", "max"};
+inline constexpr Param kShareParam{
+    .name = "share",
+    .help =
+        "Query heads of a stored head rank each for itself (none), or all by the mean or the greatest of "
+        "their scores, and then read the same tokens",
+    .kind = ParamKind::kText,
+    .fallback = "none",
+    .choices = kShares};
+constexpr Param dense_layers_param(std::string_view fallback) {
+  return {.name = "dense_layers",
+          .help = "First layers of the model, which read everything",
+          .fallback = fallback,
+          .low = 0,
+          .high = 65536};
+}
+
+}  // namespace kvplan::readers

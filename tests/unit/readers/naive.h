@@ -1,0 +1,36 @@
+// Readers as their definitions say it, from all keys and queries anew at every step, with sorted lists and maps.
+#pragma once
+
+#include <cstdint>
+#include <set>
+#include <vector>
+
+#include "tests/unit/readers/support.h"
+
+namespace kvplan::readers::testing {
+
+struct NaiveRead {
+  std::vector<std::set<std::int32_t>> sets;  ///< [query head]
+  std::vector<std::int64_t> kept_metadata;   ///< [stored head] bytes
+  std::vector<std::int64_t> read_metadata;   ///< [stored head] bytes that any query head's choice takes
+  /// Positions that bring 4 bytes of metadata when they are read.
+  std::set<std::int32_t> listed;
+  /// [query head] sets of tokens that are not read and share the logit of the mean of their keys; may be empty.
+  std::vector<std::vector<std::set<std::int32_t>>> estimated;
+};
+
+/// Of every member of the family.
+NaiveRead naive_read(const Lane& lane, const LayerTensors& in, std::int32_t layer, std::int64_t prompt,
+                     std::int64_t t);
+
+/// One row: weights of tokens 0 .. t, and the output over a set of them.
+struct NaiveRow {
+  std::vector<double> logits;  ///< minus infinity where the window hides a token
+  std::vector<double> weights;
+};
+NaiveRow naive_row(const LayerTensors& in, std::int32_t query_head, std::int64_t t);
+double naive_error(const LayerTensors& in, std::int32_t query_head, std::int64_t t,
+                   const std::set<std::int32_t>& set,
+                   const std::vector<std::set<std::int32_t>>& estimated = {});
+
+}  // namespace kvplan::readers::testing
