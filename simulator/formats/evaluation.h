@@ -99,8 +99,8 @@ using Pause = std::function<Status()>;
 using StepSink = std::function<void(std::size_t request, const StepResult& step)>;
 
 /// Several formats and policies over one layer in one pass: what the full cache gives is computed once. REQUIRES: the
-/// requests are of one prompt, sequence and layer. `told`: gets the steps, which the evaluations then do not keep. Errors
-/// as below, of the first request that has one.
+/// requests are of one prompt, sequence and layer. `told`: gets the steps, which the evaluations then do not keep.
+/// Errors as below, of the first request that has one.
 Result<std::vector<Evaluation>> evaluate_together(const attention::Recording& recording,
                                                   std::span<const EvaluationRequest> requests,
                                                   const StepSink& told, const Pause& pause);

@@ -9,8 +9,8 @@ namespace kvplan::report {
 
 /// What each device gives, where their number differs; else empty.
 std::string per_gpu_sentence(const View& view);
-/// Of variants with targets and the same load, that with the fewest devices which meets them often enough; of devices of
-/// several kinds one for each kind, since they are not counted against each other. Empty where nothing is to be told.
+/// Of variants with targets and the same load, that with the fewest devices which meets them often enough; of devices
+/// of several kinds one for each kind, since they are not counted against each other. Empty where there is none.
 std::string fewest_gpus_sentence(const View& view);
 
 }  // namespace kvplan::report
