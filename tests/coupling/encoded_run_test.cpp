@@ -227,7 +227,8 @@ TEST(EncodedRuns, WhatCannotBeIsSaid) {
            {{{"eviction", "window:window=9"}}, "depends on which tokens went"},
            {{{"eviction", "h2o:hh=4,recent=4,placement=compact"}}, "depends on which tokens went"},
            {{{"format", "kivi:group=24,residual=24"}}, "kivi:group: expected a divisor of the 32 channels"},
-           {{{"format", "kvquant"}}, "unknown format \"kvquant\""}}) {
+           {{{"format", "kvquant"}}, "unknown format \"kvquant\""},
+           {{{"format", "sparse:density=0"}}, "stores something of each token, found sparse:density=0"}}) {
     EXPECT_NE(error(more).find(found), std::string::npos) << found << ": " << error(more);
   }
 }
