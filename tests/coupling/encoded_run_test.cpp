@@ -220,6 +220,7 @@ TEST(EncodedRuns, WhatCannotBeIsSaid) {
     return result.ok() ? std::string() : result.error().to_string();
   };
   EXPECT_EQ(error({}), "");
+  EXPECT_EQ(error({{"deployment.pp", "2"}}), "") << "all layers are alike";
   for (const auto& [more, found] : std::vector<std::pair<Values, std::string>>{
            {{{"memory.allocator", "contiguous"}}, "expected the allocator \"paged\" with one table"},
            {{{"memory.allocator", "paged:table=layer"}}, "expected the allocator \"paged\" with one table"},
@@ -228,7 +229,8 @@ TEST(EncodedRuns, WhatCannotBeIsSaid) {
            {{{"eviction", "h2o:hh=4,recent=4,placement=compact"}}, "depends on which tokens went"},
            {{{"format", "kivi:group=24,residual=24"}}, "kivi:group: expected a divisor of the 32 channels"},
            {{{"format", "kvquant"}}, "unknown format \"kvquant\""},
-           {{{"format", "sparse:density=0"}}, "stores something of each token, found sparse:density=0"}}) {
+           {{{"format", "sparse:density=0"}}, "stores something of each token, found sparse:density=0"},
+           {{{"format", "pyramid-int8"}, {"deployment.pp", "2"}}, "expected one stage (deployment.pp=1)"}}) {
     EXPECT_NE(error(more).find(found), std::string::npos) << found << ": " << error(more);
   }
 }
