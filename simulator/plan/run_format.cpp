@@ -46,6 +46,9 @@ Result<model::TokenBytes> bytes_at_once(const Choice& choice, const model::Layer
   if (!good.ok()) return good.error();
   KVPLAN_TRY(const formats::LayerBytes bytes,
              formats::bytes_from_lengths(format, shape_of(cache), {.prompt = 1}));
+  if (bytes.total() == 0)
+    return bad_input("expected a format that stores something of each token, found " + choice.to_string())
+        .at_field(std::string(choice.name()));
   model::TokenBytes out{bytes.total(), 0};
   for (const formats::Side side : formats::kSides)
     for (const formats::NamedRegion& region : formats::kRegions)

@@ -251,6 +251,14 @@ Status set_encoded(TokenPlan& plan, const formats::FormatChoice& format,
     return bad_input("expected a policy that keeps nothing beside a token, found " +
                      std::to_string(plan.units.per_token * plan.units.metadata_bytes) + " bytes")
         .at_field("eviction");
+  if (rank.stages > 1) {
+    KVPLAN_TRY(const auto all, encoded_layers(format, plan.model, rank.tensor_ranks, 0, plan.model.layers));
+    if (all.size() > 1)
+      return bad_input(
+                 "expected one stage (deployment.pp=1), since layers do not all take the same bytes as " +
+                 format.choice.to_string() + ": stages would need different numbers of blocks")
+          .at_field("deployment");
+  }
   KVPLAN_TRY(plan.encoded,
              encoded_layers(format, plan.model, rank.tensor_ranks, rank.first_layer, rank.layers));
   plan.units = {rank.token_bytes, 0};

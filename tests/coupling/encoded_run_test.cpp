@@ -65,6 +65,7 @@ const std::vector<std::string> kEncoded{"int-tensor",
                                         "gear:group=8,residual=8,rank=2",
                                         "mixed:recent=5,middle=9",
                                         "pyramid-int8",
+                                        "pyramid-int8:max_len=20,min_size=4",
                                         "svd:rank=2",
                                         "layered:window=9,keep_recent=4,rank=2",
                                         "eigen",
@@ -219,6 +220,7 @@ TEST(EncodedRuns, WhatCannotBeIsSaid) {
     return result.ok() ? std::string() : result.error().to_string();
   };
   EXPECT_EQ(error({}), "");
+  EXPECT_EQ(error({{"deployment.pp", "2"}}), "") << "all layers are alike";
   for (const auto& [more, found] : std::vector<std::pair<Values, std::string>>{
            {{{"memory.allocator", "contiguous"}}, "expected the allocator \"paged\" with one table"},
            {{{"memory.allocator", "paged:table=layer"}}, "expected the allocator \"paged\" with one table"},
@@ -226,7 +228,9 @@ TEST(EncodedRuns, WhatCannotBeIsSaid) {
            {{{"eviction", "window:window=9"}}, "depends on which tokens went"},
            {{{"eviction", "h2o:hh=4,recent=4,placement=compact"}}, "depends on which tokens went"},
            {{{"format", "kivi:group=24,residual=24"}}, "kivi:group: expected a divisor of the 32 channels"},
-           {{{"format", "kvquant"}}, "unknown format \"kvquant\""}}) {
+           {{{"format", "kvquant"}}, "unknown format \"kvquant\""},
+           {{{"format", "sparse:density=0"}}, "stores something of each token, found sparse:density=0"},
+           {{{"format", "pyramid-int8"}, {"deployment.pp", "2"}}, "expected one stage (deployment.pp=1)"}}) {
     EXPECT_NE(error(more).find(found), std::string::npos) << found << ": " << error(more);
   }
 }

@@ -7,11 +7,20 @@ namespace kvplan::formats {
 namespace {
 
 constexpr std::array kParams{
-    bits_param("Bits of a code", "8"),
-    rounding_param("trunc"),
-    kScaleParam,
-    Param{.name = "layer", .help = "The layer, counted from 0", .fallback = "0", .low = 0, .high = 4095},
-    Param{.name = "layers", .help = "Layers of the model", .fallback = "32", .low = 1, .high = 4096},
+    bits_param("Bits of a code", "8"), rounding_param("trunc"), kScaleParam,
+    // Defaults are unsaid: what is written of a choice and read again still means every layer's own place (of_layer).
+    Param{.name = "layer",
+          .help = "The layer, counted from 0",
+          .fallback = "0",
+          .low = 0,
+          .high = 4095,
+          .default_unsaid = true},
+    Param{.name = "layers",
+          .help = "Layers of the model",
+          .fallback = "32",
+          .low = 1,
+          .high = 4096,
+          .default_unsaid = true},
     Param{.name = "max_len",
           .help = "Tokens that the first layer keeps",
           .unit = Unit::kTokens,
