@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "simulator/base/check.h"
+#include "simulator/core/encoded_course.h"
 #include "simulator/latency/latencies.h"
 #include "simulator/memory/allocators.h"
 #include "simulator/memory/grouped_pool.h"
@@ -135,7 +136,8 @@ Result<PoolLayout> lay_out_pool(const Scenario& s, const model::ModelShape& shap
         .at_field("memory.allocator");
   // Ranges of other allocators are longer than what they hold.
   if (out.layout.returns_quanta || s.allocator.name() == "contiguous")
-    out.longest_quanta = ceil_div(longest, out.layout.quantum_tokens);
+    out.longest_quanta =
+        ceil_div(longest, out.layout.quantum_tokens) + (s.encoded ? core::kEncodedBlocksBeyond : 0);
   return out;
 }
 

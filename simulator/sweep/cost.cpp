@@ -96,7 +96,7 @@ CostTerms cost_terms(const plan::Scenario& scenario) {
       add(kRecordings);
       break;
   }
-  if (scenario.encoded) add(kCourse);
+  if (scenario.encoded && scenario.evicts_by == plan::EvictsBy::kNothing) add(kCourse);
   const std::int64_t block_tokens = block_tokens_of(scenario.allocator);
   terms.token_ps = block_ns * 1000 / block_tokens;
   if (finds_blocks) terms.hashed_token_ps = kHashedBlockNs * 1000 / block_tokens;

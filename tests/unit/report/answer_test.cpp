@@ -391,7 +391,7 @@ TEST(Answer, DevicesOfDifferentKindsAreNotCountedAgainstEachOther) {
   EXPECT_EQ(
       sentences(1, 0.5, 1)[2],
       "A GPU gives most with replicas=1 (4 GPUs of kind h100-sxm): 2.00 requests that meet all targets per "
-      "second, against 0.500 with replicas=4 (16 GPUs of kind l40s).");
+      "second, against 0.500 with replicas=2 (8 GPUs of kind l40s).");
   EXPECT_EQ(
       sentences(0.5, 0.6, 0.9)[1],
       "With no variant tried 99 % of the requests meet all targets; most do with replicas=4 (16 GPUs of kind "
