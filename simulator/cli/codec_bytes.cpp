@@ -4,14 +4,13 @@
 
 #include "simulator/base/units.h"
 #include "simulator/formats/region_names.h"
+#include "simulator/plan/run_format.h"
 
 namespace kvplan::cli {
 namespace {
 
-using formats::kSides;
 using formats::Lengths;
 using formats::Shape;
-using formats::Side;
 
 /// What is stored of the sequence: first what the policy keeps, then what the layer's window shows of it.
 Lengths lengths_of(const CodecRequest& request, const model::LayerCache& cache, std::int64_t number) {
@@ -62,11 +61,7 @@ Result<KeptTokens> kept_by(const std::string& policy, std::int64_t prompt, std::
 }
 
 std::int64_t CodecLayer::metadata_bytes() const {
-  std::int64_t out = beside_bytes;
-  for (const Side side : kSides)
-    for (const formats::NamedRegion& region : formats::kRegions)
-      if (region.metadata) out += bytes.of(side).*region.bytes;
-  return out;
+  return beside_bytes + bytes.metadata();
 }
 
 Result<CodecLayer> codec_layer(const CodecRequest& request, const model::LayerCache& cache,
@@ -84,11 +79,7 @@ Result<CodecLayer> codec_layer(const CodecRequest& request, const model::LayerCa
   constexpr Wide kMostElements = Wide{1} << 56;
   if (Wide{cache.elements()} * lengths.appended() > kMostElements)
     return bad_input("expected a sequence of at most 2^56 elements a layer").at_field("--tokens");
-  const auto heads = static_cast<std::int32_t>(cache.heads);
-  const Shape shape{.query_heads = heads,
-                    .kv_heads = heads,
-                    .key_size = static_cast<std::int32_t>(cache.key_size),
-                    .value_size = static_cast<std::int32_t>(cache.value_size)};
+  const Shape shape = plan::shape_of(cache);
   const formats::FormatChoice format = formats::of_layer(request.format, number, request.layers);
   KVPLAN_TRY_DO(formats::check_format(format, shape, lengths.prompt));
   auto bytes = formats::bytes_from_lengths(format, shape, lengths);

@@ -49,6 +49,8 @@ struct Regions {
   [[nodiscard]] std::int64_t total() const {
     return codes + scales + zeros + index + factors + centroids + exact;
   }
+  /// Of these, what is beside that which stands for elements.
+  [[nodiscard]] std::int64_t metadata() const { return scales + zeros + index + centroids; }
 };
 
 /// Of one layer, all KV heads.
@@ -57,6 +59,7 @@ struct LayerBytes {
   Regions values;
   [[nodiscard]] const Regions& of(Side side) const { return side == Side::kKeys ? keys : values; }
   [[nodiscard]] std::int64_t total() const { return keys.total() + values.total(); }
+  [[nodiscard]] std::int64_t metadata() const { return keys.metadata() + values.metadata(); }
 };
 
 /// How one stored element is coded. What a format does not have is empty.

@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "simulator/base/check.h"
-#include "simulator/formats/region_names.h"
 #include "simulator/model/ranks.h"
 
 namespace kvplan::plan {
@@ -15,14 +14,6 @@ const formats::FormatKind* codec_of(const Descriptor& descriptor) {
   for (const formats::FormatKind* kind : formats::formats())
     if (&kind->descriptor == &descriptor) return kind;
   return nullptr;
-}
-
-formats::Shape shape_of(const model::LayerCache& cache) {
-  const auto heads = static_cast<std::int32_t>(cache.heads);
-  return {.query_heads = heads,
-          .kv_heads = heads,
-          .key_size = static_cast<std::int32_t>(cache.key_size),
-          .value_size = static_cast<std::int32_t>(cache.value_size)};
 }
 
 Error at_format(const Error& error) {
@@ -49,22 +40,25 @@ Result<model::TokenBytes> bytes_at_once(const Choice& choice, const model::Layer
   if (bytes.total() == 0)
     return bad_input("expected a format that stores something of each token, found " + choice.to_string())
         .at_field(std::string(choice.name()));
-  model::TokenBytes out{bytes.total(), 0};
-  for (const formats::Side side : formats::kSides)
-    for (const formats::NamedRegion& region : formats::kRegions)
-      if (region.metadata) out.metadata += bytes.of(side).*region.bytes;
-  out.elements -= out.metadata;
-  return out;
+  return model::TokenBytes{bytes.total() - bytes.metadata(), bytes.metadata()};
 }
 
-void add(core::StoredBytes& sum, const formats::Regions& bytes, std::int64_t layers) {
-  const std::int64_t metadata = bytes.scales + bytes.zeros + bytes.index + bytes.centroids;
-  sum.coded += layers * (bytes.codes + bytes.factors);
-  sum.metadata += layers * metadata;
-  sum.exact += layers * bytes.exact;
+void add(core::StoredBytes& sum, const formats::LayerBytes& bytes, std::int64_t layers) {
+  const std::int64_t exact = bytes.keys.exact + bytes.values.exact;
+  sum.coded += layers * (bytes.total() - bytes.metadata() - exact);
+  sum.metadata += layers * bytes.metadata();
+  sum.exact += layers * exact;
 }
 
 }  // namespace
+
+formats::Shape shape_of(const model::LayerCache& cache) {
+  const auto heads = static_cast<std::int32_t>(cache.heads);
+  return {.query_heads = heads,
+          .kv_heads = heads,
+          .key_size = static_cast<std::int32_t>(cache.key_size),
+          .value_size = static_cast<std::int32_t>(cache.value_size)};
+}
 
 Catalogue run_formats() {
   static const std::vector<const Descriptor*> kAll = [] {
@@ -146,7 +140,7 @@ core::EncodedTokens encoded_tokens(std::span<const EncodedLayers> layers, std::i
       const formats::Lengths lengths{.prompt = part.prompt, .generated = static_cast<std::int64_t>(i)};
       const formats::LayerBytes bytes =
           formats::bytes_from_lengths(part.of->format, part.of->shape, lengths).value();
-      for (const formats::Side side : formats::kSides) add(sum, bytes.of(side), part.layers);
+      add(sum, bytes, part.layers);
       exact += part.token_bytes * lengths.stored();
     }
     if (sum.total() > exact) sum = {.exact = exact};

@@ -24,6 +24,10 @@ Catalogue run_formats();
 /// REQUIRES: a choice among run_formats().
 RunFormat run_format(Choice choice);
 
+/// A layer's own heads, each with a query head of its own: bytes do not depend on queries. REQUIRES: it stores keys and
+/// values by head.
+formats::Shape shape_of(const model::LayerCache& cache);
+
 /// Neighbouring layers of a rank that encode alike.
 struct EncodedLayers {
   formats::FormatChoice format;

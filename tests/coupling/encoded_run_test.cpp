@@ -168,10 +168,7 @@ TEST(EncodedRuns, WhatIsStoredIsWhatCodecsStore) {
       std::int64_t total = 0, beside = 0;
       for (const auto& codec : codecs) {
         total += codec->total_bytes();
-        for (const formats::Side side : formats::kSides) {
-          const formats::Regions bytes = codec->regions(side);
-          beside += bytes.scales + bytes.zeros + bytes.index + bytes.centroids;
-        }
+        for (const formats::Side side : formats::kSides) beside += codec->regions(side).metadata();
       }
       const std::int64_t tokens = prompt + static_cast<std::int64_t>(i);
       const bool smaller = total <= tokens * kRow * kLayers;
