@@ -30,6 +30,17 @@ std::vector<double> attention_output(RowView row, std::int64_t tokens, ValueView
   return out;
 }
 
+double relative_difference(std::span<const double> output, std::span<const double> other) {
+  double off = 0;
+  double whole = 0;
+  for (std::size_t c = 0; c < output.size(); ++c) {
+    off += (output[c] - other[c]) * (output[c] - other[c]);
+    whole += output[c] * output[c];
+  }
+  if (whole > 0) return std::sqrt(off) / std::sqrt(whole);
+  return off > 0 ? std::numeric_limits<double>::infinity() : 0.0;
+}
+
 double relative_output_error(RowView row, std::int64_t tokens, std::span<const std::int32_t> attended,
                              ValueView values) {
   return relative_output_error(attention_output(row, tokens, values), row, attended, values);
@@ -49,14 +60,7 @@ double relative_output_error(std::span<const double> output, RowView row,
   std::vector<double> part(output.size());
   for (std::size_t i = 0; i < attended.size(); ++i)
     if (sum > 0) add_scaled(weights[i] / sum, values.data + std::int64_t{attended[i]} * values.size, part);
-  double off = 0;
-  double whole = 0;
-  for (std::size_t c = 0; c < output.size(); ++c) {
-    off += (output[c] - part[c]) * (output[c] - part[c]);
-    whole += output[c] * output[c];
-  }
-  if (whole > 0) return std::sqrt(off) / std::sqrt(whole);
-  return off > 0 ? std::numeric_limits<double>::infinity() : 0.0;
+  return relative_difference(output, part);
 }
 
 }  // namespace kvplan::attention

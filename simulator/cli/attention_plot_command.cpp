@@ -3,7 +3,6 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
-#include <thread>
 
 #include "simulator/cli/number_option.h"
 #include "simulator/cli/outputs.h"
@@ -22,7 +21,7 @@ struct PlotFlags {
   std::string input, output, json, sequences, maps, theme;
   std::int32_t sequence{-1}, layer{-1}, head{-1};
   std::int64_t rank_tokens{survey::kRankTokens};
-  int threads{static_cast<int>(std::clamp(std::thread::hardware_concurrency(), 1U, 1024U))};
+  int threads{1};
 
   [[nodiscard]] bool asks_for_a_head() const { return sequence >= 0 || layer >= 0 || head >= 0; }
 };
@@ -238,10 +237,7 @@ void add_attention_plot(CLI::App& attention, Outcome& outcome) {
       *command, "--rank-tokens", flags->rank_tokens, {0, formats::kMostRankTokens},
       "Ranks of attention maps are computed of sequences of at most so many tokens: the time grows "
       "with their cube. 0: of none");
-  add_whole_number(*command, "--threads", {1, 1024},
-                   "Layers of sequences that are worked on at once; the result does not depend on it",
-                   "all of the machine",
-                   [flags](std::int64_t threads) { flags->threads = static_cast<int>(threads); });
+  add_layer_threads(*command, flags->threads);
   run_as(*command, outcome, [flags] { return run_plot(*flags); });
 }
 

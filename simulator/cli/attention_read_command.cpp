@@ -1,9 +1,7 @@
 #include "simulator/cli/attention_read_command.h"
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <memory>
-#include <thread>
 
 #include "simulator/cli/number_option.h"
 #include "simulator/cli/outputs.h"
@@ -20,7 +18,7 @@ struct ReadFlags {
   std::string input, readers, budgets, json, csv;
   std::int64_t prompt{0};
   std::int32_t sequence{-1}, layer{-1};
-  int threads{static_cast<int>(std::clamp(std::thread::hardware_concurrency(), 1U, 1024U))};
+  int threads{1};
 };
 
 Status read_tables(readers::ReaderChoice& reader) {
@@ -116,10 +114,7 @@ void add_attention_read(CLI::App& attention, Outcome& outcome) {
   add_whole_number(*command, "--sequence", flags->sequence, {0, INT32_MAX}, "This sequence alone")
       ->default_str("");
   add_whole_number(*command, "--layer", flags->layer, {0, INT32_MAX}, "This layer alone")->default_str("");
-  add_whole_number(*command, "--threads", {1, 1024},
-                   "Layers of sequences that are worked on at once; the result does not depend on it",
-                   "all of the machine",
-                   [flags](std::int64_t threads) { flags->threads = static_cast<int>(threads); });
+  add_layer_threads(*command, flags->threads);
   add_json_option(*command, flags->json, "readers, with their summary, layers, heads and steps");
   command->add_option(
       "--csv", flags->csv,

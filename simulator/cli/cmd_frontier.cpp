@@ -2,7 +2,6 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
-#include <thread>
 
 #include "simulator/attention/budgeted.h"
 #include "simulator/cli/command.h"
@@ -22,7 +21,7 @@ struct FrontierFlags {
   std::string policies, budgets, formats{"full"}, json, csv, html;
   std::int64_t prompt{0};
   std::int32_t layer{-1};
-  int threads{static_cast<int>(std::clamp(std::thread::hardware_concurrency(), 1U, 1024U))};
+  int threads{1};
 };
 
 std::string command_line(const FrontierFlags& flags) {
@@ -110,10 +109,7 @@ void add_frontier(CLI::App& app, Outcome& outcome) {
                    "Tokens of the prompt. Default: as recorded, else the first half of a sequence")
       ->default_str("");
   add_whole_number(*command, "--layer", flags->layer, {0, INT32_MAX}, "This layer alone")->default_str("");
-  add_whole_number(*command, "--threads", {1, 1024},
-                   "Layers of sequences that are worked on at once; the result does not depend on it",
-                   "all of the machine",
-                   [flags](std::int64_t threads) { flags->threads = static_cast<int>(threads); });
+  add_layer_threads(*command, flags->threads);
   add_json_option(*command, flags->json, "points, and the oracle: the most mass of so many entries");
   command->add_option("--csv", flags->csv, "One line per point: FILE, or - for standard output");
   command->add_option("--html", flags->html, "Write one HTML page: a chart and tables");

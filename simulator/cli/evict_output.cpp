@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "simulator/base/utf8.h"
+#include "simulator/cli/choice_output.h"
 
 namespace kvplan::cli {
 
@@ -52,20 +53,12 @@ std::string percent(double part, double whole) {
 
 void write_params(JsonWriter& json, const attention::PolicyChoice& policy, std::int32_t group) {
   json.key("params").begin_object();
-  const auto params = policy.choice.descriptor().params;
-  for (std::size_t i = 0; i < params.size(); ++i) {
-    const std::string& text = policy.choice.values()[i].text;
-    json.key(params[i].name);
-    if (params[i].name == attention::kGroupParam.name) {
+  for (const Param& param : policy.choice.descriptor().params) {
+    json.key(param.name);
+    if (param.name == attention::kGroupParam.name) {
       json.value(group);
-    } else if (params[i].kind == ParamKind::kInteger) {
-      json.value(policy.choice.integer(params[i].name));
-    } else if (params[i].kind == ParamKind::kDecimal) {
-      json.value(policy.choice.decimal(params[i].name));
-    } else if (params[i].kind == ParamKind::kFlag) {
-      json.value(policy.choice.flag(params[i].name));
     } else {
-      json.value(text);
+      write_value(json, policy.choice, param);
     }
   }
   json.end_object();

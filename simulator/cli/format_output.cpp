@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "simulator/base/json_writer.h"
+#include "simulator/cli/choice_output.h"
 #include "simulator/cli/evict_output.h"
 #include "simulator/formats/region_names.h"
 
@@ -18,24 +19,6 @@ using formats::kSides;
 using formats::LayerBytes;
 using formats::Side;
 using formats::StepResult;
-
-void write_format_params(JsonWriter& json, const Choice& choice) {
-  json.key("params").begin_object();
-  const auto params = choice.descriptor().params;
-  for (std::size_t i = 0; i < params.size(); ++i) {
-    json.key(params[i].name);
-    if (params[i].kind == ParamKind::kInteger) {
-      json.value(choice.integer(params[i].name));
-    } else if (params[i].kind == ParamKind::kDecimal) {
-      json.value(choice.decimal(params[i].name));
-    } else if (params[i].kind == ParamKind::kFlag) {
-      json.value(choice.flag(params[i].name));
-    } else {
-      json.value(choice.values()[i].text);
-    }
-  }
-  json.end_object();
-}
 
 void write_evict(JsonWriter& json, const EvaluationRequest& request, std::int32_t group) {
   json.key("evict");
@@ -136,7 +119,7 @@ std::string format_json(const EvaluationRequest& request, const Evaluation& foun
                         std::int32_t group) {
   JsonWriter json(0);
   json.begin_object().member("format", request.format.kind->golden_name);
-  write_format_params(json, request.format.choice);
+  write_params(json, request.format.choice);
   write_evict(json, request, group);
   json.member("input", input).member("prefill_len", request.prompt);
   json.member("sequence", request.sequence).member("layer", request.layer);

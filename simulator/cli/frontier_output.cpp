@@ -4,6 +4,7 @@
 #include "simulator/base/version.h"
 #include "simulator/cli/evict_output.h"
 #include "simulator/frontier/page.h"
+#include "simulator/report/number_text.h"
 #include "simulator/report/text.h"
 
 namespace kvplan::cli {
@@ -14,12 +15,6 @@ using frontier::Lane;
 using frontier::OraclePoint;
 using frontier::Point;
 using frontier::Request;
-
-std::string quoted(const std::string& text) {
-  std::string out = "\"";
-  for (const char c : text) out += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return out + "\"";
-}
 
 std::string number(const std::optional<double>& value) {
   return value ? shortest(*value) : "";
@@ -71,8 +66,8 @@ std::string frontier_csv(const Request& request, const Frontier& found) {
     const std::string whole = lane.policy.choice.to_string();
     const std::size_t colon = whole.find(':');
     out += std::string(lane.policy.kind->golden_name) + "," +
-           quoted(colon == std::string::npos ? "" : whole.substr(colon + 1)) + "," +
-           quoted(request.storages[point.storage].text) + "," +
+           report::csv_quoted(colon == std::string::npos ? "" : whole.substr(colon + 1)) + "," +
+           report::csv_quoted(request.storages[point.storage].text) + "," +
            (lane.budget ? std::to_string(*lane.budget) : "") + "," + shortest(point.bytes_per_token);
     for (const auto& value : {point.mass_mean, point.mass_min, point.error_mean, point.error_p95})
       out += "," + number(value);

@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <thread>
 
 #include "simulator/base/json_writer.h"
 
@@ -35,6 +36,15 @@ CLI::Option* add_whole_number(CLI::App& command, const std::string& name, WholeR
                     set(value);
                     return Done{};
                   });
+}
+
+void add_layer_threads(CLI::App& command, int& threads) {
+  constexpr std::int64_t kMost = 1024;
+  threads = static_cast<int>(std::clamp<std::int64_t>(std::thread::hardware_concurrency(), 1, kMost));
+  add_whole_number(command, "--threads", {1, kMost},
+                   "Layers of sequences that are worked on at once; the result does not depend on it",
+                   "all of the machine",
+                   [&threads](std::int64_t count) { threads = static_cast<int>(count); });
 }
 
 CLI::Option* add_number(CLI::App& command, const std::string& name, double& to, NumberRange range,

@@ -32,6 +32,10 @@ CLI::Option* add_whole_number(CLI::App& command, const std::string& name, Intege
                           [&to](std::int64_t value) { to = static_cast<Integer>(value); });
 }
 
+/// --threads of commands that work on layers of sequences; without it, and from now on, as many as the machine has.
+/// `threads` must live as long as the command.
+void add_layer_threads(CLI::App& command, int& threads);
+
 CLI::Option* add_number(CLI::App& command, const std::string& name, double& to, NumberRange range,
                         const std::string& help);
 

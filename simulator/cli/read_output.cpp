@@ -1,9 +1,8 @@
 #include "simulator/cli/read_output.h"
 
-#include <algorithm>
-
 #include "simulator/base/json_writer.h"
 #include "simulator/base/version.h"
+#include "simulator/cli/choice_output.h"
 #include "simulator/cli/progress.h"
 #include "simulator/report/number_text.h"
 #include "simulator/report/text.h"
@@ -16,28 +15,6 @@ using readers::Lane;
 using readers::LaneResult;
 using readers::Request;
 using readers::Tally;
-
-void write_params(JsonWriter& json, const Choice& choice) {
-  json.key("params").begin_object();
-  for (const Param& param : choice.descriptor().params) {
-    json.key(param.name);
-    switch (param.kind) {
-      case ParamKind::kInteger:
-        json.value(choice.integer(param.name));
-        break;
-      case ParamKind::kDecimal:
-        json.value(choice.decimal(param.name));
-        break;
-      case ParamKind::kFlag:
-        json.value(choice.flag(param.name));
-        break;
-      case ParamKind::kText:
-        json.value(choice.text(param.name));
-        break;
-    }
-  }
-  json.end_object();
-}
 
 std::optional<double> per_step(std::int64_t bytes, std::int64_t steps) {
   if (steps == 0) return std::nullopt;
@@ -103,12 +80,6 @@ std::string params_text(const Choice& choice) {
   return colon == std::string::npos ? "" : whole.substr(colon + 1);
 }
 
-std::string quoted(const std::string& text) {
-  std::string out = "\"";
-  for (const char c : text) out += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return out + "\"";
-}
-
 /// The name and the parameters that were given.
 std::string label_of(const Lane& lane) {
   const Choice& choice = lane.reader.choice;
@@ -145,7 +116,7 @@ std::string read_csv(const Request& request, const Evaluation& found) {
   for (std::size_t l = 0; l < found.lanes.size(); ++l) {
     const Lane& lane = request.lanes[l];
     const std::string begin = std::string(lane.reader.choice.name()) + "," +
-                              quoted(params_text(lane.reader.choice)) + "," +
+                              report::csv_quoted(params_text(lane.reader.choice)) + "," +
                               (lane.budget ? std::to_string(*lane.budget) : "");
     for (const readers::Record& record : found.lanes[l].records) {
       const Tally& tally = record.tally;

@@ -42,8 +42,8 @@ struct EncodedTokens {
 /// Blocks that such a request holds beyond those of as many exact tokens, at most: what is left of a block of codes.
 inline constexpr std::int64_t kEncodedBlocksBeyond = 1;
 
-/// REQUIRES: memory returns quanta; what is stored after n tokens takes at most the bytes of n exact ones; every prompt
-/// of more than one token up to final_tokens has an entry (none where the request ends with its prompt).
+/// REQUIRES: memory returns quanta; `stored` has final_tokens - prompt entries, of which that after n tokens takes at
+/// most the bytes of n exact ones.
 std::unique_ptr<const Course> make_encoded_course(const CourseShape& shape, EncodedTokens tokens);
 
 }  // namespace kvplan::core

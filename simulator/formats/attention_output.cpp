@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
 
 #include "simulator/attention/kernels.h"
+#include "simulator/attention/output_error.h"
 #include "simulator/formats/loops.h"
 
 namespace kvplan::formats {
@@ -80,18 +80,7 @@ void AttentionOutput::compare_head(std::int64_t t, std::int32_t query_head, cons
   std::vector<double> part(size);
   for (std::size_t i = 0; i < logits.size(); ++i)
     add_scaled(logits[i], values.stored(static_cast<std::int32_t>(i)).data(), part.data(), size);
-  double off = 0;
-  double whole = 0;
-  for (std::size_t c = 0; c < size; ++c) {
-    off += (full[c] - part[c]) * (full[c] - part[c]);
-    whole += full[c] * full[c];
-  }
-  double& error = output_error_[static_cast<std::size_t>(query_head)];
-  if (whole > 0) {
-    error = std::sqrt(off) / std::sqrt(whole);
-  } else {
-    error = off > 0 ? std::numeric_limits<double>::infinity() : 0.0;
-  }
+  output_error_[static_cast<std::size_t>(query_head)] = attention::relative_difference(full, part);
 }
 
 /// Rows and outputs of the full cache at token t.
@@ -100,13 +89,9 @@ void AttentionOutput::seek(std::int64_t t) {
   const Status sought = rows_->seek(t);
   KVPLAN_CHECK(sought.ok());  // tensors in memory
   at_ = t;
-  const auto size = static_cast<std::size_t>(in_.value_size);
   for (std::size_t q = 0; q < full_.size(); ++q) {
-    const attention::RowView row = rows_->row(static_cast<std::int32_t>(q));
-    const float* recorded = in_.values[q / logits_.size()].data();
-    full_[q].assign(size, 0);
-    for (std::int64_t i = 0; i <= t; ++i)
-      add_scaled(row.f64[i], recorded + static_cast<std::size_t>(i) * size, full_[q].data(), size);
+    full_[q] = attention::attention_output(rows_->row(static_cast<std::int32_t>(q)), t + 1,
+                                           {in_.values[q / logits_.size()].data(), in_.value_size});
   }
 }
 

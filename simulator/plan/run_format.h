@@ -4,8 +4,10 @@
 // and requests follow courses (core/encoded_course.h).
 #pragma once
 
+#include <cstdint>
 #include <optional>
-#include <string_view>
+#include <span>
+#include <vector>
 
 #include "simulator/core/encoded_course.h"
 #include "simulator/formats/formats.h"

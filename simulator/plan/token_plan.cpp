@@ -73,7 +73,6 @@ std::string shape_text(std::int64_t layers, std::int64_t heads, std::int64_t ele
 }
 
 /// Which tokens stay does not depend on the bytes of an element, which may have been others when it was recorded.
-
 Status check_shape(const Recorded& recorded, const model::ModelShape& model,
                    const attention::PolicyChoice& policy) {
   const attention::RecordingInfo& info = recorded.recording->info();

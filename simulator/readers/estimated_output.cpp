@@ -1,9 +1,8 @@
 #include "simulator/readers/estimated_output.h"
 
-#include <cmath>
-#include <limits>
 #include <vector>
 
+#include "simulator/attention/output_error.h"
 #include "simulator/attention/tensor_rows.h"
 
 namespace kvplan::readers {
@@ -24,14 +23,7 @@ double estimated_output_error(std::span<const double> output, attention::RowView
   for (std::size_t i = 0; i < estimates.size(); ++i)
     for (std::size_t c = 0; c < part.size(); ++c)
       part[c] += weights[set.size() + i] / sum * estimates[i].values[c];
-  double off = 0;
-  double whole = 0;
-  for (std::size_t c = 0; c < output.size(); ++c) {
-    off += (output[c] - part[c]) * (output[c] - part[c]);
-    whole += output[c] * output[c];
-  }
-  if (whole > 0) return std::sqrt(off) / std::sqrt(whole);
-  return off > 0 ? std::numeric_limits<double>::infinity() : 0.0;
+  return attention::relative_difference(output, part);
 }
 
 }  // namespace kvplan::readers

@@ -21,6 +21,7 @@ using plan::Shortage;
 constexpr std::size_t kMostSentences = 12;
 /// A loss below this share is not named.
 constexpr double kWorthWords = 0.01;
+
 std::string share_text(double share) {
   return share >= 0.01 ? fixed(share * 100, 1) + " %" : percent(share);
 }

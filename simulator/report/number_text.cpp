@@ -98,4 +98,10 @@ std::string shell_quoted(std::string_view argument) {
   return out + "'";
 }
 
+std::string csv_quoted(std::string_view field) {
+  std::string out = "\"";
+  for (const char c : field) out.append(c == '"' ? 2 : 1, c);
+  return out + "\"";
+}
+
 }  // namespace kvplan::report

@@ -30,5 +30,7 @@ std::string seconds_text(double seconds);
 std::size_t characters(std::string_view text);
 /// One argument of a command line, quoted for a POSIX shell where that is needed.
 std::string shell_quoted(std::string_view argument);
+/// A field of a CSV, in quotes, each of its own twice.
+std::string csv_quoted(std::string_view field);
 
 }  // namespace kvplan::report

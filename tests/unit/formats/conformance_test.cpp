@@ -4,6 +4,7 @@
 #include <set>
 
 #include "simulator/formats/linear.h"
+#include "simulator/formats/region_names.h"
 #include "tests/unit/formats/support.h"
 
 namespace kvplan::formats::test {
@@ -52,6 +53,20 @@ TEST(FormatCatalogue, EveryMemberIsTestedHere) {
     EXPECT_EQ(kind->descriptor.family, kFamily);
   }
   EXPECT_EQ(names.size(), small_params().size());
+}
+
+/// As results mark them, and as runs count them.
+TEST(FormatRegions, MetadataAreThoseThatAreMarked) {
+  Regions bytes;
+  std::int64_t marked = 0, all = 0, one = 1;
+  for (const NamedRegion& region : kRegions) {
+    bytes.*region.bytes = one;
+    marked += region.metadata ? one : 0;
+    all += one;
+    one *= 2;
+  }
+  EXPECT_EQ(bytes.total(), all);
+  EXPECT_EQ(bytes.metadata(), marked);
 }
 
 /// What a head stores, by position.
