@@ -2,7 +2,7 @@
 // LLVMFuzzerTestOneInput and, where files under corpus/NAME are not the best start, fuzz_seeds.
 //
 // Two programs come from it. NAME (any compiler, part of the tests) replays the corpus, the seeds and a fixed
-// number of seeded mutations of each; NAME_libfuzzer (preset `fuzz`) is libFuzzer's search, run by .ci/full.
+// number of seeded mutations of each; NAME_libfuzzer (preset `asan`) is libFuzzer's search, run by .ci/full.
 #pragma once
 
 #include <cstddef>
