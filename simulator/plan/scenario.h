@@ -88,7 +88,7 @@ struct Scenario {
   const model::ModelShape* model{nullptr};  ///< null: that of model_file, or else of the recordings
   std::string prices;                       ///< path of a price list; empty: none
   std::string model_file;                   ///< path of a config.json; read when it is run
-  model::Deployment deployment;  ///< its format: of a token's place
+  model::Deployment deployment;             ///< its format: of a token's place
   /// How tokens are encoded when their prompt is whole, where `format` names such a codec.
   std::optional<formats::FormatChoice> encoded;
   bool derives_pool{false};  ///< from the deployment and the model, when it is run; `pool` is empty then

@@ -24,25 +24,25 @@ memory::PoolSize pool_of(const RunSetup& setup) {
 
 Result<std::unique_ptr<core::Memory>> make_memory(const RunSetup& setup, core::RequestColumns& columns) {
   const Scenario& s = setup.scenario;
-  const memory::AllocatorRequest request{.workload = &setup.workload,
-                                         .pool = pool_of(setup),
-                                         .token_bytes = setup.tokens.token_bytes(),
-                                         .cells_per_token = setup.tokens.units.per_token,
-                                         .metadata_bytes = setup.tokens.units.metadata_bytes,
-                                         .tables = setup.tokens.tables,
-                                         .quanta_beyond =
-                                             setup.tokens.encoded.empty() ? 0 : core::kEncodedBlocksBeyond,
-                                         .model = &setup.tokens.model,
-                                         .format = s.deployment.format ? &*s.deployment.format : nullptr,
-                                         .tensor_ranks = s.deployment.tensor_ranks,
-                                         .first_layer = setup.tokens.placed.bytes.first_layer,
-                                         .layers = setup.tokens.placed.bytes.layers,
-                                         .step_tokens = step_tokens(s),
-                                         .prefix_cache = s.finds_prefixes(),
-                                         .replacement = s.replaces_by_policy() ? &s.replacement : nullptr,
-                                         .block_ids = !setup.options.extra_observers.empty(),
-                                         .max_model_len = s.engine_traits().request_tokens.value,
-                                         .columns = &columns};
+  const memory::AllocatorRequest request{
+      .workload = &setup.workload,
+      .pool = pool_of(setup),
+      .token_bytes = setup.tokens.token_bytes(),
+      .cells_per_token = setup.tokens.units.per_token,
+      .metadata_bytes = setup.tokens.units.metadata_bytes,
+      .tables = setup.tokens.tables,
+      .quanta_beyond = setup.tokens.encoded.empty() ? 0 : core::kEncodedBlocksBeyond,
+      .model = &setup.tokens.model,
+      .format = s.deployment.format ? &*s.deployment.format : nullptr,
+      .tensor_ranks = s.deployment.tensor_ranks,
+      .first_layer = setup.tokens.placed.bytes.first_layer,
+      .layers = setup.tokens.placed.bytes.layers,
+      .step_tokens = step_tokens(s),
+      .prefix_cache = s.finds_prefixes(),
+      .replacement = s.replaces_by_policy() ? &s.replacement : nullptr,
+      .block_ids = !setup.options.extra_observers.empty(),
+      .max_model_len = s.engine_traits().request_tokens.value,
+      .columns = &columns};
   const auto& entry = memory::allocator_entry(s.allocator);
   if (entry.follows_windows && s.eviction && (s.keep.evicts() || setup.tokens.policy))
     return bad_input("the allocator \"" + std::string(s.allocator.name()) +

@@ -190,7 +190,8 @@ TEST(ByteAllocators, RowsAreThoseOfTheRankInItsFormat) {
                              Known{"deepseek-v3", "fp8_ds_mla", 8, 31, 30, {{656, 1}}, 30, 99, 19680}}) {
     SCOPED_TRACE(std::string(known.model) + " " + known.format);
     const model::ModelShape* const shape = model::find_model(known.model).value();
-    const model::KvFormat format = parse_component(known.format, "format", model::format_descriptors()).value();
+    const model::KvFormat format =
+        parse_component(known.format, "format", model::format_descriptors()).value();
     AllocatorRequest request{.workload = &workload,
                              .pool = {.bytes = std::int64_t{1} << 30},
                              .token_bytes = known.token_bytes,

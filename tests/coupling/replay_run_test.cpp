@@ -364,10 +364,10 @@ TEST(Replay, RefusesWhatNoRecordingDrives) {
       "output - 1), r.kva has 50; so it is for 2 requests");
   // A request that is turned away needs no recording.
   EXPECT_EQ(error_of({given, h2o, {"engine", "vllm-v1:max_model_len=51"}}, too_long, recording), "ran");
-  EXPECT_EQ(
-      error_of({given, h2o, {"model", "llama-3-8b"}}, fits, recording),
-      "workload.attention: expected the model's shape (32 x 8 stored heads, 65536 elements a token), found 2 x "
-      "3 stored heads, 768 elements a token in r.kva; model=recording takes the recordings' own");
+  EXPECT_EQ(error_of({given, h2o, {"model", "llama-3-8b"}}, fits, recording),
+            "workload.attention: expected the model's shape (32 x 8 stored heads, 65536 elements a token), "
+            "found 2 x "
+            "3 stored heads, 768 elements a token in r.kva; model=recording takes the recordings' own");
   EXPECT_EQ(error_of({h2o}, fits, recording).substr(0, 47),
             "eviction: \"h2o\" decides by attention: give reco");
   EXPECT_EQ(

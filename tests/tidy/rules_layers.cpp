@@ -75,10 +75,9 @@ const std::vector<Layer>& layers() {
     table.push_back({"traces/synth", {"simulator/base", "traces/record", "traces/io", "traces/import"}});
     below.insert(below.end(), {"simulator/frame", "traces/io"});
     level({"simulator/io"});
-    below.insert(below.end(),
-                 {"simulator/formats", "simulator/frontier", "simulator/picture", "simulator/readers",
-                  "simulator/report", "simulator/survey", "simulator/sweep", "traces/import", "traces/edit",
-                  "traces/synth"});
+    below.insert(below.end(), {"simulator/formats", "simulator/frontier", "simulator/picture",
+                               "simulator/readers", "simulator/report", "simulator/survey", "simulator/sweep",
+                               "traces/import", "traces/edit", "traces/synth"});
     table.push_back({"simulator/cli", below});
     table.push_back({"simulator/bench", below});
     for (const auto* folder : {"gui/viewmodel", "gui/worker", "gui/view", "gui/app"}) level({folder});
