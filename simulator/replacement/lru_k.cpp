@@ -109,7 +109,7 @@ constexpr std::array<Param, 2> kParams{{
      .kind = ParamKind::kInteger,
      .fallback = "2",
      .low = 1,
-     .high = 8},
+     .high = LruK::kMostUses},
     {.name = "history",
      .help = "Blocks whose uses are remembered after they went, as a multiple of the cache",
      .kind = ParamKind::kDecimal,
