@@ -1,6 +1,6 @@
 // The interface of the allocator family: where the KV bytes of requests go.
 //
-// Life of a request: lookup (changes nothing) -> admit -> grow, drop, ... -> release (it ended or was
+// Life of a request: lookup (changes nothing) -> admit -> grow, give_back, ... -> release (it ended or was
 // preempted; it may be admitted again) -> forget (it ended). The engine decides and calls; the allocator
 // places and remembers who holds what. Running out of room is an ordinary answer (`false`, and nothing has
 // changed).
@@ -190,6 +190,9 @@ class Contents {
   /// Makes whole blocks of the first `tokens` tokens findable (they are full, or will be when this step
   /// ends).
   virtual void publish(RequestId request, std::int64_t tokens) = 0;
+  /// Cells of the request are no longer kept: what it fills from now on, until its release, is not made findable. Whole
+  /// blocks of its first `written` tokens are, before.
+  virtual void close(RequestId request, std::int64_t written) = 0;
   /// The request has ended for good: nothing about it need be remembered. REQUIRES: released.
   virtual void forget(RequestId request) = 0;
 
@@ -200,40 +203,20 @@ class Contents {
   BlockListener* listener_{nullptr};
 };
 
-/// Blocks come back from requests that go on, because cells in them were dropped. Allocators without this keep them
-/// until the request gives everything back.
+/// Blocks come back from requests that go on. Which, the replica says: no cell in them is kept, or no window shows them
+/// any more. Allocators without this keep them until the request gives everything back.
 class BlockReturns {
  public:
-  /// Quanta that came back: the logical blocks [first, first + count).
-  struct Dropped {
-    std::int64_t first{0};
-    std::int64_t count{0};
-  };
-  /// The cells [sink, begin) of the request's `written` cells are no longer kept; quanta that have neither a
-  /// kept nor an unwritten cell come back, highest first. Blocks that fill from now on are not made findable
-  /// until release.
-  virtual Dropped drop(RequestId request, std::int64_t sink, std::int64_t begin, std::int64_t written) = 0;
-  /// These logical blocks come back, in this order. For requests that follow a course. REQUIRES: the request
-  /// holds them; nothing is made findable.
-  virtual void let_go(RequestId request, std::span<const std::int32_t> logical_blocks) = 0;
+  /// These entries of the request's table come back, in this order. REQUIRES: it holds them. Where contents are found
+  /// by lookups its own are closed (Contents::close), and all that came back since its admission is one range of the
+  /// table, to which each call adds at the end, the highest first.
+  virtual void give_back(RequestId request, std::span<const std::int32_t> entries) = 0;
   /// The table is `quanta` long from now on: those behind come back, highest first. For requests with
   /// placement=compact. REQUIRES: nothing is made findable, the table is longer.
   virtual void cut_table(RequestId request, std::int64_t quanta) = 0;
 
  protected:
   ~BlockReturns() = default;
-};
-
-/// Layers with windows let blocks go that no window shows any more.
-class WindowReturns {
- public:
-  /// Blocks of the request come back that hold nothing which a window still shows, now that `computed` tokens are
-  /// written: group by group, of each the highest first. Their places in the table, in this order; valid until the
-  /// next call. Asked before every `grow`, and done even if that is refused.
-  virtual std::span<const std::int32_t> leave_windows(RequestId request, std::int64_t computed) = 0;
-
- protected:
-  ~WindowReturns() = default;
 };
 
 /// Placing moves ranges or takes time.
@@ -286,9 +269,8 @@ class Allocator : public Memory {
       KVPLAN_CHECK(grown, r);
     }
   }
-  /// Where growth_tokens() is below 0: the tokens that the request can hold as it is; where there are windows, if
-  /// that is less, those with which one of its blocks leaves a window, or it begins to hold as many as a window
-  /// shows. Changes by its own `grow` and `leave_windows` only. REQUIRES: admitted.
+  /// Where growth_tokens() is below 0: the tokens that the request can hold as it is. Changes by its own `grow` only.
+  /// REQUIRES: admitted.
   [[nodiscard]] virtual std::int64_t next_growth(RequestId request) const {
     KVPLAN_CHECK(false, request);
     return 0;
@@ -301,7 +283,6 @@ class Allocator : public Memory {
 
   [[nodiscard]] virtual Contents* contents() { return nullptr; }
   [[nodiscard]] virtual BlockReturns* block_returns() { return nullptr; }
-  [[nodiscard]] virtual WindowReturns* window_returns() { return nullptr; }
   /// There where layout().costs.
   [[nodiscard]] virtual Placing* placing() { return nullptr; }
 };

@@ -1,8 +1,9 @@
-// The ids of blocks that a drop may let go, remembered before it happens, so that it can be told afterwards. For the
-// fast replica.
+// Blocks of a request that a keep rule leaves empty, closed form: they come back, and their ids are remembered, so that
+// observers can be told. For the fast replica.
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -12,27 +13,50 @@ namespace kvplan::core {
 
 class LettingGo {
  public:
-  /// All quanta below `end` at a request's first drop; later the one that ends there.
-  void remember(const Allocator& allocator, RequestId request, bool first, std::int64_t end) {
-    const BlockTable table = allocator.table(request);
-    const std::int64_t last = std::min(end, table.quanta);
-    begin_ = first ? 0 : std::max<std::int64_t>(last - 1, 0);
-    if (allocator.layout().block_ids) {
-      ids_.assign(table.ids.begin() + begin_, table.ids.begin() + last);
-    } else {
-      ids_.assign(static_cast<std::size_t>(last - begin_), kNoBlock);
+  explicit LettingGo(Allocator& allocator)
+      : allocator_(allocator),
+        contents_(allocator.contents()),
+        returns_(allocator.block_returns()),
+        quantum_tokens_(allocator.layout().quantum_tokens),
+        block_ids_(allocator.layout().block_ids) {}
+
+  /// Logical blocks [first, first + ids.size()), kNoBlock each where blocks have no ids. Valid until the next call.
+  struct Gone {
+    std::int64_t first{0};
+    std::span<const BlockId> ids;
+  };
+  /// The cells [sink, begin) of the request are no longer kept; before, those up to `begin_before` were not: sink at
+  /// its first drop since it was admitted. `written`: tokens that it had written.
+  Gone drop(RequestId request, std::int64_t sink, std::int64_t begin_before, std::int64_t begin,
+            std::int64_t written) {
+    if (begin_before == sink && contents_ != nullptr) contents_->close(request, written);
+    if (returns_ == nullptr) return {};
+    const std::int64_t first = std::max(ceil_div(sink, quantum_tokens_), begin_before / quantum_tokens_);
+    const std::int64_t end = begin / quantum_tokens_;
+    if (first >= end) return {};
+    const auto count = static_cast<std::size_t>(end - first);
+    if (ids_.size() < count) {  // they stay kNoBlock where blocks have no ids
+      ids_.resize(count, kNoBlock);
+      entries_.resize(count);
     }
-  }
-  /// Of those, the ones that went.
-  [[nodiscard]] std::span<const BlockId> blocks(const BlockReturns::Dropped& gone) const {
-    if (gone.count == 0) return {};
-    return std::span<const BlockId>(ids_).subspan(static_cast<std::size_t>(gone.first - begin_),
-                                                  static_cast<std::size_t>(gone.count));
+    if (block_ids_) {
+      const auto table = allocator_.table(request).ids;
+      std::copy(table.begin() + first, table.begin() + end, ids_.begin());
+    }
+    for (std::size_t i = 0; i < count; ++i)
+      entries_[i] = static_cast<std::int32_t>(end - 1 - static_cast<std::int64_t>(i));
+    returns_->give_back(request, std::span(entries_).first(count));
+    return {first, std::span<const BlockId>(ids_).first(count)};
   }
 
  private:
-  std::int64_t begin_{0};
-  std::vector<BlockId> ids_;
+  Allocator& allocator_;
+  Contents* contents_;  // may be null, as the next one
+  BlockReturns* returns_;
+  std::int64_t quantum_tokens_;
+  bool block_ids_;
+  std::vector<BlockId> ids_;           // as many as ever went at once
+  std::vector<std::int32_t> entries_;  // likewise
 };
 
 }  // namespace kvplan::core

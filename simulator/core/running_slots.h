@@ -32,6 +32,7 @@ struct SlotState {
   bool sliding{false};  ///< has dropped a cell: loses one with every token
   std::int32_t windows_full{
       0};  ///< decoding: of the windows, the smallest first, holds as many tokens as they show
+  std::int64_t windows_at{0};  ///< tokens held when blocks were last given back that windows had left
   const Course* course{nullptr};
 };
 

@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "simulator/base/check.h"
@@ -20,24 +21,38 @@ namespace kvplan::core {
 class WindowSums {
  public:
   WindowSums(Allocator& allocator, std::span<Observer* const> observers)
-      : allocator_(allocator), observers_(observers), windows_(model::windows_of(allocator.layout().groups)) {
+      : allocator_(allocator),
+        observers_(observers),
+        groups_(allocator.layout().groups),
+        quantum_tokens_(allocator.layout().quantum_tokens),
+        windows_(model::windows_of(groups_)) {
     KVPLAN_CHECK(windows_.size() <= kMostWindows);
     KVPLAN_CHECK(windows_.empty() || allocator.growth_tokens() < 0);
   }
 
-  /// Before a request that holds `held` tokens is granted what it needs next.
-  void leave_blocks(RequestId request, std::int64_t held) {
-    if (windows_.empty()) return;
-    const auto entries = allocator_.window_returns()->leave_windows(request, held);
-    if (entries.empty()) return;
-    for (Observer* o : observers_) o->on_leave_windows(LeaveWindows{request, held, entries});
+  /// What no window shows to the token behind the `held` ones that the request has comes back. To be told before it is
+  /// granted what it needs next.
+  void leave_blocks(SlotState& slot, std::int64_t held) {
+    if (!windows_.empty()) give_back_unseen(slot, held);
+  }
+  /// Of a request that will hold `tokens` tokens: those with which one of its blocks leaves a window, or it begins to
+  /// hold as many as one shows, whichever is less; at least `tokens`.
+  [[nodiscard]] std::int64_t next_change(const SlotState& slot, std::int64_t tokens) const {
+    std::int64_t next = INT64_MAX;
+    for (const model::WindowLayers& shown : windows_) {
+      const std::int64_t seen = shown.window - 1;  // of what is written
+      if (tokens <= seen) next = std::min(next, seen);
+      const std::int64_t gone = unseen(shown.window, slot.windows_at) / quantum_tokens_;
+      next = std::min(next, (gone + 1) * quantum_tokens_ + seen);
+    }
+    return std::max(next, tokens);
   }
   /// A decoding request that now holds `held` tokens may hold as many as more of the windows show: from then on each
   /// step leaves one more unseen. To be told when it begins to decode, and whenever it comes to that.
   void fill(SlotState& slot, std::int64_t held) {
     for (auto w = static_cast<std::size_t>(slot.windows_full);
          w < windows_.size() && held >= windows_[w].window - 1; ++w) {
-      sums_[w] += unseen(w, held);
+      sums_[w] += unseen(windows_[w].window, held);
       ++growth_[w];
       ++slot.windows_full;
     }
@@ -45,7 +60,7 @@ class WindowSums {
   /// It decodes no more.
   void leave(const SlotState& slot, std::int64_t held) {
     for (std::size_t w = 0; w < static_cast<std::size_t>(slot.windows_full); ++w) {
-      sums_[w] -= unseen(w, held);
+      sums_[w] -= unseen(windows_[w].window, held);
       --growth_[w];
     }
   }
@@ -64,8 +79,8 @@ class WindowSums {
   /// What tokens [computed, computed + tokens) of a request do not see.
   void add_chunk(StepLoad& load, std::int64_t computed, std::int64_t tokens) const {
     for (std::size_t w = 0; w < windows_.size(); ++w) {
-      load.unseen[w].context_tokens += unseen(w, computed);
-      const std::int64_t last = unseen(w, computed + tokens - 1);
+      load.unseen[w].context_tokens += unseen(windows_[w].window, computed);
+      const std::int64_t last = unseen(windows_[w].window, computed + tokens - 1);
       const std::int64_t fewer =
           std::min(tokens, last);  // tokens that miss some: 1, 2, ... or more, up to `last`
       load.unseen[w].add_pairs(Wide{fewer} * last - Wide{fewer} * (fewer - 1) / 2);
@@ -73,14 +88,34 @@ class WindowSums {
   }
 
  private:
-  /// Tokens before the one at `position` that the window does not show to it.
-  [[nodiscard]] std::int64_t unseen(std::size_t w, std::int64_t position) const {
-    return std::max<std::int64_t>(position + 1 - windows_[w].window, 0);
+  void give_back_unseen(SlotState& slot, std::int64_t held) {
+    const std::int64_t before = std::exchange(slot.windows_at, held);
+    const auto gone = [&](const auto& shown, std::int64_t at) {
+      return unseen(shown.window, at) / quantum_tokens_;
+    };
+    if (std::all_of(windows_.begin(), windows_.end(),
+                    [&](const auto& shown) { return gone(shown, held) == gone(shown, before); }))
+      return;
+    entries_.clear();
+    for (std::size_t g = 0; g < groups_.size(); ++g) {
+      if (groups_[g].window == 0) continue;
+      for (std::int64_t b = gone(groups_[g], held) - 1; b >= gone(groups_[g], before); --b)
+        entries_.push_back(static_cast<std::int32_t>(b * std::ssize(groups_) + static_cast<std::int64_t>(g)));
+    }
+    allocator_.block_returns()->give_back(slot.request, entries_);
+    for (Observer* o : observers_) o->on_give_back(GivenBack{slot.request, held, entries_});
+  }
+  /// Tokens before the one at `position` that a window does not show to it.
+  [[nodiscard]] static std::int64_t unseen(std::int64_t window, std::int64_t position) {
+    return std::max<std::int64_t>(position + 1 - window, 0);
   }
 
   Allocator& allocator_;
   std::span<Observer* const> observers_;
+  std::vector<model::LayerGroup> groups_;
+  std::int64_t quantum_tokens_;
   std::vector<model::WindowLayers> windows_;
+  std::vector<std::int32_t> entries_;  // that left one
   std::array<std::int64_t, kMostWindows> sums_{};
   std::array<std::int64_t, kMostWindows> growth_{};  // decoding requests that hold as many tokens as it shows
 };

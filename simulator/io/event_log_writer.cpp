@@ -388,13 +388,17 @@ void EventLogWriter::on_course(RequestId r, const core::Course& course) {
   flush(1);
 }
 
-void EventLogWriter::on_let_go(const core::LetGo& let_go) {
-  if (tables_ == 1) return write_let_go(let_go.request, let_go.logical_blocks);
-  std::vector<std::int32_t> entries(let_go.logical_blocks.begin(), let_go.logical_blocks.end());
-  std::sort(entries.begin(), entries.end(), [&](std::int32_t a, std::int32_t b) {
-    return a % tables_ != b % tables_ ? a % tables_ < b % tables_ : a > b;
-  });
-  write_let_go(let_go.request, entries);
+void EventLogWriter::on_give_back(const core::GivenBack& back) {
+  std::vector<std::int32_t> entries(back.entries.begin(), back.entries.end());
+  if (tables_ > 1)
+    std::sort(entries.begin(), entries.end(), [&](std::int32_t a, std::int32_t b) {
+      return a % tables_ != b % tables_ ? a % tables_ < b % tables_ : a > b;
+    });
+  for (std::span<const std::int32_t> blocks = entries; !blocks.empty();) {
+    const auto part = blocks.first(std::min(blocks.size(), static_cast<std::size_t>(log::kMostListed)));
+    write(log::LetGo{back.request, {part.begin(), part.end()}});
+    blocks = blocks.subspan(part.size());
+  }
 }
 
 void EventLogWriter::on_compact(const core::Compacted& compacted) {
@@ -427,18 +431,6 @@ void EventLogWriter::grant_tables(RequestId r) {
       [&](const std::array<std::int64_t, 3>& block, std::int32_t first, std::int32_t tables) {
         write(log::Grant{r, block[0], 1, {}, 0, first, tables});
       });
-}
-
-void EventLogWriter::on_leave_windows(const core::LeaveWindows& left) {
-  write_let_go(left.request, left.entries);
-}
-
-void EventLogWriter::write_let_go(RequestId r, std::span<const std::int32_t> blocks) {
-  while (!blocks.empty()) {
-    const auto part = blocks.first(std::min(blocks.size(), static_cast<std::size_t>(log::kMostListed)));
-    write(log::LetGo{r, {part.begin(), part.end()}});
-    blocks = blocks.subspan(part.size());
-  }
 }
 
 void EventLogWriter::write_grant(RequestId r, std::int64_t first_block, std::int64_t quanta,

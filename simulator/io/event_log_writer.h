@@ -73,9 +73,8 @@ class EventLogWriter final : public core::Observer {
   void on_step_end(SimTime time, std::span<const RequestId> finishing) override;
   void on_first_token(SimTime time, RequestId request) override;
   void on_drop(const core::Drop& drop) override;
-  void on_let_go(const core::LetGo& let_go) override;
   void on_compact(const core::Compacted& compacted) override;
-  void on_leave_windows(const core::LeaveWindows& left) override;
+  void on_give_back(const core::GivenBack& back) override;
   void on_finish(SimTime time, const core::Release& release) override;
   void on_settled(SimTime time, const core::PoolCounts& pool) override;
   void on_publish(RequestId request, std::int64_t logical_block, BlockId block) override;
@@ -101,7 +100,6 @@ class EventLogWriter final : public core::Observer {
   void grant_tables(RequestId request);
   void write_counts(RequestId request, const core::Course& course);
   [[nodiscard]] event_log::ContentKey key(RequestId request, std::int64_t logical_block) const;
-  void write_let_go(RequestId request, std::span<const std::int32_t> blocks);
   void write_grant(RequestId request, std::int64_t first_block, std::int64_t quanta,
                    std::span<const BlockId> blocks, std::int64_t tensor_tokens);
 

@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <array>
 #include <deque>
+#include <utility>
 #include <vector>
 
 #include "simulator/base/check.h"
@@ -25,14 +26,13 @@ using core::MemoryLayout;
 
 constexpr std::int64_t kMostBlocks = std::int64_t{1} << 25;  // a few bytes of our own memory each
 
-class GroupedAllocator final : public core::Allocator, public core::WindowReturns {
+class GroupedAllocator final : public core::Allocator, public core::BlockReturns {
  public:
   GroupedAllocator(const GroupedParts& parts, const AllocatorRequest& request)
       : parts_(parts),
         layout_(parts_.layout),
         groups_(static_cast<std::int64_t>(layout_.groups.size())),
         workload_(*request.workload),
-        windows_(model::windows_of(layout_.groups)),
         holder_of_(request.places()) {
     layout_.block_ids = request.block_ids;
   }
@@ -41,18 +41,9 @@ class GroupedAllocator final : public core::Allocator, public core::WindowReturn
   core::PoolCounts counts() const override {
     return {.free = layout_.quanta - held_, .cached = 0, .held = held_, .distinct_names = 0};
   }
-  core::WindowReturns* window_returns() override { return this; }
+  core::BlockReturns* block_returns() override { return this; }
   std::int64_t growth_tokens() const override { return -1; }
-  std::int64_t next_growth(RequestId r) const override {
-    const Holder& holder = existing(r);
-    std::int64_t next = holder.blocks * layout_.quantum_tokens;
-    for (std::size_t w = 0; w < windows_.size(); ++w) {
-      const std::int64_t seen = windows_[w].window - 1;  // of what is written
-      if (holder.tokens <= seen) next = std::min(next, seen);
-      next = std::min(next, (holder.gone[w] + 1) * layout_.quantum_tokens + seen);
-    }
-    return std::max(next, holder.tokens);
-  }
+  std::int64_t next_growth(RequestId r) const override { return existing(r).blocks * layout_.quantum_tokens; }
   bool fits_empty(RequestId r) const override {
     return parts_.most_blocks(workload_.final_tokens(r)) <= layout_.quanta;
   }
@@ -68,9 +59,7 @@ class GroupedAllocator final : public core::Allocator, public core::WindowReturn
     }
     slot = idle_holders_.back();
     idle_holders_.pop_back();
-    Holder& holder = holders_[static_cast<std::size_t>(slot)];
-    holder.tokens = tokens;
-    take(holder, blocks);
+    take(holders_[static_cast<std::size_t>(slot)], blocks);
     return true;
   }
 
@@ -78,30 +67,21 @@ class GroupedAllocator final : public core::Allocator, public core::WindowReturn
     Holder& holder = existing(r);
     const std::int64_t blocks = std::max(ceil_div(tokens, layout_.quantum_tokens), holder.blocks);
     if ((blocks - holder.blocks) * groups_ > layout_.quanta - held_) return false;
-    holder.tokens = tokens;
     take(holder, blocks - holder.blocks);
     return true;
   }
 
-  std::span<const std::int32_t> leave_windows(RequestId r, std::int64_t computed) override {
-    left_.clear();
+  void give_back(RequestId r, std::span<const std::int32_t> entries) override {
     Holder& holder = existing(r);
-    std::array<std::int64_t, core::kMostWindows> gone = holder.gone;
-    for (std::size_t w = 0; w < windows_.size(); ++w) {
-      const std::int64_t unseen = std::max<std::int64_t>(computed + 1 - windows_[w].window, 0);
-      gone[w] = std::max(gone[w], std::min(unseen / layout_.quantum_tokens, holder.blocks));
-    }
-    if (gone == holder.gone) return left_;
-    for (std::int64_t g = 0; g < groups_; ++g) {
-      const std::int64_t window = layout_.groups[static_cast<std::size_t>(g)].window;
-      if (window == 0) continue;
-      std::size_t w = 0;
-      while (windows_[w].window != window) ++w;
-      for (std::int64_t b = gone[w] - 1; b >= holder.gone[w]; --b) give_up(holder, b * groups_ + g);
-    }
-    holder.gone = gone;
-    return left_;
+    const auto count = static_cast<std::int64_t>(entries.size());
+    holder.held -= count;
+    held_ -= count;
+    if (!layout_.block_ids) return;
+    for (const std::int32_t entry : entries)
+      queue_.push_back(std::exchange(holder.table[static_cast<std::size_t>(entry)], kNoBlock));
   }
+  /// Nobody follows a course here.
+  void cut_table(RequestId r, std::int64_t /*quanta*/) override { KVPLAN_CHECK(false, r); }
 
   void release(RequestId r, std::int64_t /*written*/) override {
     Holder& holder = existing(r);
@@ -115,8 +95,7 @@ class GroupedAllocator final : public core::Allocator, public core::WindowReturn
       }
     }
     holder.table.clear();
-    holder.tokens = holder.blocks = holder.held = 0;
-    holder.gone = {};
+    holder.blocks = holder.held = 0;
     std::int32_t& slot = holder_of_[r];
     idle_holders_.push_back(slot);
     slot = -1;
@@ -132,10 +111,8 @@ class GroupedAllocator final : public core::Allocator, public core::WindowReturn
  private:
   struct Holder {
     std::vector<BlockId> table;
-    std::int64_t tokens{0};                               ///< that it will hold after the step in progress
-    std::int64_t blocks{0};                               ///< logical ones, those that are gone too
-    std::int64_t held{0};                                 ///< of all groups
-    std::array<std::int64_t, core::kMostWindows> gone{};  ///< by window: leading blocks that came back
+    std::int64_t blocks{0};  ///< logical ones, those that are gone too
+    std::int64_t held{0};    ///< of all groups
   };
 
   Holder& existing(RequestId r) {
@@ -168,28 +145,16 @@ class GroupedAllocator final : public core::Allocator, public core::WindowReturn
     return block;
   }
 
-  void give_up(Holder& holder, std::int64_t entry) {
-    --holder.held;
-    --held_;
-    left_.push_back(static_cast<std::int32_t>(entry));
-    if (!layout_.block_ids) return;
-    BlockId& block = holder.table[static_cast<std::size_t>(entry)];
-    queue_.push_back(block);
-    block = kNoBlock;
-  }
-
   GroupedParts parts_;
   MemoryLayout layout_;
   std::int64_t groups_;
   const core::Workload& workload_;
-  std::vector<model::WindowLayers> windows_;
   core::RequestColumn<std::int32_t> holder_of_;  // by request, -1 = none
   std::vector<Holder> holders_;
   std::vector<std::int32_t> idle_holders_;
   std::deque<BlockId> queue_;  // that came back
   std::int64_t next_new_{1};   // ids from here on were never held; block 0 is the null block
   std::int64_t held_{0};
-  std::vector<std::int32_t> left_;  // by the latest leave_windows
 };
 
 constexpr std::array<Param, 1> kParams{{

@@ -10,7 +10,7 @@
 namespace kvplan::memory {
 namespace {
 
-class GroupedModel final : public core::Allocator, public core::WindowReturns {
+class GroupedModel final : public core::Allocator, public core::BlockReturns {
  public:
   GroupedModel(const GroupedParts& parts, const AllocatorRequest& request)
       : parts_(parts), workload_(*request.workload) {
@@ -22,20 +22,21 @@ class GroupedModel final : public core::Allocator, public core::WindowReturns {
     const auto free = static_cast<std::int64_t>(free_.size());
     return {.free = free, .cached = 0, .held = parts_.layout.quanta - free, .distinct_names = 0};
   }
-  core::WindowReturns* window_returns() override { return this; }
+  core::BlockReturns* block_returns() override { return this; }
   std::int64_t growth_tokens() const override { return -1; }
   /// Tried token by token.
   std::int64_t next_growth(RequestId r) const override {
     const Tables& tables = tables_.at(r);
-    for (std::int64_t tokens = tables.tokens;; ++tokens)
-      if (something_happens(tables, tokens)) return tokens;
+    std::int64_t tokens = 0;
+    while (missing(tables, tokens + 1) == 0) ++tokens;
+    return tokens;
   }
   bool fits_empty(RequestId r) const override {
     return parts_.most_blocks(workload_.final_tokens(r)) <= parts_.layout.quanta;
   }
 
   bool admit(RequestId r, const core::Found& /*found*/, std::int64_t tokens, std::int64_t /*goal*/) override {
-    Tables fresh{0, std::vector<std::vector<BlockId>>(groups().size()), {}};
+    Tables fresh{std::vector<std::vector<BlockId>>(groups().size()), {}};
     if (missing(fresh, tokens) > static_cast<std::int64_t>(free_.size())) return false;
     fill(tables_[r] = fresh, tokens);
     return true;
@@ -47,22 +48,19 @@ class GroupedModel final : public core::Allocator, public core::WindowReturns {
     return true;
   }
 
-  std::span<const std::int32_t> leave_windows(RequestId r, std::int64_t computed) override {
-    left_.clear();
+  void give_back(RequestId r, std::span<const std::int32_t> entries) override {
     Tables& tables = tables_.at(r);
-    for (std::size_t g = 0; g < groups().size(); ++g) {
-      for (auto b = static_cast<std::int64_t>(tables.groups[g].size()) - 1; b >= 0; --b) {
-        BlockId& block = tables.groups[g][static_cast<std::size_t>(b)];
-        if (block == kNoBlock || !left_behind(groups()[g], b, computed)) continue;
-        free_.push_back(block);
-        block = kNoBlock;
-        left_.push_back(static_cast<std::int32_t>(b * static_cast<std::int64_t>(groups().size()) +
-                                                  static_cast<std::int64_t>(g)));
-      }
+    for (const std::int32_t entry : entries) {
+      const auto count = static_cast<std::int32_t>(groups().size());
+      BlockId& block = tables.groups.at(static_cast<std::size_t>(entry % count))
+                           .at(static_cast<std::size_t>(entry / count));
+      KVPLAN_CHECK(block != kNoBlock, r, entry);
+      free_.push_back(block);
+      block = kNoBlock;
     }
     interleave(tables);
-    return left_;
   }
+  void cut_table(RequestId r, std::int64_t /*quanta*/) override { KVPLAN_CHECK(false, r); }
 
   void release(RequestId r, std::int64_t /*written*/) override {
     for (const auto& blocks : tables_.at(r).groups)
@@ -78,28 +76,11 @@ class GroupedModel final : public core::Allocator, public core::WindowReturns {
 
  private:
   struct Tables {
-    std::int64_t tokens;
     std::vector<std::vector<BlockId>> groups;
     std::vector<BlockId> interleaved;
   };
   [[nodiscard]] const std::vector<model::LayerGroup>& groups() const { return parts_.layout.groups; }
 
-  /// Does the next token, at position `computed`, see none of the block's tokens?
-  [[nodiscard]] bool left_behind(const model::LayerGroup& group, std::int64_t block,
-                                 std::int64_t computed) const {
-    if (group.window == 0) return false;
-    const std::int64_t latest = (block + 1) * parts_.layout.quantum_tokens - 1;
-    return latest <= computed - group.window;
-  }
-  [[nodiscard]] bool something_happens(const Tables& tables, std::int64_t tokens) const {
-    for (std::size_t g = 0; g < groups().size(); ++g) {
-      if (missing(tables, tokens + 1) > 0 || groups()[g].window - 1 == tokens) return true;
-      for (std::size_t b = 0; b < tables.groups[g].size(); ++b)
-        if (tables.groups[g][b] != kNoBlock && left_behind(groups()[g], static_cast<std::int64_t>(b), tokens))
-          return true;
-    }
-    return false;
-  }
   /// Blocks that a request lacks for so many tokens.
   [[nodiscard]] std::int64_t missing(const Tables& tables, std::int64_t tokens) const {
     std::int64_t sum = 0;
@@ -109,7 +90,6 @@ class GroupedModel final : public core::Allocator, public core::WindowReturns {
     return sum;
   }
   void fill(Tables& tables, std::int64_t tokens) {
-    tables.tokens = tokens;
     for (auto& blocks : tables.groups) {
       while (static_cast<std::int64_t>(blocks.size()) * parts_.layout.quantum_tokens < tokens) {
         blocks.push_back(free_.front());
@@ -128,7 +108,6 @@ class GroupedModel final : public core::Allocator, public core::WindowReturns {
   const core::Workload& workload_;
   std::deque<BlockId> free_;
   std::map<RequestId, Tables> tables_;
-  std::vector<std::int32_t> left_;
 };
 
 }  // namespace

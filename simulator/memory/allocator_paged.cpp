@@ -146,7 +146,7 @@ class PagedAllocator final : public core::Allocator, public core::Contents, publ
       holder.blocks.push_back(b);
     }
     holder.published = hits;
-    holder.lossy = false;
+    holder.closed = false;
     take(holder, fresh);
     ++epoch_;
     return true;
@@ -168,31 +168,21 @@ class PagedAllocator final : public core::Allocator, public core::Contents, publ
 
   void publish(RequestId r, std::int64_t tokens) override { make_findable(existing(r), r, tokens); }
 
-  Dropped drop(RequestId r, std::int64_t sink, std::int64_t begin, std::int64_t written) override {
+  void close(RequestId r, std::int64_t written) override {
     Holder& holder = existing(r);
-    make_findable(holder, r, written);  // filled before this drop
-    holder.lossy = true;
+    make_findable(holder, r, written);  // filled before
+    holder.closed = true;
     follow_prefixes();
-    const std::int64_t first = ceil_div(sink, layout_.quantum_tokens);
-    const std::int64_t end = std::min(begin, written) / layout_.quantum_tokens;
-    Dropped dropped{first, 0};
-    for (std::int64_t b = end - 1; b >= first; --b) {
-      BlockId& block = holder.blocks[static_cast<std::size_t>(b)];
-      if (block == kNoBlock) break;  // everything below was let go before
-      remember(holder, r, b, block);
-      let_go(block, r, b);
-      block = kNoBlock;
-      dropped.first = b;
-      ++dropped.count;
-    }
-    return dropped;
   }
 
-  void let_go(RequestId r, std::span<const std::int32_t> logical_blocks) override {
-    KVPLAN_CHECK(!prefix_cache_, r);
+  void give_back(RequestId r, std::span<const std::int32_t> entries) override {
     Holder& holder = existing(r);
-    for (const std::int32_t logical : logical_blocks)
-      let_go(std::exchange(holder.blocks[static_cast<std::size_t>(logical)], kNoBlock), r, logical);
+    KVPLAN_CHECK(!prefix_cache_ || holder.closed, r);
+    for (const std::int32_t logical : entries) {
+      BlockId& block = holder.blocks[static_cast<std::size_t>(logical)];
+      remember(holder, r, logical, block);
+      let_go(std::exchange(block, kNoBlock), r, logical);
+    }
   }
 
   void cut_table(RequestId r, std::int64_t quanta) override {
@@ -262,7 +252,7 @@ class PagedAllocator final : public core::Allocator, public core::Contents, publ
     std::vector<BlockId> blocks;  // by logical block; kNoBlock where let go
     std::vector<BlockId> heads;   // by logical block: oldest findable copy of own content; check its name
     std::int64_t published{0};    // leading blocks that have been made findable
-    bool lossy{false};            // has dropped a cell since its admission
+    bool closed{false};           // has dropped a cell since its admission
   };
 
   Block& at(BlockId b) { return blocks_[static_cast<std::size_t>(b)]; }
@@ -447,7 +437,7 @@ class PagedAllocator final : public core::Allocator, public core::Contents, publ
   /// Makes the blocks that the first `tokens` tokens fill findable, unless a cell was dropped before they
   /// filled.
   void make_findable(Holder& holder, RequestId r, std::int64_t tokens) {
-    if (!prefix_cache_ || holder.lossy) return;
+    if (!prefix_cache_ || holder.closed) return;
     const std::int64_t full = tokens / layout_.quantum_tokens;
     if (holder.published >= full) return;
     const std::int64_t shared = std::min(names_.shared_blocks(r), full);

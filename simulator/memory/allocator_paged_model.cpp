@@ -116,7 +116,7 @@ class PagedModel final : public core::Allocator, public core::Contents, public c
 
   void publish(RequestId r, std::int64_t tokens) override {
     Holder& holder = holders_.at(r);
-    if (!prefix_cache_ || holder.lossy) return;
+    if (!prefix_cache_ || holder.closed) return;
     for (; holder.published < tokens / layout_.quantum_tokens; ++holder.published) {
       const BlockId b = holder.blocks[static_cast<std::size_t>(holder.published)];
       name_of_[at(b)] = {true, name(r, holder.published)};
@@ -129,25 +129,11 @@ class PagedModel final : public core::Allocator, public core::Contents, public c
     }
   }
 
-  Dropped drop(RequestId r, std::int64_t sink, std::int64_t begin, std::int64_t written) override {
-    Holder& holder = holders_.at(r);
-    holder.lossy = true;
-    Dropped dropped;
-    for (std::int64_t b = begin / layout_.quantum_tokens; b >= 0; --b) {
-      if (b >= static_cast<std::int64_t>(holder.blocks.size())) continue;
-      BlockId& block = holder.blocks[static_cast<std::size_t>(b)];
-      if (block == kNoBlock) break;  // let go before, as was everything between it and the protected head
-      if (!all_dropped(b, sink, begin, written)) continue;
-      let_go(block, r, b);
-      block = kNoBlock;
-      dropped.first = b;
-      ++dropped.count;
-    }
-    return dropped;
-  }
+  /// Full blocks are published as they fill.
+  void close(RequestId r, std::int64_t /*written*/) override { holders_.at(r).closed = true; }
 
-  void let_go(RequestId r, std::span<const std::int32_t> logical_blocks) override {
-    for (const std::int32_t logical : logical_blocks) {
+  void give_back(RequestId r, std::span<const std::int32_t> entries) override {
+    for (const std::int32_t logical : entries) {
       BlockId& block = holders_.at(r).blocks.at(static_cast<std::size_t>(logical));
       let_go(block, r, logical);
       block = kNoBlock;
@@ -199,7 +185,7 @@ class PagedModel final : public core::Allocator, public core::Contents, public c
   struct Holder {
     std::vector<BlockId> blocks;
     std::int64_t published{0};
-    bool lossy{false};
+    bool closed{false};
   };
 
   static std::size_t at(BlockId b) { return static_cast<std::size_t>(b); }
@@ -230,13 +216,6 @@ class PagedModel final : public core::Allocator, public core::Contents, public c
   }
 
   /// Has the block neither a kept nor an unwritten cell? Asked cell by cell.
-  [[nodiscard]] bool all_dropped(std::int64_t block, std::int64_t sink, std::int64_t begin,
-                                 std::int64_t written) const {
-    for (std::int64_t cell = block * layout_.quantum_tokens; cell < (block + 1) * layout_.quantum_tokens;
-         ++cell)
-      if (cell < sink || cell >= begin || cell >= written) return false;
-    return true;
-  }
 
   void take(Holder& holder, std::int64_t count) {
     for (std::int64_t i = 0; i < count; ++i) {

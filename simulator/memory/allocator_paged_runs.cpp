@@ -47,7 +47,7 @@ struct Life {
   RequestId request{0};
   bool held{false};       ///< it is admitted now
   bool forgotten{false};  ///< it has ended
-  bool lossy{false};      ///< has dropped a cell since its admission
+  bool closed{false};     ///< has dropped a cell since its admission
   std::int32_t admission{0};
   std::vector<Piece> hits;                ///< [0, found) of the table, ascending
   std::int64_t found{0};                  ///< blocks in `hits`
@@ -108,7 +108,7 @@ class PagedRuns final : public core::Allocator, public core::Contents, public co
     KVPLAN_CHECK(!l.held, r);
     ++l.admission;
     l.held = true;
-    l.lossy = false;
+    l.closed = false;
     l.hits.clear();
     for (const Hit& hit : found_) {
       l.hits.push_back({hit.low, hit.high, run(hit.run).admission});
@@ -150,27 +150,29 @@ class PagedRuns final : public core::Allocator, public core::Contents, public co
 
   void publish(RequestId r, std::int64_t tokens) override { make_findable(existing(r), tokens); }
 
-  Dropped drop(RequestId r, std::int64_t sink, std::int64_t begin, std::int64_t written) override {
+  void close(RequestId r, std::int64_t written) override {
     Life& l = existing(r);
-    make_findable(l, written);  // filled before this drop
-    l.lossy = true;
+    make_findable(l, written);  // filled before
+    l.closed = true;
     l.dropped = true;
-    const std::int64_t first = ceil_div(sink, layout_.quantum_tokens);
-    const std::int64_t from = std::max(first, l.gap_end);
-    const std::int64_t end = std::min(begin, written) / layout_.quantum_tokens;
-    if (end <= from) return {first, 0};
-    let_go_range(l, from, end);
-    l.gap_begin = first;
-    l.gap_end = end;
-    recount(l);
-    return {from, end - from};
   }
 
-  void let_go(RequestId r, std::span<const std::int32_t> logical_blocks) override {
-    KVPLAN_CHECK(!prefix_cache_, r);
-    const auto blocks = static_cast<std::int64_t>(logical_blocks.size());
-    existing(r).scattered += blocks;
-    push_nameless(blocks);
+  void give_back(RequestId r, std::span<const std::int32_t> entries) override {
+    if (entries.empty()) return;
+    Life& l = existing(r);
+    const auto count = static_cast<std::int64_t>(entries.size());
+    if (!prefix_cache_) {
+      l.scattered += count;
+      push_nameless(count);
+      return;
+    }
+    const std::int64_t begin = entries.back();
+    const std::int64_t end = std::int64_t{entries.front()} + 1;
+    KVPLAN_CHECK(l.closed && end - begin == count && (l.gap_end == 0 || l.gap_end == begin), r, begin, end);
+    let_go_range(l, begin, end);
+    if (l.gap_end == 0) l.gap_begin = begin;
+    l.gap_end = end;
+    recount(l);
   }
 
   void cut_table(RequestId r, std::int64_t quanta) override {
@@ -303,7 +305,7 @@ class PagedRuns final : public core::Allocator, public core::Contents, public co
   /// Makes the blocks that the first `tokens` tokens fill findable, unless a cell was dropped before they
   /// filled.
   void make_findable(Life& l, std::int64_t tokens) {
-    if (!prefix_cache_ || l.lossy) return;
+    if (!prefix_cache_ || l.closed) return;
     const std::int64_t full = tokens / layout_.quantum_tokens;
     if (l.published >= full) return;
     if (l.copies.empty()) {

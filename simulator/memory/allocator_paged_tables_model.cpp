@@ -47,7 +47,7 @@ class TablesModel final : public core::Allocator, public core::BlockReturns {
   }
   void release(RequestId r, std::int64_t /*written*/) override {
     Tables& tables = tables_of_.at(r);
-    while (!tables.blocks.empty()) give_back(tables);
+    while (!tables.blocks.empty()) free_one(tables);
     tables_of_.erase(r);
   }
   core::BlockTable table(RequestId r) const override {
@@ -55,21 +55,16 @@ class TablesModel final : public core::Allocator, public core::BlockReturns {
     if (found == tables_of_.end()) return {};
     return {{}, found->second.length};
   }
-  Dropped drop(RequestId r, std::int64_t /*sink*/, std::int64_t /*begin*/,
-               std::int64_t /*written*/) override {
-    KVPLAN_CHECK(false, r);
-    return {};
-  }
-  void let_go(RequestId r, std::span<const std::int32_t> entries) override {
+  void give_back(RequestId r, std::span<const std::int32_t> entries) override {
     Tables& tables = tables_of_.at(r);
     for (const std::int32_t entry : entries) {
-      KVPLAN_CHECK(tables.let_go.insert(entry).second, r, entry);
-      give_back(tables);
+      KVPLAN_CHECK(tables.gone.insert(entry).second, r, entry);
+      free_one(tables);
     }
   }
   void cut_table(RequestId r, std::int64_t quanta) override {
     Tables& tables = tables_of_.at(r);
-    for (; tables.length > quanta; --tables.length) give_back(tables);
+    for (; tables.length > quanta; --tables.length) free_one(tables);
   }
 
  private:
@@ -77,7 +72,7 @@ class TablesModel final : public core::Allocator, public core::BlockReturns {
   struct Tables {
     std::vector<std::int64_t> blocks;  // that it holds
     std::int64_t length{0};            // of all tables, blocks let go counted too
-    std::set<std::int32_t> let_go;     // entries
+    std::set<std::int32_t> gone;       // entries
   };
 
   void reach(Tables& tables, std::int64_t length) {
@@ -86,7 +81,7 @@ class TablesModel final : public core::Allocator, public core::BlockReturns {
       free_.erase(free_.begin());
     }
   }
-  void give_back(Tables& tables) {
+  void free_one(Tables& tables) {
     KVPLAN_CHECK(!tables.blocks.empty() && free_.insert(tables.blocks.back()).second, tables.length);
     tables.blocks.pop_back();
   }

@@ -70,8 +70,8 @@ void Holders::on_decode_grants(std::span<const core::DecodeGrant> grants) {
   }
 }
 
-void Holders::on_leave_windows(const core::LeaveWindows& left) {
-  for (const std::int32_t entry : left.entries) at(left.request).ids[place(entry)] = kNoBlock;
+void Holders::on_give_back(const core::GivenBack& back) {
+  for (const std::int32_t entry : back.entries) at(back.request).ids[place(entry)] = kNoBlock;
 }
 
 void Holders::fresh(Table& table, BlockId block) {
@@ -117,10 +117,6 @@ void Holders::write(Table& t, std::int64_t tokens) {
 void Holders::on_drop(const core::Drop& drop) {
   for (std::size_t i = 0; i < drop.released.size(); ++i)
     at(drop.request).ids[place(drop.first_released) + i] = kNoBlock;
-}
-
-void Holders::on_let_go(const core::LetGo& let_go) {
-  for (const std::int32_t block : let_go.logical_blocks) at(let_go.request).ids[place(block)] = kNoBlock;
 }
 
 void Holders::on_compact(const core::Compacted& compacted) {

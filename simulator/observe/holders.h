@@ -55,7 +55,7 @@ class Holders final : public core::Observer {
   void on_pass_begin(SimTime time) override { take_before(time); }
   void on_admit(const core::Admission& admission) override;
   void on_course(RequestId request, const core::Course& course) override;
-  void on_leave_windows(const core::LeaveWindows& left) override;
+  void on_give_back(const core::GivenBack& back) override;
   void on_move(const core::Move& move) override;
   void on_grant(const core::Grant& grant) override;
   void on_decode_grants(std::span<const core::DecodeGrant> grants) override;
@@ -65,7 +65,6 @@ class Holders final : public core::Observer {
   void on_copies_end(SimTime time, std::span<const core::Move> copies, const core::PoolCounts& pool) override;
   void on_step_end(SimTime time, std::span<const RequestId> finishing) override;
   void on_drop(const core::Drop& drop) override;
-  void on_let_go(const core::LetGo& let_go) override;
   void on_compact(const core::Compacted& compacted) override;
   void on_finish(SimTime /*time*/, const core::Release& release) override { leave(release.request); }
   void on_settled(SimTime time, const core::PoolCounts& pool) override;

@@ -455,10 +455,16 @@ void Ledger::on_chunk(const core::Chunk& chunk) {
   if (groups_) groups_->chunk(chunk.request, chunk.tokens);
 }
 
-void Ledger::on_let_go(const core::LetGo& let_go) {
-  evictions_.blocks_let_go += static_cast<std::int64_t>(let_go.logical_blocks.size());
-  courses_->let_go(let_go.request, let_go.written, static_cast<std::int64_t>(let_go.logical_blocks.size()));
-  set_courses();
+void Ledger::on_give_back(const core::GivenBack& back) {
+  const auto blocks = static_cast<std::int64_t>(back.entries.size());
+  evictions_.blocks_let_go += blocks;
+  if (groups_) {
+    groups_->give_back(back.request, back.entries);
+    set_groups();
+  } else {
+    courses_->give_back(back.request, back.written, blocks);
+    set_courses();
+  }
 }
 
 void Ledger::on_compact(const core::Compacted& compacted) {
@@ -468,18 +474,11 @@ void Ledger::on_compact(const core::Compacted& compacted) {
     evictions_.compacted_cells += compacted.moved.kept_cells;
     evictions_.blocks_let_go += blocks;
   }
-  courses_->let_go(compacted.request, compacted.written, blocks);
+  courses_->give_back(compacted.request, compacted.written, blocks);
   set_courses();
 }
 
 // ---- windows ----
-
-void Ledger::on_leave_windows(const core::LeaveWindows& left) {
-  KVPLAN_CHECK(groups_, left.request);
-  evictions_.blocks_let_go += static_cast<std::int64_t>(left.entries.size());
-  groups_->leave_windows(left.request, left.entries);
-  set_groups();
-}
 
 void Ledger::set_groups() {
   core::HeldCells held;

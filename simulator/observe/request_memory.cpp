@@ -46,16 +46,12 @@ void RequestMemory::on_drop(const core::Drop& drop) {
   add(drop.request, -static_cast<std::int64_t>(drop.released.size()));
 }
 
-void RequestMemory::on_let_go(const core::LetGo& let_go) {
-  add(let_go.request, -static_cast<std::int64_t>(let_go.logical_blocks.size()));
-}
-
 void RequestMemory::on_compact(const core::Compacted& compacted) {
   add(compacted.request, compacted.moved.quanta - compacted.moved.quanta_before);
 }
 
-void RequestMemory::on_leave_windows(const core::LeaveWindows& left) {
-  add(left.request, -static_cast<std::int64_t>(left.entries.size()));
+void RequestMemory::on_give_back(const core::GivenBack& back) {
+  add(back.request, -static_cast<std::int64_t>(back.entries.size()));
 }
 
 }  // namespace kvplan::observe

@@ -149,7 +149,7 @@ TEST(Differential, FastEqualsNaiveInGroups) {
     ASSERT_EQ(observe_run(*c, true), observe_run(*c, false, nullptr, &coverage));
   }
   for (const std::int64_t count :
-       {coverage.rejected, coverage.preempted, coverage.refused, coverage.in_runs, coverage.left_windows})
+       {coverage.rejected, coverage.preempted, coverage.refused, coverage.in_runs, coverage.let_go})
     EXPECT_GT(count, 1000);
   coverage.print();
 }

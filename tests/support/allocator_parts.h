@@ -14,11 +14,6 @@ inline void publish(core::Allocator& a, RequestId request, std::int64_t tokens) 
 inline void forget(core::Allocator& a, RequestId request) {
   if (a.contents() != nullptr) a.contents()->forget(request);
 }
-inline core::BlockReturns::Dropped drop(core::Allocator& a, RequestId request, std::int64_t sink,
-                                        std::int64_t begin, std::int64_t written) {
-  if (a.block_returns() == nullptr) return {};
-  return a.block_returns()->drop(request, sink, begin, written);
-}
 inline std::span<const core::RangeMove> moves(core::Allocator& a) {
   return a.placing() == nullptr ? std::span<const core::RangeMove>{} : a.placing()->moves();
 }

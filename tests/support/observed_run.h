@@ -55,12 +55,7 @@ class Coverage final : public core::Observer {
     ++drops;
     let_go += static_cast<std::int64_t>(drop.released.size());
   }
-  void on_leave_windows(const core::LeaveWindows& left) override {
-    left_windows += static_cast<std::int64_t>(left.entries.size());
-  }
-  void on_let_go(const core::LetGo& gone) override {
-    let_go += static_cast<std::int64_t>(gone.logical_blocks.size());
-  }
+  void on_give_back(const core::GivenBack& back) override { let_go += std::ssize(back.entries); }
   void on_compact(const core::Compacted& compacted) override {
     ++compactions;
     let_go += compacted.moved.quanta_before - compacted.moved.quanta;
@@ -80,7 +75,6 @@ class Coverage final : public core::Observer {
                                              {"ranges copied", copies},
                                              {"ranges slid", slides},
                                              {"passes that left nobody", empty},
-                                             {"blocks that left windows", left_windows},
                                              {"compactions", compactions},
                                              {"blocks let go", let_go}})
       std::printf("%s %lld; ", name.c_str(), static_cast<long long>(count));
@@ -91,7 +85,6 @@ class Coverage final : public core::Observer {
   std::int64_t caused{0}, waited_in_time{0};  ///< arrivals after others: by their end, by their own time
   std::int64_t copies{0}, slides{0}, in_place{0};
   std::int64_t compactions{0};
-  std::int64_t left_windows{0};    ///< blocks
   std::int64_t empty{0};           ///< passes that preempted everybody
   std::int64_t in_stretches{0};    ///< blocks granted in stretches
   std::int64_t partial_rehits{0};  ///< most of what had been written was handed out again

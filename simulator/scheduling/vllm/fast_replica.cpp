@@ -209,7 +209,7 @@ class FastReplica final : public Replica, public BlockListener {
   /// victim.
   bool make_room(Slot slot, std::int64_t tokens) {
     const RequestId r = at(slot).request;
-    windows_.leave_blocks(r, tokens_held(at(slot)));
+    windows_.leave_blocks(at(slot), tokens_held(at(slot)));
     while (!allocator_.grow(r, tokens)) {
       pass_.refuse(allocator_.refusal());
       const Slot victim = slots_.youngest();
@@ -318,14 +318,15 @@ class FastReplica final : public Replica, public BlockListener {
     if (!make_room(slot, tokens_held(at(slot)) + 1)) return false;
     if (!moves_.copied_latest(r)) tell_grant(r, before);
     windows_.fill(at(slot), tokens_held(at(slot)));
-    expect_growth(slot);
+    expect_growth(slot, tokens_held(at(slot)) + 1);
     return true;
   }
 
-  /// REQUIRES: grows_anywhere_, decoding.
-  void expect_growth(Slot slot) {
+  /// When it needs room, or something happens at a window. `held`: tokens after the step in progress. REQUIRES:
+  /// grows_anywhere_, decoding.
+  void expect_growth(Slot slot, std::int64_t held) {
     const SlotState& s = at(slot);
-    const std::int64_t tokens = allocator_.next_growth(s.request);
+    const std::int64_t tokens = std::min(allocator_.next_growth(s.request), windows_.next_change(s, held));
     if (tokens < workload_.final_tokens(s.request)) growths_.expect(tokens - s.offset, slot);
   }
 
@@ -573,8 +574,8 @@ class FastReplica final : public Replica, public BlockListener {
       if (const auto moved = s.course->compaction(held)) moves_.compact(r, held, *moved);
       const auto blocks = s.course->let_go(held);
       if (blocks.empty()) return;
-      returns_->let_go(r, blocks);
-      for (Observer* o : run_.observers) o->on_let_go(LetGo{r, held, blocks});
+      returns_->give_back(r, blocks);
+      for (Observer* o : run_.observers) o->on_give_back(GivenBack{r, held, blocks});
       return;
     }
     if (run_.keep.evicts() && held > run_.keep.sink + run_.keep.recent) drop(visit.slot, held);
@@ -593,7 +594,7 @@ class FastReplica final : public Replica, public BlockListener {
     sums_.grow(s.computed);
     phases_.enter(slots_, slot);
     windows_.fill(s, s.computed);
-    if (grows_anywhere_) expect_growth(slot);
+    if (grows_anywhere_) expect_growth(slot, s.computed);
     if (!run_.keep.evicts() || s.computed <= run_.keep.sink + run_.keep.recent) expect(slot);
   }
 
@@ -604,9 +605,7 @@ class FastReplica final : public Replica, public BlockListener {
     const bool first = !s.sliding;
     KVPLAN_CHECK(first || (grows_ && begin % quantum_ == 0), begin, quantum_);
     const std::int64_t begin_before = first ? run_.keep.sink : begin - 1;
-    letting_go_.remember(allocator_, s.request, first, begin / quantum_);
-    BlockReturns::Dropped gone;
-    if (returns_ != nullptr) gone = returns_->drop(s.request, run_.keep.sink, begin, held);
+    const LettingGo::Gone gone = letting_go_.drop(s.request, run_.keep.sink, begin_before, begin, held);
     if (first) {
       phases_.leave(slots_, slot);
       s.sliding = true;
@@ -614,13 +613,12 @@ class FastReplica final : public Replica, public BlockListener {
       ++s.generation;
       phases_.enter(slots_, slot);
       expect(slot);
-      if (grows_anywhere_) expect_growth(slot);
+      if (grows_anywhere_) expect_growth(slot, held);
     } else {
       sums_.let_go(held);
     }
     const auto table = allocator_.table(s.request).ids;
-    const Drop drop{s.request,  run_.keep.sink,           begin_before, begin,
-                    gone.first, letting_go_.blocks(gone), table};
+    const Drop drop{s.request, run_.keep.sink, begin_before, begin, gone.first, gone.ids, table};
     for (Observer* o : run_.observers) o->on_drop(drop);
   }
 
@@ -683,7 +681,7 @@ class FastReplica final : public Replica, public BlockListener {
   std::vector<GrantingPass> granting_passes_;  // of the stretch that is about to be told
   std::vector<Visit> visits_;
   std::vector<RequestId> finishing_;
-  LettingGo letting_go_;
+  LettingGo letting_go_{allocator_};
   Found found_{};
   RequestId looked_up_{-1};
   std::uint64_t looked_up_epoch_{0};

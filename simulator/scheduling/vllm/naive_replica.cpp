@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <deque>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "simulator/base/check.h"
@@ -21,7 +22,8 @@ struct State {
   std::int64_t num_tokens{0};  ///< prompt and tokens generated so far
   std::int64_t generated{0};
   std::int64_t dropped_to{-1};  ///< cells [sink, dropped_to) are gone; -1 = nothing dropped since admission
-  std::int64_t quanta_gone{0};  ///< of its table, since admission
+  std::int64_t quanta_gone{0};  ///< of its table, dropped since admission
+  std::int64_t windows_at{0};   ///< tokens held when blocks were last given back that windows had left
   bool admitted_before{false};
   bool prompt_done{false};  ///< the prompt (or what is recomputed) is whole since the latest admission
   const Course* course{nullptr};
@@ -145,12 +147,27 @@ class NaiveReplica final : public Replica, public BlockListener {
     if (allocator_.contents() != nullptr) allocator_.contents()->publish(r, tokens);
   }
 
+  /// Blocks of which the next token, at position `computed`, sees none come back: group by group, of each the highest
+  /// first.
   void leave_windows(RequestId r) {
     if (windows_.empty()) return;
     const std::int64_t computed = state(r).computed;
-    const auto entries = allocator_.window_returns()->leave_windows(r, computed);
+    const std::int64_t before = std::exchange(state(r).windows_at, computed);
+    const MemoryLayout& layout = allocator_.layout();
+    const auto groups = static_cast<std::int64_t>(layout.groups.size());
+    std::vector<std::int32_t> entries;
+    for (std::int64_t g = 0; g < groups; ++g) {
+      const std::int64_t window = layout.groups[static_cast<std::size_t>(g)].window;
+      if (window == 0) continue;
+      for (std::int64_t b = allocator_.table(r).quanta / groups - 1; b >= 0; --b) {
+        const std::int64_t latest = (b + 1) * layout.quantum_tokens - 1;
+        if (latest <= before - window) break;  // so are those below
+        if (latest <= computed - window) entries.push_back(static_cast<std::int32_t>(b * groups + g));
+      }
+    }
     if (entries.empty()) return;
-    for (Observer* o : run_.observers) o->on_leave_windows(LeaveWindows{r, computed, entries});
+    allocator_.block_returns()->give_back(r, entries);
+    for (Observer* o : run_.observers) o->on_give_back(GivenBack{r, computed, entries});
   }
 
   void end_copies(SimTime end) {
@@ -186,6 +203,7 @@ class NaiveReplica final : public Replica, public BlockListener {
     s.computed = 0;
     s.dropped_to = -1;
     s.quanta_gone = 0;
+    s.windows_at = 0;
     waiting_.push_front(victim);
     ++pass_.preempted;
   }
@@ -369,8 +387,8 @@ class NaiveReplica final : public Replica, public BlockListener {
     }
     const auto blocks = s.course->let_go(s.computed);
     if (blocks.empty()) return;
-    allocator_.block_returns()->let_go(r, blocks);
-    for (Observer* o : run_.observers) o->on_let_go(LetGo{r, s.computed, blocks});
+    allocator_.block_returns()->give_back(r, blocks);
+    for (Observer* o : run_.observers) o->on_give_back(GivenBack{r, s.computed, blocks});
   }
 
   void apply_keep_rule(RequestId r) {
@@ -380,19 +398,27 @@ class NaiveReplica final : public Replica, public BlockListener {
     const std::int64_t begin = s.computed - keep.recent;
     const bool first = s.dropped_to < 0;
     const std::int64_t begin_before = first ? keep.sink : s.dropped_to;
-    const auto table = allocator_.table(r).ids;
-    const std::vector<BlockId> before(table.begin(), table.end());
-    BlockReturns::Dropped gone;
-    if (BlockReturns* const returns = allocator_.block_returns())
-      gone = returns->drop(r, keep.sink, begin, s.computed);
     s.dropped_to = begin;
-    s.quanta_gone += gone.count;
     const MemoryLayout& layout = allocator_.layout();
+    if (allocator_.contents() != nullptr) allocator_.contents()->close(r, s.computed);
+    // Blocks with neither a kept nor an unwritten cell come back, the highest first.
+    std::vector<std::int32_t> entries;
+    std::vector<BlockId> released;  // lowest first
+    if (BlockReturns* const returns = allocator_.block_returns()) {
+      const auto table = allocator_.table(r).ids;
+      const std::int64_t q = layout.quantum_tokens;
+      for (std::int64_t b = begin / q - 1; b >= 0 && b * q >= keep.sink; --b) {
+        if ((b + 1) * q <= begin_before) break;  // gone before, as those below
+        entries.push_back(static_cast<std::int32_t>(b));
+        released.insert(released.begin(), table.empty() ? kNoBlock : table[static_cast<std::size_t>(b)]);
+      }
+      returns->give_back(r, entries);
+      s.quanta_gone += std::ssize(entries);
+    }
     if (!first && (!layout.returns_quanta || begin % layout.quantum_tokens != 0)) return;
-    const std::span<const BlockId> released = std::span<const BlockId>(before).subspan(
-        static_cast<std::size_t>(gone.first), static_cast<std::size_t>(gone.count));
+    const std::int64_t first_released = entries.empty() ? 0 : entries.back();
     for (Observer* o : run_.observers)
-      o->on_drop(Drop{r, keep.sink, begin_before, begin, gone.first, released, allocator_.table(r).ids});
+      o->on_drop(Drop{r, keep.sink, begin_before, begin, first_released, released, allocator_.table(r).ids});
   }
 
   const ReplicaSetup run_;
