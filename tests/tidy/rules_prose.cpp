@@ -1,4 +1,4 @@
-// Rules about what people read: links, and the two commands of README.md.
+// Rules about what people read: links, headings, and the two commands of README.md.
 #include <filesystem>
 #include <regex>
 #include <set>
@@ -64,7 +64,12 @@ Findings check_prose(const Tree& tree) {
   for (const auto& file : tree) {
     if (!file.path.ends_with(".md")) continue;
     const auto folder = std::filesystem::path(file.path).parent_path();
+    bool code = false;
     each_line(file.text, [&](int number, std::string_view line) {
+      if (line.starts_with("```")) code = !code;
+      const std::size_t marks = line.find_first_not_of('#');
+      if (!code && marks != 0 && marks != std::string_view::npos && line[marks] != ' ')
+        findings.push_back({file.path, number, "a heading's marks are followed by a space"});
       using Matches = std::regex_iterator<std::string_view::const_iterator>;
       for (Matches match(line.begin(), line.end(), kLink), end; match != end; ++match) {
         const std::string target = (*match)[1];

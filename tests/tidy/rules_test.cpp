@@ -188,6 +188,12 @@ TEST(TidyRules, EnginesKeepTheirParametersAndNames) {
   EXPECT_TRUE(check_engines({{"simulator/cli/a.cpp", named}}).empty());
 }
 
+/// A formatter for code that goes over a page takes headings for something else, and more with them.
+TEST(TidyRules, HeadingsAreHeadings) {
+  EXPECT_TRUE(check_prose({{"README.md", "# A\n\n## B\n```sh\n#c\n```\n"}}).empty());
+  EXPECT_EQ(places(check_prose({{"README.md", "# A\n#B\n"}})), Places{"README.md:2"});
+}
+
 TEST(TidyRules, LinksInProseLeadSomewhere) {
   const std::string text =
       "[a](simulator/README.md) [b](simulator/README.md#part) [c](simulator) [d](https://example.org/)\n";
