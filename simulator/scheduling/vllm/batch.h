@@ -1,0 +1,146 @@
+// The requests that run in a fast replica, and sums over them, so that a step needs no walk over its members (README.md
+// says why that is exact). The scheduler takes requests in and gives them up; the replica advances all of them and lets
+// them end.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "simulator/base/check.h"
+#include "simulator/core/course.h"
+#include "simulator/core/decode_load.h"
+#include "simulator/core/due_steps.h"
+#include "simulator/core/engine.h"
+#include "simulator/core/followers.h"
+#include "simulator/core/request_column.h"
+#include "simulator/core/running_slots.h"
+#include "simulator/core/window_sums.h"
+
+namespace kvplan::scheduling::vllm {
+
+/// Bits of RequestColumns::seen.
+inline constexpr std::uint8_t kAdmitted = 1, kGenerated = 2;
+
+/// Its parts agree with each other as long as members change by its functions.
+struct Batch {
+  using Slot = core::Slot;
+  using SlotState = core::SlotState;
+
+  Batch(const core::ReplicaSetup& setup, core::Allocator& memory)
+      : run(setup),
+        allocator(memory),
+        workload(*setup.workload),
+        grows(memory.growth_tokens() > 0),
+        grows_anywhere(memory.growth_tokens() < 0),
+        keeps(memory.layout().form != core::TableForm::kNothing),
+        quantum_tokens(memory.layout().quantum_tokens),
+        columns(setup.columns != nullptr ? *setup.columns
+                                         : core::RequestColumns(setup.workload->input.size())),
+        phases(std::max<std::int64_t>(memory.growth_tokens(), 1)) {
+    KVPLAN_CHECK(!grows_anywhere || run.courses == nullptr);
+    sums.reads = {run.keep, run.reads_holes, memory.block_returns() != nullptr ? quantum_tokens : 0};
+  }
+  Batch(const Batch&) = delete;
+  Batch& operator=(const Batch&) = delete;
+
+  SlotState& at(Slot slot) { return slots[slot]; }
+  [[nodiscard]] const SlotState& at(Slot slot) const { return slots[slot]; }
+  [[nodiscard]] std::int64_t tokens_held(const SlotState& s) const {
+    return s.decoding ? step + s.offset : s.computed;
+  }
+  /// What a table must reach for so many tokens.
+  [[nodiscard]] static std::int64_t slots_of(const SlotState& s, std::int64_t tokens) {
+    return s.course == nullptr ? tokens : s.course->table_slots(tokens);
+  }
+
+  /// Leaves the running list.
+  void leave(Slot slot) {
+    const SlotState& s = at(slot);
+    if (s.decoding && s.course != nullptr) {
+      following.leave(slot);
+      --sums.requests;
+    } else if (s.decoding) {
+      phases.leave(slots, slot);
+      const std::int64_t held = tokens_held(s);
+      sums.leave(held, s.sliding, held == workload.final_tokens(s.request));
+      windows.leave(s, held);
+    } else {
+      std::erase(prompts, slot);
+    }
+    slots.close(slot);
+  }
+
+  /// Its prompt, or what is recomputed, is whole.
+  void begin_decoding(Slot slot) {
+    SlotState& s = at(slot);
+    std::erase(prompts, slot);
+    s.offset = s.computed - step;
+    s.decoding = true;
+    ++sums.requests;
+    if (s.course != nullptr) {
+      following.enter(slot);
+      return;
+    }
+    sums.grow(s.computed);
+    phases.enter(slots, slot);
+    windows.fill(s, s.computed);
+    if (grows_anywhere) expect_growth(slot, s.computed);
+    if (!run.keep.evicts() || s.computed <= run.keep.sink + run.keep.recent) expect(slot);
+  }
+
+  /// It holds so many tokens and drops its first cell since its admission.
+  void begin_sliding(Slot slot, std::int64_t held) {
+    SlotState& s = at(slot);
+    phases.leave(slots, slot);
+    s.sliding = true;
+    sums.slide(held);
+    ++s.generation;
+    phases.enter(slots, slot);
+    expect(slot);
+    if (grows_anywhere) expect_growth(slot, held);
+  }
+
+  /// When this decoding request must be looked at: at its end, or when it drops its first cell.
+  void expect(Slot slot) {
+    const SlotState& s = at(slot);
+    std::int64_t tokens = workload.final_tokens(s.request);
+    if (run.keep.evicts() && !s.sliding) tokens = std::min(tokens, run.keep.sink + run.keep.recent + 1);
+    dues.expect(tokens - s.offset, slot);
+  }
+  /// When it needs room, or something happens at a window. `held`: tokens after the step in progress. REQUIRES:
+  /// grows_anywhere, decoding.
+  void expect_growth(Slot slot, std::int64_t held) {
+    const SlotState& s = at(slot);
+    const std::int64_t tokens = std::min(allocator.next_growth(s.request), windows.next_change(s, held));
+    if (tokens < workload.final_tokens(s.request)) growths.expect(tokens - s.offset, slot);
+  }
+
+  /// Every decoding request has so many tokens more.
+  void advance(std::int64_t steps) {
+    step += steps;
+    sums.run(steps);
+    windows.run(steps);
+  }
+
+  const core::ReplicaSetup run;
+  core::Allocator& allocator;
+  const core::Workload& workload;
+  const bool grows;           ///< decoding requests are granted quanta as they go, each after as many tokens
+  const bool grows_anywhere;  ///< or when their allocator says
+  const bool keeps;           ///< false: every step computes everything again
+  const std::int64_t quantum_tokens;
+  core::RequestColumns columns;
+
+  std::int64_t step{0};
+  core::SlotTable slots;
+  core::PhaseLists phases;           ///< decoding without a course, by when they need a block
+  std::vector<Slot> prompts;         ///< with their prompt in work, by rank
+  core::Followers following{slots};  ///< decoding with a course
+  core::DecodeSums sums{.squared = !keeps};
+  core::WindowSums windows{allocator, run.observers};
+  core::DueSteps dues{slots};
+  core::DueSteps growths{slots};  ///< before which step they need room
+};
+
+}  // namespace kvplan::scheduling::vllm

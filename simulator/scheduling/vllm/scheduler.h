@@ -1,0 +1,130 @@
+// The decisions of vLLM's scheduler for a fast replica: who runs, in what pieces, who is admitted, who loses memory;
+// and for how many passes it will decide nothing else (README.md). It asks and tells the allocator and the observers as
+// it decides; time, and the ends of steps, are the replica's.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <span>
+#include <vector>
+
+#include "simulator/core/observer.h"
+#include "simulator/core/pass_moves.h"
+#include "simulator/scheduling/vllm/batch.h"
+#include "simulator/scheduling/vllm/params.h"
+
+namespace kvplan::scheduling::vllm {
+
+/// Tokens of a prompt that are computed in the step.
+struct Piece {
+  core::Slot slot;
+  std::int64_t tokens;
+};
+
+class Scheduler {
+ public:
+  /// `run` and all that it names, and the allocator, outlive it.
+  Scheduler(const core::ReplicaSetup& run, const Params& params, core::Allocator& allocator);
+
+  /// Who runs. It alone takes requests in; the replica lets them advance, and leave.
+  Batch& batch() { return batch_; }
+  [[nodiscard]] const Batch& batch() const { return batch_; }
+
+  /// Joins the end of the queue.
+  void join(RequestId request) { waiting_.push_back(request); }
+  [[nodiscard]] std::int64_t waiting() const { return static_cast<std::int64_t>(waiting_.size()); }
+
+  /// One pass: what it decides is done and told. Errors: a course that cannot be had.
+  Status decide(SimTime now);
+  /// The latest pass, its pool as last looked at.
+  [[nodiscard]] const core::Pass& pass() const { return pass_; }
+  /// By rank.
+  [[nodiscard]] std::span<const Piece> pieces() const { return pieces_; }
+  /// Something was granted, or came back, since.
+  void set_pool(const core::PoolCounts& pool) { pass_.pool = pool; }
+  core::PassMoves& moves() { return moves_; }
+
+  /// After a pass: whether the next ones can be like it at all. Else its step is alone.
+  [[nodiscard]] bool alike() const { return alike_; }
+  /// Whether the passes that follow do nothing but grant blocks to decoding requests, until a request ends or begins to
+  /// drop cells, an arrival, or a shortage. Nothing may be at the head of the queue that could be looked at: what is
+  /// granted may take the place of content that it would find.
+  [[nodiscard]] bool only_grants_follow() const {
+    return stretches_ && alike_ && batch_.following.empty() && batch_.sums.sliding == 0 && admits_nobody();
+  }
+  /// So many steps in a row, the one of this pass included, are alike as long as nobody joins; `granting`: with passes
+  /// between them that only grant. REQUIRES: alike(); granting is only_grants_follow() or false.
+  [[nodiscard]] std::int64_t alike_steps(bool granting);
+  /// Quanta that decoding requests need in the passes before the `steps` steps behind this one.
+  [[nodiscard]] std::int64_t quanta_ahead(std::int64_t steps) const {
+    return batch_.phases.members_within(batch_.step, steps);
+  }
+  /// Does what the passes between `steps` such steps do. REQUIRES: steps <= alike_steps(true).
+  void grant_ahead(std::int64_t steps);
+  /// Of the latest grant_ahead.
+  [[nodiscard]] std::span<const core::GrantingPass> granting_passes() const { return granting_passes_; }
+  [[nodiscard]] std::span<const core::DecodeGrant> granted_ahead() const { return granted_ahead_; }
+
+  /// Somebody wants to know of publications at once.
+  [[nodiscard]] bool tells_publications() const { return tells_publications_; }
+
+ private:
+  using Slot = core::Slot;
+
+  core::SlotState& at(Slot slot) { return batch_.at(slot); }
+  [[nodiscard]] std::int64_t piece(std::int64_t wanted, std::int64_t budget) const;
+  void schedule_running();
+  [[nodiscard]] bool admits_nobody() const {
+    return waiting_.empty() || budget_ == 0 || batch_.slots.running() == params_.max_seqs;
+  }
+  Status admit_waiting();
+  bool schedule_prompt(Slot slot, std::int64_t tokens);
+  void add_piece_of(Slot slot, std::int64_t tokens);
+  bool make_room(Slot slot, std::int64_t tokens);
+  void preempt(Slot victim);
+  bool grow_range(Slot slot);
+  bool grant_decode_block(Slot slot);
+  Slot next_to_grow() { return batch_.growths.due(batch_.step) ? batch_.growths.take() : core::kNoSlot; }
+  [[nodiscard]] core::DecodeGrant newest_grant(RequestId request, std::int64_t quanta) const {
+    const core::BlockTable table = allocator_.table(request);
+    return {request, ids_ ? table.ids.back() : kNoBlock, table.quanta - quanta, quanta};
+  }
+  void tell_moves();
+  void tell_grant(RequestId request, std::int64_t before);
+  void tell_decode_grants() {
+    if (decode_grants_.empty()) return;
+    for (core::Observer* o : observers_) o->on_decode_grants(decode_grants_);
+    decode_grants_.clear();
+  }
+
+  const Params params_;
+  Batch batch_;
+  core::Allocator& allocator_;
+  core::Contents* contents_;  // may be null
+  std::span<core::Observer* const> observers_;
+  bool costs_;    // placing moves ranges or takes time
+  bool ids_;      // blocks have ids
+  bool several_;  // quanta may be granted to a request that decodes
+  bool tells_publications_{false};
+  bool
+      stretches_;  // there may be some: all observers follow them, nobody asks what is cached, grants cost nothing
+  bool alike_{false};  // this pass and the next
+
+  std::deque<RequestId> waiting_;
+  core::Pass pass_{};
+  core::PassMoves moves_;
+  std::int64_t budget_{0};
+  std::int64_t first_victim_rank_{0};  // of the youngest-first victims of this pass, the eldest
+  std::vector<Piece> pieces_;
+  std::vector<core::DecodeGrant> decode_grants_;
+  std::vector<Slot> slot_of_;  // by request, where placing costs
+  core::Found found_{};        // by the latest lookup
+  RequestId looked_up_{-1};
+  std::uint64_t looked_up_epoch_{0};
+
+  std::vector<RequestId> full_;  // of one pass: those whose tables are full
+  std::vector<core::GrantingPass> granting_passes_;
+  std::vector<core::DecodeGrant> granted_ahead_;
+};
+
+}  // namespace kvplan::scheduling::vllm
