@@ -11,7 +11,7 @@ using core::RangePlacement;
 
 FreeRanges::FreeRanges(RangePlacement fit, std::int64_t places)
     : fit_(fit), places_(places), refused_(places + 1) {
-  add(0, places);
+  remember_length(holes_.emplace(0, places).first);
 }
 
 std::int64_t FreeRanges::take(std::int64_t length) {
@@ -21,9 +21,8 @@ std::int64_t FreeRanges::take(std::int64_t length) {
     refused_ = length;
     return -1;
   }
-  const auto [address, free] = *hole;
-  remove(hole);
-  if (free > length) add(address + length, free - length);
+  const std::int64_t address = hole->first;
+  shorten(hole, length);
   latest_end_ = address + length;
   return address;
 }
@@ -36,9 +35,7 @@ std::int64_t FreeRanges::free_at(std::int64_t address) const {
 void FreeRanges::take_at(std::int64_t address, std::int64_t length) {
   const auto hole = holes_.find(address);
   KVPLAN_CHECK(hole != holes_.end() && hole->second >= length, address, length);
-  const std::int64_t free = hole->second;
-  remove(hole);
-  if (free > length) add(address + length, free - length);
+  shorten(hole, length);
 }
 
 void FreeRanges::give_back(std::int64_t address, std::int64_t length) {
@@ -51,12 +48,13 @@ void FreeRanges::give_back(std::int64_t address, std::int64_t length) {
   if (after != holes_.begin()) {
     const auto before = std::prev(after);
     if (before->first + before->second == address) {
-      address = before->first;
-      length += before->second;
-      remove(before);
+      forget_length(before);
+      before->second += length;
+      remember_length(before);
+      return;
     }
   }
-  add(address, length);
+  remember_length(holes_.emplace_hint(after, address, length));
 }
 
 void FreeRanges::slide(std::int64_t from, std::int64_t to, std::int64_t length) {
@@ -79,14 +77,32 @@ FreeRanges::Holes::iterator FreeRanges::find(std::int64_t length) {
   return ahead == start ? holes_.end() : ahead;
 }
 
-void FreeRanges::add(std::int64_t address, std::int64_t length) {
-  holes_.emplace(address, length);
-  if (fit_ == RangePlacement::kBestFit) lengths_.emplace(length, address);
+/// Its low end is taken.
+void FreeRanges::shorten(Holes::iterator hole, std::int64_t length) {
+  const std::int64_t left = hole->second - length;
+  if (left == 0) {
+    remove(hole);
+    return;
+  }
+  forget_length(hole);
+  const auto behind = std::next(hole);
+  auto node = holes_.extract(hole);  // the same node: this is the common case
+  node.key() += length;
+  node.mapped() = left;
+  remember_length(holes_.insert(behind, std::move(node)));
 }
 
 FreeRanges::Holes::iterator FreeRanges::remove(Holes::iterator hole) {
-  if (fit_ == RangePlacement::kBestFit) lengths_.erase({hole->second, hole->first});
+  forget_length(hole);
   return holes_.erase(hole);
+}
+
+void FreeRanges::remember_length(Holes::iterator hole) {
+  if (fit_ == RangePlacement::kBestFit) lengths_.emplace(hole->second, hole->first);
+}
+
+void FreeRanges::forget_length(Holes::iterator hole) {
+  if (fit_ == RangePlacement::kBestFit) lengths_.erase({hole->second, hole->first});
 }
 
 }  // namespace kvplan::memory

@@ -39,8 +39,10 @@ class FreeRanges {
   using Holes = std::map<std::int64_t, std::int64_t>;  // address -> length; never adjacent
 
   Holes::iterator find(std::int64_t length);
-  void add(std::int64_t address, std::int64_t length);
+  void shorten(Holes::iterator hole, std::int64_t length);
   Holes::iterator remove(Holes::iterator hole);
+  void remember_length(Holes::iterator hole);
+  void forget_length(Holes::iterator hole);
 
   core::RangePlacement fit_;
   Holes holes_;

@@ -8,7 +8,7 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <string_view>
@@ -44,7 +44,8 @@ class OneRangeAllocator : public core::Allocator, public core::Placing {
         workload_(*request.workload),
         reserve_(reserve),
         max_model_len_(request.max_model_len),
-        compaction_(compaction) {
+        compaction_(compaction),
+        holder_of_(request.places()) {
     layout_.costs = compaction_.has_value();
   }
 
@@ -72,12 +73,19 @@ class OneRangeAllocator : public core::Allocator, public core::Placing {
       return false;
     }
     held_ += slots;
-    holders_[r] = {slots, {static_cast<BlockId>(address)}};
+    KVPLAN_CHECK(holder_of_[r] < 0, r);
+    if (idle_holders_.empty()) {
+      idle_holders_.push_back(static_cast<std::int32_t>(holders_.size()));
+      holders_.emplace_back();
+    }
+    holder_of_[r] = idle_holders_.back();
+    idle_holders_.pop_back();
+    at(r) = {r, slots, static_cast<BlockId>(address)};
     return true;
   }
   core::Refusal refusal() const override { return refusal_; }
   bool grow(RequestId r, std::int64_t tokens) override {
-    KVPLAN_CHECK(tokens <= holders_.at(r).slots, tokens);
+    KVPLAN_CHECK(tokens <= at(r).slots, tokens);
     moves_.clear();
     return true;
   }
@@ -86,15 +94,18 @@ class OneRangeAllocator : public core::Allocator, public core::Placing {
     return compaction_->of(copied_tokens);
   }
   void release(RequestId r, std::int64_t /*written*/) override {
-    const auto holder = holders_.find(r);
-    held_ -= holder->second.slots;
-    put_back(holder->second.address.front(), holder->second.slots);
-    holders_.erase(holder);
+    Holder& holder = at(r);
+    held_ -= holder.slots;
+    put_back(holder.address, holder.slots);
+    holder.slots = 0;
+    idle_holders_.push_back(holder_of_[r]);
+    holder_of_[r] = -1;
   }
   core::BlockTable table(RequestId r) const override {
-    const auto holder = holders_.find(r);
-    if (holder == holders_.end()) return {};
-    return {holder->second.address, holder->second.slots};
+    const std::int32_t place = holder_of_[r];
+    if (place < 0) return {};
+    const Holder& holder = holders_[static_cast<std::size_t>(place)];
+    return {{&holder.address, 1}, holder.slots};
   }
 
  protected:
@@ -111,7 +122,8 @@ class OneRangeAllocator : public core::Allocator, public core::Placing {
   /// By address.
   [[nodiscard]] std::vector<Held> held_ranges() const {
     std::vector<Held> out;
-    for (const auto& [r, holder] : holders_) out.push_back({holder.address.front(), holder.slots, r});
+    for (const Holder& holder : holders_)
+      if (holder.slots > 0) out.push_back({holder.address, holder.slots, holder.request});
     std::sort(out.begin(), out.end());
     return out;
   }
@@ -119,7 +131,7 @@ class OneRangeAllocator : public core::Allocator, public core::Placing {
     const auto address = static_cast<BlockId>(to);
     moves_.push_back(
         {range.request, static_cast<BlockId>(range.address), address, range.slots, range.slots, true});
-    holders_.at(range.request).address = {address};
+    at(range.request).address = address;
   }
   /// Slots that a reservation takes, itself at least.
   [[nodiscard]] virtual std::int64_t granted(std::int64_t slots) const { return slots; }
@@ -129,9 +141,16 @@ class OneRangeAllocator : public core::Allocator, public core::Placing {
 
  private:
   struct Holder {
-    std::int64_t slots;
-    std::vector<BlockId> address;
+    RequestId request{0};
+    std::int64_t slots{0};  ///< 0: of nobody
+    BlockId address{0};
   };
+
+  Holder& at(RequestId r) {
+    const std::int32_t place = holder_of_[r];
+    KVPLAN_CHECK(place >= 0, r);
+    return holders_[static_cast<std::size_t>(place)];
+  }
 
   [[nodiscard]] std::int64_t reservation(RequestId r) const {
     return reserved_tokens(reserve_, workload_, r, max_model_len_);
@@ -144,7 +163,9 @@ class OneRangeAllocator : public core::Allocator, public core::Placing {
   std::optional<CopyCost> compaction_;
   std::int64_t held_{0};
   core::Refusal refusal_{core::Refusal::kNone};
-  std::map<RequestId, Holder> holders_;
+  core::RequestColumn<std::int32_t> holder_of_;  // by request, -1 = none
+  std::deque<Holder> holders_;                   // they stay where they are: tables point into them
+  std::vector<std::int32_t> idle_holders_;
   std::vector<core::RangeMove> moves_;
 };
 
