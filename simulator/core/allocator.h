@@ -1,6 +1,6 @@
 // The interface of the allocator family: where the KV bytes of requests go.
 //
-// Life of a request: lookup (changes nothing) -> admit -> grow, give_back, ... -> release (it ended or was
+// Life of a request: lookup (changes nothing) -> admit -> grow, let_go, ... -> release (it ended or was
 // preempted; it may be admitted again) -> forget (it ended). The engine decides and calls; the allocator
 // places and remembers who holds what. Running out of room is an ordinary answer (`false`, and nothing has
 // changed).
@@ -210,7 +210,7 @@ class BlockReturns {
   /// These entries of the request's table come back, in this order. REQUIRES: it holds them. Where contents are found
   /// by lookups its own are closed (Contents::close), and all that came back since its admission is one range of the
   /// table, to which each call adds at the end, the highest first.
-  virtual void give_back(RequestId request, std::span<const std::int32_t> entries) = 0;
+  virtual void let_go(RequestId request, std::span<const std::int32_t> entries) = 0;
   /// The table is `quanta` long from now on: those behind come back, highest first. For requests with
   /// placement=compact. REQUIRES: nothing is made findable, the table is longer.
   virtual void cut_table(RequestId request, std::int64_t quanta) = 0;

@@ -45,7 +45,7 @@ class LettingGo {
     }
     for (std::size_t i = 0; i < count; ++i)
       entries_[i] = static_cast<std::int32_t>(end - 1 - static_cast<std::int64_t>(i));
-    returns_->give_back(request, std::span(entries_).first(count));
+    returns_->let_go(request, std::span(entries_).first(count));
     return {first, std::span<const BlockId>(ids_).first(count)};
   }
 

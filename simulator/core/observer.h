@@ -4,7 +4,7 @@
 // Order of calls, for one replica:
 //   on_arrival*            every arrival up to the moment of the pass (also while steps run; times ascend)
 //   on_pass_begin          the scheduler runs; from here to on_pass_end in the order in which it decides:
-//     on_preempt, on_give_back, on_move, on_admit, on_settle, on_course, on_grant, on_decode_grants,
+//     on_preempt, on_let_go, on_move, on_admit, on_settle, on_course, on_grant, on_decode_grants,
 //     on_chunk; between them, if some observer wants publications, on_publish and on_reclaim as blocks become
 //     findable and are given up
 //   on_pass_end            the settled state of the pass
@@ -12,7 +12,7 @@
 //                          the passes between them (see Stretch)
 //   on_copies_end          if the pass began copies (see Move)
 //   on_step_end            the last of those steps has ended; then, in scheduling order:
-//     on_first_token, on_drop or on_give_back, on_compact or on_settle, on_finish (with on_publish before a request
+//     on_first_token, on_drop or on_let_go, on_compact or on_settle, on_finish (with on_publish before a request
 //     gives blocks back)
 //   on_settled             what the step's end freed is free
 // and again. A pass after which nothing runs is followed by none of the rest. After the last request: on_end. A pass
@@ -23,8 +23,8 @@
 // step. A request that has dropped cells drops its oldest unprotected cell with
 // every further token after which it goes on: on_drop tells the first drop after an admission and, where
 // memory comes back in quanta, each later one that completes a quantum; the drops between follow from the
-// rule. A request with a course drops at on_step_end what the course says; on_give_back tells the blocks that
-// this frees, on_compact what it moves. Where layers have windows, on_give_back tells in a pass what they have left
+// rule. A request with a course drops at on_step_end what the course says; on_let_go tells the blocks that
+// this frees, on_compact what it moves. Where layers have windows, on_let_go tells in a pass what they have left
 // behind. Fast and naive stepping give the same calls, except that runs of alike steps may be split.
 //
 // Where quanta have no ids (MemoryLayout::block_ids) the spans of ids below are empty, `DecodeGrant::block`
@@ -116,7 +116,7 @@ struct Drop {
 /// Blocks come back from a request that goes on. Of one that follows a course, at the end of a step, those in which it
 /// keeps nothing. Where layers have windows, those of which no window shows anything, before the request is granted
 /// what it needs next: even if that is refused and it is preempted itself.
-struct GivenBack {
+struct LetGo {
   RequestId request;
   std::int64_t written;                   ///< tokens it has written
   std::span<const std::int32_t> entries;  ///< of its table, in the order in which they come back
@@ -189,7 +189,7 @@ class Observer {
   /// The request follows this course until it leaves the running list; valid until then.
   virtual void on_course(RequestId /*request*/, const Course& /*course*/) {}
   virtual void on_move(const Move& /*move*/) {}
-  virtual void on_give_back(const GivenBack& /*back*/) {}
+  virtual void on_let_go(const LetGo& /*gone*/) {}
   virtual void on_grant(const Grant& /*grant*/) {}
   virtual void on_decode_grants(std::span<const DecodeGrant> /*grants*/) {}
   virtual void on_chunk(const Chunk& /*chunk*/) {}

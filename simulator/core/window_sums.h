@@ -33,7 +33,7 @@ class WindowSums {
   /// What no window shows to the token behind the `held` ones that the request has comes back. To be told before it is
   /// granted what it needs next.
   void leave_blocks(SlotState& slot, std::int64_t held) {
-    if (!windows_.empty()) give_back_unseen(slot, held);
+    if (!windows_.empty()) let_go_unseen(slot, held);
   }
   /// Of a request that will hold `tokens` tokens: those with which one of its blocks leaves a window, or it begins to
   /// hold as many as one shows, whichever is less; at least `tokens`.
@@ -88,7 +88,7 @@ class WindowSums {
   }
 
  private:
-  void give_back_unseen(SlotState& slot, std::int64_t held) {
+  void let_go_unseen(SlotState& slot, std::int64_t held) {
     const std::int64_t before = std::exchange(slot.windows_at, held);
     const auto gone = [&](const auto& shown, std::int64_t at) {
       return unseen(shown.window, at) / quantum_tokens_;
@@ -102,8 +102,8 @@ class WindowSums {
       for (std::int64_t b = gone(groups_[g], held) - 1; b >= gone(groups_[g], before); --b)
         entries_.push_back(static_cast<std::int32_t>(b * std::ssize(groups_) + static_cast<std::int64_t>(g)));
     }
-    allocator_.block_returns()->give_back(slot.request, entries_);
-    for (Observer* o : observers_) o->on_give_back(GivenBack{slot.request, held, entries_});
+    allocator_.block_returns()->let_go(slot.request, entries_);
+    for (Observer* o : observers_) o->on_let_go(LetGo{slot.request, held, entries_});
   }
   /// Tokens before the one at `position` that a window does not show to it.
   [[nodiscard]] static std::int64_t unseen(std::int64_t window, std::int64_t position) {

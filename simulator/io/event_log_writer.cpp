@@ -388,15 +388,15 @@ void EventLogWriter::on_course(RequestId r, const core::Course& course) {
   flush(1);
 }
 
-void EventLogWriter::on_give_back(const core::GivenBack& back) {
-  std::vector<std::int32_t> entries(back.entries.begin(), back.entries.end());
+void EventLogWriter::on_let_go(const core::LetGo& gone) {
+  std::vector<std::int32_t> entries(gone.entries.begin(), gone.entries.end());
   if (tables_ > 1)
     std::sort(entries.begin(), entries.end(), [&](std::int32_t a, std::int32_t b) {
       return a % tables_ != b % tables_ ? a % tables_ < b % tables_ : a > b;
     });
   for (std::span<const std::int32_t> blocks = entries; !blocks.empty();) {
     const auto part = blocks.first(std::min(blocks.size(), static_cast<std::size_t>(log::kMostListed)));
-    write(log::LetGo{back.request, {part.begin(), part.end()}});
+    write(log::LetGo{gone.request, {part.begin(), part.end()}});
     blocks = blocks.subspan(part.size());
   }
 }

@@ -74,7 +74,7 @@ class EventLogWriter final : public core::Observer {
   void on_first_token(SimTime time, RequestId request) override;
   void on_drop(const core::Drop& drop) override;
   void on_compact(const core::Compacted& compacted) override;
-  void on_give_back(const core::GivenBack& back) override;
+  void on_let_go(const core::LetGo& gone) override;
   void on_finish(SimTime time, const core::Release& release) override;
   void on_settled(SimTime time, const core::PoolCounts& pool) override;
   void on_publish(RequestId request, std::int64_t logical_block, BlockId block) override;

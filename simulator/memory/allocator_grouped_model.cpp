@@ -48,7 +48,7 @@ class GroupedModel final : public core::Allocator, public core::BlockReturns {
     return true;
   }
 
-  void give_back(RequestId r, std::span<const std::int32_t> entries) override {
+  void let_go(RequestId r, std::span<const std::int32_t> entries) override {
     Tables& tables = tables_.at(r);
     for (const std::int32_t entry : entries) {
       const auto count = static_cast<std::int32_t>(groups().size());

@@ -175,7 +175,7 @@ class PagedAllocator final : public core::Allocator, public core::Contents, publ
     follow_prefixes();
   }
 
-  void give_back(RequestId r, std::span<const std::int32_t> entries) override {
+  void let_go(RequestId r, std::span<const std::int32_t> entries) override {
     Holder& holder = existing(r);
     KVPLAN_CHECK(!prefix_cache_ || holder.closed, r);
     for (const std::int32_t logical : entries) {

@@ -132,7 +132,7 @@ class PagedModel final : public core::Allocator, public core::Contents, public c
   /// Full blocks are published as they fill.
   void close(RequestId r, std::int64_t /*written*/) override { holders_.at(r).closed = true; }
 
-  void give_back(RequestId r, std::span<const std::int32_t> entries) override {
+  void let_go(RequestId r, std::span<const std::int32_t> entries) override {
     for (const std::int32_t logical : entries) {
       BlockId& block = holders_.at(r).blocks.at(static_cast<std::size_t>(logical));
       let_go(block, r, logical);

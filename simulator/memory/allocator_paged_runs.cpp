@@ -157,7 +157,7 @@ class PagedRuns final : public core::Allocator, public core::Contents, public co
     l.dropped = true;
   }
 
-  void give_back(RequestId r, std::span<const std::int32_t> entries) override {
+  void let_go(RequestId r, std::span<const std::int32_t> entries) override {
     if (entries.empty()) return;
     Life& l = existing(r);
     const auto count = static_cast<std::int64_t>(entries.size());

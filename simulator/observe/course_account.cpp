@@ -87,7 +87,7 @@ void CourseAccount::end_steps(std::int64_t steps, std::span<const RequestId> fin
   }
 }
 
-void CourseAccount::give_back(RequestId r, std::int64_t written, std::int64_t quanta) {
+void CourseAccount::let_go(RequestId r, std::int64_t written, std::int64_t quanta) {
   Member& m = member(r);
   KVPLAN_CHECK(m.written == written, r, written);
   // Of several tables some may move survivors and others let blocks go: the first of both tells what both leave.

@@ -29,7 +29,7 @@ class CourseAccount {
   void end_steps(std::int64_t steps, std::span<const RequestId> finishing);
   /// Blocks that come back after `written` tokens, so many, have done so: all of them, or those that are let go and
   /// those that moved survivors leave, one after the other.
-  void give_back(RequestId request, std::int64_t written, std::int64_t quanta);
+  void let_go(RequestId request, std::int64_t written, std::int64_t quanta);
   void leave(RequestId request);
 
   /// Of all members.

@@ -57,7 +57,7 @@ void GroupAccount::grant(RequestId r, std::int64_t entries) {
          .padding = (m.slots - from) * (kinds_[k].groups * room_ - kinds_[k].layers)});
 }
 
-void GroupAccount::give_back(RequestId r, std::span<const std::int32_t> entries) {
+void GroupAccount::let_go(RequestId r, std::span<const std::int32_t> entries) {
   Member& m = member(r);
   for (const std::int32_t entry : entries) {
     const auto group = static_cast<std::size_t>(entry) % groups_.size();

@@ -33,7 +33,7 @@ class GroupAccount {
   /// So many further entries of its table, whole logical blocks. REQUIRES: for this and all below: a member.
   void grant(RequestId request, std::int64_t entries);
   /// Blocks that windows have left behind come back.
-  void give_back(RequestId request, std::span<const std::int32_t> entries);
+  void let_go(RequestId request, std::span<const std::int32_t> entries);
   void chunk(RequestId request, std::int64_t tokens) { member(request).chunk = tokens; }
   /// `steps` steps run: those with a chunk write it (steps is 1 then), those whose prompt is whole one token in each.
   /// Returns what each of the steps changes; of several all change the same. REQUIRES: steps >= 1.

@@ -70,8 +70,8 @@ void Holders::on_decode_grants(std::span<const core::DecodeGrant> grants) {
   }
 }
 
-void Holders::on_give_back(const core::GivenBack& back) {
-  for (const std::int32_t entry : back.entries) at(back.request).ids[place(entry)] = kNoBlock;
+void Holders::on_let_go(const core::LetGo& gone) {
+  for (const std::int32_t entry : gone.entries) at(gone.request).ids[place(entry)] = kNoBlock;
 }
 
 void Holders::fresh(Table& table, BlockId block) {

@@ -55,7 +55,7 @@ class Holders final : public core::Observer {
   void on_pass_begin(SimTime time) override { take_before(time); }
   void on_admit(const core::Admission& admission) override;
   void on_course(RequestId request, const core::Course& course) override;
-  void on_give_back(const core::GivenBack& back) override;
+  void on_let_go(const core::LetGo& gone) override;
   void on_move(const core::Move& move) override;
   void on_grant(const core::Grant& grant) override;
   void on_decode_grants(std::span<const core::DecodeGrant> grants) override;

@@ -455,14 +455,14 @@ void Ledger::on_chunk(const core::Chunk& chunk) {
   if (groups_) groups_->chunk(chunk.request, chunk.tokens);
 }
 
-void Ledger::on_give_back(const core::GivenBack& back) {
-  const auto blocks = static_cast<std::int64_t>(back.entries.size());
+void Ledger::on_let_go(const core::LetGo& gone) {
+  const auto blocks = static_cast<std::int64_t>(gone.entries.size());
   evictions_.blocks_let_go += blocks;
   if (groups_) {
-    groups_->give_back(back.request, back.entries);
+    groups_->let_go(gone.request, gone.entries);
     set_groups();
   } else {
-    courses_->give_back(back.request, back.written, blocks);
+    courses_->let_go(gone.request, gone.written, blocks);
     set_courses();
   }
 }
@@ -474,7 +474,7 @@ void Ledger::on_compact(const core::Compacted& compacted) {
     evictions_.compacted_cells += compacted.moved.kept_cells;
     evictions_.blocks_let_go += blocks;
   }
-  courses_->give_back(compacted.request, compacted.written, blocks);
+  courses_->let_go(compacted.request, compacted.written, blocks);
   set_courses();
 }
 

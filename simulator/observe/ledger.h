@@ -60,7 +60,7 @@ class Ledger final : public core::Observer {
   void on_preempt(const core::Release& release) override;
   void on_admit(const core::Admission& admission) override;
   void on_course(RequestId request, const core::Course& course) override;
-  void on_give_back(const core::GivenBack& back) override;
+  void on_let_go(const core::LetGo& gone) override;
   void on_move(const core::Move& move) override;
   void on_copies_end(SimTime time, std::span<const core::Move> copies, const core::PoolCounts& pool) override;
   void on_grant(const core::Grant& grant) override;

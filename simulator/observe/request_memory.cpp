@@ -50,8 +50,8 @@ void RequestMemory::on_compact(const core::Compacted& compacted) {
   add(compacted.request, compacted.moved.quanta - compacted.moved.quanta_before);
 }
 
-void RequestMemory::on_give_back(const core::GivenBack& back) {
-  add(back.request, -static_cast<std::int64_t>(back.entries.size()));
+void RequestMemory::on_let_go(const core::LetGo& gone) {
+  add(gone.request, -static_cast<std::int64_t>(gone.entries.size()));
 }
 
 }  // namespace kvplan::observe

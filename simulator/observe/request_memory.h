@@ -36,7 +36,7 @@ class RequestMemory final : public core::Observer {
   void on_step_end(SimTime time, std::span<const RequestId> /*finishing*/) override { now_ = time; }
   void on_drop(const core::Drop& drop) override;
   void on_compact(const core::Compacted& compacted) override;
-  void on_give_back(const core::GivenBack& back) override;
+  void on_let_go(const core::LetGo& gone) override;
   void on_preempt(const core::Release& release) override { leave(release.request); }
   void on_finish(SimTime /*time*/, const core::Release& release) override { leave(release.request); }
   [[nodiscard]] bool follows_stretches() const override { return true; }

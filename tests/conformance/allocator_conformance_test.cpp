@@ -323,9 +323,9 @@ TEST_P(AllocatorConformance, EqualsItsModelAndConserves) {
       std::int64_t gone_to{0};        // of a rule's: logical blocks behind the first ones, up to here
       std::int64_t windows_at{0};     // tokens when it was last asked what windows have left
     };
-    const auto give_back = [&](RequestId r, const std::vector<std::int32_t>& entries) {
-      fast.block_returns()->give_back(r, entries);
-      model.block_returns()->give_back(r, entries);
+    const auto both_let_go = [&](RequestId r, const std::vector<std::int32_t>& entries) {
+      fast.block_returns()->let_go(r, entries);
+      model.block_returns()->let_go(r, entries);
     };
     // Requests that follow courses: they let go of any block, and nobody finds what they wrote.
     const bool courses = seed % 3 == 0 && !GetParam().prefix_cache && fast.layout().returns_quanta && !groups;
@@ -423,7 +423,7 @@ TEST_P(AllocatorConformance, EqualsItsModelAndConserves) {
           if (random.chance(1, 3) && running[r].gone.insert(b).second) blocks.push_back(b);
         if (random.chance(1, 2)) std::reverse(blocks.begin(), blocks.end());
         let_go += static_cast<std::int64_t>(blocks.size());
-        give_back(r, blocks);
+        both_let_go(r, blocks);
         expect_equal(fast, model, 40, reads());
         continue;
       } else if (!courses && !groups && returns_quanta && random.chance(1, 6)) {
@@ -440,7 +440,7 @@ TEST_P(AllocatorConformance, EqualsItsModelAndConserves) {
         dropped += std::ssize(blocks);
         fast.contents()->close(r, running[r].tokens);
         model.contents()->close(r, running[r].tokens);
-        give_back(r, blocks);
+        both_let_go(r, blocks);
         expect_equal(fast, model, 40, reads());
         continue;
       } else {  // more tokens
@@ -459,7 +459,7 @@ TEST_P(AllocatorConformance, EqualsItsModelAndConserves) {
             for (std::int64_t b = gone(now) - 1; all[g].window > 0 && b >= gone(before); --b)
               left.push_back(static_cast<std::int32_t>(b * std::ssize(all) + static_cast<std::int64_t>(g)));
           }
-          give_back(r, left);
+          both_let_go(r, left);
           left_windows += std::ssize(left);
           expect_equal(fast, model, 40, reads());
         }

@@ -88,9 +88,9 @@ class Recount final : public core::Observer {
       if (tokens > 0 && m.written >= shape.prompt && !ends) m.walk.drop(m.written);
     }
   }
-  void on_give_back(const core::GivenBack& back) override {
-    const auto expected = running_.at(back.request).walk.let_go();
-    EXPECT_EQ(expected, std::vector<std::int32_t>(back.entries.begin(), back.entries.end()));
+  void on_let_go(const core::LetGo& gone) override {
+    const auto expected = running_.at(gone.request).walk.let_go();
+    EXPECT_EQ(expected, std::vector<std::int32_t>(gone.entries.begin(), gone.entries.end()));
   }
   void on_preempt(const core::Release& r) override { running_.erase(r.request); }
   void on_finish(SimTime /*time*/, const core::Release& r) override { running_.erase(r.request); }

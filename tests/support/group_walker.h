@@ -36,7 +36,7 @@ class GroupWalker final : public core::Observer {
     }
   }
   /// No window may show anything of the block, and all that could go goes.
-  void on_give_back(const core::GivenBack& left) override {
+  void on_let_go(const core::LetGo& left) override {
     Sequence& s = running_.at(left.request);
     EXPECT_EQ(left.written, static_cast<std::int64_t>(s.written));
     for (const std::int32_t entry : left.entries) {

@@ -55,7 +55,7 @@ class Coverage final : public core::Observer {
     ++drops;
     let_go += static_cast<std::int64_t>(drop.released.size());
   }
-  void on_give_back(const core::GivenBack& back) override { let_go += std::ssize(back.entries); }
+  void on_let_go(const core::LetGo& gone) override { let_go += std::ssize(gone.entries); }
   void on_compact(const core::Compacted& compacted) override {
     ++compactions;
     let_go += compacted.moved.quanta_before - compacted.moved.quanta;

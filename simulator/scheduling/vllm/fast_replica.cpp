@@ -224,8 +224,8 @@ class FastReplica final : public Replica, public BlockListener {
       if (const auto moved = s.course->compaction(held)) scheduler_.moves().compact(r, held, *moved);
       const auto blocks = s.course->let_go(held);
       if (blocks.empty()) return;
-      allocator_.block_returns()->give_back(r, blocks);
-      for (Observer* o : run_.observers) o->on_give_back(GivenBack{r, held, blocks});
+      allocator_.block_returns()->let_go(r, blocks);
+      for (Observer* o : run_.observers) o->on_let_go(LetGo{r, held, blocks});
       return;
     }
     if (run_.keep.evicts() && held > run_.keep.sink + run_.keep.recent) drop(visit.slot, held);

@@ -166,8 +166,8 @@ class NaiveReplica final : public Replica, public BlockListener {
       }
     }
     if (entries.empty()) return;
-    allocator_.block_returns()->give_back(r, entries);
-    for (Observer* o : run_.observers) o->on_give_back(GivenBack{r, computed, entries});
+    allocator_.block_returns()->let_go(r, entries);
+    for (Observer* o : run_.observers) o->on_let_go(LetGo{r, computed, entries});
   }
 
   void end_copies(SimTime end) {
@@ -387,8 +387,8 @@ class NaiveReplica final : public Replica, public BlockListener {
     }
     const auto blocks = s.course->let_go(s.computed);
     if (blocks.empty()) return;
-    allocator_.block_returns()->give_back(r, blocks);
-    for (Observer* o : run_.observers) o->on_give_back(GivenBack{r, s.computed, blocks});
+    allocator_.block_returns()->let_go(r, blocks);
+    for (Observer* o : run_.observers) o->on_let_go(LetGo{r, s.computed, blocks});
   }
 
   void apply_keep_rule(RequestId r) {
@@ -412,7 +412,7 @@ class NaiveReplica final : public Replica, public BlockListener {
         entries.push_back(static_cast<std::int32_t>(b));
         released.insert(released.begin(), table.empty() ? kNoBlock : table[static_cast<std::size_t>(b)]);
       }
-      returns->give_back(r, entries);
+      returns->let_go(r, entries);
       s.quanta_gone += std::ssize(entries);
     }
     if (!first && (!layout.returns_quanta || begin % layout.quantum_tokens != 0)) return;
