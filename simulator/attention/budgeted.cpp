@@ -141,7 +141,7 @@ std::unique_ptr<LayerPolicy> make_policy(const PolicyChoice& policy, const Layer
   if (policy.by_head.empty()) return made(policy.choice);
   std::vector<std::unique_ptr<LayerPolicy>> heads;
   for (const Choice& choice : policy.by_head) heads.push_back(made(choice));
-  KVPLAN_CHECK(static_cast<std::int64_t>(heads.size()) == place.stored_heads(), heads.size());
+  KVPLAN_CHECK(static_cast<std::int64_t>(heads.size()) == place.stored_heads(), std::ssize(heads));
   return std::make_unique<ByHead>(std::move(heads));
 }
 

@@ -10,7 +10,7 @@ namespace kvplan::attention {
 
 void TopMass::sums(RowView row, std::int64_t tokens, std::span<const std::int64_t> entries,
                    std::span<double> out) {
-  KVPLAN_CHECK(entries.size() == out.size(), entries.size(), out.size());
+  KVPLAN_CHECK(entries.size() == out.size(), std::ssize(entries), std::ssize(out));
   positions_.resize(static_cast<std::size_t>(tokens));
   std::iota(positions_.begin(), positions_.end(), 0);
   weights_.resize(positions_.size());
@@ -18,7 +18,8 @@ void TopMass::sums(RowView row, std::int64_t tokens, std::span<const std::int64_
       row.f64 != nullptr ? gather(row.f64, positions_, weights_) : gather(row.f32, positions_, weights_);
   for (std::size_t i = 0; i < entries.size(); ++i) {
     const auto left = static_cast<std::int64_t>(positions_.size());
-    KVPLAN_CHECK(entries[i] >= 1 && (i == 0 || entries[i] <= entries[i - 1]), i, entries[i]);
+    KVPLAN_CHECK(entries[i] >= 1 && (i == 0 || entries[i] <= entries[i - 1]), static_cast<std::int64_t>(i),
+                 entries[i]);
     if (entries[i] < left) {
       chosen_.clear();
       highest(weights_, static_cast<std::int32_t>(entries[i]), chosen_);

@@ -427,7 +427,7 @@ class Run {
 
 Result<Frontier> run(const Request& request, const Pause& pause) {
   KVPLAN_CHECK(!request.inputs.empty() && !request.lanes.empty() && !request.storages.empty(),
-               request.inputs.size(), request.lanes.size(), request.storages.size());
+               std::ssize(request.inputs), std::ssize(request.lanes), std::ssize(request.storages));
   return Run(request, pause).all();
 }
 

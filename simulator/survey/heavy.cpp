@@ -28,7 +28,7 @@ std::vector<std::int64_t> twice_ranks(std::span<const double> numbers) {
 }  // namespace
 
 std::vector<std::int32_t> greatest_of(std::span<const double> got, std::int64_t count) {
-  KVPLAN_CHECK(count >= 0 && static_cast<std::size_t>(count) <= got.size(), count, got.size());
+  KVPLAN_CHECK(count >= 0 && static_cast<std::size_t>(count) <= got.size(), count, std::ssize(got));
   std::vector<std::int32_t> out(got.size());
   std::iota(out.begin(), out.end(), 0);
   std::nth_element(out.begin(), out.begin() + count, out.end(), [&](std::int32_t a, std::int32_t b) {
@@ -54,7 +54,7 @@ std::int64_t in_common(std::span<const std::int32_t> a, std::span<const std::int
 }
 
 std::optional<double> rank_correlation(std::span<const double> a, std::span<const double> b) {
-  KVPLAN_CHECK(a.size() == b.size(), a.size(), b.size());
+  KVPLAN_CHECK(a.size() == b.size(), std::ssize(a), std::ssize(b));
   const auto of_a = twice_ranks(a);
   const auto of_b = twice_ranks(b);
   const auto mean = static_cast<std::int64_t>(a.size()) + 1;  // of twice the ranks
