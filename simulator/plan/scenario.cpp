@@ -7,6 +7,7 @@
 #include "simulator/attention/catalogue.h"
 #include "simulator/base/check.h"
 #include "simulator/base/number_input.h"
+#include "simulator/base/pair_value.h"
 #include "simulator/base/suggest.h"
 #include "simulator/latency/latencies.h"
 #include "simulator/model/pool_rule.h"
@@ -66,7 +67,7 @@ std::string with_param(std::string_view component, std::string_view param, std::
     }
     rest = comma == std::string_view::npos ? std::string_view{} : rest.substr(comma + 1);
   }
-  return out.append(1, separator).append(param).append("=").append(text);
+  return out.append(1, separator).append(param).append("=").append(pair_value(text));
 }
 
 Status check_value(const Field& field, std::string& text) {
@@ -152,7 +153,7 @@ void note_given_params(const Setting& setting, std::string_view param, std::stri
   const std::size_t colon = text.find(':');
   std::string_view rest = colon == std::string_view::npos ? std::string_view{} : text.substr(colon + 1);
   while (!rest.empty()) {
-    const std::size_t comma = rest.find(',');
+    const std::size_t comma = end_of_pair(rest);
     const std::string_view item = rest.substr(0, comma);
     const std::string_view name = item.substr(0, item.find('='));
     if (!is_default(name)) given.emplace_back(name);
