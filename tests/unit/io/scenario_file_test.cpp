@@ -136,6 +136,10 @@ TEST(ScenarioBinary, ReadAgainItResolvesToTheSame) {
       {{"workload.trace", "a.kvt", {}, 0}, {"memory.pool_tokens", "04096", {}, 0}},
       {{"memory.pool_blocks", "7", {}, 0}, {"memory.allocator.block_tokens", "8", {}, 0}},
       {{"eviction", "window:window=5", {}, 0}, {"targets.e2e_s", "1e-3", {}, 0}},
+      {{"eviction", "h2o:hh=5,recent=5,placement=compact", {}, 0},
+       {"budget", "warm-up:ratio=0.5,budget=\"pyramidkv:capacity=40,window=4\"", {}, 0}},
+      {{"eviction", "h2o:hh=5,recent=5,placement=compact", {}, 0},
+       {"budget", "headkv:capacity=40,scores=[[1,2],[3,4]],window=4", {}, 0}},
       {{"eviction", "none", {}, 0}, {"workload.limit", "none", {}, 0}, {"fleet", "replicas=3", {}, 0}},
       {{"seed", "9223372036854775807", {}, 0},
        {"latency", "affine:base_ns=0.10,token_ns=1e3,context_ns=0", {}, 0}}};
