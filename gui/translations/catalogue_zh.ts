@@ -2315,5 +2315,169 @@
         <source>Most rounds of Lloyd&apos;s method for the table</source>
         <translation>求数表时劳埃德方法的最多轮数</translation>
     </message>
+    <message>
+        <source>As pyramidkv, but each layer by itself decides whether the prompt is short</source>
+        <translation>与金字塔预算相同，但每层自行判断提示是否较短</translation>
+    </message>
+    <message>
+        <source>Last tokens of the prompt, always retained</source>
+        <translation>提示末尾的 token，总是保留</translation>
+    </message>
+    <message>
+        <source>Tokens that a layer or head retains on average, the window included</source>
+        <translation>每层或每头平均保留的 token 数，含窗口</translation>
+    </message>
+    <message>
+        <source>Gives more to layers with even attention; the first two and the last keep everything</source>
+        <translation>注意力均匀的层得到更多；前两层和最后一层全部保留</translation>
+    </message>
+    <message>
+        <source>Share of the prompt kept for being newest, on average over the layers</source>
+        <translation>因最新而保留的提示比例，各层平均</translation>
+    </message>
+    <message>
+        <source>Share of the prompt kept for its attention, on average over the layers</source>
+        <translation>因注意力而保留的提示比例，各层平均</translation>
+    </message>
+    <message>
+        <source>Variance of each query head&apos;s column sums of the prompt&apos;s attention: measured of a recording, or a JSON file with a list for each layer, or the lists themselves</source>
+        <translation>提示注意力按列求和后每个查询头的方差：由记录测得，或取自每层一个列表的 JSON 文件，或直接写出这些列表</translation>
+    </message>
+    <message>
+        <source>Distributes a part of the budget over all heads of the model by their importance</source>
+        <translation>把预算的一部分按重要性分给模型的所有头</translation>
+    </message>
+    <message>
+        <source>Importance of each stored head: a JSON file with a list for each layer, or the lists themselves</source>
+        <translation>每个存储头的重要性：每层一个列表的 JSON 文件，或直接写出这些列表</translation>
+    </message>
+    <message>
+        <source>Share of the budget that is distributed: one part in so many</source>
+        <translation>参与分配的预算比例：若干份中的一份</translation>
+    </message>
+    <message>
+        <source>Falls from the first layer to the last; short prompts have the same in each</source>
+        <translation>从第一层到最后一层递减；短提示各层相同</translation>
+    </message>
+    <message>
+        <source>A pyramid from a share of the prompt; the same in each layer where it would not fit</source>
+        <translation>按提示比例形成的金字塔；放不下时各层相同</translation>
+    </message>
+    <message>
+        <source>Last tokens of the prompt, part of each layer&apos;s budget</source>
+        <translation>提示末尾的 token，计入每层预算</translation>
+    </message>
+    <message>
+        <source>Falls linearly from the first layer to the last; the sum is exact, tokens are not whole</source>
+        <translation>从第一层到最后一层线性递减；总和精确，token 数不取整</translation>
+    </message>
+    <message>
+        <source>Tokens that all layers retain together</source>
+        <translation>所有层合计保留的 token 数</translation>
+    </message>
+    <message>
+        <source>Of a scenario: the policy&apos;s own number of tokens, the same in every layer</source>
+        <translation>用于场景：采用策略自己的 token 数，各层相同</translation>
+    </message>
+    <message>
+        <source>Falls linearly from max_len to a share of it, with a least size and warm-up layers</source>
+        <translation>从最大长度线性降到其一定比例，有最小长度和预热层</translation>
+    </message>
+    <message>
+        <source>No layer retains less</source>
+        <translation>任何层都不少于此数</translation>
+    </message>
+    <message>
+        <source>Share of the layers, from the first, that retain max_len</source>
+        <translation>从第一层起保留最大长度的层所占比例</translation>
+    </message>
+    <message>
+        <source>Share of these that the last layer retains</source>
+        <translation>最后一层保留其中的比例</translation>
+    </message>
+    <message>
+        <source>Tokens that the first layer retains</source>
+        <translation>第一层保留的 token 数</translation>
+    </message>
+    <message>
+        <source>Exponent</source>
+        <translation>指数</translation>
+    </message>
+    <message>
+        <source>Falls by a power of the depth: max_len x (1 - alpha x layer / layers)^beta</source>
+        <translation>按深度的幂递减：最大长度乘以（1 减去系数乘层号除以层数）的幂</translation>
+    </message>
+    <message>
+        <source>How far the base of the power falls by the last layer</source>
+        <translation>到最后一层时幂的底数下降多少</translation>
+    </message>
+    <message>
+        <source>Falls by a table of layers: whole at layer 0, 15 % from layer 50 on</source>
+        <translation>按层表递减：第 0 层全部保留，从第 50 层起为 15 %</translation>
+    </message>
+    <message>
+        <source>Share of the prompt that layers retain on average</source>
+        <translation>各层平均保留的提示比例</translation>
+    </message>
+    <message>
+        <source>Share of the prompt that the most similar layers retain</source>
+        <translation>最相似的层保留的提示比例</translation>
+    </message>
+    <message>
+        <source>Similarity of what enters and leaves attention: a JSON file with a list of one number for each layer, or the lists themselves</source>
+        <translation>进出注意力的内容的相似度：每层一个单数列表的 JSON 文件，或直接写出这些列表</translation>
+    </message>
+    <message>
+        <source>Takes from layers whose attention changes little and gives to the others</source>
+        <translation>从注意力变化小的层取出预算，分给其他层</translation>
+    </message>
+    <message>
+        <source>The same in every layer</source>
+        <translation>各层相同</translation>
+    </message>
+    <message>
+        <source>Tokens that each layer retains</source>
+        <translation>每层保留的 token 数</translation>
+    </message>
+    <message>
+        <source>Another scheme, but for the first layers, which keep everything</source>
+        <translation>采用另一方案，但最前面的层全部保留</translation>
+    </message>
+    <message>
+        <source>Scheme of all layers, of which the later ones take their part; in quotes</source>
+        <translation>适用于所有层的方案，后面的层取其份额；写在引号中</translation>
+    </message>
+    <message>
+        <source>Share of the layers, from the first, that keep everything</source>
+        <translation>从第一层起全部保留的层所占比例</translation>
+    </message>
+    <message>
+        <source>How many tokens each layer or head keeps, in place of the one number that the policy says; none leaves it to the policy</source>
+        <translation>每层或每头保留多少 token，代替策略给出的单一数目；不设则由策略决定</translation>
+    </message>
+    <message>
+        <source>scores</source>
+        <translation>分数</translation>
+    </message>
+    <message>
+        <source>hh ratio</source>
+        <translation>重点比例</translation>
+    </message>
+    <message>
+        <source>recent ratio</source>
+        <translation>最近比例</translation>
+    </message>
+    <message>
+        <source>total</source>
+        <translation>总数</translation>
+    </message>
+    <message>
+        <source>warmup</source>
+        <translation>预热</translation>
+    </message>
+    <message>
+        <source>alpha</source>
+        <translation>系数</translation>
+    </message>
 </context>
 </TS>

@@ -6,6 +6,7 @@
 
 #include "gui/viewmodel/formatting.h"
 #include "simulator/base/check.h"
+#include "simulator/base/pair_value.h"
 
 namespace kvplan::gui {
 namespace {
@@ -65,7 +66,7 @@ struct Component {
     name = text.substr(0, colon);
     std::string_view rest = colon == std::string_view::npos ? std::string_view{} : text.substr(colon + 1);
     while (!rest.empty()) {
-      const std::size_t comma = rest.find(',');
+      const std::size_t comma = end_of_pair(rest);
       const std::string_view item = rest.substr(0, comma);
       const std::size_t equals = std::min(item.find('='), item.size());
       params.emplace_back(item.substr(0, equals), item.substr(std::min(equals + 1, item.size())));
@@ -87,7 +88,7 @@ struct Component {
     std::string out = name;
     char separator = ':';
     for (const auto& [key, value] : params) {
-      out.append(1, separator).append(key).append("=").append(value);
+      out.append(1, separator).append(key).append("=").append(pair_value(value));
       separator = ',';
     }
     return out;

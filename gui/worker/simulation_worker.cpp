@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "simulator/io/attention_json.h"
+#include "simulator/io/head_scores.h"
 #include "simulator/io/measured_steps.h"
 #include "simulator/io/model_file.h"
 #include "simulator/io/price_file.h"
@@ -28,6 +29,7 @@ plan::RunOptions run_options(std::int64_t bins, core::RunControl& control) {
   options.open_model = io::open_model;
   options.open_steps = io::open_measured_steps;
   options.open_prices = io::open_prices;
+  options.open_scores = io::read_head_scores;
   return options;
 }
 

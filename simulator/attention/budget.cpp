@@ -52,6 +52,10 @@ const BudgetKind& budget_of(const Choice& choice) {
   check_failed("the choice was made from budget_descriptors()", __FILE__, __LINE__);
 }
 
+bool measures_scores(const Choice& choice) {
+  return budget_of(choice).measure != nullptr && choice.text("scores") == kMeasured;
+}
+
 std::vector<std::int64_t> pyramid_schedule(std::int64_t base, double beta, std::int64_t most,
                                            std::int64_t layers) {
   auto least = static_cast<std::int64_t>(std::floor(static_cast<double>(base) / beta));

@@ -1,5 +1,5 @@
 // Budgets: how many tokens of a prompt each layer (or each stored head) retains, by schemes that know only lengths
-// and fixed scores of heads. `kvplan budget` prints them.
+// and scores of heads: fixed ones, or what is measured of the prompt's attention. `kvplan budget` prints them.
 //
 // To add one: a file in budgets/ that defines a `BudgetKind`, and a line in budget.cpp.
 #pragma once
@@ -15,7 +15,11 @@
 
 namespace kvplan::attention {
 
+class Recording;
+
 inline constexpr std::string_view kBudgetFamily = "budget";
+/// In place of scores: they are measured (BudgetKind::measure).
+inline constexpr std::string_view kMeasured = "measured";
 
 struct BudgetInput {
   const Choice& choice;
@@ -39,12 +43,18 @@ struct BudgetKind {
   Descriptor descriptor;
   bool takes_scores{false};  ///< has a parameter `scores`, a file or text with BudgetInput::scores
   Result<Retained> (*retained)(const BudgetInput&);
+  /// Its scores, of the first `prompt` tokens of a recorded sequence, where `scores` may be kMeasured; null elsewhere.
+  /// Errors: layers that were not recorded, or not so many tokens of them.
+  Result<std::vector<std::vector<double>>> (*measure)(const Recording&, std::int32_t sequence,
+                                                      std::int64_t prompt) = nullptr;
 };
 
 /// Every member, in the order in which lists show them.
 std::span<const BudgetKind* const> budgets();
 Catalogue budget_descriptors();
 const BudgetKind& budget_of(const Choice& choice);
+/// True if its scores are to be measured.
+bool measures_scores(const Choice& choice);
 
 /// What the pyramids of KVCache-Factory and Ada-KV share: capacities beside the window, linear over the layers. A step
 /// that does not divide is rounded down, so that the layers together may keep more than layers x capacity.

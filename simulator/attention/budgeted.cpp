@@ -102,6 +102,41 @@ Result<PolicyChoice> with_budget(const PolicyChoice& policy, std::span<const std
   return out;
 }
 
+Result<PolicyChoice> policy_of_layer(const PolicyChoice& policy, const Grants& grants,
+                                     const LayerPlace& place) {
+  const auto layer = static_cast<std::size_t>(place.layer);
+  if (layer >= grants.tokens.size()) return policy;
+  auto out = with_budget(policy, grants.tokens[layer], grants.by_head, place);
+  if (out.ok()) return out;
+  return bad_input("layer " + std::to_string(layer) + ": " + out.error().message).at_field(out.error().field);
+}
+
+std::int64_t least_budget(const PolicyChoice& policy) {
+  std::int64_t low = 1;
+  auto high = static_cast<std::int64_t>(kMaxTokens);
+  while (low < high) {
+    const std::int64_t middle = low + (high - low) / 2;
+    if (with_tokens(policy, middle, INT64_MAX).ok()) {
+      high = middle;
+    } else {
+      low = middle + 1;
+    }
+  }
+  return low;
+}
+
+core::KeptCount count_with_budget(const PolicyChoice& policy, std::int64_t tokens, std::int64_t prompt) {
+  core::KeptCount count = *policy.kind->traits(policy.choice).count;
+  count.budget =
+      policy.kind->budget.of_prompt && tokens >= prompt ? static_cast<std::int64_t>(kMaxTokens) : tokens;
+  return count;
+}
+
+KeptInterval interval_with_budget(const PolicyChoice& policy, std::int64_t tokens) {
+  const KeptInterval keep = *policy.kind->traits(policy.choice).interval;
+  return {.sink = keep.sink, .recent = tokens - keep.sink};
+}
+
 std::string with_budget_params(std::string_view text, std::int64_t tokens) {
   const std::size_t colon = text.find(':');
   const std::string_view name = text.substr(0, colon);

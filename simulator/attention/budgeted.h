@@ -20,8 +20,9 @@ namespace kvplan::attention {
 
 /// Tokens of each layer: one number, or one for each stored head.
 struct Grants {
-  std::vector<std::vector<std::int64_t>> tokens;
+  std::vector<std::vector<std::int64_t>> tokens;  ///< empty: there is no budget
   bool by_head{false};
+  friend bool operator==(const Grants&, const Grants&) = default;
 };
 
 /// Whole numbers of what a scheme retains, rounded down; a layer that is left alone has kMaxTokens.
@@ -31,6 +32,18 @@ Grants grants_of(const Retained& retained);
 /// it has one set for the layer or distributes by itself, and the budget is by heads; fewer tokens than it protects.
 Result<PolicyChoice> with_budget(const PolicyChoice& policy, std::span<const std::int64_t> tokens,
                                  bool by_head, const LayerPlace& place);
+
+/// `policy` as the layer at `place` has it by `grants`; as it is where there are none. An error names the layer.
+Result<PolicyChoice> policy_of_layer(const PolicyChoice& policy, const Grants& grants,
+                                     const LayerPlace& place);
+
+/// The fewest tokens that `with_budget` accepts, at least 1. REQUIRES: the policy takes a number of tokens.
+std::int64_t least_budget(const PolicyChoice& policy);
+
+/// What lengths say of `policy` with a budget of so many tokens, without making it: what `traits` says of
+/// `with_budget`. REQUIRES: traits.count or traits.interval, set as they are of `policy`; tokens >= least_budget.
+core::KeptCount count_with_budget(const PolicyChoice& policy, std::int64_t tokens, std::int64_t prompt);
+KeptInterval interval_with_budget(const PolicyChoice& policy, std::int64_t tokens);
 
 /// `text` with the parameters of the budget that it does not give, for so many tokens: of 8, `h2o` becomes
 /// `h2o:recent=4,hh=4`. A text that gives them, or a policy without a budget, comes back as it is.

@@ -6,11 +6,11 @@
 
 namespace kvplan::attention {
 
-void IntervalDrops::dropped(std::int32_t /*track*/, std::int64_t n,
-                            std::vector<std::int32_t>& positions) const {
+void IntervalDrops::dropped(std::int32_t track, std::int64_t n, std::vector<std::int32_t>& positions) const {
   // What was kept before: everything until the prompt was whole, the same interval afterwards.
-  const std::int64_t from = n == prompt_ ? keep_.sink : std::max(keep_.sink, n - 1 - keep_.recent);
-  for (std::int64_t p = from; p < n - keep_.recent; ++p) positions.push_back(static_cast<std::int32_t>(p));
+  const KeptInterval& keep = keep_[static_cast<std::size_t>(track)];
+  const std::int64_t from = n == prompt_ ? keep.sink : std::max(keep.sink, n - 1 - keep.recent);
+  for (std::int64_t p = from; p < n - keep.recent; ++p) positions.push_back(static_cast<std::int32_t>(p));
 }
 
 CellUnits cell_units(const PolicyChoice& policy, std::int64_t layers, std::int64_t stored_heads) {

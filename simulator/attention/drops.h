@@ -11,17 +11,19 @@
 
 namespace kvplan::attention {
 
-/// Of a positional policy: all units alike, no recording.
+/// Of a positional policy, without a recording: all units alike, or tracks that keep intervals of their own.
 class IntervalDrops final : public core::Drops {
  public:
-  /// `prompt`: tokens before the first drop; `units`: cells of one token.
+  /// `prompt`: tokens before the first drop; `units`: cells of one token, of each track.
   IntervalDrops(KeptInterval keep, std::int64_t prompt, std::int32_t units)
-      : keep_(keep), prompt_(prompt), units_{units} {}
+      : IntervalDrops(std::vector<KeptInterval>{keep}, prompt, units) {}
+  IntervalDrops(std::vector<KeptInterval> keep, std::int64_t prompt, std::int32_t units)
+      : keep_(std::move(keep)), prompt_(prompt), units_(keep_.size(), units) {}
   [[nodiscard]] std::span<const std::int32_t> track_units() const override { return units_; }
   void dropped(std::int32_t track, std::int64_t n, std::vector<std::int32_t>& positions) const override;
 
  private:
-  KeptInterval keep_;
+  std::vector<KeptInterval> keep_;  ///< [track]
   std::int64_t prompt_;
   std::vector<std::int32_t> units_;
 };

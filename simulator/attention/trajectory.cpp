@@ -44,7 +44,7 @@ Status check_all_layers(const Recording& recording, std::int32_t sequence) {
 
 Result<std::unique_ptr<Trajectory>> Trajectory::make(std::shared_ptr<const Recording> recording,
                                                      std::int32_t sequence, std::int64_t prompt,
-                                                     PolicyChoice policy) {
+                                                     const PolicyChoice& policy, const Grants& grants) {
   const RecordingInfo& info = recording->info();
   const auto sequences = static_cast<std::int32_t>(info.sequences.size());
   if (sequence < 0 || sequence >= sequences)
@@ -59,28 +59,32 @@ Result<std::unique_ptr<Trajectory>> Trajectory::make(std::shared_ptr<const Recor
         .at_field("prompt");
   KVPLAN_TRY(const std::int32_t group, group_of(policy, info));
   for (std::int32_t l = 0; l < info.layers; ++l) KVPLAN_TRY_DO(check_tensors(policy, info.layer(l), group));
-  const LayerPlace place{
-      .layers = info.layers, .query_heads = layer.query_heads, .group = group, .prompt = prompt};
+  LayerPlace place{.layers = info.layers, .query_heads = layer.query_heads, .group = group, .prompt = prompt};
   KVPLAN_TRY_DO(check_recorded_for(policy, place, tokens));
+  std::vector<PolicyChoice> policies;
+  for (; place.layer < (grants.tokens.empty() ? 1 : info.layers); ++place.layer) {
+    KVPLAN_TRY(PolicyChoice of_layer, policy_of_layer(policy, grants, place));
+    policies.push_back(std::move(of_layer));
+  }
   return std::unique_ptr<Trajectory>(
-      new Trajectory(std::move(recording), sequence, prompt, std::move(policy), group));
+      new Trajectory(std::move(recording), sequence, prompt, std::move(policies), group));
 }
 
 Trajectory::Trajectory(std::shared_ptr<const Recording> recording, std::int32_t sequence, std::int64_t prompt,
-                       PolicyChoice policy, std::int32_t group)
+                       std::vector<PolicyChoice> policies, std::int32_t group)
     : recording_(std::move(recording)),
       sequence_(sequence),
       prompt_(prompt),
-      policy_(std::move(policy)),
+      policies_(std::move(policies)),
       tokens_(tokens_of_all_layers(*recording_, sequence)),
       layers_(recording_->info().layers),
       stored_heads_(recording_->info().layer(0).query_heads / group) {
   const std::int32_t query_heads = recording_->info().layer(0).query_heads;
-  const PolicyTraits traits = policy_.kind->traits(policy_.choice);
-  positional_ = traits.interval.has_value();
+  const PolicyTraits traits = policies_.front().kind->traits(policies_.front().choice);
+  positional_ = traits.interval.has_value() && policies_.size() == 1;
   for (std::int32_t layer = 0; layer < (positional_ ? 1 : layers_); ++layer) {
     replays_.emplace_back(
-        policy_,
+        policies_[policies_.size() == 1 ? 0 : static_cast<std::size_t>(layer)],
         LayerPlace{
             .layer = layer, .layers = layers_, .query_heads = query_heads, .group = group, .prompt = prompt_},
         false);
@@ -184,18 +188,18 @@ std::int64_t Trajectory::bytes() const {
 
 Result<std::shared_ptr<Trajectory>> TrajectoryStore::get(const std::shared_ptr<const Recording>& recording,
                                                          std::int32_t sequence, std::int64_t prompt,
-                                                         const PolicyChoice& policy) {
+                                                         const PolicyChoice& policy, const Grants& grants) {
   const std::string text = key_of(policy);
   ++clock_;
   for (Entry& entry : entries_) {
     if (entry.recording == recording.get() && entry.sequence == sequence && entry.prompt == prompt &&
-        entry.policy == text) {
+        entry.policy == text && entry.grants == grants) {
       entry.used = clock_;
       return entry.trajectory;
     }
   }
-  KVPLAN_TRY(std::shared_ptr<Trajectory> made, Trajectory::make(recording, sequence, prompt, policy));
-  entries_.push_back({recording.get(), sequence, prompt, text, made, clock_});
+  KVPLAN_TRY(std::shared_ptr<Trajectory> made, Trajectory::make(recording, sequence, prompt, policy, grants));
+  entries_.push_back({recording.get(), sequence, prompt, text, grants, made, clock_});
   forget_old();
   return made;
 }

@@ -1,8 +1,8 @@
 // What a token policy does to a sequence over time, for a serving run that moves real blocks: after t tokens,
 // which positions does each (layer, stored head) keep, and what did the last token change?
 //
-// A trajectory depends on (recording, sequence, prompt split, policy with its parameters) and on nothing
-// else, so all requests driven by that recording share one. It is computed when asked for, in stretches of
+// A trajectory depends on (recording, sequence, prompt split, policy with its parameters and what a budget grants
+// its layers) and on nothing else, so all requests driven by that recording share one. It is computed when asked for, in stretches of
 // tokens and one layer at a time, so memory holds what the trajectory says and the rows of one layer only. A
 // position is dropped at most once; so per track and recorded token it is 4 bytes for when it goes and 4 for
 // the list of drops. Where tokens are placed, and what that frees, is a course (core/course.h) made from it.
@@ -20,14 +20,15 @@
 #include <string>
 #include <vector>
 
+#include "simulator/attention/budgeted.h"
 #include "simulator/attention/catalogue.h"
 #include "simulator/attention/recording.h"
 #include "simulator/attention/replay.h"
 
 namespace kvplan::attention {
 
-/// Cells kept by several (layer, stored head) pairs alike: positional policies have one track for all, TOVA
-/// one per layer, H2O one per pair.
+/// Cells kept by several (layer, stored head) pairs alike: positional policies have one track for all (one per pair
+/// where layers have budgets of their own), TOVA one per layer, H2O one per pair.
 struct TrackInfo {
   std::int32_t layer{0};        ///< first pair of the track
   std::int32_t stored_head{0};  ///< first pair of the track
@@ -36,10 +37,10 @@ struct TrackInfo {
 
 class Trajectory {
  public:
-  /// Errors: sequence not there, prompt outside 1 .. recorded tokens, group that does not divide.
+  /// Errors: sequence not there, prompt outside 1 .. recorded tokens, group that does not divide, those of with_budget.
   static Result<std::unique_ptr<Trajectory>> make(std::shared_ptr<const Recording> recording,
                                                   std::int32_t sequence, std::int64_t prompt,
-                                                  PolicyChoice policy);
+                                                  const PolicyChoice& policy, const Grants& grants = {});
 
   [[nodiscard]] std::int64_t prompt() const { return prompt_; }
   /// Recorded tokens: a request of P + O - 1 tokens needs at least as many.
@@ -75,14 +76,14 @@ class Trajectory {
     std::vector<std::int64_t> drop_begin;  ///< [t - (prompt - 1)] index into drops; one more at the end
   };
   Trajectory(std::shared_ptr<const Recording> recording, std::int32_t sequence, std::int64_t prompt,
-             PolicyChoice policy, std::int32_t group);
+             std::vector<PolicyChoice> policies, std::int32_t group);
   Status advance_layer(std::int32_t layer, std::int64_t end);
   void record(Track& track, std::span<const std::int32_t> dropped, std::int64_t t) const;
 
   std::shared_ptr<const Recording> recording_;
   std::int32_t sequence_;
   std::int64_t prompt_;
-  PolicyChoice policy_;
+  std::vector<PolicyChoice> policies_;  ///< [layer], or one for all
   std::int64_t tokens_;
   std::int64_t computed_{0};
   std::int32_t layers_;               ///< of the model
@@ -102,7 +103,7 @@ class TrajectoryStore {
   /// `policy` is compared by its name and all parameters but `placement`, which changes nothing here.
   Result<std::shared_ptr<Trajectory>> get(const std::shared_ptr<const Recording>& recording,
                                           std::int32_t sequence, std::int64_t prompt,
-                                          const PolicyChoice& policy);
+                                          const PolicyChoice& policy, const Grants& grants = {});
   [[nodiscard]] std::int64_t size() const { return static_cast<std::int64_t>(entries_.size()); }
 
  private:
@@ -111,6 +112,7 @@ class TrajectoryStore {
     std::int32_t sequence;
     std::int64_t prompt;
     std::string policy;
+    Grants grants;
     std::shared_ptr<Trajectory> trajectory;
     std::int64_t used;
   };

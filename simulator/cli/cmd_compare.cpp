@@ -12,6 +12,7 @@
 #include "simulator/cli/scenario_input.h"
 #include "simulator/cli/vary_input.h"
 #include "simulator/io/attention_json.h"
+#include "simulator/io/head_scores.h"
 #include "simulator/io/measured_steps.h"
 #include "simulator/io/model_file.h"
 #include "simulator/io/price_file.h"
@@ -70,6 +71,7 @@ Status run(const CompareFlags& flags) {
   options.open_model = io::open_model;
   options.open_steps = io::open_measured_steps;
   options.open_prices = io::open_prices;
+  options.open_scores = io::read_head_scores;
   options.on_begin = [&](std::int64_t requests) { progress.emplace(control, requests); };
   options.check = [&](const plan::Scenario& scenario) {
     return check_apart(plan::files_of(scenario), output_paths);

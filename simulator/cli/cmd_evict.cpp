@@ -43,13 +43,14 @@ Result<Asked> asked(const EvictOptions& options) {
   const attention::RecordingInfo& info = out.recording->info();
   KVPLAN_TRY(out.group, attention::group_of(out.policy, info));
   if (out.budget) {
-    KVPLAN_TRY(const auto retained, io::retained_of(*out.budget, info.layers, options.prefill));
+    KVPLAN_TRY(const auto retained, io::retained_of(*out.budget, info.layers, options.prefill,
+                                                    {out.recording.get(), options.sequence}));
     out.grants = attention::grants_of(retained);
   }
   return out;
 }
 
-/// The policy of one layer. An error of the budget names its layer.
+/// The policy of one layer.
 Result<attention::PolicyChoice> policy_at(const Asked& asked, const EvictOptions& options,
                                           std::int32_t layer) {
   if (!asked.budget || layer >= asked.recording->info().layers) return asked.policy;
@@ -57,15 +58,12 @@ Result<attention::PolicyChoice> policy_at(const Asked& asked, const EvictOptions
   if (!info.has_layer(layer)) return asked.policy;
   const attention::LayerInfo of = info.layer(layer);
   KVPLAN_TRY(const std::int32_t group, attention::group_of(asked.policy, of));
-  auto out = attention::with_budget(asked.policy, asked.grants.tokens[static_cast<std::size_t>(layer)],
-                                    asked.grants.by_head,
+  return attention::policy_of_layer(asked.policy, asked.grants,
                                     {.layer = layer,
                                      .layers = info.layers,
                                      .query_heads = of.query_heads,
                                      .group = group,
                                      .prompt = options.prefill});
-  if (out.ok()) return out;
-  return bad_input("layer " + std::to_string(layer) + ": " + out.error().message).at_field(out.error().field);
 }
 
 /// Writes `after_prefill` and `steps` where JSON is wanted.

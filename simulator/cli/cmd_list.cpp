@@ -5,7 +5,6 @@
 #include <memory>
 #include <vector>
 
-#include "simulator/attention/budget.h"
 #include "simulator/base/json_writer.h"
 #include "simulator/base/suggest.h"
 #include "simulator/cli/command.h"
@@ -40,7 +39,7 @@ constexpr std::string_view kDevice = "device";
 constexpr std::string_view kReplacement = "replacement";
 constexpr std::string_view kCodec = formats::kFamily;
 constexpr std::string_view kReader = readers::kFamily;
-using attention::kBudgetFamily;
+constexpr std::string_view kBudgetFamily = "budget";
 
 std::vector<std::string_view> all_families() {
   std::vector<std::string_view> out(plan::families().begin(), plan::families().end());
@@ -310,8 +309,6 @@ void each_of(std::string_view family, Each each) {
   for (const Descriptor* d : plan::family_descriptors(family))
     if (d->family == family) each(d->name, d->summary, *d);
   for (const Descriptor* d : traces::synth_descriptors(family)) each(d->name, d->summary, *d);
-  if (family == kBudgetFamily)
-    for (const Descriptor* d : attention::budget_descriptors()) each(d->name, d->summary, *d);
   if (family == kCodec)
     for (const Descriptor* d : formats::format_descriptors()) each(d->name, d->summary, *d);
   if (family == kReader)
@@ -398,7 +395,8 @@ std::string family_use(std::string_view family) {
     return "Given at `format` of a scenario, and as `kvplan bytes --format`. A scenario's format may be a "
            "codec, too "
            "(codec.md).";
-  if (family == kBudgetFamily) return "Given at `kvplan budget --policy` and `kvplan evict --budget`.";
+  if (family == kBudgetFamily)
+    return "Given at `kvplan budget --policy`, at `kvplan evict --budget`, and at `budget` of a scenario.";
   if (family == kCodec)
     return "Given at `kvplan format --format`, `kvplan bytes --format` and `kvplan frontier --formats`; and "
            "at `format` of "

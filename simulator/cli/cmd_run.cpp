@@ -13,6 +13,7 @@
 #include "simulator/cli/progress.h"
 #include "simulator/cli/scenario_input.h"
 #include "simulator/io/attention_json.h"
+#include "simulator/io/head_scores.h"
 #include "simulator/io/measured_steps.h"
 #include "simulator/io/model_file.h"
 #include "simulator/io/price_file.h"
@@ -80,6 +81,7 @@ Status run(const RunFlags& flags) {
   options.open_model = io::open_model;
   options.open_steps = io::open_measured_steps;
   options.open_prices = io::open_prices;
+  options.open_scores = io::read_head_scores;
   EventLogOutput events(flags.events);
   if (!flags.events.empty()) events.attach(scenario, trace, options);
   HoldersOutput holders;

@@ -18,6 +18,7 @@
 #include "simulator/cli/scenario_input.h"
 #include "simulator/cli/sweep_output.h"
 #include "simulator/io/attention_json.h"
+#include "simulator/io/head_scores.h"
 #include "simulator/io/measured_steps.h"
 #include "simulator/io/model_file.h"
 #include "simulator/io/price_file.h"
@@ -61,6 +62,7 @@ struct Opened {
   OpenedOnce<model::ModelShape> models;
   OpenedOnce<plan::MeasuredSteps> steps;
   OpenedOnce<plan::PriceList> prices;
+  OpenedOnce<attention::HeadTable> scores;
 };
 
 Result<std::string> digest_of(const std::string& path) {
@@ -114,6 +116,9 @@ sweep::SweepOptions options_of(const SweepFlags& flags, core::RunControl& contro
   };
   options.open_prices = [&opened](const std::string& path) {
     return opened.prices.open(path, [&] { return io::open_prices(path); });
+  };
+  options.open_scores = [&opened](const std::string& file_or_text) {
+    return opened.scores.open(file_or_text, [&] { return io::read_head_scores(file_or_text); });
   };
   return options;
 }

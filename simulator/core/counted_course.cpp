@@ -17,8 +17,6 @@ class CountedCourse final : public Course {
       kept_ = units_ == 0 || kept.budget > kept_.budget ? kept : kept_;
       units_ += count;
     }
-    for (const auto& [kept, count] : units)
-      fewer_ += count * (kept_.of(shape.prompt, shape.prompt) - kept.of(shape.prompt, shape.prompt));
     const std::int64_t dropped = shape.prompt - kept_.of(shape.prompt, shape.prompt);
     compacts_prompt_ = dropped >= block_;
     round_from_ = compacts_prompt_ ? shape.prompt : kept_.budget;
@@ -47,11 +45,18 @@ class CountedCourse final : public Course {
     return table(n) == written ? HeldCells{} : with_table(written, n) - settled(n);
   }
   [[nodiscard]] std::int64_t alike_steps(std::int64_t n) const override {
-    // Until the table is at the end of its last block, is compacted, or begins to hold dropped cells.
+    // Until the table is at the end of its last block, is compacted, or holds dropped cells of more units.
     std::int64_t steps = std::min(block_ - table(n) % block_, shape_.final_tokens - n);
     if (kept_.once) return steps;
-    if (n < kept_.budget) return std::min(steps, kept_.budget + 1 - n);
-    return std::min(steps, block_ - (n - round_from_) % block_);
+    for (const auto& [kept, count] : counts_)
+      if (n < kept.budget) steps = std::min(steps, kept.budget + 1 - n);
+    if (n >= kept_.budget) return std::min(steps, block_ - (n - round_from_) % block_);
+    if (counts_.size() == 1 || shape_.reads_holes) return steps;
+    // Where some units keep one more at each step and others none, the mean over units grows now and then.
+    const auto read = [&](std::int64_t m) { return read_tokens(m + 1) - read_tokens(m); };
+    std::int64_t alike = 1;
+    while (alike < steps && read(n + alike - 1) == read(n)) ++alike;
+    return alike;
   }
 
  private:
@@ -72,7 +77,9 @@ class CountedCourse final : public Course {
   }
   /// Of all units after n tokens. REQUIRES: n >= prompt.
   [[nodiscard]] std::int64_t kept_cells(std::int64_t n) const {
-    return units_ * kept_.of(n, shape_.prompt) - fewer_;
+    std::int64_t cells = 0;
+    for (const auto& [kept, count] : counts_) cells += count * kept.of(n, shape_.prompt);
+    return cells;
   }
   /// Cells of the table after n tokens, compacted if that is due. REQUIRES: n >= prompt.
   [[nodiscard]] std::int64_t table(std::int64_t n) const {
@@ -83,7 +90,6 @@ class CountedCourse final : public Course {
   std::vector<CountedUnits> counts_;
   std::shared_ptr<const Drops> drops_;  ///< may be null
   KeptCount kept_;                      ///< of the units that keep most
-  std::int64_t fewer_{0};               ///< cells that the others keep less, all together
   std::int64_t block_;
   bool compacts_prompt_;
   std::int64_t round_from_;  ///< tokens after which the table is the budget long, for the first time or again
@@ -98,7 +104,7 @@ std::unique_ptr<const Course> make_counted_course(const CourseShape& shape,
   KVPLAN_CHECK(shape.placement == Placement::kCompact && shape.returns_quanta && !units.empty(),
                shape.prompt);
   for (const auto& [kept, count] : units)
-    KVPLAN_CHECK(kept.budget >= 1 && count >= 1 && (units.size() == 1 || kept.once), kept.budget, count);
+    KVPLAN_CHECK(kept.budget >= 1 && count >= 1 && kept.once == units.front().kept.once, kept.budget, count);
   return std::make_unique<CountedCourse>(shape, units, std::move(drops));
 }
 

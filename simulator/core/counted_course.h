@@ -6,9 +6,9 @@
 // table = kept, and the blocks behind the first ceil(kept / block) come back. Every step writes one token, so the
 // table goes round: from kept up to a block more, and back.
 //
-// Which tokens go changes nothing of this, so all cells of a token are one unit, but where some layers keep more than
-// others: then the one that keeps most decides what the table does, for all layers write a token to the same cell of
-// it, and what the others keep less is holes.
+// Which tokens go changes nothing of this, so all cells of a token are one unit, but where some layers or heads keep
+// more than others: then the one that keeps most decides what the table does, for all of them write a token to the same
+// cell of it, and what the others keep less is holes.
 #pragma once
 
 #include "simulator/core/course.h"
@@ -16,7 +16,7 @@
 namespace kvplan::core {
 
 /// `drops`: which tokens go, where somebody knows; changes no figure. REQUIRES: placement is compact, memory returns
-/// quanta; several units only of those that are cut once; the drops, if there are any, keep as many tokens.
+/// quanta; all units are cut once, or none is; the drops, if there are any, keep as many tokens.
 std::unique_ptr<const Course> make_counted_course(const CourseShape& shape,
                                                   const std::vector<CountedUnits>& units,
                                                   std::shared_ptr<const Drops> drops = nullptr);

@@ -6,6 +6,7 @@
 
 #include "simulator/base/json_brackets.h"
 #include "simulator/base/number_input.h"
+#include "simulator/base/pair_value.h"
 
 namespace kvplan::io {
 namespace {
@@ -260,7 +261,7 @@ class Reader {
     }
     if (name.empty()) return wrong("expected \"name\" in the component", at, path);
     for (std::size_t i = 0; i < params.size(); ++i)
-      name.append(i == 0 ? ":" : ",").append(params[i].path).append("=").append(params[i].text);
+      name.append(i == 0 ? ":" : ",").append(params[i].path).append("=").append(pair_value(params[i].text));
     return add(path, name, at);
   }
 

@@ -5,6 +5,7 @@
 
 #include "proto/scenario.pb.h"
 #include "simulator/base/number_input.h"
+#include "simulator/base/pair_value.h"
 
 namespace kvplan::io {
 namespace {
@@ -149,10 +150,10 @@ Result<std::string> text_of(const v1::Component& component) {
   for (const v1::Parameter& parameter : component.parameters()) {
     KVPLAN_TRY(const std::string text, text_of(parameter));
     if (parameter.name().empty() || parameter.name().find_first_of(",=") != std::string::npos ||
-        text.find(',') != std::string::npos)
+        (text.find(',') != std::string::npos && text.find('"') != std::string::npos))
       return not_expected("a parameter", parameter.name() + "=" + text);
     out.append(out.size() == component.name().size() ? ":" : ",");
-    out.append(parameter.name()).append("=").append(text);
+    out.append(parameter.name()).append("=").append(pair_value(text));
   }
   return out;
 }

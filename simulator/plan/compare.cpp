@@ -26,6 +26,7 @@ RunOptions run_options(const Job& job, const CompareOptions& options) {
   run.open_model = options.open_model;
   run.open_steps = options.open_steps;
   run.open_prices = options.open_prices;
+  run.open_scores = options.open_scores;
   return run;
 }
 

@@ -45,6 +45,7 @@ struct CompareOptions {
   ModelOpener open_model;          ///< likewise
   StepsOpener open_steps;          ///< likewise
   PricesOpener open_prices;        ///< likewise
+  ScoresOpener open_scores;        ///< likewise
   /// Asked of the scenario of each variant before anything is read; an error ends the comparison. May be
   /// empty.
   std::function<Status(const Scenario&)> check;

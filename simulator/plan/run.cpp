@@ -47,6 +47,9 @@ std::string why_no_prefixes(const Scenario& scenario, const TokenPlan& tokens) {
     return "prefix_cache is ignored: placement=compact moves tokens out of the blocks in which others could "
            "find "
            "them.";
+  if (tokens.recordings.empty() && tokens.placement == core::Placement::kHoles)
+    return "prefix_cache is ignored: with a budget each layer drops other tokens of a block, which others "
+           "could not find whole.";
   if (tokens.recordings.empty())
     return "prefix_cache is ignored: placement=reuse writes into blocks that others could have found.";
   return "prefix_cache is ignored: a replayed policy has seen the attention of its recording's own prompt, "
@@ -103,8 +106,9 @@ Result<RunSetup> prepare(const Scenario& scenario, const traces::Trace& trace, c
   RunSetup setup{scenario, options, {}, {}, {}, {}};
   KVPLAN_TRY(result.cost, find_cost(scenario, options));
   if (result.cost) result.assumptions.push_back(result.cost->sentence);
-  KVPLAN_TRY(setup.tokens, make_token_plan(scenario, options.open_recording, options.open_model,
-                                           result.warnings, result.assumptions));
+  KVPLAN_TRY(setup.tokens,
+             make_token_plan(scenario, {options.open_recording, options.open_model, options.open_scores},
+                             result.warnings, result.assumptions));
   const scheduling::EngineTraits engine = scenario.engine_traits();
   if (engine.wants_prefixes && !scenario.finds_prefixes())
     result.warnings.push_back(why_no_prefixes(scenario, setup.tokens));

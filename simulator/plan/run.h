@@ -182,6 +182,8 @@ struct RunOptions {
   StepsOpener open_steps;
   /// Reads the price list that `prices` names; needed where it names one.
   PricesOpener open_prices;
+  /// Reads the scores of heads that `budget` names; needed where it names some.
+  ScoresOpener open_scores;
   /// More observers for a replica (an event log), each asked for before it runs; the caller owns them and keeps
   /// them until the run has ended. They may ask the ledger for its totals at any event.
   std::vector<ObserverMaker> extra_observers;

@@ -24,24 +24,42 @@ RunCourses::RunCourses(const TokenPlan& plan, const core::Workload& workload,
       courses_(static_cast<std::size_t>(workload.size())),
       used_(plan.recordings.size(), false) {}
 
-Result<std::shared_ptr<const core::Drops>> RunCourses::drops(RequestId r, std::int64_t prompt,
-                                                             std::int64_t final_tokens) {
-  if (plan_.recordings.empty()) {
-    const auto keep = plan_.policy->kind->traits(plan_.policy->choice).interval;
-    KVPLAN_CHECK(keep.has_value(), r);
-    return std::shared_ptr<const core::Drops>(std::make_shared<attention::IntervalDrops>(
-        *keep, prompt, static_cast<std::int32_t>(plan_.units.per_token)));
+/// Scores are measured once for each prompt of a recording.
+Result<attention::Grants> RunCourses::grants(RequestId r, std::int64_t prompt) {
+  if (!plan_.budget) return attention::Grants{};
+  if (!plan_.budget->measured()) return plan_.budget->grants(prompt);
+  const std::size_t which = static_cast<std::size_t>(r) % plan_.recordings.size();
+  auto found = measured_.find({which, prompt});
+  if (found == measured_.end()) {
+    const Recorded& recorded = plan_.recordings[which];
+    KVPLAN_TRY(auto scores, plan_.budget->measure(*recorded.recording, recorded.sequence, prompt));
+    found = measured_.emplace(std::pair{which, prompt}, std::move(scores)).first;
   }
-  return recorded_drops(r, prompt, final_tokens);
+  return plan_.budget->grants(prompt, found->second);
 }
 
-Result<std::shared_ptr<const core::Drops>> RunCourses::recorded_drops(RequestId r, std::int64_t prompt,
-                                                                      std::int64_t final_tokens) {
-  const std::size_t which = static_cast<std::size_t>(r) % plan_.recordings.size();
+Result<std::shared_ptr<const core::Drops>> RunCourses::drops(const Asked& asked) {
+  if (!plan_.recordings.empty()) return recorded_drops(asked);
+  const auto keep = plan_.policy->kind->traits(plan_.policy->choice).interval;
+  KVPLAN_CHECK(keep.has_value(), asked.request);
+  std::vector<attention::KeptInterval> tracks;
+  if (!plan_.budget) tracks = {*keep};
+  const RankBytes& rank = plan_.placed.bytes;
+  for (std::int64_t l = rank.first_layer; plan_.budget && l < rank.first_layer + rank.layers; ++l)
+    for (const std::int64_t tokens : asked.grants.tokens[static_cast<std::size_t>(l)])
+      tracks.push_back(attention::interval_with_budget(*plan_.policy, tokens));
+  const auto units = plan_.units.per_token / static_cast<std::int64_t>(tracks.size());
+  return std::shared_ptr<const core::Drops>(std::make_shared<attention::IntervalDrops>(
+      std::move(tracks), asked.shape.prompt, static_cast<std::int32_t>(units)));
+}
+
+Result<std::shared_ptr<const core::Drops>> RunCourses::recorded_drops(const Asked& asked) {
+  const std::size_t which = static_cast<std::size_t>(asked.request) % plan_.recordings.size();
   const Recorded& recorded = plan_.recordings[which];
+  const std::int64_t final_tokens = asked.shape.final_tokens;
   used_[which] = true;
-  KVPLAN_TRY(auto trajectory,
-             trajectories_.get(recorded.recording, recorded.sequence, prompt, *plan_.policy));
+  KVPLAN_TRY(auto trajectory, trajectories_.get(recorded.recording, recorded.sequence, asked.shape.prompt,
+                                                *plan_.policy, asked.grants));
   for (std::int64_t t = kStretch; t < final_tokens - 1; t += kStretch) {
     if (control_ != nullptr && control_->wants_stop()) return interrupted_error();
     KVPLAN_TRY_DO(trajectory->advance(t));
@@ -51,23 +69,22 @@ Result<std::shared_ptr<const core::Drops>> RunCourses::recorded_drops(RequestId 
 }
 
 /// Which tokens go, as far as that is known of a policy that is counted.
-Result<std::shared_ptr<const core::Drops>> RunCourses::counted_drops(RequestId r,
-                                                                     const core::CourseShape& shape) {
+Result<std::shared_ptr<const core::Drops>> RunCourses::counted_drops(const Asked& asked) {
   const bool by_position = plan_.policy->kind->traits(plan_.policy->choice).interval.has_value();
   if (plan_.recordings.empty() && !by_position) return std::shared_ptr<const core::Drops>();
-  KVPLAN_TRY(auto dropped, drops(r, shape.prompt, shape.final_tokens));
-  if (!plan_.recordings.empty()) KVPLAN_TRY_DO(check_counts(r, shape, *dropped));
+  KVPLAN_TRY(auto dropped, drops(asked));
+  if (!plan_.recordings.empty()) KVPLAN_TRY_DO(check_counts(asked, *dropped));
   return dropped;
 }
 
 /// A recording says which tokens go; as many have to stay as lengths say, in each track that the policy decides about.
-Status RunCourses::check_counts(RequestId r, const core::CourseShape& shape,
-                                const core::Drops& dropped) const {
+Status RunCourses::check_counts(const Asked& asked, const core::Drops& dropped) const {
+  const core::CourseShape& shape = asked.shape;
   const auto tracks = static_cast<std::int64_t>(dropped.track_units().size());
   std::vector<std::int32_t> gone;
   std::int64_t cells = 0;
   std::int64_t track = 0;
-  for (const auto& [count, units] : counted_units_of(plan_, shape.prompt)) {
+  for (const auto& [count, units] : counted_units_of(plan_, shape.prompt, asked.grants)) {
     cells += units;
     for (; track * plan_.units.per_token < cells * tracks; ++track) {
       const auto layers = static_cast<std::int64_t>(plan_.windows.size());
@@ -79,7 +96,7 @@ Status RunCourses::check_counts(RequestId r, const core::CourseShape& shape,
         if (kept == count.of(n, shape.prompt)) continue;
         return bad_input("expected " + std::to_string(count.of(n, shape.prompt)) + " tokens kept of " +
                          std::to_string(n) + " for placement=compact, found " + std::to_string(kept) +
-                         " for request " + std::to_string(r))
+                         " for request " + std::to_string(asked.request))
             .at_field("workload.attention");
       }
     }
@@ -119,13 +136,20 @@ std::unique_ptr<const core::Course> RunCourses::course_of_tables(const core::Cou
 }
 
 std::unique_ptr<const core::Course> RunCourses::counted_course(
-    const core::CourseShape& shape, std::shared_ptr<const core::Drops> drops) const {
-  const std::vector<core::CountedUnits> units = counted_units_of(plan_, shape.prompt);
+    const Asked& asked, std::shared_ptr<const core::Drops> drops) const {
+  const core::CourseShape& shape = asked.shape;
+  const std::vector<core::CountedUnits> units = counted_units_of(plan_, shape.prompt, asked.grants);
   if (plan_.tables == 1) return core::make_counted_course(shape, units, std::move(drops));
-  KVPLAN_CHECK(plan_.tables == plan_.units.per_token, plan_.tables, plan_.units.per_token);
-  std::vector<core::KeptCount> counts;  // by table
+  KVPLAN_CHECK(plan_.units.per_token % plan_.tables == 0, plan_.tables, plan_.units.per_token);
+  std::vector<std::vector<core::CountedUnits>> counts;  // by table
+  std::int64_t cell = 0;
   for (const auto& [count, cells] : units)
-    counts.insert(counts.end(), static_cast<std::size_t>(cells), count);
+    for (std::int64_t i = 0; i < cells; ++i, ++cell) {
+      if (cell % (plan_.units.per_token / plan_.tables) == 0) counts.emplace_back();
+      auto& table = counts.back();
+      if (table.empty() || table.back().kept != count) table.push_back({count, 0});
+      ++table.back().units;
+    }
   const auto count = [&](std::int64_t t) { return counts[static_cast<std::size_t>(t)]; };
   const auto tracks = drops == nullptr ? 0 : static_cast<std::int64_t>(drops->track_units().size());
   const auto gone = [&](std::int64_t t) -> std::shared_ptr<const core::Drops> {
@@ -135,11 +159,11 @@ std::unique_ptr<const core::Course> RunCourses::counted_course(
         static_cast<std::int32_t>(std::max<std::int64_t>(tracks / plan_.tables, 1)), 1);
   };
   return course_of_tables(
-      shape,
-      [&](std::int64_t t) {
-        return core::make_counted_course(shape, {{count(t), 1}}, gone(t));
-      },
-      [&](std::int64_t t) { return tracks <= 1 && count(t) == count(t - 1); });  // else each drops its own
+      shape, [&](std::int64_t t) { return core::make_counted_course(shape, count(t), gone(t)); },
+      [&](std::int64_t t) {  // else each drops its own
+        return tracks <= 1 && count(t).size() == 1 && count(t - 1).size() == 1 &&
+               count(t).front().kept == count(t - 1).front().kept;
+      });
 }
 
 /// Tracks lie by layer, in each by stored head; one may be of several tables, or a table of several tracks.
@@ -165,25 +189,29 @@ std::unique_ptr<const core::Course> RunCourses::placed_course(
 }
 
 Result<const core::Course*> RunCourses::begin(RequestId r, std::int64_t prompt) {
-  const core::CourseShape shape{.prompt = prompt,
-                                .final_tokens = workload_.final_tokens(r),
-                                .quantum_tokens = layout_.quantum_tokens,
-                                .returns_quanta = layout_.returns_quanta,
-                                .placement = plan_.placement,
-                                .reads_holes = plan_.reads_holes};
+  KVPLAN_TRY(attention::Grants granted, grants(r, prompt));
+  const Asked asked{.request = r,
+                    .shape = {.prompt = prompt,
+                              .final_tokens = workload_.final_tokens(r),
+                              .quantum_tokens = layout_.quantum_tokens,
+                              .returns_quanta = layout_.returns_quanta,
+                              .placement = plan_.placement,
+                              .reads_holes = plan_.reads_holes},
+                    .grants = std::move(granted)};
   auto& course = courses_[static_cast<std::size_t>(r)];
   if (!plan_.encoded.empty()) {
-    course = core::make_encoded_course(
-        shape, encoded_tokens(plan_.encoded, prompt, shape.final_tokens, kept_of_prompt(plan_, prompt)));
+    course =
+        core::make_encoded_course(asked.shape, encoded_tokens(plan_.encoded, prompt, asked.shape.final_tokens,
+                                                              kept_of_prompt(plan_, prompt, asked.grants)));
     return course.get();
   }
   if (plan_.counted) {
-    KVPLAN_TRY(auto dropped, counted_drops(r, shape));
-    course = counted_course(shape, std::move(dropped));
+    KVPLAN_TRY(auto dropped, counted_drops(asked));
+    course = counted_course(asked, std::move(dropped));
     return course.get();
   }
-  KVPLAN_TRY(auto dropped, drops(r, prompt, shape.final_tokens));
-  course = placed_course(shape, std::move(dropped));
+  KVPLAN_TRY(auto dropped, drops(asked));
+  course = placed_course(asked.shape, std::move(dropped));
   return course.get();
 }
 

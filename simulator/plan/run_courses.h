@@ -1,7 +1,9 @@
 // The courses of a run's requests: what its token policy does to each, from lengths or recordings.
 #pragma once
 
+#include <map>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "simulator/attention/drops.h"
@@ -27,10 +29,15 @@ class RunCourses final : public core::CourseSource {
   [[nodiscard]] const std::vector<bool>& used() const { return used_; }
 
  private:
-  Result<std::shared_ptr<const core::Drops>> drops(RequestId request, std::int64_t prompt,
-                                                   std::int64_t final_tokens);
-  Result<std::shared_ptr<const core::Drops>> recorded_drops(RequestId request, std::int64_t prompt,
-                                                            std::int64_t final_tokens);
+  /// What a course is made of.
+  struct Asked {
+    RequestId request;
+    core::CourseShape shape;
+    attention::Grants grants;  ///< of the plan's budget for this prompt; empty without one
+  };
+  Result<attention::Grants> grants(RequestId request, std::int64_t prompt);
+  Result<std::shared_ptr<const core::Drops>> drops(const Asked& asked);
+  Result<std::shared_ptr<const core::Drops>> recorded_drops(const Asked& asked);
   [[nodiscard]] std::unique_ptr<const core::Course> window_course(core::CourseShape shape,
                                                                   std::int64_t window) const;
   template <class Make, class Same>
@@ -38,11 +45,11 @@ class RunCourses final : public core::CourseSource {
                                                                      Make policy_course,
                                                                      Same same_course) const;
   [[nodiscard]] std::unique_ptr<const core::Course> counted_course(
-      const core::CourseShape& shape, std::shared_ptr<const core::Drops> drops) const;
+      const Asked& asked, std::shared_ptr<const core::Drops> drops) const;
   [[nodiscard]] std::unique_ptr<const core::Course> placed_course(
       const core::CourseShape& shape, std::shared_ptr<const core::Drops> drops) const;
-  Result<std::shared_ptr<const core::Drops>> counted_drops(RequestId request, const core::CourseShape& shape);
-  Status check_counts(RequestId request, const core::CourseShape& shape, const core::Drops& drops) const;
+  Result<std::shared_ptr<const core::Drops>> counted_drops(const Asked& asked);
+  Status check_counts(const Asked& asked, const core::Drops& drops) const;
   const TokenPlan& plan_;
   const core::Workload& workload_;
   core::MemoryLayout layout_;
@@ -50,6 +57,8 @@ class RunCourses final : public core::CourseSource {
   attention::TrajectoryStore& trajectories_;
   std::vector<std::unique_ptr<const core::Course>> courses_;  ///< by request
   std::vector<bool> used_;
+  std::map<std::pair<std::size_t, std::int64_t>, attention::HeadTable>
+      measured_;  ///< by recording and prompt
 };
 
 }  // namespace kvplan::plan

@@ -4,14 +4,17 @@
 #include <array>
 #include <cmath>
 
+#include "simulator/attention/budgeted.h"
 #include "simulator/attention/catalogue.h"
 #include "simulator/base/check.h"
 #include "simulator/base/number_input.h"
+#include "simulator/base/pair_value.h"
 #include "simulator/base/suggest.h"
 #include "simulator/latency/latencies.h"
 #include "simulator/model/pool_rule.h"
 #include "simulator/modelfile/catalogue.h"
 #include "simulator/modelfile/device_catalogue.h"
+#include "simulator/plan/run_budget.h"
 #include "simulator/plan/run_format.h"
 #include "simulator/replacement/replacements.h"
 #include "simulator/routing/routers.h"
@@ -66,7 +69,7 @@ std::string with_param(std::string_view component, std::string_view param, std::
     }
     rest = comma == std::string_view::npos ? std::string_view{} : rest.substr(comma + 1);
   }
-  return out.append(1, separator).append(param).append("=").append(text);
+  return out.append(1, separator).append(param).append("=").append(pair_value(text));
 }
 
 Status check_value(const Field& field, std::string& text) {
@@ -152,7 +155,7 @@ void note_given_params(const Setting& setting, std::string_view param, std::stri
   const std::size_t colon = text.find(':');
   std::string_view rest = colon == std::string_view::npos ? std::string_view{} : text.substr(colon + 1);
   while (!rest.empty()) {
-    const std::size_t comma = rest.find(',');
+    const std::size_t comma = end_of_pair(rest);
     const std::string_view item = rest.substr(0, comma);
     const std::string_view name = item.substr(0, item.find('='));
     if (!is_default(name)) given.emplace_back(name);
@@ -324,7 +327,8 @@ Status check_compact(const Scenario& s, const attention::PolicyKind& kind,
     return bad_input(
                "expected a policy of which lengths say how many tokens stay (window, streaming-llm, h2o, "
                "tova, scissorhands with drop=1, snapkv, pyramidkv) with " +
-               found + "\"" + std::string(kind.descriptor.name) + "\"")
+               found + "\"" + std::string(kind.descriptor.name) +
+               "\", which needs a recording (workload.attention) with placement=holes or reuse")
         .at_field("eviction");
   if (traits.count->budget < 1)
     return bad_input("expected a policy that keeps at least one token with " + found + "none")
@@ -372,6 +376,31 @@ Status choose_eviction(Scenario& s) {
     s.keep = {traits.interval->sink, traits.interval->recent};
   }
   s.eviction = std::move(choice);
+  return Done{};
+}
+
+/// Layers that keep intervals of their own follow courses, and so does a request whose recording is measured.
+/// REQUIRES: the eviction is chosen.
+Status choose_budget(Scenario& s) {
+  KVPLAN_TRY(Choice choice, parse_component(s.text("budget"), "budget", family_descriptors("budget")));
+  if (!is_budget(choice)) return Done{};
+  const bool takes = s.eviction && !attention::policy_of(*s.eviction).kind->budget.param.empty();
+  if (!takes)
+    return bad_input("expected a policy that takes a number of tokens (" + attention::policies_with_budget() +
+                     "), found eviction=" + s.text("eviction"))
+        .at_field("budget");
+  const std::string name(choice.name());
+  const bool measured = attention::measures_scores(choice);
+  if (measured && s.attention.empty())
+    return bad_input(
+               "\"" + name +
+               "\" measures the attention of prompts: give recordings as workload.attention, or numbers "
+               "as budget.scores")
+        .at_field("budget");
+  if (s.evicts_by == EvictsBy::kKeepRule) s.evicts_by = EvictsBy::kLengths;
+  if (s.evicts_by == EvictsBy::kLengths && measured) s.evicts_by = EvictsBy::kRecordings;
+  s.keep = {};
+  s.budget = std::move(choice);
   return Done{};
 }
 
@@ -459,6 +488,7 @@ Catalogue family_descriptors(std::string_view family) {
   if (family == "latency") return latency::latency_descriptors();
   if (family == "router") return routing::router_descriptors();
   if (family == "eviction") return attention::policy_descriptors();
+  if (family == "budget") return run_budgets();
   if (family == "format") return run_formats();
   if (family == "pool-rule") return model::pool_rule_descriptors();
   if (family == "replacement") return replacement::replacement_descriptors();
@@ -557,6 +587,8 @@ Result<Scenario> resolve(std::span<const Setting> settings) {
     return placed(deployment.error(), places[field_index("deployment.device")]);
   if (const Status eviction = choose_eviction(s); !eviction.ok())
     return placed(eviction.error(), places[field_index("eviction")]);
+  if (const Status budget = choose_budget(s); !budget.ok())
+    return placed(budget.error(), places[field_index("budget")]);
   if (const Status followed = check_engine_follows(s); !followed.ok())
     return placed(followed.error(), places[field_index(followed.error().field)]);
   if (const Status kept = check_nothing_kept(s); !kept.ok())

@@ -43,7 +43,7 @@ struct Field {
 /// All paths, in the order in which a resolved scenario is printed.
 std::span<const Field> scenario_fields();
 /// Descriptors of one family: "sessions", "allocator", "engine", "latency", "router", "eviction", "format",
-/// "pool-rule", "replacement".
+/// "pool-rule", "replacement", "budget".
 Catalogue family_descriptors(std::string_view family);
 /// All families, in the order of `list`.
 std::span<const std::string_view> families();
@@ -65,7 +65,7 @@ struct Setting {
 enum class EvictsBy : std::uint8_t {
   kNothing,     ///< everything stays
   kKeepRule,    ///< positions decide and holes are left: Scenario::keep
-  kLengths,     ///< positions decide, cells are used again
+  kLengths,     ///< positions decide, cells are used again or layers keep intervals of their own
   kCounts,      ///< lengths say how many stay, survivors are moved together
   kRecordings,  ///< attention decides: workload.attention
 };
@@ -95,6 +95,7 @@ struct Scenario {
   memory::PoolSize pool;
   Choice allocator, replacement, engine, latency, router;
   std::optional<Choice> eviction;
+  std::optional<Choice> budget;  ///< what layers keep instead of the number that `eviction` says
   EvictsBy evicts_by{EvictsBy::kNothing};
   core::KeepRule keep;
   std::int64_t replicas{1};

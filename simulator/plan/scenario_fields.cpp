@@ -19,7 +19,7 @@ constexpr Field known_bytes(std::string_view path, std::string_view help) {
           .high = std::int64_t{1} << 50};
 }
 
-constexpr std::array<Field, 38> kFields{{
+constexpr std::array<Field, 39> kFields{{
     {.path = "workload.trace", .help = "Trace file: a .kvt or any importable file"},
     {.path = "workload.format", .help = "Importer of the trace's file, instead of what its content says"},
     {.path = "workload.map",
@@ -168,6 +168,13 @@ constexpr std::array<Field, 38> kFields{{
      .kind = FieldKind::kComponent,
      .fallback = "full",
      .family = "eviction"},
+    {.path = "budget",
+     .help =
+         "How many tokens each layer or head keeps, in place of the one number that the policy says; none "
+         "leaves it to the policy",
+     .kind = FieldKind::kComponent,
+     .fallback = "none",
+     .family = "budget"},
     {.path = "targets.ttft_s",
      .help = "Time to first token that should be met",
      .kind = FieldKind::kSeconds,

@@ -30,14 +30,18 @@ std::string moved_component(std::string_view family, const std::string& text, co
   if (component == catalogue.end()) return text;
   std::string out = text.substr(0, colon);
   for (std::size_t begin = colon; begin < text.size();) {
-    const std::size_t end = std::min(text.find(',', begin + 1), text.size());
+    const std::size_t comma = end_of_pair(std::string_view(text).substr(begin + 1));
+    const std::size_t end = comma == std::string_view::npos ? text.size() : begin + 1 + comma;
     const std::string part = text.substr(begin, end - begin);  // the colon or comma before it included
     const std::size_t value = std::min(part.find('='), part.size() - 1) + 1;
     const auto& params = (*component)->params;
-    const bool file = std::any_of(params.begin(), params.end(), [&](const Param& p) {
-      return p.names_file && part.substr(1, value - std::min<std::size_t>(value, 2)) == p.name;
+    const std::string given = part.substr(value);
+    const bool written_out = given.starts_with('[') || given.starts_with("\"[");  // the lists themselves
+    const bool file = !written_out && std::any_of(params.begin(), params.end(), [&](const Param& p) {
+      return p.names_file && given != p.fallback &&
+             part.substr(1, value - std::min<std::size_t>(value, 2)) == p.name;
     });
-    out += file ? part.substr(0, value) + moved_file(part.substr(value), move) : part;
+    out += file ? part.substr(0, value) + moved_file(given, move) : part;
     begin = end;
   }
   return out;

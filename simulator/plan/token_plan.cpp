@@ -122,17 +122,22 @@ Result<model::ModelShape> named_model(const Scenario& s, bool follows_windows, c
 
 /// What a policy decides by layer or head, it decides on whole models: ranks that kept different tokens, or another
 /// number of them, would not be alike.
-Status check_ranks(const TokenPlan& plan) {
+Status check_ranks(const TokenPlan& plan, bool replayed) {
   if (!plan.policy) return Done{};
   const RankBytes& bytes = plan.placed.bytes;
   const std::string name(plan.policy->choice.name());
-  const bool by_layer = plan.policy->kind->layer_counts != nullptr;
-  if (plan.counted && by_layer && bytes.stages > 1)
-    return bad_input("expected one stage (deployment.pp=1), since \"" + name +
+  const bool positional = plan.policy->kind->traits(plan.policy->choice).interval.has_value();
+  const bool by_lengths = plan.counted || (positional && !replayed);
+  const std::string who(plan.budget ? plan.budget->choice().name() : name);
+  if (by_lengths && plan.keeps_by_layer() && bytes.stages > 1)
+    return bad_input("expected one stage (deployment.pp=1), since \"" + who +
                      "\" keeps another number of tokens in each layer")
         .at_field("deployment");
-  const bool alike = plan.counted || plan.policy->kind->traits(plan.policy->choice).interval;
-  if (alike || plan.units.per_token == 1 || bytes.ranks() == 1) return Done{};
+  if (by_lengths && plan.budget && plan.budget->by_head() && bytes.tensor_ranks > 1)
+    return bad_input("expected one rank (deployment.tp=1), since \"" + who +
+                     "\" keeps another number of tokens in each head")
+        .at_field("deployment");
+  if (by_lengths || plan.units.per_token == 1 || bytes.ranks() == 1) return Done{};
   return bad_input("expected one rank (deployment.tp=1, deployment.pp=1), since \"" + name +
                    "\" keeps other tokens in each layer or head")
       .at_field("deployment");
@@ -177,8 +182,16 @@ std::vector<std::int64_t> windows_of_rank(const model::ModelShape& model, const 
   return none ? std::vector<std::int64_t>{} : windows;
 }
 
+/// The cells of a token that the policy decides about where it is replayed, on a whole model.
+attention::CellUnits replayed_units(const TokenPlan& plan) {
+  const attention::PolicyTraits traits = plan.policy->kind->traits(plan.policy->choice);
+  if (plan.budget && traits.interval)
+    return {plan.model.layers * plan.model.kv_heads, cell_metadata(*plan.policy, traits).of_token(1)};
+  return attention::cell_units(*plan.policy, plan.model.layers, plan.model.kv_heads);
+}
+
 /// Tables of a request, and the cells of a token that they or the policy tell apart.
-Status set_units(TokenPlan& plan, memory::TablePer per) {
+Status set_units(TokenPlan& plan, memory::TablePer per, bool replayed) {
   using memory::TablePer;
   const RankBytes& rank = plan.placed.bytes;
   const attention::PolicyKind& kind = *plan.policy->kind;
@@ -195,11 +208,13 @@ Status set_units(TokenPlan& plan, memory::TablePer per) {
             .at_field("model");
     return Done{};
   };
-  plan.units = plan.counted ? attention::counted_units(*plan.policy, heads)
-                            : attention::cell_units(*plan.policy, plan.model.layers, plan.model.kv_heads);
-  if (plan.counted && kind.layer_counts != nullptr) {
-    KVPLAN_TRY_DO(all_alike("\"" + std::string(kind.descriptor.name) + "\" keeps another number in each"));
-    plan.units = {rank.layers, metadata.of_token(heads / rank.layers)};
+  plan.units = plan.counted ? attention::counted_units(*plan.policy, heads) : replayed_units(plan);
+  if (plan.keeps_by_layer() && (plan.counted || !replayed)) {
+    KVPLAN_TRY_DO(all_alike("\"" +
+                            std::string(plan.budget ? plan.budget->choice().name() : kind.descriptor.name) +
+                            "\" keeps another number in each"));
+    const std::int64_t cells = plan.budget && plan.budget->by_head() ? heads : rank.layers;
+    plan.units = {cells, metadata.of_token(heads / cells)};
   }
   if (per == TablePer::kRequest) return Done{};
   KVPLAN_TRY_DO(all_alike("each has tables of its own (memory.allocator.table)"));
@@ -218,7 +233,7 @@ core::Placement placement_of(const Choice& eviction) {
 void note_counts(const TokenPlan& plan, const std::string& policy, bool replayed,
                  std::vector<std::string>& warnings, std::vector<std::string>& assumptions) {
   const attention::PolicyTraits traits = plan.policy->kind->traits(plan.policy->choice);
-  if (traits.count && !traits.count->once && !traits.interval && !traits.budget)
+  if (traits.count && !traits.count->once && !traits.interval && !traits.budget && !plan.budget)
     warnings.push_back("eviction=" + policy + " is counted with " + std::to_string(traits.count->budget) +
                        " tokens although it protects more.");
   if (replayed) return;
@@ -234,11 +249,21 @@ void note_tables(const TokenPlan& plan, memory::TablePer per, std::vector<std::s
     assumptions.push_back("A request has " + std::to_string(plan.tables) + " tables, one for each " +
                           (per == memory::TablePer::kLayer ? "layer" : "stored head of each layer") +
                           " on a rank: a block is of one of them, and its entry in the table is metadata.");
-  else if (plan.counted && plan.policy->kind->layer_counts != nullptr)
+  else if (plan.counted && plan.keeps_by_layer())
     assumptions.emplace_back(
         "A block spans all layers, so it stays as long as the layer that keeps most needs it: what the "
         "others keep "
         "less are holes. Tables by layer (memory.allocator=paged:table=layer) would free them.");
+}
+
+void note_budget(const TokenPlan& plan, std::vector<std::string>& assumptions) {
+  const std::int64_t least = plan.budget->least();
+  assumptions.push_back(
+      std::string(plan.budget->by_head() ? "Each stored head" : "Each layer") +
+      " keeps what budget=" + std::string(plan.budget->choice().name()) + " gives it of a prompt" +
+      (plan.budget->measured() ? ", measured of the recording's," : "") + " instead of the number that " +
+      "eviction=" + std::string(plan.policy->choice.name()) + " says, and at least " + std::to_string(least) +
+      (least == 1 ? " token." : " tokens."));
 }
 
 /// A cell is a byte of the rank from here on.
@@ -246,6 +271,12 @@ Status set_encoded(TokenPlan& plan, const formats::FormatChoice& format,
                    std::vector<std::string>& assumptions) {
   constexpr std::int64_t kExample = 4096;  // tokens
   const RankBytes& rank = plan.placed.bytes;
+  if (plan.budget && plan.budget->by_head())
+    return bad_input(
+               "what a layer takes when it is encoded depends on which heads keep a token: expected a "
+               "budget by layers, found \"" +
+               std::string(plan.budget->choice().name()) + "\"")
+        .at_field("budget");
   if (plan.units.metadata_bytes > 0)
     return bad_input("expected a policy that keeps nothing beside a token, found " +
                      std::to_string(plan.units.per_token * plan.units.metadata_bytes) + " bytes")
@@ -272,26 +303,26 @@ Status set_encoded(TokenPlan& plan, const formats::FormatChoice& format,
 
 }  // namespace
 
-Result<TokenPlan> make_token_plan(const Scenario& s, const RecordingOpener& open,
-                                  const ModelOpener& open_model, std::vector<std::string>& warnings,
-                                  std::vector<std::string>& assumptions) {
+Result<TokenPlan> make_token_plan(const Scenario& s, const TokenPlanFiles& open,
+                                  std::vector<std::string>& warnings, std::vector<std::string>& assumptions) {
   TokenPlan plan;
   if (s.follows_courses() && s.eviction) plan.policy = attention::policy_of(*s.eviction);
   plan.counted = s.evicts_by == EvictsBy::kCounts;
   const bool replayed =
-      s.evicts_by == EvictsBy::kRecordings ||
-      (plan.counted && !s.attention.empty() && !plan.policy->kind->traits(*s.eviction).interval);
+      s.evicts_by == EvictsBy::kRecordings || (plan.counted && !s.attention.empty() &&
+                                               (!plan.policy->kind->traits(*s.eviction).interval ||
+                                                (s.budget && attention::measures_scores(*s.budget))));
   const auto table_per = memory::allocator_entry(s.allocator).table_per;
   const memory::TablePer per = table_per == nullptr ? memory::TablePer::kRequest : table_per(s.allocator);
   std::vector<Recorded> recordings;
   const bool has_model = s.model != nullptr || !s.model_file.empty();
   if (replayed || !has_model) {
-    if (!open) return bad_input("recordings cannot be read here").at_field("workload.attention");
-    KVPLAN_TRY(recordings, open_all(s.attention, open, warnings));
+    if (!open.recording) return bad_input("recordings cannot be read here").at_field("workload.attention");
+    KVPLAN_TRY(recordings, open_all(s.attention, open.recording, warnings));
   }
   if (has_model) {
     const bool follows_windows = plan.policy && per != memory::TablePer::kRequest;
-    KVPLAN_TRY(plan.model, named_model(s, follows_windows, open_model, assumptions));
+    KVPLAN_TRY(plan.model, named_model(s, follows_windows, open.model, assumptions));
   } else {
     const attention::RecordingInfo& info = recordings.front().recording->info();
     std::int32_t group = info.layer(0).group;
@@ -313,11 +344,15 @@ Result<TokenPlan> make_token_plan(const Scenario& s, const RecordingOpener& open
   if (plan.policy) {
     plan.placement = placement_of(*s.eviction);
     plan.reads_holes = s.engine_traits().reads_holes;
-    KVPLAN_TRY_DO(set_units(plan, per));
+    if (s.budget) {
+      KVPLAN_TRY(plan.budget, RunBudget::make(*s.budget, *plan.policy, plan.model, open.scores));
+      note_budget(plan, assumptions);
+    }
+    KVPLAN_TRY_DO(set_units(plan, per, replayed));
     note_tables(plan, per, assumptions);
     if (plan.counted) note_counts(plan, std::string(s.eviction->name()), replayed, warnings, assumptions);
   }
-  KVPLAN_TRY_DO(check_ranks(plan));
+  KVPLAN_TRY_DO(check_ranks(plan, replayed));
   KVPLAN_TRY_DO(add_scales(plan));
   if (s.encoded) KVPLAN_TRY_DO(set_encoded(plan, *s.encoded, assumptions));
   if (!replayed) return plan;
@@ -326,40 +361,62 @@ Result<TokenPlan> make_token_plan(const Scenario& s, const RecordingOpener& open
   return plan;
 }
 
-std::vector<core::CountedUnits> counted_units_of(const TokenPlan& plan, std::int64_t prompt) {
-  KVPLAN_CHECK(plan.counted, prompt);
-  const attention::PolicyKind& kind = *plan.policy->kind;
-  const Choice& choice = plan.policy->choice;
-  if (kind.layer_counts == nullptr) return {{*kind.traits(choice).count, plan.units.per_token}};
+namespace {
+
+/// By layer of the rank: one count, or one for each stored head. REQUIRES: plan.keeps_by_layer().
+std::vector<std::vector<core::KeptCount>> counts_by_layer(const TokenPlan& plan, std::int64_t prompt,
+                                                          const attention::Grants& grants) {
   const RankBytes& rank = plan.placed.bytes;
-  const std::vector<core::KeptCount> all = kind.layer_counts(choice, prompt, plan.model.layers);
-  std::vector<core::CountedUnits> out;
+  std::vector<core::KeptCount> all;
+  if (!plan.budget) all = plan.policy->kind->layer_counts(plan.policy->choice, prompt, plan.model.layers);
+  std::vector<std::vector<core::KeptCount>> out;
   for (std::int64_t l = rank.first_layer; l < rank.first_layer + rank.layers; ++l) {
-    const core::KeptCount& kept = all[static_cast<std::size_t>(l)];
-    if (out.empty() || out.back().kept != kept) out.push_back({kept, 0});
-    out.back().units += plan.units.per_token / rank.layers;
+    const auto layer = static_cast<std::size_t>(l);
+    out.emplace_back();
+    if (!plan.budget) {
+      out.back().push_back(all[layer]);
+      continue;
+    }
+    for (const std::int64_t tokens : grants.tokens[layer])
+      out.back().push_back(attention::count_with_budget(*plan.policy, tokens, prompt));
   }
   return out;
 }
 
-std::vector<std::int64_t> kept_of_prompt(const TokenPlan& plan, std::int64_t prompt) {
+}  // namespace
+
+std::vector<core::CountedUnits> counted_units_of(const TokenPlan& plan, std::int64_t prompt,
+                                                 const attention::Grants& grants) {
+  KVPLAN_CHECK(plan.counted, prompt);
+  if (!plan.keeps_by_layer())
+    return {{*plan.policy->kind->traits(plan.policy->choice).count, plan.units.per_token}};
+  std::vector<core::CountedUnits> out;
+  for (const auto& layer : counts_by_layer(plan, prompt, grants))
+    for (const core::KeptCount& kept : layer) {
+      if (out.empty() || out.back().kept != kept) out.push_back({kept, 0});
+      out.back().units +=
+          plan.units.per_token / plan.placed.bytes.layers / static_cast<std::int64_t>(layer.size());
+    }
+  return out;
+}
+
+std::vector<std::int64_t> kept_of_prompt(const TokenPlan& plan, std::int64_t prompt,
+                                         const attention::Grants& grants) {
   if (!plan.policy) return {};
-  const attention::PolicyKind& kind = *plan.policy->kind;
-  const Choice& choice = plan.policy->choice;
-  if (kind.layer_counts == nullptr) return {kind.traits(choice).count->of(prompt, prompt)};
-  const std::vector<core::KeptCount> all = kind.layer_counts(choice, prompt, plan.model.layers);
-  const RankBytes& rank = plan.placed.bytes;
+  if (!plan.keeps_by_layer())
+    return {plan.policy->kind->traits(plan.policy->choice).count->of(prompt, prompt)};
   std::vector<std::int64_t> out;
-  for (std::int64_t l = rank.first_layer; l < rank.first_layer + rank.layers; ++l)
-    out.push_back(all[static_cast<std::size_t>(l)].of(prompt, prompt));
+  for (const auto& layer : counts_by_layer(plan, prompt, grants))
+    out.push_back(layer.front().of(prompt, prompt));
   return out;
 }
 
 std::int64_t known_tracks(const TokenPlan& plan) {
-  if (!plan.counted || plan.policy->kind->traits(plan.policy->choice).interval) return plan.units.per_token;
+  const bool by_position =
+      plan.recordings.empty() && plan.policy->kind->traits(plan.policy->choice).interval.has_value();
+  if (!plan.counted || by_position) return plan.units.per_token;
   if (plan.recordings.empty() || plan.placed.bytes.ranks() > 1) return 0;
-  return std::max(plan.tables,
-                  attention::cell_units(*plan.policy, plan.model.layers, plan.model.kv_heads).per_token);
+  return std::max(plan.tables, replayed_units(plan).per_token);
 }
 
 Status check_recordings(const TokenPlan& plan, const core::Workload& workload, const core::Memory& memory,

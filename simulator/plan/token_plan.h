@@ -8,6 +8,9 @@
 // has the model's shape and is long enough (prompt + output - 1 tokens); rows are never looped, stretched or tiled, so
 // a request that none can drive is an error.
 //
+// A budget (run_budget.h) takes the place of the number of tokens that the policy says, layer by layer or head by head;
+// positional policies then follow courses as others do, and so does each layer of a counted one.
+//
 // Where tables are of layers or heads and layers of the model have windows, those layers keep what their window shows,
 // once the prompt is whole, and the policy decides about the others.
 #pragma once
@@ -21,6 +24,7 @@
 #include "simulator/attention/drops.h"
 #include "simulator/core/counted_course.h"
 #include "simulator/plan/deployment.h"
+#include "simulator/plan/run_budget.h"
 #include "simulator/plan/run_format.h"
 #include "simulator/plan/scenario.h"
 
@@ -45,6 +49,7 @@ struct TokenPlan {
   Placement placed;            ///< of the model on its ranks
   attention::CellUnits units;  ///< of one token; scales of the format are in their metadata
   std::optional<attention::PolicyChoice> policy;  ///< set: requests follow courses, as with `encoded`
+  std::optional<RunBudget> budget;                ///< of the policy
   core::Placement placement{core::Placement::kHoles};
   bool counted{false};      ///< lengths say how many tokens stay, survivors are moved together
   bool reads_holes{false};  ///< attention reads what was dropped, as long as it is held
@@ -59,24 +64,38 @@ struct TokenPlan {
   std::vector<Recorded> recordings;  ///< not empty: the policy is replayed on them
 
   [[nodiscard]] bool follows_courses() const { return policy || !encoded.empty(); }
+  /// Layers, or heads, keep numbers of tokens of their own.
+  [[nodiscard]] bool keeps_by_layer() const {
+    return policy && (budget || policy->kind->layer_counts != nullptr);
+  }
   [[nodiscard]] std::int64_t token_bytes() const {
     return placed.bytes.token_bytes - placed.bytes.scale_bytes + units.per_token * units.metadata_bytes;
   }
 };
 
-/// Errors: a model or recording that cannot be opened, a recording that has another shape than the model.
-/// Appends what is ignored or assumed.
-Result<TokenPlan> make_token_plan(const Scenario& scenario, const RecordingOpener& open,
-                                  const ModelOpener& open_model, std::vector<std::string>& warnings,
-                                  std::vector<std::string>& assumptions);
+/// What reads the files that a plan needs.
+struct TokenPlanFiles {
+  const RecordingOpener& recording;
+  const ModelOpener& model;
+  const ScoresOpener& scores;
+};
+
+/// Errors: a model or recording that cannot be opened, a recording that has another shape than the model, those of
+/// RunBudget::make. Appends what is ignored or assumed.
+Result<TokenPlan> make_token_plan(const Scenario& scenario, const TokenPlanFiles& open,
+                                  std::vector<std::string>& warnings, std::vector<std::string>& assumptions);
+
+// For both: `prompt` as core::KeptCount has it; `grants` of that prompt, empty without a budget.
 
 /// How many tokens of a request stay, of each of its cells in order, neighbours that keep alike together.
-/// REQUIRES: plan.counted. `prompt`: as core::KeptCount has it.
-std::vector<core::CountedUnits> counted_units_of(const TokenPlan& plan, std::int64_t prompt);
+/// REQUIRES: plan.counted.
+std::vector<core::CountedUnits> counted_units_of(const TokenPlan& plan, std::int64_t prompt,
+                                                 const attention::Grants& grants);
 
 /// Tokens of such a prompt that stay, by layer of the rank or one for all; empty: all.
 /// REQUIRES: tokens are encoded.
-std::vector<std::int64_t> kept_of_prompt(const TokenPlan& plan, std::int64_t prompt);
+std::vector<std::int64_t> kept_of_prompt(const TokenPlan& plan, std::int64_t prompt,
+                                         const attention::Grants& grants);
 
 /// Sets of cells of a token, each of which drops the same tokens, where it is known which tokens go; 0 where only their
 /// number is, or where a rank has some of them. REQUIRES: requests follow courses.

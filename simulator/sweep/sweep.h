@@ -72,6 +72,7 @@ struct SweepOptions {
   plan::ModelOpener open_model;
   plan::StepsOpener open_steps;
   plan::PricesOpener open_prices;
+  plan::ScoresOpener open_scores;
   /// Told in the calling thread of each case that is in the database. May be empty.
   std::function<void()> on_case;
 };

@@ -5,104 +5,10 @@
 #include <numeric>
 
 #include "simulator/attention/budget.h"
-#include "simulator/attention/memory_recording.h"
-#include "simulator/base/random.h"
-#include "simulator/observe/ledger_sink.h"
-#include "simulator/plan/report.h"
-#include "simulator/plan/run.h"
-#include "tests/unit/attention/inputs.h"
+#include "tests/coupling/small_model.h"
 
-namespace kvplan {
+namespace kvplan::small_model {
 namespace {
-
-using Values = std::vector<std::pair<std::string, std::string>>;
-
-constexpr int kLayers = 4, kHeads = 3;
-
-Result<plan::Scenario> resolved(const Values& values) {
-  std::vector<plan::Setting> settings;
-  for (const auto& [path, text] : values) settings.push_back({path, text, {}, 0});
-  return plan::resolve(settings);
-}
-
-traces::Trace trace_of(std::int64_t requests, std::int64_t longest) {
-  Random random(17, "trace for tables");
-  traces::Trace trace;
-  for (std::int64_t i = 0; i < requests; ++i) {
-    const auto input = static_cast<std::int32_t>(random.between(1, longest - 1));
-    trace.arrival_ns.push_back(i * 300'000);
-    trace.input_tokens.push_back(input);
-    trace.output_tokens.push_back(static_cast<std::int32_t>(random.between(1, longest + 1 - input)));
-  }
-  trace.digest = "test";
-  return trace;
-}
-
-/// `windows`: of each layer, 0 for none.
-plan::RunOptions options(const std::vector<std::int64_t>& windows = std::vector<std::int64_t>(kLayers, 0)) {
-  Random random(5, "tables");
-  std::vector<attention::Rows> rows;
-  for (int i = 0; i < kLayers; ++i)
-    rows.push_back(attention::random_rows(random, kHeads, 150, attention::RowKind::kSmooth));
-  const auto recording = attention::recording_of(rows);
-  plan::RunOptions options;
-  options.request_memory = true;
-  options.timeline_bins = 13;
-  options.open_recording = [recording](const std::string& /*path*/) {
-    return Result<std::shared_ptr<const attention::Recording>>(recording);
-  };
-  const auto& info = recording->info();
-  const std::int64_t size = info.key_size;
-  std::vector<model::LayerRun> runs;
-  for (const std::int64_t window : windows)
-    runs.push_back({1, {.heads = kHeads, .key_size = size, .value_size = size, .window = window}});
-  options.open_model = [size, runs, bytes = info.cache_element_bytes](const std::string& /*path*/) {
-    return Result<model::ModelShape>(
-        model::ModelShape{.name = "small",
-                          .source = "test",
-                          .layers = kLayers,
-                          .hidden = kHeads * size,
-                          .query_heads = kHeads,
-                          .kv_heads = kHeads,
-                          .element_bytes = bytes,
-                          .runs = runs,
-                          .weight_shape = {.feed_forward = 12 * size, .key_size = size, .value_size = size}});
-  };
-  return options;
-}
-
-Values scenario_with(const std::string& eviction, const std::string& table, const std::string& pool) {
-  return {{"model", "small/config.json"},
-          {"eviction", eviction},
-          {"memory.pool_tokens", pool},
-          {"memory.allocator", "paged:block_tokens=8,table=" + table},
-          {"latency", "roofline:bandwidth=1e9,flops=1e11,memory_efficiency=1"},
-          {"engine", "vllm-v1:token_budget=64,max_seqs=12,max_model_len=300"}};
-}
-
-plan::RunResult run(Values values, bool recorded, bool naive, const traces::Trace& trace,
-                    plan::RunOptions how = options()) {
-  if (recorded) values.emplace_back("workload.attention", "r.kva");
-  how.step_by_step = naive;
-  const auto scenario = resolved(values);
-  EXPECT_TRUE(scenario.ok()) << scenario.error().to_string();
-  auto result = plan::run_scenario(scenario.value(), trace, how);
-  EXPECT_TRUE(result.ok()) << result.error().to_string();
-  return std::move(result.value());
-}
-
-/// All figures; what a run says about itself aside.
-std::string figures(plan::RunResult r) {
-  r.scenario = resolved({}).value();
-  r.warnings.clear();
-  r.assumptions.clear();
-  r.coverage.reset();
-  return plan::report_json(r) + plan::requests_csv(r) + plan::timeline_csv(r);
-}
-
-std::int64_t at(const observe::StateCounts& counts, observe::State state) {
-  return counts[observe::index(state)];
-}
 
 struct Case {
   const char* policy;
@@ -288,4 +194,4 @@ TEST(TablesRuns, WithoutPolicyTablesAreCountedAsOne) {
 }
 
 }  // namespace
-}  // namespace kvplan
+}  // namespace kvplan::small_model

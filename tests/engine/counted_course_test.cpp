@@ -18,34 +18,44 @@ using core::CourseShape;
 using core::HeldCells;
 using core::KeptCount;
 
-/// A table, cell by cell: true where the cell is kept.
+/// A table, cell by cell, of so many units: true where the unit keeps it.
 struct Table {
-  std::vector<bool> cells;
+  explicit Table(std::size_t count = 1) : units(count) {}
+  std::vector<std::vector<bool>> units;
   std::int64_t blocks{0};
   std::int64_t compactions{0}, kept_by_them{0}, freed{0};
 
+  [[nodiscard]] std::int64_t size() const { return static_cast<std::int64_t>(units.front().size()); }
   void write(std::int64_t block) {
-    cells.push_back(true);
-    blocks = std::max(blocks, ceil_div(static_cast<std::int64_t>(cells.size()), block));
+    for (auto& cells : units) cells.push_back(true);
+    blocks = std::max(blocks, ceil_div(size(), block));
   }
-  void drop_to(std::int64_t kept) {
-    for (std::size_t i = 0; std::count(cells.begin(), cells.end(), true) > kept; ++i) cells[i] = false;
+  /// `kept`: of each unit.
+  void drop_to(const std::vector<std::int64_t>& kept) {
+    for (std::size_t u = 0; u < units.size(); ++u)
+      for (std::size_t i = 0; std::count(units[u].begin(), units[u].end(), true) > kept[u]; ++i)
+        units[u][i] = false;
   }
-  void move_together(std::int64_t kept, std::int64_t block) {
-    if (static_cast<std::int64_t>(cells.size()) - kept < block) return;
-    cells.assign(static_cast<std::size_t>(kept), true);
-    const std::int64_t left = ceil_div(kept, block);
+  void move_together(const std::vector<std::int64_t>& kept, std::int64_t block) {
+    const std::int64_t most = *std::max_element(kept.begin(), kept.end());
+    if (size() - most < block) return;
+    for (std::size_t u = 0; u < units.size(); ++u) {
+      units[u].assign(static_cast<std::size_t>(most), false);
+      std::fill_n(units[u].begin(), kept[u], true);
+      kept_by_them += kept[u];
+    }
+    const std::int64_t left = ceil_div(most, block);
     freed += blocks - left;
     blocks = left;
     ++compactions;
-    kept_by_them += kept;
   }
   /// `awaited`: tokens that the request has still to write.
   [[nodiscard]] HeldCells states(std::int64_t block, std::int64_t awaited) const {
     HeldCells held;
-    for (const bool kept : cells) ++(kept ? held.live : held.hole);
-    for (auto i = static_cast<std::int64_t>(cells.size()); i < blocks * block; ++i)
-      ++(awaited-- > 0 ? held.reserved : held.tail);
+    for (const auto& cells : units)
+      for (const bool kept : cells) ++(kept ? held.live : held.hole);
+    for (std::int64_t i = size(); i < blocks * block; ++i)
+      (awaited-- > 0 ? held.reserved : held.tail) += static_cast<std::int64_t>(units.size());
     return held;
   }
 };
@@ -65,16 +75,21 @@ std::int64_t kept_after(const KeptCount& count, std::int64_t n, std::int64_t pro
   return kept;
 }
 
-void compare(const CourseShape& shape, const KeptCount& count, Table& table) {
-  const auto course = core::make_counted_course(shape, {{count, 1}});
+/// `counts`: of each unit of the table.
+void compare(const CourseShape& shape, const std::vector<KeptCount>& counts, Table& table) {
+  std::vector<core::CountedUnits> given;
+  for (const KeptCount& count : counts) given.push_back({count, 1});
+  const auto course = core::make_counted_course(shape, given);
   const std::int64_t block = shape.quantum_tokens;
-  EXPECT_EQ(course->units(), 1);
+  const auto units = static_cast<std::int64_t>(counts.size());
+  EXPECT_EQ(course->units(), units);
   table.blocks = ceil_div(shape.prompt, block);
   expect_same(course->granted(0, table.blocks), table.states(block, shape.final_tokens), 0);
   for (std::int64_t i = 0; i < shape.prompt; ++i) table.write(block);
   for (std::int64_t n = shape.prompt; n < shape.final_tokens; ++n) {
-    ASSERT_EQ(course->table_slots(n), static_cast<std::int64_t>(table.cells.size()));
-    const std::int64_t kept = kept_after(count, n, shape.prompt);
+    ASSERT_EQ(course->table_slots(n), table.size());
+    std::vector<std::int64_t> kept;
+    for (const KeptCount& count : counts) kept.push_back(kept_after(count, n, shape.prompt));
     table.drop_to(kept);
     const Table before = table;
     table.move_together(kept, block);
@@ -91,24 +106,25 @@ void compare(const CourseShape& shape, const KeptCount& count, Table& table) {
     expect_same(course->settled(n), table.states(block, shape.final_tokens - n), n);
     // What is held and written is the table.
     EXPECT_EQ(course->read_tokens(n),
-              shape.reads_holes ? static_cast<std::int64_t>(table.cells.size()) : course->settled(n).live);
+              shape.reads_holes ? table.size() : ceil_div(course->settled(n).live, units));
     Table next = table;
     next.write(block);
     HeldCells granted;
     if (next.blocks > table.blocks) {
-      granted.reserved = std::min(block, shape.final_tokens - n);
-      granted.tail = block - granted.reserved;
+      granted.reserved = units * std::min(block, shape.final_tokens - n);
+      granted.tail = units * block - granted.reserved;
     }
     EXPECT_EQ(course->grant(n), granted) << n;
     table = next;
   }
   // Alike steps are alike, as many as there are.
   const auto during = [&](std::int64_t m) { return course->settled(m) + course->grant(m); };
+  const auto read = [&](std::int64_t m) { return course->read_tokens(m + 1) - course->read_tokens(m); };
   for (std::int64_t n = shape.prompt; n < shape.final_tokens; ++n) {
     std::int64_t steps = 1;
     for (std::int64_t m = n + 1; m < shape.final_tokens; ++m, ++steps)
       if (course->returns_blocks(m) || course->grant(m).sum() > 0 ||
-          during(m) - during(m - 1) != during(n + 1) - during(n))
+          during(m) - during(m - 1) != during(n + 1) - during(n) || read(m - 1) != read(n))
         break;
     ASSERT_EQ(course->alike_steps(n), steps) << n;
   }
@@ -125,9 +141,11 @@ TEST(CountedCourse, EqualsATableOfCells) {
     shape.final_tokens = shape.prompt + random.between(0, 60);
     shape.quantum_tokens = random.between(1, 9);
     shape.reads_holes = seed % 2 == 0;
-    const KeptCount count{random.between(1, random.chance(1, 2) ? 12 : 70), random.chance(1, 3)};
-    Table table;
-    compare(shape, count, table);
+    const bool once = random.chance(1, 3);
+    std::vector<KeptCount> counts(seed % 3 == 0 ? static_cast<std::size_t>(random.between(2, 5)) : 1);
+    for (KeptCount& count : counts) count = {random.between(1, random.chance(1, 2) ? 12 : 70), once};
+    Table table(counts.size());
+    compare(shape, counts, table);
     if (HasFailure()) return;
     compactions += table.compactions;
   }
@@ -137,7 +155,7 @@ TEST(CountedCourse, EqualsATableOfCells) {
 /// The example of simulator/docs/model.md.
 TEST(CountedCourse, ManualsExample) {
   Table table;
-  compare({10, 15, 4, true, core::Placement::kCompact}, {5, false}, table);
+  compare({10, 15, 4, true, core::Placement::kCompact}, {{5, false}}, table);
   EXPECT_EQ(table.compactions, 2);
   EXPECT_EQ(table.kept_by_them, 10);
   EXPECT_EQ(table.freed, 2);
@@ -151,26 +169,27 @@ TEST(CountedCourse, ManualsExample) {
 
 class Courses final : public core::CourseSource {
  public:
-  Courses(const test::RandomCase& c, KeptCount count) : case_(c), count_(count) {}
+  Courses(const test::RandomCase& c, std::vector<core::CountedUnits> counts)
+      : case_(c), counts_(std::move(counts)) {}
   Result<const Course*> begin(RequestId r, std::int64_t prompt) override {
     const auto allocator = case_.make_allocator(false);
     const CourseShape shape{
         prompt, case_.workload.final_tokens(r), allocator.value()->layout().quantum_tokens,
         true,   core::Placement::kCompact,      case_.reads_holes};
     EXPECT_EQ(in_use_.count(r), 0U);
-    return (in_use_[r] = core::make_counted_course(shape, {{count_, 1}})).get();
+    return (in_use_[r] = core::make_counted_course(shape, counts_)).get();
   }
   void end(RequestId r) override { EXPECT_EQ(in_use_.erase(r), 1U); }
 
  private:
   const test::RandomCase& case_;
-  KeptCount count_;
+  std::vector<core::CountedUnits> counts_;
   std::map<RequestId, std::unique_ptr<const Course>> in_use_;
 };
 
 struct Drawn {
   std::unique_ptr<test::RandomCase> base;
-  KeptCount count;
+  std::vector<core::CountedUnits> counts;  ///< of the cells of a token
 };
 /// Nothing where the case has no blocks.
 std::optional<Drawn> draw(std::uint64_t seed) {
@@ -185,7 +204,11 @@ std::optional<Drawn> draw(std::uint64_t seed) {
   c.metadata_bytes = random.between(0, 2);
   c.token_bytes = random.between(1, 3) + c.metadata_bytes;
   if (random.chance(1, 5)) c.token_bytes *= 1 << 20;  // moving takes time, where a model says how much
-  out.count = {random.between(1, random.chance(1, 2) ? 20 : 150), random.chance(1, 4)};
+  const bool once = random.chance(1, 4);
+  c.cells_per_token = random.chance(1, 3) ? random.between(2, 4) : 1;
+  c.token_bytes *= c.cells_per_token;
+  for (std::int64_t cell = 0; cell < c.cells_per_token; ++cell)
+    out.counts.push_back({{random.between(1, random.chance(1, 2) ? 20 : 150), once}, 1});
   return out;
 }
 
@@ -195,8 +218,8 @@ TEST(CountedRuns, FastEqualsNaive) {
     const auto c = draw(seed);
     if (!c) continue;
     SCOPED_TRACE("seed " + std::to_string(seed) + " " + c->base->allocator);
-    Courses naive(*c->base, c->count);
-    Courses fast(*c->base, c->count);
+    Courses naive(*c->base, c->counts);
+    Courses fast(*c->base, c->counts);
     ASSERT_EQ(observe_run(*c->base, true, &naive), observe_run(*c->base, false, &fast, &coverage));
   }
   for (const std::int64_t count :
@@ -211,7 +234,8 @@ TEST(CountedRuns, TablesOfHoldersAreTheLedgers) {
     if (!c) continue;
     SCOPED_TRACE("seed " + std::to_string(seed) + " " + c->base->allocator);
     Random random(seed, "holders");
-    test::check_tables(*c->base, random, seen, [&] { return std::make_unique<Courses>(*c->base, c->count); });
+    test::check_tables(*c->base, random, seen,
+                       [&] { return std::make_unique<Courses>(*c->base, c->counts); });
     if (HasFatalFailure()) return;
   }
   EXPECT_GT(seen.rows[observe::HeldRow::Kind::kTable], 100);

@@ -34,6 +34,7 @@ TEST(EndToEnd, LogsOfTheSampleReplayEqual) {
   const std::string few = sample + "--set workload.limit=12 --set memory.pool_tokens=3000 --set ";
   const std::string by_layer = "--set memory.allocator=paged:block_tokens=8,table=layer";
   const std::string by_head = "--set memory.allocator=paged:block_tokens=8,table=head";
+  const std::string pyramid = "--set budget=pyramidkv:capacity=90,window=8,beta=6";
   for (const std::string& start :
        {sample + "--set memory.pool_tokens=16000",
         sample + "--set memory.pool_tokens=30000 --set eviction=streaming-llm:sink=5,recent=200",
@@ -76,6 +77,17 @@ TEST(EndToEnd, LogsOfTheSampleReplayEqual) {
         replay + "--set eviction=pyramidkv:window=4,capacity=16,beta=5,placement=compact",
         golden + "--set eviction=h2o:hh=4,recent=4,placement=compact",
         golden + "--set eviction=scissorhands:budget=8,drop=1,recent=2,placement=compact",
+        // Layers and heads that have budgets of their own.
+        counted + "eviction=h2o:hh=100,recent=20,placement=compact " + pyramid,
+        counted + "eviction=window:window=64,placement=compact " + pyramid,
+        counted + "eviction=window:window=64,placement=holes " + pyramid,
+        counted + "eviction=streaming-llm:sink=4,recent=60,placement=reuse " + pyramid,
+        few + "eviction=h2o:hh=100,recent=20,placement=compact " + by_layer + " " + pyramid,
+        few + "eviction=window:window=64,placement=holes " + by_layer + " " + pyramid,
+        replay + "--set eviction.placement=compact --set budget=d2o",
+        replay + "--set eviction=window:window=9 --set budget=d2o",
+        replay + "--set eviction.placement=holes " + by_head +
+            " --set budget=pyramidkv-paper:total=60,beta=3",
         // Several tables: by layer and by head, counted and by token.
         few + "eviction=pyramidkv:window=8,capacity=128,beta=10,placement=compact " + by_layer,
         few + "eviction=h2o:hh=100,recent=100,placement=compact " + by_layer,

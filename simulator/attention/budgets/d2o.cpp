@@ -4,16 +4,17 @@
 #include <string>
 
 #include "simulator/attention/budget.h"
+#include "simulator/attention/recording.h"
 
 namespace kvplan::attention {
 namespace {
 
 constexpr std::array kParams{
     Param{.name = "scores",
-          .help = "Variance of each query head's column sums of the prompt's attention: a JSON file with a "
-                  "list for each layer, or the lists themselves",
+          .help = "Variance of each query head's column sums of the prompt's attention: measured of a "
+                  "recording, or a JSON file with a list for each layer, or the lists themselves",
           .kind = ParamKind::kText,
-          .fallback = {},
+          .fallback = kMeasured,
           .names_file = true},
     ratio_param("hh_ratio", "Share of the prompt kept for its attention, on average over the layers", "0.1"),
     ratio_param("recent_ratio", "Share of the prompt kept for being newest, on average over the layers",
@@ -63,21 +64,69 @@ Result<Retained> retained(const BudgetInput& input) {
   return made;
 }
 
+/// What is added to the sums of columns by the rows of token t.
+void add_rows(const LayerRows& rows, std::int64_t t, std::vector<std::vector<double>>& sums) {
+  for (std::size_t head = 0; head < sums.size(); ++head) {
+    const RowView row = rows.row(static_cast<std::int32_t>(head));
+    for (std::size_t i = 0; i <= static_cast<std::size_t>(t); ++i)
+      sums[head][i] += row.f64 != nullptr ? row.f64[i] : static_cast<double>(row.f32[i]);
+  }
+}
+
+/// With n - 1 below, as torch.var has it; 0 of a single number.
+double variance(const std::vector<double>& values) {
+  if (values.size() < 2) return 0;
+  const auto n = static_cast<double>(values.size());
+  double mean = 0;
+  for (const double each : values) mean += each;
+  mean /= n;
+  double sum = 0;
+  for (const double each : values) sum += (each - mean) * (each - mean);
+  return sum / (n - 1);
+}
+
+Result<std::vector<std::vector<double>>> measure(const Recording& recording, std::int32_t sequence,
+                                                 std::int64_t prompt) {
+  std::vector<std::vector<double>> out;
+  for (std::int32_t layer = 0; layer < recording.info().layers; ++layer) {
+    KVPLAN_TRY_DO(check_recorded_layer(recording, sequence, layer));
+    const LayerInfo info = recording.info().layer(layer);
+    const std::int64_t tokens = recording.tokens(sequence, layer);
+    if (!info.has_rows() || tokens < prompt)
+      return bad_input("measures the attention of the prompt: expected rows of " + std::to_string(prompt) +
+                       " tokens of layer " + std::to_string(layer) + ", found " +
+                       std::to_string(info.has_rows() ? tokens : 0))
+          .at_field("d2o:scores");
+    KVPLAN_TRY(const auto rows, recording.open(sequence, layer));
+    std::vector<std::vector<double>> sums(static_cast<std::size_t>(info.query_heads),
+                                          std::vector<double>(static_cast<std::size_t>(prompt)));
+    for (std::int64_t t = 0; t < prompt; ++t) {
+      KVPLAN_TRY_DO(rows->seek(t));
+      add_rows(*rows, t, sums);
+    }
+    out.emplace_back();
+    for (const auto& columns : sums) out.back().push_back(variance(columns));
+  }
+  return out;
+}
+
 }  // namespace
 
 extern const BudgetKind kD2o;
 const BudgetKind kD2o{
-    .descriptor = {.family = kBudgetFamily,
-                   .name = "d2o",
-                   .summary =
-                       "Gives more to layers with even attention; the first two and the last keep everything",
-                   .source = "AIoT-MLSys-Lab/D2O@12c99d8 LMEval_kv_token_merge/modeling_llama3_7b_13b_d2o.py",
-                   .params = kParams,
-                   .divergences =
-                       "The public code computes a layer's figure and leaves its share to a patched library; "
-                       "here it is softmax(-figure) x layers x ratio, held to 1 to 100 %. Merging of what is "
-                       "dropped is not part of a budget."},
+    .descriptor =
+        {.family = kBudgetFamily,
+         .name = "d2o",
+         .summary = "Gives more to layers with even attention; the first two and the last keep everything",
+         .source = "AIoT-MLSys-Lab/D2O@12c99d8 LMEval_kv_token_merge/modeling_llama3_7b_13b_d2o.py",
+         .params = kParams,
+         .divergences =
+             "The public code computes a layer's figure and leaves its share to a patched library; "
+             "here it is softmax(-figure) x layers x ratio, held to 1 to 100 %. Measured as there: "
+             "each query head's rows of the prompt are summed by column, and their variance is that "
+             "of torch.var (n - 1 below). Merging of what is dropped is not part of a budget."},
     .takes_scores = true,
-    .retained = retained};
+    .retained = retained,
+    .measure = measure};
 
 }  // namespace kvplan::attention

@@ -115,6 +115,38 @@ TEST(BudgetScheme, RealNumbersAreRoundedDownAndLayersLeftAlone) {
   EXPECT_EQ(grants.tokens, (std::vector<std::vector<std::int64_t>>{{9}, {3}, {1 << 30}}));
 }
 
+/// Beside the whole matrix of weights of each head, its mean and squares.
+TEST(BudgetScheme, D2oMeasuresVariancesOfColumns) {
+  Random random(3, "variances");
+  const std::vector<Rows> layers{random_rows(random, 3, 30, RowKind::kSmooth),
+                                 random_rows(random, 3, 30, RowKind::kTies)};
+  const auto recording = recording_of(layers);
+  const auto choice = parse_component("d2o", kBudgetFamily, budget_descriptors());
+  ASSERT_TRUE(choice.ok());
+  EXPECT_TRUE(measures_scores(choice.value()));
+  const auto measure = budget_of(choice.value()).measure;
+  for (const std::size_t prompt : {1U, 2U, 17U, 30U}) {
+    const auto found = measure(*recording, 0, static_cast<std::int64_t>(prompt));
+    ASSERT_TRUE(found.ok()) << found.error().to_string();
+    ASSERT_EQ(found.value().size(), 2U);
+    for (std::size_t layer = 0; layer < 2; ++layer)
+      for (std::size_t head = 0; head < 3; ++head) {
+        const auto n = static_cast<double>(prompt);
+        double sum = 0, squares = 0;
+        for (std::size_t column = 0; column < prompt; ++column) {
+          double of_column = 0;
+          for (std::size_t t = column; t < prompt; ++t) of_column += layers[layer][head][t][column];
+          sum += of_column;
+          squares += of_column * of_column;
+        }
+        const double expected = prompt == 1 ? 0 : (squares - sum * sum / n) / (n - 1);
+        EXPECT_NEAR(found.value()[layer].at(head), expected, 1e-12 * (1 + squares)) << prompt;
+      }
+  }
+  EXPECT_FALSE(measure(*recording, 0, 31).ok());
+  EXPECT_FALSE(measure(*recording, 1, 3).ok());
+}
+
 /// Sets after the prompt and after every step.
 std::vector<Sets> sets_of(const Recording& recording, const PolicyChoice& policy, std::int64_t prompt,
                           std::int32_t layer) {
@@ -194,6 +226,48 @@ TEST(Budgeted, EveryPolicyTakesWhatItIsGranted) {
       for (const auto& set : sets) EXPECT_EQ(static_cast<std::size_t>(set.back()) + 1, set.size());
   }
   EXPECT_GE(policies_tried, 14);
+}
+
+/// What runs take of lengths is what the policy with that budget says of itself; fewer tokens than the least are refused.
+TEST(Budgeted, LengthsAreThoseOfThePolicyWithItsBudget) {
+  const LayerPlace place{.query_heads = 4, .group = 2, .prompt = 20};
+  int counted = 0, positional = 0;
+  for (const PolicyKind* kind : policies()) {
+    if (kind->budget.param.empty()) continue;
+    SCOPED_TRACE(kind->descriptor.name);
+    std::string text = std::string(kind->descriptor.name) + ":" + std::string(kind->budget.param) + "=40";
+    for (const Param& param : kind->descriptor.params)
+      if (param.name == "drop") text += ",drop=1";
+    const auto policy = parse_policy(text + others_of(*kind));
+    ASSERT_TRUE(policy.ok()) << policy.error().to_string();
+    const std::int64_t least = least_budget(policy.value());
+    EXPECT_GE(least, 1);
+    const std::array fewer{least - 1};
+    const LayerPlace longer{.query_heads = 4, .group = 2, .prompt = 4096};  // than any that is retained whole
+    EXPECT_FALSE(least > 1 && with_budget(policy.value(), fewer, false, longer).ok());
+    const PolicyTraits own = kind->traits(policy.value().choice);
+    for (const std::int64_t tokens :
+         {least, least + 3, std::int64_t{19}, std::int64_t{20}, std::int64_t{500}}) {
+      if (tokens < least) continue;
+      const auto given = with_budget(policy.value(), std::array{tokens}, false, place);
+      ASSERT_TRUE(given.ok()) << tokens << ": " << given.error().to_string();
+      const PolicyTraits traits = kind->traits(given.value().choice);
+      ASSERT_EQ(traits.count.has_value(), own.count.has_value());
+      ASSERT_EQ(traits.interval.has_value(), own.interval.has_value());
+      if (own.count) {
+        EXPECT_EQ(*traits.count, count_with_budget(policy.value(), tokens, place.prompt)) << tokens;
+      }
+      if (own.interval && !traits.keeps_everything()) {
+        const KeptInterval keep = interval_with_budget(policy.value(), tokens);
+        EXPECT_EQ(traits.interval->sink, keep.sink) << tokens;
+        EXPECT_EQ(traits.interval->recent, keep.recent) << tokens;
+        ++positional;
+      }
+      counted += own.count ? 1 : 0;
+    }
+  }
+  EXPECT_GE(counted, 30);
+  EXPECT_GE(positional, 8);
 }
 
 TEST(Budgeted, RefusesWhatCannotBeGiven) {

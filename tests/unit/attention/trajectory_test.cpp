@@ -126,6 +126,43 @@ TEST(Trajectory, DropsAreDifferences) {
   }
 }
 
+/// Each layer follows what the policy with its own number does, and positional ones are told apart by layer.
+TEST(Trajectory, LayersWithBudgetsOfTheirOwn) {
+  Random random(4, "granted");
+  const auto recording = recording_of(random_layers(random, 3, 2, 90));
+  const Grants by_layer{.tokens = {{20}, {9}, {std::int64_t{1} << 30}}, .by_head = false};
+  const Grants by_head{.tokens = {{20, 8}, {9, 9}, {30, 12}}, .by_head = true};
+  for (const auto& [name, param, rest] : std::vector<std::array<std::string, 3>>{
+           {"h2o", "hh", "recent=4"}, {"window", "window", ""}, {"streaming-llm", "recent", "sink=4"}})
+    for (const Grants& grants : {by_layer, by_head}) {
+      const std::string others = rest.empty() ? "" : rest + ",";
+      const auto policy = [&](std::int64_t tokens) {
+        return parse_policy(name + ":" + others + param + "=" +
+                            std::to_string(tokens - (rest.empty() ? 0 : 4)));
+      };
+      auto all = Trajectory::make(recording, 0, 30, policy(15).value(), grants);
+      ASSERT_TRUE(all.ok()) << all.error().to_string();
+      ASSERT_TRUE(all.value()->advance(89).ok());
+      for (std::int32_t layer = 0; layer < 3; ++layer)
+        for (std::int32_t head = 0; head < 2; ++head) {
+          const auto& tokens = grants.tokens[static_cast<std::size_t>(layer)];
+          auto own = Trajectory::make(
+              recording, 0, 30, policy(tokens[grants.by_head ? static_cast<std::size_t>(head) : 0]).value());
+          ASSERT_TRUE(own.ok() && own.value()->advance(89).ok());
+          for (const std::int64_t t : {29, 30, 55, 89})
+            EXPECT_EQ(all.value()->kept(all.value()->track_of(layer, head), t),
+                      own.value()->kept(own.value()->track_of(layer, head), t))
+                << name << " layer " << layer << " head " << head << " after " << t;
+        }
+    }
+  TrajectoryStore store(1 << 20);
+  const auto h2o = parse_policy("h2o:hh=4,recent=4").value();
+  const auto first = store.get(recording, 0, 30, h2o, by_layer);
+  EXPECT_EQ(first.value(), store.get(recording, 0, 30, h2o, by_layer).value());
+  EXPECT_NE(first.value(), store.get(recording, 0, 30, h2o).value());
+  EXPECT_FALSE(store.get(recording, 0, 30, parse_policy("tova:budget=9").value(), by_head).ok());
+}
+
 TEST(TrajectoryStore, SharesAndForgets) {
   Random random(9, "store");
   const auto recording = recording_of(random_layers(random, 2, 2, 300));

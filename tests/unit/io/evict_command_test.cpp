@@ -163,6 +163,15 @@ TEST_F(Command, BudgetsComposeWithPolicies) {
       {"--policy tova:budget=5 --budget headkv:scores=[[1]],capacity=8,window=0", "decides for a layer"},
       {"--policy tova:budget=5 --all-layers --layer 0", "--layer"},
   }};
+  // What D2O measures where nobody gives its numbers: the one layer is the first, and left alone.
+  const Ended measured = run("evict " + input + " --policy h2o:hh=1,recent=1 --budget d2o --json -");
+  ASSERT_EQ(measured.code, 0) << measured.err;
+  const Ended full = run("evict " + input + " --policy h2o:hh=500,recent=1 --all-layers --json -");
+  EXPECT_EQ(simdjson::minify(dom::array(dom::element(one.parse(measured.out))["layers"]).at(0)["steps"]),
+            simdjson::minify(dom::array(dom::element(two.parse(full.out))["layers"]).at(0)["steps"]));
+  const Ended alone = run("budget --policy d2o --layers 2 --prompt 9 --json -");
+  EXPECT_EQ(alone.code, 2);
+  EXPECT_NE(alone.err.find("d2o:scores: measures recorded attention"), std::string::npos) << alone.err;
   for (const auto& [arguments, expected_text] : wrong) {
     const Ended ended = run("evict " + input + " " + arguments + " --json " + path("out.json"));
     EXPECT_EQ(ended.code, 2) << arguments;
