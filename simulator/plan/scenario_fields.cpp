@@ -19,7 +19,7 @@ constexpr Field known_bytes(std::string_view path, std::string_view help) {
           .high = std::int64_t{1} << 50};
 }
 
-constexpr std::array<Field, 38> kFields{{
+constexpr std::array<Field, 39> kFields{{
     {.path = "workload.trace", .help = "Trace file: a .kvt or any importable file"},
     {.path = "workload.format", .help = "Importer of the trace's file, instead of what its content says"},
     {.path = "workload.map",
@@ -186,6 +186,12 @@ constexpr std::array<Field, 38> kFields{{
      .unit = Unit::kRatio,
      .fallback = "0.99",
      .high = 1},
+    {.path = "targets.percentiles_s",
+     .help =
+         "Percentiles that should be met, each by itself: LATENCY.pN=SECONDS with commas between, such as "
+         "ttft.p99=2,tpot.p50=0.05 (ttft, tpot, e2e, queue)",
+     .kind = FieldKind::kPercentiles,
+     .unit = Unit::kSeconds},
     {.path = "targets.from_s",
      .help = "Latencies and targets are of requests that arrive from here on, since the first arrival",
      .kind = FieldKind::kSeconds,

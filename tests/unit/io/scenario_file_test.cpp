@@ -97,6 +97,9 @@ TEST(ScenarioBinary, EveryPathAloneAndAllTogether) {
       case FieldKind::kSeconds:
         text = "0.2500";
         break;
+      case FieldKind::kPercentiles:
+        text = "ttft.p99=2,queue.p99.9=1e-1";
+        break;
       case FieldKind::kComponent:
         text = one.texts[i];
         break;
@@ -136,6 +139,7 @@ TEST(ScenarioBinary, ReadAgainItResolvesToTheSame) {
       {{"workload.trace", "a.kvt", {}, 0}, {"memory.pool_tokens", "04096", {}, 0}},
       {{"memory.pool_blocks", "7", {}, 0}, {"memory.allocator.block_tokens", "8", {}, 0}},
       {{"eviction", "window:window=5", {}, 0}, {"targets.e2e_s", "1e-3", {}, 0}},
+      {{"targets.percentiles_s", "ttft.p99=2,queue.p99.9=1e-1", {}, 0}},
       {{"eviction", "none", {}, 0}, {"workload.limit", "none", {}, 0}, {"fleet", "replicas=3", {}, 0}},
       {{"seed", "9223372036854775807", {}, 0},
        {"latency", "affine:base_ns=0.10,token_ns=1e3,context_ns=0", {}, 0}}};
