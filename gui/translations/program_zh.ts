@@ -211,10 +211,6 @@
         <translation>一个副本的 KV 内存</translation>
     </message>
     <message>
-        <source>KV memory of one replica, from what %1 has room for: known once it has run</source>
-        <translation>一个副本的 KV 内存，取 %1 放得下的大小：运行一次后可知</translation>
-    </message>
-    <message>
         <source>KV memory of one replica, from what %1 has room for; a size of your own once moved</source>
         <translation>一个副本的 KV 内存，取 %1 放得下的大小；移动后即为自定大小</translation>
     </message>
@@ -230,6 +226,15 @@
     <message>
         <source>%1; it divides the trace&apos;s hash block of %2</source>
         <translation>%1；须整除轨迹的哈希块大小 %2</translation>
+    </message>
+    <message>
+        <source>from %1</source>
+        <comment>device</comment>
+        <translation>由 %1 得出</translation>
+    </message>
+    <message>
+        <source>KV memory of one replica, from what %1 has room for: not known before it has run</source>
+        <translation>一个副本的 KV 内存，取 %1 放得下的大小：运行之后才知道</translation>
     </message>
 </context>
 <context>

@@ -202,8 +202,7 @@ void MainWindow::show_refusal(const Error& error) {
 void MainWindow::show_sliders() {
   SliderFacts facts;
   if (trace_) facts.hash_block_tokens = trace_->trace.prefix.block_tokens;
-  if (result_ && result_->run.scenario.derives_pool && !result_->run.replicas.empty())
-    facts.derived_pool_bytes = result_->run.replicas.front().layout.capacity_bytes;
+  facts.derived_pool_bytes = derived_pool_bytes(document_.scenario(), result_ ? &result_->run : nullptr);
   sliders_->show_scenario(document_.scenario(), facts);
 }
 
