@@ -724,6 +724,14 @@
         <translation>到达的请求中须满足全部目标的比例</translation>
     </message>
     <message>
+        <source>percentiles s</source>
+        <translation>百分位数</translation>
+    </message>
+    <message>
+        <source>Percentiles that should be met, each by itself: LATENCY.pN=SECONDS with commas between, such as ttft.p99=2,tpot.p50=0.05 (ttft, tpot, e2e, queue)</source>
+        <translation>各自须达到的百分位数（秒），用逗号分隔，例如 ttft.p99=2,tpot.p50=0.05（也可用 e2e.p99、queue.p99）</translation>
+    </message>
+    <message>
         <source>Time to first token that should be met</source>
         <translation>首个 token 应达到的时间</translation>
     </message>

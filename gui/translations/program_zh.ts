@@ -2,6 +2,149 @@
 <!DOCTYPE TS>
 <TS version="2.1" language="zh_CN" sourcelanguage="en">
 <context>
+    <name>Fits</name>
+    <message>
+        <source>yes</source>
+        <translation>是</translation>
+    </message>
+    <message>
+        <source>no</source>
+        <translation>否</translation>
+    </message>
+    <message>
+        <source>%1 %2</source>
+        <comment>number, unit</comment>
+        <translation>%1 %2</translation>
+    </message>
+    <message>
+        <source>Weights and buffers</source>
+        <translation>权重与缓冲区</translation>
+    </message>
+    <message>
+        <source>Beside the engine&apos;s share</source>
+        <translation>引擎份额之外</translation>
+    </message>
+    <message>
+        <source>Longest request</source>
+        <translation>最长请求</translation>
+    </message>
+    <message>
+        <source>Weights and buffers leave no room for one token of KV cache</source>
+        <translation>权重与缓冲区之外放不下一个 token 的 KV 缓存</translation>
+    </message>
+    <message>
+        <source>What has to fit into what the pool rule leaves does not</source>
+        <translation>内存池规则留下的空间放不下须放入的内容</translation>
+    </message>
+    <message>
+        <source>A request of the engine&apos;s limit does not fit into the empty pool</source>
+        <translation>达到引擎上限的请求放不进空的内存池</translation>
+    </message>
+    <message>
+        <source>needs %1, has %2</source>
+        <translation>需要 %1，现有 %2</translation>
+    </message>
+    <message>
+        <source>%1. Each of these takes it away: %2</source>
+        <translation>%1。以下任一设置即可解决：%2</translation>
+    </message>
+    <message>
+        <source>The engine starts</source>
+        <translation>引擎可启动</translation>
+    </message>
+    <message>
+        <source>Weights, buffers and a longest request fit</source>
+        <translation>权重、缓冲区和一个最长请求都放得下</translation>
+    </message>
+    <message>
+        <source>Targets hold</source>
+        <translation>达到目标</translation>
+    </message>
+    <message>
+        <source>At least %1 of the requests meet all targets, and every percentile holds</source>
+        <translation>至少 %1 的请求满足全部目标，且每个百分位数都达到</translation>
+    </message>
+    <message>
+        <source>Every percentile holds</source>
+        <translation>每个百分位数都达到</translation>
+    </message>
+    <message>
+        <source>no request</source>
+        <translation>没有请求</translation>
+    </message>
+    <message>
+        <source>a request that did not complete</source>
+        <translation>未完成的请求</translation>
+    </message>
+    <message>
+        <source>%1: %2</source>
+        <comment>yes or no, latency</comment>
+        <translation>%1：%2</translation>
+    </message>
+    <message>
+        <source>%1 at most %2</source>
+        <comment>TTFT p99, time</comment>
+        <translation>%1 不超过 %2</translation>
+    </message>
+    <message>
+        <source>Over the requests that arrive in the window; one that does not complete is slower than any</source>
+        <translation>只计在时间窗内到达的请求；未完成的请求算作最慢</translation>
+    </message>
+    <message>
+        <source>%1 %2</source>
+        <comment>amount, currency</comment>
+        <translation>%1 %2</translation>
+    </message>
+    <message>
+        <source>GPUs</source>
+        <translation>设备数</translation>
+    </message>
+    <message>
+        <source>Ranks of all replicas</source>
+        <translation>所有副本的并行进程数</translation>
+    </message>
+    <message>
+        <source>Nodes</source>
+        <translation>节点数</translation>
+    </message>
+    <message>
+        <source>Nodes that they take, and spare ones</source>
+        <translation>所占节点及备用节点</translation>
+    </message>
+    <message>
+        <source>Cost per hour</source>
+        <translation>每小时费用</translation>
+    </message>
+    <message>
+        <source>Of all these nodes</source>
+        <translation>所有这些节点的费用</translation>
+    </message>
+    <message>
+        <source>Cost per million output tokens</source>
+        <translation>每百万输出 token 费用</translation>
+    </message>
+    <message>
+        <source>At the mean rate of output tokens of the whole run</source>
+        <translation>按整次运行的平均输出速率计</translation>
+    </message>
+    <message>
+        <source>Nothing refused</source>
+        <translation>无拒绝</translation>
+    </message>
+    <message>
+        <source>No request was rejected or preempted</source>
+        <translation>没有请求被拒绝或抢占</translation>
+    </message>
+    <message>
+        <source>Saturated</source>
+        <translation>饱和</translation>
+    </message>
+    <message>
+        <source>Requests come faster than they are served</source>
+        <translation>请求到达快于处理</translation>
+    </message>
+</context>
+<context>
     <name>Headline</name>
     <message>
         <source>TTFT p50</source>
@@ -211,10 +354,6 @@
         <translation>一个副本的 KV 内存</translation>
     </message>
     <message>
-        <source>KV memory of one replica, from what %1 has room for: known once it has run</source>
-        <translation>一个副本的 KV 内存，取 %1 放得下的大小：运行一次后可知</translation>
-    </message>
-    <message>
         <source>KV memory of one replica, from what %1 has room for; a size of your own once moved</source>
         <translation>一个副本的 KV 内存，取 %1 放得下的大小；移动后即为自定大小</translation>
     </message>
@@ -230,6 +369,15 @@
     <message>
         <source>%1; it divides the trace&apos;s hash block of %2</source>
         <translation>%1；须整除轨迹的哈希块大小 %2</translation>
+    </message>
+    <message>
+        <source>from %1</source>
+        <comment>device</comment>
+        <translation>由 %1 得出</translation>
+    </message>
+    <message>
+        <source>KV memory of one replica, from what %1 has room for: not known before it has run</source>
+        <translation>一个副本的 KV 内存，取 %1 放得下的大小：运行之后才知道</translation>
     </message>
 </context>
 <context>
@@ -524,6 +672,14 @@ Esc：清除游标和标记，或取消拖动
     <message>
         <source>Open the Sa&amp;mple</source>
         <translation>打开示例(&amp;M)</translation>
+    </message>
+    <message>
+        <source>Fits and cost</source>
+        <translation>容量与费用</translation>
+    </message>
+    <message>
+        <source>&amp;Fits and Cost</source>
+        <translation>容量与费用(&amp;F)</translation>
     </message>
 </context>
 <context>

@@ -10,29 +10,47 @@ namespace {
 constexpr int kRows = 4;  // then the next pair of columns begins
 }
 
-HeadlinePanel::HeadlinePanel(QWidget* parent) : QWidget(parent), layout_(new QGridLayout(this)) {
+HeadlinePanel::HeadlinePanel(Shape shape, QWidget* parent)
+    : QWidget(parent), shape_(shape), layout_(new QGridLayout(this)) {
   layout_->setHorizontalSpacing(10);
+  if (shape_ == Shape::kList) {
+    layout_->setContentsMargins(6, 4, 6, 4);
+    layout_->setVerticalSpacing(2);
+    layout_->setColumnStretch(1, 1);
+    return;
+  }
   for (int row = 0; row < kRows; ++row) layout_->setRowMinimumHeight(row, row_height(*this));
   layout_->setRowStretch(kRows, 1);
 }
 
-void HeadlinePanel::show_run(const plan::RunResult& run) {
-  const std::vector<HeadlineRow> rows = headline(run);
-  while (cells_.size() < rows.size()) {
-    const int i = static_cast<int>(cells_.size());
-    auto* name = new QLabel(this);
-    auto* value = new QLabel(this);
-    name->setEnabled(true);
-    value->setTextInteractionFlags(Qt::TextSelectableByMouse);
-    value->setAlignment(Qt::AlignRight | Qt::AlignVCenter);
-    QFont bold = value->font();
-    bold.setBold(true);
-    value->setFont(bold);
+void HeadlinePanel::add_cell() {
+  const int i = static_cast<int>(cells_.size());
+  auto* name = new QLabel(this);
+  auto* value = new QLabel(this);
+  name->setEnabled(true);
+  value->setTextInteractionFlags(Qt::TextSelectableByMouse);
+  value->setAlignment(Qt::AlignRight | Qt::AlignVCenter);
+  QFont bold = value->font();
+  bold.setBold(true);
+  value->setFont(bold);
+  cells_.emplace_back(name, value);
+  if (shape_ == Shape::kGrid) {
     layout_->addWidget(name, i % kRows, i / kRows * 3);
     layout_->addWidget(value, i % kRows, i / kRows * 3 + 1);
     layout_->setColumnMinimumWidth(i / kRows * 3 + 2, 12);
-    cells_.emplace_back(name, value);
+    return;
   }
+  for (QLabel* label : {name, value}) label->setWordWrap(true);
+  name->setAlignment(Qt::AlignLeft | Qt::AlignTop);
+  value->setAlignment(Qt::AlignRight | Qt::AlignTop);
+  layout_->addWidget(name, i, 0);
+  layout_->addWidget(value, i, 1);
+  layout_->setRowStretch(i, 0);
+  layout_->setRowStretch(i + 1, 1);
+}
+
+void HeadlinePanel::show_rows(const std::vector<HeadlineRow>& rows) {
+  while (cells_.size() < rows.size()) add_cell();
   for (std::size_t i = 0; i < cells_.size(); ++i) {
     const auto& [name, value] = cells_[i];
     const bool used = i < rows.size();

@@ -1,4 +1,4 @@
-// The numbers of a run, in a grid of names and values. Greyed while newer ones are on their way.
+// Names and values of a run in a grid: its numbers, what fits, what it costs. Greyed while newer ones are on their way.
 #pragma once
 
 #include <QWidget>
@@ -15,12 +15,19 @@ class HeadlinePanel final : public QWidget {
   Q_OBJECT
 
  public:
-  explicit HeadlinePanel(QWidget* parent = nullptr);
-  void show_run(const plan::RunResult& run);
+  enum class Shape : std::uint8_t {
+    kGrid,  ///< as high as the sliders: then the next pair of columns begins
+    kList,  ///< one pair of columns, in which long texts are wrapped
+  };
+  explicit HeadlinePanel(Shape shape, QWidget* parent = nullptr);
+  void show_rows(const std::vector<HeadlineRow>& rows);
   /// Name, tab, value; one line per number.
   [[nodiscard]] QString text() const;
 
  private:
+  void add_cell();
+
+  Shape shape_;
   QGridLayout* layout_;
   std::vector<std::pair<QLabel*, QLabel*>> cells_;
 };

@@ -13,6 +13,7 @@
 #include <QMimeData>
 #include <QProgressBar>
 #include <QPushButton>
+#include <QScrollArea>
 #include <QSettings>
 #include <QStackedWidget>
 #include <QStatusBar>
@@ -25,13 +26,14 @@
 #include "gui/view/slider_panel.h"
 #include "gui/view/timeline_table.h"
 #include "gui/view/timeline_view.h"
+#include "gui/viewmodel/fit_rows.h"
 #include "gui/viewmodel/formatting.h"
 #include "gui/viewmodel/sample.h"
+#include "simulator/plan/deployment.h"
 
 namespace kvplan::gui {
 namespace {
 
-constexpr int kLayoutVersion = 1;     // of saved docks; larger when docks are added
 constexpr int kProgressPeriod = 33;   // ms
 constexpr qint64 kQuietWork = 200;    // ms that work may take before progress is shown
 constexpr int kQuietStale = 150;      // ms that a picture may be old before it is greyed
@@ -71,6 +73,7 @@ MainWindow::MainWindow(QWidget* parent) : QMainWindow(parent) {
   connect(&stale_timer_, &QTimer::timeout, this, [this] {
     timeline_->set_stale(stale_);
     numbers_->setEnabled(!stale_);
+    fits_->setEnabled(!stale_ || !obstacles_.empty());
   });
 }
 
@@ -113,7 +116,7 @@ void MainWindow::make_panels() {
   });
 
   sliders_ = new SliderPanel(this);
-  numbers_ = new HeadlinePanel(this);
+  numbers_ = new HeadlinePanel(HeadlinePanel::Shape::kGrid, this);
   auto* both = new QWidget(this);
   auto* row = new QHBoxLayout(both);
   row->addWidget(sliders_, 1);
@@ -125,8 +128,24 @@ void MainWindow::make_panels() {
   connect(sliders_, &SliderPanel::moved, this, &MainWindow::edit);
   connect(sliders_, &SliderPanel::taken_back, &document_, &ScenarioDocument::take_back);
   setCorner(Qt::BottomLeftCorner, Qt::LeftDockWidgetArea);
+  make_fits();
   resizeDocks({scenario_dock_}, {300}, Qt::Horizontal);
   show_scenario();
+}
+
+void MainWindow::make_fits() {
+  fits_ = new HeadlinePanel(HeadlinePanel::Shape::kList, this);
+  auto* scroll = new QScrollArea(this);  // a form above it that is high leaves it a few rows
+  scroll->setWidgetResizable(true);
+  scroll->setFrameShape(QFrame::NoFrame);
+  scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+  scroll->setFocusPolicy(Qt::NoFocus);
+  scroll->setWidget(fits_);
+  fits_dock_ = new QDockWidget(this);
+  fits_dock_->setObjectName(QStringLiteral("dock:fits"));
+  fits_dock_->setWidget(scroll);
+  splitDockWidget(scenario_dock_, fits_dock_, Qt::Vertical);
+  resizeDocks({scenario_dock_, fits_dock_}, {5, 1}, Qt::Vertical);
 }
 
 void MainWindow::make_offer() {
@@ -164,11 +183,13 @@ void MainWindow::cancel() {
 void MainWindow::translate() {
   scenario_dock_->setWindowTitle(tr("Scenario"));
   what_if_dock_->setWindowTitle(tr("What if"));
+  fits_dock_->setWindowTitle(tr("Fits and cost"));
   table_->setAccessibleName(tr("Memory over time as a table"));
   progress_->setAccessibleName(tr("Progress"));
   cancel_->setText(tr("Cancel"));
   make_menus();
   allow_what_is_open();
+  show_fits();
   if (!result_) return;
   show_scenario();
   show_numbers();
@@ -202,8 +223,7 @@ void MainWindow::show_refusal(const Error& error) {
 void MainWindow::show_sliders() {
   SliderFacts facts;
   if (trace_) facts.hash_block_tokens = trace_->trace.prefix.block_tokens;
-  if (result_ && result_->run.scenario.derives_pool && !result_->run.replicas.empty())
-    facts.derived_pool_bytes = result_->run.replicas.front().layout.capacity_bytes;
+  facts.derived_pool_bytes = derived_pool_bytes(document_.scenario(), result_ ? &result_->run : nullptr);
   sliders_->show_scenario(document_.scenario(), facts);
 }
 
@@ -257,6 +277,7 @@ void MainWindow::refine() {
 void MainWindow::show_result(const ResultPtr& result) {
   if (result->trace != trace_ || (result_ && result->generation < result_->generation)) return;
   result_ = result;
+  obstacles_.clear();
   if (result->generation == wanted_) {
     stale_ = false;
     refining_ = false;
@@ -266,7 +287,7 @@ void MainWindow::show_result(const ResultPtr& result) {
     if (!result->run.warnings.empty()) messages_->show_note(to_qstring(result->run.warnings.front()));
   }
   timeline_->set_stale(timeline_->stale() && stale_);
-  numbers_->setEnabled(numbers_->isEnabled() || !stale_);
+  for (HeadlinePanel* panel : {numbers_, fits_}) panel->setEnabled(panel->isEnabled() || !stale_);
   timeline_->set_data(result->timeline);
   if (wanted_view_) show_view(*wanted_view_);
   wanted_view_.reset();
@@ -277,7 +298,8 @@ void MainWindow::show_result(const ResultPtr& result) {
 
 void MainWindow::show_numbers() {
   const plan::RunResult& run = result_->run;
-  numbers_->show_run(run);
+  numbers_->show_rows(headline(run));
+  show_fits();
   if (report_) {
     cost_->setText(tr("%1 requests, %2 steps, from the report of a finished run")
                        .arg(format_number(static_cast<double>(run.arrived)),
@@ -313,6 +335,7 @@ void MainWindow::show_opened(quint64 generation, const Opened& opened) {
 
 void MainWindow::show_report(quint64 generation, const Opened& opened) {
   trace_.reset();  // so that no run of it is shown any more, and none is asked for
+  obstacles_.clear();
   report_ = opened.report;
   wanted_view_.reset();
   wanted_ = 0;
@@ -331,7 +354,7 @@ void MainWindow::show_report(quint64 generation, const Opened& opened) {
   timeline_->clear_marks();
   timeline_->set_stale(false);
   timeline_->set_data(result_->timeline);
-  numbers_->setEnabled(true);
+  for (HeadlinePanel* panel : {numbers_, fits_}) panel->setEnabled(true);
   show_numbers();
   if (status.ok()) {
     messages_->show_note(
@@ -378,11 +401,31 @@ void MainWindow::show_failure(quint64 generation, const Error& error) {
     const QString text = to_qstring(error.to_string());
     messages_->show_error(text);
     form_->show_error(error);
+    if (!files) find_obstacles();
     Q_EMIT problem(text);
   }
   // A run that gave way to files that could not be read.
   if (files && stale_ && !cancelled_) request_run(true);
   if (files && coarse_ && !stale_) rest_timer_.start();
+}
+
+void MainWindow::find_obstacles() {
+  obstacles_.clear();
+  const plan::Scenario& scenario = document_.scenario();
+  if (scenario.model == nullptr) return;
+  auto found = plan::obstacles_of(scenario, *scenario.model);
+  if (!found.ok() || !found.value()) return;
+  obstacles_ = std::move(*found.value());
+  show_fits();
+}
+
+void MainWindow::show_fits() {
+  if (!obstacles_.empty()) {
+    fits_->show_rows(fit_rows(obstacles_));
+    fits_->setEnabled(true);
+  } else if (result_) {
+    fits_->show_rows(fit_rows(result_->run));
+  }
 }
 
 void MainWindow::show_progress() {

@@ -57,6 +57,8 @@ class MainWindow final : public QMainWindow {
   [[nodiscard]] ScenarioPanel* form() const { return form_; }
   [[nodiscard]] SliderPanel* sliders() const { return sliders_; }
   [[nodiscard]] HeadlinePanel* numbers() const { return numbers_; }
+  /// What fits and what it costs.
+  [[nodiscard]] HeadlinePanel* fits() const { return fits_; }
   [[nodiscard]] MessageBar* messages() const { return messages_; }
   /// What is shown; null before the first result.
   [[nodiscard]] const ResultPtr& result() const { return result_; }
@@ -82,7 +84,10 @@ class MainWindow final : public QMainWindow {
   void changeEvent(QEvent* event) override;
 
  private:
+  static constexpr int kLayoutVersion = 2;  // of saved docks; larger when docks are added
+
   void make_panels();
+  void make_fits();
   void make_offer();
   void make_status();
   void make_menus();
@@ -121,6 +126,9 @@ class MainWindow final : public QMainWindow {
   void allow_what_is_open();
   [[nodiscard]] QString empty_text() const;
   void show_failure(quint64 generation, const Error& error);
+  /// Of a scenario that did not run: why its engine does not start, if that is why.
+  void find_obstacles();
+  void show_fits();
   void show_progress();
   void cancel();
   void update_title();
@@ -141,6 +149,7 @@ class MainWindow final : public QMainWindow {
   bool cancelled_{false};                              // by the user
   bool coarse_{false};                                 // the newest run has the columns of a movement
   bool refining_{false};                               // the newest run is the shown one with all columns
+  std::vector<model::Obstacle> obstacles_;             // of a scenario that could not run; empty: it could
   QString session_file_;
   std::optional<SessionView> wanted_view_;  // of a session, for its first picture
   Theme theme_{Theme::kSystem};
@@ -154,11 +163,13 @@ class MainWindow final : public QMainWindow {
   ScenarioPanel* form_{nullptr};
   SliderPanel* sliders_{nullptr};
   HeadlinePanel* numbers_{nullptr};
+  HeadlinePanel* fits_{nullptr};
   QLabel* cost_{nullptr};
   QProgressBar* progress_{nullptr};
   QPushButton* cancel_{nullptr};
   QDockWidget* scenario_dock_{nullptr};
   QDockWidget* what_if_dock_{nullptr};
+  QDockWidget* fits_dock_{nullptr};
   QObject* commands_{nullptr};   // owns the actions of the menus, which are made anew in another language
   QPushButton* offer_{nullptr};  // of the sample, in the empty window
   QMenu* recent_{nullptr};

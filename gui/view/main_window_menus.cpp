@@ -103,7 +103,8 @@ void MainWindow::make_view_menu() {
   view->addSeparator();
   // Actions of their own: the docks' are named by the docks' titles, which have no mnemonic.
   for (const auto& [dock, text] :
-       {std::pair{scenario_dock_, tr("&Scenario")}, std::pair{what_if_dock_, tr("&What if")}}) {
+       {std::pair{scenario_dock_, tr("&Scenario")}, std::pair{what_if_dock_, tr("&What if")},
+        std::pair{fits_dock_, tr("&Fits and Cost")}}) {
     QAction* const action = add_action(view, text, {}, "", [] {});
     action->setObjectName(dock->objectName());
     action->setCheckable(true);
@@ -111,7 +112,8 @@ void MainWindow::make_view_menu() {
     connect(action, &QAction::triggered, dock->toggleViewAction(), &QAction::trigger);
     connect(dock->toggleViewAction(), &QAction::toggled, action, &QAction::setChecked);
   }
-  add_action(view, tr("&Reset Layout"), {}, "reset-layout", [this] { restoreState(first_layout_, 1); });
+  add_action(view, tr("&Reset Layout"), {}, "reset-layout",
+             [this] { restoreState(first_layout_, kLayoutVersion); });
 }
 
 void MainWindow::make_look_menus(QMenu* view) {

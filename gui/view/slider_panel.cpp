@@ -98,7 +98,9 @@ void SliderPanel::show_scenario(const plan::Scenario& scenario, const SliderFact
     row.slider->setEnabled(usable);
     row.name->setEnabled(usable);
     row.slider->setToolTip(row.model.explanation);
-    row.value->setText(usable ? row.model.shown : QStringLiteral("–"));
+    // A pool that nobody knows yet says of what it will be one.
+    const bool says = usable || (row.model.path.empty() && !row.model.shown.isEmpty());
+    row.value->setText(says ? row.model.shown : QStringLiteral("–"));
     row.slider->setAccessibleDescription(row.model.shown + QStringLiteral(". ") + row.model.explanation);
     if (!usable) continue;
     row.slider->setRange(0, static_cast<int>(row.model.stops.size()) - 1);

@@ -6,6 +6,7 @@
 
 #include "gui/viewmodel/catalogue_text.h"
 #include "gui/viewmodel/formatting.h"
+#include "simulator/model/pool.h"
 
 namespace kvplan::gui {
 namespace {
@@ -63,8 +64,10 @@ SliderModel derived_pool_slider(const plan::Scenario& scenario, std::int64_t byt
   const QString device = to_qstring(scenario.text("deployment.device"));
   SliderModel model;
   if (bytes == 0) {
+    model.shown = Sliders::tr("from %1", "device").arg(device);
     model.explanation =
-        Sliders::tr("KV memory of one replica, from what %1 has room for: known once it has run").arg(device);
+        Sliders::tr("KV memory of one replica, from what %1 has room for: not known before it has run")
+            .arg(device);
     return model;
   }
   model.path = "memory.pool_bytes";
@@ -141,11 +144,34 @@ SliderModel budget_slider(const plan::Scenario& scenario) {
   }
   SliderModel model =
       param_slider("engine", scenario.engine, scenario.engine_traits().step_tokens.param, 64, 1 << 16, 4);
-  model.shown = Sliders::tr("%1 a step").arg(model.shown);
+  if (!model.path.empty()) model.shown = Sliders::tr("%1 a step").arg(model.shown);
   return model;
 }
 
+/// Whether all that a derived pool follows from is the same.
+bool same_pool(const plan::Scenario& a, const plan::Scenario& b) {
+  const auto fields = plan::scenario_fields();
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    const std::string_view path = fields[i].path;
+    const bool counts = path == "model" || path == "format" || path == "engine" ||
+                        path == "memory.allocator" || path == "workload.attention" ||
+                        path.starts_with("deployment.");
+    if (counts && a.texts[i] != b.texts[i]) return false;
+  }
+  return a.derives_pool == b.derives_pool;
+}
+
 }  // namespace
+
+std::int64_t derived_pool_bytes(const plan::Scenario& scenario, const plan::RunResult* run) {
+  if (!scenario.derives_pool) return 0;
+  if (scenario.model != nullptr) {
+    const auto pool = model::derive_pool(*scenario.model, scenario.deployment);
+    return pool.ok() ? pool.value().rank().pool_bytes : 0;
+  }
+  if (run == nullptr || run->replicas.empty() || !same_pool(scenario, run->scenario)) return 0;
+  return run->replicas.front().layout.capacity_bytes;
+}
 
 int SliderModel::position() const {
   const double wanted = std::log(std::max(number(text), 1e-12));

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "simulator/plan/scenario.h"
+#include "simulator/plan/run.h"
 
 namespace kvplan::gui {
 
@@ -32,9 +32,14 @@ struct SliderModel {
 /// What a slider must know that the scenario does not say.
 struct SliderFacts {
   std::int64_t hash_block_tokens{0};  ///< of the trace, 0 where it has none; blocks must divide it
-  /// Of the pool that was derived from device and model when the scenario ran; 0: it did not run yet, or derives none.
+  /// Of the pool that is derived from device and model; 0: nobody knows it yet, or the scenario derives none.
   std::int64_t derived_pool_bytes{0};
 };
+
+/// The pool of a scenario that derives one: from its model where that is known by name, else as it was in `run`, the
+/// last one (null: none), if all that a pool follows from is the same there. 0 where the scenario derives none, where
+/// device and model have no room for one, and where nobody knows it before a run: the model stands in a file.
+std::int64_t derived_pool_bytes(const plan::Scenario& scenario, const plan::RunResult* run);
 
 SliderModel slider_model(SliderKind kind, const plan::Scenario& scenario, const SliderFacts& facts);
 

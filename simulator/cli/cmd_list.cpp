@@ -79,6 +79,8 @@ std::string_view kind_name(plan::FieldKind kind) {
       return "fraction";
     case plan::FieldKind::kSeconds:
       return "seconds";
+    case plan::FieldKind::kPercentiles:
+      return "percentiles";
     case plan::FieldKind::kComponent:
       return "component";
   }
@@ -108,6 +110,8 @@ std::string accepts(const Param& param) {
 std::string accepts(const plan::Field& field) {
   if (field.kind == plan::FieldKind::kComponent)
     return "a component: kvplan list " + std::string(field.family);
+  if (field.kind == plan::FieldKind::kPercentiles)
+    return "LATENCY.pN=SECONDS[,...], LATENCY one of ttft, tpot, e2e, queue, N above 0, at most 100";
   std::string out(kind_name(field.kind));
   if (field.kind == plan::FieldKind::kInteger)
     out = "whole number, " + std::to_string(field.low) + " to " + std::to_string(field.high);

@@ -15,7 +15,11 @@ namespace kvplan::cli {
 
 void add_scenario_options(CLI::App& command, ScenarioInput& input) {
   command.add_option("input", input.path, "Scenario (JSON or .kvs) or trace")->required();
-  command.add_option("--set", input.sets, "PATH=VALUE: change one value of the scenario; may be repeated")
+  command
+      .add_option("--set", input.sets,
+                  "PATH=VALUE: change one value of the scenario; may be repeated. `kvplan list scenario` has "
+                  "the paths, "
+                  "such as targets.percentiles_s=ttft.p99=2,tpot.p50=0.05")
       ->take_all()
       ->allow_extra_args(false);
   command.add_option(

@@ -200,6 +200,15 @@ Status read_policies(const v1::Report& from, plan::RunResult& run) {
 Status read_fits(const v1::ReportFits& from, plan::RunResult& run) {
   if (from.has_starts()) run.starts = from.starts();
   if (from.has_unhindered()) run.unhindered = from.unhindered();
+  for (const v1::ReportPercentile& each : from.percentiles()) {
+    plan::PercentileOutcome& outcome = run.percentiles.emplace_back();
+    outcome.name = each.percentile();
+    KVPLAN_TRY(const auto need, number(true, each.need_s(), "fits.percentiles.need_s"));
+    outcome.need_s = *need;
+    if (outcome.need_s <= 0) return wrong("a positive number", "fits.percentiles.need_s");
+    KVPLAN_TRY(outcome.have_s, number(each.has_have_s(), each.have_s(), "fits.percentiles.have_s"));
+    if (each.has_holds()) outcome.holds = each.holds();
+  }
   constexpr std::array kUnits{Unit::kBytes, Unit::kTokens, Unit::kBlocks};
   for (const v1::ReportObstacle& each : from.obstacles()) {
     model::Obstacle& obstacle = run.obstacles.emplace_back();

@@ -118,7 +118,9 @@ Status fill_value(const plan::Scenario& scenario, std::size_t i, Message& value)
     decimal->set_digits(text);
     decimal->set_origin(from);
   } else {
-    if (field.kind != plan::FieldKind::kText && field.kind != plan::FieldKind::kFraction) return wrong_type();
+    using Kind = plan::FieldKind;
+    if (field.kind != Kind::kText && field.kind != Kind::kFraction && field.kind != Kind::kPercentiles)
+      return wrong_type();
     auto& plain = dynamic_cast<v1::Text&>(value);
     plain.set_value(text);
     plain.set_origin(from);

@@ -176,7 +176,9 @@ void add_fits(Builder& build) {
   const auto higher = Better::kHigher;
   build.add("fits.starts", Unit::kNone, higher, &RunResult::starts)
       .add("fits.unhindered", Unit::kNone, higher, &RunResult::unhindered)
-      .add("fits.targets", Unit::kNone, higher, &RunResult::slo_met);
+      .add("fits.targets", Unit::kNone, higher, &RunResult::slo_met)
+      .add("fits.percentile_ratio", Unit::kRatio, Better::kLower,
+           [](const RunResult& r) { return percentile_ratio(r.percentiles); });
   const auto saturation = [&](const char* name, Unit unit, auto get) {
     build.add(std::string("saturation.") + name, unit, Better::kLower, [get](const RunResult& r) {
       return r.saturation ? value_of(get(*r.saturation)) : FigureValue();

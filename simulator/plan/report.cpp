@@ -143,6 +143,11 @@ void write_fits(JsonWriter& json, const RunResult& r) {
   write_figures(json, r, "fits");
   json.key("obstacles").begin_array();
   for (const model::Obstacle& each : r.obstacles) write_obstacle(json, each);
+  json.end_array().key("percentiles").begin_array();
+  for (const PercentileOutcome& each : r.percentiles) {
+    json.begin_object().member("percentile", each.name).member("need_s", each.need_s);
+    json.member("have_s", each.have_s).member("holds", each.holds).end_object();
+  }
   json.end_array().end_object();
 }
 

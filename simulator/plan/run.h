@@ -17,6 +17,7 @@
 #include "simulator/observe/request_memory.h"
 #include "simulator/observe/requests.h"
 #include "simulator/observe/timeline.h"
+#include "simulator/plan/percentile_targets.h"
 #include "simulator/plan/prices.h"
 #include "simulator/plan/scenario.h"
 #include "simulator/plan/token_plan.h"
@@ -125,9 +126,12 @@ struct RunResult {
   std::int64_t evicted_tokens{0}, evicted_blocks{0}, hole_bytes_peak{0};
   std::int64_t compactions{0}, compaction_bytes{0};  ///< of requests, with placement=compact
   PlacementSummary placement;
-  std::optional<Coverage> coverage;                       ///< where the policy is replayed
-  std::optional<double> slo_met_fraction, goodput_per_s;  ///< absent without targets
-  std::optional<bool> slo_met;  ///< the share is at least Scenario::target_fraction; absent likewise
+  std::optional<Coverage> coverage;  ///< where the policy is replayed
+  /// Absent where there are no targets that each request meets or not.
+  std::optional<double> slo_met_fraction, goodput_per_s;
+  /// The share is at least Scenario::target_fraction, and all percentiles hold; absent without targets.
+  std::optional<bool> slo_met;
+  std::vector<PercentileOutcome> percentiles;  ///< of Scenario::percentiles, in their order
   std::vector<ReplicaResult> replicas;
   // Three meanings of "fits"; the third is slo_met:
   std::optional<bool> starts;              ///< there are no obstacles; absent where the pool was given

@@ -92,6 +92,10 @@ Status check_value(const Field& field, std::string& text) {
         return not_expected("a positive number of seconds, at most 1e9", text);
       return Done{};
     }
+    case FieldKind::kPercentiles: {
+      KVPLAN_TRY([[maybe_unused]] const auto targets, parse_percentile_targets(text));
+      return Done{};
+    }
     case FieldKind::kComponent: {
       KVPLAN_TRY(const Choice choice, parse_component(text, field.family, family_descriptors(field.family)));
       text = choice.to_string();
@@ -608,6 +612,7 @@ Result<Scenario> resolve(std::span<const Setting> settings) {
     return placed(bad_input("expected more than targets.from_s (" + s.text("targets.from_s") + "), found " +
                             s.text("targets.to_s")),
                   places[field_index("targets.to_s")]);
+  KVPLAN_TRY(s.percentiles, parse_percentile_targets(s.text("targets.percentiles_s")));
   s.prices = s.text("prices");
   KVPLAN_TRY(s.target_fraction, parse_fraction(s.text("targets.fraction")));
   return s;

@@ -21,13 +21,21 @@
 #include "simulator/memory/allocators.h"
 #include "simulator/model/model_shape.h"
 #include "simulator/model/pool.h"
+#include "simulator/plan/percentile_targets.h"
 #include "simulator/scheduling/engines.h"
 #include "simulator/workload/workload_builder.h"
 #include "traces/record/import_options.h"
 
 namespace kvplan::plan {
 
-enum class FieldKind : std::uint8_t { kText, kInteger, kFraction, kSeconds, kComponent };
+enum class FieldKind : std::uint8_t {
+  kText,
+  kInteger,
+  kFraction,
+  kSeconds,
+  kPercentiles,  ///< plan/percentile_targets.h
+  kComponent
+};
 
 /// One path of a scenario.
 struct Field {
@@ -103,7 +111,8 @@ struct Scenario {
   /// Only requests that arrive from the one on and before the other count for latencies and targets; since the first
   /// arrival.
   std::optional<double> target_from_s, target_to_s;
-  Fraction target_fraction{1, 1};  ///< of the arrived requests, that has to meet them; at most 1
+  Fraction target_fraction{1, 1};  ///< of the arrived requests, that has to meet these three; at most 1
+  std::vector<PercentileTarget> percentiles;  ///< targets beside these
 
   /// Of a field's path. REQUIRES: there is such a field.
   [[nodiscard]] const std::string& text(std::string_view path) const;
@@ -113,7 +122,9 @@ struct Scenario {
     return evicts_by == EvictsBy::kLengths || evicts_by == EvictsBy::kCounts ||
            evicts_by == EvictsBy::kRecordings || encoded;
   }
-  [[nodiscard]] bool has_targets() const { return target_ttft_s || target_tpot_s || target_e2e_s; }
+  /// True: there are targets that each request meets or not.
+  [[nodiscard]] bool has_request_targets() const { return target_ttft_s || target_tpot_s || target_e2e_s; }
+  [[nodiscard]] bool has_targets() const { return has_request_targets() || !percentiles.empty(); }
   /// Of a time in seconds since the first arrival.
   [[nodiscard]] bool in_window(double arrival_s) const {
     return arrival_s >= target_from_s.value_or(0) && (!target_to_s || arrival_s < *target_to_s);

@@ -193,6 +193,12 @@ constexpr std::array<Field, 39> kFields{{
      .unit = Unit::kRatio,
      .fallback = "0.99",
      .high = 1},
+    {.path = "targets.percentiles_s",
+     .help =
+         "Percentiles that should be met, each by itself: LATENCY.pN=SECONDS with commas between, such as "
+         "ttft.p99=2,tpot.p50=0.05 (ttft, tpot, e2e, queue)",
+     .kind = FieldKind::kPercentiles,
+     .unit = Unit::kSeconds},
     {.path = "targets.from_s",
      .help = "Latencies and targets are of requests that arrive from here on, since the first arrival",
      .kind = FieldKind::kSeconds,

@@ -1,6 +1,7 @@
 #include "simulator/plan/summary.h"
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 
 #include "simulator/base/check.h"
@@ -32,7 +33,8 @@ class Percentiles {
   std::vector<double>::iterator from_;  // nothing behind it is less than anything before it
 };
 
-std::optional<LatencySummary> summarize(std::vector<double> values) {
+/// Leaves the values in another order.
+std::optional<LatencySummary> summarize(std::vector<double>& values) {
   if (values.empty()) return std::nullopt;
   LatencySummary s;
   s.mean = std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
@@ -68,14 +70,16 @@ std::optional<Saturation> saturation_of(const std::vector<RequestRecord>& record
 
 void summarize_requests(const core::Workload& workload, std::vector<RequestRecord> records,
                         const Scenario& scenario, RunResult& result) {
-  std::vector<double> ttft, tpot, e2e, queue;
-  std::int64_t asked = 0, met = 0;  // of the window
+  std::array<std::vector<double>, kLatencyNames.size()> latencies;  // by LatencyKind
+  auto& [ttft, tpot, e2e, queue] = latencies;
+  std::int64_t asked = 0, asked_tpot = 0, met = 0;  // of the window
   for (std::size_t i = 0; i < records.size(); ++i) {
     const RequestRecord& r = records[i];
     if (r.status == RequestStatus::kNotArrived) continue;
     ++result.arrived;
     const bool counts = scenario.in_window(seconds(r.arrival.since_start));
     asked += counts ? 1 : 0;
+    asked_tpot += counts && workload.output[i] > 1 ? 1 : 0;
     if (r.scheduled)
       result.largest_request_tokens =
           std::max(result.largest_request_tokens, std::int64_t{workload.input[i]} + workload.output[i]);
@@ -107,17 +111,27 @@ void summarize_requests(const core::Workload& workload, std::vector<RequestRecor
                       (!scenario.target_e2e_s || last <= *scenario.target_e2e_s);
     met += good ? 1 : 0;
   }
-  result.ttft = summarize(std::move(ttft));
-  result.tpot = summarize(std::move(tpot));
-  result.e2e = summarize(std::move(e2e));
-  result.queue = summarize(std::move(queue));
-  if (scenario.has_targets() && asked > 0) {
+  result.ttft = summarize(ttft);
+  result.tpot = summarize(tpot);
+  result.e2e = summarize(e2e);
+  result.queue = summarize(queue);
+  bool all_hold = true;
+  for (const PercentileTarget& target : scenario.percentiles) {
+    std::vector<double>& values = latencies[static_cast<std::size_t>(target.latency)];
+    const std::int64_t all = target.latency == LatencyKind::kTpot ? asked_tpot : asked;
+    result.percentiles.push_back(asked > 0
+                                     ? judged(target, values, all - static_cast<std::int64_t>(values.size()))
+                                     : PercentileOutcome{.name = target.name, .need_s = target.need_s});
+    all_hold = all_hold && result.percentiles.back().holds.value_or(false);
+  }
+  if (scenario.has_request_targets() && asked > 0) {
     // Of all that arrived: a request that was rejected met nothing.
     result.slo_met_fraction = static_cast<double>(met) / static_cast<double>(asked);
     result.goodput_per_s = static_cast<double>(met);  // divided by the time once that is known
     const Fraction& enough = scenario.target_fraction;
-    result.slo_met = Wide{met} * enough.denominator >= Wide{asked} * enough.numerator;
+    all_hold = all_hold && Wide{met} * enough.denominator >= Wide{asked} * enough.numerator;
   }
+  if (scenario.has_targets() && asked > 0) result.slo_met = all_hold;
   result.saturation = saturation_of(records);
   result.records = std::move(records);
 }

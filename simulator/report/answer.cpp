@@ -8,6 +8,7 @@
 #include "simulator/report/answer_view.h"
 #include "simulator/report/content.h"
 #include "simulator/report/number_text.h"
+#include "simulator/report/target_words.h"
 
 namespace kvplan::report {
 namespace {
@@ -298,10 +299,8 @@ std::string cheapest_sentence(const View& view) {
   }
   if (!cheapest || !differ) return {};
   const RunResult& r = view.result(*cheapest);
-  std::string out = "Of those tried, " + view.name(*cheapest) + " costs least where at least " +
-                    fraction_text(r.scenario.target_fraction) +
-                    " of the requests meet all targets: " + rounded(r.cost->per_hour) + " " +
-                    r.cost->currency + " an hour";
+  std::string out = "Of those tried, " + view.name(*cheapest) + " costs least where " + targets_text(r) +
+                    ": " + rounded(r.cost->per_hour) + " " + r.cost->currency + " an hour";
   if (const auto million = plan::cost_per_million_output_tokens(r))
     out += ", " + rounded(*million) + " a million output tokens";
   return out + ".";

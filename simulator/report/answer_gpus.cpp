@@ -1,7 +1,15 @@
 #include "simulator/report/answer_gpus.h"
 
+#include <algorithm>
+#include <cmath>
+
+#include "simulator/plan/summary.h"
+#include "simulator/report/target_words.h"
+
 namespace kvplan::report {
 namespace {
+
+using plan::RunResult;
 
 /// The name of a run's devices; empty where it has none.
 std::string kind_of(const View& view, std::size_t v) {
@@ -28,19 +36,38 @@ std::string gpu_words(const View& view, std::size_t v, std::int64_t alike = 0) {
          (alike > 0 ? "; " + count_words(alike, "other", "others") + " within half a percent" : "") + ")";
 }
 
+bool judged(const RunResult& r) {
+  return r.slo_met || r.slo_met_fraction;
+}
+
+/// More is nearer to the targets: the share of requests that meet them, and with percentiles what the worst of all
+/// targets has of what it needs. REQUIRES: judged(r).
+double nearness(const RunResult& r) {
+  if (r.percentiles.empty()) return r.slo_met_fraction.value_or(0);
+  const Fraction& enough = r.scenario.target_fraction;
+  const auto ratio = plan::percentile_ratio(r.percentiles);
+  const bool none = std::any_of(r.percentiles.begin(), r.percentiles.end(),
+                                [](const auto& each) { return !each.have_s && !each.holds.value_or(true); });
+  double least = none ? 0 : ratio && *ratio > 0 ? 1 / *ratio : HUGE_VAL;
+  if (r.slo_met_fraction)
+    least = std::min(least, *r.slo_met_fraction * static_cast<double>(enough.denominator) /
+                                static_cast<double>(enough.numerator));
+  return least;
+}
+
 /// Of variants with targets, those with the fewest devices that meet them often enough.
 struct Fewest {
   std::optional<std::size_t> meets;        ///< that one
-  std::optional<std::size_t> best;         ///< which meets them most often
+  std::optional<std::size_t> best;         ///< which is nearest to them
   std::int64_t least{INT64_MAX}, most{0};  ///< devices
 };
 
 /// Among variants with devices of this kind; any where it is null.
 Fewest fewest_of(const View& view, const std::string* kind) {
   Fewest out;
-  const auto met = [&](std::size_t v) { return *view.result(v).slo_met_fraction; };
+  const auto met = [&](std::size_t v) { return nearness(view.result(v)); };
   for (std::size_t v = 0; v < view.comparison.variants.size(); ++v) {
-    if (!view.comparison.variants[v].result || !view.result(v).slo_met_fraction) continue;
+    if (!view.comparison.variants[v].result || !judged(view.result(v))) continue;
     if (kind != nullptr && kind_of(view, v) != *kind) continue;
     const std::int64_t gpus = plan::gpus_of(view.result(v));
     out.least = std::min(out.least, gpus);
@@ -73,31 +100,40 @@ std::string per_gpu_sentence(const View& view) {
 
 std::string fewest_gpus_sentence(const View& view) {
   for (std::size_t v = 0; v < view.comparison.variants.size(); ++v)
-    if (view.comparison.variants[v].result && view.result(v).slo_met_fraction &&
+    if (view.comparison.variants[v].result && judged(view.result(v)) &&
         !plan::same_load(view.result(v), view.result(view.base)))
       return {};
   const Fewest all = fewest_of(view, nullptr);
   const std::vector<std::string> kinds = kinds_of(view);
   if (!all.best || (all.least == all.most && kinds.size() == 1)) return {};
-  const auto met = [&](std::size_t v) { return percent(*view.result(v).slo_met_fraction); };
-  const std::string enough =
-      fraction_text(view.result(*all.best).scenario.target_fraction) + " of the requests meet all targets";
-  if (!all.meets && *view.result(*all.best).slo_met_fraction == 0)
+  const RunResult& best = view.result(*all.best);
+  const bool percentiles = !best.percentiles.empty();
+  const auto met = [&](std::size_t v) {
+    const RunResult& r = view.result(v);
+    return percentiles ? came_to_text(r) : percent(r.slo_met_fraction.value_or(0));
+  };
+  const char* const these = percentiles ? "" : " do";
+  const char* const most = percentiles ? "nearest is " : "most do with ";
+  if (!all.meets && !percentiles && best.slo_met_fraction.value_or(0) == 0)
     return "With no variant tried does any request meet all targets.";
   if (!all.meets)
-    return "With no variant tried " + enough + "; most do with " + gpu_words(view, *all.best) + ": " +
-           met(*all.best) + ".";
+    return (percentiles ? "With no variant tried the targets hold (" + targets_text(best) + ")"
+                        : "With no variant tried " + fraction_text(best.scenario.target_fraction) +
+                              " of the requests meet all targets") +
+           "; " + most + gpu_words(view, *all.best) + ": " + met(*all.best) + ".";
+  const std::string enough = targets_text(best);
   if (kinds.size() == 1)
-    return "Of those tried, " + view.name(*all.meets) + " takes the fewest GPUs with which at least " +
-           enough + ": " + grouped(plan::gpus_of(view.result(*all.meets))) + " (" + met(*all.meets) + " do).";
-  std::string out = "The fewest GPUs of each kind tried with which at least " + enough + ":";
+    return "Of those tried, " + view.name(*all.meets) + " takes the fewest GPUs with which " + enough + ": " +
+           grouped(plan::gpus_of(view.result(*all.meets))) + " (" + met(*all.meets) + these + ").";
+  std::string out = "The fewest GPUs of each kind tried with which " + enough + ":";
   for (std::size_t k = 0; k < kinds.size(); ++k) {
     const Fewest of_kind = fewest_of(view, &kinds[k]);
     if (!of_kind.best) continue;
     out += (out.back() == ':' ? " " : "; ") + kinds[k] + ", ";
-    out += of_kind.meets ? grouped(plan::gpus_of(view.result(*of_kind.meets))) + " with " +
-                               view.name(*of_kind.meets) + " (" + met(*of_kind.meets) + " do)"
-                         : "none (most do with " + view.name(*of_kind.best) + ", " + met(*of_kind.best) + ")";
+    out += of_kind.meets
+               ? grouped(plan::gpus_of(view.result(*of_kind.meets))) + " with " + view.name(*of_kind.meets) +
+                     " (" + met(*of_kind.meets) + these + ")"
+               : "none (" + std::string(most) + view.name(*of_kind.best) + ", " + met(*of_kind.best) + ")";
   }
   return out + ".";
 }

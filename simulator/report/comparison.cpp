@@ -84,7 +84,11 @@ Table service_table(const Comparison& comparison, const VariantNames& names) {
               .rows = {}};
   const bool targets = std::any_of(comparison.variants.begin(), comparison.variants.end(),
                                    [](const Variant& v) { return v.result && v.result->slo_met_fraction; });
+  const bool percentiles =
+      std::any_of(comparison.variants.begin(), comparison.variants.end(),
+                  [](const Variant& v) { return v.result && !v.result->percentiles.empty(); });
   if (targets) table.columns.insert(table.columns.end(), {"met", "goodput/s"});
+  if (percentiles) table.columns.emplace_back("targets hold");
   for (const Variant& variant : comparison.variants) {
     if (!variant.result) continue;
     const RunResult& r = *variant.result;
@@ -97,6 +101,7 @@ Table service_table(const Comparison& comparison, const VariantNames& names) {
       row.cells.push_back(or_none(r.slo_met_fraction, percent));
       row.cells.push_back(or_none(r.goodput_per_s, rounded));
     }
+    if (percentiles) row.cells.push_back(!r.slo_met ? kNone : *r.slo_met ? "yes" : "no");
     table.rows.push_back(std::move(row));
   }
   return table;

@@ -4,6 +4,7 @@
 
 #include "simulator/plan/summary.h"
 #include "simulator/report/number_text.h"
+#include "simulator/report/target_words.h"
 
 namespace kvplan::report {
 namespace {
@@ -57,7 +58,7 @@ Table requests_table(const RunResult& r) {
 
 Table latency_table(const RunResult& r) {
   const plan::Scenario& s = r.scenario;
-  const bool targets = s.has_targets();
+  const bool targets = s.has_request_targets();
   Table table{.title = "Latency", .columns = {"mean", "p50", "p90", "p95", "p99", "max"}, .rows = {}};
   if (targets) table.columns.emplace_back("target");
   const auto row = [&](const char* label, const std::optional<plan::LatencySummary>& l,
@@ -112,7 +113,13 @@ Table fits_table(const RunResult& r) {
   if (r.slo_met)
     table.rows.push_back({.label = "targets hold",
                           .cells = {truth(r.slo_met)},
-                          .note = "for at least " + fraction_text(r.scenario.target_fraction)});
+                          .note = r.slo_met_fraction || r.percentiles.empty()
+                                      ? "for at least " + fraction_text(r.scenario.target_fraction)
+                                      : "all percentiles"});
+  for (const plan::PercentileOutcome& each : r.percentiles)
+    table.rows.push_back({.label = percentile_name(each.name) + " at most " + seconds_text(each.need_s),
+                          .cells = {truth(each.holds)},
+                          .note = each.holds ? "it is " + have_text(each) : "no request arrived"});
   if (r.saturation && r.saturation->saturated)
     table.rows.push_back({.label = "saturated",
                           .cells = {truth(r.saturation->saturated)},

@@ -1,6 +1,7 @@
 #include "simulator/plan/shortage.h"
 #include "simulator/report/content.h"
 #include "simulator/report/number_text.h"
+#include "simulator/report/target_words.h"
 
 namespace kvplan::report {
 namespace {
@@ -96,11 +97,16 @@ std::string saturation_sentence(const RunResult& r) {
          "they grow with the trace.";
 }
 
-/// REQUIRES: there are targets.
+/// REQUIRES: targets were judged, or there is a share of requests that met them.
 std::string targets_sentence(const RunResult& r) {
-  std::string out = percent(*r.slo_met_fraction) + " of the requests met all targets";
+  std::string out;
+  if (r.slo_met_fraction) out = percent(*r.slo_met_fraction) + " of the requests met all targets";
   if (!r.slo_met) return out + ".";
-  out += ", and at least " + fraction_text(r.scenario.target_fraction) + " have to: the targets ";
+  if (r.slo_met_fraction) out += ", and at least " + fraction_text(r.scenario.target_fraction) + " have to";
+  for (const plan::PercentileOutcome& each : r.percentiles)
+    out += (out.empty() ? "" : "; ") + percentile_name(each.name) + " is " + have_text(each) +
+           " and has to be at most " + seconds_text(each.need_s);
+  out += ": the targets ";
   return out + (*r.slo_met ? "hold." : "do not hold.");
 }
 
@@ -129,7 +135,7 @@ std::vector<std::string> meaning_of(const RunResult& r) {
         std::string(r.scenario.engine_traits().request_tokens.param) +
         ", or more than the whole pool holds.");
   if (r.saturation && r.saturation->saturated.value_or(false)) out.push_back(saturation_sentence(r));
-  if (r.slo_met_fraction) out.push_back(targets_sentence(r));
+  if (r.slo_met_fraction || r.slo_met) out.push_back(targets_sentence(r));
   return out;
 }
 

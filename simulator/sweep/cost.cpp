@@ -23,6 +23,10 @@ constexpr Price kFleet{0, 8'000, 0};             // replicas that a router looks
 constexpr Price kKeepRule{0, 0, 170};            // dropped cells by positions
 constexpr Price kCourse{0, 0, 370};              // every request follows a course
 constexpr Price kRecordings{0, 2'000'000, 370};  // and a policy is replayed
+constexpr std::int64_t kTablesTokenNs = 50;  // courses over tables by layer or head: how many matters little
+constexpr std::int64_t kLayerOutputNs =
+    210;  // a format with parameters by layer: its rule, in each layer at each token
+constexpr std::int64_t kUnknownLayers = 32;  // of a model in a file or a recording
 /// Members whose price differs from that of their family.
 struct Member {
   std::string_view family, name;
@@ -99,6 +103,13 @@ CostTerms cost_terms(const plan::Scenario& scenario) {
   if (scenario.encoded && scenario.evicts_by == plan::EvictsBy::kNothing) add(kCourse);
   const std::int64_t block_tokens = block_tokens_of(scenario.allocator);
   terms.token_ps = block_ns * 1000 / block_tokens;
+  const memory::AllocatorEntry& allocator = memory::allocator_entry(scenario.allocator);
+  const bool tables =
+      allocator.table_per != nullptr && allocator.table_per(scenario.allocator) != memory::TablePer::kRequest;
+  if (tables && scenario.follows_courses()) terms.token_ps += kTablesTokenNs * 1000;
+  if (scenario.encoded && scenario.encoded->kind->of_layer != nullptr)
+    terms.output_token_ps =
+        kLayerOutputNs * 1000 * (scenario.model != nullptr ? scenario.model->layers : kUnknownLayers);
   if (finds_blocks) terms.hashed_token_ps = kHashedBlockNs * 1000 / block_tokens;
   terms.limit = scenario.limit;
   return terms;
@@ -106,14 +117,16 @@ CostTerms cost_terms(const plan::Scenario& scenario) {
 
 std::int64_t estimated_cost_us(const CostTerms& terms, const traces::Trace& trace) {
   const std::int64_t requests = terms.limit < 0 ? trace.size() : std::min(terms.limit, trace.size());
-  std::int64_t tokens = 0;
+  std::int64_t tokens = 0, output = 0;
   for (std::int64_t i = 0; i < requests; ++i) {
     const auto at = static_cast<std::size_t>(i);
     tokens += std::int64_t{trace.input_tokens[at]} + trace.output_tokens[at];
+    output += trace.output_tokens[at];
   }
   const std::int64_t token_ps = terms.token_ps + (trace.prefix.present() ? terms.hashed_token_ps : 0);
   const std::int64_t us = terms.fixed_ns / 1000 + times(requests, terms.request_ns, kMostCost * 1000) / 1000 +
-                          times(tokens, token_ps, kMostCost * 1'000'000) / 1'000'000;
+                          times(tokens, token_ps, kMostCost * 1'000'000) / 1'000'000 +
+                          times(output, terms.output_token_ps, kMostCost * 1'000'000) / 1'000'000;
   return std::clamp<std::int64_t>(us, 1, kMostCost);
 }
 

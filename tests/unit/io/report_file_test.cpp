@@ -50,7 +50,8 @@ std::vector<Case> cases() {
       {"prefix hits", {set("memory.pool_blocks", "1000"), set("workload.limit", "300")}, true},
       {"prefix hits in a fleet with all targets",
        {set("memory.pool_blocks", "700"), set("workload.limit", "300"), set("fleet.replicas", "2"),
-        set("targets.ttft_s", "0.50"), set("targets.tpot_s", "0.02"), set("targets.e2e_s", "3e0")},
+        set("targets.ttft_s", "0.50"), set("targets.tpot_s", "0.02"), set("targets.e2e_s", "3e0"),
+        set("targets.percentiles_s", "ttft.p99=2,queue.p50=.001")},
        true}};
 }
 

@@ -59,6 +59,7 @@ void expect_numbers(const plan::RunResult& read, const plan::RunResult& run) {
   EXPECT_EQ(read.output_tokens_per_s, run.output_tokens_per_s);
   EXPECT_EQ(read.slo_met_fraction, run.slo_met_fraction);
   EXPECT_EQ(read.slo_met, run.slo_met);
+  EXPECT_EQ(read.percentiles, run.percentiles);
   EXPECT_EQ(read.starts, run.starts);
   EXPECT_EQ(read.obstacles, run.obstacles);
   EXPECT_EQ(read.unhindered, run.unhindered);
@@ -154,7 +155,9 @@ TEST(ReportedRun, IsCompleteOnReadingBack) {
            Settings{set("eviction", "h2o:hh=4,recent=4,placement=compact"), latency},
            Settings{set("model", "llama-3-70b"), set("deployment.device", "h100-sxm"), none,
                     set("deployment.tp", "8"), set("deployment.pp", "2"), set("targets.ttft_s", "0.5"),
-                    set("targets.tpot_s", "0.05")},
+                    set("targets.tpot_s", "0.05"),
+                    set("targets.percentiles_s", "ttft.p99.9=0.5,e2e.p50=1e-9")},
+           Settings{set("targets.percentiles_s", "tpot.p100=2"), set("targets.from_s", "1e6")},
            Settings{set("model", "llama-3-8b"), set("deployment.tp", "16"), set("format", "int4")},
            Settings{set("workload.limit", "0")},
        })

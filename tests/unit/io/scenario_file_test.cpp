@@ -97,6 +97,9 @@ TEST(ScenarioBinary, EveryPathAloneAndAllTogether) {
       case FieldKind::kSeconds:
         text = "0.2500";
         break;
+      case FieldKind::kPercentiles:
+        text = "ttft.p99=2,queue.p99.9=1e-1";
+        break;
       case FieldKind::kComponent:
         text = one.texts[i];
         break;
@@ -140,6 +143,7 @@ TEST(ScenarioBinary, ReadAgainItResolvesToTheSame) {
        {"budget", "warm-up:ratio=0.5,budget=\"pyramidkv:capacity=40,window=4\"", {}, 0}},
       {{"eviction", "h2o:hh=5,recent=5,placement=compact", {}, 0},
        {"budget", "headkv:capacity=40,scores=[[1,2],[3,4]],window=4", {}, 0}},
+      {{"targets.percentiles_s", "ttft.p99=2,queue.p99.9=1e-1", {}, 0}},
       {{"eviction", "none", {}, 0}, {"workload.limit", "none", {}, 0}, {"fleet", "replicas=3", {}, 0}},
       {{"seed", "9223372036854775807", {}, 0},
        {"latency", "affine:base_ns=0.10,token_ns=1e3,context_ns=0", {}, 0}}};

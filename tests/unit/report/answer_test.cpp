@@ -366,6 +366,35 @@ TEST(Answer, TheFewestGpusThatMeetTheTargetsAreNamed) {
     EXPECT_EQ(sentence.find("fewest"), std::string::npos) << sentence;
 }
 
+TEST(Answer, TheFewestGpusForPercentilesAreNamed) {
+  const auto sentences = [](double one, double two, std::optional<double> four) {
+    Comparison fleets = fleets_of({{1, {}, -1}, {2, {}, -1}, {4, {}, -1}});
+    const std::array<std::optional<double>, 3> had{one, two, four};
+    for (std::size_t v = 0; v < had.size(); ++v) {
+      RunResult& r = *fleets.variants[v].result;
+      r.percentiles = {{.name = "ttft.p99", .need_s = 2, .have_s = had[v], .holds = had[v] && *had[v] <= 2},
+                       {.name = "tpot.p50", .need_s = 0.05, .have_s = 0.01, .holds = true}};
+      r.slo_met = *r.percentiles.front().holds;
+    }
+    return answer_sentences(fleets);
+  };
+  const auto has = [](const std::vector<std::string>& all, const std::string& sentence) {
+    return std::find(all.begin(), all.end(), sentence) != all.end();
+  };
+  EXPECT_TRUE(has(
+      sentences(9, 1.5, 1),
+      "Of those tried, replicas=2 takes the fewest GPUs with which TTFT p99 is at most 2.00 s, TPOT p50 is "
+      "at most 50.0 ms: 8 (TTFT p99 is 1.50 s, TPOT p50 is 10.0 ms)."));
+  EXPECT_TRUE(
+      has(sentences(9, 3, std::nullopt),
+          "With no variant tried the targets hold (TTFT p99 is at most 2.00 s, TPOT p50 is at most 50.0 ms); "
+          "nearest is replicas=2 (8 GPUs): TTFT p99 is 3.00 s, TPOT p50 is 10.0 ms."));
+  EXPECT_TRUE(has(
+      sentences(9, 2, 1),
+      "Of those tried, replicas=2 takes the fewest GPUs with which TTFT p99 is at most 2.00 s, TPOT p50 is "
+      "at most 50.0 ms: 8 (TTFT p99 is 2.00 s, TPOT p50 is 10.0 ms)."));
+}
+
 /// Four of one kind are not more than two of another.
 TEST(Answer, DevicesOfDifferentKindsAreNotCountedAgainstEachOther) {
   const auto sentences = [](double one, double two, double four) {

@@ -414,7 +414,7 @@ TEST(SweepCommand, WhatIsWrongIsOneLine) {
   change(folder.file("shard"), "UPDATE sweep SET value = 'in turn' WHERE name = 'dealt'");
   EXPECT_EQ(error(shard),
             "kvplan: " + folder.file("shard") +
-                ": of a shard that another rule dealt out (in turn); this is least loaded by cost 1");
+                ": of a shard that another rule dealt out (in turn); this is least loaded by cost 2");
   change(db, "DELETE FROM sweep WHERE name IN ('chosen', 'share', 'dealt')");
   EXPECT_EQ(lines_of(csv_of(db)).size(), 25U);
   EXPECT_EQ(run_kvplan("report " + db).out.find(db + ": 24 of 24 cases, 8 of them failed\n"), 0U);

@@ -96,6 +96,17 @@ TEST(Cost, GrowsWithWhatIsThere) {
   EXPECT_EQ(cost({{"eviction", "window:window=64", {}, 0}}), 1000 + 1000 * 3 + 100'000 * 178 / 1000);
   EXPECT_EQ(cost({{"eviction", "window:window=64,placement=reuse", {}, 0}}),
             1000 + 1000 * 2 + 100'000 * 378 / 1000);
+  const std::vector<plan::Setting> compact{{"eviction", "window:window=64,placement=compact", {}, 0}};
+  std::vector<plan::Setting> by_layer = compact;
+  by_layer.push_back({"memory.allocator", "paged:table=layer", {}, 0});
+  EXPECT_EQ(cost(by_layer), cost(compact) + 1'600'000 * 50 / 1000) << "for each token";
+  EXPECT_EQ(cost({by_layer[1]}), cost({})) << "nothing goes, so the tables are one";
+  EXPECT_EQ(cost({{"format", "kivi", {}, 0}}), 1000 + 1000 * 2 + 100'000 * 378 / 1000);
+  EXPECT_EQ(cost({{"format", "pyramid-int8", {}, 0}}),
+            cost({{"format", "kivi", {}, 0}}) + 100'000 * 32 * 210 / 1000)
+      << "for each output token in each of the 32 layers";
+  EXPECT_EQ(cost({{"format", "pyramid-int8", {}, 0}, {"model", "llama-3-70b", {}, 0}}),
+            cost({{"format", "kivi", {}, 0}}) + 100'000 * 80 * 210 / 1000);
   traces::Trace hashed = trace_of(1000);
   hashed.prefix.block_tokens = 16;
   EXPECT_EQ(estimated_cost_us(terms_of({}), hashed), cost({}) + 100'000 * 70 / 1000);

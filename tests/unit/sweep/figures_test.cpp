@@ -65,6 +65,7 @@ Flat figure_numbers(const RunResult& result) {
 TEST(Figures, AreTheNumbersOfTheReport) {
   auto settings = report::testing::small_settings();
   settings.push_back({"targets.ttft_s", "1", {}, 0});
+  settings.push_back({"targets.percentiles_s", "ttft.p50=0.3", {}, 0});
   RunResult result = report::testing::result_of(settings, report::testing::small_trace(), 0);
   // What a small run has not: numbers that tell each key from every other.
   result.coverage = Coverage{11, 12, 13, 0.25, 0.125};
