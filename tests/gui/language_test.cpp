@@ -67,7 +67,8 @@ bool has_chinese(const QString& text) {
 /// are not.
 bool has_english(QString text) {
   static const QRegularExpression kKept(QStringLiteral(
-      "\\b(kvplan|token|tokens|TTFT|TPOT|KV|Qt|LGPL|Apache|CSV|JSONL?|Azure|Mooncake|kvt|kvs|kvr|csv|jsonl?|"
+      "\\b(kvplan|token|tokens|TTFT|TPOT|ttft|tpot|queue|KV|Qt|LGPL|Apache|CSV|JSONL?|Azure|Mooncake|kvt|kvs|"
+      "kvr|csv|jsonl?|"
       "zst|gz|"
       "Shift|Home|Esc|Left|Right|ns|ms|mod|holes|reuse|compact|renorm|raw|NVIDIA|SXM|FLOP|GB|vLLM|"
       "SnapKV|Keyformer|GPT|JSON|lfu|lru|accumulated|last|windowed|age|position|prompt|layer|head|int|ratio|"
