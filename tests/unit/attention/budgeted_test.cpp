@@ -42,8 +42,8 @@ TEST(BudgetScheme, WorkedOutByHand) {
   // Groups .1 | .5 .52 | .9 .91 .92; (6 * .2 - 3 * .1) / 3 = .3 of 100 tokens.
   const Numbers squeezed =
       of_layers("squeeze:scores=here,share=0.2,low=0.1", 6, 100, {{.9}, {.1}, {.5}, {.92}, {.52}, {.91}});
-  for (const std::size_t layer : {0, 3, 5}) EXPECT_EQ(squeezed[layer], 10) << layer;
-  for (const std::size_t layer : {1, 2, 4}) EXPECT_NEAR(squeezed[layer], 30, 1e-12) << layer;
+  for (const std::size_t layer : {0U, 3U, 5U}) EXPECT_EQ(squeezed[layer], 10) << layer;
+  for (const std::size_t layer : {1U, 2U, 4U}) EXPECT_NEAR(squeezed[layer], 30, 1e-12) << layer;
   // Layers 2 and 3: variances all equal, so that the figure is 0; and 0 or 1, so that it is a half.
   const Numbers d2o = of_layers("d2o:scores=here,hh_ratio=0.2,recent_ratio=0.1", 5, 99,
                                 {{1, 1}, {1, 1}, {1, 1}, {0, 4}, {1, 1}});

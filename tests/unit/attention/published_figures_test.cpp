@@ -90,7 +90,7 @@ TEST(FoundingNotes, NoFormulaYieldsTheTable) {
   const auto farthest = [&](const std::string& formula) {
     const std::vector<double> found = retained(formula, 80, 1 << 20);
     double most = 0;
-    for (const std::size_t layer : {0, 5, 10, 20, 30, 40, 50})
+    for (const std::size_t layer : {0U, 5U, 10U, 20U, 30U, 40U, 50U})
       most = std::max(most, std::fabs(found[layer] - table[layer]) / 10000);
     return most;
   };

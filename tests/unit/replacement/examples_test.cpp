@@ -190,7 +190,7 @@ TEST(Laws, BeladyIsTheBestThereIs) {
     Random random(static_cast<std::uint64_t>(seed), "best");
     std::vector<Id> ids;
     for (int k = 0; k < 12; ++k) ids.push_back(static_cast<Id>(random.below(6)));
-    for (const std::size_t capacity : {1, 2, 3})
+    for (const std::size_t capacity : {1U, 2U, 3U})
       EXPECT_EQ(hits_of("belady", string_of(ids), static_cast<std::int64_t>(capacity)).object,
                 best_of_all(ids, 0, {}, capacity))
           << "seed " << seed << ", " << capacity << " blocks";
