@@ -772,7 +772,7 @@ Esc：清除游标和标记，或取消拖动
     </message>
     <message>
         <source>B&amp;udget</source>
-        <translation>预算(&amp;U)</translation>
+        <translation>token 预算(&amp;U)</translation>
     </message>
     <message>
         <source>65,536 tokens a step </source>

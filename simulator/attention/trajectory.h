@@ -2,10 +2,10 @@
 // which positions does each (layer, stored head) keep, and what did the last token change?
 //
 // A trajectory depends on (recording, sequence, prompt split, policy with its parameters and what a budget grants
-// its layers) and on nothing else, so all requests driven by that recording share one. It is computed when asked for, in stretches of
-// tokens and one layer at a time, so memory holds what the trajectory says and the rows of one layer only. A
-// position is dropped at most once; so per track and recorded token it is 4 bytes for when it goes and 4 for
-// the list of drops. Where tokens are placed, and what that frees, is a course (core/course.h) made from it.
+// its layers) and on nothing else, so all requests driven by that recording share one. It is computed when asked
+// for, in stretches of tokens and one layer at a time, so memory holds what the trajectory says and the rows of one
+// layer only. A position is dropped at most once; so per track and recorded token it is 4 bytes for when it goes
+// and 4 for the list of drops. Where tokens are placed, and what that frees, is a course (core/course.h) made from it.
 //
 // Time is counted in tokens: "after token t" is the end of the step that wrote token t, counting from 0; t =
 // prompt - 1 is the end of the prompt, where the policy first selects. Before it nothing is dropped.

@@ -228,7 +228,8 @@ TEST(Budgeted, EveryPolicyTakesWhatItIsGranted) {
   EXPECT_GE(policies_tried, 14);
 }
 
-/// What runs take of lengths is what the policy with that budget says of itself; fewer tokens than the least are refused.
+/// What runs take of lengths is what the policy with that budget says of itself; fewer tokens than the least are
+/// refused.
 TEST(Budgeted, LengthsAreThoseOfThePolicyWithItsBudget) {
   const LayerPlace place{.query_heads = 4, .group = 2, .prompt = 20};
   int counted = 0, positional = 0;
