@@ -18,22 +18,24 @@ class Course;
 using Slot = std::int32_t;
 inline constexpr Slot kNoSlot = -1;
 
-struct SlotState {
+/// What a decoding request is asked about from step to step fills one cache line.
+struct alignas(64) SlotState {
   RequestId request{0};
-  std::int64_t rank{0};      ///< order of admission
-  std::int64_t offset{0};    ///< decoding: tokens held = step + offset
-  std::int64_t computed{0};  ///< before that: tokens held
-  std::int64_t goal{0};      ///< before that: tokens to compute until a token is sampled
   std::int32_t phase{-1};
-  std::uint32_t generation{0};  ///< counts the slot's uses: tells stale references
-  Slot run_prev{kNoSlot}, run_next{kNoSlot};
+  std::int64_t rank{0};    ///< order of admission
+  std::int64_t offset{0};  ///< decoding: tokens held = step + offset
   Slot phase_prev{kNoSlot}, phase_next{kNoSlot};
+  Slot run_prev{kNoSlot}, run_next{kNoSlot};
+  std::uint32_t generation{0};  ///< counts the slot's uses: tells stale references
   bool decoding{false};
-  bool sliding{false};  ///< has dropped a cell: loses one with every token
+  bool sliding{false};            ///< has dropped a cell: loses one with every token
+  const Course* course{nullptr};  ///< what it follows, if it follows one
+  std::int64_t computed{0};       ///< before it decodes: tokens held
+
+  std::int64_t goal{0};        ///< before it decodes: tokens to compute until a token is sampled
+  std::int64_t windows_at{0};  ///< tokens held when blocks were last given back that windows had left
   std::int32_t windows_full{
       0};  ///< decoding: of the windows, the smallest first, holds as many tokens as they show
-  std::int64_t windows_at{0};  ///< tokens held when blocks were last given back that windows had left
-  const Course* course{nullptr};
 };
 
 class SlotTable {

@@ -37,8 +37,9 @@ struct Run {
   RunId owner_prev{kNone}, owner_next{kNone};  ///< other runs of the owner, in no order
 };
 
-/// A request from its first admission until it has ended and nothing of it is in the queue.
-struct Life {
+/// A request from its first admission until it has ended and nothing of it is in the queue. What a grant asks fills one
+/// cache line.
+struct alignas(64) Life {
   /// Held logical blocks that were found, and where they had been made findable.
   struct Piece {
     std::int64_t low, high;
@@ -48,20 +49,21 @@ struct Life {
   bool held{false};       ///< it is admitted now
   bool forgotten{false};  ///< it has ended
   bool closed{false};     ///< has dropped a cell since its admission
+  bool dropped{false};    ///< it has dropped cells since all its contents were held
+  RunId runs{kNone};      ///< of its contents in the queue
   std::int32_t admission{0};
+  std::int64_t published{0};         ///< leading blocks that have been made findable
+  std::int64_t end{0};               ///< length of the table
+  std::int64_t duplicates{0};        ///< of its contents in the queue, as PoolCounts has them
+  std::int64_t unreachable{0};       ///< the same
+  std::vector<std::int32_t> copies;  ///< by logical block; empty while no content can have two
+
   std::vector<Piece> hits;                ///< [0, found) of the table, ascending
   std::int64_t found{0};                  ///< blocks in `hits`
-  std::int64_t published{0};              ///< leading blocks that have been made findable
-  std::int64_t end{0};                    ///< length of the table
   std::int64_t gap_begin{0}, gap_end{0};  ///< let go by the keep rule
   std::int64_t scattered{0};              ///< let go by a course: these have no names
-  RunId runs{kNone};                      ///< of its contents in the queue
-  std::vector<std::int32_t> copies;       ///< by logical block; empty while no content can have two
-  bool dropped{false};                    ///< it has dropped cells since all its contents were held
-  std::int64_t first_gone{
-      kNothingGone};           ///< while `dropped`: the least block whose content was given up since
-  std::int64_t duplicates{0};  ///< of its contents in the queue, as PoolCounts has them
-  std::int64_t unreachable{0};
+  /// While `dropped`: the least block whose content was given up since.
+  std::int64_t first_gone{kNothingGone};
 };
 
 class PagedRuns final : public core::Allocator, public core::Contents, public core::BlockReturns {

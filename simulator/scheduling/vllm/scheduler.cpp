@@ -31,6 +31,7 @@ Scheduler::Scheduler(const ReplicaSetup& run, const Params& params, Allocator& a
     stretches_ = stretches_ && observer->follows_stretches();
   }
   tells_publications_ = tells_publications_ && contents_ != nullptr;
+  grants_together_ = batch_.grows && !costs_ && run.courses == nullptr && !tells_publications_;
   if (costs_) slot_of_.resize(run.workload->input.size(), kNoSlot);
 }
 
@@ -80,6 +81,12 @@ void Scheduler::schedule_running() {
   if (batch_.grows_anywhere) need = next_to_grow();
   const std::int64_t decoding_before = batch_.sums.requests;
   KVPLAN_CHECK(decoding_before <= budget_, decoding_before, budget_);
+  if (need != kNoSlot && grants_together_) {
+    const PoolCounts pool = allocator_.counts();
+    const std::int64_t rank = batch_.prompts.empty() ? INT64_MAX : at(batch_.prompts.front()).rank;
+    if (batch_.phases.members(batch_.step) <= pool.free + pool.cached)
+      need = grant_full(batch_.step, rank, decode_grants_);
+  }
   std::size_t next_prompt = 0;
   std::int64_t prompt_tokens = 0;
   while (true) {
@@ -286,24 +293,30 @@ std::int64_t Scheduler::alike_steps(bool granting) {
   return most;
 }
 
+/// A quantum for each of those whose tables are full before the step, in admission order, up to whoever has that rank or
+/// a higher one; who that is. REQUIRES: as many quanta are free or cached.
+Slot Scheduler::grant_full(std::int64_t step, std::int64_t until_rank, std::vector<DecodeGrant>& granted) {
+  full_.clear();
+  Slot slot = batch_.phases.first(step);
+  while (slot != kNoSlot && at(slot).rank < until_rank) {
+    const SlotState& s = at(slot);
+    full_.push_back(s.request);
+    granted.push_back({s.request, kNoBlock, (step + s.offset) / batch_.quantum_tokens, 1});
+    slot = s.phase_next;
+  }
+  allocator_.grow_full(full_);
+  if (ids_)
+    for (DecodeGrant& grant : std::span(granted).last(full_.size()))
+      grant.block = allocator_.table(grant.request).ids.back();
+  return slot;
+}
+
 void Scheduler::grant_ahead(std::int64_t steps) {
   granting_passes_.clear();
   granted_ahead_.clear();
   for (std::int64_t k = batch_.phases.steps_to_members(batch_.step); k > 0 && k < steps;) {
-    full_.clear();
-    const std::int64_t step = batch_.step + k;
-    for (Slot slot = batch_.phases.first(step); slot != kNoSlot;) {
-      const SlotState& s = at(slot);
-      full_.push_back(s.request);
-      granted_ahead_.push_back({s.request, kNoBlock, (step + s.offset) / batch_.quantum_tokens, 1});
-      slot = s.phase_next;
-    }
-    allocator_.grow_full(full_);
-    if (ids_)
-      for (DecodeGrant& grant : std::span(granted_ahead_).last(full_.size()))
-        grant.block = allocator_.table(grant.request).ids.back();
-    const auto grants = static_cast<std::int64_t>(full_.size());
-    granting_passes_.push_back({k, grants, allocator_.counts()});
+    grant_full(batch_.step + k, INT64_MAX, granted_ahead_);
+    granting_passes_.push_back({k, static_cast<std::int64_t>(full_.size()), allocator_.counts()});
     k += batch_.phases.steps_to_members(batch_.step + k);
   }
 }

@@ -84,6 +84,7 @@ class Scheduler {
   void preempt(Slot victim);
   bool grow_range(Slot slot);
   bool grant_decode_block(Slot slot);
+  Slot grant_full(std::int64_t step, std::int64_t until_rank, std::vector<core::DecodeGrant>& granted);
   Slot next_to_grow() { return batch_.growths.due(batch_.step) ? batch_.growths.take() : core::kNoSlot; }
   [[nodiscard]] core::DecodeGrant newest_grant(RequestId request, std::int64_t quanta) const {
     const core::BlockTable table = allocator_.table(request);
@@ -106,6 +107,7 @@ class Scheduler {
   bool ids_;      // blocks have ids
   bool several_;  // quanta may be granted to a request that decodes
   bool tells_publications_{false};
+  bool grants_together_;  // those whose tables are full need one quantum each, and nobody asks who was first
   bool
       stretches_;  // there may be some: all observers follow them, nobody asks what is cached, grants cost nothing
   bool alike_{false};  // this pass and the next
