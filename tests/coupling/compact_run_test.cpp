@@ -1,67 +1,15 @@
 // Runs with placement=compact: counted, with and without the recording that says which tokens go.
 #include <gtest/gtest.h>
 
-#include "simulator/attention/memory_recording.h"
-#include "simulator/base/random.h"
-#include "simulator/plan/report.h"
-#include "simulator/plan/run.h"
-#include "tests/unit/attention/inputs.h"
+#include <algorithm>
+#include <array>
 
-namespace kvplan {
+#include "tests/coupling/small_model.h"
+
+namespace kvplan::small_model {
 namespace {
 
-using Values = std::vector<std::pair<std::string, std::string>>;
-
-Result<plan::Scenario> resolved(const Values& values) {
-  std::vector<plan::Setting> settings;
-  for (const auto& [path, text] : values) settings.push_back({path, text, {}, 0});
-  return plan::resolve(settings);
-}
-
-traces::Trace trace_of(std::int64_t requests, std::int64_t longest, std::int64_t gap_ns) {
-  Random random(11, "compact trace");
-  traces::Trace trace;
-  for (std::int64_t i = 0; i < requests; ++i) {
-    const auto input = static_cast<std::int32_t>(random.between(1, longest - 1));
-    trace.arrival_ns.push_back(i * gap_ns);
-    trace.input_tokens.push_back(input);
-    trace.output_tokens.push_back(static_cast<std::int32_t>(random.between(1, longest + 1 - input)));
-  }
-  trace.digest = "test";
-  return trace;
-}
-
-/// Two layers of three heads, and a model of that shape.
-plan::RunOptions options() {
-  Random random(5, "compact");
-  std::vector<attention::Rows> rows;
-  for (int i = 0; i < 2; ++i)
-    rows.push_back(attention::random_rows(random, 3, 150, attention::RowKind::kSmooth));
-  const auto recording = attention::recording_of(rows);
-  plan::RunOptions options;
-  options.request_memory = true;
-  options.timeline_bins = 13;
-  options.open_recording = [recording](const std::string& /*path*/) {
-    return Result<std::shared_ptr<const attention::Recording>>(recording);
-  };
-  const auto& info = recording->info();
-  const std::int64_t size = info.key_size;
-  options.open_model = [size, bytes = info.cache_element_bytes](const std::string& /*path*/) {
-    return Result<model::ModelShape>(
-        model::ModelShape{.name = "small",
-                          .source = "test",
-                          .layers = 2,
-                          .hidden = 3 * size,
-                          .query_heads = 3,
-                          .kv_heads = 3,
-                          .element_bytes = bytes,
-                          .runs = {{2, {.heads = 3, .key_size = size, .value_size = size}}},
-                          .weight_shape = {.feed_forward = 12 * size, .key_size = size, .value_size = size}});
-  };
-  return options;
-}
-
-Values scenario_with(const std::string& eviction) {
+Values compact(const std::string& eviction) {
   return {{"model", "small/config.json"},
           {"eviction", eviction + ",placement=compact"},
           {"memory.pool_tokens", "400"},
@@ -70,24 +18,15 @@ Values scenario_with(const std::string& eviction) {
           {"engine", "vllm-v1:token_budget=64,max_seqs=12,max_model_len=300"}};
 }
 
-/// All figures; what a run says about itself aside.
-std::string figures(plan::RunResult r) {
-  r.scenario = resolved({}).value();
-  r.warnings.clear();
-  r.assumptions.clear();
-  r.coverage.reset();
-  return plan::report_json(r) + plan::requests_csv(r) + plan::timeline_csv(r);
-}
-
 TEST(CompactRuns, FastNaiveAndReplayedAreOneRun) {
-  const auto trace = trace_of(40, 150, 300'000);
+  const auto trace = trace_of(40, 150);
   std::int64_t preemptions = 0;
   std::int64_t compactions = 0;
   for (const char* policy :
        {"h2o:hh=10,recent=12", "h2o:hh=0,recent=1", "tova:budget=20", "scissorhands:budget=15,drop=1",
         "snapkv:window=4,capacity=30", "window:window=25", "streaming-llm:sink=4,recent=9"}) {
     SCOPED_TRACE(policy);
-    Values values = scenario_with(policy);
+    Values values = compact(policy);
     auto how = options();
     const auto fast = plan::run_scenario(resolved(values).value(), trace, how);
     ASSERT_TRUE(fast.ok()) << fast.error().to_string();
@@ -120,7 +59,7 @@ TEST(CompactRuns, FastNaiveAndReplayedAreOneRun) {
 }
 
 TEST(CompactRuns, MetadataIsOfTheRank) {
-  const auto trace = trace_of(3, 60, 1000);
+  const auto trace = trace_of(3, 60);
   for (const auto& [tp, pp, heads] :
        std::vector<std::array<std::int64_t, 3>>{{1, 1, 256}, {4, 1, 64}, {2, 2, 64}}) {
     const auto scenario = resolved({{"eviction", "h2o:hh=4,recent=4,placement=compact"},
@@ -136,13 +75,13 @@ TEST(CompactRuns, MetadataIsOfTheRank) {
 
 /// Each step after a compaction is longer by its bytes, twice over the bandwidth.
 TEST(CompactRuns, MovingTakesTime) {
-  traces::Trace trace = trace_of(1, 60, 0);
+  traces::Trace trace = trace_of(1, 60);
   trace.input_tokens = {50};
   trace.output_tokens = {101};
   const auto run = [&](const std::string& latency, bool naive) {
     auto how = options();
     how.step_by_step = naive;
-    Values values = scenario_with("h2o:hh=4,recent=6");
+    Values values = compact("h2o:hh=4,recent=6");
     values.emplace_back("latency", latency);
     return plan::run_scenario(resolved(values).value(), trace, how).value();
   };
@@ -176,15 +115,15 @@ TEST(CompactRuns, RefusesWhatLengthsDoNotSay) {
   EXPECT_EQ(error_of({{"eviction", "h2o:hh=0,recent=0,placement=compact"}}),
             "eviction: expected a policy that keeps at least one token with placement=compact, found none");
   // A recording that keeps another number than lengths say.
-  Values protects = scenario_with("scissorhands:budget=5,drop=1,recent=9");
+  Values protects = compact("scissorhands:budget=5,drop=1,recent=9");
   EXPECT_EQ(
-      plan::run_scenario(resolved(protects).value(), trace_of(1, 60, 0), options()).value().warnings.front(),
+      plan::run_scenario(resolved(protects).value(), trace_of(1, 60), options()).value().warnings.front(),
       "eviction=scissorhands is counted with 5 tokens although it protects more.");
   protects.emplace_back("workload.attention", "r");
-  const auto run = plan::run_scenario(resolved(protects).value(), trace_of(4, 60, 0), options());
+  const auto run = plan::run_scenario(resolved(protects).value(), trace_of(4, 60), options());
   ASSERT_FALSE(run.ok());
   EXPECT_EQ(run.error().to_string().rfind("workload.attention: expected 5 tokens kept of ", 0), 0U);
 }
 
 }  // namespace
-}  // namespace kvplan
+}  // namespace kvplan::small_model

@@ -7,39 +7,21 @@
 #include <cmath>
 
 #include "simulator/base/random.h"
-#include "simulator/plan/run.h"
-#include "tests/unit/report/cases.h"
-#include "tests/unit/traces/support.h"
+#include "tests/unit/plan/millisecond_steps.h"
 
 namespace kvplan::plan {
 namespace {
 
+using testing::apart;
+using testing::kMs;
+using testing::settings_with;
+using testing::Texts;
 using traces::testing::Outcome;
 using traces::testing::run_kvplan;
-using Texts = std::vector<std::pair<std::string, std::string>>;
-
-constexpr std::int64_t kMs = 1'000'000;
-
-/// Steps of one millisecond, whatever is in them.
-std::vector<Setting> settings_with(const Texts& more) {
-  std::vector<Setting> settings{{"memory.pool_blocks", "1000", {}, 0},
-                                {"latency", "affine:base_ns=1000000,token_ns=0,context_ns=0", {}, 0}};
-  for (const auto& [path, text] : more) settings.push_back({path, text, {}, 0});
-  return settings;
-}
 
 RunResult run(const traces::Trace& trace, const std::string& percentiles, Texts more = {}) {
   more.emplace_back("targets.percentiles_s", percentiles);
-  return report::testing::result_of(settings_with(more), trace, 0);
-}
-
-/// One after the other, a second apart: each takes as many milliseconds as it has output tokens.
-traces::Trace apart(const std::vector<int>& output) {
-  std::string rows = "arrival_ns,input_tokens,output_tokens\n";
-  for (std::size_t i = 0; i < output.size(); ++i)
-    rows +=
-        std::to_string(static_cast<std::int64_t>(i) * 1000 * kMs) + ",10," + std::to_string(output[i]) + "\n";
-  return traces::testing::import_text(rows).value();
+  return testing::run(trace, more);
 }
 
 PercentileOutcome one(const RunResult& r) {

@@ -5,9 +5,7 @@
 #include <algorithm>
 
 #include "simulator/base/random.h"
-#include "simulator/plan/run.h"
-#include "tests/unit/report/cases.h"
-#include "tests/unit/traces/support.h"
+#include "tests/unit/plan/millisecond_steps.h"
 
 namespace kvplan::plan {
 namespace {
@@ -15,30 +13,13 @@ namespace {
 using traces::testing::Outcome;
 using traces::testing::run_kvplan;
 
-constexpr std::int64_t kMs = 1'000'000;
+using testing::apart;
+using testing::kMs;
+using testing::run;
+using testing::settings_with;
+using testing::Texts;
 
-/// Steps of one millisecond, whatever is in them.
-std::vector<Setting> settings_with(const std::vector<std::pair<std::string, std::string>>& more) {
-  std::vector<Setting> settings{{"memory.pool_blocks", "1000", {}, 0},
-                                {"latency", "affine:base_ns=1000000,token_ns=0,context_ns=0", {}, 0}};
-  for (const auto& [path, text] : more) settings.push_back({path, text, {}, 0});
-  return settings;
-}
-
-RunResult run(const traces::Trace& trace, const std::vector<std::pair<std::string, std::string>>& more) {
-  return report::testing::result_of(settings_with(more), trace, 0);
-}
-
-/// One after the other, a second apart: each takes as many milliseconds as it has output tokens.
-traces::Trace apart(const std::vector<int>& output) {
-  std::string rows = "arrival_ns,input_tokens,output_tokens\n";
-  for (std::size_t i = 0; i < output.size(); ++i)
-    rows +=
-        std::to_string(static_cast<std::int64_t>(i) * 1000 * kMs) + ",10," + std::to_string(output[i]) + "\n";
-  return traces::testing::import_text(rows).value();
-}
-
-std::string error_of(const std::vector<std::pair<std::string, std::string>>& more) {
+std::string error_of(const Texts& more) {
   const auto scenario = resolve(settings_with(more));
   return scenario.ok() ? "no error" : scenario.error().to_string();
 }
