@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::int32_t kNever = INT32_MAX;
 /// Tokens computed at a time: few enough to stay lazy, enough to open each layer rarely.
-constexpr std::int64_t kStretch = 256;
+constexpr std::int64_t kPieceTokens = 256;
 
 template <class T>
 std::int64_t bytes_of_vector(const std::vector<T>& v) {
@@ -105,7 +105,7 @@ std::int32_t Trajectory::track_of(std::int32_t layer, std::int32_t stored_head) 
 Status Trajectory::advance(std::int64_t t) {
   KVPLAN_CHECK(t >= 0 && t < tokens_, t, tokens_);
   if (t < computed_) return Done{};
-  const std::int64_t end = std::min(tokens_, (t / kStretch + 1) * kStretch);
+  const std::int64_t end = std::min(tokens_, (t / kPieceTokens + 1) * kPieceTokens);
   for (std::int32_t layer = 0; layer < static_cast<std::int32_t>(replays_.size()); ++layer)
     KVPLAN_TRY_DO(advance_layer(layer, end));
   computed_ = end;

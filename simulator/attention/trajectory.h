@@ -3,7 +3,7 @@
 //
 // A trajectory depends on (recording, sequence, prompt split, policy with its parameters and what a budget grants
 // its layers) and on nothing else, so all requests driven by that recording share one. It is computed when asked
-// for, in stretches of tokens and one layer at a time, so memory holds what the trajectory says and the rows of one
+// for, in pieces of tokens and one layer at a time, so memory holds what the trajectory says and the rows of one
 // layer only. A position is dropped at most once; so per track and recorded token it is 4 bytes for when it goes
 // and 4 for the list of drops. Where tokens are placed, and what that frees, is a course (core/course.h) made from it.
 //

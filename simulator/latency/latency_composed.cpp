@@ -70,10 +70,10 @@ class Composed final : public core::LatencyModel {
     const Ticks first = step(load);
     if (more.tokens != 0 || more.pairs_growth != 0 || more.attention_pairs != more.context_tokens)
       return {first, Ticks{0}, 1};
-    const AttentionPart::Stretch stretch = parts_.attention->stretch(load, more, max_steps);
-    if (stretch.growth < 0 || stretch.growth > core::kLongestStepTicks) return {first, Ticks{0}, 1};
-    const auto growth = static_cast<std::int64_t>(stretch.growth);
-    return {first, Ticks{growth}, steps_below_cut(first, growth, stretch.steps)};
+    const AttentionPart::Linear line = parts_.attention->linear(load, more, max_steps);
+    if (line.growth < 0 || line.growth > core::kLongestStepTicks) return {first, Ticks{0}, 1};
+    const auto growth = static_cast<std::int64_t>(line.growth);
+    return {first, Ticks{growth}, steps_below_cut(first, growth, line.steps)};
   }
 
   [[nodiscard]] Ticks moving(std::int64_t bytes) const override {

@@ -9,7 +9,7 @@
 namespace kvplan::plan {
 namespace {
 
-constexpr std::int64_t kStretch = 256;  // tokens of a trajectory between two looks at whether to stop
+constexpr std::int64_t kPieceTokens = 256;  // tokens of a trajectory between two looks at whether to stop
 
 }  // namespace
 
@@ -60,7 +60,7 @@ Result<std::shared_ptr<const core::Drops>> RunCourses::recorded_drops(const Aske
   used_[which] = true;
   KVPLAN_TRY(auto trajectory, trajectories_.get(recorded.recording, recorded.sequence, asked.shape.prompt,
                                                 *plan_.policy, asked.grants));
-  for (std::int64_t t = kStretch; t < final_tokens - 1; t += kStretch) {
+  for (std::int64_t t = kPieceTokens; t < final_tokens - 1; t += kPieceTokens) {
     if (control_ != nullptr && control_->wants_stop()) return interrupted_error();
     KVPLAN_TRY_DO(trajectory->advance(t));
   }

@@ -19,7 +19,7 @@ inline constexpr std::int64_t kTrajectoryBytes = std::int64_t{256} << 20;
 class RunCourses final : public core::CourseSource {
  public:
   /// All outlive it; replicas of one run share `trajectories`. `control` may be null; a wish to stop is seen between
-  /// stretches of a trajectory too.
+  /// pieces of a trajectory too.
   RunCourses(const TokenPlan& plan, const core::Workload& workload, const core::MemoryLayout& layout,
              attention::TrajectoryStore& trajectories, const core::RunControl* control);
 

@@ -44,7 +44,7 @@ TEST(FakeDevice, ReportsAsTheHostDoes) {
   }
 }
 
-TEST(FakeDevice, StretchesAreCutForThreadsButCountedWhole) {
+TEST(FakeDevice, ExtentsAreCutForThreadsButCountedWhole) {
   // One range of more cells than a group of threads takes at once.
   LogCase c = test::small_cases()[9];
   c.scheduler.max_model_len = 9000;

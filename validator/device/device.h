@@ -22,7 +22,7 @@ class Device {
   virtual void release(void* memory) = 0;
   virtual Status upload(void* to, const void* from, std::int64_t bytes) = 0;
   virtual Status download(void* to, const void* from, std::int64_t bytes) = 0;
-  /// Kernel: writes the stretches into the cells.
+  /// Kernel: writes the extents into the cells.
   virtual Status stamp(Stamp* cells, const Write* writes, std::int64_t count) = 0;
   /// Kernel: adds the cells of the views by state to `counts`.
   virtual Status recount(const Stamp* cells, const View* views, std::int64_t count, const Holding* holdings,

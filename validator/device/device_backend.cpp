@@ -7,7 +7,7 @@
 namespace kvplan::validator {
 namespace {
 
-/// Longest stretch that one group of threads works on; ranges are cut, quanta are not.
+/// Longest extent that one group of threads works on; ranges are cut, quanta are not.
 constexpr std::int64_t kLongest = 4096;
 /// Cells that are moved at once.
 constexpr std::int64_t kLongestShift = std::int64_t{1} << 20;
@@ -76,7 +76,7 @@ class DeviceBackend final : public Backend {
     return device_->stamp(cells_, writes_.data(), static_cast<std::int64_t>(cut_writes_.size()));
   }
 
-  /// By way of the host, in pieces: stretches may overlap, and few are moved.
+  /// By way of the host, in pieces: extents may overlap, and few are moved.
   Status shift(std::span<const Shift> shifts) override {
     for (const Shift& s : shifts) {
       for (std::int64_t done = 0; done < s.cells;) {

@@ -246,7 +246,7 @@ Status Arena::progress(const std::vector<Progress>& all, const std::function<voi
       add_group_pieces(*p.request, p.from, p.to, pieces);
       continue;
     }
-    // In a range, written and dropped cells are apart or one stretch: count none twice.
+    // In a range, written and dropped cells are apart or one extent: count none twice.
     const bool apart =
         header_.returns_quanta || p.drop_to <= p.from || p.drop_from >= p.to || p.drop_from >= p.drop_to;
     if (apart) {

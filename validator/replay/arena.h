@@ -1,7 +1,7 @@
 // Memory of a replay and who holds what of it: the independent allocator. Quanta come from a stack (the last
 // one given back goes out first), ranges in the mirror image of theirs; the simulator does neither.
 //
-// All counting is by the backend: before a change the touched stretches are recounted and subtracted, after
+// All counting is by the backend: before a change the touched extents are recounted and subtracted, after
 // it they are recounted and added.
 #pragma once
 
@@ -141,7 +141,7 @@ class Arena {
   std::function<void(Quantum&)> on_free;
 
  private:
-  /// A stretch that a change touches; `request` where memory is ranges, -1: free.
+  /// An extent that a change touches; `request` where memory is ranges, -1: free.
   struct Piece {
     std::int64_t first_cell, cells;
     RequestId request;
@@ -160,7 +160,7 @@ class Arena {
   [[nodiscard]] Piece piece_of(std::int64_t q) const {
     return {q * header_.quantum_tokens, header_.quantum_tokens, -1};
   }
-  /// Adds the stretches of the request's tokens [from, to), each quantum once.
+  /// Adds the extents of the request's tokens [from, to), each quantum once.
   void add_pieces(const Request& request, std::int64_t from, std::int64_t to, Pieces& pieces);
   [[nodiscard]] Pieces range_pieces(const Request& request) const;
   static void add_source(const Source& source, Pieces& pieces);

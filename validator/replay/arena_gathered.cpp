@@ -88,7 +88,7 @@ Status Arena::gather(Request& r, std::int64_t table) {
   const Pieces pieces = table_pieces(r, table);
   const auto move = [&] {
     const std::int64_t before = r.gathered->slots(table);
-    for (const Gathered::Stretch& all : r.gathered->gather(table)) {
+    for (const Gathered::Extent& all : r.gathered->gather(table)) {
       const std::int64_t track = all.track % tracks_;
       for (std::int64_t done = 0; done < all.cells;) {  // blocks need not lie side by side
         const std::int64_t from = all.from + done;

@@ -21,9 +21,9 @@ class Backend {
   virtual Status reserve(std::int64_t cells) = 0;
   /// Bytes taken for the cells, as the memory itself says.
   [[nodiscard]] virtual std::int64_t reserved_bytes() const = 0;
-  /// Writes stretches that do not overlap. REQUIRES: they are inside what was reserved.
+  /// Writes extents that do not overlap. REQUIRES: they are inside what was reserved.
   virtual Status write(std::span<const Write> writes) = 0;
-  /// Moves what is in memory, one stretch after the other. REQUIRES: as for write.
+  /// Moves what is in memory, one extent after the other. REQUIRES: as for write.
   virtual Status shift(std::span<const Shift> shifts) = 0;
   /// Cells of all views by state, from what is in memory now. REQUIRES: as for write; views name holdings by
   /// their place in `holdings`, marks by theirs in `marks`.

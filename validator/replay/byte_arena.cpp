@@ -97,7 +97,7 @@ void ByteArena::add_all(const Request& r, Pieces& pieces) const {
                         table.frames[row][i].content});
 }
 
-/// Each stretch is counted once, also where it is listed twice.
+/// Each extent is counted once, also where it is listed twice.
 Result<CellCounts> ByteArena::recount(const Pieces& all) {
   Pieces pieces = all;
   const auto before = [](const Piece& a, const Piece& b) { return a.first_cell < b.first_cell; };

@@ -48,7 +48,7 @@ class ByteArena {
   Status progress(const std::vector<Arena::Progress>& all, const std::function<void()>& change);
 
  private:
-  /// A stretch of cells that a request holds, or that nobody does (request -1).
+  /// An extent of cells that a request holds, or that nobody does (request -1).
   struct Piece {
     std::int64_t first_cell, cells;
     RequestId request;

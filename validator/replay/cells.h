@@ -41,7 +41,7 @@ KVPLAN_BOTH inline Stamp stamp_of(std::uint64_t content, std::int64_t offset) {
   return stamp == kPoison ? 0 : stamp;
 }
 
-/// A stretch of cells to write: token first_offset, first_offset + 1, ... of the content; or poison.
+/// An extent of cells to write: token first_offset, first_offset + 1, ... of the content; or poison.
 struct Write {
   std::int64_t first_cell;
   std::int64_t cells;
@@ -50,7 +50,7 @@ struct Write {
   std::int32_t poison;
 };
 
-/// A stretch of cells whose content is moved; where it was and where it goes may overlap.
+/// An extent of cells whose content is moved; where it was and where it goes may overlap.
 struct Shift {
   std::int64_t from;
   std::int64_t to;
@@ -59,7 +59,7 @@ struct Shift {
 
 enum class Use : std::int32_t { kFree, kCached, kHeld };
 
-/// A request that holds a stretch: its cell of offset i is token base + i of the request.
+/// A request that holds an extent: its cell of offset i is token base + i of the request.
 struct Holding {
   std::int64_t base;
   std::int64_t sink, begin;   ///< tokens [sink, begin) are dropped; none where begin <= sink
@@ -73,7 +73,7 @@ struct Mark {
   std::int32_t awaited;  ///< 1: a token will be written here
 };
 
-/// A stretch of cells to be recounted: held by the same requests, for the same content.
+/// An extent of cells to be recounted: held by the same requests, for the same content.
 struct View {
   std::int64_t first_cell;
   std::int64_t cells;
@@ -81,7 +81,7 @@ struct View {
   std::int64_t first_offset;
   std::int32_t first_holding, holdings;
   Use use;
-  std::int32_t one_quantum;  ///< 1: the stretch is one quantum; 0: each of its cells is one
+  std::int32_t one_quantum;  ///< 1: the extent is one quantum; 0: each of its cells is one
   // Of one track of a quantum:
   std::int32_t units{1};  ///< cells of a token that each stamp stands for: of the track, or layers of a block
   std::int64_t first_mark{-1};  ///< marks of its cells; -1: the holdings say what is there

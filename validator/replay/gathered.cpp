@@ -98,8 +98,8 @@ void Gathered::commit() {
   for (const Place& place : dropping_) cells_[at(place.track)][at(place.slot)].kept = false;
 }
 
-std::vector<Gathered::Stretch> Gathered::gather(std::int64_t table) {
-  std::vector<Stretch> moves;
+std::vector<Gathered::Extent> Gathered::gather(std::int64_t table) {
+  std::vector<Extent> moves;
   const std::int64_t slots = slots_kept(table);
   for (std::int64_t t = first_track(table); t < first_track(table + 1); ++t) {
     auto& cells = cells_[at(t)];

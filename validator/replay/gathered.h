@@ -63,11 +63,11 @@ class Gathered {
   /// Does what was planned.
   void commit();
   /// Cells [from, from + cells) of a track go to [to, to + cells); to < from.
-  struct Stretch {
+  struct Extent {
     std::int64_t track, from, to, cells;
   };
-  /// Survivors of a table move together; the stretches in the order in which they can be moved one after the other.
-  std::vector<Stretch> gather(std::int64_t table);
+  /// Survivors of a table move together; the extents in the order in which they can be moved one after the other.
+  std::vector<Extent> gather(std::int64_t table);
 
  private:
   static std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }

@@ -159,10 +159,10 @@ Wide AttentionPart::ticks(const core::StepLoad& load) const {
   return sum;
 }
 
-AttentionPart::Stretch AttentionPart::stretch(const core::StepLoad& load, const core::LoadGrowth& more,
-                                              std::int64_t most) const {
+AttentionPart::Linear AttentionPart::linear(const core::StepLoad& load, const core::LoadGrowth& more,
+                                            std::int64_t most) const {
   return with_curves(std::max<std::int64_t>(1, load.requests), [&](const Curves& curves) {
-    Stretch out{0, most};
+    Linear out{0, most};
     for (std::size_t k = 0; k < kinds_.size(); ++k) {
       const Place at = place(kinds_[k], load, more);
       if (at.growth == 0) continue;

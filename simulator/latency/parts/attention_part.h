@@ -38,13 +38,13 @@ class AttentionPart {
   [[nodiscard]] Wide decode_ticks(const core::StepLoad& load) const;
 
   /// How `ticks` goes on from step to step.
-  struct Stretch {
+  struct Linear {
     Wide growth{0};         ///< from each step to the next; below 0 where measured times fall
     std::int64_t steps{1};  ///< for which that holds, this one counted
   };
   /// REQUIRES: each step of `more` adds as many pairs as tokens of context, and computes as many tokens.
-  [[nodiscard]] Stretch stretch(const core::StepLoad& load, const core::LoadGrowth& more,
-                                std::int64_t most) const;
+  [[nodiscard]] Linear linear(const core::StepLoad& load, const core::LoadGrowth& more,
+                              std::int64_t most) const;
 
   /// What is known of a step in which each of `requests` decodes with `kv_len` tokens, its own included: the least
   /// sure source of its layers.

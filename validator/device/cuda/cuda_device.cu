@@ -1,4 +1,4 @@
-// The device of a replay in CUDA: one stamping and one recounting kernel, both with a warp for each stretch.
+// The device of a replay in CUDA: one stamping and one recounting kernel, both with a warp for each extent.
 #include <cuda_runtime.h>
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace {
 constexpr int kWarp = 32;
 constexpr int kThreads = 256;
 
-__global__ void stamp_stretches(Stamp* cells, const Write* writes, std::int64_t count) {
+__global__ void stamp_extents(Stamp* cells, const Write* writes, std::int64_t count) {
   const int lane = static_cast<int>(threadIdx.x) % kWarp;
   const std::int64_t warps = std::int64_t{gridDim.x} * blockDim.x / kWarp;
   for (std::int64_t w = (std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x) / kWarp; w < count;
@@ -67,10 +67,10 @@ __global__ void recount_views(const Stamp* cells, const View* views, std::int64_
   }
 }
 
-unsigned blocks_for(std::int64_t stretches) {
+unsigned blocks_for(std::int64_t extents) {
   constexpr std::int64_t kWarpsPerBlock = kThreads / kWarp;
   return static_cast<unsigned>(
-      std::min<std::int64_t>((stretches + kWarpsPerBlock - 1) / kWarpsPerBlock, 8192));
+      std::min<std::int64_t>((extents + kWarpsPerBlock - 1) / kWarpsPerBlock, 8192));
 }
 
 Status checked(cudaError_t error, const char* what) {
@@ -98,7 +98,7 @@ class CudaDevice final : public Device {
     return checked(cudaMemcpy(to, from, static_cast<std::size_t>(bytes), cudaMemcpyDeviceToHost), "download");
   }
   Status stamp(Stamp* cells, const Write* writes, std::int64_t count) override {
-    stamp_stretches<<<blocks_for(count), kThreads>>>(cells, writes, count);
+    stamp_extents<<<blocks_for(count), kThreads>>>(cells, writes, count);
     return checked(cudaGetLastError(), "stamping kernel");
   }
   Status recount(const Stamp* cells, const View* views, std::int64_t count, const Holding* holdings,
