@@ -126,7 +126,8 @@ std::string log_of_run(const traces::Trace& trace, const LogCase& c, Stepping st
   const bool follows = c.courses || !c.counted.empty();
   if (follows) workload.prefix = nullptr;
   std::vector<std::int32_t> track_units;
-  for (const auto& [kept, units] : c.counted) track_units.insert(track_units.end(), units, 1);
+  for (const auto& [kept, units] : c.counted)
+    track_units.insert(track_units.end(), static_cast<std::size_t>(units), 1);
   if (c.courses) {
     const auto sample = LogCourses::drops(0, 1, 1);
     for (std::int64_t t = 0; t < c.tables; ++t)

@@ -132,13 +132,15 @@ TEST(Trajectory, LayersWithBudgetsOfTheirOwn) {
   const auto recording = recording_of(random_layers(random, 3, 2, 90));
   const Grants by_layer{.tokens = {{20}, {9}, {std::int64_t{1} << 30}}, .by_head = false};
   const Grants by_head{.tokens = {{20, 8}, {9, 9}, {30, 12}}, .by_head = true};
-  for (const auto& [name, param, rest] : std::vector<std::array<std::string, 3>>{
-           {"h2o", "hh", "recent=4"}, {"window", "window", ""}, {"streaming-llm", "recent", "sink=4"}})
+  struct Case {
+    std::string others, param;
+    std::int64_t kept_beside;
+  };
+  for (const Case& c : {Case{"h2o:recent=4,", "hh", 4}, Case{"window:", "window", 0},
+                        Case{"streaming-llm:sink=4,", "recent", 4}})
     for (const Grants& grants : {by_layer, by_head}) {
-      const std::string others = rest.empty() ? "" : rest + ",";
       const auto policy = [&](std::int64_t tokens) {
-        return parse_policy(name + ":" + others + param + "=" +
-                            std::to_string(tokens - (rest.empty() ? 0 : 4)));
+        return parse_policy(c.others + c.param + "=" + std::to_string(tokens - c.kept_beside));
       };
       auto all = Trajectory::make(recording, 0, 30, policy(15).value(), grants);
       ASSERT_TRUE(all.ok()) << all.error().to_string();
@@ -152,7 +154,7 @@ TEST(Trajectory, LayersWithBudgetsOfTheirOwn) {
           for (const std::int64_t t : {29, 30, 55, 89})
             EXPECT_EQ(all.value()->kept(all.value()->track_of(layer, head), t),
                       own.value()->kept(own.value()->track_of(layer, head), t))
-                << name << " layer " << layer << " head " << head << " after " << t;
+                << c.others << " layer " << layer << " head " << head << " after " << t;
         }
     }
   TrajectoryStore store(1 << 20);

@@ -1,6 +1,8 @@
 // Recordings in memory of several sequences and layers, and a recording as the naive figures take it.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <memory>
 #include <utility>
 #include <vector>

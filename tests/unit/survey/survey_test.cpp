@@ -90,7 +90,7 @@ Means naive_means(const attention::Recording& recording, const std::vector<std::
         for (const auto& [key, value] : naive_query_head(all[l], h)) out.add(place(l, key, h), value);
         for (int k = 1; k <= 256; k *= 2)
           if (const auto mass = naive_top_mass(all[l].heads[h], k))
-            out.add(place(l, "top_mass", h, k), *mass);
+            out.add(place(l, "top_mass", h, static_cast<std::size_t>(k)), *mass);
         for (std::size_t other = 0; other < all[l].heads.size(); ++other)
           if (const auto mine = naive_heavy({all[l].heads[h]}); !mine.empty())
             out.add(place(l, "heads", h, other), shared(mine, naive_heavy({all[l].heads[other]})));

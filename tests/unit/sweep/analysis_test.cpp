@@ -47,7 +47,7 @@ TEST(Pareto, IsWhatNobodyBeats) {
   for (std::uint64_t seed = 0; seed < 400; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Random random(seed, "pareto");
-    std::vector<NumberColumn> columns(random.between(2, 4));
+    std::vector<NumberColumn> columns(static_cast<std::size_t>(random.between(2, 4)));
     for (NumberColumn& column : columns)
       column.better = random.chance(1, 2) ? Better::kLower : Better::kHigher;
     const std::uint64_t values = random.chance(1, 2) ? 4 : 1000;  // many equal ones
