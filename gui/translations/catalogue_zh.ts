@@ -944,8 +944,8 @@
         <translation>每个存储的头各有一个集合，或每层一个</translation>
     </message>
     <message>
-        <source>Expression of accumulated, last, windowed, age, position, tokens, prompt, layer, head; in quotes where it has commas. Highest stay</source>
-        <translation>由 accumulated、last、windowed、age、position、tokens、prompt、layer、head 组成的表达式；含逗号时加引号。得分最高者保留</translation>
+        <source>Expression of accumulated, last, windowed, age, position, tokens, prompt, layer, head, key_norm, value_norm; in quotes where it has commas. Highest stay</source>
+        <translation>由 accumulated、last、windowed、age、position、tokens、prompt、layer、head、key_norm、value_norm 组成的表达式；含逗号时加引号。得分最高者保留</translation>
     </message>
     <message>
         <source>First tokens of the sequence that cannot go</source>
@@ -1080,8 +1080,8 @@
         <translation>最忙的副本可以比最闲的多多少个请求；超过后只看负载</translation>
     </message>
     <message>
-        <source>Retained sets as JSON, with the keys that kvplan evict --json prints: prefill_len, after_prefill, steps</source>
-        <translation>以 JSON 写成的保留集合，键名与 kvplan evict --json 的输出相同：prefill_len、after_prefill、steps</translation>
+        <source>Retained sets as JSON, with the keys that kvplan evict --json prints: prefill_len, after_prefill, steps; of a layer, or of layers</source>
+        <translation>以 JSON 写成的保留集合，键名与 kvplan evict --json 的输出相同：prefill_len、after_prefill、steps；可为一层或多层</translation>
     </message>
     <message>
         <source>Scores of a head count by how much of them its own best entries hold</source>

@@ -137,6 +137,16 @@ KeptInterval interval_with_budget(const PolicyChoice& policy, std::int64_t token
   return {.sink = keep.sink, .recent = tokens - keep.sink};
 }
 
+bool gives_budget(std::string_view text) {
+  const std::size_t colon = text.find(':');
+  const std::string_view name = text.substr(0, colon);
+  const auto all = policies();
+  const auto kind = std::find_if(all.begin(), all.end(),
+                                 [name](const PolicyKind* each) { return each->descriptor.name == name; });
+  return kind != all.end() && colon != std::string_view::npos && !(*kind)->budget.param.empty() &&
+         gives(text.substr(colon + 1), (*kind)->budget.param);
+}
+
 std::string with_budget_params(std::string_view text, std::int64_t tokens) {
   const std::size_t colon = text.find(':');
   const std::string_view name = text.substr(0, colon);

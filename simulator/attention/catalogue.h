@@ -19,7 +19,7 @@ Catalogue policy_descriptors();
 struct PolicyChoice {
   const PolicyKind* kind;
   Choice choice;
-  std::shared_ptr<const RecordedSets>
+  std::shared_ptr<const RecordedLayers>
       recorded{};                   ///< what its file says, once it was read (PolicyTraits::recorded)
   std::vector<HeadTable> tables{};  ///< what its files say of heads (PolicyTraits::head_tables)
   std::vector<Choice> by_head{};    ///< set where each stored head has a budget of its own (budgeted.h)

@@ -132,7 +132,7 @@ class ClassCounts {
 void note_assumptions(const RecordingInfo& info, const LayerInfo& layer, const PolicyChoice& policy,
                       EvaluationSummary& out) {
   if (info.sizes_assumed)
-    out.assumptions.push_back("The recording does not say how large a key is: bytes assume " +
+    out.assumptions.push_back("The recording does not say what a cached token takes: bytes assume " +
                               std::to_string(layer.key_size) + " + " + std::to_string(layer.value_size) +
                               " elements of " + std::to_string(info.cache_element_bytes) +
                               " bytes per stored head and token.");

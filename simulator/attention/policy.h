@@ -143,7 +143,7 @@ struct PolicyTraits {
   int columns{0};               ///< numbers per resident (Residents::column)
   Reads reads{Reads::kResidents};
   bool makes_room{false};       ///< evicts before it appends, while the prompt is fed too
-  bool recorded{false};         ///< follows RecordedSets, which a reader of files gives it
+  bool recorded{false};         ///< follows RecordedLayers, which a reader of files gives it
   bool head_tables{false};      ///< its parameters that name files are HeadTables, given to it likewise
   bool keys{false};             ///< decides by recorded keys
   bool queries{false};          ///< decides by recorded queries too, or by logits
@@ -163,7 +163,7 @@ struct PolicyTraits {
   [[nodiscard]] bool keeps_everything() const { return reads != Reads::kResidents; }
 };
 
-struct RecordedSets;
+struct RecordedLayers;
 /// A number for each stored head of a model: [layer][stored head].
 using HeadTable = std::vector<std::vector<double>>;
 
@@ -171,8 +171,8 @@ using HeadTable = std::vector<std::vector<double>>;
 struct LayerInput {
   const Choice& choice;
   LayerPlace place;
-  const RecordedSets* recorded{nullptr};  ///< PolicyTraits::recorded; outlives the policy
-  std::span<const HeadTable> tables{};    ///< PolicyTraits::head_tables, in the order of the parameters
+  const RecordedLayers* recorded{nullptr};  ///< PolicyTraits::recorded; outlives the policy
+  std::span<const HeadTable> tables{};      ///< PolicyTraits::head_tables, in the order of the parameters
 };
 
 /// Which parameter is the number of tokens that stay, so that a budget from outside can take its place (budgeted.h).

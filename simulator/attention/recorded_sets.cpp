@@ -28,13 +28,22 @@ Status follow(std::vector<std::int32_t>& kept, const std::vector<std::int32_t>& 
 
 }  // namespace
 
-Status check_recorded(const RecordedSets& recorded, const LayerPlace& place, std::int64_t sets,
+Status check_recorded(const RecordedLayers& recorded, const LayerPlace& place, std::int64_t sets,
                       std::int64_t tokens) {
   if (recorded.prompt != place.prompt)
     return differs("prompt tokens", place.prompt, static_cast<std::size_t>(recorded.prompt));
-  if (static_cast<std::int64_t>(recorded.after.size()) < tokens - place.prompt + 1)
-    return differs("steps with the prompt's end", tokens - place.prompt + 1, recorded.after.size());
-  for (const auto& step : recorded.after)
+  const RecordedSets* const own = recorded.of(place.layer);
+  if (own == nullptr) {
+    std::string found;
+    for (const RecordedSets& each : recorded.layers)
+      found += (found.empty() ? " " : ", ") + std::to_string(*each.layer);
+    return bad_input("expected sets of layer " + std::to_string(place.layer) + ", found those of" +
+                     (found.empty() ? " none" : found))
+        .at_field("recorded:file");
+  }
+  if (static_cast<std::int64_t>(own->after.size()) != tokens - place.prompt + 1)
+    return differs("steps with the prompt's end", tokens - place.prompt + 1, own->after.size());
+  for (const auto& step : own->after)
     if (static_cast<std::int64_t>(step.size()) != sets)
       return differs("sets at each step", sets, step.size());
   for (std::size_t s = 0; s < static_cast<std::size_t>(sets); ++s) {
@@ -42,7 +51,9 @@ Status check_recorded(const RecordedSets& recorded, const LayerPlace& place, std
     std::iota(kept.begin(), kept.end(), 0);
     for (std::int64_t t = place.prompt - 1; t < tokens; ++t) {
       if (t >= place.prompt) kept.push_back(static_cast<std::int32_t>(t));
-      KVPLAN_TRY_DO(follow(kept, recorded.after[static_cast<std::size_t>(t - place.prompt + 1)][s], t));
+      auto fits = follow(kept, own->after[static_cast<std::size_t>(t - place.prompt + 1)][s], t);
+      if (!fits.ok())
+        return bad_input(fits.error().message + ", set " + std::to_string(s)).at_field("recorded:file");
     }
   }
   return Done{};

@@ -24,11 +24,14 @@ enum class ScoreVariable : std::uint8_t {
   kPrompt,       ///< tokens of the prompt
   kLayer,        ///< that is decided
   kHead,         ///< stored head, or 0 where the layer has one set
+  kKeyNorm,      ///< length of its key; where the layer has one set, the mean over its stored heads
+  kValueNorm,    ///< the same of its value
 };
-inline constexpr std::size_t kScoreVariables = 9;
+inline constexpr std::size_t kScoreVariables = 11;
 /// As written in expressions, in the order of ScoreVariable.
 inline constexpr std::array<std::string_view, kScoreVariables> kScoreVariableNames{
-    "accumulated", "last", "windowed", "age", "position", "tokens", "prompt", "layer", "head"};
+    "accumulated", "last",  "windowed", "age",      "position",  "tokens",
+    "prompt",      "layer", "head",     "key_norm", "value_norm"};
 
 class ScoreExpression {
  public:

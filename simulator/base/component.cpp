@@ -156,6 +156,16 @@ bool Choice::given(std::string_view param) const {
   return at(param).given;
 }
 
+std::vector<std::string> Choice::files() const {
+  std::vector<std::string> out;
+  for (std::size_t i = 0; i < values_.size(); ++i) {
+    const Param& param = descriptor_->params[i];
+    const std::string& text = values_[i].text;
+    if (param.names_file && text != param.fallback && !text.starts_with('[')) out.push_back(text);
+  }
+  return out;
+}
+
 bool Choice::says(std::string_view param) const {
   const auto& params = descriptor_->params;
   const auto of = std::find_if(params.begin(), params.end(), [&](const Param& p) { return p.name == param; });
@@ -188,7 +198,9 @@ std::string expectation(const Param& param, std::string_view text) {
   switch (param.kind) {
     case ParamKind::kInteger: {
       const auto value = parse_integer(text);
-      if (!value || static_cast<double>(*value) < param.low || static_cast<double>(*value) > param.high)
+      // As doubles, neighbours beyond 2^53 would be alike. All limits are whole numbers that fit.
+      if (!value || *value < static_cast<std::int64_t>(param.low) ||
+          *value > static_cast<std::int64_t>(param.high))
         return "a whole number" + range();
       return {};
     }

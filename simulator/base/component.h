@@ -90,6 +90,8 @@ class Choice {
   [[nodiscard]] const std::string& text(std::string_view param) const;
   [[nodiscard]] bool flag(std::string_view param) const;
   [[nodiscard]] bool given(std::string_view param) const;
+  /// Files that its parameters name; what is written out instead (`[...]`) is none, nor is a default.
+  [[nodiscard]] std::vector<std::string> files() const;
   /// Does the parameter belong into what is written of the choice? Of any kind.
   [[nodiscard]] bool says(std::string_view param) const;
 

@@ -1,6 +1,7 @@
 #include "simulator/cli/attention_read_command.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <memory>
 
 #include "simulator/cli/number_option.h"
@@ -58,6 +59,10 @@ Result<std::vector<readers::Lane>> lanes_of(const ReadFlags& flags) {
       out.push_back(std::move(lane));
       if (once) break;
     }
+  const bool takes =
+      std::any_of(out.begin(), out.end(), [](const auto& lane) { return lane.budget.has_value(); });
+  if (!flags.budgets.empty() && !takes)
+    return bad_input("expected a reader that takes a budget, found none").at_field("--budgets");
   return out;
 }
 
@@ -67,6 +72,8 @@ Status run(const ReadFlags& flags) {
   KVPLAN_TRY_DO(check_apart({flags.input}, {flags.json, flags.csv}));
   readers::Request request;
   KVPLAN_TRY(request.lanes, lanes_of(flags));
+  for (const readers::Lane& lane : request.lanes)
+    KVPLAN_TRY_DO(check_apart(lane.reader.choice.files(), {flags.json, flags.csv}));
   request.prompt = flags.prompt;
   request.threads = flags.threads;
   request.keep_records = !flags.csv.empty();

@@ -8,6 +8,7 @@
 #include "simulator/base/json_writer.h"
 #include "simulator/cli/command.h"
 #include "simulator/cli/number_option.h"
+#include "simulator/cli/outputs.h"
 #include "simulator/io/budget_files.h"
 
 namespace kvplan::cli {
@@ -70,14 +71,16 @@ std::string retained_text(const BudgetOptions& options, const Choice& choice, co
     out += "\n";
   }
   const double whole = static_cast<double>(options.prompt) * static_cast<double>(entries);
-  return out + "\n" + number_text(total) + " together, " +
-         number_text(std::round(1000 * total / whole) / 10) + " % of the whole prompt\n";
+  out += "\n" + number_text(total) + " together, ";
+  if (total > whole) return out + "more than the whole prompt\n";
+  return out + number_text(std::round(1000 * total / whole) / 10) + " % of the whole prompt\n";
 }
 
 Status run_budget(const BudgetOptions& options) {
   auto parsed = parse_component(options.policy, attention::kBudgetFamily, attention::budget_descriptors());
   if (!parsed.ok()) return bad_input(parsed.error().to_string()).at_field("--policy");
   const Choice& choice = parsed.value();
+  KVPLAN_TRY_DO(check_apart(choice.files(), {options.json}));
   KVPLAN_TRY(const Retained retained, io::retained_of(choice, options.layers, options.prompt));
   if (options.json.empty()) return write_text("-", retained_text(options, choice, retained));
   return write_text(options.json, retained_json(options, choice, retained));

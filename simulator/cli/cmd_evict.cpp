@@ -38,6 +38,10 @@ Result<Asked> asked(const EvictOptions& options) {
     if (!budget.ok()) return bad_input(budget.error().to_string()).at_field("--budget");
     out.budget = std::move(budget).value();
   }
+  for (const std::vector<std::string>& inputs :
+       {std::vector{options.input}, out.policy.choice.files(),
+        out.budget ? out.budget->files() : std::vector<std::string>{}})
+    KVPLAN_TRY_DO(check_apart(inputs, {options.json}));
   KVPLAN_TRY_DO(io::read_policy_files(out.policy));
   KVPLAN_TRY(out.recording, open_recording(options.input));
   const attention::RecordingInfo& info = out.recording->info();
@@ -130,7 +134,6 @@ Status run_layers(const Asked& asked, const EvictOptions& options, JsonWriter* j
 }
 
 Status run_evict(const EvictOptions& options) {
-  KVPLAN_TRY_DO(check_apart({options.input}, {options.json}));
   KVPLAN_TRY(const Asked asked_for, asked(options));
   JsonWriter writer(0);
   JsonWriter* const json = options.json.empty() ? nullptr : &writer;

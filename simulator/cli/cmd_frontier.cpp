@@ -39,11 +39,18 @@ Status run(const FrontierFlags& flags) {
   if (std::count(outputs_asked.begin(), outputs_asked.end(), "-") > 1)
     return bad_input("expected at most one output on standard output");
   KVPLAN_TRY_DO(check_apart(flags.inputs, outputs_asked));
+  for (auto input = flags.inputs.begin(); input != flags.inputs.end(); ++input)
+    if (std::any_of(flags.inputs.begin(), input,
+                    [&](const std::string& before) { return is_same_file(before, *input); }))
+      return bad_input("expected each recording once: its sequences would count twice").at_file(*input);
   frontier::Request request;
   KVPLAN_TRY(const auto budgets, different_numbers(flags.budgets, {1, std::int64_t{1} << 30}, "--budgets"));
   KVPLAN_TRY(request.lanes, frontier::lanes_of(flags.policies, budgets));
   KVPLAN_TRY(request.storages, frontier::storages_of(flags.formats));
-  for (frontier::Lane& lane : request.lanes) KVPLAN_TRY_DO(io::read_policy_files(lane.policy));
+  for (frontier::Lane& lane : request.lanes) {
+    KVPLAN_TRY_DO(check_apart(lane.policy.choice.files(), outputs_asked));
+    KVPLAN_TRY_DO(io::read_policy_files(lane.policy));
+  }
   request.prompt = flags.prompt;
   request.threads = flags.threads;
   if (flags.layer >= 0) request.layer = flags.layer;
@@ -94,10 +101,12 @@ void add_frontier(CLI::App& app, Outcome& outcome) {
               attention::policies_with_budget())
       ->required();
   command
-      ->add_option(
-          "--budgets", flags->budgets,
-          "N[,N...]: tokens that each stored head of each layer retains; of snapkv and ada-kv those of the "
-          "prompt, what is generated comes on top")
+      ->add_option("--budgets", flags->budgets,
+                   "N[,N...]: tokens that each stored head of each layer retains. Policies that select when "
+                   "the prompt "
+                   "ends (snapkv, ada-kv, knorm and others of keys and values) retain so many of it, and "
+                   "what is generated "
+                   "comes on top; those that select now and then (r-kv, seed-ring) hold more in between")
       ->required();
   command
       ->add_option(

@@ -8,12 +8,6 @@ namespace kvplan::cli {
 
 namespace {
 
-/// Devices and pipes are not replaced.
-bool is_same_file(const std::string& a, const std::string& b) {
-  std::error_code none;
-  return std::filesystem::is_regular_file(b, none) && std::filesystem::equivalent(a, b, none);
-}
-
 /// Also where neither is there yet.
 bool names_same_file(const std::string& a, const std::string& b) {
   if (a.empty() || a == "-") return false;
@@ -24,6 +18,11 @@ bool names_same_file(const std::string& a, const std::string& b) {
 }
 
 }  // namespace
+
+bool is_same_file(const std::string& a, const std::string& b) {
+  std::error_code none;
+  return std::filesystem::is_regular_file(b, none) && std::filesystem::equivalent(a, b, none);
+}
 
 Outputs::Outputs() = default;
 Outputs::~Outputs() = default;

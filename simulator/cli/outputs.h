@@ -31,6 +31,8 @@ class Outputs {
   bool uses_stdout_{false};
 };
 
+/// Both are there and are one file, by whatever names; devices and pipes never are.
+bool is_same_file(const std::string& a, const std::string& b);
 /// None of the outputs is a file that is read, and no two are one file. Every command with an input and an
 /// output asks this before it opens either. The error names the output.
 Status check_apart(const std::vector<std::string>& inputs, const std::vector<std::string>& outputs);

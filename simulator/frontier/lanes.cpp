@@ -19,6 +19,9 @@ Result<attention::PolicyChoice> parsed(const std::string& text) {
 }
 
 Result<Lane> lane_of(const std::string& text, std::int64_t budget) {
+  if (attention::gives_budget(text))
+    return bad_input("\"" + text + "\" gives the number of tokens that --budgets gives: leave one out")
+        .at_field("--policies");
   KVPLAN_TRY(attention::PolicyChoice policy, parsed(attention::with_budget_params(text, budget)));
   // A prompt longer than any budget, so that the parameters are those of the budget.
   auto given =
@@ -54,6 +57,8 @@ Result<std::vector<std::string>> split_components(std::string_view text) {
     if (begin == std::string::npos) return bad_input("expected NAME[:key=value,...], found nothing");
     each = each.substr(begin, each.find_last_not_of(' ') - begin + 1);
   }
+  for (auto each = out.begin(); each != out.end(); ++each)
+    if (std::find(out.begin(), each, *each) != each) return bad_input(*each + " is given twice");
   return out;
 }
 

@@ -32,7 +32,7 @@ struct Storage {
 };
 
 /// `NAME[:key=value,...]` at semicolons that are neither in quotes nor in brackets, without blanks around. Errors: an
-/// empty one.
+/// empty one, the same twice.
 Result<std::vector<std::string>> split_components(std::string_view text);
 
 /// A lane for each policy and budget, in this order. The parameters that make the budget may be missing: h2o takes half

@@ -11,7 +11,8 @@ Result<std::vector<std::vector<double>>> read_head_scores(const std::string& fil
   dom::element root;
   const auto error = is_text ? parser.parse(file_or_text).get(root) : parser.load(file_or_text).get(root);
   if (error != simdjson::SUCCESS)
-    return bad_input("expected a JSON file with a list for each layer, found: " +
+    return bad_input("expected a JSON file with a list for each layer, found " +
+                     (is_text ? "" : "in " + file_or_text + ": ") +
                      std::string(simdjson::error_message(error)));
   dom::array layers;
   if (root.get(layers) != simdjson::SUCCESS) return bad_input("expected a list for each layer");
@@ -23,7 +24,7 @@ Result<std::vector<std::vector<double>>> read_head_scores(const std::string& fil
     for (const dom::element head : heads) {
       double score = 0;
       if (head.get(score) != simdjson::SUCCESS || score < 0)
-        return bad_input("expected scores that are not negative");
+        return bad_input("expected a number, not negative, for each head");
       out.back().push_back(score);
     }
   }

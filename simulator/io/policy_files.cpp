@@ -11,7 +11,7 @@ namespace {
 namespace dom = simdjson::dom;
 
 Error in_file(const std::string& file, const std::string& what) {
-  return bad_input(what + " in " + file);
+  return bad_input(what).at_file(file);
 }
 
 Result<attention::RecordedSets::Sets> sets_of(dom::element element) {
@@ -32,16 +32,21 @@ Result<attention::RecordedSets::Sets> sets_of(dom::element element) {
   return out;
 }
 
-Result<attention::RecordedSets> recorded_of(dom::element root) {
+/// `from`: the object that has them.
+Result<attention::RecordedSets> layer_of(dom::element from, std::int64_t prompt) {
   attention::RecordedSets out;
+  std::int64_t layer = 0;
   dom::element after;
   dom::array steps;
-  if (root["prefill_len"].get(out.prompt) != simdjson::SUCCESS ||
-      root["after_prefill"].get(after) != simdjson::SUCCESS || root["steps"].get(steps) != simdjson::SUCCESS)
+  if (from["layer"].get(layer) == simdjson::SUCCESS) {
+    if (layer < 0 || layer >= INT32_MAX) return bad_input("expected a layer from 0");
+    out.layer = static_cast<std::int32_t>(layer);
+  }
+  if (from["after_prefill"].get(after) != simdjson::SUCCESS || from["steps"].get(steps) != simdjson::SUCCESS)
     return bad_input("expected the keys prefill_len, after_prefill and steps");
   KVPLAN_TRY(auto first, sets_of(after));
   out.after.push_back(std::move(first));
-  std::int64_t t = out.prompt;
+  std::int64_t t = prompt;
   for (const dom::element step : steps) {
     dom::element retained;
     std::int64_t found = 0;
@@ -51,6 +56,25 @@ Result<attention::RecordedSets> recorded_of(dom::element root) {
     KVPLAN_TRY(auto sets, sets_of(retained));
     out.after.push_back(std::move(sets));
     ++t;
+  }
+  return out;
+}
+
+Result<attention::RecordedLayers> recorded_of(dom::element root) {
+  attention::RecordedLayers out;
+  if (root["prefill_len"].get(out.prompt) != simdjson::SUCCESS)
+    return bad_input("expected the keys prefill_len, after_prefill and steps");
+  dom::array layers;
+  if (root["layers"].get(layers) != simdjson::SUCCESS) {
+    KVPLAN_TRY(auto sets, layer_of(root, out.prompt));
+    out.layers.push_back(std::move(sets));
+    return out;
+  }
+  for (const dom::element each : layers) {
+    KVPLAN_TRY(auto sets, layer_of(each, out.prompt));
+    if (!sets.layer || out.of(*sets.layer) != nullptr)
+      return bad_input("expected each of its layers once, with the key layer");
+    out.layers.push_back(std::move(sets));
   }
   return out;
 }
@@ -79,11 +103,11 @@ Status read_policy_files(attention::PolicyChoice& policy) {
   dom::parser parser;
   dom::element root;
   if (const auto error = parser.load(file).get(root); error != simdjson::SUCCESS)
-    return in_file(file, std::string("expected JSON, found: ") + simdjson::error_message(error))
+    return in_file(file, std::string("expected JSON, found ") + simdjson::error_message(error))
         .at_field(field);
   auto recorded = recorded_of(root);
   if (!recorded.ok()) return in_file(file, recorded.error().to_string()).at_field(field);
-  policy.recorded = std::make_shared<const attention::RecordedSets>(std::move(recorded).value());
+  policy.recorded = std::make_shared<const attention::RecordedLayers>(std::move(recorded).value());
   return Done{};
 }
 

@@ -31,6 +31,8 @@ Result<Retained> retained(const BudgetInput& input) {
     for (const double score : layer) sum += score;
   }
   if (!(sum > 0)) return bad_input("expected a score above zero").at_field("headkv:scores");
+  if (!std::isfinite(sum))
+    return bad_input("expected scores whose sum is a number").at_field("headkv:scores");
   const std::int64_t window = input.choice.integer("window");
   const auto base = static_cast<double>(input.choice.integer("capacity") - window);
   const double given = std::floor(base / input.choice.decimal("beta"));

@@ -17,12 +17,14 @@ Result<Retained> retained(const BudgetInput& input) {
 
 extern const BudgetKind kUniform;
 const BudgetKind kUniform{
-    .descriptor = {.family = kBudgetFamily,
-                   .name = "uniform",
-                   .summary = "The same in every layer",
-                   .source = "kvplan",
-                   .params = kParams,
-                   .divergences = "Whatever the prompt's length: a shorter prompt is retained whole."},
+    .descriptor =
+        {.family = kBudgetFamily,
+         .name = "uniform",
+         .summary = "The same in every layer",
+         .source = "kvplan",
+         .params = kParams,
+         .divergences =
+             "Whatever the prompt's length: where that is shorter, what is generated may use the rest."},
     .retained = retained};
 
 }  // namespace kvplan::attention

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "simulator/attention/kernels.h"
+#include "simulator/attention/norms.h"
 #include "simulator/attention/reduce.h"
 #include "simulator/attention/selection.h"
 #include "simulator/attention/tensor_rows.h"
@@ -90,7 +91,9 @@ class ExpectedAttention final : public SetPolicy {
                                                 : std::max(out[i], weights[i]);
     }
     for (std::size_t i = 0; i < count; ++i)
-      out[i] = (out[i] + epsilon_) * value_norm(set * place_.group, sink_ + static_cast<std::int64_t>(i));
+      out[i] =
+          (out[i] + epsilon_) * value_norm(*rows_, set * place_.group,
+                                           static_cast<std::int32_t>(sink_) + static_cast<std::int32_t>(i));
     return out;
   }
 
@@ -153,20 +156,6 @@ class ExpectedAttention final : public SetPolicy {
     const double sum = exp_from_max(out);
     for (double& each : out) each /= sum;
     return out;
-  }
-
-  [[nodiscard]] double value_norm(std::int32_t head, std::int64_t token) const {
-    const LayerTensors& all = *rows_->beside();
-    if (!all.value_norms.empty())
-      return static_cast<double>(all.value_norms[static_cast<std::size_t>(
-          head / (all.query_heads / all.kv_heads))][static_cast<std::size_t>(token)]);
-    const ValueView values = rows_->values(head);
-    double sum = 0;
-    for (std::int32_t c = 0; c < values.size; ++c) {
-      const auto x = static_cast<double>(values.data[token * values.size + c]);
-      sum += x * x;
-    }
-    return std::sqrt(sum);
   }
 
   LayerPlace place_;

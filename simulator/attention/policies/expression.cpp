@@ -7,6 +7,7 @@
 
 #include "simulator/attention/importance.h"
 #include "simulator/attention/kernels.h"
+#include "simulator/attention/norms.h"
 #include "simulator/attention/policy.h"
 #include "simulator/attention/reduce.h"
 #include "simulator/attention/score_expression.h"
@@ -59,18 +60,21 @@ class Expression final : public SetPolicy {
         recent_(input.choice.integer("recent")),
         sink_(input.choice.integer("sink")),
         window_(static_cast<std::size_t>(input.choice.integer("window"))),
+        place_(input.place),
+        heads_(input.choice.text("scope") == "layer" ? input.place.stored_heads() : 1),
         reduce_(aggregate_of(input.choice)),
-        rows_(static_cast<std::size_t>(input.place.stored_heads())) {
+        latest_(static_cast<std::size_t>(input.place.stored_heads())) {
     score_.set(ScoreVariable::kPrompt, static_cast<double>(input.place.prompt));
     score_.set(ScoreVariable::kLayer, static_cast<double>(input.place.layer));
   }
 
+  void tensors(const LayerRows& rows) override { recorded_ = &rows; }
   void update(std::int32_t set, Residents& residents, std::span<const HeadRow> heads) override {
     const Weights weights = reduce_(heads);
     accumulate(weights.value, weights.divisor, residents.column(kAccumulated));
     assign_scaled(weights.value, weights.divisor, residents.column(kLast));
     if (score_.uses(ScoreVariable::kWindowed))
-      rows_[static_cast<std::size_t>(set)].add(residents, weights, window_);
+      latest_[static_cast<std::size_t>(set)].add(residents, weights, window_);
   }
 
   void evict_set(std::int32_t set, const Residents& residents, std::vector<std::int32_t>& drop) override {
@@ -81,7 +85,7 @@ class Expression final : public SetPolicy {
     const auto positions = residents.positions();
     std::vector<double> windowed;
     if (score_.uses(ScoreVariable::kWindowed))
-      windowed = rows_[static_cast<std::size_t>(set)].sums(residents);
+      windowed = latest_[static_cast<std::size_t>(set)].sums(residents);
     score_.set(ScoreVariable::kTokens, static_cast<double>(positions.back()) + 1);
     score_.set(ScoreVariable::kHead, static_cast<double>(set));
     scores_.clear();
@@ -92,6 +96,10 @@ class Expression final : public SetPolicy {
       if (!windowed.empty()) score_.set(ScoreVariable::kWindowed, windowed[i]);
       score_.set(ScoreVariable::kPosition, static_cast<double>(positions[i]));
       score_.set(ScoreVariable::kAge, static_cast<double>(positions.back() - positions[i]));
+      if (score_.uses(ScoreVariable::kKeyNorm))
+        score_.set(ScoreVariable::kKeyNorm, mean_norm(key_norm, set, positions[i]));
+      if (score_.uses(ScoreVariable::kValueNorm))
+        score_.set(ScoreVariable::kValueNorm, mean_norm(value_norm, set, positions[i]));
       scores_.push_back(score_.score());
     }
     lowest(scores_, goes, drop);
@@ -99,13 +107,25 @@ class Expression final : public SetPolicy {
   }
 
  private:
+  /// Over the stored heads of the set.
+  [[nodiscard]] double mean_norm(double (*norm)(const LayerRows&, std::int32_t, std::int32_t),
+                                 std::int32_t set, std::int32_t token) const {
+    double sum = 0;
+    for (std::int32_t head = set; head < set + heads_; ++head)
+      sum += norm(*recorded_, head * place_.group, token);
+    return sum / heads_;
+  }
+
   ScoreExpression score_;
   std::int64_t budget_;
   std::int64_t recent_;
   std::int64_t sink_;
   std::size_t window_;
+  LayerPlace place_;
+  std::int32_t heads_;  ///< stored heads of a set
   Reducer reduce_;
-  std::vector<LatestRows> rows_;  ///< [set]
+  std::vector<LatestRows> latest_;  ///< [set]
+  const LayerRows* recorded_{nullptr};
   std::vector<double> scores_;
 };
 
@@ -115,7 +135,7 @@ constexpr Param protected_param(std::string_view name, std::string_view help) {
 }
 constexpr std::array kParams{Param{.name = "score",
                                    .help = "Expression of accumulated, last, windowed, age, position, "
-                                           "tokens, prompt, layer, head; in quotes "
+                                           "tokens, prompt, layer, head, key_norm, value_norm; in quotes "
                                            "where it has commas. Highest stay",
                                    .kind = ParamKind::kText,
                                    .fallback = {}},
@@ -153,6 +173,8 @@ PolicyTraits traits(const Choice& choice) {
                    .prompt_rows = kAllRows,
                    .decode_rows = true,
                    .columns = kColumns,
+                   .keys = score.uses(ScoreVariable::kKeyNorm),
+                   .value_norms = score.uses(ScoreVariable::kValueNorm),
                    .state_bytes_per_cell = 4 * sums};
   if (choice.integer("recent") + choice.integer("sink") <= choice.integer("budget"))
     out.budget = choice.integer("budget");

@@ -31,7 +31,7 @@ constexpr std::array<std::string_view, 2> kScopes{"head", "layer"};
 constexpr std::array kParams{
     Param{.name = "file",
           .help = "Retained sets as JSON, with the keys that kvplan evict --json prints: "
-                  "prefill_len, after_prefill, steps",
+                  "prefill_len, after_prefill, steps; of a layer, or of layers",
           .kind = ParamKind::kText,
           .fallback = {},
           .names_file = true},
@@ -46,8 +46,10 @@ PolicyTraits traits(const Choice& choice) {
   return {.scope = choice.text("scope") == "layer" ? Scope::kLayer : Scope::kStoredHead, .recorded = true};
 }
 std::unique_ptr<LayerPolicy> make(const LayerInput& input) {
-  KVPLAN_CHECK(input.recorded != nullptr);
-  return std::make_unique<Recorded>(input.place, *input.recorded);
+  const RecordedSets* const sets =
+      input.recorded == nullptr ? nullptr : input.recorded->of(input.place.layer);
+  KVPLAN_CHECK(sets != nullptr, input.place.layer);
+  return std::make_unique<Recorded>(input.place, *sets);
 }
 
 }  // namespace

@@ -293,8 +293,8 @@ std::int64_t Scheduler::alike_steps(bool granting) {
   return most;
 }
 
-/// A quantum for each of those whose tables are full before the step, in admission order, up to whoever has that rank or
-/// a higher one; who that is. REQUIRES: as many quanta are free or cached.
+/// A quantum for each of those whose tables are full before the step, in admission order, up to whoever has that rank
+/// or a higher one; who that is. REQUIRES: as many quanta are free or cached.
 Slot Scheduler::grant_full(std::int64_t step, std::int64_t until_rank, std::vector<DecodeGrant>& granted) {
   full_.clear();
   Slot slot = batch_.phases.first(step);

@@ -6,6 +6,7 @@
 #include "simulator/attention/recorded_sets.h"
 #include "simulator/attention/score_expression.h"
 #include "tests/unit/attention/inputs.h"
+#include "tests/unit/attention/tensor_input.h"
 
 namespace kvplan::attention {
 namespace {
@@ -83,6 +84,25 @@ TEST(Expression, WindowedIsTheSumOfTheLatestRows) {
   }
 }
 
+/// The policy of the keys' lengths, selecting at every token; values of which only the lengths are known do as well.
+TEST(Expression, NormsAreThoseOfTheRecording) {
+  int differ = 0;
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    Random random(seed, "norms");
+    const TensorRecording recording(random_tensors(random, 2, 2, 40, false));
+    for (const char* budget : {"5", "17"}) {
+      const std::string kept = std::string(",budget=") + budget;
+      const Outcome found = run_policy(recording, "expr:score=-key_norm" + kept, 12);
+      const Outcome expected = run_policy(recording, std::string("knorm:every=1,budget=") + budget, 12);
+      EXPECT_EQ(found.after_prefill, expected.after_prefill) << seed;
+      EXPECT_EQ(found.retained, expected.retained) << seed;
+      const Outcome values = run_policy(recording, "expr:score=value_norm" + kept, 12);
+      differ += values.retained != found.retained ? 1 : 0;
+    }
+  }
+  EXPECT_GT(differ, 30);
+}
+
 TEST(Expression, Functions) {
   auto made = ScoreExpression::make(
       "exp(last) + log(age) + pow(last, 1.5) + sqrt(age) + abs(-last) + floor(age / 2)");
@@ -109,8 +129,8 @@ TEST(Expression, ErrorsSayWhatThereIs) {
   EXPECT_NE(error.find("expr:score"), std::string::npos) << error;
 }
 
-RecordedSets three_steps() {
-  return {.prompt = 2, .after = {{{0, 1}}, {{0, 2}}, {{2, 3}}}};
+RecordedLayers three_steps() {
+  return {.prompt = 2, .layers = {{.layer = {}, .after = {{{0, 1}}, {{0, 2}}, {{2, 3}}}}}};
 }
 
 TEST(Recorded, IsCheckedAgainstTheSequence) {
@@ -118,16 +138,31 @@ TEST(Recorded, IsCheckedAgainstTheSequence) {
   EXPECT_TRUE(check_recorded(three_steps(), place, 1, 4).ok());
   EXPECT_FALSE(check_recorded(three_steps(), place, 2, 4).ok());
   EXPECT_FALSE(check_recorded(three_steps(), place, 1, 5).ok());
+  EXPECT_FALSE(check_recorded(three_steps(), place, 1, 3).ok()) << "a step behind the sequence's end";
   EXPECT_FALSE(check_recorded(three_steps(), LayerPlace{.prompt = 1}, 1, 4).ok());
-  RecordedSets back = three_steps();
-  back.after[2] = {{1, 3}};  // 1 had gone
+  RecordedLayers back = three_steps();
+  back.layers[0].after[2] = {{1, 3}};  // 1 had gone
   EXPECT_FALSE(check_recorded(back, place, 1, 4).ok());
-  RecordedSets early = three_steps();
-  early.after[0] = {{0, 2}};
+  RecordedLayers early = three_steps();
+  early.layers[0].after[0] = {{0, 2}};
   EXPECT_FALSE(check_recorded(early, place, 1, 4).ok());
-  RecordedSets twice = three_steps();
-  twice.after[1] = {{2, 2}};
+  RecordedLayers twice = three_steps();
+  twice.layers[0].after[1] = {{2, 2}};
   EXPECT_FALSE(check_recorded(twice, place, 1, 4).ok());
+}
+
+TEST(Recorded, SetsOfALayerAreOfNoOther) {
+  RecordedLayers sets = three_steps();
+  sets.layers[0].layer = 3;
+  LayerPlace place{.prompt = 2};
+  place.layer = 3;
+  EXPECT_TRUE(check_recorded(sets, place, 1, 4).ok());
+  place.layer = 4;
+  EXPECT_EQ(check_recorded(sets, place, 1, 4).error().to_string(),
+            "recorded:file: expected sets of layer 4, found those of 3");
+  sets.layers.push_back({.layer = 4, .after = {{{0, 1}}, {{1, 2}}, {{1, 2}}}});
+  EXPECT_TRUE(check_recorded(sets, place, 1, 4).ok());
+  EXPECT_EQ(sets.of(4), &sets.layers[1]);
 }
 
 TEST(Recorded, NeedsItsSets) {
@@ -145,7 +180,7 @@ TEST(Recorded, NeedsItsSets) {
     return std::pair(done.ok(), seen);
   };
   EXPECT_FALSE(run().first);
-  policy.value().recorded = std::make_shared<const RecordedSets>(three_steps());
+  policy.value().recorded = std::make_shared<const RecordedLayers>(three_steps());
   const auto [done, seen] = run();
   EXPECT_TRUE(done);
   EXPECT_EQ(seen, (std::vector<Sets>{{{0, 1}}, {{0, 2}}, {{2, 3}}}));

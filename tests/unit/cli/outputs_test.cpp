@@ -57,9 +57,11 @@ class OverInputs : public ::testing::Test {
     const std::string golden = KVPLAN_SOURCE_DIR "/tests/golden/replay/";
     write_file(at("a.kva"), read_file(golden + "A.kva"));
     write_file(at("b.kva"), read_file(golden + "E.kva"));
+    write_file(at("scores.json"), "[[1,2,3,4]]");
     std::filesystem::create_symlink("t.csv", at("link.csv"));
     std::filesystem::create_hard_link(at("t.csv"), at("hard.csv"));
-    for (const char* name : {"t.csv", "s.json", "a.kva", "b.kva"}) inputs_.push_back(read_file(at(name)));
+    for (const char* name : {"t.csv", "s.json", "a.kva", "b.kva", "scores.json"})
+      inputs_.push_back(read_file(at(name)));
     listing_ = folder_.listing();
   }
   [[nodiscard]] std::string at(const std::string& name) const { return folder_.file(name); }
@@ -73,7 +75,7 @@ class OverInputs : public ::testing::Test {
     EXPECT_EQ(outcome.err, "kvplan: " + at(output) + ": " + message + "\n") << arguments;
     EXPECT_EQ(folder_.listing(), listing_) << arguments;
     std::size_t i = 0;
-    for (const char* name : {"t.csv", "s.json", "a.kva", "b.kva"})
+    for (const char* name : {"t.csv", "s.json", "a.kva", "b.kva", "scores.json"})
       EXPECT_EQ(read_file(at(name)), inputs_[i++]) << arguments << name;
   }
 
@@ -117,6 +119,19 @@ TEST_F(OverInputs, EveryCommandRefuses) {
   refused("compare @s.json --vary 'seed=1;2' --json @s.json", "s.json");
   refused("convert @s.json @s.json", "s.json");
   refused("evict @a.kva --policy tova:budget=5 --prefill 8 --json @a.kva", "a.kva");
+  refused(
+      "evict @a.kva --policy tova:budget=5 --budget headkv:scores=@scores.json,capacity=9,window=4 --prefill "
+      "8 "
+      "--json @scores.json",
+      "scores.json");
+  refused("evict @a.kva --policy duo-attention:gates=@scores.json --prefill 8 --json @scores.json",
+          "scores.json");
+  refused(
+      "budget --layers 1 --prompt 9 --policy headkv:scores=@scores.json,capacity=9,window=4 --json "
+      "@scores.json",
+      "scores.json");
+  refused("frontier @a.kva --policies duo-attention:gates=@scores.json --budgets 4 --json @scores.json",
+          "scores.json");
   refused("attention info @a.kva --json @a.kva", "a.kva");
   refused("attention convert @a.kva -o @a.kva", "a.kva");
   refused("run @t.csv --set workload.attention=@a.kva,@b.kva --set eviction=tova:budget=5 --json @b.kva",

@@ -179,8 +179,12 @@ TEST(FrontierCommand, RefusesWhatItCannotDo) {
   const std::string rows = kRows + " --json - ";
   refused(rows + "--policies keyformer --budgets 8", {"--policies", "keyformer", "window", "tova", "snapkv"});
   refused(rows + "--policies duo-attention:gates=x.csv --budgets 8",
-          {"duo-attention:gates", "reading the file"});
+          {"duo-attention:gates", "in x.csv", "reading the file"});
   refused(rows + "--policies 'h2o;nothing' --budgets 8", {"--policies", "nothing"});
+  refused(rows + "--policies 'h2o;window:window=8' --budgets 16,4",
+          {"--policies", "window:window=8", "--budgets"});
+  refused(rows + "--policies 'h2o;h2o' --budgets 8", {"--policies", "h2o is given twice"});
+  refused(kRows + " " + rows + "--policies h2o --budgets 8", {"A.json", "expected each recording once"});
   refused(rows + "--policies 'h2o;' --budgets 8", {"--policies", "found nothing"});
   refused(rows + "--policies h2o:bad=1 --budgets 8", {"--policies", "bad"});
   refused(rows + "--policies streaming-llm:sink=9 --budgets 8", {"--budgets", "at least 9", "streaming-llm"});
