@@ -114,6 +114,8 @@ struct LayerInfo {
   [[nodiscard]] bool has_rows() const {
     return parts.has(Part::kRows) || parts.has(Part::kTopRows) || parts.has(Part::kQueries);
   }
+  /// Keys, perhaps with queries, or values: what Recording::tensors gives.
+  [[nodiscard]] bool has_tensors() const { return parts.has(Part::kKeys) || parts.has(Part::kValues); }
 };
 
 /// What a recording says about itself. Counts are at least 1 except where noted.
@@ -215,7 +217,8 @@ class Recording {
   /// cannot be read. May be called from several threads.
   [[nodiscard]] virtual Result<std::unique_ptr<LayerRows>> open(std::int32_t sequence,
                                                                 std::int32_t layer) const = 0;
-  /// The tensors of a layer themselves, in memory. An error where there are no queries and keys, and those of `open`.
+  /// The tensors of a layer themselves, in memory. An error where there are
+  /// neither keys nor values, and those of `open`.
   [[nodiscard]] virtual Result<LayerTensors> tensors(std::int32_t sequence, std::int32_t layer) const;
   /// Tokens of this layer of this sequence; 0 where it was not recorded. Less than the sequence's where recording broke
   /// off.

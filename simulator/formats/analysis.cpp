@@ -133,7 +133,7 @@ Status analyse_tensors(const attention::LayerTensors& in, const AnalysisRequest&
       out.min_margin = std::min(out.min_margin, out.tensors[side].back().spectrum.margin);
     }
   }
-  if (in.values.empty()) return Done{};
+  if (in.keys.empty() || in.values.empty()) return Done{};
   constexpr std::int64_t kBytes = 4;
   const std::int64_t channels = in.key_size + in.value_size;
   out.monitor = Monitor{.original_bytes = channels * in.kv_heads * in.tokens * kBytes,
@@ -175,7 +175,7 @@ Result<Analysis> analyse(const attention::Recording& recording, const AnalysisRe
   const attention::LayerInfo layer = recording.info().layer(request.layer);
   Analysis out;
   out.min_margin = 1;
-  if (layer.parts.has(attention::Part::kQueries)) {
+  if (layer.has_tensors()) {
     KVPLAN_TRY(const attention::LayerTensors tensors, recording.tensors(request.sequence, request.layer));
     KVPLAN_TRY_DO(analyse_tensors(tensors, request, pause, out));
   }

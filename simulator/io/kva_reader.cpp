@@ -46,7 +46,7 @@ class KvaRecording final : public attention::Recording {
   [[nodiscard]] Result<attention::LayerTensors> tensors(std::int32_t sequence,
                                                         std::int32_t layer) const override {
     KVPLAN_TRY(const LayerPlan plan, plan_of(sequence, layer));
-    if (plan.layer.parts.has(Part::kQueries)) return read_tensor_layer(plan);
+    if (plan.layer.has_tensors()) return read_tensor_layer(plan);
     auto refused = Recording::tensors(sequence, layer);
     return std::move(refused).error().at_file(source_.file->name());
   }

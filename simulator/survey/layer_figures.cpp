@@ -88,8 +88,7 @@ class LayerWork {
   Result<LayerFigures> all() {
     out_.tokens = tokens_;
     if (layer_.has_rows()) KVPLAN_TRY_DO(rows());
-    // Keys stand beside queries; values may be missing.
-    if (layer_.parts.has(Part::kQueries)) KVPLAN_TRY_DO(tensors());
+    if (layer_.has_tensors()) KVPLAN_TRY_DO(tensors());
     return std::move(out_);
   }
 
@@ -166,16 +165,16 @@ class LayerWork {
 
   Status tensors() {
     KVPLAN_TRY(const LayerTensors here, recording_.tensors(at_.sequence, at_.layer));
-    std::vector<Values> values(here.keys.size());
-    for (std::size_t h = 0; h < here.keys.size(); ++h) {
-      KVPLAN_TRY_DO(pause_());
-      set_spectrum(formats::tensor_spectrum(here.keys[h], here.key_size, kEnergy), Figure::kKeyRank,
-                   values[h]);
-      if (here.values.empty()) continue;
-      KVPLAN_TRY_DO(pause_());
-      set_spectrum(formats::tensor_spectrum(here.values[h], here.value_size, kEnergy), Figure::kValueRank,
-                   values[h]);
-    }
+    std::vector<Values> values(std::max(here.keys.size(), here.values.size()));
+    const auto ranks_of = [&](const Heads& heads, std::int32_t size, Figure figure) -> Status {
+      for (std::size_t h = 0; h < heads.size(); ++h) {
+        KVPLAN_TRY_DO(pause_());
+        set_spectrum(formats::tensor_spectrum(heads[h], size, kEnergy), figure, values[h]);
+      }
+      return Done{};
+    };
+    KVPLAN_TRY_DO(ranks_of(here.keys, here.key_size, Figure::kKeyRank));
+    KVPLAN_TRY_DO(ranks_of(here.values, here.value_size, Figure::kValueRank));
     KVPLAN_TRY_DO(against_next(here, values));
     keep(values, true);
     norms(here);
@@ -188,7 +187,7 @@ class LayerWork {
     if (next >= info.layers || !info.has_layer(next) || recording_.tokens(at_.sequence, next) == 0)
       return Done{};
     const LayerInfo other = info.layer(next);
-    if (!other.parts.has(Part::kQueries) || other.kv_heads != layer_.kv_heads ||
+    if (!other.has_tensors() || other.kv_heads != layer_.kv_heads ||
         other.recorded_kv_heads != layer_.recorded_kv_heads)
       return Done{};
     KVPLAN_TRY(const LayerTensors there, recording_.tensors(at_.sequence, next));
@@ -211,7 +210,7 @@ class LayerWork {
 
   /// Correlations of key norms with what tokens got.
   void norms(const LayerTensors& here) {
-    if (got_.empty() || got_.front().empty()) return;
+    if (here.keys.empty() || got_.empty() || got_.front().empty()) return;
     auto& to = out_.figures[index(Figure::kKeyNormCorrelation)];
     const std::size_t of_stored = got_.size() / here.keys.size();
     const auto size = static_cast<std::size_t>(here.key_size);

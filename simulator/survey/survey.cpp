@@ -121,7 +121,7 @@ class Run {
   void prepare(std::size_t l) {
     const LayerInfo layer = info_.layer(layers_[l]);
     out_.layers[l].layer = layers_[l];
-    const bool tensors = layer.parts.has(Part::kQueries);
+    const bool tensors = layer.has_tensors();
     for (const FigureKind& kind : figure_kinds()) {
       if (kind.of_kv_head ? !tensors : !layer.has_rows()) continue;
       sums_[l].figures[index(kind.figure)].resize(
@@ -197,10 +197,14 @@ class Run {
     };
     note(lacking([](const LayerInfo& layer) { return !layer.has_rows(); }),
          "there are no rows, recorded or computed: figures of attention are absent.");
-    note(lacking([](const LayerInfo& layer) { return !layer.parts.has(Part::kQueries); }),
-         "there are no queries and keys: ranks, cosines and key norms are absent.");
+    note(lacking([](const LayerInfo& layer) { return !layer.has_tensors(); }),
+         "there are no keys and no values: ranks, cosines and key norms are absent.");
     note(lacking([](const LayerInfo& layer) {
-           return layer.parts.has(Part::kQueries) && !layer.parts.has(Part::kValues);
+           return !layer.parts.has(Part::kKeys) && layer.parts.has(Part::kValues);
+         }),
+         "there are no keys: their ranks, cosines and norms are absent.");
+    note(lacking([](const LayerInfo& layer) {
+           return layer.parts.has(Part::kKeys) && !layer.parts.has(Part::kValues);
          }),
          "there are no values: their ranks and cosines are absent.");
     note(lacking([](const LayerInfo& layer) {

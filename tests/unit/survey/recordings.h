@@ -34,6 +34,16 @@ class ManyTensors final : public attention::Recording {
       for (const auto& layer : sequence) longest = std::max(longest, layer.tokens);
       info_.sequences.push_back({.name = "random", .tokens = longest});
     }
+    if (!first.queries.empty()) return;
+    std::vector<attention::LayerInfo> without_queries;
+    for (std::int32_t number = 0; number < info_.layers; ++number) {
+      attention::LayerInfo layer = info_.layer(number);
+      layer.parts = {};
+      if (!first.keys.empty()) layer.parts.add(attention::Part::kKeys);
+      if (!first.values.empty()) layer.parts.add(attention::Part::kValues);
+      without_queries.push_back(std::move(layer));
+    }
+    info_.recorded_layers = std::move(without_queries);
   }
   [[nodiscard]] const attention::RecordingInfo& info() const override { return info_; }
   [[nodiscard]] Result<std::unique_ptr<attention::LayerRows>> open(std::int32_t sequence,

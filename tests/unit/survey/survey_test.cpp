@@ -210,7 +210,7 @@ TEST(Survey, SaysWhatTheRecordingDoesNotHave) {
       attention::recording_of({attention::random_rows(random, 2, 30, attention::RowKind::kSmooth)});
   const Survey of_rows = survey_of(*rows);
   ASSERT_EQ(of_rows.notes.size(), 2U);
-  EXPECT_NE(of_rows.notes[0].find("no queries and keys"), std::string::npos);
+  EXPECT_NE(of_rows.notes[0].find("no keys and no values"), std::string::npos);
   EXPECT_NE(of_rows.notes[1].find("at most 64 tokens"), std::string::npos);
   attention::LayerTensors tensors = attention::random_tensors(random, 1, 1, 70, false);
   tensors.values.clear();
@@ -219,6 +219,28 @@ TEST(Survey, SaysWhatTheRecordingDoesNotHave) {
   EXPECT_NE(no_values.notes[0].find("no values"), std::string::npos);
   EXPECT_TRUE(no_values.layers[0].figures[index(Figure::kKeyRank)][0].has_value());
   EXPECT_FALSE(no_values.layers[0].figures[index(Figure::kValueRank)][0].has_value());
+}
+
+/// Without queries there is no attention; what is stored has its ranks all the same.
+TEST(Survey, KeysOrValuesAlone) {
+  Random random(8, "alone");
+  const attention::LayerTensors whole = attention::random_tensors(random, 2, 1, 70, false);
+  const Survey all = survey_of(ManyTensors({{whole, whole}}));
+  for (const bool keys : {true, false}) {
+    attention::LayerTensors part = whole;
+    part.queries.clear();
+    (keys ? part.values : part.keys).clear();
+    const Survey found = survey_of(ManyTensors({{part, part}}));
+    const Figure there = keys ? Figure::kKeyRank : Figure::kValueRank;
+    const Figure gone = keys ? Figure::kValueRank : Figure::kKeyRank;
+    for (std::size_t h = 0; h < 2; ++h) {
+      EXPECT_EQ(found.layers[0].figures[index(there)][h], all.layers[0].figures[index(there)][h]);
+      EXPECT_FALSE(found.layers[0].figures[index(gone)][h].has_value());
+    }
+    ASSERT_EQ(found.notes.size(), 2U);
+    EXPECT_NE(found.notes[0].find("there are no rows"), std::string::npos);
+    EXPECT_NE(found.notes[1].find(keys ? "there are no values" : "there are no keys"), std::string::npos);
+  }
 }
 
 TEST(Survey, RefusesSequencesThatAreNotThere) {
