@@ -186,7 +186,7 @@ Status run_apart(std::span<const std::unique_ptr<Replica>> replicas, const Workl
     }
     if (done) until = kNever;
     const std::int64_t waited = told ? told(all_told) : 0;
-    if (waited < kFewToldAtOnce) width = std::min(2 * width, kLastTick);
+    if (waited < kFewToldAtOnce) width = width > kLastTick / 2 ? kLastTick : 2 * width;
     if (waited > 4 * kFewToldAtOnce) width = std::max<std::int64_t>(width / 2, 1);
   }
   for (const auto& replica : replicas) replica->end();
