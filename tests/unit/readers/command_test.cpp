@@ -230,6 +230,9 @@ TEST(ReadCommand, RefusesWhatCannotBeRead) {
   expect_refused(kTensors + " --reader quest:budget=64 --budgets 32", {"--reader", "budget"});
   expect_refused(kTensors + " --reader 'quest;;full' --budgets 32", {"--reader", "found nothing"});
   expect_refused(kTensors + " --reader quest --budgets 32,32", {"--budgets", "given twice"});
+  expect_refused(kTensors + " --reader 'full;full'", {"--reader", "full is given twice"});
+  expect_refused(kTensors + " --reader full --budgets 32",
+                 {"--budgets", "expected a reader that takes a budget"});
   expect_refused(kTensors + " --reader quest --budgets 0", {"--budgets"});
   expect_refused(kTensors + " --reader full --prefill 161", {"--prefill", "160"});
   expect_refused(kTensors + " --reader full --prefill 160 --layer 1", {"--layer", "0 to 0"});

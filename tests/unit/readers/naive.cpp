@@ -435,6 +435,11 @@ NaiveRead retro_infer(const Layer& at) {
       const double sum = std::accumulate(weight.begin(), weight.end(), 0.0);
       for (std::size_t k = 0; k < score.size(); ++k) score[k] += weight[k] / sum;
     }
+    std::vector<double> falling = score;
+    std::sort(falling.rbegin(), falling.rend());
+    for (const std::int64_t end_of_choice : {wanted, wanted + estimated})
+      if (const auto next = static_cast<std::size_t>(end_of_choice); next < falling.size())
+        out.by_a_hair = out.by_a_hair || falling[next - 1] - falling[next] < 1e-12;
     std::set<std::int32_t> read;
     std::vector<std::set<std::int32_t>> guessed;
     at.add_seen(0, sinks, read);

@@ -17,6 +17,8 @@ struct NaiveRead {
   std::set<std::int32_t> listed;
   /// [query head] sets of tokens that are not read and share the logit of the mean of their keys; may be empty.
   std::vector<std::vector<std::set<std::int32_t>>> estimated;
+  /// Sums that decide are equal but for rounding: which is greater depends on how exponentials are computed.
+  bool by_a_hair{false};
 };
 
 /// Of every member of the family.

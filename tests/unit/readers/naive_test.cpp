@@ -65,6 +65,7 @@ std::vector<Lane> random_lanes(Random& random, const Layers& recording, bool coa
 }
 
 TEST(Readers, ReadWhatTheirDefinitionsSay) {
+  int by_a_hair = 0, steps = 0;
   for (int seed = 1; seed <= cases(120); ++seed) {
     Random random(static_cast<std::uint64_t>(seed), "readers");
     const bool coarse = random.chance(1, 2);
@@ -77,6 +78,11 @@ TEST(Readers, ReadWhatTheirDefinitionsSay) {
         const LayerTensors& in = recording.at(0, layer);
         for (const Read& read : reads_of(each, in, layer, prompt)) {
           const NaiveRead wanted = naive_read(each, in, layer, prompt, read.t);
+          ++steps;
+          if (wanted.by_a_hair) {
+            ++by_a_hair;
+            continue;
+          }
           ASSERT_EQ(read.kept_metadata, wanted.kept_metadata) << "t " << read.t;
           ASSERT_EQ(read.read_metadata, wanted.read_metadata) << "t " << read.t;
           for (std::size_t q = 0; q < read.sets.size(); ++q) {
@@ -88,6 +94,7 @@ TEST(Readers, ReadWhatTheirDefinitionsSay) {
         }
       }
   }
+  EXPECT_LT(by_a_hair, steps / 100);
 }
 
 /// What one stored head at one step comes to, from sets.
