@@ -67,6 +67,24 @@ Result<model::ModelShape> model_of(const attention::RecordingInfo& recorded, std
   return shape;
 }
 
+/// The policy that the scenario names, `full` too.
+attention::PolicyChoice named_policy(const Scenario& s) {
+  return attention::policy_of(
+      parse_component(s.text("eviction"), "eviction", family_descriptors("eviction")).value());
+}
+
+/// A named model says how many query heads share what is stored; a policy cannot make that another number.
+Status check_group(const attention::PolicyChoice& policy, const model::ModelShape& model) {
+  const std::int64_t given = policy.choice.integer("group");
+  if (given == 0 || given * model.kv_heads == model.query_heads) return Done{};
+  return bad_input("expected " + std::to_string(model.query_heads / model.kv_heads) +
+                   ", the query heads of a stored head of " + model.name + " (" +
+                   std::to_string(model.query_heads) + " of " + std::to_string(model.kv_heads) +
+                   "), or 0, which takes it, found " + std::to_string(given) +
+                   "; model=recording stores as many heads as the policy says")
+      .at_field("eviction: " + std::string(policy.choice.name()) + ":group");
+}
+
 std::string shape_text(std::int64_t layers, std::int64_t heads, std::int64_t elements) {
   return std::to_string(layers) + " x " + std::to_string(heads) + " stored heads, " +
          std::to_string(elements) + " elements a token";
@@ -323,12 +341,10 @@ Result<TokenPlan> make_token_plan(const Scenario& s, const TokenPlanFiles& open,
   if (has_model) {
     const bool follows_windows = plan.policy && per != memory::TablePer::kRequest;
     KVPLAN_TRY(plan.model, named_model(s, follows_windows, open.model, assumptions));
+    KVPLAN_TRY_DO(check_group(named_policy(s), plan.model));
   } else {
     const attention::RecordingInfo& info = recordings.front().recording->info();
-    std::int32_t group = info.layer(0).group;
-    if (replayed) {
-      KVPLAN_TRY(group, attention::group_of(*plan.policy, info));
-    }
+    KVPLAN_TRY(const std::int32_t group, attention::group_of(named_policy(s), info));
     KVPLAN_TRY(plan.model, model_of(info, info.layer(0).query_heads / group, assumptions));
   }
   if (!s.attention.empty() && !replayed)
