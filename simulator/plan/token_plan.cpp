@@ -6,6 +6,7 @@
 #include "simulator/base/check.h"
 #include "simulator/memory/allocators.h"
 #include "simulator/model/ranks.h"
+#include "simulator/plan/layer_counts.h"
 
 namespace kvplan::plan {
 namespace {
@@ -138,24 +139,15 @@ Result<model::ModelShape> named_model(const Scenario& s, bool follows_windows, c
   return shape;
 }
 
-/// What a policy decides by layer or head, it decides on whole models: ranks that kept different tokens, or another
-/// number of them, would not be alike.
+/// What is replayed was decided on whole models: ranks that drop other tokens than each other would not be alike. Where
+/// lengths decide, requests are asked for one by one (check_alike_ranks).
 Status check_ranks(const TokenPlan& plan, bool replayed) {
   if (!plan.policy) return Done{};
   const RankBytes& bytes = plan.placed.bytes;
   const std::string name(plan.policy->choice.name());
   const bool positional = plan.policy->kind->traits(plan.policy->choice).interval.has_value();
-  const bool by_lengths = plan.counted || (positional && !replayed);
-  const std::string who(plan.budget ? plan.budget->choice().name() : name);
-  if (by_lengths && plan.keeps_by_layer() && bytes.stages > 1)
-    return bad_input("expected one stage (deployment.pp=1), since \"" + who +
-                     "\" keeps another number of tokens in each layer")
-        .at_field("deployment");
-  if (by_lengths && plan.budget && plan.budget->by_head() && bytes.tensor_ranks > 1)
-    return bad_input("expected one rank (deployment.tp=1), since \"" + who +
-                     "\" keeps another number of tokens in each head")
-        .at_field("deployment");
-  if (by_lengths || plan.units.per_token == 1 || bytes.ranks() == 1) return Done{};
+  if (plan.counted || (positional && !replayed)) return Done{};
+  if (plan.units.per_token == 1 || bytes.ranks() == 1) return Done{};
   return bad_input("expected one rank (deployment.tp=1, deployment.pp=1), since \"" + name +
                    "\" keeps other tokens in each layer or head")
       .at_field("deployment");
@@ -230,7 +222,7 @@ Status set_units(TokenPlan& plan, memory::TablePer per, bool replayed) {
   if (plan.keeps_by_layer() && (plan.counted || !replayed)) {
     KVPLAN_TRY_DO(all_alike("\"" +
                             std::string(plan.budget ? plan.budget->choice().name() : kind.descriptor.name) +
-                            "\" keeps another number in each"));
+                            "\" gives each layer a number of its own"));
     const std::int64_t cells = plan.budget && plan.budget->by_head() ? heads : rank.layers;
     plan.units = {cells, metadata.of_token(heads / cells)};
   }
@@ -267,7 +259,7 @@ void note_tables(const TokenPlan& plan, memory::TablePer per, std::vector<std::s
     assumptions.push_back("A request has " + std::to_string(plan.tables) + " tables, one for each " +
                           (per == memory::TablePer::kLayer ? "layer" : "stored head of each layer") +
                           " on a rank: a block is of one of them, and its entry in the table is metadata.");
-  else if (plan.counted && plan.keeps_by_layer())
+  else if (plan.counted && plan.keeps_by_layer() && layers_differ(plan))
     assumptions.emplace_back(
         "A block spans all layers, so it stays as long as the layer that keeps most needs it: what the "
         "others keep "
@@ -379,23 +371,14 @@ Result<TokenPlan> make_token_plan(const Scenario& s, const TokenPlanFiles& open,
 
 namespace {
 
-/// By layer of the rank: one count, or one for each stored head. REQUIRES: plan.keeps_by_layer().
-std::vector<std::vector<core::KeptCount>> counts_by_layer(const TokenPlan& plan, std::int64_t prompt,
-                                                          const attention::Grants& grants) {
+/// The same of the layers and heads of the plan's rank.
+std::vector<std::vector<core::KeptCount>> counts_of_rank(const TokenPlan& plan, std::int64_t prompt,
+                                                         const attention::Grants& grants) {
   const RankBytes& rank = plan.placed.bytes;
-  std::vector<core::KeptCount> all;
-  if (!plan.budget) all = plan.policy->kind->layer_counts(plan.policy->choice, prompt, plan.model.layers);
+  const auto all = counts_by_layer(plan, prompt, grants);
   std::vector<std::vector<core::KeptCount>> out;
-  for (std::int64_t l = rank.first_layer; l < rank.first_layer + rank.layers; ++l) {
-    const auto layer = static_cast<std::size_t>(l);
-    out.emplace_back();
-    if (!plan.budget) {
-      out.back().push_back(all[layer]);
-      continue;
-    }
-    for (const std::int64_t tokens : grants.tokens[layer])
-      out.back().push_back(attention::count_with_budget(*plan.policy, tokens, prompt));
-  }
+  for (std::int64_t l = rank.first_layer; l < rank.first_layer + rank.layers; ++l)
+    out.push_back(share_of_rank(all[static_cast<std::size_t>(l)], rank.tensor_ranks));
   return out;
 }
 
@@ -407,7 +390,7 @@ std::vector<core::CountedUnits> counted_units_of(const TokenPlan& plan, std::int
   if (!plan.keeps_by_layer())
     return {{*plan.policy->kind->traits(plan.policy->choice).count, plan.units.per_token}};
   std::vector<core::CountedUnits> out;
-  for (const auto& layer : counts_by_layer(plan, prompt, grants))
+  for (const auto& layer : counts_of_rank(plan, prompt, grants))
     for (const core::KeptCount& kept : layer) {
       if (out.empty() || out.back().kept != kept) out.push_back({kept, 0});
       out.back().units +=
@@ -422,7 +405,7 @@ std::vector<std::int64_t> kept_of_prompt(const TokenPlan& plan, std::int64_t pro
   if (!plan.keeps_by_layer())
     return {plan.policy->kind->traits(plan.policy->choice).count->of(prompt, prompt)};
   std::vector<std::int64_t> out;
-  for (const auto& layer : counts_by_layer(plan, prompt, grants))
+  for (const auto& layer : counts_of_rank(plan, prompt, grants))
     out.push_back(layer.front().of(prompt, prompt));
   return out;
 }
