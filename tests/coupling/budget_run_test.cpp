@@ -36,6 +36,10 @@ constexpr Case kCases[]{
     {"streaming-llm:sink=4,recent=9,placement=compact", kHeads12, false},
     {"scissorhands:budget=15,recent=3,drop=1,placement=compact",
      "warm-up:ratio=0.3,budget=\"uniform:capacity=20\"", false},
+    {"scissorhands:budget=15,recent=18,drop=1,placement=compact", kPyramid, false},  // protects more
+    {"random:budget=9,recent=12,sink=6,placement=compact", kPyramid, false},
+    {"seed-lfu:budget=9,placement=compact", kPyramid, false},
+    {"expr:score=last,budget=9,recent=18,placement=compact", kHeads12, false},
     // By position.
     {"window:window=25,placement=holes", "pyramidkv-paper:total=100,beta=4", false},
     {"window:window=25,placement=reuse", kHeads12, false},
@@ -104,7 +108,7 @@ TEST(BudgetRuns, CountedIsReplayed) {
       ++compared;
     }
   }
-  EXPECT_EQ(compared, 24);
+  EXPECT_EQ(compared, 36);
 }
 
 /// The policy of that name is SnapKV with that budget, whatever it is placed in.
@@ -453,6 +457,12 @@ TEST(BudgetRuns, AlikeRanksAreFollowed) {
       const std::string heads = "headkv:capacity=24,window=4,beta=1.1,scores=";
       EXPECT_EQ(small(heads + "[[4,4,4],[1,1,1],[1,1,1],[4,4,4]]", {{"deployment.pp", "2"}}, with_scores()),
                 small(heads + "[[4,4,4],[1,1,1]]", {}, half(with_scores(), true)));
+      if (std::string(policy).find("compact") != std::string::npos) {
+        const Values stages{{"deployment.pp", "2"}};
+        const Values recorded{stages[0], {"workload.attention", "r.kva"}};
+        const std::string crossed = heads + "[[4,1,4],[1,2,1],[1,1,2],[4,4,1]]";
+        EXPECT_EQ(small(crossed, stages, with_scores()), small(crossed, recorded, with_scores()));
+      }
       const auto layers = [](const std::string& layer) {
         return "[" + layer + "," + layer + "," + layer + "," + layer + "]";
       };
@@ -460,6 +470,39 @@ TEST(BudgetRuns, AlikeRanksAreFollowed) {
                 small(heads + layers("[4,1]"), {}, half(with_scores(), false)));
     }
   EXPECT_GT(preemptions, 50);
+}
+
+/// What a policy says of itself counts for nothing where a budget takes its place.
+TEST(BudgetRuns, APolicyIsJudgedWithItsBudget) {
+  const auto trace = trace_of(20, 150);
+  const auto same = [&](const std::string& policy, const std::string& own) {
+    const auto with = run(budgeted(policy, "uniform:capacity=9", "layer", "500"), false, false, trace);
+    const auto alone = run(scenario_with(own, "layer", "500"), false, false, trace);
+    EXPECT_EQ(figures(with), figures(alone)) << policy;
+  };
+  same("streaming-llm:sink=4,recent=0,placement=reuse", "streaming-llm:sink=4,recent=5,placement=reuse");
+  same("streaming-llm:sink=0,recent=0,placement=compact", "streaming-llm:sink=4,recent=5,placement=compact");
+  same("h2o:hh=0,recent=0,placement=compact", "h2o:hh=9,recent=0,placement=compact");
+  same("random:budget=1,recent=4,sink=2,placement=compact", "tova:budget=9,placement=compact");
+  // Where the budget leaves nothing of the newest tokens, the newest one stays.
+  for (const char* placement : {"holes", "reuse"}) {
+    const auto r = run(budgeted(std::string("streaming-llm:sink=4,recent=0,placement=") + placement,
+                                "uniform:capacity=4", "all", "500"),
+                       false, false, trace);
+    EXPECT_EQ(figures(r),
+              figures(run(budgeted(std::string("streaming-llm:sink=4,recent=1,placement=") + placement,
+                                   "uniform:capacity=5", "all", "500"),
+                          false, false, trace)));
+    EXPECT_TRUE(std::any_of(r.assumptions.begin(), r.assumptions.end(), [](const std::string& s) {
+      return s.find("and at least 5 tokens") != std::string::npos;
+    }));
+  }
+  EXPECT_EQ(error_of({{"eviction", "streaming-llm:sink=4,recent=0"}}),
+            "eviction: expected a policy that keeps at least the newest token");
+  // Three tokens go one by one, half of a hundred at once.
+  const std::string scissors =
+      error_of(budgeted("scissorhands:budget=3,placement=compact", "uniform:capacity=100", "all", "500"));
+  EXPECT_EQ(scissors.rfind("eviction: expected a policy that is counted from lengths (", 0), 0U) << scissors;
 }
 
 /// Short prompts are granted less than the policy protects; it keeps that.
