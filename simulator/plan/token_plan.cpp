@@ -316,11 +316,10 @@ Status set_encoded(TokenPlan& plan, const formats::FormatChoice& format,
 Result<TokenPlan> make_token_plan(const Scenario& s, const TokenPlanFiles& open,
                                   std::vector<std::string>& warnings, std::vector<std::string>& assumptions) {
   TokenPlan plan;
-  if (s.follows_courses() && s.eviction) plan.policy = attention::policy_of(*s.eviction);
   plan.counted = s.evicts_by == EvictsBy::kCounts;
   const bool replayed =
       s.evicts_by == EvictsBy::kRecordings || (plan.counted && !s.attention.empty() &&
-                                               (!plan.policy->kind->traits(*s.eviction).interval ||
+                                               (!named_policy(s).kind->traits(*s.eviction).interval ||
                                                 (s.budget && attention::measures_scores(*s.budget))));
   const auto table_per = memory::allocator_entry(s.allocator).table_per;
   const memory::TablePer per = table_per == nullptr ? memory::TablePer::kRequest : table_per(s.allocator);
@@ -331,7 +330,7 @@ Result<TokenPlan> make_token_plan(const Scenario& s, const TokenPlanFiles& open,
     KVPLAN_TRY(recordings, open_all(s.attention, open.recording, warnings));
   }
   if (has_model) {
-    const bool follows_windows = plan.policy && per != memory::TablePer::kRequest;
+    const bool follows_windows = s.eviction && per != memory::TablePer::kRequest;
     KVPLAN_TRY(plan.model, named_model(s, follows_windows, open.model, assumptions));
     KVPLAN_TRY_DO(check_group(named_policy(s), plan.model));
   } else {
@@ -343,6 +342,11 @@ Result<TokenPlan> make_token_plan(const Scenario& s, const TokenPlanFiles& open,
     warnings.push_back("workload.attention drives no request: what eviction=" +
                        std::string(s.eviction ? s.eviction->name() : "full") +
                        " keeps does not depend on attention.");
+  // One keep rule serves layers that all keep alike; beside windows, tables keep different tokens.
+  const bool beside_windows =
+      s.eviction && per != memory::TablePer::kRequest && plan.model.window_layers() > 0;
+  if (s.eviction && (s.follows_courses() || beside_windows)) plan.policy = attention::policy_of(*s.eviction);
+  plan.keep = plan.policy ? core::KeepRule{} : s.keep;
   KVPLAN_TRY(plan.placed, place_model(s, plan.model, warnings, assumptions));
   if (!plan.policy && per != memory::TablePer::kRequest)
     assumptions.emplace_back(
@@ -363,6 +367,7 @@ Result<TokenPlan> make_token_plan(const Scenario& s, const TokenPlanFiles& open,
   KVPLAN_TRY_DO(check_ranks(plan, replayed));
   KVPLAN_TRY_DO(add_scales(plan));
   if (s.encoded) KVPLAN_TRY_DO(set_encoded(plan, *s.encoded, assumptions));
+  plan.finds_prefixes = s.finds_prefixes() && !plan.follows_courses();
   if (!replayed) return plan;
   for (const Recorded& recorded : recordings) KVPLAN_TRY_DO(check_shape(recorded, plan.model, *plan.policy));
   plan.recordings = std::move(recordings);

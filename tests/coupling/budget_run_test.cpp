@@ -374,7 +374,7 @@ TEST(BudgetRuns, HolesOfOtherLayersAreSaidWhereTheyAre) {
   EXPECT_TRUE(says("d2o", true));
 }
 
-/// Where all ranks keep alike, the run is that of the policy's own number; and where stages, or the heads of ranks, have
+/// Where all ranks keep alike, the run is that of the policy's own number. Where stages, or the heads of ranks, have
 /// the same numbers in another order, it is that of one rank with half of the layers, or heads, in half of the memory.
 TEST(BudgetRuns, AlikeRanksAreFollowed) {
   const auto trace = trace_of(40, 150);
