@@ -51,8 +51,8 @@ std::string why_no_prefixes(const Scenario& scenario, const TokenPlan& tokens) {
     return "prefix_cache is ignored: layers that see only a window drop other tokens than the policy does, "
            "and others could not find the rest.";
   if (tokens.recordings.empty() && tokens.placement == core::Placement::kHoles)
-    return "prefix_cache is ignored: with a budget each layer drops other tokens of a block, which others "
-           "could not find whole.";
+    return "prefix_cache is ignored: with a budget each layer is followed by itself, and others could not "
+           "find whole blocks of which some drop tokens.";
   if (tokens.recordings.empty())
     return "prefix_cache is ignored: placement=reuse writes into blocks that others could have found.";
   return "prefix_cache is ignored: a replayed policy has seen the attention of its recording's own prompt, "
