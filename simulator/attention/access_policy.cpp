@@ -47,7 +47,8 @@ PolicyTraits access_traits(const Choice& choice) {
           .columns = 1,
           .makes_room = true,
           .state_bytes_per_cell = choice.text("mode") == "lfu" ? 4 : 8,
-          .budget = choice.integer("budget")};
+          .budget = choice.integer("budget"),
+          .count = core::KeptCount{choice.integer("budget")}};
 }
 
 std::unique_ptr<LayerPolicy> make_access_policy(const LayerInput& input) {

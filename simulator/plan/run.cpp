@@ -47,9 +47,12 @@ std::string why_no_prefixes(const Scenario& scenario, const TokenPlan& tokens) {
     return "prefix_cache is ignored: placement=compact moves tokens out of the blocks in which others could "
            "find "
            "them.";
+  if (tokens.recordings.empty() && tokens.placement == core::Placement::kHoles && !tokens.budget)
+    return "prefix_cache is ignored: layers that see only a window drop other tokens than the policy does, "
+           "and others could not find the rest.";
   if (tokens.recordings.empty() && tokens.placement == core::Placement::kHoles)
-    return "prefix_cache is ignored: with a budget each layer drops other tokens of a block, which others "
-           "could not find whole.";
+    return "prefix_cache is ignored: with a budget each layer is followed by itself, and others could not "
+           "find whole blocks of which some drop tokens.";
   if (tokens.recordings.empty())
     return "prefix_cache is ignored: placement=reuse writes into blocks that others could have found.";
   return "prefix_cache is ignored: a replayed policy has seen the attention of its recording's own prompt, "
@@ -110,9 +113,9 @@ Result<RunSetup> prepare(const Scenario& scenario, const traces::Trace& trace, c
              make_token_plan(scenario, {options.open_recording, options.open_model, options.open_scores},
                              result.warnings, result.assumptions));
   const scheduling::EngineTraits engine = scenario.engine_traits();
-  if (engine.wants_prefixes && !scenario.finds_prefixes())
+  if (engine.wants_prefixes && !setup.tokens.finds_prefixes)
     result.warnings.push_back(why_no_prefixes(scenario, setup.tokens));
-  if (scenario.replaces_by_policy() && !scenario.finds_prefixes())
+  if (scenario.replaces_by_policy() && !setup.tokens.finds_prefixes)
     result.warnings.push_back(why_no_replacement(scenario));
   if (scenario.keeps_nothing() && engine.piece_tokens.value > 0)
     result.warnings.push_back(std::string(engine.piece_tokens.param) +
@@ -120,12 +123,12 @@ Result<RunSetup> prepare(const Scenario& scenario, const traces::Trace& trace, c
   if (engine.reads_holes && scenario.evicts_by != EvictsBy::kNothing)
     result.assumptions.emplace_back(
         "Attention is timed as reading what the policy dropped, too, as long as its block is held.");
-  if (scenario.finds_prefixes() && !trace.prefix.present())
+  if (setup.tokens.finds_prefixes && !trace.prefix.present())
     result.assumptions.emplace_back(
         "The trace does not say which prompts begin alike: what is cached can be hit only by a request that "
         "was preempted, in its own blocks.");
   KVPLAN_TRY(setup.workload, workload::build_workload(trace, scenario.rate_scale, scenario.limit));
-  if (!scenario.finds_prefixes()) setup.workload.prefix = nullptr;
+  if (!setup.tokens.finds_prefixes) setup.workload.prefix = nullptr;
   KVPLAN_TRY(setup.latency, make_latency(scenario, setup.tokens, options, result.assumptions));
   if (setup.tokens.follows_courses())
     setup.trajectories = std::make_unique<attention::TrajectoryStore>(kTrajectoryBytes);

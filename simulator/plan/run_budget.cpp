@@ -1,6 +1,7 @@
 #include "simulator/plan/run_budget.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 namespace kvplan::plan {
@@ -11,6 +12,30 @@ const Descriptor kNone{.family = attention::kBudgetFamily,
                        .summary = "Of a scenario: the policy's own number of tokens, the same in every layer",
                        .source = "kvplan",
                        .params = {}};
+
+/// The fewest tokens that a layer can have: what the policy takes as a budget, and protects whatever it is given. A
+/// positional policy keeps the newest token, too, where its cells stay in their places.
+std::int64_t least_tokens(const attention::PolicyChoice& policy) {
+  const bool compact = policy.choice.text(attention::kPlacementParam.name) == "compact";
+  const auto fits = [&](std::int64_t tokens) {
+    const auto given = attention::with_budget(policy, std::array{tokens}, false, {.prompt = INT64_MAX});
+    if (!given.ok()) return false;
+    const attention::PolicyTraits traits = policy.kind->traits(given.value().choice);
+    if (traits.interval) return compact || traits.interval->recent > 0;
+    return !traits.count || traits.count->once || traits.budget == tokens;
+  };
+  std::int64_t low = attention::least_budget(policy);
+  auto high = static_cast<std::int64_t>(attention::kMaxTokens);
+  while (low < high) {
+    const std::int64_t middle = low + (high - low) / 2;
+    if (fits(middle)) {
+      high = middle;
+    } else {
+      low = middle + 1;
+    }
+  }
+  return low;
+}
 
 /// A scheme calls its parameters by its own name, and the others as commands do.
 Error in_budget(const Error& error) {
@@ -37,7 +62,7 @@ bool is_budget(const Choice& choice) {
 Result<RunBudget> RunBudget::make(const Choice& choice, const attention::PolicyChoice& policy,
                                   const model::ModelShape& model, const ScoresOpener& open) {
   constexpr std::int64_t kExample = 4096;  // tokens: what is wrong of one prompt is wrong of all
-  RunBudget out(choice, model.layers, attention::least_budget(policy));
+  RunBudget out(choice, model.layers, least_tokens(policy));
   if (out.measured()) return out;
   if (attention::budget_of(choice).takes_scores) {
     if (!open) return bad_input("scores of heads cannot be read here").at_field("budget");

@@ -5,6 +5,7 @@
 #include "simulator/base/check.h"
 #include "simulator/core/counted_course.h"
 #include "simulator/core/course_of_tables.h"
+#include "simulator/plan/layer_counts.h"
 
 namespace kvplan::plan {
 namespace {
@@ -46,7 +47,8 @@ Result<std::shared_ptr<const core::Drops>> RunCourses::drops(const Asked& asked)
   if (!plan_.budget) tracks = {*keep};
   const RankBytes& rank = plan_.placed.bytes;
   for (std::int64_t l = rank.first_layer; plan_.budget && l < rank.first_layer + rank.layers; ++l)
-    for (const std::int64_t tokens : asked.grants.tokens[static_cast<std::size_t>(l)])
+    for (const std::int64_t tokens :
+         share_of_rank(asked.grants.tokens[static_cast<std::size_t>(l)], rank.tensor_ranks))
       tracks.push_back(attention::interval_with_budget(*plan_.policy, tokens));
   const auto units = plan_.units.per_token / static_cast<std::int64_t>(tracks.size());
   return std::shared_ptr<const core::Drops>(std::make_shared<attention::IntervalDrops>(
@@ -78,27 +80,37 @@ Result<std::shared_ptr<const core::Drops>> RunCourses::counted_drops(const Asked
 }
 
 /// A recording says which tokens go; as many have to stay as lengths say, in each track that the policy decides about.
+/// Tracks are those of the whole model: one for all layers, or as many for each.
 Status RunCourses::check_counts(const Asked& asked, const core::Drops& dropped) const {
   const core::CourseShape& shape = asked.shape;
   const auto tracks = static_cast<std::int64_t>(dropped.track_units().size());
+  const std::int64_t layers = plan_.model.layers;
+  const std::int64_t of_layer = std::max<std::int64_t>(tracks / layers, 1);
+  std::vector<std::vector<core::KeptCount>> counts;
+  if (plan_.keeps_by_layer()) counts = counts_by_layer(plan_, shape.prompt, asked.grants);
+  const auto count_of = [&](std::int64_t track) {
+    if (counts.empty()) return *plan_.policy->kind->traits(plan_.policy->choice).count;
+    const auto& heads = counts[static_cast<std::size_t>(track / of_layer)];
+    return heads[static_cast<std::size_t>(track % of_layer * std::ssize(heads) / of_layer)];
+  };
+  const auto follows_window = [&](std::int64_t track) {
+    const std::int64_t layer = track / of_layer - plan_.placed.bytes.first_layer;
+    return layer >= 0 && layer < std::ssize(plan_.windows) &&
+           plan_.windows[static_cast<std::size_t>(layer)] > 0;
+  };
   std::vector<std::int32_t> gone;
-  std::int64_t cells = 0;
-  std::int64_t track = 0;
-  for (const auto& [count, units] : counted_units_of(plan_, shape.prompt, asked.grants)) {
-    cells += units;
-    for (; track * plan_.units.per_token < cells * tracks; ++track) {
-      const auto layers = static_cast<std::int64_t>(plan_.windows.size());
-      if (layers > 0 && plan_.windows[static_cast<std::size_t>(track * layers / tracks)] > 0) continue;
-      gone.clear();
-      for (std::int64_t n = shape.prompt; n < shape.final_tokens; ++n) {
-        dropped.dropped(static_cast<std::int32_t>(track), n, gone);
-        const std::int64_t kept = n - static_cast<std::int64_t>(gone.size());
-        if (kept == count.of(n, shape.prompt)) continue;
-        return bad_input("expected " + std::to_string(count.of(n, shape.prompt)) + " tokens kept of " +
-                         std::to_string(n) + " for placement=compact, found " + std::to_string(kept) +
-                         " for request " + std::to_string(asked.request))
-            .at_field("workload.attention");
-      }
+  for (std::int64_t track = 0; track < tracks; ++track) {
+    if (tracks > 1 && follows_window(track)) continue;
+    const core::KeptCount count = count_of(track);
+    gone.clear();
+    for (std::int64_t n = shape.prompt; n < shape.final_tokens; ++n) {
+      dropped.dropped(static_cast<std::int32_t>(track), n, gone);
+      const std::int64_t kept = n - static_cast<std::int64_t>(gone.size());
+      if (kept == count.of(n, shape.prompt)) continue;
+      return bad_input("expected " + std::to_string(count.of(n, shape.prompt)) + " tokens kept of " +
+                       std::to_string(n) + " for placement=compact, found " + std::to_string(kept) +
+                       " for request " + std::to_string(asked.request))
+          .at_field("workload.attention");
     }
   }
   return Done{};
@@ -198,6 +210,8 @@ Result<const core::Course*> RunCourses::begin(RequestId r, std::int64_t prompt) 
                               .placement = plan_.placement,
                               .reads_holes = plan_.reads_holes},
                     .grants = std::move(granted)};
+  if (plan_.keeps_by_layer() && (plan_.counted || plan_.recordings.empty()))
+    KVPLAN_TRY_DO(check_alike_ranks(plan_, prompt, asked.grants));
   auto& course = courses_[static_cast<std::size_t>(r)];
   if (!plan_.encoded.empty()) {
     course =

@@ -14,6 +14,7 @@
 #include "simulator/model/pool_rule.h"
 #include "simulator/modelfile/catalogue.h"
 #include "simulator/modelfile/device_catalogue.h"
+#include "simulator/plan/policy_lists.h"
 #include "simulator/plan/run_budget.h"
 #include "simulator/plan/run_format.h"
 #include "simulator/replacement/replacements.h"
@@ -328,11 +329,9 @@ Status check_compact(const Scenario& s, const attention::PolicyKind& kind,
         .at_field("eviction");
   if (kind.layer_counts != nullptr) return Done{};
   if (!traits.count)
-    return bad_input(
-               "expected a policy of which lengths say how many tokens stay (window, streaming-llm, h2o, "
-               "tova, scissorhands with drop=1, snapkv, pyramidkv) with " +
-               found + "\"" + std::string(kind.descriptor.name) +
-               "\", which needs a recording (workload.attention) with placement=holes or reuse")
+    return bad_input("expected a policy that is counted from lengths (" + counted_policies() + ") with " +
+                     found + "\"" + std::string(kind.descriptor.name) +
+                     "\", which needs a recording (workload.attention) with placement=holes or reuse")
         .at_field("eviction");
   if (traits.count->budget < 1)
     return bad_input("expected a policy that keeps at least one token with " + found + "none")
@@ -340,12 +339,43 @@ Status check_compact(const Scenario& s, const attention::PolicyKind& kind,
   return Done{};
 }
 
+/// What is known of the policy as the scenario's budget makes it, whose numbers take the place of its own: here of the
+/// largest, since layers differ.
+attention::PolicyTraits traits_with_budget(const Scenario& s, const attention::PolicyChoice& policy) {
+  const auto budget = parse_component(s.text("budget"), "budget", family_descriptors("budget"));
+  if (budget.ok() && is_budget(budget.value()) && !policy.kind->budget.param.empty()) {
+    constexpr std::array kMost{static_cast<std::int64_t>(attention::kMaxTokens)};
+    const auto given = attention::with_budget(policy, kMost, false, {});
+    if (given.ok()) return policy.kind->traits(given.value().choice);
+  }
+  return policy.kind->traits(policy.choice);
+}
+
+/// REQUIRES: which tokens stay does not follow from lengths.
+Error needs_recordings(const Scenario& s, const attention::PolicyKind& kind,
+                       const attention::PolicyTraits& traits) {
+  const bool by_tensors =
+      traits.keys || traits.queries || traits.values || traits.value_norms || traits.output_weights;
+  const bool by_rows = traits.prompt_rows > 0 || traits.decode_rows || traits.foresight;
+  const bool counted = kind.layer_counts != nullptr || traits.count;
+  return bad_input("\"" + std::string(kind.descriptor.name) + "\" " +
+                   (by_tensors ? "decides by keys, queries or values"
+                    : by_rows  ? "decides by attention"
+                               : "is followed token by token") +
+                   ": give recordings as workload.attention, " +
+                   (counted && s.allocator.name() == "paged"
+                        ? "take placement=compact, which counts what stays without one, "
+                        : "") +
+                   "or a policy that lengths decide (" + positional_policies() + ")")
+      .at_field("eviction");
+}
+
 Status choose_eviction(Scenario& s) {
   KVPLAN_TRY(Choice choice, parse_component(s.text("eviction"), "eviction", family_descriptors("eviction")));
   if (choice.name() == "full") return Done{};
   const attention::PolicyChoice policy = attention::policy_of(choice);
   KVPLAN_TRY_DO(attention::check_policy(policy));
-  const attention::PolicyTraits traits = policy.kind->traits(choice);
+  const attention::PolicyTraits traits = traits_with_budget(s, policy);
   const std::string name(choice.name());
   if (traits.keeps_everything())
     return bad_input("\"" + name + "\" keeps everything and reads a part: it frees nothing in a run, see " +
@@ -367,11 +397,7 @@ Status choose_eviction(Scenario& s) {
   if (traits.interval && traits.interval->recent < 1)
     return bad_input("expected a policy that keeps at least the newest token").at_field("eviction");
   if (!traits.interval) {
-    if (s.attention.empty())
-      return bad_input("\"" + name +
-                       "\" decides by attention: give recordings as workload.attention, or take " +
-                       "a policy that lengths decide (window, streaming-llm)")
-          .at_field("eviction");
+    if (s.attention.empty()) return needs_recordings(s, *policy.kind, traits);
     s.evicts_by = EvictsBy::kRecordings;
   } else if (choice.text("placement") == "reuse") {
     s.evicts_by = EvictsBy::kLengths;

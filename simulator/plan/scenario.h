@@ -71,8 +71,8 @@ struct Setting {
 
 /// How it is known which tokens stay.
 enum class EvictsBy : std::uint8_t {
-  kNothing,     ///< everything stays
-  kKeepRule,    ///< positions decide and holes are left: Scenario::keep
+  kNothing,  ///< everything stays
+  kKeepRule,  ///< positions decide and holes are left: Scenario::keep; beside windows courses (TokenPlan::keep)
   kLengths,     ///< positions decide, cells are used again or layers keep intervals of their own
   kCounts,      ///< lengths say how many stay, survivors are moved together
   kRecordings,  ///< attention decides: workload.attention

@@ -38,13 +38,13 @@ Result<std::unique_ptr<core::Memory>> make_memory(const RunSetup& setup, core::R
       .first_layer = setup.tokens.placed.bytes.first_layer,
       .layers = setup.tokens.placed.bytes.layers,
       .step_tokens = step_tokens(s),
-      .prefix_cache = s.finds_prefixes(),
+      .prefix_cache = setup.tokens.finds_prefixes,
       .replacement = s.replaces_by_policy() ? &s.replacement : nullptr,
       .block_ids = !setup.options.extra_observers.empty(),
       .max_model_len = s.engine_traits().request_tokens.value,
       .columns = &columns};
   const auto& entry = memory::allocator_entry(s.allocator);
-  if (entry.follows_windows && s.eviction && (s.keep.evicts() || setup.tokens.policy))
+  if (entry.follows_windows && s.eviction && (setup.tokens.keep.evicts() || setup.tokens.policy))
     return bad_input("the allocator \"" + std::string(s.allocator.name()) +
                      "\" keeps what the windows of layers show; it follows no token policy, found " +
                      std::string(s.eviction->name()))
@@ -114,7 +114,7 @@ class Fleet {
         part->courses.emplace(setup_.tokens, setup_.workload, layout, *setup_.trajectories,
                               setup_.options.control);
       const core::ReplicaSetup replica{.workload = &setup_.workload,
-                                       .keep = s.keep,
+                                       .keep = setup_.tokens.keep,
                                        .courses = part->courses ? &*part->courses : nullptr,
                                        .reads_holes = s.engine_traits().reads_holes,
                                        .latency = setup_.latency.get(),
@@ -203,7 +203,7 @@ Status watch(const RunSetup& setup, std::size_t replica, Part& part, Served& ser
   } else {
     part.sinks.push_back(&part.integrals);
   }
-  part.ledger.emplace(setup.workload, layout, setup.scenario.keep, part.sinks);
+  part.ledger.emplace(setup.workload, layout, setup.tokens.keep, part.sinks);
   part.observers = {&*part.ledger, &part.records.emplace(served.records, setup.scenario.keeps_nothing())};
   if (setup.options.request_memory)
     part.observers.push_back(&part.held.emplace(served.held, layout.quantum_tokens));
@@ -304,7 +304,7 @@ Status serve_timelines(const RunSetup& setup, Served& served) {
   KVPLAN_TRY_DO(fleet.make_pools());
   for (const auto& part : fleet.parts()) {
     part->sinks = {&part->timeline.emplace(served.end, setup.options.timeline_bins)};
-    part->ledger.emplace(setup.workload, part->memory->layout(), setup.scenario.keep, part->sinks);
+    part->ledger.emplace(setup.workload, part->memory->layout(), setup.tokens.keep, part->sinks);
     part->observers = {&*part->ledger};
   }
   fleet.make_replicas();

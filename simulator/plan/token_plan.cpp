@@ -6,6 +6,7 @@
 #include "simulator/base/check.h"
 #include "simulator/memory/allocators.h"
 #include "simulator/model/ranks.h"
+#include "simulator/plan/layer_counts.h"
 
 namespace kvplan::plan {
 namespace {
@@ -67,6 +68,24 @@ Result<model::ModelShape> model_of(const attention::RecordingInfo& recorded, std
   return shape;
 }
 
+/// The policy that the scenario names, `full` too.
+attention::PolicyChoice named_policy(const Scenario& s) {
+  return attention::policy_of(
+      parse_component(s.text("eviction"), "eviction", family_descriptors("eviction")).value());
+}
+
+/// A named model says how many query heads share what is stored; a policy cannot make that another number.
+Status check_group(const attention::PolicyChoice& policy, const model::ModelShape& model) {
+  const std::int64_t given = policy.choice.integer("group");
+  if (given == 0 || given * model.kv_heads == model.query_heads) return Done{};
+  return bad_input("expected " + std::to_string(model.query_heads / model.kv_heads) +
+                   ", the query heads of a stored head of " + model.name + " (" +
+                   std::to_string(model.query_heads) + " of " + std::to_string(model.kv_heads) +
+                   "), or 0, which takes it, found " + std::to_string(given) +
+                   "; model=recording stores as many heads as the policy says")
+      .at_field("eviction: " + std::string(policy.choice.name()) + ":group");
+}
+
 std::string shape_text(std::int64_t layers, std::int64_t heads, std::int64_t elements) {
   return std::to_string(layers) + " x " + std::to_string(heads) + " stored heads, " +
          std::to_string(elements) + " elements a token";
@@ -120,24 +139,15 @@ Result<model::ModelShape> named_model(const Scenario& s, bool follows_windows, c
   return shape;
 }
 
-/// What a policy decides by layer or head, it decides on whole models: ranks that kept different tokens, or another
-/// number of them, would not be alike.
+/// What is replayed was decided on whole models: ranks that drop other tokens than each other would not be alike. Where
+/// lengths decide, requests are asked for one by one (check_alike_ranks).
 Status check_ranks(const TokenPlan& plan, bool replayed) {
   if (!plan.policy) return Done{};
   const RankBytes& bytes = plan.placed.bytes;
   const std::string name(plan.policy->choice.name());
   const bool positional = plan.policy->kind->traits(plan.policy->choice).interval.has_value();
-  const bool by_lengths = plan.counted || (positional && !replayed);
-  const std::string who(plan.budget ? plan.budget->choice().name() : name);
-  if (by_lengths && plan.keeps_by_layer() && bytes.stages > 1)
-    return bad_input("expected one stage (deployment.pp=1), since \"" + who +
-                     "\" keeps another number of tokens in each layer")
-        .at_field("deployment");
-  if (by_lengths && plan.budget && plan.budget->by_head() && bytes.tensor_ranks > 1)
-    return bad_input("expected one rank (deployment.tp=1), since \"" + who +
-                     "\" keeps another number of tokens in each head")
-        .at_field("deployment");
-  if (by_lengths || plan.units.per_token == 1 || bytes.ranks() == 1) return Done{};
+  if (plan.counted || (positional && !replayed)) return Done{};
+  if (plan.units.per_token == 1 || bytes.ranks() == 1) return Done{};
   return bad_input("expected one rank (deployment.tp=1, deployment.pp=1), since \"" + name +
                    "\" keeps other tokens in each layer or head")
       .at_field("deployment");
@@ -212,7 +222,7 @@ Status set_units(TokenPlan& plan, memory::TablePer per, bool replayed) {
   if (plan.keeps_by_layer() && (plan.counted || !replayed)) {
     KVPLAN_TRY_DO(all_alike("\"" +
                             std::string(plan.budget ? plan.budget->choice().name() : kind.descriptor.name) +
-                            "\" keeps another number in each"));
+                            "\" gives each layer a number of its own"));
     const std::int64_t cells = plan.budget && plan.budget->by_head() ? heads : rank.layers;
     plan.units = {cells, metadata.of_token(heads / cells)};
   }
@@ -249,7 +259,7 @@ void note_tables(const TokenPlan& plan, memory::TablePer per, std::vector<std::s
     assumptions.push_back("A request has " + std::to_string(plan.tables) + " tables, one for each " +
                           (per == memory::TablePer::kLayer ? "layer" : "stored head of each layer") +
                           " on a rank: a block is of one of them, and its entry in the table is metadata.");
-  else if (plan.counted && plan.keeps_by_layer())
+  else if (plan.counted && plan.keeps_by_layer() && layers_differ(plan))
     assumptions.emplace_back(
         "A block spans all layers, so it stays as long as the layer that keeps most needs it: what the "
         "others keep "
@@ -306,11 +316,10 @@ Status set_encoded(TokenPlan& plan, const formats::FormatChoice& format,
 Result<TokenPlan> make_token_plan(const Scenario& s, const TokenPlanFiles& open,
                                   std::vector<std::string>& warnings, std::vector<std::string>& assumptions) {
   TokenPlan plan;
-  if (s.follows_courses() && s.eviction) plan.policy = attention::policy_of(*s.eviction);
   plan.counted = s.evicts_by == EvictsBy::kCounts;
   const bool replayed =
       s.evicts_by == EvictsBy::kRecordings || (plan.counted && !s.attention.empty() &&
-                                               (!plan.policy->kind->traits(*s.eviction).interval ||
+                                               (!named_policy(s).kind->traits(*s.eviction).interval ||
                                                 (s.budget && attention::measures_scores(*s.budget))));
   const auto table_per = memory::allocator_entry(s.allocator).table_per;
   const memory::TablePer per = table_per == nullptr ? memory::TablePer::kRequest : table_per(s.allocator);
@@ -321,20 +330,23 @@ Result<TokenPlan> make_token_plan(const Scenario& s, const TokenPlanFiles& open,
     KVPLAN_TRY(recordings, open_all(s.attention, open.recording, warnings));
   }
   if (has_model) {
-    const bool follows_windows = plan.policy && per != memory::TablePer::kRequest;
+    const bool follows_windows = s.eviction && per != memory::TablePer::kRequest;
     KVPLAN_TRY(plan.model, named_model(s, follows_windows, open.model, assumptions));
+    KVPLAN_TRY_DO(check_group(named_policy(s), plan.model));
   } else {
     const attention::RecordingInfo& info = recordings.front().recording->info();
-    std::int32_t group = info.layer(0).group;
-    if (replayed) {
-      KVPLAN_TRY(group, attention::group_of(*plan.policy, info));
-    }
+    KVPLAN_TRY(const std::int32_t group, attention::group_of(named_policy(s), info));
     KVPLAN_TRY(plan.model, model_of(info, info.layer(0).query_heads / group, assumptions));
   }
   if (!s.attention.empty() && !replayed)
     warnings.push_back("workload.attention drives no request: what eviction=" +
                        std::string(s.eviction ? s.eviction->name() : "full") +
                        " keeps does not depend on attention.");
+  // One keep rule serves layers that all keep alike; beside windows, tables keep different tokens.
+  const bool beside_windows =
+      s.eviction && per != memory::TablePer::kRequest && plan.model.window_layers() > 0;
+  if (s.eviction && (s.follows_courses() || beside_windows)) plan.policy = attention::policy_of(*s.eviction);
+  plan.keep = plan.policy ? core::KeepRule{} : s.keep;
   KVPLAN_TRY(plan.placed, place_model(s, plan.model, warnings, assumptions));
   if (!plan.policy && per != memory::TablePer::kRequest)
     assumptions.emplace_back(
@@ -355,6 +367,7 @@ Result<TokenPlan> make_token_plan(const Scenario& s, const TokenPlanFiles& open,
   KVPLAN_TRY_DO(check_ranks(plan, replayed));
   KVPLAN_TRY_DO(add_scales(plan));
   if (s.encoded) KVPLAN_TRY_DO(set_encoded(plan, *s.encoded, assumptions));
+  plan.finds_prefixes = s.finds_prefixes() && !plan.follows_courses();
   if (!replayed) return plan;
   for (const Recorded& recorded : recordings) KVPLAN_TRY_DO(check_shape(recorded, plan.model, *plan.policy));
   plan.recordings = std::move(recordings);
@@ -363,23 +376,14 @@ Result<TokenPlan> make_token_plan(const Scenario& s, const TokenPlanFiles& open,
 
 namespace {
 
-/// By layer of the rank: one count, or one for each stored head. REQUIRES: plan.keeps_by_layer().
-std::vector<std::vector<core::KeptCount>> counts_by_layer(const TokenPlan& plan, std::int64_t prompt,
-                                                          const attention::Grants& grants) {
+/// The same of the layers and heads of the plan's rank.
+std::vector<std::vector<core::KeptCount>> counts_of_rank(const TokenPlan& plan, std::int64_t prompt,
+                                                         const attention::Grants& grants) {
   const RankBytes& rank = plan.placed.bytes;
-  std::vector<core::KeptCount> all;
-  if (!plan.budget) all = plan.policy->kind->layer_counts(plan.policy->choice, prompt, plan.model.layers);
+  const auto all = counts_by_layer(plan, prompt, grants);
   std::vector<std::vector<core::KeptCount>> out;
-  for (std::int64_t l = rank.first_layer; l < rank.first_layer + rank.layers; ++l) {
-    const auto layer = static_cast<std::size_t>(l);
-    out.emplace_back();
-    if (!plan.budget) {
-      out.back().push_back(all[layer]);
-      continue;
-    }
-    for (const std::int64_t tokens : grants.tokens[layer])
-      out.back().push_back(attention::count_with_budget(*plan.policy, tokens, prompt));
-  }
+  for (std::int64_t l = rank.first_layer; l < rank.first_layer + rank.layers; ++l)
+    out.push_back(share_of_rank(all[static_cast<std::size_t>(l)], rank.tensor_ranks));
   return out;
 }
 
@@ -391,7 +395,7 @@ std::vector<core::CountedUnits> counted_units_of(const TokenPlan& plan, std::int
   if (!plan.keeps_by_layer())
     return {{*plan.policy->kind->traits(plan.policy->choice).count, plan.units.per_token}};
   std::vector<core::CountedUnits> out;
-  for (const auto& layer : counts_by_layer(plan, prompt, grants))
+  for (const auto& layer : counts_of_rank(plan, prompt, grants))
     for (const core::KeptCount& kept : layer) {
       if (out.empty() || out.back().kept != kept) out.push_back({kept, 0});
       out.back().units +=
@@ -406,7 +410,7 @@ std::vector<std::int64_t> kept_of_prompt(const TokenPlan& plan, std::int64_t pro
   if (!plan.keeps_by_layer())
     return {plan.policy->kind->traits(plan.policy->choice).count->of(prompt, prompt)};
   std::vector<std::int64_t> out;
-  for (const auto& layer : counts_by_layer(plan, prompt, grants))
+  for (const auto& layer : counts_of_rank(plan, prompt, grants))
     out.push_back(layer.front().of(prompt, prompt));
   return out;
 }

@@ -11,7 +11,7 @@
 // A budget (run_budget.h) takes the place of the number of tokens that the policy says, layer by layer or head by head;
 // positional policies then follow courses as others do, and so does each layer of a counted one.
 //
-// Where tables are of layers or heads and layers of the model have windows, those layers keep what their window shows,
+// Where tables are of layers or heads and layers of the model have windows, those layers keep what their window shows
 // once the prompt is whole, and the policy decides about the others.
 #pragma once
 
@@ -51,9 +51,11 @@ struct TokenPlan {
   std::optional<attention::PolicyChoice> policy;  ///< set: requests follow courses, as with `encoded`
   std::optional<RunBudget> budget;                ///< of the policy
   core::Placement placement{core::Placement::kHoles};
-  bool counted{false};      ///< lengths say how many tokens stay, survivors are moved together
-  bool reads_holes{false};  ///< attention reads what was dropped, as long as it is held
-  std::int64_t tables{1};   ///< of a request; units.per_token is a multiple
+  core::KeepRule keep;         ///< of all layers alike, where requests follow no courses
+  bool finds_prefixes{false};  ///< as Scenario::finds_prefixes, and no courses stand in the way
+  bool counted{false};         ///< lengths say how many tokens stay, survivors are moved together
+  bool reads_holes{false};     ///< attention reads what was dropped, as long as it is held
+  std::int64_t tables{1};      ///< of a request; units.per_token is a multiple
   /// Not empty: requests follow courses, tokens are encoded when their prompt is whole, and a cell is a byte. A policy,
   /// if there is one, cuts the prompt alone.
   std::vector<EncodedLayers> encoded;

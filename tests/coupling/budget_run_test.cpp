@@ -36,6 +36,10 @@ constexpr Case kCases[]{
     {"streaming-llm:sink=4,recent=9,placement=compact", kHeads12, false},
     {"scissorhands:budget=15,recent=3,drop=1,placement=compact",
      "warm-up:ratio=0.3,budget=\"uniform:capacity=20\"", false},
+    {"scissorhands:budget=15,recent=18,drop=1,placement=compact", kPyramid, false},  // protects more
+    {"random:budget=9,recent=12,sink=6,placement=compact", kPyramid, false},
+    {"seed-lfu:budget=9,placement=compact", kPyramid, false},
+    {"expr:score=last,budget=9,recent=18,placement=compact", kHeads12, false},
     // By position.
     {"window:window=25,placement=holes", "pyramidkv-paper:total=100,beta=4", false},
     {"window:window=25,placement=reuse", kHeads12, false},
@@ -104,7 +108,7 @@ TEST(BudgetRuns, CountedIsReplayed) {
       ++compared;
     }
   }
-  EXPECT_EQ(compared, 24);
+  EXPECT_EQ(compared, 36);
 }
 
 /// The policy of that name is SnapKV with that budget, whatever it is placed in.
@@ -271,11 +275,11 @@ TEST(BudgetRuns, LedgerIsTheTokenLevelsOwnCount) {
   }
 }
 
-std::string error_of(Values values, bool recorded = false) {
+std::string error_of(Values values, bool recorded = false, const traces::Trace& trace = trace_of(3, 60)) {
   if (recorded) values.emplace_back("workload.attention", "r.kva");
   const auto scenario = resolved(values);
   if (!scenario.ok()) return scenario.error().to_string();
-  const auto result = plan::run_scenario(scenario.value(), trace_of(3, 60), with_scores());
+  const auto result = plan::run_scenario(scenario.value(), trace, with_scores());
   return result.ok() ? "" : result.error().to_string();
 }
 
@@ -309,23 +313,196 @@ TEST(BudgetRuns, SayWhatTheyNeed) {
   EXPECT_EQ(stages, "");
 }
 
+std::string head_scores(const std::string& layer) {
+  std::string scores;
+  for (int i = 0; i < 32; ++i) scores += (i == 0 ? "[" : ",") + layer;
+  return "headkv:capacity=40,scores=" + scores + "]";
+}
+
 TEST(BudgetRuns, RanksMustBeAlike) {
   const auto with = [](const std::string& policy, const std::string& budget, const std::string& ranks) {
     Values values{{"model", "llama-3-8b"}, {"eviction", policy}, {"budget", budget}, {ranks, "2"}};
-    return error_of(values);
+    return error_of(values, false, trace_of(10, 150));
   };
   const std::string paper = "pyramidkv-paper:total=4000,beta=4";
   EXPECT_EQ(with("window:window=9", paper, "deployment.tp"), "");
   EXPECT_EQ(with("h2o:hh=9,recent=9,placement=compact", paper, "deployment.tp"), "");
   for (const char* policy : {"window:window=9", "h2o:hh=9,recent=9,placement=compact"}) {
-    EXPECT_NE(with(policy, paper, "deployment.pp").find("expected one stage"), std::string::npos);
-    std::string scores;
-    for (int layer = 0; layer < 32; ++layer)
-      scores += std::string(layer == 0 ? "[" : ",") + "[1,1,1,1,2,2,3,4]";
-    const std::string heads = "headkv:capacity=40,scores=" + scores + "]";
+    const std::string stages = with(policy, paper, "deployment.pp");
+    EXPECT_EQ(
+        stages.rfind("deployment: expected one stage (deployment.pp=1), since a run is of one rank, and of "
+                     "a prompt of ",
+                     0),
+        0U)
+        << stages;
+    EXPECT_NE(stages.find("\"pyramidkv-paper\" keeps other numbers in the layers of stage 1 than in those of "
+                          "stage 0"),
+              std::string::npos)
+        << stages;
+    const std::string heads = head_scores("[1,1,1,1,2,2,3,4]");
     EXPECT_EQ(with(policy, heads, "fleet.replicas"), "");
-    EXPECT_NE(with(policy, heads, "deployment.tp").find("expected one rank"), std::string::npos);
+    const std::string ranks = with(policy, heads, "deployment.tp");
+    EXPECT_EQ(ranks.rfind("deployment: expected one rank (deployment.tp=1)", 0), 0U) << ranks;
+    EXPECT_NE(ranks.find("in the heads of rank 1 than in those of rank 0, of layer 0"), std::string::npos)
+        << ranks;
   }
+  // The policy of that name differs as the budget does, and not where all prompts are shorter than what it keeps.
+  const auto named = [](const std::string& policy) {
+    return error_of({{"model", "llama-3-8b"}, {"eviction", policy}, {"deployment.pp", "2"}}, false,
+                    trace_of(10, 150));
+  };
+  EXPECT_NE(
+      named("pyramidkv:window=4,capacity=30,beta=5,placement=compact").find("\"pyramidkv\" keeps other"),
+      std::string::npos);
+  EXPECT_EQ(named("pyramidkv:window=4,capacity=3000,beta=5,placement=compact"), "");
+}
+
+/// A table of layers that keep alike has no holes for want of tables by layer, and says nothing of them.
+TEST(BudgetRuns, HolesOfOtherLayersAreSaidWhereTheyAre) {
+  const auto says = [](const std::string& budget, bool recorded) {
+    const auto r = run(budgeted("h2o:hh=10,recent=6,placement=compact", budget, "all", "500"), recorded,
+                       false, trace_of(3, 100), with_scores());
+    return std::any_of(r.assumptions.begin(), r.assumptions.end(), [](const std::string& s) {
+      return s.find("what the others keep less are holes") != std::string::npos;
+    });
+  };
+  EXPECT_FALSE(says("uniform:capacity=20", false));
+  EXPECT_FALSE(says("headkv:capacity=24,window=4,scores=[[1,1,1],[1,1,1],[1,1,1],[1,1,1]]", false));
+  EXPECT_TRUE(says(kHeads12, false));
+  EXPECT_TRUE(says(kPyramid, false));
+  EXPECT_TRUE(says("warm-up:ratio=0.3,budget=\"uniform:capacity=20\"", false));
+  EXPECT_TRUE(says("d2o", true));
+}
+
+/// Where all ranks keep alike, the run is that of the policy's own number. Where stages, or the heads of ranks, have
+/// the same numbers in another order, it is that of one rank with half of the layers, or heads, in half of the memory.
+TEST(BudgetRuns, AlikeRanksAreFollowed) {
+  const auto trace = trace_of(40, 150);
+  std::int64_t preemptions = 0;
+  const auto one_of = [&](const Values& more, const plan::RunOptions& how) {
+    Values values{{"memory.pool_tokens", "500"}, {"latency", "affine"}};
+    values.insert(values.end(), more.begin(), more.end());
+    const auto scenario = resolved(values);
+    const auto r = plan::run_scenario(scenario.value(), trace, how);
+    EXPECT_TRUE(r.ok()) << r.error().to_string();
+    EXPECT_GT(r.value().evicted_tokens, 1000);
+    preemptions += r.value().preemptions;
+    // All but what the report says of the ranks.
+    const plan::RunResult& all = r.value();
+    std::string out = plan::requests_csv(all) + plan::timeline_csv(all);
+    for (const std::int64_t figure :
+         {all.evicted_tokens, all.evicted_blocks, all.compactions, all.compaction_bytes, all.makespan.count})
+      out += std::to_string(figure) + " ";
+    return out;
+  };
+  const auto llama = [&](Values more) {
+    more.emplace_back("model", "llama-3-8b");
+    return one_of(more, with_scores());
+  };
+  for (const char* table : {"layer", "head"})
+    for (const auto& [with, own] : std::vector<std::pair<std::string, std::string>>{
+             {"h2o:hh=3,recent=6,placement=compact", "h2o:hh=16,recent=6,placement=compact"},
+             {"window:window=3,placement=reuse", "window:window=22,placement=reuse"},
+             {"snapkv:window=4,capacity=9,placement=compact",
+              "snapkv:window=4,capacity=22,placement=compact"}})
+      for (const auto& [path, ranks] :
+           std::vector<std::pair<std::string, std::string>>{{"deployment.pp", "2"}, {"deployment.tp", "4"}}) {
+        SCOPED_TRACE(with + " " + table + " " + path);
+        const Values deployed{{path, ranks},
+                              {"memory.allocator", std::string("paged:block_tokens=8,table=") + table}};
+        Values same = deployed;
+        same.insert(same.end(), {{"eviction", with}, {"budget", "uniform:capacity=22"}});
+        Values alone = deployed;
+        alone.emplace_back("eviction", own);
+        EXPECT_EQ(llama(same), llama(alone));
+      }
+  // Four layers of which two and two have the same numbers, on two stages; and half of the model on one.
+  const auto half = [](const plan::RunOptions& whole, bool layers) {
+    auto how = whole;
+    how.open_model = [open = whole.open_model, layers](const std::string& path) -> Result<model::ModelShape> {
+      model::ModelShape shape = open(path).value();
+      if (layers) {
+        shape.layers = 2;
+        shape.runs.resize(2);
+      } else {
+        shape.kv_heads = 2;
+        shape.query_heads = 2;
+        for (model::LayerRun& run : shape.runs) run.cache.heads = 2;
+      }
+      return shape;
+    };
+    return how;
+  };
+  auto four_heads = with_scores();
+  four_heads.open_model = [open =
+                               four_heads.open_model](const std::string& path) -> Result<model::ModelShape> {
+    model::ModelShape shape = open(path).value();
+    shape.kv_heads = 4;
+    shape.query_heads = 4;
+    for (model::LayerRun& run : shape.runs) run.cache.heads = 4;
+    return shape;
+  };
+  for (const char* policy : {"h2o:hh=10,recent=6,placement=compact", "window:window=25,placement=reuse",
+                             "streaming-llm:sink=4,recent=9,placement=compact", "window:window=25"})
+    for (const char* table : {"all", "layer", "head"}) {
+      SCOPED_TRACE(std::string(policy) + " " + table);
+      const auto small = [&](const std::string& budget, const Values& more, const plan::RunOptions& how) {
+        Values values{{"model", "small/config.json"},
+                      {"eviction", policy},
+                      {"budget", budget},
+                      {"memory.allocator", std::string("paged:block_tokens=8,table=") + table}};
+        values.insert(values.end(), more.begin(), more.end());
+        return one_of(values, how);
+      };
+      const std::string heads = "headkv:capacity=24,window=4,beta=1.1,scores=";
+      EXPECT_EQ(small(heads + "[[4,4,4],[1,1,1],[1,1,1],[4,4,4]]", {{"deployment.pp", "2"}}, with_scores()),
+                small(heads + "[[4,4,4],[1,1,1]]", {}, half(with_scores(), true)));
+      if (std::string(policy).find("compact") != std::string::npos) {
+        const Values stages{{"deployment.pp", "2"}};
+        const Values recorded{stages[0], {"workload.attention", "r.kva"}};
+        const std::string crossed = heads + "[[4,1,4],[1,2,1],[1,1,2],[4,4,1]]";
+        EXPECT_EQ(small(crossed, stages, with_scores()), small(crossed, recorded, with_scores()));
+      }
+      const auto layers = [](const std::string& layer) {
+        return "[" + layer + "," + layer + "," + layer + "," + layer + "]";
+      };
+      EXPECT_EQ(small(heads + layers("[4,1,1,4]"), {{"deployment.tp", "2"}}, four_heads),
+                small(heads + layers("[4,1]"), {}, half(with_scores(), false)));
+    }
+  EXPECT_GT(preemptions, 50);
+}
+
+/// What a policy says of itself counts for nothing where a budget takes its place.
+TEST(BudgetRuns, APolicyIsJudgedWithItsBudget) {
+  const auto trace = trace_of(20, 150);
+  const auto same = [&](const std::string& policy, const std::string& own) {
+    const auto with = run(budgeted(policy, "uniform:capacity=9", "layer", "500"), false, false, trace);
+    const auto alone = run(scenario_with(own, "layer", "500"), false, false, trace);
+    EXPECT_EQ(figures(with), figures(alone)) << policy;
+  };
+  same("streaming-llm:sink=4,recent=0,placement=reuse", "streaming-llm:sink=4,recent=5,placement=reuse");
+  same("streaming-llm:sink=0,recent=0,placement=compact", "streaming-llm:sink=4,recent=5,placement=compact");
+  same("h2o:hh=0,recent=0,placement=compact", "h2o:hh=9,recent=0,placement=compact");
+  same("random:budget=1,recent=4,sink=2,placement=compact", "tova:budget=9,placement=compact");
+  // Where the budget leaves nothing of the newest tokens, the newest one stays.
+  for (const char* placement : {"holes", "reuse"}) {
+    const auto r = run(budgeted(std::string("streaming-llm:sink=4,recent=0,placement=") + placement,
+                                "uniform:capacity=4", "all", "500"),
+                       false, false, trace);
+    EXPECT_EQ(figures(r),
+              figures(run(budgeted(std::string("streaming-llm:sink=4,recent=1,placement=") + placement,
+                                   "uniform:capacity=5", "all", "500"),
+                          false, false, trace)));
+    EXPECT_TRUE(std::any_of(r.assumptions.begin(), r.assumptions.end(), [](const std::string& s) {
+      return s.find("and at least 5 tokens") != std::string::npos;
+    }));
+  }
+  EXPECT_EQ(error_of({{"eviction", "streaming-llm:sink=4,recent=0"}}),
+            "eviction: expected a policy that keeps at least the newest token");
+  // Three tokens go one by one, half of a hundred at once.
+  const std::string scissors =
+      error_of(budgeted("scissorhands:budget=3,placement=compact", "uniform:capacity=100", "all", "500"));
+  EXPECT_EQ(scissors.rfind("eviction: expected a policy that is counted from lengths (", 0), 0U) << scissors;
 }
 
 /// Short prompts are granted less than the policy protects; it keeps that.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <tuple>
 
 #include "tests/coupling/small_model.h"
 
@@ -24,7 +25,11 @@ TEST(CompactRuns, FastNaiveAndReplayedAreOneRun) {
   std::int64_t compactions = 0;
   for (const char* policy :
        {"h2o:hh=10,recent=12", "h2o:hh=0,recent=1", "tova:budget=20", "scissorhands:budget=15,drop=1",
-        "snapkv:window=4,capacity=30", "window:window=25", "streaming-llm:sink=4,recent=9"}) {
+        "snapkv:window=4,capacity=30", "window:window=25", "streaming-llm:sink=4,recent=9",
+        "random:budget=20,recent=5,sink=2", "random:budget=5,recent=11,sink=6", "seed-lfu:budget=20",
+        "seed-lru:budget=1", "expr:score=\"accumulated/(1+age)\",budget=20",
+        "expr:score=last,budget=3,recent=9,sink=4,scope=layer", "oracle-suffix:budget=20",
+        "oracle-exact:budget=20", "seed-ring:window=25,chunk=1", "seed-pyramid-select:budget=20"}) {
     SCOPED_TRACE(policy);
     Values values = compact(policy);
     auto how = options();
@@ -51,7 +56,8 @@ TEST(CompactRuns, FastNaiveAndReplayedAreOneRun) {
     const auto replayed = plan::run_scenario(resolved(values).value(), trace, how);
     ASSERT_TRUE(replayed.ok()) << replayed.error().to_string();
     EXPECT_EQ(figures(fast.value()), figures(replayed.value()));
-    const bool positional = std::string(policy).rfind("window", 0) == 0 || policy[1] == 't';
+    const std::string name = std::string(policy).substr(0, std::string(policy).find(':'));
+    const bool positional = name == "window" || name == "streaming-llm" || name == "seed-ring";
     EXPECT_EQ(replayed.value().coverage.has_value(), !positional);
   }
   EXPECT_GT(preemptions, 20);
@@ -109,9 +115,17 @@ TEST(CompactRuns, RefusesWhatLengthsDoNotSay) {
        {"scissorhands:budget=20", "seed-threshold:threshold=0.1", "ada-kv:window=4,capacity=9"})
     EXPECT_EQ(
         error_of({{"eviction", std::string(policy) + ",placement=compact"}, {"workload.attention", "r"}})
-            .rfind("eviction: expected a policy of which lengths say how many tokens stay", 0),
+            .rfind("eviction: expected a policy that is counted from lengths (", 0),
         0U)
         << policy;
+  // Those that are, and no others; what they have to be given for it.
+  EXPECT_EQ(
+      error_of({{"eviction", "seed-ring:window=64,placement=compact"}}),
+      "eviction: expected a policy that is counted from lengths (window, seed-ring with chunk=1, "
+      "streaming-llm, h2o, tova, scissorhands with drop=1, snapkv, pyramidkv, seed-pyramid-select, knorm, "
+      "keydiff, lagkv, expected-attention, critical-kv, seed-lfu, seed-lru, random, expr, oracle-suffix, "
+      "oracle-exact) with placement=compact, found \"seed-ring\", which needs a recording "
+      "(workload.attention) with placement=holes or reuse");
   EXPECT_EQ(error_of({{"eviction", "h2o:hh=0,recent=0,placement=compact"}}),
             "eviction: expected a policy that keeps at least one token with placement=compact, found none");
   // A recording that keeps another number than lengths say.
@@ -123,6 +137,39 @@ TEST(CompactRuns, RefusesWhatLengthsDoNotSay) {
   const auto run = plan::run_scenario(resolved(protects).value(), trace_of(4, 60), options());
   ASSERT_FALSE(run.ok());
   EXPECT_EQ(run.error().to_string().rfind("workload.attention: expected 5 tokens kept of ", 0), 0U);
+}
+
+/// Without recordings each policy is told what it would need, and that only where it is so.
+TEST(CompactRuns, SayWhatElseAPolicyNeeds) {
+  const std::string recordings = ": give recordings as workload.attention, ";
+  const std::string compact = "take placement=compact, which counts what stays without one, ";
+  const std::string other = "or a policy that lengths decide (window, seed-ring with chunk=1, streaming-llm)";
+  for (const auto& [policy, how, counted] : std::vector<std::tuple<std::string, std::string, bool>>{
+           {"h2o:hh=4,recent=4", "decides by attention", true},
+           {"tova:budget=4", "decides by attention", true},
+           {"snapkv:window=4,capacity=9", "decides by attention", true},
+           {"pyramidkv:window=4,capacity=40", "decides by attention", true},
+           {"seed-lfu:budget=9", "decides by attention", true},
+           {"oracle-exact:budget=9", "decides by attention", true},
+           {"scissorhands:budget=20", "decides by attention", false},
+           {"scissorhands:budget=20,drop=1", "decides by attention", true},
+           {"keyformer", "decides by attention", false},
+           {"knorm:budget=9", "decides by keys, queries or values", true},
+           {"critical-kv:window=2,capacity=9", "decides by keys, queries or values", true},
+           {"random:budget=9", "is followed token by token", true},
+           {"seed-ring:window=64", "is followed token by token", false}})
+    for (const char* placement : {"holes", "reuse"}) {
+      const Values values{{"eviction", policy + ",placement=" + placement}};
+      const std::string text =
+          policy.find(':') == std::string::npos ? policy + ":placement=" + placement : values[0].second;
+      const auto scenario = resolved({{"eviction", text}});
+      ASSERT_FALSE(scenario.ok()) << policy;
+      EXPECT_EQ(scenario.error().to_string(), "eviction: \"" + policy.substr(0, policy.find(':')) + "\" " +
+                                                  how + recordings + (counted ? compact : "") + other);
+    }
+  EXPECT_EQ(resolved({{"eviction", "tova:budget=4"}, {"memory.allocator", "contiguous"}}).error().to_string(),
+            "eviction: \"tova\" decides by attention" + recordings + other)
+      << "nothing is compacted there";
 }
 
 }  // namespace

@@ -20,6 +20,8 @@ constexpr Case kCases[]{
     {"h2o:hh=10,recent=12,placement=compact", false},
     {"snapkv:window=4,capacity=30,placement=compact", false},
     {"window:window=25,placement=reuse", false},
+    {"window:window=25,placement=holes", false},
+    {"streaming-llm:sink=4,recent=15,placement=holes", false},
     {"h2o:hh=10,recent=12,placement=holes", true},
     {"h2o:hh=10,recent=12,placement=reuse", true},
     {"tova:budget=20,placement=reuse", true},
@@ -104,7 +106,34 @@ TEST(TablesRuns, WindowsBesideAPolicyByHand) {
   };
   with("h2o:hh=10,recent=12,placement=compact", [](std::int64_t n) { return std::min<std::int64_t>(n, 22); });
   with("snapkv:window=4,capacity=30,placement=compact", [](std::int64_t n) { return 30 + (n - 64); });
-  with("window:window=25,placement=reuse", [](std::int64_t n) { return std::min<std::int64_t>(n, 25); });
+  for (const char* placement : {"holes", "reuse", "compact"})
+    with((std::string("window:window=25,placement=") + placement).c_str(),
+         [](std::int64_t n) { return std::min<std::int64_t>(n, 25); });
+}
+
+/// With one table for all layers windows are not followed, whatever the placement, and what is said is so.
+TEST(TablesRuns, WindowsAreFollowedWithTablesAlone) {
+  const auto trace = trace_of(20, 150);
+  const auto hybrid = options({12, 40, 0, 12});
+  for (const char* placement : {"holes", "reuse", "compact"})
+    for (const char* table : {"all", "layer", "head"}) {
+      const bool follows = std::string(table) != "all";
+      SCOPED_TRACE(std::string(placement) + " " + table);
+      const Values values =
+          scenario_with(std::string("window:window=25,placement=") + placement, table, "3000");
+      const auto beside = run(values, false, false, trace, hybrid);
+      const auto plain = run(values, false, false, trace);
+      EXPECT_EQ(figures(beside) == figures(plain), !follows);
+      const auto says = [](const std::vector<std::string>& texts, const std::string& what) {
+        return std::any_of(texts.begin(), texts.end(),
+                           [&](const std::string& s) { return s.find(what) != std::string::npos; });
+      };
+      EXPECT_EQ(says(beside.assumptions, "they keep what it shows"), follows);
+      EXPECT_EQ(says(beside.assumptions, "holds and reads every token in them all the same"), !follows);
+      EXPECT_FALSE(says(beside.assumptions, "they are counted as one"));
+      const bool shares = std::string(placement) == "holes" && !follows;
+      EXPECT_EQ(says(beside.warnings, "prefix_cache is ignored"), !shares);
+    }
 }
 
 /// Where every layer has a window, the policy has nothing to decide.

@@ -168,17 +168,18 @@ PolicyTraits traits(const Choice& choice) {
   const ScoreExpression score = expression_of(choice);
   const std::int64_t sums = (score.uses(ScoreVariable::kAccumulated) ? 1 : 0) +
                             (score.uses(ScoreVariable::kWindowed) ? choice.integer("window") : 0);
-  PolicyTraits out{.scope = choice.text("scope") == "layer" ? Scope::kLayer : Scope::kStoredHead,
-                   .rows = score_rows_of(choice),
-                   .prompt_rows = kAllRows,
-                   .decode_rows = true,
-                   .columns = kColumns,
-                   .keys = score.uses(ScoreVariable::kKeyNorm),
-                   .value_norms = score.uses(ScoreVariable::kValueNorm),
-                   .state_bytes_per_cell = 4 * sums};
-  if (choice.integer("recent") + choice.integer("sink") <= choice.integer("budget"))
-    out.budget = choice.integer("budget");
-  return out;
+  const std::int64_t kept =
+      std::max(choice.integer("budget"), choice.integer("recent") + choice.integer("sink"));
+  return {.scope = choice.text("scope") == "layer" ? Scope::kLayer : Scope::kStoredHead,
+          .rows = score_rows_of(choice),
+          .prompt_rows = kAllRows,
+          .decode_rows = true,
+          .columns = kColumns,
+          .keys = score.uses(ScoreVariable::kKeyNorm),
+          .value_norms = score.uses(ScoreVariable::kValueNorm),
+          .state_bytes_per_cell = 4 * sums,
+          .budget = kept,
+          .count = core::KeptCount{kept}};
 }
 std::unique_ptr<LayerPolicy> make(const LayerInput& input) {
   return std::make_unique<Expression>(input);

@@ -63,7 +63,8 @@ PolicyTraits traits(const Choice& choice) {
   return {.rows = RowUse::kRaw,
           .foresight = true,
           .max_foreseen = kMostForeseen,
-          .budget = choice.integer("budget")};
+          .budget = choice.integer("budget"),
+          .count = core::KeptCount{choice.integer("budget")}};
 }
 std::unique_ptr<LayerPolicy> make(const LayerInput& input) {
   return std::make_unique<OracleExact>(input.place, input.choice.integer("budget"),

@@ -63,7 +63,11 @@ constexpr std::array kParams{tokens_param("budget", "Tokens kept", 1), kGroupPar
                              kPlacementParam};
 
 PolicyTraits traits(const Choice& choice) {
-  return {.rows = RowUse::kRaw, .decode_rows = true, .foresight = true, .budget = choice.integer("budget")};
+  return {.rows = RowUse::kRaw,
+          .decode_rows = true,
+          .foresight = true,
+          .budget = choice.integer("budget"),
+          .count = core::KeptCount{choice.integer("budget")}};
 }
 std::unique_ptr<LayerPolicy> make(const LayerInput& input) {
   return std::make_unique<OracleSuffix>(input.place, input.choice.integer("budget"),

@@ -69,10 +69,9 @@ constexpr std::array kParams{
     kPlacementParam};
 
 PolicyTraits traits(const Choice& choice) {
-  PolicyTraits out;
-  if (choice.integer("recent") + choice.integer("sink") <= choice.integer("budget"))
-    out.budget = choice.integer("budget");
-  return out;
+  const std::int64_t kept =
+      std::max(choice.integer("budget"), choice.integer("recent") + choice.integer("sink"));
+  return {.budget = kept, .count = core::KeptCount{kept}};
 }
 std::unique_ptr<LayerPolicy> make(const LayerInput& input) {
   return std::make_unique<RandomPolicy>(input);

@@ -32,8 +32,10 @@ constexpr std::array kParams{tokens_param("window", "Tokens that the ring holds"
                                    .high = kMaxTokens},
                              kGroupParam, kAggParam, kPlacementParam};
 
-PolicyTraits traits(const Choice& /*choice*/) {
-  return {};
+PolicyTraits traits(const Choice& choice) {
+  if (choice.integer("chunk") > 1) return {};  // the number that stays goes up and down
+  const std::int64_t window = choice.integer("window");
+  return {.interval = KeptInterval{.sink = 0, .recent = window}, .count = core::KeptCount{window}};
 }
 std::unique_ptr<LayerPolicy> make(const LayerInput& input) {
   return std::make_unique<SeedRing>(input.choice.integer("window"), input.choice.integer("chunk"));

@@ -1,0 +1,120 @@
+#include "simulator/plan/layer_counts.h"
+
+#include <algorithm>
+#include <map>
+#include <string>
+
+#include "simulator/model/ranks.h"
+
+namespace kvplan::plan {
+namespace {
+
+using Numbers = std::vector<std::int64_t>;
+
+/// Ascending.
+Numbers numbers_of(const std::vector<core::KeptCount>& heads) {
+  Numbers out;
+  for (const core::KeptCount& kept : heads) out.push_back(kept.budget);
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+/// Layers of each rank's heads, as often as there are such.
+using Tally = std::map<Numbers, std::int64_t>;
+
+/// Has one stage its share of each kind of layers that the other has?
+bool alike(const Tally& a, std::int64_t layers_of_a, const Tally& b, std::int64_t layers_of_b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [&](const auto& one, const auto& other) {
+    return one.first == other.first && one.second * layers_of_b == other.second * layers_of_a;
+  });
+}
+
+Error refused(const TokenPlan& plan, std::string_view expected, const std::string& who, std::int64_t prompt) {
+  const std::string name(plan.budget ? plan.budget->choice().name() : plan.policy->choice.name());
+  return bad_input("expected " + std::string(expected) + ", since a run is of one rank, and of a prompt of " +
+                   std::to_string(prompt) + " tokens \"" + name + "\" keeps other numbers in " + who)
+      .at_field("deployment");
+}
+
+/// The first tensor-parallel rank whose heads of this layer keep other numbers than those of the first one; 0: none.
+std::int64_t other_rank(const std::vector<core::KeptCount>& heads, std::int64_t ranks) {
+  const auto count = static_cast<std::int64_t>(heads.size());
+  if (count == 1 || std::all_of(heads.begin(), heads.end(), [&](const auto& h) { return h == heads[0]; }))
+    return 0;
+  if (count % ranks != 0) return 1;  // heads are stored by several ranks, or by none
+  const auto share = static_cast<std::ptrdiff_t>(count / ranks);
+  const auto of_rank = [&](std::int64_t rank) {
+    const auto begin = heads.begin() + rank * share;
+    return numbers_of({begin, begin + share});
+  };
+  for (std::int64_t rank = 1; rank < ranks; ++rank)
+    if (of_rank(rank) != of_rank(0)) return rank;
+  return 0;
+}
+
+}  // namespace
+
+std::vector<std::vector<core::KeptCount>> counts_by_layer(const TokenPlan& plan, std::int64_t prompt,
+                                                          const attention::Grants& grants) {
+  std::vector<std::vector<core::KeptCount>> out;
+  if (!plan.budget) {
+    for (const core::KeptCount& kept :
+         plan.policy->kind->layer_counts(plan.policy->choice, prompt, plan.model.layers))
+      out.push_back({kept});
+    return out;
+  }
+  for (const Numbers& layer : grants.tokens) {
+    out.emplace_back();
+    for (const std::int64_t tokens : layer)
+      out.back().push_back(attention::count_with_budget(*plan.policy, tokens, prompt));
+  }
+  return out;
+}
+
+bool layers_differ(const TokenPlan& plan) {
+  if (plan.budget && plan.budget->measured()) return true;
+  constexpr std::int64_t kLongest = std::int64_t{1} << 20;
+  for (std::int64_t prompt = 1; prompt <= kLongest; prompt *= 2) {
+    attention::Grants grants;
+    if (plan.budget) {
+      auto granted = plan.budget->grants(prompt);
+      if (!granted.ok()) continue;  // no such prompt is admitted
+      grants = std::move(granted).value();
+    }
+    const auto layers = counts_by_layer(plan, prompt, grants);
+    for (const auto& layer : layers)
+      for (const core::KeptCount& kept : layer)
+        if (kept != layers[0][0]) return true;
+  }
+  return false;
+}
+
+Status check_alike_ranks(const TokenPlan& plan, std::int64_t prompt, const attention::Grants& grants) {
+  const RankBytes& bytes = plan.placed.bytes;
+  if (bytes.ranks() == 1) return Done{};
+  const auto layers = counts_by_layer(plan, prompt, grants);
+  for (std::size_t l = 0; l < layers.size(); ++l)
+    if (const std::int64_t rank = other_rank(layers[l], bytes.tensor_ranks); rank > 0)
+      return refused(plan, "one rank (deployment.tp=1)",
+                     "the heads of rank " + std::to_string(rank) + " than in those of rank 0, of layer " +
+                         std::to_string(l),
+                     prompt);
+  std::vector<Tally> stages;
+  const auto sizes = model::layers_of_stages(plan.model.layers, bytes.stages);
+  std::size_t l = 0;
+  for (const std::int64_t size : sizes) {
+    stages.emplace_back();
+    for (std::int64_t i = 0; i < size; ++i)
+      ++stages.back()[numbers_of(share_of_rank(layers[l++], bytes.tensor_ranks))];
+  }
+  const auto own = static_cast<std::size_t>(bytes.stage);
+  for (std::size_t stage = 0; stage < stages.size(); ++stage)
+    if (!alike(stages[stage], sizes[stage], stages[own], sizes[own]))
+      return refused(
+          plan, "one stage (deployment.pp=1)",
+          "the layers of stage " + std::to_string(stage) + " than in those of stage " + std::to_string(own),
+          prompt);
+  return Done{};
+}
+
+}  // namespace kvplan::plan

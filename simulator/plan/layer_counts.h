@@ -1,0 +1,39 @@
+// How many tokens stay in each layer, or in each stored head of it, where these keep numbers of their own (a budget, or
+// a policy like pyramidkv), and what that asks of the ranks of a deployment.
+//
+// A run is of one rank. The others have the same block table, so its blocks have to be theirs: a deployment of several
+// stages or tensor-parallel ranks is followed where each of them keeps the same numbers, whatever their order.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "simulator/plan/token_plan.h"
+
+namespace kvplan::plan {
+
+// For all: `prompt` as core::KeptCount has it; `grants` of that prompt, empty without a budget.
+// REQUIRES: plan.keeps_by_layer(), and lengths say how many tokens of the policy stay (PolicyTraits::count, or
+// PolicyKind::layer_counts).
+
+/// By layer of the model: one count, or one for each stored head.
+std::vector<std::vector<core::KeptCount>> counts_by_layer(const TokenPlan& plan, std::int64_t prompt,
+                                                          const attention::Grants& grants);
+
+/// Of what a layer has, one element or one for each of its stored heads, what a rank has: the element, or the first
+/// heads, as many as a rank stores.
+template <class Each>
+std::vector<Each> share_of_rank(const std::vector<Each>& layer, std::int64_t tensor_ranks) {
+  const auto heads = static_cast<std::int64_t>(layer.size());
+  const std::int64_t stored = heads / tensor_ranks > 1 ? heads / tensor_ranks : 1;
+  return {layer.begin(), layer.begin() + stored};
+}
+
+/// Some layer, or head, keeps another number than the others: of prompts of 1, 2, 4 ... 2^20 tokens, or who knows,
+/// since numbers are measured.
+bool layers_differ(const TokenPlan& plan);
+
+/// Do all ranks keep as many tokens? The error says which do not.
+Status check_alike_ranks(const TokenPlan& plan, std::int64_t prompt, const attention::Grants& grants);
+
+}  // namespace kvplan::plan

@@ -1,0 +1,79 @@
+#include "simulator/plan/policy_lists.h"
+
+#include <algorithm>
+#include <cstdint>
+
+#include "simulator/attention/catalogue.h"
+
+namespace kvplan::plan {
+namespace {
+
+using Holds = bool (*)(const attention::PolicyChoice&);
+
+/// A value of a parameter that has no default, as a user could write it.
+std::string example_of(const Param& param) {
+  constexpr double kTokens = 64;
+  if (param.kind == ParamKind::kText) return param.choices.empty() ? "1" : std::string(param.choices.front());
+  return std::to_string(static_cast<std::int64_t>(std::clamp(kTokens, param.low, param.high)));
+}
+
+bool runs(const attention::PolicyChoice& policy) {
+  const attention::PolicyTraits traits = policy.kind->traits(policy.choice);
+  return policy.choice.name() != "full" && !traits.keeps_everything() && !traits.recorded &&
+         !traits.head_tables;
+}
+
+bool is_counted(const attention::PolicyChoice& policy) {
+  return policy.kind->layer_counts != nullptr || policy.kind->traits(policy.choice).count.has_value();
+}
+
+bool is_positional(const attention::PolicyChoice& policy) {
+  return policy.kind->traits(policy.choice).interval.has_value();
+}
+
+/// The policy as it must be written for `holds`, but for parameters without a default; empty: there is no such way.
+std::string written(const Descriptor& descriptor, Holds holds) {
+  std::string example(descriptor.name);
+  char separator = ':';
+  for (const Param& param : descriptor.params) {
+    if (!param.fallback.empty()) continue;
+    example.append(1, separator).append(param.name).append("=").append(example_of(param));
+    separator = ',';
+  }
+  const auto found = [&](const std::string& text) {
+    const auto policy = attention::parse_policy(text);
+    return policy.ok() && runs(policy.value()) && holds(policy.value());
+  };
+  if (found(example)) return std::string(descriptor.name);
+  for (const Param& param : descriptor.params) {
+    if (param.fallback.empty() || param.kind != ParamKind::kInteger ||
+        param.name == attention::kGroupParam.name)
+      continue;
+    const std::string value = std::string(param.name) + "=1";
+    if (found(example + separator + value)) return std::string(descriptor.name) + " with " + value;
+  }
+  return {};
+}
+
+std::string list_of(Holds holds) {
+  std::string out;
+  for (const Descriptor* descriptor : attention::policy_descriptors()) {
+    const std::string policy = written(*descriptor, holds);
+    if (!policy.empty()) out += (out.empty() ? "" : ", ") + policy;
+  }
+  return out;
+}
+
+}  // namespace
+
+const std::string& counted_policies() {
+  static const std::string kAll = list_of(is_counted);
+  return kAll;
+}
+
+const std::string& positional_policies() {
+  static const std::string kAll = list_of(is_positional);
+  return kAll;
+}
+
+}  // namespace kvplan::plan
