@@ -208,7 +208,7 @@ class AttentionReader(FramedFile):
         starts = kva.row_starts(begin, count)
         expect(len(raw) == starts[-1] * self._width("rows"), f"expected the bytes of {count} rows")
         weights = kva.from_bytes(self._element("rows"), raw)
-        kva.check_rows(weights, starts, begin)
+        kva.check_rows(weights, starts, begin, bool(facts.sink_logits))
         weights = weights.astype(np.float64)
         for i in range(count):
             row = weights[starts[i] : starts[i + 1]]
@@ -221,13 +221,13 @@ class AttentionReader(FramedFile):
         at = 0
         for t in range(begin, begin + count):
             weights = np.zeros(t + 1)
-            at = self._listed(raw, at, t, weights, _first_seen(facts, t))
+            at = self._listed(raw, at, t, weights, facts)
             yield t, weights
         expect(at == len(raw), "expected nothing behind the last row")
 
-    def _listed(self, raw, at, t, out, seen):
-        """Top entries of row t, spread over `out` from `seen` on; where the next row begins."""
-        width, field = self._width("top_rows"), f"row {t}"
+    def _listed(self, raw, at, t, out, facts):
+        """Top entries of row t, spread over `out`, the part of it that is seen; where the next row begins."""
+        width, field, seen = self._width("top_rows"), f"row {t}", _first_seen(facts, t)
         expect(len(raw) - at >= 4 + width, "expected a row: the chunk ends inside it", field)
         (count,) = struct.unpack_from("<I", raw, at)
         end = at + 4 + width + count * (4 + width)
@@ -237,7 +237,7 @@ class AttentionReader(FramedFile):
         listed = kva.from_bytes(self._element("top_rows"), numbers)
         expect(np.all(np.diff(positions, prepend=seen - 1, append=t + 1) > 0),
                "expected ascending positions up to the row", field)
-        kva.check_rows(listed, np.array([0, len(listed)]), t)
+        kva.check_rows(listed, np.array([0, len(listed)]), t, bool(facts.sink_logits))
         others = t + 1 - seen - count
         expect(others or listed[0] == 0, "expected no rest where every entry is listed", field)
         out[seen:] = float(listed[0]) / others if others else 0.0
