@@ -133,6 +133,10 @@ class RecordingHeader:
             before = one.layer
             self._check_layer(one, f"layers[{i}]")
 
+    def most(self, part):
+        """The greatest number that a part of sequences has."""
+        return len(self.token_classes) - 1 if part == "token_classes" else MOST_POSITION
+
     def layer(self, number):
         """The ResolvedLayer of a recorded layer, None of any other."""
         if "_resolved" not in self.__dict__:

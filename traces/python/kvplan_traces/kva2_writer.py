@@ -183,7 +183,7 @@ class RecordingWriter:
         expect(numbers.ndim == 2 and numbers.shape[1] == size, f"expected an array [tokens, {size}]", part)
         expect(part != "value_norms" or not np.any(numbers < 0), "expected lengths from 0 on", part)
         if of_places:
-            most = len(self.header.token_classes) - 1 if part == "token_classes" else kva2.MOST_POSITION
+            most = self.header.most(part)
             expect(np.all((numbers >= 0) & (numbers <= most)), f"expected 0 to {most}", part)
         return numbers
 
