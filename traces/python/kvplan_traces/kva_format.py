@@ -101,7 +101,7 @@ class AttentionHeader:
 
 
 def within(field, value, low, high):
-    expect(isinstance(value, numbers.Integral) and low <= value <= high,
+    expect(isinstance(value, numbers.Integral) and not isinstance(value, bool) and low <= value <= high,
            f"expected a whole number from {low} to {high}, found {value!r}", field)
 
 
@@ -121,10 +121,10 @@ def check_scale(field, value):
 
 
 def check_heads(name, query_heads, kv_heads):
-    within(f"{name}.query_heads", query_heads, 1, 1024)
-    within(f"{name}.kv_heads", kv_heads, 1, query_heads)
+    within(dotted(name, "query_heads"), query_heads, 1, 1024)
+    within(dotted(name, "kv_heads"), kv_heads, 1, query_heads)
     expect(query_heads % kv_heads == 0, f"expected a divisor of {query_heads} query heads, found {kv_heads}",
-           f"{name}.kv_heads")
+           dotted(name, "kv_heads"))
 
 
 def check_text(field, value):
@@ -137,7 +137,11 @@ def check_text(field, value):
 
 def check_texts(name, holder, fields):
     for field in fields:
-        check_text(f"{name}.{field}" if name else field, getattr(holder, field))
+        check_text(dotted(name, field), getattr(holder, field))
+
+
+def dotted(name, field):
+    return f"{name}.{field}" if name else field
 
 
 def header_frame(payload):
