@@ -47,7 +47,7 @@ def parse(arguments):
     add("--name", default="", help="of the model, in the file")
     add("--source", default="", help="texts and licences, in the file")
     add("--overwrite", action="store_true", help="replace FILE.kva.part, a recording that was cut")
-    add("--quiet", action="store_true", help="no progress")
+    add("--quiet", action="store_true", help="no progress, and no line about prompts without rows")
     return parser.parse_args(arguments)
 
 
