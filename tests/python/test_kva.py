@@ -14,8 +14,9 @@ TOKENS = 60
 
 
 def header(form="rows", element="f64", tokens=TOKENS, **more):
+    more = {"source": "a test", "recorded_by": "tests/python", "positions": "none", **more}
     return AttentionHeader(SHAPE, [AttentionSequence("first", tokens, 7), AttentionSequence("second", 9)], form,
-                           element, source="a test", recorded_by="tests/python", positions="none", **more)
+                           element, **more)
 
 
 def rows_of(generator, tokens=TOKENS):
@@ -218,15 +219,23 @@ class Writing(FolderTest):
                      form="tensors", element="bf16")
         self.refused("expected finite numbers that fit bf16", lambda out: out.keys(0, 0, 0, [[3.4e38] * 8]),
                      form="tensors", element="bf16")
+        for wrong, found in ((["a"] * 8, "<U1"), ([1j] * 8, "complex128"), ([None] * 8, "object")):
+            self.refused(f"keys: expected an array of real numbers, found one of {found}",
+                         lambda out, wrong=wrong: out.keys(0, 0, 0, [wrong]), form="tensors", element="f32")
+        self.refused("row 0: expected whole numbers", lambda out: out.top(0, 0, 0, [([0.5], [1], 0)]), form="top")
         self.refused("queries: expected an array", lambda out: out.queries(0, 0, 0, np.ones((3, 7))), form="tensors",
                      element="f16")
 
     def test_headers(self):
         for field, message, kinds in (("element", "expected one of f32, f16, bf16", dict(form="tensors")),
                                       ("form", "expected one of rows, top, tensors", dict(form="other")),
+                                      ("source", "expected a text in UTF-8", dict(source="\ud800")),
+                                      (r"sequences\[0\].tokens", "from 1 to 1048576, found 2.0", dict(tokens=2.0)),
+                                      ("header", "expected at most 67108864 bytes", dict(source="x" * (64 << 20))),
                                       ("logit_scale", "above 0", dict(form="tensors", element="f32", logit_scale=-1.0)),
-                                      (r"sequences\[0\].prompt_tokens", "expected 0 to 5, found 7", dict(tokens=5))):
-            with self.assertRaisesRegex(FormatError, f"{field}: .*{message}"):
+                                      (r"sequences\[0\].prompt_tokens", "expected a whole number from 0 to 5, found 7",
+                                       dict(tokens=5))):
+            with self.assertRaisesRegex(FormatError, f"^[^ ]*x.kvt: {field}: [^\n]*{message}[^\n]*$"):
                 AttentionWriter(self.path(), header(**kinds))
         self.assertEqual(list(self.folder.iterdir()), [])
 

@@ -5,12 +5,13 @@ import os
 import random
 import struct
 import unittest
+from unittest import mock
 
 import numpy as np
 
 from support import ROOT, FolderTest, cases, kvplan
-from kvplan_traces import (AttentionLayer, AttentionModel, AttentionReader, AttentionRotary, FormatError,
-                           RecordingHeader, RecordingWriter, kva2_format, kva_format, storage)
+from kvplan_traces import (AttentionLayer, AttentionModel, AttentionReader, AttentionRotary, AttentionSequence,
+                           FormatError, RecordingHeader, RecordingWriter, kva2_format, kva_format, storage, wire)
 
 MODEL = AttentionModel("tiny", layers=3, query_heads=4, kv_heads=2, key_size=8, value_size=6, cache_element_bytes=2,
                        hidden_size=10)
@@ -26,7 +27,7 @@ LAYERS = [AttentionLayer(0, rotary=AttentionRotary("halves", 8, base=1e4)),
 def header(parts=None, layers=None, **more):
     more = {"logit_scale": 0.4, "token_classes": ("text", "needle"), "source": "a test", "recorder": "tests/python",
             **more}
-    return RecordingHeader(MODEL, parts or dict(ALL), list(layers or LAYERS), **more)
+    return RecordingHeader(more.pop("model", MODEL), parts or dict(ALL), list(layers or LAYERS), **more)
 
 
 def slow_row(facts, head, queries, keys, t):
@@ -220,6 +221,115 @@ class Version2(FolderTest):
                     reader.check()
             data[at] ^= 4
 
+    @staticmethod
+    def frames(data):
+        """(kind, payload, where it begins) of each frame in front of the trailer."""
+        out, at = [], 8
+        while at < len(data) - 20:
+            kind, _, size = struct.unpack_from("<4sIQ", data, at)
+            out.append((kind, data[at + 16 : at + 16 + size], at))
+            at += 16 + size
+        return out
+
+    @staticmethod
+    def assembled(frames, whole=True):
+        """A file of these (kind, payload)."""
+        out, index = kva_format.MAGIC, 0
+        for kind, payload in frames:
+            index = len(out)
+            out += kva_format.frame(kind, bytes(payload))
+        return out + kva_format.trailer(index) if whole else out
+
+    def refused(self, data, message):
+        """By `check`, in one line that begins so."""
+        self.path("x.kva").write_bytes(data)
+        with self.assertRaisesRegex(FormatError, f"^[^ ]*x.kva: {message}[^\n]*$"):
+            with AttentionReader(self.path("x.kva")) as reader:
+                reader.check()
+
+    def test_every_byte_of_a_finished_file(self):
+        """Between frames that the index needs, too; what no index names is whole all the same."""
+        kind = header({"rows": "f32"}, [AttentionLayer(0)], token_classes=())
+        with RecordingWriter(self.path("x.kva"), kind) as out:
+            out.begin("a", 1)
+            out.append(0, 0, "rows", 0, [[1.0], [0.5, 0.5]])
+            out.end(0)
+        data = bytearray(self.path("x.kva").read_bytes())
+        self.assertEqual([at for at in range(len(data)) if self.taken(data, at, at % 8)], [])
+
+    def taken(self, data, at, bit):
+        data[at] ^= 1 << bit
+        self.path("x.kva").write_bytes(data)
+        data[at] ^= 1 << bit
+        try:
+            with AttentionReader(self.path("x.kva")) as reader:
+                reader.check()
+                return reader.cut_at is None  # without its trailer it is a file that was cut
+        except FormatError as error:
+            self.assertRegex(str(error), "^[^ ]*x.kva: [^\n]*$")
+            return False
+
+    def test_frames_and_index_say_the_same(self):
+        Made(self.path("x.kva"), lengths=(9, 5))
+        frames = [frame[:2] for frame in self.frames(self.path("x.kva").read_bytes())]
+        at = [i for i, (kind, _) in enumerate(frames) if kind == b"SEQN"][-1]
+        same_size = kva2_format.sequence_bytes(1, AttentionSequence("NUMBER 1", 5, 5))
+        self.assertEqual(len(same_size), len(frames[at][1]))
+        for payload, message in ((same_size, "byte [0-9]*: sequence 1: expected the sequence as the index has it"),
+                                 (b"\xff" * len(same_size), "byte [0-9]*: SEQN: expected a whole number")):
+            changed = list(frames)
+            changed[at] = b"SEQN", payload
+            self.refused(self.assembled(changed), message)
+        for number, message in ((1, "sequence 1: expected the sequence as the index has it"),  # a third frame of it
+                                (2, "sequence 2: expected a sequence that the index has")):
+            more = b"SEQN", kva2_format.sequence_bytes(number, AttentionSequence("more", 5, 5))
+            self.refused(self.assembled([*frames[:-1], more, frames[-1]]), f"byte [0-9]*: {message}")
+        for kind in (b"XTRA", b"SEQN"):  # unknown frames are passed over
+            self.path("x.kva").write_bytes(self.assembled([*frames[:-1], (kind, frames[at][1]), frames[-1]]))
+            with AttentionReader(self.path("x.kva")) as reader:
+                reader.check()
+        data = self.assembled(frames)
+        self.refused(data[:-20] + b"gap" + data[-20:], "byte [0-9]*: expected the trailer behind the index")
+
+    def test_classes_and_positions_out_of_range(self):
+        """In a finished file and in one that was cut; by the program, too, where it reads them."""
+        for part, kind, message, last in (
+                ("token_classes", dict(parts={"keys": "f32", "queries": "f32", "token_classes": "u8"}),
+                 "token_classes: expected 0 to 1, found 200", b"\xc8"),
+                ("positions", dict(parts={"keys": "f32", "queries": "f32", "positions": "u32"}, token_classes=()),
+                 "positions: expected 0 to 2147483647, found 4278190092", b"\xff")):
+            biased = [AttentionLayer(0, bias_slopes=(0.5,) * 4)]
+            Made(self.path("x.kva"), lengths=(13,), codec="stored", kind=header(layers=biased, **kind), steps=(13,))
+            frames = [frame[:2] for frame in self.frames(self.path("x.kva").read_bytes())]
+            at = next(i for i, (kind, _) in enumerate(frames) if kind == b"CHNK")
+            frames[at] = b"CHNK", frames[at][1][:-1] + last
+            self.refused(self.assembled(frames), f"byte [0-9]*: {message}")
+            code, _, error = kvplan("frontier", self.path("x.kva"), "--policies", "h2o", "--budgets", 4)
+            self.assertEqual((code, error.count("\n")), (2, 1), error)
+            self.refused(self.assembled(frames[:-2], whole=False), f"byte [0-9]*: {message}")
+
+    def test_cut_files_name_the_frame(self):
+        """What was cut has no index: the byte is that of the frame, the field one of its own."""
+        Made(self.path("x.kva"), lengths=(9,))
+        frames = self.frames(self.path("x.kva").read_bytes())
+        behind = frames[1][2]
+        chunk = lambda *place: b"".join(wire.number(i, value) for i, value in enumerate(place, 1))  # noqa: E731
+        for kind, payload, message in (
+                (b"CHNK", b"\xff" * 20, "CHNK: expected a whole number"),
+                (b"SEQN", b"\xff" * 20, "SEQN: expected a whole number"),
+                (b"SEQN", wire.number(4, 1 << 20), "SEQN.sequence: expected less than 1048576, found 1048576"),
+                (b"CHNK", chunk(1 << 20, 0, 0, 3, 0, 1), "CHNK.sequence: expected less than 1048576, found 1048576"),
+                (b"CHNK", chunk(0, 9, 0, 3, 0, 1), "CHNK.layer: expected one that the header has, found 9"),
+                (b"CHNK", chunk(0, 0, 7, 3, 0, 1), "CHNK.head: expected one that the header has, found 7"),
+                (b"CHNK", chunk(0, 0, 0, 77, 0, 1), "CHNK.part: expected one that the header has, found 77"),
+                (b"CHNK", chunk(0, 0, 0, 3, 0, 0), "CHNK.tokens: expected some, inside the sequence, found 0")):
+            data = self.assembled([frames[0][:2], (kind, payload)], whole=False)
+            self.refused(data, f"byte {behind}: {message}")
+        twice = chunk(0, 0, 0, 3, 5, 2)
+        both = [frames[0][:2], (b"CHNK", chunk(0, 0, 0, 3, 4, 2)), (b"CHNK", twice)]
+        self.refused(self.assembled(both, whole=False),
+                     f"byte {behind + 16 + len(twice)}: CHNK.first_token: expected none that another chunk has")
+
     def test_changed_messages_are_read_or_refused(self):
         """Checksums are right, what they cover is not: a reading, or one line."""
         Made(self.path("x.kva"), lengths=(9, 5))
@@ -238,22 +348,14 @@ class Version2(FolderTest):
     @staticmethod
     def changed(r, data):
         """A frame's message with some bytes changed, put in or left out; with a trailer or cut behind it."""
-        frames, at = [], 8
-        while data[at : at + 4] in (b"HEAD", b"SEQN", b"CHNK", b"INDX"):
-            (length,) = struct.unpack("<Q", data[at + 8 : at + 16])
-            frames.append([data[at : at + 4], bytearray(data[at + 16 : at + 16 + length])])
-            at += 16 + length
+        frames = [[kind, bytearray(payload)] for kind, payload, _ in Version2.frames(data)]
         message = r.choice([r.choice(frames), frames[0], frames[-1]])[1]
         for _ in range(r.choice([1, 1, 2, 5])):
             place = r.randrange(len(message))
             some = r.choice([b"", bytes([r.randrange(256)]), bytes([message[place] ^ 1 << r.randrange(8)]),
                              bytes([message[place], r.randrange(256)])])
             message[place : place + 1] = some
-        out, index = kva_format.MAGIC, 0
-        for kind, payload in frames:
-            index = len(out)
-            out += kva_format.frame(kind, bytes(payload))
-        return out if r.random() < 0.3 else out + kva_format.trailer(index)
+        return Version2.assembled(frames, whole=r.random() >= 0.3)
 
     def test_the_program_finds_the_same(self):
         made = Made(self.path("x.kva"))
@@ -359,6 +461,12 @@ class Writing(FolderTest):
         self.refused("layer 7: expected a layer", lambda out: out.append(0, 7, "keys", 0, ones((2, 8))))
         self.refused("part: expected one of .* found 'rows'", lambda out: out.append(0, 0, "rows", 0, [[1]]))
         self.refused("keys: expected token 0, found 3", lambda out: out.append(0, 0, "keys", 0, ones((2, 8)), first=3))
+        self.refused("token_classes: expected whole numbers", lambda out: out.append(0, 0, "token_classes", 0, [0.5]))
+        for wrong, found in ((["a"] * 8, "<U1"), ([1j] * 8, "complex128"), ([None] * 8, "object")):
+            self.refused(f"keys: expected an array of real numbers, found one of {found}",
+                         lambda out, wrong=wrong: out.append(0, 0, "keys", 0, [wrong]))
+        self.refused("keys: expected an array of numbers: ", lambda out: out.append(0, 0, "keys", 0, [[1, 2], [3]]))
+        self.refused("value_norms: expected lengths from 0 on", lambda out: out.append(0, 0, "value_norms", 0, [-1.0]))
         self.refused("token_classes: expected 0 to 1", lambda out: out.append(0, 0, "token_classes", 0, [2]))
         self.refused("sequence: expected 0 to 0, found 1", lambda out: out.append(1, 0, "keys", 0, ones((2, 8))))
         self.refused("sequence 0: layer 0: queries: expected all 2 tokens of head 0, found 0",
@@ -373,7 +481,8 @@ class Writing(FolderTest):
                               ("parts: expected keys beside queries", header({"queries": "f32"})),
                               ("parts.keys: expected one of f32, f16, bf16", header({"keys": "f64"})),
                               ("layers: expected at least one", RecordingHeader(MODEL, {"keys": "f32"}, [])),
-                              (r"layers\[1\].layer: expected 1 to 2", header(layers=[LAYERS[0], LAYERS[0]])),
+                              (r"layers\[1\].layer: expected a whole number from 1 to 2",
+                               header(layers=[LAYERS[0], LAYERS[0]])),
                               (r"layers\[0\].logit_scale: expected a number above 0", header(logit_scale=0.0)),
                               (r"layers\[0\].sink_logits: expected 4", header(layers=[AttentionLayer(
                                   0, sink_logits=(1.0,))])),
@@ -381,10 +490,85 @@ class Writing(FolderTest):
                                   0, rotary=AttentionRotary("halves", 10, 1e4))])),
                               (r"layers\[0\].recorded_kv_heads", header(layers=[AttentionLayer(
                                   0, recorded_kv_heads=(1, 0))])),
+                              ("source: expected a text in UTF-8, found '.ud800'", header(source="\ud800")),
+                              ("machine: expected a text, found 5", header(machine=5)),
+                              (r"token_classes\[1\]: expected a text", header(token_classes=("text", "\udcff"))),
+                              ("header: expected at most 67108864 bytes", header(source="x" * (64 << 20))),
+                              ("rotary.layout: expected one of", header(rotary=AttentionRotary("spiral"))),
+                              (r"layers\[0\].kv_heads: expected a whole number", header(layers=[AttentionLayer(
+                                  0, kv_heads=2.0)])),
+                              (r"layers\[0\].recorded_kv_heads: expected whole", header(layers=[AttentionLayer(
+                                  0, recorded_kv_heads=(0.5,))])),
                               ("token_classes: expected the names", header(token_classes=()))):
-            with self.assertRaisesRegex(FormatError, message):
+            with self.assertRaisesRegex(FormatError, f"^[^ ]*x.kva: {message}[^\n]*$"):
                 RecordingWriter(self.path("x.kva"), kind)
         self.assertEqual(list(self.folder.iterdir()), [])
+
+    def test_limits_are_the_program_s(self):
+        """The writer takes what the page allows, and the program reads it; beyond that both refuse."""
+        layer = lambda **facts: header({"keys": "f32", "queries": "f32"}, [AttentionLayer(0, **facts)])  # noqa: E731
+        turned = lambda **facts: layer(rotary=AttentionRotary(dims=8, **{"base": 1e4, **facts}))  # noqa: E731
+        given = lambda number: turned(inverse_frequencies=(number,) * 4)  # noqa: E731
+        shaped = lambda part, **sizes: header(  # noqa: E731
+            {part: "f32"}, [AttentionLayer(0)], token_classes=(), model=AttentionModel(**sizes))
+        for field, kind, good, bad in (
+                ("sink_logits", lambda x: layer(sink_logits=(x, 0.0, 0.0, 0.0)), (1e6, -1e6), (1e7, float("nan"))),
+                ("bias_slopes", lambda x: layer(bias_slopes=(0.0, 0.0, 0.0, x)), (1e6, -1e6), (1e9, -1000001.0)),
+                ("logit_scale", lambda x: layer(logit_scale=x), (1e6, 1e-30), (1000001.0, -1.0)),
+                ("soft_cap", lambda x: layer(soft_cap=x), (0.0, 1e6), (1000001.0, -1.0)),
+                ("base", lambda x: turned(base=x), (1.0, 1e30), (1e31, 0.5)),
+                ("linear_factor", lambda x: turned(linear_factor=x), (0.0, 1e-5, 1e9), (1e12, 1e-6, -1.0)),
+                ("amplitude", lambda x: turned(amplitude=x), (0.0, 1e-6, 1e6), (1e7, 1e-7)),
+                ("dims", lambda x: turned(first=x), (0,), (1, (1 << 32) - 1)),
+                ("inverse_frequencies", given, (0.0, 1e5), (1e6, -1.0)),
+                ("inverse_frequencies", lambda x: turned(inverse_frequencies=x), ((), (1.0,) * 4), ((1.0,) * 3,)),
+                ("key_size", lambda x: shaped("keys", key_size=x), (1, 65536), (0, 65537)),
+                ("value_size", lambda x: shaped("output_weights", hidden_size=4, value_size=x), (1, 65536), (0, 65537)),
+                ("hidden_size", lambda x: shaped("layer_inputs", hidden_size=x), (1, 65536), (0, 65537)),
+                ("query_heads", lambda x: shaped("value_norms", query_heads=x), (1, 1024), (0, 1025))):
+            for value in good:
+                with self.subTest(field, taken=value):
+                    self.empty_recording(kind(value))
+                    self.run_kvplan("attention", "info", self.path("x.kva"))
+            for value in bad:
+                with self.subTest(field, refused=value):
+                    with self.assertRaisesRegex(FormatError, f"^[^ ]*x.kva: [^ ]*{field}: [^\n]*$"):
+                        self.empty_recording(kind(value))
+                    with mock.patch.object(RecordingHeader, "check"):
+                        self.empty_recording(kind(value))
+                    self.assertEqual(kvplan("attention", "info", self.path("x.kva"))[0], 2)
+
+    def empty_recording(self, kind):
+        with RecordingWriter(self.path("x.kva"), kind, overwrite=True) as out:
+            out.begin("a")
+
+    def test_names_of_sequences(self):
+        with RecordingWriter(self.path("x.kva"), header()) as out:
+            for name, message in (("\ud800", "name: expected a text in UTF-8"), (None, "name: expected a text"),
+                                  ("x" * (1 << 20), "name: expected at most 1048576 bytes")):
+                with self.assertRaisesRegex(FormatError, f"x.kva.part: {message}"):
+                    out.begin(name)
+            self.assertEqual(out.begin("a"), 0)
+        with AttentionReader(self.path("x.kva")) as reader:
+            self.assertEqual([one.name for one in reader.sequences], ["a"])
+
+    def test_a_sink_may_have_it_all(self):
+        """Rows of sum 0, by both sides; without a sink by neither."""
+        for part, row in (("rows", [0.0]), ("top_rows", ([0], [0.0], 0.0))):
+            sink = header({part: "f32"}, [AttentionLayer(0, sink_logits=(1.0,) * 4)], token_classes=())
+            plain = header({part: "f32"}, [AttentionLayer(0)], token_classes=())
+            with RecordingWriter(self.path("x.kva"), sink) as out:
+                out.begin("a", 1)
+                for head in range(4):
+                    out.append(0, 0, part, head, [row])
+                out.end(0)
+            with AttentionReader(self.path("x.kva")) as reader:
+                reader.check()
+                self.assertEqual(reader.matrix(0, 0, 3).tolist(), [[0.0]])
+            self.run_kvplan("attention", "analyse", self.path("x.kva"))
+            self.path("x.kva").unlink()
+            self.refused("row 0: expected weights from 0 on", lambda out: out.append(0, 0, part, 0, [row]), plain)
+            self.path("x.kva.part").unlink()
 
     def test_nothing_but_files_is_replaced(self):
         os.mkfifo(self.path("pipe"))

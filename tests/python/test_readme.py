@@ -70,7 +70,7 @@ class Readme(FolderTest):
     def test_errors_are_one_line_and_exit_2(self):
         (self.folder / "bad.kvt").write_bytes(b"\x89KVT\r\n\x1a\n" + bytes(100))
         for arguments, message in ((["info", "bad.kvt"], "kvplan_traces: bad.kvt: expected KVT-END"),
-                                   (["info", "rows.json"], "kvplan_traces: [Errno 2]"),
+                                   (["info", "rows.json"], "kvplan_traces: rows.json: No such file"),
                                    (["info", str(ROOT / "LICENSE")], "expected the first bytes of a .kvt or .kva"),
                                    ([], "COMMAND")):
             code, out, error = self.run_command(*arguments)

@@ -78,6 +78,17 @@ class Results(FolderTest):
             results.read(self.path("x.json"))
         with self.assertRaisesRegex(FormatError, "steps: expected what kvplan evict"):
             results.retained_frame({"policy": "h2o"})
+        results.write_sets(self.path("sets.json"), 2, [[0, 1]], {2: [[0, 2]]})  # of no layer
+        good = {"prefill_len": 2, "layer": 0, "after_prefill": [[0]], "steps": []}
+        for told, field in ((self.path("sets.json"), "layer"), ({**good, "prefill_len": "x"}, "prefill_len"),
+                            ({**good, "steps": [{"retained": [[0]], "attended_mass": [1.0]}]}, "t"),
+                            ({**good, "layers": [5]}, "layer"), ({**good, "after_prefill": None}, "after_prefill")):
+            for frame in (results.retained_frame, results.mass_frame):
+                with self.assertRaisesRegex(FormatError, f"{field}: expected what kvplan evict --json prints"):
+                    frame(told)
+        self.path("x.json").write_bytes(b"\x89PNG")
+        with self.assertRaisesRegex(FormatError, "x.json: byte 0: expected JSON in UTF-8"):
+            results.read(self.path("x.json"))
 
 
 if __name__ == "__main__":

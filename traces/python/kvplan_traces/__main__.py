@@ -1,16 +1,18 @@
 """python3 -m kvplan_traces COMMAND
-  info FILE                        figures of a .kvt (those of kvplan trace info), or what a .kva holds, as JSON
+  info FILE    figures of a .kvt (those of kvplan trace info), or what a .kva holds, as JSON
   convert IN.json OUT.kva [ELEMENT]    the JSON of kvplan evict as .kva; f64, f32 or f16
-  dump FILE.kva [LAYER]            the same JSON, of one layer
+  dump FILE.kva [LAYER]    the same JSON, of the heads of one layer that were recorded
   synth OUT.kva [TOKENS [LAYERS [QUERY_HEADS [KV_HEADS [SEED]]]]]    made-up attention, of no model"""
 
 import dataclasses
 import json
 import sys
 
+import numpy as np
+
 from . import (AttentionHeader, AttentionModel, AttentionReader, AttentionSequence, AttentionWriter, FormatError,
                TraceReader, kva_format, kvt, storage, synthetic)
-from .errors import located
+from .errors import expect, located
 from .figures import describe
 
 
@@ -31,38 +33,102 @@ def info(path):
 
 
 def convert(source, target, element="f64"):
-    with open(source, encoding="utf-8") as file:
-        data = json.load(file)
+    data = storage.read_json(source)
+    with located(source):
+        rows = rows_of(data)
     model = AttentionModel(query_heads=data["query_heads"], kv_heads=data.get("kv_heads", data["query_heads"]))
     header = AttentionHeader(model, [AttentionSequence(tokens=data["T"])], element=element)
     with AttentionWriter(target, header) as out:
-        for head, rows in enumerate(data["rows"]):
-            out.rows(0, 0, head, rows)
+        for head, one in enumerate(rows):
+            out.rows(0, 0, head, one)
+
+
+def rows_of(data):
+    """The rows of each head, of JSON that kvplan would take; FormatError of any other."""
+    for key in ("query_heads", "T", "rows"):
+        expect(key in data, "is missing", key)
+    kva_format.check_heads("", data["query_heads"], data.get("kv_heads", data["query_heads"]))
+    kva_format.within("T", data["T"], 1, 1 << 20)
+    _expect_list(data["rows"], data["query_heads"], "heads as query_heads says", "rows")
+    return [list(_head_rows(rows, data["T"], f"rows[{head}]")) for head, rows in enumerate(data["rows"])]
+
+
+def _head_rows(rows, tokens, field):
+    _expect_list(rows, tokens, "rows as T says", field)
+    for t, row in enumerate(rows):
+        name = f"{field}[{t}]"
+        _expect_list(row, t + 1, "weights", name)
+        expect(all(type(weight) in (int, float) for weight in row), "expected numbers", name)
+        weights = kva_format.array_of(row, name).astype(np.float64)
+        try:
+            kva_format.check_rows(weights, np.array([0, t + 1]), t)
+        except FormatError as error:
+            raise FormatError(error.problem, field=name) from None
+        yield weights
+
+
+def _expect_list(value, count, of_what, field):
+    expect(isinstance(value, list), f"expected a list of {of_what}", field)
+    expect(len(value) == count, f"expected {count} {of_what}, found {len(value)}", field)
 
 
 def dump(path, layer="0"):
+    number = whole("LAYER", layer)
     with AttentionReader(path) as reader:
-        facts = reader.layer(int(layer))
-        rows = [[row.tolist() for _, row in reader.rows(0, int(layer), head)] for head in range(facts.query_heads)]
-        json.dump({"query_heads": facts.query_heads, "kv_heads": facts.kv_heads, "T": reader.tokens(0, int(layer)),
-                   "rows": rows}, sys.stdout)
+        facts, tokens = reader.layer(number), reader.tokens(0, number)
+        heads = next((facts.heads(part) for part in ("rows", "top_rows", "queries") if part in facts.parts), ())
+        with located(path, field=f"layer {number}"):
+            expect(heads, "expected rows, or queries and keys")
+            expect(tokens, "expected a token that is whole")
+            rows = [[row.tolist() for row in _all_rows(reader, number, head, tokens)] for head in heads]
+    json.dump({"query_heads": len(heads), "kv_heads": len(facts.recorded_kv_heads), "T": tokens, "rows": rows},
+              sys.stdout)
+
+
+def _all_rows(reader, layer, head, tokens):
+    expected = 0
+    for t, row in reader.rows(0, layer, head):
+        expect(t == expected, f"expected all rows, found none of token {expected}", f"layer {layer}: head {head}")
+        expected += 1
+        yield row
+    expect(expected == tokens, f"expected all {tokens} rows, found {expected}", f"layer {layer}: head {head}")
 
 
 def synth(target, *numbers):
-    synthetic.write(target, *map(int, numbers))
+    names = ("TOKENS", "LAYERS", "QUERY_HEADS", "KV_HEADS", "SEED")
+    synthetic.write(target, *map(whole, names, numbers))
+
+
+def whole(name, text):
+    try:
+        return int(text)
+    except ValueError:
+        raise FormatError(f"expected a whole number, found {text!r}", field=name) from None
+
+
+# What each command takes: at least, at most.
+COMMANDS = {"info": (info, 1, 1), "convert": (convert, 2, 3), "dump": (dump, 1, 2), "synth": (synth, 1, 6)}
 
 
 def main(arguments):
-    commands = {"info": info, "convert": convert, "dump": dump, "synth": synth}
-    if not arguments or arguments[0] not in commands:
-        print(__doc__, file=sys.stderr)
-        return 2
+    name, *given = arguments or [""]
+    if name not in COMMANDS:
+        asked = name in ("-h", "--help")
+        print(__doc__, file=sys.stdout if asked else sys.stderr)
+        return 0 if asked else 2
+    run, least, most = COMMANDS[name]
     try:
-        commands[arguments[0]](*arguments[1:])
-    except (OSError, ValueError, KeyError, TypeError, ImportError) as error:  # FormatError is a ValueError
-        print(f"kvplan_traces: {error}", file=sys.stderr)
-        return 2
-    return 0
+        wanted = next(line.strip() for line in __doc__.splitlines() if line.startswith(f"  {name} "))
+        expect(least <= len(given) <= most, f"expected {wanted.split('    ')[0]}, found {len(given)} arguments", name)
+        run(*given)
+    except OSError as error:
+        problem = f"{error.filename}: {error.strerror}" if error.filename and error.strerror else error
+    except (FormatError, ImportError) as error:
+        problem = error
+    else:
+        return 0
+    print(f"kvplan_traces: {problem}", file=sys.stderr)
+    return 2
 
 
 if __name__ == "__main__":

@@ -22,13 +22,14 @@ class FormatError(ValueError):
 
 
 @contextmanager
-def located(path, byte=None):
+def located(path, byte=None, field=None):
     """Says of errors inside where they are, unless they know better."""
     try:
         yield
     except FormatError as error:
         error.path = path if error.path is None else error.path
         error.byte = byte if error.byte is None else error.byte
+        error.field = field if error.field is None else error.field
         raise
 
 

@@ -1,5 +1,6 @@
 """Reads .kva, versions 1 and 2, after simulator/io/ATTENTION_FORMAT.md."""
 
+import os
 import struct
 import zlib
 
@@ -10,7 +11,7 @@ from . import kva_format as kva
 from . import storage, wire
 from .errors import FormatError, expect, located
 from .framed import FramedFile
-from .kva_index import Version1, Version2, recovered
+from .kva_index import Version1, Version2, message_of, recovered, sequence_of
 
 # Rows computed together from tensors.
 _BLOCK = 64
@@ -97,11 +98,7 @@ class AttentionReader(FramedFile):
 
     def token_classes(self, sequence=0):
         """[tokens], each a number of header.token_classes."""
-        classes = self._tensor("token_classes", sequence, 0, 0)[:, 0]
-        with located(self.path):
-            expect(np.all(classes < len(self.header.token_classes)), "expected classes that have names",
-                   "token_classes")
-        return classes
+        return self._tensor("token_classes", sequence, 0, 0)[:, 0]
 
     def positions(self, sequence=0):
         """[tokens]: 0, 1, ... where none are recorded."""
@@ -110,7 +107,9 @@ class AttentionReader(FramedFile):
         return self._tensor("positions", sequence, 0, 0)[:, 0]
 
     def check(self):
-        """Reads every chunk, and sees that what is complete is whole."""
+        """Reads every chunk, of a finished file of version 2 every frame, and sees that what is complete is whole."""
+        if self._contents.one_behind_the_other and self.cut_at is None:
+            self._check_frames()
         for part, sequence, layer, head in self._contents.wanted():
             if part not in kva2.ROWS:
                 self._tensor(part, sequence, layer, head)
@@ -123,8 +122,8 @@ class AttentionReader(FramedFile):
         whole = tail[12:] == kva.END_MAGIC
         self._end = end if whole else end + kva.TRAILER_BYTES
         self.cut_at = None
-        with located(self.path, 8):
-            payload, after = self._frame(b"HEAD", 8, self._end, kva.MOST_HEADER_BYTES)
+        with located(self.path, 8, "HEAD"):
+            payload, self._first = self._frame(b"HEAD", 8, self._end, kva.MOST_HEADER_BYTES)
             message = wire.Message(payload)
             version = message.uint32(1)
             expect(version in (1, kva2.VERSION), f"expected 1 or {kva2.VERSION}, found {version}", "version")
@@ -134,16 +133,42 @@ class AttentionReader(FramedFile):
                 offset, checksum = struct.unpack("<QI", tail[:12])
                 expect(zlib.crc32(tail[:8]) == checksum, "expected another checksum: damaged")
                 expect(offset < end, "expected the index inside the file")
-            with located(self.path, offset):
-                index = wire.Message(self._frame(b"INDX", offset, end, kva.MOST_INDEX_BYTES)[0])
+            with located(self.path, offset, "INDX"):
+                payload, self._behind = self._frame(b"INDX", offset, end, kva.MOST_INDEX_BYTES)
+                index = wire.Message(payload)
                 self._contents = (Version1 if version == 1 else Version2)(self.header, index)
             self._end = offset
         else:
             with located(self.path, self._end - kva.TRAILER_BYTES):
                 expect(version > 1, "expected a trailer: truncated")
-            self._contents, self.cut_at = recovered(self.header, self._whole_frames(after))
+            self._contents, self.cut_at = recovered(self.header, self._whole_frames(self._first))
             self._end = self.cut_at
         self.sequences = self._contents.sequences
+
+    def _check_frames(self):
+        """Frames follow each other from the header to the trailer, all of them whole, and what those of sequences say
+        last is what the index says."""
+        at, last = self._first, {}
+        while at < self._end:
+            self._file.seek(at)
+            kind = self._file.read(4)
+            with located(self.path, at):
+                payload, after = self._frame(kind, at, self._end, kva.MOST_INDEX_BYTES)
+                if kind == b"SEQN":
+                    number, one = sequence_of(payload)
+                    last[number] = at, one
+            at = after
+        size = self._file.seek(0, os.SEEK_END)
+        with located(self.path, self._behind):
+            expect(self._behind == size - kva.TRAILER_BYTES, "expected the trailer behind the index")
+        for number, one in enumerate(self.sequences):
+            at, said = last.pop(number, (self._end, None))
+            with located(self.path, at):
+                expect(said == one, "expected the sequence as the index has it" if said else
+                       "expected a frame SEQN of every sequence of the index", f"sequence {number}")
+        for number, (at, _) in last.items():
+            with located(self.path, at):
+                expect(False, "expected a sequence that the index has", f"sequence {number}")
 
     def _whole_frames(self, at):
         """(kind, payload, offset) of every frame from `at` on, up to the first that is not whole; then that place."""
@@ -184,7 +209,7 @@ class AttentionReader(FramedFile):
 
     def _chunk(self, entry, part):
         *place, _, begin, count, at = entry
-        message = wire.Message(self._frame(b"CHNK", at, self._end, 2 * kva.MOST_CHUNK_BYTES)[0])
+        message = message_of(b"CHNK", self._frame(b"CHNK", at, self._end, 2 * kva.MOST_CHUNK_BYTES)[0])
         expect([message.uint32(field) for field in range(1, 7)]
                == [*place, self._contents.number(part), begin, count], "expected the chunk that the index names")
         raw_bytes = message.uint64(8)
@@ -208,7 +233,7 @@ class AttentionReader(FramedFile):
         starts = kva.row_starts(begin, count)
         expect(len(raw) == starts[-1] * self._width("rows"), f"expected the bytes of {count} rows")
         weights = kva.from_bytes(self._element("rows"), raw)
-        kva.check_rows(weights, starts, begin)
+        kva.check_rows(weights, starts, begin, bool(facts.sink_logits))
         weights = weights.astype(np.float64)
         for i in range(count):
             row = weights[starts[i] : starts[i + 1]]
@@ -221,13 +246,13 @@ class AttentionReader(FramedFile):
         at = 0
         for t in range(begin, begin + count):
             weights = np.zeros(t + 1)
-            at = self._listed(raw, at, t, weights, _first_seen(facts, t))
+            at = self._listed(raw, at, t, weights, facts)
             yield t, weights
         expect(at == len(raw), "expected nothing behind the last row")
 
-    def _listed(self, raw, at, t, out, seen):
-        """Top entries of row t, spread over `out` from `seen` on; where the next row begins."""
-        width, field = self._width("top_rows"), f"row {t}"
+    def _listed(self, raw, at, t, out, facts):
+        """Top entries of row t, spread over `out`, the part of it that is seen; where the next row begins."""
+        width, field, seen = self._width("top_rows"), f"row {t}", _first_seen(facts, t)
         expect(len(raw) - at >= 4 + width, "expected a row: the chunk ends inside it", field)
         (count,) = struct.unpack_from("<I", raw, at)
         end = at + 4 + width + count * (4 + width)
@@ -237,7 +262,7 @@ class AttentionReader(FramedFile):
         listed = kva.from_bytes(self._element("top_rows"), numbers)
         expect(np.all(np.diff(positions, prepend=seen - 1, append=t + 1) > 0),
                "expected ascending positions up to the row", field)
-        kva.check_rows(listed, np.array([0, len(listed)]), t)
+        kva.check_rows(listed, np.array([0, len(listed)]), t, bool(facts.sink_logits))
         others = t + 1 - seen - count
         expect(others or listed[0] == 0, "expected no rest where every entry is listed", field)
         out[seen:] = float(listed[0]) / others if others else 0.0
@@ -254,6 +279,9 @@ class AttentionReader(FramedFile):
                 numbers = kva.from_bytes(self._element(part), raw)
                 expect(np.all(np.isfinite(numbers)), "expected finite numbers", part)
                 expect(part != "value_norms" or np.all(numbers >= 0), "expected lengths from 0 on", part)
+                if part in kva2.OF_SEQUENCE:
+                    most, found = self.header.most(part), numbers.max(initial=0)
+                    expect(found <= most, f"expected 0 to {most}, found {found}", part)
                 pieces.append(numbers.reshape(count, size))
         out = np.concatenate(pieces)
         # Chunks do not overlap: as many tokens as there are to be are all of them.

@@ -1,7 +1,6 @@
 """The header of .kva version 2, after simulator/io/ATTENTION_FORMAT.md: what a file holds of which layers, and the
 facts by which rows are computed from queries and keys."""
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,6 +12,7 @@ from .errors import expect
 VERSION = 2
 MOST_SEQUENCE_BYTES = 1 << 20
 MOST_POSITION = (1 << 31) - 1
+MOST_FREQUENCY = 1e5
 ELEMENTS = {**kva.ELEMENTS, "u8": 5, "u32": 6}
 CODECS = {**kva.CODECS, "planes-zstd": 3, "planes-zlib": 4}
 PARTS = {"rows": 1, "queries": 2, "keys": 3, "values": 4, "top_rows": 5, "value_norms": 6, "layer_inputs": 7,
@@ -30,7 +30,8 @@ LEGAL = {**{name: _TENSORS for name in PARTS}, "rows": _WEIGHTS, "top_rows": _WE
 @dataclass
 class AttentionRotary:
     """How queries and keys were rotated: `layout` "halves" or "interleaved", `dims` elements from `first` on; 0: none.
-    Angles are position * base^(-2j/dims) / linear_factor, or position * inverse_frequencies[j] where they are given."""
+    Angles are position * base^(-2j/dims) / linear_factor, or position * inverse_frequencies[j] where they are given.
+    A `linear_factor` or `amplitude` of 0 stands for 1."""
 
     layout: str = "halves"
     dims: int = 0
@@ -40,20 +41,28 @@ class AttentionRotary:
     amplitude: float = 0.0
     first: int = 0
 
-    def check(self, key_size, name):
+    def check(self, name):
+        """What can be stored."""
+        expect(self.layout in LAYOUTS, f"expected one of {', '.join(LAYOUTS)}, found {self.layout!r}", f"{name}.layout")
+        for part in ("dims", "first"):
+            kva.within(f"{name}.{part}", getattr(self, part), 0, (1 << 32) - 1)
+        for part in ("base", "linear_factor", "amplitude"):
+            kva.check_real(f"{name}.{part}", getattr(self, part))
+        _list_of(f"{name}.inverse_frequencies", self.inverse_frequencies)
+
+    def check_of(self, key_size, name):
+        """What keys of this size can have been rotated by."""
         if not self.dims:
             return
-        expect(self.layout in LAYOUTS, f"expected one of {', '.join(LAYOUTS)}, found {self.layout!r}", f"{name}.layout")
-        expect(self.dims % 2 == 0 and 0 < self.dims and self.first >= 0 and self.first + self.dims <= key_size,
-               f"expected an even number inside the {key_size} elements of a key", f"{name}.dims")
-        given = np.asarray(self.inverse_frequencies, np.float64)
-        if given.size:
-            expect(given.size == self.dims // 2 and np.all(np.isfinite(given) & (given >= 0)),
-                   f"expected {self.dims // 2} numbers from 0 on", f"{name}.inverse_frequencies")
-        else:
-            expect(1 < self.base < math.inf, "expected a number above 1", f"{name}.base")
-        for part, value in (("linear_factor", self.linear_factor), ("amplitude", self.amplitude)):
-            expect(0 <= value < math.inf, "expected a number above 0", f"{name}.{part}")
+        expect(self.dims % 2 == 0 and self.first + self.dims <= key_size,
+               f"expected an even number of elements inside a key of {key_size}, found {self.dims} from {self.first}",
+               f"{name}.dims")
+        kva.between(f"{name}.amplitude", self.amplitude or 1.0, 1 / kva.MOST_SCALE, kva.MOST_SCALE)
+        if not len(self.inverse_frequencies):
+            kva.between(f"{name}.base", self.base, 1, 1e30)
+            kva.between(f"{name}.linear_factor", self.linear_factor or 1.0, 1 / MOST_FREQUENCY, 1e9)
+            return
+        _check_numbers(f"{name}.inverse_frequencies", self.inverse_frequencies, self.dims // 2, 0, MOST_FREQUENCY)
 
 
 @dataclass
@@ -105,16 +114,28 @@ class RecordingHeader:
                    f"parts.{name}")
         expect(not all(name in self.parts for name in ROWS), "expected rows or top rows, not both", "parts")
         expect("queries" not in self.parts or "keys" in self.parts, "expected keys beside queries", "parts")
-        expect(len(self.token_classes) <= 256, "expected at most 256", "token_classes")
+        expect(len(self.token_classes) <= 256, f"expected at most 256, found {len(self.token_classes)}",
+               "token_classes")
+        for i, text_of in enumerate(self.token_classes):
+            kva.check_text(f"token_classes[{i}]", text_of)
+        kva.check_texts("", self, ("positions", "source", "recorded_by", "recorder", "recorder_version", "machine",
+                                   "model_digest"))
         expect("token_classes" not in self.parts or self.token_classes, "expected the names of classes",
                "token_classes")
-        expect(0 <= self.soft_cap <= 1e6, "expected 0 to 1e6", "soft_cap")
+        kva.check_real("logit_scale", self.logit_scale)
+        kva.between("soft_cap", self.soft_cap, 0, kva.MOST_SCALE)
+        if self.rotary is not None:
+            self.rotary.check("rotary")
         expect(self.layers, "expected at least one", "layers")
         before = -1
         for i, one in enumerate(self.layers):
             kva.within(f"layers[{i}].layer", one.layer, before + 1, self.model.layers - 1)
             before = one.layer
             self._check_layer(one, f"layers[{i}]")
+
+    def most(self, part):
+        """The greatest number that a part of sequences has."""
+        return len(self.token_classes) - 1 if part == "token_classes" else MOST_POSITION
 
     def layer(self, number):
         """The ResolvedLayer of a recorded layer, None of any other."""
@@ -125,26 +146,28 @@ class RecordingHeader:
     def _check_layer(self, one, name):
         for part in one.parts:
             expect(part in self.parts and part not in OF_SEQUENCE, "expected parts of the header", f"{name}.parts")
+        for part in ("sink_logits", "bias_slopes", "recorded_kv_heads"):
+            _list_of(f"{name}.{part}", getattr(one, part))
+        kva.check_heads(name, one.query_heads or self.model.query_heads, one.kv_heads or self.model.kv_heads)
         found = ResolvedLayer(self, one)
-        kva.within(f"{name}.query_heads", found.query_heads, 1, 1024)
-        expect(0 < found.kv_heads and found.query_heads % found.kv_heads == 0,
-               f"expected a divisor of {found.query_heads} query heads, found {found.kv_heads}", f"{name}.kv_heads")
-        for part, size in (("key_size", found.key_size), ("value_size", found.value_size)):
-            kva.within(f"{name}.{part}", size, 0, 65536)
-        for part in found.parts:
-            expect(found.size(part) > 0, f"expected a size for {part}", f"{name}.{part}")
+        for part, needed_by in (("key_size", ("queries", "keys")), ("value_size", ("values", "output_weights"))):
+            kva.within(f"{name}.{part}", getattr(found, part), int(_any(needed_by, found.parts)), 65536)
+        if _any(("layer_inputs", "output_weights"), found.parts):
+            kva.within("model.hidden_size", self.model.hidden_size, 1, 65536)
+        kva.check_real(f"{name}.logit_scale", one.logit_scale)
         if "queries" in found.parts:
             expect("keys" in found.parts, "expected keys beside queries", f"{name}.parts")
-            expect(0 < found.logit_scale <= 1e6, "expected a number above 0 and at most 1e6", f"{name}.logit_scale")
-        expect(0 <= found.soft_cap <= 1e6, "expected 0 to 1e6", f"{name}.soft_cap")
+            kva.check_scale(f"{name}.logit_scale", found.logit_scale)
+        kva.between(f"{name}.soft_cap", found.soft_cap, 0, kva.MOST_SCALE)
         kva.within(f"{name}.window", found.window, 0, (1 << 32) - 1)
         for part in ("sink_logits", "bias_slopes"):
-            numbers = np.asarray(getattr(one, part), np.float64)
-            expect(numbers.size in (0, found.query_heads) and np.all(np.isfinite(numbers)),
-                   f"expected {found.query_heads} finite numbers, or none", f"{name}.{part}")
-        if found.rotary is not None and found.key_size:
-            found.rotary.check(found.key_size, f"{name}.rotary")
-        heads = np.asarray(one.recorded_kv_heads, np.int64)
+            if len(getattr(one, part)):
+                _check_numbers(f"{name}.{part}", getattr(one, part), found.query_heads, -kva.MOST_SCALE, kva.MOST_SCALE)
+        if one.rotary is not None:
+            one.rotary.check(f"{name}.rotary")
+        if found.rotary is not None and "keys" in found.parts:
+            found.rotary.check_of(found.key_size, f"{name}.rotary")
+        heads = kva.places_of(one.recorded_kv_heads, f"{name}.recorded_kv_heads")
         expect(np.all(np.diff(heads, prepend=-1, append=found.kv_heads) > 0),
                f"expected ascending numbers below {found.kv_heads}", f"{name}.recorded_kv_heads")
 
@@ -189,13 +212,26 @@ class ResolvedLayer:
 
 
 def _check_model(model):
+    kva.check_texts("model", model, ("name",))
     kva.within("model.layers", model.layers, 1, 4096)
-    kva.within("model.query_heads", model.query_heads, 1, 1024)
-    kva.within("model.kv_heads", model.kv_heads, 1, model.query_heads)
-    expect(model.query_heads % model.kv_heads == 0,
-           f"expected a divisor of {model.query_heads} query heads, found {model.kv_heads}", "model.kv_heads")
+    kva.check_heads("model", model.query_heads, model.kv_heads)
     for name, most in (("key_size", 65536), ("value_size", 65536), ("hidden_size", 65536), ("cache_element_bytes", 16)):
         kva.within(f"model.{name}", getattr(model, name), 0, most)
+
+
+def _any(some, parts):
+    return any(part in parts for part in some)
+
+
+def _list_of(field, values):
+    """Of numbers, in one row."""
+    expect(kva.array_of(values, field).ndim == 1, "expected a list of numbers", field)
+
+
+def _check_numbers(field, values, count, low, high):
+    expect(len(values) == count, f"expected {count} numbers, found {len(values)}", field)
+    for value in values:
+        kva.between(field, value, low, high)
 
 
 def to_planes(raw, width):

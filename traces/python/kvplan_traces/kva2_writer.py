@@ -1,7 +1,6 @@
 """Writes .kva version 2 as tokens come, after simulator/io/ATTENTION_FORMAT.md."""
 
 import os
-import struct
 import zlib
 from array import array
 
@@ -33,8 +32,10 @@ class RecordingWriter:
     """
 
     def __init__(self, path, header, codec="planes-zlib", overwrite=False):
-        header.check()
-        expect(codec in kva2.CODECS, f"expected one of {', '.join(kva2.CODECS)}, found {codec!r}", "codec")
+        with located(os.fspath(path)):
+            header.check()
+            expect(codec in kva2.CODECS, f"expected one of {', '.join(kva2.CODECS)}, found {codec!r}", "codec")
+            begin = kva.MAGIC + kva.header_frame(kva2.encode(header))
         self.path, self.header, self.sequences = os.fspath(path), header, []
         self.part_path = self.path + PART_SUFFIX
         self._codec, self._index, self._reach, self._done = codec, array("q"), {}, False
@@ -42,7 +43,6 @@ class RecordingWriter:
         storage.check_replaceable(self.part_path)
         if not overwrite and os.path.exists(self.part_path):
             raise FileExistsError(f"{self.part_path}: there is a recording that was cut: rename or remove it")
-        begin = kva.MAGIC + kva.frame(b"HEAD", kva2.encode(header))
         self._file = open(self.part_path, "wb" if overwrite else "xb")
         self._at, self._begin_bytes = 0, len(begin)
         try:
@@ -63,11 +63,18 @@ class RecordingWriter:
 
     def begin(self, name="", prompt_tokens=0):
         """A new sequence; its number."""
-        expect(len(self.sequences) < kva.MOST_SEQUENCES, f"expected at most {kva.MOST_SEQUENCES}", "sequences")
-        kva.within("prompt_tokens", prompt_tokens, 0, 1 << 20)
+        with located(self.part_path):
+            number = len(self.sequences)
+            expect(number < kva.MOST_SEQUENCES, f"expected at most {kva.MOST_SEQUENCES}", "sequences")
+            kva.check_text("name", name)
+            kva.within("prompt_tokens", prompt_tokens, 0, 1 << 20)
+            longest = kva2.sequence_bytes(number, kva.AttentionSequence(name, 1 << 20, prompt_tokens))
+            expect(len(longest) <= kva2.MOST_SEQUENCE_BYTES,
+                   f"expected at most {kva2.MOST_SEQUENCE_BYTES} bytes with all that is known of a sequence, "
+                   f"found {len(longest)}", "name")
         self.sequences.append(kva.AttentionSequence(name, 0, prompt_tokens, complete=False))
-        self._sequence(len(self.sequences) - 1)
-        return len(self.sequences) - 1
+        self._sequence(number)
+        return number
 
     def append(self, sequence, layer, part, head, tokens, first=None):
         """The next tokens of a part: an array [tokens, size] or, of one number each, [tokens]; of rows a list of
@@ -84,8 +91,7 @@ class RecordingWriter:
             if encode:
                 lines = (encode(facts, t, row) for t, row in enumerate(tokens, begin))
             else:
-                expect(part != "value_norms" or not np.any(np.asarray(tokens) < 0), "expected lengths from 0 on", part)
-                lines = self._tokens(facts, part, np.asarray(tokens))
+                lines = self._tokens(facts, part, tokens)
             self._cut(place, part, begin, lines)
 
     def end(self, sequence, tokens=None):
@@ -119,8 +125,11 @@ class RecordingWriter:
             table = table[np.lexsort((table[:, 4], table[:, 2], table[:, 3], table[:, 1], table[:, 0]))]
             columns = [wire.blob(i + 1, wire.packed(column)) for i, column in enumerate(table.T)]
             columns += [wire.message(8, kva2.sequence_bytes(i, one)) for i, one in enumerate(self.sequences)]
-            at = self._at
-            self._write(kva.frame(b"INDX", b"".join(columns)) + kva.trailer(at))
+            at, index = self._at, b"".join(columns)
+            with located(self.part_path):
+                expect(len(index) <= kva.MOST_INDEX_BYTES,
+                       f"expected at most {kva.MOST_INDEX_BYTES} bytes, found {len(index)}: too many chunks", "index")
+            self._write(kva.frame(b"INDX", index) + kva.trailer(at))
             self._file.flush()
             os.fsync(self._file.fileno())
         except BaseException:
@@ -146,9 +155,7 @@ class RecordingWriter:
         self._at += len(data)
 
     def _sequence(self, number):
-        payload = kva2.sequence_bytes(number, self.sequences[number])
-        expect(len(payload) <= kva2.MOST_SEQUENCE_BYTES, "expected a shorter name", "name")
-        self._write(kva.frame(b"SEQN", payload))
+        self._write(kva.frame(b"SEQN", kva2.sequence_bytes(number, self.sequences[number])))
 
     def _unfinished(self, sequence):
         kva.check_below("sequence", sequence, len(self.sequences))
@@ -168,40 +175,31 @@ class RecordingWriter:
         expect(facts is not None, "expected a layer of the header", f"layer {layer}")
         expect(head in facts.heads(part), f"expected a head that has {part}", f"layer {layer}: head {head}")
 
-    def _tokens(self, facts, part, numbers):
+    def _tokens(self, facts, part, tokens):
         size = 1 if part in kva2.OF_SEQUENCE else facts.size(part)
+        of_places = part in kva2.OF_SEQUENCE
+        numbers = (kva.places_of if of_places else kva.array_of)(tokens, part)
         numbers = numbers[:, None] if numbers.ndim == 1 else numbers
         expect(numbers.ndim == 2 and numbers.shape[1] == size, f"expected an array [tokens, {size}]", part)
-        if part in kva2.OF_SEQUENCE:
-            most = len(self.header.token_classes) - 1 if part == "token_classes" else kva2.MOST_POSITION
+        expect(part != "value_norms" or not np.any(numbers < 0), "expected lengths from 0 on", part)
+        if of_places:
+            most = self.header.most(part)
             expect(np.all((numbers >= 0) & (numbers <= most)), f"expected 0 to {most}", part)
         return numbers
 
     def _dense(self, facts, t, row):
-        row = np.asarray(row)
+        row = kva.array_of(row, f"row {t}")
         expect(row.shape == (t + 1,), f"expected {t + 1} weights", f"row {t}")
         seen = max(0, t + 1 - facts.window) if facts.window else 0
         expect(not np.any(row[:seen]), "expected 0 outside the window", f"row {t}")
         raw = kva.to_bytes(self.header.parts["rows"], row)
-        self._check_row("rows", t, raw)
+        weights = kva.from_bytes(self.header.parts["rows"], raw)
+        kva.check_rows(weights, np.array([0, len(weights)]), t, bool(facts.sink_logits))
         return raw
 
     def _listed(self, facts, t, row):
-        positions, weights, rest = row
-        positions, weights = np.asarray(positions, np.int64), np.asarray(weights, np.float64)
         seen = max(0, t + 1 - facts.window) if facts.window else 0
-        expect(len(positions) == len(weights) and np.all(np.diff(positions, prepend=seen - 1, append=t + 1) > 0),
-               f"expected ascending positions from {seen} to {t} and a weight for each", f"row {t}")
-        expect(len(positions) <= t - seen or rest == 0, "expected no rest where every entry is listed", f"row {t}")
-        element = self.header.parts["top_rows"]
-        numbers = kva.to_bytes(element, np.concatenate(([rest], weights)))
-        self._check_row("top_rows", t, numbers)
-        width = kva.WIDTHS[element]
-        return struct.pack("<I", len(positions)) + numbers[:width] + positions.astype("<u4").tobytes() + numbers[width:]
-
-    def _check_row(self, part, t, raw):
-        weights = kva.from_bytes(self.header.parts[part], raw)
-        kva.check_rows(weights, np.array([0, len(weights)]), t)
+        return kva.listed_row(self.header.parts["top_rows"], t, row, seen, bool(facts.sink_logits))
 
     def _cut(self, place, part, first, lines):
         """Chunks of about a megabyte. Numbers become bytes a chunk at a time, rows one by one."""

@@ -2,6 +2,7 @@
 header of version 1."""
 
 import math
+import numbers
 import struct
 import zlib
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ MOST_HEADER_BYTES = 64 << 20
 MOST_INDEX_BYTES = 1 << 30
 MOST_SEQUENCES = 1 << 20
 MOST_SUM = 1.01
+MOST_SCALE = 1e6  # of logits, soft caps, sinks and slopes
 
 FORMS = {"rows": 1, "top": 2, "tensors": 3}
 ELEMENTS = {"f64": 1, "f32": 2, "f16": 3, "bf16": 4}
@@ -77,18 +79,19 @@ class AttentionHeader:
         expect(self.element in legal, f"expected one of {', '.join(legal)}, found {self.element!r}", "element")
         model = self.model
         within("model.layers", model.layers, 1, 4096)
-        within("model.query_heads", model.query_heads, 1, 1024)
-        within("model.kv_heads", model.kv_heads, 1, model.query_heads)
-        expect(model.query_heads % model.kv_heads == 0,
-               f"expected a divisor of {model.query_heads} query heads, found {model.kv_heads}", "model.kv_heads")
+        check_heads("model", model.query_heads, model.kv_heads)
         within("model.key_size", model.key_size, int(tensors), 65536)
         within("model.value_size", model.value_size, int(tensors and self.has_values), 65536)
         within("model.cache_element_bytes", model.cache_element_bytes, 0, 16)
+        check_texts("model", model, ("name",))
+        check_texts("", self, ("positions", "source", "recorded_by"))
         within("sequences", len(self.sequences), 1, MOST_SEQUENCES)
         for i, sequence in enumerate(self.sequences):
+            check_text(f"sequences[{i}].name", sequence.name)
             within(f"sequences[{i}].tokens", sequence.tokens, 1, 1 << 20)
             within(f"sequences[{i}].prompt_tokens", sequence.prompt_tokens, 0, sequence.tokens)
-        expect(not tensors or 0 < self.logit_scale <= 1e6, "expected a number above 0 and at most 1e6", "logit_scale")
+        if tensors:
+            check_scale("logit_scale", self.logit_scale)
 
     def heads(self, part):
         """How many heads have the part; 0 where a file of this form has none of it."""
@@ -98,7 +101,54 @@ class AttentionHeader:
 
 
 def within(field, value, low, high):
-    expect(isinstance(value, int) and low <= value <= high, f"expected {low} to {high}, found {value!r}", field)
+    expect(isinstance(value, numbers.Integral) and not isinstance(value, bool) and low <= value <= high,
+           f"expected a whole number from {low} to {high}, found {value!r}", field)
+
+
+def between(field, value, low, high):
+    """A number that is none (NaN) lies nowhere."""
+    expect(isinstance(value, numbers.Real) and low <= value <= high,
+           f"expected a number from {low:g} to {high:g}, found {value!r}", field)
+
+
+def check_real(field, value):
+    expect(isinstance(value, numbers.Real), f"expected a number, found {value!r}", field)
+
+
+def check_scale(field, value):
+    expect(isinstance(value, numbers.Real) and 0 < value <= MOST_SCALE,
+           f"expected a number above 0 and at most {MOST_SCALE:g}, found {value!r}", field)
+
+
+def check_heads(name, query_heads, kv_heads):
+    within(dotted(name, "query_heads"), query_heads, 1, 1024)
+    within(dotted(name, "kv_heads"), kv_heads, 1, query_heads)
+    expect(query_heads % kv_heads == 0, f"expected a divisor of {query_heads} query heads, found {kv_heads}",
+           dotted(name, "kv_heads"))
+
+
+def check_text(field, value):
+    expect(isinstance(value, str), f"expected a text, found {value!r}", field)
+    try:
+        value.encode()
+    except UnicodeEncodeError as error:
+        expect(False, f"expected a text in UTF-8, found {value[error.start]!r}", field)
+
+
+def check_texts(name, holder, fields):
+    for field in fields:
+        check_text(dotted(name, field), getattr(holder, field))
+
+
+def dotted(name, field):
+    return f"{name}.{field}" if name else field
+
+
+def header_frame(payload):
+    """The HEAD frame; FormatError of a header that no reader takes."""
+    expect(len(payload) <= MOST_HEADER_BYTES,
+           f"expected at most {MOST_HEADER_BYTES} bytes with all texts, found {len(payload)}", "header")
+    return frame(b"HEAD", payload)
 
 
 def check_place(header, part, sequence, layer, head):
@@ -122,11 +172,30 @@ def trailer(index_offset):
     return offset + struct.pack("<I", zlib.crc32(offset)) + END_MAGIC
 
 
+def array_of(values, field=None):
+    """An array of real numbers; FormatError of anything else."""
+    try:
+        out = np.asarray(values)
+    except (TypeError, ValueError) as error:  # lists of several lengths, tensors of another device
+        raise FormatError(f"expected an array of numbers: {error}", field=field) from None
+    expect(out.dtype.kind in "biuf", f"expected an array of real numbers, found one of {out.dtype}", field)
+    return out
+
+
+def places_of(values, field=None):
+    """An array of whole numbers, as int64."""
+    out = array_of(values, field)
+    expect(out.dtype.kind != "f" or np.all(out == np.floor(out)), "expected whole numbers", field)
+    with np.errstate(invalid="ignore"):
+        return out.astype(np.int64)
+
+
 def to_bytes(element, values):
     """Numbers, rounded to the nearest that the element has."""
+    values = array_of(values)
     with np.errstate(over="ignore"):
         if element != "bf16":
-            out = np.asarray(values).astype(_TYPES[element])
+            out = values.astype(_TYPES[element])
             expect(np.all(np.isfinite(out)), f"expected finite numbers that fit {element}")
             return out.tobytes()
         floats = np.ascontiguousarray(values, "<f4")
@@ -155,21 +224,33 @@ def row_starts(first, count):
     return np.concatenate(([0], np.cumsum(sizes)))
 
 
-def check_rows(weights, starts, first):
-    """Raises FormatError for a row that is none. Row first + i has the weights starts[i] .. starts[i + 1]."""
+def check_rows(weights, starts, first, sink=False):
+    """Raises FormatError for a row that is none. Row first + i has the weights starts[i] .. starts[i + 1]; a sink may
+    have all of it."""
     negative = ~(weights >= 0)  # NaN too
     sums = np.add.reduceat(weights, starts[:-1], dtype=np.float64)
-    bad = ~((sums > 0) & (sums <= MOST_SUM)) | (np.add.reduceat(negative, starts[:-1]) > 0)
+    bad = ~((sums > 0) | sink & (sums == 0)) | ~(sums <= MOST_SUM) | (np.add.reduceat(negative, starts[:-1]) > 0)
     if bad.any():
         i = int(np.argmax(bad))
         raise FormatError(f"expected weights from 0 on that sum to 1, found a sum of {sums[i]}",
                           field=f"row {first + i}")
 
 
-def softmax(logits):
-    """Of each row. What is not to take part is -inf."""
-    weights = np.exp(logits - logits.max(axis=-1, keepdims=True))
-    return weights / weights.sum(axis=-1, keepdims=True)
+def listed_row(element, t, row, seen=0, sink=False):
+    """The bytes of a top row (positions, weights, rest) of token t, whose window begins at `seen`."""
+    field = f"row {t}"
+    expect(isinstance(row, (tuple, list)) and len(row) == 3, "expected (positions, weights, rest)", field)
+    positions, weights, rest = places_of(row[0], field), array_of(row[1], field), array_of(row[2], field)
+    expect(positions.ndim == 1 and positions.shape == weights.shape and rest.ndim == 0
+           and np.all(np.diff(positions, prepend=seen - 1, append=t + 1) > 0),
+           f"expected ascending positions from {seen} to {t} and a weight for each", field)
+    expect(len(positions) <= t - seen or rest == 0, "expected no rest where every entry is listed", field)
+    numbers_of = to_bytes(element, np.concatenate(([rest], weights)))
+    kept = from_bytes(element, numbers_of)
+    check_rows(kept, np.array([0, len(kept)]), t, sink)
+    width = WIDTHS[element]
+    return (struct.pack("<I", len(positions)) + numbers_of[:width] + positions.astype("<u4").tobytes()
+            + numbers_of[width:])
 
 
 def default_logit_scale(model):

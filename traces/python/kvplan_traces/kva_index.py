@@ -5,7 +5,7 @@ import numpy as np
 from . import kva2_format as kva2
 from . import kva_format as kva
 from . import wire
-from .errors import expect
+from .errors import FormatError, expect, located
 
 MOST_TOKENS = 1 << 20
 
@@ -16,6 +16,8 @@ class Contents:
     belong to no layer, `codecs` those of the version."""
 
     of_sequences = ()
+    one_behind_the_other = True  # frames, without gaps
+    order = "order", "expected it behind the entry before it"
 
     @staticmethod
     def number(part):
@@ -57,8 +59,8 @@ class Contents:
             for part in found.parts:
                 if part != "output_weights":
                     yield from ((part, sequence, layer, head) for head in found.heads(part))
-        for sequence, one in enumerate(self.sequences):
-            yield from ((part, sequence, 0, 0) for part in self.of_sequences if one.complete)
+        for sequence in range(len(self.sequences)):
+            yield from ((part, sequence, 0, 0) for part in self.of_sequences)
         for sequence, layer, part, head in self.streams:
             if part == kva2.PARTS["output_weights"]:
                 yield "output_weights", sequence, layer, head
@@ -66,14 +68,14 @@ class Contents:
     def _take(self, index):
         """The streams of an index that is as the format wants it; FormatError of any other."""
         self._check(index)
-        self.streams = _streams(index)
+        self.streams = self._streams(index)
         self.layers = {place[:2] for place in self.streams
                        if kva2.NAMES[place[2]] not in (*kva2.OF_SEQUENCE, "output_weights")}
 
     def _check(self, index):
         sequence, layer, head, part, first, tokens, _ = index.T
         lengths = np.array([one.tokens if one.complete else MOST_TOKENS for one in self.sequences], np.int64)
-        _all(sequence < len(lengths), "sequence", "expected one that the header has")
+        self._all(index, sequence < len(lengths), "sequence", f"expected less than {len(lengths)}")
         # Few places stand for many entries.
         places, where = np.unique(index[:, 1:4], axis=0, return_inverse=True)
         most = np.zeros(len(places), np.int64)
@@ -90,10 +92,36 @@ class Contents:
                 most[i] = found.value_size if name == "output_weights" else 0
         where = where.reshape(-1)
         for number, field in ((1, "layer"), (2, "part"), (3, "head")):
-            _all(bad[where] != number, field, "expected one that the header has")
-        _all((most[where] == 0) | (sequence == 0), "sequence", "expected 0, of output weights")
+            self._all(index, bad[where] != number, field, "expected one that the header has")
+        self._all(index, (most[where] == 0) | (sequence == 0), "sequence", "expected 0, of output weights")
         limit = np.where(most[where] > 0, most[where], lengths[sequence])
-        _all((tokens > 0) & (first + tokens <= limit), "tokens", "expected some, inside the sequence")
+        self._all(index, (tokens > 0) & (first + tokens <= limit), "tokens", "expected some, inside the sequence")
+
+    def _streams(self, index):
+        """{(sequence, layer, part, head): its entries}, which ascend and do not overlap."""
+        sequence, layer, head, part, first, tokens, _ = index.T
+        streams = {}
+        if len(index):
+            order = np.stack((sequence, layer, part, head), axis=1)
+            steps = np.diff(order, axis=0)
+            changed = steps != 0
+            new = changed.any(axis=1)
+            up = np.take_along_axis(steps, changed.argmax(axis=1)[:, None], 1)[:, 0] > 0
+            behind = (first + tokens)[:-1] <= first[1:]
+            self._all(index, np.concatenate(([True], np.where(new, up, behind))), *self.order)
+            bounds = np.concatenate(([0], np.flatnonzero(new) + 1, [len(index)]))
+            for begin, end in zip(bounds[:-1], bounds[1:]):
+                streams[tuple(order[begin].tolist())] = index[begin:end]
+        return streams
+
+    @staticmethod
+    def _all(index, good, field, problem):
+        """FormatError of the first entry that is not good."""
+        if not good.all():
+            i = int(np.argmin(good))
+            column = kva.INDEX_COLUMNS.index(field) if field in kva.INDEX_COLUMNS else None
+            found = "" if column is None else f", found {index[i, column]}"
+            raise FormatError(f"{problem}{found}", field=f"index[{i}].{field}")
 
     def _layers_of(self, sequence):
         return [layer for number, layer in self.layers if number == sequence]
@@ -121,6 +149,7 @@ class Version1(Contents):
     """`index`: the message, or a table with its columns."""
 
     codecs = kva.CODECS
+    one_behind_the_other = False
 
     def __init__(self, header, index):
         self.sequences = header.sequences
@@ -159,7 +188,9 @@ class Version2(Contents):
 
 
 class Cut(Version2):
-    """Of a file without an index, what was found in front of the cut."""
+    """Of a file without an index, what was found in front of the cut. Errors name the chunk by its byte."""
+
+    order = "first_token", "expected none that another chunk has"
 
     def __init__(self, header, sequences, entries):
         self._header, self.elements = header, header.parts
@@ -168,6 +199,13 @@ class Cut(Version2):
         table = np.array(entries, np.int64).reshape(-1, len(kva.INDEX_COLUMNS))
         self._take(table[np.lexsort((table[:, 4], table[:, 2], table[:, 3], table[:, 1], table[:, 0]))])
 
+    @staticmethod
+    def _all(index, good, field, problem):
+        if not good.all():
+            entry = index[np.argmin(good)]
+            found = entry[kva.INDEX_COLUMNS.index(field)]
+            raise FormatError(f"{problem}, found {found}", field=f"CHNK.{field}", byte=int(entry[-1]))
+
 
 def recovered(header, frames):
     """(Cut, byte where the file was cut), of (kind, payload, offset) of its whole frames; the last kind is None."""
@@ -175,17 +213,32 @@ def recovered(header, frames):
     for kind, payload, at in frames:
         if kind is None:
             break
-        message = wire.Message(payload)
-        if kind == b"SEQN":
-            number = message.uint32(4)
-            expect(number < kva.MOST_SEQUENCES, f"expected less than {kva.MOST_SEQUENCES}", "sequence")
-            known[number] = _sequence(number, message)
-        elif kind == b"CHNK":
-            entries.append([message.uint32(field) for field in range(1, 7)] + [at])
+        with located(None, at):
+            if kind == b"SEQN":
+                number, one = sequence_of(payload)
+                known[number] = one
+            elif kind == b"CHNK":
+                message = message_of(kind, payload)
+                entries.append([message.uint32(field) for field in range(1, 7)] + [at])
+                expect(entries[-1][0] < kva.MOST_SEQUENCES,
+                       f"expected less than {kva.MOST_SEQUENCES}, found {entries[-1][0]}", "CHNK.sequence")
     count = 1 + max([*known, *(entry[0] for entry in entries)], default=0)
-    expect(count <= kva.MOST_SEQUENCES, f"expected less than {kva.MOST_SEQUENCES}", "sequence")
     sequences = [known.get(number) or kva.AttentionSequence(complete=False) for number in range(count)]
     return Cut(header, sequences, entries), at
+
+
+def message_of(kind, payload):
+    """The message of a frame."""
+    with located(None, field=kind.decode()):
+        return wire.Message(payload)
+
+
+def sequence_of(payload):
+    """(number, what a frame SEQN says of it)."""
+    message = message_of(b"SEQN", payload)
+    number = message.uint32(4)
+    expect(number < kva.MOST_SEQUENCES, f"expected less than {kva.MOST_SEQUENCES}, found {number}", "SEQN.sequence")
+    return number, _sequence(number, message)
 
 
 def _sequence(number, message):
@@ -203,26 +256,3 @@ def _columns(index):
                for number, name in enumerate(kva.INDEX_COLUMNS)]
     expect(len({len(column) for column in columns}) == 1, "expected columns of one length", "index")
     return np.stack(columns, axis=1)
-
-
-def _streams(index):
-    """{(sequence, layer, part, head): its entries}, which ascend and do not overlap."""
-    sequence, layer, head, part, first, tokens, _ = index.T
-    streams = {}
-    if len(index):
-        order = np.stack((sequence, layer, part, head), axis=1)
-        steps = np.diff(order, axis=0)
-        changed = steps != 0
-        new = changed.any(axis=1)
-        up = np.take_along_axis(steps, changed.argmax(axis=1)[:, None], 1)[:, 0] > 0
-        behind = (first + tokens)[:-1] <= first[1:]
-        _all(np.concatenate(([True], np.where(new, up, behind))), "order", "expected it behind the entry before it")
-        bounds = np.concatenate(([0], np.flatnonzero(new) + 1, [len(index)]))
-        for begin, end in zip(bounds[:-1], bounds[1:]):
-            streams[tuple(order[begin].tolist())] = index[begin:end]
-    return streams
-
-
-def _all(good, field, problem):
-    if not good.all():
-        expect(False, problem, f"index[{int(np.argmin(good))}].{field}")

@@ -1,7 +1,7 @@
 """Writes .kva version 1, after simulator/io/ATTENTION_FORMAT.md."""
 
 import dataclasses
-import struct
+import os
 import zlib
 
 import numpy as np
@@ -23,11 +23,13 @@ class AttentionWriter:
     def __init__(self, path, header, codec="zlib"):
         if header.form == "tensors" and not header.logit_scale:
             header = dataclasses.replace(header, logit_scale=kva.default_logit_scale(header.model))
-        header.check()
-        expect(codec in kva.CODECS, f"expected one of {', '.join(kva.CODECS)}, found {codec!r}", "codec")
+        with located(os.fspath(path)):
+            header.check()
+            expect(codec in kva.CODECS, f"expected one of {', '.join(kva.CODECS)}, found {codec!r}", "codec")
+            begin = kva.MAGIC + kva.header_frame(_header_bytes(header))
         self.header, self._codec, self._index = header, codec, []
         self._out = storage.OutputFile(path)
-        self._out.write(kva.MAGIC + kva.frame(b"HEAD", _header_bytes(header)))
+        self._out.write(begin)
 
     def __enter__(self):
         return self
@@ -52,7 +54,7 @@ class AttentionWriter:
     def top(self, sequence, layer, head, rows, first=0):
         """Rows as (positions, weights, rest): ascending positions, their weights, the mass of all others."""
         self._check("top", "rows", sequence, layer, head)
-        self._cut("rows", sequence, layer, head, first, (self._listed(t, *row) for t, row in enumerate(rows, first)))
+        self._cut("rows", sequence, layer, head, first, (self._listed(t, row) for t, row in enumerate(rows, first)))
 
     def queries(self, sequence, layer, head, tokens, first=0):
         """An array [tokens, key_size] of a query head, from token `first` on."""
@@ -74,28 +76,18 @@ class AttentionWriter:
     def _dense(self, t, row):
         raw = kva.to_bytes(self.header.element, row)
         expect(len(raw) == (t + 1) * kva.WIDTHS[self.header.element], f"expected {t + 1} weights", f"row {t}")
-        self._check_row(t, raw)
-        return raw
-
-    def _listed(self, t, positions, weights, rest):
-        positions, weights = np.asarray(positions, np.int64), np.asarray(weights, np.float64)
-        expect(len(positions) == len(weights) and np.all(np.diff(positions, prepend=-1, append=t + 1) > 0),
-               f"expected ascending positions up to {t} and a weight for each", f"row {t}")
-        expect(len(positions) <= t or rest == 0, "expected no rest where every entry is listed", f"row {t}")
-        numbers = kva.to_bytes(self.header.element, np.concatenate(([rest], weights)))
-        self._check_row(t, numbers)
-        width = kva.WIDTHS[self.header.element]
-        return struct.pack("<I", len(positions)) + numbers[:width] + positions.astype("<u4").tobytes() + numbers[width:]
-
-    def _check_row(self, t, raw):
         weights = kva.from_bytes(self.header.element, raw)
         kva.check_rows(weights, np.array([0, len(weights)]), t)
+        return raw
+
+    def _listed(self, t, row):
+        return kva.listed_row(self.header.element, t, row)
 
     def _tensor(self, part, sequence, layer, head, tokens, first):
         self._check("tensors", part, sequence, layer, head)
         size = self.header.model.value_size if part == "values" else self.header.model.key_size
-        array = np.asarray(tokens)
         with located(self._out.path):
+            array = kva.array_of(tokens, part)
             expect(array.ndim == 2 and array.shape[1] == size, f"expected an array [tokens, {size}]", part)
         self._cut(part, sequence, layer, head, first, (kva.to_bytes(self.header.element, token) for token in array))
 

@@ -12,10 +12,11 @@ Figures are named by their keys joined with dots (`latency_s.ttft.p99`), as the 
 import json
 import os
 
-import numpy as np
 import pandas as pd
 
+from . import storage
 from .errors import expect, located
+from .kva_format import places_of, within
 
 # Where the rows of a result are: the lists of compare, frontier, cache.
 _LISTS = ("variants", "points", "results")
@@ -25,13 +26,7 @@ def read(source):
     """The JSON that a file holds; a result that has been read is given back."""
     if isinstance(source, dict):
         return source
-    with open(source, encoding="utf-8") as file, located(os.fspath(source)):
-        try:
-            found = json.load(file)
-        except ValueError as error:
-            expect(False, f"expected JSON: {error}")
-        expect(isinstance(found, dict), "expected the JSON of a result")
-        return found
+    return storage.read_json(source)
 
 
 def report_frame(source):
@@ -48,17 +43,17 @@ def retained_frame(source):
     """A row per layer, step and stored set of `kvplan evict`: `layer`, `t`, `head`, `retained` (positions), `entries`.
     The prompt's end has the t of its last token."""
     rows = []
-    for layer, part, prompt in _layers(source):
+    for layer, part, prompt in _layers(source, "retained"):
         steps = [{"t": prompt - 1, "retained": part["after_prefill"]}, *part["steps"]]
-        rows += [(layer, step["t"], head, np.asarray(kept, np.int64), len(kept))
+        rows += [(layer, step["t"], head, places_of(kept, "retained"), len(kept))
                  for step in steps for head, kept in enumerate(step["retained"])]
     return pd.DataFrame(rows, columns=["layer", "t", "head", "retained", "entries"])
 
 
 def mass_frame(source):
     """A row per layer, step and query head: `layer`, `t`, `head`, `attended_mass`."""
-    rows = [(layer, step["t"], head, mass) for layer, part, _ in _layers(source) for step in part["steps"]
-            for head, mass in enumerate(step["attended_mass"])]
+    rows = [(layer, step["t"], head, mass) for layer, part, _ in _layers(source, "attended_mass")
+            for step in part["steps"] for head, mass in enumerate(step["attended_mass"])]
     return pd.DataFrame(rows, columns=["layer", "t", "head", "attended_mass"])
 
 
@@ -72,13 +67,26 @@ def write_sets(path, prefill_len, after_prefill, steps):
         json.dump(data, file)
 
 
-def _layers(source):
-    """(layer, what was kept of it, tokens of the prompt) of one layer, or of all of them."""
+def _layers(source, of_step):
+    """(layer, what was kept of it, tokens of the prompt) of one layer, or of all of them; every step has a list
+    `of_step`."""
     result = read(source)
-    expect("prefill_len" in result and ("steps" in result or "layers" in result),
-           "expected what kvplan evict --json prints", "steps")
-    for part in result.get("layers") or [result]:
-        yield part["layer"], part, result["prefill_len"]
+    said = "expected what kvplan evict --json prints"
+
+    def member(holder, name, kind):
+        expect(isinstance(holder, dict) and isinstance(holder.get(name), kind), said, name)
+        return holder[name]
+
+    with located(None if isinstance(source, dict) else os.fspath(source)):
+        expect("steps" in result or "layers" in result, said, "steps")
+        prompt, out = member(result, "prefill_len", int), []
+        for part in member(result, "layers", list) if "layers" in result else [result]:
+            out.append((member(part, "layer", int), part, prompt))
+            member(part, "after_prefill", list)
+            for step in member(part, "steps", list):
+                within("t", member(step, "t", int), 0, 1 << 20)
+                member(step, of_step, list)
+        return out
 
 
 def _figures(name, value):

@@ -1,11 +1,12 @@
 """Decompression that cannot take more memory than asked for, and files that are whole or absent."""
 
 import gzip
+import json
 import os
 import tempfile
 import zlib
 
-from .errors import FormatError, expect
+from .errors import FormatError, expect, located
 
 # What a zstd frame may ask of its reader as a window; a frame with the size of its content needs no more than that.
 _LARGEST_WINDOW = 1 << 27
@@ -95,8 +96,28 @@ def unpacked(file):
     return out
 
 
+def read_json(path):
+    """The object that a file of JSON is."""
+    with open(path, "rb") as file, located(os.fspath(path)):
+        try:
+            found = json.loads(file.read().decode())
+        except UnicodeDecodeError as error:
+            raise FormatError("expected JSON in UTF-8", byte=error.start) from None
+        except RecursionError:
+            raise FormatError("expected JSON with less deep lists") from None
+        except ValueError as error:
+            raise FormatError(f"expected JSON: {error}") from None
+        expect(isinstance(found, dict), "expected a JSON object")
+        return found
+
+
 def check_replaceable(path):
     """OSError where what is written under this name would not take the place of a file, or of nothing."""
+    folder, name = os.path.split(os.fspath(path))
+    if not name:
+        raise FileNotFoundError(f"{os.fspath(path)!r}: expected the name of a file")
+    if not os.path.isdir(folder or "."):
+        raise FileNotFoundError(f"{os.fspath(path)}: expected a folder {folder}, there is none")
     if os.path.lexists(path) and not os.path.isfile(path):
         raise FileExistsError(f"{os.fspath(path)}: expected a regular file, or none")
 

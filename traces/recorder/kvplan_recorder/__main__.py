@@ -7,11 +7,8 @@ import sys
 import time
 
 EXIT_BAD, EXIT_STOPPED = 2, 3
-# Layers and heads of any model that the format can hold; and what else is counted.
+# Layers and heads of any model that the format can hold.
 _MOST_PLACES = 4096
-_RANGES = {"top": (1, 1 << 20), "max_prompt_tokens": (0, 1 << 20), "max_new_tokens": (0, 1 << 20),
-           "prefill_tokens": (0, 1 << 20), "flush_tokens": (1, 1 << 20), "top_k": (0, 1 << 31),
-           "threads": (0, 1024), "seed": (0, (1 << 62))}
 _MAGIC = b"\x89KVA\r\n\x1a\n"
 
 
@@ -26,7 +23,7 @@ def parse(arguments):
     add("--layers", metavar="0,2-5", help="layers to record (default: all)")
     add("--kv-heads", metavar="0,2-5", help="KV heads to record, each with its query heads (default: all)")
     add("--row-tokens", metavar="FIRST:LAST", help="rows FIRST .. LAST-1 alone, of rows and top_rows")
-    add("--top", type=int, default=16, help="weights of a top row (default: %(default)s)")
+    add("--top", type=int, help="weights of a top row (default: 16)")
     add("--element", choices=("f32", "f16", "bf16"), help="of what is no rows (default: as computed)")
     add("--row-element", choices=("f64", "f32", "f16"), help="of rows (default: f32)")
     add("--max-prompt-tokens", type=int, default=0, metavar="N", help="the first N tokens of a prompt alone")
@@ -50,7 +47,7 @@ def parse(arguments):
     add("--name", default="", help="of the model, in the file")
     add("--source", default="", help="texts and licences, in the file")
     add("--overwrite", action="store_true", help="replace FILE.kva.part, a recording that was cut")
-    add("--quiet", action="store_true", help="no progress")
+    add("--quiet", action="store_true", help="no progress, and no line about prompts without rows")
     return parser.parse_args(arguments)
 
 
@@ -73,29 +70,39 @@ def numbers(option, text):
 def row_range(text):
     """(5, 9) of 5:9, either may be left out; None of None."""
     from .errors import RecorderError
+    from .limits import check_row_range
     if text is None:
         return None
     first, colon, last = text.partition(":")
     if not colon or not (first or "0").isdecimal() or not (last or "0").isdecimal():
         raise RecorderError(f"--row-tokens: expected FIRST:LAST, found {text}")
     rows = (int(first or 0), int(last or 1 << 20))
-    if rows[0] >= rows[1]:
-        raise RecorderError(f"--row-tokens: expected FIRST:LAST with FIRST below LAST, found {text}")
+    check_row_range("--row-tokens", rows)
     return rows
 
 
 def check_given(given):
     """What has a wrong value, before a model is loaded."""
+    from kvplan_traces.storage import check_replaceable
+
     from .errors import RecorderError
+    from .limits import OF_ROWS, PARTS, RANGES, check_choice, check_number, check_parts
     from .prompts import check_temperature
-    for name, (least, most) in _RANGES.items():
-        if not least <= getattr(given, name) <= most:
-            raise RecorderError(f"--{name.replace('_', '-')}: expected a whole number from {least} to {most}, "
-                                f"found {getattr(given, name)}")
+    for name in RANGES:
+        if getattr(given, name) is not None:
+            check_number(name, getattr(given, name), f"--{name.replace('_', '-')}")
+    parts = given.parts.split(",") if given.parts else []
+    check_parts(parts, "--parts")
+    others = tuple(part for part in PARTS if part not in OF_ROWS)
+    check_choice("--row-tokens", row_range(given.row_tokens), parts, OF_ROWS)
+    check_choice("--row-element", given.row_element, parts, OF_ROWS)
+    check_choice("--top", given.top, parts, ("top_rows",))
+    check_choice("--element", given.element, parts, others)
     check_temperature("--temperature", given.temperature)
     numbers("--layers", given.layers)
     numbers("--kv-heads", given.kv_heads)
-    row_range(given.row_tokens)
+    if not given.out:
+        raise RecorderError("--out: expected the name of a file")
     # The recording takes the place of what has its name: a recording may go, a text or a model may not.
     if os.path.isdir(given.out):
         raise RecorderError(f"{given.out}: is a folder, expected a file")
@@ -106,6 +113,7 @@ def check_given(given):
                 begin = file.read(len(_MAGIC))
         if begin != _MAGIC:
             raise RecorderError(f"{given.out}: is there and no recording: it would be replaced")
+    check_replaceable(given.out)
 
 
 def check_prompts(given, asked, tokenized, model):
@@ -113,7 +121,7 @@ def check_prompts(given, asked, tokenized, model):
     longer than the model's context, where these are wanted."""
     from .limits import ContextError, check_prompt, context_of
     vocabulary, context = model.get_input_embeddings().num_embeddings, context_of(model.config)
-    beyond = ""
+    beyond, lengths = "", []
     for number, (one, (ids, _)) in enumerate(zip(asked, tokenized), 1):
         new = one.options.get("max_new_tokens", given.max_new_tokens)
         try:
@@ -124,7 +132,22 @@ def check_prompts(given, asked, tokenized, model):
                 raise ContextError(f"{error}; --max-prompt-tokens cuts it, --beyond-context records all of it"
                                    ) from None
             beyond = f", beyond the context of {context} tokens"
+        lengths.append(len(ids) + max(new - 1, 0))
+    check_rows_reached(given, lengths)
     return beyond
+
+
+def check_rows_reached(given, lengths):
+    """Refuses rows that no sequence can come to, and says of how many the file will have none."""
+    from .errors import RecorderError
+    first = (row_range(given.row_tokens) or (0, 0))[0]
+    short = sum(length <= first for length in lengths)
+    if short == len(lengths):
+        raise RecorderError(f"--row-tokens: expected rows that a prompt has, found {given.row_tokens}: the longest "
+                            f"has {max(lengths)} tokens with those it generates")
+    if short and not given.quiet:
+        print(f"kvplan-record: {short} of {len(lengths)} prompts end before row {first}: the file has no rows of them",
+              file=sys.stderr)
 
 
 class Progress:
@@ -162,7 +185,7 @@ def record(given):
 
     from .errors import RecorderError
     from .load import load
-    from .prompts import NEW, classes_of, read
+    from .prompts import MOST_NUMBER, NEW, classes_of, read
     from .recorder import Recorder
 
     if given.threads:
@@ -191,7 +214,7 @@ def record(given):
         try:
             for number, (one, (ids, classes)) in enumerate(zip(asked, tokenized)):
                 options = {"max_new_tokens": given.max_new_tokens, "temperature": given.temperature,
-                           "top_k": given.top_k, "seed": given.seed + number, **one.options}
+                           "top_k": given.top_k, "seed": (given.seed + number) % (MOST_NUMBER + 1), **one.options}
                 if names:
                     options.update(classes=[names.index(name) for name in classes], new_class=names.index(NEW))
                 new = recorder.record(ids, name=one.name, stop=stop, progress=progress.of(number, one.name), **options)

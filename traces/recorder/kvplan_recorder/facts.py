@@ -34,7 +34,7 @@ class Layer:
 
 def ask(model, rotary=True):
     """A `Layer` for every attention layer, ascending. RecorderError where the model cannot be recorded."""
-    layers, keys = {}, []
+    layers, keys, broken = {}, [], {}
 
     def hear(module, query, key, value, mask, weights, kwargs):
         if not hasattr(module, "layer_idx"):
@@ -42,6 +42,10 @@ def ask(model, rotary=True):
         if module.layer_idx not in layers:
             layers[module.layer_idx] = Layer(module, query, key, value, mask, kwargs)
         keys[-1][module.layer_idx] = key[0].detach().double().cpu()
+        bad = [name for name, one in (("queries", query), ("keys", key), ("values", value))
+               if not torch.isfinite(one).all()]
+        if bad:
+            broken.setdefault(module.layer_idx, bad)
 
     device = model.get_input_embeddings().weight.device
     ids = torch.arange(1, TOKENS + 1, device=device)[None] % model.get_input_embeddings().num_embeddings
@@ -56,9 +60,9 @@ def ask(model, rotary=True):
     if not layers:
         raise RecorderError(f"{type(model).__name__} computes attention without asking Transformers' registry")
     found = [layers[number] for number in sorted(layers)]
-    for layer in found:
-        if not all(torch.isfinite(one[layer.number]).all() for one in keys):
-            raise RecorderError(f"layer {layer.number} computes keys that are no finite numbers")
+    if broken:  # of the first such layer: what it computes is what all behind it are given
+        first = min(broken)
+        raise RecorderError(f"layer {first} computes {' and '.join(broken[first])} that are no finite numbers")
     if rotary:
         changing = {"dynamic", "longrope"} & set(_settings(model.config.to_dict(), ("rope_type",)))
         if changing:

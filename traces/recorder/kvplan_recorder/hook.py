@@ -41,7 +41,8 @@ def _attention(module, query, key, value, mask, **kwargs):
 def listening(model, listener):
     """Within, `listener(module, query, key, value, mask, weights, kwargs)` hears every attention layer of the model.
     q [batch, query heads, tokens, size] and k, v [batch, KV heads, all tokens, size] are after position encoding and
-    after the cache; `weights` [batch, query heads, tokens, all tokens]."""
+    after the cache; `weights` [batch, query heads, tokens, all tokens]. Within, modules are in
+    evaluation mode, behind it as they were."""
     AttentionInterface.register(NAME, _attention)
     AttentionMaskInterface.register(NAME, eager_mask)  # without it no causal mask arrives
     before = model.config._attn_implementation
@@ -49,6 +50,8 @@ def listening(model, listener):
         model.set_attn_implementation(NAME)
     except (ValueError, AttributeError) as error:
         raise RecorderError(f"{type(model).__name__} takes no attention function: {first_line(error)}") from None
+    training = [module for module in model.modules() if module.training]
+    model.eval()
     for module in model.modules():
         _listeners[module] = listener
     try:
@@ -56,6 +59,8 @@ def listening(model, listener):
     finally:
         for module in model.modules():
             _listeners.pop(module, None)
+        for module in training:
+            module.training = True
         model.set_attn_implementation(before or "eager")
 
 

@@ -7,6 +7,7 @@ part of it, with `prefill_tokens`).
 
 import hashlib
 import inspect
+import os
 import pathlib
 import platform
 
@@ -19,10 +20,12 @@ from kvplan_traces.kva import enumerate_rows
 from .errors import RecorderError
 from .facts import ask
 from .hook import first_line, listening
-from .limits import check_prompt, context_of
+from .limits import (MOST_TOKENS, OF_ROWS, PARTS, check_choice, check_number, check_parts, check_prompt,
+                     check_row_range, context_of)
+from .prompts import check_temperature
 
-PARTS = ("rows", "queries", "keys", "values", "top_rows", "value_norms", "layer_inputs", "output_weights")
-_OF_ROWS = ("rows", "top_rows")
+_TOP = 16
+_ROTARY = ("measured", "unstated")
 _ELEMENTS = {torch.float32: "f32", torch.float16: "f16", torch.bfloat16: "bf16"}
 # Rows that the model computed and rows computed from what is recorded: the half of the summed difference.
 _FAR = {torch.float32: 1e-3, torch.float16: 0.05, torch.bfloat16: 0.1}
@@ -35,23 +38,33 @@ class Recorder:
             new = recorder.record(ids, name="first", max_new_tokens=64)
 
     `layers` and `kv_heads` choose (None: all; a KV head comes with all query heads that read it), `elements` says
-    {part: element}, `row_tokens` is (first, last) of the rows that are kept, `top` how many weights of a top row,
+    {part: element}, `row_tokens` is (first, last) of the rows that are kept, `top` how many weights of a top row (16),
     `token_classes` the names of classes, `prefill_tokens` cuts a prompt into parts that long (0: whole). `verify`
     compares some rows of each layer with those computed from the tensors and stops where they differ.
     `rotary="unstated"` says nothing of how keys are rotated. A sequence longer than the model's context is refused, but
-    with `beyond_context`. Raises RecorderError, FormatError, OSError.
+    with `beyond_context`; a recording of rows alone that has none of them at its end is refused then. The model is in
+    evaluation while it runs here, afterwards as it was. Raises RecorderError, FormatError, OSError.
     """
 
     def __init__(self, model, path, *, parts=("queries", "keys", "values"), layers=None, kv_heads=None, elements=None,
-                 row_tokens=None, top=16, token_classes=(), prefill_tokens=0, flush_tokens=256, verify=True,
+                 row_tokens=None, top=None, token_classes=(), prefill_tokens=0, flush_tokens=256, verify=True,
                  rotary="measured", name="", source="", recorded_by="", digest=True, codec="planes-zlib",
                  overwrite=False, beyond_context=False):
-        unknown = [part for part in parts if part not in PARTS]
-        if unknown or not parts:
-            raise RecorderError(f"parts: expected some of {', '.join(PARTS)}, found {', '.join(unknown) or 'none'}")
-        self.model, self.parts = model.eval(), tuple(sorted(set(parts), key=PARTS.index))
-        self.top, self.row_tokens = top, row_tokens or (0, 1 << 20)
-        self._prefill, self._flush, self._verify = prefill_tokens, max(flush_tokens, 1), verify
+        check_parts(parts)
+        check_row_range("row_tokens", row_tokens)
+        check_choice("row_tokens", row_tokens, parts, OF_ROWS)
+        check_choice("top", top, parts, ("top_rows",))
+        for what, value in (("top", _TOP if top is None else top), ("prefill_tokens", prefill_tokens),
+                            ("flush_tokens", flush_tokens)):
+            check_number(what, value)
+        strange = [part for part in elements or () if part not in parts]
+        if strange:
+            raise RecorderError(f"elements: expected those of {', '.join(parts)}, found {', '.join(map(str, strange))}")
+        if rotary not in _ROTARY:
+            raise RecorderError(f"rotary: expected {' or '.join(_ROTARY)}, found {rotary!r}")
+        self.model, self.parts = model, tuple(sorted(set(parts), key=PARTS.index))
+        self.top, self.row_tokens = _TOP if top is None else top, row_tokens or (0, MOST_TOKENS)
+        self._prefill, self._flush, self._verify = prefill_tokens, flush_tokens, verify
         self._classes = tuple(token_classes)
         self._context = 0 if beyond_context else context_of(model.config)
         known = ask(model, rotary=rotary == "measured")
@@ -76,28 +89,32 @@ class Recorder:
         self._facts = {layer.number: header.layer(layer.number) for layer in self.layers}
         self._limited = "logits_to_keep" in inspect.signature(model.forward).parameters
         self.writer = RecordingWriter(path, header, codec, overwrite)
-        self._sequence, self._kept, self._from, self._checked = None, {}, {}, set()
+        self._sequence, self._kept, self._from, self._checked, self._has_rows = None, {}, {}, set(), False
 
     def __enter__(self):
         return self
 
     def __exit__(self, kind, *_):
-        (self.writer.close if kind is None else self.writer.abandon)()
+        empty = self.writer.sequences and not self._has_rows and set(self.parts) <= set(OF_ROWS)
+        (self.writer.close if kind is None and not empty else self.writer.abandon)()
+        if kind is None and empty:
+            os.unlink(self.writer.part_path)
+            raise RecorderError(f"row_tokens: no sequence came to row {self.row_tokens[0]}: nothing was recorded")
 
     def record(self, ids, name="", prompt_tokens=None, max_new_tokens=0, classes=None, new_class=0, stop=(),
                temperature=0.0, top_k=0, seed=0, progress=None):
         """Runs a sequence; the new token ids. `ids`: the prompt, or a text whose first `prompt_tokens` are the prompt.
         New tokens are the likeliest ones, or with a `temperature` drawn. The last new token is not fed to the model
         again, so it is not in the file. `progress(tokens, all)` is called after each step."""
-        ids = torch.as_tensor(ids, dtype=torch.long)
-        if ids.ndim != 1:
-            raise RecorderError("expected a list of token ids")
+        for what, value in (("max_new_tokens", max_new_tokens), ("top_k", top_k), ("seed", seed)):
+            check_number(what, value)
+        check_temperature("temperature", temperature)
+        ids = _token_ids(ids)
         embeddings = self.model.get_input_embeddings()
         check_prompt(name or "prompt", ids.tolist(), prompt_tokens, max_new_tokens, embeddings.num_embeddings,
                      self._context)
         ids = ids.to(embeddings.weight.device)
-        if self._classes and (classes is None or len(classes) != len(ids)):
-            raise RecorderError(f"expected a class for each of the {len(ids)} tokens of the prompt")
+        self._check_classes(len(ids), classes, new_class)
         self._sequence = self.writer.begin(name, len(ids) if prompt_tokens is None else prompt_tokens)
         self._kept = {layer.number: {} for layer in self.layers}
         self._from, self._checked = {layer.number: 0 for layer in self.layers}, set()
@@ -136,6 +153,18 @@ class Recorder:
         self._sequence = None
         return new
 
+    def _check_classes(self, count, classes, new_class):
+        if not self._classes:
+            if classes is not None:
+                raise RecorderError("classes: expected none: the recording has no token_classes")
+            return
+        if classes is None or len(classes) != count:
+            raise RecorderError(f"classes: expected a class for each of the {count} tokens of the prompt")
+        for name, numbers in (("classes", classes), ("new_class", [new_class])):
+            wrong = [one for one in numbers if one not in range(len(self._classes))]
+            if wrong:
+                raise RecorderError(f"{name}: expected 0 to {len(self._classes) - 1}, found {wrong[0]}")
+
     def _header(self, known, kv_heads, elements):
         first = known[0]
         shape = ("query_heads", "kv_heads", "key_size", "value_size")
@@ -143,7 +172,7 @@ class Recorder:
         hidden = getattr(self.model.config.get_text_config(), "hidden_size", 0)
         model = AttentionModel(layers=known[-1].number + 1, cache_element_bytes=torch.finfo(kind).bits // 8,
                                hidden_size=hidden, **{name: getattr(first, name) for name in shape})
-        stored = {part: elements.get(part) or ("f32" if part in _OF_ROWS else _ELEMENTS.get(kind, "f32"))
+        stored = {part: elements.get(part) or ("f32" if part in OF_ROWS else _ELEMENTS.get(kind, "f32"))
                   for part in self.parts}
         if self._classes:
             stored["token_classes"] = "u8"
@@ -178,7 +207,7 @@ class Recorder:
         if self._verify and weights is not None and (number, count > 1) not in self._checked:
             self._checked.add((number, count > 1))
             self._compare(facts, number, query, key, weights)
-        for part in _OF_ROWS:
+        for part in OF_ROWS:
             if part in facts.parts:
                 self._write_rows(part, facts, number, key.shape[2] - count, weights)
         if sum(piece.shape[1] for piece in next(iter(kept.values()), ())) >= max(self._flush, 2) and count > 1:
@@ -218,6 +247,7 @@ class Recorder:
                 lines = [_largest(row, self.top, facts.window) for row in lines]
             gap = {"first": begin} if begin == low else {}
             self.writer.append(self._sequence, number, part, head, lines, **gap)
+            self._has_rows = True
 
     def _write(self, least):
         """What has been kept, where so many tokens have come; in the file it outlives this process."""
@@ -246,6 +276,18 @@ class Recorder:
             for head in facts.heads("output_weights"):
                 rows = weight[:, head * facts.value_size : (head + 1) * facts.value_size].T
                 self.writer.append(0, layer.number, "output_weights", head, rows)
+
+
+def _token_ids(ids):
+    """A tensor of what is to be a list of token ids."""
+    try:
+        out = torch.as_tensor(ids)
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise RecorderError(f"ids: expected a list of token ids: {first_line(error)}") from None
+    whole = not (out.is_floating_point() or out.is_complex() or out.dtype == torch.bool)
+    if out.ndim != 1 or not whole and len(out):
+        raise RecorderError("ids: expected a list of token ids")
+    return out.long()
 
 
 def _numbers(tensor):
