@@ -1,12 +1,14 @@
 #include "simulator/plan/run.h"
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 
 #include "simulator/base/check.h"
 #include "simulator/latency/latencies.h"
 #include "simulator/observe/integral.h"
 #include "simulator/observe/placement.h"
+#include "simulator/plan/layer_counts.h"
 #include "simulator/plan/run_courses.h"
 #include "simulator/plan/serve.h"
 #include "simulator/plan/summary.h"
@@ -261,6 +263,19 @@ void count_requests(RunResult& result) {
   }
 }
 
+/// Where layers keep different numbers, what a block that spans all of them leaves unused.
+void note_holes(const TokenPlan& tokens, RunResult& result) {
+  if (!result.memory || tokens.tables > 1 || !tokens.counted || !tokens.keeps_by_layer() ||
+      !layers_differ(tokens))
+    return;
+  const auto permille = std::llround(1000 * result.memory->mean_fraction[index(observe::State::kHole)]);
+  result.assumptions.push_back(
+      "A block spans all layers, so it stays as long as the layer that keeps most needs it: what the "
+      "others keep less are holes, " +
+      std::to_string(permille / 10) + "." + std::to_string(permille % 10) +
+      " % of the memory on average. Tables by layer (memory.allocator=paged:table=layer) would free them.");
+}
+
 }  // namespace
 
 void forget_requests(RunResult& result) {
@@ -303,6 +318,7 @@ Result<RunResult> run_scenario(const Scenario& scenario, const traces::Trace& tr
   if (!setup.tokens.recordings.empty()) result.coverage = coverage_of(setup, served, result);
   sum_replicas(result);
   count_replicated(result);
+  note_holes(setup.tokens, result);
   return result;
 }
 

@@ -259,11 +259,6 @@ void note_tables(const TokenPlan& plan, memory::TablePer per, std::vector<std::s
     assumptions.push_back("A request has " + std::to_string(plan.tables) + " tables, one for each " +
                           (per == memory::TablePer::kLayer ? "layer" : "stored head of each layer") +
                           " on a rank: a block is of one of them, and its entry in the table is metadata.");
-  else if (plan.counted && plan.keeps_by_layer() && layers_differ(plan))
-    assumptions.emplace_back(
-        "A block spans all layers, so it stays as long as the layer that keeps most needs it: what the "
-        "others keep "
-        "less are holes. Tables by layer (memory.allocator=paged:table=layer) would free them.");
 }
 
 void note_budget(const TokenPlan& plan, std::vector<std::string>& assumptions) {

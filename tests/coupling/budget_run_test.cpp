@@ -374,6 +374,22 @@ TEST(BudgetRuns, HolesOfOtherLayersAreSaidWhereTheyAre) {
   EXPECT_TRUE(says("d2o", true));
 }
 
+TEST(BudgetRuns, HolesOfOtherLayersHaveTheirFigure) {
+  const auto r = run(budgeted("h2o:hh=10,recent=6,placement=compact", kPyramid, "all", "500"), false, false,
+                     trace_of(3, 100), with_scores());
+  const double percent = 100 * r.memory->mean_fraction[observe::index(observe::State::kHole)];
+  EXPECT_GT(percent, 1);
+  bool said = false;
+  for (const std::string& s : r.assumptions) {
+    const std::string before = "less are holes, ";
+    const auto at = s.find(before);
+    if (at == std::string::npos) continue;
+    said = true;
+    EXPECT_NEAR(std::stod(s.substr(at + before.size())), percent, 0.05);
+  }
+  EXPECT_TRUE(said);
+}
+
 /// Where all ranks keep alike, the run is that of the policy's own number. Where stages, or the heads of ranks, have
 /// the same numbers in another order, it is that of one rank with half of the layers, or heads, in half of the memory.
 TEST(BudgetRuns, AlikeRanksAreFollowed) {

@@ -29,7 +29,8 @@ const BudgetKind kPyramidKvPaper{
          .summary = "Falls linearly from the first layer to the last; the sum is exact, tokens are not whole",
          .source = "arXiv 2406.02069 (the definition of the paper)",
          .params = kParams,
-         .divergences = "Whatever the prompt's length: a shorter prompt is retained whole."},
+         .divergences =
+             "The prompt's length changes no number: a layer whose number is larger keeps the whole prompt."},
     .retained = retained};
 
 }  // namespace kvplan::attention

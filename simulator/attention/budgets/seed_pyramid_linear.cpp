@@ -32,15 +32,15 @@ Result<Retained> retained(const BudgetInput& input) {
 
 extern const BudgetKind kSeedPyramidLinear;
 const BudgetKind kSeedPyramidLinear{
-    .descriptor = {.family = kBudgetFamily,
-                   .name = "seed-pyramid-linear",
-                   .summary =
-                       "Falls linearly from max_len to a share of it, with a least size and warm-up layers",
-                   .source = "kvplan's founding notes on KV caches (pyramid manager)",
-                   .params = kParams,
-                   .divergences =
-                       "The notes call ratio 0.5 half of the memory; the mean over layers is 75 %. Whatever "
-                       "the prompt's length: a shorter prompt is retained whole."},
+    .descriptor =
+        {.family = kBudgetFamily,
+         .name = "seed-pyramid-linear",
+         .summary = "Falls linearly from max_len to a share of it, with a least size and warm-up layers",
+         .source = "kvplan's founding notes on KV caches (pyramid manager)",
+         .params = kParams,
+         .divergences =
+             "The notes call ratio 0.5 half of the memory; the mean over layers is 75 %. The "
+             "prompt's length changes no number: a layer whose number is larger keeps the whole prompt."},
     .retained = retained};
 
 }  // namespace kvplan::attention

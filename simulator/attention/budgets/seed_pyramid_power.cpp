@@ -34,14 +34,15 @@ Result<Retained> retained(const BudgetInput& input) {
 
 extern const BudgetKind kSeedPyramidPower;
 const BudgetKind kSeedPyramidPower{
-    .descriptor = {.family = kBudgetFamily,
-                   .name = "seed-pyramid-power",
-                   .summary = "Falls by a power of the depth: max_len x (1 - alpha x layer / layers)^beta",
-                   .source = "kvplan's founding notes on KV caches (pyramid, power law)",
-                   .params = kParams,
-                   .divergences =
-                       "The notes call alpha 0.5 half of the memory; the mean over layers is 86 %. Whatever "
-                       "the prompt's length: a shorter prompt is retained whole."},
+    .descriptor =
+        {.family = kBudgetFamily,
+         .name = "seed-pyramid-power",
+         .summary = "Falls by a power of the depth: max_len x (1 - alpha x layer / layers)^beta",
+         .source = "kvplan's founding notes on KV caches (pyramid, power law)",
+         .params = kParams,
+         .divergences =
+             "The notes call alpha 0.5 half of the memory; the mean over layers is 86 %. The "
+             "prompt's length changes no number: a layer whose number is larger keeps the whole prompt."},
     .retained = retained};
 
 }  // namespace kvplan::attention

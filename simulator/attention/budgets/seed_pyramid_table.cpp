@@ -39,14 +39,16 @@ Result<Retained> retained(const BudgetInput& input) {
 
 extern const BudgetKind kSeedPyramidTable;
 const BudgetKind kSeedPyramidTable{
-    .descriptor = {.family = kBudgetFamily,
-                   .name = "seed-pyramid-table",
-                   .summary = "Falls by a table of layers: whole at layer 0, 15 % from layer 50 on",
-                   .source = "kvplan's founding notes on KV caches (pyramid, figure of section 3.2)",
-                   .params = kParams,
-                   .divergences =
-                       "No formula of the notes yields this table. It counts layers, so that a model of 32 "
-                       "ends at 37 %. Whatever the prompt's length: a shorter prompt is retained whole."},
+    .descriptor =
+        {.family = kBudgetFamily,
+         .name = "seed-pyramid-table",
+         .summary = "Falls by a table of layers: whole at layer 0, 15 % from layer 50 on",
+         .source = "kvplan's founding notes on KV caches (pyramid, figure of section 3.2)",
+         .params = kParams,
+         .divergences =
+             "No formula of the notes yields this table. It counts layers, so that a model of 32 "
+             "ends at 37 %. The prompt's length changes no number: a layer whose number is larger keeps the "
+             "whole prompt."},
     .retained = retained};
 
 }  // namespace kvplan::attention
