@@ -69,8 +69,7 @@ __global__ void recount_views(const Stamp* cells, const View* views, std::int64_
 
 unsigned blocks_for(std::int64_t extents) {
   constexpr std::int64_t kWarpsPerBlock = kThreads / kWarp;
-  return static_cast<unsigned>(
-      std::min<std::int64_t>((extents + kWarpsPerBlock - 1) / kWarpsPerBlock, 8192));
+  return static_cast<unsigned>(std::min<std::int64_t>((extents + kWarpsPerBlock - 1) / kWarpsPerBlock, 8192));
 }
 
 Status checked(cudaError_t error, const char* what) {
