@@ -21,15 +21,7 @@
 
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/mutate.h"
-
-#ifdef __has_feature
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define KVPLAN_SHADOW_MEMORY 1
-#endif
-#endif
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define KVPLAN_SHADOW_MEMORY 1
-#endif
+#include "tests/support/sanitized.h"
 
 namespace fs = std::filesystem;
 
@@ -69,7 +61,7 @@ extern "C" void leave_input(int signal) {
 }
 
 /// Sanitizers print their report, then abort; a crash is theirs to report first.
-#ifdef KVPLAN_SHADOW_MEMORY
+#if KVPLAN_SHADOW_MEMORY
 constexpr int kSignals[] = {SIGABRT, SIGALRM};
 extern "C" const char* __asan_default_options() {
   return "abort_on_error=1";
@@ -142,7 +134,7 @@ Options parse(int argc, char** argv) {
 }
 
 void bound_memory([[maybe_unused]] rlim_t megabytes) {
-#ifndef KVPLAN_SHADOW_MEMORY
+#if !KVPLAN_SHADOW_MEMORY
   const rlimit limit{megabytes << 20, megabytes << 20};
   ::setrlimit(RLIMIT_AS, &limit);
 #endif

@@ -8,6 +8,7 @@
 
 #include "simulator/plan/report.h"
 #include "tests/gui/support.h"
+#include "tests/support/sanitized.h"
 
 namespace kvplan::gui {
 namespace {
@@ -112,7 +113,7 @@ class NoMoreMemory {
 };
 
 TEST(GuiWorker, AJobWithoutMemoryFailsAndTheNextOneRuns) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if KVPLAN_SHADOW_MEMORY
   GTEST_SKIP() << "a sanitizer needs address space of its own";
 #endif
   SimulationWorker worker;

@@ -8,17 +8,7 @@
 #include <iterator>
 #include <set>
 
-// Sanitizers reserve terabytes of address space: no limit there.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define KVPLAN_LIMIT_MEMORY 0
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define KVPLAN_LIMIT_MEMORY 0
-#endif
-#endif
-#ifndef KVPLAN_LIMIT_MEMORY
-#define KVPLAN_LIMIT_MEMORY 1
-#endif
+#include "tests/support/sanitized.h"
 
 namespace kvplan::traces::testing {
 
@@ -93,7 +83,7 @@ Outcome run_program(const std::string& program, const std::string& arguments, in
                     const std::string& standard_output) {
   const TemporaryFolder folder;
   const std::string limit =
-      KVPLAN_LIMIT_MEMORY != 0 ? "ulimit -v " + std::to_string(megabytes * 1024) + "; " : "";
+      KVPLAN_SHADOW_MEMORY == 0 ? "ulimit -v " + std::to_string(megabytes * 1024) + "; " : "";
   const std::string path = program.starts_with('/') ? program : KVPLAN_PROGRAM_DIR "/" + program;
   const std::string command = limit + "'" + path + "' " + arguments + " > '" +
                               (standard_output.empty() ? folder.file("out") : standard_output) + "' 2> '" +
