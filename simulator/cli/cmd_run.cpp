@@ -85,7 +85,7 @@ Status run(const RunFlags& flags) {
   EventLogOutput events(flags.events);
   if (!flags.events.empty()) events.attach(scenario, trace, options);
   HoldersOutput holders;
-  if (!flags.holders.empty() && !scenario.engine_traits().leaves_a_log)
+  if (!flags.holders.empty() && !scenario.engine_traits().tells_blocks)
     return bad_input("the memory of the engine \"" + std::string(scenario.engine.name()) +
                      "\" is counted, not told block by block: nobody can say who holds which")
         .at_field("--holders");
@@ -127,8 +127,7 @@ void add_run(CLI::App& app, Outcome& outcome) {
   command->add_option("--timeline", flags->timeline, "Write the ledger over time as CSV");
   command->add_option(
       "--events", flags->events,
-      "Write the event log, for kvplan-validate replay; of one replica, of an engine whose blocks have "
-      "numbers (not sglang)");
+      "Write the event log, for kvplan-validate replay; of one replica");
   command->add_option(
       "--holders", flags->holders,
       "Write who holds what at one moment as CSV: each block or range, its requests, its bytes by "

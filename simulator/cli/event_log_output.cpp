@@ -35,10 +35,6 @@ void EventLogOutput::attach(const plan::Scenario& scenario, const traces::Trace&
           return bad_input("an event log holds one replica, expected fleet.replicas=1, found " +
                            std::to_string(scenario.replicas))
               .at_field("--events");
-        if (!scenario.engine_traits().leaves_a_log)
-          return bad_input("the memory of the engine \"" + std::string(scenario.engine.name()) +
-                           "\" is counted, not told block by block: no event log can be written")
-              .at_field("--events");
         if (!watched.tokens.windows.empty())
           return bad_input(
                      "a log has one placement for all tables of a request, but layers with windows drop in "
@@ -61,6 +57,7 @@ void EventLogOutput::attach(const plan::Scenario& scenario, const traces::Trace&
         log.layout = watched.memory.layout();
         log.null_block = log.layout.null_block;
         log.prefix_cache = scenario.finds_prefixes();
+        log.prefills_apart = scenario.engine_traits().prefills_apart;
         log.keep = scenario.keep;
         if (scenario.follows_courses()) tell_courses(watched.tokens, log);
         log.allocator = scenario.allocator.to_string();

@@ -175,6 +175,8 @@ EventLogWriter::EventLogWriter(log::Encoder::Sink sink, const EventLogOptions& o
     : encoder_(std::move(sink)),
       workload_(*options.workload),
       returns_quanta_(options.layout.returns_quanta),
+      numbered_(options.layout.tables == 1 && !options.layout.tree),
+      tree_(options.layout.tree && options.prefix_cache),
       by_quanta_(options.layout.table_by_quanta()),
       track_units_(options.track_units),
       counted_(options.counted),
@@ -185,7 +187,9 @@ EventLogWriter::EventLogWriter(log::Encoder::Sink sink, const EventLogOptions& o
       keep_(options.keep),
       totals_(std::move(totals)),
       steps_(std::make_unique<Steps>(*this)) {
-  if (options.prefix_cache && returns_quanta_) names_.emplace(workload_, options.layout.quantum_tokens);
+  if (options.prefix_cache && returns_quanta_ && !tree_)
+    names_.emplace(workload_, options.layout.quantum_tokens);
+  const bool has_ids = workload_.prefix != nullptr && workload_.prefix->present();
   std::vector<log::TokenRow> rows;
   for (const core::TokenRow& row : options.layout.rows) rows.push_back({row.bytes, row.quanta});
   std::vector<log::LayerGroup> groups;
@@ -211,7 +215,10 @@ EventLogWriter::EventLogWriter(log::Encoder::Sink sink, const EventLogOptions& o
                                       .counted = options.counted,
                                       .tables = options.layout.tables,
                                       .entry_bytes = options.layout.entry_bytes,
-                                      .unnumbered = options.layout.tables > 1,
+                                      .unnumbered = !numbered_,
+                                      .prefills_apart = options.prefills_apart,
+                                      .tree = tree_,
+                                      .id_tokens = tree_ && has_ids ? workload_.prefix->block_tokens : 0,
                                       .allocator = options.allocator,
                                       .scenario = options.scenario,
                                       .trace_digest = options.trace_digest});
@@ -256,7 +263,24 @@ log::ContentKey EventLogWriter::key(RequestId r, std::int64_t block) const {
 
 void EventLogWriter::on_arrival(SimTime time, RequestId r, bool accepted) {
   const auto i = static_cast<std::size_t>(r);
-  write(log::Arrival{time.since_start.count, r, workload_.input[i], workload_.output[i], accepted});
+  const std::span<const std::uint32_t> ids =
+      tree_ && accepted ? prefix_ids(r) : std::span<const std::uint32_t>();
+  write(log::Arrival{time.since_start.count, r, workload_.input[i], workload_.output[i], accepted,
+                     static_cast<std::int32_t>(ids.size())});
+  for (auto left = ids; !left.empty();) {
+    const auto part = left.first(std::min(left.size(), static_cast<std::size_t>(log::kMostListed)));
+    write(log::PrefixIds{r, {part.begin(), part.end()}});
+    left = left.subspan(part.size());
+  }
+}
+
+/// What a tree finds a prompt by.
+std::span<const std::uint32_t> EventLogWriter::prefix_ids(RequestId r) const {
+  if (workload_.prefix == nullptr || !workload_.prefix->present()) return {};
+  const auto i = static_cast<std::size_t>(r);
+  const auto begin = static_cast<std::size_t>(workload_.prefix->offsets[i]);
+  const auto end = static_cast<std::size_t>(workload_.prefix->offsets[i + 1]);
+  return std::span(workload_.prefix->ids).subspan(begin, end - begin);
 }
 
 void EventLogWriter::on_pass_begin(SimTime time) {
@@ -270,10 +294,10 @@ void EventLogWriter::on_preempt(const core::Release& release) {
 }
 
 void EventLogWriter::on_admit(const core::Admission& admission) {
-  log::Admit fact{admission.request, {}, {}};
+  log::Admit fact{admission.request, {}, {}, tree_ ? admission.hit_tokens / quantum_tokens_ : 0};
   log::Claims claims;
   const auto flush = [&] {
-    write(std::exchange(fact, {admission.request, {}, {}}), std::exchange(claims, {}));
+    write(std::exchange(fact, {admission.request, {}, {}, 0}), std::exchange(claims, {}));
   };
   for (std::size_t b = 0; b < admission.hits.size(); ++b) {
     if (fact.hit_keys.size() == static_cast<std::size_t>(log::kMostListed)) flush();
@@ -435,7 +459,7 @@ void EventLogWriter::grant_tables(RequestId r) {
 
 void EventLogWriter::write_grant(RequestId r, std::int64_t first_block, std::int64_t quanta,
                                  std::span<const BlockId> blocks, std::int64_t tensor_tokens) {
-  if (!by_quanta_) {
+  if (!by_quanta_ || !numbered_) {
     log::Claims claims;
     claims.places.assign(blocks.begin(), blocks.end());
     write(log::Grant{r, first_block, quanta, {}, tensor_tokens}, std::move(claims));
@@ -482,7 +506,7 @@ void EventLogWriter::on_decode_grants(std::span<const core::DecodeGrant> grants)
     if (tables_ > 1) {
       grant_tables(grant.request);
     } else {
-      write_grant(grant.request, grant.logical_block, 1, {&grant.block, 1}, 0);
+      write_grant(grant.request, grant.logical_block, 1, {&grant.block, numbered_ ? 1U : 0U}, 0);
     }
 }
 
@@ -555,7 +579,15 @@ void EventLogWriter::on_publish(RequestId request, std::int64_t logical_block, B
 }
 
 void EventLogWriter::on_reclaim(BlockId block) {
-  write(log::Reclaim{std::exchange(publication_of_[static_cast<std::size_t>(block)], -1)});
+  write(log::Reclaim{std::exchange(publication_of_[static_cast<std::size_t>(block)], -1), 0});
+}
+
+void EventLogWriter::on_settle(const core::Settled& settled) {
+  write(log::Settle{settled.request, settled.to});
+}
+
+void EventLogWriter::on_evict(std::int64_t first_page, std::int64_t pages) {
+  write(log::Reclaim{first_page, pages});
 }
 
 }  // namespace kvplan::io

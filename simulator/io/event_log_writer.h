@@ -27,9 +27,10 @@ namespace kvplan::io {
 struct EventLogOptions {
   const core::Workload* workload{nullptr};
   core::MemoryLayout layout{};
-  bool null_block{true};     ///< paged memory whose block 0 is never given out (vLLM)
-  bool prefix_cache{false};  ///< the allocator publishes full blocks
-  core::KeepRule keep{};     ///< of the run
+  bool null_block{true};       ///< paged memory whose block 0 is never given out (vLLM)
+  bool prefix_cache{false};    ///< full blocks are published, or pages put into a tree
+  bool prefills_apart{false};  ///< while prompts are computed, requests that decode wait
+  core::KeepRule keep{};       ///< of the run
   /// Where requests follow courses: cells of one token in each track, of all courses of the run.
   std::vector<std::int32_t> track_units{};
   bool reuse{false};        ///< placement of the courses
@@ -79,6 +80,8 @@ class EventLogWriter final : public core::Observer {
   void on_settled(SimTime time, const core::PoolCounts& pool) override;
   void on_publish(RequestId request, std::int64_t logical_block, BlockId block) override;
   void on_reclaim(BlockId block) override;
+  void on_settle(const core::Settled& settled) override;
+  void on_evict(std::int64_t first_page, std::int64_t pages) override;
   void on_end(SimTime time) override;
   [[nodiscard]] bool wants_publications() const override { return true; }
 
@@ -100,6 +103,7 @@ class EventLogWriter final : public core::Observer {
   void grant_tables(RequestId request);
   void write_counts(RequestId request, const core::Course& course);
   [[nodiscard]] event_log::ContentKey key(RequestId request, std::int64_t logical_block) const;
+  [[nodiscard]] std::span<const std::uint32_t> prefix_ids(RequestId request) const;
   void write_grant(RequestId request, std::int64_t first_block, std::int64_t quanta,
                    std::span<const BlockId> blocks, std::int64_t tensor_tokens);
 
@@ -108,6 +112,8 @@ class EventLogWriter final : public core::Observer {
   std::optional<Error> failed_;
   const core::Workload& workload_;
   bool returns_quanta_;
+  bool numbered_;   ///< blocks have ids
+  bool tree_;       ///< prefixes are found in a tree
   bool by_quanta_;  ///< a grant names a place for each quantum
   std::vector<std::int32_t> track_units_;
   bool counted_;

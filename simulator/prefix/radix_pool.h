@@ -11,6 +11,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "simulator/prefix/radix_tree.h"
 
@@ -35,6 +36,8 @@ class RadixPool {
   [[nodiscard]] std::int64_t protected_tokens() const { return tree_.protected_tokens() + settled_; }
   [[nodiscard]] bool prefix_cache() const { return prefix_cache_; }
   [[nodiscard]] const RadixTree& tree() const { return tree_; }
+  /// RadixTree::tell_evicted.
+  void tell_evicted(std::vector<RadixTree::Pages>* evicted) { tree_.tell_evicted(evicted); }
 
   /// Since the beginning.
   struct Evictions {

@@ -44,6 +44,8 @@ std::int64_t RadixTree::insert(const TokenSequence& sequence, std::int64_t token
   const std::int64_t rest = reader.left();
   if (idle_leaf(found.node)) idle_leaves_.erase(at(found.node).last_access);
   const NodeId leaf = new_node(found.node, reader.take(rest));
+  at(leaf).first_page = pages_;
+  pages_ += rest / page_tokens_;
   evictable_ += rest;
   idle_leaves_.emplace_hint(idle_leaves_.end(), at(leaf).last_access, leaf);
   return found.tokens;
@@ -77,6 +79,7 @@ RadixTree::Evicted RadixTree::evict(std::int64_t tokens) {
     evictable_ -= length;
     gone.tokens += length;
     ++gone.nodes;
+    if (told_evicted_ != nullptr) told_evicted_->push_back({at(id).first_page, length / page_tokens_});
     unhang(id);
     at(id) = Node{};
     free_ids_.push_back(id);
@@ -118,6 +121,8 @@ NodeId RadixTree::split(NodeId lower, std::int64_t tokens) {
   unhang(lower);
   const NodeId upper = new_node(parent, std::move(upper_key));
   at(upper).locks = at(lower).locks;
+  at(upper).first_page = at(lower).first_page;
+  at(lower).first_page += tokens / page_tokens_;
   at(lower).key = std::move(lower_key);
   hang(lower, upper);
   return upper;

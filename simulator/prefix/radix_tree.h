@@ -60,6 +60,14 @@ class RadixTree {
   /// locked. A node whose last child goes is a leaf from then on.
   Evicted evict(std::int64_t tokens);
 
+  /// Pages that went into the tree one behind the other: of all that ever did, numbered from 0, these.
+  struct Pages {
+    std::int64_t first{0};
+    std::int64_t count{0};
+  };
+  /// From now on every leaf that is evicted is added here, until it is told otherwise. Null: nobody asks.
+  void tell_evicted(std::vector<Pages>* evicted) { told_evicted_ = evicted; }
+
   /// Tokens of nodes that nobody has locked; of the others.
   [[nodiscard]] std::int64_t evictable_tokens() const { return evictable_; }
   [[nodiscard]] std::int64_t protected_tokens() const { return protected_; }
@@ -85,7 +93,8 @@ class RadixTree {
     std::int32_t children{0};
     std::int64_t locks{0};
     std::uint64_t last_access{0};
-    std::uint64_t slot{0};  // where children_ has it
+    std::uint64_t slot{0};       // where children_ has it
+    std::int64_t first_page{0};  // the number of its first page; the others follow
   };
   struct Walk {
     NodeId node;
@@ -115,6 +124,8 @@ class RadixTree {
   std::map<std::uint64_t, NodeId> idle_leaves_;              // by access time: what may be evicted
   std::uint64_t clock_{0};
   std::int64_t evictable_{0}, protected_{0}, locked_{0};
+  std::int64_t pages_{0};  // that ever went in
+  std::vector<Pages>* told_evicted_{nullptr};
 };
 
 }  // namespace kvplan::prefix

@@ -97,7 +97,8 @@ EngineTraits traits(const Choice& engine) {
           .wants_prefixes = engine.flag("prefix_cache"),
           .index_of_its_own = true,
           .follows_policies = false,
-          .leaves_a_log = false,
+          .tells_blocks = false,
+          .prefills_apart = true,
           .kernels = "sglang"};
 }
 

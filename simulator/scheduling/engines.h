@@ -33,7 +33,8 @@ struct EngineTraits {
   bool index_of_its_own{false};  ///< finds them in a tree of its own, with its own order in which contents go
   bool follows_policies{true};   ///< token policies, windows of layers and courses
   bool reads_holes{false};       ///< attention reads what a policy dropped, as long as it is held
-  bool leaves_a_log{true};       ///< observers are told which block is whose
+  bool tells_blocks{true};       ///< observers are told which block is whose
+  bool prefills_apart{false};    ///< while prompts are computed, requests that decode wait
   std::string_view kernels{};    ///< the name under which times of its kernels are measured
 
   /// Most tokens of one prompt in one step.

@@ -88,6 +88,13 @@ TEST(EndToEnd, LogsOfTheSampleReplayEqual) {
         replay + "--set eviction=window:window=9 --set budget=d2o",
         replay + "--set eviction.placement=holes " + by_head +
             " --set budget=pyramidkv-paper:total=60,beta=3",
+        // Trees of pages, and without one; retracted requests.
+        sample +
+            "--set engine=sglang --set memory.allocator=paged:block_tokens=1 --set memory.pool_tokens=6000",
+        sample + "--set engine=sglang:policy=lpm,schedule_conservativeness=0.1 --set format=int4 --set "
+                 "memory.allocator=paged:block_tokens=16 --set memory.pool_tokens=5000",
+        sample +
+            "--set engine=sglang:prefix_cache=false,chunked_prefill_size=512 --set memory.pool_tokens=9000",
         // Several tables: by layer and by head, counted and by token.
         few + "eviction=pyramidkv:window=8,capacity=128,beta=10,placement=compact " + by_layer,
         few + "eviction=h2o:hh=100,recent=100,placement=compact " + by_layer,

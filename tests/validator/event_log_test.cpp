@@ -284,7 +284,9 @@ TEST(EventLog, AVersionIsTheFirstThatHasWhatTheLogSays) {
                                                           {"tables_holes", 6},
                                                           {"tables_reuse", 6},
                                                           {"tables_alike", 6},
-                                                          {"tables_moved", 6}}) {
+                                                          {"tables_moved", 6},
+                                                          {"sglang", 7},
+                                                          {"sglang_without_tree", 7}}) {
     const std::string bytes =
         test::log_of_run(test::random_trace(5), case_named(cases, name), Stepping::kFast);
     v1::EventLogHeader header = header_message(bytes);
@@ -292,7 +294,7 @@ TEST(EventLog, AVersionIsTheFirstThatHasWhatTheLogSays) {
     header.set_version(event_log::kVersion + 1);
     const std::string later =
         std::string(event_log::kMagic) + frame::make(event_log::kHead, header.SerializeAsString());
-    EXPECT_EQ(error_of(later), "a.kve: byte 8: version: expected 1 to 6, found 7");
+    EXPECT_EQ(error_of(later), "a.kve: byte 8: version: expected 1 to 7, found 8");
   }
 }
 
@@ -329,6 +331,43 @@ TEST(EventLog, HeadersAndFactsOfSurvivorsThatMove) {
               l.records[0].fact = event_log::Compact{0, -1, 0, 0};
             }).find("facts[0].compact.slots: expected 0 to 2147483648, found -1"),
             std::string::npos);
+}
+
+TEST(EventLog, HeadersAndFactsOfTrees) {
+  const auto cases = test::small_cases();
+  const auto log = test::read_log(
+      test::log_of_run(test::random_trace(5), case_named(cases, "sglang_pages"), Stepping::kFast));
+  EXPECT_TRUE(log.header.prefills_apart && log.header.tree && log.header.unnumbered);
+  EXPECT_FALSE(log.header.prefix_cache);
+  EXPECT_EQ(log.header.id_tokens, 32);
+  const auto error_with = [&](auto change) {
+    auto changed = log;
+    change(changed);
+    return error_of(test::write_log(changed));
+  };
+  using test::WholeLog;
+  EXPECT_EQ(error_with([](WholeLog&) {}), "");
+  EXPECT_EQ(
+      error_with([](WholeLog& l) { l.header.prefix_cache = true; }),
+      "a.kve: byte 8: prefills_apart: expected blocks of tokens that are not published, without courses or "
+      "groups, where prefills are apart");
+  EXPECT_EQ(error_with([](WholeLog& l) { l.header.prefills_apart = l.header.unnumbered = false; }),
+            "a.kve: byte 8: tree: expected a tree only where prefills are apart");
+  EXPECT_EQ(error_with([](WholeLog& l) { l.header.tree = false; }),
+            "a.kve: byte 8: id_tokens: expected 0 without a tree, found 32");
+  EXPECT_EQ(error_with([](WholeLog& l) { l.header.id_tokens = -1; }),
+            "a.kve: byte 8: id_tokens: expected 0 to 2147483648, found -1");
+  const auto refuses = [&](event_log::Fact fact, const std::string& why) {
+    const std::string error = error_with([&](WholeLog& l) { l.records[0].fact = std::move(fact); });
+    EXPECT_NE(error.find(why), std::string::npos) << error;
+  };
+  refuses(event_log::Settle{0, -1}, "facts[0].settle.tokens: expected 0 to 2147483648, found -1");
+  refuses(event_log::Reclaim{0, -1}, "facts[0].reclaim.pages: expected 0 to 2147483648, found -1");
+  refuses(event_log::Admit{0, {}, {}, -1}, "facts[0].admit.found_pages: expected 0 to 2147483648, found -1");
+  refuses(event_log::Arrival{0, 0, 1, 1, true, -1},
+          "facts[0].arrival.prefix_ids: expected 0 to 2147483647, found -1");
+  refuses(event_log::PrefixIds{0, std::vector<std::uint32_t>(32769)},
+          "facts[0].prefix_ids.ids: expected 0 to 32768, found 32769");
 }
 
 TEST(EventLog, HeadersOfSeveralTables) {

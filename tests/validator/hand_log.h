@@ -221,4 +221,67 @@ inline std::pair<event_log::Header, std::vector<event_log::Record>> hand_made_mo
   return {header, records};
 }
 
+/// A tree of pages of two tokens in a memory of five, worked out by hand. Requests 0 and 1 begin alike: their prompts
+/// of 4 and 5 tokens share an id of two tokens. Both are computed in one step, so each has a page of its own for it;
+/// when they settle, the second's comes back. While request 1 goes on, its first page is found by request 2, whose
+/// other tokens need room: the page that request 0 left behind goes.
+inline std::pair<event_log::Header, std::vector<event_log::Record>> hand_made_tree_log() {
+  const event_log::Header header{.writer = "fuzz",
+                                 .quantum_tokens = 2,
+                                 .token_bytes = 1,
+                                 .capacity_bytes = 10,
+                                 .quanta = 5,
+                                 .unnumbered = true,
+                                 .prefills_apart = true,
+                                 .tree = true,
+                                 .id_tokens = 2,
+                                 .allocator = "paged",
+                                 .scenario = {},
+                                 .trace_digest = {}};
+  const std::vector<event_log::Record> records{
+      {event_log::Arrival{0, 0, 4, 1, true, 2}, {}},
+      {event_log::PrefixIds{0, {7, 8}}, {}},
+      {event_log::Arrival{0, 1, 5, 2, true, 1}, {}},
+      {event_log::PrefixIds{1, {7}}, {}},
+      {event_log::PassBegin{0}, {}},
+      {event_log::Admit{0, {}, {}}, {}},
+      {event_log::Grant{0, 0, 2, {}}, {}},
+      {event_log::Chunk{0, 0, 4}, {}},
+      {event_log::Admit{1, {}, {}}, {}},
+      {event_log::Grant{1, 0, 3, {}}, {}},
+      {event_log::Chunk{1, 0, 5}, {}},
+      with_totals(event_log::PassEnd{false}, {0, 0, 10, 0, 0, 0, 0, 0, 0, 0}, 2),
+      {event_log::StepRun{0, 10, 0, 1}, {}},
+      with_totals(event_log::StepEnd{10, {0}}, {0, 9, 1, 0, 0, 0, 0, 0, 0, 0}),
+      {event_log::FirstToken{0}, {}},
+      {event_log::Finish{0, 4}, {}},  // pages 0 (id 7) and 1 (id 8) of the tree
+      {event_log::FirstToken{1}, {}},
+      {event_log::Settle{1, 4}, {}},  // finds page 0; its second page is page 2
+      with_totals(event_log::Settled{10}, {0, 5, 1, 0, 0, 0, 0, 2, 0, 2}),
+      {event_log::Arrival{10, 2, 5, 1, true, 1}, {}},
+      {event_log::PrefixIds{2, {7}}, {}},
+      {event_log::PassBegin{10}, {}},
+      {event_log::Reclaim{1, 1}, {}},
+      {event_log::Admit{2, {}, {}, 1}, {}},
+      {event_log::Grant{2, 1, 2, {}}, {}},
+      {event_log::Chunk{2, 2, 3}, {}},
+      with_totals(event_log::PassEnd{false}, {0, 5, 4, 0, 1, 0, 0, 0, 0, 0}, 2),
+      {event_log::StepRun{10, 10, 0, 1}, {}},
+      with_totals(event_log::StepEnd{20, {2}}, {0, 8, 1, 0, 1, 0, 0, 0, 0, 0}),  // request 1 has waited
+      {event_log::FirstToken{2}, {}},
+      {event_log::Finish{2, 5}, {}},
+      with_totals(event_log::Settled{20}, {0, 5, 1, 0, 0, 0, 0, 2, 0, 2}),
+      {event_log::PassBegin{20}, {}},
+      with_totals(event_log::PassEnd{false}, {0, 5, 1, 0, 0, 0, 0, 2, 0, 2}, 1),
+      {event_log::StepRun{20, 10, 0, 1}, {}},
+      with_totals(event_log::StepEnd{30, {1}}, {0, 6, 0, 0, 0, 0, 0, 2, 0, 2}),
+      {event_log::Finish{1, 6}, {}},
+      with_totals(event_log::Settled{30}, {0, 0, 0, 0, 0, 0, 0, 8, 0, 2}),
+      {event_log::PassBegin{30}, {}},
+      with_totals(event_log::PassEnd{false}, {0, 0, 0, 0, 0, 0, 0, 8, 0, 2}),
+      {event_log::End{30}, {}},
+  };
+  return {header, records};
+}
+
 }  // namespace kvplan::test

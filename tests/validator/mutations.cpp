@@ -171,6 +171,25 @@ bool hit_less(WholeLog& log, Random& random, std::string& what) {
   });
 }
 
+// ---- trees ----
+
+bool other_prefix(WholeLog& log, Random& random, std::string& what) {
+  // Of a request that finds something. Nobody else has such an id.
+  std::map<RequestId, PrefixIds*> told;
+  std::vector<PrefixIds*> finders;
+  for (Record& record : log.records) {
+    if (auto* ids = std::get_if<PrefixIds>(&record.fact)) told.emplace(ids->request, ids);
+    const auto* admit = std::get_if<Admit>(&record.fact);
+    if (admit != nullptr && admit->found_pages > 0 && told.count(admit->request) > 0)
+      finders.push_back(told.at(admit->request));
+  }
+  if (finders.empty()) return false;
+  PrefixIds& changed = *finders[random.below(finders.size())];
+  changed.ids.front() += 1'000'000;
+  what = "request " + std::to_string(changed.request);
+  return true;
+}
+
 // ---- ranges that move ----
 
 bool slide_or_copy(WholeLog& log, Random& random, std::string& what) {
@@ -222,7 +241,23 @@ bool let_another_block_go(WholeLog& log, Random& random, std::string& what) {
   return on_a<LetGo>(log, random, what, kAny, [&](LetGo& f) { one_off(f.logical_blocks.back(), random); });
 }
 bool let_a_block_less_go(WholeLog& log, Random& random, std::string& what) {
-  return on_a<LetGo>(log, random, what, kAny, [](LetGo& f) { f.logical_blocks.pop_back(); });
+  // Of a request that is preempted in the same pass all blocks come back anyway.
+  std::vector<LetGo*> found;
+  std::vector<LetGo*> of_pass;
+  for (Record& record : log.records) {
+    if (auto* gone = std::get_if<LetGo>(&record.fact)) of_pass.push_back(gone);
+    if (const auto* preempt = std::get_if<Preempt>(&record.fact))
+      std::erase_if(of_pass, [&](const LetGo* gone) { return gone->request == preempt->request; });
+    if (!std::holds_alternative<PassEnd>(record.fact) && !std::holds_alternative<Settled>(record.fact))
+      continue;
+    found.insert(found.end(), of_pass.begin(), of_pass.end());
+    of_pass.clear();
+  }
+  if (found.empty()) return false;
+  LetGo& changed = *found[random.below(found.size())];
+  what = "request " + std::to_string(changed.request);
+  changed.logical_blocks.pop_back();
+  return true;
 }
 bool other_metadata(WholeLog& log, Random& /*random*/, std::string& what) {
   if (log.header.track_units.empty()) return false;
@@ -362,7 +397,7 @@ bool another_window(WholeLog& log, Random& random, std::string& what) {
   return true;
 }
 
-constexpr std::array<Mutation, 80> kMutations{{
+constexpr std::array<Mutation, 89> kMutations{{
     {"lose a fact", lose_a_fact},
     {"repeat a fact", repeat_a_fact},
     {"lose a finish", lose<Finish>},
@@ -400,6 +435,15 @@ constexpr std::array<Mutation, 80> kMutations{{
     {"another pass", shift<&PassBegin::time, PassBegin>},
     {"less written at a finish", shift<&Finish::written, Finish>},
     {"less written at a preemption", shift<&Preempt::written, Preempt>},
+    {"another number of pages reclaimed", shift<&Reclaim::pages, Reclaim>},
+    {"another number of pages found", shift<&Admit::found_pages, Admit>},
+    {"another number of ids", shift<&Arrival::prefix_ids, Arrival>},
+    {"lose ids", lose<PrefixIds>},
+    {"swap ids", swap_requests<PrefixIds>},
+    {"another prefix", other_prefix},
+    {"lose what settles", lose<Settle>},
+    {"swap what settles", swap_requests<Settle>},
+    {"settle another number of tokens", shift<&Settle::tokens, Settle>},
     {"lose a move", lose<Move>},
     {"swap moves", swap_requests<Move>},
     {"another slot moved", shift<&Move::copied, Move>},

@@ -22,7 +22,8 @@ using validator::Report;
 class HandMade : public testing::TestWithParam<decltype(&test::hand_made_log)> {};
 INSTANTIATE_TEST_SUITE_P(Logs, HandMade,
                          testing::Values(test::hand_made_log, test::hand_made_course_log,
-                                         test::hand_made_compact_log, test::hand_made_move_log));
+                                         test::hand_made_compact_log, test::hand_made_move_log,
+                                         test::hand_made_tree_log));
 
 TEST_P(HandMade, CountsAsWorkedOut) {
   const auto [header, records] = GetParam()();
@@ -108,6 +109,38 @@ TEST(Replay, WhereNothingIsKeptNothingIsGrantedDroppedOrRefused) {
               return true;
             }).find("drops cells where nothing is kept"),
             std::string::npos);
+}
+
+/// What the logs of SGLang's engine are there for happens in them.
+TEST(Replay, TreesAreUsedInEveryWay) {
+  std::map<std::string, std::int64_t> met;
+  for (std::uint64_t seed = 1; seed <= 12; ++seed) {
+    for (const LogCase& c : test::small_cases()) {
+      if (!c.sglang) continue;
+      const auto log = test::read_log(test::log_of_run(test::random_trace(seed), c, Stepping::kFast));
+      EXPECT_EQ(log.header.tree, c.prefix_cache);
+      std::int64_t settled = 0;
+      std::map<RequestId, std::int64_t> in_tree;
+      for (const event_log::Record& record : log.records) {
+        if (const auto* f = std::get_if<event_log::Admit>(&record.fact)) {
+          met["found"] += f->found_pages;
+          met["found again"] += in_tree.count(f->request) > 0 ? f->found_pages : 0;
+          in_tree[f->request] = f->found_pages * log.header.quantum_tokens;
+        }
+        if (const auto* f = std::get_if<event_log::Settle>(&record.fact)) {
+          settled += f->tokens - in_tree[f->request];
+          in_tree[f->request] = f->tokens;
+        }
+        if (const auto* f = std::get_if<event_log::Reclaim>(&record.fact)) met["reclaimed"] += f->pages;
+        if (std::holds_alternative<event_log::Preempt>(record.fact)) ++met["retracted"];
+        if (const auto* f = std::get_if<event_log::PassEnd>(&record.fact))
+          met["refused"] += f->refused ? 1 : 0;
+      }
+      EXPECT_GT(settled, c.prefix_cache ? 0 : -1) << c.name;
+    }
+  }
+  for (const char* what : {"found", "found again", "reclaimed", "retracted", "refused"})
+    EXPECT_GT(met[what], 10) << what;
 }
 
 TEST(Replay, EveryStateIsMet) {

@@ -20,53 +20,11 @@
 #include "tests/support/kept_drops.h"
 #include "tests/support/random_drops.h"
 #include "tests/support/run_replica.h"
+#include "tests/validator/log_latency.h"
+#include "tests/validator/sglang_log.h"
 
 namespace kvplan::test {
 namespace {
-
-/// Every step lasts one tick.
-class UnitSteps final : public core::LatencyModel {
- public:
-  [[nodiscard]] Ticks step(const core::StepLoad& /*load*/) const override { return Ticks{1}; }
-  [[nodiscard]] core::StepSeries decode_series(const core::StepLoad& /*load*/,
-                                               const core::LoadGrowth& /*growth*/,
-                                               std::int64_t max_steps) const override {
-    return {Ticks{1}, Ticks{0}, max_steps};
-  }
-};
-
-/// Linear in tokens and context.
-class LinearSteps final : public core::LatencyModel {
- public:
-  [[nodiscard]] Ticks step(const core::StepLoad& load) const override {
-    return Ticks{5'000'000 + 300'000 * load.tokens + 7'001 * load.context_tokens};
-  }
-  [[nodiscard]] core::StepSeries decode_series(const core::StepLoad& load, const core::LoadGrowth& growth,
-                                               std::int64_t max_steps) const override {
-    return {step(load), Ticks{300'000 * growth.tokens + 7'001 * growth.context_tokens}, max_steps};
-  }
-};
-
-/// Context counts in hundreds, so that runs bend; and series are told in portions of at most five steps.
-class BentSteps final : public core::LatencyModel {
- public:
-  [[nodiscard]] Ticks step(const core::StepLoad& load) const override {
-    return Ticks{5'000'000 + 300'000 * load.tokens + 70'001 * (load.context_tokens / 100)};
-  }
-  [[nodiscard]] core::StepSeries decode_series(const core::StepLoad& load, const core::LoadGrowth& growth,
-                                               std::int64_t max_steps) const override {
-    core::StepSeries series{step(load), Ticks{0}, 1};
-    core::StepLoad next = load;
-    for (; series.steps < std::min<std::int64_t>(max_steps, 5); ++series.steps) {
-      next.tokens += growth.tokens;
-      next.context_tokens += growth.context_tokens;
-      const Ticks expected = series.steps == 1 ? step(next) : series.duration(series.steps);
-      if (step(next) != expected) break;
-      if (series.steps == 1) series.growth = expected - series.first;
-    }
-    return series;
-  }
-};
 
 /// Courses whose drops are a function of the request and its prompt.
 class LogCourses final : public core::CourseSource {
@@ -119,6 +77,7 @@ class LogCourses final : public core::CourseSource {
 }  // namespace
 
 std::string log_of_run(const traces::Trace& trace, const LogCase& c, Stepping stepping) {
+  if (c.sglang) return log_of_sglang_run(trace, c, stepping);
   auto built = c.unit_latency ? Result<core::Workload>(kvplan::workload::build_step_workload(trace, 50))
                               : kvplan::workload::build_workload(trace, {}, -1);
   KVPLAN_CHECK(built.ok());
@@ -191,18 +150,14 @@ std::string log_of_run(const traces::Trace& trace, const LogCase& c, Stepping st
         return Done{};
       },
       options, [&] { return ledger.bytes(); });
-  const UnitSteps unit;
-  const LinearSteps linear;
-  const BentSteps bent;
+  const LogLatency latency(c);
   const std::array<core::Observer*, 2> observers{&ledger, &writer};
   LogCourses courses(workload, c);
   courses.layout = allocator.value()->layout();
   const core::ReplicaSetup run{.workload = &workload,
                                .keep = c.keep,
                                .courses = follows ? &courses : nullptr,
-                               .latency = c.unit_latency   ? static_cast<const core::LatencyModel*>(&unit)
-                                          : c.bent_latency ? static_cast<const core::LatencyModel*>(&bent)
-                                                           : &linear,
+                               .latency = &latency.model(),
                                .observers = observers};
   KVPLAN_CHECK(
       test::serve_alone(run, c.scheduler, *allocator.value(), workload.order, stepping == Stepping::kNaive)
@@ -278,6 +233,19 @@ std::vector<LogCase> small_cases() {
   scheduling::vllm::Params trickle = small;
   trickle.token_budget = 14;
   scheduling::vllm::Params roomy{.token_budget = 2048, .max_seqs = 64, .max_model_len = 700};
+  using scheduling::sglang::Params;
+  Params tree;
+  tree.max_running = 12;
+  Params eager;
+  eager.order = scheduling::sglang::QueueOrder::kLongestPrefix;
+  eager.max_running = 20;
+  eager.max_prefill_tokens = 200;
+  eager.conservativeness = 0;
+  eager.retract_decode_steps = 2;
+  Params pieces;
+  pieces.max_running = 8;
+  pieces.chunk_tokens = 32;
+  pieces.conservativeness = 0.2;
   const std::string paged = "paged:block_tokens=16", tiny = "paged:block_tokens=4",
                     ones = "paged:block_tokens=1";
   return {
@@ -509,6 +477,21 @@ std::vector<LogCase> small_cases() {
        .tells_tokens = true,
        .tables = 3,
        .bent_latency = true},
+      {.name = "sglang", .allocator = "paged:block_tokens=1", .pool_tokens = 700, .sglang = tree},
+      {.name = "sglang_pages",
+       .allocator = "paged:block_tokens=8",
+       .pool_tokens = 800,
+       .token_bytes = 5,
+       .metadata_bytes = 2,
+       .bent_latency = true,
+       .sglang = tree},
+      {.name = "sglang_tight", .allocator = tiny, .pool_tokens = 460, .sglang = eager},
+      {.name = "sglang_pieces", .allocator = "paged:block_tokens=16", .pool_tokens = 1000, .sglang = pieces},
+      {.name = "sglang_without_tree",
+       .allocator = tiny,
+       .pool_tokens = 500,
+       .prefix_cache = false,
+       .sglang = eager},
       {.name = "nothing", .allocator = "no-cache", .pool_tokens = 900, .token_bytes = 7, .scheduler = small},
       {.name = "nothing_bent",
        .allocator = "no-cache",

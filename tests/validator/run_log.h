@@ -9,6 +9,7 @@
 #include "simulator/core/course.h"
 #include "simulator/core/engine.h"
 #include "simulator/io/log/events.h"
+#include "simulator/scheduling/sglang/params.h"
 #include "simulator/scheduling/vllm/params.h"
 #include "traces/record/trace.h"
 
@@ -36,6 +37,8 @@ struct LogCase {
   std::int64_t metadata_bytes{0};
   bool bent_latency{false};  ///< step times that grow in jumps, told in short series
   bool unit_latency{false};  ///< every step lasts one tick: the clock of the recorded engines
+  /// Set: SGLang's engine, on pages of as many tokens as the allocator's blocks, in a pool of pool_tokens.
+  std::optional<scheduling::sglang::Params> sglang{};
 };
 
 /// How the log is made; must make no difference.
@@ -61,7 +64,7 @@ std::string write_log(const WholeLog& log);
 /// Paged with and without prefix caching, a threshold, few running slots, contiguous with each reservation, window and
 /// streaming-llm on both, courses with holes and with reuse on both, with
 /// survivors that move together, counted and by token, ranges that slide, grow and are copied, groups
-/// of layers: from roomy to one that preempts all the time. For random_trace.
+/// of layers, SGLang with its tree and without: from roomy to one that preempts all the time. For random_trace.
 std::vector<LogCase> small_cases();
 
 }  // namespace kvplan::test

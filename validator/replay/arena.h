@@ -18,6 +18,7 @@
 #include "validator/replay/backend.h"
 #include "validator/replay/course.h"
 #include "validator/replay/gathered.h"
+#include "validator/replay/page_tree.h"
 #include "validator/replay/range_places.h"
 
 namespace kvplan::validator {
@@ -39,6 +40,8 @@ struct Request {
   std::int64_t target{0};              ///< tokens to write until the next token comes out
   std::int64_t written{0};             ///< tokens in memory, found ones included
   std::int64_t published{0};           ///< leading blocks that can be found
+  std::int64_t prefix_ids{0};          ///< of its prompt
+  PageKeys pages;                      ///< where there is a tree
   std::unique_ptr<Course> course;      ///< since its admission, where requests follow courses
   std::unique_ptr<Gathered> gathered;  ///< instead, where survivors move together
   bool sliding{false};                 ///< has dropped cells since its admission
@@ -55,6 +58,8 @@ struct Request {
   std::int64_t stage{0};  ///< what was told of it in this pass; see Replay::Impl::in_order
   bool ends{false};
   bool owes_first_token{false}, owes_drop{false}, wrote{false};
+  bool owes_tree{
+      false};  ///< its prompt became whole in this step, with pages that the tree does not have from it
   std::size_t let_go_told{0};  ///< blocks of its course's latest list that have gone back
 
   [[nodiscard]] std::int64_t final_tokens() const { return input + output - 1; }
@@ -99,6 +104,11 @@ class Arena {
   Status share(Request& request, const std::vector<std::int64_t>& quanta);
   /// Lets go of the logical blocks [first, first + count) of the request.
   Status let_go(Request& request, std::int64_t first, std::int64_t count);
+  /// Their cells that hold the content of their keys (`cached`), of their generations, and all others.
+  Result<CellCounts> read_all(const std::vector<std::int64_t>& quanta);
+  /// Instead of as many entries of its table, from `first` on, which nobody else holds and nobody can find, the
+  /// request holds these quanta of a tree; its own come back.
+  Status take_for_own(Request& request, std::int64_t first, const std::vector<std::int64_t>& quanta);
   /// The content of a quantum that nobody holds is given up.
   Status forget(std::int64_t q);
 

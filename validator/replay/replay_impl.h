@@ -1,5 +1,5 @@
 // What a replay keeps between two facts. The rules are in replay_scheduler.cpp (passes), replay_steps.cpp
-// (steps and what they end) and replay_claims.cpp (comparison).
+// (steps and what they end), replay_tree.cpp (prefixes in a tree) and replay_claims.cpp (comparison).
 #pragma once
 
 #include <array>
@@ -48,6 +48,8 @@ class Replay::Impl {
   Status on(const log::Move& f);
   Status on(const log::Counts& f);
   Status on(const log::Compact& f);
+  Status on(const log::PrefixIds& f);
+  Status on(const log::Settle& f);
 
  private:
   /// Where in a pass and its steps the log is; says which facts may follow.
@@ -73,6 +75,12 @@ class Replay::Impl {
   Status progress(const std::vector<Arena::Progress>& all, const std::function<void()>& change) {
     return bytes_ ? bytes_->progress(all, change) : arena_.progress(all, change);
   }
+
+  // replay_tree.cpp
+  Status take_found(Request& request, std::int64_t found_pages);
+  Status read_found(const Request& request, const std::vector<std::int64_t>& quanta);
+  Status put_into_tree(Request& request, std::int64_t pages);
+  Status reclaim_pages(const log::Reclaim& f);
 
   // replay_windows.cpp
   [[nodiscard]] bool has_groups() const { return !header_.groups.empty(); }
@@ -150,6 +158,7 @@ class Replay::Impl {
   std::int64_t next_publication_{0};
   std::int64_t first_of_pass_{0};  ///< publications from here on are of this pass
   std::unordered_map<std::int64_t, std::int64_t> publications_;  ///< that can be found: number -> quantum
+  PageTree tree_;                                                ///< where there is one
   std::vector<std::pair<std::int64_t, log::ContentKey>> unfinished_hits_;  ///< filled by the step to come
   std::unordered_set<std::int32_t> taken_ids_;                             ///< block ids in use by the claims
   std::map<std::int64_t, std::int64_t> taken_ranges_;                      ///< claimed: address -> slots

@@ -7,7 +7,8 @@ namespace kvplan::validator {
 
 bool Replay::Impl::in_order(Request& r, Stage stage) {
   const bool repeats = stage == kCoursed || stage == kGranted || stage == kPublished;
-  if (r.rank < order_ || r.stage > stage || (r.stage == stage && !repeats)) return false;
+  const bool late = r.rank < order_ && !header_.prefills_apart;
+  if (late || r.stage > stage || (r.stage == stage && !repeats)) return false;
   order_ = r.rank;
   r.stage = stage;
   return true;
@@ -50,12 +51,18 @@ Status Replay::Impl::on(const log::Arrival& f) {
   if (f.time < last_arrival_) return contradict(f.request, "arrives before the one before it");
   if (!arrived_.insert(f.request).second) return contradict(f.request, "arrives twice");
   last_arrival_ = f.time;
+  if (!f.accepted && f.prefix_ids > 0) return contradict(f.request, "is turned away, but has ids to tell");
   if (!f.accepted) return Done{};
   if (f.input < 1 || f.output < 1) return contradict(f.request, "is accepted without tokens");
   Request& r = requests_[f.request];
   r.id = f.request;
   r.input = f.input;
   r.output = f.output;
+  r.prefix_ids = f.prefix_ids;
+  const bool no_room = header_.id_tokens == 0 || (f.prefix_ids - 1) * header_.id_tokens >= f.input;
+  if (f.prefix_ids > 0 && no_room)
+    return contradict(f.request, "has more ids than its prompt has tokens for");
+  if (header_.tree) r.pages = PageKeys(r.id, r.input, header_.id_tokens, header_.quantum_tokens);
   r.target = f.input;
   r.waiting = true;
   ++waiting_;
@@ -79,9 +86,11 @@ Status Replay::Impl::on(const log::PassBegin& f) {
 
 Status Replay::Impl::on(const log::Preempt& f) {
   if (phase_ != Phase::kPass) return contradict("a preemption outside a pass");
-  if (running_.empty() || running_.back() != f.request)
+  if (running(f.request) == nullptr || (!header_.prefills_apart && running_.back() != f.request))
     return contradict(f.request, "is preempted, but is not the youngest");
   Request& r = requests_.at(f.request);
+  if (header_.prefills_apart && (!r.whole || mixed_ || order_ >= 0))
+    return contradict(f.request, "is preempted, but does not decode in this pass");
   if (f.written != r.written)
     return contradict(
         f.request, "has written " + std::to_string(r.written) + " tokens, not " + std::to_string(f.written));
@@ -98,6 +107,8 @@ Status Replay::Impl::on(const log::Preempt& f) {
 
 Status Replay::Impl::on(const log::Reclaim& f) {
   if (phase_ != Phase::kPass) return contradict("a reclaim outside a pass");
+  if (header_.tree) return reclaim_pages(f);
+  if (f.pages != 0) return contradict("pages are reclaimed where there is no tree");
   const auto found = publications_.find(f.publication);
   if (found == publications_.end())
     return contradict("publication " + std::to_string(f.publication) + " is reclaimed, but is not there");
@@ -125,6 +136,12 @@ Status Replay::Impl::on(const log::Admit& f) {
     r.published = 0;
     running_.push_back(r.id);
     if (!in_order(r, kAdmitted)) return contradict(f.request, "is told of out of order");
+  }
+  if (header_.tree) {
+    KVPLAN_TRY_DO(take_found(r, f.found_pages));
+    if (stopped()) return Done{};
+  } else if (f.found_pages > 0) {
+    return contradict(f.request, "finds pages where there is no tree");
   }
   for (std::size_t i = 0; i < f.hit_keys.size(); ++i) {
     KVPLAN_TRY_DO(take_hit(r, f.hit_publications[i], f.hit_keys[i]));
@@ -184,7 +201,7 @@ Status Replay::Impl::on(const log::Grant& f) {
   for (const log::ContentKey key : keys)
     if (key % 2 != 0) return contradict(f.request, "shares a content that is its own");
   for (auto b = static_cast<std::int64_t>(keys.size()); b < f.quanta; ++b)
-    keys.push_back(log::own_key(f.request, held + b));
+    keys.push_back(header_.tree ? r->pages.key(held + b) : log::own_key(f.request, held + b));
   return arena_.take(*r, keys);
 }
 
@@ -275,6 +292,8 @@ Status Replay::Impl::on(const log::Chunk& f) {
     return contradict(f.request, "computes more tokens than its prompt has");
   KVPLAN_TRY_DO(check_left(*r, r->written));
   if (stopped()) return Done{};
+  if (header_.tree && r->published != r->written / header_.quantum_tokens)
+    return contradict(f.request, "goes on with its prompt, of which whole pages are not in the tree");
   r->chunk = f.tokens;
   mixed_ = true;
   return Done{};
@@ -287,11 +306,12 @@ Status Replay::Impl::on(const log::PassEnd& f) {
     return contradict("an allocation was refused where nothing is kept");
   if (f.refused && preempted_ == 0 && waiting_ == 0)
     return contradict("an allocation was refused, but nobody was preempted and nobody waits");
-  if (running_.empty() && preempted_ == 0) return contradict("a pass leaves nobody running");
+  const bool idles = header_.prefills_apart && order_ < 0;  // it has nothing to tell
+  if (running_.empty() && preempted_ == 0 && !idles) return contradict("a pass leaves nobody running");
   refused_ = f.refused;
   // Nobody is left: no step, but another pass.
   phase_ = running_.empty() ? Phase::kIdle : Phase::kDecided;
-  work_left_ = true;
+  work_left_ = !running_.empty() || waiting_ > 0;
   steps_ = 0;
   return Done{};
 }

@@ -22,7 +22,8 @@ Status Replay::Impl::on(const log::StepRun& f) {
 
 std::int64_t Replay::Impl::tokens_in_step(const Request& r) const {
   if (r.chunk > 0) return r.chunk;
-  return r.whole ? steps_ : 0;
+  const bool waits = header_.prefills_apart && mixed_;
+  return r.whole && !waits ? steps_ : 0;
 }
 
 /// Are the places of the request's next tokens there, and its own?
@@ -138,14 +139,16 @@ Status Replay::Impl::after_step() {
 
   for (const RequestId id : running_) {
     Request& r = requests_.at(id);
-    r.chunk = 0;
+    const bool prefilled = std::exchange(r.chunk, 0) > 0;
     r.stage = kNothing;
-    r.owes_first_token = r.owes_drop = false;
+    r.owes_first_token = r.owes_drop = r.owes_tree = false;
     r.let_go_told = 0;
     if (!r.wrote) continue;
     KVPLAN_TRY_DO(check_published(r));
     if (r.written < r.target) continue;
     r.whole = true;
+    const bool new_pages = r.written / header_.quantum_tokens > r.published;
+    r.owes_tree = header_.tree && prefilled && new_pages && !r.ends;
     r.target = r.written + 1;
     if (!r.first_token) r.owes_first_token = r.first_token = true;
     r.owes_drop = !r.ends && r.sliding && header_.returns_quanta && blocks_to_let_go(r).released > 0;
@@ -156,7 +159,8 @@ Status Replay::Impl::after_step() {
 // ---- the end of a step ----
 
 bool Replay::Impl::in_ending_order(const Request& r) {
-  if (phase_ != Phase::kEnding || !r.wrote || !r.whole || r.rank < ending_order_) return false;
+  const bool late = r.rank < ending_order_ && !header_.prefills_apart;
+  if (phase_ != Phase::kEnding || !r.wrote || !r.whole || late) return false;
   ending_order_ = r.rank;
   return true;
 }
@@ -221,6 +225,8 @@ Status Replay::Impl::on(const log::Finish& f) {
   if (f.written != r->written)
     return contradict(
         f.request, "has written " + std::to_string(r->written) + " tokens, not " + std::to_string(f.written));
+  if (header_.tree) KVPLAN_TRY_DO(put_into_tree(*r, r->written / header_.quantum_tokens));
+  if (stopped()) return Done{};
   KVPLAN_TRY_DO(give_all_back(*r));
   leave(*r);
   requests_.erase(f.request);
@@ -233,6 +239,7 @@ Status Replay::Impl::on(const log::Settled& f) {
     const Request& r = requests_.at(id);
     if (r.ends) return contradict(id, "has all its tokens, but keeps its memory");
     if (r.owes_first_token) return contradict(id, "has a first token that is not told");
+    if (r.owes_tree) return contradict(id, "does not put its prompt into the tree");
     if (r.gathered != nullptr && owes_blocks(r))
       return contradict(id, "does not move its survivors together");
     if (r.owes_drop || owes_blocks(r)) return contradict(id, "keeps blocks of which it keeps nothing");

@@ -59,7 +59,8 @@ Fact decode_memory(const pb::Fact& fact, Ranges& ranges) {
       return Preempt{ranges.request(fact.preempt().request(), "preempt.request"),
                      ranges.tokens(fact.preempt().written(), "preempt.written")};
     case pb::Fact::kReclaim:
-      return Reclaim{ranges.in(fact.reclaim().publication(), 0, kMostTime, "reclaim.publication")};
+      return Reclaim{ranges.in(fact.reclaim().publication(), 0, kMostTime, "reclaim.publication"),
+                     ranges.in(fact.reclaim().pages(), 0, kMostQuanta, "reclaim.pages")};
     case pb::Fact::kAdmit: {
       const auto& m = fact.admit();
       ranges.no_more_than(kMostListed, m.hit_keys_size(), "admit.hit_keys");
@@ -67,7 +68,8 @@ Fact decode_memory(const pb::Fact& fact, Ranges& ranges) {
       for (const std::int64_t p : m.hit_publications()) ranges.in(p, 0, kMostTime, "admit.hit_publications");
       return Admit{ranges.request(m.request(), "admit.request"),
                    {m.hit_publications().begin(), m.hit_publications().end()},
-                   {m.hit_keys().begin(), m.hit_keys().end()}};
+                   {m.hit_keys().begin(), m.hit_keys().end()},
+                   ranges.in(m.found_pages(), 0, kMostQuanta, "admit.found_pages")};
     }
     case pb::Fact::kGrant: {
       const auto& m = fact.grant();
@@ -109,6 +111,14 @@ Fact decode_memory(const pb::Fact& fact, Ranges& ranges) {
       return LetGo{ranges.request(m.request(), "let_go.request"),
                    {m.logical_blocks().begin(), m.logical_blocks().end()}};
     }
+    case pb::Fact::kPrefixIds: {
+      const auto& m = fact.prefix_ids();
+      ranges.no_more_than(kMostListed, m.ids_size(), "prefix_ids.ids");
+      return PrefixIds{ranges.request(m.request(), "prefix_ids.request"), {m.ids().begin(), m.ids().end()}};
+    }
+    case pb::Fact::kSettle:
+      return Settle{ranges.request(fact.settle().request(), "settle.request"),
+                    ranges.tokens(fact.settle().tokens(), "settle.tokens")};
     case pb::Fact::kCounts:
       return decode_counts(fact.counts(), ranges);
     case pb::Fact::kCompact: {
@@ -143,10 +153,13 @@ Fact decode_fact(const pb::Fact& fact, Ranges& ranges) {
   switch (fact.kind_case()) {
     case pb::Fact::kArrival: {
       const auto& m = fact.arrival();
-      return Arrival{ranges.time(m.time(), "arrival.time"), ranges.request(m.request(), "arrival.request"),
-                     static_cast<std::int32_t>(ranges.in(m.input(), 0, INT32_MAX, "arrival.input")),
-                     static_cast<std::int32_t>(ranges.in(m.output(), 0, INT32_MAX, "arrival.output")),
-                     m.accepted()};
+      return Arrival{
+          ranges.time(m.time(), "arrival.time"),
+          ranges.request(m.request(), "arrival.request"),
+          static_cast<std::int32_t>(ranges.in(m.input(), 0, INT32_MAX, "arrival.input")),
+          static_cast<std::int32_t>(ranges.in(m.output(), 0, INT32_MAX, "arrival.output")),
+          m.accepted(),
+          static_cast<std::int32_t>(ranges.in(m.prefix_ids(), 0, INT32_MAX, "arrival.prefix_ids"))};
     }
     case pb::Fact::kPassBegin:
       return PassBegin{ranges.time(fact.pass_begin().time(), "pass_begin.time")};
@@ -201,7 +214,7 @@ Status check_tracks(const Header& header, std::int64_t units) {
 /// Whether requests can have so many tables.
 Status check_tables(const Header& header) {
   if (header.tables == 1) {
-    if (header.entry_bytes == 0 && !header.unnumbered) return Done{};
+    if (header.entry_bytes == 0 && (!header.unnumbered || header.prefills_apart)) return Done{};
     return bad_input("expected blocks with ids and nothing beside their cells, where a request has one table")
         .at_field("tables");
   }
@@ -243,6 +256,23 @@ Status check_rows(const Header& header) {
     return bad_input("expected room for all quanta, found " + std::to_string(header.capacity_bytes) +
                      " bytes")
         .at_field("capacity_bytes");
+  return Done{};
+}
+
+/// Whether prefixes can lie in a tree of pages.
+Status check_tree(const Header& header) {
+  const bool plain = header.table_form == TableForm::kTokens && header.returns_quanta &&
+                     !header.prefix_cache && header.track_units.empty() && header.groups.empty();
+  if (header.prefills_apart && !plain)
+    return bad_input(
+               "expected blocks of tokens that are not published, without courses or groups, where prefills "
+               "are apart")
+        .at_field("prefills_apart");
+  if (header.tree && !header.prefills_apart)
+    return bad_input("expected a tree only where prefills are apart").at_field("tree");
+  if (header.id_tokens > 0 && !header.tree)
+    return bad_input("expected 0 without a tree, found " + std::to_string(header.id_tokens))
+        .at_field("id_tokens");
   return Done{};
 }
 
@@ -307,6 +337,9 @@ Result<Header> decode_header(const pb::EventLogHeader& m) {
   header.tables = std::max<std::int64_t>(ranges.in(m.tables(), 0, kMostTracks, "tables"), 1);
   header.entry_bytes = ranges.in(m.entry_bytes(), 0, kMostRowBytes, "entry_bytes");
   header.unnumbered = m.unnumbered();
+  header.prefills_apart = m.prefills_apart();
+  header.tree = m.tree();
+  header.id_tokens = ranges.in(m.id_tokens(), 0, kMostTokens, "id_tokens");
   header.allocator = m.allocator();
   header.scenario = m.scenario();
   header.trace_digest = m.trace_digest();
@@ -314,6 +347,7 @@ Result<Header> decode_header(const pb::EventLogHeader& m) {
   KVPLAN_TRY_DO(check_rows(header));
   KVPLAN_TRY_DO(check_groups(header));
   KVPLAN_TRY_DO(check_tables(header));
+  KVPLAN_TRY_DO(check_tree(header));
   const Wide quantum_bytes =
       Wide{header.quantum_tokens} * (header.token_bytes / header.tables) + header.entry_bytes;
   if (!odd && header.quanta > header.capacity_bytes / quantum_bytes)

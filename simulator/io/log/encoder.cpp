@@ -24,18 +24,23 @@ struct ToMessage {
     m.set_input(f.input);
     m.set_output(f.output);
     m.set_accepted(f.accepted);
+    m.set_prefix_ids(f.prefix_ids);
   }
   void operator()(const PassBegin& f) const { out.mutable_pass_begin()->set_time(f.time); }
   void operator()(const Preempt& f) const {
     out.mutable_preempt()->set_request(f.request);
     out.mutable_preempt()->set_written(f.written);
   }
-  void operator()(const Reclaim& f) const { out.mutable_reclaim()->set_publication(f.publication); }
+  void operator()(const Reclaim& f) const {
+    out.mutable_reclaim()->set_publication(f.publication);
+    out.mutable_reclaim()->set_pages(f.pages);
+  }
   void operator()(const Admit& f) const {
     auto& m = *out.mutable_admit();
     m.set_request(f.request);
     m.mutable_hit_publications()->Add(f.hit_publications.begin(), f.hit_publications.end());
     m.mutable_hit_keys()->Add(f.hit_keys.begin(), f.hit_keys.end());
+    m.set_found_pages(f.found_pages);
   }
   void operator()(const Grant& f) const {
     auto& m = *out.mutable_grant();
@@ -116,6 +121,14 @@ struct ToMessage {
     m.set_first_table(f.first_table);
     m.set_tables(f.tables);
   }
+  void operator()(const PrefixIds& f) const {
+    out.mutable_prefix_ids()->set_request(f.request);
+    out.mutable_prefix_ids()->mutable_ids()->Add(f.ids.begin(), f.ids.end());
+  }
+  void operator()(const Settle& f) const {
+    out.mutable_settle()->set_request(f.request);
+    out.mutable_settle()->set_tokens(f.tokens);
+  }
   void operator()(const LetGo& f) const {
     out.mutable_let_go()->set_request(f.request);
     out.mutable_let_go()->mutable_logical_blocks()->Add(f.logical_blocks.begin(), f.logical_blocks.end());
@@ -129,6 +142,7 @@ std::size_t units(const Record& record) {
   if (const auto* end = std::get_if<StepEnd>(&record.fact)) count += end->finishing.size();
   if (const auto* course = std::get_if<Course>(&record.fact)) count += course->drops.size();
   if (const auto* gone = std::get_if<LetGo>(&record.fact)) count += gone->logical_blocks.size();
+  if (const auto* prompt = std::get_if<PrefixIds>(&record.fact)) count += prompt->ids.size();
   if (const auto* counts = std::get_if<Counts>(&record.fact))
     for (const AlikeTracks& alike : counts->alike) count += 1 + alike.runs.size();
   return count;
@@ -171,6 +185,7 @@ namespace {
 
 /// The first that has it.
 std::uint32_t version_of(const Header& header) {
+  if (header.prefills_apart) return 7;
   if (header.tables > 1) return 6;
   if (header.compacts) return 5;
   if (!header.groups.empty()) return 4;
@@ -224,6 +239,9 @@ Status Encoder::begin(const Header& header) {
   m.set_tables(header.tables > 1 ? header.tables : 0);
   m.set_entry_bytes(header.entry_bytes);
   m.set_unnumbered(header.unnumbered);
+  m.set_prefills_apart(header.prefills_apart);
+  m.set_tree(header.tree);
+  m.set_id_tokens(header.id_tokens);
   m.set_allocator(header.allocator);
   m.set_scenario(header.scenario);
   m.set_trace_digest(header.trace_digest);

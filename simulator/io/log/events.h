@@ -15,7 +15,7 @@
 
 namespace kvplan::event_log {
 
-inline constexpr std::uint32_t kVersion = 6;
+inline constexpr std::uint32_t kVersion = 7;
 inline constexpr std::size_t kStates = 10;
 /// metadata, live, reserved, hole, tail, padding, internal, cached, stranded, free.
 using Totals = std::array<std::int64_t, kStates>;
@@ -74,6 +74,9 @@ struct Header {
   std::int64_t tables{1};            ///< of a request
   std::int64_t entry_bytes{0};       ///< of a block of several tables
   bool unnumbered{false};            ///< blocks have no ids
+  bool prefills_apart{false};        ///< a step with chunks computes nothing else
+  bool tree{false};                  ///< of pages, in which prefixes are found
+  std::int64_t id_tokens{0};         ///< that an id of a prompt stands for; 0: there are none
   std::string allocator;
   std::string scenario;
   std::string trace_digest;
@@ -103,6 +106,7 @@ struct Arrival {
   RequestId request;
   std::int32_t input, output;
   bool accepted;
+  std::int32_t prefix_ids{0};  ///< where there is a tree: that the PrefixIds behind it come to
 };
 struct PassBegin {
   std::int64_t time;
@@ -113,11 +117,13 @@ struct Preempt {
 };
 struct Reclaim {
   std::int64_t publication;
+  std::int64_t pages{0};  ///< where there is a tree: so many, from this one on
 };
 struct Admit {
   RequestId request;
   std::vector<std::int64_t> hit_publications;
   std::vector<ContentKey> hit_keys;  ///< as many
+  std::int64_t found_pages{0};       ///< instead, where there is a tree
 };
 struct Grant {
   RequestId request;
@@ -209,14 +215,25 @@ struct Compact {
   std::int32_t tables{0};
 };
 
-using Fact =
-    std::variant<Arrival, PassBegin, Preempt, Reclaim, Admit, Grant, Publish, Chunk, PassEnd, StepRun,
-                 StepEnd, FirstToken, Drop, Finish, Settled, End, Course, LetGo, Move, Counts, Compact>;
+/// The names of a prompt's tokens, where there is a tree.
+struct PrefixIds {
+  RequestId request;
+  std::vector<std::uint32_t> ids;
+};
+/// Its first tokens, whole pages, are in the tree.
+struct Settle {
+  RequestId request;
+  std::int64_t tokens;
+};
+
+using Fact = std::variant<Arrival, PassBegin, Preempt, Reclaim, Admit, Grant, Publish, Chunk, PassEnd,
+                          StepRun, StepEnd, FirstToken, Drop, Finish, Settled, End, Course, LetGo, Move,
+                          Counts, Compact, PrefixIds, Settle>;
 /// Short names, in the order of `Fact`.
 inline constexpr std::array<const char*, std::variant_size_v<Fact>> kFactNames{
-    "arrival", "pass_begin", "preempt", "reclaim",  "admit",       "grant",  "publish",
-    "chunk",   "pass_end",   "steps",   "step_end", "first_token", "drop",   "finish",
-    "settled", "end",        "course",  "let_go",   "move",        "counts", "compact"};
+    "arrival",  "pass_begin", "preempt",  "reclaim",     "admit",   "grant",      "publish", "chunk",
+    "pass_end", "steps",      "step_end", "first_token", "drop",    "finish",     "settled", "end",
+    "course",   "let_go",     "move",     "counts",      "compact", "prefix_ids", "settle"};
 
 /// What the simulator says about the moment after a fact.
 struct Claims {

@@ -29,6 +29,9 @@ class SglangReplica final : public Replica {
     KVPLAN_CHECK(!run.keep.evicts() && run.courses == nullptr);
     // What is planned ahead takes pages, and is told at once.
     for (const Observer* observer : run.observers) runs_ = runs_ && observer->follows_stretches();
+    const bool told = std::any_of(run.observers.begin(), run.observers.end(),
+                                  [](const Observer* o) { return o->wants_publications(); });
+    memory_.pool().tell_evicted(told ? &evicted_ : nullptr);
     KVPLAN_CHECK(!params.chunk_tokens || *params.chunk_tokens % page_ == 0, page_);
   }
 
@@ -206,6 +209,10 @@ class SglangReplica final : public Replica {
     if (chunked_id >= 0) tell_settled(chunked_id, prefilled);
     if (decision.refused) pass_.refuse(Refusal::kTooShort);
     for (const RequestId r : decision.retracted) tell_retracted(r);
+    // What went was nobody's when the step began, or when those were retracted, and nobody who joins has found it.
+    for (const prefix::RadixTree::Pages& pages : evicted_)
+      for (Observer* o : run_.observers) o->on_evict(pages.first, pages.count);
+    evicted_.clear();
     if (decision.kind == StepKind::kDecode) {
       schedule_decodes(decision);
     } else {
@@ -326,6 +333,7 @@ class SglangReplica final : public Replica {
   std::vector<DecodeGrant> grants_;
   std::vector<GrantingPass> passes_;  // of the run that is about to be told
   std::vector<RequestId> finishing_;
+  std::vector<prefix::RadixTree::Pages> evicted_;              // in this pass, if somebody wants to know
   std::vector<std::tuple<SimTime, RequestId, bool>> arrived_;  // during the step in progress; accepted?
 };
 

@@ -1,0 +1,62 @@
+// The tree of pages that a replay keeps for itself, where prefixes are found again by content. Who is below whom is all
+// that matters: a page may leave only when no page behind it is left.
+#pragma once
+
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+#include "simulator/base/units.h"
+#include "simulator/io/log/events.h"
+
+namespace kvplan::validator {
+
+/// What stands before the first page of a prompt.
+inline constexpr event_log::ContentKey kNothingBefore = 0;
+
+/// The tokens of a request by name, page by page. FORMAT.md says when two tokens have one name.
+class PageKeys {
+ public:
+  PageKeys() = default;
+  /// Of a prompt whose first tokens are told by ids, each of `id_tokens` tokens (0: none is).
+  PageKeys(RequestId request, std::int64_t input, std::int64_t id_tokens, std::int64_t page_tokens);
+
+  void add_ids(const std::vector<std::uint32_t>& ids);
+  [[nodiscard]] std::int64_t ids() const { return static_cast<std::int64_t>(ids_.size()); }
+  /// Names the content of page `page` and of all before it: equal contents have equal keys. Different ones have
+  /// different keys but for one chance in 2^64.
+  [[nodiscard]] event_log::ContentKey key(std::int64_t page);
+  /// kNothingBefore for page 0.
+  [[nodiscard]] event_log::ContentKey key_before(std::int64_t page) {
+    return page == 0 ? kNothingBefore : key(page - 1);
+  }
+
+ private:
+  [[nodiscard]] std::uint64_t name(std::int64_t token) const;
+
+  RequestId request_{0};
+  std::int64_t input_{0}, id_tokens_{0}, page_tokens_{1};
+  std::vector<std::uint32_t> ids_;
+  std::vector<event_log::ContentKey> keys_;  // of the first pages, as far as somebody asked
+};
+
+class PageTree {
+ public:
+  /// The quantum of the page with this key; -1: it is not in the tree.
+  [[nodiscard]] std::int64_t find(event_log::ContentKey key) const;
+  /// REQUIRES: it is not there; what stands before it is.
+  void put(event_log::ContentKey key, event_log::ContentKey before, std::int64_t quantum);
+  [[nodiscard]] bool has_pages_behind(event_log::ContentKey key) const;
+  /// REQUIRES: it is there and has no page behind it.
+  void remove(event_log::ContentKey key);
+
+ private:
+  struct Page {
+    std::int64_t quantum;
+    event_log::ContentKey before;
+    std::int64_t behind{0};  ///< pages right behind it
+  };
+  std::unordered_map<event_log::ContentKey, Page> pages_;
+};
+
+}  // namespace kvplan::validator
