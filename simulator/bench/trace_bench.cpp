@@ -204,7 +204,8 @@ int main(int argc, char** argv) {
     if (std::strcmp(argv[i], "--small") == 0) settings.small = true;
     if (std::strcmp(argv[i], "--only") == 0 && i + 1 < argc) settings.only = argv[++i];
     if (std::strcmp(argv[i], "--reader") == 0 && i + 1 < argc) settings.reader = argv[++i];
-    if (std::strcmp(argv[i], "--rounds") == 0 && i + 1 < argc) settings.rounds = std::atoi(argv[++i]);
+    if (std::strcmp(argv[i], "--rounds") == 0 && i + 1 < argc)
+      settings.rounds = static_cast<int>(std::strtol(argv[++i], nullptr, 10));
   }
   return kvplan::traces::run(settings);
 }

@@ -62,7 +62,8 @@ std::string make_jsonl(int rows, std::optional<int> ids_per_row) {
   for (int i = 0; i < rows; ++i) {
     const auto count =
         static_cast<int>(random.below(static_cast<std::uint64_t>(2 * ids_per_row.value_or(0)) + 1));
-    const std::int64_t input = ids_per_row ? count * 512 : static_cast<std::int64_t>(random.below(30'000));
+    const std::int64_t input =
+        ids_per_row ? std::int64_t{count} * 512 : static_cast<std::int64_t>(random.below(30'000));
     out += "{\"timestamp\": " + std::to_string(i * 3) + ", \"input_length\": " + std::to_string(input) +
            ", \"output_length\": " + std::to_string(random.below(1000));
     if (ids_per_row) out += ", \"hash_ids\": [";

@@ -19,8 +19,6 @@
 namespace kvplan::plan {
 namespace {
 
-using observe::kStates;
-
 constexpr std::int64_t kMostBins = std::int64_t{1} << 22;
 
 /// Timelines need the end of the whole run: a second, equal run gives them.

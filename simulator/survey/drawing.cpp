@@ -250,6 +250,7 @@ Sheet sheet(const std::vector<Map>& maps, const std::optional<AttentionMap>& att
     return at;
   };
   std::vector<At> places;
+  places.reserve(maps.size() + 1);
   for (const Map& map : maps) places.push_back(place(size_of(map)));
   if (attention) places.push_back(place(size_of(*attention)));
   Sheet out;

@@ -14,7 +14,6 @@ namespace {
 
 using attention::LayerInfo;
 using attention::LayerTensors;
-using attention::Part;
 using Heads = std::vector<std::vector<float>>;  ///< [KV head][token * size + c]
 
 /// Into `rank` and the figures behind it.

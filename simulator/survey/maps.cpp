@@ -84,8 +84,8 @@ std::string chance_text(const Survey& survey) {
 }
 
 /// What shares all with itself is no news, and would take the scale's upper end.
-Map overlap_map(const Survey& survey, std::string key, std::string title, std::string what,
-                std::vector<std::string> names, PooledSquare cells) {
+Map overlap_map(const Survey& survey, std::string key, std::string title, const std::string& what,
+                const std::vector<std::string>& names, PooledSquare cells) {
   for (std::size_t i = 0; i < cells.size(); ++i) cells[i][i].reset();
   return {.key = std::move(key),
           .title = std::move(title),

@@ -139,7 +139,7 @@ Status run_batch(const Batch& batch) {
   } catch (const std::system_error&) {  // as many threads as the system gives
   } catch (const std::bad_alloc&) {
   }
-  const Status status = threads.empty() ? run_in_turn(batch) : shared.feed_and_take();
+  Status status = threads.empty() ? run_in_turn(batch) : shared.feed_and_take();
   shared.end();
   for (std::thread& thread : threads) thread.join();
   return status;

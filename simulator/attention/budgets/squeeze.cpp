@@ -65,6 +65,7 @@ Result<Retained> retained(const BudgetInput& input) {
   std::stable_sort(order.begin(), order.end(),
                    [&](std::size_t a, std::size_t b) { return similarity[a] < similarity[b]; });
   std::vector<double> sorted;
+  sorted.reserve(layers);
   for (const std::size_t layer : order) sorted.push_back(similarity[layer]);
   const std::size_t similar = highest_of_three(sorted);
   const double low = input.choice.decimal("low");

@@ -44,6 +44,7 @@ std::unique_ptr<LayerPolicy> make(const LayerInput& input) {
   const HeadTable& gates = input.tables[0];
   const double threshold = gate_threshold(gates, input.choice.decimal("sparsity"));
   std::vector<bool> whole;
+  whole.reserve(static_cast<std::size_t>(input.place.stored_heads()));
   for (std::int32_t head = 0; head < input.place.stored_heads(); ++head)
     whole.push_back(gate_of(gates, input.place.layer, head) >= threshold);
   return std::make_unique<HeadIntervals>(

@@ -96,7 +96,8 @@ class ClusterKv final : public LayerReader {
         scores[static_cast<std::size_t>(q)] = products(h, query_of(in_, h * group + q, t));
       share_scores(share_, scores);
       for (std::int32_t q = 0; q < group; ++q) {
-        ReadSet& set = sets[static_cast<std::size_t>(h * group + q)];
+        ReadSet& set =
+            sets[static_cast<std::size_t>(h) * static_cast<std::size_t>(group) + static_cast<std::size_t>(q)];
         append_range(first_, std::min(sinks_, t + 1), set);
         take(clusters_[static_cast<std::size_t>(h)],
              scores[scores.size() == 1 ? 0 : static_cast<std::size_t>(q)], wanted, set);

@@ -75,7 +75,8 @@ class Quest final : public LayerReader {
         chosen.clear();
         attention::highest(of_head, static_cast<std::int32_t>(kernels_ ? budget_ - 1 : budget_), chosen);
         if (kernels_) chosen.push_back(static_cast<std::int32_t>(ranked_));
-        ReadSet& set = sets[static_cast<std::size_t>(h * group + q)];
+        ReadSet& set =
+            sets[static_cast<std::size_t>(h) * static_cast<std::size_t>(group) + static_cast<std::size_t>(q)];
         for (const std::int32_t p : chosen)
           append_range(std::max(in_.first_seen(t), (first + p) * page_),
                        std::min(t + 1, (first + p + 1) * page_), set);

@@ -91,7 +91,8 @@ class RetroInfer final : public LayerReader {
     read_bytes_.assign(clusters_.size(), 0);
     for (std::int32_t h = 0; h < in_.kv_heads; ++h) {
       const std::int32_t group = group_of(in_);
-      const auto of_head = sets.subspan(static_cast<std::size_t>(h * group), static_cast<std::size_t>(group));
+      const auto of_head = sets.subspan(static_cast<std::size_t>(h) * static_cast<std::size_t>(group),
+                                        static_cast<std::size_t>(group));
       const auto all = static_cast<std::int64_t>(clusters_[static_cast<std::size_t>(h)].size());
       const std::int64_t wanted = retrieved(h);
       if (all <= wanted) {
