@@ -27,6 +27,14 @@ function(kvplan_precompile target)
   endif()
 endfunction()
 
+# Where no time is spent when it runs: optimised less, which compiles in three quarters of the time.
+#   kvplan_compile_fast(TARGET)
+function(kvplan_compile_fast target)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    target_compile_options(${target} PRIVATE $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CONFIG:Release>>:-O1>)
+  endif()
+endfunction()
+
 #   kvplan_program(NAME FOLDER LINKS...)   build/bin/NAME from every .cpp of FOLDER
 function(kvplan_program name folder)
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${folder}/*.cpp)
@@ -42,6 +50,7 @@ function(kvplan_test name folder)
   target_compile_definitions(${name} PRIVATE KVPLAN_SOURCE_DIR="${CMAKE_SOURCE_DIR}"
     KVPLAN_PROGRAM_DIR="${CMAKE_BINARY_DIR}/bin")
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+  kvplan_compile_fast(${name})
   kvplan_precompile(${name} <gtest/gtest.h> <algorithm> <array> <functional> <map> <optional> <string> <vector>)
   gtest_discover_tests(${name} NO_PRETTY_VALUES DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 600)
 endfunction()
