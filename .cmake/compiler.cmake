@@ -43,8 +43,10 @@ if(NOT DEFINED KVPLAN_CCACHE)
   find_program(KVPLAN_CCACHE ccache DOC "Compiler cache, used where found; empty: none")
 endif()
 if(KVPLAN_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  # Without the first two, ccache passes over everything that is compiled with a precompiled header.
+  # Without the first two, ccache passes over everything that is compiled with a precompiled header. With the third,
+  # paths below the tree are relative to it: another build tree, or another clone, finds what this one compiled.
   set(CMAKE_CXX_COMPILER_LAUNCHER
-    ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros CCACHE_PCH_EXTSUM=true ${KVPLAN_CCACHE})
+    ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros CCACHE_PCH_EXTSUM=true
+    CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} ${KVPLAN_CCACHE})
   set(CMAKE_CUDA_COMPILER_LAUNCHER ${KVPLAN_CCACHE})
 endif()

@@ -42,13 +42,26 @@ function(kvplan_program name folder)
   target_link_libraries(${name} PRIVATE ${ARGN} kvplan_options)
 endfunction()
 
+# Where the tree and its programs are, for those sources that ask. All others are the same in every build tree, so that
+# the compiler's cache serves several.
+#   kvplan_say_places(SOURCES...)
+function(kvplan_say_places)
+  foreach(source IN LISTS ARGN)
+    file(STRINGS ${source} asks REGEX "KVPLAN_(SOURCE|PROGRAM)_DIR" LIMIT_COUNT 1)
+    if(asks)
+      set_property(SOURCE ${source} APPEND PROPERTY COMPILE_DEFINITIONS
+        KVPLAN_SOURCE_DIR="${CMAKE_SOURCE_DIR}" KVPLAN_PROGRAM_DIR="${CMAKE_BINARY_DIR}/bin")
+    endif()
+  endforeach()
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${ARGN})  # one may begin to ask
+endfunction()
+
 #   kvplan_test(NAME FOLDER LINKS...)      one GoogleTest program from every .cpp of tests/FOLDER
 function(kvplan_test name folder)
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/${folder}/*.cpp)
   add_executable(${name} ${sources})
   target_link_libraries(${name} PRIVATE ${ARGN} GTest::gtest GTest::gtest_main kvplan_options)
-  target_compile_definitions(${name} PRIVATE KVPLAN_SOURCE_DIR="${CMAKE_SOURCE_DIR}"
-    KVPLAN_PROGRAM_DIR="${CMAKE_BINARY_DIR}/bin")
+  kvplan_say_places(${sources})
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
   kvplan_compile_fast(${name})
   kvplan_precompile(${name} <gtest/gtest.h> <algorithm> <array> <functional> <map> <optional> <string> <vector>)

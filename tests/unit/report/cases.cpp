@@ -6,6 +6,8 @@
 
 namespace kvplan::report::testing {
 
+const char* const kMicroTrace = KVPLAN_SOURCE_DIR "/tests/golden/engines/micro_trace.jsonl";
+
 traces::Trace small_trace() {
   std::string rows = "arrival_ns,input_tokens,output_tokens\n";
   for (int i = 0; i < 12; ++i)

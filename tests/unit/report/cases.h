@@ -17,6 +17,6 @@ plan::RunResult result_of(const std::vector<plan::Setting>& settings, const trac
                           std::int64_t timeline_bins);
 
 /// The golden engines' trace, which is part of the tree.
-inline constexpr const char* kMicroTrace = KVPLAN_SOURCE_DIR "/tests/golden/engines/micro_trace.jsonl";
+extern const char* const kMicroTrace;
 
 }  // namespace kvplan::report::testing
