@@ -104,6 +104,7 @@ void write_params(JsonWriter& json, const Line& line, const std::string& sample)
   if (line.bound) json.member("method", line.bound->method).member("intervals", line.bound->intervals);
   if (line.choice != nullptr) {
     for (const Param& param : line.choice->descriptor().params) {
+      if (!line.choice->says(param.name)) continue;
       json.key(param.name);
       if (param.kind == ParamKind::kInteger) {
         json.value(line.choice->integer(param.name));

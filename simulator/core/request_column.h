@@ -25,11 +25,13 @@ class RequestColumn {
 };
 
 struct RequestColumns {
-  explicit RequestColumns(std::size_t requests) : goal(requests, 0), seen(requests, 0), place(requests, -1) {}
+  explicit RequestColumns(std::size_t requests)
+      : goal(requests, 0), seen(requests, 0), place(requests, -1), account(requests, -1) {}
   RequestColumn<std::int32_t> goal;  ///< of replicas: tokens to compute at the next admission
   RequestColumn<std::uint8_t> seen;  ///< of replicas: what has happened to it
   RequestColumn<std::int32_t>
       place;  ///< of allocators: among what they keep of those that they know; -1: nowhere
+  RequestColumn<std::int32_t> account;  ///< of ledgers: likewise
 };
 
 }  // namespace kvplan::core

@@ -446,25 +446,31 @@ class PagedAllocator final : public core::Allocator, public core::Contents, publ
     while (b < shared) {
       const std::int64_t end = std::min((b / row + 1) * row, shared);
       std::int64_t name = names_.first_name(r, b / row) + b % row;
-      for (; b < end; ++b, ++name) publish_shared(r, b, holder.blocks[static_cast<std::size_t>(b)], name);
+      for (; b < end; ++b, ++name) publish_shared(holder, r, b, name);
     }
-    for (; b < full; ++b) publish_own(holder, r, b, holder.blocks[static_cast<std::size_t>(b)]);
+    for (; b < full; ++b) publish_own(holder, r, b);
     holder.published = full;
   }
 
-  void publish_shared(RequestId r, std::int64_t logical, BlockId block, std::int64_t name) {
+  void publish_shared(const Holder& holder, RequestId r, std::int64_t logical, std::int64_t name) {
+    const BlockId block = holder.blocks[static_cast<std::size_t>(logical)];
     BlockId& head = block_of_name_[static_cast<std::size_t>(name)];
     if (static_cast<std::uint64_t>(name) == missing_name_) ++epoch_;
     add_copy(block, static_cast<std::uint64_t>(name), head == kNullBlock ? kNoBlock : head);
     if (head == kNullBlock) head = block;
-    if constexpr (Idle::kByContent) idle_.publish_shared(block, name, r, logical);
+    if constexpr (Idle::kByContent) idle_.publish_shared(block, name, before(holder, logical), r, logical);
     if (listener_ != nullptr) listener_->on_publish(r, logical, block);
   }
 
-  void publish_own(const Holder& holder, RequestId r, std::int64_t logical, BlockId block) {
+  void publish_own(const Holder& holder, RequestId r, std::int64_t logical) {
+    const BlockId block = holder.blocks[static_cast<std::size_t>(logical)];
     add_copy(block, own_name(r, logical), own_copy(holder, r, logical));
-    if constexpr (Idle::kByContent) idle_.publish_own(block, r, logical);
+    if constexpr (Idle::kByContent) idle_.publish_own(block, before(holder, logical), r, logical);
     if (listener_ != nullptr) listener_->on_publish(r, logical, block);
+  }
+
+  [[nodiscard]] static BlockId before(const Holder& holder, std::int64_t logical) {
+    return logical == 0 ? kNoBlock : holder.blocks[static_cast<std::size_t>(logical) - 1];
   }
 
   /// Joins the ring of `oldest` behind its youngest copy, or stays alone.

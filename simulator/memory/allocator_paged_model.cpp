@@ -96,7 +96,10 @@ class PagedModel final : public core::Allocator, public core::Contents, public c
         --cached_;
         ++held_;
       }
-      if (policy_) (*policy_)->touch(use(b, r, static_cast<std::int64_t>(holder.blocks.size())));
+      if (policy_) {
+        tell_leaf(name_of_[at(b)].name);
+        (*policy_)->touch(use(b, r, static_cast<std::int64_t>(holder.blocks.size())));
+      }
       holder.blocks.push_back(b);
     }
     holder.published = static_cast<std::int64_t>(found_.size());
@@ -215,8 +218,6 @@ class PagedModel final : public core::Allocator, public core::Contents, public c
     return {r, block};
   }
 
-  /// Has the block neither a kept nor an unwritten cell? Asked cell by cell.
-
   void take(Holder& holder, std::int64_t count) {
     for (std::int64_t i = 0; i < count; ++i) {
       const BlockId b = next_block();
@@ -237,8 +238,8 @@ class PagedModel final : public core::Allocator, public core::Contents, public c
       if (!name_of_[at(b)].known) return b;
     for (const BlockId b : free_queue_)
       if (table_.at(name_of_[at(b)].name).size() > 1) return b;
-    const replacement::Id victim = (*policy_)->evict({.time_ns = clock_.now_ns()},
-                                                     [this](replacement::Id id) { return nobody_holds(id); });
+    const replacement::Id victim =
+        (*policy_)->evict({.time_ns = clock_.now_ns()}, [this](replacement::Id id) { return may_go(id); });
     return table_.at(contents_.at(victim)).front();
   }
 
@@ -253,6 +254,7 @@ class PagedModel final : public core::Allocator, public core::Contents, public c
       reach_.vanish(number(name));
     });
     name_of_[at(b)].known = false;
+    if (policy_) tell_leaf(name);
     --cached_;
     if (listener_ != nullptr) listener_->on_reclaim(b);
   }
@@ -294,7 +296,25 @@ class PagedModel final : public core::Allocator, public core::Contents, public c
     const auto& copies = table_.at(contents_[content]);
     return std::all_of(copies.begin(), copies.end(), [&](BlockId b) { return refs_[at(b)] == 0; });
   }
+  /// With `leaves`, nothing behind it may be idle.
+  [[nodiscard]] bool may_go(replacement::Id content) const {
+    if (!nobody_holds(content)) return false;
+    if (!policy_->leaves()) return true;
+    const auto behind = behind_.find(contents_[content]);
+    return behind == behind_.end() ||
+           std::none_of(behind->second.begin(), behind->second.end(), [&](const Name& name) {
+             return table_.count(name) > 0 && nobody_holds(number_of_.at(name));
+           });
+  }
+  /// The content is held now, or gone: it keeps the one before it from going no more.
+  void tell_leaf(const Name& name) {
+    const auto before = before_.find(name);
+    if (before != before_.end()) (*policy_)->may_go(number_of_.at(before->second));
+  }
   void tell_published(BlockId b, RequestId r, std::int64_t logical) {
+    if (logical > 0 && before_.try_emplace(name(r, logical), name(r, logical - 1)).second)
+      behind_[name(r, logical - 1)].push_back(name(r, logical));
+    tell_leaf(name_of_[at(b)].name);
     const replacement::Use published = use(b, r, logical);
     const bool another = table_.at(name_of_[at(b)].name).size() > 1;
     another ? (*policy_)->touch(published) : (*policy_)->insert(published);
@@ -303,9 +323,17 @@ class PagedModel final : public core::Allocator, public core::Contents, public c
   /// Asked again in vain, a request finds what it found.
   void expire(RequestId r, std::int64_t num_tokens) {
     if (asked_request_ == r && asked_tokens_ == num_tokens && asked_epoch_ == epoch_) return;
+    while (expire_some() && policy_->leaves()) continue;
+    asked_request_ = r;
+    asked_tokens_ = num_tokens;
+    asked_epoch_ = epoch_;
+  }
+
+  /// False: nothing was given up.
+  bool expire_some() {
     std::vector<replacement::Id> gone;
     (*policy_)->expire(
-        clock_.now_ns(), [this](replacement::Id id) { return nobody_holds(id); },
+        clock_.now_ns(), [this](replacement::Id id) { return may_go(id); },
         [&](replacement::Id id) { gone.push_back(id); });
     for (const replacement::Id id : gone) {
       const std::vector<BlockId> copies = table_.at(contents_[id]);
@@ -314,9 +342,7 @@ class PagedModel final : public core::Allocator, public core::Contents, public c
         free_queue_.splice(free_queue_.end(), free_queue_, place_of_[at(b)]);
       }
     }
-    asked_request_ = r;
-    asked_tokens_ = num_tokens;
-    asked_epoch_ = epoch_;
+    return !gone.empty();
   }
 
   MemoryLayout layout_;
@@ -341,7 +367,9 @@ class PagedModel final : public core::Allocator, public core::Contents, public c
   std::uint64_t epoch_{0};
   std::unordered_map<Name, replacement::Id, HashName> number_of_;  // of contents that were ever published
   std::vector<Name> contents_;                                     // by number
-  RequestId asked_request_{-1};                                    // of the latest lookup
+  std::unordered_map<Name, Name, HashName> before_;                // of contents that follow another
+  std::unordered_map<Name, std::vector<Name>, HashName> behind_;
+  RequestId asked_request_{-1};  // of the latest lookup
   std::int64_t asked_tokens_{0};
   std::uint64_t asked_epoch_{0};
 };

@@ -8,7 +8,9 @@ using replacement::Use;
 
 BlocksByPolicy::BlocksByPolicy(PoolPolicy policy, std::int64_t shared_names)
     : policy_(std::move(policy)),
-      nobody_holds_([this](Id content) { return held_copies_[content] == 0; }),
+      may_go_([this](Id content) {
+        return held_copies_[content] == 0 && (!policy_.leaves() || leaves_.is_leaf(content));
+      }),
       numbered_below_(0),
       shared_contents_(static_cast<std::size_t>(shared_names)) {}
 
@@ -25,13 +27,20 @@ void BlocksByPolicy::add_cached(BlockId b, bool only_copy, RequestId request, st
   const Id content = content_of(b);
   turn_of_[static_cast<std::size_t>(b)] = ++turn_;
   if (!only_copy) join_spares(b);
-  if (--held_copies_[content] == 0)
-    policy_->let_go(policy_.use(content, request, logical_block, clock_.now_ns()));
+  if (--held_copies_[content] > 0) return;
+  enter_idle(content);
+  policy_->let_go(policy_.use(content, request, logical_block, clock_.now_ns()));
+}
+
+void BlocksByPolicy::leave_idle(Id content) {
+  if (!policy_.leaves()) return;
+  if (const Id before = leaves_.leave(content); before != replacement::kNoId) policy_->may_go(before);
 }
 
 void BlocksByPolicy::remove(BlockId b, std::uint32_t /*place*/) {
   leave_spares(b);
-  ++held_copies_[content_of(b)];
+  const Id content = content_of(b);
+  if (held_copies_[content]++ == 0) leave_idle(content);
 }
 
 void BlocksByPolicy::hit(BlockId b, RequestId request, std::int64_t logical_block) {
@@ -50,7 +59,7 @@ BlockId BlocksByPolicy::take() {
     return b;
   }
   const Use unknown{.time_ns = clock_.now_ns()};
-  const Id victim = policy_->evict(unknown, nobody_holds_);
+  const Id victim = policy_->evict(unknown, may_go_);
   KVPLAN_CHECK(victim != replacement::kNoId, policy_->size());
   return oldest_copy_[victim];
 }
@@ -67,24 +76,27 @@ BlocksByPolicy::Id BlocksByPolicy::number_next() {
   return content;
 }
 
-void BlocksByPolicy::publish_shared(BlockId b, std::int64_t name, RequestId request,
+void BlocksByPolicy::publish_shared(BlockId b, std::int64_t name, BlockId before, RequestId request,
                                     std::int64_t logical_block) {
   Id& number = shared_contents_[static_cast<std::size_t>(name)];
   if (number == 0) number = number_next() + 1;
-  publish(b, number - 1, request, logical_block);
+  publish(b, number - 1, before, request, logical_block);
 }
 
-void BlocksByPolicy::publish_own(BlockId b, RequestId request, std::int64_t logical_block) {
+void BlocksByPolicy::publish_own(BlockId b, BlockId before, RequestId request, std::int64_t logical_block) {
   auto& own = own_contents_[request];
   const auto place = static_cast<std::size_t>(logical_block);
   if (own.size() <= place) own.resize(place + 1, kUnnumbered);
   if (own[place] == kUnnumbered) own[place] = number_next();
-  publish(b, own[place], request, logical_block);
+  publish(b, own[place], before, request, logical_block);
 }
 
-void BlocksByPolicy::publish(BlockId b, Id content, RequestId request, std::int64_t logical_block) {
+void BlocksByPolicy::publish(BlockId b, Id content, BlockId before, RequestId request,
+                             std::int64_t logical_block) {
   content_of(b) = content;
-  ++held_copies_[content];
+  if (policy_.leaves())
+    leaves_.follows(content, before == kNoBlock ? replacement::kNoId : content_of(before));
+  if (held_copies_[content]++ == 0 && oldest_copy_[content] != kNoBlock) leave_idle(content);
   const Use use = policy_.use(content, request, logical_block, clock_.now_ns());
   if (oldest_copy_[content] == kNoBlock) {
     oldest_copy_[content] = b;
@@ -95,14 +107,18 @@ void BlocksByPolicy::publish(BlockId b, Id content, RequestId request, std::int6
 }
 
 void BlocksByPolicy::lose_copy(BlockId b, BlockId next) {
-  BlockId& oldest = oldest_copy_[content_of(b)];
+  const Id content = content_of(b);
+  BlockId& oldest = oldest_copy_[content];
   if (oldest == b) oldest = next;
+  if (next == kNoBlock) leave_idle(content);
 }
 
 void BlocksByPolicy::expire(const std::function<void(BlockId)>& give_up) {
-  expired_.clear();
-  policy_->expire(clock_.now_ns(), nobody_holds_, [this](Id content) { expired_.push_back(content); });
-  for (const Id content : expired_) give_up(oldest_copy_[content]);
+  do {
+    expired_.clear();
+    policy_->expire(clock_.now_ns(), may_go_, [this](Id content) { expired_.push_back(content); });
+    for (const Id content : expired_) give_up(oldest_copy_[content]);
+  } while (policy_.leaves() && !expired_.empty());  // those before are leaves now
 }
 
 }  // namespace kvplan::memory

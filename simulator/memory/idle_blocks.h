@@ -16,6 +16,7 @@
 
 #include "simulator/base/zeros.h"
 #include "simulator/memory/pool_policy.h"
+#include "simulator/replacement/leaves.h"
 
 namespace kvplan::memory {
 
@@ -98,9 +99,11 @@ class BlocksByPolicy {
   BlockId take();
   [[nodiscard]] static BlockId ahead(std::uint64_t /*distance*/) { return 0; }
 
-  /// The block, which is held, can be found from now on.
-  void publish_shared(BlockId b, std::int64_t name, RequestId request, std::int64_t logical_block);
-  void publish_own(BlockId b, RequestId request, std::int64_t logical_block);
+  /// The block, which is held, can be found from now on. `before`: the block before it in its request's table,
+  /// kNoBlock for the first.
+  void publish_shared(BlockId b, std::int64_t name, BlockId before, RequestId request,
+                      std::int64_t logical_block);
+  void publish_own(BlockId b, BlockId before, RequestId request, std::int64_t logical_block);
   /// The content of an idle block has got another copy, or lost all others.
   void join_spares(BlockId b) { spare_.emplace(turn_of_[static_cast<std::size_t>(b)], b); }
   void leave_spares(BlockId b) { spare_.erase({turn_of_[static_cast<std::size_t>(b)], b}); }
@@ -119,11 +122,16 @@ class BlocksByPolicy {
 
   Id& content_of(BlockId b);
   Id number_next();
-  void publish(BlockId b, Id content, RequestId request, std::int64_t logical_block);
+  void publish(BlockId b, Id content, BlockId before, RequestId request, std::int64_t logical_block);
+  /// The content is cached by now and nobody holds it; or that has ended.
+  void enter_idle(Id content) {
+    if (policy_.leaves()) leaves_.enter(content);
+  }
+  void leave_idle(Id content);
 
   PoolPolicy policy_;
   PoolClock clock_;
-  replacement::Policy::May nobody_holds_;
+  replacement::Policy::May may_go_;
   std::deque<BlockId> empty_;
   std::set<std::pair<std::uint64_t, BlockId>> spare_;  // by turn
   std::uint64_t turn_{0};
@@ -133,6 +141,7 @@ class BlocksByPolicy {
   // By content.
   std::vector<std::int32_t> held_copies_;
   std::vector<BlockId> oldest_copy_;  // kNoBlock: it cannot be found
+  replacement::Leaves leaves_;        // where the rule holds: idle contents keep those before them
   Id numbered_below_;                 // what the policy was told
   Zeros<Id> shared_contents_;         // by name, one more than the number; 0: none yet
   std::unordered_map<RequestId, std::vector<Id>> own_contents_;  // by logical block

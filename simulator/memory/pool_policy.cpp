@@ -31,7 +31,7 @@ Result<PoolPolicy> make_pool_policy(const core::MemoryLayout& layout, const Allo
   const replacement::ReplacementEntry& entry = replacement::replacement_entry(*request.replacement);
   auto policy = entry.make(*request.replacement, room);
   if (!policy.ok()) return std::move(policy).error().at_field("memory.replacement");
-  return PoolPolicy(std::move(policy).value(), workload);
+  return PoolPolicy(std::move(policy).value(), request.replacement->flag("leaves"), workload);
 }
 
 }  // namespace kvplan::memory

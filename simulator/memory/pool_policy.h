@@ -18,7 +18,8 @@
 // Who goes. Of the blocks that nobody holds, in this order:
 //   1. empty ones: nothing can be found in them. Those that nobody had yet first, by number; then as they were let go
 //   2. spare copies: their content has another copy, held or not. The one that was let go first
-//   3. the only copy of a content: the policy says which
+//   3. the only copy of a content: the policy says which. With `leaves`, only of those that no cached content follows
+//      which nobody holds; of any that nobody holds the last of those behind it is one
 // vLLM's own queue takes whatever was let go first, so that it gives up contents while empty blocks are behind them. A
 // policy ranks contents, and an empty block has none: keeping one costs nothing that anybody could find. So `lru` is
 // vLLM's queue but for 1 and 2. A block that a token policy lets go of, or that a preempted request did, is let go as
@@ -27,7 +28,8 @@
 // Time. A content that the policy gives up by time alone (ttl) goes when a request is looked up, before that, all its
 // copies, and these are empty from then on, let go last. Until then it counts as cached: nobody has asked. A request
 // that was looked up and refused finds the same again for as long as nothing is granted, let go or published, so that
-// time alone does not change what it finds. A router that asks what is cached sees what is there.
+// time alone does not change what it finds. A router that asks what is cached sees what is there. With `leaves` a
+// content is given up after those behind it, at the same time if theirs has come.
 #pragma once
 
 #include <memory>
@@ -55,9 +57,11 @@ class PoolClock final : public core::Observer {
 /// A policy, and what it is told of requests.
 class PoolPolicy {
  public:
-  PoolPolicy(std::unique_ptr<replacement::Policy> policy, const core::Workload& workload)
-      : policy_(std::move(policy)), workload_(&workload) {}
+  /// `leaves`: a content goes only after those behind it.
+  PoolPolicy(std::unique_ptr<replacement::Policy> policy, bool leaves, const core::Workload& workload)
+      : policy_(std::move(policy)), leaves_(leaves), workload_(&workload) {}
   replacement::Policy* operator->() const { return policy_.get(); }
+  [[nodiscard]] bool leaves() const { return leaves_; }
 
   [[nodiscard]] replacement::Use use(replacement::Id content, RequestId request, std::int64_t logical_block,
                                      std::int64_t now_ns) const {
@@ -72,6 +76,7 @@ class PoolPolicy {
 
  private:
   std::unique_ptr<replacement::Policy> policy_;
+  bool leaves_;
   const core::Workload* workload_;
 };
 

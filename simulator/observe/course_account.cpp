@@ -21,9 +21,7 @@ void CourseAccount::write(HeldCells& held, const Course& course, std::int64_t to
 }
 
 void CourseAccount::enter(RequestId r, const Course& course) {
-  KVPLAN_CHECK(member(r).course == nullptr, r);
-  member(r) = Member{};
-  member(r).course = &course;
+  members_.enter(r).course = &course;
   inside_.push_back(r);
 }
 
@@ -100,7 +98,7 @@ void CourseAccount::let_go(RequestId r, std::int64_t written, std::int64_t quant
 void CourseAccount::leave(RequestId r) {
   set(member(r), {});
   add_quanta(member(r), -member(r).quanta);
-  member(r).course = nullptr;
+  members_.leave(r);
   std::erase(inside_, r);
 }
 

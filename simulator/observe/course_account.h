@@ -6,15 +6,18 @@
 
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "simulator/core/course.h"
+#include "simulator/observe/in_flight.h"
 
 namespace kvplan::observe {
 
 class CourseAccount {
  public:
-  explicit CourseAccount(std::int64_t requests) : members_(static_cast<std::size_t>(requests)) {}
+  /// `places`: of its members, among those of all accounts of the run.
+  explicit CourseAccount(InFlight<int>::Places places) : members_(std::move(places)) {}
 
   void enter(RequestId request, const core::Course& course);
   /// Quanta [first, first + quanta) of a prompt's table.
@@ -53,8 +56,8 @@ class CourseAccount {
     bool whole{false};       ///< its prompt
     bool finishing{false};
   };
-  Member& member(RequestId r) { return members_[static_cast<std::size_t>(r)]; }
-  [[nodiscard]] const Member& member(RequestId r) const { return members_[static_cast<std::size_t>(r)]; }
+  Member& member(RequestId r) { return members_[r]; }
+  [[nodiscard]] const Member& member(RequestId r) const { return members_[r]; }
   void set(Member& m, const core::HeldCells& held);
   void add_quanta(Member& m, std::int64_t quanta) {
     m.quanta += quanta;
@@ -63,7 +66,7 @@ class CourseAccount {
   /// The cells of its last written tokens, nothing dropped.
   static void write(core::HeldCells& held, const core::Course& course, std::int64_t tokens);
 
-  std::vector<Member> members_;  ///< by request
+  InFlight<Member> members_;
   std::vector<RequestId> inside_;
   core::HeldCells held_;
   std::int64_t quanta_{0};

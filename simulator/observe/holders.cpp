@@ -29,7 +29,6 @@ Holders::Holders(const core::Workload& workload, const Ledger& ledger, const cor
       keep_(keep),
       moment_(moment),
       groups_(layout_.groups),
-      tables_(place(workload.size())),
       ledger_bytes_(ledger.bytes()) {
   KVPLAN_CHECK(layout_.block_ids);
   if (groups_.empty()) groups_ = {{.layers = layout_.cells_per_token}};
@@ -94,10 +93,11 @@ void Holders::on_copies_end(SimTime time, std::span<const core::Move> /*copies*/
 
 void Holders::on_step_end(SimTime time, std::span<const RequestId> /*finishing*/) {
   take_before(time);
-  for (const RequestId r : running_) write(at(r), at(r).whole ? 1 : std::exchange(at(r).tokens_in_step, 0));
+  for (const RequestId r : running_) write(r, at(r).whole ? 1 : std::exchange(at(r).tokens_in_step, 0));
 }
 
-void Holders::write(Table& t, std::int64_t tokens) {
+void Holders::write(RequestId r, std::int64_t tokens) {
+  Table& t = at(r);
   for (std::int64_t n = 0; n < tokens; ++n, ++t.written) {
     if (!layout_.returns_quanta || courses_) continue;
     const auto groups = static_cast<std::int64_t>(groups_.size());
@@ -109,7 +109,6 @@ void Holders::write(Table& t, std::int64_t tokens) {
   if (tokens == 0 || t.written < t.num_tokens) return;
   t.whole = true;  // and a token was made of it
   ++t.num_tokens;
-  const auto r = static_cast<RequestId>(&t - tables_.data());
   if (t.written < workload_.final_tokens(r) && keep_.evicts() && t.written > keep_.sink + keep_.recent)
     t.dropped_to = t.written - keep_.recent;
 }
@@ -229,10 +228,10 @@ void Holders::take_blocks() {
     std::vector<Holding> holdings;
   };
   std::map<BlockId, Held> held;
-  for (RequestId r = 0; r < static_cast<RequestId>(tables_.size()); ++r) {
-    for (std::size_t entry = 0; entry < at(r).ids.size(); ++entry) {
-      if (at(r).ids[entry] == kNoBlock) continue;
-      Held& h = held[at(r).ids[entry]];
+  for (const auto& [r, table] : tables_) {
+    for (std::size_t entry = 0; entry < table.ids.size(); ++entry) {
+      if (table.ids[entry] == kNoBlock) continue;
+      Held& h = held[table.ids[entry]];
       h.group = entry % groups_.size();
       h.holdings.push_back({r, static_cast<std::int64_t>(entry / groups_.size()) * layout_.quantum_tokens});
     }

@@ -66,7 +66,10 @@ class Holders final : public core::Observer {
   void on_step_end(SimTime time, std::span<const RequestId> finishing) override;
   void on_drop(const core::Drop& drop) override;
   void on_compact(const core::Compacted& compacted) override;
-  void on_finish(SimTime /*time*/, const core::Release& release) override { leave(release.request); }
+  void on_finish(SimTime /*time*/, const core::Release& release) override {
+    leave(release.request);
+    tables_.erase(release.request);
+  }
   void on_settled(SimTime time, const core::PoolCounts& pool) override;
   void on_publish(RequestId request, std::int64_t logical_block, BlockId block) override;
   void on_reclaim(BlockId block) override;
@@ -88,10 +91,10 @@ class Holders final : public core::Observer {
     BlockId from;
     std::int64_t slots, copied;
   };
-  [[nodiscard]] Table& at(RequestId r) { return tables_[static_cast<std::size_t>(r)]; }
+  [[nodiscard]] Table& at(RequestId r) { return tables_[r]; }
   void leave(RequestId request);
   void fresh(Table& table, BlockId block);
-  void write(Table& table, std::int64_t tokens);
+  void write(RequestId request, std::int64_t tokens);
   void take_before(SimTime time);
   void settle(SimTime time, const core::PoolCounts& pool);
   void take();
@@ -112,7 +115,7 @@ class Holders final : public core::Observer {
   core::KeepRule keep_;
   SimTime moment_;
   std::vector<model::LayerGroup> groups_;  // of layers; one where blocks are of all
-  std::vector<Table> tables_;              // by request
+  std::map<RequestId, Table> tables_;      // of requests that were admitted and have not ended
   std::vector<RequestId> running_;
   bool courses_{false};                              // requests follow some
   std::map<RequestId, StateCounts> course_bytes_{};  // when it was settled

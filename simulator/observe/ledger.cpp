@@ -34,18 +34,18 @@ void reach(std::vector<T>& by_block, BlockId block) {
 }  // namespace
 
 Ledger::Ledger(const core::Workload& workload, const core::MemoryLayout& layout, const core::KeepRule& keep,
-               std::vector<LedgerSink*> sinks)
+               std::vector<LedgerSink*> sinks, const InFlight<int>::Places* places)
     : workload_(workload),
       layout_(layout),
       keep_(keep),
       sinks_(std::move(sinks)),
       alone_(!layout.returns_quanta || !layout.block_ids),
       token_counts_(counts_of_token(layout)),
-      own_bytes_(layout.form == core::TableForm::kTokens ? layout.token_bytes : 1) {
+      own_bytes_(layout.form == core::TableForm::kTokens ? layout.token_bytes : 1),
+      places_(places != nullptr ? *places : InFlight<int>::Places(workload.input.size(), -1)),
+      sliders_(places_) {
   std::copy_if(sinks_.begin(), sinks_.end(), std::back_inserter(none_held_sinks_),
                [](const LedgerSink* sink) { return sink->wants_nothing_held(); });
-  if (layout_.form == core::TableForm::kTensors) tensor_tokens_.resize(at(workload.size()));
-  if (keep_.evicts()) sliders_.resize(at(workload.size()));
   if (!layout_.groups.empty()) {
     KVPLAN_CHECK(!keep_.evicts());
     groups_.emplace(workload, layout_);
@@ -100,8 +100,9 @@ void Ledger::add_unwritten(RequestId request, std::int64_t from, std::int64_t to
 
 /// Bytes of a table of so many quanta come or go, all unwritten.
 void Ledger::add_table(RequestId request, std::int64_t quanta, int sign) {
+  const bool tensors = layout_.form == core::TableForm::kTensors;
   const core::TableBytes bytes = core::table_bytes(layout_, workload_.final_tokens(request), quanta,
-                                                   tensor_tokens_.empty() ? 0 : tensor_tokens_[at(request)]);
+                                                   tensors ? tensor_tokens_.at(request) : 0);
   cell(State::kReserved) += sign * bytes.reserved;
   cell(State::kTail) += sign * bytes.tail;
   cell(State::kInternal) += sign * bytes.internal;
@@ -126,7 +127,7 @@ void Ledger::on_grant(const core::Grant& grant) {
     return set_groups();
   }
   if (layout_.form != core::TableForm::kTokens) {
-    if (!tensor_tokens_.empty()) tensor_tokens_[at(grant.request)] = grant.tensor_tokens;
+    if (layout_.form == core::TableForm::kTensors) tensor_tokens_[grant.request] = grant.tensor_tokens;
     add_table(grant.request, grant.first_block, -1);
     return add_table(grant.request, grant.first_block + grant.quanta, 1);
   }
@@ -222,14 +223,11 @@ void Ledger::give_back(const core::Release& release) {
     return set_groups();
   }
   if (alone_) return give_back_alone(release);
-  if (keep_.evicts() && sliders_[at(r)].sliding) {
-    Slider& slider = sliders_[at(r)];
+  if (keep_.evicts() && sliders_.has(r)) {
     leave_active(r);
-    if (slider.past_block != kNoBlock) {
-      with_block(slider.past_block, [&] { --erosion_[at(slider.past_block)].past; });
-      slider.past_block = kNoBlock;
-    }
-    slider.sliding = false;
+    const BlockId past = sliders_[r].past_block;
+    if (past != kNoBlock) with_block(past, [&] { --erosion_[at(past)].past; });
+    sliders_.leave(r);
     --sliding_count_;
   }
   const std::int64_t quantum = layout_.quantum_tokens;
@@ -248,13 +246,14 @@ void Ledger::give_back_alone(const core::Release& release) {
   } else {
     add_table(release.request, release.quanta, -1);
     cell(State::kReserved) += release.written * token_counts_;  // those are live, or holes
+    tensor_tokens_.erase(release.request);
   }
   std::int64_t dropped = 0;
-  if (keep_.evicts() && sliders_[at(release.request)].sliding) {
-    Slider& slider = sliders_[at(release.request)];
+  if (keep_.evicts() && sliders_.has(release.request)) {
     dropped = dropped_to(release.request) - keep_.sink;
-    cell(State::kHole) -= (dropped - slider.let_go * layout_.quantum_tokens) * token_counts_;
-    slider = {};
+    const std::int64_t let_go = sliders_[release.request].let_go * layout_.quantum_tokens;
+    cell(State::kHole) -= (dropped - let_go) * token_counts_;
+    sliders_.leave(release.request);
     --sliding_count_;
     --growing_blocks_;
   }
@@ -444,7 +443,7 @@ void Ledger::on_course(RequestId request, const core::Course& course) {
   KVPLAN_CHECK(course.units() == layout_.cells_per_token, course.units(), layout_.cells_per_token);
   if (!courses_) {
     cells_ = told(cells_);
-    courses_.emplace(workload_.size());
+    courses_.emplace(places_);
     find_how_told();
   }
   courses_->enter(request, course);
@@ -522,7 +521,7 @@ std::int64_t Ledger::holes(BlockId block) const {
   const std::int64_t first = std::max(e.start, keep_.sink);
   if (e.active == 0) return e.start + layout_.quantum_tokens - first;
   std::int64_t end = INT64_MAX;
-  for (RequestId r = e.first_active; r >= 0; r = sliders_[at(r)].next) end = std::min(end, dropped_to(r));
+  for (RequestId r = e.first_active; r >= 0; r = sliders_[r].next) end = std::min(end, dropped_to(r));
   return end - first;
 }
 
@@ -544,7 +543,7 @@ void Ledger::with_block(BlockId block, Change change) {
 void Ledger::join_active(RequestId request, BlockId block, std::int64_t start) {
   with_block(block, [&] {
     Erosion& e = erosion_[at(block)];
-    Slider& slider = sliders_[at(request)];
+    Slider& slider = sliders_[request];
     e.start = start;
     slider.next = e.first_active;
     slider.active_block = block;
@@ -554,12 +553,12 @@ void Ledger::join_active(RequestId request, BlockId block, std::int64_t start) {
 }
 
 void Ledger::leave_active(RequestId request) {
-  Slider& slider = sliders_[at(request)];
+  Slider& slider = sliders_[request];
   const BlockId block = slider.active_block;
   with_block(block, [&] {
     Erosion& e = erosion_[at(block)];
     RequestId* link = &e.first_active;
-    while (*link != request) link = &sliders_[at(*link)].next;
+    while (*link != request) link = &sliders_[*link].next;
     *link = slider.next;
     slider.active_block = kNoBlock;
     --e.active;
@@ -567,8 +566,7 @@ void Ledger::leave_active(RequestId request) {
 }
 
 void Ledger::begin_sliding(const core::Drop& drop) {
-  Slider& slider = sliders_[at(drop.request)];
-  slider.sliding = true;
+  Slider& slider = sliders_.enter(drop.request);
   slider.base = drop.begin - clock_;
   ++sliding_count_;
   evictions_.tokens += drop.begin - drop.begin_before;
@@ -588,16 +586,14 @@ void Ledger::begin_sliding(const core::Drop& drop) {
 
 /// Of a request that has memory to itself, in tokens.
 std::int64_t Ledger::holes_alone(RequestId request) const {
-  if (!keep_.evicts() || !sliders_[at(request)].sliding) return 0;
-  return dropped_to(request) - keep_.sink - sliders_[at(request)].let_go * layout_.quantum_tokens;
+  if (!keep_.evicts() || !sliders_.has(request)) return 0;
+  return dropped_to(request) - keep_.sink - sliders_[request].let_go * layout_.quantum_tokens;
 }
 
 /// All that a request drops is a hole until its quantum is let go.
 void Ledger::drop_alone(const core::Drop& drop) {
-  Slider& slider = sliders_[at(drop.request)];
-  if (!slider.sliding) {
-    slider.sliding = true;
-    slider.base = drop.begin - clock_;
+  if (!sliders_.has(drop.request)) {
+    sliders_.enter(drop.request).base = drop.begin - clock_;
     ++sliding_count_;
     ++growing_blocks_;
     evictions_.tokens += drop.begin - drop.begin_before;
@@ -605,24 +601,20 @@ void Ledger::drop_alone(const core::Drop& drop) {
   }
   KVPLAN_CHECK(dropped_to(drop.request) == drop.begin, dropped_to(drop.request), drop.begin);
   const auto quanta = static_cast<std::int64_t>(drop.released.size());
-  slider.let_go += quanta;
+  sliders_[drop.request].let_go += quanta;
   cell(State::kHole) -= quanta * layout_.quantum_tokens;
 }
 
 void Ledger::on_drop(const core::Drop& drop) {
-  Slider& slider = sliders_[at(drop.request)];
   evictions_.blocks_let_go += static_cast<std::int64_t>(drop.released.size());
   if (alone_) return drop_alone(drop);
-  if (!slider.sliding) {
-    begin_sliding(drop);
-    return;
-  }
+  if (!sliders_.has(drop.request)) return begin_sliding(drop);
   // The block of the latest drops is complete: let go of, or kept for the protected cells at its start.
   KVPLAN_CHECK(dropped_to(drop.request) == drop.begin, dropped_to(drop.request), drop.begin);
-  const BlockId block = slider.active_block;
+  const BlockId block = sliders_[drop.request].active_block;
   leave_active(drop.request);
   if (drop.released.empty()) {
-    slider.past_block = block;
+    sliders_[drop.request].past_block = block;
     with_block(block, [&] { ++erosion_[at(block)].past; });
   } else {
     KVPLAN_CHECK(drop.released.size() == 1 && drop.released.front() == block, block);
@@ -637,17 +629,17 @@ void Ledger::on_drop(const core::Drop& drop) {
 void Ledger::slide_all_but(std::span<const RequestId> finishing) {
   std::vector<RequestId> still;
   for (const RequestId r : finishing)
-    if (sliders_[at(r)].sliding) still.push_back(r);
+    if (sliders_.has(r)) still.push_back(r);
   std::vector<BlockId> apart;
   if (!alone_)
-    for (const RequestId r : still) apart.push_back(sliders_[at(r)].active_block);
+    for (const RequestId r : still) apart.push_back(sliders_[r].active_block);
   std::sort(apart.begin(), apart.end());
   apart.erase(std::unique(apart.begin(), apart.end()), apart.end());
 
   std::int64_t new_holes = growing_blocks_;
   for (const BlockId block : apart) new_holes -= holes(block) + (grows(block) ? 1 : 0);
   ++clock_;
-  for (const RequestId r : still) --sliders_[at(r)].base;
+  for (const RequestId r : still) --sliders_[r].base;
   for (const BlockId block : apart) new_holes += holes(block);
   if (alone_) new_holes -= static_cast<std::int64_t>(still.size());
   become_hole(new_holes);

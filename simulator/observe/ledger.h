@@ -19,12 +19,14 @@
 #include <optional>
 #include <span>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "simulator/core/engine.h"
 #include "simulator/core/observer.h"
 #include "simulator/observe/course_account.h"
 #include "simulator/observe/group_account.h"
+#include "simulator/observe/in_flight.h"
 #include "simulator/observe/ledger_sink.h"
 
 namespace kvplan::observe {
@@ -41,8 +43,9 @@ struct EvictionCounts {
 
 class Ledger final : public core::Observer {
  public:
+  /// `places`: shared by the ledgers of a run, all -1; null: this one makes its own.
   Ledger(const core::Workload& workload, const core::MemoryLayout& layout, const core::KeepRule& keep,
-         std::vector<LedgerSink*> sinks);
+         std::vector<LedgerSink*> sinks, const InFlight<int>::Places* places = nullptr);
 
   /// Current state in counts (padding aside) and in bytes (padding included; sums to the capacity).
   [[nodiscard]] StateCounts cells() const { return told(cells_); }
@@ -90,19 +93,17 @@ class Ledger final : public core::Observer {
     RequestId first_active{-1};  ///< list through Slider::next
     std::int64_t start{0};       ///< position of the block's first cell in every holder
   };
+  /// Of a request that has dropped a cell since its admission: it slides.
   struct Slider {
-    std::int64_t base{0};    ///< dropped up to clock_ + base; meaningful while sliding
+    std::int64_t base{0};    ///< dropped up to clock_ + base
     std::int64_t let_go{0};  ///< quanta let go since it began to slide; kept where it is alone
     RequestId next{-1};
     BlockId active_block{kNoBlock};
     BlockId past_block{kNoBlock};
-    bool sliding{false};
   };
 
   std::int64_t& cell(State s) { return cells_[index(s)]; }
-  [[nodiscard]] std::int64_t dropped_to(RequestId r) const {
-    return clock_ + sliders_[static_cast<std::size_t>(r)].base;
-  }
+  [[nodiscard]] std::int64_t dropped_to(RequestId r) const { return clock_ + sliders_[r].base; }
   /// Cells that are not written, by what will become of them.
   struct Unwritten {
     std::int64_t reserved, tail, internal;
@@ -165,19 +166,20 @@ class Ledger final : public core::Observer {
   std::int64_t running_{0};
   std::int64_t waiting_{0};
   bool alone_;
-  std::int64_t token_counts_;                // counts of a token's place, where requests follow no courses
-  std::int64_t own_bytes_;                   // bytes of such a count
-  std::int64_t quantum_counts_{0};           // of a quantum, as kept here
-  std::int64_t check_bytes_{0};              // of a count, as kept here
-  std::vector<std::int64_t> tensor_tokens_;  // by request, where the layout's form is kTensors
-  std::vector<std::int32_t> refs_;           // by block: requests that hold it; empty where they are alone
-  std::optional<CourseAccount> courses_;     // once a request follows one; then all do
-  std::optional<GroupAccount> groups_;       // where layers lie in groups
+  std::int64_t token_counts_;       // counts of a token's place, where requests follow no courses
+  std::int64_t own_bytes_;          // bytes of such a count
+  std::int64_t quantum_counts_{0};  // of a quantum, as kept here
+  std::int64_t check_bytes_{0};     // of a count, as kept here
+  InFlight<int>::Places places_;    // of sliders_, or of courses_
+  std::unordered_map<RequestId, std::int64_t> tensor_tokens_;  // by request that has some, with form kTensors
+  std::vector<std::int32_t> refs_;        // by block: requests that hold it; empty where they are alone
+  std::optional<CourseAccount> courses_;  // once a request follows one; then all do
+  std::optional<GroupAccount> groups_;    // where layers lie in groups
   std::int64_t steps_in_progress_{0};
   // Only where the keep rule evicts:
   std::vector<Erosion> erosion_;  // by block; empty where they are alone
-  std::vector<Slider> sliders_;   // by request
-  std::int64_t clock_{0};         // steps in which sliding requests have dropped a cell
+  InFlight<Slider> sliders_;
+  std::int64_t clock_{0};  // steps in which sliding requests have dropped a cell
   std::int64_t sliding_count_{0};
   std::int64_t growing_blocks_{0};  // blocks in which one more cell becomes a hole per step
 };

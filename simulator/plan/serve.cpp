@@ -102,6 +102,7 @@ class Fleet {
   }
 
   [[nodiscard]] const std::vector<std::unique_ptr<Part>>& parts() const { return parts_; }
+  [[nodiscard]] const core::RequestColumns& columns() const { return columns_; }
 
   /// The router, ledgers with the sinks that each part has by now, and the replicas over them.
   void make_replicas() {
@@ -191,8 +192,9 @@ SimTime last_served_arrival(const RunSetup& setup, const core::Memory& memory) {
 }
 
 /// Everything that the report may ask of a replica.
-Status watch(const RunSetup& setup, std::size_t replica, Part& part, Served& served,
+Status watch(const RunSetup& setup, const Fleet& fleet, std::size_t replica, Served& served,
              observe::JointStates* joint) {
+  Part& part = *fleet.parts()[replica];
   const core::MemoryLayout& layout = part.memory->layout();
   part.sinks = {&part.peak, &part.overlays.emplace(layout, part.peak)};
   if (!layout.groups.empty()) part.sinks.push_back(&part.kinds.emplace(layout, part.peak));
@@ -203,7 +205,7 @@ Status watch(const RunSetup& setup, std::size_t replica, Part& part, Served& ser
   } else {
     part.sinks.push_back(&part.integrals);
   }
-  part.ledger.emplace(setup.workload, layout, setup.tokens.keep, part.sinks);
+  part.ledger.emplace(setup.workload, layout, setup.tokens.keep, part.sinks, &fleet.columns().account);
   part.observers = {&*part.ledger, &part.records.emplace(served.records, setup.scenario.keeps_nothing())};
   if (setup.options.request_memory)
     part.observers.push_back(&part.held.emplace(served.held, layout.quantum_tokens));
@@ -286,8 +288,7 @@ Result<Served> serve(const RunSetup& setup) {
   std::optional<observe::JointStates> several;
   observe::JointStates* joint = nullptr;
   if (setup.scenario.replicas > 1) joint = &several.emplace(setup.scenario.replicas, first.layout());
-  for (std::size_t i = 0; i < fleet.parts().size(); ++i)
-    KVPLAN_TRY_DO(watch(setup, i, *fleet.parts()[i], served, joint));
+  for (std::size_t i = 0; i < fleet.parts().size(); ++i) KVPLAN_TRY_DO(watch(setup, fleet, i, served, joint));
   fleet.make_replicas();
   KVPLAN_TRY_DO(fleet.run(served.replica_of, joint));
   served.end = fleet.end();
@@ -304,7 +305,8 @@ Status serve_timelines(const RunSetup& setup, Served& served) {
   KVPLAN_TRY_DO(fleet.make_pools());
   for (const auto& part : fleet.parts()) {
     part->sinks = {&part->timeline.emplace(served.end, setup.options.timeline_bins)};
-    part->ledger.emplace(setup.workload, part->memory->layout(), setup.tokens.keep, part->sinks);
+    part->ledger.emplace(setup.workload, part->memory->layout(), setup.tokens.keep, part->sinks,
+                         &fleet.columns().account);
     part->observers = {&*part->ledger};
   }
   fleet.make_replicas();

@@ -118,6 +118,6 @@ const ReplacementEntry kArc = member<Arc>({.family = "replacement",
                                            .summary = "Two LRU lists, of blocks used once and of blocks used "
                                                       "again, whose shares follow what is asked for again.",
                                            .source = "Megiddo, Modha 2003 (FAST), real-valued target",
-                                           .params = {}});
+                                           .params = kLeavesAlone});
 
 }  // namespace kvplan::replacement

@@ -57,6 +57,6 @@ const ReplacementEntry kClock =
                    .name = "clock",
                    .summary = "First come, first out, with a second chance for what was used meanwhile.",
                    .source = "Corbato 1968 (A Paging Experiment with the Multics System), one bit",
-                   .params = {}});
+                   .params = kLeavesAlone});
 
 }  // namespace kvplan::replacement

@@ -11,7 +11,7 @@ namespace kvplan::replacement {
 namespace {
 
 /// The priority is made anew at every use, with the depth of that use. Of equals the one whose priority is oldest goes.
-/// Deep blocks stay longer than those before them, which alone make them useful: in a pool close it to leaves.
+/// Deep blocks stay longer than those before them, which alone make them useful: say `leaves`.
 class CostAware {
  public:
   struct Params {
@@ -66,7 +66,7 @@ class CostAware {
   std::int64_t size_{0};
 };
 
-constexpr std::array<Param, 2> kParams{{
+constexpr std::array<Param, 3> kParams{{
     {.name = "flat",
      .help = "Cost of a block without context, in blocks of context attended to",
      .kind = ParamKind::kInteger,
@@ -77,6 +77,7 @@ constexpr std::array<Param, 2> kParams{{
      .help = "Whether the cost counts as often as a block was used since it came",
      .kind = ParamKind::kFlag,
      .fallback = "true"},
+    kLeavesParam,
 }};
 
 Result<CostAware::Params> params_of(const Choice& choice, const Room& /*room*/) {

@@ -41,6 +41,6 @@ const ReplacementEntry kFifo = member<Fifo>({.family = "replacement",
                                              .name = "fifo",
                                              .summary = "The block that came first goes.",
                                              .source = "Belady 1966 (IBM Systems Journal 5(2))",
-                                             .params = {}});
+                                             .params = kLeavesAlone});
 
 }  // namespace kvplan::replacement

@@ -60,6 +60,6 @@ const ReplacementEntry kGdsf =
                   .name = "gdsf",
                   .summary = "The least of priority = L + uses goes, and L becomes its priority.",
                   .source = "Cherkasova 1998 (HP Labs HPL-98-69), for one size and one cost",
-                  .params = {}});
+                  .params = kLeavesAlone});
 
 }  // namespace kvplan::replacement

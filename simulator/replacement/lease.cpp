@@ -49,7 +49,7 @@ class Lease {
   std::int64_t size_{0};
 };
 
-constexpr std::array<Param, 1> kParams{{
+constexpr std::array<Param, 2> kParams{{
     {.name = "lease_s",
      .help = "Time of a lease",
      .kind = ParamKind::kDecimal,
@@ -57,6 +57,7 @@ constexpr std::array<Param, 1> kParams{{
      .fallback = "60",
      .low = 0,
      .high = 1000000000.0},
+    kLeavesParam,
 }};
 
 Result<Lease::Params> params_of(const Choice& choice, const Room& /*room*/) {

@@ -138,7 +138,7 @@ class Lecar {
   std::int64_t remembered_[2]{};
 };
 
-constexpr std::array<Param, 3> kParams{{
+constexpr std::array<Param, 4> kParams{{
     {.name = "rate",
      .help = "How fast weights follow",
      .kind = ParamKind::kDecimal,
@@ -158,6 +158,7 @@ constexpr std::array<Param, 3> kParams{{
      .fallback = "0",
      .low = 0,
      .high = 9007199254740992},
+    kLeavesParam,
 }};
 
 Result<Lecar::Params> params_of(const Choice& choice, const Room& room) {

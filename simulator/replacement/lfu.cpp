@@ -104,6 +104,6 @@ const ReplacementEntry kLfu =
                  .summary = "The block that was used least often since it came goes; of equals the one that "
                             "reached its count first.",
                  .source = "Podlipnig, Boeszoermenyi 2003 (ACM Computing Surveys 35(4)), in-cache LFU",
-                 .params = {}});
+                 .params = kLeavesAlone});
 
 }  // namespace kvplan::replacement

@@ -152,7 +152,7 @@ class Lirs {
   std::int64_t size_{0}, lirs_{0}, remembered_{0};
 };
 
-constexpr std::array<Param, 2> kParams{{
+constexpr std::array<Param, 3> kParams{{
     {.name = "hir",
      .help = "Share of the cache for blocks with long times between uses; at least one block",
      .kind = ParamKind::kDecimal,
@@ -167,6 +167,7 @@ constexpr std::array<Param, 2> kParams{{
      .fallback = "2",
      .low = 0,
      .high = 100},
+    kLeavesParam,
 }};
 
 Result<Lirs::Params> params_of(const Choice& choice, const Room& room) {

@@ -44,6 +44,6 @@ const ReplacementEntry kLru =
                  .name = "lru",
                  .summary = "The block that was not used for longest goes.",
                  .source = "Mattson, Gecsei, Slutz, Traiger 1970 (IBM Systems Journal 9(2))",
-                 .params = {}});
+                 .params = kLeavesAlone});
 
 }  // namespace kvplan::replacement

@@ -103,7 +103,7 @@ class LruK {
   std::int64_t size_{0}, remembered_{0};
 };
 
-constexpr std::array<Param, 2> kParams{{
+constexpr std::array<Param, 3> kParams{{
     {.name = "k",
      .help = "Uses that are looked back",
      .kind = ParamKind::kInteger,
@@ -117,6 +117,7 @@ constexpr std::array<Param, 2> kParams{{
      .fallback = "1",
      .low = 0,
      .high = 100},
+    kLeavesParam,
 }};
 
 Result<LruK::Params> params_of(const Choice& choice, const Room& room) {

@@ -1,6 +1,7 @@
 // Makes the entry of a member from its class. For the members' own files.
 #pragma once
 
+#include <array>
 #include <memory>
 #include <utility>
 
@@ -8,6 +9,16 @@
 #include "simulator/replacement/replay.h"
 
 namespace kvplan::replacement {
+
+/// The parameter that every member that need not know the future ends its list with.
+inline constexpr Param kLeavesParam{
+    .name = "leaves",
+    .help = "A block goes only after the cached blocks behind it in their prompts",
+    .kind = ParamKind::kFlag,
+    .fallback = "false",
+    .default_unsaid = true};
+/// Of a member that has no other.
+inline constexpr std::array<Param, 1> kLeavesAlone{{kLeavesParam}};
 
 /// The part of `whole` that a parameter names, rounded down; exact where the text is a fraction of parts below 2^31, as
 /// 0.1 is. REQUIRES: the parameter is a decimal that is not negative; the product is below 2^63.
@@ -23,7 +34,8 @@ constexpr ReplacementEntry member(const Descriptor& descriptor, bool uses_time =
             const Room room{.ids = refs.distinct, .capacity = capacity, .categories = refs.category_count};
             KVPLAN_TRY(const typename P::Params params, kParams(choice, room));
             P policy(room, params);
-            return replay(policy, refs, capacity, stop_asked);
+            return choice.flag("leaves") ? replay(policy, LeavesGo{}, refs, capacity, stop_asked)
+                                         : replay(policy, AnyGoes{}, refs, capacity, stop_asked);
           },
           .make = [](const Choice& choice, const Room& room) -> Result<std::unique_ptr<Policy>> {
             KVPLAN_TRY(const typename P::Params params, kParams(choice, room));
@@ -31,7 +43,7 @@ constexpr ReplacementEntry member(const Descriptor& descriptor, bool uses_time =
           }};
 }
 
-/// Of a member without parameters.
+/// Of a member without parameters of its own.
 template <class P>
 constexpr ReplacementEntry member(const Descriptor& descriptor) {
   return member<P, [](const Choice&, const Room&) -> Result<typename P::Params> {

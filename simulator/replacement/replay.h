@@ -1,23 +1,85 @@
 // The loop that plays references through a policy.
 #pragma once
 
+#include <vector>
+
+#include "simulator/base/check.h"
+#include "simulator/replacement/leaves.h"
 #include "simulator/replacement/policy.h"
 #include "simulator/replacement/references.h"
 
 namespace kvplan::replacement {
 
+/// Any block may go.
+struct AnyGoes {
+  template <class P>
+  void make_room(P& policy, const Use& incoming, Id /*before*/) {
+    policy.evict(incoming, AllMayGo{});
+  }
+  void came(const Use& /*use*/, Id /*before*/) {}
+  template <class P>
+  void expire(P& policy, std::int64_t now_ns) {
+    if constexpr (requires { policy.expire(now_ns, AllMayGo{}, [](Id) {}); })
+      policy.expire(now_ns, AllMayGo{}, [](Id) {});
+  }
+};
+
+/// A block goes only after the cached ones behind it (leaves.h). The block before the one that comes stays, too, as
+/// a running request would hold it, unless nothing else is left.
+class LeavesGo {
+ public:
+  template <class P>
+  void make_room(P& policy, const Use& incoming, Id before) {
+    leaves_.follows(incoming.id, before);
+    leaves_.enter(incoming.id);
+    Id victim = policy.evict(incoming, May{&leaves_});
+    if (const Id alone = leaves_.leave(incoming.id); alone != kNoId) policy.may_go(alone);
+    if (victim == kNoId) victim = policy.evict(incoming, May{&leaves_});
+    KVPLAN_CHECK(victim != kNoId, policy.size());  // what follows something is never all
+    went(policy, victim);
+  }
+  void came(const Use& use, Id before) {
+    leaves_.follows(use.id, before);
+    leaves_.enter(use.id);
+  }
+  /// What goes makes a leaf of the one before it, whose time may have come, too.
+  template <class P>
+  void expire(P& policy, std::int64_t now_ns) {
+    if constexpr (requires { policy.expire(now_ns, May{}, [](Id) {}); }) {
+      std::vector<Id> gone;
+      do {
+        gone.clear();
+        policy.expire(now_ns, May{&leaves_}, [&](Id id) { gone.push_back(id); });
+        for (const Id id : gone) went(policy, id);
+      } while (!gone.empty());
+    }
+  }
+
+ private:
+  struct May {
+    const Leaves* leaves{nullptr};
+    bool operator()(Id id) const { return leaves->is_leaf(id); }
+  };
+  template <class P>
+  void went(P& policy, Id id) {
+    if (const Id before = leaves_.leave(id); before != kNoId) policy.may_go(before);
+  }
+
+  Leaves leaves_;
+};
+
 /// Demand caching: what is not found always comes in; if the cache is full something goes before. Ends early, with an
-/// error, where `stop_asked` says so (null: never).
-template <class P>
-Result<Hits> replay(P& policy, const References& refs, std::int64_t capacity, bool (*stop_asked)()) {
+/// error, where `stop_asked` says so (null: never). `rule`: which blocks may go.
+template <class P, class Rule>
+Result<Hits> replay(P& policy, Rule rule, const References& refs, std::int64_t capacity,
+                    bool (*stop_asked)()) {
   Hits hits;
   Use use;
   for (std::size_t r = 0; r < refs.prompts(); ++r) {
     if (stop_asked != nullptr && r % 1024 == 0 && stop_asked()) return interrupted_error();
     use.time_ns = refs.times_ns[r];
     if (!refs.categories.empty()) use.category = refs.categories[r];
-    if constexpr (requires { policy.expire(use.time_ns, AllMayGo{}, [](Id) {}); })
-      policy.expire(use.time_ns, AllMayGo{}, [](Id) {});
+    rule.expire(policy, use.time_ns);
     const Id* const begin = refs.ids.data() + refs.offsets[r];
     const Id* const end = refs.ids.data() + refs.offsets[r + 1];
     const Id* at = begin;
@@ -35,8 +97,10 @@ Result<Hits> replay(P& policy, const References& refs, std::int64_t capacity, bo
         ++hits.object;
         policy.touch(use);
       } else {
-        if (policy.size() >= capacity) policy.evict(use, AllMayGo{});
+        const Id before = at == begin ? kNoId : at[-1];
+        if (policy.size() >= capacity) rule.make_room(policy, use, before);
         policy.insert(use);
+        rule.came(use, before);
       }
     }
   }

@@ -123,7 +123,7 @@ class S3Fifo {
   bool evicted_{false};
 };
 
-constexpr std::array<Param, 4> kParams{{
+constexpr std::array<Param, 5> kParams{{
     {.name = "small",
      .help = "Share of the cache for the small queue",
      .kind = ParamKind::kDecimal,
@@ -150,6 +150,7 @@ constexpr std::array<Param, 4> kParams{{
              "(libCacheSim 0.3.5)",
      .kind = ParamKind::kFlag,
      .fallback = "false"},
+    kLeavesParam,
 }};
 
 Result<S3Fifo::Params> params_of(const Choice& choice, const Room& room) {

@@ -72,6 +72,6 @@ const ReplacementEntry kSieve =
                    .summary = "A hand walks a FIFO list from old to new, spares what was used since it last "
                               "came by, and takes the first that was not.",
                    .source = "Zhang, Yang, Yue, Vigfusson, Vinayak 2024 (NSDI)",
-                   .params = {}});
+                   .params = kLeavesAlone});
 
 }  // namespace kvplan::replacement

@@ -65,7 +65,7 @@ class Slru {
   std::int64_t size_{0}, protected_{0};
 };
 
-constexpr std::array<Param, 1> kParams{{
+constexpr std::array<Param, 2> kParams{{
     {.name = "protected",
      .help = "Share of the cache that protected blocks may take",
      .kind = ParamKind::kDecimal,
@@ -73,6 +73,7 @@ constexpr std::array<Param, 1> kParams{{
      .fallback = "0.8",
      .low = 0,
      .high = 1},
+    kLeavesParam,
 }};
 
 Result<Slru::Params> params_of(const Choice& choice, const Room& room) {

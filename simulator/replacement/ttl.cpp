@@ -65,7 +65,7 @@ class Ttl {
   std::int64_t size_{0};
 };
 
-constexpr std::array<Param, 2> kParams{{
+constexpr std::array<Param, 3> kParams{{
     {.name = "life_s",
      .help = "Time for which a block lives",
      .kind = ParamKind::kDecimal,
@@ -77,6 +77,7 @@ constexpr std::array<Param, 2> kParams{{
      .help = "Whether the time begins anew at each use",
      .kind = ParamKind::kFlag,
      .fallback = "true"},
+    kLeavesParam,
 }};
 
 Result<Ttl::Params> params_of(const Choice& choice, const Room& /*room*/) {

@@ -86,7 +86,7 @@ class TwoQ {
   std::int64_t in_{0}, main_{0}, out_{0};
 };
 
-constexpr std::array<Param, 2> kParams{{
+constexpr std::array<Param, 3> kParams{{
     {.name = "in",
      .help = "Share of the cache above which the FIFO queue gives blocks up",
      .kind = ParamKind::kDecimal,
@@ -101,6 +101,7 @@ constexpr std::array<Param, 2> kParams{{
      .fallback = "0.5",
      .low = 0,
      .high = 100},
+    kLeavesParam,
 }};
 
 Result<TwoQ::Params> params_of(const Choice& choice, const Room& room) {

@@ -166,13 +166,14 @@ class WorkloadAware {
   std::int64_t size_{0};
 };
 
-constexpr std::array<Param, 1> kParams{{
+constexpr std::array<Param, 2> kParams{{
     {.name = "window",
      .help = "Latest reuse times of each category, and latest stays, that are looked at",
      .kind = ParamKind::kInteger,
      .fallback = "1000",
      .low = 1,
      .high = 10000000},
+    kLeavesParam,
 }};
 
 Result<WorkloadAware::Params> params_of(const Choice& choice, const Room& /*room*/) {

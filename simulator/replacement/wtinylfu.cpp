@@ -88,7 +88,7 @@ class WTinyLfu {
   UseSketch sketch_;
 };
 
-constexpr std::array<Param, 2> kParams{{
+constexpr std::array<Param, 3> kParams{{
     {.name = "window",
      .help = "Share of the cache for the window; at least one block",
      .kind = ParamKind::kDecimal,
@@ -103,6 +103,7 @@ constexpr std::array<Param, 2> kParams{{
      .fallback = "0.8",
      .low = 0,
      .high = 1},
+    kLeavesParam,
 }};
 
 Result<WTinyLfu::Params> params_of(const Choice& choice, const Room& room) {

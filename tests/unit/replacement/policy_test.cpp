@@ -141,32 +141,68 @@ TEST_P(EveryPolicy, GivesUpWhatItsModelGivesUpInAPool) {
   }
 }
 
-/// The definition word by word: first what is found, then every block is touched or inserted first to last.
-Hits play(Naive& policy, const References& refs, std::int64_t capacity) {
-  Hits hits;
-  const auto may = [](Id) { return true; };
-  for (std::size_t r = 0; r < refs.prompts(); ++r) {
-    Use use{.id = 0,
-            .depth = 0,
-            .category = refs.categories.empty() ? 0 : refs.categories[r],
-            .time_ns = refs.times_ns[r]};
-    policy.expire(use.time_ns, may, [](Id) {});
-    for (auto k = refs.offsets[r]; k < refs.offsets[r + 1] && policy.resident(refs.ids[k]); ++k)
-      ++hits.prefix;
-    for (auto k = refs.offsets[r]; k < refs.offsets[r + 1]; ++k) {
-      use.id = refs.ids[k];
-      use.depth = static_cast<std::uint32_t>(k - refs.offsets[r]);
-      if (policy.resident(use.id)) {
-        ++hits.object;
-        policy.touch(use);
-        continue;
+/// The definition word by word: first what is found, then every block is touched or inserted first to last. `leaves`:
+/// a block goes only if none that is cached, or is about to come, was first seen behind it.
+class Play {
+ public:
+  Play(Naive& policy, const References& refs, bool leaves)
+      : policy_(policy), refs_(refs), leaves_(leaves), before_(refs.distinct, kNoId) {
+    std::vector<bool> seen(refs.distinct);
+    for (std::size_t r = 0; r < refs.prompts(); ++r)
+      for (auto k = refs.offsets[r]; k < refs.offsets[r + 1]; ++k) {
+        if (!seen[refs.ids[k]] && k > refs.offsets[r]) before_[refs.ids[k]] = refs.ids[k - 1];
+        seen[refs.ids[k]] = true;
       }
-      if (policy.size() == capacity) policy.evict(use, may);
-      policy.insert(use);
+  }
+
+  Hits hits(std::int64_t capacity) {
+    Hits hits;
+    for (std::size_t r = 0; r < refs_.prompts(); ++r) {
+      Use use{.id = 0,
+              .depth = 0,
+              .category = refs_.categories.empty() ? 0 : refs_.categories[r],
+              .time_ns = refs_.times_ns[r]};
+      expire(use.time_ns);
+      for (auto k = refs_.offsets[r]; k < refs_.offsets[r + 1] && policy_.resident(refs_.ids[k]); ++k)
+        ++hits.prefix;
+      for (auto k = refs_.offsets[r]; k < refs_.offsets[r + 1]; ++k) {
+        use.id = refs_.ids[k];
+        use.depth = static_cast<std::uint32_t>(k - refs_.offsets[r]);
+        if (policy_.resident(use.id)) {
+          ++hits.object;
+          policy_.touch(use);
+          continue;
+        }
+        if (policy_.size() == capacity && policy_.evict(use, [&](Id id) {
+              return may_go(id) && !(leaves_ && before_[use.id] == id);
+            }) == kNoId)
+          policy_.evict(use, [&](Id id) { return may_go(id); });
+        policy_.insert(use);
+      }
+    }
+    return hits;
+  }
+
+ private:
+  [[nodiscard]] bool may_go(Id id) const {
+    for (Id behind = 0; leaves_ && behind < before_.size(); ++behind)
+      if (before_[behind] == id && policy_.resident(behind)) return false;
+    return true;
+  }
+  void expire(std::int64_t now_ns) {
+    bool more = true;
+    while (more) {
+      more = false;
+      policy_.expire(
+          now_ns, [this](Id id) { return may_go(id); }, [&](Id) { more = leaves_; });
     }
   }
-  return hits;
-}
+
+  Naive& policy_;
+  const References& refs_;
+  bool leaves_;
+  std::vector<Id> before_;
+};
 
 TEST_P(EveryPolicy, FindsWhatItsModelFinds) {
   for (std::int64_t seed = 0; seed < cases(200); ++seed) {
@@ -181,9 +217,25 @@ TEST_P(EveryPolicy, FindsWhatItsModelFinds) {
       ASSERT_NE(naive, nullptr);
       const auto hits = GetParam()->replay(choice, refs.value(), capacity, nullptr);
       ASSERT_TRUE(hits.ok());
-      ASSERT_EQ(hits.value(), play(*naive, refs.value(), capacity))
+      ASSERT_EQ(hits.value(), Play(*naive, refs.value(), choice.flag("leaves")).hits(capacity))
           << "seed " << seed << ": " << choice.to_string() << ", " << capacity << " blocks";
     }
+  }
+}
+
+TEST_P(EveryPolicy, LeavesAloneGoSoThatAllThatIsFoundIsAPrefix) {
+  for (std::int64_t seed = 0; seed < cases(100); ++seed) {
+    Random random(static_cast<std::uint64_t>(seed), "leaves");
+    const traces::Trace trace = trace_of(testing::random_prompts(random));
+    const auto refs = references_of(trace);
+    ASSERT_TRUE(refs.ok());
+    std::int64_t longest = 1;
+    for (std::size_t r = 0; r < refs.value().prompts(); ++r)
+      longest = std::max<std::int64_t>(
+          longest, static_cast<std::int64_t>(refs.value().offsets[r + 1] - refs.value().offsets[r]));
+    const Choice choice = testing::choice_of(std::string(GetParam()->descriptor.name) + ":leaves=true");
+    const Hits hits = GetParam()->replay(choice, refs.value(), longest, nullptr).value();
+    ASSERT_EQ(hits.object, hits.prefix) << "seed " << seed;
   }
 }
 
