@@ -5,7 +5,9 @@
 #include "simulator/base/check.h"
 #include "simulator/prefix/request_tokens.h"
 #include "simulator/scheduling/engines.h"
-#include "simulator/scheduling/sglang/replica.h"
+#include "simulator/scheduling/sglang/naive_memory.h"
+#include "simulator/scheduling/sglang/radix_memory.h"
+#include "simulator/scheduling/sglang/replicas.h"
 
 namespace kvplan::scheduling {
 namespace {
@@ -126,7 +128,7 @@ Result<core::MemoryLayout> layout_of(std::int64_t page_tokens, const memory::All
 }
 
 Result<std::unique_ptr<core::Memory>> make_memory(const Choice& engine, const Choice& allocator,
-                                                  const memory::AllocatorRequest& request, bool /*naive*/) {
+                                                  const memory::AllocatorRequest& request, bool naive) {
   if (allocator.name() != "paged")
     return bad_input("expected paged, on which the engine sglang lays its tree, found " +
                      std::string(allocator.name()))
@@ -142,15 +144,26 @@ Result<std::unique_ptr<core::Memory>> make_memory(const Choice& engine, const Ch
                      std::to_string(prefix->block_tokens))
         .at_field("workload.trace");
   KVPLAN_TRY(const core::MemoryLayout layout, layout_of(page, request));
-  return std::unique_ptr<core::Memory>(std::make_unique<sglang::RadixMemory>(
-      *request.workload, layout, engine.integer("context_length"), request.prefix_cache));
+  const std::int64_t context = engine.integer("context_length");
+  std::unique_ptr<core::Memory> memory;
+  if (naive) {
+    memory = std::make_unique<sglang::NaiveMemory>(*request.workload, layout, context, request.prefix_cache);
+  } else {
+    memory = std::make_unique<sglang::RadixMemory>(*request.workload, layout, context, request.prefix_cache);
+  }
+  return memory;
 }
 
 std::unique_ptr<core::Replica> make_replica(const Choice& engine, const core::ReplicaSetup& setup,
                                             core::Memory& memory, bool naive) {
+  if (naive) {
+    auto* const pages = dynamic_cast<sglang::NaiveMemory*>(&memory);
+    KVPLAN_CHECK(pages != nullptr);
+    return sglang::make_naive_replica(setup, params_of(engine), *pages);
+  }
   auto* const radix = dynamic_cast<sglang::RadixMemory*>(&memory);
   KVPLAN_CHECK(radix != nullptr);
-  return sglang::make_replica(setup, params_of(engine), *radix, naive);
+  return sglang::make_fast_replica(setup, params_of(engine), *radix);
 }
 
 }  // namespace

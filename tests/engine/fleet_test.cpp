@@ -7,14 +7,16 @@
 #include <string>
 
 #include "simulator/base/random.h"
-#include "simulator/plan/report.h"
-#include "simulator/plan/run.h"
 #include "simulator/routing/least_of.h"
 #include "simulator/routing/routers.h"
 #include "tests/support/random_trace.h"
+#include "tests/support/whole_run.h"
 
 namespace kvplan {
 namespace {
+
+using test::outputs;
+using test::scenario_of;
 
 /// Prompts that begin alike, bursts, turns that wait for each other, sessions.
 traces::Trace draw_trace(Random& random) {
@@ -23,27 +25,8 @@ traces::Trace draw_trace(Random& random) {
                                                     .most_input = 90,
                                                     .most_output = 60,
                                                     .most_gap_ms = random.chance(1, 2) ? 5 : 60});
-  const std::int64_t sessions = random.between(1, 6);
-  for (std::int64_t s = 0; s < sessions; ++s) trace.session_names.push_back(std::to_string(s));
-  const bool waits = random.chance(1, 2);
-  for (std::int64_t i = 0; i < trace.size(); ++i) {
-    trace.session.push_back(static_cast<std::int32_t>(random.between(0, sessions - 1)));
-    trace.think_ns.push_back(random.chance(1, 3) ? random.between(0, 3) * 4'000'000 : 0);
-    if (!waits || i == 0 || random.chance(1, 3)) continue;
-    trace.waits.request.push_back(static_cast<std::int32_t>(i));
-    trace.waits.before.push_back(
-        static_cast<std::int32_t>(random.between(std::max<std::int64_t>(0, i - 6), i - 1)));
-  }
-  trace.digest = "0123456789abcdef";
+  test::add_turns(random, trace);
   return trace;
-}
-
-plan::Scenario scenario_of(const std::vector<std::string>& texts) {
-  std::vector<plan::Setting> settings;
-  for (const std::string& text : texts) settings.push_back(plan::parse_setting(text).value());
-  auto scenario = plan::resolve(settings);
-  EXPECT_TRUE(scenario.ok()) << scenario.error().to_string();
-  return std::move(scenario).value();
 }
 
 plan::Scenario draw_scenario(Random& random, std::string_view router) {
@@ -63,19 +46,6 @@ plan::Scenario draw_scenario(Random& random, std::string_view router) {
   texts.push_back(std::string("latency=") + latencies[random.below(latencies.size())]);
   if (random.chance(1, 4)) texts.emplace_back("eviction=window:window=24");
   return scenario_of(texts);
-}
-
-std::string outputs(const plan::Scenario& scenario, const traces::Trace& trace, bool step_by_step,
-                    int threads = 1) {
-  plan::RunOptions options;
-  options.step_by_step = step_by_step;
-  options.threads = threads;
-  options.timeline_bins = 7;
-  options.request_memory = true;
-  const auto result = plan::run_scenario(scenario, trace, options);
-  if (!result.ok()) return result.error().to_string();
-  return plan::report_json(result.value()) + plan::requests_csv(result.value()) +
-         plan::timeline_csv(result.value());
 }
 
 TEST(Fleet, FastReplicasDoWhatNaiveOnesDoWithEveryRouter) {

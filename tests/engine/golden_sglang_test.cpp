@@ -1,11 +1,12 @@
 // The drivers of SGLang against what the real one did (tests/golden/README.md has the definitions): every column of
-// every row.
+// every row. Of `sched`, both schedulers.
 #include <gtest/gtest.h>
 
 #include <optional>
 
 #include "simulator/drivers/sglang_sched.h"
 #include "simulator/drivers/sglang_seq.h"
+#include "tests/engine/naive_sglang.h"
 #include "tests/support/golden.h"
 
 namespace kvplan {
@@ -78,8 +79,13 @@ TEST_P(GoldenSglangSched, EveryColumn) {
   options.sglang.decay_steps = c.decay_steps;
   drivers::Tables tables{.wants_steps = true, .requests = {}, .steps = {}};
   ASSERT_TRUE(drivers::kSglangSched.run(trace, options, tables).ok());
-  test::expect_table(kGolden + "sglang/sglsched_" + c.name + "_req.csv.gz", tables.requests);
-  test::expect_table(kGolden + "sglang/sglsched_" + c.name + "_step.csv.gz", tables.steps);
+  const test::NaiveSglangTables naive = test::naive_sglang(trace, options);
+  const std::string requests = kGolden + "sglang/sglsched_" + c.name + "_req.csv.gz",
+                    steps = kGolden + "sglang/sglsched_" + c.name + "_step.csv.gz";
+  test::expect_table(requests, tables.requests);
+  test::expect_table(requests, naive.requests);
+  test::expect_table(steps, tables.steps);
+  test::expect_table(steps, naive.steps);
 }
 
 INSTANTIATE_TEST_SUITE_P(

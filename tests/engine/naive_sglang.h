@@ -1,6 +1,5 @@
-// SGLang's scheduler once more, from the words of its definition: every token is a number of its own in a vector, lists
-// are copied and sorted as the words say, pages are counted one by one. Slow, and shares nothing with
-// simulator/scheduling/sglang and simulator/prefix.
+// The driver `sched` of SGLang once more, over the naive scheduler: its clock and both of its tables, written apart
+// from simulator/drivers. Where a step has begun and where it has ended, all pages of the pool are counted.
 #pragma once
 
 #include <string>

@@ -98,6 +98,18 @@ TEST(RealTraces, FastEqualsNaiveWithSharedPrefixes) {
   }
 }
 
+TEST(RealTraces, FastEqualsNaiveWithATree) {
+  KVPLAN_TRACE_OR_SKIP(mooncake, "mooncake_fast25_conversation.jsonl.zst");
+  for (const std::vector<std::string>& sets : std::vector<std::vector<std::string>>{
+           {kLatency, "workload.limit=400", "memory.pool_tokens=200000", "engine=sglang:policy=lpm"},
+           {kLatency, "workload.limit=300", "memory.pool_tokens=150000",
+            "engine=sglang:schedule_conservativeness=0,chunked_prefill_size=2048",
+            "memory.allocator=paged:block_tokens=64"}}) {
+    SCOPED_TRACE(sets[2] + " " + sets[3]);
+    EXPECT_TRUE(everything(mooncake, sets, false) == everything(mooncake, sets, true));
+  }
+}
+
 TEST(RealTraces, HitRatiosOfTheRealPool) {
   KVPLAN_TRACE_OR_SKIP(mooncake, "mooncake_fast25_conversation.jsonl.zst");
   double prompt_tokens = 0;

@@ -8,11 +8,10 @@
 #include "simulator/drivers/sglang_sched.h"
 #include "simulator/observe/ledger.h"
 #include "simulator/observe/requests.h"
-#include "simulator/plan/report.h"
 #include "simulator/plan/run.h"
-#include "simulator/scheduling/sglang/replica.h"
 #include "simulator/workload/workload_builder.h"
 #include "tests/support/random_trace.h"
+#include "tests/support/sglang_twin.h"
 
 namespace kvplan {
 namespace {
@@ -20,7 +19,6 @@ namespace {
 using observe::index;
 using observe::State;
 using scheduling::sglang::QueueOrder;
-using scheduling::sglang::RadixMemory;
 
 class UnitSteps final : public core::LatencyModel {
  public:
@@ -35,7 +33,7 @@ class UnitSteps final : public core::LatencyModel {
 /// Holds the ledger against the pool.
 class Watch final : public core::Observer {
  public:
-  Watch(const observe::Ledger& ledger, const RadixMemory& memory) : ledger_(ledger), memory_(memory) {}
+  Watch(const observe::Ledger& ledger, const test::SglangTwin& twin) : ledger_(ledger), twin_(twin) {}
   void on_pass_end(const core::Pass& pass) override {
     compare();
     stranded += ledger_.cells()[index(State::kStranded)] > 0 ? 1 : 0;
@@ -43,20 +41,22 @@ class Watch final : public core::Observer {
   }
   void on_settled(SimTime /*time*/, const core::PoolCounts& /*pool*/) override {
     compare();
-    EXPECT_EQ(memory_.pool().tree().violation(), "");
+    EXPECT_EQ(twin_.violation(), "");
   }
   std::int64_t stranded{0}, shared{0};
 
  private:
   void compare() const {
     const observe::StateCounts cells = ledger_.cells();
-    EXPECT_EQ(cells[index(State::kCached)], memory_.pool().evictable_tokens());
-    EXPECT_EQ(cells[index(State::kFree)] + cells[index(State::kStranded)], memory_.pool().available_tokens());
-    EXPECT_GE(cells[index(State::kLive)], memory_.pool().tree().protected_tokens());
+    const core::PoolCounts pool = twin_.memory().counts();
+    const std::int64_t page = twin_.memory().layout().quantum_tokens;
+    EXPECT_EQ(cells[index(State::kCached)], pool.cached * page);
+    EXPECT_EQ(cells[index(State::kFree)] + cells[index(State::kStranded)], pool.free * page);
+    EXPECT_GE(cells[index(State::kLive)], pool.shared * page);
     EXPECT_EQ(cells[index(State::kHole)] + cells[index(State::kInternal)], 0);
   }
   const observe::Ledger& ledger_;
-  const RadixMemory& memory_;
+  const test::SglangTwin& twin_;
 };
 
 struct Case {
@@ -108,25 +108,19 @@ TEST(SglangRun, InUnitStepsItDoesWhatTheDriverDoes) {
     ASSERT_TRUE(rows.ok()) << rows.error().to_string();
 
     const core::Workload workload = workload::build_step_workload(c.trace, *c.options.quantum_ms);
-    core::MemoryLayout layout;
-    layout.quantum_tokens = c.options.block_tokens;
-    layout.capacity_bytes = c.options.pool_tokens;
-    layout.quanta = c.options.pool_tokens / c.options.block_tokens;
-    layout.block_ids = false;
-    layout.tree = true;
-    RadixMemory memory(workload, layout, 262144, c.options.prefix_cache);
+    const core::MemoryLayout layout = test::sglang_layout(c.options.block_tokens, c.options.pool_tokens);
+    test::SglangTwin twin(random.chance(1, 2), workload, layout, c.options.prefix_cache);
     observe::Ledger ledger(workload, layout, {}, {});
-    Watch watch(ledger, memory);
+    Watch watch(ledger, twin);
     std::vector<observe::RequestRecord> records(workload.input.size());
     observe::RequestRecords requests(records, false);
     const UnitSteps unit;
     const std::array<core::Observer*, 3> observers{&ledger, &watch, &requests};
     const core::ReplicaSetup setup{
         .workload = &workload, .keep = {}, .latency = &unit, .observers = observers};
-    const auto replica =
-        scheduling::sglang::make_replica(setup, params_of(c.options), memory, random.chance(1, 2));
+    const auto replica = twin.replica(setup, params_of(c.options));
     ASSERT_TRUE(core::run_alone(*replica, workload, workload.order, nullptr).ok());
-    ASSERT_EQ(memory.counts().held, 0);
+    ASSERT_EQ(twin.memory().counts().held, 0);
     stranded += watch.stranded;
     shared += watch.shared;
     for (const observe::RequestRecord& r : records) ASSERT_EQ(r.status, observe::RequestStatus::kCompleted);
@@ -149,82 +143,6 @@ TEST(SglangRun, InUnitStepsItDoesWhatTheDriverDoes) {
   }
   EXPECT_GT(compared, 200);
   for (const std::int64_t count : {retracted, hits, stranded, shared}) EXPECT_GT(count, 0);
-}
-
-plan::Scenario scenario_of(const std::vector<std::string>& texts) {
-  std::vector<plan::Setting> settings;
-  for (const std::string& text : texts) settings.push_back(plan::parse_setting(text).value());
-  auto scenario = plan::resolve(settings);
-  EXPECT_TRUE(scenario.ok()) << scenario.error().to_string();
-  return std::move(scenario).value();
-}
-
-std::string outputs(const Result<plan::RunResult>& result) {
-  if (!result.ok()) return result.error().to_string();
-  return plan::report_json(result.value()) + plan::requests_csv(result.value()) +
-         plan::timeline_csv(result.value());
-}
-
-TEST(SglangRun, FleetsServeEverybodyWithEveryRouter) {
-  for (const char* router : {"round-robin", "least-loaded:by=blocks", "vllm-dp", "prefix-affine"}) {
-    SCOPED_TRACE(router);
-    Random random(3, router);
-    traces::Trace trace = test::random_trace(
-        random, {.requests = 80, .hash_block = 8, .most_input = 90, .most_output = 30, .most_gap_ms = 20});
-    trace.digest = "0123456789abcdef";
-    const plan::Scenario scenario = scenario_of(
-        {"engine=sglang:policy=lpm,chunked_prefill_size=64", "memory.allocator=paged:block_tokens=4",
-         "memory.pool_tokens=300", "fleet=replicas=3,router=" + std::string(router)});
-    plan::RunOptions options;
-    options.timeline_bins = 5;
-    options.request_memory = true;
-    const auto first = plan::run_scenario(scenario, trace, options);
-    ASSERT_TRUE(first.ok()) << first.error().to_string();
-    EXPECT_EQ(first.value().completed, 80);
-    EXPECT_GT(first.value().prefix_hit_tokens, 0);
-    options.step_by_step = true;
-    const auto again = plan::run_scenario(scenario, trace, options);
-    EXPECT_EQ(outputs(first), outputs(again));
-  }
-}
-
-TEST(SglangRun, RunsOfStepsChangeNothing) {
-  for (std::uint64_t seed = 0; seed < 300; ++seed) {
-    SCOPED_TRACE("seed " + std::to_string(seed));
-    Random random(seed, "sglang runs");
-    traces::Trace trace = test::random_trace(random, {.requests = random.between(1, 50),
-                                                      .hash_block = 8,
-                                                      .most_input = 90,
-                                                      .most_output = random.between(1, 60),
-                                                      .most_gap_ms = random.chance(1, 2) ? 5 : 60});
-    trace.digest = "0123456789abcdef";
-    const std::int64_t block = random.chance(1, 3) ? 1 : random.between(2, 9);
-    const std::array<const char*, 4> latencies{
-        "affine:base_ns=0,token_ns=0,context_ns=0", "affine:base_ns=4000000,token_ns=0,context_ns=0",
-        "affine:base_ns=1000000,token_ns=777.7,context_ns=3.3", "affine:base_ns=0,token_ns=0,context_ns=900"};
-    const std::array<const char*, 4> routers{"round-robin", "least-loaded:by=tokens",
-                                             "least-loaded:by=blocks",
-                                             "prefix-affine:balance_abs=1,balance_rel=1"};
-    const plan::Scenario scenario =
-        scenario_of({"engine=sglang:policy=" + std::string(random.chance(1, 2) ? "lpm" : "fcfs") +
-                         ",chunked_prefill_size=" + std::to_string(block * random.between(0, 12)) +
-                         ",max_running_requests=" + std::to_string(random.between(1, 12)) +
-                         ",decay_steps=" + std::to_string(random.between(1, 60)) +
-                         ",schedule_conservativeness=0." + std::to_string(random.between(0, 9)) +
-                         ",prefix_cache=" + (random.chance(3, 4) ? "true" : "false"),
-                     "memory.allocator=paged:block_tokens=" + std::to_string(block),
-                     "memory.pool_tokens=" + std::to_string(random.between(170, 600)),
-                     "latency=" + std::string(latencies[random.below(latencies.size())]),
-                     "fleet=replicas=" + std::to_string(random.between(1, 3)) +
-                         ",router=" + routers[random.below(routers.size())]});
-    plan::RunOptions options;
-    options.timeline_bins = 7;
-    options.request_memory = true;
-    const auto fast = plan::run_scenario(scenario, trace, options);
-    options.step_by_step = true;
-    const auto naive = plan::run_scenario(scenario, trace, options);
-    ASSERT_EQ(outputs(fast), outputs(naive));
-  }
 }
 
 TEST(SglangRun, WhatItCannotServeIsRefusedWithItsField) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "simulator/base/random.h"
@@ -49,6 +50,22 @@ inline traces::Trace random_trace(Random& random, const TraceShape& shape) {
   }
   trace.prefix.distinct = next;
   return trace;
+}
+
+/// Sessions and pauses, and sometimes turns that wait for each other.
+inline void add_turns(Random& random, traces::Trace& trace) {
+  const std::int64_t sessions = random.between(1, 6);
+  for (std::int64_t s = 0; s < sessions; ++s) trace.session_names.push_back(std::to_string(s));
+  const bool waits = random.chance(1, 2);
+  for (std::int64_t i = 0; i < trace.size(); ++i) {
+    trace.session.push_back(static_cast<std::int32_t>(random.between(0, sessions - 1)));
+    trace.think_ns.push_back(random.chance(1, 3) ? random.between(0, 3) * 4'000'000 : 0);
+    if (!waits || i == 0 || random.chance(1, 3)) continue;
+    trace.waits.request.push_back(static_cast<std::int32_t>(i));
+    trace.waits.before.push_back(
+        static_cast<std::int32_t>(random.between(std::max<std::int64_t>(0, i - 6), i - 1)));
+  }
+  trace.digest = "0123456789abcdef";
 }
 
 }  // namespace kvplan::test

@@ -31,6 +31,9 @@ Findings check_links(const Tree& tree);
 /// What replays an event log reaches, through any number of headers, nothing but simulator/base and the log's
 /// reader.
 Findings check_replay_is_apart(const Tree& tree);
+/// A naive engine (naive_* below simulator/scheduling) reaches of its engine's folder nothing but naive files, settings
+/// and the header that makes replicas, and nothing of what the fast ones take memory from.
+Findings check_naive_is_apart(const Tree& tree);
 /// Protobuf, Boost.Graph, CUDA, Qt and the command-line parser stay where they belong; the model opens no
 /// file.
 Findings check_libraries(const Tree& tree);

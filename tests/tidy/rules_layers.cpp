@@ -132,6 +132,36 @@ bool in_tests(std::string_view path) {
   return path.starts_with("tests/");
 }
 
+std::string_view name_of(std::string_view path) {
+  return path.substr(path.rfind('/') + 1);
+}
+
+/// The files that `of` names reach, through any number of headers, only what `allowed` names.
+template <class Of, class Allowed>
+Findings check_reached(const Tree& tree, Of of, Allowed allowed) {
+  std::map<std::string_view, const File*> files;
+  for (const auto& file : tree) files[file.path] = &file;
+  Findings findings;
+  for (const auto& file : tree) {
+    if (!is_cpp(file.path) || !of(file.path)) continue;
+    std::set<std::string> seen;
+    std::deque<std::string> next{file.path};
+    while (!next.empty()) {
+      const auto at = files.find(next.front());
+      next.pop_front();
+      if (at == files.end()) continue;
+      for (const auto& include : own_includes(*at->second)) {
+        if (!seen.insert(include.path).second) continue;
+        next.push_back(include.path);
+        if (!allowed(include.path)) {
+          findings.push_back({file.path, 0, "reaches " + include.path + " through " + at->second->path});
+        }
+      }
+    }
+  }
+  return findings;
+}
+
 }  // namespace
 
 Findings check_layers(const Tree& tree) {
@@ -190,28 +220,21 @@ Findings check_links(const Tree& tree) {
 }
 
 Findings check_replay_is_apart(const Tree& tree) {
-  std::map<std::string_view, const File*> files;
-  for (const auto& file : tree) files[file.path] = &file;
   const Layer* layer = layer_of("validator/replay.cpp");
-  Findings findings;
-  for (const auto& file : tree) {
-    if (!is_cpp(file.path) || !within(file.path, "validator")) continue;
-    std::set<std::string> seen;
-    std::deque<std::string> next{file.path};
-    while (!next.empty()) {
-      const auto at = files.find(next.front());
-      next.pop_front();
-      if (at == files.end()) continue;
-      for (const auto& include : own_includes(*at->second)) {
-        if (!seen.insert(include.path).second) continue;
-        next.push_back(include.path);
-        if (!allows(*layer, include.path)) {
-          findings.push_back({file.path, 0, "reaches " + include.path + " through " + at->second->path});
-        }
-      }
-    }
-  }
-  return findings;
+  return check_reached(
+      tree, [](std::string_view path) { return within(path, "validator"); },
+      [&](std::string_view path) { return allows(*layer, path); });
+}
+
+Findings check_naive_is_apart(const Tree& tree) {
+  const auto is_naive = [](std::string_view path) {
+    return within(path, "simulator/scheduling") && name_of(path).starts_with("naive_");
+  };
+  return check_reached(tree, is_naive, [&](std::string_view path) {
+    if (within(path, "simulator/scheduling"))
+      return is_naive(path) || name_of(path) == "params.h" || name_of(path) == "replicas.h";
+    return !within(path, "simulator/prefix") && !within(path, "simulator/memory");
+  });
 }
 
 }  // namespace kvplan::tidy

@@ -97,6 +97,22 @@ TEST(TidyRules, ReplaySharesNoCodeWithWhatItChecks) {
             Places{"validator/replay.cpp:1"});
 }
 
+TEST(TidyRules, NaiveEnginesShareNoCodeWithFastOnes) {
+  const std::string room = "simulator/scheduling/vllm/";
+  const File naive{room + "naive_replica.cpp",
+                   include(room + "naive_parts.h") + include(room + "replicas.h")};
+  const File parts{room + "naive_parts.h", include(room + "params.h") + include("simulator/core/replica.h")};
+  const File params{room + "params.h", ""}, batch{room + "batch.h", ""};
+  const File replicas{room + "replicas.h", include("simulator/core/replica.h")};
+  EXPECT_TRUE(check_naive_is_apart({naive, parts, params, batch, replicas}).empty());
+  for (const std::string& shared : {room + "batch.h", std::string("simulator/prefix/radix_pool.h"),
+                                    std::string("simulator/memory/allocator_paged.h")}) {
+    const File leaking{room + "replicas.h", include(shared)};
+    EXPECT_EQ(places(check_naive_is_apart({naive, parts, params, batch, leaking})),
+              Places{room + "naive_replica.cpp:0"});
+  }
+}
+
 TEST(TidyRules, LibrariesStayWhereTheyBelong) {
   const auto found = [](const std::string& path, const std::string& line) {
     return !check_libraries({{path, line + "\n"}}).empty();

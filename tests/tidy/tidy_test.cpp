@@ -68,6 +68,7 @@ TEST_P(Tidy, HoldsInTheWholeTree) {
 INSTANTIATE_TEST_SUITE_P(Rules, Tidy,
                          testing::Values(Rule{"layers", check_layers}, Rule{"links", check_links},
                                          Rule{"replay_is_apart", check_replay_is_apart},
+                                         Rule{"naive_is_apart", check_naive_is_apart},
                                          Rule{"libraries", check_libraries}, Rule{"calls", check_calls},
                                          Rule{"lines", check_lines}, Rule{"marks", check_marks},
                                          Rule{"sizes", check_sizes}, Rule{"headers", check_headers},

@@ -7,8 +7,8 @@
 #include "simulator/io/event_log_writer.h"
 #include "simulator/memory/allocators.h"
 #include "simulator/observe/ledger.h"
-#include "simulator/scheduling/sglang/replica.h"
 #include "simulator/workload/workload_builder.h"
+#include "tests/support/sglang_twin.h"
 #include "tests/validator/log_latency.h"
 
 namespace kvplan::test {
@@ -19,15 +19,9 @@ std::string log_of_sglang_run(const traces::Trace& trace, const LogCase& c, Step
   const core::Workload& workload = built.value();
   const auto choice = parse_component(c.allocator, "allocator", memory::allocator_descriptors());
   KVPLAN_CHECK(choice.ok());
-  core::MemoryLayout layout;
-  layout.quantum_tokens = choice.value().integer("block_tokens");
-  layout.token_bytes = c.token_bytes + c.metadata_bytes;
-  layout.metadata_bytes = c.metadata_bytes;
-  layout.capacity_bytes = c.pool_tokens * layout.token_bytes;
-  layout.quanta = c.pool_tokens / layout.quantum_tokens;
-  layout.block_ids = false;
-  layout.tree = true;
-  scheduling::sglang::RadixMemory memory(workload, layout, 262144, c.prefix_cache);
+  const core::MemoryLayout layout =
+      sglang_layout(choice.value().integer("block_tokens"), c.pool_tokens, c.token_bytes, c.metadata_bytes);
+  SglangTwin twin(stepping == Stepping::kNaive, workload, layout, c.prefix_cache);
   observe::Ledger ledger(workload, layout, {}, {});
   std::string bytes;
   io::EventLogWriter writer(
@@ -49,8 +43,7 @@ std::string log_of_sglang_run(const traces::Trace& trace, const LogCase& c, Step
   const std::array<core::Observer*, 2> observers{&ledger, &writer};
   const core::ReplicaSetup setup{
       .workload = &workload, .keep = {}, .latency = &latency.model(), .observers = observers};
-  const auto replica =
-      scheduling::sglang::make_replica(setup, *c.sglang, memory, stepping == Stepping::kNaive);
+  const auto replica = twin.replica(setup, *c.sglang);
   KVPLAN_CHECK(core::run_alone(*replica, workload, workload.order, nullptr).ok());
   KVPLAN_CHECK(writer.close().ok());
   return bytes;

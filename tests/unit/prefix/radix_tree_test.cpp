@@ -8,7 +8,7 @@
 #include <tuple>
 
 #include "simulator/base/random.h"
-#include "tests/unit/prefix/naive_tree.h"
+#include "simulator/scheduling/sglang/naive_tree.h"
 
 namespace kvplan {
 namespace {
@@ -17,8 +17,11 @@ using prefix::kRoot;
 using prefix::NodeId;
 using prefix::RadixTree;
 using prefix::TokenSequence;
-using test::NaiveTree;
-using Tokens = NaiveTree::Tokens;
+using scheduling::sglang::NaivePageId;
+using scheduling::sglang::NaivePages;
+using scheduling::sglang::NaiveTokens;
+using scheduling::sglang::NaiveTree;
+using Tokens = std::vector<prefix::Token>;
 
 TokenSequence sequence_of(const Tokens& tokens) {
   TokenSequence out;
@@ -33,8 +36,27 @@ Tokens tokens_of(const TokenSequence& sequence) {
   return out;
 }
 
+NaivePages pages_of(const Tokens& tokens, std::int64_t page) {
+  return {std::ssize(tokens) / page, [&tokens, page](std::int64_t index) {
+            NaiveTokens out;
+            for (std::int64_t i = index * page; i < (index + 1) * page; ++i)
+              out.push_back({tokens[static_cast<std::size_t>(i)], 0});
+            return out;
+          }};
+}
+
 /// Tokens from the root to a node's end -> length of its own run, locks, access time.
 using Shape = std::map<Tokens, std::tuple<std::size_t, std::int64_t, std::uint64_t>>;
+
+/// Access times by their order alone: the naive tree reads its clock less often.
+Shape ranked(Shape shape) {
+  std::map<std::uint64_t, std::uint64_t> ranks;
+  for (const auto& [path, node] : shape) ranks[std::get<2>(node)] = 0;
+  std::uint64_t rank = 0;
+  for (auto& [time, place] : ranks) place = rank++;
+  for (auto& [path, node] : shape) std::get<2>(node) = ranks.at(std::get<2>(node));
+  return shape;
+}
 
 Shape shape_of(const RadixTree& tree) {
   std::map<NodeId, RadixTree::NodeView> by_id;
@@ -48,18 +70,23 @@ Shape shape_of(const RadixTree& tree) {
     }
     shape[path] = {static_cast<std::size_t>(node.key->size()), node.locks, node.last_access};
   }
-  return shape;
+  return ranked(shape);
 }
 
-Shape shape_of(NaiveTree& tree) {
+Shape shape_of(const NaiveTree& tree) {
   Shape shape;
-  tree.each([&](NaiveTree::Node* node) {
-    Tokens path;
-    for (const NaiveTree::Node* up = node; up != nullptr; up = up->parent)
-      path.insert(path.begin(), up->key.begin(), up->key.end());
-    shape[path] = {node->key.size(), node->locks, node->last_access};
-  });
-  return shape;
+  for (const NaiveTree::Node* node : tree.nodes()) {
+    Tokens path, own;
+    for (const NaiveTree::Node* up = node; up != nullptr; up = up->parent) {
+      Tokens key;
+      for (const NaiveTree::Page& page : up->pages)
+        for (const auto& token : page.tokens) key.push_back(token.name);
+      if (up == node) own = key;
+      path.insert(path.begin(), key.begin(), key.end());
+    }
+    shape[path] = {own.size(), node->locks, static_cast<std::uint64_t>(node->last_access)};
+  }
+  return ranked(shape);
 }
 
 /// Continues an earlier sequence from somewhere, mostly by consecutive numbers, out of so few that equal pages and
@@ -77,30 +104,42 @@ Tokens draw_tokens(Random& random, const std::vector<Tokens>& earlier) {
 
 class BothTrees {
  public:
-  explicit BothTrees(std::int64_t page) : page_(page), fast(page), naive(static_cast<std::size_t>(page)) {}
+  explicit BothTrees(std::int64_t page) : page_(page), fast(page) { fast.tell_evicted(&told_); }
 
   void match(const Tokens& tokens, bool lock) {
     const std::int64_t peeked = fast.peek(sequence_of(tokens), static_cast<std::int64_t>(tokens.size()));
     const auto found = fast.match(sequence_of(tokens), static_cast<std::int64_t>(tokens.size()));
     ASSERT_EQ(peeked, found.tokens);
-    const auto expected = naive.match(tokens);
-    ASSERT_EQ(found.tokens, expected.tokens);
+    const auto pages = pages_of(tokens, page_);
+    ASSERT_EQ(peeked, naive.peek(pages) * page_);
+    const auto expected = naive.match(pages);
+    ASSERT_EQ(found.tokens, std::ssize(expected.pages) * page_);
     ASSERT_EQ(found.node == kRoot, expected.node == naive.root());
     if (!lock) return;
     fast.lock(found.node);
     naive.lock(expected.node);
     locked_.emplace_back(found.node, expected.node);
   }
-  void insert(Tokens tokens) {
-    tokens.resize(tokens.size() / static_cast<std::size_t>(page_) * static_cast<std::size_t>(page_));
-    ASSERT_EQ(fast.insert(sequence_of(tokens), static_cast<std::int64_t>(tokens.size())),
-              naive.insert(tokens));
+  void insert(const Tokens& tokens) {
+    const auto pages = pages_of(tokens, page_);
+    ASSERT_EQ(
+        fast.insert(sequence_of(tokens), std::ssize(pages) * page_),
+        naive.insert(pages, std::vector<NaivePageId>(static_cast<std::size_t>(pages.size()), 0)) * page_);
   }
   void evict(std::int64_t tokens) {
+    told_.clear();
     const auto gone = fast.evict(tokens);
-    const auto expected = naive.evict(tokens);
-    ASSERT_EQ(gone.tokens, expected.tokens);
-    ASSERT_EQ(gone.nodes, expected.nodes);
+    const auto leaves = naive.evict(tokens);
+    ASSERT_EQ(gone.nodes, std::ssize(leaves));
+    ASSERT_EQ(told_.size(), leaves.size());
+    std::int64_t pages = 0;
+    for (std::size_t i = 0; i < leaves.size(); ++i) {
+      pages += std::ssize(leaves[i]);
+      ASSERT_EQ(told_[i].count, std::ssize(leaves[i]));
+      for (std::size_t k = 0; k < leaves[i].size(); ++k)
+        ASSERT_EQ(told_[i].first + static_cast<std::int64_t>(k), leaves[i][k].number);
+    }
+    ASSERT_EQ(gone.tokens, pages * page_);
   }
   void unlock(std::size_t which) {
     fast.unlock(locked_[which].first);
@@ -110,8 +149,11 @@ class BothTrees {
   [[nodiscard]] std::size_t locked() const { return locked_.size(); }
   void compare() {
     ASSERT_EQ(fast.violation(), "");
-    ASSERT_EQ(fast.evictable_tokens(), naive.tokens(false));
-    ASSERT_EQ(fast.protected_tokens(), naive.tokens(true));
+    std::int64_t evictable = 0, guarded = 0;
+    for (const NaiveTree::Node* node : naive.nodes())
+      (node->locks == 0 ? evictable : guarded) += std::ssize(node->pages) * page_;
+    ASSERT_EQ(fast.evictable_tokens(), evictable);
+    ASSERT_EQ(fast.protected_tokens(), guarded);
     ASSERT_EQ(shape_of(fast), shape_of(naive));
   }
 
@@ -124,6 +166,7 @@ class BothTrees {
 
  private:
   std::vector<std::pair<NodeId, NaiveTree::Node*>> locked_;
+  std::vector<RadixTree::Pages> told_;  // that the latest eviction took
 };
 
 TEST(RadixTree, EqualsTheNaiveOneAfterEveryOperation) {

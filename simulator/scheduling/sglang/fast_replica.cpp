@@ -1,5 +1,3 @@
-#include "simulator/scheduling/sglang/replica.h"
-
 #include <algorithm>
 #include <numeric>
 #include <tuple>
@@ -10,6 +8,8 @@
 #include "simulator/base/check.h"
 #include "simulator/core/decode_load.h"
 #include "simulator/prefix/request_tokens.h"
+#include "simulator/scheduling/sglang/radix_memory.h"
+#include "simulator/scheduling/sglang/replicas.h"
 #include "simulator/scheduling/sglang/scheduler.h"
 
 namespace kvplan::scheduling::sglang {
@@ -17,11 +17,10 @@ namespace {
 
 using namespace core;
 
-class SglangReplica final : public Replica {
+class FastReplica final : public Replica {
  public:
-  SglangReplica(const ReplicaSetup& run, const Params& params, RadixMemory& memory, bool naive)
-      : runs_(!naive),
-        run_(run),
+  FastReplica(const ReplicaSetup& run, const Params& params, RadixMemory& memory)
+      : run_(run),
         workload_(*run.workload),
         memory_(memory),
         page_(memory.layout().quantum_tokens),
@@ -312,7 +311,7 @@ class SglangReplica final : public Replica {
   /// A run of steps ends about here: what is kept to be told does not grow with the requests.
   static constexpr std::int64_t kPagesToldAtOnce = std::int64_t{1} << 14;
 
-  bool runs_;  // alike steps are planned and told at once
+  bool runs_{true};  // alike steps are planned and told at once
   const ReplicaSetup run_;
   const Workload& workload_;
   RadixMemory& memory_;
@@ -339,9 +338,9 @@ class SglangReplica final : public Replica {
 
 }  // namespace
 
-std::unique_ptr<core::Replica> make_replica(const core::ReplicaSetup& setup, const Params& params,
-                                            RadixMemory& memory, bool naive) {
-  return std::make_unique<SglangReplica>(setup, params, memory, naive);
+std::unique_ptr<core::Replica> make_fast_replica(const core::ReplicaSetup& setup, const Params& params,
+                                                 RadixMemory& memory) {
+  return std::make_unique<FastReplica>(setup, params, memory);
 }
 
 }  // namespace kvplan::scheduling::sglang
