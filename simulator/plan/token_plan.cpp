@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "simulator/attention/cell_metadata.h"
+#include "simulator/attention/replay.h"
 #include "simulator/base/check.h"
 #include "simulator/memory/allocators.h"
 #include "simulator/model/ranks.h"

@@ -227,9 +227,9 @@ TEST(Replay, EqualsFootprintBlockByBlock) {
         drops = std::make_shared<attention::IntervalDrops>(*policy.kind->traits(policy.choice).interval,
                                                            prompt, 1);
       } else {
-        auto trajectory = store.get(recording, 0, prompt, policy);
+        auto trajectory = store.get(recording, 0, prompt, attention::last_that_drops(final_tokens), policy);
         EXPECT_TRUE(trajectory.ok());
-        drops = attention::RecordedDrops::make(trajectory.value(), final_tokens).value();
+        drops = std::make_shared<attention::RecordedDrops>(trajectory.value());
       }
       const core::CourseShape shape{prompt,    final_tokens, layout.quantum_tokens, layout.returns_quanta,
                                     placement, reads_holes};
@@ -335,10 +335,21 @@ TEST(Replay, ReplicasShareWhatARecordingSays) {
     EXPECT_TRUE(result.ok());
     return recording->times;
   };
-  const int alone = times("1", 0);
-  EXPECT_GT(alone, 0);
-  EXPECT_EQ(times("4", 0), alone);
-  EXPECT_EQ(times("4", 10), alone);
+  for (const auto& [replicas, bins] : {std::pair{"1", 0}, {"4", 0}, {"4", 10}})
+    EXPECT_EQ(times(replicas, bins), 2) << replicas;  // each layer once
+}
+
+/// However long the longest of the requests that share a prompt is, and in whatever order they come.
+TEST(Replay, OpensEachLayerOnceForAPrompt) {
+  const auto recording = std::make_shared<Opened>(random_recording(2, 1, 900));
+  const auto trace = trace_of({{{30, 21}}, {{30, 600}}, {{30, 300}}, {{30, 871}}}, 1'000'000);
+  const auto run = plan::run_scenario(scenario_of({{"workload.attention", "r.kva"},
+                                                   {"eviction", "h2o:hh=4,recent=4"},
+                                                   {"memory.pool_tokens", "4000"}}),
+                                      trace, options_with(recording));
+  ASSERT_TRUE(run.ok()) << run.error().to_string();
+  EXPECT_EQ(run.value().completed, 4);
+  EXPECT_EQ(recording->times, 2);
 }
 
 std::string error_of(std::vector<std::pair<std::string, std::string>> values, const traces::Trace& trace,
