@@ -66,15 +66,12 @@ class Settled final : public core::Observer {
 };
 
 /// One request over a whole recording: what the token level keeps is what is live, block by block.
-void compare_with_token_level(const std::string& input, const std::string& policy, std::int64_t prompt) {
-  SCOPED_TRACE(input + " " + policy);
-  const auto opened = io::open_attention(kInputs + input);
-  ASSERT_TRUE(opened.ok());
-  const auto recording = opened.value();
+void compare_with_token_level(const std::shared_ptr<const attention::Recording>& recording,
+                              const std::string& policy, std::int64_t prompt) {
   const std::int64_t tokens = recording->info().sequences[0].tokens;
   const auto outcome = attention::run_policy(*recording, policy, prompt);
   constexpr std::int64_t kBlock = 4;
-  const auto scenario = scenario_of({{"workload.attention", input},
+  const auto scenario = scenario_of({{"workload.attention", "one"},
                                      {"eviction", policy},
                                      {"memory.pool_tokens", "400"},
                                      {"memory.allocator", "paged:block_tokens=4"}});
@@ -121,6 +118,13 @@ void compare_with_token_level(const std::string& input, const std::string& polic
   EXPECT_EQ(result.value().coverage->recordings, 1);
   EXPECT_EQ(result.value().coverage->used, 1);
   EXPECT_EQ(result.value().coverage->driven_requests, 1);
+}
+
+void compare_with_token_level(const std::string& input, const std::string& policy, std::int64_t prompt) {
+  SCOPED_TRACE(input + " " + policy);
+  const auto opened = io::open_attention(kInputs + input);
+  ASSERT_TRUE(opened.ok());
+  compare_with_token_level(opened.value(), policy, prompt);
 }
 
 TEST(Replay, LedgerIsTheTokenLevelsOwnCount) {
@@ -319,6 +323,36 @@ class Opened final : public attention::Recording {
  private:
   std::shared_ptr<const attention::Recording> whole_;
 };
+
+/// As another recording, but of a model with other sizes of keys and values.
+class Resized final : public attention::Recording {
+ public:
+  Resized(std::shared_ptr<const attention::Recording> whole, std::int32_t keys, std::int32_t values)
+      : whole_(std::move(whole)), info_(whole_->info()) {
+    info_.key_size = keys;
+    info_.value_size = values;
+    info_.sizes_assumed = false;
+  }
+  [[nodiscard]] const attention::RecordingInfo& info() const override { return info_; }
+  [[nodiscard]] Result<std::unique_ptr<attention::LayerRows>> open(std::int32_t sequence,
+                                                                   std::int32_t layer) const override {
+    return whole_->open(sequence, layer);
+  }
+
+ private:
+  std::shared_ptr<const attention::Recording> whole_;
+  attention::RecordingInfo info_;
+};
+
+TEST(Replay, KeysAndValuesOfTwoSizes) {
+  const auto rows = io::open_attention(kInputs + "A.json").value();
+  for (const auto& [keys, values] : {std::pair{192, 128}, {64, 128}, {3, 1}}) {
+    SCOPED_TRACE(std::to_string(keys) + " and " + std::to_string(values));
+    const auto recording = std::make_shared<Resized>(rows, keys, values);
+    compare_with_token_level(recording, "h2o:hh=4,recent=4", 8);
+    compare_with_token_level(recording, "snapkv:window=4,capacity=12", 40);
+  }
+}
 
 TEST(Replay, ReplicasShareWhatARecordingSays) {
   // Eight requests of one prompt, driven by one recording.
