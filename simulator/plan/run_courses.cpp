@@ -5,6 +5,7 @@
 #include "simulator/base/check.h"
 #include "simulator/core/counted_course.h"
 #include "simulator/core/course_of_tables.h"
+#include "simulator/core/gathered_course.h"
 #include "simulator/plan/layer_counts.h"
 
 namespace kvplan::plan {
@@ -188,7 +189,9 @@ std::unique_ptr<const core::Course> RunCourses::counted_course(
 /// Tracks lie by layer, in each by stored head; one may be of several tables, or a table of several tracks.
 std::unique_ptr<const core::Course> RunCourses::placed_course(
     const core::CourseShape& shape, std::shared_ptr<const core::Drops> drops) const {
-  if (plan_.tables == 1) return core::Course::make(shape, std::move(drops));
+  const auto make =
+      shape.placement == core::Placement::kCompact ? core::make_gathered_course : core::Course::make;
+  if (plan_.tables == 1) return make(shape, std::move(drops));
   const auto tracks = static_cast<std::int64_t>(drops->track_units().size());
   const std::int64_t parts = std::min(tracks, plan_.tables);
   const std::int64_t cells = plan_.units.per_token / plan_.tables;  // of a table
@@ -199,10 +202,10 @@ std::unique_ptr<const core::Course> RunCourses::placed_course(
   return course_of_tables(
       shape,
       [&](std::int64_t t) {
-        return core::Course::make(
-            shape, std::make_shared<core::DropsOfTable>(drops, static_cast<std::int32_t>(part(t) * in_part),
-                                                        static_cast<std::int32_t>(in_part),
-                                                        static_cast<std::int32_t>(cells / in_part)));
+        return make(shape,
+                    std::make_shared<core::DropsOfTable>(drops, static_cast<std::int32_t>(part(t) * in_part),
+                                                         static_cast<std::int32_t>(in_part),
+                                                         static_cast<std::int32_t>(cells / in_part)));
       },
       [&](std::int64_t t) { return part(t) == part(t - 1); });
 }
