@@ -25,14 +25,8 @@ CellUnits counted_units(const PolicyChoice& policy, std::int64_t stored_heads) {
   return {1, cell_metadata(policy, policy.kind->traits(policy.choice)).of_token(stored_heads)};
 }
 
-Result<std::shared_ptr<const RecordedDrops>> RecordedDrops::make(std::shared_ptr<Trajectory> trajectory,
-                                                                 std::int64_t final_tokens) {
-  // Nothing is dropped after the last token.
-  if (final_tokens >= 2) KVPLAN_TRY_DO(trajectory->advance(final_tokens - 2));
-  return std::shared_ptr<const RecordedDrops>(new RecordedDrops(std::move(trajectory)));
-}
-
-RecordedDrops::RecordedDrops(std::shared_ptr<Trajectory> trajectory) : trajectory_(std::move(trajectory)) {
+RecordedDrops::RecordedDrops(std::shared_ptr<const Trajectory> trajectory)
+    : trajectory_(std::move(trajectory)) {
   // A unit is as large as the smallest set that a policy treats apart; every track is one of them.
   units_.assign(trajectory_->tracks().size(), 1);
 }

@@ -39,19 +39,22 @@ CellUnits cell_units(const PolicyChoice& policy, std::int64_t layers, std::int64
 /// layers together.
 CellUnits counted_units(const PolicyChoice& policy, std::int64_t stored_heads);
 
-/// Of a recording. The trajectory is computed as far as the last token that can drop anything.
+/// Of a recording.
 class RecordedDrops final : public core::Drops {
  public:
-  /// Errors: rows that cannot be read. REQUIRES: final_tokens <= trajectory->tokens().
-  static Result<std::shared_ptr<const RecordedDrops>> make(std::shared_ptr<Trajectory> trajectory,
-                                                           std::int64_t final_tokens);
+  /// REQUIRES: the trajectory is computed as far as the last token that can drop anything, last_that_drops.
+  explicit RecordedDrops(std::shared_ptr<const Trajectory> trajectory);
   [[nodiscard]] std::span<const std::int32_t> track_units() const override { return units_; }
   void dropped(std::int32_t track, std::int64_t n, std::vector<std::int32_t>& positions) const override;
 
  private:
-  explicit RecordedDrops(std::shared_ptr<Trajectory> trajectory);
   std::shared_ptr<const Trajectory> trajectory_;
   std::vector<std::int32_t> units_;
 };
+
+/// Of a request that has so many tokens in the end, at least one: nothing is dropped after the last of them.
+constexpr std::int64_t last_that_drops(std::int64_t final_tokens) {
+  return final_tokens >= 2 ? final_tokens - 2 : 0;
+}
 
 }  // namespace kvplan::attention

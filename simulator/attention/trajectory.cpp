@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <utility>
 
+#include "simulator/attention/replay.h"
+
 namespace kvplan::attention {
 namespace {
 
-constexpr std::int32_t kNever = INT32_MAX;
-/// Tokens computed at a time: few enough to stay lazy, enough to open each layer rarely.
-constexpr std::int64_t kPieceTokens = 256;
+constexpr std::int64_t kPieceTokens = 256;  // between two looks at whether to stop
 
 template <class T>
 std::int64_t bytes_of_vector(const std::vector<T>& v) {
@@ -61,39 +61,34 @@ Result<std::unique_ptr<Trajectory>> Trajectory::make(std::shared_ptr<const Recor
   for (std::int32_t l = 0; l < info.layers; ++l) KVPLAN_TRY_DO(check_tensors(policy, info.layer(l), group));
   LayerPlace place{.layers = info.layers, .query_heads = layer.query_heads, .group = group, .prompt = prompt};
   KVPLAN_TRY_DO(check_recorded_for(policy, place, tokens));
-  std::vector<PolicyChoice> policies;
-  for (; place.layer < (grants.tokens.empty() ? 1 : info.layers); ++place.layer) {
-    KVPLAN_TRY(PolicyChoice of_layer, policy_of_layer(policy, grants, place));
-    policies.push_back(std::move(of_layer));
-  }
-  return std::unique_ptr<Trajectory>(
-      new Trajectory(std::move(recording), sequence, prompt, std::move(policies), group));
+  for (; place.layer < (grants.tokens.empty() ? 1 : info.layers); ++place.layer)
+    KVPLAN_TRY_DO(policy_of_layer(policy, grants, place));
+  place.layer = 0;
+  return std::unique_ptr<Trajectory>(new Trajectory(std::move(recording), sequence, place, policy, grants));
 }
 
-Trajectory::Trajectory(std::shared_ptr<const Recording> recording, std::int32_t sequence, std::int64_t prompt,
-                       std::vector<PolicyChoice> policies, std::int32_t group)
+Trajectory::Trajectory(std::shared_ptr<const Recording> recording, std::int32_t sequence,
+                       const LayerPlace& place, PolicyChoice policy, Grants grants)
     : recording_(std::move(recording)),
       sequence_(sequence),
-      prompt_(prompt),
-      policies_(std::move(policies)),
+      place_(place),
+      policy_(std::move(policy)),
+      grants_(std::move(grants)),
+      prompt_(place.prompt),
       tokens_(tokens_of_all_layers(*recording_, sequence)),
-      layers_(recording_->info().layers),
-      stored_heads_(recording_->info().layer(0).query_heads / group) {
-  const std::int32_t query_heads = recording_->info().layer(0).query_heads;
-  const PolicyTraits traits = policies_.front().kind->traits(policies_.front().choice);
-  positional_ = traits.interval.has_value() && policies_.size() == 1;
-  for (std::int32_t layer = 0; layer < (positional_ ? 1 : layers_); ++layer) {
-    replays_.emplace_back(
-        policies_[policies_.size() == 1 ? 0 : static_cast<std::size_t>(layer)],
-        LayerPlace{
-            .layer = layer, .layers = layers_, .query_heads = query_heads, .group = group, .prompt = prompt_},
-        false);
-    const std::int32_t sets = positional_ ? 1 : replays_.back().sets();
-    const std::int32_t pairs = positional_ ? layers_ * stored_heads_ : stored_heads_ / sets;
-    for (std::int32_t set = 0; set < sets; ++set) infos_.push_back({layer, set * pairs, pairs});
+      layers_(place.layers),
+      stored_heads_(place.stored_heads()) {
+  const PolicyTraits traits = policy_.kind->traits(policy_.choice);
+  positional_ = traits.interval.has_value() && grants_.tokens.empty();
+  if (positional_) {
+    infos_.push_back({0, 0, layers_ * stored_heads_});
+  } else {
+    const std::int32_t sets = traits.scope == Scope::kLayer ? 1 : stored_heads_;
+    const std::int32_t pairs = stored_heads_ / sets;
+    for (std::int32_t layer = 0; layer < layers_; ++layer)
+      for (std::int32_t set = 0; set < sets; ++set) infos_.push_back({layer, set * pairs, pairs});
   }
   tracks_.resize(infos_.size());
-  for (Track& track : tracks_) track.drop_begin.push_back(0);
 }
 
 std::int32_t Trajectory::track_of(std::int32_t layer, std::int32_t stored_head) const {
@@ -102,48 +97,49 @@ std::int32_t Trajectory::track_of(std::int32_t layer, std::int32_t stored_head) 
   return layer * per_layer + stored_head / (stored_heads_ / per_layer);
 }
 
-Status Trajectory::advance(std::int64_t t) {
+Status Trajectory::advance(std::int64_t t, const StopAsked& stop_asked) {
   KVPLAN_CHECK(t >= 0 && t < tokens_, t, tokens_);
   if (t < computed_) return Done{};
-  const std::int64_t end = std::min(tokens_, (t / kPieceTokens + 1) * kPieceTokens);
-  for (std::int32_t layer = 0; layer < static_cast<std::int32_t>(replays_.size()); ++layer)
-    KVPLAN_TRY_DO(advance_layer(layer, end));
-  computed_ = end;
+  std::vector<Track> tracks(infos_.size());
+  const std::size_t of_layer = positional_ ? 1 : tracks.size() / static_cast<std::size_t>(layers_);
+  for (std::size_t first = 0; first < tracks.size(); first += of_layer)
+    KVPLAN_TRY_DO(compute_layer(static_cast<std::int32_t>(first / of_layer), t + 1, stop_asked,
+                                std::span(tracks).subspan(first, of_layer)));
+  tracks_ = std::move(tracks);
+  computed_ = t + 1;
   return Done{};
 }
 
-Status Trajectory::advance_layer(std::int32_t layer, std::int64_t end) {
-  LayerReplay& replay = replays_[static_cast<std::size_t>(layer)];
+Status Trajectory::compute_layer(std::int32_t layer, std::int64_t end, const StopAsked& stop_asked,
+                                 std::span<Track> tracks) const {
+  LayerPlace place = place_;
+  place.layer = layer;
+  KVPLAN_TRY(const PolicyChoice policy, policy_of_layer(policy_, grants_, place));
+  LayerReplay replay(policy, place, false);
+  KVPLAN_TRY_DO(replay.foresee(*recording_, sequence_));
+  for (Track& track : tracks) track.drop_begin.push_back(0);
   std::unique_ptr<LayerRows> rows;
-  if (replay.tokens() == 0) KVPLAN_TRY_DO(replay.foresee(*recording_, sequence_));
-  // A failed advance may have left this layer ahead of the others.
-  for (std::int64_t t = replay.tokens(); t < end; ++t) {
+  for (std::int64_t t = 0; t < end; ++t) {
+    if (t % kPieceTokens == 0 && stop_asked && stop_asked()) return interrupted_error();
     const bool reads = replay.needs_rows(t);
-    if (reads) {
-      if (rows == nullptr) {
-        KVPLAN_TRY(rows, recording_->open(sequence_, layer));
-      }
-      KVPLAN_TRY_DO(rows->seek(t));
+    if (reads && rows == nullptr) {
+      KVPLAN_TRY(rows, recording_->open(sequence_, layer));
     }
+    if (reads) KVPLAN_TRY_DO(rows->seek(t));
     replay.step(reads ? rows.get() : nullptr);
-    const std::int32_t sets = positional_ ? 1 : replay.sets();
-    for (std::int32_t set = 0; set < sets; ++set)
-      record(tracks_[static_cast<std::size_t>(layer) * static_cast<std::size_t>(sets) +
-                     static_cast<std::size_t>(set)],
-             replay.dropped(set), t);
+    for (std::size_t set = 0; set < tracks.size(); ++set)
+      record(tracks[set], replay.dropped(static_cast<std::int32_t>(set)), t);
+  }
+  for (Track& track : tracks) {
+    track.drops.shrink_to_fit();
+    track.drop_begin.shrink_to_fit();
   }
   return Done{};
 }
 
 void Trajectory::record(Track& track, std::span<const std::int32_t> dropped, std::int64_t t) const {
-  track.gone_after.push_back(kNever);
-  for (const std::int32_t position : dropped) {
-    const auto p = static_cast<std::size_t>(position);
-    KVPLAN_CHECK(track.gone_after[p] == kNever, position);
-    // The prompt is one step: what makes room while it is fed goes at its end.
-    track.gone_after[p] = static_cast<std::int32_t>(std::max(t, prompt_ - 1));
-    track.drops.push_back(position);
-  }
+  track.drops.insert(track.drops.end(), dropped.begin(), dropped.end());
+  // The prompt is one step: what makes room while it is fed goes at its end.
   if (t == prompt_ - 1) std::sort(track.drops.begin(), track.drops.end());
   if (t >= prompt_ - 1) track.drop_begin.push_back(static_cast<std::int64_t>(track.drops.size()));
 }
@@ -165,55 +161,62 @@ std::int64_t Trajectory::kept_count(std::int32_t track, std::int64_t t) const {
          tracks_[static_cast<std::size_t>(track)].drop_begin[static_cast<std::size_t>(t - (prompt_ - 1)) + 1];
 }
 
-bool Trajectory::keeps(std::int32_t track, std::int64_t position, std::int64_t t) const {
-  KVPLAN_CHECK(t < computed_, t, computed_);
-  return position <= t &&
-         tracks_[static_cast<std::size_t>(track)].gone_after[static_cast<std::size_t>(position)] > t;
-}
-
 std::vector<std::int32_t> Trajectory::kept(std::int32_t track, std::int64_t t) const {
+  const auto& drops = tracks_[static_cast<std::size_t>(track)].drops;
+  std::vector<bool> gone(static_cast<std::size_t>(t + 1));
+  for (std::int64_t i = 0; i < t + 1 - kept_count(track, t); ++i)
+    gone[static_cast<std::size_t>(drops[static_cast<std::size_t>(i)])] = true;
   std::vector<std::int32_t> out;
   for (std::int64_t p = 0; p <= t; ++p)
-    if (keeps(track, p, t)) out.push_back(static_cast<std::int32_t>(p));
+    if (!gone[static_cast<std::size_t>(p)]) out.push_back(static_cast<std::int32_t>(p));
   return out;
 }
 
 std::int64_t Trajectory::bytes() const {
-  std::int64_t sum = 0;
-  for (const Track& track : tracks_)
-    sum +=
-        bytes_of_vector(track.gone_after) + bytes_of_vector(track.drops) + bytes_of_vector(track.drop_begin);
+  auto sum = static_cast<std::int64_t>(sizeof(*this)) + bytes_of_vector(infos_) + bytes_of_vector(tracks_) +
+             bytes_of_vector(grants_.tokens);
+  for (const Track& track : tracks_) sum += bytes_of_vector(track.drops) + bytes_of_vector(track.drop_begin);
+  for (const auto& layer : grants_.tokens) sum += bytes_of_vector(layer);
   return sum;
 }
 
-Result<std::shared_ptr<Trajectory>> TrajectoryStore::get(const std::shared_ptr<const Recording>& recording,
-                                                         std::int32_t sequence, std::int64_t prompt,
-                                                         const PolicyChoice& policy, const Grants& grants) {
+Result<std::shared_ptr<const Trajectory>> TrajectoryStore::get(
+    const std::shared_ptr<const Recording>& recording, std::int32_t sequence, std::int64_t prompt,
+    std::int64_t last, const PolicyChoice& policy, const Grants& grants, const StopAsked& stop_asked) {
   const std::string text = key_of(policy);
   ++clock_;
-  for (Entry& entry : entries_) {
-    if (entry.recording == recording.get() && entry.sequence == sequence && entry.prompt == prompt &&
-        entry.policy == text && entry.grants == grants) {
-      entry.used = clock_;
-      return entry.trajectory;
-    }
+  const auto found = std::find_if(entries_.begin(), entries_.end(), [&](const Entry& entry) {
+    const Trajectory& it = *entry.trajectory;
+    return it.recording() == recording.get() && it.sequence() == sequence && it.prompt() == prompt &&
+           entry.policy == text && it.grants() == grants;
+  });
+  if (found == entries_.end()) {
+    KVPLAN_TRY(std::shared_ptr<Trajectory> made,
+               Trajectory::make(recording, sequence, prompt, policy, grants));
+    KVPLAN_TRY_DO(made->advance(last, stop_asked));
+    bytes_ += made->bytes();
+    entries_.push_back({text, made, clock_});
+    forget_old();
+    return std::shared_ptr<const Trajectory>(std::move(made));
   }
-  KVPLAN_TRY(std::shared_ptr<Trajectory> made, Trajectory::make(recording, sequence, prompt, policy, grants));
-  entries_.push_back({recording.get(), sequence, prompt, text, grants, made, clock_});
+  const std::shared_ptr<Trajectory> it = found->trajectory;
+  found->used = clock_;
+  bytes_ -= it->bytes();
+  const Status advanced = it->advance(last, stop_asked);
+  bytes_ += it->bytes();
+  KVPLAN_TRY_DO(advanced);
   forget_old();
-  return made;
+  return std::shared_ptr<const Trajectory>(it);
 }
 
 void TrajectoryStore::forget_old() {
-  std::int64_t total = 0;
-  for (const Entry& entry : entries_) total += entry.trajectory->bytes();
-  while (total > max_bytes_) {
+  while (bytes_ > max_bytes_) {
     auto oldest = entries_.end();
     for (auto entry = entries_.begin(); entry != entries_.end(); ++entry)
       if (entry->trajectory.use_count() == 1 && (oldest == entries_.end() || entry->used < oldest->used))
         oldest = entry;
     if (oldest == entries_.end()) return;
-    total -= oldest->trajectory->bytes();
+    bytes_ -= oldest->trajectory->bytes();
     entries_.erase(oldest);
   }
 }

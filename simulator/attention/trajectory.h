@@ -2,10 +2,11 @@
 // which positions does each (layer, stored head) keep, and what did the last token change?
 //
 // A trajectory depends on (recording, sequence, prompt split, policy with its parameters and what a budget grants
-// its layers) and on nothing else, so all requests driven by that recording share one. It is computed when asked
-// for, in pieces of tokens and one layer at a time, so memory holds what the trajectory says and the rows of one
-// layer only. A position is dropped at most once; so per track and recorded token it is 4 bytes for when it goes
-// and 4 for the list of drops. Where tokens are placed, and what that frees, is a course (core/course.h) made from it.
+// its layers) and on nothing else, so all requests driven by that recording share one. It is computed as far as it is
+// asked for, one layer after the other: each is opened once and worked through from its first token, and nothing but
+// what it drops stays. So memory holds, per track, 4 bytes for each dropped token and 8 for each decode step, and while
+// it is computed the rows of one layer. Asked for later tokens it works through all of them again: ask for the last one
+// that matters. Where tokens are placed, and what that frees, is a course (core/course.h) made from it.
 //
 // Time is counted in tokens: "after token t" is the end of the step that wrote token t, counting from 0; t =
 // prompt - 1 is the end of the prompt, where the policy first selects. Before it nothing is dropped.
@@ -15,6 +16,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -23,7 +25,6 @@
 #include "simulator/attention/budgeted.h"
 #include "simulator/attention/catalogue.h"
 #include "simulator/attention/recording.h"
-#include "simulator/attention/replay.h"
 
 namespace kvplan::attention {
 
@@ -34,6 +35,9 @@ struct TrackInfo {
   std::int32_t stored_head{0};  ///< first pair of the track
   std::int32_t pairs{1};        ///< pairs that are alike
 };
+
+/// True once whoever waits for the answer no longer does.
+using StopAsked = std::function<bool()>;
 
 class Trajectory {
  public:
@@ -47,9 +51,10 @@ class Trajectory {
   [[nodiscard]] std::int64_t tokens() const { return tokens_; }
   /// Questions may name tokens below this.
   [[nodiscard]] std::int64_t computed() const { return computed_; }
-  /// Computes up to and including token t (and some way on). Errors: rows that cannot be read.
+  /// Computes up to and including token t, unless it was. `stop_asked`, if set, is asked now and then, and ends it.
+  /// Errors: rows that cannot be read; interrupted. Then what was computed before still stands.
   /// REQUIRES: t < tokens().
-  Status advance(std::int64_t t);
+  Status advance(std::int64_t t, const StopAsked& stop_asked = {});
 
   [[nodiscard]] std::span<const TrackInfo> tracks() const { return infos_; }
   [[nodiscard]] std::int32_t track_of(std::int32_t layer, std::int32_t stored_head) const;
@@ -62,62 +67,68 @@ class Trajectory {
   [[nodiscard]] std::span<const std::int32_t> dropped(std::int32_t track, std::int64_t t) const;
   /// Positions kept after token t.
   [[nodiscard]] std::int64_t kept_count(std::int32_t track, std::int64_t t) const;
-  [[nodiscard]] bool keeps(std::int32_t track, std::int64_t position, std::int64_t t) const;
   /// All positions kept after token t, ascending; O(t).
   [[nodiscard]] std::vector<std::int32_t> kept(std::int32_t track, std::int64_t t) const;
 
-  /// Memory of what has been computed.
+  [[nodiscard]] const Recording* recording() const { return recording_.get(); }
+  [[nodiscard]] std::int32_t sequence() const { return sequence_; }
+  [[nodiscard]] const Grants& grants() const { return grants_; }
+  /// Memory of all that it holds but for the recording and the policy's text.
   [[nodiscard]] std::int64_t bytes() const;
 
  private:
   struct Track {
-    std::vector<std::int32_t> gone_after;  ///< [position] token at whose end it goes, or kNever
     std::vector<std::int32_t> drops;       ///< positions in order of going
     std::vector<std::int64_t> drop_begin;  ///< [t - (prompt - 1)] index into drops; one more at the end
   };
-  Trajectory(std::shared_ptr<const Recording> recording, std::int32_t sequence, std::int64_t prompt,
-             std::vector<PolicyChoice> policies, std::int32_t group);
-  Status advance_layer(std::int32_t layer, std::int64_t end);
+  Trajectory(std::shared_ptr<const Recording> recording, std::int32_t sequence, const LayerPlace& place,
+             PolicyChoice policy, Grants grants);
+  /// The tracks of one layer, to their end.
+  Status compute_layer(std::int32_t layer, std::int64_t end, const StopAsked& stop_asked,
+                       std::span<Track> tracks) const;
   void record(Track& track, std::span<const std::int32_t> dropped, std::int64_t t) const;
 
   std::shared_ptr<const Recording> recording_;
   std::int32_t sequence_;
+  LayerPlace place_;  ///< of layer 0
+  PolicyChoice policy_;
+  Grants grants_;
   std::int64_t prompt_;
-  std::vector<PolicyChoice> policies_;  ///< [layer], or one for all
   std::int64_t tokens_;
   std::int64_t computed_{0};
-  std::int32_t layers_;               ///< of the model
-  std::int32_t stored_heads_;         ///< per layer
-  bool positional_;                   ///< one replay and one track for all layers
-  std::vector<LayerReplay> replays_;  ///< [layer], or one
+  std::int32_t layers_;        ///< of the model
+  std::int32_t stored_heads_;  ///< per layer
+  bool positional_;            ///< one replay and one track for all layers
   std::vector<TrackInfo> infos_;
   std::vector<Track> tracks_;
 };
 
-/// Trajectories by key, shared by requests, least recently used ones forgotten when they exceed a size (they
-/// can be computed again and come out the same).
+/// Trajectories by key, shared by requests. As many as fit into a size are kept for requests to come, the latest used
+/// ones; the others are forgotten (they can be computed again and come out the same).
 class TrajectoryStore {
  public:
   /// Those still held by a request stay whatever they take.
   explicit TrajectoryStore(std::int64_t max_bytes) : max_bytes_(max_bytes) {}
-  /// `policy` is compared by its name and all parameters but `placement`, which changes nothing here.
-  Result<std::shared_ptr<Trajectory>> get(const std::shared_ptr<const Recording>& recording,
-                                          std::int32_t sequence, std::int64_t prompt,
-                                          const PolicyChoice& policy, const Grants& grants = {});
+  /// One that is computed up to and including token `last`. `policy` is compared by its name and all parameters but
+  /// `placement`, which changes nothing here. Errors: those of Trajectory::make and advance.
+  /// REQUIRES: last < Trajectory::tokens().
+  Result<std::shared_ptr<const Trajectory>> get(const std::shared_ptr<const Recording>& recording,
+                                                std::int32_t sequence, std::int64_t prompt, std::int64_t last,
+                                                const PolicyChoice& policy, const Grants& grants = {},
+                                                const StopAsked& stop_asked = {});
   [[nodiscard]] std::int64_t size() const { return static_cast<std::int64_t>(entries_.size()); }
+  /// Of all trajectories here.
+  [[nodiscard]] std::int64_t bytes() const { return bytes_; }
 
  private:
   struct Entry {
-    const Recording* recording;
-    std::int32_t sequence;
-    std::int64_t prompt;
     std::string policy;
-    Grants grants;
     std::shared_ptr<Trajectory> trajectory;
     std::int64_t used;
   };
   void forget_old();
   std::int64_t max_bytes_;
+  std::int64_t bytes_{0};
   std::int64_t clock_{0};
   std::vector<Entry> entries_;
 };

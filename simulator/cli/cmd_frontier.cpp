@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "simulator/attention/budgeted.h"
+#include "simulator/attention/replay.h"
 #include "simulator/cli/command.h"
 #include "simulator/cli/frontier_output.h"
 #include "simulator/cli/number_option.h"

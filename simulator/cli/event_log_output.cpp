@@ -13,7 +13,7 @@ namespace {
 /// cells as the policy tells apart, even if the run need not tell them apart. Else all that counts alike is one.
 void tell_courses(const plan::TokenPlan& tokens, io::EventLogOptions& log) {
   log.reuse = tokens.placement == core::Placement::kReuse;
-  log.compacts = tokens.counted;
+  log.compacts = tokens.placement == core::Placement::kCompact;
   const std::int64_t cells = log.layout.cells_per_token;
   const std::int64_t tracks = plan::known_tracks(tokens);
   const std::int64_t metadata_bytes = log.layout.metadata_bytes * cells;

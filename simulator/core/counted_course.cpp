@@ -1,49 +1,93 @@
 #include "simulator/core/counted_course.h"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "simulator/base/check.h"
+#include "simulator/core/alike_steps.h"
+#include "simulator/core/gathered_course.h"
 
 namespace kvplan::core {
 namespace {
 
-class CountedCourse final : public Course {
+/// What follows from how long the table is and how many cells are kept, which `Told` says, without virtual calls since
+/// they are asked for in every step:
+///   table(n)       cells of the table after n tokens, compacted if that is due; n >= prompt
+///   kept_cells(n)  of all units; n >= prompt
+template <class Told>
+class CompactCourse : public Course {
+ public:
+  [[nodiscard]] const Drops* drops() const override { return drops_.get(); }
+  [[nodiscard]] std::int64_t table_slots(std::int64_t n) const override { return slots(n); }
+  [[nodiscard]] HeldCells granted(std::int64_t first, std::int64_t quanta) const override {
+    return unwritten(quanta * block_, shape_.final_tokens - first * block_);
+  }
+  [[nodiscard]] HeldCells settled(std::int64_t n) const override { return with_table(told().table(n), n); }
+  [[nodiscard]] HeldCells grant(std::int64_t n) const override {
+    if (told().table(n) % block_ != 0) return {};
+    return unwritten(block_, shape_.final_tokens - n);
+  }
+  [[nodiscard]] std::optional<Compaction> compaction(std::int64_t n) const override {
+    const std::int64_t written = slots(n);
+    if (told().table(n) == written) return {};
+    return Compaction{told().kept_cells(n), quanta(written), quanta(told().table(n))};
+  }
+  [[nodiscard]] HeldCells returned_cells(std::int64_t n) const override {
+    const std::int64_t written = slots(n);
+    const std::int64_t left = told().table(n);
+    return left == written ? HeldCells{} : with_table(written, n) - with_table(left, n);
+  }
+
+ protected:
+  CompactCourse(const CourseShape& shape, std::int64_t units, std::shared_ptr<const Drops> drops)
+      : Course(shape, units), drops_(std::move(drops)), block_(shape.quantum_tokens) {}
+  std::shared_ptr<const Drops> drops_;  ///< may be null
+  std::int64_t block_;
+
+ private:
+  [[nodiscard]] const Told& told() const { return static_cast<const Told&>(*this); }
+  [[nodiscard]] std::int64_t slots(std::int64_t n) const {
+    return n <= shape_.prompt ? n : told().table(n - 1) + 1;
+  }
+  [[nodiscard]] std::int64_t quanta(std::int64_t cells) const { return ceil_div(cells, block_); }
+  /// All held cells after n tokens while so many cells of the table are in use.
+  [[nodiscard]] HeldCells with_table(std::int64_t cells, std::int64_t n) const {
+    HeldCells held = unwritten(quanta(cells) * block_ - cells, shape_.final_tokens - n);
+    held.live = told().kept_cells(n);
+    held.hole = units_ * cells - held.live;
+    return held;
+  }
+  /// `cells` cells behind what is written, for a request that will write `awaited` tokens.
+  [[nodiscard]] HeldCells unwritten(std::int64_t cells, std::int64_t awaited) const {
+    HeldCells held;
+    held.reserved = units_ * std::min(cells, awaited);
+    held.tail = units_ * cells - held.reserved;
+    return held;
+  }
+};
+
+std::int64_t sum_of_tracks(const Drops& drops) {
+  const auto units = drops.track_units();
+  return std::accumulate(units.begin(), units.end(), std::int64_t{0});
+}
+std::int64_t sum_of_units(const std::vector<CountedUnits>& units) {
+  return std::accumulate(units.begin(), units.end(), std::int64_t{0},
+                         [](std::int64_t sum, const CountedUnits& each) { return sum + each.units; });
+}
+
+class CountedCourse final : public CompactCourse<CountedCourse> {
  public:
   CountedCourse(const CourseShape& shape, const std::vector<CountedUnits>& units,
                 std::shared_ptr<const Drops> drops)
-      : Course(shape, 0), counts_(units), drops_(std::move(drops)), block_(shape.quantum_tokens) {
-    for (const auto& [kept, count] : units) {
-      kept_ = units_ == 0 || kept.budget > kept_.budget ? kept : kept_;
-      units_ += count;
-    }
+      : CompactCourse(shape, sum_of_units(units), std::move(drops)), counts_(units), kept_(units[0].kept) {
+    for (const auto& [kept, count] : units) kept_ = kept.budget > kept_.budget ? kept : kept_;
     const std::int64_t dropped = shape.prompt - kept_.of(shape.prompt, shape.prompt);
     compacts_prompt_ = dropped >= block_;
     round_from_ = compacts_prompt_ ? shape.prompt : kept_.budget;
   }
 
-  [[nodiscard]] const Drops* drops() const override { return drops_.get(); }
   [[nodiscard]] std::span<const CountedUnits> counts() const override { return counts_; }
-  [[nodiscard]] std::int64_t table_slots(std::int64_t n) const override {
-    return n <= shape_.prompt ? n : table(n - 1) + 1;
-  }
-  [[nodiscard]] HeldCells granted(std::int64_t first, std::int64_t quanta) const override {
-    return unwritten(quanta * block_, shape_.final_tokens - first * block_);
-  }
-  [[nodiscard]] HeldCells settled(std::int64_t n) const override { return with_table(table(n), n); }
-  [[nodiscard]] HeldCells grant(std::int64_t n) const override {
-    if (table(n) % block_ != 0) return {};
-    return unwritten(block_, shape_.final_tokens - n);
-  }
-  [[nodiscard]] std::optional<Compaction> compaction(std::int64_t n) const override {
-    const std::int64_t written = table_slots(n);
-    if (table(n) == written) return {};
-    return Compaction{kept_cells(n), quanta(written), quanta(table(n))};
-  }
-  [[nodiscard]] HeldCells returned_cells(std::int64_t n) const override {
-    const std::int64_t written = table_slots(n);
-    return table(n) == written ? HeldCells{} : with_table(written, n) - settled(n);
-  }
   [[nodiscard]] std::int64_t alike_steps(std::int64_t n) const override {
     // Until the table is at the end of its last block, is compacted, or holds dropped cells of more units.
     std::int64_t steps = std::min(block_ - table(n) % block_, shape_.final_tokens - n);
@@ -58,54 +102,84 @@ class CountedCourse final : public Course {
     while (alike < steps && read(n + alike - 1) == read(n)) ++alike;
     return alike;
   }
-
- private:
-  [[nodiscard]] std::int64_t quanta(std::int64_t cells) const { return ceil_div(cells, block_); }
-  /// All held cells after n tokens while so many cells of the table are in use.
-  [[nodiscard]] HeldCells with_table(std::int64_t cells, std::int64_t n) const {
-    HeldCells held = unwritten(quanta(cells) * block_ - cells, shape_.final_tokens - n);
-    held.live = kept_cells(n);
-    held.hole = units_ * cells - held.live;
-    return held;
-  }
-  /// `cells` cells behind what is written, for a request that will write `awaited` tokens.
-  [[nodiscard]] HeldCells unwritten(std::int64_t cells, std::int64_t awaited) const {
-    HeldCells held;
-    held.reserved = units_ * std::min(cells, awaited);
-    held.tail = units_ * cells - held.reserved;
-    return held;
-  }
-  /// Of all units after n tokens. REQUIRES: n >= prompt.
   [[nodiscard]] std::int64_t kept_cells(std::int64_t n) const {
     std::int64_t cells = 0;
     for (const auto& [kept, count] : counts_) cells += count * kept.of(n, shape_.prompt);
     return cells;
   }
-  /// Cells of the table after n tokens, compacted if that is due. REQUIRES: n >= prompt.
   [[nodiscard]] std::int64_t table(std::int64_t n) const {
     if (kept_.once) return compacts_prompt_ ? kept_.of(n, shape_.prompt) : n;
     return n < round_from_ ? n : kept_.budget + (n - round_from_) % block_;
   }
 
+ private:
   std::vector<CountedUnits> counts_;
-  std::shared_ptr<const Drops> drops_;  ///< may be null
-  KeptCount kept_;                      ///< of the units that keep most
-  std::int64_t block_;
+  KeptCount kept_;  ///< of the units that keep most
   bool compacts_prompt_;
   std::int64_t round_from_;  ///< tokens after which the table is the budget long, for the first time or again
 };
+
+/// Told by what each track drops.
+class GatheredCourse final : public CompactCourse<GatheredCourse> {
+ public:
+  GatheredCourse(const CourseShape& shape, const std::shared_ptr<const Drops>& drops)
+      : CompactCourse(shape, sum_of_tracks(*drops), drops) {
+    const auto track_units = drops_->track_units();
+    std::vector<std::int64_t> kept(track_units.size(), shape.prompt);
+    std::int64_t cells = shape.prompt;  // of the table
+    std::vector<std::int32_t> gone;
+    for (std::int64_t n = shape.prompt; n < shape.final_tokens; ++n) {
+      std::int64_t live = 0;
+      for (std::size_t track = 0; track < kept.size(); ++track) {
+        gone.clear();
+        drops_->dropped(static_cast<std::int32_t>(track), n, gone);
+        kept[track] -= static_cast<std::int64_t>(gone.size());
+        live += track_units[track] * kept[track];
+      }
+      const std::int64_t most = *std::max_element(kept.begin(), kept.end());
+      if (cells - most >= block_) cells = most;
+      after_.push_back({live, cells});
+      ++cells;
+      for (std::int64_t& each : kept) ++each;
+    }
+    alike_ = alike_steps_of(*this);
+  }
+
+  [[nodiscard]] std::int64_t alike_steps(std::int64_t n) const override { return alike_[at(n)]; }
+  [[nodiscard]] std::int64_t kept_cells(std::int64_t n) const { return after_[at(n)].kept_cells; }
+  [[nodiscard]] std::int64_t table(std::int64_t n) const { return after_[at(n)].table; }
+
+ private:
+  struct After {
+    std::int64_t kept_cells, table;
+  };
+  [[nodiscard]] std::size_t at(std::int64_t n) const { return static_cast<std::size_t>(n - shape_.prompt); }
+
+  std::vector<After> after_;         ///< [n - prompt]
+  std::vector<std::int32_t> alike_;  ///< [n - prompt]
+};
+
+void check_shape(const CourseShape& shape) {
+  KVPLAN_CHECK(1 <= shape.prompt && shape.prompt <= shape.final_tokens, shape.prompt, shape.final_tokens);
+  KVPLAN_CHECK(shape.placement == Placement::kCompact && shape.returns_quanta, shape.prompt);
+}
 
 }  // namespace
 
 std::unique_ptr<const Course> make_counted_course(const CourseShape& shape,
                                                   const std::vector<CountedUnits>& units,
                                                   std::shared_ptr<const Drops> drops) {
-  KVPLAN_CHECK(1 <= shape.prompt && shape.prompt <= shape.final_tokens, shape.prompt, shape.final_tokens);
-  KVPLAN_CHECK(shape.placement == Placement::kCompact && shape.returns_quanta && !units.empty(),
-               shape.prompt);
+  check_shape(shape);
+  KVPLAN_CHECK(!units.empty(), shape.prompt);
   for (const auto& [kept, count] : units)
     KVPLAN_CHECK(kept.budget >= 1 && count >= 1 && kept.once == units.front().kept.once, kept.budget, count);
   return std::make_unique<CountedCourse>(shape, units, std::move(drops));
+}
+
+std::unique_ptr<const Course> make_gathered_course(const CourseShape& shape,
+                                                   std::shared_ptr<const Drops> drops) {
+  check_shape(shape);
+  return std::make_unique<GatheredCourse>(shape, drops);
 }
 
 }  // namespace kvplan::core

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "simulator/base/check.h"
+#include "simulator/core/alike_steps.h"
 
 namespace kvplan::core {
 namespace {
@@ -23,7 +24,7 @@ class PlacedCourse final : public Course {
   [[nodiscard]] HeldCells grant(std::int64_t n) const override;
   [[nodiscard]] std::span<const std::int32_t> let_go(std::int64_t n) const override;
   [[nodiscard]] HeldCells returned_cells(std::int64_t n) const override;
-  [[nodiscard]] std::int64_t alike_steps(std::int64_t n) const override { return after_[at(n)].alike; }
+  [[nodiscard]] std::int64_t alike_steps(std::int64_t n) const override { return alike_[at(n)]; }
 
  private:
   class Holes;
@@ -31,15 +32,14 @@ class PlacedCourse final : public Course {
   struct After {
     HeldCells settled;
     std::int64_t slots_of_next{0};
-    std::int32_t alike{1};
     std::int32_t let_go_begin{0}, let_go_end{0};
     std::int64_t grant_reserved{0}, grant_padding{0};  ///< the rest of a granted quantum is tail
   };
   [[nodiscard]] std::size_t at(std::int64_t n) const { return static_cast<std::size_t>(n - shape_.prompt); }
-  void find_alike_steps();
 
   std::shared_ptr<const Drops> drops_;
-  std::vector<After> after_;  ///< [n - prompt]
+  std::vector<After> after_;         ///< [n - prompt]
+  std::vector<std::int32_t> alike_;  ///< [n - prompt]
   std::vector<std::int32_t> let_go_;
   std::int64_t awaited_behind_prompt_{0};  ///< cells behind the prompt in its last block that will be written
   HeldCells range_;                        ///< contiguous: slots [0, final_tokens) when granted
@@ -388,7 +388,7 @@ PlacedCourse::PlacedCourse(const CourseShape& shape, std::shared_ptr<const Drops
   } else {
     Holes(*this).run();
   }
-  find_alike_steps();
+  alike_ = alike_steps_of(*this);
 }
 
 HeldCells PlacedCourse::granted(std::int64_t first, std::int64_t quanta) const {
@@ -429,22 +429,6 @@ HeldCells PlacedCourse::returned_cells(std::int64_t n) const {
   const std::int64_t all = static_cast<std::int64_t>(let_go(n).size()) * shape_.quantum_tokens * units_;
   (shape_.placement == Placement::kHoles ? cells.hole : cells.internal) = all;
   return cells;
-}
-
-void PlacedCourse::find_alike_steps() {
-  const std::int64_t last = shape_.final_tokens - 1;
-  const auto event = [&](std::int64_t n) { return !let_go(n).empty() || grant(n).sum() > 0; };
-  const auto during = [&](std::int64_t n) { return settled(n) + grant(n); };
-  const auto growth = [&](std::int64_t n) { return during(n + 1) - during(n); };
-  const auto read = [&](std::int64_t n) { return read_tokens(n + 1) - read_tokens(n); };
-  for (std::int64_t n = last; n >= shape_.prompt; --n) {
-    std::int32_t& alike = after_[at(n)].alike;
-    alike = 1;
-    if (n == last || event(n + 1) || read(n) < 0 || read(n) > 1) continue;
-    alike = 2;
-    if (n + 1 == last || event(n + 2) || growth(n + 1) != growth(n) || read(n + 1) != read(n)) continue;
-    alike = after_[at(n + 1)].alike + 1;
-  }
 }
 
 }  // namespace

@@ -43,7 +43,7 @@ std::string why_no_prefixes(const Scenario& scenario, const TokenPlan& tokens) {
     return "prefix_cache is ignored: blocks hold encoded bytes of all that a request stores, in which others "
            "find "
            "nothing.";
-  if (tokens.counted)
+  if (tokens.placement == core::Placement::kCompact)
     return "prefix_cache is ignored: placement=compact moves tokens out of the blocks in which others could "
            "find "
            "them.";
@@ -261,17 +261,33 @@ void count_requests(RunResult& result) {
   }
 }
 
-/// Where layers keep different numbers, what a block that spans all of them leaves unused.
+/// May layers or heads keep other numbers of tokens than each other, as the attention of a recording says?
+bool may_differ(const TokenPlan& tokens) {
+  if (tokens.counted || tokens.recordings.empty() || tokens.units.per_token == 1) return false;
+  const attention::PolicyTraits traits = tokens.policy->kind->traits(tokens.policy->choice);
+  if (traits.count || tokens.policy->kind->layer_counts != nullptr)
+    return tokens.keeps_by_layer() && layers_differ(tokens);
+  return traits.scope == attention::Scope::kStoredHead;
+}
+
+/// Where layers or heads keep different numbers, what a block that spans all of them leaves unused.
 void note_holes(const TokenPlan& tokens, RunResult& result) {
-  if (!result.memory || tokens.tables > 1 || !tokens.counted || !tokens.keeps_by_layer() ||
-      !layers_differ(tokens))
+  const bool layers = tokens.counted && tokens.keeps_by_layer() && layers_differ(tokens);
+  const bool paged = result.scenario.allocator.name() == "paged";
+  if (!result.memory || tokens.tables > 1 || !paged || tokens.placement == core::Placement::kReuse ||
+      !(layers || may_differ(tokens)))
     return;
   const auto permille = std::llround(1000 * result.memory->mean_fraction[index(observe::State::kHole)]);
+  const std::string figure =
+      std::to_string(permille / 10) + "." + std::to_string(permille % 10) + " % of the memory on average. ";
   result.assumptions.push_back(
-      "A block spans all layers, so it stays as long as the layer that keeps most needs it: what the "
-      "others keep less are holes, " +
-      std::to_string(permille / 10) + "." + std::to_string(permille % 10) +
-      " % of the memory on average. Tables by layer (memory.allocator=paged:table=layer) would free them.");
+      layers ? "A block spans all layers, so it stays as long as the layer that keeps most needs it: what "
+               "the others keep less are holes, " +
+                   figure + "Tables by layer (memory.allocator=paged:table=layer) would free them."
+             : "A block spans all layers and heads, which may keep different numbers of tokens, so it stays "
+               "as long as one of them needs it: holes are " +
+                   figure +
+                   "Tables by head (memory.allocator=paged:table=head) would let more blocks come back.");
 }
 
 }  // namespace

@@ -5,15 +5,10 @@
 #include "simulator/base/check.h"
 #include "simulator/core/counted_course.h"
 #include "simulator/core/course_of_tables.h"
+#include "simulator/core/gathered_course.h"
 #include "simulator/plan/layer_counts.h"
 
 namespace kvplan::plan {
-namespace {
-
-constexpr std::int64_t kPieceTokens = 256;  // tokens of a trajectory between two looks at whether to stop
-
-}  // namespace
-
 RunCourses::RunCourses(const TokenPlan& plan, const core::Workload& workload,
                        const core::MemoryLayout& layout, attention::TrajectoryStore& trajectories,
                        const core::RunControl* control)
@@ -23,7 +18,16 @@ RunCourses::RunCourses(const TokenPlan& plan, const core::Workload& workload,
       control_(control),
       trajectories_(trajectories),
       courses_(static_cast<std::size_t>(workload.size())),
-      used_(plan.recordings.size(), false) {}
+      used_(plan.recordings.size(), false) {
+  for (RequestId r = 0; !plan.recordings.empty() && r < workload.size(); ++r) {
+    const auto i = static_cast<std::size_t>(r);
+    const std::size_t which = i % plan.recordings.size();
+    const std::int64_t tokens = workload.final_tokens(r);
+    if (tokens > plan.recordings[which].tokens) continue;  // it is turned away
+    std::int64_t& longest = longest_[{which, workload.input[i]}];
+    longest = std::max(longest, tokens);
+  }
+}
 
 /// Scores are measured once for each prompt of a recording.
 Result<attention::Grants> RunCourses::grants(RequestId r, std::int64_t prompt) {
@@ -58,16 +62,20 @@ Result<std::shared_ptr<const core::Drops>> RunCourses::drops(const Asked& asked)
 Result<std::shared_ptr<const core::Drops>> RunCourses::recorded_drops(const Asked& asked) {
   const std::size_t which = static_cast<std::size_t>(asked.request) % plan_.recordings.size();
   const Recorded& recorded = plan_.recordings[which];
-  const std::int64_t final_tokens = asked.shape.final_tokens;
   used_[which] = true;
-  KVPLAN_TRY(auto trajectory, trajectories_.get(recorded.recording, recorded.sequence, asked.shape.prompt,
-                                                *plan_.policy, asked.grants));
-  for (std::int64_t t = kPieceTokens; t < final_tokens - 1; t += kPieceTokens) {
-    if (control_ != nullptr && control_->wants_stop()) return interrupted_error();
-    KVPLAN_TRY_DO(trajectory->advance(t));
-  }
-  KVPLAN_TRY(auto made, attention::RecordedDrops::make(std::move(trajectory), final_tokens));
-  return std::shared_ptr<const core::Drops>(std::move(made));
+  KVPLAN_TRY(auto trajectory,
+             trajectories_.get(recorded.recording, recorded.sequence, asked.shape.prompt,
+                               last_asked(which, asked.shape), *plan_.policy, asked.grants,
+                               [this] { return control_ != nullptr && control_->wants_stop(); }));
+  return std::shared_ptr<const core::Drops>(
+      std::make_shared<attention::RecordedDrops>(std::move(trajectory)));
+}
+
+/// The last token that any request with such a prompt asks about, so that one computation serves all of them.
+std::int64_t RunCourses::last_asked(std::size_t recording, const core::CourseShape& shape) const {
+  const auto longest = longest_.find({recording, shape.prompt});
+  return attention::last_that_drops(
+      std::max(shape.final_tokens, longest == longest_.end() ? 0 : longest->second));
 }
 
 /// Which tokens go, as far as that is known of a policy that is counted.
@@ -181,7 +189,9 @@ std::unique_ptr<const core::Course> RunCourses::counted_course(
 /// Tracks lie by layer, in each by stored head; one may be of several tables, or a table of several tracks.
 std::unique_ptr<const core::Course> RunCourses::placed_course(
     const core::CourseShape& shape, std::shared_ptr<const core::Drops> drops) const {
-  if (plan_.tables == 1) return core::Course::make(shape, std::move(drops));
+  const auto make =
+      shape.placement == core::Placement::kCompact ? core::make_gathered_course : core::Course::make;
+  if (plan_.tables == 1) return make(shape, std::move(drops));
   const auto tracks = static_cast<std::int64_t>(drops->track_units().size());
   const std::int64_t parts = std::min(tracks, plan_.tables);
   const std::int64_t cells = plan_.units.per_token / plan_.tables;  // of a table
@@ -192,10 +202,10 @@ std::unique_ptr<const core::Course> RunCourses::placed_course(
   return course_of_tables(
       shape,
       [&](std::int64_t t) {
-        return core::Course::make(
-            shape, std::make_shared<core::DropsOfTable>(drops, static_cast<std::int32_t>(part(t) * in_part),
-                                                        static_cast<std::int32_t>(in_part),
-                                                        static_cast<std::int32_t>(cells / in_part)));
+        return make(shape,
+                    std::make_shared<core::DropsOfTable>(drops, static_cast<std::int32_t>(part(t) * in_part),
+                                                         static_cast<std::int32_t>(in_part),
+                                                         static_cast<std::int32_t>(cells / in_part)));
       },
       [&](std::int64_t t) { return part(t) == part(t - 1); });
 }

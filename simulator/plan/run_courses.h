@@ -29,6 +29,7 @@ class RunCourses final : public core::CourseSource {
   [[nodiscard]] const std::vector<bool>& used() const { return used_; }
 
  private:
+  using OfPrompt = std::pair<std::size_t, std::int64_t>;  ///< recording, tokens of the prompt
   /// What a course is made of.
   struct Asked {
     RequestId request;
@@ -38,6 +39,7 @@ class RunCourses final : public core::CourseSource {
   Result<attention::Grants> grants(RequestId request, std::int64_t prompt);
   Result<std::shared_ptr<const core::Drops>> drops(const Asked& asked);
   Result<std::shared_ptr<const core::Drops>> recorded_drops(const Asked& asked);
+  [[nodiscard]] std::int64_t last_asked(std::size_t recording, const core::CourseShape& shape) const;
   [[nodiscard]] std::unique_ptr<const core::Course> window_course(core::CourseShape shape,
                                                                   std::int64_t window) const;
   template <class Make, class Same>
@@ -57,8 +59,8 @@ class RunCourses final : public core::CourseSource {
   attention::TrajectoryStore& trajectories_;
   std::vector<std::unique_ptr<const core::Course>> courses_;  ///< by request
   std::vector<bool> used_;
-  std::map<std::pair<std::size_t, std::int64_t>, attention::HeadTable>
-      measured_;  ///< by recording and prompt
+  std::map<OfPrompt, attention::HeadTable> measured_;
+  std::map<OfPrompt, std::int64_t> longest_;  ///< final tokens of the requests that come with such a prompt
 };
 
 }  // namespace kvplan::plan

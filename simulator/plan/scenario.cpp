@@ -319,7 +319,12 @@ Status choose_latency(Scenario& s, bool said) {
   return Done{};
 }
 
-/// What placement=compact asks for. The lengths of a request have to say how many of its tokens stay.
+/// Do the lengths of a request say how many of its tokens stay?
+bool is_counted(const attention::PolicyKind& kind, const attention::PolicyTraits& traits) {
+  return kind.layer_counts != nullptr || traits.count;
+}
+
+/// What placement=compact asks for: lengths have to say how many tokens stay, or a recording.
 Status check_compact(const Scenario& s, const attention::PolicyKind& kind,
                      const attention::PolicyTraits& traits) {
   const std::string found = "placement=compact, found ";
@@ -327,13 +332,12 @@ Status check_compact(const Scenario& s, const attention::PolicyKind& kind,
     return bad_input("expected the allocator \"paged\", whose blocks come back one by one, with " + found +
                      "\"" + std::string(s.allocator.name()) + "\"")
         .at_field("eviction");
-  if (kind.layer_counts != nullptr) return Done{};
-  if (!traits.count)
+  if (!is_counted(kind, traits) && s.attention.empty())
     return bad_input("expected a policy that is counted from lengths (" + counted_policies() + ") with " +
                      found + "\"" + std::string(kind.descriptor.name) +
-                     "\", which needs a recording (workload.attention) with placement=holes or reuse")
+                     "\", which needs a recording (workload.attention)")
         .at_field("eviction");
-  if (traits.count->budget < 1)
+  if (kind.layer_counts == nullptr && traits.count && traits.count->budget < 1)
     return bad_input("expected a policy that keeps at least one token with " + found + "none")
         .at_field("eviction");
   return Done{};
@@ -357,7 +361,7 @@ Error needs_recordings(const Scenario& s, const attention::PolicyKind& kind,
   const bool by_tensors =
       traits.keys || traits.queries || traits.values || traits.value_norms || traits.output_weights;
   const bool by_rows = traits.prompt_rows > 0 || traits.decode_rows || traits.foresight;
-  const bool counted = kind.layer_counts != nullptr || traits.count;
+  const bool counted = is_counted(kind, traits);
   return bad_input("\"" + std::string(kind.descriptor.name) + "\" " +
                    (by_tensors ? "decides by keys, queries or values"
                     : by_rows  ? "decides by attention"
@@ -390,7 +394,7 @@ Status choose_eviction(Scenario& s) {
         .at_field("eviction");
   if (choice.text("placement") == "compact") {
     KVPLAN_TRY_DO(check_compact(s, *policy.kind, traits));
-    s.evicts_by = EvictsBy::kCounts;
+    s.evicts_by = is_counted(*policy.kind, traits) ? EvictsBy::kCounts : EvictsBy::kRecordings;
     s.eviction = std::move(choice);
     return Done{};
   }

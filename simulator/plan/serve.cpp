@@ -209,7 +209,8 @@ Status watch(const RunSetup& setup, const Fleet& fleet, std::size_t replica, Ser
   part.observers = {&*part.ledger, &part.records.emplace(served.records, setup.scenario.keeps_nothing())};
   if (setup.options.request_memory)
     part.observers.push_back(&part.held.emplace(served.held, layout.quantum_tokens));
-  if (layout.costs || setup.tokens.counted) part.observers.push_back(&part.placement);
+  if (layout.costs || setup.tokens.placement == core::Placement::kCompact)
+    part.observers.push_back(&part.placement);
   for (const ObserverMaker& make : setup.options.extra_observers) {
     KVPLAN_TRY(core::Observer* const extra, make({static_cast<std::int64_t>(replica), setup.workload,
                                                   *part.ledger, *part.memory, setup.tokens}));

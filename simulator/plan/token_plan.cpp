@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "simulator/attention/cell_metadata.h"
+#include "simulator/attention/replay.h"
 #include "simulator/base/check.h"
 #include "simulator/memory/allocators.h"
 #include "simulator/model/ranks.h"
@@ -43,22 +44,19 @@ Result<model::ModelShape> model_of(const attention::RecordingInfo& recorded, std
                        "; name the model")
           .at_field("workload.attention");
   }
-  if (info.key_size != info.value_size)
-    return bad_input("expected keys and values of one size, found " + std::to_string(info.key_size) +
-                     " and " + std::to_string(info.value_size) + " elements")
-        .at_field("workload.attention");
-  const std::int64_t size = info.key_size;
+  // Outputs of all heads side by side are as long as a hidden vector in most models.
+  const std::int64_t hidden = std::int64_t{info.query_heads} * info.value_size;
   model::ModelShape shape{
       .name = "recording",
       .source = "workload.attention",
       .layers = recorded.layers,
-      .hidden = std::int64_t{info.query_heads} * size,
+      .hidden = hidden,
       .query_heads = info.query_heads,
       .kv_heads = stored_heads,
       .element_bytes = recorded.cache_element_bytes,
-      .runs = {{recorded.layers, {.heads = stored_heads, .key_size = size, .value_size = size}}},
-      .weight_shape = {
-          .feed_forward = std::int64_t{4} * info.query_heads * size, .key_size = size, .value_size = size}};
+      .runs = {{recorded.layers,
+                {.heads = stored_heads, .key_size = info.key_size, .value_size = info.value_size}}},
+      .weight_shape = {.feed_forward = 4 * hidden, .key_size = info.key_size, .value_size = info.value_size}};
   std::string text = "The model is that of the recordings: " + std::to_string(recorded.layers) +
                      (recorded.layers == 1 ? " layer of " : " layers of ") + std::to_string(stored_heads) +
                      (stored_heads == 1 ? " stored head" : " stored heads") + ", " +

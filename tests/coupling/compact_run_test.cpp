@@ -101,6 +101,46 @@ TEST(CompactRuns, MovingTakesTime) {
   EXPECT_EQ(run("affine", false).placement.delay.count, 0);
 }
 
+/// Where lengths do not say how many tokens stay, a recording does.
+TEST(CompactRuns, RecordingsSayHowManyStay) {
+  const auto trace = trace_of(40, 150);
+  for (const char* policy :
+       {"ada-kv:window=4,capacity=20", "seed-threshold:threshold=0.05", "scissorhands:budget=30",
+        "keyformer:kv_percent=50", "observed-attention:ratio=0.5", "finch:window=4",
+        "seed-ring:window=20,chunk=4", "seed-proportional:budget=20", "pyramidinfer:ratio=0.5",
+        "seed-dynamic:budget=20"}) {
+    std::array<std::int64_t, 3> holes{};
+    for (const std::size_t table : {0U, 1U, 2U}) {
+      SCOPED_TRACE(policy + std::to_string(table));
+      Values values = compact(policy);
+      values[3].second += std::array{",table=all", ",table=layer", ",table=head"}[table];
+      values.emplace_back("workload.attention", "r.kva");
+      auto how = options();
+      const auto fast = plan::run_scenario(resolved(values).value(), trace, how);
+      ASSERT_TRUE(fast.ok()) << fast.error().to_string();
+      how.step_by_step = true;
+      const auto naive = plan::run_scenario(resolved(values).value(), trace, how);
+      ASSERT_TRUE(naive.ok());
+      EXPECT_EQ(plan::report_json(fast.value()), plan::report_json(naive.value()));
+      EXPECT_EQ(figures(fast.value()), figures(naive.value()));
+      EXPECT_EQ(fast.value().completed, 40);
+      EXPECT_GT(fast.value().compactions, 0);
+      EXPECT_GT(fast.value().compaction_bytes, 0);
+      EXPECT_EQ(fast.value().coverage->driven_requests, 40);
+      holes[table] = fast.value().hole_bytes_peak;
+      const auto& said = fast.value().assumptions;
+      const bool says = std::any_of(said.begin(), said.end(), [](const std::string& s) {
+        return s.find("which may keep different numbers of tokens") != std::string::npos;
+      });
+      EXPECT_EQ(says, table == 0 && std::string(policy) != "pyramidinfer:ratio=0.5");
+    }
+    // Heads that keep what they like leave each other holes, and none with tables of their own.
+    if (std::string(policy).substr(0, 6) == "ada-kv") {
+      EXPECT_GT(holes[0], 2 * holes[2]);
+    }
+  }
+}
+
 TEST(CompactRuns, RefusesWhatLengthsDoNotSay) {
   const auto error_of = [](Values values) {
     const auto scenario = resolved(values);
@@ -112,12 +152,12 @@ TEST(CompactRuns, RefusesWhatLengthsDoNotSay) {
             "eviction: expected the allocator \"paged\", whose blocks come back one by one, with "
             "placement=compact, found \"contiguous\"");
   for (const char* policy :
-       {"scissorhands:budget=20", "seed-threshold:threshold=0.1", "ada-kv:window=4,capacity=9"})
-    EXPECT_EQ(
-        error_of({{"eviction", std::string(policy) + ",placement=compact"}, {"workload.attention", "r"}})
-            .rfind("eviction: expected a policy that is counted from lengths (", 0),
-        0U)
+       {"scissorhands:budget=20", "seed-threshold:threshold=0.1", "ada-kv:window=4,capacity=9"}) {
+    const Values values{{"eviction", std::string(policy) + ",placement=compact"}};
+    EXPECT_EQ(error_of(values).rfind("eviction: expected a policy that is counted from lengths (", 0), 0U)
         << policy;
+    EXPECT_EQ(error_of({values[0], {"workload.attention", "r"}}), "resolved") << policy;
+  }
   // Those that are, and no others; what they have to be given for it.
   EXPECT_EQ(
       error_of({{"eviction", "seed-ring:window=64,placement=compact"}}),
@@ -125,7 +165,7 @@ TEST(CompactRuns, RefusesWhatLengthsDoNotSay) {
       "streaming-llm, h2o, tova, scissorhands with drop=1, snapkv, pyramidkv, seed-pyramid-select, knorm, "
       "keydiff, lagkv, expected-attention, critical-kv, seed-lfu, seed-lru, random, expr, oracle-suffix, "
       "oracle-exact) with placement=compact, found \"seed-ring\", which needs a recording "
-      "(workload.attention) with placement=holes or reuse");
+      "(workload.attention)");
   EXPECT_EQ(error_of({{"eviction", "h2o:hh=0,recent=0,placement=compact"}}),
             "eviction: expected a policy that keeps at least one token with placement=compact, found none");
   // A recording that keeps another number than lengths say.

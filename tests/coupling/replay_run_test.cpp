@@ -66,15 +66,12 @@ class Settled final : public core::Observer {
 };
 
 /// One request over a whole recording: what the token level keeps is what is live, block by block.
-void compare_with_token_level(const std::string& input, const std::string& policy, std::int64_t prompt) {
-  SCOPED_TRACE(input + " " + policy);
-  const auto opened = io::open_attention(kInputs + input);
-  ASSERT_TRUE(opened.ok());
-  const auto recording = opened.value();
+void compare_with_token_level(const std::shared_ptr<const attention::Recording>& recording,
+                              const std::string& policy, std::int64_t prompt) {
   const std::int64_t tokens = recording->info().sequences[0].tokens;
   const auto outcome = attention::run_policy(*recording, policy, prompt);
   constexpr std::int64_t kBlock = 4;
-  const auto scenario = scenario_of({{"workload.attention", input},
+  const auto scenario = scenario_of({{"workload.attention", "one"},
                                      {"eviction", policy},
                                      {"memory.pool_tokens", "400"},
                                      {"memory.allocator", "paged:block_tokens=4"}});
@@ -121,6 +118,13 @@ void compare_with_token_level(const std::string& input, const std::string& polic
   EXPECT_EQ(result.value().coverage->recordings, 1);
   EXPECT_EQ(result.value().coverage->used, 1);
   EXPECT_EQ(result.value().coverage->driven_requests, 1);
+}
+
+void compare_with_token_level(const std::string& input, const std::string& policy, std::int64_t prompt) {
+  SCOPED_TRACE(input + " " + policy);
+  const auto opened = io::open_attention(kInputs + input);
+  ASSERT_TRUE(opened.ok());
+  compare_with_token_level(opened.value(), policy, prompt);
 }
 
 TEST(Replay, LedgerIsTheTokenLevelsOwnCount) {
@@ -227,9 +231,9 @@ TEST(Replay, EqualsFootprintBlockByBlock) {
         drops = std::make_shared<attention::IntervalDrops>(*policy.kind->traits(policy.choice).interval,
                                                            prompt, 1);
       } else {
-        auto trajectory = store.get(recording, 0, prompt, policy);
+        auto trajectory = store.get(recording, 0, prompt, attention::last_that_drops(final_tokens), policy);
         EXPECT_TRUE(trajectory.ok());
-        drops = attention::RecordedDrops::make(trajectory.value(), final_tokens).value();
+        drops = std::make_shared<attention::RecordedDrops>(trajectory.value());
       }
       const core::CourseShape shape{prompt,    final_tokens, layout.quantum_tokens, layout.returns_quanta,
                                     placement, reads_holes};
@@ -320,6 +324,36 @@ class Opened final : public attention::Recording {
   std::shared_ptr<const attention::Recording> whole_;
 };
 
+/// As another recording, but of a model with other sizes of keys and values.
+class Resized final : public attention::Recording {
+ public:
+  Resized(std::shared_ptr<const attention::Recording> whole, std::int32_t keys, std::int32_t values)
+      : whole_(std::move(whole)), info_(whole_->info()) {
+    info_.key_size = keys;
+    info_.value_size = values;
+    info_.sizes_assumed = false;
+  }
+  [[nodiscard]] const attention::RecordingInfo& info() const override { return info_; }
+  [[nodiscard]] Result<std::unique_ptr<attention::LayerRows>> open(std::int32_t sequence,
+                                                                   std::int32_t layer) const override {
+    return whole_->open(sequence, layer);
+  }
+
+ private:
+  std::shared_ptr<const attention::Recording> whole_;
+  attention::RecordingInfo info_;
+};
+
+TEST(Replay, KeysAndValuesOfTwoSizes) {
+  const auto rows = io::open_attention(kInputs + "A.json").value();
+  for (const auto& [keys, values] : {std::pair{192, 128}, {64, 128}, {3, 1}}) {
+    SCOPED_TRACE(std::to_string(keys) + " and " + std::to_string(values));
+    const auto recording = std::make_shared<Resized>(rows, keys, values);
+    compare_with_token_level(recording, "h2o:hh=4,recent=4", 8);
+    compare_with_token_level(recording, "snapkv:window=4,capacity=12", 40);
+  }
+}
+
 TEST(Replay, ReplicasShareWhatARecordingSays) {
   // Eight requests of one prompt, driven by one recording.
   const auto trace = trace_of(std::vector<std::array<std::int32_t, 2>>(8, {30, 21}), 0);
@@ -335,10 +369,21 @@ TEST(Replay, ReplicasShareWhatARecordingSays) {
     EXPECT_TRUE(result.ok());
     return recording->times;
   };
-  const int alone = times("1", 0);
-  EXPECT_GT(alone, 0);
-  EXPECT_EQ(times("4", 0), alone);
-  EXPECT_EQ(times("4", 10), alone);
+  for (const auto& [replicas, bins] : {std::pair{"1", 0}, {"4", 0}, {"4", 10}})
+    EXPECT_EQ(times(replicas, bins), 2) << replicas;  // each layer once
+}
+
+/// However long the longest of the requests that share a prompt is, and in whatever order they come.
+TEST(Replay, OpensEachLayerOnceForAPrompt) {
+  const auto recording = std::make_shared<Opened>(random_recording(2, 1, 900));
+  const auto trace = trace_of({{{30, 21}}, {{30, 600}}, {{30, 300}}, {{30, 871}}}, 1'000'000);
+  const auto run = plan::run_scenario(scenario_of({{"workload.attention", "r.kva"},
+                                                   {"eviction", "h2o:hh=4,recent=4"},
+                                                   {"memory.pool_tokens", "4000"}}),
+                                      trace, options_with(recording));
+  ASSERT_TRUE(run.ok()) << run.error().to_string();
+  EXPECT_EQ(run.value().completed, 4);
+  EXPECT_EQ(recording->times, 2);
 }
 
 std::string error_of(std::vector<std::pair<std::string, std::string>> values, const traces::Trace& trace,

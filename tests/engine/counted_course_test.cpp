@@ -7,6 +7,7 @@
 #include <map>
 #include <vector>
 
+#include "simulator/core/gathered_course.h"
 #include "tests/support/holder_tables.h"
 #include "tests/support/observed_run.h"
 
@@ -75,38 +76,57 @@ std::int64_t kept_after(const KeptCount& count, std::int64_t n, std::int64_t pro
   return kept;
 }
 
-/// `counts`: of each unit of the table.
-void compare(const CourseShape& shape, const std::vector<KeptCount>& counts, Table& table) {
-  std::vector<core::CountedUnits> given;
-  for (const KeptCount& count : counts) given.push_back({count, 1});
-  const auto course = core::make_counted_course(shape, given);
+/// Tokens that each unit keeps after n: [unit][n - prompt].
+using Kept = std::vector<std::vector<std::int64_t>>;
+
+/// In each unit the oldest tokens go.
+class Oldest final : public core::Drops {
+ public:
+  Oldest(Kept kept, std::int64_t prompt) : kept_(std::move(kept)), prompt_(prompt), units_(kept_.size(), 1) {}
+  [[nodiscard]] std::span<const std::int32_t> track_units() const override { return units_; }
+  void dropped(std::int32_t track, std::int64_t n, std::vector<std::int32_t>& positions) const override {
+    const auto gone = [&](std::int64_t m) {
+      return m < prompt_ ? 0
+                         : m - kept_[static_cast<std::size_t>(track)][static_cast<std::size_t>(m - prompt_)];
+    };
+    for (std::int64_t p = gone(n - 1); p < gone(n); ++p) positions.push_back(static_cast<std::int32_t>(p));
+  }
+
+ private:
+  Kept kept_;
+  std::int64_t prompt_;
+  std::vector<std::int32_t> units_;
+};
+
+void compare(const Course& course, const Kept& kept_by, Table& table) {
+  const CourseShape& shape = course.shape();
   const std::int64_t block = shape.quantum_tokens;
-  const auto units = static_cast<std::int64_t>(counts.size());
-  EXPECT_EQ(course->units(), units);
+  const auto units = static_cast<std::int64_t>(kept_by.size());
+  EXPECT_EQ(course.units(), units);
   table.blocks = ceil_div(shape.prompt, block);
-  expect_same(course->granted(0, table.blocks), table.states(block, shape.final_tokens), 0);
+  expect_same(course.granted(0, table.blocks), table.states(block, shape.final_tokens), 0);
   for (std::int64_t i = 0; i < shape.prompt; ++i) table.write(block);
   for (std::int64_t n = shape.prompt; n < shape.final_tokens; ++n) {
-    ASSERT_EQ(course->table_slots(n), table.size());
+    ASSERT_EQ(course.table_slots(n), table.size());
     std::vector<std::int64_t> kept;
-    for (const KeptCount& count : counts) kept.push_back(kept_after(count, n, shape.prompt));
+    for (const auto& unit : kept_by) kept.push_back(unit[static_cast<std::size_t>(n - shape.prompt)]);
     table.drop_to(kept);
     const Table before = table;
     table.move_together(kept, block);
-    const auto moved = course->compaction(n);
+    const auto moved = course.compaction(n);
     ASSERT_EQ(moved.has_value(), table.compactions > before.compactions) << n;
-    ASSERT_EQ(course->returns_blocks(n), moved.has_value());
+    ASSERT_EQ(course.returns_blocks(n), moved.has_value());
     if (moved) {
       EXPECT_EQ(moved->kept_cells, table.kept_by_them - before.kept_by_them);
       EXPECT_EQ(moved->quanta_before, before.blocks);
       EXPECT_EQ(moved->quanta, table.blocks);
     }
-    expect_same(course->settled(n) + course->returned_cells(n), before.states(block, shape.final_tokens - n),
+    expect_same(course.settled(n) + course.returned_cells(n), before.states(block, shape.final_tokens - n),
                 n);
-    expect_same(course->settled(n), table.states(block, shape.final_tokens - n), n);
+    expect_same(course.settled(n), table.states(block, shape.final_tokens - n), n);
     // What is held and written is the table.
-    EXPECT_EQ(course->read_tokens(n),
-              shape.reads_holes ? table.size() : ceil_div(course->settled(n).live, units));
+    EXPECT_EQ(course.read_tokens(n),
+              shape.reads_holes ? table.size() : ceil_div(course.settled(n).live, units));
     Table next = table;
     next.write(block);
     HeldCells granted;
@@ -114,20 +134,35 @@ void compare(const CourseShape& shape, const std::vector<KeptCount>& counts, Tab
       granted.reserved = units * std::min(block, shape.final_tokens - n);
       granted.tail = units * block - granted.reserved;
     }
-    EXPECT_EQ(course->grant(n), granted) << n;
+    EXPECT_EQ(course.grant(n), granted) << n;
     table = next;
   }
   // Alike steps are alike, as many as there are.
-  const auto during = [&](std::int64_t m) { return course->settled(m) + course->grant(m); };
-  const auto read = [&](std::int64_t m) { return course->read_tokens(m + 1) - course->read_tokens(m); };
+  const auto during = [&](std::int64_t m) { return course.settled(m) + course.grant(m); };
+  const auto read = [&](std::int64_t m) { return course.read_tokens(m + 1) - course.read_tokens(m); };
   for (std::int64_t n = shape.prompt; n < shape.final_tokens; ++n) {
     std::int64_t steps = 1;
     for (std::int64_t m = n + 1; m < shape.final_tokens; ++m, ++steps)
-      if (course->returns_blocks(m) || course->grant(m).sum() > 0 ||
+      if (course.returns_blocks(m) || course.grant(m).sum() > 0 || read(n) < 0 || read(n) > 1 ||
           during(m) - during(m - 1) != during(n + 1) - during(n) || read(m - 1) != read(n))
         break;
-    ASSERT_EQ(course->alike_steps(n), steps) << n;
+    ASSERT_EQ(course.alike_steps(n), steps) << n;
   }
+}
+
+/// `counts`: of each unit of the table. Told by counts, and by what goes.
+void compare(const CourseShape& shape, const std::vector<KeptCount>& counts, Table& table) {
+  std::vector<core::CountedUnits> given;
+  Kept kept;
+  for (const KeptCount& count : counts) {
+    given.push_back({count, 1});
+    kept.emplace_back();
+    for (std::int64_t n = shape.prompt; n < shape.final_tokens; ++n)
+      kept.back().push_back(kept_after(count, n, shape.prompt));
+  }
+  Table again = table;
+  compare(*core::make_counted_course(shape, given), kept, table);
+  compare(*core::make_gathered_course(shape, std::make_shared<Oldest>(kept, shape.prompt)), kept, again);
 }
 
 TEST(CountedCourse, EqualsATableOfCells) {
@@ -146,6 +181,35 @@ TEST(CountedCourse, EqualsATableOfCells) {
     for (KeptCount& count : counts) count = {random.between(1, random.chance(1, 2) ? 12 : 70), once};
     Table table(counts.size());
     compare(shape, counts, table);
+    if (HasFailure()) return;
+    compactions += table.compactions;
+  }
+  EXPECT_GT(compactions, 5000);
+}
+
+/// Whatever each unit keeps, nothing too.
+TEST(GatheredCourse, EqualsATableOfCells) {
+  std::int64_t compactions = 0;
+  for (std::uint64_t seed = 1; seed <= 3000; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Random random(seed, "gathered courses");
+    CourseShape shape;
+    shape.placement = core::Placement::kCompact;
+    shape.prompt = random.between(1, 40);
+    shape.final_tokens = shape.prompt + random.between(0, 60);
+    shape.quantum_tokens = random.between(1, 9);
+    shape.reads_holes = seed % 2 == 0;
+    Kept kept(static_cast<std::size_t>(random.between(1, 4)));
+    for (auto& unit : kept) {
+      const auto often = static_cast<std::uint64_t>(random.between(1, 6));
+      std::int64_t now = random.between(seed % 5 == 0 ? 0 : 1, shape.prompt);
+      for (std::int64_t n = shape.prompt; n < shape.final_tokens; ++n) {
+        unit.push_back(now);
+        now += random.chance(1, often) ? 1 - random.between(0, now + 1) : 1;
+      }
+    }
+    Table table(kept.size());
+    compare(*core::make_gathered_course(shape, std::make_shared<Oldest>(kept, shape.prompt)), kept, table);
     if (HasFailure()) return;
     compactions += table.compactions;
   }

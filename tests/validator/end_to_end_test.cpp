@@ -77,6 +77,10 @@ TEST(EndToEnd, LogsOfTheSampleReplayEqual) {
         replay + "--set eviction=pyramidkv:window=4,capacity=16,beta=5,placement=compact",
         golden + "--set eviction=h2o:hh=4,recent=4,placement=compact",
         golden + "--set eviction=scissorhands:budget=8,drop=1,recent=2,placement=compact",
+        // As many as a recording says.
+        golden + "--set eviction=seed-threshold:threshold=0.1,placement=compact",
+        replay + "--set eviction=ada-kv:window=4,capacity=20,placement=compact",
+        replay + "--set eviction=keyformer:kv_percent=40,placement=compact --set format=int4",
         // Layers and heads that have budgets of their own.
         counted + "eviction=h2o:hh=100,recent=20,placement=compact " + pyramid,
         counted + "eviction=window:window=64,placement=compact " + pyramid,
@@ -104,6 +108,7 @@ TEST(EndToEnd, LogsOfTheSampleReplayEqual) {
         replay + "--set eviction.placement=compact " + by_head,
         replay + "--set eviction=tova:budget=20,placement=compact " + by_head,
         replay + "--set eviction=ada-kv:window=4,capacity=20,placement=holes " + by_head,
+        replay + "--set eviction=ada-kv:window=4,capacity=20,placement=compact " + by_head,
         golden + "--set eviction=h2o:hh=6,recent=3,placement=reuse"}) {
     SCOPED_TRACE(start);
     const std::string fast = folder + "/fast.kve";

@@ -227,11 +227,10 @@ TEST(HandChecked, CellsWithReuse) {
   ASSERT_TRUE(policy.ok());
   auto trajectory = Trajectory::make(recording_of({example()}), 0, 4, policy.value());
   ASSERT_TRUE(trajectory.ok());
-  auto drops = RecordedDrops::make(std::move(trajectory).value(), 8);
-  ASSERT_TRUE(drops.ok());
+  ASSERT_TRUE(trajectory.value()->advance(last_that_drops(8)).ok());
   const auto course = core::Course::make(
       {.prompt = 4, .final_tokens = 8, .quantum_tokens = 8, .placement = core::Placement::kReuse},
-      drops.value());
+      std::make_shared<RecordedDrops>(std::move(trajectory).value()));
   // 4 -> slot 4, drop 2, 5 -> slot 2, drop 3, 6 -> slot 3, drop 4, 7 -> slot 4: five of eight slots for ever,
   // of which one is always about to be written.
   for (std::int64_t n = 4; n < 8; ++n) {

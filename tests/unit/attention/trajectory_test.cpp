@@ -76,15 +76,68 @@ TEST(Trajectory, AskingInSmallStepsChangesNothing) {
   const auto stepped = make(recording, 30, "h2o:hh=8,recent=8,placement=reuse");
   ASSERT_TRUE(whole->advance(699).ok());
   EXPECT_EQ(stepped->computed(), 0);
-  for (std::int64_t t = 0; t < 700; ++t) {
-    ASSERT_TRUE(stepped->advance(t).ok());
-    EXPECT_LE(stepped->computed(), std::min<std::int64_t>(700, t + 257));  // lazy
-    for (std::int32_t track = 0; track < 4; ++track) {
-      const auto a = whole->dropped(track, t);
-      const auto b = stepped->dropped(track, t);
-      ASSERT_TRUE(std::equal(a.begin(), a.end(), b.begin(), b.end())) << "t " << t;
-    }
+  std::int64_t from = 0;
+  for (const std::int64_t last : {0, 5, 29, 30, 31, 255, 256, 500, 699}) {
+    ASSERT_TRUE(stepped->advance(last).ok());
+    EXPECT_EQ(stepped->computed(), last + 1);
+    ASSERT_TRUE(stepped->advance(from).ok());
+    EXPECT_EQ(stepped->computed(), last + 1);
+    for (std::int64_t t = 0; t <= last; ++t)
+      for (std::int32_t track = 0; track < 4; ++track) {
+        const auto a = whole->dropped(track, t);
+        const auto b = stepped->dropped(track, t);
+        ASSERT_TRUE(std::equal(a.begin(), a.end(), b.begin(), b.end())) << "t " << t;
+      }
+    from = last;
   }
+}
+
+/// Rows of one layer that end with an error, as those of a file that broke off.
+class BreaksOff final : public Recording {
+ public:
+  BreaksOff(std::shared_ptr<const Recording> whole, std::int64_t good)
+      : whole_(std::move(whole)), good_(good) {}
+  [[nodiscard]] const RecordingInfo& info() const override { return whole_->info(); }
+  [[nodiscard]] Result<std::unique_ptr<LayerRows>> open(std::int32_t sequence,
+                                                        std::int32_t layer) const override {
+    KVPLAN_TRY(auto rows, whole_->open(sequence, layer));
+    return std::unique_ptr<LayerRows>(
+        std::make_unique<Rows>(std::move(rows), layer == 1 ? good_ : INT64_MAX));
+  }
+
+ private:
+  class Rows final : public LayerRows {
+   public:
+    Rows(std::unique_ptr<LayerRows> whole, std::int64_t good) : whole_(std::move(whole)), good_(good) {}
+    Status seek(std::int64_t t) override {
+      return t < good_ ? whole_->seek(t) : Status(bad_input("row " + std::to_string(t) + " is missing"));
+    }
+    [[nodiscard]] RowView row(std::int32_t head) const override { return whole_->row(head); }
+
+   private:
+    std::unique_ptr<LayerRows> whole_;
+    std::int64_t good_;
+  };
+  std::shared_ptr<const Recording> whole_;
+  std::int64_t good_;
+};
+
+TEST(Trajectory, WhatWasComputedOutlivesAnError) {
+  Random random(11, "breaks off");
+  const auto whole = recording_of(random_layers(random, 2, 2, 600));
+  const auto it = make(std::make_shared<BreaksOff>(whole, 400), 30, "h2o:hh=8,recent=8");
+  ASSERT_TRUE(it->advance(399).ok());
+  const std::vector<std::int32_t> kept = it->kept(3, 399);
+  const std::int64_t bytes = it->bytes();
+  const Status broken = it->advance(400);
+  ASSERT_FALSE(broken.ok());
+  EXPECT_EQ(broken.error().to_string(), "row 400 is missing");
+  const Status stopped = it->advance(599, [] { return true; });
+  ASSERT_FALSE(stopped.ok());
+  EXPECT_EQ(stopped.error().kind, ErrorKind::kInterrupted);
+  EXPECT_EQ(it->computed(), 400);
+  EXPECT_EQ(it->kept(3, 399), kept);
+  EXPECT_EQ(it->bytes(), bytes);
 }
 
 TEST(Trajectory, PositionalPoliciesFollowTheirInterval) {
@@ -100,8 +153,10 @@ TEST(Trajectory, PositionalPoliciesFollowTheirInterval) {
     ASSERT_EQ(trajectory->tracks().size(), 1U);
     EXPECT_EQ(trajectory->tracks()[0].pairs, 12);
     for (std::int64_t t = 39; t < 120; ++t) {
-      for (std::int64_t p = 0; p <= t; ++p) {
-        ASSERT_EQ(trajectory->keeps(0, p, t), keeps(*keep, p, t + 1)) << policy << ", p " << p << ", t " << t;
+      const std::vector<std::int32_t> kept = trajectory->kept(0, t);
+      for (std::int32_t p = 0; p <= t; ++p) {
+        ASSERT_EQ(std::binary_search(kept.begin(), kept.end(), p), keeps(*keep, p, t + 1))
+            << policy << ", p " << p << ", t " << t;
       }
     }
   }
@@ -159,10 +214,11 @@ TEST(Trajectory, LayersWithBudgetsOfTheirOwn) {
     }
   TrajectoryStore store(1 << 20);
   const auto h2o = parse_policy("h2o:hh=4,recent=4").value();
-  const auto first = store.get(recording, 0, 30, h2o, by_layer);
-  EXPECT_EQ(first.value(), store.get(recording, 0, 30, h2o, by_layer).value());
-  EXPECT_NE(first.value(), store.get(recording, 0, 30, h2o).value());
-  EXPECT_FALSE(store.get(recording, 0, 30, parse_policy("tova:budget=9").value(), by_head).ok());
+  const auto first = store.get(recording, 0, 30, 89, h2o, by_layer);
+  EXPECT_EQ(first.value(), store.get(recording, 0, 30, 89, h2o, by_layer).value());
+  EXPECT_NE(first.value(), store.get(recording, 0, 30, 89, h2o).value());
+  EXPECT_FALSE(store.get(recording, 0, 30, 89, parse_policy("tova:budget=9").value(), by_head).ok());
+  EXPECT_EQ(store.size(), 2);
 }
 
 TEST(TrajectoryStore, SharesAndForgets) {
@@ -172,26 +228,55 @@ TEST(TrajectoryStore, SharesAndForgets) {
   auto reuse = parse_policy("h2o:hh=4,recent=4,placement=reuse");
   ASSERT_TRUE(h2o.ok() && reuse.ok());
   TrajectoryStore store(1);  // nothing that is not in use stays
-  auto first = store.get(recording, 0, 10, h2o.value());
+  auto first = store.get(recording, 0, 10, 299, h2o.value());
   ASSERT_TRUE(first.ok());
-  ASSERT_TRUE(first.value()->advance(299).ok());
-  auto same = store.get(recording, 0, 10, h2o.value());
+  auto same = store.get(recording, 0, 10, 40, h2o.value());
   EXPECT_EQ(first.value(), same.value());
-  const auto other = store.get(recording, 0, 11, h2o.value());
+  const auto other = store.get(recording, 0, 11, 299, h2o.value());
   EXPECT_NE(first.value(), other.value());
   // Where tokens are placed does not change which are dropped.
-  EXPECT_EQ(first.value(), store.get(recording, 0, 10, reuse.value()).value());
+  EXPECT_EQ(first.value(), store.get(recording, 0, 10, 299, reuse.value()).value());
   EXPECT_EQ(store.size(), 2);
   const std::vector<std::int32_t> kept = first.value()->kept(0, 200);
   first = bad_input("let go");
   same = bad_input("let go");
-  ASSERT_TRUE(store.get(recording, 0, 12, h2o.value()).ok());
+  ASSERT_TRUE(store.get(recording, 0, 12, 299, h2o.value()).ok());
   EXPECT_EQ(store.size(), 2);  // the one that `other` holds, and this one
-  const auto again = store.get(recording, 0, 10, h2o.value());
-  ASSERT_TRUE(again.value()->advance(299).ok());
+  const auto again = store.get(recording, 0, 10, 299, h2o.value());
   EXPECT_EQ(again.value()->kept(0, 200), kept);
-  EXPECT_FALSE(store.get(recording, 0, 301, h2o.value()).ok());
-  EXPECT_FALSE(store.get(recording, 1, 10, h2o.value()).ok());
+  EXPECT_FALSE(store.get(recording, 0, 301, 299, h2o.value()).ok());
+  EXPECT_FALSE(store.get(recording, 1, 10, 299, h2o.value()).ok());
+}
+
+/// What is not in use never takes more than was said, whatever grows when.
+TEST(TrajectoryStore, CountsWhatItHolds) {
+  Random random(10, "store");
+  const auto recording = recording_of(random_layers(random, 2, 2, 300));
+  const auto h2o = parse_policy("h2o:hh=4,recent=4").value();
+  const std::int64_t one = make(recording, 10, "h2o:hh=4,recent=4")->bytes();
+  auto whole = make(recording, 10, "h2o:hh=4,recent=4");
+  ASSERT_TRUE(whole->advance(299).ok());
+  // 4 tracks: a position for each of 292 dropped tokens, where each of 290 + 1 steps begins, and one more.
+  EXPECT_EQ(whole->bytes() - one, 4 * (4 * 292 + 8 * 292));
+  const std::int64_t most = 3 * whole->bytes();
+  TrajectoryStore store(most);
+  std::int64_t largest = 0;
+  for (int i = 0; i < 200; ++i) {
+    const auto prompt = 10 + static_cast<std::int64_t>(random.below(8));
+    const auto last = static_cast<std::int64_t>(random.below(300));
+    ASSERT_TRUE(store.get(recording, 0, prompt, last, h2o).ok());
+    EXPECT_LE(store.bytes(), most);
+    largest = std::max(largest, store.size());
+  }
+  EXPECT_GE(largest, 3);
+  EXPECT_LT(largest, 8);
+  // One that grows beyond it while it is in use is the only one that stays.
+  const auto held = store.get(recording, 0, 10, 299, h2o);
+  TrajectoryStore small(1);
+  const auto used = small.get(recording, 0, 10, 20, h2o);
+  ASSERT_TRUE(small.get(recording, 0, 10, 299, h2o).ok());
+  EXPECT_EQ(small.bytes(), used.value()->bytes());
+  EXPECT_EQ(small.size(), 1);
 }
 
 }  // namespace

@@ -64,8 +64,7 @@ TEST(SampleAccounting, HeldBlocksHoldWhatIsKept) {
   for (const std::string& policy : kPolicies) {
     const auto trajectory = trajectory_of(policy);
     const std::int64_t tokens = trajectory->tokens();
-    const std::shared_ptr<const core::Drops> drops =
-        attention::RecordedDrops::make(trajectory, tokens).value();
+    const auto drops = std::make_shared<attention::RecordedDrops>(trajectory);
     for (const Placement placement : {Placement::kHoles, Placement::kReuse})
       for (const std::int64_t block : {4, 16}) {
         SCOPED_TRACE(policy + (placement == Placement::kReuse ? ", reuse" : ", holes") + ", blocks of " +
