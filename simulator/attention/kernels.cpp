@@ -253,6 +253,48 @@ KVPLAN_BODY std::int32_t first_equal_body(const double* values, std::size_t n, d
   return static_cast<std::int32_t>(i);
 }
 
+/// The sums of eight tokens for one query.
+struct EightSums {
+  Quad low{};
+  Quad high{};
+  KVPLAN_BODY void add(const Quad& a, const Quad& b, double x) {
+    low += a * x;
+    high += b * x;
+  }
+  KVPLAN_BODY void store_to(double* out) const {
+    store(out, low);
+    store(out + 4, high);
+  }
+};
+
+/// The sums of four queries by eight tokens stay in registers.
+KVPLAN_BODY void products_body(const float* keys, std::size_t stride, const double* queries, std::size_t size,
+                               std::size_t count, double* sums) {
+  for (std::size_t q = 0; q < count; q += 4)
+    for (std::size_t i = 0; i < kScoredTokens; i += 8) {
+      EightSums first;
+      EightSums second;
+      EightSums third;
+      EightSums fourth;
+      for (std::size_t c = 0; c < size; ++c) {
+        Quad a;
+        Quad b;
+        widen(keys + c * stride + i, a);
+        widen(keys + c * stride + i + 4, b);
+        const double* x = queries + c * kScoredQueries + q;
+        first.add(a, b, x[0]);
+        second.add(a, b, x[1]);
+        third.add(a, b, x[2]);
+        fourth.add(a, b, x[3]);
+      }
+      double* out = sums + q * kScoredTokens + i;
+      first.store_to(out);
+      second.store_to(out + kScoredTokens);
+      third.store_to(out + 2 * kScoredTokens);
+      fourth.store_to(out + 3 * kScoredTokens);
+    }
+}
+
 // The two compilations of each loop.
 template <class T>
 KVPLAN_WIDE double gather_wide(const T* row, std::span<const std::int32_t> positions, double* w) {
@@ -273,6 +315,11 @@ KVPLAN_WIDE std::int32_t first_equal_wide(const double* values, std::size_t n, d
 }
 KVPLAN_WIDE void exp_wide(std::span<double> values, double most) {
   exp_body(values, most);
+}
+
+KVPLAN_WIDE void products_wide(const float* keys, std::size_t stride, const double* queries, std::size_t size,
+                               std::size_t count, double* sums) {
+  products_body(keys, stride, queries, size, count, sums);
 }
 
 std::int32_t first_equal(const double* values, std::size_t n, double wanted) {
@@ -369,6 +416,12 @@ double exp_from_max(std::span<double> values) {
     exp_body(values, most);
   }
   return sum_in_lanes(values);
+}
+
+void sum_products(const float* keys, std::size_t stride, const double* queries, std::size_t size,
+                  std::size_t count, std::span<double, kScoredQueries * kScoredTokens> sums) {
+  if (wide_registers()) return products_wide(keys, stride, queries, size, count, sums.data());
+  products_body(keys, stride, queries, size, count, sums.data());
 }
 
 }  // namespace kvplan::attention

@@ -3,6 +3,7 @@
 // instruction set, and the program is built without contraction into fused multiply-adds.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 
@@ -45,5 +46,14 @@ double fixed_log(double x);
 /// values[i] = e^(values[i] - max) with `fixed_exp`; returns their sum in the order of `sum_in_lanes`.
 /// REQUIRES: not empty; all finite.
 double exp_from_max(std::span<double> values);
+
+/// Queries and tokens whose products are summed together: each key is read once for all of the queries.
+inline constexpr std::size_t kScoredQueries = 8;
+inline constexpr std::size_t kScoredTokens = 32;
+/// sums[kScoredTokens * q + i] = queries[c * kScoredQueries + q] * keys[c * stride + i], summed over c in ascending
+/// order from 0 on, for all tokens i and queries q < count; of other queries the sums mean nothing.
+/// REQUIRES: 0 < count <= kScoredQueries; `queries` has kScoredQueries numbers for each c.
+void sum_products(const float* keys, std::size_t stride, const double* queries, std::size_t size,
+                  std::size_t count, std::span<double, kScoredQueries * kScoredTokens> sums);
 
 }  // namespace kvplan::attention

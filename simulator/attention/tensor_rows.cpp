@@ -10,8 +10,9 @@
 namespace kvplan::attention {
 namespace {
 
-constexpr std::int64_t kMaxBlock = 8;  ///< queries computed together: each key is read once for all of them
-constexpr std::size_t kTile = 32;      ///< tokens per inner loop: 8 x 32 sums stay in the first cache
+constexpr std::int64_t kMaxBlock = kScoredQueries;
+constexpr std::size_t kTile = kScoredTokens;
+constexpr std::size_t kLine = 16;  ///< floats
 constexpr std::int64_t kBlockBytes = std::int64_t{64} << 20;
 constexpr double kUnseen = -std::numeric_limits<double>::infinity();
 
@@ -21,6 +22,8 @@ class TensorRows final : public LayerRows {
     const std::int64_t row_bytes = 16 * in_.tokens * in_.query_heads;
     block_ = std::clamp<std::int64_t>(kBlockBytes / row_bytes, 1, kMaxBlock);
     padded_ = (static_cast<std::size_t>(in_.tokens) + kTile - 1) / kTile * kTile;
+    // An odd number of cache lines: the channels of a token do not fall on few sets of a cache.
+    stride_ = padded_ + kLine;
     for (auto& keys : in_.keys) {
       transposed_.push_back(transpose(keys));
       keys = {};
@@ -54,7 +57,7 @@ class TensorRows final : public LayerRows {
   }
   [[nodiscard]] KeyView keys(std::int32_t head) const override {
     if (transposed_.empty()) return {};
-    return {.data = transposed_[kv_head(head)].data(), .stride = padded_, .size = in_.key_size};
+    return {.data = transposed_[kv_head(head)].data(), .stride = stride_, .size = in_.key_size};
   }
   [[nodiscard]] const LayerTensors* beside() const override { return &in_; }
 
@@ -68,9 +71,9 @@ class TensorRows final : public LayerRows {
 
   [[nodiscard]] std::vector<float> transpose(const std::vector<float>& keys) const {
     const auto size = static_cast<std::size_t>(in_.key_size);
-    std::vector<float> out(size * padded_);
+    std::vector<float> out(size * stride_);
     for (std::size_t t = 0; t < static_cast<std::size_t>(in_.tokens); ++t)
-      for (std::size_t c = 0; c < size; ++c) out[c * padded_ + t] = keys[t * size + c];
+      for (std::size_t c = 0; c < size; ++c) out[c * stride_ + t] = keys[t * size + c];
     return out;
   }
 
@@ -78,6 +81,13 @@ class TensorRows final : public LayerRows {
   void compute(std::int32_t head) {
     const std::int64_t count = std::min(block_, in_.tokens - first_);
     const auto last = static_cast<std::size_t>(first_ + count);
+    const auto size = static_cast<std::size_t>(in_.key_size);
+    const float* queries =
+        in_.queries[static_cast<std::size_t>(head)].data() + static_cast<std::size_t>(first_) * size;
+    queries_.assign(size * kScoredQueries, 0.0);
+    for (std::size_t q = 0; q < static_cast<std::size_t>(count); ++q)
+      for (std::size_t c = 0; c < size; ++c)
+        queries_[c * kScoredQueries + q] = static_cast<double>(queries[q * size + c]);
     for (std::size_t tile = 0; tile < last; tile += kTile) score_tile(head, count, tile);
     for (std::int64_t q = 0; q < count; ++q) {
       const auto n = static_cast<std::size_t>(first_ + q + 1);
@@ -91,22 +101,13 @@ class TensorRows final : public LayerRows {
   }
 
   void score_tile(std::int32_t head, std::int64_t count, std::size_t tile) {
-    const auto size = static_cast<std::size_t>(in_.key_size);
-    const float* keys = transposed_[kv_head(head)].data() + tile;
-    const float* queries =
-        in_.queries[static_cast<std::size_t>(head)].data() + static_cast<std::size_t>(first_) * size;
-    std::array<std::array<double, kTile>, kMaxBlock> sums{};
-    for (std::size_t c = 0; c < size; ++c) {
-      std::array<double, kTile> key;
-      for (std::size_t i = 0; i < kTile; ++i) key[i] = static_cast<double>(keys[c * padded_ + i]);
-      for (std::size_t q = 0; q < static_cast<std::size_t>(count); ++q) {
-        const auto x = static_cast<double>(queries[q * size + c]);
-        for (std::size_t i = 0; i < kTile; ++i) sums[q][i] += x * key[i];
-      }
-    }
+    std::array<double, kScoredQueries * kScoredTokens> sums;
+    sum_products(transposed_[kv_head(head)].data() + tile, stride_, queries_.data(),
+                 static_cast<std::size_t>(in_.key_size), static_cast<std::size_t>(count), sums);
     for (std::int64_t q = 0; q < count; ++q) {
       double* out = logits_.data() + offset(head, q) + tile;
-      for (std::size_t i = 0; i < kTile; ++i) out[i] = sums[static_cast<std::size_t>(q)][i] * in_.scale;
+      for (std::size_t i = 0; i < kTile; ++i)
+        out[i] = sums[static_cast<std::size_t>(q) * kTile + i] * in_.scale;
       if (in_.plain_logits()) continue;
       const auto seen = std::min<std::int64_t>(static_cast<std::int64_t>(tile + kTile), first_ + q + 1);
       for (auto i = static_cast<std::int64_t>(tile); i < seen; ++i) {
@@ -118,8 +119,10 @@ class TensorRows final : public LayerRows {
 
   LayerTensors in_;
   std::int64_t block_;
-  std::size_t padded_;                          ///< tokens, rounded up to whole tiles
-  std::vector<std::vector<float>> transposed_;  ///< [KV head][c * padded_ + token]
+  std::size_t padded_;  ///< tokens, rounded up to whole tiles
+  std::size_t stride_;
+  std::vector<std::vector<float>> transposed_;  ///< [KV head][c * stride_ + token]
+  std::vector<double> queries_;                 ///< of the block and head at work: [c][query]
   std::vector<double> logits_;                  ///< [query head][token in block][padded_]
   std::vector<double> weights_;
   std::vector<double> sinks_;  ///< [query head][token in block]

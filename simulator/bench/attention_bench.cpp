@@ -1,9 +1,11 @@
 // Token-level replay from recorded rows, against only reading the rows (the machine's limit) and against the
-// obvious implementation. Prints ratios, CPU time per (step, head), and a digest that must not change.
+// obvious implementation; rows computed from queries and keys, against the obvious loop. Prints ratios, CPU time per
+// (step, head), and digests that must not change.
 //   attention_bench [--small]     --small: a second of work, run by the tests
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <bit>
 #include <cinttypes>
 #include <cstdio>
 #include <cstring>
@@ -14,6 +16,7 @@
 
 #include "simulator/attention/memory_recording.h"
 #include "simulator/attention/replay.h"
+#include "simulator/attention/tensor_rows.h"
 #include "simulator/base/random.h"
 
 namespace kvplan::attention {
@@ -30,6 +33,10 @@ double cpu_seconds() {
   timespec now{};
   ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+std::uint64_t bits_of(double value) {
+  return std::bit_cast<std::uint64_t>(value);
 }
 
 std::uint64_t mix(std::uint64_t digest, std::uint64_t value) {
@@ -133,6 +140,79 @@ Spread spread_of(std::vector<double> times) {
   return {times[times.size() / 2], times.front(), times.back()};
 }
 
+constexpr std::int32_t kKeySize = 128;
+
+LayerTensors make_tensors(const Size& size) {
+  LayerTensors out{.tokens = size.tokens,
+                   .query_heads = size.heads,
+                   .kv_heads = std::max(1, size.heads / 4),
+                   .key_size = kKeySize,
+                   .scale = 0.125,
+                   .queries = {},
+                   .keys = {},
+                   .values = {}};
+  Random random(1, "scores");
+  const auto fill = [&](std::vector<std::vector<float>>& to, std::int32_t heads) {
+    to.resize(static_cast<std::size_t>(heads));
+    for (std::vector<float>& one : to)
+      for (std::int64_t i = 0; i < size.tokens * kKeySize; ++i)
+        one.push_back(static_cast<float>(4 * random.unit() - 2));
+  };
+  fill(out.queries, out.query_heads);
+  fill(out.keys, out.kv_heads);
+  return out;
+}
+
+/// The logits of head 0 as one would first write them.
+std::uint64_t score_obviously(const LayerTensors& in) {
+  std::uint64_t digest = 14695981039346656037ULL;
+  for (std::int64_t t = 0; t < in.tokens; ++t)
+    for (std::int64_t i = 0; i <= t; ++i) {
+      double sum = 0;
+      for (std::int64_t c = 0; c < kKeySize; ++c)
+        sum += static_cast<double>(in.queries[0][static_cast<std::size_t>(t * kKeySize + c)]) *
+               static_cast<double>(in.keys[0][static_cast<std::size_t>(i * kKeySize + c)]);
+      digest = mix(digest, bits_of(sum * in.scale));
+    }
+  return digest;
+}
+
+std::uint64_t logits_of(const LayerTensors& in) {
+  const auto rows = rows_from_tensors(in);
+  std::uint64_t digest = 14695981039346656037ULL;
+  for (std::int64_t t = 0; t < in.tokens; ++t) {
+    static_cast<void>(rows->seek(t));
+    for (std::int64_t i = 0; i <= t; ++i) digest = mix(digest, bits_of(rows->row(0).logits[i]));
+  }
+  return digest;
+}
+
+/// Rows of all heads, softmax and all.
+int score(const Size& size) {
+  const LayerTensors tensors = make_tensors(size);
+  const double begin = cpu_seconds();
+  const std::uint64_t digest = score_obviously(tensors);
+  const double obvious = (cpu_seconds() - begin) * size.heads;
+  if (logits_of(tensors) != digest) {
+    std::puts("rows from queries and keys: other logits than those of the obvious loop");
+    return 1;
+  }
+  std::vector<double> times;
+  for (int i = 0; i < size.repetitions; ++i) {
+    const auto rows = rows_from_tensors(tensors);
+    const double before = cpu_seconds();
+    for (std::int64_t t = 0; t < size.tokens; ++t) static_cast<void>(rows->seek(t));
+    times.push_back(cpu_seconds() - before);
+  }
+  const Spread s = spread_of(times);
+  const double work = 2e-9 * kKeySize * static_cast<double>(triangle(size.tokens)) * size.heads;
+  std::printf("rows from queries and keys, %d heads x %" PRId64 " steps of %d elements  digest %016" PRIx64
+              "\n              %.2f s (%.2f-%.2f), %.1f GFLOP/s   obvious / rows %.1f\n",
+              size.heads, size.tokens, kKeySize, digest, s.median, s.low, s.high, work / s.median,
+              obvious / s.median);
+  return 0;
+}
+
 int run(const Size& size) {
   const auto recording = make_rows(size);
   const double steps = static_cast<double>(size.tokens) * size.heads;
@@ -189,5 +269,6 @@ int main(int argc, char** argv) {
   const kvplan::attention::Size size =
       small ? kvplan::attention::Size{.heads = 2, .tokens = 600, .budgets = {64}, .repetitions = 1}
             : kvplan::attention::Size{.heads = 32, .tokens = 4096, .budgets = {512, 1024}, .repetitions = 5};
-  return kvplan::attention::run(size);
+  const int replayed = kvplan::attention::run(size);
+  return replayed == 0 ? kvplan::attention::score(size) : replayed;
 }

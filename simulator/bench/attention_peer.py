@@ -1,13 +1,17 @@
 # H2O as vectorised NumPy replays it from recorded rows, all heads at once, for attention_bench to stand beside: CPU
 # time per (step, head), and the ratio to the program's where that is given, which runs first. A small case is checked
-# against the obvious way. Needs numpy.
+# against the obvious way. Behind it the rate of BLAS, which computes no softmax and keeps no order of additions, for
+# the rows from queries and keys. Needs numpy.
 #   python attention_peer.py [build/bench/attention_bench]
+import os
 import re
 import subprocess
 import sys
 import time
 
-import numpy as np
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # read by numpy when it is imported
+
+import numpy as np  # noqa: E402
 
 
 def rows_of(heads, steps, seed=1):
@@ -97,6 +101,15 @@ def main(program):
         median = times[ROUNDS // 2]
         ratio = f"   numpy / replay {median / ours[budget]:.1f}" if budget in ours else ""
         print(f"budget {budget:5}  per (step, head): {median:.0f} ns ({times[0]:.0f}-{times[-1]:.0f}){ratio}")
+    for kind in (np.float32, np.float64):
+        queries, keys = (np.random.default_rng(i).random((STEPS, 128)).astype(kind) for i in (1, 2))
+        times = []
+        for _ in range(ROUNDS):
+            begin = time.thread_time()
+            queries @ keys.T
+            times.append(time.thread_time() - begin)
+        rate = 2e-9 * STEPS**2 * 128 / sorted(times)[ROUNDS // 2]
+        print(f"{kind.__name__} products of {STEPS} queries and keys: {rate:.0f} GFLOP/s")
 
 
 if __name__ == "__main__":

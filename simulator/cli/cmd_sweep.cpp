@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 
 #include "simulator/cli/cases_input.h"
 #include "simulator/cli/command.h"
@@ -59,6 +60,7 @@ class OpenedOnce {
 
 struct Opened {
   OpenedOnce<std::shared_ptr<const attention::Recording>> recordings;
+  std::set<std::string> cut;  ///< of recordings that were, where; written while one is opened
   OpenedOnce<model::ModelShape> models;
   OpenedOnce<plan::MeasuredSteps> steps;
   OpenedOnce<plan::PriceList> prices;
@@ -105,7 +107,12 @@ sweep::SweepOptions options_of(const SweepFlags& flags, core::RunControl& contro
   options.threads = flags.threads;
   options.control = &control;
   options.open_recording = [&opened](const std::string& path) {
-    return opened.recordings.open(path, [&] { return io::open_attention(path); });
+    return opened.recordings.open(path, [&] {
+      auto recording = io::open_attention(path);
+      if (recording.ok() && !recording.value()->info().cut.empty())
+        opened.cut.insert(path + ": " + recording.value()->info().cut);
+      return recording;
+    });
   };
   options.open_model = [&opened](const std::string& path) {
     return opened.models.open(path, [&] { return io::open_model(path); });
@@ -162,6 +169,7 @@ Status run(const SweepFlags& flags, const CLI::App& command) {
   options.on_case = [&] { progress->tell(); };
   const Status status = sweep::run_sweep(sweep, database, options);
   progress.reset();
+  print_warnings({opened.cut.begin(), opened.cut.end()});
   KVPLAN_TRY_DO(status);
   KVPLAN_TRY(const std::string text, database_text(database));
   return write_text("-", text);

@@ -15,10 +15,21 @@ namespace {
 Result<std::vector<Recorded>> open_all(const std::vector<std::string>& paths, const RecordingOpener& open,
                                        std::vector<std::string>& warnings) {
   std::vector<Recorded> out;
+  std::string weights, of, cut;
   for (const std::string& path : paths) {
     KVPLAN_TRY(const auto recording, open(path));
     const auto& sequences = recording->info().sequences;
-    if (!recording->info().cut.empty()) warnings.push_back(path + ": " + recording->info().cut + ".");
+    if (!recording->info().cut.empty()) {
+      cut = "; " + path + ": " + recording->info().cut;
+      warnings.push_back(path + ": " + recording->info().cut + ".");
+    }
+    const std::string& digest = recording->info().model_digest;
+    if (weights.empty()) {
+      weights = digest;
+      of = path;
+    }
+    if (!digest.empty() && digest != weights)
+      warnings.push_back(path + ": is of a model with other weights than " + of + ".");
     for (std::size_t i = 0; i < sequences.size(); ++i) {
       const auto number = static_cast<std::int32_t>(i);
       const std::int64_t tokens = attention::tokens_of_all_layers(*recording, number);
@@ -28,7 +39,7 @@ Result<std::vector<Recorded>> open_all(const std::vector<std::string>& paths, co
     }
   }
   if (out.empty())
-    return bad_input("expected a recording of all layers of its model").at_field("workload.attention");
+    return bad_input("expected a recording of all layers of its model" + cut).at_field("workload.attention");
   return out;
 }
 

@@ -2,7 +2,9 @@
 // against replay, and what a scenario may ask for.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
+#include <map>
 
 #include "simulator/attention/drops.h"
 #include "simulator/attention/memory_recording.h"
@@ -447,6 +449,53 @@ TEST(Replay, SaysWhatItIgnores) {
   EXPECT_TRUE(
       warnings({{"eviction", "window:window=8,placement=reuse"}, {"engine", "vllm-v1:prefix_cache=false"}})
           .empty());
+}
+
+/// A recording that says other things of itself.
+class Told final : public attention::Recording {
+ public:
+  Told(std::shared_ptr<const attention::Recording> whole, attention::RecordingInfo info)
+      : whole_(std::move(whole)), info_(std::move(info)) {}
+  [[nodiscard]] const attention::RecordingInfo& info() const override { return info_; }
+  [[nodiscard]] Result<std::unique_ptr<attention::LayerRows>> open(std::int32_t sequence,
+                                                                   std::int32_t layer) const override {
+    return whole_->open(sequence, layer);
+  }
+
+ private:
+  std::shared_ptr<const attention::Recording> whole_;
+  attention::RecordingInfo info_;
+};
+
+TEST(Replay, SaysWhatRecordingsAreNot) {
+  const auto whole = random_recording(2, 3, 50);
+  const auto trace = trace_of({{{30, 21}}}, 0);
+  const std::map<std::string, std::string> digests{
+      {"a", "sha256:1"}, {"b", ""}, {"c", "sha256:1"}, {"d", "sha256:2"}};
+  plan::RunOptions options;
+  options.open_recording =
+      [&](const std::string& path) -> Result<std::shared_ptr<const attention::Recording>> {
+    attention::RecordingInfo info = whole->info();
+    if (path == "cut") {
+      info.cut = "the file was cut at byte 99";
+      info.sequences.clear();
+    } else {
+      info.model_digest = digests.at(path);
+    }
+    return std::shared_ptr<const attention::Recording>(std::make_shared<const Told>(whole, std::move(info)));
+  };
+  const auto run = [&](const std::string& paths) {
+    return plan::run_scenario(scenario_of({{"workload.attention", paths}, {"eviction", "tova:budget=8"}}),
+                              trace, options);
+  };
+  const auto same = run("b,a,c").value().warnings;
+  const auto others = run("b,a,d").value().warnings;
+  ASSERT_EQ(others.size(), same.size() + 1);
+  EXPECT_NE(std::find(others.begin(), others.end(), "d: is of a model with other weights than a."),
+            others.end());
+  EXPECT_EQ(run("cut").error().to_string(),
+            "workload.attention: expected a recording of all layers of its model; cut: the file was cut at "
+            "byte 99");
 }
 
 /// A window that reuses cells holds a ring: it never asks for more blocks than its window needs.

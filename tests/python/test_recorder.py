@@ -149,6 +149,11 @@ class Facts(Recording):
         self.addCleanup(setattr, AlibiAttention, "curve", 1.0)
         with self.assertRaisesRegex(RecorderError, "layer 0 adds a bias that is not linear"):
             self.record(model, prompt_of())
+        _, weights = eager(model, prompt_of())
+        self.record(model, prompt_of(), parts=("rows",), verify=False)  # as the message says
+        with AttentionReader(self.path("x.kva")) as reader:
+            self.assertEqual(reader.layer(0).bias_slopes, ())
+            self.assertTrue(np.array_equal(reader.matrix(0, 1, 2), weights[1][2]))
 
     def test_attention_that_the_facts_do_not_explain(self):
         """A prefix that sees itself both ways: only rows can say it."""

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 
@@ -521,6 +522,28 @@ TEST(Kernels, LowestIsTheFirstAmongEquals) {
     EXPECT_EQ(found, least - expected.begin()) << "seed " << seed;
     EXPECT_EQ(first_lowest(score), std::min_element(expected.begin(), expected.end()) - expected.begin());
   }
+}
+
+/// The same sums as one after the other, to the last bit, whatever the number of queries and elements.
+TEST(Kernels, ProductsAreAddedInOrder) {
+  Random random(31, "products");
+  for (const std::size_t size : {1U, 3U, 32U, 129U})
+    for (std::size_t count = 1; count <= kScoredQueries; ++count) {
+      const std::size_t stride = kScoredTokens + 16;
+      std::vector<float> keys(size * stride);
+      std::vector<double> queries(size * kScoredQueries);
+      for (float& key : keys) key = static_cast<float>(random.unit() - 0.5);
+      for (double& query : queries) query = static_cast<double>(static_cast<float>(random.unit() - 0.5));
+      std::array<double, kScoredQueries * kScoredTokens> sums{};
+      sum_products(keys.data(), stride, queries.data(), size, count, sums);
+      for (std::size_t q = 0; q < count; ++q)
+        for (std::size_t i = 0; i < kScoredTokens; ++i) {
+          double sum = 0;
+          for (std::size_t c = 0; c < size; ++c)
+            sum += queries[c * kScoredQueries + q] * static_cast<double>(keys[c * stride + i]);
+          ASSERT_EQ(sums[q * kScoredTokens + i], sum) << size << " " << count << " " << q << " " << i;
+        }
+    }
 }
 
 }  // namespace

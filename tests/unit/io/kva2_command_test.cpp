@@ -77,7 +77,8 @@ TEST_F(KvaTwoCommand, InfoSaysWhatIsThere) {
 
 TEST_F(KvaTwoCommand, EveryCommandSaysThatAFileWasCut) {
   for (const std::string command :
-       {"attention info @", "attention analyse @", "evict @ --policy h2o:hh=2,recent=2 --prefill 9",
+       {"attention info @", "attention analyse @", "attention plot @",
+        "attention read @ --reader quest --budgets 4", "evict @ --policy h2o:hh=2,recent=2 --prefill 9",
         "frontier @ --policies h2o --budgets 5", "format @ --format full --prefill 9"}) {
     std::string with = command;
     const auto ran = run_kvplan(with.replace(with.find('@'), 1, cut_));
@@ -95,6 +96,33 @@ TEST_F(KvaTwoCommand, EveryCommandSaysThatAFileWasCut) {
   EXPECT_TRUE(found["cut"].is_string());
   EXPECT_TRUE(bool(found["sequences"].at(0)["complete"]));
   EXPECT_FALSE(bool(found["sequences"].at(1)["complete"]));
+}
+
+/// A run needs all layers. A sweep opens recordings once for all of its cases, and says it once.
+TEST_F(KvaTwoCommand, RunsOfAFileThatWasCutSaySo) {
+  FullSample sample;
+  sample.info = everything(2);
+  for (LayerInfo& layer : sample.info.recorded_layers) layer.value_size = layer.key_size;
+  sample.info.sequences = {{"first", 24, 10}, {"second", 20, 9}};
+  Random random(13, "runs");
+  fill_sample(sample, random);
+  const std::string bytes = kva2_of(sample, Codec::kPlanesZstd, 4);
+  save(cut_, bytes.substr(0, bytes.size() * 9 / 10));
+  const std::string trace = folder_.file("trace.csv");
+  save(trace, "arrival_ns,input_tokens,output_tokens\n0,6,4\n");
+  const std::string scenario =
+      trace + " --set workload.attention=" + cut_ + " --set model=recording --set eviction=tova:budget=4 ";
+  for (const std::string& command :
+       {"run " + scenario + "--set memory.pool_tokens=200 --json -",
+        "compare " + scenario + "--vary 'memory.pool_tokens=200;300' --json -",
+        "sweep " + scenario + "--vary 'memory.pool_tokens=200;300' --threads 2 --out " +
+            folder_.file("s.db")}) {
+    const auto ran = run_kvplan(command);
+    EXPECT_EQ(ran.exit_code, 0) << command << ran.err;
+    const std::size_t at = ran.err.find(cut_ + ": the file was cut at byte ");
+    EXPECT_NE(at, std::string::npos) << command << ": " << ran.err;
+    EXPECT_EQ(ran.err.find("the file was cut", at + cut_.size() + 5), std::string::npos) << ran.err;
+  }
 }
 
 TEST_F(KvaTwoCommand, AMissingLayerIsOneLineThatSaysWhichExist) {

@@ -19,7 +19,7 @@ _BASES = ("rope_theta", "rotary_emb_base", "rope_local_base_freq")
 class Layer:
     """One layer as its attention function was called: the module, shapes and facts; `rotary` is set by `ask`."""
 
-    def __init__(self, module, query, key, value, mask, kwargs):
+    def __init__(self, module, query, key, value, mask, kwargs, bias):
         self.module, self.number = module, module.layer_idx
         self.query_heads, self.kv_heads = query.shape[1], key.shape[1]
         self.key_size, self.value_size = key.shape[-1], value.shape[-1]
@@ -28,19 +28,23 @@ class Layer:
         self.soft_cap = float(kwargs.get("softcap") or 0)
         sinks = kwargs.get("s_aux")
         self.sink_logits = () if sinks is None else tuple(sinks.detach().float().reshape(-1).tolist())
-        self.bias_slopes = _slopes(mask, query.shape[1], self.number)
+        self.bias_slopes = _slopes(mask, query.shape[1], self.number) if bias else ()
         self.rotary = None
 
 
-def ask(model, rotary=True):
-    """A `Layer` for every attention layer, ascending. RecorderError where the model cannot be recorded."""
+def ask(model, rotary=True, bias=True):
+    """A `Layer` for every attention layer, ascending; without what is not asked for. RecorderError where the model
+    cannot be recorded."""
     layers, keys, broken = {}, [], {}
 
     def hear(module, query, key, value, mask, weights, kwargs):
         if not hasattr(module, "layer_idx"):
             raise RecorderError(f"{type(module).__name__} does not say which layer it is")
+        if module.layer_idx in keys[-1]:
+            raise RecorderError(f"layer {module.layer_idx} computes attention more than once for a token: no format "
+                                "for it")
         if module.layer_idx not in layers:
-            layers[module.layer_idx] = Layer(module, query, key, value, mask, kwargs)
+            layers[module.layer_idx] = Layer(module, query, key, value, mask, kwargs, bias)
         keys[-1][module.layer_idx] = key[0].detach().double().cpu()
         bad = [name for name, one in (("queries", query), ("keys", key), ("values", value))
                if not torch.isfinite(one).all()]
@@ -86,7 +90,7 @@ def _slopes(mask, heads, number):
     slopes = last[:, -2] / distance[-2]
     if not np.allclose(np.where(seen, last, 0), np.where(seen, slopes[:, None] * distance, 0), rtol=1e-2, atol=1e-4):
         raise RecorderError(f"layer {number} adds a bias that is not linear in the distance: no format for it, "
-                            "record its rows with --rotary unstated --no-verify")
+                            "--parts rows --no-verify records its rows")
     return tuple(np.broadcast_to(slopes, heads).tolist())
 
 

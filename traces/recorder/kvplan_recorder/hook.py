@@ -9,7 +9,7 @@ import sys
 import weakref
 from contextlib import contextmanager
 
-from transformers import AttentionInterface
+from transformers import AttentionInterface, DynamicCache, cache_utils
 from transformers.masking_utils import AttentionMaskInterface, eager_mask
 
 from .errors import RecorderError
@@ -29,11 +29,12 @@ def eager_of(module):
     raise RecorderError(f"{type(module).__name__} has no eager attention of its own that could be listened to")
 
 
-def _attention(module, query, key, value, mask, **kwargs):
-    output, weights = eager_of(module)(module, query, key, value, mask, **kwargs)
+def _attention(module, query, key, value, attention_mask, **kwargs):
+    """Names are the library's: some models give the mask by its name."""
+    output, weights = eager_of(module)(module, query, key, value, attention_mask, **kwargs)
     listener = _listeners.get(module)
     if listener is not None:
-        listener(module, query, key, value, mask, weights, kwargs)
+        listener(module, query, key, value, attention_mask, weights, kwargs)
     return output, weights
 
 
@@ -62,6 +63,15 @@ def listening(model, listener):
         for module in training:
             module.training = True
         model.set_attn_implementation(before or "eager")
+
+
+def cache_of(model):
+    """An empty cache: of every layer that attends it keeps the keys of all tokens, windows or not; of other layers what
+    they go on from."""
+    cache = DynamicCache(config=model.config)
+    cache.layers = [cache_utils.DynamicLayer() if type(layer) is cache_utils.DynamicSlidingWindowLayer else layer
+                    for layer in cache.layers]
+    return cache
 
 
 def first_line(error):

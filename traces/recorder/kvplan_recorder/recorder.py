@@ -19,7 +19,7 @@ from kvplan_traces.kva import enumerate_rows
 
 from .errors import RecorderError
 from .facts import ask
-from .hook import first_line, listening
+from .hook import cache_of, first_line, listening
 from .limits import (MOST_TOKENS, OF_ROWS, PARTS, check_choice, check_number, check_parts, check_prompt,
                      check_row_range, context_of)
 from .prompts import check_temperature
@@ -67,7 +67,8 @@ class Recorder:
         self._prefill, self._flush, self._verify = prefill_tokens, flush_tokens, verify
         self._classes = tuple(token_classes)
         self._context = 0 if beyond_context else context_of(model.config)
-        known = ask(model, rotary=rotary == "measured")
+        # Of rows alone nobody computes any.
+        known = ask(model, rotary=rotary == "measured", bias="queries" in self.parts)
         chosen = range(1 << 20) if layers is None else layers
         self.layers = [layer for layer in known if layer.number in chosen]
         missing = [] if layers is None else sorted(set(layers) - {layer.number for layer in known})
@@ -87,9 +88,13 @@ class Recorder:
             header.model_digest = digest_of(model)
         self.header = header
         self._facts = {layer.number: header.layer(layer.number) for layer in self.layers}
-        self._limited = "logits_to_keep" in inspect.signature(model.forward).parameters
+        # Layers that read keys of others compute no more tokens than logits are asked for.
+        shared = getattr(model.config.get_text_config(), "num_kv_shared_layers", 0)
+        takes = inspect.signature(model.forward).parameters
+        self._limited = not shared and "logits_to_keep" in takes
+        self._cache_name = "cache" if "cache" in takes else "past_key_values"  # the latter before Transformers 5.24
         self.writer = RecordingWriter(path, header, codec, overwrite)
-        self._sequence, self._kept, self._from, self._checked, self._has_rows = None, {}, {}, set(), False
+        self._sequence, self._kept, self._before, self._checked, self._has_rows = None, {}, 0, set(), False
 
     def __enter__(self):
         return self
@@ -117,11 +122,12 @@ class Recorder:
         self._check_classes(len(ids), classes, new_class)
         self._sequence = self.writer.begin(name, len(ids) if prompt_tokens is None else prompt_tokens)
         self._kept = {layer.number: {} for layer in self.layers}
-        self._from, self._checked = {layer.number: 0 for layer in self.layers}, set()
+        self._checked = set()
         if self._sequence == 0:
             self._write_output_weights()
         draw = torch.Generator().manual_seed(seed)
-        cache = transformers.DynamicCache()
+        given = {self._cache_name: cache_of(self.model), "use_cache": True}
+        given.update({"logits_to_keep": 1} if self._limited else {})
         hooks = [layer.module.register_forward_pre_hook(self._inputs, with_kwargs=True) for layer in self.layers
                  if "layer_inputs" in self.parts]
         new, done, total = [], 0, len(ids) + max(max_new_tokens - 1, 0)
@@ -129,10 +135,9 @@ class Recorder:
             with torch.no_grad(), listening(self.model, self._hear):
                 steps = list(ids.split(self._prefill or len(ids)))
                 while steps:
-                    step = steps.pop(0)
-                    more = {"logits_to_keep": 1} if self._limited else {}
+                    step, self._before = steps.pop(0), done
                     try:
-                        logits = self.model(input_ids=step[None], past_key_values=cache, use_cache=True, **more).logits
+                        logits = self.model(input_ids=step[None], **given).logits
                     except IndexError as error:  # positions that are learnt end somewhere
                         raise RecorderError(f"{name or 'prompt'}: the model cannot take tokens {done} to "
                                             f"{done + len(step) - 1}: {first_line(error)}") from None
@@ -194,6 +199,9 @@ class Recorder:
         facts = self._facts.get(number)
         if facts is None:
             return
+        if key.shape[2] != self._before + count:
+            raise RecorderError(f"layer {number} attends to {key.shape[2]} keys, expected those of all "
+                                f"{self._before + count} tokens")
         kept = self._kept[number]
         keep = lambda part, array: kept.setdefault(part, []).append(array)  # noqa: E731
         heads = list(facts.recorded_kv_heads)
