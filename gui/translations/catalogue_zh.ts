@@ -2487,5 +2487,41 @@
         <source>alpha</source>
         <translation>系数</translation>
     </message>
+    <message>
+        <source>Two neighbouring layers of the upper half share directions of the prompt&apos;s keys and values, and keep their lengths</source>
+        <translation>上半部分的两个相邻层共用提示的键和值的方向，各自保留长度</translation>
+    </message>
+    <message>
+        <source>Where the shared direction lies on the arc from the lower layer&apos;s to the upper&apos;s</source>
+        <translation>共用方向在下层方向到上层方向的弧上的位置</translation>
+    </message>
+    <message>
+        <source>keep</source>
+        <translation>保留</translation>
+    </message>
+    <message>
+        <source>Tokens of the prompt that are not merged: a share of them, those at the largest angles; those in the far end of the range of angles, or in the near end</source>
+        <translation>提示中不合并的 token：夹角最大的一部分；或夹角范围远端的，或近端的</translation>
+    </message>
+    <message>
+        <source>Share of the prompt&apos;s tokens that are not merged, with keep=share</source>
+        <translation>不合并的提示 token 的比例（按比例保留时）</translation>
+    </message>
+    <message>
+        <source>Part of the range of angles that is not merged, with keep=far and keep=near</source>
+        <translation>夹角范围中不合并的部分（按远端或近端保留时）</translation>
+    </message>
+    <message>
+        <source>from</source>
+        <translation>起始</translation>
+    </message>
+    <message>
+        <source>Share of the layers, the lowest ones, that stay as they are</source>
+        <translation>保持原样的最低几层所占的比例</translation>
+    </message>
+    <message>
+        <source>t</source>
+        <translation>位置</translation>
+    </message>
 </context>
 </TS>

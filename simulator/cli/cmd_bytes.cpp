@@ -17,6 +17,7 @@
 #include "simulator/model/footprint.h"
 #include "simulator/model/kv_format.h"
 #include "simulator/modelfile/catalogue.h"
+#include "simulator/plan/run_format.h"
 #include "simulator/report/number_text.h"
 #include "simulator/report/text.h"
 
@@ -305,6 +306,8 @@ Status count_codec(const BytesOptions& options, formats::FormatChoice format, An
                                                          .stages = options.stages,
                                                          .tokens = options.tokens,
                                                          .held = held}));
+  for (const StageFootprint& stage : answer.all.stages)
+    KVPLAN_TRY_DO(plan::check_together(request.format, answer.shape, stage.first_layer, stage.layers));
   const StageFootprint& rank = answer.rank();
   answer.codec.emplace();
   for (std::int64_t i = rank.first_layer; i < rank.first_layer + rank.layers; ++i) {

@@ -74,8 +74,9 @@ Result<formats::EvaluationRequest> request_of(const FormatOptions& options) {
 
 Status run_format(const FormatOptions& options) {
   KVPLAN_TRY_DO(check_apart({options.input}, {options.json}));
-  KVPLAN_TRY(const formats::EvaluationRequest request, request_of(options));
+  KVPLAN_TRY(formats::EvaluationRequest request, request_of(options));
   KVPLAN_TRY(const auto recording, open_recording(options.input));
+  request.format = formats::of_layer(request.format, options.layer, recording->info().layers);
   auto found = formats::evaluate(*recording, request, []() -> Status {
     if (interrupted()) return interrupted_error();
     return Done{};

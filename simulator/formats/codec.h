@@ -93,13 +93,14 @@ struct PromptQueries {
 
 class Codec {
  public:
-  /// The planes of both sides have these groups of channels (Plane::group).
-  Codec(const Shape& shape, std::int32_t key_group, std::int32_t value_group);
+  /// The planes of both sides have these groups of channels (Plane::group). `other_heads`: KV heads of other layers
+  /// that are stored with this one, behind the layer's own.
+  Codec(const Shape& shape, std::int32_t key_group, std::int32_t value_group, std::int32_t other_heads = 0);
   virtual ~Codec() = default;
   Codec(const Codec&) = delete;
   Codec& operator=(const Codec&) = delete;
 
-  /// REQUIRES: an entry for each KV head; the first call is the prompt.
+  /// REQUIRES: an entry for each KV head, and then for each of other layers; the first call is the prompt.
   void append(std::span<const HeadTokens> heads);
   /// Once, after the prompt was appended.
   void end_prompt(const PromptQueries& queries) { on_prompt_end(queries); }
@@ -109,6 +110,9 @@ class Codec {
   void drop(std::int32_t head, std::span<const std::int32_t> indices);
 
   [[nodiscard]] const Shape& shape() const { return shape_; }
+  [[nodiscard]] std::int32_t other_heads() const {
+    return static_cast<std::int32_t>(positions_.size()) - shape_.kv_heads;
+  }
   [[nodiscard]] std::span<const std::int64_t> positions(std::int32_t head) const {
     return positions_[static_cast<std::size_t>(head)];
   }
@@ -116,7 +120,7 @@ class Codec {
   [[nodiscard]] const Plane& plane(Side side, std::int32_t head) const {
     return planes_[static_cast<std::size_t>(side)][static_cast<std::size_t>(head)];
   }
-  /// Bytes of all KV heads.
+  /// Bytes of all KV heads of the layer; of what it shares with other layers, its part.
   [[nodiscard]] virtual Regions regions(Side side) const = 0;
   [[nodiscard]] std::int64_t total_bytes() const {
     return regions(Side::kKeys).total() + regions(Side::kValues).total();
@@ -136,9 +140,12 @@ class Codec {
   [[nodiscard]] Plane& plane_of(Side side, std::int32_t head) {
     return planes_[static_cast<std::size_t>(side)][static_cast<std::size_t>(head)];
   }
-  [[nodiscard]] std::span<Plane> planes(Side side) { return planes_[static_cast<std::size_t>(side)]; }
+  /// Of the layer's own heads.
+  [[nodiscard]] std::span<Plane> planes(Side side) {
+    return std::span(planes_[static_cast<std::size_t>(side)]).first(own_heads());
+  }
   [[nodiscard]] std::span<const Plane> planes(Side side) const {
-    return planes_[static_cast<std::size_t>(side)];
+    return std::span(planes_[static_cast<std::size_t>(side)]).first(own_heads());
   }
   /// Index of the first token of the latest append.
   [[nodiscard]] std::int32_t fresh(std::int32_t head) const { return fresh_[static_cast<std::size_t>(head)]; }
@@ -146,8 +153,10 @@ class Codec {
   [[nodiscard]] bool in_prompt() const { return appends_ == 1; }
 
  private:
+  [[nodiscard]] std::size_t own_heads() const { return static_cast<std::size_t>(shape_.kv_heads); }
+
   Shape shape_;
-  std::array<std::vector<Plane>, 2> planes_;          ///< [side][KV head]
+  std::array<std::vector<Plane>, 2> planes_;          ///< [side][KV head], those of other layers last
   std::vector<std::vector<std::int64_t>> positions_;  ///< [KV head]
   std::vector<std::int32_t> fresh_;
   std::int64_t appends_{0};

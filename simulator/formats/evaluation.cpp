@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <map>
 #include <string>
 
 #include "simulator/formats/attention_output.h"
@@ -81,6 +82,49 @@ Status check_place(const attention::Recording& recording, const EvaluationReques
   return Done{};
 }
 
+/// That the format's numbers can be had from this recording with this policy.
+Status check_format_of(const attention::Recording& recording, const EvaluationRequest& request) {
+  const std::string name(request.format.choice.name());
+  const auto refused = [&](const std::string& why) { return bad_input(why).at_field(name); };
+  for (const std::int64_t other : other_layers(request.format)) {
+    const std::string both = "stores layer " + std::to_string(request.layer) + " together with layer " +
+                             std::to_string(other) + ", ";
+    if (other >= recording.info().layers || !recording.info().has_layer(static_cast<std::int32_t>(other)))
+      return refused(both + "which was not recorded");
+    const auto number = static_cast<std::int32_t>(other);
+    const attention::LayerInfo own = recording.info().layer(request.layer);
+    const attention::LayerInfo of = recording.info().layer(number);
+    if (of.kv_heads != own.kv_heads || of.key_size != own.key_size || of.value_size != own.value_size ||
+        of.recorded_kv_heads != own.recorded_kv_heads || of.window != own.window)
+      return refused(both + "whose recorded heads or window are not alike");
+    if (!of.parts.has(attention::Part::kKeys) || !of.parts.has(attention::Part::kValues) ||
+        recording.tokens(request.sequence, number) < recording.tokens(request.sequence, request.layer))
+      return refused(both + "of which keys and values of as many tokens were not recorded");
+    if (request.evict && !request.evict->kind->traits(request.evict->choice).interval)
+      return refused(both + "of which \"" + std::string(request.evict->choice.name()) +
+                     "\" may keep other tokens: expected a policy that goes by positions");
+  }
+  return Done{};
+}
+
+/// Tensors of the layers that formats store with the one that is evaluated.
+using OtherLayers = std::map<std::int64_t, LayerTensors>;
+
+Result<OtherLayers> other_tensors(const attention::Recording& recording,
+                                  std::span<const EvaluationRequest> requests) {
+  OtherLayers out;
+  for (const EvaluationRequest& request : requests)
+    for (const std::int64_t other : other_layers(request.format)) {
+      if (out.contains(other)) continue;
+      KVPLAN_TRY(LayerTensors tensors, recording.tensors(request.sequence, static_cast<std::int32_t>(other)));
+      const Status good = check_numbers(tensors);
+      if (!good.ok())
+        return Error(good.error()).at_field("layer " + std::to_string(other) + ": " + good.error().field);
+      out.emplace(other, std::move(tensors));
+    }
+  return out;
+}
+
 /// What all requests of a layer have in common.
 struct Shared {
   explicit Shared(const LayerTensors& tensors) : in(tensors), output(tensors) {}
@@ -95,9 +139,12 @@ struct Shared {
 
 class Run {
  public:
-  Run(Shared& shared, const EvaluationRequest& request, std::unique_ptr<Eviction> eviction)
+  /// `others`: the tensors of the layers that the format stores with this one.
+  Run(Shared& shared, const EvaluationRequest& request, std::unique_ptr<Eviction> eviction,
+      std::vector<const LayerTensors*> others)
       : shared_(shared),
         in_(shared.in),
+        others_(std::move(others)),
         request_(request),
         eviction_(std::move(eviction)),
         shape_{.query_heads = in_.query_heads,
@@ -110,7 +157,7 @@ class Run {
   Status decide() { return eviction_ == nullptr ? Status(Done{}) : eviction_->step(shared_.rows()); }
 
   void end_prompt() {
-    appended_.resize(static_cast<std::size_t>(in_.kv_heads));
+    appended_.resize(static_cast<std::size_t>(heads()));
     for (std::int32_t h = 0; h < in_.kv_heads; ++h) {
       std::vector<std::int64_t> positions;
       if (eviction_ != nullptr) {
@@ -121,6 +168,9 @@ class Run {
       append(h, positions);
       out_.retained.push_back(std::move(positions));
     }
+    // What is dropped is the same in all layers that are stored together.
+    for (std::int32_t h = in_.kv_heads; h < heads(); ++h)
+      append(h, out_.retained[static_cast<std::size_t>(h % in_.kv_heads)]);
     commit();
     codec_->end_prompt({.tokens = request_.prompt, .heads = in_.queries});
     out_.after_prompt = bytes();
@@ -133,7 +183,7 @@ class Run {
       KVPLAN_TRY_DO(eviction_->step(shared_.rows()));
       drop();
     }
-    for (std::int32_t h = 0; h < in_.kv_heads; ++h) append(h, std::span(&t, 1));
+    for (std::int32_t h = 0; h < heads(); ++h) append(h, std::span(&t, 1));
     commit();
     AttentionOutput& output = shared_.output;
     const std::int64_t at_attend = bytes().total();
@@ -177,6 +227,15 @@ class Run {
   }
 
  private:
+  /// The layer's own KV heads, then those of other layers.
+  [[nodiscard]] std::int32_t heads() const {
+    return in_.kv_heads * (1 + static_cast<std::int32_t>(others_.size()));
+  }
+  [[nodiscard]] const std::vector<float>& tensor_of(Side side, std::int32_t head) const {
+    const auto other = static_cast<std::size_t>(head / in_.kv_heads);
+    return recorded(other == 0 ? in_ : *others_[other - 1], side, head % in_.kv_heads);
+  }
+
   void append(std::int32_t head, std::span<const std::int64_t> positions) {
     auto& rows = appended_[static_cast<std::size_t>(head)];
     rows.positions.assign(positions.begin(), positions.end());
@@ -185,7 +244,7 @@ class Run {
       const auto size = static_cast<std::ptrdiff_t>(shape_.size(side));
       to.clear();
       for (const std::int64_t position : positions) {
-        const auto from = recorded(in_, side, head).begin() + static_cast<std::ptrdiff_t>(position) * size;
+        const auto from = tensor_of(side, head).begin() + static_cast<std::ptrdiff_t>(position) * size;
         to.insert(to.end(), from, from + size);
       }
     }
@@ -210,10 +269,10 @@ class Run {
 
   /// What the policy's last step dropped, as far as the format still stores it.
   void drop() {
-    for (std::int32_t h = 0; h < in_.kv_heads; ++h) {
+    for (std::int32_t h = 0; h < heads(); ++h) {
       const auto positions = codec_->positions(h);
       std::vector<std::int32_t> indices;
-      for (const std::int32_t position : eviction_->dropped(h)) {
+      for (const std::int32_t position : eviction_->dropped(h % in_.kv_heads)) {
         const auto at = std::lower_bound(positions.begin(), positions.end(), position);
         if (at != positions.end() && *at == position)
           indices.push_back(static_cast<std::int32_t>(at - positions.begin()));
@@ -301,11 +360,12 @@ class Run {
 
   Shared& shared_;
   const LayerTensors& in_;
+  std::vector<const LayerTensors*> others_;
   const EvaluationRequest& request_;
   std::unique_ptr<Eviction> eviction_;  ///< may be null
   Shape shape_;
   std::unique_ptr<Codec> codec_;
-  std::vector<Rows> appended_;  ///< [KV head]
+  std::vector<Rows> appended_;  ///< [KV head], those of other layers last
   Evaluation out_;
   std::int64_t steps_{0};
   double error_sum_{0};
@@ -323,6 +383,7 @@ Result<std::vector<Evaluation>> evaluate_together(const attention::Recording& re
         request.prompt == place.prompt && request.sequence == place.sequence && request.layer == place.layer,
         request.prompt, request.sequence, request.layer);
     KVPLAN_TRY_DO(check_place(recording, request));
+    KVPLAN_TRY_DO(check_format_of(recording, request));
   }
   KVPLAN_TRY(const LayerTensors tensors, recording.tensors(place.sequence, place.layer));
   for (const EvaluationRequest& request : requests)
@@ -333,6 +394,7 @@ Result<std::vector<Evaluation>> evaluate_together(const attention::Recording& re
                                 .value_size = tensors.value_size},
                                place.prompt));
   KVPLAN_TRY_DO(check_numbers(tensors));
+  KVPLAN_TRY(const OtherLayers other_layers_of, other_tensors(recording, requests));
   Shared shared(tensors);
   std::vector<Run> runs;
   runs.reserve(requests.size());
@@ -344,7 +406,10 @@ Result<std::vector<Evaluation>> evaluate_together(const attention::Recording& re
                  Eviction::make(recording, *request.evict, place.prompt, place.sequence, place.layer));
       evicts = true;
     }
-    runs.emplace_back(shared, request, std::move(eviction));
+    std::vector<const LayerTensors*> others;
+    for (const std::int64_t other : other_layers(request.format))
+      others.push_back(&other_layers_of.at(other));
+    runs.emplace_back(shared, request, std::move(eviction), std::move(others));
   }
   const attention::PartSet parts = recording.info().layer(place.layer).parts;
   if (evicts && (parts.has(attention::Part::kRows) || parts.has(attention::Part::kTopRows))) {

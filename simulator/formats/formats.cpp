@@ -24,6 +24,7 @@
   MEMBER(kLayered)             \
   MEMBER(kEigen)               \
   MEMBER(kKmeans)              \
+  MEMBER(kMiniCache)           \
   MEMBER(kShortInt8)           \
   MEMBER(kShortInt4)           \
   MEMBER(kShortFp4)
@@ -52,8 +53,35 @@ FormatChoice of_layer(const FormatChoice& format, std::int64_t layer, std::int64
   return {format.kind, format.kind->of_layer(format.choice, layer, layers)};
 }
 
+std::vector<std::int64_t> other_layers(const FormatChoice& format) {
+  return format.kind->other_layers == nullptr ? std::vector<std::int64_t>{}
+                                              : format.kind->other_layers(format.choice);
+}
+
+Choice placed(const Choice& choice, std::int64_t layer, std::int64_t layers) {
+  if (choice.given("layer") || choice.given("layers")) return choice;
+  auto values = choice.values();
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const std::string_view param = choice.descriptor().params[i].name;
+    if (param == "layer") values[i].text = std::to_string(layer);
+    if (param == "layers") values[i].text = std::to_string(layers);
+  }
+  return Choice(&choice.descriptor(), std::move(values));
+}
+
+Status check_placed(const Choice& choice) {
+  if (choice.integer("layer") >= choice.integer("layers"))
+    return wrong_param(choice, "layer", "less than layers = " + std::to_string(choice.integer("layers")));
+  return Done{};
+}
+
 Status check_format(const FormatChoice& format, const Shape& shape, std::int64_t prompt) {
   return format.kind->check == nullptr ? Status(Done{}) : format.kind->check(format.choice, shape, prompt);
+}
+
+bool follows_from_lengths(const FormatChoice& format) {
+  const LengthRule& rule = format.kind->lengths;
+  return rule.regions != nullptr && (rule.undecided == nullptr || !rule.undecided(format.choice));
 }
 
 Result<LayerBytes> bytes_from_lengths(const FormatChoice& format, const Shape& shape,
@@ -62,7 +90,7 @@ Result<LayerBytes> bytes_from_lengths(const FormatChoice& format, const Shape& s
   const auto refused = [&](const std::string& why) {
     return bad_input(why).at_field(std::string(format.choice.name()));
   };
-  if (rule.regions == nullptr)
+  if (!follows_from_lengths(format))
     return refused("its bytes do not follow from lengths: " + std::string(rule.numbers_decide) +
                    "; `kvplan format` counts them on a recording");
   if (lengths.dropped > 0 && (rule.by_count == nullptr || !rule.by_count(format.choice)))

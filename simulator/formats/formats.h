@@ -33,6 +33,9 @@ struct FormatKind {
   /// Where parameters say which layer it is: the choice for layer `layer` of `layers`, as far as they were not given.
   /// Null where layers are alike.
   Choice (*of_layer)(const Choice&, std::int64_t layer, std::int64_t layers) = nullptr;
+  /// Of a format that stores several layers together: the other layers whose tokens the codec of this one (`of_layer`)
+  /// is given behind its own, ascending. Null where layers are stored one by one.
+  std::vector<std::int64_t> (*other_layers)(const Choice&) = nullptr;
   /// Of a short name: the format that it stands for, as a user would write it.
   std::string (*stands_for)(const Choice&) = nullptr;
 };
@@ -49,8 +52,12 @@ struct FormatChoice {
 Result<FormatChoice> parse_format(std::string_view text);
 /// The format in one layer of a model.
 FormatChoice of_layer(const FormatChoice& format, std::int64_t layer, std::int64_t layers);
+/// The layers that the one of this choice is stored with; empty where it is stored for itself.
+std::vector<std::int64_t> other_layers(const FormatChoice& format);
 /// `check` of the format, where it has one.
 Status check_format(const FormatChoice& format, const Shape& shape, std::int64_t prompt);
+/// Whether lengths say its bytes, at least while no token goes.
+bool follows_from_lengths(const FormatChoice& format);
 /// What a layer takes after the last step, from lengths alone. REQUIRES: check_format found nothing. Errors (field:
 /// the format's name): numbers decide, or which of the tokens went.
 Result<LayerBytes> bytes_from_lengths(const FormatChoice& format, const Shape& shape, const Lengths& lengths);
@@ -67,6 +74,24 @@ Status check_group(const Choice& choice, std::string_view param, const Shape& sh
 constexpr std::int32_t group_of(std::int64_t group, std::int32_t size) {
   return group == 0 ? size : static_cast<std::int32_t>(group);
 }
+/// A choice with the parameters `layer` and `layers`: those of this layer, unless one of both was given.
+Choice placed(const Choice& choice, std::int64_t layer, std::int64_t layers);
+/// That `layer` is below `layers`.
+Status check_placed(const Choice& choice);
+inline constexpr double kMostLayers = 4096;
+// Their defaults are unsaid: what is written of a choice and read again still means every layer's own place.
+inline constexpr Param kLayerParam{.name = "layer",
+                                   .help = "The layer, counted from 0",
+                                   .fallback = "0",
+                                   .low = 0,
+                                   .high = kMostLayers - 1,
+                                   .default_unsaid = true};
+inline constexpr Param kLayersParam{.name = "layers",
+                                    .help = "Layers of the model",
+                                    .fallback = "32",
+                                    .low = 1,
+                                    .high = kMostLayers,
+                                    .default_unsaid = true};
 inline constexpr double kMostChannels = 65536;
 inline constexpr double kMostTokens = 1 << 30;
 

@@ -217,7 +217,8 @@ class PieceRun {
       for (std::size_t s = 0; s < request_.storages.size(); ++s) {
         if (!request_.storages[s].format) continue;
         at.push_back({l, s});
-        requests.push_back({.format = *request_.storages[s].format,
+        requests.push_back({.format = formats::of_layer(*request_.storages[s].format, piece_.layer,
+                                                        piece_.input->recording->info().layers),
                             .evict = policies[l],
                             .prompt = piece_.prompt,
                             .sequence = piece_.sequence,

@@ -30,6 +30,11 @@ RunFormat run_format(Choice choice);
 /// values by head.
 formats::Shape shape_of(const model::LayerCache& cache);
 
+/// That whatever stands among the layers [first, first + layers) and is stored together with others has them there too,
+/// with heads and windows alike. Errors (field: the format's name).
+Status check_together(const formats::FormatChoice& format, const model::ModelShape& model, std::int64_t first,
+                      std::int64_t layers);
+
 /// Neighbouring layers of a rank that encode alike.
 struct EncodedLayers {
   formats::FormatChoice format;
@@ -39,7 +44,8 @@ struct EncodedLayers {
 };
 
 /// The layers [first, first + layers) of a model on one of `tensor_ranks` ranks.
-/// Errors (field: format): a model with a latent vector; parameters that do not suit its heads.
+/// Errors (field: format): a model with a latent vector; parameters that do not suit its heads; check_together; bytes
+/// that do not follow from lengths with these parameters.
 Result<std::vector<EncodedLayers>> encoded_layers(const formats::FormatChoice& format,
                                                   const model::ModelShape& model, std::int64_t tensor_ranks,
                                                   std::int64_t first, std::int64_t layers);

@@ -32,6 +32,9 @@ const std::map<std::string, std::vector<std::string>>& small_params() {
       {"eigen",
        {":rank=5,rank_v=7", ":rank=4,rank_v=3,basis=kq", ":rank=4,rank_v=3,method=random,oversample=2"}},
       {"kmeans", {":clusters=3,recent=2,sinks=1", ":clusters=4,recent=0,sinks=0,form=seed"}},
+      {"minicache",
+       {":share=0.2,layer=2,layers=4", ":share=0,layer=3,layers=4", ":keep=far,gamma=0.3,layer=3,layers=4",
+        ":keep=near,gamma=0.3,layer=2,layers=4", ":layer=1,layers=4"}},
       {"int8", {"", ":group=16"}},
       {"int4", {"", ":group=0"}},
       {"fp4", {""}}};
@@ -171,8 +174,8 @@ class FormatConformance : public testing::TestWithParam<std::string> {
     const Shape shape{.query_heads = 2 * heads, .kv_heads = heads, .key_size = 32, .value_size = 64};
     const std::int64_t prompt = random.between(4, 24);
     const std::int64_t tokens = prompt + random.between(1, 24);
-    const Layer layer = random_layer(random, shape, tokens);
     const auto codec = codec_of(text, shape, prompt);
+    const Layer layer = random_layer(random, shape, tokens, codec->other_heads());
     append(*codec, layer, 0, prompt);
     codec->end_prompt({.tokens = prompt, .heads = layer.queries});
     check_invariants(*codec, layer);
