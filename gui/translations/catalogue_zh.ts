@@ -2523,5 +2523,17 @@
         <source>t</source>
         <translation>位置</translation>
     </message>
+    <message>
+        <source>Only the first of several neighbouring layers stores keys and values, which the others read</source>
+        <translation>几个相邻层中只有第一层存放键和值，其余各层读取它</translation>
+    </message>
+    <message>
+        <source>span</source>
+        <translation>跨度</translation>
+    </message>
+    <message>
+        <source>Neighbouring layers that share keys and values</source>
+        <translation>共用键和值的相邻层数</translation>
+    </message>
 </context>
 </TS>

@@ -25,6 +25,7 @@
   MEMBER(kEigen)               \
   MEMBER(kKmeans)              \
   MEMBER(kMiniCache)           \
+  MEMBER(kCla)                 \
   MEMBER(kShortInt8)           \
   MEMBER(kShortInt4)           \
   MEMBER(kShortFp4)

@@ -35,6 +35,7 @@ const std::map<std::string, std::vector<std::string>>& small_params() {
       {"minicache",
        {":share=0.2,layer=2,layers=4", ":share=0,layer=3,layers=4", ":keep=far,gamma=0.3,layer=3,layers=4",
         ":keep=near,gamma=0.3,layer=2,layers=4", ":layer=1,layers=4"}},
+      {"cla", {":layer=2", ":layer=3", ":span=3,layer=5"}},
       {"int8", {"", ":group=16"}},
       {"int4", {"", ":group=0"}},
       {"fp4", {""}}};

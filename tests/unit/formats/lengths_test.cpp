@@ -126,6 +126,7 @@ const std::map<std::string, Drawing>& drawings() {
        [=](Random& r) {
          return Draw{"minicache:share=" + share(r) + ",from=" + share(r) + ",layers=5,layer=" + n(r, 0, 4)};
        }},
+      {"cla", [=](Random& r) { return Draw{"cla:span=" + n(r, 1, 4) + ",layer=" + n(r, 0, 9)}; }},
       {"int8", [=](Random& r) { return in_groups(r, "int8:", ""); }},
       {"int4", [=](Random& r) { return in_groups(r, "int4:", ""); }},
       {"fp4", [](Random&) {
