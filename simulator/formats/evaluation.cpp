@@ -86,6 +86,9 @@ Status check_place(const attention::Recording& recording, const EvaluationReques
 Status check_format_of(const attention::Recording& recording, const EvaluationRequest& request) {
   const std::string name(request.format.choice.name());
   const auto refused = [&](const std::string& why) { return bad_input(why).at_field(name); };
+  if (!request.format.kind->bytes_alone.empty())
+    return refused(std::string(request.format.kind->bytes_alone) +
+                   ": its errors are unknown; `kvplan bytes` counts its bytes");
   for (const std::int64_t other : other_layers(request.format)) {
     const std::string both = "stores layer " + std::to_string(request.layer) + " together with layer " +
                              std::to_string(other) + ", ";

@@ -26,6 +26,7 @@
   MEMBER(kKmeans)              \
   MEMBER(kMiniCache)           \
   MEMBER(kCla)                 \
+  MEMBER(kSmallerModel)        \
   MEMBER(kShortInt8)           \
   MEMBER(kShortInt4)           \
   MEMBER(kShortFp4)

@@ -73,7 +73,8 @@ Catalogue run_formats() {
     for (const formats::FormatKind* kind : formats::formats()) {
       const bool named = std::any_of(elements.begin(), elements.end(),
                                      [&](const Descriptor* d) { return d->name == kind->descriptor.name; });
-      if (!named && kind->lengths.regions != nullptr) all.push_back(&kind->descriptor);
+      if (!named && kind->lengths.regions != nullptr && kind->bytes_alone.empty())
+        all.push_back(&kind->descriptor);
     }
     return all;
   }();

@@ -21,7 +21,8 @@ struct RunFormat {
   std::optional<formats::FormatChoice> encoded{};  ///< how they are
 };
 
-/// What `format` can name: the family "format", and codecs that have other names and whose bytes follow from lengths.
+/// What `format` can name: the family "format", and codecs of this model's tokens that have other names and whose bytes
+/// follow from lengths.
 Catalogue run_formats();
 /// REQUIRES: a choice among run_formats().
 RunFormat run_format(Choice choice);

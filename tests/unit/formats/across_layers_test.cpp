@@ -266,6 +266,7 @@ TEST(SampleAcrossLayers, ComposeWithPositionsAlone) {
   };
   says("minicache", 4, "h2o:hh=8,recent=8", "expected a policy that goes by positions");
   says("cla:span=40,layer=45,layers=64", 4, "", "layer 40, which was not recorded");
+  says("smaller-model:model_layers=3", 4, "", "errors are unknown");
 }
 
 }  // namespace

@@ -36,6 +36,7 @@ const std::map<std::string, std::vector<std::string>>& small_params() {
        {":share=0.2,layer=2,layers=4", ":share=0,layer=3,layers=4", ":keep=far,gamma=0.3,layer=3,layers=4",
         ":keep=near,gamma=0.3,layer=2,layers=4", ":layer=1,layers=4"}},
       {"cla", {":layer=2", ":layer=3", ":span=3,layer=5"}},
+      {"smaller-model", {}},
       {"int8", {"", ":group=16"}},
       {"int4", {"", ":group=0"}},
       {"fp4", {""}}};
@@ -55,6 +56,9 @@ TEST(FormatCatalogue, EveryMemberIsTestedHere) {
     EXPECT_TRUE(names.insert(std::string(kind->descriptor.name)).second);
     EXPECT_TRUE(small_params().contains(std::string(kind->descriptor.name))) << kind->descriptor.name;
     EXPECT_EQ(kind->descriptor.family, kFamily);
+    if (kind->stands_for != nullptr) continue;
+    EXPECT_EQ(kind->make == nullptr, !kind->bytes_alone.empty());
+    EXPECT_EQ(kind->make == nullptr, small_params().at(std::string(kind->descriptor.name)).empty());
   }
   EXPECT_EQ(names.size(), small_params().size());
 }

@@ -127,6 +127,7 @@ const std::map<std::string, Drawing>& drawings() {
          return Draw{"minicache:share=" + share(r) + ",from=" + share(r) + ",layers=5,layer=" + n(r, 0, 4)};
        }},
       {"cla", [=](Random& r) { return Draw{"cla:span=" + n(r, 1, 4) + ",layer=" + n(r, 0, 9)}; }},
+      {"smaller-model", [=](Random&) { return Draw{"smaller-model:model_layers=3"}; }},
       {"int8", [=](Random& r) { return in_groups(r, "int8:", ""); }},
       {"int4", [=](Random& r) { return in_groups(r, "int4:", ""); }},
       {"fp4", [](Random&) {
@@ -316,7 +317,8 @@ TEST_P(FormatLengthsOf, TokensStoredAtOnceAreAlike) {
 
 INSTANTIATE_TEST_SUITE_P(Formats, FormatLengthsOf, testing::ValuesIn([] {
                            std::vector<std::string> names;
-                           for (const FormatKind* kind : formats()) names.emplace_back(kind->descriptor.name);
+                           for (const FormatKind* kind : formats())
+                             if (kind->bytes_alone.empty()) names.emplace_back(kind->descriptor.name);
                            return names;
                          }()),
                          [](const auto& parameter) {
@@ -347,6 +349,31 @@ TEST(FormatLengths, AnglesDecideWhereAThresholdKeepsTokens) {
     }
     EXPECT_GT(totals.size(), 1U);
   }
+}
+
+/// 2 bytes of each element that the smaller model has, and all layers together those of its own formula.
+TEST(FormatLengths, ASmallerModelTakesItsOwnBytes) {
+  const Shape shape{.query_heads = 4, .kv_heads = 4, .key_size = 16, .value_size = 8};
+  Random random(5);
+  for (int i = 0; i < 200; ++i) {
+    const std::int64_t layers = random.between(1, 9);
+    const std::int64_t own_layers = random.between(1, layers);
+    const std::int64_t heads = random.between(0, 5);
+    const std::int64_t size = random.between(0, 20);
+    const Lengths lengths{
+        .prompt = random.between(1, 50), .generated = random.between(0, 9), .dropped = random.between(0, 1)};
+    const FormatChoice format =
+        choice_of("smaller-model:model_layers=" + std::to_string(own_layers) +
+                  ",heads=" + std::to_string(heads) + ",size=" + std::to_string(size));
+    std::int64_t total = 0;
+    for (std::int64_t l = 0; l < layers; ++l)
+      total += bytes_from_lengths(of_layer(format, l, layers), shape, lengths).value().total();
+    const std::int64_t channels = size == 0 ? 16 + 8 : 2 * size;
+    EXPECT_EQ(total, own_layers * (heads == 0 ? 4 : heads) * channels * 2 * lengths.stored());
+  }
+  const Status refused = check_format(of_layer(choice_of("smaller-model:model_layers=5"), 0, 4), shape, 1);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_NE(refused.error().to_string().find("at most the 4 layers"), std::string::npos);
 }
 
 const std::string kGolden = std::string(KVPLAN_SOURCE_DIR) + "/tests/golden/formats/";
