@@ -2535,5 +2535,53 @@
         <source>Neighbouring layers that share keys and values</source>
         <translation>共用键和值的相邻层数</translation>
     </message>
+    <message>
+        <source>The value of a token that a policy drops is spread over the values of those that stay behind it</source>
+        <translation>策略丢弃的 token 的值分摊到其后保留的 token 的值上</translation>
+    </message>
+    <message>
+        <source>spread</source>
+        <translation>分摊</translation>
+    </message>
+    <message>
+        <source>Tokens that stay behind one that goes, over whose values its own is spread</source>
+        <translation>被丢弃 token 之后分摊其值的保留 token 数</translation>
+    </message>
+    <message>
+        <source>A token&apos;s attention is the sum of all it got, or what the newest query gave it</source>
+        <translation>token 的注意力是它得到的总和，或最新查询给它的</translation>
+    </message>
+    <message>
+        <source>merge</source>
+        <translation>合并</translation>
+    </message>
+    <message>
+        <source>A value is merged by chance, its attention over the mean of those that take it, or that share of it always</source>
+        <translation>值按概率合并（其注意力除以接收者的平均），或总是合并这一比例</translation>
+    </message>
+    <message>
+        <source>Of the chance</source>
+        <translation>概率的种子</translation>
+    </message>
+    <message>
+        <source>A token that a policy drops is merged into the one that stays whose key is most like its own</source>
+        <translation>策略丢弃的 token 合并到键与它最相似的保留 token</translation>
+    </message>
+    <message>
+        <source>rule</source>
+        <translation>规则</translation>
+    </message>
+    <message>
+        <source>How much a merged token counts: as its cosine, if that is no less than usual (d2o); by a weighted mean (weighted); as half of a mean with its target (pivot); values alone, by cosine and length (values)</source>
+        <translation>合并 token 的权重：余弦不低于常值时取余弦；加权平均；与目标各半；或只合并值，按余弦和长度</translation>
+    </message>
+    <message>
+        <source>smoothing</source>
+        <translation>平滑</translation>
+    </message>
+    <message>
+        <source>With rule=d2o: share of the older threshold in the new one</source>
+        <translation>新阈值中旧阈值的比例（余弦规则时）</translation>
+    </message>
 </context>
 </TS>

@@ -23,6 +23,11 @@ class AttentionOutput {
   [[nodiscard]] const std::vector<double>& logit_error() const { return logit_error_; }
   /// [query head], of the latest `compare`: the full cache's weights, summed over the tokens that are stored.
   [[nodiscard]] const std::vector<double>& attended_mass() const { return mass_; }
+  /// What the tokens that a KV head stores got in the latest `compare`, means over its query heads; where the codec is
+  /// told of weights.
+  [[nodiscard]] std::span<const double> weights(std::int32_t head) const {
+    return weights_[static_cast<std::size_t>(head)];
+  }
   /// Rows of the full cache, at the token that was compared last.
   [[nodiscard]] attention::LayerRows& rows() { return *rows_; }
 
@@ -40,6 +45,7 @@ class AttentionOutput {
   std::vector<double> logit_error_;
   std::vector<double> mass_;
   std::vector<double> gathered_;
+  std::vector<std::vector<double>> weights_;  ///< [KV head][token index]
 };
 
 }  // namespace kvplan::formats

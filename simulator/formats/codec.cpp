@@ -50,6 +50,12 @@ void Codec::drop(std::int32_t head, std::span<const std::int32_t> indices) {
   positions.resize(to);
 }
 
+void Codec::drop(std::span<const std::vector<std::int32_t>> heads) {
+  KVPLAN_CHECK(heads.size() == positions_.size());
+  on_merge(heads);
+  for (std::size_t h = 0; h < heads.size(); ++h) drop(static_cast<std::int32_t>(h), heads[h]);
+}
+
 Coded Codec::coded(Side side, std::int32_t head, std::int32_t index, std::int32_t channel) const {
   const Plane& plane = this->plane(side, head);
   const std::int32_t block = plane.block(index);

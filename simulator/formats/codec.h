@@ -84,6 +84,13 @@ struct HeadTokens {
   std::span<const double> values;
 };
 
+/// Which attention weights a format is told of.
+enum class WeightUse : std::uint8_t {
+  kNone,
+  kNewest,  ///< of the newest query: of the prompt its last one
+  kSums,    ///< of every query: of the prompt the sums of all
+};
+
 /// Queries of all tokens of the prompt, which some formats learn from.
 struct PromptQueries {
   std::int64_t tokens{0};
@@ -102,12 +109,18 @@ class Codec {
 
   /// REQUIRES: an entry for each KV head, and then for each of other layers; the first call is the prompt.
   void append(std::span<const HeadTokens> heads);
+  [[nodiscard]] virtual WeightUse weight_use() const { return WeightUse::kNone; }
+  /// What the tokens that a head stores got of a query's attention, means over the head's query heads: of the prompt
+  /// before its tokens are dropped, then of each query that has read. REQUIRES: weight_use.
+  void attended(std::int32_t head, std::span<const double> weights) { on_attended(head, weights); }
   /// Once, after the prompt was appended.
   void end_prompt(const PromptQueries& queries) { on_prompt_end(queries); }
   /// After the query of an appended token has read.
   void end_step() { on_step_end(); }
   /// REQUIRES: indices ascending and distinct.
   void drop(std::int32_t head, std::span<const std::int32_t> indices);
+  /// Of all heads at once; what a format merges, it merges then. REQUIRES: an entry for each, as above.
+  void drop(std::span<const std::vector<std::int32_t>> heads);
 
   [[nodiscard]] const Shape& shape() const { return shape_; }
   [[nodiscard]] std::int32_t other_heads() const {
@@ -134,6 +147,9 @@ class Codec {
   virtual void on_append() {}
   virtual void on_prompt_end(const PromptQueries& /*queries*/) {}
   virtual void on_step_end() {}
+  virtual void on_attended(std::int32_t /*head*/, std::span<const double> /*weights*/) {}
+  /// Before the tokens of all heads go.
+  virtual void on_merge(std::span<const std::vector<std::int32_t>> /*heads*/) {}
   /// Before these tokens of a head go.
   virtual void on_drop(std::int32_t /*head*/, std::span<const std::int32_t> /*indices*/) {}
 

@@ -4,8 +4,10 @@
 #include <bit>
 #include <cmath>
 #include <map>
+#include <numeric>
 #include <string>
 
+#include "simulator/attention/kernels.h"
 #include "simulator/formats/attention_output.h"
 #include "simulator/formats/eviction.h"
 #include "simulator/formats/small_floats.h"
@@ -156,25 +158,35 @@ class Run {
                .value_size = in_.value_size},
         codec_(request.format.kind->make(request.format.choice, shape_)) {}
 
+  /// True if `decide` has to see each token of the prompt.
+  [[nodiscard]] bool watches_prompt() const {
+    return eviction_ != nullptr || codec_->weight_use() != WeightUse::kNone;
+  }
   /// The next token of the prompt.
-  Status decide() { return eviction_ == nullptr ? Status(Done{}) : eviction_->step(shared_.rows()); }
+  Status decide(std::int64_t t) {
+    if (codec_->weight_use() == WeightUse::kSums ||
+        (codec_->weight_use() == WeightUse::kNewest && t + 1 == request_.prompt))
+      KVPLAN_TRY_DO(add_weights(t));
+    return eviction_ == nullptr ? Status(Done{}) : eviction_->step(shared_.rows());
+  }
 
   void end_prompt() {
     appended_.resize(static_cast<std::size_t>(heads()));
     for (std::int32_t h = 0; h < in_.kv_heads; ++h) {
-      std::vector<std::int64_t> positions;
-      if (eviction_ != nullptr) {
-        positions.assign(eviction_->kept(h).begin(), eviction_->kept(h).end());
-      } else {
-        for (std::int64_t t = 0; t < request_.prompt; ++t) positions.push_back(t);
-      }
-      append(h, positions);
+      std::vector<std::int64_t> positions(static_cast<std::size_t>(request_.prompt));
+      std::iota(positions.begin(), positions.end(), std::int64_t{0});
+      if (request_.format.kind->merges) append(h, positions);
+      if (eviction_ != nullptr) positions.assign(eviction_->kept(h).begin(), eviction_->kept(h).end());
+      if (!request_.format.kind->merges) append(h, positions);
       out_.retained.push_back(std::move(positions));
     }
     // What is dropped is the same in all layers that are stored together.
     for (std::int32_t h = in_.kv_heads; h < heads(); ++h)
       append(h, out_.retained[static_cast<std::size_t>(h % in_.kv_heads)]);
     commit();
+    for (std::size_t h = 0; h < prompt_weights_.size(); ++h)
+      codec_->attended(static_cast<std::int32_t>(h), prompt_weights_[h]);
+    if (request_.format.kind->merges && eviction_ != nullptr) merge_prompt();
     codec_->end_prompt({.tokens = request_.prompt, .heads = in_.queries});
     out_.after_prompt = bytes();
     out_.summary.peak_bytes = out_.after_prompt.total();
@@ -197,6 +209,8 @@ class Run {
                       .output_error = output.output_error(),
                       .attended_mass = output.attended_mass(),
                       .logit_error = output.logit_error()};
+    if (codec_->weight_use() != WeightUse::kNone)
+      for (std::int32_t h = 0; h < in_.kv_heads; ++h) codec_->attended(h, output.weights(h));
     codec_->end_step();
     if (eviction_ != nullptr && !eviction_->makes_room()) {
       KVPLAN_TRY_DO(eviction_->step(shared_.rows()));
@@ -272,16 +286,41 @@ class Run {
 
   /// What the policy's last step dropped, as far as the format still stores it.
   void drop() {
+    std::vector<std::vector<std::int32_t>> gone(static_cast<std::size_t>(heads()));
     for (std::int32_t h = 0; h < heads(); ++h) {
       const auto positions = codec_->positions(h);
-      std::vector<std::int32_t> indices;
+      std::vector<std::int32_t>& indices = gone[static_cast<std::size_t>(h)];
       for (const std::int32_t position : eviction_->dropped(h % in_.kv_heads)) {
         const auto at = std::lower_bound(positions.begin(), positions.end(), position);
         if (at != positions.end() && *at == position)
           indices.push_back(static_cast<std::int32_t>(at - positions.begin()));
       }
-      codec_->drop(h, indices);
     }
+    codec_->drop(gone);
+  }
+
+  /// Of the whole prompt, what the policy does not keep.
+  void merge_prompt() {
+    std::vector<std::vector<std::int32_t>> gone(static_cast<std::size_t>(heads()));
+    for (std::size_t h = 0; h < gone.size(); ++h) {
+      const auto& kept = out_.retained[h];
+      for (std::int64_t t = 0; t < request_.prompt; ++t)
+        if (!std::binary_search(kept.begin(), kept.end(), t)) gone[h].push_back(static_cast<std::int32_t>(t));
+    }
+    codec_->drop(gone);
+  }
+
+  /// What the prompt's tokens up to t got of the query of t, in the full cache.
+  Status add_weights(std::int64_t t) {
+    attention::LayerRows& rows = shared_.output.rows();
+    KVPLAN_TRY_DO(rows.seek(t));
+    prompt_weights_.resize(static_cast<std::size_t>(in_.kv_heads),
+                           std::vector<double>(static_cast<std::size_t>(request_.prompt)));
+    for (std::int32_t q = 0; q < in_.query_heads; ++q)
+      attention::accumulate({rows.row(q).f64, static_cast<std::size_t>(t) + 1}, shape_.group(),
+                            std::span(prompt_weights_[static_cast<std::size_t>(q / shape_.group())])
+                                .first(static_cast<std::size_t>(t) + 1));
+    return Done{};
   }
 
   [[nodiscard]] LayerBytes bytes() const {
@@ -368,7 +407,8 @@ class Run {
   std::unique_ptr<Eviction> eviction_;  ///< may be null
   Shape shape_;
   std::unique_ptr<Codec> codec_;
-  std::vector<Rows> appended_;  ///< [KV head], those of other layers last
+  std::vector<std::vector<double>> prompt_weights_;  ///< [KV head][token]; where the codec is told of weights
+  std::vector<Rows> appended_;                       ///< [KV head], those of other layers last
   Evaluation out_;
   std::int64_t steps_{0};
   double error_sum_{0};
@@ -402,6 +442,7 @@ Result<std::vector<Evaluation>> evaluate_together(const attention::Recording& re
   std::vector<Run> runs;
   runs.reserve(requests.size());
   bool evicts = false;
+  bool watches = false;
   for (const EvaluationRequest& request : requests) {
     std::unique_ptr<Eviction> eviction;
     if (request.evict) {
@@ -413,14 +454,15 @@ Result<std::vector<Evaluation>> evaluate_together(const attention::Recording& re
     for (const std::int64_t other : other_layers(request.format))
       others.push_back(&other_layers_of.at(other));
     runs.emplace_back(shared, request, std::move(eviction), std::move(others));
+    watches = watches || runs.back().watches_prompt();
   }
   const attention::PartSet parts = recording.info().layer(place.layer).parts;
   if (evicts && (parts.has(attention::Part::kRows) || parts.has(attention::Part::kTopRows))) {
     KVPLAN_TRY(shared.recorded, recording.open(place.sequence, place.layer));
   }
-  for (std::int64_t t = 0; evicts && t < place.prompt; ++t) {
+  for (std::int64_t t = 0; watches && t < place.prompt; ++t) {
     KVPLAN_TRY_DO(pause());
-    for (Run& run : runs) KVPLAN_TRY_DO(run.decide());
+    for (Run& run : runs) KVPLAN_TRY_DO(run.decide(t));
   }
   for (Run& run : runs) run.end_prompt();
   for (std::int64_t t = place.prompt; t < tensors.tokens; ++t) {

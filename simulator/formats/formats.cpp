@@ -27,6 +27,8 @@
   MEMBER(kMiniCache)           \
   MEMBER(kCla)                 \
   MEMBER(kSmallerModel)        \
+  MEMBER(kCam)                 \
+  MEMBER(kMerge)               \
   MEMBER(kShortInt8)           \
   MEMBER(kShortInt4)           \
   MEMBER(kShortFp4)

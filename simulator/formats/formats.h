@@ -36,6 +36,8 @@ struct FormatKind {
   /// Of a format that stores several layers together: the other layers whose tokens the codec of this one (`of_layer`)
   /// is given behind its own, ascending. Null where layers are stored one by one.
   std::vector<std::int64_t> (*other_layers)(const Choice&) = nullptr;
+  /// What is dropped is merged into what stays: the codec is given the whole prompt, and then what goes of it.
+  bool merges{false};
   /// Why no codec can be made and no error be computed, as a sentence's second half; empty where one can.
   std::string_view bytes_alone{};
   /// Of a short name: the format that it stands for, as a user would write it.

@@ -128,6 +128,14 @@ const std::map<std::string, Drawing>& drawings() {
        }},
       {"cla", [=](Random& r) { return Draw{"cla:span=" + n(r, 1, 4) + ",layer=" + n(r, 0, 9)}; }},
       {"smaller-model", [=](Random&) { return Draw{"smaller-model:model_layers=3"}; }},
+      {"cam",
+       [=](Random& r) {
+         return Draw{"cam:score=" + one_of(r, {"sum", "newest"})};
+       }},
+      {"merge",
+       [=](Random& r) {
+         return Draw{"merge:rule=" + one_of(r, {"d2o", "pivot", "values"})};
+       }},
       {"int8", [=](Random& r) { return in_groups(r, "int8:", ""); }},
       {"int4", [=](Random& r) { return in_groups(r, "int4:", ""); }},
       {"fp4", [](Random&) {
