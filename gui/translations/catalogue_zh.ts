@@ -2583,5 +2583,29 @@
         <source>With rule=d2o: share of the older threshold in the new one</source>
         <translation>新阈值中旧阈值的比例（余弦规则时）</translation>
     </message>
+    <message>
+        <source>Coordinates of tokens in bases of the weights, which groups of heads share</source>
+        <translation>token 在权重的基中的坐标，由一组头共用</translation>
+    </message>
+    <message>
+        <source>Coordinates of tokens in bases of the weights, one for keys and one for values of a layer</source>
+        <translation>token 在权重的基中的坐标，每层键一组基，值一组基</translation>
+    </message>
+    <message>
+        <source>A side file of the model&apos;s weights or of calibration</source>
+        <translation>模型权重或校准的附属文件</translation>
+    </message>
+    <message>
+        <source>Coordinates of the keys of a group of heads; a side file says its own</source>
+        <translation>一组头的键的坐标数；附属文件有自己的数</translation>
+    </message>
+    <message>
+        <source>Coordinates of the values of a group of heads; a side file says its own</source>
+        <translation>一组头的值的坐标数；附属文件有自己的数</translation>
+    </message>
+    <message>
+        <source>KV heads whose projections are cut together</source>
+        <translation>投影一起截断的键值头数</translation>
+    </message>
 </context>
 </TS>

@@ -14,6 +14,7 @@
 #include "simulator/cli/progress.h"
 #include "simulator/formats/region_names.h"
 #include "simulator/io/model_file.h"
+#include "simulator/io/side_file.h"
 #include "simulator/model/footprint.h"
 #include "simulator/model/kv_format.h"
 #include "simulator/modelfile/catalogue.h"
@@ -287,6 +288,9 @@ Status count_elements(const BytesOptions& options, Answer& answer) {
 /// Of a codec.
 Status count_codec(const BytesOptions& options, formats::FormatChoice format, Answer& answer) {
   answer.format = format.choice;
+  KVPLAN_TRY_DO(check_apart(format.choice.files(), {options.json}));
+  const Status read = io::read_side_file(format);
+  if (!read.ok()) return bad_input(read.error().to_string()).at_field("--format");
   if (options.prompt_tokens() < 1)
     return bad_input("expected at least 1: formats of the family codec begin with a prompt")
         .at_field(options.prompt < 0 ? "--tokens" : "--prompt");

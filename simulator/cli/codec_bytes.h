@@ -18,6 +18,7 @@ struct KeptTokens {
   std::vector<core::KeptCount> counts{};  ///< of each layer, or one for all; none: everything stays
   attention::CellMetadata beside{};
   bool alike_in_layers{true};  ///< the same tokens in every layer
+  bool alike_in_heads{true};   ///< the same tokens in every head of a layer
 };
 /// How many tokens stay of a prompt and of what follows it, where lengths and parameters say it. An empty text is no
 /// policy. Errors (field "--policy"): it depends on attention.

@@ -26,16 +26,23 @@ AttentionOutput::AttentionOutput(const attention::LayerTensors& tensors)
       weights_(static_cast<std::size_t>(tensors.kv_heads)) {}
 
 /// Products are added in the order in which the rows of the full cache add them, so that equal keys give equal logits.
-void AttentionOutput::stored_logits(std::int64_t t, std::int32_t head, const Codec& codec) {
+void AttentionOutput::stored_logits(std::int64_t t, std::int32_t head, const Codec& codec,
+                                    const Rotation* rotation) {
   const Plane& keys = codec.plane(Side::kKeys, head);
   const auto positions = codec.positions(head);
   const auto size = static_cast<std::size_t>(keys.size());
   const auto count = static_cast<std::size_t>(keys.tokens());
   for (auto& logits : logits_) logits.resize((count + kTile - 1) / kTile * kTile);
   std::vector<double> tile(size * kTile);
+  std::vector<double> turned;
   for (std::size_t begin = 0; begin < count; begin += kTile) {
     for (std::size_t i = 0; i < kTile && begin + i < count; ++i) {
-      const auto key = keys.stored(static_cast<std::int32_t>(begin + i));
+      auto key = keys.stored(static_cast<std::int32_t>(begin + i));
+      if (rotation != nullptr) {
+        turned.assign(key.begin(), key.end());
+        rotation->turn(positions[begin + i], turned);
+        key = turned;
+      }
       for (std::size_t c = 0; c < size; ++c) tile[c * kTile + i] = key[c];
     }
     for (std::size_t q = 0; q < logits_.size(); ++q) {
@@ -98,11 +105,11 @@ void AttentionOutput::seek(std::int64_t t) {
   }
 }
 
-void AttentionOutput::compare(std::int64_t t, const Codec& codec) {
+void AttentionOutput::compare(std::int64_t t, const Codec& codec, const Rotation* rotation) {
   seek(t);
   const std::int32_t group = codec.shape().group();
   for (std::int32_t head = 0; head < codec.shape().kv_heads; ++head) {
-    stored_logits(t, head, codec);
+    stored_logits(t, head, codec, rotation);
     if (codec.weight_use() != WeightUse::kNone)
       weights_[static_cast<std::size_t>(head)].assign(codec.positions(head).size(), 0.0);
     for (std::int32_t q = 0; q < group; ++q)

@@ -10,6 +10,7 @@
 #include "simulator/attention/kernels.h"
 #include "simulator/formats/attention_output.h"
 #include "simulator/formats/eviction.h"
+#include "simulator/formats/rotation.h"
 #include "simulator/formats/small_floats.h"
 
 namespace kvplan::formats {
@@ -88,9 +89,21 @@ Status check_place(const attention::Recording& recording, const EvaluationReques
 Status check_format_of(const attention::Recording& recording, const EvaluationRequest& request) {
   const std::string name(request.format.choice.name());
   const auto refused = [&](const std::string& why) { return bad_input(why).at_field(name); };
-  if (!request.format.kind->bytes_alone.empty())
-    return refused(std::string(request.format.kind->bytes_alone) +
-                   ": its errors are unknown; `kvplan bytes` counts its bytes");
+  if (!request.format.kind->bytes_alone.empty() && side_file_of(request.format).empty())
+    return refused("its errors are unknown: " + std::string(request.format.kind->bytes_alone) +
+                   "; `kvplan bytes` counts its bytes");
+  if (request.format.side != nullptr) {
+    const std::string& of_file = request.format.side->model_digest;
+    const std::string& own = recording.info().model_digest;
+    if (!of_file.empty() && !own.empty() && of_file != own)
+      return refused("expected a side file of the recorded model, whose digest is " + own + ", found " +
+                     of_file)
+          .at_file(request.format.side->file);
+    if (recording.info().version < 2 && !recording.info().layer(request.layer).rotary)
+      return refused(
+          "stores keys as they are before position encoding, and the recording does not say how they were "
+          "rotated");
+  }
   for (const std::int64_t other : other_layers(request.format)) {
     const std::string both = "stores layer " + std::to_string(request.layer) + " together with layer " +
                              std::to_string(other) + ", ";
@@ -135,9 +148,15 @@ struct Shared {
   explicit Shared(const LayerTensors& tensors) : in(tensors), output(tensors) {}
   /// That drive policies.
   attention::LayerRows& rows() { return recorded != nullptr ? *recorded : output.rows(); }
+  /// How keys turn; made when a format asks first.
+  const Rotation& rotation() {
+    if (!turning) turning.emplace(in);
+    return *turning;
+  }
 
   const LayerTensors& in;
   AttentionOutput output;
+  std::optional<Rotation> turning;
   std::unique_ptr<attention::LayerRows>
       recorded;  ///< rows as they were recorded, where a policy is to see those
 };
@@ -156,7 +175,8 @@ class Run {
                .kv_heads = in_.kv_heads,
                .key_size = in_.key_size,
                .value_size = in_.value_size},
-        codec_(request.format.kind->make(request.format.choice, shape_)) {}
+        rotation_(request.format.before_rotation() ? &shared.rotation() : nullptr),
+        codec_(make_codec(request.format, shape_)) {}
 
   /// True if `decide` has to see each token of the prompt.
   [[nodiscard]] bool watches_prompt() const {
@@ -175,9 +195,9 @@ class Run {
     for (std::int32_t h = 0; h < in_.kv_heads; ++h) {
       std::vector<std::int64_t> positions(static_cast<std::size_t>(request_.prompt));
       std::iota(positions.begin(), positions.end(), std::int64_t{0});
-      if (request_.format.kind->merges) append(h, positions);
+      if (request_.format.kind->whole_prompt) append(h, positions);
       if (eviction_ != nullptr) positions.assign(eviction_->kept(h).begin(), eviction_->kept(h).end());
-      if (!request_.format.kind->merges) append(h, positions);
+      if (!request_.format.kind->whole_prompt) append(h, positions);
       out_.retained.push_back(std::move(positions));
     }
     // What is dropped is the same in all layers that are stored together.
@@ -186,7 +206,7 @@ class Run {
     commit();
     for (std::size_t h = 0; h < prompt_weights_.size(); ++h)
       codec_->attended(static_cast<std::int32_t>(h), prompt_weights_[h]);
-    if (request_.format.kind->merges && eviction_ != nullptr) merge_prompt();
+    if (request_.format.kind->whole_prompt && eviction_ != nullptr) merge_prompt();
     codec_->end_prompt({.tokens = request_.prompt, .heads = in_.queries});
     out_.after_prompt = bytes();
     out_.summary.peak_bytes = out_.after_prompt.total();
@@ -202,7 +222,7 @@ class Run {
     commit();
     AttentionOutput& output = shared_.output;
     const std::int64_t at_attend = bytes().total();
-    output.compare(t, *codec_);
+    output.compare(t, *codec_, rotation_);
     StepResult result{.t = t,
                       .bytes = {},
                       .total_at_attend = at_attend,
@@ -263,6 +283,8 @@ class Run {
       for (const std::int64_t position : positions) {
         const auto from = tensor_of(side, head).begin() + static_cast<std::ptrdiff_t>(position) * size;
         to.insert(to.end(), from, from + size);
+        if (rotation_ != nullptr && side == Side::kKeys)
+          rotation_->turn_back(position, std::span(to).last(static_cast<std::size_t>(size)));
       }
     }
   }
@@ -323,6 +345,15 @@ class Run {
     return Done{};
   }
 
+  /// What the format was given of a token of the layer's own heads.
+  [[nodiscard]] std::vector<double> given(Side side, std::int32_t head, std::int64_t position) const {
+    const auto size = static_cast<std::ptrdiff_t>(shape_.size(side));
+    const auto from = recorded(in_, side, head).begin() + static_cast<std::ptrdiff_t>(position) * size;
+    std::vector<double> out(from, from + size);
+    if (rotation_ != nullptr && side == Side::kKeys) rotation_->turn_back(position, out);
+    return out;
+  }
+
   [[nodiscard]] LayerBytes bytes() const {
     return {.keys = codec_->regions(Side::kKeys), .values = codec_->regions(Side::kValues)};
   }
@@ -331,7 +362,6 @@ class Run {
     const Plane& plane = codec_->plane(side, head);
     const auto positions = codec_->positions(head);
     const auto size = static_cast<std::size_t>(plane.size());
-    const auto& exact = recorded(in_, side, head);
     const CodeForm form = codec_->code_form();
     HeadState out;
     out.tokens = plane.tokens();
@@ -343,9 +373,9 @@ class Run {
     double whole = 0;
     for (std::int32_t i = 0; i < plane.tokens(); ++i) {
       const auto values = plane.stored(i);
-      const float* x = exact.data() + static_cast<std::size_t>(positions[static_cast<std::size_t>(i)]) * size;
+      const std::vector<double> x = given(side, head, positions[static_cast<std::size_t>(i)]);
       for (std::size_t c = 0; c < size; ++c) {
-        const auto was = static_cast<double>(x[c]);
+        const double was = x[c];
         const double error = std::fabs(was - values[c]);
         out.max_abs_error = std::max(out.max_abs_error, error);
         sum += error;
@@ -376,10 +406,8 @@ class Run {
     const auto index = static_cast<std::int32_t>(at - positions.begin());
     const Plane& plane = codec_->plane(probe.side, probe.head);
     const auto channel = static_cast<std::size_t>(probe.channel);
-    const auto element =
-        static_cast<std::size_t>(probe.position) * static_cast<std::size_t>(plane.size()) + channel;
     return ProbeResult{.probe = probe,
-                       .recorded = static_cast<double>(recorded(in_, probe.side, probe.head)[element]),
+                       .recorded = given(probe.side, probe.head, probe.position)[channel],
                        .stored = plane.stored(index)[channel],
                        .coded = codec_->coded(probe.side, probe.head, index, probe.channel)};
   }
@@ -406,6 +434,7 @@ class Run {
   const EvaluationRequest& request_;
   std::unique_ptr<Eviction> eviction_;  ///< may be null
   Shape shape_;
+  const Rotation* rotation_;  ///< where keys are stored before it; else null
   std::unique_ptr<Codec> codec_;
   std::vector<std::vector<double>> prompt_weights_;  ///< [KV head][token]; where the codec is told of weights
   std::vector<Rows> appended_;                       ///< [KV head], those of other layers last

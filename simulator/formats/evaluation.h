@@ -106,9 +106,9 @@ Result<std::vector<Evaluation>> evaluate_together(const attention::Recording& re
                                                   std::span<const EvaluationRequest> requests,
                                                   const StepSink& told, const Pause& pause);
 
-/// Errors: no tensors or no values, of this layer or of one that the format stores with it, a prompt outside 1 ..
-/// recorded tokens, parameters that do not fit the layer, numbers beyond binary16, a policy that stores other heads than
-/// the recording or drops nothing, probes outside.
+/// Errors: no tensors or no values, of this layer or of one that the format stores with it, a side file of another
+/// model or without this layer, a prompt outside 1 .. recorded tokens, parameters that do not fit the layer, numbers
+/// beyond binary16, a policy that stores other heads than the recording or drops nothing, probes outside.
 Result<Evaluation> evaluate(const attention::Recording& recording, const EvaluationRequest& request,
                             const Pause& pause);
 

@@ -38,7 +38,7 @@ Status check_layer(const formats::FormatChoice& format, const model::LayerCache&
 /// The `rule` of codecs that store tokens at once.
 Result<model::TokenBytes> bytes_at_once(const Choice& choice, const model::LayerCache& cache,
                                         std::int64_t /*element_bytes*/) {
-  const formats::FormatChoice format{codec_of(choice.descriptor()), choice};
+  const formats::FormatChoice format{.kind = codec_of(choice.descriptor()), .choice = choice};
   const Status good = check_layer(format, cache);
   if (!good.ok()) return good.error();
   KVPLAN_TRY(const formats::LayerBytes bytes,
@@ -73,7 +73,8 @@ Catalogue run_formats() {
     for (const formats::FormatKind* kind : formats::formats()) {
       const bool named = std::any_of(elements.begin(), elements.end(),
                                      [&](const Descriptor* d) { return d->name == kind->descriptor.name; });
-      if (!named && kind->lengths.regions != nullptr && kind->bytes_alone.empty())
+      if (!named && kind->lengths.regions != nullptr &&
+          (kind->make != nullptr || kind->side.make != nullptr || kind->stands_for != nullptr))
         all.push_back(&kind->descriptor);
     }
     return all;
@@ -88,7 +89,8 @@ RunFormat run_format(Choice choice) {
   if (kind->of_layer == nullptr && kind->lengths.at_once != nullptr && kind->lengths.at_once(choice))
     return {.of_token = {std::move(choice), bytes_at_once}};
   Choice native = parse_component("native", "format", model::format_descriptors()).value();
-  return {.of_token = std::move(native), .encoded = formats::FormatChoice{kind, std::move(choice)}};
+  return {.of_token = std::move(native),
+          .encoded = formats::FormatChoice{.kind = kind, .choice = std::move(choice)}};
 }
 
 Status check_together(const formats::FormatChoice& format, const model::ModelShape& model, std::int64_t first,
@@ -110,6 +112,11 @@ Status check_together(const formats::FormatChoice& format, const model::ModelSha
     }
   }
   return Done{};
+}
+
+bool joins_heads(const model::KvFormat& format) {
+  const formats::FormatKind* const kind = codec_of(format.choice.descriptor());
+  return kind != nullptr && kind->joins_heads != nullptr && kind->joins_heads(format.choice);
 }
 
 Result<std::vector<EncodedLayers>> encoded_layers(const formats::FormatChoice& format,

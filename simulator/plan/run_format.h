@@ -27,6 +27,9 @@ Catalogue run_formats();
 /// REQUIRES: a choice among run_formats().
 RunFormat run_format(Choice choice);
 
+/// True where heads share what is stored of a token, so that it goes when the last of them gives it up.
+bool joins_heads(const model::KvFormat& format);
+
 /// A layer's own heads, each with a query head of its own: bytes do not depend on queries. REQUIRES: it stores keys and
 /// values by head.
 formats::Shape shape_of(const model::LayerCache& cache);

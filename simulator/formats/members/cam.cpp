@@ -158,6 +158,6 @@ const FormatKind kCam{
     .exactness = Exactness::kTolerance,
     .make = make,
     .lengths = {.regions = bytes_of, .by_count = always_by_count, .at_once = always_at_once},
-    .merges = true};
+    .whole_prompt = true};
 
 }  // namespace kvplan::formats

@@ -189,6 +189,6 @@ const FormatKind kMerge{
     .exactness = Exactness::kTolerance,
     .make = make,
     .lengths = {.regions = merged_bytes, .by_count = always_by_count, .at_once = always_at_once},
-    .merges = true};
+    .whole_prompt = true};
 
 }  // namespace kvplan::formats

@@ -128,6 +128,8 @@ const std::map<std::string, Drawing>& drawings() {
        }},
       {"cla", [=](Random& r) { return Draw{"cla:span=" + n(r, 1, 4) + ",layer=" + n(r, 0, 9)}; }},
       {"smaller-model", [=](Random&) { return Draw{"smaller-model:model_layers=3"}; }},
+      {"palu", [](Random&) { return Draw{"palu"}; }},
+      {"lorc", [](Random&) { return Draw{"lorc"}; }},
       {"cam",
        [=](Random& r) {
          return Draw{"cam:score=" + one_of(r, {"sum", "newest"})};
