@@ -2487,5 +2487,125 @@
         <source>alpha</source>
         <translation>系数</translation>
     </message>
+    <message>
+        <source>Two neighbouring layers of the upper half share directions of the prompt&apos;s keys and values, and keep their lengths</source>
+        <translation>上半部分的两个相邻层共用提示的键和值的方向，各自保留长度</translation>
+    </message>
+    <message>
+        <source>Where the shared direction lies on the arc from the lower layer&apos;s to the upper&apos;s</source>
+        <translation>共用方向在下层方向到上层方向的弧上的位置</translation>
+    </message>
+    <message>
+        <source>keep</source>
+        <translation>保留</translation>
+    </message>
+    <message>
+        <source>Tokens of the prompt that are not merged: a share of them, those at the largest angles; those in the far end of the range of angles, or in the near end</source>
+        <translation>提示中不合并的 token：夹角最大的一部分；或夹角范围远端的，或近端的</translation>
+    </message>
+    <message>
+        <source>Share of the prompt&apos;s tokens that are not merged, with keep=share</source>
+        <translation>不合并的提示 token 的比例（按比例保留时）</translation>
+    </message>
+    <message>
+        <source>Part of the range of angles that is not merged, with keep=far and keep=near</source>
+        <translation>夹角范围中不合并的部分（按远端或近端保留时）</translation>
+    </message>
+    <message>
+        <source>from</source>
+        <translation>起始</translation>
+    </message>
+    <message>
+        <source>Share of the layers, the lowest ones, that stay as they are</source>
+        <translation>保持原样的最低几层所占的比例</translation>
+    </message>
+    <message>
+        <source>t</source>
+        <translation>位置</translation>
+    </message>
+    <message>
+        <source>Only the first of several neighbouring layers stores keys and values, which the others read</source>
+        <translation>几个相邻层中只有第一层存放键和值，其余各层读取它</translation>
+    </message>
+    <message>
+        <source>span</source>
+        <translation>跨度</translation>
+    </message>
+    <message>
+        <source>Neighbouring layers that share keys and values</source>
+        <translation>共用键和值的相邻层数</translation>
+    </message>
+    <message>
+        <source>The value of a token that a policy drops is spread over the values of those that stay behind it</source>
+        <translation>策略丢弃的 token 的值分摊到其后保留的 token 的值上</translation>
+    </message>
+    <message>
+        <source>spread</source>
+        <translation>分摊</translation>
+    </message>
+    <message>
+        <source>Tokens that stay behind one that goes, over whose values its own is spread</source>
+        <translation>被丢弃 token 之后分摊其值的保留 token 数</translation>
+    </message>
+    <message>
+        <source>A token&apos;s attention is the sum of all it got, or what the newest query gave it</source>
+        <translation>token 的注意力是它得到的总和，或最新查询给它的</translation>
+    </message>
+    <message>
+        <source>merge</source>
+        <translation>合并</translation>
+    </message>
+    <message>
+        <source>A value is merged by chance, its attention over the mean of those that take it, or that share of it always</source>
+        <translation>值按概率合并（其注意力除以接收者的平均），或总是合并这一比例</translation>
+    </message>
+    <message>
+        <source>Of the chance</source>
+        <translation>概率的种子</translation>
+    </message>
+    <message>
+        <source>A token that a policy drops is merged into the one that stays whose key is most like its own</source>
+        <translation>策略丢弃的 token 合并到键与它最相似的保留 token</translation>
+    </message>
+    <message>
+        <source>rule</source>
+        <translation>规则</translation>
+    </message>
+    <message>
+        <source>How much a merged token counts: as its cosine, if that is no less than usual (d2o); by a weighted mean (weighted); as half of a mean with its target (pivot); values alone, by cosine and length (values)</source>
+        <translation>合并 token 的权重：余弦不低于常值时取余弦；加权平均；与目标各半；或只合并值，按余弦和长度</translation>
+    </message>
+    <message>
+        <source>smoothing</source>
+        <translation>平滑</translation>
+    </message>
+    <message>
+        <source>With rule=d2o: share of the older threshold in the new one</source>
+        <translation>新阈值中旧阈值的比例（余弦规则时）</translation>
+    </message>
+    <message>
+        <source>Coordinates of tokens in bases of the weights, which groups of heads share</source>
+        <translation>token 在权重的基中的坐标，由一组头共用</translation>
+    </message>
+    <message>
+        <source>Coordinates of tokens in bases of the weights, one for keys and one for values of a layer</source>
+        <translation>token 在权重的基中的坐标，每层键一组基，值一组基</translation>
+    </message>
+    <message>
+        <source>A side file of the model&apos;s weights or of calibration</source>
+        <translation>模型权重或校准的附属文件</translation>
+    </message>
+    <message>
+        <source>Coordinates of the keys of a group of heads; a side file says its own</source>
+        <translation>一组头的键的坐标数；附属文件有自己的数</translation>
+    </message>
+    <message>
+        <source>Coordinates of the values of a group of heads; a side file says its own</source>
+        <translation>一组头的值的坐标数；附属文件有自己的数</translation>
+    </message>
+    <message>
+        <source>KV heads whose projections are cut together</source>
+        <translation>投影一起截断的键值头数</translation>
+    </message>
 </context>
 </TS>

@@ -10,6 +10,11 @@ namespace kvplan::attention {
 
 void TopMass::sums(RowView row, std::int64_t tokens, std::span<const std::int64_t> entries,
                    std::span<double> out) {
+  choose(row, tokens, entries, out, {});
+}
+
+void TopMass::choose(RowView row, std::int64_t tokens, std::span<const std::int64_t> entries,
+                     std::span<double> out, std::span<std::vector<std::int32_t>> chosen) {
   KVPLAN_CHECK(entries.size() == out.size(), std::ssize(entries), std::ssize(out));
   positions_.resize(static_cast<std::size_t>(tokens));
   std::iota(positions_.begin(), positions_.end(), 0);
@@ -33,6 +38,7 @@ void TopMass::sums(RowView row, std::int64_t tokens, std::span<const std::int64_
       sum = sum_in_lanes(weights_);
     }
     out[i] = sum;
+    if (!chosen.empty()) chosen[i] = positions_;
   }
 }
 

@@ -16,6 +16,9 @@ class TopMass {
   /// out[i]: the sum of the entries[i] greatest of row[0, tokens), added as a replay adds an attended mass; more
   /// entries than tokens are all of them. REQUIRES: entries descending, at least 1; out as long.
   void sums(RowView row, std::int64_t tokens, std::span<const std::int64_t> entries, std::span<double> out);
+  /// The same, and chosen[i]: the positions of these entries, ascending; of equal weights the newer ones.
+  void choose(RowView row, std::int64_t tokens, std::span<const std::int64_t> entries, std::span<double> out,
+              std::span<std::vector<std::int32_t>> chosen);
 
  private:
   std::vector<std::int32_t> positions_;  ///< ascending: what is left of the row

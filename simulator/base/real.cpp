@@ -1,5 +1,6 @@
 #include "simulator/base/real.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -58,6 +59,23 @@ double hyperbolic_tangent(double x) {
   double below = 19;
   for (int k = 17; k >= 1; k -= 2) below = k + x * x / below;
   return x / below;
+}
+
+double arc_cosine(double cosine) {
+  KVPLAN_CHECK(std::fabs(cosine) <= 1);
+  constexpr double kEighthTurn = 0x1.921fb54442d18p-1;   // pi / 4
+  constexpr double kTangentHalf = 0x1.a827999fcef32p-2;  // tan(pi / 8)
+  // Half the angle has the tangent opposite / adjacent.
+  const double opposite = std::sqrt(1 - cosine);
+  const double adjacent = std::sqrt(1 + cosine);
+  const double slope = std::min(opposite, adjacent) / std::max(opposite, adjacent);  // at most 1
+  const bool steep = slope > kTangentHalf;
+  const double rest = steep ? (slope - 1) / (slope + 1) : slope;
+  const double square = rest * rest;  // at most 0.172
+  double series = 0;
+  for (int k = 45; k >= 3; k -= 2) series = (1.0 / k - series) * square;
+  const double half = rest - rest * series + (steep ? kEighthTurn : 0);
+  return opposite <= adjacent ? 2 * half : 4 * kEighthTurn - 2 * half;
 }
 
 SineCosine sine_cosine(double x) {

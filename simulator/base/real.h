@@ -15,6 +15,8 @@ double exponential(double x);
 double power(double base, double exponent);
 /// Hyperbolic tangent.
 double hyperbolic_tangent(double x);
+/// The angle in [0, pi] whose cosine this is. REQUIRES: -1 <= cosine <= 1.
+double arc_cosine(double cosine);
 
 struct SineCosine {
   double sine{0};

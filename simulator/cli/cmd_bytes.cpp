@@ -14,9 +14,11 @@
 #include "simulator/cli/progress.h"
 #include "simulator/formats/region_names.h"
 #include "simulator/io/model_file.h"
+#include "simulator/io/side_file.h"
 #include "simulator/model/footprint.h"
 #include "simulator/model/kv_format.h"
 #include "simulator/modelfile/catalogue.h"
+#include "simulator/plan/run_format.h"
 #include "simulator/report/number_text.h"
 #include "simulator/report/text.h"
 
@@ -286,6 +288,9 @@ Status count_elements(const BytesOptions& options, Answer& answer) {
 /// Of a codec.
 Status count_codec(const BytesOptions& options, formats::FormatChoice format, Answer& answer) {
   answer.format = format.choice;
+  KVPLAN_TRY_DO(check_apart(format.choice.files(), {options.json}));
+  const Status read = io::read_side_file(format);
+  if (!read.ok()) return bad_input(read.error().to_string()).at_field("--format");
   if (options.prompt_tokens() < 1)
     return bad_input("expected at least 1: formats of the family codec begin with a prompt")
         .at_field(options.prompt < 0 ? "--tokens" : "--prompt");
@@ -305,6 +310,8 @@ Status count_codec(const BytesOptions& options, formats::FormatChoice format, An
                                                          .stages = options.stages,
                                                          .tokens = options.tokens,
                                                          .held = held}));
+  for (const StageFootprint& stage : answer.all.stages)
+    KVPLAN_TRY_DO(plan::check_together(request.format, answer.shape, stage.first_layer, stage.layers));
   const StageFootprint& rank = answer.rank();
   answer.codec.emplace();
   for (std::int64_t i = rank.first_layer; i < rank.first_layer + rank.layers; ++i) {

@@ -11,6 +11,7 @@
 #include "simulator/cli/recording_input.h"
 #include "simulator/formats/evaluation.h"
 #include "simulator/io/policy_files.h"
+#include "simulator/io/side_file.h"
 
 namespace kvplan::cli {
 namespace {
@@ -59,6 +60,8 @@ Result<formats::EvaluationRequest> request_of(const FormatOptions& options) {
   auto format = formats::parse_format(options.format);
   if (!format.ok()) return bad_input(format.error().to_string()).at_field("--format");
   out.format = std::move(format).value();
+  const Status read = io::read_side_file(out.format);
+  if (!read.ok()) return bad_input(read.error().to_string()).at_field("--format");
   if (!options.evict.empty()) {
     auto policy = attention::parse_policy(options.evict);
     if (!policy.ok()) return bad_input(policy.error().to_string()).at_field("--evict");
@@ -74,8 +77,10 @@ Result<formats::EvaluationRequest> request_of(const FormatOptions& options) {
 
 Status run_format(const FormatOptions& options) {
   KVPLAN_TRY_DO(check_apart({options.input}, {options.json}));
-  KVPLAN_TRY(const formats::EvaluationRequest request, request_of(options));
+  KVPLAN_TRY(formats::EvaluationRequest request, request_of(options));
+  KVPLAN_TRY_DO(check_apart(request.format.choice.files(), {options.json}));
   KVPLAN_TRY(const auto recording, open_recording(options.input));
+  request.format = formats::of_layer(request.format, options.layer, recording->info().layers);
   auto found = formats::evaluate(*recording, request, []() -> Status {
     if (interrupted()) return interrupted_error();
     return Done{};

@@ -12,6 +12,7 @@
 #include "simulator/cli/recording_input.h"
 #include "simulator/frontier/page.h"
 #include "simulator/io/policy_files.h"
+#include "simulator/io/side_file.h"
 #include "simulator/report/number_text.h"
 
 namespace kvplan::cli {
@@ -48,6 +49,11 @@ Status run(const FrontierFlags& flags) {
   KVPLAN_TRY(const auto budgets, different_numbers(flags.budgets, {1, std::int64_t{1} << 30}, "--budgets"));
   KVPLAN_TRY(request.lanes, frontier::lanes_of(flags.policies, budgets));
   KVPLAN_TRY(request.storages, frontier::storages_of(flags.formats));
+  for (frontier::Storage& storage : request.storages) {
+    if (!storage.format) continue;
+    KVPLAN_TRY_DO(check_apart(storage.format->choice.files(), outputs_asked));
+    KVPLAN_TRY_DO(io::read_side_file(*storage.format));
+  }
   for (frontier::Lane& lane : request.lanes) {
     KVPLAN_TRY_DO(check_apart(lane.policy.choice.files(), outputs_asked));
     KVPLAN_TRY_DO(io::read_policy_files(lane.policy));

@@ -43,6 +43,8 @@ Result<KeptTokens> kept_by(const std::string& policy, std::int64_t prompt, std::
   const attention::PolicyTraits traits = kind.traits(choice);
   KeptTokens kept{.beside = attention::cell_metadata(parsed.value(), traits)};
   if (traits.keeps_everything() || choice.name() == "full") return kept;
+  kept.alike_in_layers = traits.interval.has_value();
+  kept.alike_in_heads = traits.interval || traits.scope == attention::Scope::kLayer;
   if (kind.layer_counts != nullptr) {
     kept.counts = kind.layer_counts(choice, prompt, layers);
   } else if (traits.count) {
@@ -73,6 +75,13 @@ Result<CodecLayer> codec_layer(const CodecRequest& request, const model::LayerCa
                "formats are those of `kvplan list format`")
         .at_field(name);
   const Lengths lengths = lengths_of(request, cache, number);
+  if (!request.kept.alike_in_layers && request.format.kind->other_layers != nullptr)
+    return bad_input("keeps other tokens in other layers, which " + name + " stores together")
+        .at_field("--policy");
+  const auto joins = request.format.kind->joins_heads;
+  if (!request.kept.alike_in_heads && joins != nullptr && joins(request.format.choice))
+    return bad_input("keeps other tokens in other heads, which share what " + name + " stores of a token")
+        .at_field("--policy");
   if (lengths.prompt < 1)
     return bad_input("expected a policy that keeps at least one token for a format of the family codec")
         .at_field("--policy");

@@ -17,6 +17,8 @@ namespace kvplan::cli {
 struct KeptTokens {
   std::vector<core::KeptCount> counts{};  ///< of each layer, or one for all; none: everything stays
   attention::CellMetadata beside{};
+  bool alike_in_layers{true};  ///< the same tokens in every layer
+  bool alike_in_heads{true};   ///< the same tokens in every head of a layer
 };
 /// How many tokens stay of a prompt and of what follows it, where lengths and parameters say it. An empty text is no
 /// policy. Errors (field "--policy"): it depends on attention.
@@ -38,8 +40,9 @@ struct CodecRequest {
   std::int64_t generated{0};
   std::int64_t layers{1};  ///< of the model
 };
-/// Layer `number` of the model. Errors: latent vectors, a policy that keeps nothing, parameters that do not fit its
-/// heads, bytes that do not follow from lengths, more than 2^56 elements.
+/// Layer `number` of the model. Errors: latent vectors, a policy that keeps nothing, or other tokens in layers that are
+/// stored together, parameters that do not fit its heads, bytes that do not follow from lengths, more than 2^56
+/// elements.
 Result<CodecLayer> codec_layer(const CodecRequest& request, const model::LayerCache& cache,
                                std::int64_t number);
 

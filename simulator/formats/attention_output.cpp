@@ -22,19 +22,27 @@ AttentionOutput::AttentionOutput(const attention::LayerTensors& tensors)
       full_(static_cast<std::size_t>(tensors.query_heads)),
       output_error_(static_cast<std::size_t>(tensors.query_heads)),
       logit_error_(output_error_.size()),
-      mass_(output_error_.size()) {}
+      mass_(output_error_.size()),
+      weights_(static_cast<std::size_t>(tensors.kv_heads)) {}
 
 /// Products are added in the order in which the rows of the full cache add them, so that equal keys give equal logits.
-void AttentionOutput::stored_logits(std::int64_t t, std::int32_t head, const Codec& codec) {
+void AttentionOutput::stored_logits(std::int64_t t, std::int32_t head, const Codec& codec,
+                                    const Rotation* rotation) {
   const Plane& keys = codec.plane(Side::kKeys, head);
   const auto positions = codec.positions(head);
   const auto size = static_cast<std::size_t>(keys.size());
   const auto count = static_cast<std::size_t>(keys.tokens());
   for (auto& logits : logits_) logits.resize((count + kTile - 1) / kTile * kTile);
   std::vector<double> tile(size * kTile);
+  std::vector<double> turned;
   for (std::size_t begin = 0; begin < count; begin += kTile) {
     for (std::size_t i = 0; i < kTile && begin + i < count; ++i) {
-      const auto key = keys.stored(static_cast<std::int32_t>(begin + i));
+      auto key = keys.stored(static_cast<std::int32_t>(begin + i));
+      if (rotation != nullptr) {
+        turned.assign(key.begin(), key.end());
+        rotation->turn(positions[begin + i], turned);
+        key = turned;
+      }
       for (std::size_t c = 0; c < size; ++c) tile[c * kTile + i] = key[c];
     }
     for (std::size_t q = 0; q < logits_.size(); ++q) {
@@ -76,6 +84,8 @@ void AttentionOutput::compare_head(std::int64_t t, std::int32_t query_head, cons
   const std::vector<double>& full = full_[static_cast<std::size_t>(query_head)];
   const double sum = attention::exp_with_sink(logits, in_.sink_logit(query_head)).sum;
   if (sum > 0) attention::assign_scaled(logits, sum, logits);
+  if (codec.weight_use() != WeightUse::kNone)
+    attention::accumulate(logits, codec.shape().group(), weights_[static_cast<std::size_t>(head)]);
   const Plane& values = codec.plane(Side::kValues, head);
   std::vector<double> part(size);
   for (std::size_t i = 0; i < logits.size(); ++i)
@@ -95,11 +105,13 @@ void AttentionOutput::seek(std::int64_t t) {
   }
 }
 
-void AttentionOutput::compare(std::int64_t t, const Codec& codec) {
+void AttentionOutput::compare(std::int64_t t, const Codec& codec, const Rotation* rotation) {
   seek(t);
   const std::int32_t group = codec.shape().group();
   for (std::int32_t head = 0; head < codec.shape().kv_heads; ++head) {
-    stored_logits(t, head, codec);
+    stored_logits(t, head, codec, rotation);
+    if (codec.weight_use() != WeightUse::kNone)
+      weights_[static_cast<std::size_t>(head)].assign(codec.positions(head).size(), 0.0);
     for (std::int32_t q = 0; q < group; ++q)
       compare_head(t, head * group + q, codec, logits_[static_cast<std::size_t>(q)]);
   }

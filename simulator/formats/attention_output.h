@@ -7,6 +7,7 @@
 #include "simulator/attention/recording.h"
 #include "simulator/attention/tensor_rows.h"
 #include "simulator/formats/codec.h"
+#include "simulator/formats/rotation.h"
 
 namespace kvplan::formats {
 
@@ -17,18 +18,24 @@ class AttentionOutput {
 
   /// Errors of the query of token t over what is stored. What the full cache gives is computed once for any number of
   /// codecs. REQUIRES: t >= the last one; t < tokens; each head stores at least one token.
-  void compare(std::int64_t t, const Codec& codec);
+  /// `rotation`: how what is stored of a key still has to turn; null: not at all.
+  void compare(std::int64_t t, const Codec& codec, const Rotation* rotation);
   /// [query head], of the latest `compare`.
   [[nodiscard]] const std::vector<double>& output_error() const { return output_error_; }
   [[nodiscard]] const std::vector<double>& logit_error() const { return logit_error_; }
   /// [query head], of the latest `compare`: the full cache's weights, summed over the tokens that are stored.
   [[nodiscard]] const std::vector<double>& attended_mass() const { return mass_; }
+  /// What the tokens that a KV head stores got in the latest `compare`, means over its query heads; where the codec is
+  /// told of weights.
+  [[nodiscard]] std::span<const double> weights(std::int32_t head) const {
+    return weights_[static_cast<std::size_t>(head)];
+  }
   /// Rows of the full cache, at the token that was compared last.
   [[nodiscard]] attention::LayerRows& rows() { return *rows_; }
 
  private:
   void seek(std::int64_t t);
-  void stored_logits(std::int64_t t, std::int32_t head, const Codec& codec);
+  void stored_logits(std::int64_t t, std::int32_t head, const Codec& codec, const Rotation* rotation);
   void compare_head(std::int64_t t, std::int32_t query_head, const Codec& codec, std::vector<double>& logits);
 
   const attention::LayerTensors& in_;
@@ -40,6 +47,7 @@ class AttentionOutput {
   std::vector<double> logit_error_;
   std::vector<double> mass_;
   std::vector<double> gathered_;
+  std::vector<std::vector<double>> weights_;  ///< [KV head][token index]
 };
 
 }  // namespace kvplan::formats

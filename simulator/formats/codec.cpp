@@ -4,8 +4,9 @@
 
 namespace kvplan::formats {
 
-Codec::Codec(const Shape& shape, std::int32_t key_group, std::int32_t value_group) : shape_(shape) {
-  const auto heads = static_cast<std::size_t>(shape.kv_heads);
+Codec::Codec(const Shape& shape, std::int32_t key_group, std::int32_t value_group, std::int32_t other_heads)
+    : shape_(shape) {
+  const auto heads = static_cast<std::size_t>(shape.kv_heads + other_heads);
   planes_[0].assign(heads, Plane(shape.key_size, key_group));
   planes_[1].assign(heads, Plane(shape.value_size, value_group));
   positions_.resize(heads);
@@ -47,6 +48,12 @@ void Codec::drop(std::int32_t head, std::span<const std::int32_t> indices) {
     }
   }
   positions.resize(to);
+}
+
+void Codec::drop(std::span<const std::vector<std::int32_t>> heads) {
+  KVPLAN_CHECK(heads.size() == positions_.size());
+  on_merge(heads);
+  for (std::size_t h = 0; h < heads.size(); ++h) drop(static_cast<std::int32_t>(h), heads[h]);
 }
 
 Coded Codec::coded(Side side, std::int32_t head, std::int32_t index, std::int32_t channel) const {

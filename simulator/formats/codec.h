@@ -84,6 +84,13 @@ struct HeadTokens {
   std::span<const double> values;
 };
 
+/// Which attention weights a format is told of.
+enum class WeightUse : std::uint8_t {
+  kNone,
+  kNewest,  ///< of the newest query: of the prompt its last one
+  kSums,    ///< of every query: of the prompt the sums of all
+};
+
 /// Queries of all tokens of the prompt, which some formats learn from.
 struct PromptQueries {
   std::int64_t tokens{0};
@@ -93,22 +100,32 @@ struct PromptQueries {
 
 class Codec {
  public:
-  /// The planes of both sides have these groups of channels (Plane::group).
-  Codec(const Shape& shape, std::int32_t key_group, std::int32_t value_group);
+  /// The planes of both sides have these groups of channels (Plane::group). `other_heads`: KV heads of other layers
+  /// that are stored with this one, behind the layer's own.
+  Codec(const Shape& shape, std::int32_t key_group, std::int32_t value_group, std::int32_t other_heads = 0);
   virtual ~Codec() = default;
   Codec(const Codec&) = delete;
   Codec& operator=(const Codec&) = delete;
 
-  /// REQUIRES: an entry for each KV head; the first call is the prompt.
+  /// REQUIRES: an entry for each KV head, and then for each of other layers; the first call is the prompt.
   void append(std::span<const HeadTokens> heads);
+  [[nodiscard]] virtual WeightUse weight_use() const { return WeightUse::kNone; }
+  /// What the tokens that a head stores got of a query's attention, means over the head's query heads: of the prompt
+  /// before its tokens are dropped, then of each query that has read. REQUIRES: weight_use.
+  void attended(std::int32_t head, std::span<const double> weights) { on_attended(head, weights); }
   /// Once, after the prompt was appended.
   void end_prompt(const PromptQueries& queries) { on_prompt_end(queries); }
   /// After the query of an appended token has read.
   void end_step() { on_step_end(); }
   /// REQUIRES: indices ascending and distinct.
   void drop(std::int32_t head, std::span<const std::int32_t> indices);
+  /// Of all heads at once; what a format merges, it merges then. REQUIRES: an entry for each, as above.
+  void drop(std::span<const std::vector<std::int32_t>> heads);
 
   [[nodiscard]] const Shape& shape() const { return shape_; }
+  [[nodiscard]] std::int32_t other_heads() const {
+    return static_cast<std::int32_t>(positions_.size()) - shape_.kv_heads;
+  }
   [[nodiscard]] std::span<const std::int64_t> positions(std::int32_t head) const {
     return positions_[static_cast<std::size_t>(head)];
   }
@@ -116,7 +133,7 @@ class Codec {
   [[nodiscard]] const Plane& plane(Side side, std::int32_t head) const {
     return planes_[static_cast<std::size_t>(side)][static_cast<std::size_t>(head)];
   }
-  /// Bytes of all KV heads.
+  /// Bytes of all KV heads of the layer; of what it shares with other layers, its part.
   [[nodiscard]] virtual Regions regions(Side side) const = 0;
   [[nodiscard]] std::int64_t total_bytes() const {
     return regions(Side::kKeys).total() + regions(Side::kValues).total();
@@ -130,15 +147,21 @@ class Codec {
   virtual void on_append() {}
   virtual void on_prompt_end(const PromptQueries& /*queries*/) {}
   virtual void on_step_end() {}
+  virtual void on_attended(std::int32_t /*head*/, std::span<const double> /*weights*/) {}
+  /// Before the tokens of all heads go.
+  virtual void on_merge(std::span<const std::vector<std::int32_t>> /*heads*/) {}
   /// Before these tokens of a head go.
   virtual void on_drop(std::int32_t /*head*/, std::span<const std::int32_t> /*indices*/) {}
 
   [[nodiscard]] Plane& plane_of(Side side, std::int32_t head) {
     return planes_[static_cast<std::size_t>(side)][static_cast<std::size_t>(head)];
   }
-  [[nodiscard]] std::span<Plane> planes(Side side) { return planes_[static_cast<std::size_t>(side)]; }
+  /// Of the layer's own heads.
+  [[nodiscard]] std::span<Plane> planes(Side side) {
+    return std::span(planes_[static_cast<std::size_t>(side)]).first(own_heads());
+  }
   [[nodiscard]] std::span<const Plane> planes(Side side) const {
-    return planes_[static_cast<std::size_t>(side)];
+    return std::span(planes_[static_cast<std::size_t>(side)]).first(own_heads());
   }
   /// Index of the first token of the latest append.
   [[nodiscard]] std::int32_t fresh(std::int32_t head) const { return fresh_[static_cast<std::size_t>(head)]; }
@@ -146,8 +169,10 @@ class Codec {
   [[nodiscard]] bool in_prompt() const { return appends_ == 1; }
 
  private:
+  [[nodiscard]] std::size_t own_heads() const { return static_cast<std::size_t>(shape_.kv_heads); }
+
   Shape shape_;
-  std::array<std::vector<Plane>, 2> planes_;          ///< [side][KV head]
+  std::array<std::vector<Plane>, 2> planes_;          ///< [side][KV head], those of other layers last
   std::vector<std::vector<std::int64_t>> positions_;  ///< [KV head]
   std::vector<std::int32_t> fresh_;
   std::int64_t appends_{0};

@@ -3,10 +3,14 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <map>
+#include <numeric>
 #include <string>
 
+#include "simulator/attention/kernels.h"
 #include "simulator/formats/attention_output.h"
 #include "simulator/formats/eviction.h"
+#include "simulator/formats/rotation.h"
 #include "simulator/formats/small_floats.h"
 
 namespace kvplan::formats {
@@ -81,47 +85,128 @@ Status check_place(const attention::Recording& recording, const EvaluationReques
   return Done{};
 }
 
+/// That the format's numbers can be had from this recording with this policy.
+Status check_format_of(const attention::Recording& recording, const EvaluationRequest& request) {
+  const std::string name(request.format.choice.name());
+  const auto refused = [&](const std::string& why) { return bad_input(why).at_field(name); };
+  if (!request.format.kind->bytes_alone.empty() && side_file_of(request.format).empty())
+    return refused("its errors are unknown: " + std::string(request.format.kind->bytes_alone) +
+                   "; `kvplan bytes` counts its bytes");
+  if (request.format.side != nullptr) {
+    const std::string& of_file = request.format.side->model_digest;
+    const std::string& own = recording.info().model_digest;
+    if (!of_file.empty() && !own.empty() && of_file != own)
+      return refused("expected a side file of the recorded model, whose digest is " + own + ", found " +
+                     of_file)
+          .at_file(request.format.side->file);
+    if (recording.info().version < 2 && !recording.info().layer(request.layer).rotary)
+      return refused(
+          "stores keys as they are before position encoding, and the recording does not say how they were "
+          "rotated");
+  }
+  for (const std::int64_t other : other_layers(request.format)) {
+    const std::string both = "stores layer " + std::to_string(request.layer) + " together with layer " +
+                             std::to_string(other) + ", ";
+    if (other >= recording.info().layers || !recording.info().has_layer(static_cast<std::int32_t>(other)))
+      return refused(both + "which was not recorded");
+    const auto number = static_cast<std::int32_t>(other);
+    const attention::LayerInfo own = recording.info().layer(request.layer);
+    const attention::LayerInfo of = recording.info().layer(number);
+    if (of.kv_heads != own.kv_heads || of.key_size != own.key_size || of.value_size != own.value_size ||
+        of.recorded_kv_heads != own.recorded_kv_heads || of.window != own.window)
+      return refused(both + "whose recorded heads or window are not alike");
+    if (!of.parts.has(attention::Part::kKeys) || !of.parts.has(attention::Part::kValues) ||
+        recording.tokens(request.sequence, number) < recording.tokens(request.sequence, request.layer))
+      return refused(both + "of which keys and values of as many tokens were not recorded");
+    if (request.evict && !request.evict->kind->traits(request.evict->choice).interval)
+      return refused(both + "of which \"" + std::string(request.evict->choice.name()) +
+                     "\" may keep other tokens: expected a policy that goes by positions");
+  }
+  return Done{};
+}
+
+/// Tensors of the layers that formats store with the one that is evaluated.
+using OtherLayers = std::map<std::int64_t, LayerTensors>;
+
+Result<OtherLayers> other_tensors(const attention::Recording& recording,
+                                  std::span<const EvaluationRequest> requests) {
+  OtherLayers out;
+  for (const EvaluationRequest& request : requests)
+    for (const std::int64_t other : other_layers(request.format)) {
+      if (out.contains(other)) continue;
+      KVPLAN_TRY(LayerTensors tensors, recording.tensors(request.sequence, static_cast<std::int32_t>(other)));
+      const Status good = check_numbers(tensors);
+      if (!good.ok())
+        return Error(good.error()).at_field("layer " + std::to_string(other) + ": " + good.error().field);
+      out.emplace(other, std::move(tensors));
+    }
+  return out;
+}
+
 /// What all requests of a layer have in common.
 struct Shared {
   explicit Shared(const LayerTensors& tensors) : in(tensors), output(tensors) {}
   /// That drive policies.
   attention::LayerRows& rows() { return recorded != nullptr ? *recorded : output.rows(); }
+  /// How keys turn; made when a format asks first.
+  const Rotation& rotation() {
+    if (!turning) turning.emplace(in);
+    return *turning;
+  }
 
   const LayerTensors& in;
   AttentionOutput output;
+  std::optional<Rotation> turning;
   std::unique_ptr<attention::LayerRows>
       recorded;  ///< rows as they were recorded, where a policy is to see those
 };
 
 class Run {
  public:
-  Run(Shared& shared, const EvaluationRequest& request, std::unique_ptr<Eviction> eviction)
+  /// `others`: the tensors of the layers that the format stores with this one.
+  Run(Shared& shared, const EvaluationRequest& request, std::unique_ptr<Eviction> eviction,
+      std::vector<const LayerTensors*> others)
       : shared_(shared),
         in_(shared.in),
+        others_(std::move(others)),
         request_(request),
         eviction_(std::move(eviction)),
         shape_{.query_heads = in_.query_heads,
                .kv_heads = in_.kv_heads,
                .key_size = in_.key_size,
                .value_size = in_.value_size},
-        codec_(request.format.kind->make(request.format.choice, shape_)) {}
+        rotation_(request.format.before_rotation() ? &shared.rotation() : nullptr),
+        codec_(make_codec(request.format, shape_)) {}
 
+  /// True if `decide` has to see each token of the prompt.
+  [[nodiscard]] bool watches_prompt() const {
+    return eviction_ != nullptr || codec_->weight_use() != WeightUse::kNone;
+  }
   /// The next token of the prompt.
-  Status decide() { return eviction_ == nullptr ? Status(Done{}) : eviction_->step(shared_.rows()); }
+  Status decide(std::int64_t t) {
+    if (codec_->weight_use() == WeightUse::kSums ||
+        (codec_->weight_use() == WeightUse::kNewest && t + 1 == request_.prompt))
+      KVPLAN_TRY_DO(add_weights(t));
+    return eviction_ == nullptr ? Status(Done{}) : eviction_->step(shared_.rows());
+  }
 
   void end_prompt() {
-    appended_.resize(static_cast<std::size_t>(in_.kv_heads));
+    appended_.resize(static_cast<std::size_t>(heads()));
     for (std::int32_t h = 0; h < in_.kv_heads; ++h) {
-      std::vector<std::int64_t> positions;
-      if (eviction_ != nullptr) {
-        positions.assign(eviction_->kept(h).begin(), eviction_->kept(h).end());
-      } else {
-        for (std::int64_t t = 0; t < request_.prompt; ++t) positions.push_back(t);
-      }
-      append(h, positions);
+      std::vector<std::int64_t> positions(static_cast<std::size_t>(request_.prompt));
+      std::iota(positions.begin(), positions.end(), std::int64_t{0});
+      if (request_.format.kind->whole_prompt) append(h, positions);
+      if (eviction_ != nullptr) positions.assign(eviction_->kept(h).begin(), eviction_->kept(h).end());
+      if (!request_.format.kind->whole_prompt) append(h, positions);
       out_.retained.push_back(std::move(positions));
     }
+    // What is dropped is the same in all layers that are stored together.
+    for (std::int32_t h = in_.kv_heads; h < heads(); ++h)
+      append(h, out_.retained[static_cast<std::size_t>(h % in_.kv_heads)]);
     commit();
+    for (std::size_t h = 0; h < prompt_weights_.size(); ++h)
+      codec_->attended(static_cast<std::int32_t>(h), prompt_weights_[h]);
+    if (request_.format.kind->whole_prompt && eviction_ != nullptr) merge_prompt();
     codec_->end_prompt({.tokens = request_.prompt, .heads = in_.queries});
     out_.after_prompt = bytes();
     out_.summary.peak_bytes = out_.after_prompt.total();
@@ -133,17 +218,19 @@ class Run {
       KVPLAN_TRY_DO(eviction_->step(shared_.rows()));
       drop();
     }
-    for (std::int32_t h = 0; h < in_.kv_heads; ++h) append(h, std::span(&t, 1));
+    for (std::int32_t h = 0; h < heads(); ++h) append(h, std::span(&t, 1));
     commit();
     AttentionOutput& output = shared_.output;
     const std::int64_t at_attend = bytes().total();
-    output.compare(t, *codec_);
+    output.compare(t, *codec_, rotation_);
     StepResult result{.t = t,
                       .bytes = {},
                       .total_at_attend = at_attend,
                       .output_error = output.output_error(),
                       .attended_mass = output.attended_mass(),
                       .logit_error = output.logit_error()};
+    if (codec_->weight_use() != WeightUse::kNone)
+      for (std::int32_t h = 0; h < in_.kv_heads; ++h) codec_->attended(h, output.weights(h));
     codec_->end_step();
     if (eviction_ != nullptr && !eviction_->makes_room()) {
       KVPLAN_TRY_DO(eviction_->step(shared_.rows()));
@@ -177,6 +264,15 @@ class Run {
   }
 
  private:
+  /// The layer's own KV heads, then those of other layers.
+  [[nodiscard]] std::int32_t heads() const {
+    return in_.kv_heads * (1 + static_cast<std::int32_t>(others_.size()));
+  }
+  [[nodiscard]] const std::vector<float>& tensor_of(Side side, std::int32_t head) const {
+    const auto other = static_cast<std::size_t>(head / in_.kv_heads);
+    return recorded(other == 0 ? in_ : *others_[other - 1], side, head % in_.kv_heads);
+  }
+
   void append(std::int32_t head, std::span<const std::int64_t> positions) {
     auto& rows = appended_[static_cast<std::size_t>(head)];
     rows.positions.assign(positions.begin(), positions.end());
@@ -185,8 +281,10 @@ class Run {
       const auto size = static_cast<std::ptrdiff_t>(shape_.size(side));
       to.clear();
       for (const std::int64_t position : positions) {
-        const auto from = recorded(in_, side, head).begin() + static_cast<std::ptrdiff_t>(position) * size;
+        const auto from = tensor_of(side, head).begin() + static_cast<std::ptrdiff_t>(position) * size;
         to.insert(to.end(), from, from + size);
+        if (rotation_ != nullptr && side == Side::kKeys)
+          rotation_->turn_back(position, std::span(to).last(static_cast<std::size_t>(size)));
       }
     }
   }
@@ -210,16 +308,50 @@ class Run {
 
   /// What the policy's last step dropped, as far as the format still stores it.
   void drop() {
-    for (std::int32_t h = 0; h < in_.kv_heads; ++h) {
+    std::vector<std::vector<std::int32_t>> gone(static_cast<std::size_t>(heads()));
+    for (std::int32_t h = 0; h < heads(); ++h) {
       const auto positions = codec_->positions(h);
-      std::vector<std::int32_t> indices;
-      for (const std::int32_t position : eviction_->dropped(h)) {
+      std::vector<std::int32_t>& indices = gone[static_cast<std::size_t>(h)];
+      for (const std::int32_t position : eviction_->dropped(h % in_.kv_heads)) {
         const auto at = std::lower_bound(positions.begin(), positions.end(), position);
         if (at != positions.end() && *at == position)
           indices.push_back(static_cast<std::int32_t>(at - positions.begin()));
       }
-      codec_->drop(h, indices);
     }
+    codec_->drop(gone);
+  }
+
+  /// Of the whole prompt, what the policy does not keep.
+  void merge_prompt() {
+    std::vector<std::vector<std::int32_t>> gone(static_cast<std::size_t>(heads()));
+    for (std::size_t h = 0; h < gone.size(); ++h) {
+      const auto& kept = out_.retained[h];
+      for (std::int64_t t = 0; t < request_.prompt; ++t)
+        if (!std::binary_search(kept.begin(), kept.end(), t)) gone[h].push_back(static_cast<std::int32_t>(t));
+    }
+    codec_->drop(gone);
+  }
+
+  /// What the prompt's tokens up to t got of the query of t, in the full cache.
+  Status add_weights(std::int64_t t) {
+    attention::LayerRows& rows = shared_.output.rows();
+    KVPLAN_TRY_DO(rows.seek(t));
+    prompt_weights_.resize(static_cast<std::size_t>(in_.kv_heads),
+                           std::vector<double>(static_cast<std::size_t>(request_.prompt)));
+    for (std::int32_t q = 0; q < in_.query_heads; ++q)
+      attention::accumulate({rows.row(q).f64, static_cast<std::size_t>(t) + 1}, shape_.group(),
+                            std::span(prompt_weights_[static_cast<std::size_t>(q / shape_.group())])
+                                .first(static_cast<std::size_t>(t) + 1));
+    return Done{};
+  }
+
+  /// What the format was given of a token of the layer's own heads.
+  [[nodiscard]] std::vector<double> given(Side side, std::int32_t head, std::int64_t position) const {
+    const auto size = static_cast<std::ptrdiff_t>(shape_.size(side));
+    const auto from = recorded(in_, side, head).begin() + static_cast<std::ptrdiff_t>(position) * size;
+    std::vector<double> out(from, from + size);
+    if (rotation_ != nullptr && side == Side::kKeys) rotation_->turn_back(position, out);
+    return out;
   }
 
   [[nodiscard]] LayerBytes bytes() const {
@@ -230,7 +362,6 @@ class Run {
     const Plane& plane = codec_->plane(side, head);
     const auto positions = codec_->positions(head);
     const auto size = static_cast<std::size_t>(plane.size());
-    const auto& exact = recorded(in_, side, head);
     const CodeForm form = codec_->code_form();
     HeadState out;
     out.tokens = plane.tokens();
@@ -242,9 +373,9 @@ class Run {
     double whole = 0;
     for (std::int32_t i = 0; i < plane.tokens(); ++i) {
       const auto values = plane.stored(i);
-      const float* x = exact.data() + static_cast<std::size_t>(positions[static_cast<std::size_t>(i)]) * size;
+      const std::vector<double> x = given(side, head, positions[static_cast<std::size_t>(i)]);
       for (std::size_t c = 0; c < size; ++c) {
-        const auto was = static_cast<double>(x[c]);
+        const double was = x[c];
         const double error = std::fabs(was - values[c]);
         out.max_abs_error = std::max(out.max_abs_error, error);
         sum += error;
@@ -275,10 +406,8 @@ class Run {
     const auto index = static_cast<std::int32_t>(at - positions.begin());
     const Plane& plane = codec_->plane(probe.side, probe.head);
     const auto channel = static_cast<std::size_t>(probe.channel);
-    const auto element =
-        static_cast<std::size_t>(probe.position) * static_cast<std::size_t>(plane.size()) + channel;
     return ProbeResult{.probe = probe,
-                       .recorded = static_cast<double>(recorded(in_, probe.side, probe.head)[element]),
+                       .recorded = given(probe.side, probe.head, probe.position)[channel],
                        .stored = plane.stored(index)[channel],
                        .coded = codec_->coded(probe.side, probe.head, index, probe.channel)};
   }
@@ -301,11 +430,14 @@ class Run {
 
   Shared& shared_;
   const LayerTensors& in_;
+  std::vector<const LayerTensors*> others_;
   const EvaluationRequest& request_;
   std::unique_ptr<Eviction> eviction_;  ///< may be null
   Shape shape_;
+  const Rotation* rotation_;  ///< where keys are stored before it; else null
   std::unique_ptr<Codec> codec_;
-  std::vector<Rows> appended_;  ///< [KV head]
+  std::vector<std::vector<double>> prompt_weights_;  ///< [KV head][token]; where the codec is told of weights
+  std::vector<Rows> appended_;                       ///< [KV head], those of other layers last
   Evaluation out_;
   std::int64_t steps_{0};
   double error_sum_{0};
@@ -323,6 +455,7 @@ Result<std::vector<Evaluation>> evaluate_together(const attention::Recording& re
         request.prompt == place.prompt && request.sequence == place.sequence && request.layer == place.layer,
         request.prompt, request.sequence, request.layer);
     KVPLAN_TRY_DO(check_place(recording, request));
+    KVPLAN_TRY_DO(check_format_of(recording, request));
   }
   KVPLAN_TRY(const LayerTensors tensors, recording.tensors(place.sequence, place.layer));
   for (const EvaluationRequest& request : requests)
@@ -333,10 +466,12 @@ Result<std::vector<Evaluation>> evaluate_together(const attention::Recording& re
                                 .value_size = tensors.value_size},
                                place.prompt));
   KVPLAN_TRY_DO(check_numbers(tensors));
+  KVPLAN_TRY(const OtherLayers other_layers_of, other_tensors(recording, requests));
   Shared shared(tensors);
   std::vector<Run> runs;
   runs.reserve(requests.size());
   bool evicts = false;
+  bool watches = false;
   for (const EvaluationRequest& request : requests) {
     std::unique_ptr<Eviction> eviction;
     if (request.evict) {
@@ -344,15 +479,19 @@ Result<std::vector<Evaluation>> evaluate_together(const attention::Recording& re
                  Eviction::make(recording, *request.evict, place.prompt, place.sequence, place.layer));
       evicts = true;
     }
-    runs.emplace_back(shared, request, std::move(eviction));
+    std::vector<const LayerTensors*> others;
+    for (const std::int64_t other : other_layers(request.format))
+      others.push_back(&other_layers_of.at(other));
+    runs.emplace_back(shared, request, std::move(eviction), std::move(others));
+    watches = watches || runs.back().watches_prompt();
   }
   const attention::PartSet parts = recording.info().layer(place.layer).parts;
   if (evicts && (parts.has(attention::Part::kRows) || parts.has(attention::Part::kTopRows))) {
     KVPLAN_TRY(shared.recorded, recording.open(place.sequence, place.layer));
   }
-  for (std::int64_t t = 0; evicts && t < place.prompt; ++t) {
+  for (std::int64_t t = 0; watches && t < place.prompt; ++t) {
     KVPLAN_TRY_DO(pause());
-    for (Run& run : runs) KVPLAN_TRY_DO(run.decide());
+    for (Run& run : runs) KVPLAN_TRY_DO(run.decide(t));
   }
   for (Run& run : runs) run.end_prompt();
   for (std::int64_t t = place.prompt; t < tensors.tokens; ++t) {

@@ -32,7 +32,7 @@ struct Probe {
 };
 
 struct EvaluationRequest {
-  FormatChoice format{};
+  FormatChoice format{};  ///< of the layer (of_layer)
   std::optional<attention::PolicyChoice> evict{};
   std::int64_t prompt{1};
   std::int32_t sequence{0};
@@ -106,8 +106,9 @@ Result<std::vector<Evaluation>> evaluate_together(const attention::Recording& re
                                                   std::span<const EvaluationRequest> requests,
                                                   const StepSink& told, const Pause& pause);
 
-/// Errors: no tensors or no values, a prompt outside 1 .. recorded tokens, parameters that do not fit the layer,
-/// numbers beyond binary16, a policy that stores other heads than the recording or drops nothing, probes outside.
+/// Errors: no tensors or no values, of this layer or of one that the format stores with it, a side file of another
+/// model or without this layer, a prompt outside 1 .. recorded tokens, parameters that do not fit the layer, numbers
+/// beyond binary16, a policy that stores other heads than the recording or drops nothing, probes outside.
 Result<Evaluation> evaluate(const attention::Recording& recording, const EvaluationRequest& request,
                             const Pause& pause);
 

@@ -24,6 +24,13 @@
   MEMBER(kLayered)             \
   MEMBER(kEigen)               \
   MEMBER(kKmeans)              \
+  MEMBER(kMiniCache)           \
+  MEMBER(kCla)                 \
+  MEMBER(kSmallerModel)        \
+  MEMBER(kCam)                 \
+  MEMBER(kMerge)               \
+  MEMBER(kPalu)                \
+  MEMBER(kLorc)                \
   MEMBER(kShortInt8)           \
   MEMBER(kShortInt4)           \
   MEMBER(kShortFp4)
@@ -47,13 +54,75 @@ Result<FormatChoice> parse_format(std::string_view text) {
   return FormatChoice{&kind, std::move(choice)};
 }
 
-FormatChoice of_layer(const FormatChoice& format, std::int64_t layer, std::int64_t layers) {
-  if (format.kind->of_layer == nullptr) return format;
-  return {format.kind, format.kind->of_layer(format.choice, layer, layers)};
+std::string side_file_of(const FormatChoice& format) {
+  if (format.kind->side.make == nullptr) return {};
+  const std::string& file = format.choice.text(kSideParam.name);
+  return file == kNoSideFile ? std::string() : file;
 }
 
+std::unique_ptr<Codec> make_codec(const FormatChoice& format, const Shape& shape) {
+  if (format.side_layer != nullptr) return format.kind->side.make(format.choice, shape, *format.side_layer);
+  return format.kind->make(format.choice, shape);
+}
+
+FormatChoice of_layer(const FormatChoice& format, std::int64_t layer, std::int64_t layers) {
+  FormatChoice out = format;
+  if (format.kind->of_layer != nullptr) out.choice = format.kind->of_layer(format.choice, layer, layers);
+  if (format.side == nullptr) return out;
+  const auto found = format.side->layers.find(layer);
+  out.side_layer = found == format.side->layers.end() ? nullptr : &found->second;
+  if (out.side_layer != nullptr) out.choice = format.kind->side.with_side(out.choice, *out.side_layer);
+  return out;
+}
+
+std::vector<std::int64_t> other_layers(const FormatChoice& format) {
+  return format.kind->other_layers == nullptr ? std::vector<std::int64_t>{}
+                                              : format.kind->other_layers(format.choice);
+}
+
+Choice placed(const Choice& choice, std::int64_t layer, std::int64_t layers) {
+  if (choice.given("layer") || choice.given("layers")) return choice;
+  auto values = choice.values();
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const std::string_view param = choice.descriptor().params[i].name;
+    if (param == "layer") values[i].text = std::to_string(layer);
+    if (param == "layers") values[i].text = std::to_string(layers);
+  }
+  return Choice(&choice.descriptor(), std::move(values));
+}
+
+Status check_placed(const Choice& choice) {
+  if (choice.integer("layer") >= choice.integer("layers"))
+    return wrong_param(choice, "layer", "less than layers = " + std::to_string(choice.integer("layers")));
+  return Done{};
+}
+
+namespace {
+
+/// Whether the side file that is named was read and suits the layer.
+Status check_side(const FormatChoice& format, const Shape& shape) {
+  const std::string file = side_file_of(format);
+  if (file.empty()) return Done{};
+  const std::string field = std::string(format.choice.name()) + ":" + std::string(kSideParam.name);
+  if (format.side == nullptr)
+    return bad_input("side files are not read here: expected parameters alone, found " + file)
+        .at_field(field);
+  if (format.side_layer == nullptr)
+    return bad_input("does not hold this layer").at_file(file).at_field(field);
+  const Status suits = format.kind->side.check(format.choice, *format.side_layer, shape);
+  return suits.ok() ? Status(Done{}) : Status(Error(suits.error()).at_file(file).at_field(field));
+}
+
+}  // namespace
+
 Status check_format(const FormatChoice& format, const Shape& shape, std::int64_t prompt) {
+  KVPLAN_TRY_DO(check_side(format, shape));
   return format.kind->check == nullptr ? Status(Done{}) : format.kind->check(format.choice, shape, prompt);
+}
+
+bool follows_from_lengths(const FormatChoice& format) {
+  const LengthRule& rule = format.kind->lengths;
+  return rule.regions != nullptr && (rule.undecided == nullptr || !rule.undecided(format.choice));
 }
 
 Result<LayerBytes> bytes_from_lengths(const FormatChoice& format, const Shape& shape,
@@ -62,7 +131,7 @@ Result<LayerBytes> bytes_from_lengths(const FormatChoice& format, const Shape& s
   const auto refused = [&](const std::string& why) {
     return bad_input(why).at_field(std::string(format.choice.name()));
   };
-  if (rule.regions == nullptr)
+  if (!follows_from_lengths(format))
     return refused("its bytes do not follow from lengths: " + std::string(rule.numbers_decide) +
                    "; `kvplan format` counts them on a recording");
   if (lengths.dropped > 0 && (rule.by_count == nullptr || !rule.by_count(format.choice)))

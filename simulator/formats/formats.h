@@ -9,6 +9,7 @@
 #include "simulator/base/component.h"
 #include "simulator/formats/codec.h"
 #include "simulator/formats/lengths.h"
+#include "simulator/formats/side_data.h"
 
 namespace kvplan::formats {
 
@@ -33,6 +34,26 @@ struct FormatKind {
   /// Where parameters say which layer it is: the choice for layer `layer` of `layers`, as far as they were not given.
   /// Null where layers are alike.
   Choice (*of_layer)(const Choice&, std::int64_t layer, std::int64_t layers) = nullptr;
+  /// Of a format that stores several layers together: the other layers whose tokens the codec of this one (`of_layer`)
+  /// is given behind its own, ascending. Null where layers are stored one by one.
+  std::vector<std::int64_t> (*other_layers)(const Choice&) = nullptr;
+  /// The codec is given the whole prompt, and then what a policy drops of it: it merges tokens that go, or heads share
+  /// what is stored of a token.
+  bool whole_prompt{false};
+  /// True where heads share what is stored of a token, which so goes with the last head that keeps it: what lengths say
+  /// is of heads that drop the same tokens. Null: nowhere.
+  bool (*joins_heads)(const Choice&) = nullptr;
+  /// Why no codec can be made, at least without a side file, and no error be computed: a part of a sentence. Empty
+  /// where one can.
+  std::string_view bytes_alone{};
+  /// Of a format that a side file (side_data.h) can tell more, in the parameter kSideParam; null members: none can.
+  struct Side {
+    /// Whether the file suits the layer; the error says what was expected.
+    Status (*check)(const Choice&, const SideLayer&, const Shape&) = nullptr;
+    /// Parameters as the file has them.
+    Choice (*with_side)(const Choice&, const SideLayer&) = nullptr;
+    std::unique_ptr<Codec> (*make)(const Choice&, const Shape&, const SideLayer&) = nullptr;
+  } side{};
   /// Of a short name: the format that it stands for, as a user would write it.
   std::string (*stands_for)(const Choice&) = nullptr;
 };
@@ -44,13 +65,26 @@ Catalogue format_descriptors();
 struct FormatChoice {
   const FormatKind* kind{nullptr};
   Choice choice;
+  std::shared_ptr<const SideData> side{};  ///< what its file says, once it was read
+  const SideLayer* side_layer{nullptr};    ///< of it the layer's (of_layer)
+
+  /// Keys are stored as they are before position encoding turns them.
+  [[nodiscard]] bool before_rotation() const { return side_layer != nullptr; }
 };
 /// Parses `NAME[:key=value,...]`; of a short name comes what it stands for. Errors as parse_component.
 Result<FormatChoice> parse_format(std::string_view text);
+/// The side file that its parameters name; empty: none.
+std::string side_file_of(const FormatChoice& format);
+/// A codec of the layer. REQUIRES: check_format found nothing, and the format's numbers can be had (bytes_alone).
+std::unique_ptr<Codec> make_codec(const FormatChoice& format, const Shape& shape);
 /// The format in one layer of a model.
 FormatChoice of_layer(const FormatChoice& format, std::int64_t layer, std::int64_t layers);
-/// `check` of the format, where it has one.
+/// The layers that the one of this choice is stored with; empty where it is stored for itself.
+std::vector<std::int64_t> other_layers(const FormatChoice& format);
+/// `check` of the format, where it has one, and of its side file: it must have been read, and hold this layer.
 Status check_format(const FormatChoice& format, const Shape& shape, std::int64_t prompt);
+/// Whether lengths say its bytes, at least while no token goes.
+bool follows_from_lengths(const FormatChoice& format);
 /// What a layer takes after the last step, from lengths alone. REQUIRES: check_format found nothing. Errors (field:
 /// the format's name): numbers decide, or which of the tokens went.
 Result<LayerBytes> bytes_from_lengths(const FormatChoice& format, const Shape& shape, const Lengths& lengths);
@@ -59,6 +93,13 @@ std::int64_t stored_tokens(const FormatChoice& format, const Lengths& lengths);
 
 // What members share.
 
+inline constexpr std::string_view kNoSideFile = "none";
+inline constexpr Param kSideParam{.name = "file",
+                                  .help = "A side file of the model's weights or of calibration",
+                                  .kind = ParamKind::kText,
+                                  .fallback = kNoSideFile,
+                                  .names_file = true,
+                                  .default_unsaid = true};
 /// "expected WHAT, found N" at "NAME:parameter".
 Error wrong_param(const Choice& choice, std::string_view param, const std::string& what);
 /// Groups of channels: 0 stands for the whole vector, others divide keys and values.
@@ -67,6 +108,24 @@ Status check_group(const Choice& choice, std::string_view param, const Shape& sh
 constexpr std::int32_t group_of(std::int64_t group, std::int32_t size) {
   return group == 0 ? size : static_cast<std::int32_t>(group);
 }
+/// A choice with the parameters `layer` and `layers`: those of this layer, unless one of both was given.
+Choice placed(const Choice& choice, std::int64_t layer, std::int64_t layers);
+/// That `layer` is below `layers`.
+Status check_placed(const Choice& choice);
+inline constexpr double kMostLayers = 4096;
+// Their defaults are unsaid: what is written of a choice and read again still means every layer's own place.
+inline constexpr Param kLayerParam{.name = "layer",
+                                   .help = "The layer, counted from 0",
+                                   .fallback = "0",
+                                   .low = 0,
+                                   .high = kMostLayers - 1,
+                                   .default_unsaid = true};
+inline constexpr Param kLayersParam{.name = "layers",
+                                    .help = "Layers of the model",
+                                    .fallback = "32",
+                                    .low = 1,
+                                    .high = kMostLayers,
+                                    .default_unsaid = true};
 inline constexpr double kMostChannels = 65536;
 inline constexpr double kMostTokens = 1 << 30;
 

@@ -51,12 +51,14 @@ struct LaneSums {
   void add(const LaneSums& other) {
     entries.add(other.entries);
     bound.add(other.bound);
+    overlap.add(other.overlap);
     entries_max = std::max(entries_max, other.entries_max);
     needles += other.needles;
     needle_states += other.needle_states;
   }
   Mean entries;
   Mean bound;
+  Mean overlap;
   std::int64_t entries_max{0};
   double needles{0};  ///< shares, summed
   std::int64_t needle_states{0};
@@ -169,6 +171,8 @@ class PieceRun {
   void add_step(std::span<const LayerReplay> replays, const attention::LayerRows& rows) {
     const std::int64_t tokens = replays.front().tokens();
     const std::size_t heads = replays.front().attended_mass().size();
+    attended_.resize(replays.size());
+    for (std::size_t l = 0; l < replays.size(); ++l) attended_[l] = attended(replays[l]);
     for (std::size_t h = 0; h < heads; ++h) {
       asked_.assign(plan_.wanted.begin(), plan_.wanted.end());
       for (const LayerReplay& replay : replays)
@@ -176,23 +180,58 @@ class PieceRun {
       std::sort(asked_.begin(), asked_.end(), std::greater<>());
       asked_.erase(std::unique(asked_.begin(), asked_.end()), asked_.end());
       most_.resize(asked_.size());
-      top_.sums(rows.row(static_cast<std::int32_t>(h)), tokens, asked_, most_);
-      const auto most_of = [&](std::int64_t entries) {
+      greatest_.resize(asked_.size());
+      top_.choose(rows.row(static_cast<std::int32_t>(h)), tokens, asked_, most_, greatest_);
+      const auto place_of = [&](std::int64_t entries) {
         const auto at = std::lower_bound(asked_.begin(), asked_.end(), entries, std::greater<>());
-        return most_[static_cast<std::size_t>(at - asked_.begin())];
+        return static_cast<std::size_t>(at - asked_.begin());
       };
+      const auto most_of = [&](std::int64_t entries) { return most_[place_of(entries)]; };
       for (std::size_t i = 0; i < plan_.wanted.size(); ++i) found_.oracle[i].add(most_of(plan_.wanted[i]));
       for (std::size_t l = 0; l < replays.size(); ++l) {
         const std::int64_t entries = replays[l].read_entries()[h];
         found_.lanes[l].entries.add(static_cast<double>(entries));
         found_.lanes[l].entries_max = std::max(found_.lanes[l].entries_max, entries);
         found_.lanes[l].bound.add(entries == 0 ? 0.0 : most_of(entries));
+        if (attended_[l].empty()) continue;
+        const std::vector<std::int32_t>& own = attended_[l][h * attended_[l].size() / heads];
+        found_.lanes[l].overlap.add(shared(own, greatest_[place_of(entries)]));
       }
     }
     for (std::size_t l = 0; l < replays.size(); ++l)
       for (std::size_t s = 0; s < request_.storages.size(); ++s)
         if (!request_.storages[s].format)
           add_samples(sums({l, s}), replays[l].attended_mass(), replays[l].output_error());
+  }
+
+  /// Positions that the queries of each set attended at the last step; nothing where a query reads a part of them.
+  static std::vector<std::vector<std::int32_t>> attended(const LayerReplay& replay) {
+    std::vector<std::vector<std::int32_t>> out;
+    if (replay.traits().reads != attention::Reads::kResidents) return out;
+    for (std::int32_t set = 0; set < replay.sets(); ++set) {
+      const auto kept = replay.kept(set);
+      auto& positions = out.emplace_back(kept.begin(), kept.end());
+      // What went after the query had read; what made room was gone before.
+      const auto dropped = replay.dropped(set);
+      if (replay.traits().makes_room || dropped.empty()) continue;
+      std::vector<std::int32_t> both;
+      std::merge(kept.begin(), kept.end(), dropped.begin(), dropped.end(), std::back_inserter(both));
+      positions = std::move(both);
+    }
+    return out;
+  }
+
+  /// The share of `own` that is in `other`, both ascending and as long; 0 of nothing.
+  static double shared(const std::vector<std::int32_t>& own, const std::vector<std::int32_t>& other) {
+    std::size_t count = 0;
+    for (std::size_t i = 0, k = 0; i < own.size() && k < other.size();) {
+      if (own[i] == other[k]) ++count;
+      const bool first = own[i] <= other[k];
+      const bool second = other[k] <= own[i];
+      i += first ? 1 : 0;
+      k += second ? 1 : 0;
+    }
+    return own.empty() ? 0.0 : static_cast<double>(count) / static_cast<double>(own.size());
   }
 
   void add_samples(Sums& to, std::span<const double> masses, std::span<const double> errors) const {
@@ -217,7 +256,8 @@ class PieceRun {
       for (std::size_t s = 0; s < request_.storages.size(); ++s) {
         if (!request_.storages[s].format) continue;
         at.push_back({l, s});
-        requests.push_back({.format = *request_.storages[s].format,
+        requests.push_back({.format = formats::of_layer(*request_.storages[s].format, piece_.layer,
+                                                        piece_.input->recording->info().layers),
                             .evict = policies[l],
                             .prompt = piece_.prompt,
                             .sequence = piece_.sequence,
@@ -239,8 +279,10 @@ class PieceRun {
   const Piece& piece_;
   Found found_;
   attention::TopMass top_;
-  std::vector<std::int64_t> asked_;  ///< of one row, descending
-  std::vector<double> most_;         ///< [asked]
+  std::vector<std::int64_t> asked_;                               ///< of one row, descending
+  std::vector<double> most_;                                      ///< [asked]
+  std::vector<std::vector<std::int32_t>> greatest_;               ///< [asked] positions
+  std::vector<std::vector<std::vector<std::int32_t>>> attended_;  ///< [lane][set] positions
 };
 
 class Run {
@@ -391,6 +433,7 @@ class Run {
                   .entries_max = lane.entries_max,
                   .oracle_mass_mean = lane.bound.mean(),
                   .mass_standard_error = clusters_[p].error.value(),
+                  .overlap_mean = lane.overlap.mean(),
                   .needle_recall = {}};
       if (lane.needle_states > 0)
         point.needle_recall = lane.needles / static_cast<double>(lane.needle_states);

@@ -56,6 +56,9 @@ struct Point {
   std::optional<double> oracle_mass_mean;
   /// Of mass_mean, with sequences as what was drawn (samples.h); nothing of fewer than two.
   std::optional<double> mass_standard_error;
+  /// Of what a query attends, the share that is among as many greatest weights of its full row (of equal weights the
+  /// newer ones); nothing without decode steps, and of policies whose queries read a part of what is kept.
+  std::optional<double> overlap_mean;
   /// Share of the tokens of class `needle` that is retained (attention/evaluation.h); nothing where there are none.
   std::optional<double> needle_recall;
 };

@@ -24,6 +24,12 @@ Status check_layer(const formats::FormatChoice& format, const model::LayerCache&
   if (cache.kind == model::CacheKind::kLatent)
     return bad_input("expected a model that stores keys and values by head; this one stores a latent vector")
         .at_field("format: " + std::string(format.choice.name()));
+  const auto refused = [&](std::string_view why) {
+    return bad_input(std::string(why)).at_field("format: " + std::string(format.choice.name()));
+  };
+  if (!formats::follows_from_lengths(format))
+    return refused("expected a format whose bytes follow from lengths: " +
+                   std::string(format.kind->lengths.numbers_decide));
   const Status good =
       formats::check_format(format, shape_of(cache), static_cast<std::int64_t>(formats::kMostTokens) * 2);
   return good.ok() ? good : Status(at_format(good.error()));
@@ -32,7 +38,7 @@ Status check_layer(const formats::FormatChoice& format, const model::LayerCache&
 /// The `rule` of codecs that store tokens at once.
 Result<model::TokenBytes> bytes_at_once(const Choice& choice, const model::LayerCache& cache,
                                         std::int64_t /*element_bytes*/) {
-  const formats::FormatChoice format{codec_of(choice.descriptor()), choice};
+  const formats::FormatChoice format{.kind = codec_of(choice.descriptor()), .choice = choice};
   const Status good = check_layer(format, cache);
   if (!good.ok()) return good.error();
   KVPLAN_TRY(const formats::LayerBytes bytes,
@@ -67,7 +73,9 @@ Catalogue run_formats() {
     for (const formats::FormatKind* kind : formats::formats()) {
       const bool named = std::any_of(elements.begin(), elements.end(),
                                      [&](const Descriptor* d) { return d->name == kind->descriptor.name; });
-      if (!named && kind->lengths.regions != nullptr) all.push_back(&kind->descriptor);
+      if (!named && kind->lengths.regions != nullptr &&
+          (kind->make != nullptr || kind->side.make != nullptr || kind->stands_for != nullptr))
+        all.push_back(&kind->descriptor);
     }
     return all;
   }();
@@ -77,15 +85,45 @@ Catalogue run_formats() {
 RunFormat run_format(Choice choice) {
   const formats::FormatKind* const kind = codec_of(choice.descriptor());
   if (kind == nullptr) return {.of_token = std::move(choice)};
-  if (kind->lengths.at_once != nullptr && kind->lengths.at_once(choice))
+  // A width is that of every layer.
+  if (kind->of_layer == nullptr && kind->lengths.at_once != nullptr && kind->lengths.at_once(choice))
     return {.of_token = {std::move(choice), bytes_at_once}};
   Choice native = parse_component("native", "format", model::format_descriptors()).value();
-  return {.of_token = std::move(native), .encoded = formats::FormatChoice{kind, std::move(choice)}};
+  return {.of_token = std::move(native),
+          .encoded = formats::FormatChoice{.kind = kind, .choice = std::move(choice)}};
+}
+
+Status check_together(const formats::FormatChoice& format, const model::ModelShape& model, std::int64_t first,
+                      std::int64_t layers) {
+  if (format.kind->other_layers == nullptr) return Done{};
+  std::vector<const model::LayerCache*> caches;
+  for (const model::LayerRun& run : model.runs)
+    caches.insert(caches.end(), static_cast<std::size_t>(run.layers), &run.cache);
+  for (std::int64_t layer = first; layer < first + layers; ++layer) {
+    for (const std::int64_t other : formats::other_layers(formats::of_layer(format, layer, model.layers))) {
+      const auto refused = [&](const char* why) {
+        return bad_input("stores layers " + std::to_string(std::min(layer, other)) + " and " +
+                         std::to_string(std::max(layer, other)) + " together, " + why)
+            .at_field(std::string(format.choice.name()));
+      };
+      if (other < first || other >= first + layers) return refused("which are on different pipeline stages");
+      if (!(*caches[static_cast<std::size_t>(layer)] == *caches[static_cast<std::size_t>(other)]))
+        return refused("whose heads or windows are not alike");
+    }
+  }
+  return Done{};
+}
+
+bool joins_heads(const model::KvFormat& format) {
+  const formats::FormatKind* const kind = codec_of(format.choice.descriptor());
+  return kind != nullptr && kind->joins_heads != nullptr && kind->joins_heads(format.choice);
 }
 
 Result<std::vector<EncodedLayers>> encoded_layers(const formats::FormatChoice& format,
                                                   const model::ModelShape& model, std::int64_t tensor_ranks,
                                                   std::int64_t first, std::int64_t layers) {
+  const Status together = check_together(format, model, first, layers);
+  if (!together.ok()) return at_format(together.error());
   std::vector<EncodedLayers> out;
   std::int64_t number = 0;
   for (const model::LayerRun& run : model.runs) {

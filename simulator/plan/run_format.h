@@ -21,14 +21,23 @@ struct RunFormat {
   std::optional<formats::FormatChoice> encoded{};  ///< how they are
 };
 
-/// What `format` can name: the family "format", and codecs that have other names and whose bytes follow from lengths.
+/// What `format` can name: the family "format", and codecs of this model's tokens that have other names and whose bytes
+/// follow from lengths.
 Catalogue run_formats();
 /// REQUIRES: a choice among run_formats().
 RunFormat run_format(Choice choice);
 
+/// True where heads share what is stored of a token, so that it goes when the last of them gives it up.
+bool joins_heads(const model::KvFormat& format);
+
 /// A layer's own heads, each with a query head of its own: bytes do not depend on queries. REQUIRES: it stores keys and
 /// values by head.
 formats::Shape shape_of(const model::LayerCache& cache);
+
+/// That whatever stands among the layers [first, first + layers) and is stored together with others has them there too,
+/// with heads and windows alike. Errors (field: the format's name).
+Status check_together(const formats::FormatChoice& format, const model::ModelShape& model, std::int64_t first,
+                      std::int64_t layers);
 
 /// Neighbouring layers of a rank that encode alike.
 struct EncodedLayers {
@@ -39,7 +48,8 @@ struct EncodedLayers {
 };
 
 /// The layers [first, first + layers) of a model on one of `tensor_ranks` ranks.
-/// Errors (field: format): a model with a latent vector; parameters that do not suit its heads.
+/// Errors (field: format): a model with a latent vector; parameters that do not suit its heads; check_together; bytes
+/// that do not follow from lengths with these parameters.
 Result<std::vector<EncodedLayers>> encoded_layers(const formats::FormatChoice& format,
                                                   const model::ModelShape& model, std::int64_t tensor_ranks,
                                                   std::int64_t first, std::int64_t layers);

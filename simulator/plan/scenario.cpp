@@ -477,6 +477,20 @@ Status check_nothing_kept(const Scenario& s) {
   return Done{};
 }
 
+/// What heads share of a token goes when the last of them drops it, which counts of each head do not say.
+Status check_joined(const Scenario& s) {
+  if (!s.eviction || !s.deployment.format || !joins_heads(*s.deployment.format)) return Done{};
+  const attention::PolicyChoice policy = attention::policy_of(*s.eviction);
+  const attention::PolicyTraits traits = policy.kind->traits(policy.choice);
+  if (traits.interval || traits.scope == attention::Scope::kLayer) return Done{};
+  return bad_input("keeps other tokens in other heads, which share what " +
+                   s.deployment.format->choice.to_string() +
+                   " stores of a token: expected a policy that goes by positions, or one set for a layer "
+                   "(tova), found " +
+                   s.eviction->to_string())
+      .at_field("eviction");
+}
+
 /// What tokens take that are encoded later depends on all that a request stores.
 Status check_encoded(const Scenario& s) {
   if (!s.encoded) return Done{};
@@ -627,6 +641,8 @@ Result<Scenario> resolve(std::span<const Setting> settings) {
     return placed(followed.error(), places[field_index(followed.error().field)]);
   if (const Status kept = check_nothing_kept(s); !kept.ok())
     return placed(kept.error(), places[field_index(kept.error().field)]);
+  if (const Status joined = check_joined(s); !joined.ok())
+    return placed(joined.error(), places[field_index(joined.error().field)]);
   if (const Status encoded = check_encoded(s); !encoded.ok())
     return placed(encoded.error(), places[field_index(encoded.error().field)]);
   if (const Status model = choose_model(s); !model.ok())

@@ -291,6 +291,13 @@ Status set_encoded(TokenPlan& plan, const formats::FormatChoice& format,
                "budget by layers, found \"" +
                std::string(plan.budget->choice().name()) + "\"")
         .at_field("budget");
+  if (format.kind->other_layers != nullptr && plan.policy &&
+      !plan.policy->kind->traits(plan.policy->choice).interval)
+    return bad_input(
+               std::string(format.choice.name()) +
+               " stores layers together, of which a policy that goes by attention keeps different tokens: "
+               "expected eviction=full")
+        .at_field("eviction");
   if (plan.units.metadata_bytes > 0)
     return bad_input("expected a policy that keeps nothing beside a token, found " +
                      std::to_string(plan.units.per_token * plan.units.metadata_bytes) + " bytes")

@@ -69,7 +69,9 @@ const std::vector<std::string> kEncoded{"int-tensor",
                                         "svd:rank=2",
                                         "layered:window=9,keep_recent=4,rank=2",
                                         "eigen",
-                                        "kmeans:clusters=3,recent=2,sinks=1"};
+                                        "kmeans:clusters=3,recent=2,sinks=1",
+                                        "minicache:share=0.3",
+                                        "cla"};
 
 plan::RunResult run(const Values& values, const traces::Trace& trace, const plan::RunOptions& how) {
   const auto scenario = resolved(values);
@@ -86,6 +88,8 @@ TEST(EncodedRuns, FastAndStepByStepAreOneRun) {
     for (const char* eviction : {"full", "snapkv:window=4,capacity=20,placement=compact",
                                  "pyramidkv:window=4,capacity=20,placement=compact"}) {
       SCOPED_TRACE(format + " " + eviction);
+      const bool together = format.starts_with("minicache") || format.starts_with("cla");
+      if (together && std::string(eviction) != "full") continue;  // refused: WhatCannotBeIsSaid
       const traces::Trace trace =
           test::random_trace(random, {.requests = 60, .hash_block = 0, .most_output = 90});
       Values values = scenario_with(format);
@@ -156,7 +160,7 @@ TEST(EncodedRuns, WhatIsStoredIsWhatCodecsStore) {
     const formats::Shape shape{
         .query_heads = kHeads, .kv_heads = kHeads, .key_size = kSize, .value_size = kSize};
     const auto choice = formats::parse_format(format).value();
-    const formats::test::Layer layer = formats::test::random_layer(random, shape, prompt + 40);
+    const formats::test::Layer layer = formats::test::random_layer(random, shape, prompt + 40, kHeads);
     std::vector<std::unique_ptr<formats::Codec>> codecs;
     for (std::int64_t l = 0; l < kLayers; ++l) {
       const auto of = formats::of_layer(choice, l, kLayers);
@@ -225,6 +229,14 @@ TEST(EncodedRuns, WhatCannotBeIsSaid) {
            {{{"eviction", "window:window=9"}}, "depends on which tokens went"},
            {{{"eviction", "h2o:hh=4,recent=4,placement=compact"}}, "depends on which tokens went"},
            {{{"format", "kivi:group=24,residual=24"}}, "kivi:group: expected a divisor of the 32 channels"},
+           {{{"format", "minicache"}, {"eviction", "snapkv:window=4,capacity=20,placement=compact"}},
+            "stores layers together, of which a policy that goes by attention keeps different tokens"},
+           {{{"format", "minicache:keep=far"}}, "angles decide which tokens are merged"},
+           {{{"format", "minicache"}, {"deployment.pp", "2"}}, "expected one stage (deployment.pp=1)"},
+           {{{"format", "palu:rank=8,rank_v=8"}, {"eviction", "h2o:hh=4,recent=4,placement=compact"}},
+            "keeps other tokens in other heads, which share what palu"},
+           {{{"format", "palu:rank=8,rank_v=8,file=x"}}, "side files are not read here"},
+           {{{"format", "smaller-model:model_layers=2"}}, "unknown format \"smaller-model\""},
            {{{"format", "kvquant"}}, "unknown format \"kvquant\""},
            {{{"format", "sparse:density=0"}}, "stores something of each token, found sparse:density=0"},
            {{{"format", "pyramid-int8"}, {"deployment.pp", "2"}}, "expected one stage (deployment.pp=1)"}}) {

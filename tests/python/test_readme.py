@@ -29,7 +29,7 @@ class Readme(FolderTest):
 
     def test_examples(self):
         blocks = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
-        self.assertEqual(len(blocks), 4)
+        self.assertEqual(len(blocks), 5)
         names = {}
         with contextlib.redirect_stdout(io.StringIO()) as out:
             for block in blocks:
@@ -48,7 +48,8 @@ class Readme(FolderTest):
         os.symlink(ROOT / "traces/samples/chat.kvt", "chat.kvt")
         os.symlink(ROOT / "tests/golden/policies/inputs/A.json", "rows.json")
         lines = re.findall(r"^    python3 -m kvplan_traces (.*?)  +\(", README, re.MULTILINE)
-        self.assertEqual([line.split()[0] for line in lines], ["info", "convert", "dump", "synth"])
+        self.assertEqual([line.split()[0] for line in lines],
+                         ["info", "convert", "dump", "synth", "side-bases", "side-tables"])
         told = {}
         for line in lines:
             code, told[line.split()[0]], error = self.run_command(*line.split())
@@ -64,6 +65,10 @@ class Readme(FolderTest):
             for layer in range(2):
                 for head in range(4):
                     self.assertTrue((ours.matrix(0, layer, head) == kept.matrix(0, layer, head)).all())
+        for file, format_name in (("x.side", "palu"), ("y.side", "kvquant")):
+            code, _, error = kvplan("format", "traces/samples/tiny_llama.kva", "--prefill", 64, "--format",
+                                    f"{format_name}:file={file}")
+            self.assertEqual(code, 0, error)
         code, out, error = self.run_command("info", "made_up.kva")
         self.assertEqual(json.loads(out)["recorded"], [[0, 0], [0, 1]])
 

@@ -2,6 +2,7 @@
 // those of their token; what lies beyond stays exact.
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 
 #include "simulator/formats/clusters.h"
@@ -27,7 +28,8 @@ constexpr std::array kParams{
           .help = "Most rounds of Lloyd's method for the table",
           .fallback = "20",
           .low = 1,
-          .high = 1000}};
+          .high = 1000},
+    kSideParam};
 
 /// Numbers between these become codes: those at zero - scale and zero + scale are -1 and 1.
 struct Range {
@@ -37,15 +39,26 @@ struct Range {
   double high;
 };
 
+Range range_between(double low, double high) {
+  return {.scale = to_half((high - low) / 2), .zero = to_half((high + low) / 2), .low = low, .high = high};
+}
+
 class Kvquant final : public QuantisedCodec {
  public:
-  Kvquant(const Shape& shape, int bits, double outliers, std::int64_t iterations)
+  /// `side`: thresholds of keys and tables; null: they are learnt from the prompt.
+  Kvquant(const Shape& shape, const Choice& choice, const SideLayer* side)
       : QuantisedCodec(shape, {.key_group = 1, .value_group = shape.value_size}),
-        bits_(bits),
-        outliers_(outliers),
-        iterations_(iterations) {
+        bits_(static_cast<int>(choice.integer("bits"))),
+        outliers_(choice.decimal("outliers")),
+        iterations_(choice.integer("iterations")),
+        learns_(side == nullptr) {
     for (auto& of_side : taken_) of_side.resize(static_cast<std::size_t>(shape.kv_heads));
     ranges_.resize(static_cast<std::size_t>(shape.kv_heads));
+    if (learns_) return;
+    tables_ = side->tables;
+    for (std::size_t h = 0; h < ranges_.size(); ++h)
+      for (const Thresholds& each : side->key_thresholds[h])
+        ranges_[h].push_back(range_between(each.low, each.high));
   }
 
   [[nodiscard]] Regions regions(Side side) const override {
@@ -58,7 +71,13 @@ class Kvquant final : public QuantisedCodec {
       }
       if (outliers_ > 0) out.index += kPointerBytes * static_cast<std::int64_t>(of_head.size());
     }
-    out.centroids = 2 * static_cast<std::int64_t>(tables_[static_cast<std::size_t>(side)].size());
+    // What a side file says belongs to the model: it is not stored with a sequence.
+    if (learns_) {
+      out.centroids = 2 * static_cast<std::int64_t>(tables_[static_cast<std::size_t>(side)].size());
+    } else if (side == Side::kKeys) {
+      out.scales = 0;
+      out.zeros = 0;
+    }
     return out;
   }
 
@@ -67,8 +86,10 @@ class Kvquant final : public QuantisedCodec {
     if (!in_prompt()) encode();
   }
   void on_prompt_end(const PromptQueries& /*queries*/) override {
-    for (std::int32_t h = 0; h < shape().kv_heads; ++h) learn_channels(h);
-    for (const Side side : kSides) learn_table(side);
+    if (learns_) {
+      for (std::int32_t h = 0; h < shape().kv_heads; ++h) learn_channels(h);
+      for (const Side side : kSides) learn_table(side);
+    }
     encode();
   }
   void on_drop(std::int32_t head, std::span<const std::int32_t> indices) override {
@@ -83,9 +104,7 @@ class Kvquant final : public QuantisedCodec {
   [[nodiscard]] Range range_of(std::vector<double> numbers) const {
     std::sort(numbers.begin(), numbers.end());
     const auto beyond = static_cast<std::size_t>(outliers_ / 2 * static_cast<double>(numbers.size()));
-    const double low = numbers[beyond];
-    const double high = numbers[numbers.size() - 1 - beyond];
-    return {.scale = to_half((high - low) / 2), .zero = to_half((high + low) / 2), .low = low, .high = high};
+    return range_between(numbers[beyond], numbers[numbers.size() - 1 - beyond]);
   }
 
   void learn_channels(std::int32_t head) {
@@ -181,14 +200,40 @@ class Kvquant final : public QuantisedCodec {
   int bits_;
   double outliers_;
   std::int64_t iterations_;
+  bool learns_;                                                  ///< from the prompt
   std::vector<std::vector<Range>> ranges_;                       ///< [KV head][channel] of keys
   std::array<std::vector<double>, 2> tables_;                    ///< [side][code]
   std::array<std::vector<std::vector<std::int64_t>>, 2> taken_;  ///< [side][KV head][token] exact elements
 };
 
 std::unique_ptr<Codec> make(const Choice& choice, const Shape& shape) {
-  return std::make_unique<Kvquant>(shape, static_cast<int>(choice.integer("bits")),
-                                   choice.decimal("outliers"), choice.integer("iterations"));
+  return std::make_unique<Kvquant>(shape, choice, nullptr);
+}
+
+std::unique_ptr<Codec> make_with(const Choice& choice, const Shape& shape, const SideLayer& side) {
+  return std::make_unique<Kvquant>(shape, choice, &side);
+}
+
+Status check_side(const Choice& /*choice*/, const SideLayer& layer, const Shape& shape) {
+  const auto& keys = layer.key_thresholds;
+  const auto heads = static_cast<std::size_t>(shape.kv_heads);
+  const auto channels = static_cast<std::size_t>(shape.key_size);
+  if (keys.size() != heads || keys.front().size() != channels)
+    return bad_input("expected thresholds of keys for " + std::to_string(heads) + " KV heads of " +
+                     std::to_string(channels) + " channels, found " + std::to_string(keys.size()) + " of " +
+                     std::to_string(keys.empty() ? 0 : keys.front().size()));
+  if (layer.tables[0].empty() || layer.tables[0].size() != layer.tables[1].size())
+    return bad_input("expected tables of keys and of values, as long as each other");
+  return Done{};
+}
+
+/// As many bits as the table needs.
+Choice with_side(const Choice& choice, const SideLayer& layer) {
+  auto values = choice.values();
+  for (std::size_t i = 0; i < values.size(); ++i)
+    if (!layer.tables[0].empty() && choice.descriptor().params[i].name == "bits")
+      values[i].text = std::to_string(std::bit_width(layer.tables[0].size() - 1));
+  return Choice(&choice.descriptor(), std::move(values));
 }
 
 }  // namespace
@@ -204,12 +249,15 @@ const FormatKind kKvquant{
          .divergences =
              "The original learns thresholds and tables offline, from calibration data and weighted by "
              "Fisher "
-             "information, on keys before position encoding; here they are learnt from the sequence's own "
-             "prompt, unweighted, on keys as they were recorded."},
+             "information, on keys before position encoding. A side file says them so (its tables are those "
+             "of "
+             "whoever made it), and they are no bytes of a sequence; without one they are learnt from the "
+             "sequence's own prompt, unweighted, on keys as they were recorded, and stored with it."},
     .golden_name = "kvquant",
     .exactness = Exactness::kTolerance,
     .make = make,
     .lengths = {.numbers_decide =
-                    "which elements lie beyond the thresholds, and are kept exactly, is up to the numbers"}};
+                    "which elements lie beyond the thresholds, and are kept exactly, is up to the numbers"},
+    .side = {.check = check_side, .with_side = with_side, .make = make_with}};
 
 }  // namespace kvplan::formats

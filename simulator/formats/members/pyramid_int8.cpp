@@ -7,20 +7,11 @@ namespace kvplan::formats {
 namespace {
 
 constexpr std::array kParams{
-    bits_param("Bits of a code", "8"), rounding_param("trunc"), kScaleParam,
-    // Defaults are unsaid: what is written of a choice and read again still means every layer's own place (of_layer).
-    Param{.name = "layer",
-          .help = "The layer, counted from 0",
-          .fallback = "0",
-          .low = 0,
-          .high = 4095,
-          .default_unsaid = true},
-    Param{.name = "layers",
-          .help = "Layers of the model",
-          .fallback = "32",
-          .low = 1,
-          .high = 4096,
-          .default_unsaid = true},
+    bits_param("Bits of a code", "8"),
+    rounding_param("trunc"),
+    kScaleParam,
+    kLayerParam,
+    kLayersParam,
     Param{.name = "max_len",
           .help = "Tokens that the first layer keeps",
           .unit = Unit::kTokens,
@@ -63,9 +54,7 @@ class PyramidInt8 final : public TensorQuantised {
 };
 
 Status check(const Choice& choice, const Shape& /*shape*/, std::int64_t /*prompt*/) {
-  if (choice.integer("layer") >= choice.integer("layers"))
-    return wrong_param(choice, "layer", "less than layers = " + std::to_string(choice.integer("layers")));
-  return Done{};
+  return check_placed(choice);
 }
 
 /// Tokens that the layer keeps.
@@ -81,17 +70,6 @@ std::int64_t window_of(const Choice& choice) {
 std::unique_ptr<Codec> make(const Choice& choice, const Shape& shape) {
   return std::make_unique<PyramidInt8>(shape, tensor_quantiser_of(choice),
                                        static_cast<std::int32_t>(window_of(choice)));
-}
-
-Choice of_layer(const Choice& choice, std::int64_t layer, std::int64_t layers) {
-  if (choice.given("layer") || choice.given("layers")) return choice;
-  auto values = choice.values();
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    const std::string_view param = choice.descriptor().params[i].name;
-    if (param == "layer") values[i].text = std::to_string(layer);
-    if (param == "layers") values[i].text = std::to_string(layers);
-  }
-  return Choice(&choice.descriptor(), std::move(values));
 }
 
 Regions bytes_of(const Choice& choice, const Shape& shape, const Lengths& lengths, Side side) {
@@ -118,6 +96,6 @@ const FormatKind kPyramidInt8{
     .check = check,
     .make = make,
     .lengths = {.regions = bytes_of, .keeps = window_of},
-    .of_layer = of_layer};
+    .of_layer = placed};
 
 }  // namespace kvplan::formats

@@ -22,6 +22,19 @@ TEST(Real, HyperbolicTangentIsThatOfTheLibrary) {
   EXPECT_EQ(hyperbolic_tangent(-1e300), -1);
 }
 
+TEST(Real, AnglesAreThoseOfTheLibrary) {
+  Random random(3, "arc");
+  for (int i = 0; i < 20000; ++i) {
+    const double near = std::pow(10.0, -16 * random.unit());
+    const double x = random.chance(1, 2) ? 2 * random.unit() - 1 : random.chance(1, 2) ? 1 - near : near - 1;
+    EXPECT_NEAR(arc_cosine(x), std::acos(x), 1e-15) << x;
+    EXPECT_NEAR(sine_cosine(arc_cosine(x)).cosine, x, 1e-15) << x;
+  }
+  EXPECT_EQ(arc_cosine(1), 0);
+  EXPECT_EQ(arc_cosine(-1), std::acos(-1.0));
+  EXPECT_EQ(arc_cosine(0), std::acos(0.0));
+}
+
 TEST(Real, SinesAreThoseOfTheLibrary) {
   Random random(2, "sine");
   for (int i = 0; i < 20000; ++i) {

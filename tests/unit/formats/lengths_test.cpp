@@ -122,6 +122,22 @@ const std::map<std::string, Drawing>& drawings() {
          return Draw{"kmeans:iterations=1,clusters=" + n(r, 1, 9) + ",recent=" + n(r, 0, 6) +
                      ",sinks=" + n(r, 0, 3) + ",form=" + one_of(r, {"paired", "seed"})};
        }},
+      {"minicache",
+       [=](Random& r) {
+         return Draw{"minicache:share=" + share(r) + ",from=" + share(r) + ",layers=5,layer=" + n(r, 0, 4)};
+       }},
+      {"cla", [=](Random& r) { return Draw{"cla:span=" + n(r, 1, 4) + ",layer=" + n(r, 0, 9)}; }},
+      {"smaller-model", [=](Random&) { return Draw{"smaller-model:model_layers=3"}; }},
+      {"palu", [](Random&) { return Draw{"palu"}; }},
+      {"lorc", [](Random&) { return Draw{"lorc"}; }},
+      {"cam",
+       [=](Random& r) {
+         return Draw{"cam:score=" + one_of(r, {"sum", "newest"})};
+       }},
+      {"merge",
+       [=](Random& r) {
+         return Draw{"merge:rule=" + one_of(r, {"d2o", "pivot", "values"})};
+       }},
       {"int8", [=](Random& r) { return in_groups(r, "int8:", ""); }},
       {"int4", [=](Random& r) { return in_groups(r, "int4:", ""); }},
       {"fp4", [](Random&) {
@@ -137,7 +153,9 @@ TEST(FormatLengths, EveryMemberHasARule) {
     names.insert(name);
     EXPECT_TRUE(drawings().contains(name)) << name;
     if (kind->stands_for != nullptr) continue;
-    EXPECT_NE(kind->lengths.regions == nullptr, kind->lengths.numbers_decide.empty()) << name;
+    EXPECT_NE(kind->lengths.regions == nullptr || kind->lengths.undecided != nullptr,
+              kind->lengths.numbers_decide.empty())
+        << name;
   }
   EXPECT_EQ(names.size(), drawings().size());
 }
@@ -174,8 +192,8 @@ class FormatLengthsOf : public testing::TestWithParam<std::string> {
       out.prompt = random.between(1, 30);
       out.tokens = out.prompt + random.between(0, 40);
       if (!check_format(out.format, shape, out.prompt).ok()) continue;
-      out.layer = random_layer(random, shape, out.tokens);
       out.codec = out.format.kind->make(out.format.choice, shape);
+      out.layer = random_layer(random, shape, out.tokens, out.codec->other_heads());
       append(*out.codec, out.layer, 0, out.prompt);
       out.codec->end_prompt({.tokens = out.prompt, .heads = out.layer.queries});
       return out;
@@ -309,7 +327,8 @@ TEST_P(FormatLengthsOf, TokensStoredAtOnceAreAlike) {
 
 INSTANTIATE_TEST_SUITE_P(Formats, FormatLengthsOf, testing::ValuesIn([] {
                            std::vector<std::string> names;
-                           for (const auto& [name, drawing] : drawings()) names.push_back(name);
+                           for (const FormatKind* kind : formats())
+                             if (kind->bytes_alone.empty()) names.emplace_back(kind->descriptor.name);
                            return names;
                          }()),
                          [](const auto& parameter) {
@@ -317,6 +336,55 @@ INSTANTIATE_TEST_SUITE_P(Formats, FormatLengthsOf, testing::ValuesIn([] {
                            std::replace(name.begin(), name.end(), '-', '_');
                            return name;
                          });
+
+/// Whatever follows from lengths with some parameters, and with others not, says so of each.
+TEST(FormatLengths, AnglesDecideWhereAThresholdKeepsTokens) {
+  const Shape shape{.query_heads = 1, .kv_heads = 1, .key_size = 8, .value_size = 8};
+  for (const std::string rule : {"far", "near"}) {
+    const auto of = [&](const std::string& layer) {
+      return bytes_from_lengths(choice_of("minicache:layers=4,layer=" + layer + ",keep=" + rule), shape,
+                                {.prompt = 20});
+    };
+    ASSERT_FALSE(of("2").ok());
+    EXPECT_NE(of("2").error().to_string().find("angles decide"), std::string::npos);
+    EXPECT_EQ(of("1").value().total(), 20 * 16 * 2) << "a layer that stays as it is";
+    std::set<std::int64_t> totals;
+    for (std::uint64_t seed = 0; seed < 20; ++seed) {
+      Random random(seed);
+      const auto codec = codec_of("minicache:layers=4,layer=2,gamma=0.3,keep=" + rule, shape, 20);
+      const Layer layer = random_layer(random, shape, 20, 1);
+      append(*codec, layer, 0, 20);
+      codec->end_prompt({.tokens = 20, .heads = layer.queries});
+      totals.insert(codec->total_bytes());
+    }
+    EXPECT_GT(totals.size(), 1U);
+  }
+}
+
+/// 2 bytes of each element that the smaller model has, and all layers together those of its own formula.
+TEST(FormatLengths, ASmallerModelTakesItsOwnBytes) {
+  const Shape shape{.query_heads = 4, .kv_heads = 4, .key_size = 16, .value_size = 8};
+  Random random(5);
+  for (int i = 0; i < 200; ++i) {
+    const std::int64_t layers = random.between(1, 9);
+    const std::int64_t own_layers = random.between(1, layers);
+    const std::int64_t heads = random.between(0, 5);
+    const std::int64_t size = random.between(0, 20);
+    const Lengths lengths{
+        .prompt = random.between(1, 50), .generated = random.between(0, 9), .dropped = random.between(0, 1)};
+    const FormatChoice format =
+        choice_of("smaller-model:model_layers=" + std::to_string(own_layers) +
+                  ",heads=" + std::to_string(heads) + ",size=" + std::to_string(size));
+    std::int64_t total = 0;
+    for (std::int64_t l = 0; l < layers; ++l)
+      total += bytes_from_lengths(of_layer(format, l, layers), shape, lengths).value().total();
+    const std::int64_t channels = size == 0 ? 16 + 8 : 2 * size;
+    EXPECT_EQ(total, own_layers * (heads == 0 ? 4 : heads) * channels * 2 * lengths.stored());
+  }
+  const Status refused = check_format(of_layer(choice_of("smaller-model:model_layers=5"), 0, 4), shape, 1);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_NE(refused.error().to_string().find("at most the 4 layers"), std::string::npos);
+}
 
 const std::string kGolden = std::string(KVPLAN_SOURCE_DIR) + "/tests/golden/formats/";
 

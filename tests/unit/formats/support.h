@@ -16,8 +16,8 @@ namespace kvplan::formats::test {
 /// Keys and values of a layer: binary16 numbers, some of them zero, some far out.
 struct Layer {
   Shape shape;
-  std::vector<Rows> keys;                   ///< [KV head]
-  std::vector<Rows> values;                 ///< [KV head]
+  std::vector<Rows> keys;                   ///< [KV head], those of other layers last
+  std::vector<Rows> values;                 ///< the same
   std::vector<std::vector<float>> queries;  ///< [query head]
 
   [[nodiscard]] const std::vector<Rows>& side(Side which) const {
@@ -25,7 +25,8 @@ struct Layer {
   }
 };
 
-inline Layer random_layer(Random& random, const Shape& shape, std::int64_t tokens) {
+inline Layer random_layer(Random& random, const Shape& shape, std::int64_t tokens,
+                          std::int32_t other_heads = 0) {
   static const std::vector<double> kHalves = values_of(kBinary16);
   Layer out{.shape = shape, .keys = {}, .values = {}, .queries = {}};
   const auto number = [&] {
@@ -34,7 +35,7 @@ inline Layer random_layer(Random& random, const Shape& shape, std::int64_t token
     return nearest(kHalves, size * (2 * random.unit() - 1));
   };
   for (const Side side : kSides)
-    for (std::int32_t h = 0; h < shape.kv_heads; ++h) {
+    for (std::int32_t h = 0; h < shape.kv_heads + other_heads; ++h) {
       Rows rows(static_cast<std::size_t>(tokens), Vector(static_cast<std::size_t>(shape.size(side))));
       const bool constant = random.chance(1, 8);
       for (Vector& row : rows)
@@ -49,13 +50,13 @@ inline Layer random_layer(Random& random, const Shape& shape, std::int64_t token
   return out;
 }
 
-/// Appends tokens [begin, end) of every head.
+/// Appends tokens [begin, end) of every head that the codec stores. REQUIRES: the layer has as many.
 inline void append(Codec& codec, const Layer& layer, std::int64_t begin, std::int64_t end) {
   struct Flat {
     std::vector<std::int64_t> positions;
     std::vector<double> keys, values;
   };
-  std::vector<Flat> flat(layer.keys.size());
+  std::vector<Flat> flat(static_cast<std::size_t>(codec.shape().kv_heads + codec.other_heads()));
   std::vector<HeadTokens> heads;
   for (std::size_t h = 0; h < flat.size(); ++h) {
     for (auto t = static_cast<std::size_t>(begin); t < static_cast<std::size_t>(end); ++t) {

@@ -47,6 +47,35 @@ std::vector<std::vector<double>> sorted_rows(const Recording& recording, std::in
   return out;
 }
 
+/// Of every decode step and query head: which of the attended tokens are among as many greatest weights.
+void add_overlaps(std::vector<double>& to, const Recording& recording, std::int32_t layer,
+                  const Outcome& alone, const std::string& policy, std::int64_t prompt) {
+  const auto rows = recording.open(0, layer).value();
+  const auto heads = static_cast<std::size_t>(recording.info().query_heads);
+  for (std::size_t step = 0; step < alone.retained.size(); ++step) {
+    const auto t = static_cast<std::int32_t>(prompt + static_cast<std::int64_t>(step));
+    EXPECT_TRUE(rows->seek(t).ok());
+    const bool makes_room = policy.starts_with("seed-lfu");
+    const auto& sets = makes_room  ? alone.retained[step]
+                       : step == 0 ? alone.after_prefill
+                                   : alone.retained[step - 1];
+    for (std::size_t h = 0; h < heads; ++h) {
+      std::vector<std::int32_t> own(sets[h * sets.size() / heads].begin(),
+                                    sets[h * sets.size() / heads].end());
+      if (!makes_room) own.push_back(t);
+      const double* row = rows->row(static_cast<std::int32_t>(h)).f64;
+      std::size_t among = 0;
+      for (const std::int32_t i : own) {
+        std::size_t better = 0;  // of equal weights the newer one
+        for (std::int32_t k = 0; k <= t; ++k)
+          better += row[k] > row[i] || (row[k] == row[i] && k > i) ? 1 : 0;
+        among += better < own.size() ? 1 : 0;
+      }
+      to.push_back(static_cast<double>(among) / static_cast<double>(own.size()));
+    }
+  }
+}
+
 TEST(Frontier, PoolsWhatEachPolicyDoesAlone) {
   for (std::uint64_t seed = 1; seed <= 30; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
@@ -97,6 +126,7 @@ TEST(Frontier, PoolsWhatEachPolicyDoesAlone) {
       SCOPED_TRACE(policy);
       std::vector<double> masses;
       std::vector<double> errors;
+      std::vector<double> overlaps;
       std::int64_t bytes = 0;
       std::int64_t tokens = 0;
       for (const Input& input : request.inputs) {
@@ -105,12 +135,21 @@ TEST(Frontier, PoolsWhatEachPolicyDoesAlone) {
           const Outcome alone = attention::run_policy(*input.recording, policy, prompt, layer);
           append(masses, alone.mass);
           append(errors, alone.error);
+          if (point.overlap_mean) add_overlaps(overlaps, *input.recording, layer, alone, policy, prompt);
           bytes += alone.summary.bytes;
         }
       }
       EXPECT_NEAR(point.mass_mean.value(), mean(masses), 1e-12);
       EXPECT_EQ(point.mass_min.value(), *std::min_element(masses.begin(), masses.end()));
       EXPECT_DOUBLE_EQ(point.bytes_per_token, static_cast<double>(bytes) / static_cast<double>(tokens));
+      const bool reads_a_part = policy.starts_with("h2o-masked") || policy.starts_with("oracle-topk");
+      EXPECT_EQ(point.overlap_mean.has_value(), !reads_a_part);
+      if (point.overlap_mean) {
+        EXPECT_NEAR(*point.overlap_mean, mean(overlaps), 1e-12);
+      }
+      if (policy.starts_with("full")) {
+        EXPECT_EQ(*point.overlap_mean, 1);
+      }
       EXPECT_EQ(point.error_mean.has_value(), tensors);
       if (tensors) {
         EXPECT_NEAR(point.error_mean.value(), mean(errors), 1e-12);

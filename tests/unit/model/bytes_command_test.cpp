@@ -181,6 +181,42 @@ TEST(CliBytes, ACodecMayDifferByLayer) {
             });
 }
 
+/// Layers that are stored together add up to what is stored; what would tear them apart is refused.
+TEST(CliBytes, CodecsOfSeveralLayers) {
+  const std::string start = "--model llama-3-8b --tokens 1000 --format ";
+  constexpr std::int64_t kLayer = 1000 * 8 * 256 * 2;
+  with_json(start + "minicache:share=0", [&](dom::element root) {
+    EXPECT_EQ(number(root, "/per_layer/15"), kLayer);
+    EXPECT_EQ(number(root, "/per_layer/16"), kLayer / 2 + 1000 * 8 * 2 * 2)
+        << "half, and two lengths of a head";
+    EXPECT_EQ(sum(root, "per_layer", 32), number(root, "/total_bytes"));
+  });
+  with_json(start + "cla:span=5", [&](dom::element root) {
+    EXPECT_EQ(number(root, "/per_layer/5"), kLayer);
+    EXPECT_EQ(number(root, "/per_layer/6"), 0);
+    EXPECT_EQ(number(root, "/total_bytes"), 7 * kLayer);
+  });
+  with_json(start + "cla --policy window:window=10",
+            [&](dom::element root) { EXPECT_EQ(number(root, "/total_bytes"), 16 * kLayer / 100); });
+  with_json(start + "smaller-model:model_layers=16,heads=2,size=64",
+            [&](dom::element root) { EXPECT_EQ(number(root, "/total_bytes"), 16 * kLayer / 8); });
+  with_json(start + "palu:rank=64,rank_v=128 --policy tova:budget=100", [&](dom::element root) {
+    EXPECT_EQ(number(root, "/total_bytes") - number(root, "/policy_bytes"), 32 * 100 * 2 * (64 + 128) * 2);
+  });
+  for (const auto& [asked, why] : std::vector<std::pair<std::string, std::string>>{
+           {"minicache --policy snapkv:capacity=100", "keeps other tokens in other layers"},
+           {"minicache --pp 32", "stores layers 16 and 17 together, which are on different pipeline stages"},
+           {"cla --pp 3", "on different pipeline stages"},
+           {"minicache:keep=near", "angles decide which tokens are merged"},
+           {"palu --policy h2o:hh=8,recent=8", "keeps other tokens in other heads"},
+           {"smaller-model:model_layers=33", "at most the 32 layers"},
+           {"lorc:file=nothing", "nothing"}}) {
+    const auto ran = run_kvplan("bytes " + start + asked);
+    EXPECT_EQ(ran.exit_code, 2) << asked;
+    EXPECT_NE(ran.err.find(why), std::string::npos) << ran.err;
+  }
+}
+
 TEST(CliBytes, PoliciesBeforeCodecs) {
   // The prompt is cut to 200 tokens; 64 come after it.
   with_json(

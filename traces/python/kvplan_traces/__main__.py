@@ -2,16 +2,20 @@
   info FILE    figures of a .kvt (those of kvplan trace info), or what a .kva holds, as JSON
   convert IN.json OUT.kva [ELEMENT]    the JSON of kvplan evict as .kva; f64, f32 or f16
   dump FILE.kva [LAYER]    the same JSON, of the heads of one layer that were recorded
-  synth OUT.kva [TOKENS [LAYERS [QUERY_HEADS [KV_HEADS [SEED]]]]]    made-up attention, of no model"""
+  synth OUT.kva [TOKENS [LAYERS [QUERY_HEADS [KV_HEADS [SEED]]]]]    made-up attention, of no model
+  side-bases FROM OUT RANK RANK_V [GROUP]    side file for palu (4 heads together, or GROUP) and lorc (0: all heads),
+                                             from a .kva or a model's folder
+  side-tables IN.kva OUT [BITS [OUTLIERS]]    side file for kvquant"""
 
 import dataclasses
 import json
+import os
 import sys
 
 import numpy as np
 
 from . import (AttentionHeader, AttentionModel, AttentionReader, AttentionSequence, AttentionWriter, FormatError,
-               TraceReader, kva_format, kvt, storage, synthetic)
+               TraceReader, kva_format, kvt, side, storage, synthetic)
 from .errors import expect, located
 from .figures import describe
 
@@ -99,6 +103,26 @@ def synth(target, *numbers):
     synthetic.write(target, *map(whole, names, numbers))
 
 
+def side_bases(source, target, rank, rank_v, group="4"):
+    ranks = whole("RANK", rank), whole("RANK_V", rank_v)
+    heads = whole("GROUP", group)
+    expect(heads >= 0, f"expected at least 0, found {heads}", "GROUP")
+    if os.path.isdir(source):
+        tensors, digest = side.bases_of_model(source, *ranks, heads), ""
+    else:
+        tensors, digest = side.bases_of_recording(source, *ranks, heads)
+    side.write_side(target, tensors, f"bases of {source}", digest)
+
+
+def side_tables(source, target, bits="3", outliers="0.01"):
+    try:
+        share = float(outliers)
+    except ValueError:
+        raise FormatError(f"expected a number, found {outliers!r}", field="OUTLIERS") from None
+    tensors, digest = side.tables_of_recording(source, whole("BITS", bits), share)
+    side.write_side(target, tensors, f"thresholds and tables of {source}", digest)
+
+
 def whole(name, text):
     try:
         return int(text)
@@ -107,7 +131,8 @@ def whole(name, text):
 
 
 # What each command takes: at least, at most.
-COMMANDS = {"info": (info, 1, 1), "convert": (convert, 2, 3), "dump": (dump, 1, 2), "synth": (synth, 1, 6)}
+COMMANDS = {"info": (info, 1, 1), "convert": (convert, 2, 3), "dump": (dump, 1, 2), "synth": (synth, 1, 6),
+            "side-bases": (side_bases, 4, 5), "side-tables": (side_tables, 2, 4)}
 
 
 def main(arguments):

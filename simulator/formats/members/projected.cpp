@@ -1,0 +1,206 @@
+// Palu and LoRC: projections of weights are cut to a low rank, so a token is stored as its coordinates in a basis that
+// heads of a group share and that belongs to the model.
+#include <algorithm>
+#include <array>
+
+#include "simulator/base/check.h"
+#include "simulator/formats/formats.h"
+#include "simulator/formats/low_rank.h"
+
+namespace kvplan::formats {
+namespace {
+
+constexpr Param rank_param(std::string_view name, std::string_view help) {
+  return {.name = name, .help = help, .fallback = "256", .low = 1, .high = kMostChannels};
+}
+constexpr Param kRank =
+    rank_param("rank", "Coordinates of the keys of a group of heads; a side file says its own");
+constexpr Param kRankV =
+    rank_param("rank_v", "Coordinates of the values of a group of heads; a side file says its own");
+constexpr std::array kPaluParams{kSideParam, kRank, kRankV,
+                                 Param{.name = "group",
+                                       .help = "KV heads whose projections are cut together",
+                                       .fallback = "4",
+                                       .low = 1,
+                                       .high = kMostChannels}};
+constexpr std::array kLorcParams{kSideParam, kRank, kRankV};
+
+/// KV heads of a group.
+std::int32_t heads_of_group(const Choice& choice, const Shape& shape) {
+  if (choice.name() != "palu") return shape.kv_heads;
+  return static_cast<std::int32_t>(std::min<std::int64_t>(choice.integer("group"), shape.kv_heads));
+}
+std::int64_t rank_of(const Choice& choice, Side side) {
+  return choice.integer(side == Side::kKeys ? "rank" : "rank_v");
+}
+
+class Projected final : public LowRankCodec {
+ public:
+  Projected(const Shape& shape, const SideLayer& layer, std::int32_t group_heads)
+      : LowRankCodec(shape), bases_(layer.bases), group_heads_(group_heads) {}
+
+  [[nodiscard]] Regions regions(Side side) const override {
+    Regions out;
+    const auto& bases = bases_[static_cast<std::size_t>(side)];
+    for (std::size_t g = 0; g < bases.size(); ++g)
+      out.factors +=
+          tokens_of_group(static_cast<std::int32_t>(g)) * static_cast<std::int64_t>(bases[g].rows) * kBytes;
+    return out;
+  }
+
+ protected:
+  void on_append() override {
+    for (const Side side : kSides)
+      for (std::size_t g = 0; g < bases_[static_cast<std::size_t>(side)].size(); ++g)
+        encode(side, static_cast<std::int32_t>(g));
+  }
+
+ private:
+  [[nodiscard]] std::int32_t first_head(std::int32_t group) const { return group * group_heads_; }
+
+  /// Coordinates of a token stay while any head of the group keeps it.
+  [[nodiscard]] std::int64_t tokens_of_group(std::int32_t group) const {
+    const auto first = positions(first_head(group));
+    std::vector<std::int64_t> all(first.begin(), first.end());
+    for (std::int32_t h = first_head(group) + 1; h < first_head(group + 1); ++h) {
+      const auto other = positions(h);
+      if (std::equal(all.begin(), all.end(), other.begin(), other.end())) continue;
+      std::vector<std::int64_t> both;
+      std::set_union(all.begin(), all.end(), other.begin(), other.end(), std::back_inserter(both));
+      all = std::move(both);
+    }
+    return std::ssize(all);
+  }
+
+  /// The newest append.
+  void encode(Side side, std::int32_t group) {
+    const Matrix& basis = bases_[static_cast<std::size_t>(side)][static_cast<std::size_t>(group)];
+    const auto size = static_cast<std::size_t>(shape().size(side));
+    const std::int32_t first = first_head(group);
+    const auto fresh_of = [&](std::int32_t head) {
+      return positions(head).subspan(static_cast<std::size_t>(fresh(head)));
+    };
+    const auto newest = fresh_of(first);
+    for (std::int32_t h = first; h < first + group_heads_; ++h) {
+      const auto others = fresh_of(h);
+      KVPLAN_CHECK(std::equal(newest.begin(), newest.end(), others.begin(), others.end()));
+      if (plane(side, h).blocks() == 0) plane_of(side, h).begin_block(0);
+    }
+    std::vector<double> together(basis.columns);
+    for (std::int32_t i = 0; i < std::ssize(newest); ++i) {
+      for (std::int32_t h = 0; h < group_heads_; ++h) {
+        const auto x = plane(side, first + h).stored(fresh(first + h) + i);
+        std::copy(x.begin(), x.end(), together.begin() + h * static_cast<std::ptrdiff_t>(size));
+      }
+      project(basis, basis.rows, together);
+      for (std::int32_t h = 0; h < group_heads_; ++h) {
+        Plane& plane = plane_of(side, first + h);
+        const std::int32_t at = fresh(first + h) + i;
+        std::copy_n(together.begin() + h * static_cast<std::ptrdiff_t>(size), size, plane.stored(at).begin());
+        plane.join(at, 0);
+      }
+    }
+  }
+
+  std::array<std::vector<Matrix>, 2> bases_;  ///< [side][group]
+  std::int32_t group_heads_;
+};
+
+Status check(const Choice& choice, const Shape& shape, std::int64_t /*prompt*/) {
+  const std::int32_t heads = heads_of_group(choice, shape);
+  if (shape.kv_heads % heads != 0)
+    return wrong_param(choice, "group", "a divisor of the " + std::to_string(shape.kv_heads) + " KV heads");
+  for (const Side side : kSides) {
+    const std::int64_t channels = std::int64_t{heads} * shape.size(side);
+    if (rank_of(choice, side) > channels)
+      return wrong_param(choice, side == Side::kKeys ? "rank" : "rank_v",
+                         "at most the " + std::to_string(channels) + " channels of a group of heads");
+  }
+  return Done{};
+}
+
+Status check_side(const Choice& choice, const SideLayer& layer, const Shape& shape) {
+  const std::int32_t heads = heads_of_group(choice, shape);
+  for (const Side side : kSides) {
+    const auto& bases = layer.bases[static_cast<std::size_t>(side)];
+    const std::string name = side == Side::kKeys ? "keys" : "values";
+    if (bases.empty()) return bad_input("has no bases of " + name);
+    const auto groups = static_cast<std::size_t>(shape.kv_heads / heads);
+    const auto channels = static_cast<std::size_t>(heads) * static_cast<std::size_t>(shape.size(side));
+    if (bases.size() != groups || bases.front().columns != channels)
+      return bad_input("expected bases of " + name + " for " + std::to_string(groups) + " groups of " +
+                       std::to_string(channels) + " channels, found " + std::to_string(bases.size()) +
+                       " of " + std::to_string(bases.front().columns));
+  }
+  return Done{};
+}
+
+Choice with_side(const Choice& choice, const SideLayer& layer) {
+  auto values = choice.values();
+  for (const Side side : kSides) {
+    const auto& bases = layer.bases[static_cast<std::size_t>(side)];
+    for (std::size_t i = 0; i < values.size(); ++i)
+      if (!bases.empty() && choice.descriptor().params[i].name == (side == Side::kKeys ? "rank" : "rank_v"))
+        values[i].text = std::to_string(bases.front().rows);
+  }
+  return Choice(&choice.descriptor(), std::move(values));
+}
+
+std::unique_ptr<Codec> make(const Choice& choice, const Shape& shape, const SideLayer& layer) {
+  return std::make_unique<Projected>(shape, layer, heads_of_group(choice, shape));
+}
+
+/// As many coordinates of a token as each group's basis has vectors.
+Regions bytes_of(const Choice& choice, const Shape& shape, const Lengths& lengths, Side side) {
+  Regions out;
+  out.factors = shape.kv_heads / heads_of_group(choice, shape) * rank_of(choice, side) * lengths.stored() * 2;
+  return out;
+}
+
+bool joins_heads(const Choice& choice) {
+  return choice.name() != "palu" || choice.integer("group") > 1;
+}
+
+constexpr FormatKind kind_of(const Descriptor& descriptor) {
+  return {.descriptor = descriptor,
+          .golden_name = descriptor.name,
+          .exactness = Exactness::kTolerance,
+          .check = check,
+          .lengths = {.regions = bytes_of, .by_count = always_by_count, .at_once = always_at_once},
+          .whole_prompt = true,
+          .joins_heads = joins_heads,
+          .bytes_alone = "bases of the weights are in no recording (a side file has them: file=FILE)",
+          .side = {.check = check_side, .with_side = with_side, .make = make}};
+}
+
+}  // namespace
+
+extern const FormatKind kPalu;
+const FormatKind kPalu = kind_of(
+    {.family = kFamily,
+     .name = "palu",
+     .summary = "Coordinates of tokens in bases of the weights, which groups of heads share",
+     .source = "arXiv 2407.21118 (Palu); shadowpa0327/Palu@bb22666",
+     .params = kPaluParams,
+     .divergences =
+         "A weight cut by SVD, whitened by the inputs' second moment or not, gives back a token's projection "
+         "onto "
+         "a basis: so a side file holds the basis, whoever computed it. Palu's search for ranks is the side "
+         "file's maker's affair (one rank for keys and one for values of a layer here, where Palu has one "
+         "for "
+         "each group); its quantisation of coordinates is not modelled, nor biases of projections. Keys are "
+         "cut "
+         "before rotation, and the coordinates of a token stay while any head of the group keeps it."});
+
+extern const FormatKind kLorc;
+const FormatKind kLorc = kind_of(
+    {.family = kFamily,
+     .name = "lorc",
+     .summary = "Coordinates of tokens in bases of the weights, one for keys and one for values of a layer",
+     .source = "arXiv 2410.03111 (LoRC)",
+     .params = kLorcParams,
+     .divergences =
+         "As of palu, with all heads of a layer as one group. The paper, which has no code, gives lower "
+         "layers more rank by condition numbers: a side file can, and parameters are alike in all layers."});
+
+}  // namespace kvplan::formats

@@ -1,0 +1,64 @@
+// The cache of another model in place of this one's: bytes by its shape, and no word about errors.
+#include <array>
+
+#include "simulator/formats/formats.h"
+
+namespace kvplan::formats {
+namespace {
+
+constexpr std::array kParams{
+    Param{.name = "model_layers",
+          .help = "Layers of the smaller model",
+          .fallback = {},
+          .low = 1,
+          .high = kMostLayers},
+    Param{.name = "heads",
+          .help = "Its KV heads in a layer, those of one rank; 0: as many as this model's",
+          .fallback = "0",
+          .low = 0,
+          .high = kMostChannels},
+    Param{.name = "size",
+          .help = "Channels of its keys and of its values; 0: as many as this model's",
+          .fallback = "0",
+          .low = 0,
+          .high = kMostChannels},
+    kLayerParam, kLayersParam};
+
+Status check(const Choice& choice, const Shape& /*shape*/, std::int64_t /*prompt*/) {
+  KVPLAN_TRY_DO(check_placed(choice));
+  if (choice.integer("model_layers") > choice.integer("layers"))
+    return wrong_param(choice, "model_layers",
+                       "at most the " + std::to_string(choice.integer("layers")) + " layers of this model");
+  return Done{};
+}
+
+/// 2 bytes an element of the smaller model's layer; nothing in layers that it does not have.
+Regions bytes_of(const Choice& choice, const Shape& shape, const Lengths& lengths, Side side) {
+  if (choice.integer("layer") >= choice.integer("model_layers")) return {};
+  const std::int64_t heads = choice.integer("heads") > 0 ? choice.integer("heads") : shape.kv_heads;
+  const std::int64_t size = choice.integer("size") > 0 ? choice.integer("size") : shape.size(side);
+  Regions out;
+  out.exact = heads * size * lengths.stored() * 2;
+  return out;
+}
+
+}  // namespace
+
+extern const FormatKind kSmallerModel;
+const FormatKind kSmallerModel{
+    .descriptor =
+        {.family = kFamily,
+         .name = "smaller-model",
+         .summary = "The cache of a model of fewer or narrower layers; what that does to answers is unknown",
+         .source = "kvplan's founding notes on KV caches (distillation)",
+         .params = kParams,
+         .divergences = "The notes let a smaller model approximate keys and values of a larger one. No code "
+                        "says how, and a recording of the larger one does not hold what the smaller one "
+                        "computes: bytes follow from its shape, errors are unknown."},
+    .golden_name = "smaller_model",
+    .check = check,
+    .lengths = {.regions = bytes_of, .by_count = always_by_count, .at_once = always_at_once},
+    .of_layer = placed,
+    .bytes_alone = "what another model stores is not in a recording of this one"};
+
+}  // namespace kvplan::formats

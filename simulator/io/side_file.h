@@ -1,0 +1,18 @@
+// Side files: what formats are told of a model's weights or of calibration. Layout and names in SIDE_FORMAT.md.
+#pragma once
+
+#include <memory>
+
+#include "simulator/formats/formats.h"
+#include "simulator/io/kva_frames.h"
+
+namespace kvplan::io {
+
+/// Errors, with the file, the tensor and the place in it: not such a file, tensors that are missing, of another type or
+/// shape than their name says, numbers that are not finite, bases that are not orthonormal.
+Result<formats::SideData> parse_side_file(const RandomAccess& file);
+
+/// Reads the side file that a format's parameters name, if there is one. The error's field is the parameter.
+Status read_side_file(formats::FormatChoice& format);
+
+}  // namespace kvplan::io
