@@ -1,8 +1,8 @@
 // kvplan-validate: replays what the simulator says on real memory and compares.
 // Exit codes: 0 equal, 1 something differs, 2 bad input, or memory or a device that cannot be had, 3 interrupted.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
-#include <cstring>
 #include <filesystem>
 #include <sstream>
 #include <string>
@@ -13,6 +13,7 @@
 #include "simulator/base/program.h"
 #include "simulator/io/log/reader.h"
 #include "validator/device/device.h"
+#include "validator/replay/fleet_replay.h"
 #include "validator/replay/replay.h"
 
 namespace kvplan::validator {
@@ -32,20 +33,38 @@ Result<std::unique_ptr<Backend>> make_backend(const std::string& name) {
   return make_device_backend(std::move(device));
 }
 
-const char* verdict(const Report& report) {
+/// Where bytes, or else claims, differ: which replicas, or only the sums over them. Empty where there is one replica.
+std::string place_of(const Report& report) {
+  std::string numbers;
+  for (std::size_t i = 0; i < report.replicas.size(); ++i) {
+    const Report& own = report.replicas[i];
+    const bool differs = report.byte_mismatches > 0 ? own.byte_mismatches > 0 : !own.clean();
+    if (differs) numbers += (numbers.empty() ? "" : ", ") + std::to_string(i);
+  }
+  if (!numbers.empty())
+    return (numbers.find(',') == std::string::npos ? " of replica " : " of replicas ") + numbers;
+  return report.replicas.empty() ? "" : " of all replicas together";
+}
+
+std::string verdict(const Report& report) {
   if (report.clean()) return "equal";
   if (report.contradiction) return "facts contradict each other";
-  return report.byte_mismatches > 0 ? "bytes differ" : "claims differ";
+  return report.byte_mismatches > 0 ? "bytes" + place_of(report) + " differ"
+                                    : "claims" + place_of(report) + " differ";
+}
+
+void put_counts(JsonWriter& json, const Report& report) {
+  json.member("moments", report.moments);
+  json.member("byte_mismatches", report.byte_mismatches);
+  json.member("place_mismatches", report.place_mismatches);
+  json.member("count_mismatches", report.count_mismatches);
 }
 
 std::string to_json(const Report& report, const event_log::Header& header, const std::string& device) {
   JsonWriter json;
   json.begin_object();
   json.member("events", report.events);
-  json.member("moments", report.moments);
-  json.member("byte_mismatches", report.byte_mismatches);
-  json.member("place_mismatches", report.place_mismatches);
-  json.member("count_mismatches", report.count_mismatches);
+  put_counts(json, report);
   json.member("full_scan_every", report.full_scan_every);
   json.member("full_scans", report.full_scans);
   json.key("quantities").begin_array();
@@ -62,6 +81,16 @@ std::string to_json(const Report& report, const event_log::Header& header, const
   json.key("first_problem");
   report.clean() ? json.null() : json.value(report.first_problem);
   json.member("device", device);
+  if (!report.replicas.empty()) {
+    json.key("replicas").begin_array();
+    for (const Report& own : report.replicas) {
+      json.begin_object();
+      json.member("events", own.events);
+      put_counts(json, own);
+      json.end_object();
+    }
+    json.end_array();
+  }
   json.key("log").begin_object();
   json.member("allocator", header.allocator);
   json.member("trace_digest", header.trace_digest);
@@ -72,8 +101,8 @@ std::string to_json(const Report& report, const event_log::Header& header, const
 }
 
 std::string to_text(const Report& report, const event_log::Header& header, const std::string& device) {
-  const auto line = [](const char* name, const std::string& value) {
-    return std::string(name) + std::string(22 - std::strlen(name), ' ') + value + "\n";
+  const auto line = [](const std::string& name, const std::string& value) {
+    return name + std::string(std::max<std::size_t>(name.size() + 1, 22) - name.size(), ' ') + value + "\n";
   };
   std::string text =
       line("allocator", header.allocator) + line("device", device) +
@@ -83,9 +112,12 @@ std::string to_text(const Report& report, const event_log::Header& header, const
       line("totals that differ", std::to_string(report.byte_mismatches)) +
       line("places that cannot be", std::to_string(report.place_mismatches)) +
       line("counts that differ", std::to_string(report.count_mismatches));
-  for (const Quantity& q : report.quantities)
-    text += line(q.name.c_str(), std::to_string(q.predicted) + " predicted, " + std::to_string(q.measured) +
-                                     " measured, " + q.unit);
+  for (const Quantity& q : report.quantities) {
+    const bool of_one = q.name.starts_with("replicas[");  // of many; said where it differs
+    if (of_one && q.predicted == q.measured) continue;
+    text += line(q.name, std::to_string(q.predicted) + " predicted, " + std::to_string(q.measured) +
+                             " measured, " + q.unit);
+  }
   text += line("verdict", verdict(report));
   if (!report.clean()) text += line("first problem", report.first_problem);
   return text;
@@ -105,24 +137,53 @@ Status check_apart(const std::string& input, const std::string& output) {
   return Done{};
 }
 
+/// To its end.
+template <class Replaying>
+Result<Report> read_into(event_log::Reader& reader, Replaying& replaying) {
+  while (true) {
+    if (interrupted()) return interrupted_error();
+    KVPLAN_TRY(const auto record, reader.next());
+    if (!record) return replaying.finish();
+    KVPLAN_TRY_DO(replaying.apply(*record));  // after a contradiction the rest is read, for its checksums
+  }
+}
+
+struct Replayed {
+  Report report;
+  std::string device;
+};
+
+Result<Replayed> replay_one(event_log::Reader& reader, const Arguments& arguments) {
+  KVPLAN_TRY(const auto backend, make_backend(arguments.backend));
+  auto created = Replay::create(reader.header(), *backend, arguments.replay);
+  if (!created.ok()) return std::move(created).error().at_file(arguments.events);
+  KVPLAN_TRY(Report report, read_into(reader, *created.value()));
+  return Replayed{std::move(report), backend->device()};
+}
+
+Result<Replayed> replay_several(event_log::Reader& reader, const Arguments& arguments) {
+  bool made = true;  // else the log has no part in the error
+  const auto make = [&]() -> Result<std::unique_ptr<Backend>> {
+    auto backend = make_backend(arguments.backend);
+    made = backend.ok();
+    return backend;
+  };
+  auto created = FleetReplay::create(reader.header(), make, arguments.replay);
+  if (!created.ok() && !made) return std::move(created).error();
+  if (!created.ok()) return std::move(created).error().at_file(arguments.events);
+  KVPLAN_TRY(Report report, read_into(reader, *created.value()));
+  return Replayed{std::move(report), created.value()->device()};
+}
+
 Result<bool> replay(const Arguments& arguments) {
   KVPLAN_TRY_DO(check_apart(arguments.events, arguments.json));
   KVPLAN_TRY(const auto reader, event_log::Reader::open(arguments.events));
-  KVPLAN_TRY(const auto backend, make_backend(arguments.backend));
   const event_log::Header& header = reader->header();
-  auto created = Replay::create(header, *backend, arguments.replay);
-  if (!created.ok()) return std::move(created).error().at_file(arguments.events);
-  Replay& replaying = *created.value();
-  while (true) {
-    if (interrupted()) return interrupted_error();
-    KVPLAN_TRY(const auto record, reader->next());
-    if (!record) break;
-    KVPLAN_TRY_DO(replaying.apply(*record));  // after a contradiction the rest is read, for its checksums
-  }
-  KVPLAN_TRY(const Report report, replaying.finish());
-  if (!arguments.json.empty())
-    KVPLAN_TRY_DO(write_file(arguments.json, to_json(report, header, backend->device())));
-  if (arguments.json != "-") KVPLAN_TRY_DO(write_file("-", to_text(report, header, backend->device())));
+  KVPLAN_TRY(const Replayed replayed,
+             header.replicas > 1 ? replay_several(*reader, arguments) : replay_one(*reader, arguments));
+  const auto& [report, device] = replayed;
+  if (!arguments.json.empty()) KVPLAN_TRY_DO(write_file(arguments.json, to_json(report, header, device)));
+  if (arguments.json != "-") KVPLAN_TRY_DO(write_file("-", to_text(report, header, device)));
   return report.clean();
 }
 
@@ -137,7 +198,8 @@ int run(int argc, char** argv) {
   app.set_version_flag("--version", "kvplan-validate " KVPLAN_VERSION);
   app.require_subcommand(1);
   Arguments arguments;
-  CLI::App* const command = app.add_subcommand("replay", "Replay an event log and recount every byte");
+  CLI::App* const command =
+      app.add_subcommand("replay", "Replay an event log, of one replica or several, and recount every byte");
   command->add_option("EVENTS", arguments.events, "Event log (kvplan run --events)")->required();
   command->add_option("--backend", arguments.backend, "Memory to replay on")
       ->check(CLI::IsMember({"host", "cuda", "fake"}))

@@ -5,7 +5,6 @@
 #include <thread>
 
 #include "simulator/cli/command.h"
-#include "simulator/cli/event_log_output.h"
 #include "simulator/cli/holders_output.h"
 #include "simulator/cli/import_options.h"
 #include "simulator/cli/number_option.h"
@@ -18,6 +17,7 @@
 #include "simulator/io/model_file.h"
 #include "simulator/io/price_file.h"
 #include "simulator/io/report_file.h"
+#include "simulator/io/run_event_log.h"
 #include "simulator/plan/report.h"
 #include "simulator/plan/run.h"
 #include "simulator/plan/scenario_files.h"
@@ -82,7 +82,7 @@ Status run(const RunFlags& flags) {
   options.open_steps = io::open_measured_steps;
   options.open_prices = io::open_prices;
   options.open_scores = io::read_head_scores;
-  EventLogOutput events(flags.events);
+  io::RunEventLog events(flags.events);
   if (!flags.events.empty()) events.attach(scenario, trace, options);
   HoldersOutput holders;
   if (!flags.holders.empty() && !scenario.engine_traits().tells_blocks)
@@ -125,9 +125,8 @@ void add_run(CLI::App& app, Outcome& outcome) {
                       "Write the report in binary form (.kvr), with the timeline where --timeline is given");
   command->add_option("--requests", flags->requests, "Write one CSV line per request");
   command->add_option("--timeline", flags->timeline, "Write the ledger over time as CSV");
-  command->add_option(
-      "--events", flags->events,
-      "Write the event log, for kvplan-validate replay; of one replica");
+  command->add_option("--events", flags->events,
+                      "Write the event log of all replicas, for kvplan-validate replay");
   command->add_option(
       "--holders", flags->holders,
       "Write who holds what at one moment as CSV: each block or range, its requests, its bytes by "

@@ -16,6 +16,7 @@ Status HoldersOutput::attach(const std::string& at_s, const core::KeepRule& keep
     return bad_input("expected seconds from 0 to 4.5 million, found \"" + at_s + "\"")
         .at_field("--holders-at");
   options.step_by_step = true;
+  options.extra_observers_on_threads = false;
   options.extra_observers.push_back([this, keep, moment = SimTime{Ticks{*ticks}}](
                                         const plan::Watched& watched) -> Result<core::Observer*> {
     if (const std::int64_t tables = watched.memory.layout().tables; tables > 1)

@@ -23,6 +23,8 @@ class Fleet {
       if (stop_asked(run_.control)) return interrupted_error();
       const SimTime now = std::min(arrivals_.next_time(), next_end());
       if (now == kNever) break;
+      round_ = now == now_ ? round_ + 1 : 0;
+      now_ = now;
       if (run_.told && ++moments_ % kMomentsToldAtOnce == 0) tell(now);
       if (now.since_start.count > kLastTick) return time_is_up();
       end_steps(now);
@@ -75,6 +77,7 @@ class Fleet {
       const auto replica = static_cast<std::int32_t>(run_.router->route(r, view));
       KVPLAN_CHECK(replica >= 0 && replica < view.replicas(), replica);
       (*run_.replica_of)[static_cast<std::size_t>(r)] = replica;
+      if (run_.routed) run_.routed(now, round_, r, replica);
       const SimTime end_before = at(replica).step_end();
       if (!at(replica).deliver(r, now)) arrivals_.ended(r, now);
       run_.router->changed(replica, view);
@@ -114,6 +117,8 @@ class Fleet {
   Arrivals arrivals_;
   LeastFirst<End> ends_;
   std::int64_t moments_{0};
+  SimTime now_{kNever};
+  std::int64_t round_{0};          // at this tick
   std::vector<RequestId> ended_;   // at this moment
   std::vector<std::int32_t> due_;  // replicas that may want a pass
 };

@@ -61,6 +61,11 @@ Status run_apart(std::span<const std::unique_ptr<Replica>> replicas, const Workl
                  std::span<const std::vector<RequestId>> requests, RunControl* control, const ToldUntil& told,
                  int threads);
 
+/// Told of each request when it arrives, in the order of arrival: at which tick, how many times the order at that tick
+/// has begun before (with steps of no ticks it begins again), and which replica the router chose.
+using RoutedTold =
+    std::function<void(SimTime time, std::int64_t round, RequestId request, std::int32_t replica)>;
+
 /// Replicas on one clock.
 struct FleetRun {
   const Workload* workload{nullptr};
@@ -70,6 +75,7 @@ struct FleetRun {
       nullptr};                  ///< by request, -1 at first; each that arrives gets its replica
   RunControl* control{nullptr};  ///< may be null
   ToldUntil told;                ///< may be empty
+  RoutedTold routed;             ///< may be empty
 };
 /// Runs to the end of the last request. Errors: as Solo::advance.
 Status run_together(const FleetRun& run);

@@ -1,136 +1,31 @@
-// Writes what a replica does into an event log (.kve), as an observer of its run.
-//
-// The bytes do not depend on how the engine got from one event to the next: alike steps in a row become one
-// record, however they were told. A run whose path ends in .gz or .zst is compressed once more; the format
-// itself is compressed already.
+// Writes what the one replica of a run does into an event log (.kve), as an observer of it.
 #pragma once
 
-#include <functional>
 #include <memory>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <unordered_map>
-#include <unordered_set>
-#include <vector>
+#include <utility>
 
-#include "simulator/base/result.h"
-#include "simulator/core/engine.h"
-#include "simulator/core/observer.h"
-#include "simulator/core/workload.h"
-#include "simulator/io/log/encoder.h"
-#include "simulator/io/log/events.h"
+#include "simulator/io/event_log_file.h"
+#include "simulator/io/event_recorder.h"
 
 namespace kvplan::io {
 
-/// What the log says about the run it belongs to. Pointers outlive the writer.
-struct EventLogOptions {
-  const core::Workload* workload{nullptr};
-  core::MemoryLayout layout{};
-  bool null_block{true};       ///< paged memory whose block 0 is never given out (vLLM)
-  bool prefix_cache{false};    ///< full blocks are published, or pages put into a tree
-  bool prefills_apart{false};  ///< while prompts are computed, requests that decode wait
-  core::KeepRule keep{};       ///< of the run
-  /// Where requests follow courses: cells of one token in each track, of all courses of the run.
-  std::vector<std::int32_t> track_units{};
-  bool reuse{false};        ///< placement of the courses
-  bool compacts{false};     ///< placement of the courses: survivors move together
-  bool counted{false};      ///< nobody knows which tokens go, only how many
-  std::string allocator{};  ///< as in the scenario, all parameters
-  std::string scenario{};   ///< resolved
-  std::string trace_digest{};
-  std::string writer{};  ///< program and version
-};
-
-/// Life cycle: `create`, observe one run after an observer whose totals it reports, `close` once. Without
-/// `close` no file appears, and an older one stays as it was. Memory does not grow with the log.
-class EventLogWriter final : public core::Observer {
+/// Life cycle: construct, observe one run after an observer whose totals it reports, `close` once, when the run has
+/// come to its end. EventLogFile says what becomes of the file; after an error the run goes on.
+class EventLogWriter final : public EventRecorder {
  public:
-  /// Bytes by state after the latest event, in the order of event_log::Totals. Asked at the end of a pass, at
-  /// the end of a step and when that has settled.
-  using TotalsNow = std::function<event_log::Totals()>;
+  EventLogWriter(std::unique_ptr<EventLogFile> file, const EventLogOptions& options, TotalsNow totals)
+      : EventRecorder(options, std::move(totals)), file_(std::move(file)) {}
+  /// Into any sink; used by tests.
+  EventLogWriter(event_log::Encoder::Sink sink, const EventLogOptions& options, TotalsNow totals)
+      : EventLogWriter(std::make_unique<EventLogFile>(std::move(sink), header_of(options)), options,
+                       std::move(totals)) {}
 
-  static Result<std::unique_ptr<EventLogWriter>> create(const std::string& path,
-                                                        const EventLogOptions& options, TotalsNow totals);
-  /// The same into any sink; used by tests.
-  EventLogWriter(event_log::Encoder::Sink sink, const EventLogOptions& options, TotalsNow totals);
-  ~EventLogWriter() override;
-
-  /// Writes what is left and makes the file appear. Errors: whatever went wrong with the file since `create`
-  /// (after an error nothing more is written; the run goes on). REQUIRES: the run has come to its end.
-  Status close();
-
-  void on_arrival(SimTime time, RequestId request, bool accepted) override;
-  void on_pass_begin(SimTime time) override;
-  void on_preempt(const core::Release& release) override;
-  void on_admit(const core::Admission& admission) override;
-  void on_course(RequestId request, const core::Course& course) override;
-  void on_move(const core::Move& move) override;
-  void on_grant(const core::Grant& grant) override;
-  void on_decode_grants(std::span<const core::DecodeGrant> grants) override;
-  void on_chunk(const core::Chunk& chunk) override;
-  void on_pass_end(const core::Pass& pass) override;
-  void on_steps(const core::Steps& steps) override;
-  void on_step_end(SimTime time, std::span<const RequestId> finishing) override;
-  void on_first_token(SimTime time, RequestId request) override;
-  void on_drop(const core::Drop& drop) override;
-  void on_compact(const core::Compacted& compacted) override;
-  void on_let_go(const core::LetGo& gone) override;
-  void on_finish(SimTime time, const core::Release& release) override;
-  void on_settled(SimTime time, const core::PoolCounts& pool) override;
-  void on_publish(RequestId request, std::int64_t logical_block, BlockId block) override;
-  void on_reclaim(BlockId block) override;
-  void on_settle(const core::Settled& settled) override;
-  void on_evict(std::int64_t first_page, std::int64_t pages) override;
-  void on_end(SimTime time) override;
-  [[nodiscard]] bool wants_publications() const override { return true; }
+  Status close() { return file_->close(); }
 
  private:
-  class Steps;
-  struct File;
+  void put(event_log::Record record) override { file_->add(record); }
 
-  /// A record that ends a run of alike steps: what was held back is written first.
-  void write(event_log::Fact fact, event_log::Claims claims = {});
-  void put(const event_log::Record& record);
-  [[nodiscard]] event_log::Claims totals_now() const;
-  /// Of a request that leaves the running list.
-  event_log::Claims kept_at_the_end(RequestId request, std::int64_t written, bool finished);
-  /// Of requests with several tables, which alone are followed for it.
-  struct Written {
-    std::int64_t tokens{0};
-    std::int64_t chunk{0};  ///< of the step in progress
-  };
-  void grant_tables(RequestId request);
-  void write_counts(RequestId request, const core::Course& course);
-  [[nodiscard]] event_log::ContentKey key(RequestId request, std::int64_t logical_block) const;
-  [[nodiscard]] std::span<const std::uint32_t> prefix_ids(RequestId request) const;
-  void write_grant(RequestId request, std::int64_t first_block, std::int64_t quanta,
-                   std::span<const BlockId> blocks, std::int64_t tensor_tokens);
-
-  std::unique_ptr<File> file_;
-  event_log::Encoder encoder_;
-  std::optional<Error> failed_;
-  const core::Workload& workload_;
-  bool returns_quanta_;
-  bool numbered_;   ///< blocks have ids
-  bool tree_;       ///< prefixes are found in a tree
-  bool by_quanta_;  ///< a grant names a place for each quantum
-  std::vector<std::int32_t> track_units_;
-  bool counted_;
-  std::int64_t quantum_tokens_, tables_;  ///< of a request
-  std::int64_t cells_of_cell_;  ///< cells of the log in one of the run, where requests follow courses
-  core::KeepRule keep_;
-  std::unordered_map<RequestId, const core::Course*> courses_;  ///< of running requests
-  std::unordered_map<RequestId, Written> written_;              ///< running, where there are several
-  std::int64_t steps_in_progress_{0};
-  std::unordered_set<RequestId> sliding_;    ///< running, have dropped tokens by the rule
-  std::optional<core::ContentNames> names_;  ///< only where prefixes are shared
-  TotalsNow totals_;
-  std::unique_ptr<Steps> steps_;
-  std::vector<std::int64_t> publication_of_;  ///< by block id; -1: its content is not published
-  std::int64_t publications_{0};
-  bool refused_{false};      ///< of the latest pass
-  bool mixed_batch_{false};  ///< the pass in progress has a chunk or begins a copy
+  std::unique_ptr<EventLogFile> file_;
 };
 
 }  // namespace kvplan::io

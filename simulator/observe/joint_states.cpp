@@ -49,6 +49,7 @@ class JointStates::Track final : public LedgerSink {
     BesideStates beside;
     core::Refusal refusal;
     std::size_t passes;
+    std::int64_t running;
   };
 
   void on_pool(SimTime /*time*/, const core::PoolCounts& pool, core::Refusal refusal) override {
@@ -99,6 +100,8 @@ class JointStates::Track final : public LedgerSink {
     std::size_t passes = 0;
     for (std::size_t i = 0; i < latest; ++i) passes += entries_[i].passes;
     erase_first(passes_, passes);
+    asked_entry_ -= std::min(asked_entry_, latest);
+    asked_pass_ -= std::min(asked_pass_, passes);
     erase_first(entries_, latest);
     erase_first(entry_kinds_, latest * 2 * kinds_);
     hole_entry = std::max<std::int64_t>(hole_entry - static_cast<std::int64_t>(latest), 0);
@@ -112,16 +115,13 @@ class JointStates::Track final : public LedgerSink {
   /// The state at that moment, which has been told.
   void remember(SimTime moment) {
     std::size_t i = 0, pass = 0;
-    for (; i + 1 < entries_.size() && entries_[i + 1].begin <= moment; ++i) pass += entries_[i].passes;
+    find(moment, i, pass);
     const Entry& e = entries_[i];
     const std::int64_t step = core::step_at(e.series, (moment - e.begin).count);
-    at_peak.cells = e.cells;
-    for (std::size_t s = 0; s < kStates; ++s) at_peak.cells[s] += step * e.growth[s];
+    at_peak.cells = cells_in(e, pass, moment);
     BesideStates beside = e.beside;
-    for (const std::size_t end = pass + e.passes; pass < end && passes_[pass].grants.time <= moment; ++pass) {
-      add_grants(at_peak.cells, passes_[pass].grants);
+    for (const std::size_t end = pass + e.passes; pass < end && passes_[pass].grants.time <= moment; ++pass)
       beside = passes_[pass].beside;
-    }
     const StateCounts* const kinds = entry_kinds_.data() + i * 2 * kinds_;
     for (std::size_t k = 0; k < kinds_; ++k)
       for (std::size_t s = 0; s < kStates; ++s)
@@ -129,6 +129,15 @@ class JointStates::Track final : public LedgerSink {
     const core::PoolCounts pool{
         .duplicates = beside.duplicates, .unreachable = beside.unreachable, .sharers = beside.sharers};
     at_peak.overlays = overlays_of(at_peak.cells, pool, e.refusal, quantum_);
+  }
+
+  /// Adds the state at that moment. REQUIRES: it has been told, is not merged, and does not go back.
+  void add_to(Sum& sum, SimTime moment) {
+    find(moment, asked_entry_, asked_pass_);
+    const Entry& e = entries_[asked_entry_];
+    const StateCounts cells = cells_in(e, asked_pass_, moment);
+    for (std::size_t s = 0; s < kStates; ++s) sum.cells[s] += cells[s];
+    sum.running += e.running;
   }
 
   AtPeak at_peak;
@@ -142,13 +151,29 @@ class JointStates::Track final : public LedgerSink {
     BesideStates beside;
   };
 
+  /// Goes on to the latest entry that begins by then, and to its first pass.
+  void find(SimTime moment, std::size_t& entry, std::size_t& pass) const {
+    for (; entry + 1 < entries_.size() && entries_[entry + 1].begin <= moment; ++entry)
+      pass += entries_[entry].passes;
+  }
+  /// Of that entry, at that moment.
+  [[nodiscard]] StateCounts cells_in(const Entry& e, std::size_t pass, SimTime moment) const {
+    const std::int64_t step = core::step_at(e.series, (moment - e.begin).count);
+    StateCounts cells = e.cells;
+    for (std::size_t s = 0; s < kStates; ++s) cells[s] += step * e.growth[s];
+    for (const std::size_t end = pass + e.passes; pass < end && passes_[pass].grants.time <= moment; ++pass)
+      add_grants(cells, passes_[pass].grants);
+    return cells;
+  }
+
   static BesideStates beside(const core::PoolCounts& pool) {
     return {pool.duplicates, pool.unreachable, pool.sharers};
   }
 
   void put(const LedgerSpan& span, std::size_t passes) {
     any_holes = any_holes || span.cells[index(State::kHole)] != 0 || span.growth[index(State::kHole)] != 0;
-    entries_.push_back({span.begin, span.series, span.cells, span.growth, beside_, refusal_, passes});
+    entries_.push_back(
+        {span.begin, span.series, span.cells, span.growth, beside_, refusal_, passes, span.running});
     entry_kinds_.insert(entry_kinds_.end(), latest_kinds_.begin(), latest_kinds_.end());
     const std::int64_t taken = whole_ - available(span.cells);
     if (taken != points_.back().taken || span.running != points_.back().running)
@@ -165,7 +190,8 @@ class JointStates::Track final : public LedgerSink {
   std::vector<Point> points_;
   std::vector<Entry> entries_;  // the first is what counts, the others wait
   std::vector<StateCounts> entry_kinds_;
-  std::vector<Passed> passes_;  // of all entries, one behind the other
+  std::vector<Passed> passes_;                  // of all entries, one behind the other
+  std::size_t asked_entry_{0}, asked_pass_{0};  // where the latest moment was that was asked for
 };
 
 JointStates::JointStates(std::int64_t replicas, const core::MemoryLayout& layout) {
@@ -190,6 +216,12 @@ std::int64_t JointStates::waiting() const {
   std::size_t points = 0;
   for (const auto& track : tracks_) points += track->points().size() - 1;
   return static_cast<std::int64_t>(points);
+}
+
+JointStates::Sum JointStates::sum_at(SimTime moment) {
+  Sum sum;
+  for (const auto& track : tracks_) track->add_to(sum, moment);
+  return sum;
 }
 
 void JointStates::merge(SimTime until) {

@@ -27,6 +27,14 @@ class JointStates {
   [[nodiscard]] LedgerSink& sink_of(std::int64_t replica);
   /// How many changes wait.
   [[nodiscard]] std::int64_t waiting() const;
+  /// What all replicas come to.
+  struct Sum {
+    StateCounts cells{};
+    std::int64_t running{0};  ///< members of the running lists
+  };
+  /// After the last passes of a tick. REQUIRES: every replica has told all that begins by then, nothing of it was
+  /// merged, and moments do not go back.
+  [[nodiscard]] Sum sum_at(SimTime moment);
   /// Merges what begins before `until`. REQUIRES: every replica has told all of that.
   void merge(SimTime until);
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "simulator/latency/step_table.h"
+#include "simulator/observe/joint_states.h"
 #include "simulator/observe/kind_sums.h"
 #include "simulator/observe/ledger.h"
 #include "simulator/observe/overlays.h"
@@ -168,6 +169,25 @@ struct Watched {
 };
 using ObserverMaker = std::function<Result<core::Observer*>(const Watched&)>;
 
+/// Sees the replicas of a run together, where there are several; what each does by itself, an observer of it is told.
+class FleetWatcher {
+ public:
+  virtual ~FleetWatcher() = default;
+  /// As core::RoutedTold, where replicas are on one clock. Else it is not told: then no request waits for another, and
+  /// they arrive by (arrival, position in the trace).
+  virtual void on_routed(SimTime time, std::int64_t round, RequestId request, std::int32_t replica) = 0;
+  /// Every observer has been told everything before `until`; called again and again, at last with core::kNever.
+  /// `joint` can be asked for sums before `until`, until it is merged: as far as is returned, with how many things were
+  /// taken in.
+  struct Taken {
+    SimTime until;
+    std::int64_t things;
+  };
+  virtual Taken on_told(SimTime until, observe::JointStates& joint) = 0;
+  /// The run is over, and all of it merged.
+  virtual void on_end(const observe::JointStates& joint) = 0;
+};
+
 struct RunOptions {
   bool step_by_step{false};
   std::int64_t timeline_bins{0};  ///< of each replica, at most 2^22 over all of them; 0: no timeline
@@ -191,6 +211,10 @@ struct RunOptions {
   /// More observers for a replica (an event log), each asked for before it runs; the caller owns them and keeps
   /// them until the run has ended. They may ask the ledger for its totals at any event.
   std::vector<ObserverMaker> extra_observers;
+  /// Those may be told on several threads at once, each replica's on one at a time.
+  bool extra_observers_on_threads{false};
+  /// Beside them; may be null.
+  FleetWatcher* fleet_watcher{nullptr};
 };
 
 /// Requests that engines finish in such a run, at most: what RunControl::requests_done comes to. Each is served

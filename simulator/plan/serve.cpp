@@ -82,9 +82,11 @@ struct Part {
   std::optional<RunCourses> courses;
 };
 
-/// Observers of others, and courses that are opened as they are needed, are not made for several threads.
+/// Observers of others may not be made for several threads, and courses that are opened as they are needed are not.
 int threads_to_use(const RunSetup& setup) {
-  return setup.options.extra_observers.empty() && !setup.tokens.policy ? setup.options.threads : 1;
+  const RunOptions& options = setup.options;
+  const bool observed_alone = options.extra_observers.empty() || options.extra_observers_on_threads;
+  return observed_alone && !setup.tokens.policy ? options.threads : 1;
 }
 
 /// All parts of a run; they stay where they are.
@@ -132,12 +134,25 @@ class Fleet {
   Status run(std::vector<std::int32_t>& replica_of, observe::JointStates* joint) {
     const core::Workload& workload = setup_.workload;
     replica_of.assign(workload.input.size(), -1);
+    FleetWatcher* const watcher = joint != nullptr ? setup_.options.fleet_watcher : nullptr;
     core::ToldUntil told;
-    if (joint != nullptr)
+    if (watcher != nullptr) {
+      told = [joint, watcher](SimTime until) {
+        const FleetWatcher::Taken taken = watcher->on_told(until, *joint);
+        joint->merge(taken.until);
+        return taken.things;
+      };
+    } else if (joint != nullptr) {
       told = [joint](SimTime until) {
         const std::int64_t waited = joint->waiting();
         joint->merge(until);
         return waited;
+      };
+    }
+    core::RoutedTold routed;
+    if (watcher != nullptr)
+      routed = [watcher](SimTime time, std::int64_t round, RequestId request, std::int32_t replica) {
+        watcher->on_routed(time, round, request, replica);
       };
     if (share_a_clock(setup_, *router_)) {
       KVPLAN_TRY_DO(core::run_together({.workload = &workload,
@@ -145,14 +160,17 @@ class Fleet {
                                         .router = router_.get(),
                                         .replica_of = &replica_of,
                                         .control = setup_.options.control,
-                                        .told = told}));
+                                        .told = told,
+                                        .routed = routed}));
     } else {
       KVPLAN_TRY_DO(core::run_apart(replicas_, workload, deal_out(replica_of), setup_.options.control, told,
                                     threads_to_use(setup_)));
     }
     for (const auto& part : parts_) end_ = std::max(end_, part->ledger->end());
     for (const auto& part : parts_) part->ledger->extend_to(end_);
+    if (watcher != nullptr) watcher->on_told(core::kNever, *joint);
     if (joint != nullptr) joint->merge(core::kNever);
+    if (watcher != nullptr) watcher->on_end(*joint);
     return Done{};
   }
 

@@ -9,25 +9,13 @@
 #include "simulator/base/random.h"
 #include "simulator/routing/least_of.h"
 #include "simulator/routing/routers.h"
-#include "tests/support/random_trace.h"
+#include "tests/support/fleet_case.h"
 #include "tests/support/whole_run.h"
 
 namespace kvplan {
 namespace {
 
 using test::outputs;
-using test::scenario_of;
-
-/// Prompts that begin alike, bursts, turns that wait for each other, sessions.
-traces::Trace draw_trace(Random& random) {
-  traces::Trace trace = test::random_trace(random, {.requests = random.between(1, 50),
-                                                    .hash_block = 8,
-                                                    .most_input = 90,
-                                                    .most_output = 60,
-                                                    .most_gap_ms = random.chance(1, 2) ? 5 : 60});
-  test::add_turns(random, trace);
-  return trace;
-}
 
 plan::Scenario draw_scenario(Random& random, std::string_view router) {
   const bool paged = random.chance(3, 4);
@@ -39,13 +27,9 @@ plan::Scenario draw_scenario(Random& random, std::string_view router) {
       "engine=vllm-v1:token_budget=" + std::to_string(random.between(8, 200)) +
           ",max_seqs=" + std::to_string(random.between(1, 20)),
       "fleet=replicas=" + std::to_string(random.between(1, 6)) + ",router=" + std::string(router)};
-  // Steps of no time, of one length, and of lengths that hardly ever agree.
-  const std::array<const char*, 4> latencies{
-      "affine:base_ns=0,token_ns=0,context_ns=0", "affine:base_ns=4000000,token_ns=0,context_ns=0",
-      "affine:base_ns=1000000,token_ns=777.7,context_ns=3.3", "affine:base_ns=0,token_ns=0,context_ns=900"};
-  texts.push_back(std::string("latency=") + latencies[random.below(latencies.size())]);
+  texts.push_back(test::fleet_latency(random));
   if (random.chance(1, 4)) texts.emplace_back("eviction=window:window=24");
-  return scenario_of(texts);
+  return test::scenario_of(texts);
 }
 
 TEST(Fleet, FastReplicasDoWhatNaiveOnesDoWithEveryRouter) {
@@ -59,7 +43,7 @@ TEST(Fleet, FastReplicasDoWhatNaiveOnesDoWithEveryRouter) {
       Random random(11, text);
       for (int i = 0; i < 100; ++i) {
         SCOPED_TRACE(text + " " + std::to_string(i));
-        const traces::Trace trace = draw_trace(random);
+        const traces::Trace trace = test::fleet_trace(random);
         const plan::Scenario scenario = draw_scenario(random, text);
         ASSERT_EQ(outputs(scenario, trace, false), outputs(scenario, trace, true));
       }
@@ -70,7 +54,7 @@ TEST(Fleet, FastReplicasDoWhatNaiveOnesDoWithEveryRouter) {
 TEST(Fleet, ReplicasThatNothingJoinsDoTheSameOnAnyNumberOfThreads) {
   Random random(20261123);
   for (int round = 0; round < 60; ++round) {
-    const traces::Trace trace = draw_trace(random);
+    const traces::Trace trace = test::fleet_trace(random);
     const plan::Scenario scenario = draw_scenario(random, "round-robin");
     const std::string alone = outputs(scenario, trace, false);
     for (const int threads : {2, 3, 16}) ASSERT_EQ(outputs(scenario, trace, false, threads), alone) << round;
@@ -94,8 +78,8 @@ TEST(Fleet, PrefixAffineFollowsTheCacheUntilTheFleetIsOutOfBalance) {
   trace.digest = "0123456789abcdef";
   const auto replicas_of = [&](const std::string& router) {
     const plan::Scenario scenario =
-        scenario_of({"memory.allocator=paged:block_tokens=8", "memory.pool_tokens=200",
-                     "fleet=replicas=2,router=" + router, "latency=affine:base_ns=1000"});
+        test::scenario_of({"memory.allocator=paged:block_tokens=8", "memory.pool_tokens=200",
+                           "fleet=replicas=2,router=" + router, "latency=affine:base_ns=1000"});
     return plan::run_scenario(scenario, trace, {}).value().replica_of;
   };
   // All go to replica 0: the second family finds nothing anywhere, and both are idle.

@@ -11,7 +11,7 @@
 #include "simulator/io/log/reader.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/validator/hand_log.h"
-#include "validator/replay/replay.h"
+#include "validator/replay/fleet_replay.h"
 
 namespace {
 
@@ -52,14 +52,11 @@ std::string messages_of(std::string_view file) {
   return out;
 }
 
-void read_and_replay(const std::string& bytes) {
-  const auto reader = log::Reader::open(std::make_unique<std::istringstream>(bytes), "fuzz");
-  if (!reader.ok()) return;
-  const auto host = validator::make_host_backend();
-  auto replay =
-      validator::Replay::create(reader.value()->header(), *host, {.full_scan_every = 16, .most_cells = 4096});
+/// `replay`: of one replica or several.
+template <class Created>
+void read_into(log::Reader& reader, const Created& replay) {
   while (true) {
-    auto record = reader.value()->next();
+    auto record = reader.next();
     if (!record.ok()) return;
     if (!record.value()) break;
     if (replay.ok() && !replay.value()->apply(*record.value()).ok()) std::abort();
@@ -71,6 +68,21 @@ void read_and_replay(const std::string& bytes) {
   // Whatever is wrong has a sentence, and the other way round.
   const bool wrong = r.contradiction || r.byte_mismatches + r.place_mismatches + r.count_mismatches > 0;
   if (wrong == r.clean()) std::abort();
+}
+
+void read_and_replay(const std::string& bytes) {
+  const auto reader = log::Reader::open(std::make_unique<std::istringstream>(bytes), "fuzz");
+  if (!reader.ok()) return;
+  const log::Header& header = reader.value()->header();
+  const validator::ReplayOptions options{.full_scan_every = 16, .most_cells = 4096};
+  if (header.replicas > 1) {
+    const auto make = [] {
+      return Result<std::unique_ptr<validator::Backend>>(validator::make_host_backend());
+    };
+    return read_into(*reader.value(), validator::FleetReplay::create(header, make, options));
+  }
+  const auto host = validator::make_host_backend();
+  read_into(*reader.value(), validator::Replay::create(header, *host, options));
 }
 
 std::string file_of(const log::Header& header, const std::vector<log::Record>& records) {
@@ -97,7 +109,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 
 std::vector<std::string> fuzz_seeds() {
   std::vector<std::string> seeds;
-  for (const auto make : {test::hand_made_log, test::hand_made_course_log, test::hand_made_move_log}) {
+  for (const auto make : {test::hand_made_log, test::hand_made_course_log, test::hand_made_move_log,
+                          test::hand_made_tree_log, test::hand_made_fleet_log}) {
     const auto [header, records] = make();
     const std::string file = file_of(header, records);
     seeds.push_back(std::string(1, '\0') + file);

@@ -14,9 +14,10 @@
 #include "proto/event_log.pb.h"
 #include "simulator/base/check.h"
 #include "simulator/frame/frame.h"
-#include "simulator/io/event_log_writer.h"
+#include "simulator/io/event_log_file.h"
 #include "simulator/io/log/frame.h"
 #include "simulator/io/log/reader.h"
+#include "tests/validator/hand_log.h"
 #include "tests/validator/run_log.h"
 
 namespace kvplan {
@@ -116,6 +117,7 @@ TEST(EventLog, EveryKindOfFactComesBackAsThatKind) {
   constexpr std::size_t kKinds = std::variant_size_v<event_log::Fact>;
   auto log =
       test::read_log(test::log_of_run(test::random_trace(3), test::small_cases().front(), Stepping::kFast));
+  log.header.replicas = 2;
   log.records = one_of_every_kind(std::make_index_sequence<kKinds>());
   const auto read = test::read_log(test::write_log(log));
   ASSERT_EQ(read.records.size(), kKinds);
@@ -294,7 +296,7 @@ TEST(EventLog, AVersionIsTheFirstThatHasWhatTheLogSays) {
     header.set_version(event_log::kVersion + 1);
     const std::string later =
         std::string(event_log::kMagic) + frame::make(event_log::kHead, header.SerializeAsString());
-    EXPECT_EQ(error_of(later), "a.kve: byte 8: version: expected 1 to 7, found 8");
+    EXPECT_EQ(error_of(later), "a.kve: byte 8: version: expected 1 to 8, found 9");
   }
 }
 
@@ -399,6 +401,48 @@ TEST(EventLog, HeadersOfSeveralTables) {
             std::string::npos);
 }
 
+TEST(EventLog, HeadersAndFactsOfSeveralReplicas) {
+  const auto [header, records] = test::hand_made_fleet_log();
+  const test::WholeLog log{header, records};
+  const std::string bytes = test::write_log(log);
+  EXPECT_EQ(header_message(bytes).version(), 8U);
+  EXPECT_TRUE(test::write_log(test::read_log(bytes)) == bytes);
+  const auto error_with = [&, &from = log](auto change) {
+    auto changed = from;
+    change(changed);
+    return error_of(test::write_log(changed));
+  };
+  using test::WholeLog;
+  EXPECT_EQ(error_with([](WholeLog&) {}), "");
+  EXPECT_EQ(error_with([](WholeLog& l) { l.header.replicas = 20'000; }),
+            "a.kve: byte 8: replicas: expected 0 to 16384, found 20000");
+  EXPECT_EQ(error_with([](WholeLog& l) { l.header.capacity_bytes = event_log::kMostBytes; }),
+            "a.kve: byte 8: replicas: expected replicas that come to at most 4611686018427387904 bytes "
+            "together, found 4611686018427387904 bytes of each of 2");
+  const auto refuses = [&](auto change, const std::string& why) {
+    const std::string error = error_with(change);
+    EXPECT_NE(error.find(why), std::string::npos) << error;
+  };
+  refuses([](WholeLog& l) { l.records[2].replica = 2; }, "facts[2].replica: expected 0 to 1, found 2");
+  refuses([](WholeLog& l) { l.records[2].replica = -1; }, "facts[2].replica: expected 0 to 1, found -1");
+  refuses([](WholeLog& l) { l.records.back().replica = 1; }, ".replica: expected 0 to 0, found 1");
+  refuses([](WholeLog& l) { l.records[0].fact = event_log::TickEnd{-1}; },
+          "facts[0].tick_end.time: expected 0 to ");
+  refuses([](WholeLog& l) { l.records[0].fact = event_log::FleetEnd{-1}; },
+          "facts[0].fleet_end.time: expected 0 to ");
+  refuses([](WholeLog& l) { l.records.back().claims.joint_peak.time = -1; },
+          ".claim.joint_peak.time: expected 0 to ");
+  refuses([](WholeLog& l) { l.records.back().claims.joint_peak.hole_bytes = -1; },
+          ".claim.joint_peak.hole_bytes: expected 0 to ");
+  // In a log of one replica there is nothing of this.
+  refuses([](WholeLog& l) { l.header.replicas = 1; }, "facts[1].replica: expected 0 to 0, found 1");
+  auto alone = test::hand_made_log();
+  alone.second.insert(alone.second.begin(), {event_log::TickEnd{0}, {}});
+  EXPECT_NE(error_of(test::write_log({alone.first, alone.second}))
+                .find("facts[0].kind: expected no facts of all replicas where there is one"),
+            std::string::npos);
+}
+
 TEST(EventLog, HeadersWhereNothingIsKept) {
   const auto cases = test::small_cases();
   const auto nothing =
@@ -443,20 +487,25 @@ TEST(EventLog, AFileAppearsWholeOrNotAtAll) {
   namespace fs = std::filesystem;
   const fs::path folder = fs::path(testing::TempDir()) / ("kvplan_log_" + std::to_string(::getpid()));
   fs::create_directories(folder);
-  core::Workload workload;
-  core::MemoryLayout layout{.quantum_tokens = 16, .token_bytes = 1, .capacity_bytes = 320, .quanta = 19};
-  const io::EventLogOptions options{.workload = &workload, .layout = layout, .allocator = "paged"};
+  const event_log::Header header{.writer = "test",
+                                 .quantum_tokens = 16,
+                                 .token_bytes = 1,
+                                 .capacity_bytes = 320,
+                                 .quanta = 19,
+                                 .allocator = "paged",
+                                 .scenario = {},
+                                 .trace_digest = {}};
   const std::string path = (folder / "a.kve").string();
   {
-    auto writer = io::EventLogWriter::create(path, options, [] { return event_log::Totals{}; });
+    auto writer = io::EventLogFile::create(path, header);
     ASSERT_TRUE(writer.ok());
-    writer.value()->on_end(SimTime{});
+    writer.value()->add({event_log::End{0}, {}});
   }
   EXPECT_TRUE(fs::is_empty(folder));
   {
-    auto writer = io::EventLogWriter::create(path, options, [] { return event_log::Totals{}; });
+    auto writer = io::EventLogFile::create(path, header);
     ASSERT_TRUE(writer.ok());
-    writer.value()->on_end(SimTime{});
+    writer.value()->add({event_log::End{0}, {}});
     EXPECT_FALSE(fs::exists(path));
     EXPECT_TRUE(writer.value()->close().ok());
   }
@@ -465,11 +514,11 @@ TEST(EventLog, AFileAppearsWholeOrNotAtAll) {
   EXPECT_EQ(reader.value()->header().quanta, 19);
   fs::remove_all(folder);
   EXPECT_FALSE(event_log::Reader::open(path).ok());
-  const auto nowhere = io::EventLogWriter::create((folder / "b" / "c.kve").string(), options, {});
+  const auto nowhere = io::EventLogFile::create((folder / "b" / "c.kve").string(), header);
   ASSERT_FALSE(nowhere.ok());
-  const auto full = io::EventLogWriter::create("/dev/full", options, [] { return event_log::Totals{}; });
+  const auto full = io::EventLogFile::create("/dev/full", header);
   ASSERT_TRUE(full.ok());
-  full.value()->on_end(SimTime{});
+  full.value()->add({event_log::End{0}, {}});
   EXPECT_FALSE(full.value()->close().ok());
 }
 

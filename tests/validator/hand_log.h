@@ -284,4 +284,79 @@ inline std::pair<event_log::Header, std::vector<event_log::Record>> hand_made_tr
   return {header, records};
 }
 
+/// Two replicas with a memory of two blocks of four tokens each, worked out by hand. While replica 0 computes one
+/// answer in steps of 5 ticks, replica 1 serves three requests: the second at tick 17, between two ends of the other's
+/// steps, in a step of no ticks; the third in a step that ends with the last of replica 0.
+inline std::pair<event_log::Header, std::vector<event_log::Record>> hand_made_fleet_log() {
+  using Totals = event_log::Totals;
+  const event_log::Header header{.writer = "fuzz",
+                                 .quantum_tokens = 4,
+                                 .token_bytes = 1,
+                                 .capacity_bytes = 9,
+                                 .quanta = 2,
+                                 .replicas = 2,
+                                 .allocator = "paged",
+                                 .scenario = {},
+                                 .trace_digest = {}};
+  std::vector<event_log::Record> records;
+  const auto tell = [&](std::int32_t replica, event_log::Record record) {
+    record.replica = replica;
+    records.push_back(std::move(record));
+  };
+  const Totals idle{0, 0, 0, 0, 0, 1, 0, 0, 0, 8};
+  const auto pass = [&](std::int32_t replica, std::int64_t tick, RequestId request, std::int64_t tokens,
+                        std::int32_t block, const Totals& totals) {
+    tell(replica, {event_log::PassBegin{tick}, {}});
+    tell(replica, {event_log::Admit{request, {}, {}}, {}});
+    tell(replica, {event_log::Grant{request, 0, 1, {}}, {.places = {block}}});
+    tell(replica, {event_log::Chunk{request, 0, tokens}, {}});
+    tell(replica, with_totals(event_log::PassEnd{false}, totals, 1));
+  };
+  const auto last_step = [&](std::int64_t tick, RequestId request, std::int64_t written,
+                             const Totals& totals) {
+    tell(1, with_totals(event_log::StepEnd{tick, {request}}, totals));
+    tell(1, {event_log::FirstToken{request}, {}});
+    tell(1, {event_log::Finish{request, written}, {}});
+    tell(1, with_totals(event_log::Settled{tick}, idle));
+  };
+  tell(0, {event_log::Arrival{0, 0, 1, 4, true}, {}});
+  tell(1, {event_log::Arrival{0, 1, 3, 1, true}, {}});
+  pass(0, 0, 0, 1, 0, {0, 0, 4, 0, 0, 1, 0, 0, 0, 4});
+  tell(0, {event_log::StepRun{0, 10, 0, 1}, {}});
+  pass(1, 0, 1, 3, 0, {0, 0, 3, 0, 1, 1, 0, 0, 0, 4});
+  tell(1, {event_log::StepRun{0, 4, 0, 1}, {}});
+  tell(0, with_totals(event_log::TickEnd{0}, {0, 0, 7, 0, 1, 2, 0, 0, 0, 8}, 2));
+  last_step(4, 1, 3, {0, 3, 0, 0, 1, 1, 0, 0, 0, 4});
+  tell(0, with_totals(event_log::TickEnd{4}, {0, 0, 4, 0, 0, 2, 0, 0, 0, 12}, 1));
+  const Totals one_written{0, 1, 3, 0, 0, 1, 0, 0, 0, 4};
+  tell(0, with_totals(event_log::StepEnd{10, {}}, one_written));
+  tell(0, {event_log::FirstToken{0}, {}});
+  tell(0, with_totals(event_log::Settled{10}, one_written));
+  tell(0, {event_log::PassBegin{10}, {}});
+  tell(0, with_totals(event_log::PassEnd{false}, one_written, 1));
+  tell(0, {event_log::StepRun{10, 5, 0, 3}, {}});
+  tell(0, with_totals(event_log::TickEnd{10}, {0, 1, 3, 0, 0, 2, 0, 0, 0, 12}, 1));
+  tell(1, {event_log::Arrival{17, 2, 1, 1, true}, {}});
+  pass(1, 17, 2, 1, 1, {0, 0, 1, 0, 3, 1, 0, 0, 0, 4});
+  tell(1, {event_log::StepRun{17, 0, 0, 1}, {}});
+  last_step(17, 2, 1, {0, 1, 0, 0, 3, 1, 0, 0, 0, 4});
+  tell(0, with_totals(event_log::TickEnd{17}, {0, 2, 2, 0, 0, 2, 0, 0, 0, 12}, 1));  // a step ended at 15
+  tell(1, {event_log::Arrival{20, 3, 1, 1, true}, {}});
+  pass(1, 20, 3, 1, 0, {0, 0, 1, 0, 3, 1, 0, 0, 0, 4});
+  tell(1, {event_log::StepRun{20, 5, 0, 1}, {}});
+  tell(0, with_totals(event_log::TickEnd{20}, {0, 3, 2, 0, 3, 2, 0, 0, 0, 8}, 2));
+  tell(0, with_totals(event_log::StepEnd{25, {0}}, {0, 4, 0, 0, 0, 1, 0, 0, 0, 4}));
+  tell(0, {event_log::Finish{0, 4}, {}});
+  tell(0, with_totals(event_log::Settled{25}, idle));
+  last_step(25, 3, 1, {0, 1, 0, 0, 3, 1, 0, 0, 0, 4});
+  tell(0, with_totals(event_log::TickEnd{25}, {0, 0, 0, 0, 0, 2, 0, 0, 0, 16}));
+  tell(0, {event_log::End{25}, {}});
+  tell(1, {event_log::End{25}, {}});
+  event_log::Claims peak;
+  peak.has_joint_peak = true;
+  peak.joint_peak = {0, {0, 0, 7, 0, 1, 2, 0, 0, 0, 8}, 2, 0};
+  tell(0, {event_log::FleetEnd{25}, peak});
+  return {header, records};
+}
+
 }  // namespace kvplan::test

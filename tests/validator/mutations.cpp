@@ -114,6 +114,21 @@ bool swap_requests(WholeLog& log, Random& random, std::string& what) {
   return true;
 }
 
+/// Two victims of a pass, one right behind the other.
+bool victims_in_another_order(WholeLog& log, Random& random, std::string& what) {
+  std::vector<std::size_t> found;
+  for (std::size_t i = 0; i + 1 < log.records.size(); ++i)
+    if (std::holds_alternative<Preempt>(log.records[i].fact) &&
+        std::holds_alternative<Preempt>(log.records[i + 1].fact) &&
+        log.records[i].replica == log.records[i + 1].replica)
+      found.push_back(i);
+  if (found.empty()) return false;
+  const std::size_t i = found[random.below(found.size())];
+  std::swap(log.records[i], log.records[i + 1]);
+  what = "record " + std::to_string(i);
+  return true;
+}
+
 bool flip_a_refusal(WholeLog& log, Random& random, std::string& what) {
   // Where no byte is free, nothing is stranded either way.
   const auto i = pick(log.records, random, [](const Record& record) {
@@ -397,7 +412,7 @@ bool another_window(WholeLog& log, Random& random, std::string& what) {
   return true;
 }
 
-constexpr std::array<Mutation, 89> kMutations{{
+constexpr std::array<Mutation, 90> kMutations{{
     {"lose a fact", lose_a_fact},
     {"repeat a fact", repeat_a_fact},
     {"lose a finish", lose<Finish>},
@@ -413,6 +428,7 @@ constexpr std::array<Mutation, 89> kMutations{{
     {"swap chunks", swap_requests<Chunk>},
     {"swap publications", swap_requests<Publish>},
     {"swap preemptions", swap_requests<Preempt>},
+    {"victims in another order", victims_in_another_order},
     {"flip a refusal", flip_a_refusal},
     {"flip an acceptance", accept_the_rejected},
     {"another prompt", another_prompt},
@@ -493,6 +509,52 @@ constexpr std::array<Mutation, 89> kMutations{{
 
 std::span<const Mutation> mutations() {
   return kMutations;
+}
+
+std::vector<std::pair<std::size_t, Record>> other_victims(const WholeLog& log) {
+  struct Known {
+    std::int64_t target{0}, written{0}, chunk{0};
+    bool running{false};
+    [[nodiscard]] bool whole() const { return written >= target; }
+  };
+  std::map<RequestId, Known> known;
+  std::int64_t steps = 0;
+  bool mixed = false;
+  std::vector<std::pair<std::size_t, Record>> out;
+  for (std::size_t i = 0; i < log.records.size(); ++i) {
+    const Fact& fact = log.records[i].fact;
+    if (const auto* f = std::get_if<Arrival>(&fact)) known[f->request].target = f->input;
+    if (std::holds_alternative<PassBegin>(fact)) steps = mixed = false;
+    if (const auto* f = std::get_if<Preempt>(&fact)) {
+      for (const auto& [request, other] : known) {
+        if (request == f->request || !other.running) continue;
+        if (other.whole() || !log.header.prefills_apart)
+          out.push_back({i, {Preempt{request, other.written}, log.records[i].claims}});
+      }
+      Known& victim = known.at(f->request);
+      if (victim.whole()) victim.target = f->written + 1;
+      victim.running = false;
+    }
+    if (const auto* f = std::get_if<Admit>(&fact)) {
+      Known& r = known.at(f->request);
+      const auto found = f->found_pages + static_cast<std::int64_t>(f->hit_keys.size());
+      r.written = (r.running ? r.written : 0) + found * log.header.quantum_tokens;
+      r.running = true;
+    }
+    if (const auto* f = std::get_if<Chunk>(&fact)) {
+      known.at(f->request).chunk = f->tokens;
+      mixed = true;
+    }
+    if (const auto* f = std::get_if<StepRun>(&fact)) steps += f->steps;
+    if (std::holds_alternative<StepEnd>(fact))
+      for (auto& [request, r] : known) {
+        const bool waits = mixed && log.header.prefills_apart;
+        if (r.running && r.chunk == 0 && r.whole() && !waits) r.written += steps;
+        r.written += std::exchange(r.chunk, 0);
+      }
+    if (const auto* f = std::get_if<Finish>(&fact)) known.erase(f->request);
+  }
+  return out;
 }
 
 }  // namespace kvplan::test

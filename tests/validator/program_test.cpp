@@ -9,6 +9,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "tests/validator/hand_log.h"
 #include "tests/validator/run_log.h"
 
 namespace kvplan {
@@ -91,6 +92,50 @@ TEST_F(Program, ALogThatDiffers) {
   EXPECT_EQ(outcome.code, 1);
   EXPECT_NE(outcome.out.find("\"verdict\": \"bytes differ\""), std::string::npos);
   EXPECT_NE(outcome.out.find("live claims "), std::string::npos);
+}
+
+TEST_F(Program, ALogOfSeveralReplicasSaysWhichDiffers) {
+  auto [header, records] = test::hand_made_fleet_log();
+  put("a.kve", test::write_log({header, records}));
+  for (const char* backend : {"host", "fake"}) {
+    const Outcome outcome = run("replay " + at("a.kve") + " --json - --backend " + backend);
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    for (const char* key : {"\"verdict\": \"equal\"", "\"replicas\": [", "\"replicas[1].peak_live_bytes\"",
+                            "a memory for each of 2"})
+      EXPECT_NE(outcome.out.find(key), std::string::npos) << key;
+  }
+  const auto verdict_with = [&](auto change) {
+    auto changed = records;
+    for (auto& record : changed) change(record);
+    put("b.kve", test::write_log({header, changed}));
+    const Outcome outcome = run("replay " + at("b.kve"));
+    EXPECT_EQ(outcome.code, 1);
+    const std::string name = "verdict               ";
+    const std::size_t begin = outcome.out.find(name) + name.size();
+    return outcome.out.substr(begin, outcome.out.find('\n', begin) - begin);
+  };
+  using event_log::Record;
+  const auto of = [](std::int32_t replica) {
+    return [replica](Record& record) {
+      const bool own = !std::holds_alternative<event_log::TickEnd>(record.fact);
+      if (own && record.claims.has_totals && record.replica == replica) ++record.claims.totals[1];
+    };
+  };
+  EXPECT_EQ(verdict_with(of(0)), "bytes of replica 0 differ");
+  EXPECT_EQ(verdict_with(of(1)), "bytes of replica 1 differ");
+  EXPECT_EQ(verdict_with([](Record& record) {
+              if (record.claims.has_totals) ++record.claims.totals[1];
+            }),
+            "bytes of replicas 0, 1 differ");
+  EXPECT_EQ(verdict_with([](Record& record) {
+              if (std::holds_alternative<event_log::TickEnd>(record.fact)) ++record.claims.totals[1];
+            }),
+            "bytes of all replicas together differ");
+  EXPECT_EQ(verdict_with([](Record& record) {
+              if (record.replica == 1 && !record.claims.places.empty()) record.claims.places = {7};
+            }),
+            "claims of replica 1 differ");
+  EXPECT_EQ(verdict_with([](Record& record) { record.replica = 0; }), "facts contradict each other");
 }
 
 TEST_F(Program, BadInputIsOneLineAndExitCodeTwo) {

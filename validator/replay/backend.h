@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -30,6 +31,9 @@ class Backend {
   virtual Result<CellCounts> recount(std::span<const View> views, std::span<const Holding> holdings,
                                      std::span<const Mark> marks) = 0;
 };
+
+/// Makes one for each replica of a log.
+using BackendMaker = std::function<Result<std::unique_ptr<Backend>>()>;
 
 /// Host memory, one thread.
 std::unique_ptr<Backend> make_host_backend();

@@ -9,6 +9,28 @@ namespace kvplan::validator {
 
 Result<std::unique_ptr<Replay>> Replay::create(const log::Header& header, Backend& backend,
                                                const ReplayOptions& options) {
+  KVPLAN_TRY(auto impl, Impl::create(header, backend, options, std::make_shared<ArrivedRequests>()));
+  return std::unique_ptr<Replay>(new Replay(std::move(impl)));
+}
+
+Replay::Replay(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Replay::~Replay() = default;
+
+Status Replay::apply(const log::Record& record) {
+  return impl_->apply(record, impl_->report().events);
+}
+bool Replay::stopped() const {
+  return impl_->stopped();
+}
+Result<Report> Replay::finish() {
+  return impl_->finish(true);
+}
+
+// ---- Impl ----
+
+Result<std::unique_ptr<Replay::Impl>> Replay::Impl::create(const log::Header& header, Backend& backend,
+                                                           const ReplayOptions& options,
+                                                           std::shared_ptr<ArrivedRequests> arrived) {
   if (header.table_form != log::TableForm::kTokens && ByteArena::cells_of(header) > options.most_cells)
     return bad_input("expected a memory of at most " + std::to_string(options.most_cells) + " cells, found " +
                      std::to_string(ByteArena::cells_of(header)) +
@@ -22,32 +44,22 @@ Result<std::unique_ptr<Replay>> Replay::create(const log::Header& header, Backen
                      (tracks == 1 ? "" : " tokens in " + std::to_string(tracks) + " tracks"))
         .at_field("quanta");
   try {
-    auto impl = std::make_unique<Impl>(header, backend, options);
+    auto impl = std::make_unique<Impl>(header, backend, options, std::move(arrived));
     KVPLAN_TRY_DO(impl->begin());
-    return std::unique_ptr<Replay>(new Replay(std::move(impl)));
+    return impl;
   } catch (const std::bad_alloc&) {
     return bad_input("no memory to keep account of " + std::to_string(header.quanta) + " quanta")
         .at_field("quanta");
   }
 }
 
-Replay::Replay(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
-Replay::~Replay() = default;
-
-Status Replay::apply(const log::Record& record) {
-  return impl_->apply(record);
-}
-bool Replay::stopped() const {
-  return impl_->stopped();
-}
-Result<Report> Replay::finish() {
-  return impl_->finish();
-}
-
-// ---- Impl ----
-
-Replay::Impl::Impl(const log::Header& header, Backend& backend, const ReplayOptions& options)
-    : header_(header), backend_(backend), options_(options), arena_(header_, backend, requests_) {
+Replay::Impl::Impl(const log::Header& header, Backend& backend, const ReplayOptions& options,
+                   std::shared_ptr<ArrivedRequests> arrived)
+    : header_(header),
+      backend_(backend),
+      options_(options),
+      arena_(header_, backend, requests_),
+      arrived_(std::move(arrived)) {
   if (header.table_form != log::TableForm::kTokens) bytes_.emplace(header_, backend, requests_);
   arena_.on_free = [this](Quantum& quantum) {
     if (quantum.place >= 0) taken_ids_.erase(quantum.place);
@@ -62,8 +74,9 @@ Status Replay::Impl::begin() {
   return bytes_ ? bytes_->reserve() : arena_.reserve();
 }
 
-Status Replay::Impl::apply(const log::Record& record) {
+Status Replay::Impl::apply(const log::Record& record, std::int64_t event) {
   if (stopped()) return Done{};
+  event_ = event;
   fact_name_ = log::kFactNames[record.fact.index()];
   claim_kept(record);
   KVPLAN_TRY_DO(std::visit([this](const auto& fact) { return on(fact); }, record.fact));
@@ -84,7 +97,7 @@ Status Replay::Impl::apply(const log::Record& record) {
 
 void Replay::Impl::note(const std::string& what) {
   if (!report_.first_problem.empty()) return;
-  report_.first_problem = "event " + std::to_string(report_.events) + " (" + fact_name_ + "): " + what;
+  report_.first_problem = "event " + std::to_string(event_) + " (" + fact_name_ + "): " + what;
 }
 
 Status Replay::Impl::contradict(const std::string& what) {
@@ -97,20 +110,22 @@ Status Replay::Impl::contradict(RequestId request, const std::string& what) {
   return contradict("request " + std::to_string(request) + " " + what);
 }
 
+Quantity peak_quantity(std::size_t state, std::int64_t predicted, std::int64_t measured) {
+  return {std::string("peak_") + kStateNames[state] + "_bytes", predicted, measured, "bytes"};
+}
+
 Request* Replay::Impl::running(RequestId id) {
   const auto found = requests_.find(id);
   return found != requests_.end() && found->second.running ? &found->second : nullptr;
 }
 
-Result<Report> Replay::Impl::finish() {
+Result<Report> Replay::Impl::finish(bool whole) {
   fact_name_ = "end of the log";
-  if (!stopped() && phase_ != Phase::kOver) KVPLAN_TRY_DO(contradict("the log has no end"));
-  if (!stopped()) KVPLAN_TRY_DO(scan());
-  static constexpr std::array<const char*, log::kStates> kNames{
-      "metadata", "live", "reserved", "hole", "tail", "padding", "internal", "cached", "stranded", "free"};
+  event_ = report_.events;
+  if (whole && !stopped() && phase_ != Phase::kOver) KVPLAN_TRY_DO(contradict("the log has no end"));
+  if (whole && !stopped()) KVPLAN_TRY_DO(scan());
   for (std::size_t s = 0; s < log::kStates; ++s)
-    report_.quantities.push_back(
-        {std::string("peak_") + kNames[s] + "_bytes", peak_claimed_[s], peak_found_[s], "bytes"});
+    report_.quantities.push_back(peak_quantity(s, peak_claimed_[s], peak_found_[s]));
   report_.quantities.push_back({"hit_cells", hit_cells_read_, hit_cells_right_, "cells"});
   report_.quantities.push_back({"arena_bytes", cells() * static_cast<std::int64_t>(sizeof(Stamp)),
                                 backend_.reserved_bytes(), "bytes"});

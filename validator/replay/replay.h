@@ -1,7 +1,8 @@
 // Replays an event log on memory. Built from the facts alone: an allocator of its own places what was granted
 // wherever it likes, steps write stamps, what is given back is poisoned, what a lookup found is read and held
 // against the content it was looked up as, and the states of the ledger are recounted from memory. Then the
-// claims of the log are compared: bytes in each state, and whether its places could be.
+// claims of the log are compared: bytes in each state, and whether its places could be. This is of one replica;
+// fleet_replay.h is of several.
 //
 // Facts that contradict each other end the replay: a grant of what is not free, a hit on what nobody
 // published, a token without a place, an end that does not come, ... (README.md lists the rules.)
@@ -39,12 +40,13 @@ struct Report {
   std::int64_t moments{0};           ///< at which all ten totals were compared
   std::int64_t byte_mismatches{0};   ///< totals that differ, and cells that hold what nobody wrote there
   std::int64_t place_mismatches{0};  ///< block ids or addresses that cannot be
-  std::int64_t count_mismatches{0};  ///< requests running or waiting that differ
+  std::int64_t count_mismatches{0};  ///< requests running or waiting, kept tokens and moments that differ
   bool contradiction{false};         ///< the facts contradict each other
   std::string first_problem;         ///< empty where all is well
   std::int64_t full_scan_every{1};
   std::int64_t full_scans{0};
   std::vector<Quantity> quantities;
+  std::vector<Report> replicas;  ///< where there are several
 
   [[nodiscard]] bool clean() const { return first_problem.empty(); }
 };
@@ -52,7 +54,7 @@ struct Report {
 /// Life cycle: `create`, `apply` each record in order until `stopped`, `finish` once.
 class Replay {
  public:
-  /// Errors: more cells than allowed, or the backend has no memory.
+  /// REQUIRES: a log of one replica. Errors: more cells than allowed, or the backend has no memory.
   static Result<std::unique_ptr<Replay>> create(const event_log::Header& header, Backend& backend,
                                                 const ReplayOptions& options = {});
   ~Replay();

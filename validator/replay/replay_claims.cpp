@@ -1,17 +1,10 @@
 // Comparison with what the simulator says.
 #include <algorithm>
-#include <array>
 #include <utility>
 
 #include "validator/replay/replay_impl.h"
 
 namespace kvplan::validator {
-namespace {
-
-constexpr std::array<const char*, log::kStates> kNames{
-    "metadata", "live", "reserved", "hole", "tail", "padding", "internal", "cached", "stranded", "free"};
-
-}  // namespace
 
 log::Totals Replay::Impl::totals(const CellCounts& cells) const {
   if (bytes_) return bytes_->totals(cells, refused_);
@@ -59,7 +52,7 @@ Status Replay::Impl::claim_totals(const log::Claims& claims, bool with_counts) {
     peak_found_[s] = std::max(peak_found_[s], found[s]);
     if (claims.totals[s] == found[s]) continue;
     ++report_.byte_mismatches;
-    note(std::string(kNames[s]) + " claims " + std::to_string(claims.totals[s]) + " bytes, memory has " +
+    note(std::string(kStateNames[s]) + " claims " + std::to_string(claims.totals[s]) + " bytes, memory has " +
          std::to_string(found[s]));
   }
   if (!with_counts) return Done{};

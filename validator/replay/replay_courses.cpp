@@ -93,7 +93,7 @@ Status Replay::Impl::check_course_room(const Request& r, std::int64_t tokens) {
   return Done{};
 }
 
-/// Nothing may be due before the last of the steps that end now.
+/// Nothing may be due before the last of these tokens is written.
 Status Replay::Impl::check_let_go_between(const Request& r, std::int64_t tokens) {
   for (std::int64_t n = r.written + 1; r.gathered != nullptr && n < r.written + tokens; ++n)
     if (r.gathered->any_due(n))

@@ -1,9 +1,11 @@
-// What a replay keeps between two facts. The rules are in replay_scheduler.cpp (passes), replay_steps.cpp
-// (steps and what they end), replay_tree.cpp (prefixes in a tree) and replay_claims.cpp (comparison).
+// What a replay of one replica keeps between two facts. The rules are in replay_scheduler.cpp (passes),
+// replay_victims.cpp (who is preempted), replay_steps.cpp (steps and what they end), replay_tree.cpp (prefixes in a
+// tree) and replay_claims.cpp (comparison).
 #pragma once
 
 #include <array>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -18,13 +20,37 @@ namespace kvplan::validator {
 
 namespace log = event_log;
 
+/// In the order of log::Totals.
+inline constexpr std::array<const char*, log::kStates> kStateNames{
+    "metadata", "live", "reserved", "hole", "tail", "padding", "internal", "cached", "stranded", "free"};
+Quantity peak_quantity(std::size_t state, std::int64_t predicted, std::int64_t measured);
+
+/// Of all replicas of a log.
+using ArrivedRequests = std::unordered_set<RequestId>;
+
 class Replay::Impl {
  public:
-  Impl(const log::Header& header, Backend& backend, const ReplayOptions& options);
-  Status begin();
-  Status apply(const log::Record& record);
+  /// Errors: as Replay::create. `arrived`: the same for all replicas of a log.
+  static Result<std::unique_ptr<Impl>> create(const log::Header& header, Backend& backend,
+                                              const ReplayOptions& options,
+                                              std::shared_ptr<ArrivedRequests> arrived);
+  Impl(const log::Header& header, Backend& backend, const ReplayOptions& options,
+       std::shared_ptr<ArrivedRequests> arrived);
+  /// `event`: number of the record in its log.
+  Status apply(const log::Record& record, std::int64_t event);
   [[nodiscard]] bool stopped() const { return report_.contradiction; }
-  Result<Report> finish();
+  /// `whole`: the log was read to its end, so that this must have come to its own.
+  Result<Report> finish(bool whole);
+
+  // Where others are on the same clock: the state between facts.
+  [[nodiscard]] const Report& report() const { return report_; }
+  [[nodiscard]] log::Totals totals() const { return totals(counts()); }
+  [[nodiscard]] std::int64_t running_requests() const { return static_cast<std::int64_t>(running_.size()); }
+  /// When the next of the told steps ends; INT64_MAX: none is in progress.
+  [[nodiscard]] std::int64_t next_step_end() const;
+  /// The tokens of steps that have ended by then are written. REQUIRES: all facts up to that tick were applied, of
+  /// which `event` is the latest, so that some step goes on behind it; else the facts contradict each other.
+  Status step_to(std::int64_t time, std::int64_t event);
 
   // One for each kind of fact. A contradiction is told by `contradict`.
   Status on(const log::Arrival& f);
@@ -50,6 +76,8 @@ class Replay::Impl {
   Status on(const log::Compact& f);
   Status on(const log::PrefixIds& f);
   Status on(const log::Settle& f);
+  Status on(const log::TickEnd& f);
+  Status on(const log::FleetEnd& f);
 
  private:
   /// Where in a pass and its steps the log is; says which facts may follow.
@@ -57,6 +85,7 @@ class Replay::Impl {
   /// What a pass tells of one request, in this order.
   enum Stage : std::int64_t { kNothing, kAdmitted, kCoursed, kGranted, kPublished, kScheduled };
 
+  Status begin();
   // Contradictions stop the replay; the first one is reported.
   Status contradict(const std::string& what);
   Status contradict(RequestId request, const std::string& what);
@@ -75,6 +104,11 @@ class Replay::Impl {
   Status progress(const std::vector<Arena::Progress>& all, const std::function<void()>& change) {
     return bytes_ ? bytes_->progress(all, change) : arena_.progress(all, change);
   }
+
+  // replay_victims.cpp
+  Status check_victim(const Request& request);
+  Status check_retracted(const Request& request);
+  void sort_for_retraction();
 
   // replay_tree.cpp
   Status take_found(Request& request, std::int64_t found_pages);
@@ -107,8 +141,13 @@ class Replay::Impl {
   [[nodiscard]] std::int64_t cells_kept(const Request& request) const;
 
   // replay_steps.cpp
-  [[nodiscard]] std::int64_t tokens_in_step(const Request& request) const;
-  Status plan_step(const log::StepEnd& f, std::vector<Arena::Progress>& all);
+  struct StepsTaken {
+    std::int64_t steps;
+    bool last;  ///< told: something may be due after them
+  };
+  [[nodiscard]] std::int64_t tokens_in(const Request& request, const StepsTaken& taken) const;
+  Status plan_steps(const StepsTaken& taken, std::vector<Arena::Progress>& all);
+  Status take_steps(const StepsTaken& taken);
   Status check_room(const Request& request, std::int64_t tokens);
   Status after_step();
   Status check_published(Request& request);
@@ -136,6 +175,7 @@ class Replay::Impl {
   std::optional<ByteArena> bytes_;  ///< instead, where quanta are not of whole tokens
   Report report_;
   const char* fact_name_{""};
+  std::int64_t event_{0};
   std::int64_t now_{0};  ///< of the latest pass, step end or settled moment
   std::int64_t last_arrival_{0};
   bool work_left_{false};  ///< when the latest step had settled
@@ -152,9 +192,12 @@ class Replay::Impl {
   // Of the step in progress
   bool mixed_{false};
   std::int64_t steps_{0};
+  std::vector<log::StepRun> runs_;           ///< the same, as they were told
+  std::size_t run_{0};                       ///< the first of which not all are taken
+  std::int64_t taken_{0}, taken_of_run_{0};  ///< steps whose tokens are written before the last one ends
   std::int64_t ending_order_{-1};
 
-  std::unordered_set<RequestId> arrived_;
+  std::shared_ptr<ArrivedRequests> arrived_;
   std::int64_t next_publication_{0};
   std::int64_t first_of_pass_{0};  ///< publications from here on are of this pass
   std::unordered_map<std::int64_t, std::int64_t> publications_;  ///< that can be found: number -> quantum

@@ -49,7 +49,7 @@ Status Replay::Impl::give_all_back(Request& r) {
 Status Replay::Impl::on(const log::Arrival& f) {
   if (phase_ != Phase::kIdle && phase_ != Phase::kSteps) return contradict("an arrival in a pass");
   if (f.time < last_arrival_) return contradict(f.request, "arrives before the one before it");
-  if (!arrived_.insert(f.request).second) return contradict(f.request, "arrives twice");
+  if (!arrived_->insert(f.request).second) return contradict(f.request, "arrives twice");
   last_arrival_ = f.time;
   if (!f.accepted && f.prefix_ids > 0) return contradict(f.request, "is turned away, but has ids to tell");
   if (!f.accepted) return Done{};
@@ -86,11 +86,10 @@ Status Replay::Impl::on(const log::PassBegin& f) {
 
 Status Replay::Impl::on(const log::Preempt& f) {
   if (phase_ != Phase::kPass) return contradict("a preemption outside a pass");
-  if (running(f.request) == nullptr || (!header_.prefills_apart && running_.back() != f.request))
-    return contradict(f.request, "is preempted, but is not the youngest");
+  if (running(f.request) == nullptr) return contradict(f.request, "is preempted, but does not run");
   Request& r = requests_.at(f.request);
-  if (header_.prefills_apart && (!r.whole || mixed_ || order_ >= 0))
-    return contradict(f.request, "is preempted, but does not decode in this pass");
+  KVPLAN_TRY_DO(header_.prefills_apart ? check_retracted(r) : check_victim(r));
+  if (stopped()) return Done{};
   if (f.written != r.written)
     return contradict(
         f.request, "has written " + std::to_string(r.written) + " tokens, not " + std::to_string(f.written));
@@ -313,6 +312,9 @@ Status Replay::Impl::on(const log::PassEnd& f) {
   phase_ = running_.empty() ? Phase::kIdle : Phase::kDecided;
   work_left_ = !running_.empty() || waiting_ > 0;
   steps_ = 0;
+  runs_.clear();
+  run_ = 0;
+  taken_ = taken_of_run_ = 0;
   return Done{};
 }
 

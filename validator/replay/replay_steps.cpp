@@ -16,14 +16,15 @@ Status Replay::Impl::on(const log::StepRun& f) {
   if (f.span() > log::kMostTime - f.time) return contradict("time passes 2^62 ticks");
   now_ = f.time + static_cast<std::int64_t>(f.span());
   steps_ += f.steps;
+  runs_.push_back(f);
   phase_ = Phase::kSteps;
   return Done{};
 }
 
-std::int64_t Replay::Impl::tokens_in_step(const Request& r) const {
+std::int64_t Replay::Impl::tokens_in(const Request& r, const StepsTaken& taken) const {
   if (r.chunk > 0) return r.chunk;
   const bool waits = header_.prefills_apart && mixed_;
-  return r.whole && !waits ? steps_ : 0;
+  return r.whole && !waits ? taken.steps : 0;
 }
 
 /// Are the places of the request's next tokens there, and its own?
@@ -53,16 +54,11 @@ Status Replay::Impl::check_room(const Request& r, std::int64_t tokens) {
   return Done{};
 }
 
-/// What every running request does in the steps that end now.
-Status Replay::Impl::plan_step(const log::StepEnd& f, std::vector<Arena::Progress>& all) {
-  for (const RequestId id : f.finishing) {
-    Request* const r = running(id);
-    if (r == nullptr || r->ends) return contradict(id, "ends, but does not run");
-    r->ends = true;
-  }
+/// What every running request does in these steps.
+Status Replay::Impl::plan_steps(const StepsTaken& taken, std::vector<Arena::Progress>& all) {
   for (const RequestId id : running_) {
     Request& r = requests_.at(id);
-    const std::int64_t tokens = tokens_in_step(r);
+    const std::int64_t tokens = tokens_in(r, taken);
     r.wrote = tokens > 0;
     if (tokens == 0) {
       if (r.ends) return contradict(id, "ends without a token");
@@ -70,7 +66,7 @@ Status Replay::Impl::plan_step(const log::StepEnd& f, std::vector<Arena::Progres
     }
     if (follows_courses()) {
       KVPLAN_TRY_DO(check_course_room(r, tokens));
-      if (!stopped()) KVPLAN_TRY_DO(check_let_go_between(r, tokens));
+      if (!stopped()) KVPLAN_TRY_DO(check_let_go_between(r, tokens + (taken.last ? 0 : 1)));
     } else {
       KVPLAN_TRY_DO(check_room(r, tokens));
     }
@@ -93,8 +89,21 @@ Status Replay::Impl::on(const log::StepEnd& f) {
                       std::to_string(f.time));
   KVPLAN_TRY_DO(arena_.end_copies());
   for (const std::int64_t address : std::exchange(read_ranges_, {})) taken_ranges_.erase(address);
+  for (const RequestId id : f.finishing) {
+    Request* const r = running(id);
+    if (r == nullptr || r->ends) return contradict(id, "ends, but does not run");
+    r->ends = true;
+  }
+  KVPLAN_TRY_DO(take_steps({steps_ - taken_, true}));
+  if (stopped()) return Done{};
+  phase_ = Phase::kEnding;
+  ending_order_ = -1;
+  return after_step();
+}
+
+Status Replay::Impl::take_steps(const StepsTaken& taken) {
   std::vector<Arena::Progress> all;
-  KVPLAN_TRY_DO(plan_step(f, all));
+  KVPLAN_TRY_DO(plan_steps(taken, all));
   if (stopped()) return Done{};
   const auto go_on = [&] {
     for (const Arena::Progress& p : all) {
@@ -102,18 +111,53 @@ Status Replay::Impl::on(const log::StepEnd& f) {
       if (p.request->sliding) p.request->begin = p.drop_to;
     }
   };
-  if (follows_courses()) {
-    std::vector<Arena::Followed> followed;
-    followed.reserve(all.size());
-    for (const Arena::Progress& p : all) followed.push_back({p.request, p.from, p.to});
-    KVPLAN_TRY_DO(header_.compacts ? arena_.follow_gathered(followed, go_on)
-                                   : arena_.follow(followed, go_on));
-  } else {
-    KVPLAN_TRY_DO(progress(all, go_on));
+  if (!follows_courses()) return progress(all, go_on);
+  std::vector<Arena::Followed> followed;
+  followed.reserve(all.size());
+  for (const Arena::Progress& p : all) followed.push_back({p.request, p.from, p.to});
+  return header_.compacts ? arena_.follow_gathered(followed, go_on) : arena_.follow(followed, go_on);
+}
+
+// ---- where others look at the replica between its facts ----
+
+namespace {
+
+/// Of these steps, those that have ended by then: none lasts less than no time.
+std::int64_t ended_by(const log::StepRun& run, std::int64_t time) {
+  std::int64_t ended = 0;
+  std::int64_t beyond = run.steps + 1;
+  while (beyond - ended > 1) {
+    const std::int64_t middle = ended + (beyond - ended) / 2;
+    (run.time + run.span(middle) <= time ? ended : beyond) = middle;
   }
-  phase_ = Phase::kEnding;
-  ending_order_ = -1;
-  return after_step();
+  return ended;
+}
+
+}  // namespace
+
+std::int64_t Replay::Impl::next_step_end() const {
+  if (phase_ != Phase::kSteps) return INT64_MAX;
+  if (run_ == runs_.size()) return now_;
+  const log::StepRun& run = runs_[run_];
+  return run.time + static_cast<std::int64_t>(run.span(taken_of_run_ + 1));
+}
+
+Status Replay::Impl::step_to(std::int64_t time, std::int64_t event) {
+  if (phase_ != Phase::kSteps || stopped()) return Done{};
+  std::int64_t steps = 0;
+  while (run_ < runs_.size()) {
+    const std::int64_t ended = ended_by(runs_[run_], time);
+    steps += ended - std::exchange(taken_of_run_, ended);
+    if (ended < runs_[run_].steps) break;
+    ++run_;
+    taken_of_run_ = 0;
+  }
+  taken_ += steps;
+  if (taken_ == steps_) {
+    event_ = event;
+    return contradict("steps have ended at tick " + std::to_string(now_) + ", which is not told");
+  }
+  return steps == 0 ? Status(Done{}) : take_steps({steps, false});
 }
 
 /// Every block that is full can be found, unless cells were dropped before it filled.
@@ -247,6 +291,13 @@ Status Replay::Impl::on(const log::Settled& f) {
   work_left_ = !running_.empty() || waiting_ > 0;
   phase_ = Phase::kIdle;
   return Done{};
+}
+
+Status Replay::Impl::on(const log::TickEnd& /*f*/) {
+  return contradict("of all replicas, but told of one");
+}
+Status Replay::Impl::on(const log::FleetEnd& /*f*/) {
+  return contradict("of all replicas, but told of one");
 }
 
 Status Replay::Impl::on(const log::End& f) {

@@ -37,6 +37,14 @@ class Ranges {
   Error wrong_{.message = {}, .file = {}, .field = {}};
 };
 
+Totals decode_totals(const google::protobuf::RepeatedField<std::int64_t>& m, const char* field,
+                     Ranges& ranges) {
+  Totals totals{};
+  ranges.in(m.size(), kStates, kStates, field);
+  std::copy_n(m.begin(), std::min<std::size_t>(static_cast<std::size_t>(m.size()), kStates), totals.begin());
+  return totals;
+}
+
 Fact decode_counts(const pb::Counts& m, Ranges& ranges) {
   Counts out{ranges.request(m.request(), "counts.request"), {}};
   std::int64_t numbers = 0;
@@ -185,6 +193,10 @@ Fact decode_fact(const pb::Fact& fact, Ranges& ranges) {
       return Settled{ranges.time(fact.settled().time(), "settled.time")};
     case pb::Fact::kEnd:
       return End{ranges.time(fact.end().time(), "end.time")};
+    case pb::Fact::kTickEnd:
+      return TickEnd{ranges.time(fact.tick_end().time(), "tick_end.time")};
+    case pb::Fact::kFleetEnd:
+      return FleetEnd{ranges.time(fact.fleet_end().time(), "fleet_end.time")};
     default:
       return decode_memory(fact, ranges);
   }
@@ -340,10 +352,17 @@ Result<Header> decode_header(const pb::EventLogHeader& m) {
   header.prefills_apart = m.prefills_apart();
   header.tree = m.tree();
   header.id_tokens = ranges.in(m.id_tokens(), 0, kMostTokens, "id_tokens");
+  header.replicas =
+      std::max(static_cast<std::int32_t>(ranges.in(m.replicas(), 0, kMostReplicas, "replicas")), 1);
   header.allocator = m.allocator();
   header.scenario = m.scenario();
   header.trace_digest = m.trace_digest();
   KVPLAN_TRY_DO(ranges.give(Done{}));
+  if (header.replicas > kMostBytes / header.capacity_bytes)
+    return bad_input("expected replicas that come to at most " + std::to_string(kMostBytes) +
+                     " bytes together, found " + std::to_string(header.capacity_bytes) +
+                     " bytes of each of " + std::to_string(header.replicas))
+        .at_field("replicas");
   KVPLAN_TRY_DO(check_rows(header));
   KVPLAN_TRY_DO(check_groups(header));
   KVPLAN_TRY_DO(check_tables(header));
@@ -362,24 +381,31 @@ Result<Header> decode_header(const pb::EventLogHeader& m) {
   return header;
 }
 
-Result<Record> decode_record(const pb::Fact& fact, const pb::Claim* claim) {
+Result<Record> decode_record(const pb::Fact& fact, const pb::Claim* claim, std::int32_t replicas) {
   Ranges ranges;
-  Record record{decode_fact(fact, ranges), {}};
+  Record record{decode_fact(fact, ranges), {}, fact.replica()};
+  const bool of_all =
+      std::holds_alternative<TickEnd>(record.fact) || std::holds_alternative<FleetEnd>(record.fact);
+  if (of_all && replicas == 1) ranges.refuse("expected no facts of all replicas where there is one", "kind");
+  ranges.in(fact.replica(), 0, of_all ? 0 : replicas - 1, "replica");
   if (claim != nullptr) {
     Claims& claims = record.claims;
     ranges.no_more_than(kMostListed, claim->places_size(), "claim.places");
     claims.places.assign(claim->places().begin(), claim->places().end());
-    const int totals = claim->totals_size();
-    claims.has_totals = totals != 0;
-    if (claims.has_totals && totals != static_cast<int>(kStates)) {
-      ranges.in(totals, kStates, kStates, "claim.totals");
-    } else {
-      std::copy(claim->totals().begin(), claim->totals().end(), claims.totals.begin());
-    }
+    claims.has_totals = claim->totals_size() != 0;
+    if (claims.has_totals) claims.totals = decode_totals(claim->totals(), "claim.totals", ranges);
     claims.has_kept = claim->has_kept_digest();
     claims.kept_digest = claim->kept_digest();
     claims.has_kept_cells = claim->has_kept_cells();
     claims.kept_cells = ranges.in(claim->kept_cells(), 0, kMostTime, "claim.kept_cells");
+    claims.has_joint_peak = claim->has_joint_peak();
+    if (claims.has_joint_peak) {
+      const pb::JointPeak& m = claim->joint_peak();
+      claims.joint_peak = {ranges.time(m.time(), "claim.joint_peak.time"),
+                           decode_totals(m.totals(), "claim.joint_peak.totals", ranges),
+                           ranges.in(m.running(), 0, kMostTime, "claim.joint_peak.running"),
+                           ranges.in(m.hole_bytes(), 0, kMostTime, "claim.joint_peak.hole_bytes")};
+    }
     claims.running = ranges.in(claim->running(), 0, INT32_MAX, "claim.running");
     claims.waiting = ranges.in(claim->waiting(), 0, INT32_MAX, "claim.waiting");
   }

@@ -9,7 +9,8 @@ namespace kvplan::event_log {
 
 /// Errors have the field and no place.
 Result<Header> decode_header(const ::kvplan::v1::EventLogHeader& message);
-/// `claim` may be null.
-Result<Record> decode_record(const ::kvplan::v1::Fact& fact, const ::kvplan::v1::Claim* claim);
+/// Of a log of so many replicas. `claim` may be null.
+Result<Record> decode_record(const ::kvplan::v1::Fact& fact, const ::kvplan::v1::Claim* claim,
+                             std::int32_t replicas);
 
 }  // namespace kvplan::event_log

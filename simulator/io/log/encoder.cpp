@@ -92,6 +92,8 @@ struct ToMessage {
   }
   void operator()(const Settled& f) const { out.mutable_settled()->set_time(f.time); }
   void operator()(const End& f) const { out.mutable_end()->set_time(f.time); }
+  void operator()(const TickEnd& f) const { out.mutable_tick_end()->set_time(f.time); }
+  void operator()(const FleetEnd& f) const { out.mutable_fleet_end()->set_time(f.time); }
   void operator()(const Course& f) const {
     out.mutable_course()->set_request(f.request);
     out.mutable_course()->mutable_drops()->Add(f.drops.begin(), f.drops.end());
@@ -185,6 +187,7 @@ namespace {
 
 /// The first that has it.
 std::uint32_t version_of(const Header& header) {
+  if (header.replicas > 1) return 8;
   if (header.prefills_apart) return 7;
   if (header.tables > 1) return 6;
   if (header.compacts) return 5;
@@ -242,6 +245,7 @@ Status Encoder::begin(const Header& header) {
   m.set_prefills_apart(header.prefills_apart);
   m.set_tree(header.tree);
   m.set_id_tokens(header.id_tokens);
+  m.set_replicas(header.replicas > 1 ? header.replicas : 0);
   m.set_allocator(header.allocator);
   m.set_scenario(header.scenario);
   m.set_trace_digest(header.trace_digest);
@@ -265,9 +269,19 @@ Status Encoder::add(const Record& record) {
     claim.set_waiting(record.claims.waiting);
     if (record.claims.has_kept_cells) claim.set_kept_cells(record.claims.kept_cells);
     if (record.claims.has_kept) claim.set_kept_digest(record.claims.kept_digest);
+    if (record.claims.has_joint_peak) {
+      const JointPeak& peak = record.claims.joint_peak;
+      auto& m = *claim.mutable_joint_peak();
+      m.set_time(peak.time);
+      m.mutable_totals()->Add(peak.totals.begin(), peak.totals.end());
+      m.set_running(peak.running);
+      m.set_hole_bytes(peak.hole_bytes);
+    }
     ++s.claims;
   }
-  std::visit(ToMessage{*s.chunk.add_facts()}, record.fact);
+  pb::Fact& fact = *s.chunk.add_facts();
+  fact.set_replica(record.replica);
+  std::visit(ToMessage{fact}, record.fact);
   ++s.facts;
   return Done{};
 }

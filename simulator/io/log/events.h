@@ -15,7 +15,7 @@
 
 namespace kvplan::event_log {
 
-inline constexpr std::uint32_t kVersion = 7;
+inline constexpr std::uint32_t kVersion = 8;
 inline constexpr std::size_t kStates = 10;
 /// metadata, live, reserved, hole, tail, padding, internal, cached, stranded, free.
 using Totals = std::array<std::int64_t, kStates>;
@@ -29,6 +29,7 @@ inline constexpr std::int64_t kMostTracks = 1 << 14;
 inline constexpr std::int64_t kMostRows = 1 << 14;
 inline constexpr std::int64_t kMostLayers = 1 << 14;  // of a group; groups
 inline constexpr std::int64_t kMostRowBytes = 1 << 30;
+inline constexpr std::int64_t kMostReplicas = 1 << 14;
 /// Longest list in one fact: a longer grant is several facts.
 inline constexpr std::int64_t kMostListed = 1 << 15;
 
@@ -77,6 +78,7 @@ struct Header {
   bool prefills_apart{false};        ///< a step with chunks computes nothing else
   bool tree{false};                  ///< of pages, in which prefixes are found
   std::int64_t id_tokens{0};         ///< that an id of a prompt stands for; 0: there are none
+  std::int32_t replicas{1};          ///< on one clock, all as this says
   std::string allocator;
   std::string scenario;
   std::string trace_digest;
@@ -147,8 +149,10 @@ struct PassEnd {
 };
 struct StepRun {
   std::int64_t time, first, growth, steps;
-  [[nodiscard]] Wide span() const {
-    return Wide{first} * steps + Wide{growth} * (Wide{steps} * (steps - 1) / 2);
+  [[nodiscard]] Wide span() const { return span(steps); }
+  /// Of its first steps.
+  [[nodiscard]] Wide span(std::int64_t count) const {
+    return Wide{first} * count + Wide{growth} * (Wide{count} * (count - 1) / 2);
   }
 };
 struct StepEnd {
@@ -197,6 +201,15 @@ struct Move {
   bool slides;          ///< false: copied in the step, both ranges held until it ends
 };
 
+/// Of several replicas: all that happens at this tick has been told.
+struct TickEnd {
+  std::int64_t time;
+};
+/// Of several replicas: the last fact of all.
+struct FleetEnd {
+  std::int64_t time;
+};
+
 /// Neighbouring tracks of which as many tokens go.
 struct AlikeTracks {
   std::int32_t tracks;
@@ -228,31 +241,47 @@ struct Settle {
 
 using Fact = std::variant<Arrival, PassBegin, Preempt, Reclaim, Admit, Grant, Publish, Chunk, PassEnd,
                           StepRun, StepEnd, FirstToken, Drop, Finish, Settled, End, Course, LetGo, Move,
-                          Counts, Compact, PrefixIds, Settle>;
+                          Counts, Compact, PrefixIds, Settle, TickEnd, FleetEnd>;
 /// Short names, in the order of `Fact`.
 inline constexpr std::array<const char*, std::variant_size_v<Fact>> kFactNames{
-    "arrival",  "pass_begin", "preempt",  "reclaim",     "admit",   "grant",      "publish", "chunk",
-    "pass_end", "steps",      "step_end", "first_token", "drop",    "finish",     "settled", "end",
-    "course",   "let_go",     "move",     "counts",      "compact", "prefix_ids", "settle"};
+    "arrival",    "pass_begin", "preempt",  "reclaim",  "admit",       "grant",  "publish",
+    "chunk",      "pass_end",   "steps",    "step_end", "first_token", "drop",   "finish",
+    "settled",    "end",        "course",   "let_go",   "move",        "counts", "compact",
+    "prefix_ids", "settle",     "tick_end", "fleet_end"};
+
+/// What several replicas together came to.
+struct JointPeak {
+  std::int64_t time{0};        ///< the earliest at which least memory was available after all passes
+  Totals totals{};             ///< then
+  std::int64_t running{0};     ///< members of all running lists, at most
+  std::int64_t hole_bytes{0};  ///< at most
+  friend bool operator==(const JointPeak&, const JointPeak&) = default;
+};
 
 /// What the simulator says about the moment after a fact.
 struct Claims {
   std::vector<std::int32_t> places;  ///< block ids; one address; addresses and lengths; of Move: the new one
   bool has_totals{false};
   Totals totals{};
-  std::int64_t running{0}, waiting{0};  ///< of PassEnd
+  std::int64_t running{0}, waiting{0};  ///< of PassEnd; of TickEnd the former, of all replicas
   bool has_kept{false};
   std::uint64_t kept_digest{0};  ///< of Preempt and Finish, where a course is followed or tokens were dropped
 
   bool has_kept_cells{false};
   std::int64_t kept_cells{0};  ///< of the same two, where it is counted
 
-  [[nodiscard]] bool any() const { return has_totals || has_kept || has_kept_cells || !places.empty(); }
+  bool has_joint_peak{false};
+  JointPeak joint_peak{};  ///< of FleetEnd
+
+  [[nodiscard]] bool any() const {
+    return has_totals || has_kept || has_kept_cells || has_joint_peak || !places.empty();
+  }
 };
 
 struct Record {
   Fact fact;
   Claims claims;
+  std::int32_t replica{0};  ///< whose; 0 of facts that are of all
 };
 
 }  // namespace kvplan::event_log

@@ -151,7 +151,7 @@ Result<std::optional<Record>> Reader::next() {
     ++s.claims;
   }
   ++s.facts;
-  auto record = decode_record(s.chunk.facts(index), claim);
+  auto record = decode_record(s.chunk.facts(index), claim, s.header.replicas);
   if (!record.ok()) {
     Error error = std::move(record).error();
     error.field = "facts[" + std::to_string(index) + "]." + error.field;

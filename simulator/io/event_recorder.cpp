@@ -1,4 +1,4 @@
-#include "simulator/io/event_log_writer.h"
+#include "simulator/io/event_recorder.h"
 
 #include <algorithm>
 #include <array>
@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "simulator/base/check.h"
-#include "traces/io/output.h"
 
 namespace kvplan::io {
 
@@ -66,6 +65,16 @@ std::vector<TrackOf> tracks_of(const core::Course& course) {
   return out;
 }
 
+bool finds_in_tree(const EventLogOptions& options) {
+  return options.layout.tree && options.prefix_cache;
+}
+bool publishes(const EventLogOptions& options) {
+  return options.prefix_cache && options.layout.returns_quanta && !options.layout.tree;
+}
+bool has_block_ids(const core::MemoryLayout& layout) {
+  return layout.tables == 1 && !layout.tree;
+}
+
 /// Calls `put(figures, first table, tables)` for tables that have figures, neighbours with equal ones together.
 template <class FiguresOf, class Put>
 void by_table(const core::Course& course, FiguresOf figures_of, Put put) {
@@ -95,19 +104,24 @@ void by_table(const core::Course& course, FiguresOf figures_of, Put put) {
 /// A run goes on through a pass that decides nothing and refuses as the pass before it. So a run ends where
 /// something is told, and it is the same run whether its steps are told one by one, all at once or in
 /// portions. Durations are cut into the longest arithmetic series, from the first step on.
-class EventLogWriter::Steps {
+class EventRecorder::Steps {
  public:
-  explicit Steps(EventLogWriter& writer) : writer_(writer) {}
+  explicit Steps(EventRecorder& recorder) : recorder_(recorder) {}
 
   /// `alike`: the steps after this one may join it.
   void begin(std::int64_t time, const core::StepSeries& series, bool alike) {
     release();
-    open_ = true;
-    alike_ = alike;
     run_ = {time, series.first.count, series.steps > 1 ? series.growth.count : 0, series.steps};
+    open_ = alike;
+    if (!open_) recorder_.put({run_, {}});
   }
-  [[nodiscard]] bool may_go_on() const { return open_ && alike_; }
-  void hold(log::Record record) { held_.push_back(std::move(record)); }
+  [[nodiscard]] bool may_go_on() const { return open_; }
+  /// Begin of what is held back; INT64_MAX where nothing is.
+  [[nodiscard]] std::int64_t open_since() const { return open_ ? run_.time : INT64_MAX; }
+  /// Does not matter if the run goes on.
+  void hold(log::Record record) {
+    open_ ? held_.push_back(std::move(record)) : recorder_.put(std::move(record));
+  }
 
   /// The run goes on with these steps; what was held back since did not matter.
   void append(const core::StepSeries& series) {
@@ -130,53 +144,69 @@ class EventLogWriter::Steps {
     }
   }
 
-  /// Writes all that was held back.
+  /// Gives out all that was held back.
   void release() {
-    if (open_) writer_.put({run_, {}});
+    if (open_) recorder_.put({run_, {}});
     open_ = false;
-    for (const log::Record& record : held_) writer_.put(record);
+    for (log::Record& record : held_) recorder_.put(std::move(record));
     held_.clear();
   }
 
  private:
   void start_series(std::int64_t first, std::int64_t growth, std::int64_t steps) {
-    writer_.put({run_, {}});
+    recorder_.put({run_, {}});
     run_ = {run_.time + static_cast<std::int64_t>(run_.span()), first, growth, steps};
   }
 
-  EventLogWriter& writer_;
+  EventRecorder& recorder_;
   bool open_{false};
-  bool alike_{false};
   log::StepRun run_{};
   std::vector<log::Record> held_;
 };
 
-struct EventLogWriter::File {
-  std::unique_ptr<Output> output;
-};
-
-Result<std::unique_ptr<EventLogWriter>> EventLogWriter::create(const std::string& path,
-                                                               const EventLogOptions& options,
-                                                               TotalsNow totals) {
-  for (const std::string_view ending : {".gz", ".zst"})
-    if (path.size() > ending.size() && path.compare(path.size() - ending.size(), ending.size(), ending) == 0)
-      return bad_input("expected a name without " + std::string(ending) +
-                       ": an event log is compressed inside, and read as it is")
-          .at_file(path);
-  auto file = std::make_unique<File>();
-  KVPLAN_TRY(file->output, traces::create_output(path));
-  auto sink = [output = file->output.get()](std::string_view bytes) { return output->write(bytes); };
-  auto writer = std::make_unique<EventLogWriter>(std::move(sink), options, std::move(totals));
-  writer->file_ = std::move(file);
-  return writer;
+event_log::Header header_of(const EventLogOptions& options) {
+  const core::MemoryLayout& layout = options.layout;
+  const traces::PrefixHashes* const ids = options.workload->prefix;
+  const bool tree = finds_in_tree(options);
+  std::vector<log::TokenRow> rows;
+  for (const core::TokenRow& row : layout.rows) rows.push_back({row.bytes, row.quanta});
+  std::vector<log::LayerGroup> groups;
+  for (const model::LayerGroup& group : layout.groups) groups.push_back({group.layers, group.window});
+  return {.writer = options.writer,
+          .quantum_tokens = layout.quantum_tokens,
+          .token_bytes = layout.token_bytes,
+          .capacity_bytes = layout.capacity_bytes,
+          .quanta = layout.quanta,
+          .null_block = options.null_block && layout.returns_quanta,
+          .returns_quanta = layout.returns_quanta,
+          .prefix_cache = publishes(options),
+          .track_units = options.track_units,
+          .metadata_bytes = layout.metadata_bytes,
+          .reuse = options.reuse,
+          .range_placement = placement_of(layout.ranges),
+          .table_form = form_of(layout.form),
+          .odd_quantum_bytes = layout.odd_quantum_bytes,
+          .page_bytes = layout.page_bytes,
+          .rows = rows,
+          .groups = groups,
+          .compacts = options.compacts,
+          .counted = options.counted,
+          .tables = layout.tables,
+          .entry_bytes = layout.entry_bytes,
+          .unnumbered = !has_block_ids(layout),
+          .prefills_apart = options.prefills_apart,
+          .tree = tree,
+          .id_tokens = tree && ids != nullptr && ids->present() ? ids->block_tokens : 0,
+          .replicas = options.replicas,
+          .allocator = options.allocator,
+          .scenario = options.scenario,
+          .trace_digest = options.trace_digest};
 }
 
-EventLogWriter::EventLogWriter(log::Encoder::Sink sink, const EventLogOptions& options, TotalsNow totals)
-    : encoder_(std::move(sink)),
-      workload_(*options.workload),
-      returns_quanta_(options.layout.returns_quanta),
-      numbered_(options.layout.tables == 1 && !options.layout.tree),
-      tree_(options.layout.tree && options.prefix_cache),
+EventRecorder::EventRecorder(const EventLogOptions& options, TotalsNow totals)
+    : workload_(*options.workload),
+      numbered_(has_block_ids(options.layout)),
+      tree_(finds_in_tree(options)),
       by_quanta_(options.layout.table_by_quanta()),
       track_units_(options.track_units),
       counted_(options.counted),
@@ -187,81 +217,35 @@ EventLogWriter::EventLogWriter(log::Encoder::Sink sink, const EventLogOptions& o
       keep_(options.keep),
       totals_(std::move(totals)),
       steps_(std::make_unique<Steps>(*this)) {
-  if (options.prefix_cache && returns_quanta_ && !tree_)
-    names_.emplace(workload_, options.layout.quantum_tokens);
-  const bool has_ids = workload_.prefix != nullptr && workload_.prefix->present();
-  std::vector<log::TokenRow> rows;
-  for (const core::TokenRow& row : options.layout.rows) rows.push_back({row.bytes, row.quanta});
-  std::vector<log::LayerGroup> groups;
-  for (const model::LayerGroup& group : options.layout.groups) groups.push_back({group.layers, group.window});
-  const auto status = encoder_.begin({.writer = options.writer,
-                                      .quantum_tokens = options.layout.quantum_tokens,
-                                      .token_bytes = options.layout.token_bytes,
-                                      .capacity_bytes = options.layout.capacity_bytes,
-                                      .quanta = options.layout.quanta,
-                                      .null_block = options.null_block && returns_quanta_,
-                                      .returns_quanta = returns_quanta_,
-                                      .prefix_cache = names_.has_value(),
-                                      .track_units = options.track_units,
-                                      .metadata_bytes = options.layout.metadata_bytes,
-                                      .reuse = options.reuse,
-                                      .range_placement = placement_of(options.layout.ranges),
-                                      .table_form = form_of(options.layout.form),
-                                      .odd_quantum_bytes = options.layout.odd_quantum_bytes,
-                                      .page_bytes = options.layout.page_bytes,
-                                      .rows = rows,
-                                      .groups = groups,
-                                      .compacts = options.compacts,
-                                      .counted = options.counted,
-                                      .tables = options.layout.tables,
-                                      .entry_bytes = options.layout.entry_bytes,
-                                      .unnumbered = !numbered_,
-                                      .prefills_apart = options.prefills_apart,
-                                      .tree = tree_,
-                                      .id_tokens = tree_ && has_ids ? workload_.prefix->block_tokens : 0,
-                                      .allocator = options.allocator,
-                                      .scenario = options.scenario,
-                                      .trace_digest = options.trace_digest});
-  if (!status.ok()) failed_ = status.error();
+  if (publishes(options)) names_.emplace(workload_, options.layout.quantum_tokens);
 }
 
-EventLogWriter::~EventLogWriter() = default;
+EventRecorder::~EventRecorder() = default;
 
-Status EventLogWriter::close() {
-  if (!failed_) {
-    const auto status = encoder_.finish();
-    if (!status.ok()) failed_ = status.error();
-  }
-  if (failed_) return *failed_;
-  return file_ ? file_->output->commit() : Status(Done{});
+std::int64_t EventRecorder::open_since() const {
+  return steps_->open_since();
 }
 
-void EventLogWriter::put(const log::Record& record) {
-  if (failed_) return;
-  const auto status = encoder_.add(record);
-  if (!status.ok()) failed_ = status.error();
-}
-
-void EventLogWriter::write(log::Fact fact, log::Claims claims) {
+void EventRecorder::write(log::Fact fact, log::Claims claims) {
   steps_->release();
   put({std::move(fact), std::move(claims)});
 }
 
-log::Claims EventLogWriter::totals_now() const {
+log::Claims EventRecorder::totals_now() const {
   log::Claims claims;
   claims.has_totals = true;
   claims.totals = totals_();
   return claims;
 }
 
-log::ContentKey EventLogWriter::key(RequestId r, std::int64_t block) const {
+log::ContentKey EventRecorder::key(RequestId r, std::int64_t block) const {
   return block < names_->shared_blocks(r) ? log::shared_key(names_->shared_name(r, block))
                                           : log::own_key(r, block);
 }
 
 // ---- the scheduler ----
 
-void EventLogWriter::on_arrival(SimTime time, RequestId r, bool accepted) {
+void EventRecorder::on_arrival(SimTime time, RequestId r, bool accepted) {
   const auto i = static_cast<std::size_t>(r);
   const std::span<const std::uint32_t> ids =
       tree_ && accepted ? prefix_ids(r) : std::span<const std::uint32_t>();
@@ -275,7 +259,7 @@ void EventLogWriter::on_arrival(SimTime time, RequestId r, bool accepted) {
 }
 
 /// What a tree finds a prompt by.
-std::span<const std::uint32_t> EventLogWriter::prefix_ids(RequestId r) const {
+std::span<const std::uint32_t> EventRecorder::prefix_ids(RequestId r) const {
   if (workload_.prefix == nullptr || !workload_.prefix->present()) return {};
   const auto i = static_cast<std::size_t>(r);
   const auto begin = static_cast<std::size_t>(workload_.prefix->offsets[i]);
@@ -283,17 +267,17 @@ std::span<const std::uint32_t> EventLogWriter::prefix_ids(RequestId r) const {
   return std::span(workload_.prefix->ids).subspan(begin, end - begin);
 }
 
-void EventLogWriter::on_pass_begin(SimTime time) {
+void EventRecorder::on_pass_begin(SimTime time) {
   mixed_batch_ = false;
   steps_->hold({log::PassBegin{time.since_start.count}, {}});
 }
 
-void EventLogWriter::on_preempt(const core::Release& release) {
+void EventRecorder::on_preempt(const core::Release& release) {
   write(log::Preempt{release.request, release.written},
         kept_at_the_end(release.request, release.written, false));
 }
 
-void EventLogWriter::on_admit(const core::Admission& admission) {
+void EventRecorder::on_admit(const core::Admission& admission) {
   log::Admit fact{admission.request, {}, {}, tree_ ? admission.hit_tokens / quantum_tokens_ : 0};
   log::Claims claims;
   const auto flush = [&] {
@@ -308,7 +292,7 @@ void EventLogWriter::on_admit(const core::Admission& admission) {
   flush();
 }
 
-log::Claims EventLogWriter::kept_at_the_end(RequestId r, std::int64_t written, bool finished) {
+log::Claims EventRecorder::kept_at_the_end(RequestId r, std::int64_t written, bool finished) {
   log::Claims claims;
   if (sliding_.erase(r) > 0) {
     claims.has_kept = true;
@@ -345,7 +329,7 @@ log::Claims EventLogWriter::kept_at_the_end(RequestId r, std::int64_t written, b
 }
 
 /// Runs of equal counts of what goes, from the end of the prompt on.
-void EventLogWriter::write_counts(RequestId r, const core::Course& course) {
+void EventRecorder::write_counts(RequestId r, const core::Course& course) {
   const core::CourseShape& shape = course.shape();
   log::Counts fact{r, {}};
   std::int64_t numbers = 0;
@@ -378,7 +362,7 @@ void EventLogWriter::write_counts(RequestId r, const core::Course& course) {
   flush();
 }
 
-void EventLogWriter::on_course(RequestId r, const core::Course& course) {
+void EventRecorder::on_course(RequestId r, const core::Course& course) {
   courses_[r] = &course;
   if (tables_ > 1) written_[r] = {};
   if (counted_) return write_counts(r, course);
@@ -412,7 +396,7 @@ void EventLogWriter::on_course(RequestId r, const core::Course& course) {
   flush(1);
 }
 
-void EventLogWriter::on_let_go(const core::LetGo& gone) {
+void EventRecorder::on_let_go(const core::LetGo& gone) {
   std::vector<std::int32_t> entries(gone.entries.begin(), gone.entries.end());
   if (tables_ > 1)
     std::sort(entries.begin(), entries.end(), [&](std::int32_t a, std::int32_t b) {
@@ -425,7 +409,7 @@ void EventLogWriter::on_let_go(const core::LetGo& gone) {
   }
 }
 
-void EventLogWriter::on_compact(const core::Compacted& compacted) {
+void EventRecorder::on_compact(const core::Compacted& compacted) {
   const std::int64_t n = compacted.written;
   by_table(
       *courses_.at(compacted.request),
@@ -444,7 +428,7 @@ void EventLogWriter::on_compact(const core::Compacted& compacted) {
 }
 
 /// A block for each table that needs one for the next token.
-void EventLogWriter::grant_tables(RequestId r) {
+void EventRecorder::grant_tables(RequestId r) {
   const std::int64_t n = written_.at(r).tokens;
   by_table(
       *courses_.at(r),
@@ -457,8 +441,8 @@ void EventLogWriter::grant_tables(RequestId r) {
       });
 }
 
-void EventLogWriter::write_grant(RequestId r, std::int64_t first_block, std::int64_t quanta,
-                                 std::span<const BlockId> blocks, std::int64_t tensor_tokens) {
+void EventRecorder::write_grant(RequestId r, std::int64_t first_block, std::int64_t quanta,
+                                std::span<const BlockId> blocks, std::int64_t tensor_tokens) {
   if (!by_quanta_ || !numbered_) {
     log::Claims claims;
     claims.places.assign(blocks.begin(), blocks.end());
@@ -481,7 +465,7 @@ void EventLogWriter::write_grant(RequestId r, std::int64_t first_block, std::int
   }
 }
 
-void EventLogWriter::on_move(const core::Move& move) {
+void EventRecorder::on_move(const core::Move& move) {
   log::Claims claims;
   claims.places = {move.range.to};
   // What a copy reads comes back at the end of its step: the next one is not alike.
@@ -489,7 +473,7 @@ void EventLogWriter::on_move(const core::Move& move) {
   write(log::Move{move.range.request, move.copied, move.range.slots, move.range.slides}, std::move(claims));
 }
 
-void EventLogWriter::on_grant(const core::Grant& grant) {
+void EventRecorder::on_grant(const core::Grant& grant) {
   if (tables_ > 1)  // they are alike while the prompt is in work
     return write(log::Grant{grant.request,
                             grant.first_block / tables_,
@@ -501,7 +485,7 @@ void EventLogWriter::on_grant(const core::Grant& grant) {
   write_grant(grant.request, grant.first_block, grant.quanta, grant.blocks, grant.tensor_tokens);
 }
 
-void EventLogWriter::on_decode_grants(std::span<const core::DecodeGrant> grants) {
+void EventRecorder::on_decode_grants(std::span<const core::DecodeGrant> grants) {
   for (const core::DecodeGrant& grant : grants)
     if (tables_ > 1) {
       grant_tables(grant.request);
@@ -510,13 +494,13 @@ void EventLogWriter::on_decode_grants(std::span<const core::DecodeGrant> grants)
     }
 }
 
-void EventLogWriter::on_chunk(const core::Chunk& chunk) {
+void EventRecorder::on_chunk(const core::Chunk& chunk) {
   mixed_batch_ = true;
   if (tables_ > 1) written_.at(chunk.request).chunk = chunk.tokens;
   write(log::Chunk{chunk.request, chunk.computed, chunk.tokens});
 }
 
-void EventLogWriter::on_pass_end(const core::Pass& pass) {
+void EventRecorder::on_pass_end(const core::Pass& pass) {
   // Another answer to who is refused is an event too: free memory is stranded, or no longer.
   if (pass.refused != std::exchange(refused_, pass.refused)) steps_->release();
   log::Claims claims = totals_now();
@@ -525,7 +509,7 @@ void EventLogWriter::on_pass_end(const core::Pass& pass) {
   steps_->hold({log::PassEnd{pass.refused}, std::move(claims)});
 }
 
-void EventLogWriter::on_steps(const core::Steps& steps) {
+void EventRecorder::on_steps(const core::Steps& steps) {
   steps_in_progress_ = steps.series.steps;
   if (!mixed_batch_ && steps_->may_go_on()) {
     steps_->append(steps.series);
@@ -536,7 +520,7 @@ void EventLogWriter::on_steps(const core::Steps& steps) {
 
 // ---- the end of a step ----
 
-void EventLogWriter::on_step_end(SimTime time, std::span<const RequestId> finishing) {
+void EventRecorder::on_step_end(SimTime time, std::span<const RequestId> finishing) {
   for (auto& [r, written] : written_) {
     if (written.chunk == 0 && written.tokens >= courses_.at(r)->shape().prompt)
       written.tokens += steps_in_progress_;
@@ -546,47 +530,47 @@ void EventLogWriter::on_step_end(SimTime time, std::span<const RequestId> finish
   steps_->hold({log::StepEnd{time.since_start.count, {finishing.begin(), finishing.end()}}, totals_now()});
 }
 
-void EventLogWriter::on_first_token(SimTime /*time*/, RequestId request) {
+void EventRecorder::on_first_token(SimTime /*time*/, RequestId request) {
   write(log::FirstToken{request});
 }
 
-void EventLogWriter::on_drop(const core::Drop& drop) {
+void EventRecorder::on_drop(const core::Drop& drop) {
   sliding_.insert(drop.request);
   const auto released = static_cast<std::int64_t>(drop.released.size());
   write(log::Drop{drop.request, drop.sink, drop.begin, released == 0 ? 0 : drop.first_released, released});
 }
 
-void EventLogWriter::on_finish(SimTime /*time*/, const core::Release& release) {
+void EventRecorder::on_finish(SimTime /*time*/, const core::Release& release) {
   write(log::Finish{release.request, release.written},
         kept_at_the_end(release.request, release.written, true));
 }
 
-void EventLogWriter::on_settled(SimTime time, const core::PoolCounts& /*pool*/) {
+void EventRecorder::on_settled(SimTime time, const core::PoolCounts& /*pool*/) {
   steps_->hold({log::Settled{time.since_start.count}, totals_now()});
 }
 
-void EventLogWriter::on_end(SimTime time) {
+void EventRecorder::on_end(SimTime time) {
   write(log::End{time.since_start.count});
 }
 
 // ---- contents ----
 
-void EventLogWriter::on_publish(RequestId request, std::int64_t logical_block, BlockId block) {
+void EventRecorder::on_publish(RequestId request, std::int64_t logical_block, BlockId block) {
   const auto at = static_cast<std::size_t>(block);
   if (at >= publication_of_.size()) publication_of_.resize(at + 1, -1);
   publication_of_[at] = publications_++;
   write(log::Publish{request, logical_block, key(request, logical_block)});
 }
 
-void EventLogWriter::on_reclaim(BlockId block) {
+void EventRecorder::on_reclaim(BlockId block) {
   write(log::Reclaim{std::exchange(publication_of_[static_cast<std::size_t>(block)], -1), 0});
 }
 
-void EventLogWriter::on_settle(const core::Settled& settled) {
+void EventRecorder::on_settle(const core::Settled& settled) {
   write(log::Settle{settled.request, settled.to});
 }
 
-void EventLogWriter::on_evict(std::int64_t first_page, std::int64_t pages) {
+void EventRecorder::on_evict(std::int64_t first_page, std::int64_t pages) {
   write(log::Reclaim{first_page, pages});
 }
 

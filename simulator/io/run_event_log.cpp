@@ -1,0 +1,107 @@
+#include "simulator/io/run_event_log.h"
+
+#include "simulator/base/json_writer.h"
+#include "simulator/base/version.h"
+#include "simulator/plan/report.h"
+
+namespace kvplan::io {
+
+namespace {
+
+/// What a cell of the log is. Where it is known which tokens go, survivors that move do so track by track: as many
+/// cells as the policy tells apart, even if the run need not tell them apart. Else all that counts alike is one.
+void tell_courses(const plan::TokenPlan& tokens, EventLogOptions& log) {
+  log.reuse = tokens.placement == core::Placement::kReuse;
+  log.compacts = tokens.placement == core::Placement::kCompact;
+  const std::int64_t cells = log.layout.cells_per_token;
+  const std::int64_t tracks = plan::known_tracks(tokens);
+  const std::int64_t metadata_bytes = log.layout.metadata_bytes * cells;
+  log.counted = tracks == 0 || log.layout.token_bytes % tracks != 0 || metadata_bytes % tracks != 0;
+  log.track_units.assign(static_cast<std::size_t>(log.counted ? cells : tracks), 1);
+  log.layout.metadata_bytes = metadata_bytes / static_cast<std::int64_t>(log.track_units.size());
+}
+
+/// Errors: a run that a log cannot tell.
+Status check_run(const plan::Scenario& scenario, const plan::TokenPlan& tokens) {
+  if (!tokens.windows.empty())
+    return bad_input(
+               "a log has one placement for all tables of a request, but layers with windows drop in "
+               "place beside a policy: expected memory.allocator=paged:table=all, or a model without "
+               "windows")
+        .at_field("--events");
+  if (!tokens.encoded.empty())
+    return bad_input(
+               "a log has places of tokens, and encoded ones have none: expected a format that stores every "
+               "token at once, found " +
+               scenario.text("format"))
+        .at_field("--events");
+  return Done{};
+}
+
+EventLogOptions options_of(const plan::Scenario& scenario, const traces::Trace& trace,
+                           const plan::Watched& watched) {
+  JsonWriter json(0);
+  json.begin_object();
+  plan::write_scenario(json, scenario);
+  json.end_object();
+  EventLogOptions log;
+  log.workload = &watched.workload;
+  log.layout = watched.memory.layout();
+  log.null_block = log.layout.null_block;
+  log.prefix_cache = scenario.finds_prefixes();
+  log.prefills_apart = scenario.engine_traits().prefills_apart;
+  log.keep = scenario.keep;
+  if (scenario.follows_courses()) tell_courses(watched.tokens, log);
+  log.replicas = static_cast<std::int32_t>(scenario.replicas);
+  log.allocator = scenario.allocator.to_string();
+  log.scenario = json.take();
+  log.trace_digest = trace.digest;
+  log.writer = "kvplan " + std::string(kVersion);
+  return log;
+}
+
+}  // namespace
+
+RunEventLog::RunEventLog(std::string path)
+    : make_file_([path = std::move(path)](const event_log::Header& header) {
+        return EventLogFile::create(path, header);
+      }) {}
+RunEventLog::RunEventLog(event_log::Encoder::Sink sink)
+    : make_file_([sink = std::move(sink)](const event_log::Header& header) {
+        return Result<std::unique_ptr<EventLogFile>>(std::make_unique<EventLogFile>(sink, header));
+      }) {}
+
+void RunEventLog::attach(const plan::Scenario& scenario, const traces::Trace& trace,
+                         plan::RunOptions& options) {
+  if (scenario.replicas > 1) {
+    fleet_ = std::make_unique<FleetLogWriter>();
+    options.fleet_watcher = fleet_.get();
+    options.extra_observers_on_threads = options.extra_observers.empty();
+  }
+  options.extra_observers.push_back(
+      [this, &scenario, &trace](const plan::Watched& watched) -> Result<core::Observer*> {
+        // The log's order of states is the ledger's.
+        const auto totals = [&ledger = watched.ledger] { return ledger.bytes(); };
+        if (watched.replica > 0) return fleet_->add_replica(totals);
+        KVPLAN_TRY_DO(check_run(scenario, watched.tokens));
+        return begin(options_of(scenario, trace, watched), totals);
+      });
+}
+
+/// With the first replica, whose memory is as all others'.
+Result<core::Observer*> RunEventLog::begin(const EventLogOptions& log, EventRecorder::TotalsNow totals) {
+  KVPLAN_TRY(auto file, make_file_(header_of(log)));
+  if (fleet_ != nullptr) {
+    fleet_->begin(std::move(file), log);
+    return fleet_->add_replica(std::move(totals));
+  }
+  alone_ = std::make_unique<EventLogWriter>(std::move(file), log, std::move(totals));
+  return static_cast<core::Observer*>(alone_.get());
+}
+
+Status RunEventLog::close() {
+  if (fleet_ != nullptr) return fleet_->close();
+  return alone_ == nullptr ? Status(Done{}) : alone_->close();
+}
+
+}  // namespace kvplan::io

@@ -1,0 +1,35 @@
+// The event log of a run, of one replica or several: puts what writes it beside the run's own observers.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "simulator/io/event_log_writer.h"
+#include "simulator/io/fleet_log_writer.h"
+#include "simulator/plan/run.h"
+
+namespace kvplan::io {
+
+/// Life cycle: `attach` before the run, `close` after it; without `close` no file appears.
+class RunEventLog {
+ public:
+  explicit RunEventLog(std::string path);
+  /// Into any sink; used by tests.
+  explicit RunEventLog(event_log::Encoder::Sink sink);
+
+  /// Lets the run write into the log; scenario and trace outlive it. Errors (when the run starts): a run that a log
+  /// cannot tell, a file that cannot be made.
+  void attach(const plan::Scenario& scenario, const traces::Trace& trace, plan::RunOptions& options);
+  Status close();
+
+ private:
+  using FileMaker = std::function<Result<std::unique_ptr<EventLogFile>>(const event_log::Header&)>;
+  Result<core::Observer*> begin(const EventLogOptions& log, EventRecorder::TotalsNow totals);
+
+  FileMaker make_file_;
+  std::unique_ptr<EventLogWriter> alone_;  ///< of one replica
+  std::unique_ptr<FleetLogWriter> fleet_;  ///< of several
+};
+
+}  // namespace kvplan::io

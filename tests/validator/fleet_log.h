@@ -1,0 +1,27 @@
+// Runs of several replicas that write an event log into memory.
+#pragma once
+
+#include <string>
+
+#include "simulator/base/random.h"
+#include "simulator/plan/run.h"
+#include "tests/validator/run_log.h"
+
+namespace kvplan::test {
+
+struct FleetRunLog {
+  plan::RunResult result;
+  std::string bytes;
+};
+FleetRunLog log_of_fleet(const plan::Scenario& scenario, const traces::Trace& trace, Stepping stepping,
+                         int threads = 1);
+
+/// Replicas of one of kFleetMemories ways to keep tokens, behind that router.
+plan::Scenario draw_fleet(Random& random, std::int64_t memory, const std::string& router);
+/// vLLM V1 on blocks, with and without windows and courses, on ranges, on memory in bytes and on none; SGLang with its
+/// tree and without.
+inline constexpr std::int64_t kFleetMemories = 15;
+/// Every router, with each of its measures of load.
+std::vector<std::string> all_routers();
+
+}  // namespace kvplan::test

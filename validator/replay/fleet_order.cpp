@@ -1,0 +1,143 @@
+#include "validator/replay/fleet_order.h"
+
+#include <algorithm>
+#include <tuple>
+#include <variant>
+
+namespace kvplan::validator {
+
+namespace log = event_log;
+
+std::string FleetOrder::place(const log::Record& record) {
+  if (over_) return "a fact behind the end of all replicas";
+  replica_ = record.replica;
+  std::string wrong = std::visit(
+      [&](const auto& f) { return on(f, replicas_[static_cast<std::size_t>(record.replica)]); }, record.fact);
+  latest_ = record.replica;
+  return wrong;
+}
+
+/// Another tick begins when the one before is over.
+std::string FleetOrder::begin_tick(std::int64_t time) {
+  if (ended_ > 0) return name() + " goes on after replicas have come to their ends";
+  if (owes_end_) return "the end of tick " + std::to_string(now_.time) + " is not told";
+  if (time < now_.time)
+    return name() + " is told of at tick " + std::to_string(time) + ", behind tick " +
+           std::to_string(now_.time);
+  now_ = {time, 0};
+  tick_over_ = false;
+  return {};
+}
+
+std::string FleetOrder::go_to(const Moment& moment, Phase phase) {
+  if (moment.time != now_.time) {
+    std::string wrong = begin_tick(moment.time);
+    if (!wrong.empty()) return wrong;
+    phase_ = kEnds;
+    latest_ = -1;
+  } else if (tick_over_) {
+    return name() + " is told of at tick " + std::to_string(moment.time) + ", which is over";
+  }
+  const auto here = std::tie(moment, phase, replica_);
+  const auto before = std::tie(now_, phase_, latest_);
+  const bool again =
+      phase == kPasses && here == before;  // it goes on, or has a pass behind one without a step
+  if (here <= before && !again)
+    return name() + (phase == kEnds ? " ends steps" : " has a pass") + " at tick " +
+           std::to_string(moment.time) + ", behind what comes after that in the order of a tick";
+  now_ = moment;
+  phase_ = phase;
+  owes_end_ = owes_end_ || phase == kEnds;
+  return {};
+}
+
+std::string FleetOrder::belongs_to_pass_or_end() const {
+  if (phase_ != kArrivals && latest_ == replica_ && !tick_over_) return {};
+  return name() + " is told of in the middle of another's pass or end of a step, or outside its own";
+}
+
+// ---- what begins something ----
+
+std::string FleetOrder::on(const log::Arrival& f, Clock& clock) {
+  if (f.time != now_.time) {
+    std::string wrong = begin_tick(f.time);
+    if (!wrong.empty()) return wrong;
+  } else if (tick_over_ || phase_ == kPasses) {
+    return "request " + std::to_string(f.request) + " arrives behind the passes of its tick";
+  }
+  phase_ = kArrivals;
+  clock.arrived = now_;
+  return {};
+}
+
+std::string FleetOrder::on(const log::PassBegin& f, Clock& clock) {
+  // As soon as it was due: of the end of its step, or of an arrival.
+  Moment at{f.time, clock.at.time == f.time ? clock.at.round : 0};
+  if (clock.arrived.time == f.time) at.round = std::max(at.round, clock.arrived.round);
+  clock.at = clock.steps_end = at;
+  return go_to(at, kPasses);
+}
+
+std::string FleetOrder::on(const log::StepRun& f, Clock& clock) {
+  if (f.time != clock.steps_end.time)
+    return name() + " begins steps at tick " + std::to_string(f.time) + ", not " +
+           std::to_string(clock.steps_end.time);
+  if (f.span() > log::kMostTime - f.time) return "time passes 2^62 ticks";
+  clock.at = clock.steps_end;
+  Moment& end = clock.steps_end;
+  end.time += static_cast<std::int64_t>(f.span());
+  if (end.time == f.time) {
+    end.round += f.steps;
+  } else {
+    end.round = f.span() == f.span(f.steps - 1) ? 1 : 0;  // only the last of a series may take no time
+  }
+  return go_to(clock.at, kPasses);
+}
+
+std::string FleetOrder::on(const log::StepEnd& f, Clock& clock) {
+  if (f.time != clock.steps_end.time)
+    return name() + " ends steps at tick " + std::to_string(f.time) + ", not " +
+           std::to_string(clock.steps_end.time);
+  clock.at = clock.steps_end;
+  return go_to(clock.at, kEnds);
+}
+
+// ---- what goes on, and what ends ----
+
+std::string FleetOrder::on(const log::PrefixIds& /*f*/, Clock& /*clock*/) {
+  if (phase_ == kArrivals && latest_ == replica_ && !tick_over_) return {};
+  return "ids of a prompt that do not stand behind its arrival";
+}
+
+std::string FleetOrder::on(const log::PassEnd& /*f*/, Clock& /*clock*/) {
+  owes_end_ = true;
+  return belongs_to_pass_or_end();
+}
+
+std::string FleetOrder::on(const log::TickEnd& f, Clock& /*clock*/) {
+  if (!owes_end_ || f.time != now_.time) return "tick " + std::to_string(f.time) + " has no end to tell";
+  owes_end_ = false;
+  tick_over_ = true;
+  return {};
+}
+
+std::string FleetOrder::on(const log::End& f, Clock& /*clock*/) {
+  if (owes_end_) return "the end of tick " + std::to_string(now_.time) + " is not told";
+  if (replica_ != ended_) return "replica " + std::to_string(ended_) + " has to come to its end first";
+  ++ended_;
+  tick_over_ = true;
+  last_end_ = std::max(last_end_, f.time);
+  return {};
+}
+
+std::string FleetOrder::on(const log::FleetEnd& f, Clock& /*clock*/) {
+  if (ended_ != static_cast<std::int32_t>(replicas_.size()))
+    return "not all replicas have come to their ends";
+  if (f.time != last_end_)
+    return "the last step of all ended at tick " + std::to_string(last_end_) + ", not " +
+           std::to_string(f.time);
+  over_ = true;
+  return {};
+}
+
+}  // namespace kvplan::validator
