@@ -41,6 +41,11 @@ void EventLogOutput::attach(const plan::Scenario& scenario, const traces::Trace&
                      "place beside a policy: expected memory.allocator=paged:table=all, or a model without "
                      "windows")
               .at_field("--events");
+        if (watched.tokens.finds_prefixes && !watched.memory.layout().groups.empty())
+          return bad_input(
+                     "a log does not tell which blocks are found where layers lie in groups: expected "
+                     "engine.prefix_cache=false, or memory.allocator=paged")
+              .at_field("--events");
         if (!watched.tokens.encoded.empty())
           return bad_input(
                      "a log has places of tokens, and encoded ones have none: expected a format that stores "
