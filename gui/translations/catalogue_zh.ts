@@ -96,8 +96,8 @@
         <translation>达到这么多 MiB 的块不再拆分：不限，或大于 20 的整数</translation>
     </message>
     <message>
-        <source>Blocks from one pool for groups of layers: those with a window give back what it has left behind, as in vLLM V1.</source>
-        <translation>各层分组共用一个块池：带窗口的组归还窗口已滑过的块，与 vLLM V1 相同。</translation>
+        <source>Blocks from one pool for groups of layers: those with a window give back what it has left behind, with prefix caching where every group has a prefix, as in vLLM V1.</source>
+        <translation>各层分组共用一个块池：带窗口的组归还窗口已滑过的块，各组都有某前缀时可命中前缀缓存，与 vLLM V1 相同。</translation>
     </message>
     <message>
         <source>Blocks of a fixed number of tokens from one queue, with hash-chained prefix caching as in vLLM V1.</source>

@@ -69,7 +69,8 @@ struct MemoryLayout {
   /// Not empty: a block is of one of these groups of layers, all of the same size, and a token has a place in a
   /// block of each. The entry of logical block b of group g in a table is b * groups.size() + g. A cell is a token's
   /// place in one layer, cells_per_token how many layers a block has room for. The form is kTokens, returns_quanta
-  /// is true, no token policy is followed, nothing is found by a lookup, and growth_tokens() is below 0.
+  /// is true, no token policy is followed, and growth_tokens() is below 0. What is found by a lookup may be missing in
+  /// a group where its window does not show it: such an entry is kNoBlock from the start.
   std::vector<model::LayerGroup> groups{};
   /// Cells of one token's place that a token policy tells apart (see course.h); divides token_bytes.
   std::int64_t cells_per_token{1};
@@ -144,6 +145,7 @@ class Observer;
 class BlockListener {
  public:
   virtual ~BlockListener() = default;
+  /// `logical_block`: the entry of the table.
   virtual void on_publish(RequestId request, std::int64_t logical_block, BlockId block) = 0;
   virtual void on_reclaim(BlockId block) = 0;
 };
@@ -165,9 +167,9 @@ class Memory {
 
 /// What of a request is where.
 struct BlockTable {
-  /// By logical block; kNoBlock where a block was let go. For contiguous memory one entry, the address in tokens; for
-  /// tensors, of each the address and the length in quanta. Empty where blocks have no ids. Valid until the next call
-  /// for this request.
+  /// By logical block, or entry (MemoryLayout::groups); kNoBlock where a block was let go, or never taken. For
+  /// contiguous memory one entry, the address in tokens; for tensors, of each the address and the length in quanta.
+  /// Empty where blocks have no ids. Valid until the next call for this request.
   std::span<const BlockId> ids;
   std::int64_t quanta{0};         ///< that the request holds or has let go, unless they were cut off
   std::int64_t tensor_tokens{0};  ///< that its tensors are long, where the layout's form is kTensors
@@ -208,8 +210,8 @@ class Contents {
 class BlockReturns {
  public:
   /// These entries of the request's table come back, in this order. REQUIRES: it holds them. Where contents are found
-  /// by lookups its own are closed (Contents::close), and all that came back since its admission is one range of the
-  /// table, to which each call adds at the end, the highest first.
+  /// by lookups and layers do not lie in groups, its own are closed (Contents::close), and all that came back since
+  /// its admission is one range of the table, to which each call adds at the end, the highest first.
   virtual void let_go(RequestId request, std::span<const std::int32_t> entries) = 0;
   /// The table is `quanta` long from now on: those behind come back, highest first. For requests with
   /// placement=compact. REQUIRES: nothing is made findable, the table is longer.

@@ -44,9 +44,10 @@ namespace kvplan::core {
 /// A request enters the running list.
 struct Admission {
   RequestId request;
-  bool again;                     ///< it had been preempted before
-  std::int64_t hit_tokens;        ///< found cached, not computed again
-  std::span<const BlockId> hits;  ///< their blocks, in logical order
+  bool again;               ///< it had been preempted before
+  std::int64_t hit_tokens;  ///< found cached, not computed again
+  std::span<const BlockId>
+      hits;  ///< their blocks by entry of the table; kNoBlock where a window shows nothing
 };
 
 /// Fresh quanta [first_block, first_block + quanta) of a request's table, and their block ids; for contiguous

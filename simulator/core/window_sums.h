@@ -97,11 +97,16 @@ class WindowSums {
                     [&](const auto& shown) { return gone(shown, held) == gone(shown, before); }))
       return;
     entries_.clear();
+    const auto table = allocator_.table(slot.request).ids;
     for (std::size_t g = 0; g < groups_.size(); ++g) {
       if (groups_[g].window == 0) continue;
-      for (std::int64_t b = gone(groups_[g], held) - 1; b >= gone(groups_[g], before); --b)
-        entries_.push_back(static_cast<std::int32_t>(b * std::ssize(groups_) + static_cast<std::int64_t>(g)));
+      for (std::int64_t b = gone(groups_[g], held) - 1; b >= gone(groups_[g], before); --b) {
+        const auto entry = static_cast<std::int32_t>(b * std::ssize(groups_) + static_cast<std::int64_t>(g));
+        if (!table.empty() && table[static_cast<std::size_t>(entry)] == kNoBlock) break;  // as all below it
+        entries_.push_back(entry);
+      }
     }
+    if (entries_.empty()) return;
     allocator_.block_returns()->let_go(slot.request, entries_);
     for (Observer* o : observers_) o->on_let_go(LetGo{slot.request, held, entries_});
   }

@@ -24,7 +24,7 @@ SeqRow serve_in_groups(memory::GroupedPrefixes& pool, const core::Workload& work
   row.request = r;
   row.fits = true;
   const auto length = static_cast<std::int64_t>(workload.input[static_cast<std::size_t>(r)]);
-  row.hit_tokens = pool.lookup(r, length);
+  row.hit_tokens = pool.lookup(r, length).tokens;
   std::int64_t taken = pool.taken(), reclaimed = pool.reclaimed();
   std::int64_t tokens = std::min(length, row.hit_tokens + chunk);
   KVPLAN_CHECK(pool.admit(r, tokens), r);

@@ -22,12 +22,18 @@ void tell_courses(const plan::TokenPlan& tokens, EventLogOptions& log) {
 }
 
 /// Errors: a run that a log cannot tell.
-Status check_run(const plan::Scenario& scenario, const plan::TokenPlan& tokens) {
+Status check_run(const plan::Scenario& scenario, const plan::Watched& watched) {
+  const plan::TokenPlan& tokens = watched.tokens;
   if (!tokens.windows.empty())
     return bad_input(
                "a log has one placement for all tables of a request, but layers with windows drop in "
                "place beside a policy: expected memory.allocator=paged:table=all, or a model without "
                "windows")
+        .at_field("--events");
+  if (tokens.finds_prefixes && !watched.memory.layout().groups.empty())
+    return bad_input(
+               "a log does not tell which blocks are found where layers lie in groups: expected "
+               "engine.prefix_cache=false, or memory.allocator=paged")
         .at_field("--events");
   if (!tokens.encoded.empty())
     return bad_input(
@@ -83,7 +89,7 @@ void RunEventLog::attach(const plan::Scenario& scenario, const traces::Trace& tr
         // The log's order of states is the ledger's.
         const auto totals = [&ledger = watched.ledger] { return ledger.bytes(); };
         if (watched.replica > 0) return fleet_->add_replica(totals);
-        KVPLAN_TRY_DO(check_run(scenario, watched.tokens));
+        KVPLAN_TRY_DO(check_run(scenario, watched));
         return begin(options_of(scenario, trace, watched), totals);
       });
 }

@@ -5,10 +5,10 @@
 // the blocks of which all tokens are at or before position computed - W.
 //
 // Blocks come from the front of one queue and go to its back: at a grant those of one group after the other, at the
-// end of the request those of one group after the other, each from its tail. Prefixes are not found again: vLLM
-// finds them where every group has them.
+// end of the request those of one group after the other, each from its tail.
 //
-// Nothing depends on which block is which but the ids themselves, so where nobody asks for these blocks are counted.
+// Here is the pool that finds no prefixes again; allocator_grouped_prefixes.cpp is the one that does. Nothing depends
+// on which block is which but the ids themselves, so where nobody asks for these blocks are counted.
 #include <algorithm>
 #include <array>
 #include <deque>
@@ -18,13 +18,14 @@
 #include "simulator/base/check.h"
 #include "simulator/core/latency.h"
 #include "simulator/memory/grouped_pool.h"
+#include "simulator/memory/paged_pool.h"
 
 namespace kvplan::memory {
 namespace {
 
 using core::MemoryLayout;
 
-constexpr std::int64_t kMostBlocks = std::int64_t{1} << 25;  // a few bytes of our own memory each
+constexpr std::int64_t kMostBlocks = std::int64_t{1} << 25;  // some bytes of our own memory each, once used
 
 class GroupedAllocator final : public core::Allocator, public core::BlockReturns {
  public:
@@ -169,6 +170,7 @@ constexpr std::array<Param, 1> kParams{{
 
 Result<std::unique_ptr<core::Allocator>> make_grouped(const Choice& choice, const AllocatorRequest& request) {
   KVPLAN_TRY(const GroupedParts parts, grouped_parts(choice, request));
+  if (request.prefix_cache) return make_grouped_prefixes(parts, request);
   return std::unique_ptr<core::Allocator>(std::make_unique<GroupedAllocator>(parts, request));
 }
 
@@ -220,6 +222,7 @@ Result<GroupedParts> grouped_parts(const Choice& choice, const AllocatorRequest&
   MemoryLayout& layout = parts.layout;
   layout.null_block = true;
   layout.quantum_tokens = choice.integer("block_tokens");
+  KVPLAN_TRY_DO(check_hash_block(layout.quantum_tokens, request));
   layout.groups = {{request.cells_per_token, 0}};
   layout.token_bytes = request.token_bytes;
   layout.cells_per_token = request.cells_per_token;
@@ -268,15 +271,15 @@ const AllocatorEntry kGroupedAllocator{
          .name = "grouped",
          .summary =
              "Blocks from one pool for groups of layers: those with a window give back what it has left "
-             "behind, as in vLLM V1.",
+             "behind, with prefix caching where every group has a prefix, as in vLLM V1.",
          .source = "vllm-project/vllm v0.15.1 (1892993): vllm/v1/core/kv_cache_utils.py, "
-                   "single_type_kv_cache_manager.py",
+                   "single_type_kv_cache_manager.py, kv_cache_coordinator.py",
          .params = kParams,
          .spans = "One block id spans `block_tokens` tokens in the layers of one group, all stored heads: a "
                   "block of a group with a window comes back when the window has left all of them behind."},
     .make = make_grouped,
     .make_model = make_grouped_model,
-    .shares_prefixes = false,
+    .shares_prefixes = true,
     .follows_windows = true};
 
 }  // namespace kvplan::memory

@@ -1,113 +1,103 @@
-// The slow obvious model of allocator_grouped.cpp: one list of free blocks, and for every group of every request its
-// own table, looked at block by block. Shares the arithmetic of the layout with it, and nothing else.
-#include <deque>
+// The slow obvious model of allocator_grouped.cpp and allocator_grouped_prefixes.cpp: the pool of grouped_prefixes.h,
+// asked what an allocator is asked. Shares the arithmetic of the layout with these, and what counts cached blocks that
+// no lookup comes to, which tests/engine/overlay_test.cpp counts in its own way.
 #include <map>
 #include <vector>
 
 #include "simulator/base/check.h"
 #include "simulator/memory/grouped_pool.h"
+#include "simulator/memory/grouped_prefixes.h"
 
 namespace kvplan::memory {
 namespace {
 
-class GroupedModel final : public core::Allocator, public core::BlockReturns {
+std::vector<std::int64_t> windows_of(const core::MemoryLayout& layout) {
+  std::vector<std::int64_t> windows;
+  for (const model::LayerGroup& group : layout.groups) windows.push_back(group.window);
+  return windows;
+}
+
+class GroupedModel final : public core::Allocator, public core::Contents, public core::BlockReturns {
  public:
   GroupedModel(const GroupedParts& parts, const AllocatorRequest& request)
-      : parts_(parts), workload_(*request.workload) {
-    for (BlockId b = 1; b <= parts_.layout.quanta; ++b) free_.push_back(b);
+      : parts_(parts),
+        prefix_cache_(request.prefix_cache),
+        workload_(*request.workload),
+        pool_(workload_, parts.layout.quantum_tokens, windows_of(parts.layout), parts.layout.quanta + 1,
+              prefix_cache_) {
+    if (prefix_cache_) pool_.follow_prefixes();
   }
 
   const core::MemoryLayout& layout() const override { return parts_.layout; }
-  core::PoolCounts counts() const override {
-    const auto free = static_cast<std::int64_t>(free_.size());
-    return {.free = free, .cached = 0, .held = parts_.layout.quanta - free, .distinct_names = 0};
-  }
+  core::PoolCounts counts() const override { return pool_.counts(); }
+  core::Contents* contents() override { return prefix_cache_ ? this : nullptr; }
   core::BlockReturns* block_returns() override { return this; }
   std::int64_t growth_tokens() const override { return -1; }
   /// Tried token by token.
   std::int64_t next_growth(RequestId r) const override {
-    const Tables& tables = tables_.at(r);
     std::int64_t tokens = 0;
-    while (missing(tables, tokens + 1) == 0) ++tokens;
+    while (pool_.has_room(r, tokens + 1)) ++tokens;
     return tokens;
   }
   bool fits_empty(RequestId r) const override {
     return parts_.most_blocks(workload_.final_tokens(r)) <= parts_.layout.quanta;
   }
 
+  core::Found lookup(RequestId r, std::int64_t num_tokens) override {
+    pool_.set_listener(listener_);
+    return pool_.lookup(r, num_tokens);
+  }
+  std::int64_t cached_tokens(RequestId r, std::int64_t num_tokens) const override {
+    return pool_.cached_tokens(r, num_tokens);
+  }
+  /// What could be asked again is.
+  std::uint64_t lookup_epoch() const override { return ++asked_; }
+
   bool admit(RequestId r, const core::Found& /*found*/, std::int64_t tokens, std::int64_t /*goal*/) override {
-    Tables fresh{std::vector<std::vector<BlockId>>(groups().size()), {}};
-    if (missing(fresh, tokens) > static_cast<std::int64_t>(free_.size())) return false;
-    fill(tables_[r] = fresh, tokens);
-    return true;
+    if (!prefix_cache_) pool_.lookup(r, tokens);  // which finds nothing
+    const bool admitted = pool_.admit(r, tokens);
+    if (admitted) interleave(r);
+    return admitted;
   }
   bool grow(RequestId r, std::int64_t tokens) override {
-    Tables& tables = tables_.at(r);
-    if (missing(tables, tokens) > static_cast<std::int64_t>(free_.size())) return false;
-    fill(tables, tokens);
-    return true;
+    const bool grown = pool_.grow(r, tokens);
+    if (grown) interleave(r);
+    return grown;
   }
+  void publish(RequestId r, std::int64_t tokens) override { pool_.publish(r, tokens); }
+  void close(RequestId r, std::int64_t /*written*/) override { KVPLAN_CHECK(false, r); }
 
   void let_go(RequestId r, std::span<const std::int32_t> entries) override {
-    Tables& tables = tables_.at(r);
-    for (const std::int32_t entry : entries) {
-      const auto count = static_cast<std::int32_t>(groups().size());
-      BlockId& block = tables.groups.at(static_cast<std::size_t>(entry % count))
-                           .at(static_cast<std::size_t>(entry / count));
-      KVPLAN_CHECK(block != kNoBlock, r, entry);
-      free_.push_back(block);
-      block = kNoBlock;
-    }
-    interleave(tables);
+    pool_.let_go(r, entries);
+    interleave(r);
   }
   void cut_table(RequestId r, std::int64_t /*quanta*/) override { KVPLAN_CHECK(false, r); }
 
   void release(RequestId r, std::int64_t /*written*/) override {
-    for (const auto& blocks : tables_.at(r).groups)
-      for (auto b = blocks.rbegin(); b != blocks.rend(); ++b)
-        if (*b != kNoBlock) free_.push_back(*b);
+    pool_.release(r);
     tables_.erase(r);
   }
+  void forget(RequestId r) override { KVPLAN_CHECK(!pool_.holds(r), r); }
   core::BlockTable table(RequestId r) const override {
-    const auto tables = tables_.find(r);
-    if (tables == tables_.end()) return {};
-    return {tables->second.interleaved, static_cast<std::int64_t>(tables->second.interleaved.size())};
+    const auto table = tables_.find(r);
+    if (table == tables_.end()) return {};
+    return {table->second, std::ssize(table->second)};
   }
 
  private:
-  struct Tables {
-    std::vector<std::vector<BlockId>> groups;
-    std::vector<BlockId> interleaved;
-  };
-  [[nodiscard]] const std::vector<model::LayerGroup>& groups() const { return parts_.layout.groups; }
-
-  /// Blocks that a request lacks for so many tokens.
-  [[nodiscard]] std::int64_t missing(const Tables& tables, std::int64_t tokens) const {
-    std::int64_t sum = 0;
-    for (const auto& blocks : tables.groups)
-      for (auto b = static_cast<std::int64_t>(blocks.size()); b * parts_.layout.quantum_tokens < tokens; ++b)
-        ++sum;
-    return sum;
-  }
-  void fill(Tables& tables, std::int64_t tokens) {
-    for (auto& blocks : tables.groups) {
-      while (static_cast<std::int64_t>(blocks.size()) * parts_.layout.quantum_tokens < tokens) {
-        blocks.push_back(free_.front());
-        free_.pop_front();
-      }
-    }
-    interleave(tables);
-  }
-  static void interleave(Tables& tables) {
-    tables.interleaved.clear();
-    for (std::size_t b = 0; b < tables.groups.front().size(); ++b)
-      for (const auto& blocks : tables.groups) tables.interleaved.push_back(blocks[b]);
+  void interleave(RequestId r) {
+    std::vector<BlockId>& table = tables_[r];
+    table.clear();
+    for (std::size_t b = 0; b < pool_.table(r, 0).size(); ++b)
+      for (std::size_t g = 0; g < parts_.layout.groups.size(); ++g) table.push_back(pool_.table(r, g)[b]);
   }
 
   GroupedParts parts_;
+  bool prefix_cache_;
   const core::Workload& workload_;
-  std::deque<BlockId> free_;
-  std::map<RequestId, Tables> tables_;
+  GroupedPrefixes pool_;
+  std::map<RequestId, std::vector<BlockId>> tables_;  // by entry
+  mutable std::uint64_t asked_{0};
 };
 
 }  // namespace

@@ -17,9 +17,12 @@ struct GroupedParts {
 
 /// Groups of the model's layers, on a stage, and the pool that they share; without a model one group without a window.
 /// Errors: layers that keep different numbers of bytes, more different windows than a step's load tells apart, a pool
-/// that is too small or too large.
+/// that is too small or too large, blocks that are not a divisor of those by which the trace names its contents.
 Result<GroupedParts> grouped_parts(const Choice& choice, const AllocatorRequest& request);
 
+/// What serves where prefixes are found again.
+std::unique_ptr<core::Allocator> make_grouped_prefixes(const GroupedParts& parts,
+                                                       const AllocatorRequest& request);
 Result<std::unique_ptr<core::Allocator>> make_grouped_model(const Choice& choice,
                                                             const AllocatorRequest& request);
 

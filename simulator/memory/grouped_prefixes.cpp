@@ -9,16 +9,61 @@ namespace kvplan::memory {
 
 GroupedPrefixes::GroupedPrefixes(const core::Workload& workload, std::int64_t block_tokens,
                                  std::vector<std::int64_t> windows, std::int64_t blocks, bool prefix_cache)
-    : names_(workload, block_tokens),
+    : workload_(workload),
+      names_(workload, block_tokens),
       block_tokens_(block_tokens),
       windows_(std::move(windows)),
       prefix_cache_(prefix_cache),
       pool_blocks_(blocks),
       blocks_(1) {}
 
+void GroupedPrefixes::follow_prefixes() {
+  KVPLAN_CHECK(found_in_.empty());
+  std::vector<model::LayerGroup> groups;
+  for (const std::int64_t window : windows_) groups.push_back({.layers = 1, .window = window});
+  reach_.emplace(workload_, names_, groups, block_tokens_);
+}
+
+core::PoolCounts GroupedPrefixes::counts() const {
+  const std::int64_t held = pool_blocks_ - 1 - free_blocks();
+  return {.free = free_blocks() - cached_,
+          .cached = cached_,
+          .held = held,
+          .distinct_names = distinct_names(),
+          .duplicates = duplicates_,
+          .unreachable = reach_ ? reach_->unreachable() : 0,
+          .sharers = references_ - held};
+}
+
 GroupedPrefixes::Name GroupedPrefixes::name(RequestId r, std::size_t group, std::int64_t block) const {
   return block < names_.shared_blocks(r) ? Name{group, -1, names_.shared_name(r, block)}
                                          : Name{group, r, block};
+}
+
+/// As GroupReach has names.
+std::uint64_t GroupedPrefixes::number(const Name& name) const {
+  const auto& [group, r, block] = name;
+  const auto place = static_cast<std::uint64_t>(block) * windows_.size() + group;
+  return r < 0 ? place : own_name(r, static_cast<std::int64_t>(place));
+}
+
+void GroupedPrefixes::count_copies(const Name& name, int sign) {
+  const auto copies = found_in_.find(name);
+  if (copies == found_in_.end()) return;
+  const auto idle = [this](BlockId b) { return at(b).holders == 0; };
+  const std::int64_t all = sign * std::count_if(copies->second.begin(), copies->second.end(), idle);
+  const std::int64_t younger = sign * std::count_if(copies->second.begin() + 1, copies->second.end(), idle);
+  cached_ += all;
+  duplicates_ += younger;
+  if (reach_) reach_->add_cached(number(name), all);
+}
+
+void GroupedPrefixes::change_holders(BlockId b, std::int64_t by) {
+  references_ += by;
+  const bool named = at(b).named;
+  if (named) count_copies(at(b).name, -1);
+  at(b).holders += by;
+  if (named) count_copies(at(b).name, 1);
 }
 
 std::vector<BlockId> GroupedPrefixes::find(RequestId r, std::size_t group, std::int64_t most) const {
@@ -47,20 +92,32 @@ std::vector<BlockId> GroupedPrefixes::find(RequestId r, std::size_t group, std::
   return out;  // a shorter run, which begins with the first block
 }
 
-std::int64_t GroupedPrefixes::lookup(RequestId r, std::int64_t num_tokens) {
-  found_ = {std::vector<std::vector<BlockId>>(windows_.size()), 0};
+std::vector<std::vector<BlockId>> GroupedPrefixes::find_in_all(RequestId r, std::int64_t num_tokens) const {
+  std::vector<std::vector<BlockId>> out(windows_.size());
   std::int64_t blocks = prefix_cache_ ? (num_tokens - 1) / block_tokens_ : 0;
   for (bool shorter = true; shorter;) {
     shorter = false;
     for (std::size_t g = 0; g < windows_.size(); ++g) {
-      found_.tables[g] = find(r, g, blocks);
-      const auto hit = static_cast<std::int64_t>(found_.tables[g].size());
+      out[g] = find(r, g, blocks);
+      const auto hit = static_cast<std::int64_t>(out[g].size());
       shorter = shorter || hit < blocks;
       blocks = hit;
     }
   }
-  found_.published = blocks;
-  return blocks * block_tokens_;
+  return out;
+}
+
+core::Found GroupedPrefixes::lookup(RequestId r, std::int64_t num_tokens) {
+  found_.tables = find_in_all(r, num_tokens);
+  found_.published = std::ssize(found_.tables.front());
+  core::Found found{.tokens = found_.published * block_tokens_, .idle = 0};
+  for (const auto& table : found_.tables)
+    for (const BlockId b : table) found.idle += b != kNoBlock && at(b).holders == 0 ? 1 : 0;
+  return found;
+}
+
+std::int64_t GroupedPrefixes::cached_tokens(RequestId r, std::int64_t num_tokens) const {
+  return std::ssize(find_in_all(r, num_tokens).front()) * block_tokens_;
 }
 
 std::int64_t GroupedPrefixes::missing(const Holder& holder, std::int64_t tokens) const {
@@ -80,7 +137,8 @@ bool GroupedPrefixes::admit(RequestId r, std::int64_t tokens) {
   for (const auto& table : found_.tables) {
     for (const BlockId b : table) {
       if (b == kNoBlock) continue;
-      if (at(b).holders++ == 0) free_.erase(at(b).place);
+      if (at(b).holders == 0) free_.erase(at(b).place);
+      change_holders(b, 1);
     }
   }
   fill(holders_[r] = std::move(found_), tokens);
@@ -103,8 +161,18 @@ void GroupedPrefixes::leave_windows(RequestId r, std::int64_t computed) {
          --b) {
       BlockId& block = holder.tables[g][static_cast<std::size_t>(b)];
       if (block == kNoBlock) break;  // so are those below it
-      let_go(block);
+      give_back(block);
     }
+  }
+}
+
+void GroupedPrefixes::let_go(RequestId r, std::span<const std::int32_t> entries) {
+  const auto groups = static_cast<std::int32_t>(windows_.size());
+  for (const std::int32_t entry : entries) {
+    auto& table = holders_.at(r).tables[static_cast<std::size_t>(entry % groups)];
+    BlockId& block = table.at(static_cast<std::size_t>(entry / groups));
+    KVPLAN_CHECK(block != kNoBlock, r, entry);
+    give_back(block);
   }
 }
 
@@ -118,7 +186,11 @@ void GroupedPrefixes::publish(RequestId r, std::int64_t tokens) {
       if (block == kNoBlock) continue;
       at(block).named = true;
       at(block).name = name(r, g, b);
-      found_in_[at(block).name].push_back(block);
+      auto& copies = found_in_[at(block).name];
+      if (copies.empty() && reach_) reach_->appear(number(at(block).name));
+      copies.push_back(block);  // it is held
+      if (listener_ != nullptr)
+        listener_->on_publish(r, b * std::ssize(windows_) + static_cast<std::int64_t>(g), block);
     }
   }
   holder.published = std::max(holder.published, full);
@@ -127,7 +199,7 @@ void GroupedPrefixes::publish(RequestId r, std::int64_t tokens) {
 void GroupedPrefixes::release(RequestId r) {
   for (auto& table : holders_.at(r).tables)
     for (auto block = table.rbegin(); block != table.rend(); ++block)
-      if (*block != kNoBlock) let_go(*block);
+      if (*block != kNoBlock) give_back(*block);
   holders_.erase(r);
 }
 
@@ -138,6 +210,7 @@ void GroupedPrefixes::fill(Holder& holder, std::int64_t tokens) {
 
 BlockId GroupedPrefixes::take() {
   ++taken_;
+  ++references_;
   if (static_cast<std::int64_t>(blocks_.size()) < pool_blocks_) {
     blocks_.emplace_back().holders = 1;
     return static_cast<BlockId>(blocks_.size() - 1);
@@ -145,17 +218,26 @@ BlockId GroupedPrefixes::take() {
   const BlockId b = free_.front();
   free_.pop_front();
   Block& block = at(b);
+  if (block.named) {
+    count_copies(block.name, -1);
+    block.named = false;
+    const auto copies = found_in_.find(block.name);
+    std::erase(copies->second, b);
+    if (copies->second.empty()) {
+      found_in_.erase(copies);
+      if (reach_) reach_->vanish(number(block.name));
+    }
+    count_copies(block.name, 1);
+    ++reclaimed_;
+    if (listener_ != nullptr) listener_->on_reclaim(b);
+  }
   block.holders = 1;
-  if (!std::exchange(block.named, false)) return b;
-  const auto copies = found_in_.find(block.name);
-  std::erase(copies->second, b);
-  if (copies->second.empty()) found_in_.erase(copies);
-  ++reclaimed_;
   return b;
 }
 
-void GroupedPrefixes::let_go(BlockId& block) {
-  if (--at(block).holders == 0) at(block).place = free_.insert(free_.end(), block);
+void GroupedPrefixes::give_back(BlockId& block) {
+  change_holders(block, -1);
+  if (at(block).holders == 0) at(block).place = free_.insert(free_.end(), block);
   block = kNoBlock;
 }
 

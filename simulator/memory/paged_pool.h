@@ -6,6 +6,10 @@
 
 namespace kvplan::memory {
 
+/// Can contents that the trace names be found in such blocks? They are a divisor of its own, where prefixes are found
+/// again.
+Status check_hash_block(std::int64_t block_tokens, const AllocatorRequest& request);
+
 /// Capacity, blocks and padding of a paged pool. vLLM keeps block 0 as the null block, so one block of the
 /// pool is never given out. Errors: no block left for requests, byte counts beyond 2^62, blocks that are not
 /// a divisor of those by which the trace names its contents.

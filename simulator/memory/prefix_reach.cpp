@@ -3,45 +3,8 @@
 #include "simulator/base/check.h"
 
 namespace kvplan::memory {
-namespace {
-
-constexpr std::uint64_t kRoot = ~std::uint64_t{0};
-
-}  // namespace
-
-PrefixReach::PrefixReach(const core::Workload& workload, const core::ContentNames& names)
-    : workload_(workload),
-      names_(names),
-      nodes_(1),  // none
-      shared_(static_cast<std::size_t>(names.shared_count())) {
-  const std::int64_t row = names_.row_length();
-  row_before_.assign(static_cast<std::size_t>(names_.shared_count() / row), -1);
-  for (RequestId r = 0; r < static_cast<RequestId>(workload_.size()); ++r)
-    for (std::int64_t i = 1; i * row < names_.shared_blocks(r); ++i)
-      row_before_[static_cast<std::size_t>(names_.first_name(r, i) / row)] =
-          names_.first_name(r, i - 1) / row;
-}
-
-std::uint64_t PrefixReach::before(std::uint64_t name) const {
-  const std::int64_t row = names_.row_length();
-  if ((name & kOwnName) == 0) {
-    if (static_cast<std::int64_t>(name) % row != 0) return name - 1;
-    const std::int64_t last = row_before_[static_cast<std::size_t>(static_cast<std::int64_t>(name) / row)];
-    return last < 0 ? kRoot : static_cast<std::uint64_t>(last * row + row - 1);
-  }
-  const auto r = static_cast<RequestId>((name & ~kOwnName) >> 32);
-  const auto block = static_cast<std::int64_t>(name & 0xFFFFFFFFU);
-  if (block == 0) return kRoot;
-  if (block > names_.shared_blocks(r)) return name - 1;
-  return static_cast<std::uint64_t>(names_.shared_name(r, block - 1));
-}
-
-PrefixReach::Slot& PrefixReach::slot_of(std::uint64_t name) {
-  return (name & kOwnName) == 0 ? shared_[static_cast<std::size_t>(name)] : own_[name];
-}
-
 PrefixReach::Slot PrefixReach::make(std::uint64_t name) {
-  Slot& slot = slot_of(name);
+  Slot& slot = order_.slot_of(name);
   if (slot != 0) return slot;
   if (unused_.empty()) {
     unused_.push_back(static_cast<Slot>(nodes_.size()));
@@ -54,17 +17,12 @@ PrefixReach::Slot PrefixReach::make(std::uint64_t name) {
 }
 
 void PrefixReach::remove(Slot slot) {
-  const std::uint64_t name = at(slot).name;
-  if ((name & kOwnName) == 0) {
-    shared_[static_cast<std::size_t>(name)] = 0;
-  } else {
-    own_.erase(name);
-  }
+  order_.forget(at(slot).name);
   unused_.push_back(slot);
 }
 
 void PrefixReach::appear(std::uint64_t name) {
-  const Slot parent = make(before(name));
+  const Slot parent = make(order_.before(name));
   const Slot slot = make(name);
   Node& node = at(slot);
   Node& above = at(parent);
@@ -75,11 +33,11 @@ void PrefixReach::appear(std::uint64_t name) {
   node.next = above.first_child;
   if (node.next != 0) at(node.next).previous = slot;
   above.first_child = slot;
-  if (above.name == kRoot || above.reached) set_reached(slot, true);
+  if (above.name == ContentOrder::kRoot || above.reached) set_reached(slot, true);
 }
 
 void PrefixReach::vanish(std::uint64_t name) {
-  const Slot slot = slot_of(name);
+  const Slot slot = order_.slot_of(name);
   Node& node = at(slot);
   KVPLAN_CHECK(node.there && node.cached == 0, node.cached);
   if (node.reached) set_reached(slot, false);
@@ -87,12 +45,12 @@ void PrefixReach::vanish(std::uint64_t name) {
   Node& above = at(node.parent);
   (node.previous == 0 ? above.first_child : at(node.previous).next) = node.next;
   if (node.next != 0) at(node.next).previous = node.previous;
-  if (above.first_child == 0 && !above.there && above.name != kRoot) remove(node.parent);
+  if (above.first_child == 0 && !above.there && above.name != ContentOrder::kRoot) remove(node.parent);
   if (node.first_child == 0) remove(slot);
 }
 
 void PrefixReach::add_cached(std::uint64_t name, std::int64_t copies) {
-  Node& node = at(slot_of(name));
+  Node& node = at(order_.slot_of(name));
   node.cached += copies;
   if (!node.reached) unreachable_ += copies;
 }

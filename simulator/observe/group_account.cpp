@@ -4,10 +4,68 @@
 #include <utility>
 
 #include "simulator/base/check.h"
+#include "simulator/observe/group_blocks.h"
 
 namespace kvplan::observe {
 
 using core::HeldCells;
+
+namespace {
+
+/// Every block has one holder: what a request holds is worked out from its lengths.
+class GroupRequests final : public GroupAccount {
+ public:
+  GroupRequests(const core::Workload& workload, const core::MemoryLayout& layout)
+      : GroupAccount(workload, layout) {}
+
+  void grant(const core::Grant& grant) override {
+    Member& m = member(grant.request);
+    const Places places = add_places(m, grant.quanta);
+    const std::int64_t tail = places.to - places.from - places.will_write;
+    for (std::size_t k = 0; k < kinds_.size(); ++k)
+      add(m, k,
+          {.reserved = places.will_write * kinds_[k].layers,
+           .tail = tail * kinds_[k].layers,
+           .padding = (places.to - places.from) * (kinds_[k].groups * room_ - kinds_[k].layers)});
+  }
+  void let_go(RequestId r, std::span<const std::int32_t> entries) override {
+    Member& m = member(r);
+    for (const std::int32_t entry : entries) {
+      const auto group = static_cast<std::size_t>(entry) % groups_.size();
+      const std::int64_t layers = groups_[group].layers;
+      add(m, kind_of_[group], {.hole = -quantum_ * layers, .padding = -quantum_ * (room_ - layers)});
+    }
+  }
+
+ private:
+  void begin(Member& m, const core::Admission& admission) override {
+    KVPLAN_CHECK(admission.hit_tokens == 0, m.request, admission.hit_tokens);
+  }
+  void write(Member& m, std::int64_t from) override {
+    const std::int64_t tokens = m.written - from;
+    for (std::size_t k = 0; k < kinds_.size(); ++k) {
+      const auto& [window, groups, layers] = kinds_[k];
+      // Of what a window shows, W - 1 tokens are there before the next one is.
+      const std::int64_t more = window == 0 ? tokens : std::clamp<std::int64_t>(window - 1 - from, 0, tokens);
+      add(m, k, {.live = more * layers, .reserved = -tokens * layers, .hole = (tokens - more) * layers});
+    }
+  }
+  void end(Member& m) override {
+    for (std::size_t k = 0; k < kinds_.size(); ++k) held_[k] -= m.held[k];
+  }
+  void add(Member& m, std::size_t kind, const HeldCells& cells) {
+    m.held[kind] += cells;
+    held_[kind] += cells;
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<GroupAccount> GroupAccount::make(const core::Workload& workload,
+                                                 const core::MemoryLayout& layout) {
+  if (layout.block_ids) return std::make_unique<GroupBlocks>(workload, layout);
+  return std::make_unique<GroupRequests>(workload, layout);
+}
 
 GroupAccount::GroupAccount(const core::Workload& workload, const core::MemoryLayout& layout)
     : workload_(workload),
@@ -26,80 +84,68 @@ GroupAccount::GroupAccount(const core::Workload& workload, const core::MemoryLay
   }
 }
 
-void GroupAccount::add(Member& m, std::size_t kind, const HeldCells& cells) {
-  m.held[kind] += cells;
-  held_[kind] += cells;
-}
-
-void GroupAccount::enter(RequestId r) {
+void GroupAccount::enter(const core::Admission& admission) {
+  const RequestId r = admission.request;
   std::int32_t& place = place_[static_cast<std::size_t>(r)];
   KVPLAN_CHECK(place < 0, r);
   place = static_cast<std::int32_t>(members_.size());
-  members_.emplace_back().request = r;
+  Member& m = members_.emplace_back();
+  m.request = r;
+  m.written = m.slots = admission.hit_tokens;
   if (goal(r) == 0) goal(r) = workload_.input[static_cast<std::size_t>(r)];
+  begin(m, admission);
 }
 
-void GroupAccount::grant(RequestId r, std::int64_t entries) {
-  Member& m = member(r);
+GroupAccount::Places GroupAccount::add_places(Member& m, std::int64_t entries) {
   const auto groups = static_cast<std::int64_t>(groups_.size());
   KVPLAN_CHECK(entries % groups == 0, entries);
   const std::int64_t from = m.slots;
   m.slots += entries / groups * quantum_;
   // Never more than its last block: a request asks for no room behind its last token.
-  const std::int64_t final_tokens = workload_.final_tokens(r);
+  const std::int64_t final_tokens = workload_.final_tokens(m.request);
   KVPLAN_CHECK(from < final_tokens && m.slots - final_tokens < quantum_, m.slots, final_tokens);
-  const std::int64_t will_write = std::min(m.slots, final_tokens) - from;
-  const std::int64_t tail = m.slots - from - will_write;
-  for (std::size_t k = 0; k < kinds_.size(); ++k)
-    add(m, k,
-        {.reserved = will_write * kinds_[k].layers,
-         .tail = tail * kinds_[k].layers,
-         .padding = (m.slots - from) * (kinds_[k].groups * room_ - kinds_[k].layers)});
-}
-
-void GroupAccount::let_go(RequestId r, std::span<const std::int32_t> entries) {
-  Member& m = member(r);
-  for (const std::int32_t entry : entries) {
-    const auto group = static_cast<std::size_t>(entry) % groups_.size();
-    const std::int64_t layers = groups_[group].layers;
-    add(m, kind_of_[group], {.hole = -quantum_ * layers, .padding = -quantum_ * (room_ - layers)});
-  }
+  return {from, m.slots, std::min(m.slots, final_tokens) - from};
 }
 
 GroupAccount::ByKind GroupAccount::run(std::int64_t steps) {
   KVPLAN_CHECK(steps >= 1, steps);
-  ByKind sum{};
+  const ByKind before = held_;
   for (Member& m : members_) {
     const std::int64_t tokens = m.whole ? steps : std::exchange(m.chunk, 0);
     if (tokens == 0) continue;
     KVPLAN_CHECK(m.whole || steps == 1, m.request, steps);
-    for (std::size_t k = 0; k < kinds_.size(); ++k) {
-      const auto& [window, groups, layers] = kinds_[k];
-      // Of what a window shows, W - 1 tokens are there before the next one is.
-      const std::int64_t more =
-          window == 0 ? tokens : std::clamp<std::int64_t>(window - 1 - m.written, 0, tokens);
-      KVPLAN_CHECK(steps == 1 || more == 0 || more == tokens, m.request, more);
-      const HeldCells written{
-          .live = more * layers, .reserved = -tokens * layers, .hole = (tokens - more) * layers};
-      add(m, k, written);
-      sum[k] += written;
-      left_cells_ += written.hole;
-    }
+    const std::int64_t from = m.written;
     m.written += tokens;
+    for (const auto& [window, groups, layers] : kinds_) {
+      if (window == 0) continue;
+      const auto left = [w = window](std::int64_t held) { return std::max<std::int64_t>(held + 1 - w, 0); };
+      const std::int64_t more = left(m.written) - left(from);
+      KVPLAN_CHECK(steps == 1 || more == 0 || more == tokens, m.request, more);
+      left_cells_ += more * layers;
+    }
+    write(m, from);
     m.whole = m.whole || m.written == goal(m.request);
     if (m.whole) goal(m.request) = m.written + 1;
   }
-  for (HeldCells& cells : sum)
-    for (std::int64_t* const state : {&cells.live, &cells.reserved, &cells.hole}) *state /= steps;
-  return sum;
+  end_step();
+  ByKind each{};
+  for (std::size_t k = 0; k < kinds_.size(); ++k) {
+    each[k] = held_[k];
+    each[k] -= before[k];
+    for (std::int64_t* const state : {&each[k].live, &each[k].reserved, &each[k].hole}) {
+      KVPLAN_CHECK(*state % steps == 0, *state, steps);
+      *state /= steps;
+    }
+  }
+  return each;
 }
 
 void GroupAccount::leave(RequestId r) {
   const std::int32_t place = std::exchange(place_[static_cast<std::size_t>(r)], -1);
   Member& m = members_[static_cast<std::size_t>(place)];
-  for (std::size_t k = 0; k < kinds_.size(); ++k) held_[k] -= m.held[k];
+  end(m);
   if (&m != &members_.back()) {
-    m = members_.back();
+    m = std::move(members_.back());
     place_[static_cast<std::size_t>(m.request)] = place;
   }
   members_.pop_back();

@@ -132,8 +132,8 @@ void Holders::leave(RequestId request) {
   t.num_tokens = num_tokens;
 }
 
-void Holders::on_publish(RequestId /*request*/, std::int64_t /*logical_block*/, BlockId block) {
-  found_[block] = true;
+void Holders::on_publish(RequestId /*request*/, std::int64_t logical_block, BlockId block) {
+  found_[block] = layout_.groups.empty() ? -1 : logical_block % std::ssize(groups_);
 }
 void Holders::on_reclaim(BlockId block) {
   found_.erase(block);
@@ -262,9 +262,9 @@ void Holders::take_blocks() {
     put_cells(row.bytes, State::kPadding, (layout_.cells_per_token - layers) * layout_.quantum_tokens);
     add(std::move(row));
   }
-  for (const auto& [block, findable] : found_) {
-    if (!findable || held.count(block) != 0) continue;
-    HeldRow row{HeldRow::Kind::kCached, block, 1, -1, {}, {}};
+  for (const auto& [block, group] : found_) {
+    if (held.count(block) != 0) continue;
+    HeldRow row{HeldRow::Kind::kCached, block, 1, group, {}, {}};
     row.bytes[index(State::kCached)] = layout_.quantum_bytes();
     add(std::move(row));
   }

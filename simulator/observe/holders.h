@@ -120,7 +120,7 @@ class Holders final : public core::Observer {
   bool courses_{false};                              // requests follow some
   std::map<RequestId, StateCounts> course_bytes_{};  // when it was settled
   std::map<BlockId, std::int64_t> written_;          // by block: tokens from its first on
-  std::map<BlockId, bool> found_;                    // blocks whose content a lookup can find
+  std::map<BlockId, std::int64_t> found_;            // blocks whose content a lookup can find: of which group
   std::map<RequestId, Copy> copies_;                 // that are not done
   core::PoolCounts pool_{};
   StateCounts ledger_bytes_{};

@@ -48,7 +48,7 @@ Ledger::Ledger(const core::Workload& workload, const core::MemoryLayout& layout,
                [](const LedgerSink* sink) { return sink->wants_nothing_held(); });
   if (!layout_.groups.empty()) {
     KVPLAN_CHECK(!keep_.evicts());
-    groups_.emplace(workload, layout_);
+    groups_ = GroupAccount::make(workload, layout_);
   }
   find_how_told();
   cell(State::kFree) = layout_.quanta * quantum_counts_;
@@ -123,7 +123,7 @@ void Ledger::on_grant(const core::Grant& grant) {
     return set_courses();
   }
   if (groups_) {
-    groups_->grant(grant.request, grant.quanta);
+    groups_->grant(grant);
     return set_groups();
   }
   if (layout_.form != core::TableForm::kTokens) {
@@ -182,7 +182,10 @@ void Ledger::on_copies_end(SimTime /*time*/, std::span<const core::Move> copies,
 // ---- sharing and giving back ----
 
 void Ledger::on_admit(const core::Admission& admission) {
-  if (groups_) return groups_->enter(admission.request);
+  if (groups_) {
+    groups_->enter(admission);
+    return set_groups();
+  }
   if (layout_.tree) return;  // what it found is the pool's to count
   if (alone_) {
     cell(State::kLive) += admission.hit_tokens;

@@ -16,6 +16,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -174,7 +175,7 @@ class Ledger final : public core::Observer {
   std::unordered_map<RequestId, std::int64_t> tensor_tokens_;  // by request that has some, with form kTensors
   std::vector<std::int32_t> refs_;        // by block: requests that hold it; empty where they are alone
   std::optional<CourseAccount> courses_;  // once a request follows one; then all do
-  std::optional<GroupAccount> groups_;    // where layers lie in groups
+  std::unique_ptr<GroupAccount> groups_;  // where layers lie in groups
   std::int64_t steps_in_progress_{0};
   // Only where the keep rule evicts:
   std::vector<Erosion> erosion_;  // by block; empty where they are alone

@@ -16,7 +16,10 @@ void RequestMemory::add(RequestId request, std::int64_t quanta) {
 }
 
 void RequestMemory::on_admit(const core::Admission& admission) {
-  add(admission.request, admission.hit_tokens / quantum_tokens_);
+  // Of what was found no block is held where a window shows nothing of it.
+  const auto none = std::count(admission.hits.begin(), admission.hits.end(), kNoBlock);
+  add(admission.request,
+      admission.hits.empty() ? admission.hit_tokens / quantum_tokens_ : std::ssize(admission.hits) - none);
 }
 
 void RequestMemory::on_decode_grants(std::span<const core::DecodeGrant> grants) {

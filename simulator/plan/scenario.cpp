@@ -463,6 +463,17 @@ Status check_engine_follows(const Scenario& s) {
   return Done{};
 }
 
+/// Blocks may be given up in an order that no policy changes.
+Status check_takes_replacement(const Scenario& s) {
+  if (!s.replaces_by_policy() || !s.finds_prefixes()) return Done{};
+  if (memory::allocator_entry(s.allocator).takes_replacement) return Done{};
+  return bad_input("the allocator \"" + std::string(s.allocator.name()) +
+                   "\" gives up cached blocks in vLLM's order: expected the default, or "
+                   "memory.allocator=paged, found " +
+                   s.text("memory.replacement"))
+      .at_field("memory.replacement");
+}
+
 /// What is said of keys and values that are kept has no meaning where none are.
 Status check_nothing_kept(const Scenario& s) {
   if (!s.keeps_nothing()) return Done{};
@@ -639,6 +650,8 @@ Result<Scenario> resolve(std::span<const Setting> settings) {
     return placed(budget.error(), places[field_index("budget")]);
   if (const Status followed = check_engine_follows(s); !followed.ok())
     return placed(followed.error(), places[field_index(followed.error().field)]);
+  if (const Status taken = check_takes_replacement(s); !taken.ok())
+    return placed(taken.error(), places[field_index(taken.error().field)]);
   if (const Status kept = check_nothing_kept(s); !kept.ok())
     return placed(kept.error(), places[field_index(kept.error().field)]);
   if (const Status joined = check_joined(s); !joined.ok())

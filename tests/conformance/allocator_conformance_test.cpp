@@ -98,7 +98,7 @@ std::vector<Setting> settings() {
         if (entry->shares_prefixes) out.push_back({variant, true, block_ids});
       }
     }
-    if (!entry->shares_prefixes) continue;
+    if (!entry->takes_replacement) continue;
     for (const replacement::ReplacementEntry* policy : replacement::replacements()) {
       if (policy->make == nullptr) continue;
       for (const char* const block : {":block_tokens=1", ":block_tokens=3"})
@@ -289,6 +289,7 @@ TEST_P(AllocatorConformance, EqualsItsModelAndConserves) {
   std::int64_t cut = 0;
   std::int64_t moved = 0;
   std::int64_t left_windows = 0;
+  std::int64_t found_in_windows = 0;
   std::int64_t expired = 0;
   bool in_groups = false;
   bool returns_quanta = false;
@@ -314,7 +315,7 @@ TEST_P(AllocatorConformance, EqualsItsModelAndConserves) {
     const bool groups = in_groups = !fast.layout().groups.empty();
     const bool windows = !model::windows_of(fast.layout().groups).empty();
     for (Allocator* a : {&fast, &model}) {
-      ASSERT_EQ(a->contents() != nullptr, returns_quanta && !groups);
+      ASSERT_EQ(a->contents() != nullptr, returns_quanta && (!groups || GetParam().prefix_cache));
       ASSERT_EQ(a->block_returns() != nullptr, returns_quanta);
     }
     struct Life {
@@ -392,6 +393,7 @@ TEST_P(AllocatorConformance, EqualsItsModelAndConserves) {
         expect_equal_costs(fast, model, copying);
         moved += static_cast<std::int64_t>(test::moves(fast).size());
         running[r] = {.tokens = tokens};
+        found_in_windows += windows && found.tokens > 0 ? 1 : 0;
       } else if (random.chance(1, 6)) {  // end or preemption
         const std::int64_t written = running[r].tokens;
         fast.release(r, written);
@@ -452,12 +454,17 @@ TEST_P(AllocatorConformance, EqualsItsModelAndConserves) {
           const std::int64_t now = running[r].tokens;
           const std::int64_t before = std::exchange(running[r].windows_at, now);
           std::vector<std::int32_t> left;
+          const core::BlockTable table = model.table(r);
           for (std::size_t g = 0; g < all.size(); ++g) {
             const auto gone = [&](std::int64_t held) {
               return std::max<std::int64_t>(held + 1 - all[g].window, 0) / fast.layout().quantum_tokens;
             };
-            for (std::int64_t b = gone(now) - 1; all[g].window > 0 && b >= gone(before); --b)
-              left.push_back(static_cast<std::int32_t>(b * std::ssize(all) + static_cast<std::int64_t>(g)));
+            for (std::int64_t b = gone(now) - 1; all[g].window > 0 && b >= gone(before); --b) {
+              const std::int64_t entry = b * std::ssize(all) + static_cast<std::int64_t>(g);
+              if (table.ids[static_cast<std::size_t>(entry)] == kNoBlock)
+                break;  // not shown when it was found
+              left.push_back(static_cast<std::int32_t>(entry));
+            }
           }
           both_let_go(r, left);
           left_windows += std::ssize(left);
@@ -516,6 +523,7 @@ TEST_P(AllocatorConformance, EqualsItsModelAndConserves) {
   EXPECT_EQ(let_go > 0, returns_quanta && !GetParam().prefix_cache && !in_groups);
   EXPECT_EQ(dropped > 0, returns_quanta && !in_groups);
   EXPECT_EQ(left_windows > 0, in_groups);
+  EXPECT_EQ(found_in_windows > 0, in_groups && GetParam().prefix_cache);
   EXPECT_EQ(expired > 0, GetParam().replacement == "ttl");
   // Ranges of one length leave no gap that is too short.
   if (!returns_quanta && GetParam().component.find("reserve=max") == std::string::npos) {

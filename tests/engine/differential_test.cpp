@@ -154,10 +154,27 @@ TEST(Differential, FastEqualsNaiveInGroups) {
   coverage.print();
 }
 
+/// The same where prefixes are found again, of others and of one's own.
+TEST(Differential, FastEqualsNaiveInGroupsThatFindPrefixes) {
+  Coverage coverage;
+  for (std::int64_t seed = 1; seed <= cases(1200); ++seed) {
+    const auto c = test::draw_group_case(static_cast<std::uint64_t>(seed), true);
+    c->block_ids = seed % 2 == 0;  // they have some
+    SCOPED_TRACE("seed " + std::to_string(seed) + " " + c->allocator);
+    ASSERT_EQ(observe_run(*c, true), observe_run(*c, false, nullptr, &coverage));
+  }
+  for (const std::int64_t count : {coverage.rejected, coverage.preempted, coverage.refused, coverage.in_runs,
+                                   coverage.let_go, coverage.hits, coverage.rehits})
+    EXPECT_GT(count, 500);
+  EXPECT_GT(coverage.partial_rehits, 50);
+  coverage.print();
+}
+
 TEST(Differential, LedgerEqualsWalkingEveryGroup) {
   std::int64_t leaves = 0;
-  for (std::int64_t seed = 1; seed <= cases(120); ++seed) {
-    const auto c = test::draw_group_case(static_cast<std::uint64_t>(seed));
+  std::int64_t shared = 0;
+  for (std::int64_t seed = 1; seed <= cases(240); ++seed) {
+    const auto c = test::draw_group_case(static_cast<std::uint64_t>(seed), seed % 2 == 0);
     SCOPED_TRACE("seed " + std::to_string(seed) + " " + c->allocator);
     std::unique_ptr<test::GroupWalker> walker;
     std::unique_ptr<Recount<test::GroupWalker>> compare;
@@ -170,8 +187,10 @@ TEST(Differential, LedgerEqualsWalkingEveryGroup) {
         });
     if (HasFailure()) return;
     if (walker) leaves += walker->leaves();
+    if (walker) shared += walker->shared();
   }
   EXPECT_GT(leaves, 1000);
+  EXPECT_GT(shared, 1000);
 }
 
 }  // namespace

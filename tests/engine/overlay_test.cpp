@@ -9,6 +9,7 @@
 #include "simulator/plan/run.h"
 #include "tests/support/allocator_parts.h"
 #include "tests/support/cache_walker.h"
+#include "tests/support/group_case.h"
 #include "tests/support/observed_run.h"
 #include "traces/import/open_trace.h"
 
@@ -76,6 +77,30 @@ TEST(Overlays, CacheAndSharingEqualAWalkOverEveryBlock) {
   EXPECT_GT(most_whole.sharers, 3);
   EXPECT_EQ(most_whole.unreachable, 0) << "tables come back from their end, and blocks are handed out so";
   EXPECT_GT(most_dropping.unreachable, 3);
+}
+
+/// Groups of layers, where a block is of use only if every group has what a hit takes of it.
+TEST(Overlays, CacheAndSharingInGroupsEqualAWalkOverEveryBlock) {
+  core::PoolCounts most{};
+  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+    const auto c = test::draw_group_case(seed, true);
+    if (c->workload.size() > 30) continue;  // every prompt is tried at every moment that is looked at
+    for (const bool naive : {true, false}) {
+      SCOPED_TRACE("seed " + std::to_string(seed) + " " + c->allocator + (naive ? " naive" : " fast"));
+      std::unique_ptr<CheckedCache> check;
+      test::observe_run(*c, naive, nullptr, nullptr,
+                        [&](const core::MemoryLayout& layout,
+                            const observe::Ledger& /*ledger*/) -> std::vector<core::Observer*> {
+                          check = std::make_unique<CheckedCache>(c->workload, layout, 31);
+                          return {check.get()};
+                        });
+      if (HasFailure()) return;
+      if (check) widen(most, check->most);
+    }
+  }
+  EXPECT_GT(most.duplicates, 3);
+  EXPECT_GT(most.sharers, 3);
+  EXPECT_GT(most.unreachable, 3);
 }
 
 TEST(Overlays, CacheAndSharingOfARealTrace) {

@@ -1,5 +1,6 @@
 // What the pool says of its cache and of sharing, counted a second time from what is told of a run: every block's
-// holders and content are kept apart, and every count walks all of them.
+// holders and content are kept apart, and every count walks all of them. Where layers lie in groups, what lookups come
+// to is found by trying every length of every prompt.
 #pragma once
 
 #include <algorithm>
@@ -16,14 +17,27 @@ namespace kvplan::test {
 class CacheWalker : public core::Observer {
  public:
   CacheWalker(const core::Workload& workload, const core::MemoryLayout& layout)
-      : names_(workload, layout.quantum_tokens) {}
+      : workload_(workload),
+        layout_(layout),
+        groups_(std::max<std::int64_t>(std::ssize(layout.groups), 1)),
+        names_(workload, layout.quantum_tokens) {}
   [[nodiscard]] bool wants_publications() const override { return true; }
 
   void on_admit(const core::Admission& a) override {
-    for (const BlockId b : a.hits) holders_[b].insert(a.request);
+    tables_[a.request].assign(a.hits.begin(), a.hits.end());
+    for (const BlockId b : a.hits)
+      if (b != kNoBlock) holders_[b].insert(a.request);
   }
   void on_grant(const core::Grant& g) override {
-    for (const BlockId b : g.blocks) holders_[b].insert(g.request);
+    for (const BlockId b : g.blocks) {
+      holders_[b].insert(g.request);
+      tables_[g.request].push_back(b);
+    }
+  }
+  /// Where layers lie in groups: nothing else grows or drops there.
+  void on_let_go(const core::LetGo& gone) override {
+    for (const std::int32_t entry : gone.entries)
+      holders_.at(tables_.at(gone.request).at(static_cast<std::size_t>(entry))).erase(gone.request);
   }
   void on_decode_grants(std::span<const core::DecodeGrant> grants) override {
     for (const auto& g : grants) holders_[g.block].insert(g.request);
@@ -49,6 +63,7 @@ class CacheWalker : public core::Observer {
   [[nodiscard]] core::PoolCounts count() const {
     core::PoolCounts counts;
     std::map<Name, bool> known;
+    if (!layout_.groups.empty()) try_every_prompt(known);
     for (const auto& [b, holders] : holders_) {
       if (!holders.empty()) counts.sharers += static_cast<std::int64_t>(holders.size()) - 1;
       const auto content = content_.find(b);
@@ -63,8 +78,36 @@ class CacheWalker : public core::Observer {
 
  private:
   using Name = std::pair<RequestId, std::int64_t>;  // request -1: a shared name
+  /// Does any group lack one of the blocks that a hit of so many takes of it?
+  [[nodiscard]] bool can_be_found(RequestId r, std::int64_t blocks) const {
+    for (std::int64_t g = 0; g < groups_; ++g)
+      for (std::int64_t b = first_taken(g, blocks); b < blocks; ++b) {
+        const auto copies = blocks_of_.find(name(r, b * groups_ + g));
+        if (copies == blocks_of_.end() || copies->second.empty()) return false;
+      }
+    return true;
+  }
+  [[nodiscard]] std::int64_t first_taken(std::int64_t group, std::int64_t blocks) const {
+    const std::int64_t window = layout_.groups[static_cast<std::size_t>(group)].window;
+    if (window == 0) return 0;
+    std::int64_t first = blocks - 1;  // at least one
+    while (first > 0 && first * layout_.quantum_tokens > blocks * layout_.quantum_tokens - window + 1)
+      --first;
+    return std::max<std::int64_t>(first, 0);
+  }
+  /// A prompt is the beginning of what some request has written when it ends.
+  void try_every_prompt(std::map<Name, bool>& known) const {
+    for (RequestId r = 0; r < static_cast<RequestId>(workload_.size()); ++r) {
+      for (std::int64_t n = 1; n <= workload_.final_tokens(r) / layout_.quantum_tokens; ++n) {
+        if (!can_be_found(r, n)) continue;
+        for (std::int64_t g = 0; g < groups_; ++g)
+          for (std::int64_t b = first_taken(g, n); b < n; ++b) known[name(r, b * groups_ + g)] = true;
+      }
+    }
+  }
   /// Does a lookup of the request's content come to this block? Back to what is known.
   [[nodiscard]] bool reached(RequestId r, std::int64_t logical, std::map<Name, bool>& known) const {
+    if (!layout_.groups.empty()) return known.count(name(r, logical)) != 0;
     std::int64_t at = logical;
     bool answer = true;
     for (; at >= 0; --at) {
@@ -80,7 +123,9 @@ class CacheWalker : public core::Observer {
     return answer;
   }
   [[nodiscard]] Name name(RequestId r, std::int64_t logical) const {
-    if (logical < names_.shared_blocks(r)) return {-1, names_.shared_name(r, logical)};
+    const std::int64_t block = logical / groups_;
+    if (block < names_.shared_blocks(r))
+      return {-1, names_.shared_name(r, block) * groups_ + logical % groups_};
     return {r, logical};
   }
   void give_back(const core::Release& release) {
@@ -88,9 +133,13 @@ class CacheWalker : public core::Observer {
       if (b != kNoBlock) holders_.at(b).erase(release.request);
   }
 
+  const core::Workload& workload_;
+  core::MemoryLayout layout_;
+  std::int64_t groups_;
   core::ContentNames names_;
+  std::map<RequestId, std::vector<BlockId>> tables_;  // where layers lie in groups
   std::map<BlockId, std::set<RequestId>> holders_;
-  std::map<BlockId, Name> content_;                 // by which request and logical block it was filled
+  std::map<BlockId, Name> content_;                 // by which request and entry of its table it was filled
   std::map<Name, std::vector<BlockId>> blocks_of_;  // the oldest first
 };
 

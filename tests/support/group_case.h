@@ -28,7 +28,8 @@ inline model::ModelShape draw_windows(Random& random, std::int64_t longest) {
   return shape;
 }
 
-inline std::unique_ptr<RandomCase> draw_group_case(std::uint64_t seed) {
+/// `finds_prefixes`: some are there to be found, in more than a half of the cases those of others.
+inline std::unique_ptr<RandomCase> draw_group_case(std::uint64_t seed, bool finds_prefixes = false) {
   auto result = draw_case(seed);
   RandomCase& c = *result;
   Random random(seed, "group case");
@@ -36,7 +37,9 @@ inline std::unique_ptr<RandomCase> draw_group_case(std::uint64_t seed) {
   for (RequestId r = 0; r < c.workload.size(); ++r) most = std::max(most, c.workload.final_tokens(r));
   const model::ModelShape shape = draw_windows(random, most + 20);
   constexpr std::array<std::int64_t, 7> kBlocks{1, 2, 3, 4, 8, 16, 32};
-  const std::int64_t block = kBlocks[random.below(kBlocks.size())];
+  std::int64_t block = kBlocks[random.below(kBlocks.size())];
+  if (finds_prefixes && c.prefix.present())  // a divisor of the trace's
+    while (c.prefix.block_tokens % block != 0) block = kBlocks[random.below(kBlocks.size())];
   c.allocator = "grouped:block_tokens=" + std::to_string(block);
   if (random.chance(1, 3)) {  // a pipeline stage
     c.first_layer = random.between(0, shape.layers - 1);
@@ -50,8 +53,8 @@ inline std::unique_ptr<RandomCase> draw_group_case(std::uint64_t seed) {
   }
   c.cells_per_token = 1;
   c.keep = {};
-  c.prefix_cache = false;
-  c.workload.prefix = nullptr;
+  c.workload.prefix = finds_prefixes && c.prefix.present() ? &c.prefix : nullptr;
+  c.prefix_cache = finds_prefixes;
   c.model = std::make_shared<model::ModelShape>(shape);
   c.step_tokens = c.scheduler.token_budget;
   if (c.scheduler.long_prefill_threshold > 0)

@@ -5,8 +5,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "simulator/core/engine.h"
@@ -25,13 +27,28 @@ class GroupWalker final : public core::Observer {
     std::int64_t& tokens = tokens_of_[a.request];
     if (tokens == 0) tokens = workload_.input[static_cast<std::size_t>(a.request)];
     s.num_tokens = tokens;
+    s.written = a.hit_tokens;
+    s.table.assign(a.hits.begin(), a.hits.end());
+    s.admitted_now = true;
+    EXPECT_EQ(std::ssize(s.table), a.hit_tokens / layout_.quantum_tokens * groups());
+    for (std::size_t e = 0; e < s.table.size(); ++e) {
+      // What a window shows was found in its group.
+      EXPECT_TRUE(s.table[e] != kNoBlock || !shown(s, static_cast<std::int64_t>(e))) << "entry " << e;
+      if (s.table[e] == kNoBlock) continue;
+      if (!held_[s.table[e]].empty()) ++shared_;
+      EXPECT_TRUE(held_[s.table[e]].insert(a.request).second);
+      EXPECT_EQ(entry_of_.at(s.table[e]), static_cast<std::int64_t>(e));
+    }
   }
   void on_grant(const core::Grant& g) override {
     Sequence& s = running_.at(g.request);
     EXPECT_EQ(g.first_block, static_cast<std::int64_t>(s.table.size()));
     EXPECT_EQ(g.quanta % groups(), 0);
     for (const BlockId block : g.blocks) {
-      EXPECT_TRUE(held_.insert(block).second) << "block " << block << " has two holders";
+      EXPECT_TRUE(held_[block].empty()) << "block " << block << " has a holder";
+      held_[block].insert(g.request);
+      entry_of_[block] = std::ssize(s.table);
+      written_[block].assign(static_cast<std::size_t>(layout_.quantum_tokens), false);
       s.table.push_back(block);
     }
   }
@@ -42,7 +59,7 @@ class GroupWalker final : public core::Observer {
     for (const std::int32_t entry : left.entries) {
       EXPECT_FALSE(shown(s, entry)) << "entry " << entry;
       BlockId& block = s.table.at(static_cast<std::size_t>(entry));
-      EXPECT_EQ(held_.erase(block), 1U);
+      EXPECT_EQ(held_.at(block).erase(left.request), 1U);
       block = kNoBlock;
     }
     ++leaves_;
@@ -52,8 +69,11 @@ class GroupWalker final : public core::Observer {
   void on_pass_end(const core::Pass& pass) override {
     refused_ = pass.refused;
     free_quanta_ = pass.pool.free;
+    cached_quanta_ = pass.pool.cached;
     check_load(pass.load);
-    for (const auto& [r, s] : running_) {
+    for (auto& [r, s] : running_) {
+      if (std::exchange(s.admitted_now, false))
+        continue;                              // it may have found a block that goes with its next pass
       if (!s.whole && s.chunk == 0) continue;  // not asked
       for (std::size_t e = 0; e < s.table.size(); ++e)
         if (s.table[e] != kNoBlock) {
@@ -63,7 +83,10 @@ class GroupWalker final : public core::Observer {
   }
   void on_step_end(SimTime /*time*/, std::span<const RequestId> /*finishing*/) override {
     for (auto& [r, s] : running_) {
-      s.written += s.whole ? 1 : s.chunk;
+      for (std::int64_t tokens = s.whole ? 1 : s.chunk; tokens > 0; --tokens, ++s.written)
+        for (std::int64_t g = 0; g < groups(); ++g)
+          written_.at(s.table.at(static_cast<std::size_t>(s.written / layout_.quantum_tokens * groups() + g)))
+              .at(static_cast<std::size_t>(s.written % layout_.quantum_tokens)) = true;
       s.chunk = 0;
       if (s.written < s.num_tokens) continue;
       s.whole = true;
@@ -71,40 +94,46 @@ class GroupWalker final : public core::Observer {
     }
   }
   void on_finish(SimTime /*time*/, const core::Release& r) override { leave(r.request); }
-  void on_settled(SimTime /*time*/, const core::PoolCounts& pool) override { free_quanta_ = pool.free; }
+  void on_settled(SimTime /*time*/, const core::PoolCounts& pool) override {
+    free_quanta_ = pool.free;
+    cached_quanta_ = pool.cached;
+  }
 
   /// The states in counts of the layout, padding outside the quanta aside.
   [[nodiscard]] observe::StateCounts count() const {
     using observe::State;
     observe::StateCounts bytes{};
     const std::int64_t cell = layout_.token_bytes / layout_.cells_per_token;
-    for (const auto& [r, s] : running_) {
-      for (std::size_t e = 0; e < s.table.size(); ++e) {
-        if (s.table[e] == kNoBlock) continue;
-        const model::LayerGroup& group = layout_.groups[e % layout_.groups.size()];
-        const std::int64_t first = static_cast<std::int64_t>(e) / groups() * layout_.quantum_tokens;
-        for (std::int64_t token = first; token < first + layout_.quantum_tokens; ++token) {
-          for (std::int64_t layer = 0; layer < layout_.cells_per_token; ++layer) {
-            const State state = state_of(r, s, group, token, layer);
-            bytes[index(state)] += cell;
-            if (state != State::kLive) continue;
-            bytes[index(State::kLive)] -= layout_.metadata_bytes;
-            bytes[index(State::kMetadata)] += layout_.metadata_bytes;
-          }
+    for (const auto& [block, holders] : held_) {
+      if (holders.empty()) continue;
+      const std::int64_t entry = entry_of_.at(block);
+      const model::LayerGroup& group = layout_.groups[static_cast<std::size_t>(entry % groups())];
+      for (std::int64_t place = 0; place < layout_.quantum_tokens; ++place) {
+        for (std::int64_t layer = 0; layer < layout_.cells_per_token; ++layer) {
+          const State state =
+              state_of(block, group, entry / groups() * layout_.quantum_tokens + place, layer);
+          bytes[index(state)] += cell;
+          if (state != State::kLive) continue;
+          bytes[index(State::kLive)] -= layout_.metadata_bytes;
+          bytes[index(State::kMetadata)] += layout_.metadata_bytes;
         }
       }
     }
+    bytes[index(State::kCached)] = cached_quanta_ * layout_.quantum_bytes();
     bytes[index(refused_ ? State::kStranded : State::kFree)] = free_quanta_ * layout_.quantum_bytes();
     for (std::int64_t& state : bytes) state /= layout_.count_bytes();
     return bytes;
   }
   [[nodiscard]] std::int64_t leaves() const { return leaves_; }
+  /// Blocks that were found while somebody held them.
+  [[nodiscard]] std::int64_t shared() const { return shared_; }
 
  private:
   struct Sequence {
     std::vector<BlockId> table;
     std::int64_t written{0}, num_tokens{0}, chunk{0};
     bool whole{false};
+    bool admitted_now{false};
   };
   [[nodiscard]] std::int64_t groups() const { return static_cast<std::int64_t>(layout_.groups.size()); }
 
@@ -117,13 +146,21 @@ class GroupWalker final : public core::Observer {
     const std::int64_t first = entry / groups() * layout_.quantum_tokens;
     return seen(group, first + layout_.quantum_tokens - 1, s.written);
   }
-  [[nodiscard]] observe::State state_of(RequestId r, const Sequence& s, const model::LayerGroup& group,
-                                        std::int64_t token, std::int64_t layer) const {
+  /// Any holder may see a token, or write it.
+  [[nodiscard]] observe::State state_of(BlockId block, const model::LayerGroup& group, std::int64_t token,
+                                        std::int64_t layer) const {
     using observe::State;
     if (layer >= group.layers) return State::kPadding;
-    if (token >= workload_.final_tokens(r)) return State::kTail;  // beside the last one, in the same block
-    if (token >= s.written) return State::kReserved;
-    return seen(group, token, s.written) ? State::kLive : State::kHole;
+    const auto any = [&](auto says) {
+      const auto& holders = held_.at(block);
+      return std::any_of(holders.begin(), holders.end(), says);
+    };
+    if (written_.at(block)[static_cast<std::size_t>(token % layout_.quantum_tokens)])
+      return any([&](RequestId r) { return seen(group, token, running_.at(r).written); }) ? State::kLive
+                                                                                          : State::kHole;
+    // Beside the last one, in the same block.
+    return any([&](RequestId r) { return token < workload_.final_tokens(r); }) ? State::kReserved
+                                                                               : State::kTail;
   }
   /// Keys that each token of the step sees or does not, one by one.
   void check_load(const core::StepLoad& load) const {
@@ -153,7 +190,7 @@ class GroupWalker final : public core::Observer {
   void leave(RequestId r) {
     for (const BlockId block : running_.at(r).table)
       if (block != kNoBlock) {
-        EXPECT_EQ(held_.erase(block), 1U);
+        EXPECT_EQ(held_.at(block).erase(r), 1U);
       }
     running_.erase(r);
   }
@@ -162,8 +199,11 @@ class GroupWalker final : public core::Observer {
   core::MemoryLayout layout_;
   std::map<RequestId, Sequence> running_;
   std::map<RequestId, std::int64_t> tokens_of_;  ///< prompt and what was generated, over preemptions
-  std::set<BlockId> held_;
-  std::int64_t free_quanta_{0};
+  std::map<BlockId, std::set<RequestId>> held_;
+  std::map<BlockId, std::int64_t> entry_of_;      ///< where in a table
+  std::map<BlockId, std::vector<bool>> written_;  ///< its tokens
+  std::int64_t free_quanta_{0}, cached_quanta_{0};
+  std::int64_t shared_{0};
   std::int64_t leaves_{0};
   bool refused_{false};
 };

@@ -32,6 +32,8 @@ TEST(EndToEnd, LogsOfTheSampleReplayEqual) {
                              "/tests/golden/replay/E.kva --set memory.allocator=paged:block_tokens=4 ";
   const std::string counted = sample + "--set workload.limit=80 --set memory.pool_tokens=6000 --set ";
   const std::string few = sample + "--set workload.limit=12 --set memory.pool_tokens=3000 --set ";
+  const std::string groups = sample + "--set memory.pool_tokens=9000 --set memory.allocator=grouped --set " +
+                             "engine=vllm-v1:prefix_cache=false --set model=";
   const std::string by_layer = "--set memory.allocator=paged:block_tokens=8,table=layer";
   const std::string by_head = "--set memory.allocator=paged:block_tokens=8,table=head";
   const std::string pyramid = "--set budget=pyramidkv:capacity=90,window=8,beta=6";
@@ -45,11 +47,8 @@ TEST(EndToEnd, LogsOfTheSampleReplayEqual) {
             "--set eviction=window:window=64",
         sample + "--set memory.pool_tokens=16000 --set memory.allocator=growing:slack=20,factor=1.5",
         sample + "--set memory.pool_tokens=16000 --set memory.allocator=growing:in_place=false,step=40",
-        sample + "--set model=gemma-3-27b --set memory.pool_tokens=9000 --set memory.allocator=grouped",
-        sample + "--set model=gemma-3-27b --set memory.pool_tokens=9000 --set memory.allocator=grouped --set "
-                 "deployment.pp=4",
-        sample + "--set model=mistral-7b --set memory.pool_tokens=9000 --set memory.allocator=grouped --set "
-                 "format=int4",
+        groups + "gemma-3-27b", groups + "gemma-3-27b --set deployment.pp=4",
+        groups + "mistral-7b --set format=int4",
         sample + "--set memory.pool_tokens=20000 --set " +
             "memory.allocator=contiguous:fit=best,reserve=oracle,compact=on-refusal",
         sample + "--set memory.pool_tokens=20000 --set eviction=window:window=64,placement=reuse",
@@ -116,6 +115,7 @@ TEST(EndToEnd, LogsOfTheSampleReplayEqual) {
         sample + "--set memory.pool_tokens=6000 --set fleet=replicas=3,router=prefix-affine " +
             "--set eviction=streaming-llm:sink=5,recent=200",
         sample + "--set model=gemma-3-27b --set memory.pool_tokens=9000 --set memory.allocator=grouped "
+                 "--set engine.prefix_cache=false "
                  "--set fleet=replicas=2,router=vllm-dp",
         sample + "--set engine=sglang:policy=lpm,schedule_conservativeness=0.1 --set "
                  "memory.allocator=paged:block_tokens=16 --set memory.pool_tokens=5000 --set "
@@ -133,6 +133,11 @@ TEST(EndToEnd, LogsOfTheSampleReplayEqual) {
     EXPECT_TRUE(log == bytes_of(naive));
     EXPECT_EQ(run(programs + "/kvplan-validate replay " + fast + " --backend host" + quiet), 0);
   }
+  // A log does not tell what groups of layers find, and nothing is left behind.
+  EXPECT_EQ(run(sample + "--set model=gemma-3-27b --set memory.allocator=grouped --events " + folder +
+                "/two.kve >/dev/null 2>&1"),
+            2);
+  EXPECT_FALSE(std::filesystem::exists(folder + "/two.kve"));
   std::filesystem::remove_all(folder);
 }
 

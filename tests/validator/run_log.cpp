@@ -124,7 +124,8 @@ std::string log_of_run(const traces::Trace& trace, const LogCase& c, Stepping st
                                  : nullptr,
       .first_layer = c.first_layer,
       .step_tokens = c.scheduler.token_budget,
-      .prefix_cache = c.prefix_cache && entry.shares_prefixes && !follows,
+      // A log does not tell what is found in groups of layers.
+      .prefix_cache = c.prefix_cache && entry.shares_prefixes && !entry.follows_windows && !follows,
       .max_model_len = c.scheduler.max_model_len};
   const auto make = stepping == Stepping::kNaive ? entry.make_model : entry.make;
   const auto allocator = make(choice.value(), request);

@@ -35,6 +35,7 @@ struct Batch {
         grows_anywhere(memory.growth_tokens() < 0),
         keeps(memory.layout().form != core::TableForm::kNothing),
         quantum_tokens(memory.layout().quantum_tokens),
+        block_entries(std::max<std::int64_t>(std::ssize(memory.layout().groups), 1)),
         columns(setup.columns != nullptr ? *setup.columns
                                          : core::RequestColumns(setup.workload->input.size())),
         phases(std::max<std::int64_t>(memory.growth_tokens(), 1)) {
@@ -108,11 +109,13 @@ struct Batch {
     if (run.keep.evicts() && !s.sliding) tokens = std::min(tokens, run.keep.sink + run.keep.recent + 1);
     dues.expect(tokens - s.offset, slot);
   }
-  /// When it needs room, or something happens at a window. `held`: tokens after the step in progress. REQUIRES:
-  /// grows_anywhere, decoding.
+  /// When it needs room, fills a block that can then be found, or something happens at a window. `held`: tokens after
+  /// the step in progress. REQUIRES: grows_anywhere, decoding.
   void expect_growth(Slot slot, std::int64_t held) {
     const SlotState& s = at(slot);
-    const std::int64_t tokens = std::min(allocator.next_growth(s.request), windows.next_change(s, held));
+    const std::int64_t full = allocator.next_growth(s.request);
+    const bool fills = allocator.contents() != nullptr && full > held;
+    const std::int64_t tokens = std::min(fills ? full - 1 : full, windows.next_change(s, held));
     if (tokens < workload.final_tokens(s.request)) growths.expect(tokens - s.offset, slot);
   }
 
@@ -130,6 +133,7 @@ struct Batch {
   const bool grows_anywhere;  ///< or when their allocator says
   const bool keeps;           ///< false: every step computes everything again
   const std::int64_t quantum_tokens;
+  const std::int64_t block_entries;  ///< of a table, for each logical block
   core::RequestColumns columns;
 
   std::int64_t step{0};

@@ -23,7 +23,6 @@ struct State {
   std::int64_t generated{0};
   std::int64_t dropped_to{-1};  ///< cells [sink, dropped_to) are gone; -1 = nothing dropped since admission
   std::int64_t quanta_gone{0};  ///< of its table, dropped since admission
-  std::int64_t windows_at{0};   ///< tokens held when blocks were last given back that windows had left
   bool admitted_before{false};
   bool prompt_done{false};  ///< the prompt (or what is recomputed) is whole since the latest admission
   const Course* course{nullptr};
@@ -152,17 +151,18 @@ class NaiveReplica final : public Replica, public BlockListener {
   void leave_windows(RequestId r) {
     if (windows_.empty()) return;
     const std::int64_t computed = state(r).computed;
-    const std::int64_t before = std::exchange(state(r).windows_at, computed);
     const MemoryLayout& layout = allocator_.layout();
+    const BlockTable table = allocator_.table(r);
     const auto groups = static_cast<std::int64_t>(layout.groups.size());
     std::vector<std::int32_t> entries;
     for (std::int64_t g = 0; g < groups; ++g) {
       const std::int64_t window = layout.groups[static_cast<std::size_t>(g)].window;
       if (window == 0) continue;
-      for (std::int64_t b = allocator_.table(r).quanta / groups - 1; b >= 0; --b) {
+      for (std::int64_t b = table.quanta / groups - 1; b >= 0; --b) {
         const std::int64_t latest = (b + 1) * layout.quantum_tokens - 1;
-        if (latest <= before - window) break;  // so are those below
-        if (latest <= computed - window) entries.push_back(static_cast<std::int32_t>(b * groups + g));
+        if (latest > computed - window) continue;
+        if (table.ids[static_cast<std::size_t>(b * groups + g)] == kNoBlock) break;  // so are those below
+        entries.push_back(static_cast<std::int32_t>(b * groups + g));
       }
     }
     if (entries.empty()) return;
@@ -203,7 +203,6 @@ class NaiveReplica final : public Replica, public BlockListener {
     s.computed = 0;
     s.dropped_to = -1;
     s.quanta_gone = 0;
-    s.windows_at = 0;
     waiting_.push_front(victim);
     ++pass_.preempted;
   }
@@ -301,7 +300,9 @@ class NaiveReplica final : public Replica, public BlockListener {
       waiting_.pop_front();
       running_.push_back(r);
       const auto table = allocator_.table(r).ids;
-      const std::int64_t hit_blocks = found.tokens / allocator_.layout().quantum_tokens;
+      const MemoryLayout& layout = allocator_.layout();
+      const std::int64_t hit_blocks =
+          found.tokens / layout.quantum_tokens * std::max<std::int64_t>(std::ssize(layout.groups), 1);
       for (Observer* o : run_.observers)
         o->on_admit(Admission{r, s.admitted_before, found.tokens,
                               table.subspan(0, static_cast<std::size_t>(hit_blocks))});

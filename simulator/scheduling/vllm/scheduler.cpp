@@ -181,6 +181,7 @@ bool Scheduler::grow_range(Slot slot) {
   const std::int64_t before = allocator_.table(r).quanta;
   if (!make_room(slot, batch_.tokens_held(at(slot)) + 1)) return false;
   if (!moves_.copied_latest(r)) tell_grant(r, before);
+  if (contents_ != nullptr) contents_->publish(r, batch_.tokens_held(at(slot)) + 1);
   batch_.windows.fill(at(slot), batch_.tokens_held(at(slot)));
   batch_.expect_growth(slot, batch_.tokens_held(at(slot)) + 1);
   return true;
@@ -251,7 +252,7 @@ Status Scheduler::admit_waiting() {
     s.computed = found_.tokens;
     s.goal = goal;
     batch_.prompts.push_back(slot);
-    const std::int64_t hit_blocks = found_.tokens / batch_.quantum_tokens;
+    const std::int64_t hit_blocks = found_.tokens / batch_.quantum_tokens * batch_.block_entries;
     const auto hits = allocator_.table(r).ids.subspan(0, ids_ ? static_cast<std::size_t>(hit_blocks) : 0);
     for (Observer* o : observers_)
       o->on_admit(Admission{r, (batch_.columns.seen[r] & kAdmitted) != 0, found_.tokens, hits});

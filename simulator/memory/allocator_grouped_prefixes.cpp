@@ -1,0 +1,223 @@
+// The pool of allocator_grouped.cpp where prefixes are found again, as vLLM V1 does it (vllm-project/vllm v0.15.1:
+// kv_cache_coordinator.py, single_type_kv_cache_manager.py, block_pool.py; grouped_prefixes.h says what is found, and
+// is this pool's slow model).
+//
+// A content has a name in each group: that of its block, times the number of groups, plus the group. Blocks come from
+// the front of one queue and go to its back, those that a window leaves behind too, and can be found there until they
+// are handed out again.
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "simulator/base/check.h"
+#include "simulator/memory/group_reach.h"
+#include "simulator/memory/grouped_pool.h"
+#include "simulator/memory/named_blocks.h"
+
+namespace kvplan::memory {
+namespace {
+
+using core::Found;
+using core::MemoryLayout;
+
+class GroupedWithPrefixes final : public core::Allocator, public core::Contents, public core::BlockReturns {
+ public:
+  GroupedWithPrefixes(const GroupedParts& parts, const AllocatorRequest& request)
+      : parts_(parts),
+        groups_(std::ssize(parts_.layout.groups)),
+        quantum_(parts_.layout.quantum_tokens),
+        workload_(*request.workload),
+        names_(workload_, quantum_),
+        pool_(parts_.layout.quanta, true, names_.shared_count() * groups_, request.places(), listener_) {
+    pool_.follow_prefixes(workload_, names_, parts_.layout.groups, quantum_);
+  }
+
+  const MemoryLayout& layout() const override { return parts_.layout; }
+  core::PoolCounts counts() const override { return pool_.counts(); }
+  core::Contents* contents() override { return this; }
+  core::BlockReturns* block_returns() override { return this; }
+  std::int64_t growth_tokens() const override { return -1; }
+  std::int64_t next_growth(RequestId r) const override {
+    const Holder* holder = pool_.holders().find(r);
+    KVPLAN_CHECK(holder != nullptr, r);
+    return std::ssize(holder->blocks) / groups_ * quantum_;
+  }
+  bool fits_empty(RequestId r) const override {
+    return parts_.most_blocks(workload_.final_tokens(r)) <= parts_.layout.quanta;
+  }
+  std::uint64_t lookup_epoch() const override { return pool_.epoch(); }
+
+  Found lookup(RequestId r, std::int64_t num_tokens) override {
+    pool_.begin_lookup();
+    const std::int64_t blocks = longest(r, num_tokens);
+    const Holder* holder = pool_.holders().find(r);
+    Found found{.tokens = blocks * quantum_, .idle = 0};
+    found_.assign(static_cast<std::size_t>(blocks * groups_), kNoBlock);
+    for (std::int64_t g = 0; g < groups_; ++g) {
+      for (std::int64_t b = std::max<std::int64_t>(blocks - taken(g, blocks), 0); b < blocks; ++b) {
+        const BlockId block = copy(holder, r, b, g);
+        found_[entry(b, g)] = block;
+        if (pool_.find(block)) ++found.idle;
+      }
+    }
+    return found;
+  }
+  std::int64_t cached_tokens(RequestId r, std::int64_t num_tokens) const override {
+    return longest(r, num_tokens) * quantum_;
+  }
+
+  bool admit(RequestId r, const Found& found, std::int64_t tokens, std::int64_t /*goal*/) override {
+    const std::int64_t hits = std::ssize(found_) / groups_;
+    const std::int64_t blocks = ceil_div(tokens, quantum_);
+    if ((blocks - hits) * groups_ + found.idle > pool_.idle()) return false;
+    Holder& holder = pool_.holders().make(r);
+    KVPLAN_CHECK(holder.blocks.empty(), r);
+    holder.blocks = found_;
+    for (std::size_t e = 0; e < found_.size(); ++e)
+      if (found_[e] != kNoBlock) pool_.hold(found_[e], r, static_cast<std::int64_t>(e));
+    holder.published = hits;
+    take(holder, blocks);
+    pool_.begin_epoch();
+    return true;
+  }
+
+  bool grow(RequestId r, std::int64_t tokens) override {
+    Holder& holder = pool_.holders().existing(r);
+    const std::int64_t held = std::ssize(holder.blocks) / groups_;
+    const std::int64_t blocks = std::max(ceil_div(tokens, quantum_), held);
+    if ((blocks - held) * groups_ > pool_.idle()) return false;
+    take(holder, blocks);
+    return true;
+  }
+
+  void publish(RequestId r, std::int64_t tokens) override {
+    Holder& holder = pool_.holders().existing(r);
+    const std::int64_t full = tokens / quantum_;
+    for (std::int64_t g = 0; g < groups_; ++g)
+      for (std::int64_t b = holder.published; b < full; ++b) publish(holder, r, b, g);
+    holder.published = std::max(holder.published, full);
+  }
+  /// Nobody drops what a policy says here, nor follows a course.
+  void close(RequestId r, std::int64_t /*written*/) override { KVPLAN_CHECK(false, r); }
+  void cut_table(RequestId r, std::int64_t /*quanta*/) override { KVPLAN_CHECK(false, r); }
+
+  void let_go(RequestId r, std::span<const std::int32_t> entries) override {
+    Holder& holder = pool_.holders().existing(r);
+    for (const std::int32_t e : entries) let_go(holder, r, e, true);
+  }
+
+  void release(RequestId r, std::int64_t written) override {
+    Holder& holder = pool_.holders().existing(r);
+    const bool comes_back = written < workload_.final_tokens(r);
+    for (std::int64_t g = 0; g < groups_; ++g)
+      for (std::int64_t e = std::ssize(holder.blocks) - groups_ + g; e >= 0; e -= groups_)
+        if (holder.blocks[static_cast<std::size_t>(e)] != kNoBlock) let_go(holder, r, e, comes_back);
+    holder.blocks.clear();
+  }
+  void forget(RequestId r) override { pool_.forget(r); }
+
+  core::BlockTable table(RequestId r) const override {
+    const Holder* holder = pool_.holders().find(r);
+    if (holder == nullptr) return {};
+    return {holder->blocks, std::ssize(holder->blocks)};
+  }
+
+ private:
+  using Pool = NamedBlocks<BlocksInQueue, GroupReach>;
+  using Holder = BlockHolder;
+
+  [[nodiscard]] std::size_t entry(std::int64_t block, std::int64_t group) const {
+    return static_cast<std::size_t>(block * groups_ + group);
+  }
+  [[nodiscard]] std::int64_t name(RequestId r, std::int64_t block, std::int64_t group) const {
+    return names_.shared_name(r, block) * groups_ + group;
+  }
+  [[nodiscard]] std::int64_t window(std::int64_t group) const {
+    return parts_.layout.groups[static_cast<std::size_t>(group)].window;
+  }
+  /// Of `blocks` leading blocks that are found, how many of the last ones a group takes, or more.
+  [[nodiscard]] std::int64_t taken(std::int64_t group, std::int64_t blocks) const {
+    return window(group) == 0 ? blocks : std::max<std::int64_t>(ceil_div(window(group) - 1, quantum_), 1);
+  }
+
+  /// Oldest findable copy, kNoBlock if there is none. `holder`: of the request, may be null.
+  [[nodiscard]] BlockId copy(const Holder* holder, RequestId r, std::int64_t block,
+                             std::int64_t group) const {
+    if (block < names_.shared_blocks(r)) {
+      const BlockId b = pool_.shared_copy(name(r, block, group));
+      return b == Pool::kNullBlock ? kNoBlock : b;
+    }
+    return holder == nullptr ? kNoBlock : pool_.own_copy(*holder, r, block * groups_ + group);
+  }
+
+  /// The most leading blocks, less than all of so many tokens, that every group has.
+  [[nodiscard]] std::int64_t longest(RequestId r, std::int64_t num_tokens) const {
+    const Holder* holder = pool_.holders().find(r);
+    std::int64_t blocks = (num_tokens - 1) / quantum_;
+    for (std::int64_t g = 0; g < groups_; ++g) {
+      if (window(g) > 0) continue;
+      std::int64_t b = 0;
+      while (b < blocks && copy(holder, r, b, g) != kNoBlock) ++b;
+      blocks = b;
+    }
+    // What is left is there without windows, and so is any part of it.
+    for (std::int64_t settled = 0, g = 0; settled < groups_; g = (g + 1) % groups_) {
+      const std::int64_t shorter = window(g) == 0 ? blocks : longest_shown(holder, r, g, blocks);
+      settled = shorter < blocks ? 1 : settled + 1;
+      blocks = shorter;
+    }
+    return blocks;
+  }
+  /// The most leading blocks, at most `most`, of which a group with a window has the last ones.
+  [[nodiscard]] std::int64_t longest_shown(const Holder* holder, RequestId r, std::int64_t group,
+                                           std::int64_t most) const {
+    const std::int64_t wanted = taken(group, most);
+    std::int64_t end = most;
+    for (std::int64_t b = most - 1; b >= 0 && end - b <= wanted; --b)
+      if (copy(holder, r, b, group) == kNoBlock) end = b;
+    return end;
+  }
+
+  /// Room for so many logical blocks in all. REQUIRES: there are as many idle blocks.
+  void take(Holder& holder, std::int64_t blocks) {
+    const std::int64_t first = std::ssize(holder.blocks) / groups_;
+    if (first >= blocks) return;
+    holder.blocks.resize(static_cast<std::size_t>(blocks * groups_));
+    for (std::int64_t g = 0; g < groups_; ++g)
+      for (std::int64_t b = first; b < blocks; ++b) holder.blocks[entry(b, g)] = pool_.take();
+  }
+
+  void let_go(Holder& holder, RequestId r, std::int64_t e, bool comes_back) {
+    BlockId& block = holder.blocks[static_cast<std::size_t>(e)];
+    const auto whole = [&] { return ceil_div(workload_.final_tokens(r), quantum_) * groups_; };
+    if (comes_back) pool_.remember(holder, r, e, block, whole);
+    pool_.let_go(std::exchange(block, kNoBlock), r, e);
+  }
+
+  void publish(const Holder& holder, RequestId r, std::int64_t b, std::int64_t group) {
+    const auto e = static_cast<std::int64_t>(entry(b, group));
+    const BlockId block = holder.blocks[entry(b, group)];
+    if (block == kNoBlock) return;
+    if (b >= names_.shared_blocks(r)) return pool_.publish_own(holder, r, e, block, kNoBlock);
+    const std::int64_t content = name(r, b, group);
+    // A lookup that failed may not end here any more; of these it does not keep all contents that it missed.
+    if (pool_.shared_copy(content) == Pool::kNullBlock) pool_.begin_epoch();
+    pool_.publish_shared(r, e, block, content, kNoBlock);
+  }
+
+  GroupedParts parts_;
+  std::int64_t groups_, quantum_;
+  const core::Workload& workload_;
+  core::ContentNames names_;
+  Pool pool_;
+  std::vector<BlockId> found_;  // of the latest lookup, by entry
+};
+
+}  // namespace
+
+std::unique_ptr<core::Allocator> make_grouped_prefixes(const GroupedParts& parts,
+                                                       const AllocatorRequest& request) {
+  return std::make_unique<GroupedWithPrefixes>(parts, request);
+}
+
+}  // namespace kvplan::memory

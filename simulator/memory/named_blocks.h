@@ -1,0 +1,344 @@
+// Blocks that are shared by content: who holds them, which contents can be found, and in which block. What memory that
+// finds prefixes is made of: allocator_paged.cpp, and allocator_grouped_prefixes.cpp, where a block is of one group of
+// layers. Which blocks a request needs, and which contents it looks for, these say.
+// - A block that nobody holds keeps its content, and can be found, until it is handed out again.
+// - Copies of one content stay side by side, the oldest is found first.
+// - Block 0 is the null block.
+//
+// Costs per block, not per token, and no hashing: contents have dense names (core/workload.h), so the table from name
+// to block is an array. A content that is unique to its request can only be found by that request after a preemption,
+// so it is kept in the request (`BlockHolder::heads`), not in the table.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "simulator/base/check.h"
+#include "simulator/base/zeros.h"
+#include "simulator/core/allocator.h"
+#include "simulator/memory/block_holders.h"
+#include "simulator/memory/idle_blocks.h"
+#include "simulator/memory/prefix_reach.h"
+
+namespace kvplan::memory {
+
+/// `Idle` has the blocks that nobody holds, and says which of them is handed out: one of the classes of idle_blocks.h.
+/// `Reach` counts cached blocks to which no lookup comes, as PrefixReach does. Contents have names in one number, those
+/// of a request alone as content_order.h makes them of entries of its table.
+template <class Idle, class Reach>
+class NamedBlocks {
+ public:
+  static constexpr BlockId kNullBlock = 0;
+  static constexpr std::uint64_t kNoName = ~std::uint64_t{0};
+  static constexpr int kAhead = 8;  ///< blocks fetched before they are let go
+
+  /// `quanta`: blocks beside the null block. `shared_names`: how many there are. `listener`:
+  /// told of what is given up and made findable; may be null, and become something. `idle`: what Idle is made from.
+  template <class... MadeFrom>
+  NamedBlocks(std::int64_t quanta, bool prefix_cache, std::int64_t shared_names,
+              core::RequestColumn<std::int32_t> places, core::BlockListener* const& listener,
+              MadeFrom&&... idle)
+      : quanta_(quanta),
+        prefix_cache_(prefix_cache),
+        listener_(listener),
+        blocks_(1),  // the null block
+        copies_{{0, 0}},
+        idle_(std::forward<MadeFrom>(idle)...),
+        holders_(std::move(places)),
+        block_of_name_(prefix_cache ? static_cast<std::size_t>(shared_names) : 0),
+        free_{quanta} {}
+
+  [[nodiscard]] core::PoolCounts counts() const {
+    return {.free = free_,
+            .cached = cached_,
+            .held = quanta_ - free_ - cached_,
+            .distinct_names = distinct_,
+            .duplicates = duplicates_,
+            .unreachable = reach_ ? reach_->unreachable() : 0,
+            .sharers = sharers_};
+  }
+  /// Blocks that could be handed out.
+  [[nodiscard]] std::int64_t idle() const { return free_ + cached_; }
+  [[nodiscard]] bool prefix_cache() const { return prefix_cache_; }
+  /// Changes whenever the answer of the latest lookup may have changed, but for contents that appear: of these only
+  /// the one that was told to be missing counts.
+  [[nodiscard]] std::uint64_t epoch() const { return epoch_; }
+  void begin_epoch() { ++epoch_; }
+  Idle& idle_blocks() { return idle_; }
+
+  [[nodiscard]] BlockHolders& holders() { return holders_; }
+  [[nodiscard]] const BlockHolders& holders() const { return holders_; }
+  /// Nothing about the request need be remembered. REQUIRES: it holds nothing.
+  void forget(RequestId r) {
+    if constexpr (Idle::kByContent) idle_.forget(r);
+    holders_.forget(r);
+  }
+
+  // ---- lookups ----
+
+  void begin_lookup() {
+    missing_name_ = kNoName;
+    ++lookup_stamp_;
+  }
+  /// Oldest findable copy of a shared content; the null block where there is none.
+  [[nodiscard]] BlockId shared_copy(std::int64_t name) const {
+    return block_of_name_[static_cast<std::size_t>(name)];
+  }
+  /// Oldest findable copy of a request's own content, kNoBlock if there is none.
+  [[nodiscard]] BlockId own_copy(const BlockHolder& holder, RequestId r, std::int64_t block) const {
+    const auto place = static_cast<std::size_t>(block);
+    if (place >= holder.heads.size()) return kNoBlock;
+    const BlockId b = holder.heads[place];
+    return b != kNoBlock && at(b).name == own_name(r, block) ? b : kNoBlock;
+  }
+
+  /// The lookup finds this block. True: nobody holds it.
+  bool find(BlockId b) {
+    at(b).stamp = lookup_stamp_;
+    return at(b).refs == 0;
+  }
+  /// The lookup ends at this content, which is not there.
+  void miss(std::int64_t name) { missing_name_ = static_cast<std::uint64_t>(name); }
+
+  /// What a policy gives up by time alone. A request that waits at the head is not asked again for that: as long as
+  /// nothing else changes, it finds what it found. So nothing depends on how often it is looked up.
+  void expire(RequestId r, std::int64_t num_tokens) {
+    if (asked_ == Asked{r, num_tokens, epoch_}) return;
+    idle_.expire([&](BlockId b) {
+      for (bool last = false; !last;) {  // all copies, the oldest first
+        const BlockId next = copies_[static_cast<std::size_t>(b)].next;
+        last = is_only_copy(b);
+        Block& block = at(b);
+        idle_.leave_spares(b);
+        leave_cache(block);
+        give_up_name(b, block);
+        ++free_;
+        idle_.add_empty(b);
+        b = next;
+      }
+    });
+    asked_ = {r, num_tokens, epoch_};
+  }
+
+  // ---- holding ----
+
+  /// A request holds one more block, which it found; `logical`: the entry of its table.
+  void hold(BlockId b, [[maybe_unused]] RequestId r, [[maybe_unused]] std::int64_t logical) {
+    Block& block = at(b);
+    if (block.refs++ == 0) {
+      idle_.remove(b, block.place);
+      leave_cache(block);
+    } else {
+      ++sharers_;
+    }
+    if constexpr (Idle::kByContent) idle_.hit(b, r, logical);
+  }
+
+  /// The next idle block is handed out. REQUIRES: there is one.
+  BlockId take() {
+    if (static_cast<std::int64_t>(blocks_.size()) <= quanta_) return take_new();
+    __builtin_prefetch(&at(idle_.ahead(kAhead)));
+    const BlockId b = idle_.take();
+    Block& block = at(b);
+    if (block.name != kNoName) {
+      leave_cache(block);
+      give_up_name(b, block);
+    } else {
+      --free_;
+    }
+    block.refs = 1;
+    return b;
+  }
+
+  /// The block at this entry of its table comes back from a request.
+  void let_go(BlockId b, [[maybe_unused]] RequestId r, [[maybe_unused]] std::int64_t logical) {
+    Block& block = at(b);
+    KVPLAN_CHECK(block.refs > 0, b);
+    if (Idle::kByContent || block.stamp == lookup_stamp_) ++epoch_;
+    if (--block.refs > 0) {
+      --sharers_;
+      return;
+    }
+    if constexpr (Idle::kByContent) {
+      block.name == kNoName ? idle_.add_empty(b) : idle_.add_cached(b, is_only_copy(b), r, logical);
+    } else {
+      idle_.add(b, [&](BlockId id) -> std::uint32_t& { return at(id).place; });
+    }
+    if (block.name == kNoName) {
+      ++free_;
+    } else {
+      enter_cache(block);
+    }
+  }
+
+  /// Its books are needed soon.
+  void fetch(BlockId b) const { __builtin_prefetch(&at(b), 1); }
+
+  /// Before a block is let go by a request that goes on: where its own content can be found later.
+  /// `entries`: those of the table when it is whole.
+  template <class Entries>
+  void remember(BlockHolder& holder, RequestId r, std::int64_t logical, BlockId block, Entries entries) {
+    if (!prefix_cache_ || at(block).name != own_name(r, logical)) return;
+    if (own_copy(holder, r, logical) != kNoBlock) return;
+    const auto place = static_cast<std::size_t>(logical);
+    if (holder.heads.size() <= place) holder.heads.resize(static_cast<std::size_t>(entries()), kNoBlock);
+    holder.heads[place] = block;
+  }
+
+  // ---- contents ----
+
+  /// A block, which the request holds, can be found from now on.
+  void publish_shared(RequestId r, std::int64_t logical, BlockId block, std::int64_t name,
+                      [[maybe_unused]] BlockId before) {
+    BlockId& head = block_of_name_[static_cast<std::size_t>(name)];
+    if (static_cast<std::uint64_t>(name) == missing_name_) ++epoch_;
+    add_copy(block, static_cast<std::uint64_t>(name), head == kNullBlock ? kNoBlock : head);
+    if (head == kNullBlock) head = block;
+    if constexpr (Idle::kByContent) idle_.publish_shared(block, name, before, r, logical);
+    if (listener_ != nullptr) listener_->on_publish(r, logical, block);
+  }
+
+  void publish_own(const BlockHolder& holder, RequestId r, std::int64_t logical, BlockId block,
+                   [[maybe_unused]] BlockId before) {
+    add_copy(block, own_name(r, logical), own_copy(holder, r, logical));
+    if constexpr (Idle::kByContent) idle_.publish_own(block, before, r, logical);
+    if (listener_ != nullptr) listener_->on_publish(r, logical, block);
+  }
+
+  /// From now on what no lookup comes to is counted. `made_from`: what Reach is.
+  template <class... MadeFrom>
+  void follow_prefixes(MadeFrom&&... made_from) {
+    if (reach_) return;
+    reach_.emplace(std::forward<MadeFrom>(made_from)...);
+    for (const Block& block : blocks_)
+      if (block.name != kNoName && block.oldest) reach_->appear(block.name);
+    for (const Block& block : blocks_)
+      if (block.name != kNoName && block.refs == 0) reach_->add_cached(block.name, 1);
+  }
+
+ private:
+  struct Block {
+    std::uint64_t name{kNoName};
+    std::uint32_t place{0};  // among the idle ones, while nobody holds it
+    std::int32_t refs{0};
+    std::uint32_t stamp{0};  // lookup that found it last
+    bool oldest{false};      // of the copies of its content: the one that lookups find
+  };
+  /// Ring of the copies of one content, oldest first from where lookups begin. Most blocks are alone in
+  /// theirs.
+  struct Copies {
+    BlockId prev, next;
+  };
+  /// A lookup, and the epoch after it.
+  struct Asked {
+    RequestId request{-1};
+    std::int64_t num_tokens{0};
+    std::uint64_t epoch{0};
+    bool operator==(const Asked&) const = default;
+  };
+  Block& at(BlockId b) { return blocks_[static_cast<std::size_t>(b)]; }
+  [[nodiscard]] const Block& at(BlockId b) const { return blocks_[static_cast<std::size_t>(b)]; }
+
+  /// The next block that nobody has held yet. In the beginning all are in the queue, by id, so that these come
+  /// before any that was let go; a large pool takes our own memory only as it is used.
+  BlockId take_new() {
+    const auto b = static_cast<BlockId>(blocks_.size());
+    blocks_.emplace_back().refs = 1;
+    copies_.push_back({b, b});
+    --free_;
+    return b;
+  }
+
+  [[nodiscard]] bool is_only_copy(BlockId b) const { return copies_[static_cast<std::size_t>(b)].next == b; }
+
+  /// Its content can be found and nobody holds it.
+  void enter_cache(const Block& block) {
+    ++cached_;
+    if (!block.oldest) ++duplicates_;
+    if (reach_) reach_->add_cached(block.name, 1);
+  }
+  void leave_cache(const Block& block) {
+    --cached_;
+    if (!block.oldest) --duplicates_;
+    if (reach_) reach_->add_cached(block.name, -1);
+  }
+
+  /// A content can be found no longer in this block: it is handed out again.
+  void give_up_name(BlockId b, Block& block) {
+    const std::uint64_t name = block.name;
+    block.name = kNoName;
+    if (block.stamp == lookup_stamp_) ++epoch_;
+    if (listener_ != nullptr) listener_->on_reclaim(b);
+    Copies& ring = copies_[static_cast<std::size_t>(b)];
+    const BlockId next = ring.next;
+    const bool last_copy = next == b;
+    if (last_copy) {
+      --distinct_;
+      if (reach_) reach_->vanish(name);
+    } else if (block.oldest) {
+      at(next).oldest = true;
+      if (at(next).refs == 0) --duplicates_;
+    }
+    block.oldest = false;
+    if ((name & kOwnName) == 0) {
+      BlockId& head = block_of_name_[static_cast<std::size_t>(name)];
+      if (head == b) head = last_copy ? kNullBlock : next;
+    } else if (!last_copy) {
+      const auto r = static_cast<RequestId>((name & ~kOwnName) >> 32);
+      if (BlockHolder* const holder = holders_.find(r)) {
+        auto& heads = holder->heads;
+        const auto place = static_cast<std::size_t>(name & 0xFFFFFFFFU);
+        if (place < heads.size() && heads[place] == b) heads[place] = next;
+      }
+    }
+    if constexpr (Idle::kByContent) idle_.lose_copy(b, last_copy ? kNoBlock : next);
+    if (last_copy) return;
+    copies_[static_cast<std::size_t>(ring.prev)].next = next;
+    copies_[static_cast<std::size_t>(next)].prev = ring.prev;
+    ring = {b, b};
+    if constexpr (Idle::kByContent)
+      if (is_only_copy(next) && at(next).refs == 0) idle_.leave_spares(next);
+  }
+
+  /// Joins the ring of `oldest` behind its youngest copy, or stays alone.
+  void add_copy(BlockId block, std::uint64_t name, BlockId oldest) {
+    at(block).name = name;
+    at(block).oldest = oldest == kNoBlock;
+    if constexpr (Idle::kByContent) {
+      ++epoch_;
+      if (oldest != kNoBlock && is_only_copy(oldest) && at(oldest).refs == 0) idle_.join_spares(oldest);
+    }
+    if (oldest == kNoBlock) {
+      ++distinct_;
+      if (reach_) reach_->appear(name);
+      return;
+    }
+    Copies& head = copies_[static_cast<std::size_t>(oldest)];
+    copies_[static_cast<std::size_t>(block)] = {head.prev, oldest};
+    copies_[static_cast<std::size_t>(head.prev)].next = block;
+    head.prev = block;
+  }
+
+  std::int64_t quanta_;
+  bool prefix_cache_;
+  core::BlockListener* const& listener_;
+  std::vector<Block> blocks_;   // by id, those that were ever handed out
+  std::vector<Copies> copies_;  // likewise
+  Idle idle_;
+  BlockHolders holders_;
+  Zeros<BlockId> block_of_name_;  // oldest findable copy by shared name; the null block where there is none
+  std::int64_t free_;
+  std::int64_t cached_{0};
+  std::int64_t distinct_{0};
+  std::int64_t duplicates_{0};
+  std::int64_t sharers_{0};
+  std::optional<Reach> reach_;
+  std::uint64_t missing_name_{kNoName};
+  std::uint32_t lookup_stamp_{0};
+  std::uint64_t epoch_{0};
+  Asked asked_;
+};
+
+}  // namespace kvplan::memory

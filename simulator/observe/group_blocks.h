@@ -1,0 +1,44 @@
+// The account of groups of layers (group_account.h) by block: who holds it, how much of it is written, and what of that
+// none of its holders sees any more.
+#pragma once
+
+#include <vector>
+
+#include "simulator/observe/group_account.h"
+
+namespace kvplan::observe {
+
+class GroupBlocks final : public GroupAccount {
+ public:
+  GroupBlocks(const core::Workload& workload, const core::MemoryLayout& layout)
+      : GroupAccount(workload, layout) {}
+
+  void grant(const core::Grant& grant) override;
+  void let_go(RequestId request, std::span<const std::int32_t> entries) override;
+
+ private:
+  /// Of a block that is held.
+  struct Block {
+    std::int64_t entry{0};             ///< of its holders' tables; the group, and where its first token is
+    std::int64_t written{0};           ///< tokens of it
+    std::int64_t will_be{0};           ///< tokens of it that are written, or that its first holder will write
+    std::vector<RequestId> holders{};  ///< none: it is not held
+    core::HeldCells cells{};           ///< as it is counted
+  };
+
+  void begin(Member& m, const core::Admission& admission) override;
+  void write(Member& m, std::int64_t from) override;
+  void end_step() override;
+  void end(Member& m) override;
+
+  Block& at(BlockId block);
+  void drop_holder(BlockId block, RequestId request);
+  /// Counts the block as it is now.
+  void recount(BlockId block);
+  [[nodiscard]] core::HeldCells cells_of(const Block& block);
+
+  std::vector<Block> blocks_;     // by id, those that were ever held
+  std::vector<BlockId> touched_;  // in this step
+};
+
+}  // namespace kvplan::observe

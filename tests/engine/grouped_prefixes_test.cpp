@@ -1,0 +1,296 @@
+// Prefixes found again where layers lie in groups: requests served one at a time against what vLLM V1 was recorded to
+// do, a hit worked out by hand, the same as paged where there is one group, and what is refused. Random lives are in
+// differential_test.cpp, overlays in overlay_test.cpp.
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+#include "simulator/drivers/vllm_pool.h"
+#include "simulator/drivers/vllm_seqswa.h"
+#include "simulator/plan/report.h"
+#include "simulator/plan/run.h"
+#include "simulator/workload/workload_builder.h"
+#include "tests/support/golden.h"
+#include "tests/support/random_case.h"
+#include "tests/support/run_replica.h"
+
+namespace kvplan {
+namespace {
+
+using observe::State;
+
+/// Rows of driver `seqswa`, from what is told of a run in which requests come one behind the other.
+class RowsOfRun final : public core::Observer {
+ public:
+  explicit RowsOfRun(std::size_t groups) : groups_(groups) {}
+  [[nodiscard]] bool wants_publications() const override { return true; }
+
+  void on_arrival(SimTime /*time*/, RequestId r, bool accepted) override {
+    if (!accepted) rows.push_back({.request = r});
+  }
+  void on_admit(const core::Admission& a) override {
+    EXPECT_FALSE(a.again);
+    row_ = {.request = a.request, .fits = true, .hit_tokens = a.hit_tokens};
+    decodes_ = false;
+  }
+  void on_grant(const core::Grant& g) override {
+    (decodes_ ? row_.new_blocks_decode : row_.new_blocks_prefill) += g.quanta;
+  }
+  void on_reclaim(BlockId /*block*/) override {
+    // Told before the admission whose blocks they are.
+    ++reclaimed_;
+  }
+  void on_pass_end(const core::Pass& /*pass*/) override {
+    (decodes_ ? row_.evicted_decode : row_.evicted_prefill) += std::exchange(reclaimed_, 0);
+  }
+  void on_first_token(SimTime /*time*/, RequestId /*request*/) override { decodes_ = true; }
+  void on_finish(SimTime /*time*/, const core::Release& release) override {
+    row_.table_len = release.quanta;
+    row_.table_crc32 = 0;
+    for (std::size_t g = 0; g < groups_; ++g) {
+      std::vector<BlockId> table;
+      for (std::size_t e = g; e < release.table.size(); e += groups_) table.push_back(release.table[e]);
+      row_.table_crc32 = drivers::table_crc32(table, row_.table_crc32);
+    }
+    ended_ = true;
+  }
+  void on_settled(SimTime /*time*/, const core::PoolCounts& pool) override {
+    if (!std::exchange(ended_, false)) return;
+    row_.cached_hashes_after = pool.distinct_names;
+    row_.free_blocks_after = pool.free + pool.cached;
+    rows.push_back(row_);
+  }
+  std::vector<drivers::SeqRow> rows;
+
+ private:
+  std::size_t groups_;
+  drivers::SeqRow row_{};
+  std::int64_t reclaimed_{0};
+  bool decodes_{false}, ended_{false};
+};
+
+/// One layer that sees all, one that sees a window.
+model::ModelShape two_layers(std::int64_t window) {
+  model::ModelShape shape{.name = "two", .source = "made up", .layers = 2};
+  shape.runs = {{1, {.heads = 1, .key_size = 1, .value_size = 1, .window = 0}},
+                {1, {.heads = 1, .key_size = 1, .value_size = 1, .window = window}}};
+  return shape;
+}
+
+/// All at once, one at a time, in chunks.
+std::vector<drivers::SeqRow> rows_of_run(const traces::Trace& trace, const drivers::CacheOptions& options,
+                                         bool naive) {
+  const model::ModelShape shape = two_layers(options.window);
+  test::RandomCase c;
+  c.workload = workload::build_step_workload(trace, 50);
+  c.workload.arrival.assign(c.workload.arrival.size(), SimTime{});
+  std::iota(c.workload.order.begin(), c.workload.order.end(), 0);
+  c.allocator = "grouped:block_tokens=" + std::to_string(options.block_tokens);
+  c.pool.blocks = options.blocks;
+  c.token_bytes = shape.kv_token_bytes();
+  c.model = std::make_shared<model::ModelShape>(shape);
+  c.scheduler = {.token_budget = options.chunk.value(), .max_seqs = 1};
+  c.step_tokens = options.chunk.value();
+  const Choice latency = parse_component("affine:base_ns=1000,token_ns=0,context_ns=0", "latency",
+                                         latency::latency_descriptors())
+                             .value();
+  c.latency = latency::latency_entry(latency)
+                  .make(latency, latency::LatencyRequest::one_rank(*model::find_model("llama-2-7b").value()))
+                  .value();
+  const auto allocator = c.make_allocator(naive).value();
+  RowsOfRun rows(allocator->layout().groups.size());
+  std::array<core::Observer*, 1> observers{&rows};
+  const core::ReplicaSetup run{
+      .workload = &c.workload, .keep = {}, .latency = c.latency.get(), .observers = observers};
+  EXPECT_TRUE(test::serve_alone(run, c.scheduler, *allocator, c.workload.order, naive));
+  return rows.rows;
+}
+
+/// Every column that vLLM was recorded with, block ids included; and on other windows, blocks and chunks what the
+/// driver says, which the recorded file proves.
+TEST(GroupedPrefixes, OneRequestAtATimeIsWhatVllmWasRecordedToDo) {
+  const std::string golden = std::string(KVPLAN_SOURCE_DIR) + "/tests/golden/engines/";
+  const traces::Trace trace = test::read_mooncake(golden + "micro_trace.jsonl");
+  drivers::CacheOptions options;
+  options.block_tokens = 128;
+  options.blocks = 300;
+  options.window = 1024;
+  options.chunk = 1024;
+  const auto table = [&](const std::vector<drivers::SeqRow>& rows) {
+    std::string out(drivers::SeqRow::kColumns);
+    for (const drivers::SeqRow& row : rows) row.append_to(out, trace);
+    return out;
+  };
+  for (const bool naive : {false, true})
+    test::expect_table(golden + "seqswa_micro_b128_n300.csv.gz", table(rows_of_run(trace, options, naive)));
+  for (const auto& [block, blocks, window, chunk] :
+       {std::tuple{64, 500, 1, 900}, std::tuple{256, 120, 130, 2000}, std::tuple{16, 2000, 700, 333}}) {
+    options.block_tokens = block;
+    options.blocks = blocks;
+    options.window = window;
+    options.chunk = chunk;
+    std::vector<drivers::SeqRow> rows;
+    std::int64_t hits = 0, evicted = 0;
+    ASSERT_TRUE(drivers::run_vllm_seqswa(trace, options, [&](const drivers::SeqRow& row) {
+                  hits += row.hit_tokens;
+                  evicted += row.evicted_prefill + row.evicted_decode;
+                  rows.push_back(row);
+                }).ok());
+    EXPECT_GT(hits, 0);
+    EXPECT_GT(evicted, 0);
+    auto ours = rows_of_run(trace, options, false);
+    std::sort(ours.begin(), ours.end(), [](const auto& a, const auto& b) { return a.request < b.request; });
+    EXPECT_EQ(table(ours), table(rows)) << window;
+  }
+}
+
+Result<plan::RunResult> try_run(const traces::Trace& trace, const std::vector<std::string>& sets,
+                                bool step_by_step = false) {
+  std::vector<plan::Setting> settings;
+  for (const std::string& text : sets) settings.push_back(plan::parse_setting(text).value());
+  plan::RunOptions options;
+  options.step_by_step = step_by_step;
+  options.request_memory = true;
+  options.timeline_bins = 20;
+  const auto scenario = plan::resolve(settings);
+  if (!scenario.ok()) return scenario.error();
+  return plan::run_scenario(scenario.value(), trace, options);
+}
+
+/// Prompts of `hash_block` tokens' contents each: the first ids of all are alike.
+traces::Trace alike(const std::vector<std::int64_t>& arrival_ns, std::int32_t input, std::int32_t output,
+                    std::uint32_t hash_block) {
+  traces::Trace trace;
+  trace.prefix.block_tokens = hash_block;
+  trace.prefix.offsets = {0};
+  const auto ids = static_cast<std::uint32_t>(ceil_div(input, hash_block));
+  for (const std::int64_t arrival : arrival_ns) {
+    trace.arrival_ns.push_back(arrival);
+    trace.input_tokens.push_back(input);
+    trace.output_tokens.push_back(output);
+    for (std::uint32_t i = 0; i < ids; ++i) trace.prefix.ids.push_back(i);
+    trace.prefix.offsets.push_back(trace.prefix.ids.size());
+  }
+  trace.prefix.distinct = ids;
+  return trace;
+}
+
+/// Gemma-3-27B twice with one prompt of 2,000 tokens, 125 blocks in each of 7 groups, the second time when the first is
+/// long done. At most 124 blocks can be found, 1,984 tokens: all of the group that sees everything, and of each of the
+/// six with a window of 1,024 the last ceil(1,023 / 16) = 64. The first of those, block 60, shows one token less than
+/// it has, and goes when the prompt is whole.
+TEST(GroupedPrefixes, GemmaWorkedByHand) {
+  constexpr std::int64_t kCell = 8192;  // of a token in a layer
+  constexpr std::int64_t kBlock = 16 * 10 * kCell;
+  for (const bool step_by_step : {false, true}) {
+    const plan::RunResult r =
+        try_run(alike({0, 10'000}, 2000, 3, 16),
+                {"model=gemma-3-27b", "memory.pool_blocks=2001", "memory.allocator=grouped",
+                 "latency=affine:base_ns=1000,token_ns=0,context_ns=0"},
+                step_by_step)
+            .value();
+    EXPECT_EQ(r.completed, 2);
+    EXPECT_EQ(r.prefix_hit_tokens, 1984);
+    EXPECT_EQ(r.computed_tokens, 2002 + 18);
+    EXPECT_EQ(ns_floor(r.makespan), 13'000);
+    EXPECT_EQ(r.evicted_blocks, 6 * 61 + 6);
+    EXPECT_EQ(r.warnings, std::vector<std::string>{});
+    // Steps of 1 us: three, seven without any, three.
+    const auto sum = [&](State s) { return r.memory->mean_bytes[index(s)] * 13; };
+    EXPECT_DOUBLE_EQ(sum(State::kLive),
+                     ((2000.0 + 2001 + 1984 + 2000 + 2001) * 10 + 5 * 1023 * 52.0) * kCell);
+    EXPECT_DOUBLE_EQ(sum(State::kHole), (1 + 2 + 1 + 1 + 2) * 52.0 * kCell);
+    EXPECT_DOUBLE_EQ(sum(State::kReserved), (2000.0 + 2 + 1 + 16 + 2 + 1) * 62 * kCell);
+    // What windows left of the first; all its whole blocks when it is done; of these 124 + 6 x 64 are held again.
+    EXPECT_DOUBLE_EQ(sum(State::kCached), (2 * 366 + 7 * 875 + (875 - 508) + 2 * (875 - 508 + 6.0)) * kBlock);
+    EXPECT_EQ(r.held[1].most_quanta, 508 + 7 + 1);
+  }
+}
+
+/// One group without a window: every number of a run is that of paged memory, prefixes of others and of one's own
+/// found.
+TEST(GroupedPrefixes, OneGroupIsPaged) {
+  traces::Trace trace;
+  trace.prefix.block_tokens = 16;
+  trace.prefix.offsets = {0};
+  std::uint32_t next = 100;
+  for (std::int32_t i = 0; i < 60; ++i) {
+    trace.arrival_ns.push_back(i * 300'000);
+    trace.input_tokens.push_back(37 * (i % 11) + 5);
+    trace.output_tokens.push_back(29 * (i % 7) + 3);
+    const auto ids = static_cast<std::uint32_t>(ceil_div(trace.input_tokens.back(), 16));
+    for (std::uint32_t n = 0; n < ids; ++n) trace.prefix.ids.push_back(n < 9 ? n : next++);
+    trace.prefix.offsets.push_back(trace.prefix.ids.size());
+  }
+  trace.prefix.distinct = next;
+  for (const bool step_by_step : {false, true}) {
+    for (const bool hashes : {true, false}) {
+      const auto report = [&](const std::string& allocator) {
+        traces::Trace given = trace;
+        if (!hashes) given.prefix = {};
+        plan::RunResult r = try_run(given,
+                                    {"model=llama-3-8b", "memory.pool_tokens=1203", "format=int4",
+                                     "memory.allocator=" + allocator + ":block_tokens=8"},
+                                    step_by_step)
+                                .value();
+        EXPECT_GT(r.preemptions, 3);
+        EXPECT_EQ(r.prefix_hit_tokens > 1000, hashes);
+        EXPECT_GT(r.rehit_tokens, 100);
+        r.memory->kinds.clear();
+        r.replicas[0].memory->kinds.clear();
+        std::string text = plan::report_json(r) + plan::requests_csv(r) + plan::timeline_csv(r);
+        const std::string name = "\"name\": \"" + allocator + "\"";
+        const auto at = text.find(name);
+        EXPECT_NE(at, std::string::npos);
+        return text.replace(at, name.size(), "");
+      };
+      EXPECT_EQ(report("grouped"), report("paged"));
+    }
+  }
+}
+
+/// Replicas that a router asks what they have cached: fast as step by step, in every number.
+TEST(GroupedPrefixes, RoutersSeeWhatGroupsHave) {
+  traces::Trace trace = alike(std::vector<std::int64_t>(90, 0), 900, 40, 16);
+  for (std::int32_t i = 0; i < 90; ++i) {
+    trace.arrival_ns[static_cast<std::size_t>(i)] = i * 9'000;
+    trace.input_tokens[static_cast<std::size_t>(i)] = 400 + 61 * (i % 9);
+    // Four families of prompts, and an end of its own.
+    auto* const ids = trace.prefix.ids.data() + trace.prefix.offsets[static_cast<std::size_t>(i)];
+    for (std::uint32_t n = 0; n < 57; ++n)
+      ids[n] = static_cast<std::uint32_t>(n < 20 ? i % 4 * 100 : 1000 + i * 100) + n;
+  }
+  trace.prefix.distinct = 12'000;
+  const auto report = [&](const std::string& router, bool step_by_step) {
+    const plan::RunResult r =
+        try_run(trace,
+                {"model=gpt-oss-20b", "memory.pool_blocks=400", "memory.allocator=grouped",
+                 "fleet=replicas=3,router=" + router, "latency=affine:base_ns=1000,token_ns=1,context_ns=1"},
+                step_by_step)
+            .value();
+    EXPECT_GT(r.prefix_hit_tokens, 5000);
+    return plan::report_json(r) + plan::requests_csv(r) + plan::timeline_csv(r);
+  };
+  const std::string affine = report("prefix-affine", false);
+  EXPECT_EQ(affine, report("prefix-affine", true));
+  EXPECT_NE(affine, report("round-robin", false));
+}
+
+TEST(GroupedPrefixes, WhatIsRefused) {
+  const std::vector<std::string> sets{"model=gemma-3-27b", "memory.pool_blocks=4000",
+                                      "memory.allocator=grouped:block_tokens=24"};
+  const auto odd = try_run(alike({0}, 100, 10, 16), sets);
+  ASSERT_FALSE(odd.ok());
+  EXPECT_EQ(odd.error().field, "memory.allocator: block_tokens");
+  auto policy = sets;
+  policy.emplace_back("memory.replacement=lru");
+  const auto refused = try_run(alike({0}, 96, 10, 24), policy);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().field, "memory.replacement");
+  EXPECT_NE(refused.error().message.find("gives up cached blocks in vLLM's order"), std::string::npos);
+  policy.emplace_back("engine=vllm-v1:prefix_cache=false");  // ignored, with a warning
+  EXPECT_TRUE(try_run(alike({0}, 100, 10, 16), policy).ok());
+}
+
+}  // namespace
+}  // namespace kvplan
