@@ -12,11 +12,7 @@
 #include "simulator/cli/outputs.h"
 #include "simulator/cli/progress.h"
 #include "simulator/cli/scenario_input.h"
-#include "simulator/io/attention_json.h"
-#include "simulator/io/head_scores.h"
-#include "simulator/io/measured_steps.h"
-#include "simulator/io/model_file.h"
-#include "simulator/io/price_file.h"
+#include "simulator/io/openers.h"
 #include "simulator/io/report_file.h"
 #include "simulator/plan/report.h"
 #include "simulator/plan/run.h"
@@ -71,17 +67,12 @@ Status run(const RunFlags& flags) {
 
   core::RunControl control;
   control.stop_asked = interrupted;
-  plan::RunOptions options;
+  plan::RunOptions options{io::file_openers()};
   options.step_by_step = flags.step_by_step;
   if (!flags.timeline.empty() || !flags.html.empty()) options.timeline_bins = flags.timeline_bins;
   options.request_memory = !flags.requests.empty();
   options.threads = flags.threads;
   options.control = &control;
-  options.open_recording = io::open_attention;
-  options.open_model = io::open_model;
-  options.open_steps = io::open_measured_steps;
-  options.open_prices = io::open_prices;
-  options.open_scores = io::read_head_scores;
   EventLogOutput events(flags.events);
   if (!flags.events.empty()) events.attach(scenario, trace, options);
   HoldersOutput holders;
@@ -125,9 +116,8 @@ void add_run(CLI::App& app, Outcome& outcome) {
                       "Write the report in binary form (.kvr), with the timeline where --timeline is given");
   command->add_option("--requests", flags->requests, "Write one CSV line per request");
   command->add_option("--timeline", flags->timeline, "Write the ledger over time as CSV");
-  command->add_option(
-      "--events", flags->events,
-      "Write the event log, for kvplan-validate replay; of one replica");
+  command->add_option("--events", flags->events,
+                      "Write the event log, for kvplan-validate replay; of one replica");
   command->add_option(
       "--holders", flags->holders,
       "Write who holds what at one moment as CSV: each block or range, its requests, its bytes by "
