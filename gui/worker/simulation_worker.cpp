@@ -5,11 +5,8 @@
 #include <new>
 #include <stdexcept>
 
-#include "simulator/io/attention_json.h"
-#include "simulator/io/head_scores.h"
-#include "simulator/io/measured_steps.h"
-#include "simulator/io/model_file.h"
-#include "simulator/io/price_file.h"
+#include "simulator/io/openers.h"
+#include "simulator/plan/scenario_files.h"
 
 namespace kvplan::gui {
 namespace {
@@ -20,29 +17,21 @@ double thread_cpu_seconds() {
   return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
 }
 
-plan::RunOptions run_options(std::int64_t bins, core::RunControl& control) {
-  plan::RunOptions options;
-  options.timeline_bins = bins;
-  options.timeline_joined = true;
-  options.control = &control;
-  options.open_recording = io::open_attention;
-  options.open_model = io::open_model;
-  options.open_steps = io::open_measured_steps;
-  options.open_prices = io::open_prices;
-  options.open_scores = io::read_head_scores;
-  return options;
+/// Files that a run names beside its trace, which the window reads itself.
+plan::InputReaders input_readers() {
+  return {
+      io::file_openers(), {}, io::look_at, [](const std::string& path) { return io::whole_digest(path); }};
 }
 
-/// Frees what only tables of requests and files need.
+/// Frees the bins, which the timeline has in another form.
 void keep_what_is_shown(plan::RunResult& run) {
-  plan::forget_requests(run);
   for (plan::ReplicaResult& replica : run.replicas)
     std::vector<observe::TimelineBin>().swap(replica.timeline);
 }
 
 }  // namespace
 
-SimulationWorker::SimulationWorker(QObject* parent) : QObject(parent) {
+SimulationWorker::SimulationWorker(QObject* parent) : QObject(parent), inputs_(input_readers()) {
   thread_ = std::thread([this] { work(); });
 }
 
@@ -60,9 +49,8 @@ SimulationWorker::~SimulationWorker() {
 Generation SimulationWorker::run(const plan::Scenario& scenario, TracePtr trace, std::int64_t bins,
                                  bool discrete) {
   Job job;
-  job.scenario = scenario;
+  job.run = {scenario, plan::TracePtr(trace, &trace->trace), {bins}};
   job.trace = std::move(trace);
-  job.bins = bins;
   return wish(std::move(job), discrete);
 }
 
@@ -132,9 +120,7 @@ void SimulationWorker::work() {
       running_ = control;
       reading_ = reading;
       running_since_.start();
-      running_requests_ = job->trace ? plan::requests_to_serve(job->scenario, job->trace->trace,
-                                                               run_options(job->bins, *control))
-                                     : 0;
+      running_requests_ = job->trace ? plan::requests_to_serve(job->run) : 0;
     }
     perform_guarded(*job, *control, *reading);
   }
@@ -160,12 +146,14 @@ void SimulationWorker::perform(const Job& job, core::RunControl& control, ReadPr
     });
     return;
   }
-  auto run = plan::run_scenario(job.scenario, job.trace->trace, run_options(job.bins, control));
-  if (!run.ok()) return fail(job.generation, run.error());
+  inputs_.keep_only(plan::files_of(job.run.scenario));
+  plan::Outcome outcome = plan::run_case(
+      0, [&](std::int64_t) -> Result<plan::Case> { return job.run; }, inputs_.openers(), &control);
+  if (outcome.error) return fail(job.generation, *outcome.error);
   auto result = std::make_shared<SimulationResult>();
   result->run_cpu_seconds = thread_cpu_seconds() - begin;
   result->generation = job.generation;
-  result->run = std::move(run).value();
+  result->run = std::move(*outcome.result);
   result->timeline = TimelineData::from(result->run);
   result->trace = job.trace;
   keep_what_is_shown(result->run);

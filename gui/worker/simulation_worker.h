@@ -22,7 +22,7 @@
 
 #include "gui/viewmodel/timeline_data.h"
 #include "gui/worker/open_files.h"
-#include "simulator/plan/run.h"
+#include "simulator/plan/cases.h"
 
 namespace kvplan::gui {
 
@@ -76,9 +76,8 @@ class SimulationWorker final : public QObject {
   struct Job {
     Generation generation{0};
     // A run, where there is a trace:
-    plan::Scenario scenario;
+    plan::Case run;
     TracePtr trace;
-    std::int64_t bins{0};
     // Reading, where there is no trace:
     std::vector<std::string> paths;
     std::vector<plan::Setting> current;
@@ -109,6 +108,8 @@ class SimulationWorker final : public QObject {
   Generation newest_{0};
   std::int64_t open_jobs_{0};
   QElapsedTimer busy_since_;
+
+  plan::Inputs inputs_;  // of the worker's thread: the files of the latest run
 
   std::thread thread_;
 };

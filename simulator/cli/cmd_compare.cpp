@@ -11,11 +11,6 @@
 #include "simulator/cli/progress.h"
 #include "simulator/cli/scenario_input.h"
 #include "simulator/cli/vary_input.h"
-#include "simulator/io/attention_json.h"
-#include "simulator/io/head_scores.h"
-#include "simulator/io/measured_steps.h"
-#include "simulator/io/model_file.h"
-#include "simulator/io/price_file.h"
 #include "simulator/plan/compare.h"
 #include "simulator/plan/scenario_files.h"
 #include "simulator/report/comparison.h"
@@ -67,19 +62,12 @@ Status run(const CompareFlags& flags) {
   options.threads = flags.threads;
   options.control = &control;
   if (!flags.html.empty()) options.timeline_bins = kTimelineBins;
-  options.open_recording = io::open_attention;
-  options.open_model = io::open_model;
-  options.open_steps = io::open_measured_steps;
-  options.open_prices = io::open_prices;
-  options.open_scores = io::read_head_scores;
   options.on_begin = [&](std::int64_t requests) { progress.emplace(control, requests); };
   options.check = [&](const plan::Scenario& scenario) {
     return check_apart(plan::files_of(scenario), output_paths);
   };
-  const auto read = [&](const plan::Scenario& scenario) {
-    return read_trace_of(scenario, flags.input.import);
-  };
-  const auto done = plan::compare(settings, varies, read, options);
+  plan::Inputs inputs(input_readers(flags.input.import));
+  const auto done = plan::compare(settings, varies, inputs, options);
   progress.reset();
   KVPLAN_TRY(const plan::Comparison comparison, done);
 

@@ -11,11 +11,7 @@
 #include "simulator/cli/outputs.h"
 #include "simulator/cli/progress.h"
 #include "simulator/cli/scenario_input.h"
-#include "simulator/io/attention_json.h"
-#include "simulator/io/head_scores.h"
-#include "simulator/io/measured_steps.h"
-#include "simulator/io/model_file.h"
-#include "simulator/io/price_file.h"
+#include "simulator/io/openers.h"
 #include "simulator/io/report_file.h"
 #include "simulator/io/run_event_log.h"
 #include "simulator/plan/report.h"
@@ -71,17 +67,12 @@ Status run(const RunFlags& flags) {
 
   core::RunControl control;
   control.stop_asked = interrupted;
-  plan::RunOptions options;
+  plan::RunOptions options{io::file_openers()};
   options.step_by_step = flags.step_by_step;
   if (!flags.timeline.empty() || !flags.html.empty()) options.timeline_bins = flags.timeline_bins;
   options.request_memory = !flags.requests.empty();
   options.threads = flags.threads;
   options.control = &control;
-  options.open_recording = io::open_attention;
-  options.open_model = io::open_model;
-  options.open_steps = io::open_measured_steps;
-  options.open_prices = io::open_prices;
-  options.open_scores = io::read_head_scores;
   io::RunEventLog events(flags.events);
   if (!flags.events.empty()) events.attach(scenario, trace, options);
   HoldersOutput holders;

@@ -1,9 +1,7 @@
 // kvplan sweep: one scenario in combinations of varied values, each a row of a database.
 #include <CLI/CLI.hpp>
-#include <array>
 #include <atomic>
 #include <chrono>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -18,16 +16,10 @@
 #include "simulator/cli/progress.h"
 #include "simulator/cli/scenario_input.h"
 #include "simulator/cli/sweep_output.h"
-#include "simulator/io/attention_json.h"
-#include "simulator/io/head_scores.h"
-#include "simulator/io/measured_steps.h"
-#include "simulator/io/model_file.h"
-#include "simulator/io/price_file.h"
+#include "simulator/io/openers.h"
 #include "simulator/plan/scenario_files.h"
 #include "simulator/report/number_text.h"
-#include "simulator/sweep/digest.h"
 #include "simulator/sweep/sweep.h"
-#include "traces/io/input.h"
 
 namespace kvplan::cli {
 namespace {
@@ -41,42 +33,27 @@ struct SweepFlags {
   JobInput jobs;
 };
 
-/// What files give, read once for each name whatever the number of cases and threads.
-template <class Value>
-class OpenedOnce {
+/// Where recordings were cut. Told by whichever thread opens one.
+class CutRecordings {
  public:
-  template <class Open>
-  Result<Value> open(const std::string& name, const Open& open) {
-    const std::lock_guard lock(mutex_);
-    auto found = opened_.find(name);
-    if (found == opened_.end()) found = opened_.emplace(name, open()).first;
-    return found->second;
+  /// `open`, watched; this outlives it.
+  plan::RecordingOpener watch(plan::RecordingOpener open) {
+    return [this, open = std::move(open)](const std::string& path) {
+      auto recording = open(path);
+      if (recording.ok() && !recording.value()->info().cut.empty()) {
+        const std::lock_guard lock(mutex_);
+        found_.insert(path + ": " + recording.value()->info().cut);
+      }
+      return recording;
+    };
   }
+  /// REQUIRES: nobody opens any more.
+  [[nodiscard]] std::vector<std::string> warnings() const { return {found_.begin(), found_.end()}; }
 
  private:
   std::mutex mutex_;
-  std::map<std::string, Result<Value>> opened_;
+  std::set<std::string> found_;
 };
-
-struct Opened {
-  OpenedOnce<std::shared_ptr<const attention::Recording>> recordings;
-  std::set<std::string> cut;  ///< of recordings that were, where; written while one is opened
-  OpenedOnce<model::ModelShape> models;
-  OpenedOnce<plan::MeasuredSteps> steps;
-  OpenedOnce<plan::PriceList> prices;
-  OpenedOnce<attention::HeadTable> scores;
-};
-
-Result<std::string> digest_of(const std::string& path) {
-  KVPLAN_TRY(const auto bytes, traces::open_bytes(path));
-  sweep::Digest digest;
-  std::array<char, 65536> room;
-  while (true) {
-    KVPLAN_TRY(const std::size_t got, bytes->read(room.data(), room.size()));
-    if (got == 0) return digest.text();
-    digest.add({room.data(), got});
-  }
-}
 
 /// Cases done of all, and when the rest will be, at the rate so far.
 class SweepProgress {
@@ -102,46 +79,18 @@ class SweepProgress {
   Progress progress_;  // last: its thread reads the others
 };
 
-sweep::SweepOptions options_of(const SweepFlags& flags, core::RunControl& control, Opened& opened) {
-  sweep::SweepOptions options;
-  options.threads = flags.threads;
-  options.control = &control;
-  options.open_recording = [&opened](const std::string& path) {
-    return opened.recordings.open(path, [&] {
-      auto recording = io::open_attention(path);
-      if (recording.ok() && !recording.value()->info().cut.empty())
-        opened.cut.insert(path + ": " + recording.value()->info().cut);
-      return recording;
-    });
-  };
-  options.open_model = [&opened](const std::string& path) {
-    return opened.models.open(path, [&] { return io::open_model(path); });
-  };
-  options.open_steps = [&opened](const std::string& path, std::string_view model) {
-    return opened.steps.open(path + '\n' + std::string(model),
-                             [&] { return io::open_measured_steps(path, model); });
-  };
-  options.open_prices = [&opened](const std::string& path) {
-    return opened.prices.open(path, [&] { return io::open_prices(path); });
-  };
-  options.open_scores = [&opened](const std::string& file_or_text) {
-    return opened.scores.open(file_or_text, [&] { return io::read_head_scores(file_or_text); });
-  };
-  return options;
-}
-
-Result<sweep::Sweep> prepare(const SweepFlags& flags, core::RunControl& control) {
+Result<sweep::Sweep> prepare(const SweepFlags& flags, core::RunControl& control, CutRecordings& cut) {
   sweep::Request request;
   KVPLAN_TRY(request.shard, sweep::parse_shard(flags.shard));
   KVPLAN_TRY(plan::Combinations cases, read_cases(flags.cases));
   request.cases = std::make_shared<const plan::Combinations>(std::move(cases));
   request.chosen = chosen_text(flags.cases);
   KVPLAN_TRY(request.settings, read_settings(flags.input));
-  request.read_trace = [&](const plan::Scenario& scenario) {
-    return read_trace_of(scenario, flags.input.import);
-  };
+  plan::InputReaders readers = input_readers(flags.input.import);
+  readers.open_recording = cut.watch(std::move(readers.open_recording));
+  request.inputs = std::make_shared<plan::Inputs>(std::move(readers));
   request.files = plan::files_of;
-  request.digest = digest_of;
+  request.digest = [](const std::string& path) { return io::content_digest(path, interrupted); };
   request.check = [&](const plan::Scenario& scenario) {
     return check_apart(plan::files_of(scenario), {flags.out});
   };
@@ -157,19 +106,21 @@ Status run(const SweepFlags& flags, const CLI::App& command) {
   KVPLAN_TRY_DO(check_database_name(flags.out, flags.resume));
   core::RunControl control;
   control.stop_asked = interrupted;
-  KVPLAN_TRY(const sweep::Sweep sweep, prepare(flags, control));
+  CutRecordings cut;
+  KVPLAN_TRY(const sweep::Sweep sweep, prepare(flags, control, cut));
   if (flags.jobs.any()) return write_jobs(command, flags.jobs, flags.out, flags.threads);
   KVPLAN_TRY(sweep::Database database, flags.resume ? sweep::Database::resume(flags.out, sweep.head())
                                                     : sweep::Database::create(flags.out, sweep.head()));
   KVPLAN_TRY(const std::int64_t done, database.done());
-  Opened opened;
-  sweep::SweepOptions options = options_of(flags, control, opened);
+  sweep::SweepOptions options;
+  options.threads = flags.threads;
+  options.control = &control;
   std::optional<SweepProgress> progress;
   progress.emplace(done, sweep.head().share);
   options.on_case = [&] { progress->tell(); };
   const Status status = sweep::run_sweep(sweep, database, options);
   progress.reset();
-  print_warnings({opened.cut.begin(), opened.cut.end()});
+  print_warnings(cut.warnings());
   KVPLAN_TRY_DO(status);
   KVPLAN_TRY(const std::string text, database_text(database));
   return write_text("-", text);

@@ -5,6 +5,7 @@
 #include "simulator/cli/command.h"
 #include "simulator/cli/import_options.h"
 #include "simulator/cli/trace_input.h"
+#include "simulator/io/openers.h"
 #include "simulator/io/scenario_file.h"
 #include "simulator/report/number_text.h"
 #include "traces/import/importer.h"
@@ -88,6 +89,12 @@ Result<traces::Trace> read_trace_of(const plan::Scenario& scenario, const traces
   if (error.field == "--map" && flags.map.empty()) error.field = "workload.map";
   if (error.field == "--block" && flags.block_tokens == 0) error.field = "workload.block_tokens";
   return error;
+}
+
+plan::InputReaders input_readers(const traces::ImportOptions& flags) {
+  return {io::file_openers(),
+          [flags](const plan::Scenario& scenario) { return read_trace_of(scenario, flags); }, io::look_at,
+          [](const std::string& path) { return io::whole_digest(path, interrupted); }};
 }
 
 }  // namespace kvplan::cli

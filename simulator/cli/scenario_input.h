@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "simulator/plan/inputs.h"
 #include "simulator/plan/scenario.h"
 #include "traces/io/input.h"
 #include "traces/record/trace.h"
@@ -39,5 +40,8 @@ std::string scenario_flags(const ScenarioInput& input);
 /// The trace of a scenario. `flags` are the options of the import that were given as such. Errors: none is named, or
 /// it cannot be read; what the scenario says of the import is blamed by its path.
 Result<traces::Trace> read_trace_of(const plan::Scenario& scenario, const traces::ImportOptions& flags);
+
+/// The files of many runs from the disk: traces as read_trace_of reads them; reading ends when the user asks to stop.
+plan::InputReaders input_readers(const traces::ImportOptions& flags);
 
 }  // namespace kvplan::cli

@@ -23,7 +23,6 @@ namespace od = simdjson::ondemand;
 using attention::HeadRows;
 
 constexpr std::int64_t kMaxJsonBytes = std::int64_t{1} << 30;
-constexpr std::int64_t kMaxTensorJsonBytes = std::int64_t{1} << 20;
 constexpr std::size_t kMaxUnpackedBytes = std::size_t{256} << 20;
 constexpr std::int32_t kAssumedSize = 128;
 constexpr std::int32_t kAssumedElementBytes = 2;

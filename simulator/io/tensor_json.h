@@ -5,6 +5,7 @@
 // hexadecimal digits. "prefill_len" says how many of the tokens are the prompt. Other keys are ignored.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -14,6 +15,9 @@
 #include "simulator/io/kva_frames.h"
 
 namespace kvplan::io {
+
+/// Such a JSON is small.
+inline constexpr std::int64_t kMaxTensorJsonBytes = std::int64_t{1} << 20;
 
 /// True if the text is a JSON object with the key "files".
 bool is_tensor_json(std::string_view text);

@@ -1,5 +1,5 @@
-// One scenario in several variants, run side by side: the trace is read once and shared, each variant is a
-// job of its own, and results come in the order of the variants whatever the number of threads.
+// One scenario in several variants, run side by side: files are read once and shared, each variant is a case of its own
+// (cases.h), and results stand in the order of the variants whatever the number of threads.
 #pragma once
 
 #include <functional>
@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "simulator/plan/cases.h"
+#include "simulator/plan/inputs.h"
 #include "simulator/plan/run.h"
 #include "simulator/plan/vary.h"
 
@@ -38,14 +40,7 @@ struct CompareOptions {
   /// alone, so that memory does not grow with bins x variants.
   std::int64_t timeline_bins{0};
   std::size_t most_timelines{24};
-  /// Keeps the records of requests in each result; without it memory does not grow with requests x variants.
-  bool keep_requests{false};
   core::RunControl* control{nullptr};
-  RecordingOpener open_recording;  ///< as RunOptions has it; called from several threads
-  ModelOpener open_model;          ///< likewise
-  StepsOpener open_steps;          ///< likewise
-  PricesOpener open_prices;        ///< likewise
-  ScoresOpener open_scores;        ///< likewise
   /// Asked of the scenario of each variant before anything is read; an error ends the comparison. May be
   /// empty.
   std::function<Status(const Scenario&)> check;
@@ -53,16 +48,14 @@ struct CompareOptions {
   std::function<void(std::int64_t requests)> on_begin;
 };
 
-/// Reads the trace that a scenario names; called once per distinct name, from the calling thread.
-using TraceReader = std::function<Result<traces::Trace>(const Scenario&)>;
-
 /// Most variants of one comparison.
 inline constexpr std::int64_t kMostVariants = 10'000;
 
-/// `settings` as for `resolve`; a varied value comes after them. Errors: a value that no variant can be read
+/// `settings` as for `resolve`; a varied value comes after them. Traces are read in the calling thread, before anything
+/// runs; nothing is kept by request. Errors: a value that no variant can be read
 /// with, two equal varies, too many variants, no trace, interrupted, or every variant failed (the first one's
 /// error).
 Result<Comparison> compare(const std::vector<Setting>& settings, const std::vector<Vary>& varies,
-                           const TraceReader& read_trace, const CompareOptions& options);
+                           Inputs& inputs, const CompareOptions& options);
 
 }  // namespace kvplan::plan

@@ -10,7 +10,6 @@
 #include <string>
 #include <vector>
 
-#include "simulator/latency/step_table.h"
 #include "simulator/observe/joint_states.h"
 #include "simulator/observe/kind_sums.h"
 #include "simulator/observe/ledger.h"
@@ -18,6 +17,7 @@
 #include "simulator/observe/request_memory.h"
 #include "simulator/observe/requests.h"
 #include "simulator/observe/timeline.h"
+#include "simulator/plan/openers.h"
 #include "simulator/plan/percentile_targets.h"
 #include "simulator/plan/prices.h"
 #include "simulator/plan/scenario.h"
@@ -151,14 +151,6 @@ struct RunResult {
 /// Frees what is by request, which tables of requests alone show: what is left does not grow with their number.
 void forget_requests(RunResult& result);
 
-/// Durations of whole steps as they were measured.
-struct MeasuredSteps {
-  latency::StepTable table;
-  std::vector<std::string> assumptions;  ///< whole sentences: by whom, when, what was measured
-};
-/// Reads the steps of a model from a calibration by its path; called from any thread.
-using StepsOpener = std::function<Result<MeasuredSteps>(const std::string& path, std::string_view model)>;
-
 /// The replica that an observer is asked for; all of it outlives the run.
 struct Watched {
   std::int64_t replica;
@@ -188,7 +180,7 @@ class FleetWatcher {
   virtual void on_end(const observe::JointStates& joint) = 0;
 };
 
-struct RunOptions {
+struct RunOptions : Openers {
   bool step_by_step{false};
   std::int64_t timeline_bins{0};  ///< of each replica, at most 2^22 over all of them; 0: no timeline
   /// Any bins of equal width will do, at most so many, an even number (the last may be shorter): then one
@@ -198,19 +190,9 @@ struct RunOptions {
   /// Replicas that nothing joins run on so many threads. The result does not depend on it.
   int threads{1};
   core::RunControl* control{nullptr};
-  /// Reads the recordings of workload.attention; needed where the policy is replayed.
-  RecordingOpener open_recording;
-  /// Reads the config that `model` names; needed where it is a path.
-  ModelOpener open_model;
-  /// Reads the calibration that `latency` names; needed where it names one.
-  StepsOpener open_steps;
-  /// Reads the price list that `prices` names; needed where it names one.
-  PricesOpener open_prices;
-  /// Reads the scores of heads that `budget` names; needed where it names some.
-  ScoresOpener open_scores;
   /// More observers for a replica (an event log), each asked for before it runs; the caller owns them and keeps
   /// them until the run has ended. They may ask the ledger for its totals at any event.
-  std::vector<ObserverMaker> extra_observers;
+  std::vector<ObserverMaker> extra_observers{};
   /// Those may be told on several threads at once, each replica's on one at a time.
   bool extra_observers_on_threads{false};
   /// Beside them; may be null.

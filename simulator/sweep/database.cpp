@@ -278,12 +278,12 @@ Status Database::add(const Row& row) {
   return Done{};
 }
 
-Status Database::add(const Outcome& outcome, const plan::Varied& varied) {
-  Row row{outcome.number, std::string(outcome.error ? "failed" : "done"),
-          outcome.error ? Cell(outcome.error->to_string()) : Cell()};
+Status Database::add(const CaseRow& of, const plan::Varied& varied) {
+  Row row{of.number, std::string(of.error ? "failed" : "done"),
+          of.error ? Cell(of.error->to_string()) : Cell()};
   for (const auto& [path, value] : varied) row.push_back(cell_of(value));
   for (std::size_t i = 0; i < head_.figures.size(); ++i)
-    row.push_back(outcome.figures.empty() ? Cell() : cell_of(outcome.figures[i]));
+    row.push_back(of.figures.empty() ? Cell() : cell_of(of.figures[i]));
   return add(row);
 }
 

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "simulator/plan/vary.h"
-#include "simulator/sweep/outcome.h"
+#include "simulator/sweep/case_row.h"
 #include "simulator/sweep/shard.h"
 #include "simulator/sweep/sql.h"
 
@@ -67,7 +67,7 @@ class Database {
   Result<std::optional<Row>> row(std::int64_t number);
   /// In a transaction, which `commit` ends. REQUIRES: the case has no row.
   Status add(const Row& row);
-  Status add(const Outcome& outcome, const plan::Varied& varied);
+  Status add(const CaseRow& of, const plan::Varied& varied);
   Status commit();
   /// Rows in the order of cases.
   Status each(const std::function<Status(const Row&)>& told);

@@ -2,16 +2,14 @@
 
 #include <array>
 #include <chrono>
-#include <new>
-#include <stdexcept>
+#include <map>
 
-#include "simulator/base/check.h"
+#include "simulator/base/digest.h"
 #include "simulator/base/version.h"
+#include "simulator/plan/cases.h"
 #include "simulator/plan/deployment.h"
-#include "simulator/sweep/batch.h"
 #include "simulator/sweep/cost.h"
 #include "simulator/sweep/deal.h"
-#include "simulator/sweep/digest.h"
 
 namespace kvplan::sweep {
 namespace {
@@ -61,7 +59,7 @@ class Costs {
     kinds_.push_back(found->second);
   }
   /// `traces`: by the numbers that were given.
-  std::vector<std::int64_t> costs(const std::map<std::size_t, const traces::Trace*>& traces) const {
+  std::vector<std::int64_t> costs(const std::map<std::size_t, plan::TracePtr>& traces) const {
     std::vector<std::int64_t> of_kind(known_.size(), 1);
     for (const auto& [trace_and_terms, kind] : known_)
       if (trace_and_terms)
@@ -91,26 +89,15 @@ void add_scenario(Digest& identity, const plan::Scenario& scenario, const std::v
   }
 }
 
-plan::RunOptions run_options(const SweepOptions& options) {
-  plan::RunOptions run;
-  run.control = options.control;
-  run.open_recording = options.open_recording;
-  run.open_model = options.open_model;
-  run.open_steps = options.open_steps;
-  run.open_prices = options.open_prices;
-  run.open_scores = options.open_scores;
-  return run;
-}
-
 /// Figures of a case that could not run since its engine would not start: that, and nothing else. Empty where it is
 /// another reason.
 std::vector<plan::FigureValue> figures_of_failed(const plan::Scenario& scenario,
-                                                 const SweepOptions& options) {
+                                                 const plan::Openers& openers) {
   if (!scenario.derives_pool || (scenario.model == nullptr && scenario.model_file.empty())) return {};
-  if (scenario.model == nullptr && !options.open_model) return {};
+  if (scenario.model == nullptr && !openers.open_model) return {};
   const Result<model::ModelShape> shape = scenario.model != nullptr
                                               ? Result<model::ModelShape>(*scenario.model)
-                                              : options.open_model(scenario.model_file);
+                                              : openers.open_model(scenario.model_file);
   if (!shape.ok()) return {};
   const auto obstacles = plan::obstacles_of(scenario, shape.value());
   if (!obstacles.ok() || !obstacles.value() || obstacles.value()->empty()) return {};
@@ -120,35 +107,14 @@ std::vector<plan::FigureValue> figures_of_failed(const plan::Scenario& scenario,
   return figures;
 }
 
-Outcome run_case(const Sweep& sweep, const SweepOptions& options, std::int64_t number) {
-  Outcome outcome{number, {}, false, {}};
-  if (stops(options.control)) {
-    outcome.error = interrupted_error();
-    return outcome;
+CaseRow row_of(const Sweep& sweep, const plan::Openers& openers, plan::Outcome&& outcome) {
+  CaseRow row{outcome.number, std::move(outcome.error), {}};
+  if (outcome.result) {
+    for (const plan::Figure& figure : plan::figures()) row.figures.push_back(figure.value(*outcome.result));
+  } else if (const auto scenario = sweep.scenario(row.number); scenario.ok() && !outcome.starved) {
+    row.figures = figures_of_failed(scenario.value(), openers);
   }
-  try {
-    const Result<plan::Scenario> scenario = sweep.scenario(number);
-    if (!scenario) {
-      outcome.error = scenario.error();
-      return outcome;
-    }
-    const Result<plan::RunResult> result =
-        plan::run_scenario(scenario.value(), sweep.trace_of(scenario.value()), run_options(options));
-    if (!result) {
-      outcome.error = result.error();
-      outcome.figures = figures_of_failed(scenario.value(), options);
-      return outcome;
-    }
-    for (const plan::Figure& figure : plan::figures())
-      outcome.figures.push_back(figure.value(result.value()));
-    return outcome;
-  } catch (const std::bad_alloc&) {
-  } catch (const std::length_error&) {
-  }
-  outcome.figures.clear();
-  outcome.error = bad_input("out of memory");
-  outcome.starved = true;
-  return outcome;
+  return row;
 }
 
 }  // namespace
@@ -157,6 +123,7 @@ Result<Sweep> Sweep::prepare(Request request) {
   Sweep sweep;
   sweep.settings_ = std::move(request.settings);
   sweep.cases_ = std::move(request.cases);
+  sweep.inputs_ = std::move(request.inputs);
   plan::ValueCheck values(*sweep.cases_);
   Digest identity;
   Files files;
@@ -173,20 +140,21 @@ Result<Sweep> Sweep::prepare(Request request) {
       continue;
     }
     if (request.check) KVPLAN_TRY_DO(request.check(scenario.value()));
-    add_scenario(identity, scenario.value(), request.files(scenario.value()), files);
+    const std::vector<std::string> paths = request.files(scenario.value());
+    sweep.inputs_->meet(paths);
+    add_scenario(identity, scenario.value(), paths, files);
     if (deals) costs.add(std::pair(files.trace(scenario.value()), cost_terms(scenario.value())));
   }
   KVPLAN_TRY_DO(values.slips(sweep.settings_));
 
-  std::map<std::size_t, const traces::Trace*> traces;  // by number
+  std::map<std::size_t, plan::TracePtr> traces;  // by number
   for (std::size_t number = 0; number < files.all().size(); ++number) {
     const Files::File& file = files.all()[number];
     std::string digest;
     if (file.reader) {
-      KVPLAN_TRY(traces::Trace trace, request.read_trace(*file.reader));
-      digest = trace.digest;
-      const auto held = sweep.traces_.emplace(TraceKey(file.path, file.reader->import), std::move(trace));
-      traces.emplace(number, &held.first->second);
+      KVPLAN_TRY(plan::TracePtr trace, sweep.inputs_->trace(*file.reader));
+      digest = trace->digest;
+      traces.emplace(number, std::move(trace));
     } else {
       KVPLAN_TRY(digest, request.digest(file.path));
     }
@@ -217,12 +185,6 @@ Result<plan::Scenario> Sweep::scenario(std::int64_t number) const {
   return plan::resolve(cases_->settings(settings_, number));
 }
 
-const traces::Trace& Sweep::trace_of(const plan::Scenario& scenario) const {
-  const auto found = traces_.find(TraceKey(scenario.trace, scenario.import));
-  KVPLAN_CHECK(found != traces_.end());
-  return found->second;
-}
-
 Status run_sweep(const Sweep& sweep, Database& database, const SweepOptions& options) {
   using Clock = std::chrono::steady_clock;
   constexpr auto kPeriod = std::chrono::milliseconds(300);  // of transactions: what a kill repeats at most
@@ -233,9 +195,11 @@ Status run_sweep(const Sweep& sweep, Database& database, const SweepOptions& opt
     return Done{};
   };
   std::int64_t at = 0;
-  Batch batch;
-  batch.threads = options.threads;
-  batch.next = [&]() -> Result<std::optional<std::int64_t>> {
+  plan::Cases cases;
+  cases.threads = options.threads;
+  cases.control = options.control;
+  cases.openers = sweep.inputs().openers();
+  cases.next = [&]() -> Result<std::optional<std::int64_t>> {
     while (at < sweep.head().share) {
       const std::int64_t number = sweep.case_of_share(at++);
       KVPLAN_TRY(const bool has, database.has(number));
@@ -243,19 +207,24 @@ Status run_sweep(const Sweep& sweep, Database& database, const SweepOptions& opt
     }
     return std::optional<std::int64_t>();
   };
-  batch.run = [&](std::int64_t number) { return run_case(sweep, options, number); };
+  cases.make = [&](std::int64_t number) -> Result<plan::Case> {
+    KVPLAN_TRY(plan::Scenario scenario, sweep.scenario(number));
+    KVPLAN_TRY(plan::TracePtr trace, sweep.inputs().trace(scenario));
+    return plan::Case{std::move(scenario), std::move(trace)};
+  };
   // What runs now ends where nothing can be kept any more.
   const auto or_stop = [&](Status status) {
     if (!status.ok() && options.control != nullptr) options.control->stop = true;
     return status;
   };
-  batch.done = [&](const Outcome& outcome) -> Status {
-    KVPLAN_TRY_DO(or_stop(database.add(outcome, sweep.cases().at(outcome.number))));
+  cases.done = [&](plan::Outcome&& outcome) -> Status {
+    const CaseRow row = row_of(sweep, cases.openers, std::move(outcome));
+    KVPLAN_TRY_DO(or_stop(database.add(row, sweep.cases().at(row.number))));
     if (options.on_case) options.on_case();
     return Clock::now() - kept >= kPeriod ? or_stop(keep()) : Status(Done{});
   };
-  batch.idle = [&] { return or_stop(keep()); };
-  Status status = run_batch(batch);
+  cases.idle = [&] { return or_stop(keep()); };
+  Status status = plan::run_cases(cases);
   // A database that could not be written has undone its transaction.
   if (!status.ok() && status.error().kind != ErrorKind::kInterrupted) return status;
   KVPLAN_TRY_DO(keep());

@@ -1,18 +1,17 @@
 // A sweep: one scenario in combinations of varied values (all of them, some drawn by chance, or listed ones), each a
 // row of a database.
 //
-// Life cycle: `prepare` reads every combination once, so that slips end it before anything runs, and opens the traces,
-// which all cases share; `run_sweep` runs what the database does not have yet.
+// Life cycle: `prepare` reads every combination once, so that slips end it before anything runs, and reads the traces,
+// which all cases share as they do all other files; `run_sweep` runs what the database does not have yet.
 #pragma once
 
 #include <functional>
-#include <map>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "simulator/plan/compare.h"
+#include "simulator/plan/inputs.h"
 #include "simulator/plan/run.h"
 #include "simulator/plan/vary.h"
 #include "simulator/sweep/database.h"
@@ -23,13 +22,13 @@ namespace kvplan::sweep {
 /// Most cases of one sweep.
 inline constexpr std::int64_t kMostCases = 10'000'000;
 
-/// What is swept, and how the world is read. The functions are called from the calling thread of `prepare`.
+/// What is swept. The functions are called from the calling thread of `prepare`.
 struct Request {
   std::vector<plan::Setting> settings;
   std::shared_ptr<const plan::Combinations> cases;
   std::string chosen;  ///< how the cases were: "all combinations", ...; for people
   Shard shard;
-  plan::TraceReader read_trace;  ///< once for each trace and way of reading it
+  std::shared_ptr<plan::Inputs> inputs;  ///< of all cases
   /// The files that a run of a scenario reads, its trace among them.
   std::function<std::vector<std::string>(const plan::Scenario&)> files;
   /// Of the content of a file that is no trace.
@@ -52,14 +51,13 @@ class Sweep {
     return head_.shard.count == 1 ? i : share_[static_cast<std::size_t>(i)];
   }
   [[nodiscard]] Result<plan::Scenario> scenario(std::int64_t number) const;
-  /// REQUIRES: a scenario of one of the cases.
-  [[nodiscard]] const traces::Trace& trace_of(const plan::Scenario& scenario) const;
+  /// The files of the cases, their traces among what has been read.
+  [[nodiscard]] plan::Inputs& inputs() const { return *inputs_; }
 
  private:
-  using TraceKey = std::pair<std::string, traces::ImportOptions>;
   std::vector<plan::Setting> settings_;
   std::shared_ptr<const plan::Combinations> cases_;
-  std::map<TraceKey, traces::Trace> traces_;
+  std::shared_ptr<plan::Inputs> inputs_;
   std::vector<std::int64_t> share_;  // cases of the shard; empty where there is one shard
   Head head_;
 };
@@ -67,12 +65,6 @@ class Sweep {
 struct SweepOptions {
   int threads{1};  ///< runs at once; each holds a pool and the books of it
   core::RunControl* control{nullptr};
-  // As RunOptions has them; called from several threads:
-  plan::RecordingOpener open_recording;
-  plan::ModelOpener open_model;
-  plan::StepsOpener open_steps;
-  plan::PricesOpener open_prices;
-  plan::ScoresOpener open_scores;
   /// Told in the calling thread of each case that is in the database. May be empty.
   std::function<void()> on_case;
 };

@@ -12,6 +12,7 @@
 namespace kvplan::plan {
 namespace {
 
+using report::testing::small_inputs;
 using report::testing::small_settings;
 using report::testing::small_trace;
 
@@ -23,9 +24,8 @@ Result<Comparison> compare_small(const std::vector<std::string>& varies, int thr
   }
   CompareOptions options;
   options.threads = threads;
-  return compare(
-      small_settings(), parsed, [](const Scenario&) -> Result<traces::Trace> { return small_trace(); },
-      options);
+  Inputs inputs(small_inputs());
+  return compare(small_settings(), parsed, inputs, options);
 }
 
 std::string error_of(const std::vector<std::string>& varies) {
@@ -98,9 +98,9 @@ TEST(Compare, AVariantThatCannotRunIsARowWithItsReason) {
 TEST(Compare, AReservationLongerThanThePoolIsSaid) {
   auto settings = small_settings();
   settings[0] = {"memory.pool_tokens", "640", {}, 0};
-  const auto compared = compare(
-      settings, {parse_vary("memory.allocator=paged;contiguous:reserve=max").value()},
-      [](const Scenario&) -> Result<traces::Trace> { return small_trace(); }, CompareOptions{});
+  Inputs inputs(small_inputs());
+  const auto compared =
+      compare(settings, {parse_vary("memory.allocator=paged;contiguous:reserve=max").value()}, inputs, {});
   ASSERT_TRUE(compared.ok()) << compared.error().to_string();
   const auto sentences = report::answer_sentences(compared.value());
   const std::string start =
@@ -160,22 +160,23 @@ TEST(Compare, StopsWhenAsked) {
   control.stop = true;
   CompareOptions options;
   options.control = &control;
-  const auto result = compare(
-      small_settings(), {parse_vary("seed=1;2").value()},
-      [](const Scenario&) -> Result<traces::Trace> { return small_trace(); }, options);
+  Inputs inputs(small_inputs());
+  const auto result = compare(small_settings(), {parse_vary("seed=1;2").value()}, inputs, options);
   ASSERT_FALSE(result.ok());
   EXPECT_EQ(result.error().kind, ErrorKind::kInterrupted);
 }
 
 TEST(Compare, TraceIsReadOncePerName) {
   int reads = 0;
+  InputReaders readers;
+  readers.read_trace = [&](const Scenario&) -> Result<traces::Trace> {
+    ++reads;
+    return small_trace();
+  };
+  Inputs inputs(std::move(readers));
   const auto result =
       compare(small_settings(), {parse_vary("seed=1;2").value(), parse_vary("workload.trace=a;b").value()},
-              [&](const Scenario&) -> Result<traces::Trace> {
-                ++reads;
-                return small_trace();
-              },
-              {});
+              inputs, {});
   EXPECT_TRUE(result.ok());
   EXPECT_EQ(reads, 2);
 }

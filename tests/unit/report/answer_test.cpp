@@ -504,9 +504,8 @@ TEST(Answer, ManyVariantsAreNotAllDescribed) {
 TEST(Answer, FactsAreTheFiguresOfTheReportsBesideThem) {
   std::vector<plan::Vary> varies{plan::parse_vary("memory.pool_blocks=40;60;4000").value(),
                                  plan::parse_vary("engine.max_seqs=2;6").value()};
-  const auto result = plan::compare(
-      testing::small_settings(), varies,
-      [](const plan::Scenario&) -> Result<traces::Trace> { return testing::small_trace(); }, {});
+  plan::Inputs inputs(testing::small_inputs());
+  const auto result = plan::compare(testing::small_settings(), varies, inputs, {});
   ASSERT_TRUE(result.ok());
   simdjson::dom::parser parser;
   simdjson::dom::element root;

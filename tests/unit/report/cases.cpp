@@ -17,6 +17,10 @@ traces::Trace small_trace() {
   return traces::testing::import_text(rows).value();
 }
 
+plan::InputReaders small_inputs() {
+  return {{}, [](const plan::Scenario&) -> Result<traces::Trace> { return small_trace(); }, {}, {}};
+}
+
 std::vector<plan::Setting> small_settings() {
   return {{"memory.pool_blocks", "40", {}, 0},
           {"engine.max_seqs", "6", {}, 0},

@@ -4,12 +4,15 @@
 #include <string>
 #include <vector>
 
+#include "simulator/plan/inputs.h"
 #include "simulator/plan/run.h"
 
 namespace kvplan::report::testing {
 
 /// Requests as lines "arrival_ns,input_tokens,output_tokens".
 traces::Trace small_trace();
+/// Whatever trace is named, it is the small one; other files cannot be read.
+plan::InputReaders small_inputs();
 /// Settings under which small_trace has every kind of event: a batch, preemptions, a rejected request.
 std::vector<plan::Setting> small_settings();
 plan::Scenario scenario_of(const std::vector<plan::Setting>& settings);

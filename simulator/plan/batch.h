@@ -7,9 +7,18 @@
 #include <functional>
 #include <optional>
 
-#include "simulator/sweep/outcome.h"
+#include "simulator/plan/run.h"
 
-namespace kvplan::sweep {
+namespace kvplan::plan {
+
+/// What became of one piece: a result, or why there is none.
+struct Outcome {
+  std::int64_t number{0};
+  std::optional<Error> error{};
+  /// It got no memory; it may where nothing runs beside it.
+  bool starved{false};
+  std::optional<RunResult> result{};
+};
 
 struct Batch {
   int threads{1};
@@ -18,7 +27,7 @@ struct Batch {
   /// Called from several threads. One that is starved runs again alone; an error of kind kInterrupted ends the batch.
   std::function<Outcome(std::int64_t number)> run;
   /// Takes an outcome, in the calling thread.
-  std::function<Status(const Outcome&)> done;
+  std::function<Status(Outcome&&)> done;
   /// Called in the calling thread now and then while nothing comes.
   std::function<Status()> idle;
 };
@@ -27,4 +36,4 @@ struct Batch {
 /// finished before an interruption is handed out. All threads have ended on return.
 Status run_batch(const Batch& batch);
 
-}  // namespace kvplan::sweep
+}  // namespace kvplan::plan

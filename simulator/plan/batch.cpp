@@ -1,4 +1,4 @@
-#include "simulator/sweep/batch.h"
+#include "simulator/plan/batch.h"
 
 #include <chrono>
 #include <condition_variable>
@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-namespace kvplan::sweep {
+namespace kvplan::plan {
 namespace {
 
 bool is_interrupted(const Outcome& outcome) {
@@ -22,9 +22,9 @@ Status run_in_turn(const Batch& batch) {
   while (true) {
     KVPLAN_TRY(const std::optional<std::int64_t> number, batch.next());
     if (!number) return Done{};
-    const Outcome outcome = batch.run(*number);
+    Outcome outcome = batch.run(*number);
     if (is_interrupted(outcome)) return interrupted_error();
-    KVPLAN_TRY_DO(batch.done(outcome));
+    KVPLAN_TRY_DO(batch.done(std::move(outcome)));
   }
 }
 
@@ -84,11 +84,11 @@ class Shared {
         changed_.notify_all();
       }
       if (!finished_.empty()) {
-        const Outcome outcome = std::move(finished_.front());
+        Outcome outcome = std::move(finished_.front());
         finished_.pop_front();
         changed_.notify_all();
         lock.unlock();
-        KVPLAN_TRY_DO(batch_.done(outcome));
+        KVPLAN_TRY_DO(batch_.done(std::move(outcome)));
         lock.lock();
         continue;
       }
@@ -145,4 +145,4 @@ Status run_batch(const Batch& batch) {
   return status;
 }
 
-}  // namespace kvplan::sweep
+}  // namespace kvplan::plan

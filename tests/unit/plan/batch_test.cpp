@@ -6,9 +6,9 @@
 #include <map>
 #include <thread>
 
-#include "simulator/sweep/batch.h"
+#include "simulator/plan/batch.h"
 
-namespace kvplan::sweep {
+namespace kvplan::plan {
 namespace {
 
 /// Numbers 0..count-1; `run` may be replaced.
@@ -18,8 +18,12 @@ struct Fixture {
     batch.next = [this, count]() -> Result<std::optional<std::int64_t>> {
       return next < count ? std::optional(next++) : std::nullopt;
     };
-    batch.run = [](std::int64_t number) { return Outcome{number, {}, false, {number * number}}; };
-    batch.done = [this](const Outcome& outcome) -> Status {
+    batch.run = [](std::int64_t number) {
+      Outcome outcome{number};
+      outcome.result.emplace().iterations = number * number;
+      return outcome;
+    };
+    batch.done = [this](Outcome&& outcome) -> Status {
       ++handed[outcome.number];
       return Done{};
     };
@@ -36,9 +40,9 @@ INSTANTIATE_TEST_SUITE_P(Threads, Batches, testing::Values(1, 2, 7));
 TEST_P(Batches, HandOutEachOnce) {
   Fixture f(GetParam(), 1000);
   std::int64_t sum = 0;
-  f.batch.done = [&](const Outcome& outcome) -> Status {
+  f.batch.done = [&](Outcome&& outcome) -> Status {
     ++f.handed[outcome.number];
-    sum += std::get<std::int64_t>(outcome.figures.front());
+    sum += outcome.result->iterations;
     return Done{};
   };
   ASSERT_TRUE(run_batch(f.batch).ok());
@@ -56,9 +60,9 @@ TEST_P(Batches, HoldFew) {
   int most = 0;
   f.batch.run = [&](std::int64_t number) {
     ++begun;
-    return Outcome{number, {}, false, {}};
+    return Outcome{number};
   };
-  f.batch.done = [&](const Outcome&) -> Status {
+  f.batch.done = [&](Outcome&&) -> Status {
     std::this_thread::sleep_for(std::chrono::microseconds(200));  // slower than the runs
     most = std::max(most, begun.load() - ++taken);
     return Done{};
@@ -69,7 +73,7 @@ TEST_P(Batches, HoldFew) {
 
 TEST_P(Batches, TheErrorOfATakerEndsIt) {
   Fixture f(GetParam(), 1000);
-  f.batch.done = [&](const Outcome&) -> Status {
+  f.batch.done = [&](Outcome&&) -> Status {
     return ++f.handed[0] == 5 ? Status(bad_input("full")) : Status(Done{});
   };
   EXPECT_EQ(run_batch(f.batch).error().to_string(), "full");
@@ -79,7 +83,7 @@ TEST_P(Batches, TheErrorOfATakerEndsIt) {
 TEST_P(Batches, AnInterruptionKeepsWhatIsDone) {
   Fixture f(GetParam(), 1000);
   f.batch.run = [](std::int64_t number) {
-    Outcome outcome{number, {}, false, {}};
+    Outcome outcome{number};
     if (number >= 50) outcome.error = interrupted_error();
     return outcome;
   };
@@ -101,7 +105,7 @@ TEST_P(Batches, WhoGetsNoMemoryRunsAgainAlone) {
     std::this_thread::sleep_for(std::chrono::microseconds(100));
     if (again && (now != 1 || running.load() != 1)) ++beside;
     --running;
-    Outcome outcome{number, {}, false, {}};
+    Outcome outcome{number};
     if (number % 7 == 0 && !again) {
       outcome.error = bad_input("out of memory");
       outcome.starved = true;
@@ -109,7 +113,7 @@ TEST_P(Batches, WhoGetsNoMemoryRunsAgainAlone) {
     return outcome;
   };
   std::int64_t failed = 0;
-  f.batch.done = [&](const Outcome& outcome) -> Status {
+  f.batch.done = [&](Outcome&& outcome) -> Status {
     ++f.handed[outcome.number];
     failed += outcome.error ? 1 : 0;
     return Done{};
@@ -121,4 +125,4 @@ TEST_P(Batches, WhoGetsNoMemoryRunsAgainAlone) {
 }
 
 }  // namespace
-}  // namespace kvplan::sweep
+}  // namespace kvplan::plan

@@ -1,4 +1,4 @@
-// What became of one case: its figures, or why it could not run.
+// What a database keeps of a case: its figures, or why it could not run.
 #pragma once
 
 #include <cstdint>
@@ -10,11 +10,9 @@
 
 namespace kvplan::sweep {
 
-struct Outcome {
+struct CaseRow {
   std::int64_t number{0};  ///< of the case, from 0
   std::optional<Error> error;
-  /// It got no memory; it may where nothing runs beside it.
-  bool starved{false};
   std::vector<plan::FigureValue>
       figures;  ///< parallel to plan::figures(). With an error they are empty, or only
                 ///< fits.starts has a value: the engine would not start

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace kvplan::sweep {
+namespace kvplan {
 
 class Digest {
  public:
@@ -31,4 +31,4 @@ class Digest {
   std::uint64_t state_{0xCBF29CE484222325ULL};
 };
 
-}  // namespace kvplan::sweep
+}  // namespace kvplan

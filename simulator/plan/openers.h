@@ -1,0 +1,34 @@
+// How the files that a run names are read: functions that the caller gives, since the model opens no file itself
+// (simulator/io/openers.h has those of the disk).
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "simulator/latency/step_table.h"
+#include "simulator/plan/prices.h"
+#include "simulator/plan/run_budget.h"
+#include "simulator/plan/token_plan.h"
+
+namespace kvplan::plan {
+
+/// Durations of whole steps as they were measured.
+struct MeasuredSteps {
+  latency::StepTable table;
+  std::vector<std::string> assumptions;  ///< whole sentences: by whom, when, what was measured
+};
+/// Reads the steps of a model from a calibration by its path; called from any thread.
+using StepsOpener = std::function<Result<MeasuredSteps>(const std::string& path, std::string_view model)>;
+
+/// Each is needed where a scenario names such a file.
+struct Openers {
+  RecordingOpener open_recording{};  ///< workload.attention, where the policy is replayed
+  ModelOpener open_model{};          ///< `model`, where it is a path
+  StepsOpener open_steps{};          ///< the calibration that `latency` names
+  PricesOpener open_prices{};        ///< `prices`
+  ScoresOpener open_scores{};        ///< scores of heads that `budget` names
+};
+
+}  // namespace kvplan::plan
