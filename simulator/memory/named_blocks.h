@@ -136,8 +136,9 @@ class NamedBlocks {
     if constexpr (Idle::kByContent) idle_.hit(b, r, logical);
   }
 
-  /// The next idle block is handed out. REQUIRES: there is one.
-  BlockId take() {
+  /// The next idle block is handed out. REQUIRES: there is one. Inline, as all of it: most blocks are handed out many
+  /// at once, and a call for each costs 4 % of a run in which prefixes are shared.
+  [[gnu::always_inline]] BlockId take() {
     if (static_cast<std::int64_t>(blocks_.size()) <= quanta_) return take_new();
     __builtin_prefetch(&at(idle_.ahead(kAhead)));
     const BlockId b = idle_.take();
@@ -266,7 +267,7 @@ class NamedBlocks {
   }
 
   /// A content can be found no longer in this block: it is handed out again.
-  void give_up_name(BlockId b, Block& block) {
+  [[gnu::always_inline]] void give_up_name(BlockId b, Block& block) {
     const std::uint64_t name = block.name;
     block.name = kNoName;
     if (block.stamp == lookup_stamp_) ++epoch_;
