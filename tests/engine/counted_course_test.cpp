@@ -165,17 +165,22 @@ void compare(const CourseShape& shape, const std::vector<KeptCount>& counts, Tab
   compare(*core::make_gathered_course(shape, std::make_shared<Oldest>(kept, shape.prompt)), kept, again);
 }
 
+CourseShape draw_shape(Random& random, bool reads_holes) {
+  CourseShape shape;
+  shape.placement = core::Placement::kCompact;
+  shape.prompt = random.between(1, 40);
+  shape.final_tokens = shape.prompt + random.between(0, 60);
+  shape.quantum_tokens = random.between(1, 9);
+  shape.reads_holes = reads_holes;
+  return shape;
+}
+
 TEST(CountedCourse, EqualsATableOfCells) {
   std::int64_t compactions = 0;
   for (std::uint64_t seed = 1; seed <= 3000; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Random random(seed, "counted courses");
-    CourseShape shape;
-    shape.placement = core::Placement::kCompact;
-    shape.prompt = random.between(1, 40);
-    shape.final_tokens = shape.prompt + random.between(0, 60);
-    shape.quantum_tokens = random.between(1, 9);
-    shape.reads_holes = seed % 2 == 0;
+    const CourseShape shape = draw_shape(random, seed % 2 == 0);
     const bool once = random.chance(1, 3);
     std::vector<KeptCount> counts(seed % 3 == 0 ? static_cast<std::size_t>(random.between(2, 5)) : 1);
     for (KeptCount& count : counts) count = {random.between(1, random.chance(1, 2) ? 12 : 70), once};
@@ -193,12 +198,7 @@ TEST(GatheredCourse, EqualsATableOfCells) {
   for (std::uint64_t seed = 1; seed <= 3000; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Random random(seed, "gathered courses");
-    CourseShape shape;
-    shape.placement = core::Placement::kCompact;
-    shape.prompt = random.between(1, 40);
-    shape.final_tokens = shape.prompt + random.between(0, 60);
-    shape.quantum_tokens = random.between(1, 9);
-    shape.reads_holes = seed % 2 == 0;
+    const CourseShape shape = draw_shape(random, seed % 2 == 0);
     Kept kept(static_cast<std::size_t>(random.between(1, 4)));
     for (auto& unit : kept) {
       const auto often = static_cast<std::uint64_t>(random.between(1, 6));

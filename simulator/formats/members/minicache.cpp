@@ -5,6 +5,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "simulator/attention/policy.h"
 #include "simulator/base/check.h"
 #include "simulator/base/real.h"
 #include "simulator/formats/formats.h"
@@ -16,17 +17,10 @@ namespace {
 
 constexpr std::array<std::string_view, 3> kRules{"share", "far", "near"};
 
-constexpr Param ratio_param(std::string_view name, std::string_view help, std::string_view fallback) {
-  return {.name = name,
-          .help = help,
-          .kind = ParamKind::kDecimal,
-          .unit = Unit::kRatio,
-          .fallback = fallback,
-          .low = 0,
-          .high = 1};
-}
+using attention::share_param;
+
 constexpr std::array kParams{
-    ratio_param("t", "Where the shared direction lies on the arc from the lower layer's to the upper's",
+    share_param("t", "Where the shared direction lies on the arc from the lower layer's to the upper's",
                 "0.6"),
     Param{.name = "keep",
           .help = "Tokens of the prompt that are not merged: a share of them, those at the largest angles; "
@@ -34,10 +28,10 @@ constexpr std::array kParams{
           .kind = ParamKind::kText,
           .fallback = "share",
           .choices = kRules},
-    ratio_param("share", "Share of the prompt's tokens that are not merged, with keep=share", "0.05"),
-    ratio_param("gamma", "Part of the range of angles that is not merged, with keep=far and keep=near",
+    share_param("share", "Share of the prompt's tokens that are not merged, with keep=share", "0.05"),
+    share_param("gamma", "Part of the range of angles that is not merged, with keep=far and keep=near",
                 "0.05"),
-    ratio_param("from", "Share of the layers, the lowest ones, that stay as they are", "0.5"),
+    share_param("from", "Share of the layers, the lowest ones, that stay as they are", "0.5"),
     kLayerParam,
     kLayersParam};
 
