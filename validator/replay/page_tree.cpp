@@ -53,7 +53,7 @@ bool PageTree::has_pages_behind(ContentKey key) const {
 
 void PageTree::remove(ContentKey key) {
   const auto found = pages_.find(key);
-  KVPLAN_CHECK(found != pages_.end() && found->second.behind == 0, key);
+  KVPLAN_CHECK(found != pages_.end() && found->second.behind == 0, static_cast<std::int64_t>(key));
   if (found->second.before != kNothingBefore) --pages_.at(found->second.before).behind;
   pages_.erase(found);
 }
