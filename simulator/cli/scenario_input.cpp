@@ -47,6 +47,10 @@ bool is_scenario(traces::Input& file) {
 
 Result<std::vector<plan::Setting>> read_settings(const ScenarioInput& input) {
   std::vector<plan::Setting> settings;
+  const auto add = [&](const char* path, std::string text, const char* option) {
+    settings.push_back({path, std::move(text), {}, 0});
+    settings.back().option = option;
+  };
   KVPLAN_TRY(const auto file, traces::Input::open(input.path));
   if (io::document_kind(file->peek(8)) == io::DocumentKind::kReport)
     return bad_input("expected a scenario or a trace, found a report; `kvplan convert` shows what it ran")
@@ -58,17 +62,17 @@ Result<std::vector<plan::Setting>> read_settings(const ScenarioInput& input) {
   if (scenario) {
     KVPLAN_TRY(settings, io::read_scenario(*file));
   } else {
-    settings.push_back({"workload.trace", input.path, {}, 0});
+    add("workload.trace", input.path, "input");
   }
-  if (!input.import.format.empty()) settings.push_back({"workload.format", input.import.format, {}, 0});
-  if (!input.import.map.empty()) settings.push_back({"workload.map", input.import.map, {}, 0});
+  if (!input.import.format.empty()) add("workload.format", input.import.format, "--format");
+  if (!input.import.map.empty()) add("workload.map", input.import.map, "--map");
   if (input.import.block_tokens > 0)
-    settings.push_back({"workload.block_tokens", std::to_string(input.import.block_tokens), {}, 0});
+    add("workload.block_tokens", std::to_string(input.import.block_tokens), "--block");
   for (const std::string& text : input.sets) {
     KVPLAN_TRY(plan::Setting setting, plan::parse_setting(text));
     settings.push_back(std::move(setting));
   }
-  if (!input.prices.empty()) settings.push_back({"prices", input.prices, {}, 0});
+  if (!input.prices.empty()) add("prices", input.prices, "--prices");
   return settings;
 }
 

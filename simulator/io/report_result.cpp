@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "proto/report.pb.h"
+#include "simulator/base/number_input.h"
 #include "simulator/io/report_body.h"
 #include "simulator/io/report_numbers.h"
 #include "simulator/io/report_timeline.h"
@@ -13,10 +14,24 @@ namespace {
 
 using RowPlaces = std::array<std::size_t, observe::kTimelineRows>;
 
+/// Where values were said, which the scenario alone does not know.
+Status read_sources(const v1::Report& message, plan::Scenario& scenario) {
+  for (const v1::ReportSource& each : message.scenario_sources()) {
+    const auto from = plan::from_named(each.from());
+    if (!from)
+      return not_expected("file, option, given or derived", each.from()).at_field("scenario_sources");
+    if (!plan::set_source(scenario, each.path(), {*from, each.name(), each.line()}))
+      return not_expected("a value of the scenario, and as its origin has it", each.path())
+          .at_field("scenario_sources");
+  }
+  return Done{};
+}
+
 Result<ReportedRun> run_of(const v1::Report& message) {
   ReportedRun out;
   KVPLAN_TRY(out.settings, settings_of(message.scenario()));
   KVPLAN_TRY(out.run.scenario, plan::resolve(out.settings));
+  KVPLAN_TRY_DO(read_sources(message, out.run.scenario));
   KVPLAN_TRY_DO(read_numbers(message, out.run));
   return out;
 }

@@ -262,7 +262,10 @@ class Reader {
     if (name.empty()) return wrong("expected \"name\" in the component", at, path);
     for (std::size_t i = 0; i < params.size(); ++i)
       name.append(i == 0 ? ":" : ",").append(params[i].path).append("=").append(pair_value(params[i].text));
-    return add(path, name, at);
+    KVPLAN_TRY_DO(add(path, name, at));
+    for (const plan::Setting& param : params)
+      settings_.back().param_lines.emplace_back(param.path, param.line);
+    return Done{};
   }
 
   Status add(const std::string& path, std::string text, std::int64_t at) {

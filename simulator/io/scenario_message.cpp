@@ -100,7 +100,7 @@ void fill_component(const Choice& choice, const plan::Scenario& scenario, std::s
 Status fill_value(const plan::Scenario& scenario, std::size_t i, Message& value) {
   const plan::Field& field = plan::scenario_fields()[i];
   const std::string& text = scenario.texts[i];
-  const v1::Origin from = origin_of(scenario.origins[i]);
+  const v1::Origin from = origin_of(scenario.origin(i));
   const auto wrong_type = [] { return bad_input("the schema has another type of value"); };
   if (auto* component = dynamic_cast<v1::Component*>(&value)) {
     if (field.kind != plan::FieldKind::kComponent) return wrong_type();

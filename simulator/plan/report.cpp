@@ -183,11 +183,30 @@ void write_scenario(JsonWriter& json, const Scenario& scenario) {
   if (!open.empty()) json.end_object();
   json.end_object();
   json.key("scenario_origins").begin_object();
-  each_origin(scenario, [&](std::string_view path, Origin origin) {
-    json.member(path, origin == Origin::kGiven ? "given" : "default");
+  each_source(scenario, [&](std::string_view path, const Source& source) {
+    json.member(path, origin_of(source) == Origin::kGiven ? "given" : "default");
   });
   json.end_object();
 }
+
+namespace {
+
+/// Of every value that is no default.
+void write_sources(JsonWriter& json, const Scenario& scenario) {
+  json.key("scenario_sources").begin_array();
+  each_source(scenario, [&](std::string_view path, const Source& source) {
+    if (source.from == Source::From::kDefault) return;
+    json.begin_object()
+        .member("path", path)
+        .member("from", from_name(source.from))
+        .member("name", source.name);
+    json.member("line", source.line > 0 ? std::optional(source.line) : std::nullopt);
+    json.end_object();
+  });
+  json.end_array();
+}
+
+}  // namespace
 
 void write_obstacle(JsonWriter& json, const model::Obstacle& each) {
   json.begin_object().member("obstacle", each.obstacle).member("need", each.need);
@@ -198,6 +217,7 @@ void write_obstacle(JsonWriter& json, const model::Obstacle& each) {
 
 void write_report(JsonWriter& json, const RunResult& r) {
   write_scenario(json, r.scenario);
+  write_sources(json, r.scenario);
   json.member("seed", static_cast<std::int64_t>(r.scenario.seed)).member("version", kVersion);
   json.key("trace")
       .begin_object()

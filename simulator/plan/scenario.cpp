@@ -17,6 +17,7 @@
 #include "simulator/plan/policy_lists.h"
 #include "simulator/plan/run_budget.h"
 #include "simulator/plan/run_format.h"
+#include "simulator/plan/scenario_checks.h"
 #include "simulator/replacement/replacements.h"
 #include "simulator/routing/routers.h"
 #include "simulator/scheduling/engines.h"
@@ -123,7 +124,8 @@ std::vector<Setting> spread_fleet(const Setting& setting) {
                    setting.file,
                    setting.line,
                    setting.origin,
-                   {}});
+                   {},
+                   setting.option});
     rest = comma == std::string_view::npos ? std::string_view{} : rest.substr(comma + 1);
   }
   return out;
@@ -140,30 +142,39 @@ Error placed(Error error, const Setting& setting) {
   return error;
 }
 
+Source source_of(const Setting& setting) {
+  if (setting.origin == Origin::kDefault) return {};
+  if (!setting.option.empty()) return {Source::From::kOption, setting.option};
+  if (setting.file.empty()) return {Source::From::kGiven};
+  return {Source::From::kFile, setting.file, setting.line};
+}
+
 /// Where each field was last given, for errors that show only once all are known.
 using Places = std::vector<Setting>;
 
-/// Which parameters of a component somebody has chosen: those of its latest text, and those set alone since.
-void note_given_params(const Setting& setting, std::string_view param, std::string_view text,
-                       std::vector<std::string>& given) {
-  const auto is_default = [&](std::string_view name) {
-    return setting.origin == Origin::kDefault ||
-           std::find(setting.default_params.begin(), setting.default_params.end(), name) !=
-               setting.default_params.end();
+/// Notes where the parameters of a component were said: those of its latest text, and those set alone since.
+void note_params(const Setting& setting, std::string_view param, std::string_view text,
+                 std::vector<ParamSource>& noted) {
+  const auto note = [&](std::string_view name) {
+    const auto& defaults = setting.default_params;
+    if (std::find(defaults.begin(), defaults.end(), name) != defaults.end()) return;
+    Source source = source_of(setting);
+    for (const auto& [of, line] : setting.param_lines)
+      if (of == name) source.line = line;
+    if (origin_of(source) == Origin::kGiven) noted.push_back({std::string(name), std::move(source)});
   };
   if (!param.empty()) {
-    std::erase(given, param);
-    if (!is_default(param)) given.emplace_back(param);
+    std::erase_if(noted, [&](const ParamSource& each) { return each.param == param; });
+    note(param);
     return;
   }
-  given.clear();
+  noted.clear();
   const std::size_t colon = text.find(':');
   std::string_view rest = colon == std::string_view::npos ? std::string_view{} : text.substr(colon + 1);
   while (!rest.empty()) {
     const std::size_t comma = end_of_pair(rest);
     const std::string_view item = rest.substr(0, comma);
-    const std::string_view name = item.substr(0, item.find('='));
-    if (!is_default(name)) given.emplace_back(name);
+    note(item.substr(0, item.find('=')));
     rest = comma == std::string_view::npos ? std::string_view{} : rest.substr(comma + 1);
   }
 }
@@ -181,16 +192,18 @@ Status apply(const Setting& setting, Scenario& scenario, Places& places) {
   if (text == "none" && field.path == "format") text = "native";
   if (text == "none" && field.fallback.empty() && field.kind != FieldKind::kText) {
     scenario.texts[i].clear();
-    scenario.origins[i] = setting.origin;
+    scenario.sources[i] = source_of(setting);
     return Done{};
   }
   const std::string written = text;
   const Status good = check_value(field, text);
   if (!good) return placed(good.error(), setting);
   scenario.texts[i] = text;
-  scenario.origins[i] = setting.origin;
+  // One parameter that is set alone leaves the place where the rest was chosen.
+  if (place.value().param.empty() || scenario.origin(i) == Origin::kDefault)
+    scenario.sources[i] = source_of(setting);
   if (field.kind == FieldKind::kComponent)
-    note_given_params(setting, place.value().param, written, scenario.given_params[i]);
+    note_params(setting, place.value().param, written, scenario.param_sources[i]);
   return Done{};
 }
 
@@ -202,7 +215,7 @@ std::optional<std::int64_t> integer_of(const Scenario& s, std::string_view path)
 Status choose_pool(Scenario& s, const Places& places) {
   constexpr std::array<std::string_view, 3> kPools{"memory.pool_bytes", "memory.pool_tokens",
                                                    "memory.pool_blocks"};
-  const auto is_given = [&](std::size_t i) { return s.origins[i] == Origin::kGiven && !s.texts[i].empty(); };
+  const auto is_given = [&](std::size_t i) { return s.origin(i) == Origin::kGiven && !s.texts[i].empty(); };
   const bool replaced = std::any_of(kPools.begin(), kPools.end(), [&](std::string_view path) {
     const std::size_t i = field_index(path);
     return is_given(i) && places[i].file.empty();
@@ -224,7 +237,7 @@ Status choose_pool(Scenario& s, const Places& places) {
         .at_line(last->line)
         .at_field("memory");
   s.derives_pool = count == 0 && !s.text("deployment.device").empty();
-  if ((count == 1 || s.derives_pool) && s.origins[field_index(kPools[0])] == Origin::kDefault)
+  if ((count == 1 || s.derives_pool) && s.origin(field_index(kPools[0])) == Origin::kDefault)
     s.texts[field_index(kPools[0])].clear();
   s.pool = {.bytes = integer_of(s, kPools[0]).value_or(-1),
             .tokens = integer_of(s, kPools[1]).value_or(-1),
@@ -250,7 +263,10 @@ Status read_attention(Scenario& s, const Places& places) {
 /// Recordings bring a model with them unless one is named.
 Status choose_model(Scenario& s) {
   const std::size_t field = field_index("model");
-  if (!s.attention.empty() && s.origins[field] == Origin::kDefault) s.texts[field] = kModelOfRecordings;
+  if (!s.attention.empty() && s.origin(field) == Origin::kDefault) {
+    s.texts[field] = kModelOfRecordings;
+    s.sources[field] = {Source::From::kDerived};
+  }
   if (s.texts[field] == kModelOfRecordings) {
     if (!s.attention.empty()) return Done{};
     return bad_input("expected workload.attention, from which the shape is taken").at_field("model");
@@ -303,6 +319,7 @@ Status choose_latency(Scenario& s, bool said) {
         {.device = *s.deployment.device, .model = s.model, .kernels = s.engine_traits().kernels});
     if (!text.empty()) {
       s.texts[field] = text;
+      s.sources[field] = {Source::From::kDerived};
       KVPLAN_TRY(s.latency, parse_component(text, "latency", family_descriptors("latency")));
       s.texts[field] = s.latency.to_string();
       return Done{};
@@ -313,6 +330,7 @@ Status choose_latency(Scenario& s, bool said) {
                                       std::pair{"bandwidth", model::DeviceFigure::kBandwidth}}) {
     if (s.param_origin(field, param) == Origin::kGiven) continue;
     s.texts[field] = with_param(s.texts[field], param, std::to_string(s.deployment.device->at(figure).value));
+    s.param_sources[field].push_back({param, {Source::From::kDerived}});
   }
   KVPLAN_TRY(s.latency, parse_component(s.texts[field], "latency", family_descriptors("latency")));
   s.texts[field] = s.latency.to_string();
@@ -447,93 +465,6 @@ Status check_replacement(const Scenario& s) {
       "`kvplan cache --replacement`");
 }
 
-/// An engine may decide by itself what others leave to policies.
-Status check_engine_follows(const Scenario& s) {
-  const scheduling::EngineTraits traits = s.engine_traits();
-  const auto refused = [&](std::string_view what, std::string_view path, std::string_view expected) {
-    return bad_input("the engine \"" + std::string(s.engine.name()) + "\" " + std::string(what) +
-                     ": expected " + std::string(expected) + ", found " + s.text(path))
-        .at_field(std::string(path));
-  };
-  if (s.evicts_by != EvictsBy::kNothing && !traits.follows_policies)
-    return refused("follows no token policy", "eviction", "full");
-  if (s.replaces_by_policy() && traits.index_of_its_own)
-    return refused("has an order of its own in which cached blocks are given up", "memory.replacement",
-                   "the default");
-  return Done{};
-}
-
-/// Blocks may be given up in an order that no policy changes.
-Status check_takes_replacement(const Scenario& s) {
-  if (!s.replaces_by_policy() || !s.finds_prefixes()) return Done{};
-  if (memory::allocator_entry(s.allocator).takes_replacement) return Done{};
-  return bad_input("the allocator \"" + std::string(s.allocator.name()) +
-                   "\" gives up cached blocks in vLLM's order: expected the default, or "
-                   "memory.allocator=paged, found " +
-                   s.text("memory.replacement"))
-      .at_field("memory.replacement");
-}
-
-/// What is said of keys and values that are kept has no meaning where none are.
-Status check_nothing_kept(const Scenario& s) {
-  if (!s.keeps_nothing()) return Done{};
-  const auto refused = [&](std::string_view what, std::string_view path, std::string_view expected) {
-    return bad_input("the allocator \"" + std::string(s.allocator.name()) + "\" keeps nothing that a " +
-                     std::string(what) + ": expected " + std::string(expected) + ", found " + s.text(path))
-        .at_field(std::string(path));
-  };
-  if (s.evicts_by != EvictsBy::kNothing) return refused("policy could drop", "eviction", "full");
-  if (s.encoded || (s.deployment.format && s.deployment.format->choice.name() != "native"))
-    return refused("format could store", "format", "native");
-  return Done{};
-}
-
-/// What heads share of a token goes when the last of them drops it, which counts of each head do not say.
-Status check_joined(const Scenario& s) {
-  if (!s.eviction || !s.deployment.format || !joins_heads(*s.deployment.format)) return Done{};
-  const attention::PolicyChoice policy = attention::policy_of(*s.eviction);
-  const attention::PolicyTraits traits = policy.kind->traits(policy.choice);
-  if (traits.interval || traits.scope == attention::Scope::kLayer) return Done{};
-  return bad_input("keeps other tokens in other heads, which share what " +
-                   s.deployment.format->choice.to_string() +
-                   " stores of a token: expected a policy that goes by positions, or one set for a layer "
-                   "(tova), found " +
-                   s.eviction->to_string())
-      .at_field("eviction");
-}
-
-/// What tokens take that are encoded later depends on all that a request stores.
-Status check_encoded(const Scenario& s) {
-  if (!s.encoded) return Done{};
-  const std::string stored =
-      "\"" + std::string(s.encoded->choice.name()) + "\" encodes tokens when their prompt is whole";
-  const memory::AllocatorEntry& allocator = memory::allocator_entry(s.allocator);
-  const bool one_table =
-      allocator.table_per == nullptr || allocator.table_per(s.allocator) == memory::TablePer::kRequest;
-  if (s.allocator.name() != "paged" || !one_table)
-    return bad_input(stored +
-                     ", and blocks that this empties come back: expected the allocator \"paged\" with one "
-                     "table for a request, found " +
-                     s.allocator.to_string())
-        .at_field("memory.allocator");
-  if (!s.engine_traits().follows_policies)
-    return bad_input(stored + ": the engine \"" + std::string(s.engine.name()) +
-                     "\" serves formats that store every token at once, expected one of them")
-        .at_field("format");
-  if (s.evicts_by == EvictsBy::kNothing) return Done{};
-  if (s.evicts_by == EvictsBy::kCounts) {
-    const attention::PolicyChoice policy = attention::policy_of(*s.eviction);
-    const auto count = policy.kind->traits(policy.choice).count;
-    if (policy.kind->layer_counts != nullptr || (count && count->once)) return Done{};
-  }
-  return bad_input(
-             stored +
-             ", and what a layer takes afterwards depends on which tokens went: expected eviction=full, "
-             "or a policy that cuts the prompt alone with placement=compact (snapkv, pyramidkv), found " +
-             s.eviction->to_string())
-      .at_field("eviction");
-}
-
 }  // namespace
 
 std::span<const std::string_view> families() {
@@ -555,7 +486,7 @@ Catalogue family_descriptors(std::string_view family) {
 }
 
 Origin Scenario::origin(std::string_view path) const {
-  return origins[field_index(path)];
+  return origin(field_index(path));
 }
 
 scheduling::EngineTraits Scenario::engine_traits() const {
@@ -579,30 +510,55 @@ const std::string& Scenario::text(std::string_view path) const {
   return texts[field_index(path)];
 }
 
-Origin Scenario::param_origin(std::size_t i, std::string_view param) const {
-  const auto& given = given_params[i];
-  return std::find(given.begin(), given.end(), param) == given.end() ? Origin::kDefault : Origin::kGiven;
+Source Scenario::param_source(std::size_t i, std::string_view param) const {
+  for (const ParamSource& each : param_sources[i])
+    if (each.param == param) return each.source;
+  return {};
 }
 
-void each_origin(const Scenario& scenario, const std::function<void(std::string_view, Origin)>& told) {
+void each_source(const Scenario& scenario, const std::function<void(std::string_view, const Source&)>& told) {
   for (std::size_t i = 0; i < scenario_fields().size(); ++i) {
     if (scenario.texts[i].empty()) continue;
     const Field& field = scenario_fields()[i];
-    told(field.path, scenario.origins[i]);
+    told(field.path, scenario.sources[i]);
     if (field.kind != FieldKind::kComponent) continue;
     const Choice choice =
         parse_component(scenario.texts[i], field.family, family_descriptors(field.family)).value();
     for (const Param& param : choice.descriptor().params)
       if (choice.says(param.name))
-        told(std::string(field.path).append(".").append(param.name), scenario.param_origin(i, param.name));
+        told(std::string(field.path).append(".").append(param.name), scenario.param_source(i, param.name));
   }
+}
+
+bool set_source(Scenario& scenario, std::string_view path, const Source& source) {
+  const Result<Place> place = place_of(path);
+  if (!place) return false;
+  const auto& [i, param] = place.value();
+  if (param.empty()) {
+    const bool fits = !scenario.texts[i].empty() && scenario.origin(i) == origin_of(source);
+    if (fits) scenario.sources[i] = source;
+    return fits;
+  }
+  const Field& field = scenario_fields()[i];
+  const auto choice = parse_component(scenario.texts[i], field.family, family_descriptors(field.family));
+  const bool told =
+      choice.ok() &&
+      std::any_of(choice.value().descriptor().params.begin(), choice.value().descriptor().params.end(),
+                  [&](const Param& each) { return each.name == param && choice.value().says(each.name); });
+  if (!told || scenario.param_origin(i, param) != origin_of(source)) return false;
+  std::vector<ParamSource>& noted = scenario.param_sources[i];
+  std::erase_if(noted, [&](const ParamSource& each) { return each.param == param; });
+  noted.push_back({std::string(param), source});
+  return true;
 }
 
 Result<Setting> parse_setting(std::string_view text) {
   const std::size_t equals = text.find('=');
   if (equals == std::string_view::npos || equals == 0)
     return not_expected("PATH=VALUE", text).at_field("--set");
-  return Setting{std::string(text.substr(0, equals)), std::string(text.substr(equals + 1)), {}, 0};
+  Setting setting{std::string(text.substr(0, equals)), std::string(text.substr(equals + 1)), {}, 0};
+  setting.option = "--set";
+  return setting;
 }
 
 Result<Scenario> resolve(std::span<const Setting> settings) {
@@ -611,8 +567,8 @@ Result<Scenario> resolve(std::span<const Setting> settings) {
     std::string text(field.fallback);
     if (!text.empty()) KVPLAN_CHECK(check_value(field, text).ok());
     s.texts.push_back(text);
-    s.origins.push_back(Origin::kDefault);
-    s.given_params.emplace_back();
+    s.sources.emplace_back();
+    s.param_sources.emplace_back();
   }
   Places places(scenario_fields().size());
   for (const Setting& setting : settings) {
@@ -648,16 +604,8 @@ Result<Scenario> resolve(std::span<const Setting> settings) {
     return placed(eviction.error(), places[field_index("eviction")]);
   if (const Status budget = choose_budget(s); !budget.ok())
     return placed(budget.error(), places[field_index("budget")]);
-  if (const Status followed = check_engine_follows(s); !followed.ok())
-    return placed(followed.error(), places[field_index(followed.error().field)]);
-  if (const Status taken = check_takes_replacement(s); !taken.ok())
-    return placed(taken.error(), places[field_index(taken.error().field)]);
-  if (const Status kept = check_nothing_kept(s); !kept.ok())
-    return placed(kept.error(), places[field_index(kept.error().field)]);
-  if (const Status joined = check_joined(s); !joined.ok())
-    return placed(joined.error(), places[field_index(joined.error().field)]);
-  if (const Status encoded = check_encoded(s); !encoded.ok())
-    return placed(encoded.error(), places[field_index(encoded.error().field)]);
+  if (const Status together = check_together(s); !together.ok())
+    return placed(together.error(), places[field_index(together.error().field)]);
   if (const Status model = choose_model(s); !model.ok())
     return placed(model.error(), places[field_index("model")]);
   KVPLAN_TRY_DO(choose_latency(s, !places[field_index("latency")].path.empty()));

@@ -22,6 +22,7 @@
 #include "simulator/model/model_shape.h"
 #include "simulator/model/pool.h"
 #include "simulator/plan/percentile_targets.h"
+#include "simulator/plan/source.h"
 #include "simulator/scheduling/engines.h"
 #include "simulator/workload/workload_builder.h"
 #include "traces/record/import_options.h"
@@ -56,9 +57,6 @@ Catalogue family_descriptors(std::string_view family);
 /// All families, in the order of `list`.
 std::span<const std::string_view> families();
 
-/// Where a value came from.
-enum class Origin : std::uint8_t { kDefault, kGiven };
-
 struct Setting {
   std::string path;
   std::string text;
@@ -67,6 +65,9 @@ struct Setting {
   Origin origin{Origin::kGiven};  ///< a resolved scenario that is read back has defaults too
   /// Of a component's text: parameters that stand in it but are defaults.
   std::vector<std::string> default_params{};
+  std::string option{};  ///< of the command line that said it ("--set"); empty: a file, or a program
+  /// Of a component's text: the lines of parameters that stand on lines of their own.
+  std::vector<std::pair<std::string, std::int64_t>> param_lines{};
 };
 
 /// How it is known which tokens stay.
@@ -83,8 +84,8 @@ struct Scenario {
   /// Text of each field (components with all their parameters), parallel to scenario_fields(); empty = no
   /// value.
   std::vector<std::string> texts;
-  std::vector<Origin> origins;
-  std::vector<std::vector<std::string>> given_params;  ///< of components: parameters that were given
+  std::vector<Source> sources;
+  std::vector<std::vector<ParamSource>> param_sources;  ///< of components: parameters that are no defaults
 
   std::string trace;
   traces::ImportOptions import;  ///< how `trace` is read
@@ -117,6 +118,8 @@ struct Scenario {
   /// Of a field's path. REQUIRES: there is such a field.
   [[nodiscard]] const std::string& text(std::string_view path) const;
   [[nodiscard]] Origin origin(std::string_view path) const;
+  /// Of field i.
+  [[nodiscard]] Origin origin(std::size_t i) const { return origin_of(sources[i]); }
   /// True: requests follow courses (core/course.h), and nothing is found by its prefix.
   [[nodiscard]] bool follows_courses() const {
     return evicts_by == EvictsBy::kLengths || evicts_by == EvictsBy::kCounts ||
@@ -139,12 +142,20 @@ struct Scenario {
   /// True: memory.replacement names a policy; false: the pool hands out blocks its own way.
   [[nodiscard]] bool replaces_by_policy() const;
   /// Of a parameter of the component in field i.
-  [[nodiscard]] Origin param_origin(std::size_t i, std::string_view param) const;
+  [[nodiscard]] Origin param_origin(std::size_t i, std::string_view param) const {
+    return origin_of(param_source(i, param));
+  }
+  [[nodiscard]] Source param_source(std::size_t i, std::string_view param) const;
 };
 
-/// Told the origin of every value of a resolved scenario: `path`, and `path.parameter` for each parameter of
+/// Told the source of every value of a resolved scenario: `path`, and `path.parameter` for each parameter of
 /// a component, in the order in which reports print them.
-void each_origin(const Scenario& scenario, const std::function<void(std::string_view path, Origin)>& told);
+void each_source(const Scenario& scenario,
+                 const std::function<void(std::string_view path, const Source&)>& told);
+
+/// Says where a value was said of which only the origin is known: of a scenario that was stored. False, and nothing is
+/// changed, where the path is none that `each_source` tells, or the source would be of the other origin.
+bool set_source(Scenario& scenario, std::string_view path, const Source& source);
 
 /// Errors carry the path in `field`, file and line where known, and what exists or was expected.
 Result<Scenario> resolve(std::span<const Setting> settings);

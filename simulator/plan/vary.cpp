@@ -135,7 +135,10 @@ Varied Combinations::at(std::int64_t number) const {
 
 std::vector<Setting> Combinations::settings(const std::vector<Setting>& settings, std::int64_t number) const {
   std::vector<Setting> all = settings;
-  for (auto& [path, value] : at(number)) all.push_back({std::move(path), std::move(value), {}, 0});
+  for (auto& [path, value] : at(number)) {
+    all.push_back({std::move(path), std::move(value), {}, 0});
+    all.back().option = "--vary";
+  }
   return all;
 }
 

@@ -19,17 +19,30 @@ std::string or_none(const std::optional<double>& value, std::string (*text)(doub
   return value ? text(*value) : kNone;
 }
 
+/// Where field i was said, and then where parameters of it were that somebody chose elsewhere.
+std::string sources_text(const plan::Scenario& scenario, std::size_t i) {
+  std::vector<std::string> texts{plan::source_text(scenario.sources[i])};
+  for (const plan::ParamSource& each : scenario.param_sources[i]) {
+    std::string text = plan::source_text(each.source);
+    const bool chosen = plan::origin_of(each.source) == plan::Origin::kGiven;
+    if (chosen && std::find(texts.begin(), texts.end(), text) == texts.end())
+      texts.push_back(std::move(text));
+  }
+  std::string all;
+  for (const std::string& text : texts) all.append(all.empty() ? "" : ", ").append(text);
+  return all;
+}
+
 Table scenario_table(const plan::Scenario& scenario) {
   Table table{.title = "Scenario", .columns = {"", "value"}, .rows = {}, .numbers = false};
   const bool own_order = scenario.engine_traits().index_of_its_own;
   for (const plan::Origin origin : {plan::Origin::kGiven, plan::Origin::kDefault}) {
     for (std::size_t i = 0; i < scenario.texts.size(); ++i) {
-      if (scenario.texts[i].empty() || scenario.origins[i] != origin) continue;
+      if (scenario.texts[i].empty() || scenario.origin(i) != origin) continue;
       const std::string_view path = plan::scenario_fields()[i].path;
       if (path == "memory.replacement" && own_order) continue;  // nobody asks for it
       table.rows.push_back(
-          {.label = std::string(path),
-           .cells = {origin == plan::Origin::kGiven ? "given" : "default", scenario.texts[i]}});
+          {.label = std::string(path), .cells = {sources_text(scenario, i), scenario.texts[i]}});
     }
   }
   return table;

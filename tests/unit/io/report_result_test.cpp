@@ -73,7 +73,7 @@ void expect_numbers(const plan::RunResult& read, const plan::RunResult& run) {
   expect_same(read.ttft, run.ttft);
   expect_same(read.tpot, run.tpot);
   EXPECT_EQ(read.scenario.texts, run.scenario.texts);
-  EXPECT_EQ(read.scenario.origins, run.scenario.origins);
+  EXPECT_EQ(read.scenario.sources, run.scenario.sources);
 }
 
 TEST(ReportedRun, HasTheNumbersAndBinsOfTheRun) {

@@ -49,7 +49,7 @@ void expect_round_trip(const plan::Scenario& scenario) {
     if (found == settings.value().end()) continue;
     ++values;
     EXPECT_EQ(found->text, scenario.texts[i]) << path;
-    EXPECT_EQ(found->origin, scenario.origins[i]) << path;
+    EXPECT_EQ(found->origin, scenario.origin(i)) << path;
   }
   EXPECT_EQ(values, settings.value().size()) << "values that no scenario has";
   // The schema stands in the order of the paths and has no more of them.
@@ -105,7 +105,7 @@ TEST(ScenarioBinary, EveryPathAloneAndAllTogether) {
         break;
     }
     one.texts[i] = all.texts[i] = text;
-    one.origins[i] = all.origins[i] = Origin::kGiven;
+    one.sources[i] = all.sources[i] = {plan::Source::From::kGiven};
     SCOPED_TRACE(field.path);
     expect_round_trip(one);
   }
@@ -152,7 +152,7 @@ TEST(ScenarioBinary, ReadAgainItResolvesToTheSame) {
     const std::string bytes = testing::scenario_bytes(scenario);
     const plan::Scenario again = scenario_of(settings_in(bytes));
     for (std::size_t i = 0; i < plan::scenario_fields().size(); ++i) {
-      EXPECT_EQ(again.origins[i], scenario.texts[i].empty() ? Origin::kDefault : scenario.origins[i])
+      EXPECT_EQ(again.origin(i), scenario.texts[i].empty() ? Origin::kDefault : scenario.origin(i))
           << plan::scenario_fields()[i].path;
       if (plan::scenario_fields()[i].kind == FieldKind::kInteger && !scenario.texts[i].empty()) {
         EXPECT_EQ(parse_integer(again.texts[i]), parse_integer(scenario.texts[i]));
@@ -313,8 +313,8 @@ TEST(ScenarioOrigins, ParametersHaveTheirOwn) {
     const auto scenario = plan::resolve(settings);
     EXPECT_TRUE(scenario.ok());
     std::string given;
-    plan::each_origin(scenario.value(), [&](std::string_view path, Origin origin) {
-      if (origin == Origin::kGiven) given.append(given.empty() ? "" : " ").append(path);
+    plan::each_source(scenario.value(), [&](std::string_view path, const plan::Source& source) {
+      if (plan::origin_of(source) == Origin::kGiven) given.append(given.empty() ? "" : " ").append(path);
     });
     return given;
   };

@@ -47,6 +47,7 @@ TEST(Compare, EachVariantIsTheRunItSays) {
       auto settings = small_settings();
       settings.push_back({"memory.pool_blocks", blocks, {}, 0});
       settings.push_back({"engine.max_seqs", seats, {}, 0});
+      for (std::size_t i = settings.size() - 2; i < settings.size(); ++i) settings[i].option = "--vary";
       ASSERT_TRUE(variant.result);
       EXPECT_EQ(report_json(*variant.result),
                 report_json(report::testing::result_of(settings, small_trace(), 0)));

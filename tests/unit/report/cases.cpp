@@ -43,4 +43,15 @@ plan::RunResult result_of(const std::vector<plan::Setting>& settings, const trac
   return std::move(result).value();
 }
 
+std::string without_sources(std::string json) {
+  constexpr std::string_view kKey = "\"scenario_sources\"";
+  std::size_t found = 0;
+  for (std::size_t at = json.find(kKey); at != std::string::npos; at = json.find(kKey)) {
+    json.erase(at, json.find(']', at) + 1 - at);
+    ++found;
+  }
+  EXPECT_GT(found, 0U) << json.substr(0, 200);
+  return json;
+}
+
 }  // namespace kvplan::report::testing

@@ -19,6 +19,9 @@ plan::Scenario scenario_of(const std::vector<plan::Setting>& settings);
 plan::RunResult result_of(const std::vector<plan::Setting>& settings, const traces::Trace& trace,
                           std::int64_t timeline_bins);
 
+/// A report, or several, without the places where values were said: for scenarios that are alike in other files.
+std::string without_sources(std::string json);
+
 /// The golden engines' trace, which is part of the tree.
 extern const char* const kMicroTrace;
 

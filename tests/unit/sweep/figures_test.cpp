@@ -51,7 +51,7 @@ Flat report_numbers(const RunResult& result) {
   Flat out;
   const simdjson::dom::object document = parser.parse(json).get_object().value();
   for (const auto& [key, value] : document)
-    if (key != "scenario" && key != "scenario_origins" && key != "seed" && key != "currency")  // a text
+    if (!std::string_view(key).starts_with("scenario") && key != "seed" && key != "currency")  // a text
       flatten(value, std::string(key), out);
   return out;
 }

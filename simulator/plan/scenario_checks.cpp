@@ -1,0 +1,109 @@
+#include "simulator/plan/scenario_checks.h"
+
+#include <string>
+#include <string_view>
+
+#include "simulator/attention/catalogue.h"
+#include "simulator/plan/run_format.h"
+
+namespace kvplan::plan {
+namespace {
+
+/// An engine may decide by itself what others leave to policies.
+Status check_engine_follows(const Scenario& s) {
+  const scheduling::EngineTraits traits = s.engine_traits();
+  const auto refused = [&](std::string_view what, std::string_view path, std::string_view expected) {
+    return bad_input("the engine \"" + std::string(s.engine.name()) + "\" " + std::string(what) +
+                     ": expected " + std::string(expected) + ", found " + s.text(path))
+        .at_field(std::string(path));
+  };
+  if (s.evicts_by != EvictsBy::kNothing && !traits.follows_policies)
+    return refused("follows no token policy", "eviction", "full");
+  if (s.replaces_by_policy() && traits.index_of_its_own)
+    return refused("has an order of its own in which cached blocks are given up", "memory.replacement",
+                   "the default");
+  return Done{};
+}
+
+/// Blocks may be given up in an order that no policy changes.
+Status check_takes_replacement(const Scenario& s) {
+  if (!s.replaces_by_policy() || !s.finds_prefixes()) return Done{};
+  if (memory::allocator_entry(s.allocator).takes_replacement) return Done{};
+  return bad_input("the allocator \"" + std::string(s.allocator.name()) +
+                   "\" gives up cached blocks in vLLM's order: expected the default, or "
+                   "memory.allocator=paged, found " +
+                   s.text("memory.replacement"))
+      .at_field("memory.replacement");
+}
+
+/// What is said of keys and values that are kept has no meaning where none are.
+Status check_nothing_kept(const Scenario& s) {
+  if (!s.keeps_nothing()) return Done{};
+  const auto refused = [&](std::string_view what, std::string_view path, std::string_view expected) {
+    return bad_input("the allocator \"" + std::string(s.allocator.name()) + "\" keeps nothing that a " +
+                     std::string(what) + ": expected " + std::string(expected) + ", found " + s.text(path))
+        .at_field(std::string(path));
+  };
+  if (s.evicts_by != EvictsBy::kNothing) return refused("policy could drop", "eviction", "full");
+  if (s.encoded || (s.deployment.format && s.deployment.format->choice.name() != "native"))
+    return refused("format could store", "format", "native");
+  return Done{};
+}
+
+/// What heads share of a token goes when the last of them drops it, which counts of each head do not say.
+Status check_joined(const Scenario& s) {
+  if (!s.eviction || !s.deployment.format || !joins_heads(*s.deployment.format)) return Done{};
+  const attention::PolicyChoice policy = attention::policy_of(*s.eviction);
+  const attention::PolicyTraits traits = policy.kind->traits(policy.choice);
+  if (traits.interval || traits.scope == attention::Scope::kLayer) return Done{};
+  return bad_input("keeps other tokens in other heads, which share what " +
+                   s.deployment.format->choice.to_string() +
+                   " stores of a token: expected a policy that goes by positions, or one set for a layer "
+                   "(tova), found " +
+                   s.eviction->to_string())
+      .at_field("eviction");
+}
+
+/// What tokens take that are encoded later depends on all that a request stores.
+Status check_encoded(const Scenario& s) {
+  if (!s.encoded) return Done{};
+  const std::string stored =
+      "\"" + std::string(s.encoded->choice.name()) + "\" encodes tokens when their prompt is whole";
+  const memory::AllocatorEntry& allocator = memory::allocator_entry(s.allocator);
+  const bool one_table =
+      allocator.table_per == nullptr || allocator.table_per(s.allocator) == memory::TablePer::kRequest;
+  if (s.allocator.name() != "paged" || !one_table)
+    return bad_input(stored +
+                     ", and blocks that this empties come back: expected the allocator \"paged\" with one "
+                     "table for a request, found " +
+                     s.allocator.to_string())
+        .at_field("memory.allocator");
+  if (!s.engine_traits().follows_policies)
+    return bad_input(stored + ": the engine \"" + std::string(s.engine.name()) +
+                     "\" serves formats that store every token at once, expected one of them")
+        .at_field("format");
+  if (s.evicts_by == EvictsBy::kNothing) return Done{};
+  if (s.evicts_by == EvictsBy::kCounts) {
+    const attention::PolicyChoice policy = attention::policy_of(*s.eviction);
+    const auto count = policy.kind->traits(policy.choice).count;
+    if (policy.kind->layer_counts != nullptr || (count && count->once)) return Done{};
+  }
+  return bad_input(
+             stored +
+             ", and what a layer takes afterwards depends on which tokens went: expected eviction=full, "
+             "or a policy that cuts the prompt alone with placement=compact (snapkv, pyramidkv), found " +
+             s.eviction->to_string())
+      .at_field("eviction");
+}
+
+}  // namespace
+
+Status check_together(const Scenario& scenario) {
+  KVPLAN_TRY_DO(check_engine_follows(scenario));
+  KVPLAN_TRY_DO(check_takes_replacement(scenario));
+  KVPLAN_TRY_DO(check_nothing_kept(scenario));
+  KVPLAN_TRY_DO(check_joined(scenario));
+  return check_encoded(scenario);
+}
+
+}  // namespace kvplan::plan
