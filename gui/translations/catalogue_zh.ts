@@ -24,6 +24,10 @@
         <translation>每元素 4 位，每组一个缩放因子和一个零点。</translation>
     </message>
     <message>
+        <source>A block goes only after the cached blocks behind it in their prompts</source>
+        <translation>一个块只有在其提示中位于其后的已缓存块之后才让位</translation>
+    </message>
+    <message>
         <source>A fixed time per step, per computed token and per context token.</source>
         <translation>每步、每个计算的 token、每个上下文 token 各用固定时间。</translation>
     </message>
@@ -330,6 +334,10 @@
     <message>
         <source>latency</source>
         <translation>延迟</translation>
+    </message>
+    <message>
+        <source>leaves</source>
+        <translation>仅叶块</translation>
     </message>
     <message>
         <source>limit</source>
