@@ -297,7 +297,7 @@ void MainWindow::show_result(const ResultPtr& result) {
 }
 
 void MainWindow::show_numbers() {
-  const plan::RunResult& run = result_->run;
+  const plan::RunSummary& run = result_->run;
   numbers_->show_rows(headline(run));
   show_fits();
   if (report_) {

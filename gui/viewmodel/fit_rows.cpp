@@ -62,7 +62,7 @@ HeadlineRow starts_row(bool starts) {
           Fits::tr("Weights, buffers and a longest request fit")};
 }
 
-void add_targets(const plan::RunResult& r, std::vector<HeadlineRow>& rows) {
+void add_targets(const plan::RunSummary& r, std::vector<HeadlineRow>& rows) {
   if (r.slo_met)
     rows.push_back({Fits::tr("Targets hold"), truth(*r.slo_met),
                     r.slo_met_fraction || r.percentiles.empty()
@@ -85,7 +85,7 @@ void add_targets(const plan::RunResult& r, std::vector<HeadlineRow>& rows) {
   }
 }
 
-void add_cost(const plan::RunResult& r, std::vector<HeadlineRow>& rows) {
+void add_cost(const plan::RunSummary& r, std::vector<HeadlineRow>& rows) {
   if (!r.cost) return;
   const auto money = [&](const std::optional<double>& value) {
     return value ? Fits::tr("%1 %2", "amount, currency")
@@ -102,7 +102,7 @@ void add_cost(const plan::RunResult& r, std::vector<HeadlineRow>& rows) {
 
 }  // namespace
 
-std::vector<HeadlineRow> fit_rows(const plan::RunResult& r) {
+std::vector<HeadlineRow> fit_rows(const plan::RunSummary& r) {
   std::vector<HeadlineRow> rows;
   if (r.starts) rows.push_back(starts_row(*r.starts));
   add_obstacles(r.obstacles, rows);

@@ -20,7 +20,7 @@ QString or_dash(const std::optional<double>& value, Format format) {
 
 }  // namespace
 
-std::vector<HeadlineRow> headline(const plan::RunResult& r) {
+std::vector<HeadlineRow> headline(const plan::RunSummary& r) {
   const auto latency = [](const std::optional<plan::LatencySummary>& s, double plan::LatencySummary::*field) {
     return or_dash(s ? std::optional((*s).*field) : std::nullopt, format_seconds);
   };

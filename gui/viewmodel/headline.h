@@ -14,7 +14,7 @@ struct HeadlineRow {
   QString explanation;  ///< one sentence
 };
 
-std::vector<HeadlineRow> headline(const plan::RunResult& result);
+std::vector<HeadlineRow> headline(const plan::RunSummary& result);
 
 /// Name of a state for people, and what it means in one sentence.
 QString state_name(observe::State state);

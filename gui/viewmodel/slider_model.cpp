@@ -163,14 +163,14 @@ bool same_pool(const plan::Scenario& a, const plan::Scenario& b) {
 
 }  // namespace
 
-std::int64_t derived_pool_bytes(const plan::Scenario& scenario, const plan::RunResult* run) {
+std::int64_t derived_pool_bytes(const plan::Scenario& scenario, const plan::RunSummary* run) {
   if (!scenario.derives_pool) return 0;
   if (scenario.model != nullptr) {
     const auto pool = model::derive_pool(*scenario.model, scenario.deployment);
     return pool.ok() ? pool.value().rank().pool_bytes : 0;
   }
   if (run == nullptr || run->replicas.empty() || !same_pool(scenario, run->scenario)) return 0;
-  return run->replicas.front().layout.capacity_bytes;
+  return run->replicas.front().pool.capacity_bytes;
 }
 
 int SliderModel::position() const {

@@ -39,7 +39,7 @@ struct SliderFacts {
 /// The pool of a scenario that derives one: from its model where that is known by name, else as it was in `run`, the
 /// last one (null: none), if all that a pool follows from is the same there. 0 where the scenario derives none, where
 /// device and model have no room for one, and where nobody knows it before a run: the model stands in a file.
-std::int64_t derived_pool_bytes(const plan::Scenario& scenario, const plan::RunResult* run);
+std::int64_t derived_pool_bytes(const plan::Scenario& scenario, const plan::RunSummary* run);
 
 SliderModel slider_model(SliderKind kind, const plan::Scenario& scenario, const SliderFacts& facts);
 

@@ -32,16 +32,16 @@ void join(const TimelineColumn& bin, TimelineColumn& column) {
 }  // namespace
 
 std::shared_ptr<const TimelineData> TimelineData::from(const plan::RunResult& result) {
-  const std::size_t count = result.replicas.empty() ? 0 : result.replicas.front().timeline.size();
+  const std::size_t count = result.details.empty() ? 0 : result.details.front().timeline.size();
   std::vector<TimelineColumn> bins;
   bins.reserve(count);
   for (std::size_t i = 0; i < count; ++i) {
-    const observe::TimelineBin& first = result.replicas.front().timeline[i];
+    const observe::TimelineBin& first = result.details.front().timeline[i];
     if (first.begin == first.end) continue;  // a run shorter than a tick per bin
     TimelineColumn& sum = bins.emplace_back();
     sum.begin = first.begin.since_start.count;
     sum.end = first.end.since_start.count;
-    for (const plan::ReplicaResult& replica : result.replicas)
+    for (const plan::ReplicaDetails& replica : result.details)
       add_replica(replica.timeline[i], replica.layout, sum);
   }
   return from(std::move(bins), result.capacity_bytes);

@@ -26,7 +26,7 @@ using TracePtr = std::shared_ptr<const LoadedTrace>;
 /// A finished run as its report has it, to be looked at.
 struct LoadedReport {
   std::string path;
-  plan::RunResult run;  ///< without what a report has not (simulator/io/report_result.h)
+  plan::RunSummary run;
   std::shared_ptr<const TimelineData> timeline;  ///< empty where the report has none
 };
 

@@ -23,12 +23,6 @@ plan::InputReaders input_readers() {
       io::file_openers(), {}, io::look_at, [](const std::string& path) { return io::whole_digest(path); }};
 }
 
-/// Frees the bins, which the timeline has in another form.
-void keep_what_is_shown(plan::RunResult& run) {
-  for (plan::ReplicaResult& replica : run.replicas)
-    std::vector<observe::TimelineBin>().swap(replica.timeline);
-}
-
 }  // namespace
 
 SimulationWorker::SimulationWorker(QObject* parent) : QObject(parent), inputs_(input_readers()) {
@@ -153,10 +147,9 @@ void SimulationWorker::perform(const Job& job, core::RunControl& control, ReadPr
   auto result = std::make_shared<SimulationResult>();
   result->run_cpu_seconds = thread_cpu_seconds() - begin;
   result->generation = job.generation;
-  result->run = std::move(*outcome.result);
-  result->timeline = TimelineData::from(result->run);
+  result->timeline = TimelineData::from(*outcome.result);
+  result->run = std::move(static_cast<plan::RunSummary&>(*outcome.result));
   result->trace = job.trace;
-  keep_what_is_shown(result->run);
   result->cpu_seconds = thread_cpu_seconds() - begin;
   answer([this, shared = ResultPtr(std::move(result))] { Q_EMIT finished(shared); });
 }

@@ -28,10 +28,10 @@ namespace kvplan::gui {
 
 using Generation = std::uint64_t;
 
-/// One finished run. Columns by request and the bins of replicas are dropped: `timeline` has what is shown.
+/// One finished run. Its details are dropped: `timeline` has what is shown of them.
 struct SimulationResult {
   Generation generation{0};
-  plan::RunResult run;
+  plan::RunSummary run;
   std::shared_ptr<const TimelineData> timeline;
   TracePtr trace;
   double cpu_seconds{0};      ///< of the worker's thread, for everything from the wish to this result

@@ -20,7 +20,7 @@ Status write_report_binary(const plan::RunResult& result, bool timeline, const D
   DocumentWriter writer(sink);
   KVPLAN_TRY_DO(writer.begin(DocumentKind::kReport, message.SerializeAsString()));
   for (std::size_t replica = 0; timeline && replica < result.replicas.size(); ++replica) {
-    const std::size_t bins = result.replicas[replica].timeline.size();
+    const std::size_t bins = result.details[replica].timeline.size();
     for (std::size_t begin = 0; begin < bins; begin += kChunkBins) {
       v1::TimelineChunk chunk;
       fill_message(result, replica, begin, std::min(begin + kChunkBins, bins), chunk);

@@ -276,7 +276,7 @@ Result<std::string> report_json(const v1::Report& message) {
   return json.take();
 }
 
-Status fill_message(const plan::RunResult& result, v1::Report& message) {
+Status fill_message(const plan::RunSummary& result, v1::Report& message) {
   // By way of the JSON text, so that there is one list of keys. Names of files, which JSON may have to
   // change, come from the scenario itself.
   KVPLAN_TRY_DO(parse_report(plan::report_json(result), "", message));

@@ -29,6 +29,6 @@ Status parse_report(std::string_view json, const std::string& file, v1::Report& 
 Result<std::string> report_json(const v1::Report& message);
 
 /// The message of a result. Error: a key for which the schema has no field.
-Status fill_message(const plan::RunResult& result, v1::Report& message);
+Status fill_message(const plan::RunSummary& result, v1::Report& message);
 
 }  // namespace kvplan::io

@@ -136,7 +136,7 @@ Result<Enum> named(const std::array<Enum, N>& all, std::string_view (*name)(Enum
   return wrong("one of " + names + ", found \"" + found.substr(0, 40) + "\"", key);
 }
 
-Status read_deployment(const v1::ReportDeployment& from, plan::RunResult& run) {
+Status read_deployment(const v1::ReportDeployment& from, plan::RunSummary& run) {
   plan::RankBytes& ranks = run.ranks;
   if (from.tensor_parallel() < 1 || from.tensor_parallel() > model::kMostRanks)
     return wrong("1 to 65,536 ranks", "deployment.tensor_parallel");
@@ -166,7 +166,7 @@ Status read_deployment(const v1::ReportDeployment& from, plan::RunResult& run) {
   return Done{};
 }
 
-Status read_policies(const v1::Report& from, plan::RunResult& run) {
+Status read_policies(const v1::Report& from, plan::RunSummary& run) {
   run.evicted_tokens = from.evictions().tokens();
   run.evicted_blocks = from.evictions().blocks_freed();
   run.hole_bytes_peak = from.evictions().hole_bytes_peak();
@@ -197,7 +197,7 @@ Status read_policies(const v1::Report& from, plan::RunResult& run) {
   return Done{};
 }
 
-Status read_fits(const v1::ReportFits& from, plan::RunResult& run) {
+Status read_fits(const v1::ReportFits& from, plan::RunSummary& run) {
   if (from.has_starts()) run.starts = from.starts();
   if (from.has_unhindered()) run.unhindered = from.unhindered();
   for (const v1::ReportPercentile& each : from.percentiles()) {
@@ -221,7 +221,7 @@ Status read_fits(const v1::ReportFits& from, plan::RunResult& run) {
   return Done{};
 }
 
-Status read_saturation(const v1::ReportSaturation& from, plan::RunResult& run) {
+Status read_saturation(const v1::ReportSaturation& from, plan::RunSummary& run) {
   if (!from.has_drain_s()) return Done{};
   plan::Saturation& to = run.saturation.emplace();
   if (from.has_saturated()) to.saturated = from.saturated();
@@ -233,7 +233,7 @@ Status read_saturation(const v1::ReportSaturation& from, plan::RunResult& run) {
 }
 
 /// What was priced, as far as a report says it.
-Status read_cost(const v1::Report& from, plan::RunResult& run) {
+Status read_cost(const v1::Report& from, plan::RunSummary& run) {
   if (!from.has_nodes() || !from.has_cost_per_hour()) return Done{};
   if (from.nodes() < 0 || from.nodes() > std::int64_t{1} << 31) return wrong("0 to 2^31", "nodes");
   KVPLAN_TRY(const auto per_hour, number(true, from.cost_per_hour(), "cost_per_hour"));
@@ -241,8 +241,8 @@ Status read_cost(const v1::Report& from, plan::RunResult& run) {
   return Done{};
 }
 
-Result<plan::ReplicaResult> replica_of(const v1::ReportReplica& from) {
-  plan::ReplicaResult to;
+Result<plan::ReplicaSummary> replica_of(const v1::ReportReplica& from) {
+  plan::ReplicaSummary to;
   to.requests = from.requests();
   to.completed = from.completed();
   to.preemptions = from.preemptions();
@@ -250,17 +250,21 @@ Result<plan::ReplicaResult> replica_of(const v1::ReportReplica& from) {
   KVPLAN_TRY(to.mean_running, number(from.batch().has_mean_running(), from.batch().mean_running(),
                                      "replicas.batch.mean_running"));
   to.max_running = from.batch().max_running();
-  to.layout.quantum_tokens = from.quantum_tokens();
-  to.layout.quanta = from.quanta();
-  KVPLAN_TRY(to.layout.token_bytes, bytes(from.token_bytes(), "replicas.token_bytes"));
-  KVPLAN_TRY(to.layout.metadata_bytes,
+  plan::PoolShape& pool = to.pool;
+  pool.quantum_tokens = from.quantum_tokens();
+  if (pool.quantum_tokens < 1) return wrong("1 or more", "replicas.quantum_tokens");
+  KVPLAN_TRY(pool.quantum_bytes, bytes(from.quantum_bytes(), "replicas.quantum_bytes"));
+  pool.quanta = from.quanta();
+  KVPLAN_TRY(pool.token_bytes, bytes(from.token_bytes(), "replicas.token_bytes"));
+  KVPLAN_TRY(pool.metadata_bytes_per_token,
              bytes(from.metadata_bytes_per_token(), "replicas.metadata_bytes_per_token"));
+  KVPLAN_TRY(to.least_idle_bytes, bytes(from.least_idle_bytes(), "replicas.least_idle_bytes"));
   KVPLAN_TRY(to.memory, memory(from.memory(), "replicas.memory"));
-  to.layout.capacity_bytes = from.memory().capacity_bytes();
+  pool.capacity_bytes = from.memory().capacity_bytes();
   return to;
 }
 
-Status read_requests(const v1::Report& from, plan::RunResult& run) {
+Status read_requests(const v1::Report& from, plan::RunSummary& run) {
   run.trace_digest = from.trace().digest();
   run.trace_requests = from.trace().requests();
   run.warnings.assign(from.warnings().begin(), from.warnings().end());
@@ -270,6 +274,7 @@ Status read_requests(const v1::Report& from, plan::RunResult& run) {
   run.rejected = from.requests().rejected();
   run.unfinished = from.requests().unfinished();
   run.preempted = from.requests().preempted();
+  run.largest_request_tokens = from.requests().largest_tokens();
   run.preemptions = from.preemptions();
   run.iterations = from.iterations();
   run.input_tokens = from.tokens().input();
@@ -300,14 +305,14 @@ Status read_requests(const v1::Report& from, plan::RunResult& run) {
 
 }  // namespace
 
-Status read_numbers(const v1::Report& report, plan::RunResult& run) {
+Status read_numbers(const v1::Report& report, plan::RunSummary& run) {
   KVPLAN_TRY_DO(read_requests(report, run));
   KVPLAN_TRY(run.memory, memory(report.memory(), "memory"));
   run.capacity_bytes = report.memory().capacity_bytes();
   KVPLAN_TRY_DO(read_deployment(report.deployment(), run));
   KVPLAN_TRY_DO(read_policies(report, run));
   for (const v1::ReportReplica& replica : report.replicas()) {
-    KVPLAN_TRY(plan::ReplicaResult to, replica_of(replica));
+    KVPLAN_TRY(plan::ReplicaSummary to, replica_of(replica));
     run.replicas.push_back(std::move(to));
   }
   KVPLAN_TRY_DO(read_fits(report.fits(), run));

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "simulator/base/result.h"
-#include "simulator/plan/run.h"
+#include "simulator/plan/run_summary.h"
 
 namespace kvplan::v1 {
 class Report;
@@ -16,6 +16,6 @@ inline constexpr std::int64_t kMostReportedNs = std::int64_t{1} << 52;
 
 /// Errors, with the key: a number that no run can have (none that is not finite or negative where none can be, no time
 /// beyond 2^52 ns, no capacity beyond 2^56 bytes), a word that is none of its list.
-Status read_numbers(const v1::Report& report, plan::RunResult& run);
+Status read_numbers(const v1::Report& report, plan::RunSummary& run);
 
 }  // namespace kvplan::io

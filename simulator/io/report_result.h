@@ -1,5 +1,5 @@
-// A report file as the run that it tells of: the numbers of plan::RunResult that a report has, its scenario
-// as settings, and its timeline bin by bin. For programs that show a finished run.
+// A report file as the run that it tells of: its numbers, its scenario as settings, and its timeline bin by bin. For
+// programs that show a finished run.
 #pragma once
 
 #include <functional>
@@ -7,14 +7,14 @@
 
 #include "simulator/base/result.h"
 #include "simulator/plan/report.h"
-#include "simulator/plan/run.h"
+#include "simulator/plan/run_summary.h"
 #include "traces/io/input.h"
 
 namespace kvplan::io {
 
 struct ReportedRun {
-  /// Without what a report has not: anything by request, and timelines. Written again, it is the same report.
-  plan::RunResult run;
+  /// Written again, it is the same report.
+  plan::RunSummary run;
   std::vector<plan::Setting> settings;  ///< of its scenario, with their origins
 };
 

@@ -31,7 +31,7 @@ constexpr int kMostRows = 64;
 
 void fill_message(const plan::RunResult& result, std::size_t replica, std::size_t begin, std::size_t end,
                   v1::TimelineChunk& message) {
-  const plan::ReplicaResult& from = result.replicas[replica];
+  const plan::ReplicaDetails& from = result.details[replica];
   KVPLAN_CHECK(begin < end && end <= from.timeline.size());
   message.set_replica(static_cast<std::int32_t>(replica));
   for (std::size_t row = 0; row < observe::kTimelineRows; ++row)

@@ -10,44 +10,40 @@ namespace {
 
 using observe::State;
 
-template <State state>
-std::optional<double> share(const RunResult& r) {
-  if (!r.memory || !r.memory->timed) return std::nullopt;
-  return r.memory->mean_fraction[index(state)];
+/// The list of figures has the values and which way is better. What it does not say, since a share of memory or a batch
+/// is no merit by itself, is said here: of two variants at the same work (see the header) it is one.
+std::vector<Metric> make_metrics() {
+  std::vector<Metric> list;
+  const auto add = [&](std::string name, std::string_view figure, Better better = Better::kNeither) {
+    const Figure& of = figure_named(figure);
+    if (better == Better::kNeither) better = of.better;
+    KVPLAN_CHECK(better != Better::kNeither && (of.better == Better::kNeither || of.better == better));
+    list.push_back({std::move(name), &of, better == Better::kLower});
+  };
+  const auto add_state = [&](State state, Better better) {
+    const std::string name(observe::kStateNames[index(state)]);
+    add(name + "_fraction", "memory.mean_fraction." + name, better);
+  };
+  const auto add_per_gpu = [&](std::string name, std::string_view figure) {
+    add(std::move(name), figure);
+    list.back().per_gpu = true;
+  };
+  add_state(State::kLive, Better::kHigher);
+  for (const State state : kLossStates) add_state(state, Better::kLower);
+  add("mean_running", "batch.mean_running", Better::kHigher);
+  add("max_running", "batch.max_running", Better::kHigher);
+  add("completed", "requests.completed");
+  add("output_tokens_per_s", "throughput.output_tokens_per_s");
+  add("ttft_p99_s", "latency_s.ttft.p99");
+  add("tpot_p50_s", "latency_s.tpot.p50");
+  add("preemptions", "preemptions");
+  add("computed_tokens", "tokens.computed");
+  add("goodput_per_s", "slo.goodput_per_s");
+  add("gpus", "gpus");
+  add_per_gpu("output_tokens_per_s_per_gpu", "throughput.output_tokens_per_s");
+  add_per_gpu("goodput_per_s_per_gpu", "slo.goodput_per_s");
+  return list;
 }
-
-std::optional<double> each_gpu(const std::optional<double>& figure, const RunResult& r) {
-  if (!figure) return std::nullopt;
-  return *figure / static_cast<double>(gpus_of(r));
-}
-
-constexpr std::array<Metric, 19> kMetrics{{
-    {"live_fraction", share<State::kLive>, false},
-    {"internal_fraction", share<State::kInternal>, true},
-    {"reserved_fraction", share<State::kReserved>, true},
-    {"stranded_fraction", share<State::kStranded>, true},
-    {"tail_fraction", share<State::kTail>, true},
-    {"hole_fraction", share<State::kHole>, true},
-    {"padding_fraction", share<State::kPadding>, true},
-    {"mean_running", [](const RunResult& r) { return r.mean_running; }, false},
-    {"max_running", [](const RunResult& r) { return std::optional(static_cast<double>(r.max_running)); },
-     false},
-    {"completed", [](const RunResult& r) { return std::optional(static_cast<double>(r.completed)); }, false},
-    {"output_tokens_per_s", [](const RunResult& r) { return r.output_tokens_per_s; }, false},
-    {"ttft_p99_s",
-     [](const RunResult& r) { return r.ttft ? std::optional(r.ttft->p99) : std::optional<double>(); }, true},
-    {"tpot_p50_s",
-     [](const RunResult& r) { return r.tpot ? std::optional(r.tpot->p50) : std::optional<double>(); }, true},
-    {"preemptions", [](const RunResult& r) { return std::optional(static_cast<double>(r.preemptions)); },
-     true},
-    {"computed_tokens",
-     [](const RunResult& r) { return std::optional(static_cast<double>(r.computed_tokens)); }, true},
-    {"goodput_per_s", [](const RunResult& r) { return r.goodput_per_s; }, false},
-    {"gpus", [](const RunResult& r) { return std::optional(static_cast<double>(gpus_of(r))); }, true},
-    {"output_tokens_per_s_per_gpu", [](const RunResult& r) { return each_gpu(r.output_tokens_per_s, r); },
-     false},
-    {"goodput_per_s_per_gpu", [](const RunResult& r) { return each_gpu(r.goodput_per_s, r); }, false},
-}};
 
 bool begins_with_any(std::string_view text, std::span<const std::string_view> beginnings) {
   return std::any_of(beginnings.begin(), beginnings.end(),
@@ -55,7 +51,7 @@ bool begins_with_any(std::string_view text, std::span<const std::string_view> be
 }
 
 /// Do all fields whose paths begin with one of these have the same text? With `others`: do all other fields?
-bool same_texts(const RunResult& a, const RunResult& b, std::span<const std::string_view> paths,
+bool same_texts(const RunSummary& a, const RunSummary& b, std::span<const std::string_view> paths,
                 bool others) {
   const auto fields = scenario_fields();
   for (std::size_t i = 0; i < fields.size(); ++i)
@@ -97,11 +93,11 @@ std::vector<std::vector<std::size_t>> series_of(const Comparison& comparison, st
 std::optional<Knee> knee_in(const Comparison& comparison, const std::vector<std::size_t>& series,
                             const Metric& metric) {
   Knee knee{metric.name, series, std::nullopt};
-  const RunResult& largest = *comparison.variants[series.back()].result;
+  const RunSummary& largest = *comparison.variants[series.back()].result;
   const std::optional<double> goal = metric.value(largest);
   bool holds = true;
   for (std::size_t i = series.size(); i-- > 0;) {
-    const RunResult& result = *comparison.variants[series[i]].result;
+    const RunSummary& result = *comparison.variants[series[i]].result;
     const std::optional<double> value = metric.value(result);
     if (!goal || !value) return std::nullopt;
     holds = holds && same_work(result, largest) && near_enough(metric, *value, *goal);
@@ -112,18 +108,25 @@ std::optional<Knee> knee_in(const Comparison& comparison, const std::vector<std:
 
 }  // namespace
 
+std::optional<double> Metric::value(const RunSummary& result) const {
+  const std::optional<double> number = number_of(figure->value(result));
+  if (!number || !per_gpu) return number;
+  return *number / static_cast<double>(gpus_of(result));
+}
+
 std::span<const Metric> answer_metrics() {
-  return kMetrics;
+  static const std::vector<Metric> kAll = make_metrics();
+  return kAll;
 }
 
 const Metric& answer_metric(std::string_view name) {
-  const auto* found =
-      std::find_if(kMetrics.begin(), kMetrics.end(), [&](const Metric& m) { return m.name == name; });
-  KVPLAN_CHECK(found != kMetrics.end());
+  const std::span<const Metric> all = answer_metrics();
+  const auto found = std::find_if(all.begin(), all.end(), [&](const Metric& m) { return m.name == name; });
+  KVPLAN_CHECK(found != all.end());
   return *found;
 }
 
-std::optional<State> largest_loss(const RunResult& r) {
+std::optional<State> largest_loss(const RunSummary& r) {
   if (!r.memory || !r.memory->timed) return std::nullopt;
   const auto of = [&](State state) { return r.memory->mean_fraction[index(state)]; };
   const State most = *std::max_element(kLossStates.begin(), kLossStates.end(),
@@ -132,23 +135,23 @@ std::optional<State> largest_loss(const RunResult& r) {
   return most;
 }
 
-bool same_work(const RunResult& a, const RunResult& b) {
+bool same_work(const RunSummary& a, const RunSummary& b) {
   return a.trace_digest == b.trace_digest && a.arrived == b.arrived && a.completed == b.completed &&
          a.input_tokens == b.input_tokens && a.output_tokens == b.output_tokens;
 }
 
-bool same_load(const RunResult& a, const RunResult& b) {
+bool same_load(const RunSummary& a, const RunSummary& b) {
   constexpr std::array<std::string_view, 2> kPaths{"workload.", "targets."};
   return a.trace_digest == b.trace_digest && a.arrived == b.arrived && same_texts(a, b, kPaths, false);
 }
 
-bool same_memory(const RunResult& a, const RunResult& b) {
+bool same_memory(const RunSummary& a, const RunSummary& b) {
   constexpr std::array<std::string_view, 4> kPaths{"memory.allocator", "eviction", "format",
                                                    "workload.attention"};
   return a.capacity_bytes == b.capacity_bytes && same_texts(a, b, kPaths, true);
 }
 
-bool same_hardware(const RunResult& a, const RunResult& b) {
+bool same_hardware(const RunSummary& a, const RunSummary& b) {
   constexpr std::array<std::string_view, 4> kPaths{"deployment.device", "deployment.tp", "deployment.pp",
                                                    "fleet.replicas"};
   return same_texts(a, b, kPaths, false);
@@ -167,12 +170,12 @@ std::size_t baseline_of(const Comparison& comparison) {
 
 std::vector<Fact> facts_of(const Comparison& comparison) {
   const std::size_t base = baseline_of(comparison);
-  const RunResult& measured = *comparison.variants[base].result;
+  const RunSummary& measured = *comparison.variants[base].result;
   std::vector<Fact> facts;
   for (std::size_t v = 0; v < comparison.variants.size(); ++v) {
     if (!comparison.variants[v].result) continue;
-    const RunResult& result = *comparison.variants[v].result;
-    for (const Metric& metric : kMetrics) {
+    const RunSummary& result = *comparison.variants[v].result;
+    for (const Metric& metric : answer_metrics()) {
       Fact fact{.variant = v, .metric = metric.name, .value = metric.value(result)};
       const std::optional<double> against = metric.value(measured);
       if (v != base && same_work(result, measured) && fact.value && against && *against != 0) {
@@ -192,7 +195,7 @@ std::string_view varied_pool(const Comparison& comparison) {
   return {};
 }
 
-std::int64_t pool_size(const RunResult& result) {
+std::int64_t pool_size(const RunSummary& result) {
   const memory::PoolSize& pool = result.scenario.pool;
   return std::max({pool.bytes, pool.tokens, pool.blocks});
 }

@@ -13,15 +13,19 @@
 #include <vector>
 
 #include "simulator/plan/compare.h"
+#include "simulator/plan/figures.h"
 #include "simulator/plan/summary.h"
 
 namespace kvplan::plan {
 
 /// A figure of a result that variants are compared by.
 struct Metric {
-  std::string_view name;  ///< as in JSON, the unit at its end
-  std::optional<double> (*value)(const RunResult&);
+  std::string name;  ///< as in JSON, the unit at its end
+  const Figure* figure;
   bool less_is_better{false};
+  bool per_gpu{false};  ///< the figure through the number of devices
+
+  [[nodiscard]] std::optional<double> value(const RunSummary& result) const;
 };
 
 /// Shares of the memory by state (less of each but live is better), requests at once, speed, latency, preemptions;
@@ -36,20 +40,20 @@ inline constexpr std::array<observe::State, 6> kLossStates{
     observe::State::kTail,     observe::State::kHole,     observe::State::kPadding};
 
 /// The state of kLossStates that takes most, averaged over time. None where nothing is lost, or no time passed.
-std::optional<observe::State> largest_loss(const RunResult& result);
+std::optional<observe::State> largest_loss(const RunSummary& result);
 
 /// The same work: see above.
-bool same_work(const RunResult& a, const RunResult& b);
+bool same_work(const RunSummary& a, const RunSummary& b);
 
 /// The same requests at the same times, with the same targets.
-bool same_load(const RunResult& a, const RunResult& b);
+bool same_load(const RunSummary& a, const RunSummary& b);
 
 /// The same memory, and all else the same but how it is given out and what is kept in it: allocator, token policy,
 /// format. Only then it is a merit that more requests run at once: at one load, a slower server has more of them too.
-bool same_memory(const RunResult& a, const RunResult& b);
+bool same_memory(const RunSummary& a, const RunSummary& b);
 
 /// The same number of the same devices, divided in the same way.
-bool same_hardware(const RunResult& a, const RunResult& b);
+bool same_hardware(const RunSummary& a, const RunSummary& b);
 
 /// The first variant that completed a request, or else the first that ran; the others are measured against it.
 /// REQUIRES: one ran.
@@ -84,7 +88,7 @@ struct Knee {
 /// The path of the pool that is varied, or empty.
 std::string_view varied_pool(const Comparison& comparison);
 /// Size of a variant's pool in the unit in which it was given (bytes, tokens or blocks).
-std::int64_t pool_size(const RunResult& result);
+std::int64_t pool_size(const RunSummary& result);
 
 /// Knees of output_tokens_per_s, ttft_p99_s and preemptions, where a pool is varied in three values or more that ran;
 /// apart for each combination of the other varied values. Figures that are absent for a variant have no knee.

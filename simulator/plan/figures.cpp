@@ -1,5 +1,6 @@
 #include "simulator/plan/figures.h"
 
+#include <algorithm>
 #include <optional>
 #include <vector>
 
@@ -32,11 +33,11 @@ FigureValue value_of(const std::optional<T>& number) {
 class Builder {
  public:
   explicit Builder(std::vector<Figure>& list) : list_(list) {}
-  /// `get` is a member of RunResult, or a function of one.
+  /// `get` is a member of RunSummary, or a function of one.
   template <class Get>
   Builder& add(std::string name, Unit unit, Better better, Get get) {
-    list_.push_back(
-        {std::move(name), unit, better, [get](const RunResult& r) { return value_of(std::invoke(get, r)); }});
+    list_.push_back({std::move(name), unit, better,
+                     [get](const RunSummary& r) { return value_of(std::invoke(get, r)); }});
     return *this;
   }
 
@@ -44,10 +45,11 @@ class Builder {
   std::vector<Figure>& list_;
 };
 
-void add_latency(Builder& build, const std::string& name, std::optional<LatencySummary> RunResult::*summary) {
+void add_latency(Builder& build, const std::string& name,
+                 std::optional<LatencySummary> RunSummary::*summary) {
   const auto add = [&](const char* key, double LatencySummary::*field) {
     build.add("latency_s." + name + "." + key, Unit::kSeconds, Better::kLower,
-              [summary, field](const RunResult& r) {
+              [summary, field](const RunSummary& r) {
                 const auto& s = r.*summary;
                 return s ? std::optional<double>((*s).*field) : std::nullopt;
               });
@@ -63,47 +65,48 @@ void add_latency(Builder& build, const std::string& name, std::optional<LatencyS
 /// Means exist where time passed.
 template <class Get>
 auto timed(Get get) {
-  return [get](const RunResult& r) {
+  return [get](const RunSummary& r) {
     return r.memory && r.memory->timed ? std::optional(get(*r.memory)) : std::nullopt;
   };
 }
 template <class Get>
 auto at_peak(Get get) {
-  return [get](const RunResult& r) { return r.memory ? std::optional(get(*r.memory)) : std::nullopt; };
+  return [get](const RunSummary& r) { return r.memory ? std::optional(get(*r.memory)) : std::nullopt; };
 }
 
 void add_requests(Builder& build) {
   const auto requests = Unit::kRequests;
-  build.add("trace.requests", requests, Better::kNeither, &RunResult::trace_requests)
-      .add("requests.arrived", requests, Better::kNeither, &RunResult::arrived)
-      .add("requests.completed", requests, Better::kHigher, &RunResult::completed)
-      .add("requests.rejected", requests, Better::kLower, &RunResult::rejected)
-      .add("requests.unfinished", requests, Better::kLower, &RunResult::unfinished)
-      .add("requests.preempted", requests, Better::kLower, &RunResult::preempted)
-      .add("preemptions", Unit::kNone, Better::kLower, &RunResult::preemptions)
-      .add("iterations", Unit::kNone, Better::kNeither, &RunResult::iterations)
+  build.add("trace.requests", requests, Better::kNeither, &RunSummary::trace_requests)
+      .add("requests.arrived", requests, Better::kNeither, &RunSummary::arrived)
+      .add("requests.completed", requests, Better::kHigher, &RunSummary::completed)
+      .add("requests.rejected", requests, Better::kLower, &RunSummary::rejected)
+      .add("requests.unfinished", requests, Better::kLower, &RunSummary::unfinished)
+      .add("requests.preempted", requests, Better::kLower, &RunSummary::preempted)
+      .add("requests.largest_tokens", Unit::kTokens, Better::kNeither, &RunSummary::largest_request_tokens)
+      .add("preemptions", Unit::kNone, Better::kLower, &RunSummary::preemptions)
+      .add("iterations", Unit::kNone, Better::kNeither, &RunSummary::iterations)
       .add("makespan_s", Unit::kSeconds, Better::kLower,
-           [](const RunResult& r) { return seconds(r.makespan); });
+           [](const RunSummary& r) { return seconds(r.makespan); });
   const auto tokens = Unit::kTokens;
-  build.add("tokens.input", tokens, Better::kNeither, &RunResult::input_tokens)
-      .add("tokens.output", tokens, Better::kNeither, &RunResult::output_tokens)
-      .add("tokens.computed", tokens, Better::kLower, &RunResult::computed_tokens)
-      .add("tokens.recomputed", tokens, Better::kLower, &RunResult::recomputed_tokens)
-      .add("tokens.prefix_hit", tokens, Better::kHigher, &RunResult::prefix_hit_tokens)
-      .add("tokens.rehit", tokens, Better::kNeither, &RunResult::rehit_tokens)
-      .add("batch.mean_running", requests, Better::kNeither, &RunResult::mean_running)
-      .add("batch.max_running", requests, Better::kNeither, &RunResult::max_running);
-  add_latency(build, "ttft", &RunResult::ttft);
-  add_latency(build, "tpot", &RunResult::tpot);
-  add_latency(build, "e2e", &RunResult::e2e);
-  add_latency(build, "queue", &RunResult::queue);
-  build.add("throughput.requests_per_s", Unit::kNone, Better::kHigher, &RunResult::requests_per_s)
-      .add("throughput.output_tokens_per_s", Unit::kNone, Better::kHigher, &RunResult::output_tokens_per_s);
+  build.add("tokens.input", tokens, Better::kNeither, &RunSummary::input_tokens)
+      .add("tokens.output", tokens, Better::kNeither, &RunSummary::output_tokens)
+      .add("tokens.computed", tokens, Better::kLower, &RunSummary::computed_tokens)
+      .add("tokens.recomputed", tokens, Better::kLower, &RunSummary::recomputed_tokens)
+      .add("tokens.prefix_hit", tokens, Better::kHigher, &RunSummary::prefix_hit_tokens)
+      .add("tokens.rehit", tokens, Better::kNeither, &RunSummary::rehit_tokens)
+      .add("batch.mean_running", requests, Better::kNeither, &RunSummary::mean_running)
+      .add("batch.max_running", requests, Better::kNeither, &RunSummary::max_running);
+  add_latency(build, "ttft", &RunSummary::ttft);
+  add_latency(build, "tpot", &RunSummary::tpot);
+  add_latency(build, "e2e", &RunSummary::e2e);
+  add_latency(build, "queue", &RunSummary::queue);
+  build.add("throughput.requests_per_s", Unit::kNone, Better::kHigher, &RunSummary::requests_per_s)
+      .add("throughput.output_tokens_per_s", Unit::kNone, Better::kHigher, &RunSummary::output_tokens_per_s);
 }
 
 void add_memory(Builder& build) {
   const auto neither = Better::kNeither;
-  build.add("memory.capacity_bytes", Unit::kBytes, neither, &RunResult::capacity_bytes);
+  build.add("memory.capacity_bytes", Unit::kBytes, neither, &RunSummary::capacity_bytes);
   const auto states = [&](const std::string& group, Unit unit, auto get) {
     for (std::size_t s = 0; s < kStates; ++s)
       build.add("memory." + group + "." + std::string(kStateNames[s]), unit, neither, get(s));
@@ -128,7 +131,7 @@ void add_deployment(Builder& build) {
   const auto neither = Better::kNeither;
   const auto ranks = [&](const char* name, Unit unit, auto RankBytes::*member) {
     build.add(std::string("deployment.") + name, unit, neither,
-              [member](const RunResult& r) { return static_cast<std::int64_t>(r.ranks.*member); });
+              [member](const RunSummary& r) { return static_cast<std::int64_t>(r.ranks.*member); });
   };
   ranks("tensor_parallel", Unit::kNone, &RankBytes::tensor_ranks);
   ranks("pipeline_parallel", Unit::kNone, &RankBytes::stages);
@@ -136,29 +139,29 @@ void add_deployment(Builder& build) {
   ranks("token_bytes", Unit::kBytes, &RankBytes::token_bytes);
   ranks("all_token_bytes", Unit::kBytes, &RankBytes::all_token_bytes);
   ranks("replicated_token_bytes", Unit::kBytes, &RankBytes::replicated_token_bytes);
-  build.add("deployment.replicated_mean_bytes", Unit::kBytes, neither, &RunResult::replicated_mean_bytes)
-      .add("deployment.replicated_peak_bytes", Unit::kBytes, neither, &RunResult::replicated_peak_bytes);
+  build.add("deployment.replicated_mean_bytes", Unit::kBytes, neither, &RunSummary::replicated_mean_bytes)
+      .add("deployment.replicated_peak_bytes", Unit::kBytes, neither, &RunSummary::replicated_peak_bytes);
 }
 
 void add_policies(Builder& build) {
-  build.add("evictions.tokens", Unit::kTokens, Better::kNeither, &RunResult::evicted_tokens)
-      .add("evictions.blocks_freed", Unit::kBlocks, Better::kNeither, &RunResult::evicted_blocks)
-      .add("evictions.hole_bytes_peak", Unit::kBytes, Better::kLower, &RunResult::hole_bytes_peak)
-      .add("evictions.compactions", Unit::kNone, Better::kNeither, &RunResult::compactions)
-      .add("evictions.compaction_bytes", Unit::kBytes, Better::kNeither, &RunResult::compaction_bytes);
+  build.add("evictions.tokens", Unit::kTokens, Better::kNeither, &RunSummary::evicted_tokens)
+      .add("evictions.blocks_freed", Unit::kBlocks, Better::kNeither, &RunSummary::evicted_blocks)
+      .add("evictions.hole_bytes_peak", Unit::kBytes, Better::kLower, &RunSummary::hole_bytes_peak)
+      .add("evictions.compactions", Unit::kNone, Better::kNeither, &RunSummary::compactions)
+      .add("evictions.compaction_bytes", Unit::kBytes, Better::kNeither, &RunSummary::compaction_bytes);
   const auto placed = [&](const char* name, Unit unit, auto PlacementSummary::*member) {
     build.add(std::string("placement.") + name, unit, Better::kLower,
-              [member](const RunResult& r) { return r.placement.*member; });
+              [member](const RunSummary& r) { return r.placement.*member; });
   };
   placed("copies", Unit::kNone, &PlacementSummary::copies);
   placed("copied_bytes", Unit::kBytes, &PlacementSummary::copied_bytes);
   placed("compactions", Unit::kNone, &PlacementSummary::compactions);
   placed("compaction_bytes", Unit::kBytes, &PlacementSummary::compaction_bytes);
   build.add("placement.delay_s", Unit::kSeconds, Better::kLower,
-            [](const RunResult& r) { return seconds(r.placement.delay); });
+            [](const RunSummary& r) { return seconds(r.placement.delay); });
   placed("delay_fraction", Unit::kRatio, &PlacementSummary::delay_fraction);
   const auto covered = [&](const char* name, Unit unit, auto get) {
-    build.add(std::string("coverage.") + name, unit, Better::kNeither, [get](const RunResult& r) {
+    build.add(std::string("coverage.") + name, unit, Better::kNeither, [get](const RunSummary& r) {
       return r.coverage ? value_of(std::invoke(get, *r.coverage)) : FigureValue();
     });
   };
@@ -167,20 +170,20 @@ void add_policies(Builder& build) {
   covered("driven_requests", Unit::kRequests, &Coverage::driven_requests);
   covered("driven_request_fraction", Unit::kRatio, &Coverage::driven_request_fraction);
   covered("driven_byte_seconds_fraction", Unit::kRatio, &Coverage::driven_byte_seconds_fraction);
-  build.add("slo.met_fraction", Unit::kRatio, Better::kHigher, &RunResult::slo_met_fraction)
-      .add("slo.goodput_per_s", Unit::kNone, Better::kHigher, &RunResult::goodput_per_s)
-      .add("slo.met", Unit::kNone, Better::kHigher, &RunResult::slo_met);
+  build.add("slo.met_fraction", Unit::kRatio, Better::kHigher, &RunSummary::slo_met_fraction)
+      .add("slo.goodput_per_s", Unit::kNone, Better::kHigher, &RunSummary::goodput_per_s)
+      .add("slo.met", Unit::kNone, Better::kHigher, &RunSummary::slo_met);
 }
 
 void add_fits(Builder& build) {
   const auto higher = Better::kHigher;
-  build.add("fits.starts", Unit::kNone, higher, &RunResult::starts)
-      .add("fits.unhindered", Unit::kNone, higher, &RunResult::unhindered)
-      .add("fits.targets", Unit::kNone, higher, &RunResult::slo_met)
+  build.add("fits.starts", Unit::kNone, higher, &RunSummary::starts)
+      .add("fits.unhindered", Unit::kNone, higher, &RunSummary::unhindered)
+      .add("fits.targets", Unit::kNone, higher, &RunSummary::slo_met)
       .add("fits.percentile_ratio", Unit::kRatio, Better::kLower,
-           [](const RunResult& r) { return percentile_ratio(r.percentiles); });
+           [](const RunSummary& r) { return percentile_ratio(r.percentiles); });
   const auto saturation = [&](const char* name, Unit unit, auto get) {
-    build.add(std::string("saturation.") + name, unit, Better::kLower, [get](const RunResult& r) {
+    build.add(std::string("saturation.") + name, unit, Better::kLower, [get](const RunSummary& r) {
       return r.saturation ? value_of(get(*r.saturation)) : FigureValue();
     });
   };
@@ -194,9 +197,9 @@ void add_cost(Builder& build) {
   const auto lower = Better::kLower;
   build.add("gpus", Unit::kNone, lower, gpus_of)
       .add("nodes", Unit::kNone, lower,
-           [](const RunResult& r) { return r.cost ? std::optional(r.cost->nodes) : std::nullopt; })
+           [](const RunSummary& r) { return r.cost ? std::optional(r.cost->nodes) : std::nullopt; })
       .add("cost_per_hour", Unit::kNone, lower,
-           [](const RunResult& r) { return r.cost ? std::optional(r.cost->per_hour) : std::nullopt; })
+           [](const RunSummary& r) { return r.cost ? std::optional(r.cost->per_hour) : std::nullopt; })
       .add("cost_per_million_output_tokens", Unit::kNone, lower, cost_per_million_output_tokens);
 }
 
@@ -234,7 +237,21 @@ std::span<const Figure> figures() {
   return kAll;
 }
 
-void write_figures(JsonWriter& json, const RunResult& result, std::string_view group) {
+const Figure& figure_named(std::string_view name) {
+  const std::span<const Figure> all = figures();
+  const auto found = std::find_if(all.begin(), all.end(), [&](const Figure& f) { return f.name == name; });
+  KVPLAN_CHECK(found != all.end());
+  return *found;
+}
+
+std::optional<double> number_of(const FigureValue& value) {
+  if (const auto* whole = std::get_if<std::int64_t>(&value)) return static_cast<double>(*whole);
+  if (const auto* real = std::get_if<double>(&value)) return *real;
+  if (const auto* holds = std::get_if<bool>(&value)) return *holds ? 1 : 0;
+  return std::nullopt;
+}
+
+void write_figures(JsonWriter& json, const RunSummary& result, std::string_view group) {
   bool any = false;
   std::string_view open;  // the object within the group
   for (const Figure& figure : figures()) {

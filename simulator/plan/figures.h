@@ -5,13 +5,14 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <variant>
 
 #include "simulator/base/json_writer.h"
-#include "simulator/plan/run.h"
+#include "simulator/plan/run_summary.h"
 
 namespace kvplan::plan {
 
@@ -27,14 +28,19 @@ struct Figure {
   std::string name;
   Unit unit{Unit::kNone};
   Better better{Better::kNeither};
-  std::function<FigureValue(const RunResult&)> value;
+  std::function<FigureValue(const RunSummary&)> value;
 };
 
 /// In the order of the report's keys.
 std::span<const Figure> figures();
+/// REQUIRES: there is one of this name.
+const Figure& figure_named(std::string_view name);
+
+/// Whether something holds is 0 or 1.
+std::optional<double> number_of(const FigureValue& value);
 
 /// The figures whose names begin with `group` and a dot, as members of the object of that key, which is open; what
 /// has further dots in its name goes into objects of its own. With a name that is a whole figure: that member.
-void write_figures(JsonWriter& json, const RunResult& result, std::string_view group);
+void write_figures(JsonWriter& json, const RunSummary& result, std::string_view group);
 
 }  // namespace kvplan::plan

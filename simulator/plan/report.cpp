@@ -46,7 +46,7 @@ void write_component(JsonWriter& json, const Field& field, const std::string& te
   json.end_object();
 }
 
-void write_group(JsonWriter& json, const RunResult& r, std::string_view group) {
+void write_group(JsonWriter& json, const RunSummary& r, std::string_view group) {
   json.key(group).begin_object();
   write_figures(json, r, group);
   json.end_object();
@@ -104,7 +104,7 @@ void write_memory(JsonWriter& json, std::int64_t capacity_bytes, const std::opti
   json.end_array().end_object();
 }
 
-void write_deployment(JsonWriter& json, const RunResult& r) {
+void write_deployment(JsonWriter& json, const RunSummary& r) {
   json.key("deployment").begin_object();
   json.member("tensor_parallel", r.ranks.tensor_ranks).member("pipeline_parallel", r.ranks.stages);
   json.member("stage", r.ranks.stage).member("token_bytes", r.ranks.token_bytes);
@@ -121,24 +121,26 @@ void write_deployment(JsonWriter& json, const RunResult& r) {
   json.end_array().end_object();
 }
 
-void write_replicas(JsonWriter& json, const RunResult& r) {
+void write_replicas(JsonWriter& json, const RunSummary& r) {
   json.key("replicas").begin_array();
-  for (const ReplicaResult& replica : r.replicas) {
+  for (const ReplicaSummary& replica : r.replicas) {
     json.begin_object();
     json.member("requests", replica.requests).member("completed", replica.completed);
     json.member("preemptions", replica.preemptions).member("iterations", replica.iterations);
     json.key("batch").begin_object();
     json.member("mean_running", replica.mean_running).member("max_running", replica.max_running).end_object();
-    json.member("quantum_tokens", replica.layout.quantum_tokens).member("quanta", replica.layout.quanta);
-    json.member("token_bytes", replica.layout.token_bytes);
-    json.member("metadata_bytes_per_token", replica.layout.cells_per_token * replica.layout.metadata_bytes);
-    write_memory(json, replica.layout.capacity_bytes, replica.memory);
+    const PoolShape& pool = replica.pool;
+    json.member("quantum_tokens", pool.quantum_tokens).member("quantum_bytes", pool.quantum_bytes);
+    json.member("quanta", pool.quanta).member("token_bytes", pool.token_bytes);
+    json.member("metadata_bytes_per_token", pool.metadata_bytes_per_token);
+    json.member("least_idle_bytes", replica.least_idle_bytes);
+    write_memory(json, pool.capacity_bytes, replica.memory);
     json.end_object();
   }
   json.end_array();
 }
 
-void write_fits(JsonWriter& json, const RunResult& r) {
+void write_fits(JsonWriter& json, const RunSummary& r) {
   json.key("fits").begin_object();
   write_figures(json, r, "fits");
   json.key("obstacles").begin_array();
@@ -215,7 +217,7 @@ void write_obstacle(JsonWriter& json, const model::Obstacle& each) {
   json.end_array().end_object();
 }
 
-void write_report(JsonWriter& json, const RunResult& r) {
+void write_report(JsonWriter& json, const RunSummary& r) {
   write_scenario(json, r.scenario);
   write_sources(json, r.scenario);
   json.member("seed", static_cast<std::int64_t>(r.scenario.seed)).member("version", kVersion);
@@ -252,7 +254,7 @@ void write_report(JsonWriter& json, const RunResult& r) {
   r.cost ? json.value(r.cost->currency) : json.null();
 }
 
-std::string report_json(const RunResult& result) {
+std::string report_json(const RunSummary& result) {
   JsonWriter json;
   json.begin_object();
   write_report(json, result);
@@ -268,7 +270,7 @@ std::string requests_csv(const RunResult& result) {
       "computed_tokens,prefix_hit_tokens,held_byte_s,peak_held_bytes,replica\n";
   out.reserve(result.records.size() * 120);
   if (result.records.empty()) return out;
-  const Wide quantum_bytes = result.replicas.front().layout.quantum_bytes();
+  const Wide quantum_bytes = result.details.front().layout.quantum_bytes();
   for (std::size_t i = 0; i < result.records.size(); ++i) {
     const observe::RequestRecord& r = result.records[i];
     const auto time = [&](bool known, SimTime t) {
@@ -302,7 +304,7 @@ std::string requests_csv(const RunResult& result) {
   return out;
 }
 
-BinNumbers bin_numbers(const ReplicaResult& replica, const observe::TimelineBin& bin) {
+BinNumbers bin_numbers(const ReplicaDetails& replica, const observe::TimelineBin& bin) {
   BinNumbers out{ns_floor(bin.begin.since_start), ns_floor(bin.end.since_start), {}, {}, {}};
   for (std::size_t row = 0; row < observe::kTimelineRows; ++row) {
     const std::int64_t scale = row < kStates ? replica.layout.count_bytes() : 1;
@@ -326,9 +328,9 @@ std::string timeline_csv(const RunResult& result) {
     for (const auto* what : {"_mean", "_min", "_max"})
       out.append(",").append(timeline_row_name(row)).append(what);
   out += '\n';
-  for (std::size_t replica = 0; replica < result.replicas.size(); ++replica) {
-    for (const observe::TimelineBin& bin : result.replicas[replica].timeline) {
-      const BinNumbers numbers = bin_numbers(result.replicas[replica], bin);
+  for (std::size_t replica = 0; replica < result.details.size(); ++replica) {
+    for (const observe::TimelineBin& bin : result.details[replica].timeline) {
+      const BinNumbers numbers = bin_numbers(result.details[replica], bin);
       append(out, static_cast<std::int64_t>(replica));
       (out += ',') += std::to_string(numbers.begin_ns);
       (out += ',') += std::to_string(numbers.end_ns);

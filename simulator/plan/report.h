@@ -19,9 +19,9 @@ void write_scenario(JsonWriter& json, const Scenario& scenario);
 void write_obstacle(JsonWriter& json, const model::Obstacle& obstacle);
 
 /// All members of a report into an object that is open.
-void write_report(JsonWriter& json, const RunResult& result);
+void write_report(JsonWriter& json, const RunSummary& result);
 /// The whole document.
-std::string report_json(const RunResult& result);
+std::string report_json(const RunSummary& result);
 
 /// request,arrival_ns,input_tokens,... one line per request in the order of the trace. What it held is left empty
 /// unless RunOptions::request_memory was set.
@@ -32,7 +32,7 @@ struct BinNumbers {
   std::array<double, observe::kTimelineRows> mean{};
   std::array<std::int64_t, observe::kTimelineRows> least{}, greatest{};
 };
-BinNumbers bin_numbers(const ReplicaResult& replica, const observe::TimelineBin& bin);
+BinNumbers bin_numbers(const ReplicaDetails& replica, const observe::TimelineBin& bin);
 /// The states, "running", "waiting".
 std::string_view timeline_row_name(std::size_t row);
 

@@ -225,12 +225,14 @@ Status add_evictions(const ReplicaOutcome& o, RunResult& result) {
 }
 
 Status add_replica(ReplicaOutcome& o, Ticks makespan, RunResult& result) {
-  ReplicaResult r;
-  r.layout = o.layout;
+  ReplicaSummary r;
+  r.pool = pool_shape(o.layout);
   r.iterations = o.iterations;
   r.max_running = o.totals.max_running;
   r.least_idle_bytes = o.least_idle * o.layout.count_bytes();
-  if (o.timeline) r.timeline = std::move(*o.timeline).take_bins();
+  ReplicaDetails& details = result.details.emplace_back();
+  details.layout = o.layout;
+  if (o.timeline) details.timeline = std::move(*o.timeline).take_bins();
   if (result.iterations > 0)
     r.memory = summarize_memory(o.layout,
                                 {.cell_ticks = o.totals.cell_ticks,
@@ -254,7 +256,7 @@ Status add_replica(ReplicaOutcome& o, Ticks makespan, RunResult& result) {
 void count_requests(RunResult& result) {
   for (std::size_t i = 0; i < result.records.size(); ++i) {
     if (result.replica_of[i] < 0) continue;
-    ReplicaResult& r = result.replicas[static_cast<std::size_t>(result.replica_of[i])];
+    ReplicaSummary& r = result.replicas[static_cast<std::size_t>(result.replica_of[i])];
     ++r.requests;
     r.completed += result.records[i].status == observe::RequestStatus::kCompleted ? 1 : 0;
     r.preemptions += result.records[i].preemptions;

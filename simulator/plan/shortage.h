@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "simulator/plan/run.h"
+#include "simulator/plan/run_summary.h"
 
 namespace kvplan::plan {
 
@@ -14,21 +14,21 @@ enum class Shortage : std::uint8_t {
   kUnknown,  ///< all memory was in use, or idle with content: a refusal leaves no trace there
 };
 
-Shortage shortage_of(const RunResult& result);
+Shortage shortage_of(const RunSummary& result);
 
 /// Bytes that nobody held at the peak of the fleet (cached, stranded or free). REQUIRES: memory.
-std::int64_t idle_at_peak(const RunResult& result);
+std::int64_t idle_at_peak(const RunSummary& result);
 
 /// The same of the replica that had least, each at its own peak: requests of a replica wait for its memory alone.
 /// REQUIRES: memory.
-std::int64_t least_idle(const RunResult& result);
+std::int64_t least_idle(const RunSummary& result);
 
 /// True where an allocation may have been refused and left no trace in the numbers: what is idle is `stranded`
 /// after a refusal, but not what is cached, so a refusal shows only where something else was idle. It cannot
 /// have happened if even the least idle memory was more than the largest request takes. REQUIRES: memory.
-bool may_hide_refusals(const RunResult& result);
+bool may_hide_refusals(const RunSummary& result);
 
 /// True if a batch of some replica came to the engine's max_seqs.
-bool running_slots_ran_out(const RunResult& result);
+bool running_slots_ran_out(const RunSummary& result);
 
 }  // namespace kvplan::plan

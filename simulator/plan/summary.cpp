@@ -7,6 +7,16 @@
 #include "simulator/base/check.h"
 
 namespace kvplan::plan {
+
+PoolShape pool_shape(const core::MemoryLayout& layout) {
+  return {.quantum_tokens = layout.quantum_tokens,
+          .quantum_bytes = layout.quantum_bytes(),
+          .quanta = layout.quanta,
+          .token_bytes = layout.token_bytes,
+          .metadata_bytes_per_token = layout.cells_per_token * layout.metadata_bytes,
+          .capacity_bytes = layout.capacity_bytes};
+}
+
 namespace {
 
 using observe::kStates;
@@ -174,7 +184,7 @@ MemorySummary summarize_memory(const core::MemoryLayout& layout, const MemoryCou
   return m;
 }
 
-void count_replicated(RunResult& result) {
+void count_replicated(RunSummary& result) {
   if (!result.memory) return;
   const MemorySummary& memory = *result.memory;
   const auto live = index(observe::State::kLive);
@@ -187,17 +197,17 @@ void count_replicated(RunResult& result) {
       static_cast<std::int64_t>(Wide{memory.peak_bytes[live]} * again / kept_bytes);
 }
 
-std::int64_t gpus_of(const RunResult& r) {
+std::int64_t gpus_of(const RunSummary& r) {
   return r.ranks.ranks() * r.scenario.replicas;
 }
 
-std::optional<double> cost_per_million_output_tokens(const RunResult& r) {
+std::optional<double> cost_per_million_output_tokens(const RunSummary& r) {
   constexpr double kSecondsPerHour = 3600;
   if (!r.cost || !r.output_tokens_per_s || *r.output_tokens_per_s <= 0) return std::nullopt;
   return r.cost->per_hour / (*r.output_tokens_per_s * kSecondsPerHour) * 1e6;
 }
 
-void sum_replicas(RunResult& result) {
+void sum_replicas(RunSummary& result) {
   const bool timed = result.makespan.count > 0;
   if (timed) {
     const double span_s = seconds(result.makespan);
@@ -214,7 +224,7 @@ void sum_replicas(RunResult& result) {
   MemorySummary sum;
   sum.timed = timed;
   double running = 0;
-  for (const ReplicaResult& r : result.replicas) {
+  for (const ReplicaSummary& r : result.replicas) {
     if (!r.memory) return;  // nothing ever ran
     sum.capacity_bytes += r.memory->capacity_bytes;
     sum.peak_time_s = r.memory->peak_time_s;

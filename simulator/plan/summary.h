@@ -30,17 +30,17 @@ struct MemoryCounts {
 MemorySummary summarize_memory(const core::MemoryLayout& layout, const MemoryCounts& counts, Ticks makespan);
 
 /// Memory, batch and throughput of the fleet from those of its replicas and the makespan.
-void sum_replicas(RunResult& result);
+void sum_replicas(RunSummary& result);
 
 /// Fills what tensor parallelism stores again. REQUIRES: ranks and memory are there.
-void count_replicated(RunResult& result);
+void count_replicated(RunSummary& result);
 
 /// Ranks of all replicas, each a device of its own.
-std::int64_t gpus_of(const RunResult& result);
+std::int64_t gpus_of(const RunSummary& result);
 
 /// What the deployment costs while it makes a million output tokens, at the mean rate of the run: the cost of an hour
 /// through the output tokens of completed requests in an hour of [0, makespan], times a million. Absent without prices,
 /// and where no time passed or no token was made.
-std::optional<double> cost_per_million_output_tokens(const RunResult& result);
+std::optional<double> cost_per_million_output_tokens(const RunSummary& result);
 
 }  // namespace kvplan::plan

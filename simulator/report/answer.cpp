@@ -15,7 +15,7 @@ namespace {
 
 using observe::State;
 using plan::Comparison;
-using plan::RunResult;
+using plan::RunSummary;
 using plan::Shortage;
 
 /// Variants that have a sentence of their own; of more, only those that the comparison names.
@@ -27,7 +27,7 @@ std::string share_text(double share) {
   return share >= 0.01 ? fixed(share * 100, 1) + " %" : percent(share);
 }
 
-double share_of(const RunResult& r, State state) {
+double share_of(const RunSummary& r, State state) {
   return r.memory->mean_fraction[index(state)];
 }
 
@@ -53,7 +53,7 @@ std::string loss_words(State state, bool term) {
   }
 }
 
-std::string limit_words(const RunResult& r) {
+std::string limit_words(const RunSummary& r) {
   std::string out;
   switch (plan::shortage_of(r)) {
     case Shortage::kNoTime:
@@ -132,7 +132,7 @@ std::optional<Pair> larger_batch(const View& view) {
 std::string headline(const View& view) {
   const auto pair = larger_batch(view);
   if (!pair) return {};
-  const RunResult& other = view.result(pair->other);
+  const RunSummary& other = view.result(pair->other);
   std::string out;
   const auto loss = plan::largest_loss(other);
   if (loss && share_of(other, *loss) >= kWorthWords)
@@ -187,7 +187,7 @@ std::string throughput_sentence(const View& view) {
          " against " + rounded(pair->other_value) + " tokens per second" + ".";
 }
 
-bool is_saturated(const RunResult& r) {
+bool is_saturated(const RunSummary& r) {
   return r.saturation && r.saturation->saturated.value_or(false);
 }
 
@@ -240,8 +240,8 @@ std::string cache_sentence(const View& view) {
     if (!best || speed(v) > speed(*best)) best = v;
   }
   if (!without || !with || speed(*without) <= 0) return {};
-  const RunResult& none = view.result(*without);
-  const RunResult& kept = view.result(*with);
+  const RunSummary& none = view.result(*without);
+  const RunSummary& kept = view.result(*with);
   std::string out = "What the cache buys: " + view.name(*without) + " computes " +
                     grouped(none.computed_tokens) + " tokens where " + view.name(*with) + " computes " +
                     grouped(kept.computed_tokens) + ", " +
@@ -290,7 +290,7 @@ std::string cheapest_sentence(const View& view) {
   std::optional<std::size_t> first;
   for (std::size_t v = 0; v < view.comparison.variants.size(); ++v) {
     if (!view.comparison.variants[v].result || !view.result(v).cost || !view.result(v).slo_met) continue;
-    const RunResult& r = view.result(v);
+    const RunSummary& r = view.result(v);
     if (!plan::same_load(r, view.result(view.base))) return {};
     if (!first) first = v;
     if (r.cost->currency != view.result(*first).cost->currency) return {};
@@ -298,7 +298,7 @@ std::string cheapest_sentence(const View& view) {
     if (*r.slo_met && (!cheapest || per_hour(v) < per_hour(*cheapest))) cheapest = v;
   }
   if (!cheapest || !differ) return {};
-  const RunResult& r = view.result(*cheapest);
+  const RunSummary& r = view.result(*cheapest);
   std::string out = "Of those tried, " + view.name(*cheapest) + " costs least where " + targets_text(r) +
                     ": " + rounded(r.cost->per_hour) + " " + r.cost->currency + " an hour";
   if (const auto million = plan::cost_per_million_output_tokens(r))
@@ -306,7 +306,7 @@ std::string cheapest_sentence(const View& view) {
   return out + ".";
 }
 
-std::string work_words(const RunResult& r) {
+std::string work_words(const RunSummary& r) {
   std::string out =
       "completed " + grouped(r.completed) + " of " + count_words(r.arrived, "request", "requests");
   if (r.rejected > 0) out += ", " + grouped(r.rejected) + " rejected";
@@ -323,11 +323,11 @@ bool reserves_longest(const Choice& allocator) {
 
 /// What an allocator that reserves for the longest request cannot do: "; max_model_len (4,096 tokens) is more than the
 /// pool holds (1,000)"; empty where it is not.
-std::string too_long_for_pool(const RunResult& r) {
+std::string too_long_for_pool(const RunSummary& r) {
   if (r.replicas.empty() || !reserves_longest(r.scenario.allocator)) return {};
-  const core::MemoryLayout& layout = r.replicas[0].layout;
+  const plan::PoolShape& pool = r.replicas[0].pool;
   const auto [longest, param] = r.scenario.engine_traits().request_tokens;
-  const std::int64_t tokens = layout.capacity_bytes / layout.token_bytes;
+  const std::int64_t tokens = pool.capacity_bytes / pool.token_bytes;
   if (tokens == 0 || longest <= tokens) return {};
   return "; " + std::string(param) + " (" + grouped(longest) + " tokens) is more than the pool holds (" +
          grouped(tokens) + ")";
@@ -336,10 +336,10 @@ std::string too_long_for_pool(const RunResult& r) {
 /// Who is not held against the first, and why.
 void add_apart(const View& view, std::vector<std::string>& out) {
   constexpr std::size_t kMost = 6;
-  const RunResult& base = view.result(view.base);
+  const RunSummary& base = view.result(view.base);
   std::size_t named = 0;
   for (const std::size_t v : view.apart) {
-    const RunResult& r = view.result(v);
+    const RunSummary& r = view.result(v);
     if (++named > kMost) continue;
     if (r.trace_digest != base.trace_digest || r.arrived != base.arrived) {
       out.push_back(view.start(v) + " was given other requests than " + view.name(view.base) +
@@ -358,7 +358,7 @@ void add_apart(const View& view, std::vector<std::string>& out) {
 
 /// What one variant did with the memory and how many requests that let run.
 std::string variant_sentence(const View& view, std::size_t v) {
-  const RunResult& r = view.result(v);
+  const RunSummary& r = view.result(v);
   std::string out = view.names.label(v);
   if (view.names.numbered() && view.name(v) != out) out += ", " + view.name(v);
   const auto loss = plan::largest_loss(r);
@@ -407,7 +407,7 @@ std::vector<std::size_t> described(const View& view) {
   std::sort(out.begin(), out.end());
   out.erase(std::unique(out.begin(), out.end()), out.end());
   std::erase_if(out, [&](std::size_t v) {
-    const RunResult& r = view.result(v);
+    const RunSummary& r = view.result(v);
     return !r.memory || !r.memory->timed;
   });
   return out;
@@ -530,7 +530,7 @@ void write_answer(JsonWriter& json, const Comparison& comparison) {
   for (const plan::Knee& knee : plan::knees_of(comparison)) {
     if (!knee.at) continue;
     const plan::Metric& metric = plan::answer_metric(knee.metric);
-    const RunResult& at = *comparison.variants[knee.variants[*knee.at]].result;
+    const RunSummary& at = *comparison.variants[knee.variants[*knee.at]].result;
     const double largest = *metric.value(*comparison.variants[knee.variants.back()].result);
     plan::Fact fact{.variant = knee.variants[*knee.at],
                     .metric = knee.metric,

@@ -9,7 +9,7 @@
 namespace kvplan::report {
 namespace {
 
-using plan::RunResult;
+using plan::RunSummary;
 
 /// The name of a run's devices; empty where it has none.
 std::string kind_of(const View& view, std::size_t v) {
@@ -36,13 +36,13 @@ std::string gpu_words(const View& view, std::size_t v, std::int64_t alike = 0) {
          (alike > 0 ? "; " + count_words(alike, "other", "others") + " within half a percent" : "") + ")";
 }
 
-bool judged(const RunResult& r) {
+bool judged(const RunSummary& r) {
   return r.slo_met || r.slo_met_fraction;
 }
 
 /// More is nearer to the targets: the share of requests that meet them, and with percentiles what the worst of all
 /// targets has of what it needs. REQUIRES: judged(r).
-double nearness(const RunResult& r) {
+double nearness(const RunSummary& r) {
   if (r.percentiles.empty()) return r.slo_met_fraction.value_or(0);
   const Fraction& enough = r.scenario.target_fraction;
   const auto ratio = plan::percentile_ratio(r.percentiles);
@@ -106,10 +106,10 @@ std::string fewest_gpus_sentence(const View& view) {
   const Fewest all = fewest_of(view, nullptr);
   const std::vector<std::string> kinds = kinds_of(view);
   if (!all.best || (all.least == all.most && kinds.size() == 1)) return {};
-  const RunResult& best = view.result(*all.best);
+  const RunSummary& best = view.result(*all.best);
   const bool percentiles = !best.percentiles.empty();
   const auto met = [&](std::size_t v) {
-    const RunResult& r = view.result(v);
+    const RunSummary& r = view.result(v);
     return percentiles ? came_to_text(r) : percent(r.slo_met_fraction.value_or(0));
   };
   const char* const these = percentiles ? "" : " do";

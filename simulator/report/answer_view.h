@@ -29,16 +29,16 @@ struct View {
   explicit View(const plan::Comparison& c) : comparison(c), names(c), base(plan::baseline_of(c)) {
     for (std::size_t v = 0; v < c.variants.size(); ++v) {
       if (!c.variants[v].result) continue;
-      const plan::RunResult& r = result(v);
+      const plan::RunSummary& r = result(v);
       if (r.completed > 0) ++served;
       (plan::same_work(r, result(base)) && r.completed > 0 ? same : apart).push_back(v);
     }
   }
-  [[nodiscard]] const plan::RunResult& result(std::size_t v) const { return *comparison.variants[v].result; }
+  [[nodiscard]] const plan::RunSummary& result(std::size_t v) const { return *comparison.variants[v].result; }
   [[nodiscard]] std::string name(std::size_t v) const { return names.in_words(v); }
   [[nodiscard]] std::string start(std::size_t v) const { return names.at_start(v); }
   /// True if some that ran is not `alike` the first.
-  [[nodiscard]] bool differs_in(bool (*alike)(const plan::RunResult&, const plan::RunResult&)) const {
+  [[nodiscard]] bool differs_in(bool (*alike)(const plan::RunSummary&, const plan::RunSummary&)) const {
     return std::any_of(comparison.variants.begin(), comparison.variants.end(),
                        [&](const plan::Variant& v) { return v.result && !alike(*v.result, result(base)); });
   }

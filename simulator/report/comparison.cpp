@@ -306,7 +306,7 @@ void write_charts(Markup& html, const Comparison& comparison, const VariantNames
     const Variant& variant = comparison.variants[v];
     if (!variant.result || !variant.result->memory || !variant.result->memory->timed) continue;
     shares.push_back({names.label(v), variant.result->memory->mean_fraction});
-    if (!variant.result->replicas.front().timeline.empty())
+    if (!variant.result->details.front().timeline.empty())
       running.push_back({names.label(v), &*variant.result});
   }
   if (!shares.empty()) write_chart(html, "Where the memory goes", share_chart(shares, "shares"));

@@ -11,7 +11,7 @@ namespace {
 
 using observe::kStateNames;
 using observe::kStates;
-using plan::RunResult;
+using plan::RunSummary;
 
 constexpr const char* kNone = "-";
 
@@ -48,7 +48,7 @@ Table scenario_table(const plan::Scenario& scenario) {
   return table;
 }
 
-Table requests_table(const RunResult& r) {
+Table requests_table(const RunSummary& r) {
   Table table{.title = "Requests", .columns = {""}, .rows = {}};
   const auto row = [&](const char* label, std::int64_t number) {
     table.rows.push_back({.label = label, .cells = {grouped(number)}});
@@ -69,7 +69,7 @@ Table requests_table(const RunResult& r) {
   return table;
 }
 
-Table latency_table(const RunResult& r) {
+Table latency_table(const RunSummary& r) {
   const plan::Scenario& s = r.scenario;
   const bool targets = s.has_request_targets();
   Table table{.title = "Latency", .columns = {"mean", "p50", "p90", "p95", "p99", "max"}, .rows = {}};
@@ -93,7 +93,7 @@ Table latency_table(const RunResult& r) {
   return table;
 }
 
-Table throughput_table(const RunResult& r) {
+Table throughput_table(const RunSummary& r) {
   Table table{.title = "Throughput", .columns = {""}, .rows = {}};
   const auto row = [&](const char* label, std::string text) {
     table.rows.push_back({.label = label, .cells = {std::move(text)}});
@@ -115,7 +115,7 @@ std::string truth(const std::optional<bool>& holds) {
 }
 
 /// The three meanings of "fits", and whether the load can be served at all.
-Table fits_table(const RunResult& r) {
+Table fits_table(const RunSummary& r) {
   Table table{.title = "What fits", .columns = {""}, .rows = {}};
   if (r.starts)
     table.rows.push_back({.label = "the engine starts",
@@ -141,7 +141,7 @@ Table fits_table(const RunResult& r) {
 }
 
 /// REQUIRES: there are prices.
-Table cost_table(const RunResult& r) {
+Table cost_table(const RunSummary& r) {
   Table table{.title = "Cost", .columns = {""}, .rows = {}};
   const auto row = [&](const char* label, std::string text) {
     table.rows.push_back({.label = label, .cells = {std::move(text)}});
@@ -154,7 +154,7 @@ Table cost_table(const RunResult& r) {
   return table;
 }
 
-Table memory_table(const RunResult& r) {
+Table memory_table(const RunSummary& r) {
   Table table{.title = "Memory: " + bytes_text(static_cast<double>(r.capacity_bytes)),
               .columns = {"mean", "share", "at the peak"},
               .rows = {}};
@@ -191,7 +191,7 @@ std::string_view overlay_words(observe::Overlay overlay) {
 }
 
 /// Beside the states. Empty where there is nothing that these do not say.
-Table overlay_table(const RunResult& r) {
+Table overlay_table(const RunSummary& r) {
   Table table{.title = "Beside the states", .columns = {"mean", "at the peak"}, .rows = {}};
   if (!r.memory) return table;
   for (std::size_t i = 0; i < observe::kOverlays; ++i) {
@@ -208,7 +208,7 @@ Table overlay_table(const RunResult& r) {
 }
 
 /// What layers with a window hold, and those that see everything. Empty where no layers have blocks of their own.
-Table layer_group_table(const RunResult& r) {
+Table layer_group_table(const RunSummary& r) {
   Table table{.title = "Groups of layers",
               .columns = {"live, mean", "held, mean", "live, peak", "held, peak"},
               .rows = {}};
@@ -233,7 +233,7 @@ Table layer_group_table(const RunResult& r) {
   return table;
 }
 
-Table rank_table(const RunResult& r) {
+Table rank_table(const RunSummary& r) {
   Table table{.title = "Ranks", .columns = {""}, .rows = {}};
   const auto row = [&](const char* label, std::string text) {
     table.rows.push_back({.label = label, .cells = {std::move(text)}});
@@ -247,7 +247,7 @@ Table rank_table(const RunResult& r) {
   return table;
 }
 
-Table eviction_table(const RunResult& r) {
+Table eviction_table(const RunSummary& r) {
   Table table{.title = "Eviction", .columns = {""}, .rows = {}};
   table.rows.push_back({.label = "tokens dropped", .cells = {grouped(r.evicted_tokens)}});
   table.rows.push_back({.label = "blocks freed", .cells = {grouped(r.evicted_blocks)}});
@@ -264,7 +264,7 @@ Table eviction_table(const RunResult& r) {
   return table;
 }
 
-Table placement_table(const RunResult& r) {
+Table placement_table(const RunSummary& r) {
   const plan::PlacementSummary& p = r.placement;
   Table table{.title = "Placing", .columns = {"", "bytes"}, .rows = {}};
   const auto bytes = [](std::int64_t n) { return bytes_text(static_cast<double>(n)); };
@@ -279,12 +279,12 @@ Table placement_table(const RunResult& r) {
   return table;
 }
 
-Table replica_table(const RunResult& r) {
+Table replica_table(const RunSummary& r) {
   Table table{.title = "Replicas",
               .columns = {"requests", "completed", "preemptions", "mean batch", "largest", "live", "free"},
               .rows = {}};
   for (std::size_t i = 0; i < r.replicas.size(); ++i) {
-    const plan::ReplicaResult& replica = r.replicas[i];
+    const plan::ReplicaSummary& replica = r.replicas[i];
     const auto share = [&](observe::State state) {
       return replica.memory && replica.memory->timed ? percent(replica.memory->mean_fraction[index(state)])
                                                      : std::string(kNone);
@@ -317,7 +317,7 @@ Table derivation_table(const std::vector<model::PoolItem>& items, std::string ti
   return table;
 }
 
-std::string stranded_kinds(const RunResult& r) {
+std::string stranded_kinds(const RunSummary& r) {
   if (!r.memory || !r.memory->timed) return {};
   const double stranded = r.memory->mean_bytes[index(observe::State::kStranded)];
   const double fragmented = r.memory->mean_overlay_bytes[index(observe::Overlay::kStrandedFragmented)];
@@ -355,7 +355,7 @@ std::string_view state_words(observe::State state) {
   return {};
 }
 
-Content run_content(const RunResult& r) {
+Content run_content(const RunSummary& r) {
   Content content;
   content.title = grouped(r.arrived) + (r.arrived == 1 ? " request on " : " requests on ") +
                   std::string(r.scenario.text("model")) + ", " +

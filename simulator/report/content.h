@@ -35,15 +35,15 @@ struct Content {
 /// How a pool follows from a device's memory, line by line.
 Table derivation_table(const std::vector<model::PoolItem>& items, std::string title);
 
-Content run_content(const plan::RunResult& result);
+Content run_content(const plan::RunSummary& result);
 
 /// The sentences: which state takes the bytes, what limits, what preemption costs. Each says only what the
 /// numbers of the result carry.
-std::vector<std::string> meaning_of(const plan::RunResult& result);
+std::vector<std::string> meaning_of(const plan::RunSummary& result);
 
 /// Of what is stranded on average, how much was too short and how much fragmented, in brackets after a space: " (of it
 /// 12 % too short for the request, 88 % fragmented)". Empty where nothing is.
-std::string stranded_kinds(const plan::RunResult& result);
+std::string stranded_kinds(const plan::RunSummary& result);
 
 /// What a byte in this state is, in a few words.
 std::string_view state_words(observe::State state);

@@ -114,7 +114,7 @@ std::string run_html(const plan::RunResult& result, const std::string& command) 
   write_table(html, content.scenario);
   write_list(html, "What it means", content.meaning);
   write_list(html, "Warnings", content.warnings);
-  const bool timeline = !result.replicas.empty() && !result.replicas.front().timeline.empty() &&
+  const bool timeline = !result.details.empty() && !result.details.front().timeline.empty() &&
                         result.memory && result.memory->timed;
   if (timeline) {
     write_chart(html, "KV memory over time", memory_chart(result, "memory"));

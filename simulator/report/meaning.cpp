@@ -10,14 +10,14 @@ using observe::kStateNames;
 using observe::State;
 using plan::least_idle;
 using plan::may_hide_refusals;
-using plan::RunResult;
+using plan::RunSummary;
 
 std::string counted(std::int64_t number, const char* one, const char* many) {
   return grouped(number) + " " + (number == 1 ? one : many);
 }
 
 /// Which states take the bytes.
-std::string bytes_sentence(const RunResult& r) {
+std::string bytes_sentence(const RunSummary& r) {
   const auto share = [&](State s) { return r.memory->mean_fraction[index(s)]; };
   std::string out = "Averaged over the run, live tokens take " + percent(share(State::kLive)) + " of " +
                     bytes_text(static_cast<double>(r.capacity_bytes)) + "; " + percent(share(State::kFree)) +
@@ -40,11 +40,11 @@ std::string bytes_sentence(const RunResult& r) {
          percent(share(most)) + ": " + std::string(state_words(most)) + ").";
 }
 
-std::string of_a_replica(const RunResult& r) {
+std::string of_a_replica(const RunSummary& r) {
   return r.replicas.size() > 1 ? " of a replica" : "";
 }
 
-std::string memory_sentence(const RunResult& r, double stranded) {
+std::string memory_sentence(const RunSummary& r, double stranded) {
   std::string out = "Memory limits: ";
   if (r.preemptions > 0) {
     out += counted(r.preemptions, "preemption", "preemptions") + " hit " + grouped(r.preempted) + " of " +
@@ -63,7 +63,7 @@ std::string memory_sentence(const RunResult& r, double stranded) {
 }
 
 /// What requests had to wait for. REQUIRES: a request arrived.
-std::string limit_sentence(const RunResult& r) {
+std::string limit_sentence(const RunSummary& r) {
   const double stranded = r.memory->mean_fraction[index(State::kStranded)];
   const scheduling::EngineLimit running = r.scenario.engine_traits().running;
   const std::string limit = limit_text(running.param, running.value);
@@ -88,7 +88,7 @@ std::string limit_sentence(const RunResult& r) {
 }
 
 /// REQUIRES: it is saturated.
-std::string saturation_sentence(const RunResult& r) {
+std::string saturation_sentence(const RunSummary& r) {
   const plan::Saturation& s = *r.saturation;
   return "Requests came faster than they were served: when the last one arrived " +
          counted(s.backlog, "request was", "requests were") + " waiting, and it took another " +
@@ -98,7 +98,7 @@ std::string saturation_sentence(const RunResult& r) {
 }
 
 /// REQUIRES: targets were judged, or there is a share of requests that met them.
-std::string targets_sentence(const RunResult& r) {
+std::string targets_sentence(const RunSummary& r) {
   std::string out;
   if (r.slo_met_fraction) out = percent(*r.slo_met_fraction) + " of the requests met all targets";
   if (!r.slo_met) return out + ".";
@@ -112,7 +112,7 @@ std::string targets_sentence(const RunResult& r) {
 
 }  // namespace
 
-std::vector<std::string> meaning_of(const RunResult& r) {
+std::vector<std::string> meaning_of(const RunSummary& r) {
   std::vector<std::string> out;
   if (r.arrived == 0) return {"No request arrived, so there is nothing to measure."};
   if (r.memory && r.memory->timed) {

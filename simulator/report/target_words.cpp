@@ -24,7 +24,7 @@ std::string have_text(const plan::PercentileOutcome& outcome) {
   return outcome.holds.value_or(true) ? "of no request" : "of a request that did not complete";
 }
 
-std::string targets_text(const plan::RunResult& r) {
+std::string targets_text(const plan::RunSummary& r) {
   std::string out;
   if (r.slo_met_fraction || r.percentiles.empty())
     out = "at least " + fraction_text(r.scenario.target_fraction) + " of the requests meet all targets";
@@ -33,7 +33,7 @@ std::string targets_text(const plan::RunResult& r) {
   return out;
 }
 
-std::string came_to_text(const plan::RunResult& r) {
+std::string came_to_text(const plan::RunSummary& r) {
   std::string out;
   if (r.slo_met_fraction) out = percent(*r.slo_met_fraction) + " of the requests meet all targets";
   for (const plan::PercentileOutcome& each : r.percentiles)

@@ -191,7 +191,7 @@ TEST(BudgetRuns, OneRequestToldCellByCell) {
         false, false, one, with_scores());
     const Told by_hand = told(tables, 90, 90 + 55 - 1, 8);
     EXPECT_EQ(r.evicted_blocks, by_hand.blocks_freed) << table;
-    EXPECT_EQ(r.compaction_bytes, by_hand.compaction_cells * r.replicas[0].layout.cell_bytes()) << table;
+    EXPECT_EQ(r.compaction_bytes, by_hand.compaction_cells * r.details[0].layout.cell_bytes()) << table;
     EXPECT_EQ(r.evicted_tokens, by_hand.dropped / kLayers) << table;
   }
 }
@@ -269,7 +269,7 @@ TEST(BudgetRuns, LedgerIsTheTokenLevelsOwnCount) {
                                             : outcome.retained[static_cast<std::size_t>(n - 1 - kPrompt)])
           kept[n] += static_cast<std::int64_t>(set.size());
     }
-    const core::MemoryLayout& layout = r.replicas[0].layout;
+    const core::MemoryLayout& layout = r.details[0].layout;
     for (std::int64_t n = kPrompt; n < kTokens; ++n)
       EXPECT_EQ(settled->live.at(n), kept[n] * (layout.cell_bytes() - layout.metadata_bytes)) << n;
   }

@@ -73,7 +73,7 @@ TEST(CompactRuns, MetadataIsOfTheRank) {
                                     {"deployment.pp", std::to_string(pp)}});
     const auto r = plan::run_scenario(scenario.value(), trace, {});
     ASSERT_TRUE(r.ok()) << r.error().to_string();
-    const core::MemoryLayout& layout = r.value().replicas[0].layout;
+    const core::MemoryLayout& layout = r.value().details[0].layout;
     EXPECT_EQ(layout.metadata_bytes, 4 * heads);
     EXPECT_EQ(layout.token_bytes, heads * (2 * 128 * 2 + 4));
   }
@@ -95,7 +95,7 @@ TEST(CompactRuns, MovingTakesTime) {
   EXPECT_EQ(plan::report_json(fast),
             plan::report_json(run("roofline:bandwidth=1e9,memory_efficiency=1", true)));
   EXPECT_EQ(fast.compactions, 1 + 99 / 8);
-  EXPECT_EQ(fast.compaction_bytes, fast.compactions * 10 * fast.replicas[0].layout.token_bytes);
+  EXPECT_EQ(fast.compaction_bytes, fast.compactions * 10 * fast.details[0].layout.token_bytes);
   EXPECT_NEAR(static_cast<double>(fast.placement.delay.count) / 1024,
               2.0 * static_cast<double>(fast.compaction_bytes), static_cast<double>(fast.compactions));
   EXPECT_EQ(run("affine", false).placement.delay.count, 0);

@@ -66,8 +66,8 @@ TEST(GroupRuns, ARecordingIsStoredAsThePolicySays) {
       ASSERT_TRUE(one.ok()) << one.error().to_string();
       const auto three = with(3);
       ASSERT_TRUE(three.ok()) << three.error().to_string();
-      const auto& layout = one.value().replicas[0].layout;
-      EXPECT_EQ(layout.token_bytes, 3 * three.value().replicas[0].layout.token_bytes);
+      const auto& layout = one.value().details[0].layout;
+      EXPECT_EQ(layout.token_bytes, 3 * three.value().details[0].layout.token_bytes);
       EXPECT_EQ(figures(with(0).value()), figures(one.value())) << "rows were recorded of one head each";
       const auto two = with(2);
       ASSERT_FALSE(two.ok());

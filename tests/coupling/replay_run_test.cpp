@@ -94,7 +94,7 @@ void compare_with_token_level(const std::shared_ptr<const attention::Recording>&
   const auto parsed = attention::parse_policy(policy);
   ASSERT_TRUE(parsed.ok());
   const std::int64_t metadata = parsed.value().kind->traits(parsed.value().choice).state_bytes_per_cell;
-  const auto layout = result.value().replicas[0].layout;
+  const auto layout = result.value().details[0].layout;
   EXPECT_EQ(layout.token_bytes, heads * (cell + metadata));
   EXPECT_EQ(layout.quanta, 400 / kBlock - 1);
   for (std::int64_t n = prompt; n < tokens; ++n) {

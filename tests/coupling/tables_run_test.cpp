@@ -176,7 +176,7 @@ TEST(TablesRuns, AlikeLayersNeedNoTables) {
       EXPECT_EQ(many.compactions, one.compactions);
       EXPECT_EQ(many.compaction_bytes, one.compaction_bytes);
       EXPECT_EQ(many.evicted_blocks, one.evicted_blocks * tables);
-      const auto& layout = many.replicas[0].layout;
+      const auto& layout = many.details[0].layout;
       EXPECT_EQ(layout.tables, tables);
       EXPECT_EQ(layout.quantum_bytes(), 8 * layout.token_bytes / tables + 4);
       for (const auto state : {observe::State::kReserved, observe::State::kHole, observe::State::kTail})
@@ -206,8 +206,8 @@ TEST(TablesRuns, PyramidHoldsWhatEachLayerKeeps) {
   EXPECT_EQ(many.evicted_blocks, kLayers * 15 - blocks);
   EXPECT_EQ(one.evicted_blocks, 15 - ceil_div(retained.front(), 8));
   const std::int64_t kept = std::accumulate(retained.begin(), retained.end(), std::int64_t{0});
-  EXPECT_EQ(many.compaction_bytes, kept * many.replicas[0].layout.cell_bytes());
-  EXPECT_EQ(one.compaction_bytes, kept * one.replicas[0].layout.cell_bytes());
+  EXPECT_EQ(many.compaction_bytes, kept * many.details[0].layout.cell_bytes());
+  EXPECT_EQ(one.compaction_bytes, kept * one.details[0].layout.cell_bytes());
 }
 
 TEST(TablesRuns, WithoutPolicyTablesAreCountedAsOne) {

@@ -167,7 +167,7 @@ TEST(Timeline, TheReportIsTheSameHoweverTheTimelineIsMade) {
     // Not as many as a run up to the refused request would have.
     EXPECT_GE(joined.rejected, 1);
     const bool timed = joined.makespan.count > 0;
-    EXPECT_GT(joined.replicas.front().timeline.size(), timed ? 32U : 0U);
+    EXPECT_GT(joined.details.front().timeline.size(), timed ? 32U : 0U);
   }
 }
 
@@ -179,11 +179,11 @@ TEST(Timeline, NoNumberOfBinsLosesAPeak) {
            {"memory.pool_tokens=3000", "workload.rate_scale=20", "memory.allocator=buddy:reserve=pow2",
             "engine.max_model_len=2048"}}) {
     const plan::RunResult one = run_of(sets, 1, false);
-    const TimelineBin& whole = one.replicas.front().timeline.front();
+    const TimelineBin& whole = one.details.front().timeline.front();
     for (const std::int64_t bins : {2, 7, 64, 1000, 4096}) {
       SCOPED_TRACE(std::to_string(bins) + " bins");
       const plan::RunResult run = run_of(sets, bins, false);
-      const plan::ReplicaResult& replica = run.replicas.front();
+      const plan::ReplicaDetails& replica = run.details.front();
       for (std::size_t row = 0; row < observe::kTimelineRows; ++row) {
         std::int64_t least = INT64_MAX;
         std::int64_t greatest = 0;

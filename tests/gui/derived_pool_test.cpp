@@ -41,7 +41,7 @@ TEST(GuiSliders, ADerivedPoolIsThatOfTheDeviceBeforeItRan) {
   ASSERT_TRUE(wait_settled(*window));
   EXPECT_EQ(pool->value(), before) << "the run has the pool that was shown";
   EXPECT_EQ(derived_pool_bytes(window->document().scenario(), nullptr),
-            window->result()->run.replicas.front().layout.capacity_bytes);
+            window->result()->run.replicas.front().pool.capacity_bytes);
   choose("l40s");
   EXPECT_FALSE(window->settled());
   EXPECT_LT(pool->value(), before) << "48 GB are less than 80";
@@ -49,7 +49,7 @@ TEST(GuiSliders, ADerivedPoolIsThatOfTheDeviceBeforeItRan) {
   EXPECT_FALSE(beside_sliders(*window, QStringLiteral("h100-sxm")));
   ASSERT_TRUE(wait_settled(*window));
   EXPECT_EQ(derived_pool_bytes(window->document().scenario(), nullptr),
-            window->result()->run.replicas.front().layout.capacity_bytes);
+            window->result()->run.replicas.front().pool.capacity_bytes);
 }
 
 TEST(GuiSliders, ADerivedPoolOfAModelInAFileIsNotKnownBeforeItRan) {

@@ -32,7 +32,7 @@ QString value_of(const MainWindow& window, const QString& name) {
   return {};
 }
 
-double figure(const plan::RunResult& run, std::string_view name) {
+double figure(const plan::RunSummary& run, std::string_view name) {
   for (const plan::Figure& each : plan::figures()) {
     if (each.name != name) continue;
     const plan::FigureValue value = each.value(run);
@@ -105,7 +105,7 @@ TEST(GuiFits, TargetsTypedIntoTheFormAreJudged) {
     ASSERT_TRUE(wait_settled(*window));
   };
   type("ttft.p99=1000,tpot.p50=1e-9");
-  const plan::RunResult& run = window->result()->run;
+  const plan::RunSummary& run = window->result()->run;
   EXPECT_EQ(value_of(*window, QStringLiteral("Targets hold")), QStringLiteral("no"));
   EXPECT_EQ(value_of(*window, QStringLiteral("TTFT p99 at most 16 min 40 s")),
             QStringLiteral("yes: ") + format_seconds(figure(run, "latency_s.ttft.p99")));
@@ -123,7 +123,7 @@ TEST(GuiFits, CostAndObstaclesAreThoseOfTheReport) {
   window->edit(QStringLiteral("deployment.device"), QStringLiteral("l40s"));
   window->edit(QStringLiteral("prices"), to_qstring(kPrices));
   ASSERT_TRUE(wait_settled(*window));
-  const plan::RunResult& run = window->result()->run;
+  const plan::RunSummary& run = window->result()->run;
   EXPECT_EQ(value_of(*window, QStringLiteral("The engine starts")), QStringLiteral("no"));
   ASSERT_EQ(run.obstacles.size(), 1U) << "a request of 262,144 tokens";
   EXPECT_EQ(value_of(*window, QStringLiteral("Longest request")),

@@ -51,7 +51,7 @@ class GuiReport : public testing::Test {
   const QTemporaryDir folder_;
 };
 
-std::vector<QString> texts(const plan::RunResult& run) {
+std::vector<QString> texts(const plan::RunSummary& run) {
   std::vector<QString> out;
   for (const HeadlineRow& row : headline(run)) out.push_back(row.name + QLatin1Char(' ') + row.value);
   return out;

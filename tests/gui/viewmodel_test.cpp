@@ -303,7 +303,7 @@ TEST(GuiSliders, ADerivedPoolStandsWhereItCameOut) {
   EXPECT_TRUE(before.path.empty()) << "nothing to move as long as nobody knows from where";
   EXPECT_FALSE(before.explanation.isEmpty());
   const auto run = plan::run_scenario(derived, micro_trace()->trace, {}).value();
-  const std::int64_t bytes = run.replicas.front().layout.capacity_bytes;
+  const std::int64_t bytes = run.replicas.front().pool.capacity_bytes;
   ASSERT_GT(bytes, std::int64_t{40} << 30);
   const SliderModel after = slider_model(SliderKind::kPool, derived, {0, bytes});
   EXPECT_EQ(after.path, "memory.pool_bytes");

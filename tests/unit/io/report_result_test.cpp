@@ -11,6 +11,8 @@
 #include "simulator/io/report_timeline.h"
 #include "simulator/plan/answer.h"
 #include "simulator/plan/figures.h"
+#include "simulator/plan/shortage.h"
+#include "simulator/report/text.h"
 #include "tests/unit/io/document_support.h"
 #include "tests/unit/report/cases.h"
 
@@ -48,7 +50,7 @@ void expect_same(const std::optional<plan::LatencySummary>& a, const std::option
   EXPECT_EQ(a->max, b->max);
 }
 
-void expect_numbers(const plan::RunResult& read, const plan::RunResult& run) {
+void expect_numbers(const plan::RunSummary& read, const plan::RunSummary& run) {
   EXPECT_EQ(read.arrived, run.arrived);
   EXPECT_EQ(read.completed, run.completed);
   EXPECT_EQ(read.rejected, run.rejected);
@@ -87,8 +89,8 @@ TEST(ReportedRun, HasTheNumbersAndBinsOfTheRun) {
       ASSERT_EQ(bins.size(), static_cast<std::size_t>(replicas * count));
       std::size_t at = 0;
       for (std::size_t r = 0; r < run.replicas.size(); ++r)
-        for (const observe::TimelineBin& bin : run.replicas[r].timeline) {
-          const plan::BinNumbers expected = plan::bin_numbers(run.replicas[r], bin);
+        for (const observe::TimelineBin& bin : run.details[r].timeline) {
+          const plan::BinNumbers expected = plan::bin_numbers(run.details[r], bin);
           const auto& [replica, found] = bins[at++];
           ASSERT_EQ(replica, static_cast<std::int64_t>(r));
           ASSERT_EQ(found.begin_ns, expected.begin_ns);
@@ -104,6 +106,10 @@ TEST(ReportedRun, HasTheNumbersAndBinsOfTheRun) {
       expect_numbers(from_json.value().run, run);
       EXPECT_TRUE(none.empty());
     }
+}
+
+std::string shown(const plan::RunSummary& run) {
+  return report::content_text(report::run_content(run), 100);
 }
 
 /// Read back and written again, a report is what it was; so is what people are shown of it.
@@ -129,8 +135,8 @@ void expect_complete(const std::vector<plan::Setting>& more, const traces::Trace
     ASSERT_TRUE(stored.ok()) << stored.error().to_string();
     EXPECT_EQ(plan::report_json(stored.value().run), plan::report_json(run));
     EXPECT_EQ(plan::gpus_of(stored.value().run), plan::gpus_of(run));
-    EXPECT_EQ(plan::requests_csv(stored.value().run).find('\n') + 1,
-              plan::requests_csv(stored.value().run).size());
+    EXPECT_EQ(plan::shortage_of(stored.value().run), plan::shortage_of(run));
+    EXPECT_EQ(shown(stored.value().run), shown(run));
     for (const plan::Figure& figure : plan::figures())
       EXPECT_EQ(figure.value(stored.value().run), figure.value(run)) << figure.name;
   }
@@ -157,7 +163,7 @@ TEST(ReportedRun, IsCompleteOnReadingBack) {
                     set("deployment.tp", "8"), set("deployment.pp", "2"), set("targets.ttft_s", "0.5"),
                     set("targets.tpot_s", "0.05"),
                     set("targets.percentiles_s", "ttft.p99.9=0.5,e2e.p50=1e-9")},
-           Settings{set("targets.percentiles_s", "tpot.p100=2"), set("targets.from_s", "1e6")},
+           Settings{set("targets.percentiles_s", "tpot.p100=2"), set("targets.from_s", "1000")},
            Settings{set("model", "llama-3-8b"), set("deployment.tp", "16"), set("format", "int4")},
            Settings{set("workload.limit", "0")},
        })

@@ -236,7 +236,7 @@ TEST(Cases, HandOutWhatIsWantedAndNothingElse) {
         EXPECT_EQ(outcome.error->message, "no such case");
         return Done{};
       }
-      EXPECT_EQ(outcome.result->replicas[0].timeline.empty(), outcome.number % 2 != 0);
+      EXPECT_EQ(outcome.result->details[0].timeline.empty(), outcome.number % 2 != 0);
       EXPECT_EQ(outcome.result->records.empty(), outcome.number % 4 >= 2);
       EXPECT_EQ(outcome.result->completed, 12);
       return Done{};

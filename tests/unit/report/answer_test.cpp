@@ -436,7 +436,7 @@ TEST(Answer, ReplicasAreShortEachOfItsOwnMemory) {
   EXPECT_EQ(plan::shortage_of(r), plan::Shortage::kNever) << "the largest request fits into what was idle";
   EXPECT_LE(plan::least_idle(r), plan::idle_at_peak(r) / 3);
   RunResult full = r;
-  full.replicas[1].least_idle_bytes = r.replicas[1].layout.quantum_bytes();
+  full.replicas[1].least_idle_bytes = r.details[1].layout.quantum_bytes();
   EXPECT_EQ(plan::shortage_of(full), plan::Shortage::kUnknown);
   full.replicas[1].least_idle_bytes = 0;
   EXPECT_EQ(plan::shortage_of(full), plan::Shortage::kUnknown);
@@ -658,12 +658,12 @@ TEST(RunningChart, StripsAreTheMeansOfTheBins) {
   ASSERT_EQ(lines.size(), 2U);
   double most = 0;
   for (const RunResult& r : results)
-    for (const auto& bin : r.replicas[0].timeline) most = std::max(most, bin.mean(observe::kStates));
+    for (const auto& bin : r.details[0].timeline) most = std::max(most, bin.mean(observe::kStates));
   for (std::size_t k = 0; k < 2; ++k) {
     const auto points = testing::path_points(lines[k]->attributes.at("d"));
     const double bottom = std::stod(svg.with("class", "strip").at(k)->attributes.at("y1"));
     const double top = std::stod(svg.with("class", "strip top").at(k)->attributes.at("y1"));
-    const auto& bins = results[k].replicas[0].timeline;
+    const auto& bins = results[k].details[0].timeline;
     EXPECT_NEAR((bottom - points[0].y) / (bottom - top), bins[0].mean(observe::kStates) / most, 1e-3);
     EXPECT_NEAR((bottom - points.back().y) / (bottom - top), bins.back().mean(observe::kStates) / most, 1e-3);
   }

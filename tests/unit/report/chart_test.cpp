@@ -44,7 +44,7 @@ std::vector<double> heights(const std::vector<Point>& path, std::size_t bins, co
   return out;
 }
 
-double bytes_of(const plan::ReplicaResult& replica, std::size_t bin, std::size_t state) {
+double bytes_of(const plan::ReplicaDetails& replica, std::size_t bin, std::size_t state) {
   return replica.timeline[bin].mean(state) * static_cast<double>(replica.layout.count_bytes()) +
          (state == index(State::kPadding) ? static_cast<double>(replica.layout.padding_bytes()) : 0);
 }
@@ -56,7 +56,7 @@ void expect_stacked(const plan::RunResult& result) {
   std::size_t drawn = 0;
   for (const State state : kStackOrder) {
     std::vector<double> add(kBins, 0);
-    for (const plan::ReplicaResult& replica : result.replicas)
+    for (const plan::ReplicaDetails& replica : result.details)
       for (std::size_t b = 0; b < add.size(); ++b) add[b] += bytes_of(replica, b, index(state));
     const auto paths = svg.with("id", "m-" + std::string(kStateNames[index(state)]));
     if (*std::max_element(add.begin(), add.end()) == 0) {
@@ -112,7 +112,7 @@ TEST(Charts, LinesAreMeansWithTheirRange) {
   const Plot plot;
   const plan::RunResult result = result_of(small_settings(), small_trace(), kBins);
   const Element svg = parse_xml(batch_chart(result, "b"));
-  const auto& bins = result.replicas[0].timeline;
+  const auto& bins = result.details[0].timeline;
   double most = 6;  // running slots are drawn: they are within half again of the largest value
   for (const auto& bin : bins) most = std::max({most, static_cast<double>(bin.greatest[kStates + 1])});
   for (const auto& [style, row] : {std::pair{"l0", kStates}, std::pair{"l1 dashed", kStates + 1}}) {
