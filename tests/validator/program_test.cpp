@@ -95,7 +95,9 @@ TEST_F(Program, ALogThatDiffers) {
 }
 
 TEST_F(Program, ALogOfSeveralReplicasSaysWhichDiffers) {
-  auto [header, records] = test::hand_made_fleet_log();
+  const auto made = test::hand_made_fleet_log();  // Clang 14 captures no structured bindings
+  const auto& header = made.first;
+  const auto& records = made.second;
   put("a.kve", test::write_log({header, records}));
   for (const char* backend : {"host", "fake"}) {
     const Outcome outcome = run("replay " + at("a.kve") + " --json - --backend " + backend);
