@@ -157,6 +157,7 @@ std::string kubernetes_manifest(const Job& job, const Cluster& cluster) {
          "      - action: Ignore\n"
          "        onPodConditions:\n"
          "          - type: DisruptionTarget\n"
+         "            status: \"True\"\n"
          "  template:\n"
          "    spec:\n"
          "      restartPolicy: Never\n"
