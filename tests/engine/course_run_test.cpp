@@ -8,6 +8,7 @@
 #include "tests/support/course_walk.h"
 #include "tests/support/holder_tables.h"
 #include "tests/support/observed_run.h"
+#include "tests/support/random_cases.h"
 #include "tests/support/random_drops.h"
 
 namespace kvplan {
@@ -165,14 +166,9 @@ CourseCase draw(std::uint64_t seed) {
   return out;
 }
 
-std::int64_t cases(std::int64_t usual) {
-  const char* more = std::getenv("KVPLAN_RANDOM_CASES");
-  return more == nullptr ? usual : std::atoll(more);
-}
-
 TEST(CourseRuns, FastEqualsNaive) {
   Coverage coverage;
-  for (std::int64_t seed = 1; seed <= cases(500); ++seed) {
+  for (std::int64_t seed = 1; seed <= test::random_cases(500); ++seed) {
     const CourseCase c = draw(static_cast<std::uint64_t>(seed));
     SCOPED_TRACE("seed " + std::to_string(seed) + " " + c.base->allocator);
     Courses naive(*c.base, c.placement, c.drops);
@@ -184,7 +180,7 @@ TEST(CourseRuns, FastEqualsNaive) {
 }
 
 TEST(CourseRuns, LedgerEqualsWalkingEveryCell) {
-  for (std::int64_t seed = 1; seed <= cases(60); ++seed) {
+  for (std::int64_t seed = 1; seed <= test::random_cases(60); ++seed) {
     const CourseCase c = draw(static_cast<std::uint64_t>(seed));
     SCOPED_TRACE("seed " + std::to_string(seed) + " " + c.base->allocator);
     Courses courses(*c.base, c.placement, c.drops);
@@ -202,7 +198,7 @@ TEST(CourseRuns, LedgerEqualsWalkingEveryCell) {
 /// Who holds what: a row for each request, at every moment what the ledger says.
 TEST(CourseRuns, TablesOfHoldersAreTheLedgers) {
   test::Seen seen;
-  for (std::int64_t seed = 2; seed <= cases(120); seed += 2) {  // those with ids of blocks
+  for (std::int64_t seed = 2; seed <= test::random_cases(120, 120); seed += 2) {  // those with ids of blocks
     const CourseCase c = draw(static_cast<std::uint64_t>(seed));
     SCOPED_TRACE("seed " + std::to_string(seed) + " " + c.base->allocator);
     Random random(static_cast<std::uint64_t>(seed), "holders");
@@ -218,7 +214,7 @@ TEST(CourseRuns, TablesOfHoldersAreTheLedgers) {
 /// A positional policy that leaves holes, told by the keep rule and by courses: the same run.
 TEST(CourseRuns, KeepRuleEqualsCourses) {
   std::int64_t evicting = 0;
-  for (std::int64_t seed = 1; seed <= cases(400); ++seed) {
+  for (std::int64_t seed = 1; seed <= test::random_cases(400, 400); ++seed) {
     const auto c = test::draw_case(static_cast<std::uint64_t>(seed));
     if (!c->keep.evicts()) continue;
     c->take_courses();

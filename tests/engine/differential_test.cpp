@@ -2,14 +2,13 @@
 // walks every cell after every event. A failure prints the seed, which makes the case again.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-
 #include "tests/support/byte_case.h"
 #include "tests/support/byte_walker.h"
 #include "tests/support/cell_walker.h"
 #include "tests/support/group_case.h"
 #include "tests/support/group_walker.h"
 #include "tests/support/observed_run.h"
+#include "tests/support/random_cases.h"
 
 namespace kvplan {
 namespace {
@@ -17,11 +16,6 @@ namespace {
 using test::Coverage;
 using test::draw_case;
 using test::observe_run;
-
-std::int64_t cases(std::int64_t usual) {
-  const char* more = std::getenv("KVPLAN_RANDOM_CASES");
-  return more == nullptr ? usual : std::atoll(more);
-}
 
 /// Compares the walker's count with the ledger's after every event that settles something.
 template <class Walker>
@@ -52,7 +46,7 @@ class Recount final : public core::Observer {
 
 TEST(Differential, FastEqualsNaive) {
   Coverage coverage;
-  for (std::int64_t seed = 1; seed <= cases(1500); ++seed) {
+  for (std::int64_t seed = 1; seed <= test::random_cases(1500, 900); ++seed) {
     const auto c = draw_case(static_cast<std::uint64_t>(seed));
     SCOPED_TRACE("seed " + std::to_string(seed) + " " + c->allocator);
     ASSERT_EQ(observe_run(*c, true), observe_run(*c, false, nullptr, &coverage));
@@ -71,7 +65,7 @@ TEST(Differential, FastEqualsNaive) {
 /// out again in part.
 TEST(Differential, FastWithoutBlockIdsEqualsNaive) {
   Coverage coverage;
-  for (std::int64_t seed = 1; seed <= cases(3000); ++seed) {
+  for (std::int64_t seed = 1; seed <= test::random_cases(3000); ++seed) {
     const auto c = draw_case(static_cast<std::uint64_t>(seed));
     if (c->pool.blocks < 0) continue;
     c->workload.prefix = nullptr;
@@ -92,7 +86,7 @@ TEST(Differential, FastWithoutBlockIdsEqualsNaive) {
 }
 
 TEST(Differential, LedgerEqualsWalkingEveryCell) {
-  for (std::int64_t seed = 1; seed <= cases(150); ++seed) {
+  for (std::int64_t seed = 1; seed <= test::random_cases(150); ++seed) {
     const auto c = draw_case(static_cast<std::uint64_t>(seed));
     SCOPED_TRACE("seed " + std::to_string(seed) + " " + c->allocator);
     std::unique_ptr<test::CellWalker> walker;
@@ -111,7 +105,7 @@ TEST(Differential, LedgerEqualsWalkingEveryCell) {
 /// Pages under tensors and blocks of a caching allocator: quanta that are not of whole tokens, counted in bytes.
 TEST(Differential, FastEqualsNaiveInBytes) {
   Coverage coverage;
-  for (std::int64_t seed = 1; seed <= cases(500); ++seed) {
+  for (std::int64_t seed = 1; seed <= test::random_cases(500, 250); ++seed) {
     const test::ByteCase c = test::draw_byte_case(static_cast<std::uint64_t>(seed));
     SCOPED_TRACE("seed " + std::to_string(seed) + " " + c.run->allocator);
     ASSERT_EQ(observe_run(*c.run, true), observe_run(*c.run, false, nullptr, &coverage));
@@ -123,7 +117,7 @@ TEST(Differential, FastEqualsNaiveInBytes) {
 }
 
 TEST(Differential, LedgerEqualsWalkingEveryByte) {
-  for (std::int64_t seed = 1; seed <= cases(150); ++seed) {
+  for (std::int64_t seed = 1; seed <= test::random_cases(150); ++seed) {
     const test::ByteCase c = test::draw_byte_case(static_cast<std::uint64_t>(seed));
     SCOPED_TRACE("seed " + std::to_string(seed) + " " + c.run->allocator);
     std::unique_ptr<test::ByteWalker> walker;
@@ -142,7 +136,7 @@ TEST(Differential, LedgerEqualsWalkingEveryByte) {
 /// One pool for layers with windows and without, with and without ids of blocks.
 TEST(Differential, FastEqualsNaiveInGroups) {
   Coverage coverage;
-  for (std::int64_t seed = 1; seed <= cases(1200); ++seed) {
+  for (std::int64_t seed = 1; seed <= test::random_cases(1200); ++seed) {
     const auto c = test::draw_group_case(static_cast<std::uint64_t>(seed));
     c->block_ids = seed % 2 == 0;
     SCOPED_TRACE("seed " + std::to_string(seed) + " " + c->allocator);
@@ -157,7 +151,7 @@ TEST(Differential, FastEqualsNaiveInGroups) {
 /// The same where prefixes are found again, of others and of one's own.
 TEST(Differential, FastEqualsNaiveInGroupsThatFindPrefixes) {
   Coverage coverage;
-  for (std::int64_t seed = 1; seed <= cases(1200); ++seed) {
+  for (std::int64_t seed = 1; seed <= test::random_cases(1200); ++seed) {
     const auto c = test::draw_group_case(static_cast<std::uint64_t>(seed), true);
     c->block_ids = seed % 2 == 0;  // they have some
     SCOPED_TRACE("seed " + std::to_string(seed) + " " + c->allocator);
@@ -173,7 +167,7 @@ TEST(Differential, FastEqualsNaiveInGroupsThatFindPrefixes) {
 TEST(Differential, LedgerEqualsWalkingEveryGroup) {
   std::int64_t leaves = 0;
   std::int64_t shared = 0;
-  for (std::int64_t seed = 1; seed <= cases(240); ++seed) {
+  for (std::int64_t seed = 1; seed <= test::random_cases(240); ++seed) {
     const auto c = test::draw_group_case(static_cast<std::uint64_t>(seed), seed % 2 == 0);
     SCOPED_TRACE("seed " + std::to_string(seed) + " " + c->allocator);
     std::unique_ptr<test::GroupWalker> walker;

@@ -2,12 +2,12 @@
 // and in runs, fast against naive.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <map>
 
 #include "simulator/core/encoded_course.h"
 #include "tests/support/observed_run.h"
 #include "tests/support/random_case.h"
+#include "tests/support/random_cases.h"
 
 namespace kvplan {
 namespace {
@@ -235,14 +235,9 @@ class Courses final : public core::CourseSource {
   std::map<RequestId, std::unique_ptr<const Course>> in_use_;
 };
 
-std::int64_t cases(std::int64_t usual) {
-  const char* more = std::getenv("KVPLAN_RANDOM_CASES");
-  return more == nullptr ? usual : std::atoll(more);
-}
-
 TEST(EncodedRuns, FastEqualsNaive) {
   Coverage coverage;
-  for (std::int64_t seed = 1; seed <= cases(600); ++seed) {
+  for (std::int64_t seed = 1; seed <= test::random_cases(600); ++seed) {
     const auto c = test::draw_case(static_cast<std::uint64_t>(seed));
     if (c->allocator.rfind("paged", 0) != 0) continue;
     SCOPED_TRACE("seed " + std::to_string(seed) + " " + c->allocator);

@@ -3,9 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
 
 #include "simulator/drivers/vllm_hold.h"
+#include "tests/support/random_cases.h"
 #include "tests/support/random_trace.h"
 
 namespace kvplan {
@@ -53,10 +53,9 @@ void expect_sound(const traces::Trace& trace, const drivers::CacheOptions& optio
 }
 
 TEST(Hold, FastEqualsPlainOnRandomTraces) {
-  const char* asked = std::getenv("KVPLAN_RANDOM_CASES");
-  const int cases = asked == nullptr ? 150 : std::atoi(asked);
+  const std::int64_t cases = test::random_cases(150);
   std::int64_t hits = 0, evicted = 0, rejected = 0, waited = 0;
-  for (int seed = 0; seed < cases; ++seed) {
+  for (std::int64_t seed = 0; seed < cases; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Random random(static_cast<std::uint64_t>(seed), "hold");
     const traces::Trace trace = test::random_trace(random, {.requests = random.between(1, 80),

@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
 
 #include "simulator/plan/report.h"
 #include "simulator/plan/run.h"
@@ -12,15 +11,11 @@
 #include "tests/support/cache_walker.h"
 #include "tests/support/cell_walker.h"
 #include "tests/support/observed_run.h"
+#include "tests/support/random_cases.h"
 #include "tests/support/random_trace.h"
 
 namespace kvplan {
 namespace {
-
-std::int64_t cases(std::int64_t usual) {
-  const char* more = std::getenv("KVPLAN_RANDOM_CASES");
-  return more == nullptr ? usual : std::atoll(more);
-}
 
 std::vector<const replacement::ReplacementEntry*> policies() {
   std::vector<const replacement::ReplacementEntry*> out;
@@ -81,7 +76,7 @@ TEST_P(EveryPolicyInRuns, FastEqualsNaive) {
   test::Coverage coverage;
   Reclaims reclaims;
   std::vector<std::int32_t> tenants;
-  for (std::int64_t seed = 1; seed <= cases(250); ++seed) {
+  for (std::int64_t seed = 1; seed <= test::random_cases(250); ++seed) {
     const auto c = draw_case(*GetParam(), static_cast<std::uint64_t>(seed), tenants);
     if (c == nullptr) continue;
     SCOPED_TRACE("seed " + std::to_string(seed) + " " + c->allocator + " " + c->replacement);
@@ -137,7 +132,7 @@ class Recount final : public test::CacheWalker {
 
 TEST_P(EveryPolicyInRuns, CountsAreThoseOfEveryBlock) {
   std::vector<std::int32_t> tenants;
-  for (std::int64_t seed = 1; seed <= cases(40); ++seed) {
+  for (std::int64_t seed = 1; seed <= test::random_cases(40); ++seed) {
     const auto c = draw_case(*GetParam(), static_cast<std::uint64_t>(seed), tenants);
     if (c == nullptr) continue;
     SCOPED_TRACE("seed " + std::to_string(seed) + " " + c->allocator + " " + c->replacement);

@@ -1,11 +1,10 @@
 // SGLang's scheduler against its naive model on random traces and settings: both tables, text by text.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-
 #include "simulator/drivers/sglang_sched.h"
 #include "tests/engine/naive_sglang.h"
 #include "tests/support/golden.h"
+#include "tests/support/random_cases.h"
 #include "tests/support/random_trace.h"
 
 namespace kvplan {
@@ -70,10 +69,9 @@ std::int64_t seen(const std::string& table, std::size_t column) {
 }
 
 TEST(SglangSched, EqualsTheNaiveOneOnRandomTraces) {
-  const char* asked = std::getenv("KVPLAN_RANDOM_CASES");
-  const int cases = asked == nullptr ? 400 : std::atoi(asked);
+  const std::int64_t cases = test::random_cases(400, 400);
   std::int64_t hits = 0, chunks = 0, retracted = 0, evicted = 0, full = 0, waited = 0, stopped = 0, idle = 0;
-  for (int seed = 0; seed < cases; ++seed) {
+  for (std::int64_t seed = 0; seed < cases; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Random random(static_cast<std::uint64_t>(seed), "sglang");
     const traces::Trace trace = draw_trace(random);

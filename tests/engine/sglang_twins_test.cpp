@@ -2,10 +2,10 @@
 // output and every single event.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <memory>
 #include <sstream>
 
+#include "tests/support/random_cases.h"
 #include "tests/support/random_trace.h"
 #include "tests/support/whole_run.h"
 
@@ -148,10 +148,9 @@ plan::Scenario draw_scenario(Random& random) {
 }
 
 TEST(SglangTwins, FastEqualsNaive) {
-  const char* asked = std::getenv("KVPLAN_RANDOM_CASES");
-  const int cases = asked == nullptr ? 500 : std::atoi(asked);
+  const std::int64_t cases = test::random_cases(500, 500);
   std::int64_t preempted = 0, hits = 0, rehits = 0, refused = 0, evicted = 0, idle = 0;
-  for (int seed = 0; seed < cases; ++seed) {
+  for (std::int64_t seed = 0; seed < cases; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Random random(static_cast<std::uint64_t>(seed), "sglang twins");
     const traces::Trace trace = draw_trace(random);
