@@ -207,7 +207,7 @@ TEST(Timeline, NoNumberOfBinsLosesAPeak) {
       };
       EXPECT_EQ(std::count_if(replica.timeline.begin(), replica.timeline.end(), holds_peak), 1);
       EXPECT_EQ(run.hole_bytes_peak,
-                plan::bin_numbers(one.replicas.front(), whole).greatest[index(observe::State::kHole)]);
+                plan::bin_numbers(one.details.front(), whole).greatest[index(observe::State::kHole)]);
     }
   }
 }
