@@ -61,10 +61,9 @@ Status run_apart(std::span<const std::unique_ptr<Replica>> replicas, const Workl
                  std::span<const std::vector<RequestId>> requests, RunControl* control, const ToldUntil& told,
                  int threads);
 
-/// Told of each request when it arrives, in the order of arrival: at which tick, how many times the order at that tick
-/// has begun before (with steps of no ticks it begins again), and which replica the router chose.
-using RoutedTold =
-    std::function<void(SimTime time, std::int64_t round, RequestId request, std::int32_t replica)>;
+/// Told of each request when it arrives, in the order of arrival: how many times the order at that tick has begun before
+/// (with steps of no ticks it begins again).
+using RoutedTold = std::function<void(std::int64_t round, RequestId request)>;
 
 /// Replicas on one clock.
 struct FleetRun {

@@ -120,8 +120,7 @@ core::Observer* FleetLogWriter::add_replica(EventRecorder::TotalsNow totals) {
   return parts_.back().get();
 }
 
-void FleetLogWriter::on_routed(SimTime /*time*/, std::int64_t round, RequestId request,
-                               std::int32_t /*replica*/) {
+void FleetLogWriter::on_routed(std::int64_t round, RequestId request) {
   routes_[request] = {round, routed_++};
 }
 

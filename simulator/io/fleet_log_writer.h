@@ -30,7 +30,7 @@ class FleetLogWriter final : public plan::FleetWatcher {
   core::Observer* add_replica(EventRecorder::TotalsNow totals);
   Status close() { return file_->close(); }
 
-  void on_routed(SimTime time, std::int64_t round, RequestId request, std::int32_t replica) override;
+  void on_routed(std::int64_t round, RequestId request) override;
   Taken on_told(SimTime until, observe::JointStates& joint) override;
   void on_end(const observe::JointStates& joint) override;
 

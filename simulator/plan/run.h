@@ -54,7 +54,7 @@ class FleetWatcher {
   virtual ~FleetWatcher() = default;
   /// As core::RoutedTold, where replicas are on one clock. Else it is not told: then no request waits for another, and
   /// they arrive by (arrival, position in the trace).
-  virtual void on_routed(SimTime time, std::int64_t round, RequestId request, std::int32_t replica) = 0;
+  virtual void on_routed(std::int64_t round, RequestId request) = 0;
   /// Every observer has been told everything before `until`; called again and again, at last with core::kNever.
   /// `joint` can be asked for sums before `until`, until it is merged: as far as is returned, with how many things were
   /// taken in.

@@ -151,9 +151,7 @@ class Fleet {
     }
     core::RoutedTold routed;
     if (watcher != nullptr)
-      routed = [watcher](SimTime time, std::int64_t round, RequestId request, std::int32_t replica) {
-        watcher->on_routed(time, round, request, replica);
-      };
+      routed = [watcher](std::int64_t round, RequestId request) { watcher->on_routed(round, request); };
     if (share_a_clock(setup_, *router_)) {
       KVPLAN_TRY_DO(core::run_together({.workload = &workload,
                                         .replicas = replicas_,
