@@ -24,14 +24,24 @@ class RequestColumn {
   T* data_;
 };
 
+/// Where a request lies among those that somebody keeps something of; -1: nowhere.
+using RequestPlaces = RequestColumn<std::int32_t>;
+
+/// Of ledgers.
+struct AccountColumns {
+  explicit AccountColumns(std::size_t requests) : place(requests, -1), goal(requests, 0) {}
+  RequestPlaces place;
+  RequestColumn<std::int32_t>
+      goal;  ///< tokens that are computed before it samples the next; 0: not admitted yet
+};
+
 struct RequestColumns {
   explicit RequestColumns(std::size_t requests)
-      : goal(requests, 0), seen(requests, 0), place(requests, -1), account(requests, -1) {}
+      : goal(requests, 0), seen(requests, 0), place(requests, -1), account(requests) {}
   RequestColumn<std::int32_t> goal;  ///< of replicas: tokens to compute at the next admission
   RequestColumn<std::uint8_t> seen;  ///< of replicas: what has happened to it
-  RequestColumn<std::int32_t>
-      place;  ///< of allocators: among what they keep of those that they know; -1: nowhere
-  RequestColumn<std::int32_t> account;  ///< of ledgers: likewise
+  RequestPlaces place;               ///< of allocators
+  AccountColumns account;
 };
 
 }  // namespace kvplan::core

@@ -17,7 +17,7 @@ namespace kvplan::observe {
 class CourseAccount {
  public:
   /// `places`: of its members, among those of all accounts of the run.
-  explicit CourseAccount(InFlight<int>::Places places) : members_(std::move(places)) {}
+  explicit CourseAccount(core::RequestPlaces places) : members_(std::move(places)) {}
 
   void enter(RequestId request, const core::Course& course);
   /// Quanta [first, first + quanta) of a prompt's table.

@@ -15,8 +15,9 @@ namespace {
 /// Every block has one holder: what a request holds is worked out from its lengths.
 class GroupRequests final : public GroupAccount {
  public:
-  GroupRequests(const core::Workload& workload, const core::MemoryLayout& layout)
-      : GroupAccount(workload, layout) {}
+  GroupRequests(const core::Workload& workload, const core::MemoryLayout& layout,
+                const core::AccountColumns& columns)
+      : GroupAccount(workload, layout, columns) {}
 
   void grant(const core::Grant& grant) override {
     Member& m = member(grant.request);
@@ -62,19 +63,20 @@ class GroupRequests final : public GroupAccount {
 }  // namespace
 
 std::unique_ptr<GroupAccount> GroupAccount::make(const core::Workload& workload,
-                                                 const core::MemoryLayout& layout) {
-  if (layout.block_ids) return std::make_unique<GroupBlocks>(workload, layout);
-  return std::make_unique<GroupRequests>(workload, layout);
+                                                 const core::MemoryLayout& layout,
+                                                 const core::AccountColumns& columns) {
+  if (layout.block_ids) return std::make_unique<GroupBlocks>(workload, layout, columns);
+  return std::make_unique<GroupRequests>(workload, layout, columns);
 }
 
-GroupAccount::GroupAccount(const core::Workload& workload, const core::MemoryLayout& layout)
+GroupAccount::GroupAccount(const core::Workload& workload, const core::MemoryLayout& layout,
+                           const core::AccountColumns& columns)
     : workload_(workload),
       groups_(layout.groups),
       kinds_(model::kinds_of(layout.groups)),
       quantum_(layout.quantum_tokens),
       room_(layout.cells_per_token),
-      place_(static_cast<std::size_t>(workload.size()), -1),
-      goals_(static_cast<std::size_t>(workload.size()), 0) {
+      columns_(columns) {
   KVPLAN_CHECK(kinds_.size() <= held_.size(), static_cast<std::int64_t>(kinds_.size()));
   for (const model::LayerGroup& group : groups_) {
     layers_ += group.layers;
@@ -86,13 +88,13 @@ GroupAccount::GroupAccount(const core::Workload& workload, const core::MemoryLay
 
 void GroupAccount::enter(const core::Admission& admission) {
   const RequestId r = admission.request;
-  std::int32_t& place = place_[static_cast<std::size_t>(r)];
+  std::int32_t& place = columns_.place[r];
   KVPLAN_CHECK(place < 0, r);
   place = static_cast<std::int32_t>(members_.size());
   Member& m = members_.emplace_back();
   m.request = r;
   m.written = m.slots = admission.hit_tokens;
-  if (goal(r) == 0) goal(r) = workload_.input[static_cast<std::size_t>(r)];
+  if (columns_.goal[r] == 0) columns_.goal[r] = workload_.input[static_cast<std::size_t>(r)];
   begin(m, admission);
 }
 
@@ -124,8 +126,9 @@ GroupAccount::ByKind GroupAccount::run(std::int64_t steps) {
       left_cells_ += more * layers;
     }
     write(m, from);
-    m.whole = m.whole || m.written == goal(m.request);
-    if (m.whole) goal(m.request) = m.written + 1;
+    std::int32_t& goal = columns_.goal[m.request];
+    m.whole = m.whole || m.written == goal;
+    if (m.whole) goal = static_cast<std::int32_t>(m.written + 1);
   }
   end_step();
   ByKind each{};
@@ -141,12 +144,12 @@ GroupAccount::ByKind GroupAccount::run(std::int64_t steps) {
 }
 
 void GroupAccount::leave(RequestId r) {
-  const std::int32_t place = std::exchange(place_[static_cast<std::size_t>(r)], -1);
+  const std::int32_t place = std::exchange(columns_.place[r], -1);
   Member& m = members_[static_cast<std::size_t>(place)];
   end(m);
   if (&m != &members_.back()) {
     m = std::move(members_.back());
-    place_[static_cast<std::size_t>(m.request)] = place;
+    columns_.place[m.request] = place;
   }
   members_.pop_back();
 }

@@ -23,6 +23,7 @@
 #include "simulator/core/course.h"
 #include "simulator/core/latency.h"
 #include "simulator/core/observer.h"
+#include "simulator/core/request_column.h"
 #include "simulator/core/workload.h"
 
 namespace kvplan::observe {
@@ -33,7 +34,8 @@ class GroupAccount {
   using ByKind = std::array<core::HeldCells, core::kMostWindows + 1>;
 
   /// By block where these have ids. REQUIRES: at most kMostWindows different windows.
-  static std::unique_ptr<GroupAccount> make(const core::Workload& workload, const core::MemoryLayout& layout);
+  static std::unique_ptr<GroupAccount> make(const core::Workload& workload, const core::MemoryLayout& layout,
+                                            const core::AccountColumns& columns);
   virtual ~GroupAccount() = default;
 
   void enter(const core::Admission& admission);
@@ -64,10 +66,9 @@ class GroupAccount {
     std::vector<BlockId> table{};  ///< by entry, where it is counted by block
   };
 
-  GroupAccount(const core::Workload& workload, const core::MemoryLayout& layout);
-  Member& member(RequestId r) {
-    return members_[static_cast<std::size_t>(place_[static_cast<std::size_t>(r)])];
-  }
+  GroupAccount(const core::Workload& workload, const core::MemoryLayout& layout,
+               const core::AccountColumns& columns);
+  Member& member(RequestId r) { return members_[static_cast<std::size_t>(columns_.place[r])]; }
   /// Tokens of which it is known that the member's table has places, and how many of these it will write.
   struct Places {
     std::int64_t from, to, will_write;
@@ -90,13 +91,10 @@ class GroupAccount {
   ByKind held_{};
 
  private:
-  /// Tokens that it computes before it samples one; after that, one more than it has written.
-  std::int64_t& goal(RequestId r) { return goals_[static_cast<std::size_t>(r)]; }
-
   std::int64_t layers_{0};  // of all groups
   std::vector<Member> members_;
-  std::vector<std::int32_t> place_;  // by request, among the members; -1: none
-  std::vector<std::int64_t> goals_;  // by request; 0: not admitted before
+  core::AccountColumns
+      columns_;  // where it lies among the members; once it has sampled, one more than it has written
   std::int64_t left_cells_{0};
 };
 

@@ -10,8 +10,9 @@ namespace kvplan::observe {
 
 class GroupBlocks final : public GroupAccount {
  public:
-  GroupBlocks(const core::Workload& workload, const core::MemoryLayout& layout)
-      : GroupAccount(workload, layout) {}
+  GroupBlocks(const core::Workload& workload, const core::MemoryLayout& layout,
+              const core::AccountColumns& columns)
+      : GroupAccount(workload, layout, columns) {}
 
   void grant(const core::Grant& grant) override;
   void let_go(RequestId request, std::span<const std::int32_t> entries) override;

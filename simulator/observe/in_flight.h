@@ -15,8 +15,7 @@ namespace kvplan::observe {
 template <class T>
 class InFlight {
  public:
-  using Places = core::RequestColumn<std::int32_t>;  ///< -1: nowhere
-  explicit InFlight(Places places) : places_(std::move(places)) {}
+  explicit InFlight(core::RequestPlaces places) : places_(std::move(places)) {}
 
   [[nodiscard]] bool has(RequestId r) const { return places_[r] >= 0; }
   /// REQUIRES for both: it has one.
@@ -40,7 +39,7 @@ class InFlight {
   [[nodiscard]] std::size_t places() const { return values_.size(); }
 
  private:
-  Places places_;
+  core::RequestPlaces places_;
   std::vector<T> values_;
   std::vector<std::int32_t> unused_;
 };

@@ -34,7 +34,7 @@ void reach(std::vector<T>& by_block, BlockId block) {
 }  // namespace
 
 Ledger::Ledger(const core::Workload& workload, const core::MemoryLayout& layout, const core::KeepRule& keep,
-               std::vector<LedgerSink*> sinks, const InFlight<int>::Places* places)
+               std::vector<LedgerSink*> sinks, const core::AccountColumns* columns)
     : workload_(workload),
       layout_(layout),
       keep_(keep),
@@ -42,13 +42,13 @@ Ledger::Ledger(const core::Workload& workload, const core::MemoryLayout& layout,
       alone_(!layout.returns_quanta || !layout.block_ids),
       token_counts_(counts_of_token(layout)),
       own_bytes_(layout.form == core::TableForm::kTokens ? layout.token_bytes : 1),
-      places_(places != nullptr ? *places : InFlight<int>::Places(workload.input.size(), -1)),
-      sliders_(places_) {
+      columns_(columns != nullptr ? *columns : core::AccountColumns(workload.input.size())),
+      sliders_(columns_.place) {
   std::copy_if(sinks_.begin(), sinks_.end(), std::back_inserter(none_held_sinks_),
                [](const LedgerSink* sink) { return sink->wants_nothing_held(); });
   if (!layout_.groups.empty()) {
     KVPLAN_CHECK(!keep_.evicts());
-    groups_ = GroupAccount::make(workload, layout_);
+    groups_ = GroupAccount::make(workload, layout_, columns_);
   }
   find_how_told();
   cell(State::kFree) = layout_.quanta * quantum_counts_;
@@ -446,7 +446,7 @@ void Ledger::on_course(RequestId request, const core::Course& course) {
   KVPLAN_CHECK(course.units() == layout_.cells_per_token, course.units(), layout_.cells_per_token);
   if (!courses_) {
     cells_ = told(cells_);
-    courses_.emplace(places_);
+    courses_.emplace(columns_.place);
     find_how_told();
   }
   courses_->enter(request, course);

@@ -44,9 +44,9 @@ struct EvictionCounts {
 
 class Ledger final : public core::Observer {
  public:
-  /// `places`: shared by the ledgers of a run, all -1; null: this one makes its own.
+  /// `columns`: new ones, shared by the ledgers of a run; null: this one makes its own.
   Ledger(const core::Workload& workload, const core::MemoryLayout& layout, const core::KeepRule& keep,
-         std::vector<LedgerSink*> sinks, const InFlight<int>::Places* places = nullptr);
+         std::vector<LedgerSink*> sinks, const core::AccountColumns* columns = nullptr);
 
   /// Current state in counts (padding aside) and in bytes (padding included; sums to the capacity).
   [[nodiscard]] StateCounts cells() const { return told(cells_); }
@@ -171,7 +171,7 @@ class Ledger final : public core::Observer {
   std::int64_t own_bytes_;          // bytes of such a count
   std::int64_t quantum_counts_{0};  // of a quantum, as kept here
   std::int64_t check_bytes_{0};     // of a count, as kept here
-  InFlight<int>::Places places_;    // of sliders_, or of courses_
+  core::AccountColumns columns_;    // of sliders_, courses_ or groups_: one of them
   std::unordered_map<RequestId, std::int64_t> tensor_tokens_;  // by request that has some, with form kTensors
   std::vector<std::int32_t> refs_;        // by block: requests that hold it; empty where they are alone
   std::optional<CourseAccount> courses_;  // once a request follows one; then all do

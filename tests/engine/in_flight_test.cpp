@@ -14,7 +14,7 @@ TEST(InFlight, IsAMapThatTakesNoMoreThanWereThereAtOnce) {
   constexpr std::int64_t kRequests = 500;
   constexpr std::size_t kObservers = 3;
   Random random(1, "in flight");
-  InFlight<std::vector<int>>::Places places(kRequests, -1);
+  core::RequestPlaces places(kRequests, -1);
   std::vector<InFlight<std::vector<int>>> observers(kObservers, InFlight<std::vector<int>>(places));
   std::vector<std::map<RequestId, std::vector<int>>> expected(kObservers);
   std::int64_t entered = 0;
