@@ -6,6 +6,7 @@
 
 #include "simulator/attention/budgeted.h"
 #include "simulator/attention/catalogue.h"
+#include "simulator/attention/head_intervals.h"
 #include "simulator/base/check.h"
 #include "simulator/base/number_input.h"
 #include "simulator/base/pair_value.h"
@@ -321,7 +322,7 @@ Status choose_latency(Scenario& s, bool said) {
 
 /// Do the lengths of a request say how many of its tokens stay?
 bool is_counted(const attention::PolicyKind& kind, const attention::PolicyTraits& traits) {
-  return kind.layer_counts != nullptr || traits.count;
+  return kind.layer_counts != nullptr || traits.count || traits.head_tables;
 }
 
 /// What placement=compact asks for: lengths have to say how many tokens stay, or a recording.
@@ -389,9 +390,6 @@ Status choose_eviction(Scenario& s) {
     return bad_input("\"" + name +
                      "\" has sets of one layer of one sequence, not of a run: see `kvplan evict`")
         .at_field("eviction");
-  if (traits.head_tables)
-    return bad_input("\"" + name + "\" reads tables of heads, which a run does not: see `kvplan evict`")
-        .at_field("eviction");
   if (choice.text("placement") == "compact") {
     KVPLAN_TRY_DO(check_compact(s, *policy.kind, traits));
     s.evicts_by = is_counted(*policy.kind, traits) ? EvictsBy::kCounts : EvictsBy::kRecordings;
@@ -400,10 +398,10 @@ Status choose_eviction(Scenario& s) {
   }
   if (traits.interval && traits.interval->recent < 1)
     return bad_input("expected a policy that keeps at least the newest token").at_field("eviction");
-  if (!traits.interval) {
+  if (!attention::lengths_decide(traits)) {
     if (s.attention.empty()) return needs_recordings(s, *policy.kind, traits);
     s.evicts_by = EvictsBy::kRecordings;
-  } else if (choice.text("placement") == "reuse") {
+  } else if (traits.head_tables || choice.text("placement") == "reuse") {
     s.evicts_by = EvictsBy::kLengths;
   } else {
     s.evicts_by = EvictsBy::kKeepRule;

@@ -154,7 +154,7 @@ Status check_ranks(const TokenPlan& plan, bool replayed) {
   if (!plan.policy) return Done{};
   const RankBytes& bytes = plan.placed.bytes;
   const std::string name(plan.policy->choice.name());
-  const bool positional = plan.policy->kind->traits(plan.policy->choice).interval.has_value();
+  const bool positional = attention::lengths_decide(plan.policy->kind->traits(plan.policy->choice));
   if (plan.counted || (positional && !replayed)) return Done{};
   if (plan.units.per_token == 1 || bytes.ranks() == 1) return Done{};
   return bad_input("expected one rank (deployment.tp=1, deployment.pp=1), since \"" + name +
@@ -229,10 +229,10 @@ Status set_units(TokenPlan& plan, memory::TablePer per, bool replayed) {
   };
   plan.units = plan.counted ? attention::counted_units(*plan.policy, heads) : replayed_units(plan);
   if (plan.keeps_by_layer() && (plan.counted || !replayed)) {
-    KVPLAN_TRY_DO(all_alike("\"" +
-                            std::string(plan.budget ? plan.budget->choice().name() : kind.descriptor.name) +
-                            "\" gives each layer a number of its own"));
-    const std::int64_t cells = plan.budget && plan.budget->by_head() ? heads : rank.layers;
+    KVPLAN_TRY_DO(
+        all_alike("\"" + std::string(plan.budget ? plan.budget->choice().name() : kind.descriptor.name) +
+                  "\" gives each " + (plan.keeps_by_head() ? "head" : "layer") + " a number of its own"));
+    const std::int64_t cells = plan.keeps_by_head() ? heads : rank.layers;
     plan.units = {cells, metadata.of_token(heads / cells)};
   }
   if (per == TablePer::kRequest) return Done{};
@@ -278,6 +278,33 @@ void note_budget(const TokenPlan& plan, std::vector<std::string>& assumptions) {
       (plan.budget->measured() ? ", measured of the recording's," : "") + " instead of the number that " +
       "eviction=" + std::string(plan.policy->choice.name()) + " says, and at least " + std::to_string(least) +
       (least == 1 ? " token." : " tokens."));
+}
+
+/// What each stored head keeps, as the tables of heads say that the policy names.
+Status read_head_tables(TokenPlan& plan, const ScoresOpener& open, std::vector<std::string>& assumptions) {
+  attention::PolicyChoice& policy = *plan.policy;
+  const std::string name(policy.choice.name());
+  if (!open) return bad_input("tables of heads cannot be read here").at_field("eviction");
+  for (const Param& param : policy.choice.descriptor().params) {
+    if (!param.names_file) continue;
+    auto table = open(policy.choice.text(param.name));
+    if (!table.ok())
+      return bad_input(table.error().to_string())
+          .at_field("eviction: " + name + ":" + std::string(param.name));
+    policy.tables.push_back(std::move(table).value());
+  }
+  auto by_head = attention::intervals_by_head(policy, plan.model.layers, plan.model.kv_heads);
+  if (!by_head.ok()) return bad_input(by_head.error().message).at_field("eviction: " + by_head.error().field);
+  plan.by_head = std::move(by_head).value();
+  std::int64_t whole = 0;
+  for (const auto& layer : plan.by_head)
+    whole += std::count_if(layer.begin(), layer.end(), [](const attention::KeptInterval& keep) {
+      return keep.recent == attention::kWhole.recent;
+    });
+  assumptions.push_back("By the tables of heads of eviction=" + name + ", " + std::to_string(whole) + " of " +
+                        std::to_string(plan.model.layers * plan.model.kv_heads) +
+                        " stored heads keep everything, the others first and newest tokens.");
+  return Done{};
 }
 
 /// A cell is a byte of the rank from here on.
@@ -328,10 +355,10 @@ Result<TokenPlan> make_token_plan(const Scenario& s, const TokenPlanFiles& open,
                                   std::vector<std::string>& warnings, std::vector<std::string>& assumptions) {
   TokenPlan plan;
   plan.counted = s.evicts_by == EvictsBy::kCounts;
-  const bool replayed =
-      s.evicts_by == EvictsBy::kRecordings || (plan.counted && !s.attention.empty() &&
-                                               (!named_policy(s).kind->traits(*s.eviction).interval ||
-                                                (s.budget && attention::measures_scores(*s.budget))));
+  const bool replayed = s.evicts_by == EvictsBy::kRecordings ||
+                        (plan.counted && !s.attention.empty() &&
+                         (!attention::lengths_decide(named_policy(s).kind->traits(*s.eviction)) ||
+                          (s.budget && attention::measures_scores(*s.budget))));
   const auto table_per = memory::allocator_entry(s.allocator).table_per;
   const memory::TablePer per = table_per == nullptr ? memory::TablePer::kRequest : table_per(s.allocator);
   std::vector<Recorded> recordings;
@@ -371,9 +398,12 @@ Result<TokenPlan> make_token_plan(const Scenario& s, const TokenPlanFiles& open,
       KVPLAN_TRY(plan.budget, RunBudget::make(*s.budget, *plan.policy, plan.model, open.scores));
       note_budget(plan, assumptions);
     }
+    if (plan.policy->kind->traits(plan.policy->choice).head_tables)
+      KVPLAN_TRY_DO(read_head_tables(plan, open.scores, assumptions));
     KVPLAN_TRY_DO(set_units(plan, per, replayed));
     note_tables(plan, per, assumptions);
-    if (plan.counted) note_counts(plan, std::string(s.eviction->name()), replayed, warnings, assumptions);
+    if (plan.counted && plan.by_head.empty())
+      note_counts(plan, std::string(s.eviction->name()), replayed, warnings, assumptions);
   }
   KVPLAN_TRY_DO(check_ranks(plan, replayed));
   KVPLAN_TRY_DO(add_scales(plan));
@@ -428,7 +458,7 @@ std::vector<std::int64_t> kept_of_prompt(const TokenPlan& plan, std::int64_t pro
 
 std::int64_t known_tracks(const TokenPlan& plan) {
   const bool by_position =
-      plan.recordings.empty() && plan.policy->kind->traits(plan.policy->choice).interval.has_value();
+      plan.recordings.empty() && attention::lengths_decide(plan.policy->kind->traits(plan.policy->choice));
   if (!plan.counted || by_position) return plan.units.per_token;
   if (plan.recordings.empty() || plan.placed.bytes.ranks() > 1) return 0;
   return std::max(plan.tables, replayed_units(plan).per_token);

@@ -1,7 +1,8 @@
 // The token policy of a run: what stays in the cache, which recordings drive which request, and what a cell
 // is.
 //
-// A policy whose kept tokens follow from lengths (window, streaming-llm) needs no recording, nor does one of which
+// A policy whose kept tokens follow from lengths (window, streaming-llm; duo-attention, whose tables of heads say which
+// of them keep everything) needs no recording, nor does one of which
 // lengths say how many stay, with placement=compact: then it is counted, and which tokens stay changes nothing of a
 // run. With recordings, and any other policy always, it is replayed: request i is driven by recording i mod n, the
 // recordings being the sequences of the files of workload.attention, in order. A recording drives a request only if it
@@ -22,6 +23,7 @@
 #include <vector>
 
 #include "simulator/attention/drops.h"
+#include "simulator/attention/head_intervals.h"
 #include "simulator/core/counted_course.h"
 #include "simulator/plan/deployment.h"
 #include "simulator/plan/run_budget.h"
@@ -50,6 +52,8 @@ struct TokenPlan {
   attention::CellUnits units;  ///< of one token; scales of the format are in their metadata
   std::optional<attention::PolicyChoice> policy;  ///< set: requests follow courses, as with `encoded`
   std::optional<RunBudget> budget;                ///< of the policy
+  /// Of the whole model, where the policy's tables say what each stored head keeps; else empty.
+  attention::IntervalTable by_head;
   core::Placement placement{core::Placement::kHoles};
   core::KeepRule keep;         ///< of all layers alike, where requests follow no courses
   bool finds_prefixes{false};  ///< as Scenario::finds_prefixes, and no courses stand in the way
@@ -68,8 +72,10 @@ struct TokenPlan {
   [[nodiscard]] bool follows_courses() const { return policy || !encoded.empty(); }
   /// Layers, or heads, keep numbers of tokens of their own.
   [[nodiscard]] bool keeps_by_layer() const {
-    return policy && (budget || policy->kind->layer_counts != nullptr);
+    return policy && (budget || !by_head.empty() || policy->kind->layer_counts != nullptr);
   }
+  /// Of these, each stored head does.
+  [[nodiscard]] bool keeps_by_head() const { return !by_head.empty() || (budget && budget->by_head()); }
   [[nodiscard]] std::int64_t token_bytes() const {
     return placed.bytes.token_bytes - placed.bytes.scale_bytes + units.per_token * units.metadata_bytes;
   }
@@ -82,8 +88,8 @@ struct TokenPlanFiles {
   const ScoresOpener& scores;
 };
 
-/// Errors: a model or recording that cannot be opened, a recording that has another shape than the model, those of
-/// RunBudget::make. Appends what is ignored or assumed.
+/// Errors: a model or recording that cannot be opened, a recording or tables of heads of another shape than the
+/// model, those of RunBudget::make. Appends what is ignored or assumed.
 Result<TokenPlan> make_token_plan(const Scenario& scenario, const TokenPlanFiles& open,
                                   std::vector<std::string>& warnings, std::vector<std::string>& assumptions);
 
