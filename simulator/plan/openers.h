@@ -29,6 +29,7 @@ struct Openers {
   StepsOpener open_steps{};          ///< the calibration that `latency` names
   PricesOpener open_prices{};        ///< `prices`
   ScoresOpener open_scores{};        ///< numbers of heads that `budget` or `eviction` names
+  SetsOpener open_sets{};            ///< retained sets that `eviction` names
 };
 
 }  // namespace kvplan::plan

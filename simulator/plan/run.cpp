@@ -47,6 +47,10 @@ std::string why_no_prefixes(const Scenario& scenario, const TokenPlan& tokens) {
     return "prefix_cache is ignored: placement=compact moves tokens out of the blocks in which others could "
            "find "
            "them.";
+  if (scenario.evicts_by == EvictsBy::kSets)
+    return "prefix_cache is ignored: the sets of a file say what one request keeps, and nothing of others "
+           "that "
+           "find its blocks.";
   if (!tokens.by_head.empty() && tokens.placement == core::Placement::kHoles)
     return "prefix_cache is ignored: each head is followed by itself, and others could not find whole blocks "
            "of which some heads drop tokens.";
@@ -112,9 +116,10 @@ Result<RunSetup> prepare(const Scenario& scenario, const traces::Trace& trace, c
   RunSetup setup{scenario, options, {}, {}, {}, {}};
   KVPLAN_TRY(result.cost, find_cost(scenario, options));
   if (result.cost) result.assumptions.push_back(result.cost->sentence);
-  KVPLAN_TRY(setup.tokens,
-             make_token_plan(scenario, {options.open_recording, options.open_model, options.open_scores},
-                             result.warnings, result.assumptions));
+  KVPLAN_TRY(setup.tokens, make_token_plan(scenario,
+                                           {options.open_recording, options.open_model, options.open_scores,
+                                            options.open_sets},
+                                           result.warnings, result.assumptions));
   const scheduling::EngineTraits engine = scenario.engine_traits();
   if (engine.wants_prefixes && !setup.tokens.finds_prefixes)
     result.warnings.push_back(why_no_prefixes(scenario, setup.tokens));
@@ -264,10 +269,11 @@ void count_requests(RunResult& result) {
   }
 }
 
-/// May layers or heads keep other numbers of tokens than each other, as the attention of a recording or tables of heads
-/// say?
+/// May layers or heads keep other numbers of tokens than each other, as the attention of a recording, tables of heads
+/// or the sets of a file say?
 bool may_differ(const TokenPlan& tokens) {
   if (!tokens.by_head.empty()) return layers_differ(tokens);
+  if (tokens.policy && tokens.policy->recorded != nullptr) return tokens.units.per_token > 1;
   if (tokens.counted || tokens.recordings.empty() || tokens.units.per_token == 1) return false;
   const attention::PolicyTraits traits = tokens.policy->kind->traits(tokens.policy->choice);
   if (traits.count || tokens.policy->kind->layer_counts != nullptr)

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "simulator/attention/recorded_sets.h"
 #include "simulator/base/check.h"
 #include "simulator/core/counted_course.h"
 #include "simulator/core/course_of_tables.h"
@@ -44,6 +45,8 @@ RunCourses::RunCourses(const TokenPlan& plan, const core::Workload& workload,
       trajectories_(trajectories),
       courses_(static_cast<std::size_t>(workload.size())),
       used_(plan.recordings.size(), false) {
+  if (plan.policy && plan.policy->recorded != nullptr)
+    sets_ = std::make_shared<attention::SetDrops>(plan.policy->recorded, plan.model.layers);
   for (RequestId r = 0; !plan.recordings.empty() && r < workload.size(); ++r) {
     const auto i = static_cast<std::size_t>(r);
     const std::size_t which = i % plan.recordings.size();
@@ -70,11 +73,22 @@ Result<attention::Grants> RunCourses::grants(RequestId r, std::int64_t prompt) {
 
 Result<std::shared_ptr<const core::Drops>> RunCourses::drops(const Asked& asked) {
   if (!plan_.recordings.empty()) return recorded_drops(asked);
+  if (sets_ != nullptr) return sets_of_prompt(asked);
   KVPLAN_CHECK(attention::lengths_decide(plan_.policy->kind->traits(plan_.policy->choice)), asked.request);
   std::vector<attention::KeptInterval> tracks = intervals_of_rank(plan_, asked.grants);
   const auto units = plan_.units.per_token / static_cast<std::int64_t>(tracks.size());
   return std::shared_ptr<const core::Drops>(std::make_shared<attention::IntervalDrops>(
       std::move(tracks), asked.shape.prompt, static_cast<std::int32_t>(units)));
+}
+
+/// A request that was preempted has more to compute than its prompt.
+Result<std::shared_ptr<const core::Drops>> RunCourses::sets_of_prompt(const Asked& asked) const {
+  if (asked.shape.prompt == plan_.policy->recorded->prompt) return sets_;
+  return bad_input("expected memory in which no request is preempted: request " +
+                   std::to_string(asked.request) + " comes back with " + std::to_string(asked.shape.prompt) +
+                   " tokens to compute, and the sets are of a prompt of " +
+                   std::to_string(plan_.policy->recorded->prompt))
+      .at_field("eviction: " + std::string(plan_.policy->choice.name()) + ":file");
 }
 
 Result<std::shared_ptr<const core::Drops>> RunCourses::recorded_drops(const Asked& asked) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "simulator/attention/cell_metadata.h"
+#include "simulator/attention/recorded_sets.h"
 #include "simulator/attention/replay.h"
 #include "simulator/base/check.h"
 #include "simulator/memory/allocators.h"
@@ -307,6 +308,29 @@ Status read_head_tables(TokenPlan& plan, const ScoresOpener& open, std::vector<s
   return Done{};
 }
 
+/// Sets of all layers, which have to be of the model's.
+Status read_sets(TokenPlan& plan, const SetsOpener& open) {
+  attention::PolicyChoice& policy = *plan.policy;
+  const std::string field = "eviction: " + std::string(policy.choice.name()) + ":file";
+  if (!open) return bad_input("retained sets cannot be read here").at_field("eviction");
+  auto sets = open(policy.choice.text("file"));
+  if (!sets.ok()) return Error(sets.error()).at_field(field);
+  policy.recorded = std::move(sets).value();
+  attention::LayerPlace place{.layers = static_cast<std::int32_t>(plan.model.layers),
+                              .query_heads = static_cast<std::int32_t>(plan.model.kv_heads),
+                              .prompt = policy.recorded->prompt};
+  for (; place.layer < place.layers; ++place.layer) {
+    const attention::RecordedSets* const own = policy.recorded->of(place.layer);
+    const std::int64_t generated = own == nullptr ? 0 : std::ssize(own->after) - 1;
+    const Status fits = attention::check_recorded_for(policy, place, place.prompt + generated);
+    if (!fits.ok())
+      return bad_input(fits.error().message +
+                       (own == nullptr ? "" : ", layer " + std::to_string(place.layer)))
+          .at_field(field);
+  }
+  return Done{};
+}
+
 /// A cell is a byte of the rank from here on.
 Status set_encoded(TokenPlan& plan, const formats::FormatChoice& format,
                    std::vector<std::string>& assumptions) {
@@ -400,6 +424,7 @@ Result<TokenPlan> make_token_plan(const Scenario& s, const TokenPlanFiles& open,
     }
     if (plan.policy->kind->traits(plan.policy->choice).head_tables)
       KVPLAN_TRY_DO(read_head_tables(plan, open.scores, assumptions));
+    if (s.evicts_by == EvictsBy::kSets) KVPLAN_TRY_DO(read_sets(plan, open.sets));
     KVPLAN_TRY_DO(set_units(plan, per, replayed));
     note_tables(plan, per, assumptions);
     if (plan.counted && plan.by_head.empty())
@@ -464,8 +489,38 @@ std::int64_t known_tracks(const TokenPlan& plan) {
   return std::max(plan.tables, replayed_units(plan).per_token);
 }
 
+namespace {
+
+/// Is each of those requests one that the file's sets are of?
+Status check_sets(const TokenPlan& plan, const core::Workload& workload, const core::Memory& memory,
+                  std::int64_t most_tokens) {
+  const attention::RecordedLayers& sets = *plan.policy->recorded;
+  std::int64_t states = INT64_MAX;  // the fewest of a layer
+  for (std::int32_t layer = 0; layer < plan.model.layers; ++layer)
+    states = std::min<std::int64_t>(states, std::ssize(sets.of(layer)->after));
+  std::int64_t others = 0;
+  std::string first;
+  for (RequestId r = 0; r < workload.size(); ++r) {
+    const auto i = static_cast<std::size_t>(r);
+    // Nothing is dropped after the last token, nor after the one that is sampled last.
+    const bool told = workload.input[i] == sets.prompt && workload.output[i] <= states + 1;
+    if (told || !core::is_served(workload, r, most_tokens, memory)) continue;
+    if (++others == 1)
+      first = "request " + std::to_string(r) + " has " + std::to_string(workload.input[i]) + " and " +
+              std::to_string(workload.output[i]);
+  }
+  if (others == 0) return Done{};
+  return bad_input("expected requests of the prompt that the sets are of, " + std::to_string(sets.prompt) +
+                   " tokens, and at most " + std::to_string(states + 1) + " of output: " + first +
+                   (others > 1 ? "; so it is for " + std::to_string(others) + " requests" : ""))
+      .at_field("eviction: " + std::string(plan.policy->choice.name()) + ":file");
+}
+
+}  // namespace
+
 Status check_recordings(const TokenPlan& plan, const core::Workload& workload, const core::Memory& memory,
                         std::int64_t most_tokens) {
+  if (plan.policy && plan.policy->recorded != nullptr) return check_sets(plan, workload, memory, most_tokens);
   if (plan.recordings.empty()) return Done{};
   std::int64_t undriven = 0;
   std::string first;

@@ -9,6 +9,8 @@
 // has the model's shape and is long enough (prompt + output - 1 tokens); rows are never looped, stretched or tiled, so
 // a request that none can drive is an error.
 //
+// Retained sets of a file (recorded) are of one prompt: requests with that prompt follow them, others are an error.
+//
 // A budget (run_budget.h) takes the place of the number of tokens that the policy says, layer by layer or head by head;
 // positional policies then follow courses as others do, and so does each layer of a counted one.
 //
@@ -38,6 +40,10 @@ using RecordingOpener =
 
 /// Reads the config of a model by its path; called from any thread.
 using ModelOpener = std::function<Result<model::ModelShape>(const std::string& path)>;
+
+/// Reads retained sets by their path; called from any thread.
+using SetsOpener =
+    std::function<Result<std::shared_ptr<const attention::RecordedLayers>>(const std::string& path)>;
 
 struct Recorded {
   std::shared_ptr<const attention::Recording> recording;
@@ -86,9 +92,10 @@ struct TokenPlanFiles {
   const RecordingOpener& recording;
   const ModelOpener& model;
   const ScoresOpener& scores;
+  const SetsOpener& sets;
 };
 
-/// Errors: a model or recording that cannot be opened, a recording or tables of heads of another shape than the
+/// Errors: a model or recording that cannot be opened, a recording, tables of heads or sets of another shape than the
 /// model, those of RunBudget::make. Appends what is ignored or assumed.
 Result<TokenPlan> make_token_plan(const Scenario& scenario, const TokenPlanFiles& open,
                                   std::vector<std::string>& warnings, std::vector<std::string>& assumptions);
@@ -109,7 +116,8 @@ std::vector<std::int64_t> kept_of_prompt(const TokenPlan& plan, std::int64_t pro
 /// number is, or where a rank has some of them. REQUIRES: requests follow courses.
 std::int64_t known_tracks(const TokenPlan& plan);
 
-/// Can every request that the engine would accept be driven? The error names the first that cannot.
+/// Can every request that the engine would accept be driven, by recordings or a file's sets? The error names the first
+/// that cannot.
 Status check_recordings(const TokenPlan& plan, const core::Workload& workload, const core::Memory& memory,
                         std::int64_t most_tokens);
 

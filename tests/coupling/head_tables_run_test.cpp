@@ -155,9 +155,9 @@ TEST(HeadTableRuns, ReplayedIsTheSame) {
     const std::string table = std::vector<std::string>{"all", "layer", "head"}[random.below(3)];
     SCOPED_TRACE("seed " + std::to_string(seed) + ": " + policy + " " + table);
     std::vector<std::string> warnings, assumptions;
-    const auto made =
-        plan::make_token_plan(resolved(with_policy(policy, table, "400")).value(),
-                              {how.open_recording, how.open_model, how.open_scores}, warnings, assumptions);
+    const auto made = plan::make_token_plan(
+        resolved(with_policy(policy, table, "400")).value(),
+        {how.open_recording, how.open_model, how.open_scores, how.open_sets}, warnings, assumptions);
     ASSERT_TRUE(made.ok()) << made.error().to_string();
     plan::TokenPlan replayed = made.value();
     replayed.recordings = {{recording, 0, recorded, "r"}};
