@@ -1600,16 +1600,16 @@
         <translation>最后一行中的权重，或该权重除以到该 token 为止的权重之和</translation>
     </message>
     <message>
-        <source>A budget that follows the attention seen, the phase or the length</source>
-        <translation>随所见注意力、阶段或长度变化的预算</translation>
+        <source>A budget or a threshold that follows the attention seen, the phase or the length</source>
+        <translation>随所见注意力、阶段或长度变化的预算或阈值</translation>
     </message>
     <message>
-        <source>Tokens kept at first</source>
-        <translation>最初保留的 token 数</translation>
+        <source>Tokens kept at first; where the threshold is adjusted, always at most so many</source>
+        <translation>最初保留的 token 数；调整阈值时始终不超过它</translation>
     </message>
     <message>
-        <source>The budget follows the attention seen (mass), the phase, or the length of the sequence</source>
-        <translation>预算随所见注意力、阶段或序列长度变化</translation>
+        <source>What is adjusted follows the attention seen (mass), the phase, or the length of the sequence</source>
+        <translation>所调整的量随所见注意力、阶段或序列长度变化</translation>
     </message>
     <message>
         <source>The budget does not fall below</source>
@@ -1620,12 +1620,12 @@
         <translation>预算的上限</translation>
     </message>
     <message>
-        <source>By mass: below this share of attention the budget grows by a quarter</source>
-        <translation>按注意力：低于此比例时预算增加四分之一</translation>
+        <source>By mass: below this share of attention the budget grows by a quarter, theta is divided by 1.25</source>
+        <translation>按注意力：低于此比例时预算增加四分之一，θ 除以 1.25</translation>
     </message>
     <message>
-        <source>By mass: above this share of attention the budget shrinks by a tenth</source>
-        <translation>按注意力：高于此比例时预算减少十分之一</translation>
+        <source>By mass: above this share of attention the budget shrinks by a tenth, theta is divided by 0.9</source>
+        <translation>按注意力：高于此比例时预算减少十分之一，θ 除以 0.9</translation>
     </message>
     <message>
         <source>By mass: generated tokens between two looks</source>
@@ -1638,6 +1638,42 @@
     <message>
         <source>By length: share of all tokens so far that is kept</source>
         <translation>按长度：保留的 token 占至今全部 token 的比例</translation>
+    </message>
+    <message>
+        <source>What changes: the budget, or theta, the importance below which tokens go</source>
+        <translation>变化的量：预算，或 θ，即低于它的 token 被丢弃的重要性</translation>
+    </message>
+    <message>
+        <source>Importance below which tokens go, at first; by length it falls as the sequence grows, times prompt / tokens</source>
+        <translation>最初低于它的 token 被丢弃的重要性；按长度时随序列增长而下降，乘以提示长度与 token 总数之比</translation>
+    </message>
+    <message>
+        <source>Theta by mass or length does not fall below</source>
+        <translation>按注意力或长度时 θ 的下限</translation>
+    </message>
+    <message>
+        <source>Theta by mass or length does not rise above</source>
+        <translation>按注意力或长度时 θ 的上限</translation>
+    </message>
+    <message>
+        <source>By phase: theta once the first token was generated</source>
+        <translation>按阶段：生成第一个 token 之后的 θ</translation>
+    </message>
+    <message>
+        <source>adjusts</source>
+        <translation>调整</translation>
+    </message>
+    <message>
+        <source>theta least</source>
+        <translation>θ 下限</translation>
+    </message>
+    <message>
+        <source>theta most</source>
+        <translation>θ 上限</translation>
+    </message>
+    <message>
+        <source>theta later</source>
+        <translation>之后的 θ</translation>
     </message>
     <message>
         <source>least</source>

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "simulator/attention/catalogue.h"
+#include "simulator/attention/head_intervals.h"
 
 namespace kvplan::attention {
 
@@ -24,7 +25,7 @@ struct CellMetadata {
 inline CellMetadata cell_metadata(const PolicyChoice& policy, const PolicyTraits& traits) {
   // Out of order only where a token takes the place of a dropped one and positions do not tell which.
   const bool mapped =
-      policy.choice.text("placement") == "reuse" && !traits.interval && !traits.keeps_everything();
+      policy.choice.text("placement") == "reuse" && !lengths_decide(traits) && !traits.keeps_everything();
   return {.state = traits.state_bytes_per_cell,
           .positions = mapped ? kPositionBytes : 0,
           .one_map = traits.scope == Scope::kLayer};

@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "simulator/attention/cell_metadata.h"
+#include "simulator/attention/recorded_sets.h"
+#include "simulator/base/check.h"
 
 namespace kvplan::attention {
 
@@ -34,6 +36,29 @@ RecordedDrops::RecordedDrops(std::shared_ptr<const Trajectory> trajectory)
 void RecordedDrops::dropped(std::int32_t track, std::int64_t n, std::vector<std::int32_t>& positions) const {
   const auto list = trajectory_->dropped(track, n - 1);
   positions.insert(positions.end(), list.begin(), list.end());
+}
+
+SetDrops::SetDrops(std::shared_ptr<const RecordedLayers> recorded, std::int64_t layers)
+    : recorded_(std::move(recorded)) {
+  units_.assign(static_cast<std::size_t>(layers) * recorded_->of(0)->after.front().size(), 1);
+}
+
+void SetDrops::dropped(std::int32_t track, std::int64_t n, std::vector<std::int32_t>& positions) const {
+  const auto sets_of_layer = static_cast<std::int32_t>(recorded_->of(0)->after.front().size());
+  const RecordedSets& layer = *recorded_->of(track / sets_of_layer);
+  const auto set = static_cast<std::size_t>(track % sets_of_layer);
+  const auto step = static_cast<std::size_t>(n - recorded_->prompt);
+  KVPLAN_CHECK(n >= recorded_->prompt && step < layer.after.size(), n, recorded_->prompt);
+  const auto& stay = layer.after[step][set];
+  const auto drop_unless_kept = [&](std::int32_t position) {
+    if (!std::binary_search(stay.begin(), stay.end(), position)) positions.push_back(position);
+  };
+  if (step == 0) {
+    for (std::int32_t p = 0; p < static_cast<std::int32_t>(n); ++p) drop_unless_kept(p);
+    return;
+  }
+  for (const std::int32_t position : layer.after[step - 1][set]) drop_unless_kept(position);
+  drop_unless_kept(static_cast<std::int32_t>(n - 1));
 }
 
 }  // namespace kvplan::attention

@@ -52,6 +52,20 @@ class RecordedDrops final : public core::Drops {
   std::vector<std::int32_t> units_;
 };
 
+/// Of retained sets that a file has, for requests with its prompt.
+class SetDrops final : public core::Drops {
+ public:
+  /// REQUIRES: check_recorded (recorded_sets.h) finds nothing in any of so many layers.
+  SetDrops(std::shared_ptr<const RecordedLayers> recorded, std::int64_t layers);
+  [[nodiscard]] std::span<const std::int32_t> track_units() const override { return units_; }
+  /// REQUIRES: the sets tell of so many tokens.
+  void dropped(std::int32_t track, std::int64_t n, std::vector<std::int32_t>& positions) const override;
+
+ private:
+  std::shared_ptr<const RecordedLayers> recorded_;
+  std::vector<std::int32_t> units_;
+};
+
 /// Of a request that has so many tokens in the end, at least one: nothing is dropped after the last of them.
 constexpr std::int64_t last_that_drops(std::int64_t final_tokens) {
   return final_tokens >= 2 ? final_tokens - 2 : 0;

@@ -3,8 +3,27 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <memory>
+
+#include "simulator/attention/replay.h"
+#include "simulator/base/check.h"
 
 namespace kvplan::attention {
+
+Result<IntervalTable> intervals_by_head(const PolicyChoice& policy, std::int64_t layers,
+                                        std::int64_t stored_heads) {
+  LayerPlace place{.layers = static_cast<std::int32_t>(layers),
+                   .query_heads = static_cast<std::int32_t>(stored_heads)};
+  KVPLAN_TRY_DO(check_recorded_for(policy, place, place.prompt));
+  IntervalTable out;
+  for (; place.layer < place.layers; ++place.layer) {
+    const auto made = policy.kind->make({.choice = policy.choice, .place = place, .tables = policy.tables});
+    const auto* const by_head = dynamic_cast<const HeadIntervals*>(made.get());
+    KVPLAN_CHECK(by_head != nullptr, place.layer);
+    out.push_back(by_head->keep());
+  }
+  return out;
+}
 
 double gate_of(const HeadTable& gates, std::int32_t layer, std::int32_t head) {
   return std::clamp(gates[static_cast<std::size_t>(layer)][static_cast<std::size_t>(head)], 0.0, 1.0);

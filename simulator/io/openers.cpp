@@ -9,6 +9,7 @@
 #include "simulator/io/head_scores.h"
 #include "simulator/io/measured_steps.h"
 #include "simulator/io/model_file.h"
+#include "simulator/io/policy_files.h"
 #include "simulator/io/price_file.h"
 #include "simulator/io/tensor_json.h"
 #include "traces/io/input.h"
@@ -51,6 +52,7 @@ plan::Openers file_openers() {
   openers.open_steps = open_measured_steps;
   openers.open_prices = open_prices;
   openers.open_scores = read_head_scores;
+  openers.open_sets = read_recorded_sets;
   return openers;
 }
 

@@ -64,6 +64,7 @@ Result<attention::RecordedLayers> recorded_of(dom::element root) {
   attention::RecordedLayers out;
   if (root["prefill_len"].get(out.prompt) != simdjson::SUCCESS)
     return bad_input("expected the keys prefill_len, after_prefill and steps");
+  if (out.prompt < 1 || out.prompt >= INT32_MAX) return bad_input("expected a prefill_len from 1");
   dom::array layers;
   if (root["layers"].get(layers) != simdjson::SUCCESS) {
     KVPLAN_TRY(auto sets, layer_of(root, out.prompt));
@@ -94,20 +95,23 @@ Status read_tables(attention::PolicyChoice& policy) {
 
 }  // namespace
 
+Result<std::shared_ptr<const attention::RecordedLayers>> read_recorded_sets(const std::string& path) {
+  dom::parser parser;
+  dom::element root;
+  if (const auto error = parser.load(path).get(root); error != simdjson::SUCCESS)
+    return in_file(path, std::string("expected JSON, found ") + simdjson::error_message(error));
+  auto recorded = recorded_of(root);
+  if (!recorded.ok()) return in_file(path, recorded.error().to_string());
+  return std::make_shared<const attention::RecordedLayers>(std::move(recorded).value());
+}
+
 Status read_policy_files(attention::PolicyChoice& policy) {
   const attention::PolicyTraits traits = policy.kind->traits(policy.choice);
   if (traits.head_tables) return read_tables(policy);
   if (!traits.recorded) return Done{};
-  const std::string& file = policy.choice.text("file");
-  const std::string field = std::string(policy.choice.name()) + ":file";
-  dom::parser parser;
-  dom::element root;
-  if (const auto error = parser.load(file).get(root); error != simdjson::SUCCESS)
-    return in_file(file, std::string("expected JSON, found ") + simdjson::error_message(error))
-        .at_field(field);
-  auto recorded = recorded_of(root);
-  if (!recorded.ok()) return in_file(file, recorded.error().to_string()).at_field(field);
-  policy.recorded = std::make_shared<const attention::RecordedLayers>(std::move(recorded).value());
+  auto recorded = read_recorded_sets(policy.choice.text("file"));
+  if (!recorded.ok()) return Error(recorded.error()).at_field(std::string(policy.choice.name()) + ":file");
+  policy.recorded = std::move(recorded).value();
   return Done{};
 }
 

@@ -57,6 +57,12 @@ std::int64_t other_rank(const std::vector<core::KeptCount>& heads, std::int64_t 
 std::vector<std::vector<core::KeptCount>> counts_by_layer(const TokenPlan& plan, std::int64_t prompt,
                                                           const attention::Grants& grants) {
   std::vector<std::vector<core::KeptCount>> out;
+  for (const auto& layer : plan.by_head) {
+    out.emplace_back();
+    for (const attention::KeptInterval& keep : layer)
+      out.back().push_back({.budget = keep.sink + keep.recent});
+  }
+  if (!out.empty()) return out;
   if (!plan.budget) {
     for (const core::KeptCount& kept :
          plan.policy->kind->layer_counts(plan.policy->choice, prompt, plan.model.layers))

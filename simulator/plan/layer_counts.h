@@ -1,5 +1,5 @@
-// How many tokens stay in each layer, or in each stored head of it, where these keep numbers of their own (a budget, or
-// a policy like pyramidkv), and what that asks of the ranks of a deployment.
+// How many tokens stay in each layer, or in each stored head of it, where these keep numbers of their own (a budget, a
+// policy like pyramidkv, or one with tables of heads), and what that asks of the ranks of a deployment.
 //
 // A run is of one rank. The others have the same block table, so its blocks have to be theirs: a deployment of several
 // stages or tensor-parallel ranks is followed where each of them keeps the same numbers, whatever their order.
@@ -13,8 +13,8 @@
 namespace kvplan::plan {
 
 // For all: `prompt` as core::KeptCount has it; `grants` of that prompt, empty without a budget.
-// REQUIRES: plan.keeps_by_layer(), and lengths say how many tokens of the policy stay (PolicyTraits::count, or
-// PolicyKind::layer_counts).
+// REQUIRES: plan.keeps_by_layer(), and lengths say how many tokens of the policy stay (PolicyTraits::count,
+// PolicyKind::layer_counts, or TokenPlan::by_head).
 
 /// By layer of the model: one count, or one for each stored head.
 std::vector<std::vector<core::KeptCount>> counts_by_layer(const TokenPlan& plan, std::int64_t prompt,

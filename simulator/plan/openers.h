@@ -28,7 +28,8 @@ struct Openers {
   ModelOpener open_model{};          ///< `model`, where it is a path
   StepsOpener open_steps{};          ///< the calibration that `latency` names
   PricesOpener open_prices{};        ///< `prices`
-  ScoresOpener open_scores{};        ///< scores of heads that `budget` names
+  ScoresOpener open_scores{};        ///< numbers of heads that `budget` or `eviction` names
+  SetsOpener open_sets{};            ///< retained sets that `eviction` names
 };
 
 }  // namespace kvplan::plan

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "simulator/attention/catalogue.h"
+#include "simulator/attention/head_intervals.h"
 
 namespace kvplan::plan {
 namespace {
@@ -19,16 +19,16 @@ std::string example_of(const Param& param) {
 
 bool runs(const attention::PolicyChoice& policy) {
   const attention::PolicyTraits traits = policy.kind->traits(policy.choice);
-  return policy.choice.name() != "full" && !traits.keeps_everything() && !traits.recorded &&
-         !traits.head_tables;
+  return policy.choice.name() != "full" && !traits.keeps_everything() && !traits.recorded;
 }
 
 bool is_counted(const attention::PolicyChoice& policy) {
-  return policy.kind->layer_counts != nullptr || policy.kind->traits(policy.choice).count.has_value();
+  const attention::PolicyTraits traits = policy.kind->traits(policy.choice);
+  return policy.kind->layer_counts != nullptr || traits.count || traits.head_tables;
 }
 
 bool is_positional(const attention::PolicyChoice& policy) {
-  return policy.kind->traits(policy.choice).interval.has_value();
+  return attention::lengths_decide(policy.kind->traits(policy.choice));
 }
 
 /// The policy as it must be written for `holds`, but for parameters without a default; empty: there is no such way.

@@ -47,6 +47,13 @@ std::string why_no_prefixes(const Scenario& scenario, const TokenPlan& tokens) {
     return "prefix_cache is ignored: placement=compact moves tokens out of the blocks in which others could "
            "find "
            "them.";
+  if (scenario.evicts_by == EvictsBy::kSets)
+    return "prefix_cache is ignored: the sets of a file say what one request keeps, and nothing of others "
+           "that "
+           "find its blocks.";
+  if (!tokens.by_head.empty() && tokens.placement == core::Placement::kHoles)
+    return "prefix_cache is ignored: each head is followed by itself, and others could not find whole blocks "
+           "of which some heads drop tokens.";
   if (tokens.recordings.empty() && tokens.placement == core::Placement::kHoles && !tokens.budget)
     return "prefix_cache is ignored: layers that see only a window drop other tokens than the policy does, "
            "and others could not find the rest.";
@@ -109,9 +116,10 @@ Result<RunSetup> prepare(const Scenario& scenario, const traces::Trace& trace, c
   RunSetup setup{scenario, options, {}, {}, {}, {}};
   KVPLAN_TRY(result.cost, find_cost(scenario, options));
   if (result.cost) result.assumptions.push_back(result.cost->sentence);
-  KVPLAN_TRY(setup.tokens,
-             make_token_plan(scenario, {options.open_recording, options.open_model, options.open_scores},
-                             result.warnings, result.assumptions));
+  KVPLAN_TRY(setup.tokens, make_token_plan(scenario,
+                                           {options.open_recording, options.open_model, options.open_scores,
+                                            options.open_sets},
+                                           result.warnings, result.assumptions));
   const scheduling::EngineTraits engine = scenario.engine_traits();
   if (engine.wants_prefixes && !setup.tokens.finds_prefixes)
     result.warnings.push_back(why_no_prefixes(scenario, setup.tokens));
@@ -263,8 +271,11 @@ void count_requests(RunResult& result) {
   }
 }
 
-/// May layers or heads keep other numbers of tokens than each other, as the attention of a recording says?
+/// May layers or heads keep other numbers of tokens than each other, as the attention of a recording, tables of heads
+/// or the sets of a file say?
 bool may_differ(const TokenPlan& tokens) {
+  if (!tokens.by_head.empty()) return layers_differ(tokens);
+  if (tokens.policy && tokens.policy->recorded != nullptr) return tokens.units.per_token > 1;
   if (tokens.counted || tokens.recordings.empty() || tokens.units.per_token == 1) return false;
   const attention::PolicyTraits traits = tokens.policy->kind->traits(tokens.policy->choice);
   if (traits.count || tokens.policy->kind->layer_counts != nullptr)
@@ -274,9 +285,11 @@ bool may_differ(const TokenPlan& tokens) {
 
 /// Where layers or heads keep different numbers, what a block that spans all of them leaves unused.
 void note_holes(const TokenPlan& tokens, RunResult& result) {
-  const bool layers = tokens.counted && tokens.keeps_by_layer() && layers_differ(tokens);
+  const bool by_head = !tokens.by_head.empty();
+  const bool layers = !by_head && tokens.counted && tokens.keeps_by_layer() && layers_differ(tokens);
   const bool paged = result.scenario.allocator.name() == "paged";
-  if (!result.memory || tokens.tables > 1 || !paged || tokens.placement == core::Placement::kReuse ||
+  const bool spans = tokens.tables == 1 || (by_head && tokens.tables < tokens.units.per_token);
+  if (!result.memory || !spans || !paged || tokens.placement == core::Placement::kReuse ||
       !(layers || may_differ(tokens)))
     return;
   const auto permille = std::llround(1000 * result.memory->mean_fraction[index(observe::State::kHole)]);
@@ -286,8 +299,10 @@ void note_holes(const TokenPlan& tokens, RunResult& result) {
       layers ? "A block spans all layers, so it stays as long as the layer that keeps most needs it: what "
                "the others keep less are holes, " +
                    figure + "Tables by layer (memory.allocator=paged:table=layer) would free them."
-             : "A block spans all layers and heads, which may keep different numbers of tokens, so it stays "
-               "as long as one of them needs it: holes are " +
+             : std::string("A block spans all ") +
+                   (tokens.tables == 1 ? "layers and heads" : "heads of a layer") +
+                   ", which may keep different numbers of tokens, so it stays "
+                   "as long as one of them needs it: holes are " +
                    figure +
                    "Tables by head (memory.allocator=paged:table=head) would let more blocks come back.");
 }

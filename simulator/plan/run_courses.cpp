@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "simulator/attention/recorded_sets.h"
 #include "simulator/base/check.h"
 #include "simulator/core/counted_course.h"
 #include "simulator/core/course_of_tables.h"
@@ -9,6 +10,31 @@
 #include "simulator/plan/layer_counts.h"
 
 namespace kvplan::plan {
+namespace {
+
+/// What each track of the rank keeps, where positions decide: one for all cells, or one for each layer or head.
+/// `grants`: of the plan's budget.
+std::vector<attention::KeptInterval> intervals_of_rank(const TokenPlan& plan,
+                                                       const attention::Grants& grants) {
+  if (!plan.budget && plan.by_head.empty())
+    return {plan.policy->kind->traits(plan.policy->choice).interval.value()};
+  const RankBytes& rank = plan.placed.bytes;
+  std::vector<attention::KeptInterval> out;
+  for (std::int64_t l = rank.first_layer; l < rank.first_layer + rank.layers; ++l) {
+    const auto layer = static_cast<std::size_t>(l);
+    if (!plan.budget) {
+      const auto heads = share_of_rank(plan.by_head[layer], rank.tensor_ranks);
+      out.insert(out.end(), heads.begin(), heads.end());
+      continue;
+    }
+    for (const std::int64_t tokens : share_of_rank(grants.tokens[layer], rank.tensor_ranks))
+      out.push_back(attention::interval_with_budget(*plan.policy, tokens));
+  }
+  return out;
+}
+
+}  // namespace
+
 RunCourses::RunCourses(const TokenPlan& plan, const core::Workload& workload,
                        const core::MemoryLayout& layout, attention::TrajectoryStore& trajectories,
                        const core::RunControl* control)
@@ -19,6 +45,8 @@ RunCourses::RunCourses(const TokenPlan& plan, const core::Workload& workload,
       trajectories_(trajectories),
       courses_(static_cast<std::size_t>(workload.size())),
       used_(plan.recordings.size(), false) {
+  if (plan.policy && plan.policy->recorded != nullptr)
+    sets_ = std::make_shared<attention::SetDrops>(plan.policy->recorded, plan.model.layers);
   for (RequestId r = 0; !plan.recordings.empty() && r < workload.size(); ++r) {
     const auto i = static_cast<std::size_t>(r);
     const std::size_t which = i % plan.recordings.size();
@@ -45,18 +73,22 @@ Result<attention::Grants> RunCourses::grants(RequestId r, std::int64_t prompt) {
 
 Result<std::shared_ptr<const core::Drops>> RunCourses::drops(const Asked& asked) {
   if (!plan_.recordings.empty()) return recorded_drops(asked);
-  const auto keep = plan_.policy->kind->traits(plan_.policy->choice).interval;
-  KVPLAN_CHECK(keep.has_value(), asked.request);
-  std::vector<attention::KeptInterval> tracks;
-  if (!plan_.budget) tracks = {*keep};
-  const RankBytes& rank = plan_.placed.bytes;
-  for (std::int64_t l = rank.first_layer; plan_.budget && l < rank.first_layer + rank.layers; ++l)
-    for (const std::int64_t tokens :
-         share_of_rank(asked.grants.tokens[static_cast<std::size_t>(l)], rank.tensor_ranks))
-      tracks.push_back(attention::interval_with_budget(*plan_.policy, tokens));
+  if (sets_ != nullptr) return sets_of_prompt(asked);
+  KVPLAN_CHECK(attention::lengths_decide(plan_.policy->kind->traits(plan_.policy->choice)), asked.request);
+  std::vector<attention::KeptInterval> tracks = intervals_of_rank(plan_, asked.grants);
   const auto units = plan_.units.per_token / static_cast<std::int64_t>(tracks.size());
   return std::shared_ptr<const core::Drops>(std::make_shared<attention::IntervalDrops>(
       std::move(tracks), asked.shape.prompt, static_cast<std::int32_t>(units)));
+}
+
+/// A request that was preempted has more to compute than its prompt.
+Result<std::shared_ptr<const core::Drops>> RunCourses::sets_of_prompt(const Asked& asked) const {
+  if (asked.shape.prompt == plan_.policy->recorded->prompt) return sets_;
+  return bad_input("expected memory in which no request is preempted: request " +
+                   std::to_string(asked.request) + " comes back with " + std::to_string(asked.shape.prompt) +
+                   " tokens to compute, and the sets are of a prompt of " +
+                   std::to_string(plan_.policy->recorded->prompt))
+      .at_field("eviction: " + std::string(plan_.policy->choice.name()) + ":file");
 }
 
 Result<std::shared_ptr<const core::Drops>> RunCourses::recorded_drops(const Asked& asked) {
@@ -80,7 +112,7 @@ std::int64_t RunCourses::last_asked(std::size_t recording, const core::CourseSha
 
 /// Which tokens go, as far as that is known of a policy that is counted.
 Result<std::shared_ptr<const core::Drops>> RunCourses::counted_drops(const Asked& asked) {
-  const bool by_position = plan_.policy->kind->traits(plan_.policy->choice).interval.has_value();
+  const bool by_position = attention::lengths_decide(plan_.policy->kind->traits(plan_.policy->choice));
   if (plan_.recordings.empty() && !by_position) return std::shared_ptr<const core::Drops>();
   KVPLAN_TRY(auto dropped, drops(asked));
   if (!plan_.recordings.empty()) KVPLAN_TRY_DO(check_counts(asked, *dropped));

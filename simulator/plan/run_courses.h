@@ -39,6 +39,7 @@ class RunCourses final : public core::CourseSource {
   Result<attention::Grants> grants(RequestId request, std::int64_t prompt);
   Result<std::shared_ptr<const core::Drops>> drops(const Asked& asked);
   Result<std::shared_ptr<const core::Drops>> recorded_drops(const Asked& asked);
+  [[nodiscard]] Result<std::shared_ptr<const core::Drops>> sets_of_prompt(const Asked& asked) const;
   [[nodiscard]] std::int64_t last_asked(std::size_t recording, const core::CourseShape& shape) const;
   [[nodiscard]] std::unique_ptr<const core::Course> window_course(core::CourseShape shape,
                                                                   std::int64_t window) const;
@@ -59,6 +60,7 @@ class RunCourses final : public core::CourseSource {
   attention::TrajectoryStore& trajectories_;
   std::vector<std::unique_ptr<const core::Course>> courses_;  ///< by request
   std::vector<bool> used_;
+  std::shared_ptr<const core::Drops> sets_;  ///< of a file, the same for all requests; or null
   std::map<OfPrompt, attention::HeadTable> measured_;
   std::map<OfPrompt, std::int64_t> longest_;  ///< final tokens of the requests that come with such a prompt
 };

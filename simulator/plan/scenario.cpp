@@ -6,6 +6,7 @@
 
 #include "simulator/attention/budgeted.h"
 #include "simulator/attention/catalogue.h"
+#include "simulator/attention/head_intervals.h"
 #include "simulator/base/check.h"
 #include "simulator/base/number_input.h"
 #include "simulator/base/pair_value.h"
@@ -339,10 +340,10 @@ Status choose_latency(Scenario& s, bool said) {
 
 /// Do the lengths of a request say how many of its tokens stay?
 bool is_counted(const attention::PolicyKind& kind, const attention::PolicyTraits& traits) {
-  return kind.layer_counts != nullptr || traits.count;
+  return kind.layer_counts != nullptr || traits.count || traits.head_tables;
 }
 
-/// What placement=compact asks for: lengths have to say how many tokens stay, or a recording.
+/// What placement=compact asks for: lengths have to say how many tokens stay, or a recording or file.
 Status check_compact(const Scenario& s, const attention::PolicyKind& kind,
                      const attention::PolicyTraits& traits) {
   const std::string found = "placement=compact, found ";
@@ -350,7 +351,7 @@ Status check_compact(const Scenario& s, const attention::PolicyKind& kind,
     return bad_input("expected the allocator \"paged\", whose blocks come back one by one, with " + found +
                      "\"" + std::string(s.allocator.name()) + "\"")
         .at_field("eviction");
-  if (!is_counted(kind, traits) && s.attention.empty())
+  if (!is_counted(kind, traits) && !traits.recorded && s.attention.empty())
     return bad_input("expected a policy that is counted from lengths (" + counted_policies() + ") with " +
                      found + "\"" + std::string(kind.descriptor.name) +
                      "\", which needs a recording (workload.attention)")
@@ -403,25 +404,22 @@ Status choose_eviction(Scenario& s) {
     return bad_input("\"" + name + "\" keeps everything and reads a part: it frees nothing in a run, see " +
                      "`kvplan evict`")
         .at_field("eviction");
-  if (traits.recorded)
-    return bad_input("\"" + name +
-                     "\" has sets of one layer of one sequence, not of a run: see `kvplan evict`")
-        .at_field("eviction");
-  if (traits.head_tables)
-    return bad_input("\"" + name + "\" reads tables of heads, which a run does not: see `kvplan evict`")
-        .at_field("eviction");
   if (choice.text("placement") == "compact") {
     KVPLAN_TRY_DO(check_compact(s, *policy.kind, traits));
-    s.evicts_by = is_counted(*policy.kind, traits) ? EvictsBy::kCounts : EvictsBy::kRecordings;
+    s.evicts_by = traits.recorded                    ? EvictsBy::kSets
+                  : is_counted(*policy.kind, traits) ? EvictsBy::kCounts
+                                                     : EvictsBy::kRecordings;
     s.eviction = std::move(choice);
     return Done{};
   }
   if (traits.interval && traits.interval->recent < 1)
     return bad_input("expected a policy that keeps at least the newest token").at_field("eviction");
-  if (!traits.interval) {
+  if (traits.recorded) {
+    s.evicts_by = EvictsBy::kSets;
+  } else if (!attention::lengths_decide(traits)) {
     if (s.attention.empty()) return needs_recordings(s, *policy.kind, traits);
     s.evicts_by = EvictsBy::kRecordings;
-  } else if (choice.text("placement") == "reuse") {
+  } else if (traits.head_tables || choice.text("placement") == "reuse") {
     s.evicts_by = EvictsBy::kLengths;
   } else {
     s.evicts_by = EvictsBy::kKeepRule;

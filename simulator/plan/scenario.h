@@ -77,6 +77,7 @@ enum class EvictsBy : std::uint8_t {
   kLengths,     ///< positions decide, cells are used again or layers keep intervals of their own
   kCounts,      ///< lengths say how many stay, survivors are moved together
   kRecordings,  ///< attention decides: workload.attention
+  kSets,        ///< a file says it
 };
 
 /// A resolved scenario.
@@ -123,7 +124,7 @@ struct Scenario {
   /// True: requests follow courses (core/course.h), and nothing is found by its prefix.
   [[nodiscard]] bool follows_courses() const {
     return evicts_by == EvictsBy::kLengths || evicts_by == EvictsBy::kCounts ||
-           evicts_by == EvictsBy::kRecordings || encoded;
+           evicts_by == EvictsBy::kRecordings || evicts_by == EvictsBy::kSets || encoded;
   }
   /// True: there are targets that each request meets or not.
   [[nodiscard]] bool has_request_targets() const { return target_ttft_s || target_tpot_s || target_e2e_s; }

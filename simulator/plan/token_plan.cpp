@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "simulator/attention/cell_metadata.h"
+#include "simulator/attention/recorded_sets.h"
 #include "simulator/attention/replay.h"
 #include "simulator/base/check.h"
 #include "simulator/memory/allocators.h"
@@ -154,7 +155,7 @@ Status check_ranks(const TokenPlan& plan, bool replayed) {
   if (!plan.policy) return Done{};
   const RankBytes& bytes = plan.placed.bytes;
   const std::string name(plan.policy->choice.name());
-  const bool positional = plan.policy->kind->traits(plan.policy->choice).interval.has_value();
+  const bool positional = attention::lengths_decide(plan.policy->kind->traits(plan.policy->choice));
   if (plan.counted || (positional && !replayed)) return Done{};
   if (plan.units.per_token == 1 || bytes.ranks() == 1) return Done{};
   return bad_input("expected one rank (deployment.tp=1, deployment.pp=1), since \"" + name +
@@ -229,10 +230,10 @@ Status set_units(TokenPlan& plan, memory::TablePer per, bool replayed) {
   };
   plan.units = plan.counted ? attention::counted_units(*plan.policy, heads) : replayed_units(plan);
   if (plan.keeps_by_layer() && (plan.counted || !replayed)) {
-    KVPLAN_TRY_DO(all_alike("\"" +
-                            std::string(plan.budget ? plan.budget->choice().name() : kind.descriptor.name) +
-                            "\" gives each layer a number of its own"));
-    const std::int64_t cells = plan.budget && plan.budget->by_head() ? heads : rank.layers;
+    KVPLAN_TRY_DO(
+        all_alike("\"" + std::string(plan.budget ? plan.budget->choice().name() : kind.descriptor.name) +
+                  "\" gives each " + (plan.keeps_by_head() ? "head" : "layer") + " a number of its own"));
+    const std::int64_t cells = plan.keeps_by_head() ? heads : rank.layers;
     plan.units = {cells, metadata.of_token(heads / cells)};
   }
   if (per == TablePer::kRequest) return Done{};
@@ -278,6 +279,56 @@ void note_budget(const TokenPlan& plan, std::vector<std::string>& assumptions) {
       (plan.budget->measured() ? ", measured of the recording's," : "") + " instead of the number that " +
       "eviction=" + std::string(plan.policy->choice.name()) + " says, and at least " + std::to_string(least) +
       (least == 1 ? " token." : " tokens."));
+}
+
+/// What each stored head keeps, as the tables of heads say that the policy names.
+Status read_head_tables(TokenPlan& plan, const ScoresOpener& open, std::vector<std::string>& assumptions) {
+  attention::PolicyChoice& policy = *plan.policy;
+  const std::string name(policy.choice.name());
+  if (!open) return bad_input("tables of heads cannot be read here").at_field("eviction");
+  for (const Param& param : policy.choice.descriptor().params) {
+    if (!param.names_file) continue;
+    auto table = open(policy.choice.text(param.name));
+    if (!table.ok())
+      return bad_input(table.error().to_string())
+          .at_field("eviction: " + name + ":" + std::string(param.name));
+    policy.tables.push_back(std::move(table).value());
+  }
+  auto by_head = attention::intervals_by_head(policy, plan.model.layers, plan.model.kv_heads);
+  if (!by_head.ok()) return bad_input(by_head.error().message).at_field("eviction: " + by_head.error().field);
+  plan.by_head = std::move(by_head).value();
+  std::int64_t whole = 0;
+  for (const auto& layer : plan.by_head)
+    whole += std::count_if(layer.begin(), layer.end(), [](const attention::KeptInterval& keep) {
+      return keep.recent == attention::kWhole.recent;
+    });
+  assumptions.push_back("By the tables of heads of eviction=" + name + ", " + std::to_string(whole) + " of " +
+                        std::to_string(plan.model.layers * plan.model.kv_heads) +
+                        " stored heads keep everything, the others first and newest tokens.");
+  return Done{};
+}
+
+/// Sets of all layers, which have to be of the model's.
+Status read_sets(TokenPlan& plan, const SetsOpener& open) {
+  attention::PolicyChoice& policy = *plan.policy;
+  const std::string field = "eviction: " + std::string(policy.choice.name()) + ":file";
+  if (!open) return bad_input("retained sets cannot be read here").at_field("eviction");
+  auto sets = open(policy.choice.text("file"));
+  if (!sets.ok()) return Error(sets.error()).at_field(field);
+  policy.recorded = std::move(sets).value();
+  attention::LayerPlace place{.layers = static_cast<std::int32_t>(plan.model.layers),
+                              .query_heads = static_cast<std::int32_t>(plan.model.kv_heads),
+                              .prompt = policy.recorded->prompt};
+  for (; place.layer < place.layers; ++place.layer) {
+    const attention::RecordedSets* const own = policy.recorded->of(place.layer);
+    const std::int64_t generated = own == nullptr ? 0 : std::ssize(own->after) - 1;
+    const Status fits = attention::check_recorded_for(policy, place, place.prompt + generated);
+    if (!fits.ok())
+      return bad_input(fits.error().message +
+                       (own == nullptr ? "" : ", layer " + std::to_string(place.layer)))
+          .at_field(field);
+  }
+  return Done{};
 }
 
 /// A cell is a byte of the rank from here on.
@@ -328,10 +379,10 @@ Result<TokenPlan> make_token_plan(const Scenario& s, const TokenPlanFiles& open,
                                   std::vector<std::string>& warnings, std::vector<std::string>& assumptions) {
   TokenPlan plan;
   plan.counted = s.evicts_by == EvictsBy::kCounts;
-  const bool replayed =
-      s.evicts_by == EvictsBy::kRecordings || (plan.counted && !s.attention.empty() &&
-                                               (!named_policy(s).kind->traits(*s.eviction).interval ||
-                                                (s.budget && attention::measures_scores(*s.budget))));
+  const bool replayed = s.evicts_by == EvictsBy::kRecordings ||
+                        (plan.counted && !s.attention.empty() &&
+                         (!attention::lengths_decide(named_policy(s).kind->traits(*s.eviction)) ||
+                          (s.budget && attention::measures_scores(*s.budget))));
   const auto table_per = memory::allocator_entry(s.allocator).table_per;
   const memory::TablePer per = table_per == nullptr ? memory::TablePer::kRequest : table_per(s.allocator);
   std::vector<Recorded> recordings;
@@ -371,9 +422,13 @@ Result<TokenPlan> make_token_plan(const Scenario& s, const TokenPlanFiles& open,
       KVPLAN_TRY(plan.budget, RunBudget::make(*s.budget, *plan.policy, plan.model, open.scores));
       note_budget(plan, assumptions);
     }
+    if (plan.policy->kind->traits(plan.policy->choice).head_tables)
+      KVPLAN_TRY_DO(read_head_tables(plan, open.scores, assumptions));
+    if (s.evicts_by == EvictsBy::kSets) KVPLAN_TRY_DO(read_sets(plan, open.sets));
     KVPLAN_TRY_DO(set_units(plan, per, replayed));
     note_tables(plan, per, assumptions);
-    if (plan.counted) note_counts(plan, std::string(s.eviction->name()), replayed, warnings, assumptions);
+    if (plan.counted && plan.by_head.empty())
+      note_counts(plan, std::string(s.eviction->name()), replayed, warnings, assumptions);
   }
   KVPLAN_TRY_DO(check_ranks(plan, replayed));
   KVPLAN_TRY_DO(add_scales(plan));
@@ -428,14 +483,44 @@ std::vector<std::int64_t> kept_of_prompt(const TokenPlan& plan, std::int64_t pro
 
 std::int64_t known_tracks(const TokenPlan& plan) {
   const bool by_position =
-      plan.recordings.empty() && plan.policy->kind->traits(plan.policy->choice).interval.has_value();
+      plan.recordings.empty() && attention::lengths_decide(plan.policy->kind->traits(plan.policy->choice));
   if (!plan.counted || by_position) return plan.units.per_token;
   if (plan.recordings.empty() || plan.placed.bytes.ranks() > 1) return 0;
   return std::max(plan.tables, replayed_units(plan).per_token);
 }
 
+namespace {
+
+/// Is each of those requests one that the file's sets are of?
+Status check_sets(const TokenPlan& plan, const core::Workload& workload, const core::Memory& memory,
+                  std::int64_t most_tokens) {
+  const attention::RecordedLayers& sets = *plan.policy->recorded;
+  std::int64_t states = INT64_MAX;  // the fewest of a layer
+  for (std::int32_t layer = 0; layer < plan.model.layers; ++layer)
+    states = std::min<std::int64_t>(states, std::ssize(sets.of(layer)->after));
+  std::int64_t others = 0;
+  std::string first;
+  for (RequestId r = 0; r < workload.size(); ++r) {
+    const auto i = static_cast<std::size_t>(r);
+    // Nothing is dropped after the last token, nor after the one that is sampled last.
+    const bool told = workload.input[i] == sets.prompt && workload.output[i] <= states + 1;
+    if (told || !core::is_served(workload, r, most_tokens, memory)) continue;
+    if (++others == 1)
+      first = "request " + std::to_string(r) + " has " + std::to_string(workload.input[i]) + " and " +
+              std::to_string(workload.output[i]);
+  }
+  if (others == 0) return Done{};
+  return bad_input("expected requests of the prompt that the sets are of, " + std::to_string(sets.prompt) +
+                   " tokens, and at most " + std::to_string(states + 1) + " of output: " + first +
+                   (others > 1 ? "; so it is for " + std::to_string(others) + " requests" : ""))
+      .at_field("eviction: " + std::string(plan.policy->choice.name()) + ":file");
+}
+
+}  // namespace
+
 Status check_recordings(const TokenPlan& plan, const core::Workload& workload, const core::Memory& memory,
                         std::int64_t most_tokens) {
+  if (plan.policy && plan.policy->recorded != nullptr) return check_sets(plan, workload, memory, most_tokens);
   if (plan.recordings.empty()) return Done{};
   std::int64_t undriven = 0;
   std::string first;

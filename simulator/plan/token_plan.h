@@ -1,12 +1,15 @@
 // The token policy of a run: what stays in the cache, which recordings drive which request, and what a cell
 // is.
 //
-// A policy whose kept tokens follow from lengths (window, streaming-llm) needs no recording, nor does one of which
+// A policy whose kept tokens follow from lengths (window, streaming-llm; duo-attention, whose tables of heads say which
+// of them keep everything) needs no recording, nor does one of which
 // lengths say how many stay, with placement=compact: then it is counted, and which tokens stay changes nothing of a
 // run. With recordings, and any other policy always, it is replayed: request i is driven by recording i mod n, the
 // recordings being the sequences of the files of workload.attention, in order. A recording drives a request only if it
 // has the model's shape and is long enough (prompt + output - 1 tokens); rows are never looped, stretched or tiled, so
 // a request that none can drive is an error.
+//
+// Retained sets of a file (recorded) are of one prompt: requests with that prompt follow them, others are an error.
 //
 // A budget (run_budget.h) takes the place of the number of tokens that the policy says, layer by layer or head by head;
 // positional policies then follow courses as others do, and so does each layer of a counted one.
@@ -22,6 +25,7 @@
 #include <vector>
 
 #include "simulator/attention/drops.h"
+#include "simulator/attention/head_intervals.h"
 #include "simulator/core/counted_course.h"
 #include "simulator/plan/deployment.h"
 #include "simulator/plan/run_budget.h"
@@ -37,6 +41,10 @@ using RecordingOpener =
 /// Reads the config of a model by its path; called from any thread.
 using ModelOpener = std::function<Result<model::ModelShape>(const std::string& path)>;
 
+/// Reads retained sets by their path; called from any thread.
+using SetsOpener =
+    std::function<Result<std::shared_ptr<const attention::RecordedLayers>>(const std::string& path)>;
+
 struct Recorded {
   std::shared_ptr<const attention::Recording> recording;
   std::int32_t sequence{0};
@@ -50,6 +58,8 @@ struct TokenPlan {
   attention::CellUnits units;  ///< of one token; scales of the format are in their metadata
   std::optional<attention::PolicyChoice> policy;  ///< set: requests follow courses, as with `encoded`
   std::optional<RunBudget> budget;                ///< of the policy
+  /// Of the whole model, where the policy's tables say what each stored head keeps; else empty.
+  attention::IntervalTable by_head;
   core::Placement placement{core::Placement::kHoles};
   core::KeepRule keep;         ///< of all layers alike, where requests follow no courses
   bool finds_prefixes{false};  ///< as Scenario::finds_prefixes, and no courses stand in the way
@@ -68,8 +78,10 @@ struct TokenPlan {
   [[nodiscard]] bool follows_courses() const { return policy || !encoded.empty(); }
   /// Layers, or heads, keep numbers of tokens of their own.
   [[nodiscard]] bool keeps_by_layer() const {
-    return policy && (budget || policy->kind->layer_counts != nullptr);
+    return policy && (budget || !by_head.empty() || policy->kind->layer_counts != nullptr);
   }
+  /// Of these, each stored head does.
+  [[nodiscard]] bool keeps_by_head() const { return !by_head.empty() || (budget && budget->by_head()); }
   [[nodiscard]] std::int64_t token_bytes() const {
     return placed.bytes.token_bytes - placed.bytes.scale_bytes + units.per_token * units.metadata_bytes;
   }
@@ -80,10 +92,11 @@ struct TokenPlanFiles {
   const RecordingOpener& recording;
   const ModelOpener& model;
   const ScoresOpener& scores;
+  const SetsOpener& sets;
 };
 
-/// Errors: a model or recording that cannot be opened, a recording that has another shape than the model, those of
-/// RunBudget::make. Appends what is ignored or assumed.
+/// Errors: a model or recording that cannot be opened, a recording, tables of heads or sets of another shape than the
+/// model, those of RunBudget::make. Appends what is ignored or assumed.
 Result<TokenPlan> make_token_plan(const Scenario& scenario, const TokenPlanFiles& open,
                                   std::vector<std::string>& warnings, std::vector<std::string>& assumptions);
 
@@ -103,7 +116,8 @@ std::vector<std::int64_t> kept_of_prompt(const TokenPlan& plan, std::int64_t pro
 /// number is, or where a rank has some of them. REQUIRES: requests follow courses.
 std::int64_t known_tracks(const TokenPlan& plan);
 
-/// Can every request that the engine would accept be driven? The error names the first that cannot.
+/// Can every request that the engine would accept be driven, by recordings or a file's sets? The error names the first
+/// that cannot.
 Status check_recordings(const TokenPlan& plan, const core::Workload& workload, const core::Memory& memory,
                         std::int64_t most_tokens);
 

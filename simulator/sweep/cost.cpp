@@ -94,6 +94,7 @@ CostTerms cost_terms(const plan::Scenario& scenario) {
       break;
     case plan::EvictsBy::kLengths:
     case plan::EvictsBy::kCounts:
+    case plan::EvictsBy::kSets:
       add(kCourse);
       break;
     case plan::EvictsBy::kRecordings:

@@ -162,7 +162,8 @@ TEST(CompactRuns, RefusesWhatLengthsDoNotSay) {
   EXPECT_EQ(
       error_of({{"eviction", "seed-ring:window=64,placement=compact"}}),
       "eviction: expected a policy that is counted from lengths (window, seed-ring with chunk=1, "
-      "streaming-llm, h2o, tova, scissorhands with drop=1, snapkv, pyramidkv, seed-pyramid-select, knorm, "
+      "streaming-llm, h2o, tova, scissorhands with drop=1, snapkv, pyramidkv, duo-attention, "
+      "razor-attention, seed-pyramid-select, knorm, "
       "keydiff, lagkv, expected-attention, critical-kv, seed-lfu, seed-lru, random, expr, oracle-suffix, "
       "oracle-exact) with placement=compact, found \"seed-ring\", which needs a recording "
       "(workload.attention)");
@@ -183,7 +184,9 @@ TEST(CompactRuns, RefusesWhatLengthsDoNotSay) {
 TEST(CompactRuns, SayWhatElseAPolicyNeeds) {
   const std::string recordings = ": give recordings as workload.attention, ";
   const std::string compact = "take placement=compact, which counts what stays without one, ";
-  const std::string other = "or a policy that lengths decide (window, seed-ring with chunk=1, streaming-llm)";
+  const std::string other =
+      "or a policy that lengths decide (window, seed-ring with chunk=1, streaming-llm, duo-attention, "
+      "razor-attention)";
   for (const auto& [policy, how, counted] : std::vector<std::tuple<std::string, std::string, bool>>{
            {"h2o:hh=4,recent=4", "decides by attention", true},
            {"tova:budget=4", "decides by attention", true},

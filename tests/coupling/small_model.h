@@ -102,6 +102,16 @@ inline std::string figures(plan::RunResult r) {
   return plan::report_json(r) + plan::requests_csv(r) + plan::timeline_csv(r);
 }
 
+/// Those that are whole numbers, and each request's: the same where cells are larger or smaller.
+inline std::string whole_figures(const plan::RunResult& r) {
+  std::string out = plan::requests_csv(r);
+  for (const std::int64_t figure : {r.evicted_tokens, r.evicted_blocks, r.compactions, r.compaction_bytes,
+                                    r.hole_bytes_peak, r.makespan.count, r.preemptions, r.iterations})
+    out += std::to_string(figure) + " ";
+  for (const std::int64_t bytes : r.memory->peak_bytes) out += std::to_string(bytes) + " ";
+  return out;
+}
+
 inline std::int64_t at(const observe::StateCounts& counts, observe::State state) {
   return counts[observe::index(state)];
 }

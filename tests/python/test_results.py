@@ -72,6 +72,27 @@ class Results(FolderTest):
         self.assertEqual([step["retained"] for step in own["steps"]], [step["retained"] for step in same["steps"]])
         np.testing.assert_allclose(results.mass_frame(own)["attended_mass"], results.mass_frame(same)["attended_mass"])
 
+    def test_sets_of_layers(self):
+        recording, prompt = ROOT / "simulator/examples/replay/attention.kva", 120
+        layers, policies = {}, {0: "window:window=5", 1: "streaming-llm:sink=3,recent=20"}
+        for number, policy in policies.items():
+            told = results.read(self.json_of("evict", recording, "--policy", policy, "--prefill", prompt,
+                                             "--layer", number))
+            layers[number] = (told["after_prefill"], {step["t"]: step["retained"] for step in told["steps"]})
+        sets = self.path("sets.json")
+        results.write_sets(sets, prompt, layers=layers)
+        all_layers = results.read(self.json_of("evict", recording, "--policy", f"recorded:file={sets}", "--prefill",
+                                               prompt, "--all-layers"))
+        self.assertEqual([part["layer"] for part in all_layers["layers"]], [0, 1])
+        for part in all_layers["layers"]:
+            after, steps = layers[part["layer"]]
+            self.assertEqual(part["after_prefill"], after)
+            self.assertEqual({step["t"]: step["retained"] for step in part["steps"]}, steps)
+        for wrong in ({}, {"after_prefill": [[0]]}, {"steps": {}},
+                      {"after_prefill": [[0]], "steps": {}, "layers": layers}):
+            with self.assertRaisesRegex(FormatError, "sets: expected after_prefill and steps"):
+                results.write_sets(sets, prompt, **wrong)
+
     def test_other_files(self):
         self.path("x.json").write_text("[1")
         with self.assertRaisesRegex(FormatError, "x.json: expected JSON"):

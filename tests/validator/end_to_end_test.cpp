@@ -37,6 +37,22 @@ TEST(EndToEnd, LogsOfTheSampleReplayEqual) {
   const std::string by_layer = "--set memory.allocator=paged:block_tokens=8,table=layer";
   const std::string by_head = "--set memory.allocator=paged:block_tokens=8,table=head";
   const std::string pyramid = "--set budget=pyramidkv:capacity=90,window=8,beta=6";
+  std::string gates = "[";
+  for (int layer = 0; layer < 32; ++layer)
+    gates += (layer == 0 ? "[1,0,0," : ",[1,0,0,") + std::to_string(layer % 3) + ",0,1,0,1]";
+  const std::string duo = "'eviction=duo-attention:sink=4,recent=60,gates=" + gates + "],placement=";
+  // Requests of one prompt, which keep what sets say that an evaluation left.
+  const std::string recording = std::string(KVPLAN_SOURCE_DIR) + "/simulator/examples/replay/attention.kva";
+  std::ofstream(folder + "/own.csv")
+      << "arrival_ns,input_tokens,output_tokens\n0,100,29\n5000000,100,7\n9000000,100,20\n";
+  ASSERT_EQ(
+      run(programs + "/kvplan evict " + recording + " --policy ada-kv:window=4,capacity=40 --prefill 100 " +
+          "--all-layers --json " + folder + "/sets.json >/dev/null"),
+      0);
+  const std::string own = programs + "/kvplan run " + folder +
+                          "/own.csv --set workload.attention=" + recording +
+                          " --set model=recording --set memory.pool_tokens=2000 --set " +
+                          "eviction=recorded:file=" + folder + "/sets.json,placement=";
   for (const std::string& start :
        {sample + "--set memory.pool_tokens=16000",
         sample + "--set memory.pool_tokens=30000 --set eviction=streaming-llm:sink=5,recent=200",
@@ -91,6 +107,9 @@ TEST(EndToEnd, LogsOfTheSampleReplayEqual) {
         replay + "--set eviction=window:window=9 --set budget=d2o",
         replay + "--set eviction.placement=holes " + by_head +
             " --set budget=pyramidkv-paper:total=60,beta=3",
+        // Heads that keep other tokens, as tables of heads say.
+        few + duo + "holes' " + by_head, few + duo + "reuse'", few + duo + "compact' " + by_layer,
+        own + "holes " + by_head, own + "reuse", own + "compact " + by_layer,
         // Trees of pages, and without one; retracted requests.
         sample +
             "--set engine=sglang --set memory.allocator=paged:block_tokens=1 --set memory.pool_tokens=6000",

@@ -48,8 +48,7 @@ std::unique_ptr<LayerPolicy> make(const LayerInput& input) {
   for (std::int32_t head = 0; head < input.place.stored_heads(); ++head)
     whole.push_back(gate_of(gates, input.place.layer, head) >= threshold);
   return std::make_unique<HeadIntervals>(
-      std::move(whole),
-      KeptInterval{.sink = input.choice.integer("sink"), .recent = input.choice.integer("recent")});
+      whole, KeptInterval{.sink = input.choice.integer("sink"), .recent = input.choice.integer("recent")});
 }
 
 }  // namespace

@@ -55,8 +55,7 @@ std::unique_ptr<LayerPolicy> make(const LayerInput& input) {
   mark_highest(input.tables[0], input.choice.decimal("induction_share"), input.place.layer, whole);
   mark_highest(input.tables[1], input.choice.decimal("echo_share"), input.place.layer, whole);
   return std::make_unique<HeadIntervals>(
-      std::move(whole),
-      KeptInterval{.sink = input.choice.integer("sink"), .recent = input.choice.integer("recent")});
+      whole, KeptInterval{.sink = input.choice.integer("sink"), .recent = input.choice.integer("recent")});
 }
 
 }  // namespace

@@ -1,9 +1,12 @@
-// A budget that changes while tokens are generated: with the attention that is still seen, with the phase, or with the
-// length. What goes is what was least important, as in the other policies of the founding notes.
+// A budget, or a threshold of importance, that changes while tokens are generated: with the attention that is still
+// seen, with the phase, or with the length. What goes is what was least important, as in the other policies of the
+// founding notes.
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <memory>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "simulator/attention/importance.h"
@@ -16,6 +19,11 @@ namespace kvplan::attention {
 namespace {
 
 constexpr std::array<std::string_view, 3> kCauses{"mass", "phase", "length"};
+constexpr std::array<std::string_view, 2> kAdjusted{"budget", "theta"};
+
+// What one look changes. A lower threshold keeps more: it is divided by what a budget is multiplied by.
+constexpr double kMore = 1.25;
+constexpr double kLess = 0.9;
 
 class SeedDynamic final : public SetPolicy {
  public:
@@ -24,12 +32,14 @@ class SeedDynamic final : public SetPolicy {
         prompt_(input.place.prompt),
         by_mass_(input.choice.text("by") == "mass"),
         by_phase_(input.choice.text("by") == "phase"),
+        adjusts_theta_(input.choice.text("adjusts") == "theta"),
         least_(input.choice.integer("least")),
         most_(input.choice.integer("most")),
         importance_(input.choice),
         reduce_(aggregate_of(input.choice)),
         sets_(static_cast<std::size_t>(input.place.stored_heads())) {
-    for (State& each : sets_) each.budget = input.choice.integer("budget");
+    for (State& each : sets_)
+      each = {.budget = input.choice.integer("budget"), .theta = input.choice.decimal("theta")};
   }
 
   void update(std::int32_t set, Residents& residents, std::span<const HeadRow> heads) override {
@@ -46,17 +56,27 @@ class SeedDynamic final : public SetPolicy {
   }
 
   void evict_set(std::int32_t set, const Residents& residents, std::vector<std::int32_t>& drop) override {
-    const std::int64_t excess = residents.size() - budget(set, residents.positions().back());
+    const State& state = sets_[static_cast<std::size_t>(set)];
+    const std::int64_t newest = residents.positions().back();
     const Candidates may = unprotected(residents, choice_.integer("sink"), choice_.integer("recent"));
-    const std::int64_t count = std::min<std::int64_t>(excess, may.end - may.begin);
+    const auto importance = importance_.of(residents, may.begin, may.end);
+    std::int64_t count = residents.size() - (adjusts_theta_ ? state.budget : budget(state, newest));
+    if (adjusts_theta_) {
+      // Those below the threshold are the lowest ones, so that one selection serves both.
+      const double least = theta(state, newest);
+      count = std::max<std::int64_t>(count, std::count_if(importance.begin(), importance.end(),
+                                                          [&](double each) { return each < least; }));
+    }
+    count = std::min<std::int64_t>(count, may.end - may.begin);
     if (count <= 0) return;
-    lowest(importance_.of(residents, may.begin, may.end), static_cast<std::int32_t>(count), drop);
+    lowest(importance, static_cast<std::int32_t>(count), drop);
     for (std::int32_t& index : drop) index += may.begin;
   }
 
  private:
   struct State {
     std::int64_t budget{0};
+    double theta{0};
     std::int64_t steps{0};  ///< of decoding
     double mean{0};         ///< of the attention seen, in which older steps fade
   };
@@ -65,25 +85,40 @@ class SeedDynamic final : public SetPolicy {
     state.mean = state.steps == 0 ? mass : 0.9 * state.mean + 0.1 * mass;
     ++state.steps;
     if (!by_mass_ || state.steps % choice_.integer("every") != 0) return;
-    const auto now = static_cast<double>(state.budget);
-    if (state.mean < choice_.decimal("low"))
-      state.budget = std::min(most_, static_cast<std::int64_t>(std::ceil(1.25 * now)));
-    else if (state.mean > choice_.decimal("high"))
-      state.budget = std::max(least_, static_cast<std::int64_t>(std::floor(0.9 * now)));
+    const bool more = state.mean < choice_.decimal("low");
+    if (!more && state.mean <= choice_.decimal("high")) return;
+    const double factor = more ? kMore : kLess;
+    if (adjusts_theta_) {
+      state.theta = within_thetas(state.theta / factor);
+      return;
+    }
+    const double wanted = factor * static_cast<double>(state.budget);
+    state.budget = more ? std::min(most_, static_cast<std::int64_t>(std::ceil(wanted)))
+                        : std::max(least_, static_cast<std::int64_t>(std::floor(wanted)));
   }
 
-  [[nodiscard]] std::int64_t budget(std::int32_t set, std::int64_t newest) const {
-    const State& state = sets_[static_cast<std::size_t>(set)];
+  [[nodiscard]] std::int64_t budget(const State& state, std::int64_t newest) const {
     if (by_mass_) return state.budget;
     if (by_phase_) return newest < prompt_ ? state.budget : choice_.integer("later");
     const double share = choice_.decimal("share") * static_cast<double>(newest + 1);
     return std::clamp(static_cast<std::int64_t>(std::floor(share)), least_, most_);
   }
 
+  [[nodiscard]] double theta(const State& state, std::int64_t newest) const {
+    if (by_mass_) return state.theta;
+    if (by_phase_) return newest < prompt_ ? state.theta : choice_.decimal("theta_later");
+    return within_thetas(state.theta * static_cast<double>(prompt_) / static_cast<double>(newest + 1));
+  }
+
+  [[nodiscard]] double within_thetas(double theta) const {
+    return std::clamp(theta, choice_.decimal("theta_least"), choice_.decimal("theta_most"));
+  }
+
   Choice choice_;
   std::int64_t prompt_;
   bool by_mass_;
   bool by_phase_;
+  bool adjusts_theta_;
   std::int64_t least_;
   std::int64_t most_;
   Importance importance_;
@@ -96,20 +131,47 @@ constexpr Param tokens_with(std::string_view name, std::string_view help, std::s
   return {
       .name = name, .help = help, .unit = Unit::kTokens, .fallback = fallback, .low = 1, .high = kMaxTokens};
 }
+/// Came later than the others: texts from before stay as they are.
+constexpr Param theta_param(std::string_view name, std::string_view help, std::string_view fallback) {
+  Param out = share_param(name, help, fallback);
+  out.default_unsaid = true;
+  return out;
+}
 constexpr std::array kParams{
-    tokens_param("budget", "Tokens kept at first", 1),
+    tokens_param("budget", "Tokens kept at first; where the threshold is adjusted, always at most so many",
+                 1),
     Param{.name = "by",
-          .help = "The budget follows the attention seen (mass), the phase, or the length of the sequence",
+          .help =
+              "What is adjusted follows the attention seen (mass), the phase, or the length of the sequence",
           .kind = ParamKind::kText,
           .fallback = "mass",
           .choices = kCauses},
+    Param{.name = "adjusts",
+          .help = "What changes: the budget, or theta, the importance below which tokens go",
+          .kind = ParamKind::kText,
+          .fallback = "budget",
+          .choices = kAdjusted,
+          .default_unsaid = true},
     tokens_with("least", "The budget does not fall below", "1"),
     tokens_with("most", "The budget does not rise above", "1073741824"),
-    share_param("low", "By mass: below this share of attention the budget grows by a quarter", "0.8"),
-    share_param("high", "By mass: above this share of attention the budget shrinks by a tenth", "0.95"),
+    share_param(
+        "low",
+        "By mass: below this share of attention the budget grows by a quarter, theta is divided by 1.25",
+        "0.8"),
+    share_param(
+        "high",
+        "By mass: above this share of attention the budget shrinks by a tenth, theta is divided by 0.9",
+        "0.95"),
     tokens_with("every", "By mass: generated tokens between two looks", "64"),
     tokens_with("later", "By phase: tokens kept once the first token was generated", "1024"),
     share_param("share", "By length: share of all tokens so far that is kept", "0.5"),
+    theta_param("theta",
+                "Importance below which tokens go, at first; by length it falls as the sequence grows, times "
+                "prompt / tokens",
+                "0.01"),
+    theta_param("theta_least", "Theta by mass or length does not fall below", "0"),
+    theta_param("theta_most", "Theta by mass or length does not rise above", "1"),
+    theta_param("theta_later", "By phase: theta once the first token was generated", "0.01"),
     kImportanceParam,
     kProtectedRecentParam,
     kProtectedSinkParam,
@@ -122,9 +184,11 @@ Status check(const Choice& choice) {
   if (choice.integer("least") > choice.integer("most"))
     return bad_input("expected at most " + choice.text("most") + ", found " + choice.text("least"))
         .at_field("seed-dynamic:least");
-  if (choice.decimal("low") <= choice.decimal("high")) return Done{};
-  return bad_input("expected at most " + choice.text("high") + ", found " + choice.text("low"))
-      .at_field("seed-dynamic:low");
+  for (const auto& [low, high] : {std::pair{"low", "high"}, {"theta_least", "theta_most"}})
+    if (choice.decimal(low) > choice.decimal(high))
+      return bad_input("expected at most " + choice.text(high) + ", found " + choice.text(low))
+          .at_field(std::string("seed-dynamic:") + low);
+  return Done{};
 }
 
 PolicyTraits traits(const Choice& choice) {
@@ -146,13 +210,15 @@ const PolicyKind kSeedDynamic{
     .descriptor =
         {.family = kFamily,
          .name = "seed-dynamic",
-         .summary = "A budget that follows the attention seen, the phase or the length",
+         .summary = "A budget or a threshold that follows the attention seen, the phase or the length",
          .source =
              "kvplan's founding notes on KV caches, section 6 (dynamic adjustment); the rules are kvplan's",
          .params = kParams,
-         .divergences = "The attention seen is a share of the full row, which a cache that dropped tokens "
-                        "cannot know: what "
-                        "this shows is a bound on such control. Growth brings no token back."},
+         .divergences =
+             "The attention seen is a share of the full row, which a cache that dropped tokens "
+             "cannot know: what "
+             "this shows is a bound on such control. Growth brings no token back. By length, theta "
+             "stays the same multiple of an equal share of attention, which n tokens have 1/n of."},
     .golden_name = "seed_dynamic",
     .check = check,
     .traits = traits,

@@ -93,6 +93,28 @@ TEST(HandChecked, RetainedSetsAndMasses) {
   }
 }
 
+/// Theta changes as the budget does.
+TEST(HandChecked, AThresholdThatIsAdjusted) {
+  const auto recording = recording_of({example()});
+  const auto retained = [&](const std::string& params) {
+    return run_policy(*recording, "seed-dynamic:adjusts=theta," + params, 4).retained;
+  };
+  // By length 0.4 becomes 0.32, 0.267, 0.229 and 0.2: token 6, whose largest weight is 0.179, goes at the end.
+  EXPECT_EQ(retained("by=length,budget=9,theta=0.4"),
+            (std::vector<Sets>{{{0, 3, 4}}, {{0, 3, 4, 5}}, {{0, 3, 4, 5, 6}}, {{0, 3, 4, 5, 7}}}));
+  // While all attention is seen, 0.1 becomes 0.111, 0.123, 0.137 and 0.152: so does token 6, whose largest is 0.12.
+  const std::string by_mass = "theta=0.1,every=1,low=0.7,high=0.8,budget=";
+  EXPECT_EQ(retained(by_mass + "9"),
+            (std::vector<Sets>{
+                {{0, 1, 2, 3, 4}}, {{0, 1, 2, 3, 4, 5}}, {{0, 1, 2, 3, 4, 5, 6}}, {{0, 1, 2, 3, 4, 5, 7}}}));
+  EXPECT_EQ(retained(by_mass + "9,theta_most=0.115").back(), (Sets{{0, 1, 2, 3, 4, 5, 6, 7}}));
+  // Whatever the threshold is, no more than the budget stay: the lowest go, here 4, whose largest weight is 0.15.
+  EXPECT_EQ(retained(by_mass + "5")[1], (Sets{{0, 1, 2, 3, 5}}));
+  // By phase, with one value for both, it is the threshold that does not change.
+  EXPECT_EQ(retained("by=phase,budget=9,importance=mean,theta=0.12,theta_later=0.12"),
+            run_policy(*recording, "seed-threshold:importance=mean,threshold=0.12", 4).retained);
+}
+
 /// They make room before the next token comes, so that a budget of 4 attends 4.
 TEST(HandChecked, LeastUsedMakesRoom) {
   const auto recording = recording_of({example()});

@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "simulator/attention/drops.h"
 #include "simulator/attention/recorded_sets.h"
 #include "simulator/attention/score_expression.h"
 #include "tests/unit/attention/inputs.h"
@@ -149,6 +150,10 @@ TEST(Recorded, IsCheckedAgainstTheSequence) {
   RecordedLayers twice = three_steps();
   twice.layers[0].after[1] = {{2, 2}};
   EXPECT_FALSE(check_recorded(twice, place, 1, 4).ok());
+  // What is kept is looked at, however long the prompt is.
+  constexpr std::int64_t kLong = 1 << 30;
+  const RecordedLayers few{.prompt = kLong, .layers = {{.layer = {}, .after = {{{0, kLong - 1}}}}}};
+  EXPECT_TRUE(check_recorded(few, LayerPlace{.prompt = kLong}, 1, kLong).ok());
 }
 
 TEST(Recorded, SetsOfALayerAreOfNoOther) {
@@ -163,6 +168,24 @@ TEST(Recorded, SetsOfALayerAreOfNoOther) {
   sets.layers.push_back({.layer = 4, .after = {{{0, 1}}, {{1, 2}}, {{1, 2}}}});
   EXPECT_TRUE(check_recorded(sets, place, 1, 4).ok());
   EXPECT_EQ(sets.of(4), &sets.layers[1]);
+}
+
+/// As a run asks for them: what each step leaves out of what was there.
+TEST(Recorded, WhatSetsDrop) {
+  RecordedLayers sets{.prompt = 3, .layers = {}};
+  sets.layers.push_back({.layer = 1, .after = {{{0, 2}, {0, 1, 2}}, {{2, 3}, {1}}, {{2}, {1, 4}}}});
+  sets.layers.push_back({.layer = 0, .after = {{{}, {2}}, {{3}, {}}, {{3, 4}, {}}}});
+  const SetDrops drops(std::make_shared<const RecordedLayers>(std::move(sets)), 2);
+  ASSERT_EQ(drops.track_units().size(), 4U);
+  const std::vector<std::vector<std::vector<std::int32_t>>> expected{
+      {{0, 1, 2}, {}, {}}, {{0, 1}, {2, 3}, {4}}, {{1}, {0}, {3, 4}}, {{}, {0, 2, 3}, {}}};
+  for (std::int32_t track = 0; track < 4; ++track)
+    for (std::int64_t n = 3; n < 6; ++n) {
+      std::vector<std::int32_t> found;
+      drops.dropped(track, n, found);
+      EXPECT_EQ(found, expected[static_cast<std::size_t>(track)][static_cast<std::size_t>(n - 3)])
+          << "track " << track << " after " << n;
+    }
 }
 
 TEST(Recorded, NeedsItsSets) {

@@ -2,8 +2,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
+#include <string_view>
 
 #include "simulator/attention/budgeted.h"
+#include "simulator/attention/head_intervals.h"
 #include "tests/unit/attention/inputs.h"
 
 namespace kvplan::attention {
@@ -117,6 +120,42 @@ TEST(RazorAttention, BestHeadsOfEachKindKeepEverything) {
         whole.push_back(best(tables[0], induction, layer, h) || best(tables[1], echo, layer, h));
       SCOPED_TRACE("seed " + std::to_string(seed) + ", layer " + std::to_string(layer));
       expect_whole_or_interval(it, policy, static_cast<std::int32_t>(layer), whole);
+    }
+  }
+}
+
+/// What is said of each head without a replay is what a replay keeps, of every policy that has tables of heads.
+TEST(HeadTables, SayWhatIsKept) {
+  const std::map<std::string_view, std::string> written{
+      {"duo-attention", "duo-attention:gates=here,sink=2,recent=5"},
+      {"razor-attention", "razor-attention:induction=here,echo=here,sink=2,recent=5,induction_share=0.4"}};
+  for (const PolicyKind* kind : policies()) {
+    const auto& params = kind->descriptor.params;
+    if (kind->descriptor.name == "recorded" ||
+        std::none_of(params.begin(), params.end(), [](const Param& p) { return p.names_file; }))
+      continue;
+    ASSERT_TRUE(written.contains(kind->descriptor.name)) << kind->descriptor.name;
+    for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+      Random random(seed, "kept by head");
+      const Case it = random_case(random);
+      const PolicyChoice policy = with_tables(
+          written.at(kind->descriptor.name),
+          {random_table(random, it.layers, it.heads, true), random_table(random, it.layers, it.heads, true)});
+      ASSERT_TRUE(kind->traits(policy.choice).head_tables);
+      const auto kept = intervals_by_head(policy, static_cast<std::int64_t>(it.layers),
+                                          static_cast<std::int64_t>(it.heads));
+      ASSERT_TRUE(kept.ok()) << kept.error().to_string();
+      const std::int64_t tokens = it.recording->info().sequences[0].tokens;
+      for (std::size_t layer = 0; layer < it.layers; ++layer) {
+        Sets expected;
+        for (const KeptInterval& keep : kept.value()[layer]) {
+          expected.emplace_back();
+          for (std::int32_t p = 0; p < tokens; ++p)
+            if (keeps(keep, p, tokens)) expected.back().push_back(p);
+        }
+        EXPECT_EQ(last_sets(*it.recording, policy, it.prompt, static_cast<std::int32_t>(layer)), expected)
+            << "seed " << seed << ", layer " << layer;
+      }
     }
   }
 }

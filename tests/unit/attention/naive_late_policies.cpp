@@ -171,9 +171,16 @@ class Changing final : public NaiveLayer {
   NaiveSets stay(int t, const NaiveSets& kept) override {
     NaiveSets out = kept;
     for (std::size_t s = 0; s < out.size(); ++s) {
-      const int excess = static_cast<int>(out[s].size()) - budget(s, t);
-      const std::set<int> may = naive_less(naive_less(out[s], naive_newest(out[s], spec_.whole("recent"))),
-                                           naive_range(0, spec_.whole("sink")));
+      std::set<int> may = naive_less(naive_less(out[s], naive_newest(out[s], spec_.whole("recent"))),
+                                     naive_range(0, spec_.whole("sink")));
+      int limit = budget(s, t);
+      if (spec_.text("adjusts") == "theta") {
+        limit = spec_.whole("budget");
+        const double least = theta(s, t);
+        for (const int p : std::set<int>(may))
+          if (importance(s, p) < least) may.erase(p), out[s].erase(p);
+      }
+      const int excess = static_cast<int>(out[s].size()) - limit;
       NaiveRow score;
       for (const int p : may) score[p] = importance(s, p);
       const int stays = static_cast<int>(may.size()) - std::max(0, excess);
@@ -191,17 +198,33 @@ class Changing final : public NaiveLayer {
           std::min<double>(spec_.whole("most"), std::max<double>(spec_.whole("least"), share)));
     }
     double budget = spec_.whole("budget");
+    for (const int look : looks(s)) {
+      if (look < 0) budget = std::min<double>(spec_.whole("most"), std::ceil(1.25 * budget));
+      if (look > 0) budget = std::max<double>(spec_.whole("least"), std::floor(0.9 * budget));
+    }
+    return static_cast<int>(budget);
+  }
+  double theta(std::size_t s, int t) const {
+    double theta = spec_.number("theta");
+    if (spec_.text("by") == "phase") return t < place_.prompt ? theta : spec_.number("theta_later");
+    const auto bounded = [&](double x) {
+      return std::max(spec_.number("theta_least"), std::min(spec_.number("theta_most"), x));
+    };
+    if (spec_.text("by") == "length") return bounded(theta * place_.prompt / (t + 1));
+    for (const int look : looks(s))
+      if (look != 0) theta = bounded(theta / (look < 0 ? 1.25 : 0.9));
+    return theta;
+  }
+  /// At each look so far: was less attention seen than wanted (-1), or more (1)?
+  std::vector<int> looks(std::size_t s) const {
+    std::vector<int> out;
     double mean = 0;
     for (std::size_t step = 0; step < masses_[s].size(); ++step) {
       mean = step == 0 ? masses_[s][0] : 0.9 * mean + 0.1 * masses_[s][step];
-      if ((step + 1) % static_cast<std::size_t>(spec_.whole("every")) != 0) continue;
-      if (mean < spec_.number("low")) {
-        budget = std::min<double>(spec_.whole("most"), std::ceil(1.25 * budget));
-      } else if (mean > spec_.number("high")) {
-        budget = std::max<double>(spec_.whole("least"), std::floor(0.9 * budget));
-      }
+      if ((step + 1) % static_cast<std::size_t>(spec_.whole("every")) == 0)
+        out.push_back(mean < spec_.number("low") ? -1 : mean > spec_.number("high") ? 1 : 0);
     }
-    return static_cast<int>(budget);
+    return out;
   }
   double importance(std::size_t s, int p) const {
     double most = 0;

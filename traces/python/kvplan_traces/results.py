@@ -5,6 +5,8 @@
     report_frame("run.json")                     # of run, compare, cache, frontier --json: a row per run or point
     report_frame("sweep.csv")                    # any table that kvplan writes
     write_sets("sets.json", prefill_len=64, after_prefill=[[0, 1, 63]], steps={64: [[0, 1, 64]]})
+    write_sets("sets.json", prefill_len=64, layers={0: ([[0, 1, 63]], {64: [[0, 1, 64]]}),
+                                                    1: ([[62, 63]], {64: [[63, 64]]})})
 
 Figures are named by their keys joined with dots (`latency_s.ttft.p99`), as the columns of a sweep are.
 """
@@ -57,14 +59,23 @@ def mass_frame(source):
     return pd.DataFrame(rows, columns=["layer", "t", "head", "attended_mass"])
 
 
-def write_sets(path, prefill_len, after_prefill, steps):
+def write_sets(path, prefill_len, after_prefill=None, steps=None, *, layers=None):
     """Sets of one's own for `kvplan evict --policy recorded:file=PATH`: a list of positions per stored set at the
-    prompt's end, and {t: the same after step t}."""
-    as_lists = lambda sets: [[int(position) for position in one] for one in sets]  # noqa: E731
-    data = {"prefill_len": prefill_len, "after_prefill": as_lists(after_prefill),
-            "steps": [{"t": int(t), "retained": as_lists(steps[t])} for t in sorted(steps)]}
+    prompt's end, and {t: the same after step t}. They are of any layer that asks. Where layers keep different tokens,
+    `layers` in place of both: {number: (after_prefill, steps)}."""
+    given = [each is not None for each in (after_prefill, steps, layers)]
+    expect(given in ([True, True, False], [False, False, True]), "expected after_prefill and steps, or layers", "sets")
+    own = _sets(after_prefill, steps) if layers is None else {
+        "layers": [{"layer": int(number), **_sets(*layers[number])} for number in sorted(layers)]}
+    data = {"prefill_len": int(prefill_len), **own}
     with open(path, "w", encoding="utf-8") as file:
         json.dump(data, file)
+
+
+def _sets(after_prefill, steps):
+    as_lists = lambda sets: [[int(position) for position in one] for one in sets]  # noqa: E731
+    return {"after_prefill": as_lists(after_prefill),
+            "steps": [{"t": int(t), "retained": as_lists(steps[t])} for t in sorted(steps)]}
 
 
 def _layers(source, of_step):

@@ -1,0 +1,378 @@
+// Runs of policies that keep everything in some heads and first and newest tokens in the others, as tables of heads say
+// (duo-attention, razor-attention): no recording is asked for, and one changes nothing.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <optional>
+
+#include "simulator/io/head_scores.h"
+#include "simulator/plan/run_courses.h"
+#include "simulator/workload/workload_builder.h"
+#include "tests/coupling/small_model.h"
+
+namespace kvplan::small_model {
+namespace {
+
+const std::string kGates = "[[0.9,0.1,0.4],[0.2,0.8,0.7],[0.1,0.3,0.2],[0.6,0.5,0.05]]";
+const std::string kDuo = "duo-attention:sink=4,recent=9,gates=" + kGates;
+const std::string kRazor =
+    "razor-attention:sink=3,recent=12,induction_share=0.3,echo_share=0.1,induction=" + kGates +
+    ",echo=[[0,0,1],[0,0,0],[2,0,0],[0,0,0]]";
+
+plan::RunOptions with_tables(plan::RunOptions how = options()) {
+  how.open_scores = io::read_head_scores;
+  return how;
+}
+
+Values with_policy(const std::string& eviction, const std::string& table, const std::string& pool) {
+  Values values = scenario_with(eviction, table, pool);
+  values.emplace_back("engine", "vllm-v1:token_budget=64,max_seqs=12,max_model_len=300,prefix_cache=false");
+  return values;
+}
+
+TEST(HeadTableRuns, FastEqualsNaive) {
+  const auto trace = trace_of(40, 150);
+  std::int64_t preemptions = 0;
+  std::int64_t returned = 0;
+  const auto compare = [&](const Values& values) {
+    const auto fast = run(values, false, false, trace, with_tables());
+    const auto naive = run(values, false, true, trace, with_tables());
+    EXPECT_EQ(fast.completed, 40);
+    EXPECT_EQ(plan::report_json(fast), plan::report_json(naive));
+    EXPECT_EQ(figures(fast), figures(naive));
+    const auto& peak = fast.memory->peak_bytes;
+    EXPECT_EQ(std::accumulate(peak.begin(), peak.end(), std::int64_t{0}), fast.memory->capacity_bytes);
+    preemptions += fast.preemptions;
+    returned += fast.evicted_blocks;
+  };
+  for (const std::string& policy : {kDuo, kRazor})
+    for (const std::string placement : {"holes", "reuse", "compact"}) {
+      const std::string placed = policy + ",placement=" + placement;
+      for (const char* table : {"all", "layer", "head"}) {
+        SCOPED_TRACE(placed + " " + table);
+        compare(with_policy(placed, table, "400"));
+      }
+      if (placement == "compact") continue;
+      Values contiguous = with_policy(placed, "all", "700");
+      contiguous.emplace_back("memory.allocator", "contiguous");
+      SCOPED_TRACE(placed + " contiguous");
+      compare(contiguous);
+    }
+  EXPECT_GT(preemptions, 100);
+  EXPECT_GT(returned, 1000);
+}
+
+/// Where all heads do the same, it is the policy that needs no tables.
+TEST(HeadTableRuns, HeadsThatAreAlike) {
+  const auto trace = trace_of(40, 150);
+  const auto of = [&](const std::string& policy, const char* table, const std::string& budget = "none") {
+    Values values = with_policy(policy, table, "500");
+    values.emplace_back("budget", budget);
+    return whole_figures(run(values, false, false, trace, with_tables()));
+  };
+  for (const std::string placement : {",placement=holes", ",placement=reuse", ",placement=compact"})
+    for (const char* table : {"all", "layer", "head"}) {
+      SCOPED_TRACE(placement + " " + table);
+      // With a budget each layer is followed by itself.
+      EXPECT_EQ(of(kDuo + ",sparsity=1" + placement, table),
+                of("streaming-llm:sink=4,recent=9" + placement, table, "uniform:capacity=13"));
+      if (std::string(table) != "all") continue;
+      EXPECT_EQ(of(kDuo + ",sparsity=0" + placement, table), of("full", table));
+    }
+}
+
+/// All that a course says of a request, table by table and track by track.
+void expect_alike(const core::Course& a, const core::Course& b) {
+  const core::CourseShape& shape = a.shape();
+  ASSERT_EQ(a.units(), b.units());
+  const auto tables = a.tables();
+  const auto others = b.tables();
+  ASSERT_EQ(tables.size(), others.size());
+  std::int64_t count = 0;
+  for (std::size_t i = 0; i < tables.size(); ++i) {
+    ASSERT_EQ(tables[i].tables, others[i].tables);
+    count += tables[i].tables;
+    if (tables[i].course != &a) expect_alike(*tables[i].course, *others[i].course);
+  }
+  // Quanta are granted to all tables at once.
+  for (std::int64_t first = 0; first < ceil_div(shape.prompt, shape.quantum_tokens); ++first)
+    EXPECT_EQ(a.granted(first * count, count), b.granted(first * count, count));
+  for (std::int64_t n = shape.prompt; n < shape.final_tokens; ++n) {
+    SCOPED_TRACE("after " + std::to_string(n));
+    EXPECT_EQ(a.table_slots(n), b.table_slots(n));
+    EXPECT_EQ(a.settled(n), b.settled(n));
+    EXPECT_EQ(a.grant(n), b.grant(n));
+    EXPECT_EQ(a.returned_cells(n), b.returned_cells(n));
+    EXPECT_EQ(a.dropped_cells(n), b.dropped_cells(n));
+    EXPECT_EQ(a.read_tokens(n), b.read_tokens(n));
+    EXPECT_EQ(a.alike_steps(n), b.alike_steps(n));
+    EXPECT_TRUE(std::ranges::equal(a.let_go(n), b.let_go(n)));
+    const auto moved = a.compaction(n);
+    const auto other = b.compaction(n);
+    ASSERT_EQ(moved.has_value(), other.has_value());
+    if (moved) {
+      EXPECT_EQ(moved->kept_cells, other->kept_cells);
+      EXPECT_EQ(moved->quanta_before, other->quanta_before);
+      EXPECT_EQ(moved->quanta, other->quanta);
+    }
+    if (a.drops() == nullptr) continue;
+    ASSERT_TRUE(std::ranges::equal(a.drops()->track_units(), b.drops()->track_units()));
+    for (std::size_t track = 0; track < a.drops()->track_units().size(); ++track) {
+      std::vector<std::int32_t> gone, gone_too;
+      a.drops()->dropped(static_cast<std::int32_t>(track), n, gone);
+      b.drops()->dropped(static_cast<std::int32_t>(track), n, gone_too);
+      EXPECT_EQ(gone, gone_too) << "track " << track;
+    }
+  }
+}
+
+/// What lengths and tables say is what the policy does when it is replayed on a recording, block by block.
+TEST(HeadTableRuns, ReplayedIsTheSame) {
+  const plan::RunOptions how = with_tables();
+  const auto recording = how.open_recording("").value();
+  const std::int64_t recorded = recording->info().sequences[0].tokens;
+  for (std::uint64_t seed = 1; seed <= 90; ++seed) {
+    Random random(seed, "tables of heads");
+    const auto table_of_heads = [&] {
+      std::string out;
+      for (int layer = 0; layer < kLayers; ++layer) {
+        out += layer == 0 ? "[" : "],";
+        for (int head = 0; head < kHeads; ++head)
+          out += (head == 0 ? "[" : ",") + std::to_string(random.between(0, 9));
+      }
+      return out + "]]";
+    };
+    const std::string tenth = "0." + std::to_string(random.between(0, 9));
+    std::string policy = random.chance(1, 2)
+                             ? "duo-attention:sparsity=" + tenth + ",gates=" + table_of_heads()
+                             : "razor-attention:induction_share=" + tenth + ",induction=" + table_of_heads() +
+                                   ",echo=" + table_of_heads();
+    policy += ",sink=" + std::to_string(random.between(0, 9)) +
+              ",recent=" + std::to_string(random.between(1, 40)) +
+              ",placement=" + std::vector<std::string>{"holes", "reuse", "compact"}[random.below(3)];
+    const std::string table = std::vector<std::string>{"all", "layer", "head"}[random.below(3)];
+    SCOPED_TRACE("seed " + std::to_string(seed) + ": " + policy + " " + table);
+    std::vector<std::string> warnings, assumptions;
+    const auto made = plan::make_token_plan(
+        resolved(with_policy(policy, table, "400")).value(),
+        {how.open_recording, how.open_model, how.open_scores, how.open_sets}, warnings, assumptions);
+    ASSERT_TRUE(made.ok()) << made.error().to_string();
+    plan::TokenPlan replayed = made.value();
+    replayed.recordings = {{recording, 0, recorded, "r"}};
+    traces::Trace trace = trace_of(4, recorded);
+    const core::Workload workload = workload::build_workload(trace, {1, 1}, -1).value();
+    core::MemoryLayout layout;
+    layout.quantum_tokens = random.between(1, 12);
+    layout.returns_quanta = table != "all" || policy.ends_with("compact") || random.chance(3, 4);
+    attention::TrajectoryStore store(1 << 20);
+    plan::RunCourses by_lengths(made.value(), workload, layout, store, nullptr);
+    plan::RunCourses by_recording(replayed, workload, layout, store, nullptr);
+    for (RequestId r = 0; r < workload.size(); ++r) {
+      const std::int64_t prompt = random.between(1, workload.final_tokens(r));
+      const auto one = by_lengths.begin(r, prompt);
+      const auto other = by_recording.begin(r, prompt);
+      ASSERT_TRUE(one.ok() && other.ok()) << (other.ok() ? "" : other.error().to_string());
+      expect_alike(*one.value(), *other.value());
+    }
+    EXPECT_TRUE(by_recording.used()[0]);
+    if (testing::Test::HasFailure()) return;
+  }
+}
+
+/// The ledger's bytes whenever a step has settled, by tokens that the one request has written.
+class Settled final : public core::Observer {
+ public:
+  Settled(const observe::Ledger& ledger, std::int64_t prompt) : ledger_(ledger), written_(prompt - 1) {}
+  void on_settled(SimTime /*time*/, const core::PoolCounts& /*pool*/) override {
+    bytes[++written_] = ledger_.bytes();
+  }
+  std::map<std::int64_t, observe::StateCounts> bytes;
+
+ private:
+  const observe::Ledger& ledger_;
+  std::int64_t written_;
+};
+
+/// One request, cell by cell: heads that keep everything keep every block that they share with others.
+TEST(HeadTableRuns, OneRequestCellByCell) {
+  constexpr std::int64_t kPrompt = 90, kTokens = 144, kBlock = 8, kSink = 4, kRecent = 9;
+  traces::Trace one = trace_of(1, 60);
+  one.input_tokens = {kPrompt};
+  one.output_tokens = {kTokens + 1 - kPrompt};
+  // Half of twelve gates are above the median, which lies between 0.3 and 0.4.
+  const std::vector<bool> whole{true, false, true, false, true, true, false, false, false, true, true, false};
+  std::map<std::string, std::int64_t> freed_with;
+  for (const auto& [table, tables] : {std::pair<std::string, int>{"all", 1}, {"layer", 4}, {"head", 12}}) {
+    SCOPED_TRACE(table);
+    std::optional<Settled> settled;
+    auto how = with_tables();
+    how.step_by_step = true;
+    how.extra_observers.push_back([&](const plan::Watched& watched) -> Result<core::Observer*> {
+      return static_cast<core::Observer*>(&settled.emplace(watched.ledger, kPrompt));
+    });
+    Values values = with_policy(kDuo, table, "4000");
+    values.emplace_back("engine", "vllm-v1:max_model_len=300,prefix_cache=false");  // the prompt in one step
+    const auto r = run(values, false, true, one, how);
+    std::int64_t dropped = 0;
+    for (std::int64_t n = kPrompt; n < kTokens; ++n) {
+      std::int64_t live = 0, hole = 0, reserved = 0, tail = 0, freed = 0;
+      dropped = 0;
+      const int heads = 12 / tables;
+      for (int t = 0; t < tables; ++t)
+        for (std::int64_t begin = 0; begin < n; begin += kBlock) {
+          std::int64_t kept = 0, gone = 0, awaited = 0, never = 0;
+          for (int h = t * heads; h < (t + 1) * heads; ++h)
+            for (std::int64_t p = begin; p < begin + kBlock; ++p) {
+              const bool keeps = whole[static_cast<std::size_t>(h)] || p < kSink || p >= n - kRecent;
+              ++(p >= kTokens ? never : p >= n ? awaited : keeps ? kept : gone);
+            }
+          dropped += gone;
+          if (kept == 0 && awaited == 0 && never == 0) {
+            ++freed;
+            continue;
+          }
+          live += kept, hole += gone, reserved += awaited, tail += never;
+        }
+      const std::int64_t cell = r.replicas[0].layout.cell_bytes();
+      const observe::StateCounts& bytes = settled->bytes.at(n);
+      EXPECT_EQ(at(bytes, observe::State::kLive), live * cell) << n;
+      EXPECT_EQ(at(bytes, observe::State::kHole), hole * cell) << n;
+      EXPECT_EQ(at(bytes, observe::State::kReserved), reserved * cell) << n;
+      EXPECT_EQ(at(bytes, observe::State::kTail), tail * cell) << n;
+      freed_with[table] = freed;
+    }
+    EXPECT_EQ(r.evicted_blocks, freed_with[table]);
+    EXPECT_EQ(r.evicted_tokens, dropped / 12);
+  }
+  EXPECT_EQ(freed_with["all"], 0);
+  EXPECT_EQ(freed_with["layer"], 15) << "of the third layer, no head of which keeps everything";
+  EXPECT_EQ(freed_with["head"], 6 * 15);
+}
+
+std::string error_of(const Values& values, const plan::RunOptions& how = with_tables()) {
+  const auto scenario = resolved(values);
+  if (!scenario.ok()) return scenario.error().to_string();
+  const auto result = plan::run_scenario(scenario.value(), trace_of(3, 60), how);
+  return result.ok() ? "" : result.error().to_string();
+}
+
+TEST(HeadTableRuns, SayWhatTheyNeed) {
+  const auto refused = [](const std::string& eviction, const std::string& error, const Values& more = {},
+                          const plan::RunOptions& how = with_tables()) {
+    Values values = scenario_with(eviction, "all", "500");
+    values.insert(values.end(), more.begin(), more.end());
+    const std::string found = error_of(values, how);
+    EXPECT_EQ(found.rfind(error, 0), 0U) << found;
+    EXPECT_EQ(found.find('\n'), std::string::npos) << found;
+  };
+  const std::string duo = "duo-attention:gates=";
+  const std::string gates = "eviction: duo-attention:gates: expected ";
+  refused(duo + "no such file", gates + "a JSON file with a list for each layer, found in no such file");
+  refused(duo + "[[1,1,1]]", gates + "a list for each of 4 layers, found 1");
+  refused(duo + "[[1],[1],[1],[1]]", gates + "a number for each of 3 stored heads in layer 0, found 1");
+  refused(duo + "[[-1,1,1],[1,1,1],[1,1,1],[1,1,1]]", gates + "a number, not negative, for each head");
+  refused("razor-attention:recent=9,induction=" + kGates + ",echo=[[1]]",
+          "eviction: razor-attention:echo: expected a list for each of 4 layers, found 1");
+  refused(kDuo, "eviction: tables of heads cannot be read here", {}, options());
+  refused(kDuo, "budget: expected a policy that takes a number of tokens",
+          {{"budget", "uniform:capacity=9"}});
+  refused(kDuo, "eviction: \"kivi\" encodes tokens when their prompt is whole", {{"format", "kivi"}});
+  refused(kDuo + ",placement=compact", "eviction: expected the allocator \"paged\"",
+          {{"memory.allocator", "contiguous"}});
+  auto uneven = with_tables();
+  uneven.open_model = [open = uneven.open_model](const std::string& path) -> Result<model::ModelShape> {
+    model::ModelShape shape = open(path).value();
+    shape.runs[2].cache.heads = 2;
+    return shape;
+  };
+  refused(kDuo,
+          "model: expected a model whose layers all keep as much of a token, since \"duo-attention\" "
+          "gives each head a number of its own",
+          {}, uneven);
+}
+
+/// A table of 32 layers, each with such gates.
+std::string llama_gates(const std::string& layer, const std::string& last_layers) {
+  std::string gates;
+  for (int i = 0; i < 32; ++i) gates += (i == 0 ? "[" : ",") + (i < 16 ? layer : last_layers);
+  return "duo-attention:gates=" + gates + "]";
+}
+
+TEST(HeadTableRuns, RanksMustBeAlike) {
+  const auto with = [](const std::string& policy, const char* placement, const char* ranks) {
+    return error_of({{"model", "llama-3-8b"},
+                     {"eviction", policy + ",recent=9,sink=2,placement=" + placement},
+                     {ranks, "2"}});
+  };
+  const std::string halves = "[1,1,1,1,0,0,0,0]";
+  const std::string mixed = "[1,0,1,0,0,1,1,0]";
+  for (const char* placement : {"holes", "reuse", "compact"}) {
+    EXPECT_EQ(with(llama_gates(mixed, mixed), placement, "deployment.tp"), "");
+    EXPECT_EQ(with(llama_gates(halves, halves), placement, "deployment.pp"), "");
+    EXPECT_EQ(with(llama_gates(halves, halves), placement, "fleet.replicas"), "");
+    const std::string ranks = with(llama_gates(halves, halves), placement, "deployment.tp");
+    EXPECT_EQ(ranks.rfind("deployment: expected one rank (deployment.tp=1)", 0), 0U) << ranks;
+    EXPECT_NE(ranks.find("\"duo-attention\" keeps other numbers in the heads of rank 1"), std::string::npos)
+        << ranks;
+    const std::string stages = with(llama_gates("[1,1,1,1,1,1,1,1]", halves), placement, "deployment.pp");
+    EXPECT_EQ(stages.rfind("deployment: expected one stage (deployment.pp=1)", 0), 0U) << stages;
+  }
+}
+
+/// (0.25 x 32,768 + 0.75 x 320) / 32,768: what a quarter of retrieval heads, 64 sinks and a window of 256 leave of 32K
+/// tokens (arXiv 2410.10819). In tables by head all of it is memory, but for the last block of a window.
+TEST(HeadTableRuns, AQuarterOfHeadsThatKeepEverything) {
+  traces::Trace one = trace_of(1, 60);
+  one.input_tokens = {32768};
+  one.output_tokens = {2};
+  std::string gates;
+  for (int layer = 0; layer < 32; ++layer) {
+    gates += layer == 0 ? "[[" : "],[";
+    for (int head = 0; head < 8; ++head)
+      gates += (head == 0 ? "" : ",") + std::to_string((layer + 32 * head) / 256.0);
+  }
+  const auto r = run({{"model", "llama-3-8b"},
+                      {"eviction", "duo-attention:sparsity=0.75,gates=" + gates + "]]"},
+                      {"memory.allocator", "paged:block_tokens=16,table=head"}},
+                     false, false, one, with_tables());
+  ASSERT_EQ(r.completed, 1);
+  EXPECT_NEAR(1 - static_cast<double>(r.evicted_tokens) / 32768, 0.257, 0.0005);
+  EXPECT_EQ(r.evicted_blocks, 192 * (32768 - 320) / 16);
+}
+
+TEST(HeadTableRuns, SayWhatHeadsKeepAndWhatBlocksHold) {
+  const auto trace = trace_of(3, 100);
+  const auto sentence_of = [&](const std::string& policy, const char* table, const std::string& begin) {
+    const auto r = run(scenario_with(policy, table, "500"), false, false, trace, with_tables());
+    const auto found = std::find_if(r.assumptions.begin(), r.assumptions.end(),
+                                    [&](const std::string& s) { return s.starts_with(begin); });
+    if (found == r.assumptions.end()) return std::pair{std::string(), 0.0};
+    return std::pair{*found, 100 * r.memory->mean_fraction[observe::index(observe::State::kHole)]};
+  };
+  EXPECT_EQ(
+      sentence_of(kDuo, "head", "By the tables").first,
+      "By the tables of heads of eviction=duo-attention, 6 of 12 stored heads keep everything, the others "
+      "first and newest tokens.");
+  EXPECT_EQ(sentence_of(kDuo, "head", "A block spans").first, "");
+  EXPECT_EQ(sentence_of(kDuo + ",sparsity=1", "all", "A block spans").first, "");
+  for (const auto& [table, span] : {std::pair{"all", "A block spans all layers and heads,"},
+                                    {"layer", "A block spans all heads of a layer,"}}) {
+    const auto [sentence, percent] = sentence_of(kDuo, table, span);
+    const auto number = sentence.find("holes are ");
+    ASSERT_NE(number, std::string::npos) << sentence;
+    EXPECT_NEAR(std::stod(sentence.substr(number + 10)), percent, 0.05);
+    EXPECT_GT(percent, 1);
+  }
+  const auto warned = run(scenario_with(kDuo, "head", "500"), true, false, trace, with_tables()).warnings;
+  EXPECT_EQ(warned,
+            (std::vector<std::string>{
+                "workload.attention drives no request: what eviction=duo-attention keeps does not depend "
+                "on attention.",
+                "prefix_cache is ignored: each head is followed by itself, and others could not find whole "
+                "blocks of which some heads drop tokens."}));
+}
+
+}  // namespace
+}  // namespace kvplan::small_model
