@@ -235,7 +235,7 @@ TEST(HeadTableRuns, OneRequestCellByCell) {
           }
           live += kept, hole += gone, reserved += awaited, tail += never;
         }
-      const std::int64_t cell = r.replicas[0].layout.cell_bytes();
+      const std::int64_t cell = r.details[0].layout.cell_bytes();
       const observe::StateCounts& bytes = settled->bytes.at(n);
       EXPECT_EQ(at(bytes, observe::State::kLive), live * cell) << n;
       EXPECT_EQ(at(bytes, observe::State::kHole), hole * cell) << n;

@@ -43,7 +43,7 @@ TEST(FoundingNotes, PlacesOfARequestThatAreNeverUsed) {
   const auto run = run_scenario(resolve(settings).value(), at_once(1, 5, 4), options);
   ASSERT_TRUE(run.ok()) << run.error().to_string();
   ASSERT_TRUE(settled && settled->bytes);
-  const std::int64_t token = run.value().replicas[0].layout.token_bytes;
+  const std::int64_t token = run.value().details[0].layout.token_bytes;
   const auto places = [&](observe::State state) { return (*settled->bytes)[observe::index(state)] / token; };
   EXPECT_EQ(places(observe::State::kLive), 5);
   EXPECT_EQ(places(observe::State::kReserved), 3);
