@@ -136,14 +136,11 @@ Status check_side(const Choice& choice, const SideLayer& layer, const Shape& sha
 }
 
 Choice with_side(const Choice& choice, const SideLayer& layer) {
-  auto values = choice.values();
-  for (const Side side : kSides) {
-    const auto& bases = layer.bases[static_cast<std::size_t>(side)];
-    for (std::size_t i = 0; i < values.size(); ++i)
-      if (!bases.empty() && choice.descriptor().params[i].name == (side == Side::kKeys ? "rank" : "rank_v"))
-        values[i].text = std::to_string(bases.front().rows);
-  }
-  return Choice(&choice.descriptor(), std::move(values));
+  Choice out = choice;
+  for (const Side side : kSides)
+    if (const auto& bases = layer.bases[static_cast<std::size_t>(side)]; !bases.empty())
+      out = with_text(out, (side == Side::kKeys ? kRank : kRankV).name, std::to_string(bases.front().rows));
+  return out;
 }
 
 std::unique_ptr<Codec> make(const Choice& choice, const Shape& shape, const SideLayer& layer) {
