@@ -99,9 +99,10 @@ Status check_placed(const Choice& choice) {
   return Done{};
 }
 
-namespace {
+Status check_params(const FormatChoice& format, const Shape& shape, std::int64_t prompt) {
+  return format.kind->check == nullptr ? Status(Done{}) : format.kind->check(format.choice, shape, prompt);
+}
 
-/// Whether the side file that is named was read and suits the layer.
 Status check_side(const FormatChoice& format, const Shape& shape) {
   const std::string file = side_file_of(format);
   if (file.empty()) return Done{};
@@ -115,11 +116,9 @@ Status check_side(const FormatChoice& format, const Shape& shape) {
   return suits.ok() ? Status(Done{}) : Status(Error(suits.error()).at_file(file).at_field(field));
 }
 
-}  // namespace
-
 Status check_format(const FormatChoice& format, const Shape& shape, std::int64_t prompt) {
   KVPLAN_TRY_DO(check_side(format, shape));
-  return format.kind->check == nullptr ? Status(Done{}) : format.kind->check(format.choice, shape, prompt);
+  return check_params(format, shape, prompt);
 }
 
 bool follows_from_lengths(const FormatChoice& format) {

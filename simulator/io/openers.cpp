@@ -10,6 +10,7 @@
 #include "simulator/io/measured_steps.h"
 #include "simulator/io/model_file.h"
 #include "simulator/io/price_file.h"
+#include "simulator/io/side_file.h"
 #include "simulator/io/tensor_json.h"
 #include "traces/io/input.h"
 
@@ -51,6 +52,7 @@ plan::Openers file_openers() {
   openers.open_steps = open_measured_steps;
   openers.open_prices = open_prices;
   openers.open_scores = read_head_scores;
+  openers.open_side = open_side_file;
   return openers;
 }
 

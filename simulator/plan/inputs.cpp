@@ -122,6 +122,7 @@ struct Inputs::Values {
   ReadOnce<MeasuredSteps> steps;
   ReadOnce<PriceList> prices;
   ReadOnce<attention::HeadTable> scores;
+  ReadOnce<std::shared_ptr<const formats::SideData>> sides;
 
   /// The value of a file, or of one that equals it: `open(path)`.
   template <class Value, class Open>
@@ -179,6 +180,10 @@ Openers Inputs::openers() {
     out.open_scores = [this](const std::string& file_or_text) {
       return Values::get(*files_, values_->scores, file_or_text, {}, readers_.open_scores);
     };
+  if (readers_.open_side)
+    out.open_side = [this](const std::string& path) {
+      return Values::get(*files_, values_->sides, path, {}, readers_.open_side);
+    };
   return out;
 }
 
@@ -190,6 +195,7 @@ void Inputs::keep_only(const std::vector<std::string>& files) {
   values_->steps.keep_only(kept);
   values_->prices.keep_only(kept);
   values_->scores.keep_only(kept);
+  values_->sides.keep_only(kept);
 }
 
 }  // namespace kvplan::plan

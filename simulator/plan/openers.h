@@ -10,6 +10,7 @@
 #include "simulator/latency/step_table.h"
 #include "simulator/plan/prices.h"
 #include "simulator/plan/run_budget.h"
+#include "simulator/plan/run_format.h"
 #include "simulator/plan/token_plan.h"
 
 namespace kvplan::plan {
@@ -29,6 +30,7 @@ struct Openers {
   StepsOpener open_steps{};          ///< the calibration that `latency` names
   PricesOpener open_prices{};        ///< `prices`
   ScoresOpener open_scores{};        ///< scores of heads that `budget` names
+  SideOpener open_side{};            ///< side files that `format` names
 };
 
 }  // namespace kvplan::plan

@@ -109,9 +109,10 @@ Result<RunSetup> prepare(const Scenario& scenario, const traces::Trace& trace, c
   RunSetup setup{scenario, options, {}, {}, {}, {}};
   KVPLAN_TRY(result.cost, find_cost(scenario, options));
   if (result.cost) result.assumptions.push_back(result.cost->sentence);
-  KVPLAN_TRY(setup.tokens,
-             make_token_plan(scenario, {options.open_recording, options.open_model, options.open_scores},
-                             result.warnings, result.assumptions));
+  KVPLAN_TRY(setup.tokens, make_token_plan(scenario,
+                                           {options.open_recording, options.open_model, options.open_scores,
+                                            options.open_side},
+                                           result.warnings, result.assumptions));
   const scheduling::EngineTraits engine = scenario.engine_traits();
   if (engine.wants_prefixes && !setup.tokens.finds_prefixes)
     result.warnings.push_back(why_no_prefixes(scenario, setup.tokens));

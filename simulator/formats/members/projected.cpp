@@ -159,15 +159,16 @@ bool joins_heads(const Choice& choice) {
 }
 
 constexpr FormatKind kind_of(const Descriptor& descriptor) {
-  return {.descriptor = descriptor,
-          .golden_name = descriptor.name,
-          .exactness = Exactness::kTolerance,
-          .check = check,
-          .lengths = {.regions = bytes_of, .by_count = always_by_count, .at_once = always_at_once},
-          .whole_prompt = true,
-          .joins_heads = joins_heads,
-          .bytes_alone = "bases of the weights are in no recording (a side file has them: file=FILE)",
-          .side = {.check = check_side, .with_side = with_side, .make = make}};
+  return {
+      .descriptor = descriptor,
+      .golden_name = descriptor.name,
+      .exactness = Exactness::kTolerance,
+      .check = check,
+      .lengths = {.regions = bytes_of, .by_count = always_by_count, .at_once = always_at_once},
+      .whole_prompt = true,
+      .joins_heads = joins_heads,
+      .bytes_alone = "bases of the weights are in no recording (a side file has them: file=FILE)",
+      .side = {.check = check_side, .with_side = with_side, .make = make, .heads_together = heads_of_group}};
 }
 
 }  // namespace
