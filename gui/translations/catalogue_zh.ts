@@ -2651,5 +2651,33 @@
         <source>KV heads whose projections are cut together</source>
         <translation>投影一起截断的键值头数</translation>
     </message>
+    <message>
+        <source>The cache of a model of fewer or narrower layers; what that does to answers is unknown</source>
+        <translation>层数更少或更窄的另一模型的缓存；对回答的影响未知</translation>
+    </message>
+    <message>
+        <source>model layers</source>
+        <translation>模型层数</translation>
+    </message>
+    <message>
+        <source>Layers of the smaller model</source>
+        <translation>较小模型的层数</translation>
+    </message>
+    <message>
+        <source>heads</source>
+        <translation>头数</translation>
+    </message>
+    <message>
+        <source>Its KV heads in a layer, those of one rank; 0: as many as this model&apos;s</source>
+        <translation>其每层的 KV 头数，按一个进程计；0：与本模型相同</translation>
+    </message>
+    <message>
+        <source>size</source>
+        <translation>大小</translation>
+    </message>
+    <message>
+        <source>Channels of its keys and of its values; 0: as many as this model&apos;s</source>
+        <translation>其键和值的通道数；0：与本模型相同</translation>
+    </message>
 </context>
 </TS>

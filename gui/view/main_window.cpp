@@ -413,7 +413,7 @@ void MainWindow::find_obstacles() {
   obstacles_.clear();
   const plan::Scenario& scenario = document_.scenario();
   if (scenario.model == nullptr) return;
-  auto found = plan::obstacles_of(scenario, *scenario.model);
+  auto found = plan::obstacles_of(scenario, *scenario.model, {});  // no file is read in this thread
   if (!found.ok() || !found.value()) return;
   obstacles_ = std::move(*found.value());
   show_fits();

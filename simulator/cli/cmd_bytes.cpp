@@ -294,6 +294,8 @@ Status count_codec(const BytesOptions& options, formats::FormatChoice format, An
   if (options.prompt_tokens() < 1)
     return bad_input("expected at least 1: formats of the family codec begin with a prompt")
         .at_field(options.prompt < 0 ? "--tokens" : "--prompt");
+  KVPLAN_TRY_DO(plan::check_side_file(format, answer.shape, options.tensor_ranks));
+  if (!format.kind->lengths.assumes.empty()) answer.shape.notes.emplace_back(format.kind->lengths.assumes);
   KVPLAN_TRY(KeptTokens kept, kept_by(options.policy, options.prompt_tokens(), answer.shape.layers));
   const CodecRequest request{.format = std::move(format),
                              .kept = std::move(kept),

@@ -403,8 +403,7 @@ std::string family_use(std::string_view family) {
     return "Given at `kvplan budget --policy`, at `kvplan evict --budget`, and at `budget` of a scenario.";
   if (family == kCodec)
     return "Given at `kvplan format --format`, `kvplan bytes --format` and `kvplan frontier --formats`; and "
-           "at `format` of "
-           "a scenario, but for `kvquant` and names that the family format has, too.";
+           "at `format` of a scenario, but for names that the family format has, too.";
   if (family == kReader) return "Given at `kvplan attention read --reader`.";
   if (family == kReplacement)
     return "Given at `memory.replacement` of a scenario, and at `kvplan cache --replacement`.";

@@ -10,9 +10,11 @@
 #include "simulator/cli/outputs.h"
 #include "simulator/cli/progress.h"
 #include "simulator/io/model_file.h"
+#include "simulator/io/side_file.h"
 #include "simulator/model/footprint.h"
 #include "simulator/plan/deployment.h"
 #include "simulator/plan/report.h"
+#include "simulator/plan/scenario_files.h"
 #include "simulator/report/content.h"
 #include "simulator/report/number_text.h"
 #include "simulator/report/text.h"
@@ -165,10 +167,10 @@ Status run_pool(const PoolOptions& options) {
   const plan::Scenario& s = answer.scenario;
   if (!s.derives_pool)
     return bad_input("expected no size of the pool, which is what is asked").at_field("memory");
-  if (!s.model_file.empty()) KVPLAN_TRY_DO(check_apart({s.model_file}, {options.json}));
+  KVPLAN_TRY_DO(check_apart(plan::files_of(s), {options.json}));
   KVPLAN_TRY(const model::ModelShape shape, io::open_model(s.text("model")));
   std::vector<std::string> warnings, assumptions;
-  KVPLAN_TRY(answer.placed, plan::place_model(s, shape, warnings, assumptions));
+  KVPLAN_TRY(answer.placed, plan::place_model(s, shape, io::open_side_file, warnings, assumptions));
   KVPLAN_TRY(answer.laid_out, plan::lay_out_pool(s, shape, answer.placed));
   print_warnings(warnings);
   if (options.json.empty()) return write_text("-", answer_text(answer));

@@ -90,7 +90,7 @@ Result<CodecLayer> codec_layer(const CodecRequest& request, const model::LayerCa
     return bad_input("expected a sequence of at most 2^56 elements a layer").at_field("--tokens");
   const Shape shape = plan::shape_of(cache);
   const formats::FormatChoice format = formats::of_layer(request.format, number, request.layers);
-  KVPLAN_TRY_DO(formats::check_format(format, shape, lengths.prompt));
+  KVPLAN_TRY_DO(formats::check_params(format, shape, lengths.prompt));
   auto bytes = formats::bytes_from_lengths(format, shape, lengths);
   if (!bytes.ok() && lengths.dropped > 0 && cache.window > 0 && request.kept.counts.empty())
     return bad_input("the model's window of " + std::to_string(cache.window) +

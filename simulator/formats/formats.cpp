@@ -80,15 +80,17 @@ std::vector<std::int64_t> other_layers(const FormatChoice& format) {
                                               : format.kind->other_layers(format.choice);
 }
 
+Choice with_text(const Choice& choice, std::string_view param, std::string text) {
+  auto values = choice.values();
+  for (std::size_t i = 0; i < values.size(); ++i)
+    if (choice.descriptor().params[i].name == param) values[i].text = std::move(text);
+  return Choice(&choice.descriptor(), std::move(values));
+}
+
 Choice placed(const Choice& choice, std::int64_t layer, std::int64_t layers) {
   if (choice.given("layer") || choice.given("layers")) return choice;
-  auto values = choice.values();
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    const std::string_view param = choice.descriptor().params[i].name;
-    if (param == "layer") values[i].text = std::to_string(layer);
-    if (param == "layers") values[i].text = std::to_string(layers);
-  }
-  return Choice(&choice.descriptor(), std::move(values));
+  return with_text(with_text(choice, kLayerParam.name, std::to_string(layer)), kLayersParam.name,
+                   std::to_string(layers));
 }
 
 Status check_placed(const Choice& choice) {
@@ -97,9 +99,10 @@ Status check_placed(const Choice& choice) {
   return Done{};
 }
 
-namespace {
+Status check_params(const FormatChoice& format, const Shape& shape, std::int64_t prompt) {
+  return format.kind->check == nullptr ? Status(Done{}) : format.kind->check(format.choice, shape, prompt);
+}
 
-/// Whether the side file that is named was read and suits the layer.
 Status check_side(const FormatChoice& format, const Shape& shape) {
   const std::string file = side_file_of(format);
   if (file.empty()) return Done{};
@@ -113,16 +116,14 @@ Status check_side(const FormatChoice& format, const Shape& shape) {
   return suits.ok() ? Status(Done{}) : Status(Error(suits.error()).at_file(file).at_field(field));
 }
 
-}  // namespace
-
 Status check_format(const FormatChoice& format, const Shape& shape, std::int64_t prompt) {
   KVPLAN_TRY_DO(check_side(format, shape));
-  return format.kind->check == nullptr ? Status(Done{}) : format.kind->check(format.choice, shape, prompt);
+  return check_params(format, shape, prompt);
 }
 
 bool follows_from_lengths(const FormatChoice& format) {
   const LengthRule& rule = format.kind->lengths;
-  return rule.regions != nullptr && (rule.undecided == nullptr || !rule.undecided(format.choice));
+  return rule.undecided == nullptr || !rule.undecided(format.choice);
 }
 
 Result<LayerBytes> bytes_from_lengths(const FormatChoice& format, const Shape& shape,

@@ -53,6 +53,8 @@ struct FormatKind {
     /// Parameters as the file has them.
     Choice (*with_side)(const Choice&, const SideLayer&) = nullptr;
     std::unique_ptr<Codec> (*make)(const Choice&, const Shape&, const SideLayer&) = nullptr;
+    /// KV heads of a layer that share numbers of the file, which ranks cannot divide among them. Null: none do.
+    std::int32_t (*heads_together)(const Choice&, const Shape&) = nullptr;
   } side{};
   /// Of a short name: the format that it stands for, as a user would write it.
   std::string (*stands_for)(const Choice&) = nullptr;
@@ -81,7 +83,11 @@ std::unique_ptr<Codec> make_codec(const FormatChoice& format, const Shape& shape
 FormatChoice of_layer(const FormatChoice& format, std::int64_t layer, std::int64_t layers);
 /// The layers that the one of this choice is stored with; empty where it is stored for itself.
 std::vector<std::int64_t> other_layers(const FormatChoice& format);
-/// `check` of the format, where it has one, and of its side file: it must have been read, and hold this layer.
+/// `check` of the format, where it has one: of its parameters alone.
+Status check_params(const FormatChoice& format, const Shape& shape, std::int64_t prompt);
+/// Whether the side file that is named, if one is, was read and suits the layer, of all heads of its model.
+Status check_side(const FormatChoice& format, const Shape& shape);
+/// Both.
 Status check_format(const FormatChoice& format, const Shape& shape, std::int64_t prompt);
 /// Whether lengths say its bytes, at least while no token goes.
 bool follows_from_lengths(const FormatChoice& format);
@@ -108,6 +114,8 @@ Status check_group(const Choice& choice, std::string_view param, const Shape& sh
 constexpr std::int32_t group_of(std::int64_t group, std::int32_t size) {
   return group == 0 ? size : static_cast<std::int32_t>(group);
 }
+/// A choice with another text of this parameter, which counts as given as before.
+Choice with_text(const Choice& choice, std::string_view param, std::string text);
 /// A choice with the parameters `layer` and `layers`: those of this layer, unless one of both was given.
 Choice placed(const Choice& choice, std::int64_t layer, std::int64_t layers);
 /// That `layer` is below `layers`.

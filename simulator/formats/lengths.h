@@ -21,12 +21,14 @@ struct Lengths {
 };
 
 struct LengthRule {
-  /// Bytes of a side, all KV heads, after the prompt's end and the last step: the codec's `regions` then. Null where
-  /// numbers decide. REQUIRES: `check` of the format found nothing; nothing was dropped, or `by_count`.
+  /// Bytes of a side, all KV heads, after the prompt's end and the last step: the codec's `regions` then. Null of a
+  /// short name. REQUIRES: `check` of the format found nothing, numbers do not decide (`undecided`); nothing was
+  /// dropped, or `by_count`.
   Regions (*regions)(const Choice&, const Shape&, const Lengths&, Side) = nullptr;
-  /// Where numbers decide, at least with some parameters (`undecided`): what they decide, as the beginning of a
-  /// sentence.
+  /// Where numbers decide with some parameters (`undecided`): what they decide, as the beginning of a sentence.
   std::string_view numbers_decide{};
+  /// What `regions` take for granted of numbers, where others would take other bytes: a sentence. Empty: nothing.
+  std::string_view assumes{};
   /// Newest tokens of the stored ones that the format itself keeps. Null: all.
   std::int64_t (*keeps)(const Choice&) = nullptr;
   /// True where every token takes the same bytes, whichever they are, so that any may have gone. Null: nowhere.
@@ -34,7 +36,7 @@ struct LengthRule {
   /// True where a token is stored for good as it is appended and takes the same bytes whatever else is there, so that
   /// blocks hold so many tokens as of any other width. Null: nowhere.
   bool (*at_once)(const Choice&) = nullptr;
-  /// True where with these parameters numbers decide although there are `regions`. Null: nowhere.
+  /// True where with these parameters numbers decide. Null: nowhere.
   bool (*undecided)(const Choice&) = nullptr;
 };
 

@@ -11,6 +11,7 @@
 #include "simulator/io/model_file.h"
 #include "simulator/io/policy_files.h"
 #include "simulator/io/price_file.h"
+#include "simulator/io/side_file.h"
 #include "simulator/io/tensor_json.h"
 #include "traces/io/input.h"
 
@@ -53,6 +54,7 @@ plan::Openers file_openers() {
   openers.open_prices = open_prices;
   openers.open_scores = read_head_scores;
   openers.open_sets = read_recorded_sets;
+  openers.open_side = open_side_file;
   return openers;
 }
 

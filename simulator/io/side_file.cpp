@@ -280,16 +280,20 @@ Result<SideData> parse_side_file(const RandomAccess& file) {
   return out;
 }
 
+Result<std::shared_ptr<const SideData>> open_side_file(const std::string& path) {
+  KVPLAN_TRY(const auto file, open_random_access(path));
+  KVPLAN_TRY(SideData read, parse_side_file(*file));
+  return std::make_shared<const SideData>(std::move(read));
+}
+
 Status read_side_file(formats::FormatChoice& format) {
   const std::string path = formats::side_file_of(format);
   if (path.empty()) return Done{};
-  const std::string field = std::string(format.choice.name()) + ":" + std::string(formats::kSideParam.name);
-  const auto refused = [&](const Error& error) { return bad_input(error.to_string()).at_field(field); };
-  const auto file = open_random_access(path);
-  if (!file.ok()) return refused(file.error());
-  auto read = parse_side_file(*file.value());
-  if (!read.ok()) return refused(read.error());
-  format.side = std::make_shared<const SideData>(std::move(read).value());
+  auto side = open_side_file(path);
+  if (!side.ok())
+    return bad_input(side.error().to_string())
+        .at_field(std::string(format.choice.name()) + ":" + std::string(formats::kSideParam.name));
+  format.side = std::move(side).value();
   return Done{};
 }
 

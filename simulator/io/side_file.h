@@ -12,6 +12,9 @@ namespace kvplan::io {
 /// shape than their name says, numbers that are not finite, bases that are not orthonormal.
 Result<formats::SideData> parse_side_file(const RandomAccess& file);
 
+/// The same of a file by its path.
+Result<std::shared_ptr<const formats::SideData>> open_side_file(const std::string& path);
+
 /// Reads the side file that a format's parameters name, if there is one. The error's field is the parameter.
 Status read_side_file(formats::FormatChoice& format);
 

@@ -193,6 +193,10 @@ Result<LayerBytes> layer_bytes(const AllocatorRequest& request) {
                " heads")
         .at_field("memory.allocator");
   }
+  if (request.format != nullptr && !request.format->by_layer.empty())
+    return bad_input("the allocator \"grouped\" expects layers that all keep as much of a token, found " +
+                     std::string(request.format->choice.name()) + " with bytes of each layer's own")
+        .at_field("memory.allocator");
   if (request.cells_per_token != 1)
     return bad_input(
                "the allocator \"grouped\" lets go of what windows leave behind; it follows no token policy")

@@ -18,25 +18,26 @@ void add(std::vector<TensorRows>& rows, std::int64_t row_bytes, std::int64_t ten
   }
 }
 
-Result<std::int64_t> row_bytes(const AllocatorRequest& request, const model::LayerCache& cache) {
+Result<std::int64_t> row_bytes(const AllocatorRequest& request, const model::LayerCache& cache,
+                               std::int64_t layer) {
   const std::int64_t element = request.model->element_bytes;
   if (request.format == nullptr) return cache.elements() * element;
-  KVPLAN_TRY(const model::TokenBytes bytes, request.format->bytes(cache, element));
+  KVPLAN_TRY(const model::TokenBytes bytes, request.format->bytes(cache, element, layer));
   return bytes.total();
 }
 
-/// Adds the tensors of `layers` layers that are alike.
-Status add_layers(const AllocatorRequest& request, const model::LayerCache& cache, std::int64_t layers,
-                  std::vector<TensorRows>& rows) {
+/// Adds the tensors of `layers` layers that are alike, from layer `first` of the model on.
+Status add_layers(const AllocatorRequest& request, const model::LayerCache& cache, std::int64_t first,
+                  std::int64_t layers, std::vector<TensorRows>& rows) {
   if (cache.kind == model::CacheKind::kLatent) {
-    KVPLAN_TRY(const std::int64_t latent, row_bytes(request, cache));
+    KVPLAN_TRY(const std::int64_t latent, row_bytes(request, cache, first));
     add(rows, latent, layers);
     return Done{};
   }
   model::LayerCache only_keys = cache, only_values = cache;
   only_keys.value_size = only_values.key_size = 0;
-  KVPLAN_TRY(const std::int64_t keys, row_bytes(request, only_keys));
-  KVPLAN_TRY(const std::int64_t values, row_bytes(request, only_values));
+  KVPLAN_TRY(const std::int64_t keys, row_bytes(request, only_keys, first));
+  KVPLAN_TRY(const std::int64_t values, row_bytes(request, only_values, first));
   if (keys == values) {
     add(rows, keys, 2 * layers);
     return Done{};
@@ -59,12 +60,17 @@ Result<std::vector<TensorRows>> token_rows(const AllocatorRequest& request) {
     return rows;
   }
   const std::int64_t end = request.layers < 0 ? INT64_MAX : request.first_layer + request.layers;
+  const bool by_layer = request.format != nullptr && !request.format->by_layer.empty();
   std::int64_t layer = 0;
   for (const model::LayerRun& run : request.model->runs) {
     const std::int64_t from = std::max(layer, request.first_layer);
     layer += run.layers;
-    if (const std::int64_t layers = std::min(layer, end) - from; layers > 0)
-      KVPLAN_TRY_DO(add_layers(request, model::share_of(run.cache, request.tensor_ranks), layers, rows));
+    const std::int64_t last = std::min(layer, end);
+    const model::LayerCache share = model::share_of(run.cache, request.tensor_ranks);
+    for (std::int64_t first = from, alike = 0; first < last; first += alike) {
+      alike = by_layer ? 1 : last - first;
+      KVPLAN_TRY_DO(add_layers(request, share, first, alike, rows));
+    }
   }
   std::int64_t bytes = 0;
   for (const TensorRows& r : rows) bytes += r.row_bytes * r.tensors;

@@ -16,11 +16,11 @@ std::int64_t tokens_held(const LayerCache& cache, const FootprintRequest& reques
   return request.kept ? std::min(tokens, *request.kept) : tokens;
 }
 
-Result<TokenBytes> bytes_of(const ModelShape& shape, const FootprintRequest& request,
-                            const LayerCache& cache) {
+Result<TokenBytes> bytes_of(const ModelShape& shape, const FootprintRequest& request, const LayerCache& cache,
+                            std::int64_t layer) {
   TokenBytes bytes{cache.elements() * shape.element_bytes, 0};
   if (request.format) {
-    KVPLAN_TRY(bytes, request.format->bytes(cache, shape.element_bytes));
+    KVPLAN_TRY(bytes, request.format->bytes(cache, shape.element_bytes, layer));
   }
   const std::int64_t heads = cache.kind == CacheKind::kHeads ? cache.heads : 1;
   bytes.metadata += heads * request.beside_head_bytes + request.beside_layer_bytes;
@@ -51,13 +51,23 @@ Result<Wide> add_held_layers(const ModelShape& shape, const FootprintRequest& re
   return once;
 }
 
+/// Layers in a row that keep as much of a token.
+std::vector<LayerRun> alike_layers(const ModelShape& shape, const FootprintRequest& request) {
+  if (!request.format || request.format->by_layer.empty()) return shape.runs;
+  std::vector<LayerRun> out;
+  for (const LayerRun& run : shape.runs)
+    out.insert(out.end(), static_cast<std::size_t>(run.layers), LayerRun{1, run.cache});
+  return out;
+}
+
 /// Adds the layers of the shape, and gives the bytes of the whole model stored once.
 Result<Wide> add_layers(const ModelShape& shape, const FootprintRequest& request, Footprint& out) {
   Wide once = 0, cluster = 0, once_per_token = 0;
-  for (const LayerRun& run : shape.runs) {
+  for (const LayerRun& run : alike_layers(shape, request)) {
+    const auto number = static_cast<std::int64_t>(out.layers.size());
     LayerFootprint layer{.cache = share_of(run.cache, request.tensor_ranks)};
-    KVPLAN_TRY(const TokenBytes whole, bytes_of(shape, request, run.cache));
-    KVPLAN_TRY(const TokenBytes bytes, bytes_of(shape, request, layer.cache));
+    KVPLAN_TRY(const TokenBytes whole, bytes_of(shape, request, run.cache, number));
+    KVPLAN_TRY(const TokenBytes bytes, bytes_of(shape, request, layer.cache, number));
     layer.bytes_per_token = bytes.total();
     layer.metadata_per_token = bytes.metadata;
     layer.tokens = tokens_held(run.cache, request);

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <utility>
+#include <vector>
 
 #include "simulator/base/component.h"
 #include "simulator/model/model_shape.h"
@@ -31,13 +32,17 @@ Result<TokenBytes> token_bytes(const Choice& format, const LayerCache& cache, st
 /// A format of which every token of a layer takes as many bytes: of family "format", or one that brings its rule.
 struct KvFormat {
   Choice choice;
-  /// As token_bytes.
+  /// As token_bytes. Keys, or values, of no size ask about the others alone, of a layer that was asked about whole.
   Result<TokenBytes> (*rule)(const Choice&, const LayerCache&, std::int64_t element_bytes);
+  /// Where layers do not all store tokens alike: the choice of each layer of the model. Empty: `choice` is of all.
+  std::vector<Choice> by_layer{};
 
   // NOLINTNEXTLINE(google-explicit-constructor): a choice of family "format" is one.
   KvFormat(Choice of, decltype(rule) by = token_bytes) : choice(std::move(of)), rule(by) {}
-  [[nodiscard]] Result<TokenBytes> bytes(const LayerCache& cache, std::int64_t element_bytes) const {
-    return rule(choice, cache, element_bytes);
+  /// Of a layer of the model, or of a rank's share of it.
+  [[nodiscard]] Result<TokenBytes> bytes(const LayerCache& cache, std::int64_t element_bytes,
+                                         std::int64_t layer) const {
+    return rule(by_layer.empty() ? choice : by_layer[static_cast<std::size_t>(layer)], cache, element_bytes);
   }
 };
 

@@ -46,6 +46,18 @@ void note_ranks(const Scenario& s, const RankBytes& bytes, std::vector<std::stri
     assumptions.emplace_back("A step passes the stages one after the other, and the next step waits for it.");
 }
 
+/// What the scenario does not say of its format.
+void note_format(const Placement& placed, const Scenario& s, std::vector<std::string>& assumptions) {
+  const std::string name(s.deployment.format->choice.name());
+  for (const std::string& file : s.deployment.format->choice.files())
+    assumptions.push_back("format=" + name + " stores of each layer what " + file +
+                          " says of it: a token takes " + std::to_string(placed.bytes.token_bytes) +
+                          " bytes on a rank.");
+  if (const std::string_view why = bytes_alone(placed.of_token()); !why.empty())
+    assumptions.push_back("format=" + name + " is known by its bytes alone, since " + std::string(why) +
+                          "; steps compute the model as it is, and read these bytes.");
+}
+
 /// What one rank's pool is made of, for a run that nobody asks for.
 memory::AllocatorRequest request_of(const Scenario& s, const model::ModelShape& shape,
                                     const Placement& placed, const core::Workload& nobody) {
@@ -54,7 +66,7 @@ memory::AllocatorRequest request_of(const Scenario& s, const model::ModelShape& 
           .token_bytes = placed.bytes.token_bytes,
           .metadata_bytes = placed.bytes.scale_bytes,
           .model = &shape,
-          .format = s.deployment.format ? &*s.deployment.format : nullptr,
+          .format = &placed.of_token(),
           .tensor_ranks = s.deployment.tensor_ranks,
           .first_layer = placed.bytes.first_layer,
           .layers = placed.bytes.layers,
@@ -141,9 +153,30 @@ Result<PoolLayout> lay_out_pool(const Scenario& s, const model::ModelShape& shap
   return out;
 }
 
-Result<Placement> place_model(const Scenario& s, const model::ModelShape& shape,
+namespace {
+
+Result<RunFormat> format_of(const Scenario& s, const model::ModelShape& shape, const SideOpener& open) {
+  KVPLAN_CHECK(s.deployment.format.has_value());
+  auto format = format_on_model({.of_token = *s.deployment.format, .encoded = s.encoded}, shape,
+                                s.deployment.tensor_ranks, open);
+  if (format.ok() || format.error().kind == ErrorKind::kInterrupted) return format;
+  return Error(format.error()).at_field("format: " + format.error().field);
+}
+
+/// With the format as it is on the model.
+model::Deployment with_format(const Scenario& s, const RunFormat& format) {
+  model::Deployment out = s.deployment;
+  out.format = format.of_token;
+  return out;
+}
+
+}  // namespace
+
+Result<Placement> place_model(const Scenario& s, const model::ModelShape& shape, const SideOpener& open,
                               std::vector<std::string>& warnings, std::vector<std::string>& assumptions) {
-  const model::Deployment& d = s.deployment;
+  Placement out;
+  KVPLAN_TRY(out.format, format_of(s, shape, open));
+  const model::Deployment d = with_format(s, *out.format);
   if (d.stages > shape.layers)
     return bad_input("expected at most as many stages as the model has layers (" +
                      std::to_string(shape.layers) + "), found " + std::to_string(d.stages))
@@ -152,7 +185,6 @@ Result<Placement> place_model(const Scenario& s, const model::ModelShape& shape,
       model::footprint(shape, {.format = d.format, .tensor_ranks = d.tensor_ranks, .stages = d.stages});
   if (!cells.ok()) return Error(cells.error()).at_field("format: " + cells.error().field);
   const model::Footprint& all = cells.value();
-  Placement out;
   std::size_t stage = all.fullest;
   if (s.derives_pool) {
     KVPLAN_TRY(out.pool, model::derive_pool(shape, d));
@@ -181,17 +213,20 @@ Result<Placement> place_model(const Scenario& s, const model::ModelShape& shape,
                           " bits each; the model is published with " +
                           std::to_string(*shape.published_weight_bits) + " (deployment.weight_bits).");
   note_ranks(s, out.bytes, assumptions);
+  note_format(out, s, assumptions);
   return out;
 }
 
 Result<std::optional<std::vector<model::Obstacle>>> obstacles_of(const Scenario& s,
-                                                                 const model::ModelShape& shape) {
+                                                                 const model::ModelShape& shape,
+                                                                 const SideOpener& open) {
   using Obstacles = std::optional<std::vector<model::Obstacle>>;
   if (!s.derives_pool) return Obstacles{};
-  KVPLAN_TRY(const auto no_room, model::lack_of_room(shape, s.deployment));
+  KVPLAN_TRY(const RunFormat format, format_of(s, shape, open));
+  KVPLAN_TRY(const auto no_room, model::lack_of_room(shape, with_format(s, format)));
   if (no_room) return Obstacles{{*no_room}};
   std::vector<std::string> warnings, assumptions;
-  KVPLAN_TRY(const Placement placed, place_model(s, shape, warnings, assumptions));
+  KVPLAN_TRY(const Placement placed, place_model(s, shape, open, warnings, assumptions));
   return Obstacles{placed.obstacles};
 }
 

@@ -10,6 +10,7 @@
 
 #include "simulator/core/allocator.h"
 #include "simulator/model/pool.h"
+#include "simulator/plan/run_format.h"
 #include "simulator/plan/scenario.h"
 
 namespace kvplan::plan {
@@ -33,18 +34,25 @@ struct Placement {
   std::int64_t step_token_bytes{0};  ///< of a token on the ranks that a step passes, one of each stage
   std::optional<model::Pool> pool;   ///< where it is derived
   std::vector<model::Obstacle> obstacles{};  ///< of the engine's start; none where the pool is given
+  /// The scenario's, as it is on the model; absent only before it is placed.
+  std::optional<RunFormat> format{};
+
+  /// Of a token's place.
+  [[nodiscard]] const model::KvFormat& of_token() const { return format->of_token; }
 };
 
-/// Errors: as model::derive_pool; and where the pool is given, more stages than layers, or a format for other layers.
-/// Appends what is odd and what is assumed.
+/// Errors: as model::derive_pool; and where the pool is given, more stages than layers, or a format for other layers;
+/// those of format_on_model, which `open` is for. Appends what is odd and what is assumed.
 Result<Placement> place_model(const Scenario& scenario, const model::ModelShape& shape,
-                              std::vector<std::string>& warnings, std::vector<std::string>& assumptions);
+                              const SideOpener& open, std::vector<std::string>& warnings,
+                              std::vector<std::string>& assumptions);
 
 /// What keeps the engine from starting, without a run: weights and buffers without room for KV cache, what has to fit
 /// beside, a longest request that the pool does not hold. Absent where the pool is given: nobody said what it is a part
 /// of. Errors: those of place_model that are none of these.
 Result<std::optional<std::vector<model::Obstacle>>> obstacles_of(const Scenario& scenario,
-                                                                 const model::ModelShape& shape);
+                                                                 const model::ModelShape& shape,
+                                                                 const SideOpener& open);
 
 /// Most tokens of a request that one step computes.
 std::int64_t step_tokens(const Scenario& scenario);

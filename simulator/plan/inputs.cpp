@@ -123,6 +123,7 @@ struct Inputs::Values {
   ReadOnce<PriceList> prices;
   ReadOnce<attention::HeadTable> scores;
   ReadOnce<std::shared_ptr<const attention::RecordedLayers>> sets;
+  ReadOnce<std::shared_ptr<const formats::SideData>> sides;
 
   /// The value of a file, or of one that equals it: `open(path)`.
   template <class Value, class Open>
@@ -184,6 +185,10 @@ Openers Inputs::openers() {
     out.open_sets = [this](const std::string& path) {
       return Values::get(*files_, values_->sets, path, {}, readers_.open_sets);
     };
+  if (readers_.open_side)
+    out.open_side = [this](const std::string& path) {
+      return Values::get(*files_, values_->sides, path, {}, readers_.open_side);
+    };
   return out;
 }
 
@@ -196,6 +201,7 @@ void Inputs::keep_only(const std::vector<std::string>& files) {
   values_->prices.keep_only(kept);
   values_->scores.keep_only(kept);
   values_->sets.keep_only(kept);
+  values_->sides.keep_only(kept);
 }
 
 }  // namespace kvplan::plan

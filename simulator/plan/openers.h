@@ -10,6 +10,7 @@
 #include "simulator/latency/step_table.h"
 #include "simulator/plan/prices.h"
 #include "simulator/plan/run_budget.h"
+#include "simulator/plan/run_format.h"
 #include "simulator/plan/token_plan.h"
 
 namespace kvplan::plan {
@@ -30,6 +31,7 @@ struct Openers {
   PricesOpener open_prices{};        ///< `prices`
   ScoresOpener open_scores{};        ///< numbers of heads that `budget` or `eviction` names
   SetsOpener open_sets{};            ///< retained sets that `eviction` names
+  SideOpener open_side{};            ///< side files that `format` names
 };
 
 }  // namespace kvplan::plan

@@ -118,7 +118,7 @@ Result<RunSetup> prepare(const Scenario& scenario, const traces::Trace& trace, c
   if (result.cost) result.assumptions.push_back(result.cost->sentence);
   KVPLAN_TRY(setup.tokens, make_token_plan(scenario,
                                            {options.open_recording, options.open_model, options.open_scores,
-                                            options.open_sets},
+                                            options.open_sets, options.open_side},
                                            result.warnings, result.assumptions));
   const scheduling::EngineTraits engine = scenario.engine_traits();
   if (engine.wants_prefixes && !setup.tokens.finds_prefixes)

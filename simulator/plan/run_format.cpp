@@ -20,10 +20,15 @@ Error at_format(const Error& error) {
   return Error(error).at_field("format: " + error.field);
 }
 
+/// Without "format: " before the error's field.
+Status check_by_head(const formats::FormatChoice& format, const model::LayerCache& cache) {
+  if (cache.kind == model::CacheKind::kHeads) return Done{};
+  return bad_input("expected a model that stores keys and values by head; this one stores a latent vector")
+      .at_field(std::string(format.choice.name()));
+}
+
 Status check_layer(const formats::FormatChoice& format, const model::LayerCache& cache) {
-  if (cache.kind == model::CacheKind::kLatent)
-    return bad_input("expected a model that stores keys and values by head; this one stores a latent vector")
-        .at_field("format: " + std::string(format.choice.name()));
+  if (const Status by_head = check_by_head(format, cache); !by_head.ok()) return at_format(by_head.error());
   const auto refused = [&](std::string_view why) {
     return bad_input(std::string(why)).at_field("format: " + std::string(format.choice.name()));
   };
@@ -31,7 +36,7 @@ Status check_layer(const formats::FormatChoice& format, const model::LayerCache&
     return refused("expected a format whose bytes follow from lengths: " +
                    std::string(format.kind->lengths.numbers_decide));
   const Status good =
-      formats::check_format(format, shape_of(cache), static_cast<std::int64_t>(formats::kMostTokens) * 2);
+      formats::check_params(format, shape_of(cache), static_cast<std::int64_t>(formats::kMostTokens) * 2);
   return good.ok() ? good : Status(at_format(good.error()));
 }
 
@@ -39,14 +44,34 @@ Status check_layer(const formats::FormatChoice& format, const model::LayerCache&
 Result<model::TokenBytes> bytes_at_once(const Choice& choice, const model::LayerCache& cache,
                                         std::int64_t /*element_bytes*/) {
   const formats::FormatChoice format{.kind = codec_of(choice.descriptor()), .choice = choice};
-  const Status good = check_layer(format, cache);
-  if (!good.ok()) return good.error();
-  KVPLAN_TRY(const formats::LayerBytes bytes,
-             formats::bytes_from_lengths(format, shape_of(cache), {.prompt = 1}));
-  if (bytes.total() == 0)
+  const bool whole = cache.kind == model::CacheKind::kLatent || (cache.key_size > 0 && cache.value_size > 0);
+  if (whole) KVPLAN_TRY_DO(check_layer(format, cache));
+  KVPLAN_TRY(formats::LayerBytes bytes, formats::bytes_from_lengths(format, shape_of(cache), {.prompt = 1}));
+  if (cache.key_size == 0) bytes.keys = {};
+  if (cache.value_size == 0) bytes.values = {};
+  if (whole && bytes.total() == 0 && format.kind->of_layer == nullptr)
     return bad_input("expected a format that stores something of each token, found " + choice.to_string())
         .at_field(std::string(choice.name()));
   return model::TokenBytes{bytes.total() - bytes.metadata(), bytes.metadata()};
+}
+
+/// A format that is a width of tokens, with the parameters of each layer of a model. What a side file said are
+/// parameters like others then, and no file is named any more.
+model::KvFormat width_on_model(const formats::FormatChoice& format, std::int64_t layers) {
+  std::vector<Choice> of_layers;
+  for (std::int64_t layer = 0; layer < layers; ++layer) {
+    Choice choice = formats::of_layer(format, layer, layers).choice;
+    if (format.side != nullptr)
+      choice = formats::with_text(choice, formats::kSideParam.name, std::string(formats::kNoSideFile));
+    of_layers.push_back(std::move(choice));
+  }
+  const bool alike = format.kind->of_layer == nullptr &&
+                     std::all_of(of_layers.begin(), of_layers.end(), [&](const Choice& choice) {
+                       return choice.to_string() == of_layers.front().to_string();
+                     });
+  model::KvFormat out(of_layers.front(), bytes_at_once);
+  if (!alike) out.by_layer = std::move(of_layers);
+  return out;
 }
 
 void add(core::StoredBytes& sum, const formats::LayerBytes& bytes, std::int64_t layers) {
@@ -73,9 +98,7 @@ Catalogue run_formats() {
     for (const formats::FormatKind* kind : formats::formats()) {
       const bool named = std::any_of(elements.begin(), elements.end(),
                                      [&](const Descriptor* d) { return d->name == kind->descriptor.name; });
-      if (!named && kind->lengths.regions != nullptr &&
-          (kind->make != nullptr || kind->side.make != nullptr || kind->stands_for != nullptr))
-        all.push_back(&kind->descriptor);
+      if (!named) all.push_back(&kind->descriptor);
     }
     return all;
   }();
@@ -85,12 +108,66 @@ Catalogue run_formats() {
 RunFormat run_format(Choice choice) {
   const formats::FormatKind* const kind = codec_of(choice.descriptor());
   if (kind == nullptr) return {.of_token = std::move(choice)};
-  // A width is that of every layer.
-  if (kind->of_layer == nullptr && kind->lengths.at_once != nullptr && kind->lengths.at_once(choice))
-    return {.of_token = {std::move(choice), bytes_at_once}};
+  const bool at_once = kind->lengths.at_once != nullptr && kind->lengths.at_once(choice);
+  if (at_once && kind->other_layers == nullptr) return {.of_token = {std::move(choice), bytes_at_once}};
   Choice native = parse_component("native", "format", model::format_descriptors()).value();
   return {.of_token = std::move(native),
           .encoded = formats::FormatChoice{.kind = kind, .choice = std::move(choice)}};
+}
+
+Result<RunFormat> format_on_model(const RunFormat& format, const model::ModelShape& model,
+                                  std::int64_t tensor_ranks, const SideOpener& open) {
+  const Choice& named = format.encoded ? format.encoded->choice : format.of_token.choice;
+  const formats::FormatKind* const kind = codec_of(named.descriptor());
+  if (kind == nullptr) return format;
+  formats::FormatChoice told{.kind = kind, .choice = named};
+  if (const std::string file = formats::side_file_of(told); !file.empty()) {
+    const std::string field = std::string(named.name()) + ":" + std::string(formats::kSideParam.name);
+    if (!open) return bad_input("side files cannot be read here").at_field(field);
+    auto side = open(file);
+    if (!side.ok() && side.error().kind == ErrorKind::kInterrupted) return side.error();
+    if (!side.ok()) return bad_input(side.error().to_string()).at_field(field);
+    told.side = std::move(side).value();
+    KVPLAN_TRY_DO(check_side_file(told, model, tensor_ranks));
+  }
+  RunFormat out = format;
+  if (out.encoded) {
+    out.encoded = std::move(told);
+  } else if (told.side != nullptr || kind->of_layer != nullptr) {
+    out.of_token = width_on_model(told, model.layers);
+  }
+  return out;
+}
+
+Status check_side_file(const formats::FormatChoice& format, const model::ModelShape& model,
+                       std::int64_t tensor_ranks) {
+  if (format.side == nullptr) return Done{};
+  const auto refused = [&](const std::string& why) {
+    return bad_input(why)
+        .at_file(formats::side_file_of(format))
+        .at_field(std::string(format.choice.name()) + ":" + std::string(formats::kSideParam.name));
+  };
+  if (const auto beyond = format.side->layers.lower_bound(model.layers); beyond != format.side->layers.end())
+    return refused("expected the " + std::to_string(model.layers) + " layers of " + model.name +
+                   ", found layer " + std::to_string(beyond->first));
+  const auto together = format.kind->side.heads_together;
+  std::int64_t layer = 0;
+  for (const model::LayerRun& run : model.runs) {
+    KVPLAN_TRY_DO(check_by_head(format, run.cache));
+    const formats::Shape whole = shape_of(run.cache);
+    const formats::Shape share = shape_of(model::share_of(run.cache, tensor_ranks));
+    for (std::int64_t i = 0; i < run.layers; ++i, ++layer) {
+      const formats::FormatChoice of = formats::of_layer(format, layer, model.layers);
+      if (const Status suits = formats::check_side(of, whole); !suits.ok())
+        return refused("layer " + std::to_string(layer) + ": " + suits.error().message);
+      if (together != nullptr && together(of.choice, whole) != together(of.choice, share))
+        return refused("layer " + std::to_string(layer) + ": expected tensor-parallel ranks with all " +
+                       std::to_string(together(of.choice, whole)) +
+                       " KV heads of a group, which share a basis, found " + std::to_string(tensor_ranks) +
+                       " ranks with " + std::to_string(share.kv_heads) + " heads each");
+    }
+  }
+  return Done{};
 }
 
 Status check_together(const formats::FormatChoice& format, const model::ModelShape& model, std::int64_t first,
@@ -117,6 +194,12 @@ Status check_together(const formats::FormatChoice& format, const model::ModelSha
 bool joins_heads(const model::KvFormat& format) {
   const formats::FormatKind* const kind = codec_of(format.choice.descriptor());
   return kind != nullptr && kind->joins_heads != nullptr && kind->joins_heads(format.choice);
+}
+
+std::string_view bytes_alone(const model::KvFormat& format) {
+  const formats::FormatKind* const kind = codec_of(format.choice.descriptor());
+  const bool has_codec = kind == nullptr || kind->make != nullptr || kind->side.make != nullptr;
+  return has_codec ? std::string_view() : kind->bytes_alone;
 }
 
 Result<std::vector<EncodedLayers>> encoded_layers(const formats::FormatChoice& format,

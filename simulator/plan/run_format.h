@@ -1,12 +1,20 @@
 // In what a run stores keys and values: `format` of a scenario. It names a member of the family "format", or a codec
 // (simulator/formats) whose bytes follow from lengths. A codec that stores each token at once, all alike, is a width of
-// tokens like any other: everything else of a run works with it. Of any other the bytes depend on what else is stored,
-// and requests follow courses (core/encoded_course.h).
+// tokens like any other: everything else of a run works with it, but what needs layers of one width where its layers
+// have widths of their own. Of any other the bytes depend on what else is stored, and requests follow courses
+// (core/encoded_course.h).
+//
+// Life cycle: `run_format` when a scenario is resolved, without its model and any file; `format_on_model` when a run is
+// made, with what a side file says.
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <optional>
 #include <span>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "simulator/core/encoded_course.h"
@@ -27,8 +35,25 @@ Catalogue run_formats();
 /// REQUIRES: a choice among run_formats().
 RunFormat run_format(Choice choice);
 
+/// Reads a side file by its path; called from any thread.
+using SideOpener = std::function<Result<std::shared_ptr<const formats::SideData>>(const std::string& path)>;
+
+/// The same on a model: the parameters of each layer, and those that a side file says. `open` may be empty where no
+/// file is named. Errors (the field begins with the format's name): a file that cannot be read; check_side_file.
+Result<RunFormat> format_on_model(const RunFormat& format, const model::ModelShape& model,
+                                  std::int64_t tensor_ranks, const SideOpener& open);
+
+/// That the side file of a format, if it names one, holds the layers of the model and no others, each with its heads
+/// and channels, and that none of `tensor_ranks` ranks has a part of heads that share numbers of it. REQUIRES: the file
+/// was read. Errors: the file, the format's parameter, the layer.
+Status check_side_file(const formats::FormatChoice& format, const model::ModelShape& model,
+                       std::int64_t tensor_ranks);
+
 /// True where heads share what is stored of a token, so that it goes when the last of them gives it up.
 bool joins_heads(const model::KvFormat& format);
+
+/// Why bytes are all that is known of a format, whatever it is told: a part of a sentence. Empty: they are not.
+std::string_view bytes_alone(const model::KvFormat& format);
 
 /// A layer's own heads, each with a query head of its own: bytes do not depend on queries. REQUIRES: it stores keys and
 /// values by head.

@@ -33,7 +33,7 @@ Result<std::unique_ptr<core::Memory>> make_memory(const RunSetup& setup, core::R
       .tables = setup.tokens.tables,
       .quanta_beyond = setup.tokens.encoded.empty() ? 0 : core::kEncodedBlocksBeyond,
       .model = &setup.tokens.model,
-      .format = s.deployment.format ? &*s.deployment.format : nullptr,
+      .format = &setup.tokens.placed.of_token(),
       .tensor_ranks = s.deployment.tensor_ranks,
       .first_layer = setup.tokens.placed.bytes.first_layer,
       .layers = setup.tokens.placed.bytes.layers,

@@ -244,6 +244,18 @@ Status set_units(TokenPlan& plan, memory::TablePer per, bool replayed) {
   return Done{};
 }
 
+/// Cells that a policy, its budget or tables tell apart have one size.
+Status check_alike_widths(const TokenPlan& plan) {
+  if (plan.placed.of_token().by_layer.empty() || plan.units.per_token == 1) return Done{};
+  return bad_input(
+             "layers do not all take the same bytes as " + std::string(plan.placed.of_token().choice.name()) +
+             ": expected eviction, budget and memory.allocator.table that tell no layers or heads apart, "
+             "found " +
+             std::string(plan.policy->choice.name()) + " with " + std::to_string(plan.units.per_token) +
+             " cells of a token")
+      .at_field("eviction");
+}
+
 core::Placement placement_of(const Choice& eviction) {
   const std::string& text = eviction.text("placement");
   if (text == "compact") return core::Placement::kCompact;
@@ -365,11 +377,13 @@ Status set_encoded(TokenPlan& plan, const formats::FormatChoice& format,
              encoded_layers(format, plan.model, rank.tensor_ranks, rank.first_layer, rank.layers));
   plan.units = {rank.token_bytes, 0};
   const core::StoredBytes example = encoded_tokens(plan.encoded, kExample, kExample + 1).stored.front();
+  const bool told = format.side != nullptr && plan.encoded.size() == 1;  // of all layers alike
   assumptions.push_back("Tokens are exact until their prompt is whole, then stored as " +
-                        format.choice.to_string() + ": a prompt of 4096 tokens takes " +
-                        std::to_string(example.total()) + " bytes on a rank instead of " +
-                        std::to_string(kExample * rank.token_bytes) +
+                        (told ? plan.encoded.front().format : format).choice.to_string() +
+                        ": a prompt of 4096 tokens takes " + std::to_string(example.total()) +
+                        " bytes on a rank instead of " + std::to_string(kExample * rank.token_bytes) +
                         ". Encoding takes no time of its own; steps read the bytes that are stored.");
+  if (!format.kind->lengths.assumes.empty()) assumptions.emplace_back(format.kind->lengths.assumes);
   return Done{};
 }
 
@@ -409,7 +423,7 @@ Result<TokenPlan> make_token_plan(const Scenario& s, const TokenPlanFiles& open,
       s.eviction && per != memory::TablePer::kRequest && plan.model.window_layers() > 0;
   if (s.eviction && (s.follows_courses() || beside_windows)) plan.policy = attention::policy_of(*s.eviction);
   plan.keep = plan.policy ? core::KeepRule{} : s.keep;
-  KVPLAN_TRY(plan.placed, place_model(s, plan.model, warnings, assumptions));
+  KVPLAN_TRY(plan.placed, place_model(s, plan.model, open.side, warnings, assumptions));
   if (!plan.policy && per != memory::TablePer::kRequest)
     assumptions.emplace_back(
         "Nothing drops tokens of one layer or head alone, so all tables of a request "
@@ -426,13 +440,14 @@ Result<TokenPlan> make_token_plan(const Scenario& s, const TokenPlanFiles& open,
       KVPLAN_TRY_DO(read_head_tables(plan, open.scores, assumptions));
     if (s.evicts_by == EvictsBy::kSets) KVPLAN_TRY_DO(read_sets(plan, open.sets));
     KVPLAN_TRY_DO(set_units(plan, per, replayed));
+    KVPLAN_TRY_DO(check_alike_widths(plan));
     note_tables(plan, per, assumptions);
     if (plan.counted && plan.by_head.empty())
       note_counts(plan, std::string(s.eviction->name()), replayed, warnings, assumptions);
   }
   KVPLAN_TRY_DO(check_ranks(plan, replayed));
   KVPLAN_TRY_DO(add_scales(plan));
-  if (s.encoded) KVPLAN_TRY_DO(set_encoded(plan, *s.encoded, assumptions));
+  if (s.encoded) KVPLAN_TRY_DO(set_encoded(plan, *plan.placed.format->encoded, assumptions));
   plan.finds_prefixes = s.finds_prefixes() && !plan.follows_courses();
   if (!replayed) return plan;
   for (const Recorded& recorded : recordings) KVPLAN_TRY_DO(check_shape(recorded, plan.model, *plan.policy));

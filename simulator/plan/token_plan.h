@@ -93,10 +93,11 @@ struct TokenPlanFiles {
   const ModelOpener& model;
   const ScoresOpener& scores;
   const SetsOpener& sets;
+  const SideOpener& side;
 };
 
-/// Errors: a model or recording that cannot be opened, a recording, tables of heads or sets of another shape than the
-/// model, those of RunBudget::make. Appends what is ignored or assumed.
+/// Errors: a model, recording or side file that cannot be opened, a recording, tables of heads or sets of another shape
+/// than the model, those of place_model and of RunBudget::make. Appends what is ignored or assumed.
 Result<TokenPlan> make_token_plan(const Scenario& scenario, const TokenPlanFiles& open,
                                   std::vector<std::string>& warnings, std::vector<std::string>& assumptions);
 

@@ -99,7 +99,7 @@ std::vector<plan::FigureValue> figures_of_failed(const plan::Scenario& scenario,
                                               ? Result<model::ModelShape>(*scenario.model)
                                               : openers.open_model(scenario.model_file);
   if (!shape.ok()) return {};
-  const auto obstacles = plan::obstacles_of(scenario, shape.value());
+  const auto obstacles = plan::obstacles_of(scenario, shape.value(), openers.open_side);
   if (!obstacles.ok() || !obstacles.value() || obstacles.value()->empty()) return {};
   std::vector<plan::FigureValue> figures;
   for (const plan::Figure& figure : plan::figures())

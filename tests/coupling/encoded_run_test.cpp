@@ -2,43 +2,23 @@
 // that stores tokens at once is a width of tokens.
 #include <gtest/gtest.h>
 
-#include "simulator/plan/report.h"
-#include "simulator/plan/run.h"
+#include "tests/coupling/stored_run.h"
+#include "tests/support/encoded_formats.h"
 #include "tests/support/random_trace.h"
-#include "tests/unit/formats/support.h"
 
 namespace kvplan {
 namespace {
 
-using Values = std::vector<std::pair<std::string, std::string>>;
+using test::figures;
+using test::resolved;
+using test::Values;
 
 constexpr std::int64_t kLayers = 4;
 constexpr std::int64_t kHeads = 2;
 constexpr std::int64_t kSize = 32;  // of a key and of a value
 
-Result<plan::Scenario> resolved(const Values& values) {
-  std::vector<plan::Setting> settings;
-  for (const auto& [path, text] : values) settings.push_back({path, text, {}, 0});
-  return plan::resolve(settings);
-}
-
 plan::RunOptions options() {
-  plan::RunOptions options;
-  options.request_memory = true;
-  options.timeline_bins = 13;
-  options.open_model = [](const std::string& /*path*/) {
-    return Result<model::ModelShape>(
-        model::ModelShape{.name = "small",
-                          .source = "test",
-                          .layers = kLayers,
-                          .hidden = kHeads * kSize,
-                          .query_heads = kHeads,
-                          .kv_heads = kHeads,
-                          .element_bytes = 2,
-                          .runs = {{kLayers, {.heads = kHeads, .key_size = kSize, .value_size = kSize}}},
-                          .weight_shape = {.feed_forward = 12, .key_size = kSize, .value_size = kSize}});
-  };
-  return options;
+  return test::options_with(kLayers, kHeads, kSize);
 }
 
 Values scenario_with(const std::string& format) {
@@ -48,30 +28,6 @@ Values scenario_with(const std::string& format) {
           {"latency", "affine:base_ns=90000,token_ns=100,context_ns=10"},
           {"engine", "vllm-v1:token_budget=64,max_seqs=12,max_model_len=300,prefix_cache=false"}};
 }
-
-/// All figures; what a run says about itself aside.
-std::string figures(plan::RunResult r) {
-  r.scenario = resolved({}).value();
-  r.warnings.clear();
-  r.assumptions.clear();
-  return plan::report_json(r) + plan::requests_csv(r) + plan::timeline_csv(r);
-}
-
-const std::vector<std::string> kEncoded{"int-tensor",
-                                        "int-tensor:scale=running",
-                                        "int-channel:group=8",
-                                        "nvfp4",
-                                        "kivi:group=8,residual=16",
-                                        "gear:group=8,residual=8,rank=2",
-                                        "mixed:recent=5,middle=9",
-                                        "pyramid-int8",
-                                        "pyramid-int8:max_len=20,min_size=4",
-                                        "svd:rank=2",
-                                        "layered:window=9,keep_recent=4,rank=2",
-                                        "eigen",
-                                        "kmeans:clusters=3,recent=2,sinks=1",
-                                        "minicache:share=0.3",
-                                        "cla"};
 
 plan::RunResult run(const Values& values, const traces::Trace& trace, const plan::RunOptions& how) {
   const auto scenario = resolved(values);
@@ -84,7 +40,7 @@ plan::RunResult run(const Values& values, const traces::Trace& trace, const plan
 TEST(EncodedRuns, FastAndStepByStepAreOneRun) {
   Random random(7, "encoded runs");
   std::int64_t preemptions = 0, compactions = 0;
-  for (const std::string& format : kEncoded) {
+  for (const std::string& format : test::encoded_formats()) {
     for (const char* eviction : {"full", "snapkv:window=4,capacity=20,placement=compact",
                                  "pyramidkv:window=4,capacity=20,placement=compact"}) {
       SCOPED_TRACE(format + " " + eviction);
@@ -112,77 +68,32 @@ TEST(EncodedRuns, FastAndStepByStepAreOneRun) {
   EXPECT_GT(compactions, 100);
 }
 
-/// Asks the ledger at the end of every step.
-class Stored final : public core::Observer {
- public:
-  explicit Stored(const observe::Ledger& ledger) : ledger_(ledger) {}
-  void on_finish(SimTime /*time*/, const core::Release& /*release*/) override { ended_ = true; }
-  void on_settled(SimTime /*time*/, const core::PoolCounts& /*pool*/) override {
-    if (ended_) return;
-    const observe::StateCounts bytes = ledger_.bytes();
-    live.push_back(bytes[index(observe::State::kLive)]);
-    metadata.push_back(bytes[index(observe::State::kMetadata)]);
-  }
-  std::vector<std::int64_t> live, metadata;  ///< after each step
-
- private:
-  const observe::Ledger& ledger_;
-  bool ended_{false};
-};
-
 /// One request alone: what the ledger has after its prompt and after each token is what a codec has that encoded random
 /// numbers, layer by layer; or what exact tokens take, where that is less.
 TEST(EncodedRuns, WhatIsStoredIsWhatCodecsStore) {
   constexpr std::int64_t kRow = kHeads * 2 * kSize * 2;  // bytes of an exact token in a layer
   Random random(8, "stored");
   std::int64_t encoded = 0;
-  for (const std::string& format : kEncoded) {
+  for (const std::string& format : test::encoded_formats()) {
     SCOPED_TRACE(format);
-    traces::Trace trace;
-    trace.arrival_ns = {0};
-    trace.input_tokens = {static_cast<std::int32_t>(random.between(20, 50))};
-    trace.output_tokens = {40};
-    trace.digest = "one";
+    const std::int64_t prompt = random.between(20, 50);
     Values values = scenario_with(format);
     values.emplace_back("memory.pool_tokens", "400");
-    plan::RunOptions how = options();
-    how.timeline_bins = 0;
-    how.step_by_step = true;
-    std::unique_ptr<Stored> stored;
-    how.extra_observers.push_back([&](const plan::Watched& watched) -> Result<core::Observer*> {
-      stored = std::make_unique<Stored>(watched.ledger);
-      return static_cast<core::Observer*>(stored.get());
-    });
-    run(values, trace, how);
-    ASSERT_EQ(stored->live.size(), 39U);
-
-    const std::int64_t prompt = trace.input_tokens[0];
+    const auto stored = test::stored_in_run(values, static_cast<std::int32_t>(prompt), 40, options());
     const formats::Shape shape{
         .query_heads = kHeads, .kv_heads = kHeads, .key_size = kSize, .value_size = kSize};
     const auto choice = formats::parse_format(format).value();
-    const formats::test::Layer layer = formats::test::random_layer(random, shape, prompt + 40, kHeads);
-    std::vector<std::unique_ptr<formats::Codec>> codecs;
-    for (std::int64_t l = 0; l < kLayers; ++l) {
-      const auto of = formats::of_layer(choice, l, kLayers);
-      codecs.push_back(of.kind->make(of.choice, shape));
-      formats::test::append(*codecs.back(), layer, 0, prompt);
-      codecs.back()->end_prompt({.tokens = prompt, .heads = layer.queries});
-    }
+    test::LayerCodecs codecs(choice, kLayers,
+                             formats::test::layer_for(random, choice, shape, prompt + 40, prompt, kHeads),
+                             prompt);
     for (std::size_t i = 0; i < stored->live.size(); ++i) {
-      std::int64_t total = 0, beside = 0;
-      for (const auto& codec : codecs) {
-        total += codec->total_bytes();
-        for (const formats::Side side : formats::kSides) beside += codec->regions(side).metadata();
-      }
       const std::int64_t tokens = prompt + static_cast<std::int64_t>(i);
-      const bool smaller = total <= tokens * kRow * kLayers;
-      ASSERT_EQ(stored->live[i] + stored->metadata[i], smaller ? total : tokens * kRow * kLayers) << i;
-      ASSERT_EQ(stored->metadata[i], smaller ? beside : 0) << i;
+      const bool smaller = codecs.total() <= tokens * kRow * kLayers;
+      ASSERT_EQ(stored->live[i] + stored->metadata[i], smaller ? codecs.total() : tokens * kRow * kLayers)
+          << i;
+      ASSERT_EQ(stored->metadata[i], smaller ? codecs.metadata() : 0) << i;
       encoded += smaller ? 1 : 0;
-      for (const auto& codec : codecs) {
-        formats::test::append(*codec, layer, tokens, tokens + 1);
-        codec->end_step();
-      }
+      codecs.step(tokens);
     }
   }
   EXPECT_GT(encoded, 300);
@@ -235,9 +146,8 @@ TEST(EncodedRuns, WhatCannotBeIsSaid) {
            {{{"format", "minicache"}, {"deployment.pp", "2"}}, "expected one stage (deployment.pp=1)"},
            {{{"format", "palu:rank=8,rank_v=8"}, {"eviction", "h2o:hh=4,recent=4,placement=compact"}},
             "keeps other tokens in other heads, which share what palu"},
-           {{{"format", "palu:rank=8,rank_v=8,file=x"}}, "side files are not read here"},
-           {{{"format", "smaller-model:model_layers=2"}}, "unknown format \"smaller-model\""},
-           {{{"format", "kvquant"}}, "unknown format \"kvquant\""},
+           {{{"format", "palu:rank=8,rank_v=8,file=x"}}, "palu:file: side files cannot be read here"},
+           {{{"format", "smaller-model:model_layers=5"}}, "at most the 4 layers of this model"},
            {{{"format", "sparse:density=0"}}, "stores something of each token, found sparse:density=0"},
            {{{"format", "pyramid-int8"}, {"deployment.pp", "2"}}, "expected one stage (deployment.pp=1)"}}) {
     EXPECT_NE(error(more).find(found), std::string::npos) << found << ": " << error(more);

@@ -157,7 +157,8 @@ TEST(HeadTableRuns, ReplayedIsTheSame) {
     std::vector<std::string> warnings, assumptions;
     const auto made = plan::make_token_plan(
         resolved(with_policy(policy, table, "400")).value(),
-        {how.open_recording, how.open_model, how.open_scores, how.open_sets}, warnings, assumptions);
+        {how.open_recording, how.open_model, how.open_scores, how.open_sets, how.open_side}, warnings,
+        assumptions);
     ASSERT_TRUE(made.ok()) << made.error().to_string();
     plan::TokenPlan replayed = made.value();
     replayed.recordings = {{recording, 0, recorded, "r"}};

@@ -3,8 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <set>
 
 #include "simulator/core/encoded_course.h"
+#include "simulator/plan/run_format.h"
+#include "tests/support/encoded_formats.h"
 #include "tests/support/observed_run.h"
 #include "tests/support/random_case.h"
 #include "tests/support/random_cases.h"
@@ -175,6 +178,45 @@ TEST(EncodedCourse, EqualsBlocksFilledByteByByte) {
   }
   for (const std::int64_t count : {seen.granted, seen.came_back, seen.several, seen.alike, seen.late})
     EXPECT_GT(count, 100);
+}
+
+/// The same of what codecs store of requests of random lengths, from lengths: of every member whose tokens are encoded
+/// later.
+TEST(EncodedCourse, EveryCodecEqualsBlocksFilledByteByByte) {
+  const model::ModelShape shape{.name = "small",
+                                .source = "test",
+                                .layers = 3,
+                                .runs = {{3, {.heads = 2, .key_size = 32, .value_size = 32}}}};
+  std::set<std::string_view> walked;
+  Walked seen;
+  for (const std::string& text : test::encoded_formats()) {
+    const plan::RunFormat format =
+        plan::run_format(parse_component(text, "format", plan::run_formats()).value());
+    ASSERT_TRUE(format.encoded.has_value()) << text;
+    walked.insert(format.encoded->choice.name());
+    const auto layers = plan::encoded_layers(*format.encoded, shape, 1, 0, shape.layers);
+    ASSERT_TRUE(layers.ok()) << layers.error().to_string();
+    for (std::uint64_t seed = 1; seed <= 6; ++seed) {
+      SCOPED_TRACE(text + ", seed " + std::to_string(seed));
+      Random random(seed, "courses of codecs");
+      CourseShape course;
+      course.placement = core::Placement::kCompact;
+      course.prompt = random.between(1, 60);
+      course.final_tokens = course.prompt + random.between(0, 40);
+      course.quantum_tokens = random.between(1, 16);
+      std::vector<std::int64_t> kept;
+      if (random.chance(1, 3)) kept = {random.between(1, course.prompt)};
+      walk(course, plan::encoded_tokens(layers.value(), course.prompt, course.final_tokens, kept), seen);
+      if (HasFatalFailure()) return;
+    }
+  }
+  for (const std::int64_t count : {seen.granted, seen.came_back, seen.alike}) EXPECT_GT(count, 10);
+  for (const Descriptor* descriptor : plan::run_formats()) {
+    const auto choice = make_choice(descriptor->name, {}, "format", plan::run_formats());
+    if (choice.ok() && plan::run_format(choice.value()).encoded) {
+      EXPECT_TRUE(walked.contains(descriptor->name)) << descriptor->name << " is not walked";
+    }
+  }
 }
 
 /// Tokens of 8 bytes in blocks of 2, groups of 4 encoded in 2 bytes each and a scale of 2 for all of them: a prompt of

@@ -31,6 +31,14 @@ constexpr std::array kParams{
           .high = 1000},
     kSideParam};
 
+constexpr std::int64_t kPointerBytes = 4;  // where the outliers of a token begin
+constexpr std::int64_t kOutlierBytes = 2;  // of its number, and of its place
+
+/// Of so many numbers, how many lie beyond either threshold.
+std::size_t beyond_one_end(double outliers, std::size_t numbers) {
+  return static_cast<std::size_t>(outliers / 2 * static_cast<double>(numbers));
+}
+
 /// Numbers between these become codes: those at zero - scale and zero + scale are -1 and 1.
 struct Range {
   double scale;
@@ -62,12 +70,11 @@ class Kvquant final : public QuantisedCodec {
   }
 
   [[nodiscard]] Regions regions(Side side) const override {
-    constexpr std::int64_t kPointerBytes = 4;  // where the outliers of a token begin
     Regions out = QuantisedCodec::regions(side);
     for (const auto& of_head : taken_[static_cast<std::size_t>(side)]) {
       for (const std::int64_t taken : of_head) {
-        out.exact += 2 * taken;
-        out.index += 2 * taken;
+        out.exact += kOutlierBytes * taken;
+        out.index += kOutlierBytes * taken;
       }
       if (outliers_ > 0) out.index += kPointerBytes * static_cast<std::int64_t>(of_head.size());
     }
@@ -103,7 +110,7 @@ class Kvquant final : public QuantisedCodec {
   /// Of some numbers, all but the extreme ones.
   [[nodiscard]] Range range_of(std::vector<double> numbers) const {
     std::sort(numbers.begin(), numbers.end());
-    const auto beyond = static_cast<std::size_t>(outliers_ / 2 * static_cast<double>(numbers.size()));
+    const std::size_t beyond = beyond_one_end(outliers_, numbers.size());
     return range_between(numbers[beyond], numbers[numbers.size() - 1 - beyond]);
   }
 
@@ -229,11 +236,60 @@ Status check_side(const Choice& /*choice*/, const SideLayer& layer, const Shape&
 
 /// As many bits as the table needs.
 Choice with_side(const Choice& choice, const SideLayer& layer) {
-  auto values = choice.values();
-  for (std::size_t i = 0; i < values.size(); ++i)
-    if (!layer.tables[0].empty() && choice.descriptor().params[i].name == "bits")
-      values[i].text = std::to_string(std::bit_width(layer.tables[0].size() - 1));
-  return Choice(&choice.descriptor(), std::move(values));
+  if (layer.tables[0].empty()) return choice;
+  return with_text(choice, "bits", std::to_string(std::bit_width(layer.tables[0].size() - 1)));
+}
+
+bool learns(const Choice& choice) {
+  return choice.text(kSideParam.name) == kNoSideFile;
+}
+
+/// Elements of a key's channel of the prompt, or of a value, that its own thresholds leave beyond: as `range_of` has
+/// them where no two numbers are equal.
+std::int64_t beyond_own(double outliers, std::int64_t numbers) {
+  return 2 * static_cast<std::int64_t>(beyond_one_end(outliers, static_cast<std::size_t>(numbers)));
+}
+
+/// Elements of a side that stay exact. Thresholds that were learnt from other tokens leave a share beyond: they are
+/// percentiles of what they were learnt from. It is taken of all of these elements together, and rounded down.
+std::int64_t beyond(const Choice& choice, const Shape& shape, const Lengths& lengths, Side side) {
+  const double outliers = choice.decimal("outliers");
+  const std::int64_t channels = std::int64_t{shape.kv_heads} * shape.size(side);
+  if (side == Side::kValues)
+    return shape.kv_heads * lengths.stored() * beyond_own(outliers, shape.value_size);
+  const std::int64_t learnt_from = learns(choice) ? lengths.prompt : 0;
+  return channels * beyond_own(outliers, learnt_from) +
+         static_cast<std::int64_t>(outliers *
+                                   static_cast<double>(channels * (lengths.stored() - learnt_from)));
+}
+
+/// Of a table: as many numbers as codes, or as it was learnt from.
+std::int64_t table_size(const Choice& choice, const Shape& shape, const Lengths& lengths, Side side) {
+  const Lengths prompt{.prompt = lengths.prompt};
+  const std::int64_t between =
+      shape.kv_heads * shape.size(side) * prompt.stored() - beyond(choice, shape, prompt, side);
+  return std::min(std::int64_t{1} << choice.integer("bits"), between);
+}
+
+Regions bytes_of(const Choice& choice, const Shape& shape, const Lengths& lengths, Side side) {
+  Regions out = split_bytes(shape, side, {.coded = lengths.stored()}, choice.integer("bits"));
+  const std::int64_t taken = beyond(choice, shape, lengths, side);
+  out.exact = kOutlierBytes * taken;
+  out.index = kOutlierBytes * taken;
+  if (choice.decimal("outliers") > 0) out.index += kPointerBytes * shape.kv_heads * lengths.stored();
+  if (side == Side::kValues) {
+    out.scales = 2 * shape.kv_heads * lengths.stored();
+  } else if (learns(choice)) {
+    out.scales = 2 * shape.kv_heads * shape.key_size;
+  }
+  out.zeros = out.scales;
+  if (learns(choice)) out.centroids = 2 * table_size(choice, shape, lengths, side);
+  return out;
+}
+
+/// Without outliers all tokens take the same bytes.
+bool by_count(const Choice& choice) {
+  return choice.decimal("outliers") == 0;
 }
 
 }  // namespace
@@ -256,8 +312,11 @@ const FormatKind kKvquant{
     .golden_name = "kvquant",
     .exactness = Exactness::kTolerance,
     .make = make,
-    .lengths = {.numbers_decide =
-                    "which elements lie beyond the thresholds, and are kept exactly, is up to the numbers"},
+    .lengths = {.regions = bytes_of,
+                .assumes =
+                    "As large a share of keys as `outliers` says lies beyond thresholds that were learnt "
+                    "from other tokens, and no two numbers that thresholds are learnt from are equal.",
+                .by_count = by_count},
     .side = {.check = check_side, .with_side = with_side, .make = make_with}};
 
 }  // namespace kvplan::formats

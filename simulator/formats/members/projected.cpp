@@ -136,14 +136,11 @@ Status check_side(const Choice& choice, const SideLayer& layer, const Shape& sha
 }
 
 Choice with_side(const Choice& choice, const SideLayer& layer) {
-  auto values = choice.values();
-  for (const Side side : kSides) {
-    const auto& bases = layer.bases[static_cast<std::size_t>(side)];
-    for (std::size_t i = 0; i < values.size(); ++i)
-      if (!bases.empty() && choice.descriptor().params[i].name == (side == Side::kKeys ? "rank" : "rank_v"))
-        values[i].text = std::to_string(bases.front().rows);
-  }
-  return Choice(&choice.descriptor(), std::move(values));
+  Choice out = choice;
+  for (const Side side : kSides)
+    if (const auto& bases = layer.bases[static_cast<std::size_t>(side)]; !bases.empty())
+      out = with_text(out, (side == Side::kKeys ? kRank : kRankV).name, std::to_string(bases.front().rows));
+  return out;
 }
 
 std::unique_ptr<Codec> make(const Choice& choice, const Shape& shape, const SideLayer& layer) {
@@ -162,15 +159,16 @@ bool joins_heads(const Choice& choice) {
 }
 
 constexpr FormatKind kind_of(const Descriptor& descriptor) {
-  return {.descriptor = descriptor,
-          .golden_name = descriptor.name,
-          .exactness = Exactness::kTolerance,
-          .check = check,
-          .lengths = {.regions = bytes_of, .by_count = always_by_count, .at_once = always_at_once},
-          .whole_prompt = true,
-          .joins_heads = joins_heads,
-          .bytes_alone = "bases of the weights are in no recording (a side file has them: file=FILE)",
-          .side = {.check = check_side, .with_side = with_side, .make = make}};
+  return {
+      .descriptor = descriptor,
+      .golden_name = descriptor.name,
+      .exactness = Exactness::kTolerance,
+      .check = check,
+      .lengths = {.regions = bytes_of, .by_count = always_by_count, .at_once = always_at_once},
+      .whole_prompt = true,
+      .joins_heads = joins_heads,
+      .bytes_alone = "bases of the weights are in no recording (a side file has them: file=FILE)",
+      .side = {.check = check_side, .with_side = with_side, .make = make, .heads_together = heads_of_group}};
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <limits>
 #include <map>
 
+#include "tests/unit/formats/stored_at_last.h"
 #include "tests/unit/traces/support.h"
 
 namespace kvplan::io {
@@ -179,6 +180,146 @@ TEST(SideFile, CommandsReadIt) {
   const auto same =
       run("format " + sample + " --prefill 64 --layer 3 --json " + folder.file("x.side") + format);
   EXPECT_EQ(same.exit_code, 2) << "an input is not written over";
+}
+
+/// Bases of axes: groups x rank x channels.
+Said axes(std::size_t groups, std::size_t rank, std::size_t channels) {
+  Said out{"[" + std::to_string(groups) + "," + std::to_string(rank) + "," + std::to_string(channels) + "]",
+           std::vector<float>(groups * rank * channels)};
+  for (std::size_t g = 0; g < groups; ++g)
+    for (std::size_t r = 0; r < rank; ++r) out.numbers[(g * rank + r) * channels + r] = 1;
+  return out;
+}
+
+/// A file that stands beside its scenario: what a run stores at last is what `kvplan bytes` counts of as many tokens.
+TEST(SideFile, RunsReadIt) {
+  const traces::testing::TemporaryFolder folder;
+  const auto run = [&](const std::string& arguments) { return traces::testing::run_kvplan(arguments); };
+  traces::testing::write_file(
+      folder.file("config.json"),
+      R"({"num_hidden_layers":2,"hidden_size":64,"num_attention_heads":8,"num_key_value_heads":4})");
+  traces::testing::write_file(folder.file("t.csv"), "arrival_ns,input_tokens,output_tokens\n0,50,12\n");
+  const std::string no_digest = R"("__metadata__":{"format":"kvplan side 1"})";
+  traces::testing::write_file(folder.file("x.side"), file_of({{"layers.0.keys.basis", axes(2, 5, 16)},
+                                                              {"layers.0.values.basis", axes(2, 3, 16)},
+                                                              {"layers.1.keys.basis", axes(2, 16, 16)},
+                                                              {"layers.1.values.basis", axes(2, 1, 16)}},
+                                                             no_digest));
+  Tensors tables;
+  for (const std::string layer : {"layers.0.", "layers.1."}) {
+    tables[layer + "keys.low"] = {"[4,8]", std::vector<float>(32, -1)};
+    tables[layer + "keys.high"] = {"[4,8]", std::vector<float>(32, 1)};
+    for (const char* side : {"keys.table", "values.table"})
+      tables[layer + side] = {"[4]", {-1, -0.5F, 0.5F, 1}};
+  }
+  traces::testing::write_file(folder.file("y.side"), file_of(tables, no_digest));
+  const auto scenario = [](const std::string& format) {
+    return R"({"model": "config.json", "format": ")" + format +
+           R"(", "workload": {"trace": "t.csv"}, "memory": {"pool_tokens": 4000}, )" +
+           R"("latency": "affine:base_ns=1000,token_ns=1,context_ns=0"})";
+  };
+  const std::string config = folder.file("config.json");
+  for (const auto& [named, found] : std::vector<std::pair<std::string, std::string>>{
+           {"palu:file=x.side,group=2", "palu:file=" + folder.file("x.side") + ",group=2"},
+           {"kvquant:file=y.side,outliers=0.1", "kvquant:outliers=0.1,file=" + folder.file("y.side")}}) {
+    SCOPED_TRACE(named);
+    traces::testing::write_file(folder.file("s.json"), scenario(named));
+    const std::string out = folder.file("timeline.csv");
+    const auto outcome = run("run " + folder.file("s.json") + " --timeline " + out);
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+    const auto bytes = run("bytes --model " + config + " --tokens 60 --prompt 50 --json - --format " + found);
+    ASSERT_EQ(bytes.exit_code, 0) << bytes.err;
+    EXPECT_NE(bytes.out.find(
+                  "\"total_bytes\": " + std::to_string(test::stored_at_last(test::read_file(out))) + ","),
+              std::string::npos)
+        << test::stored_at_last(test::read_file(out)) << " in a run, " << bytes.out;
+    // The same from elsewhere, and the file by its name from there.
+    const auto moved = run("convert " + folder.file("s.json") + " " + folder.file("moved.json"));
+    EXPECT_EQ(moved.exit_code, 0) << moved.err;
+    EXPECT_NE(test::read_file(folder.file("moved.json")).find(".side"), std::string::npos);
+    EXPECT_EQ(run("run " + folder.file("moved.json")).exit_code, 0);
+    const std::string again = folder.file("again.csv");
+    EXPECT_EQ(
+        run("run " + folder.file("s.json") + " --set format=" + found + " --timeline " + again).exit_code, 0);
+    EXPECT_EQ(test::read_file(again), test::read_file(out));
+  }
+  const auto over = run("run " + folder.file("s.json") + " --json " + folder.file("y.side"));
+  EXPECT_EQ(over.exit_code, 2) << "an input is not written over";
+  traces::testing::write_file(folder.file("s.json"), scenario("palu:file=nothing.side"));
+  const auto missing = run("run " + folder.file("s.json"));
+  EXPECT_EQ(missing.exit_code, 2);
+  EXPECT_EQ(missing.err, "kvplan: format: palu:file: " + folder.file("nothing.side") +
+                             ": cannot open: No such file or directory\n");
+  traces::testing::write_file(folder.file("s.json"), scenario("palu:file=x.side"));
+  const auto other = run("run " + folder.file("s.json"));
+  EXPECT_EQ(other.exit_code, 2);
+  EXPECT_EQ(other.err,
+            "kvplan: " + folder.file("x.side") +
+                ": format: palu:file: layer 0: expected bases of keys for 1 groups of 32 channels, "
+                "found 2 of 16\n");
+  const auto pool =
+      run("pool --model llama-3-8b --device h100-sxm --format palu:file=" + folder.file("x.side"));
+  EXPECT_EQ(pool.exit_code, 2) << "the file is read there, too";
+  EXPECT_NE(pool.err.find("expected bases of keys for 2 groups of 512 channels"), std::string::npos)
+      << pool.err;
+}
+
+/// On recordings every token of every layer is counted as it is encoded: as many bytes as a run of their model has room
+/// for.
+TEST(SideFile, FrontiersCountWhatRunsStore) {
+  const traces::testing::TemporaryFolder folder;
+  const std::string sample = std::string(KVPLAN_SOURCE_DIR) + "/traces/samples/tiny_llama.kva";
+  Tensors bases;
+  std::int64_t token_bytes = 0;
+  for (std::size_t layer = 0; layer < 6; ++layer) {
+    const std::size_t rank = 16 * (layer + 1);
+    bases["layers." + std::to_string(layer) + ".keys.basis"] = axes(1, rank, 128);
+    bases["layers." + std::to_string(layer) + ".values.basis"] = axes(1, 24, 128);
+    token_bytes += static_cast<std::int64_t>(2 * (rank + 24));
+  }
+  traces::testing::write_file(folder.file("x.side"),
+                              file_of(bases, R"("__metadata__":{"format":"kvplan side 1"})"));
+  const std::string format = "lorc:file=" + folder.file("x.side");
+  const auto points = traces::testing::run_kvplan(
+      "frontier " + sample + " --policies full --budgets 8 --json - --formats " + format);
+  ASSERT_EQ(points.exit_code, 0) << points.err;
+  EXPECT_NE(points.out.find("\"bytes_per_token\": " + std::to_string(token_bytes) + ","), std::string::npos)
+      << points.out;
+  const auto run = traces::testing::run_kvplan(
+      "run " + std::string(KVPLAN_SOURCE_DIR) + "/traces/samples/chat.kvt --json - --set workload.limit=2 " +
+      "--set memory.pool_tokens=1000 --set latency=affine:base_ns=1 --set workload.attention=" + sample +
+      " --set format=" + format);
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_NE(run.out.find("\"capacity_bytes\": " + std::to_string(1000 * token_bytes) + ","),
+            std::string::npos)
+      << run.out;
+}
+
+/// A sweep goes on with the file that it began with.
+TEST(SideFile, SweepsKnowItsContent) {
+  const traces::testing::TemporaryFolder folder;
+  const auto write = [&](std::size_t rank) {
+    traces::testing::write_file(folder.file("x.side"), file_of({{"layers.0.keys.basis", axes(1, rank, 16)},
+                                                                {"layers.0.values.basis", axes(1, 16, 16)}}));
+  };
+  write(16);
+  traces::testing::write_file(folder.file("t.csv"), "arrival_ns,input_tokens,output_tokens\n0,50,12\n");
+  traces::testing::write_file(
+      folder.file("config.json"),
+      R"({"num_hidden_layers":1,"hidden_size":16,"num_attention_heads":2,"num_key_value_heads":2})");
+  traces::testing::write_file(
+      folder.file("s.json"),
+      R"({"model": "config.json", "format": "lorc:file=x.side", "memory": {"pool_tokens": 400},)"
+      R"("workload": {"trace": "t.csv"}, "latency": "affine:base_ns=1000,token_ns=1,context_ns=0"})");
+  const std::string sweep =
+      "sweep " + folder.file("s.json") + " --vary 'engine.max_seqs=1;2' --out " + folder.file("db");
+  const auto first = traces::testing::run_kvplan(sweep);
+  ASSERT_EQ(first.exit_code, 0) << first.err;
+  EXPECT_EQ(traces::testing::run_kvplan(sweep + " --resume").exit_code, 0);
+  write(15);
+  const auto other = traces::testing::run_kvplan(sweep + " --resume");
+  EXPECT_EQ(other.exit_code, 2);
+  EXPECT_NE(other.err.find(folder.file("x.side") + " has another content"), std::string::npos) << other.err;
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // Random layers and codecs fed with them.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <memory>
 #include <string>
@@ -48,6 +49,46 @@ inline Layer random_layer(Random& random, const Shape& shape, std::int64_t token
       out.queries.back().push_back(static_cast<float>(number()));
   }
   return out;
+}
+
+/// A layer whose numbers are as KVQuant's bytes from lengths assume them: no two of a prompt's keys or of a value are
+/// equal, and of the elements of later keys the share `outliers`, rounded down, lies beyond -1 and 1, between which are
+/// all of the prompt's. The others lie in the middle of what their channel had in the prompt, if there is one.
+inline Layer usual_layer(Random& random, const Shape& shape, std::int64_t tokens, std::int64_t prompt,
+                         double outliers) {
+  Layer out = random_layer(random, shape, tokens);
+  for (std::vector<Rows>* side : {&out.keys, &out.values})
+    for (Rows& head : *side)
+      for (Vector& row : head)
+        for (double& v : row) v = 2 * random.unit() - 1;
+  const auto channels = static_cast<std::int64_t>(shape.kv_heads) * shape.key_size;
+  std::int64_t beyond = 0;
+  for (std::int64_t t = prompt; t < tokens; ++t) {
+    const double share = outliers * static_cast<double>(channels * (t + 1 - prompt));
+    for (std::int64_t c = 0; c < channels; ++c) {
+      Rows& head = out.keys[static_cast<std::size_t>(c / shape.key_size)];
+      const auto channel = static_cast<std::size_t>(c % shape.key_size);
+      double& v = head[static_cast<std::size_t>(t)][channel];
+      if (beyond < static_cast<std::int64_t>(share)) {
+        v = random.chance(1, 2) ? 3 : -3;
+        ++beyond;
+        continue;
+      }
+      if (prompt == 0) continue;
+      Vector seen;
+      for (std::int64_t i = 0; i < prompt; ++i) seen.push_back(head[static_cast<std::size_t>(i)][channel]);
+      std::nth_element(seen.begin(), seen.begin() + prompt / 2, seen.end());
+      v = seen[static_cast<std::size_t>(prompt / 2)];
+    }
+  }
+  return out;
+}
+
+/// Random numbers, or such as the format's bytes from lengths assume.
+inline Layer layer_for(Random& random, const FormatChoice& format, const Shape& shape, std::int64_t tokens,
+                       std::int64_t prompt, std::int32_t other_heads) {
+  if (format.kind->lengths.assumes.empty()) return random_layer(random, shape, tokens, other_heads);
+  return usual_layer(random, shape, tokens, prompt, format.choice.decimal("outliers"));
 }
 
 /// Appends tokens [begin, end) of every head that the codec stores. REQUIRES: the layer has as many.

@@ -133,6 +133,21 @@ TEST(CliBytes, RegionsOfCodecs) {
             [](dom::element root) { EXPECT_EQ(number(root, "/metadata_bytes"), 32 * 2 * 4); });
 }
 
+/// 32 layers of 8 heads of 128 channels: a channel of 900 keys has 4 above and 4 below, 100 later keys 1 % of all
+/// elements, and a value of 128 channels none.
+TEST(CliBytes, SharesOfKvquant) {
+  with_json("--model llama-3-8b --tokens 1000 --prompt 900 --format kvquant", [](dom::element root) {
+    const std::int64_t taken = 1024 * 8 + 1024;
+    EXPECT_EQ(number(root, "/regions/K/exact"), 32 * 2 * taken);
+    EXPECT_EQ(number(root, "/regions/K/index"), 32 * (2 * taken + 4 * 8 * 1000));
+    EXPECT_EQ(number(root, "/regions/K/codes"), 32 * 1024 * 1000 * 3 / 8);
+    EXPECT_EQ(number(root, "/regions/V/exact"), 0);
+    std::string_view note;
+    ASSERT_EQ(root.at_pointer("/notes/0").get_string().get(note), simdjson::SUCCESS);
+    EXPECT_NE(note.find("`outliers`"), std::string_view::npos);
+  });
+}
+
 TEST(CliBytes, TheFamilyFormatComesFirst) {
   for (const char* name : {"bf16", "fp16", "fp4", "fp8", "int4", "int8", "native"})
     with_json(std::string("--model llama-3-8b --tokens 10 --format ") + name, [](dom::element root) {
@@ -306,8 +321,10 @@ TEST(CliBytes, RefusalsOfCodecsSayWhatWouldTell) {
   };
   const std::string llama = "--model llama-3-8b --tokens 1000 ";
   error(llama + "--format kivi --policy streaming-llm:sink=0,recent=0", {"--policy: ", "at least one token"});
-  error(llama + "--format kvquant",
-        {"kvquant: ", "do not follow from lengths", "thresholds", "`kvplan format`"});
+  error(llama + "--prompt 900 --format kvquant --policy h2o:hh=15,recent=5",
+        {"kvquant: ", "which tokens went", "`kvplan format --evict`"});
+  error(llama + "--format minicache:keep=far",
+        {"minicache: ", "do not follow from lengths", "angles", "`kvplan format`"});
   error(llama + "--prompt 900 --format kivi --policy h2o:hh=15,recent=5",
         {"kivi: ", "which tokens went", "`kvplan format --evict`"});
   error(llama + "--policy pyramidkv:capacity=128,window=8", {"--policy: ", "each layer", "family codec"});

@@ -21,7 +21,7 @@ std::optional<std::vector<Obstacle>> obstacles(const Texts& texts) {
   for (const auto& [path, text] : texts) settings.push_back({path, text, {}, 0});
   const auto scenario = resolve(settings);
   EXPECT_TRUE(scenario.ok()) << scenario.error().to_string();
-  auto found = obstacles_of(scenario.value(), *scenario.value().model);
+  auto found = obstacles_of(scenario.value(), *scenario.value().model, {});
   EXPECT_TRUE(found.ok()) << found.error().to_string();
   return std::move(found).value();
 }

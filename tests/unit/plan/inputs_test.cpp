@@ -1,12 +1,14 @@
 // Files of many runs: each read once, equal ones together, whatever the order and the threads in which they are asked.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <map>
 #include <thread>
 
 #include "simulator/plan/cases.h"
 #include "simulator/plan/compare.h"
+#include "simulator/plan/scenario_files.h"
 #include "simulator/report/comparison.h"
 #include "tests/unit/report/cases.h"
 
@@ -41,6 +43,12 @@ struct Disk {
       model::ModelShape shape;
       shape.name = path;
       return shape;
+    };
+    out.open_side = [this](const std::string& path) -> Result<std::shared_ptr<const formats::SideData>> {
+      KVPLAN_TRY_DO(read(path));
+      auto side = std::make_shared<formats::SideData>();
+      side->file = path;
+      return std::shared_ptr<const formats::SideData>(std::move(side));
     };
     out.look = [this](const std::string& path) -> std::optional<FileLook> {
       const auto found = files.find(path);
@@ -108,6 +116,28 @@ TEST(Inputs, TheFileThatWasMetFirstIsRead) {
     EXPECT_EQ(disk.reads.size(), 1U);
     EXPECT_EQ(disk.reads.begin()->second, 1);
   }
+}
+
+TEST(Inputs, SideFilesAreAmongThem) {
+  Disk disk;
+  disk.files = {{"a", {"bases"}}, {"b", {"bases"}}, {"c", {"other"}}};
+  Inputs inputs(disk.readers());
+  const Openers openers = inputs.openers();
+  const auto a = openers.open_side("a").value();
+  EXPECT_EQ(openers.open_side("b").value(), a);
+  EXPECT_EQ(openers.open_side("c").value()->file, "c");
+  inputs.keep_only({"a"});
+  EXPECT_EQ(openers.open_side("a").value(), a);
+  EXPECT_EQ(openers.open_side("c").value()->file, "c");
+  EXPECT_EQ(disk.reads, (Counts{{"a", 1}, {"c", 2}}));
+  // What a scenario names is met by a batch before it begins.
+  const Scenario scenario = report::testing::scenario_of(
+      {{"format", "palu:file=a,rank=8", {}, 0}, {"memory.pool_tokens", "100", {}, 0}});
+  const std::vector<std::string> named = files_of(scenario);
+  EXPECT_NE(std::find(named.begin(), named.end(), "a"), named.end());
+  EXPECT_EQ(
+      with_files_moved("format", "kvquant:file=a,bits=4", [](const std::string& f) { return "d/" + f; }),
+      "kvquant:file=d/a,bits=4");
 }
 
 TEST(Inputs, AnErrorNamesTheFileThatWasAskedFor) {

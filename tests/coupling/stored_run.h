@@ -1,0 +1,130 @@
+// Runs of a small model in a format, what the ledger says is stored after a prompt and after each later token, and what
+// codecs store of as many tokens.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "simulator/plan/report.h"
+#include "simulator/plan/run.h"
+#include "tests/unit/formats/support.h"
+
+namespace kvplan::test {
+
+using Values = std::vector<std::pair<std::string, std::string>>;
+
+inline Result<plan::Scenario> resolved(const Values& values) {
+  std::vector<plan::Setting> settings;
+  for (const auto& [path, text] : values) settings.push_back({path, text, {}, 0});
+  return plan::resolve(settings);
+}
+
+/// Options whose model, by whatever path, has so many layers alike.
+inline plan::RunOptions options_with(std::int64_t layers, std::int64_t heads, std::int64_t size) {
+  plan::RunOptions out;
+  out.request_memory = true;
+  out.timeline_bins = 13;
+  out.open_model = [=](const std::string& /*path*/) -> Result<model::ModelShape> {
+    return model::ModelShape{.name = "small",
+                             .source = "test",
+                             .layers = layers,
+                             .hidden = heads * size,
+                             .query_heads = heads,
+                             .kv_heads = heads,
+                             .element_bytes = 2,
+                             .runs = {{layers, {.heads = heads, .key_size = size, .value_size = size}}},
+                             .weight_shape = {.feed_forward = 12, .key_size = size, .value_size = size}};
+  };
+  return out;
+}
+
+/// All figures; what a run says about itself aside.
+inline std::string figures(plan::RunResult r) {
+  r.scenario = resolved({}).value();
+  r.warnings.clear();
+  r.assumptions.clear();
+  return plan::report_json(r) + plan::requests_csv(r) + plan::timeline_csv(r);
+}
+
+/// Asks the ledger at the end of every step.
+class Stored final : public core::Observer {
+ public:
+  explicit Stored(const observe::Ledger& ledger) : ledger_(ledger) {}
+  void on_finish(SimTime /*time*/, const core::Release& /*release*/) override { ended_ = true; }
+  void on_settled(SimTime /*time*/, const core::PoolCounts& /*pool*/) override {
+    if (ended_) return;
+    const observe::StateCounts bytes = ledger_.bytes();
+    live.push_back(bytes[index(observe::State::kLive)]);
+    metadata.push_back(bytes[index(observe::State::kMetadata)]);
+  }
+  std::vector<std::int64_t> live, metadata;  ///< after each step
+
+ private:
+  const observe::Ledger& ledger_;
+  bool ended_{false};
+};
+
+/// Of a prompt that is computed in one step: an entry after it and after each token but the last, which ends the
+/// request.
+inline std::unique_ptr<Stored> stored_in_run(const Values& values, std::int32_t prompt, std::int32_t output,
+                                             plan::RunOptions how) {
+  traces::Trace trace;
+  trace.arrival_ns = {0};
+  trace.input_tokens = {prompt};
+  trace.output_tokens = {output};
+  trace.digest = "one";
+  how.timeline_bins = 0;
+  how.step_by_step = true;
+  std::unique_ptr<Stored> stored;
+  how.extra_observers.push_back([&](const plan::Watched& watched) -> Result<core::Observer*> {
+    stored = std::make_unique<Stored>(watched.ledger);
+    return static_cast<core::Observer*>(stored.get());
+  });
+  const auto scenario = resolved(values);
+  EXPECT_TRUE(scenario.ok()) << scenario.error().to_string();
+  const auto result = plan::run_scenario(scenario.value(), trace, how);
+  EXPECT_TRUE(result.ok()) << result.error().to_string();
+  EXPECT_EQ(std::ssize(stored->live), output - 1);
+  return stored;
+}
+
+/// A codec of each layer, all given the same numbers; the prompt is whole.
+class LayerCodecs {
+ public:
+  LayerCodecs(const formats::FormatChoice& format, std::int64_t layers, formats::test::Layer layer,
+              std::int64_t prompt)
+      : layer_(std::move(layer)) {
+    for (std::int64_t l = 0; l < layers; ++l) {
+      codecs_.push_back(formats::make_codec(formats::of_layer(format, l, layers), layer_.shape));
+      formats::test::append(*codecs_.back(), layer_, 0, prompt);
+      codecs_.back()->end_prompt({.tokens = prompt, .heads = layer_.queries});
+    }
+  }
+  void step(std::int64_t token) {
+    for (const auto& codec : codecs_) {
+      formats::test::append(*codec, layer_, token, token + 1);
+      codec->end_step();
+    }
+  }
+  [[nodiscard]] std::int64_t total() const {
+    std::int64_t out = 0;
+    for (const auto& codec : codecs_) out += codec->total_bytes();
+    return out;
+  }
+  [[nodiscard]] std::int64_t metadata() const {
+    std::int64_t out = 0;
+    for (const auto& codec : codecs_)
+      for (const formats::Side side : formats::kSides) out += codec->regions(side).metadata();
+    return out;
+  }
+
+ private:
+  formats::test::Layer layer_;
+  std::vector<std::unique_ptr<formats::Codec>> codecs_;
+};
+
+}  // namespace kvplan::test
