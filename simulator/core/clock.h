@@ -61,8 +61,8 @@ Status run_apart(std::span<const std::unique_ptr<Replica>> replicas, const Workl
                  std::span<const std::vector<RequestId>> requests, RunControl* control, const ToldUntil& told,
                  int threads);
 
-/// Told of each request when it arrives, in the order of arrival: how many times the order at that tick has begun before
-/// (with steps of no ticks it begins again).
+/// Told of each request when it arrives, in the order of arrival: how many times the order at that tick has begun
+/// before (with steps of no ticks it begins again).
 using RoutedTold = std::function<void(std::int64_t round, RequestId request)>;
 
 /// Replicas on one clock.

@@ -100,8 +100,8 @@ struct Saturation {
 /// looks like that.
 inline constexpr std::int64_t kSaturatedShareOf = 20;
 
-/// All that a report says, and nothing else: what is read back of a report is this, complete, so whatever takes a summary
-/// says of a stored run what it said of the fresh one.
+/// All that a report says, and nothing else: what is read back of a report is this, complete, so whatever takes a
+/// summary says of a stored run what it said of the fresh one.
 struct RunSummary {
   Scenario scenario;
   std::string trace_digest;
