@@ -531,7 +531,8 @@ void each_source(const Scenario& scenario, const std::function<void(std::string_
 bool set_source(Scenario& scenario, std::string_view path, const Source& source) {
   const Result<Place> place = place_of(path);
   if (!place) return false;
-  const auto& [i, param] = place.value();
+  const std::size_t i = place.value().field;
+  const std::string_view param = place.value().param;
   if (param.empty()) {
     const bool fits = !scenario.texts[i].empty() && scenario.origin(i) == origin_of(source);
     if (fits) scenario.sources[i] = source;
