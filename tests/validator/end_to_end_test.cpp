@@ -19,8 +19,12 @@ int run(const std::string& command) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-TEST(EndToEnd, LogsOfTheSampleReplayEqual) {
-  const std::string folder = testing::TempDir() + "kvplan_end_to_end";
+/// Runs of all kinds are dealt out to so many tests: together they would take minutes.
+constexpr int kShares = 8;
+class EndToEndLogs : public testing::TestWithParam<int> {};
+
+TEST_P(EndToEndLogs, OfTheSampleReplayEqual) {
+  const std::string folder = testing::TempDir() + "kvplan_end_to_end_" + std::to_string(GetParam());
   std::filesystem::create_directories(folder);
   const std::string programs = KVPLAN_PROGRAM_DIR;
   const std::string run_it = programs + "/kvplan run " + KVPLAN_SOURCE_DIR;
@@ -53,6 +57,7 @@ TEST(EndToEnd, LogsOfTheSampleReplayEqual) {
                           "/own.csv --set workload.attention=" + recording +
                           " --set model=recording --set memory.pool_tokens=2000 --set " +
                           "eviction=recorded:file=" + folder + "/sets.json,placement=";
+  int number = 0;
   for (const std::string& start :
        {sample + "--set memory.pool_tokens=16000",
         sample + "--set memory.pool_tokens=30000 --set eviction=streaming-llm:sink=5,recent=200",
@@ -141,6 +146,7 @@ TEST(EndToEnd, LogsOfTheSampleReplayEqual) {
                  "fleet=replicas=2,router=session-affine",
         few + "eviction=pyramidkv:window=8,capacity=128,beta=10,placement=compact " + by_layer +
             " --set fleet.replicas=2"}) {
+    if (number++ % kShares != GetParam()) continue;
     SCOPED_TRACE(start);
     const std::string fast = folder + "/fast.kve";
     const std::string naive = folder + "/naive.kve";
@@ -159,5 +165,6 @@ TEST(EndToEnd, LogsOfTheSampleReplayEqual) {
   EXPECT_FALSE(std::filesystem::exists(folder + "/two.kve"));
   std::filesystem::remove_all(folder);
 }
+INSTANTIATE_TEST_SUITE_P(Shares, EndToEndLogs, testing::Range(0, kShares));
 
 }  // namespace
