@@ -39,7 +39,7 @@ class SeedDynamic final : public SetPolicy {
         reduce_(aggregate_of(input.choice)),
         sets_(static_cast<std::size_t>(input.place.stored_heads())) {
     for (State& each : sets_)
-      each = {.budget = input.choice.integer("budget"), .theta = input.choice.decimal("theta")};
+      each = {.budget = input.choice.integer("budget"), .theta = first_theta(input.choice)};
   }
 
   void update(std::int32_t set, Residents& residents, std::span<const HeadRow> heads) override {
@@ -110,6 +110,11 @@ class SeedDynamic final : public SetPolicy {
     return within_thetas(state.theta * static_cast<double>(prompt_) / static_cast<double>(newest + 1));
   }
 
+  /// By mass theta stands within its bounds from the start, or the first look could move it the other way.
+  [[nodiscard]] double first_theta(const Choice& choice) const {
+    const double theta = choice.decimal("theta");
+    return by_mass_ ? std::clamp(theta, choice.decimal("theta_least"), choice.decimal("theta_most")) : theta;
+  }
   [[nodiscard]] double within_thetas(double theta) const {
     return std::clamp(theta, choice_.decimal("theta_least"), choice_.decimal("theta_most"));
   }

@@ -211,6 +211,7 @@ class Changing final : public NaiveLayer {
       return std::max(spec_.number("theta_least"), std::min(spec_.number("theta_most"), x));
     };
     if (spec_.text("by") == "length") return bounded(theta * place_.prompt / (t + 1));
+    theta = bounded(theta);
     for (const int look : looks(s))
       if (look != 0) theta = bounded(theta / (look < 0 ? 1.25 : 0.9));
     return theta;
