@@ -80,10 +80,10 @@ std::vector<std::int64_t> other_layers(const FormatChoice& format) {
                                               : format.kind->other_layers(format.choice);
 }
 
-Choice with_text(const Choice& choice, std::string_view param, std::string text) {
+Choice with_text(const Choice& choice, std::string_view param, const std::string& text) {
   auto values = choice.values();
   for (std::size_t i = 0; i < values.size(); ++i)
-    if (choice.descriptor().params[i].name == param) values[i].text = std::move(text);
+    if (choice.descriptor().params[i].name == param) values[i].text = text;
   return Choice(&choice.descriptor(), std::move(values));
 }
 

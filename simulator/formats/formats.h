@@ -115,7 +115,7 @@ constexpr std::int32_t group_of(std::int64_t group, std::int32_t size) {
   return group == 0 ? size : static_cast<std::int32_t>(group);
 }
 /// A choice with another text of this parameter, which counts as given as before.
-Choice with_text(const Choice& choice, std::string_view param, std::string text);
+Choice with_text(const Choice& choice, std::string_view param, const std::string& text);
 /// A choice with the parameters `layer` and `layers`: those of this layer, unless one of both was given.
 Choice placed(const Choice& choice, std::int64_t layer, std::int64_t layers);
 /// That `layer` is below `layers`.

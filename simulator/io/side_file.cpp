@@ -19,7 +19,6 @@ namespace dom = simdjson::dom;
 using formats::Matrix;
 using formats::SideData;
 using formats::SideLayer;
-using formats::Thresholds;
 
 static_assert(std::endian::native == std::endian::little, "tensors are read as they are");
 
@@ -60,6 +59,7 @@ struct Tensor {
   std::string name;
   std::vector<std::int64_t> shape;
   std::vector<double> numbers;
+  std::int64_t file_bytes{0};
 
   [[nodiscard]] Error wrong(const std::string& expected) const {
     return bad_input("expected " + expected).at_field(name);
@@ -112,7 +112,8 @@ Result<Tensor> tensor_of(const RandomAccess& file, std::int64_t data, std::strin
     return bad_input("expected " + std::to_string(count * type->bytes) + " bytes as the shape says, found " +
                      std::to_string(ends[1] - ends[0]))
         .at_field(part("data_offsets"));
-  std::string bytes(static_cast<std::size_t>(ends[1] - ends[0]), '\0');
+  out.file_bytes = ends[1] - ends[0];
+  std::string bytes(static_cast<std::size_t>(out.file_bytes), '\0');
   KVPLAN_TRY_DO(file.read(data + ends[0], bytes.data(), std::ssize(bytes)));
   out.numbers.reserve(static_cast<std::size_t>(count));
   for (std::int64_t i = 0; i < count; ++i) {
@@ -191,6 +192,7 @@ std::optional<TensorName> name_of(std::string_view name) {
   if (dot == std::string_view::npos) return std::nullopt;
   const auto layer = parse_integer(name.substr(0, dot));
   if (!layer || *layer < 0 || *layer > kMostLayer) return std::nullopt;
+  if (std::to_string(*layer) != name.substr(0, dot)) return std::nullopt;  // one name for a layer
   return TensorName{*layer, name.substr(dot + 1)};
 }
 
@@ -248,12 +250,18 @@ Result<SideData> parse(const RandomAccess& file) {
   std::map<std::int64_t, std::array<std::optional<Tensor>, 2>> thresholds;
   std::set<std::string_view> seen;
   const std::int64_t data = kLengthBytes + static_cast<std::int64_t>(length);
+  std::int64_t left = file.size() - data;
   for (const auto& [key, said] : tensors) {
     if (key == "__metadata__") continue;
     const auto name = name_of(key);
     if (!name) return bad_input("expected layers.N.NAME").at_field(std::string(key));
     if (!seen.insert(key).second) return bad_input("stands twice").at_field(std::string(key));
     KVPLAN_TRY(const Tensor tensor, tensor_of(file, data, key, said));
+    // Tensors do not overlap: a small file could ask for any memory.
+    left -= tensor.file_bytes;
+    if (left < 0)
+      return bad_input("expected tensors that share no bytes; up to this one they have more than the file")
+          .at_field(std::string(key));
     auto& ends = thresholds[name->layer];
     SideLayer& layer = out.layers[name->layer];
     KVPLAN_TRY_DO(take(layer, name->what, tensor, ends[0], ends[1]));

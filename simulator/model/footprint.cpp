@@ -116,6 +116,12 @@ Result<Footprint> footprint(const ModelShape& shape, const FootprintRequest& req
   KVPLAN_TRY(const Wide once,
              request.held ? add_held_layers(shape, request, out) : add_layers(shape, request, out));
   add_stages(shape, request, out);
+  if (request.format && !request.held)
+    for (const StageFootprint& stage : out.stages)
+      if (stage.bytes_per_token == 0)
+        return bad_input("expected a format that stores something of each token in every stage, found " +
+                         request.format->choice.to_string())
+            .at_field(std::string(request.format->choice.name()));
   const Wide again = Wide{out.cluster_bytes} - once;
   out.replicated_bytes = static_cast<std::int64_t>(std::max(again, Wide{0}));
   const std::int64_t heads = shape.runs.front().cache.heads;

@@ -267,7 +267,7 @@ std::int64_t beyond(const Choice& choice, const Shape& shape, const Lengths& len
 std::int64_t table_size(const Choice& choice, const Shape& shape, const Lengths& lengths, Side side) {
   const Lengths prompt{.prompt = lengths.prompt};
   const std::int64_t between =
-      shape.kv_heads * shape.size(side) * prompt.stored() - beyond(choice, shape, prompt, side);
+      std::int64_t{shape.kv_heads} * shape.size(side) * prompt.stored() - beyond(choice, shape, prompt, side);
   return std::min(std::int64_t{1} << choice.integer("bits"), between);
 }
 
@@ -278,9 +278,9 @@ Regions bytes_of(const Choice& choice, const Shape& shape, const Lengths& length
   out.index = kOutlierBytes * taken;
   if (choice.decimal("outliers") > 0) out.index += kPointerBytes * shape.kv_heads * lengths.stored();
   if (side == Side::kValues) {
-    out.scales = 2 * shape.kv_heads * lengths.stored();
+    out.scales = std::int64_t{2} * shape.kv_heads * lengths.stored();
   } else if (learns(choice)) {
-    out.scales = 2 * shape.kv_heads * shape.key_size;
+    out.scales = std::int64_t{2} * shape.kv_heads * shape.key_size;
   }
   out.zeros = out.scales;
   if (learns(choice)) out.centroids = 2 * table_size(choice, shape, lengths, side);

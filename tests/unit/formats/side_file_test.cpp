@@ -127,6 +127,10 @@ TEST(SideFile, WhatIsRefused) {
   refused(file_of(kTables,
                   kMetadata + R"(,"layers.0.keys.table":{"dtype":"F32","shape":[4],"data_offsets":[32,48]})"),
           {"layers.0.keys.table", "stands twice"});
+  refused(with(kTables, "layers.00.keys.low", {"[1,1]", {1}}), {"expected layers.N.NAME"});
+  refused(file_of(kTables,
+                  kMetadata + R"(,"layers.5.keys.table":{"dtype":"F32","shape":[4],"data_offsets":[32,48]})"),
+          {"expected tensors that share no bytes"});
   refused(with(kTables, "layers.0.keys.low", {"[2,2]", {-1, nan, -3, 0}}),
           {"layers.0.keys.low", "finite numbers", "element 1", "byte"});
   refused(with(kBases, "layers.2.keys.basis", {"[2,1,2]", {0.6F, 0.8F, infinite, 0}}), {"element 2"});
