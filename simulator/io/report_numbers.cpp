@@ -275,6 +275,8 @@ Status read_requests(const v1::Report& from, plan::RunSummary& run) {
   run.unfinished = from.requests().unfinished();
   run.preempted = from.requests().preempted();
   run.largest_request_tokens = from.requests().largest_tokens();
+  if (run.largest_request_tokens < 0 || run.largest_request_tokens > std::int64_t{1} << 32)
+    return wrong("0 to 2^32", "requests.largest_tokens");
   run.preemptions = from.preemptions();
   run.iterations = from.iterations();
   run.input_tokens = from.tokens().input();

@@ -18,7 +18,7 @@ using RowPlaces = std::array<std::size_t, observe::kTimelineRows>;
 Status read_sources(const v1::Report& message, plan::Scenario& scenario) {
   for (const v1::ReportSource& each : message.scenario_sources()) {
     const auto from = plan::from_named(each.from());
-    if (!from)
+    if (!from || *from == plan::Source::From::kDefault)
       return not_expected("file, option, given or derived", each.from()).at_field("scenario_sources");
     if (!plan::set_source(scenario, each.path(), {*from, each.name(), each.line()}))
       return not_expected("a value of the scenario, and as its origin has it", each.path())

@@ -13,7 +13,7 @@
 namespace kvplan::io {
 
 struct ReportedRun {
-  /// Written again, it is the same report.
+  /// Written again, it is the same report, if that has all keys of this version (what a former one has not is 0 here).
   plan::RunSummary run;
   std::vector<plan::Setting> settings;  ///< of its scenario, with their origins
 };

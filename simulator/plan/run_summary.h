@@ -61,7 +61,8 @@ struct ReplicaSummary {
   std::optional<MemorySummary> memory;  ///< absent where nothing ever ran
   std::optional<double> mean_running;   ///< absent where no time passed
   std::int64_t max_running{0};
-  std::int64_t least_idle_bytes{0};  ///< that nobody held (cached, stranded, free) at its own peak
+  /// That nobody held (cached, stranded, free) at its own peak; 0 too in a report from before there was this key.
+  std::int64_t least_idle_bytes{0};
 };
 
 /// What placing cost, over all replicas.

@@ -19,15 +19,16 @@ std::string or_none(const std::optional<double>& value, std::string (*text)(doub
   return value ? text(*value) : kNone;
 }
 
-/// Where field i was said, and then where parameters of it were that somebody chose elsewhere.
+/// Where field i was said, and then where parameters of it were that come from elsewhere.
 std::string sources_text(const plan::Scenario& scenario, std::size_t i) {
   std::vector<std::string> texts{plan::source_text(scenario.sources[i])};
   for (const plan::ParamSource& each : scenario.param_sources[i]) {
     std::string text = plan::source_text(each.source);
-    const bool chosen = plan::origin_of(each.source) == plan::Origin::kGiven;
-    if (chosen && std::find(texts.begin(), texts.end(), text) == texts.end())
-      texts.push_back(std::move(text));
+    if (std::find(texts.begin(), texts.end(), text) == texts.end()) texts.push_back(std::move(text));
   }
+  // What is derived of a default is not the default any more.
+  if (texts.size() > 1 && scenario.sources[i].from == plan::Source::From::kDefault)
+    texts.erase(texts.begin());
   std::string all;
   for (const std::string& text : texts) all.append(all.empty() ? "" : ", ").append(text);
   return all;
