@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <numeric>
 #include <optional>
 
 #include "simulator/io/head_scores.h"
+#include "tests/coupling/settled.h"
 #include "tests/coupling/small_model.h"
 
 namespace kvplan::small_model {
@@ -82,11 +82,7 @@ TEST(BudgetRuns, FastEqualsNaive) {
       const Values values = budgeted(c.policy, c.budget, table, "400");
       const auto fast = run(values, c.recorded, false, trace, with_scores());
       const auto naive = run(values, c.recorded, true, trace, with_scores());
-      EXPECT_EQ(fast.completed, 40);
-      EXPECT_EQ(plan::report_json(fast), plan::report_json(naive));
-      EXPECT_EQ(figures(fast), figures(naive));
-      const auto& peak = fast.memory->peak_bytes;
-      EXPECT_EQ(std::accumulate(peak.begin(), peak.end(), std::int64_t{0}), fast.memory->capacity_bytes);
+      expect_twins(fast, naive, 40);
       preemptions += fast.preemptions;
       returned += fast.evicted_blocks;
     }
@@ -196,20 +192,6 @@ TEST(BudgetRuns, OneRequestToldCellByCell) {
   }
 }
 
-/// The ledger's bytes whenever a step has settled, by tokens that the one request has written.
-class Settled final : public core::Observer {
- public:
-  Settled(const observe::Ledger& ledger, std::int64_t prompt) : ledger_(ledger), written_(prompt - 1) {}
-  void on_settled(SimTime /*time*/, const core::PoolCounts& /*pool*/) override {
-    live[++written_] = at(ledger_.bytes(), observe::State::kLive);
-  }
-  std::map<std::int64_t, std::int64_t> live;
-
- private:
-  const observe::Ledger& ledger_;
-  std::int64_t written_;
-};
-
 /// What is live after every token is what policies keep that have each layer's number as their own.
 TEST(BudgetRuns, LedgerIsTheTokenLevelsOwnCount) {
   constexpr std::int64_t kPrompt = 40, kTokens = 100;
@@ -271,7 +253,9 @@ TEST(BudgetRuns, LedgerIsTheTokenLevelsOwnCount) {
     }
     const core::MemoryLayout& layout = r.details[0].layout;
     for (std::int64_t n = kPrompt; n < kTokens; ++n)
-      EXPECT_EQ(settled->live.at(n), kept[n] * (layout.cell_bytes() - layout.metadata_bytes)) << n;
+      EXPECT_EQ(at(settled->bytes.at(n), observe::State::kLive),
+                kept[n] * (layout.cell_bytes() - layout.metadata_bytes))
+          << n;
   }
 }
 

@@ -4,12 +4,12 @@
 
 #include <algorithm>
 #include <map>
-#include <numeric>
 #include <optional>
 
 #include "simulator/io/head_scores.h"
 #include "simulator/plan/run_courses.h"
 #include "simulator/workload/workload_builder.h"
+#include "tests/coupling/settled.h"
 #include "tests/coupling/small_model.h"
 
 namespace kvplan::small_model {
@@ -39,11 +39,7 @@ TEST(HeadTableRuns, FastEqualsNaive) {
   const auto compare = [&](const Values& values) {
     const auto fast = run(values, false, false, trace, with_tables());
     const auto naive = run(values, false, true, trace, with_tables());
-    EXPECT_EQ(fast.completed, 40);
-    EXPECT_EQ(plan::report_json(fast), plan::report_json(naive));
-    EXPECT_EQ(figures(fast), figures(naive));
-    const auto& peak = fast.memory->peak_bytes;
-    EXPECT_EQ(std::accumulate(peak.begin(), peak.end(), std::int64_t{0}), fast.memory->capacity_bytes);
+    expect_twins(fast, naive, 40);
     preemptions += fast.preemptions;
     returned += fast.evicted_blocks;
   };
@@ -181,20 +177,6 @@ TEST(HeadTableRuns, ReplayedIsTheSame) {
     if (testing::Test::HasFailure()) return;
   }
 }
-
-/// The ledger's bytes whenever a step has settled, by tokens that the one request has written.
-class Settled final : public core::Observer {
- public:
-  Settled(const observe::Ledger& ledger, std::int64_t prompt) : ledger_(ledger), written_(prompt - 1) {}
-  void on_settled(SimTime /*time*/, const core::PoolCounts& /*pool*/) override {
-    bytes[++written_] = ledger_.bytes();
-  }
-  std::map<std::int64_t, observe::StateCounts> bytes;
-
- private:
-  const observe::Ledger& ledger_;
-  std::int64_t written_;
-};
 
 /// One request, cell by cell: heads that keep everything keep every block that they share with others.
 TEST(HeadTableRuns, OneRequestCellByCell) {

@@ -12,6 +12,7 @@
 #include "simulator/io/attention_json.h"
 #include "simulator/plan/report.h"
 #include "simulator/plan/run.h"
+#include "tests/coupling/settled.h"
 #include "tests/support/observed_run.h"
 #include "tests/unit/attention/inputs.h"
 
@@ -52,20 +53,6 @@ plan::RunOptions options_with(std::shared_ptr<const attention::Recording> record
   };
   return options;
 }
-
-/// The ledger's bytes whenever a step has settled, by tokens that request 0 has written.
-class Settled final : public core::Observer {
- public:
-  Settled(const observe::Ledger& ledger, std::int64_t prompt) : ledger_(ledger), written_(prompt - 1) {}
-  void on_settled(SimTime /*time*/, const core::PoolCounts& /*pool*/) override {
-    bytes[++written_] = ledger_.bytes();
-  }
-  std::map<std::int64_t, observe::StateCounts> bytes;
-
- private:
-  const observe::Ledger& ledger_;
-  std::int64_t written_;
-};
 
 /// One request over a whole recording: what the token level keeps is what is live, block by block.
 void compare_with_token_level(const std::shared_ptr<const attention::Recording>& recording,

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
@@ -100,6 +101,15 @@ inline std::string figures(plan::RunResult r) {
   r.assumptions.clear();
   r.coverage.reset();
   return plan::report_json(r) + plan::requests_csv(r) + plan::timeline_csv(r);
+}
+
+/// All requests are served, the fast run says what the naive one does, and its ledger adds up at the peak.
+inline void expect_twins(const plan::RunResult& fast, const plan::RunResult& naive, std::int64_t requests) {
+  EXPECT_EQ(fast.completed, requests);
+  EXPECT_EQ(plan::report_json(fast), plan::report_json(naive));
+  EXPECT_EQ(figures(fast), figures(naive));
+  const auto& peak = fast.memory->peak_bytes;
+  EXPECT_EQ(std::accumulate(peak.begin(), peak.end(), std::int64_t{0}), fast.memory->capacity_bytes);
 }
 
 /// Those that are whole numbers, and each request's: the same where cells are larger or smaller.
