@@ -38,8 +38,7 @@ class SeedDynamic final : public SetPolicy {
         importance_(input.choice),
         reduce_(aggregate_of(input.choice)),
         sets_(static_cast<std::size_t>(input.place.stored_heads())) {
-    for (State& each : sets_)
-      each = {.budget = input.choice.integer("budget"), .theta = first_theta(input.choice)};
+    for (State& each : sets_) each = {.budget = input.choice.integer("budget"), .theta = first_theta()};
   }
 
   void update(std::int32_t set, Residents& residents, std::span<const HeadRow> heads) override {
@@ -59,8 +58,9 @@ class SeedDynamic final : public SetPolicy {
     const State& state = sets_[static_cast<std::size_t>(set)];
     const std::int64_t newest = residents.positions().back();
     const Candidates may = unprotected(residents, choice_.integer("sink"), choice_.integer("recent"));
-    const auto importance = importance_.of(residents, may.begin, may.end);
     std::int64_t count = residents.size() - (adjusts_theta_ ? state.budget : budget(state, newest));
+    if (count <= 0 && !adjusts_theta_) return;
+    const auto importance = importance_.of(residents, may.begin, may.end);
     if (adjusts_theta_) {
       // Those below the threshold are the lowest ones, so that one selection serves both.
       const double least = theta(state, newest);
@@ -111,9 +111,9 @@ class SeedDynamic final : public SetPolicy {
   }
 
   /// By mass theta stands within its bounds from the start, or the first look could move it the other way.
-  [[nodiscard]] double first_theta(const Choice& choice) const {
-    const double theta = choice.decimal("theta");
-    return by_mass_ ? std::clamp(theta, choice.decimal("theta_least"), choice.decimal("theta_most")) : theta;
+  [[nodiscard]] double first_theta() const {
+    const double theta = choice_.decimal("theta");
+    return by_mass_ ? within_thetas(theta) : theta;
   }
   [[nodiscard]] double within_thetas(double theta) const {
     return std::clamp(theta, choice_.decimal("theta_least"), choice_.decimal("theta_most"));
