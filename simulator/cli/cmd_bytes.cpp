@@ -295,7 +295,8 @@ Status count_codec(const BytesOptions& options, formats::FormatChoice format, An
     return bad_input("expected at least 1: formats of the family codec begin with a prompt")
         .at_field(options.prompt < 0 ? "--tokens" : "--prompt");
   KVPLAN_TRY_DO(plan::check_side_file(format, answer.shape, options.tensor_ranks));
-  if (!format.kind->lengths.assumes.empty()) answer.shape.notes.emplace_back(format.kind->lengths.assumes);
+  if (const std::string_view assumed = formats::assumed(format); !assumed.empty())
+    answer.shape.notes.emplace_back(assumed);
   KVPLAN_TRY(KeptTokens kept, kept_by(options.policy, options.prompt_tokens(), answer.shape.layers));
   const CodecRequest request{.format = std::move(format),
                              .kept = std::move(kept),
@@ -313,7 +314,7 @@ Status count_codec(const BytesOptions& options, formats::FormatChoice format, An
                                                          .tokens = options.tokens,
                                                          .held = held}));
   for (const StageFootprint& stage : answer.all.stages)
-    KVPLAN_TRY_DO(plan::check_together(request.format, answer.shape, stage.first_layer, stage.layers));
+    KVPLAN_TRY_DO(plan::check_layers_together(request.format, answer.shape, stage.first_layer, stage.layers));
   const StageFootprint& rank = answer.rank();
   answer.codec.emplace();
   for (std::int64_t i = rank.first_layer; i < rank.first_layer + rank.layers; ++i) {

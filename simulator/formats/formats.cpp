@@ -126,6 +126,11 @@ bool follows_from_lengths(const FormatChoice& format) {
   return rule.undecided == nullptr || !rule.undecided(format.choice);
 }
 
+std::string_view assumed(const FormatChoice& format) {
+  const LengthRule& rule = format.kind->lengths;
+  return rule.by_count != nullptr && rule.by_count(format.choice) ? std::string_view() : rule.assumes;
+}
+
 Result<LayerBytes> bytes_from_lengths(const FormatChoice& format, const Shape& shape,
                                       const Lengths& lengths) {
   const LengthRule& rule = format.kind->lengths;

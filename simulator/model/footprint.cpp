@@ -119,7 +119,7 @@ Result<Footprint> footprint(const ModelShape& shape, const FootprintRequest& req
   if (request.format && !request.held)
     for (const StageFootprint& stage : out.stages)
       if (stage.bytes_per_token == 0)
-        return bad_input("expected a format that stores something of each token in every stage, found " +
+        return bad_input("expected a format that stores something of each token, found " +
                          request.format->choice.to_string())
             .at_field(std::string(request.format->choice.name()));
   const Wide again = Wide{out.cluster_bytes} - once;

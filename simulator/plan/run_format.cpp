@@ -20,7 +20,7 @@ Error at_format(const Error& error) {
   return Error(error).at_field("format: " + error.field);
 }
 
-/// Without "format: " before the error's field.
+// Errors of these two have no "format: " before the field: whoever asks says where the format stands.
 Status check_by_head(const formats::FormatChoice& format, const model::LayerCache& cache) {
   if (cache.kind == model::CacheKind::kHeads) return Done{};
   return bad_input("expected a model that stores keys and values by head; this one stores a latent vector")
@@ -28,16 +28,14 @@ Status check_by_head(const formats::FormatChoice& format, const model::LayerCach
 }
 
 Status check_layer(const formats::FormatChoice& format, const model::LayerCache& cache) {
-  if (const Status by_head = check_by_head(format, cache); !by_head.ok()) return at_format(by_head.error());
+  KVPLAN_TRY_DO(check_by_head(format, cache));
   const auto refused = [&](std::string_view why) {
-    return bad_input(std::string(why)).at_field("format: " + std::string(format.choice.name()));
+    return bad_input(std::string(why)).at_field(std::string(format.choice.name()));
   };
   if (!formats::follows_from_lengths(format))
     return refused("expected a format whose bytes follow from lengths: " +
                    std::string(format.kind->lengths.numbers_decide));
-  const Status good =
-      formats::check_params(format, shape_of(cache), static_cast<std::int64_t>(formats::kMostTokens) * 2);
-  return good.ok() ? good : Status(at_format(good.error()));
+  return formats::check_params(format, shape_of(cache), static_cast<std::int64_t>(formats::kMostTokens) * 2);
 }
 
 /// The `rule` of codecs that store tokens at once.
@@ -49,9 +47,6 @@ Result<model::TokenBytes> bytes_at_once(const Choice& choice, const model::Layer
   KVPLAN_TRY(formats::LayerBytes bytes, formats::bytes_from_lengths(format, shape_of(cache), {.prompt = 1}));
   if (cache.key_size == 0) bytes.keys = {};
   if (cache.value_size == 0) bytes.values = {};
-  if (whole && bytes.total() == 0 && format.kind->of_layer == nullptr)
-    return bad_input("expected a format that stores something of each token, found " + choice.to_string())
-        .at_field(std::string(choice.name()));
   return model::TokenBytes{bytes.total() - bytes.metadata(), bytes.metadata()};
 }
 
@@ -170,8 +165,8 @@ Status check_side_file(const formats::FormatChoice& format, const model::ModelSh
   return Done{};
 }
 
-Status check_together(const formats::FormatChoice& format, const model::ModelShape& model, std::int64_t first,
-                      std::int64_t layers) {
+Status check_layers_together(const formats::FormatChoice& format, const model::ModelShape& model,
+                             std::int64_t first, std::int64_t layers) {
   if (format.kind->other_layers == nullptr) return Done{};
   std::vector<const model::LayerCache*> caches;
   for (const model::LayerRun& run : model.runs)
@@ -205,7 +200,7 @@ std::string_view bytes_alone(const model::KvFormat& format) {
 Result<std::vector<EncodedLayers>> encoded_layers(const formats::FormatChoice& format,
                                                   const model::ModelShape& model, std::int64_t tensor_ranks,
                                                   std::int64_t first, std::int64_t layers) {
-  const Status together = check_together(format, model, first, layers);
+  const Status together = check_layers_together(format, model, first, layers);
   if (!together.ok()) return at_format(together.error());
   std::vector<EncodedLayers> out;
   std::int64_t number = 0;
@@ -221,7 +216,7 @@ Result<std::vector<EncodedLayers>> encoded_layers(const formats::FormatChoice& f
         ++out.back().layers;
         continue;
       }
-      KVPLAN_TRY_DO(check_layer(layer.format, share));
+      if (const Status good = check_layer(layer.format, share); !good.ok()) return at_format(good.error());
       out.push_back(std::move(layer));
     }
   }

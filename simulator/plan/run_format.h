@@ -61,8 +61,8 @@ formats::Shape shape_of(const model::LayerCache& cache);
 
 /// That whatever stands among the layers [first, first + layers) and is stored together with others has them there too,
 /// with heads and windows alike. Errors (field: the format's name).
-Status check_together(const formats::FormatChoice& format, const model::ModelShape& model, std::int64_t first,
-                      std::int64_t layers);
+Status check_layers_together(const formats::FormatChoice& format, const model::ModelShape& model,
+                             std::int64_t first, std::int64_t layers);
 
 /// Neighbouring layers of a rank that encode alike.
 struct EncodedLayers {
@@ -72,9 +72,9 @@ struct EncodedLayers {
   std::int64_t layers{1};
 };
 
-/// The layers [first, first + layers) of a model on one of `tensor_ranks` ranks.
-/// Errors (field: format): a model with a latent vector; parameters that do not suit its heads; check_together; bytes
-/// that do not follow from lengths with these parameters.
+/// The layers [first, first + layers) of a model on one of `tensor_ranks` ranks. Errors (field: format): a model with a
+/// latent vector; parameters that do not suit its heads; check_layers_together; bytes that do not follow from lengths
+/// with these parameters.
 Result<std::vector<EncodedLayers>> encoded_layers(const formats::FormatChoice& format,
                                                   const model::ModelShape& model, std::int64_t tensor_ranks,
                                                   std::int64_t first, std::int64_t layers);

@@ -383,7 +383,8 @@ Status set_encoded(TokenPlan& plan, const formats::FormatChoice& format,
                         ": a prompt of 4096 tokens takes " + std::to_string(example.total()) +
                         " bytes on a rank instead of " + std::to_string(kExample * rank.token_bytes) +
                         ". Encoding takes no time of its own; steps read the bytes that are stored.");
-  if (!format.kind->lengths.assumes.empty()) assumptions.emplace_back(format.kind->lengths.assumes);
+  if (const std::string_view assumed = formats::assumed(format); !assumed.empty())
+    assumptions.emplace_back(assumed);
   return Done{};
 }
 

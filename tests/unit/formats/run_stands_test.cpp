@@ -54,7 +54,8 @@ const std::map<std::string, std::string> kRefused{
     {"kivi:group=48,residual=96", "expected a divisor of the 128 channels"},
     {"palu:group=3", "a divisor of the 8 KV heads"},
     {"smaller-model:model_layers=33", "at most the 32 layers of this model"},
-    {"smaller-model:model_layers=2,layer=5,layers=6", "stores something of each token in every stage"}};
+    {"smaller-model:model_layers=2,layer=5,layers=6",
+     "expected a format that stores something of each token"}};
 
 const std::string kShortSteps = " --set latency=affine:base_ns=1000,token_ns=1,context_ns=0";
 
