@@ -117,7 +117,17 @@ TEST(Source, AComparisonSaysWhatWasVaried) {
   const auto outcome = run_kvplan("compare '" + std::string(kMicroTrace) +
                                   "' --set workload.limit=20 --vary 'memory.pool_tokens=1024;2048' --json -");
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
-  EXPECT_NE(outcome.out.find("--vary"), std::string::npos);
+  EXPECT_NE(outcome.out.find("\"name\": \"--vary\""), std::string::npos);
+}
+
+/// A default of which parameters are derived is not shown as the default.
+TEST(Source, TablesShowWhatIsDerived) {
+  const std::string run =
+      "run '" + std::string(kMicroTrace) + "' --set workload.limit=5 --set memory.pool_tokens=4096";
+  EXPECT_NE(run_kvplan(run).out.find("latency               default  roofline"), std::string::npos);
+  EXPECT_NE(
+      run_kvplan(run + " --set deployment.device=mi300x").out.find("latency               derived  roofline"),
+      std::string::npos);
 }
 
 }  // namespace
