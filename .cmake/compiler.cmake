@@ -33,9 +33,6 @@ if(sanitize)
     target_compile_options(kvplan_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wno-maybe-uninitialized>)
   endif()
 endif()
-if(KVPLAN_FUZZ)
-  target_compile_options(kvplan_options INTERFACE -fsanitize=fuzzer-no-link)
-endif()
 set(KVPLAN_SANITIZE_USED "${sanitize}")
 
 # Decided once per build tree: a ccache that is installed later must not make ninja build everything again.

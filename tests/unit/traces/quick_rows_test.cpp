@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "simulator/base/random.h"
+#include "tests/support/random_cases.h"
 #include "tests/unit/traces/support.h"
 #include "traces/import/json_table.h"
 
@@ -108,8 +109,9 @@ Table random_csv(std::uint64_t seed) {
 }
 
 TEST(QuickRows, CsvAsFieldsInQuotes) {
-  int good = 0;
-  for (std::uint64_t seed = 0; seed < 3000; ++seed) {
+  const std::int64_t cases = test::random_cases(3000);
+  std::int64_t good = 0;
+  for (std::uint64_t seed = 0; seed < static_cast<std::uint64_t>(cases); ++seed) {
     const Table table = random_csv(seed);
     const ImportOptions options{.format = "csv", .map = table.map, .block_tokens = 0};
     const Result<Trace> quick = testing::import_text(table.plain, options);
@@ -119,8 +121,8 @@ TEST(QuickRows, CsvAsFieldsInQuotes) {
     testing::expect_same(quick.value(), plain.value());
     ++good;
   }
-  EXPECT_GT(good, 500);
-  EXPECT_LT(good, 2500);
+  EXPECT_GT(good, cases / 6);
+  EXPECT_LT(good, cases * 5 / 6);
 }
 
 ColumnMap json_columns(bool with_ids) {
@@ -196,8 +198,9 @@ std::string random_json(std::uint64_t seed) {
 }
 
 TEST(QuickRows, JsonLinesAsReadKeyByKey) {
-  int good = 0;
-  for (std::uint64_t seed = 0; seed < 3000; ++seed) {
+  const std::int64_t cases = test::random_cases(3000);
+  std::int64_t good = 0;
+  for (std::uint64_t seed = 0; seed < static_cast<std::uint64_t>(cases); ++seed) {
     const std::string text = random_json(seed);
     const bool with_ids = seed % 3 != 0;
     const Result<Trace> quick = read_json(text, with_ids, JsonTable::OtherKeys::kSkipped);
@@ -207,8 +210,8 @@ TEST(QuickRows, JsonLinesAsReadKeyByKey) {
     testing::expect_same(quick.value(), plain.value());
     ++good;
   }
-  EXPECT_GT(good, 300);
-  EXPECT_LT(good, 2700);
+  EXPECT_GT(good, cases / 10);
+  EXPECT_LT(good, cases * 9 / 10);
 }
 
 /// A whole number in one of its forms.
@@ -220,7 +223,7 @@ std::string written(Random& random, std::int64_t value) {
 /// Rows of known values, written in every way that JSON allows on one line: read back as what they are. Long enough for
 /// the buffer to be filled many times.
 TEST(QuickRows, JsonLinesAreReadBackAsWhatWasWritten) {
-  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+  for (std::uint64_t seed = 0; seed < static_cast<std::uint64_t>(test::random_cases(60)); ++seed) {
     Random random(seed, "written json");
     const std::vector<std::string> names{"s1", "a longer name of a session", "\u00e9\"", "tab\tand \\ back"};
     const std::vector<std::string> as_json{"s1", "a longer name of a session", R"(\u00e9\")",
