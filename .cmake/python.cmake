@@ -37,5 +37,5 @@ for name in ('numpy', 'zstandard', 'tokenizers', 'torch', 'transformers'): asser
     endif()
   endforeach()
 endif()
-kvplan_optional(RECORDER AUTO usable
+kvplan_optional(RECORDER "${KVPLAN_RECORDER}" usable
   "no python3 with PyTorch and Transformers was found: .ci/setup recorder installs them")
