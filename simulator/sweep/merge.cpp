@@ -29,7 +29,10 @@ class Part {
     std::error_code error;
     std::filesystem::create_hard_link(path_, target_, error);  // unlike a rename it replaces nothing
     if (error == std::errc::file_exists) return bad_input("exists").at_file(target_);
-    if (error) {
+    if (error) {  // not every file system has them
+      std::error_code none;
+      if (std::filesystem::exists(std::filesystem::symlink_status(target_, none)))
+        return bad_input("exists").at_file(target_);
       error.clear();
       std::filesystem::rename(path_, target_, error);
     }
@@ -81,7 +84,11 @@ Status merge(const std::vector<std::string>& inputs, const std::string& output,
       return bad_input(*other).at_file(input);
   }
   const Part part(output);
-  KVPLAN_TRY_DO(merge_into(databases, part.path(), stop));
+  if (Status status = merge_into(databases, part.path(), stop); !status.ok()) {
+    // What was asked for is what could not be written.
+    Error error = std::move(status).error();
+    return error.file == part.path() ? std::move(error).at_file(output) : error;
+  }
   return part.commit();
 }
 

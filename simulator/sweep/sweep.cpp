@@ -3,11 +3,13 @@
 #include <array>
 #include <chrono>
 #include <map>
+#include <set>
 
 #include "simulator/base/digest.h"
 #include "simulator/base/version.h"
 #include "simulator/plan/cases.h"
 #include "simulator/plan/deployment.h"
+#include "simulator/plan/scenario_files.h"
 #include "simulator/sweep/cost.h"
 #include "simulator/sweep/deal.h"
 
@@ -16,11 +18,6 @@ namespace {
 
 bool stops(const core::RunControl* control) {
   return control != nullptr && control->wants_stop();
-}
-
-void replace_all(std::string& text, const std::string& what, const std::string& by) {
-  for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + by.size()))
-    text.replace(at, what.size(), by);
 }
 
 /// The files of all cases, in the order in which they are first met.
@@ -78,16 +75,32 @@ class Costs {
 /// The values of a scenario with its files by number: where they lie does not count, what is in them is added later.
 void add_scenario(Digest& identity, const plan::Scenario& scenario, const std::vector<std::string>& paths,
                   Files& files) {
-  std::vector<std::pair<std::string, std::string>> names{
-      {scenario.trace, '\x01' + std::to_string(files.trace(scenario))}};
-  for (const std::string& path : paths)
-    if (path != scenario.trace) names.emplace_back(path, '\x01' + std::to_string(files.other(path)));
-  for (std::string text : scenario.texts) {
-    for (const auto& [path, name] : names)
-      if (!path.empty()) replace_all(text, path, name);
-    identity.add_text(text);
-  }
+  const plan::FileMove number = [&](const std::string& path) {
+    return '\x01' + std::to_string(path == scenario.trace ? files.trace(scenario) : files.other(path));
+  };
+  number(scenario.trace);
+  for (const std::string& path : paths) number(path);
+  const auto fields = plan::scenario_fields();
+  for (std::size_t i = 0; i < fields.size(); ++i)
+    identity.add_text(plan::with_files_moved(fields[i].path, scenario.texts[i], number));
 }
+
+/// Files whose every slip shows in reading them, by path: no case could run with one.
+struct Lists {
+  std::set<std::string> prices, models;
+
+  void add(const plan::Scenario& scenario) {
+    if (!scenario.prices.empty()) prices.insert(scenario.prices);
+    if (!scenario.model_file.empty()) models.insert(scenario.model_file);
+  }
+  [[nodiscard]] Status read(const plan::Openers& openers) const {
+    for (const std::string& path : prices)
+      if (openers.open_prices) KVPLAN_TRY_DO(openers.open_prices(path));
+    for (const std::string& path : models)
+      if (openers.open_model) KVPLAN_TRY_DO(openers.open_model(path));
+    return Done{};
+  }
+};
 
 /// Figures of a case that could not run since its engine would not start: that, and nothing else. Empty where it is
 /// another reason.
@@ -127,6 +140,7 @@ Result<Sweep> Sweep::prepare(Request request) {
   plan::ValueCheck values(*sweep.cases_);
   Digest identity;
   Files files;
+  Lists lists;
   Costs costs;
   const bool deals = request.shard.count > 1;
   for (std::int64_t i = 0; i < sweep.cases_->count(); ++i) {
@@ -143,9 +157,11 @@ Result<Sweep> Sweep::prepare(Request request) {
     const std::vector<std::string> paths = request.files(scenario.value());
     sweep.inputs_->meet(paths);
     add_scenario(identity, scenario.value(), paths, files);
+    lists.add(scenario.value());
     if (deals) costs.add(std::pair(files.trace(scenario.value()), cost_terms(scenario.value())));
   }
   KVPLAN_TRY_DO(values.slips(sweep.settings_));
+  KVPLAN_TRY_DO(lists.read(sweep.inputs_->openers()));
 
   std::map<std::size_t, plan::TracePtr> traces;  // by number
   for (std::size_t number = 0; number < files.all().size(); ++number) {

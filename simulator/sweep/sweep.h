@@ -1,8 +1,9 @@
 // A sweep: one scenario in combinations of varied values (all of them, some drawn by chance, or listed ones), each a
 // row of a database.
 //
-// Life cycle: `prepare` reads every combination once, so that slips end it before anything runs, and reads the traces,
-// which all cases share as they do all other files; `run_sweep` runs what the database does not have yet.
+// Life cycle: `prepare` reads every combination once, so that slips end it before anything runs, those in price lists
+// and models' configs too, and reads the traces, which all cases share as they do all other files; `run_sweep` runs
+// what the database does not have yet.
 #pragma once
 
 #include <functional>
@@ -40,7 +41,8 @@ struct Request {
 
 class Sweep {
  public:
-  /// Errors: a value that no combination can be read with, a trace that cannot be read, interrupted.
+  /// Errors: a value that no combination can be read with, a trace, price list or config that cannot be read,
+  /// interrupted.
   static Result<Sweep> prepare(Request request);
 
   /// For the database.

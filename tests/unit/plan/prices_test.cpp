@@ -2,6 +2,8 @@
 // commands.
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 #include "simulator/io/price_file.h"
 #include "simulator/plan/summary.h"
 #include "tests/unit/report/cases.h"
@@ -157,6 +159,14 @@ TEST(Prices, ByCommand) {
     EXPECT_EQ(slip.exit_code, 2);
     EXPECT_EQ(slip.err.find('\n'), slip.err.size() - 1) << slip.err;
     EXPECT_EQ(slip.err.find("kvplan: "), 0U);
+  }
+  // Nor does a sweep begin with a list that no case could be run with.
+  for (const char* const list : {"bad.json", "none.json"}) {
+    const Outcome slip = run_kvplan("sweep " + common + device + " --vary 'seed=1;2' --out " +
+                                    folder.file("db") + " --prices " + folder.file(list));
+    EXPECT_EQ(slip.exit_code, 2) << slip.out;
+    EXPECT_NE(slip.err.find(list), std::string::npos) << slip.err;
+    EXPECT_FALSE(std::filesystem::exists(folder.file("db")));
   }
   EXPECT_NE(
       run_kvplan("run " + common + " --prices '" + kExample + "'").err.find("expected deployment.device"),

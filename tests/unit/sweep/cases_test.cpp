@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <set>
 #include <sstream>
 
@@ -39,6 +40,24 @@ std::vector<std::vector<std::string>> cells_of(const std::string& csv) {
     for (std::string cell; std::getline(cells, cell, ',');) rows.back().push_back(cell);
   }
   return rows;
+}
+
+/// What a file is called counts as little as where it lies, even where other values are written alike.
+TEST(SweepCases, AreTheSameWhateverTheTraceIsCalled) {
+  const TemporaryFolder folder;
+  const std::string sample = KVPLAN_SOURCE_DIR "/traces/samples/chat.kvt";
+  const auto sweep = [&](const std::string& trace, const std::string& more) {
+    return traces::testing::run_program(
+        "/usr/bin/env", "-C '" + folder.file("") + "' " KVPLAN_PROGRAM_DIR "/kvplan sweep '" + trace +
+                            "' --set workload.limit=20 --vary 'seed=1;11' --out db " + more);
+  };
+  std::filesystem::copy_file(sample, folder.file("1"));
+  const Outcome first = sweep("1", "");
+  ASSERT_EQ(first.exit_code, 0) << first.err;
+  for (const std::string& name : {std::string("./1"), sample}) {
+    const Outcome again = sweep(name, "--resume");
+    EXPECT_EQ(again.exit_code, 0) << name << ": " << again.err;
+  }
 }
 
 const std::string kDrawn =

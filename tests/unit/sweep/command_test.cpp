@@ -253,7 +253,11 @@ int wait_for(pid_t child) {
 
 TEST(SweepCommand, NothingIsLostOrRepeatedAfterAKill) {
   const TemporaryFolder folder;
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point begin = Clock::now();
   ASSERT_EQ(wait_for(start(many_cases(folder.file("whole")))), 0);
+  const auto whole_us = static_cast<std::uint64_t>(
+      std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - begin).count());
   const std::string whole = csv_of(folder.file("whole"));
   const auto known = lines_of(whole);
   ASSERT_EQ(known.size(), 301U);
@@ -270,7 +274,8 @@ TEST(SweepCommand, NothingIsLostOrRepeatedAfterAKill) {
   while (true) {
     const pid_t child = start(arguments);
     if (kills < 20) {
-      std::this_thread::sleep_for(std::chrono::microseconds(random.below(kills < 10 ? 60'000 : 450'000)));
+      // Half of them while it begins, and all of them before a sweep could be done.
+      std::this_thread::sleep_for(std::chrono::microseconds(random.below(whole_us / (kills < 10 ? 40 : 13))));
       ::kill(child, SIGKILL);
     }
     const int code = wait_for(child);
@@ -289,7 +294,7 @@ TEST(SweepCommand, NothingIsLostOrRepeatedAfterAKill) {
     EXPECT_EQ(std::set<std::string>(lines.begin(), lines.end()).size(), lines.size());
     for (const std::string& line : lines) EXPECT_TRUE(rows.contains(line)) << line;
   }
-  EXPECT_GE(kills, 10);
+  EXPECT_EQ(kills, 20);
   EXPECT_EQ(csv_of(folder.file("killed")), whole);
   EXPECT_EQ(folder.listing(), "killed whole");
 }
