@@ -4,6 +4,7 @@
 
 #include "simulator/report/number_text.h"
 #include "simulator/sweep/database.h"
+#include "simulator/sweep/saturated.h"
 
 namespace kvplan::cli {
 
@@ -34,6 +35,18 @@ Result<std::string> database_text(sweep::Database& database) {
     if (vary.values.size() > 2) text += " values)";
     if (vary.values.size() > 1) text += ", " + vary.values.back();
     text += "\n";
+  }
+  KVPLAN_TRY(const std::int64_t saturated, sweep::saturated_cases(database));
+  if (saturated > 0)
+    text += "In " + report::grouped(saturated) +
+            " of them requests come faster than they are served: what they wait grows with the trace "
+            "(saturation.saturated is 1).\n";
+  if (failed > 0 && failed == done) {
+    // The reason of all is likely to be one.
+    KVPLAN_TRY_DO(database.query("SELECT error FROM cases ORDER BY \"case\" LIMIT 1", [&](const auto& row) {
+      if (const auto* const error = std::get_if<std::string>(&row.front()))
+        text += "No case could run. The first: " + *error + "\n";
+    }));
   }
   return text;
 }

@@ -7,6 +7,7 @@
 #include "simulator/report/html.h"
 #include "simulator/report/markup.h"
 #include "simulator/report/number_text.h"
+#include "simulator/sweep/saturated.h"
 
 namespace kvplan::sweep {
 namespace {
@@ -61,7 +62,8 @@ report::Table varied_table(const Head& head) {
   return table;
 }
 
-/// For each figure of which less or more is better: the first case that has the best value.
+/// For each figure of which less or more is better: the first case that has the best value. Latencies: the first that
+/// is not saturated.
 Result<report::Table> best_table(Database& database, const std::vector<FigureColumn>& figures) {
   report::Table table{"The best case by", {"value", "case"}, {}, true};
   std::string columns = "\"case\"";
@@ -71,7 +73,7 @@ Result<report::Table> best_table(Database& database, const std::vector<FigureCol
   }
   for (const FigureColumn& figure : figures) {
     if (figure.better.empty()) continue;
-    const std::string name = quoted_name(figure.name);
+    const std::string name = steady_column(database.head(), figure);
     std::string query = "SELECT ";
     query.append(name).append(", ").append(columns).append(" FROM cases WHERE ").append(name);
     query.append(" IS NOT NULL ORDER BY ").append(name).append(figure.better == "lower" ? " ASC" : " DESC");
@@ -85,14 +87,14 @@ Result<report::Table> best_table(Database& database, const std::vector<FigureCol
   return table;
 }
 
-/// Means over all cases with a value of the path.
+/// Means over all cases with a value of the path, those of latencies without saturated ones.
 Result<report::Table> effect_table(Database& database, const plan::Vary& vary,
                                    const std::vector<FigureColumn>& figures) {
   report::Table table{"By " + vary.path + ": means over the cases", {"cases", "failed"}, {}, true};
   std::string columns = quoted_name(vary.path) + ", count(*), count(error)";
   for (const FigureColumn& figure : figures) {
     table.columns.push_back(figure.name);
-    columns += ", avg(" + quoted_name(figure.name) + ")";
+    columns += ", avg(" + steady_column(database.head(), figure) + ")";
   }
   std::map<std::string, std::vector<std::string>> found;
   KVPLAN_TRY_DO(database.query("SELECT " + columns + " FROM cases GROUP BY 1", [&](const Database::Row& row) {
@@ -124,10 +126,17 @@ Result<std::string> sweep_page(Database& database, const Analyses& analyses, con
   KVPLAN_TRY(const std::int64_t done, database.done());
   KVPLAN_TRY(const std::int64_t failed, database.failed());
   KVPLAN_TRY(const std::vector<FigureColumn> figures, shown_figures(database));
+  KVPLAN_TRY(const std::int64_t saturated, saturated_cases(database));
   report::Markup html;
-  report::begin_page(html, "A sweep of " + report::grouped(head.cases) + " cases",
-                     report::grouped(done) + " are done, " + report::grouped(failed) + " of them failed." +
-                         (head.chosen.empty() ? "" : " Cases: " + head.chosen + "."));
+  report::begin_page(
+      html, "A sweep of " + report::grouped(head.cases) + " cases",
+      report::grouped(done) + " are done, " + report::grouped(failed) + " of them failed." +
+          (head.chosen.empty() ? "" : " Cases: " + head.chosen + ".") +
+          (saturated == 0 ? ""
+                          : " In " + report::grouped(saturated) +
+                                " of them requests come faster than they are served: what they wait "
+                                "grows with the trace, so the best cases and the means of latencies "
+                                "are those of the others."));
   report::write_table(html, varied_table(head));
   if (!figures.empty()) {
     KVPLAN_TRY(const report::Table best, best_table(database, figures));

@@ -13,7 +13,10 @@
 #include "simulator/sweep/effects.h"
 #include "simulator/sweep/groups.h"
 #include "simulator/sweep/heat.h"
+#include "simulator/sweep/page.h"
 #include "simulator/sweep/pareto.h"
+#include "simulator/sweep/saturated.h"
+#include "simulator/sweep/sql.h"
 #include "tests/support/files.h"
 #include "tests/unit/report/xml.h"
 
@@ -304,6 +307,38 @@ TEST(Pareto, MoreCasesThanAreHeld) {
     EXPECT_EQ(front.value().points[i].number, wanted[i].number);
     EXPECT_EQ(front.value().points[i].varied, std::vector<std::string>{"1"});
   }
+}
+
+TEST(Saturated, LatenciesAreNotRanked) {
+  const test::TemporaryFolder folder;
+  Head head;
+  head.varies = {{"size", {"1", "2", "3"}}};
+  head.figures = {{"latency_s.ttft.p99", "seconds", "lower"}, {"saturation.saturated", "", "lower"}};
+  head.cases = head.share = 3;
+  auto made = Database::create(folder.file("db"), head);
+  ASSERT_TRUE(made.ok());
+  const std::vector<std::pair<double, Cell>> cases{
+      {0.5, Cell(std::int64_t{1})}, {2, Cell(std::int64_t{0})}, {8, Cell()}};
+  for (std::int64_t number = 0; number < 3; ++number) {
+    const auto& [latency, saturated] = cases[static_cast<std::size_t>(number)];
+    ASSERT_TRUE(made.value().add({number, std::string("done"), Cell(), number + 1, latency, saturated}).ok());
+  }
+  ASSERT_TRUE(made.value().commit().ok());
+  EXPECT_EQ(saturated_cases(made.value()).value(), 1);
+  const std::string latency = steady_column(head, head.figures[0]);
+  Database::Row found;
+  const auto query = made.value().query(
+      "SELECT count(" + latency + "), min(" + latency + "), avg(" + latency + ") FROM cases",
+      [&](const Database::Row& row) { found = row; });
+  ASSERT_TRUE(query.ok());
+  EXPECT_EQ(found, (Database::Row{std::int64_t{2}, 2.0, 5.0}));
+  EXPECT_EQ(steady_column(head, head.figures[1]), quoted_name("saturation.saturated"));
+  const auto page = sweep_page(made.value(), {}, "kvplan report db");
+  ASSERT_TRUE(page.ok());
+  EXPECT_NE(page.value().find("In 1 of them requests come faster than they are served"), std::string::npos);
+  // A database without the figure has nothing to leave out.
+  head.figures.pop_back();
+  EXPECT_EQ(steady_column(head, head.figures[0]), quoted_name("latency_s.ttft.p99"));
 }
 
 TEST(Analyses, WhatIsWrong) {
