@@ -221,7 +221,7 @@ def record(given):
                 told.append((one, new))
         finally:
             progress.end()
-    if tokenizer is not None and not given.quiet:
+    if tokenizer and not given.quiet:
         for one, new in told:
             if new:
                 print(f"{one.name}: {tokenizer.decode(new)!r}")

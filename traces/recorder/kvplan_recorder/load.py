@@ -8,12 +8,13 @@ import transformers
 
 from .errors import RecorderError
 from .hook import first_line
+from .prompts import NoTokenizer
 
 TYPES = {"f32": torch.float32, "f16": torch.float16, "bf16": torch.bfloat16}
 
 
 def load(name, kind=None, device="cpu", random=False, seed=0):
-    """(model, tokenizer or None). `kind` of TYPES: how weights are held, None as they are stored."""
+    """(model, tokenizer or NoTokenizer). `kind` of TYPES: how weights are held, None as they are stored."""
     transformers.logging.set_verbosity_error()
     transformers.logging.disable_progress_bar()
     huggingface_hub.logging.set_verbosity_error()  # what it tries again; what fails is told at the end
@@ -30,6 +31,6 @@ def load(name, kind=None, device="cpu", random=False, seed=0):
         raise RecorderError(f"{name}: {first_line(error)}") from None
     try:
         tokenizer = transformers.AutoTokenizer.from_pretrained(name)
-    except Exception:  # whatever it is: a model without a tokenizer takes prompts of ids
-        tokenizer = None
+    except Exception as error:  # whatever it is: a model without a tokenizer takes prompts of ids
+        tokenizer = NoTokenizer(first_line(error))
     return model, tokenizer

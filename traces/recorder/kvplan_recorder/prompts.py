@@ -27,6 +27,16 @@ MOST_TOKENS, MOST_NUMBER = 1 << 20, (1 << 63) - 1
 _LEAST_TEMPERATURE = 1e-6
 
 
+class NoTokenizer:
+    """In place of the tokenizer of a model that has none, or none that can be loaded: why."""
+
+    def __init__(self, why):
+        self.why = why
+
+    def __bool__(self):
+        return False
+
+
 @dataclass
 class Prompt:
     """`spans`: (class, begin, end) over characters of `text`; later ones stand above earlier ones."""
@@ -42,8 +52,9 @@ class Prompt:
         """(ids, class of each): the first `most` of them, 0 = all."""
         spans = []
         if self.text is not None:
-            if tokenizer is None:
-                raise RecorderError(f"{self.name}: the model has no tokenizer: give ids or random_tokens")
+            if not tokenizer:
+                reason = "" if tokenizer is None else f" that loads ({tokenizer.why})"
+                raise RecorderError(f"{self.name}: the model has no tokenizer{reason}: give ids or random_tokens")
             coded = tokenizer(self.text, return_offsets_mapping=bool(self.spans), truncation=False, verbose=False)
             ids, spans = coded["input_ids"], coded.get("offset_mapping") or []
         elif self.ids is not None:
