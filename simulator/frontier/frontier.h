@@ -9,9 +9,9 @@
 // Errors compare the attention output with that of the full cache. Masses are sums of the full cache's weights; how a
 // format rounds does not show in them.
 //
-// All policies and budgets run on one pass of the rows of a layer. Formats run one after another. Layers of sequences
-// are worked on beside each other by several threads; what they found is added up in the order of inputs, sequences
-// and layers, so any number of threads gives the same bits.
+// All policies, budgets and formats run on one pass of the rows of a layer. Layers of sequences are worked on beside
+// each other by several threads; what they found is added up in the order of inputs, sequences and layers, so any
+// number of threads gives the same bits.
 #pragma once
 
 #include <cstdint>
