@@ -8,7 +8,7 @@ function(kvplan_library name folder)
     target_link_libraries(${name} PUBLIC ${ARGN} PRIVATE kvplan_options)
     target_include_directories(${name} PUBLIC ${CMAKE_SOURCE_DIR})
     if(NOT folder MATCHES "^gui/")  # compiled with Qt's options
-      kvplan_precompile_standard(${name})
+      kvplan_precompile_standard(${name} kvplan_base)
       kvplan_guide_fuzzers(${name})
     endif()
   else()
@@ -48,9 +48,9 @@ function(kvplan_quiet_precompiled target)
   endif()
 endfunction()
 
-#   kvplan_precompile_standard(TARGET)     what nearly every file of ours includes
-function(kvplan_precompile_standard target)
-  kvplan_share_precompiled(${target} kvplan_base <algorithm> <array> <cmath> <cstdint> <functional> <map> <memory>
+#   kvplan_precompile_standard(TARGET OWNER)     what nearly every file of ours includes
+function(kvplan_precompile_standard target owner)
+  kvplan_share_precompiled(${target} ${owner} <algorithm> <array> <cmath> <cstdint> <functional> <map> <memory>
     <optional> <span> <string> <string_view> <utility> <vector>)
 endfunction()
 

@@ -1,6 +1,5 @@
 #include "simulator/cli/attention_plot_command.h"
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
 
@@ -199,9 +198,9 @@ Status run_plot(const PlotFlags& flags) {
 
 }  // namespace
 
-void add_attention_plot(CLI::App& attention, Outcome& outcome) {
+void add_attention_plot(Command& attention, Outcome& outcome) {
   auto flags = std::make_shared<PlotFlags>();
-  CLI::App* const command = attention.add_subcommand(
+  Command* const command = attention.add_subcommand(
       "plot",
       "A whole recording, layer by layer and head by head: sparsity, entropy, sinks, locality, heavy tokens, "
       "ranks and overlaps as tables, maps and numbers");

@@ -6,6 +6,6 @@
 namespace kvplan::cli {
 
 /// `attention`: the command whose sub-command it becomes.
-void add_attention_plot(CLI::App& attention, Outcome& outcome);
+void add_attention_plot(Command& attention, Outcome& outcome);
 
 }  // namespace kvplan::cli

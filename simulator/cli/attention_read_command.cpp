@@ -1,6 +1,5 @@
 #include "simulator/cli/attention_read_command.h"
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
 
@@ -103,9 +102,9 @@ Status run(const ReadFlags& flags) {
 
 }  // namespace
 
-void add_attention_read(CLI::App& attention, Outcome& outcome) {
+void add_attention_read(Command& attention, Outcome& outcome) {
   auto flags = std::make_shared<ReadFlags>();
-  CLI::App* const command = attention.add_subcommand(
+  Command* const command = attention.add_subcommand(
       "read", "Readers that keep everything and read a part: attention, output error and bytes read");
   command->add_option("INPUT", flags->input, "A .kva recording with queries and keys; with values for errors")
       ->required();

@@ -6,6 +6,6 @@
 namespace kvplan::cli {
 
 /// `attention`: the command whose sub-command it becomes.
-void add_attention_read(CLI::App& attention, Outcome& outcome);
+void add_attention_read(Command& attention, Outcome& outcome);
 
 }  // namespace kvplan::cli

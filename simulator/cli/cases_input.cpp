@@ -1,6 +1,5 @@
 #include "simulator/cli/cases_input.h"
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <map>
 
@@ -79,10 +78,10 @@ class CaseLines {
 
 }  // namespace
 
-void add_cases_options(CLI::App& command, CasesInput& input) {
-  CLI::Option* const vary = command.add_option("--vary", input.varies, kVaryHelp)->take_all();
-  vary->allow_extra_args(false);
-  CLI::Option* const random = add_whole_number(
+void add_cases_options(Command& command, CasesInput& input) {
+  Option* const vary = command.add_option("--vary", input.varies, kVaryHelp)->repeatable();
+  vary->one_value_each();
+  Option* const random = add_whole_number(
       command, "--random", {1, sweep::kMostCases},
       "Not all combinations but so many that are drawn by chance, each once; then a path may also take "
       "--vary PATH=A..B, any number from A to B with as many decimals as they have, or PATH=A..B:log, the "

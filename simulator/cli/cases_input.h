@@ -6,11 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "simulator/cli/options.h"
 #include "simulator/plan/vary.h"
-
-namespace CLI {
-class App;  // <CLI/CLI.hpp>, for the .cpp files
-}
 
 namespace kvplan::cli {
 
@@ -22,7 +19,7 @@ struct CasesInput {
 };
 
 /// --vary, --random, --seed and --cases. The place must live as long as the command.
-void add_cases_options(CLI::App& command, CasesInput& input);
+void add_cases_options(Command& command, CasesInput& input);
 
 /// Errors: none or both of --vary and --cases are given, a value or line that is none, too many cases.
 Result<plan::Combinations> read_cases(const CasesInput& input);

@@ -1,5 +1,4 @@
 // kvplan attention info|analyse|plot|read|convert: look at recordings of attention, store rows as .kva.
-#include <CLI/CLI.hpp>
 #include <memory>
 
 #include "simulator/attention/recording.h"
@@ -176,19 +175,19 @@ Status run_convert(const ConvertOptions& options) {
 
 }  // namespace
 
-void add_attention(CLI::App& app, Outcome& outcome) {
-  CLI::App* const attention = app.add_subcommand(
+void add_attention(Command& app, Outcome& outcome) {
+  Command* const attention = app.add_subcommand(
       "attention", "Inspect, plot and convert recordings of attention, and read parts of them");
-  attention->require_subcommand(1);
+  attention->require_subcommand();
 
   auto info = std::make_shared<InfoOptions>();
-  CLI::App* const show = attention->add_subcommand("info", "What a recording holds");
+  Command* const show = attention->add_subcommand("info", "What a recording holds");
   show->add_option("INPUT", info->input, "A .kva recording, or attention rows as JSON")->required();
   add_json_option(*show, info->json, "the result");
   run_as(*show, outcome, [info] { return run_info(*info); });
 
   auto analyse = std::make_shared<AnalyseOptions>();
-  CLI::App* const look = attention->add_subcommand(
+  Command* const look = attention->add_subcommand(
       "analyse", "Ranks of keys, values and attention of a layer; sparsity, entropy and sinks of its rows");
   look->add_option("INPUT", analyse->input,
                    "A .kva recording, attention rows as JSON, or a JSON that names raw tensors")
@@ -207,7 +206,7 @@ void add_attention(CLI::App& app, Outcome& outcome) {
   add_attention_read(*attention, outcome);
 
   auto convert = std::make_shared<ConvertOptions>();
-  CLI::App* const store = attention->add_subcommand("convert", "Store attention rows as .kva");
+  Command* const store = attention->add_subcommand("convert", "Store attention rows as .kva");
   store->add_option("INPUT", convert->input, "Attention rows: JSON or .kva")->required();
   store->add_option("-o,--output", convert->output, "The .kva file to write")->required();
   store->add_option("--element", convert->element, "Number format: f64 (exact), f32 or f16")

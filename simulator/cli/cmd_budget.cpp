@@ -1,5 +1,4 @@
 // kvplan budget: how many tokens of a prompt each layer retains by a budget scheme.
-#include <CLI/CLI.hpp>
 #include <cmath>
 #include <memory>
 #include <numeric>
@@ -102,9 +101,9 @@ std::string budget_help() {
 
 }  // namespace
 
-void add_budget(CLI::App& app, Outcome& outcome) {
+void add_budget(Command& app, Outcome& outcome) {
   auto options = std::make_shared<BudgetOptions>();
-  CLI::App* const command =
+  Command* const command =
       app.add_subcommand("budget", "How many tokens of a prompt each layer retains by a budget scheme");
   command->add_option("--policy", options->policy, budget_help())->required();
   add_whole_number(*command, "--layers", options->layers, {1, 65536}, "Layers of the model")

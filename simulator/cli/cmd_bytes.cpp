@@ -1,5 +1,4 @@
 // kvplan bytes: what the KV cache of one sequence takes, by layer, rank and format.
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -377,9 +376,9 @@ std::string format_help() {
 
 }  // namespace
 
-void add_bytes(CLI::App& app, Outcome& outcome) {
+void add_bytes(Command& app, Outcome& outcome) {
   auto options = std::make_shared<BytesOptions>();
-  CLI::App* const command =
+  Command* const command =
       app.add_subcommand("bytes", "KV bytes of one sequence: by layer, rank, format, window and policy");
   command
       ->add_option("--model", options->model,

@@ -1,5 +1,4 @@
 // kvplan cache: prefix caches without time, as the recorded drivers define them.
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
 
@@ -72,11 +71,9 @@ Result<const drivers::CacheDriver*> chosen_driver(const CacheFlags& flags) {
 }
 
 /// A driver has the options that it needs, and none that it does not know.
-Status check_given(const CLI::App& command, const drivers::CacheDriver& driver) {
+Status check_given(const Command& command, const drivers::CacheDriver& driver) {
   const std::string who = std::string(driver.engine) + " " + std::string(driver.name);
-  const auto given = [&](std::string_view name) {
-    return command.get_option(std::string(name))->count() > 0;
-  };
+  const auto given = [&](std::string_view name) { return command.option(std::string(name)).given(); };
   const auto has = [](std::span<const std::string_view> names, std::string_view name) {
     return std::find(names.begin(), names.end(), name) != names.end();
   };
@@ -99,7 +96,7 @@ Status check_given(const CLI::App& command, const drivers::CacheDriver& driver) 
   return Done{};
 }
 
-Status run(const CLI::App& command, CacheFlags& flags) {
+Status run(const Command& command, CacheFlags& flags) {
   KVPLAN_TRY(const drivers::CacheDriver* const driver, chosen_driver(flags));
   KVPLAN_TRY_DO(check_given(command, *driver));
   if (flags.csv == "-" && flags.step_csv == "-")
@@ -118,8 +115,8 @@ Status run(const CLI::App& command, CacheFlags& flags) {
 
 }  // namespace
 
-void add_cache(CLI::App& app, Outcome& outcome) {
-  CLI::App* const command =
+void add_cache(Command& app, Outcome& outcome) {
+  Command* const command =
       app.add_subcommand("cache", "Run a prefix cache without time and write what it did");
   auto flags = std::make_shared<CacheFlags>();
   drivers::CacheOptions& options = flags->options;
@@ -127,7 +124,7 @@ void add_cache(CLI::App& app, Outcome& outcome) {
   command->add_option("trace", flags->trace, "Trace: a .kvt or any importable file")->required();
   add_import_options(*command, flags->import);
   const ReplacementCommand replacement(*command);
-  command->add_option("--engine", flags->engine, "Engine that is followed")->check(CLI::IsMember(engines()));
+  command->add_option("--engine", flags->engine, "Engine that is followed")->one_of(engines());
   command->add_option("--driver", flags->driver, driver_help())->required();
   command->add_option("--csv", flags->csv, "One line per request: FILE, or - for standard output")
       ->required();
@@ -165,14 +162,15 @@ void add_cache(CLI::App& app, Outcome& outcome) {
             "Longer requests are rejected (vllm-v1)");
   scheduling::sglang::Params& sglang = options.sglang;
   command
-      ->add_option_function<std::string>(
+      ->add_function(
           "--policy",
-          [&sglang](const std::string& name) {
+          [&sglang](const std::string& name) -> Status {
             sglang.order = name == "lpm" ? scheduling::sglang::QueueOrder::kLongestPrefix
                                          : scheduling::sglang::QueueOrder::kArrival;
+            return Done{};
           },
           "Who of the queue goes first: who came first, or who has the longest cached prefix (sglang)")
-      ->check(CLI::IsMember({"fcfs", "lpm"}))
+      ->one_of({"fcfs", "lpm"})
       ->default_str("fcfs");
   add("--max-prefill-tokens", sglang.max_prefill_tokens, {1, kMostWindow},
       "Tokens of a prefill batch at most, its first request aside (sglang)");

@@ -1,5 +1,4 @@
 // kvplan calibration info|merge: check and show what a device was measured to do, join the rows of several files.
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
 
@@ -145,17 +144,16 @@ Status merge(const CalibrationFlags& flags) {
 
 }  // namespace
 
-void add_calibration(CLI::App& app, Outcome& outcome) {
-  CLI::App* const command =
+void add_calibration(Command& app, Outcome& outcome) {
+  Command* const command =
       app.add_subcommand("calibration", "What a device was measured to do: check, show and join such files");
-  command->require_subcommand(1);
+  command->require_subcommand();
   auto flags = std::make_shared<CalibrationFlags>();
-  CLI::App* const info_command =
-      command->add_subcommand("info", "Check a calibration and show what is in it");
+  Command* const info_command = command->add_subcommand("info", "Check a calibration and show what is in it");
   info_command->add_option("input", flags->inputs, "Calibration (JSON)")->required()->expected(1);
   add_json_option(*info_command, flags->json, "the calibration, every key in its place,");
   run_as(*info_command, outcome, [flags] { return info(*flags); });
-  CLI::App* const merge_command = command->add_subcommand(
+  Command* const merge_command = command->add_subcommand(
       "merge", "Rows of several files of one device, engine and method, one behind the other");
   merge_command->add_option("inputs", flags->inputs, "Calibrations (JSON)")->required();
   merge_command->add_option("-o,--output", flags->output, "The calibration to write, or -")->required();

@@ -1,5 +1,4 @@
 // kvplan compare: one scenario in several variants, side by side.
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
 #include <optional>
@@ -84,12 +83,12 @@ Status run(const CompareFlags& flags) {
 
 }  // namespace
 
-void add_compare(CLI::App& app, Outcome& outcome) {
-  CLI::App* const command =
+void add_compare(Command& app, Outcome& outcome) {
+  Command* const command =
       app.add_subcommand("compare", "Run variants of a scenario and print them side by side");
   auto flags = std::make_shared<CompareFlags>();
   add_scenario_options(*command, flags->input);
-  command->add_option("--vary", flags->varies, kVaryHelp)->take_all()->allow_extra_args(false)->required();
+  command->add_option("--vary", flags->varies, kVaryHelp)->repeatable()->one_value_each()->required();
   add_whole_number(*command, "--threads", flags->threads, {1, 1024},
                    "Variants that run at once; the result does not depend on it");
   add_json_option(*command, flags->json, "the reports of all variants");

@@ -1,5 +1,4 @@
 // kvplan convert: scenarios and reports between JSON and their binary forms.
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <memory>
 
@@ -79,8 +78,8 @@ Status convert(const ConvertFlags& flags) {
 
 }  // namespace
 
-void add_convert(CLI::App& app, Outcome& outcome) {
-  CLI::App* const command =
+void add_convert(Command& app, Outcome& outcome) {
+  Command* const command =
       app.add_subcommand("convert", "Scenarios and reports between JSON and their binary forms (.kvs, .kvr)");
   auto flags = std::make_shared<ConvertFlags>();
   command->add_option("input", flags->input, "Scenario or report, in either form: the content decides")

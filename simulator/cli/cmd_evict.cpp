@@ -1,5 +1,4 @@
 // kvplan evict: what a token policy keeps of recorded attention.
-#include <CLI/CLI.hpp>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -168,9 +167,9 @@ std::string policy_help() {
 
 }  // namespace
 
-void add_evict(CLI::App& app, Outcome& outcome) {
+void add_evict(Command& app, Outcome& outcome) {
   auto options = std::make_shared<EvictOptions>();
-  CLI::App* const command = app.add_subcommand(
+  Command* const command = app.add_subcommand(
       "evict", "What a token policy keeps of recorded attention, and what its queries still see");
   command->add_option("INPUT", options->input, "A .kva recording, or attention rows as JSON")->required();
   command->add_option("--policy", options->policy, policy_help())->required();
@@ -179,18 +178,18 @@ void add_evict(CLI::App& app, Outcome& outcome) {
       ->required()
       ->default_str("");
   add_whole_number(*command, "--sequence", options->sequence, {0, INT32_MAX}, "Sequence of the recording");
-  CLI::Option* const layer =
+  Option* const layer =
       add_whole_number(*command, "--layer", options->layer, {0, INT32_MAX}, "Layer of the recording");
-  CLI::Option* const budget = command->add_option(
+  Option* const budget = command->add_option(
       "--budget", options->budget,
       "Budget scheme of all layers as NAME[:key=value,...] (kvplan list budget): it takes the place of the "
       "policy's number of tokens");
-  CLI::Option* const all = command->add_flag("--all-layers", options->all_layers,
-                                             "Every layer of the recording, one after another");
+  Option* const all = command->add_flag("--all-layers", options->all_layers,
+                                        "Every layer of the recording, one after another");
   all->excludes(layer);
   add_json_option(*command, options->json, "every step");
   run_as(*command, outcome, [options, layer, budget] {
-    options->one_layer = !options->all_layers && (budget->empty() || !layer->empty());
+    options->one_layer = !options->all_layers && (!budget->given() || layer->given());
     return run_evict(*options);
   });
 }

@@ -1,5 +1,4 @@
 // kvplan format: bytes and errors of a KV-cache format over recorded queries, keys and values.
-#include <CLI/CLI.hpp>
 #include <charconv>
 #include <memory>
 #include <vector>
@@ -110,9 +109,9 @@ std::string format_help() {
 
 }  // namespace
 
-void add_format(CLI::App& app, Outcome& outcome) {
+void add_format(Command& app, Outcome& outcome) {
   auto options = std::make_shared<FormatOptions>();
-  CLI::App* const command = app.add_subcommand(
+  Command* const command = app.add_subcommand(
       "format", "What a KV-cache format stores of recorded keys and values, and how far attention moves");
   command
       ->add_option("INPUT", options->input,
@@ -129,7 +128,7 @@ void add_format(CLI::App& app, Outcome& outcome) {
   command
       ->add_option("--probe", options->probes,
                    "K|V,HEAD,POSITION,CHANNEL: show this element, its code and its scale; may be given often")
-      ->allow_extra_args(false);
+      ->one_value_each();
   add_whole_number(*command, "--sequence", options->sequence, {0, INT32_MAX}, "Sequence of the recording");
   add_whole_number(*command, "--layer", options->layer, {0, INT32_MAX}, "Layer of the recording");
   add_json_option(*command, options->json, "every step");

@@ -1,5 +1,4 @@
 // kvplan frontier: policies, budgets and formats side by side over bytes per token, and the bound on mass.
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
 
@@ -88,9 +87,9 @@ Status run(const FrontierFlags& flags) {
 
 }  // namespace
 
-void add_frontier(CLI::App& app, Outcome& outcome) {
+void add_frontier(Command& app, Outcome& outcome) {
   auto flags = std::make_shared<FrontierFlags>();
-  CLI::App* const command = app.add_subcommand(
+  Command* const command = app.add_subcommand(
       "frontier",
       "What budgets buy: attended mass and output error of policies and formats over bytes per token");
   command

@@ -1,5 +1,4 @@
 // kvplan latency: how long kernels take, from measured tables where there are some.
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -150,8 +149,8 @@ Status latency(const LatencyOptions& options) {
 
 }  // namespace
 
-void add_latency(CLI::App& app, Outcome& outcome) {
-  CLI::App* const command =
+void add_latency(Command& app, Outcome& outcome) {
+  Command* const command =
       app.add_subcommand("latency", "How long kernels take, call by call, and how that is known");
   command->footer(
       "Rows are CSV with the columns gpu, engine, engine_version, kernel, batch, kv_len (the new token\n"

@@ -1,5 +1,4 @@
 // kvplan list and kvplan explain: what a scenario can say, from the descriptors alone.
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
 #include <memory>
@@ -510,19 +509,19 @@ Status explain(const ListFlags& flags) {
 
 }  // namespace
 
-void add_list(CLI::App& app, Outcome& outcome) {
+void add_list(Command& app, Outcome& outcome) {
   auto flags = std::make_shared<ListFlags>();
-  CLI::App* const list_command = app.add_subcommand(
+  Command* const list_command = app.add_subcommand(
       "list", "List components, models, devices, scenario paths and trace formats by family");
   list_command->add_option("family", flags->name,
                            "One of " + joined(all_families()) + "; without it all of them are listed");
-  CLI::Option* const as_json = list_command->add_flag("--json", flags->json, "JSON on standard output");
+  Option* const as_json = list_command->add_flag("--json", flags->json, "JSON on standard output");
   list_command
       ->add_option("--markdown", flags->markdown, "Write a page for each family into this folder instead")
       ->excludes(as_json);
   run_as(*list_command, outcome, [flags] { return list(*flags); });
 
-  CLI::App* const explain_command = app.add_subcommand(
+  Command* const explain_command = app.add_subcommand(
       "explain", "Say what a component, model, device, scenario path or trace format is and accepts");
   explain_command
       ->add_option(

@@ -1,5 +1,4 @@
 // kvplan merge: databases of the shards of one sweep become one.
-#include <CLI/CLI.hpp>
 #include <memory>
 
 #include "simulator/cli/command.h"
@@ -27,8 +26,8 @@ Status run(const MergeFlags& flags) {
 
 }  // namespace
 
-void add_merge(CLI::App& app, Outcome& outcome) {
-  CLI::App* const command = app.add_subcommand("merge", "Join the databases of the shards of one sweep");
+void add_merge(Command& app, Outcome& outcome) {
+  Command* const command = app.add_subcommand("merge", "Join the databases of the shards of one sweep");
   auto flags = std::make_shared<MergeFlags>();
   command->add_option("databases", flags->inputs, "Databases of kvplan sweep")->required();
   command->add_option("--out", flags->out, "The database that is written; it must not be there yet")

@@ -1,5 +1,4 @@
 // kvplan pool: the KV pool that a device has room for beside a model, item by item, without a run.
-#include <CLI/CLI.hpp>
 #include <memory>
 #include <utility>
 
@@ -179,9 +178,9 @@ Status run_pool(const PoolOptions& options) {
 
 }  // namespace
 
-void add_pool(CLI::App& app, Outcome& outcome) {
+void add_pool(Command& app, Outcome& outcome) {
   auto options = std::make_shared<PoolOptions>();
-  CLI::App* const command =
+  Command* const command =
       app.add_subcommand("pool", "KV pool that a device has room for beside a model, item by item");
   command->add_option("--model", options->model,
                       "Name of a model (kvplan list model), or path of a Hugging Face config.json");

@@ -1,5 +1,4 @@
 // kvplan report: what is in the database of a sweep.
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
 
@@ -126,8 +125,8 @@ Status run(const ReportFlags& flags) {
 
 }  // namespace
 
-void add_report(CLI::App& app, Outcome& outcome) {
-  CLI::App* const command = app.add_subcommand("report", "Show what is in the database of a sweep");
+void add_report(Command& app, Outcome& outcome) {
+  Command* const command = app.add_subcommand("report", "Show what is in the database of a sweep");
   auto flags = std::make_shared<ReportFlags>();
   command->add_option("database", flags->database, "Database of kvplan sweep")->required();
   command->add_option("--csv", flags->csv,
@@ -140,20 +139,19 @@ void add_report(CLI::App& app, Outcome& outcome) {
   const auto add = [&](const char* name, std::string& to, const char* help) {
     return command->add_option(name, to, help);
   };
-  CLI::Option* const pareto = add(
+  Option* const pareto = add(
       "--pareto", flags->pareto,
       "FIGURE,FIGURE,...: the cases that no other case beats in all of them; a varied path, or a figure of "
       "which nobody says what is better, as NAME:lower or NAME:higher");
   add("--pareto-csv", flags->pareto_csv, "Write these cases as a table")->needs(pareto);
-  CLI::Option* const heat = add("--heat", flags->heat,
-                                "FIGURE,PATH,PATH: the mean of a figure at each pair of values of two varied "
-                                "paths, the first one across; many numbers are joined to ranges");
+  Option* const heat = add("--heat", flags->heat,
+                           "FIGURE,PATH,PATH: the mean of a figure at each pair of values of two varied "
+                           "paths, the first one across; many numbers are joined to ranges");
   add("--heat-csv", flags->heat_csv, "Write these means as a table")->needs(heat);
   add("--heat-svg", flags->heat_svg, "Write them as a drawing")->needs(heat);
-  CLI::Option* const effects =
-      add("--effects", flags->effects,
-          "FIGURE,...: the mean of a figure at each value of each varied path, against "
-          "the mean over all cases");
+  Option* const effects = add("--effects", flags->effects,
+                              "FIGURE,...: the mean of a figure at each value of each varied path, against "
+                              "the mean over all cases");
   add("--effects-csv", flags->effects_csv, "Write these means as a table")->needs(effects);
   run_as(*command, outcome, [flags] { return run(*flags); });
 }

@@ -1,5 +1,4 @@
 // kvplan run: one scenario on one trace.
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
 #include <thread>
@@ -106,8 +105,8 @@ Status run(const RunFlags& flags) {
 
 }  // namespace
 
-void add_run(CLI::App& app, Outcome& outcome) {
-  CLI::App* const command =
+void add_run(Command& app, Outcome& outcome) {
+  Command* const command =
       app.add_subcommand("run", "Run a scenario, or a bare trace in the default scenario");
   auto flags = std::make_shared<RunFlags>();
   add_scenario_options(*command, flags->input);

@@ -1,5 +1,4 @@
 // kvplan sweep: one scenario in combinations of varied values, each a row of a database.
-#include <CLI/CLI.hpp>
 #include <atomic>
 #include <chrono>
 #include <memory>
@@ -98,7 +97,7 @@ Result<sweep::Sweep> prepare(const SweepFlags& flags, core::RunControl& control,
   return sweep::Sweep::prepare(std::move(request));
 }
 
-Status run(const SweepFlags& flags, const CLI::App& command) {
+Status run(const SweepFlags& flags, const Command& command) {
   if (flags.jobs.shards > 0 && !flags.jobs.any())
     return bad_input("expected --sbatch or --kubernetes with --shards");
   KVPLAN_TRY_DO(check_apart({flags.input.path, flags.cases.file},
@@ -128,8 +127,8 @@ Status run(const SweepFlags& flags, const CLI::App& command) {
 
 }  // namespace
 
-void add_sweep(CLI::App& app, Outcome& outcome) {
-  CLI::App* const command =
+void add_sweep(Command& app, Outcome& outcome) {
+  Command* const command =
       app.add_subcommand("sweep", "Run combinations of varied values, each a row of a database");
   auto flags = std::make_shared<SweepFlags>();
   add_scenario_options(*command, flags->input);

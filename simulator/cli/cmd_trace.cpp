@@ -1,6 +1,5 @@
 // kvplan trace import|info|head|convert: bring traces in, look at them, write them in another format. What changes
 // a trace is in trace_edit_commands.cpp, what makes one up in trace_synth_command.cpp.
-#include <CLI/CLI.hpp>
 #include <memory>
 
 #include "simulator/cli/command.h"
@@ -58,9 +57,9 @@ Status run_head(const TraceOptions& options) {
 }
 
 /// One sub-command with its own options, which live as long as its action.
-CLI::App* add_action(CLI::App& trace, Outcome& outcome, const char* name, const char* help,
-                     Status (*action)(const TraceOptions&), const std::shared_ptr<TraceOptions>& options) {
-  CLI::App* const command = trace.add_subcommand(name, help);
+Command* add_action(Command& trace, Outcome& outcome, const char* name, const char* help,
+                    Status (*action)(const TraceOptions&), const std::shared_ptr<TraceOptions>& options) {
+  Command* const command = trace.add_subcommand(name, help);
   add_import_options(*command, options->import);
   run_as(*command, outcome, [action, options] { return action(*options); });
   return command;
@@ -68,10 +67,10 @@ CLI::App* add_action(CLI::App& trace, Outcome& outcome, const char* name, const 
 
 }  // namespace
 
-void add_trace(CLI::App& app, Outcome& outcome) {
-  CLI::App* const trace =
+void add_trace(Command& app, Outcome& outcome) {
+  Command* const trace =
       app.add_subcommand("trace", "Import, inspect, convert, edit and make up request traces");
-  trace->require_subcommand(1);
+  trace->require_subcommand();
   const auto make = [&](const char* name, const char* help, Status (*action)(const TraceOptions&)) {
     auto options = std::make_shared<TraceOptions>();
     return std::pair(add_action(*trace, outcome, name, help, action, options), options);

@@ -1,6 +1,5 @@
 #include "simulator/cli/command.h"
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <cstdlib>
 #include <new>
@@ -50,7 +49,7 @@ void report(const Status& status, Outcome& outcome) {
   outcome.exit_code = static_cast<int>(status.error().kind);
 }
 
-void run_as(CLI::App& command, Outcome& outcome, std::function<Status()> body) {
+void run_as(Command& command, Outcome& outcome, std::function<Status()> body) {
   command.callback([&outcome, body = std::move(body)] {
     report(interrupted() ? Status(interrupted_error()) : guarded(body), outcome);
   });
@@ -61,7 +60,7 @@ void print_warnings(const std::vector<std::string>& warnings) {
     std::fprintf(stderr, "kvplan: warning: %s\n", bad_input(warning).to_string().c_str());
 }
 
-void add_json_option(CLI::App& command, std::string& path, std::string_view what) {
+void add_json_option(Command& command, std::string& path, std::string_view what) {
   command.add_option("--json", path,
                      "Write " + std::string(what) + " as JSON to FILE, or - for standard output");
 }

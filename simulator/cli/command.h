@@ -9,10 +9,7 @@
 
 #include "simulator/base/program.h"
 #include "simulator/base/result.h"
-
-namespace CLI {
-class App;  // <CLI/CLI.hpp>, for the .cpp files
-}
+#include "simulator/cli/options.h"
 
 namespace kvplan::cli {
 
@@ -31,36 +28,36 @@ void print_error(const Error& error, std::string_view hint = {});
 void report(const Status& status, Outcome& outcome);
 
 /// Runs `body` once the command line is understood and `command` was chosen.
-void run_as(CLI::App& command, Outcome& outcome, std::function<Status()> body);
+void run_as(Command& command, Outcome& outcome, std::function<Status()> body);
 
 /// One line each on standard error.
 void print_warnings(const std::vector<std::string>& warnings);
 
 /// `--json FILE|-`; `what` is written.
-void add_json_option(CLI::App& command, std::string& path, std::string_view what);
+void add_json_option(Command& command, std::string& path, std::string_view what);
 /// Writes a result: to the file, whole or not at all, or to standard output where the path is "-".
 Status write_text(const std::string& path, std::string_view text);
 /// The same piece by piece: `make` gives its bytes to the sink that it is called with.
 using ByteSink = std::function<Status(std::string_view)>;
 Status write_pieces(const std::string& path, const std::function<Status(const ByteSink& sink)>& make);
 
-void add_budget(CLI::App& app, Outcome& outcome);
-void add_bytes(CLI::App& app, Outcome& outcome);
-void add_cache(CLI::App& app, Outcome& outcome);
-void add_calibration(CLI::App& app, Outcome& outcome);
-void add_compare(CLI::App& app, Outcome& outcome);
-void add_convert(CLI::App& app, Outcome& outcome);
-void add_latency(CLI::App& app, Outcome& outcome);
-void add_list(CLI::App& app, Outcome& outcome);  // and explain
-void add_pool(CLI::App& app, Outcome& outcome);
-void add_merge(CLI::App& app, Outcome& outcome);
-void add_report(CLI::App& app, Outcome& outcome);
-void add_run(CLI::App& app, Outcome& outcome);
-void add_sweep(CLI::App& app, Outcome& outcome);
-void add_trace(CLI::App& app, Outcome& outcome);
-void add_format(CLI::App& app, Outcome& outcome);
-void add_frontier(CLI::App& app, Outcome& outcome);
-void add_evict(CLI::App& app, Outcome& outcome);
-void add_attention(CLI::App& app, Outcome& outcome);
+void add_budget(Command& app, Outcome& outcome);
+void add_bytes(Command& app, Outcome& outcome);
+void add_cache(Command& app, Outcome& outcome);
+void add_calibration(Command& app, Outcome& outcome);
+void add_compare(Command& app, Outcome& outcome);
+void add_convert(Command& app, Outcome& outcome);
+void add_latency(Command& app, Outcome& outcome);
+void add_list(Command& app, Outcome& outcome);  // and explain
+void add_pool(Command& app, Outcome& outcome);
+void add_merge(Command& app, Outcome& outcome);
+void add_report(Command& app, Outcome& outcome);
+void add_run(Command& app, Outcome& outcome);
+void add_sweep(Command& app, Outcome& outcome);
+void add_trace(Command& app, Outcome& outcome);
+void add_format(Command& app, Outcome& outcome);
+void add_frontier(Command& app, Outcome& outcome);
+void add_evict(Command& app, Outcome& outcome);
+void add_attention(Command& app, Outcome& outcome);
 
 }  // namespace kvplan::cli

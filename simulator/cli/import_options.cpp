@@ -1,14 +1,12 @@
 #include "simulator/cli/import_options.h"
 
-#include <CLI/CLI.hpp>
-
 #include "simulator/cli/number_option.h"
 #include "simulator/report/number_text.h"
 #include "traces/import/importer.h"
 
 namespace kvplan::cli {
 
-void add_import_options(CLI::App& command, traces::ImportOptions& options) {
+void add_import_options(Command& command, traces::ImportOptions& options) {
   std::string formats;
   for (const traces::Importer* importer : traces::importers())
     formats += (formats.empty() ? "" : ", ") + std::string(importer->name);

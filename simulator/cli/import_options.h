@@ -3,16 +3,14 @@
 
 #include <string>
 
-#include "traces/record/import_options.h"
+#include "simulator/cli/options.h"
 
-namespace CLI {
-class App;  // <CLI/CLI.hpp>, for the .cpp files
-}
+#include "traces/record/import_options.h"
 
 namespace kvplan::cli {
 
 /// The place must live as long as the command.
-void add_import_options(CLI::App& command, traces::ImportOptions& options);
+void add_import_options(Command& command, traces::ImportOptions& options);
 
 /// The options as a command line has them, each with a space before it; empty where none is given.
 std::string import_flags(const traces::ImportOptions& options);

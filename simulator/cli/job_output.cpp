@@ -1,6 +1,5 @@
 #include "simulator/cli/job_output.h"
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 #include <filesystem>
@@ -20,19 +19,19 @@ constexpr std::array<std::string_view, 9> kOwn{"--out",        "--shard",  "--th
                                                "--kubernetes", "--image",  "--claim"};
 
 /// The options that were given, as they can be given again.
-std::vector<std::string> arguments_of(const CLI::App& command) {
+std::vector<std::string> arguments_of(const Command& command) {
   std::vector<std::string> positionals, options;
-  for (const CLI::Option* option : command.get_options()) {
-    if (option->count() == 0) continue;
-    const std::string name = option->get_name();
+  for (const Option* option : command.options()) {
+    if (!option->given()) continue;
+    const std::string name = option->name();
     if (std::find(kOwn.begin(), kOwn.end(), name) != kOwn.end()) continue;
-    for (const std::string& value : option->results()) {
-      if (!option->nonpositional()) {
+    for (const std::string& value : option->values()) {
+      if (option->positional()) {
         positionals.push_back(value);
         continue;
       }
       options.push_back(name);
-      if (option->get_expected_min() > 0) options.push_back(value);
+      if (option->takes_value()) options.push_back(value);
     }
   }
   positionals.insert(positionals.end(), options.begin(), options.end());
@@ -48,21 +47,21 @@ std::string own_path() {
 
 }  // namespace
 
-void add_job_options(CLI::App& command, JobInput& input) {
-  CLI::Option* const shards = add_whole_number(command, "--shards", {1, 100'000},
-                                               "Of --sbatch and --kubernetes: how many tasks share the cases",
-                                               "", [&input](std::int64_t value) { input.shards = value; });
-  CLI::Option* const sbatch = command.add_option(
+void add_job_options(Command& command, JobInput& input) {
+  Option* const shards = add_whole_number(command, "--shards", {1, 100'000},
+                                          "Of --sbatch and --kubernetes: how many tasks share the cases", "",
+                                          [&input](std::int64_t value) { input.shards = value; });
+  Option* const sbatch = command.add_option(
       "--sbatch", input.sbatch,
       "Run nothing; write a script for Slurm's sbatch, an array with a task for each shard");
   sbatch->needs(shards);
-  CLI::Option* const kubernetes =
+  Option* const kubernetes =
       command.add_option("--kubernetes", input.kubernetes,
                          "Run nothing; write a manifest of an indexed Job, an index for each shard");
   kubernetes->needs(shards);
-  CLI::Option* const image =
+  Option* const image =
       command.add_option("--image", input.image, "Of --kubernetes: an image that has kvplan and a shell");
-  CLI::Option* const claim =
+  Option* const claim =
       command.add_option("--claim", input.claim,
                          "Of --kubernetes: the PersistentVolumeClaim in which inputs are and databases come");
   image->needs(kubernetes);
@@ -70,7 +69,7 @@ void add_job_options(CLI::App& command, JobInput& input) {
   kubernetes->needs(image)->needs(claim);
 }
 
-Status write_jobs(const CLI::App& command, const JobInput& input, const std::string& out,
+Status write_jobs(const Command& command, const JobInput& input, const std::string& out,
                   std::int64_t threads) {
   sweep::Job job{own_path(), arguments_of(command), out, input.shards, threads};
   for (const std::string* name : {&out, &input.image, &input.claim})

@@ -6,10 +6,7 @@
 #include <string>
 
 #include "simulator/base/result.h"
-
-namespace CLI {
-class App;  // <CLI/CLI.hpp>, for the .cpp files
-}
+#include "simulator/cli/options.h"
 
 namespace kvplan::cli {
 
@@ -21,11 +18,11 @@ struct JobInput {
 };
 
 /// --shards, --sbatch, --kubernetes, --image and --claim. The place must live as long as the command.
-void add_job_options(CLI::App& command, JobInput& input);
+void add_job_options(Command& command, JobInput& input);
 
 /// Writes what is asked for. `command`: kvplan sweep, whose options were read; the tasks get all of them but those that
 /// say which part of the sweep is run, and where to. Errors: a file cannot be written, a name that no line can hold.
-Status write_jobs(const CLI::App& command, const JobInput& input, const std::string& out,
+Status write_jobs(const Command& command, const JobInput& input, const std::string& out,
                   std::int64_t threads);
 
 }  // namespace kvplan::cli

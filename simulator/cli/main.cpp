@@ -1,16 +1,16 @@
 // The program `kvplan`: one line per command.
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
-#include <sstream>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "simulator/base/program.h"
 #include "simulator/base/suggest.h"
 #include "simulator/base/version.h"
 #include "simulator/cli/command.h"
+#include "simulator/cli/options.h"
 
 namespace kvplan::cli {
 namespace {
@@ -33,33 +33,29 @@ std::vector<std::string> arguments(int argc, char** argv) {
 }
 
 /// The leading words are commands that there are, as far as their kind has any. `last_first`: see arguments().
-Status check_commands(const CLI::App& app, const std::vector<std::string>& last_first) {
-  const CLI::App* at = &app;
+Status check_commands(const Command& program, const std::vector<std::string>& last_first) {
+  const Command* at = &program;
   for (auto word = last_first.rbegin(); word != last_first.rend(); ++word) {
-    const auto commands = at->get_subcommands([](const CLI::App*) { return true; });
-    if (commands.empty() || word->starts_with("-")) break;
+    if (at->commands().empty() || word->starts_with("-")) break;
     std::vector<std::string> names;
-    names.reserve(commands.size());
-    for (const CLI::App* command : commands) names.push_back(command->get_name());
+    names.reserve(at->commands().size());
+    for (const auto& command : at->commands()) names.push_back(command->name());
     const auto found = std::find(names.begin(), names.end(), *word);
     if (found == names.end()) {
       const std::vector<std::string_view> known(names.begin(), names.end());
       return bad_input(unknown_name("command", *word, known));
     }
-    at = commands[static_cast<std::size_t>(found - names.begin())];
+    at = at->commands()[static_cast<std::size_t>(found - names.begin())].get();
   }
   return Done{};
 }
 
 /// No text is given empty: it would count as not given, or as a file without a name. (Numbers say themselves
 /// what they expect.)
-void refuse_empty_values(CLI::App& app) {
-  const auto filled = [](const std::string& text) {
-    return text.empty() ? std::string("expected a value, found nothing") : std::string();
-  };
-  for (CLI::Option* const option : app.get_options({}))
-    if (option->get_type_name().starts_with("TEXT")) option->check(filled);
-  for (CLI::App* const command : app.get_subcommands({})) refuse_empty_values(*command);
+void refuse_empty_values(Command& program) {
+  for (Option* const option : program.options())
+    if (option->takes_text()) option->not_empty();
+  for (const auto& command : program.commands()) refuse_empty_values(*command);
 }
 
 int fail(std::string message) {
@@ -69,11 +65,12 @@ int fail(std::string message) {
 }
 
 int run(int argc, char** argv) {
-  CLI::App app{
+  CommandLine line(
+      "kvplan",
       "kvplan: where the KV-cache bytes of an LLM server go, and what another policy would do with them",
-      "kvplan"};
-  app.set_version_flag("--version", "kvplan " + std::string(kVersion));
-  app.require_subcommand(1);
+      "kvplan " + std::string(kVersion));
+  Command& app = line.program();
+  app.require_subcommand();
   app.footer(
       "With KVPLAN_ERRORS=json in the environment an error is a line of JSON, for programs that read it.");
   Outcome outcome;
@@ -100,14 +97,9 @@ int run(int argc, char** argv) {
   std::vector<std::string> words = arguments(argc, argv);
   const Status commands = check_commands(app, words);
   if (!commands.ok()) return fail(commands.error().message);
-  try {
-    app.parse(words);
-  } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() != 0) return fail(error.what());
-    std::ostringstream text;  // of --help or --version
-    app.exit(error, text, text);
-    report(write_text("-", text.str()), outcome);
-  }
+  const auto text = line.run(std::move(words));
+  if (!text.ok()) return fail(text.error().message);
+  if (!text.value().empty()) report(write_text("-", text.value()), outcome);
   return outcome.exit_code;
 }
 

@@ -1,6 +1,5 @@
 #include "simulator/cli/number_option.h"
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <thread>
 
@@ -10,26 +9,16 @@ namespace kvplan::cli {
 namespace {
 
 /// The option of one text that `read` understands or refuses.
-CLI::Option* add_text(CLI::App& command, const std::string& name, const std::string& help,
-                      const std::string& shown_default, const char* type,
-                      std::function<Status(const std::string&)> read) {
-  const std::string last_name = name.substr(name.rfind(',') + 1);
-  CLI::Option* const option = command.add_option(
-      name,
-      [last_name, read = std::move(read)](const CLI::results_t& texts) {
-        const Status good = read(texts.front());
-        if (!good.ok()) throw CLI::ValidationError(last_name, good.error().to_string());
-        return true;
-      },
-      help);
-  return option->type_name(type)->default_str(shown_default);
+Option* add_text(Command& command, const std::string& name, const std::string& help,
+                 const std::string& shown_default, const char* type,
+                 std::function<Status(const std::string&)> read) {
+  return command.add_function(name, std::move(read), help)->type_name(type)->default_str(shown_default);
 }
 
 }  // namespace
 
-CLI::Option* add_whole_number(CLI::App& command, const std::string& name, WholeRange range,
-                              const std::string& help, const std::string& shown_default,
-                              std::function<void(std::int64_t)> set) {
+Option* add_whole_number(Command& command, const std::string& name, WholeRange range, const std::string& help,
+                         const std::string& shown_default, std::function<void(std::int64_t)> set) {
   return add_text(command, name, help, shown_default, "N",
                   [range, set = std::move(set)](const std::string& text) -> Status {
                     KVPLAN_TRY(const std::int64_t value, read_whole_number(text, range));
@@ -38,7 +27,7 @@ CLI::Option* add_whole_number(CLI::App& command, const std::string& name, WholeR
                   });
 }
 
-void add_layer_threads(CLI::App& command, int& threads) {
+void add_layer_threads(Command& command, int& threads) {
   constexpr std::int64_t kMost = 1024;
   threads = static_cast<int>(std::clamp<std::int64_t>(std::thread::hardware_concurrency(), 1, kMost));
   add_whole_number(command, "--threads", {1, kMost},
@@ -47,8 +36,8 @@ void add_layer_threads(CLI::App& command, int& threads) {
                    [&threads](std::int64_t count) { threads = static_cast<int>(count); });
 }
 
-CLI::Option* add_number(CLI::App& command, const std::string& name, double& to, NumberRange range,
-                        const std::string& help) {
+Option* add_number(Command& command, const std::string& name, double& to, NumberRange range,
+                   const std::string& help) {
   return add_text(command, name, help, shortest(to), "X", [range, &to](const std::string& text) -> Status {
     KVPLAN_TRY(to, read_number(text, range));
     return Done{};

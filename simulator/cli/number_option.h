@@ -10,34 +10,29 @@
 #include <vector>
 
 #include "simulator/base/number_input.h"
-
-namespace CLI {
-class App;  // <CLI/CLI.hpp>, for the .cpp files
-class Option;
-}  // namespace CLI
+#include "simulator/cli/options.h"
 
 namespace kvplan::cli {
 
 /// An option that takes a whole number; `set` gets it. `shown_default`: for --help; empty = none.
-CLI::Option* add_whole_number(CLI::App& command, const std::string& name, WholeRange range,
-                              const std::string& help, const std::string& shown_default,
-                              std::function<void(std::int64_t)> set);
+Option* add_whole_number(Command& command, const std::string& name, WholeRange range, const std::string& help,
+                         const std::string& shown_default, std::function<void(std::int64_t)> set);
 
 /// The same for a variable, whose value is the default. It must live as long as the command, and hold the
 /// range.
 template <class Integer>
-CLI::Option* add_whole_number(CLI::App& command, const std::string& name, Integer& to, WholeRange range,
-                              const std::string& help) {
+Option* add_whole_number(Command& command, const std::string& name, Integer& to, WholeRange range,
+                         const std::string& help) {
   return add_whole_number(command, name, range, help, std::to_string(to),
                           [&to](std::int64_t value) { to = static_cast<Integer>(value); });
 }
 
 /// --threads of commands that work on layers of sequences; without it, and from now on, as many as the machine has.
 /// `threads` must live as long as the command.
-void add_layer_threads(CLI::App& command, int& threads);
+void add_layer_threads(Command& command, int& threads);
 
-CLI::Option* add_number(CLI::App& command, const std::string& name, double& to, NumberRange range,
-                        const std::string& help);
+Option* add_number(Command& command, const std::string& name, double& to, NumberRange range,
+                   const std::string& help);
 
 /// "N[,N...]": whole numbers, each once, as they stand. Errors, with this field: not numbers, outside the range, one
 /// that is given twice.

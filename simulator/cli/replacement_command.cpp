@@ -1,6 +1,5 @@
 #include "simulator/cli/replacement_command.h"
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <atomic>
 #include <cmath>
@@ -28,8 +27,8 @@ using replacement::Hits;
 using replacement::References;
 
 struct ReplacementCommand::Flags {
-  CLI::App* command{nullptr};
-  std::vector<const CLI::Option*> allowed;  // options that stand beside --replacement
+  Command* command{nullptr};
+  std::vector<const Option*> allowed;  // options that stand beside --replacement
   std::string names, capacities, mode{"object"}, json, curve, sample;
   bool bound{false};
   std::int64_t seed{0};
@@ -262,29 +261,30 @@ std::string text_of(const traces::Trace& trace, const std::vector<Line>& lines, 
 }
 
 /// What stands beside --replacement and was meant for something else.
-Status check_options(const CLI::App& command, const std::vector<const CLI::Option*>& allowed) {
-  for (const CLI::Option* option : command.get_options())
-    if (option->count() > 0 && std::find(allowed.begin(), allowed.end(), option) == allowed.end())
-      return bad_input("does not go with --replacement").at_field(option->get_name());
+Status check_options(const Command& command, const std::vector<const Option*>& allowed) {
+  for (const Option* option : command.options())
+    if (option->given() && std::find(allowed.begin(), allowed.end(), option) == allowed.end())
+      return bad_input("does not go with --replacement").at_field(option->name());
   return Done{};
 }
 
 }  // namespace
 
-ReplacementCommand::ReplacementCommand(CLI::App& command) : flags_(std::make_shared<Flags>()) {
+ReplacementCommand::ReplacementCommand(Command& command) : flags_(std::make_shared<Flags>()) {
   Flags& flags = *flags_;
   flags.command = &command;
-  CLI::Option* const names = command.add_option_function<std::string>(
+  Option* const names = command.add_function(
       "--replacement",
-      [flags = flags_](const std::string& text) {
+      [flags = flags_](const std::string& text) -> Status {
         flags->names = text;
-        for (CLI::Option* option : flags->command->get_options())
-          if (!option->get_positional()) option->required(false);
+        for (Option* option : flags->command->options())
+          if (!option->positional()) option->required(false);
+        return Done{};
       },
       "Instead of --driver and what that requires: play the blocks through caches that replace by "
       "NAME[:key=value,...][,NAME...] "
       "(kvplan list replacement) and say how many are found; belady, the optimum, stands beside them");
-  names->trigger_on_parse();
+  names->read_at_once();
   const auto add = [&](const char* name, std::string& to, const char* help) {
     return command.add_option(name, to, help)->needs(names);
   };
@@ -292,12 +292,12 @@ ReplacementCommand::ReplacementCommand(CLI::App& command) : flags_(std::make_sha
   add("--mode", flags.mode,
       "object: each reference for itself; prefix: one counts as found only after all before it in its prompt "
       "(--replacement)")
-      ->check(CLI::IsMember({"object", "prefix"}))
+      ->one_of({"object", "prefix"})
       ->capture_default_str();
   add("--json", flags.json, "Write the results as JSON to FILE, or - for standard output (--replacement)");
   add("--curve", flags.curve,
       "Write LRU at all sizes as CSV to FILE, or - for standard output (--replacement lru)");
-  CLI::Option* const sample = add(
+  Option* const sample = add(
       "--sample", flags.sample,
       "Estimate LRU from this part of the blocks, such as 0.01, with its standard error (--replacement lru, "
       "object)");
@@ -306,13 +306,13 @@ ReplacementCommand::ReplacementCommand(CLI::App& command) : flags_(std::make_sha
       ->needs(sample);
   command.add_flag("--bound", flags.bound, "Add what no cache of this size can beat (--replacement)")
       ->needs(names);
-  for (const CLI::Option* option : command.get_options()) flags.allowed.push_back(option);
+  for (const Option* option : command.options()) flags.allowed.push_back(option);
 }
 
 ReplacementCommand::~ReplacementCommand() = default;
 
 bool ReplacementCommand::given() const {
-  return flags_->command->get_option("--replacement")->count() > 0;
+  return flags_->command->option("--replacement").given();
 }
 
 Status ReplacementCommand::run(const std::string& path, const traces::ImportOptions& import) const {

@@ -5,11 +5,8 @@
 #include <string>
 
 #include "simulator/base/result.h"
+#include "simulator/cli/options.h"
 #include "traces/record/import_options.h"
-
-namespace CLI {
-class App;  // <CLI/CLI.hpp>, for the .cpp files
-}
 
 namespace kvplan::cli {
 
@@ -17,7 +14,7 @@ class ReplacementCommand {
  public:
   /// Adds its options to a command that has its trace and the options of reading it, and no others yet. Where
   /// --replacement is given, options that are added later are neither needed nor allowed.
-  explicit ReplacementCommand(CLI::App& command);
+  explicit ReplacementCommand(Command& command);
   ~ReplacementCommand();
   /// --replacement was given: `run` is to run instead of whatever else the command does.
   [[nodiscard]] bool given() const;

@@ -1,7 +1,5 @@
 #include "simulator/cli/scenario_input.h"
 
-#include <CLI/CLI.hpp>
-
 #include "simulator/cli/command.h"
 #include "simulator/cli/import_options.h"
 #include "simulator/cli/trace_input.h"
@@ -14,15 +12,15 @@
 
 namespace kvplan::cli {
 
-void add_scenario_options(CLI::App& command, ScenarioInput& input) {
+void add_scenario_options(Command& command, ScenarioInput& input) {
   command.add_option("input", input.path, "Scenario (JSON or .kvs) or trace")->required();
   command
       .add_option("--set", input.sets,
                   "PATH=VALUE: change one value of the scenario; may be repeated. `kvplan list scenario` has "
                   "the paths, "
                   "such as targets.percentiles_s=ttft.p99=2,tpot.p50=0.05")
-      ->take_all()
-      ->allow_extra_args(false);
+      ->repeatable()
+      ->one_value_each();
   command.add_option(
       "--prices", input.prices,
       "Price list (JSON, simulator/io/PRICE_FORMAT.md): what a run costs; as --set prices=FILE");

@@ -4,14 +4,11 @@
 #include <string>
 #include <vector>
 
+#include "simulator/cli/options.h"
 #include "simulator/plan/inputs.h"
 #include "simulator/plan/scenario.h"
 #include "traces/io/input.h"
 #include "traces/record/trace.h"
-
-namespace CLI {
-class App;  // <CLI/CLI.hpp>, for the .cpp files
-}
 
 namespace kvplan::cli {
 
@@ -23,7 +20,7 @@ struct ScenarioInput {
 };
 
 /// `input`, `--set`, `--prices` and those of import_options.h. The place must live as long as the command.
-void add_scenario_options(CLI::App& command, ScenarioInput& input);
+void add_scenario_options(Command& command, ScenarioInput& input);
 
 /// True if the file is a scenario, or was meant as one: by its name (.json, .kvs) or since it begins with {,
 /// unless it can be read as a trace. Errors then speak of a scenario. What it says of a file that cannot be

@@ -1,6 +1,5 @@
 #include "simulator/cli/trace_edit_commands.h"
 
-#include <CLI/CLI.hpp>
 #include <cmath>
 #include <memory>
 
@@ -115,12 +114,12 @@ Status run_merge(const EditOptions& options) {
 
 }  // namespace
 
-void add_trace_edits(CLI::App& trace, Outcome& outcome) {
+void add_trace_edits(Command& trace, Outcome& outcome) {
   const auto make = [&](const char* name, const char* help, Status (*action)(const EditOptions&),
                         int inputs) {
     auto options = std::make_shared<EditOptions>();
-    CLI::App* const command = trace.add_subcommand(name, help);
-    CLI::Option* const files =
+    Command* const command = trace.add_subcommand(name, help);
+    Option* const files =
         command->add_option("TRACE", options->inputs, "A .kvt or any importable file, plain, .gz or .zst");
     files->required()->expected(inputs);
     command
@@ -165,7 +164,7 @@ void add_trace_edits(CLI::App& trace, Outcome& outcome) {
   spread
       ->add_option("--how", spread_options->how,
                    "even: at equal steps, the first where it was; uniform: at times drawn by chance")
-      ->check(CLI::IsMember({"even", "uniform"}))
+      ->one_of({"even", "uniform"})
       ->capture_default_str();
   add_whole_number(*spread, "--seed", spread_options->seed, {0, INT64_MAX}, "Of --how uniform");
 

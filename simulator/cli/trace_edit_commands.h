@@ -6,6 +6,6 @@
 namespace kvplan::cli {
 
 /// `trace`: the command whose sub-commands they become.
-void add_trace_edits(CLI::App& trace, Outcome& outcome);
+void add_trace_edits(Command& trace, Outcome& outcome);
 
 }  // namespace kvplan::cli

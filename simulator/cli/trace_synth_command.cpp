@@ -1,6 +1,5 @@
 #include "simulator/cli/trace_synth_command.h"
 
-#include <CLI/CLI.hpp>
 #include <cmath>
 #include <memory>
 
@@ -62,9 +61,9 @@ Status run(const SynthFlags& flags) {
 
 }  // namespace
 
-void add_trace_synth(CLI::App& trace, Outcome& outcome) {
+void add_trace_synth(Command& trace, Outcome& outcome) {
   auto flags = std::make_shared<SynthFlags>();
-  CLI::App* const command = trace.add_subcommand(
+  Command* const command = trace.add_subcommand(
       "synth",
       "Make up a trace, seeded: by arrivals, lengths, shared beginnings and turns, or a service as a whole");
   command
@@ -76,37 +75,37 @@ void add_trace_synth(CLI::App& trace, Outcome& outcome) {
   };
   component("--arrivals", flags->parts.arrivals,
             "When requests arrive, such as poisson:rate_per_s=5 (kvplan list arrivals)");
-  const CLI::Option* const lengths =
+  const Option* const lengths =
       component(
           "--lengths", flags->parts.lengths,
           "How long they are, such as empirical:file=TRACE; given: as the arrivals have them (kvplan list "
           "lengths)")
           ->default_str(flags->parts.lengths);
-  const CLI::Option* const prefixes =
+  const Option* const prefixes =
       component("--prefixes", flags->parts.prefixes,
                 "What prompts share, such as groups:groups=20,tokens=1000 (kvplan list prefixes)")
           ->default_str(flags->parts.prefixes);
-  const CLI::Option* const turns =
+  const Option* const turns =
       component("--turns", flags->parts.turns,
                 "What follows a request, such as sessions:turns=4 (kvplan list turns)")
           ->default_str(flags->parts.turns);
   component("--service", flags->service, "Without --arrivals: a made-up service (kvplan list service)")
       ->default_str("chat");
-  const CLI::Option* const requests = add_whole_number(
+  const Option* const requests = add_whole_number(
       *command, "--requests", {1, INT32_MAX}, "How many", "1500 of a service, else until --duration is over",
       [options = flags.get()](std::int64_t count) { options->common.requests = count; });
-  const CLI::Option* const duration = add_number(*command, "--duration", flags->duration_s, {0, 9e9},
-                                                 "Only what arrives in this many seconds")
-                                          ->default_str("");
+  const Option* const duration = add_number(*command, "--duration", flags->duration_s, {0, 9e9},
+                                            "Only what arrives in this many seconds")
+                                     ->default_str("");
   add_whole_number(*command, "--seed", flags->common.seed, {0, INT64_MAX}, "Another seed, another trace");
   add_whole_number(*command, "--block", flags->common.block_tokens, {1, std::int64_t{1} << 20},
                    "Tokens of one prefix id");
   run_as(*command, outcome, [flags, lengths, prefixes, turns, requests, duration] {
-    flags->lengths = lengths->count() > 0;
-    flags->prefixes = prefixes->count() > 0;
-    flags->turns = turns->count() > 0;
-    flags->requests = requests->count() > 0;
-    flags->duration = duration->count() > 0;
+    flags->lengths = lengths->given();
+    flags->prefixes = prefixes->given();
+    flags->turns = turns->given();
+    flags->requests = requests->given();
+    flags->duration = duration->given();
     return run(*flags);
   });
 }

@@ -6,6 +6,6 @@
 namespace kvplan::cli {
 
 /// `trace`: the command whose sub-command it becomes.
-void add_trace_synth(CLI::App& trace, Outcome& outcome);
+void add_trace_synth(Command& trace, Outcome& outcome);
 
 }  // namespace kvplan::cli

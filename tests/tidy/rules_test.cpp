@@ -127,6 +127,9 @@ TEST(TidyRules, LibrariesStayWhereTheyBelong) {
   EXPECT_TRUE(found("simulator/core/a.cpp", "#include <cuda_runtime.h>"));
   EXPECT_FALSE(found("validator/a.cu", "#include <cub/cub.cuh>"));
   EXPECT_TRUE(found("simulator/cli/a.cpp", "#include <QString>"));
+  EXPECT_TRUE(found("simulator/cli/a.cpp", "#include <CLI/CLI.hpp>"));
+  EXPECT_TRUE(found("simulator/cli/options.h", "#include <CLI/CLI.hpp>"));
+  EXPECT_FALSE(found("simulator/cli/options.cpp", "#include <CLI/CLI.hpp>"));
   EXPECT_FALSE(found("gui/a.h", "#include <QString>"));
   EXPECT_TRUE(found("simulator/survey/a.cpp", "#include <librsvg/rsvg.h>"));
   EXPECT_FALSE(found("simulator/picture/a.cpp", "#include <cairo.h>"));
