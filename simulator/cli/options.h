@@ -68,8 +68,8 @@ class Command {
   Command(const Command&) = delete;
   Command& operator=(const Command&) = delete;
 
-  /// `names` as "-o,--output"; without a dash a positional argument. The variable must live as long as the command; what
-  /// it holds is the default.
+  /// `names` as "-o,--output"; without a dash a positional argument. The variable must live as long as the command;
+  /// what it holds is the default.
   Option* add_option(const std::string& names, std::string& to, const std::string& help);
   Option* add_option(const std::string& names, std::vector<std::string>& to, const std::string& help);
   /// An option of one value, which `read` takes or refuses; its error names the option.
@@ -110,9 +110,9 @@ class CommandLine {
   CommandLine& operator=(const CommandLine&) = delete;
 
   [[nodiscard]] Command& program() { return *program_; }
-  /// Reads the words and calls the chosen command's callback. `last_first`: the words after the program's name, the last
-  /// one first. The text is that of --help or --version where one was asked for, else empty. Errors: words that are not
-  /// understood, in CLI11's words.
+  /// Reads the words and calls the chosen command's callback. `last_first`: the words after the program's name, the
+  /// last one first. The text is that of --help or --version where one was asked for, else empty. Errors: words that
+  /// are not understood, in CLI11's words.
   Result<std::string> run(std::vector<std::string> last_first);
 
  private:
