@@ -32,7 +32,7 @@ struct PoolOptions {
 
 struct Answer {
   plan::Scenario scenario;
-  plan::Placement placed;
+  plan::ModelOnRanks placed;
   plan::PoolLayout laid_out;
 
   [[nodiscard]] const model::Pool& pool() const { return *placed.pool; }

@@ -173,12 +173,12 @@ Status read_policies(const v1::Report& from, plan::RunSummary& run) {
   run.compactions = from.evictions().compactions();
   run.compaction_bytes = from.evictions().compaction_bytes();
   const v1::ReportPlacement& placed = from.placement();
-  run.placement.copies = placed.copies();
-  run.placement.copied_bytes = placed.copied_bytes();
-  run.placement.compactions = placed.compactions();
-  run.placement.compaction_bytes = placed.compaction_bytes();
-  KVPLAN_TRY(run.placement.delay, ticks(placed.has_delay_s(), placed.delay_s(), "placement.delay_s"));
-  KVPLAN_TRY(run.placement.delay_fraction,
+  run.placing.copies = placed.copies();
+  run.placing.copied_bytes = placed.copied_bytes();
+  run.placing.compactions = placed.compactions();
+  run.placing.compaction_bytes = placed.compaction_bytes();
+  KVPLAN_TRY(run.placing.delay, ticks(placed.has_delay_s(), placed.delay_s(), "placement.delay_s"));
+  KVPLAN_TRY(run.placing.delay_fraction,
              number(placed.has_delay_fraction(), placed.delay_fraction(), "placement.delay_fraction"));
   if (!from.has_coverage()) return Done{};
   const v1::ReportCoverage& covered = from.coverage();

@@ -47,7 +47,7 @@ void note_ranks(const Scenario& s, const RankBytes& bytes, std::vector<std::stri
 }
 
 /// What the scenario does not say of its format.
-void note_format(const Placement& placed, const Scenario& s, std::vector<std::string>& assumptions) {
+void note_format(const ModelOnRanks& placed, const Scenario& s, std::vector<std::string>& assumptions) {
   const std::string name(s.deployment.format->choice.name());
   for (const std::string& file : s.deployment.format->choice.files())
     assumptions.push_back("format=" + name + " stores of each layer what " + file +
@@ -60,7 +60,7 @@ void note_format(const Placement& placed, const Scenario& s, std::vector<std::st
 
 /// What one rank's pool is made of, for a run that nobody asks for.
 memory::AllocatorRequest request_of(const Scenario& s, const model::ModelShape& shape,
-                                    const Placement& placed, const core::Workload& nobody) {
+                                    const ModelOnRanks& placed, const core::Workload& nobody) {
   return {.workload = &nobody,
           .pool = {.bytes = placed.pool->rank().pool_bytes},
           .token_bytes = placed.bytes.token_bytes,
@@ -78,7 +78,7 @@ memory::AllocatorRequest request_of(const Scenario& s, const model::ModelShape& 
 
 /// The longest request that fits, where layers lie in groups: as a setting.
 std::vector<std::string> shorter_request(const Scenario& s, const model::ModelShape& shape,
-                                         const Placement& placed, const PoolLayout& pool) {
+                                         const ModelOnRanks& placed, const PoolLayout& pool) {
   const core::Workload nobody;
   const memory::AllocatorRequest request = request_of(s, shape, placed, nobody);
   const auto parts = memory::grouped_parts(s.allocator, request);
@@ -93,7 +93,7 @@ std::vector<std::string> shorter_request(const Scenario& s, const model::ModelSh
 }
 
 /// The question that derive_pool asks in tokens, in blocks: layers with a window do not hold all tokens.
-Status check_longest(const Scenario& s, const model::ModelShape& shape, Placement& placed,
+Status check_longest(const Scenario& s, const model::ModelShape& shape, ModelOnRanks& placed,
                      std::vector<std::string>& warnings) {
   KVPLAN_TRY(const PoolLayout pool, lay_out_pool(s, shape, placed));
   if (!pool.longest_quanta || *pool.longest_quanta <= pool.all_quanta()) return Done{};
@@ -121,7 +121,8 @@ std::int64_t PoolLayout::tokens() const {
   return layout.quanta / groups * layout.quantum_tokens;
 }
 
-Result<PoolLayout> lay_out_pool(const Scenario& s, const model::ModelShape& shape, const Placement& placed) {
+Result<PoolLayout> lay_out_pool(const Scenario& s, const model::ModelShape& shape,
+                                const ModelOnRanks& placed) {
   KVPLAN_CHECK(placed.pool.has_value());
   const core::Workload nobody;
   memory::AllocatorRequest request = request_of(s, shape, placed, nobody);
@@ -172,9 +173,9 @@ model::Deployment with_format(const Scenario& s, const RunFormat& format) {
 
 }  // namespace
 
-Result<Placement> place_model(const Scenario& s, const model::ModelShape& shape, const SideOpener& open,
-                              std::vector<std::string>& warnings, std::vector<std::string>& assumptions) {
-  Placement out;
+Result<ModelOnRanks> place_model(const Scenario& s, const model::ModelShape& shape, const SideOpener& open,
+                                 std::vector<std::string>& warnings, std::vector<std::string>& assumptions) {
+  ModelOnRanks out;
   KVPLAN_TRY(out.format, format_of(s, shape, open));
   const model::Deployment d = with_format(s, *out.format);
   if (d.stages > shape.layers)
@@ -226,7 +227,7 @@ Result<std::optional<std::vector<model::Obstacle>>> obstacles_of(const Scenario&
   KVPLAN_TRY(const auto no_room, model::lack_of_room(shape, with_format(s, format)));
   if (no_room) return Obstacles{{*no_room}};
   std::vector<std::string> warnings, assumptions;
-  KVPLAN_TRY(const Placement placed, place_model(s, shape, open, warnings, assumptions));
+  KVPLAN_TRY(const ModelOnRanks placed, place_model(s, shape, open, warnings, assumptions));
   return Obstacles{placed.obstacles};
 }
 

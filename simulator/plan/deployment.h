@@ -29,7 +29,7 @@ struct RankBytes {
 };
 
 /// A model on its ranks, and the pool of one.
-struct Placement {
+struct ModelOnRanks {
   RankBytes bytes;
   std::int64_t step_token_bytes{0};  ///< of a token on the ranks that a step passes, one of each stage
   std::optional<model::Pool> pool;   ///< where it is derived
@@ -43,9 +43,9 @@ struct Placement {
 
 /// Errors: as model::derive_pool; and where the pool is given, more stages than layers, or a format for other layers;
 /// those of format_on_model, which `open` is for. Appends what is odd and what is assumed.
-Result<Placement> place_model(const Scenario& scenario, const model::ModelShape& shape,
-                              const SideOpener& open, std::vector<std::string>& warnings,
-                              std::vector<std::string>& assumptions);
+Result<ModelOnRanks> place_model(const Scenario& scenario, const model::ModelShape& shape,
+                                 const SideOpener& open, std::vector<std::string>& warnings,
+                                 std::vector<std::string>& assumptions);
 
 /// What keeps the engine from starting, without a run: weights and buffers without room for KV cache, what has to fit
 /// beside, a longest request that the pool does not hold. Absent where the pool is given: nobody said what it is a part
@@ -71,6 +71,6 @@ struct PoolLayout {
 /// Errors: an allocator whose quanta are not of whole tokens, or that keeps nothing; as it is made.
 /// REQUIRES: the pool is derived.
 Result<PoolLayout> lay_out_pool(const Scenario& scenario, const model::ModelShape& shape,
-                                const Placement& placed);
+                                const ModelOnRanks& placed);
 
 }  // namespace kvplan::plan

@@ -149,17 +149,17 @@ void add_policies(Builder& build) {
       .add("evictions.hole_bytes_peak", Unit::kBytes, Better::kLower, &RunSummary::hole_bytes_peak)
       .add("evictions.compactions", Unit::kNone, Better::kNeither, &RunSummary::compactions)
       .add("evictions.compaction_bytes", Unit::kBytes, Better::kNeither, &RunSummary::compaction_bytes);
-  const auto placed = [&](const char* name, Unit unit, auto PlacementSummary::*member) {
+  const auto placed = [&](const char* name, Unit unit, auto PlacingSummary::*member) {
     build.add(std::string("placement.") + name, unit, Better::kLower,
-              [member](const RunSummary& r) { return r.placement.*member; });
+              [member](const RunSummary& r) { return r.placing.*member; });
   };
-  placed("copies", Unit::kNone, &PlacementSummary::copies);
-  placed("copied_bytes", Unit::kBytes, &PlacementSummary::copied_bytes);
-  placed("compactions", Unit::kNone, &PlacementSummary::compactions);
-  placed("compaction_bytes", Unit::kBytes, &PlacementSummary::compaction_bytes);
+  placed("copies", Unit::kNone, &PlacingSummary::copies);
+  placed("copied_bytes", Unit::kBytes, &PlacingSummary::copied_bytes);
+  placed("compactions", Unit::kNone, &PlacingSummary::compactions);
+  placed("compaction_bytes", Unit::kBytes, &PlacingSummary::compaction_bytes);
   build.add("placement.delay_s", Unit::kSeconds, Better::kLower,
-            [](const RunSummary& r) { return seconds(r.placement.delay); });
-  placed("delay_fraction", Unit::kRatio, &PlacementSummary::delay_fraction);
+            [](const RunSummary& r) { return seconds(r.placing.delay); });
+  placed("delay_fraction", Unit::kRatio, &PlacingSummary::delay_fraction);
   const auto covered = [&](const char* name, Unit unit, auto get) {
     build.add(std::string("coverage.") + name, unit, Better::kNeither, [get](const RunSummary& r) {
       return r.coverage ? value_of(std::invoke(get, *r.coverage)) : FigureValue();

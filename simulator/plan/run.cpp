@@ -7,7 +7,7 @@
 #include "simulator/base/check.h"
 #include "simulator/latency/latencies.h"
 #include "simulator/observe/integral.h"
-#include "simulator/observe/placement.h"
+#include "simulator/observe/placing_costs.h"
 #include "simulator/plan/layer_counts.h"
 #include "simulator/plan/run_courses.h"
 #include "simulator/plan/serve.h"
@@ -208,16 +208,16 @@ void take_requests(const RunSetup& setup, Served& served, RunResult& result) {
 }
 
 /// Errors: more bytes than a number holds.
-Status add_placement(const ReplicaOutcome& o, PlacementSummary& sum) {
+Status add_placing(const ReplicaOutcome& o, PlacingSummary& sum) {
   const Wide token = o.layout.token_bytes;
-  const Wide copied = sum.copied_bytes + token * o.placement.copied_tokens;
-  const Wide slid = sum.compaction_bytes + token * o.placement.slid_tokens;
+  const Wide copied = sum.copied_bytes + token * o.placing.copied_tokens;
+  const Wide slid = sum.compaction_bytes + token * o.placing.slid_tokens;
   if (std::max(copied, slid) > INT64_MAX) return bad_input("ranges that move come to more than 2^63 bytes");
-  sum.copies += o.placement.copies;
+  sum.copies += o.placing.copies;
   sum.copied_bytes = static_cast<std::int64_t>(copied);
-  sum.compactions += o.placement.compactions;
+  sum.compactions += o.placing.compactions;
   sum.compaction_bytes = static_cast<std::int64_t>(slid);
-  sum.delay = sum.delay + o.placement.delay;
+  sum.delay = sum.delay + o.placing.delay;
   return Done{};
 }
 
@@ -254,7 +254,7 @@ Status add_replica(ReplicaOutcome& o, Ticks makespan, RunResult& result) {
   if (makespan.count > 0)
     r.mean_running = static_cast<double>(o.totals.running_ticks) / static_cast<double>(makespan.count);
   result.capacity_bytes += o.layout.capacity_bytes;
-  KVPLAN_TRY_DO(add_placement(o, result.placement));
+  KVPLAN_TRY_DO(add_placing(o, result.placing));
   KVPLAN_TRY_DO(add_evictions(o, result));
   result.replicas.push_back(std::move(r));
   return Done{};
@@ -338,7 +338,7 @@ Result<RunResult> run_scenario(const Scenario& scenario, const traces::Trace& tr
   for (ReplicaOutcome& o : served.replicas) KVPLAN_TRY_DO(add_replica(o, result.makespan, result));
   count_requests(result);
   if (result.makespan.count > 0)
-    result.placement.delay_fraction = static_cast<double>(result.placement.delay.count) /
+    result.placing.delay_fraction = static_cast<double>(result.placing.delay.count) /
                                       static_cast<double>(result.makespan.count) /
                                       static_cast<double>(served.replicas.size());
   result.ranks = setup.tokens.placed.bytes;

@@ -66,7 +66,7 @@ struct ReplicaSummary {
 };
 
 /// What placing cost, over all replicas.
-struct PlacementSummary {
+struct PlacingSummary {
   std::int64_t copies{0}, copied_bytes{0};           ///< ranges copied to a longer one
   std::int64_t compactions{0}, compaction_bytes{0};  ///< passes in which ranges slid together
   Ticks delay;                                       ///< by which steps were longer
@@ -130,7 +130,7 @@ struct RunSummary {
   std::optional<std::int64_t> replicated_peak_bytes;
   std::int64_t evicted_tokens{0}, evicted_blocks{0}, hole_bytes_peak{0};
   std::int64_t compactions{0}, compaction_bytes{0};  ///< of requests, with placement=compact
-  PlacementSummary placement;
+  PlacingSummary placing;
   std::optional<Coverage> coverage;  ///< where the policy is replayed
   /// Absent where there are no targets that each request meets or not.
   std::optional<double> slo_met_fraction, goodput_per_s;

@@ -77,7 +77,7 @@ struct Part {
   std::optional<observe::Ledger> ledger;
   std::optional<observe::RequestRecords> records;
   std::optional<observe::RequestMemory> held;
-  observe::PlacementRecords placement;
+  observe::PlacingRecords placing;
   std::vector<core::Observer*> observers;
   std::optional<RunCourses> courses;
 };
@@ -226,7 +226,7 @@ Status watch(const RunSetup& setup, const Fleet& fleet, std::size_t replica, Ser
   if (setup.options.request_memory)
     part.observers.push_back(&part.held.emplace(served.held, layout.quantum_tokens));
   if (layout.costs || setup.tokens.placement == core::Placement::kCompact)
-    part.observers.push_back(&part.placement);
+    part.observers.push_back(&part.placing);
   for (const ObserverMaker& make : setup.options.extra_observers) {
     KVPLAN_TRY(core::Observer* const extra, make({static_cast<std::int64_t>(replica), setup.workload,
                                                   *part.ledger, *part.memory, setup.tokens}));
@@ -280,7 +280,7 @@ ReplicaOutcome outcome_of(Part& part, std::size_t replica, SimTime end, const ob
   o.least_idle = idle_at_own_peak(part);
   o.timeline = std::move(part.timeline);
   o.evictions = part.ledger->evictions();
-  o.placement = part.placement.counts();
+  o.placing = part.placing.costs();
   if (part.courses) o.used = part.courses->used();
   o.iterations = part.records->iterations();
   o.computed_tokens = part.records->computed_tokens();

@@ -12,7 +12,7 @@
 #include "simulator/observe/joint_states.h"
 #include "simulator/observe/kind_sums.h"
 #include "simulator/observe/overlays.h"
-#include "simulator/observe/placement.h"
+#include "simulator/observe/placing_costs.h"
 #include "simulator/plan/run.h"
 
 namespace kvplan::plan {
@@ -49,7 +49,7 @@ struct ReplicaOutcome {
   std::int64_t least_idle{0};  ///< counts that nobody held at its own peak
   std::optional<observe::Timeline> timeline;
   observe::EvictionCounts evictions;
-  observe::PlacementCounts placement;
+  observe::PlacingCosts placing;
   std::vector<bool> used;  ///< recordings
   std::int64_t iterations{0};
   std::int64_t computed_tokens{0};

@@ -54,7 +54,7 @@ struct Recorded {
 
 struct TokenPlan {
   model::ModelShape model;
-  Placement placed;            ///< of the model on its ranks
+  ModelOnRanks placed;            ///< of the model on its ranks
   attention::CellUnits units;  ///< of one token; scales of the format are in their metadata
   std::optional<attention::PolicyChoice> policy;  ///< set: requests follow courses, as with `encoded`
   std::optional<RunBudget> budget;                ///< of the policy

@@ -265,8 +265,8 @@ Table eviction_table(const RunSummary& r) {
   return table;
 }
 
-Table placement_table(const RunSummary& r) {
-  const plan::PlacementSummary& p = r.placement;
+Table placing_table(const RunSummary& r) {
+  const plan::PlacingSummary& p = r.placing;
   Table table{.title = "Placing", .columns = {"", "bytes"}, .rows = {}};
   const auto bytes = [](std::int64_t n) { return bytes_text(static_cast<double>(n)); };
   table.rows.push_back(
@@ -371,7 +371,7 @@ Content run_content(const RunSummary& r) {
     content.tables.push_back(derivation_table(r.derivation, "Where the pool comes from"));
   if (r.ranks.ranks() > 1) content.tables.push_back(rank_table(r));
   if (r.scenario.eviction) content.tables.push_back(eviction_table(r));
-  if (r.placement.any()) content.tables.push_back(placement_table(r));
+  if (r.placing.any()) content.tables.push_back(placing_table(r));
   if (r.replicas.size() > 1) content.tables.push_back(replica_table(r));
   content.warnings = r.warnings;
   content.assumptions = r.assumptions;

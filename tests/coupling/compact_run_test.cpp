@@ -96,9 +96,9 @@ TEST(CompactRuns, MovingTakesTime) {
             plan::report_json(run("roofline:bandwidth=1e9,memory_efficiency=1", true)));
   EXPECT_EQ(fast.compactions, 1 + 99 / 8);
   EXPECT_EQ(fast.compaction_bytes, fast.compactions * 10 * fast.details[0].layout.token_bytes);
-  EXPECT_NEAR(static_cast<double>(fast.placement.delay.count) / 1024,
+  EXPECT_NEAR(static_cast<double>(fast.placing.delay.count) / 1024,
               2.0 * static_cast<double>(fast.compaction_bytes), static_cast<double>(fast.compactions));
-  EXPECT_EQ(run("affine", false).placement.delay.count, 0);
+  EXPECT_EQ(run("affine", false).placing.delay.count, 0);
 }
 
 /// Where lengths do not say how many tokens stay, a recording does.

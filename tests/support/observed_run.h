@@ -13,7 +13,7 @@
 #include "simulator/observe/kind_sums.h"
 #include "simulator/observe/ledger.h"
 #include "simulator/observe/overlays.h"
-#include "simulator/observe/placement.h"
+#include "simulator/observe/placing_costs.h"
 #include "simulator/observe/request_memory.h"
 #include "simulator/observe/requests.h"
 #include "simulator/observe/timeline.h"
@@ -128,8 +128,8 @@ inline std::string observe_run(
   observe::RequestRecords records(rows, false);
   std::vector<observe::RequestHeld> held_rows(c.workload.input.size());
   observe::RequestMemory held(held_rows, allocator.value()->layout().quantum_tokens);
-  observe::PlacementRecords placement;
-  std::vector<core::Observer*> observers{&ledger, &records, &placement, &held};
+  observe::PlacingRecords placing;
+  std::vector<core::Observer*> observers{&ledger, &records, &placing, &held};
   if (beside)
     for (core::Observer* o : beside(allocator.value()->layout(), ledger)) observers.push_back(o);
   if (coverage != nullptr) {
@@ -171,7 +171,7 @@ inline std::string observe_run(
   put(ledger.evictions().hole_cells_peak);
   put(ledger.evictions().compactions);
   put(ledger.evictions().compacted_cells);
-  const observe::PlacementCounts& placed = placement.counts();
+  const observe::PlacingCosts& placed = placing.costs();
   for (const std::int64_t n :
        {placed.copies, placed.copied_tokens, placed.compactions, placed.slid_tokens, placed.delay.count})
     put(n);

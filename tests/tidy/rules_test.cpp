@@ -202,9 +202,18 @@ TEST(TidyRules, EnginesKeepTheirParametersAndNames) {
       check_engines({{"simulator/plan/a.cpp", "auto a = s.engine_traits().running.value;\n"}}).empty());
   const std::string named = "if (name == \"sglang\") {}  // \"vllm-v1\"\n";
   EXPECT_EQ(places(check_engines({{"simulator/report/a.cpp", named}})), Places{"simulator/report/a.cpp:1"});
-  const std::string told = "auto a = \"longer than max_model_len\";\n";
-  EXPECT_EQ(places(check_engines({{"simulator/report/a.cpp", told}})), Places{"simulator/report/a.cpp:1"});
+  for (const std::string parameter : {"max_model_len", "long_prefill_threshold", "chunked_prefill_size"}) {
+    const std::string told = "auto a = \"longer than " + parameter + "\";\n";
+    EXPECT_EQ(places(check_engines({{"simulator/report/a.cpp", told}})), Places{"simulator/report/a.cpp:1"});
+  }
+  EXPECT_TRUE(check_engines({{"simulator/report/a.cpp", "auto a = \"what the policy reads\";\n"}}).empty());
   EXPECT_TRUE(check_engines({{"simulator/cli/a.cpp", named}}).empty());
+  // The names that the rule knows are those of the descriptors.
+  const std::string known = "    {.name = \"context_length\",\n    {.name = \"policy\",\n";
+  EXPECT_TRUE(check_engines({{"simulator/scheduling/engine_a.cpp", known}}).empty());
+  EXPECT_EQ(
+      places(check_engines({{"simulator/scheduling/engine_a.cpp", known + "{.name = \"context_len\",\n"}})),
+      Places{"simulator/scheduling/engine_a.cpp:3"});
 }
 
 /// A formatter for code that goes over a page takes headings for something else, and more with them.

@@ -70,8 +70,8 @@ class Input {
     line = {from, size};
     return true;
   }
-  /// What has been read and not been consumed, from the beginning of a line, for who finds the ends of lines by
-  /// himself: then `consume_line`, or `next_line` where he does not. Empty before the first line.
+  /// What has been read and not been consumed, from the beginning of a line, for a reader that finds the ends of lines
+  /// itself: then `consume_line`, or `next_line` where it does not. Empty before the first line.
   [[nodiscard]] std::string_view held() const {
     return first_line_ || failed_ ? std::string_view()
                                   : std::string_view(buffer_.get() + begin_, end_ - begin_);

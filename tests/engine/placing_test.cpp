@@ -31,7 +31,7 @@ traces::Trace three_requests() {
   return trace;
 }
 
-TEST(Placement, CopiesAndSlidesTakeTheirTime) {
+TEST(Placing, CopiesAndSlidesTakeTheirTime) {
   constexpr std::int64_t kToken = 131072;
   for (const bool step_by_step : {false, true}) {
     const plan::RunResult r = run(three_requests(), kGrowing, step_by_step);
@@ -43,12 +43,12 @@ TEST(Placement, CopiesAndSlidesTakeTheirTime) {
     EXPECT_EQ(ns_floor(r.records[1].finish.since_start), 1'002'000);
     EXPECT_EQ(ns_floor(r.records[2].first_scheduled.since_start), 1'002'000);
     EXPECT_EQ(ns_floor(r.makespan), 1'753'000);
-    EXPECT_EQ(r.placement.copies, 2);
-    EXPECT_EQ(r.placement.copied_bytes, 4 * kToken);
-    EXPECT_EQ(r.placement.compactions, 1);
-    EXPECT_EQ(r.placement.compaction_bytes, 3 * kToken);
-    EXPECT_EQ(r.placement.delay, ticks_from_ns(1'750'000));
-    EXPECT_DOUBLE_EQ(*r.placement.delay_fraction, 1750.0 / 1753.0);
+    EXPECT_EQ(r.placing.copies, 2);
+    EXPECT_EQ(r.placing.copied_bytes, 4 * kToken);
+    EXPECT_EQ(r.placing.compactions, 1);
+    EXPECT_EQ(r.placing.compaction_bytes, 3 * kToken);
+    EXPECT_EQ(r.placing.delay, ticks_from_ns(1'750'000));
+    EXPECT_DOUBLE_EQ(*r.placing.delay_fraction, 1750.0 / 1753.0);
     // Both places of both copies are held at the peak: 4 read, 7 that will be written, 1 too many.
     const auto& peak = r.memory->peak_bytes;
     EXPECT_DOUBLE_EQ(r.memory->peak_time_s, 1e-6);
@@ -61,7 +61,7 @@ TEST(Placement, CopiesAndSlidesTakeTheirTime) {
 
 /// Pages of 64 KiB hold 32 tokens of llama-3-8b under its 64 tensors; to map one under each takes 1280 ns. 31 tokens
 /// of a prompt need the first before they begin; the tokens after 32 and 64 one each, for which there is a step's time.
-TEST(Placement, PagesAreMappedBesideTheStepBeforeForAsLongAsThatComputes) {
+TEST(Placing, PagesAreMappedBesideTheStepBeforeForAsLongAsThatComputes) {
   traces::Trace trace;
   trace.arrival_ns = {0};
   trace.input_tokens = {31};
@@ -79,23 +79,23 @@ TEST(Placement, PagesAreMappedBesideTheStepBeforeForAsLongAsThatComputes) {
               std::string("memory.allocator=vmm:page_kib=64,map_us=0.02,unmap_us=0,overlap=") + row.overlap,
               step_by_step, "96", row.step_ns);
       EXPECT_EQ(r.iterations, 35);
-      EXPECT_EQ(r.placement.delay, ticks_from_ns(row.delay_ns)) << row.overlap << " " << row.step_ns;
+      EXPECT_EQ(r.placing.delay, ticks_from_ns(row.delay_ns)) << row.overlap << " " << row.step_ns;
       EXPECT_EQ(ns_floor(r.makespan), row.steps_ns + row.delay_ns);
     }
   }
 }
 
-TEST(Placement, WithoutSlidingTheThirdWaits) {
+TEST(Placing, WithoutSlidingTheThirdWaits) {
   const plan::RunResult r =
       run(three_requests(), "memory.allocator=growing:copy_bandwidth=1.048576e9", false);
-  EXPECT_EQ(r.placement.compactions, 0);
+  EXPECT_EQ(r.placing.compactions, 0);
   EXPECT_EQ(ns_floor(r.records[2].first_scheduled.since_start), 1'003'000);
   EXPECT_GT(r.memory->mean_bytes[index(observe::State::kStranded)], 0);
 }
 
 /// Alone at [4, 12), with eight tokens: there are 12 slots, but no range of nine beside the one that is held. The
 /// request is preempted, which leaves nobody, and comes back at the same moment, to slot 0.
-TEST(Placement, APassThatLeavesNobodyIsFollowedByAnother) {
+TEST(Placing, APassThatLeavesNobodyIsFollowedByAnother) {
   traces::Trace trace;
   trace.arrival_ns = {0, 0};
   trace.input_tokens = {4, 4};
@@ -107,16 +107,16 @@ TEST(Placement, APassThatLeavesNobodyIsFollowedByAnother) {
     EXPECT_EQ(r.recomputed_tokens, 8);
     EXPECT_EQ(r.iterations, 7);
     EXPECT_EQ(ns_floor(r.makespan), 7'000);
-    EXPECT_EQ(r.placement.copies, 0);
+    EXPECT_EQ(r.placing.copies, 0);
     // Where it could slide down it stays, and grows in place.
     const plan::RunResult slid = run(trace, "memory.allocator=growing:compact=on-refusal", step_by_step);
     EXPECT_EQ(slid.preemptions, 0);
-    EXPECT_EQ(slid.placement.compactions, 1);
+    EXPECT_EQ(slid.placing.compactions, 1);
   }
 }
 
 /// A copy needs both places: what could only restart over and over is turned away.
-TEST(Placement, CopiesThatNeverFitAreRejected) {
+TEST(Placing, CopiesThatNeverFitAreRejected) {
   traces::Trace trace;
   trace.arrival_ns = {0, 0};
   trace.input_tokens = {3, 3};
@@ -124,7 +124,7 @@ TEST(Placement, CopiesThatNeverFitAreRejected) {
   const plan::RunResult r = run(trace, "memory.allocator=growing:in_place=false,factor=1", false);
   EXPECT_EQ(r.records[0].status, observe::RequestStatus::kRejected);
   EXPECT_EQ(r.records[1].status, observe::RequestStatus::kCompleted);
-  EXPECT_EQ(r.placement.copies, 3);
+  EXPECT_EQ(r.placing.copies, 3);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // What placing cost a replica: ranges that were copied to grow, ranges that slid so that another one fits, and the time
-// by which both, and whatever else an allocator does, made steps longer.
+// by which both, survivors that moved together and whatever else an allocator does made steps longer. In reports it is
+// the group `placement`.
 #pragma once
 
 #include <cstdint>
@@ -8,18 +9,18 @@
 
 namespace kvplan::observe {
 
-struct PlacementCounts {
+struct PlacingCosts {
   std::int64_t copies{0};         ///< ranges that were copied to grow
   std::int64_t copied_tokens{0};  ///< what was written in them
   std::int64_t compactions{0};    ///< passes in which ranges slid
   std::int64_t slid_tokens{0};    ///< what was written in those ranges
   Ticks delay;                    ///< of all steps together
-  friend bool operator==(const PlacementCounts&, const PlacementCounts&) = default;
+  friend bool operator==(const PlacingCosts&, const PlacingCosts&) = default;
 };
 
-class PlacementRecords final : public core::Observer {
+class PlacingRecords final : public core::Observer {
  public:
-  [[nodiscard]] const PlacementCounts& counts() const { return counts_; }
+  [[nodiscard]] const PlacingCosts& costs() const { return costs_; }
 
   void on_pass_begin(SimTime time) override;
   void on_move(const core::Move& move) override;
@@ -27,7 +28,7 @@ class PlacementRecords final : public core::Observer {
   [[nodiscard]] bool follows_stretches() const override { return true; }
 
  private:
-  PlacementCounts counts_;
+  PlacingCosts costs_;
   bool slid_{false};  ///< in this pass
 };
 
