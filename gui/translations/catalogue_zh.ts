@@ -964,6 +964,18 @@
         <translation>H2O 的掩码模拟形式：它不释放内存，所以运行会拒绝它</translation>
     </message>
     <message>
+        <source>A request goes to the least loaded of a few replicas that are drawn for it by chance.</source>
+        <translation>请求交给为其随机抽取的几个副本中负载最轻的一个。</translation>
+    </message>
+    <message>
+        <source>choices</source>
+        <translation>备选数</translation>
+    </message>
+    <message>
+        <source>Different replicas that a request draws; all are asked where there are no more</source>
+        <translation>为请求抽取的不同副本的个数；副本总数不超过此数时比较全部副本</translation>
+    </message>
+    <message>
         <source>Keeps the newest tokens and those with the most attention at a rising temperature</source>
         <translation>保留最新的 token，以及在逐渐升高的温度下获得注意力最多的 token</translation>
     </message>

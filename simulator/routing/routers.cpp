@@ -8,6 +8,7 @@
   MEMBER(kPrefixAffineRouter)  \
   MEMBER(kRoundRobinRouter)    \
   MEMBER(kSessionAffineRouter) \
+  MEMBER(kTwoChoicesRouter)    \
   MEMBER(kVllmDpRouter)
 
 namespace kvplan::routing {

@@ -1,13 +1,20 @@
 // Several replicas on one clock: the fast ones do what the naive ones do, with every router and every latency from none
-// to long. (tests/oracle has the numbers from a second implementation, prefix-affine aside.)
+// to long. (tests/oracle has the numbers from a second implementation, prefix-affine and two-choices aside.)
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <set>
+#include <array>
+#include <iterator>
+#include <map>
+#include <memory>
+#include <numeric>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "simulator/base/random.h"
 #include "simulator/routing/least_of.h"
+#include "simulator/routing/load_measure.h"
 #include "simulator/routing/routers.h"
 #include "tests/support/fleet_case.h"
 #include "tests/support/whole_run.h"
@@ -33,11 +40,12 @@ plan::Scenario draw_scenario(Random& random, std::string_view router) {
 }
 
 TEST(Fleet, FastReplicasDoWhatNaiveOnesDoWithEveryRouter) {
-  const std::set<std::string> by_load{"least-loaded", "session-affine"};
   for (const routing::RouterEntry* const entry : routing::routers()) {
     const std::string name(entry->descriptor.name);
     std::vector<std::string> texts{name};
-    if (by_load.count(name) > 0) texts = {name, name + ":by=tokens", name + ":by=blocks"};
+    for (const Param& param : entry->descriptor.params)
+      if (param.name == routing::kLoadMeasureParam.name)
+        for (const char* const measure : {":by=tokens", ":by=blocks"}) texts.push_back(name + measure);
     if (name == "prefix-affine") texts.push_back(name + ":balance_abs=1,balance_rel=1");
     for (const std::string& text : texts) {
       Random random(11, text);
@@ -52,12 +60,16 @@ TEST(Fleet, FastReplicasDoWhatNaiveOnesDoWithEveryRouter) {
 }
 
 TEST(Fleet, ReplicasThatNothingJoinsDoTheSameOnAnyNumberOfThreads) {
-  Random random(20261123);
-  for (int round = 0; round < 60; ++round) {
-    const traces::Trace trace = test::fleet_trace(random);
-    const plan::Scenario scenario = draw_scenario(random, "round-robin");
-    const std::string alone = outputs(scenario, trace, false);
-    for (const int threads : {2, 3, 16}) ASSERT_EQ(outputs(scenario, trace, false, threads), alone) << round;
+  for (const char* const router : {"round-robin", "two-choices:choices=1"}) {
+    Random random(20261123);
+    for (int round = 0; round < 60; ++round) {
+      const traces::Trace trace = test::fleet_trace(random);
+      const plan::Scenario scenario = draw_scenario(random, router);
+      const std::string alone = outputs(scenario, trace, false);
+      ASSERT_EQ(outputs(scenario, trace, true), alone) << router << ' ' << round;
+      for (const int threads : {2, 3, 16})
+        ASSERT_EQ(outputs(scenario, trace, false, threads), alone) << router << ' ' << round;
+    }
   }
 }
 
@@ -92,6 +104,126 @@ TEST(Fleet, PrefixAffineFollowsTheCacheUntilTheFleetIsOutOfBalance) {
   for (std::size_t i = 1; i < 12; ++i) trace.arrival_ns[i] = 500;
   trace.arrival_ns[0] = 0;
   EXPECT_EQ(replicas_of("prefix-affine:balance_abs=1,balance_rel=1")[2], 0);
+}
+
+/// Replicas that have loads and do nothing.
+class Standing {
+ public:
+  explicit Standing(std::int64_t replicas) {
+    for (std::int64_t i = 0; i < replicas; ++i) replicas_.push_back(std::make_unique<Loaded>(loads_[i]));
+  }
+  core::Load& operator[](std::int64_t i) { return loads_[i]; }
+  [[nodiscard]] core::FleetView view() const { return {replicas_, SimTime{}}; }
+
+ private:
+  class Loaded final : public core::Replica {
+   public:
+    explicit Loaded(const core::Load& load) : load_(load) {}
+    [[nodiscard]] SimTime step_end() const override { return core::kNever; }
+    [[nodiscard]] SimTime told_until() const override { return core::kNever; }
+    [[nodiscard]] bool wants_pass() const override { return false; }
+    bool deliver(RequestId /*request*/, SimTime /*time*/) override { return false; }
+    Status pass(SimTime /*now*/) override { return Done{}; }
+    void end_steps(std::vector<RequestId>& /*ended*/) override {}
+    void end() override {}
+    [[nodiscard]] core::Load load(SimTime /*now*/) const override { return load_; }
+    [[nodiscard]] std::int64_t cached_tokens(RequestId /*request*/) const override { return 0; }
+
+   private:
+    const core::Load& load_;
+  };
+  std::map<std::int64_t, core::Load> loads_;  // stay where they are
+  std::vector<std::unique_ptr<core::Replica>> replicas_;
+};
+
+std::unique_ptr<core::Router> router_of(const std::string& text, std::int64_t replicas) {
+  static const core::Workload kNobody;
+  const Choice choice = parse_component(text, "router", routing::router_descriptors()).value();
+  return routing::router_entry(choice).make(choice, kNobody, replicas);
+}
+
+std::string two_choices(std::int64_t choices, const std::string& by, std::uint64_t seed) {
+  return "two-choices:choices=" + std::to_string(choices) + ",by=" + by + ",seed=" + std::to_string(seed);
+}
+
+/// One after the other is drawn from a list of all and taken out of it.
+std::int64_t naive_two_choices(Random& draws, Standing& fleet, std::int64_t replicas, std::int64_t choices,
+                               const std::string& by) {
+  std::vector<std::int64_t> left(static_cast<std::size_t>(replicas));
+  std::iota(left.begin(), left.end(), 0);
+  std::vector<std::pair<std::int64_t, std::int64_t>> drawn;  // load, number
+  while (!left.empty() && std::ssize(drawn) < choices) {
+    const auto at = left.begin() + static_cast<std::ptrdiff_t>(draws.below(left.size()));
+    const core::Load& load = fleet[*at];
+    const std::int64_t much = by == "tokens"   ? load.tokens
+                              : by == "blocks" ? load.blocks
+                                               : load.running + load.waiting;
+    drawn.emplace_back(much, *at);
+    left.erase(at);
+  }
+  return std::min_element(drawn.begin(), drawn.end())->second;
+}
+
+TEST(Fleet, TwoChoicesIsTheLeastLoadedOfThoseThatAreDrawn) {
+  Random random(20261126, "two choices");
+  for (int round = 0; round < 600; ++round) {
+    const std::int64_t replicas = random.between(1, 40), choices = random.between(1, 16);
+    const std::string by = std::array{"requests", "tokens", "blocks"}[random.below(3)];
+    const std::uint64_t seed = random.below(5);
+    SCOPED_TRACE(std::to_string(replicas) + " replicas, " + two_choices(choices, by, seed));
+    Standing fleet(replicas);
+    const auto router = router_of(two_choices(choices, by, seed), replicas);
+    Random draws(seed, "router two-choices");
+    for (RequestId request = 0; request < 50; ++request) {
+      for (std::int64_t i = 0; i < replicas; ++i)
+        fleet[i] = {.running = random.between(0, 2),
+                    .waiting = random.between(0, 2),
+                    .tokens = random.between(0, 5),
+                    .blocks = random.between(0, 5)};
+      ASSERT_EQ(router->route(request, fleet.view()), naive_two_choices(draws, fleet, replicas, choices, by));
+    }
+  }
+}
+
+/// Requests of the busiest and of the idlest of 64 replicas after 6,400 that all stay.
+std::pair<std::int64_t, std::int64_t> most_and_least(std::int64_t choices, std::uint64_t seed) {
+  Standing fleet(64);
+  const auto router = router_of(two_choices(choices, "requests", seed), 64);
+  for (RequestId request = 0; request < 6400; ++request)
+    ++fleet[router->route(request, fleet.view())].running;
+  std::vector<std::int64_t> requests;
+  for (std::int64_t i = 0; i < 64; ++i) requests.push_back(fleet[i].running);
+  const auto [least, most] = std::minmax_element(requests.begin(), requests.end());
+  return {*most, *least};
+}
+
+TEST(Fleet, ASecondChoiceLevelsWhatOneLeavesUneven) {
+  for (std::uint64_t seed = 0; seed < 5; ++seed) {
+    // One choice: 100 each, give or take ten. Two: the paper's point; the busiest has a few more than the mean.
+    const auto [most_of_one, least_of_one] = most_and_least(1, seed);
+    EXPECT_GT(most_of_one, 115);
+    EXPECT_LT(most_of_one, 150);
+    EXPECT_GT(least_of_one, 60);
+    EXPECT_LT(most_and_least(2, seed).first, 105);
+  }
+}
+
+TEST(Fleet, AsManyChoicesAsReplicasAreLeastLoaded) {
+  const auto served = [](const plan::Scenario& scenario, const traces::Trace& trace) {
+    const auto result = plan::run_scenario(scenario, trace, {});
+    return result.ok() ? plan::requests_csv(result.value()) : result.error().to_string();
+  };
+  for (const std::string by : {"requests", "tokens", "blocks"}) {
+    Random random(20261126, by);
+    for (int round = 0; round < 60; ++round) {
+      const traces::Trace trace = test::fleet_trace(random);
+      Random same = random;
+      const plan::Scenario all = draw_scenario(random, "least-loaded:by=" + by);
+      const std::int64_t choices = all.replicas + random.between(0, 1);
+      const plan::Scenario drawn = draw_scenario(same, two_choices(choices, by, 7));
+      ASSERT_EQ(served(drawn, trace), served(all, trace)) << by << ' ' << round;
+    }
+  }
 }
 
 TEST(Fleet, LeastOfIsTheFirstOfTheLeast) {

@@ -1,0 +1,89 @@
+// The least loaded of a few replicas, drawn anew for each request: nearly as even as asking all, and only a few are
+// asked. Every arrival draws, whatever the loads are, so that what is drawn follows from the seed and the order alone.
+#include <vector>
+
+#include "simulator/base/random.h"
+#include "simulator/routing/load_measure.h"
+#include "simulator/routing/routers.h"
+
+namespace kvplan::routing {
+namespace {
+
+class TwoChoices final : public core::Router {
+ public:
+  TwoChoices(std::int64_t choices, LoadMeasure by, std::uint64_t seed)
+      : choices_(choices), by_(by), random_(seed, "router two-choices") {}
+
+  std::int64_t route(RequestId /*request*/, const core::FleetView& fleet) override {
+    if (choices_ >= fleet.replicas()) return least_loaded(fleet, by_);
+    draw(fleet.replicas());
+    std::int64_t best = drawn_.front();
+    std::int64_t least = INT64_MAX;
+    for (const std::int64_t replica : drawn_) {
+      const std::int64_t load = measured(fleet.load(replica), by_);
+      if (load >= least) continue;
+      best = replica;
+      least = load;
+    }
+    return best;
+  }
+  /// A replica that is drawn alone serves, whatever its load.
+  [[nodiscard]] bool reads_state() const override { return choices_ > 1; }
+
+ private:
+  /// Different ones, in order of number. Each draw is a place among those not drawn yet.
+  void draw(std::int64_t replicas) {
+    drawn_.clear();
+    for (std::int64_t i = 0; i < choices_; ++i) {
+      std::int64_t replica = random_.between(0, replicas - 1 - i);
+      auto place = drawn_.begin();
+      for (; place != drawn_.end() && *place <= replica; ++place) ++replica;
+      drawn_.insert(place, replica);
+    }
+  }
+
+  std::int64_t choices_;
+  LoadMeasure by_;
+  Random random_;
+  std::vector<std::int64_t> drawn_;  // for the latest request
+};
+
+constexpr std::array<Param, 3> kParams{{
+    {.name = "choices",
+     .help = "Different replicas that a request draws; all are asked where there are no more",
+     .kind = ParamKind::kInteger,
+     .fallback = "2",
+     .low = 1,
+     .high = 16},
+    kLoadMeasureParam,
+    {.name = "seed",
+     .help = "Of the draws",
+     .kind = ParamKind::kInteger,
+     .fallback = "0",
+     .low = 0,
+     .high = 9007199254740992},
+}};
+
+std::unique_ptr<core::Router> make(const Choice& choice, const core::Workload& /*workload*/,
+                                   std::int64_t /*replicas*/) {
+  return std::make_unique<TwoChoices>(choice.integer("choices"), load_measure(choice),
+                                      static_cast<std::uint64_t>(choice.integer("seed")));
+}
+
+}  // namespace
+
+extern const RouterEntry kTwoChoicesRouter;
+const RouterEntry kTwoChoicesRouter{
+    .descriptor =
+        {.family = "router",
+         .name = "two-choices",
+         .summary = "A request goes to the least loaded of a few replicas that are drawn for it by chance.",
+         .source = "Mitzenmacher 2001 (IEEE Transactions on Parallel and Distributed Systems 12(10))",
+         .params = kParams,
+         .divergences =
+             "The paper's choices are drawn independently, so that one may be drawn twice; here they differ, "
+             "as those of SGLang's router (power_of_two). Of equally loaded ones the lowest number serves, "
+             "there the one drawn first: a fleet with little to do sends more to low numbers here."},
+    .make = make};
+
+}  // namespace kvplan::routing
