@@ -704,6 +704,58 @@
         <translation>步内读取的每个上下文 token 的时间</translation>
     </message>
     <message>
+        <source>Prompts by their tokens and squares, decoding by requests and context: DistServe&apos;s two formulas.</source>
+        <translation>提示按其 token 数和平方、解码按请求数和上下文计时，各用一个公式。</translation>
+    </message>
+    <message>
+        <source>prefill base ns</source>
+        <translation>预填充基础时间</translation>
+    </message>
+    <message>
+        <source>Time of every step with prompts: C3</source>
+        <translation>含提示的每一步的时间：C3</translation>
+    </message>
+    <message>
+        <source>prefill token ns</source>
+        <translation>预填充计算时间</translation>
+    </message>
+    <message>
+        <source>Time per token computed in a step with prompts: C1 (4 h^2 + 2 h m)</source>
+        <translation>含提示的步内每个计算 token 的时间：C1 (4 h^2 + 2 h m)</translation>
+    </message>
+    <message>
+        <source>prefill square ns</source>
+        <translation>预填充平方时间</translation>
+    </message>
+    <message>
+        <source>Time per square of a prompt&apos;s tokens: 3 C2 h / b</source>
+        <translation>提示 token 数的平方每一单位的时间：3 C2 h / b</translation>
+    </message>
+    <message>
+        <source>decode base ns</source>
+        <translation>解码基础时间</translation>
+    </message>
+    <message>
+        <source>Time of every step in which all requests decode: C4 (4 h^2 + 2 h m)</source>
+        <translation>所有请求都在解码的每一步的时间：C4 (4 h^2 + 2 h m)</translation>
+    </message>
+    <message>
+        <source>decode request ns</source>
+        <translation>解码请求时间</translation>
+    </message>
+    <message>
+        <source>Time per request in a step in which all decode; 0 in the paper</source>
+        <translation>所有请求都在解码的步内每个请求的时间；论文中为 0</translation>
+    </message>
+    <message>
+        <source>decode context ns</source>
+        <translation>解码上下文时间</translation>
+    </message>
+    <message>
+        <source>Time per token of context that a step of either kind reads: 3 C5 h</source>
+        <translation>任一种步内读取的每个上下文 token 的时间：3 C5 h</translation>
+    </message>
+    <message>
         <source>from s</source>
         <translation>开始时间</translation>
     </message>

@@ -7,6 +7,7 @@
   MEMBER(kAffineLatency)         \
   MEMBER(kCalibratedLatency)     \
   MEMBER(kComposedLatency)       \
+  MEMBER(kDistServeLatency)      \
   MEMBER(kRooflineLatency)
 
 namespace kvplan::latency {

@@ -1,0 +1,118 @@
+// The step times of DistServe's planner (Zhong et al., OSDI 2024, appendix A). Its batches are of one phase:
+//
+//   prompts   C1 (4 t h^2 + 2 t h m) + C2 3 h t2 / b + C3     t tokens of the batch, t2 squares of the prompts' tokens
+//   decoding  C4 (4 h^2 + 2 h m) + C5 3 h t                   t tokens of context
+//
+// h and m are the model's hidden and feed-forward size, b the block of the attention kernel: constants of a
+// deployment, as the C are, which somebody fits for it. So each term has one coefficient here, in ticks. The planner's
+// code has one more when it decodes, for each request.
+//
+// A step decodes if no request computes more than one token in it. Any other step is one of prompts; a request that
+// computes n tokens behind c counts there as (c + n)^2 - c^2, so that the pieces of a prompt have the square of the
+// whole together. That is twice the query-key pairs less n. Batches of both phases are not in the paper: tokens of
+// context cost in a step of prompts what they cost while decoding, or else requests that decode beside a piece of a
+// prompt would read theirs for nothing.
+#include <array>
+
+#include "simulator/latency/affine_ticks.h"
+#include "simulator/latency/latencies.h"
+
+namespace kvplan::latency {
+namespace {
+
+class DistServe final : public core::LatencyModel {
+ public:
+  DistServe(const AffineTicks& prefill, const AffineTicks& decode) : prefill_(prefill), decode_(decode) {}
+
+  [[nodiscard]] Ticks step(const core::StepLoad& load) const override {
+    return decodes(load) ? decode_.of(load) : prefill_.of(with_earlier_pairs(load));
+  }
+
+  /// Step by step where more tokens are computed in each (nothing is kept): squares bend.
+  [[nodiscard]] core::StepSeries decode_series(const core::StepLoad& load, const core::LoadGrowth& growth,
+                                               std::int64_t max_steps) const override {
+    const Ticks first = step(load);
+    if (!decodes(load) || growth.tokens != 0) return {first, Ticks{0}, 1};
+    const std::int64_t more = decode_.growth(growth);
+    return {first, Ticks{more}, steps_below_cut(first, more, max_steps)};
+  }
+
+ private:
+  static bool decodes(const core::StepLoad& load) { return load.tokens == load.requests; }
+  /// Pairs of a token with those before it, the only ones that a window may hide: (c + n)^2 - c^2 is twice these and
+  /// n. What was cut stays so.
+  static core::StepLoad with_earlier_pairs(core::StepLoad load) {
+    if (load.attention_pairs < core::kMostAttentionPairs) load.attention_pairs -= load.tokens;
+    return load;
+  }
+
+  AffineTicks prefill_;  // per token, and per pair of with_earlier_pairs
+  AffineTicks decode_;   // per token, which is per request
+};
+
+constexpr Param coefficient(std::string_view name, std::string_view help, std::string_view fallback) {
+  return {.name = name,
+          .help = help,
+          .kind = ParamKind::kDecimal,
+          .unit = Unit::kNs,
+          .fallback = fallback,
+          .low = 0,
+          .high = 1e12,
+          .choices = {}};
+}
+// OPT-13B on one A100, decoding fewer than 95 requests (profiler-a100-80g.distserve.json of the source).
+constexpr std::array<Param, 6> kParams{
+    coefficient("prefill_base_ns", "Time of every step with prompts: C3", "16456860"),
+    coefficient("prefill_token_ns", "Time per token computed in a step with prompts: C1 (4 h^2 + 2 h m)",
+                "92647.5"),
+    coefficient("prefill_square_ns", "Time per square of a prompt's tokens: 3 C2 h / b", "6.4748"),
+    coefficient("decode_base_ns", "Time of every step in which all requests decode: C4 (4 h^2 + 2 h m)",
+                "19934703"),
+    coefficient("decode_request_ns", "Time per request in a step in which all decode; 0 in the paper",
+                "38507"),
+    coefficient("decode_context_ns", "Time per token of context that a step of either kind reads: 3 C5 h",
+                "626.936"),
+};
+
+Result<std::unique_ptr<core::LatencyModel>> make(const Choice& choice, const LatencyRequest& request) {
+  // Rounded once to ticks of 2^-10 ns, halves up.
+  std::array<std::int64_t, kParams.size()> ticks{};
+  for (std::size_t i = 0; i < kParams.size(); ++i) {
+    const auto rounded = decimal_times_power_of_two(choice.text(kParams[i].name), 10);
+    if (!rounded) return bad_input("expected plain decimal coefficients").at_field("latency");
+    ticks[i] = *rounded;
+  }
+  const auto [base, token, square, decode_base, decode_request, context] = ticks;
+  AffineTicks prefill{base, token + square, context, 2 * square};
+  AffineTicks decode{decode_base, decode_request, context};
+  prefill.share_windows(request.model);
+  decode.share_windows(request.model);
+  return std::unique_ptr<core::LatencyModel>(std::make_unique<DistServe>(prefill, decode));
+}
+
+}  // namespace
+
+extern const LatencyEntry kDistServeLatency;
+const LatencyEntry kDistServeLatency{
+    .descriptor =
+        {.family = "latency",
+         .name = "distserve",
+         .summary = "Prompts by their tokens and squares, decoding by requests and context: DistServe's two "
+                    "formulas.",
+         .source = "Zhong et al., OSDI 2024 (arXiv 2401.09670, appendix A); LLMServe/DistServe@7057aef "
+                   "simdistserve/estimators",
+         .params = kParams,
+         .divergences =
+             "The paper's C1 to C5 stand before sizes of the model (h hidden, m feed-forward) and of the "
+             "attention kernel (b its block); here, as in the code, each term has one coefficient, fitted "
+             "for one model on one deployment. Time per decoding request is in the code alone, which has "
+             "other coefficients for large batches; here there is one set. Batches of both phases are not "
+             "in the paper; the code counts their pieces of prompts, each by its own square, and nothing "
+             "for requests that decode beside them. Here such a step is one of prompts, in which n tokens "
+             "behind c count as (c + n)^2 - c^2, and it pays for the context that it reads."},
+    .make = make,
+    .assumption =
+        "Step times are DistServe's formulas with coefficients of one model on one deployment, whatever "
+        "this one is; those not given are OPT-13B's on one A100."};
+
+}  // namespace kvplan::latency
