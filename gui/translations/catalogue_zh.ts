@@ -964,6 +964,18 @@
         <translation>请求交给已缓存其提示最多的副本，相同时交给负载最轻的；各副本失去平衡时只看负载。</translation>
     </message>
     <message>
+        <source>A request goes to the least loaded of a few replicas that are drawn for it by chance.</source>
+        <translation>请求交给为其随机抽取的几个副本中负载最轻的一个。</translation>
+    </message>
+    <message>
+        <source>choices</source>
+        <translation>备选数</translation>
+    </message>
+    <message>
+        <source>Different replicas that a request draws; all are asked where there are no more</source>
+        <translation>为请求抽取的不同副本的个数；副本总数不超过此数时比较全部副本</translation>
+    </message>
+    <message>
         <source>Added to the temperature with each generated token; the paper rises from 1 to 2 over all of them</source>
         <translation>每生成一个 token 温度所加的值；论文在全部生成过程中从 1 升到 2</translation>
     </message>
@@ -1014,18 +1026,6 @@
     <message>
         <source>H2O as its masking simulation runs it: frees nothing, so a run refuses it</source>
         <translation>H2O 的掩码模拟形式：它不释放内存，所以运行会拒绝它</translation>
-    </message>
-    <message>
-        <source>A request goes to the least loaded of a few replicas that are drawn for it by chance.</source>
-        <translation>请求交给为其随机抽取的几个副本中负载最轻的一个。</translation>
-    </message>
-    <message>
-        <source>choices</source>
-        <translation>备选数</translation>
-    </message>
-    <message>
-        <source>Different replicas that a request draws; all are asked where there are no more</source>
-        <translation>为请求抽取的不同副本的个数；副本总数不超过此数时比较全部副本</translation>
     </message>
     <message>
         <source>Keeps the newest tokens and those with the most attention at a rising temperature</source>
@@ -1860,6 +1860,10 @@
         <translation>被记住的块，为缓存的倍数</translation>
     </message>
     <message>
+        <source>Blocks that are drawn, of which one goes</source>
+        <translation>抽取的块数，其中一块让出</translation>
+    </message>
+    <message>
         <source>Blocks that each expert&apos;s history remembers, as a multiple of the cache</source>
         <translation>每个专家的历史所记住的块，为缓存的倍数</translation>
     </message>
@@ -1906,6 +1910,10 @@
     <message>
         <source>New blocks pass through a FIFO queue; what comes back while it is remembered goes to an LRU list.</source>
         <translation>新块经过先进先出队列；在被记住期间回来的块进入最近最少使用列表。</translation>
+    </message>
+    <message>
+        <source>Of some blocks drawn by chance the one with the fewest uses for its time in the cache goes.</source>
+        <translation>随机抽取若干块，其中相对于在缓存中的时间使用次数最少的块被让出。</translation>
     </message>
     <message>
         <source>Of the draws</source>
@@ -2058,6 +2066,10 @@
     <message>
         <source>replacement</source>
         <translation>替换</translation>
+    </message>
+    <message>
+        <source>sample</source>
+        <translation>抽样块数</translation>
     </message>
     <message>
         <source>small</source>

@@ -11,6 +11,7 @@
   MEMBER(kCostAware)                \
   MEMBER(kFifo)                     \
   MEMBER(kGdsf)                     \
+  MEMBER(kHyperbolic)               \
   MEMBER(kLease)                    \
   MEMBER(kLecar)                    \
   MEMBER(kLfu)                      \

@@ -55,6 +55,19 @@ TEST(Examples, LfuTiesTheFirstToReachItsCountGoes) {
   expect_faults({1, 2, 2, 1, 3, 2}, {{"lfu", 2, 4}});
 }
 
+// By hand. 3 comes after three uses: 1 was used twice in three, 2 once in one, so that 1 goes, which LFU keeps.
+TEST(Examples, HyperbolicCountsUsesForTheTimeSinceABlockCame) {
+  expect_faults({1, 1, 2, 3, 2}, {{"hyperbolic", 2, 3}, {"lfu", 2, 4}});
+  expect_faults({1, 1, 2, 3, 1}, {{"hyperbolic", 2, 4}, {"lfu", 2, 3}});
+}
+
+// By hand, 3 blocks. When 4 comes 1 was used twice in four, 2 once in two, 3 once in one: of the equal 1 and 2 the
+// older goes. All three are drawn, whatever the seed.
+TEST(Examples, HyperbolicTiesTheOlderGoes) {
+  expect_faults({1, 1, 2, 3, 4, 2}, {{"hyperbolic", 3, 4}, {"hyperbolic:sample=3,seed=7", 3, 4}});
+  expect_faults({1, 1, 2, 3, 4, 1}, {{"hyperbolic", 3, 5}, {"hyperbolic:sample=3,seed=7", 3, 5}});
+}
+
 // By hand, 3 blocks, SIEVE. 1 and 2 are used again. 4 comes: the hand clears 1 and 2, takes 3, and stays at the next
 // newer, which is none yet: it starts over at 1, whose bit is clear. 5 takes the place of 1, then 6 that of 2.
 TEST(Examples, SieveHandStaysAndStartsOver) {

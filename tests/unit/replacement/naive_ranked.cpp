@@ -99,6 +99,55 @@ class NaiveCostAware final : public GreedyDual {
   bool count_uses_;
 };
 
+/// Draws from the same row as hyperbolic.cpp says; who may go is asked of every block.
+class NaiveHyperbolic final : public Ranked {
+ public:
+  explicit NaiveHyperbolic(const Choice& choice)
+      : sample_(static_cast<std::size_t>(choice.integer("sample"))),
+        random_(static_cast<std::uint64_t>(choice.integer("seed")), "replacement hyperbolic") {}
+  void insert(const Use& use) override {
+    Ranked::insert(use);
+    row_.push_back(use.id);
+  }
+  Id evict(const Use& /*incoming*/, const May& may) override {
+    std::map<std::int64_t, Id> back;
+    for (const auto& [id, seen] : blocks_)
+      if (!in(row_, id) && may(id)) back[seen.turns.front()] = id;
+    for (const auto& [came, id] : back) row_.push_back(id);
+    List drawn;
+    while (drawn.size() < sample_ && drawn.size() < row_.size()) {
+      Id& id = row_[drawn.size() + random_.below(row_.size() - drawn.size())];
+      if (may(id)) {
+        std::swap(id, row_[drawn.size()]);
+        drawn.push_back(row_[drawn.size()]);
+      } else {
+        id = row_.back();
+        row_.pop_back();
+      }
+    }
+    const Id victim = least([&](Id id) { return in(drawn, id); });
+    if (victim != kNoId) erase(victim);
+    return victim;
+  }
+  void erase(Id id) override {
+    Ranked::erase(id);
+    const auto at = std::find(row_.begin(), row_.end(), id);
+    if (at == row_.end()) return;
+    *at = row_.back();
+    row_.pop_back();
+  }
+
+ private:
+  /// Fractions of numbers below 2^20 that differ do so by more than 2^-40.
+  [[nodiscard]] Rank rank(const Seen& seen) const override {
+    const std::int64_t came = seen.turns.front();
+    return {(seen.uses << 40) / (turn_ - came + 1), came};
+  }
+  std::size_t sample_;
+  Random random_;
+  List row_;
+};
+
 class NaiveLruK final : public Ranked {
  public:
   NaiveLruK(const Choice& choice, const Room& room)
@@ -319,6 +368,7 @@ std::unique_ptr<Naive> make_naive_ranked(const Choice& choice, const Room& room)
   const std::string_view name = choice.name();
   if (name == "lfu") return std::make_unique<NaiveLfu>();
   if (name == "gdsf") return std::make_unique<NaiveGdsf>();
+  if (name == "hyperbolic") return std::make_unique<NaiveHyperbolic>(choice);
   if (name == "cost-aware") return std::make_unique<NaiveCostAware>(choice);
   if (name == "lease") return std::make_unique<NaiveLease>(choice);
   if (name == "lru-k") return std::make_unique<NaiveLruK>(choice, room);
