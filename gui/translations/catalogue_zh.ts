@@ -584,8 +584,8 @@
         <translation>种子</translation>
     </message>
     <message>
-        <source>Seed of what a run draws by chance; today that is nothing</source>
-        <translation>运行中随机抽取所用的种子；目前没有任何随机</translation>
+        <source>Seed of what a run draws by chance but for components, which have their own; today that is nothing</source>
+        <translation>运行中随机抽取所用的种子，组件另有各自的种子；目前没有任何随机</translation>
     </message>
     <message>
         <source>sessions</source>

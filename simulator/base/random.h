@@ -1,5 +1,5 @@
-// Seeded streams by name, for whatever draws by chance: today made-up traces, benchmarks and tests. A run draws
-// nothing; whatever in it ever does takes the scenario's `seed`. Each user has a stream of its own, made from a
+// Seeded streams by name, for whatever draws by chance: made-up traces, some components (their parameter `seed`),
+// benchmarks and tests. Whatever else in a run ever does takes the scenario's `seed`. Each user has a stream of its own, made from a
 // seed and a stable name, so that adding a user disturbs no other. Own generator and own
 // distributions: the C++ standard leaves the sequences of its distributions open.
 #pragma once

@@ -39,6 +39,8 @@ std::string draw_policy(const replacement::ReplacementEntry& entry, Random& rand
     params = ",flat=" + std::to_string(random.between(0, 9));
   } else if (name == "lru-k") {
     params = ",k=" + std::to_string(random.between(1, 4));
+  } else if (name == "hyperbolic") {
+    params = ",sample=" + std::to_string(random.between(1, 9));
   }
   return name + ":leaves=" + (random.chance(1, 3) ? "true" : "false") + params;
 }

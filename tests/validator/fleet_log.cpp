@@ -1,10 +1,10 @@
 #include "tests/validator/fleet_log.h"
 
 #include <array>
-#include <set>
 
 #include "simulator/base/check.h"
 #include "simulator/io/run_event_log.h"
+#include "simulator/routing/load_measure.h"
 #include "simulator/routing/routers.h"
 #include "tests/support/fleet_case.h"
 #include "tests/support/whole_run.h"
@@ -69,13 +69,13 @@ plan::Scenario draw_fleet(Random& random, std::int64_t memory, const std::string
 }
 
 std::vector<std::string> all_routers() {
-  const std::set<std::string> by_load{"least-loaded", "session-affine"};
   std::vector<std::string> out;
   for (const routing::RouterEntry* const entry : routing::routers()) {
     const std::string name(entry->descriptor.name);
     out.push_back(name);
-    if (by_load.count(name) > 0)
-      for (const char* measure : {":by=tokens", ":by=blocks"}) out.push_back(name + measure);
+    for (const Param& param : entry->descriptor.params)
+      if (param.name == routing::kLoadMeasureParam.name)
+        for (const char* measure : {":by=tokens", ":by=blocks"}) out.push_back(name + measure);
   }
   return out;
 }
