@@ -35,26 +35,31 @@ std::vector<attention::KeptInterval> intervals_of_rank(const TokenPlan& plan,
 
 }  // namespace
 
-RunCourses::RunCourses(const TokenPlan& plan, const core::Workload& workload,
-                       const core::MemoryLayout& layout, attention::TrajectoryStore& trajectories,
-                       const core::RunControl* control)
-    : plan_(plan),
-      workload_(workload),
-      layout_(layout),
-      control_(control),
-      trajectories_(trajectories),
-      courses_(static_cast<std::size_t>(workload.size())),
-      used_(plan.recordings.size(), false) {
-  if (plan.policy && plan.policy->recorded != nullptr)
-    sets_ = std::make_shared<attention::SetDrops>(plan.policy->recorded, plan.model.layers);
+LongestDriven longest_driven(const TokenPlan& plan, const core::Workload& workload) {
+  LongestDriven out;
   for (RequestId r = 0; !plan.recordings.empty() && r < workload.size(); ++r) {
     const auto i = static_cast<std::size_t>(r);
     const std::size_t which = i % plan.recordings.size();
     const std::int64_t tokens = workload.final_tokens(r);
     if (tokens > plan.recordings[which].tokens) continue;  // it is turned away
-    std::int64_t& longest = longest_[{which, workload.input[i]}];
+    std::int64_t& longest = out[{which, workload.input[i]}];
     longest = std::max(longest, tokens);
   }
+  return out;
+}
+
+RunCourses::RunCourses(const TokenPlan& plan, const core::Workload& workload, const LongestDriven& longest,
+                       const core::MemoryLayout& layout, attention::TrajectoryStore& trajectories,
+                       const core::RunControl* control)
+    : plan_(plan),
+      workload_(workload),
+      longest_(longest),
+      layout_(layout),
+      control_(control),
+      trajectories_(trajectories),
+      used_(plan.recordings.size(), false) {
+  if (plan.policy && plan.policy->recorded != nullptr)
+    sets_ = std::make_shared<attention::SetDrops>(plan.policy->recorded, plan.model.layers);
 }
 
 /// Scores are measured once for each prompt of a recording.
@@ -254,7 +259,7 @@ Result<const core::Course*> RunCourses::begin(RequestId r, std::int64_t prompt) 
                     .grants = std::move(granted)};
   if (plan_.keeps_by_layer() && (plan_.counted || plan_.recordings.empty()))
     KVPLAN_TRY_DO(check_alike_ranks(plan_, prompt, asked.grants));
-  auto& course = courses_[static_cast<std::size_t>(r)];
+  auto& course = courses_[r];
   if (!plan_.encoded.empty()) {
     course =
         core::make_encoded_course(asked.shape, encoded_tokens(plan_.encoded, prompt, asked.shape.final_tokens,
@@ -272,7 +277,7 @@ Result<const core::Course*> RunCourses::begin(RequestId r, std::int64_t prompt) 
 }
 
 void RunCourses::end(RequestId r) {
-  courses_[static_cast<std::size_t>(r)].reset();
+  courses_.erase(r);
 }
 
 }  // namespace kvplan::plan

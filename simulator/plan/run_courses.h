@@ -3,6 +3,7 @@
 
 #include <map>
 #include <memory>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -15,13 +16,20 @@ namespace kvplan::plan {
 /// Trajectories that no running request follows are kept up to this, for those to come.
 inline constexpr std::int64_t kTrajectoryBytes = std::int64_t{256} << 20;
 
-/// The courses of one replica's run.
+/// Which of the plan's recordings drives a request, and with what prompt.
+using DrivenPrompt = std::pair<std::size_t, std::int64_t>;  ///< recording, tokens of the prompt
+/// Of each such prompt the final tokens of the longest request that comes with it; empty where nothing is replayed.
+using LongestDriven = std::map<DrivenPrompt, std::int64_t>;
+LongestDriven longest_driven(const TokenPlan& plan, const core::Workload& workload);
+
+/// The courses of one replica's run. It keeps those of the requests in flight.
 class RunCourses final : public core::CourseSource {
  public:
-  /// All outlive it; replicas of one run share `trajectories`. `control` may be null; a wish to stop is seen between
-  /// pieces of a trajectory too.
-  RunCourses(const TokenPlan& plan, const core::Workload& workload, const core::MemoryLayout& layout,
-             attention::TrajectoryStore& trajectories, const core::RunControl* control);
+  /// All outlive it; replicas of one run share `longest` and `trajectories`, so that replayed policies are for one
+  /// thread. `control` may be null; a wish to stop is seen between pieces of a trajectory too.
+  RunCourses(const TokenPlan& plan, const core::Workload& workload, const LongestDriven& longest,
+             const core::MemoryLayout& layout, attention::TrajectoryStore& trajectories,
+             const core::RunControl* control);
 
   Result<const core::Course*> begin(RequestId request, std::int64_t prompt) override;
   void end(RequestId request) override;
@@ -29,7 +37,6 @@ class RunCourses final : public core::CourseSource {
   [[nodiscard]] const std::vector<bool>& used() const { return used_; }
 
  private:
-  using OfPrompt = std::pair<std::size_t, std::int64_t>;  ///< recording, tokens of the prompt
   /// What a course is made of.
   struct Asked {
     RequestId request;
@@ -55,14 +62,14 @@ class RunCourses final : public core::CourseSource {
   Status check_counts(const Asked& asked, const core::Drops& drops) const;
   const TokenPlan& plan_;
   const core::Workload& workload_;
+  const LongestDriven& longest_;
   core::MemoryLayout layout_;
   const core::RunControl* control_;
   attention::TrajectoryStore& trajectories_;
-  std::vector<std::unique_ptr<const core::Course>> courses_;  ///< by request
+  std::unordered_map<RequestId, std::unique_ptr<const core::Course>> courses_;
   std::vector<bool> used_;
   std::shared_ptr<const core::Drops> sets_;  ///< of a file, the same for all requests; or null
-  std::map<OfPrompt, attention::HeadTable> measured_;
-  std::map<OfPrompt, std::int64_t> longest_;  ///< final tokens of the requests that come with such a prompt
+  std::map<DrivenPrompt, attention::HeadTable> measured_;
 };
 
 }  // namespace kvplan::plan

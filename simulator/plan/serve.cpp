@@ -82,17 +82,20 @@ struct Part {
   std::optional<RunCourses> courses;
 };
 
-/// Observers of others may not be made for several threads, and courses that are opened as they are needed are not.
+/// Observers of others may not be made for several threads, and replicas that replay share their trajectories.
 int threads_to_use(const RunSetup& setup) {
   const RunOptions& options = setup.options;
   const bool observed_alone = options.extra_observers.empty() || options.extra_observers_on_threads;
-  return observed_alone && !setup.tokens.policy ? options.threads : 1;
+  return observed_alone && setup.tokens.recordings.empty() ? options.threads : 1;
 }
 
 /// All parts of a run; they stay where they are.
 class Fleet {
  public:
-  explicit Fleet(const RunSetup& setup) : setup_(setup), columns_(setup.workload.input.size()) {}
+  explicit Fleet(const RunSetup& setup)
+      : setup_(setup),
+        columns_(setup.workload.input.size()),
+        longest_(longest_driven(setup.tokens, setup.workload)) {}
 
   /// The memory of each replica.
   Status make_pools() {
@@ -114,7 +117,7 @@ class Fleet {
       if (core::Observer* const clock = part->memory->clock()) part->observers.push_back(clock);
       const core::MemoryLayout& layout = part->memory->layout();
       if (setup_.tokens.follows_courses())
-        part->courses.emplace(setup_.tokens, setup_.workload, layout, *setup_.trajectories,
+        part->courses.emplace(setup_.tokens, setup_.workload, longest_, layout, *setup_.trajectories,
                               setup_.options.control);
       const core::ReplicaSetup replica{.workload = &setup_.workload,
                                        .keep = setup_.tokens.keep,
@@ -190,6 +193,7 @@ class Fleet {
 
   const RunSetup& setup_;
   core::RequestColumns columns_;
+  const LongestDriven longest_;
   std::vector<std::unique_ptr<Part>> parts_;
   std::unique_ptr<core::Router> router_;
   std::vector<std::unique_ptr<core::Replica>> replicas_;

@@ -164,8 +164,9 @@ TEST(HeadTableRuns, ReplayedIsTheSame) {
     layout.quantum_tokens = random.between(1, 12);
     layout.returns_quanta = table != "all" || policy.ends_with("compact") || random.chance(3, 4);
     attention::TrajectoryStore store(1 << 20);
-    plan::RunCourses by_lengths(made.value(), workload, layout, store, nullptr);
-    plan::RunCourses by_recording(replayed, workload, layout, store, nullptr);
+    const plan::LongestDriven nobody, longest = plan::longest_driven(replayed, workload);
+    plan::RunCourses by_lengths(made.value(), workload, nobody, layout, store, nullptr);
+    plan::RunCourses by_recording(replayed, workload, longest, layout, store, nullptr);
     for (RequestId r = 0; r < workload.size(); ++r) {
       const std::int64_t prompt = random.between(1, workload.final_tokens(r));
       const auto one = by_lengths.begin(r, prompt);

@@ -35,7 +35,11 @@ plan::Scenario draw_scenario(Random& random, std::string_view router) {
           ",max_seqs=" + std::to_string(random.between(1, 20)),
       "fleet=replicas=" + std::to_string(random.between(1, 6)) + ",router=" + std::string(router)};
   texts.push_back(test::fleet_latency(random));
-  if (random.chance(1, 4)) texts.emplace_back("eviction=window:window=24");
+  // The latter two follow courses.
+  constexpr std::array<const char*, 3> kPlacements{"holes", "reuse", "compact"};
+  if (random.chance(1, 3))
+    texts.push_back("eviction=window:window=24,placement=" +
+                    std::string(kPlacements[paged ? random.below(3) : 0]));
   return test::scenario_of(texts);
 }
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <unordered_map>
 #include <vector>
 
 #include "simulator/base/check.h"
@@ -69,6 +70,7 @@ struct Batch {
     } else {
       std::erase(prompts, slot);
     }
+    if (!slot_of.empty()) slot_of.erase(s.request);
     slots.close(slot);
   }
 
@@ -138,9 +140,10 @@ struct Batch {
 
   std::int64_t step{0};
   core::SlotTable slots;
-  core::PhaseLists phases;           ///< decoding without a course, by when they need a block
-  std::vector<Slot> prompts;         ///< with their prompt in work, by rank
-  core::Followers following{slots};  ///< decoding with a course
+  core::PhaseLists phases;                      ///< decoding without a course, by when they need a block
+  std::vector<Slot> prompts;                    ///< with their prompt in work, by rank
+  std::unordered_map<RequestId, Slot> slot_of;  ///< of all that run, where placing costs; else empty
+  core::Followers following{slots};             ///< decoding with a course
   core::DecodeSums sums{.squared = !keeps};
   core::WindowSums windows{allocator, run.observers};
   core::DueSteps dues{slots};

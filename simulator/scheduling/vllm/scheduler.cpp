@@ -32,7 +32,6 @@ Scheduler::Scheduler(const ReplicaSetup& run, const Params& params, Allocator& a
   }
   tells_publications_ = tells_publications_ && contents_ != nullptr;
   grants_together_ = batch_.grows && !costs_ && run.courses == nullptr && !tells_publications_;
-  if (costs_) slot_of_.resize(run.workload->input.size(), kNoSlot);
 }
 
 Status Scheduler::decide(SimTime now) {
@@ -169,7 +168,7 @@ void Scheduler::preempt(Slot victim) {
 void Scheduler::tell_moves() {
   if (!costs_) return;
   for (const RangeMove& range : allocator_.placing()->moves()) {
-    const SlotState& s = at(slot_of_[static_cast<std::size_t>(range.request)]);
+    const SlotState& s = at(batch_.slot_of.at(range.request));
     const std::int64_t held = batch_.tokens_held(s);
     moves_.tell(range, Batch::slots_of(s, held));
   }
@@ -247,7 +246,7 @@ Status Scheduler::admit_waiting() {
     looked_up_ = -1;
     waiting_.pop_front();
     const Slot slot = batch_.slots.open(r);
-    if (costs_) slot_of_[static_cast<std::size_t>(r)] = slot;
+    if (costs_) batch_.slot_of.emplace(r, slot);
     SlotState& s = at(slot);
     s.computed = found_.tokens;
     s.goal = goal;

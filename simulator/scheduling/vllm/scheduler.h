@@ -119,8 +119,7 @@ class Scheduler {
   std::int64_t first_victim_rank_{0};  // of the youngest-first victims of this pass, the eldest
   std::vector<Piece> pieces_;
   std::vector<core::DecodeGrant> decode_grants_;
-  std::vector<Slot> slot_of_;  // by request, where placing costs
-  core::Found found_{};        // by the latest lookup
+  core::Found found_{};  // by the latest lookup
   RequestId looked_up_{-1};
   std::uint64_t looked_up_epoch_{0};
 
