@@ -13,8 +13,11 @@ void RequestRecords::on_admit(const core::Admission& admission) {
     record.scheduled = true;
     record.first_scheduled = now_;
   }
-  (admission.again ? record.rehit_tokens : record.prefix_hit_tokens) += admission.hit_tokens;
   record.latest_hit_tokens = static_cast<std::int32_t>(admission.hit_tokens);
+  if (admission.again)
+    record.rehit_tokens += admission.hit_tokens;
+  else
+    record.prefix_hit_tokens = record.latest_hit_tokens;
 }
 
 void RequestRecords::on_chunk(const core::Chunk& chunk) {

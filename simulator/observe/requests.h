@@ -16,15 +16,16 @@ struct RequestRecord {
   RequestStatus status{RequestStatus::kNotArrived};
   bool scheduled{false};
   bool has_first_token{false};
-  SimTime arrival, first_scheduled, first_token, finish;
   std::int32_t preemptions{0};
+  SimTime arrival, first_scheduled, first_token, finish;
   std::int64_t computed_tokens{0};    ///< over all its admissions
-  std::int64_t prefix_hit_tokens{0};  ///< at its first admission
-  std::int64_t rehit_tokens{0};       ///< at later ones
+  std::int64_t rehit_tokens{0};       ///< at its admissions but the first
+  std::int32_t prefix_hit_tokens{0};  ///< at that one
   /// While it runs: tokens found at its latest admission; where nothing is kept, those that its first step computed
   /// but one.
   std::int32_t latest_hit_tokens{0};
 };
+static_assert(sizeof(RequestRecord) == 64, "there are millions of them");
 
 /// Of one replica.
 class RequestRecords final : public core::Observer {

@@ -1,7 +1,6 @@
 #include "simulator/plan/summary.h"
 
 #include <algorithm>
-#include <array>
 #include <numeric>
 
 #include "simulator/base/check.h"
@@ -76,20 +75,73 @@ std::optional<Saturation> saturation_of(const std::vector<RequestRecord>& record
   return out;
 }
 
+// What users wait for of a completed request, in seconds.
+double ttft_of(const RequestRecord& r) {
+  return seconds(r.first_token - r.arrival);
+}
+double e2e_of(const RequestRecord& r) {
+  return seconds(r.finish - r.arrival);
+}
+double queue_of(const RequestRecord& r) {
+  return seconds(r.first_scheduled - r.arrival);
+}
+/// REQUIRES: output tokens >= 2.
+double tpot_of(const RequestRecord& r, std::int64_t output) {
+  return seconds(r.finish - r.first_token) / static_cast<double>(output - 1);
+}
+
+/// The requests that arrived in the window of a scenario.
+struct Asked {
+  std::int64_t requests{0};
+  std::int64_t have_tpot{0};  ///< those of several output tokens
+};
+
+/// One kind of latency after the other, so that there is one column of them at a time.
+void summarize_latencies(const core::Workload& workload, const std::vector<RequestRecord>& records,
+                         const Scenario& scenario, const Asked& asked, RunResult& result) {
+  for (const PercentileTarget& target : scenario.percentiles)
+    result.percentiles.push_back({.name = target.name, .need_s = target.need_s});
+  const bool all_count = !scenario.target_from_s && !scenario.target_to_s;
+  std::vector<double> values;
+  const auto summarize_kind = [&](LatencyKind kind, std::int64_t all, auto latency_of) {
+    values.clear();
+    for (std::size_t i = 0; i < records.size(); ++i) {
+      const RequestRecord& r = records[i];
+      if (r.status != RequestStatus::kCompleted) continue;
+      if (kind == LatencyKind::kTpot && workload.output[i] <= 1) continue;
+      if (all_count || scenario.in_window(seconds(r.arrival.since_start))) values.push_back(latency_of(r, i));
+    }
+    std::optional<LatencySummary> summary = summarize(values);
+    for (std::size_t t = 0; t < scenario.percentiles.size() && asked.requests > 0; ++t)
+      if (scenario.percentiles[t].latency == kind)
+        result.percentiles[t] =
+            judged(scenario.percentiles[t], values, all - static_cast<std::int64_t>(values.size()));
+    return summary;
+  };
+  result.ttft = summarize_kind(LatencyKind::kTtft, asked.requests,
+                               [](const RequestRecord& r, std::size_t) { return ttft_of(r); });
+  result.tpot =
+      summarize_kind(LatencyKind::kTpot, asked.have_tpot,
+                     [&](const RequestRecord& r, std::size_t i) { return tpot_of(r, workload.output[i]); });
+  result.e2e = summarize_kind(LatencyKind::kE2e, asked.requests,
+                              [](const RequestRecord& r, std::size_t) { return e2e_of(r); });
+  result.queue = summarize_kind(LatencyKind::kQueue, asked.requests,
+                                [](const RequestRecord& r, std::size_t) { return queue_of(r); });
+}
+
 }  // namespace
 
 void summarize_requests(const core::Workload& workload, std::vector<RequestRecord> records,
                         const Scenario& scenario, RunResult& result) {
-  std::array<std::vector<double>, kLatencyNames.size()> latencies;  // by LatencyKind
-  auto& [ttft, tpot, e2e, queue] = latencies;
-  std::int64_t asked = 0, asked_tpot = 0, met = 0;  // of the window
+  Asked asked;
+  std::int64_t met = 0;
   for (std::size_t i = 0; i < records.size(); ++i) {
     const RequestRecord& r = records[i];
     if (r.status == RequestStatus::kNotArrived) continue;
     ++result.arrived;
     const bool counts = scenario.in_window(seconds(r.arrival.since_start));
-    asked += counts ? 1 : 0;
-    asked_tpot += counts && workload.output[i] > 1 ? 1 : 0;
+    asked.requests += counts ? 1 : 0;
+    asked.have_tpot += counts && workload.output[i] > 1 ? 1 : 0;
     if (r.scheduled)
       result.largest_request_tokens =
           std::max(result.largest_request_tokens, std::int64_t{workload.input[i]} + workload.output[i]);
@@ -105,43 +157,24 @@ void summarize_requests(const core::Workload& workload, std::vector<RequestRecor
     result.output_tokens += workload.output[i];
     result.recomputed_tokens +=
         r.computed_tokens - (workload.final_tokens(static_cast<RequestId>(i)) - r.prefix_hit_tokens);
-    if (!counts) continue;
-    const double first = seconds(r.first_token - r.arrival);
-    const double last = seconds(r.finish - r.arrival);
-    queue.push_back(seconds(r.first_scheduled - r.arrival));
-    ttft.push_back(first);
-    e2e.push_back(last);
-    double per_token = 0;
-    if (workload.output[i] > 1) {
-      per_token = seconds(r.finish - r.first_token) / static_cast<double>(workload.output[i] - 1);
-      tpot.push_back(per_token);
-    }
-    const bool good = (!scenario.target_ttft_s || first <= *scenario.target_ttft_s) &&
+    if (!counts || !scenario.has_request_targets()) continue;
+    const double per_token = workload.output[i] > 1 ? tpot_of(r, workload.output[i]) : 0;
+    const bool good = (!scenario.target_ttft_s || ttft_of(r) <= *scenario.target_ttft_s) &&
                       (!scenario.target_tpot_s || per_token <= *scenario.target_tpot_s) &&
-                      (!scenario.target_e2e_s || last <= *scenario.target_e2e_s);
+                      (!scenario.target_e2e_s || e2e_of(r) <= *scenario.target_e2e_s);
     met += good ? 1 : 0;
   }
-  result.ttft = summarize(ttft);
-  result.tpot = summarize(tpot);
-  result.e2e = summarize(e2e);
-  result.queue = summarize(queue);
-  bool all_hold = true;
-  for (const PercentileTarget& target : scenario.percentiles) {
-    std::vector<double>& values = latencies[static_cast<std::size_t>(target.latency)];
-    const std::int64_t all = target.latency == LatencyKind::kTpot ? asked_tpot : asked;
-    result.percentiles.push_back(asked > 0
-                                     ? judged(target, values, all - static_cast<std::int64_t>(values.size()))
-                                     : PercentileOutcome{.name = target.name, .need_s = target.need_s});
-    all_hold = all_hold && result.percentiles.back().holds.value_or(false);
-  }
-  if (scenario.has_request_targets() && asked > 0) {
+  summarize_latencies(workload, records, scenario, asked, result);
+  bool all_hold = std::all_of(result.percentiles.begin(), result.percentiles.end(),
+                              [](const PercentileOutcome& p) { return p.holds.value_or(false); });
+  if (scenario.has_request_targets() && asked.requests > 0) {
     // Of all that arrived: a request that was rejected met nothing.
-    result.slo_met_fraction = static_cast<double>(met) / static_cast<double>(asked);
+    result.slo_met_fraction = static_cast<double>(met) / static_cast<double>(asked.requests);
     result.goodput_per_s = static_cast<double>(met);  // divided by the time once that is known
     const Fraction& enough = scenario.target_fraction;
-    all_hold = all_hold && Wide{met} * enough.denominator >= Wide{asked} * enough.numerator;
+    all_hold = all_hold && Wide{met} * enough.denominator >= Wide{asked.requests} * enough.numerator;
   }
-  if (scenario.has_targets() && asked > 0) result.slo_met = all_hold;
+  if (scenario.has_targets() && asked.requests > 0) result.slo_met = all_hold;
   result.saturation = saturation_of(records);
   result.records = std::move(records);
 }

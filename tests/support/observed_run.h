@@ -154,7 +154,8 @@ inline std::string observe_run(
     for (const std::int64_t n :
          {static_cast<std::int64_t>(r.status), r.arrival.since_start.count,
           r.first_scheduled.since_start.count, r.first_token.since_start.count, r.finish.since_start.count,
-          static_cast<std::int64_t>(r.preemptions), r.computed_tokens, r.prefix_hit_tokens, r.rehit_tokens})
+          static_cast<std::int64_t>(r.preemptions), r.computed_tokens,
+          static_cast<std::int64_t>(r.prefix_hit_tokens), r.rehit_tokens})
       put(n);
     out += '\n';
   }
