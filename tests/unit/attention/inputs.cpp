@@ -17,9 +17,16 @@ Rows random_rows(Random& random, int heads, int tokens, RowKind kind) {
       std::vector<double> row(static_cast<std::size_t>(t + 1));
       if (kind == RowKind::kTies) {
         for (int unit = 0; unit < 64; ++unit) row[random.below(row.size())] += 1.0 / 64;
+      } else if (kind == RowKind::kSharp) {
+        for (double& weight : row) weight = random.chance(1, 2) ? 0 : random.chance(1, 2) ? 1e-30 : 1e-300;
+        row[random.below(row.size())] = 1;
       } else {
         double sum = 0;
-        for (std::size_t i = 0; i < row.size(); ++i) sum += row[i] = std::exp(bias[i] + 4 * random.unit());
+        for (std::size_t i = 0; i < row.size(); ++i) {
+          row[i] = std::exp(bias[i] + 4 * random.unit());
+          if (kind == RowKind::kTwins && i % 2 == 1) row[i] = row[i - 1];
+          sum += row[i];
+        }
         for (double& weight : row) weight /= sum;
       }
       head.push_back(std::move(row));
@@ -28,7 +35,7 @@ Rows random_rows(Random& random, int heads, int tokens, RowKind kind) {
   return rows;
 }
 
-std::shared_ptr<const Recording> recording_of(const std::vector<Rows>& layers, int group) {
+std::shared_ptr<const Recording> recording_of(const std::vector<Rows>& layers, int group, Element element) {
   RecordingInfo info;
   info.layers = static_cast<std::int32_t>(layers.size());
   info.query_heads = static_cast<std::int32_t>(layers[0].size());
@@ -36,23 +43,33 @@ std::shared_ptr<const Recording> recording_of(const std::vector<Rows>& layers, i
   info.key_size = info.value_size = 64;
   info.cache_element_bytes = 2;
   info.group = group;
+  info.element = element;
   info.sequences.push_back({"", static_cast<std::int64_t>(layers[0][0].size()), 0});
   std::vector<HeadRows> heads;
   for (const Rows& layer : layers) {
     for (const auto& head : layer) {
       heads.emplace_back();
-      for (const auto& row : head) heads.back().f64.insert(heads.back().f64.end(), row.begin(), row.end());
+      for (const auto& row : head)
+        for (const double weight : row)
+          if (element == Element::kF64) {
+            heads.back().f64.push_back(weight);
+          } else {
+            heads.back().f32.push_back(static_cast<float>(weight));
+          }
     }
   }
   return std::make_shared<MemoryRecording>(std::move(info), std::move(heads));
 }
 
 Outcome run_policy(const Recording& recording, const std::string& policy, std::int64_t prompt, int layer) {
-  Outcome out;
   auto parsed = parse_policy(policy);
-  EXPECT_TRUE(parsed.ok()) << parsed.error().to_string();
-  if (!parsed.ok()) return out;
-  const EvaluationRequest request{.policy = parsed.value(), .prompt = prompt, .sequence = 0, .layer = layer};
+  EXPECT_TRUE(parsed.ok()) << (parsed.ok() ? "" : parsed.error().to_string());
+  return parsed.ok() ? run_policy(recording, parsed.value(), prompt, layer) : Outcome{};
+}
+
+Outcome run_policy(const Recording& recording, const PolicyChoice& policy, std::int64_t prompt, int layer) {
+  Outcome out;
+  const EvaluationRequest request{.policy = policy, .prompt = prompt, .sequence = 0, .layer = layer};
   auto summary = evaluate(recording, request, [&](const LayerReplay& replay) -> Status {
     Sets sets;
     for (std::int32_t set = 0; set < replay.sets(); ++set) sets.push_back(replay.reported(set));
@@ -65,7 +82,7 @@ Outcome run_policy(const Recording& recording, const std::string& policy, std::i
     out.error.emplace_back(replay.output_error().begin(), replay.output_error().end());
     return Done{};
   });
-  EXPECT_TRUE(summary.ok()) << summary.error().to_string();
+  EXPECT_TRUE(summary.ok()) << (summary.ok() ? "" : summary.error().to_string());
   if (summary.ok()) out.summary = summary.value();
   return out;
 }

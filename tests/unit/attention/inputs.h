@@ -18,11 +18,14 @@ using Rows = std::vector<std::vector<std::vector<double>>>;
 enum class RowKind {
   kSmooth,  ///< softmax of random logits with a few persistently heavy tokens: no ties
   kTies,    ///< multiples of 1/64 that sum to 1: many exact ties, exact sums
+  kSharp,   ///< all of a row on one token; the others have nothing, 1e-30 or, as float64 alone, 1e-300
+  kTwins,   ///< as kSmooth, but rows give the tokens 2 i and 2 i + 1 the same weight, to the last bit
 };
 
 Rows random_rows(Random& random, int heads, int tokens, RowKind kind);
-/// The recording of one sequence, `layers` times the given heads (layers.size() layers).
-std::shared_ptr<const Recording> recording_of(const std::vector<Rows>& layers, int group = 1);
+/// The recording of one sequence, `layers` times the given heads (layers.size() layers), in float64 or float32.
+std::shared_ptr<const Recording> recording_of(const std::vector<Rows>& layers, int group = 1,
+                                              Element element = Element::kF64);
 
 using Sets = std::vector<std::vector<std::int32_t>>;  ///< [set] positions
 struct Outcome {
@@ -34,5 +37,7 @@ struct Outcome {
 };
 /// Runs `policy` (NAME:key=value,...); any error fails the test and gives an empty outcome.
 Outcome run_policy(const Recording& recording, const std::string& policy, std::int64_t prompt, int layer = 0);
+Outcome run_policy(const Recording& recording, const PolicyChoice& policy, std::int64_t prompt,
+                   int layer = 0);
 
 }  // namespace kvplan::attention

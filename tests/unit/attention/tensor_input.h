@@ -1,8 +1,10 @@
 // Recordings of random queries, keys and values, for policies that decide by them.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "simulator/attention/recording.h"
 #include "simulator/attention/tensor_rows.h"
@@ -10,38 +12,45 @@
 
 namespace kvplan::attention {
 
-/// One sequence, every layer the same tensors.
+/// One sequence of one layer, or of several that have the same sizes.
 class TensorRecording final : public Recording {
  public:
-  explicit TensorRecording(LayerTensors tensors) : tensors_(std::move(tensors)) {
-    info_.query_heads = tensors_.query_heads;
-    info_.kv_heads = tensors_.kv_heads;
-    info_.group = tensors_.query_heads / tensors_.kv_heads;
-    info_.key_size = tensors_.key_size;
-    info_.value_size = tensors_.value_size;
+  explicit TensorRecording(LayerTensors tensors)
+      : TensorRecording(std::vector<LayerTensors>{std::move(tensors)}) {}
+  explicit TensorRecording(std::vector<LayerTensors> layers) : layers_(std::move(layers)) {
+    const LayerTensors& first = layers_[0];
+    info_.layers = static_cast<std::int32_t>(layers_.size());
+    info_.query_heads = first.query_heads;
+    info_.kv_heads = first.kv_heads;
+    info_.group = first.query_heads / first.kv_heads;
+    info_.key_size = first.key_size;
+    info_.value_size = first.value_size;
     info_.cache_element_bytes = 2;
     info_.form = RecordedForm::kTensors;
-    info_.logit_scale = tensors_.scale;
-    info_.has_values = !tensors_.values.empty();
-    info_.sequences.push_back({.name = "random", .tokens = tensors_.tokens});
-    if (tensors_.output_weights.empty()) return;
-    LayerInfo layer = info_.layer(0);
-    layer.parts.add(Part::kOutputWeights);
-    info_.recorded_layers.push_back(std::move(layer));
+    info_.logit_scale = first.scale;
+    info_.has_values = !first.values.empty();
+    info_.sequences.push_back({.name = "random", .tokens = first.tokens});
+    if (first.output_weights.empty()) return;
+    std::vector<LayerInfo> with_weights;
+    for (std::int32_t l = 0; l < info_.layers; ++l) {
+      with_weights.push_back(info_.layer(l));
+      with_weights.back().parts.add(Part::kOutputWeights);
+    }
+    info_.recorded_layers = std::move(with_weights);
   }
   [[nodiscard]] const RecordingInfo& info() const override { return info_; }
   [[nodiscard]] Result<std::unique_ptr<LayerRows>> open(std::int32_t /*sequence*/,
-                                                        std::int32_t /*layer*/) const override {
-    return rows_from_tensors(tensors_);
+                                                        std::int32_t layer) const override {
+    return rows_from_tensors(layers_[static_cast<std::size_t>(layer)]);
   }
-  [[nodiscard]] const LayerTensors& tensors() const { return tensors_; }
-  [[nodiscard]] Result<LayerTensors> tensors(std::int32_t /*sequence*/,
-                                             std::int32_t /*layer*/) const override {
-    return tensors_;
+  /// Of the first layer.
+  [[nodiscard]] const LayerTensors& tensors() const { return layers_[0]; }
+  [[nodiscard]] Result<LayerTensors> tensors(std::int32_t /*sequence*/, std::int32_t layer) const override {
+    return layers_[static_cast<std::size_t>(layer)];
   }
 
  private:
-  LayerTensors tensors_;
+  std::vector<LayerTensors> layers_;
   RecordingInfo info_;
 };
 
@@ -69,6 +78,27 @@ inline LayerTensors random_tensors(Random& random, std::int32_t kv_heads, std::i
   fill(out.kv_heads, out.key_size, out.keys);
   fill(out.kv_heads, out.value_size, out.values);
   return out;
+}
+
+/// Every element times `factor`.
+inline void scale_tensors(float factor, LayerTensors& to) {
+  for (auto* heads : {&to.queries, &to.keys, &to.values, &to.output_weights})
+    for (auto& head : *heads)
+      for (float& element : head) element *= factor;
+}
+
+/// Each token becomes, in all heads, a copy of one of the first `distinct` tokens: so that scores are equal to the last
+/// bit where they are equal at all.
+inline void repeat_tokens(Random& random, std::int64_t distinct, LayerTensors& to) {
+  for (std::int64_t t = distinct; t < to.tokens; ++t) {
+    const std::int64_t of = random.between(0, distinct - 1);
+    const auto copy = [&](std::int32_t size, std::vector<std::vector<float>>& heads) {
+      for (auto& head : heads) std::copy_n(head.begin() + of * size, size, head.begin() + t * size);
+    };
+    copy(to.key_size, to.queries);
+    copy(to.key_size, to.keys);
+    copy(to.value_size, to.values);
+  }
 }
 
 /// Output weights of a layer of `hidden` elements.
