@@ -244,15 +244,69 @@ TEST(HandChecked, OutputErrorWithScalarValues) {
   EXPECT_NEAR(relative_output_error(row, 8, mixed, values), (1.34 - .02 / .15) / 1.34, 1e-12);
 }
 
+/// The same in numbers: errors of .5276 and 1.2067, within 2 (1 - m) max |v| = 1.92 and 5.10 for masses .68 and .15.
+TEST(HandChecked, OutputErrorIsWithinItsBound) {
+  const std::vector<float> v{1, -1, 2, 0, 1, 3, -2, 1};
+  const RowView row{.f64 = example()[0][7].data(), .f32 = nullptr, .logits = nullptr};
+  const ValueView values{.data = v.data(), .size = 1};
+  const double output = attention_output(row, 8, values)[0];
+  EXPECT_NEAR(output, 1.34, 1e-12);
+  struct Part {
+    std::vector<std::int32_t> set;
+    double mass, output, error, bound;
+  };
+  for (const Part& part :
+       {Part{{4, 5, 6, 7}, .68, 1.8676, .5276, 1.92}, {{0, 2, 6, 7}, .15, .1333, 1.2067, 5.10}}) {
+    double mass = 0;
+    double sum = 0;
+    for (const std::int32_t p : part.set) {
+      mass += row.f64[p];
+      sum += row.f64[p] * static_cast<double>(v[static_cast<std::size_t>(p)]);
+    }
+    EXPECT_NEAR(mass, part.mass, 1e-12);
+    EXPECT_NEAR(sum / mass, part.output, 5e-5);
+    const double error = relative_output_error(row, 8, part.set, values) * output;
+    EXPECT_NEAR(error, part.error, 5e-5);
+    EXPECT_NEAR(2 * (1 - mass) * 3, part.bound, 1e-12);
+    EXPECT_LE(error, part.bound);
+  }
+}
+
+std::unique_ptr<const core::Course> course_of_h2o(core::Placement placement, std::int64_t block) {
+  auto trajectory =
+      Trajectory::make(recording_of({example()}), 0, 4, parse_policy("h2o:hh=2,recent=2").value());
+  EXPECT_TRUE(trajectory.ok() && trajectory.value()->advance(last_that_drops(8)).ok());
+  return core::Course::make({.prompt = 4, .final_tokens = 8, .quantum_tokens = block, .placement = placement},
+                            std::make_shared<RecordedDrops>(std::move(trajectory).value()));
+}
+
+/// After t6 tokens 0, 1, 5 and 6 stay where they were: of pages (0,1) (2,3) (4,5) (6,7) the second came back, and three
+/// pages hold four tokens, a hole where 4 was and the place of 7.
+TEST(HandChecked, CellsWithHoles) {
+  const auto course = course_of_h2o(core::Placement::kHoles, 2);
+  EXPECT_TRUE(course->let_go(5).empty());
+  EXPECT_EQ(std::vector<std::int32_t>(course->let_go(6).begin(), course->let_go(6).end()),
+            std::vector<std::int32_t>{1});
+  EXPECT_TRUE(course->let_go(7).empty());
+  EXPECT_EQ(course->settled(7), (core::HeldCells{.live = 4, .reserved = 1, .hole = 1}));
+  EXPECT_EQ(course->read_tokens(7), 4);
+}
+
+/// 4 -> slot 4, drop 2, 5 -> slot 2, drop 3, 6 -> slot 3, drop 4, 7 -> slot 4: three pages of two from the first
+/// generated token on, and none comes back.
+TEST(HandChecked, PagesWithReuse) {
+  const auto course = course_of_h2o(core::Placement::kReuse, 2);
+  EXPECT_EQ(course->table_slots(4), 4);
+  for (std::int64_t n = 5; n < 8; ++n) {
+    EXPECT_EQ(course->settled(n), (core::HeldCells{.live = 4, .reserved = 1, .tail = 1})) << n;
+    EXPECT_EQ(course->table_slots(n), 6);
+    EXPECT_TRUE(course->let_go(n).empty());
+    EXPECT_FALSE(course->compaction(n));
+  }
+}
+
 TEST(HandChecked, CellsWithReuse) {
-  auto policy = parse_policy("h2o:hh=2,recent=2,placement=reuse");
-  ASSERT_TRUE(policy.ok());
-  auto trajectory = Trajectory::make(recording_of({example()}), 0, 4, policy.value());
-  ASSERT_TRUE(trajectory.ok());
-  ASSERT_TRUE(trajectory.value()->advance(last_that_drops(8)).ok());
-  const auto course = core::Course::make(
-      {.prompt = 4, .final_tokens = 8, .quantum_tokens = 8, .placement = core::Placement::kReuse},
-      std::make_shared<RecordedDrops>(std::move(trajectory).value()));
+  const auto course = course_of_h2o(core::Placement::kReuse, 8);
   // 4 -> slot 4, drop 2, 5 -> slot 2, drop 3, 6 -> slot 3, drop 4, 7 -> slot 4: five of eight slots for ever,
   // of which one is always about to be written.
   for (std::int64_t n = 4; n < 8; ++n) {
