@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "simulator/readers/page_bounds.h"
 #include "tests/unit/readers/support.h"
 
 namespace kvplan::readers::testing {
@@ -59,6 +60,22 @@ TEST(ReaderExamples, QuestKernelsReadTheNewestPageAndTheBestOther) {
             2 * 2 * 2 * 2);  // two pages, least and greatest of two channels of two bytes
   EXPECT_EQ(tally.full_bytes, 6 * (2 + 1) * 2);
   EXPECT_EQ(last_read(reader, in).kept_metadata[0], 3 * 2 * 2 * 2);
+}
+
+/// Keys (1,0) (0,2) | (-1,1) (3,-1) | (0,-2) (2,2) and the query (1,-2): bounds 1, 5 and 6 of products 1 -4 | -3 5 |
+/// 4 -2. By its bound the last page is the best, although the best key is in the one before.
+TEST(ReaderExamples, QuestBoundsOfThreePages) {
+  const std::vector<std::vector<float>> keys{{1, 0}, {0, 2}, {-1, 1}, {3, -1}, {0, -2}, {2, 2}};
+  const std::vector<float> query{1, -2};
+  PageBounds bounds(2, 2);
+  for (const auto& key : keys) bounds.add(key);
+  ASSERT_EQ(bounds.pages(), 3);
+  EXPECT_EQ(bounds.bound(0, query), 1);
+  EXPECT_EQ(bounds.bound(1, query), 5);
+  EXPECT_EQ(bounds.bound(2, query), 6);
+  // The kernels read the last page in any case, and of the others the one with 5.
+  EXPECT_EQ(last_read("quest:form=kernels,page=2,budget=4,dense_layers=0", tensors(keys, {query})).sets[0],
+            (ReadSet{2, 3, 4, 5}));
 }
 
 TEST(ReaderExamples, QuestEvaluationMayLeaveItsOwnPageOut) {
