@@ -8,6 +8,7 @@
 #include "simulator/attention/budgeted.h"
 #include "simulator/attention/head_intervals.h"
 #include "tests/unit/attention/inputs.h"
+#include "tests/unit/attention/naive_layer.h"
 
 namespace kvplan::attention {
 namespace {
@@ -213,6 +214,62 @@ TEST(PyramidKv, IsSnapKvWithTheBudgetOfItsLayer) {
       }
     }
   }
+}
+
+/// The capacity of a layer, its window included, as the public code has it; -1: the prompt is kept whole.
+int pyramid_capacity(int capacity, int window, int beta, int prompt, int layer, int layers) {
+  if (prompt < capacity) return -1;
+  const int base = capacity - window;
+  if (prompt < 2 * base) return capacity;
+  int least = base / beta;
+  int most = 2 * base - least;
+  if (most >= prompt - window) {
+    most = prompt - window;
+    least = 2 * base - most;
+  }
+  return most - layer * ((most - least) / (layers - 1)) + window;
+}
+
+/// Votes, their pool and what stays written out as well (naive_layer.h): groups, both reductions, ties.
+TEST(PyramidKv, AgainstItsDefinition) {
+  int compressed = 0;
+  for (std::uint64_t seed = 1; seed <= 80; ++seed) {
+    Random random(seed, "pyramid by definition");
+    const int group = 1 + static_cast<int>(random.below(3));
+    const int heads = group * (1 + static_cast<int>(random.below(2)));
+    const int tokens = 20 + static_cast<int>(random.below(50));
+    const int layers = 2 + static_cast<int>(random.below(4));
+    std::vector<Rows> rows;
+    for (int l = 0; l < layers; ++l)
+      rows.push_back(random_rows(random, heads, tokens, seed % 2 == 0 ? RowKind::kTies : RowKind::kSmooth));
+    const auto recording = recording_of(rows);
+    const int prompt = 1 + static_cast<int>(random.below(static_cast<std::uint64_t>(tokens)));
+    const int window = 1 + static_cast<int>(random.below(4));
+    const int capacity = window + 1 + static_cast<int>(random.below(20));
+    const int beta = 1 + static_cast<int>(random.below(6));
+    const std::string window_text = "window=" + std::to_string(window);
+    const std::string others = std::string(",kernel=") + (random.chance(1, 2) ? "1" : "5") +
+                               ",pooling=" + (random.chance(1, 2) ? "max" : "avg") +
+                               ",agg=" + (random.chance(1, 2) ? "max" : "mean") +
+                               ",group=" + std::to_string(group);
+    const std::string text = "pyramidkv:" + window_text + others + ",capacity=" + std::to_string(capacity) +
+                             ",beta=" + std::to_string(beta);
+    for (int layer = 0; layer < layers; ++layer) {
+      SCOPED_TRACE("seed " + std::to_string(seed) + ": " + text + ", prompt " + std::to_string(prompt) +
+                   " of " + std::to_string(tokens) + ", layer " + std::to_string(layer) + " of " +
+                   std::to_string(layers));
+      const Outcome found = run_policy(*recording, text, prompt, layer);
+      const int own = pyramid_capacity(capacity, window, beta, prompt, layer, layers);
+      compressed += own >= 0 && own < prompt ? 1 : 0;
+      const std::string snapkv =
+          "snapkv:" + window_text + others + ",capacity=" + std::to_string(own < 0 ? prompt + window : own);
+      const Outcome expected =
+          run_naive_layer(rows[static_cast<std::size_t>(layer)], naive_spec(snapkv), prompt);
+      ASSERT_EQ(found.after_prefill, expected.after_prefill);
+      ASSERT_EQ(found.retained, expected.retained);
+    }
+  }
+  EXPECT_GT(compressed, 50);
 }
 
 TEST(FastGen, PositionsAreRead) {

@@ -19,9 +19,11 @@ int members(int set) {
   return __builtin_popcount(static_cast<unsigned>(set));
 }
 
+using HeadRowsOf = std::vector<std::vector<double>>;  ///< [t][i] of one head
+
 /// The greatest total, over all sequences of sets: sets are bits of a number.
-double best_of_all(const Rows& rows, int prompt, int budget) {
-  const int tokens = static_cast<int>(rows[0].size());
+double best_of_all(const HeadRowsOf& rows, int prompt, int budget) {
+  const int tokens = static_cast<int>(rows.size());
   std::map<int, double> best{{(1 << prompt) - 1, 0.0}};
   for (int t = prompt - 1; t < tokens; ++t) {
     std::map<int, double> next;
@@ -31,7 +33,7 @@ double best_of_all(const Rows& rows, int prompt, int budget) {
       if (t >= prompt) {
         set |= 1 << t;
         for (int p = 0; p <= t; ++p)
-          if ((set >> p & 1) != 0) here += rows[0][static_cast<std::size_t>(t)][static_cast<std::size_t>(p)];
+          if ((set >> p & 1) != 0) here += rows[static_cast<std::size_t>(t)][static_cast<std::size_t>(p)];
       }
       for (int kept = set;; kept = (kept - 1) & set) {
         if (members(kept) <= budget) next[kept] = std::max(next.count(kept) != 0 ? next[kept] : 0.0, here);
@@ -56,8 +58,55 @@ TEST(OracleExact, IsTheBestOfAllSequencesOfSets) {
                  std::to_string(prompt) + ", budget " + std::to_string(budget));
     const Outcome found =
         run_policy(*recording_of({rows}), "oracle-exact:budget=" + std::to_string(budget), prompt);
-    EXPECT_NEAR(total(found), best_of_all(rows, prompt, budget), 1e-11);
+    EXPECT_NEAR(total(found), best_of_all(rows[0], prompt, budget), 1e-11);
     for (const Sets& sets : found.retained) EXPECT_LE(sets[0].size(), static_cast<std::size_t>(budget));
+  }
+}
+
+/// Mean or maximum of the rows of some heads.
+HeadRowsOf reduced(const Rows& rows, std::size_t first, std::size_t group, bool max) {
+  HeadRowsOf out;
+  for (std::size_t t = 0; t < rows[0].size(); ++t) {
+    out.emplace_back(t + 1);
+    for (std::size_t i = 0; i <= t; ++i)
+      for (std::size_t h = first; h < first + group; ++h)
+        out[t][i] =
+            max ? std::max(out[t][i], rows[h][t][i]) : out[t][i] + rows[h][t][i] / static_cast<double>(group);
+  }
+  return out;
+}
+
+/// Each stored head for itself, by what its query heads say together.
+TEST(OracleExact, IsTheBestOfEachStoredHead) {
+  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+    Random random(seed, "oracle of heads");
+    const std::size_t group = 1 + random.below(3);
+    const std::size_t stored = 1 + random.below(3);
+    const int tokens = 2 + static_cast<int>(random.below(6));
+    const int prompt = 1 + static_cast<int>(random.below(static_cast<std::uint64_t>(tokens)));
+    const int budget = 1 + static_cast<int>(random.below(4));
+    const bool max = seed % 2 == 0;
+    const Rows rows = random_rows(random, static_cast<int>(group * stored), tokens,
+                                  seed % 3 == 0 ? RowKind::kTies : RowKind::kSmooth);
+    SCOPED_TRACE("seed " + std::to_string(seed) + ", groups of " + std::to_string(group) + ", tokens " +
+                 std::to_string(tokens) + ", prompt " + std::to_string(prompt) + ", budget " +
+                 std::to_string(budget));
+    const std::string text = "oracle-exact:budget=" + std::to_string(budget) +
+                             ",group=" + std::to_string(group) + (max ? ",agg=max" : ",agg=mean");
+    const Outcome found = run_policy(*recording_of({rows}), text, prompt);
+    for (std::size_t s = 0; s < stored; ++s) {
+      const HeadRowsOf one = reduced(rows, s * group, group, max);
+      double sum = 0;
+      std::vector<std::int32_t> attended = found.after_prefill[s];
+      for (int t = prompt; t < tokens; ++t) {
+        attended.push_back(t);
+        for (const std::int32_t p : attended)
+          sum += one[static_cast<std::size_t>(t)][static_cast<std::size_t>(p)];
+        attended = found.retained[static_cast<std::size_t>(t - prompt)][s];
+        EXPECT_LE(attended.size(), static_cast<std::size_t>(budget));
+      }
+      EXPECT_NEAR(sum, best_of_all(one, prompt, budget), 1e-11) << "stored head " << s;
+    }
   }
 }
 
