@@ -74,6 +74,59 @@ TEST(FormatAnalysis, OfRowsByHand) {
   EXPECT_EQ(coarse.value().attention.at(0).sparsity_causal, 1 - 8.0 / 10);
 }
 
+/// The same rows as a matrix: singular values 1.5209 .3341 .2039 .0626, with .9364 .9816 .9984 and all of the energy.
+TEST(FormatAnalysis, SingularValuesOfRowsByHand) {
+  RowsSpectrum rows(4);
+  for (const std::vector<double>& row :
+       {std::vector<double>{1}, {.76, .24}, {.66, .07, .27}, {.46, .18, .26, .10}})
+    rows.add(row);
+  const auto values = rows.finish(0.99).singular_values;
+  ASSERT_EQ(values.size(), 4U);
+  const double expected[] = {1.5209, .3341, .2039, .0626};
+  const double energies[] = {.9364, .9816, .9984, 1};
+  double all = 0;
+  for (const double value : values) all += value * value;
+  double sum = 0;
+  for (std::size_t i = 0; i < 4; ++i) {
+    EXPECT_NEAR(values[i], expected[i], 5e-5);
+    sum += values[i] * values[i];
+    EXPECT_NEAR(sum / all, energies[i], 5e-5);
+  }
+}
+
+/// [[2, 2], [1, -1], [2, 2]]: singular values 4 and 1.41421, .8889 of the energy in the first, stable rank 1.125.
+TEST(FormatAnalysis, SpectrumOfASmallMatrix) {
+  const std::vector<float> m{2, 2, 1, -1, 2, 2};
+  const TensorSpectrum found = tensor_spectrum(m, 2, 0.8888);
+  ASSERT_EQ(found.singular_values.size(), 2U);
+  EXPECT_NEAR(found.singular_values[0], 4, 1e-12);
+  EXPECT_NEAR(found.singular_values[1], 1.41421, 5e-6);
+  EXPECT_NEAR(found.spectrum.stable_rank, 1.125, 1e-12);
+  EXPECT_EQ(found.spectrum.effective_rank, 1);
+  EXPECT_EQ(tensor_spectrum(m, 2, 0.8890).spectrum.effective_rank, 2);
+  // Half of the columns are one: its error is 1.41421 of all, which are the root of 18.
+  EXPECT_EQ(found.tails.back().rank, 1);
+  EXPECT_NEAR(found.tails.back().relative * std::sqrt(18.0), 1.41421, 5e-6);
+}
+
+/// Eight rows: 28 of 64 weights are zeros above the diagonal, none of the others is at or below .01, and 8 of them are
+/// at or below .05. Entropies of all rows less those of seven are that of the last: 1.6184 nats, .7783 of ln 8.
+TEST(FormatAnalysis, SparsityAndEntropyOfRowsByHand) {
+  const std::vector<double> rows{1,   .76, .24, .66, .07, .27, .46, .18, .26, .10, .19, .41,
+                                 .04, .21, .15, .41, .04, .14, .09, .02, .30, .08, .02, .31,
+                                 .08, .21, .18, .12, .06, .03, .02, .21, .24, .37, .05, .02};
+  const auto of = [&](std::int64_t tokens, double threshold) {
+    const std::vector<double> first(rows.begin(), rows.begin() + tokens * (tokens + 1) / 2);
+    return analysis_of(first, tokens, {.threshold = threshold}).value().attention.at(0);
+  };
+  EXPECT_EQ(of(8, .01).sparsity_full, .4375);
+  EXPECT_EQ(of(8, .01).sparsity_causal, 0);
+  EXPECT_NEAR(of(8, .05).sparsity_causal, .2222, 5e-5);
+  EXPECT_NEAR(8 * of(8, .01).mean_entropy - 7 * of(7, .01).mean_entropy, 1.6184, 5e-5);
+  EXPECT_NEAR(7 * of(8, .01).mean_relative_entropy.value() - 6 * of(7, .01).mean_relative_entropy.value(),
+              .7783, 5e-5);
+}
+
 TEST(FormatAnalysis, SaysWhatIsNotThere) {
   const auto found = analysis_of({1}, 1, {.layer = 1});
   ASSERT_FALSE(found.ok());
