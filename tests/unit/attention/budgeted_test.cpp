@@ -178,7 +178,7 @@ TEST(Budgeted, EveryPolicyTakesWhatItIsGranted) {
   const auto rows = recording_of({random_rows(random, heads, 40, RowKind::kSmooth)}, 2);
   LayerTensors made = random_tensors(random, 2, 2, 40, false);
   add_output_weights(random, 3, made);
-  const auto tensors = std::make_shared<TensorRecording>(std::move(made));
+  const auto tensors = std::make_shared<RecordedTensors>(std::move(made));
   int policies_tried = 0;
   for (const PolicyKind* kind : policies()) {
     if (kind->budget.param.empty()) continue;

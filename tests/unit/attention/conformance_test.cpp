@@ -103,7 +103,7 @@ std::shared_ptr<const Recording> any_tensors(Random& random, const Model& model,
     layers.push_back(std::move(made));
   }
   text += ", tensors " + std::to_string(kind);
-  return std::make_shared<TensorRecording>(std::move(layers));
+  return std::make_shared<RecordedTensors>(std::move(layers));
 }
 
 std::shared_ptr<const Recording> any_rows(Random& random, const Model& model, std::string& text) {

@@ -90,7 +90,7 @@ TEST(Expression, NormsAreThoseOfTheRecording) {
   int differ = 0;
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     Random random(seed, "norms");
-    const TensorRecording recording(random_tensors(random, 2, 2, 40, false));
+    const RecordedTensors recording(random_tensors(random, 2, 2, 40, false));
     for (const char* budget : {"5", "17"}) {
       const std::string kept = std::string(",budget=") + budget;
       const Outcome found = run_policy(recording, "expr:score=-key_norm" + kept, 12);

@@ -171,7 +171,7 @@ TEST(ExpectedAttention, AgainstItsDefinition) {
     if (random.chance(3, 4)) made.rotary = random_rotary(random, made.key_size);
     if (random.chance(1, 3))
       for (int t = 0; t < tokens; ++t) made.positions.push_back(static_cast<std::uint32_t>(3 * t + 5));
-    const TensorRecording recording(std::move(made));
+    const RecordedTensors recording(std::move(made));
     const int prompt = 1 + static_cast<int>(random.below(static_cast<std::uint64_t>(tokens)));
     const int sink = static_cast<int>(random.below(5));
     const int budget = sink + 1 + static_cast<int>(random.below(20));
@@ -200,7 +200,7 @@ TEST(ExpectedAttention, ByHand) {
   tensors.queries = {{1, 0, 1, 0, 1, 0, 1, 0}};
   tensors.keys = {{0, 3, 0, -2, -10, 0, 0, 1}};
   tensors.values = {{1, 2, 8, -1}};
-  const TensorRecording recording(std::move(tensors));
+  const RecordedTensors recording(std::move(tensors));
   const auto kept = [&](const char* text) { return run_policy(recording, text, 4).after_prefill; };
   EXPECT_EQ(kept("expected-attention:budget=1,sink=0"), (Sets{{1}}));
   EXPECT_EQ(kept("expected-attention:budget=2,sink=0"), (Sets{{1, 3}})) << "among equals the newer";
@@ -235,7 +235,7 @@ TEST(CriticalKv, AgainstItsDefinition) {
     LayerTensors made = random_tensors(random, heads, group, tokens, false);
     if (seed % 3 == 0) repeat_tokens(random, 1 + tokens / 4, made);
     add_output_weights(random, 1 + static_cast<std::int32_t>(random.below(6)), made);
-    const TensorRecording recording(std::move(made));
+    const RecordedTensors recording(std::move(made));
     const LayerTensors& all = recording.tensors();
     const int prompt = 2 + static_cast<int>(random.below(static_cast<std::uint64_t>(tokens - 1)));
     const int window = 1 + static_cast<int>(random.below(3));
@@ -311,7 +311,7 @@ TEST(PromptTensorPolicies, SayWhatIsMissing) {
   };
   const auto rows = recording_of({random_rows(random, 1, 4, RowKind::kSmooth)});
   EXPECT_NE(error(*rows, "expected-attention:budget=3").find("decides by keys"), std::string::npos);
-  const TensorRecording tensors(random_tensors(random, 1, 1, 6, false));
+  const RecordedTensors tensors(random_tensors(random, 1, 1, 6, false));
   EXPECT_EQ(
       error(tensors, "critical-kv:capacity=3,window=1"),
       "critical-kv: decides by output weights, which this recording does not have (queries and keys and "

@@ -142,7 +142,7 @@ TEST(PublishedAccounting, SavingsOfRKv) {
   constexpr std::int64_t kSmaller = 16;
   Random random(1, "savings");
   const auto evaluated = [&](std::int64_t budget, std::int64_t prompt, std::int64_t tokens) {
-    const TensorRecording recording(random_tensors(random, 1, 1, tokens / kSmaller, false));
+    const RecordedTensors recording(random_tensors(random, 1, 1, tokens / kSmaller, false));
     return run_policy(recording,
                       "r-kv:every=" + std::to_string(128 / kSmaller) +
                           ",budget=" + std::to_string(budget / kSmaller),

@@ -13,11 +13,11 @@
 namespace kvplan::attention {
 
 /// One sequence of one layer, or of several that have the same sizes.
-class TensorRecording final : public Recording {
+class RecordedTensors final : public Recording {
  public:
-  explicit TensorRecording(LayerTensors tensors)
-      : TensorRecording(std::vector<LayerTensors>{std::move(tensors)}) {}
-  explicit TensorRecording(std::vector<LayerTensors> layers) : layers_(std::move(layers)) {
+  explicit RecordedTensors(LayerTensors tensors)
+      : RecordedTensors(std::vector<LayerTensors>{std::move(tensors)}) {}
+  explicit RecordedTensors(std::vector<LayerTensors> layers) : layers_(std::move(layers)) {
     const LayerTensors& first = layers_[0];
     info_.layers = static_cast<std::int32_t>(layers_.size());
     info_.query_heads = first.query_heads;

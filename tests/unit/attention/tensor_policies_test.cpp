@@ -123,7 +123,7 @@ void compare(const std::string& name, const std::string& more, std::uint64_t see
   const auto tokens = static_cast<std::int64_t>(2 + random.below(50));
   LayerTensors made = random_tensors(random, heads, group, tokens, ties == Ties::kWholeNumbers);
   if (ties == Ties::kCopies) repeat_tokens(random, 1 + tokens / 4, made);
-  const TensorRecording recording(std::move(made));
+  const RecordedTensors recording(std::move(made));
   const std::int64_t prompt = random.between(1, tokens);
   const std::int64_t budget = random.between(1, tokens + 2);
   const std::int64_t every = random.between(0, 6);
@@ -238,7 +238,7 @@ TEST(TensorPolicies, RKvAgainstItsDefinition) {
     if (ties) point_along_axes(random, made);
     // Of one channel cosines are all 1 or -1: ties that rounding decides.
     if (made.key_size < 2 && !ties) continue;
-    const TensorRecording recording(std::move(made));
+    const RecordedTensors recording(std::move(made));
     const std::int64_t prompt = random.between(1, tokens);
     const int window = static_cast<int>(random.between(1, 5));
     const std::int64_t budget = window + random.between(1, 12);
@@ -274,7 +274,7 @@ TEST(TensorPolicies, KeyNormByHand) {
   LayerTensors tensors{.tokens = 6, .key_size = 2, .value_size = 1, .queries = {}, .keys = {}, .values = {}};
   tensors.queries = {std::vector<float>(12, 1.0F)};
   tensors.keys = {{1, 0, 0, 2, -1, 1, 3, -1, 0, -2, 2, 2}};
-  const TensorRecording recording(std::move(tensors));
+  const RecordedTensors recording(std::move(tensors));
   EXPECT_EQ(run_policy(recording, "knorm:budget=3", 6).after_prefill, (Sets{{0, 2, 4}}));
 }
 
@@ -292,7 +292,7 @@ TEST(TensorPolicies, SayWhatIsMissing) {
       "file of queries, keys and values");
   LayerTensors tensors = random_tensors(random, 2, 2, 6, false);
   tensors.values.clear();
-  const TensorRecording without(std::move(tensors));
+  const RecordedTensors without(std::move(tensors));
   EXPECT_EQ(error(without, "knorm:budget=3"), "");
   EXPECT_NE(error(without, "lagkv:budget=3").find("decides by values"), std::string::npos);
   EXPECT_NE(error(without, "lagkv:budget=3").find("(queries and keys only)"), std::string::npos);

@@ -23,7 +23,7 @@ TEST(EvaluateTogether, GivesWhatEachPolicyGivesAlone) {
     Random random(seed, "together");
     const std::int64_t tokens = 12 + static_cast<std::int64_t>(random.below(40));
     const std::int64_t prompt = 5 + static_cast<std::int64_t>(random.below(8));
-    const TensorRecording recording(random_tensors(random, 2, 2, tokens, false));
+    const RecordedTensors recording(random_tensors(random, 2, 2, tokens, false));
     std::vector<PolicyChoice> policies;
     for (const char* text : {"h2o:hh=3,recent=2", "window:window=4", "full", "seed-lru:budget=4",
                              "h2o-masked:hh=2,recent=3", "oracle-topk:k=5", "oracle-suffix:budget=4",

@@ -86,7 +86,7 @@ TEST(Frontier, PoolsWhatEachPolicyDoesAlone) {
     for (const char* name : {"one", "two"}) {
       const auto tokens = 12 + static_cast<int>(random.below(30));
       if (tensors) {
-        request.inputs.push_back({name, std::make_shared<attention::TensorRecording>(
+        request.inputs.push_back({name, std::make_shared<attention::RecordedTensors>(
                                             attention::random_tensors(random, 2, 2, tokens, false))});
       } else {
         const auto kind = random.chance(1, 2) ? attention::RowKind::kTies : attention::RowKind::kSmooth;
@@ -267,7 +267,7 @@ TEST(Frontier, AnyNumberOfThreadsGivesTheSameBits) {
                   .prompt = 6};
   for (int i = 0; i < 7; ++i)
     request.inputs.push_back({"input " + std::to_string(i),
-                              std::make_shared<attention::TensorRecording>(attention::random_tensors(
+                              std::make_shared<attention::RecordedTensors>(attention::random_tensors(
                                   random, 2, 2, 8 + static_cast<std::int64_t>(random.below(40)), false))});
   const Frontier alone = run(request, go_on).value();
   for (const int threads : {2, 3, 16}) {
@@ -304,7 +304,7 @@ TEST(Frontier, TheFirstErrorIsTold) {
                   .threads = 4};
   for (int i = 0; i < 8; ++i) {
     if (i < 3) {
-      request.inputs.push_back({"good", std::make_shared<attention::TensorRecording>(
+      request.inputs.push_back({"good", std::make_shared<attention::RecordedTensors>(
                                             attention::random_tensors(random, 1, 1, 200, false))});
     } else {
       request.inputs.push_back(

@@ -17,7 +17,7 @@ void expect_points_on_page(bool errors) {
       attention::recording_of({attention::random_rows(random, 2, 30, attention::RowKind::kSmooth)});
   if (errors)
     recording =
-        std::make_shared<attention::TensorRecording>(attention::random_tensors(random, 1, 2, 30, false));
+        std::make_shared<attention::RecordedTensors>(attention::random_tensors(random, 1, 2, 30, false));
   const Request request{
       .inputs = {{"a<b>&.kva", recording}},
       .lanes =
