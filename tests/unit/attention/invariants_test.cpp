@@ -8,55 +8,11 @@
 
 #include "simulator/attention/kernels.h"
 #include "simulator/attention/replay.h"
-#include "tests/unit/attention/inputs.h"
+#include "tests/unit/attention/invariant_cases.h"
 
 namespace kvplan::attention {
 namespace {
 
-constexpr std::uint64_t kSeeds = 60;
-
-struct Draw {
-  Rows rows;
-  int heads;
-  int tokens;
-  int prompt;
-  int budget;  ///< at least 2
-};
-Draw draw(std::uint64_t seed) {
-  Random random(seed, "invariants");
-  Draw out;
-  out.heads = 1 + static_cast<int>(random.below(4));
-  out.tokens = 8 + static_cast<int>(random.below(60));
-  out.prompt = 1 + static_cast<int>(random.below(static_cast<std::uint64_t>(out.tokens) - 1));
-  out.budget = 2 + static_cast<int>(random.below(20));
-  out.rows = random_rows(random, out.heads, out.tokens, seed % 3 == 0 ? RowKind::kTies : RowKind::kSmooth);
-  return out;
-}
-
-std::string number(int x) {
-  return std::to_string(x);
-}
-std::string h2o_text(int budget) {
-  return "h2o:hh=" + number(budget / 2) + ",recent=" + number(budget - budget / 2);
-}
-std::string streaming_text(int budget) {
-  return "streaming-llm:sink=1,recent=" + number(budget - 1);
-}
-std::vector<std::string> bounded_policies(int budget) {
-  return {"window:window=" + number(budget), streaming_text(budget), h2o_text(budget),
-          h2o_text(budget) + ",score_rows=raw", "tova:budget=" + number(budget)};
-}
-/// Those and all others that never keep more than a budget.
-std::vector<std::string> all_bounded_policies(int budget) {
-  std::vector<std::string> out = bounded_policies(budget);
-  for (const char* policy :
-       {"scissorhands:recent=1,drop=1,budget=", "scissorhands:recent=1,history=5,budget=",
-        "seed-proportional:budget=", "seed-proportional:importance=decay,fraction=0.4,budget=",
-        "seed-lfu:theta=0.05,budget=", "seed-lru:theta=0.05,budget=", "random:sink=1,budget=",
-        "oracle-suffix:budget=", "expr:score=windowed/(1+age),window=4,budget="})
-    out.push_back(policy + number(budget));
-  return out;
-}
 bool contains(const std::vector<std::int32_t>& set, std::int32_t p) {
   return std::binary_search(set.begin(), set.end(), p);
 }
@@ -68,7 +24,7 @@ TEST(Invariant, SizesAndNesting) {
   for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
     const Draw d = draw(seed);
     const auto recording = recording_of({d.rows});
-    for (const std::string& policy : all_bounded_policies(d.budget)) {
+    for (const std::string& policy : all_bounded_policies(d.budget, d.prompt)) {
       SCOPED_TRACE("seed " + std::to_string(seed) + ", " + policy);
       const Outcome found = run_policy(*recording, policy, d.prompt);
       EXPECT_LE(found.summary.peak_decode_entries, d.budget + 1);
@@ -113,7 +69,7 @@ TEST(Invariant, CountsFollowFromLengths) {
   for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
     const Draw d = draw(seed);
     const auto recording = recording_of({d.rows});
-    std::vector<std::string> policies = all_bounded_policies(d.budget);
+    std::vector<std::string> policies = all_bounded_policies(d.budget, d.prompt);
     policies.push_back("snapkv:window=2,kernel=3,capacity=" + number(d.budget));
     for (const std::string& policy : policies) {
       SCOPED_TRACE("seed " + std::to_string(seed) + ", " + policy);
@@ -180,7 +136,7 @@ TEST(Invariant, BudgetOfEverythingIsFull) {
     const auto recording = recording_of({d.rows});
     const Outcome full = run_policy(*recording, "full", d.prompt);
     EXPECT_EQ(full.summary.bytes, full.summary.full_bytes);
-    for (const std::string& policy : all_bounded_policies(2 * d.tokens)) {
+    for (const std::string& policy : all_bounded_policies(2 * d.tokens, d.prompt)) {
       SCOPED_TRACE("seed " + std::to_string(seed) + ", " + policy);
       const Outcome found = run_policy(*recording, policy, d.prompt);
       EXPECT_EQ(found.summary.bytes - found.summary.metadata_bytes, full.summary.bytes);
@@ -244,11 +200,18 @@ TEST(Invariant, ScoresTimesAConstantChangeNothing) {
     for (auto& head : halved)
       for (auto& row : head)
         for (double& weight : row) weight /= 2;
-    for (const char* rows : {",score_rows=raw", ",score_rows=renorm"}) {
-      const std::string policy = h2o_text(d.budget) + rows;
+    // Not Keyformer, whose powers of halves are rounded otherwise.
+    std::vector<std::string> policies = all_bounded_policies(d.budget, 0);
+    const std::string window = "window=2,capacity=" + number(d.budget);
+    for (const std::string& policy :
+         {h2o_text(d.budget) + ",score_rows=raw", "snapkv:" + window, "ada-kv:" + window,
+          "ada-kv:normalize=true," + window, std::string("observed-attention:ratio=0.4"),
+          std::string("finch:window=3"), "seed-pyramid-select:budget=" + number(d.budget)})
+      policies.push_back(policy);
+    for (const std::string& policy : policies)
       EXPECT_EQ(run_policy(*recording_of({d.rows}), policy, d.prompt).retained,
-                run_policy(*recording_of({halved}), policy, d.prompt).retained);
-    }
+                run_policy(*recording_of({halved}), policy, d.prompt).retained)
+          << policy;
   }
 }
 
@@ -295,7 +258,7 @@ TEST(Invariant, TopKBoundsEveryPolicyThatReadsAsMuch) {
     const Outcome bound = run_policy(*recording, "oracle-topk:k=" + number(d.budget + 1), d.prompt);
     const int attended = std::max(d.budget, d.prompt) + 1;
     const Outcome wide = run_policy(*recording, "oracle-topk:k=" + number(attended), d.prompt);
-    for (const std::string& policy : all_bounded_policies(d.budget)) {
+    for (const std::string& policy : all_bounded_policies(d.budget, d.prompt)) {
       SCOPED_TRACE("seed " + std::to_string(seed) + ", " + policy);
       const Outcome found = run_policy(*recording, policy, d.prompt);
       for (std::size_t i = 0; i < found.mass.size(); ++i)
@@ -344,8 +307,8 @@ TEST(Invariant, LargerBudgetsKeepMoreOfTheSame) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     const Draw d = draw(seed);
     const auto recording = recording_of({Rows{d.rows[0]}});  // one head: the stack property
-    for (const std::string& name : {std::string("window:window="), std::string("tova:budget="),
-                                    std::string("streaming-llm:sink=1,recent=")}) {
+    for (const std::string name :
+         {"window:window=", "tova:budget=", "streaming-llm:sink=1,recent=", "oracle-suffix:budget="}) {
       const Outcome small = run_policy(*recording, name + number(d.budget), d.prompt);
       const Outcome large = run_policy(*recording, name + number(d.budget + 3), d.prompt);
       for (std::size_t i = 0; i < small.retained.size(); ++i) {
