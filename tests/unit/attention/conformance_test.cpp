@@ -89,6 +89,20 @@ struct Case {
   }
 };
 
+/// What attention may do beside products: windows, caps of logits, sinks, biases, rotation.
+void add_attention_forms(Random& random, LayerTensors& to) {
+  if (random.chance(1, 4)) to.window = random.between(1, to.tokens);
+  if (random.chance(1, 4)) to.soft_cap = 1.5;
+  const bool sinks = random.chance(1, 4);
+  const bool biases = random.chance(1, 4);
+  for (std::int32_t h = 0; h < to.query_heads; ++h) {
+    if (sinks) to.sink_logits.push_back(4 * random.unit() - 2);
+    if (biases) to.bias_slopes.push_back(random.unit());
+  }
+  if (to.key_size > 1 && random.chance(1, 2))
+    to.rotary = Rotary{.dims = to.key_size / 2 * 2, .inverse_frequencies = {}};
+}
+
 /// Queries, keys, values and output weights: small, whole, huge (their products are huger), tiny, or all zero.
 std::shared_ptr<const Recording> any_tensors(Random& random, const Model& model, std::string& text) {
   constexpr std::array kFactors{1.0F, 1.0F, 1e30F, 1e-30F, 0.0F};
@@ -100,6 +114,7 @@ std::shared_ptr<const Recording> any_tensors(Random& random, const Model& model,
       continue;
     add_output_weights(random, 3, made);
     scale_tensors(kFactors[kind], made);
+    add_attention_forms(random, made);
     layers.push_back(std::move(made));
   }
   text += ", tensors " + std::to_string(kind);
