@@ -171,8 +171,9 @@ std::unique_ptr<const Course> make_counted_course(const CourseShape& shape,
                                                   std::shared_ptr<const Drops> drops) {
   check_shape(shape);
   KVPLAN_CHECK(!units.empty(), shape.prompt);
+  KVPLAN_CHECK(sum_of_units(units) >= 1, shape.prompt);
   for (const auto& [kept, count] : units)
-    KVPLAN_CHECK(kept.budget >= 1 && count >= 1 && kept.once == units.front().kept.once, kept.budget, count);
+    KVPLAN_CHECK(kept.budget >= 1 && count >= 0 && kept.once == units.front().kept.once, kept.budget, count);
   return std::make_unique<CountedCourse>(shape, units, std::move(drops));
 }
 

@@ -8,7 +8,8 @@
 //
 // Which tokens go changes nothing of this, so all cells of a token are one unit, but where some layers or heads keep
 // more than others: then the one that keeps most decides what the table does, for all of them write a token to the same
-// cell of it, and what the others keep less is holes.
+// cell of it, and what the others keep less is holes. Who keeps most may be on another rank, which has the same table:
+// no unit of this one has that count.
 #pragma once
 
 #include "simulator/core/course.h"
@@ -16,7 +17,7 @@
 namespace kvplan::core {
 
 /// `drops`: which tokens go, where somebody knows; changes no figure. REQUIRES: placement is compact, memory returns
-/// quanta; all units are cut once, or none is; the drops, if there are any, keep as many tokens.
+/// quanta; some count has units; all units are cut once, or none is; the drops, if there are any, keep as many tokens.
 std::unique_ptr<const Course> make_counted_course(const CourseShape& shape,
                                                   const std::vector<CountedUnits>& units,
                                                   std::shared_ptr<const Drops> drops = nullptr);

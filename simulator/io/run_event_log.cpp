@@ -2,6 +2,7 @@
 
 #include "simulator/base/json_writer.h"
 #include "simulator/base/version.h"
+#include "simulator/plan/layer_counts.h"
 #include "simulator/plan/report.h"
 
 namespace kvplan::io {
@@ -34,6 +35,11 @@ Status check_run(const plan::Scenario& scenario, const plan::Watched& watched) {
     return bad_input(
                "a log does not tell which blocks are found where layers lie in groups: expected "
                "engine.prefix_cache=false, or memory.allocator=paged")
+        .at_field("--events");
+  if (tokens.ranks_may_differ() && plan::ranks_differ(tokens))
+    return bad_input(
+               "a log is of one rank, and another one may keep more and so say when tables are cut: expected "
+               "deployment.tp and deployment.pp of 1, or a budget that is the same in all layers and heads")
         .at_field("--events");
   if (!tokens.encoded.empty())
     return bad_input(

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <string>
+#include <utility>
 
 #include "simulator/model/ranks.h"
 
@@ -52,6 +53,22 @@ std::int64_t other_rank(const std::vector<core::KeptCount>& heads, std::int64_t 
   return 0;
 }
 
+/// Asks of prompts of 1, 2, 4 ... 2^20 tokens until the answer is yes.
+template <class Ask>
+bool any_prompt(const TokenPlan& plan, Ask ask) {
+  constexpr std::int64_t kLongest = std::int64_t{1} << 20;
+  for (std::int64_t prompt = 1; prompt <= kLongest; prompt *= 2) {
+    attention::Grants grants;
+    if (plan.budget) {
+      auto granted = plan.budget->grants(prompt);
+      if (!granted.ok()) continue;  // no such prompt is admitted
+      grants = std::move(granted).value();
+    }
+    if (ask(prompt, grants)) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 std::vector<std::vector<core::KeptCount>> counts_by_layer(const TokenPlan& plan, std::int64_t prompt,
@@ -79,20 +96,30 @@ std::vector<std::vector<core::KeptCount>> counts_by_layer(const TokenPlan& plan,
 
 bool layers_differ(const TokenPlan& plan) {
   if (plan.budget && plan.budget->measured()) return true;
-  constexpr std::int64_t kLongest = std::int64_t{1} << 20;
-  for (std::int64_t prompt = 1; prompt <= kLongest; prompt *= 2) {
-    attention::Grants grants;
-    if (plan.budget) {
-      auto granted = plan.budget->grants(prompt);
-      if (!granted.ok()) continue;  // no such prompt is admitted
-      grants = std::move(granted).value();
-    }
+  return any_prompt(plan, [&](std::int64_t prompt, const attention::Grants& grants) {
     const auto layers = counts_by_layer(plan, prompt, grants);
-    for (const auto& layer : layers)
-      for (const core::KeptCount& kept : layer)
-        if (kept != layers[0][0]) return true;
-  }
-  return false;
+    return std::any_of(layers.begin(), layers.end(), [&](const auto& layer) {
+      return std::any_of(layer.begin(), layer.end(),
+                         [&](const core::KeptCount& kept) { return kept != layers[0][0]; });
+    });
+  });
+}
+
+bool ranks_differ(const TokenPlan& plan) {
+  if (plan.placed.bytes.ranks() == 1) return false;
+  if (plan.budget && plan.budget->measured()) return true;
+  return any_prompt(plan, [&](std::int64_t prompt, const attention::Grants& grants) {
+    return !check_alike_ranks(plan, prompt, grants).ok();
+  });
+}
+
+core::KeptCount most_kept(const TokenPlan& plan, std::int64_t prompt, const attention::Grants& grants) {
+  const auto layers = counts_by_layer(plan, prompt, grants);
+  core::KeptCount most = layers.front().front();
+  for (const auto& layer : layers)
+    for (const core::KeptCount& kept : layer)
+      if (kept.budget > most.budget) most = kept;
+  return most;
 }
 
 Status check_alike_ranks(const TokenPlan& plan, std::int64_t prompt, const attention::Grants& grants) {

@@ -1,8 +1,10 @@
 // How many tokens stay in each layer, or in each stored head of it, where these keep numbers of their own (a budget, a
 // policy like pyramidkv, or one with tables of heads), and what that asks of the ranks of a deployment.
 //
-// A run is of one rank. The others have the same block table, so its blocks have to be theirs: a deployment of several
-// stages or tensor-parallel ranks is followed where each of them keeps the same numbers, whatever their order.
+// A run is of one rank. The others have the same block table, so a block is held as long as any of them needs it. Where
+// survivors move together in one table and lengths say how many there are, the rank that keeps most says how long the
+// table is. Elsewhere a deployment of several stages or tensor-parallel ranks is followed where each of them keeps the
+// same numbers, whatever their order.
 #pragma once
 
 #include <cstdint>
@@ -32,6 +34,12 @@ std::vector<Each> share_of_rank(const std::vector<Each>& layer, std::int64_t ten
 /// Some layer, or head, keeps another number than the others: of prompts of 1, 2, 4 ... 2^20 tokens, or who knows,
 /// since numbers are measured.
 bool layers_differ(const TokenPlan& plan);
+
+/// May some rank keep another number of tokens than the plan's? Asked of the same prompts.
+bool ranks_differ(const TokenPlan& plan);
+
+/// The count of whoever keeps most in the whole model.
+core::KeptCount most_kept(const TokenPlan& plan, std::int64_t prompt, const attention::Grants& grants);
 
 /// Do all ranks keep as many tokens? The error says which do not.
 Status check_alike_ranks(const TokenPlan& plan, std::int64_t prompt, const attention::Grants& grants);

@@ -307,6 +307,17 @@ void note_holes(const TokenPlan& tokens, RunResult& result) {
                    "Tables by head (memory.allocator=paged:table=head) would let more blocks come back.");
 }
 
+/// Where ranks keep different numbers, whose figures these are.
+void note_ranks(const TokenPlan& tokens, RunResult& result) {
+  if (!tokens.ranks_may_differ() || !ranks_differ(tokens)) return;
+  const RankBytes& rank = tokens.placed.bytes;
+  result.assumptions.push_back(
+      "Ranks keep different numbers of tokens and have one block table, so a block stays as long as the rank "
+      "that keeps most needs it. Memory, bytes moved and times of steps are those of " +
+      std::string(rank.stages > 1 ? "stage " + std::to_string(rank.stage) : "the first rank") +
+      (rank.stages > 1 && rank.tensor_ranks > 1 ? ", its first rank" : "") + ".");
+}
+
 }  // namespace
 
 void forget_requests(RunResult& result) {
@@ -339,8 +350,8 @@ Result<RunResult> run_scenario(const Scenario& scenario, const traces::Trace& tr
   count_requests(result);
   if (result.makespan.count > 0)
     result.placing.delay_fraction = static_cast<double>(result.placing.delay.count) /
-                                      static_cast<double>(result.makespan.count) /
-                                      static_cast<double>(served.replicas.size());
+                                    static_cast<double>(result.makespan.count) /
+                                    static_cast<double>(served.replicas.size());
   result.ranks = setup.tokens.placed.bytes;
   result.obstacles = setup.tokens.placed.obstacles;
   if (scenario.derives_pool) result.starts = result.obstacles.empty();
@@ -350,6 +361,7 @@ Result<RunResult> run_scenario(const Scenario& scenario, const traces::Trace& tr
   sum_replicas(result);
   count_replicated(result);
   note_holes(setup.tokens, result);
+  note_ranks(setup.tokens, result);
   return result;
 }
 

@@ -257,7 +257,7 @@ Result<const core::Course*> RunCourses::begin(RequestId r, std::int64_t prompt) 
                               .placement = plan_.placement,
                               .reads_holes = plan_.reads_holes},
                     .grants = std::move(granted)};
-  if (plan_.keeps_by_layer() && (plan_.counted || plan_.recordings.empty()))
+  if (plan_.keeps_by_layer() && (plan_.counted || plan_.recordings.empty()) && !plan_.ranks_may_differ())
     KVPLAN_TRY_DO(check_alike_ranks(plan_, prompt, asked.grants));
   auto& course = courses_[r];
   if (!plan_.encoded.empty()) {

@@ -150,7 +150,7 @@ Result<model::ModelShape> named_model(const Scenario& s, bool follows_windows, c
 }
 
 /// What is replayed was decided on whole models: ranks that drop other tokens than each other would not be alike. Where
-/// lengths decide, requests are asked for one by one (check_alike_ranks).
+/// lengths decide, requests are asked for one by one (check_alike_ranks), or may differ.
 Status check_ranks(const TokenPlan& plan, bool replayed) {
   if (!plan.policy) return Done{};
   const RankBytes& bytes = plan.placed.bytes;
@@ -483,6 +483,10 @@ std::vector<core::CountedUnits> counted_units_of(const TokenPlan& plan, std::int
       out.back().units +=
           plan.units.per_token / plan.placed.bytes.layers / static_cast<std::int64_t>(layer.size());
     }
+  if (!plan.ranks_may_differ()) return out;
+  const core::KeptCount most = most_kept(plan, prompt, grants);
+  if (std::all_of(out.begin(), out.end(), [&](const auto& own) { return own.kept.budget < most.budget; }))
+    out.push_back({most, 0});
   return out;
 }
 

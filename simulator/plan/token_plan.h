@@ -54,7 +54,7 @@ struct Recorded {
 
 struct TokenPlan {
   model::ModelShape model;
-  ModelOnRanks placed;            ///< of the model on its ranks
+  ModelOnRanks placed;
   attention::CellUnits units;  ///< of one token; scales of the format are in their metadata
   std::optional<attention::PolicyChoice> policy;  ///< set: requests follow courses, as with `encoded`
   std::optional<RunBudget> budget;                ///< of the policy
@@ -80,6 +80,11 @@ struct TokenPlan {
   [[nodiscard]] bool keeps_by_layer() const {
     return policy && (budget || !by_head.empty() || policy->kind->layer_counts != nullptr);
   }
+  /// Ranks that keep other numbers than each other can be followed: they share a table, and the one that keeps most says
+  /// how long that is.
+  [[nodiscard]] bool ranks_may_differ() const {
+    return counted && tables == 1 && encoded.empty() && keeps_by_layer() && placed.bytes.ranks() > 1;
+  }
   /// Of these, each stored head does.
   [[nodiscard]] bool keeps_by_head() const { return !by_head.empty() || (budget && budget->by_head()); }
   [[nodiscard]] std::int64_t token_bytes() const {
@@ -103,7 +108,8 @@ Result<TokenPlan> make_token_plan(const Scenario& scenario, const TokenPlanFiles
 
 // For both: `prompt` as core::KeptCount has it; `grants` of that prompt, empty without a budget.
 
-/// How many tokens of a request stay, of each of its cells in order, neighbours that keep alike together.
+/// How many tokens of a request stay, of each of its cells in order, neighbours that keep alike together. Where another
+/// rank keeps more and they have one table, its count stands last, with no cells.
 /// REQUIRES: plan.counted.
 std::vector<core::CountedUnits> counted_units_of(const TokenPlan& plan, std::int64_t prompt,
                                                  const attention::Grants& grants);

@@ -303,7 +303,7 @@ std::string head_scores(const std::string& layer) {
   return "headkv:capacity=40,scores=" + scores + "]";
 }
 
-TEST(BudgetRuns, RanksMustBeAlike) {
+TEST(BudgetRuns, RanksMustBeAlikeWhereTheyHaveNoCommonTable) {
   const auto with = [](const std::string& policy, const std::string& budget, const std::string& ranks) {
     Values values{{"model", "llama-3-8b"}, {"eviction", policy}, {"budget", budget}, {ranks, "2"}};
     return error_of(values, false, trace_of(10, 150));
@@ -311,7 +311,7 @@ TEST(BudgetRuns, RanksMustBeAlike) {
   const std::string paper = "pyramidkv-paper:total=4000,beta=4";
   EXPECT_EQ(with("window:window=9", paper, "deployment.tp"), "");
   EXPECT_EQ(with("h2o:hh=9,recent=9,placement=compact", paper, "deployment.tp"), "");
-  for (const char* policy : {"window:window=9", "h2o:hh=9,recent=9,placement=compact"}) {
+  for (const char* policy : {"window:window=9", "window:window=9,placement=reuse"}) {
     const std::string stages = with(policy, paper, "deployment.pp");
     EXPECT_EQ(
         stages.rfind("deployment: expected one stage (deployment.pp=1), since a run is of one rank, and of "
@@ -332,13 +332,61 @@ TEST(BudgetRuns, RanksMustBeAlike) {
   }
   // The policy of that name differs as the budget does, and not where all prompts are shorter than what it keeps.
   const auto named = [](const std::string& policy) {
-    return error_of({{"model", "llama-3-8b"}, {"eviction", policy}, {"deployment.pp", "2"}}, false,
-                    trace_of(10, 150));
+    return error_of({{"model", "llama-3-8b"},
+                     {"eviction", policy},
+                     {"memory.allocator", "paged:table=layer"},
+                     {"deployment.pp", "2"}},
+                    false, trace_of(10, 150));
   };
   EXPECT_NE(
       named("pyramidkv:window=4,capacity=30,beta=5,placement=compact").find("\"pyramidkv\" keeps other"),
       std::string::npos);
   EXPECT_EQ(named("pyramidkv:window=4,capacity=3000,beta=5,placement=compact"), "");
+}
+
+/// All ranks have one block table, which is that of the whole model on one rank: whoever keeps most decides.
+TEST(BudgetRuns, SeveralRanksHaveTheTableOfOne) {
+  struct Ranks {
+    const char *budget, *policy, *ranks;
+  };
+  const std::string heads = head_scores("[1,1,1,1,2,2,3,9]");
+  const std::string falling = "pyramidkv-paper:total=2000,beta=4";
+  const Ranks cases[]{{falling.c_str(), "h2o:hh=9,recent=9,placement=compact", "deployment.pp"},
+                      {falling.c_str(), "snapkv:window=4,capacity=40,placement=compact", "deployment.pp"},
+                      {heads.c_str(), "h2o:hh=9,recent=9,placement=compact", "deployment.tp"},
+                      {heads.c_str(), "streaming-llm:sink=4,recent=9,placement=compact", "deployment.tp"}};
+  const auto trace = trace_of(40, 150);
+  for (const Ranks& c : cases) {
+    // As many blocks, and times that follow from tokens alone.
+    const auto run_on = [&](const std::string& ranks, bool step_by_step) {
+      return run({{"model", "llama-3-8b"},
+                  {"eviction", c.policy},
+                  {"budget", c.budget},
+                  {"memory.allocator", "paged:block_tokens=8"},
+                  {"memory.pool_tokens", "400"},
+                  {"latency", "affine:base_ns=1000,token_ns=10,context_ns=0"},
+                  {c.ranks, ranks}},
+                 false, step_by_step, trace, with_scores());
+    };
+    SCOPED_TRACE(std::string(c.policy) + " " + c.ranks);
+    const auto whole = run_on("1", false);
+    const auto shared = run_on("2", false);
+    expect_twins(shared, run_on("2", true), 40);
+    ASSERT_EQ(shared.records.size(), whole.records.size());
+    for (std::size_t i = 0; i < whole.records.size(); ++i) {
+      EXPECT_EQ(shared.records[i].first_token, whole.records[i].first_token) << i;
+      EXPECT_EQ(shared.records[i].finish, whole.records[i].finish) << i;
+      EXPECT_EQ(shared.records[i].preemptions, whole.records[i].preemptions) << i;
+    }
+    EXPECT_EQ(shared.evicted_blocks, whole.evicted_blocks);
+    EXPECT_GT(shared.evicted_blocks, 50);
+    const auto told = [](const auto& result) {
+      return std::any_of(result.assumptions.begin(), result.assumptions.end(),
+                         [](const std::string& s) { return s.rfind("Ranks keep different", 0) == 0; });
+    };
+    EXPECT_TRUE(told(shared));
+    EXPECT_FALSE(told(whole));
+  }
 }
 
 /// A table of layers that keep alike has no holes for want of tables by layer, and says nothing of them.

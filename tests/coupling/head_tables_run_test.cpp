@@ -284,7 +284,7 @@ std::string llama_gates(const std::string& layer, const std::string& last_layers
   return "duo-attention:gates=" + gates + "]";
 }
 
-TEST(HeadTableRuns, RanksMustBeAlike) {
+TEST(HeadTableRuns, RanksMustBeAlikeWhereTheyHaveNoCommonTable) {
   const auto with = [](const std::string& policy, const char* placement, const char* ranks) {
     return error_of({{"model", "llama-3-8b"},
                      {"eviction", policy + ",recent=9,sink=2,placement=" + placement},
@@ -297,10 +297,14 @@ TEST(HeadTableRuns, RanksMustBeAlike) {
     EXPECT_EQ(with(llama_gates(halves, halves), placement, "deployment.pp"), "");
     EXPECT_EQ(with(llama_gates(halves, halves), placement, "fleet.replicas"), "");
     const std::string ranks = with(llama_gates(halves, halves), placement, "deployment.tp");
+    const std::string stages = with(llama_gates("[1,1,1,1,1,1,1,1]", halves), placement, "deployment.pp");
+    if (placement == std::string("compact")) {  // one table, as long as that of the rank that keeps most
+      EXPECT_EQ(ranks + stages, "");
+      continue;
+    }
     EXPECT_EQ(ranks.rfind("deployment: expected one rank (deployment.tp=1)", 0), 0U) << ranks;
     EXPECT_NE(ranks.find("\"duo-attention\" keeps other numbers in the heads of rank 1"), std::string::npos)
         << ranks;
-    const std::string stages = with(llama_gates("[1,1,1,1,1,1,1,1]", halves), placement, "deployment.pp");
     EXPECT_EQ(stages.rfind("deployment: expected one stage (deployment.pp=1)", 0), 0U) << stages;
   }
 }
