@@ -19,9 +19,22 @@ double own_exp(double x) {
 double own_log(double x) {
   return x < 0 || std::isnan(x) ? std::numeric_limits<double>::quiet_NaN() : std::isinf(x) ? x : fixed_log(x);
 }
+/// For a whole n >= 0: squares and products from the lowest bit of n up, so that the bits are the same everywhere.
+double whole_power(double x, double n) {
+  double out = 1;
+  for (; n > 0; x *= x) {
+    const double half = std::floor(n / 2);
+    if (half * 2 < n) out *= x;
+    n = half;
+  }
+  return out;
+}
+/// Whole exponents take any base; others of a negative base are not a number.
 double own_pow(double x, double y) {
+  if (std::isnan(x) || std::isnan(y)) return std::numeric_limits<double>::quiet_NaN();
   if (x == 0) return y > 0 ? 0.0 : y == 0 ? 1.0 : std::numeric_limits<double>::infinity();
-  return own_exp(y * own_log(x));
+  if (std::isinf(y) || std::floor(y) != y) return own_exp(y * own_log(x));
+  return y < 0 ? 1.0 / whole_power(x, -y) : whole_power(x, y);
 }
 double own_sqrt(double x) {
   return std::sqrt(x);  // IEEE defines its bits

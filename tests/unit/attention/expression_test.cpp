@@ -118,6 +118,47 @@ TEST(Expression, Functions) {
   EXPECT_NEAR(score.score(), expected, 1e-14);
 }
 
+double score_of(const std::string& text, double age) {
+  auto made = ScoreExpression::make(text);
+  if (!made.ok()) {
+    ADD_FAILURE() << made.error().to_string();
+    return NAN;
+  }
+  made.value().set(ScoreVariable::kAge, age);
+  return made.value().score();
+}
+
+TEST(Expression, WholePowersOfAnyBase) {
+  for (int age = 0; age < 20; ++age) {
+    const double x = (age - 8) / 4.0;  // its powers have few bits: products are exact in any order
+    double power = 1;
+    for (int n = 0; n <= 7; ++n) {
+      const std::string exponent = std::to_string(n);
+      EXPECT_EQ(score_of("pow((age-8)/4, " + exponent + ")", age), power) << x << " to the " << n;
+      if (x != 0) {
+        EXPECT_EQ(score_of("pow((age-8)/4, -" + exponent + ")", age), 1 / power) << x << " to the -" << n;
+      }
+      power *= x;
+    }
+  }
+  EXPECT_EQ(score_of("pow(1.1, 5)", 0), 1.1 * (1.1 * 1.1 * (1.1 * 1.1))) << "squares, from the lowest bit up";
+  EXPECT_EQ(score_of("pow(-1, 9007199254740993)", 0), 1) << "2^53 + 1 is read as 2^53, which is even";
+  EXPECT_EQ(score_of("pow(-3, 1e300)", 0), INFINITY);
+  EXPECT_EQ(score_of("pow(-3, -1e300)", 0), 0);
+  EXPECT_EQ(score_of("pow(0, -1)", 0), INFINITY);
+  for (const char* no_number : {"pow(-2, 0.5)", "pow(-2, -1.5)", "pow(log(-1), 0)", "pow(0, log(-1))"})
+    EXPECT_EQ(score_of(no_number, 0), -INFINITY) << no_number << " is lowest";
+}
+
+/// Tokens on this side of the middle are as good as those beyond it.
+TEST(Expression, ASquareKeepsBothSides) {
+  Random random(5, "square");
+  const auto recording = recording_of({random_rows(random, 2, 40, RowKind::kSmooth)});
+  for (const char* budget : {"3", "10"})
+    expect_same(*recording, 20, std::string("expr:score=\"pow(age-8, 2)\",budget=") + budget,
+                std::string("expr:score=(age-8)*(age-8),budget=") + budget);
+}
+
 TEST(Expression, ErrorsSayWhatThereIs) {
   for (const std::string text : {"", "acumulated", "last +", "last ^ 2", "1, 2", "sin(age)", "last = 3"}) {
     const auto made = ScoreExpression::make(text);
