@@ -80,8 +80,10 @@ Grants grants_of(const Retained& retained) {
 Result<PolicyChoice> with_budget(const PolicyChoice& policy, std::span<const std::int64_t> tokens,
                                  bool by_head, const LayerPlace& place) {
   const std::string name(policy.choice.name());
-  if (policy.kind->budget.param.empty())
-    return refused("\"" + name + "\" takes no number of tokens that a budget could give");
+  if (const BudgetParam& budget = policy.kind->budget; budget.param.empty())
+    return refused("\"" + name + "\" " +
+                   (budget.why_none.empty() ? "takes no number of tokens that a budget could give"
+                                            : std::string(budget.why_none) + ", which no budget could give"));
   PolicyChoice out = policy;
   if (!by_head) {
     KVPLAN_TRY(out.choice, with_tokens(policy, tokens.front(), place.prompt));

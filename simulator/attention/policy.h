@@ -182,6 +182,8 @@ struct BudgetParam {
   std::int64_t usual_beside{
       INT64_MAX};         ///< what `beside` is where nobody says, but at most half of the budget
   bool of_prompt{false};  ///< it counts tokens of the prompt alone: one as large as the prompt drops nothing
+  std::string_view
+      why_none{};  ///< where `param` is empty although there is such a number: what it does instead
 };
 
 /// One member of the family: its descriptor, what it is called in golden files, its traits and its maker.

@@ -225,6 +225,7 @@ const PolicyKind kSeedDynamic{
              "this shows is a bound on such control. Growth brings no token back. By length, theta "
              "stays the same multiple of an equal share of attention, which n tokens have 1/n of."},
     .golden_name = "seed_dynamic",
+    .budget = {.why_none = "sets its number of tokens by itself as it goes"},
     .check = check,
     .traits = traits,
     .make = make};
