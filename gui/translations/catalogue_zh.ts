@@ -1664,6 +1664,14 @@
         <translation>最后一行中的权重，或该权重除以到该 token 为止的权重之和</translation>
     </message>
     <message>
+        <source>weights</source>
+        <translation>权重</translation>
+    </message>
+    <message>
+        <source>What is wanted of a token: attention (mass), or attention times the length of its value (output)</source>
+        <translation>看重 token 的什么：注意力，或注意力乘以其值向量的长度</translation>
+    </message>
+    <message>
         <source>A budget or a threshold that follows the attention seen, the phase or the length</source>
         <translation>随所见注意力、阶段或长度变化的预算或阈值</translation>
     </message>

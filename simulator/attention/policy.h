@@ -80,10 +80,10 @@ class LayerPolicy {
   /// ascending; the token of the query itself is seen besides.
   [[nodiscard]] virtual std::span<const std::int32_t> shown(std::int32_t /*query_head*/) const { return {}; }
   /// 2: of what its rows say the query reads only a part (Reads::kChosen): appends indices of residents, ascending.
-  virtual void choose(const Residents& /*residents*/, std::span<const HeadRow> /*heads*/,
-                      std::vector<std::int32_t>& /*attended*/) {}
-  /// 3: before the updates of a token whose rows are read (PolicyTraits::keys, values): where keys, values and logits
-  /// of the layer are, as far as that token. Valid until the step ends.
+  virtual void choose(std::int32_t /*set*/, const Residents& /*residents*/,
+                      std::span<const HeadRow> /*heads*/, std::vector<std::int32_t>& /*attended*/) {}
+  /// 0, 2, 3: before all else that a token's rows are shown to (PolicyTraits::keys, values): where keys, values and
+  /// logits of the layer are, as far as that token. Valid until the step ends.
   virtual void tensors(const LayerRows& /*rows*/) {}
   /// 3: the rows of the query heads of one set. May write the columns of `residents`.
   virtual void update(std::int32_t /*set*/, Residents& /*residents*/, std::span<const HeadRow> /*heads*/) {}

@@ -196,6 +196,7 @@ Status LayerReplay::foresee(const Recording& recording, std::int32_t sequence) {
   std::vector<std::vector<double>> weight(heads_, std::vector<double>(all.size()));
   for (std::int64_t t = place_.prompt; t < tokens; ++t) {
     KVPLAN_TRY_DO(rows->seek(t));
+    if (reads_tensors_) policy_->tensors(*rows);
     const auto seen = std::span<const std::int32_t>(all).first(static_cast<std::size_t>(t + 1));
     for (std::size_t s = 0; s < sets_.size(); ++s) {
       for (std::size_t h = 0; h < heads_; ++h) {
@@ -337,7 +338,7 @@ void LayerReplay::choose(std::size_t set, std::span<const HeadRow> heads, const 
   Beside& beside = beside_[set];
   const Residents& residents = sets_[set].residents;
   indices_.clear();
-  policy_->choose(residents, heads, indices_);
+  policy_->choose(static_cast<std::int32_t>(set), residents, heads, indices_);
   beside.chosen.clear();
   for (const std::int32_t index : indices_)
     beside.chosen.push_back(residents.positions()[static_cast<std::size_t>(index)]);

@@ -1,10 +1,12 @@
 // The bound of all eviction policies: the retained sets, each inside the one before and the new token, that keep
 // the most attention over the whole sequence.
+#include <algorithm>
 #include <cmath>
 #include <memory>
 #include <vector>
 
 #include "simulator/attention/nested_residency.h"
+#include "simulator/attention/oracle_weights.h"
 #include "simulator/attention/policy.h"
 #include "simulator/attention/reduce.h"
 #include "simulator/attention/selection.h"
@@ -17,17 +19,21 @@ constexpr std::int64_t kMostForeseen =
 
 class OracleExact final : public SetPolicy {
  public:
-  OracleExact(const LayerPlace& place, std::int64_t budget, Aggregate aggregate)
-      : prompt_(place.prompt), budget_(budget), reduce_(aggregate) {
-    to_come_.resize(static_cast<std::size_t>(place.stored_heads()));
-    until_.resize(to_come_.size());
-  }
+  explicit OracleExact(const LayerInput& input)
+      : prompt_(input.place.prompt),
+        budget_(input.choice.integer("budget")),
+        reduce_(aggregate_of(input.choice)),
+        lengths_(input),
+        to_come_(static_cast<std::size_t>(input.place.stored_heads())),
+        until_(to_come_.size()) {}
 
+  void tensors(const LayerRows& rows) override { lengths_.tensors(rows); }
   void foresee(std::int32_t set, std::span<const HeadRow> heads) override {
     const Weights weights = reduce_(heads);
-    std::vector<std::int64_t> row;
-    row.reserve(weights.value.size());
-    for (const double value : weights.value) row.push_back(std::llround(value / weights.divisor * 0x1p44));
+    lengths_.reach(set, weights.value.size());
+    std::vector<double> row(weights.value.size());
+    for (std::size_t i = 0; i < row.size(); ++i)
+      row[i] = weights.value[i] / weights.divisor * lengths_.of(set, static_cast<std::int32_t>(i));
     to_come_[static_cast<std::size_t>(set)].push_back(std::move(row));
   }
 
@@ -36,9 +42,7 @@ class OracleExact final : public SetPolicy {
     if (excess <= 0) return;
     auto& until = until_[static_cast<std::size_t>(set)];
     if (until.empty()) {
-      auto& rows = to_come_[static_cast<std::size_t>(set)];
-      until = needed_until(rows, prompt_, budget_);
-      rows = {};
+      until = needed_until(in_whole_numbers(to_come_[static_cast<std::size_t>(set)]), prompt_, budget_);
     }
     // What is no longer needed comes first here, and there is enough of it.
     score_.clear();
@@ -48,27 +52,50 @@ class OracleExact final : public SetPolicy {
   }
 
  private:
+  /// Of rows, which are given up, in units of which the greatest weight that there can be has 2^44.
+  [[nodiscard]] std::vector<std::vector<std::int64_t>> in_whole_numbers(
+      std::vector<std::vector<double>>& rows) const {
+    double greatest = 1;
+    if (lengths_.wanted()) {
+      greatest = 0;
+      for (const auto& row : rows)
+        for (const double weight : row) greatest = std::max(greatest, weight);
+    }
+    std::vector<std::vector<std::int64_t>> out;
+    out.reserve(rows.size());
+    for (auto& row : rows) {
+      out.emplace_back();
+      out.back().reserve(row.size());
+      for (const double weight : row)
+        out.back().push_back(greatest > 0 ? std::llround(weight / greatest * 0x1p44) : 0);
+      row = {};
+    }
+    rows = {};
+    return out;
+  }
+
   std::int64_t prompt_;
   std::int64_t budget_;
   Reducer reduce_;
-  std::vector<std::vector<std::vector<std::int64_t>>> to_come_;  ///< [stored head][decode step][position]
-  std::vector<std::vector<std::int64_t>> until_;                 ///< [stored head][position]
+  ValueLengths lengths_;
+  std::vector<std::vector<std::vector<double>>> to_come_;  ///< [stored head][decode step][position]
+  std::vector<std::vector<std::int64_t>> until_;           ///< [stored head][position]
   std::vector<double> score_;
 };
 
-constexpr std::array kParams{tokens_param("budget", "Tokens kept", 1), kGroupParam, kAggParam,
-                             kPlacementParam};
+constexpr std::array kParams{tokens_param("budget", "Tokens kept", 1), kOracleWeightsParam, kGroupParam,
+                             kAggParam, kPlacementParam};
 
 PolicyTraits traits(const Choice& choice) {
   return {.rows = RowUse::kRaw,
+          .value_norms = weighs_output(choice),
           .foresight = true,
           .max_foreseen = kMostForeseen,
           .budget = choice.integer("budget"),
           .count = core::KeptCount{choice.integer("budget")}};
 }
 std::unique_ptr<LayerPolicy> make(const LayerInput& input) {
-  return std::make_unique<OracleExact>(input.place, input.choice.integer("budget"),
-                                       aggregate_of(input.choice));
+  return std::make_unique<OracleExact>(input);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <memory>
 #include <vector>
 
+#include "simulator/attention/oracle_weights.h"
 #include "simulator/attention/policy.h"
 #include "simulator/attention/reduce.h"
 #include "simulator/attention/selection.h"
@@ -24,13 +25,18 @@ double rounded(Wide sum) {
 
 class OracleSuffix final : public SetPolicy {
  public:
-  OracleSuffix(const LayerPlace& place, std::int64_t budget, Aggregate aggregate)
-      : budget_(budget), reduce_(aggregate), to_come_(static_cast<std::size_t>(place.stored_heads())) {}
+  explicit OracleSuffix(const LayerInput& input)
+      : budget_(input.choice.integer("budget")),
+        reduce_(aggregate_of(input.choice)),
+        lengths_(input),
+        to_come_(static_cast<std::size_t>(input.place.stored_heads())) {}
 
+  void tensors(const LayerRows& rows) override { lengths_.tensors(rows); }
   void foresee(std::int32_t set, std::span<const HeadRow> heads) override {
     const Weights weights = reduce_(heads);
     auto& to_come = to_come_[static_cast<std::size_t>(set)];
     to_come.resize(weights.value.size());
+    lengths_.reach(set, to_come.size());
     for (std::size_t i = 0; i < to_come.size(); ++i) to_come[i] += fixed(weights.value[i]);
   }
 
@@ -48,30 +54,31 @@ class OracleSuffix final : public SetPolicy {
     to_come.resize(std::max(to_come.size(), static_cast<std::size_t>(residents.positions().back()) + 1));
     score_.clear();
     for (const std::int32_t p : residents.positions())
-      score_.push_back(rounded(to_come[static_cast<std::size_t>(p)]));
+      score_.push_back(rounded(to_come[static_cast<std::size_t>(p)]) * lengths_.of(set, p));
     lowest(score_, static_cast<std::int32_t>(excess), drop);
   }
 
  private:
   std::int64_t budget_;
   Reducer reduce_;
+  ValueLengths lengths_;
   std::vector<std::vector<Wide>> to_come_;  ///< [stored head][position]
   std::vector<double> score_;
 };
 
-constexpr std::array kParams{tokens_param("budget", "Tokens kept", 1), kGroupParam, kAggParam,
-                             kPlacementParam};
+constexpr std::array kParams{tokens_param("budget", "Tokens kept", 1), kOracleWeightsParam, kGroupParam,
+                             kAggParam, kPlacementParam};
 
 PolicyTraits traits(const Choice& choice) {
   return {.rows = RowUse::kRaw,
           .decode_rows = true,
+          .value_norms = weighs_output(choice),
           .foresight = true,
           .budget = choice.integer("budget"),
           .count = core::KeptCount{choice.integer("budget")}};
 }
 std::unique_ptr<LayerPolicy> make(const LayerInput& input) {
-  return std::make_unique<OracleSuffix>(input.place, input.choice.integer("budget"),
-                                        aggregate_of(input.choice));
+  return std::make_unique<OracleSuffix>(input);
 }
 
 }  // namespace

@@ -2,7 +2,9 @@
 // cache, since the next row may want any token again, so its bytes are those of `full`.
 #include <algorithm>
 #include <memory>
+#include <vector>
 
+#include "simulator/attention/oracle_weights.h"
 #include "simulator/attention/policy.h"
 #include "simulator/attention/reduce.h"
 #include "simulator/attention/selection.h"
@@ -12,29 +14,39 @@ namespace {
 
 class OracleTopK final : public LayerPolicy {
  public:
-  OracleTopK(std::int64_t k, Aggregate aggregate) : k_(k), reduce_(aggregate) {}
-  void choose(const Residents& residents, std::span<const HeadRow> heads,
+  explicit OracleTopK(const LayerInput& input)
+      : k_(input.choice.integer("k")), reduce_(aggregate_of(input.choice)), lengths_(input) {}
+  void tensors(const LayerRows& rows) override { lengths_.tensors(rows); }
+  void choose(std::int32_t set, const Residents& residents, std::span<const HeadRow> heads,
               std::vector<std::int32_t>& attended) override {
     const auto k = static_cast<std::int32_t>(std::min<std::int64_t>(k_, residents.size()));
-    highest(reduce_(heads).value, k, attended);
+    const std::span<const double> weight = reduce_(heads).value;
+    if (!lengths_.wanted()) return highest(weight, k, attended);
+    lengths_.reach(set, weight.size());
+    score_.assign(weight.begin(), weight.end());
+    for (std::size_t i = 0; i < score_.size(); ++i) score_[i] *= lengths_.of(set, residents.positions()[i]);
+    highest(score_, k, attended);
   }
   void evict(std::span<ResidentSet> /*sets*/) override {}
 
  private:
   std::int64_t k_;
   Reducer reduce_;
+  ValueLengths lengths_;
+  std::vector<double> score_;
 };
 
-constexpr std::array kParams{tokens_param("k", "Tokens read by each query", 1), kGroupParam, kAggParam,
-                             kPlacementParam};
+constexpr std::array kParams{tokens_param("k", "Tokens read by each query", 1), kOracleWeightsParam,
+                             kGroupParam, kAggParam, kPlacementParam};
 
-PolicyTraits traits(const Choice& /*choice*/) {
+PolicyTraits traits(const Choice& choice) {
   return {.rows = RowUse::kRaw,
           .reads = Reads::kChosen,
+          .value_norms = weighs_output(choice),
           .interval = KeptInterval{.sink = 0, .recent = INT64_MAX}};
 }
 std::unique_ptr<LayerPolicy> make(const LayerInput& input) {
-  return std::make_unique<OracleTopK>(input.choice.integer("k"), aggregate_of(input.choice));
+  return std::make_unique<OracleTopK>(input);
 }
 
 }  // namespace

@@ -164,7 +164,7 @@ Case any_case(const PolicyKind& kind, std::uint64_t seed) {
   const std::int64_t given = policy.choice.integer("group");
   const std::int32_t group = given == 0 ? model.of_head : static_cast<std::int32_t>(given);
   std::shared_ptr<const Recording> recording =
-      traits.keys || traits.values || traits.output_weights || random.chance(1, 3)
+      traits.keys || traits.values || traits.value_norms || traits.output_weights || random.chance(1, 3)
           ? any_tensors(random, model, text)
           : any_rows(random, model, text);
   policy.tables = any_tables(random, kind.descriptor, model.layers, model.query_heads() / group);

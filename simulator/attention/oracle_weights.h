@@ -1,0 +1,61 @@
+// What bounds add up: the attention that tokens have, or what this moves of the output.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "simulator/attention/norms.h"
+#include "simulator/attention/policy.h"
+
+namespace kvplan::attention {
+
+inline constexpr std::array<std::string_view, 2> kOracleWeights{"mass", "output"};
+inline constexpr Param kOracleWeightsParam{
+    .name = "weights",
+    .help =
+        "What is wanted of a token: attention (mass), or attention times the length of its value (output)",
+    .kind = ParamKind::kText,
+    .fallback = "mass",
+    .choices = kOracleWeights,
+    .default_unsaid = true};
+
+/// Of a choice whose descriptor has kOracleWeightsParam.
+inline bool weighs_output(const Choice& choice) {
+  return choice.text(kOracleWeightsParam.name) == "output";
+}
+
+/// Lengths of the values of a layer's tokens by stored head; all 1 where mass is wanted.
+class ValueLengths {
+ public:
+  explicit ValueLengths(const LayerInput& input)
+      : wanted_(weighs_output(input.choice)),
+        group_(input.place.group),
+        length_(static_cast<std::size_t>(input.place.stored_heads())) {}
+
+  [[nodiscard]] bool wanted() const { return wanted_; }
+  /// Where lengths are, until the next call or the last of `reach`.
+  void tensors(const LayerRows& rows) { rows_ = &rows; }
+  /// Knows those of the first `tokens` of a set from now on. REQUIRES: `tensors`, if they are wanted.
+  void reach(std::int32_t set, std::size_t tokens) {
+    if (!wanted_) return;
+    auto& known = length_[static_cast<std::size_t>(set)];
+    while (known.size() < tokens)
+      known.push_back(value_norm(*rows_, set * group_, static_cast<std::int32_t>(known.size())));
+  }
+  /// 0 of a token that `reach` has not come to: no row told of it.
+  [[nodiscard]] double of(std::int32_t set, std::int32_t token) const {
+    if (!wanted_) return 1.0;
+    const auto& known = length_[static_cast<std::size_t>(set)];
+    return static_cast<std::size_t>(token) < known.size() ? known[static_cast<std::size_t>(token)] : 0.0;
+  }
+
+ private:
+  bool wanted_;
+  std::int32_t group_;
+  const LayerRows* rows_{nullptr};
+  std::vector<std::vector<double>> length_;  ///< [stored head][token]
+};
+
+}  // namespace kvplan::attention
