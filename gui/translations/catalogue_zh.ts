@@ -1660,8 +1660,8 @@
         <translation>保留的 token 数，其中一半因为最新</translation>
     </message>
     <message>
-        <source>Weight in the last row, or that weight by all weights up to the token (prefix)</source>
-        <translation>最后一行中的权重，或该权重除以到该 token 为止的权重之和</translation>
+        <source>Weight in the last row; that weight by all weights up to the token (prefix); or times the sum of the sizes (value-norm) or the elements (value-sum) of the token&apos;s value</source>
+        <translation>最后一行中的权重；或该权重除以到该 token 为止的权重之和；或该权重乘以该 token 的值向量各元素绝对值之和，或各元素之和</translation>
     </message>
     <message>
         <source>weights</source>

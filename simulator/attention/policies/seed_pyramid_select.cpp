@@ -2,6 +2,7 @@
 // the last query finds most important.
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <memory>
 
 #include "simulator/attention/kernels.h"
@@ -13,17 +14,29 @@ namespace kvplan::attention {
 namespace {
 
 constexpr int kScore = 0;
-constexpr std::array<std::string_view, 2> kScores{"weight", "prefix"};
+constexpr std::array<std::string_view, 4> kScores{"weight", "prefix", "value-norm", "value-sum"};
+
+bool takes_values(const Choice& choice) {
+  return choice.text("importance").starts_with("value-");
+}
 
 class SeedPyramidSelect final : public SetPolicy {
  public:
-  SeedPyramidSelect(std::int64_t budget, bool prefix, Aggregate aggregate)
-      : budget_(budget), prefix_(prefix), reduce_(aggregate) {}
+  explicit SeedPyramidSelect(const LayerInput& input)
+      : budget_(input.choice.integer("budget")),
+        prefix_(input.choice.text("importance") == "prefix"),
+        by_values_(takes_values(input.choice)),
+        sizes_(input.choice.text("importance") == "value-norm"),
+        group_(input.place.group),
+        reduce_(aggregate_of(input.choice)) {}
 
-  void update(std::int32_t /*set*/, Residents& residents, std::span<const HeadRow> heads) override {
+  void tensors(const LayerRows& rows) override { rows_ = &rows; }
+  void update(std::int32_t set, Residents& residents, std::span<const HeadRow> heads) override {
     const Weights weights = reduce_(heads);
     const auto score = residents.column(kScore);
     assign_scaled(weights.value, weights.divisor, score);
+    if (by_values_)
+      for (std::size_t i = 0; i < score.size(); ++i) score[i] *= value_sum(set, residents.positions()[i]);
     if (!prefix_) return;
     double sum = 0;
     for (double& each : score) {
@@ -40,15 +53,31 @@ class SeedPyramidSelect final : public SetPolicy {
   }
 
  private:
+  /// Of the elements of its value, or of their sizes.
+  [[nodiscard]] double value_sum(std::int32_t set, std::int32_t token) const {
+    const ValueView values = rows_->values(set * group_);
+    double sum = 0;
+    for (std::int32_t c = 0; c < values.size; ++c) {
+      const auto x = static_cast<double>(values.data[std::int64_t{token} * values.size + c]);
+      sum += sizes_ ? std::fabs(x) : x;
+    }
+    return sum;
+  }
+
   std::int64_t budget_;
   bool prefix_;
+  bool by_values_;
+  bool sizes_;  ///< of elements, not their sum with signs
+  std::int32_t group_;
   Reducer reduce_;
+  const LayerRows* rows_{nullptr};
 };
 
 constexpr std::array kParams{
     tokens_param("budget", "Tokens kept, half of them for being newest", 1),
     Param{.name = "importance",
-          .help = "Weight in the last row, or that weight by all weights up to the token (prefix)",
+          .help = "Weight in the last row; that weight by all weights up to the token (prefix); or times the "
+                  "sum of the sizes (value-norm) or the elements (value-sum) of the token's value",
           .kind = ParamKind::kText,
           .fallback = "weight",
           .choices = kScores},
@@ -59,13 +88,12 @@ PolicyTraits traits(const Choice& choice) {
   return {.prompt_rows = 1,
           .decode_rows = true,
           .columns = 1,
+          .values = takes_values(choice),
           .budget = budget,
           .count = core::KeptCount{budget}};
 }
 std::unique_ptr<LayerPolicy> make(const LayerInput& input) {
-  return std::make_unique<SeedPyramidSelect>(input.choice.integer("budget"),
-                                             input.choice.text("importance") == "prefix",
-                                             aggregate_of(input.choice));
+  return std::make_unique<SeedPyramidSelect>(input);
 }
 
 }  // namespace
@@ -79,9 +107,10 @@ const PolicyKind kSeedPyramidSelect{
          .source = "kvplan's founding notes on KV caches, section 4.1 (selection of a pyramid's layer)",
          .params = kParams,
          .divergences =
-             "The code of the notes loses the most important tokens by an index error and returns tokens out "
-             "of "
-             "order; this is what its text says. Of an odd budget the larger half is the important one."},
+             "The code of the notes loses the most important tokens by an index error and returns tokens "
+             "out of order; this is what its text says. Its importance sums attention times values over "
+             "the keys before each token, which is no score of that token: each choice of importance is a "
+             "reading of it. Of an odd budget the larger half is the important one."},
     .golden_name = "seed_pyramid_select",
     .budget = {.param = "budget"},
     .traits = traits,

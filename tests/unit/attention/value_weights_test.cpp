@@ -1,5 +1,5 @@
 // Policies that weigh attention by values, against their definitions on queries, keys and values: the bounds with
-// weights=output.
+// weights=output, and the founding notes' selection.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -219,6 +219,44 @@ TEST(OutputOracles, SayWhatIsMissing) {
             ": decides by value norms, which this recording does not have (attention rows only): expected a "
             ".kva file of queries, keys and values");
   }
+}
+
+TEST(SeedPyramidSelect, WithValuesAgainstItsDefinition) {
+  for (std::uint64_t seed = 1; seed <= 80; ++seed) {
+    Random random(seed, "select");
+    const Case it(random, 40);
+    const int budget = 1 + static_cast<int>(random.below(12));
+    const bool sizes = random.chance(1, 2);
+    const std::string text = "seed-pyramid-select:budget=" + std::to_string(budget) +
+                             ",importance=" + (sizes ? "value-norm" : "value-sum") + it.agg();
+    SCOPED_TRACE("seed " + std::to_string(seed) + ": " + text + ", prompt " + std::to_string(it.prompt));
+    expect_sets(it, run_policy(it.recording, text, it.prompt),
+                [&](int head, int t, const std::set<int>& kept) {
+                  if (static_cast<int>(kept.size()) <= budget) return kept;
+                  NaiveRow score = it.row(head, t, kept);
+                  for (auto& [p, each] : score) {
+                    double sum = 0;
+                    for (int c = 0; c < it.recording.tensors().value_size; ++c)
+                      sum += sizes ? std::fabs(it.value(head, p, c)) : it.value(head, p, c);
+                    each *= sum;
+                  }
+                  const std::set<int> newest = naive_newest(kept, budget / 2);
+                  std::set<int> out = naive_best(score, naive_less(kept, newest), budget - budget / 2);
+                  out.insert(newest.begin(), newest.end());
+                  return out;
+                });
+  }
+}
+
+TEST(SeedPyramidSelect, SaysThatValuesAreMissing) {
+  Random random(1, "missing");
+  const auto rows = recording_of({random_rows(random, 1, 4, RowKind::kSmooth)});
+  const auto found = evaluate(
+      *rows,
+      {.policy = parse_policy("seed-pyramid-select:budget=2,importance=value-sum").value(), .prompt = 1},
+      [](const LayerReplay&) -> Status { return Done{}; });
+  ASSERT_FALSE(found.ok());
+  EXPECT_NE(found.error().to_string().find("decides by values"), std::string::npos);
 }
 
 }  // namespace
