@@ -61,7 +61,8 @@ const BudgetKind kHeadKv{
                    .divergences =
                        "A larger beta distributes less; the README of the code says the opposite. "
                        "KVCache-Factory distributes the capacity instead of the capacity less the window, "
-                       "so that each head keeps a window more."},
+                       "so that each head keeps a window more. The code can raise scores to a power (its "
+                       "temperature) before it divides them by their sum; give them raised."},
     .takes_scores = true,
     .retained = retained};
 

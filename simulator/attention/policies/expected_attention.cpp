@@ -216,9 +216,10 @@ const PolicyKind kExpectedAttention{
          .params = kParams,
          .divergences =
              "The original keeps int(P * (1 - ratio)) tokens and scores its sinks with the greatest "
-             "score, which may tie. Queries before position encoding are computed by undoing the "
-             "recorded rotation. The recording's logit scale stands for 1 / sqrt(d); soft caps, biases and "
-             "windows do not enter the score."},
+             "score, which may tie. Queries before position encoding are computed by undoing the recorded "
+             "rotation. The recording's logit scale stands for 1 / sqrt(d); soft caps, biases and windows "
+             "do not enter the score. What kvpress evaluates under this name is Ada-KV over it, with "
+             "epsilon 0.01, and masks what it drops."},
     .golden_name = "expected_attention",
     .budget = {.param = "budget", .of_prompt = true},
     .traits = traits,

@@ -45,7 +45,8 @@ const PolicyKind kKeyformer{
                    .params = kKeyformerParams,
                    .divergences =
                        "Without the Gumbel noise that the paper adds to logits, so that runs repeat; its "
-                       "public code is another policy, see keyformer-gptj."},
+                       "public code is another policy, see keyformer-gptj; that for MPT drops at every "
+                       "eighth generated token only, and holds up to seven more in between."},
     .golden_name = "keyformer_paper",
     .traits = traits,
     .make = make};

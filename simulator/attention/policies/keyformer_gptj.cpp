@@ -50,15 +50,16 @@ std::unique_ptr<LayerPolicy> make(const LayerInput& input) {
 
 extern const PolicyKind kKeyformerGptj;
 const PolicyKind kKeyformerGptj{
-    .descriptor = {.family = kFamily,
-                   .name = "keyformer-gptj",
-                   .summary = "Keyformer as its public GPT-J code runs: keys are frozen when the prompt ends",
-                   .source = "d-matrix-ai/keyformer-llm@f327831 models/gptj-keyformer-lib",
-                   .params = kKeyformerParams,
-                   .divergences =
-                       "The mask is one column wider than the paper's and is combined with all earlier "
-                       "masks: a token that leaves the recent ones is gone before it can become a key. "
-                       "Without the Gumbel noise."},
+    .descriptor =
+        {.family = kFamily,
+         .name = "keyformer-gptj",
+         .summary = "Keyformer as its public GPT-J code runs: keys are frozen when the prompt ends",
+         .source = "d-matrix-ai/keyformer-llm@f327831 models/gptj-keyformer-lib",
+         .params = kKeyformerParams,
+         .divergences =
+             "The mask is one column wider than the paper's and is combined with all earlier masks: a "
+             "token that leaves the recent ones is gone before it can become a key. The code for MPT "
+             "drops at every eighth generated token only. Without the Gumbel noise."},
     .golden_name = "keyformer_gptj",
     .traits = traits,
     .make = make};

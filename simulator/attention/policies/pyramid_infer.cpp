@@ -178,12 +178,11 @@ const PolicyKind kPyramidInfer{
          .params = kParams,
          .divergences =
              "In the original what leaves changes the deeper layers; a recording shows those of the full "
-             "model, "
-             "with rows restricted to what is stored. Its linear schedule is overwritten by a constant, and "
-             "no "
-             "ratio of the cosine reaches the abstract's 54 %. The rows that it keeps while decoding, a "
-             "fifth of "
-             "the prompt times what is stored, are not counted as bytes. Heads are always averaged."},
+             "model, with rows restricted to what is stored. Its linear schedule is overwritten by a "
+             "constant, of which 0.9 keeps 44 % of 32 layers; the cosine with 0.9 keeps 76.6 % of a "
+             "prompt of 4,096, and no ratio of it comes to the abstract's 54 % less. The rows that it "
+             "keeps while decoding, a fifth of the prompt times what is stored, are not counted as bytes. "
+             "Heads are always averaged."},
     .golden_name = "pyramidinfer",
     .traits = traits,
     .make = make};

@@ -183,11 +183,12 @@ const PolicyKind kRKv{
              "Keeps what the latest queries need and what does not repeat other keys; needs recorded keys",
          .source = "arXiv 2505.24133; Zefan-Cai/R-KV@d15c976 rkv/compression/r1_kv.py, rkv/utils.py",
          .params = kParams,
-         .divergences = "lambda is 0.07 in the code and 0.1 in its README. A group of query heads is reduced "
-                        "by its largest "
-                        "logit before the softmax, whatever agg says. The queries kept beside the cache are "
-                        "not counted as "
-                        "bytes."},
+         .divergences =
+             "lambda is 0.07 in the code and 0.1 in its README. retain_ratio, 0.1 in its class and 0.2 on "
+             "its command line, matters where retain_direction ends in _percent; here that is the "
+             "default, by which the latest duplicate of a key is none. A group of query heads is reduced "
+             "by its largest logit before the softmax, whatever agg says. The queries kept beside the "
+             "cache are not counted as bytes."},
     .golden_name = "r_kv",
     .budget = {.param = "budget"},
     .check = check,

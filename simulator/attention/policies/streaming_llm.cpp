@@ -25,11 +25,17 @@ std::unique_ptr<LayerPolicy> make(const LayerInput& input) {
 
 extern const PolicyKind kStreamingLlm;
 const PolicyKind kStreamingLlm{
-    .descriptor = {.family = kFamily,
-                   .name = "streaming-llm",
-                   .summary = "Keeps the first tokens (attention sinks) and the newest ones",
-                   .source = "arXiv 2309.17453; mit-han-lab/streaming-llm@2e50426 streaming_llm/kv_cache.py",
-                   .params = kParams},
+    .descriptor =
+        {.family = kFamily,
+         .name = "streaming-llm",
+         .summary = "Keeps the first tokens (attention sinks) and the newest ones",
+         .source = "arXiv 2309.17453; mit-han-lab/streaming-llm@2e50426 streaming_llm/kv_cache.py",
+         .params = kParams,
+         .divergences =
+             "The original caches keys before their rotation and rotates them at every step by their "
+             "place in the cache; here, as in kvpress, KVCache-Factory and R-KV, they stay at the "
+             "positions of the recording, which results say. kvpress drops once, behind the sinks; "
+             "KVCache-Factory takes as sinks whatever the window leaves of its capacity."},
     .golden_name = "streaming",
     .budget = {.param = "recent", .beside = "sink", .usual_beside = 4},
     .traits = traits,
