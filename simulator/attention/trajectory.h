@@ -3,9 +3,11 @@
 //
 // A trajectory depends on (recording, sequence, prompt split, policy with its parameters and what a budget grants
 // its layers) and on nothing else, so all requests driven by that recording share one. It is computed as far as it is
-// asked for, one layer after the other: each is opened once and worked through from its first token, and nothing but
-// what it drops stays. So memory holds, per track, 4 bytes for each dropped token and 8 for each decode step, and while
-// it is computed the rows of one layer. Asked for later tokens it works through all of them again: ask for the last one
+// asked for, one layer after the other: each is opened once for its own replay and worked through from its first token,
+// and nothing but what it drops stays. A policy that looks ahead (PolicyTraits::foresight) has its layer opened once
+// more before; of one whose layer depends on those below (lower_layers) each layer opens all of these, so that work and
+// reading grow with the square of the layers. Memory holds, per track, 4 bytes for each dropped token and 8 for each
+// decode step, and while it is computed the rows of one layer. Asked for later tokens it works through all of them again: ask for the last one
 // that matters. Where tokens are placed, and what that frees, is a course (core/course.h) made from it.
 //
 // Time is counted in tokens: "after token t" is the end of the step that wrote token t, counting from 0; t =

@@ -69,6 +69,37 @@ TEST(Trajectory, SaysWhatTheReplaySays) {
   }
 }
 
+/// How often each layer is opened, by order of opening.
+class Counted final : public Recording {
+ public:
+  explicit Counted(std::shared_ptr<const Recording> of) : of_(std::move(of)) {}
+  [[nodiscard]] const RecordingInfo& info() const override { return of_->info(); }
+  [[nodiscard]] Result<std::unique_ptr<LayerRows>> open(std::int32_t sequence,
+                                                        std::int32_t layer) const override {
+    opened.push_back(layer);
+    return of_->open(sequence, layer);
+  }
+  mutable std::vector<std::int32_t> opened;
+
+ private:
+  std::shared_ptr<const Recording> of_;
+};
+
+TEST(Trajectory, LayersAreOpenedAsOftenAsTheHeaderSays) {
+  Random random(9, "opened");
+  const auto recording = std::make_shared<Counted>(recording_of(random_layers(random, 3, 2, 300)));
+  const auto opened = [&](const std::string& policy) {
+    recording->opened.clear();
+    EXPECT_TRUE(make(recording, 40, policy)->advance(299).ok());
+    return recording->opened;
+  };
+  using Layers = std::vector<std::int32_t>;
+  EXPECT_EQ(opened("window:window=5"), (Layers{}));
+  EXPECT_EQ(opened("h2o:hh=8,recent=8"), (Layers{0, 1, 2}));
+  EXPECT_EQ(opened("oracle-suffix:budget=8"), (Layers{0, 0, 1, 1, 2, 2}));
+  EXPECT_EQ(opened("pyramidinfer"), (Layers{0, 0, 1, 0, 1, 2}));
+}
+
 TEST(Trajectory, AskingInSmallStepsChangesNothing) {
   Random random(7, "trajectory");
   const auto recording = recording_of(random_layers(random, 2, 2, 700));
