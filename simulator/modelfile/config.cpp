@@ -32,7 +32,7 @@ struct Refusal {
   const char* key;
   const char* what;
 };
-constexpr std::array<Refusal, 9> kRefusals{{
+constexpr std::array<Refusal, 10> kRefusals{{
     {"attention_chunk_size", "attention in chunks"},
     {"layers_block_type", "state-space layers"},
     {"attn_layer_period", "state-space layers"},
@@ -41,6 +41,7 @@ constexpr std::array<Refusal, 9> kRefusals{{
     {"linear_attn_config", "layers of linear attention"},
     {"attn_type_list", "layers of linear attention"},
     {"block_configs", "layers of different shapes"},
+    {"hybrid_layer_pattern", "layers of different shapes"},
     {"num_kv_shared_layers", "layers that use the cache of others"},
 }};
 
@@ -233,7 +234,11 @@ Result<LayerCache> read_cache(const Config& config, const ModelShape& shape, Wei
     return config.wrong("expected heads of at most " + std::to_string(kMostHeadSize) + " elements, found " +
                             std::to_string(cache.key_size),
                         "head_dim");
-  weights.key_size = weights.value_size = cache.key_size;
+  // 0 in the DeepSeek family where nothing is latent: as wide as keys.
+  KVPLAN_TRY(const std::int64_t value, config.whole_or({"v_head_dim"}, {0, kMostHeadSize}, 0));
+  if (value > 0) cache.value_size = value;
+  weights.key_size = cache.key_size;
+  weights.value_size = cache.value_size;
   return cache;
 }
 

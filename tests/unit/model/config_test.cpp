@@ -44,6 +44,13 @@ TEST(ModelConfig, HeadsAndTheirSizes) {
   EXPECT_EQ(shape(kDims + R"(,"multi_query":true,"new_decoder_architecture":true,"num_kv_heads":4)").kv_heads,
             4);
   EXPECT_EQ(shape(kDims + R"(,"head_dim":128)").runs[0].cache.key_size, 128);
+  const ModelShape narrow = shape(kDims + R"(,"num_key_value_heads":2,"head_dim":192,"v_head_dim":128)");
+  EXPECT_EQ(narrow.runs[0].cache, (LayerCache{.heads = 2, .key_size = 192, .value_size = 128}));
+  EXPECT_EQ(narrow.kv_token_bytes(), 6 * 2 * (192 + 128) * 2);
+  EXPECT_EQ(narrow.pair_flops(), 2 * 8 * (192 + 128) * 6);
+  // DeepSeek-OCR's: nothing is latent, and sizes of what would be are 0.
+  EXPECT_EQ(shape(kDims + R"(,"kv_lora_rank":null,"qk_rope_head_dim":0,"v_head_dim":0)").runs[0].cache,
+            plain.runs[0].cache);
   const ModelShape old = shape(R"("n_layer":12,"n_embd":768,"n_head":12)");
   EXPECT_EQ(old.kv_token_bytes(), 12 * 2 * 768 * 2);
 }
@@ -132,6 +139,11 @@ TEST(ModelConfig, CachesOfAnotherKindAreRefused) {
       error("{" + kDims + R"(,"attention_chunk_size":8192})"),
       "c.json: attention_chunk_size: expected keys and values of each token in each layer, found attention "
       "in chunks");
+  // MiMo-V2's: 4 stored heads in one kind of layer, 8 in the other.
+  EXPECT_EQ(
+      error("{" + kDims + R"(,"sliding_window":128,"hybrid_layer_pattern":[0,1,1,1,1,0]})"),
+      "c.json: hybrid_layer_pattern: expected keys and values of each token in each layer, found layers "
+      "of different shapes");
   EXPECT_EQ(error("{" + kDims + R"(,"num_kv_shared_layers":2})").substr(0, 29),
             "c.json: num_kv_shared_layers:");
   EXPECT_EQ(error("{" + kDims + R"(,"num_kv_shared_layers":0})"), "no error");
@@ -152,6 +164,13 @@ TEST(ModelConfig, WeightsThatCannotBeCounted) {
   EXPECT_EQ(miss(R"(,"vocab_size":100,"intermediate_size":10)"), "no error");
   EXPECT_EQ(miss(R"(,"vocab_size":100,"intermediate_size":10,"num_experts":4)"),
             "model: the weights of c.json cannot be counted: num_experts_per_tok is not given");
+  const std::int64_t narrow =
+      shape(kDims + R"(,"vocab_size":100,"intermediate_size":10,"head_dim":24,"v_head_dim":16)")
+          .weights()
+          .value()
+          .all;
+  EXPECT_EQ(narrow, 6 * (8 * 64 * (24 + 16 + 24 + 16) + 2 * 64 + 3 * 64 * 10) + 2 * 100 * 64 + 64)
+      << "queries, what is summed of values, keys, values";
   const WeightCounts counts =
       shape(kDims +
             R"(,"vocab_size":100,"intermediate_size":10,"num_local_experts":4,"num_experts_per_tok":2)")
