@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <numeric>
 #include <string>
 #include <utility>
@@ -14,6 +15,7 @@
 #include "simulator/plan/report.h"
 #include "simulator/plan/run.h"
 #include "tests/unit/attention/inputs.h"
+#include "tests/unit/attention/tensor_input.h"
 
 namespace kvplan::small_model {
 
@@ -40,14 +42,27 @@ inline traces::Trace trace_of(std::int64_t requests, std::int64_t longest) {
   return trace;
 }
 
-/// `windows`: of each layer, 0 for none.
-inline plan::RunOptions options(const std::vector<std::int64_t>& windows = std::vector<std::int64_t>(kLayers,
-                                                                                                     0)) {
+inline std::shared_ptr<const attention::Recording> recorded_rows() {
   Random random(5, "tables");
   std::vector<attention::Rows> rows;
   for (int i = 0; i < kLayers; ++i)
     rows.push_back(attention::random_rows(random, kHeads, 150, attention::RowKind::kSmooth));
-  const auto recording = attention::recording_of(rows);
+  return attention::recording_of(rows);
+}
+
+/// Queries, keys, values and output weights.
+inline std::shared_ptr<const attention::Recording> recorded_tensors() {
+  Random random(6, "tables");
+  attention::LayerTensors tensors = attention::random_tensors(random, kHeads, 1, 150, false);
+  attention::add_output_weights(random, 5, tensors);
+  return std::make_shared<attention::RecordedTensors>(
+      std::vector<attention::LayerTensors>(kLayers, std::move(tensors)));
+}
+
+/// `windows`: of each layer, 0 for none.
+inline plan::RunOptions options(
+    const std::vector<std::int64_t>& windows = std::vector<std::int64_t>(kLayers, 0),
+    const std::shared_ptr<const attention::Recording>& recording = recorded_rows()) {
   plan::RunOptions options;
   options.request_memory = true;
   options.timeline_bins = 13;
@@ -55,21 +70,21 @@ inline plan::RunOptions options(const std::vector<std::int64_t>& windows = std::
     return Result<std::shared_ptr<const attention::Recording>>(recording);
   };
   const auto& info = recording->info();
-  const std::int64_t size = info.key_size;
+  const std::int64_t keys = info.key_size, values = info.value_size;
   std::vector<model::LayerRun> runs;
   for (const std::int64_t window : windows)
-    runs.push_back({1, {.heads = kHeads, .key_size = size, .value_size = size, .window = window}});
-  options.open_model = [size, runs, bytes = info.cache_element_bytes](const std::string& /*path*/) {
-    return Result<model::ModelShape>(
-        model::ModelShape{.name = "small",
-                          .source = "test",
-                          .layers = kLayers,
-                          .hidden = kHeads * size,
-                          .query_heads = kHeads,
-                          .kv_heads = kHeads,
-                          .element_bytes = bytes,
-                          .runs = runs,
-                          .weight_shape = {.feed_forward = 12 * size, .key_size = size, .value_size = size}});
+    runs.push_back({1, {.heads = kHeads, .key_size = keys, .value_size = values, .window = window}});
+  options.open_model = [keys, values, runs, bytes = info.cache_element_bytes](const std::string& /*path*/) {
+    return Result<model::ModelShape>(model::ModelShape{
+        .name = "small",
+        .source = "test",
+        .layers = kLayers,
+        .hidden = kHeads * values,
+        .query_heads = kHeads,
+        .kv_heads = kHeads,
+        .element_bytes = bytes,
+        .runs = runs,
+        .weight_shape = {.feed_forward = 12 * values, .key_size = keys, .value_size = values}});
   };
   return options;
 }
