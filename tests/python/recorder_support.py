@@ -62,11 +62,11 @@ def prompt_of(seed=2, tokens=TOKENS):
 
 
 def eager(model, ids):
-    """(logits, weights of each layer [heads, tokens, tokens]) of the library's own implementation."""
+    """(logits, weights of each layer [heads, tokens, tokens]) of the library's own implementation, as float32."""
     model.set_attn_implementation("eager")
     with torch.no_grad():
         out = model(input_ids=torch.tensor([ids]), output_attentions=True, use_cache=False)
-    return out.logits[0].numpy(), [layer[0].numpy() for layer in out.attentions]
+    return out.logits[0].float().numpy(), [layer[0].float().numpy() for layer in out.attentions]
 
 
 def row_of(facts, head, queries, keys, t):
@@ -101,12 +101,21 @@ class Recording(FolderTest):
                         worst = max(worst, np.abs(row - weights[layer][head, t, : t + 1]).max())
         self.assertLess(worst, ROW_ERROR)
 
-    def expect_program_agrees(self, weights, layer, file="x.kva"):
-        """What `kvplan evict` calls the three largest weights of each row are the library's."""
-        code, out, error = kvplan("evict", self.path(file), "--policy", "oracle-topk:k=3,group=1", "--prefill", 1,
-                                  "--layer", layer, "--json", "-")
-        self.assertEqual(code, 0, error)
-        for step in json.loads(out)["steps"]:
-            for head, mass in enumerate(step["attended_mass"]):
-                row = weights[layer][head, step["t"]]
-                self.assertAlmostEqual(mass, np.sort(row)[-3:].sum(), delta=3 * ROW_ERROR)
+    def expect_program_agrees(self, weights, file="x.kva"):
+        """What `kvplan evict` computes as rows are the library's, `weights` of each layer. With the w newest tokens
+        kept a query sees these and itself: w = 1, 2, ... tell all weights of a row but the last two apart. And the
+        largest of each row."""
+        seen = lambda w: lambda row: row[max(0, len(row) - w - 1) :].sum()  # noqa: E731
+        for policy, sum_of in [("oracle-topk:k=1,group=1", np.max),
+                               *((f"window:window={w}", seen(w)) for w in range(1, TOKENS))]:
+            code, out, error = kvplan("evict", self.path(file), "--policy", policy, "--prefill", 1, "--all-layers",
+                                      "--json", "-")
+            self.assertEqual(code, 0, error)
+            layers = json.loads(out)["layers"]
+            self.assertEqual([one["layer"] for one in layers], sorted(weights))
+            for one in layers:
+                self.assertEqual([step["t"] for step in one["steps"]], list(range(1, TOKENS)))
+                for step in one["steps"]:
+                    expected = [sum_of(rows[step["t"], : step["t"] + 1]) for rows in weights[one["layer"]]]
+                    np.testing.assert_allclose(step["attended_mass"], expected, rtol=0, atol=2 * ROW_ERROR,
+                                               err_msg=f"layer {one['layer']}, {policy}, step {step['t']}")

@@ -277,6 +277,36 @@ class Command(Recording):
         self.assertTrue(found, "no kill hit the recording")
         print(f"killed: {found} tokens of layers, and whole sequences, were there")
 
+    def test_asked_to_end(self):
+        """Ctrl-C and SIGTERM: what it says is there are all tokens that it had."""
+        self.many()
+        for asked in (signal.SIGINT, signal.SIGTERM):
+            process = self.child("--quiet", "--overwrite", "--no-verify", "--ignore-end", "--max-prompt-tokens", 3,
+                                 "--beyond-context", before=self.asked_at_step(asked, 50))
+            _, status = os.waitpid(process, 0)
+            said = self.path("said").read_text()
+            self.assertEqual((os.waitstatus_to_exitcode(status), said.count("\n")), (3, 1), said)
+            with AttentionReader(self.path("x.kva.part")) as reader:
+                found = [reader.tokens(i) for i in range(len(reader.sequences))]
+            self.assertEqual(found, [42, 13])  # 3 of a prompt and 39 steps, then 3 and 10
+            self.assertIn("kvplan-record: stopped; ", said)
+            self.assertIn("x.kva.part has 1 whole sequence, and 13 tokens of the next", said)
+
+    @staticmethod
+    def asked_at_step(asked, step):
+        """Sends itself the signal before so many steps of decoding."""
+        def before():
+            steps, run = [], transformers.LlamaForCausalLM.forward
+
+            def forward(*given, **more):
+                steps.append(more["input_ids"].shape[1])
+                if steps.count(1) == step:
+                    signal.raise_signal(asked)
+                return run(*given, **more)
+
+            transformers.LlamaForCausalLM.forward = forward
+        return before
+
     def test_a_full_disk(self):
         arguments = self.many()
         code, said = self.run_child(*arguments, "--quiet", out="whole.kva")
@@ -305,7 +335,7 @@ class Command(Recording):
         self.prompts({"ids": [9, 8, 7, 6]}, {"ids": [1, 2, 50]}, {"ids": [1, 2]})
         code, said = self.run_child("--quiet")
         self.assertEqual((code, said.count("\n")), (2, 1), said)
-        self.assertRegex(said, "sequence 1: layer 0: queries of head 0: expected finite numbers that fit f32; "
+        self.assertRegex(said, "sequence 1: layer 0: queries of tokens 0 to 2: expected finite numbers that fit f32; "
                                ".*x.kva.part has 1 whole sequence, and 0 tokens of the next")
         with torch.no_grad():
             model.model.layers[1].self_attn.k_proj.weight[3] = float("nan")

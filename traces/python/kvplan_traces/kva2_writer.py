@@ -78,21 +78,27 @@ class RecordingWriter:
 
     def append(self, sequence, layer, part, head, tokens, first=None):
         """The next tokens of a part: an array [tokens, size] or, of one number each, [tokens]; of rows a list of
-        arrays; of top rows a list of (positions, weights, rest)."""
+        arrays; of top rows a list of (positions, weights, rest); of either what `row_bytes` made of them."""
         with located(self.part_path):
             self._place(sequence, layer, part, head)
-            encode = {"rows": self._dense, "top_rows": self._listed}.get(part)
             place = (sequence, layer, head, kva2.PARTS[part])
             reach = self._reach.get(place, 0)
             begin = reach if first is None else first
             expect(begin == reach or part in kva2.ROWS and begin > reach, f"expected token {reach}, found {begin}",
                    part)
             facts = self.header.layer(layer)
-            if encode:
-                lines = (encode(facts, t, row) for t, row in enumerate(tokens, begin))
-            else:
-                lines = self._tokens(facts, part, tokens)
+            lines = (self._lines if part in kva2.ROWS else self._tokens)(facts, part, tokens, begin)
             self._cut(place, part, begin, lines)
+
+    def check_numbers(self, layer, part, tokens):
+        """FormatError of an array [tokens, size] that `append` would not take: for who keeps it to append it later."""
+        with located(self.part_path):
+            kva.to_bytes(self.header.parts[part], self._tokens(self.header.layer(layer), part, tokens))
+
+    def row_bytes(self, layer, part, rows, first):
+        """Rows or top rows `first`, first + 1, ... as a list for `append`: FormatError now of what is no row."""
+        with located(self.part_path):
+            return list(self._lines(self.header.layer(layer), part, rows, first))
 
     def end(self, sequence, tokens=None):
         """The sequence is whole, with so many tokens (None: as many as came): FormatError if it is not."""
@@ -175,7 +181,15 @@ class RecordingWriter:
         expect(facts is not None, "expected a layer of the header", f"layer {layer}")
         expect(head in facts.heads(part), f"expected a head that has {part}", f"layer {layer}: head {head}")
 
-    def _tokens(self, facts, part, tokens):
+    def _lines(self, facts, part, rows, first):
+        """The bytes of each row."""
+        encode = {"rows": self._dense, "top_rows": self._listed}[part]
+        for t, row in enumerate(rows, first):
+            with located(None, field=f"row {t}"):
+                raw = row if isinstance(row, bytes) else encode(facts, t, row)
+            yield raw
+
+    def _tokens(self, facts, part, tokens, _=None):
         size = 1 if part in kva2.OF_SEQUENCE else facts.size(part)
         of_places = part in kva2.OF_SEQUENCE
         numbers = (kva.places_of if of_places else kva.array_of)(tokens, part)

@@ -6,6 +6,8 @@ import shutil
 import sys
 import time
 
+from .interrupts import sigterm_as_ctrl_c
+
 EXIT_BAD, EXIT_STOPPED = 2, 3
 # Layers and heads of any model that the format can hold.
 _MOST_PLACES = 4096
@@ -232,7 +234,8 @@ def main(arguments):
     part = f"{given.out}.part"
     given.began = False
     try:
-        record(given)
+        with sigterm_as_ctrl_c():
+            record(given)
         return 0
     except KeyboardInterrupt:
         problem, code = "stopped", EXIT_STOPPED

@@ -1,8 +1,8 @@
 """One recording: facts asked, file begun, sequences run through the model and written as their tokens come.
 
-What a step gives is kept until `flush_tokens` tokens of a layer have come, then written; of a prompt that is longer a
-layer is written as soon as it is computed. So memory is bounded by that many tokens, or by one layer of a prompt (of a
-part of it, with `prefill_tokens`).
+What steps give is kept until `flush_tokens` tokens of a layer have come, then written (sequence.py); of a prompt that
+is longer a layer is written as soon as it is computed. So memory is bounded by that many tokens, or by one layer of a
+prompt (of a part of it, with `prefill_tokens`). Where recording ends before its time, what is kept is written, too.
 """
 
 import hashlib
@@ -23,6 +23,7 @@ from .hook import cache_of, first_line, listening
 from .limits import (MOST_TOKENS, OF_ROWS, PARTS, check_choice, check_number, check_parts, check_prompt,
                      check_row_range, context_of)
 from .prompts import check_temperature
+from .sequence import SequenceOut
 
 _TOP = 16
 _ROTARY = ("measured", "unstated")
@@ -94,7 +95,7 @@ class Recorder:
         self._limited = not shared and "logits_to_keep" in takes
         self._cache_name = "cache" if "cache" in takes else "past_key_values"  # the latter before Transformers 5.24
         self.writer = RecordingWriter(path, header, codec, overwrite)
-        self._sequence, self._kept, self._before, self._checked, self._has_rows = None, {}, 0, set(), False
+        self._out, self._before, self._checked, self._has_rows = None, 0, set(), False
 
     def __enter__(self):
         return self
@@ -120,10 +121,9 @@ class Recorder:
                      self._context)
         ids = ids.to(embeddings.weight.device)
         self._check_classes(len(ids), classes, new_class)
-        self._sequence = self.writer.begin(name, len(ids) if prompt_tokens is None else prompt_tokens)
-        self._kept = {layer.number: {} for layer in self.layers}
+        self._out = SequenceOut(self.writer, name, len(ids) if prompt_tokens is None else prompt_tokens, self._flush)
         self._checked = set()
-        if self._sequence == 0:
+        if self._out.number == 0:
             self._write_output_weights()
         draw = torch.Generator().manual_seed(seed)
         given = {self._cache_name: cache_of(self.model), "use_cache": True}
@@ -136,26 +136,31 @@ class Recorder:
                 steps = list(ids.split(self._prefill or len(ids)))
                 while steps:
                     step, self._before = steps.pop(0), done
+                    if self._classes:
+                        self._out.add_classes(int(classes[t]) if t < len(classes) else new_class
+                                              for t in range(done, done + len(step)))
                     try:
                         logits = self.model(input_ids=step[None], **given).logits
                     except IndexError as error:  # positions that are learnt end somewhere
+                        self._out.salvage(error)
                         raise RecorderError(f"{name or 'prompt'}: the model cannot take tokens {done} to "
                                             f"{done + len(step) - 1}: {first_line(error)}") from None
-                    self._write_classes(done, len(step), classes, new_class)
                     done += len(step)
-                    self._write(least=self._flush)
                     if not steps and len(new) < max_new_tokens:
                         new.append(_choose(logits[0, -1], temperature, top_k, draw))
                         if new[-1] not in stop and len(new) < max_new_tokens:
                             steps.append(torch.tensor([new[-1]], device=ids.device))
                     if progress:
                         progress(done, total)
+        except RecorderError:
+            raise  # the model is not what was taken for granted: neither is what it gave last
+        except BaseException as error:  # Ctrl-C, too
+            self._out.salvage(error)
+            raise
         finally:
             for hook in hooks:
                 hook.remove()
-        self._write(least=1)
-        self.writer.end(self._sequence, done)
-        self._sequence = None
+        self._out.end(done)
         return new
 
     def _check_classes(self, count, classes, new_class):
@@ -202,30 +207,27 @@ class Recorder:
         if key.shape[2] != self._before + count:
             raise RecorderError(f"layer {number} attends to {key.shape[2]} keys, expected those of all "
                                 f"{self._before + count} tokens")
-        kept = self._kept[number]
-        keep = lambda part, array: kept.setdefault(part, []).append(array)  # noqa: E731
-        heads = list(facts.recorded_kv_heads)
-        if "queries" in facts.parts:
-            keep("queries", _numbers(query[0, list(facts.heads("queries"))]))
-        for part, of in (("keys", key), ("values", value)):
-            if part in facts.parts:
-                keep(part, _numbers(of[0, heads, -count:]))
-        if "value_norms" in facts.parts:
-            keep("value_norms", _numbers(value[0, heads, -count:].float().norm(dim=-1, keepdim=True)))
+        first, heads = self._before, list(facts.recorded_kv_heads)
         if self._verify and weights is not None and (number, count > 1) not in self._checked:
             self._checked.add((number, count > 1))
             self._compare(facts, number, query, key, weights)
+        add = lambda part, tensor: self._out.add(number, part, first, _numbers(tensor))  # noqa: E731
+        if "queries" in facts.parts:
+            add("queries", query[0, list(facts.heads("queries"))])
+        for part, of in (("keys", key), ("values", value)):
+            if part in facts.parts:
+                add(part, of[0, heads, -count:])
+        if "value_norms" in facts.parts:
+            add("value_norms", value[0, heads, -count:].float().norm(dim=-1, keepdim=True))
         for part in OF_ROWS:
             if part in facts.parts:
-                self._write_rows(part, facts, number, key.shape[2] - count, weights)
-        if sum(piece.shape[1] for piece in next(iter(kept.values()), ())) >= max(self._flush, 2) and count > 1:
-            if "layer_inputs" not in facts.parts or "layer_inputs" in kept:
-                self._write_layer(number)
+                self._add_rows(part, facts, number, first, weights)
+        self._out.end_step(number, count)
 
     def _inputs(self, module, args, kwargs):
         states = kwargs.get("hidden_states", args[0] if args else None)
-        if self._sequence is not None and states is not None:
-            self._kept[module.layer_idx].setdefault("layer_inputs", []).append(_numbers(states))
+        if states is not None:
+            self._out.add(module.layer_idx, "layer_inputs", self._before, _numbers(states))
 
     def _compare(self, facts, number, query, key, weights):
         """The model's own rows against those that a reader will compute."""
@@ -243,39 +245,18 @@ class Recorder:
             raise RecorderError(f"layer {number} attends otherwise than by scale, window, soft cap, bias and sinks: "
                                 f"rows differ by {worst:.2g} of their mass; record its rows, with --no-verify")
 
-    def _write_rows(self, part, facts, number, first, weights):
+    def _add_rows(self, part, facts, number, first, weights):
         low, high = self.row_tokens
         begin, end = max(low, first), min(high, first + weights.shape[2])
         if begin >= end:
             return
         for head in facts.heads(part):
-            rows = _numbers(weights[0, head, begin - first : end - first]).astype(np.float64)
-            lines = [row[: t + 1] for t, row in enumerate(rows, begin)]
+            rows = (row[: t + 1].astype(np.float64)
+                    for t, row in enumerate(_numbers(weights[0, head, begin - first : end - first]), begin))
             if part == "top_rows":
-                lines = [_largest(row, self.top, facts.window) for row in lines]
-            gap = {"first": begin} if begin == low else {}
-            self.writer.append(self._sequence, number, part, head, lines, **gap)
+                rows = (_largest(row, self.top, facts.window) for row in rows)
+            self._out.add_rows(number, part, head, begin, rows)
             self._has_rows = True
-
-    def _write(self, least):
-        """What has been kept, where so many tokens have come; in the file it outlives this process."""
-        for number, kept in self._kept.items():
-            if kept and sum(piece.shape[1] for piece in next(iter(kept.values()))) >= least:
-                self._write_layer(number)
-        self.writer.flush()
-
-    def _write_layer(self, number):
-        facts = self._facts[number]
-        for part, pieces in self._kept[number].items():
-            array = np.concatenate(pieces, axis=1)
-            for head, one in zip(facts.heads(part), array):
-                self.writer.append(self._sequence, number, part, head, one)
-        self._kept[number] = {}
-
-    def _write_classes(self, first, count, classes, new_class):
-        if self._classes:
-            some = [int(classes[t]) if t < len(classes) else new_class for t in range(first, first + count)]
-            self.writer.append(self._sequence, 0, "token_classes", 0, some)
 
     def _write_output_weights(self):
         for layer in self.layers if "output_weights" in self.parts else ():
