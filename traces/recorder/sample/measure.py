@@ -31,8 +31,9 @@ def figures_of(matrix):
     t = np.arange(FROM, tokens)
     rows = matrix[FROM:]
     ordered = -np.sort(-rows, axis=1).cumsum(axis=1)
-    near = np.array([row[at + 1 - NEAR : at + 1].sum() for at, row in zip(t, rows)])
-    far = np.array([[*row[: at + 1 - NEAR], *np.zeros(tokens - at - 1 + NEAR)] for at, row in zip(t, rows)])
+    behind = t[:, None] - np.arange(tokens)  # how far back a token is
+    far = np.where(behind >= NEAR, rows, 0)
+    near = (rows - far).sum(axis=1)
     got = far[:, 1:].sum(axis=0)[: tokens - NEAR - 1]
     some = max(1, len(got) // 10)
     return {"first": rows[:, 0].mean(), "near": near.mean(), "even": (NEAR / (t + 1)).mean(),

@@ -4,9 +4,10 @@
 A decoder of Transformers' Llama class with random weights at the start, a tokenizer of its own, and the texts that
 texts.py fetches, or any others of some 100,000 characters and more.
 Needs torch, transformers and tokenizers; no GPU. What is drawn is a function of the seed and the step, so that a run
-that is killed goes on from its last checkpoint as if it had not been: give the same command again. The learning rate
-falls to its end as the steps or the minutes run out, whichever is sooner; --minutes 0 leaves the steps alone to decide,
-and then a run is the same on one machine with one number of threads (beside other work one is as fast as two).
+that is killed goes on from its last checkpoint (--checkpoint-minutes) as if it had not been: give the same command
+again. The learning rate falls to its end as the steps or the minutes run out, whichever is sooner; --minutes 0 leaves
+the steps alone to decide, and then a run is the same on one machine with one number of threads (beside other work one
+is as fast as two).
 
 OUT gets model/ (as Transformers reads it), log.jsonl (a line per 10 steps) and recipe.json (all of the settings, and
 the versions and digests of what went in).
@@ -96,7 +97,7 @@ class Run:
     """Model, optimizer, and how far they are; a checkpoint has all of it."""
 
     def __init__(self, out, settings):
-        self.path, self.step, self.seconds = out / "checkpoint.pt", 0, 0.0
+        self.path, self.step, self.seconds, self.losses = out / "checkpoint.pt", 0, 0.0, []
         torch.manual_seed(TRAINING["seed"])
         config = transformers.LlamaConfig(**SHAPE, bos_token_id=0, eos_token_id=None, pad_token_id=None)
         self.model = transformers.LlamaForCausalLM(config)
@@ -109,12 +110,16 @@ class Run:
                 sys.exit(f"train.py: {self.path} is of other settings; expected {settings}")
             self.model.load_state_dict(saved["model"])
             self.optimizer.load_state_dict(saved["optimizer"])
-            self.step, self.seconds = saved["step"], saved["seconds"]
+            self.step, self.seconds, self.losses = saved["step"], saved["seconds"], saved.get("losses", [])
 
     def save(self):
+        """Whole or not at all: the checkpoint before stays until this one is on the disk."""
         part = self.path.with_suffix(".part")
-        torch.save({"model": self.model.state_dict(), "optimizer": self.optimizer.state_dict(), "step": self.step,
-                    "seconds": self.seconds, "settings": self.settings}, part)
+        with open(part, "wb") as file:
+            torch.save({"model": self.model.state_dict(), "optimizer": self.optimizer.state_dict(), "step": self.step,
+                        "seconds": self.seconds, "losses": self.losses, "settings": self.settings}, file)
+            file.flush()
+            os.fsync(file.fileno())
         os.replace(part, self.path)
 
     def learn(self, windows, progress):
@@ -131,6 +136,19 @@ class Run:
         return loss.item(), rate
 
 
+def log_up_to(path, step):
+    """The log of a run that goes on at this step: what was logged behind the checkpoint comes again."""
+    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+    kept = []
+    for line in lines:
+        try:
+            kept += [line] if json.loads(line)["step"] <= step else []
+        except ValueError:
+            pass  # cut in the middle of a line
+    path.write_text("".join(f"{line}\n" for line in kept), encoding="utf-8")
+    return open(path, "a", encoding="utf-8")
+
+
 def parse(arguments):
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("texts", type=pathlib.Path)
@@ -138,6 +156,7 @@ def parse(arguments):
     parser.add_argument("--minutes", type=float, default=80, help="at most so long, all parts of a run together")
     parser.add_argument("--steps", type=int, default=2500, help="at most so many")
     parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--checkpoint-minutes", type=float, default=2, help="a checkpoint so often, and at the end")
     return parser.parse_args(arguments)
 
 
@@ -161,25 +180,27 @@ def main(arguments):
              "torch": torch.__version__, "transformers": transformers.__version__}
     (given.out / "recipe.json").write_text(json.dumps({**settings, **sizes}, indent=1) + "\n")
     limit = given.minutes * 60 or float("inf")
-    losses, before = [], time.monotonic()
-    with open(given.out / "log.jsonl", "a", encoding="utf-8") as log:
+    before, saved_at = time.monotonic(), run.seconds
+    with log_up_to(given.out / "log.jsonl", run.step) as log:
         while run.step < given.steps and run.seconds < limit:
             loss, rate = run.learn(learnt, max(run.step / given.steps, run.seconds / limit))
             run.step += 1
-            losses.append(loss)
+            run.losses.append(loss)
             now = time.monotonic()
             run.seconds, before = run.seconds + now - before, now
             ends = run.step == given.steps or run.seconds >= limit
             if run.step % LOG_STEPS == 0 or ends:
                 line = {"step": run.step, "tokens": run.step * TRAINING["tokens_per_step"],
                         "minutes": round(run.seconds / 60, 2), "threads": given.threads,
-                        "learning_rate": round(rate, 7), "loss": round(sum(losses) / len(losses), 4)}
-                losses = []
+                        "learning_rate": round(rate, 7), "loss": round(sum(run.losses) / len(run.losses), 4)}
+                run.losses = []
                 if run.step % CHECK_STEPS == 0 or ends:
                     line.update(check(run.model, held_out))
-                    run.save()
                 print(json.dumps(line), file=log, flush=True)
                 print(json.dumps(line), flush=True)
+            if ends or run.seconds - saved_at >= given.checkpoint_minutes * 60:
+                run.save()
+                saved_at = run.seconds
     run.model.save_pretrained(folder)
     return 0
 
