@@ -162,6 +162,7 @@ TEST(TokenPoliciesExample, RecordedOnesToo) {
             table_of(Report(command_of_page(1, "")), {{"/batch/mean_running", 1, 2},
                                                       {"/batch/max_running", 1, 0},
                                                       {"/preemptions", 1, 0},
+                                                      {"/slo/goodput_per_s", 1, 1},
                                                       {"/latency_s/ttft/p99", 0.001, 0},
                                                       {"/memory/mean_fraction/live", 0.01, 1},
                                                       {"/memory/mean_fraction/hole", 0.01, 1},
