@@ -1,6 +1,6 @@
 // Seeded streams by name, for whatever draws by chance: made-up traces, some components (their parameter `seed`),
-// benchmarks and tests. Whatever else in a run ever does takes the scenario's `seed`. Each user has a stream of its own, made from a
-// seed and a stable name, so that adding a user disturbs no other. Own generator and own
+// benchmarks and tests. Whatever else in a run ever does takes the scenario's `seed`. Each user has a stream of its
+// own, made from a seed and a stable name, so that adding a user disturbs no other. Own generator and own
 // distributions: the C++ standard leaves the sequences of its distributions open.
 #pragma once
 

@@ -80,8 +80,8 @@ struct TokenPlan {
   [[nodiscard]] bool keeps_by_layer() const {
     return policy && (budget || !by_head.empty() || policy->kind->layer_counts != nullptr);
   }
-  /// Ranks that keep other numbers than each other can be followed: they share a table, and the one that keeps most says
-  /// how long that is.
+  /// Ranks that keep other numbers than each other can be followed: they share a table, and the one that keeps most
+  /// says how long that is.
   [[nodiscard]] bool ranks_may_differ() const {
     return counted && tables == 1 && encoded.empty() && keeps_by_layer() && placed.bytes.ranks() > 1;
   }
