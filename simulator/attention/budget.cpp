@@ -89,7 +89,7 @@ Retained by_layer(std::span<const double> tokens) {
 Status check_layers(const BudgetInput& input) {
   if (input.layers > 1) return Done{};
   return bad_input("expected at least 2 layers, between which the budget falls, found 1")
-      .at_field(std::string(input.choice.name()));
+      .at_field(input.choice.name());
 }
 
 Status check_capacity(const Choice& choice) {

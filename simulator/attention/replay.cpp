@@ -120,7 +120,7 @@ Status check_recorded_for(const PolicyChoice& policy, const LayerPlace& place, s
   if (!traits.recorded) return Done{};
   if (policy.recorded == nullptr)
     return bad_input("expected its sets to be read from its file first, see `kvplan evict`")
-        .at_field(std::string(policy.choice.name()));
+        .at_field(policy.choice.name());
   return check_recorded(*policy.recorded, place, traits.scope == Scope::kLayer ? 1 : place.stored_heads(),
                         tokens);
 }

@@ -59,7 +59,7 @@ std::string unknown_name(std::string_view kind, std::string_view word,
     if (i > 0) out += ", ";
     out += known[i];
   }
-  out += ")";
+  out += ')';
   return out;
 }
 

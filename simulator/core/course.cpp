@@ -76,8 +76,9 @@ class PlacedCourse::Holes {
       if (!s_.returns_quanta) continue;
       for (const std::int32_t position : positions_) {
         const std::int64_t block = position / s_.quantum_tokens;
-        if ((dropped_in_[static_cast<std::size_t>(block)] += units) == c_.units_ * s_.quantum_tokens)
-          touched_.push_back(static_cast<std::int32_t>(block));
+        std::int64_t& dropped = dropped_in_[static_cast<std::size_t>(block)];
+        dropped += units;
+        if (dropped == c_.units_ * s_.quantum_tokens) touched_.push_back(static_cast<std::int32_t>(block));
       }
     }
     // A block whose cells are all dropped has all been written.

@@ -6,7 +6,7 @@ namespace kvplan::formats {
 
 Codec::Codec(const Shape& shape, std::int32_t key_group, std::int32_t value_group, std::int32_t other_heads)
     : shape_(shape) {
-  const auto heads = static_cast<std::size_t>(shape.kv_heads + other_heads);
+  const auto heads = static_cast<std::size_t>(std::int64_t{shape.kv_heads} + other_heads);
   planes_[0].assign(heads, Plane(shape.key_size, key_group));
   planes_[1].assign(heads, Plane(shape.value_size, value_group));
   positions_.resize(heads);

@@ -135,7 +135,7 @@ Result<LayerBytes> bytes_from_lengths(const FormatChoice& format, const Shape& s
                                       const Lengths& lengths) {
   const LengthRule& rule = format.kind->lengths;
   const auto refused = [&](const std::string& why) {
-    return bad_input(why).at_field(std::string(format.choice.name()));
+    return bad_input(why).at_field(format.choice.name());
   };
   if (!follows_from_lengths(format))
     return refused("its bytes do not follow from lengths: " + std::string(rule.numbers_decide) +

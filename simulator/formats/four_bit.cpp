@@ -41,7 +41,7 @@ Status check_blocks(const Choice& choice, const Shape& shape, std::int32_t block
     if (shape.size(side) % block != 0)
       return bad_input("expected keys and values of a multiple of " + std::to_string(block) +
                        " channels, found " + std::to_string(shape.size(side)))
-          .at_field(std::string(choice.name()));
+          .at_field(choice.name());
   return Done{};
 }
 

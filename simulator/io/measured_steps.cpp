@@ -68,7 +68,7 @@ Error not_of_model(const CalibrationColumn& models, std::string_view model) {
 Result<plan::MeasuredSteps> measured_steps(const Calibration& calibration, std::string_view model,
                                            const std::string& file) {
   const auto wrong = [&](Error error, std::string_view field) {
-    return std::move(error).at_file(file).at_field(std::string(field));
+    return std::move(error).at_file(file).at_field(field);
   };
   const auto table = std::find_if(calibration.tables.begin(), calibration.tables.end(),
                                   [](const CalibrationTable& t) { return t.name == kTable; });

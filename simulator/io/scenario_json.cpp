@@ -90,14 +90,12 @@ class Reader {
   Reader(std::string_view text, const std::string& path) : padded_(text), path_(path) {}
 
   Result<std::vector<plan::Setting>> read() {
-    auto document = parser_.iterate(padded_);
-    if (document.error()) return not_an_object(document.error());
-    document_ = &document.value_unsafe();
-    auto object = document_->get_object();
+    if (const auto error = parser_.iterate(padded_).get(document_)) return not_an_object(error);
+    auto object = document_.get_object();
     if (object.error()) return not_an_object(object.error());
     KVPLAN_TRY_DO(read_object(object.value_unsafe(), "", 0));
     const char* rest = nullptr;
-    if (document_->current_location().get(rest) == simdjson::SUCCESS)
+    if (document_.current_location().get(rest) == simdjson::SUCCESS)
       return wrong("expected nothing after the object", line_of(rest));
     apply_origins(origins_, settings_);
     return std::move(settings_);
@@ -131,7 +129,7 @@ class Reader {
   }
   [[nodiscard]] std::int64_t line() const {
     const char* position = nullptr;
-    return document_->current_location().get(position) == simdjson::SUCCESS
+    return document_.current_location().get(position) == simdjson::SUCCESS
                ? line_of(position)
                : line_of(padded_.data() + padded_.size());
   }
@@ -281,7 +279,7 @@ class Reader {
   simdjson::padded_string padded_;
   std::string path_;
   od::parser parser_;
-  od::document* document_{nullptr};
+  mutable od::document document_;  // asking where it is changes nothing, which the library does not say
   std::vector<plan::Setting> settings_;
   std::map<std::string, std::int64_t> seen_;  // path and its line
   std::map<std::string, std::string> origins_;

@@ -254,14 +254,14 @@ Result<SideData> parse(const RandomAccess& file) {
   for (const auto& [key, said] : tensors) {
     if (key == "__metadata__") continue;
     const auto name = name_of(key);
-    if (!name) return bad_input("expected layers.N.NAME").at_field(std::string(key));
-    if (!seen.insert(key).second) return bad_input("stands twice").at_field(std::string(key));
+    if (!name) return bad_input("expected layers.N.NAME").at_field(key);
+    if (!seen.insert(key).second) return bad_input("stands twice").at_field(key);
     KVPLAN_TRY(const Tensor tensor, tensor_of(file, data, key, said));
     // Tensors do not overlap: a small file could ask for any memory.
     left -= tensor.file_bytes;
     if (left < 0)
       return bad_input("expected tensors that share no bytes; up to this one they have more than the file")
-          .at_field(std::string(key));
+          .at_field(key);
     auto& ends = thresholds[name->layer];
     SideLayer& layer = out.layers[name->layer];
     KVPLAN_TRY_DO(take(layer, name->what, tensor, ends[0], ends[1]));

@@ -144,11 +144,12 @@ void GridReader::add_beyond(double batch, const GridHeads& heads, TimeCurve& cur
   if (grid_.window() > 0 && curve.knots.back().at >= static_cast<double>(grid_.window())) return;
   if (curve.knots.size() == axes.lengths.size()) {
     double factor = 2;
-    for (; batch * factor <= value(axes.batches, axes.batches.size() - 1); factor *= 2) {
+    while (batch * factor <= value(axes.batches, axes.batches.size() - 1)) {
       const Time time = at(batch * factor, last, heads);
       if (!time) break;
       curve.knots.push_back({value(axes.lengths, last) * factor, std::max(time->us, curve.knots.back().us),
                              TimeSource::kExtrapolated});
+      factor *= 2;
     }
   }
   if (curve.knots.size() < 2) return;

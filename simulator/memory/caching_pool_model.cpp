@@ -1,6 +1,7 @@
 #include "simulator/memory/caching_pool_model.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "simulator/base/check.h"
 
@@ -113,7 +114,7 @@ std::optional<std::vector<CachingBlock>> CachingPoolModel::allocate_all(std::spa
     for (const std::int64_t bytes : sizes)
       if (const auto block = tried.allocate(bytes)) blocks.push_back(*block);
     if (blocks.size() < sizes.size()) continue;
-    *this = tried;
+    *this = std::move(tried);
     return blocks;
   }
   return std::nullopt;

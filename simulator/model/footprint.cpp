@@ -121,7 +121,7 @@ Result<Footprint> footprint(const ModelShape& shape, const FootprintRequest& req
       if (stage.bytes_per_token == 0)
         return bad_input("expected a format that stores something of each token, found " +
                          request.format->choice.to_string())
-            .at_field(std::string(request.format->choice.name()));
+            .at_field(request.format->choice.name());
   const Wide again = Wide{out.cluster_bytes} - once;
   out.replicated_bytes = static_cast<std::int64_t>(std::max(again, Wide{0}));
   const std::int64_t heads = shape.runs.front().cache.heads;

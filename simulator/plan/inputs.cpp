@@ -27,7 +27,7 @@ class Inputs::Files {
       KVPLAN_TRY(const bool equal, are_equal(met_[i], file));
       if (equal) file.first = i;
     }
-    if (!file.first) file.first = *place;
+    if (!file.first) file.first = place;
     return met_[*file.first].path;
   }
 

@@ -24,13 +24,13 @@ Error at_format(const Error& error) {
 Status check_by_head(const formats::FormatChoice& format, const model::LayerCache& cache) {
   if (cache.kind == model::CacheKind::kHeads) return Done{};
   return bad_input("expected a model that stores keys and values by head; this one stores a latent vector")
-      .at_field(std::string(format.choice.name()));
+      .at_field(format.choice.name());
 }
 
 Status check_layer(const formats::FormatChoice& format, const model::LayerCache& cache) {
   KVPLAN_TRY_DO(check_by_head(format, cache));
   const auto refused = [&](std::string_view why) {
-    return bad_input(std::string(why)).at_field(std::string(format.choice.name()));
+    return bad_input(std::string(why)).at_field(format.choice.name());
   };
   if (!formats::follows_from_lengths(format))
     return refused("expected a format whose bytes follow from lengths: " +
@@ -176,7 +176,7 @@ Status check_layers_together(const formats::FormatChoice& format, const model::M
       const auto refused = [&](const char* why) {
         return bad_input("stores layers " + std::to_string(std::min(layer, other)) + " and " +
                          std::to_string(std::max(layer, other)) + " together, " + why)
-            .at_field(std::string(format.choice.name()));
+            .at_field(format.choice.name());
       };
       if (other < first || other >= first + layers) return refused("which are on different pipeline stages");
       if (!(*caches[static_cast<std::size_t>(layer)] == *caches[static_cast<std::size_t>(other)]))

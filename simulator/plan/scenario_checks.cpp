@@ -15,7 +15,7 @@ Status check_engine_follows(const Scenario& s) {
   const auto refused = [&](std::string_view what, std::string_view path, std::string_view expected) {
     return bad_input("the engine \"" + std::string(s.engine.name()) + "\" " + std::string(what) +
                      ": expected " + std::string(expected) + ", found " + s.text(path))
-        .at_field(std::string(path));
+        .at_field(path);
   };
   if (s.evicts_by != EvictsBy::kNothing && !traits.follows_policies)
     return refused("follows no token policy", "eviction", "full");
@@ -42,7 +42,7 @@ Status check_nothing_kept(const Scenario& s) {
   const auto refused = [&](std::string_view what, std::string_view path, std::string_view expected) {
     return bad_input("the allocator \"" + std::string(s.allocator.name()) + "\" keeps nothing that a " +
                      std::string(what) + ": expected " + std::string(expected) + ", found " + s.text(path))
-        .at_field(std::string(path));
+        .at_field(path);
   };
   if (s.evicts_by != EvictsBy::kNothing) return refused("policy could drop", "eviction", "full");
   if (s.encoded || (s.deployment.format && s.deployment.format->choice.name() != "native"))

@@ -39,7 +39,7 @@ class Ttl {
   }
   /// A block that came, or was renewed, at t lives in [t, t + life).
   template <class May, class Told>
-  void expire(std::int64_t now_ns, const May& may, Told told) {
+  void expire(std::int64_t now_ns, const May& may, const Told& told) {
     for (Id id = links_.first(0, may); id != kNoId; id = links_.first(0, may)) {
       if (now_ns - since_ns_[id] < params_.life_ns) return;
       erase(id);

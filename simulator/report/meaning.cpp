@@ -27,7 +27,7 @@ std::string bytes_sentence(const RunSummary& r) {
     out += " and " + percent(share(State::kCached)) +
            (any_hit ? " is idle but may be hit again" : " is idle and holds what nobody asked for again");
   }
-  out += ".";
+  out += '.';
   double rest = 0;
   State most = State::kReserved;
   for (const State s : {State::kReserved, State::kHole, State::kTail, State::kPadding, State::kInternal,

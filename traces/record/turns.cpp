@@ -5,6 +5,7 @@
 #include <boost/graph/compressed_sparse_row_graph.hpp>
 #include <boost/graph/connected_components.hpp>
 #include <boost/graph/depth_first_search.hpp>
+#include <exception>
 #include <queue>
 #include <string>
 #include <tuple>
@@ -18,7 +19,7 @@ using Vertex = boost::graph_traits<Graph>::vertex_descriptor;
 using Edge = boost::graph_traits<Graph>::edge_descriptor;
 
 /// Thrown out of the search: the requests of a circle, each waiting for the one before it.
-struct Circle {
+struct Circle : std::exception {
   std::vector<Vertex> requests;
 };
 

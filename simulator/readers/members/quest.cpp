@@ -39,7 +39,7 @@ class Quest final : public LayerReader {
         page_(input.choice.integer("page")),
         kernels_(input.choice.text("form") == "kernels"),
         share_(input.choice.text("share")),
-        bound_bytes_(2 * input.tensors.key_size * input.element_bytes),
+        bound_bytes_(std::int64_t{2} * input.tensors.key_size * input.element_bytes),
         bounds_(static_cast<std::size_t>(in_.kv_heads), PageBounds(page_, in_.key_size)) {
     const std::int64_t pages = input.choice.integer("budget") / page_;
     budget_ = kernels_ ? pages : std::max(kLeastPages, pages);

@@ -229,7 +229,7 @@ Status check(const ReaderInput& input) {
   if (input.tensors.window == 0) return Done{};
   return bad_input("estimates what it does not read by sums over clusters, but the window of layer " +
                    std::to_string(input.layer.layer) + " cuts through these")
-      .at_field(std::string(input.choice.name()));
+      .at_field(input.choice.name());
 }
 
 std::unique_ptr<LayerReader> make(const ReaderInput& input) {
