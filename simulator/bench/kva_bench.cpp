@@ -191,7 +191,7 @@ bool run(std::int64_t tokens) {
         Kind{"keys, values bf16", Element::kBf16, 2}})
     same = compare(
                kind.name, info_of({{Part::kKeys, kind.element}, {Part::kValues, kind.element}}), tokens,
-               2 * kHeads * tokens * kSize * kind.width,
+               std::int64_t{2} * kHeads * tokens * kSize * kind.width,
                [&](KvaWriter& writer) {
                  for (std::int32_t head = 0; head < kHeads; ++head) {
                    const auto at = static_cast<std::size_t>(head);

@@ -97,7 +97,7 @@ PeerTrace csv_sscanf(const std::string& text) {
   PeerTrace out;
   while (std::getline(in, line)) {
     int year, month, day, hour, minute, second, fraction, input, output;
-    // The peer is what one would write in a hurry. NOLINTNEXTLINE(cert-err34-c)
+    // The peer is what one would write in a hurry. NOLINTNEXTLINE
     if (std::sscanf(line.c_str(), "%d-%d-%d %d:%d:%d.%d,%d,%d", &year, &month, &day, &hour, &minute, &second,
                     &fraction, &input, &output) != 9)
       std::abort();
@@ -137,7 +137,7 @@ PeerTrace jsonl_sscanf(const std::string& text, bool with_ids) {
   while (std::getline(in, line)) {
     long long ms = 0;
     int input = 0, output = 0, list = -1;
-    // NOLINTNEXTLINE(cert-err34-c)
+    // NOLINTNEXTLINE
     if (std::sscanf(line.c_str(),
                     with_ids
                         ? R"({"timestamp": %lld, "input_length": %d, "output_length": %d, "hash_ids": [%n)"

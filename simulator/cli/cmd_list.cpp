@@ -430,7 +430,7 @@ Status write_pages(const ListFlags& flags, const std::vector<std::string_view>& 
     const std::string use = family_use(family);
     if (!use.empty()) page += markdown_paragraph(use);
     std::string names;
-    each_of(family, [&](std::string_view name, auto, const auto& member) {
+    each_of(family, [&](std::string_view name, const auto&, const auto& member) {
       page += "## " + std::string(name) + "\n\n" + ToPage{}(member);
       names += (names.empty() ? "`" : ", `") + std::string(name) + "`";
     });
@@ -457,7 +457,7 @@ Status list(const ListFlags& flags) {
     JsonWriter json;
     json.begin_object().key("components").begin_array();
     for (const auto family : chosen)
-      each_of(family, [&](auto, auto, const auto& member) { WriteJson{json}(member); });
+      each_of(family, [&](const auto&, const auto&, const auto& member) { WriteJson{json}(member); });
     json.end_array().end_object();
     return write_text("-", json.take());
   }
@@ -489,7 +489,7 @@ Status explain(const ListFlags& flags) {
   const auto device = model::find_device(flags.name);  // its alias is a name too
   const std::string_view wanted = device.ok() ? std::string_view(device.value()->name) : flags.name;
   for (const auto family : all_families()) {
-    each_of(family, [&](std::string_view name, auto, const auto& member) {
+    each_of(family, [&](std::string_view name, const auto&, const auto& member) {
       if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
       if (name != wanted) return;
       found = true;

@@ -103,7 +103,7 @@ void write_summary(JsonWriter& json, const formats::EvaluationSummary& s) {
   json.member("max_logit_error", s.max_logit_error).member("stored_writes", s.stored_writes).end_object();
 }
 
-std::string padded(std::string text, std::size_t width) {
+std::string padded(const std::string& text, std::size_t width) {
   return text.size() < width ? std::string(width - text.size(), ' ') + text : text;
 }
 

@@ -20,7 +20,10 @@ JsonElements::JsonElements(Input& input) : input_(input) {
 }
 
 bool JsonElements::fail(Error error) {
-  if (!failed_) error_ = input_.failed() ? input_.error() : std::move(error).at_file(input_.path());
+  if (!failed_ && input_.failed())
+    error_ = input_.error();
+  else if (!failed_)
+    error_ = std::move(error).at_file(input_.path());
   failed_ = true;
   return false;
 }
