@@ -97,7 +97,8 @@ PeerTrace csv_sscanf(const std::string& text) {
   PeerTrace out;
   while (std::getline(in, line)) {
     int year, month, day, hour, minute, second, fraction, input, output;
-    // The peer is what one would write in a hurry. NOLINTNEXTLINE
+    // The peer is what one would write in a hurry.
+    // NOLINTNEXTLINE(cert-err34-c,bugprone-unchecked-string-to-number-conversion)
     if (std::sscanf(line.c_str(), "%d-%d-%d %d:%d:%d.%d,%d,%d", &year, &month, &day, &hour, &minute, &second,
                     &fraction, &input, &output) != 9)
       std::abort();

@@ -2,7 +2,6 @@
 // takes seconds to compile, so options.cpp alone includes it. Commands and options live as long as the CommandLine.
 #pragma once
 
-#include <cstddef>
 #include <deque>
 #include <functional>
 #include <memory>

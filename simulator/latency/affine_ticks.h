@@ -1,17 +1,31 @@
-// Sums of coefficient x amount in ticks, without overflow: what both latency models are made of.
+// Sums of coefficient x amount in ticks, without overflow: what several latency models are made of.
 #pragma once
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <string_view>
 
+#include "simulator/base/component.h"
 #include "simulator/base/units.h"
 #include "simulator/core/latency.h"
 #include "simulator/model/layer_groups.h"
 #include "simulator/model/model_shape.h"
 
 namespace kvplan::latency {
+
+/// A coefficient in ns that a user gives.
+constexpr Param coefficient(std::string_view name, std::string_view help, std::string_view fallback) {
+  return {.name = name,
+          .help = help,
+          .kind = ParamKind::kDecimal,
+          .unit = Unit::kNs,
+          .fallback = fallback,
+          .low = 0,
+          .high = 1e12,
+          .choices = {}};
+}
 
 /// base + per token + per context token + per attention pair, in ticks; coefficients >= 0.
 struct AffineTicks {

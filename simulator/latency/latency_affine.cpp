@@ -25,16 +25,6 @@ class Affine final : public core::LatencyModel {
   AffineTicks ticks_;
 };
 
-constexpr Param coefficient(std::string_view name, std::string_view help, std::string_view fallback) {
-  return {.name = name,
-          .help = help,
-          .kind = ParamKind::kDecimal,
-          .unit = Unit::kNs,
-          .fallback = fallback,
-          .low = 0,
-          .high = 1e12,
-          .choices = {}};
-}
 constexpr std::array<Param, 3> kParams{
     coefficient("base_ns", "Time of every step", "5000000"),
     coefficient("token_ns", "Time per token computed in the step", "40000"),

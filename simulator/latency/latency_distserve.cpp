@@ -50,16 +50,6 @@ class DistServe final : public core::LatencyModel {
   AffineTicks decode_;   // per token, which is per request
 };
 
-constexpr Param coefficient(std::string_view name, std::string_view help, std::string_view fallback) {
-  return {.name = name,
-          .help = help,
-          .kind = ParamKind::kDecimal,
-          .unit = Unit::kNs,
-          .fallback = fallback,
-          .low = 0,
-          .high = 1e12,
-          .choices = {}};
-}
 // OPT-13B on one A100, decoding fewer than 95 requests (profiler-a100-80g.distserve.json of the source).
 constexpr std::array<Param, 6> kParams{
     coefficient("prefill_base_ns", "Time of every step with prompts: C3", "16456860"),
