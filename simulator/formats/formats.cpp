@@ -134,9 +134,7 @@ std::string_view assumed(const FormatChoice& format) {
 Result<LayerBytes> bytes_from_lengths(const FormatChoice& format, const Shape& shape,
                                       const Lengths& lengths) {
   const LengthRule& rule = format.kind->lengths;
-  const auto refused = [&](const std::string& why) {
-    return bad_input(why).at_field(format.choice.name());
-  };
+  const auto refused = [&](const std::string& why) { return bad_input(why).at_field(format.choice.name()); };
   if (!follows_from_lengths(format))
     return refused("its bytes do not follow from lengths: " + std::string(rule.numbers_decide) +
                    "; `kvplan format` counts them on a recording");

@@ -58,7 +58,8 @@ constexpr std::array<Field, 40> kFields{{
          "workload.attention",
      .fallback = "llama-3-8b"},
     {.path = "seed",
-     .help = "Seed of what a run draws by chance but for components, which have their own; today that is nothing",
+     .help =
+         "Seed of what a run draws by chance but for components, which have their own; today that is nothing",
      .kind = FieldKind::kInteger,
      .fallback = "0",
      .low = 0,
