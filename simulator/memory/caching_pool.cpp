@@ -108,6 +108,12 @@ std::vector<CachingBlock> CachingPool::free_blocks() const {
 // ---- handing out and taking back ----
 
 std::optional<CachingBlock> CachingPool::allocate(std::int64_t bytes) {
+  const auto block = allocate_wherever(bytes);
+  next_segment_.reset();
+  return block;
+}
+
+std::optional<CachingBlock> CachingPool::allocate_wherever(std::int64_t bytes) {
   const std::int64_t size = caching_rounded(bytes, rules_.power2_divisions);
   const std::size_t pool = size <= kSmallBlock ? 0 : 1;
   auto block = take_free(size, pool);
@@ -257,6 +263,7 @@ CachingPool::Blocks::iterator CachingPool::new_segment(std::int64_t size, std::s
     address = begin + bytes;
   }
   if (address + size > kAddressSpaceFactor * rules_.capacity_bytes) return blocks_.end();
+  if (next_segment_) address = *next_segment_;
   segments_.emplace(address, size);
   reserved_ += size;
   return blocks_
@@ -298,9 +305,9 @@ CachingPool::Blocks::iterator CachingPool::find_expandable(std::int64_t size, st
     }
     if (room >= size) return begin;
   }
-  const std::int64_t length = rounded_up(rules_.capacity_bytes + rules_.capacity_bytes / 8, chunk(pool));
+  const std::int64_t length = rounded_up(device_bytes() + device_bytes() / 8, chunk(pool));
   const std::int64_t address = segments_.empty() ? 0 : segments_.rbegin()->first + segments_.rbegin()->second;
-  if (address + length > kAddressSpaceFactor * rules_.capacity_bytes) return blocks_.end();
+  if (address + length > kAddressSpaceFactor * device_bytes()) return blocks_.end();
   segments_.emplace(address, length);
   const auto block = blocks_
                          .emplace(address, Block{.bytes = length,
@@ -317,6 +324,7 @@ CachingPool::Blocks::iterator CachingPool::find_expandable(std::int64_t size, st
 
 CachingPool::Blocks::iterator CachingPool::grow_expandable(std::int64_t size, std::size_t pool) {
   if (size > rules_.capacity_bytes) return blocks_.end();
+  if (rules_.by_fraction && caching_segment(size) > rules_.capacity_bytes - reserved_) return blocks_.end();
   auto block = find_expandable(size, pool);
   if (block != blocks_.end() && !block->second.mapped)
     block = map_memory(block, std::min(block->second.bytes, size));

@@ -4,6 +4,7 @@
 //
 // Where the driver puts a segment is not known. Here it is the lowest free range of 2 MiB steps in an address space of
 // four times the capacity: physical memory is found wherever pages are, addresses only break ties between equal blocks.
+// With the addresses of a recorded sequence every byte is as on the device (tests/golden/caching).
 //
 // A value: a copy is the same pool at the same moment.
 #pragma once
@@ -19,8 +20,12 @@
 namespace kvplan::memory {
 
 struct CachingRules {
-  std::int64_t capacity_bytes{0};  ///< what the device gives; with memory fraction 1
-  bool expandable{false};          ///< expandable_segments
+  std::int64_t capacity_bytes{0};  ///< what the device gives, or what a memory fraction allows
+  /// All of the device's memory: the range of addresses of an expandable segment is 1 1/8 of it. 0: the capacity is.
+  std::int64_t device_bytes{0};
+  /// The capacity is a memory fraction's: an expandable segment then grows only where a whole segment would fit too.
+  bool by_fraction{false};
+  bool expandable{false};  ///< expandable_segments
   std::int64_t max_split_bytes{INT64_MAX};
   std::int64_t power2_divisions{0};  ///< roundup_power2_divisions, of all sizes; 0 and 1: off
   double garbage_threshold{0};       ///< garbage_collection_threshold, a share of the capacity; 0: off
@@ -53,6 +58,9 @@ class CachingPool {
 
   /// Absent: out of memory, after everything was tried. What was tried stays (cached segments went back to the device).
   std::optional<CachingBlock> allocate(std::int64_t bytes);
+  /// Where the driver will put the next segment, if the next `allocate` takes one (none that is expandable): for
+  /// sequences that were recorded with their addresses. REQUIRES: nothing lies there.
+  void put_next_segment(std::int64_t address) { next_segment_ = address; }
   /// A block for each of the sizes, in this order, or absent, and nothing has changed. An attempt that runs out of
   /// memory is taken back and made once more after empty_cache(), so that an idle pool gives what an empty one gives.
   std::optional<std::vector<CachingBlock>> allocate_all(std::span<const std::int64_t> sizes);
@@ -85,10 +93,14 @@ class CachingPool {
     std::int64_t searches{0};                              // counted where garbage is collected
   };
 
+  [[nodiscard]] std::int64_t device_bytes() const {
+    return rules_.device_bytes > 0 ? rules_.device_bytes : rules_.capacity_bytes;
+  }
   [[nodiscard]] std::int64_t chunk(std::size_t pool) const {
     return pool == 0 ? kSmallSegment : kLargeSegment;
   }
   [[nodiscard]] bool whole_segment(const Block& b) const { return b.first && b.last; }
+  std::optional<CachingBlock> allocate_wherever(std::int64_t bytes);
   CachingBlock hand_out(Blocks::iterator block, std::int64_t size);
   bool allocate_each(std::span<const std::int64_t> sizes, std::vector<CachingBlock>& blocks);
   bool allocate_at_hand(std::span<const std::int64_t> sizes, std::vector<CachingBlock>& blocks);
@@ -115,6 +127,7 @@ class CachingPool {
   Pool pools_[2];
   std::int64_t allocated_{0};
   std::int64_t reserved_{0};
+  std::optional<std::int64_t> next_segment_;
 };
 
 }  // namespace kvplan::memory

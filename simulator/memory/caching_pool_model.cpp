@@ -77,6 +77,12 @@ void CachingPoolModel::erase_segment(std::int64_t address) {
 // ---- handing out and taking back ----
 
 std::optional<CachingBlock> CachingPoolModel::allocate(std::int64_t bytes) {
+  const auto block = allocate_wherever(bytes);
+  next_segment_.reset();
+  return block;
+}
+
+std::optional<CachingBlock> CachingPoolModel::allocate_wherever(std::int64_t bytes) {
   const std::int64_t size = caching_rounded(bytes, rules_.power2_divisions);
   const bool small = size <= kSmallBlock;
   if (rules_.garbage_threshold > 0) ++searches_[small ? 0 : 1];
@@ -150,18 +156,20 @@ std::optional<CachingPoolModel::Place> CachingPoolModel::find(std::int64_t size,
 // ---- the device ----
 
 std::optional<CachingPoolModel::Place> CachingPoolModel::from_device(std::int64_t size, bool small) {
-  if (rules_.expandable) return expand(size, small);
   const std::int64_t bytes = caching_segment(size);
-  if (reserved_bytes() + bytes > rules_.capacity_bytes) return std::nullopt;
+  if ((!rules_.expandable || rules_.by_fraction) && reserved_bytes() + bytes > rules_.capacity_bytes)
+    return std::nullopt;
+  if (rules_.expandable) return expand(size, small);
   // The lowest address at which nothing is in the way.
   for (std::int64_t address = 0; address + bytes <= 4 * rules_.capacity_bytes; address += kSmallSegment) {
     const bool taken = std::any_of(segments_.begin(), segments_.end(), [&](const Segment& s) {
       return s.address < address + bytes && address < s.address + s.bytes;
     });
     if (taken) continue;
-    const auto after = std::find_if(segments_.begin(), segments_.end(),
-                                    [&](const Segment& s) { return s.address > address; });
-    const auto at = segments_.insert(after, {address, bytes, small, {{address, bytes, false, true}}, 0});
+    const std::int64_t place = next_segment_.value_or(address);
+    const auto after =
+        std::find_if(segments_.begin(), segments_.end(), [&](const Segment& s) { return s.address > place; });
+    const auto at = segments_.insert(after, {place, bytes, small, {{place, bytes, false, true}}, 0});
     return Place{static_cast<std::size_t>(at - segments_.begin()), 0};
   }
   return std::nullopt;
@@ -181,9 +189,9 @@ std::optional<CachingPoolModel::Place> CachingPoolModel::expand(std::int64_t siz
   }
   std::int64_t address = 0;
   for (const Segment& s : segments_) address = std::max(address, s.address + s.bytes);
-  const std::int64_t length =
-      up(rules_.capacity_bytes + rules_.capacity_bytes / 8, small ? kSmallSegment : kLargeSegment);
-  if (size > length || address + length > 4 * rules_.capacity_bytes) return std::nullopt;
+  const std::int64_t device = rules_.device_bytes > 0 ? rules_.device_bytes : rules_.capacity_bytes;
+  const std::int64_t length = up(device + device / 8, small ? kSmallSegment : kLargeSegment);
+  if (size > length || address + length > 4 * device) return std::nullopt;
   segments_.push_back({address, length, small, {{address, length, false, false}}, 0});
   return expand_at(address, size);
 }

@@ -15,6 +15,7 @@ class CachingPoolModel {
   explicit CachingPoolModel(const CachingRules& rules) : rules_(rules) {}
 
   std::optional<CachingBlock> allocate(std::int64_t bytes);
+  void put_next_segment(std::int64_t address) { next_segment_ = address; }
   std::optional<std::vector<CachingBlock>> allocate_all(std::span<const std::int64_t> sizes);
   void free(std::int64_t address);
   void empty_cache();
@@ -39,6 +40,7 @@ class CachingPoolModel {
     std::size_t segment, piece;
   };
 
+  std::optional<CachingBlock> allocate_wherever(std::int64_t bytes);
   [[nodiscard]] std::int64_t step(const Segment& s) const { return s.small ? kSmallSegment : kLargeSegment; }
   Piece& at(Place p) { return segments_[p.segment].pieces[p.piece]; }
   void join();
@@ -55,6 +57,7 @@ class CachingPoolModel {
   CachingRules rules_;
   std::vector<Segment> segments_;  // by address
   std::int64_t searches_[2]{0, 0};
+  std::optional<std::int64_t> next_segment_;
 };
 
 }  // namespace kvplan::memory
