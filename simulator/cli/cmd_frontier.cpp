@@ -134,8 +134,8 @@ void add_frontier(Command& app, Outcome& outcome) {
       "the sequences. mass_mean: per query head and decode step. oracle: the most mass that any choice of so "
       "many "
       "entries has, anew at every step; a bound on mass, not on error. In JSON and CSV also "
-      "mass_standard_error (of "
-      "mass_mean, with sequences as the sample) and needle_recall (share of the tokens of class needle that "
+      "mass_standard_error and output_error_standard_error (of the means, with sequences as the sample: the "
+      "± of the table) and needle_recall (share of the tokens of class needle that "
       "is "
       "retained).");
   run_as(*command, outcome, [flags] { return run(*flags); });

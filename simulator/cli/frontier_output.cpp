@@ -35,6 +35,7 @@ void write_point(JsonWriter& json, const Request& request, const Point& point) {
   json.member("attended_entries_mean", point.entries_mean).member("attended_entries_max", point.entries_max);
   json.member("oracle_mass_mean", point.oracle_mass_mean);
   json.member("mass_standard_error", point.mass_standard_error);
+  json.member("output_error_standard_error", point.error_standard_error);
   json.member("needle_recall", point.needle_recall).member("overlap_mean", point.overlap_mean).end_object();
 }
 
@@ -60,7 +61,7 @@ std::string frontier_csv(const Request& request, const Frontier& found) {
   std::string out =
       "policy,params,format,budget,bytes_per_token,mass_mean,mass_min,output_error_mean,output_error_p95,"
       "sequences,metadata_bytes_per_token,attended_entries_mean,attended_entries_max,oracle_mass_mean,"
-      "mass_standard_error,needle_recall,overlap_mean\n";
+      "mass_standard_error,needle_recall,overlap_mean,output_error_standard_error\n";
   for (const Point& point : found.points) {
     const Lane& lane = request.lanes[point.lane];
     const std::string whole = lane.policy.choice.to_string();
@@ -74,7 +75,8 @@ std::string frontier_csv(const Request& request, const Frontier& found) {
     out += "," + std::to_string(point.sequences) + "," + shortest(point.metadata_bytes_per_token) + "," +
            number(point.entries_mean) + "," + std::to_string(point.entries_max) + "," +
            number(point.oracle_mass_mean) + "," + number(point.mass_standard_error) + "," +
-           number(point.needle_recall) + "," + number(point.overlap_mean) + "\n";
+           number(point.needle_recall) + "," + number(point.overlap_mean) + "," +
+           number(point.error_standard_error) + "\n";
   }
   return out;
 }

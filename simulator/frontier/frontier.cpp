@@ -401,15 +401,20 @@ class Run {
     const std::size_t cluster = plan_.pieces[i].cluster;
     if (cluster != open_cluster_) close_cluster();
     open_cluster_ = cluster;
-    for (std::size_t p = 0; p < clusters_.size(); ++p) clusters_[p].mass.add(found.points[p].mass);
+    for (std::size_t p = 0; p < clusters_.size(); ++p) {
+      clusters_[p].mass.add(found.points[p].mass);
+      clusters_[p].error.add(found.points[p].error);
+    }
     total_->add(found);
   }
 
-  /// The masses of a sequence are whole.
+  /// The masses and errors of a sequence are whole.
   void close_cluster() {
     for (PointClusters& point : clusters_) {
-      point.error.add(point.mass.sum(), point.mass.count());
+      point.of_masses.add(point.mass.sum(), point.mass.count());
+      point.of_errors.add(point.error.sum(), point.error.count());
       point.mass = {};
+      point.error = {};
     }
   }
 
@@ -432,7 +437,8 @@ class Run {
                   .entries_mean = lane.entries.mean(),
                   .entries_max = lane.entries_max,
                   .oracle_mass_mean = lane.bound.mean(),
-                  .mass_standard_error = clusters_[p].error.value(),
+                  .mass_standard_error = clusters_[p].of_masses.value(),
+                  .error_standard_error = clusters_[p].of_errors.value(),
                   .overlap_mean = lane.overlap.mean(),
                   .needle_recall = {}};
       if (lane.needle_states > 0)
@@ -451,8 +457,8 @@ class Run {
   }
 
   struct PointClusters {
-    Mean mass;  ///< of the sequence that is being merged
-    ClusterError error;
+    Mean mass, error;  ///< of the sequence that is being merged
+    ClusterError of_masses, of_errors;
   };
 
   Plan plan_;

@@ -54,8 +54,9 @@ struct Point {
   std::int64_t entries_max{0};
   /// The most mass that any choice of as many entries has, at each step and query head as many as were attended there.
   std::optional<double> oracle_mass_mean;
-  /// Of mass_mean, with sequences as what was drawn (samples.h); nothing of fewer than two.
+  /// Of mass_mean and of error_mean, with sequences as what was drawn (samples.h); nothing of fewer than two.
   std::optional<double> mass_standard_error;
+  std::optional<double> error_standard_error;
   /// Of what a query attends, the share that is among as many greatest weights of its full row (of equal weights the
   /// newer ones); nothing without decode steps, and of policies whose queries read a part of what is kept.
   std::optional<double> overlap_mean;

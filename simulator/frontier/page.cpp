@@ -17,6 +17,10 @@ std::string or_none(const std::optional<double>& value) {
   return value ? report::fixed(*value, 4) : "-";
 }
 
+std::string with_error(const std::optional<double>& mean, const std::optional<double>& standard_error) {
+  return or_none(mean) + (mean && standard_error ? " ±" + report::fixed(*standard_error, 4) : "");
+}
+
 /// As much as the legend has room for.
 std::string shortened(const std::string& name) {
   constexpr std::size_t kLongest = 38;
@@ -44,8 +48,10 @@ std::vector<report::Table> tables(const Request& request, const Frontier& found)
     points.rows.push_back(
         {.label = lane.text,
          .cells = {lane.budget ? report::grouped(*lane.budget) : "-", request.storages[point.storage].text,
-                   report::fixed(point.bytes_per_token, 1), or_none(point.mass_mean), or_none(point.mass_min),
-                   or_none(point.oracle_mass_mean), or_none(point.error_mean), or_none(point.error_p95)}});
+                   report::fixed(point.bytes_per_token, 1),
+                   with_error(point.mass_mean, point.mass_standard_error), or_none(point.mass_min),
+                   or_none(point.oracle_mass_mean), with_error(point.error_mean, point.error_standard_error),
+                   or_none(point.error_p95)}});
   }
   report::Table oracle{.title = "The most mass of any choice of entries", .columns = {"mass"}, .rows = {}};
   for (const OraclePoint& point : found.oracle)
@@ -74,6 +80,9 @@ std::vector<std::string> explanations(const Frontier& found) {
       "most that "
       "as many entries have, chosen anew at every step; it bounds mass, not error.",
       "Error: |o - o'| / |o| of the attention output against the full cache."};
+  if (std::any_of(found.points.begin(), found.points.end(),
+                  [](const Point& point) { return point.mass_standard_error.has_value(); }))
+    out.emplace_back("±: the standard error of the mean, with sequences as what was drawn.");
   out.insert(out.end(), found.assumptions.begin(), found.assumptions.end());
   return out;
 }

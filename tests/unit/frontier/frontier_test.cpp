@@ -286,6 +286,8 @@ TEST(Frontier, AnyNumberOfThreadsGivesTheSameBits) {
       EXPECT_EQ(a.oracle_mass_mean, b.oracle_mass_mean);
       EXPECT_EQ(a.mass_standard_error, b.mass_standard_error);
       EXPECT_TRUE(a.mass_standard_error.has_value());
+      EXPECT_EQ(a.error_standard_error, b.error_standard_error);
+      EXPECT_TRUE(a.error_standard_error.has_value());
     }
     ASSERT_EQ(found.oracle.size(), alone.oracle.size());
     for (std::size_t i = 0; i < found.oracle.size(); ++i)
