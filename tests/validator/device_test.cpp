@@ -57,7 +57,7 @@ TEST(FakeDevice, ExtentsAreCutForThreadsButCountedWhole) {
 
 TEST(FakeDevice, NoMemoryIsAnErrorAtEveryAllocation) {
   const auto log = log_of(test::small_cases().front());
-  for (std::int64_t k = 1; k <= 5; ++k) {
+  for (const std::int64_t k : {1, 2}) {  // the cells, and what is sent to the device
     const auto fake = validator::make_device_backend(validator::make_fake_device({.no_memory_at = k}));
     EXPECT_NE(replay(log, *fake).first_problem.find("fake device: no memory for"), std::string::npos) << k;
   }

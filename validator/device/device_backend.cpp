@@ -1,5 +1,7 @@
 #include <algorithm>
+#include <cstring>
 #include <span>
+#include <type_traits>
 #include <vector>
 
 #include "validator/device/device.h"
@@ -12,32 +14,47 @@ constexpr std::int64_t kLongest = 4096;
 /// Cells that are moved at once.
 constexpr std::int64_t kLongestShift = std::int64_t{1} << 20;
 
-/// Device memory for a list, made larger when a longer one comes.
-template <class T>
-class Buffer {
+/// Lists on their way to the device: laid one behind the other and uploaded in one piece, because a call costs more than
+/// what it carries. Device memory is made larger when longer lists come.
+class Parcel {
  public:
-  explicit Buffer(Device& device) : device_(device) {}
-  ~Buffer() { device_.release(memory_); }
-  Buffer(const Buffer&) = delete;
-  Buffer& operator=(const Buffer&) = delete;
+  explicit Parcel(Device& device) : device_(device) {}
+  ~Parcel() { device_.release(memory_); }
+  Parcel(const Parcel&) = delete;
+  Parcel& operator=(const Parcel&) = delete;
 
-  Status fill(std::span<const T> items) {
-    const auto count = static_cast<std::int64_t>(items.size());
-    if (count == 0) return Done{};
-    if (count > room_) {
+  void clear() { bytes_.clear(); }
+  /// Where the list will lie in it.
+  template <class T>
+  std::size_t add(std::span<const T> items) {
+    static_assert(std::is_trivially_copyable_v<T> && alignof(T) <= kAlignment);
+    const std::size_t at = (bytes_.size() + kAlignment - 1) / kAlignment * kAlignment;
+    bytes_.resize(at + items.size_bytes());
+    if (!items.empty()) std::memcpy(bytes_.data() + at, items.data(), items.size_bytes());
+    return at;
+  }
+  Status upload() {
+    const auto size = static_cast<std::int64_t>(bytes_.size());
+    if (size > room_) {
       device_.release(memory_);
       memory_ = nullptr;
       room_ = 0;
-      const std::int64_t room = std::max<std::int64_t>(2 * count, 1024);
-      KVPLAN_TRY(memory_, device_.allocate(room * static_cast<std::int64_t>(sizeof(T))));
+      const std::int64_t room = std::max<std::int64_t>(2 * size, 65'536);
+      KVPLAN_TRY(memory_, device_.allocate(room));
       room_ = room;
     }
-    return device_.upload(memory_, items.data(), count * static_cast<std::int64_t>(sizeof(T)));
+    return device_.upload(memory_, bytes_.data(), size);
   }
-  [[nodiscard]] T* data() const { return static_cast<T*>(memory_); }
+  template <class T>
+  [[nodiscard]] T* at(std::size_t place) const {
+    return reinterpret_cast<T*>(static_cast<std::byte*>(memory_) + place);
+  }
 
  private:
+  static constexpr std::size_t kAlignment = 16;
+
   Device& device_;
+  std::vector<std::byte> bytes_;
   void* memory_{nullptr};
   std::int64_t room_{0};
 };
@@ -72,8 +89,10 @@ class DeviceBackend final : public Backend {
       }
     }
     if (cut_writes_.empty()) return Done{};
-    KVPLAN_TRY_DO(writes_.fill(cut_writes_));
-    return device_->stamp(cells_, writes_.data(), static_cast<std::int64_t>(cut_writes_.size()));
+    parcel_.clear();
+    const std::size_t at = parcel_.add(std::span<const Write>(cut_writes_));
+    KVPLAN_TRY_DO(parcel_.upload());
+    return device_->stamp(cells_, parcel_.at<Write>(at), static_cast<std::int64_t>(cut_writes_.size()));
   }
 
   /// By way of the host, in pieces: extents may overlap, and few are moved.
@@ -108,13 +127,17 @@ class DeviceBackend final : public Backend {
       cut_views_.push_back(view);
     }
     CellCounts counts;
-    KVPLAN_TRY_DO(views_.fill(cut_views_));
-    KVPLAN_TRY_DO(holdings_.fill(holdings));
-    KVPLAN_TRY_DO(marks_.fill(marks));
-    KVPLAN_TRY_DO(counts_.fill({&counts, 1}));
-    KVPLAN_TRY_DO(device_->recount(cells_, views_.data(), static_cast<std::int64_t>(cut_views_.size()),
-                                   holdings_.data(), marks_.data(), counts_.data()));
-    KVPLAN_TRY_DO(device_->download(&counts, counts_.data(), sizeof(counts)));
+    parcel_.clear();
+    const std::size_t counts_at = parcel_.add(std::span<const CellCounts>(&counts, 1));
+    const std::size_t views_at = parcel_.add(std::span<const View>(cut_views_));
+    const std::size_t holdings_at = parcel_.add(holdings);
+    const std::size_t marks_at = parcel_.add(marks);
+    KVPLAN_TRY_DO(parcel_.upload());
+    auto* const total = parcel_.at<CellCounts>(counts_at);
+    KVPLAN_TRY_DO(device_->recount(cells_, parcel_.at<View>(views_at),
+                                   static_cast<std::int64_t>(cut_views_.size()),
+                                   parcel_.at<Holding>(holdings_at), parcel_.at<Mark>(marks_at), total));
+    KVPLAN_TRY_DO(device_->download(&counts, total, sizeof(counts)));
     return counts;
   }
 
@@ -125,11 +148,7 @@ class DeviceBackend final : public Backend {
   std::vector<Stamp> shifted_;
   std::vector<Write> cut_writes_;
   std::vector<View> cut_views_;
-  Buffer<Write> writes_{*device_};
-  Buffer<View> views_{*device_};
-  Buffer<Holding> holdings_{*device_};
-  Buffer<Mark> marks_{*device_};
-  Buffer<CellCounts> counts_{*device_};
+  Parcel parcel_{*device_};
 };
 
 }  // namespace
