@@ -242,6 +242,33 @@ class Command(Recording):
         self.assertEqual((code, said.getvalue().count("\n")), (2, 1), said.getvalue())
         self.assertIn("kvplan-record: ", said.getvalue())
 
+    def test_a_device_that_is_none(self):
+        """Refused before a model is looked for."""
+        self.prompts({"ids": [1]})
+        with redirect_stderr(io.StringIO()) as said:
+            code = main(["no model", str(self.path("prompts.jsonl")), "-o", str(self.path("x.kva")), "--device", "no"])
+        self.assertEqual((code, said.getvalue().count("\n")), (2, 1), said.getvalue())
+        self.assertTrue(said.getvalue().startswith("kvplan-record: device no: "), said.getvalue())
+
+    def test_a_device_without_memory(self):
+        """What PyTorch says of a GPU, in a step of decoding."""
+        def before():
+            steps, run = [], transformers.LlamaForCausalLM.forward
+
+            def forward(*given, **more):
+                steps.append(more["input_ids"].shape[1])
+                if steps.count(1) == 5:
+                    raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has ...")
+                return run(*given, **more)
+
+            transformers.LlamaForCausalLM.forward = forward
+
+        self.prompts({"random_tokens": 8, "max_new_tokens": 9})
+        code, said = self.run_child("--quiet", "--ignore-end", before=before)
+        self.assertEqual((code, said), (2, f"kvplan-record: CUDA out of memory: --prefill-tokens takes less; "
+                                           f"{self.path('x.kva.part')} has 0 whole sequences, and 12 tokens of the "
+                                           "next\n"))
+
     def many(self):
         self.prompts(*({"random_tokens": 20 + 7 * i, "seed": i, "max_new_tokens": 40} for i in range(5)))
         return "--flush-tokens", 8, "--no-verify"

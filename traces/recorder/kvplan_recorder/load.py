@@ -19,6 +19,10 @@ def load(name, kind=None, device="cpu", random=False, seed=0):
     transformers.logging.disable_progress_bar()
     huggingface_hub.logging.set_verbosity_error()  # what it tries again; what fails is told at the end
     try:
+        torch.empty(0, device=device)  # one that is not there is refused before gigabytes are read
+    except (RuntimeError, AssertionError) as error:  # the latter of a PyTorch without CUDA
+        raise RecorderError(f"device {device}: {first_line(error)}") from None
+    try:
         if random:
             path = pathlib.Path(name)
             config = transformers.AutoConfig.from_pretrained(path.parent if path.name == "config.json" else name)

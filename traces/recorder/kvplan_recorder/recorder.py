@@ -141,7 +141,9 @@ class Recorder:
                                               for t in range(done, done + len(step)))
                     try:
                         logits = self.model(input_ids=step[None], **given).logits
-                    except IndexError as error:  # positions that are learnt end somewhere
+                    except (IndexError, RuntimeError) as error:  # positions that are learnt end somewhere
+                        if isinstance(error, RuntimeError) and "device-side assert" not in str(error):
+                            raise  # an index beyond a table is this on a GPU
                         self._out.salvage(error)
                         raise RecorderError(f"{name or 'prompt'}: the model cannot take tokens {done} to "
                                             f"{done + len(step) - 1}: {first_line(error)}") from None
