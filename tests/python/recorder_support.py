@@ -1,11 +1,15 @@
 """What the tests of traces/recorder share: small models of Transformers' own classes with random weights, and rows
 recomputed from a recorded file by a formula of the tests' own. Importing it ends the program, with a line that says so,
-where PyTorch and Transformers are absent."""
+where PyTorch and Transformers are absent.
+
+KVPLAN_RECORDER_DEVICE=cuda puts the models on a GPU; what forks or breaks the device on purpose is left out there.
+"""
 
 import importlib.util
 import json
 import os
 import sys
+import unittest
 
 import numpy as np
 
@@ -24,7 +28,11 @@ import transformers  # noqa: E402
 
 from kvplan_recorder import Recorder  # noqa: E402
 
+DEVICE = os.environ.get("KVPLAN_RECORDER_DEVICE", "cpu")
+on_cpu = unittest.skipIf(DEVICE != "cpu", f"not on {DEVICE}")
+
 torch.set_num_threads(1)
+torch.backends.cudnn.allow_tf32 = False  # of convolutions; that of products is off as PyTorch comes
 transformers.logging.set_verbosity_error()
 transformers.logging.disable_progress_bar()
 
@@ -54,7 +62,7 @@ def model_of(kind, seed=1, **more):
     with torch.no_grad():
         for weights in model.parameters():
             weights.add_(torch.randn_like(weights) * 0.3)
-    return model
+    return model.to(DEVICE)
 
 
 def prompt_of(seed=2, tokens=TOKENS):
@@ -65,8 +73,8 @@ def eager(model, ids):
     """(logits, weights of each layer [heads, tokens, tokens]) of the library's own implementation, as float32."""
     model.set_attn_implementation("eager")
     with torch.no_grad():
-        out = model(input_ids=torch.tensor([ids]), output_attentions=True, use_cache=False)
-    return out.logits[0].float().numpy(), [layer[0].float().numpy() for layer in out.attentions]
+        out = model(input_ids=torch.tensor([ids], device=DEVICE), output_attentions=True, use_cache=False)
+    return out.logits[0].float().cpu().numpy(), [layer[0].float().cpu().numpy() for layer in out.attentions]
 
 
 def row_of(facts, head, queries, keys, t):

@@ -12,8 +12,8 @@ import unittest
 
 import numpy as np
 
-from recorder_support import (LAYERS, MODELS, QUERY_HEADS, TOKENS, VOCABULARY, Recording, eager, model_of,
-                              prompt_of)  # before PyTorch: it may be absent
+from recorder_support import (DEVICE, LAYERS, MODELS, QUERY_HEADS, TOKENS, VOCABULARY, Recording, eager, model_of,
+                              on_cpu, prompt_of)  # before PyTorch: it may be absent
 
 import torch
 import transformers
@@ -37,9 +37,9 @@ class Models(Recording):
                 model, heard = model_of(kind), []
                 expected, _ = eager(model, prompt_of())
                 with torch.no_grad(), hook.listening(model, lambda module, *_: heard.append(module.layer_idx)):
-                    found = model(input_ids=torch.tensor([prompt_of()]), use_cache=False).logits[0].numpy()
+                    found = model(input_ids=torch.tensor([prompt_of()], device=DEVICE), use_cache=False).logits
                 self.assertEqual(heard, list(range(LAYERS)))
-                self.assertTrue(np.array_equal(found, expected))
+                self.assertTrue(np.array_equal(found[0].cpu().numpy(), expected))
                 self.assertEqual(model.config._attn_implementation, "eager")
 
     def test_recorded_rows_are_those_of_the_library(self):
@@ -109,6 +109,9 @@ class Models(Recording):
             self.record(model, prompt_of(), new=2)
         self.record(model, prompt_of(), new=2, beyond_context=True)
         self.record(model_of("Llama", max_position_embeddings=0), prompt_of(), new=2)
+
+    @on_cpu
+    def test_positions_that_are_learnt(self):
         learnt = transformers.GPT2Config(vocab_size=VOCABULARY, n_positions=32, n_embd=32, n_layer=2, n_head=4)
         with self.assertRaisesRegex(RecorderError, "^prompt: the model cannot take tokens 0 to 39: "):
             self.record(transformers.AutoModelForCausalLM.from_config(learnt), prompt_of(), beyond_context=True)
@@ -117,11 +120,12 @@ class Models(Recording):
 class AlibiAttention(modeling_llama.LlamaAttention):
     """Adds a linear bias to the mask, as models with ALiBi do; `curve` makes it another one."""
 
-    slopes, curve = torch.tensor([0.5, 0.25, 0.125, 0.0625]), 1.0
+    slopes, curve = torch.tensor([0.5, 0.25, 0.125, 0.0625], device=DEVICE), 1.0
 
     def forward(self, hidden_states, position_embeddings=None, attention_mask=None, **kwargs):
         count = attention_mask.shape[-1]
-        distance = torch.arange(count)[None, :] - torch.arange(count)[:, None]
+        places = torch.arange(count, device=DEVICE)
+        distance = places[None, :] - places[:, None]
         bias = self.slopes[:, None, None] * -(distance.abs().float() ** self.curve)
         return super().forward(hidden_states, position_embeddings=position_embeddings,
                                attention_mask=attention_mask + bias, **kwargs)
@@ -187,7 +191,7 @@ class Parts(Recording):
             reader.check()
             for layer in range(LAYERS):
                 inputs = reader.layer_inputs(0, layer)
-                projected = inputs @ model.model.layers[layer].self_attn.v_proj.weight.detach().numpy().T
+                projected = inputs @ model.model.layers[layer].self_attn.v_proj.weight.detach().cpu().numpy().T
                 total = np.zeros((TOKENS, 32))
                 for head in range(QUERY_HEADS):
                     values = reader.values(0, layer, head // 2)
@@ -196,7 +200,7 @@ class Parts(Recording):
                                                np.sqrt((values**2).sum(axis=1)), rtol=1e-5)
                     self.assertTrue(np.array_equal(reader.matrix(0, layer, head), weights[layer][head]))
                     total += reader.matrix(0, layer, head) @ values @ reader.output_weights(layer, head)
-                np.testing.assert_allclose(total, seen[layer].numpy(), atol=1e-4)
+                np.testing.assert_allclose(total, seen[layer].cpu().numpy(), atol=1e-4)
 
     def test_top_rows(self):
         model = model_of("Mistral")
@@ -254,6 +258,7 @@ class Parts(Recording):
         self.assertNotEqual(drawn[0], drawn[2])
 
 
+    @on_cpu
     def test_memory_does_not_grow_with_the_recording(self):
         """Of a forked child, whose peak begins with what is there: 40 sequences take what the first one took."""
         model = model_of("Llama", hidden_size=256)

@@ -8,7 +8,7 @@ from unittest import mock
 
 import numpy as np
 
-from recorder_support import LAYERS, TOKENS, Recording, model_of, prompt_of  # first: it skips
+from recorder_support import LAYERS, TOKENS, Recording, model_of, on_cpu, prompt_of  # first: it skips
 
 import torch
 
@@ -155,6 +155,7 @@ class Kept(Recording):
         self.expect_same_begin("cut.kva.part", "whole.kva", tokens)
         self.assertIs(signal.getsignal(signal.SIGINT), signal.default_int_handler)
 
+    @on_cpu
     def test_before_the_end_of_learnt_positions(self):
         import transformers
         config = transformers.GPT2Config(vocab_size=97, n_positions=TOKENS + 5, n_embd=32, n_layer=2, n_head=4)
@@ -163,6 +164,20 @@ class Kept(Recording):
             self.record(transformers.AutoModelForCausalLM.from_config(config), prompt_of(), new=9, beyond_context=True)
         with AttentionReader(self.path("x.kva.part")) as reader:
             self.assertEqual(reader.tokens(0), TOKENS + 5)
+
+    def test_before_their_end_on_a_gpu(self):
+        """An index beyond a table is another error there; all that is behind it fails."""
+        model, steps = model_of("Llama"), []
+
+        def stop(*_):
+            steps.append(0)
+            if len(steps) == AT + 4:  # two of the facts, one of the prompt
+                raise RuntimeError("CUDA error: device-side assert triggered\nSearch for ...")
+
+        model.model.layers[0].register_forward_pre_hook(stop)
+        self.record_all("whole.kva")
+        self.expect_cut_at_step(RecorderError, f"^prompt: the model cannot take tokens {TOKENS + AT} to {TOKENS + AT}: "
+                                               "CUDA error: device-side assert triggered$", model=model)
 
 
 if __name__ == "__main__":
