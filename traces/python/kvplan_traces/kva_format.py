@@ -200,9 +200,9 @@ def to_bytes(element, values):
             return out.tobytes()
         floats = np.ascontiguousarray(values, "<f4")
     expect(np.all(np.isfinite(floats)), "expected finite numbers that fit bf16")
-    bits = floats.view("<u4").astype(np.uint64)
-    rounded = (bits + 0x7FFF + (bits >> np.uint64(16) & np.uint64(1))) >> np.uint64(16)
-    expect(np.all(rounded & np.uint64(0x7F80) != 0x7F80), "expected finite numbers that fit bf16")
+    bits = floats.view("<u4")  # of finite numbers: no sum is beyond 32 bits
+    rounded = (bits + np.uint32(0x7FFF) + (bits >> np.uint32(16) & np.uint32(1))) >> np.uint32(16)
+    expect(np.all(rounded & np.uint32(0x7F80) != 0x7F80), "expected finite numbers that fit bf16")
     return rounded.astype("<u2").tobytes()
 
 
