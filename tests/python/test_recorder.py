@@ -19,7 +19,7 @@ import torch
 import transformers
 from transformers.models.llama import modeling_llama
 
-from kvplan_recorder import Recorder, RecorderError, hook
+from kvplan_recorder import Recorder, RecorderError, facts, hook
 from kvplan_recorder.limits import context_of
 from kvplan_traces import AttentionReader
 
@@ -109,6 +109,21 @@ class Models(Recording):
             self.record(model, prompt_of(), new=2)
         self.record(model, prompt_of(), new=2, beyond_context=True)
         self.record(model_of("Llama", max_position_embeddings=0), prompt_of(), new=2)
+
+    def test_rotation_where_the_two_passes_have_come_apart(self):
+        """Rounding in a deep model moves values as far as keys; what moves keys alone is another rotation."""
+        draw = torch.Generator().manual_seed(1)
+        keys, values, noise, more = (torch.randn(2, 6, 16, dtype=torch.double, generator=draw) for _ in range(4))
+        table = 100.0 ** (-np.arange(8) / 8)
+        layer = type("Any", (), {"number": 3, "key_size": 16})
+        turned = facts._turn(keys, torch.from_numpy(table) * facts.SHIFT, "interleaved", 0)
+        rotation = lambda moved, beside: facts._rotation(  # noqa: E731
+            layer, [(table, 1.0, 100.0)], (keys, values), (moved, beside))
+        found = rotation(turned + 0.06 * noise, values + 0.05 * more)
+        self.assertEqual((found.layout, found.first, found.dims, found.base), ("interleaved", 0, 16, 100.0))
+        for moved, beside in ((turned + 0.06 * noise, values), (turned + 0.5 * noise, values + 0.4 * more)):
+            with self.assertRaisesRegex(RecorderError, "^layer 3 rotates keys in a way"):
+                rotation(moved, beside)
 
     @on_cpu
     def test_positions_that_are_learnt(self):
