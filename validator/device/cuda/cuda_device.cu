@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "validator/device/cuda/cuda_calls.h"
 #include "validator/device/device.h"
 
 namespace kvplan::validator {
@@ -72,12 +73,6 @@ unsigned blocks_for(std::int64_t extents) {
   return static_cast<unsigned>(std::min<std::int64_t>((extents + kWarpsPerBlock - 1) / kWarpsPerBlock, 8192));
 }
 
-Status checked(cudaError_t error, const char* what) {
-  if (error == cudaSuccess) return Done{};
-  (void)cudaGetLastError();  // not to be met again by the next call
-  return bad_input(std::string("CUDA: ") + what + ": " + cudaGetErrorString(error));
-}
-
 class CudaDevice final : public Device {
  public:
   explicit CudaDevice(std::string name) : name_(std::move(name)) {}
@@ -113,24 +108,16 @@ class CudaDevice final : public Device {
 }  // namespace
 
 Result<std::unique_ptr<Device>> make_cuda_device() {
+  if (auto found = expect_cuda_device("to replay on"); !found.ok())
+    return std::move(found).error().at_field("--backend");
   int driver = 0;
-  int count = 0;
-  (void)cudaDriverGetVersion(&driver);
-  const cudaError_t found = cudaGetDeviceCount(&count);
-  if (found != cudaSuccess || count == 0) {
-    (void)cudaGetLastError();
-    const std::string why = found == cudaSuccess ? "no device is visible"
-                            : driver == 0        ? "no driver is installed"
-                                                 : cudaGetErrorString(found);
-    return bad_input("no CUDA device to replay on: " + why).at_field("--backend");
-  }
+  KVPLAN_TRY_DO(checked(cudaDriverGetVersion(&driver), "version of the driver"));
   cudaDeviceProp properties{};
   KVPLAN_TRY_DO(checked(cudaGetDeviceProperties(&properties, 0), "device 0"));
   KVPLAN_TRY_DO(checked(cudaSetDevice(0), "device 0"));
   const std::string name = std::string(properties.name) + ", compute capability " +
                            std::to_string(properties.major) + "." + std::to_string(properties.minor) +
-                           ", CUDA driver " + std::to_string(driver / 1000) + "." +
-                           std::to_string(driver % 1000 / 10);
+                           ", CUDA driver " + cuda_version_text(driver);
   return std::unique_ptr<Device>(std::make_unique<CudaDevice>(name));
 }
 
