@@ -1,8 +1,10 @@
-// kvplan-validate: replays what the simulator says on real memory and compares.
-// Exit codes: 0 equal, 1 something differs, 2 bad input, or memory or a device that cannot be had, 3 interrupted.
+// kvplan-validate: replays what the simulator says on real memory and compares; measures what a device really does.
+// Exit codes: 0 equal, or measured, 1 something differs, 2 bad input, or memory or a device that cannot be had,
+// 3 interrupted.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
+#include <ctime>
 #include <filesystem>
 #include <sstream>
 #include <string>
@@ -13,11 +15,17 @@
 #include "simulator/base/program.h"
 #include "simulator/io/log/reader.h"
 #include "validator/device/device.h"
+#include "validator/probe/probe.h"
 #include "validator/replay/fleet_replay.h"
 #include "validator/replay/replay.h"
 
 namespace kvplan::validator {
 namespace {
+
+struct ProbeArguments {
+  std::string output;
+  bool quick{false};
+};
 
 struct Arguments {
   std::string events;
@@ -187,17 +195,37 @@ Result<bool> replay(const Arguments& arguments) {
   return report.clean();
 }
 
+Status probe(const ProbeArguments& arguments) {
+  KVPLAN_TRY(const std::unique_ptr<ProbeDevice> device, make_cuda_probe());
+  std::unique_ptr<Output> output;  // before anything is measured
+  if (!arguments.output.empty()) {
+    KVPLAN_TRY(output, create_file_output(arguments.output));
+  }
+  std::timespec now{};
+  if (::clock_gettime(CLOCK_REALTIME, &now) != 0) return bad_input("the system's clock cannot be read");
+  KVPLAN_TRY(const Measured measured,
+             measure(*device, {.quick = arguments.quick, .when = utc_text(now.tv_sec)}));
+  if (output != nullptr) {
+    KVPLAN_TRY_DO(output->write(to_json(measured)));
+    KVPLAN_TRY_DO(output->commit());
+  }
+  if (arguments.output != "-") KVPLAN_TRY_DO(write_file("-", to_text(measured)));
+  return Done{};
+}
+
 int fail(const Error& error) {
   std::fprintf(stderr, "kvplan-validate: %s\n", error.to_string().c_str());
   return static_cast<int>(error.kind);
 }
 
-int run(int argc, char** argv) {
-  CLI::App app("Replays what the simulator says on real memory, and says whether it was right.",
-               "kvplan-validate");
-  app.set_version_flag("--version", "kvplan-validate " KVPLAN_VERSION);
-  app.require_subcommand(1);
-  Arguments arguments;
+void add_probe(CLI::App& app, ProbeArguments& arguments) {
+  CLI::App* const command = app.add_subcommand(
+      "probe", "Measure what a CUDA device really does, within a minute, and write it as a calibration");
+  command->add_option("-o,--output", arguments.output, "The calibration to write; - for standard output");
+  command->add_flag("--quick", arguments.quick, "Fewer sizes and samples: some seconds");
+}
+
+void add_replay(CLI::App& app, Arguments& arguments) {
   CLI::App* const command =
       app.add_subcommand("replay", "Replay an event log, of one replica or several, and recount every byte");
   command->add_option("EVENTS", arguments.events, "Event log (kvplan run --events)")->required();
@@ -217,6 +245,19 @@ int run(int argc, char** argv) {
           },
           "Recount all of memory at every N-th moment, what changed at each (0: chosen by its size)")
       ->type_name("N");
+}
+
+int run(int argc, char** argv) {
+  CLI::App app(
+      "Replays what the simulator says on real memory, and says whether it was right; measures what a device "
+      "really does.",
+      "kvplan-validate");
+  app.set_version_flag("--version", "kvplan-validate " KVPLAN_VERSION);
+  app.require_subcommand(1);
+  Arguments arguments;
+  ProbeArguments probe_arguments;
+  add_replay(app, arguments);
+  add_probe(app, probe_arguments);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -226,6 +267,10 @@ int run(int argc, char** argv) {
     app.exit(error, text, text);
     const Status written = write_file("-", text.str());
     return written.ok() ? 0 : fail(written.error());
+  }
+  if (app.got_subcommand("probe")) {
+    const Status measured = probe(probe_arguments);
+    return measured.ok() ? 0 : fail(measured.error());
   }
   const auto equal = replay(arguments);
   if (!equal.ok()) return fail(equal.error());

@@ -9,6 +9,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "simulator/io/calibration.h"
 #include "tests/validator/hand_log.h"
 #include "tests/validator/run_log.h"
 
@@ -149,7 +150,8 @@ TEST_F(Program, BadInputIsOneLineAndExitCodeTwo) {
   for (const std::string& arguments :
        {"replay " + at("cut.kve"), "replay " + at("text.kve"), "replay " + at("none.kve"), "replay " + at(""),
         "replay " + at("a.kve") + " --backend gpu", std::string("replay"), std::string(""),
-        "replay " + at("a.kve") + " --json " + nowhere, "replay " + at("a.kve") + " --full-scan-every -1"}) {
+        std::string("probe device.json"), "replay " + at("a.kve") + " --json " + nowhere,
+        "replay " + at("a.kve") + " --full-scan-every -1"}) {
     const Outcome outcome = run(arguments);
     EXPECT_EQ(outcome.code, 2) << arguments << ": " << outcome.err;
     EXPECT_TRUE(one_line(outcome.err)) << arguments << ": " << outcome.err;
@@ -179,9 +181,24 @@ TEST_F(Program, AMachineWithoutADeviceSaysSo) {
   EXPECT_EQ(outcome.out, "");
 }
 
+TEST_F(Program, AProbeMeasuresOrSaysThatThereIsNoDevice) {
+  const Outcome outcome = run("probe --quick -o " + at("device.json"));
+  if (outcome.code == 0) {
+    EXPECT_TRUE(io::parse_calibration(text_of(at("device.json")), "device.json").ok());
+    EXPECT_NE(outcome.out.find("kernels "), std::string::npos) << outcome.out;
+    return;
+  }
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_TRUE(one_line(outcome.err)) << outcome.err;
+  EXPECT_EQ(outcome.err.rfind("kvplan-validate: no CUDA device to measure: ", 0), 0U) << outcome.err;
+  EXPECT_EQ(outcome.out, "");
+  EXPECT_FALSE(fs::exists(at("device.json")));
+}
+
 TEST_F(Program, HelpAndVersion) {
   EXPECT_EQ(run("--help").code, 0);
   EXPECT_NE(run("replay --help").out.find("--backend"), std::string::npos);
+  EXPECT_NE(run("probe --help").out.find("--quick"), std::string::npos);
   EXPECT_EQ(run("--version").out.rfind("kvplan-validate ", 0), 0U);
 }
 

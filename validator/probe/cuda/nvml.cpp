@@ -1,0 +1,65 @@
+#include "validator/probe/cuda/nvml.h"
+
+#include <dlfcn.h>
+
+#include <type_traits>
+
+namespace kvplan::validator {
+namespace {
+
+/// nvmlMemory_t of nvml.h.
+struct Memory {
+  unsigned long long total, free, used;
+};
+
+}  // namespace
+
+/// Prototypes of nvml.h: nvmlReturn_t is an enum whose 0 is success, nvmlDevice_t a pointer.
+struct Nvml::Functions {
+  int (*init)();
+  int (*shutdown)();
+  int (*device_by_bus_id)(const char* pci_bus_id, void** device);
+  int (*memory_of)(void* device, Memory* memory);
+  int (*driver_version)(char* version, unsigned length);
+};
+
+Nvml::Nvml() : functions_(std::make_unique<Functions>()) {}
+
+Nvml::~Nvml() {
+  if (begun_) (void)functions_->shutdown();
+  if (library_ != nullptr) (void)::dlclose(library_);
+}
+
+std::unique_ptr<Nvml> Nvml::open(const std::string& pci_bus_id, std::uint64_t total) {
+  std::unique_ptr<Nvml> nvml(new Nvml);
+  nvml->library_ = ::dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
+  if (nvml->library_ == nullptr) return nullptr;
+  const auto load = [&](auto& function, const char* name) {
+    function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(::dlsym(nvml->library_, name));
+    return function != nullptr;
+  };
+  Functions& f = *nvml->functions_;
+  if (!load(f.init, "nvmlInit_v2") || !load(f.shutdown, "nvmlShutdown") ||
+      !load(f.device_by_bus_id, "nvmlDeviceGetHandleByPciBusId_v2") ||
+      !load(f.memory_of, "nvmlDeviceGetMemoryInfo") || !load(f.driver_version, "nvmlSystemGetDriverVersion"))
+    return nullptr;
+  if (f.init() != 0) return nullptr;
+  nvml->begun_ = true;
+  if (f.device_by_bus_id(pci_bus_id.c_str(), &nvml->device_) != 0) return nullptr;
+  Memory memory{};
+  if (f.memory_of(nvml->device_, &memory) != 0 || memory.total > total + total / 10) return nullptr;
+  return nvml;
+}
+
+std::optional<std::int64_t> Nvml::free_bytes() const {
+  Memory memory{};
+  if (functions_->memory_of(device_, &memory) != 0) return std::nullopt;
+  return static_cast<std::int64_t>(memory.free);
+}
+
+std::string Nvml::driver_version() const {
+  char version[96]{};  // NVML asks for 80
+  return functions_->driver_version(version, sizeof version - 1) == 0 ? version : "";
+}
+
+}  // namespace kvplan::validator
