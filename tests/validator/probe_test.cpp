@@ -3,6 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <set>
@@ -316,6 +319,18 @@ TEST(Probe, TheSimulatorReadsAllTablesAsTheFormatHasThem) {
       for (const double samples : numbers(c, table, "samples"))
         EXPECT_GE(samples, static_cast<double>(c.method.least_samples)) << table;
     EXPECT_EQ(device.still_taken(), 0);
+  }
+}
+
+TEST(Probe, WhatWasMeasuredOnADeviceIsRead) {
+  for (const auto& entry :
+       std::filesystem::directory_iterator(std::string(KVPLAN_SOURCE_DIR) + "/validator/measured")) {
+    SCOPED_TRACE(entry.path().filename().string());
+    std::ifstream file(entry.path());
+    const std::string text{std::istreambuf_iterator<char>(file), {}};
+    const auto read = io::parse_calibration(text, entry.path().filename().string());
+    ASSERT_TRUE(read.ok()) << read.error().to_string();
+    EXPECT_EQ(read.value().tables.size(), 9U);
   }
 }
 
