@@ -1,6 +1,8 @@
 #include "simulator/attention/trajectory.h"
 
 #include <algorithm>
+#include <chrono>
+#include <map>
 #include <utility>
 
 #include "simulator/attention/replay.h"
@@ -180,45 +182,118 @@ std::int64_t Trajectory::bytes() const {
   return sum;
 }
 
+// ---- the store ----
+
+namespace {
+
+/// Between two looks of a waiting run at whether to stop.
+constexpr std::chrono::milliseconds kPatience{20};
+
+}  // namespace
+
+/// An entry that one thread computes: whoever else wants it waits, until this is gone.
+class TrajectoryStore::Work {
+ public:
+  /// REQUIRES: the store is locked.
+  Work(TrajectoryStore& store, Entries::iterator entry) : store_(store), entry_(entry) {
+    entry->in_work = true;
+    ++store.computations_;
+  }
+  ~Work() {
+    {
+      const std::lock_guard lock(store_.mutex_);
+      entry_->in_work = false;
+      if (entry_->trajectory == nullptr) store_.entries_.erase(entry_);
+    }
+    store_.work_ended_.notify_all();
+  }
+  Work(const Work&) = delete;
+  Work& operator=(const Work&) = delete;
+
+  /// From now on the store hands this one out.
+  void done(const std::shared_ptr<const Trajectory>& made) {
+    const std::lock_guard lock(store_.mutex_);
+    if (entry_->trajectory != nullptr) store_.bytes_ -= entry_->trajectory->bytes();
+    entry_->trajectory = made;
+    store_.bytes_ += made->bytes();
+    store_.forget_old();
+  }
+
+ private:
+  TrajectoryStore& store_;
+  const Entries::iterator entry_;
+};
+
 Result<std::shared_ptr<const Trajectory>> TrajectoryStore::get(
     const std::shared_ptr<const Recording>& recording, std::int32_t sequence, std::int64_t prompt,
     std::int64_t last, const PolicyChoice& policy, const Grants& grants, const StopAsked& stop_asked) {
-  const std::string text = key_of(policy);
-  ++clock_;
-  const auto found = std::find_if(entries_.begin(), entries_.end(), [&](const Entry& entry) {
-    const Trajectory& it = *entry.trajectory;
-    return it.recording() == recording.get() && it.sequence() == sequence && it.prompt() == prompt &&
-           entry.policy == text && it.grants() == grants;
-  });
-  if (found == entries_.end()) {
-    KVPLAN_TRY(std::shared_ptr<Trajectory> made,
-               Trajectory::make(recording, sequence, prompt, policy, grants));
-    KVPLAN_TRY_DO(made->advance(last, stop_asked));
-    bytes_ += made->bytes();
-    entries_.push_back({text, made, clock_});
-    forget_old();
-    return std::shared_ptr<const Trajectory>(std::move(made));
+  const Key key{recording, sequence, prompt, key_of(policy), policy.recorded, policy.tables, grants};
+  std::unique_lock lock(mutex_);
+  auto entry = find(key);
+  while (!known(entry, last) && entry != entries_.end() && entry->in_work) {
+    work_ended_.wait_for(lock, kPatience);
+    if (stop_asked && stop_asked()) return interrupted_error();
+    entry = find(key);
   }
-  const std::shared_ptr<Trajectory> it = found->trajectory;
-  found->used = clock_;
-  bytes_ -= it->bytes();
-  const Status advanced = it->advance(last, stop_asked);
-  bytes_ += it->bytes();
-  KVPLAN_TRY_DO(advanced);
-  forget_old();
-  return std::shared_ptr<const Trajectory>(it);
+  if (entry == entries_.end()) entry = entries_.insert(entry, {key, nullptr, 0, false});
+  entry->used = ++clock_;
+  if (known(entry, last)) return entry->trajectory;
+  Work work(*this, entry);
+  lock.unlock();
+  KVPLAN_TRY(std::shared_ptr<Trajectory> made, Trajectory::make(recording, sequence, prompt, policy, grants));
+  KVPLAN_TRY_DO(made->advance(last, stop_asked));
+  work.done(made);
+  return std::shared_ptr<const Trajectory>(std::move(made));
+}
+
+TrajectoryStore::Entries::iterator TrajectoryStore::find(const Key& key) {
+  return std::find_if(entries_.begin(), entries_.end(), [&](const Entry& entry) { return entry.key == key; });
+}
+
+void TrajectoryStore::forget(Entries::iterator entry) {
+  bytes_ -= entry->trajectory->bytes();
+  entries_.erase(entry);
 }
 
 void TrajectoryStore::forget_old() {
   while (bytes_ > max_bytes_) {
     auto oldest = entries_.end();
     for (auto entry = entries_.begin(); entry != entries_.end(); ++entry)
-      if (entry->trajectory.use_count() == 1 && (oldest == entries_.end() || entry->used < oldest->used))
+      if (!entry->in_work && entry->trajectory.use_count() == 1 &&
+          (oldest == entries_.end() || entry->used < oldest->used))
         oldest = entry;
     if (oldest == entries_.end()) return;
-    bytes_ -= oldest->trajectory->bytes();
-    entries_.erase(oldest);
+    forget(oldest);
   }
+}
+
+void TrajectoryStore::forget_left_recordings() {
+  const std::lock_guard lock(mutex_);
+  std::map<const Recording*, long> own;  // of its owners, those in here: keys and trajectories
+  for (const Entry& entry : entries_) own[entry.key.recording.get()] += entry.trajectory != nullptr ? 2 : 1;
+  for (auto entry = entries_.begin(); entry != entries_.end();) {
+    const auto next = std::next(entry);
+    if (!entry->in_work && own[entry->key.recording.get()] == entry->key.recording.use_count()) {
+      own[entry->key.recording.get()] -= 2;
+      forget(entry);
+    }
+    entry = next;
+  }
+}
+
+std::int64_t TrajectoryStore::size() const {
+  const std::lock_guard lock(mutex_);
+  return static_cast<std::int64_t>(entries_.size());
+}
+
+std::int64_t TrajectoryStore::bytes() const {
+  const std::lock_guard lock(mutex_);
+  return bytes_;
+}
+
+std::int64_t TrajectoryStore::computations() const {
+  const std::lock_guard lock(mutex_);
+  return computations_;
 }
 
 }  // namespace kvplan::attention

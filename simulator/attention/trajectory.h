@@ -14,13 +14,16 @@
 // Time is counted in tokens: "after token t" is the end of the step that wrote token t, counting from 0; t =
 // prompt - 1 is the end of the prompt, where the policy first selects. Before it nothing is dropped.
 //
-// Life cycle: `make`, then `advance` before asking about a token; the questions themselves never fail. Not
-// for several threads at once: every simulation owns its TrajectoryStore.
+// Life cycle: `make`, then `advance` before asking about a token; the questions themselves never fail. While it
+// advances nobody else may ask; a TrajectoryStore hands out those that no longer do.
 #pragma once
 
+#include <condition_variable>
 #include <cstdint>
 #include <functional>
+#include <list>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <string>
 #include <vector>
@@ -73,9 +76,6 @@ class Trajectory {
   /// All positions kept after token t, ascending; O(t).
   [[nodiscard]] std::vector<std::int32_t> kept(std::int32_t track, std::int64_t t) const;
 
-  [[nodiscard]] const Recording* recording() const { return recording_.get(); }
-  [[nodiscard]] std::int32_t sequence() const { return sequence_; }
-  [[nodiscard]] const Grants& grants() const { return grants_; }
   /// Memory of all that it holds but for the recording and the policy's text.
   [[nodiscard]] std::int64_t bytes() const;
 
@@ -106,34 +106,63 @@ class Trajectory {
   std::vector<Track> tracks_;
 };
 
-/// Trajectories by key, shared by requests. As many as fit into a size are kept for requests to come, the latest used
-/// ones; the others are forgotten (they can be computed again and come out the same).
+/// Trajectories by key, shared by requests, runs and threads. As many as fit into a size are kept for requests to
+/// come, the latest used ones; the others are forgotten (they can be computed again and come out the same). What was
+/// read from a policy's files is kept with them and not counted. What it has handed out never changes. Its functions
+/// may be called by any thread; of several that want the same one computes it.
 class TrajectoryStore {
  public:
   /// Those still held by a request stay whatever they take.
   explicit TrajectoryStore(std::int64_t max_bytes) : max_bytes_(max_bytes) {}
-  /// One that is computed up to and including token `last`. `policy` is compared by its name and all parameters but
-  /// `placement`, which changes nothing here. Errors: those of Trajectory::make and advance.
+  /// One that is computed up to and including token `last`. `policy` is compared by its name, all parameters but
+  /// `placement`, which changes nothing here, and what was read from its files. Errors: those of Trajectory::make and
+  /// advance.
   /// REQUIRES: last < Trajectory::tokens().
   Result<std::shared_ptr<const Trajectory>> get(const std::shared_ptr<const Recording>& recording,
                                                 std::int32_t sequence, std::int64_t prompt, std::int64_t last,
                                                 const PolicyChoice& policy, const Grants& grants = {},
                                                 const StopAsked& stop_asked = {});
-  [[nodiscard]] std::int64_t size() const { return static_cast<std::int64_t>(entries_.size()); }
+  /// Forgets those of recordings that nobody else has any more.
+  void forget_left_recordings();
+  [[nodiscard]] std::int64_t size() const;
   /// Of all trajectories here.
-  [[nodiscard]] std::int64_t bytes() const { return bytes_; }
+  [[nodiscard]] std::int64_t bytes() const;
+  /// How often one was computed.
+  [[nodiscard]] std::int64_t computations() const;
 
  private:
-  struct Entry {
+  struct Key {
+    std::shared_ptr<const Recording> recording;
+    std::int32_t sequence;
+    std::int64_t prompt;
     std::string policy;
-    std::shared_ptr<Trajectory> trajectory;
-    std::int64_t used;
+    std::shared_ptr<const RecordedLayers> sets;  ///< that its file has
+    std::vector<HeadTable> tables;               ///< that its files have
+    Grants grants;
+    friend bool operator==(const Key&, const Key&) = default;
   };
+  struct Entry {
+    Key key;
+    std::shared_ptr<const Trajectory> trajectory;  ///< null while the first one is computed
+    std::int64_t used;
+    bool in_work;
+  };
+  using Entries = std::list<Entry>;
+  class Work;
+  [[nodiscard]] bool known(Entries::iterator entry, std::int64_t last) const {
+    return entry != entries_.end() && entry->trajectory != nullptr && entry->trajectory->computed() > last;
+  }
+  Entries::iterator find(const Key& key);
+  void forget(Entries::iterator entry);
   void forget_old();
-  std::int64_t max_bytes_;
+
+  const std::int64_t max_bytes_;
+  mutable std::mutex mutex_;
+  std::condition_variable work_ended_;
   std::int64_t bytes_{0};
   std::int64_t clock_{0};
-  std::vector<Entry> entries_;
+  std::int64_t computations_{0};
+  Entries entries_;
 };
 
 }  // namespace kvplan::attention

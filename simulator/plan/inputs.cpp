@@ -5,6 +5,8 @@
 #include <mutex>
 #include <utility>
 
+#include "simulator/plan/run_courses.h"
+
 namespace kvplan::plan {
 
 /// Which files there are, in the order in which they were met, and which of them are equal.
@@ -124,6 +126,8 @@ struct Inputs::Values {
   ReadOnce<attention::HeadTable> scores;
   ReadOnce<std::shared_ptr<const attention::RecordedLayers>> sets;
   ReadOnce<std::shared_ptr<const formats::SideData>> sides;
+  std::shared_ptr<attention::TrajectoryStore> trajectories{
+      std::make_shared<attention::TrajectoryStore>(kTrajectoryBytes)};
 
   /// The value of a file, or of one that equals it: `open(path)`.
   template <class Value, class Open>
@@ -189,6 +193,7 @@ Openers Inputs::openers() {
     out.open_side = [this](const std::string& path) {
       return Values::get(*files_, values_->sides, path, {}, readers_.open_side);
     };
+  out.trajectories = values_->trajectories;
   return out;
 }
 
@@ -202,6 +207,7 @@ void Inputs::keep_only(const std::vector<std::string>& files) {
   values_->scores.keep_only(kept);
   values_->sets.keep_only(kept);
   values_->sides.keep_only(kept);
+  values_->trajectories->forget_left_recordings();
 }
 
 }  // namespace kvplan::plan

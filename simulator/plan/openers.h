@@ -1,12 +1,14 @@
 // How the files that a run names are read: functions that the caller gives, since the model opens no file itself
-// (simulator/io/openers.h has those of the disk).
+// (simulator/io/openers.h has those of the disk). And what is worked out of files once for several runs.
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "simulator/attention/trajectory.h"
 #include "simulator/latency/step_table.h"
 #include "simulator/plan/prices.h"
 #include "simulator/plan/run_budget.h"
@@ -32,6 +34,8 @@ struct Openers {
   ScoresOpener open_scores{};        ///< numbers of heads that `budget` or `eviction` names
   SetsOpener open_sets{};            ///< retained sets that `eviction` names
   SideOpener open_side{};            ///< side files that `format` names
+  /// What policies do to recordings, worked out once for all runs that have it; null: for each run by itself.
+  std::shared_ptr<attention::TrajectoryStore> trajectories{};
 };
 
 }  // namespace kvplan::plan

@@ -139,7 +139,9 @@ Result<RunSetup> prepare(const Scenario& scenario, const traces::Trace& trace, c
   if (!setup.tokens.finds_prefixes) setup.workload.prefix = nullptr;
   KVPLAN_TRY(setup.latency, make_latency(scenario, setup.tokens, options, result.assumptions));
   if (setup.tokens.follows_courses())
-    setup.trajectories = std::make_unique<attention::TrajectoryStore>(kTrajectoryBytes);
+    setup.trajectories = options.trajectories != nullptr
+                             ? options.trajectories
+                             : std::make_shared<attention::TrajectoryStore>(kTrajectoryBytes);
   KVPLAN_TRY(const workload::LoopCounts loops,
              workload::close_loops(trace, workload::session_rule(scenario.sessions), scenario.rate_scale,
                                    setup.workload));

@@ -25,8 +25,8 @@ LongestDriven longest_driven(const TokenPlan& plan, const core::Workload& worklo
 /// The courses of one replica's run. It keeps those of the requests in flight.
 class RunCourses final : public core::CourseSource {
  public:
-  /// All outlive it; replicas of one run share `longest` and `trajectories`, so that replayed policies are for one
-  /// thread. `control` may be null; a wish to stop is seen between pieces of a trajectory too.
+  /// All outlive it; replicas of one run share `longest` and `trajectories`, on any threads. `control` may be null; a
+  /// wish to stop is seen between pieces of a trajectory too.
   RunCourses(const TokenPlan& plan, const core::Workload& workload, const LongestDriven& longest,
              const core::MemoryLayout& layout, attention::TrajectoryStore& trajectories,
              const core::RunControl* control);

@@ -82,11 +82,11 @@ struct Part {
   std::optional<RunCourses> courses;
 };
 
-/// Observers of others may not be made for several threads, and replicas that replay share their trajectories.
+/// Observers of others may not be made for several threads.
 int threads_to_use(const RunSetup& setup) {
   const RunOptions& options = setup.options;
   const bool observed_alone = options.extra_observers.empty() || options.extra_observers_on_threads;
-  return observed_alone && setup.tokens.recordings.empty() ? options.threads : 1;
+  return observed_alone ? options.threads : 1;
 }
 
 /// All parts of a run; they stay where they are.

@@ -24,8 +24,8 @@ struct RunSetup {
   core::Workload workload;
   TokenPlan tokens;
   std::unique_ptr<core::LatencyModel> latency;
-  /// Of all replicas, and of the second run where there is one. For one thread.
-  std::unique_ptr<attention::TrajectoryStore> trajectories;
+  /// Of all replicas, and of the second run where there is one; of other runs too where the caller has one for them.
+  std::shared_ptr<attention::TrajectoryStore> trajectories;
 };
 
 /// Sums over a replica's whole run.

@@ -10,6 +10,7 @@
 #include "simulator/attention/memory_recording.h"
 #include "simulator/base/random.h"
 #include "simulator/io/attention_json.h"
+#include "simulator/plan/inputs.h"
 #include "simulator/plan/report.h"
 #include "simulator/plan/run.h"
 #include "tests/coupling/settled.h"
@@ -272,6 +273,53 @@ TEST(Replay, EqualsFootprintBlockByBlock) {
     ++runs;
   }
   EXPECT_GT(runs, 15);
+}
+
+/// Of several runs on several threads each trajectory is worked out once, and nothing of a report shows it.
+TEST(Replay, RunsShareWhatAPolicyDoes) {
+  const auto trace = short_trace(24, 40, 50'000);
+  const auto recording = io::open_attention(kInputs + "A.json").value();
+  const auto report_of = [&](const char* pool, const char* fleet, plan::RunOptions options) {
+    const auto scenario = scenario_of({{"workload.attention", "one"},
+                                       {"eviction", "h2o:hh=4,recent=4"},
+                                       {"memory.pool_tokens", pool},
+                                       {"fleet", fleet}});
+    const auto result = plan::run_scenario(scenario, trace, options);
+    EXPECT_TRUE(result.ok()) << result.error().to_string();
+    return everything(result.value());
+  };
+  auto shared = options_with(recording);
+  shared.trajectories = std::make_shared<attention::TrajectoryStore>(std::int64_t{1} << 24);
+  shared.threads = 3;
+  std::int64_t computed = 0;
+  for (const auto& [pool, fleet] :
+       {std::pair{"4000", "replicas=3"}, std::pair{"2000", "replicas=3"}, std::pair{"4000", "replicas=1"}}) {
+    EXPECT_EQ(report_of(pool, fleet, shared), report_of(pool, fleet, options_with(recording)))
+        << pool << fleet;
+    if (computed == 0) computed = shared.trajectories->computations();
+    EXPECT_EQ(shared.trajectories->computations(), computed);
+  }
+  EXPECT_GT(computed, 0);
+  EXPECT_LE(computed, 24);
+}
+
+/// A batch has it by its inputs, which forget it with the recording.
+TEST(Replay, ABatchSharesItByItsInputs) {
+  plan::InputReaders readers;
+  readers.open_recording = [](const std::string&) { return io::open_attention(kInputs + "A.json"); };
+  plan::Inputs inputs(std::move(readers));
+  const auto trace = short_trace(12, 40, 50'000);
+  for (const char* pool : {"4000", "2000"}) {
+    const auto scenario = scenario_of(
+        {{"workload.attention", "one"}, {"eviction", "h2o:hh=4,recent=4"}, {"memory.pool_tokens", pool}});
+    EXPECT_TRUE(plan::run_scenario(scenario, trace, plan::RunOptions{inputs.openers()}).ok());
+  }
+  const auto store = inputs.openers().trajectories;
+  ASSERT_NE(store, nullptr);
+  EXPECT_GT(store->size(), 0);
+  EXPECT_EQ(store->computations(), store->size());
+  inputs.keep_only({});
+  EXPECT_EQ(store->size(), 0);
 }
 
 TEST(Replay, RecordingsTakeTurns) {

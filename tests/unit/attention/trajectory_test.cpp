@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
+#include <thread>
 
 #include "simulator/attention/interval_policy.h"
 #include "simulator/attention/trajectory.h"
@@ -301,13 +303,75 @@ TEST(TrajectoryStore, CountsWhatItHolds) {
   }
   EXPECT_GE(largest, 3);
   EXPECT_LT(largest, 8);
-  // One that grows beyond it while it is in use is the only one that stays.
-  const auto held = store.get(recording, 0, 10, 299, h2o);
+  // A longer one takes the place of the one that is in use, which stays as it is for whoever has it.
   TrajectoryStore small(1);
   const auto used = small.get(recording, 0, 10, 20, h2o);
-  ASSERT_TRUE(small.get(recording, 0, 10, 299, h2o).ok());
-  EXPECT_EQ(small.bytes(), used.value()->bytes());
+  const std::int64_t short_bytes = used.value()->bytes();
+  const auto longer = small.get(recording, 0, 10, 299, h2o);
+  EXPECT_EQ(small.bytes(), longer.value()->bytes());
   EXPECT_EQ(small.size(), 1);
+  EXPECT_EQ(used.value()->computed(), 21);
+  EXPECT_EQ(used.value()->bytes(), short_bytes);
+  EXPECT_EQ(used.value()->kept(0, 20), longer.value()->kept(0, 20));
+}
+
+TEST(TrajectoryStore, ThreadsShareOneComputation) {
+  Random random(11, "store");
+  const auto recording = recording_of(random_layers(random, 2, 2, 200));
+  const auto policies = {parse_policy("h2o:hh=4,recent=4").value(), parse_policy("tova:budget=9").value()};
+  std::vector<std::unique_ptr<Trajectory>> alone;
+  for (const PolicyChoice& policy : policies) {
+    alone.push_back(Trajectory::make(recording, 0, 20, policy).value());
+    ASSERT_TRUE(alone.back()->advance(199).ok());
+  }
+  TrajectoryStore store(1 << 20);
+  std::atomic<int> different{0};
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 6; ++i)
+    threads.emplace_back([&] {
+      std::size_t which = 0;
+      for (const PolicyChoice& policy : policies) {
+        const auto got = store.get(recording, 0, 20, 199, policy);
+        const Trajectory& expected = *alone[which++];
+        for (std::int32_t track = 0; track < std::ssize(expected.tracks()); ++track)
+          for (const std::int64_t t : {19, 100, 199})
+            if (!got.ok() || got.value()->kept(track, t) != expected.kept(track, t)) ++different;
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(different, 0);
+  EXPECT_EQ(store.computations(), 2);
+  // Whoever stops leaves nothing half done, and the next one computes it.
+  EXPECT_FALSE(store.get(recording, 0, 21, 199, *policies.begin(), {}, [] { return true; }).ok());
+  EXPECT_EQ(store.size(), 2);
+  EXPECT_TRUE(store.get(recording, 0, 21, 199, *policies.begin()).ok());
+}
+
+TEST(TrajectoryStore, ForgetsRecordingsThatNobodyHas) {
+  Random random(12, "store");
+  auto left = recording_of(random_layers(random, 1, 2, 60));
+  const auto kept = recording_of(random_layers(random, 1, 2, 60));
+  const auto h2o = parse_policy("h2o:hh=4,recent=4").value();
+  TrajectoryStore store(1 << 20);
+  for (const std::int64_t prompt : {10, 11}) ASSERT_TRUE(store.get(left, 0, prompt, 59, h2o).ok());
+  ASSERT_TRUE(store.get(kept, 0, 10, 59, h2o).ok());
+  store.forget_left_recordings();
+  EXPECT_EQ(store.size(), 3);
+  left.reset();
+  store.forget_left_recordings();
+  EXPECT_EQ(store.size(), 1);
+  EXPECT_EQ(store.bytes(), store.get(kept, 0, 10, 59, h2o).value()->bytes());
+  EXPECT_EQ(store.computations(), 3);
+}
+
+TEST(TrajectoryStore, TellsFilesOfOneNameApart) {
+  Random random(13, "store");
+  const auto recording = recording_of(random_layers(random, 1, 2, 60));
+  auto policy = parse_policy("h2o:hh=4,recent=4").value();
+  TrajectoryStore store(1 << 20);
+  const auto first = store.get(recording, 0, 10, 59, policy).value();
+  policy.tables = {{{1.0}}};  // what a file of the same name has come to say
+  EXPECT_NE(store.get(recording, 0, 10, 59, policy).value(), first);
 }
 
 }  // namespace
