@@ -26,10 +26,12 @@ std::vector<HeadlineRow> headline(const plan::RunSummary& r) {
   };
   const auto count = [](std::int64_t n) { return format_number(static_cast<double>(n)); };
   using L = plan::LatencySummary;
+  const auto ttft = [&](double L::*field) {  // in a saturated run it grows with the trace
+    return plan::is_saturated(r) ? or_dash(std::nullopt, format_seconds) : latency(r.ttft, field);
+  };
   std::vector<HeadlineRow> rows{
-      {Headline::tr("TTFT p50"), latency(r.ttft, &L::p50),
-       Headline::tr("Time from arrival to the first token, median")},
-      {Headline::tr("TTFT p99"), latency(r.ttft, &L::p99),
+      {Headline::tr("TTFT p50"), ttft(&L::p50), Headline::tr("Time from arrival to the first token, median")},
+      {Headline::tr("TTFT p99"), ttft(&L::p99),
        Headline::tr("Time from arrival to the first token, 99th percentile")},
       {Headline::tr("TPOT p50"), latency(r.tpot, &L::p50),
        Headline::tr("Time per further output token, median")},

@@ -40,7 +40,7 @@ Result<std::string> database_text(sweep::Database& database) {
   if (saturated > 0)
     text += "In " + report::grouped(saturated) +
             " of them requests come faster than they are served: what they wait grows with the trace "
-            "(saturation.saturated is 1).\n";
+            "(saturation.saturated is 1), so means, fronts and maps of latencies are those of the others.\n";
   if (failed > 0 && failed == done) {
     // The reason of all is likely to be one.
     KVPLAN_TRY_DO(database.query("SELECT error FROM cases ORDER BY \"case\" LIMIT 1", [&](const auto& row) {

@@ -146,4 +146,9 @@ struct RunSummary {
   std::optional<Cost> cost;              ///< absent without a price list
 };
 
+/// Requests came faster than they were served: what they waited grows with the trace and is no latency.
+inline bool is_saturated(const RunSummary& r) {
+  return r.saturation && r.saturation->saturated.value_or(false);
+}
+
 }  // namespace kvplan::plan

@@ -187,15 +187,11 @@ std::string throughput_sentence(const View& view) {
          " against " + rounded(pair->other_value) + " tokens per second" + ".";
 }
 
-bool is_saturated(const RunSummary& r) {
-  return r.saturation && r.saturation->saturated.value_or(false);
-}
-
 /// Who is not served as fast as requests come: their latencies say nothing.
 std::string saturation_sentence(const View& view) {
   std::vector<std::size_t> those;
   for (std::size_t v = 0; v < view.comparison.variants.size(); ++v)
-    if (view.comparison.variants[v].result && is_saturated(view.result(v))) those.push_back(v);
+    if (view.comparison.variants[v].result && plan::is_saturated(view.result(v))) those.push_back(v);
   if (those.empty()) return {};
   const auto backlog = [&](std::size_t v) { return view.result(v).saturation->backlog; };
   const std::size_t worst = *std::max_element(
@@ -217,7 +213,7 @@ std::string saturation_sentence(const View& view) {
 
 std::string wait_sentence(const View& view) {
   std::vector<std::size_t> steady = view.same;
-  std::erase_if(steady, [&](std::size_t v) { return is_saturated(view.result(v)); });
+  std::erase_if(steady, [&](std::size_t v) { return plan::is_saturated(view.result(v)); });
   const auto pair = best_and_other(view, plan::answer_metric("ttft_p99_s"), steady);
   if (!pair) return {};
   const std::string each = steady.size() < view.same.size() ? "each of the others" : "each";

@@ -73,6 +73,7 @@ std::vector<Curve> latency_curves(const RunResult& r) {
                                    static_cast<double>(r.output[i] - 1));
     curves[3].sorted_s.push_back(seconds(record.finish - record.arrival));
   }
+  if (plan::is_saturated(r)) curves = {curves[2]};  // the others grow with the trace
   for (Curve& curve : curves) std::sort(curve.sorted_s.begin(), curve.sorted_s.end());
   return curves;
 }

@@ -92,10 +92,11 @@ Table service_table(const Comparison& comparison, const VariantNames& names) {
   for (const Variant& variant : comparison.variants) {
     if (!variant.result) continue;
     const RunResult& r = *variant.result;
+    const bool waits = r.ttft && !plan::is_saturated(r);  // else it grows with the trace
     Row row{.label = names.label(index_of(comparison, variant)),
             .cells = {or_none(r.mean_running, rounded), grouped(r.max_running), grouped(r.preemptions),
-                      grouped(r.completed), r.ttft ? seconds_text(r.ttft->p50) : kNone,
-                      r.ttft ? seconds_text(r.ttft->p99) : kNone, r.tpot ? seconds_text(r.tpot->p50) : kNone,
+                      grouped(r.completed), waits ? seconds_text(r.ttft->p50) : kNone,
+                      waits ? seconds_text(r.ttft->p99) : kNone, r.tpot ? seconds_text(r.tpot->p50) : kNone,
                       or_none(r.output_tokens_per_s, rounded)}};
     if (targets) {
       row.cells.push_back(or_none(r.slo_met_fraction, percent));

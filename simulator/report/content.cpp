@@ -75,10 +75,14 @@ Table latency_table(const RunSummary& r) {
   const bool targets = s.has_request_targets();
   Table table{.title = "Latency", .columns = {"mean", "p50", "p90", "p95", "p99", "max"}, .rows = {}};
   if (targets) table.columns.emplace_back("target");
+  const bool grows = plan::is_saturated(r);
   const auto row = [&](const char* label, const std::optional<plan::LatencySummary>& l,
-                       const std::optional<double>& target) {
+                       const std::optional<double>& target, bool waits) {
     Row out{.label = label, .cells = {}};
-    if (l) {
+    if (waits && grows) {
+      out.cells.assign(6, kNone);
+      out.note = "grows with the trace: the run is saturated";
+    } else if (l) {
       for (const double value : {l->mean, l->p50, l->p90, l->p95, l->p99, l->max})
         out.cells.push_back(seconds_text(value));
     } else {
@@ -87,10 +91,10 @@ Table latency_table(const RunSummary& r) {
     if (targets) out.cells.push_back(or_none(target, seconds_text));
     table.rows.push_back(std::move(out));
   };
-  row("queue", r.queue, {});
-  row("first token (TTFT)", r.ttft, s.target_ttft_s);
-  row("per token (TPOT)", r.tpot, s.target_tpot_s);
-  row("whole (E2E)", r.e2e, s.target_e2e_s);
+  row("queue", r.queue, {}, true);
+  row("first token (TTFT)", r.ttft, s.target_ttft_s, true);
+  row("per token (TPOT)", r.tpot, s.target_tpot_s, false);
+  row("whole (E2E)", r.e2e, s.target_e2e_s, true);
   return table;
 }
 

@@ -134,7 +134,7 @@ std::vector<std::string> meaning_of(const RunSummary& r) {
         " rejected on arrival: empty, longer than " +
         std::string(r.scenario.engine_traits().request_tokens.param) +
         ", or more than the whole pool holds.");
-  if (r.saturation && r.saturation->saturated.value_or(false)) out.push_back(saturation_sentence(r));
+  if (plan::is_saturated(r)) out.push_back(saturation_sentence(r));
   if (r.slo_met_fraction || r.slo_met) out.push_back(targets_sentence(r));
   return out;
 }

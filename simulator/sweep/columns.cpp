@@ -4,6 +4,7 @@
 
 #include "simulator/base/number_input.h"
 #include "simulator/report/number_text.h"
+#include "simulator/sweep/saturated.h"
 
 namespace kvplan::sweep {
 namespace {
@@ -90,8 +91,9 @@ Status each_point(Database& database, const std::vector<NumberColumn>& columns,
                   const std::vector<std::string>& paths, const std::function<void(Point&)>& told) {
   std::string names, there;
   for (const NumberColumn& column : columns) {
-    names += ", " + quoted_name(column.name);
-    there += " AND " + quoted_name(column.name) + " IS NOT NULL";
+    const std::string steady = steady_column(database.head(), column.name);
+    names += ", " + steady;
+    there += " AND " + steady + " IS NOT NULL";
   }
   for (const std::string& path : paths) names += ", " + quoted_name(path);
   const auto tell = [&](const Database::Row& row) {

@@ -33,8 +33,8 @@ struct Point {
   std::vector<double> values;       ///< parallel to the columns
   std::vector<std::string> varied;  ///< texts, parallel to the paths that were asked for
 };
-/// Told of the cases that have a value in each of the columns, in order; none is held. `paths`: varied ones whose
-/// values are wanted too.
+/// Told of the cases that have a value in each of the columns, in order; none is held. Latencies of saturated cases are
+/// no values (saturated.h). `paths`: varied ones whose values are wanted too.
 Status each_point(Database& database, const std::vector<NumberColumn>& columns,
                   const std::vector<std::string>& paths, const std::function<void(Point&)>& told);
 

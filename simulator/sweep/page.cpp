@@ -73,7 +73,7 @@ Result<report::Table> best_table(Database& database, const std::vector<FigureCol
   }
   for (const FigureColumn& figure : figures) {
     if (figure.better.empty()) continue;
-    const std::string name = steady_column(database.head(), figure);
+    const std::string name = steady_column(database.head(), figure.name);
     std::string query = "SELECT ";
     query.append(name).append(", ").append(columns).append(" FROM cases WHERE ").append(name);
     query.append(" IS NOT NULL ORDER BY ").append(name).append(figure.better == "lower" ? " ASC" : " DESC");
@@ -94,7 +94,7 @@ Result<report::Table> effect_table(Database& database, const plan::Vary& vary,
   std::string columns = quoted_name(vary.path) + ", count(*), count(error)";
   for (const FigureColumn& figure : figures) {
     table.columns.push_back(figure.name);
-    columns += ", avg(" + steady_column(database.head(), figure) + ")";
+    columns += ", avg(" + steady_column(database.head(), figure.name) + ")";
   }
   std::map<std::string, std::vector<std::string>> found;
   KVPLAN_TRY_DO(database.query("SELECT " + columns + " FROM cases GROUP BY 1", [&](const Database::Row& row) {
@@ -135,7 +135,7 @@ Result<std::string> sweep_page(Database& database, const Analyses& analyses, con
           (saturated == 0 ? ""
                           : " In " + report::grouped(saturated) +
                                 " of them requests come faster than they are served: what they wait "
-                                "grows with the trace, so the best cases and the means of latencies "
+                                "grows with the trace, so best cases, means, fronts and maps of latencies "
                                 "are those of the others."));
   report::write_table(html, varied_table(head));
   if (!figures.empty()) {

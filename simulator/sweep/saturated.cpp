@@ -29,9 +29,9 @@ Result<std::int64_t> saturated_cases(Database& database) {
   return count;
 }
 
-std::string steady_column(const Head& head, const FigureColumn& figure) {
-  std::string column = quoted_name(figure.name);
-  if (!is_known(head) || !figure.name.starts_with("latency_s.")) return column;
+std::string steady_column(const Head& head, const std::string& name) {
+  std::string column = quoted_name(name);
+  if (!is_known(head) || !name.starts_with("latency_s.")) return column;
   return "CASE WHEN " + quoted_name(kSaturated) + " = 1 THEN NULL ELSE " + column + " END";
 }
 

@@ -134,7 +134,11 @@ TEST(Charts, LinesAreMeansWithTheirRange) {
 
 TEST(Charts, DistributionIsThatOfTheRequests) {
   const Plot plot;
-  const plan::RunResult result = result_of(small_settings(), small_trace(), 0);
+  plan::RunResult result = result_of(small_settings(), small_trace(), 0);
+  EXPECT_TRUE(plan::is_saturated(result));  // so that what waits has no curve
+  EXPECT_TRUE(parse_xml(latency_chart(result, "l")).with("class", "line l1 d-TTFT").empty());
+  EXPECT_EQ(parse_xml(latency_chart(result, "l")).with("class", "line l2 d-TPOT").size(), 1U);
+  result.saturation->saturated = false;
   std::vector<double> ttft;
   for (std::size_t i = 0; i < result.records.size(); ++i)
     if (result.records[i].status == observe::RequestStatus::kCompleted)

@@ -99,10 +99,30 @@ TEST(ReportText, NamesFromFilesAreHarmless) {
   EXPECT_EQ(wrapped("a\rb c", 80, ""), "a\\x0Db c");
 }
 
+TEST(ReportText, WhatWaitsInASaturatedRunIsNoLatency) {
+  plan::RunResult result = result_of(small_settings(), small_trace(), 0);
+  const auto line_of = [&](const std::string& label) {
+    const std::string text = content_text(run_content(result), 100);
+    const std::size_t at = text.find("\n  " + label);
+    return at == std::string::npos ? "" : text.substr(at + 1, text.find('\n', at + 1) - at - 1);
+  };
+  for (const bool saturated : {false, true}) {
+    result.saturation.emplace().saturated = saturated;
+    for (const char* label : {"queue", "first token (TTFT)", "whole (E2E)"})
+      EXPECT_EQ(line_of(label).find("grows with the trace") != std::string::npos, saturated) << label;
+    const auto has_numbers = [&](const char* label) {
+      return line_of(label).substr(20).find_first_of("0123456789") != std::string::npos;
+    };
+    EXPECT_EQ(has_numbers("whole (E2E)"), !saturated) << line_of("whole (E2E)");
+    EXPECT_TRUE(has_numbers("per token (TPOT)"));
+  }
+}
+
 TEST(ReportText, SaysEveryNumberOfTheResult) {
-  const plan::RunResult result = result_of(small_settings(), small_trace(), 0);
+  plan::RunResult result = result_of(small_settings(), small_trace(), 0);
   ASSERT_GT(result.preemptions, 0);
   ASSERT_EQ(result.rejected, 1);
+  result.saturation->saturated = false;  // else what waits is left out
   const std::string text = content_text(run_content(result), 100);
   const auto says = [&](const std::string& label, const std::string& value) {
     std::size_t at = text.find("\n  " + label);

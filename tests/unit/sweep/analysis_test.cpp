@@ -325,20 +325,25 @@ TEST(Saturated, LatenciesAreNotRanked) {
   }
   ASSERT_TRUE(made.value().commit().ok());
   EXPECT_EQ(saturated_cases(made.value()).value(), 1);
-  const std::string latency = steady_column(head, head.figures[0]);
+  const std::string latency = steady_column(head, head.figures[0].name);
   Database::Row found;
   const auto query = made.value().query(
       "SELECT count(" + latency + "), min(" + latency + "), avg(" + latency + ") FROM cases",
       [&](const Database::Row& row) { found = row; });
   ASSERT_TRUE(query.ok());
   EXPECT_EQ(found, (Database::Row{std::int64_t{2}, 2.0, 5.0}));
-  EXPECT_EQ(steady_column(head, head.figures[1]), quoted_name("saturation.saturated"));
+  EXPECT_EQ(steady_column(head, head.figures[1].name), quoted_name("saturation.saturated"));
+  const auto columns = parse_columns(head, "latency_s.ttft.p99,size:lower").value();
+  const Front front = pareto_front(made.value(), columns).value();
+  EXPECT_EQ(front.compared, 2);
+  ASSERT_EQ(front.points.size(), 1U);
+  EXPECT_EQ(front.points[0].number, 1);
   const auto page = sweep_page(made.value(), {}, "kvplan report db");
   ASSERT_TRUE(page.ok());
   EXPECT_NE(page.value().find("In 1 of them requests come faster than they are served"), std::string::npos);
   // A database without the figure has nothing to leave out.
   head.figures.pop_back();
-  EXPECT_EQ(steady_column(head, head.figures[0]), quoted_name("latency_s.ttft.p99"));
+  EXPECT_EQ(steady_column(head, head.figures[0].name), quoted_name("latency_s.ttft.p99"));
 }
 
 TEST(Analyses, WhatIsWrong) {
