@@ -4,7 +4,7 @@
 //
 // Where the driver puts a segment is not known. Here it is the lowest free range of 2 MiB steps in an address space of
 // four times the capacity: physical memory is found wherever pages are, addresses only break ties between equal blocks.
-// With the addresses of a recorded sequence every byte is as on the device (tests/golden/caching).
+// With the addresses of a recorded sequence all counts are as on the device (tests/golden/caching).
 //
 // A value: a copy is the same pool at the same moment.
 #pragma once
@@ -21,9 +21,11 @@ namespace kvplan::memory {
 
 struct CachingRules {
   std::int64_t capacity_bytes{0};  ///< what the device gives, or what a memory fraction allows
-  /// All of the device's memory: the range of addresses of an expandable segment is 1 1/8 of it. 0: the capacity is.
+  /// All of the device's memory: the range of addresses of an expandable segment is 1 1/8 of it. 0, as of runs: the
+  /// capacity is.
   std::int64_t device_bytes{0};
-  /// The capacity is a memory fraction's: an expandable segment then grows only where a whole segment would fit too.
+  /// The capacity is a memory fraction's (of no run, of recordings): an expandable segment then grows only where a
+  /// whole segment would fit too.
   bool by_fraction{false};
   bool expandable{false};  ///< expandable_segments
   std::int64_t max_split_bytes{INT64_MAX};
