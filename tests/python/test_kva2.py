@@ -104,6 +104,23 @@ class Version2(FolderTest):
                     self.assertEqual(reader.header, made.header)
         self.assertEqual([path.name for path in self.folder.iterdir()], ["x.kva"])
 
+    def test_tokens_that_come_again_are_packed_smaller(self):
+        """And both ways of packing planes are read back."""
+        g = np.random.default_rng(3)
+        sizes = {}
+        for name, numbers in (("again", np.tile(g.normal(size=(8, 64)), (40, 1))), ("new", g.normal(size=(320, 64)))):
+            one = header({"keys": "f16"}, [AttentionLayer(0, rotary=AttentionRotary("halves", 8, base=1e4))],
+                         model=AttentionModel("one", layers=1, query_heads=1, kv_heads=1, key_size=64, value_size=64,
+                                              cache_element_bytes=2, hidden_size=10))
+            with RecordingWriter(self.path("x.kva"), one, "planes-zlib") as out:
+                out.begin("one", prompt_tokens=4)
+                out.append(0, 0, "keys", 0, numbers.astype(np.float16))
+                out.end(0)
+            with AttentionReader(self.path("x.kva")) as reader:
+                np.testing.assert_array_equal(reader.keys(0, 0, 0), numbers.astype(np.float16))
+            sizes[name] = os.path.getsize(self.path("x.kva"))
+        self.assertLess(sizes["again"], sizes["new"] / 8)
+
     def same(self, reader, made):
         asks = {"queries": reader.queries, "keys": reader.keys, "values": reader.values}
         for (sequence, layer, part, head), sent in made.sent.items():

@@ -121,7 +121,8 @@ class Models(Recording):
             layer, [(table, 1.0, 100.0)], (keys, values), (moved, beside))
         found = rotation(turned + 0.06 * noise, values + 0.05 * more)
         self.assertEqual((found.layout, found.first, found.dims, found.base), ("interleaved", 0, 16, 100.0))
-        for moved, beside in ((turned + 0.06 * noise, values), (turned + 0.5 * noise, values + 0.4 * more)):
+        for moved, beside in ((turned + 0.06 * noise, values), (turned + 0.1 * noise, values + 0.05 * more),
+                              (turned + 0.5 * noise, values + 0.4 * more)):
             with self.assertRaisesRegex(RecorderError, "^layer 3 rotates keys in a way"):
                 rotation(moved, beside)
 

@@ -72,7 +72,8 @@ class Layers(Recording):
                     found = self.tensors(file)
                     self.assertEqual(list(found), list(expected))
                     for place in expected:
-                        np.testing.assert_allclose(found[place], expected[place], atol=2e-4 if DEVICE == "cpu" else 1e-3)
+                        np.testing.assert_allclose(found[place], expected[place],
+                                                   atol=2e-4 if DEVICE == "cpu" else 1e-3)
 
     def test_a_layer_that_attends_twice(self):
         with self.assertRaisesRegex(RecorderError, "^layer 0 computes attention more than once for a token"):

@@ -274,11 +274,13 @@ class RecordingWriter:
 
 
 def _zlib_bytes(data, codec, raw, tokens):
-    """Planes have runs, and bytes that are more frequent than others. Looking for what came before takes 3 to 10 times
+    """Planes have runs, and bytes that are more frequent than others. Looking for what came before takes several times
     as long, and finds something where tokens come again with the same numbers: values of a first layer."""
-    size = len(raw) // tokens
-    different = len({raw[at : at + size] for at in range(0, len(raw), max(size, 1))})
-    if codec != "planes-zlib" or 8 * different < 7 * tokens:
+    if codec != "planes-zlib":
+        return zlib.compress(data)
+    size = max(len(raw) // max(tokens, 1), 1)
+    different = len({raw[at : at + size] for at in range(0, len(raw), size)})
+    if 8 * different < 7 * tokens:
         return zlib.compress(data)
     packer = zlib.compressobj(strategy=zlib.Z_RLE)
     return packer.compress(data) + packer.flush()

@@ -248,7 +248,8 @@ def main(arguments):
         known = isinstance(error, (RecorderError, OSError, ValueError))
         said = (str(error).strip().splitlines() or [""])[0]
         if type(error).__name__ == "OutOfMemoryError":  # PyTorch's, of a GPU
-            known, said = True, f"{said.split('. ')[0]}: --prefill-tokens takes less"
+            hint = "--prefill-tokens takes less" if given.began else "the model takes more: --dtype, --device"
+            known, said = True, f"{said.split('. ')[0]}: {hint}"
         if isinstance(error, OSError) and error.strerror:  # a full disk does not say which file it is about
             said = f"{error.filename or part}: {error.strerror}"
         problem, code = said if known else f"{type(error).__name__}: {said}", EXIT_BAD
