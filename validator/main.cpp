@@ -23,6 +23,7 @@ namespace kvplan::validator {
 namespace {
 
 struct ProbeArguments {
+  std::string backend{"cuda"};  ///< there is no other
   std::string output;
   bool quick{false};
 };
@@ -220,8 +221,11 @@ int fail(const Error& error) {
 
 void add_probe(CLI::App& app, ProbeArguments& arguments) {
   CLI::App* const command = app.add_subcommand(
-      "probe", "Measure what a CUDA device really does, within a minute, and write it as a calibration");
-  command->add_option("-o,--output", arguments.output, "The calibration to write; - for standard output");
+      "calibrate", "Measure what a CUDA device really does, within a minute, and write it as a calibration");
+  command->add_option("--backend", arguments.backend, "What is measured")
+      ->check(CLI::IsMember({"cuda"}))
+      ->capture_default_str();
+  command->add_option("-o,--out", arguments.output, "The calibration to write; - for standard output");
   command->add_flag("--quick", arguments.quick, "Fewer sizes and samples: some seconds");
 }
 
@@ -268,7 +272,7 @@ int run(int argc, char** argv) {
     const Status written = write_file("-", text.str());
     return written.ok() ? 0 : fail(written.error());
   }
-  if (app.got_subcommand("probe")) {
+  if (app.got_subcommand("calibrate")) {
     const Status measured = probe(probe_arguments);
     return measured.ok() ? 0 : fail(measured.error());
   }

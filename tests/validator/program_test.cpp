@@ -150,7 +150,7 @@ TEST_F(Program, BadInputIsOneLineAndExitCodeTwo) {
   for (const std::string& arguments :
        {"replay " + at("cut.kve"), "replay " + at("text.kve"), "replay " + at("none.kve"), "replay " + at(""),
         "replay " + at("a.kve") + " --backend gpu", std::string("replay"), std::string(""),
-        std::string("probe device.json"), "replay " + at("a.kve") + " --json " + nowhere,
+        std::string("calibrate device.json"), "replay " + at("a.kve") + " --json " + nowhere,
         "replay " + at("a.kve") + " --full-scan-every -1"}) {
     const Outcome outcome = run(arguments);
     EXPECT_EQ(outcome.code, 2) << arguments << ": " << outcome.err;
@@ -182,7 +182,7 @@ TEST_F(Program, AMachineWithoutADeviceSaysSo) {
 }
 
 TEST_F(Program, AProbeMeasuresOrSaysThatThereIsNoDevice) {
-  const Outcome outcome = run("probe --quick -o " + at("device.json"));
+  const Outcome outcome = run("calibrate --quick -o " + at("device.json"));
   if (outcome.code == 0) {
     EXPECT_TRUE(io::parse_calibration(text_of(at("device.json")), "device.json").ok());
     EXPECT_NE(outcome.out.find("kernels "), std::string::npos) << outcome.out;
@@ -198,7 +198,7 @@ TEST_F(Program, AProbeMeasuresOrSaysThatThereIsNoDevice) {
 TEST_F(Program, HelpAndVersion) {
   EXPECT_EQ(run("--help").code, 0);
   EXPECT_NE(run("replay --help").out.find("--backend"), std::string::npos);
-  EXPECT_NE(run("probe --help").out.find("--quick"), std::string::npos);
+  EXPECT_NE(run("calibrate --help").out.find("--quick"), std::string::npos);
   EXPECT_EQ(run("--version").out.rfind("kvplan-validate ", 0), 0U);
 }
 

@@ -14,8 +14,8 @@ constexpr std::int64_t kLongest = 4096;
 /// Cells that are moved at once.
 constexpr std::int64_t kLongestShift = std::int64_t{1} << 20;
 
-/// Lists on their way to the device: laid one behind the other and uploaded in one piece, because a call costs more than
-/// what it carries. Device memory is made larger when longer lists come.
+/// Lists on their way to the device: laid one behind the other and uploaded in one piece, because a call costs more
+/// than what it carries. Device memory is made larger when longer lists come.
 class Parcel {
  public:
   explicit Parcel(Device& device) : device_(device) {}

@@ -225,6 +225,8 @@ class Prober {
     KVPLAN_TRY(const std::int64_t free, device_.free_bytes());
     std::int64_t half = 2 * kGiB;
     while (half > free / 4) half /= 2;
+    if (half < 16 * kMiB)
+      return bad_input("the device has " + std::to_string(free) + " bytes free: too little to be measured");
     // Copies go from the lower half to the upper one. 5: what comes next is never what was just used.
     out_.cold = half >= 5 * out_.device.l2_bytes;
     KVPLAN_TRY_DO(device_.hold(2 * half, 0));

@@ -17,7 +17,7 @@
 //                 is installed; elsewhere they are cudaMemGetInfo's, and there is no row `before`
 //   bandwidth     one kernel that reads, or one copy on the device, of 16 MiB to 2 GiB; a copy of n bytes reads n and
 //                 writes n. Between events, behind a kernel that spins until all is enqueued. Cold: each sample is of
-//                 the next part of a memory of 4 GiB, so that no cache has it
+//                 the next part of a memory of 4 GiB, so that no cache has it (a copy of 2 GiB has one)
 //   launch        1, 8 and 64 empty kernels between events in an idle stream, called one by one or as one graph: with
 //                 the time that the host takes to enqueue them, where the device waits for it
 //   swap          copies between pinned host memory and the device, 4 KiB to 1 MiB a descriptor, scattered over
