@@ -17,6 +17,7 @@
 #include "simulator/io/event_log_file.h"
 #include "simulator/io/log/frame.h"
 #include "simulator/io/log/reader.h"
+#include "tests/support/random_cases.h"
 #include "tests/validator/hand_log.h"
 #include "tests/validator/run_log.h"
 
@@ -79,7 +80,7 @@ TEST(EventLog, BytesDoNotDependOnTheStepperOnTheMicroTrace) {
 }
 
 TEST(EventLog, BytesDoNotDependOnTheStepperOnRandomWorkloads) {
-  for (std::uint64_t seed = 1; seed <= 12; ++seed) {
+  for (std::uint64_t seed = 1; std::cmp_less_equal(seed, test::random_cases(12)); ++seed) {
     const traces::Trace trace = test::random_trace(seed);
     for (const LogCase& c : test::small_cases()) {
       const std::string fast = test::log_of_run(trace, c, Stepping::kFast);

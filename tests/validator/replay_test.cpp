@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
+#include "tests/support/random_cases.h"
 #include "tests/validator/hand_log.h"
 #include "tests/validator/mutations.h"
 #include "tests/validator/replays.h"
@@ -40,7 +42,7 @@ TEST_P(HandMade, CountsAsWorkedOut) {
 }
 
 TEST(Replay, BytesAreEqualAtEveryEvent) {
-  for (std::uint64_t seed = 1; seed <= 12; ++seed) {
+  for (std::uint64_t seed = 1; std::cmp_less_equal(seed, test::random_cases(12)); ++seed) {
     const traces::Trace trace = test::random_trace(seed);
     for (const LogCase& c : test::small_cases()) {
       const auto log = test::read_log(test::log_of_run(trace, c, Stepping::kFast));
@@ -227,7 +229,7 @@ TEST(Replay, EveryMutationIsFound) {
   std::map<std::string, int> done;
   int found = 0;
   for (const LogCase& c : test::small_cases()) {
-    for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+    for (std::uint64_t seed = 1; std::cmp_less_equal(seed, test::random_cases(3)); ++seed) {
       const auto log = test::read_log(test::log_of_run(test::random_trace(seed), c, Stepping::kFast));
       Random random(seed, c.name);
       for (const test::Mutation& mutation : test::mutations()) {
@@ -242,7 +244,7 @@ TEST(Replay, EveryMutationIsFound) {
     }
   }
   for (const test::Mutation& mutation : test::mutations())
-    EXPECT_GE(done[mutation.name], 3) << mutation.name << " was hardly tried";
+    EXPECT_GE(done[mutation.name], test::random_cases(3)) << mutation.name << " was hardly tried";
   std::printf("%d mutations were found\n", found);
 }
 

@@ -94,7 +94,7 @@ TEST(Readers, ReadWhatTheirDefinitionsSay) {
         }
       }
   }
-  EXPECT_LT(by_a_hair, steps / 100);
+  EXPECT_LT(100 * by_a_hair, steps);
 }
 
 /// What one stored head at one step comes to, from sets.
