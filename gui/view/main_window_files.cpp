@@ -103,7 +103,7 @@ SessionView MainWindow::shown_view() const {
   SessionView view;
   const auto& shown = timeline_->data();
   if (shown && !shown->empty() && timeline_->range() != shown->whole()) view.range = timeline_->range();
-  view.cursor = timeline_->cursor();
+  view.cursor = timeline_->cursor_tick();
   view.marked = timeline_->marked();
   view.table = show_table_->isChecked();
   return view;

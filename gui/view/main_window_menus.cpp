@@ -89,9 +89,9 @@ void MainWindow::make_view_menu() {
   QMenu* const view = add_menu(tr("&View"));
   const auto middle = [this] { return timeline_->range().begin + timeline_->range().length() / 2; };
   add_action(view, tr("Zoom &In"), QKeySequence::ZoomIn, "zoom-in",
-             [this, middle] { timeline_->zoom(1.25, timeline_->cursor().value_or(middle())); });
+             [this, middle] { timeline_->zoom(1.25, timeline_->cursor_tick().value_or(middle())); });
   add_action(view, tr("Zoom &Out"), QKeySequence::ZoomOut, "zoom-out",
-             [this, middle] { timeline_->zoom(0.8, timeline_->cursor().value_or(middle())); });
+             [this, middle] { timeline_->zoom(0.8, timeline_->cursor_tick().value_or(middle())); });
   add_action(view, tr("Show &All"), QKeySequence(Qt::CTRL | Qt::Key_0), "show-all",
              [this] { timeline_->show_all(); });
   add_action(view, tr("Show &Marked Range"), {}, "show-marked", [this] { timeline_->show_marked(); });

@@ -41,7 +41,7 @@ class TimelineView final : public QWidget {
   void show_marked();
   void clear_marks();
 
-  [[nodiscard]] std::optional<std::int64_t> cursor() const { return cursor_; }
+  [[nodiscard]] std::optional<std::int64_t> cursor_tick() const { return cursor_; }
   void set_cursor(std::optional<std::int64_t> tick);
   [[nodiscard]] std::optional<TimeRange> marked() const { return marked_; }
   void set_marked(std::optional<TimeRange> range);

@@ -59,11 +59,12 @@ AxisMarks marks(double begin, double end, double unit, double step, const QStrin
   out.unit = name;
   const int decimals = std::clamp(static_cast<int>(std::ceil(-std::log10(step) - 1e-9)), 0, 9);
   const double first = std::ceil(begin / unit / step - 1e-9);
-  for (double i = first; i * step * unit <= end + step * unit * 1e-9; i += 1) {
+  for (std::int64_t k = 0;; ++k) {
+    const double i = first + static_cast<double>(k);
+    if (i * step * unit > end + step * unit * 1e-9) return out;
     out.values.push_back(i * step * unit);
     out.texts.push_back(QLocale().toString(i * step, 'f', decimals));
   }
-  return out;
 }
 
 }  // namespace

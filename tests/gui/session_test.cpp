@@ -145,8 +145,8 @@ TEST_F(GuiSession, OpensAsItWasSaved) {
   const TimelineView& chart = *again->timeline();
   const auto near = [](std::int64_t a, std::int64_t b) { return std::abs(a - b) <= 1024; };  // a nanosecond
   EXPECT_TRUE(near(chart.range().begin, range.begin) && near(chart.range().end, range.end));
-  ASSERT_TRUE(chart.cursor() && chart.marked());
-  EXPECT_TRUE(near(*chart.cursor(), range.begin + range.length() / 4));
+  ASSERT_TRUE(chart.cursor_tick() && chart.marked());
+  EXPECT_TRUE(near(*chart.cursor_tick(), range.begin + range.length() / 4));
   EXPECT_TRUE(near(chart.marked()->end, range.begin + range.length() / 3));
   EXPECT_FALSE(action(*again, "show-table")->isChecked());
 }
