@@ -54,6 +54,7 @@ struct EvaluationSummary {
   std::int32_t min_mass_head{-1};
   std::optional<double> mean_output_error;  ///< over steps and query heads; nothing without values
   std::optional<double> max_output_error;
+  std::optional<double> mean_overlap;    ///< likewise, of a caller that measures it (overlap.h)
   std::vector<ClassShare> classes;       ///< [token class of the recording]; empty where it has none
   std::vector<std::string> assumptions;  ///< whole sentences
 };

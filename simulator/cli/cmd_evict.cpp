@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "simulator/attention/budgeted.h"
+#include "simulator/attention/overlap.h"
 #include "simulator/cli/command.h"
 #include "simulator/cli/evict_output.h"
 #include "simulator/cli/number_option.h"
@@ -74,24 +75,32 @@ Result<EvaluationSummary> evaluate_layer(const Asked& asked, const EvictOptions&
                                          JsonWriter* json) {
   KVPLAN_TRY(const auto policy, policy_at(asked, options, layer));
   bool in_steps = false;
-  KVPLAN_TRY(EvaluationSummary summary,
-             attention::evaluate(
-                 *asked.recording,
-                 {.policy = policy, .prompt = options.prefill, .sequence = options.sequence, .layer = layer},
-                 [&](const LayerReplay& replay) -> Status {
+  attention::Overlap overlap;
+  double shares = 0;
+  std::int64_t samples = 0;
+  KVPLAN_TRY(auto summaries,
+             attention::evaluate_together(
+                 *asked.recording, {.prompt = options.prefill, .sequence = options.sequence, .layer = layer},
+                 std::span(&policy, 1),
+                 [&](std::span<const LayerReplay> replays, const attention::LayerRows& rows) -> Status {
                    if (interrupted()) return interrupted_error();
-                   if (json == nullptr) return Done{};
-                   if (in_steps) {
-                     write_step(*json, replay);
-                     return Done{};
+                   const LayerReplay& replay = replays.front();
+                   std::span<const double> of_heads;
+                   if (options.overlap && in_steps) of_heads = overlap.of(replay, rows);
+                   for (const double share : of_heads) shares += share;
+                   samples += std::ssize(of_heads);
+                   if (json != nullptr && in_steps) write_step(*json, replay, of_heads);
+                   if (json != nullptr && !in_steps) {
+                     write_sets(*json, "after_prefill", replay);
+                     json->key("steps").begin_array();
                    }
-                   write_sets(*json, "after_prefill", replay);
-                   json->key("steps").begin_array();
                    in_steps = true;
                    return Done{};
                  }));
   if (json != nullptr) json->end_array();
-  return summary;
+  EvaluationSummary& summary = summaries.front();
+  if (samples > 0) summary.mean_overlap = shares / static_cast<double>(samples);
+  return std::move(summary);
 }
 
 /// Those that were recorded of the sequence; of a sequence that is not there any, which the evaluation then says.
@@ -119,7 +128,7 @@ Status run_layers(const Asked& asked, const EvictOptions& options, JsonWriter* j
     }
     KVPLAN_TRY(auto summary, evaluate_layer(asked, options, layer, json));
     if (json != nullptr) {
-      write_summary(*json, summary);
+      write_summary(*json, options, summary);
       json->end_object();
     }
     layers.push_back({index, std::move(summary)});
@@ -128,7 +137,7 @@ Status run_layers(const Asked& asked, const EvictOptions& options, JsonWriter* j
     return write_text("-",
                       layers_text(options, asked.policy, asked.budget ? &asked.grants : nullptr, layers));
   json->end_array();
-  write_layers_summary(*json, layers);
+  write_layers_summary(*json, options, layers);
   return Done{};
 }
 
@@ -147,7 +156,7 @@ Status run_evict(const EvictOptions& options) {
     writer.member("layer", options.layer);
     KVPLAN_TRY(const EvaluationSummary summary, evaluate_layer(asked_for, options, options.layer, json));
     if (json == nullptr) return write_text("-", summary_text(options, asked_for.policy, summary));
-    write_summary(writer, summary);
+    write_summary(writer, options, summary);
   }
   if (json == nullptr) return Done{};
   writer.member("version", KVPLAN_VERSION).end_object();
@@ -187,6 +196,9 @@ void add_evict(Command& app, Outcome& outcome) {
   Option* const all = command->add_flag("--all-layers", options->all_layers,
                                         "Every layer of the recording, one after another");
   all->excludes(layer);
+  command->add_flag("--overlap", options->overlap,
+                    "Tell of each step, too, what share of the tokens that a query attends is among as many "
+                    "with its greatest weights");
   add_json_option(*command, options->json, "every step");
   run_as(*command, outcome, [options, layer, budget] {
     options->one_layer = !options->all_layers && (!budget->given() || layer->given());

@@ -74,15 +74,16 @@ void write_sets(JsonWriter& json, std::string_view key, const LayerReplay& repla
   json.end_array();
 }
 
-void write_step(JsonWriter& json, const LayerReplay& replay) {
+void write_step(JsonWriter& json, const LayerReplay& replay, std::span<const double> overlap) {
   json.begin_object().member("t", replay.tokens() - 1);
   write_sets(json, "retained", replay);
   write_numbers(json, "attended_mass", replay.attended_mass());
   if (!replay.output_error().empty()) write_numbers(json, "output_error", replay.output_error());
+  if (!overlap.empty()) write_numbers(json, "overlap", overlap);
   json.end_object();
 }
 
-void write_summary(JsonWriter& json, const EvaluationSummary& s) {
+void write_summary(JsonWriter& json, const EvictOptions& options, const EvaluationSummary& s) {
   json.key("summary").begin_object();
   json.member("steps", s.steps).member("group", s.group).member("stored_heads", s.stored_heads);
   json.member("bytes", s.bytes).member("metadata_bytes", s.metadata_bytes);
@@ -96,6 +97,7 @@ void write_summary(JsonWriter& json, const EvaluationSummary& s) {
   } else {
     json.null();
   }
+  if (options.overlap) json.member("mean_overlap", s.mean_overlap);
   if (!s.classes.empty()) write_classes(json, s.classes);
   json.key("assumptions").begin_array();
   for (const std::string& assumption : s.assumptions) json.value(assumption);
@@ -139,6 +141,7 @@ std::string summary_text(const EvictOptions& options, const attention::PolicyCho
     if (s.mean_output_error)
       out += line("output error", "mean " + number(*s.mean_output_error, 4),
                   "most " + number(*s.max_output_error, 4), "");
+    if (s.mean_overlap) out += line("overlap", "mean " + number(*s.mean_overlap, 4), "", "");
     // A policy may keep everything and attend to a part of it.
     const bool whole = s.entries == tokens * s.stored_heads;
     out += whole ? "\nThe cache stays whole; what a decode query attends to is "
@@ -160,10 +163,11 @@ namespace {
 /// Of all layers: sums of bytes and cells, masses over all steps and query heads of all of them.
 EvaluationSummary together(const std::vector<LayerOutcome>& layers) {
   EvaluationSummary out = layers.front().summary;
-  double mass = 0;
+  double mass = 0, overlap = 0;
   for (const LayerOutcome& each : layers) {
     const EvaluationSummary& s = each.summary;
     mass += s.mean_mass.value_or(0.0);
+    overlap += s.mean_overlap.value_or(0.0);
     if (&each == &layers.front()) continue;
     out.bytes += s.bytes;
     out.metadata_bytes += s.metadata_bytes;
@@ -175,6 +179,7 @@ EvaluationSummary together(const std::vector<LayerOutcome>& layers) {
     if (s.min_mass && *s.min_mass < out.min_mass.value_or(2.0)) out.min_mass = s.min_mass;
   }
   if (out.mean_mass) out.mean_mass = mass / static_cast<double>(layers.size());
+  if (out.mean_overlap) out.mean_overlap = overlap / static_cast<double>(layers.size());
   return out;
 }
 
@@ -199,8 +204,8 @@ std::string layers_text(const EvictOptions& options, const attention::PolicyChoi
          std::to_string(all.stored_heads) + (all.stored_heads == 1 ? " stored head" : " stored heads") +
          " in each layer\n\n";
   char text[200];
-  std::snprintf(text, sizeof(text), "%5s %12s %14s %9s %9s %9s%s\n", "layer", "cells", "bytes", "of full",
-                "mass", "least", grants != nullptr ? "  budget" : "");
+  std::snprintf(text, sizeof(text), "%5s %12s %14s %9s %9s %9s%s%s\n", "layer", "cells", "bytes", "of full",
+                "mass", "least", options.overlap ? "   overlap" : "", grants != nullptr ? "  budget" : "");
   out += text;
   const auto row = [&](const std::string& name, const EvaluationSummary& s, const std::string& budget) {
     std::snprintf(text, sizeof(text), "%5s %12s %14s %9s %9s %9s", name.c_str(),
@@ -208,7 +213,12 @@ std::string layers_text(const EvictOptions& options, const attention::PolicyChoi
                   percent(static_cast<double>(s.bytes), static_cast<double>(s.full_bytes)).c_str(),
                   s.mean_mass ? number(*s.mean_mass, 4).c_str() : "-",
                   s.min_mass ? number(*s.min_mass, 4).c_str() : "-");
-    out += text + (budget.empty() ? "" : "  " + budget) + "\n";
+    out += text;
+    if (options.overlap) {
+      std::snprintf(text, sizeof(text), " %9s", s.mean_overlap ? number(*s.mean_overlap, 4).c_str() : "-");
+      out += text;
+    }
+    out += (budget.empty() ? "" : "  " + budget) + "\n";
   };
   for (const LayerOutcome& each : layers)
     row(std::to_string(each.layer), each.summary,
@@ -219,13 +229,15 @@ std::string layers_text(const EvictOptions& options, const attention::PolicyChoi
   return out;
 }
 
-void write_layers_summary(JsonWriter& json, const std::vector<LayerOutcome>& layers) {
+void write_layers_summary(JsonWriter& json, const EvictOptions& options,
+                          const std::vector<LayerOutcome>& layers) {
   const EvaluationSummary s = together(layers);
   json.key("summary").begin_object();
   json.member("layers", static_cast<std::int64_t>(layers.size())).member("bytes", s.bytes);
   json.member("metadata_bytes", s.metadata_bytes).member("full_bytes", s.full_bytes);
   json.member("entries", s.entries).member("peak_entries", s.peak_entries);
   json.member("mean_attended_mass", s.mean_mass).member("min_attended_mass", s.min_mass);
+  if (options.overlap) json.member("mean_overlap", s.mean_overlap);
   if (!s.classes.empty()) write_classes(json, s.classes);
   json.key("assumptions").begin_array();
   for (const std::string& assumption : s.assumptions) json.value(assumption);

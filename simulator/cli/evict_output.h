@@ -21,13 +21,16 @@ struct EvictOptions {
   std::int32_t sequence{0};
   std::int32_t layer{0};
   bool all_layers{false};  ///< asked for
+  bool overlap{false};     ///< measured
   bool one_layer{true};    ///< only `layer`; otherwise all of them
 };
 
 void write_params(JsonWriter& json, const attention::PolicyChoice& policy, std::int32_t group);
 void write_sets(JsonWriter& json, std::string_view key, const attention::LayerReplay& replay);
-void write_step(JsonWriter& json, const attention::LayerReplay& replay);
-void write_summary(JsonWriter& json, const attention::EvaluationSummary& summary);
+/// `overlap`: of each query head; empty: it is not told.
+void write_step(JsonWriter& json, const attention::LayerReplay& replay, std::span<const double> overlap);
+void write_summary(JsonWriter& json, const EvictOptions& options,
+                   const attention::EvaluationSummary& summary);
 /// One number, or one for each stored head.
 void write_grant(JsonWriter& json, const attention::Grants& grants, std::size_t layer);
 
@@ -42,6 +45,7 @@ struct LayerOutcome {
 /// `grants` may be null: the policy's own budget.
 std::string layers_text(const EvictOptions& options, const attention::PolicyChoice& policy,
                         const attention::Grants* grants, const std::vector<LayerOutcome>& layers);
-void write_layers_summary(JsonWriter& json, const std::vector<LayerOutcome>& layers);
+void write_layers_summary(JsonWriter& json, const EvictOptions& options,
+                          const std::vector<LayerOutcome>& layers);
 
 }  // namespace kvplan::cli

@@ -8,6 +8,7 @@
 
 #include "simulator/attention/budgeted.h"
 #include "simulator/attention/evaluation.h"
+#include "simulator/attention/overlap.h"
 #include "simulator/attention/top_mass.h"
 #include "simulator/base/ordered_work.h"
 #include "simulator/formats/evaluation.h"
@@ -172,7 +173,7 @@ class PieceRun {
     const std::int64_t tokens = replays.front().tokens();
     const std::size_t heads = replays.front().attended_mass().size();
     attended_.resize(replays.size());
-    for (std::size_t l = 0; l < replays.size(); ++l) attended_[l] = attended(replays[l]);
+    for (std::size_t l = 0; l < replays.size(); ++l) attended_[l] = attention::attended_positions(replays[l]);
     for (std::size_t h = 0; h < heads; ++h) {
       asked_.assign(plan_.wanted.begin(), plan_.wanted.end());
       for (const LayerReplay& replay : replays)
@@ -195,43 +196,13 @@ class PieceRun {
         found_.lanes[l].bound.add(entries == 0 ? 0.0 : most_of(entries));
         if (attended_[l].empty()) continue;
         const std::vector<std::int32_t>& own = attended_[l][h * attended_[l].size() / heads];
-        found_.lanes[l].overlap.add(shared(own, greatest_[place_of(entries)]));
+        found_.lanes[l].overlap.add(attention::shared_part(own, greatest_[place_of(entries)]));
       }
     }
     for (std::size_t l = 0; l < replays.size(); ++l)
       for (std::size_t s = 0; s < request_.storages.size(); ++s)
         if (!request_.storages[s].format)
           add_samples(sums({l, s}), replays[l].attended_mass(), replays[l].output_error());
-  }
-
-  /// Positions that the queries of each set attended at the last step; nothing where a query reads a part of them.
-  static std::vector<std::vector<std::int32_t>> attended(const LayerReplay& replay) {
-    std::vector<std::vector<std::int32_t>> out;
-    if (replay.traits().reads != attention::Reads::kResidents) return out;
-    for (std::int32_t set = 0; set < replay.sets(); ++set) {
-      const auto kept = replay.kept(set);
-      auto& positions = out.emplace_back(kept.begin(), kept.end());
-      // What went after the query had read; what made room was gone before.
-      const auto dropped = replay.dropped(set);
-      if (replay.traits().makes_room || dropped.empty()) continue;
-      std::vector<std::int32_t> both;
-      std::merge(kept.begin(), kept.end(), dropped.begin(), dropped.end(), std::back_inserter(both));
-      positions = std::move(both);
-    }
-    return out;
-  }
-
-  /// The share of `own` that is in `other`, both ascending and as long; 0 of nothing.
-  static double shared(const std::vector<std::int32_t>& own, const std::vector<std::int32_t>& other) {
-    std::size_t count = 0;
-    for (std::size_t i = 0, k = 0; i < own.size() && k < other.size();) {
-      if (own[i] == other[k]) ++count;
-      const bool first = own[i] <= other[k];
-      const bool second = other[k] <= own[i];
-      i += first ? 1 : 0;
-      k += second ? 1 : 0;
-    }
-    return own.empty() ? 0.0 : static_cast<double>(count) / static_cast<double>(own.size());
   }
 
   void add_samples(Sums& to, std::span<const double> masses, std::span<const double> errors) const {

@@ -167,6 +167,65 @@ TEST(FrontierCommand, TakesSeveralRecordingsAndPoliciesOfFiles) {
   EXPECT_TRUE(point["output_error_mean"].is_null()) << "one of them has no values";
 }
 
+/// Of each query head at each step; without the option nothing is told of it.
+TEST(FrontierCommand, OverlapIsTheMeanOfWhatEvictTells) {
+  dom::parser a, b;
+  for (const char* policy : {"tova", "h2o:recent=4", "window", "snapkv:window=4,kernel=1,pooling=max"}) {
+    const std::string budgeted =
+        std::string(policy) + (std::string_view(policy).find(':') == std::string_view::npos ? ":" : ",");
+    const std::string own = std::string_view(policy) == "window"          ? "window=12"
+                            : std::string_view(policy).starts_with("h2o") ? "hh=8"
+                            : std::string_view(policy) == "tova"          ? "budget=12"
+                                                                          : "capacity=12";
+    const std::string evict = "evict " + kRows + " --prefill 20 --policy '" + budgeted + own + "'";
+    const auto plain = run_kvplan(evict + " --json -");
+    ASSERT_EQ(plain.exit_code, 0) << plain.err;
+    EXPECT_EQ(plain.out.find("overlap"), std::string::npos);
+    const auto ran = run_kvplan(evict + " --overlap --json -");
+    ASSERT_EQ(ran.exit_code, 0) << ran.err;
+    const dom::element alone = a.parse(ran.out);
+    double sum = 0;
+    std::int64_t count = 0;
+    for (const dom::element step : dom::array(alone["steps"])) {
+      EXPECT_EQ(dom::array(step["overlap"]).size(), dom::array(step["attended_mass"]).size());
+      for (const dom::element share : dom::array(step["overlap"])) {
+        sum += double(share);
+        ++count;
+      }
+    }
+    ASSERT_GT(count, 0);
+    EXPECT_DOUBLE_EQ(double(alone["summary"]["mean_overlap"]), sum / static_cast<double>(count)) << policy;
+    const auto pooled =
+        run_kvplan("frontier " + kRows + " --prefill 20 --budgets 12 --json - --policies '" + policy + "'");
+    ASSERT_EQ(pooled.exit_code, 0) << pooled.err;
+    EXPECT_NEAR(double(b.parse(pooled.out)["points"].at(0)["overlap_mean"]), sum / static_cast<double>(count),
+                1e-12)
+        << policy;
+    const auto text = run_kvplan(evict + " --overlap");
+    EXPECT_NE(text.out.find("overlap"), std::string::npos) << text.out;
+  }
+}
+
+TEST(FrontierCommand, OverlapOfSeveralLayersAndOfPartsThatAreRead) {
+  dom::parser a, b;
+  const std::string sample = std::string(KVPLAN_SOURCE_DIR) + "/traces/samples/tiny_llama.kva";
+  const auto all =
+      run_kvplan("evict " + sample +
+                 " --sequence 7 --prefill 60 --policy tova:budget=32 --all-layers --overlap --json -");
+  ASSERT_EQ(all.exit_code, 0) << all.err;
+  const dom::element report = a.parse(all.out);
+  double sum = 0;
+  for (const dom::element layer : dom::array(report["layers"]))
+    sum += double(layer["summary"]["mean_overlap"]);
+  EXPECT_NEAR(double(report["summary"]["mean_overlap"]),
+              sum / static_cast<double>(dom::array(report["layers"]).size()), 1e-12);
+  // Its queries read the greatest weights by definition, of all that is kept.
+  const auto part =
+      run_kvplan("evict " + kRows + " --prefill 20 --policy oracle-topk:k=8 --overlap --json -");
+  ASSERT_EQ(part.exit_code, 0) << part.err;
+  EXPECT_TRUE(b.parse(part.out)["summary"]["mean_overlap"].is_null());
+}
+
 TEST(FrontierCommand, RefusesWhatItCannotDo) {
   const auto refused = [](const std::string& arguments, const std::vector<std::string>& words) {
     const auto ran = run_kvplan("frontier " + arguments);

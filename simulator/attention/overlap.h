@@ -1,0 +1,34 @@
+// How much of what a query attends is among as many tokens of the greatest weights of its recorded row.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "simulator/attention/recording.h"
+#include "simulator/attention/replay.h"
+#include "simulator/attention/top_mass.h"
+
+namespace kvplan::attention {
+
+/// Positions that the queries of each set attended at the last step, ascending; nothing where a query reads a part of
+/// what is kept.
+std::vector<std::vector<std::int32_t>> attended_positions(const LayerReplay& replay);
+
+/// The share of `own` that is in `other`, both ascending; 0 of nothing.
+double shared_part(std::span<const std::int32_t> own, std::span<const std::int32_t> other);
+
+/// Memory of one step to the next.
+class Overlap {
+ public:
+  /// [query head], of the last step, a decode step; `rows` stands at its token. Empty: as attended_positions. Valid
+  /// until the next call.
+  std::span<const double> of(const LayerReplay& replay, const LayerRows& rows);
+
+ private:
+  TopMass top_;
+  std::vector<std::int32_t> greatest_;
+  std::vector<double> shares_;
+};
+
+}  // namespace kvplan::attention
