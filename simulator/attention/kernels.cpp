@@ -8,6 +8,10 @@
 
 #include "simulator/base/check.h"
 
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
 namespace kvplan::attention {
 namespace {
 
@@ -267,21 +271,25 @@ struct EightSums {
   }
 };
 
+/// Tokens that lie side by side in packed keys, each element of them behind the one before.
+constexpr std::size_t kPacked = 8;
+
 /// The sums of four queries by eight tokens stay in registers.
-KVPLAN_BODY void products_body(const float* keys, std::size_t stride, const double* queries, std::size_t size,
-                               std::size_t count, double* sums) {
-  for (std::size_t q = 0; q < count; q += 4)
-    for (std::size_t i = 0; i < kScoredTokens; i += 8) {
+KVPLAN_BODY void products_body(const double* keys, const double* queries, std::size_t size, std::size_t count,
+                               double* sums) {
+  for (std::size_t i = 0; i < kScoredTokens; i += kPacked)
+    for (std::size_t q = 0; q < count; q += 4) {
       EightSums first;
       EightSums second;
       EightSums third;
       EightSums fourth;
-      for (std::size_t c = 0; c < size; ++c) {
+      const double* key = keys + i * size;
+      const double* x = queries + q;
+      for (std::size_t c = 0; c < size; ++c, key += kPacked, x += kScoredQueries) {
         Quad a;
         Quad b;
-        widen(keys + c * stride + i, a);
-        widen(keys + c * stride + i + 4, b);
-        const double* x = queries + c * kScoredQueries + q;
+        load(key, a);
+        load(key + 4, b);
         first.add(a, b, x[0]);
         second.add(a, b, x[1]);
         third.add(a, b, x[2]);
@@ -293,6 +301,16 @@ KVPLAN_BODY void products_body(const float* keys, std::size_t stride, const doub
       third.store_to(out + 2 * kScoredTokens);
       fourth.store_to(out + 3 * kScoredTokens);
     }
+}
+
+KVPLAN_BODY void pack_body(const float* keys, std::size_t stride, std::size_t size, double* packed) {
+  for (std::size_t i = 0; i < kScoredTokens; i += kPacked)
+    for (std::size_t c = 0; c < size; ++c, packed += kPacked)
+      for (std::size_t k = 0; k < kPacked; k += 4) {
+        Quad four;
+        widen(keys + c * stride + i + k, four);
+        store(packed + k, four);
+      }
 }
 
 // The two compilations of each loop.
@@ -317,10 +335,59 @@ KVPLAN_WIDE void exp_wide(std::span<double> values, double most) {
   exp_body(values, most);
 }
 
-KVPLAN_WIDE void products_wide(const float* keys, std::size_t stride, const double* queries, std::size_t size,
-                               std::size_t count, double* sums) {
-  products_body(keys, stride, queries, size, count, sums);
+KVPLAN_WIDE void pack_wide(const float* keys, std::size_t stride, std::size_t size, double* packed) {
+  pack_body(keys, stride, size, packed);
 }
+KVPLAN_WIDE void products_wide(const double* keys, const double* queries, std::size_t size, std::size_t count,
+                               double* sums) {
+  products_body(keys, queries, size, count, sums);
+}
+
+#if defined(__x86_64__)
+bool fused_products() {
+  static const bool kHas = wide_registers() && __builtin_cpu_supports("fma") != 0;
+  return kHas;
+}
+/// As products_body. The intrinsics are those of the instruction set alone.
+__attribute__((target("avx2,fma"))) void products_fused(const double* keys, const double* queries,
+                                                        std::size_t size, std::size_t count, double* sums) {
+  for (std::size_t i = 0; i < kScoredTokens; i += kPacked)
+    for (std::size_t q = 0; q < count; q += 4) {
+      // Written out: an array of sums would not stay in registers.
+      __m256d low0{}, high0{}, low1{}, high1{}, low2{}, high2{}, low3{}, high3{};
+      const double* key = keys + i * size;
+      const double* x = queries + q;
+      for (std::size_t c = 0; c < size; ++c, key += kPacked, x += kScoredQueries) {
+        const __m256d low = _mm256_loadu_pd(key);
+        const __m256d high = _mm256_loadu_pd(key + 4);
+        const __m256d x0 = _mm256_broadcast_sd(x);
+        low0 = _mm256_fmadd_pd(low, x0, low0);
+        high0 = _mm256_fmadd_pd(high, x0, high0);
+        const __m256d x1 = _mm256_broadcast_sd(x + 1);
+        low1 = _mm256_fmadd_pd(low, x1, low1);
+        high1 = _mm256_fmadd_pd(high, x1, high1);
+        const __m256d x2 = _mm256_broadcast_sd(x + 2);
+        low2 = _mm256_fmadd_pd(low, x2, low2);
+        high2 = _mm256_fmadd_pd(high, x2, high2);
+        const __m256d x3 = _mm256_broadcast_sd(x + 3);
+        low3 = _mm256_fmadd_pd(low, x3, low3);
+        high3 = _mm256_fmadd_pd(high, x3, high3);
+      }
+      double* out = sums + q * kScoredTokens + i;
+      _mm256_storeu_pd(out, low0);
+      _mm256_storeu_pd(out + 4, high0);
+      out += kScoredTokens;
+      _mm256_storeu_pd(out, low1);
+      _mm256_storeu_pd(out + 4, high1);
+      out += kScoredTokens;
+      _mm256_storeu_pd(out, low2);
+      _mm256_storeu_pd(out + 4, high2);
+      out += kScoredTokens;
+      _mm256_storeu_pd(out, low3);
+      _mm256_storeu_pd(out + 4, high3);
+    }
+}
+#endif
 
 std::int32_t first_equal(const double* values, std::size_t n, double wanted) {
   return wide_registers() ? first_equal_wide(values, n, wanted) : first_equal_body(values, n, wanted);
@@ -418,10 +485,19 @@ double exp_from_max(std::span<double> values) {
   return sum_in_lanes(values);
 }
 
-void sum_products(const float* keys, std::size_t stride, const double* queries, std::size_t size,
-                  std::size_t count, std::span<double, kScoredQueries * kScoredTokens> sums) {
-  if (wide_registers()) return products_wide(keys, stride, queries, size, count, sums.data());
-  products_body(keys, stride, queries, size, count, sums.data());
+void pack_keys(const float* keys, std::size_t stride, std::size_t size, std::span<double> packed) {
+  KVPLAN_CHECK(packed.size() >= size * kScoredTokens);
+  if (wide_registers()) return pack_wide(keys, stride, size, packed.data());
+  pack_body(keys, stride, size, packed.data());
+}
+
+void sum_products(std::span<const double> keys, const double* queries, std::size_t size, std::size_t count,
+                  std::span<double, kScoredQueries * kScoredTokens> sums) {
+#if defined(__x86_64__)
+  if (fused_products()) return products_fused(keys.data(), queries, size, count, sums.data());
+#endif
+  if (wide_registers()) return products_wide(keys.data(), queries, size, count, sums.data());
+  products_body(keys.data(), queries, size, count, sums.data());
 }
 
 }  // namespace kvplan::attention

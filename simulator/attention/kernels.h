@@ -50,10 +50,15 @@ double exp_from_max(std::span<double> values);
 /// Queries and tokens whose products are summed together: each key is read once for all of the queries.
 inline constexpr std::size_t kScoredQueries = 8;
 inline constexpr std::size_t kScoredTokens = 32;
-/// sums[kScoredTokens * q + i] = queries[c * kScoredQueries + q] * keys[c * stride + i], summed over c in ascending
+/// Keys of kScoredTokens tokens, element c of token i at keys[c * stride + i], in the order in which sum_products reads
+/// them. REQUIRES: `packed` has kScoredTokens numbers for each c < size.
+void pack_keys(const float* keys, std::size_t stride, std::size_t size, std::span<double> packed);
+/// sums[kScoredTokens * q + i] = queries[c * kScoredQueries + q] times element c of token i, summed over c in ascending
 /// order from 0 on, for all tokens i and queries q < count; of other queries the sums mean nothing.
-/// REQUIRES: 0 < count <= kScoredQueries; `queries` has kScoredQueries numbers for each c.
-void sum_products(const float* keys, std::size_t stride, const double* queries, std::size_t size,
-                  std::size_t count, std::span<double, kScoredQueries * kScoredTokens> sums);
+/// A product of two float32 numbers is exact in float64, so whether it is fused with its addition changes no bit.
+/// REQUIRES: 0 < count <= kScoredQueries; `keys` are packed; `queries` has kScoredQueries numbers for each c, all of
+/// them float32 numbers.
+void sum_products(std::span<const double> keys, const double* queries, std::size_t size, std::size_t count,
+                  std::span<double, kScoredQueries * kScoredTokens> sums);
 
 }  // namespace kvplan::attention

@@ -38,7 +38,7 @@ class TensorRows final : public LayerRows {
       weights_.resize(rows);
       sinks_.resize(static_cast<std::size_t>(block_ * in_.query_heads));
       first_ = t;
-      for (std::int32_t h = 0; h < in_.query_heads; ++h) compute(h);
+      for (std::int32_t h = 0; h < in_.query_heads; h += group()) compute(h);
     }
     t_ = t;
     return Done{};
@@ -62,8 +62,9 @@ class TensorRows final : public LayerRows {
   [[nodiscard]] const LayerTensors* beside() const override { return &in_; }
 
  private:
+  [[nodiscard]] std::int32_t group() const { return in_.query_heads / in_.kv_heads; }
   [[nodiscard]] std::size_t kv_head(std::int32_t head) const {
-    return static_cast<std::size_t>(head / (in_.query_heads / in_.kv_heads));
+    return static_cast<std::size_t>(head / group());
   }
   [[nodiscard]] std::size_t offset(std::int32_t head, std::int64_t in_block) const {
     return static_cast<std::size_t>(head * block_ + in_block) * padded_;
@@ -77,18 +78,38 @@ class TensorRows final : public LayerRows {
     return out;
   }
 
-  /// Logits and rows of one head for the block that begins at first_.
-  void compute(std::int32_t head) {
+  /// Logits and rows of the heads that share the keys of `first` for the block that begins at first_.
+  void compute(std::int32_t first) {
     const std::int64_t count = std::min(block_, in_.tokens - first_);
     const auto last = static_cast<std::size_t>(first_ + count);
     const auto size = static_cast<std::size_t>(in_.key_size);
-    const float* queries =
+    queries_.assign(static_cast<std::size_t>(group()) * size * kScoredQueries, 0.0);
+    packed_.resize(size * kTile);
+    for (std::int32_t head = first; head < first + group(); ++head) widen_queries(head, count);
+    for (std::size_t tile = 0; tile < last; tile += kTile) {
+      pack_keys(transposed_[kv_head(first)].data() + tile, stride_, size, packed_);
+      for (std::int32_t head = first; head < first + group(); ++head) score_tile(head, count, tile);
+    }
+    for (std::int32_t head = first; head < first + group(); ++head) attend(head, count);
+  }
+
+  /// Of the block.
+  [[nodiscard]] double* queries_of(std::int32_t head) {
+    return queries_.data() +
+           static_cast<std::size_t>(head % group()) * static_cast<std::size_t>(in_.key_size) * kScoredQueries;
+  }
+  void widen_queries(std::int32_t head, std::int64_t count) {
+    const auto size = static_cast<std::size_t>(in_.key_size);
+    const float* from =
         in_.queries[static_cast<std::size_t>(head)].data() + static_cast<std::size_t>(first_) * size;
-    queries_.assign(size * kScoredQueries, 0.0);
+    double* to = queries_of(head);
     for (std::size_t q = 0; q < static_cast<std::size_t>(count); ++q)
       for (std::size_t c = 0; c < size; ++c)
-        queries_[c * kScoredQueries + q] = static_cast<double>(queries[q * size + c]);
-    for (std::size_t tile = 0; tile < last; tile += kTile) score_tile(head, count, tile);
+        to[c * kScoredQueries + q] = static_cast<double>(from[q * size + c]);
+  }
+
+  /// Rows out of logits.
+  void attend(std::int32_t head, std::int64_t count) {
     for (std::int64_t q = 0; q < count; ++q) {
       const auto n = static_cast<std::size_t>(first_ + q + 1);
       const double* logits = logits_.data() + offset(head, q);
@@ -102,8 +123,8 @@ class TensorRows final : public LayerRows {
 
   void score_tile(std::int32_t head, std::int64_t count, std::size_t tile) {
     std::array<double, kScoredQueries * kScoredTokens> sums;
-    sum_products(transposed_[kv_head(head)].data() + tile, stride_, queries_.data(),
-                 static_cast<std::size_t>(in_.key_size), static_cast<std::size_t>(count), sums);
+    sum_products(packed_, queries_of(head), static_cast<std::size_t>(in_.key_size),
+                 static_cast<std::size_t>(count), sums);
     for (std::int64_t q = 0; q < count; ++q) {
       double* out = logits_.data() + offset(head, q) + tile;
       for (std::size_t i = 0; i < kTile; ++i)
@@ -122,7 +143,8 @@ class TensorRows final : public LayerRows {
   std::size_t padded_;  ///< tokens, rounded up to whole tiles
   std::size_t stride_;
   std::vector<std::vector<float>> transposed_;  ///< [KV head][c * stride_ + token]
-  std::vector<double> queries_;                 ///< of the block and head at work: [c][query]
+  std::vector<double> queries_;                 ///< of the block: [head of the group at work][c][query]
+  std::vector<double> packed_;                  ///< keys of the tile at work
   std::vector<double> logits_;                  ///< [query head][token in block][padded_]
   std::vector<double> weights_;
   std::vector<double> sinks_;  ///< [query head][token in block]

@@ -498,7 +498,9 @@ TEST(Kernels, ProductsAreAddedInOrder) {
       for (float& key : keys) key = static_cast<float>(random.unit() - 0.5);
       for (double& query : queries) query = static_cast<double>(static_cast<float>(random.unit() - 0.5));
       std::array<double, kScoredQueries * kScoredTokens> sums{};
-      sum_products(keys.data(), stride, queries.data(), size, count, sums);
+      std::vector<double> packed(size * kScoredTokens);
+      pack_keys(keys.data(), stride, size, packed);
+      sum_products(packed, queries.data(), size, count, sums);
       for (std::size_t q = 0; q < count; ++q)
         for (std::size_t i = 0; i < kScoredTokens; ++i) {
           double sum = 0;
