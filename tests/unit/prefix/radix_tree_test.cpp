@@ -3,12 +3,12 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <map>
 #include <tuple>
 
 #include "simulator/base/random.h"
 #include "simulator/scheduling/sglang/naive_tree.h"
+#include "tests/support/random_cases.h"
 
 namespace kvplan {
 namespace {
@@ -170,10 +170,9 @@ class BothTrees {
 };
 
 TEST(RadixTree, EqualsTheNaiveOneAfterEveryOperation) {
-  const char* asked = std::getenv("KVPLAN_RANDOM_CASES");
-  const int cases = asked == nullptr ? 120 : std::atoi(asked);
+  const std::int64_t cases = test::random_cases(120, 30);
   std::int64_t evicted = 0, refused = 0, splits = 0;
-  for (int seed = 0; seed < cases; ++seed) {
+  for (std::int64_t seed = 0; seed < cases; ++seed) {
     Random random(static_cast<std::uint64_t>(seed), "radix tree");
     BothTrees trees(random.between(1, random.chance(1, 2) ? 1 : 5));
     std::vector<Tokens> earlier;

@@ -1,18 +1,12 @@
 // Readers beside their definitions on random tensors: sets and metadata step by step, then what evaluations pool.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-
 #include "simulator/readers/page_bounds.h"
+#include "tests/support/random_cases.h"
 #include "tests/unit/readers/naive.h"
 
 namespace kvplan::readers::testing {
 namespace {
-
-int cases(int usual) {
-  const char* const asked = std::getenv("KVPLAN_RANDOM_CASES");
-  return asked == nullptr ? usual : std::atoi(asked);
-}
 
 std::string number(Random& random, std::int64_t low, std::int64_t high) {
   return std::to_string(random.between(low, high));
@@ -66,7 +60,7 @@ std::vector<Lane> random_lanes(Random& random, const Layers& recording, bool coa
 
 TEST(Readers, ReadWhatTheirDefinitionsSay) {
   int by_a_hair = 0, steps = 0;
-  for (int seed = 1; seed <= cases(120); ++seed) {
+  for (int seed = 1; seed <= test::random_cases(120); ++seed) {
     Random random(static_cast<std::uint64_t>(seed), "readers");
     const bool coarse = random.chance(1, 2);
     const std::int64_t prompt = random.between(8, 30);
@@ -192,7 +186,7 @@ Wanted wanted_of(const Lane& each, const Layers& recording, std::int64_t prompt,
 }
 
 TEST(Readers, EvaluationsPoolEveryHeadAtEveryStep) {
-  for (int seed = 1; seed <= cases(12); ++seed) {
+  for (int seed = 1; seed <= test::random_cases(12); ++seed) {
     Random random(static_cast<std::uint64_t>(seed), "pooled");
     const bool coarse = false;  // no output is 0
     const std::int64_t prompt = random.between(8, 20);

@@ -1,15 +1,14 @@
 #include "tests/unit/replacement/cases.h"
 
-#include <cstdlib>
 #include <map>
 
 #include "simulator/base/check.h"
+#include "tests/support/random_cases.h"
 
 namespace kvplan::replacement::testing {
 
 std::int64_t cases(std::int64_t few) {
-  const char* more = std::getenv("KVPLAN_RANDOM_CASES");
-  return more == nullptr ? few : std::atoll(more);
+  return test::random_cases(few);
 }
 
 Choice choice_of(const std::string& text) {
