@@ -26,6 +26,11 @@ Catalogue reader_descriptors() {
   return family().descriptors();
 }
 
+ReaderChoice reader_of(Choice choice) {
+  const ReaderKind& kind = family().member(choice);
+  return {.kind = &kind, .choice = std::move(choice), .tables = {}};
+}
+
 Result<ReaderChoice> parse_reader(std::string_view text, std::optional<std::int64_t> budget) {
   const std::string_view name = text.substr(0, text.find(':'));
   const auto members = readers();
@@ -36,8 +41,7 @@ Result<ReaderChoice> parse_reader(std::string_view text, std::optional<std::int6
     whole += (name.size() == text.size() ? ":" : ",") + std::string((*known)->budget) + "=" +
              std::to_string(*budget);
   KVPLAN_TRY(Choice choice, parse_component(whole, kFamily, reader_descriptors()));
-  const ReaderKind& kind = family().member(choice);
-  return ReaderChoice{.kind = &kind, .choice = std::move(choice), .tables = {}};
+  return reader_of(std::move(choice));
 }
 
 }  // namespace kvplan::readers

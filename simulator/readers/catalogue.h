@@ -25,6 +25,9 @@ struct ReaderChoice {
   std::vector<attention::HeadTable> tables{};  ///< what its files say of heads, once they were read
 };
 
+/// REQUIRES: a choice among the descriptors.
+ReaderChoice reader_of(Choice choice);
+
 /// Parses `NAME[:key=value,...]`, with `budget` as its number of tokens where it has such a parameter. Errors as
 /// parse_component, also where text and budget both give that parameter.
 Result<ReaderChoice> parse_reader(std::string_view text, std::optional<std::int64_t> budget = {});

@@ -71,6 +71,27 @@ class LayerReader {
   [[nodiscard]] virtual std::int64_t entry_bytes(std::int32_t /*position*/) const { return 0; }
 };
 
+/// A stored head of a model's layer of which nothing was recorded: in a run only lengths are known.
+struct UnrecordedHead {
+  const Choice& choice;
+  std::int32_t layer{0}, head{0};  ///< of the model
+  std::int32_t heads{1};           ///< stored ones of a layer
+  std::int64_t query_heads{1};     ///< of this one
+  std::int64_t key_size{0};
+  std::int64_t element_bytes{2};                   ///< of one element of the model's cache
+  std::span<const attention::HeadTable> tables{};  ///< as in ReaderInput
+};
+
+/// What lengths say of its reads in a decode step whose query sees n tokens, its own included.
+struct CountedReads {
+  static constexpr std::int64_t kAll = INT64_MAX;
+  std::int64_t fetched{kAll};        ///< of more tokens than these only as many are fetched
+  std::int64_t ranked_beyond{kAll};  ///< where there are more than these, the metadata of all is gone through
+  std::int64_t metadata_bytes{0};    ///< kept and gone through, of each `metadata_tokens` tokens
+  std::int64_t metadata_tokens{1};
+  bool at_most{false};  ///< `fetched` is a bound: how many it is depends on keys and queries
+};
+
 /// One member of the family.
 struct ReaderKind {
   Descriptor descriptor;
@@ -83,6 +104,8 @@ struct ReaderKind {
   /// metadata.
   bool dense_layers{false};
   Status (*check)(const ReaderInput&) = nullptr;  ///< what ranges cannot say of parameters; may be null
+  /// What runs count of it. Null: how much it reads follows from keys alone. `dense_layers` is not its business.
+  Result<CountedReads> (*counted)(const UnrecordedHead&) = nullptr;
   std::unique_ptr<LayerReader> (*make)(const ReaderInput&);
 };
 

@@ -19,6 +19,10 @@ std::unique_ptr<LayerReader> make(const ReaderInput& input) {
   return std::make_unique<Full>(input.tensors);
 }
 
+Result<CountedReads> counted(const UnrecordedHead& /*head*/) {
+  return CountedReads{};
+}
+
 }  // namespace
 
 extern const ReaderKind kFullReader;
@@ -28,6 +32,7 @@ const ReaderKind kFullReader{.descriptor = {.family = kFamily,
                                             .source = "kvplan",
                                             .params = {}},
                              .ranks_products = false,
+                             .counted = counted,
                              .make = make};
 
 }  // namespace kvplan::readers

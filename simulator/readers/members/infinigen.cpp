@@ -39,6 +39,12 @@ constexpr std::array kParams{
           .choices = kMaxima},
     dense_layers_param("1")};
 
+/// Of so many channels of a head, those that are speculated with.
+std::int32_t parts_of(const Choice& choice, std::size_t channels) {
+  const auto wanted = static_cast<std::size_t>(choice.decimal("partial") * static_cast<double>(channels));
+  return static_cast<std::int32_t>(std::clamp<std::size_t>(wanted, 1, channels));
+}
+
 /// The directions of one stored head along which queries and keys are compared: rows of length one.
 formats::Matrix directions(const ReaderInput& input, std::int32_t head) {
   const attention::LayerTensors& in = input.tensors;
@@ -62,10 +68,9 @@ formats::Matrix directions(const ReaderInput& input, std::int32_t head) {
       for (std::size_t c = 0; c < channels; ++c) sum += queries.at(r, c) * all.at(j, c);
       weight[j] += std::fabs(sum);
     }
-  const auto wanted =
-      static_cast<std::size_t>(input.choice.decimal("partial") * static_cast<double>(channels));
   std::vector<std::int32_t> chosen;
-  attention::highest(weight, static_cast<std::int32_t>(std::clamp<std::size_t>(wanted, 1, all.rows)), chosen);
+  const std::int32_t wanted = parts_of(input.choice, channels);
+  attention::highest(weight, std::min(wanted, static_cast<std::int32_t>(all.rows)), chosen);
   formats::Matrix out(chosen.size(), channels);
   for (std::size_t j = 0; j < chosen.size(); ++j) {
     const auto from = all.row(static_cast<std::size_t>(chosen[j]));
@@ -167,6 +172,19 @@ std::unique_ptr<LayerReader> make(const ReaderInput& input) {
   return std::make_unique<InfiniGen>(input);
 }
 
+/// The own token is fetched beside the budget; its metadata counts as that of any other.
+Result<CountedReads> counted(const UnrecordedHead& head) {
+  const std::int64_t budget = head.choice.integer("budget");
+  if (budget == 0)
+    return wrong_param(head.choice, "budget",
+                       "a number of tokens above 0, since a run counts no share of them (fetch)");
+  return CountedReads{
+      .fetched = head.query_heads * budget + 1,
+      .ranked_beyond = 0,
+      .metadata_bytes = parts_of(head.choice, static_cast<std::size_t>(head.key_size)) * head.element_bytes,
+      .at_most = true};
+}
+
 }  // namespace
 
 extern const ReaderKind kInfiniGen;
@@ -195,6 +213,7 @@ const ReaderKind kInfiniGen{
     .budget = "budget",
     .ranks_products = false,
     .dense_layers = true,
+    .counted = counted,
     .make = make};
 
 }  // namespace kvplan::readers

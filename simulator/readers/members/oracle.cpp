@@ -33,6 +33,11 @@ std::unique_ptr<LayerReader> make(const ReaderInput& input) {
   return std::make_unique<Oracle>(input.tensors, input.choice.integer("budget"));
 }
 
+Result<CountedReads> counted(const UnrecordedHead& head) {
+  return CountedReads{.fetched = head.query_heads * head.choice.integer("budget"),
+                      .at_most = head.query_heads > 1};
+}
+
 }  // namespace
 
 extern const ReaderKind kOracle;
@@ -49,6 +54,7 @@ const ReaderKind kOracle{
                        "no metadata is counted for it."},
     .budget = "budget",
     .ranks_products = false,
+    .counted = counted,
     .make = make};
 
 }  // namespace kvplan::readers

@@ -32,6 +32,16 @@ constexpr std::array kParams{
 
 constexpr std::int64_t kLeastPages = 3;  ///< of the form `evaluation`
 
+/// That a query head reads.
+std::int64_t pages_of(const Choice& choice) {
+  const std::int64_t pages = choice.integer("budget") / choice.integer("page");
+  return choice.text("form") == "kernels" ? pages : std::max(kLeastPages, pages);
+}
+/// Bounds of a page: the least and the greatest of each channel.
+std::int64_t bound_bytes(std::int64_t key_size, std::int64_t element_bytes) {
+  return 2 * key_size * element_bytes;
+}
+
 class Quest final : public LayerReader {
  public:
   explicit Quest(const ReaderInput& input)
@@ -39,10 +49,9 @@ class Quest final : public LayerReader {
         page_(input.choice.integer("page")),
         kernels_(input.choice.text("form") == "kernels"),
         share_(input.choice.text("share")),
-        bound_bytes_(std::int64_t{2} * input.tensors.key_size * input.element_bytes),
+        bound_bytes_(bound_bytes(input.tensors.key_size, input.element_bytes)),
         bounds_(static_cast<std::size_t>(in_.kv_heads), PageBounds(page_, in_.key_size)) {
-    const std::int64_t pages = input.choice.integer("budget") / page_;
-    budget_ = kernels_ ? pages : std::max(kLeastPages, pages);
+    budget_ = pages_of(input.choice);
     for (std::int64_t t = 0; t < input.prompt; ++t) append(t);
   }
 
@@ -102,11 +111,27 @@ class Quest final : public LayerReader {
   std::int64_t ranked_{0};          ///< pages, in the latest step
 };
 
-Status check(const ReaderInput& input) {
-  if (input.choice.text("form") == "kernels" && input.choice.integer("budget") < input.choice.integer("page"))
-    return wrong_param(input.choice, "budget",
-                       "at least a page of " + std::to_string(input.choice.integer("page")) + " tokens");
+Status check_pages(const Choice& choice) {
+  if (choice.text("form") == "kernels" && choice.integer("budget") < choice.integer("page"))
+    return wrong_param(choice, "budget",
+                       "at least a page of " + std::to_string(choice.integer("page")) + " tokens");
   return Done{};
+}
+Status check(const ReaderInput& input) {
+  return check_pages(input.choice);
+}
+
+/// A page that is not full counts by its tokens: as fetched, where it may not be, and by its share of the bounds.
+Result<CountedReads> counted(const UnrecordedHead& head) {
+  KVPLAN_TRY_DO(check_pages(head.choice));
+  const std::int64_t page = head.choice.integer("page");
+  const std::int64_t tokens = pages_of(head.choice) * page;
+  const std::int64_t lists = head.choice.text("share") == kShares.front() ? head.query_heads : 1;
+  return CountedReads{.fetched = lists * tokens,
+                      .ranked_beyond = tokens,
+                      .metadata_bytes = bound_bytes(head.key_size, head.element_bytes),
+                      .metadata_tokens = page,
+                      .at_most = lists > 1};
 }
 
 std::unique_ptr<LayerReader> make(const ReaderInput& input) {
@@ -140,6 +165,7 @@ const ReaderKind kQuest{
     .budget = "budget",
     .dense_layers = true,
     .check = check,
+    .counted = counted,
     .make = make};
 
 }  // namespace kvplan::readers

@@ -60,20 +60,30 @@ class RetrievalHeads final : public LayerReader {
   std::vector<bool> whole_;  ///< [stored head]
 };
 
-Status check(const ReaderInput& input) {
-  const attention::HeadTable& gates = input.tables[0];
-  const auto layer = static_cast<std::size_t>(input.layer.layer);
-  const std::string field = std::string(input.choice.name()) + ":gates";
+Status check_gates(const Choice& choice, const attention::HeadTable& gates, std::int32_t layer_number,
+                   std::int32_t heads) {
+  const auto layer = static_cast<std::size_t>(layer_number);
+  const std::string field = std::string(choice.name()) + ":gates";
   if (layer >= gates.size())
     return bad_input("expected a list for layer " + std::to_string(layer) + " too, found " +
                      std::to_string(gates.size()) + " lists")
         .at_field(field);
-  if (gates[layer].size() != static_cast<std::size_t>(input.layer.model_kv_heads))
-    return bad_input("expected a number for each of " + std::to_string(input.layer.model_kv_heads) +
-                     " stored heads in layer " + std::to_string(layer) + ", found " +
-                     std::to_string(gates[layer].size()))
+  if (gates[layer].size() != static_cast<std::size_t>(heads))
+    return bad_input("expected a number for each of " + std::to_string(heads) + " stored heads in layer " +
+                     std::to_string(layer) + ", found " + std::to_string(gates[layer].size()))
         .at_field(field);
   return Done{};
+}
+Status check(const ReaderInput& input) {
+  return check_gates(input.choice, input.tables[0], input.layer.layer, input.layer.model_kv_heads);
+}
+
+Result<CountedReads> counted(const UnrecordedHead& head) {
+  const attention::HeadTable& gates = head.tables[0];
+  KVPLAN_TRY_DO(check_gates(head.choice, gates, head.layer, head.heads));
+  const double threshold = attention::gate_threshold(gates, head.choice.decimal("sparsity"));
+  if (attention::gate_of(gates, head.layer, head.head) >= threshold) return CountedReads{};
+  return CountedReads{.fetched = head.choice.integer("sink") + head.choice.integer("recent")};
 }
 
 std::unique_ptr<LayerReader> make(const ReaderInput& input) {
@@ -98,6 +108,7 @@ const ReaderKind kRetrievalHeads{
                         "read everything; the original breaks such ties with random noise."},
     .ranks_products = false,
     .check = check,
+    .counted = counted,
     .make = make};
 
 }  // namespace kvplan::readers
