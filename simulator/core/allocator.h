@@ -79,7 +79,7 @@ struct MemoryLayout {
   /// table t is b * tables + t.
   std::int64_t tables{1};
   std::int64_t entry_bytes{0};     ///< kTokens: of a quantum, beside its cells: its entry in a table
-  std::int64_t metadata_bytes{0};  ///< of each cell, beside keys and values: the policy's, scales
+  std::int64_t metadata_bytes{0};  ///< of each cell, beside keys and values: a policy's or reader's, scales
 
   [[nodiscard]] std::int64_t quantum_bytes() const {
     return form == TableForm::kTokens ? quantum_tokens * (token_bytes / tables) + entry_bytes

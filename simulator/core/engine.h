@@ -11,6 +11,7 @@
 #include "simulator/core/course.h"
 #include "simulator/core/latency.h"
 #include "simulator/core/observer.h"
+#include "simulator/core/part_reads.h"
 #include "simulator/core/request_column.h"
 #include "simulator/core/workload.h"
 
@@ -50,6 +51,7 @@ struct ReplicaSetup {
   KeepRule keep;
   CourseSource* courses{nullptr};  ///< null: `keep` says what stays. Else every request follows a course
   bool reads_holes{false};         ///< attention reads dropped tokens, too, as long as they are held
+  ReadRule reads{};                ///< a part is read of what is kept; then everything is kept
   const LatencyModel* latency{nullptr};
   std::span<Observer* const> observers;
   RunControl* control{nullptr};      ///< may be null

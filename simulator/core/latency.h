@@ -44,6 +44,10 @@ struct StepLoad {
   /// For each different window of the layers, the smallest first (model::windows_of). All zero where memory holds
   /// tokens that have left a window: then kernels read them too.
   std::array<UnseenLoad, kMostWindows> unseen{};
+  /// Where layers read a part of what is kept (ReadRule): of the tokens that decoding requests see, those that such
+  /// layers do not fetch, and as many query-key pairs; and those whose metadata they go through.
+  std::int64_t unread_tokens{0};
+  std::int64_t ranked_tokens{0};
 
   /// What is read of n tokens and computed of them in this step: all pairs of a request.
   static constexpr Wide pairs(Wide read, Wide computed) {
@@ -65,6 +69,8 @@ struct LoadGrowth {
   std::int64_t pairs_growth{0};     ///< by so much more from each step to the next
   /// Of each window, to both of what it does not show; at most what is added to all.
   std::array<std::int64_t, kMostWindows> unseen{};
+  std::int64_t unread_tokens{0};  ///< at most what is added to all
+  std::int64_t ranked_tokens{0};
   friend bool operator==(const LoadGrowth&, const LoadGrowth&) = default;
 
   /// Every request reads what was stored: contexts and pairs grow alike.

@@ -10,6 +10,7 @@
 #include "simulator/base/component.h"
 #include "simulator/base/units.h"
 #include "simulator/core/latency.h"
+#include "simulator/latency/latencies.h"
 #include "simulator/model/layer_groups.h"
 #include "simulator/model/model_shape.h"
 
@@ -36,6 +37,10 @@ struct AffineTicks {
   /// Of `context` and `pair`, what the layers of each window take (StepLoad::unseen).
   std::array<std::int64_t, core::kMostWindows> window_context{}, window_pair{};
   std::size_t windows{0};  ///< how many there are
+  /// Of `context` and `pair`, what the layers take that read a part (StepLoad::unread_tokens); and a token that they
+  /// rank.
+  std::int64_t part_context{0}, part_pair{0}, ranked{0};
+  bool in_part{false};  ///< any of these is not 0
 
   /// The shares of a model's layers with windows in `context` and `pair`, rounded down: layers are alike.
   void share_windows(const model::ModelShape& shape) {
@@ -50,6 +55,24 @@ struct AffineTicks {
     }
   }
 
+  /// The shares of what reads a part, rounded down; `ranked_ticks`: what the metadata of a token takes.
+  void share_parts(const model::ModelShape& shape, const PartlyRead& partly, std::int64_t ranked_ticks) {
+    const auto share = [](std::int64_t all, double part) {
+      return static_cast<std::int64_t>(static_cast<double>(all) * part);
+    };
+    part_context = share(context, partly.of_bytes(shape));
+    part_pair = share(pair, partly.of_layers());
+    ranked = ranked_ticks;
+    in_part = (part_context | part_pair | ranked) != 0;
+  }
+  /// The same where metadata takes as long as as many bytes of context.
+  void share_parts(const LatencyRequest& request) {
+    if (request.partly == nullptr) return;
+    const double bytes =
+        static_cast<double>(request.partly->ranked_token_bytes) / static_cast<double>(request.token_bytes);
+    share_parts(request.model, *request.partly, std::llround(static_cast<double>(context) * bytes));
+  }
+
   /// Exact, at most core::kLongestStepTicks.
   [[nodiscard]] Ticks of(const core::StepLoad& load) const {
     Wide sum = Wide{base} + Wide{token} * load.tokens + Wide{context} * load.context_tokens +
@@ -57,6 +80,7 @@ struct AffineTicks {
     for (std::size_t w = 0; w < windows; ++w)
       sum -= Wide{window_context[w]} * load.unseen[w].context_tokens +
              Wide{window_pair[w]} * load.unseen[w].attention_pairs;
+    if (in_part) sum += of_parts(load.ranked_tokens, load.unread_tokens);
     return {sum > core::kLongestStepTicks ? core::kLongestStepTicks : static_cast<std::int64_t>(sum)};
   }
   /// Increase from the first step to the second; what does not fit is cut like a step.
@@ -65,6 +89,7 @@ struct AffineTicks {
         Wide{token} * load.tokens + Wide{context} * load.context_tokens + Wide{pair} * load.attention_pairs;
     for (std::size_t w = 0; w < windows; ++w)
       more -= (Wide{window_context[w]} + window_pair[w]) * load.unseen[w];
+    if (in_part) more += of_parts(load.ranked_tokens, load.unread_tokens);
     return cut(more);
   }
   /// By which that increase grows itself.
@@ -73,6 +98,10 @@ struct AffineTicks {
   }
 
  private:
+  /// What ranking adds, and what is not fetched takes off.
+  [[nodiscard]] Wide of_parts(std::int64_t ranked_tokens, std::int64_t unread_tokens) const {
+    return Wide{ranked} * ranked_tokens - (Wide{part_context} + part_pair) * unread_tokens;
+  }
   static std::int64_t cut(Wide ticks) {
     return ticks > core::kLongestStepTicks ? core::kLongestStepTicks : static_cast<std::int64_t>(ticks);
   }

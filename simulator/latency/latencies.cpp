@@ -1,5 +1,7 @@
 #include "simulator/latency/latencies.h"
 
+#include <numeric>
+
 #include "simulator/base/family.h"
 
 // One line per member, sorted by name.
@@ -13,6 +15,21 @@
 namespace kvplan::latency {
 
 KVPLAN_FAMILY(LatencyEntry, KVPLAN_LATENCIES)
+
+double PartlyRead::of_bytes(const model::ModelShape& shape) const {
+  double part = 0, all = 0;
+  std::size_t layer = 0;
+  for (const model::LayerRun& run : shape.runs) {
+    const auto elements = static_cast<double>(run.cache.elements());
+    for (std::int64_t i = 0; i < run.layers; ++i) part += elements * layers[layer++];
+    all += elements * static_cast<double>(run.layers);
+  }
+  return part / all;
+}
+
+double PartlyRead::of_layers() const {
+  return std::accumulate(layers.begin(), layers.end(), 0.0) / static_cast<double>(layers.size());
+}
 
 std::span<const LatencyEntry* const> latencies() {
   return family().members();

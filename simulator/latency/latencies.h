@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "simulator/base/component.h"
 #include "simulator/core/latency.h"
@@ -15,6 +16,18 @@
 #include "simulator/model/model_shape.h"
 
 namespace kvplan::latency {
+
+/// A model of which decode steps read a part (core::ReadRule).
+struct PartlyRead {
+  /// Of each layer, the share of its stored heads that read a part, on the rank that reads most of it.
+  std::vector<double> layers;
+  std::int64_t ranked_token_bytes{0};  ///< metadata of a token, on one rank of each stage together
+
+  /// The share of what is kept of a token that belongs to these heads.
+  [[nodiscard]] double of_bytes(const model::ModelShape& shape) const;
+  /// Of layers alike.
+  [[nodiscard]] double of_layers() const;
+};
 
 /// What a step works on. Ranks of a stage share its work evenly; a step passes the stages one after the other.
 struct LatencyRequest {
@@ -26,6 +39,7 @@ struct LatencyRequest {
   const StepTable* measured{nullptr};           ///< of the file that the choice names, where it names one
   const model::DeviceShape* device{nullptr};    ///< of every rank, where it is known
   bool follows_windows{false};  ///< layers with a window read what it shows; else every token that is held
+  const PartlyRead* partly{nullptr};  ///< null: decode steps read all that their queries see
 
   /// On one rank, in the model's own elements.
   static LatencyRequest one_rank(const model::ModelShape& model) {
@@ -47,6 +61,7 @@ struct LatencyEntry {
   /// A sentence for the report where the model assumes what nobody measured; else empty.
   std::string_view assumption{};
   bool counts_weights{false};  ///< weights decide, by their number and bits
+  bool knows_parts{true};      ///< LatencyRequest::partly may be set
   /// The text of the choice of this member that is taken where nobody says how step times are made; empty where another
   /// has to do. Null: never.
   std::string (*text_for)(const LatencyWish&){nullptr};

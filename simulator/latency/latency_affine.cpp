@@ -40,6 +40,7 @@ Result<std::unique_ptr<core::LatencyModel>> make(const Choice& choice, const Lat
   if (affine.base < 0 || affine.token < 0 || affine.context < 0)
     return bad_input("expected plain decimal coefficients").at_field("latency");
   affine.share_windows(request.model);
+  affine.share_parts(request);
   return std::unique_ptr<core::LatencyModel>(std::make_unique<Affine>(affine));
 }
 

@@ -70,6 +70,7 @@ const LatencyEntry kCalibratedLatency{
                    .summary = "Durations of whole steps as they were measured, linear between them.",
                    .source = "kvplan",
                    .params = kParams},
-    .make = make};
+    .make = make,
+    .knows_parts = false};
 
 }  // namespace kvplan::latency

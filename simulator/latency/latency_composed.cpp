@@ -57,6 +57,7 @@ class Composed final : public core::LatencyModel {
       : parts_(std::move(parts)),
         device_(shape.device.name),
         engine_(std::move(engine)),
+        reads_part_(!shape.partly.empty()),
         latent_(!has_heads(shape.model)),
         experts_(shape.model.weight_shape.experts) {}
 
@@ -143,7 +144,8 @@ class Composed final : public core::LatencyModel {
                               .attention_pairs = context + kExampleRequests};
     std::string text =
         "A decode step of " + std::to_string(kExampleRequests) + " requests with " +
-        std::to_string(kExampleTokens) + " tokens each takes " + ms_text(step(load).count) + ": weights " +
+        std::to_string(kExampleTokens) + " tokens each" + (reads_part_ ? ", all of them read," : "") +
+        " takes " + ms_text(step(load).count) + ": weights " +
         ms_text(parts_.weights.ticks(load.tokens, load.requests)) + " (roofline), attention " +
         ms_text(parts_.attention->decode_ticks(load)) + " (" +
         std::string(kernels::source_name(parts_.attention->source(kExampleRequests, kExampleTokens))) + ")";
@@ -158,6 +160,7 @@ class Composed final : public core::LatencyModel {
 
   Parts parts_;
   std::string device_, engine_;
+  bool reads_part_;
   bool latent_;
   std::int64_t experts_;
 };
@@ -247,6 +250,15 @@ std::string text_for(const LatencyWish& wish) {
   return engine == kEngines.front() ? "composed" : "composed:engine=" + engine;
 }
 
+/// Of the metadata of a token, read at a share of the device's bandwidth.
+std::int64_t ranked_ticks(const LatencyRequest& request, double efficiency) {
+  if (request.partly == nullptr) return 0;
+  const double bytes_per_s =
+      static_cast<double>(request.device->at(model::DeviceFigure::kBandwidth).value) * efficiency;
+  return std::llround(static_cast<double>(request.partly->ranked_token_bytes) / bytes_per_s *
+                      kTicksPerSecond);
+}
+
 Result<std::unique_ptr<core::LatencyModel>> make(const Choice& choice, const LatencyRequest& request) {
   if (request.device == nullptr)
     return bad_input("expected deployment.device: step times are composed from a device's figures")
@@ -258,7 +270,9 @@ Result<std::unique_ptr<core::LatencyModel>> make(const Choice& choice, const Lat
                         .token_bytes = request.token_bytes,
                         .weight_bits = request.weight_bits,
                         .weights_bytes = request.weights_bytes,
-                        .follows_windows = request.follows_windows};
+                        .follows_windows = request.follows_windows,
+                        .partly = request.partly != nullptr ? request.partly->layers : std::vector<double>{},
+                        .ranked_token_ticks = ranked_ticks(request, choice.decimal("memory_efficiency"))};
   Parts parts;
   KVPLAN_TRY(parts.weights, WeightsPart::make(shape, {choice.decimal("compute_efficiency"),
                                                       choice.decimal("memory_efficiency")}));

@@ -77,6 +77,8 @@ Result<std::unique_ptr<core::LatencyModel>> make(const Choice& choice, const Lat
   AffineTicks decode{decode_base, decode_request, context};
   prefill.share_windows(request.model);
   decode.share_windows(request.model);
+  prefill.share_parts(request);
+  decode.share_parts(request);
   return std::unique_ptr<core::LatencyModel>(std::make_unique<DistServe>(prefill, decode));
 }
 

@@ -6,6 +6,7 @@
 //              FLOP/s; of experts those of one token
 //   reading:   all weights once (in their bits, or of the bytes that were loaded), those of all experts too, and the
 //              KV bytes of context and new tokens, over bytes/s
+// Where a part is read, that part alone, and the metadata that is gone through; choosing takes no time of its own.
 // What is moved within memory between steps takes twice its bytes over bytes/s more.
 // The peaks are the data sheet's; what share of them kernels reach is a parameter, and an assumption until
 // measured.
@@ -147,6 +148,10 @@ Result<std::unique_ptr<core::LatencyModel>> make(const Choice& choice, const Lat
   AffineTicks read{ticks(read_bytes, bytes), ticks(token_bytes, bytes), ticks(token_bytes, bytes), 0};
   compute.share_windows(shape);
   read.share_windows(shape);
+  if (const PartlyRead* partly = request.partly; partly != nullptr) {
+    compute.share_parts(shape, *partly, 0);
+    read.share_parts(shape, *partly, ticks(static_cast<double>(partly->ranked_token_bytes), bytes));
+  }
   const auto overhead = decimal_times_power_of_two(choice.text("overhead_ns"), 10);
   if (!overhead) return bad_input("expected a plain decimal number").at_field("roofline:overhead_ns");
   return std::unique_ptr<core::LatencyModel>(

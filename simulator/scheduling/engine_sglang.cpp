@@ -99,6 +99,7 @@ EngineTraits traits(const Choice& engine) {
           .wants_prefixes = engine.flag("prefix_cache"),
           .index_of_its_own = true,
           .follows_policies = false,
+          .reads_parts = false,
           .tells_blocks = false,
           .prefills_apart = true,
           .kernels = "sglang"};

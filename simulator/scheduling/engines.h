@@ -33,6 +33,7 @@ struct EngineTraits {
   bool index_of_its_own{false};  ///< finds them in a tree of its own, with its own order in which contents go
   bool follows_policies{true};   ///< token policies, windows of layers and courses
   bool reads_holes{false};       ///< attention reads what a policy dropped, as long as it is held
+  bool reads_parts{true};        ///< decode steps may read a part of what is kept (core::ReadRule)
   bool tells_blocks{true};       ///< observers are told which block is whose
   bool prefills_apart{false};    ///< while prompts are computed, requests that decode wait
   std::string_view kernels{};    ///< the name under which times of its kernels are measured

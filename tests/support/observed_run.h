@@ -141,6 +141,7 @@ inline std::string observe_run(
                                .keep = c.keep,
                                .courses = courses,
                                .reads_holes = c.reads_holes,
+                               .reads = c.reads,
                                .latency = c.latency.get(),
                                .observers = observers};
   const Status status = serve_alone(run, c.scheduler, *allocator.value(), c.workload.order, naive);

@@ -27,6 +27,7 @@ struct RandomCase {
   scheduling::vllm::Params scheduler;
   core::KeepRule keep;
   bool reads_holes{false};
+  core::ReadRule reads{};
   std::unique_ptr<core::LatencyModel> latency;
   std::string allocator;  ///< component text
   memory::PoolSize pool;

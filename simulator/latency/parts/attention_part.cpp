@@ -42,24 +42,36 @@ AttentionPart::AttentionPart(const StepShape& shape, kernels::DecodeTimes tables
                             static_cast<double>(query_heads_) / static_cast<double>(m.query_heads);
   const double flops = shape.figure(model::DeviceFigure::kBf16Flops) * compute_efficiency;
   std::int64_t elements = 0;
+  std::int64_t first = 0;
   for (const model::LayerRun& run : m.runs) {
     model::LayerCache cache = model::share_of(run.cache, shape.tensor_ranks);
     elements += run.layers * cache.elements();
     if (!shape.follows_windows) cache.window = 0;
-    const auto same =
-        std::find_if(kinds_.begin(), kinds_.end(), [&](const Kind& k) { return k.cache == cache; });
-    if (same != kinds_.end()) {
-      same->layers += run.layers;
-      continue;
-    }
-    Kind kind{.cache = cache, .layers = run.layers};
-    for (std::size_t w = 0; cache.window > 0 && w < std::min(windows.size(), core::kMostWindows); ++w)
-      if (windows[w].window == cache.window) kind.unseen = w;
-    kinds_.push_back(kind);
+    double in_part = 0;
+    for (std::int64_t layer = first; layer < first + run.layers && !shape.partly.empty(); ++layer)
+      in_part += shape.partly[static_cast<std::size_t>(layer)];
+    first += run.layers;
+    add_layers(cache, false, static_cast<double>(run.layers) - in_part, windows);
+    add_layers(cache, true, in_part, windows);
   }
-  for (Kind& kind : kinds_)
-    kind.pair = FineTicks::of(static_cast<double>(kind.layers) * layer_pair / flops * kTicksPerSecond);
+  for (Kind& kind : kinds_) kind.pair = FineTicks::of(kind.layers * layer_pair / flops * kTicksPerSecond);
+  ranked_ = shape.ranked_token_ticks;
   if (elements > 0) elem_bytes_ = static_cast<double>(shape.token_bytes) / static_cast<double>(elements);
+}
+
+void AttentionPart::add_layers(const model::LayerCache& cache, bool in_part, double layers,
+                               const std::vector<model::WindowLayers>& windows) {
+  if (layers <= 0) return;
+  const auto same = std::find_if(kinds_.begin(), kinds_.end(),
+                                 [&](const Kind& k) { return k.cache == cache && k.in_part == in_part; });
+  if (same != kinds_.end()) {
+    same->layers += layers;
+    return;
+  }
+  Kind kind{.cache = cache, .layers = layers, .in_part = in_part};
+  for (std::size_t w = 0; cache.window > 0 && w < std::min(windows.size(), core::kMostWindows); ++w)
+    if (windows[w].window == cache.window) kind.unseen = w;
+  kinds_.push_back(kind);
 }
 
 AttentionPart::~AttentionPart() {
@@ -99,7 +111,7 @@ AttentionPart::Curves AttentionPart::curves_of(std::int64_t requests) const {
   const auto sequences = static_cast<double>(requests);
   for (const Kind& kind : kinds_) {
     const kernels::TimeCurve curve = layer_curve(kind, requests);
-    const auto layers = static_cast<double>(kind.layers);
+    const double layers = kind.layers;
     std::vector<TickKnot> knots;
     for (const kernels::Knot& knot : curve.knots) {
       const TickKnot next{std::llround(knot.at * sequences), to_ticks(knot.us * kTicksPerUs * layers)};
@@ -127,7 +139,9 @@ auto AttentionPart::with_curves(std::int64_t requests, Use use) const {
 AttentionPart::Place AttentionPart::place(const Kind& kind, const core::StepLoad& load,
                                           const core::LoadGrowth& more) {
   const std::int64_t requests = std::max<std::int64_t>(1, load.requests);
-  const Place whole{load.context_tokens + requests, more.context_tokens};
+  const std::int64_t unread = kind.in_part ? load.unread_tokens : 0;
+  const Place whole{load.context_tokens + requests - unread,
+                    more.context_tokens - (kind.in_part ? more.unread_tokens : 0)};
   if (kind.unseen == core::kMostWindows) return whole;
   const std::int64_t seen = whole.tokens - load.unseen[kind.unseen].context_tokens;
   const Wide windows = Wide{kind.cache.window} * requests;
@@ -138,7 +152,7 @@ AttentionPart::Place AttentionPart::place(const Kind& kind, const core::StepLoad
 
 Wide AttentionPart::decode_ticks(const core::StepLoad& load) const {
   return with_curves(std::max<std::int64_t>(1, load.requests), [&](const Curves& curves) {
-    Wide sum = 0;
+    Wide sum = Wide{ranked_} * load.ranked_tokens;
     for (std::size_t k = 0; k < kinds_.size(); ++k) {
       const Place at = place(kinds_[k], load, {});
       sum += curves[k].piece(at.tokens).ticks(at.tokens);
@@ -162,7 +176,7 @@ Wide AttentionPart::ticks(const core::StepLoad& load) const {
 AttentionPart::Linear AttentionPart::linear(const core::StepLoad& load, const core::LoadGrowth& more,
                                             std::int64_t most) const {
   return with_curves(std::max<std::int64_t>(1, load.requests), [&](const Curves& curves) {
-    Linear out{0, most};
+    Linear out{Wide{ranked_} * more.ranked_tokens, most};
     for (std::size_t k = 0; k < kinds_.size(); ++k) {
       const Place at = place(kinds_[k], load, more);
       if (at.growth == 0) continue;

@@ -11,6 +11,10 @@
 // In a layer that sees a window, N counts what the window shows as long as that is less than R windows, and whole
 // lengths from there on: kernels take longer for a window within a long sequence than for a sequence of its length.
 // Where memory holds and kernels read tokens outside windows too, layers are alike.
+//
+// Where layers read a part (core::ReadRule), N counts what they fetch, as of sequences of that length, and their
+// metadata is read before that. Of a layer in which some heads read a part, these are that
+// share of it.
 #pragma once
 
 #include <atomic>
@@ -21,6 +25,7 @@
 #include "simulator/kernels/decode_times.h"
 #include "simulator/latency/parts/step_shape.h"
 #include "simulator/latency/parts/tick_curve.h"
+#include "simulator/model/layer_groups.h"
 
 namespace kvplan::latency {
 
@@ -54,13 +59,16 @@ class AttentionPart {
  private:
   /// Layers of one shape and window.
   struct Kind {
-    model::LayerCache cache;  ///< of a rank
-    std::int64_t layers{0};
+    model::LayerCache cache;                 ///< of a rank
+    double layers{0};                        ///< shares of layers, where heads of one read differently
+    bool in_part{false};                     ///< it does not fetch StepLoad::unread_tokens
     std::size_t unseen{core::kMostWindows};  ///< of StepLoad; kMostWindows: none
     FineTicks pair{};                        ///< of a query-key pair in all of them
   };
   using Curves = std::vector<TickCurve>;  ///< by kind, over tokens of all requests together
 
+  void add_layers(const model::LayerCache& cache, bool in_part, double layers,
+                  const std::vector<model::WindowLayers>& windows);
   [[nodiscard]] kernels::TimeCurve layer_curve(const Kind& kind, std::int64_t requests) const;
   [[nodiscard]] Curves curves_of(std::int64_t requests) const;
   /// Calls `use(curves)` with those of so many requests.
@@ -83,6 +91,7 @@ class AttentionPart {
   std::int64_t query_heads_{1};
   double elem_bytes_{2};
   std::vector<Kind> kinds_;
+  std::int64_t ranked_{0};                              ///< ticks of the metadata of a token
   std::unique_ptr<std::atomic<const Curves*>[]> kept_;  ///< by requests; filled by whoever asks first
 };
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "simulator/base/units.h"
 #include "simulator/model/device.h"
@@ -19,6 +20,9 @@ struct StepShape {
   std::int64_t weight_bits{16};
   std::optional<std::int64_t> weights_bytes{};  ///< of a rank, as loaded, whatever the bits
   bool follows_windows{false};                  ///< layers with a window read what it shows; else everything
+  /// Of each layer, the share of its heads that read a part in decode steps; empty: none does.
+  std::vector<double> partly{};
+  std::int64_t ranked_token_ticks{0};  ///< in which these read the metadata of a token
 
   [[nodiscard]] double figure(model::DeviceFigure name) const {
     return static_cast<double>(device.at(name).value);

@@ -41,6 +41,7 @@ struct Batch {
                                          : core::RequestColumns(setup.workload->input.size())),
         phases(std::max<std::int64_t>(memory.growth_tokens(), 1)) {
     KVPLAN_CHECK(!grows_anywhere || run.courses == nullptr);
+    KVPLAN_CHECK(!reads.part() || (run.courses == nullptr && !run.keep.evicts() && keeps));
     sums.reads = {run.keep, run.reads_holes, memory.block_returns() != nullptr ? quantum_tokens : 0};
   }
   Batch(const Batch&) = delete;
@@ -67,6 +68,7 @@ struct Batch {
       const std::int64_t held = tokens_held(s);
       sums.leave(held, s.sliding, held == workload.final_tokens(s.request));
       windows.leave(s, held);
+      if (reads.part()) reads.leave(s, held);
     } else {
       std::erase(prompts, slot);
     }
@@ -88,6 +90,7 @@ struct Batch {
     sums.grow(s.computed);
     phases.enter(slots, slot);
     windows.fill(s, s.computed);
+    if (reads.part()) reads.change(s, s.computed);
     if (grows_anywhere) expect_growth(slot, s.computed);
     if (!run.keep.evicts() || s.computed <= run.keep.sink + run.keep.recent) expect(slot);
   }
@@ -104,10 +107,16 @@ struct Batch {
     if (grows_anywhere) expect_growth(slot, held);
   }
 
-  /// When this decoding request must be looked at: at its end, or when it drops its first cell.
+  /// A decoding request that now holds so many tokens may be read otherwise from now on.
+  void change_reads(Slot slot, std::int64_t held) {
+    if (reads.change(at(slot), held)) expect(slot);
+  }
+
+  /// When this decoding request must be looked at: at its end, when it drops its first cell, or is read otherwise.
   void expect(Slot slot) {
     const SlotState& s = at(slot);
     std::int64_t tokens = workload.final_tokens(s.request);
+    if (reads.part()) tokens = std::min(tokens, reads.next_change(s));
     if (run.keep.evicts() && !s.sliding) tokens = std::min(tokens, run.keep.sink + run.keep.recent + 1);
     dues.expect(tokens - s.offset, slot);
   }
@@ -126,6 +135,7 @@ struct Batch {
     step += steps;
     sums.run(steps);
     windows.run(steps);
+    if (reads.part()) reads.run(steps);
   }
 
   const core::ReplicaSetup run;
@@ -146,6 +156,7 @@ struct Batch {
   core::Followers following{slots};             ///< decoding with a course
   core::DecodeSums sums{.squared = !keeps};
   core::WindowSums windows{allocator, run.observers};
+  core::PartReads reads{run.reads};
   core::DueSteps dues{slots};
   core::DueSteps growths{slots};  ///< before which step they need room
 };

@@ -219,7 +219,11 @@ class FastReplica final : public Replica, public BlockListener {
       if (run_.control != nullptr) run_.control->requests_done.fetch_add(1, std::memory_order_relaxed);
       return;
     }
-    if (!s.decoding) batch().begin_decoding(visit.slot);
+    if (!s.decoding) {
+      batch().begin_decoding(visit.slot);
+    } else if (batch().reads.part()) {
+      batch().change_reads(visit.slot, held);
+    }
     if (s.course != nullptr) {
       if (const auto moved = s.course->compaction(held)) scheduler_.moves().compact(r, held, *moved);
       const auto blocks = s.course->let_go(held);

@@ -231,6 +231,9 @@ class NaiveReplica final : public Replica, public BlockListener {
     }
     if (s.computed + tokens == s.num_tokens) ++pass_.sampled;
     if (decoding) {
+      const std::int64_t seen = s.computed + 1;
+      if (seen > run_.reads.fetched) pass_.load.unread_tokens += seen - run_.reads.fetched;
+      if (seen > run_.reads.ranked_beyond) pass_.load.ranked_tokens += seen;
       ++pass_.decoding;
     } else {
       for (Observer* o : run_.observers) o->on_chunk(Chunk{r, s.computed, tokens});

@@ -129,6 +129,7 @@ void Scheduler::schedule_running() {
   pass_.sampled += batch_.sums.requests;
   batch_.keeps ? add_decoding(pass_, batch_.sums) : add_recomputing(pass_, batch_.sums);
   batch_.windows.add_decoding(pass_);
+  if (batch_.reads.part()) batch_.reads.add_decoding(pass_);
   budget_ -= batch_.sums.requests + prompt_tokens;
 }
 

@@ -1,0 +1,47 @@
+// Where decode steps read a part of what is kept (core::ReadRule): tokens that their queries saw, and those of them
+// that were not fetched, over a replica's whole run.
+#pragma once
+
+#include "simulator/base/units.h"
+#include "simulator/core/observer.h"
+
+namespace kvplan::observe {
+
+/// Summed over requests that decode and steps.
+struct DecodeReads {
+  Wide seen{0};    ///< tokens, each step's own included
+  Wide unread{0};  ///< by what reads a part
+  Wide ranked{0};  ///< tokens whose metadata was gone through
+
+  DecodeReads& operator+=(const DecodeReads& other) {
+    seen += other.seen;
+    unread += other.unread;
+    ranked += other.ranked;
+    return *this;
+  }
+};
+
+class ReadSums final : public core::Observer {
+ public:
+  [[nodiscard]] const DecodeReads& sums() const { return sums_; }
+
+  void on_pass_begin(SimTime /*time*/) override { prompts_ = 0; }
+  void on_chunk(const core::Chunk& chunk) override { prompts_ += chunk.computed; }
+  void on_steps(const core::Steps& steps) override { add(steps.pass, steps.series.steps); }
+  void on_stretch(const core::Stretch& stretch) override { add(stretch.pass, stretch.series.steps); }
+  [[nodiscard]] bool follows_stretches() const override { return true; }
+
+ private:
+  void add(const core::Pass& pass, std::int64_t steps) {
+    const Wide later = Wide{steps} * (steps - 1) / 2;  // 0 + 1 + ... of the steps behind the first
+    sums_.seen += (Wide{pass.load.context_tokens} - prompts_ + pass.decoding) * steps +
+                  Wide{pass.growth.context_tokens} * later;
+    sums_.unread += Wide{pass.load.unread_tokens} * steps + Wide{pass.growth.unread_tokens} * later;
+    sums_.ranked += Wide{pass.load.ranked_tokens} * steps + Wide{pass.growth.ranked_tokens} * later;
+  }
+
+  std::int64_t prompts_{0};  ///< context of the prompts in work, of this pass
+  DecodeReads sums_;
+};
+
+}  // namespace kvplan::observe
