@@ -2763,5 +2763,189 @@
         <source>Channels of its keys and of its values; 0: as many as this model&apos;s</source>
         <translation>其键和值的通道数；0：与本模型相同</translation>
     </message>
+    <message>
+        <source>What decode steps read of a cache that keeps everything; full reads all of it</source>
+        <translation>缓存全部保留时，解码步从中读取哪些；默认读取全部</translation>
+    </message>
+    <message>
+        <source>reader</source>
+        <translation>读取方式</translation>
+    </message>
+    <message>
+        <source>Reads everything</source>
+        <translation>读取全部</translation>
+    </message>
+    <message>
+        <source>Reads the pages whose keys could have the greatest product with the query, by the least and greatest of each channel</source>
+        <translation>按每个通道的最小值和最大值，读取其键与查询的内积可能最大的那些页</translation>
+    </message>
+    <message>
+        <source>Tokens of the pages that each query head reads; whole pages are read</source>
+        <translation>每个查询头所读各页的 token 数；按整页读取</translation>
+    </message>
+    <message>
+        <source>page</source>
+        <translation>页</translation>
+    </message>
+    <message>
+        <source>Tokens of a page</source>
+        <translation>一页的 token 数</translation>
+    </message>
+    <message>
+        <source>At least three pages, none of them by right (evaluation), or the newest page always, inside the budget (kernels)</source>
+        <translation>评测形式：至少三页，没有哪一页必读；内核形式：最新一页必读，计入预算</translation>
+    </message>
+    <message>
+        <source>Query heads of a stored head rank each for itself (none), or all by the mean or the greatest of their scores, and then read the same tokens</source>
+        <translation>同一存储头的各查询头各自排序，或按得分的平均值或最大值共同排序，从而读取相同的 token</translation>
+    </message>
+    <message>
+        <source>dense layers</source>
+        <translation>全读层数</translation>
+    </message>
+    <message>
+        <source>First layers of the model, which read everything</source>
+        <translation>模型开头读取全部的若干层</translation>
+    </message>
+    <message>
+        <source>Reads the tokens whose logits are greatest by a part of the channels, as many as lie near the greatest</source>
+        <translation>按部分通道估计，读取得分最大的 token，数目为接近最大值者</translation>
+    </message>
+    <message>
+        <source>A token counts as wanted where its speculated logit is less than this below the greatest</source>
+        <translation>估计得分比最大值低不到此数的 token 算作需要</translation>
+    </message>
+    <message>
+        <source>fetch</source>
+        <translation>取回份额</translation>
+    </message>
+    <message>
+        <source>Most of the earlier tokens that each query head fetches</source>
+        <translation>每个查询头至多取回先前 token 的这一份额</translation>
+    </message>
+    <message>
+        <source>Most earlier tokens that each query head fetches; 0: as many as fetch says</source>
+        <translation>每个查询头至多取回的先前 token 数；0：按取回份额</translation>
+    </message>
+    <message>
+        <source>partial</source>
+        <translation>部分通道</translation>
+    </message>
+    <message>
+        <source>Channels of each head that are speculated with</source>
+        <translation>每个头用于估计的通道份额</translation>
+    </message>
+    <message>
+        <source>skew</source>
+        <translation>旋转</translation>
+    </message>
+    <message>
+        <source>Queries and keys are first turned to the singular vectors of the prompt&apos;s queries</source>
+        <translation>先把查询和键旋转到提示中查询的奇异向量上</translation>
+    </message>
+    <message>
+        <source>maximum</source>
+        <translation>最大值</translation>
+    </message>
+    <message>
+        <source>The greatest logit of each query head (own), or that of the first one for all (first)</source>
+        <translation>每个查询头各取自己的最大得分，或全部取第一个头的</translation>
+    </message>
+    <message>
+        <source>Reads the clusters of keys whose centres have the greatest product with the query, the last one in part, and first and generated tokens</source>
+        <translation>读取中心与查询内积最大的键簇（最后一簇只读一部分），以及开头的和生成的 token</translation>
+    </message>
+    <message>
+        <source>Tokens of the prompt that each query head reads, first ones included; later ones come on top</source>
+        <translation>每个查询头所读的提示 token 数，含开头的；之后的另计</translation>
+    </message>
+    <message>
+        <source>First tokens, which are always read</source>
+        <translation>总是读取的开头 token</translation>
+    </message>
+    <message>
+        <source>Clusters of the prompt&apos;s keys of a stored head; 0: one for each 80 tokens of the prompt</source>
+        <translation>一个存储头的提示键的簇数；0：提示每 80 个 token 一簇</translation>
+    </message>
+    <message>
+        <source>Generated tokens are clustered by as many, those of the window that is not full are always read; 0: all generated tokens are</source>
+        <translation>生成的 token 每这么多个聚一次类，未满窗口中的总是读取；0：生成的 token 全部读取</translation>
+    </message>
+    <message>
+        <source>window clusters</source>
+        <translation>窗口簇数</translation>
+    </message>
+    <message>
+        <source>Clusters of a window of generated tokens</source>
+        <translation>一个生成 token 窗口的簇数</translation>
+    </message>
+    <message>
+        <source>Reads the best clusters of keys, first and recent tokens; the next clusters take part by their centres, sizes and sums of values</source>
+        <translation>读取最好的键簇、开头和最近的 token；其次的簇以中心、大小和值的总和参与</translation>
+    </message>
+    <message>
+        <source>retrieve</source>
+        <translation>读取簇数</translation>
+    </message>
+    <message>
+        <source>Clusters that are read; at least one</source>
+        <translation>读取的簇数；至少一个</translation>
+    </message>
+    <message>
+        <source>estimate</source>
+        <translation>估计簇数</translation>
+    </message>
+    <message>
+        <source>Clusters behind these that are estimated</source>
+        <translation>其后以估计参与的簇数</translation>
+    </message>
+    <message>
+        <source>Tokens that the clusters which are read have on average; 0: as many clusters as retrieve says</source>
+        <translation>所读各簇平均共有的 token 数；0：按读取簇数</translation>
+    </message>
+    <message>
+        <source>cluster tokens</source>
+        <translation>每簇 token 数</translation>
+    </message>
+    <message>
+        <source>Tokens for which there is one cluster</source>
+        <translation>每这么多 token 一簇</translation>
+    </message>
+    <message>
+        <source>Last tokens of the prompt, which are always read with those that follow</source>
+        <translation>提示末尾总是读取的 token，其后的也总是读取</translation>
+    </message>
+    <message>
+        <source>Tokens beyond recent that are always read before as many are clustered</source>
+        <translation>超出最近部分、在满这么多个聚类之前总是读取的 token</translation>
+    </message>
+    <message>
+        <source>Heads with high gates read everything, the others first and newest tokens; nothing is dropped</source>
+        <translation>门值高的头读取全部，其余的读取开头和最新的 token；不丢弃任何内容</translation>
+    </message>
+    <message>
+        <source>Gate or score of each stored head: a JSON file with a list for each layer, or the lists themselves</source>
+        <translation>每个存储头的门值或得分：每层一个列表的 JSON 文件，或列表本身</translation>
+    </message>
+    <message>
+        <source>Share of all heads of the model that read first and newest tokens only</source>
+        <translation>模型所有头中只读开头和最新 token 的份额</translation>
+    </message>
+    <message>
+        <source>First tokens that these heads read</source>
+        <translation>这些头读取的开头 token</translation>
+    </message>
+    <message>
+        <source>Newest tokens that these heads read</source>
+        <translation>这些头读取的最新 token</translation>
+    </message>
+    <message>
+        <source>Reads the tokens to which the query gives the greatest weights: the most mass of any set as large</source>
+        <translation>读取查询给予最大权重的 token：同样大小的集合中质量最大</translation>
+    </message>
+    <message>
+        <source>Tokens that each query head reads</source>
+        <translation>每个查询头读取的 token 数</translation>
+    </message>
 </context>
 </TS>

@@ -31,7 +31,7 @@ using plan::FieldKind;
 /// What is before the dot of a path; of a path without one the path itself.
 QString group_of(const Field& field) {
   const bool general = field.path == "model" || field.path == "seed";
-  if (field.path == "budget") return field_words("eviction");
+  if (field.path == "budget" || field.path == "reader") return field_words("eviction");
   return general ? ScenarioPanel::tr("general") : field_words(field.path.substr(0, field.path.find('.')));
 }
 

@@ -37,14 +37,12 @@ constexpr std::string_view kKvFormat = "format";
 constexpr std::string_view kDevice = "device";
 constexpr std::string_view kReplacement = "replacement";
 constexpr std::string_view kCodec = formats::kFamily;
-constexpr std::string_view kReader = readers::kFamily;
 constexpr std::string_view kBudgetFamily = "budget";
 
 std::vector<std::string_view> all_families() {
   std::vector<std::string_view> out(plan::families().begin(), plan::families().end());
   out.push_back(kBudgetFamily);
   out.push_back(kCodec);
-  out.push_back(kReader);
   out.push_back(kModel);
   out.push_back(kDevice);
   out.push_back(kScenario);
@@ -314,8 +312,6 @@ void each_of(std::string_view family, Each each) {
   for (const Descriptor* d : traces::synth_descriptors(family)) each(d->name, d->summary, *d);
   if (family == kCodec)
     for (const Descriptor* d : formats::format_descriptors()) each(d->name, d->summary, *d);
-  if (family == kReader)
-    for (const Descriptor* d : readers::reader_descriptors()) each(d->name, d->summary, *d);
   if (family == kScenario)
     for (const plan::Field& field : plan::scenario_fields()) each(field.path, field.help, field);
   if (family == kModel)
@@ -403,7 +399,10 @@ std::string family_use(std::string_view family) {
   if (family == kCodec)
     return "Given at `kvplan format --format`, `kvplan bytes --format` and `kvplan frontier --formats`; and "
            "at `format` of a scenario, but for names that the family format has, too.";
-  if (family == kReader) return "Given at `kvplan attention read --reader`.";
+  if (family == readers::kFamily)
+    return "Given at `kvplan attention read --reader`; and at `reader` of a scenario where lengths say how "
+           "much it "
+           "reads.";
   if (family == kReplacement)
     return "Given at `memory.replacement` of a scenario, and at `kvplan cache --replacement`.";
   if (family == kDevice) return "Given at `deployment.device` of a scenario, and as `kvplan pool --device`.";

@@ -79,7 +79,7 @@ Result<std::vector<TensorRows>> token_rows(const AllocatorRequest& request) {
                "this allocator places the keys and the values of each layer apart, with the scales of "
                "their " +
                std::string("format: ") + std::to_string(bytes) +
-               " bytes a token; data of a token policy, or a byte that both share, make it " +
+               " bytes a token; data of a token policy or reader, or a byte that both share, make it " +
                std::to_string(request.token_bytes) + ", which it does not place")
         .at_field("memory.allocator");
   return rows;

@@ -77,7 +77,8 @@ Result<std::unique_ptr<core::LatencyModel>> make_latency(const Scenario& scenari
       .weight_bits = scenario.deployment.bits_of(tokens.model),
       .weights_bytes = scenario.deployment.weights_bytes,
       .device = scenario.deployment.device,
-      .follows_windows = memory::allocator_entry(scenario.allocator).follows_windows};
+      .follows_windows = memory::allocator_entry(scenario.allocator).follows_windows,
+      .partly = tokens.reader ? &tokens.reader->partly : nullptr};
   std::optional<MeasuredSteps> measured;
   if (scenario.latency.name() == "calibrated" && options.open_steps) {
     KVPLAN_TRY(measured, options.open_steps(scenario.latency.text("file"), tokens.model.name));
@@ -309,6 +310,18 @@ void note_holes(const TokenPlan& tokens, RunResult& result) {
                    "Tables by head (memory.allocator=paged:table=head) would let more blocks come back.");
 }
 
+/// Of what decode steps could have read, the part that they did.
+void note_reads(const TokenPlan& tokens, const Served& served, RunResult& result) {
+  observe::DecodeReads reads;
+  for (const ReplicaOutcome& o : served.replicas) reads += o.reads;
+  if (!tokens.reader || !tokens.reader->rule.part() || reads.seen == 0) return;
+  const auto permille =
+      static_cast<std::int64_t>((1000 * (reads.seen - reads.unread) + reads.seen / 2) / reads.seen);
+  result.assumptions.push_back(
+      "Of all tokens that queries of decode steps saw, heads that read a part fetched " +
+      std::to_string(permille / 10) + "." + std::to_string(permille % 10) + " %.");
+}
+
 /// Where ranks keep different numbers, whose figures these are.
 void note_ranks(const TokenPlan& tokens, RunResult& result) {
   if (!tokens.ranks_may_differ() || !ranks_differ(tokens)) return;
@@ -364,6 +377,7 @@ Result<RunResult> run_scenario(const Scenario& scenario, const traces::Trace& tr
   count_replicated(result);
   note_holes(setup.tokens, result);
   note_ranks(setup.tokens, result);
+  note_reads(setup.tokens, served, result);
   return result;
 }
 

@@ -19,6 +19,7 @@
 #include "simulator/plan/run_budget.h"
 #include "simulator/plan/run_format.h"
 #include "simulator/plan/scenario_checks.h"
+#include "simulator/readers/catalogue.h"
 #include "simulator/replacement/replacements.h"
 #include "simulator/routing/routers.h"
 #include "simulator/scheduling/engines.h"
@@ -29,8 +30,9 @@ namespace {
 
 constexpr std::string_view kModelOfRecordings = "recording";
 
-constexpr std::array<std::string_view, 9> kFamilies{
-    "sessions", "allocator", "engine", "latency", "router", "eviction", "format", "pool-rule", "replacement"};
+constexpr std::array<std::string_view, 10> kFamilies{"sessions",    "allocator", "engine", "latency",
+                                                     "router",      "eviction",  "format", "pool-rule",
+                                                     "replacement", "reader"};
 
 std::size_t field_index(std::string_view path) {
   for (std::size_t i = 0; i < scenario_fields().size(); ++i)
@@ -480,6 +482,7 @@ Catalogue family_descriptors(std::string_view family) {
   if (family == "format") return run_formats();
   if (family == "pool-rule") return model::pool_rule_descriptors();
   if (family == "replacement") return replacement::replacement_descriptors();
+  if (family == "reader") return readers::reader_descriptors();
   return {};
 }
 
@@ -603,11 +606,15 @@ Result<Scenario> resolve(std::span<const Setting> settings) {
     return placed(eviction.error(), places[field_index("eviction")]);
   if (const Status budget = choose_budget(s); !budget.ok())
     return placed(budget.error(), places[field_index("budget")]);
+  KVPLAN_TRY(Choice reader, component("reader", "reader"));
+  if (reader.name() != readers::kFullReader.descriptor.name) s.reader = std::move(reader);
   if (const Status together = check_together(s); !together.ok())
     return placed(together.error(), places[field_index(together.error().field)]);
   if (const Status model = choose_model(s); !model.ok())
     return placed(model.error(), places[field_index("model")]);
   KVPLAN_TRY_DO(choose_latency(s, !places[field_index("latency")].path.empty()));
+  if (const Status timed = check_reader_is_timed(s); !timed.ok())
+    return placed(timed.error(), places[field_index("reader")]);
   s.replicas = integer_of(s, "fleet.replicas").value_or(1);
   s.target_ttft_s = parse_decimal(s.text("targets.ttft_s"));
   s.target_tpot_s = parse_decimal(s.text("targets.tpot_s"));

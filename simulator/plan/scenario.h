@@ -52,7 +52,7 @@ struct Field {
 /// All paths, in the order in which a resolved scenario is printed.
 std::span<const Field> scenario_fields();
 /// Descriptors of one family: "sessions", "allocator", "engine", "latency", "router", "eviction", "format",
-/// "pool-rule", "replacement", "budget".
+/// "pool-rule", "replacement", "reader", "budget".
 Catalogue family_descriptors(std::string_view family);
 /// All families, in the order of `list`.
 std::span<const std::string_view> families();
@@ -106,6 +106,7 @@ struct Scenario {
   Choice allocator, replacement, engine, latency, router;
   std::optional<Choice> eviction;
   std::optional<Choice> budget;  ///< what layers keep instead of the number that `eviction` says
+  std::optional<Choice> reader;  ///< what decode steps read a part by
   EvictsBy evicts_by{EvictsBy::kNothing};
   core::KeepRule keep;
   std::int64_t replicas{1};

@@ -4,10 +4,19 @@
 #include <string_view>
 
 #include "simulator/attention/catalogue.h"
+#include "simulator/latency/latencies.h"
 #include "simulator/plan/run_format.h"
+#include "simulator/readers/catalogue.h"
 
 namespace kvplan::plan {
 namespace {
+
+std::string counted_readers() {
+  std::string out;
+  for (const readers::ReaderKind* kind : readers::readers())
+    if (kind->counted != nullptr) out += (out.empty() ? "" : ", ") + std::string(kind->descriptor.name);
+  return out;
+}
 
 /// An engine may decide by itself what others leave to policies.
 Status check_engine_follows(const Scenario& s) {
@@ -96,9 +105,53 @@ Status check_encoded(const Scenario& s) {
       .at_field("eviction");
 }
 
+/// Everything is kept, token by token, and what lengths say of a part is all that is known of it.
+Status check_reader(const Scenario& s) {
+  if (!s.reader) return Done{};
+  const auto refused = [&](const std::string& why, const std::string& expected) {
+    return bad_input(why + ": expected " + expected + ", found " + s.text("reader")).at_field("reader");
+  };
+  const readers::ReaderChoice reader = readers::reader_of(*s.reader);
+  if (reader.kind->counted == nullptr)
+    return refused(
+        "how much \"" + std::string(s.reader->name()) + "\" reads follows from keys (kvplan attention read)",
+        "a reader whose reads lengths say (" + counted_readers() + ")");
+  if (s.evicts_by != EvictsBy::kNothing)
+    return refused("a reader reads a part of a cache that keeps everything, and eviction=" +
+                       s.text("eviction") + " drops some",
+                   "full");
+  if (s.encoded)
+    return refused("\"" + std::string(s.encoded->choice.name()) +
+                       "\" encodes tokens together, and reading some of them is not followed",
+                   "full, or a format that stores each token at once");
+  if (s.deployment.format && joins_heads(*s.deployment.format))
+    return refused("heads share what " + s.deployment.format->choice.to_string() +
+                       " stores of a token, and each would choose tokens of its own",
+                   "full");
+  if (!s.engine_traits().reads_parts)
+    return refused("the engine \"" + std::string(s.engine.name()) + "\" reads all that is kept", "full");
+  const memory::AllocatorEntry& allocator = memory::allocator_entry(s.allocator);
+  if (allocator.keeps_nothing || allocator.follows_windows)
+    return refused("the allocator \"" + std::string(s.allocator.name()) +
+                       (allocator.keeps_nothing ? "\" keeps nothing that a part could be read of"
+                                                : "\" keeps what the windows of layers show"),
+                   "full");
+  return Done{};
+}
+
 }  // namespace
 
+Status check_reader_is_timed(const Scenario& s) {
+  if (!s.reader || latency::latency_entry(s.latency).knows_parts) return Done{};
+  return bad_input(
+             "whole steps were measured of an engine that reads everything: expected reader=full, or "
+             "another latency than \"" +
+             std::string(s.latency.name()) + "\", found " + s.text("reader"))
+      .at_field("reader");
+}
+
 Status check_together(const Scenario& scenario) {
+  KVPLAN_TRY_DO(check_reader(scenario));
   KVPLAN_TRY_DO(check_engine_follows(scenario));
   KVPLAN_TRY_DO(check_takes_replacement(scenario));
   KVPLAN_TRY_DO(check_nothing_kept(scenario));

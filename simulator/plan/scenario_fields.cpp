@@ -19,7 +19,7 @@ constexpr Field known_bytes(std::string_view path, std::string_view help) {
           .high = std::int64_t{1} << 50};
 }
 
-constexpr std::array<Field, 40> kFields{{
+constexpr std::array<Field, 41> kFields{{
     {.path = "workload.trace", .help = "Trace file: a .kvt or any importable file"},
     {.path = "workload.format", .help = "Importer of the trace's file, instead of what its content says"},
     {.path = "workload.map",
@@ -176,6 +176,11 @@ constexpr std::array<Field, 40> kFields{{
      .kind = FieldKind::kComponent,
      .fallback = "none",
      .family = "budget"},
+    {.path = "reader",
+     .help = "What decode steps read of a cache that keeps everything; full reads all of it",
+     .kind = FieldKind::kComponent,
+     .fallback = "full",
+     .family = "reader"},
     {.path = "targets.ttft_s",
      .help = "Time to first token that should be met",
      .kind = FieldKind::kSeconds,

@@ -78,6 +78,7 @@ struct Part {
   std::optional<observe::RequestRecords> records;
   std::optional<observe::RequestMemory> held;
   observe::PlacingRecords placing;
+  observe::ReadSums reads;
   std::vector<core::Observer*> observers;
   std::optional<RunCourses> courses;
 };
@@ -119,15 +120,17 @@ class Fleet {
       if (setup_.tokens.follows_courses())
         part->courses.emplace(setup_.tokens, setup_.workload, longest_, layout, *setup_.trajectories,
                               setup_.options.control);
-      const core::ReplicaSetup replica{.workload = &setup_.workload,
-                                       .keep = setup_.tokens.keep,
-                                       .courses = part->courses ? &*part->courses : nullptr,
-                                       .reads_holes = s.engine_traits().reads_holes,
-                                       .latency = setup_.latency.get(),
-                                       .observers = part->observers,
-                                       .control = setup_.options.control,
-                                       .columns = &columns_,
-                                       .contents_asked = s.replicas > 1 && router_->reads_contents()};
+      const core::ReplicaSetup replica{
+          .workload = &setup_.workload,
+          .keep = setup_.tokens.keep,
+          .courses = part->courses ? &*part->courses : nullptr,
+          .reads_holes = s.engine_traits().reads_holes,
+          .reads = setup_.tokens.reader ? setup_.tokens.reader->rule : core::ReadRule{},
+          .latency = setup_.latency.get(),
+          .observers = part->observers,
+          .control = setup_.options.control,
+          .columns = &columns_,
+          .contents_asked = s.replicas > 1 && router_->reads_contents()};
       replicas_.push_back(scheduling::engine_entry(s.engine).make_replica(s.engine, replica, *part->memory,
                                                                           setup_.options.step_by_step));
     }
@@ -231,6 +234,7 @@ Status watch(const RunSetup& setup, const Fleet& fleet, std::size_t replica, Ser
     part.observers.push_back(&part.held.emplace(served.held, layout.quantum_tokens));
   if (layout.costs || setup.tokens.placement == core::Placement::kCompact)
     part.observers.push_back(&part.placing);
+  if (setup.tokens.reader) part.observers.push_back(&part.reads);
   for (const ObserverMaker& make : setup.options.extra_observers) {
     KVPLAN_TRY(core::Observer* const extra, make({static_cast<std::int64_t>(replica), setup.workload,
                                                   *part.ledger, *part.memory, setup.tokens}));
@@ -285,6 +289,7 @@ ReplicaOutcome outcome_of(Part& part, std::size_t replica, SimTime end, const ob
   o.timeline = std::move(part.timeline);
   o.evictions = part.ledger->evictions();
   o.placing = part.placing.costs();
+  o.reads = part.reads.sums();
   if (part.courses) o.used = part.courses->used();
   o.iterations = part.records->iterations();
   o.computed_tokens = part.records->computed_tokens();

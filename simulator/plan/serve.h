@@ -13,6 +13,7 @@
 #include "simulator/observe/kind_sums.h"
 #include "simulator/observe/overlays.h"
 #include "simulator/observe/placing_costs.h"
+#include "simulator/observe/read_sums.h"
 #include "simulator/plan/run.h"
 
 namespace kvplan::plan {
@@ -50,7 +51,8 @@ struct ReplicaOutcome {
   std::optional<observe::Timeline> timeline;
   observe::EvictionCounts evictions;
   observe::PlacingCosts placing;
-  std::vector<bool> used;  ///< recordings
+  observe::DecodeReads reads;  ///< where a part is read
+  std::vector<bool> used;      ///< recordings
   std::int64_t iterations{0};
   std::int64_t computed_tokens{0};
   SimTime end{};  ///< of its last step

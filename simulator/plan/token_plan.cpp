@@ -142,6 +142,9 @@ Result<model::ModelShape> named_model(const Scenario& s, bool follows_windows, c
         (follows_windows
              ? " layers see only a window: they keep what it shows, and hold and read the whole prompt until "
                "it is computed; the token policy decides about the others."
+         : s.reader
+             ? " layers see only a window: this run holds every token in them all the same, and reads as "
+               "in the others."
              : " layers see only a window: this run holds and reads every token in them all the same."));
   if (shape.weight_shape.experts > 0 && s.latency.name() == "roofline")
     assumptions.emplace_back("Every step reads the weights of all experts, however few tokens it has.");
@@ -448,6 +451,18 @@ Result<TokenPlan> make_token_plan(const Scenario& s, const TokenPlanFiles& open,
   }
   KVPLAN_TRY_DO(check_ranks(plan, replayed));
   KVPLAN_TRY_DO(add_scales(plan));
+  if (s.reader) {
+    if (!plan.placed.of_token().by_layer.empty())
+      return bad_input("layers do not all take the same bytes as " +
+                       std::string(plan.placed.of_token().choice.name()) + ": expected reader=full, found " +
+                       s.text("reader"))
+          .at_field("reader");
+    KVPLAN_TRY(plan.reader, run_reader(*s.reader, plan.model, plan.placed.bytes, open.scores));
+    plan.units.metadata_bytes += plan.reader->metadata_bytes;
+    for (std::string& sentence : plan.reader->assumptions()) assumptions.push_back(std::move(sentence));
+    if (s.derives_pool && plan.reader->metadata_bytes > 0)
+      assumptions.emplace_back("What an engine's start needs is checked without the metadata of the reader.");
+  }
   if (s.encoded) KVPLAN_TRY_DO(set_encoded(plan, *plan.placed.format->encoded, assumptions));
   plan.finds_prefixes = s.finds_prefixes() && !plan.follows_courses();
   if (!replayed) return plan;

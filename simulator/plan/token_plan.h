@@ -30,6 +30,7 @@
 #include "simulator/plan/deployment.h"
 #include "simulator/plan/run_budget.h"
 #include "simulator/plan/run_format.h"
+#include "simulator/plan/run_reader.h"
 #include "simulator/plan/scenario.h"
 
 namespace kvplan::plan {
@@ -58,6 +59,7 @@ struct TokenPlan {
   attention::CellUnits units;  ///< of one token; scales of the format are in their metadata
   std::optional<attention::PolicyChoice> policy;  ///< set: requests follow courses, as with `encoded`
   std::optional<RunBudget> budget;                ///< of the policy
+  std::optional<RunReader> reader;                ///< decode steps read a part; then there is no policy
   /// Of the whole model, where the policy's tables say what each stored head keeps; else empty.
   attention::IntervalTable by_head;
   core::Placement placement{core::Placement::kHoles};
@@ -102,7 +104,7 @@ struct TokenPlanFiles {
 };
 
 /// Errors: a model, recording or side file that cannot be opened, a recording, tables of heads or sets of another shape
-/// than the model, those of place_model and of RunBudget::make. Appends what is ignored or assumed.
+/// than the model, those of place_model, RunBudget::make and run_reader. Appends what is ignored or assumed.
 Result<TokenPlan> make_token_plan(const Scenario& scenario, const TokenPlanFiles& open,
                                   std::vector<std::string>& warnings, std::vector<std::string>& assumptions);
 

@@ -232,8 +232,8 @@ TEST(ByteAllocators, RefuseCellsThatTheModelDoesNotHave) {
           refused.error().to_string(),
           "memory.allocator: this allocator places the keys and the values of each layer apart, with the "
           "scales "
-          "of their format: 131072 bytes a token; data of a token policy, or a byte that both share, make it "
-          "65536, which it does not place");
+          "of their format: 131072 bytes a token; data of a token policy or reader, or a byte that both "
+          "share, make it 65536, which it does not place");
     }
   }
 }

@@ -40,6 +40,7 @@ const std::vector<Layer>& layers() {
     table.push_back({"simulator/formats", {"simulator/base", "simulator/core", "simulator/attention"}});
     below.emplace_back("simulator/formats");
     table.push_back({"simulator/readers", {"simulator/base", "simulator/attention", "simulator/formats"}});
+    below.emplace_back("simulator/readers");
     // An engine's replicas know the memory that they were written for; which it gets, the family says.
     table.push_back({"simulator/scheduling",
                      {"simulator/base", "simulator/core", "simulator/memory", "simulator/prefix"}});
@@ -75,9 +76,9 @@ const std::vector<Layer>& layers() {
     table.push_back({"traces/synth", {"simulator/base", "traces/record", "traces/io", "traces/import"}});
     below.insert(below.end(), {"simulator/frame", "traces/io"});
     level({"simulator/io"});
-    below.insert(below.end(), {"simulator/formats", "simulator/frontier", "simulator/picture",
-                               "simulator/readers", "simulator/report", "simulator/survey", "simulator/sweep",
-                               "traces/import", "traces/edit", "traces/synth"});
+    below.insert(below.end(),
+                 {"simulator/formats", "simulator/frontier", "simulator/picture", "simulator/report",
+                  "simulator/survey", "simulator/sweep", "traces/import", "traces/edit", "traces/synth"});
     table.push_back({"simulator/cli", below});
     table.push_back({"simulator/bench", below});
     for (const auto* folder : {"gui/viewmodel", "gui/worker", "gui/view", "gui/app"}) level({folder});
