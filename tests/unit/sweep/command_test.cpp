@@ -242,7 +242,7 @@ TEST(SweepCommand, TheReportAnswersWhatIsAsked) {
 pid_t start(const std::vector<std::string>& arguments) {
   const pid_t child = ::fork();
   if (child != 0) return child;
-  ::alarm(60);
+  ::alarm(300);  // with sanitizers, beside other programs, a minute is not enough
   const int null = ::open("/dev/null", O_RDWR);
   ::dup2(null, STDOUT_FILENO);
   ::dup2(null, STDERR_FILENO);
@@ -324,8 +324,11 @@ TEST(SweepCommand, ASignalKeepsWhatIsDone) {
     const pid_t child = start(many_cases(name, "10"));
     // Until there are some rows behind the tables.
     std::error_code none;
-    while (!std::filesystem::exists(name) || std::filesystem::file_size(name, none) < 150'000)
+    int status = 0;
+    while (!std::filesystem::exists(name) || std::filesystem::file_size(name, none) < 150'000) {
+      ASSERT_EQ(::waitpid(child, &status, WNOHANG), 0) << "it ended by itself: " << status;
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
     ::kill(child, signal);
     ASSERT_EQ(wait_for(child), 3);
     const std::size_t lines = lines_of(csv_of(name)).size();
