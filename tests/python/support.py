@@ -22,11 +22,12 @@ import numpy as np  # noqa: E402
 from kvplan_traces import Header, Trace  # noqa: E402
 
 
-def cases(fallback):
-    """How many random cases to try; KVPLAN_RANDOM_CASES asks for more (5000) or for a part of them (1/8)."""
+def cases(fallback, enough=1):
+    """How many random cases to try; KVPLAN_RANDOM_CASES asks for more (5000) or for a part of them (1/8), which is at
+    least `enough`."""
     asked = os.environ.get("KVPLAN_RANDOM_CASES", "0")
     if asked.startswith("1/"):
-        return max(1, fallback // int(asked[2:]))
+        return max(enough, fallback // int(asked[2:]))
     return max(fallback, int(asked))
 
 

@@ -122,7 +122,7 @@ class Traces(FolderTest):
         self.assertIsNotNone(self.both(self.assembled(self.frames()))[0])
         r = random.Random(11)
         taken = mended = 0
-        for _ in range(cases(300)):
+        for _ in range(cases(300, 300)):
             frames = self.frames()
             place = r.choice([0, 1, 1, 1, 1, 1, 2])
             frames[place] = (frames[place][0], mutate(r, frames[place][1]))
@@ -320,7 +320,7 @@ class Recordings(FolderTest):
         for form in self.models:
             data = self.small(form)
             r = random.Random(form)
-            for i in range(cases(120)):
+            for i in range(cases(120, 120)):
                 parts = self.parts(data)
                 # The index is last: what moves it moves nothing that it names. Chunks keep their size.
                 place = r.randrange(len(parts))

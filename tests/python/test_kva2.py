@@ -352,7 +352,7 @@ class Version2(FolderTest):
         Made(self.path("x.kva"), lengths=(9, 5))
         data = self.path("x.kva").read_bytes()
         r, refused = random.Random(5), 0
-        for _ in range(cases(400)):
+        for _ in range(cases(400, 100)):
             self.path("x.kva").write_bytes(self.changed(r, data))
             try:
                 with AttentionReader(self.path("x.kva")) as reader:
