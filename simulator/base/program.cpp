@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <csignal>
 #include <initializer_list>
@@ -12,7 +13,9 @@
 namespace kvplan {
 namespace {
 
-volatile std::sig_atomic_t stop_requested = 0;
+/// Set by a handler, asked by any thread: a volatile number would be a race.
+std::atomic<bool> stop_requested{false};
+static_assert(std::atomic<bool>::is_always_lock_free);
 
 /// A read or write that waits ends with an error at each signal that has a handler. The one that asked to
 /// stop may come just before the wait, so there is another every second from then on.
@@ -21,7 +24,7 @@ void wake(int) {
 }
 
 void request_stop(int) {
-  stop_requested = 1;
+  stop_requested.store(true, std::memory_order_relaxed);
   struct sigaction action {};
   action.sa_handler = wake;
   sigaction(SIGALRM, &action, nullptr);
@@ -57,7 +60,7 @@ void begin_program() {
 }
 
 bool interrupted() {
-  return stop_requested != 0;
+  return stop_requested.load(std::memory_order_relaxed);
 }
 
 }  // namespace kvplan
