@@ -11,7 +11,7 @@
 #include "simulator/core/course.h"
 #include "simulator/core/latency.h"
 #include "simulator/core/observer.h"
-#include "simulator/core/part_reads.h"
+#include "simulator/core/read_rule.h"
 #include "simulator/core/request_column.h"
 #include "simulator/core/workload.h"
 

@@ -28,10 +28,6 @@ Status read_tables(readers::ReaderChoice& reader, const ScoresOpener& open) {
   return Done{};
 }
 
-bool reads_part(const CountedReads& reads) {
-  return reads.fetched != CountedReads::kAll || reads.ranked_beyond != CountedReads::kAll;
-}
-
 /// The stored heads of a layer that a tensor-parallel rank has, [begin, end): neighbours, or one that others have, too
 /// (model/ranks.h).
 std::pair<std::int64_t, std::int64_t> heads_of_rank(std::int64_t heads, std::int64_t ranks,
@@ -52,13 +48,10 @@ struct LayerReads {
 LayerReads layer_reads(const std::vector<CountedReads>& heads, std::int64_t ranks, RunReader& out) {
   LayerReads reads{.part = 1};
   for (const CountedReads& head : heads) {
-    if (!reads_part(head)) continue;
+    if (!head.rule.part()) continue;
     ++reads.heads;
-    const core::ReadRule rule{head.fetched, head.ranked_beyond};
-    KVPLAN_CHECK(!out.rule.part() ||
-                     (out.rule.fetched == rule.fetched && out.rule.ranked_beyond == rule.ranked_beyond),
-                 rule.fetched, rule.ranked_beyond);
-    out.rule = rule;
+    KVPLAN_CHECK(!out.rule.part() || out.rule == head.rule, head.rule.fetched, head.rule.ranked_beyond);
+    out.rule = head.rule;
     out.at_most = out.at_most || head.at_most;
   }
   for (std::int64_t rank = 0; rank < ranks; ++rank) {
@@ -66,7 +59,7 @@ LayerReads layer_reads(const std::vector<CountedReads>& heads, std::int64_t rank
     std::int64_t in_part = 0, metadata = 0;
     for (std::int64_t h = begin; h < end; ++h) {
       const CountedReads& head = heads[static_cast<std::size_t>(h)];
-      in_part += reads_part(head) ? 1 : 0;
+      in_part += head.rule.part() ? 1 : 0;
       metadata += head.metadata_bytes;
     }
     reads.part = std::min(reads.part, static_cast<double>(in_part) / static_cast<double>(end - begin));

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "simulator/core/part_reads.h"
+#include "simulator/core/read_rule.h"
 #include "simulator/latency/latencies.h"
 #include "simulator/plan/deployment.h"
 #include "simulator/plan/run_budget.h"

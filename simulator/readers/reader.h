@@ -29,6 +29,7 @@
 #include "simulator/attention/tensor_rows.h"
 #include "simulator/base/component.h"
 #include "simulator/base/result.h"
+#include "simulator/core/read_rule.h"
 
 namespace kvplan::readers {
 
@@ -84,12 +85,10 @@ struct UnrecordedHead {
 
 /// What lengths say of its reads in a decode step whose query sees n tokens, its own included.
 struct CountedReads {
-  static constexpr std::int64_t kAll = INT64_MAX;
-  std::int64_t fetched{kAll};        ///< of more tokens than these only as many are fetched
-  std::int64_t ranked_beyond{kAll};  ///< where there are more than these, the metadata of all is gone through
-  std::int64_t metadata_bytes{0};    ///< kept and gone through, of each `metadata_tokens` tokens
+  core::ReadRule rule{};
+  std::int64_t metadata_bytes{0};  ///< kept and gone through, of each `metadata_tokens` tokens
   std::int64_t metadata_tokens{1};
-  bool at_most{false};  ///< `fetched` is a bound: how many it is depends on keys and queries
+  bool at_most{false};  ///< `rule.fetched` is a bound: how many it is depends on keys and queries
 };
 
 /// One member of the family.

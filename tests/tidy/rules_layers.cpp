@@ -39,7 +39,8 @@ const std::vector<Layer>& layers() {
            "simulator/routing", "simulator/workload"});
     table.push_back({"simulator/formats", {"simulator/base", "simulator/core", "simulator/attention"}});
     below.emplace_back("simulator/formats");
-    table.push_back({"simulator/readers", {"simulator/base", "simulator/attention", "simulator/formats"}});
+    table.push_back({"simulator/readers",
+                     {"simulator/base", "simulator/core", "simulator/attention", "simulator/formats"}});
     below.emplace_back("simulator/readers");
     // An engine's replicas know the memory that they were written for; which it gets, the family says.
     table.push_back({"simulator/scheduling",

@@ -179,8 +179,7 @@ Result<CountedReads> counted(const UnrecordedHead& head) {
     return wrong_param(head.choice, "budget",
                        "a number of tokens above 0, since a run counts no share of them (fetch)");
   return CountedReads{
-      .fetched = head.query_heads * budget + 1,
-      .ranked_beyond = 0,
+      .rule = {.fetched = head.query_heads * budget + 1, .ranked_beyond = 0},
       .metadata_bytes = parts_of(head.choice, static_cast<std::size_t>(head.key_size)) * head.element_bytes,
       .at_most = true};
 }

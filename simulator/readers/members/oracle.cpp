@@ -34,7 +34,7 @@ std::unique_ptr<LayerReader> make(const ReaderInput& input) {
 }
 
 Result<CountedReads> counted(const UnrecordedHead& head) {
-  return CountedReads{.fetched = head.query_heads * head.choice.integer("budget"),
+  return CountedReads{.rule = {.fetched = head.query_heads * head.choice.integer("budget")},
                       .at_most = head.query_heads > 1};
 }
 

@@ -127,8 +127,7 @@ Result<CountedReads> counted(const UnrecordedHead& head) {
   const std::int64_t page = head.choice.integer("page");
   const std::int64_t tokens = pages_of(head.choice) * page;
   const std::int64_t lists = head.choice.text("share") == kShares.front() ? head.query_heads : 1;
-  return CountedReads{.fetched = lists * tokens,
-                      .ranked_beyond = tokens,
+  return CountedReads{.rule = {.fetched = lists * tokens, .ranked_beyond = tokens},
                       .metadata_bytes = bound_bytes(head.key_size, head.element_bytes),
                       .metadata_tokens = page,
                       .at_most = lists > 1};

@@ -83,7 +83,7 @@ Result<CountedReads> counted(const UnrecordedHead& head) {
   KVPLAN_TRY_DO(check_gates(head.choice, gates, head.layer, head.heads));
   const double threshold = attention::gate_threshold(gates, head.choice.decimal("sparsity"));
   if (attention::gate_of(gates, head.layer, head.head) >= threshold) return CountedReads{};
-  return CountedReads{.fetched = head.choice.integer("sink") + head.choice.integer("recent")};
+  return CountedReads{.rule = {.fetched = head.choice.integer("sink") + head.choice.integer("recent")}};
 }
 
 std::unique_ptr<LayerReader> make(const ReaderInput& input) {

@@ -14,6 +14,7 @@
 #include "simulator/core/due_steps.h"
 #include "simulator/core/engine.h"
 #include "simulator/core/followers.h"
+#include "simulator/core/part_reads.h"
 #include "simulator/core/request_column.h"
 #include "simulator/core/running_slots.h"
 #include "simulator/core/window_sums.h"

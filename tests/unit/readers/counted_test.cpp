@@ -50,7 +50,7 @@ void expect_counted(const Case& c, const LayerTensors& in, std::int32_t layer) {
     const std::int64_t seen = read.t + 1;
     for (std::int32_t h = 0; h < in.kv_heads; ++h) {
       const CountedReads counted = counted_on(asked, in, layer, h);
-      const std::int64_t most = std::min(counted.fetched, seen);
+      const std::int64_t most = std::min(counted.rule.fetched, seen);
       const std::int64_t fetched = fetched_in(read, in, h);
       ASSERT_LE(fetched, most) << c.text << " t " << read.t << " head " << h;
       if (!counted.at_most) {
@@ -62,7 +62,7 @@ void expect_counted(const Case& c, const LayerTensors& in, std::int32_t layer) {
         return ceil_div(tokens, counted.metadata_tokens) * counted.metadata_bytes;
       };
       ASSERT_EQ(read.kept_metadata[i], metadata(seen)) << c.text;
-      const bool ranks = seen > counted.ranked_beyond;
+      const bool ranks = seen > counted.rule.ranked_beyond;
       ASSERT_LE(read.read_metadata[i], ranks ? metadata(seen) : 0) << c.text << " t " << read.t;
       if (ranks) {
         ASSERT_GE(read.read_metadata[i], metadata(seen) - counted.metadata_bytes) << c.text;
