@@ -21,16 +21,21 @@ std::vector<std::vector<std::int32_t>> attended_positions(const LayerReplay& rep
   return out;
 }
 
-double shared_part(std::span<const std::int32_t> own, std::span<const std::int32_t> other) {
-  std::size_t count = 0;
-  for (std::size_t i = 0, k = 0; i < own.size() && k < other.size();) {
-    if (own[i] == other[k]) ++count;
-    const bool first = own[i] <= other[k];
-    const bool second = other[k] <= own[i];
-    i += first ? 1 : 0;
-    k += second ? 1 : 0;
+std::int64_t in_common(std::span<const std::int32_t> a, std::span<const std::int32_t> b) {
+  std::int64_t out = 0;
+  for (std::size_t i = 0, j = 0; i < a.size() && j < b.size();) {
+    if (a[i] == b[j]) ++out;
+    const bool step_a = a[i] <= b[j];
+    const bool step_b = b[j] <= a[i];
+    i += step_a ? 1 : 0;
+    j += step_b ? 1 : 0;
   }
-  return own.empty() ? 0.0 : static_cast<double>(count) / static_cast<double>(own.size());
+  return out;
+}
+
+double shared_part(std::span<const std::int32_t> own, std::span<const std::int32_t> other) {
+  if (own.empty()) return 0;
+  return static_cast<double>(in_common(own, other)) / static_cast<double>(own.size());
 }
 
 std::span<const double> Overlap::of(const LayerReplay& replay, const LayerRows& rows) {

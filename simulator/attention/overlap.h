@@ -15,6 +15,9 @@ namespace kvplan::attention {
 /// what is kept.
 std::vector<std::vector<std::int32_t>> attended_positions(const LayerReplay& replay);
 
+/// How many stand in both of two ascending lists.
+std::int64_t in_common(std::span<const std::int32_t> a, std::span<const std::int32_t> b);
+
 /// The share of `own` that is in `other`, both ascending; 0 of nothing.
 double shared_part(std::span<const std::int32_t> own, std::span<const std::int32_t> other);
 

@@ -41,18 +41,6 @@ std::vector<std::int32_t> greatest_of(std::span<const double> got, std::int64_t 
   return out;
 }
 
-std::int64_t in_common(std::span<const std::int32_t> a, std::span<const std::int32_t> b) {
-  std::int64_t out = 0;
-  for (std::size_t i = 0, j = 0; i < a.size() && j < b.size();) {
-    if (a[i] == b[j]) ++out;
-    const bool step_a = a[i] <= b[j];
-    const bool step_b = b[j] <= a[i];
-    i += step_a ? 1 : 0;
-    j += step_b ? 1 : 0;
-  }
-  return out;
-}
-
 std::optional<double> rank_correlation(std::span<const double> a, std::span<const double> b) {
   KVPLAN_CHECK(a.size() == b.size(), std::ssize(a), std::ssize(b));
   const auto of_a = twice_ranks(a);

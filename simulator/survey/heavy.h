@@ -1,4 +1,4 @@
-// Sets of heavy tokens (figures.h), what they have in common, and rank correlation.
+// Sets of heavy tokens (figures.h), and rank correlation.
 #pragma once
 
 #include <cstdint>
@@ -10,9 +10,6 @@ namespace kvplan::survey {
 
 /// Ascending places of the `count` greatest numbers of `got`; among equals the later one. REQUIRES: count <= size.
 std::vector<std::int32_t> greatest_of(std::span<const double> got, std::int64_t count);
-
-/// Members in common, of two ascending sets.
-std::int64_t in_common(std::span<const std::int32_t> a, std::span<const std::int32_t> b);
 
 /// Spearman's rank correlation: Pearson's of ranks, equal numbers sharing their mean rank. Nothing of fewer than two
 /// pairs, or where one side has a single value. REQUIRES: as many of each.

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "simulator/attention/overlap.h"
 #include "simulator/attention/tensor_rows.h"
 #include "simulator/formats/analysis.h"
 #include "simulator/survey/heavy.h"
@@ -154,7 +155,8 @@ class LayerWork {
     for (std::size_t a = 0; a < heads; ++a) {
       double others = 0;
       for (std::size_t b = 0; b < heads; ++b) {
-        const double share = static_cast<double>(in_common(heavy[a], heavy[b])) / static_cast<double>(count);
+        const double share =
+            static_cast<double>(attention::in_common(heavy[a], heavy[b])) / static_cast<double>(count);
         out_.head_overlap[a][b] = share;
         if (a != b) others += share;
       }

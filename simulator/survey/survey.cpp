@@ -4,6 +4,7 @@
 #include <numeric>
 #include <utility>
 
+#include "simulator/attention/overlap.h"
 #include "simulator/base/ordered_work.h"
 #include "simulator/survey/heavy.h"
 #include "simulator/survey/layer_figures.h"
@@ -161,7 +162,7 @@ class Run {
     for (const Heavy& a : open_) {
       for (const Heavy& b : open_)
         if (a.tokens == b.tokens)  // layers that broke off earlier have other tokens
-          layer_overlap_[a.layer][b.layer].add(static_cast<double>(in_common(a.places, b.places)) /
+          layer_overlap_[a.layer][b.layer].add(static_cast<double>(attention::in_common(a.places, b.places)) /
                                                static_cast<double>(a.places.size()));
       by_chance_.add(static_cast<double>(a.places.size()) / static_cast<double>(far_tokens(a.tokens)));
     }

@@ -1,5 +1,6 @@
 // Surveys beside their slow definitions, on random recordings; threads, what is missing, what is refused.
 #include "simulator/survey/survey.h"
+#include "simulator/attention/overlap.h"
 
 #include <gtest/gtest.h>
 
@@ -349,7 +350,8 @@ TEST(Survey, RankCorrelationByHand) {
   EXPECT_NEAR(*rank_correlation(up, ties), 4 / std::sqrt(5.0 * 4), 1e-15);
   EXPECT_FALSE(rank_correlation(up, std::vector<double>{2, 2, 2, 2}).has_value());
   EXPECT_EQ(greatest_of(ties, 3), (std::vector<std::int32_t>{1, 2, 3})) << "of equals the newer one";
-  EXPECT_EQ(in_common(std::vector<std::int32_t>{1, 4, 9}, std::vector<std::int32_t>{0, 4, 5, 9}), 2);
+  EXPECT_EQ(attention::in_common(std::vector<std::int32_t>{1, 4, 9}, std::vector<std::int32_t>{0, 4, 5, 9}),
+            2);
 }
 
 }  // namespace
