@@ -401,8 +401,7 @@ std::string family_use(std::string_view family) {
            "at `format` of a scenario, but for names that the family format has, too.";
   if (family == readers::kFamily)
     return "Given at `kvplan attention read --reader`; and at `reader` of a scenario where lengths say how "
-           "much it "
-           "reads.";
+           "much it reads.";
   if (family == kReplacement)
     return "Given at `memory.replacement` of a scenario, and at `kvplan cache --replacement`.";
   if (family == kDevice) return "Given at `deployment.device` of a scenario, and as `kvplan pool --device`.";

@@ -13,8 +13,7 @@
 // Where memory holds and kernels read tokens outside windows too, layers are alike.
 //
 // Where layers read a part (core::ReadRule), N counts what they fetch, as of sequences of that length, and their
-// metadata is read before that. Of a layer in which some heads read a part, these are that
-// share of it.
+// metadata is read before that. Of a layer in which some heads read a part, these are that share of it.
 #pragma once
 
 #include <atomic>
