@@ -60,7 +60,7 @@ std::vector<Lane> random_lanes(Random& random, const Layers& recording, bool coa
 
 TEST(Readers, ReadWhatTheirDefinitionsSay) {
   int by_a_hair = 0, steps = 0;
-  for (int seed = 1; seed <= test::random_cases(120); ++seed) {
+  for (int seed = 1; seed <= test::random_cases(120, 120); ++seed) {
     Random random(static_cast<std::uint64_t>(seed), "readers");
     const bool coarse = random.chance(1, 2);
     const std::int64_t prompt = random.between(8, 30);
@@ -88,7 +88,7 @@ TEST(Readers, ReadWhatTheirDefinitionsSay) {
         }
       }
   }
-  EXPECT_LT(50 * by_a_hair, steps);  // about one in a hundred
+  EXPECT_LT(100 * by_a_hair, steps);
 }
 
 /// What one stored head at one step comes to, from sets.
