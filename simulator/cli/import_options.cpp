@@ -15,7 +15,8 @@ void add_import_options(Command& command, traces::ImportOptions& options) {
   command.add_option(
       "--map", options.map,
       "Columns of the trace if it is another table: arrival=COLUMN[:s|ms|us|ns|iso],input=COLUMN,"
-      "output=COLUMN[,session=,tenant=,max_tokens=,hashes=COLUMN,block=N,ids=content|chained,ttft=,e2e=,"
+      "output=COLUMN[,session=,tenant=,max_tokens=,priority=,hashes=COLUMN,block=N,ids=content|chained,ttft=,"
+      "e2e=,"
       "think=,tool_wait=,id=,after=COLUMN of the ids that a row waits for]; times are seconds unless a unit "
       "is "
       "given; a name with commas stands in double quotes");

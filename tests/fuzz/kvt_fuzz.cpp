@@ -62,6 +62,7 @@ std::vector<std::string> fuzz_seeds() {
   chunk.add_new_session_bytes(2);
   chunk.set_new_session_text("abc");
   for (const int limit : {-1, 5, 6}) chunk.add_max_tokens(limit);
+  for (const int priority : {0, -1, 2}) chunk.add_priority(priority);
   v1::TraceIndex index;
   index.add_chunk_requests(3);
   index.set_requests(3);

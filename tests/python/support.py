@@ -60,7 +60,7 @@ class FolderTest(unittest.TestCase):
 
 
 COLUMNS = ("arrival_ns", "input_tokens", "output_tokens", "hash_count", "hash_ids", "session", "tenant", "max_tokens",
-           "ttft_ns", "e2e_ns", "think_ns", "wait_request", "wait_before")
+           "priority", "ttft_ns", "e2e_ns", "think_ns", "wait_request", "wait_before")
 
 
 def expect_same(test, found, expected):
@@ -112,7 +112,8 @@ def random_trace(seed, requests=None):
             parts[column] = numbers
             odd = ["s", "名", "with space", "é" * 510, "\udcff\udc80", "\0"]
             parts[names] = [r.choice(odd) + str(i) * (i % 3 > 0) for i in range(known)]
-    for column, most in (("max_tokens", (1 << 31) - 1), ("ttft_ns", LARGEST), ("e2e_ns", LARGEST)):
+    for column, most in (("max_tokens", (1 << 31) - 1), ("priority", (1 << 31) - 1), ("ttft_ns", LARGEST),
+                         ("e2e_ns", LARGEST)):
         if some():
             parts[column] = [r.choice([-1, 0, 1, r.randrange(10**6), most]) for _ in range(n)]
     if some():

@@ -86,7 +86,7 @@ class BothWays(FolderTest):
 
     def test_every_column_is_in_some_of_them(self):
         traces = [random_trace(seed) for seed in range(40)]
-        for column in ("hash_ids", "session", "tenant", "max_tokens", "ttft_ns", "e2e_ns", "think_ns"):
+        for column in ("hash_ids", "session", "tenant", "max_tokens", "priority", "ttft_ns", "e2e_ns", "think_ns"):
             there = [getattr(trace, column) is not None for trace in traces]
             self.assertTrue(any(there) and not all(there), column)
         turns = [trace.info()["turns"] for trace in traces]

@@ -52,6 +52,7 @@ class Joining {
   void append(const Trace& trace, std::size_t k) {
     const std::size_t rows = trace.arrival_ns.size();
     append_optional(out_.max_tokens, trace.max_tokens, rows);
+    append_optional(out_.priority, trace.priority, rows);
     append_optional(out_.ttft_ns, trace.ttft_ns, rows);
     append_optional(out_.e2e_ns, trace.e2e_ns, rows);
     append_optional(out_.think_ns, trace.think_ns, rows);

@@ -76,6 +76,7 @@ Trace select_rows(const Trace& trace, std::span<const std::int64_t> rows) {
   pick(trace.session, rows, out.session);
   pick(trace.tenant, rows, out.tenant);
   pick(trace.max_tokens, rows, out.max_tokens);
+  pick(trace.priority, rows, out.priority);
   pick(trace.ttft_ns, rows, out.ttft_ns);
   pick(trace.e2e_ns, rows, out.e2e_ns);
   pick(trace.think_ns, rows, out.think_ns);

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::array<std::string_view, kRoles> kRoleNames{
     "arrival", "input", "output", "session",   "tenant", "max_tokens", "hashes",
-    "ttft",    "e2e",   "think",  "tool_wait", "id",     "after"};
+    "ttft",    "e2e",   "think",  "tool_wait", "id",     "after",      "priority"};
 
 bool is_time(Role role) {
   return role == Role::kArrival || role == Role::kTtft || role == Role::kE2e || role == Role::kThink ||

@@ -26,9 +26,10 @@ enum class Role : std::uint8_t {
   kThink,
   kToolWait,  ///< added to think
   kId,        ///< what other rows call this one; without it, its number from 0
-  kAfter      ///< the ids of requests that it waits for
+  kAfter,     ///< the ids of requests that it waits for
+  kPriority
 };
-inline constexpr std::size_t kRoles = 13;
+inline constexpr std::size_t kRoles = 14;
 /// "arrival", "input", ...: the keys of `--map`.
 std::string_view role_name(Role role);
 

@@ -25,6 +25,7 @@ ColumnMap own_columns() {
   map.at(Role::kSession) = {{"session"}, {}, false};
   map.at(Role::kTenant) = {{"tenant"}, {}, false};
   map.at(Role::kMaxTokens) = {{"max_tokens"}, {}, false};
+  map.at(Role::kPriority) = {{"priority"}, {}, false};
   map.at(Role::kTtft) = {{"ttft_ns"}, TimeUnit::kNanos, false};
   map.at(Role::kE2e) = {{"e2e_ns"}, TimeUnit::kNanos, false};
   map.at(Role::kThink) = {{"think_ns"}, TimeUnit::kNanos, false};

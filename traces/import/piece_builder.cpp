@@ -107,9 +107,11 @@ bool PieceBuilder::add(const Row& row) {
     problem_ = {"after", "a trace with waits has at most " + std::to_string(most_with_waits_) + " requests"};
     return false;
   }
-  optional_ = optional_ || (row.max_tokens & row.ttft_ns & row.e2e_ns & row.think_ns) != -1;  // any is not -1
+  optional_ = optional_ || (row.max_tokens & row.priority & row.ttft_ns & row.e2e_ns & row.think_ns) !=
+                               -1;  // any is not -1
   if (optional_) {
     put_optional(piece_->max_tokens, position, row.max_tokens);
+    put_optional(piece_->priority, position, row.priority);
     put_optional(piece_->ttft_ns, position, row.ttft_ns);
     put_optional(piece_->e2e_ns, position, row.e2e_ns);
     put_optional(piece_->think_ns, position, row.think_ns);

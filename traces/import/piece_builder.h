@@ -18,6 +18,7 @@ struct Row {
   std::int32_t input_tokens{0};
   std::int32_t output_tokens{0};
   std::int32_t max_tokens{-1};  ///< -1 = not stated, here and below
+  std::int32_t priority{-1};
   std::int64_t ttft_ns{-1};
   std::int64_t e2e_ns{-1};
   std::string_view session;  ///< empty = none
@@ -32,7 +33,7 @@ struct Row {
   std::vector<std::uint64_t> hashes;
 
   void clear() {
-    max_tokens = -1;
+    max_tokens = priority = -1;
     ttft_ns = e2e_ns = think_ns = -1;
     states_after = false;
     after.clear();

@@ -148,6 +148,8 @@ bool TableStream::set(Role role, std::string_view text) {
       return set_count(role, text, row_.output_tokens);
     case Role::kMaxTokens:
       return set_count(role, text, row_.max_tokens);
+    case Role::kPriority:
+      return set_count(role, text, row_.priority);
     case Role::kTtft:
       return set_time(role, text, row_.ttft_ns);
     case Role::kE2e:

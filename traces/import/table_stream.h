@@ -96,6 +96,9 @@ inline const char* TableStream::set_plain(Role role, const char* at, const char*
     case Role::kMaxTokens:
       count = &row_.max_tokens;
       break;
+    case Role::kPriority:
+      count = &row_.priority;
+      break;
     case Role::kSession:
     case Role::kTenant:
     case Role::kHashes:

@@ -193,6 +193,7 @@ Status KvtReader::read_chunk(Trace& piece) {
   KVPLAN_TRY_DO(take_optional(chunk_.session(), "session", sessions_ - 1, piece.session));
   KVPLAN_TRY_DO(take_optional(chunk_.tenant(), "tenant", tenants_ - 1, piece.tenant));
   KVPLAN_TRY_DO(take_optional(chunk_.max_tokens(), "max_tokens", kInt32, piece.max_tokens));
+  KVPLAN_TRY_DO(take_optional(chunk_.priority(), "priority", kInt32, piece.priority));
   KVPLAN_TRY_DO(take_optional(chunk_.ttft_ns(), "ttft_ns", kInt64, piece.ttft_ns));
   KVPLAN_TRY_DO(take_optional(chunk_.e2e_ns(), "e2e_ns", kInt64, piece.e2e_ns));
   KVPLAN_TRY_DO(take_optional(chunk_.think_ns(), "think_ns", kInt64, piece.think_ns));

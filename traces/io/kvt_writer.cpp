@@ -94,6 +94,7 @@ Status KvtWriter::add(const Trace& piece) {
   put_column(piece.tenant, *chunk.mutable_tenant());
   put_names(piece.tenant_names, *chunk.mutable_new_tenant_bytes(), *chunk.mutable_new_tenant_text());
   put_column(piece.max_tokens, *chunk.mutable_max_tokens());
+  put_column(piece.priority, *chunk.mutable_priority());
   put_column(piece.ttft_ns, *chunk.mutable_ttft_ns());
   put_column(piece.e2e_ns, *chunk.mutable_e2e_ns());
   put_column(piece.think_ns, *chunk.mutable_think_ns());

@@ -99,14 +99,14 @@ class TextWriter {
   }
 
  private:
-  static constexpr std::array<const char*, 7> kColumnNames{",session", ",tenant",   ",max_tokens", ",ttft_ns",
-                                                           ",e2e_ns",  ",think_ns", ",after"};
+  static constexpr std::array<const char*, 8> kColumnNames{
+      ",session", ",tenant", ",max_tokens", ",ttft_ns", ",e2e_ns", ",think_ns", ",after", ",priority"};
 
   static unsigned columns_of(const Trace& piece) {
     return (piece.session.empty() ? 0U : 1U) | (piece.tenant.empty() ? 0U : 2U) |
            (piece.max_tokens.empty() ? 0U : 4U) | (piece.ttft_ns.empty() ? 0U : 8U) |
            (piece.e2e_ns.empty() ? 0U : 16U) | (piece.think_ns.empty() ? 0U : 32U) |
-           (piece.waits.empty() ? 0U : 64U);
+           (piece.waits.empty() ? 0U : 64U) | (piece.priority.empty() ? 0U : 128U);
   }
 
   /// Whom row i waits for, with `separator` between. Rows are asked in order.
@@ -146,6 +146,7 @@ class TextWriter {
       out += ',';
       put_waits(piece, i, " ", out);
     }
+    number(128, piece.priority);
     out += '\n';
   }
 
@@ -213,6 +214,7 @@ class TextWriter {
     number(", \"ttft_ns\": ", piece.ttft_ns);
     number(", \"e2e_ns\": ", piece.e2e_ns);
     number(", \"think_ns\": ", piece.think_ns);
+    number(", \"priority\": ", piece.priority);
     if (wait_ < piece.waits.size() &&
         piece.waits.request[wait_] == rows_before_ + static_cast<std::int64_t>(i)) {
       out += ", \"after\": [";

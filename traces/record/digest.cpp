@@ -99,6 +99,7 @@ void TraceDigest::add(const Trace& piece) {
   stated(kTtft, piece.ttft_ns);
   stated(kE2e, piece.e2e_ns);
   stated(kThink, piece.think_ns);
+  stated(kPriority, piece.priority);
   waits(piece.waits);
   requests_ += static_cast<std::uint64_t>(piece.size());
   names(kSessionName, piece.session_names);

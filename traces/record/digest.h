@@ -48,6 +48,7 @@ class TraceDigest {
     kTenantName,
     kThink,
     kWaits,
+    kPriority,
     kLanes  ///< how many
   };
   static constexpr std::size_t kIdLanes = 4;

@@ -54,6 +54,7 @@ Result<bool> MemoryStream::next(Trace& piece) {
   cut(trace_.session, begin, end, piece.session);
   cut(trace_.tenant, begin, end, piece.tenant);
   cut(trace_.max_tokens, begin, end, piece.max_tokens);
+  cut(trace_.priority, begin, end, piece.priority);
   cut(trace_.ttft_ns, begin, end, piece.ttft_ns);
   cut(trace_.e2e_ns, begin, end, piece.e2e_ns);
   cut(trace_.think_ns, begin, end, piece.think_ns);

@@ -66,6 +66,7 @@ struct Trace {
   std::vector<std::int32_t> tenant;  ///< index into tenant_names
   std::vector<std::string> tenant_names;
   std::vector<std::int32_t> max_tokens;  ///< what the client allowed; -1 = not stated
+  std::vector<std::int32_t> priority;    ///< the lower the earlier, as vLLM counts; -1 = not stated
   std::vector<std::int64_t> ttft_ns;     ///< measured by the source; -1 = not stated
   std::vector<std::int64_t> e2e_ns;      ///< measured by the source; -1 = not stated
 

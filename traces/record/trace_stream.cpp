@@ -48,6 +48,7 @@ void append_piece(Trace& whole, const Trace& piece, double share) {
   append_optional(whole.session, piece.session, before, rows);
   append_optional(whole.tenant, piece.tenant, before, rows);
   append_optional(whole.max_tokens, piece.max_tokens, before, rows);
+  append_optional(whole.priority, piece.priority, before, rows);
   append_optional(whole.ttft_ns, piece.ttft_ns, before, rows);
   append_optional(whole.e2e_ns, piece.e2e_ns, before, rows);
   append_optional(whole.think_ns, piece.think_ns, before, rows);
@@ -70,6 +71,7 @@ void clear_columns(Trace& piece) {
   piece.tenant.clear();
   piece.tenant_names.clear();
   piece.max_tokens.clear();
+  piece.priority.clear();
   piece.ttft_ns.clear();
   piece.e2e_ns.clear();
   piece.think_ns.clear();

@@ -116,16 +116,18 @@ TEST(CliTrace, MooncakeRowsSurviveConversion) {
 
 TEST(CliTrace, RowsWithoutPrefixIdsSurviveConversionToJson) {
   const TemporaryFolder folder;
-  testing::write_file(folder.file("a.csv"),
-                      "arrival_ns,input_tokens,output_tokens,session,tenant,max_tokens,ttft_ns,e2e_ns\n"
-                      "1700000000000000001,600,5,\"a \"\"b\"\"\",,,,\n"
-                      "7,0,5,c,x\\y,9,250000000,0\n");
+  testing::write_file(
+      folder.file("a.csv"),
+      "arrival_ns,input_tokens,output_tokens,session,tenant,max_tokens,ttft_ns,e2e_ns,priority\n"
+      "1700000000000000001,600,5,\"a \"\"b\"\"\",,,,,\n"
+      "7,0,5,c,x\\y,9,250000000,0,2\n");
   run_kvplan("trace convert " + quoted(folder.file("a.csv")) + " -o " + quoted(folder.file("b.jsonl")));
   EXPECT_EQ(testing::read_file(folder.file("b.jsonl")),
             "{\"arrival_ns\": 1700000000000000001, \"input_tokens\": 600, \"output_tokens\": 5, \"session\": "
             "\"a \\\"b\\\"\"}\n"
             "{\"arrival_ns\": 7, \"input_tokens\": 0, \"output_tokens\": 5, \"session\": \"c\", \"tenant\": "
-            "\"x\\\\y\", \"max_tokens\": 9, \"ttft_ns\": 250000000, \"e2e_ns\": 0}\n");
+            "\"x\\\\y\", \"max_tokens\": 9, \"ttft_ns\": 250000000, \"e2e_ns\": 0, \"priority\": "
+            "2}\n");
   const Result<Trace> csv = open_trace(folder.file("a.csv"));
   const Result<Trace> json = open_trace(folder.file("b.jsonl"));
   ASSERT_TRUE(csv.ok() && json.ok());

@@ -32,6 +32,7 @@ Trace random_trace(Random& random, bool hashes, std::int64_t rows) {
     if (random.chance(2, 3)) text += ",\"s\":\"s" + std::to_string(random.below(9)) + "\"";
     if (random.chance(2, 3)) text += ",\"n\":\"t" + std::to_string(random.below(3)) + "\"";
     if (random.chance(1, 3)) text += ",\"m\":" + std::to_string(random.below(99));
+    if (random.chance(1, 3)) text += ",\"p\":" + std::to_string(random.below(4));
     if (random.chance(1, 3)) text += ",\"f\":" + std::to_string(random.below(99));
     if (hashes && random.chance(5, 6)) {
       text += ",\"h\":[";
@@ -43,7 +44,7 @@ Trace random_trace(Random& random, bool hashes, std::int64_t rows) {
   }
   ImportOptions options;
   options.format = "jsonl";
-  options.map = "arrival=t:ms,input=i,output=o,session=s,tenant=n,max_tokens=m,ttft=f:ms";
+  options.map = "arrival=t:ms,input=i,output=o,session=s,tenant=n,max_tokens=m,ttft=f:ms,priority=p";
   if (hashes) options.map += ",hashes=h,block=16,ids=content";
   Result<Trace> trace = import_text(text, options);
   EXPECT_TRUE(trace.ok()) << trace.error().to_string();
@@ -97,6 +98,7 @@ TEST(Edit, ASelectionKeepsWhatItsRowsAre) {
       EXPECT_EQ(out.input_tokens[to], trace.input_tokens[from]);
       EXPECT_EQ(out.output_tokens[to], trace.output_tokens[from]);
       EXPECT_EQ(value_at(out.max_tokens, to), value_at(trace.max_tokens, from));
+      EXPECT_EQ(value_at(out.priority, to), value_at(trace.priority, from));
       EXPECT_EQ(value_at(out.ttft_ns, to), value_at(trace.ttft_ns, from));
       EXPECT_EQ(name_at(out.session, out.session_names, to),
                 name_at(trace.session, trace.session_names, from));
@@ -314,13 +316,13 @@ TEST(Edit, MergedTracesAreThereEachByItself) {
       const std::int64_t first = *std::min_element(from->arrival_ns.begin(), from->arrival_ns.end());
       for (std::size_t row = 0; row < from->arrival_ns.size(); ++row) {
         const std::string session = name_at(from->session, from->session_names, row);
-        wanted.insert(std::to_string(from->arrival_ns[row] - first) + "/" +
-                      std::to_string(from->input_tokens[row]) + "/" +
-                      std::to_string(from->output_tokens[row]) + "/" +
-                      (session.empty() ? "" : (from == &a ? "1:" : "2:") + session) + "/" +
-                      name_at(from->tenant, from->tenant_names, row) + "/" +
-                      std::to_string(value_at(from->max_tokens, row)) + "/" +
-                      std::to_string(ids_at(*from, row).size()));
+        wanted.insert(
+            std::to_string(from->arrival_ns[row] - first) + "/" + std::to_string(from->input_tokens[row]) +
+            "/" + std::to_string(from->output_tokens[row]) + "/" +
+            (session.empty() ? "" : (from == &a ? "1:" : "2:") + session) + "/" +
+            name_at(from->tenant, from->tenant_names, row) + "/" +
+            std::to_string(value_at(from->max_tokens, row)) + "/" +
+            std::to_string(value_at(from->priority, row)) + "/" + std::to_string(ids_at(*from, row).size()));
       }
     }
     for (std::size_t row = 0; row < 70; ++row)
@@ -328,7 +330,7 @@ TEST(Edit, MergedTracesAreThereEachByItself) {
           std::to_string(out.arrival_ns[row]) + "/" + std::to_string(out.input_tokens[row]) + "/" +
           std::to_string(out.output_tokens[row]) + "/" + name_at(out.session, out.session_names, row) + "/" +
           name_at(out.tenant, out.tenant_names, row) + "/" + std::to_string(value_at(out.max_tokens, row)) +
-          "/" + std::to_string(ids_at(out, row).size()));
+          "/" + std::to_string(value_at(out.priority, row)) + "/" + std::to_string(ids_at(out, row).size()));
     EXPECT_EQ(found, wanted);
     EXPECT_EQ(out.prefix.distinct, a.prefix.distinct + b.prefix.distinct)
         << "blocks of two traces are two blocks";

@@ -211,6 +211,16 @@ TEST(Map, CsvWithUnitsQuotesAndLists) {
                 "ttft=first:s,e2e=last:s,block=8"});
 }
 
+TEST(Map, PrioritiesAreWholeNumbers) {
+  const ImportOptions map = with_map("csv", "arrival=t,input=i,output=o,priority=p");
+  EXPECT_EQ(imported("t,i,o,p\n1,2,3,\n2,3,4,7\n3,4,5,0\n", map).priority, (Counts{-1, 7, 0}));
+  EXPECT_EQ(import_error("t,i,o,p\n1,2,3,-4\n", map),
+            "t:2: p: expected a whole number from 0 to 2147483647, found \"-4\"");
+  EXPECT_EQ(
+      imported("{\"arrival_ns\": 5, \"input_tokens\": 2, \"output_tokens\": 1, \"priority\": 3}\n").priority,
+      Counts{3});
+}
+
 TEST(Map, QuotedFieldsMayHoldLineFeeds) {
   const Trace trace = imported("t,text,i,o\n1,\"two\nlines, \"\"quoted\"\"\",3,4\n2,x,5,6\n",
                                with_map("csv", "arrival=t:s,input=i,output=o"));

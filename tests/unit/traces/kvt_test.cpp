@@ -93,6 +93,7 @@ Trace random_trace(std::uint64_t seed) {
   name_column(random, rows, trace.session, trace.session_names);
   name_column(random, rows, trace.tenant, trace.tenant_names);
   trace.max_tokens = optional_column<std::int32_t>(random, rows, INT32_MAX);
+  trace.priority = optional_column<std::int32_t>(random, rows, INT32_MAX);
   trace.ttft_ns = optional_column<std::int64_t>(random, rows, INT64_MAX);
   trace.e2e_ns = optional_column<std::int64_t>(random, rows, 5);
   trace.think_ns = optional_column<std::int64_t>(random, rows, INT64_MAX);
@@ -177,6 +178,7 @@ TEST(Kvt, TheDigestSeesEveryColumn) {
   expect_new([](Trace& t) { ++t.input_tokens[0]; });
   expect_new([](Trace& t) { ++t.output_tokens[0]; });
   expect_new([](Trace& t) { t.max_tokens.assign(t.arrival_ns.size(), 3); });
+  expect_new([](Trace& t) { t.priority.assign(t.arrival_ns.size(), 3); });
   expect_new([](Trace& t) { t.ttft_ns.assign(t.arrival_ns.size(), 3); });
   expect_new([](Trace& t) { t.e2e_ns.assign(t.arrival_ns.size(), 3); });
   expect_new([](Trace& t) { t.think_ns.assign(t.arrival_ns.size(), 3); });

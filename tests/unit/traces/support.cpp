@@ -66,6 +66,7 @@ void expect_same(const Trace& a, const Trace& b) {
   EXPECT_EQ(a.tenant, b.tenant);
   EXPECT_EQ(a.tenant_names, b.tenant_names);
   EXPECT_EQ(a.max_tokens, b.max_tokens);
+  EXPECT_EQ(a.priority, b.priority);
   EXPECT_EQ(a.ttft_ns, b.ttft_ns);
   EXPECT_EQ(a.e2e_ns, b.e2e_ns);
   EXPECT_EQ(a.think_ns, b.think_ns);

@@ -31,7 +31,8 @@ class Stated(NamedTuple):
 
 STATED = (Stated("session", 6, "sint32", 9), Stated("tenant", 9, "sint32", 10),
           Stated("max_tokens", 12, "sint32", 11, LARGEST_TOKENS), Stated("ttft_ns", 13, "sint64", 12, LARGEST_TIME),
-          Stated("e2e_ns", 14, "sint64", 13, LARGEST_TIME), Stated("think_ns", 15, "sint64", 16, LARGEST_TIME))
+          Stated("e2e_ns", 14, "sint64", 13, LARGEST_TIME), Stated("think_ns", 15, "sint64", 16, LARGEST_TIME),
+          Stated("priority", 18, "sint32", 18, LARGEST_TOKENS))
 
 
 class Named(NamedTuple):
@@ -105,6 +106,7 @@ class Columns:
     ttft_ns: np.ndarray = None
     e2e_ns: np.ndarray = None
     think_ns: np.ndarray = None
+    priority: np.ndarray = None
     wait_request: np.ndarray = ()
     wait_before: np.ndarray = ()
     session_names: list = field(default_factory=list)

@@ -21,7 +21,8 @@ class Digest:
 
     def __init__(self):
         # Numbered from 1, as on the page.
-        self._states = dict.fromkeys(range(1, 1 + WAITS_DIGEST_STATE), 0)
+        last = max(WAITS_DIGEST_STATE, *(column.digest_state for column in STATED))
+        self._states = dict.fromkeys(range(1, 1 + last), 0)
         self._requests = self._references = 0
 
     def add(self, columns):

@@ -1,9 +1,9 @@
 """Traces as pandas frames and back. The only module that needs pandas.
 
 A frame has the columns `arrival_ns`, `input_tokens`, `output_tokens`, and of the others those that the trace has:
-`session` and `tenant` (categories, missing where not stated), `max_tokens`, `ttft_ns`, `e2e_ns` and `think_ns`
-(Int64, missing where not stated), `hashes` (an array of prefix ids per request), `after` (an array of the numbers of
-the requests that it waits for). The index numbers the requests from 0.
+`session` and `tenant` (categories, missing where not stated), `max_tokens`, `ttft_ns`, `e2e_ns`, `think_ns` and
+`priority` (Int64, missing where not stated), `hashes` (an array of prefix ids per request), `after` (an array of the
+numbers of the requests that it waits for). The index numbers the requests from 0.
 """
 
 import dataclasses
