@@ -156,8 +156,8 @@
         <translation>上下文时间</translation>
     </message>
     <message>
-        <source>Continuous batching with chunked prefill, prefix caching and preemption by recompute, first come first served.</source>
-        <translation>连续批处理：分块预填充、前缀缓存、以重新计算实现的抢占，先到先服务。</translation>
+        <source>Continuous batching with chunked prefill, prefix caching and preemption by recompute, first come first served or by priority.</source>
+        <translation>连续批处理：分块预填充、前缀缓存、以重新计算实现的抢占，先到先服务或按优先级。</translation>
     </message>
     <message>
         <source>copy bandwidth</source>
@@ -1346,6 +1346,10 @@
     <message>
         <source>Prefill batches before decode batches, a radix tree of prefixes, admission by what running requests may still generate, retraction of those that generated least. Its pages are the allocator&apos;s blocks (SGLang&apos;s own default is 1).</source>
         <translation>预填充批先于解码批，前缀放在基数树中，按运行中请求还可能生成的量准入，收回生成最少的请求。页即分配器的块（原系统默认为 1）。</translation>
+    </message>
+    <message>
+        <source>Who is asked first and who gives way when memory is short: first come first served, the latest gives way; or by the requests&apos; priorities (scheduling_policy)</source>
+        <translation>先询问谁，以及内存不足时谁让出：先到先服务，最晚者让出；或按请求的优先级</translation>
     </message>
     <message>
         <source>Who of the queue is asked first: who came first, or who has the longest cached prefix (schedule_policy)</source>

@@ -4,7 +4,7 @@
 // Order of calls, for one replica:
 //   on_arrival*            every arrival up to the moment of the pass (also while steps run; times ascend)
 //   on_pass_begin          the scheduler runs; from here to on_pass_end in the order in which it decides:
-//     on_preempt, on_let_go, on_move, on_admit, on_settle, on_course, on_grant, on_decode_grants,
+//     on_preempt, on_let_go, on_move, on_admit, on_settle, on_course, on_grant, on_decode_grants, on_hold_back,
 //     on_chunk; between them, if some observer wants publications, on_publish and on_reclaim as blocks become
 //     findable and are given up; of a tree on_evict, behind on_settle and on_preempt and before all else
 //   on_pass_end            the settled state of the pass
@@ -17,15 +17,16 @@
 //   on_settled             what the step's end freed is free
 // and again. A pass after which nothing runs is followed by none of the rest. After the last request: on_end. A pass
 // that preempts everybody is followed by no step but by another pass at the same moment, which admits one of them to
-// a memory that is empty; only where the room that a request needs is more than one quantum can that be.
+// a memory that is empty; only where the room that a request needs is more than one quantum can that be. So is one
+// after which everybody who is left is held back or has a prompt that was not reached.
 //
-// A token scheduled in a step is written when the step ends. Requests that decode write one token in every
-// step. A request that has dropped cells drops its oldest unprotected cell with
-// every further token after which it goes on: on_drop tells the first drop after an admission and, where
-// memory comes back in quanta, each later one that completes a quantum; the drops between follow from the
-// rule. A request with a course drops at on_step_end what the course says; on_let_go tells the blocks that
-// this frees, on_compact what it moves. Where layers have windows, on_let_go tells in a pass what they have left
-// behind. Fast and naive stepping give the same calls, except that runs of alike steps may be split.
+// A token scheduled in a step is written when the step ends. Requests that decode write one token in every step,
+// but for those that were held back in the pass before it. A request that has dropped cells drops its oldest
+// unprotected cell with every further token after which it goes on: on_drop tells the first drop after an
+// admission and, where memory comes back in quanta, each later one that completes a quantum; the drops between
+// follow from the rule. A request with a course drops at on_step_end what the course says; on_let_go tells the
+// blocks that this frees, on_compact what it moves. Where layers have windows, on_let_go tells in a pass what they
+// have left behind. Fast and naive stepping give the same calls, except that runs of alike steps may be split.
 //
 // Where quanta have no ids (MemoryLayout::block_ids) the spans of ids below are empty, `DecodeGrant::block`
 // is kNoBlock, and `Drop::released` has as many kNoBlock as quanta were let go.
@@ -193,6 +194,8 @@ class Observer {
   virtual void on_let_go(const LetGo& /*gone*/) {}
   virtual void on_grant(const Grant& /*grant*/) {}
   virtual void on_decode_grants(std::span<const DecodeGrant> /*grants*/) {}
+  /// The request decodes, but computes nothing until the next pass.
+  virtual void on_hold_back(RequestId /*request*/) {}
   virtual void on_chunk(const Chunk& /*chunk*/) {}
   virtual void on_pass_end(const Pass& /*pass*/) {}
   virtual void on_steps(const Steps& /*steps*/) {}

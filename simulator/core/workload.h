@@ -2,6 +2,7 @@
 // Made once from a trace (plan/); read only afterwards, shared by any number of simulations.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -28,12 +29,17 @@ struct Workload {
   std::span<const std::int32_t> session{};
   std::span<const std::int32_t> tenant{};
   std::span<const std::int32_t> max_tokens{};   ///< output tokens that the client allows
+  std::span<const std::int32_t> priority{};     ///< the lower the earlier
   const traces::PrefixHashes* prefix{nullptr};  ///< null or without hashes: every prompt token is unique
 
   [[nodiscard]] std::int64_t size() const { return static_cast<std::int64_t>(input.size()); }
   /// -1: it is of none.
   [[nodiscard]] std::int32_t session_of(RequestId r) const {
     return session.empty() ? -1 : session[static_cast<std::size_t>(r)];
+  }
+  /// 0 where none is stated, as vLLM's API has it.
+  [[nodiscard]] std::int32_t priority_of(RequestId r) const {
+    return priority.empty() ? 0 : std::max(priority[static_cast<std::size_t>(r)], 0);
   }
   /// Tokens in the cache when the request ends: L + O - 1.
   [[nodiscard]] std::int64_t final_tokens(RequestId r) const {

@@ -41,6 +41,13 @@ Status check_run(const plan::Scenario& scenario, const plan::Watched& watched) {
                "a log is of one rank, and another one may keep more and so say when tables are cut: expected "
                "deployment.tp and deployment.pp of 1, or a budget that is the same in all layers and heads")
         .at_field("--events");
+  if (scenario.engine_traits().by_priority)
+    return bad_input(
+               "a log says of every request that decodes that it has a token of each step, and by priority "
+               "some "
+               "wait: expected another engine.policy, found " +
+               scenario.engine.to_string())
+        .at_field("--events");
   if (!tokens.encoded.empty())
     return bad_input(
                "a log has places of tokens, and encoded ones have none: expected a format that stores every "

@@ -100,7 +100,7 @@ class PagedAllocator final : public core::Allocator, public core::Contents, publ
     return b * layout_.quantum_tokens;
   }
 
-  bool admit(RequestId r, const Found& found, std::int64_t tokens, std::int64_t /*goal*/) override {
+  bool admit(RequestId r, const Found& found, std::int64_t tokens, std::int64_t goal) override {
     const auto hits = static_cast<std::int64_t>(found_.size());
     const std::int64_t fresh = ceil_div(tokens, layout_.quantum_tokens) - hits;
     if (fresh + found.idle > pool_.idle()) return false;
@@ -112,6 +112,7 @@ class PagedAllocator final : public core::Allocator, public core::Contents, publ
       holder.blocks.push_back(b);
     }
     holder.published = hits;
+    holder.goal = static_cast<std::int32_t>(goal);
     holder.closed = false;
     take(holder, fresh);
     pool_.begin_epoch();
@@ -125,9 +126,10 @@ class PagedAllocator final : public core::Allocator, public core::Contents, publ
     if (fresh > pool_.idle()) return false;
     // A decoding request asks when its table is full; what filled in earlier steps has been findable since
     // then, so it must be so before anything is handed out. Where somebody listens, `publish` came in time: a policy's
-    // clock always does.
+    // clock always does. Of a prompt it always does, and what this step fills may yet be undone.
     const std::int64_t room = static_cast<std::int64_t>(holder.blocks.size()) * layout_.quantum_tokens;
-    if (!Idle::kByContent && listener_ == nullptr && tokens == room + 1) make_findable(holder, r, room);
+    if (!Idle::kByContent && listener_ == nullptr && tokens == room + 1 && tokens > holder.goal)
+      make_findable(holder, r, room);
     take(holder, fresh);
     return true;
   }

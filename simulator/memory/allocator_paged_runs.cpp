@@ -52,12 +52,13 @@ struct alignas(64) Life {
   bool dropped{false};    ///< it has dropped cells since all its contents were held
   RunId runs{kNone};      ///< of its contents in the queue
   std::int32_t admission{0};
+  std::int32_t goal{0};              ///< tokens until it samples one, since its admission
   std::int64_t published{0};         ///< leading blocks that have been made findable
   std::int64_t end{0};               ///< length of the table
-  std::int64_t duplicates{0};        ///< of its contents in the queue, as PoolCounts has them
-  std::int64_t unreachable{0};       ///< the same
   std::vector<std::int32_t> copies;  ///< by logical block; empty while no content can have two
 
+  std::int64_t duplicates{0};             ///< of its contents in the queue, as PoolCounts has them
+  std::int64_t unreachable{0};            ///< the same
   std::vector<Piece> hits;                ///< [0, found) of the table, ascending
   std::int64_t found{0};                  ///< blocks in `hits`
   std::int64_t gap_begin{0}, gap_end{0};  ///< let go by the keep rule
@@ -102,7 +103,7 @@ class PagedRuns final : public core::Allocator, public core::Contents, public co
     return {.tokens = blocks * layout_.quantum_tokens, .idle = blocks};
   }
 
-  bool admit(RequestId r, const Found& found, std::int64_t tokens, std::int64_t /*goal*/) override {
+  bool admit(RequestId r, const Found& found, std::int64_t tokens, std::int64_t goal) override {
     const std::int64_t fresh = ceil_div(tokens, layout_.quantum_tokens) - found.idle;
     if (fresh + found.idle > free_ + cached_) return false;
     const LifeId id = life_for(r);
@@ -110,6 +111,7 @@ class PagedRuns final : public core::Allocator, public core::Contents, public co
     KVPLAN_CHECK(!l.held, r);
     ++l.admission;
     l.held = true;
+    l.goal = static_cast<std::int32_t>(goal);
     l.closed = false;
     l.hits.clear();
     for (const Hit& hit : found_) {
@@ -132,8 +134,9 @@ class PagedRuns final : public core::Allocator, public core::Contents, public co
     const std::int64_t room = l.end * layout_.quantum_tokens;
     const std::int64_t fresh = tokens > room ? ceil_div(tokens - room, layout_.quantum_tokens) : 0;
     if (fresh > free_ + cached_) return false;
-    // A decoding request asks when its table is full: what filled in earlier steps is findable since then.
-    if (tokens == room + 1) make_findable(l, room);
+    // A decoding request asks when its table is full: what filled in earlier steps is findable since then. Of a prompt
+    // it is published, and what this step fills may yet be undone.
+    if (tokens == room + 1 && tokens > l.goal) make_findable(l, room);
     take(fresh);
     l.end += fresh;
     return true;

@@ -15,6 +15,7 @@ struct BlockHolder {
   std::vector<BlockId> blocks;  ///< kNoBlock where there is none, or none any more
   std::vector<BlockId> heads;   ///< oldest findable copy of own content; check its name
   std::int64_t published{0};    ///< leading logical blocks that have been made findable
+  std::int32_t goal{0};         ///< tokens until it samples one, since its admission
   bool closed{false};           ///< has dropped a cell since its admission
 };
 

@@ -93,7 +93,8 @@ void Holders::on_copies_end(SimTime time, std::span<const core::Move> /*copies*/
 
 void Holders::on_step_end(SimTime time, std::span<const RequestId> /*finishing*/) {
   take_before(time);
-  for (const RequestId r : running_) write(r, at(r).whole ? 1 : std::exchange(at(r).tokens_in_step, 0));
+  for (const RequestId r : running_)
+    if (!held_back_.contains(r)) write(r, at(r).whole ? 1 : std::exchange(at(r).tokens_in_step, 0));
 }
 
 void Holders::write(RequestId r, std::int64_t tokens) {

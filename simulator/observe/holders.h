@@ -12,6 +12,7 @@
 
 #include <array>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -52,7 +53,11 @@ class Holders final : public core::Observer {
   /// A line for each row; holders are separated by spaces.
   [[nodiscard]] std::string csv(std::int64_t replica) const;
 
-  void on_pass_begin(SimTime time) override { take_before(time); }
+  void on_pass_begin(SimTime time) override {
+    take_before(time);
+    held_back_.clear();
+  }
+  void on_hold_back(RequestId request) override { held_back_.insert(request); }
   void on_admit(const core::Admission& admission) override;
   void on_course(RequestId request, const core::Course& course) override;
   void on_let_go(const core::LetGo& gone) override;
@@ -117,6 +122,7 @@ class Holders final : public core::Observer {
   std::vector<model::LayerGroup> groups_;  // of layers; one where blocks are of all
   std::map<RequestId, Table> tables_;      // of requests that were admitted and have not ended
   std::vector<RequestId> running_;
+  std::set<RequestId> held_back_;                    // in the step in progress
   bool courses_{false};                              // requests follow some
   std::map<RequestId, StateCounts> course_bytes_{};  // when it was settled
   std::map<BlockId, std::int64_t> written_;          // by block: tokens from its first on

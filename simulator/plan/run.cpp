@@ -129,6 +129,9 @@ Result<RunSetup> prepare(const Scenario& scenario, const traces::Trace& trace, c
   if (scenario.keeps_nothing() && engine.piece_tokens.value > 0)
     result.warnings.push_back(std::string(engine.piece_tokens.param) +
                               " is ignored: where nothing is kept a prompt cannot be computed in pieces.");
+  if (engine.by_priority && trace.priority.empty())
+    result.warnings.emplace_back(
+        "The trace states no priorities: all requests have the same, and the latest arrival gives way.");
   if (engine.reads_holes && scenario.evicts_by != EvictsBy::kNothing)
     result.assumptions.emplace_back(
         "Attention is timed as reading what the policy dropped, too, as long as its block is held.");

@@ -27,7 +27,9 @@ Status check_engine_follows(const Scenario& s) {
         .at_field(path);
   };
   if (s.evicts_by != EvictsBy::kNothing && !traits.follows_policies)
-    return refused("follows no token policy", "eviction", "full");
+    return refused(
+        traits.by_priority ? "follows no token policy where it goes by priority" : "follows no token policy",
+        "eviction", "full");
   if (s.replaces_by_policy() && traits.index_of_its_own)
     return refused("has an order of its own in which cached blocks are given up", "memory.replacement",
                    "the default");
@@ -88,8 +90,9 @@ Status check_encoded(const Scenario& s) {
                      s.allocator.to_string())
         .at_field("memory.allocator");
   if (!s.engine_traits().follows_policies)
-    return bad_input(stored + ": the engine \"" + std::string(s.engine.name()) +
-                     "\" serves formats that store every token at once, expected one of them")
+    return bad_input(stored + ": the engine \"" + std::string(s.engine.name()) + "\"" +
+                     (s.engine_traits().by_priority ? ", where it goes by priority," : "") +
+                     " serves formats that store every token at once, expected one of them")
         .at_field("format");
   if (s.evicts_by == EvictsBy::kNothing) return Done{};
   if (s.evicts_by == EvictsBy::kCounts) {

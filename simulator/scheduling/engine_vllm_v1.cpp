@@ -11,7 +11,16 @@ namespace {
 constexpr std::string_view kHeld = "held";
 constexpr std::array<std::string_view, 2> kReads{"kept", kHeld};
 
-constexpr std::array<Param, 6> kParams{{
+constexpr std::array<std::string_view, 2> kPolicies{"fcfs", "priority"};
+
+constexpr std::array<Param, 7> kParams{{
+    {.name = "policy",
+     .help = "Who is asked first and who gives way when memory is short: first come first served, the latest "
+             "gives way; or by the requests' priorities (scheduling_policy)",
+     .kind = ParamKind::kText,
+     .fallback = "fcfs",
+     .choices = kPolicies,
+     .default_unsaid = true},
     {.name = "token_budget",
      .help = "Tokens computed in one step at most (max_num_batched_tokens)",
      .unit = Unit::kTokens,
@@ -57,7 +66,8 @@ vllm::Params params_of(const Choice& engine) {
   return {.token_budget = engine.integer("token_budget"),
           .max_seqs = engine.integer("max_seqs"),
           .long_prefill_threshold = engine.integer("long_prefill_threshold"),
-          .max_model_len = engine.integer("max_model_len")};
+          .max_model_len = engine.integer("max_model_len"),
+          .by_priority = engine.text("policy") == "priority"};
 }
 
 EngineTraits traits(const Choice& engine) {
@@ -67,16 +77,26 @@ EngineTraits traits(const Choice& engine) {
           .step_tokens = {params.token_budget, "token_budget"},
           .piece_tokens = {params.long_prefill_threshold, "long_prefill_threshold"},
           .wants_prefixes = engine.flag("prefix_cache"),
+          .follows_policies = !params.by_priority,
           .reads_holes = engine.text("reads") == kHeld,
+          .by_priority = params.by_priority,
           .kernels = "vllm"};
 }
 
-Result<std::unique_ptr<core::Memory>> make_memory(const Choice& /*engine*/, const Choice& allocator,
+Result<std::unique_ptr<core::Memory>> make_memory(const Choice& engine, const Choice& allocator,
                                                   const memory::AllocatorRequest& request, bool naive) {
   const memory::AllocatorEntry& entry = memory::allocator_entry(allocator);
-  KVPLAN_TRY(std::unique_ptr<core::Memory> memory,
+  KVPLAN_TRY(std::unique_ptr<core::Allocator> memory,
              naive ? entry.make_model(allocator, request) : entry.make(allocator, request));
-  return memory;
+  // What moved for a request, or left its windows, stays so when it gives way later in the same pass.
+  if (params_of(engine).by_priority && (memory->placing() != nullptr || !memory->layout().groups.empty()))
+    return bad_input(
+               "expected memory in which ranges stay where they are, placing takes no time and layers have "
+               "one table, since by priority a request may give way in the pass that granted it something, "
+               "got " +
+               allocator.to_string())
+        .at_field("memory.allocator");
+  return std::unique_ptr<core::Memory>(std::move(memory));
 }
 
 std::unique_ptr<core::Replica> make_replica(const Choice& engine, const core::ReplicaSetup& setup,
@@ -94,8 +114,7 @@ const EngineEntry kVllmV1Engine{
     .descriptor = {.family = "engine",
                    .name = "vllm-v1",
                    .summary = "Continuous batching with chunked prefill, prefix caching and preemption by "
-                              "recompute, first come first "
-                              "served.",
+                              "recompute, first come first served or by priority.",
                    .source = "vllm-project/vllm v0.15.1 (1892993): vllm/v1/core/sched/scheduler.py",
                    .params = kParams},
     .traits = traits,

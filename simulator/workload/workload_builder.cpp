@@ -23,6 +23,7 @@ core::Workload lengths_of(const traces::Trace& trace, std::size_t count) {
   workload.session = trace.session;
   workload.tenant = trace.tenant;
   workload.max_tokens = trace.max_tokens;
+  workload.priority = trace.priority;
   return workload;
 }
 

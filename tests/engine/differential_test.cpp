@@ -2,6 +2,9 @@
 // walks every cell after every event. A failure prints the seed, which makes the case again.
 #include <gtest/gtest.h>
 
+#include <set>
+
+#include "simulator/observe/read_sums.h"
 #include "tests/support/byte_case.h"
 #include "tests/support/byte_walker.h"
 #include "tests/support/cell_walker.h"
@@ -88,6 +91,147 @@ TEST(Differential, FastWithoutBlockIdsEqualsNaive) {
 TEST(Differential, LedgerEqualsWalkingEveryCell) {
   for (std::int64_t seed = 1; seed <= test::random_cases(150); ++seed) {
     const auto c = draw_case(static_cast<std::uint64_t>(seed));
+    SCOPED_TRACE("seed " + std::to_string(seed) + " " + c->allocator);
+    std::unique_ptr<test::CellWalker> walker;
+    std::unique_ptr<Recount<test::CellWalker>> compare;
+    observe_run(
+        *c, true, nullptr, nullptr,
+        [&](const core::MemoryLayout& layout, const observe::Ledger& ledger) -> std::vector<core::Observer*> {
+          walker = std::make_unique<test::CellWalker>(c->workload, layout, c->keep);
+          compare = std::make_unique<Recount<test::CellWalker>>(ledger, *walker, false);
+          return {walker.get(), compare.get()};
+        });
+    if (HasFailure()) return;
+  }
+}
+
+/// What a run by priority does that others do not.
+class Precedence final : public core::Observer {
+ public:
+  void on_pass_begin(SimTime /*time*/) override { granted_.clear(); }
+  void on_decode_grants(std::span<const core::DecodeGrant> grants) override {
+    for (const core::DecodeGrant& grant : grants) granted_.insert(grant.request);
+  }
+  void on_grant(const core::Grant& grant) override { granted_.insert(grant.request); }
+  void on_preempt(const core::Release& release) override {
+    undone += granted_.contains(release.request) ? 1 : 0;
+  }
+  void on_hold_back(RequestId /*request*/) override { ++held_back; }
+  void on_pass_end(const core::Pass& pass) override {
+    idle += pass.load.requests == 0 && pass.running > 0 ? 1 : 0;
+  }
+  [[nodiscard]] bool follows_stretches() const override { return true; }
+  std::int64_t undone{0}, held_back{0}, idle{0};
+
+ private:
+  std::set<RequestId> granted_;  // in the pass
+};
+
+/// A random case whose requests have priorities, in memory whose requests stay where they are.
+std::unique_ptr<test::RandomCase> draw_priority_case(std::int64_t seed,
+                                                     std::vector<std::int32_t>& priorities) {
+  auto c = draw_case(static_cast<std::uint64_t>(seed));
+  if (c->pool.blocks < 0) return nullptr;
+  Random random(static_cast<std::uint64_t>(seed), "priorities");
+  priorities.clear();
+  for (std::int64_t i = 0; i < c->workload.size(); ++i)
+    priorities.push_back(static_cast<std::int32_t>(random.chance(1, 2) ? -1 : random.between(0, 3)));
+  if (!random.chance(1, 10)) c->workload.priority = priorities;
+  c->scheduler.by_priority = true;
+  c->keep = {};
+  if (random.chance(1, 4))
+    c->reads = {.fetched = random.between(1, 60), .ranked_beyond = random.between(0, 60)};
+  if (random.chance(1, 4) && c->prefix_cache) c->replacement = random.chance(1, 2) ? "lru" : "s3fifo";
+  if (random.chance(1, 2)) c->pool.blocks = std::max<std::int64_t>(c->pool.blocks / 2, 2);
+  return c;
+}
+
+/// Everything that is published and reclaimed, in order; and what a step reads of decoding requests.
+class Told final : public core::Observer {
+ public:
+  void on_publish(RequestId r, std::int64_t logical, BlockId block) override { put('p', r, logical, block); }
+  void on_reclaim(BlockId block) override { put('r', block); }
+  void on_hold_back(RequestId r) override { put('h', r); }
+  void on_chunk(const core::Chunk& c) override { put('c', c.request, c.computed, c.tokens); }
+  void on_preempt(const core::Release& r) override { put('-', r.request, r.written, r.quanta); }
+  [[nodiscard]] bool wants_publications() const override { return true; }
+  std::string text;
+
+ private:
+  template <class... Numbers>
+  void put(char what, Numbers... numbers) {
+    text += what;
+    ((text += std::to_string(numbers) + ' '), ...);
+  }
+};
+
+TEST(Differential, FastEqualsNaiveByPriority) {
+  Coverage coverage;
+  Precedence seen;
+  const std::int64_t cases = test::random_cases(3000, 600);
+  for (std::int64_t seed = 1; seed <= cases; ++seed) {
+    std::vector<std::int32_t> priorities;
+    const auto c = draw_priority_case(seed, priorities);
+    if (c == nullptr) continue;
+    if (seed % 3 == 0) {
+      c->workload.prefix = nullptr;
+      c->block_ids = false;
+      c->replacement.clear();
+    }
+    SCOPED_TRACE("seed " + std::to_string(seed) + " " + c->allocator);
+    observe::ReadSums slow_reads, fast_reads;
+    Told slow_told, fast_told;
+    const bool tells = seed % 3 == 1;
+    const auto beside = [&](observe::ReadSums& reads, Told& told, bool counts) {
+      return [&, counts](const core::MemoryLayout&, const observe::Ledger&) {
+        std::vector<core::Observer*> out{&reads};
+        if (tells) out.push_back(&told);
+        if (counts) out.push_back(&seen);
+        return out;
+      };
+    };
+    ASSERT_EQ(observe_run(*c, true, nullptr, nullptr, beside(slow_reads, slow_told, false)),
+              observe_run(*c, false, nullptr, &coverage, beside(fast_reads, fast_told, true)));
+    ASSERT_EQ(slow_told.text, fast_told.text);
+    ASSERT_TRUE(slow_reads.sums().seen == fast_reads.sums().seen &&
+                slow_reads.sums().unread == fast_reads.sums().unread &&
+                slow_reads.sums().ranked == fast_reads.sums().ranked);
+  }
+  for (const std::int64_t count : {coverage.preempted, coverage.hits, coverage.rehits, coverage.refused,
+                                   coverage.in_runs, coverage.in_stretches, seen.undone, seen.held_back})
+    EXPECT_GT(count, cases / 30);
+  EXPECT_GT(seen.idle, 0);
+  std::printf("undone %lld; held back %lld; passes without a step %lld\n",
+              static_cast<long long>(seen.undone), static_cast<long long>(seen.held_back),
+              static_cast<long long>(seen.idle));
+}
+
+/// Without priorities running requests stand in order of arrival: the latest arrival is the youngest, and who was
+/// preempted belongs before all others.
+TEST(Differential, ByPriorityWithoutPrioritiesIsFirstComeFirstServed) {
+  Coverage coverage;
+  for (std::int64_t seed = 1; seed <= test::random_cases(600, 150); ++seed) {
+    std::vector<std::int32_t> priorities;
+    const auto c = draw_priority_case(seed, priorities);
+    if (c == nullptr) continue;
+    c->workload.priority = {};
+    c->workload.turns = {};
+    c->replacement
+        .clear();  // a policy is told of contents by the walk's end, not one request after the other
+    SCOPED_TRACE("seed " + std::to_string(seed) + " " + c->allocator);
+    const std::string by_priority = observe_run(*c, false);
+    c->scheduler.by_priority = false;
+    ASSERT_EQ(by_priority, observe_run(*c, seed % 2 == 0, nullptr, &coverage));
+  }
+  EXPECT_GT(coverage.preempted, 50);
+  EXPECT_GT(coverage.rehits, 20);
+}
+
+TEST(Differential, ByPriorityTheLedgerEqualsWalkingEveryCell) {
+  for (std::int64_t seed = 1; seed <= test::random_cases(150); ++seed) {
+    std::vector<std::int32_t> priorities;
+    const auto c = draw_priority_case(seed, priorities);
+    if (c == nullptr) continue;
     SCOPED_TRACE("seed " + std::to_string(seed) + " " + c->allocator);
     std::unique_ptr<test::CellWalker> walker;
     std::unique_ptr<Recount<test::CellWalker>> compare;

@@ -20,6 +20,7 @@ class Diary final : public core::Observer {
   void on_pass_begin(SimTime t) override { text += "pass@" + std::to_string(t.since_start.count) + " "; }
   void on_preempt(const core::Release& r) override { text += "preempt" + std::to_string(r.request) + " "; }
   void on_admit(const core::Admission& a) override { text += "admit" + std::to_string(a.request) + " "; }
+  void on_hold_back(RequestId r) override { text += "hold" + std::to_string(r) + " "; }
   void on_steps(const core::Steps& s) override { text += "steps" + std::to_string(s.series.steps) + " "; }
   void on_stretch(const core::Stretch& s) override {
     text += "stretch" + std::to_string(s.series.steps) + "[";
@@ -46,7 +47,7 @@ class Diary final : public core::Observer {
 };
 
 std::string diary(const core::Workload& workload, std::int64_t blocks, bool naive, std::int64_t seqs = 8,
-                  bool stretches = false) {
+                  bool stretches = false, bool by_priority = false) {
   const Choice paged =
       parse_component("paged:block_tokens=4", "allocator", memory::allocator_descriptors()).value();
   const memory::AllocatorRequest request{
@@ -66,7 +67,9 @@ std::string diary(const core::Workload& workload, std::int64_t blocks, bool naiv
   const std::array<core::Observer*, 2> observers{&ledger, &text};
   const core::ReplicaSetup run{
       .workload = &workload, .keep = {}, .latency = latency.get(), .observers = observers};
-  EXPECT_TRUE(test::serve_alone(run, {.max_seqs = seqs}, *allocator, workload.order, naive).ok());
+  EXPECT_TRUE(test::serve_alone(run, {.max_seqs = seqs, .by_priority = by_priority}, *allocator,
+                                workload.order, naive)
+                  .ok());
   return text.text;
 }
 
@@ -116,6 +119,67 @@ TEST(Order, EqualArrivalsKeepTheOrderOfTheTraceAndPreemptionTakesTheYoungest) {
       "pass@5120 steps1 end@6144 "
       "pass@6144 steps1 end@7168 finish1 ";
   EXPECT_EQ(diary(workload, 4, true), expected);
+}
+
+/// Of vLLM's policy "priority" the hand-worked parts: who gives way may have been scheduled before in the same pass.
+TEST(Order, ByPriorityWhoWasScheduledMayGiveWay) {
+  // Three blocks of four tokens. When request 1 needs its second one, request 0 has the other two: it stands behind by
+  // priority, though it runs for longer and is already to compute a token in this step.
+  core::Workload workload = requests({{0, 4, 4}, {1024, 4, 4}});
+  const std::vector<std::int32_t> priorities{5, 0};
+  workload.priority = priorities;
+  const std::string expected =
+      "arrive0@0 pass@0 admit0 steps1 arrive1@1024 end@1024 first0 "
+      "pass@1024 admit1 steps1 end@2048 first1 "
+      "pass@2048 preempt0 steps1 end@3072 "
+      "pass@3072 steps1 end@4096 "
+      "pass@4096 steps1 end@5120 finish1 "
+      "pass@5120 admit0 steps1 end@6144 "
+      "pass@6144 steps1 end@7168 finish0 ";
+  EXPECT_EQ(diary(workload, 4, true, 8, false, true), expected);
+  const std::string as_told_fast = diary(workload, 4, false, 8, false, true);
+  EXPECT_NE(as_told_fast.find(
+                "pass@2048 preempt0 steps1 end@3072 pass@3072 steps2 end@5120 finish1 pass@5120 admit0"),
+            std::string::npos)
+      << as_told_fast;
+  // First come first served it is the youngest that gives way.
+  EXPECT_NE(diary(workload, 4, true).find("preempt1"), std::string::npos);
+  // Who states none has 0.
+  const std::vector<std::int32_t> one_stated{1, -1};
+  workload.priority = one_stated;
+  EXPECT_EQ(diary(workload, 4, true, 8, false, true), expected);
+}
+
+TEST(Order, ByPriorityThoseBehindWhoGivesWayToItselfWait) {
+  // Five blocks. At tick 3072 request 1 needs a third one, and has the greatest number: it gives way itself. The
+  // scheduler ends its walk there, so that request 2, behind it in the running list, computes nothing in that step.
+  core::Workload workload = requests({{0, 5, 5}, {0, 6, 5}, {1024, 1, 4}});
+  const std::vector<std::int32_t> priorities{0, 5, 0};
+  workload.priority = priorities;
+  const std::string expected =
+      "arrive0@0 arrive1@0 pass@0 admit0 admit1 steps1 arrive2@1024 end@1024 first0 first1 "
+      "pass@1024 admit2 steps1 end@2048 first2 "
+      "pass@2048 steps1 end@3072 "
+      "pass@3072 preempt1 hold2 steps1 end@4096 "
+      "pass@4096 steps1 end@5120 finish0 "
+      "pass@5120 admit1 steps1 end@6144 finish2 "
+      "pass@6144 steps1 end@7168 finish1 ";
+  EXPECT_EQ(diary(workload, 6, true, 8, false, true), expected);
+  EXPECT_EQ(diary(workload, 6, false, 8, false, true), expected);
+}
+
+TEST(Order, ByPriorityTheQueueGoesByPriorityThenArrivalThenPlace) {
+  // One runs at a time; five wait when it ends.
+  core::Workload workload = requests({{0, 1, 3}, {1, 1, 1}, {2, 1, 1}, {3, 1, 1}, {3, 1, 1}, {3, 1, 1}});
+  const std::vector<std::int32_t> priorities{4, 3, 2, 2, -1, 2};
+  workload.priority = priorities;
+  for (const bool naive : {true, false}) {
+    const std::string text = diary(workload, 10, naive, 1, false, true);
+    std::string admitted;
+    for (std::size_t at = text.find("admit"); at != std::string::npos; at = text.find("admit", at + 1))
+      admitted += text[at + 5];
+    EXPECT_EQ(admitted, "042351");
+  }
 }
 
 TEST(Order, RunsAreToldAtOnce) {

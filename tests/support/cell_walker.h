@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <set>
 #include <vector>
 
 #include "simulator/core/engine.h"
@@ -56,6 +57,8 @@ class CellWalker final : public core::Observer {
   void on_decode_grants(std::span<const core::DecodeGrant> grants) override {
     for (const auto& g : grants) fresh(sequences_[at(g.request)], g.block);
   }
+  void on_pass_begin(SimTime /*time*/) override { held_back_.clear(); }
+  void on_hold_back(RequestId r) override { held_back_.insert(r); }
   void on_preempt(const core::Release& r) override { leave(sequences_[at(r.request)]); }
   void on_chunk(const core::Chunk& c) override { sequences_[at(c.request)].tokens_in_step = c.tokens; }
   void on_pass_end(const core::Pass& pass) override {
@@ -67,7 +70,7 @@ class CellWalker final : public core::Observer {
       Sequence& s = sequences_[r];
       if (!s.running) continue;
       std::int64_t tokens = s.tokens_in_step;
-      if (s.whole) tokens = 1;
+      if (s.whole) tokens = held_back_.contains(static_cast<RequestId>(r)) ? 0 : 1;
       s.tokens_in_step = 0;
       for (; tokens > 0; --tokens) {
         const auto position = static_cast<std::int64_t>(s.kept.size());
@@ -185,6 +188,7 @@ class CellWalker final : public core::Observer {
   std::map<BlockId, std::vector<bool>> written_;
   std::map<RequestId, std::vector<bool>> read_;  ///< old ranges of copies, by request
   std::map<RequestId, std::int64_t> copied_;
+  std::set<RequestId> held_back_;  ///< in the step in progress
   core::PoolCounts pool_{};
   bool refused_{false};
 };

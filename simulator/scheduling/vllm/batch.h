@@ -18,6 +18,8 @@
 #include "simulator/core/request_column.h"
 #include "simulator/core/running_slots.h"
 #include "simulator/core/window_sums.h"
+#include "simulator/scheduling/vllm/params.h"
+#include "simulator/scheduling/vllm/standing.h"
 
 namespace kvplan::scheduling::vllm {
 
@@ -29,10 +31,11 @@ struct Batch {
   using Slot = core::Slot;
   using SlotState = core::SlotState;
 
-  Batch(const core::ReplicaSetup& setup, core::Allocator& memory)
+  Batch(const core::ReplicaSetup& setup, const Params& params, core::Allocator& memory)
       : run(setup),
         allocator(memory),
         workload(*setup.workload),
+        by_priority(params.by_priority),
         grows(memory.growth_tokens() > 0),
         grows_anywhere(memory.growth_tokens() < 0),
         keeps(memory.layout().form != core::TableForm::kNothing),
@@ -43,6 +46,9 @@ struct Batch {
         phases(std::max<std::int64_t>(memory.growth_tokens(), 1)) {
     KVPLAN_CHECK(!grows_anywhere || run.courses == nullptr);
     KVPLAN_CHECK(!reads.part() || (run.courses == nullptr && !run.keep.evicts() && keeps));
+    // Who gives way may have been granted something in the same pass, and who decodes may have to wait for a step.
+    KVPLAN_CHECK(!by_priority || (run.courses == nullptr && !run.keep.evicts() &&
+                                  memory.placing() == nullptr && memory.layout().groups.empty()));
     sums.reads = {run.keep, run.reads_holes, memory.block_returns() != nullptr ? quantum_tokens : 0};
   }
   Batch(const Batch&) = delete;
@@ -58,9 +64,25 @@ struct Batch {
     return s.course == nullptr ? tokens : s.course->table_slots(tokens);
   }
 
+  [[nodiscard]] Standing standing_of(Slot slot) const {
+    return {workload.priority_of(at(slot).request), at(slot).arrival, at(slot).request};
+  }
+
+  /// Joins the running list, with a prompt to compute. `arrival`: when the request arrived.
+  Slot enter(RequestId request, SimTime arrival) {
+    const Slot slot = slots.open(request);
+    if (allocator.layout().costs) slot_of.emplace(request, slot);
+    if (by_priority) {
+      at(slot).arrival = arrival;
+      giving_way.enter(standing_of(slot), slot);
+    }
+    prompts.push_back(slot);
+    return slot;
+  }
   /// Leaves the running list.
   void leave(Slot slot) {
     const SlotState& s = at(slot);
+    if (by_priority) giving_way.leave(standing_of(slot));
     if (s.decoding && s.course != nullptr) {
       following.leave(slot);
       --sums.requests;
@@ -81,8 +103,14 @@ struct Batch {
   void begin_decoding(Slot slot) {
     SlotState& s = at(slot);
     std::erase(prompts, slot);
-    s.offset = s.computed - step;
     s.decoding = true;
+    decode(slot);
+  }
+
+  /// It takes part in decode steps, holding the tokens that it has computed.
+  void decode(Slot slot) {
+    SlotState& s = at(slot);
+    s.offset = s.computed - step;
     ++sums.requests;
     if (s.course != nullptr) {
       following.enter(slot);
@@ -94,6 +122,23 @@ struct Batch {
     if (reads.part()) reads.change(s, s.computed);
     if (grows_anywhere) expect_growth(slot, s.computed);
     if (!run.keep.evicts() || s.computed <= run.keep.sink + run.keep.recent) expect(slot);
+  }
+
+  /// A request that decodes computes nothing in the step that comes.
+  void hold_back(Slot slot) {
+    SlotState& s = at(slot);
+    s.computed = tokens_held(s);
+    phases.leave(slots, slot);
+    sums.leave(s.computed, false, false);
+    if (reads.part()) reads.leave(s, s.computed);
+    s.read_in_part = 0;
+    ++s.generation;
+    held_back.push_back(slot);
+  }
+  /// That step has ended, or there was none: those that were held back take part again.
+  void go_on() {
+    for (const Slot slot : held_back) decode(slot);
+    held_back.clear();
   }
 
   /// It holds so many tokens and drops its first cell since its admission.
@@ -142,6 +187,7 @@ struct Batch {
   const core::ReplicaSetup run;
   core::Allocator& allocator;
   const core::Workload& workload;
+  const bool by_priority;     ///< who waits is asked, and who runs gives way, by priority
   const bool grows;           ///< decoding requests are granted quanta as they go, each after as many tokens
   const bool grows_anywhere;  ///< or when their allocator says
   const bool keeps;           ///< false: every step computes everything again
@@ -154,6 +200,8 @@ struct Batch {
   core::PhaseLists phases;                      ///< decoding without a course, by when they need a block
   std::vector<Slot> prompts;                    ///< with their prompt in work, by rank
   std::unordered_map<RequestId, Slot> slot_of;  ///< of all that run, where placing costs; else empty
+  GivingWay giving_way;                         ///< of all that run, by priority; else empty
+  std::vector<Slot> held_back;                  ///< decode, but not in the step that comes
   core::Followers following{slots};             ///< decoding with a course
   core::DecodeSums sums{.squared = !keeps};
   core::WindowSums windows{allocator, run.observers};

@@ -41,7 +41,7 @@ class FastReplica final : public Replica, public BlockListener {
       const std::int32_t prompt = workload_.input[static_cast<std::size_t>(r)];
       batch().columns.goal[r] = prompt;
       known_tokens_ += prompt;
-      scheduler_.join(r);
+      scheduler_.join(r, time);
     }
     if (!planned_) {
       for (Observer* o : run_.observers) o->on_arrival(time, r, accepted);
@@ -57,7 +57,7 @@ class FastReplica final : public Replica, public BlockListener {
     now_ = now;
     do {
       KVPLAN_TRY_DO(scheduler_.decide(now));
-    } while (scheduler_.pass().load.requests == 0);  // everybody was preempted
+    } while (scheduler_.pass().load.requests == 0);  // whoever could have computed was preempted
     stretch_ = scheduler_.only_grants_follow();
     series_ = choose_series();
     if (series_.first.count == 0) series_.steps = 1;  // others may act at this tick between such steps

@@ -18,6 +18,7 @@ using namespace core;
 
 /// A request that has been admitted at least once or waits.
 struct State {
+  SimTime arrival{};
   std::int64_t computed{0};    ///< tokens in the cache
   std::int64_t num_tokens{0};  ///< prompt and tokens generated so far
   std::int64_t generated{0};
@@ -60,7 +61,8 @@ class NaiveReplica final : public Replica, public BlockListener {
                           length <= params_.max_model_len && allocator_.fits_empty(r);
     if (accepted) {
       state(r).num_tokens = workload_.input[i];
-      waiting_.push_back(r);
+      state(r).arrival = time;
+      wait(r, waiting_.end());
     }
     if (in_step_) {
       arrived_.emplace_back(time, r, accepted);
@@ -73,7 +75,7 @@ class NaiveReplica final : public Replica, public BlockListener {
   Status pass(SimTime now) override {
     do {
       KVPLAN_TRY_DO(schedule(now));
-    } while (scheduled_.empty());  // everybody was preempted
+    } while (scheduled_.empty());  // whoever could have been scheduled was preempted
     computed_ = run_.latency->step(pass_.load);
     const Ticks duration = computed_ + pass_.delay;
     if (duration.count > kLastTick - now.since_start.count) return time_is_up();
@@ -203,14 +205,46 @@ class NaiveReplica final : public Replica, public BlockListener {
     s.computed = 0;
     s.dropped_to = -1;
     s.quanta_gone = 0;
-    waiting_.push_front(victim);
+    wait(victim, waiting_.begin());
     ++pass_.preempted;
   }
 
-  /// Counts a request's tokens of this step; `decoding` as observers mean it: one token after a whole prompt.
-  void add_scheduled(RequestId r, std::int64_t tokens, bool decoding) {
+  /// Into the queue, there; or, by priority, before the first that is asked later.
+  void wait(RequestId r, std::deque<RequestId>::iterator where) {
+    const auto standing = [this](RequestId q) {
+      return std::tuple(workload_.priority_of(q), state(q).arrival, q);
+    };
+    if (params_.by_priority)
+      where = std::find_if(waiting_.begin(), waiting_.end(),
+                           [&](RequestId q) { return standing(r) < standing(q); });
+    waiting_.insert(where, r);
+  }
+
+  /// Who gives way: the last of the running list; or, by priority, of the greatest number the latest arrival, of these
+  /// the last in the trace.
+  std::vector<RequestId>::iterator victim() {
+    if (!params_.by_priority) return running_.end() - 1;
+    return std::max_element(running_.begin(), running_.end(), [this](RequestId a, RequestId b) {
+      return std::tuple(workload_.priority_of(a), state(a).arrival, a) <
+             std::tuple(workload_.priority_of(b), state(b).arrival, b);
+    });
+  }
+
+  /// Tokens that the step was to compute of one that gives way.
+  std::int64_t undo(RequestId r) {
+    const auto at = std::find_if(scheduled_.begin(), scheduled_.end(),
+                                 [r](const Scheduled& s) { return s.request == r; });
+    if (at == scheduled_.end()) return 0;
+    const std::int64_t tokens = at->tokens;
+    scheduled_.erase(at);
+    return tokens;
+  }
+
+  /// Publishes and counts a request's tokens of this step; `decoding` as observers mean it: one token after a whole
+  /// prompt.
+  void compute(RequestId r, std::int64_t tokens, bool decoding) {
     const State& s = state(r);
-    scheduled_.push_back({r, tokens});
+    publish(r, s.computed + tokens);
     std::int64_t read = s.dropped_to < 0 ? s.computed : run_.keep.kept(s.computed);
     if (run_.reads_holes) read = s.computed - s.quanta_gone * allocator_.layout().quantum_tokens;
     if (s.course != nullptr && s.prompt_done) read = s.course->read_tokens(s.computed);
@@ -264,30 +298,36 @@ class NaiveReplica final : public Replica, public BlockListener {
     for (Observer* o : run_.observers) o->on_pass_begin(now);
     std::int64_t budget = params_.token_budget;
 
-    for (std::size_t i = 0; i < running_.size(); ++i) {
+    std::size_t i = 0;
+    bool refused = false;
+    for (; i < running_.size(); ++i) {
       const RequestId r = running_[i];
       State& s = state(r);
       if (budget == 0) break;
       const std::int64_t tokens = piece(s.num_tokens - s.computed, budget);
       leave_windows(r);
       const std::int64_t before = allocator_.table(r).quanta;
-      bool placed = true;
-      while (!allocator_.grow(r, slots(s, s.computed + tokens))) {
+      while (!refused && !allocator_.grow(r, slots(s, s.computed + tokens))) {
         pass_.refuse(allocator_.refusal());
-        const RequestId victim = running_.back();
-        running_.pop_back();
-        preempt(victim);
-        if (victim == r) {
-          placed = false;
-          break;
-        }
+        const auto gives_way = victim();
+        const RequestId gone = *gives_way;
+        if (static_cast<std::size_t>(gives_way - running_.begin()) < i) --i;
+        running_.erase(gives_way);
+        budget += undo(gone);
+        preempt(gone);
+        refused = gone == r;
       }
-      if (!placed) break;  // the victim was the last of the list, so nothing is left to schedule
+      if (refused) break;  // those behind it are not scheduled either
       if (!tell_moves(r)) tell_grant(r, before, s.prompt_done && allocator_.growth_tokens() > 0);
-      publish(r, s.computed + tokens);
-      add_scheduled(r, tokens, s.prompt_done);
+      scheduled_.push_back({r, tokens});
+      if (!params_.by_priority) compute(r, tokens, s.prompt_done);
       budget -= tokens;
     }
+    for (; refused && i < running_.size(); ++i)
+      if (state(running_[i]).prompt_done)
+        for (Observer* o : run_.observers) o->on_hold_back(running_[i]);
+    if (params_.by_priority)  // until here, who is scheduled may have to give way
+      for (const auto& [r, tokens] : scheduled_) compute(r, tokens, state(r).prompt_done);
 
     while (pass_.preempted == 0 && !waiting_.empty() && budget > 0 &&
            static_cast<std::int64_t>(running_.size()) < params_.max_seqs) {
@@ -314,15 +354,15 @@ class NaiveReplica final : public Replica, public BlockListener {
       s.prompt_done = false;
       s.computed = found.tokens;
       tell_grant(r, hit_blocks, false);
-      publish(r, s.computed + tokens);
-      add_scheduled(r, tokens, false);
+      scheduled_.push_back({r, tokens});
+      compute(r, tokens, false);
       budget -= std::min(tokens, budget);
     }
 
     pass_.running = static_cast<std::int64_t>(running_.size());
     pass_.waiting = static_cast<std::int64_t>(waiting_.size());
     pass_.pool = allocator_.counts();
-    // Every pass makes progress, or the one after a pass that preempted everybody does: no livelock.
+    // Every pass makes progress, or the one after a pass that only preempted does: no livelock.
     KVPLAN_CHECK(pass_.load.requests > 0 || pass_.preempted > 0, pass_.running, pass_.waiting);
     if (allocator_.placing() != nullptr && !scheduled_.empty()) {
       pass_.delay = allocator_.placing()->take_delay(copied_tokens_, computed_);

@@ -11,6 +11,7 @@ struct Params {
   std::int64_t max_seqs{256};              ///< max_num_seqs, >= 1
   std::int64_t long_prefill_threshold{0};  ///< long_prefill_token_threshold; 0 = off
   std::int64_t max_model_len{262144};      ///< requests with L + O above it are rejected on arrival
+  bool by_priority{false};                 ///< scheduling_policy is "priority", not "fcfs"
 };
 
 }  // namespace kvplan::scheduling::vllm

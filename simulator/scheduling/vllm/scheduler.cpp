@@ -17,7 +17,7 @@ constexpr std::int64_t kGrantsToldAtOnce = std::int64_t{1} << 14;
 
 Scheduler::Scheduler(const ReplicaSetup& run, const Params& params, Allocator& allocator)
     : params_(params),
-      batch_(run, allocator),
+      batch_(run, params, allocator),
       allocator_(allocator),
       contents_(allocator.contents()),
       observers_(run.observers),
@@ -25,6 +25,7 @@ Scheduler::Scheduler(const ReplicaSetup& run, const Params& params, Allocator& a
       ids_(allocator.layout().block_ids),
       several_(run.courses != nullptr && !ids_),
       stretches_(batch_.grows && !costs_ && !run.contents_asked),
+      waiting_(params.by_priority),
       moves_(allocator, run.observers) {
   for (const Observer* observer : observers_) {
     tells_publications_ = tells_publications_ || observer->wants_publications();
@@ -40,15 +41,15 @@ Status Scheduler::decide(SimTime now) {
   pieces_.clear();
   decode_grants_.clear();
   first_victim_rank_ = batch_.slots.next_rank();
+  if (!batch_.held_back.empty()) batch_.go_on();
   for (Observer* o : observers_) o->on_pass_begin(now);
   budget_ = params_.token_budget;
   schedule_running();
-  tell_decode_grants();
   if (pass_.preempted == 0 && !admits_nobody()) KVPLAN_TRY_DO(admit_waiting());
   pass_.running = batch_.slots.running();
   pass_.waiting = static_cast<std::int64_t>(waiting_.size());
   pass_.pool = allocator_.counts();
-  // Every pass makes progress, or the one after a pass that preempted everybody does: no livelock.
+  // Every pass makes progress, or the one after a pass that only preempted does: no livelock.
   KVPLAN_CHECK(pass_.load.requests > 0 || pass_.preempted > 0, pass_.running, pass_.waiting);
   if (pass_.load.requests > 0) pass_.delay = moves_.take_delay(*batch_.run.latency);
   alike_ = pieces_.empty() && batch_.prompts.empty() && pass_.preempted == 0 && !moves_.copying() &&
@@ -64,62 +65,28 @@ std::int64_t Scheduler::piece(std::int64_t wanted, std::int64_t budget) const {
   return std::min(wanted, budget);
 }
 
-/// Visits, in admission order, those that need a block now, those whose block fills now (if somebody wants to
-/// know at once), and the prompts in work. All other decoding requests are scheduled without a visit.
 void Scheduler::schedule_running() {
-  Slot need = kNoSlot;
-  Slot fill = kNoSlot;
+  need_ = fill_ = kNoSlot;
+  prompt_tokens_ = 0;
   if (batch_.grows) {
-    need = batch_.phases.first(batch_.step);
-    if (tells_publications_) fill = batch_.phases.first(batch_.step + 1);
+    need_ = batch_.phases.first(batch_.step);
+    if (tells_publications_ && !params_.by_priority) fill_ = batch_.phases.first(batch_.step + 1);
   }
   if (batch_.run.courses != nullptr) {
     if (batch_.grows) batch_.following.gather_grants(batch_.step);
-    need = batch_.following.next_grant();
+    need_ = batch_.following.next_grant();
   }
-  if (batch_.grows_anywhere) need = next_to_grow();
-  const std::int64_t decoding_before = batch_.sums.requests;
-  KVPLAN_CHECK(decoding_before <= budget_, decoding_before, budget_);
-  if (need != kNoSlot && grants_together_) {
+  if (batch_.grows_anywhere) need_ = next_to_grow();
+  KVPLAN_CHECK(batch_.sums.requests <= budget_, batch_.sums.requests, budget_);
+  if (need_ != kNoSlot && grants_together_) {
     const PoolCounts pool = allocator_.counts();
     const std::int64_t rank = batch_.prompts.empty() ? INT64_MAX : at(batch_.prompts.front()).rank;
     if (batch_.phases.members(batch_.step) <= pool.free + pool.cached)
-      need = grant_full(batch_.step, rank, decode_grants_);
+      need_ = grant_full(batch_.step, rank, decode_grants_);
   }
-  std::size_t next_prompt = 0;
-  std::int64_t prompt_tokens = 0;
-  while (true) {
-    const Slot prompt = next_prompt < batch_.prompts.size() ? batch_.prompts[next_prompt] : kNoSlot;
-    // Preemption takes the youngest: if the one to visit is gone, so is everyone behind it.
-    if (need != kNoSlot && at(need).rank >= first_victim_rank_) need = kNoSlot;
-    if (fill != kNoSlot && at(fill).rank >= first_victim_rank_) fill = kNoSlot;
-    const Slot slot = batch_.slots.eldest(batch_.slots.eldest(need, fill), prompt);
-    if (slot == kNoSlot) break;
-    if (slot == prompt) {
-      ++next_prompt;
-      const std::int64_t left = budget_ - decoding_before - prompt_tokens;
-      const std::int64_t wish = piece(at(slot).goal - at(slot).computed, INT64_MAX);
-      KVPLAN_CHECK(left >= 0 && (wish <= left || slot == batch_.slots.youngest()), wish, left);
-      const std::int64_t tokens = std::min(wish, left);
-      if (tokens == 0) continue;
-      if (!schedule_prompt(slot, tokens)) break;
-      prompt_tokens += tokens;
-      continue;
-    }
-    const bool needs_block = slot == need;
-    if (batch_.grows_anywhere) {
-      if (!grow_range(slot)) break;
-      need = next_to_grow();
-    } else if (needs_block) {
-      if (!grant_decode_block(slot)) break;
-      need = batch_.run.courses != nullptr ? batch_.following.next_grant() : at(slot).phase_next;
-    }
-    if (slot == fill) {
-      tell_decode_grants();
-      contents_->publish(at(slot).request, batch_.tokens_held(at(slot)) + 1);
-      fill = at(slot).phase_next;
-    }
-  }
+  if (need_ != kNoSlot || fill_ != kNoSlot || !batch_.prompts.empty()) visit_running();
+  tell_decode_grants();
+  if (params_.by_priority) tell_computed();
   if (batch_.run.courses != nullptr) {
     const Followers::Context context = batch_.following.context(batch_.step);
     batch_.sums.context = context.tokens;
@@ -130,19 +97,83 @@ void Scheduler::schedule_running() {
   batch_.keeps ? add_decoding(pass_, batch_.sums) : add_recomputing(pass_, batch_.sums);
   batch_.windows.add_decoding(pass_);
   if (batch_.reads.part()) batch_.reads.add_decoding(pass_);
-  budget_ -= batch_.sums.requests + prompt_tokens;
+  budget_ -= batch_.sums.requests + prompt_tokens_;
 }
 
-/// Room for `tokens` tokens of a running request; preempts the youngest until there is. False: it was the
-/// victim.
+/// Visits, in admission order, those that need a block now, those whose block fills now (if somebody wants to know at
+/// once), and the prompts in work. All other decoding requests are scheduled without a visit.
+void Scheduler::visit_running() {
+  next_prompt_ = 0;
+  while (true) {
+    const Slot prompt = next_prompt();
+    if (!params_.by_priority) {
+      // Preemption takes the youngest: if the one to visit is gone, so is everyone behind it.
+      if (need_ != kNoSlot && at(need_).rank >= first_victim_rank_) need_ = kNoSlot;
+      if (fill_ != kNoSlot && at(fill_).rank >= first_victim_rank_) fill_ = kNoSlot;
+    }
+    const Slot slot = batch_.slots.eldest(batch_.slots.eldest(need_, fill_), prompt);
+    if (slot == kNoSlot) return;
+    if (slot == prompt) {
+      ++next_prompt_;
+      // All that decode have their token: only the youngest is given less than it wishes, and they are before it.
+      const std::int64_t left = budget_ - batch_.sums.requests - prompt_tokens_;
+      const std::int64_t wish = piece(at(slot).goal - at(slot).computed, INT64_MAX);
+      KVPLAN_CHECK(left >= 0 && (wish <= left || slot == batch_.slots.youngest()), wish, left);
+      const std::int64_t tokens = std::min(wish, left);
+      if (tokens == 0) continue;
+      if (!schedule_prompt(slot, tokens)) return hold_back_from(behind_);
+      continue;
+    }
+    const bool needs_block = slot == need_;
+    if (batch_.grows_anywhere) {
+      if (!grow_range(slot)) return hold_back_from(behind_);
+      need_ = next_to_grow();
+    } else if (needs_block) {
+      if (!grant_decode_block(slot)) return hold_back_from(behind_);
+      need_ = batch_.run.courses != nullptr ? batch_.following.next_grant() : at(slot).phase_next;
+    }
+    if (slot == fill_) {
+      tell_decode_grants();
+      contents_->publish(at(slot).request, batch_.tokens_held(at(slot)) + 1);
+      fill_ = at(slot).phase_next;
+    }
+  }
+}
+
+/// A request had to give way to its own growth: the pass goes no further through the running list. Where victims are
+/// the youngest nobody is left there.
+void Scheduler::hold_back_from(Slot slot) {
+  for (; slot != kNoSlot; slot = at(slot).run_next) {
+    if (!at(slot).decoding) continue;
+    for (Observer* o : observers_) o->on_hold_back(at(slot).request);
+    batch_.hold_back(slot);
+  }
+}
+
+/// By priority, who was scheduled may give way until the last one is: only then it is known what is computed.
+void Scheduler::tell_computed() {
+  Slot fill = kNoSlot;
+  if (tells_publications_ && batch_.grows) fill = batch_.phases.first(batch_.step + 1);
+  const auto publish_before = [&](std::int64_t rank) {
+    for (; fill != kNoSlot && at(fill).rank < rank; fill = at(fill).phase_next)
+      contents_->publish(at(fill).request, batch_.tokens_held(at(fill)) + 1);
+  };
+  for (const Piece& piece : pieces_) {
+    publish_before(at(piece.slot).rank);
+    tell_piece(piece);
+  }
+  publish_before(INT64_MAX);
+}
+
+/// Room for `tokens` tokens of a running request; preempts others until there is. False: it was the victim.
 bool Scheduler::make_room(Slot slot, std::int64_t tokens) {
   const RequestId r = at(slot).request;
   batch_.windows.leave_blocks(at(slot), batch_.tokens_held(at(slot)));
   while (!allocator_.grow(r, tokens)) {
     pass_.refuse(allocator_.refusal());
-    const Slot victim = batch_.slots.youngest();
-    preempt(victim);
-    if (victim == slot) return false;
+    const Slot gone = victim();
+    preempt(gone);
+    if (gone == slot) return false;
   }
   tell_moves();
   return true;
@@ -150,9 +181,12 @@ bool Scheduler::make_room(Slot slot, std::int64_t tokens) {
 
 void Scheduler::preempt(Slot victim) {
   tell_decode_grants();
+  if (params_.by_priority) undo(victim);
   const SlotState& s = at(victim);
   const RequestId r = s.request;
   const std::int64_t rank = s.rank;
+  const Standing who = batch_.standing_of(victim);
+  behind_ = s.run_next;
   const std::int64_t written = batch_.tokens_held(s);
   const BlockTable table = allocator_.table(r);
   for (Observer* o : observers_) o->on_preempt(Release{r, written, table.quanta, table.ids});
@@ -160,9 +194,21 @@ void Scheduler::preempt(Slot victim) {
   if (s.decoding) batch_.columns.goal[r] = static_cast<std::int32_t>(written + 1);
   batch_.leave(victim);
   if (batch_.run.courses != nullptr) batch_.run.courses->end(r);
-  waiting_.push_front(r);
+  waiting_.come_back(who);
   ++pass_.preempted;
   first_victim_rank_ = rank;
+}
+
+/// What this pass was to do for one that gives way in it.
+void Scheduler::undo(Slot victim) {
+  if (victim == need_) need_ = batch_.grows_anywhere ? next_to_grow() : at(victim).phase_next;
+  const auto prompt = std::ranges::find(batch_.prompts, victim);
+  if (prompt - batch_.prompts.begin() >= static_cast<std::ptrdiff_t>(next_prompt_)) return;
+  --next_prompt_;
+  const auto piece = std::ranges::find(pieces_, victim, &Piece::slot);
+  if (piece == pieces_.end()) return;  // its own growth was refused
+  prompt_tokens_ -= piece->tokens;
+  pieces_.erase(piece);
 }
 
 /// What the allocator moved so that its latest answer could be yes.
@@ -203,7 +249,9 @@ bool Scheduler::schedule_prompt(Slot slot, std::int64_t tokens) {
   const std::int64_t before = allocator_.table(r).quanta;
   if (!make_room(slot, Batch::slots_of(at(slot), at(slot).computed + tokens))) return false;
   tell_grant(r, before);
-  add_piece_of(slot, tokens);
+  pieces_.push_back({slot, tokens});
+  if (!params_.by_priority) tell_piece(pieces_.back());
+  prompt_tokens_ += tokens;
   return true;
 }
 
@@ -218,15 +266,14 @@ void Scheduler::tell_grant(RequestId r, std::int64_t before) {
   for (Observer* o : observers_) o->on_grant(grant);
 }
 
-/// A piece of a prompt is scheduled: its full blocks can be found from now on.
-void Scheduler::add_piece_of(Slot slot, std::int64_t tokens) {
-  const SlotState& s = at(slot);
-  if (contents_ != nullptr) contents_->publish(s.request, s.computed + tokens);
-  pieces_.push_back({slot, tokens});
-  add_piece(pass_, s.computed, tokens);
-  batch_.windows.add_chunk(pass_.load, s.computed, tokens);
-  if (s.computed + tokens == s.goal) ++pass_.sampled;
-  for (Observer* o : observers_) o->on_chunk(Chunk{s.request, s.computed, tokens});
+/// A piece of a prompt is computed in the step: its full blocks can be found from now on.
+void Scheduler::tell_piece(const Piece& piece) {
+  const SlotState& s = at(piece.slot);
+  if (contents_ != nullptr) contents_->publish(s.request, s.computed + piece.tokens);
+  add_piece(pass_, s.computed, piece.tokens);
+  batch_.windows.add_chunk(pass_.load, s.computed, piece.tokens);
+  if (s.computed + piece.tokens == s.goal) ++pass_.sampled;
+  for (Observer* o : observers_) o->on_chunk(Chunk{s.request, s.computed, piece.tokens});
 }
 
 Status Scheduler::admit_waiting() {
@@ -245,13 +292,10 @@ Status Scheduler::admit_waiting() {
     }
     tell_moves();
     looked_up_ = -1;
-    waiting_.pop_front();
-    const Slot slot = batch_.slots.open(r);
-    if (costs_) batch_.slot_of.emplace(r, slot);
+    const Slot slot = batch_.enter(r, waiting_.pop());
     SlotState& s = at(slot);
     s.computed = found_.tokens;
     s.goal = goal;
-    batch_.prompts.push_back(slot);
     const std::int64_t hit_blocks = found_.tokens / batch_.quantum_tokens * batch_.block_entries;
     const auto hits = allocator_.table(r).ids.subspan(0, ids_ ? static_cast<std::size_t>(hit_blocks) : 0);
     for (Observer* o : observers_)
@@ -262,7 +306,8 @@ Status Scheduler::admit_waiting() {
       for (Observer* o : observers_) o->on_course(r, *s.course);
     }
     tell_grant(r, hit_blocks);
-    add_piece_of(slot, tokens);
+    pieces_.push_back({slot, tokens});
+    tell_piece(pieces_.back());
     budget_ -= std::min(tokens, budget_);
   }
   return Done{};

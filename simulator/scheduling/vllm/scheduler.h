@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <span>
 #include <vector>
 
@@ -12,6 +11,7 @@
 #include "simulator/core/pass_moves.h"
 #include "simulator/scheduling/vllm/batch.h"
 #include "simulator/scheduling/vllm/params.h"
+#include "simulator/scheduling/vllm/standing.h"
 
 namespace kvplan::scheduling::vllm {
 
@@ -30,9 +30,11 @@ class Scheduler {
   Batch& batch() { return batch_; }
   [[nodiscard]] const Batch& batch() const { return batch_; }
 
-  /// Joins the end of the queue.
-  void join(RequestId request) { waiting_.push_back(request); }
-  [[nodiscard]] std::int64_t waiting() const { return static_cast<std::int64_t>(waiting_.size()); }
+  /// Joins the queue, having arrived then.
+  void join(RequestId request, SimTime arrival) {
+    waiting_.join({batch_.workload.priority_of(request), arrival, request});
+  }
+  [[nodiscard]] std::int64_t waiting() const { return waiting_.size(); }
 
   /// One pass: what it decides is done and told. Errors: a course that cannot be had.
   Status decide(SimTime now);
@@ -74,14 +76,24 @@ class Scheduler {
   core::SlotState& at(Slot slot) { return batch_.at(slot); }
   [[nodiscard]] std::int64_t piece(std::int64_t wanted, std::int64_t budget) const;
   void schedule_running();
+  void visit_running();
+  [[nodiscard]] Slot next_prompt() const {
+    return next_prompt_ < batch_.prompts.size() ? batch_.prompts[next_prompt_] : core::kNoSlot;
+  }
+  void hold_back_from(Slot slot);
+  void tell_computed();
   [[nodiscard]] bool admits_nobody() const {
     return waiting_.empty() || budget_ == 0 || batch_.slots.running() == params_.max_seqs;
   }
   Status admit_waiting();
   bool schedule_prompt(Slot slot, std::int64_t tokens);
-  void add_piece_of(Slot slot, std::int64_t tokens);
+  void tell_piece(const Piece& piece);
   bool make_room(Slot slot, std::int64_t tokens);
+  [[nodiscard]] Slot victim() const {
+    return params_.by_priority ? batch_.giving_way.first() : batch_.slots.youngest();
+  }
   void preempt(Slot victim);
+  void undo(Slot victim);
   bool grow_range(Slot slot);
   bool grant_decode_block(Slot slot);
   Slot grant_full(std::int64_t step, std::int64_t until_rank, std::vector<core::DecodeGrant>& granted);
@@ -112,11 +124,16 @@ class Scheduler {
       stretches_;  // there may be some: all observers follow them, nobody asks what is cached, grants cost nothing
   bool alike_{false};  // this pass and the next
 
-  std::deque<RequestId> waiting_;
+  Waiting waiting_;
   core::Pass pass_{};
   core::PassMoves moves_;
   std::int64_t budget_{0};
   std::int64_t first_victim_rank_{0};  // of the youngest-first victims of this pass, the eldest
+  Slot need_{core::kNoSlot};           // the next to visit of those that decode and need room
+  Slot fill_{core::kNoSlot};           // and of those whose block is to be published
+  std::size_t next_prompt_{0};         // of batch_.prompts
+  std::int64_t prompt_tokens_{0};      // of the pieces scheduled so far
+  Slot behind_{core::kNoSlot};         // the latest victim was before it in the running list
   std::vector<Piece> pieces_;
   std::vector<core::DecodeGrant> decode_grants_;
   core::Found found_{};  // by the latest lookup

@@ -1,0 +1,123 @@
+// engine.policy=priority from a trace to a report: what it is for, and what it is refused beside.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "simulator/base/random.h"
+#include "simulator/plan/report.h"
+#include "simulator/plan/run.h"
+
+namespace kvplan {
+namespace {
+
+Result<plan::RunResult> try_run(const traces::Trace& trace, const std::vector<std::string>& sets,
+                                bool step_by_step = false) {
+  std::vector<plan::Setting> settings;
+  for (const std::string& text : sets) settings.push_back(plan::parse_setting(text).value());
+  plan::RunOptions options;
+  options.step_by_step = step_by_step;
+  options.request_memory = true;
+  const auto scenario = plan::resolve(settings);
+  if (!scenario.ok()) return scenario.error();
+  return plan::run_scenario(scenario.value(), trace, options);
+}
+
+/// More than the pool serves at once. Every third request is urgent.
+traces::Trace busy() {
+  Random random(7, "busy");
+  traces::Trace trace;
+  for (std::int64_t i = 0; i < 240; ++i) {
+    trace.arrival_ns.push_back(i * 20'000'000);
+    trace.input_tokens.push_back(static_cast<std::int32_t>(random.between(100, 900)));
+    trace.output_tokens.push_back(static_cast<std::int32_t>(random.between(50, 400)));
+    trace.priority.push_back(i % 3 == 0 ? 0 : 7);
+  }
+  return trace;
+}
+
+const std::vector<std::string> kSets{"model=llama-3-8b", "memory.pool_tokens=12000",
+                                     "latency=affine:base_ns=8000000,token_ns=20000,context_ns=10"};
+
+std::vector<std::string> with(std::vector<std::string> sets, const std::string& more) {
+  sets.push_back(more);
+  return sets;
+}
+
+double mean_ttft_s(const plan::RunResult& run, bool urgent) {
+  double sum = 0;
+  std::int64_t count = 0;
+  for (std::size_t i = urgent ? 0 : 1; i < run.records.size(); i += 3, ++count)
+    sum += static_cast<double>((run.records[i].first_token - run.records[i].arrival).count);
+  return sum / static_cast<double>(count) / 1024e9;
+}
+
+TEST(PriorityRun, TheUrgentWaitLessAndTheOthersPay) {
+  const traces::Trace trace = busy();
+  const plan::RunResult fcfs = try_run(trace, kSets).value();
+  const plan::RunResult priority = try_run(trace, with(kSets, "engine.policy=priority")).value();
+  const plan::RunResult naive = try_run(trace, with(kSets, "engine.policy=priority"), true).value();
+  EXPECT_GT(priority.preemptions, 0);
+  EXPECT_LT(mean_ttft_s(priority, true), mean_ttft_s(fcfs, true) / 4);
+  EXPECT_GT(mean_ttft_s(priority, false), mean_ttft_s(fcfs, false));
+  EXPECT_EQ(priority.completed, fcfs.completed);
+  EXPECT_EQ(plan::report_json(naive), plan::report_json(priority));
+  EXPECT_EQ(plan::requests_csv(naive), plan::requests_csv(priority));
+}
+
+TEST(PriorityRun, ATraceWithoutPrioritiesIsToldOf) {
+  traces::Trace trace = busy();
+  const auto warned = [](const plan::RunResult& run) {
+    return std::any_of(run.warnings.begin(), run.warnings.end(), [](const std::string& warning) {
+      return warning.find("states no priorities") != std::string::npos;
+    });
+  };
+  EXPECT_FALSE(warned(try_run(trace, with(kSets, "engine.policy=priority")).value()));
+  trace.priority.clear();
+  const plan::RunResult none = try_run(trace, with(kSets, "engine.policy=priority")).value();
+  EXPECT_TRUE(warned(none));
+  EXPECT_FALSE(warned(try_run(trace, kSets).value()));
+  // First come first served, then.
+  EXPECT_EQ(plan::requests_csv(none), plan::requests_csv(try_run(trace, kSets).value()));
+}
+
+void expect_refused(const std::string& setting, const std::string& problem, const std::string& field) {
+  const auto run = try_run(busy(), with(with(kSets, "engine.policy=priority"), setting));
+  ASSERT_FALSE(run.ok()) << setting;
+  EXPECT_NE(run.error().message.find(problem), std::string::npos) << run.error().to_string();
+  EXPECT_EQ(run.error().field, field);
+}
+
+TEST(PriorityRun, WhatItIsRefusedBeside) {
+  expect_refused("eviction=window:window=64", "follows no token policy where it goes by priority",
+                 "eviction");
+  expect_refused("eviction=h2o:hh=20,recent=20,placement=compact", "where it goes by priority", "eviction");
+  for (const std::string allocator : {"growing", "contiguous:reserve=oracle,compact=on-refusal"})
+    expect_refused("memory.allocator=" + allocator, "ranges stay where they are", "memory.allocator");
+  expect_refused("memory.allocator=grouped", "layers have one table", "memory.allocator");
+  for (const std::string allocator :
+       {"contiguous:reserve=oracle", "no-cache", "paged:block_tokens=32", "vmm:map_us=0,unmap_us=0"})
+    EXPECT_TRUE(
+        try_run(busy(), with(with(kSets, "engine.policy=priority"), "memory.allocator=" + allocator)).ok())
+        << allocator;
+  const auto unknown = try_run(busy(), with(kSets, "engine.policy=lottery"));
+  ASSERT_FALSE(unknown.ok());
+}
+
+TEST(PriorityRun, AFleetAndAReaderGoWithIt) {
+  const traces::Trace trace = busy();
+  for (const std::string more :
+       {"fleet=replicas=2,router=least-loaded:by=blocks", "fleet=replicas=2,router=prefix-affine",
+        "fleet.replicas=3", "reader=quest:budget=256", "memory.replacement=s3fifo",
+        "engine.token_budget=600"}) {
+    const auto sets = with(with(kSets, "engine.policy=priority"), more);
+    const auto fast = try_run(trace, sets);
+    const auto naive = try_run(trace, sets, true);
+    ASSERT_TRUE(fast.ok()) << more << ": " << fast.error().to_string();
+    ASSERT_TRUE(naive.ok()) << more << ": " << naive.error().to_string();
+    EXPECT_EQ(plan::report_json(naive.value()), plan::report_json(fast.value())) << more;
+    EXPECT_EQ(plan::requests_csv(naive.value()), plan::requests_csv(fast.value())) << more;
+  }
+}
+
+}  // namespace
+}  // namespace kvplan
