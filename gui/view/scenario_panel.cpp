@@ -276,9 +276,7 @@ void ScenarioPanel::refresh() {
       show_row(rows_[i], to_qstring(scenario.texts[i]));
       continue;
     }
-    const Choice choice =
-        parse_component(scenario.texts[i], fields[i].family, plan::family_descriptors(fields[i].family))
-            .value();
+    const Choice choice = plan::parse_member(fields[i].family, scenario.texts[i]).value();
     show_row(rows_[i], to_qstring(choice.name()));
     anew |= fill_component(fields[i], choice);
   }

@@ -12,7 +12,6 @@ class EncodedCourse final : public Course {
  public:
   EncodedCourse(const CourseShape& shape, EncodedTokens tokens)
       : Course(shape, tokens.token_bytes),
-        dropped_(tokens.dropped_cells),
         block_bytes_(shape.quantum_tokens * tokens.token_bytes),
         stored_(std::move(tokens.stored)) {
     find_most();
@@ -37,14 +36,15 @@ class EncodedCourse final : public Course {
   [[nodiscard]] std::optional<Compaction> compaction(std::int64_t n) const override {
     const std::int64_t before = quanta_before(n);
     if (before == quanta(n)) return {};
-    const std::int64_t moved = n == shape_.prompt && dropped_ > 0 ? n * units_ - dropped_ : 0;
+    const std::int64_t dropped = dropped_cells(n);
+    const std::int64_t moved = n == shape_.prompt && dropped > 0 ? n * units_ - dropped : 0;
     return Compaction{moved, before, quanta(n)};
   }
   [[nodiscard]] HeldCells returned_cells(std::int64_t n) const override {
     const std::int64_t before = quanta_before(n);
     return before == quanta(n) ? HeldCells{} : in(n, before) - settled(n);
   }
-  [[nodiscard]] std::int64_t dropped_cells(std::int64_t /*n*/) const override { return dropped_; }
+  [[nodiscard]] std::int64_t dropped_cells(std::int64_t n) const override { return stored(n).dropped_cells; }
   [[nodiscard]] std::int64_t alike_steps(std::int64_t n) const override { return alike_[at(n)]; }
 
  private:
@@ -89,7 +89,9 @@ class EncodedCourse final : public Course {
     for (std::size_t i = stored_.size(); i-- > 0;) {
       const StoredBytes& bytes = stored_[i];
       KVPLAN_CHECK(bytes.coded >= 0 && bytes.metadata >= 0 && bytes.exact >= 0, bytes.total());
-      KVPLAN_CHECK(bytes.total() <= (shape_.prompt + static_cast<std::int64_t>(i)) * units_, bytes.total());
+      const std::int64_t all = (shape_.prompt + static_cast<std::int64_t>(i)) * units_;
+      KVPLAN_CHECK(0 <= bytes.dropped_cells && bytes.total() <= all - bytes.dropped_cells, bytes.total(), all,
+                   bytes.dropped_cells);
       most = std::max(most, bytes.total() + units_);
       most_[i] = most;
     }
@@ -110,7 +112,6 @@ class EncodedCourse final : public Course {
     }
   }
 
-  std::int64_t dropped_;
   std::int64_t block_bytes_;
   std::vector<StoredBytes> stored_;  ///< from here on by tokens beyond the prompt
   std::vector<std::int64_t> most_;
@@ -124,8 +125,6 @@ std::unique_ptr<const Course> make_encoded_course(const CourseShape& shape, Enco
   KVPLAN_CHECK(shape.returns_quanta && tokens.token_bytes >= 1, tokens.token_bytes);
   KVPLAN_CHECK(std::ssize(tokens.stored) == shape.final_tokens - shape.prompt, std::ssize(tokens.stored),
                shape.final_tokens - shape.prompt);
-  KVPLAN_CHECK(0 <= tokens.dropped_cells && tokens.dropped_cells < shape.prompt * tokens.token_bytes,
-               tokens.dropped_cells);
   return std::make_unique<EncodedCourse>(shape, std::move(tokens));
 }
 

@@ -12,7 +12,8 @@
 // What is encoded is written over what it replaces: a step needs room for what it leaves, not for both. So a prompt is
 // encoded in its own blocks; those that are left over come back at once (Course::compaction, from which nothing moves),
 // and where rounding asks for a block more it is granted with the next token. What a step encodes itself is granted
-// with the token that it writes. The tail's blocks come back when its tokens are encoded.
+// with the token that it writes. The tail's blocks come back when its tokens are encoded. What a token policy drops of
+// the prompt goes before what stays is encoded; where it goes on, each later token takes the place of one that goes.
 #pragma once
 
 #include <memory>
@@ -27,6 +28,8 @@ struct StoredBytes {
   std::int64_t coded{0};     ///< what stands for elements: codes, factors
   std::int64_t metadata{0};  ///< scales, zero points, places, codebooks, beside the former
   std::int64_t exact{0};     ///< whole elements
+  /// Not among the bytes that are stored: cells of exact tokens that a token policy has dropped so far.
+  std::int64_t dropped_cells{0};
 
   [[nodiscard]] std::int64_t total() const { return coded + metadata + exact; }
   friend bool operator==(const StoredBytes&, const StoredBytes&) = default;
@@ -35,8 +38,6 @@ struct StoredBytes {
 struct EncodedTokens {
   std::int64_t token_bytes{1};        ///< of an exact token
   std::vector<StoredBytes> stored{};  ///< [i]: after prompt + i tokens; up to those after final_tokens - 1
-  /// Cells of exact tokens that a token policy drops of the prompt, once, before what stays is encoded.
-  std::int64_t dropped_cells{0};
 };
 
 /// Blocks that such a request holds beyond those of as many exact tokens, at most: what is left of a block of codes.

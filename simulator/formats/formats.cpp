@@ -126,9 +126,13 @@ bool follows_from_lengths(const FormatChoice& format) {
   return rule.undecided == nullptr || !rule.undecided(format.choice);
 }
 
-std::string_view assumed(const FormatChoice& format) {
+bool follows_from_count(const FormatChoice& format) {
   const LengthRule& rule = format.kind->lengths;
-  return rule.by_count != nullptr && rule.by_count(format.choice) ? std::string_view() : rule.assumes;
+  return follows_from_lengths(format) && rule.by_count != nullptr && rule.by_count(format.choice);
+}
+
+std::string_view assumed(const FormatChoice& format) {
+  return follows_from_count(format) ? std::string_view() : format.kind->lengths.assumes;
 }
 
 Result<LayerBytes> bytes_from_lengths(const FormatChoice& format, const Shape& shape,
@@ -138,7 +142,7 @@ Result<LayerBytes> bytes_from_lengths(const FormatChoice& format, const Shape& s
   if (!follows_from_lengths(format))
     return refused("its bytes do not follow from lengths: " + std::string(rule.numbers_decide) +
                    "; `kvplan format` counts them on a recording");
-  if (lengths.dropped > 0 && (rule.by_count == nullptr || !rule.by_count(format.choice)))
+  if (lengths.dropped > 0 && !follows_from_count(format))
     return refused(
         "its bytes depend on which tokens went while it decoded, lengths say only how many; "
         "`kvplan format --evict` counts them on a recording");

@@ -91,6 +91,8 @@ Status check_side(const FormatChoice& format, const Shape& shape);
 Status check_format(const FormatChoice& format, const Shape& shape, std::int64_t prompt);
 /// Whether lengths say its bytes, at least while no token goes.
 bool follows_from_lengths(const FormatChoice& format);
+/// And from how many tokens stay, whichever went (LengthRule::by_count)?
+bool follows_from_count(const FormatChoice& format);
 /// What that takes for granted of numbers (LengthRule::assumes), with these parameters. Empty: nothing.
 std::string_view assumed(const FormatChoice& format);
 /// What a layer takes after the last step, from lengths alone. REQUIRES: check_format found nothing. Errors (field:

@@ -104,8 +104,7 @@ Status fill_value(const plan::Scenario& scenario, std::size_t i, Message& value)
   const auto wrong_type = [] { return bad_input("the schema has another type of value"); };
   if (auto* component = dynamic_cast<v1::Component*>(&value)) {
     if (field.kind != plan::FieldKind::kComponent) return wrong_type();
-    KVPLAN_TRY(const Choice choice,
-               parse_component(text, field.family, plan::family_descriptors(field.family)));
+    KVPLAN_TRY(const Choice choice, plan::parse_member(field.family, text));
     fill_component(choice, scenario, i, *component);
     component->set_origin(from);
   } else if (auto* integer = dynamic_cast<v1::Integer*>(&value)) {

@@ -186,6 +186,10 @@ Result<ModelOnRanks> place_model(const Scenario& s, const model::ModelShape& sha
       model::footprint(shape, {.format = d.format, .tensor_ranks = d.tensor_ranks, .stages = d.stages});
   if (!cells.ok()) return Error(cells.error()).at_field("format: " + cells.error().field);
   const model::Footprint& all = cells.value();
+  for (const model::StageFootprint& each : all.stages) {
+    const Status together = check_layers_together(d.format.value(), shape, each.first_layer, each.layers);
+    if (!together.ok()) return Error(together.error()).at_field("format: " + together.error().field);
+  }
   std::size_t stage = all.fullest;
   if (s.derives_pool) {
     KVPLAN_TRY(out.pool, model::derive_pool(shape, d));

@@ -28,7 +28,7 @@ void write_field(JsonWriter& json, const Field& field, const std::string& text) 
 }
 
 void write_component(JsonWriter& json, const Field& field, const std::string& text) {
-  const Choice choice = parse_component(text, field.family, family_descriptors(field.family)).value();
+  const Choice choice = parse_member(field.family, text).value();
   json.begin_object().member("name", choice.name());
   for (const Param& param : choice.descriptor().params) {
     if (!choice.says(param.name)) continue;

@@ -263,7 +263,7 @@ Result<const core::Course*> RunCourses::begin(RequestId r, std::int64_t prompt) 
   if (!plan_.encoded.empty()) {
     course =
         core::make_encoded_course(asked.shape, encoded_tokens(plan_.encoded, prompt, asked.shape.final_tokens,
-                                                              kept_of_prompt(plan_, prompt, asked.grants)));
+                                                              kept_encoded(plan_, prompt, asked.grants)));
     return course.get();
   }
   if (plan_.counted) {

@@ -100,11 +100,21 @@ Catalogue run_formats() {
   return kAll;
 }
 
+Result<Choice> parse_run_format(std::string_view text) {
+  auto format = parse_component(text, "format", run_formats());
+  if (format.ok()) return format;
+  const std::string_view name = text.substr(0, text.find(':'));
+  const Catalogue codecs = formats::format_descriptors();
+  const bool codec =
+      std::any_of(codecs.begin(), codecs.end(), [&](const Descriptor* d) { return d->name == name; });
+  return codec ? parse_component(text, "format", codecs) : std::move(format);
+}
+
 RunFormat run_format(Choice choice) {
   const formats::FormatKind* const kind = codec_of(choice.descriptor());
   if (kind == nullptr) return {.of_token = std::move(choice)};
   const bool at_once = kind->lengths.at_once != nullptr && kind->lengths.at_once(choice);
-  if (at_once && kind->other_layers == nullptr) return {.of_token = {std::move(choice), bytes_at_once}};
+  if (at_once) return {.of_token = {std::move(choice), bytes_at_once}};
   Choice native = parse_component("native", "format", model::format_descriptors()).value();
   return {.of_token = std::move(native),
           .encoded = formats::FormatChoice{.kind = kind, .choice = std::move(choice)}};
@@ -186,6 +196,14 @@ Status check_layers_together(const formats::FormatChoice& format, const model::M
   return Done{};
 }
 
+Status check_layers_together(const model::KvFormat& format, const model::ModelShape& model,
+                             std::int64_t first, std::int64_t layers) {
+  const formats::FormatKind* const kind = codec_of(format.choice.descriptor());
+  if (kind == nullptr) return Done{};
+  return check_layers_together(formats::FormatChoice{.kind = kind, .choice = format.choice}, model, first,
+                               layers);
+}
+
 bool joins_heads(const model::KvFormat& format) {
   const formats::FormatKind* const kind = codec_of(format.choice.descriptor());
   return kind != nullptr && kind->joins_heads != nullptr && kind->joins_heads(format.choice);
@@ -224,11 +242,12 @@ Result<std::vector<EncodedLayers>> encoded_layers(const formats::FormatChoice& f
 }
 
 core::EncodedTokens encoded_tokens(std::span<const EncodedLayers> layers, std::int64_t prompt,
-                                   std::int64_t final_tokens, std::span<const std::int64_t> kept) {
+                                   std::int64_t final_tokens, std::span<const core::KeptCount> kept) {
+  constexpr core::KeptCount kAll{.budget = INT64_MAX};
   struct Part {
     const EncodedLayers* of;
     std::int64_t layers;
-    std::int64_t prompt;       // tokens of it that stay
+    core::KeptCount kept;
     std::int64_t token_bytes;  // of an exact token in all of these layers
   };
   std::vector<Part> parts;
@@ -238,28 +257,30 @@ core::EncodedTokens encoded_tokens(std::span<const EncodedLayers> layers, std::i
     const std::int64_t layer_bytes =
         of.element_bytes * of.shape.kv_heads * (of.shape.key_size + of.shape.value_size);
     for (std::int64_t i = 0; i < of.layers; ++i, ++number) {
-      const std::int64_t stays =
-          kept.empty() ? prompt : std::min(prompt, kept[kept.size() == 1 ? 0 : number]);
-      if (parts.empty() || parts.back().of != &of || parts.back().prompt != stays)
+      const core::KeptCount stays = kept.empty() ? kAll : kept[kept.size() == 1 ? 0 : number];
+      if (parts.empty() || parts.back().of != &of || parts.back().kept != stays)
         parts.push_back({&of, 0, stays, 0});
       ++parts.back().layers;
       parts.back().token_bytes += layer_bytes;
       out.token_bytes += layer_bytes;
-      out.dropped_cells += (prompt - stays) * layer_bytes;
     }
   }
   out.stored.resize(static_cast<std::size_t>(final_tokens - prompt));
   for (std::size_t i = 0; i < out.stored.size(); ++i) {
     core::StoredBytes& sum = out.stored[i];
+    const std::int64_t tokens = prompt + static_cast<std::int64_t>(i);
     std::int64_t exact = 0;
     for (const Part& part : parts) {
-      const formats::Lengths lengths{.prompt = part.prompt, .generated = static_cast<std::int64_t>(i)};
+      formats::Lengths lengths{.prompt = part.kept.of(prompt, prompt),
+                               .generated = static_cast<std::int64_t>(i)};
+      lengths.dropped = lengths.appended() - part.kept.of(tokens, prompt);
       const formats::LayerBytes bytes =
           formats::bytes_from_lengths(part.of->format, part.of->shape, lengths).value();
       add(sum, bytes, part.layers);
       exact += part.token_bytes * lengths.stored();
     }
     if (sum.total() > exact) sum = {.exact = exact};
+    sum.dropped_cells = tokens * out.token_bytes - exact;
   }
   return out;
 }

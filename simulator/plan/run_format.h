@@ -29,10 +29,12 @@ struct RunFormat {
   std::optional<formats::FormatChoice> encoded{};  ///< how they are
 };
 
-/// What `format` can name: the family "format", and codecs of this model's tokens that have other names and whose bytes
-/// follow from lengths.
+/// What `format` can name: the family "format", and codecs that have other names.
 Catalogue run_formats();
-/// REQUIRES: a choice among run_formats().
+/// One of these with its parameters. Where a codec has the same name as a member of the family "format", and that does
+/// not take the parameters, the codec is meant: `fp8` is a byte an element, `fp8:scale=amax` the codec.
+Result<Choice> parse_run_format(std::string_view text);
+/// REQUIRES: a choice of parse_run_format.
 RunFormat run_format(Choice choice);
 
 /// Reads a side file by its path; called from any thread.
@@ -63,6 +65,9 @@ formats::Shape shape_of(const model::LayerCache& cache);
 /// with heads and windows alike. Errors (field: the format's name).
 Status check_layers_together(const formats::FormatChoice& format, const model::ModelShape& model,
                              std::int64_t first, std::int64_t layers);
+/// The same of a width of tokens, on the model (format_on_model).
+Status check_layers_together(const model::KvFormat& format, const model::ModelShape& model, std::int64_t first,
+                             std::int64_t layers);
 
 /// Neighbouring layers of a rank that encode alike.
 struct EncodedLayers {
@@ -80,9 +85,10 @@ Result<std::vector<EncodedLayers>> encoded_layers(const formats::FormatChoice& f
                                                   std::int64_t first, std::int64_t layers);
 
 /// What a request of such lengths stores after its prompt and after each later step. While that would take more than
-/// the same tokens do exactly, they stay exact. `kept`: tokens of the prompt that a policy keeps, by layer of the rank
-/// or one for all; empty: all of them. REQUIRES: the bytes follow from these lengths.
+/// the same tokens do exactly, they stay exact. `kept`: how many tokens a policy keeps, by layer of the rank or one for
+/// all; empty: all of them. REQUIRES: the bytes follow from these lengths; the policy cuts the prompt alone, or the
+/// formats' bytes follow from the number of tokens (LengthRule::by_count).
 core::EncodedTokens encoded_tokens(std::span<const EncodedLayers> layers, std::int64_t prompt,
-                                   std::int64_t final_tokens, std::span<const std::int64_t> kept = {});
+                                   std::int64_t final_tokens, std::span<const core::KeptCount> kept = {});
 
 }  // namespace kvplan::plan

@@ -102,7 +102,7 @@ Status check_value(const Field& field, std::string& text) {
       return Done{};
     }
     case FieldKind::kComponent: {
-      KVPLAN_TRY(const Choice choice, parse_component(text, field.family, family_descriptors(field.family)));
+      KVPLAN_TRY(const Choice choice, parse_member(field.family, text));
       text = choice.to_string();
       return Done{};
     }
@@ -291,12 +291,11 @@ Status choose_deployment(Scenario& s) {
   }
   d.tensor_ranks = integer_of(s, "deployment.tp").value_or(1);
   d.stages = integer_of(s, "deployment.pp").value_or(1);
-  KVPLAN_TRY(Choice format, parse_component(s.text("format"), "format", family_descriptors("format")));
+  KVPLAN_TRY(Choice format, parse_member("format", s.text("format")));
   RunFormat stored = run_format(std::move(format));
   d.format = std::move(stored.of_token);
   s.encoded = std::move(stored.encoded);
-  KVPLAN_TRY(d.pool_rule,
-             parse_component(s.text("deployment.pool_rule"), "pool-rule", family_descriptors("pool-rule")));
+  KVPLAN_TRY(d.pool_rule, parse_member("pool-rule", s.text("deployment.pool_rule")));
   d.weight_bits = integer_of(s, "deployment.weight_bits");
   d.weights_bytes = integer_of(s, "deployment.weights_bytes");
   d.activation_bytes = integer_of(s, "deployment.activation_bytes");
@@ -323,7 +322,7 @@ Status choose_latency(Scenario& s, bool said) {
     if (!text.empty()) {
       s.texts[field] = text;
       s.sources[field] = {Source::From::kDerived};
-      KVPLAN_TRY(s.latency, parse_component(text, "latency", family_descriptors("latency")));
+      KVPLAN_TRY(s.latency, parse_member("latency", text));
       s.texts[field] = s.latency.to_string();
       return Done{};
     }
@@ -335,7 +334,7 @@ Status choose_latency(Scenario& s, bool said) {
     s.texts[field] = with_param(s.texts[field], param, std::to_string(s.deployment.device->at(figure).value));
     s.param_sources[field].push_back({param, {Source::From::kDerived}});
   }
-  KVPLAN_TRY(s.latency, parse_component(s.texts[field], "latency", family_descriptors("latency")));
+  KVPLAN_TRY(s.latency, parse_member("latency", s.texts[field]));
   s.texts[field] = s.latency.to_string();
   return Done{};
 }
@@ -367,7 +366,7 @@ Status check_compact(const Scenario& s, const attention::PolicyKind& kind,
 /// What is known of the policy as the scenario's budget makes it, whose numbers take the place of its own: here of the
 /// largest, since layers differ.
 attention::PolicyTraits traits_with_budget(const Scenario& s, const attention::PolicyChoice& policy) {
-  const auto budget = parse_component(s.text("budget"), "budget", family_descriptors("budget"));
+  const auto budget = parse_member("budget", s.text("budget"));
   if (budget.ok() && is_budget(budget.value()) && !policy.kind->budget.param.empty()) {
     constexpr std::array kMost{static_cast<std::int64_t>(attention::kMaxTokens)};
     const auto given = attention::with_budget(policy, kMost, false, {});
@@ -396,7 +395,7 @@ Error needs_recordings(const Scenario& s, const attention::PolicyKind& kind,
 }
 
 Status choose_eviction(Scenario& s) {
-  KVPLAN_TRY(Choice choice, parse_component(s.text("eviction"), "eviction", family_descriptors("eviction")));
+  KVPLAN_TRY(Choice choice, parse_member("eviction", s.text("eviction")));
   if (choice.name() == "full") return Done{};
   const attention::PolicyChoice policy = attention::policy_of(choice);
   KVPLAN_TRY_DO(attention::check_policy(policy));
@@ -434,7 +433,7 @@ Status choose_eviction(Scenario& s) {
 /// Layers that keep intervals of their own follow courses, and so does a request whose recording is measured.
 /// REQUIRES: the eviction is chosen.
 Status choose_budget(Scenario& s) {
-  KVPLAN_TRY(Choice choice, parse_component(s.text("budget"), "budget", family_descriptors("budget")));
+  KVPLAN_TRY(Choice choice, parse_member("budget", s.text("budget")));
   if (!is_budget(choice)) return Done{};
   const bool takes = s.eviction && !attention::policy_of(*s.eviction).kind->budget.param.empty();
   if (!takes)
@@ -486,6 +485,11 @@ Catalogue family_descriptors(std::string_view family) {
   return {};
 }
 
+Result<Choice> parse_member(std::string_view family, std::string_view text) {
+  if (family == "format") return parse_run_format(text);
+  return parse_component(text, family, family_descriptors(family));
+}
+
 Origin Scenario::origin(std::string_view path) const {
   return origin(field_index(path));
 }
@@ -523,8 +527,7 @@ void each_source(const Scenario& scenario, const std::function<void(std::string_
     const Field& field = scenario_fields()[i];
     told(field.path, scenario.sources[i]);
     if (field.kind != FieldKind::kComponent) continue;
-    const Choice choice =
-        parse_component(scenario.texts[i], field.family, family_descriptors(field.family)).value();
+    const Choice choice = parse_member(field.family, scenario.texts[i]).value();
     for (const Param& param : choice.descriptor().params)
       if (choice.says(param.name))
         told(std::string(field.path).append(".").append(param.name), scenario.param_source(i, param.name));
@@ -542,7 +545,7 @@ bool set_source(Scenario& scenario, std::string_view path, const Source& source)
     return fits;
   }
   const Field& field = scenario_fields()[i];
-  const auto choice = parse_component(scenario.texts[i], field.family, family_descriptors(field.family));
+  const auto choice = parse_member(field.family, scenario.texts[i]);
   const bool told =
       choice.ok() &&
       std::any_of(choice.value().descriptor().params.begin(), choice.value().descriptor().params.end(),
@@ -590,7 +593,7 @@ Result<Scenario> resolve(std::span<const Setting> settings) {
   KVPLAN_TRY_DO(read_attention(s, places));
   KVPLAN_TRY_DO(choose_pool(s, places));
   const auto component = [&](std::string_view path, std::string_view family) {
-    return parse_component(s.text(path), family, family_descriptors(family));
+    return parse_member(family, s.text(path));
   };
   KVPLAN_TRY(s.sessions, component("workload.sessions", "sessions"));
   KVPLAN_TRY(s.allocator, component("memory.allocator", "allocator"));

@@ -54,6 +54,8 @@ std::span<const Field> scenario_fields();
 /// Descriptors of one family: "sessions", "allocator", "engine", "latency", "router", "eviction", "format",
 /// "pool-rule", "replacement", "reader", "budget".
 Catalogue family_descriptors(std::string_view family);
+/// A member of one of these families with its parameters; of formats see parse_run_format.
+Result<Choice> parse_member(std::string_view family, std::string_view text);
 /// All families, in the order of `list`.
 std::span<const std::string_view> families();
 

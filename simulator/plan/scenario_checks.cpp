@@ -79,14 +79,14 @@ Status check_joined(const Scenario& s) {
 Status check_encoded(const Scenario& s) {
   if (!s.encoded) return Done{};
   const std::string stored =
-      "\"" + std::string(s.encoded->choice.name()) + "\" encodes tokens when their prompt is whole";
+      "what \"" + std::string(s.encoded->choice.name()) + "\" takes depends on all that a request stores";
   const memory::AllocatorEntry& allocator = memory::allocator_entry(s.allocator);
   const bool one_table =
       allocator.table_per == nullptr || allocator.table_per(s.allocator) == memory::TablePer::kRequest;
   if (s.allocator.name() != "paged" || !one_table)
     return bad_input(stored +
-                     ", and blocks that this empties come back: expected the allocator \"paged\" with one "
-                     "table for a request, found " +
+                     ", so its blocks are filled with bytes: expected the allocator \"paged\" with one table "
+                     "for a request, found " +
                      s.allocator.to_string())
         .at_field("memory.allocator");
   if (!s.engine_traits().follows_policies)
@@ -99,12 +99,16 @@ Status check_encoded(const Scenario& s) {
     const attention::PolicyChoice policy = attention::policy_of(*s.eviction);
     const auto count = policy.kind->traits(policy.choice).count;
     if (policy.kind->layer_counts != nullptr || (count && count->once)) return Done{};
+    if (formats::follows_from_count(*s.encoded)) return Done{};
   }
-  return bad_input(
-             stored +
-             ", and what a layer takes afterwards depends on which tokens went: expected eviction=full, "
-             "or a policy that cuts the prompt alone with placement=compact (snapkv, pyramidkv), found " +
-             s.eviction->to_string())
+  const bool by_count = formats::follows_from_count(*s.encoded);
+  return bad_input(stored +
+                   (by_count
+                        ? ", and how many tokens stay has to follow from lengths: expected eviction=full, or "
+                          "a policy that is counted with placement=compact (window, h2o, snapkv), found "
+                        : ", and on which tokens go while it decodes: expected eviction=full, or a policy "
+                          "that cuts the prompt alone with placement=compact (snapkv, pyramidkv), found ") +
+                   s.eviction->to_string())
       .at_field("eviction");
 }
 

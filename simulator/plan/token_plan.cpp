@@ -80,8 +80,7 @@ Result<model::ModelShape> model_of(const attention::RecordingInfo& recorded, std
 
 /// The policy that the scenario names, `full` too.
 attention::PolicyChoice named_policy(const Scenario& s) {
-  return attention::policy_of(
-      parse_component(s.text("eviction"), "eviction", family_descriptors("eviction")).value());
+  return attention::policy_of(parse_member("eviction", s.text("eviction")).value());
 }
 
 /// A named model says how many query heads share what is stored; a policy cannot make that another number.
@@ -351,12 +350,14 @@ Status set_encoded(TokenPlan& plan, const formats::FormatChoice& format,
                    std::vector<std::string>& assumptions) {
   constexpr std::int64_t kExample = 4096;  // tokens
   const RankBytes& rank = plan.placed.bytes;
-  if (plan.budget && plan.budget->by_head())
+  if (plan.keeps_by_head()) {
+    const Choice& by_head = plan.budget ? plan.budget->choice() : plan.policy->choice;
     return bad_input(
-               "what a layer takes when it is encoded depends on which heads keep a token: expected a "
-               "budget by layers, found \"" +
-               std::string(plan.budget->choice().name()) + "\"")
-        .at_field("budget");
+               "what a layer takes when it is encoded depends on which heads keep a token: expected one "
+               "number of tokens for all heads of a layer, found \"" +
+               std::string(by_head.name()) + "\"")
+        .at_field(plan.budget ? "budget" : "eviction");
+  }
   if (format.kind->other_layers != nullptr && plan.policy &&
       !plan.policy->kind->traits(plan.policy->choice).interval)
     return bad_input(
@@ -505,14 +506,12 @@ std::vector<core::CountedUnits> counted_units_of(const TokenPlan& plan, std::int
   return out;
 }
 
-std::vector<std::int64_t> kept_of_prompt(const TokenPlan& plan, std::int64_t prompt,
-                                         const attention::Grants& grants) {
+std::vector<core::KeptCount> kept_encoded(const TokenPlan& plan, std::int64_t prompt,
+                                          const attention::Grants& grants) {
   if (!plan.policy) return {};
-  if (!plan.keeps_by_layer())
-    return {plan.policy->kind->traits(plan.policy->choice).count->of(prompt, prompt)};
-  std::vector<std::int64_t> out;
-  for (const auto& layer : counts_of_rank(plan, prompt, grants))
-    out.push_back(layer.front().of(prompt, prompt));
+  if (!plan.keeps_by_layer()) return {*plan.policy->kind->traits(plan.policy->choice).count};
+  std::vector<core::KeptCount> out;
+  for (const auto& layer : counts_of_rank(plan, prompt, grants)) out.push_back(layer.front());
   return out;
 }
 

@@ -116,10 +116,10 @@ Result<TokenPlan> make_token_plan(const Scenario& scenario, const TokenPlanFiles
 std::vector<core::CountedUnits> counted_units_of(const TokenPlan& plan, std::int64_t prompt,
                                                  const attention::Grants& grants);
 
-/// Tokens of such a prompt that stay, by layer of the rank or one for all; empty: all.
+/// How many tokens of such a request stay, by layer of the rank or one for all; empty: all.
 /// REQUIRES: tokens are encoded.
-std::vector<std::int64_t> kept_of_prompt(const TokenPlan& plan, std::int64_t prompt,
-                                         const attention::Grants& grants);
+std::vector<core::KeptCount> kept_encoded(const TokenPlan& plan, std::int64_t prompt,
+                                          const attention::Grants& grants);
 
 /// Sets of cells of a token, each of which drops the same tokens, where it is known which tokens go; 0 where only their
 /// number is, or where a rank has some of them. REQUIRES: requests follow courses.

@@ -42,10 +42,13 @@ TEST(EncodedRuns, FastAndStepByStepAreOneRun) {
   std::int64_t preemptions = 0, compactions = 0;
   for (const std::string& format : test::encoded_formats()) {
     for (const char* eviction : {"full", "snapkv:window=4,capacity=20,placement=compact",
-                                 "pyramidkv:window=4,capacity=20,placement=compact"}) {
+                                 "pyramidkv:window=4,capacity=20,placement=compact",
+                                 "window:window=20,placement=compact", "tova:budget=20,placement=compact"}) {
       SCOPED_TRACE(format + " " + eviction);
-      const bool together = format.starts_with("minicache") || format.starts_with("cla");
-      if (together && std::string(eviction) != "full") continue;  // refused: WhatCannotBeIsSaid
+      const std::string policy(eviction);
+      if (format.starts_with("minicache") && policy != "full") continue;  // refused: WhatCannotBeIsSaid
+      const bool goes_on = policy.starts_with("window") || policy.starts_with("tova");
+      if (goes_on && !formats::follows_from_count(formats::parse_format(format).value())) continue;
       const traces::Trace trace =
           test::random_trace(random, {.requests = 60, .hash_block = 0, .most_output = 90});
       Values values = scenario_with(format);
@@ -59,7 +62,7 @@ TEST(EncodedRuns, FastAndStepByStepAreOneRun) {
       EXPECT_EQ(figures(fast), figures(run(values, trace, how)));
       preemptions += fast.preemptions;
       compactions += fast.compactions;
-      if (std::string(eviction) == "full") {
+      if (policy == "full") {
         EXPECT_EQ(fast.compactions + fast.evicted_tokens, 0) << "nothing is dropped";
       }
     }
@@ -97,6 +100,71 @@ TEST(EncodedRuns, WhatIsStoredIsWhatCodecsStore) {
     }
   }
   EXPECT_GT(encoded, 300);
+}
+
+/// A policy that goes on dropping, with a format whose bytes follow from how many tokens stay. Of nvfp4 a head's token
+/// takes twice 32 / 2 + 32 / 16 bytes, and a layer has a scale of 4 for its keys and one for its values.
+TEST(EncodedRuns, WhatAPolicyLeavesIsCounted) {
+  constexpr std::int64_t kToken = kLayers * kHeads * 2 * 18;
+  for (const char* eviction :
+       {"window:window=30,placement=compact", "streaming-llm:sink=4,recent=26,placement=compact",
+        "tova:budget=30,placement=compact"}) {
+    SCOPED_TRACE(eviction);
+    Values values = scenario_with("nvfp4");
+    values.emplace_back("memory.pool_tokens", "400");
+    values.emplace_back("eviction", eviction);
+    for (const std::int64_t prompt : {20, 45}) {
+      const auto stored = test::stored_in_run(values, static_cast<std::int32_t>(prompt), 25, options());
+      for (std::size_t i = 0; i < stored->live.size(); ++i) {
+        const std::int64_t kept = std::min<std::int64_t>(prompt + static_cast<std::int64_t>(i), 30);
+        EXPECT_EQ(stored->live[i] + stored->metadata[i], kept * kToken + kLayers * 2 * 4) << i;
+        EXPECT_EQ(stored->metadata[i], kLayers * 2 * (4 + kept * kHeads * 2)) << i;
+      }
+    }
+  }
+}
+
+/// A codec that has the name of a member of the family "format" is meant where its parameters are given.
+TEST(EncodedRuns, ParametersSayWhichOfTwoFormatsIsMeant) {
+  EXPECT_FALSE(plan::run_format(plan::parse_run_format("fp8").value()).encoded);
+  EXPECT_TRUE(plan::run_format(plan::parse_run_format("fp8:scale=amax").value()).encoded);
+  const auto wrong = plan::parse_run_format("fp8:scale=none");
+  ASSERT_FALSE(wrong.ok());
+  EXPECT_NE(wrong.error().to_string().find("fp8:scale: expected one of one amax"), std::string::npos)
+      << wrong.error().to_string();
+  // A scale of 4 bytes for all keys of a layer and one for its values; a byte an element.
+  Values values = scenario_with("fp8:scale=amax");
+  values.emplace_back("memory.pool_tokens", "400");
+  const auto stored = test::stored_in_run(values, 20, 5, options());
+  for (std::size_t i = 0; i < stored->live.size(); ++i) {
+    EXPECT_EQ(stored->live[i], (20 + static_cast<std::int64_t>(i)) * kLayers * kHeads * 2 * kSize);
+    EXPECT_EQ(stored->metadata[i], kLayers * 2 * 4);
+  }
+}
+
+/// Every other layer stores nothing: tokens half as wide, whose prefixes are found again.
+TEST(EncodedRuns, LayersThatReadAnothersAreAWidth) {
+  Random random(10, "cross-layer");
+  const traces::Trace trace = test::random_trace(random, {.requests = 80, .hash_block = 4});
+  const auto of = [&](const std::string& format, const std::string& pool_bytes, const std::string& eviction) {
+    Values values = scenario_with(format);
+    values.emplace_back("engine.prefix_cache", "true");
+    values.emplace_back("memory.pool_bytes", pool_bytes);
+    values.emplace_back("eviction", eviction);
+    plan::RunOptions how = options();
+    how.request_memory = false;  // bytes, which are half
+    return run(values, trace, how);
+  };
+  for (const char* eviction : {"full", "streaming-llm:sink=4,recent=60"}) {
+    SCOPED_TRACE(eviction);
+    const plan::RunResult whole = of("native", "240000", eviction);
+    const plan::RunResult half = of("cla", "120000", eviction);
+    EXPECT_EQ(plan::requests_csv(half), plan::requests_csv(whole)) << "as many blocks";
+    EXPECT_EQ(half.prefix_hit_tokens, whole.prefix_hit_tokens);
+    EXPECT_GT(half.prefix_hit_tokens, 0);
+    EXPECT_EQ(half.memory->peak_bytes[index(observe::State::kLive)] * 2,
+              whole.memory->peak_bytes[index(observe::State::kLive)]);
+  }
 }
 
 /// Codecs that store tokens at once are members of the family "format" under another name.
@@ -137,8 +205,16 @@ TEST(EncodedRuns, WhatCannotBeIsSaid) {
            {{{"memory.allocator", "contiguous"}}, "expected the allocator \"paged\" with one table"},
            {{{"memory.allocator", "paged:table=layer"}}, "expected the allocator \"paged\" with one table"},
            {{{"engine", "sglang"}}, "serves formats that store every token at once"},
-           {{{"eviction", "window:window=9"}}, "depends on which tokens went"},
-           {{{"eviction", "h2o:hh=4,recent=4,placement=compact"}}, "depends on which tokens went"},
+           {{{"eviction", "window:window=9"}}, "and on which tokens go while it decodes"},
+           {{{"eviction", "h2o:hh=4,recent=4,placement=compact"}}, "and on which tokens go while it decodes"},
+           {{{"format", "nvfp4"}, {"eviction", "window:window=9"}},
+            "a policy that is counted with placement=compact"},
+           {{{"format", "cla"},
+             {"memory.allocator", "paged:block_tokens=4,table=layer"},
+             {"eviction", "tova:budget=9,placement=compact"}},
+            "layers do not all take the same bytes"},
+           {{{"format", "cla:span=3"}, {"deployment.pp", "2"}},
+            "format: cla: stores layers 0 and 2 together, which are on different pipeline stages"},
            {{{"format", "kivi:group=24,residual=24"}}, "kivi:group: expected a divisor of the 32 channels"},
            {{{"format", "minicache"}, {"eviction", "snapkv:window=4,capacity=20,placement=compact"}},
             "stores layers together, of which a policy that goes by attention keeps different tokens"},

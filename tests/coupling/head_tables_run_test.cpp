@@ -262,7 +262,7 @@ TEST(HeadTableRuns, SayWhatTheyNeed) {
   refused(kDuo, "eviction: tables of heads cannot be read here", {}, options());
   refused(kDuo, "budget: expected a policy that takes a number of tokens",
           {{"budget", "uniform:capacity=9"}});
-  refused(kDuo, "eviction: \"kivi\" encodes tokens when their prompt is whole", {{"format", "kivi"}});
+  refused(kDuo, "eviction: what \"kivi\" takes depends on all that a request stores", {{"format", "kivi"}});
   refused(kDuo + ",placement=compact", "eviction: expected the allocator \"paged\"",
           {{"memory.allocator", "contiguous"}});
   auto uneven = with_tables();

@@ -25,22 +25,24 @@ using test::observe_run;
 using test::RandomCase;
 
 /// A format drawn by chance: groups of tokens are encoded when they are whole, or those beyond a window one by one; the
-/// prompt may lose tokens first.
+/// prompt may lose tokens first, or so many are kept at any time.
 EncodedTokens draw_tokens(Random& random, const CourseShape& shape, std::int64_t token_bytes) {
   EncodedTokens out{.token_bytes = token_bytes};
   const std::int64_t kept = random.chance(1, 3) ? random.between(1, shape.prompt) : shape.prompt;
-  out.dropped_cells = (shape.prompt - kept) * token_bytes;
+  const std::int64_t budget =
+      random.chance(1, 3) ? random.between(1, shape.final_tokens) : shape.final_tokens;
   const std::int64_t group = random.between(1, 12);
   const bool window = random.chance(1, 2);
   const std::int64_t code = random.between(0, token_bytes);
   const std::int64_t scale = random.between(0, token_bytes - code);
   const std::int64_t once = random.chance(1, 3) ? random.between(0, 3 * token_bytes) : 0;  // a codebook
   for (std::int64_t n = shape.prompt; n < shape.final_tokens; ++n) {
-    const std::int64_t held = n - shape.prompt + kept;
+    const std::int64_t held = std::min(n - shape.prompt + kept, budget);
     const std::int64_t coded = window ? std::max<std::int64_t>(held - group, 0) : held / group * group;
     StoredBytes bytes{
         .coded = coded * code, .metadata = coded * scale + once, .exact = (held - coded) * token_bytes};
     if (bytes.total() > held * token_bytes) bytes = {.exact = held * token_bytes};
+    bytes.dropped_cells = (n - held) * token_bytes;
     out.stored.push_back(bytes);
   }
   return out;
@@ -126,12 +128,12 @@ void walk(const CourseShape& shape, const EncodedTokens& tokens, Walked& seen) {
     if (moved) {
       ASSERT_EQ(moved->quanta_before, before);
       ASSERT_EQ(moved->quanta, held);
-      const bool cut = n == shape.prompt && tokens.dropped_cells > 0;
-      ASSERT_EQ(moved->kept_cells, cut ? n * token - tokens.dropped_cells : 0);
+      const bool cut = n == shape.prompt && now.dropped_cells > 0;
+      ASSERT_EQ(moved->kept_cells, cut ? n * token - now.dropped_cells : 0);
       ++seen.came_back;
     }
     ASSERT_EQ(course->settled(n), states(held)) << n;
-    ASSERT_EQ(course->dropped_cells(n), tokens.dropped_cells);
+    ASSERT_EQ(course->dropped_cells(n), now.dropped_cells);
     ASSERT_EQ(course->read_tokens(n), ceil_div(now.total(), token));
     // The next token, and what its step encodes.
     const std::int64_t settled = held;
@@ -190,8 +192,7 @@ TEST(EncodedCourse, EveryCodecEqualsBlocksFilledByteByByte) {
   std::set<std::string_view> walked;
   Walked seen;
   for (const std::string& text : test::encoded_formats()) {
-    const plan::RunFormat format =
-        plan::run_format(parse_component(text, "format", plan::run_formats()).value());
+    const plan::RunFormat format = plan::run_format(plan::parse_run_format(text).value());
     ASSERT_TRUE(format.encoded.has_value()) << text;
     walked.insert(format.encoded->choice.name());
     const auto layers = plan::encoded_layers(*format.encoded, shape, 1, 0, shape.layers);
@@ -204,8 +205,10 @@ TEST(EncodedCourse, EveryCodecEqualsBlocksFilledByteByByte) {
       course.prompt = random.between(1, 60);
       course.final_tokens = course.prompt + random.between(0, 40);
       course.quantum_tokens = random.between(1, 16);
-      std::vector<std::int64_t> kept;
-      if (random.chance(1, 3)) kept = {random.between(1, course.prompt)};
+      std::vector<core::KeptCount> kept;
+      if (random.chance(1, 3))
+        kept = {{.budget = random.between(1, course.prompt),
+                 .once = !formats::follows_from_count(*format.encoded) || random.chance(1, 2)}};
       walk(course, plan::encoded_tokens(layers.value(), course.prompt, course.final_tokens, kept), seen);
       if (HasFatalFailure()) return;
     }

@@ -24,8 +24,7 @@ inline const std::vector<std::string>& encoded_formats() {
                                              "layered:window=9,keep_recent=4,rank=2",
                                              "eigen",
                                              "kmeans:clusters=3,recent=2,sinks=1",
-                                             "minicache:share=0.3",
-                                             "cla"};
+                                             "minicache:share=0.3"};
   return kAll;
 }
 
