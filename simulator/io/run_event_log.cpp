@@ -48,6 +48,11 @@ Status check_run(const plan::Scenario& scenario, const plan::Watched& watched) {
                "wait: expected another engine.policy, found " +
                scenario.engine.to_string())
         .at_field("--events");
+  if (plan::undriven_requests(tokens, watched.workload) > 0)
+    return bad_input(
+               "a log says of all requests which tokens go, or of none: expected recordings that are long "
+               "enough for every request (prompt + output - 1 tokens), or none")
+        .at_field("--events");
   if (!tokens.encoded.empty())
     return bad_input(
                "a log has places of tokens, and encoded ones have none: expected a format that stores every "

@@ -114,7 +114,7 @@ Result<std::optional<Cost>> find_cost(const Scenario& scenario, const RunOptions
 Result<RunSetup> prepare(const Scenario& scenario, const traces::Trace& trace, const RunOptions& options,
                          RunResult& result) {
   if (trace.size() > INT32_MAX) return bad_input("expected at most 2^31 requests").at_field("workload.trace");
-  RunSetup setup{scenario, options, {}, {}, {}, {}};
+  RunSetup setup{scenario, options, {}, {}, 0, {}, {}};
   KVPLAN_TRY(result.cost, find_cost(scenario, options));
   if (result.cost) result.assumptions.push_back(result.cost->sentence);
   KVPLAN_TRY(setup.tokens, make_token_plan(scenario,
@@ -141,6 +141,12 @@ Result<RunSetup> prepare(const Scenario& scenario, const traces::Trace& trace, c
         "was preempted, in its own blocks.");
   KVPLAN_TRY(setup.workload, workload::build_workload(trace, scenario.rate_scale, scenario.limit));
   if (!setup.tokens.finds_prefixes) setup.workload.prefix = nullptr;
+  setup.undriven = undriven_requests(setup.tokens, setup.workload);
+  if (setup.undriven > 0)
+    result.warnings.push_back(
+        std::to_string(setup.undriven) + " of " + std::to_string(setup.workload.size()) +
+        " requests are longer than the recordings that would drive them: how many tokens "
+        "they keep is counted from lengths, and which is not known.");
   KVPLAN_TRY(setup.latency, make_latency(scenario, setup.tokens, options, result.assumptions));
   if (setup.tokens.follows_courses())
     setup.trajectories = options.trajectories != nullptr
@@ -153,16 +159,29 @@ Result<RunSetup> prepare(const Scenario& scenario, const traces::Trace& trace, c
   return setup;
 }
 
-/// Whoever is admitted in a replayed run is driven: it is refused otherwise.
+/// Whoever is admitted in a replayed run is driven, or counted.
 Coverage coverage_of(const RunSetup& setup, const Served& served, const RunResult& result) {
   Coverage c;
   c.recordings = static_cast<std::int64_t>(setup.tokens.recordings.size());
   for (std::size_t i = 0; i < setup.tokens.recordings.size(); ++i)
     c.used += std::any_of(served.replicas.begin(), served.replicas.end(),
                           [&](const ReplicaOutcome& o) { return o.used[i]; });
-  for (const observe::RequestRecord& record : result.records) c.driven_requests += record.scheduled ? 1 : 0;
-  if (c.driven_requests > 0) c.driven_request_fraction = 1;
-  if (c.driven_requests > 0 && result.makespan.count > 0) c.driven_byte_seconds_fraction = 1;
+  std::int64_t admitted = 0;
+  Wide driven_ticks = 0, all_ticks = 0;
+  for (std::size_t i = 0; i < result.records.size(); ++i) {
+    if (!result.records[i].scheduled) continue;
+    ++admitted;
+    const bool driven = setup.tokens.drives(setup.workload, static_cast<RequestId>(i));
+    c.driven_requests += driven ? 1 : 0;
+    if (result.held.empty()) continue;
+    all_ticks += result.held[i].quantum_ticks;
+    driven_ticks += driven ? result.held[i].quantum_ticks : 0;
+  }
+  if (admitted == 0) return c;
+  c.driven_request_fraction = static_cast<double>(c.driven_requests) / static_cast<double>(admitted);
+  if (setup.undriven == 0 && result.makespan.count > 0) c.driven_byte_seconds_fraction = 1;
+  if (setup.undriven > 0 && all_ticks > 0)
+    c.driven_byte_seconds_fraction = static_cast<double>(driven_ticks) / static_cast<double>(all_ticks);
   return c;
 }
 
@@ -376,6 +395,7 @@ Result<RunResult> run_scenario(const Scenario& scenario, const traces::Trace& tr
   if (result.arrived > 0) result.unhindered = result.rejected == 0 && result.preemptions == 0;
   if (setup.tokens.placed.pool) result.derivation = setup.tokens.placed.pool->items;
   if (!setup.tokens.recordings.empty()) result.coverage = coverage_of(setup, served, result);
+  if (!options.request_memory) result.held.clear();  // it was asked for by the coverage alone
   sum_replicas(result);
   count_replicated(result);
   note_holes(setup.tokens, result);

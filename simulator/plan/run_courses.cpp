@@ -38,12 +38,10 @@ std::vector<attention::KeptInterval> intervals_of_rank(const TokenPlan& plan,
 LongestDriven longest_driven(const TokenPlan& plan, const core::Workload& workload) {
   LongestDriven out;
   for (RequestId r = 0; !plan.recordings.empty() && r < workload.size(); ++r) {
+    if (!plan.drives(workload, r)) continue;  // it is turned away, or counted
     const auto i = static_cast<std::size_t>(r);
-    const std::size_t which = i % plan.recordings.size();
-    const std::int64_t tokens = workload.final_tokens(r);
-    if (tokens > plan.recordings[which].tokens) continue;  // it is turned away
-    std::int64_t& longest = out[{which, workload.input[i]}];
-    longest = std::max(longest, tokens);
+    std::int64_t& longest = out[{i % plan.recordings.size(), workload.input[i]}];
+    longest = std::max(longest, workload.final_tokens(r));
   }
   return out;
 }
@@ -118,7 +116,8 @@ std::int64_t RunCourses::last_asked(std::size_t recording, const core::CourseSha
 /// Which tokens go, as far as that is known of a policy that is counted.
 Result<std::shared_ptr<const core::Drops>> RunCourses::counted_drops(const Asked& asked) {
   const bool by_position = attention::lengths_decide(plan_.policy->kind->traits(plan_.policy->choice));
-  if (plan_.recordings.empty() && !by_position) return std::shared_ptr<const core::Drops>();
+  const bool driven = !plan_.recordings.empty() && plan_.drives(workload_, asked.request);
+  if (!driven && !by_position) return std::shared_ptr<const core::Drops>();
   KVPLAN_TRY(auto dropped, drops(asked));
   if (!plan_.recordings.empty()) KVPLAN_TRY_DO(check_counts(asked, *dropped));
   return dropped;

@@ -24,6 +24,7 @@ struct RunSetup {
   const RunOptions& options;
   core::Workload workload;
   TokenPlan tokens;
+  std::int64_t undriven{0};  ///< requests that are counted, since their recording is too short for them
   std::unique_ptr<core::LatencyModel> latency;
   /// Of all replicas, and of the second run where there is one; of other runs too where the caller has one for them.
   std::shared_ptr<attention::TrajectoryStore> trajectories;

@@ -523,6 +523,13 @@ std::int64_t known_tracks(const TokenPlan& plan) {
   return std::max(plan.tables, replayed_units(plan).per_token);
 }
 
+std::int64_t undriven_requests(const TokenPlan& plan, const core::Workload& workload) {
+  if (plan.recordings.empty() || !plan.counts_undriven()) return 0;
+  std::int64_t undriven = 0;
+  for (RequestId r = 0; r < workload.size(); ++r) undriven += plan.drives(workload, r) ? 0 : 1;
+  return undriven;
+}
+
 namespace {
 
 /// Is each of those requests one that the file's sets are of?
@@ -555,14 +562,12 @@ Status check_sets(const TokenPlan& plan, const core::Workload& workload, const c
 Status check_recordings(const TokenPlan& plan, const core::Workload& workload, const core::Memory& memory,
                         std::int64_t most_tokens) {
   if (plan.policy && plan.policy->recorded != nullptr) return check_sets(plan, workload, memory, most_tokens);
-  if (plan.recordings.empty()) return Done{};
+  if (plan.recordings.empty() || plan.counts_undriven()) return Done{};
   std::int64_t undriven = 0;
   std::string first;
   for (RequestId r = 0; r < workload.size(); ++r) {
-    const auto i = static_cast<std::size_t>(r);
-    const Recorded& recorded = plan.recordings[i % plan.recordings.size()];
-    if (workload.final_tokens(r) <= recorded.tokens || !core::is_served(workload, r, most_tokens, memory))
-      continue;
+    if (plan.drives(workload, r) || !core::is_served(workload, r, most_tokens, memory)) continue;
+    const Recorded& recorded = plan.recordings[static_cast<std::size_t>(r) % plan.recordings.size()];
     if (++undriven == 1)
       first = "request " + std::to_string(r) + " needs " + std::to_string(workload.final_tokens(r)) +
               " tokens (prompt + output - 1), " + recorded.name + " has " + std::to_string(recorded.tokens);

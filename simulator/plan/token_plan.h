@@ -6,8 +6,9 @@
 // lengths say how many stay, with placement=compact: then it is counted, and which tokens stay changes nothing of a
 // run. With recordings, and any other policy always, it is replayed: request i is driven by recording i mod n, the
 // recordings being the sequences of the files of workload.attention, in order. A recording drives a request only if it
-// has the model's shape and is long enough (prompt + output - 1 tokens); rows are never looped, stretched or tiled, so
-// a request that none can drive is an error.
+// has the model's shape and is long enough (prompt + output - 1 tokens); rows are never looped, stretched or tiled. A
+// request that its recording cannot drive is counted where lengths say how many tokens stay, and an error where they do
+// not.
 //
 // Retained sets of a file (recorded) are of one prompt: requests with that prompt follow them, others are an error.
 //
@@ -78,6 +79,13 @@ struct TokenPlan {
   std::vector<Recorded> recordings;  ///< not empty: the policy is replayed on them
 
   [[nodiscard]] bool follows_courses() const { return policy || !encoded.empty(); }
+  /// Is its recording long enough for the request? REQUIRES: there are recordings.
+  [[nodiscard]] bool drives(const core::Workload& workload, RequestId request) const {
+    return workload.final_tokens(request) <=
+           recordings[static_cast<std::size_t>(request) % recordings.size()].tokens;
+  }
+  /// Requests that no recording drives are counted: lengths say how many of their tokens stay.
+  [[nodiscard]] bool counts_undriven() const { return counted && !(budget && budget->measured()); }
   /// Layers, or heads, keep numbers of tokens of their own.
   [[nodiscard]] bool keeps_by_layer() const {
     return policy && (budget || !by_head.empty() || policy->kind->layer_counts != nullptr);
@@ -125,8 +133,11 @@ std::vector<core::KeptCount> kept_encoded(const TokenPlan& plan, std::int64_t pr
 /// number is, or where a rank has some of them. REQUIRES: requests follow courses.
 std::int64_t known_tracks(const TokenPlan& plan);
 
-/// Can every request that the engine would accept be driven, by recordings or a file's sets? The error names the first
-/// that cannot.
+/// Requests that are counted, since their recording is too short for them.
+std::int64_t undriven_requests(const TokenPlan& plan, const core::Workload& workload);
+
+/// Can every request that the engine would accept be driven, by recordings or a file's sets, or counted? The error names
+/// the first that cannot.
 Status check_recordings(const TokenPlan& plan, const core::Workload& workload, const core::Memory& memory,
                         std::int64_t most_tokens);
 

@@ -75,6 +75,45 @@ TEST(CompactRuns, FastNaiveAndReplayedAreOneRun) {
   EXPECT_GT(compactions, 300);
 }
 
+/// A request that is longer than its recording is counted, the others are replayed: one run with one that is counted
+/// throughout. Its share of requests and of memory over time is what the coverage leaves out.
+TEST(CompactRuns, WhoNoRecordingDrivesIsCounted) {
+  const auto trace = trace_of(40, 200);  // recordings have 150 tokens
+  for (const char* policy : {"h2o:hh=10,recent=12", "tova:budget=20", "snapkv:window=4,capacity=30"}) {
+    SCOPED_TRACE(policy);
+    Values values = compact(policy);
+    const auto counted = plan::run_scenario(resolved(values).value(), trace, options()).value();
+    values.emplace_back("workload.attention", "r.kva");
+    auto how = options();
+    const auto mixed = plan::run_scenario(resolved(values).value(), trace, how).value();
+    EXPECT_EQ(figures(counted), figures(mixed));
+    how.step_by_step = true;
+    EXPECT_EQ(figures(counted), figures(plan::run_scenario(resolved(values).value(), trace, how).value()));
+
+    std::int64_t driven = 0;
+    Wide driven_ticks = 0, ticks = 0;
+    for (std::size_t i = 0; i < counted.held.size(); ++i) {
+      const bool drives = trace.input_tokens[i] + trace.output_tokens[i] - 1 <= 150;
+      driven += drives ? 1 : 0;
+      driven_ticks += drives ? counted.held[i].quantum_ticks : 0;
+      ticks += counted.held[i].quantum_ticks;
+    }
+    ASSERT_GT(driven, 5);
+    ASSERT_LT(driven, 35);
+    EXPECT_EQ(mixed.coverage->driven_requests, driven);
+    EXPECT_DOUBLE_EQ(*mixed.coverage->driven_request_fraction, static_cast<double>(driven) / 40);
+    EXPECT_DOUBLE_EQ(*mixed.coverage->driven_byte_seconds_fraction,
+                     static_cast<double>(driven_ticks) / static_cast<double>(ticks));
+    EXPECT_NE(mixed.warnings.back().find(std::to_string(40 - driven) + " of 40 requests are longer"),
+              std::string::npos);
+    how = options();
+    how.request_memory = false;
+    const auto unasked = plan::run_scenario(resolved(values).value(), trace, how).value();
+    EXPECT_EQ(unasked.coverage->driven_byte_seconds_fraction, mixed.coverage->driven_byte_seconds_fraction);
+    EXPECT_TRUE(unasked.held.empty());
+  }
+}
+
 /// What decides by keys, queries or values, which rows alone cannot replay.
 TEST(CompactRuns, OfPoliciesThatReadTensorsToo) {
   const auto trace = trace_of(40, 150);

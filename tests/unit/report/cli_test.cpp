@@ -496,6 +496,26 @@ TEST(RunCommand, TheTableOfHoldersIsAskedForWithItsMoment) {
     EXPECT_EQ(run_kvplan(run + wrong).exit_code, 2) << wrong;
 }
 
+/// Where one of two requests is longer than the recording, an event log would know of the other alone which tokens go.
+TEST(RunCommand, ALogKnowsOfAllRequestsWhichTokensGoOrOfNone) {
+  const traces::testing::TemporaryFolder folder;
+  const auto outcome = [&](const std::string& output) {
+    traces::testing::write_file(folder.file("t.csv"),
+                                "arrival_ns,input_tokens,output_tokens\n0,60,3\n0,60," + output + "\n");
+    return run_kvplan("run " + folder.file("t.csv") +
+                      " --set model=recording --set workload.attention=" + KVPLAN_SOURCE_DIR +
+                      "/simulator/examples/replay/attention.kva --set memory.pool_tokens=8000 " +
+                      "--set eviction=snapkv:window=4,capacity=20,placement=compact --events " +
+                      folder.file("l.kve"));
+  };
+  EXPECT_EQ(outcome("4").exit_code, 0);
+  const Outcome longer = outcome("4000");
+  EXPECT_EQ(longer.exit_code, 2);
+  EXPECT_NE(longer.err.find("--events: a log says of all requests which tokens go, or of none"),
+            std::string::npos)
+      << longer.err;
+}
+
 TEST(RunCommand, OneOutputThatCannotBeWrittenLeavesNone) {
   const traces::testing::TemporaryFolder folder;
   traces::testing::write_file(folder.file("t.csv"), "arrival_ns,input_tokens,output_tokens\n0,10,3\n");
