@@ -97,6 +97,10 @@ Result<CodecLayer> codec_layer(const CodecRequest& request, const model::LayerCa
                      " tokens drops older ones, and " + bytes.error().message)
         .at_field(name);
   KVPLAN_TRY(const formats::LayerBytes stored, std::move(bytes));
+  if (!request.kept.alike_in_heads && lengths.dropped > 0 && request.format.kind->lengths.heads_share)
+    return bad_input("drops other tokens in other heads while it decodes, which share what " + name +
+                     " stores of a token")
+        .at_field("--policy");
   const attention::CellMetadata& beside = request.kept.beside;
   const std::int64_t tokens = formats::stored_tokens(format, lengths);
   return CodecLayer{.tokens = tokens, .bytes = stored, .beside_bytes = tokens * beside.of_token(cache.heads)};

@@ -33,6 +33,9 @@ struct LengthRule {
   std::int64_t (*keeps)(const Choice&) = nullptr;
   /// True where every token takes the same bytes, whichever they are, so that any may have gone. Null: nowhere.
   bool (*by_count)(const Choice&) = nullptr;
+  /// True where heads share a part of what is stored of tokens that came together, which goes with the last of these:
+  /// `by_count` is then of heads that drop the same tokens. Other heads may still have begun with others.
+  bool heads_share{false};
   /// True where a token is stored for good as it is appended and takes the same bytes whatever else is there, so that
   /// blocks hold so many tokens as of any other width. Null: nowhere.
   bool (*at_once)(const Choice&) = nullptr;

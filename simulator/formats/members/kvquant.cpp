@@ -1,5 +1,10 @@
 // KVQuant: codes that stand for numbers of a learnt table, keys between thresholds of their channel, values between
 // those of their token; what lies beyond stays exact.
+//
+// A row is what the heads of the layer store side by side: of the prompt the first token of each, the second, and so on
+// (tokens of one position, unless a policy kept others in other heads), then each new token. Its values have one pair of
+// thresholds over all heads, and on either side its outliers begin in one place. What heads share of a row stays until
+// the last of them drops its token.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -17,8 +22,8 @@ constexpr std::array kParams{
     bits_param("Bits of a code", "3"),
     Param{.name = "outliers",
           .help =
-              "Share of the elements of a key's channel in the prompt, or of a value, that lie beyond the "
-              "thresholds: half of them above, half below",
+              "Share of the elements of a key's channel in the prompt, or of a token's values in all heads, "
+              "that lie beyond the thresholds: half of them above, half below",
           .kind = ParamKind::kDecimal,
           .unit = Unit::kRatio,
           .fallback = "0.01",
@@ -60,8 +65,10 @@ class Kvquant final : public QuantisedCodec {
         outliers_(choice.decimal("outliers")),
         iterations_(choice.integer("iterations")),
         learns_(side == nullptr) {
-    for (auto& of_side : taken_) of_side.resize(static_cast<std::size_t>(shape.kv_heads));
-    ranges_.resize(static_cast<std::size_t>(shape.kv_heads));
+    const auto heads = static_cast<std::size_t>(shape.kv_heads);
+    for (auto& of_side : taken_) of_side.resize(heads);
+    rows_.resize(heads);
+    ranges_.resize(heads);
     if (learns_) return;
     tables_ = side->tables;
     for (std::size_t h = 0; h < ranges_.size(); ++h)
@@ -76,8 +83,9 @@ class Kvquant final : public QuantisedCodec {
         out.exact += kOutlierBytes * taken;
         out.index += kOutlierBytes * taken;
       }
-      if (outliers_ > 0) out.index += kPointerBytes * static_cast<std::int64_t>(of_head.size());
     }
+    if (outliers_ > 0) out.index += kPointerBytes * live_rows_;
+    if (side == Side::kValues) out.scales = out.zeros = 2 * live_rows_;
     // What a side file says belongs to the model: it is not stored with a sequence.
     if (learns_) {
       out.centroids = 2 * static_cast<std::int64_t>(tables_[static_cast<std::size_t>(side)].size());
@@ -100,13 +108,22 @@ class Kvquant final : public QuantisedCodec {
     encode();
   }
   void on_drop(std::int32_t head, std::span<const std::int32_t> indices) override {
-    for (const Side side : kSides) {
-      auto& taken = taken_[static_cast<std::size_t>(side)][static_cast<std::size_t>(head)];
-      for (auto at = indices.rbegin(); at != indices.rend(); ++at) taken.erase(taken.begin() + *at);
+    const auto h = static_cast<std::size_t>(head);
+    for (auto at = indices.rbegin(); at != indices.rend(); ++at) {
+      const auto i = static_cast<std::ptrdiff_t>(*at);
+      if (*at >= std::ssize(rows_[h])) continue;  // not encoded yet
+      if (--row_heads_[rows_[h][static_cast<std::size_t>(i)]] == 0) --live_rows_;
+      rows_[h].erase(rows_[h].begin() + i);
+      for (auto& of_side : taken_) of_side[h].erase(of_side[h].begin() + i);
     }
   }
 
  private:
+  struct Place {
+    std::int32_t head;
+    std::int32_t index;
+  };
+
   /// Of some numbers, all but the extreme ones.
   [[nodiscard]] Range range_of(std::vector<double> numbers) const {
     std::sort(numbers.begin(), numbers.end());
@@ -125,14 +142,30 @@ class Kvquant final : public QuantisedCodec {
     }
   }
 
-  /// Ranges of the channels of token i: of a key those of the prompt, of a value its own.
-  [[nodiscard]] std::vector<Range> ranges_of(Side side, std::int32_t head, std::int32_t i) const {
-    if (side == Side::kKeys) return ranges_[static_cast<std::size_t>(head)];
-    const auto x = plane(side, head).stored(i);
-    return std::vector<Range>(x.size(), range_of({x.begin(), x.end()}));
+  /// Row i of those that are exact; empty behind the last one.
+  [[nodiscard]] std::vector<Place> exact_row(std::int32_t i) const {
+    std::vector<Place> out;
+    for (std::int32_t h = 0; h < shape().kv_heads; ++h) {
+      const auto encoded = static_cast<std::int32_t>(rows_[static_cast<std::size_t>(h)].size());
+      if (encoded + i < plane(Side::kKeys, h).tokens()) out.push_back({.head = h, .index = encoded + i});
+    }
+    return out;
   }
 
-  [[nodiscard]] static bool beyond(const Range& range, double x) { return x < range.low || x > range.high; }
+  /// Thresholds of the values of a row, all heads together.
+  [[nodiscard]] Range value_range(std::span<const Place> row) const {
+    std::vector<double> numbers;
+    for (const Place& place : row) {
+      const auto x = plane(Side::kValues, place.head).stored(place.index);
+      numbers.insert(numbers.end(), x.begin(), x.end());
+    }
+    return range_of(std::move(numbers));
+  }
+
+  /// Without outliers nothing is stored exactly: what lies beyond takes the nearest code.
+  [[nodiscard]] bool beyond(const Range& range, double x) const {
+    return outliers_ > 0 && (x < range.low || x > range.high);
+  }
   [[nodiscard]] static double relative(const Range& range, double x) {
     return range.scale > 0 ? (x - range.zero) / range.scale : 0.0;
   }
@@ -141,12 +174,17 @@ class Kvquant final : public QuantisedCodec {
   void learn_table(Side side) {
     Matrix points;
     points.columns = 1;
+    std::vector<Range> of_values;
+    if (side == Side::kValues)
+      for (std::int32_t i = 0; !exact_row(i).empty(); ++i) of_values.push_back(value_range(exact_row(i)));
     for (std::int32_t h = 0; h < shape().kv_heads; ++h)
       for (std::int32_t i = 0; i < plane(side, h).tokens(); ++i) {
-        const auto ranges = ranges_of(side, h, i);
         const auto x = plane(side, h).stored(i);
-        for (std::size_t c = 0; c < x.size(); ++c)
-          if (!beyond(ranges[c], x[c])) points.data.push_back(relative(ranges[c], x[c]));
+        for (std::size_t c = 0; c < x.size(); ++c) {
+          const Range& range = side == Side::kKeys ? ranges_[static_cast<std::size_t>(h)][c]
+                                                   : of_values[static_cast<std::size_t>(i)];
+          if (!beyond(range, x[c])) points.data.push_back(relative(range, x[c]));
+        }
       }
     points.rows = points.data.size();
     auto& table = tables_[static_cast<std::size_t>(side)];
@@ -158,14 +196,19 @@ class Kvquant final : public QuantisedCodec {
 
   /// All exact tokens.
   void encode() {
-    for (const Side side : kSides)
-      for (std::int32_t h = 0; h < shape().kv_heads; ++h) {
-        Plane& plane = plane_of(side, h);
-        if (tables_[static_cast<std::size_t>(side)].empty()) continue;
-        if (side == Side::kKeys && plane.blocks() == 0)
-          begin_keys(plane, ranges_[static_cast<std::size_t>(h)]);
-        for (std::int32_t i = plane.tokens() - tail(plane); i < plane.tokens(); ++i) encode_one(side, h, i);
+    if (tables_[0].empty()) return;  // learnt from a prompt of which nothing was kept
+    for (std::int32_t h = 0; h < shape().kv_heads; ++h)
+      if (Plane& keys = plane_of(Side::kKeys, h); keys.blocks() == 0)
+        begin_keys(keys, ranges_[static_cast<std::size_t>(h)]);
+    for (auto row = exact_row(0); !row.empty(); row = exact_row(0)) {
+      const Range of_values = value_range(row);
+      for (const Place& place : row) {
+        for (const Side side : kSides) encode_one(side, place, of_values);
+        rows_[static_cast<std::size_t>(place.head)].push_back(row_heads_.size());
       }
+      row_heads_.push_back(std::ssize(row));
+      ++live_rows_;
+    }
   }
 
   void begin_keys(Plane& plane, const std::vector<Range>& ranges) const {
@@ -176,32 +219,33 @@ class Kvquant final : public QuantisedCodec {
     }
   }
 
-  void encode_one(Side side, std::int32_t head, std::int32_t i) {
-    Plane& plane = plane_of(side, head);
+  /// `of_values`: the range of the token's row.
+  void encode_one(Side side, const Place& place, const Range& of_values) {
+    Plane& plane = plane_of(side, place.head);
     const auto& table = tables_[static_cast<std::size_t>(side)];
-    const auto ranges = ranges_of(side, head, i);
     std::int32_t block = 0;
     if (side == Side::kValues) {
       block = plane.begin_block(std::int64_t{plane.size()} * bits_);
-      plane.scales(block)[0] = ranges.front().scale;
-      plane.zeros(block)[0] = ranges.front().zero;
+      plane.scales(block)[0] = of_values.scale;
+      plane.zeros(block)[0] = of_values.zero;
     }
     std::int64_t taken = 0;
-    for (std::size_t c = 0; c < ranges.size(); ++c) {
-      double& x = plane.stored(i)[c];
-      const double at = relative(ranges[c], x);
+    for (std::size_t c = 0; c < static_cast<std::size_t>(plane.size()); ++c) {
+      const Range& range = side == Side::kKeys ? ranges_[static_cast<std::size_t>(place.head)][c] : of_values;
+      double& x = plane.stored(place.index)[c];
+      const double at = relative(range, x);
       std::size_t best = 0;
       for (std::size_t k = 1; k < table.size(); ++k)
         if (std::fabs(at - table[k]) < std::fabs(at - table[best])) best = k;
-      plane.codes(i)[c] = static_cast<std::uint8_t>(best);
-      if (beyond(ranges[c], x)) {
+      plane.codes(place.index)[c] = static_cast<std::uint8_t>(best);
+      if (beyond(range, x)) {
         ++taken;
       } else {
-        x = table[best] * ranges[c].scale + ranges[c].zero;
+        x = table[best] * range.scale + range.zero;
       }
     }
-    plane.join(i, block);
-    taken_[static_cast<std::size_t>(side)][static_cast<std::size_t>(head)].push_back(taken);
+    plane.join(place.index, block);
+    taken_[static_cast<std::size_t>(side)][static_cast<std::size_t>(place.head)].push_back(taken);
   }
 
   int bits_;
@@ -211,6 +255,9 @@ class Kvquant final : public QuantisedCodec {
   std::vector<std::vector<Range>> ranges_;                       ///< [KV head][channel] of keys
   std::array<std::vector<double>, 2> tables_;                    ///< [side][code]
   std::array<std::vector<std::vector<std::int64_t>>, 2> taken_;  ///< [side][KV head][token] exact elements
+  std::vector<std::vector<std::size_t>> rows_;                   ///< [KV head][token]
+  std::vector<std::int64_t> row_heads_;                          ///< [row] heads that keep its token
+  std::int64_t live_rows_{0};                                    ///< that any head keeps
 };
 
 std::unique_ptr<Codec> make(const Choice& choice, const Shape& shape) {
@@ -244,8 +291,8 @@ bool learns(const Choice& choice) {
   return choice.text(kSideParam.name) == kNoSideFile;
 }
 
-/// Elements of a key's channel of the prompt, or of a value, that its own thresholds leave beyond: as `range_of` has
-/// them where no two numbers are equal.
+/// Elements of a key's channel of the prompt, or of a row of values, that its own thresholds leave beyond: as
+/// `range_of` has them where no two numbers are equal.
 std::int64_t beyond_own(double outliers, std::int64_t numbers) {
   return 2 * static_cast<std::int64_t>(beyond_one_end(outliers, static_cast<std::size_t>(numbers)));
 }
@@ -255,8 +302,7 @@ std::int64_t beyond_own(double outliers, std::int64_t numbers) {
 std::int64_t beyond(const Choice& choice, const Shape& shape, const Lengths& lengths, Side side) {
   const double outliers = choice.decimal("outliers");
   const std::int64_t channels = std::int64_t{shape.kv_heads} * shape.size(side);
-  if (side == Side::kValues)
-    return shape.kv_heads * lengths.stored() * beyond_own(outliers, shape.value_size);
+  if (side == Side::kValues) return lengths.stored() * beyond_own(outliers, channels);
   const std::int64_t learnt_from = learns(choice) ? lengths.prompt : 0;
   return channels * beyond_own(outliers, learnt_from) +
          static_cast<std::int64_t>(outliers *
@@ -276,9 +322,9 @@ Regions bytes_of(const Choice& choice, const Shape& shape, const Lengths& length
   const std::int64_t taken = beyond(choice, shape, lengths, side);
   out.exact = kOutlierBytes * taken;
   out.index = kOutlierBytes * taken;
-  if (choice.decimal("outliers") > 0) out.index += kPointerBytes * shape.kv_heads * lengths.stored();
+  if (choice.decimal("outliers") > 0) out.index += kPointerBytes * lengths.stored();
   if (side == Side::kValues) {
-    out.scales = std::int64_t{2} * shape.kv_heads * lengths.stored();
+    out.scales = 2 * lengths.stored();
   } else if (learns(choice)) {
     out.scales = std::int64_t{2} * shape.kv_heads * shape.key_size;
   }
@@ -308,7 +354,10 @@ const FormatKind kKvquant{
              "information, on keys before position encoding. A side file says them so (its tables are those "
              "of "
              "whoever made it), and they are no bytes of a sequence; without one they are learnt from the "
-             "sequence's own prompt, unweighted, on keys as they were recorded, and stored with it."},
+             "sequence's own prompt, unweighted, on keys as they were recorded, and stored with it. Values "
+             "of a "
+             "token have one pair of thresholds over all heads, as in the original; where a policy kept "
+             "other tokens in other heads of the prompt, over the tokens that stand side by side."},
     .golden_name = "kvquant",
     .exactness = Exactness::kTolerance,
     .make = make,
@@ -316,7 +365,8 @@ const FormatKind kKvquant{
                 .assumes =
                     "As large a share of keys as `outliers` says lies beyond thresholds that were learnt "
                     "from other tokens, and no two numbers that thresholds are learnt from are equal.",
-                .by_count = by_count},
+                .by_count = by_count,
+                .heads_share = true},
     .side = {.check = check_side, .with_side = with_side, .make = make_with}};
 
 }  // namespace kvplan::formats

@@ -367,17 +367,18 @@ TEST(FormatGear, CorrectsWhatIntegersLose) {
 
 /// 3 bits and 1 % of outliers: 3.3 bits an element and a little, as the paper counts them.
 TEST(FormatKvquant, TakesTheBitsOfThePaper) {
-  const Shape shape{.query_heads = 1, .kv_heads = 1, .key_size = 128, .value_size = 400};
+  const Shape shape{.query_heads = 4, .kv_heads = 4, .key_size = 32, .value_size = 100};
   Random random(2);
   const std::int64_t tokens = 1000;
   Layer layer = random_layer(random, shape, tokens);
   for (auto* side : {&layer.keys, &layer.values})
-    for (Vector& row : side->front())
-      for (double& v : row) v = random.unit() - 0.5;
+    for (Rows& head : *side)
+      for (Vector& row : head)
+        for (double& v : row) v = random.unit() - 0.5;
   const auto codec = codec_of("kvquant:iterations=3", shape, tokens);
   append(*codec, layer, 0, tokens);
   codec->end_prompt({.tokens = tokens, .heads = layer.queries});
-  // A key's channel has 1000 numbers, of them 5 and 5 beyond; a value 400, of them 2 and 2.
+  // A key's channel has 1000 numbers, of them 5 and 5 beyond; the values of a token 400, of them 2 and 2.
   const Regions keys = codec->regions(Side::kKeys);
   EXPECT_EQ(keys.codes, 128 * tokens * 3 / 8);
   EXPECT_EQ(keys.exact, 2 * 10 * 128);
@@ -390,7 +391,79 @@ TEST(FormatKvquant, TakesTheBitsOfThePaper) {
   const double bits = 8.0 * static_cast<double>(values.total()) / (400.0 * static_cast<double>(tokens));
   EXPECT_NEAR(bits, 3 + 0.01 * 32 + 2 * 32.0 / 400, 1e-3);
   // Between the thresholds nothing is further off than the widest gap of a table of eight.
-  EXPECT_LT(error_of(*codec, layer, Side::kValues), 0.06 * std::sqrt(400.0 * static_cast<double>(tokens)));
+  EXPECT_LT(error_of(*codec, layer, Side::kValues), 0.06 * std::sqrt(100.0 * static_cast<double>(tokens)));
+}
+
+/// Two heads of two channels; a quarter at either end is one of a token's four numbers of values. What heads share of a
+/// token goes with the last of them, its outliers with the head that has them.
+TEST(FormatKvquant, HeadsShareWhatIsStoredOfAToken) {
+  const Shape shape{.query_heads = 2, .kv_heads = 2, .key_size = 2, .value_size = 2};
+  const Layer layer{.shape = shape,
+                    .keys = {{{1, 2}, {3, 4}, {5, 6}}, {{6, 5}, {4, 3}, {2, 1}}},
+                    .values = {{{-9, 9}, {1, 2}, {-7, 1}}, {{1, 2}, {-8, 8}, {2, 7}}},
+                    .queries = {}};
+  const auto codec = codec_of("kvquant:bits=2,outliers=0.5", shape, 2);
+  append(*codec, layer, 0, 2);
+  codec->end_prompt({.tokens = 2, .heads = layer.queries});
+  append(*codec, layer, 2, 3);
+  const auto values = [&](std::int64_t tokens, std::int64_t outliers) {
+    const Regions found = codec->regions(Side::kValues);
+    EXPECT_EQ(found.scales, 2 * tokens);
+    EXPECT_EQ(found.zeros, 2 * tokens);
+    EXPECT_EQ(found.exact, 2 * outliers);
+    EXPECT_EQ(found.index, 2 * outliers + 4 * tokens);
+    EXPECT_EQ(codec->regions(Side::kKeys).index - codec->regions(Side::kKeys).exact, 4 * tokens);
+  };
+  values(3, 6);
+  // Between 1 and 2 the first token's others stand at the ends of their range: -1 and 1 of scale .5 around 1.5.
+  EXPECT_EQ(codec->coded(Side::kValues, 0, 0, 0).scale, 0.5);
+  EXPECT_EQ(codec->coded(Side::kValues, 1, 0, 0).zero, 1.5);
+  EXPECT_EQ(stored_rows(codec->plane(Side::kValues, 0))[0], (Vector{-9, 9}));
+  codec->drop(0, std::vector<std::int32_t>{0});
+  values(3, 4);
+  codec->drop(1, std::vector<std::int32_t>{1});
+  values(3, 2);
+  codec->drop(1, std::vector<std::int32_t>{0, 1});
+  values(2, 1);  // the second token has none in head 0, the third -7
+  codec->drop(0, std::vector<std::int32_t>{0, 1});
+  values(0, 0);
+}
+
+/// A policy kept other tokens of the prompt in other heads, and more in one of them: the first of each stand side by
+/// side, and so on.
+TEST(FormatKvquant, TokensStandSideBySideInOtherHeads) {
+  const Shape shape{.query_heads = 2, .kv_heads = 2, .key_size = 1, .value_size = 2};
+  const auto codec = codec_of("kvquant:bits=2,outliers=0", shape, 5);
+  const std::vector<std::int64_t> few{3}, most{0, 4};
+  const Vector key{1}, keys{1, 2}, value{0, 8}, values{2, 4, 5, 5};
+  codec->append(std::vector<HeadTokens>{{few, key, value}, {most, keys, values}});
+  codec->end_prompt({});
+  EXPECT_EQ(codec->coded(Side::kValues, 0, 0, 0).scale, 4);
+  EXPECT_EQ(codec->coded(Side::kValues, 1, 0, 0).scale, 4) << "0 to 8, those of token 3 of the other head";
+  EXPECT_EQ(codec->coded(Side::kValues, 1, 1, 0).zero, 5) << "token 4 alone";
+  EXPECT_EQ(codec->regions(Side::kValues).scales, 2 * 2);
+  codec->append(std::vector<HeadTokens>{{std::vector<std::int64_t>{5}, key, value},
+                                        {std::vector<std::int64_t>{5}, key, value}});
+  EXPECT_EQ(codec->regions(Side::kValues).scales, 2 * 3);
+}
+
+/// Keys that come later and lie beyond all of the prompt take the nearest code, since no outliers are stored; with a
+/// share of them they stay as they are.
+TEST(FormatKvquant, WithoutOutliersNothingIsStoredExactly) {
+  const Shape shape{.query_heads = 1, .kv_heads = 1, .key_size = 1, .value_size = 1};
+  const Layer layer{
+      .shape = shape, .keys = {{{0}, {1}, {3}, {-5}, {77}}}, .values = {Rows(5, {1})}, .queries = {}};
+  for (const std::string outliers : {"0", "0.01"}) {
+    const auto codec = codec_of("kvquant:outliers=" + outliers, shape, 3);
+    append(*codec, layer, 0, 3);
+    codec->end_prompt({.tokens = 3, .heads = layer.queries});
+    for (std::int64_t t = 3; t < 5; ++t) append(*codec, layer, t, t + 1);
+    const bool none = outliers == "0";
+    EXPECT_EQ(stored_rows(codec->plane(Side::kKeys, 0)),
+              none ? (Rows{{0}, {1}, {3}, {0}, {3}}) : (Rows{{0}, {1}, {3}, {-5}, {77}}));
+    EXPECT_EQ(codec->regions(Side::kKeys).exact, none ? 0 : 4);
+    EXPECT_EQ(codec->regions(Side::kKeys).index, none ? 0 : 4 + 4 * 5);
+  }
 }
 
 /// The example of the founding notes' manager: the size falls on a line from max_len to ratio max_len, cut off.

@@ -130,25 +130,35 @@ TEST(FormatExamples, RankOneOfASmallMatrix) {
   EXPECT_NEAR(std::sqrt(squares), 1.41421, 5e-6);
 }
 
-double bits_per_element(const std::string& text, std::int32_t channels, std::int64_t tokens) {
-  const Shape shape{.key_size = channels, .value_size = channels};
+double bits_per_element(const std::string& text, std::int32_t heads, std::int32_t size, std::int64_t tokens) {
+  const Shape shape{.query_heads = heads, .kv_heads = heads, .key_size = size, .value_size = size};
   const auto bytes = bytes_from_lengths(parse_format(text).value(), shape, {.prompt = tokens});
   EXPECT_TRUE(bytes.ok()) << text;
-  return 8 * static_cast<double>(bytes.value().total()) / static_cast<double>(2 * channels * tokens);
+  return 8 * static_cast<double>(bytes.value().total()) / static_cast<double>(2 * heads * size * tokens);
 }
 
-/// As KVQuant's passkey table has them, of the 4096 channels of LLaMA-7B's tokens: 2, 3 and 4 bits with 1 % of outliers
-/// are 2.33, 3.33 to 3.35 and 4.33. Here 40 of a value's 4096 numbers are outliers, where 1 % are 41.
+/// As KVQuant's passkey table has them, of the 32 heads of 128 channels of LLaMA-7B: 2, 3 and 4 bits with 1 % of outliers
+/// are 2.33, 3.33 to 3.35 and 4.33. Here 40 of a token's 4096 numbers are outliers, where 1 % are 41. Beside them are a
+/// pointer of 32 bits for a key and one for a value, and 32 bits of scale and zero point for a value. However the
+/// channels are cut into heads, they take the same.
 TEST(FormatExamples, AverageBitsOfKvquant) {
-  for (int bits = 2; bits <= 4; ++bits)
-    EXPECT_NEAR(bits_per_element("kvquant:bits=" + std::to_string(bits), 4096, 32768), bits + .33, .006);
+  for (int bits = 2; bits <= 4; ++bits) {
+    const std::string text = "kvquant:bits=" + std::to_string(bits);
+    const double found = bits_per_element(text, 32, 128, 32768);
+    EXPECT_NEAR(found, bits + .33, .006);
+    // Of a channel's 32,768 numbers 163 lie at either end; its own scale and zero point, and two tables.
+    const double expected = bits + 32 * (326.0 / 32768 + 40.0 / 4096) / 2 + 32.0 / 4096 + 16.0 / 4096 +
+                            16.0 / 32768 + 2 * 16.0 * (1 << bits) / (8192.0 * 32768);
+    EXPECT_NEAR(found, expected, 1e-9);
+    EXPECT_EQ(found, bits_per_element(text, 1, 4096, 32768));
+  }
 }
 
 /// 3.0 + 13 (r_K + r_V) / 2T: 3.05 with as many exact tokens as there can be.
 TEST(FormatExamples, AverageBitsOfKivi) {
-  EXPECT_NEAR(bits_per_element("kivi", 128, 32767), 3.05, .005);
-  EXPECT_NEAR(bits_per_element("kivi", 128, 32767), 3 + 13.0 * (127 + 128) / (2 * 32767), 1e-9);
-  EXPECT_NEAR(bits_per_element("kivi", 128, 32768), 3 + 13.0 * 128 / (2 * 32768), 1e-9);
+  EXPECT_NEAR(bits_per_element("kivi", 1, 128, 32767), 3.05, .005);
+  EXPECT_NEAR(bits_per_element("kivi", 1, 128, 32767), 3 + 13.0 * (127 + 128) / (2 * 32767), 1e-9);
+  EXPECT_NEAR(bits_per_element("kivi", 1, 128, 32768), 3 + 13.0 * 128 / (2 * 32768), 1e-9);
 }
 
 }  // namespace

@@ -216,11 +216,13 @@ class FormatLengthsOf : public testing::TestWithParam<std::string> {
     return format.kind->lengths.by_count != nullptr && format.kind->lengths.by_count(format.choice);
   }
 
-  /// As many tokens of each head, whichever: `random` chooses them. Returns how many.
+  /// As many tokens of each head, whichever: `random` chooses them, of each head or, where heads share what is stored of
+  /// a token, of all at once. Returns how many.
   static std::int64_t drop(Random& random, const Started& run, std::int64_t most) {
     const std::int64_t count = std::min<std::int64_t>(most, run.codec->plane(Side::kKeys, 0).tokens() - 1);
+    std::set<std::int32_t> gone;
     for (std::int32_t h = 0; h < run.layer.shape.kv_heads; ++h) {
-      std::set<std::int32_t> gone;
+      if (!run.format.kind->lengths.heads_share) gone.clear();
       while (static_cast<std::int64_t>(gone.size()) < count)
         gone.insert(
             static_cast<std::int32_t>(random.between(0, run.codec->plane(Side::kKeys, h).tokens() - 1)));
@@ -352,11 +354,13 @@ TEST(FormatLengths, OutliersAreSharesInWholeNumbers) {
   // A later key has 1024 elements: 10 of one, 102 of ten.
   EXPECT_EQ(of("kvquant", {.prompt = 199, .generated = 1}).keys.exact, 2 * 10);
   EXPECT_EQ(of("kvquant", {.prompt = 399, .generated = 10}).keys.exact, 2 * (8 * 128 * 2 + 102));
-  // A value of 400 channels has 2 at either end, whenever it came; places take as much, and pointers 4 bytes each.
+  // Of a token's 8 x 400 numbers of values 16 lie at either end, whenever it came; places take as much. A token has one
+  // pointer of 4 bytes on either side, and one scale and zero point of its values.
   const LayerBytes both = of("kvquant", {.prompt = 399, .generated = 10});
-  EXPECT_EQ(both.values.exact, 2 * 8 * 409 * 4);
-  EXPECT_EQ(both.values.index, 2 * 8 * 409 * 4 + 4 * 8 * 409);
-  EXPECT_EQ(both.values.scales + both.values.zeros, 4 * 8 * 409);
+  EXPECT_EQ(both.values.exact, 2 * 409 * 32);
+  EXPECT_EQ(both.values.index, 2 * 409 * 32 + 4 * 409);
+  EXPECT_EQ(both.keys.index, 2 * (8 * 128 * 2 + 102) + 4 * 409);
+  EXPECT_EQ(both.values.scales + both.values.zeros, 4 * 409);
   EXPECT_EQ(both.keys.scales + both.keys.zeros, 4 * 8 * 128);
   EXPECT_EQ(both.keys.centroids + both.values.centroids, 2 * 2 * 8);
   // A side file's thresholds were learnt from other prompts, so that all keys are as later ones are.
@@ -365,7 +369,7 @@ TEST(FormatLengths, OutliersAreSharesInWholeNumbers) {
   EXPECT_EQ(told.keys.scales + told.keys.zeros + told.keys.centroids + told.values.centroids, 0);
   EXPECT_EQ(told.values.exact, both.values.exact);
   EXPECT_EQ(of("kvquant:outliers=0", {.prompt = 399, .generated = 10, .dropped = 9}).total(),
-            8 * 400 * (128 + 400) * 3 / 8 + 4 * 8 * 128 + 4 * 8 * 400 + 2 * 2 * 8);
+            8 * 400 * (128 + 400) * 3 / 8 + 4 * 8 * 128 + 4 * 400 + 2 * 2 * 8);
 }
 
 /// Whatever follows from lengths with some parameters, and with others not, says so of each.

@@ -87,7 +87,7 @@ inline Layer usual_layer(Random& random, const Shape& shape, std::int64_t tokens
 /// Random numbers, or such as the format's bytes from lengths assume.
 inline Layer layer_for(Random& random, const FormatChoice& format, const Shape& shape, std::int64_t tokens,
                        std::int64_t prompt, std::int32_t other_heads) {
-  if (format.kind->lengths.assumes.empty()) return random_layer(random, shape, tokens, other_heads);
+  if (assumed(format).empty()) return random_layer(random, shape, tokens, other_heads);
   return usual_layer(random, shape, tokens, prompt, format.choice.decimal("outliers"));
 }
 

@@ -134,14 +134,15 @@ TEST(CliBytes, RegionsOfCodecs) {
 }
 
 /// 32 layers of 8 heads of 128 channels: a channel of 900 keys has 4 above and 4 below, 100 later keys 1 % of all
-/// elements, and a value of 128 channels none.
+/// elements, and of a token's 1,024 numbers of values 5 lie above and 5 below.
 TEST(CliBytes, SharesOfKvquant) {
   with_json("--model llama-3-8b --tokens 1000 --prompt 900 --format kvquant", [](dom::element root) {
     const std::int64_t taken = 1024 * 8 + 1024;
     EXPECT_EQ(number(root, "/regions/K/exact"), 32 * 2 * taken);
-    EXPECT_EQ(number(root, "/regions/K/index"), 32 * (2 * taken + 4 * 8 * 1000));
+    EXPECT_EQ(number(root, "/regions/K/index"), 32 * (2 * taken + 4 * 1000));
     EXPECT_EQ(number(root, "/regions/K/codes"), 32 * 1024 * 1000 * 3 / 8);
-    EXPECT_EQ(number(root, "/regions/V/exact"), 0);
+    EXPECT_EQ(number(root, "/regions/V/exact"), 32 * 2 * 10 * 1000);
+    EXPECT_EQ(number(root, "/regions/V/scales"), 32 * 2 * 1000);
     std::string_view note;
     ASSERT_EQ(root.at_pointer("/notes/0").get_string().get(note), simdjson::SUCCESS);
     EXPECT_NE(note.find("`outliers`"), std::string_view::npos);
@@ -224,6 +225,8 @@ TEST(CliBytes, CodecsOfSeveralLayers) {
            {"cla --pp 3", "on different pipeline stages"},
            {"minicache:keep=near", "angles decide which tokens are merged"},
            {"palu --policy h2o:hh=8,recent=8", "keeps other tokens in other heads"},
+           {"kvquant:outliers=0 --prompt 900 --policy h2o:hh=8,recent=8",
+            "drops other tokens in other heads while it decodes, which share what kvquant stores"},
            {"smaller-model:model_layers=33", "at most the 32 layers"},
            {"lorc:file=nothing", "nothing"}}) {
     const auto ran = run_kvplan("bytes " + start + asked);
