@@ -7,6 +7,7 @@
 #include "simulator/formats/formats.h"
 #include "simulator/formats/linear.h"
 #include "simulator/formats/quantised.h"
+#include "simulator/formats/shares.h"
 
 namespace kvplan::formats {
 namespace {
@@ -44,12 +45,12 @@ struct GearOptions {
   std::int32_t group;
   std::int32_t residual;
   std::int64_t rank;
-  double outliers;
+  Share outliers;
 };
 
 /// Extreme elements at either end of so many.
-std::size_t half_of_outliers(double outliers, std::size_t elements) {
-  return static_cast<std::size_t>(outliers / 2 * static_cast<double>(elements));
+std::size_t half_of_outliers(const Share& outliers, std::size_t elements) {
+  return static_cast<std::size_t>(outliers.half_of(static_cast<std::int64_t>(elements)));
 }
 
 class Gear final : public QuantisedCodec {
@@ -208,7 +209,7 @@ GearOptions options_of(const Choice& choice) {
           .group = static_cast<std::int32_t>(choice.integer("group")),
           .residual = static_cast<std::int32_t>(choice.integer("residual")),
           .rank = choice.integer("rank"),
-          .outliers = choice.decimal("outliers")};
+          .outliers = Share(choice, "outliers")};
 }
 
 std::unique_ptr<Codec> make(const Choice& choice, const Shape& shape) {
@@ -216,7 +217,7 @@ std::unique_ptr<Codec> make(const Choice& choice, const Shape& shape) {
 }
 
 /// Outliers of a line of so many elements: both ends, which meet where they are all.
-std::int64_t outliers_of(double share, std::int64_t elements) {
+std::int64_t outliers_of(const Share& share, std::int64_t elements) {
   const auto half = static_cast<std::int64_t>(half_of_outliers(share, static_cast<std::size_t>(elements)));
   return std::min(2 * half, elements);
 }

@@ -13,6 +13,7 @@
 #include "simulator/formats/clusters.h"
 #include "simulator/formats/formats.h"
 #include "simulator/formats/quantised.h"
+#include "simulator/formats/shares.h"
 #include "simulator/formats/small_floats.h"
 
 namespace kvplan::formats {
@@ -39,11 +40,6 @@ constexpr std::array kParams{
 constexpr std::int64_t kPointerBytes = 4;  // where the outliers of a token begin
 constexpr std::int64_t kOutlierBytes = 2;  // of its number, and of its place
 
-/// Of so many numbers, how many lie beyond either threshold.
-std::size_t beyond_one_end(double outliers, std::size_t numbers) {
-  return static_cast<std::size_t>(outliers / 2 * static_cast<double>(numbers));
-}
-
 /// Numbers between these become codes: those at zero - scale and zero + scale are -1 and 1.
 struct Range {
   double scale;
@@ -62,7 +58,7 @@ class Kvquant final : public QuantisedCodec {
   Kvquant(const Shape& shape, const Choice& choice, const SideLayer* side)
       : QuantisedCodec(shape, {.key_group = 1, .value_group = shape.value_size}),
         bits_(static_cast<int>(choice.integer("bits"))),
-        outliers_(choice.decimal("outliers")),
+        outliers_(choice, "outliers"),
         iterations_(choice.integer("iterations")),
         learns_(side == nullptr) {
     const auto heads = static_cast<std::size_t>(shape.kv_heads);
@@ -84,7 +80,7 @@ class Kvquant final : public QuantisedCodec {
         out.index += kOutlierBytes * taken;
       }
     }
-    if (outliers_ > 0) out.index += kPointerBytes * live_rows_;
+    if (!outliers_.none()) out.index += kPointerBytes * live_rows_;
     if (side == Side::kValues) out.scales = out.zeros = 2 * live_rows_;
     // What a side file says belongs to the model: it is not stored with a sequence.
     if (learns_) {
@@ -127,7 +123,7 @@ class Kvquant final : public QuantisedCodec {
   /// Of some numbers, all but the extreme ones.
   [[nodiscard]] Range range_of(std::vector<double> numbers) const {
     std::sort(numbers.begin(), numbers.end());
-    const std::size_t beyond = beyond_one_end(outliers_, numbers.size());
+    const auto beyond = static_cast<std::size_t>(outliers_.half_of(std::ssize(numbers)));
     return range_between(numbers[beyond], numbers[numbers.size() - 1 - beyond]);
   }
 
@@ -164,7 +160,7 @@ class Kvquant final : public QuantisedCodec {
 
   /// Without outliers nothing is stored exactly: what lies beyond takes the nearest code.
   [[nodiscard]] bool beyond(const Range& range, double x) const {
-    return outliers_ > 0 && (x < range.low || x > range.high);
+    return !outliers_.none() && (x < range.low || x > range.high);
   }
   [[nodiscard]] static double relative(const Range& range, double x) {
     return range.scale > 0 ? (x - range.zero) / range.scale : 0.0;
@@ -249,7 +245,7 @@ class Kvquant final : public QuantisedCodec {
   }
 
   int bits_;
-  double outliers_;
+  Share outliers_;
   std::int64_t iterations_;
   bool learns_;                                                  ///< from the prompt
   std::vector<std::vector<Range>> ranges_;                       ///< [KV head][channel] of keys
@@ -293,20 +289,19 @@ bool learns(const Choice& choice) {
 
 /// Elements of a key's channel of the prompt, or of a row of values, that its own thresholds leave beyond: as
 /// `range_of` has them where no two numbers are equal.
-std::int64_t beyond_own(double outliers, std::int64_t numbers) {
-  return 2 * static_cast<std::int64_t>(beyond_one_end(outliers, static_cast<std::size_t>(numbers)));
+std::int64_t beyond_own(const Share& outliers, std::int64_t numbers) {
+  return 2 * outliers.half_of(numbers);
 }
 
 /// Elements of a side that stay exact. Thresholds that were learnt from other tokens leave a share beyond: they are
 /// percentiles of what they were learnt from. It is taken of all of these elements together, and rounded down.
 std::int64_t beyond(const Choice& choice, const Shape& shape, const Lengths& lengths, Side side) {
-  const double outliers = choice.decimal("outliers");
+  const Share outliers(choice, "outliers");
   const std::int64_t channels = std::int64_t{shape.kv_heads} * shape.size(side);
   if (side == Side::kValues) return lengths.stored() * beyond_own(outliers, channels);
   const std::int64_t learnt_from = learns(choice) ? lengths.prompt : 0;
   return channels * beyond_own(outliers, learnt_from) +
-         static_cast<std::int64_t>(outliers *
-                                   static_cast<double>(channels * (lengths.stored() - learnt_from)));
+         outliers.floor_of(channels * (lengths.stored() - learnt_from));
 }
 
 /// Of a table: as many numbers as codes, or as it was learnt from.
@@ -322,7 +317,7 @@ Regions bytes_of(const Choice& choice, const Shape& shape, const Lengths& length
   const std::int64_t taken = beyond(choice, shape, lengths, side);
   out.exact = kOutlierBytes * taken;
   out.index = kOutlierBytes * taken;
-  if (choice.decimal("outliers") > 0) out.index += kPointerBytes * lengths.stored();
+  if (!Share(choice, "outliers").none()) out.index += kPointerBytes * lengths.stored();
   if (side == Side::kValues) {
     out.scales = 2 * lengths.stored();
   } else if (learns(choice)) {
@@ -335,7 +330,7 @@ Regions bytes_of(const Choice& choice, const Shape& shape, const Lengths& length
 
 /// Without outliers all tokens take the same bytes.
 bool by_count(const Choice& choice) {
-  return choice.decimal("outliers") == 0;
+  return Share(choice, "outliers").none();
 }
 
 }  // namespace

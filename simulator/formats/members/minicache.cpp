@@ -10,6 +10,7 @@
 #include "simulator/base/real.h"
 #include "simulator/formats/formats.h"
 #include "simulator/formats/loops.h"
+#include "simulator/formats/shares.h"
 #include "simulator/formats/small_floats.h"
 
 namespace kvplan::formats {
@@ -41,13 +42,13 @@ std::optional<std::int64_t> partner_of(const Choice& choice) {
   const std::int64_t layers = choice.integer("layers");
   const std::int64_t lower = layer - layer % 2;
   if (lower + 1 >= layers) return std::nullopt;
-  if (static_cast<double>(lower) < choice.decimal("from") * static_cast<double>(layers)) return std::nullopt;
+  if (lower < Share(choice, "from").ceil_of(layers)) return std::nullopt;
   return layer == lower ? lower + 1 : lower;
 }
 
 /// Tokens of a prompt that are not merged, with keep=share.
 std::int64_t kept_of(const Choice& choice, std::int64_t prompt) {
-  return static_cast<std::int64_t>(choice.decimal("share") * static_cast<double>(prompt));
+  return Share(choice, "share").floor_of(prompt);
 }
 
 /// Of the vectors of one token in both layers.

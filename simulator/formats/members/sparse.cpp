@@ -7,6 +7,7 @@
 
 #include "simulator/formats/formats.h"
 #include "simulator/formats/quantised.h"
+#include "simulator/formats/shares.h"
 
 namespace kvplan::formats {
 namespace {
@@ -20,8 +21,8 @@ constexpr std::array kParams{Param{.name = "density",
                                    .high = 1}};
 
 /// Elements of a vector that stay.
-std::int64_t kept_of(double density, std::int64_t size) {
-  return static_cast<std::int64_t>(std::ceil(density * static_cast<double>(size)));
+std::int64_t kept_of(const Share& density, std::int64_t size) {
+  return density.ceil_of(size);
 }
 
 /// Bytes that say which of its elements stay: a list or a bitmap.
@@ -32,7 +33,7 @@ std::int64_t index_bytes(std::int64_t kept, std::int64_t size) {
 
 class Sparse final : public QuantisedCodec {
  public:
-  Sparse(const Shape& shape, double density)
+  Sparse(const Shape& shape, const Share& density)
       : QuantisedCodec(shape, {.scale_bytes = 0, .zero_bytes = 0}), density_(density) {}
 
   [[nodiscard]] Regions regions(Side side) const override {
@@ -68,17 +69,17 @@ class Sparse final : public QuantisedCodec {
     plane.join(i, 0);
   }
 
-  double density_;
+  Share density_;
 };
 
 std::unique_ptr<Codec> make(const Choice& choice, const Shape& shape) {
-  return std::make_unique<Sparse>(shape, choice.decimal("density"));
+  return std::make_unique<Sparse>(shape, Share(choice, "density"));
 }
 
 /// Of each vector the elements that stay, 2 bytes each, and which they are.
 Regions bytes_of(const Choice& choice, const Shape& shape, const Lengths& lengths, Side side) {
   const std::int64_t size = shape.size(side);
-  const std::int64_t kept = kept_of(choice.decimal("density"), size);
+  const std::int64_t kept = kept_of(Share(choice, "density"), size);
   const std::int64_t vectors = shape.kv_heads * lengths.stored();
   Regions out;
   out.codes = vectors * kept * 2;

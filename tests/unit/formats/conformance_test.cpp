@@ -5,6 +5,7 @@
 
 #include "simulator/formats/linear.h"
 #include "simulator/formats/region_names.h"
+#include "simulator/formats/shares.h"
 #include "tests/unit/formats/support.h"
 
 namespace kvplan::formats::test {
@@ -304,6 +305,49 @@ TEST(FormatLowRank, AShareOfChannelsIsARank) {
     EXPECT_EQ(codec->regions(Side::kKeys).factors, 2 * rank * (130 + 128 + 1));
     EXPECT_EQ(codec->regions(Side::kValues).factors, 2 * (rank / 2) * (130 + 64 + 1));
   }
+}
+
+/// Shares are decimal numbers: a fifth of 80 channels is 16, though 1 - 0.8 is a little less than that in binary.
+TEST(FormatShares, AreCutOffAsTheyAreWritten) {
+  const auto of = [](const std::string& text, std::int32_t size, std::int64_t tokens) {
+    const Shape shape{.query_heads = 1, .kv_heads = 1, .key_size = size, .value_size = size};
+    return bytes_from_lengths(parse_format(text).value(), shape, {.prompt = tokens}).value().keys;
+  };
+  for (const auto& [share, rank] : std::map<std::string, std::int64_t>{
+           {"0.8", 16}, {"8e-1", 16}, {"0.9", 8}, {"0.90", 8}, {".9", 8}, {"0.901", 7}, {"1", 1}})
+    EXPECT_EQ(of("svd:compression_ratio=" + share, 80, 100).factors, 2 * rank * (100 + 80 + 1)) << share;
+  // 0.07 x 100 and 0.14 x 50 are a little more than 7 in binary.
+  EXPECT_EQ(of("sparse:density=0.07", 100, 1).codes, 2 * 7);
+  EXPECT_EQ(of("sparse:density=0.14", 50, 1).codes, 2 * 7);
+  EXPECT_EQ(of("sparse:density=0.071", 100, 1).codes, 2 * 8);
+  // 0.29 x 100 and 0.58 x 50 are a little less than 29: of lines of 100 and 200 numbers, a half of the share at an end.
+  EXPECT_EQ(of("minicache:layer=2,layers=4,share=0.29", 8, 100).exact,
+            of("minicache:layer=2,layers=4,share=0.290001", 8, 100).exact);
+  EXPECT_LT(of("minicache:layer=2,layers=4,share=0.289999", 8, 100).exact,
+            of("minicache:layer=2,layers=4,share=0.29", 8, 100).exact);
+  EXPECT_EQ(of("gear:residual=100,group=4,outliers=0.58", 4, 100).index, 4 * 2 * 29 * 2);
+  EXPECT_EQ(of("kvquant:outliers=0.145", 8, 400).exact, 8 * 2 * 29 * 2);
+}
+
+TEST(FormatShares, OfWholeNumbers) {
+  for (int percent = 0; percent <= 100; ++percent)
+    for (const std::string& text : {std::to_string(percent) + "e-2",
+                                    std::to_string(percent / 100) + "." + std::to_string(percent / 10 % 10) +
+                                        std::to_string(percent % 10) + "000"})
+      for (const std::int64_t n : {0LL, 1LL, 7LL, 50LL, 80LL, 128LL, 4099LL, 1LL << 56}) {
+        const Share share(text);
+        const std::int64_t high = n / 200 * percent, low = n % 200 * percent;  // without overflow
+        EXPECT_EQ(share.half_of(n), high + low / 200) << text << " of " << n;
+        EXPECT_EQ(share.floor_of(n), 2 * high + low / 100) << text << " of " << n;
+        EXPECT_EQ(share.ceil_of(n), 2 * high + (low + 99) / 100) << text << " of " << n;
+        EXPECT_EQ(share.rest_of(n), n - 2 * high - (low + 99) / 100) << text << " of " << n;
+      }
+  EXPECT_TRUE(Share("0").none());
+  EXPECT_TRUE(Share("-0.0").none());
+  EXPECT_TRUE(Share("0e700").none());
+  EXPECT_EQ(Share("0.0000005e6").floor_of(10), 5);
+  EXPECT_EQ(Share("1.00000000000000005").floor_of(10), 10) << "a double takes it for 1";
+  EXPECT_EQ(Share("0.3333333333333333333333").floor_of(3), 0);
 }
 
 double error_of(const Codec& codec, const Layer& layer, Side side) {

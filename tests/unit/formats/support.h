@@ -64,7 +64,8 @@ inline Layer usual_layer(Random& random, const Shape& shape, std::int64_t tokens
   const auto channels = static_cast<std::int64_t>(shape.kv_heads) * shape.key_size;
   std::int64_t beyond = 0;
   for (std::int64_t t = prompt; t < tokens; ++t) {
-    const double share = outliers * static_cast<double>(channels * (t + 1 - prompt));
+    // A share that is whole as it is written may be a little less in binary.
+    const double share = outliers * static_cast<double>(channels * (t + 1 - prompt)) + 1e-9;
     for (std::int64_t c = 0; c < channels; ++c) {
       Rows& head = out.keys[static_cast<std::size_t>(c / shape.key_size)];
       const auto channel = static_cast<std::size_t>(c % shape.key_size);

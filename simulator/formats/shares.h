@@ -1,0 +1,39 @@
+// Shares as they are written, in decimal digits: 0.8 is 8/10, and not the binary number beside it, of which a fifth of 80
+// would be 15.999999999999996 and be cut off to 15.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "simulator/base/component.h"
+#include "simulator/base/units.h"
+
+namespace kvplan::formats {
+
+class Share {
+ public:
+  /// REQUIRES: a decimal number from 0 to 1. Its first 18 decimals count.
+  explicit Share(std::string_view text);
+  /// A parameter that is such a number.
+  Share(const Choice& choice, std::string_view param) : Share(choice.text(param)) {}
+
+  // Of n things, n >= 0, exactly before they are cut off.
+  [[nodiscard]] std::int64_t floor_of(std::int64_t n) const { return cut(parts_, n, kWhole); }
+  [[nodiscard]] std::int64_t ceil_of(std::int64_t n) const { return n - rest_of(n); }
+  /// Of half the share.
+  [[nodiscard]] std::int64_t half_of(std::int64_t n) const { return cut(parts_, n, 2 * kWhole); }
+  /// Of what the share leaves.
+  [[nodiscard]] std::int64_t rest_of(std::int64_t n) const { return cut(kWhole - parts_, n, kWhole); }
+
+  [[nodiscard]] bool none() const { return parts_ == 0; }
+
+ private:
+  static constexpr std::int64_t kWhole = 1'000'000'000'000'000'000;
+  static std::int64_t cut(std::int64_t parts, std::int64_t n, std::int64_t whole) {
+    return static_cast<std::int64_t>(Wide{parts} * n / whole);
+  }
+
+  std::int64_t parts_{0};  ///< of kWhole
+};
+
+}  // namespace kvplan::formats
