@@ -214,6 +214,10 @@ TEST(CliBytes, CodecsOfSeveralLayers) {
   });
   with_json(start + "cla --policy window:window=10",
             [&](dom::element root) { EXPECT_EQ(number(root, "/total_bytes"), 16 * kLayer / 100); });
+  with_json(start + "minicache:share=0 --policy window:window=10", [&](dom::element root) {
+    EXPECT_EQ(number(root, "/total_bytes"), 24 * kLayer / 100 + 16 * 10 * 8 * 2 * 2)
+        << "of a prompt that is cut ten tokens are stored, and two lengths of each head";
+  });
   with_json(start + "smaller-model:model_layers=16,heads=2,size=64",
             [&](dom::element root) { EXPECT_EQ(number(root, "/total_bytes"), 16 * kLayer / 8); });
   with_json(start + "palu:rank=64,rank_v=128 --policy tova:budget=100", [&](dom::element root) {
@@ -223,6 +227,7 @@ TEST(CliBytes, CodecsOfSeveralLayers) {
            {"minicache --policy snapkv:capacity=100", "keeps other tokens in other layers"},
            {"minicache --pp 32", "stores layers 16 and 17 together, which are on different pipeline stages"},
            {"cla --pp 3", "on different pipeline stages"},
+           {"minicache --prompt 900 --policy window:window=10", "depend on which tokens went"},
            {"minicache:keep=near", "angles decide which tokens are merged"},
            {"palu --policy h2o:hh=8,recent=8", "keeps other tokens in other heads"},
            {"kvquant:outliers=0 --prompt 900 --policy h2o:hh=8,recent=8",
