@@ -113,7 +113,9 @@ Status check_side(const FormatChoice& format, const Shape& shape) {
   if (format.side_layer == nullptr)
     return bad_input("does not hold this layer").at_file(file).at_field(field);
   const Status suits = format.kind->side.check(format.choice, *format.side_layer, shape);
-  return suits.ok() ? Status(Done{}) : Status(Error(suits.error()).at_file(file).at_field(field));
+  if (suits.ok()) return Done{};
+  const std::string& own = suits.error().field;
+  return Error(suits.error()).at_file(file).at_field(own.empty() ? field : own);
 }
 
 Status check_format(const FormatChoice& format, const Shape& shape, std::int64_t prompt) {

@@ -195,6 +195,7 @@ TEST(SideRuns, ASmallerModelIsAWidth) {
 TEST(SideRuns, WhatDoesNotSuitTheModelIsSaid) {
   const Ranks alike(kLayers, {5, 3});
   const SideData pairs = bases(alike, 2);
+  Random random(6, "unsuited");
   const auto error = [](const SideData& side, const std::string& format, const Values& more = {}) {
     const auto result = run(scenario_with(format, more), {}, options(side));
     const std::string text = result.ok() ? std::string() : result.error().to_string();
@@ -213,6 +214,11 @@ TEST(SideRuns, WhatDoesNotSuitTheModelIsSaid) {
       error(pairs, "kvquant:file=x"),
       "x: format: kvquant:file: layer 0: expected thresholds of keys for 4 KV heads of 8 channels, found "
       "0 of 0");
+  SideData eight = tables(random);
+  for (auto& [number, layer] : eight.layers) layer.tables.fill(std::vector<double>(8));
+  EXPECT_EQ(error(eight, "kvquant:file=x,bits=3"), "");
+  EXPECT_EQ(error(eight, "kvquant:file=x,bits=4"),
+            "x: format: kvquant:file: layer 0: expected tables of 16 numbers for bits=4, found 8");
   EXPECT_EQ(
       error(bases(alike, 4), "lorc:file=x", {{"deployment.tp", "2"}}),
       "x: format: lorc:file: layer 0: expected tensor-parallel ranks with all 4 KV heads of a group, which "
@@ -264,6 +270,7 @@ TEST(SideRuns, TheReportSaysWhatTheFileMeans) {
   }
   const std::string text = said("kvquant:file=x", four);
   EXPECT_NE(text.find("then stored as kvquant:bits=4,"), std::string::npos) << text;
+  EXPECT_NE(said("kvquant:file=x,bits=4", four).find("then stored as kvquant:bits=4,"), std::string::npos);
   EXPECT_NE(text.find("As large a share of keys as `outliers` says"), std::string::npos) << text;
   EXPECT_NE(said("smaller-model:model_layers=2", {}).find("format=smaller-model is known by its bytes alone"),
             std::string::npos);

@@ -19,8 +19,9 @@
 namespace kvplan::formats {
 namespace {
 
+constexpr Param kBits = bits_param("Bits of a code", "3");
 constexpr std::array kParams{
-    bits_param("Bits of a code", "3"),
+    kBits,
     Param{.name = "outliers",
           .help =
               "Share of the elements of a key's channel in the prompt, or of a token's values in all heads, "
@@ -264,7 +265,17 @@ std::unique_ptr<Codec> make_with(const Choice& choice, const Shape& shape, const
   return std::make_unique<Kvquant>(shape, choice, &side);
 }
 
-Status check_side(const Choice& /*choice*/, const SideLayer& layer, const Shape& shape) {
+/// A choice that is written and read again has its defaults as given: they ask for nothing.
+bool asks_for_bits(const Choice& choice) {
+  return choice.given(kBits.name) && choice.text(kBits.name) != kBits.fallback;
+}
+
+/// As many as a table needs.
+std::string bits_of(const SideLayer& layer) {
+  return std::to_string(std::bit_width(layer.tables[0].size() - 1));
+}
+
+Status check_side(const Choice& choice, const SideLayer& layer, const Shape& shape) {
   const auto& keys = layer.key_thresholds;
   const auto heads = static_cast<std::size_t>(shape.kv_heads);
   const auto channels = static_cast<std::size_t>(shape.key_size);
@@ -274,13 +285,18 @@ Status check_side(const Choice& /*choice*/, const SideLayer& layer, const Shape&
                      std::to_string(keys.empty() ? 0 : keys.front().size()));
   if (layer.tables[0].empty() || layer.tables[0].size() != layer.tables[1].size())
     return bad_input("expected tables of keys and of values, as long as each other");
+  if (asks_for_bits(choice) && choice.text("bits") != bits_of(layer))
+    return bad_input("expected tables of " + std::to_string(std::int64_t{1} << choice.integer("bits")) +
+                     " numbers for bits=" + choice.text("bits") + ", found " +
+                     std::to_string(layer.tables[0].size()))
+        .at_field("kvquant:bits");
   return Done{};
 }
 
-/// As many bits as the table needs.
+/// The file's bits; those that were asked for stay, for `check_side` to compare.
 Choice with_side(const Choice& choice, const SideLayer& layer) {
-  if (layer.tables[0].empty()) return choice;
-  return with_text(choice, "bits", std::to_string(std::bit_width(layer.tables[0].size() - 1)));
+  if (layer.tables[0].empty() || asks_for_bits(choice)) return choice;
+  return with_text(choice, "bits", bits_of(layer));
 }
 
 bool learns(const Choice& choice) {

@@ -176,6 +176,15 @@ TEST(FormatSide, WhatDoesNotSuitALayer) {
   tables.key_thresholds.assign(4, std::vector<Thresholds>(3, {-1, 1}));
   tables.tables = {Vector{-1, 0, 0.5, 1}, Vector{-1, 0, 0.1, 0.2, 0.5, 0.6, 0.7, 1}};
   refused(with_side("kvquant:file=x", tables), "as long as each other");
+  tables.tables[0] = tables.tables[1];
+  EXPECT_TRUE(check_format(with_side("kvquant:file=x", tables), shape, 4).ok()) << "the file says 3 bits";
+  EXPECT_TRUE(check_format(with_side("kvquant:file=x,bits=3", tables), shape, 4).ok());
+  for (auto& table : tables.tables) table.resize(4);
+  EXPECT_EQ(with_side("kvquant:file=x,bits=3", tables).choice.integer("bits"), 2)
+      << "the default asks for nothing";
+  for (auto& table : tables.tables) table = {-1, 0, 0.1, 0.2, 0.5, 0.6, 0.7, 1};
+  refused(with_side("kvquant:file=x,bits=2", tables),
+          "kvquant:bits: expected tables of 4 numbers for bits=2, found 8");
 }
 
 double nearest_of(const Vector& table, double x) {
