@@ -24,12 +24,25 @@ constexpr std::array kParams{
           .high = kMostChannels},
     kLayerParam, kLayersParam};
 
-Status check(const Choice& choice, const Shape& /*shape*/, std::int64_t /*prompt*/) {
+Status check(const Choice& choice, const Shape& shape, std::int64_t /*prompt*/) {
   KVPLAN_TRY_DO(check_placed(choice));
   if (choice.integer("model_layers") > choice.integer("layers"))
     return wrong_param(choice, "model_layers",
                        "at most the " + std::to_string(choice.integer("layers")) + " layers of this model");
-  return Done{};
+  // Its layer stores no more of a token than this model's: fewer heads may be wider, and the other way round.
+  const std::int64_t own = std::int64_t{shape.kv_heads} * (shape.key_size + shape.value_size);
+  const std::int64_t size = choice.integer("size");
+  const std::int64_t of_head = size > 0 ? 2 * size : shape.key_size + shape.value_size;
+  const std::int64_t heads = choice.integer("heads") > 0 ? choice.integer("heads") : shape.kv_heads;
+  if (heads * of_head <= own) return Done{};
+  const std::string limit = ", so that a layer stores at most the " + std::to_string(own) +
+                            " elements of a token that this model's does";
+  if (size > 0 && own / (2 * heads) > 0)
+    return wrong_param(
+        choice, "size",
+        "at most " + std::to_string(own / (2 * heads)) + " with " + std::to_string(heads) + " heads" + limit);
+  return wrong_param(choice, "heads",
+                     "at most " + std::to_string(size > 0 ? own / 2 : own / of_head) + limit);
 }
 
 /// 2 bytes an element of the smaller model's layer; nothing in layers that it does not have.

@@ -410,6 +410,8 @@ TEST(FormatLengths, ASmallerModelTakesItsOwnBytes) {
     const FormatChoice format =
         choice_of("smaller-model:model_layers=" + std::to_string(own_layers) +
                   ",heads=" + std::to_string(heads) + ",size=" + std::to_string(size));
+    const std::int64_t elements = (heads == 0 ? 4 : heads) * (size == 0 ? 16 + 8 : 2 * size);
+    EXPECT_EQ(check_format(of_layer(format, 0, layers), shape, 1).ok(), elements <= 4 * (16 + 8));
     std::int64_t total = 0;
     for (std::int64_t l = 0; l < layers; ++l)
       total += bytes_from_lengths(of_layer(format, l, layers), shape, lengths).value().total();
@@ -419,6 +421,18 @@ TEST(FormatLengths, ASmallerModelTakesItsOwnBytes) {
   const Status refused = check_format(of_layer(choice_of("smaller-model:model_layers=5"), 0, 4), shape, 1);
   ASSERT_FALSE(refused.ok());
   EXPECT_NE(refused.error().to_string().find("at most the 4 layers"), std::string::npos);
+  const auto error = [&](const std::string& more) {
+    const Status found =
+        check_format(of_layer(choice_of("smaller-model:model_layers=4," + more), 0, 4), shape, 1);
+    return found.ok() ? std::string() : found.error().to_string();
+  };
+  const std::string limit =
+      ", so that a layer stores at most the 96 elements of a token that this model's does, found ";
+  EXPECT_EQ(error("heads=5"), "smaller-model:heads: expected at most 4" + limit + "5");
+  EXPECT_EQ(error("size=13"), "smaller-model:size: expected at most 12 with 4 heads" + limit + "13");
+  EXPECT_EQ(error("heads=8,size=7"), "smaller-model:size: expected at most 6 with 8 heads" + limit + "7");
+  EXPECT_EQ(error("heads=49,size=1"), "smaller-model:heads: expected at most 48" + limit + "49");
+  EXPECT_EQ(error("heads=8,size=6") + error("heads=1,size=48"), "") << "as many elements in other heads";
 }
 
 const std::string kGolden = std::string(KVPLAN_SOURCE_DIR) + "/tests/golden/formats/";
