@@ -266,6 +266,9 @@ Result<SideData> parse(const RandomAccess& file) {
     SideLayer& layer = out.layers[name->layer];
     KVPLAN_TRY_DO(take(layer, name->what, tensor, ends[0], ends[1]));
   }
+  if (left > 0)
+    return bad_input("expected the end of the file at byte " + std::to_string(file.size() - left) +
+                     ", behind the bytes of its tensors, found " + std::to_string(left) + " more");
   for (auto& [number, ends] : thresholds) {
     if (ends[0].has_value() != ends[1].has_value())
       return bad_input("expected keys.low and keys.high together")

@@ -151,6 +151,7 @@ TEST(SideFile, WhatIsRefused) {
   refused(with(kBases, "layers.2.keys.basis", {"[1,2,2]", {1, 0, 0.6F, 0.8F}}),
           {"orthonormal", "vectors 0 and 1 of group 0"});
   refused(with(kBases, "layers.2.keys.basis", {"[2,1,2]", {1, 0, 0.5F, 0}}), {"vectors 0 and 0 of group 1"});
+  refused(file_of(kBases) + "x", {"expected the end of the file at byte", "found 1 more"});
   const std::string whole = file_of(kBases);
   for (std::size_t size = 0; size + 1 < whole.size(); size += 3)
     EXPECT_FALSE(parsed(whole.substr(0, size)).ok()) << size;
