@@ -1,6 +1,7 @@
 #include "simulator/cli/format_output.h"
 
 #include <array>
+#include <cmath>
 #include <cstdio>
 
 #include "simulator/base/json_writer.h"
@@ -113,6 +114,11 @@ std::string number(double value, int decimals) {
   return text;
 }
 
+/// Relative to numbers that are all zero an error is none: the JSON has null.
+std::string error_text(double error) {
+  return std::isfinite(error) ? number(error, 4) : "-";
+}
+
 }  // namespace
 
 std::string format_json(const EvaluationRequest& request, const Evaluation& found, const std::string& input,
@@ -189,12 +195,12 @@ std::string format_text(const EvaluationRequest& request, const Evaluation& foun
     double error = 0;
     for (const HeadState& state : last.heads[static_cast<std::size_t>(side)])
       error = std::max(error, state.relative_frobenius);
-    row(side == Side::kKeys ? "error of keys" : "error of values", {"relative", number(error, 4)});
+    row(side == Side::kKeys ? "error of keys" : "error of values", {"relative", error_text(error)});
   }
   if (s.mean_output_error) {
-    row("output error", {"mean", number(*s.mean_output_error, 4)});
-    row("", {"most", number(*s.max_output_error, 4)});
-    row("logit error", {"most", number(*s.max_logit_error, 4)});
+    row("output error", {"mean", error_text(*s.mean_output_error)});
+    row("", {"most", error_text(*s.max_output_error)});
+    row("logit error", {"most", error_text(*s.max_logit_error)});
   } else {
     out += "\nThe whole sequence is prompt: there is no decode step whose attention could be measured.\n";
   }

@@ -99,6 +99,28 @@ TEST(FormatCommand, SaysWhatItDid) {
   EXPECT_NE(help.out.find("kivi:bits=2,group=32,residual=128"), std::string::npos);
 }
 
+/// One cluster for values of both heads gives back others than zero where a head had nothing else: relative to that an
+/// error is no number, in the text as in the JSON.
+TEST(FormatCommand, AnErrorRelativeToNothingIsNoNumber) {
+  const TemporaryFolder folder;
+  Files files(folder);
+  std::fill(files.values[0].begin(), files.values[0].end(), 0.0F);
+  const std::string run = "format " + files.write() +
+                          " --prefill 7 --format kmeans:form=seed,clusters=1,recent=0,sinks=0,iterations=1";
+  const auto json = run_kvplan(run + " --json -");
+  ASSERT_EQ(json.exit_code, 0) << json.err;
+  dom::parser parser;
+  const dom::element root = parser.parse(json.out);
+  EXPECT_TRUE(root.at_pointer("/checkpoints/1/V/0/relative_frobenius").is_null());
+  EXPECT_FALSE(root.at_pointer("/checkpoints/1/V/1/relative_frobenius").is_null());
+  const auto text = run_kvplan(run);
+  ASSERT_EQ(text.exit_code, 0) << text.err;
+  EXPECT_EQ(text.out.find("inf"), std::string::npos) << text.out;
+  const std::size_t row = text.out.find("error of values");
+  ASSERT_NE(row, std::string::npos);
+  EXPECT_EQ(text.out[text.out.find('\n', row) - 1], '-') << text.out;
+}
+
 /// With a policy that goes on dropping, a format that encodes when it appends stores what the policy keeps.
 TEST(FormatCommand, FollowsAPolicyThatDropsWhileDecoding) {
   const std::string input = kInputs + "A.json";
