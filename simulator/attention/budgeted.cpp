@@ -89,16 +89,17 @@ Result<PolicyChoice> with_budget(const PolicyChoice& policy, std::span<const std
     KVPLAN_TRY(out.choice, with_tokens(policy, tokens.front(), place.prompt));
     return out;
   }
-  if (static_cast<std::int64_t>(tokens.size()) != place.stored_heads())
-    return refused("expected a budget for each of " + std::to_string(place.stored_heads()) +
+  if (static_cast<std::int64_t>(tokens.size()) != place.model_stored_heads())
+    return refused("expected a budget for each of " + std::to_string(place.model_stored_heads()) +
                    " stored heads, found " + std::to_string(tokens.size()));
   const PolicyTraits traits = policy.kind->traits(policy.choice);
   const bool apart = traits.scope == Scope::kStoredHead && !traits.makes_room && !traits.keeps_everything() &&
                      policy.kind->make({.choice = policy.choice, .place = place})->by_set() != nullptr;
   if (!apart)
     return refused("\"" + name + "\" decides for a layer: expected a budget by layers, not by heads");
-  for (const std::int64_t each : tokens) {
-    KVPLAN_TRY(Choice choice, with_tokens(policy, each, place.prompt));
+  for (std::int32_t head = 0; head < place.stored_heads(); ++head) {
+    const std::int64_t own = tokens[static_cast<std::size_t>(place.head_number(head))];
+    KVPLAN_TRY(Choice choice, with_tokens(policy, own, place.prompt));
     out.by_head.push_back(std::move(choice));
   }
   return out;

@@ -139,7 +139,7 @@ void note_assumptions(const RecordingInfo& info, const LayerInfo& layer, const P
   if (layer.query_heads < layer.model_query_heads)
     out.assumptions.push_back("Of layer " + std::to_string(layer.layer) + " only KV heads " +
                               ranges_text(layer.recorded_kv_heads) +
-                              " were recorded: heads are counted among them, and bytes are theirs.");
+                              " were recorded: sets, masses and bytes are theirs, in this order.");
   if (layer.parts.has(Part::kTopRows))
     out.assumptions.emplace_back(
         "Only the largest weights of each row were recorded: the rest of its mass is taken as spread evenly "
@@ -164,12 +164,9 @@ Result<Lane> lane_of(const Recording& recording, const LayerRun& run, const Poli
   KVPLAN_TRY(summary.group, group_of(policy, layer));
   KVPLAN_TRY_DO(check_tensors(policy, layer, summary.group));
   summary.stored_heads = layer.query_heads / summary.group;
-  const LayerPlace place{.layer = run.layer,
-                         .layers = info.layers,
-                         .query_heads = layer.query_heads,
-                         .group = summary.group,
-                         .prompt = run.prompt};
+  const LayerPlace place = place_of(info, run.layer, summary.group, run.prompt);
   const std::int64_t tokens = recording.tokens(run.sequence, run.layer);
+  KVPLAN_TRY_DO(check_tables(policy, info));
   KVPLAN_TRY_DO(check_recorded_for(policy, place, tokens));
   LayerReplay replay(policy, place, true);
   KVPLAN_TRY_DO(replay.foresee(recording, run.sequence));
@@ -215,6 +212,7 @@ Result<std::vector<EvaluationSummary>> evaluate_together(const Recording& record
   }
   for (std::size_t i = 0; i < replays.size(); ++i) {
     totals[i].finish(replays[i], out[i]);
+    if (out[i].min_mass_head >= 0) out[i].min_mass_head = layer.model_query_head(out[i].min_mass_head);
     note_assumptions(info, layer, policies[i], out[i]);
   }
   return out;

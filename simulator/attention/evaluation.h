@@ -51,7 +51,7 @@ struct EvaluationSummary {
   std::optional<double> mean_mass;      ///< over steps and query heads; nothing without decode steps
   std::optional<double> min_mass;
   std::int64_t min_mass_t{-1};
-  std::int32_t min_mass_head{-1};
+  std::int32_t min_mass_head{-1};           ///< query head of the model
   std::optional<double> mean_output_error;  ///< over steps and query heads; nothing without values
   std::optional<double> max_output_error;
   std::optional<double> mean_overlap;    ///< likewise, of a caller that measures it (overlap.h)

@@ -14,7 +14,7 @@ Result<IntervalTable> intervals_by_head(const PolicyChoice& policy, std::int64_t
                                         std::int64_t stored_heads) {
   LayerPlace place{.layers = static_cast<std::int32_t>(layers),
                    .query_heads = static_cast<std::int32_t>(stored_heads)};
-  KVPLAN_TRY_DO(check_recorded_for(policy, place, place.prompt));
+  KVPLAN_TRY_DO(check_tables(policy, std::vector(static_cast<std::size_t>(layers), place.query_heads)));
   IntervalTable out;
   for (; place.layer < place.layers; ++place.layer) {
     const auto made = policy.kind->make({.choice = policy.choice, .place = place, .tables = policy.tables});

@@ -43,8 +43,18 @@ struct LayerPlace {
   std::int32_t query_heads{1};
   std::int32_t group{1};   ///< query heads per stored head; divides query_heads
   std::int64_t prompt{1};  ///< tokens of the prompt
+  /// [stored head] its number in the model, ascending, where only some heads of the layer are here; empty: all are.
+  std::vector<std::int32_t> head_numbers{};
+  std::int32_t model_heads{0};  ///< stored heads that the layer has in the model; 0: no more than here
 
   [[nodiscard]] std::int32_t stored_heads() const { return query_heads / group; }
+  [[nodiscard]] std::int32_t model_stored_heads() const {
+    return model_heads == 0 ? stored_heads() : model_heads;
+  }
+  /// Its number in the model, by which tables and lots know a stored head.
+  [[nodiscard]] std::int32_t head_number(std::int32_t stored_head) const {
+    return head_numbers.empty() ? stored_head : head_numbers[static_cast<std::size_t>(stored_head)];
+  }
 };
 
 /// The newest token's row of one query head over what this head sees. Weight i, of the token at positions[i], is

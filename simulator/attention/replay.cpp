@@ -32,7 +32,10 @@ void prefetch(const T* row, std::span<const std::int32_t> positions) {
   __builtin_prefetch(row + last);
 }
 
-Status check_tables(const PolicyChoice& policy, const LayerPlace& place) {
+}  // namespace
+
+Status check_tables(const PolicyChoice& policy, std::span<const std::int32_t> stored_heads) {
+  if (!policy.kind->traits(policy.choice).head_tables) return Done{};
   const std::string name(policy.choice.name());
   std::size_t next = 0;
   for (const Param& param : policy.choice.descriptor().params) {
@@ -41,13 +44,13 @@ Status check_tables(const PolicyChoice& policy, const LayerPlace& place) {
     if (next == policy.tables.size())
       return bad_input("expected its numbers to be read first, see `kvplan evict`").at_field(field);
     const HeadTable& table = policy.tables[next++];
-    if (static_cast<std::int64_t>(table.size()) != place.layers)
-      return bad_input("expected a list for each of " + std::to_string(place.layers) + " layers, found " +
-                       std::to_string(table.size()))
+    if (table.size() != stored_heads.size())
+      return bad_input("expected a list for each of " + std::to_string(stored_heads.size()) +
+                       " layers, found " + std::to_string(table.size()))
           .at_field(field);
     for (std::size_t layer = 0; layer < table.size(); ++layer)
-      if (static_cast<std::int64_t>(table[layer].size()) != place.stored_heads())
-        return bad_input("expected a number for each of " + std::to_string(place.stored_heads()) +
+      if (stored_heads[layer] != 0 && std::ssize(table[layer]) != stored_heads[layer])
+        return bad_input("expected a number for each of " + std::to_string(stored_heads[layer]) +
                          " stored heads in layer " + std::to_string(layer) + ", found " +
                          std::to_string(table[layer].size()))
             .at_field(field);
@@ -55,7 +58,38 @@ Status check_tables(const PolicyChoice& policy, const LayerPlace& place) {
   return Done{};
 }
 
+namespace {
+
+/// Stored heads of the whole layer in the model; a group that the model's heads do not fill counts as one.
+std::int32_t model_stored_heads(const LayerInfo& layer, std::int32_t group) {
+  return (layer.model_query_heads + group - 1) / group;
+}
+
 }  // namespace
+
+Status check_tables(const PolicyChoice& policy, const RecordingInfo& info) {
+  std::vector<std::int32_t> heads(static_cast<std::size_t>(info.layers));
+  const auto given = static_cast<std::int32_t>(policy.choice.integer("group"));
+  for (const std::int32_t number : info.layer_numbers()) {
+    const LayerInfo layer = info.layer(number);
+    heads[static_cast<std::size_t>(number)] = model_stored_heads(layer, given == 0 ? layer.group : given);
+  }
+  return check_tables(policy, heads);
+}
+
+LayerPlace place_of(const RecordingInfo& info, std::int32_t layer, std::int32_t group, std::int64_t prompt) {
+  const LayerInfo of = info.layer(layer);
+  LayerPlace out{.layer = layer,
+                 .layers = info.layers,
+                 .query_heads = of.query_heads,
+                 .group = group,
+                 .prompt = prompt,
+                 .model_heads = model_stored_heads(of, group)};
+  if (of.recorded_kv_heads.empty()) return out;
+  for (std::int32_t head = 0; head < out.stored_heads(); ++head)
+    out.head_numbers.push_back(of.model_query_head(head * group) / group);
+  return out;
+}
 
 Result<std::int32_t> group_of(const PolicyChoice& policy, const LayerInfo& layer) {
   const std::int64_t given = policy.choice.integer("group");
@@ -116,7 +150,6 @@ Status check_tensors(const PolicyChoice& policy, const LayerInfo& layer, std::in
 
 Status check_recorded_for(const PolicyChoice& policy, const LayerPlace& place, std::int64_t tokens) {
   const PolicyTraits traits = policy.kind->traits(policy.choice);
-  if (traits.head_tables) return check_tables(policy, place);
   if (!traits.recorded) return Done{};
   if (policy.recorded == nullptr)
     return bad_input("expected its sets to be read from its file first, see `kvplan evict`")

@@ -20,9 +20,17 @@ Result<std::int32_t> group_of(const PolicyChoice& policy, const LayerInfo& layer
 /// On the first recorded layer; an error where they do not divide on any of them.
 Result<std::int32_t> group_of(const PolicyChoice& policy, const RecordingInfo& info);
 
-/// Of a policy that follows files, with recorded sets or tables of heads: an error where they were not read or do not
-/// fit a layer of so many tokens.
+/// Where a policy decides that has so many query heads per stored head. REQUIRES: info.has_layer(layer).
+LayerPlace place_of(const RecordingInfo& info, std::int32_t layer, std::int32_t group, std::int64_t prompt);
+
+/// Of a policy that follows recorded sets: an error where they were not read or do not fit a layer of so many tokens.
 Status check_recorded_for(const PolicyChoice& policy, const LayerPlace& place, std::int64_t tokens);
+
+/// Of a policy that has tables of heads: an error where they were not read or are not of a model with these
+/// `stored_heads` in its layers; 0: nobody says how many.
+Status check_tables(const PolicyChoice& policy, std::span<const std::int32_t> stored_heads);
+/// The same of the model of a recording; it says nothing of layers that were not recorded.
+Status check_tables(const PolicyChoice& policy, const RecordingInfo& info);
 
 /// Of a policy that decides by keys, queries or values: an error where the layer has none, or stores them for fewer
 /// query heads together than the policy does.
@@ -32,7 +40,7 @@ class LayerReplay {
  public:
   /// `measure`: also compute attended mass (and output errors where the rows bring values) of every decode
   /// step, which needs rows for positional policies too. REQUIRES: group divides query_heads; prompt >= 1; what
-  /// check_recorded_for asks. The policy's recorded sets outlive this.
+  /// check_recorded_for and check_tables ask. The policy's recorded sets outlive this.
   LayerReplay(const PolicyChoice& policy, const LayerPlace& place, bool measure);
 
   /// Shows the decode rows of the sequence to a policy that decides by them (PolicyTraits::foresight), and the layers

@@ -53,7 +53,6 @@ Result<std::unique_ptr<Trajectory>> Trajectory::make(std::shared_ptr<const Recor
     return bad_input("expected 0 to " + std::to_string(sequences - 1) + ", found " + std::to_string(sequence))
         .at_field("sequence");
   KVPLAN_TRY_DO(check_all_layers(*recording, sequence));
-  const LayerInfo layer = info.layer(0);
   const std::int64_t tokens = tokens_of_all_layers(*recording, sequence);
   if (prompt < 1 || prompt > tokens)
     return bad_input("expected a prompt of 1 to " + std::to_string(tokens) +
@@ -61,7 +60,8 @@ Result<std::unique_ptr<Trajectory>> Trajectory::make(std::shared_ptr<const Recor
         .at_field("prompt");
   KVPLAN_TRY(const std::int32_t group, group_of(policy, info));
   for (std::int32_t l = 0; l < info.layers; ++l) KVPLAN_TRY_DO(check_tensors(policy, info.layer(l), group));
-  LayerPlace place{.layers = info.layers, .query_heads = layer.query_heads, .group = group, .prompt = prompt};
+  LayerPlace place = place_of(info, 0, group, prompt);
+  KVPLAN_TRY_DO(check_tables(policy, info));
   KVPLAN_TRY_DO(check_recorded_for(policy, place, tokens));
   for (; place.layer < (grants.tokens.empty() ? 1 : info.layers); ++place.layer)
     KVPLAN_TRY_DO(policy_of_layer(policy, grants, place));

@@ -60,14 +60,9 @@ Result<attention::PolicyChoice> policy_at(const Asked& asked, const EvictOptions
   if (!asked.budget || layer >= asked.recording->info().layers) return asked.policy;
   const attention::RecordingInfo& info = asked.recording->info();
   if (!info.has_layer(layer)) return asked.policy;
-  const attention::LayerInfo of = info.layer(layer);
-  KVPLAN_TRY(const std::int32_t group, attention::group_of(asked.policy, of));
+  KVPLAN_TRY(const std::int32_t group, attention::group_of(asked.policy, info.layer(layer)));
   return attention::policy_of_layer(asked.policy, asked.grants,
-                                    {.layer = layer,
-                                     .layers = info.layers,
-                                     .query_heads = of.query_heads,
-                                     .group = group,
-                                     .prompt = options.prefill});
+                                    attention::place_of(info, layer, group, options.prefill));
 }
 
 /// Writes `after_prefill` and `steps` where JSON is wanted.

@@ -18,12 +18,9 @@ Result<std::unique_ptr<Eviction>> Eviction::make(const attention::Recording& rec
     return bad_input("keeps every token and reads a part of them: it drops nothing before a format")
         .at_field(name);
   KVPLAN_TRY_DO(attention::check_tensors(policy, info, group));
-  const attention::LayerPlace place{.layer = layer,
-                                    .layers = recording.info().layers,
-                                    .query_heads = info.query_heads,
-                                    .group = group,
-                                    .prompt = prompt};
+  const attention::LayerPlace place = attention::place_of(recording.info(), layer, group, prompt);
   const std::int64_t tokens = recording.tokens(sequence, layer);
+  KVPLAN_TRY_DO(attention::check_tables(policy, recording.info()));
   KVPLAN_TRY_DO(attention::check_recorded_for(policy, place, tokens));
   std::unique_ptr<Eviction> out(new Eviction(policy, place));
   KVPLAN_TRY_DO(out->replay_.foresee(recording, sequence));

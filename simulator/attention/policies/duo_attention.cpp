@@ -46,7 +46,7 @@ std::unique_ptr<LayerPolicy> make(const LayerInput& input) {
   std::vector<bool> whole;
   whole.reserve(static_cast<std::size_t>(input.place.stored_heads()));
   for (std::int32_t head = 0; head < input.place.stored_heads(); ++head)
-    whole.push_back(gate_of(gates, input.place.layer, head) >= threshold);
+    whole.push_back(gate_of(gates, input.place.layer, input.place.head_number(head)) >= threshold);
   return std::make_unique<HeadIntervals>(
       whole, KeptInterval{.sink = input.choice.integer("sink"), .recent = input.choice.integer("recent")});
 }

@@ -61,7 +61,8 @@ class Expression final : public SetPolicy {
         sink_(input.choice.integer("sink")),
         window_(static_cast<std::size_t>(input.choice.integer("window"))),
         place_(input.place),
-        heads_(input.choice.text("scope") == "layer" ? input.place.stored_heads() : 1),
+        by_layer_(input.choice.text("scope") == "layer"),
+        heads_(by_layer_ ? input.place.stored_heads() : 1),
         reduce_(aggregate_of(input.choice)),
         latest_(static_cast<std::size_t>(input.place.stored_heads())) {
     score_.set(ScoreVariable::kPrompt, static_cast<double>(input.place.prompt));
@@ -87,7 +88,7 @@ class Expression final : public SetPolicy {
     if (score_.uses(ScoreVariable::kWindowed))
       windowed = latest_[static_cast<std::size_t>(set)].sums(residents);
     score_.set(ScoreVariable::kTokens, static_cast<double>(positions.back()) + 1);
-    score_.set(ScoreVariable::kHead, static_cast<double>(set));
+    score_.set(ScoreVariable::kHead, by_layer_ ? 0 : place_.head_number(set));
     scores_.clear();
     for (std::int32_t index = may.begin; index < may.end; ++index) {
       const auto i = static_cast<std::size_t>(index);
@@ -122,6 +123,7 @@ class Expression final : public SetPolicy {
   std::int64_t sink_;
   std::size_t window_;
   LayerPlace place_;
+  bool by_layer_;       ///< one set for all heads
   std::int32_t heads_;  ///< stored heads of a set
   Reducer reduce_;
   std::vector<LatestRows> latest_;  ///< [set]

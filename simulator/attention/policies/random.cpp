@@ -26,8 +26,10 @@ class RandomPolicy final : public SetPolicy {
     const std::int64_t given = input.choice.integer("layer");
     const auto layer = static_cast<std::uint64_t>(given >= 0 ? given : input.place.layer);
     const auto seed = static_cast<std::uint64_t>(input.choice.integer("seed"));
-    for (std::uint64_t head = 0; head < static_cast<std::uint64_t>(input.place.stored_heads()); ++head)
+    for (std::int32_t s = 0; s < input.place.stored_heads(); ++s) {
+      const auto head = static_cast<std::uint64_t>(input.place.head_number(s));
       streams_.push_back(seed + kGoldenGamma * (1 + (layer << 20) + head));
+    }
   }
 
   void evict_set(std::int32_t set, const Residents& residents, std::vector<std::int32_t>& drop) override {

@@ -175,6 +175,132 @@ TEST(HeadTables, HaveTheModelsShape) {
   EXPECT_NE(error({{{0.5, 0.5}}}).find("each of 1 stored heads in layer 0, found 2"), std::string::npos);
 }
 
+/// Some stored heads of each layer of a recording: `heads[layer]`, ascending; of a layer that has none, nothing.
+class SomeHeads final : public Recording {
+ public:
+  SomeHeads(std::shared_ptr<const Recording> whole, const std::vector<std::vector<std::int32_t>>& heads)
+      : whole_(std::move(whole)), info_(whole_->info()) {
+    for (std::int32_t number = 0; number < info_.layers; ++number) {
+      LayerInfo layer = whole_->info().layer(number);
+      layer.recorded_kv_heads = heads[static_cast<std::size_t>(number)];
+      layer.kv_heads = static_cast<std::int32_t>(layer.recorded_kv_heads.size());
+      layer.query_heads = layer.kv_heads * layer.group;
+      if (layer.kv_heads > 0) info_.recorded_layers.push_back(layer);
+    }
+  }
+  [[nodiscard]] const RecordingInfo& info() const override { return info_; }
+  [[nodiscard]] Result<std::unique_ptr<LayerRows>> open(std::int32_t sequence,
+                                                        std::int32_t layer) const override {
+    KVPLAN_TRY(auto rows, whole_->open(sequence, layer));
+    const LayerInfo of = info_.layer(layer);
+    return std::unique_ptr<LayerRows>(std::make_unique<Rows>(std::move(rows), of));
+  }
+
+ private:
+  class Rows final : public LayerRows {
+   public:
+    Rows(std::unique_ptr<LayerRows> whole, LayerInfo layer)
+        : whole_(std::move(whole)), layer_(std::move(layer)) {}
+    Status seek(std::int64_t t) override { return whole_->seek(t); }
+    [[nodiscard]] RowView row(std::int32_t head) const override {
+      // Written out apart from LayerInfo::model_query_head.
+      const auto stored = static_cast<std::size_t>(head / layer_.group);
+      return whole_->row(layer_.recorded_kv_heads[stored] * layer_.group + head % layer_.group);
+    }
+
+   private:
+    std::unique_ptr<LayerRows> whole_;
+    LayerInfo layer_;
+  };
+  std::shared_ptr<const Recording> whole_;
+  RecordingInfo info_;
+};
+
+/// A head whose neighbours were not recorded keeps what it keeps beside them: lots, tables and expressions know it by
+/// its number in the model.
+TEST(MissingHeads, ChangeNothingOfTheOthers) {
+  constexpr std::size_t kLayers = 3, kHeads = 4;
+  constexpr std::int64_t kPrompt = 20;
+  const std::vector<std::vector<std::int32_t>> here{{0, 1, 2, 3}, {1, 3}, {2}};
+  Random random(3, "missing heads");
+  for (const int group : {1, 2}) {
+    std::vector<Rows> rows;
+    for (std::size_t l = 0; l < kLayers; ++l)
+      rows.push_back(random_rows(random, static_cast<int>(kHeads) * group, 45, RowKind::kSmooth));
+    const auto whole = recording_of(rows, group);
+    const SomeHeads some(whole, here);
+    const HeadTable gates = random_table(random, kLayers, kHeads, false);
+    const HeadTable echo = random_table(random, kLayers, kHeads, false);
+    std::vector<PolicyChoice> all{
+        with_tables("duo-attention:gates=here,sink=2,recent=3", {gates}),
+        with_tables("razor-attention:induction=here,echo=here,sink=2,recent=5,induction_share=0.4",
+                    {gates, echo})};
+    for (const char* text :
+         {"random:budget=9", "expr:score=\"head==1?position:-position\",budget=5", "h2o:hh=4,recent=4",
+          "seed-lfu:budget=9", "snapkv:window=4,capacity=9,kernel=3", "oracle-suffix:budget=9"})
+      all.push_back(parse_policy(text).value());
+    for (const PolicyChoice& policy : all)
+      for (std::int32_t layer = 0; layer < static_cast<std::int32_t>(kLayers); ++layer) {
+        SCOPED_TRACE(policy.choice.to_string() + ", group " + std::to_string(group) + ", layer " +
+                     std::to_string(layer));
+        const Outcome full = run_policy(*whole, policy, kPrompt, layer);
+        const Outcome part = run_policy(some, policy, kPrompt, layer);
+        const auto& heads = here[static_cast<std::size_t>(layer)];
+        ASSERT_EQ(part.retained.size(), full.retained.size());
+        for (std::size_t step = 0; step < part.retained.size(); ++step) {
+          ASSERT_EQ(part.retained[step].size(), heads.size());
+          for (std::size_t h = 0; h < heads.size(); ++h)
+            ASSERT_EQ(part.retained[step][h], full.retained[step][static_cast<std::size_t>(heads[h])]);
+        }
+        const std::int32_t worst = part.summary.min_mass_head;
+        EXPECT_TRUE(std::find(heads.begin(), heads.end(), worst / group) != heads.end()) << worst;
+      }
+    const std::vector<std::int64_t> tokens{5, 6, 7, 8};
+    for (std::int32_t layer = 0; layer < static_cast<std::int32_t>(kLayers); ++layer) {
+      const PolicyChoice window = parse_policy("window:window=3").value();
+      const auto granted = with_budget(window, tokens, true, place_of(some.info(), layer, group, kPrompt));
+      ASSERT_TRUE(granted.ok()) << granted.error().to_string();
+      const Sets found = last_sets(some, granted.value(), kPrompt, layer);
+      for (std::size_t h = 0; h < found.size(); ++h)
+        EXPECT_EQ(std::ssize(found[h]), 5 + here[static_cast<std::size_t>(layer)][h]) << layer;
+    }
+  }
+}
+
+/// Query heads that each store for themselves are heads of the model's, too.
+TEST(MissingHeads, OfSplitGroups) {
+  Random random(4, "missing heads");
+  const auto whole = recording_of({random_rows(random, 6, 40, RowKind::kSmooth)}, 2);
+  const SomeHeads some(whole, {{0, 2}});
+  const Outcome full = run_policy(*whole, "random:budget=9,group=1", 20);
+  const Outcome part = run_policy(some, "random:budget=9,group=1", 20);
+  for (std::size_t step = 0; step < part.retained.size(); ++step)
+    EXPECT_EQ(part.retained[step], (Sets{full.retained[step][0], full.retained[step][1],
+                                         full.retained[step][4], full.retained[step][5]}));
+}
+
+/// Tables are of the model's heads, layer by layer; of a layer that was not recorded nobody knows how many it has.
+TEST(MissingHeads, TablesAreOfTheModelsLayers) {
+  Random random(5, "missing heads");
+  const auto whole = recording_of({random_rows(random, 2, 12, RowKind::kSmooth),
+                                   random_rows(random, 2, 12, RowKind::kSmooth),
+                                   random_rows(random, 2, 12, RowKind::kSmooth)});
+  const SomeHeads some(whole, {{0, 1}, {1}, {}});
+  const auto error = [&](const HeadTable& gates, std::int32_t layer) {
+    const auto found = evaluate(some,
+                                {.policy = with_tables("duo-attention:gates=here,sink=2,recent=3", {gates}),
+                                 .prompt = 6,
+                                 .layer = layer},
+                                [](const LayerReplay&) -> Status { return Done{}; });
+    return found.ok() ? std::string() : found.error().to_string();
+  };
+  for (const std::int32_t layer : {0, 1}) {
+    EXPECT_EQ(error({{0.1, 0.9}, {0.1, 0.9}, {0.5}}, layer), "");
+    EXPECT_EQ(error({{0.1, 0.9}, {0.9}, {0.5}}, layer),
+              "duo-attention:gates: expected a number for each of 2 stored heads in layer 1, found 1");
+  }
+}
+
 /// With the budget of its layer, SnapKV is PyramidKV.
 TEST(PyramidKv, IsSnapKvWithTheBudgetOfItsLayer) {
   for (std::uint64_t seed = 1; seed <= 30; ++seed) {
