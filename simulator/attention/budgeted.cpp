@@ -181,10 +181,14 @@ std::string policies_with_budget() {
   return out;
 }
 
-std::unique_ptr<LayerPolicy> make_policy(const PolicyChoice& policy, const LayerPlace& place) {
+std::unique_ptr<LayerPolicy> make_policy(const PolicyChoice& policy, const LayerPlace& place,
+                                         const StopAsked& stop_asked) {
   const auto made = [&](const Choice& choice) {
-    return policy.kind->make(
-        {.choice = choice, .place = place, .recorded = policy.recorded.get(), .tables = policy.tables});
+    return policy.kind->make({.choice = choice,
+                              .place = place,
+                              .recorded = policy.recorded.get(),
+                              .tables = policy.tables,
+                              .stop_asked = stop_asked});
   };
   if (policy.by_head.empty()) return made(policy.choice);
   std::vector<std::unique_ptr<LayerPolicy>> heads;

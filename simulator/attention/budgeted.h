@@ -54,6 +54,7 @@ std::string with_budget_params(std::string_view text, std::int64_t tokens);
 std::string policies_with_budget();
 
 /// The policy of a layer: made by its kind or, where PolicyChoice::by_head is set, one of these for each stored head.
-std::unique_ptr<LayerPolicy> make_policy(const PolicyChoice& policy, const LayerPlace& place);
+std::unique_ptr<LayerPolicy> make_policy(const PolicyChoice& policy, const LayerPlace& place,
+                                         const StopAsked& stop_asked = {});
 
 }  // namespace kvplan::attention

@@ -168,8 +168,8 @@ Result<Lane> lane_of(const Recording& recording, const LayerRun& run, const Poli
   const std::int64_t tokens = recording.tokens(run.sequence, run.layer);
   KVPLAN_TRY_DO(check_tables(policy, info));
   KVPLAN_TRY_DO(check_recorded_for(policy, place, tokens));
-  LayerReplay replay(policy, place, true);
-  KVPLAN_TRY_DO(replay.foresee(recording, run.sequence));
+  LayerReplay replay(policy, place, true, run.stop_asked);
+  KVPLAN_TRY_DO(replay.foresee(recording, run.sequence, tokens));
   const Totals totals(cell_bytes(policy, replay.traits(), layer, info.cache_element_bytes),
                       summary.stored_heads);
   return Lane{.replay = std::move(replay), .totals = totals, .summary = std::move(summary)};
@@ -208,6 +208,7 @@ Result<std::vector<EvaluationSummary>> evaluate_together(const Recording& record
       totals[i].add(replays[i], t >= run.prompt, out[i]);
       if (classes.any() && t >= run.prompt - 1) classes.add(replays[i], out[i].stored_heads, out[i].classes);
     }
+    if (t == run.prompt - 1 && run.stop_asked && run.stop_asked()) return interrupted_error();
     if (t >= run.prompt - 1) KVPLAN_TRY_DO(observer(replays, *rows));
   }
   for (std::size_t i = 0; i < replays.size(); ++i) {

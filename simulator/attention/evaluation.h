@@ -72,6 +72,8 @@ struct LayerRun {
   std::int64_t prompt{1};
   std::int32_t sequence{0};
   std::int32_t layer{0};
+  /// Asked now and then before the prompt ends; where it is true the run ends, interrupted.
+  StopAsked stop_asked{};
 };
 /// Called as an EvaluationObserver is, with the replay of each policy; after a decode step `rows` stands at its token.
 using TogetherObserver = std::function<Status(std::span<const LayerReplay> replays, const LayerRows& rows)>;

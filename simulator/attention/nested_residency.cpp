@@ -10,15 +10,19 @@
 namespace kvplan::attention {
 namespace {
 
+/// At nodes, between two looks at whether to stop: milliseconds.
+constexpr std::int64_t kLooksBetween = std::int64_t{1} << 16;
+
 /// Nodes: the line, a node after b decode steps for b in [0, steps]; and for each token one node for each step that
 /// it may have been kept through. A unit comes back to the line from any of these.
 class ResidencyFlow {
  public:
   ResidencyFlow(const std::vector<std::vector<std::int64_t>>& weight, std::int64_t prompt,
-                std::int64_t budget)
+                std::int64_t budget, const std::function<bool()>& stop_asked)
       : weight_(weight),
         prompt_(prompt),
         budget_(budget),
+        stop_asked_(stop_asked),
         steps_(static_cast<std::int64_t>(weight.size())),
         line_flow_(weight.size() + 1),
         returned_at_(weight.size() + 1) {
@@ -40,7 +44,7 @@ class ResidencyFlow {
   std::vector<std::int64_t> solve() {
     first_potentials();
     for (std::int64_t unit = 0; unit < budget_; ++unit) {
-      find_paths();
+      if (!find_paths()) break;
       // The distance to the line's end, with potentials taken off again; staying on the line costs nothing.
       if (potential_[static_cast<std::size_t>(steps_)] - potential_[0] >= 0) break;
       augment();
@@ -82,12 +86,14 @@ class ResidencyFlow {
   }
 
   /// Shortest distances from the line's start over what capacity is left, which become the potentials. Every node
-  /// is within reach: the line is never full before the last unit, and a unit's way can be walked backwards.
-  void find_paths() {
+  /// is within reach: the line is never full before the last unit, and a unit's way can be walked backwards. False, and
+  /// nothing found, where it was asked to stop.
+  [[nodiscard]] bool find_paths() {
     std::fill(distance_.begin(), distance_.end(), INT64_MAX);
     distance_[0] = 0;
     waiting_.emplace(0, 0);
-    while (!waiting_.empty()) {
+    for (std::int64_t looks = 0; !waiting_.empty(); ++looks) {
+      if (looks % kLooksBetween == 0 && stop_asked_ && stop_asked_()) return false;
       const auto [distance, from] = waiting_.top();
       waiting_.pop();
       if (distance > distance_[static_cast<std::size_t>(from)]) continue;
@@ -98,6 +104,7 @@ class ResidencyFlow {
       }
     }
     for (std::size_t n = 0; n < potential_.size(); ++n) potential_[n] += distance_[n];
+    return true;
   }
 
   void relax(std::int64_t from, std::int64_t to, std::int64_t cost) {
@@ -165,6 +172,7 @@ class ResidencyFlow {
   const std::vector<std::vector<std::int64_t>>& weight_;
   std::int64_t prompt_;
   std::int64_t budget_;
+  const std::function<bool()>& stop_asked_;
   std::int64_t steps_;
   std::vector<std::int64_t> first_;      ///< [token] its first node
   std::vector<std::int64_t> owner_;      ///< [node] token
@@ -182,9 +190,10 @@ class ResidencyFlow {
 }  // namespace
 
 std::vector<std::int64_t> needed_until(const std::vector<std::vector<std::int64_t>>& weight,
-                                       std::int64_t prompt, std::int64_t budget) {
+                                       std::int64_t prompt, std::int64_t budget,
+                                       const std::function<bool()>& stop_asked) {
   KVPLAN_CHECK(prompt >= 1 && budget >= 1, prompt, budget);
-  return ResidencyFlow(weight, prompt, budget).solve();
+  return ResidencyFlow(weight, prompt, budget, stop_asked).solve();
 }
 
 }  // namespace kvplan::attention

@@ -23,6 +23,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -173,6 +174,9 @@ struct PolicyTraits {
   [[nodiscard]] bool keeps_everything() const { return reads != Reads::kResidents; }
 };
 
+/// True once whoever waits for the answer no longer does.
+using StopAsked = std::function<bool()>;
+
 struct RecordedLayers;
 /// A number for each stored head of a model: [layer][stored head].
 using HeadTable = std::vector<std::vector<double>>;
@@ -183,6 +187,7 @@ struct LayerInput {
   LayerPlace place;
   const RecordedLayers* recorded{nullptr};  ///< PolicyTraits::recorded; outlives the policy
   std::span<const HeadTable> tables{};      ///< PolicyTraits::head_tables, in the order of the parameters
+  StopAsked stop_asked{};  ///< may be asked during long work; once true, no decision is of use any more
 };
 
 /// Which parameter is the number of tokens that stay, so that a budget from outside can take its place (budgeted.h).

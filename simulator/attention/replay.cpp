@@ -158,16 +158,18 @@ Status check_recorded_for(const PolicyChoice& policy, const LayerPlace& place, s
                         tokens);
 }
 
-LayerReplay::LayerReplay(const PolicyChoice& policy, const LayerPlace& place, bool measure)
+LayerReplay::LayerReplay(const PolicyChoice& policy, const LayerPlace& place, bool measure,
+                         StopAsked stop_asked)
     : traits_(policy.kind->traits(policy.choice)),
       place_(place),
       measure_(measure),
+      stop_asked_(std::move(stop_asked)),
       reads_tensors_(traits_.keys || traits_.queries || traits_.values || traits_.value_norms ||
                      traits_.output_weights),
       heads_(static_cast<std::size_t>(traits_.scope == Scope::kLayer ? place.query_heads : place.group)) {
   KVPLAN_CHECK(place.group >= 1 && place.query_heads % place.group == 0 && place.prompt >= 1,
                place.query_heads, place.group, place.prompt);
-  policy_ = make_policy(policy, place);
+  policy_ = make_policy(policy, place, stop_asked_);
   by_set_ = policy_->by_set();
   const auto query_heads = static_cast<std::size_t>(place.query_heads);
   for (std::size_t first = 0; first < query_heads; first += heads_) {
@@ -214,11 +216,10 @@ std::vector<std::int32_t> LayerReplay::reported(std::int32_t set) const {
   return any;
 }
 
-Status LayerReplay::foresee(const Recording& recording, std::int32_t sequence) {
+Status LayerReplay::foresee(const Recording& recording, std::int32_t sequence, std::int64_t tokens) {
   KVPLAN_CHECK(tokens_ == 0, tokens_);
   if (traits_.lower_layers) KVPLAN_TRY_DO(show_lower_layers(recording, sequence));
   if (!traits_.foresight) return Done{};
-  const std::int64_t tokens = recording.tokens(sequence, place_.layer);
   if (tokens - place_.prompt > traits_.max_foreseen / tokens)
     return bad_input("this bound looks at all rows to come at once: expected at most " +
                      std::to_string(traits_.max_foreseen) + " (decode steps x tokens), found " +
@@ -228,6 +229,7 @@ Status LayerReplay::foresee(const Recording& recording, std::int32_t sequence) {
   std::iota(all.begin(), all.end(), 0);
   std::vector<std::vector<double>> weight(heads_, std::vector<double>(all.size()));
   for (std::int64_t t = place_.prompt; t < tokens; ++t) {
+    if (stop_asked_ && stop_asked_()) return interrupted_error();
     KVPLAN_TRY_DO(rows->seek(t));
     if (reads_tensors_) policy_->tensors(*rows);
     const auto seen = std::span<const std::int32_t>(all).first(static_cast<std::size_t>(t + 1));

@@ -40,13 +40,15 @@ class LayerReplay {
  public:
   /// `measure`: also compute attended mass (and output errors where the rows bring values) of every decode
   /// step, which needs rows for positional policies too. REQUIRES: group divides query_heads; prompt >= 1; what
-  /// check_recorded_for and check_tables ask. The policy's recorded sets outlive this.
-  LayerReplay(const PolicyChoice& policy, const LayerPlace& place, bool measure);
+  /// check_recorded_for and check_tables ask. The policy's recorded sets outlive this. `stop_asked`, if set, is asked
+  /// now and then by `foresee` and by policies whose steps take long; once it is true, ask for nothing more.
+  LayerReplay(const PolicyChoice& policy, const LayerPlace& place, bool measure, StopAsked stop_asked = {});
 
-  /// Shows the decode rows of the sequence to a policy that decides by them (PolicyTraits::foresight), and the layers
-  /// below to one whose layer depends on them (lower_layers). Before the first `step`. Errors: more rows than the
-  /// policy can work on, rows that cannot be read.
-  Status foresee(const Recording& recording, std::int32_t sequence);
+  /// Shows the decode rows of the first `tokens` tokens to a policy that decides by them (PolicyTraits::foresight): all
+  /// that will ever attend, which may be fewer than were recorded. Shows the layers below to one whose layer depends on
+  /// them (lower_layers). Before the first `step`. Errors: more rows than the policy can work on, rows that cannot be
+  /// read, interrupted. REQUIRES: place.prompt <= tokens <= those of the layer.
+  Status foresee(const Recording& recording, std::int32_t sequence, std::int64_t tokens);
 
   /// True if `step` for token t reads rows.
   [[nodiscard]] bool needs_rows(std::int64_t t) const;
@@ -101,6 +103,7 @@ class LayerReplay {
   PolicyTraits traits_;
   LayerPlace place_;
   bool measure_;
+  StopAsked stop_asked_;
   bool reads_tensors_;
   std::size_t heads_;  ///< query heads of a set
   std::unique_ptr<LayerPolicy> policy_;

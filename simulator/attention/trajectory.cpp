@@ -46,7 +46,8 @@ Status check_all_layers(const Recording& recording, std::int32_t sequence) {
 
 Result<std::unique_ptr<Trajectory>> Trajectory::make(std::shared_ptr<const Recording> recording,
                                                      std::int32_t sequence, std::int64_t prompt,
-                                                     const PolicyChoice& policy, const Grants& grants) {
+                                                     const PolicyChoice& policy, const Grants& grants,
+                                                     std::int64_t most_tokens) {
   const RecordingInfo& info = recording->info();
   const auto sequences = static_cast<std::int32_t>(info.sequences.size());
   if (sequence < 0 || sequence >= sequences)
@@ -66,18 +67,19 @@ Result<std::unique_ptr<Trajectory>> Trajectory::make(std::shared_ptr<const Recor
   for (; place.layer < (grants.tokens.empty() ? 1 : info.layers); ++place.layer)
     KVPLAN_TRY_DO(policy_of_layer(policy, grants, place));
   place.layer = 0;
-  return std::unique_ptr<Trajectory>(new Trajectory(std::move(recording), sequence, place, policy, grants));
+  return std::unique_ptr<Trajectory>(new Trajectory(std::move(recording), sequence, place, policy, grants,
+                                                    std::min(tokens, std::max(prompt, most_tokens))));
 }
 
 Trajectory::Trajectory(std::shared_ptr<const Recording> recording, std::int32_t sequence,
-                       const LayerPlace& place, PolicyChoice policy, Grants grants)
+                       const LayerPlace& place, PolicyChoice policy, Grants grants, std::int64_t tokens)
     : recording_(std::move(recording)),
       sequence_(sequence),
       place_(place),
       policy_(std::move(policy)),
       grants_(std::move(grants)),
       prompt_(place.prompt),
-      tokens_(tokens_of_all_layers(*recording_, sequence)),
+      tokens_(tokens),
       layers_(place.layers),
       stored_heads_(place.stored_heads()) {
   const PolicyTraits traits = policy_.kind->traits(policy_.choice);
@@ -117,12 +119,14 @@ Status Trajectory::compute_layer(std::int32_t layer, std::int64_t end, const Sto
   LayerPlace place = place_;
   place.layer = layer;
   KVPLAN_TRY(const PolicyChoice policy, policy_of_layer(policy_, grants_, place));
-  LayerReplay replay(policy, place, false);
-  KVPLAN_TRY_DO(replay.foresee(*recording_, sequence_));
+  LayerReplay replay(policy, place, false, stop_asked);
+  KVPLAN_TRY_DO(replay.foresee(*recording_, sequence_, tokens_));
   for (Track& track : tracks) track.drop_begin.push_back(0);
   std::unique_ptr<LayerRows> rows;
   for (std::int64_t t = 0; t < end; ++t) {
-    if (t % kPieceTokens == 0 && stop_asked && stop_asked()) return interrupted_error();
+    // What looks ahead may have worked long on one step, or have left it half done.
+    const bool may_stop = t % kPieceTokens == 0 || replay.traits().foresight;
+    if (may_stop && stop_asked && stop_asked()) return interrupted_error();
     const bool reads = replay.needs_rows(t);
     if (reads && rows == nullptr) {
       KVPLAN_TRY(rows, recording_->open(sequence_, layer));
@@ -132,6 +136,7 @@ Status Trajectory::compute_layer(std::int32_t layer, std::int64_t end, const Sto
     for (std::size_t set = 0; set < tracks.size(); ++set)
       record(tracks[set], replay.dropped(static_cast<std::int32_t>(set)), t);
   }
+  if (replay.traits().foresight && stop_asked && stop_asked()) return interrupted_error();
   for (Track& track : tracks) {
     track.drops.shrink_to_fit();
     track.drop_begin.shrink_to_fit();
@@ -227,7 +232,9 @@ class TrajectoryStore::Work {
 Result<std::shared_ptr<const Trajectory>> TrajectoryStore::get(
     const std::shared_ptr<const Recording>& recording, std::int32_t sequence, std::int64_t prompt,
     std::int64_t last, const PolicyChoice& policy, const Grants& grants, const StopAsked& stop_asked) {
-  const Key key{recording, sequence, prompt, key_of(policy), policy.recorded, policy.tables, grants};
+  const bool looks_ahead = policy.kind->traits(policy.choice).foresight;
+  const std::int64_t tokens = looks_ahead ? last + 2 : INT64_MAX;
+  const Key key{recording, sequence, prompt, tokens, key_of(policy), policy.recorded, policy.tables, grants};
   std::unique_lock lock(mutex_);
   auto entry = find(key);
   while (!known(entry, last) && entry != entries_.end() && entry->in_work) {
@@ -240,7 +247,8 @@ Result<std::shared_ptr<const Trajectory>> TrajectoryStore::get(
   if (known(entry, last)) return entry->trajectory;
   Work work(*this, entry);
   lock.unlock();
-  KVPLAN_TRY(std::shared_ptr<Trajectory> made, Trajectory::make(recording, sequence, prompt, policy, grants));
+  KVPLAN_TRY(std::shared_ptr<Trajectory> made,
+             Trajectory::make(recording, sequence, prompt, policy, grants, tokens));
   KVPLAN_TRY_DO(made->advance(last, stop_asked));
   work.done(made);
   return std::shared_ptr<const Trajectory>(std::move(made));

@@ -2,14 +2,14 @@
 // which positions does each (layer, stored head) keep, and what did the last token change?
 //
 // A trajectory depends on (recording, sequence, prompt split, policy with its parameters and what a budget grants
-// its layers) and on nothing else, so all requests driven by that recording share one. It is computed as far as it is
-// asked for, one layer after the other: each is opened once for its own replay and worked through from its first token,
-// and nothing but what it drops stays. A policy that looks ahead (PolicyTraits::foresight) has its layer opened once
-// more before; of one whose layer depends on those below (lower_layers) each layer opens all of these, so that work and
-// reading grow with the square of the layers. Memory holds, per track, 4 bytes for each dropped token and 8 for each
-// decode step, and while it is computed the rows of one layer. Asked for later tokens it works through all of them
-// again: ask for the last one that matters. Where tokens are placed, and what that frees, is a course (core/course.h)
-// made from it.
+// its layers) and on nothing else, so all requests driven by that recording share one; of a policy that looks ahead
+// (PolicyTraits::foresight) it depends on how many tokens there will be, too. It is computed as far as it is asked
+// for, one layer after the other: each is opened once for its own replay and worked through from its first token,
+// and nothing but what it drops stays. A policy that looks ahead has its layer opened once more before; of one whose
+// layer depends on those below (lower_layers) each layer opens all of these, so that work and reading grow with the
+// square of the layers. Memory holds, per track, 4 bytes for each dropped token and 8 for each decode step, and
+// while it is computed the rows of one layer. Asked for later tokens it works through all of them again: ask for the
+// last one that matters. Where tokens are placed, and what that frees, is a course (core/course.h) made from it.
 //
 // Time is counted in tokens: "after token t" is the end of the step that wrote token t, counting from 0; t =
 // prompt - 1 is the end of the prompt, where the policy first selects. Before it nothing is dropped.
@@ -20,7 +20,6 @@
 
 #include <condition_variable>
 #include <cstdint>
-#include <functional>
 #include <list>
 #include <memory>
 #include <mutex>
@@ -42,18 +41,17 @@ struct TrackInfo {
   std::int32_t pairs{1};        ///< pairs that are alike
 };
 
-/// True once whoever waits for the answer no longer does.
-using StopAsked = std::function<bool()>;
-
 class Trajectory {
  public:
+  /// Of the first `most_tokens` of the recorded tokens: a policy that looks ahead sees no more.
   /// Errors: sequence not there, prompt outside 1 .. recorded tokens, group that does not divide, those of with_budget.
   static Result<std::unique_ptr<Trajectory>> make(std::shared_ptr<const Recording> recording,
                                                   std::int32_t sequence, std::int64_t prompt,
-                                                  const PolicyChoice& policy, const Grants& grants = {});
+                                                  const PolicyChoice& policy, const Grants& grants = {},
+                                                  std::int64_t most_tokens = INT64_MAX);
 
   [[nodiscard]] std::int64_t prompt() const { return prompt_; }
-  /// Recorded tokens: a request of P + O - 1 tokens needs at least as many.
+  /// Recorded ones, unless fewer were asked for: a request of P + O - 1 tokens needs at least as many.
   [[nodiscard]] std::int64_t tokens() const { return tokens_; }
   /// Questions may name tokens below this.
   [[nodiscard]] std::int64_t computed() const { return computed_; }
@@ -85,7 +83,7 @@ class Trajectory {
     std::vector<std::int64_t> drop_begin;  ///< [t - (prompt - 1)] index into drops; one more at the end
   };
   Trajectory(std::shared_ptr<const Recording> recording, std::int32_t sequence, const LayerPlace& place,
-             PolicyChoice policy, Grants grants);
+             PolicyChoice policy, Grants grants, std::int64_t tokens);
   /// The tracks of one layer, to their end.
   Status compute_layer(std::int32_t layer, std::int64_t end, const StopAsked& stop_asked,
                        std::span<Track> tracks) const;
@@ -114,9 +112,10 @@ class TrajectoryStore {
  public:
   /// Those still held by a request stay whatever they take.
   explicit TrajectoryStore(std::int64_t max_bytes) : max_bytes_(max_bytes) {}
-  /// One that is computed up to and including token `last`. `policy` is compared by its name, all parameters but
-  /// `placement`, which changes nothing here, and what was read from its files. Errors: those of Trajectory::make and
-  /// advance.
+  /// One that is computed up to and including token `last`; a policy that looks ahead sees one token more, the last
+  /// one of a request (last_that_drops in drops.h), and those of other lengths have other trajectories. `policy` is
+  /// compared by its name, all parameters but `placement`, which changes nothing here, and what was read from its
+  /// files. Errors: those of Trajectory::make and advance.
   /// REQUIRES: last < Trajectory::tokens().
   Result<std::shared_ptr<const Trajectory>> get(const std::shared_ptr<const Recording>& recording,
                                                 std::int32_t sequence, std::int64_t prompt, std::int64_t last,
@@ -135,6 +134,7 @@ class TrajectoryStore {
     std::shared_ptr<const Recording> recording;
     std::int32_t sequence;
     std::int64_t prompt;
+    std::int64_t tokens;  ///< INT64_MAX: as many as were recorded
     std::string policy;
     std::shared_ptr<const RecordedLayers> sets;  ///< that its file has
     std::vector<HeadTable> tables;               ///< that its files have

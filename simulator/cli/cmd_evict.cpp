@@ -73,25 +73,26 @@ Result<EvaluationSummary> evaluate_layer(const Asked& asked, const EvictOptions&
   attention::Overlap overlap;
   double shares = 0;
   std::int64_t samples = 0;
+  const attention::LayerRun run{
+      .prompt = options.prefill, .sequence = options.sequence, .layer = layer, .stop_asked = interrupted};
+  const auto each_step = [&](std::span<const LayerReplay> replays,
+                             const attention::LayerRows& rows) -> Status {
+    if (interrupted()) return interrupted_error();
+    const LayerReplay& replay = replays.front();
+    std::span<const double> of_heads;
+    if (options.overlap && in_steps) of_heads = overlap.of(replay, rows);
+    for (const double share : of_heads) shares += share;
+    samples += std::ssize(of_heads);
+    if (json != nullptr && in_steps) write_step(*json, replay, of_heads);
+    if (json != nullptr && !in_steps) {
+      write_sets(*json, "after_prefill", replay);
+      json->key("steps").begin_array();
+    }
+    in_steps = true;
+    return Done{};
+  };
   KVPLAN_TRY(auto summaries,
-             attention::evaluate_together(
-                 *asked.recording, {.prompt = options.prefill, .sequence = options.sequence, .layer = layer},
-                 std::span(&policy, 1),
-                 [&](std::span<const LayerReplay> replays, const attention::LayerRows& rows) -> Status {
-                   if (interrupted()) return interrupted_error();
-                   const LayerReplay& replay = replays.front();
-                   std::span<const double> of_heads;
-                   if (options.overlap && in_steps) of_heads = overlap.of(replay, rows);
-                   for (const double share : of_heads) shares += share;
-                   samples += std::ssize(of_heads);
-                   if (json != nullptr && in_steps) write_step(*json, replay, of_heads);
-                   if (json != nullptr && !in_steps) {
-                     write_sets(*json, "after_prefill", replay);
-                     json->key("steps").begin_array();
-                   }
-                   in_steps = true;
-                   return Done{};
-                 }));
+             attention::evaluate_together(*asked.recording, run, std::span(&policy, 1), each_step));
   if (json != nullptr) json->end_array();
   EvaluationSummary& summary = summaries.front();
   if (samples > 0) summary.mean_overlap = shares / static_cast<double>(samples);

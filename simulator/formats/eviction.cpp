@@ -23,7 +23,7 @@ Result<std::unique_ptr<Eviction>> Eviction::make(const attention::Recording& rec
   KVPLAN_TRY_DO(attention::check_tables(policy, recording.info()));
   KVPLAN_TRY_DO(attention::check_recorded_for(policy, place, tokens));
   std::unique_ptr<Eviction> out(new Eviction(policy, place));
-  KVPLAN_TRY_DO(out->replay_.foresee(recording, sequence));
+  KVPLAN_TRY_DO(out->replay_.foresee(recording, sequence, tokens));
   return out;
 }
 

@@ -132,7 +132,11 @@ class PieceRun {
     KVPLAN_TRY(
         const auto summaries,
         attention::evaluate_together(
-            recording, {.prompt = piece_.prompt, .sequence = piece_.sequence, .layer = piece_.layer},
+            recording,
+            {.prompt = piece_.prompt,
+             .sequence = piece_.sequence,
+             .layer = piece_.layer,
+             .stop_asked = [this] { return !plan_.pause().ok(); }},
             policies, [&](std::span<const LayerReplay> replays, const attention::LayerRows& rows) -> Status {
               KVPLAN_TRY_DO(plan_.pause());
               if (replays.front().tokens() > piece_.prompt) add_step(replays, rows);

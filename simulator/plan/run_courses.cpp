@@ -106,8 +106,11 @@ Result<std::shared_ptr<const core::Drops>> RunCourses::recorded_drops(const Aske
       std::make_shared<attention::RecordedDrops>(std::move(trajectory)));
 }
 
-/// The last token that any request with such a prompt asks about, so that one computation serves all of them.
+/// The last token that any request with such a prompt asks about, so that one computation serves all of them. A policy
+/// that looks ahead sees the request's own tokens alone.
 std::int64_t RunCourses::last_asked(std::size_t recording, const core::CourseShape& shape) const {
+  if (plan_.policy->kind->traits(plan_.policy->choice).foresight)
+    return attention::last_that_drops(shape.final_tokens);
   const auto longest = longest_.find({recording, shape.prompt});
   return attention::last_that_drops(
       std::max(shape.final_tokens, longest == longest_.end() ? 0 : longest->second));

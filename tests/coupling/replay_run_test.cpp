@@ -275,6 +275,33 @@ TEST(Replay, EqualsFootprintBlockByBlock) {
   EXPECT_GT(runs, 15);
 }
 
+/// What was recorded beyond a request is not its future: its run is that of a recording that ends with it.
+TEST(Replay, BoundsKnowTheRequestAlone) {
+  Random random(6, "beyond");
+  std::vector<attention::Rows> rows;
+  for (int layer = 0; layer < 2; ++layer)
+    rows.push_back(attention::random_rows(random, 2, 60, attention::RowKind::kSmooth));
+  const auto whole = attention::recording_of(rows);
+  for (auto& layer : rows)
+    for (auto& head : layer) head.resize(30);
+  const auto cut = attention::recording_of(rows);
+  for (const char* policy : {"oracle-suffix:budget=8", "oracle-exact:budget=8", "h2o:hh=4,recent=4"}) {
+    const auto scenario = scenario_of({{"workload.attention", "one"},
+                                       {"eviction", policy},
+                                       {"memory.pool_tokens", "400"},
+                                       {"memory.allocator", "paged:block_tokens=1"}});
+    // Of the same prompt one is shorter: the longer one's end is not its future either.
+    const auto run = [&](const std::shared_ptr<const attention::Recording>& recording,
+                         const std::vector<std::array<std::int32_t, 2>>& lengths) {
+      const auto result =
+          plan::run_scenario(scenario, trace_of(lengths, 1'000'000'000), options_with(recording));
+      EXPECT_TRUE(result.ok()) << result.error().to_string();
+      return everything(result.value());
+    };
+    EXPECT_EQ(run(whole, {{20, 11}, {20, 4}, {9, 22}}), run(cut, {{20, 11}, {20, 4}, {9, 22}})) << policy;
+  }
+}
+
 /// Of several runs on several threads each trajectory is worked out once, and nothing of a report shows it.
 TEST(Replay, RunsShareWhatAPolicyDoes) {
   const auto trace = short_trace(24, 40, 50'000);

@@ -24,6 +24,7 @@ class OracleExact final : public SetPolicy {
         budget_(input.choice.integer("budget")),
         reduce_(aggregate_of(input.choice)),
         lengths_(input),
+        stop_asked_(input.stop_asked),
         to_come_(static_cast<std::size_t>(input.place.stored_heads())),
         until_(to_come_.size()) {}
 
@@ -42,7 +43,8 @@ class OracleExact final : public SetPolicy {
     if (excess <= 0) return;
     auto& until = until_[static_cast<std::size_t>(set)];
     if (until.empty()) {
-      until = needed_until(in_whole_numbers(to_come_[static_cast<std::size_t>(set)]), prompt_, budget_);
+      until = needed_until(in_whole_numbers(to_come_[static_cast<std::size_t>(set)]), prompt_, budget_,
+                           stop_asked_);
     }
     // What is no longer needed comes first here, and there is enough of it.
     score_.clear();
@@ -78,6 +80,7 @@ class OracleExact final : public SetPolicy {
   std::int64_t budget_;
   Reducer reduce_;
   ValueLengths lengths_;
+  StopAsked stop_asked_;
   std::vector<std::vector<std::vector<double>>> to_come_;  ///< [stored head][decode step][position]
   std::vector<std::vector<std::int64_t>> until_;           ///< [stored head][position]
   std::vector<double> score_;

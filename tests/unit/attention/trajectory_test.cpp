@@ -6,6 +6,7 @@
 #include <atomic>
 #include <thread>
 
+#include "simulator/attention/drops.h"
 #include "simulator/attention/interval_policy.h"
 #include "simulator/attention/trajectory.h"
 #include "tests/unit/attention/inputs.h"
@@ -345,6 +346,64 @@ TEST(TrajectoryStore, ThreadsShareOneComputation) {
   EXPECT_FALSE(store.get(recording, 0, 21, 199, *policies.begin(), {}, [] { return true; }).ok());
   EXPECT_EQ(store.size(), 2);
   EXPECT_TRUE(store.get(recording, 0, 21, 199, *policies.begin()).ok());
+}
+
+/// A bound of a request sees the request's tokens alone: what it drops is what it drops on a recording that ends there.
+TEST(TrajectoryStore, ForesightEndsWithTheRequest) {
+  constexpr std::int64_t kPrompt = 20;
+  for (const char* text : {"oracle-suffix:budget=8", "oracle-exact:budget=8", "h2o:hh=4,recent=4"}) {
+    Random random(14, "foresight");
+    const auto layers = random_layers(random, 2, 2, 90);
+    const auto recording = recording_of(layers);
+    const PolicyChoice policy = parse_policy(text).value();
+    const bool looks_ahead = policy.kind->traits(policy.choice).foresight;
+    TrajectoryStore store(1 << 20);
+    int same_sets = 0;
+    for (const std::int64_t tokens : {30, 89, 45, 90, 21, 20}) {
+      std::vector<Rows> cut = layers;
+      for (Rows& layer : cut)
+        for (auto& head : layer) head.resize(static_cast<std::size_t>(tokens));
+      const auto own = make(recording_of(cut), kPrompt, text);
+      ASSERT_TRUE(own->advance(tokens - 1).ok());
+      const std::int64_t last = last_that_drops(tokens);
+      const auto got = store.get(recording, 0, kPrompt, last, policy);
+      ASSERT_TRUE(got.ok()) << got.error().to_string();
+      const auto whole = make(recording, kPrompt, text);
+      ASSERT_TRUE(whole->advance(89).ok());
+      for (std::int32_t track = 0; track < std::ssize(own->tracks()); ++track)
+        for (std::int64_t t = kPrompt - 1; t <= last; ++t) {
+          ASSERT_EQ(got.value()->kept(track, t), own->kept(track, t)) << text << ", " << tokens << ", " << t;
+          same_sets += tokens == 30 && whole->kept(track, t) == own->kept(track, t) ? 1 : 0;
+        }
+      EXPECT_EQ(got.value(), store.get(recording, 0, kPrompt, last, policy).value());
+    }
+    EXPECT_EQ(store.size(), looks_ahead ? 6 : 1) << text;
+    // The case is one where the end matters: 10 states of each of 4 tracks.
+    EXPECT_EQ(same_sets < 40, looks_ahead) << text;
+  }
+}
+
+/// Whoever waits for a bound is asked whether he still does before it is shown a row, and while it solves.
+TEST(Trajectory, BoundsStopInTheMiddle) {
+  Random random(15, "stops");
+  const auto recording = recording_of(random_layers(random, 1, 1, 400));
+  for (const char* text : {"oracle-suffix:budget=60", "oracle-exact:budget=60"}) {
+    std::int64_t asked = 0;
+    const auto whole = make(recording, 100, text);
+    ASSERT_TRUE(whole->advance(398, [&] { return ++asked < 0; }).ok());
+    EXPECT_GT(asked, 300 + 399) << text;  // a row of each decode step, and each token
+    // 60 ways are looked for, each past more than 2^16 nodes.
+    if (text == std::string("oracle-exact:budget=60")) {
+      EXPECT_GT(asked, 300 + 399 + 120);
+    }
+    for (const std::int64_t most : {std::int64_t{1}, asked / 3, asked / 2, asked}) {
+      std::int64_t left = most;
+      const Status stopped = make(recording, 100, text)->advance(398, [&] { return --left <= 0; });
+      ASSERT_FALSE(stopped.ok());
+      EXPECT_EQ(stopped.error().kind, ErrorKind::kInterrupted);
+      EXPECT_GE(left, -1) << text;  // nothing is done for long once the answer was yes
+    }
+  }
 }
 
 TEST(TrajectoryStore, ForgetsRecordingsThatNobodyHas) {
